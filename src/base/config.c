@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/config.h"
+
+#include "base/nearest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+extern char **environ;
+
+weft_config_t weft_config;
+
+typedef bool (*parse_fn_t)(const char *text, void *out);
+
+static bool parse_BOOL(const char *text, void *out)
+{
+    static const char *const yes[] = {"yes", "on", "true", "1"};
+    static const char *const no[] = {"no", "off", "false", "0"};
+    for (int i = 0; i < 4; i++) {
+        if (strcasecmp(text, yes[i]) == 0 || strcasecmp(text, no[i]) == 0) {
+            *(bool *)out = strcasecmp(text, yes[i]) == 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_INT(const char *text, void *out)
+{
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || value != (int)value)
+        return false;
+    *(int *)out = (int)value;
+    return true;
+}
+
+static bool parse_SIZE(const char *text, void *out)
+{
+    static const char suffixes[] = "KMGT";
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (end == text || text[0] == '-' || errno != 0)
+        return false;
+    const char *suffix = *end == '\0' ? NULL : strchr(suffixes, *end & ~0x20);
+    if (*end != '\0' && (suffix == NULL || end[1] != '\0'))
+        return false;
+    int shift = suffix == NULL ? 0 : 10 * (int)(suffix - suffixes + 1);
+    if (value > (unsigned long long)SIZE_MAX >> shift)
+        return false;
+    *(size_t *)out = (size_t)value << shift;
+    return true;
+}
+
+static bool parse_TEXT(const char *text, void *out)
+{
+    *(const char **)out = text;
+    return true;
+}
+
+typedef struct variable {
+    const char *name, *fallback, *unit, *help;
+    const char *text; /* in force */
+    parse_fn_t parse;
+    void *field;
+    bool is_set;
+} variable_t;
+
+static variable_t variables[] = {
+#define VAR(name, kind, fallback, unit, help)                                                      \
+    {#name, fallback, unit, help, fallback, parse_##kind, &weft_config.name, false},
+#include "base/config_vars.def"
+#undef VAR
+};
+enum { VARIABLES = sizeof(variables) / sizeof(variables[0]) };
+
+static void set_from_environment(const char *entry)
+{
+    const char *value = strchr(entry, '=');
+    if (strncmp(entry, "WEFT_", 5) != 0 || value == NULL)
+        return;
+    char name[64];
+    snprintf(name, sizeof(name), "%.*s", (int)(value - entry - 5), entry + 5);
+    const char *names[VARIABLES];
+    for (int i = 0; i < VARIABLES; i++) {
+        names[i] = variables[i].name;
+        if (strcmp(name, names[i]) != 0)
+            continue;
+        if (variables[i].parse(value + 1, variables[i].field)) {
+            variables[i].text = value + 1;
+            variables[i].is_set = true;
+        } else {
+            fprintf(stderr, "weft: WEFT_%s is \"%s\", which is not a value it can take; using %s\n",
+                    name, value + 1, variables[i].fallback);
+        }
+        return;
+    }
+    fprintf(stderr, "weft: there is no variable WEFT_%s; the nearest is WEFT_%s\n", name,
+            weft_nearest(name, names, VARIABLES));
+}
+
+void weft_config_read(void)
+{
+    static bool is_read;
+    if (is_read)
+        return;
+    is_read = true;
+    for (int i = 0; i < VARIABLES; i++)
+        variables[i].parse(variables[i].fallback, variables[i].field);
+    for (char **entry = environ; *entry != NULL; entry++)
+        set_from_environment(*entry);
+}
+
+int weft_config_rows(void)
+{
+    return VARIABLES;
+}
+
+weft_config_row_t weft_config_row(int index)
+{
+    const variable_t *v = &variables[index];
+    weft_config_row_t row = {v->name, v->text, v->fallback, v->unit, v->help, v->is_set};
+    return row;
+}
+
+const char *weft_environment(const char *name)
+{
+    return getenv(name);
+}

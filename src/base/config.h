@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The configuration: one list of variables (config_vars.def), read once from the environment.
+ * getenv is called nowhere else.
+ */
+#ifndef WEFT_BASE_CONFIG_H
+#define WEFT_BASE_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef bool weft_config_BOOL_t;
+typedef int weft_config_INT_t;
+typedef size_t weft_config_SIZE_t;
+typedef const char *weft_config_TEXT_t;
+
+typedef struct weft_config {
+#define VAR(name, kind, fallback, unit, help) weft_config_##kind##_t name;
+#include "base/config_vars.def"
+#undef VAR
+} weft_config_t;
+
+/** The values in force; fixed after weft_config_read(). */
+extern weft_config_t weft_config;
+
+/** Read WEFT_* from the environment, once; later calls do nothing. Bad values and unknown names
+ *  are warned of on stderr (with the nearest name) and the default stays. */
+void weft_config_read(void);
+
+/** One row for weft_info: name without WEFT_, value and default as text, unit, help, and whether
+ *  the value came from the environment. The texts live as long as the program. */
+typedef struct weft_config_row {
+    const char *name, *value, *fallback, *unit, *help;
+    bool is_set;
+} weft_config_row_t;
+
+int weft_config_rows(void);
+weft_config_row_t weft_config_row(int index);
+
+/** A variable of somebody else (PMIX_RANK, SLURM_PROCID, ...); NULL when it is not set. */
+const char *weft_environment(const char *name);
+
+#endif

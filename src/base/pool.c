@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/pool.h"
+
+#include "base/memory.h"
+
+#include <stdint.h>
+
+typedef struct block {
+    struct block *next;
+    void *memory; /* as allocated */
+    char *first;  /* first object, 64-byte aligned */
+    size_t objects;
+} block_t;
+
+enum { FIRST_OBJECTS = 16, MOST_OBJECTS = 4096, ALIGNMENT = 64 };
+
+static block_t *new_block(size_t object_bytes, size_t objects)
+{
+    block_t *block = weft_alloc(sizeof(*block));
+    void *memory = weft_alloc(object_bytes * objects + ALIGNMENT);
+    if (block == NULL || memory == NULL) {
+        weft_free(block);
+        weft_free(memory);
+        return NULL;
+    }
+    uintptr_t first = ((uintptr_t)memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1);
+    *block = (block_t){.memory = memory, .first = (char *)first, .objects = objects};
+    return block;
+}
+
+bool weft_pool_grow(weft_pool_t *pool)
+{
+    const block_t *newest = pool->blocks;
+    size_t objects = newest == NULL ? FIRST_OBJECTS : newest->objects * 2;
+    block_t *block = new_block(pool->object_bytes, objects > MOST_OBJECTS ? MOST_OBJECTS : objects);
+    if (block == NULL)
+        return false;
+    block->next = pool->blocks;
+    pool->blocks = block;
+    for (size_t i = block->objects; i-- > 0;) {
+        void *object = block->first + i * pool->object_bytes;
+        *weft_pool_link(pool, object) = pool->free_list;
+        /* The first word is an object's kind: 0 says that the object is not live. */
+        *(int *)object = 0;
+        pool->free_list = object;
+    }
+    return true;
+}
+
+bool weft_pool_owns(const weft_pool_t *pool, const void *pointer)
+{
+    for (const block_t *block = pool->blocks; block != NULL; block = block->next) {
+        uintptr_t offset = (uintptr_t)pointer - (uintptr_t)block->first;
+        if (offset < block->objects * pool->object_bytes)
+            return offset % pool->object_bytes == 0;
+    }
+    return false;
+}
+
+void weft_pool_close(weft_pool_t *pool)
+{
+    for (block_t *block = pool->blocks; block != NULL;) {
+        block_t *next = block->next;
+        weft_free(block->memory);
+        weft_free(block);
+        block = next;
+    }
+    pool->blocks = NULL;
+    pool->free_list = NULL;
+    pool->live = 0;
+}

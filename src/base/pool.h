@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A pool of objects of one size. Memory is taken in blocks that are never given back before
+ * weft_pool_close(), so a stale pointer to a released object still points to readable memory: the
+ * handle checks of core/object.h rely on that.
+ *
+ *   block:  | next block | object | object | ... |        free list: object -> object -> NULL
+ */
+#ifndef WEFT_BASE_POOL_H
+#define WEFT_BASE_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct weft_pool {
+    size_t object_bytes; /* a multiple of 64 */
+    void *free_list;     /* linked through the last word of each object */
+    void *blocks;
+    size_t live;
+} weft_pool_t;
+
+#define WEFT_POOL(type) {.object_bytes = (sizeof(type) + sizeof(void *) + 63) & ~(size_t)63}
+
+/** Fill the free list; false when there is no memory. */
+bool weft_pool_grow(weft_pool_t *pool) __attribute__((cold));
+
+static inline void **weft_pool_link(const weft_pool_t *pool, void *object)
+{
+    return (void **)((char *)object + pool->object_bytes - sizeof(void *));
+}
+
+/** An object of 64-byte alignment with undefined contents; NULL when there is no memory. The caller
+ *  holds the library's lock. */
+static inline void *weft_pool_take(weft_pool_t *pool)
+{
+    if (__builtin_expect(pool->free_list == NULL, 0) && !weft_pool_grow(pool))
+        return NULL;
+    void *object = pool->free_list;
+    pool->free_list = *weft_pool_link(pool, object);
+    pool->live++;
+    return object;
+}
+
+static inline void weft_pool_give(weft_pool_t *pool, void *object)
+{
+    *weft_pool_link(pool, object) = pool->free_list;
+    pool->free_list = object;
+    pool->live--;
+}
+
+/** Does `pointer` name an object of this pool, live or released? O(blocks). */
+bool weft_pool_owns(const weft_pool_t *pool, const void *pointer);
+
+/** Free all blocks, whatever is live. */
+void weft_pool_close(weft_pool_t *pool);
+
+#endif
