@@ -16,6 +16,14 @@ typedef enum weft_stage {
     WEFT_AFTER_FINALIZE,
 } weft_stage_t;
 
+/** What start-up lends to the transports so that they find each other. Blocking. */
+typedef struct weft_wireup {
+    /** Make `bytes` bytes readable by all ranks under `key`. */
+    int (*put)(const char *key, const void *data, size_t bytes);
+    /** What `rank` put, waiting until it has; the caller frees *out with weft_free. */
+    int (*get)(int rank, const char *key, void **out, size_t *bytes_out);
+} weft_wireup_t;
+
 struct weft_world {
     weft_stage_t stage;
     bool is_threaded;  /* MPI_THREAD_MULTIPLE was granted: calls take the lock */
@@ -28,6 +36,8 @@ struct weft_world {
     int appnum, universe_size; /* negative: not known */
     bool cores_are_short;      /* ranks of this host outnumber the cores they may use */
     weft_endpoint_t **endpoints; /* [size] by world rank */
+    struct weft_bell *bell;      /* where peers wake this process; NULL: nowhere */
+    const weft_wireup_t *wireup; /* during transport open only */
     /** End the job: the launcher's abort, then _exit. Set by start-up. */
     void (*abort)(int code, const char *why) __attribute__((noreturn));
 };
