@@ -18,9 +18,11 @@ typedef enum weft_stage {
 
 /** What start-up lends to the transports so that they find each other. Blocking. */
 typedef struct weft_wireup {
-    /** Make `bytes` bytes readable by all ranks under `key`. */
+    /** Make `bytes` bytes readable by all ranks under `key` after the next fence. */
     int (*put)(const char *key, const void *data, size_t bytes);
-    /** What `rank` put, waiting until it has; the caller frees *out with weft_free. */
+    /** Wait for all ranks. */
+    int (*fence)(void);
+    /** What `rank` put before the fence; the caller frees *out with weft_free. */
     int (*get)(int rank, const char *key, void **out, size_t *bytes_out);
 } weft_wireup_t;
 
@@ -33,6 +35,7 @@ struct weft_world {
     const int *local_ranks; /* [local_size] their world ranks, ascending */
     int local_rank;    /* index of `rank` in local_ranks */
     const char *host;
+    const char *job_id;        /* names the job on this host; fit for file names */
     int appnum, universe_size; /* negative: not known */
     bool cores_are_short;      /* ranks of this host outnumber the cores they may use */
     weft_endpoint_t **endpoints; /* [size] by world rank */

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, DATA_BYTES_MIN = 4096, DATA_BYTES_MAX = 64 * 1024, PATH_BYTES = 96 };
+enum { PAGE = 4096, DATA_BYTES_MIN = 4096, DATA_BYTES_MAX = 64 * 1024, PATH_BYTES = 320 };
 
 static const char key[] = "weft.shm";
 
@@ -89,7 +89,7 @@ static int make_memfd(int ranks, size_t *data_bytes, invitation_t *out)
 /* A file in /dev/shm; smaller rings until there is room for all of it. */
 static int make_file(int ranks, size_t *data_bytes, invitation_t *out)
 {
-    snprintf(out->path, sizeof(out->path), "/dev/shm/weft-%016llx", (unsigned long long)out->token);
+    snprintf(out->path, sizeof(out->path), "/dev/shm/%s.weft", weft_world.job_id);
     int fd = open(out->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return -1;
@@ -144,6 +144,8 @@ static int create(const weft_world_t *world, invitation_t *invitation, int *fd_o
         out->header->data_bytes = (uint32_t)data_bytes;
         err = world->wireup->put(key, invitation, sizeof(*invitation));
     }
+    if (err == MPI_SUCCESS)
+        err = world->wireup->fence();
     if (err != MPI_SUCCESS) {
         if (invitation->has_name)
             unlink(invitation->path);
@@ -158,7 +160,10 @@ static int attach(const weft_world_t *world, invitation_t *invitation, weft_segm
 {
     void *data;
     size_t bytes;
-    int err = world->wireup->get(world->local_ranks[0], key, &data, &bytes);
+    int err = world->wireup->fence();
+    if (err != MPI_SUCCESS)
+        return err;
+    err = world->wireup->get(world->local_ranks[0], key, &data, &bytes);
     if (err != MPI_SUCCESS)
         return err;
     memcpy(invitation, data, bytes < sizeof(*invitation) ? bytes : sizeof(*invitation));
