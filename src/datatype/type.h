@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Datatypes (MPI 5.0, chapter 5): the object, the predefined ones, the constructors.
+ *
+ * A constructor notes its arguments (the envelope) and works out size and bounds; commit lays out the
+ * canonical form (layout.h) that pack.h runs on. An envelope keeps the types it is made of alive, and
+ * so a layout may point into theirs.
+ */
+#ifndef WEFT_DATATYPE_TYPE_H
+#define WEFT_DATATYPE_TYPE_H
+
+#include "datatype/layout.h"
+#include "core/counts.h"
+#include "core/object.h"
+#include "mpi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct weft_attributes;
+struct weft_envelope;
+
+typedef struct weft_type {
+    weft_object_t object;
+    size_t size;                    /* bytes of data in one element */
+    MPI_Aint lb, extent;            /* extent = ub - lb */
+    MPI_Aint true_lb, true_extent;  /* of the data alone */
+    bool is_dense;                  /* the data of n elements is one run of n * size bytes at the
+                                       buffer, in order; false before commit */
+    bool is_committed;
+    bool is_predefined;
+    bool has_markers;               /* lb and ub were set explicitly, and hold in types made of it */
+    unsigned char machine;          /* weft_machine_t (op.h): what the kernels see; 0: none */
+    unsigned char group;            /* weft_op_group_t (op.h): the row of the table of legal operations */
+    unsigned short alignment;       /* of the strictest member, bytes */
+    MPI_Datatype handle;
+    weft_layout_t layout;           /* valid once has_layout */
+    bool has_layout;
+    int index;                      /* in the table of MPI_Type_toint; 0: none yet */
+    size_t elements;                /* basic elements in one element */
+    struct weft_envelope *envelope; /* NULL for predefined types */
+    struct weft_attributes *attributes;
+    char name[MPI_MAX_OBJECT_NAME];
+} weft_type_t;
+
+enum { WEFT_TYPE_HANDLES = 1024 };
+
+/** The predefined types by the value of their handle; NULL where there is none. */
+extern weft_type_t *const weft_type_table[WEFT_TYPE_HANDLES];
+
+/** The type of a handle; NULL: MPI_DATATYPE_NULL, freed or no datatype. */
+static inline weft_type_t *weft_type_of(MPI_Datatype handle)
+{
+    uintptr_t value = (uintptr_t)handle;
+    if (value < WEFT_TYPE_HANDLES)
+        return weft_type_table[value];
+    if (value < WEFT_PREDEFINED_HANDLES || value % 64 != 0)
+        return NULL;
+    weft_type_t *type = (weft_type_t *)(void *)handle;
+    return type->object.kind == WEFT_KIND_TYPE ? type : NULL;
+}
+
+static inline MPI_Datatype weft_type_handle(const weft_type_t *type)
+{
+    return type->handle;
+}
+
+/** Free the type and drop its references; for weft_type_release() only. */
+void weft_type_destroy(weft_type_t *type);
+
+/** Keep a type alive, for example while a request uses it. Costs nothing for predefined ones. */
+static inline void weft_type_retain(weft_type_t *type)
+{
+    if (!type->is_predefined)
+        weft_object_retain(&type->object);
+}
+
+static inline void weft_type_release(weft_type_t *type)
+{
+    if (!type->is_predefined && weft_object_drop(&type->object))
+        weft_type_destroy(type);
+}
+
+/*
+ * Constructors. `old` and the types in `types` are retained; *out is a new, uncommitted type with one
+ * reference. Errors: MPI_ERR_COUNT (a negative count or block length, a size or bound beyond 64 bits),
+ * MPI_ERR_ARG, MPI_ERR_TYPE (a bad handle in `types`), MPI_ERR_NO_MEM. The arrays have `count` entries;
+ * displacements of vector, indexed and indexed_block are in extents of `old`, all others in bytes.
+ * The envelope says that the int form was called until weft_type_set_wide().
+ */
+int weft_type_contiguous(MPI_Count count, weft_type_t *old, weft_type_t **out);
+int weft_type_vector(MPI_Count count, MPI_Count block_count, MPI_Count stride, weft_type_t *old,
+                     weft_type_t **out);
+int weft_type_hvector(MPI_Count count, MPI_Count block_count, MPI_Count stride, weft_type_t *old,
+                      weft_type_t **out);
+int weft_type_indexed(MPI_Count count, weft_counts_t block_counts, weft_counts_t displacements,
+                      weft_type_t *old, weft_type_t **out);
+int weft_type_hindexed(MPI_Count count, weft_counts_t block_counts, weft_counts_t displacements,
+                       weft_type_t *old, weft_type_t **out);
+int weft_type_indexed_block(MPI_Count count, MPI_Count block_count, weft_counts_t displacements,
+                            weft_type_t *old, weft_type_t **out);
+int weft_type_hindexed_block(MPI_Count count, MPI_Count block_count, weft_counts_t displacements,
+                             weft_type_t *old, weft_type_t **out);
+int weft_type_struct(MPI_Count count, weft_counts_t block_counts, weft_counts_t displacements,
+                     const MPI_Datatype types[], weft_type_t **out);
+
+/** Subarrays: arrays of `dimensions` entries; order is MPI_ORDER_C or MPI_ORDER_FORTRAN. */
+typedef struct weft_subarray {
+    int dimensions, order;
+    weft_counts_t sizes, subsizes, starts;
+} weft_subarray_t;
+
+int weft_type_subarray(const weft_subarray_t *subarray, weft_type_t *old, weft_type_t **out);
+int weft_type_resized(weft_type_t *old, MPI_Count lb, MPI_Count extent, weft_type_t **out);
+/** The copy is committed if `old` is. Attributes are the caller's to copy. */
+int weft_type_dup(weft_type_t *old, weft_type_t **out);
+
+/** Note that the _c form of the constructor was called: its counts are large counts. */
+void weft_type_set_wide(weft_type_t *type);
+
+/** Lay out the canonical form; twice is once. MPI_ERR_NO_MEM. */
+int weft_type_commit(weft_type_t *type);
+
+/** Basic elements in the first `bytes` bytes of a stream of elements of `type` (MPI_Get_elements);
+ *  MPI_UNDEFINED when the bytes end within a basic element. */
+MPI_Count weft_type_elements(const weft_type_t *type, size_t bytes);
+
+/** Where the data of `count` elements lies, when it is one run in the order of the type map: `offset`
+ *  bytes from the buffer. False: it is not, and nothing is set. The type is committed. */
+bool weft_type_span(const weft_type_t *type, size_t count, ptrdiff_t *offset_out, size_t *bytes_out);
+
+/** Free all types, at the end of MPI. */
+void weft_types_close(void);
+
+#endif
