@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "base/list.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "mpi.h"
 #include "pmi/pmi_private.h"
@@ -279,7 +280,7 @@ void weft_pmi_abort(int code, const char *message)
     if (pmi.state == CONNECTED)
         PMIx_Abort(code, message, NULL, 0);
     else if (message != NULL)
-        fprintf(stderr, "weft: %s\n", message);
+        WEFT_LOG(WEFT_ERROR, "pmi", "%s", message);
     /* A code like 256 must not turn into success. */
     _exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
 }
