@@ -26,7 +26,7 @@ typedef enum weft_machine {
 } weft_machine_t;
 
 /** The rows of the table of legal operations (MPI 5.0, section 6.9.2). */
-typedef enum weft_group {
+typedef enum weft_op_group {
     WEFT_GROUP_NONE = 0,
     WEFT_C_INTEGER = 1,
     WEFT_FORTRAN_INTEGER = 2,
@@ -36,7 +36,7 @@ typedef enum weft_group {
     WEFT_BYTE = 32,
     WEFT_MULTI_LANGUAGE = 64,
     WEFT_PAIR = 128,
-} weft_group_t;
+} weft_op_group_t;
 
 typedef enum weft_op_kind {
 #define WEFT_ENUMERATE(name, ...) WEFT_OP_##name,
@@ -52,7 +52,7 @@ typedef struct weft_op {
     weft_object_t object;
     bool is_commutative, is_predefined;
     unsigned char kind;         /* weft_op_kind_t */
-    unsigned char groups;       /* of weft_group_t: the types a predefined operation takes */
+    unsigned char groups;       /* of weft_op_group_t: the types a predefined operation takes */
     MPI_Op handle;
     MPI_User_function *user;    /* one of the two, when kind is WEFT_OP_user */
     MPI_User_function_c *user_c;

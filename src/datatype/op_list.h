@@ -101,21 +101,21 @@ typedef struct weft_2double_precision { double value; double index; } weft_2doub
     WEFT_ABSENT_INTEGERS(X)                                                                        \
     WEFT_ABSENT_REALS(X)
 
-/* Operations: X(name, handle, groups of types: MPI 5.0, section 6.9.2). */
+/* Operations: X(name, handle without MPI_, groups of types: MPI 5.0, section 6.9.2). */
 #define WEFT_ANY_INTEGER (WEFT_C_INTEGER | WEFT_FORTRAN_INTEGER | WEFT_MULTI_LANGUAGE)
 #define WEFT_OPS(X)                                                                                \
-    X(sum, MPI_SUM, WEFT_ANY_INTEGER | WEFT_FLOATING | WEFT_COMPLEX)                               \
-    X(prod, MPI_PROD, WEFT_ANY_INTEGER | WEFT_FLOATING | WEFT_COMPLEX)                             \
-    X(min, MPI_MIN, WEFT_ANY_INTEGER | WEFT_FLOATING)                                              \
-    X(max, MPI_MAX, WEFT_ANY_INTEGER | WEFT_FLOATING)                                              \
-    X(band, MPI_BAND, WEFT_ANY_INTEGER | WEFT_BYTE)                                                \
-    X(bor, MPI_BOR, WEFT_ANY_INTEGER | WEFT_BYTE)                                                  \
-    X(bxor, MPI_BXOR, WEFT_ANY_INTEGER | WEFT_BYTE)                                                \
-    X(land, MPI_LAND, WEFT_C_INTEGER | WEFT_LOGICAL)                                               \
-    X(lor, MPI_LOR, WEFT_C_INTEGER | WEFT_LOGICAL)                                                 \
-    X(lxor, MPI_LXOR, WEFT_C_INTEGER | WEFT_LOGICAL)                                               \
-    X(minloc, MPI_MINLOC, WEFT_PAIR)                                                               \
-    X(maxloc, MPI_MAXLOC, WEFT_PAIR)
+    X(sum, SUM, WEFT_ANY_INTEGER | WEFT_FLOATING | WEFT_COMPLEX)                               \
+    X(prod, PROD, WEFT_ANY_INTEGER | WEFT_FLOATING | WEFT_COMPLEX)                             \
+    X(min, MIN, WEFT_ANY_INTEGER | WEFT_FLOATING)                                              \
+    X(max, MAX, WEFT_ANY_INTEGER | WEFT_FLOATING)                                              \
+    X(band, BAND, WEFT_ANY_INTEGER | WEFT_BYTE)                                                \
+    X(bor, BOR, WEFT_ANY_INTEGER | WEFT_BYTE)                                                  \
+    X(bxor, BXOR, WEFT_ANY_INTEGER | WEFT_BYTE)                                                \
+    X(land, LAND, WEFT_C_INTEGER | WEFT_LOGICAL)                                               \
+    X(lor, LOR, WEFT_C_INTEGER | WEFT_LOGICAL)                                                 \
+    X(lxor, LXOR, WEFT_C_INTEGER | WEFT_LOGICAL)                                               \
+    X(minloc, MINLOC, WEFT_PAIR)                                                               \
+    X(maxloc, MAXLOC, WEFT_PAIR)
 
 /* `x` before `y` for the extremes of floating-point numbers: NaN is before everything. The self
  * comparison is false for integers. */

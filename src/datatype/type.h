@@ -31,7 +31,7 @@ typedef struct weft_type {
     bool is_predefined;
     bool has_markers;               /* lb and ub were set explicitly, and hold in types made of it */
     unsigned char machine;          /* weft_machine_t (op.h): what the kernels see; 0: none */
-    unsigned char group;            /* weft_group_t (op.h): the row of the table of legal operations */
+    unsigned char group;            /* weft_op_group_t (op.h): the row of the table of legal operations */
     unsigned short alignment;       /* of the strictest member, bytes */
     MPI_Datatype handle;
     weft_layout_t layout;           /* valid once has_layout */
