@@ -36,6 +36,7 @@ static void begin_walk(walk_t *walk, const weft_layout_t *layout, size_t count, 
     walk->layout = layout;
     walk->block_bytes = layout->block_bytes;
     walk->levels = layout->levels;
+    walk->level[0] = (weft_level_t){0}; /* without levels its stride is still read, for one item */
     for (int i = 0; i < layout->levels; i++)
         walk->level[i] = layout->level[i];
     if (count == 1)
