@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "base/cpu.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+weft_cpus_t weft_cpus_allowed(void)
+{
+    weft_cpus_t cpus = {{0}};
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    if (sched_getaffinity(0, sizeof(mask), &mask) != 0)
+        cpus.words[0] = 1;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &mask))
+            cpus.words[cpu / 64 % WEFT_CPU_WORDS] |= UINT64_C(1) << (cpu % 64);
+    }
+    return cpus;
+}
+
+void weft_cpus_add(weft_cpus_t *to, const weft_cpus_t *more)
+{
+    for (int i = 0; i < WEFT_CPU_WORDS; i++)
+        to->words[i] |= more->words[i];
+}
+
+int weft_cpus_count(const weft_cpus_t *cpus)
+{
+    int count = 0;
+    for (int i = 0; i < WEFT_CPU_WORDS; i++)
+        count += __builtin_popcountll(cpus->words[i]);
+    return count;
+}
+
+/* "quota period" in microseconds, in one file (version 2 of control groups) or two (version 1). */
+static int read_quota(const char *quota_path, const char *period_path)
+{
+    long quota = -1, period = 100000;
+    FILE *file = fopen(quota_path, "re");
+    if (file == NULL)
+        return INT_MAX;
+    int fields = fscanf(file, "%ld %ld", &quota, &period);
+    fclose(file);
+    if (period_path != NULL && (file = fopen(period_path, "re")) != NULL) {
+        if (fscanf(file, "%ld", &period) != 1)
+            period = 100000;
+        fclose(file);
+    }
+    if (fields < 1 || quota <= 0 || period <= 0)
+        return INT_MAX;
+    return (int)((quota + period - 1) / period);
+}
+
+/* The path of this process's group: the line "0::/path" of /proc/self/cgroup. */
+static void own_group(char *out, size_t bytes)
+{
+    out[0] = '\0';
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    if (file == NULL)
+        return;
+    char line[512];
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, "0::/", 4) == 0) {
+            line[strcspn(line, "\n")] = '\0';
+            snprintf(out, bytes, "%s", line + 3);
+        }
+    }
+    fclose(file);
+}
+
+int weft_cpu_quota(void)
+{
+    char group[512], path[600];
+    own_group(group, sizeof(group));
+    int least = read_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+    /* A quota of any group above ours holds for us too. */
+    for (char *end = group + strlen(group);; end = strrchr(group, '/')) {
+        if (end == NULL)
+            return least;
+        *end = '\0';
+        snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", group);
+        int quota = read_quota(path, NULL);
+        if (quota < least)
+            least = quota;
+    }
+}

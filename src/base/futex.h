@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sleeping on a word of memory that processes share (futex(2)). */
+#ifndef WEFT_BASE_FUTEX_H
+#define WEFT_BASE_FUTEX_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Sleep until woken, unless *word is not `expected`. May return early for no reason. */
+void weft_futex_wait(atomic_uint *word, unsigned expected);
+
+/** Wake all who sleep on `word`. */
+void weft_futex_wake(atomic_uint *word);
+
+/** Ask the kernel for asymmetric fences between processes (membarrier(2)); false: it has none. */
+bool weft_asymmetric_fence_open(void);
+
+/** A full fence on every processor that runs a process of the machine which opened it. Costs some
+ *  microseconds here and nothing there. */
+void weft_asymmetric_fence(void);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/errhandler.h"
+
+#include "core/comm.h"
+#include "base/fail.h"
+#include "base/pool.h"
+
+#include <stdio.h>
+
+#define PREDEFINED(handle_value)                                                                   \
+    {.object = {.kind = WEFT_KIND_ERRHANDLER, .references = 1}, .predefined = handle_value}
+
+weft_errhandler_t weft_errors_are_fatal = PREDEFINED(MPI_ERRORS_ARE_FATAL);
+weft_errhandler_t weft_errors_abort = PREDEFINED(MPI_ERRORS_ABORT);
+weft_errhandler_t weft_errors_return = PREDEFINED(MPI_ERRORS_RETURN);
+
+static weft_pool_t handlers = WEFT_POOL(weft_errhandler_t);
+
+weft_errhandler_t *weft_errhandler_of(MPI_Errhandler handle)
+{
+    if (handle == MPI_ERRORS_ARE_FATAL)
+        return &weft_errors_are_fatal;
+    if (handle == MPI_ERRORS_ABORT)
+        return &weft_errors_abort;
+    if (handle == MPI_ERRORS_RETURN)
+        return &weft_errors_return;
+    weft_errhandler_t *handler = (weft_errhandler_t *)handle;
+    return weft_is_predefined(handle) || handler->object.kind != WEFT_KIND_ERRHANDLER ? NULL : handler;
+}
+
+MPI_Errhandler weft_errhandler_handle(weft_errhandler_t *handler)
+{
+    return handler->predefined != MPI_ERRHANDLER_NULL ? handler->predefined : (MPI_Errhandler)handler;
+}
+
+int weft_errhandler_create(MPI_Comm_errhandler_function *function, weft_errhandler_t **out)
+{
+    weft_errhandler_t *handler = weft_pool_take(&handlers);
+    if (handler == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for an error handler");
+    weft_object_init(&handler->object, WEFT_KIND_ERRHANDLER);
+    handler->predefined = MPI_ERRHANDLER_NULL;
+    handler->comm_function = function;
+    *out = handler;
+    return MPI_SUCCESS;
+}
+
+static bool is_user_made(const weft_errhandler_t *handler)
+{
+    return handler->predefined == MPI_ERRHANDLER_NULL;
+}
+
+void weft_errhandler_retain(weft_errhandler_t *handler)
+{
+    if (is_user_made(handler))
+        weft_object_retain(&handler->object);
+}
+
+void weft_errhandler_release(weft_errhandler_t *handler)
+{
+    if (!is_user_made(handler) || !weft_object_drop(&handler->object))
+        return;
+    handler->object.kind = WEFT_FREED;
+    weft_pool_give(&handlers, handler);
+}
+
+int weft_error_handle(weft_errhandler_t *handler, MPI_Comm handle, int error, const char *call)
+{
+    if (handler == &weft_errors_return)
+        return error;
+    if (is_user_made(handler)) {
+        handler->comm_function(&handle, &error, call);
+        return error;
+    }
+    char text[640];
+    const char *cause = weft_fail_text();
+    snprintf(text, sizeof(text), "%s: %s", call, cause[0] == '\0' ? "error" : cause);
+    weft_world.abort(error, text);
+}
+
+int weft_error_raise(weft_comm_t *comm, int error, const char *call)
+{
+    if (comm == NULL || comm->errhandler == NULL)
+        comm = &weft_comm_self;
+    weft_errhandler_t *handler = comm->errhandler == NULL ? &weft_errors_are_fatal : comm->errhandler;
+    return weft_error_handle(handler, weft_comm_handle(comm), error, call);
+}

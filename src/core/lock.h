@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The library's lock: one for everything, taken by each MPI call, and only when the program asked for
+ * MPI_THREAD_MULTIPLE.
+ */
+#ifndef WEFT_CORE_LOCK_H
+#define WEFT_CORE_LOCK_H
+
+#include "core/world.h"
+
+/** Take the lock, whatever the thread level. */
+void weft_lock_take(void);
+void weft_lock_give(void);
+/** Let other threads in, if any waits, and take the lock again. */
+void weft_lock_offer(void);
+
+static inline void weft_lock(void)
+{
+    if (__builtin_expect(weft_world.is_threaded, 0))
+        weft_lock_take();
+}
+
+static inline void weft_unlock(void)
+{
+    if (__builtin_expect(weft_world.is_threaded, 0))
+        weft_lock_give();
+}
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/progress.h"
+
+#include "core/lock.h"
+#include "base/config.h"
+#include "base/cpu.h"
+#include "base/log.h"
+
+#include <sched.h>
+
+enum {
+    POLLS_MAX = 8,
+    /* Empty polls before a wait yields: with a core each about 20 us; when cores are short, just long
+     * enough for a peer on another core to answer. */
+    SPIN_ALONE = 2000,
+    SPIN_SHORT = 20,
+    YIELDS_ALONE = 200,
+    YIELDS_SHORT = 2,
+    TESTS_PER_YIELD_ALONE = 1000,
+    TESTS_PER_YIELD_SHORT = 10,
+};
+
+bool weft_senders_fence = true;
+
+static weft_poll_fn_t polls[POLLS_MAX];
+static int poll_count;
+static weft_bell_t private_bell;
+static weft_bell_t *bell = &private_bell;
+static int spin_limit, yield_limit, test_limit;
+static atomic_int sleepers; /* threads of this process in sleep_on_bell() */
+
+void weft_bell_wake(weft_bell_t *sleeping)
+{
+    if (atomic_exchange(&sleeping->is_sleeping, 0) != 0)
+        weft_futex_wake(&sleeping->is_sleeping);
+}
+
+void weft_progress_open(weft_bell_t *shared_bell)
+{
+    bell = shared_bell == NULL ? &private_bell : shared_bell;
+    bool is_short = weft_world.cores_are_short;
+    spin_limit = is_short ? SPIN_SHORT : SPIN_ALONE;
+    yield_limit = is_short ? YIELDS_SHORT : YIELDS_ALONE;
+    test_limit = is_short ? TESTS_PER_YIELD_SHORT : TESTS_PER_YIELD_ALONE;
+    if (weft_config.SPIN >= 0)
+        spin_limit = weft_config.SPIN;
+    if (weft_config.YIELDS >= 0)
+        yield_limit = weft_config.YIELDS;
+    weft_senders_fence = is_short || !weft_asymmetric_fence_open();
+    WEFT_LOG(WEFT_INFO, "progress", "cores %s, spin %d polls, yield %d times, senders %s",
+             is_short ? "short" : "enough", spin_limit, yield_limit,
+             weft_senders_fence ? "fence" : "do not fence");
+}
+
+void weft_progress_add(weft_poll_fn_t poll)
+{
+    for (int i = 0; i < poll_count; i++) {
+        if (polls[i] == poll)
+            return;
+    }
+    if (poll_count < POLLS_MAX)
+        polls[poll_count++] = poll;
+}
+
+void weft_progress_remove(weft_poll_fn_t poll)
+{
+    for (int i = 0; i < poll_count; i++) {
+        if (polls[i] == poll)
+            polls[i] = polls[--poll_count];
+    }
+}
+
+static inline int poll_all(bool everything)
+{
+    int done = 0;
+    for (int i = 0; i < poll_count; i++)
+        done += polls[i](everything);
+    return done;
+}
+
+int weft_progress(void)
+{
+    return poll_all(false);
+}
+
+void weft_progress_test(void)
+{
+    static int empty_tests;
+    if (poll_all(false) > 0) {
+        empty_tests = 0;
+        return;
+    }
+    if (++empty_tests < test_limit)
+        return;
+    empty_tests = 0;
+    weft_unlock();
+    sched_yield();
+    weft_lock();
+}
+
+static void yield(void)
+{
+    weft_unlock();
+    sched_yield();
+    weft_lock();
+}
+
+/* Sleep until somebody rings. The bell is set before the last look for packets, so a packet published
+ * after that look finds it set. */
+static void sleep_on_bell(const bool *flag)
+{
+    atomic_fetch_add(&sleepers, 1);
+    atomic_store(&bell->is_sleeping, 1);
+    if (weft_senders_fence)
+        atomic_thread_fence(memory_order_seq_cst);
+    else
+        weft_asymmetric_fence();
+    if (poll_all(true) > 0 || *flag) {
+        /* Another thread of this process may sleep on the same bell: wake it rather than leave it
+         * with a cleared bell. */
+        weft_bell_wake(bell);
+    } else {
+        weft_unlock();
+        weft_futex_wait(&bell->is_sleeping, 1);
+        weft_lock();
+    }
+    atomic_fetch_sub(&sleepers, 1);
+}
+
+void weft_progress_until(const bool *flag)
+{
+    int empty = 0;
+    while (!*(const volatile bool *)flag) {
+        if (poll_all(false) > 0) {
+            empty = 0;
+            continue;
+        }
+        if (++empty <= spin_limit) {
+            if (weft_world.is_threaded)
+                weft_lock_offer();
+            if (empty % 8 == 0)
+                weft_cpu_relax();
+        } else if (empty <= spin_limit + yield_limit) {
+            yield();
+        } else {
+            sleep_on_bell(flag);
+            empty = 0;
+        }
+    }
+}
+
+void weft_progress_notify(void)
+{
+    if (atomic_load_explicit(&sleepers, memory_order_relaxed) > 0)
+        weft_bell_wake(bell);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Waiting, in one place: spin, then yield, then sleep on a bell.
+ *
+ * A bell is a word in memory that peers can reach. Its owner sets it before it goes to sleep and looks
+ * once more for packets; whoever has published a packet looks at it and wakes the owner. Both sides
+ * store first and load second, so a full fence must stand between the two on one side at least: by
+ * default the sleeper pays (an asymmetric fence, some microseconds once before a sleep). Where cores
+ * are short, sleeps are frequent and the senders pay.
+ */
+#ifndef WEFT_CORE_PROGRESS_H
+#define WEFT_CORE_PROGRESS_H
+
+#include "base/futex.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef struct weft_bell {
+    _Alignas(64) atomic_uint is_sleeping; /* 1: the owner sleeps, or is about to */
+} weft_bell_t;
+
+/** Set when senders have to fence (cores are short, or the kernel has no asymmetric fence). */
+extern bool weft_senders_fence;
+
+void weft_bell_wake(weft_bell_t *bell) __attribute__((cold));
+
+/** Wake the owner of `bell` if it sleeps; called after something was published for it. */
+static inline void weft_bell_ring(weft_bell_t *bell)
+{
+    if (weft_senders_fence)
+        atomic_thread_fence(memory_order_seq_cst);
+    else
+        atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(atomic_load_explicit(&bell->is_sleeping, memory_order_relaxed) != 0, 0))
+        weft_bell_wake(bell);
+}
+
+/** Choose how to wait, by weft_world.cores_are_short and the configuration. `bell` is where peers
+ *  wake this process; NULL: nobody outside can. */
+void weft_progress_open(weft_bell_t *bell);
+
+/** Have `poll` called in each round of progress, until it is removed. It returns how much it did;
+ *  `everything` as in weft_transport_ops. At most 8; the same function once. */
+typedef int (*weft_poll_fn_t)(bool everything);
+void weft_progress_add(weft_poll_fn_t poll);
+void weft_progress_remove(weft_poll_fn_t poll);
+
+/** One round; how much was done. */
+int weft_progress(void);
+
+/** One round, for calls that test and return: yields now and then when nothing is done, so that a
+ *  loop around MPI_Test lets others run. */
+void weft_progress_test(void);
+
+/** Rounds until *flag is true. Gives up the lock while it yields or sleeps. */
+void weft_progress_until(const bool *flag);
+
+/** Wake threads of this process that sleep in weft_progress_until: something they may wait for
+ *  happened outside their own polling. */
+void weft_progress_notify(void);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/request.h"
+
+#include "core/progress.h"
+
+static const weft_request_ops_t done_ops = {.name = "send"};
+
+weft_request_t weft_request_done = {
+    .object = {.kind = WEFT_KIND_REQUEST, .references = 1},
+    .ops = &done_ops,
+    .is_complete = true,
+    .is_active = true,
+    .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG},
+};
+
+void weft_request_complete(weft_request_t *request)
+{
+    request->is_complete = true;
+    if (request->is_detached) {
+        weft_request_release(request);
+        return;
+    }
+    weft_progress_notify();
+}
+
+void weft_request_release(weft_request_t *request)
+{
+    if (request == &weft_request_done)
+        return;
+    request->object.kind = WEFT_FREED;
+    request->ops->release(request);
+}
+
+void weft_request_wait(weft_request_t *request)
+{
+    weft_progress_until(&request->is_complete);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests: what all of them share. Point-to-point and collective requests begin with this structure
+ * and bring a table of what is theirs.
+ *
+ *   states   inactive (persistent only) -> active -> complete -> released, or inactive again
+ *
+ * A request belongs to whoever holds its handle. A freed active request (MPI_Request_free) belongs to
+ * the library and releases itself when it completes.
+ */
+#ifndef WEFT_CORE_REQUEST_H
+#define WEFT_CORE_REQUEST_H
+
+#include "core/object.h"
+#include "core/status.h"
+#include "mpi.h"
+
+#include <stdbool.h>
+
+typedef struct weft_request weft_request_t;
+typedef struct weft_comm weft_comm_t;
+
+typedef struct weft_request_ops {
+    const char *name; /* for messages: "send", "receive", "allreduce" */
+    /** Give the request's memory back; it is not active. */
+    void (*release)(weft_request_t *request);
+    /** Make an inactive persistent request active; an error class. */
+    int (*start)(weft_request_t *request);
+    /** Try to cancel an active request; the request completes either way, sooner or later. */
+    void (*cancel)(weft_request_t *request);
+} weft_request_ops_t;
+
+struct weft_request {
+    weft_object_t object;
+    const weft_request_ops_t *ops;
+    weft_comm_t *comm;  /* whose error handler gets errors; NULL: MPI_COMM_SELF's */
+    bool is_complete;   /* fixed once true, until a persistent request is started again */
+    bool is_active;     /* false: persistent and not started */
+    bool is_persistent;
+    bool is_detached;   /* freed by the user while active */
+    MPI_Status status;  /* valid when complete; MPI_ERROR is the request's own result */
+};
+
+/** Stands for every send that completed before it returned; never active, never released. */
+extern weft_request_t weft_request_done;
+
+/** NULL: not a live request (MPI_REQUEST_NULL included). */
+static inline weft_request_t *weft_request_of(MPI_Request handle)
+{
+    weft_request_t *request = (weft_request_t *)handle;
+    if (weft_is_predefined(handle) || request->object.kind != WEFT_KIND_REQUEST)
+        return NULL;
+    return request;
+}
+
+static inline MPI_Request weft_request_handle(weft_request_t *request)
+{
+    return (MPI_Request)request;
+}
+
+/** Set up the shared part as active and not complete. */
+static inline void weft_request_init(weft_request_t *request, const weft_request_ops_t *ops,
+                                     weft_comm_t *comm)
+{
+    weft_object_init(&request->object, WEFT_KIND_REQUEST);
+    request->ops = ops;
+    request->comm = comm;
+    request->is_complete = false;
+    request->is_active = true;
+    request->is_persistent = false;
+    request->is_detached = false;
+    request->status = weft_status_empty();
+}
+
+/** Say that the operation is over; status is filled in already. */
+void weft_request_complete(weft_request_t *request);
+
+/** Release a request that is complete or inactive. weft_request_done is left alone. */
+void weft_request_release(weft_request_t *request);
+
+/** Wait for one request. */
+void weft_request_wait(weft_request_t *request);
+
+#endif

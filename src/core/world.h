@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * This process and its place among the others: set at start-up, read everywhere. The one global of
+ * the library beside the configuration.
+ */
+#ifndef WEFT_CORE_WORLD_H
+#define WEFT_CORE_WORLD_H
+
+#include "core/transport.h"
+
+#include <stdbool.h>
+
+typedef enum weft_stage {
+    WEFT_BEFORE_INIT,
+    WEFT_RUNNING,
+    WEFT_AFTER_FINALIZE,
+} weft_stage_t;
+
+/** What start-up lends to the transports so that they find each other. Blocking. */
+typedef struct weft_wireup {
+    /** Make `bytes` bytes readable by all ranks under `key` after the next fence. */
+    int (*put)(const char *key, const void *data, size_t bytes);
+    /** Wait for all ranks. */
+    int (*fence)(void);
+    /** What `rank` put before the fence; the caller frees *out with weft_free. */
+    int (*get)(int rank, const char *key, void **out, size_t *bytes_out);
+} weft_wireup_t;
+
+struct weft_world {
+    weft_stage_t stage;
+    bool is_threaded;  /* MPI_THREAD_MULTIPLE was granted: calls take the lock */
+    int thread_level;  /* granted, an MPI_THREAD_ constant */
+    int rank, size;    /* in MPI_COMM_WORLD */
+    int local_size;    /* ranks on this host */
+    const int *local_ranks; /* [local_size] their world ranks, ascending */
+    int local_rank;    /* index of `rank` in local_ranks */
+    const char *host;
+    const char *job_id;        /* names the job on this host; fit for file names */
+    int appnum, universe_size; /* negative: not known */
+    bool cores_are_short;      /* ranks of this host outnumber the cores they may use */
+    weft_endpoint_t **endpoints; /* [size] by world rank */
+    struct weft_bell *bell;      /* where peers wake this process; NULL: nowhere */
+    const weft_wireup_t *wireup; /* during transport open only */
+    /** End the job: the launcher's abort, then _exit. Set by start-up. */
+    void (*abort)(int code, const char *why) __attribute__((noreturn));
+};
+
+extern weft_world_t weft_world;
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The frame of every MPI function: is MPI running, the lock, the error handler.
+ *
+ *     weft_call_t call = weft_call_begin("MPI_Comm_size");
+ *     weft_comm_t *comm;
+ *     int err = weft_check_comm(&call, handle, &comm);
+ *     ...
+ *     return weft_call_end(&call, err);
+ */
+#ifndef WEFT_MPI_CALL_H
+#define WEFT_MPI_CALL_H
+
+#include "core/comm.h"
+#include "core/lock.h"
+#include "core/world.h"
+
+typedef struct weft_call {
+    const char *name;  /* without _c: what messages call the function */
+    weft_comm_t *comm; /* whose error handler gets errors; NULL: MPI_COMM_SELF's */
+} weft_call_t;
+
+/** MPI is not running: says so and ends the process (MPI 5.0 section 11.2). */
+void weft_call_outside(const char *name) __attribute__((cold, noreturn));
+
+/** Unlock and run the error handler; returns what the MPI function returns. */
+int weft_call_failed(const weft_call_t *call, int error) __attribute__((cold));
+
+static inline weft_call_t weft_call_begin(const char *name)
+{
+    if (__builtin_expect(weft_world.stage != WEFT_RUNNING, 0))
+        weft_call_outside(name);
+    weft_lock();
+    return (weft_call_t){.name = name};
+}
+
+static inline int weft_call_end(const weft_call_t *call, int error)
+{
+    if (__builtin_expect(error != MPI_SUCCESS, 0))
+        return weft_call_failed(call, error);
+    weft_unlock();
+    return MPI_SUCCESS;
+}
+
+#endif

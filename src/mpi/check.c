@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/check.h"
+
+#include "base/fail.h"
+
+#include <inttypes.h>
+
+const char *weft_comm_label(const weft_comm_t *comm)
+{
+    return comm->name[0] == '\0' ? "the communicator" : comm->name;
+}
+
+/* What is wrong with a handle that names no live object. */
+static int bad_handle(int error_class, const void *handle, const void *null, const char *name,
+                      const char *kind)
+{
+    if (handle == null)
+        return weft_fail(error_class, "%s is MPI_%s_NULL", name, kind);
+    if (weft_is_predefined(handle))
+        return weft_fail(error_class, "%s is 0x%" PRIxPTR ", which is no MPI_%s handle", name,
+                         (uintptr_t)handle, kind);
+    return weft_fail(error_class, "%s is a handle that was freed, or no MPI_%s handle at all", name, kind);
+}
+
+int weft_bad_comm(MPI_Comm handle)
+{
+    return bad_handle(MPI_ERR_COMM, handle, MPI_COMM_NULL, "comm", "COMM");
+}
+
+int weft_bad_type(MPI_Datatype handle, const char *name)
+{
+    return bad_handle(MPI_ERR_TYPE, handle, MPI_DATATYPE_NULL, name, "DATATYPE");
+}
+
+int weft_uncommitted_type(const weft_type_t *type, const char *name)
+{
+    (void)type;
+    return weft_fail(MPI_ERR_TYPE, "%s has not been committed (MPI_Type_commit)", name);
+}
+
+int weft_bad_count(MPI_Count count, const char *name)
+{
+    return weft_fail(MPI_ERR_COUNT, "%s is %lld, but must be at least 0", name, (long long)count);
+}
+
+int weft_bad_rank(const weft_comm_t *comm, int rank, const char *name)
+{
+    return weft_fail(MPI_ERR_RANK, "%s is %d, but %s has ranks 0 to %d", name, rank,
+                     weft_comm_label(comm), comm->size - 1);
+}
+
+int weft_bad_tag(int tag)
+{
+    return weft_fail(MPI_ERR_TAG, "tag is %d, but must be at least 0", tag);
+}
+
+int weft_bad_buffer(const char *name)
+{
+    return weft_fail(MPI_ERR_BUFFER, "%s is NULL, but data are to be found there", name);
+}
+
+int weft_bad_output(const char *name)
+{
+    return weft_fail(MPI_ERR_ARG, "%s is NULL, but a result is to be stored there", name);
+}
+
+int weft_check_group(MPI_Group handle, const char *name, weft_group_t **out)
+{
+    weft_group_t *group = weft_group_of(handle);
+    if (group == NULL)
+        return bad_handle(MPI_ERR_GROUP, handle, MPI_GROUP_NULL, name, "GROUP");
+    *out = group;
+    return MPI_SUCCESS;
+}
+
+int weft_check_info(MPI_Info handle, weft_info_t **out)
+{
+    weft_info_t *info = handle == MPI_INFO_NULL ? NULL : weft_info_of(handle);
+    if (info == NULL && handle != MPI_INFO_NULL)
+        return bad_handle(MPI_ERR_INFO, handle, MPI_INFO_NULL, "info", "INFO");
+    *out = info;
+    return MPI_SUCCESS;
+}
+
+int weft_check_errhandler(MPI_Errhandler handle, weft_errhandler_t **out)
+{
+    weft_errhandler_t *handler = weft_errhandler_of(handle);
+    if (handler == NULL)
+        return bad_handle(MPI_ERR_ERRHANDLER, handle, MPI_ERRHANDLER_NULL, "errhandler", "ERRHANDLER");
+    *out = handler;
+    return MPI_SUCCESS;
+}
+
+int weft_check_op(MPI_Op handle, weft_op_t **out)
+{
+    weft_op_t *op = weft_op_of(handle);
+    if (op == NULL)
+        return bad_handle(MPI_ERR_OP, handle, MPI_OP_NULL, "op", "OP");
+    *out = op;
+    return MPI_SUCCESS;
+}
+
+int weft_check_request(MPI_Request handle, weft_request_t **out)
+{
+    weft_request_t *request = weft_request_of(handle);
+    if (request == NULL)
+        return bad_handle(MPI_ERR_REQUEST, handle, MPI_REQUEST_NULL, "request", "REQUEST");
+    *out = request;
+    return MPI_SUCCESS;
+}
+
+int weft_check_root(const weft_comm_t *comm, int root)
+{
+    if (root >= 0 && root < comm->size)
+        return MPI_SUCCESS;
+    return weft_fail(MPI_ERR_ROOT, "root is %d, but %s has ranks 0 to %d", root, weft_comm_label(comm),
+                     comm->size - 1);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Checks of arguments: the only place where an MPI handle becomes an object. Each returns an error
+ * class with a text that names the argument, its value and what was expected. The quick test of each
+ * is inline, what explains a failure is not.
+ */
+#ifndef WEFT_MPI_CHECK_H
+#define WEFT_MPI_CHECK_H
+
+#include "mpi/call.h"
+#include "pt2pt/pt2pt.h"
+#include "datatype/op.h"
+#include "datatype/type.h"
+#include "core/comm.h"
+#include "core/group.h"
+#include "core/info.h"
+#include "base/config.h"
+
+int weft_bad_comm(MPI_Comm handle) __attribute__((cold));
+int weft_bad_type(MPI_Datatype handle, const char *name) __attribute__((cold));
+int weft_bad_count(MPI_Count count, const char *name) __attribute__((cold));
+int weft_bad_rank(const weft_comm_t *comm, int rank, const char *name) __attribute__((cold));
+int weft_bad_tag(int tag) __attribute__((cold));
+int weft_bad_buffer(const char *name) __attribute__((cold));
+int weft_bad_output(const char *name) __attribute__((cold));
+int weft_uncommitted_type(const weft_type_t *type, const char *name) __attribute__((cold));
+
+/** "MPI_COMM_WORLD", or the name that the user gave, or "the communicator". */
+const char *weft_comm_label(const weft_comm_t *comm);
+
+/** Also sets call->comm, so that later errors go to this communicator's handler. */
+static inline int weft_check_comm(weft_call_t *call, MPI_Comm handle, weft_comm_t **out)
+{
+    weft_comm_t *comm = weft_comm_of(handle);
+    if (__builtin_expect(comm == NULL, 0))
+        return weft_bad_comm(handle);
+    call->comm = comm;
+    *out = comm;
+    return MPI_SUCCESS;
+}
+
+int weft_check_group(MPI_Group handle, const char *name, weft_group_t **out);
+/** MPI_INFO_NULL gives NULL. */
+int weft_check_info(MPI_Info handle, weft_info_t **out);
+int weft_check_errhandler(MPI_Errhandler handle, weft_errhandler_t **out);
+int weft_check_op(MPI_Op handle, weft_op_t **out);
+int weft_check_request(MPI_Request handle, weft_request_t **out);
+
+static inline int weft_check_named_type(MPI_Datatype handle, const char *name, weft_type_t **out)
+{
+    weft_type_t *type = weft_type_of(handle);
+    if (__builtin_expect(type == NULL, 0))
+        return weft_bad_type(handle, name);
+    *out = type;
+    return MPI_SUCCESS;
+}
+
+static inline int weft_check_type(MPI_Datatype handle, weft_type_t **out)
+{
+    return weft_check_named_type(handle, "datatype", out);
+}
+
+static inline int weft_check_committed_type(MPI_Datatype handle, const char *name, weft_type_t **out)
+{
+    int err = weft_check_named_type(handle, name, out);
+    if (__builtin_expect(err == MPI_SUCCESS && !(*out)->is_committed, 0))
+        return weft_uncommitted_type(*out, name);
+    return err;
+}
+
+static inline int weft_check_count(MPI_Count count, const char *name)
+{
+    return __builtin_expect(count < 0, 0) ? weft_bad_count(count, name) : MPI_SUCCESS;
+}
+
+/** A pointer that the function writes to. */
+static inline int weft_check_output(const void *pointer, const char *name)
+{
+    return __builtin_expect(pointer == NULL, 0) ? weft_bad_output(name) : MPI_SUCCESS;
+}
+
+/** A buffer of `count` elements. MPI_BOTTOM is 0: it is wrong where the type's data begin at 0. */
+static inline int weft_check_buffer(const void *buf, MPI_Count count, const weft_type_t *type,
+                                    const char *name)
+{
+    bool is_wrong = buf == NULL && count > 0 && type->size > 0 && type->is_predefined;
+    return __builtin_expect(is_wrong, 0) ? weft_bad_buffer(name) : MPI_SUCCESS;
+}
+
+/** A rank of `comm`, or MPI_PROC_NULL, or MPI_ANY_SOURCE if that is allowed. */
+static inline int weft_check_rank(const weft_comm_t *comm, int rank, bool any_is_allowed,
+                                  const char *name)
+{
+    if (__builtin_expect((unsigned)rank < (unsigned)comm->size, 1) || rank == MPI_PROC_NULL ||
+        (any_is_allowed && rank == MPI_ANY_SOURCE))
+        return MPI_SUCCESS;
+    return weft_bad_rank(comm, rank, name);
+}
+
+/** A tag, or MPI_ANY_TAG if that is allowed. */
+static inline int weft_check_tag(int tag, bool any_is_allowed)
+{
+    if (__builtin_expect(tag >= 0, 1) || (any_is_allowed && tag == MPI_ANY_TAG))
+        return MPI_SUCCESS;
+    return weft_bad_tag(tag);
+}
+
+/** A rank of `comm`: MPI_ERR_ROOT otherwise. */
+int weft_check_root(const weft_comm_t *comm, int root);
+
+#endif

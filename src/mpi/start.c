@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/start.h"
+
+#include "pt2pt/pt2pt.h"
+#include "pmi/pmi.h"
+#include "shm/shm.h"
+#include "datatype/op.h"
+#include "datatype/type.h"
+#include "core/comm.h"
+#include "core/progress.h"
+#include "core/world.h"
+#include "base/config.h"
+#include "base/cpu.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Best first. */
+static const weft_transport_ops_t *const transports[] = {&weft_self_transport, &weft_shm_transport};
+enum { TRANSPORTS = sizeof(transports) / sizeof(transports[0]) };
+
+static bool is_open[TRANSPORTS];
+static weft_pmi_job_t job;
+
+static const weft_wireup_t wireup = {
+    .put = weft_pmi_put, .fence = weft_pmi_fence, .get = weft_pmi_get};
+
+void weft_abort_job(int code, const char *why)
+{
+    fflush(NULL);
+    if (code == 0)
+        code = 1;
+    if (weft_world.size > 1)
+        weft_pmi_abort(code, why);
+    if (why[0] != '\0')
+        WEFT_LOG(WEFT_ERROR, "mpi", "%s", why);
+    _exit(code);
+}
+
+static int join_job(int thread_level)
+{
+    int err = weft_pmi_open(&job);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_world.rank = job.rank;
+    weft_world.size = job.size;
+    weft_world.local_rank = job.local_rank;
+    weft_world.local_size = job.local_size;
+    weft_world.local_ranks = job.local_ranks;
+    weft_world.host = job.hostname;
+    weft_world.job_id = job.id;
+    weft_world.appnum = job.app_number;
+    weft_world.universe_size = job.universe_size;
+    weft_world.thread_level = thread_level;
+    weft_world.wireup = &wireup;
+    weft_log_open(job.size > 1 ? job.rank : -1);
+    return MPI_SUCCESS;
+}
+
+/* Every rank must be reached by some transport. */
+static int check_endpoints(void)
+{
+    for (int rank = 0; rank < weft_world.size; rank++) {
+        if (weft_world.endpoints[rank] == NULL)
+            return weft_fail(MPI_ERR_OTHER,
+                             "rank %d is on another host than rank %d (%s), and this version of Weft "
+                             "has no network transport", rank, weft_world.rank, weft_world.host);
+    }
+    return MPI_SUCCESS;
+}
+
+static int open_transports(void)
+{
+    weft_world.endpoints = weft_alloc_zeroed((size_t)weft_world.size, sizeof(*weft_world.endpoints));
+    if (weft_world.endpoints == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", weft_world.size);
+    for (int i = 0; i < TRANSPORTS; i++) {
+        int err = transports[i]->open(&weft_world, weft_packet_arrived);
+        if (err == MPI_ERR_UNSUPPORTED_OPERATION)
+            continue;
+        if (err != MPI_SUCCESS)
+            return err;
+        is_open[i] = true;
+        weft_progress_add(transports[i]->progress);
+    }
+    return check_endpoints();
+}
+
+static void close_transports(void)
+{
+    for (int i = TRANSPORTS - 1; i >= 0; i--) {
+        if (!is_open[i])
+            continue;
+        weft_progress_remove(transports[i]->progress);
+        transports[i]->close();
+        is_open[i] = false;
+    }
+    weft_free(weft_world.endpoints);
+    weft_world.endpoints = NULL;
+}
+
+int weft_start(int thread_level)
+{
+    weft_config_read();
+    weft_log_open(-1);
+    weft_world.abort = weft_abort_job;
+    int err = join_job(thread_level);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_op_select();
+    weft_pt2pt_open();
+    err = open_transports();
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_progress_open(weft_world.bell);
+    err = weft_comm_open();
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_world.is_threaded = thread_level == MPI_THREAD_MULTIPLE;
+    weft_world.stage = WEFT_RUNNING;
+    return MPI_SUCCESS;
+}
+
+static void await_sends(void)
+{
+    while (!weft_pt2pt_is_idle())
+        weft_progress_test();
+}
+
+int weft_stop(void)
+{
+    await_sends();
+    weft_world.stage = WEFT_AFTER_FINALIZE;
+    weft_world.is_threaded = false;
+    weft_comm_release(&weft_comm_self);
+    weft_comm_release(&weft_comm_world);
+    weft_pt2pt_close();
+    close_transports();
+    return weft_pmi_close();
+}

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# awk -f prototypes.awk -f unsupported.awk unsupported.list mpi.h: a function for each name of the list.
+# MPI_T functions call no error handler (MPI 5.0, 15.3.10): they return their own code.
+END {
+    print "/* Made from unsupported.list and mpi.h by unsupported.awk. */"
+    print "#include \"mpi/api.h\"\n#include \"mpi/unsupported.h\"\n"
+    print "#pragma GCC diagnostic ignored \"-Wunused-parameter\""
+    for (i = 1; i <= functions; i++) {
+        f = name[i]
+        if (!(("list", f) in listed))
+            continue
+        if (returns[f] != "int")
+            fail("unsupported.list: " f " returns no error code")
+        print head(f) "\n{"
+        print "    return " (f ~ /^MPI_T_/ ? "MPI_T_ERR_NOT_SUPPORTED" : "weft_unsupported(\"" f "\")") ";\n}"
+        delete listed["list", f]
+    }
+    for (key in listed)
+        fail("unsupported.list: mpi.h has no " substr(key, 6))
+}
+
+function fail(text)
+{
+    print text > "/dev/stderr"
+    exit 1
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What stands in for MPI functions that are not implemented yet (unsupported.list). */
+#ifndef WEFT_MPI_UNSUPPORTED_H
+#define WEFT_MPI_UNSUPPORTED_H
+
+/**
+ * Say that `function` is not there yet.
+ *
+ * function   its name with MPI_ in front; lives as long as the program
+ * returns    MPI_ERR_UNSUPPORTED_OPERATION
+ */
+int weft_unsupported(const char *function) __attribute__((cold));
+
+#endif

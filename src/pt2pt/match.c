@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pt2pt/match.h"
+
+#include "base/memory.h"
+#include "mpi.h"
+
+enum { SHORT_QUEUE = 16, FIRST_BINS = 64 };
+
+void weft_match_init(weft_match_queue_t *queue, bool holds_messages)
+{
+    *queue = (weft_match_queue_t){.holds_messages = holds_messages};
+    weft_list_init(&queue->order);
+}
+
+static inline bool fits(const weft_match_key_t *a, const weft_match_key_t *b)
+{
+    return a->context == b->context &&
+           (a->tag == b->tag || a->tag == MPI_ANY_TAG || b->tag == MPI_ANY_TAG) &&
+           (a->source == b->source || a->source == MPI_ANY_SOURCE || b->source == MPI_ANY_SOURCE);
+}
+
+/* `key` with the wildcards of combination `wild`: bit 0 any source, bit 1 any tag. */
+static weft_match_key_t generalise(weft_match_key_t key, int wild)
+{
+    if (wild & 1)
+        key.source = MPI_ANY_SOURCE;
+    if (wild & 2)
+        key.tag = MPI_ANY_TAG;
+    return key;
+}
+
+static int copies_of(const weft_match_queue_t *queue)
+{
+    return queue->holds_messages ? WEFT_MATCH_BINS : 1;
+}
+
+static weft_list_t *bin_of(const weft_match_queue_t *queue, weft_match_key_t key, int copy)
+{
+    uint64_t hash = (uint64_t)key.context * 0x9e3779b97f4a7c15u;
+    hash = (hash ^ (uint32_t)key.source) * 0xbf58476d1ce4e5b9u;
+    hash = (hash ^ hash >> 29 ^ (uint32_t)key.tag) * 0x94d049bb133111ebu;
+    size_t index = (hash ^ hash >> 32) & (queue->bin_count - 1);
+    return &queue->bins[(size_t)copy * queue->bin_count + index];
+}
+
+static void put_in_bins(weft_match_queue_t *queue, weft_match_entry_t *entry)
+{
+    for (int i = 0; i < copies_of(queue); i++)
+        weft_list_append(bin_of(queue, generalise(entry->key, i), i), &entry->bins[i]);
+}
+
+static void take_from_bins(const weft_match_queue_t *queue, weft_match_entry_t *entry)
+{
+    for (int i = 0; i < copies_of(queue); i++)
+        weft_list_remove(&entry->bins[i]);
+}
+
+static void fill_bins(weft_match_queue_t *queue)
+{
+    for (weft_link_t *at = queue->order.next; at != &queue->order; at = at->next)
+        put_in_bins(queue, WEFT_ELEMENT(at, weft_match_entry_t, order));
+}
+
+/* New bins. Without memory the queue stays as it is: slower then, not wrong. */
+static bool make_bins(weft_match_queue_t *queue, size_t bin_count)
+{
+    size_t lists = (size_t)copies_of(queue) * bin_count;
+    weft_list_t *bins = weft_alloc_array(lists, sizeof(*bins));
+    if (bins == NULL)
+        return false;
+    for (size_t i = 0; i < lists; i++)
+        weft_list_init(&bins[i]);
+    weft_free(queue->bins);
+    queue->bins = bins;
+    queue->bin_count = bin_count;
+    return true;
+}
+
+static void grow(weft_match_queue_t *queue)
+{
+    if (!queue->is_long) {
+        queue->is_long = queue->bins != NULL || make_bins(queue, FIRST_BINS);
+        if (queue->is_long)
+            fill_bins(queue);
+    } else if (queue->count > queue->bin_count * 2 && make_bins(queue, queue->bin_count * 4)) {
+        fill_bins(queue);
+    }
+}
+
+void weft_match_add(weft_match_queue_t *queue, weft_match_entry_t *entry)
+{
+    entry->number = queue->next_number++;
+    if (queue->is_long)
+        put_in_bins(queue, entry);
+    weft_list_append(&queue->order, &entry->order);
+    if (++queue->count > SHORT_QUEUE)
+        grow(queue);
+}
+
+void weft_match_remove(weft_match_queue_t *queue, weft_match_entry_t *entry)
+{
+    weft_list_remove(&entry->order);
+    if (queue->is_long)
+        take_from_bins(queue, entry);
+    if (--queue->count == 0)
+        queue->is_long = false;
+}
+
+static weft_match_entry_t *find_in_order(const weft_match_queue_t *queue, const weft_match_key_t *key)
+{
+    for (weft_link_t *at = queue->order.next; at != &queue->order; at = at->next) {
+        weft_match_entry_t *entry = WEFT_ELEMENT(at, weft_match_entry_t, order);
+        if (fits(&entry->key, key))
+            return entry;
+    }
+    return NULL;
+}
+
+static bool are_equal(const weft_match_key_t *a, const weft_match_key_t *b)
+{
+    return a->context == b->context && a->source == b->source && a->tag == b->tag;
+}
+
+/* The first entry that stands in the bins of combination `copy` for exactly `key`. */
+static weft_match_entry_t *find_in_bin(const weft_match_queue_t *queue, weft_match_key_t key, int copy)
+{
+    const weft_list_t *bin = bin_of(queue, key, copy);
+    for (weft_link_t *at = bin->next; at != bin; at = at->next) {
+        weft_link_t *first_copy = at - copy;
+        weft_match_entry_t *entry = WEFT_ELEMENT(first_copy, weft_match_entry_t, bins);
+        weft_match_key_t own = generalise(entry->key, copy);
+        if (are_equal(&own, &key))
+            return entry;
+    }
+    return NULL;
+}
+
+static weft_match_entry_t *find_message(const weft_match_queue_t *queue, weft_match_key_t key)
+{
+    int wild = (key.source == MPI_ANY_SOURCE ? 1 : 0) | (key.tag == MPI_ANY_TAG ? 2 : 0);
+    return find_in_bin(queue, key, wild);
+}
+
+static weft_match_entry_t *find_receive(const weft_match_queue_t *queue, weft_match_key_t key)
+{
+    weft_match_entry_t *best = NULL;
+    for (int wild = 0; wild < WEFT_MATCH_BINS; wild++) {
+        weft_match_entry_t *entry = find_in_bin(queue, generalise(key, wild), 0);
+        if (entry != NULL && (best == NULL || entry->number < best->number))
+            best = entry;
+    }
+    return best;
+}
+
+weft_match_entry_t *weft_match_find(const weft_match_queue_t *queue, weft_match_key_t key)
+{
+    if (!queue->is_long)
+        return find_in_order(queue, &key);
+    return queue->holds_messages ? find_message(queue, key) : find_receive(queue, key);
+}
+
+void weft_match_close(weft_match_queue_t *queue)
+{
+    weft_free(queue->bins);
+    queue->bins = NULL;
+    queue->is_long = false;
+}

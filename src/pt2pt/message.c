@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages that came before their receives. Their data are kept up to WEFT_UNEXPECTED_MAX bytes in
+ * all; then the senders are told to ask first, so that a rank which sends to one that does not receive
+ * waits instead of filling its memory. Also the probes, which look into the same queue.
+ */
+#include "pt2pt/pt2pt_private.h"
+
+#include "core/progress.h"
+#include "base/config.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/pool.h"
+
+#include <string.h>
+
+static weft_pool_t messages = WEFT_POOL(weft_message_t);
+
+/* ---- keeping ---- */
+
+static void throttle_senders(bool is_on)
+{
+    wefti_pt2pt.is_throttling = is_on;
+    WEFT_LOG(WEFT_INFO, "pt2pt", "unexpected data %zu bytes: senders %s", wefti_pt2pt.messages_bytes,
+             is_on ? "must ask first" : "may send again");
+    for (int rank = 0; rank < weft_world.size; rank++) {
+        weft_endpoint_t *endpoint = weft_world.endpoints[rank];
+        endpoint->ops->throttle(endpoint, is_on);
+    }
+}
+
+/* What keeping a message costs: without its data too, so that a flood of empty ones counts. */
+static size_t cost_of(const weft_message_t *message)
+{
+    bool is_outside = message->data != NULL && message->data != message->room;
+    return sizeof(*message) + (is_outside ? message->ask.bytes : 0);
+}
+
+static void count_bytes(size_t before, size_t after)
+{
+    wefti_pt2pt.messages_bytes += after - before;
+    size_t kept = wefti_pt2pt.messages_bytes, most = weft_config.UNEXPECTED_MAX;
+    if (!wefti_pt2pt.is_throttling && kept > most)
+        throttle_senders(true);
+    else if (wefti_pt2pt.is_throttling && kept <= most / 2)
+        throttle_senders(false);
+}
+
+static bool keep_data(weft_message_t *message, const void *data)
+{
+    size_t bytes = message->ask.bytes;
+    message->data = bytes <= sizeof(message->room) ? message->room : weft_alloc(bytes);
+    if (message->data == NULL)
+        return false;
+    memcpy(message->data, data, bytes);
+    return true;
+}
+
+static void free_message(weft_message_t *message)
+{
+    count_bytes(cost_of(message), 0);
+    if (message->data != message->room)
+        weft_free(message->data);
+    message->object.kind = WEFT_FREED;
+    weft_pool_give(&messages, message);
+}
+
+/* A probe that waits for any new message. */
+typedef struct watcher {
+    bool has_news;
+    struct watcher *next;
+} watcher_t;
+
+static watcher_t *watchers;
+
+static void tell_watchers(void)
+{
+    for (watcher_t *watcher = watchers; watcher != NULL; watcher = watcher->next)
+        watcher->has_news = true;
+    if (watchers != NULL)
+        weft_progress_notify();
+}
+
+void wefti_message_keep(const weft_match_key_t *key, const weft_ask_t *ask, const void *data)
+{
+    weft_message_t *message = weft_pool_take(&messages);
+    if (message == NULL)
+        weft_world.abort(1, "no memory for a message that nobody receives");
+    message->object.kind = WEFT_FREED;
+    message->entry.key = *key;
+    message->ask = *ask;
+    message->data = NULL;
+    if (data != NULL && !keep_data(message, data))
+        weft_world.abort(1, "no memory for a message that nobody receives");
+    count_bytes(0, cost_of(message));
+    weft_match_add(&wefti_pt2pt.messages, &message->entry);
+    tell_watchers();
+}
+
+weft_message_t *wefti_message_peek(weft_match_key_t key)
+{
+    weft_match_entry_t *entry = weft_match_find(&wefti_pt2pt.messages, key);
+    return entry == NULL ? NULL : WEFT_ELEMENT(entry, weft_message_t, entry);
+}
+
+weft_message_t *wefti_message_take(weft_match_key_t key)
+{
+    weft_message_t *message = wefti_message_peek(key);
+    if (message != NULL)
+        weft_match_remove(&wefti_pt2pt.messages, &message->entry);
+    return message;
+}
+
+void wefti_message_deliver(weft_message_t *message, weft_recv_t *recv)
+{
+    wefti_recv_matched(recv, &message->entry.key, &message->ask, message->data);
+    free_message(message);
+}
+
+/* ---- probes ---- */
+
+static weft_message_t *look(const weft_probe_args_t *args, MPI_Status *status)
+{
+    int source = args->source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE
+                                                : weft_comm_world_rank(args->comm, args->source);
+    weft_message_t *message =
+        wefti_message_peek((weft_match_key_t){args->comm->context, source, args->tag});
+    if (message == NULL)
+        return NULL;
+    MPI_Status found = {.MPI_TAG = message->entry.key.tag};
+    found.MPI_SOURCE = weft_group_rank_of(args->comm->group, message->entry.key.source);
+    weft_status_set_bytes(&found, message->ask.bytes);
+    weft_status_copy(status, &found);
+    return message;
+}
+
+static weft_message_t *look_with_progress(const weft_probe_args_t *args, MPI_Status *status)
+{
+    weft_message_t *message = look(args, status);
+    if (message != NULL)
+        return message;
+    weft_progress_test();
+    return look(args, status);
+}
+
+static void forget(const watcher_t *watcher)
+{
+    watcher_t **at = &watchers;
+    while (*at != watcher)
+        at = &(*at)->next;
+    *at = watcher->next;
+}
+
+static weft_message_t *look_until_found(const weft_probe_args_t *args, MPI_Status *status)
+{
+    watcher_t self = {.next = watchers};
+    watchers = &self;
+    weft_message_t *message;
+    while ((message = look(args, status)) == NULL) {
+        self.has_news = false;
+        weft_progress_until(&self.has_news);
+    }
+    forget(&self);
+    return message;
+}
+
+/* Reserve a message for the receive that will name it. */
+static weft_message_t *reserve_message(weft_message_t *message, weft_comm_t *comm)
+{
+    weft_match_remove(&wefti_pt2pt.messages, &message->entry);
+    weft_object_init(&message->object, WEFT_KIND_MESSAGE);
+    message->comm = comm;
+    weft_comm_retain(comm);
+    return message;
+}
+
+bool weft_iprobe(const weft_probe_args_t *args, MPI_Status *status)
+{
+    return look_with_progress(args, status) != NULL;
+}
+
+void weft_probe(const weft_probe_args_t *args, MPI_Status *status)
+{
+    look_until_found(args, status);
+}
+
+bool weft_improbe(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status)
+{
+    weft_message_t *message = look_with_progress(args, status);
+    if (message == NULL)
+        return false;
+    *out = reserve_message(message, args->comm);
+    return true;
+}
+
+void weft_mprobe(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status)
+{
+    *out = reserve_message(look_until_found(args, status), args->comm);
+}
+
+weft_message_t *weft_message_of(MPI_Message handle)
+{
+    weft_message_t *message = (weft_message_t *)handle;
+    return weft_is_predefined(handle) || message->object.kind != WEFT_KIND_MESSAGE ? NULL : message;
+}
+
+MPI_Message weft_message_handle(weft_message_t *message)
+{
+    return (MPI_Message)message;
+}
+
+weft_comm_t *weft_message_comm(const weft_message_t *message)
+{
+    return message->comm;
+}
+
+int weft_mrecv_begin(const weft_recv_args_t *args, weft_message_t *message, weft_request_t **out)
+{
+    weft_comm_t *comm = message->comm;
+    weft_recv_args_t matched = *args;
+    matched.comm = comm;
+    matched.source = MPI_ANY_SOURCE;
+    weft_recv_t *recv;
+    int err = wefti_recv_create(&matched, &recv);
+    if (err != MPI_SUCCESS)
+        return err;
+    *out = &recv->request;
+    wefti_message_deliver(message, recv);
+    weft_comm_release(comm);
+    return MPI_SUCCESS;
+}
+
+void wefti_messages_close(void)
+{
+    weft_pool_close(&messages);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The protocol between two ranks.
+ *
+ *   eager            sender -- EAGER (data) -->
+ *   direct copy      sender -- ASK --> receiver copies from the sender's memory -- DONE -->
+ *   through packets  sender -- ASK -->      <-- GO --      -- DATA, DATA, ... -->
+ *
+ * ASK carries the data as well when it is short (synchronous sends). An EAGER or ASK packet is matched
+ * by (context, source, tag); GO and DONE name the sender's request, DATA the receiver's, by a number
+ * that takes the place of context and tag in the header.
+ */
+#ifndef WEFT_PT2PT_PACKET_H
+#define WEFT_PT2PT_PACKET_H
+
+#include "core/transport.h"
+
+#include <stdint.h>
+
+enum {
+    WEFT_PACKET_EAGER = 1,
+    WEFT_PACKET_ASK,
+    WEFT_PACKET_GO,
+    WEFT_PACKET_DATA,
+    WEFT_PACKET_DONE,
+    /* Most data that an ASK carries along. */
+    WEFT_ASK_INLINE = 1024,
+};
+
+typedef struct weft_ask {
+    uint64_t bytes;   /* of the whole message */
+    uint64_t address; /* of the data in the sender's memory; 0: not in one run, it has to send it */
+    uint64_t request; /* the sender's */
+    /* followed by the data, all of it or none */
+} weft_ask_t;
+
+typedef struct weft_go {
+    uint64_t request; /* the receiver's */
+} weft_go_t;
+
+static inline weft_header_t weft_header_for(uint8_t kind, uint64_t request, size_t bytes)
+{
+    return (weft_header_t){.kind = kind,
+                           .bytes = (uint32_t)bytes,
+                           .context = (uint32_t)request,
+                           .tag = (int32_t)(uint32_t)(request >> 32)};
+}
+
+static inline uint64_t weft_header_request(const weft_header_t *header)
+{
+    return header->context | (uint64_t)(uint32_t)header->tag << 32;
+}
+
+#endif

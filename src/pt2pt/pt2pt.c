@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pt2pt/pt2pt_private.h"
+
+weft_pt2pt_t wefti_pt2pt;
+
+void weft_pt2pt_open(void)
+{
+    wefti_pt2pt = (weft_pt2pt_t){0};
+    weft_match_init(&wefti_pt2pt.receives, false);
+    weft_match_init(&wefti_pt2pt.messages, true);
+}
+
+bool weft_pt2pt_is_idle(void)
+{
+    return wefti_pt2pt.active_sends == 0 && wefti_sends_are_out();
+}
+
+void weft_pt2pt_close(void)
+{
+    weft_match_close(&wefti_pt2pt.receives);
+    weft_match_close(&wefti_pt2pt.messages);
+    wefti_sends_close();
+    wefti_recvs_close();
+    wefti_messages_close();
+}

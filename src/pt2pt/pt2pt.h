@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Point-to-point communication: what src/mpi and src/coll call. Ranks are those of the communicator,
+ * MPI_PROC_NULL included; arguments have been checked; the lock is held.
+ */
+#ifndef WEFT_PT2PT_PT2PT_H
+#define WEFT_PT2PT_PT2PT_H
+
+#include "core/comm.h"
+#include "core/request.h"
+#include "datatype/type.h"
+#include "mpi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum weft_send_mode {
+    WEFT_SEND_STANDARD, /* ready sends too: what they promise is of no use here */
+    WEFT_SEND_SYNCHRONOUS,
+} weft_send_mode_t;
+
+typedef struct weft_send_args {
+    const void *buf;
+    size_t count;
+    weft_type_t *type;
+    weft_comm_t *comm;
+    uint32_t context; /* comm->context, or comm->context | 1 for collectives */
+    int dest, tag;
+    weft_send_mode_t mode;
+} weft_send_args_t;
+
+typedef struct weft_recv_args {
+    void *buf;
+    size_t count;
+    weft_type_t *type;
+    weft_comm_t *comm;
+    uint32_t context;
+    int source, tag; /* or MPI_ANY_SOURCE, MPI_ANY_TAG */
+} weft_recv_args_t;
+
+/** Begin a send. *out = &weft_request_done when the buffer may be changed already. MPI_ERR_NO_MEM. */
+int weft_send_begin(const weft_send_args_t *args, weft_request_t **out);
+
+/** Send and wait. */
+int weft_send(const weft_send_args_t *args);
+
+/** Begin a receive; *out is complete already when the message was there. MPI_ERR_NO_MEM. */
+int weft_recv_begin(const weft_recv_args_t *args, weft_request_t **out);
+
+/** Receive and wait; `status` may be MPI_STATUS_IGNORE. MPI_ERR_TRUNCATE with a text. */
+int weft_recv(const weft_recv_args_t *args, MPI_Status *status);
+
+/** Inactive persistent requests; weft_request_ops_t.start makes them active. MPI_ERR_NO_MEM. */
+int weft_send_init(const weft_send_args_t *args, weft_request_t **out);
+int weft_recv_init(const weft_recv_args_t *args, weft_request_t **out);
+
+/** What a probe asks for. */
+typedef struct weft_probe_args {
+    weft_comm_t *comm;
+    int source, tag;
+} weft_probe_args_t;
+
+/** A message taken out of the queue by a matched probe: the object of an MPI_Message. */
+typedef struct weft_message weft_message_t;
+
+/** One look; true when a message is there, and then *status tells of it. */
+bool weft_iprobe(const weft_probe_args_t *args, MPI_Status *status);
+void weft_probe(const weft_probe_args_t *args, MPI_Status *status);
+/** As weft_iprobe; *out is the message, now reserved for weft_mrecv_begin. */
+bool weft_improbe(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status);
+void weft_mprobe(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status);
+
+/** The message of a handle; NULL: not a live message (MPI_MESSAGE_NULL and _NO_PROC included). */
+weft_message_t *weft_message_of(MPI_Message handle);
+MPI_Message weft_message_handle(weft_message_t *message);
+weft_comm_t *weft_message_comm(const weft_message_t *message);
+
+/** Receive a probed message into args->buf; context, source and tag of args do not matter. Consumes
+ *  the message. */
+int weft_mrecv_begin(const weft_recv_args_t *args, weft_message_t *message, weft_request_t **out);
+
+/** What a request that ended with an error has to say: sets the text of weft_fail and returns the
+ *  error class. MPI_SUCCESS for all others. */
+int weft_request_result(const weft_request_t *request);
+
+/** Gets every packet: given to the transports when they are opened. */
+void weft_packet_arrived(int source_world_rank, const weft_header_t *header, const void *payload);
+
+void weft_pt2pt_open(void);
+/** Sends that the library still owns, to be waited for at the end. */
+bool weft_pt2pt_is_idle(void);
+void weft_pt2pt_close(void);
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Receiving: a receive either finds its message among those that wait, or waits itself. Once matched,
+ * the data come with the packet, straight from the sender's memory, or as a stream of packets.
+ */
+#include "pt2pt/pt2pt_private.h"
+
+#include "core/progress.h"
+#include "datatype/pack.h"
+#include "base/copy.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/pool.h"
+
+#include <string.h>
+
+enum { BOUNCE_BYTES = 64 * 1024, SMALL_COPY = 64 };
+
+static weft_pool_t recvs = WEFT_POOL(weft_recv_t);
+
+/* ---- requests ---- */
+
+static void release_recv(weft_request_t *request)
+{
+    weft_recv_t *recv = (weft_recv_t *)request;
+    weft_type_release(recv->args.type);
+    weft_comm_release(recv->args.comm);
+    weft_pool_give(&recvs, recv);
+}
+
+static void cancel_recv(weft_request_t *request)
+{
+    weft_recv_t *recv = (weft_recv_t *)request;
+    if (!recv->is_queued)
+        return;
+    weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
+    recv->is_queued = false;
+    weft_status_set_cancelled(&request->status, true);
+    weft_request_complete(request);
+}
+
+static int start_recv(weft_request_t *request);
+
+static const weft_request_ops_t recv_ops = {
+    .name = "receive", .release = release_recv, .start = start_recv, .cancel = cancel_recv};
+
+int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out)
+{
+    weft_recv_t *recv = weft_pool_take(&recvs);
+    if (recv == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a receive request");
+    weft_request_init(&recv->request, &recv_ops, args->comm);
+    recv->args = *args;
+    recv->capacity = args->count * args->type->size;
+    recv->is_queued = false;
+    weft_type_retain(args->type);
+    weft_comm_retain(args->comm);
+    *out = recv;
+    return MPI_SUCCESS;
+}
+
+int weft_request_result(const weft_request_t *request)
+{
+    if (__builtin_expect(request->status.MPI_ERROR == MPI_SUCCESS, 1))
+        return MPI_SUCCESS;
+    if (request->status.MPI_ERROR == MPI_ERR_TRUNCATE && request->ops == &recv_ops) {
+        const weft_recv_t *recv = (const weft_recv_t *)request;
+        return weft_fail(MPI_ERR_TRUNCATE,
+                         "the message from rank %d with tag %d has %zu bytes, but the receive buffer "
+                         "holds %zu", request->status.MPI_SOURCE, request->status.MPI_TAG,
+                         recv->message_bytes, recv->capacity);
+    }
+    return weft_fail(request->status.MPI_ERROR, "a %s failed", request->ops->name);
+}
+
+/* ---- data ---- */
+
+static void unpack(weft_recv_t *recv, size_t offset, const void *data, size_t bytes)
+{
+    const weft_recv_args_t *args = &recv->args;
+    if (offset >= recv->capacity)
+        return;
+    if (bytes > recv->capacity - offset)
+        bytes = recv->capacity - offset;
+    if (!args->type->is_dense)
+        weft_unpack(args->buf, args->count, args->type, offset, data, bytes);
+    else if (bytes <= SMALL_COPY)
+        weft_copy_small((char *)args->buf + offset, data, bytes);
+    else
+        memcpy((char *)args->buf + offset, data, bytes);
+}
+
+static void finish(weft_recv_t *recv)
+{
+    size_t bytes = recv->message_bytes;
+    if (__builtin_expect(bytes > recv->capacity, 0)) {
+        bytes = recv->capacity;
+        recv->request.status.MPI_ERROR = MPI_ERR_TRUNCATE;
+    }
+    weft_status_set_bytes(&recv->request.status, bytes);
+    weft_request_complete(&recv->request);
+}
+
+/* Copy from the sender's memory through a buffer of ours, since ours is not one run. */
+static bool read_in_pieces(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t address, size_t bytes)
+{
+    char *bounce = weft_alloc(BOUNCE_BYTES);
+    bool is_read = bounce != NULL;
+    for (size_t at = 0; is_read && at < bytes; at += BOUNCE_BYTES) {
+        size_t piece = bytes - at < BOUNCE_BYTES ? bytes - at : BOUNCE_BYTES;
+        is_read = endpoint->ops->read(endpoint, address + at, bounce, piece);
+        if (is_read)
+            unpack(recv, at, bounce, piece);
+    }
+    weft_free(bounce);
+    return is_read;
+}
+
+static bool read_directly(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft_ask_t *ask)
+{
+    size_t bytes = ask->bytes < recv->capacity ? ask->bytes : recv->capacity;
+    if (bytes == 0)
+        return true;
+    if (ask->address == 0 || !endpoint->can_read)
+        return false;
+    ptrdiff_t offset;
+    size_t span;
+    if (weft_type_span(recv->args.type, recv->args.count, &offset, &span))
+        return endpoint->ops->read(endpoint, ask->address, (char *)recv->args.buf + offset, bytes);
+    return read_in_pieces(recv, endpoint, ask->address, bytes);
+}
+
+void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const weft_ask_t *ask,
+                        const void *data)
+{
+    MPI_Status *status = &recv->request.status;
+    status->MPI_TAG = from->tag;
+    status->MPI_SOURCE = recv->args.source != MPI_ANY_SOURCE
+                             ? recv->args.source
+                             : weft_group_rank_of(recv->args.comm->group, from->source);
+    recv->message_bytes = ask->bytes;
+    if (data != NULL)
+        unpack(recv, 0, data, ask->bytes);
+    if (ask->request == 0) {
+        finish(recv);
+        return;
+    }
+    weft_endpoint_t *endpoint = weft_world.endpoints[from->source];
+    if (data != NULL || read_directly(recv, endpoint, ask)) {
+        wefti_send_answer(endpoint, WEFT_PACKET_DONE, ask->request, 0);
+        finish(recv);
+        return;
+    }
+    recv->arrived = 0;
+    wefti_send_answer(endpoint, WEFT_PACKET_GO, ask->request, (uint64_t)(uintptr_t)recv);
+}
+
+void wefti_recv_data(const weft_header_t *header, const void *payload)
+{
+    weft_recv_t *recv = (weft_recv_t *)(uintptr_t)weft_header_request(header);
+    if (!weft_pool_owns(&recvs, recv) || recv->request.object.kind != WEFT_KIND_REQUEST ||
+        header->bytes > recv->message_bytes - recv->arrived) {
+        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped data that belong to no receive");
+        return;
+    }
+    unpack(recv, recv->arrived, payload, header->bytes);
+    recv->arrived += header->bytes;
+    if (recv->arrived == recv->message_bytes)
+        finish(recv);
+}
+
+/* ---- beginning ---- */
+
+static weft_match_key_t key_of(const weft_recv_args_t *args)
+{
+    int source = args->source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE
+                                                : weft_comm_world_rank(args->comm, args->source);
+    return (weft_match_key_t){args->context, source, args->tag};
+}
+
+static void activate(weft_recv_t *recv)
+{
+    if (recv->args.source == MPI_PROC_NULL) {
+        recv->request.status = weft_status_proc_null();
+        weft_request_complete(&recv->request);
+        return;
+    }
+    weft_match_key_t key = key_of(&recv->args);
+    if (wefti_pt2pt.messages.count > 0) {
+        weft_message_t *message = wefti_message_take(key);
+        if (message != NULL) {
+            wefti_message_deliver(message, recv);
+            return;
+        }
+    }
+    recv->entry.key = key;
+    recv->is_queued = true;
+    weft_match_add(&wefti_pt2pt.receives, &recv->entry);
+}
+
+static int start_recv(weft_request_t *request)
+{
+    request->is_active = true;
+    request->is_complete = false;
+    request->status = weft_status_empty();
+    activate((weft_recv_t *)request);
+    return MPI_SUCCESS;
+}
+
+int weft_recv_begin(const weft_recv_args_t *args, weft_request_t **out)
+{
+    weft_recv_t *recv;
+    int err = wefti_recv_create(args, &recv);
+    if (err != MPI_SUCCESS)
+        return err;
+    *out = &recv->request;
+    activate(recv);
+    return MPI_SUCCESS;
+}
+
+int weft_recv(const weft_recv_args_t *args, MPI_Status *status)
+{
+    weft_request_t *request;
+    int err = weft_recv_begin(args, &request);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_request_wait(request);
+    weft_status_copy(status, &request->status);
+    err = weft_request_result(request);
+    weft_request_release(request);
+    return err;
+}
+
+int weft_recv_init(const weft_recv_args_t *args, weft_request_t **out)
+{
+    weft_recv_t *recv;
+    int err = wefti_recv_create(args, &recv);
+    if (err != MPI_SUCCESS)
+        return err;
+    recv->request.is_persistent = true;
+    recv->request.is_active = false;
+    *out = &recv->request;
+    return MPI_SUCCESS;
+}
+
+/* ---- what arrives ---- */
+
+static weft_recv_t *match_receive(const weft_match_key_t *key)
+{
+    if (wefti_pt2pt.receives.count == 0)
+        return NULL;
+    weft_match_entry_t *entry = weft_match_find(&wefti_pt2pt.receives, *key);
+    if (entry == NULL)
+        return NULL;
+    weft_match_remove(&wefti_pt2pt.receives, entry);
+    weft_recv_t *recv = WEFT_ELEMENT(entry, weft_recv_t, entry);
+    recv->is_queued = false;
+    return recv;
+}
+
+static void deliver(const weft_match_key_t *key, const weft_ask_t *ask, const void *data)
+{
+    weft_recv_t *recv = match_receive(key);
+    if (recv != NULL)
+        wefti_recv_matched(recv, key, ask, data);
+    else
+        wefti_message_keep(key, ask, data);
+}
+
+static void deliver_ask(const weft_match_key_t *key, const weft_header_t *header, const void *payload)
+{
+    weft_ask_t ask;
+    if (header->bytes < sizeof(ask)) {
+        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed packet of rank %d", key->source);
+        return;
+    }
+    memcpy(&ask, payload, sizeof(ask));
+    bool has_data = header->bytes == sizeof(ask) + ask.bytes;
+    deliver(key, &ask, has_data ? (const char *)payload + sizeof(ask) : NULL);
+}
+
+void weft_packet_arrived(int source, const weft_header_t *header, const void *payload)
+{
+    weft_match_key_t key = {header->context, source, header->tag};
+    switch (header->kind) {
+    case WEFT_PACKET_EAGER:
+        deliver(&key, &(weft_ask_t){.bytes = header->bytes}, payload);
+        break;
+    case WEFT_PACKET_ASK:
+        deliver_ask(&key, header, payload);
+        break;
+    case WEFT_PACKET_GO:
+        wefti_send_go(header, payload);
+        break;
+    case WEFT_PACKET_DATA:
+        wefti_recv_data(header, payload);
+        break;
+    case WEFT_PACKET_DONE:
+        wefti_send_taken(header);
+        break;
+    default:
+        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a packet of unknown kind %d", header->kind);
+    }
+}
+
+void wefti_recvs_close(void)
+{
+    weft_pool_close(&recvs);
+}

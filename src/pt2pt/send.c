@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sending. The first half is the path of a small message: no request, no queue, one call of the
+ * transport. Whatever cannot go out at once becomes a weft_send_t and goes on in progress.
+ */
+#include "pt2pt/pt2pt_private.h"
+
+#include "core/progress.h"
+#include "datatype/pack.h"
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/pool.h"
+
+#include <string.h>
+
+static weft_pool_t sends = WEFT_POOL(weft_send_t);
+
+/* Peers with sends that wait for room. */
+static weft_endpoint_t **crowded;
+static int crowded_count, crowded_room;
+
+static int push_all(bool everything);
+
+/* ---- requests ---- */
+
+static void release_send(weft_request_t *request)
+{
+    weft_send_t *send = (weft_send_t *)request;
+    weft_type_release(send->args.type);
+    weft_comm_release(send->args.comm);
+    weft_pool_give(&sends, send);
+}
+
+static int start_send(weft_request_t *request);
+
+/* A send cannot be taken back once it is announced, and one that is not has a peer that progresses:
+ * it completes normally, which the standard allows (section 3.8.4). */
+static void cancel_send(weft_request_t *request)
+{
+    (void)request;
+}
+
+static const weft_request_ops_t send_ops = {
+    .name = "send", .release = release_send, .start = start_send, .cancel = cancel_send};
+
+static int create_send(const weft_send_args_t *args, weft_send_t **out)
+{
+    weft_send_t *send = weft_pool_take(&sends);
+    if (send == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a send request");
+    weft_request_init(&send->request, &send_ops, args->comm);
+    send->args = *args;
+    weft_type_retain(args->type);
+    weft_comm_retain(args->comm);
+    *out = send;
+    return MPI_SUCCESS;
+}
+
+static void finish(weft_send_t *send)
+{
+    wefti_pt2pt.active_sends--;
+    weft_request_complete(&send->request);
+}
+
+/* ---- packets ---- */
+
+static bool send_eager(weft_send_t *send)
+{
+    const weft_send_args_t *args = &send->args;
+    weft_endpoint_t *endpoint = send->endpoint;
+    weft_header_t header = {WEFT_PACKET_EAGER, (uint32_t)send->bytes, args->context, args->tag};
+    if (args->type->is_dense)
+        return endpoint->ops->send(endpoint, &header, args->buf);
+    void *room = endpoint->ops->reserve(endpoint, send->bytes);
+    if (room == NULL)
+        return false;
+    weft_pack(args->buf, args->count, args->type, 0, room, send->bytes);
+    endpoint->ops->commit(endpoint, &header);
+    return true;
+}
+
+/* The address of the data when they are one run; 0 when they are not. */
+static uint64_t data_address(const weft_send_t *send)
+{
+    ptrdiff_t offset;
+    size_t bytes;
+    if (!weft_type_span(send->args.type, send->args.count, &offset, &bytes))
+        return 0;
+    return (uint64_t)((uintptr_t)send->args.buf + (uintptr_t)offset);
+}
+
+static bool send_ask(weft_send_t *send)
+{
+    const weft_send_args_t *args = &send->args;
+    weft_endpoint_t *endpoint = send->endpoint;
+    size_t along = send->bytes <= WEFT_ASK_INLINE && !endpoint->is_throttled ? send->bytes : 0;
+    weft_ask_t ask = {send->bytes, data_address(send), (uint64_t)(uintptr_t)send};
+    weft_header_t header = {WEFT_PACKET_ASK, (uint32_t)(sizeof(ask) + along), args->context, args->tag};
+    char *room = endpoint->ops->reserve(endpoint, header.bytes);
+    if (room == NULL)
+        return false;
+    memcpy(room, &ask, sizeof(ask));
+    weft_pack(args->buf, args->count, args->type, 0, room + sizeof(ask), along);
+    endpoint->ops->commit(endpoint, &header);
+    return true;
+}
+
+static bool is_eager(const weft_send_t *send)
+{
+    return send->bytes <= send->endpoint->eager_max && send->args.mode == WEFT_SEND_STANDARD &&
+           !send->endpoint->is_throttled;
+}
+
+/* Send what there is room for; true when all is out. */
+static bool push_stream(weft_send_t *send)
+{
+    const weft_send_args_t *args = &send->args;
+    weft_endpoint_t *endpoint = send->endpoint;
+    while (send->sent < send->bytes) {
+        size_t bytes = send->bytes - send->sent;
+        if (bytes > endpoint->packet_max)
+            bytes = endpoint->packet_max;
+        void *room = endpoint->ops->reserve(endpoint, bytes);
+        if (room == NULL)
+            return false;
+        weft_pack(args->buf, args->count, args->type, send->sent, room, bytes);
+        weft_header_t header = weft_header_for(WEFT_PACKET_DATA, send->go.request, bytes);
+        endpoint->ops->commit(endpoint, &header);
+        send->sent += bytes;
+    }
+    return true;
+}
+
+/* ---- sends that wait for room, in order for each peer ---- */
+
+static bool push_control(weft_send_t *send)
+{
+    if (!send->endpoint->ops->send(send->endpoint, &send->header, &send->go))
+        return false;
+    weft_pool_give(&sends, send);
+    return true;
+}
+
+/* One step of a send, which may end it; false when there is no room. */
+static bool push_send(weft_send_t *send)
+{
+    if (send->stage == WEFT_SEND_CONTROL)
+        return push_control(send);
+    if (send->stage == WEFT_SEND_STREAM) {
+        if (!push_stream(send))
+            return false;
+        finish(send);
+        return true;
+    }
+    if (is_eager(send)) {
+        if (!send_eager(send))
+            return false;
+        finish(send);
+        return true;
+    }
+    if (!send_ask(send))
+        return false;
+    send->stage = WEFT_SEND_ASKED;
+    return true;
+}
+
+static bool note_crowded(weft_endpoint_t *endpoint)
+{
+    if (crowded_count == crowded_room) {
+        int room = crowded_room == 0 ? 16 : crowded_room * 2;
+        weft_endpoint_t **bigger = weft_realloc(crowded, (size_t)room * sizeof(*crowded));
+        if (bigger == NULL)
+            return false;
+        crowded = bigger;
+        crowded_room = room;
+    }
+    crowded[crowded_count++] = endpoint;
+    weft_progress_add(push_all);
+    return true;
+}
+
+static void enqueue(weft_send_t *send)
+{
+    weft_endpoint_t *endpoint = send->endpoint;
+    send->next = NULL;
+    if (endpoint->waiting_first == NULL) {
+        endpoint->waiting_last = &endpoint->waiting_first;
+        if (!note_crowded(endpoint))
+            weft_world.abort(1, "no memory for the list of peers that wait for room");
+    }
+    *endpoint->waiting_last = send;
+    endpoint->waiting_last = &send->next;
+}
+
+/* Send now, or when there is room; after whatever waits already. */
+static void push_or_enqueue(weft_send_t *send)
+{
+    if (send->endpoint->waiting_first != NULL || !push_send(send))
+        enqueue(send);
+}
+
+static int push_waiting(weft_endpoint_t *endpoint)
+{
+    int pushed = 0;
+    while (endpoint->waiting_first != NULL) {
+        weft_send_t *send = endpoint->waiting_first, *next = send->next;
+        if (!push_send(send)) /* completes and may free it when it is out */
+            return pushed;
+        pushed++;
+        endpoint->waiting_first = next;
+        if (next == NULL)
+            endpoint->waiting_last = &endpoint->waiting_first;
+    }
+    return pushed;
+}
+
+static int push_all(bool everything)
+{
+    (void)everything;
+    int pushed = 0;
+    for (int i = 0; i < crowded_count; i++) {
+        pushed += push_waiting(crowded[i]);
+        if (crowded[i]->waiting_first == NULL)
+            crowded[i--] = crowded[--crowded_count];
+    }
+    if (crowded_count == 0)
+        weft_progress_remove(push_all);
+    return pushed;
+}
+
+/* ---- answers ---- */
+
+void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request, uint64_t own)
+{
+    weft_go_t go = {own};
+    weft_header_t header = weft_header_for(kind, request, kind == WEFT_PACKET_GO ? sizeof(go) : 0);
+    if (endpoint->waiting_first == NULL && endpoint->ops->send(endpoint, &header, &go))
+        return;
+    weft_send_t *send = weft_pool_take(&sends);
+    if (send == NULL)
+        weft_world.abort(1, "no memory to answer a message");
+    send->request.object.kind = WEFT_FREED; /* nobody may name it */
+    send->endpoint = endpoint;
+    send->stage = WEFT_SEND_CONTROL;
+    send->header = header;
+    send->go = go;
+    enqueue(send);
+}
+
+static weft_send_t *asked_send(const weft_header_t *header)
+{
+    weft_send_t *send = (weft_send_t *)(uintptr_t)weft_header_request(header);
+    if (weft_pool_owns(&sends, send) && send->request.object.kind == WEFT_KIND_REQUEST &&
+        send->stage == WEFT_SEND_ASKED)
+        return send;
+    WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped an answer that belongs to no send");
+    return NULL;
+}
+
+void wefti_send_go(const weft_header_t *header, const void *payload)
+{
+    weft_send_t *send = asked_send(header);
+    if (send == NULL || header->bytes != sizeof(weft_go_t))
+        return;
+    memcpy(&send->go, payload, sizeof(send->go));
+    send->sent = 0;
+    send->stage = WEFT_SEND_STREAM;
+    push_or_enqueue(send);
+}
+
+void wefti_send_taken(const weft_header_t *header)
+{
+    weft_send_t *send = asked_send(header);
+    if (send != NULL)
+        finish(send);
+}
+
+/* ---- beginning ---- */
+
+static int activate(weft_send_t *send)
+{
+    const weft_send_args_t *args = &send->args;
+    if (args->dest == MPI_PROC_NULL) {
+        weft_request_complete(&send->request);
+        return MPI_SUCCESS;
+    }
+    send->endpoint = weft_comm_endpoint(args->comm, args->dest);
+    send->bytes = args->count * args->type->size;
+    send->stage = WEFT_SEND_FIRST;
+    wefti_pt2pt.active_sends++;
+    push_or_enqueue(send);
+    return MPI_SUCCESS;
+}
+
+static int start_send(weft_request_t *request)
+{
+    request->is_active = true;
+    request->is_complete = false;
+    request->status = weft_status_empty();
+    return activate((weft_send_t *)request);
+}
+
+static int begin_slowly(const weft_send_args_t *args, weft_request_t **out)
+{
+    weft_send_t *send;
+    int err = create_send(args, &send);
+    if (err != MPI_SUCCESS)
+        return err;
+    *out = &send->request;
+    return activate(send);
+}
+
+/* The path of a small message: true when it is gone. */
+static inline bool send_at_once(const weft_send_args_t *args)
+{
+    if (args->dest == MPI_PROC_NULL)
+        return true;
+    weft_endpoint_t *endpoint = weft_comm_endpoint(args->comm, args->dest);
+    size_t bytes = args->count * args->type->size;
+    if (!args->type->is_dense || bytes > endpoint->eager_max || endpoint->waiting_first != NULL ||
+        args->mode != WEFT_SEND_STANDARD || endpoint->is_throttled)
+        return false;
+    weft_header_t header = {WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag};
+    return endpoint->ops->send(endpoint, &header, args->buf);
+}
+
+int weft_send_begin(const weft_send_args_t *args, weft_request_t **out)
+{
+    if (__builtin_expect(send_at_once(args), 1)) {
+        *out = &weft_request_done;
+        return MPI_SUCCESS;
+    }
+    return begin_slowly(args, out);
+}
+
+int weft_send(const weft_send_args_t *args)
+{
+    if (__builtin_expect(send_at_once(args), 1))
+        return MPI_SUCCESS;
+    weft_request_t *request;
+    int err = begin_slowly(args, &request);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_request_wait(request);
+    weft_request_release(request);
+    return MPI_SUCCESS;
+}
+
+int weft_send_init(const weft_send_args_t *args, weft_request_t **out)
+{
+    weft_send_t *send;
+    int err = create_send(args, &send);
+    if (err != MPI_SUCCESS)
+        return err;
+    send->request.is_persistent = true;
+    send->request.is_active = false;
+    *out = &send->request;
+    return MPI_SUCCESS;
+}
+
+bool wefti_sends_are_out(void)
+{
+    return crowded_count == 0;
+}
+
+void wefti_sends_close(void)
+{
+    weft_free(crowded);
+    crowded = NULL;
+    crowded_count = crowded_room = 0;
+    weft_pool_close(&sends);
+}

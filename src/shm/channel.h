@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A channel: one direction of one pair of ranks. A single producer, a single consumer, no atomic
+ * read-modify-write, and for a small message one cache line that moves from core to core.
+ *
+ *   slots  | seq kind bytes | context tag | payload up to 48 bytes |  x 64, 64 bytes each
+ *   data   | longer payloads, in units of 64 bytes, in the order of their slots | a power of two
+ *   credit | slots taken | units taken | throttled |   written by the receiver, now and then
+ *
+ * The first word of a slot is stored last (release). It holds the number of the packet, counted from
+ * 1, so the receiver needs no other mark: a slot that still holds the packet of the lap before has
+ * another number. A payload in the data ring never wraps: a packet that would not fit before the end
+ * skips to the start, which both sides compute alike.
+ */
+#ifndef WEFT_SHM_CHANNEL_H
+#define WEFT_SHM_CHANNEL_H
+
+#include "core/transport.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    WEFT_SLOTS = 64,
+    WEFT_SLOT_PAYLOAD = 48,
+    WEFT_DATA_UNIT = 64,
+    /* The receiver keeps back credits for up to a quarter of each ring, a packet is a quarter of the
+     * data ring at most and skips less than a quarter: so there is always room in the end. */
+    WEFT_CREDIT_SHARE = 4,
+};
+
+typedef struct weft_slot {
+    _Alignas(64) _Atomic uint64_t first; /* number:32 | kind:8 | bytes:24 */
+    uint64_t second;                     /* context:32 | tag:32 */
+    char payload[WEFT_SLOT_PAYLOAD];
+} weft_slot_t;
+
+typedef struct weft_credit {
+    _Alignas(64) atomic_uint slots; /* taken by the receiver so far */
+    atomic_uint units;
+    atomic_uint is_throttled; /* the sender must ask before it sends unexpected data */
+} weft_credit_t;
+
+_Static_assert(sizeof(weft_slot_t) == 64, "a slot is a cache line");
+_Static_assert(sizeof(weft_credit_t) == 64, "credits have a line of their own");
+
+/** The shared memory of a channel, and its size. */
+typedef struct weft_channel {
+    weft_slot_t *slots;
+    weft_credit_t *credit;
+    char *data;
+    uint32_t units; /* of the data ring; a power of two */
+} weft_channel_t;
+
+/** The sender's private side. */
+typedef struct weft_channel_out {
+    weft_channel_t channel;
+    uint32_t slots_sent, slots_limit; /* free slots: limit - sent */
+    uint32_t units_sent, units_limit;
+    uint32_t reserved_units; /* by reserve, skipped units included */
+    bool *is_throttled;      /* where to note what the credit line says of it */
+} weft_channel_out_t;
+
+/** The receiver's private side. */
+typedef struct weft_channel_in {
+    weft_channel_t channel;
+    uint32_t slots_taken, units_taken;
+    uint32_t slots_told, units_told; /* what the credit line says */
+} weft_channel_in_t;
+
+static inline void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channel,
+                                         bool *is_throttled)
+{
+    *out = (weft_channel_out_t){.channel = *channel,
+                                .slots_limit = WEFT_SLOTS,
+                                .units_limit = channel->units,
+                                .is_throttled = is_throttled};
+}
+
+static inline uint32_t weft_channel_units(size_t bytes)
+{
+    return (uint32_t)((bytes + WEFT_DATA_UNIT - 1) / WEFT_DATA_UNIT);
+}
+
+/** Units to skip so that a payload of `units` at position `at` does not wrap. */
+static inline uint32_t weft_channel_skip(const weft_channel_t *channel, uint32_t at, uint32_t units)
+{
+    uint32_t offset = at & (channel->units - 1);
+    return offset + units > channel->units ? channel->units - offset : 0;
+}
+
+/** Read the credit line. */
+void weft_channel_refresh(weft_channel_out_t *out);
+
+/** Room for a payload; NULL: none. To be followed by weft_channel_publish. */
+static inline void *weft_channel_reserve(weft_channel_out_t *out, size_t bytes)
+{
+    if (__builtin_expect(out->slots_sent == out->slots_limit, 0)) {
+        weft_channel_refresh(out);
+        if (out->slots_sent == out->slots_limit)
+            return NULL;
+    }
+    if (bytes <= WEFT_SLOT_PAYLOAD) {
+        out->reserved_units = 0;
+        return out->channel.slots[out->slots_sent % WEFT_SLOTS].payload;
+    }
+    uint32_t units = weft_channel_units(bytes);
+    uint32_t skip = weft_channel_skip(&out->channel, out->units_sent, units);
+    if (__builtin_expect(out->units_limit - out->units_sent < units + skip, 0)) {
+        weft_channel_refresh(out);
+        if (out->units_limit - out->units_sent < units + skip)
+            return NULL;
+    }
+    out->reserved_units = units + skip;
+    uint32_t at = (out->units_sent + skip) & (out->channel.units - 1);
+    return out->channel.data + (size_t)at * WEFT_DATA_UNIT;
+}
+
+/** Make the reserved packet visible. */
+static inline void weft_channel_publish(weft_channel_out_t *out, const weft_header_t *header)
+{
+    weft_slot_t *slot = &out->channel.slots[out->slots_sent % WEFT_SLOTS];
+    slot->second = (uint64_t)header->context << 32 | (uint32_t)header->tag;
+    out->units_sent += out->reserved_units;
+    uint64_t number = ++out->slots_sent;
+    uint64_t first = number << 32 | (uint64_t)header->kind << 24 | header->bytes;
+    atomic_store_explicit(&slot->first, first, memory_order_release);
+}
+
+/** The next packet, if there is one: its header and where its payload lies. */
+static inline bool weft_channel_peek(const weft_channel_in_t *in, weft_header_t *header,
+                                     const void **payload)
+{
+    const weft_slot_t *slot = &in->channel.slots[in->slots_taken % WEFT_SLOTS];
+    uint64_t first = atomic_load_explicit(&slot->first, memory_order_acquire);
+    if (first >> 32 != (uint32_t)(in->slots_taken + 1))
+        return false;
+    header->kind = (uint8_t)(first >> 24);
+    header->bytes = (uint32_t)first & 0xffffff;
+    header->context = (uint32_t)(slot->second >> 32);
+    header->tag = (int32_t)(uint32_t)slot->second;
+    *payload = slot->payload;
+    if (header->bytes > WEFT_SLOT_PAYLOAD) {
+        uint32_t skip = weft_channel_skip(&in->channel, in->units_taken,
+                                          weft_channel_units(header->bytes));
+        uint32_t at = (in->units_taken + skip) & (in->channel.units - 1);
+        *payload = in->channel.data + (size_t)at * WEFT_DATA_UNIT;
+    }
+    return true;
+}
+
+/** Give the packet that was peeked at back to the sender, sooner or later; true when the credit line
+ *  was written, so that a sender which waits for room must be woken. */
+static inline bool weft_channel_take(weft_channel_in_t *in, const weft_header_t *header)
+{
+    in->slots_taken++;
+    if (header->bytes > WEFT_SLOT_PAYLOAD) {
+        uint32_t units = weft_channel_units(header->bytes);
+        in->units_taken += units + weft_channel_skip(&in->channel, in->units_taken, units);
+    }
+    if (in->slots_taken - in->slots_told < WEFT_SLOTS / WEFT_CREDIT_SHARE &&
+        in->units_taken - in->units_told < in->channel.units / WEFT_CREDIT_SHARE)
+        return false;
+    in->slots_told = in->slots_taken;
+    in->units_told = in->units_taken;
+    atomic_store_explicit(&in->channel.credit->units, in->units_taken, memory_order_release);
+    atomic_store_explicit(&in->channel.credit->slots, in->slots_taken, memory_order_release);
+    return true;
+}
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "shm/segment.h"
+
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, DATA_BYTES_MIN = 4096, DATA_BYTES_MAX = 64 * 1024, PATH_BYTES = 320 };
+
+static const char key[] = "weft.shm";
+
+/* What the maker tells the others. */
+typedef struct invitation {
+    uint64_t token;
+    uint64_t bytes;
+    char path[PATH_BYTES];
+    bool has_name; /* to be removed by the last who attaches */
+} invitation_t;
+
+static size_t round_up(size_t bytes, size_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
+static size_t block_bytes(int ranks)
+{
+    return round_up(sizeof(weft_rank_block_t) + ((size_t)ranks + 63) / 64 * 8, 128);
+}
+
+static size_t credits_offset(int ranks)
+{
+    return round_up(sizeof(weft_segment_header_t), 128) + block_bytes(ranks) * (size_t)ranks;
+}
+
+static size_t slots_offset(int ranks)
+{
+    size_t pairs = (size_t)ranks * (size_t)ranks;
+    return round_up(credits_offset(ranks) + pairs * sizeof(weft_credit_t), PAGE);
+}
+
+static size_t data_offset(int ranks)
+{
+    return slots_offset(ranks) + (size_t)ranks * (size_t)ranks * WEFT_SLOTS * sizeof(weft_slot_t);
+}
+
+static size_t segment_bytes(int ranks, size_t data_bytes)
+{
+    return data_offset(ranks) + (size_t)ranks * (size_t)ranks * data_bytes;
+}
+
+/* The largest power of two that keeps all data rings of the host within WEFT_SHM_BYTES. */
+static size_t data_bytes_for(int ranks)
+{
+    size_t share = weft_config.SHM_BYTES / ((size_t)ranks * (size_t)ranks);
+    size_t bytes = DATA_BYTES_MAX;
+    while (bytes > DATA_BYTES_MIN && bytes > share)
+        bytes /= 2;
+    return bytes;
+}
+
+static int make_memfd(int ranks, size_t *data_bytes, invitation_t *out)
+{
+    int fd = memfd_create("weft", MFD_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    *data_bytes = data_bytes_for(ranks);
+    out->bytes = segment_bytes(ranks, *data_bytes);
+    if (fchmod(fd, 0600) != 0 || ftruncate(fd, (off_t)out->bytes) != 0) {
+        close(fd);
+        return -1;
+    }
+    snprintf(out->path, sizeof(out->path), "/proc/%d/fd/%d", (int)getpid(), fd);
+    out->has_name = false;
+    return fd;
+}
+
+/* A file in /dev/shm; smaller rings until there is room for all of it. */
+static int make_file(int ranks, size_t *data_bytes, invitation_t *out)
+{
+    snprintf(out->path, sizeof(out->path), "/dev/shm/%s.weft", weft_world.job_id);
+    int fd = open(out->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -1;
+    out->has_name = true;
+    for (*data_bytes = data_bytes_for(ranks); *data_bytes >= DATA_BYTES_MIN; *data_bytes /= 2) {
+        out->bytes = segment_bytes(ranks, *data_bytes);
+        if (posix_fallocate(fd, 0, (off_t)out->bytes) == 0)
+            return fd;
+        if (ftruncate(fd, 0) != 0)
+            break;
+    }
+    unlink(out->path);
+    close(fd);
+    errno = ENOSPC;
+    return -1;
+}
+
+static int make(int ranks, size_t *data_bytes, invitation_t *out)
+{
+    if (strcmp(weft_config.SHM, "file") != 0) {
+        int fd = make_memfd(ranks, data_bytes, out);
+        if (fd >= 0 || strcmp(weft_config.SHM, "memfd") == 0)
+            return fd;
+    }
+    return make_file(ranks, data_bytes, out);
+}
+
+static int map(int fd, size_t bytes, weft_segment_t *out)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return weft_fail(MPI_ERR_NO_MEM, "cannot map a shared segment of %zu bytes: %s", bytes,
+                         strerror(errno));
+    *out = (weft_segment_t){.header = memory, .bytes = bytes};
+    return MPI_SUCCESS;
+}
+
+/* *fd_out stays open until all have attached: the others open it through /proc. */
+static int create(const weft_world_t *world, invitation_t *invitation, int *fd_out,
+                  weft_segment_t *out)
+{
+    if (getrandom(&invitation->token, sizeof(invitation->token), 0) < 0)
+        return weft_fail(MPI_ERR_OTHER, "no random numbers: %s", strerror(errno));
+    size_t data_bytes = 0;
+    int fd = make(world->local_size, &data_bytes, invitation);
+    if (fd < 0)
+        return weft_fail(MPI_ERR_NO_MEM, "no room for the shared segment of %d ranks (WEFT_SHM=%s): %s",
+                         world->local_size, weft_config.SHM, strerror(errno));
+    int err = map(fd, invitation->bytes, out);
+    if (err == MPI_SUCCESS) {
+        out->header->token = invitation->token;
+        out->header->data_bytes = (uint32_t)data_bytes;
+        err = world->wireup->put(key, invitation, sizeof(*invitation));
+    }
+    if (err == MPI_SUCCESS)
+        err = world->wireup->fence();
+    if (err != MPI_SUCCESS) {
+        if (invitation->has_name)
+            unlink(invitation->path);
+        close(fd);
+        return err;
+    }
+    *fd_out = fd;
+    return MPI_SUCCESS;
+}
+
+static int attach(const weft_world_t *world, invitation_t *invitation, weft_segment_t *out)
+{
+    void *data;
+    size_t bytes;
+    int err = world->wireup->fence();
+    if (err != MPI_SUCCESS)
+        return err;
+    err = world->wireup->get(world->local_ranks[0], key, &data, &bytes);
+    if (err != MPI_SUCCESS)
+        return err;
+    memcpy(invitation, data, bytes < sizeof(*invitation) ? bytes : sizeof(*invitation));
+    weft_free(data);
+    int fd = open(invitation->path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return weft_fail(MPI_ERR_OTHER, "cannot open the shared segment %s of rank %d: %s%s",
+                         invitation->path, world->local_ranks[0], strerror(errno),
+                         invitation->has_name ? "" : "; WEFT_SHM=file may help");
+    err = map(fd, invitation->bytes, out);
+    close(fd);
+    if (err == MPI_SUCCESS && out->header->token != invitation->token) {
+        munmap(out->header, out->bytes);
+        return weft_fail(MPI_ERR_OTHER, "%s is not the shared segment of this job; WEFT_SHM=file may "
+                         "help", invitation->path);
+    }
+    return err;
+}
+
+/* All ranks wait here, so that each may look at what the others show in their blocks. */
+static void await_all(weft_segment_header_t *header, int ranks, const invitation_t *invitation)
+{
+    unsigned arrived = atomic_fetch_add(&header->attached, 1) + 1;
+    if (arrived == (unsigned)ranks) {
+        if (invitation->has_name)
+            unlink(invitation->path);
+        weft_futex_wake(&header->attached);
+        return;
+    }
+    while ((arrived = atomic_load(&header->attached)) < (unsigned)ranks)
+        weft_futex_wait(&header->attached, arrived);
+}
+
+static void show_self(const weft_segment_t *segment, int local_rank)
+{
+    static uint64_t probe;
+    weft_rank_block_t *block = weft_segment_block(segment, local_rank);
+    probe = segment->header->token + (uint64_t)local_rank;
+    block->cpus = weft_cpus_allowed();
+    block->pid = getpid();
+    block->probe_address = (uint64_t)(uintptr_t)&probe;
+}
+
+int weft_segment_open(const weft_world_t *world, weft_segment_t *out)
+{
+    invitation_t invitation = {0};
+    int fd = -1;
+    int err = world->local_rank == 0 ? create(world, &invitation, &fd, out)
+                                     : attach(world, &invitation, out);
+    if (err != MPI_SUCCESS)
+        return err;
+    out->ranks = world->local_size;
+    out->block_bytes = block_bytes(world->local_size);
+    show_self(out, world->local_rank);
+    await_all(out->header, out->ranks, &invitation);
+    if (fd >= 0)
+        close(fd);
+    WEFT_LOG(WEFT_INFO, "shm", "segment %s ranks %d bytes %zu data ring %u", invitation.path, out->ranks,
+             out->bytes, out->header->data_bytes);
+    return MPI_SUCCESS;
+}
+
+void weft_segment_close(weft_segment_t *segment)
+{
+    munmap(segment->header, segment->bytes);
+}
+
+weft_rank_block_t *weft_segment_block(const weft_segment_t *segment, int local_rank)
+{
+    char *blocks = (char *)segment->header + round_up(sizeof(weft_segment_header_t), 128);
+    return (weft_rank_block_t *)(void *)(blocks + segment->block_bytes * (size_t)local_rank);
+}
+
+weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver, int sender)
+{
+    char *base = (char *)segment->header;
+    size_t pair = (size_t)receiver * (size_t)segment->ranks + (size_t)sender;
+    size_t data_bytes = segment->header->data_bytes;
+    weft_credit_t *credits = (weft_credit_t *)(void *)(base + credits_offset(segment->ranks));
+    weft_slot_t *slots = (weft_slot_t *)(void *)(base + slots_offset(segment->ranks));
+    return (weft_channel_t){
+        .slots = slots + pair * WEFT_SLOTS,
+        .credit = credits + pair,
+        .data = base + data_offset(segment->ranks) + pair * data_bytes,
+        .units = (uint32_t)(data_bytes / WEFT_DATA_UNIT),
+    };
+}

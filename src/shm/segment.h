@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The memory that the ranks of one host share: one segment a job and host, made by its lowest rank.
+ *
+ *   | header | rank blocks [n] | credits [n][n] | slots [n][n] | data [n][n] |     [receiver][sender]
+ *
+ * It is sparse: a page costs memory only when a pair of ranks uses it. By default it is a memfd that
+ * the others open through /proc, so the size of /dev/shm does not matter and nothing has a name that
+ * could be left behind. The other way is a file in /dev/shm, whose room is reserved when it is made
+ * (no SIGBUS later) and which loses its name when the last rank has it open.
+ */
+#ifndef WEFT_SHM_SEGMENT_H
+#define WEFT_SHM_SEGMENT_H
+
+#include "core/progress.h"
+#include "core/world.h"
+#include "shm/channel.h"
+#include "base/cpu.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef struct weft_segment_header {
+    uint64_t token;       /* random, of this job */
+    uint32_t data_bytes;  /* of each data ring; a power of two */
+    atomic_uint attached; /* ranks that have the segment */
+    atomic_uint is_noted; /* somebody has said that there is no direct copy */
+} weft_segment_header_t;
+
+/** What one rank shows to the others. */
+typedef struct weft_rank_block {
+    weft_bell_t bell;
+    weft_cpus_t cpus;                 /* it may run on */
+    pid_t pid;
+    uint64_t probe_address;           /* of a word that holds `token + local rank` */
+    _Alignas(64) atomic_ullong contacts[]; /* [(n + 63) / 64] senders that have begun to send */
+} weft_rank_block_t;
+
+typedef struct weft_segment {
+    weft_segment_header_t *header; /* start of the mapping */
+    size_t bytes;
+    int ranks;
+    size_t block_bytes;
+} weft_segment_t;
+
+/** Make the segment (local rank 0) or attach to it, and wait until all local ranks have. MPI error
+ *  classes; nothing is left behind on failure. */
+int weft_segment_open(const weft_world_t *world, weft_segment_t *out);
+void weft_segment_close(weft_segment_t *segment);
+
+weft_rank_block_t *weft_segment_block(const weft_segment_t *segment, int local_rank);
+weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver, int sender);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "shm/shm.h"
+
+#include "core/progress.h"
+#include "core/world.h"
+#include "shm/channel.h"
+#include "shm/segment.h"
+#include "base/config.h"
+#include "base/copy.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+
+enum { BATCH = 32 }; /* packets taken from one peer before the others get their turn */
+
+/* A peer: the endpoint that sends to it and the channel that comes from it. */
+typedef struct peer {
+    weft_endpoint_t endpoint; /* first: endpoint pointers are peer pointers */
+    weft_channel_out_t out;
+    weft_bell_t *bell;
+    bool is_contacted; /* it knows that we send */
+    int world_rank;
+    weft_channel_in_t in;
+    weft_rank_block_t *block;
+} peer_t;
+
+static struct {
+    weft_segment_t segment;
+    weft_sink_fn_t sink;
+    peer_t *peers;        /* [local size] */
+    peer_t **busy;        /* [local size] those that have sent us something, in order of contact */
+    int busy_count;
+    weft_rank_block_t *own;
+    int local_rank, contact_words;
+    uint64_t known_contacts[64]; /* senders in `busy`, a bit each */
+} shm;
+
+_Static_assert(sizeof(shm.known_contacts) * 8 == 4096, "room for 4096 ranks a host");
+
+/* ---- sending ---- */
+
+static void make_contact(peer_t *peer)
+{
+    peer->is_contacted = true;
+    atomic_fetch_or(&peer->block->contacts[shm.local_rank / 64], 1ULL << (shm.local_rank % 64));
+}
+
+static void publish(peer_t *peer, const weft_header_t *header)
+{
+    weft_channel_publish(&peer->out, header);
+    if (__builtin_expect(!peer->is_contacted, 0))
+        make_contact(peer);
+    weft_bell_ring(peer->bell);
+}
+
+static bool send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
+{
+    peer_t *peer = (peer_t *)endpoint;
+    void *to = weft_channel_reserve(&peer->out, header->bytes);
+    if (__builtin_expect(to == NULL, 0))
+        return false;
+    if (header->bytes <= WEFT_SLOT_PAYLOAD)
+        weft_copy_small(to, payload, header->bytes);
+    else
+        memcpy(to, payload, header->bytes);
+    publish(peer, header);
+    return true;
+}
+
+static void *reserve(weft_endpoint_t *endpoint, size_t bytes)
+{
+    return weft_channel_reserve(&((peer_t *)endpoint)->out, bytes);
+}
+
+static void commit(weft_endpoint_t *endpoint, const weft_header_t *header)
+{
+    publish((peer_t *)endpoint, header);
+}
+
+static bool read_peer(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes)
+{
+    peer_t *peer = (peer_t *)endpoint;
+    char *at = to;
+    while (bytes > 0) {
+        struct iovec local = {at, bytes}, remote = {(void *)(uintptr_t)address, bytes};
+        ssize_t got = process_vm_readv(peer->block->pid, &local, 1, &remote, 1, 0);
+        if (got <= 0) {
+            WEFT_LOG(WEFT_WARN, "shm", "cannot read memory of rank %d (%s): copying through shared "
+                     "memory from now on", peer->world_rank, strerror(errno));
+            endpoint->can_read = false;
+            return false;
+        }
+        at += got;
+        address += (uint64_t)got;
+        bytes -= (size_t)got;
+    }
+    return true;
+}
+
+static void throttle(weft_endpoint_t *endpoint, bool is_on)
+{
+    atomic_store_explicit(&((peer_t *)endpoint)->in.channel.credit->is_throttled, is_on,
+                          memory_order_release);
+}
+
+/* ---- receiving ---- */
+
+static void add_contacts(int word, uint64_t fresh)
+{
+    shm.known_contacts[word] |= fresh;
+    for (; fresh != 0; fresh &= fresh - 1)
+        shm.busy[shm.busy_count++] = &shm.peers[word * 64 + __builtin_ctzll(fresh)];
+}
+
+static inline void look_for_contacts(void)
+{
+    for (int word = 0; word < shm.contact_words; word++) {
+        uint64_t contacts = atomic_load_explicit(&shm.own->contacts[word], memory_order_acquire);
+        uint64_t fresh = contacts & ~shm.known_contacts[word];
+        if (__builtin_expect(fresh != 0, 0))
+            add_contacts(word, fresh);
+    }
+}
+
+static inline int drain(peer_t *peer)
+{
+    weft_header_t header;
+    const void *payload;
+    int taken = 0;
+    while (taken < BATCH && weft_channel_peek(&peer->in, &header, &payload)) {
+        shm.sink(peer->world_rank, &header, payload);
+        taken++;
+        if (weft_channel_take(&peer->in, &header))
+            weft_bell_ring(peer->bell);
+    }
+    return taken;
+}
+
+static int progress(bool everything)
+{
+    (void)everything;
+    int taken = 0;
+    look_for_contacts();
+    for (int i = 0; i < shm.busy_count; i++)
+        taken += drain(shm.busy[i]);
+    return taken;
+}
+
+/* ---- opening and closing ---- */
+
+/* Can this process read another's memory? Tried on the next rank, whose block says where to find a
+ * word and what it must hold. */
+static bool probe_reading(void)
+{
+    if (strcmp(weft_config.CMA, "no") == 0)
+        return false;
+    int next = (shm.local_rank + 1) % shm.segment.ranks;
+    const weft_rank_block_t *block = weft_segment_block(&shm.segment, next);
+    uint64_t word = 0;
+    struct iovec local = {&word, sizeof(word)};
+    struct iovec remote = {(void *)(uintptr_t)block->probe_address, sizeof(word)};
+    ssize_t got = process_vm_readv(block->pid, &local, 1, &remote, 1, 0);
+    if (got == (ssize_t)sizeof(word) && word == shm.segment.header->token + (uint64_t)next)
+        return true;
+    const char *why = got < 0 ? strerror(errno) : "it reads another process";
+    if (atomic_exchange(&shm.segment.header->is_noted, 1) == 0)
+        WEFT_LOG(WEFT_WARN, "shm", "processes may not read each other's memory (process_vm_readv: %s); "
+                 "large messages are copied twice. WEFT_CMA=no silences this", why);
+    return false;
+}
+
+static void open_peer(int local_rank, int world_rank, bool can_read)
+{
+    peer_t *peer = &shm.peers[local_rank];
+    weft_channel_t out = weft_segment_channel(&shm.segment, local_rank, shm.local_rank);
+    weft_channel_out_init(&peer->out, &out, &peer->endpoint.is_throttled);
+    peer->in.channel = weft_segment_channel(&shm.segment, shm.local_rank, local_rank);
+    peer->block = weft_segment_block(&shm.segment, local_rank);
+    peer->bell = &peer->block->bell;
+    peer->world_rank = world_rank;
+    size_t packet_max = shm.segment.header->data_bytes / WEFT_CREDIT_SHARE;
+    size_t eager_max = weft_config.EAGER_MAX < packet_max ? weft_config.EAGER_MAX : packet_max;
+    peer->endpoint = (weft_endpoint_t){
+        .ops = &weft_shm_transport,
+        .packet_max = packet_max,
+        .eager_max = eager_max,
+        .can_read = can_read,
+    };
+}
+
+static bool are_cores_short(void)
+{
+    weft_cpus_t cpus = {{0}};
+    for (int i = 0; i < shm.segment.ranks; i++)
+        weft_cpus_add(&cpus, &weft_segment_block(&shm.segment, i)->cpus);
+    int cores = weft_cpus_count(&cpus), quota = weft_cpu_quota();
+    return shm.segment.ranks > (cores < quota ? cores : quota);
+}
+
+static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
+{
+    if (world->local_size == 1)
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    if ((size_t)world->local_size > sizeof(shm.known_contacts) * 8)
+        return weft_fail(MPI_ERR_OTHER, "%d ranks on one host; at most 4096 are supported",
+                         world->local_size);
+    shm.peers = weft_alloc_zeroed((size_t)world->local_size, sizeof(*shm.peers));
+    shm.busy = weft_alloc_array((size_t)world->local_size, sizeof(*shm.busy));
+    if (shm.peers == NULL || shm.busy == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", world->local_size);
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* or yama forbids reading */
+    int err = weft_segment_open(world, &shm.segment);
+    if (err != MPI_SUCCESS)
+        return err;
+    shm.sink = sink;
+    shm.local_rank = world->local_rank;
+    shm.own = weft_segment_block(&shm.segment, world->local_rank);
+    shm.contact_words = (world->local_size + 63) / 64;
+    world->cores_are_short = are_cores_short();
+    bool can_read = probe_reading();
+    for (int i = 0; i < world->local_size; i++) {
+        int world_rank = world->local_ranks[i];
+        open_peer(i, world_rank, can_read);
+        if (i != world->local_rank)
+            world->endpoints[world_rank] = &shm.peers[i].endpoint;
+    }
+    world->bell = &shm.own->bell;
+    return MPI_SUCCESS;
+}
+
+static void close_transport(void)
+{
+    weft_segment_close(&shm.segment);
+    weft_free(shm.peers);
+    weft_free(shm.busy);
+    memset(&shm, 0, sizeof(shm));
+}
+
+const weft_transport_ops_t weft_shm_transport = {
+    .name = "shm",
+    .open = open_transport,
+    .send = send,
+    .reserve = reserve,
+    .commit = commit,
+    .read = read_peer,
+    .throttle = throttle,
+    .progress = progress,
+    .close = close_transport,
+};
