@@ -22,7 +22,7 @@ typedef struct user_message {
 static inline int check_send(weft_call_t *call, const user_message_t *user, weft_send_args_t *out)
 {
     weft_comm_t *comm;
-    weft_type_t *type;
+    weft_type_t *type = NULL;
     int err = weft_check_comm(call, user->comm, &comm);
     if (err != MPI_SUCCESS)
         return err;
@@ -52,7 +52,7 @@ static inline int check_send(weft_call_t *call, const user_message_t *user, weft
 static inline int check_recv(weft_call_t *call, const user_message_t *user, weft_recv_args_t *out)
 {
     weft_comm_t *comm;
-    weft_type_t *type;
+    weft_type_t *type = NULL;
     int err = weft_check_comm(call, user->comm, &comm);
     if (err != MPI_SUCCESS)
         return err;

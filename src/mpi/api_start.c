@@ -2,7 +2,6 @@
 /* Start-up, end and enquiries about the library (MPI 5.0 chapters 9, 11 and 20). */
 #include "mpi/api.h"
 
-#include "mpi/attribute_api.h"
 #include "mpi/check.h"
 #include "mpi/start.h"
 #include "base/clock.h"
@@ -73,8 +72,6 @@ int PMPI_Finalize(void)
     weft_call_t call = weft_call_begin("MPI_Finalize");
     weft_unlock();
     /* First of all, as if MPI_COMM_SELF were freed (section 11.2.4). */
-    weft_attributes_delete_all(&weft_comm_self);
-    weft_attributes_delete_all(&weft_comm_world);
     int err = weft_stop();
     return err == MPI_SUCCESS ? err : weft_error_raise(NULL, err, call.name);
 }
@@ -119,8 +116,8 @@ int PMPI_Get_version(int *version, int *subversion)
 WEFT_API(MPI_Get_library_version)
 int PMPI_Get_library_version(char *version, int *resultlen)
 {
-    *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Weft %s (MPI %d.%d, standard ABI %d.%d)",
-                          WEFT_VERSION_STRING, MPI_VERSION, MPI_SUBVERSION, MPI_ABI_VERSION,
+    *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Weft %d.%d.%d (MPI %d.%d, standard ABI %d.%d)",
+                          WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH, MPI_VERSION, MPI_SUBVERSION, MPI_ABI_VERSION,
                           MPI_ABI_SUBVERSION);
     return MPI_SUCCESS;
 }
