@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/start.h"
 
+#include "pt2pt/bsend.h"
 #include "pt2pt/pt2pt.h"
 #include "pmi/pmi.h"
 #include "shm/shm.h"
@@ -135,6 +136,7 @@ static void await_sends(void)
 int weft_stop(void)
 {
     await_sends();
+    weft_bsend_close();
     weft_world.stage = WEFT_AFTER_FINALIZE;
     weft_world.is_threaded = false;
     weft_comm_release(&weft_comm_self);

@@ -6,9 +6,9 @@ command -v autoconf >/dev/null || {
     echo "needs autoconf"
     exit 77
 }
-place=$(mktemp -d "$BUILD/test-out/autoconf.XXXXXX")
-trap 'rm -rf "$place"' EXIT
-cd "$place"
+. "$SOURCE/test/wrap/stage"
+mkdir "$place/project"
+cd "$place/project"
 cat > configure.ac <<'E2'
 AC_INIT([uses_mpi], [1])
 AC_LANG([C])
@@ -24,7 +24,7 @@ AC_LANG_POP
 AC_OUTPUT
 E2
 autoconf
-./configure CC="$MPICC" CXX="$MPICXX" > log 2>&1 || {
+./configure CC=mpicc CXX=mpicxx > log 2>&1 || {
     cat log
     exit 1
 }

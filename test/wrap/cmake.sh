@@ -1,13 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# CMake's FindMPI, unmodified, finds the build tree through its wrappers; C and C++ programs link.
+# CMake's FindMPI, unmodified, finds an installed Weft on PATH; C and C++ programs link with it.
 set -eu
 command -v cmake >/dev/null || {
     echo "needs cmake"
     exit 77
 }
-place=$(mktemp -d "$BUILD/test-out/cmake.XXXXXX")
-trap 'rm -rf "$place"' EXIT
+. "$SOURCE/test/wrap/stage"
 cat > "$place/CMakeLists.txt" <<'E2'
 cmake_minimum_required(VERSION 3.10)
 project(uses_mpi C CXX)
@@ -26,10 +25,13 @@ int main(void)
 }
 E2
 cp "$place/program.c" "$place/program.cxx"
-unset MAKE
-cmake -S "$place" -B "$place/out" -DMPI_C_COMPILER="$MPICC" -DMPI_CXX_COMPILER="$MPICXX" \
-    -DMPIEXEC_EXECUTABLE="$MPIRUN" > "$place/log" 2>&1 && cmake --build "$place/out" >> "$place/log" 2>&1 || {
+cmake -S "$place" -B "$place/out" > "$place/log" 2>&1 && cmake --build "$place/out" >> "$place/log" 2>&1 || {
     cat "$place/log"
+    exit 1
+}
+ldd "$place/out/c_program" | grep -q "libmpi_abi.so.1 => $here/lib/" || {
+    echo "FindMPI took another MPI:"
+    grep "Found MPI" "$place/log"
     exit 1
 }
 "$place/out/c_program"

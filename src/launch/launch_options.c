@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "launch/launch_options.h"
+
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "base/nearest.h"
+#include "launch/host_names.h"
+#include "mpi.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An option in the command line, as the functions of the table see it. */
+typedef struct given {
+    weft_plan_t *plan;
+    weft_app_t *app;     /* the one being described */
+    const char *word;    /* as written, with dashes */
+    const char *values[2];
+} given_t;
+
+static int parse_count(const given_t *given, long most, long *out)
+{
+    const char *text = given->values[0];
+    char *end;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || value < 1 || value > most)
+        return weft_fail(MPI_ERR_ARG, "%s wants a whole number from 1 to %ld, not \"%s\"",
+                         given->word, most, text);
+    *out = value;
+    return MPI_SUCCESS;
+}
+
+static int set_count(const given_t *given)
+{
+    long count = 0;
+    int err = parse_count(given, INT_MAX, &count);
+    if (err == MPI_SUCCESS)
+        given->app->count = (int)count;
+    return err;
+}
+
+/* There is one host: ranks per host are the ranks, unless -n says otherwise. */
+static int set_slots(const given_t *given)
+{
+    long count = 0;
+    int err = parse_count(given, INT_MAX, &count);
+    if (err == MPI_SUCCESS)
+        given->plan->slots = (int)count;
+    return err;
+}
+
+static int set_timeout(const given_t *given)
+{
+    return parse_count(given, INT_MAX, &given->plan->timeout_s);
+}
+
+static int set_directory(const given_t *given)
+{
+    given->app->directory = given->values[0];
+    return MPI_SUCCESS;
+}
+
+static int set_pair(weft_variables_t *set, const given_t *given)
+{
+    if (given->values[0][0] == '\0' || strchr(given->values[0], '=') != NULL)
+        return weft_fail(MPI_ERR_ARG, "%s: \"%s\" is no name of a variable", given->word,
+                         given->values[0]);
+    return weft_variables_set(set, given->values[0], given->values[1]);
+}
+
+static int set_for_all(const given_t *given)
+{
+    return set_pair(&given->plan->rules.set, given);
+}
+
+static int set_for_app(const given_t *given)
+{
+    return set_pair(&given->app->rules.set, given);
+}
+
+/* -x NAME=VALUE sets, -x NAME passes on what mpirun has. */
+static int export_variable(const given_t *given)
+{
+    const char *text = given->values[0];
+    const char *equals = strchr(text, '=');
+    char name[256];
+    size_t length = equals == NULL ? strlen(text) : (size_t)(equals - text);
+    if (length == 0 || length >= sizeof(name))
+        return weft_fail(MPI_ERR_ARG, "%s wants NAME or NAME=VALUE, not \"%s\"", given->word, text);
+    snprintf(name, sizeof(name), "%.*s", (int)length, text);
+    const char *value = equals == NULL ? weft_environment(name) : equals + 1;
+    return value == NULL ? MPI_SUCCESS
+                         : weft_variables_set(&given->plan->rules.set, name, value);
+}
+
+static int list_for_all(const given_t *given)
+{
+    given->plan->rules.inheritance = WEFT_INHERIT_LISTED;
+    given->plan->rules.list = given->values[0];
+    return MPI_SUCCESS;
+}
+
+static int list_for_app(const given_t *given)
+{
+    given->app->rules.inheritance = WEFT_INHERIT_LISTED;
+    given->app->rules.list = given->values[0];
+    return MPI_SUCCESS;
+}
+
+static int all_for_all(const given_t *given)
+{
+    given->plan->rules.inheritance = WEFT_INHERIT_ALL;
+    return MPI_SUCCESS;
+}
+
+static int all_for_app(const given_t *given)
+{
+    given->app->rules.inheritance = WEFT_INHERIT_ALL;
+    return MPI_SUCCESS;
+}
+
+static int none_for_all(const given_t *given)
+{
+    given->plan->rules.inheritance = WEFT_INHERIT_NONE;
+    return MPI_SUCCESS;
+}
+
+static int none_for_app(const given_t *given)
+{
+    given->app->rules.inheritance = WEFT_INHERIT_NONE;
+    return MPI_SUCCESS;
+}
+
+static int tag_lines(const given_t *given)
+{
+    given->plan->tags_lines = true;
+    return MPI_SUCCESS;
+}
+
+static int forbid_oversubscription(const given_t *given)
+{
+    given->plan->no_oversubscription = true;
+    return MPI_SUCCESS;
+}
+
+static int be_quiet(const given_t *given)
+{
+    given->plan->is_quiet = true;
+    return MPI_SUCCESS;
+}
+
+static int want_help(const given_t *given)
+{
+    given->plan->wants_help = true;
+    return MPI_SUCCESS;
+}
+
+static int want_version(const given_t *given)
+{
+    given->plan->wants_version = true;
+    return MPI_SUCCESS;
+}
+
+static int check_hosts(const given_t *given)
+{
+    return weft_hosts_check_list(given->values[0], &given->plan->slots);
+}
+
+static int check_host_file(const given_t *given)
+{
+    return weft_hosts_check_file(given->values[0], &given->plan->slots);
+}
+
+static int accept(const given_t *given)
+{
+    (void)given;
+    return MPI_SUCCESS;
+}
+
+/* Accepted without effect, which the user should know. */
+static int ignore(const given_t *given)
+{
+    char *list = given->plan->ignored;
+    size_t used = strlen(list);
+    if (strstr(list, given->word) == NULL)
+        snprintf(list + used, sizeof(given->plan->ignored) - used, "%s%s", used > 0 ? ", " : "",
+                 given->word);
+    return MPI_SUCCESS;
+}
+
+/* "none" is what happens anyway. */
+static int ignore_binding(const given_t *given)
+{
+    return strcmp(given->values[0], "none") == 0 ? MPI_SUCCESS : ignore(given);
+}
+
+typedef struct option {
+    const char *names;     /* without dashes; the first one is the one to be shown */
+    const char *arguments; /* their names; as many as words */
+    int (*apply)(const given_t *given);
+    const char *help;
+} option_t;
+
+static const option_t options[] = {
+    {"n np c", "N", set_count, "Start N ranks of the program; default: one a core"},
+    {"x", "NAME[=VALUE]", export_variable, "Set a variable for all programs, or pass it on"},
+    {"genv", "NAME VALUE", set_for_all, "Set a variable for all programs"},
+    {"genvlist", "A,B", list_for_all, "Pass on these variables only"},
+    {"genvall", "", all_for_all, "Pass on all variables (the default)"},
+    {"genvnone", "", none_for_all, "Pass on no variable"},
+    {"env", "NAME VALUE", set_for_app, "As -genv, for this program"},
+    {"envlist", "A,B", list_for_app, "As -genvlist, for this program"},
+    {"envall", "", all_for_app, "As -genvall, for this program"},
+    {"envnone", "", none_for_app, "As -genvnone, for this program"},
+    {"wdir wd cwd", "DIR", set_directory, "Start this program in DIR"},
+    {"l prepend-rank tag-output", "", tag_lines, "Begin each line of output with its rank"},
+    {"timeout", "SECONDS", set_timeout, "End the job after that time; also MPIEXEC_TIMEOUT"},
+    {"ppn N npernode perhost", "N", set_slots, "Ranks on this host, when -n is not given"},
+    {"nooversubscribe", "", forbid_oversubscription, "Refuse more ranks than cores"},
+    {"q quiet", "", be_quiet, "No notes; errors are still told"},
+    {"version V", "", want_version, "Show the version"},
+    {"help h ?", "", want_help, "Show this help"},
+    {"host hosts H", "A,B", check_hosts, "Hosts to use: this one only, in this version"},
+    {"hostfile f machinefile", "FILE", check_host_file, "The same, from a file"},
+    /* Accepted because scripts for other launchers have them; they change nothing here. */
+    {"oversubscribe", "", accept, "More ranks than cores are always allowed"},
+    {"allow-run-as-root", "", accept, "Always allowed"},
+    {"mca", "NAME VALUE", accept, "Another library's setting; no effect"},
+    {"soft", "LIST", accept, "No effect"},
+    {"launcher bootstrap", "NAME", accept, "No effect: ranks are started directly"},
+    {"v verbose", "", accept, "No effect"},
+    {"bind-to binding", "WHAT", ignore_binding, "No effect: ranks are not bound"},
+    {"map-by rank-by", "WHAT", ignore, "No effect"},
+    {"report-bindings", "", ignore, "No effect: ranks are not bound"},
+};
+enum { OPTIONS = sizeof(options) / sizeof(options[0]), NAMES_MOST = 4 * OPTIONS };
+
+/* Walk over the words of "a b c"; NULL at the end. */
+static const char *next_word(const char **rest, char word[32])
+{
+    size_t length = strcspn(*rest, " ");
+    if (length == 0)
+        return NULL;
+    snprintf(word, 32, "%.*s", (int)length, *rest);
+    *rest += length + ((*rest)[length] == ' ');
+    return word;
+}
+
+static int argument_count(const option_t *option)
+{
+    char word[32];
+    int count = 0;
+    for (const char *rest = option->arguments; next_word(&rest, word) != NULL;)
+        count++;
+    return count;
+}
+
+static const option_t *find_option(const char *name)
+{
+    for (int i = 0; i < OPTIONS; i++) {
+        char word[32];
+        for (const char *rest = options[i].names; next_word(&rest, word) != NULL;) {
+            if (strcmp(word, name) == 0)
+                return &options[i];
+        }
+    }
+    return NULL;
+}
+
+static int refuse_option(const char *word, const char *name)
+{
+    static char words[NAMES_MOST][32];
+    const char *names[NAMES_MOST];
+    int count = 0;
+    for (int i = 0; i < OPTIONS; i++) {
+        const char *rest = options[i].names;
+        while (count < NAMES_MOST && next_word(&rest, words[count]) != NULL) {
+            names[count] = words[count];
+            count++;
+        }
+    }
+    const char *nearest = weft_nearest(name, names, count);
+    return weft_fail(MPI_ERR_ARG, "there is no option %s; the nearest is %s%s (--help shows all)",
+                     word, nearest[1] == '\0' ? "-" : "--", nearest);
+}
+
+/* Apply the option at argv[*index] and step behind its last value. */
+static int parse_option(weft_plan_t *plan, weft_app_t *app, char **argv, int *index)
+{
+    const char *word = argv[(*index)++];
+    char name[64];
+    const char *bare = word + (word[1] == '-' ? 2 : 1);
+    const char *equals = strchr(bare, '=');
+    snprintf(name, sizeof(name), "%.*s", equals == NULL ? 63 : (int)(equals - bare), bare);
+    const option_t *option = find_option(name);
+    if (option == NULL)
+        return refuse_option(word, name);
+    given_t given = {.plan = plan, .app = app, .word = word};
+    int wanted = argument_count(option), have = 0;
+    if (equals != NULL && wanted == 0)
+        return weft_fail(MPI_ERR_ARG, "%s: this option takes no value", word);
+    if (equals != NULL)
+        given.values[have++] = equals + 1;
+    while (have < wanted && argv[*index] != NULL)
+        given.values[have++] = argv[(*index)++];
+    if (have < wanted)
+        return weft_fail(MPI_ERR_ARG, "%s wants %s after it", word, option->arguments);
+    return option->apply(&given);
+}
+
+/* One part between ':': options, program, arguments. argv[end] is ':' or NULL. */
+static int parse_app(weft_plan_t *plan, char **argv, int begin, int end)
+{
+    weft_app_t *app = &plan->apps[plan->app_count++];
+    argv[end] = NULL;
+    int index = begin, err = MPI_SUCCESS;
+    while (err == MPI_SUCCESS && index < end && argv[index][0] == '-' && argv[index][1] != '\0') {
+        if (strcmp(argv[index], "--") == 0) {
+            index++;
+            break;
+        }
+        err = parse_option(plan, app, argv, &index);
+    }
+    if (err != MPI_SUCCESS)
+        return err;
+    app->arguments = &argv[index];
+    if (index == end && !plan->wants_help && !plan->wants_version)
+        return weft_fail(MPI_ERR_ARG, "there is no program to start%s (--help shows the options)",
+                         plan->app_count > 1 || end > begin ? " after the options" : "");
+    return MPI_SUCCESS;
+}
+
+static int read_timeout_variable(weft_plan_t *plan)
+{
+    const char *text = weft_environment("MPIEXEC_TIMEOUT");
+    if (text == NULL || text[0] == '\0' || plan->timeout_s > 0)
+        return MPI_SUCCESS;
+    given_t given = {.plan = plan, .word = "MPIEXEC_TIMEOUT", .values = {text}};
+    return set_timeout(&given);
+}
+
+int weft_options_parse(int argc, char **argv, weft_plan_t *out)
+{
+    const char *slash = strrchr(argv[0], '/');
+    *out = (weft_plan_t){.launcher = slash == NULL ? argv[0] : slash + 1};
+    out->apps = weft_alloc_zeroed((size_t)argc, sizeof(*out->apps));
+    if (out->apps == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "a list of %d programs", argc);
+    int err = MPI_SUCCESS;
+    for (int begin = 1; begin <= argc && err == MPI_SUCCESS;) {
+        int end = begin;
+        while (end < argc && strcmp(argv[end], ":") != 0)
+            end++;
+        err = parse_app(out, argv, begin, end);
+        begin = end + 1;
+    }
+    return err == MPI_SUCCESS ? read_timeout_variable(out) : err;
+}
+
+static void print_option(const option_t *option)
+{
+    char text[96] = "", word[32];
+    for (const char *rest = option->names; next_word(&rest, word) != NULL;) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof(text) - used, "%s%s%s", used > 0 ? ", " : "",
+                 word[1] == '\0' ? "-" : "--", word);
+    }
+    size_t used = strlen(text);
+    snprintf(text + used, sizeof(text) - used, " %s", option->arguments);
+    printf("  %-38s %s\n", text, option->help);
+}
+
+void weft_options_print_help(const char *launcher)
+{
+    printf("Usage: %s [option]... program [argument]... [: [option]... program [argument]...]...\n"
+           "Starts ranks of programs, MPI or not, on this host. Options may begin with one dash or\n"
+           "two; a value may follow after '='.\n\n",
+           launcher);
+    for (int i = 0; i < OPTIONS; i++)
+        print_option(&options[i]);
+    printf("\nThe exit status is 0, or that of the rank that failed first (128 + n for signal n),\n"
+           "or the code of MPI_Abort; 124 after --timeout, 127 and 126 when a program is not found\n"
+           "or cannot be executed, 2 for a wrong command line.\n");
+}

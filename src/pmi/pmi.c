@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pmi/pmi.h"
+
+#include "base/fail.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "mpi.h"
+#include "pmi/pmi_private.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What a singleton puts on the board: nobody else is there to keep it. */
+typedef struct entry {
+    weft_link_t link;
+    char *key;
+    void *data;
+    size_t bytes;
+} entry_t;
+
+typedef enum state { CLOSED, SINGLETON, CONNECTED } state_t;
+
+static struct {
+    _Atomic state_t state; /* weft_pmi_abort() reads it in any thread */
+    pmix_proc_t self;
+    int *local_ranks;
+    weft_list_t entries; /* of a singleton */
+    bool has_uncommitted;
+} pmi;
+
+int weft_pmi_failed(pmix_status_t status, const char *what)
+{
+    return weft_fail(MPI_ERR_OTHER, "%s: %s (status %d of PMIx)", what, PMIx_Error_string(status),
+                     status);
+}
+
+static pmix_proc_t process(const pmix_proc_t *self, pmix_rank_t rank)
+{
+    pmix_proc_t result = *self;
+    result.rank = rank;
+    return result;
+}
+
+pmix_value_t *weft_pmi_fact(const pmix_proc_t *self, pmix_rank_t rank, const char *key)
+{
+    pmix_proc_t whose = process(self, rank);
+    pmix_value_t *value = NULL;
+    pmix_info_t optional;
+    bool yes = true;
+    PMIX_INFO_LOAD(&optional, PMIX_OPTIONAL, &yes, PMIX_BOOL);
+    pmix_status_t status = PMIx_Get(&whose, key, &optional, 1, &value);
+    PMIX_INFO_DESTRUCT(&optional);
+    return status == PMIX_SUCCESS ? value : NULL;
+}
+
+static int number_of(pmix_rank_t rank, const char *key, int fallback)
+{
+    pmix_value_t *value = weft_pmi_fact(&pmi.self, rank, key);
+    if (value == NULL)
+        return fallback;
+    int number = value->type == PMIX_UINT32 ? (int)value->data.uint32 : fallback;
+    PMIX_VALUE_RELEASE(value);
+    return number;
+}
+
+/* Launchers write "@" and "/" into the name of a job, which is to be part of file names. */
+static void set_id(const char *from, weft_pmi_job_t *job)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+    snprintf(job->id, sizeof(job->id), "%s", from);
+    for (char *c = job->id; *(c += strspn(c, allowed)) != '\0';)
+        *c = '_';
+}
+
+static void open_singleton(weft_pmi_job_t *job)
+{
+    static const int only_rank;
+    *job = (weft_pmi_job_t){.size = 1,
+                            .local_size = 1,
+                            .local_ranks = &only_rank,
+                            .universe_size = 1,
+                            .is_singleton = true};
+    gethostname(job->hostname, sizeof(job->hostname) - 1);
+    snprintf(job->id, sizeof(job->id), "weft-%d", (int)getpid());
+    weft_list_init(&pmi.entries);
+    pmi.state = SINGLETON;
+}
+
+static int describe_job(weft_pmi_job_t *job)
+{
+    *job = (weft_pmi_job_t){.rank = (int)pmi.self.rank};
+    job->size = number_of(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
+    if (job->size <= job->rank)
+        return weft_fail(MPI_ERR_OTHER, "the PMIx server gives rank %d of a job of size %d",
+                         job->rank, job->size);
+    job->app_number = number_of(pmi.self.rank, PMIX_APPNUM, 0);
+    job->universe_size = number_of(PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, job->size);
+    /* Open MPI's launcher counts the slots, and starts more ranks than these when told to. */
+    if (job->universe_size < job->size)
+        job->universe_size = job->size;
+    set_id(pmi.self.nspace, job);
+    return weft_pmi_find_locality(&pmi.self, job);
+}
+
+static int open_connection(weft_pmi_job_t *job)
+{
+    pmix_status_t status = PMIx_Init(&pmi.self, NULL, 0);
+    if (status != PMIX_SUCCESS)
+        return weft_pmi_failed(status, "the launcher's PMIx server cannot be reached");
+    int err = describe_job(job);
+    if (err != MPI_SUCCESS) {
+        PMIx_Finalize(NULL, 0);
+        return err;
+    }
+    pmi.local_ranks = (int *)job->local_ranks;
+    pmi.state = CONNECTED;
+    return MPI_SUCCESS;
+}
+
+int weft_pmi_open(weft_pmi_job_t *out)
+{
+    bool has_server;
+    int err = weft_pmi_find_server(&has_server);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_pmi_job_t job;
+    if (has_server)
+        err = open_connection(&job);
+    else
+        open_singleton(&job);
+    if (err == MPI_SUCCESS)
+        *out = job;
+    return err;
+}
+
+static entry_t *find_entry(const char *key)
+{
+    for (weft_link_t *link = pmi.entries.next; link != &pmi.entries; link = link->next) {
+        entry_t *entry = WEFT_ELEMENT(link, entry_t, link);
+        if (strcmp(entry->key, key) == 0)
+            return entry;
+    }
+    return NULL;
+}
+
+static void release_entry(entry_t *entry)
+{
+    weft_list_remove(&entry->link);
+    weft_free(entry->key);
+    weft_free(entry->data);
+    weft_free(entry);
+}
+
+static int copy(const void *data, size_t bytes, void **out)
+{
+    void *result = weft_alloc(bytes);
+    if (result == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "a start-up message of %zu bytes", bytes);
+    if (bytes > 0)
+        memcpy(result, data, bytes);
+    *out = result;
+    return MPI_SUCCESS;
+}
+
+static int put_entry(const char *key, const void *data, size_t bytes)
+{
+    entry_t *entry = weft_alloc_zeroed(1, sizeof(*entry));
+    if (entry == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "a start-up message of %zu bytes", bytes);
+    entry_t *old = find_entry(key);
+    if (old != NULL)
+        release_entry(old);
+    weft_list_append(&pmi.entries, &entry->link);
+    entry->bytes = bytes;
+    entry->key = weft_strdup(key);
+    int err = entry->key == NULL ? weft_fail(MPI_ERR_NO_MEM, "a copy of the key %s", key)
+                                 : copy(data, bytes, &entry->data);
+    if (err != MPI_SUCCESS)
+        release_entry(entry);
+    return err;
+}
+
+int weft_pmi_put(const char *key, const void *data, size_t bytes)
+{
+    if (pmi.state == SINGLETON)
+        return put_entry(key, data, bytes);
+    pmix_value_t value = {.type = PMIX_BYTE_OBJECT,
+                          .data.bo = {.bytes = (char *)data, .size = bytes}};
+    pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key, &value);
+    if (status != PMIX_SUCCESS)
+        return weft_pmi_failed(status, key);
+    pmi.has_uncommitted = true;
+    return MPI_SUCCESS;
+}
+
+static int commit(void)
+{
+    if (!pmi.has_uncommitted)
+        return MPI_SUCCESS;
+    pmix_status_t status = PMIx_Commit();
+    if (status != PMIX_SUCCESS)
+        return weft_pmi_failed(status, "the start-up data cannot be sent to the launcher");
+    pmi.has_uncommitted = false;
+    return MPI_SUCCESS;
+}
+
+int weft_pmi_fence(void)
+{
+    if (pmi.state == SINGLETON)
+        return MPI_SUCCESS;
+    int err = commit();
+    if (err != MPI_SUCCESS)
+        return err;
+    pmix_proc_t all = process(&pmi.self, PMIX_RANK_WILDCARD);
+    pmix_info_t collect;
+    bool yes = true;
+    PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+    pmix_status_t status = PMIx_Fence(&all, 1, &collect, 1);
+    PMIX_INFO_DESTRUCT(&collect);
+    return status == PMIX_SUCCESS ? MPI_SUCCESS
+                                  : weft_pmi_failed(status, "the ranks cannot be synchronised");
+}
+
+int weft_pmi_fence_ranks(const int *ranks, int count)
+{
+    if (pmi.state == SINGLETON || count == 1)
+        return MPI_SUCCESS;
+    pmix_proc_t *members = weft_alloc_array((size_t)count, sizeof(*members));
+    if (members == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "a list of %d ranks", count);
+    for (int i = 0; i < count; i++)
+        members[i] = process(&pmi.self, (pmix_rank_t)ranks[i]);
+    pmix_status_t status = PMIx_Fence(members, (size_t)count, NULL, 0);
+    weft_free(members);
+    if (status != PMIX_SUCCESS)
+        return weft_pmi_failed(status, "some of the ranks cannot be synchronised");
+    return MPI_SUCCESS;
+}
+
+static int get_entry(const char *key, void **out, size_t *bytes_out)
+{
+    const entry_t *entry = find_entry(key);
+    if (entry == NULL)
+        return weft_fail(MPI_ERR_OTHER, "there is no start-up data %s", key);
+    int err = copy(entry->data, entry->bytes, out);
+    if (err == MPI_SUCCESS)
+        *bytes_out = entry->bytes;
+    return err;
+}
+
+int weft_pmi_get(int rank, const char *key, void **out, size_t *bytes_out)
+{
+    if (pmi.state == SINGLETON)
+        return get_entry(key, out, bytes_out);
+    pmix_proc_t whose = process(&pmi.self, (pmix_rank_t)rank);
+    pmix_value_t *value = NULL;
+    pmix_info_t immediate;
+    bool yes = true;
+    PMIX_INFO_LOAD(&immediate, PMIX_IMMEDIATE, &yes, PMIX_BOOL);
+    pmix_status_t status = PMIx_Get(&whose, key, &immediate, 1, &value);
+    PMIX_INFO_DESTRUCT(&immediate);
+    if (status != PMIX_SUCCESS)
+        return weft_fail(MPI_ERR_OTHER, "there is no start-up data %s of rank %d: %s", key, rank,
+                         PMIx_Error_string(status));
+    int err = value->type == PMIX_BYTE_OBJECT
+                  ? copy(value->data.bo.bytes, value->data.bo.size, out)
+                  : weft_fail(MPI_ERR_OTHER, "start-up data %s of rank %d is no blob", key, rank);
+    if (err == MPI_SUCCESS)
+        *bytes_out = value->data.bo.size;
+    PMIX_VALUE_RELEASE(value);
+    return err;
+}
+
+void weft_pmi_abort(int code, const char *message)
+{
+    if (pmi.state == CONNECTED)
+        PMIx_Abort(code, message, NULL, 0);
+    else if (message != NULL)
+        WEFT_LOG(WEFT_ERROR, "pmi", "%s", message);
+    /* A code like 256 must not turn into success. */
+    _exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
+}
+
+int weft_pmi_close(void)
+{
+    state_t was = pmi.state;
+    pmi.state = CLOSED;
+    if (was == SINGLETON) {
+        while (!weft_list_is_empty(&pmi.entries))
+            release_entry(WEFT_ELEMENT(pmi.entries.next, entry_t, link));
+        return MPI_SUCCESS;
+    }
+    pmix_status_t status = PMIx_Finalize(NULL, 0);
+    weft_free(pmi.local_ranks);
+    pmi.local_ranks = NULL;
+    return status == PMIX_SUCCESS ? MPI_SUCCESS
+                                  : weft_pmi_failed(status, "the launcher did not take the end");
+}

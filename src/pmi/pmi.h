@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who am I, who are the others, and a board on which ranks exchange small blobs at start-up. A client
+ * of PMIx: it works under Weft's mpirun, `srun --mpi=pmix` and any other launcher with a PMIx server.
+ *
+ *   weft_pmi_open -> weft_pmi_put ... -> weft_pmi_fence -> weft_pmi_get ... -> weft_pmi_close
+ *
+ * For start-up and the end only: calls may take milliseconds. One thread at a time, except
+ * weft_pmi_abort().
+ */
+#ifndef WEFT_PMI_PMI_H
+#define WEFT_PMI_PMI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct weft_pmi_job {
+    int rank, size;         /* in MPI_COMM_WORLD */
+    int local_rank;         /* index of this rank in local_ranks */
+    int local_size;         /* == size: all ranks are on this host */
+    const int *local_ranks; /* [local_size] world ranks on this host, ascending; until close */
+    int app_number;         /* MPI_APPNUM */
+    int universe_size;      /* MPI_UNIVERSE_SIZE; never below size */
+    bool is_singleton;      /* started without a launcher */
+    char hostname[256];
+    /* Names the job on this host; letters, digits and "-._" only. Under Weft's mpirun whatever in
+     * /dev/shm begins with id and a dot is removed when the job ends, however it ends. */
+    char id[256];
+} weft_pmi_job_t;
+
+/**
+ * Connect to the launcher; collective over all ranks that were started together. Without a launcher
+ * the process becomes a singleton, at no cost.
+ * returns  MPI_SUCCESS; MPI_ERR_OTHER when the launcher has no PMIx server for us (so that N ranks
+ *          never become N singletons) or the server fails; MPI_ERR_NO_MEM
+ */
+int weft_pmi_open(weft_pmi_job_t *out);
+
+/** Put a copy of `bytes` bytes of `data` on the board; others see it after the next fence. `key` has
+ *  at most 500 letters. */
+int weft_pmi_put(const char *key, const void *data, size_t bytes);
+
+/** Wait until all ranks have come here; what they put before is visible after it. */
+int weft_pmi_fence(void);
+
+/** Wait until the `count` ranks ranks[] (the caller among them, the same order everywhere) have come
+ *  here. Publishes nothing. */
+int weft_pmi_fence_ranks(const int *ranks, int count);
+
+/**
+ * What world rank `rank` put under `key` before the last fence. Never waits for a missing key.
+ * out      to be given to weft_free(), `bytes_out` long
+ * returns  MPI_SUCCESS; MPI_ERR_OTHER when there is no such key; MPI_ERR_NO_MEM
+ */
+int weft_pmi_get(int rank, const char *key, void **out, size_t *bytes_out);
+
+/** End all ranks of the job (MPI 5.0 section 9.7, MPI_Abort); the launcher prints `message` and
+ *  returns `code`. From any thread. */
+void weft_pmi_abort(int code, const char *message) __attribute__((noreturn));
+
+/** Leave the job in good order: the launcher takes an exit without it for a failure. Waits for
+ *  nobody. local_ranks ends here. */
+int weft_pmi_close(void);
+
+#endif
