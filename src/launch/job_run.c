@@ -33,7 +33,7 @@ enum {
     PROMPT_MS = 100,
     /* A dying process loses its sockets before we hear of its death, so ranks that fail because of
      * it may be seen first. So long we wait for somebody with a better claim to the blame. */
-    DOUBT_MS = 50,
+    DOUBT_MS = 100,
     TIMEOUT_EXIT_CODE = 124, /* as timeout(1) */
 };
 
