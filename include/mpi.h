@@ -2,10 +2,10 @@
 /*
  * mpi.h: the C interface of MPI 5.0 in the standard ABI (MPI 5.0, chapter 20).
  *
- * Values, types and prototypes are those of the standard; extensions are in mpix.h. Order: types and
- * constants, functions by chapter of the standard, the same functions under their profiling names
- * (PMPI_), and last what the library does not hold: inline functions for names that MPI 3.0 removed
- * and for the Fortran handles of C programs.
+ * Values, types and prototypes are those of the standard; extensions are in mpix.h. Order: types
+ * and constants, functions by chapter of the standard, the same functions under their profiling
+ * names (PMPI_), and last what the library does not hold: inline functions for names that MPI 3.0
+ * removed and for the Fortran handles of C programs.
  *
  * A name that ends in _c takes counts of type MPI_Count where the name without takes int.
  */
@@ -63,10 +63,7 @@ typedef enum {
 } MPI_T_cb_safety;
 
 /* Whether a source gives its events in the order of their time stamps. */
-typedef enum {
-    MPI_T_SOURCE_ORDERED = 1,
-    MPI_T_SOURCE_UNORDERED = 2
-} MPI_T_source_order;
+typedef enum { MPI_T_SOURCE_ORDERED = 1, MPI_T_SOURCE_UNORDERED = 2 } MPI_T_source_order;
 
 /* ==========================================================================
  * Functions that the program gives to the library
@@ -3049,11 +3046,11 @@ int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true, void *lo
  * ========================================================================== */
 
 #if defined(__GNUC__) && !defined(WEFT_NO_REMOVED_NAMES)
-#define WEFT_REMOVED(instead) __attribute__((deprecated("removed in MPI 3.0; use " instead)))
+#define WEFT_REMOVED(instead)          __attribute__((deprecated("removed in MPI 3.0; use " instead)))
 #define WEFT_REMOVED_FUNCTION(instead) static __inline__ WEFT_REMOVED(instead) int
 
-typedef MPI_Comm_errhandler_function MPI_Handler_function WEFT_REMOVED(
-    "MPI_Comm_errhandler_function");
+typedef MPI_Comm_errhandler_function
+    MPI_Handler_function WEFT_REMOVED("MPI_Comm_errhandler_function");
 
 /* No datatype was ever made this way; the values are those of no combiner. */
 enum {

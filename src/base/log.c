@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-unsigned char weft_log_threshold = WEFT_WARN;
+signed char weft_log_threshold = WEFT_WARN;
 
 static int log_rank = -1;
 
@@ -20,7 +20,7 @@ void weft_log_open(int rank)
 {
     log_rank = rank;
     const char *nearest = weft_nearest(weft_config.LOG, levels, LEVELS);
-    for (unsigned char i = 0; i < LEVELS; i++) {
+    for (signed char i = 0; i < LEVELS; i++) {
         if (nearest == levels[i])
             weft_log_threshold = i;
     }

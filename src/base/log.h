@@ -14,7 +14,7 @@ typedef enum weft_log_level {
     WEFT_TRACE, /* per message */
 } weft_log_level_t;
 
-extern unsigned char weft_log_threshold;
+extern signed char weft_log_threshold;
 
 /** Take the level from weft_config.LOG and the prefix from `rank` (negative: no rank yet). */
 void weft_log_open(int rank);

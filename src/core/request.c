@@ -16,11 +16,22 @@ weft_request_t weft_request_done = {
 void weft_request_complete(weft_request_t *request)
 {
     request->is_complete = true;
-    if (request->is_detached) {
+    weft_progress_notify();
+    if (request->on_complete != NULL)
+        request->on_complete(request, request->owner);
+    else if (request->is_detached)
         weft_request_release(request);
+}
+
+void weft_request_watch(weft_request_t *request,
+                        void (*on_complete)(weft_request_t *request, void *owner), void *owner)
+{
+    if (request->is_complete) {
+        on_complete(request, owner);
         return;
     }
-    weft_progress_notify();
+    request->on_complete = on_complete;
+    request->owner = owner;
 }
 
 void weft_request_release(weft_request_t *request)

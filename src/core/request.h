@@ -38,6 +38,9 @@ struct weft_request {
     bool is_active;     /* false: persistent and not started */
     bool is_persistent;
     bool is_detached;   /* freed by the user while active */
+    /* Called when it completes, NULL: nothing; may release the request, if the library owns it. */
+    void (*on_complete)(weft_request_t *request, void *owner);
+    void *owner;
     MPI_Status status;  /* valid when complete; MPI_ERROR is the request's own result */
 };
 
@@ -69,11 +72,22 @@ static inline void weft_request_init(weft_request_t *request, const weft_request
     request->is_active = true;
     request->is_persistent = false;
     request->is_detached = false;
+    request->on_complete = NULL;
     request->status = weft_status_empty();
 }
 
 /** Say that the operation is over; status is filled in already. */
 void weft_request_complete(weft_request_t *request);
+
+/** Have on_complete called when the request completes: at once when it has already. */
+void weft_request_watch(weft_request_t *request,
+                        void (*on_complete)(weft_request_t *request, void *owner), void *owner);
+
+/** Forget what weft_request_watch said, if anything. */
+static inline void weft_request_unwatch(weft_request_t *request)
+{
+    request->on_complete = NULL;
+}
 
 /** Release a request that is complete or inactive. weft_request_done is left alone. */
 void weft_request_release(weft_request_t *request);

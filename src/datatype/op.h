@@ -2,8 +2,9 @@
 /*
  * Reduction operations (MPI 5.0, section 6.9): the object, the predefined ones, and applying them.
  *
- * The bits of a result depend on the operands alone, not on the machine's instruction set: sums are
- * neither reassociated nor contracted, and MIN and MAX give NaN when one of the operands is NaN.
+ * The bits of a result depend on the operands alone, not on the machine's instruction set: nothing is
+ * reassociated or contracted, and MIN and MAX give NaN when one of the operands is NaN. (Of two NaNs
+ * as operands either may be the result.) Products of complex numbers are the textbook formula.
  */
 #ifndef WEFT_DATATYPE_OP_H
 #define WEFT_DATATYPE_OP_H

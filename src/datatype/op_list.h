@@ -81,14 +81,19 @@ typedef long double weft_float128_t;
     X(F64_F64, weft_2double_precision_t, __VA_ARGS__)
 
 /* The structs that a C program declares for the pair types (MPI 5.0, section 6.9.4). */
-typedef struct weft_float_int { float value; int index; } weft_float_int_t;
-typedef struct weft_double_int { double value; int index; } weft_double_int_t;
-typedef struct weft_long_double_int { long double value; int index; } weft_long_double_int_t;
-typedef struct weft_long_int { long value; int index; } weft_long_int_t;
-typedef struct weft_2int { int value; int index; } weft_2int_t;
-typedef struct weft_short_int { short value; int index; } weft_short_int_t;
-typedef struct weft_2real { float value; float index; } weft_2real_t;
-typedef struct weft_2double_precision { double value; double index; } weft_2double_precision_t;
+#define WEFT_DECLARE_PAIR(name, value_type, index_type)                                            \
+    typedef struct __attribute__((may_alias)) {                                                    \
+        value_type value;                                                                          \
+        index_type index;                                                                          \
+    } name;
+WEFT_DECLARE_PAIR(weft_float_int_t, float, int)
+WEFT_DECLARE_PAIR(weft_double_int_t, double, int)
+WEFT_DECLARE_PAIR(weft_long_double_int_t, long double, int)
+WEFT_DECLARE_PAIR(weft_long_int_t, long, int)
+WEFT_DECLARE_PAIR(weft_2int_t, int, int)
+WEFT_DECLARE_PAIR(weft_short_int_t, short, int)
+WEFT_DECLARE_PAIR(weft_2real_t, float, float)
+WEFT_DECLARE_PAIR(weft_2double_precision_t, double, double)
 
 #define WEFT_MACHINES(X)                                                                           \
     WEFT_UNSIGNED(X, )                                                                             \
@@ -101,21 +106,21 @@ typedef struct weft_2double_precision { double value; double index; } weft_2doub
     WEFT_ABSENT_INTEGERS(X)                                                                        \
     WEFT_ABSENT_REALS(X)
 
-/* Operations: X(name, handle, groups of types: MPI 5.0, section 6.9.2). */
+/* Operations: X(name, handle without MPI_, groups of types: MPI 5.0, section 6.9.2). */
 #define WEFT_ANY_INTEGER (WEFT_C_INTEGER | WEFT_FORTRAN_INTEGER | WEFT_MULTI_LANGUAGE)
 #define WEFT_OPS(X)                                                                                \
-    X(sum, MPI_SUM, WEFT_ANY_INTEGER | WEFT_FLOATING | WEFT_COMPLEX)                               \
-    X(prod, MPI_PROD, WEFT_ANY_INTEGER | WEFT_FLOATING | WEFT_COMPLEX)                             \
-    X(min, MPI_MIN, WEFT_ANY_INTEGER | WEFT_FLOATING)                                              \
-    X(max, MPI_MAX, WEFT_ANY_INTEGER | WEFT_FLOATING)                                              \
-    X(band, MPI_BAND, WEFT_ANY_INTEGER | WEFT_BYTE)                                                \
-    X(bor, MPI_BOR, WEFT_ANY_INTEGER | WEFT_BYTE)                                                  \
-    X(bxor, MPI_BXOR, WEFT_ANY_INTEGER | WEFT_BYTE)                                                \
-    X(land, MPI_LAND, WEFT_C_INTEGER | WEFT_LOGICAL)                                               \
-    X(lor, MPI_LOR, WEFT_C_INTEGER | WEFT_LOGICAL)                                                 \
-    X(lxor, MPI_LXOR, WEFT_C_INTEGER | WEFT_LOGICAL)                                               \
-    X(minloc, MPI_MINLOC, WEFT_PAIR)                                                               \
-    X(maxloc, MPI_MAXLOC, WEFT_PAIR)
+    X(sum, SUM, WEFT_ANY_INTEGER | WEFT_FLOATING | WEFT_COMPLEX)                               \
+    X(prod, PROD, WEFT_ANY_INTEGER | WEFT_FLOATING | WEFT_COMPLEX)                             \
+    X(min, MIN, WEFT_ANY_INTEGER | WEFT_FLOATING)                                              \
+    X(max, MAX, WEFT_ANY_INTEGER | WEFT_FLOATING)                                              \
+    X(band, BAND, WEFT_ANY_INTEGER | WEFT_BYTE)                                                \
+    X(bor, BOR, WEFT_ANY_INTEGER | WEFT_BYTE)                                                  \
+    X(bxor, BXOR, WEFT_ANY_INTEGER | WEFT_BYTE)                                                \
+    X(land, LAND, WEFT_C_INTEGER | WEFT_LOGICAL)                                               \
+    X(lor, LOR, WEFT_C_INTEGER | WEFT_LOGICAL)                                                 \
+    X(lxor, LXOR, WEFT_C_INTEGER | WEFT_LOGICAL)                                               \
+    X(minloc, MINLOC, WEFT_PAIR)                                                               \
+    X(maxloc, MAXLOC, WEFT_PAIR)
 
 /* `x` before `y` for the extremes of floating-point numbers: NaN is before everything. The self
  * comparison is false for integers. */
@@ -140,12 +145,12 @@ typedef struct weft_2double_precision { double value; double index; } weft_2doub
     X(prod, WEFT_HALF_COMPLEXES, HALF_COMPLEX_PROD, )                                              \
     X(min, WEFT_UNSIGNED, SCALAR, b < a ? b : a)                                                   \
     X(min, WEFT_SIGNED, SCALAR, b < a ? b : a)                                                     \
-    X(min, WEFT_REALS, SCALAR, (b < a) | (b != b) ? b : a)                                         \
-    X(min, WEFT_HALVES, HALF, (b < a) | (b != b) ? b : a)                                          \
+    X(min, WEFT_REALS, SCALAR, ((b < a) | (b != b)) ? b : a)                                         \
+    X(min, WEFT_HALVES, HALF, ((b < a) | (b != b)) ? b : a)                                          \
     X(max, WEFT_UNSIGNED, SCALAR, b > a ? b : a)                                                   \
     X(max, WEFT_SIGNED, SCALAR, b > a ? b : a)                                                     \
-    X(max, WEFT_REALS, SCALAR, (b > a) | (b != b) ? b : a)                                         \
-    X(max, WEFT_HALVES, HALF, (b > a) | (b != b) ? b : a)                                          \
+    X(max, WEFT_REALS, SCALAR, ((b > a) | (b != b)) ? b : a)                                         \
+    X(max, WEFT_HALVES, HALF, ((b > a) | (b != b)) ? b : a)                                          \
     X(band, WEFT_UNSIGNED, SCALAR, a & b)                                                           \
     X(bor, WEFT_UNSIGNED, SCALAR, a | b)                                                           \
     X(bxor, WEFT_UNSIGNED, SCALAR, a ^ b)                                                          \

@@ -188,7 +188,8 @@ static bool parse_option(const char *text, options_t *out)
 static int print_help(void)
 {
     puts("Usage: weft_info [--version] [--build] [--config] [--json | --parsable]\n"
-         "Print what this Weft is, how it was built, and its variables; all three if none is named.\n"
+         "Print what this Weft is, how it was built, and its variables; all three if none is "
+         "named.\n"
          "\n"
          "  --version   version and standard\n"
          "  --build     compilers, flags, libraries found\n"

@@ -32,10 +32,10 @@ const char *weft_comm_label(const weft_comm_t *comm);
 static inline int weft_check_comm(weft_call_t *call, MPI_Comm handle, weft_comm_t **out)
 {
     weft_comm_t *comm = weft_comm_of(handle);
+    *out = comm; /* also when NULL: compilers cannot see that weft_bad_comm() fails */
     if (__builtin_expect(comm == NULL, 0))
         return weft_bad_comm(handle);
     call->comm = comm;
-    *out = comm;
     return MPI_SUCCESS;
 }
 
@@ -49,9 +49,9 @@ int weft_check_request(MPI_Request handle, weft_request_t **out);
 static inline int weft_check_named_type(MPI_Datatype handle, const char *name, weft_type_t **out)
 {
     weft_type_t *type = weft_type_of(handle);
+    *out = type;
     if (__builtin_expect(type == NULL, 0))
         return weft_bad_type(handle, name);
-    *out = type;
     return MPI_SUCCESS;
 }
 

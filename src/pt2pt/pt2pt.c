@@ -22,4 +22,5 @@ void weft_pt2pt_close(void)
     wefti_sends_close();
     wefti_recvs_close();
     wefti_messages_close();
+    wefti_exchanges_close();
 }

@@ -50,6 +50,15 @@ int weft_recv_begin(const weft_recv_args_t *args, weft_request_t **out);
 /** Receive and wait; `status` may be MPI_STATUS_IGNORE. MPI_ERR_TRUNCATE with a text. */
 int weft_recv(const weft_recv_args_t *args, MPI_Status *status);
 
+/** Begin both; one request stands for the two, with the receive's status. `is_replace`: both name the
+ *  same buffer, whose data leave before the receive may write. MPI_ERR_NO_MEM. */
+int weft_sendrecv_begin(const weft_send_args_t *send, const weft_recv_args_t *recv, bool is_replace,
+                        weft_request_t **out);
+
+/** Send and receive and wait for both; as weft_sendrecv_begin. MPI_ERR_TRUNCATE with a text. */
+int weft_sendrecv(const weft_send_args_t *send, const weft_recv_args_t *recv, bool is_replace,
+                  MPI_Status *status);
+
 /** Inactive persistent requests; weft_request_ops_t.start makes them active. MPI_ERR_NO_MEM. */
 int weft_send_init(const weft_send_args_t *args, weft_request_t **out);
 int weft_recv_init(const weft_recv_args_t *args, weft_request_t **out);

@@ -71,6 +71,9 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
 void wefti_recv_data(const weft_header_t *header, const void *payload);
 void wefti_recvs_close(void);
 
+/* exchange.c */
+void wefti_exchanges_close(void);
+
 /* message.c */
 void wefti_messages_close(void);
 weft_message_t *wefti_message_take(weft_match_key_t key);

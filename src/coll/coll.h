@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives: what src/mpi calls. Every collective, blocking or not, is one call with one structure
+ * of arguments; an algorithm turns them into a plan (plan.h), and one engine runs plans.
+ *
+ * Arguments have been checked and the lock is held. Buffers are the user's; send_buf may be
+ * MPI_IN_PLACE where the standard allows it (for gather and scatter the root's, and for scatter it is
+ * recv_buf that is MPI_IN_PLACE, as in MPI_Scatter).
+ */
+#ifndef WEFT_COLL_COLL_H
+#define WEFT_COLL_COLL_H
+
+#include "core/comm.h"
+#include "core/counts.h"
+#include "core/request.h"
+#include "datatype/op.h"
+#include "datatype/type.h"
+
+#include <stddef.h>
+
+typedef enum weft_coll {
+    WEFT_BARRIER,
+    WEFT_BCAST,                /* send_* is the buffer, on all ranks */
+    WEFT_GATHER,
+    WEFT_GATHERV,              /* recv_counts, recv_displs */
+    WEFT_SCATTER,
+    WEFT_SCATTERV,             /* send_counts, send_displs */
+    WEFT_ALLGATHER,
+    WEFT_ALLGATHERV,
+    WEFT_ALLTOALL,
+    WEFT_ALLTOALLV,            /* displacements in elements */
+    WEFT_ALLTOALLW,            /* displacements in bytes; send_types, recv_types */
+    WEFT_REDUCE,               /* recv_count, recv_type: elements and type of both buffers */
+    WEFT_ALLREDUCE,            /* as reduce */
+    WEFT_REDUCE_SCATTER,       /* recv_counts; recv_type */
+    WEFT_REDUCE_SCATTER_BLOCK, /* recv_count: of one rank's block; recv_type */
+    WEFT_SCAN,                 /* as reduce */
+    WEFT_EXSCAN,
+    WEFT_COLLS
+} weft_coll_t;
+
+/* What does not apply to a collective stays zero. Arrays have one entry a rank and belong to the user
+ * until the collective is over. */
+typedef struct weft_coll_args {
+    weft_comm_t *comm;
+    int root;
+    const void *send_buf;
+    size_t send_count;
+    weft_type_t *send_type;
+    void *recv_buf;
+    size_t recv_count;
+    weft_type_t *recv_type;
+    weft_op_t *op;
+    weft_counts_t send_counts, send_displs, recv_counts, recv_displs;
+    const MPI_Datatype *send_types, *recv_types; /* of alltoallw */
+} weft_coll_args_t;
+
+/** Run a collective to its end. MPI_ERR_NO_MEM, or MPI_ERR_TRUNCATE when the ranks disagree on sizes. */
+int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args);
+
+/** Begin a collective. MPI_ERR_NO_MEM. */
+int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out);
+
+/** At the end of MPI. */
+void weft_coll_close(void);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Making canonical forms. */
+#ifndef WEFT_DATATYPE_LAYOUT_PRIVATE_H
+#define WEFT_DATATYPE_LAYOUT_PRIVATE_H
+
+#include "datatype/envelope.h"
+#include "datatype/layout.h"
+#include "datatype/type.h"
+
+/** An uncommitted type with one reference and an envelope that is still to be filled, with no types in
+ *  it yet. MPI_ERR_NO_MEM. */
+int weft_type_create(const weft_envelope_shape_t *shape, weft_type_t **out);
+
+/** Bytes of the value of a predefined pair type. */
+static inline size_t weft_pair_value_bytes(const weft_type_t *type)
+{
+    return type->layout.leaf == WEFT_LEAF_RUNS ? type->layout.runs[1].start : type->size / 2;
+}
+
+/** Give `type`, and the types it is made of, their layouts. MPI_ERR_NO_MEM. */
+int weft_type_lay_out(weft_type_t *type);
+
+/** Fold `count` repetitions of the layout into it, `stride` bytes apart, without new memory; false
+ *  when it has no free level and none of its levels takes them. */
+bool weft_layout_fold(weft_layout_t *layout, size_t count, ptrdiff_t stride);
+
+/** Free what the layout owns. */
+void weft_layout_clear(weft_layout_t *layout);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The kernels of one instruction set: compiled once for each, with WEFT_OP_KERNELS the name of the
+ * table. Every kernel has three addresses; that with two is the same code.
+ */
+#include "datatype/op_kernels_private.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The result may be one of the operands, never a shifted one: iterations do not depend on others. */
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#pragma clang diagnostic ignored "-Wpass-failed"
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+/* Buffers of users have any alignment, and were written as any type. */
+#define LOOSE(name, ctype, ...)                                                                    \
+    typedef ctype value_##name;                                                                    \
+    typedef ctype loose_##name __attribute__((aligned(1), may_alias));
+WEFT_UNSIGNED(LOOSE, )
+WEFT_SIGNED(LOOSE, )
+WEFT_HALVES(LOOSE, )
+WEFT_REALS(LOOSE, )
+#define LOOSE_PAIR(name, ctype, ...) typedef ctype loose_##name __attribute__((aligned(1)));
+WEFT_PAIRS(LOOSE_PAIR, )
+
+static inline float float_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+static inline uint32_t bits_of_float(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+enum {
+    FLOAT_MANTISSA = 23,
+    HALF_MANTISSA = 10,
+    SHIFT = FLOAT_MANTISSA - HALF_MANTISSA,
+    BIAS = 127 - 15,                                   /* of the exponents */
+    HALF_EXPONENT = 0x7c00 << SHIFT,                   /* in a float's place */
+    HALF_NORMAL = (BIAS + 1) << FLOAT_MANTISSA,        /* the least normal half, as a float */
+    HALF_OVERFLOW = (BIAS + 31) << FLOAT_MANTISSA,     /* 2^16 */
+    HALF_UNIT = (BIAS + 1 + SHIFT) << FLOAT_MANTISSA, /* its last bit is the least half */
+};
+
+/* Exact. A subnormal half gets an exponent that is too large by one bit, which a subtraction removes. */
+static inline float float_of_half(uint16_t half)
+{
+    uint32_t magnitude = (uint32_t)(half & 0x7fff) << SHIFT;
+    uint32_t exponent = magnitude & HALF_EXPONENT;
+    uint32_t normal = magnitude + ((uint32_t)BIAS << FLOAT_MANTISSA);
+    uint32_t special = normal + ((uint32_t)BIAS << FLOAT_MANTISSA);
+    float subnormal = float_of_bits(magnitude + HALF_NORMAL) - float_of_bits(HALF_NORMAL);
+    uint32_t bits = exponent == HALF_EXPONENT ? special : normal;
+    bits = exponent == 0 ? bits_of_float(subnormal) : bits;
+    return float_of_bits(bits | (uint32_t)(half & 0x8000) << 16);
+}
+
+/* To the nearest, ties to even. */
+static inline uint16_t half_of_float(float value)
+{
+    uint32_t bits = bits_of_float(value), sign = bits & 0x80000000u, magnitude = bits ^ sign;
+    uint32_t infinite = magnitude > 0x7f800000u ? 0x7e00 : 0x7c00; /* NaN or infinity */
+    uint32_t subnormal = bits_of_float(float_of_bits(magnitude) + float_of_bits(HALF_UNIT)) - HALF_UNIT;
+    uint32_t odd = magnitude >> SHIFT & 1;
+    uint32_t rounded = magnitude - ((uint32_t)BIAS << FLOAT_MANTISSA) + (1u << (SHIFT - 1)) - 1 + odd;
+    uint32_t half = magnitude < HALF_NORMAL ? subnormal : rounded >> SHIFT;
+    half = magnitude >= HALF_OVERFLOW ? infinite : half;
+    return (uint16_t)(half | sign >> 16);
+}
+
+/* The two names of a kernel around the body of a loop over i, with the operands p and q, the result r. */
+#define TWO_ADDRESSES(op, name)                                                                    \
+    static void op##_##name##_two(const void *in, void *inout, size_t count)                       \
+    {                                                                                              \
+        op##_##name(in, inout, inout, count);                                                      \
+    }
+
+#define SCALAR(name, ctype, op, expression)                                                        \
+    static void op##_##name(const void *left, const void *right, void *out, size_t count)          \
+    {                                                                                              \
+        const loose_##name *p = left, *q = right;                                                  \
+        loose_##name *r = out;                                                                     \
+        INDEPENDENT for (size_t i = 0; i < count; i++)                                             \
+        {                                                                                          \
+            const ctype a = p[i], b = q[i];                                                        \
+            r[i] = (ctype)(expression);                                                            \
+        }                                                                                          \
+    }                                                                                              \
+    TWO_ADDRESSES(op, name)
+
+#define HALF(name, ctype, op, expression)                                                          \
+    static void op##_##name(const void *left, const void *right, void *out, size_t count)          \
+    {                                                                                              \
+        const loose_##name *p = left, *q = right;                                                  \
+        loose_##name *r = out;                                                                     \
+        INDEPENDENT for (size_t i = 0; i < count; i++)                                             \
+        {                                                                                          \
+            const float a = float_of_half(p[i]), b = float_of_half(q[i]);                          \
+            r[i] = half_of_float(expression);                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    TWO_ADDRESSES(op, name)
+
+#define COMPLEX_SUM(name, part, op, expression)                                                    \
+    static void op##_##name(const void *left, const void *right, void *out, size_t count)          \
+    {                                                                                              \
+        sum_##part(left, right, out, 2 * count);                                                   \
+    }                                                                                              \
+    TWO_ADDRESSES(op, name)
+
+/* Products lie in memory before they are added: gcc 12 would fuse the two operations into fmaddsub,
+ * whose result has other bits, in spite of -ffp-contract=off. */
+enum { PRODUCTS = 64 };
+
+#define COMPLEX_PROD(name, part, op, expression)                                                   \
+    static inline void op##_##name##_few(const loose_##part *p, const loose_##part *q,             \
+                                         loose_##part *r, size_t count)                            \
+    {                                                                                              \
+        value_##part first[2 * PRODUCTS], second[2 * PRODUCTS];                                    \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            const value_##part a = p[2 * i], b = p[2 * i + 1], c = q[2 * i], d = q[2 * i + 1];     \
+            first[2 * i] = a * c;                                                                  \
+            first[2 * i + 1] = a * d;                                                              \
+            second[2 * i] = b * d;                                                                 \
+            second[2 * i + 1] = b * c;                                                             \
+        }                                                                                          \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            r[2 * i] = first[2 * i] - second[2 * i];                                               \
+            r[2 * i + 1] = first[2 * i + 1] + second[2 * i + 1];                                   \
+        }                                                                                          \
+    }                                                                                              \
+    static void op##_##name(const void *left, const void *right, void *out, size_t count)          \
+    {                                                                                              \
+        const loose_##part *p = left, *q = right;                                                  \
+        loose_##part *r = out;                                                                     \
+        for (size_t done = 0; done < count; done += PRODUCTS) {                                    \
+            const size_t few = count - done < PRODUCTS ? count - done : PRODUCTS;                  \
+            op##_##name##_few(p + 2 * done, q + 2 * done, r + 2 * done, few);                      \
+        }                                                                                          \
+    }                                                                                              \
+    TWO_ADDRESSES(op, name)
+
+/* Products of halves are exact in a float; the two are added, and rounded once more. */
+#define HALF_COMPLEX_PROD(name, part, op, expression)                                              \
+    static void op##_##name(const void *left, const void *right, void *out, size_t count)          \
+    {                                                                                              \
+        const loose_##part *p = left, *q = right;                                                  \
+        loose_##part *r = out;                                                                     \
+        INDEPENDENT for (size_t i = 0; i < count; i++)                                             \
+        {                                                                                          \
+            const float a = float_of_half(p[2 * i]), b = float_of_half(p[2 * i + 1]);              \
+            const float c = float_of_half(q[2 * i]), d = float_of_half(q[2 * i + 1]);              \
+            r[2 * i] = half_of_float(a * c - b * d);                                               \
+            r[2 * i + 1] = half_of_float(a * d + b * c);                                           \
+        }                                                                                          \
+    }                                                                                              \
+    TWO_ADDRESSES(op, name)
+
+/* The preferred value with its index; of equal values the lesser index (MPI 5.0, section 6.9.4). */
+#define PAIR(name, ctype, op, expression)                                                          \
+    static inline bool op##_##name##_prefers(__typeof__(((ctype *)NULL)->value) x,                 \
+                                             __typeof__(((ctype *)NULL)->value) y)                 \
+    {                                                                                              \
+        return expression;                                                                         \
+    }                                                                                              \
+    static void op##_##name(const void *left, const void *right, void *out, size_t count)          \
+    {                                                                                              \
+        const loose_##name *p = left, *q = right;                                                  \
+        loose_##name *r = out;                                                                     \
+        INDEPENDENT for (size_t i = 0; i < count; i++)                                             \
+        {                                                                                          \
+            const ctype a = p[i], b = q[i];                                                        \
+            const bool is_a = op##_##name##_prefers(a.value, b.value);                             \
+            const bool is_b = op##_##name##_prefers(b.value, a.value);                             \
+            r[i].value = is_b ? b.value : a.value;                                                 \
+            r[i].index = is_a || (!is_b && a.index < b.index) ? a.index : b.index;                 \
+        }                                                                                          \
+    }                                                                                              \
+    TWO_ADDRESSES(op, name)
+
+#define MAKE(op, TYPES, MAKER, expression) TYPES(MAKER, op, expression)
+WEFT_KERNELS(MAKE)
+
+#define TWO(name, ctype, op, expression)     [WEFT_OP_##op][WEFT_MACHINE_##name] = op##_##name##_two,
+#define THREE(name, ctype, op, expression)   [WEFT_OP_##op][WEFT_MACHINE_##name] = op##_##name,
+#define ALL_TWO(op, TYPES, MAKER, expression)   TYPES(TWO, op, expression)
+#define ALL_THREE(op, TYPES, MAKER, expression) TYPES(THREE, op, expression)
+
+const weft_op_kernels_t WEFT_OP_KERNELS = {
+    .two = {WEFT_KERNELS(ALL_TWO)},
+    .three = {WEFT_KERNELS(ALL_THREE)},
+};

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The tables of kernels, one an instruction set; op_kernels.c is compiled once for each. */
+#ifndef WEFT_DATATYPE_OP_KERNELS_PRIVATE_H
+#define WEFT_DATATYPE_OP_KERNELS_PRIVATE_H
+
+#include "datatype/op.h"
+
+#include <stdbool.h>
+
+/** By operation and machine type; NULL: not an operation on this type, or see weft_op_folded. */
+typedef struct weft_op_kernels {
+    weft_reduce_fn_t two[WEFT_OP_KINDS][WEFT_MACHINE_COUNT];
+    weft_reduce3_fn_t three[WEFT_OP_KINDS][WEFT_MACHINE_COUNT];
+} weft_op_kernels_t;
+
+extern const weft_op_kernels_t weft_op_kernels_base, weft_op_kernels_avx2, weft_op_kernels_avx512;
+
+/** An instruction set: its name as in WEFT_SIMD, its kernels, and whether this processor has it. */
+typedef struct weft_op_set {
+    const char *name;
+    const weft_op_kernels_t *kernels;
+    bool (*is_available)(void);
+} weft_op_set_t;
+
+/** All there are, the fastest last; ends with a name of NULL. */
+extern const weft_op_set_t weft_op_sets[];
+
+/** The kernels in force. */
+extern const weft_op_kernels_t *weft_op_kernels;
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "datatype/op_kernels_private.h"
+#include "base/config.h"
+#include "base/log.h"
+
+#include <string.h>
+
+static bool always(void)
+{
+    return true;
+}
+
+#ifdef __x86_64__
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2");
+}
+
+static bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+const weft_op_set_t weft_op_sets[] = {
+    {"base", &weft_op_kernels_base, always},
+    {"avx2", &weft_op_kernels_avx2, has_avx2},
+    {"avx512", &weft_op_kernels_avx512, has_avx512},
+    {NULL, NULL, NULL},
+};
+#else
+const weft_op_set_t weft_op_sets[] = {
+    {"base", &weft_op_kernels_base, always},
+    {NULL, NULL, NULL},
+};
+#endif
+
+const weft_op_kernels_t *weft_op_kernels = &weft_op_kernels_base;
+
+/* The best available set that is no better than `name`; "auto" sets no limit. */
+static const weft_op_set_t *best_set(const char *name)
+{
+    const weft_op_set_t *best = &weft_op_sets[0];
+    for (const weft_op_set_t *set = weft_op_sets; set->name != NULL; set++) {
+        if (set->is_available())
+            best = set;
+        if (strcmp(set->name, name) == 0)
+            break;
+    }
+    return best;
+}
+
+void weft_op_select(void)
+{
+    const char *wanted = weft_config.SIMD;
+    const weft_op_set_t *set = best_set(wanted);
+    if (strcmp(wanted, "auto") != 0 && strcmp(wanted, set->name) != 0)
+        WEFT_LOG(WEFT_WARN, "datatype", "WEFT_SIMD %s is not available here, using %s", wanted,
+                 set->name);
+    weft_op_kernels = set->kernels;
+    WEFT_LOG(WEFT_INFO, "datatype", "reduction kernels %s", set->name);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "datatype/pack_kernels_private.h"
+
+#include <string.h>
+
+/*
+ * A block of `exact` bytes is one fixed-size move. One of a few bytes more, but less than twice as
+ * many, is two moves that overlap: cheaper than memcpy with a length known at run time only.
+ */
+#define COPY_EXACT(to, from, bytes, exact) memcpy(to, from, exact)
+
+#define COPY_OVERLAPPING(to, from, bytes, exact)                                                   \
+    do {                                                                                           \
+        char head_[exact], tail_[exact];                                                           \
+        memcpy(head_, from, exact);                                                                \
+        memcpy(tail_, (from) + (bytes) - (exact), exact);                                          \
+        memcpy(to, head_, exact);                                                                  \
+        memcpy((to) + (bytes) - (exact), tail_, exact);                                            \
+    } while (0)
+
+#define COPY_LONG(to, from, bytes, exact) memcpy(to, from, bytes)
+
+#define PACK(COPY, bytes, exact)   COPY(stream, at, bytes, exact)
+#define UNPACK(COPY, bytes, exact) COPY(at, stream, bytes, exact)
+
+/* A kernel: PLACE says where block j of the leaf at `leaf` lies. */
+#define KERNEL(function, MOVE, COPY, bytes_expression, exact, PLACE)                               \
+    static char *function(char *restrict typed, char *restrict stream,                             \
+                          const weft_blocks_t *blocks)                                             \
+    {                                                                                              \
+        const size_t count = blocks->count, outer_count = blocks->outer_count;                     \
+        const size_t bytes = bytes_expression;                                                     \
+        for (size_t i = 0; i < outer_count; i++) {                                                 \
+            char *leaf = typed + (ptrdiff_t)i * blocks->outer_stride;                              \
+            PLACE(MOVE, COPY, exact)                                                               \
+        }                                                                                          \
+        return stream;                                                                             \
+    }
+
+/* Four blocks a turn: a loop's own cost is that of a small block. */
+#define STRIDED(MOVE, COPY, exact)                                                                 \
+    const ptrdiff_t stride = blocks->stride;                                                       \
+    char *at = leaf;                                                                               \
+    _Pragma("GCC unroll 4") for (size_t j = 0; j < count; j++, at += stride, stream += bytes)      \
+    {                                                                                              \
+        MOVE(COPY, bytes, exact);                                                                  \
+    }
+
+#define LISTED(MOVE, COPY, exact)                                                                  \
+    const ptrdiff_t *offsets = blocks->offsets;                                                    \
+    _Pragma("GCC unroll 4") for (size_t j = 0; j < count; j++, stream += bytes)                    \
+    {                                                                                              \
+        char *at = leaf + offsets[j];                                                              \
+        MOVE(COPY, bytes, exact);                                                                  \
+    }
+
+#define FOUR_KERNELS(name, COPY, bytes, exact)                                                     \
+    KERNEL(pack_strided_##name, PACK, COPY, bytes, exact, STRIDED)                                 \
+    KERNEL(unpack_strided_##name, UNPACK, COPY, bytes, exact, STRIDED)                             \
+    KERNEL(pack_listed_##name, PACK, COPY, bytes, exact, LISTED)                                   \
+    KERNEL(unpack_listed_##name, UNPACK, COPY, bytes, exact, LISTED)
+
+#define EXACT(bytes)             FOUR_KERNELS(bytes, COPY_EXACT, bytes, bytes)
+#define OVERLAPPING(name, exact) FOUR_KERNELS(name, COPY_OVERLAPPING, blocks->block_bytes, exact)
+
+EXACT(1)
+EXACT(2)
+OVERLAPPING(3, 2)
+EXACT(4)
+OVERLAPPING(5_to_7, 4)
+EXACT(8)
+OVERLAPPING(9_to_15, 8)
+EXACT(16)
+OVERLAPPING(17_to_31, 16)
+EXACT(32)
+OVERLAPPING(33_to_63, 32)
+EXACT(64)
+OVERLAPPING(65_to_127, 64)
+FOUR_KERNELS(long, COPY_LONG, blocks->block_bytes, 0)
+
+static inline void copy_run(char *restrict to, const char *restrict from, size_t bytes)
+{
+    if (bytes == 8)
+        COPY_EXACT(to, from, bytes, 8);
+    else if (bytes == 4)
+        COPY_EXACT(to, from, bytes, 4);
+    else if (bytes > 64 || bytes < 2)
+        COPY_LONG(to, from, bytes, 0);
+    else if (bytes > 32)
+        COPY_OVERLAPPING(to, from, bytes, 32);
+    else if (bytes >= 16)
+        COPY_OVERLAPPING(to, from, bytes, 16);
+    else if (bytes > 8)
+        COPY_OVERLAPPING(to, from, bytes, 8);
+    else if (bytes > 4)
+        COPY_OVERLAPPING(to, from, bytes, 4);
+    else
+        COPY_OVERLAPPING(to, from, bytes, 2);
+}
+
+#define COPY_RUN(to, from, bytes, exact) copy_run(to, from, bytes)
+
+#define RUNS(MOVE, COPY, exact)                                                                    \
+    for (const weft_run_t *run = blocks->runs, *end = run + count; run < end; run++) {             \
+        const size_t run_bytes = run[1].start - run->start;                                        \
+        char *at = leaf + run->offset;                                                             \
+        MOVE(COPY, run_bytes, exact);                                                              \
+        stream += run_bytes + bytes;                                                               \
+    }
+
+KERNEL(pack_runs, PACK, COPY_RUN, 0, 0, RUNS)
+KERNEL(unpack_runs, UNPACK, COPY_RUN, 0, 0, RUNS)
+
+static char *pack_span(char *typed, char *stream, size_t bytes)
+{
+    memcpy(stream, typed, bytes);
+    return stream + bytes;
+}
+
+static char *unpack_span(char *typed, char *stream, size_t bytes)
+{
+    memcpy(typed, stream, bytes);
+    return stream + bytes;
+}
+
+weft_block_class_t weft_block_class(size_t bytes)
+{
+    static const unsigned char exact[] = {WEFT_BLOCK_1,  WEFT_BLOCK_2,  WEFT_BLOCK_4, WEFT_BLOCK_8,
+                                          WEFT_BLOCK_16, WEFT_BLOCK_32, WEFT_BLOCK_64};
+    if (bytes >= 128)
+        return WEFT_BLOCK_long;
+    int log2 = 63 - __builtin_clzll(bytes);
+    return (weft_block_class_t)(exact[log2] + ((bytes & (bytes - 1)) != 0));
+}
+
+#define STRIDED_ENTRY(direction, name) [WEFT_BLOCK_##name] = direction##_strided_##name,
+#define LISTED_ENTRY(direction, name)  [WEFT_BLOCK_##name] = direction##_listed_##name,
+#define PACK_STRIDED(name, bytes)      STRIDED_ENTRY(pack, name)
+#define PACK_LISTED(name, bytes)       LISTED_ENTRY(pack, name)
+#define UNPACK_STRIDED(name, bytes)    STRIDED_ENTRY(unpack, name)
+#define UNPACK_LISTED(name, bytes)     LISTED_ENTRY(unpack, name)
+
+const weft_pack_kernels_t weft_pack_kernels = {
+    .strided = {WEFT_BLOCK_CLASSES(PACK_STRIDED) STRIDED_ENTRY(pack, long)},
+    .listed = {WEFT_BLOCK_CLASSES(PACK_LISTED) LISTED_ENTRY(pack, long)},
+    .runs = pack_runs,
+    .span = pack_span,
+};
+
+const weft_pack_kernels_t weft_unpack_kernels = {
+    .strided = {WEFT_BLOCK_CLASSES(UNPACK_STRIDED) STRIDED_ENTRY(unpack, long)},
+    .listed = {WEFT_BLOCK_CLASSES(UNPACK_LISTED) LISTED_ENTRY(unpack, long)},
+    .runs = unpack_runs,
+    .span = unpack_span,
+};

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The inner loops of packing. A kernel moves outer_count times a leaf's blocks between typed memory and
+ * the stream:
+ *
+ *   for i in 0..outer_count:  for j in 0..count:  block at  typed + i * outer_stride + place(j)
+ *
+ * where place(j) is j * stride, offsets[j] or runs[j].offset.
+ */
+#ifndef WEFT_DATATYPE_PACK_KERNELS_PRIVATE_H
+#define WEFT_DATATYPE_PACK_KERNELS_PRIVATE_H
+
+#include "datatype/layout.h"
+
+#include <stddef.h>
+
+typedef struct weft_blocks {
+    size_t block_bytes; /* unused with runs */
+    size_t count;
+    ptrdiff_t stride;
+    size_t outer_count;
+    ptrdiff_t outer_stride;
+    const ptrdiff_t *offsets;
+    const weft_run_t *runs;
+} weft_blocks_t;
+
+/** Returns the end of what it read from or wrote to the stream. */
+typedef char *(*weft_pack_fn_t)(char *typed, char *stream, const weft_blocks_t *blocks);
+
+/** Block lengths that have kernels of their own. */
+typedef enum weft_block_class {
+#define WEFT_BLOCK_CLASSES(X)                                                                      \
+    X(1, 1)                                                                                        \
+    X(2, 2)                                                                                        \
+    X(3, 2)                                                                                        \
+    X(4, 4)                                                                                        \
+    X(5_to_7, 4)                                                                                   \
+    X(8, 8)                                                                                        \
+    X(9_to_15, 8)                                                                                  \
+    X(16, 16)                                                                                      \
+    X(17_to_31, 16)                                                                                \
+    X(32, 32)                                                                                      \
+    X(33_to_63, 32)                                                                                \
+    X(64, 64)                                                                                      \
+    X(65_to_127, 64)
+#define WEFT_ENUMERATE(name, bytes) WEFT_BLOCK_##name,
+    WEFT_BLOCK_CLASSES(WEFT_ENUMERATE)
+#undef WEFT_ENUMERATE
+    WEFT_BLOCK_long,
+    WEFT_BLOCK_CLASS_COUNT
+} weft_block_class_t;
+
+weft_block_class_t weft_block_class(size_t bytes);
+
+/** The two directions have a table each, by class of block. */
+typedef struct weft_pack_kernels {
+    weft_pack_fn_t strided[WEFT_BLOCK_CLASS_COUNT];
+    weft_pack_fn_t listed[WEFT_BLOCK_CLASS_COUNT];
+    weft_pack_fn_t runs;
+    /* One run of bytes; returns the end in the stream. */
+    char *(*span)(char *typed, char *stream, size_t bytes);
+} weft_pack_kernels_t;
+
+extern const weft_pack_kernels_t weft_pack_kernels, weft_unpack_kernels;
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "datatype/type.h"
+
+#include "datatype/envelope.h"
+#include "datatype/layout_private.h"
+#include "core/int_handles.h"
+#include "base/fail.h"
+#include "base/pool.h"
+
+#include <string.h>
+
+static weft_pool_t pool = WEFT_POOL(weft_type_t);
+
+int weft_type_create(const weft_envelope_shape_t *shape, weft_type_t **out)
+{
+    weft_type_t *type = weft_pool_take(&pool);
+    if (type == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a datatype");
+    *type = (weft_type_t){.handle = (MPI_Datatype)(void *)type,
+                          .envelope = weft_envelope_create(shape)};
+    if (type->envelope == NULL) {
+        weft_pool_give(&pool, type);
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for the arguments of a datatype");
+    }
+    weft_object_init(&type->object, WEFT_KIND_TYPE);
+    *out = type;
+    return MPI_SUCCESS;
+}
+
+void weft_type_destroy(weft_type_t *type)
+{
+    if (type->index != 0)
+        weft_int_handles_remove(&weft_type_int_handles, type->index);
+    weft_layout_clear(&type->layout);
+    weft_envelope_destroy(type->envelope);
+    type->object.kind = WEFT_FREED;
+    weft_pool_give(&pool, type);
+}
+
+void weft_type_set_wide(weft_type_t *type)
+{
+    type->envelope->is_wide = true;
+}
+
+int weft_type_commit(weft_type_t *type)
+{
+    if (type->is_committed)
+        return MPI_SUCCESS;
+    int err = weft_type_lay_out(type);
+    if (err != MPI_SUCCESS)
+        return err;
+    const weft_layout_t *layout = &type->layout;
+    bool is_block = layout->leaf == WEFT_LEAF_BLOCK && layout->levels == 0 && layout->offset == 0;
+    type->is_dense = type->lb == 0 && (size_t)type->extent == type->size && is_block;
+    type->is_committed = true;
+    return MPI_SUCCESS;
+}
+
+/* Basic elements in the first `bytes` bytes of one struct. */
+static MPI_Count elements_of_struct(const weft_envelope_t *envelope, size_t bytes)
+{
+    const MPI_Count *block_counts = envelope->values + 1;
+    MPI_Count elements = 0;
+    for (size_t i = 0; i < envelope->type_count; i++) {
+        const weft_type_t *type = envelope->types[i];
+        size_t block_bytes = (size_t)block_counts[i] * type->size;
+        if (bytes < block_bytes) {
+            MPI_Count part = weft_type_elements(type, bytes);
+            return part == MPI_UNDEFINED ? part : elements + part;
+        }
+        elements += block_counts[i] * (MPI_Count)type->elements;
+        bytes -= block_bytes;
+    }
+    return elements;
+}
+
+/* Basic elements in the first `bytes` bytes, fewer than one basic element or pair has. */
+static MPI_Count elements_of_predefined(const weft_type_t *type, size_t bytes)
+{
+    if (bytes == 0)
+        return 0;
+    if (type->elements == 1)
+        return MPI_UNDEFINED;
+    return bytes == weft_pair_value_bytes(type) ? 1 : MPI_UNDEFINED;
+}
+
+MPI_Count weft_type_elements(const weft_type_t *type, size_t bytes)
+{
+    if (type->size == 0)
+        return bytes == 0 ? 0 : MPI_UNDEFINED;
+    MPI_Count whole = (MPI_Count)(bytes / type->size) * (MPI_Count)type->elements;
+    size_t rest = bytes % type->size;
+    const weft_envelope_t *envelope = type->envelope;
+    MPI_Count part;
+    if (envelope == NULL)
+        part = elements_of_predefined(type, rest);
+    else if (envelope->combiner == MPI_COMBINER_STRUCT)
+        part = elements_of_struct(envelope, rest);
+    else
+        part = weft_type_elements(weft_envelope_base(envelope), rest);
+    return part == MPI_UNDEFINED ? part : whole + part;
+}
+
+void weft_types_close(void)
+{
+    weft_int_handles_close(&weft_type_int_handles);
+    weft_pool_close(&pool);
+}

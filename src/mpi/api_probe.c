@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Probing, plain and matched (MPI 5.0 section 3.8). */
+#include "mpi/api.h"
+
+#include "mpi/check.h"
+#include "pt2pt/pt2pt.h"
+#include "base/fail.h"
+
+static int check_probe(weft_call_t *call, int source, int tag, MPI_Comm handle, weft_probe_args_t *out)
+{
+    int err = weft_check_comm(call, handle, &out->comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_rank(out->comm, source, true, "source");
+    if (err == MPI_SUCCESS)
+        err = weft_check_tag(tag, true);
+    out->source = source;
+    out->tag = tag;
+    return err;
+}
+
+static void give_proc_null(MPI_Status *status)
+{
+    MPI_Status from_nobody = weft_status_proc_null();
+    weft_status_copy(status, &from_nobody);
+}
+
+WEFT_API(MPI_Probe)
+int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Probe");
+    weft_probe_args_t args;
+    int err = check_probe(&call, source, tag, comm, &args);
+    if (err == MPI_SUCCESS && source == MPI_PROC_NULL)
+        give_proc_null(status);
+    else if (err == MPI_SUCCESS)
+        weft_probe(&args, status);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Iprobe)
+int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Iprobe");
+    weft_probe_args_t args;
+    int err = check_probe(&call, source, tag, comm, &args);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(flag, "flag");
+    if (err == MPI_SUCCESS && source == MPI_PROC_NULL) {
+        give_proc_null(status);
+        *flag = true;
+    } else if (err == MPI_SUCCESS) {
+        *flag = weft_iprobe(&args, status);
+    }
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Mprobe)
+int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Mprobe");
+    weft_probe_args_t args;
+    int err = check_probe(&call, source, tag, comm, &args);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(message, "message");
+    if (err == MPI_SUCCESS && source == MPI_PROC_NULL) {
+        give_proc_null(status);
+        *message = MPI_MESSAGE_NO_PROC;
+    } else if (err == MPI_SUCCESS) {
+        weft_message_t *found;
+        weft_mprobe(&args, &found, status);
+        *message = weft_message_handle(found);
+    }
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Improbe)
+int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Improbe");
+    weft_probe_args_t args;
+    weft_message_t *found;
+    int err = check_probe(&call, source, tag, comm, &args);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(flag, "flag");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(message, "message");
+    if (err == MPI_SUCCESS && source == MPI_PROC_NULL) {
+        give_proc_null(status);
+        *message = MPI_MESSAGE_NO_PROC;
+        *flag = true;
+    } else if (err == MPI_SUCCESS) {
+        *flag = weft_improbe(&args, &found, status);
+        *message = *flag ? weft_message_handle(found) : MPI_MESSAGE_NULL;
+    }
+    return weft_call_end(&call, err);
+}
+
+/* The receive of a probed message; *out is NULL for MPI_MESSAGE_NO_PROC. */
+static int begin_mrecv(weft_call_t *call, const weft_recv_args_t *buffer, MPI_Message *handle,
+                       weft_request_t **out)
+{
+    if (*handle == MPI_MESSAGE_NO_PROC) {
+        weft_recv_args_t from_nobody = *buffer;
+        from_nobody.comm = &weft_comm_self;
+        from_nobody.source = MPI_PROC_NULL;
+        return weft_recv_begin(&from_nobody, out);
+    }
+    weft_message_t *message = weft_message_of(*handle);
+    if (message == NULL)
+        return weft_fail(MPI_ERR_REQUEST, "message is %s",
+                         *handle == MPI_MESSAGE_NULL ? "MPI_MESSAGE_NULL"
+                                                     : "no message of a matched probe, or received already");
+    call->comm = weft_message_comm(message);
+    return weft_mrecv_begin(buffer, message, out);
+}
+
+static int check_mrecv(const void *buf, MPI_Count count, MPI_Datatype datatype, const MPI_Message *message,
+                       weft_recv_args_t *out)
+{
+    int err = weft_check_count(count, "count");
+    if (err == MPI_SUCCESS)
+        err = weft_check_committed_type(datatype, "datatype", &out->type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_buffer(buf, count, out->type, "buf");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(message, "message");
+    out->buf = (void *)buf;
+    out->count = (size_t)count;
+    return err;
+}
+
+WEFT_API(MPI_Mrecv_c)
+int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
+                 MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Mrecv");
+    weft_recv_args_t args = {0};
+    weft_request_t *request;
+    int err = check_mrecv(buf, count, datatype, message, &args);
+    if (err == MPI_SUCCESS)
+        err = begin_mrecv(&call, &args, message, &request);
+    if (err == MPI_SUCCESS) {
+        *message = MPI_MESSAGE_NULL;
+        weft_request_wait(request);
+        weft_status_copy(status, &request->status);
+        err = weft_request_result(request);
+        weft_request_release(request);
+    }
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Imrecv_c)
+int PMPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
+                  MPI_Request *handle)
+{
+    weft_call_t call = weft_call_begin("MPI_Imrecv");
+    weft_recv_args_t args = {0};
+    weft_request_t *request;
+    int err = check_mrecv(buf, count, datatype, message, &args);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(handle, "request");
+    if (err == MPI_SUCCESS)
+        err = begin_mrecv(&call, &args, message, &request);
+    if (err == MPI_SUCCESS) {
+        *message = MPI_MESSAGE_NULL;
+        *handle = weft_request_handle(request);
+    }
+    return weft_call_end(&call, err);
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Point-to-point communication: sends, receives and their persistent forms (MPI 5.0 chapter 3). */
+#include "mpi/api.h"
+
+#include "mpi/check.h"
+#include "pt2pt/bsend.h"
+#include "pt2pt/pt2pt.h"
+
+#include <string.h>
+
+/* ---- from the arguments of MPI functions to those of pt2pt ---- */
+
+/* What a send and a receive have in common, as the user gave it. */
+typedef struct user_message {
+    const void *buf;
+    MPI_Count count;
+    MPI_Datatype datatype;
+    int peer, tag;
+    MPI_Comm comm;
+} user_message_t;
+
+static inline int check_send(weft_call_t *call, const user_message_t *user, weft_send_args_t *out)
+{
+    weft_comm_t *comm;
+    weft_type_t *type = NULL;
+    int err = weft_check_comm(call, user->comm, &comm);
+    if (err != MPI_SUCCESS)
+        return err;
+    if (__builtin_expect(weft_config.CHECK_ARGS, 1)) {
+        err = weft_check_count(user->count, "count");
+        if (err == MPI_SUCCESS)
+            err = weft_check_committed_type(user->datatype, "datatype", &type);
+        if (err == MPI_SUCCESS)
+            err = weft_check_rank(comm, user->peer, false, "dest");
+        if (err == MPI_SUCCESS)
+            err = weft_check_tag(user->tag, false);
+        if (err == MPI_SUCCESS)
+            err = weft_check_buffer(user->buf, user->count, type, "buf");
+        if (__builtin_expect(err != MPI_SUCCESS, 0))
+            return err;
+    }
+    *out = (weft_send_args_t){.buf = user->buf,
+                              .count = (size_t)user->count,
+                              .type = weft_type_of(user->datatype),
+                              .comm = comm,
+                              .context = comm->context,
+                              .dest = user->peer,
+                              .tag = user->tag};
+    return MPI_SUCCESS;
+}
+
+static inline int check_recv(weft_call_t *call, const user_message_t *user, weft_recv_args_t *out)
+{
+    weft_comm_t *comm;
+    weft_type_t *type = NULL;
+    int err = weft_check_comm(call, user->comm, &comm);
+    if (err != MPI_SUCCESS)
+        return err;
+    if (__builtin_expect(weft_config.CHECK_ARGS, 1)) {
+        err = weft_check_count(user->count, "count");
+        if (err == MPI_SUCCESS)
+            err = weft_check_committed_type(user->datatype, "datatype", &type);
+        if (err == MPI_SUCCESS)
+            err = weft_check_rank(comm, user->peer, true, "source");
+        if (err == MPI_SUCCESS)
+            err = weft_check_tag(user->tag, true);
+        if (err == MPI_SUCCESS)
+            err = weft_check_buffer(user->buf, user->count, type, "buf");
+        if (__builtin_expect(err != MPI_SUCCESS, 0))
+            return err;
+    }
+    *out = (weft_recv_args_t){.buf = (void *)user->buf,
+                              .count = (size_t)user->count,
+                              .type = weft_type_of(user->datatype),
+                              .comm = comm,
+                              .context = comm->context,
+                              .source = user->peer,
+                              .tag = user->tag};
+    return MPI_SUCCESS;
+}
+
+typedef int (*begin_send_fn_t)(const weft_send_args_t *args, weft_request_t **out);
+
+static inline int send_now(const char *name, const user_message_t *user, weft_send_mode_t mode)
+{
+    weft_call_t call = weft_call_begin(name);
+    weft_send_args_t args;
+    int err = check_send(&call, user, &args);
+    if (__builtin_expect(err == MPI_SUCCESS, 1)) {
+        args.mode = mode;
+        err = weft_send(&args);
+    }
+    return weft_call_end(&call, err);
+}
+
+static inline int send_with(const char *name, const user_message_t *user, weft_send_mode_t mode,
+                            begin_send_fn_t begin, MPI_Request *out)
+{
+    weft_call_t call = weft_call_begin(name);
+    weft_send_args_t args;
+    weft_request_t *request;
+    int err = check_send(&call, user, &args);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(out, "request");
+    if (__builtin_expect(err == MPI_SUCCESS, 1)) {
+        args.mode = mode;
+        err = begin(&args, &request);
+    }
+    if (__builtin_expect(err == MPI_SUCCESS, 1))
+        *out = weft_request_handle(request);
+    return weft_call_end(&call, err);
+}
+
+/* ---- sends ---- */
+
+WEFT_API(MPI_Send_c)
+int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+{
+    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    return send_now("MPI_Send", &user, WEFT_SEND_STANDARD);
+}
+
+WEFT_API(MPI_Rsend_c)
+int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+{
+    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    return send_now("MPI_Rsend", &user, WEFT_SEND_STANDARD);
+}
+
+WEFT_API(MPI_Ssend_c)
+int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+{
+    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    return send_now("MPI_Ssend", &user, WEFT_SEND_SYNCHRONOUS);
+}
+
+WEFT_API(MPI_Bsend_c)
+int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+{
+    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    MPI_Request ignored;
+    return send_with("MPI_Bsend", &user, WEFT_SEND_STANDARD, weft_bsend_begin, &ignored);
+}
+
+WEFT_API(MPI_Isend_c)
+int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                 MPI_Request *request)
+{
+    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    return send_with("MPI_Isend", &user, WEFT_SEND_STANDARD, weft_send_begin, request);
+}
+
+WEFT_API(MPI_Irsend_c)
+int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm, MPI_Request *request)
+{
+    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    return send_with("MPI_Irsend", &user, WEFT_SEND_STANDARD, weft_send_begin, request);
+}
+
+WEFT_API(MPI_Issend_c)
+int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm, MPI_Request *request)
+{
+    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    return send_with("MPI_Issend", &user, WEFT_SEND_SYNCHRONOUS, weft_send_begin, request);
+}
+
+WEFT_API(MPI_Ibsend_c)
+int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm, MPI_Request *request)
+{
+    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    return send_with("MPI_Ibsend", &user, WEFT_SEND_STANDARD, weft_bsend_begin, request);
+}
+
+WEFT_API(MPI_Send_init_c)
+int PMPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                     MPI_Comm comm, MPI_Request *request)
+{
+    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    return send_with("MPI_Send_init", &user, WEFT_SEND_STANDARD, weft_send_init, request);
+}
+
+WEFT_API(MPI_Rsend_init_c)
+int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                      MPI_Comm comm, MPI_Request *request)
+{
+    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    return send_with("MPI_Rsend_init", &user, WEFT_SEND_STANDARD, weft_send_init, request);
+}
+
+WEFT_API(MPI_Ssend_init_c)
+int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                      MPI_Comm comm, MPI_Request *request)
+{
+    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    return send_with("MPI_Ssend_init", &user, WEFT_SEND_SYNCHRONOUS, weft_send_init, request);
+}
+
+WEFT_API(MPI_Bsend_init_c)
+int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                      MPI_Comm comm, MPI_Request *request)
+{
+    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    return send_with("MPI_Bsend_init", &user, WEFT_SEND_STANDARD, weft_bsend_init, request);
+}
+
+/* ---- receives ---- */
+
+WEFT_API(MPI_Recv_c)
+int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Recv");
+    user_message_t user = {buf, count, datatype, source, tag, comm};
+    weft_recv_args_t args;
+    int err = check_recv(&call, &user, &args);
+    if (__builtin_expect(err == MPI_SUCCESS, 1))
+        err = weft_recv(&args, status);
+    return weft_call_end(&call, err);
+}
+
+typedef int (*begin_recv_fn_t)(const weft_recv_args_t *args, weft_request_t **out);
+
+static inline int recv_with(const char *name, const user_message_t *user, begin_recv_fn_t begin,
+                            MPI_Request *out)
+{
+    weft_call_t call = weft_call_begin(name);
+    weft_recv_args_t args;
+    weft_request_t *request;
+    int err = check_recv(&call, user, &args);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(out, "request");
+    if (err == MPI_SUCCESS)
+        err = begin(&args, &request);
+    if (err == MPI_SUCCESS)
+        *out = weft_request_handle(request);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Irecv_c)
+int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                 MPI_Request *request)
+{
+    user_message_t user = {buf, count, datatype, source, tag, comm};
+    return recv_with("MPI_Irecv", &user, weft_recv_begin, request);
+}
+
+WEFT_API(MPI_Recv_init_c)
+int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                     MPI_Request *request)
+{
+    user_message_t user = {buf, count, datatype, source, tag, comm};
+    return recv_with("MPI_Recv_init", &user, weft_recv_init, request);
+}
+
+/* ---- both at once ---- */
+
+WEFT_API(MPI_Sendrecv_c)
+int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                    MPI_Comm comm, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Sendrecv");
+    user_message_t out = {sendbuf, sendcount, sendtype, dest, sendtag, comm};
+    user_message_t in = {recvbuf, recvcount, recvtype, source, recvtag, comm};
+    weft_send_args_t send;
+    weft_recv_args_t recv;
+    int err = check_send(&call, &out, &send);
+    if (err == MPI_SUCCESS)
+        err = check_recv(&call, &in, &recv);
+    if (err == MPI_SUCCESS)
+        err = weft_sendrecv(&send, &recv, false, status);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Sendrecv_replace_c)
+int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
+                            int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Sendrecv_replace");
+    user_message_t out = {buf, count, datatype, dest, sendtag, comm};
+    user_message_t in = {buf, count, datatype, source, recvtag, comm};
+    weft_send_args_t send;
+    weft_recv_args_t recv;
+    int err = check_send(&call, &out, &send);
+    if (err == MPI_SUCCESS)
+        err = check_recv(&call, &in, &recv);
+    if (err == MPI_SUCCESS)
+        err = weft_sendrecv(&send, &recv, true, status);
+    return weft_call_end(&call, err);
+}
+
+static int begin_exchange(const weft_send_args_t *send, const weft_recv_args_t *recv, bool is_replace,
+                          MPI_Request *out)
+{
+    weft_request_t *request;
+    int err = weft_sendrecv_begin(send, recv, is_replace, &request);
+    if (err == MPI_SUCCESS)
+        *out = weft_request_handle(request);
+    return err;
+}
+
+WEFT_API(MPI_Isendrecv_c)
+int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                     int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
+                     int recvtag, MPI_Comm comm, MPI_Request *request)
+{
+    weft_call_t call = weft_call_begin("MPI_Isendrecv");
+    user_message_t out = {sendbuf, sendcount, sendtype, dest, sendtag, comm};
+    user_message_t in = {recvbuf, recvcount, recvtype, source, recvtag, comm};
+    weft_send_args_t send;
+    weft_recv_args_t recv;
+    int err = check_send(&call, &out, &send);
+    if (err == MPI_SUCCESS)
+        err = check_recv(&call, &in, &recv);
+    if (err == MPI_SUCCESS)
+        err = begin_exchange(&send, &recv, false, request);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Isendrecv_replace_c)
+int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
+                             int source, int recvtag, MPI_Comm comm, MPI_Request *request)
+{
+    weft_call_t call = weft_call_begin("MPI_Isendrecv_replace");
+    user_message_t out = {buf, count, datatype, dest, sendtag, comm};
+    user_message_t in = {buf, count, datatype, source, recvtag, comm};
+    weft_send_args_t send;
+    weft_recv_args_t recv;
+    int err = check_send(&call, &out, &send);
+    if (err == MPI_SUCCESS)
+        err = check_recv(&call, &in, &recv);
+    if (err == MPI_SUCCESS)
+        err = begin_exchange(&send, &recv, true, request);
+    return weft_call_end(&call, err);
+}

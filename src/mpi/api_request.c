@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Completing requests: Wait, Test, Start and their forms (MPI 5.0 sections 3.7 to 3.9). */
+#include "mpi/api.h"
+
+#include "mpi/check.h"
+#include "core/progress.h"
+#include "pt2pt/pt2pt.h"
+#include "base/fail.h"
+
+/* ---- one request ---- */
+
+static inline bool is_over(const weft_request_t *request)
+{
+    return request->is_complete || !request->is_active;
+}
+
+/* Hand the result of a request to the user and give the request up, or make it inactive when it is
+ * persistent; *handle follows. Returns the request's own error. */
+static inline int collect(weft_request_t *request, MPI_Request *handle, MPI_Status *status)
+{
+    if (__builtin_expect(!request->is_active, 0)) {
+        MPI_Status empty = weft_status_empty();
+        weft_status_copy(status, &empty);
+        return MPI_SUCCESS;
+    }
+    weft_status_copy(status, &request->status);
+    int err = weft_request_result(request);
+    if (request->is_persistent) {
+        request->is_active = false;
+        return err;
+    }
+    weft_request_release(request);
+    *handle = MPI_REQUEST_NULL;
+    return err;
+}
+
+/* NULL for MPI_REQUEST_NULL, which all of these functions take. */
+static inline int request_of(MPI_Request handle, weft_request_t **out)
+{
+    *out = NULL;
+    return handle == MPI_REQUEST_NULL ? MPI_SUCCESS : weft_check_request(handle, out);
+}
+
+static void give_empty(MPI_Status *status)
+{
+    MPI_Status empty = weft_status_empty();
+    weft_status_copy(status, &empty);
+}
+
+static inline void note_comm(weft_call_t *call, const weft_request_t *request)
+{
+    call->comm = request->comm;
+}
+
+WEFT_API(MPI_Wait)
+int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Wait");
+    weft_request_t *request = NULL;
+    int err = weft_check_output(handle, "request");
+    if (err == MPI_SUCCESS)
+        err = request_of(*handle, &request);
+    if (err == MPI_SUCCESS && request == NULL)
+        give_empty(status);
+    if (request != NULL) {
+        if (request->is_active)
+            weft_request_wait(request);
+        note_comm(&call, request);
+        err = collect(request, handle, status);
+    }
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Test)
+int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Test");
+    weft_request_t *request = NULL;
+    int err = weft_check_output(handle, "request");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(flag, "flag");
+    if (err == MPI_SUCCESS)
+        err = request_of(*handle, &request);
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    if (request != NULL && !is_over(request))
+        weft_progress_test();
+    *flag = request == NULL || is_over(request);
+    if (request == NULL) {
+        give_empty(status);
+    } else if (*flag) {
+        note_comm(&call, request);
+        err = collect(request, handle, status);
+    }
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Request_get_status)
+int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Request_get_status");
+    weft_request_t *request = NULL;
+    int err = weft_check_output(flag, "flag");
+    if (err == MPI_SUCCESS)
+        err = request_of(handle, &request);
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    if (request != NULL && !is_over(request))
+        weft_progress_test();
+    *flag = request == NULL || is_over(request);
+    if (*flag && (request == NULL || !request->is_active))
+        give_empty(status);
+    else if (*flag)
+        weft_status_copy(status, &request->status);
+    return weft_call_end(&call, err);
+}
+
+/* ---- many requests ---- */
+
+static int check_array(int count, const MPI_Request handles[], const char *name)
+{
+    int err = weft_check_count(count, "count");
+    if (err == MPI_SUCCESS && count > 0)
+        err = weft_check_output(handles, name);
+    for (int i = 0; err == MPI_SUCCESS && i < count; i++) {
+        weft_request_t *request;
+        err = request_of(handles[i], &request);
+    }
+    return err;
+}
+
+static MPI_Status *status_at(MPI_Status statuses[], int i)
+{
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+}
+
+/* Sets MPI_ERROR as well, which only calls with several statuses do. */
+static int collect_one_of_many(weft_request_t *request, MPI_Request *handle, MPI_Status *status)
+{
+    int err = MPI_SUCCESS;
+    if (request == NULL)
+        give_empty(status);
+    else
+        err = collect(request, handle, status);
+    if (status != MPI_STATUS_IGNORE)
+        status->MPI_ERROR = err;
+    return err;
+}
+
+/* All requests are over: collect them. One that failed makes the whole call fail. */
+static int collect_all(weft_call_t *call, int count, MPI_Request handles[], MPI_Status statuses[])
+{
+    int failed = MPI_SUCCESS;
+    for (int i = 0; i < count; i++) {
+        weft_request_t *request = weft_request_of(handles[i]);
+        weft_comm_t *comm = request == NULL ? NULL : request->comm;
+        int err = collect_one_of_many(request, &handles[i], status_at(statuses, i));
+        if (err != MPI_SUCCESS && failed == MPI_SUCCESS) {
+            failed = MPI_ERR_IN_STATUS;
+            call->comm = comm;
+        }
+    }
+    return failed;
+}
+
+WEFT_API(MPI_Waitall)
+int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
+{
+    weft_call_t call = weft_call_begin("MPI_Waitall");
+    int err = check_array(count, handles, "array_of_requests");
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    for (int i = 0; i < count; i++) {
+        weft_request_t *request = weft_request_of(handles[i]);
+        if (request != NULL && request->is_active)
+            weft_request_wait(request);
+    }
+    return weft_call_end(&call, collect_all(&call, count, handles, statuses));
+}
+
+static bool are_all_over(int count, const MPI_Request handles[])
+{
+    for (int i = 0; i < count; i++) {
+        const weft_request_t *request = weft_request_of(handles[i]);
+        if (request != NULL && !is_over(request))
+            return false;
+    }
+    return true;
+}
+
+WEFT_API(MPI_Testall)
+int PMPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuses[])
+{
+    weft_call_t call = weft_call_begin("MPI_Testall");
+    int err = check_array(count, handles, "array_of_requests");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(flag, "flag");
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    if (!are_all_over(count, handles))
+        weft_progress_test();
+    *flag = are_all_over(count, handles);
+    if (*flag)
+        err = collect_all(&call, count, handles, statuses);
+    return weft_call_end(&call, err);
+}
+
+/* The first active request that is complete; MPI_UNDEFINED: none. *any_active_out: is one active? */
+static int find_complete(int count, const MPI_Request handles[], bool *any_active_out)
+{
+    *any_active_out = false;
+    for (int i = 0; i < count; i++) {
+        const weft_request_t *request = weft_request_of(handles[i]);
+        if (request == NULL || !request->is_active)
+            continue;
+        *any_active_out = true;
+        if (request->is_complete)
+            return i;
+    }
+    return MPI_UNDEFINED;
+}
+
+/* Wait until some active request is complete: any of them makes *is_any true. */
+static void note_any(weft_request_t *request, void *is_any)
+{
+    (void)request;
+    *(bool *)is_any = true;
+}
+
+static void await_any(int count, const MPI_Request handles[])
+{
+    bool is_any = false;
+    for (int i = 0; i < count; i++) {
+        weft_request_t *request = weft_request_of(handles[i]);
+        if (request != NULL && request->is_active)
+            weft_request_watch(request, note_any, &is_any);
+    }
+    weft_progress_until(&is_any);
+    for (int i = 0; i < count; i++) {
+        weft_request_t *request = weft_request_of(handles[i]);
+        if (request != NULL)
+            weft_request_unwatch(request);
+    }
+}
+
+static int collect_any(weft_call_t *call, MPI_Request *handle, MPI_Status *status)
+{
+    weft_request_t *request = weft_request_of(*handle);
+    note_comm(call, request);
+    return collect(request, handle, status);
+}
+
+WEFT_API(MPI_Waitany)
+int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Waitany");
+    int err = check_array(count, handles, "array_of_requests");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(index, "index");
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    bool any_active;
+    int found;
+    while ((found = find_complete(count, handles, &any_active)) == MPI_UNDEFINED && any_active)
+        await_any(count, handles);
+    *index = found;
+    if (found == MPI_UNDEFINED)
+        give_empty(status);
+    else
+        err = collect_any(&call, &handles[found], status);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Testany)
+int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Testany");
+    int err = check_array(count, handles, "array_of_requests");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(index, "index");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(flag, "flag");
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    bool any_active;
+    *index = find_complete(count, handles, &any_active);
+    if (*index == MPI_UNDEFINED && any_active) {
+        weft_progress_test();
+        *index = find_complete(count, handles, &any_active);
+    }
+    *flag = *index != MPI_UNDEFINED || !any_active;
+    if (*index != MPI_UNDEFINED)
+        err = collect_any(&call, &handles[*index], status);
+    else if (*flag)
+        give_empty(status);
+    return weft_call_end(&call, err);
+}
+
+/* The arguments of Waitsome and Testsome. */
+typedef struct some {
+    int count;
+    MPI_Request *handles;
+    int *outcount, *indices;
+    MPI_Status *statuses;
+} some_t;
+
+static int check_some(const some_t *some)
+{
+    int err = check_array(some->count, some->handles, "array_of_requests");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(some->outcount, "outcount");
+    if (err == MPI_SUCCESS && some->count > 0)
+        err = weft_check_output(some->indices, "array_of_indices");
+    return err;
+}
+
+static int collect_some(weft_call_t *call, const some_t *some)
+{
+    int failed = MPI_SUCCESS;
+    *some->outcount = 0;
+    for (int i = 0; i < some->count; i++) {
+        weft_request_t *request = weft_request_of(some->handles[i]);
+        if (request == NULL || !request->is_active || !request->is_complete)
+            continue;
+        int at = (*some->outcount)++;
+        some->indices[at] = i;
+        note_comm(call, request);
+        if (collect_one_of_many(request, &some->handles[i], status_at(some->statuses, at)) != MPI_SUCCESS)
+            failed = MPI_ERR_IN_STATUS;
+    }
+    return failed;
+}
+
+WEFT_API(MPI_Waitsome)
+int PMPI_Waitsome(int incount, MPI_Request handles[], int *outcount, int indices[], MPI_Status statuses[])
+{
+    weft_call_t call = weft_call_begin("MPI_Waitsome");
+    some_t some = {incount, handles, outcount, indices, statuses};
+    int err = check_some(&some);
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    bool any_active;
+    while (find_complete(incount, handles, &any_active) == MPI_UNDEFINED && any_active)
+        await_any(incount, handles);
+    if (any_active)
+        err = collect_some(&call, &some);
+    else
+        *outcount = MPI_UNDEFINED;
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Testsome)
+int PMPI_Testsome(int incount, MPI_Request handles[], int *outcount, int indices[], MPI_Status statuses[])
+{
+    weft_call_t call = weft_call_begin("MPI_Testsome");
+    some_t some = {incount, handles, outcount, indices, statuses};
+    int err = check_some(&some);
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    bool any_active;
+    if (find_complete(incount, handles, &any_active) == MPI_UNDEFINED && any_active)
+        weft_progress_test();
+    if (any_active)
+        err = collect_some(&call, &some);
+    else
+        *outcount = MPI_UNDEFINED;
+    return weft_call_end(&call, err);
+}
+
+/* Request_get_status for many (MPI 4.1): what Testall and the others say, with nothing freed. */
+
+static void show_status(const weft_request_t *request, MPI_Status *status)
+{
+    if (request == NULL || !request->is_active)
+        give_empty(status);
+    else
+        weft_status_copy(status, &request->status);
+}
+
+WEFT_API(MPI_Request_get_status_all)
+int PMPI_Request_get_status_all(int count, const MPI_Request handles[], int *flag, MPI_Status statuses[])
+{
+    weft_call_t call = weft_call_begin("MPI_Request_get_status_all");
+    int err = check_array(count, handles, "array_of_requests");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(flag, "flag");
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    if (!are_all_over(count, handles))
+        weft_progress_test();
+    *flag = are_all_over(count, handles);
+    for (int i = 0; *flag && i < count; i++)
+        show_status(weft_request_of(handles[i]), status_at(statuses, i));
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Request_get_status_any)
+int PMPI_Request_get_status_any(int count, const MPI_Request handles[], int *index, int *flag,
+                                MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Request_get_status_any");
+    int err = check_array(count, handles, "array_of_requests");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(index, "index");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(flag, "flag");
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    bool any_active;
+    weft_progress_test();
+    *index = find_complete(count, handles, &any_active);
+    *flag = *index != MPI_UNDEFINED || !any_active;
+    if (*flag)
+        show_status(*index == MPI_UNDEFINED ? NULL : weft_request_of(handles[*index]), status);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Request_get_status_some)
+int PMPI_Request_get_status_some(int incount, const MPI_Request handles[], int *outcount, int indices[],
+                                 MPI_Status statuses[])
+{
+    weft_call_t call = weft_call_begin("MPI_Request_get_status_some");
+    int err = check_some(&(some_t){incount, (MPI_Request *)handles, outcount, indices, statuses});
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    bool any_active;
+    weft_progress_test();
+    find_complete(incount, handles, &any_active);
+    *outcount = any_active ? 0 : MPI_UNDEFINED;
+    for (int i = 0; any_active && i < incount; i++) {
+        const weft_request_t *request = weft_request_of(handles[i]);
+        if (request == NULL || !request->is_active || !request->is_complete)
+            continue;
+        indices[*outcount] = i;
+        show_status(request, status_at(statuses, (*outcount)++));
+    }
+    return weft_call_end(&call, err);
+}
+
+/* ---- starting, freeing, cancelling ---- */
+
+static int start_request(weft_call_t *call, MPI_Request handle)
+{
+    weft_request_t *request;
+    int err = weft_check_request(handle, &request);
+    if (err != MPI_SUCCESS)
+        return err;
+    note_comm(call, request);
+    if (!request->is_persistent)
+        return weft_fail(MPI_ERR_REQUEST, "request is not persistent: it has been started already");
+    if (request->is_active)
+        return weft_fail(MPI_ERR_REQUEST, "request is active: it must be completed before it is started "
+                                          "again");
+    return request->ops->start(request);
+}
+
+WEFT_API(MPI_Start)
+int PMPI_Start(MPI_Request *handle)
+{
+    weft_call_t call = weft_call_begin("MPI_Start");
+    int err = weft_check_output(handle, "request");
+    if (err == MPI_SUCCESS)
+        err = start_request(&call, *handle);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Startall)
+int PMPI_Startall(int count, MPI_Request handles[])
+{
+    weft_call_t call = weft_call_begin("MPI_Startall");
+    int err = weft_check_count(count, "count");
+    for (int i = 0; err == MPI_SUCCESS && i < count; i++)
+        err = start_request(&call, handles[i]);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Request_free)
+int PMPI_Request_free(MPI_Request *handle)
+{
+    weft_call_t call = weft_call_begin("MPI_Request_free");
+    weft_request_t *request = NULL;
+    int err = weft_check_output(handle, "request");
+    if (err == MPI_SUCCESS)
+        err = weft_check_request(*handle, &request);
+    if (err == MPI_SUCCESS) {
+        if (is_over(request))
+            weft_request_release(request);
+        else
+            request->is_detached = true;
+        *handle = MPI_REQUEST_NULL;
+    }
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Cancel)
+int PMPI_Cancel(MPI_Request *handle)
+{
+    weft_call_t call = weft_call_begin("MPI_Cancel");
+    weft_request_t *request = NULL;
+    int err = weft_check_output(handle, "request");
+    if (err == MPI_SUCCESS)
+        err = weft_check_request(*handle, &request);
+    if (err == MPI_SUCCESS && !is_over(request))
+        request->ops->cancel(request);
+    return weft_call_end(&call, err);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a status says (MPI 5.0 sections 3.2.5, 3.9, 13.3). */
+#include "mpi/api.h"
+
+#include "mpi/check.h"
+#include "core/status.h"
+#include "base/fail.h"
+
+#include <limits.h>
+
+static int check_status(const void *status)
+{
+    return status != NULL ? MPI_SUCCESS
+                          : weft_fail(MPI_ERR_ARG, "status is MPI_STATUS_IGNORE, but is to be looked at");
+}
+
+/* Whole elements in a status; MPI_UNDEFINED when the bytes are no multiple of the type. */
+static int count_elements(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *out)
+{
+    weft_type_t *type;
+    int err = check_status(status);
+    if (err == MPI_SUCCESS)
+        err = weft_check_committed_type(datatype, "datatype", &type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(out, "count");
+    if (err != MPI_SUCCESS)
+        return err;
+    uint64_t bytes = weft_status_bytes(status);
+    if (type->size == 0)
+        *out = bytes == 0 ? 0 : MPI_UNDEFINED;
+    else
+        *out = bytes % type->size == 0 ? (MPI_Count)(bytes / type->size) : MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+static int count_basic_elements(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *out)
+{
+    weft_type_t *type;
+    int err = check_status(status);
+    if (err == MPI_SUCCESS)
+        err = weft_check_committed_type(datatype, "datatype", &type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(out, "count");
+    if (err == MPI_SUCCESS)
+        *out = weft_type_elements(type, weft_status_bytes(status));
+    return err;
+}
+
+/* What fits into an int; MPI_UNDEFINED otherwise (section 3.2.5). */
+static int narrow(MPI_Count count)
+{
+    return count > INT_MAX ? MPI_UNDEFINED : (int)count;
+}
+
+WEFT_API(MPI_Get_count_c)
+int PMPI_Get_count_c(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
+{
+    weft_call_t call = weft_call_begin("MPI_Get_count");
+    return weft_call_end(&call, count_elements(status, datatype, count));
+}
+
+WEFT_API(MPI_Get_count)
+int PMPI_Get_count(const MPI_Status *status, MPI_Datatype datatype, int *count)
+{
+    weft_call_t call = weft_call_begin("MPI_Get_count");
+    MPI_Count wide = 0;
+    int err = weft_check_output(count, "count");
+    if (err == MPI_SUCCESS)
+        err = count_elements(status, datatype, &wide);
+    if (err == MPI_SUCCESS)
+        *count = narrow(wide);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Get_elements_c)
+int PMPI_Get_elements_c(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
+{
+    weft_call_t call = weft_call_begin("MPI_Get_elements");
+    return weft_call_end(&call, count_basic_elements(status, datatype, count));
+}
+
+WEFT_API(MPI_Get_elements_x)
+int PMPI_Get_elements_x(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
+{
+    weft_call_t call = weft_call_begin("MPI_Get_elements_x");
+    return weft_call_end(&call, count_basic_elements(status, datatype, count));
+}
+
+WEFT_API(MPI_Get_elements)
+int PMPI_Get_elements(const MPI_Status *status, MPI_Datatype datatype, int *count)
+{
+    weft_call_t call = weft_call_begin("MPI_Get_elements");
+    MPI_Count wide = 0;
+    int err = weft_check_output(count, "count");
+    if (err == MPI_SUCCESS)
+        err = count_basic_elements(status, datatype, &wide);
+    if (err == MPI_SUCCESS)
+        *count = narrow(wide);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Test_cancelled)
+int PMPI_Test_cancelled(const MPI_Status *status, int *flag)
+{
+    weft_call_t call = weft_call_begin("MPI_Test_cancelled");
+    int err = check_status(status);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(flag, "flag");
+    if (err == MPI_SUCCESS)
+        *flag = weft_status_is_cancelled(status);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Status_set_cancelled)
+int PMPI_Status_set_cancelled(MPI_Status *status, int flag)
+{
+    weft_call_t call = weft_call_begin("MPI_Status_set_cancelled");
+    int err = check_status(status);
+    if (err == MPI_SUCCESS)
+        weft_status_set_cancelled(status, flag != 0);
+    return weft_call_end(&call, err);
+}
+
+static int set_elements(const char *name, MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
+{
+    weft_call_t call = weft_call_begin(name);
+    weft_type_t *type;
+    int err = check_status(status);
+    if (err == MPI_SUCCESS)
+        err = weft_check_type(datatype, &type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_count(count, "count");
+    if (err == MPI_SUCCESS)
+        weft_status_set_bytes(status, (uint64_t)count * type->size);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Status_set_elements_c)
+int PMPI_Status_set_elements_c(MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
+{
+    return set_elements("MPI_Status_set_elements", status, datatype, count);
+}
+
+WEFT_API(MPI_Status_set_elements_x)
+int PMPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
+{
+    return set_elements("MPI_Status_set_elements_x", status, datatype, count);
+}
+
+/* MPI 4.1: the public fields by function. */
+#define FIELD(lower, field)                                                                        \
+    WEFT_API(MPI_Status_get_##lower)                                                               \
+    int PMPI_Status_get_##lower(const MPI_Status *status, int *value)                              \
+    {                                                                                              \
+        *value = status->field;                                                                    \
+        return MPI_SUCCESS;                                                                        \
+    }                                                                                              \
+    WEFT_API(MPI_Status_set_##lower)                                                               \
+    int PMPI_Status_set_##lower(MPI_Status *status, int value)                                     \
+    {                                                                                              \
+        status->field = value;                                                                     \
+        return MPI_SUCCESS;                                                                        \
+    }
+
+FIELD(source, MPI_SOURCE)
+FIELD(tag, MPI_TAG)
+FIELD(error, MPI_ERROR)

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pt2pt/bsend.h"
+
+#include "core/progress.h"
+#include "datatype/pack.h"
+#include "base/fail.h"
+#include "base/list.h"
+#include "base/memory.h"
+#include "base/pool.h"
+
+#include <stdint.h>
+
+enum { ALIGNMENT = 64 };
+
+/* In front of the data of each message in the buffer. */
+typedef struct block {
+    weft_link_t link; /* in buffer->blocks, by address */
+    size_t bytes;     /* header and data */
+    uint64_t number;  /* in the order of sending */
+    weft_bsend_buffer_t *buffer;
+} block_t;
+
+struct weft_bsend_buffer {
+    char *memory;
+    size_t bytes;
+    bool is_automatic; /* blocks come from the heap */
+    weft_list_t blocks;
+    uint64_t next_number;
+    weft_list_t flushes; /* requests that wait for blocks to go */
+};
+
+typedef struct flush {
+    weft_request_t request; /* first */
+    weft_link_t link;
+    uint64_t until; /* complete when no block below this number is left */
+} flush_t;
+
+typedef struct persistent {
+    weft_request_t request; /* first */
+    weft_send_args_t args;
+} persistent_t;
+
+static weft_bsend_buffer_t *process_buffer;
+static weft_pool_t flushes = WEFT_POOL(flush_t);
+static weft_pool_t persistents = WEFT_POOL(persistent_t);
+
+/* ---- buffers ---- */
+
+static weft_bsend_buffer_t **slot_of(weft_comm_t *comm)
+{
+    return comm == NULL ? &process_buffer : (weft_bsend_buffer_t **)&comm->bsend_buffer;
+}
+
+static weft_bsend_buffer_t *buffer_for(weft_comm_t *comm)
+{
+    return comm->bsend_buffer != NULL ? comm->bsend_buffer : process_buffer;
+}
+
+int weft_bsend_attach(weft_comm_t *comm, void *memory, size_t bytes)
+{
+    weft_bsend_buffer_t **slot = slot_of(comm);
+    if (*slot != NULL)
+        return weft_fail(MPI_ERR_BUFFER, "a buffer is attached already; detach it first");
+    weft_bsend_buffer_t *buffer = weft_alloc_zeroed(1, sizeof(*buffer));
+    if (buffer == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory to manage a buffer");
+    buffer->memory = memory;
+    buffer->bytes = bytes;
+    buffer->is_automatic = memory == MPI_BUFFER_AUTOMATIC;
+    weft_list_init(&buffer->blocks);
+    weft_list_init(&buffer->flushes);
+    *slot = buffer;
+    return MPI_SUCCESS;
+}
+
+int weft_bsend_detach(weft_comm_t *comm, void **memory_out, size_t *bytes_out)
+{
+    weft_bsend_buffer_t **slot = slot_of(comm), *buffer = *slot;
+    if (buffer == NULL)
+        return weft_fail(MPI_ERR_BUFFER, "no buffer is attached");
+    weft_bsend_flush(comm);
+    *memory_out = buffer->memory;
+    *bytes_out = buffer->is_automatic ? 0 : buffer->bytes;
+    *slot = NULL;
+    weft_free(buffer);
+    return MPI_SUCCESS;
+}
+
+/* ---- blocks ---- */
+
+static char *align(char *at)
+{
+    return (char *)(((uintptr_t)at + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+}
+
+/* The first gap of `bytes` bytes; *after is the block in front of it. */
+static char *find_gap(weft_bsend_buffer_t *buffer, size_t bytes, weft_link_t **after)
+{
+    char *at = align(buffer->memory), *end = buffer->memory + buffer->bytes;
+    weft_link_t *link = &buffer->blocks;
+    for (;;) {
+        weft_link_t *next = link->next;
+        char *limit = next == &buffer->blocks ? end : (char *)WEFT_ELEMENT(next, block_t, link);
+        if (limit >= at && (size_t)(limit - at) >= bytes) {
+            *after = link;
+            return at;
+        }
+        if (next == &buffer->blocks)
+            return NULL;
+        at = align((char *)WEFT_ELEMENT(next, block_t, link) + WEFT_ELEMENT(next, block_t, link)->bytes);
+        link = next;
+    }
+}
+
+static block_t *take_block(weft_bsend_buffer_t *buffer, size_t bytes)
+{
+    weft_link_t *after = buffer->blocks.previous;
+    block_t *block = buffer->is_automatic ? weft_alloc(bytes) : (block_t *)(void *)find_gap(buffer, bytes, &after);
+    if (block == NULL)
+        return NULL;
+    block->bytes = bytes;
+    block->number = buffer->next_number++;
+    block->buffer = buffer;
+    block->link.previous = after;
+    block->link.next = after->next;
+    after->next->previous = &block->link;
+    after->next = &block->link;
+    return block;
+}
+
+static uint64_t lowest_number(const weft_bsend_buffer_t *buffer)
+{
+    uint64_t lowest = UINT64_MAX;
+    for (weft_link_t *at = buffer->blocks.next; at != &buffer->blocks; at = at->next) {
+        const block_t *block = WEFT_ELEMENT(at, block_t, link);
+        if (block->number < lowest)
+            lowest = block->number;
+    }
+    return lowest;
+}
+
+static void complete_flushes(weft_bsend_buffer_t *buffer)
+{
+    uint64_t lowest = lowest_number(buffer);
+    for (weft_link_t *at = buffer->flushes.next; at != &buffer->flushes;) {
+        flush_t *flush = WEFT_ELEMENT(at, flush_t, link);
+        at = at->next;
+        if (flush->until <= lowest) {
+            weft_list_remove(&flush->link);
+            weft_request_complete(&flush->request);
+        }
+    }
+}
+
+static void block_is_sent(weft_request_t *request, void *owner)
+{
+    block_t *block = owner;
+    weft_bsend_buffer_t *buffer = block->buffer;
+    weft_request_release(request);
+    weft_list_remove(&block->link);
+    if (buffer->is_automatic)
+        weft_free(block);
+    if (!weft_list_is_empty(&buffer->flushes))
+        complete_flushes(buffer);
+}
+
+/* ---- sending ---- */
+
+static int send_block(const weft_send_args_t *args, block_t *block, size_t bytes)
+{
+    weft_send_args_t packed = *args;
+    packed.buf = block + 1;
+    packed.count = bytes;
+    packed.type = weft_type_of(MPI_BYTE);
+    weft_pack(args->buf, args->count, args->type, 0, block + 1, bytes);
+    weft_request_t *request;
+    int err = weft_send_begin(&packed, &request);
+    if (err == MPI_SUCCESS)
+        weft_request_watch(request, block_is_sent, block);
+    return err;
+}
+
+int weft_bsend_begin(const weft_send_args_t *args, weft_request_t **out)
+{
+    *out = &weft_request_done;
+    if (args->dest == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    weft_bsend_buffer_t *buffer = buffer_for(args->comm);
+    size_t bytes = args->count * args->type->size;
+    if (buffer == NULL)
+        return weft_fail(MPI_ERR_BUFFER, "a message of %zu bytes needs a buffer, but none is attached",
+                         bytes);
+    block_t *block = take_block(buffer, sizeof(block_t) + bytes);
+    if (block == NULL) {
+        weft_progress(); /* something may have gone out */
+        block = take_block(buffer, sizeof(block_t) + bytes);
+    }
+    if (block == NULL)
+        return weft_fail(MPI_ERR_BUFFER, "the attached buffer of %zu bytes has no room for a message of "
+                         "%zu bytes", buffer->bytes, bytes);
+    return send_block(args, block, bytes);
+}
+
+/* ---- flushing ---- */
+
+static void release_flush(weft_request_t *request)
+{
+    weft_pool_give(&flushes, request);
+}
+
+static void cannot_cancel(weft_request_t *request)
+{
+    (void)request;
+}
+
+static const weft_request_ops_t flush_ops = {
+    .name = "flush", .release = release_flush, .cancel = cannot_cancel};
+
+int weft_bsend_flush_begin(weft_comm_t *comm, weft_request_t **out)
+{
+    weft_bsend_buffer_t *buffer = *slot_of(comm);
+    if (buffer == NULL || weft_list_is_empty(&buffer->blocks)) {
+        *out = &weft_request_done;
+        return MPI_SUCCESS;
+    }
+    flush_t *flush = weft_pool_take(&flushes);
+    if (flush == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    weft_request_init(&flush->request, &flush_ops, comm);
+    flush->until = buffer->next_number;
+    weft_list_append(&buffer->flushes, &flush->link);
+    *out = &flush->request;
+    return MPI_SUCCESS;
+}
+
+void weft_bsend_flush(weft_comm_t *comm)
+{
+    weft_request_t *request;
+    while (weft_bsend_flush_begin(comm, &request) != MPI_SUCCESS)
+        weft_progress();
+    weft_request_wait(request);
+    weft_request_release(request);
+}
+
+/* ---- persistent buffered sends ---- */
+
+static void release_persistent(weft_request_t *request)
+{
+    persistent_t *persistent = (persistent_t *)request;
+    weft_type_release(persistent->args.type);
+    weft_comm_release(persistent->args.comm);
+    weft_pool_give(&persistents, persistent);
+}
+
+static int start_persistent(weft_request_t *request)
+{
+    weft_request_t *sent;
+    int err = weft_bsend_begin(&((persistent_t *)request)->args, &sent);
+    if (err != MPI_SUCCESS)
+        return err;
+    request->is_active = true;
+    request->status = weft_status_empty();
+    weft_request_complete(request);
+    return MPI_SUCCESS;
+}
+
+static const weft_request_ops_t persistent_ops = {.name = "buffered send",
+                                                  .release = release_persistent,
+                                                  .start = start_persistent,
+                                                  .cancel = cannot_cancel};
+
+int weft_bsend_init(const weft_send_args_t *args, weft_request_t **out)
+{
+    persistent_t *persistent = weft_pool_take(&persistents);
+    if (persistent == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    weft_request_init(&persistent->request, &persistent_ops, args->comm);
+    persistent->request.is_persistent = true;
+    persistent->request.is_active = false;
+    persistent->args = *args;
+    weft_type_retain(args->type);
+    weft_comm_retain(args->comm);
+    *out = &persistent->request;
+    return MPI_SUCCESS;
+}
+
+void weft_bsend_close(void)
+{
+    void *memory;
+    size_t bytes;
+    if (process_buffer != NULL)
+        weft_bsend_detach(NULL, &memory, &bytes);
+    weft_pool_close(&flushes);
+    weft_pool_close(&persistents);
+}

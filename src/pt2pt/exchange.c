@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A send and a receive behind one request (MPI_Isendrecv and its kin). */
+#include "pt2pt/pt2pt_private.h"
+
+#include "datatype/pack.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "base/pool.h"
+
+typedef struct exchange {
+    weft_request_t request; /* first */
+    int pending;            /* of the two */
+    void *copy;             /* of what is sent; NULL when it goes out of the user's buffer */
+} exchange_t;
+
+static weft_pool_t exchanges = WEFT_POOL(exchange_t);
+
+static void release_exchange(weft_request_t *request)
+{
+    exchange_t *exchange = (exchange_t *)request;
+    weft_free(exchange->copy);
+    weft_comm_release(request->comm);
+    weft_pool_give(&exchanges, exchange);
+}
+
+static void cancel_exchange(weft_request_t *request)
+{
+    (void)request;
+}
+
+static const weft_request_ops_t exchange_ops = {
+    .name = "sendrecv", .release = release_exchange, .cancel = cancel_exchange};
+
+static void count_down(exchange_t *exchange)
+{
+    if (--exchange->pending == 0)
+        weft_request_complete(&exchange->request);
+}
+
+static void send_is_over(weft_request_t *send, void *owner)
+{
+    weft_request_release(send);
+    count_down(owner);
+}
+
+static void recv_is_over(weft_request_t *recv, void *owner)
+{
+    exchange_t *exchange = owner;
+    exchange->request.status = recv->status;
+    weft_request_release(recv);
+    count_down(exchange);
+}
+
+static int copy_data(exchange_t *exchange, weft_send_args_t *send)
+{
+    size_t bytes = send->count * send->type->size;
+    exchange->copy = weft_alloc(bytes);
+    if (exchange->copy == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);
+    weft_pack(send->buf, send->count, send->type, 0, exchange->copy, bytes);
+    send->buf = exchange->copy;
+    send->count = bytes;
+    send->type = weft_type_of(MPI_BYTE);
+    return MPI_SUCCESS;
+}
+
+static void drop_receive(weft_request_t *receiving)
+{
+    receiving->ops->cancel(receiving);
+    weft_request_wait(receiving);
+    weft_request_release(receiving);
+}
+
+static int begin_both(exchange_t *exchange, const weft_send_args_t *send, const weft_recv_args_t *recv)
+{
+    weft_request_t *receiving, *sending;
+    int err = weft_recv_begin(recv, &receiving);
+    if (err != MPI_SUCCESS)
+        return err;
+    err = weft_send_begin(send, &sending);
+    if (err != MPI_SUCCESS) {
+        drop_receive(receiving);
+        return err;
+    }
+    exchange->pending = 2;
+    weft_request_watch(receiving, recv_is_over, exchange);
+    weft_request_watch(sending, send_is_over, exchange);
+    return MPI_SUCCESS;
+}
+
+int weft_sendrecv_begin(const weft_send_args_t *send, const weft_recv_args_t *recv, bool is_replace,
+                        weft_request_t **out)
+{
+    exchange_t *exchange = weft_pool_take(&exchanges);
+    if (exchange == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    weft_request_init(&exchange->request, &exchange_ops, send->comm);
+    weft_comm_retain(send->comm);
+    exchange->copy = NULL;
+    weft_send_args_t outgoing = *send;
+    int err = is_replace ? copy_data(exchange, &outgoing) : MPI_SUCCESS;
+    if (err == MPI_SUCCESS)
+        err = begin_both(exchange, &outgoing, recv);
+    if (err != MPI_SUCCESS) {
+        weft_request_release(&exchange->request);
+        return err;
+    }
+    *out = &exchange->request;
+    return MPI_SUCCESS;
+}
+
+static int exchange_now(const weft_send_args_t *send, const weft_recv_args_t *recv, MPI_Status *status)
+{
+    weft_request_t *receiving;
+    int err = weft_recv_begin(recv, &receiving);
+    if (err != MPI_SUCCESS)
+        return err;
+    err = weft_send(send);
+    if (err != MPI_SUCCESS) {
+        drop_receive(receiving);
+        return err;
+    }
+    weft_request_wait(receiving);
+    weft_status_copy(status, &receiving->status);
+    err = weft_request_result(receiving);
+    weft_request_release(receiving);
+    return err;
+}
+
+int weft_sendrecv(const weft_send_args_t *send, const weft_recv_args_t *recv, bool is_replace,
+                  MPI_Status *status)
+{
+    if (!is_replace)
+        return exchange_now(send, recv, status);
+    weft_request_t *request;
+    int err = weft_sendrecv_begin(send, recv, true, &request);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_request_wait(request);
+    weft_status_copy(status, &request->status);
+    err = weft_request_result(request);
+    weft_request_release(request);
+    return err;
+}
+
+void wefti_exchanges_close(void)
+{
+    weft_pool_close(&exchanges);
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Install, look at what is there, use it from another place, uninstall: nothing is left.
+set -eu
+. "$SOURCE/test/wrap/stage"
+
+for file in bin/mpicc bin/mpicxx bin/mpic++ bin/mpiCC bin/mpicc_abi bin/weft_info \
+    include/mpi.h include/mpix.h lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/libmpi.so \
+    lib/pkgconfig/mpi-c.pc lib/pkgconfig/mpi-cxx.pc lib/pkgconfig/weft.pc; do
+    [ -e "$here/$file" ] || {
+        echo "$file is not installed"
+        exit 1
+    }
+done
+
+cat > "$place/program.c" <<'C'
+#include <mpi.h>
+int main(void)
+{
+    int (*volatile init)(int *, char ***) = MPI_Init;
+    return init == 0;
+}
+C
+cp "$place/program.c" "$place/program.cxx"
+for build in "mpicc $place/program.c" "mpicxx $place/program.cxx" "mpic++ $place/program.cxx"; do
+    $build -o "$place/program"
+    "$place/program"
+    ldd "$place/program" | grep -q "libmpi_abi.so.1 => $here/lib/" || {
+        echo "$build: the program takes its library from elsewhere:"
+        ldd "$place/program"
+        exit 1
+    }
+done
+
+in_build uninstall
+left=$(find "$place/staged" ! -type d)
+[ -z "$left" ] || {
+    echo "make uninstall leaves: $left"
+    exit 1
+}
