@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { MOST = 150, SOURCES = 5 };
+enum { MOST = 2100, SOURCES = 5 };
 
 static unsigned long long seed;
 
@@ -344,7 +344,7 @@ static void run(const trial_t *trial)
 
 static void run_counts(trial_t *trial)
 {
-    static const size_t counts[] = {0, 1, 7, 37, MOST};
+    static const size_t counts[] = {0, 1, 7, 150, MOST};
     enum { ROOM = 40 + MOST * 32 };
     char *memory = calloc(SOURCES + 1, ROOM);
     for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {

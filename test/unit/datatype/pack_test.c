@@ -138,8 +138,8 @@ static void all_block_lengths(void **state)
 {
     (void)state;
     model_t byte = model_basic(MPI_BYTE, 1, 0, 0);
-    static const int places[] = {3, 160, 500, 340, 700};
-    for (int length = 1; length <= 140; length++) {
+    static const int places[] = {3, 700, 2000, 1340, 2800};
+    for (int length = 1; length <= 600; length += length < 140 ? 1 : 37) {
         model_t strided = model_vector(5, length, length + 3, &byte);
         model_t listed = model_indexed_block(5, length, places, &byte);
         weft_type_commit(strided.type);
@@ -168,6 +168,12 @@ static void runs_of_all_lengths(void **state)
     assert_int_equal(runs.type->layout.leaf, WEFT_LEAF_RUNS);
     check_streams(&runs, 2);
     model_free(&runs);
+    for (int i = 0; i < 60; i += 10) {
+        model_t few = model_indexed(10, lengths + i, places + i, &byte);
+        weft_type_commit(few.type);
+        check_streams(&few, 70);
+        model_free(&few);
+    }
     model_free(&byte);
 }
 
