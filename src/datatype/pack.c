@@ -88,8 +88,8 @@ static void move_blocks(mover_t *mover, const walk_t *walk, int levels, char *ty
 }
 
 /* Arrays of structs of a few members go member by member, some structs at a time: the loop over one
- * member is four times as fast as that over runs of all lengths (4096 MPI_DOUBLE_INT, 2.4 us against
- * 9.5 us), and the structs stay in the first-level cache meanwhile. */
+ * member is four times as fast as that over runs of all lengths (4096 MPI_DOUBLE_INT, 2.4 us
+ * against 9.5 us), and the structs stay in the first-level cache meanwhile. */
 enum { FIELD_ENTRIES = 16, FIELD_STRUCTS_LEAST = 4, FIELD_STRUCTS = 64 };
 
 static void move_fields(mover_t *mover, const weft_layout_t *layout, char *typed, ptrdiff_t stride,
@@ -143,8 +143,8 @@ static void move_list(mover_t *mover, const walk_t *walk, char *typed, entries_t
 /* How many levels the leaf's kernel loops over itself. */
 static int kernel_levels(const walk_t *walk)
 {
-    static const int levels[] = {[WEFT_LEAF_BLOCK] = 2, [WEFT_LEAF_BLOCKS] = 1,
-                                 [WEFT_LEAF_RUNS] = 1, [WEFT_LEAF_PARTS] = 0};
+    static const int levels[] = {
+        [WEFT_LEAF_BLOCK] = 2, [WEFT_LEAF_BLOCKS] = 1, [WEFT_LEAF_RUNS] = 1, [WEFT_LEAF_PARTS] = 0};
     return levels[walk->layout->leaf];
 }
 
@@ -189,8 +189,8 @@ static size_t entry_with(const weft_layout_t *layout, size_t offset)
     return low;
 }
 
-static void move_within_entry(mover_t *mover, const weft_layout_t *layout, size_t entry, char *typed,
-                              range_t range)
+static void move_within_entry(mover_t *mover, const weft_layout_t *layout, size_t entry,
+                              char *typed, range_t range)
 {
     if (layout->leaf != WEFT_LEAF_PARTS) {
         bool is_blocks = layout->leaf == WEFT_LEAF_BLOCKS;
@@ -231,7 +231,8 @@ static void move_within_leaf(mover_t *mover, const walk_t *walk, char *typed, ra
         move_within_list(mover, walk, typed, range);
 }
 
-/* A non-empty range of what `levels` levels span: the rest of an item, whole items, a part of one. */
+/* A non-empty range of what `levels` levels span: the rest of an item, whole items, a part of one.
+ */
 static void move_range(mover_t *mover, const walk_t *walk, int levels, char *typed, range_t range)
 {
     if (levels == 0) {
