@@ -64,7 +64,7 @@
 
 #define FIELDS(MOVE, COPY, exact)                                                                  \
     const ptrdiff_t stride = blocks->stride, stream_stride = blocks->stream_stride;                \
-    (void)bytes; /* exact copies do not need it */                                 \
+    (void)bytes; /* exact copies do not need it */                                                 \
     char *at = leaf;                                                                               \
     _Pragma("GCC unroll 4") for (size_t j = 0; j < count;                                          \
                                  j++, at += stride, stream += stream_stride)                       \
