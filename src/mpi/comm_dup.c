@@ -121,7 +121,7 @@ static int give_up(idup_t *idup, int err)
 
 int weft_comm_idup(weft_comm_t *comm, weft_comm_t **out, weft_request_t **request_out)
 {
-    idup_t *idup;
+    idup_t *idup = NULL;
     weft_request_t *broadcast;
     int err = create_idup(comm, &idup);
     if (err != MPI_SUCCESS)

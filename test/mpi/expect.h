@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the MPI programs say when something is not as it should be: rank, place, both values. */
-#ifndef WEFT_TEST_EXPECT_H
-#define WEFT_TEST_EXPECT_H
+/* What the MPI test programs share: checks that name the rank and both values. */
+#ifndef TEST_MPI_EXPECT_H
+#define TEST_MPI_EXPECT_H
 
 #include <mpi.h>
 
@@ -9,54 +9,55 @@
 #include <string.h>
 
 static int expect_failures;
+static int expect_rank, expect_size;
 
-static inline void expect_complain(const char *file, int line, const char *what)
-{
-    int rank = -1, is_running, is_over;
-    MPI_Initialized(&is_running);
-    MPI_Finalized(&is_over);
-    if (is_running && !is_over)
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    fprintf(stderr, "rank %d: %s:%d: %s ", rank, file, line, what);
-    expect_failures++;
-}
+/* Check that two numbers are equal. */
+#define EXPECT(got, expected)                                                                      \
+    expect_equal((long long)(got), (long long)(expected), #got, __FILE__, __LINE__)
 
-static inline void expect_number(const char *file, int line, const char *what, long long got,
-                                 long long expected)
+static inline void expect_equal(long long got, long long expected, const char *what, const char *file,
+                                int line)
 {
     if (got == expected)
         return;
-    expect_complain(file, line, what);
-    fprintf(stderr, "is %lld, not %lld\n", got, expected);
+    if (++expect_failures <= 10)
+        fprintf(stderr, "%s:%d: rank %d of %d: %s is %lld, not %lld\n", file, line, expect_rank,
+                expect_size, what, got, expected);
 }
 
-static inline void expect_text(const char *file, int line, const char *what, const char *got,
-                               const char *expected)
+/* Check that two strings are equal. */
+#define EXPECT_TEXT(got, expected) expect_same_text(got, expected, #got, __FILE__, __LINE__)
+
+static inline void expect_same_text(const char *got, const char *expected, const char *what,
+                                    const char *file, int line)
 {
-    if (strcmp(got, expected) == 0)
-        return;
-    expect_complain(file, line, what);
-    fprintf(stderr, "is \"%s\", not \"%s\"\n", got, expected);
+    if (strcmp(got, expected) != 0 && ++expect_failures <= 10)
+        fprintf(stderr, "%s:%d: rank %d of %d: %s is \"%s\", not \"%s\"\n", file, line, expect_rank,
+                expect_size, what, got, expected);
 }
 
-static inline void expect_error(const char *file, int line, const char *what, int code, int expected)
+/* Check the class of a returned error code. */
+#define EXPECT_ERROR(call, expected)                                                               \
+    expect_equal(expect_class(call), expected, #call, __FILE__, __LINE__)
+
+static inline int expect_class(int code)
 {
     int error_class = code;
     MPI_Error_class(code, &error_class);
-    expect_number(file, line, what, error_class, expected);
+    return error_class;
 }
 
-/* Of integers and handles. */
-#define EXPECT(got, expected)                                                                      \
-    expect_number(__FILE__, __LINE__, #got, (long long)(got), (long long)(expected))
-#define EXPECT_TEXT(got, expected) expect_text(__FILE__, __LINE__, #got, got, expected)
-/* Of the class of a returned error code. */
-#define EXPECT_ERROR(call, expected) expect_error(__FILE__, __LINE__, #call, call, expected)
-
-/* The end of main: what the process returns. */
-static inline int expect_result(void)
+static inline void expect_begin(void)
 {
-    return expect_failures == 0 ? 0 : 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &expect_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &expect_size);
+}
+
+/* Ends MPI; what main returns. */
+static inline int expect_end(void)
+{
+    MPI_Finalize();
+    return expect_failures != 0;
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Comm_dup and its forms: who is in a copy, what it inherits, messages that keep apart, and many
  * copies made and freed. */
-#include "expect.h"
+#include "../expect.h"
 
 static int rank, size;
 
@@ -176,8 +176,9 @@ static void test_integers(void)
 int main(void)
 {
     MPI_Init(NULL, NULL);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    expect_begin();
+    rank = expect_rank;
+    size = expect_size;
     test_separation();
     test_idup();
     test_hints();
@@ -186,6 +187,5 @@ int main(void)
     test_many();
     test_disconnect();
     test_integers();
-    MPI_Finalize();
-    return expect_result();
+    return expect_end();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators of some ranks: split, split_type, create, create_group. */
-#include "expect.h"
+#include "../expect.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -186,8 +186,9 @@ int main(void)
 {
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    expect_begin();
+    rank = expect_rank;
+    size = expect_size;
     test_colors();
     test_equal_keys();
     test_undefined();
@@ -197,6 +198,5 @@ int main(void)
     test_create_group();
     test_nesting();
     test_errors();
-    MPI_Finalize();
-    return expect_result();
+    return expect_end();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Error handlers, and error classes, codes and texts of the user's. */
-#include "expect.h"
+#include "../expect.h"
 
 static int calls, last_code;
 static MPI_Comm last_comm;
@@ -120,12 +120,12 @@ static void test_memory(void)
 int main(void)
 {
     MPI_Init(NULL, NULL);
+    expect_begin();
     test_handlers();
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     test_codes();
     test_texts();
     test_memory();
-    MPI_Finalize();
-    return expect_result();
+    return expect_end();
 }
