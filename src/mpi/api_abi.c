@@ -24,7 +24,7 @@ WEFT_API(MPI_Abi_get_info)
 int PMPI_Abi_get_info(MPI_Info *handle)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Abi_get_info");
-    weft_info_t *info;
+    weft_info_t *info = NULL;
     int err = weft_check_output(handle, "info");
     if (err == MPI_SUCCESS)
         err = weft_info_create(&info);
@@ -36,6 +36,8 @@ int PMPI_Abi_get_info(MPI_Info *handle)
         err = set_size(info, "mpi_offset_size", sizeof(MPI_Offset));
     if (err == MPI_SUCCESS)
         *handle = weft_info_handle(info);
+    else
+        weft_info_release(info);
     return weft_call_end_anytime(&call, err);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Datatypes but for their constructors (MPI 5.0, chapter 5). */
 #include "mpi/api.h"
+#include "mpi/attribute_owner.h"
 #include "mpi/call.h"
 #include "mpi/check.h"
 #include "datatype/envelope.h"
@@ -32,6 +33,9 @@ static int free_type(MPI_Datatype *datatype)
         return err;
     if (type->is_predefined)
         return weft_fail(MPI_ERR_TYPE, "datatype is %s, which is predefined", type->name);
+    err = weft_attributes_delete_all(weft_type_attributes(type));
+    if (err != MPI_SUCCESS)
+        return err;
     weft_type_release(type);
     *datatype = MPI_DATATYPE_NULL;
     return MPI_SUCCESS;
@@ -47,6 +51,14 @@ int PMPI_Type_free(MPI_Datatype *datatype)
     return weft_call_end(&call, err);
 }
 
+static int copy_attributes(weft_type_t *from, weft_type_t *to)
+{
+    int err = weft_attributes_copy(weft_type_attributes(from), weft_type_attributes(to));
+    if (err != MPI_SUCCESS)
+        weft_type_release(to);
+    return err;
+}
+
 WEFT_API(MPI_Type_dup)
 int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
@@ -57,6 +69,8 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
         err = weft_check_output(newtype, "newtype");
     if (err == MPI_SUCCESS)
         err = weft_type_dup(old, &type);
+    if (err == MPI_SUCCESS)
+        err = copy_attributes(old, type);
     if (err == MPI_SUCCESS)
         *newtype = weft_type_handle(type);
     return weft_call_end(&call, err);

@@ -64,7 +64,7 @@ WEFT_API(MPI_Info_create_env)
 int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *handle)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_create_env");
-    weft_info_t *info;
+    weft_info_t *info = NULL;
     int err = weft_check_output(handle, "info");
     if (err == MPI_SUCCESS)
         err = weft_info_create(&info);
@@ -72,6 +72,8 @@ int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *handle)
         err = weft_info_describe_process(info, argc, argv);
     if (err == MPI_SUCCESS)
         *handle = weft_info_handle(info);
+    else
+        weft_info_release(info);
     return weft_call_end_anytime(&call, err);
 }
 

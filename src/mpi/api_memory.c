@@ -64,7 +64,7 @@ WEFT_API(MPI_Get_hw_resource_info)
 int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
 {
     weft_call_t call = weft_call_begin("MPI_Get_hw_resource_info");
-    weft_info_t *info;
+    weft_info_t *info = NULL;
     int err = weft_check_output(hw_info, "hw_info");
     if (err == MPI_SUCCESS)
         err = weft_info_create(&info);
@@ -72,5 +72,7 @@ int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
         err = weft_info_set(info, "mpi_shared_memory", "true");
     if (err == MPI_SUCCESS)
         *hw_info = weft_info_handle(info);
+    else
+        weft_info_release(info);
     return weft_call_end(&call, err);
 }

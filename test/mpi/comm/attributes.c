@@ -178,6 +178,33 @@ static void test_errors(void)
     MPI_Type_free_keyval(&type_key);
 }
 
+static int note_type_delete(MPI_Datatype type, int keyval, void *value, void *extra_state)
+{
+    (void)type;
+    (void)keyval;
+    (void)extra_state;
+    deleted[deletions++] = (long)value;
+    return MPI_SUCCESS;
+}
+
+static void test_types(void)
+{
+    int key, is_set = 0;
+    void *value = NULL;
+    MPI_Datatype pair, copy;
+    deletions = 0;
+    MPI_Type_create_keyval(MPI_TYPE_DUP_FN, note_type_delete, &key, NULL);
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_set_attr(pair, key, (void *)5L);
+    MPI_Type_dup(pair, &copy);
+    MPI_Type_free(&pair);
+    MPI_Type_get_attr(copy, key, &value, &is_set);
+    EXPECT(is_set ? (long)value : 0, 5);
+    MPI_Type_free(&copy);
+    EXPECT(deletions, 2);
+    MPI_Type_free_keyval(&key);
+}
+
 /* Called by MPI_Finalize, the last one set first, while MPI still works (section 11.2.4). */
 static int at_end(MPI_Comm comm, int keyval, void *value, void *extra_state)
 {
@@ -218,6 +245,7 @@ int main(void)
     test_refusals();
     test_predefined();
     test_errors();
+    test_types();
     deletions = 0;
     set_for_the_end();
     MPI_Finalize();
