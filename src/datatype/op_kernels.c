@@ -49,7 +49,7 @@ enum {
     BIAS = 127 - 15,                                   /* of the exponents */
     HALF_EXPONENT = 0x7c00 << SHIFT,                   /* in a float's place */
     HALF_NORMAL = (BIAS + 1) << FLOAT_MANTISSA,        /* the least normal half, as a float */
-    HALF_OVERFLOW = (BIAS + 32) << FLOAT_MANTISSA,     /* 2^16 */
+    HALF_OVERFLOW = (BIAS + 31) << FLOAT_MANTISSA,     /* 2^16 */
     HALF_UNIT = (BIAS + 1 + SHIFT) << FLOAT_MANTISSA, /* its last bit is the least half */
 };
 
@@ -119,16 +119,34 @@ static inline uint16_t half_of_float(float value)
     }                                                                                              \
     TWO_ADDRESSES(op, name)
 
+/* Products lie in memory before they are added: gcc 12 would fuse the two operations into fmaddsub,
+ * whose result has other bits, in spite of -ffp-contract=off. */
+enum { PRODUCTS = 64 };
+
 #define COMPLEX_PROD(name, part, op, expression)                                                   \
+    static inline void op##_##name##_few(const loose_##part *p, const loose_##part *q,             \
+                                         loose_##part *r, size_t count)                            \
+    {                                                                                              \
+        value_##part first[2 * PRODUCTS], second[2 * PRODUCTS];                                    \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            const value_##part a = p[2 * i], b = p[2 * i + 1], c = q[2 * i], d = q[2 * i + 1];     \
+            first[2 * i] = a * c;                                                                  \
+            first[2 * i + 1] = a * d;                                                              \
+            second[2 * i] = b * d;                                                                 \
+            second[2 * i + 1] = b * c;                                                             \
+        }                                                                                          \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            r[2 * i] = first[2 * i] - second[2 * i];                                               \
+            r[2 * i + 1] = first[2 * i + 1] + second[2 * i + 1];                                   \
+        }                                                                                          \
+    }                                                                                              \
     static void op##_##name(const void *left, const void *right, void *out, size_t count)          \
     {                                                                                              \
         const loose_##part *p = left, *q = right;                                                  \
         loose_##part *r = out;                                                                     \
-        INDEPENDENT for (size_t i = 0; i < count; i++)                                             \
-        {                                                                                          \
-            const value_##part a = p[2 * i], b = p[2 * i + 1], c = q[2 * i], d = q[2 * i + 1];     \
-            r[2 * i] = a * c - b * d;                                                              \
-            r[2 * i + 1] = a * d + b * c;                                                          \
+        for (size_t done = 0; done < count; done += PRODUCTS) {                                    \
+            const size_t few = count - done < PRODUCTS ? count - done : PRODUCTS;                  \
+            op##_##name##_few(p + 2 * done, q + 2 * done, r + 2 * done, few);                      \
         }                                                                                          \
     }                                                                                              \
     TWO_ADDRESSES(op, name)

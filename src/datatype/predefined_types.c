@@ -24,7 +24,7 @@ typedef struct quad_complex { weft_sixteen_bytes_t part[2]; } weft_quad_complex_
         {offsetof(ctype, index), MEMBER_BYTES(ctype, value)},                                      \
         {0, PAIR_BYTES(ctype)},                                                                    \
     };
-#include "datatype/type_list.h"
+#include "datatype/types.def"
 #undef TYPE
 #undef PAIR
 
@@ -72,14 +72,14 @@ typedef struct quad_complex { weft_sixteen_bytes_t part[2]; } weft_quad_complex_
         .elements = 2,                                                                             \
         .name = "MPI_" #label,                                                                     \
     };
-#include "datatype/type_list.h"
+#include "datatype/types.def"
 #undef TYPE
 #undef PAIR
 
 weft_type_t *const weft_type_table[WEFT_TYPE_HANDLES] = {
 #define TYPE(label, text, ctype, machine, group) [(uintptr_t)(MPI_##label)] = &type_of_##label,
 #define PAIR(label, ctype, machine)              [(uintptr_t)(MPI_##label)] = &type_of_##label,
-#include "datatype/type_list.h"
+#include "datatype/types.def"
 #undef TYPE
 #undef PAIR
 };

@@ -39,10 +39,11 @@ static int check_host(char *text, int *slots)
     }
     if (is_this_host(text))
         return MPI_SUCCESS;
-    return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                     "the host %s is not this one, and starting ranks on other hosts is not in this "
-                     "version (Slurm can: `srun --mpi=pmix`)",
-                     text);
+    return weft_fail(
+        MPI_ERR_UNSUPPORTED_OPERATION,
+        "the host %s is not this one, and starting ranks on other hosts is not in this "
+        "version (Slurm can: `srun --mpi=pmix`)",
+        text);
 }
 
 int weft_hosts_check_list(const char *list, int *slots)

@@ -73,7 +73,8 @@ static int refuse_program(const weft_app_t *app, int error)
                      strerror(error));
 }
 
-/* As a shell, but a program in the working directory is found too when PATH has none of its name. */
+/* As a shell, but a program in the working directory is found too when PATH has none of its name.
+ */
 static int find_program(weft_app_t *app)
 {
     const char *name = app->arguments[0];
@@ -113,8 +114,8 @@ static int take_listed(const char *list, const weft_variables_t *from, weft_vari
     return err;
 }
 
-/* PMIx settings that apply to ranks and server alike, for a quicker start: hash keeps the job's facts
- * in memory and not in files. */
+/* PMIx settings that apply to ranks and server alike, for a quicker start: hash keeps the job's
+ * facts in memory and not in files. */
 static int add_defaults(weft_variables_t *environment)
 {
     if (weft_variables_get(environment, "PMIX_MCA_gds") != NULL)
@@ -179,13 +180,15 @@ static int count_ranks(weft_plan_t *plan)
         size += app->count;
     }
     if (size > MOST_RANKS)
-        return weft_fail(MPI_ERR_SPAWN, "%ld ranks were asked for; on one host at most %d are started",
-                         size, MOST_RANKS);
-    if (plan->no_oversubscription && size > plan->cores)
         return weft_fail(MPI_ERR_SPAWN,
-                         "%ld ranks were asked for with --nooversubscribe, but only %d cores can be "
-                         "used",
-                         size, plan->cores);
+                         "%ld ranks were asked for; on one host at most %d are started", size,
+                         MOST_RANKS);
+    if (plan->no_oversubscription && size > plan->cores)
+        return weft_fail(
+            MPI_ERR_SPAWN,
+            "%ld ranks were asked for with --nooversubscribe, but only %d cores can be "
+            "used",
+            size, plan->cores);
     plan->size = (int)size;
     return MPI_SUCCESS;
 }
@@ -226,12 +229,17 @@ const weft_app_t *weft_plan_app_of(const weft_plan_t *plan, int rank)
 int weft_plan_environment(const weft_plan_t *plan, int rank, weft_variables_t *out)
 {
     static const char *const rank_names[] = {
-        "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_NODE_RANK",
-        "MPI_LOCALRANKID",      "RANK",                       "LOCAL_RANK",
+        "OMPI_COMM_WORLD_RANK",
+        "OMPI_COMM_WORLD_LOCAL_RANK",
+        "OMPI_COMM_WORLD_NODE_RANK",
+        "MPI_LOCALRANKID",
+        "RANK",
+        "LOCAL_RANK",
     };
     static const char *const size_names[] = {
-        "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_UNIVERSE_SIZE",
-        "MPI_LOCALNRANKS",      "WORLD_SIZE",                 "LOCAL_WORLD_SIZE",
+        "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
+        "OMPI_UNIVERSE_SIZE",   "MPI_LOCALNRANKS",
+        "WORLD_SIZE",           "LOCAL_WORLD_SIZE",
     };
     enum { NAMES = sizeof(rank_names) / sizeof(rank_names[0]) };
     weft_variables_t result = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What to start: a list of applications (the parts of a command line between ':'), each a program with
- * its arguments, number of ranks, directory and environment; and how to run the job.
+ * What to start: a list of applications (the parts of a command line between ':'), each a program
+ * with its arguments, number of ranks, directory and environment; and how to run the job.
  */
 #ifndef WEFT_LAUNCH_JOB_PLAN_H
 #define WEFT_LAUNCH_JOB_PLAN_H
@@ -26,11 +26,11 @@ typedef struct weft_environment_rules {
 } weft_environment_rules_t;
 
 typedef struct weft_app {
-    int count;              /* ranks; 0 until weft_plan_complete(): not given */
-    int first_rank;         /* set by weft_plan_complete() */
-    const char *directory;  /* NULL: mpirun's */
-    char **arguments;       /* NULL-terminated, program first; part of argv */
-    char *path;             /* what to execute; set by weft_plan_complete() */
+    int count;             /* ranks; 0 until weft_plan_complete(): not given */
+    int first_rank;        /* set by weft_plan_complete() */
+    const char *directory; /* NULL: mpirun's */
+    char **arguments;      /* NULL-terminated, program first; part of argv */
+    char *path;            /* what to execute; set by weft_plan_complete() */
     weft_environment_rules_t rules;
     weft_variables_t environment; /* of its ranks, without what differs; set by complete */
 } weft_app_t;
@@ -39,10 +39,10 @@ typedef struct weft_plan {
     const char *launcher; /* "mpirun": begins messages */
     weft_app_t *apps;     /* [app_count] */
     int app_count;
-    int size;        /* ranks of all applications; set by weft_plan_complete() */
-    int cores;       /* that this process may use */
-    int slots;       /* by --host localhost:4 or -ppn; 0: not given */
-    long timeout_s;  /* 0: none */
+    int size;       /* ranks of all applications; set by weft_plan_complete() */
+    int cores;      /* that this process may use */
+    int slots;      /* by --host localhost:4 or -ppn; 0: not given */
+    long timeout_s; /* 0: none */
     bool no_oversubscription, tags_lines, is_quiet;
     bool wants_help, wants_version;
     char ignored[256]; /* options without effect that were given, for one note */

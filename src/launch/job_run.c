@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE /* strsignal, sigabbrev_np */
+#define _GNU_SOURCE /* sigabbrev_np */
 #include "launch/job_run.h"
 
 #include "base/fail.h"
@@ -13,8 +13,10 @@
 #include "mpi.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +31,9 @@ enum {
     LINGER_QUIET_MS = 300, /* without output, of what ranks have left running */
     LINGER_MOST_MS = 2000,
     PROMPT_MS = 100,
+    /* A dying process loses its sockets before we hear of its death, so ranks that fail because of
+     * it may be seen first. So long we wait for somebody with a better claim to the blame. */
+    DOUBT_MS = 50,
     TIMEOUT_EXIT_CODE = 124, /* as timeout(1) */
 };
 
@@ -42,7 +47,7 @@ typedef enum phase {
     OVER,
 } phase_t;
 
-/* The reasons to end a job, the worst last: of those seen at the same time it is to blame. */
+/* The reasons to end a job. */
 typedef enum reason {
     NO_REASON,
     EXIT_CODE,
@@ -74,7 +79,8 @@ typedef struct job {
     struct pollfd *polls; /* room for all that we wait for */
     int signal_fd, host_fd;
     phase_t phase;
-    failure_t suspect; /* of the present turn of the loop */
+    failure_t suspect;   /* who failed first, as far as we know */
+    int64_t sentence_at; /* ms; when we stop doubting that */
     int exit_code;
     int64_t timeout_at, kill_at, linger_at, linger_end_at; /* ms */
 } job_t;
@@ -121,8 +127,11 @@ static void kill_ranks(job_t *job)
 
 static void suspect(job_t *job, reason_t reason, int rank, const weft_host_event_t *event)
 {
-    if (reason <= job->suspect.reason)
+    if (job->suspect.reason != NO_REASON &&
+        (reason != SIGNALLED || job->suspect.reason == SIGNALLED))
         return;
+    if (job->suspect.reason == NO_REASON)
+        job->sentence_at = now_ms() + DOUBT_MS;
     job->suspect = (failure_t){.reason = reason, .rank = rank};
     if (event != NULL) {
         job->suspect.code = event->code;
@@ -210,16 +219,22 @@ static bool is_expected(const job_t *job, const failure_t *failure)
            job->ranks.processes[failure->rank].signal == SIGPIPE;
 }
 
+static bool is_doubtful(const job_t *job)
+{
+    return job->phase == RUNNING && job->suspect.reason != NO_REASON &&
+           job->suspect.reason != SIGNALLED && job->ranks.running > 0;
+}
+
 static void pass_sentence(job_t *job)
 {
     const failure_t *failure = &job->suspect;
-    if (failure->reason != NO_REASON && job->phase == RUNNING) {
-        job->exit_code = exit_code_of(job, failure);
-        if (!is_expected(job, failure))
-            describe_failure(job, failure);
-        end_ranks(job, SIGTERM, GRACE_AFTER_FAILURE_MS);
-    }
-    job->suspect.reason = NO_REASON;
+    if (failure->reason == NO_REASON || job->phase != RUNNING ||
+        (is_doubtful(job) && now_ms() < job->sentence_at))
+        return;
+    job->exit_code = exit_code_of(job, failure);
+    if (!is_expected(job, failure))
+        describe_failure(job, failure);
+    end_ranks(job, SIGTERM, GRACE_AFTER_FAILURE_MS);
 }
 
 /* ---- Signals ---- */
@@ -313,11 +328,18 @@ static void check_ranks(job_t *job)
         job->phase = OVER;
 }
 
+static int64_t next_deadline(const job_t *job)
+{
+    if (job->phase == LINGERING)
+        return job->linger_at < job->linger_end_at ? job->linger_at : job->linger_end_at;
+    if (is_doubtful(job) && job->sentence_at < job->timeout_at)
+        return job->sentence_at;
+    return job->phase == RUNNING ? job->timeout_at : job->kill_at;
+}
+
 static int poll_timeout_ms(const job_t *job)
 {
-    int64_t at = job->phase == RUNNING ? job->timeout_at : job->kill_at;
-    if (job->phase == LINGERING)
-        at = job->linger_at < job->linger_end_at ? job->linger_at : job->linger_end_at;
+    int64_t at = next_deadline(job);
     int64_t most = job->input.pipe >= 0 ? PROMPT_MS : INT32_MAX;
     int64_t left = at == never ? most : at - now_ms();
     if (left > most)

@@ -16,8 +16,8 @@
 /* An option in the command line, as the functions of the table see it. */
 typedef struct given {
     weft_plan_t *plan;
-    weft_app_t *app;     /* the one being described */
-    const char *word;    /* as written, with dashes */
+    weft_app_t *app;  /* the one being described */
+    const char *word; /* as written, with dashes */
     const char *values[2];
 } given_t;
 
@@ -92,8 +92,7 @@ static int export_variable(const given_t *given)
         return weft_fail(MPI_ERR_ARG, "%s wants NAME or NAME=VALUE, not \"%s\"", given->word, text);
     snprintf(name, sizeof(name), "%.*s", (int)length, text);
     const char *value = equals == NULL ? weft_environment(name) : equals + 1;
-    return value == NULL ? MPI_SUCCESS
-                         : weft_variables_set(&given->plan->rules.set, name, value);
+    return value == NULL ? MPI_SUCCESS : weft_variables_set(&given->plan->rules.set, name, value);
 }
 
 static int list_for_all(const given_t *given)
@@ -375,13 +374,15 @@ static void print_option(const option_t *option)
 
 void weft_options_print_help(const char *launcher)
 {
-    printf("Usage: %s [option]... program [argument]... [: [option]... program [argument]...]...\n"
-           "Starts ranks of programs, MPI or not, on this host. Options may begin with one dash or\n"
-           "two; a value may follow after '='.\n\n",
-           launcher);
+    printf(
+        "Usage: %s [option]... program [argument]... [: [option]... program [argument]...]...\n"
+        "Starts ranks of programs, MPI or not, on this host. Options may begin with one dash or\n"
+        "two; a value may follow after '='.\n\n",
+        launcher);
     for (int i = 0; i < OPTIONS; i++)
         print_option(&options[i]);
-    printf("\nThe exit status is 0, or that of the rank that failed first (128 + n for signal n),\n"
-           "or the code of MPI_Abort; 124 after --timeout, 127 and 126 when a program is not found\n"
-           "or cannot be executed, 2 for a wrong command line.\n");
+    printf(
+        "\nThe exit status is 0, or that of the rank that failed first (128 + n for signal n),\n"
+        "or the code of MPI_Abort; 124 after --timeout, 127 and 126 when a program is not found\n"
+        "or cannot be executed, 2 for a wrong command line.\n");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command line of mpirun and mpiexec: one table of options, from which parser and help are made. */
+/* The command line of mpirun and mpiexec: one table of options, from which parser and help are
+ * made. */
 #ifndef WEFT_LAUNCH_LAUNCH_OPTIONS_H
 #define WEFT_LAUNCH_LAUNCH_OPTIONS_H
 

@@ -35,7 +35,9 @@ typedef struct pending {
 } pending_t;
 
 #define PENDING_INIT                                                                               \
-    {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, PMIX_SUCCESS}
+    {                                                                                              \
+        PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, PMIX_SUCCESS                       \
+    }
 
 static void begin_call(pending_t *pending)
 {
@@ -76,7 +78,8 @@ static int wait_for_calls(pending_t *pending, const char *what)
                      PMIx_Error_string(pending->status));
 }
 
-/* Upcalls run on PMIx's thread. The pipe has room for a hundred events and mpirun's loop is quick. */
+/* Upcalls run on PMIx's thread. The pipe has room for a hundred events and mpirun's loop is quick.
+ */
 static pmix_status_t pass_on(weft_host_event_kind_t kind, const pmix_proc_t *process, int code,
                              const char *text)
 {
@@ -270,8 +273,9 @@ static int register_ranks(int size)
     return wait_for_calls(&pending, "register the ranks");
 }
 
-/* Settings of the server alone; ranks get an environment that was copied before. Looking for devices
- * costs hwloc 15 ms (it asks for an X display and for OpenCL) and nobody uses what it finds. */
+/* Settings of the server alone; ranks get an environment that was copied before. Looking for
+ * devices costs hwloc 15 ms (it asks for an X display and for OpenCL) and nobody uses what it
+ * finds. */
 static void set_up_environment(const weft_plan_t *plan)
 {
     char topology[64];
@@ -284,9 +288,8 @@ static void set_up_environment(const weft_plan_t *plan)
 
 static int start_server(const weft_scratch_t *scratch)
 {
-    static pmix_server_module_t upcalls = {.client_connected2 = on_connected,
-                                           .client_finalized = on_finalized,
-                                           .abort = on_aborted};
+    static pmix_server_module_t upcalls = {
+        .client_connected2 = on_connected, .client_finalized = on_finalized, .abort = on_aborted};
     enum { FACTS = 5 };
     pmix_info_t *infos;
     PMIX_INFO_CREATE(infos, FACTS);
@@ -297,7 +300,8 @@ static int start_server(const weft_scratch_t *scratch)
     add_text(&facts, PMIX_SERVER_NSPACE, name, PMIX_STRING);
     add_rank(&facts, PMIX_SERVER_RANK, 0);
     add_text(&facts, PMIX_HOSTNAME, host.hostname, PMIX_STRING);
-    add_no(&facts, PMIX_SERVER_TOOL_SUPPORT); /* else it leaves files behind and listens once more */
+    add_no(&facts,
+           PMIX_SERVER_TOOL_SUPPORT); /* else it leaves files behind and listens once more */
     pmix_status_t status = PMIx_server_init(&upcalls, infos, facts.count);
     PMIX_INFO_FREE(infos, FACTS);
     return status == PMIX_SUCCESS ? MPI_SUCCESS

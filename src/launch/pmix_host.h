@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The PMIx server of a job, inside mpirun: tells ranks who they are and lets them exchange addresses.
- * All ranks are on one host, so the PMIx library completes fences and gets by itself; what reaches us
- * are connections, orderly ends and aborts. They come on a thread of PMIx and are handed to mpirun's
- * loop through a pipe.
+ * The PMIx server of a job, inside mpirun: tells ranks who they are and lets them exchange
+ * addresses. All ranks are on one host, so the PMIx library completes fences and gets by itself;
+ * what reaches us are connections, orderly ends and aborts. They come on a thread of PMIx and are
+ * handed to mpirun's loop through a pipe.
  *
- * There is no close: PMIx 4.2 can hang for ever in its finalize after a client died while connecting.
- * Nothing of the server outlives the process but files in the scratch directory.
+ * There is no close: PMIx 4.2 can hang for ever in its finalize after a client died while
+ * connecting. Nothing of the server outlives the process but files in the scratch directory.
  */
 #ifndef WEFT_LAUNCH_PMIX_HOST_H
 #define WEFT_LAUNCH_PMIX_HOST_H

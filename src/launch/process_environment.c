@@ -11,16 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What tells a process about its launcher; a name that ends in '*' stands for all that begin so. The
- * facts of a Slurm allocation stay, those of a step and its tasks go. */
+/* What tells a process about its launcher; a name that ends in '*' stands for all that begin so.
+ * The facts of a Slurm allocation stay, those of a step and its tasks go. */
 static const char *const launcher_names[] = {
-    "PMIX_*",        "PMI_*",           "PMI2_*",           "HYDI_*",
-    "HYDRA_*",       "MPI_LOCALRANKID", "MPI_LOCALNRANKS",  "OMPI_COMM_WORLD_*",
-    "OMPI_APP_*",    "OMPI_UNIVERSE_*", "OMPI_MCA_ess*",    "OMPI_MCA_orte_*",
-    "OMPI_FIRST_*",  "OMPI_NUM_*",      "OMPI_FILE_*",      "OMPI_ARGV",
-    "OMPI_COMMAND",  "PRTE_*",          "SLURM_PROCID",     "SLURM_LOCALID",
-    "SLURM_NODEID",  "SLURM_STEP_*",    "SLURM_STEPID",     "SLURM_GTIDS",
-    "SLURM_TASK_PID", "SLURM_PMIX*",    "SLURM_PMI*",       "SLURM_SRUN_COMM_*",
+    "PMIX_*",         "PMI_*",           "PMI2_*",          "HYDI_*",
+    "HYDRA_*",        "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "OMPI_COMM_WORLD_*",
+    "OMPI_APP_*",     "OMPI_UNIVERSE_*", "OMPI_MCA_ess*",   "OMPI_MCA_orte_*",
+    "OMPI_FIRST_*",   "OMPI_NUM_*",      "OMPI_FILE_*",     "OMPI_ARGV",
+    "OMPI_COMMAND",   "PRTE_*",          "SLURM_PROCID",    "SLURM_LOCALID",
+    "SLURM_NODEID",   "SLURM_STEP_*",    "SLURM_STEPID",    "SLURM_GTIDS",
+    "SLURM_TASK_PID", "SLURM_PMIX*",     "SLURM_PMI*",      "SLURM_SRUN_COMM_*",
     "SLURM_MPI_TYPE", "SLURM_STEPMGR",
 };
 enum { LAUNCHER_NAMES = sizeof(launcher_names) / sizeof(launcher_names[0]) };

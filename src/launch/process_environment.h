@@ -27,13 +27,13 @@ void weft_variables_recount(weft_variables_t *variables);
 void weft_variables_release(weft_variables_t *variables);
 
 /**
- * What ranks inherit: this process's environment without what other launchers say about this process
- * (PMIx, PMI, the Slurm step, an outer mpirun); ours is said later.
+ * What ranks inherit: this process's environment without what other launchers say about this
+ * process (PMIx, PMI, the Slurm step, an outer mpirun); ours is said later.
  */
 int weft_variables_inherit(weft_variables_t *out);
 
-/** Take the names that weft_variables_inherit() leaves out from this process's own environment, lest
- *  our PMIx server takes itself for a client. Before there are threads. */
+/** Take the names that weft_variables_inherit() leaves out from this process's own environment,
+ * lest our PMIx server takes itself for a client. Before there are threads. */
 void weft_environment_forget_launchers(void);
 
 #endif

@@ -126,11 +126,12 @@ static void pass_on(const weft_output_t *output, weft_stream_t *stream, size_t b
 /* Pass on whole lines; an unfinished one stays, unless it fills the buffer or `takes_all`. */
 static void pass_on_lines(const weft_output_t *output, weft_stream_t *stream, bool takes_all)
 {
-    size_t bytes = stream->used;
-    if (!takes_all && bytes < LINE_BYTES) {
-        const char *newline = memrchr(stream->line, '\n', bytes);
-        bytes = newline == NULL ? 0 : (size_t)(newline + 1 - stream->line);
-    }
+    if (stream->used == 0)
+        return;
+    const char *newline = memrchr(stream->line, '\n', stream->used);
+    size_t bytes = newline == NULL ? 0 : (size_t)(newline + 1 - stream->line);
+    if (takes_all || (newline == NULL && stream->used == LINE_BYTES))
+        bytes = stream->used;
     if (bytes == 0)
         return;
     pass_on(output, stream, bytes);

@@ -43,8 +43,8 @@ typedef struct weft_output {
 /** Prepare for `size` ranks. MPI_ERR_NO_MEM. */
 int weft_output_open(int size, bool tags_lines, weft_output_t *out);
 
-/** Make the pipes of a rank; the caller closes write_ends[2] (stdout, stderr) after giving them to the
- *  rank. MPI_ERR_SPAWN. */
+/** Make the pipes of a rank; the caller closes write_ends[2] (stdout, stderr) after giving them to
+ * the rank. MPI_ERR_SPAWN. */
 int weft_output_connect(weft_output_t *output, int rank, int write_ends[2]);
 
 /** Room in an array of pollfd that the next function needs. */
@@ -56,7 +56,8 @@ int weft_output_prepare_poll(const weft_output_t *output, struct pollfd *out);
 /** Read from and write to what is ready; `polls` as prepared. */
 void weft_output_advance(weft_output_t *output, const struct pollfd *polls, int count);
 
-/** Put a line of mpirun's own among the ranks' lines on stderr, after what they have written so far. */
+/** Put a line of mpirun's own among the ranks' lines on stderr, after what they have written so
+ * far. */
 void weft_output_add_message(weft_output_t *output, const char *line);
 
 /** Has the reader of our stdout or stderr gone? */

@@ -47,8 +47,8 @@ static void connect_standard_files(const weft_start_t *start)
     dup2(start->err, STDERR_FILENO);
 }
 
-/* A shell that starts mpirun with '&' has SIGINT and SIGQUIT ignored for the sake of ^C. Ranks are out
- * of the terminal's reach; what comes to them comes from mpirun, and is meant. */
+/* A shell that starts mpirun with '&' has SIGINT and SIGQUIT ignored for the sake of ^C. Ranks are
+ * out of the terminal's reach; what comes to them comes from mpirun, and is meant. */
 static void restore_signals(const weft_ranks_t *ranks)
 {
     signal(SIGPIPE, ranks->ignores_sigpipe ? SIG_IGN : SIG_DFL);
@@ -56,8 +56,8 @@ static void restore_signals(const weft_ranks_t *ranks)
     signal(SIGQUIT, SIG_DFL);
 }
 
-/* The child between vfork and exec: it runs in mpirun's memory while mpirun's main thread sleeps and
- * others may hold locks, so it makes system calls only. */
+/* The child between vfork and exec: it runs in mpirun's memory while mpirun's main thread sleeps
+ * and others may hold locks, so it makes system calls only. */
 static __attribute__((noreturn)) void become_rank(const weft_ranks_t *ranks,
                                                   const weft_start_t *start, pid_t mpirun,
                                                   volatile failure_t *failure)
@@ -72,7 +72,8 @@ static __attribute__((noreturn)) void become_rank(const weft_ranks_t *ranks,
     setrlimit(RLIMIT_NOFILE, &ranks->open_files);
     restore_signals(ranks);
     sigprocmask(SIG_SETMASK, &ranks->signals, NULL);
-    /* The path has a '/', so nothing is searched; but a script without "#!" is given to the shell. */
+    /* The path has a '/', so nothing is searched; but a script without "#!" is given to the shell.
+     */
     execvpe(start->path, start->arguments, start->environment);
     give_up(failure, start->path);
 }

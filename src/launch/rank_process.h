@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The processes of the ranks: started in process groups of their own, watched, killed. A rank that
- * has ended stays a zombie until weft_ranks_release(), so that its process id, which is the number of
- * its group, cannot become somebody else's while we may still send signals to it.
+ * has ended stays a zombie until weft_ranks_release(), so that its process id, which is the number
+ * of its group, cannot become somebody else's while we may still send signals to it.
  */
 #ifndef WEFT_LAUNCH_RANK_PROCESS_H
 #define WEFT_LAUNCH_RANK_PROCESS_H
@@ -15,8 +15,8 @@
 typedef struct weft_rank_process {
     pid_t pid;
     bool has_ended;
-    int exit_code;   /* as a shell gives it: 128 + n after signal n; once has_ended */
-    int signal;      /* that ended it; 0: none */
+    int exit_code; /* as a shell gives it: 128 + n after signal n; once has_ended */
+    int signal;    /* that ended it; 0: none */
     bool has_core;
 } weft_rank_process_t;
 
@@ -28,14 +28,16 @@ typedef struct weft_ranks {
     bool ignores_sigpipe;     /* ranks do, as mpirun's parent wanted it */
 } weft_ranks_t;
 
-/** What one rank is started with. in, out and err may not be 0, 1 or 2, but for in == 0: inherited. */
+/** What one rank is started with. in, out and err may not be 0, 1 or 2, but for in == 0: inherited.
+ */
 typedef struct weft_start {
     const char *path, *directory; /* directory NULL: as mpirun */
     char *const *arguments, *const *environment;
     int in, out, err;
 } weft_start_t;
 
-/** Room for `count` ranks. Call it before mpirun changes its own signals and limits. MPI_ERR_NO_MEM. */
+/** Room for `count` ranks. Call it before mpirun changes its own signals and limits.
+ * MPI_ERR_NO_MEM. */
 int weft_ranks_open(int count, weft_ranks_t *out);
 
 /**

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Stdin of rank 0. A file, pipe or socket is simply inherited. A terminal cannot be: rank 0 is in a
- * process group of its own, and the terminal stops groups in the background that read from it; so we
- * read, and pass on through a pipe, while we are in the foreground.
+ * process group of its own, and the terminal stops groups in the background that read from it; so
+ * we read, and pass on through a pipe, while we are in the foreground.
  */
 #ifndef WEFT_LAUNCH_TERMINAL_INPUT_H
 #define WEFT_LAUNCH_TERMINAL_INPUT_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A small process in a session of its own that outlives mpirun by a moment: when mpirun dies without
- * saying good-bye (kill -9), it kills the ranks' process groups and removes the scratch directory.
+ * A small process in a session of its own that outlives mpirun by a moment: when mpirun dies
+ * without saying good-bye (kill -9), it kills the ranks' process groups and removes the scratch
+ * directory.
  *
  *   mpirun --- pipe: process groups as they start, then 0 ---> watchdog
  *          \-- end of file without a 0: mpirun is dead

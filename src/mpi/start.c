@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/start.h"
 
+#include "coll/coll.h"
 #include "pt2pt/bsend.h"
 #include "pt2pt/pt2pt.h"
 #include "pmi/pmi.h"
@@ -141,6 +142,7 @@ int weft_stop(void)
     weft_world.is_threaded = false;
     weft_comm_release(&weft_comm_self);
     weft_comm_release(&weft_comm_world);
+    weft_coll_close();
     weft_pt2pt_close();
     close_transports();
     return weft_pmi_close();

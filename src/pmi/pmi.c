@@ -27,6 +27,7 @@ static struct {
     _Atomic state_t state; /* weft_pmi_abort() reads it in any thread */
     pmix_proc_t self;
     int *local_ranks;
+    bool is_one_host;
     weft_list_t entries; /* of a singleton */
     bool has_uncommitted;
 } pmi;
@@ -117,6 +118,7 @@ static int open_connection(weft_pmi_job_t *job)
         return err;
     }
     pmi.local_ranks = (int *)job->local_ranks;
+    pmi.is_one_host = job->local_size == job->size;
     pmi.state = CONNECTED;
     return MPI_SUCCESS;
 }
@@ -219,7 +221,8 @@ int weft_pmi_fence(void)
     pmix_info_t collect;
     bool yes = true;
     PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
-    pmix_status_t status = PMIx_Fence(&all, 1, &collect, 1);
+    /* Data of this host are with its server anyway; only those of others have to be collected. */
+    pmix_status_t status = PMIx_Fence(&all, 1, &collect, pmi.is_one_host ? 0 : 1);
     PMIX_INFO_DESTRUCT(&collect);
     return status == PMIX_SUCCESS ? MPI_SUCCESS
                                   : weft_pmi_failed(status, "the ranks cannot be synchronised");
@@ -280,7 +283,7 @@ void weft_pmi_abort(int code, const char *message)
     if (pmi.state == CONNECTED)
         PMIx_Abort(code, message, NULL, 0);
     else if (message != NULL)
-        WEFT_LOG(WEFT_ERROR, "pmi", "%s", message);
+        weft_log_write(WEFT_ERROR, "pmi", "%s", message);
     /* A code like 256 must not turn into success. */
     _exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who am I, who are the others, and a board on which ranks exchange small blobs at start-up. A client
- * of PMIx: it works under Weft's mpirun, `srun --mpi=pmix` and any other launcher with a PMIx server.
+ * Who am I, who are the others, and a board on which ranks exchange small blobs at start-up. A
+ * client of PMIx: it works under Weft's mpirun, `srun --mpi=pmix` and any other launcher with a
+ * PMIx server.
  *
  *   weft_pmi_open -> weft_pmi_put ... -> weft_pmi_fence -> weft_pmi_get ... -> weft_pmi_close
  *
@@ -36,19 +37,20 @@ typedef struct weft_pmi_job {
  */
 int weft_pmi_open(weft_pmi_job_t *out);
 
-/** Put a copy of `bytes` bytes of `data` on the board; others see it after the next fence. `key` has
- *  at most 500 letters. */
+/** Put a copy of `bytes` bytes of `data` on the board; others see it after the next fence. `key`
+ * has at most 500 letters. */
 int weft_pmi_put(const char *key, const void *data, size_t bytes);
 
 /** Wait until all ranks have come here; what they put before is visible after it. */
 int weft_pmi_fence(void);
 
-/** Wait until the `count` ranks ranks[] (the caller among them, the same order everywhere) have come
- *  here. Publishes nothing. */
+/** Wait until the `count` ranks ranks[] (the caller among them, the same order everywhere) have
+ * come here. Publishes nothing. */
 int weft_pmi_fence_ranks(const int *ranks, int count);
 
 /**
- * What world rank `rank` put under `key` before the last fence. Never waits for a missing key.
+ * What world rank `rank` put under `key` before the last fence. Never waits for a missing key. One
+ * round trip to the launcher (some 50 us, one rank at a time), so N * N of them are to be avoided.
  * out      to be given to weft_free(), `bytes_out` long
  * returns  MPI_SUCCESS; MPI_ERR_OTHER when there is no such key; MPI_ERR_NO_MEM
  */

@@ -44,11 +44,12 @@ int weft_pmi_find_server(bool *out)
     }
     long tasks = slurm_step_tasks();
     if (tasks > 1)
-        return weft_fail(MPI_ERR_OTHER,
-                         "this is task %ld of %ld of a Slurm step that has no PMIx server; start it "
-                         "with `srun --mpi=pmix` (`srun --mpi=list` shows whether Slurm has it) or "
-                         "with Weft's mpirun",
-                         number("SLURM_PROCID", 0), tasks);
+        return weft_fail(
+            MPI_ERR_OTHER,
+            "this is task %ld of %ld of a Slurm step that has no PMIx server; start it "
+            "with `srun --mpi=pmix` (`srun --mpi=list` shows whether Slurm has it) or "
+            "with Weft's mpirun",
+            number("SLURM_PROCID", 0), tasks);
     long size = foreign_pmi_size();
     if (size > 1 || size < 0)
         return weft_fail(MPI_ERR_OTHER,

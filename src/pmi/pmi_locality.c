@@ -2,7 +2,8 @@
 /*
  * Which ranks are on this host. No single source is there under every launcher, so three are tried,
  * cheapest first: the list of local peers, the server's resolver, and the host name of every rank.
- * Node numbers and the local ranks of others are not used: Open MPI's daemon and Slurm leave them out.
+ * Node numbers and the local ranks of others are not used: Open MPI's daemon and Slurm leave them
+ * out.
  */
 #include "pmi/pmi_private.h"
 

@@ -18,8 +18,8 @@ int weft_pmi_find_locality(const pmix_proc_t *self, weft_pmi_job_t *job);
 /** Give MPI_ERR_OTHER for a status of PMIx: "what: text of the status". */
 int weft_pmi_failed(pmix_status_t status, const char *what);
 
-/** A value of `rank` (or PMIX_RANK_WILDCARD: of the job) that the server sent along at the start; NULL
- *  when it did not. Never asks the server. To be given to PMIX_VALUE_RELEASE. */
+/** A value of `rank` (or PMIX_RANK_WILDCARD: of the job) that the server sent along at the start;
+ * NULL when it did not. Never asks the server. To be given to PMIX_VALUE_RELEASE. */
 pmix_value_t *weft_pmi_fact(const pmix_proc_t *self, pmix_rank_t rank, const char *key);
 
 #endif

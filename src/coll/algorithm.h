@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Algorithms: how each collective names what it can do, and what algorithms share in reading arguments. */
+#ifndef WEFT_COLL_ALGORITHM_H
+#define WEFT_COLL_ALGORITHM_H
+
+#include "coll/coll.h"
+#include "coll/plan.h"
+
+typedef void (*weft_build_fn_t)(weft_plan_t *plan, const weft_coll_args_t *args);
+
+/* What an algorithm asks of a call, beyond what every call has. */
+enum {
+    WEFT_NEEDS_COMMUTATIVE = 1, /* the operation may be applied in any order */
+    WEFT_NEEDS_COUNT = 2,       /* at least as many elements as ranks */
+};
+
+typedef struct weft_algorithm {
+    const char *name; /* as in tuning.conf */
+    weft_build_fn_t build;
+    unsigned needs;
+    const char *cost; /* for p ranks and n bytes */
+} weft_algorithm_t;
+
+/* One table a collective, ended by a row without a name; indexed by weft_coll_t. */
+extern const weft_algorithm_t weft_barrier_algorithms[], weft_bcast_algorithms[],
+    weft_gather_algorithms[], weft_gatherv_algorithms[], weft_scatter_algorithms[],
+    weft_scatterv_algorithms[], weft_allgather_algorithms[], weft_allgatherv_algorithms[],
+    weft_alltoall_algorithms[], weft_alltoallv_algorithms[], weft_alltoallw_algorithms[],
+    weft_reduce_algorithms[], weft_allreduce_algorithms[], weft_reduce_scatter_algorithms[],
+    weft_reduce_scatter_block_algorithms[], weft_scan_algorithms[], weft_exscan_algorithms[];
+
+static inline bool weft_is_in_place(const weft_coll_args_t *args)
+{
+    return args->send_buf == MPI_IN_PLACE;
+}
+
+/** Element `index` of a buffer of `type`. */
+static inline weft_place_t weft_element(weft_buffer_t buffer, MPI_Count index, const weft_type_t *type)
+{
+    return weft_at(buffer, (ptrdiff_t)(index * type->extent));
+}
+
+/** A place some elements further on. */
+static inline weft_place_t weft_after(weft_place_t place, MPI_Count elements, const weft_type_t *type)
+{
+    place.offset += (ptrdiff_t)(elements * type->extent);
+    return place;
+}
+
+static inline weft_data_t weft_data(weft_place_t place, size_t count, weft_type_t *type)
+{
+    return (weft_data_t){place, count, type};
+}
+
+/** Block `rank` of send_buf, where each rank has send_count elements. */
+static inline weft_data_t weft_send_block(const weft_coll_args_t *args, int rank)
+{
+    MPI_Count first = (MPI_Count)rank * (MPI_Count)args->send_count;
+    return weft_data(weft_element(WEFT_IN, first, args->send_type), args->send_count, args->send_type);
+}
+
+static inline weft_data_t weft_recv_block(const weft_coll_args_t *args, int rank)
+{
+    MPI_Count first = (MPI_Count)rank * (MPI_Count)args->recv_count;
+    return weft_data(weft_element(WEFT_OUT, first, args->recv_type), args->recv_count, args->recv_type);
+}
+
+/** Block `rank` by send_counts and send_displs. */
+static inline weft_data_t weft_send_slice(const weft_coll_args_t *args, int rank)
+{
+    MPI_Count first = weft_count_at(args->send_displs, (size_t)rank);
+    return weft_data(weft_element(WEFT_IN, first, args->send_type),
+                     (size_t)weft_count_at(args->send_counts, (size_t)rank), args->send_type);
+}
+
+static inline weft_data_t weft_recv_slice(const weft_coll_args_t *args, int rank)
+{
+    MPI_Count first = weft_count_at(args->recv_displs, (size_t)rank);
+    return weft_data(weft_element(WEFT_OUT, first, args->recv_type),
+                     (size_t)weft_count_at(args->recv_counts, (size_t)rank), args->recv_type);
+}
+
+/** This rank's operand of a reduction: recv_count elements of recv_type. */
+static inline weft_place_t weft_operand(const weft_coll_args_t *args)
+{
+    return weft_at(weft_is_in_place(args) ? WEFT_OUT : WEFT_IN, 0);
+}
+
+/** First element of part `index` when `count` elements are cut into `parts` of nearly the same size. */
+static inline size_t weft_part(size_t count, int index, int parts)
+{
+    size_t share = count / (size_t)parts, rest = count % (size_t)parts, i = (size_t)index;
+    return share * i + (i < rest ? i : rest);
+}
+
+#endif

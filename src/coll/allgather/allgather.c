@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Allgather and allgatherv: they differ in where block i lies, which a function tells. */
+#include "coll/algorithm.h"
+
+typedef weft_data_t (*block_fn_t)(const weft_coll_args_t *args, int rank);
+
+/* This rank's block gets to its place in recv_buf; every algorithm then sends it from there. */
+static void place_own(weft_plan_t *plan, const weft_coll_args_t *args, block_fn_t block)
+{
+    if (!weft_is_in_place(args))
+        weft_plan_copy(plan, weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type),
+                       block(args, args->comm->rank));
+}
+
+static void send_to_all(weft_plan_t *plan, const weft_coll_args_t *args, block_fn_t block)
+{
+    int size = args->comm->size, rank = args->comm->rank;
+    place_own(plan, args, block);
+    for (int i = 1; i < size; i++)
+        weft_plan_send(plan, block(args, rank), (rank + i) % size);
+    for (int i = 1; i < size; i++) {
+        int peer = (rank - i + size) % size;
+        weft_plan_recv(plan, block(args, peer), peer);
+    }
+}
+
+/* In round i each rank gives on what it got in the round before. */
+static void pass_around(weft_plan_t *plan, const weft_coll_args_t *args, block_fn_t block)
+{
+    int size = args->comm->size, rank = args->comm->rank;
+    place_own(plan, args, block);
+    for (int i = 0; i + 1 < size; i++) {
+        weft_plan_wait(plan);
+        weft_plan_send(plan, block(args, (rank - i + size) % size), (rank + 1) % size);
+        weft_plan_recv(plan, block(args, (rank - i - 1 + size) % size), (rank - 1 + size) % size);
+    }
+}
+
+/* Rank 0 gets all blocks and sends each rank the blocks that it has not. */
+static void through_root(weft_plan_t *plan, const weft_coll_args_t *args, block_fn_t block)
+{
+    int size = args->comm->size, rank = args->comm->rank;
+    place_own(plan, args, block);
+    if (rank != 0) {
+        weft_plan_send(plan, block(args, rank), 0);
+        for (int i = 0; i < size; i++) {
+            if (i != rank)
+                weft_plan_recv(plan, block(args, i), 0);
+        }
+        return;
+    }
+    for (int peer = 1; peer < size; peer++)
+        weft_plan_recv(plan, block(args, peer), peer);
+    weft_plan_wait(plan);
+    for (int peer = 1; peer < size; peer++) {
+        for (int i = 0; i < size; i++) {
+            if (i != peer)
+                weft_plan_send(plan, block(args, i), peer);
+        }
+    }
+}
+
+/* The blocks lie one after the other in recv_buf: rank 0 can send them as one. */
+static void gather_bcast(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    int size = args->comm->size, rank = args->comm->rank;
+    weft_data_t all = weft_data(weft_at(WEFT_OUT, 0), args->recv_count * (size_t)size, args->recv_type);
+    place_own(plan, args, weft_recv_block);
+    if (rank != 0) {
+        weft_plan_send(plan, weft_recv_block(args, rank), 0);
+        weft_plan_wait(plan);
+        weft_plan_recv(plan, all, 0);
+        return;
+    }
+    for (int peer = 1; peer < size; peer++)
+        weft_plan_recv(plan, weft_recv_block(args, peer), peer);
+    weft_plan_wait(plan);
+    for (int peer = 1; peer < size; peer++)
+        weft_plan_send(plan, all, peer);
+}
+
+static void allgather_direct(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    send_to_all(plan, args, weft_recv_block);
+}
+
+static void allgather_ring(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    pass_around(plan, args, weft_recv_block);
+}
+
+static void allgatherv_direct(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    send_to_all(plan, args, weft_recv_slice);
+}
+
+static void allgatherv_ring(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    pass_around(plan, args, weft_recv_slice);
+}
+
+static void allgatherv_through_root(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    through_root(plan, args, weft_recv_slice);
+}
+
+const weft_algorithm_t weft_allgather_algorithms[] = {
+    {"direct", allgather_direct, 0, "1 round, p - 1 messages of n bytes a rank"},
+    {"ring", allgather_ring, 0, "p - 1 rounds of n bytes"},
+    {"gather_bcast", gather_bcast, 0, "2 rounds, 2 (p - 1) messages at rank 0"},
+    {0},
+};
+
+const weft_algorithm_t weft_allgatherv_algorithms[] = {
+    {"direct", allgatherv_direct, 0, "1 round, p - 1 messages a rank"},
+    {"ring", allgatherv_ring, 0, "p - 1 rounds"},
+    {"through_root", allgatherv_through_root, 0, "2 rounds, p (p - 1) messages at rank 0"},
+    {0},
+};

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From a call to a running plan: choose an algorithm, write its plan, run it. Plans of calls whose shape
+ * is a few numbers are kept with the communicator, so that a loop of small collectives writes none.
+ */
+#include "coll/coll.h"
+
+#include "coll/engine.h"
+#include "coll/plan.h"
+#include "coll/tuning.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+
+enum { CACHED_PLANS = 16 };
+
+/* What decides the plan of a call, where no arrays are involved. */
+typedef struct shape {
+    weft_coll_t coll;
+    int root;
+    size_t send_count, recv_count;
+    const weft_type_t *send_type, *recv_type;
+    const weft_op_t *op;
+    bool send_in_place, recv_in_place;
+} shape_t;
+
+typedef struct cache {
+    struct {
+        shape_t shape;
+        weft_plan_t *plan; /* NULL: free */
+    } entries[CACHED_PLANS];
+} cache_t;
+
+/* ---- choosing ---- */
+
+static size_t sum(weft_counts_t counts, int size)
+{
+    MPI_Count total = 0;
+    for (int i = 0; i < size; i++)
+        total += weft_count_at(counts, (size_t)i);
+    return (size_t)total;
+}
+
+/* The bytes that tuning.conf speaks of; 0 where the ranks could not agree on them. */
+static size_t bytes_of(weft_coll_t coll, const weft_coll_args_t *args)
+{
+    switch (coll) {
+    case WEFT_BCAST:
+        return args->send_count * args->send_type->size;
+    case WEFT_ALLGATHER:
+    case WEFT_ALLTOALL:
+    case WEFT_REDUCE:
+    case WEFT_ALLREDUCE:
+    case WEFT_REDUCE_SCATTER_BLOCK:
+    case WEFT_SCAN:
+    case WEFT_EXSCAN:
+        return args->recv_count * args->recv_type->size;
+    case WEFT_ALLGATHERV:
+    case WEFT_REDUCE_SCATTER:
+        return sum(args->recv_counts, args->comm->size) * args->recv_type->size;
+    default:
+        return 0;
+    }
+}
+
+static const weft_algorithm_t *choose(weft_coll_t coll, const weft_coll_args_t *args)
+{
+    weft_tuning_query_t query = {.coll = coll,
+                                 .cores_are_short = weft_world.cores_are_short,
+                                 .ranks = args->comm->size,
+                                 .bytes = bytes_of(coll, args)};
+    if (args->op != NULL && args->op->is_commutative)
+        query.has |= WEFT_NEEDS_COMMUTATIVE;
+    if (args->recv_count >= (size_t)args->comm->size)
+        query.has |= WEFT_NEEDS_COUNT;
+    return weft_tuning_choose(&query);
+}
+
+static int write_plan(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
+{
+    const weft_algorithm_t *algorithm = choose(coll, args);
+    WEFT_LOG(WEFT_DEBUG, "coll", "%s by %s on %d ranks", weft_coll_name(coll), algorithm->name,
+             args->comm->size);
+    weft_plan_t *plan = weft_plan_create();
+    if (plan != NULL)
+        algorithm->build(plan, args);
+    if (plan != NULL && plan->error == MPI_SUCCESS) {
+        *out = plan;
+        return MPI_SUCCESS;
+    }
+    if (plan != NULL)
+        weft_plan_release(plan);
+    return weft_fail(MPI_ERR_NO_MEM, "no memory for the plan of a collective");
+}
+
+/* ---- plans kept with the communicator ---- */
+
+static bool is_lasting(const weft_type_t *type)
+{
+    return type == NULL || type->is_predefined;
+}
+
+/* Derived types and operations may be freed, and others come to lie at their addresses. */
+static bool has_shape(weft_coll_t coll, const weft_coll_args_t *args)
+{
+    static const bool has_arrays[WEFT_COLLS] = {
+        [WEFT_GATHERV] = true,   [WEFT_SCATTERV] = true,  [WEFT_ALLGATHERV] = true,
+        [WEFT_ALLTOALLV] = true, [WEFT_ALLTOALLW] = true, [WEFT_REDUCE_SCATTER] = true,
+    };
+    return !has_arrays[coll] && is_lasting(args->send_type) && is_lasting(args->recv_type) &&
+           (args->op == NULL || args->op->is_predefined);
+}
+
+static inline bool is_equal(const shape_t *a, const shape_t *b)
+{
+    return a->coll == b->coll && a->root == b->root && a->send_count == b->send_count &&
+           a->recv_count == b->recv_count && a->send_type == b->send_type && a->recv_type == b->recv_type &&
+           a->op == b->op && a->send_in_place == b->send_in_place && a->recv_in_place == b->recv_in_place;
+}
+
+static void release_cache(weft_comm_t *comm)
+{
+    cache_t *cache = comm->coll_cache;
+    for (int i = 0; cache != NULL && i < CACHED_PLANS; i++) {
+        if (cache->entries[i].plan != NULL)
+            weft_plan_release(cache->entries[i].plan);
+    }
+    weft_free(cache);
+    comm->coll_cache = NULL;
+}
+
+static cache_t *cache_of(weft_comm_t *comm)
+{
+    if (comm->coll_cache == NULL) {
+        comm->coll_cache = weft_alloc_zeroed(1, sizeof(cache_t));
+        weft_comm_release_coll = release_cache;
+    }
+    return comm->coll_cache;
+}
+
+static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
+{
+    shape_t shape = {coll, args->root, args->send_count, args->recv_count, args->send_type,
+                     args->recv_type, args->op, args->send_buf == MPI_IN_PLACE,
+                     args->recv_buf == MPI_IN_PLACE};
+    cache_t *cache = cache_of(args->comm);
+    if (cache == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for the plans of a communicator");
+    size_t count = args->send_count + args->recv_count;
+    size_t slot = ((size_t)coll * 5 + count + (count >> 8) + (size_t)args->root) % CACHED_PLANS;
+    if (cache->entries[slot].plan == NULL || !is_equal(&cache->entries[slot].shape, &shape)) {
+        weft_plan_t *plan;
+        int err = write_plan(coll, args, &plan);
+        if (err != MPI_SUCCESS)
+            return err;
+        if (cache->entries[slot].plan != NULL)
+            weft_plan_release(cache->entries[slot].plan);
+        cache->entries[slot].plan = plan;
+        cache->entries[slot].shape = shape;
+    }
+    *out = cache->entries[slot].plan;
+    (*out)->references++;
+    return MPI_SUCCESS;
+}
+
+static int plan_for(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
+{
+    static bool is_open;
+    if (!is_open) {
+        weft_tuning_open();
+        is_open = true;
+    }
+    return has_shape(coll, args) ? find_or_write(coll, args, out) : write_plan(coll, args, out);
+}
+
+/* ---- running ---- */
+
+int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args)
+{
+    weft_plan_t *plan;
+    int err = plan_for(coll, args, &plan);
+    if (err != MPI_SUCCESS)
+        return err;
+    err = weft_engine_run(plan, args);
+    weft_plan_release(plan);
+    return err;
+}
+
+int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out)
+{
+    weft_plan_t *plan;
+    int err = plan_for(coll, args, &plan);
+    if (err != MPI_SUCCESS)
+        return err;
+    err = weft_engine_begin(plan, args, out);
+    weft_plan_release(plan);
+    return err;
+}
+
+void weft_coll_close(void)
+{
+    weft_engine_close();
+    weft_tuning_close();
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/engine.h"
+
+#include "pt2pt/pt2pt.h"
+#include "datatype/pack.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "base/pool.h"
+
+enum {
+    SMALL_SCRATCH = 512,
+    SPARE_SCRATCH_MAX = 8 << 20, /* a larger one is not kept between runs */
+    TAG_MASK = 0x3fffffff,       /* tags above are those of MPI_Comm_create_group */
+};
+
+/* A plan on its way. */
+typedef struct run {
+    weft_request_t request; /* first */
+    weft_plan_t *plan;
+    weft_op_t *op;
+    char *buffers[WEFT_BUFFERS];
+    uint32_t context;
+    int tag;
+    size_t next;      /* step */
+    int outstanding;  /* sends and receives that are not over */
+    bool is_advancing; /* advance() is at work further up the stack */
+    int error;
+    _Alignas(64) char small_scratch[SMALL_SCRATCH];
+} run_t;
+
+static weft_pool_t runs = WEFT_POOL(run_t);
+
+static void advance(run_t *run);
+
+static inline void *address(const run_t *run, weft_place_t place)
+{
+    return run->buffers[place.buffer] + place.offset;
+}
+
+/* ---- steps ---- */
+
+static void step_is_over(weft_request_t *request, void *owner)
+{
+    run_t *run = owner;
+    if (__builtin_expect(request->status.MPI_ERROR != MPI_SUCCESS, 0))
+        run->error = request->status.MPI_ERROR;
+    weft_request_release(request);
+    run->outstanding--;
+    advance(run);
+}
+
+static void watch(run_t *run, int err, weft_request_t *request)
+{
+    if (__builtin_expect(err != MPI_SUCCESS, 0)) {
+        run->error = err;
+        return;
+    }
+    if (request == &weft_request_done)
+        return;
+    run->outstanding++;
+    weft_request_watch(request, step_is_over, run);
+}
+
+static void begin_send(run_t *run, const weft_step_t *step)
+{
+    weft_send_args_t args = {.buf = address(run, step->from.place),
+                             .count = step->from.count,
+                             .type = step->from.type,
+                             .comm = run->request.comm,
+                             .context = run->context,
+                             .dest = step->peer,
+                             .tag = run->tag};
+    weft_request_t *request = NULL;
+    int err = weft_send_begin(&args, &request);
+    watch(run, err, request);
+}
+
+static void begin_recv(run_t *run, const weft_step_t *step)
+{
+    weft_recv_args_t args = {.buf = address(run, step->to.place),
+                             .count = step->to.count,
+                             .type = step->to.type,
+                             .comm = run->request.comm,
+                             .context = run->context,
+                             .source = step->peer,
+                             .tag = run->tag};
+    weft_request_t *request = NULL;
+    int err = weft_recv_begin(&args, &request);
+    watch(run, err, request);
+}
+
+static void reduce(run_t *run, const weft_step_t *step)
+{
+    weft_operands_t operands = {address(run, step->from.place), address(run, step->second),
+                                address(run, step->to.place), step->to.count};
+    int err = weft_op_combine(run->op, step->to.type, &operands);
+    if (err != MPI_SUCCESS)
+        run->error = err;
+}
+
+static void copy(run_t *run, const weft_step_t *step)
+{
+    weft_copy_typed(address(run, step->from.place), step->from.count, step->from.type,
+                    address(run, step->to.place), step->to.count, step->to.type);
+}
+
+static void begin_step(run_t *run, const weft_step_t *step)
+{
+    switch (step->kind) {
+    case WEFT_STEP_SEND:
+        begin_send(run, step);
+        break;
+    case WEFT_STEP_RECV:
+        begin_recv(run, step);
+        break;
+    case WEFT_STEP_REDUCE:
+        reduce(run, step);
+        break;
+    case WEFT_STEP_COPY:
+        copy(run, step);
+        break;
+    }
+}
+
+static void finish(run_t *run)
+{
+    run->request.status.MPI_ERROR = run->error;
+    weft_request_complete(&run->request);
+}
+
+static void advance(run_t *run)
+{
+    if (run->is_advancing)
+        return;
+    run->is_advancing = true;
+    const weft_plan_t *plan = run->plan;
+    while (run->next < plan->count) {
+        const weft_step_t *step = &plan->steps[run->next];
+        if (step->waits && run->outstanding > 0)
+            break;
+        run->next++;
+        begin_step(run, step);
+    }
+    run->is_advancing = false;
+    if (run->next == plan->count && run->outstanding == 0)
+        finish(run);
+}
+
+/* ---- runs ---- */
+
+static void release_run(weft_request_t *request);
+
+static void cancel_run(weft_request_t *request)
+{
+    (void)request; /* collectives cannot be cancelled (section 6.12) */
+}
+
+static const weft_request_ops_t run_ops = {
+    .name = "collective", .release = release_run, .cancel = cancel_run};
+
+static bool take_scratch(run_t *run)
+{
+    weft_plan_t *plan = run->plan;
+    run->buffers[WEFT_SCRATCH] = run->small_scratch;
+    if (plan->scratch_bytes <= SMALL_SCRATCH)
+        return true;
+    run->buffers[WEFT_SCRATCH] = plan->spare_scratch;
+    plan->spare_scratch = NULL;
+    if (run->buffers[WEFT_SCRATCH] == NULL)
+        run->buffers[WEFT_SCRATCH] = weft_alloc(plan->scratch_bytes);
+    return run->buffers[WEFT_SCRATCH] != NULL;
+}
+
+static void give_scratch(run_t *run)
+{
+    weft_plan_t *plan = run->plan;
+    char *scratch = run->buffers[WEFT_SCRATCH];
+    if (scratch == run->small_scratch)
+        return;
+    if (plan->spare_scratch == NULL && plan->scratch_bytes <= SPARE_SCRATCH_MAX)
+        plan->spare_scratch = scratch;
+    else
+        weft_free(scratch);
+}
+
+static int set_up(run_t *run, weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    run->plan = plan;
+    if (!take_scratch(run))
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for %zu bytes of scratch", plan->scratch_bytes);
+    weft_comm_t *comm = args->comm;
+    weft_request_init(&run->request, &run_ops, comm);
+    void *in = (void *)args->send_buf, *out = args->recv_buf;
+    run->buffers[WEFT_IN] = in == MPI_IN_PLACE ? out : in;
+    run->buffers[WEFT_OUT] = out == MPI_IN_PLACE ? in : out;
+    run->op = args->op;
+    run->context = comm->context | 1;
+    run->tag = (int)(comm->coll_sequence++ & TAG_MASK);
+    run->next = 0;
+    run->outstanding = 0;
+    run->is_advancing = false;
+    run->error = MPI_SUCCESS;
+    return MPI_SUCCESS;
+}
+
+static void release_run(weft_request_t *request)
+{
+    run_t *run = (run_t *)request;
+    give_scratch(run);
+    weft_plan_release(run->plan);
+    if (run->op != NULL)
+        weft_op_release(run->op);
+    weft_comm_release(run->request.comm);
+    weft_pool_give(&runs, run);
+}
+
+int weft_engine_run(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    run_t run;
+    int err = set_up(&run, plan, args);
+    if (err != MPI_SUCCESS)
+        return err;
+    advance(&run);
+    weft_request_wait(&run.request);
+    give_scratch(&run);
+    return weft_request_result(&run.request);
+}
+
+int weft_engine_begin(weft_plan_t *plan, const weft_coll_args_t *args, weft_request_t **out)
+{
+    run_t *run = weft_pool_take(&runs);
+    if (run == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    int err = set_up(run, plan, args);
+    if (err != MPI_SUCCESS) {
+        weft_pool_give(&runs, run);
+        return err;
+    }
+    plan->references++;
+    if (run->op != NULL)
+        weft_op_retain(run->op);
+    weft_comm_retain(args->comm);
+    *out = &run->request;
+    advance(run);
+    return MPI_SUCCESS;
+}
+
+void weft_engine_close(void)
+{
+    weft_pool_close(&runs);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engine that runs plans. It is driven by events: the completion of the last operation that a step
+ * waits for begins the step, wherever in progress that happens, so a collective moves on whenever any
+ * MPI call makes progress.
+ */
+#ifndef WEFT_COLL_ENGINE_H
+#define WEFT_COLL_ENGINE_H
+
+#include "coll/coll.h"
+#include "coll/plan.h"
+
+/** Run a plan with the buffers of `args` to its end. MPI_ERR_NO_MEM; MPI_ERR_TRUNCATE. */
+int weft_engine_run(weft_plan_t *plan, const weft_coll_args_t *args);
+
+/** Begin to run it; the request retains the plan. MPI_ERR_NO_MEM. */
+int weft_engine_begin(weft_plan_t *plan, const weft_coll_args_t *args, weft_request_t **out);
+
+void weft_engine_close(void);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/plan.h"
+
+#include "base/memory.h"
+
+enum { FIRST_STEPS = 8, SCRATCH_ALIGNMENT = 64 };
+
+weft_plan_t *weft_plan_create(void)
+{
+    weft_plan_t *plan = weft_alloc_zeroed(1, sizeof(*plan));
+    if (plan != NULL)
+        plan->references = 1;
+    return plan;
+}
+
+static void release_types(const weft_step_t *step)
+{
+    if (step->from.type != NULL)
+        weft_type_release(step->from.type);
+    if (step->to.type != NULL)
+        weft_type_release(step->to.type);
+}
+
+void weft_plan_release(weft_plan_t *plan)
+{
+    if (--plan->references > 0)
+        return;
+    for (size_t i = 0; i < plan->count; i++)
+        release_types(&plan->steps[i]);
+    weft_free(plan->steps);
+    weft_free(plan->spare_scratch);
+    weft_free(plan);
+}
+
+static bool make_room(weft_plan_t *plan)
+{
+    if (plan->count < plan->room)
+        return true;
+    size_t room = plan->room == 0 ? FIRST_STEPS : plan->room * 2;
+    weft_step_t *steps = weft_realloc(plan->steps, room * sizeof(*steps));
+    if (steps == NULL) {
+        plan->error = MPI_ERR_NO_MEM;
+        return false;
+    }
+    plan->steps = steps;
+    plan->room = room;
+    return true;
+}
+
+static void append(weft_plan_t *plan, const weft_step_t *step)
+{
+    if (!make_room(plan))
+        return;
+    weft_step_t *added = &plan->steps[plan->count++];
+    *added = *step;
+    added->waits = plan->next_waits;
+    plan->next_waits = false;
+    if (added->from.type != NULL)
+        weft_type_retain(added->from.type);
+    if (added->to.type != NULL)
+        weft_type_retain(added->to.type);
+}
+
+void weft_plan_send(weft_plan_t *plan, weft_data_t from, int peer)
+{
+    append(plan, &(weft_step_t){.kind = WEFT_STEP_SEND, .from = from, .peer = peer});
+}
+
+void weft_plan_recv(weft_plan_t *plan, weft_data_t to, int peer)
+{
+    append(plan, &(weft_step_t){.kind = WEFT_STEP_RECV, .to = to, .peer = peer});
+}
+
+void weft_plan_reduce(weft_plan_t *plan, weft_place_t a, weft_place_t b, weft_data_t to)
+{
+    if (to.count == 0)
+        return;
+    weft_data_t from = {a, to.count, to.type};
+    append(plan, &(weft_step_t){.kind = WEFT_STEP_REDUCE, .from = from, .second = b, .to = to});
+}
+
+static bool is_same(const weft_data_t *a, const weft_data_t *b)
+{
+    return a->place.buffer == b->place.buffer && a->place.offset == b->place.offset &&
+           a->type == b->type;
+}
+
+void weft_plan_copy(weft_plan_t *plan, weft_data_t from, weft_data_t to)
+{
+    if (from.count * from.type->size == 0 || is_same(&from, &to))
+        return;
+    append(plan, &(weft_step_t){.kind = WEFT_STEP_COPY, .from = from, .to = to});
+}
+
+void weft_plan_wait(weft_plan_t *plan)
+{
+    plan->next_waits = true;
+}
+
+weft_place_t weft_plan_scratch(weft_plan_t *plan, size_t count, const weft_type_t *type)
+{
+    size_t stride = (size_t)(type->extent < 0 ? -type->extent : type->extent);
+    size_t bytes = count == 0 ? 0 : (count - 1) * stride + (size_t)type->true_extent;
+    ptrdiff_t first = (ptrdiff_t)plan->scratch_bytes;
+    /* With a negative extent element 0 is the highest. */
+    if (type->extent < 0 && count > 0)
+        first += (ptrdiff_t)((count - 1) * stride);
+    plan->scratch_bytes += (bytes + SCRATCH_ALIGNMENT - 1) & ~(size_t)(SCRATCH_ALIGNMENT - 1);
+    return weft_at(WEFT_SCRATCH, first - type->true_lb);
+}
+
+static weft_data_t nothing(void)
+{
+    return (weft_data_t){weft_at(WEFT_OUT, 0), 0, weft_type_of(MPI_BYTE)};
+}
+
+void weft_plan_signal(weft_plan_t *plan, int peer)
+{
+    weft_plan_send(plan, nothing(), peer);
+}
+
+void weft_plan_await(weft_plan_t *plan, int peer)
+{
+    weft_plan_recv(plan, nothing(), peer);
+}

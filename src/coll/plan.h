@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Plans: what one rank does in a collective, as a list of steps over three buffers. An algorithm only
+ * writes a plan; coll/engine.c runs it, for the blocking and the nonblocking form alike. A plan names
+ * places (buffer and offset), not addresses, so one plan serves every call with the same shape.
+ *
+ *   send  out of a place to a peer        reduce  place = place op place
+ *   recv  from a peer into a place        copy    place to place, perhaps of different types
+ *
+ * Steps begin in order. Sends and receives go on while the next steps begin; a step marked `waits`
+ * begins only when everything before it is over. Between two ranks messages match in the order in
+ * which both plans name them.
+ */
+#ifndef WEFT_COLL_PLAN_H
+#define WEFT_COLL_PLAN_H
+
+#include "coll/coll.h"
+#include "datatype/type.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum weft_buffer {
+    WEFT_IN,      /* send_buf; recv_buf where the operation is in place */
+    WEFT_OUT,     /* recv_buf */
+    WEFT_SCRATCH, /* memory of the run */
+    WEFT_BUFFERS
+} weft_buffer_t;
+
+/** Where an operand begins. */
+typedef struct weft_place {
+    weft_buffer_t buffer;
+    ptrdiff_t offset; /* bytes from the start of the buffer; may be negative (lower bounds) */
+} weft_place_t;
+
+static inline weft_place_t weft_at(weft_buffer_t buffer, ptrdiff_t offset)
+{
+    return (weft_place_t){buffer, offset};
+}
+
+/** `count` elements of `type` at a place. */
+typedef struct weft_data {
+    weft_place_t place;
+    size_t count;
+    weft_type_t *type;
+} weft_data_t;
+
+typedef enum weft_step_kind {
+    WEFT_STEP_SEND,
+    WEFT_STEP_RECV,
+    WEFT_STEP_REDUCE, /* to = from op second */
+    WEFT_STEP_COPY,   /* to = from */
+} weft_step_kind_t;
+
+typedef struct weft_step {
+    weft_step_kind_t kind;
+    bool waits;
+    int peer;            /* rank in the communicator */
+    weft_data_t from;    /* send, reduce, copy */
+    weft_place_t second; /* reduce */
+    weft_data_t to;      /* recv, reduce, copy */
+} weft_step_t;
+
+typedef struct weft_plan {
+    int references;
+    weft_step_t *steps; /* [count] */
+    size_t count, room;
+    size_t scratch_bytes;
+    void *spare_scratch; /* kept between runs; NULL while a run has it */
+    bool next_waits;     /* while it is written */
+    int error;           /* of writing it: MPI_ERR_NO_MEM once there was no memory */
+} weft_plan_t;
+
+/** An empty plan with one reference; NULL when there is no memory. */
+weft_plan_t *weft_plan_create(void);
+void weft_plan_release(weft_plan_t *plan);
+
+/* Writing. Types are retained by the plan. Steps of no elements and to no peer are left out; a lack of
+ * memory is noted in plan->error. */
+void weft_plan_send(weft_plan_t *plan, weft_data_t from, int peer);
+void weft_plan_recv(weft_plan_t *plan, weft_data_t to, int peer);
+/** to = a op b, element by element, where a comes before b in the order of ranks; `to` has the count
+ *  and type of all three and may be a or b. */
+void weft_plan_reduce(weft_plan_t *plan, weft_place_t a, weft_place_t b, weft_data_t to);
+/** Nothing when both are the same data. */
+void weft_plan_copy(weft_plan_t *plan, weft_data_t from, weft_data_t to);
+/** The next step waits for all before it. */
+void weft_plan_wait(weft_plan_t *plan);
+
+/** Room for `count` elements of `type` in the scratch buffer: where element 0 begins. */
+weft_place_t weft_plan_scratch(weft_plan_t *plan, size_t count, const weft_type_t *type);
+
+/** Messages without data, for synchronisation. */
+void weft_plan_signal(weft_plan_t *plan, int peer);
+void weft_plan_await(weft_plan_t *plan, int peer);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/tuning.h"
+
+#include "base/config.h"
+#include "base/log.h"
+#include "base/memory.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS = 5, WORD_BYTES = 32 };
+
+typedef struct row {
+    weft_coll_t coll;
+    int cores; /* 0: any, 1: enough, 2: short */
+    int ranks_min, ranks_max;
+    size_t bytes_min, bytes_end; /* end: not included */
+    const weft_algorithm_t *algorithm;
+} row_t;
+
+static row_t *rows;
+static size_t row_count, row_room;
+
+static const struct {
+    const char *name;
+    const weft_algorithm_t *algorithms;
+} colls[WEFT_COLLS] = {
+    [WEFT_BARRIER] = {"barrier", weft_barrier_algorithms},
+    [WEFT_BCAST] = {"bcast", weft_bcast_algorithms},
+    [WEFT_GATHER] = {"gather", weft_gather_algorithms},
+    [WEFT_GATHERV] = {"gatherv", weft_gatherv_algorithms},
+    [WEFT_SCATTER] = {"scatter", weft_scatter_algorithms},
+    [WEFT_SCATTERV] = {"scatterv", weft_scatterv_algorithms},
+    [WEFT_ALLGATHER] = {"allgather", weft_allgather_algorithms},
+    [WEFT_ALLGATHERV] = {"allgatherv", weft_allgatherv_algorithms},
+    [WEFT_ALLTOALL] = {"alltoall", weft_alltoall_algorithms},
+    [WEFT_ALLTOALLV] = {"alltoallv", weft_alltoallv_algorithms},
+    [WEFT_ALLTOALLW] = {"alltoallw", weft_alltoallw_algorithms},
+    [WEFT_REDUCE] = {"reduce", weft_reduce_algorithms},
+    [WEFT_ALLREDUCE] = {"allreduce", weft_allreduce_algorithms},
+    [WEFT_REDUCE_SCATTER] = {"reduce_scatter", weft_reduce_scatter_algorithms},
+    [WEFT_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block", weft_reduce_scatter_block_algorithms},
+    [WEFT_SCAN] = {"scan", weft_scan_algorithms},
+    [WEFT_EXSCAN] = {"exscan", weft_exscan_algorithms},
+};
+
+const char *weft_coll_name(weft_coll_t coll)
+{
+    return colls[coll].name;
+}
+
+/* ---- reading ---- */
+
+static bool parse_coll(const char *word, row_t *row)
+{
+    for (int i = 0; i < WEFT_COLLS; i++) {
+        if (strcmp(word, colls[i].name) == 0) {
+            row->coll = (weft_coll_t)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_cores(const char *word, row_t *row)
+{
+    static const char *const words[] = {"any", "enough", "short"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            row->cores = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A number with an optional K or M. */
+static bool parse_number(const char *word, size_t *out)
+{
+    char *end;
+    unsigned long long number = strtoull(word, &end, 10);
+    if (end == word)
+        return false;
+    size_t unit = *end == 'K' ? 1024 : *end == 'M' ? 1024 * 1024 : 1;
+    if (unit > 1)
+        end++;
+    *out = (size_t)number * unit;
+    return *end == '\0';
+}
+
+static bool parse_ranks(const char *word, row_t *row)
+{
+    size_t number;
+    row->ranks_min = 1;
+    row->ranks_max = INT_MAX;
+    if (strcmp(word, "any") == 0)
+        return true;
+    if ((word[0] != '<' && word[0] != '>') || word[1] != '=' || !parse_number(word + 2, &number) ||
+        number > INT_MAX)
+        return false;
+    if (word[0] == '<')
+        row->ranks_max = (int)number;
+    else
+        row->ranks_min = (int)number;
+    return true;
+}
+
+static bool parse_bytes(const char *word, row_t *row)
+{
+    row->bytes_min = 0;
+    row->bytes_end = SIZE_MAX;
+    if (strcmp(word, "any") == 0)
+        return true;
+    if (word[0] == '<')
+        return parse_number(word + 1, &row->bytes_end);
+    return word[0] == '>' && word[1] == '=' && parse_number(word + 2, &row->bytes_min);
+}
+
+static bool parse_algorithm(const char *word, row_t *row)
+{
+    for (row->algorithm = colls[row->coll].algorithms; row->algorithm->name != NULL; row->algorithm++) {
+        if (strcmp(word, row->algorithm->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool parse_row(const char *line, row_t *row)
+{
+    char words[COLUMNS][WORD_BYTES];
+    if (sscanf(line, "%31s %31s %31s %31s %31s", words[0], words[1], words[2], words[3], words[4]) != COLUMNS)
+        return false;
+    return parse_coll(words[0], row) && parse_cores(words[1], row) && parse_ranks(words[2], row) &&
+           parse_bytes(words[3], row) && parse_algorithm(words[4], row);
+}
+
+static bool add_row(const row_t *row)
+{
+    if (row_count == row_room) {
+        size_t room = row_room == 0 ? 64 : row_room * 2;
+        row_t *bigger = weft_realloc(rows, room * sizeof(*rows));
+        if (bigger == NULL)
+            return false;
+        rows = bigger;
+        row_room = room;
+    }
+    rows[row_count++] = *row;
+    return true;
+}
+
+/* Read a whole table; false at the first bad line. */
+static bool parse_table(const char *text, const char *name)
+{
+    row_count = 0;
+    for (int number = 1; *text != '\0'; number++) {
+        size_t length = strcspn(text, "\n");
+        char line[256];
+        row_t row;
+        snprintf(line, sizeof(line), "%.*s", (int)length, text);
+        line[strcspn(line, "#")] = '\0';
+        if (line[strspn(line, " \t")] != '\0' && !(parse_row(line, &row) && add_row(&row))) {
+            WEFT_LOG(WEFT_WARN, "coll", "%s line %d is not a row of a tuning table: %s; using the built-in "
+                     "table", name, number, line);
+            return false;
+        }
+        text += length + (text[length] == '\n');
+    }
+    return true;
+}
+
+/* The last row of each collective must fit every call. */
+static bool is_complete(const char *name)
+{
+    for (int coll = 0; coll < WEFT_COLLS; coll++) {
+        bool fits_all = false;
+        for (size_t i = 0; i < row_count; i++) {
+            const row_t *row = &rows[i];
+            fits_all |= (int)row->coll == coll && row->cores == 0 && row->ranks_min <= 1 &&
+                        row->ranks_max == INT_MAX && row->bytes_min == 0 && row->bytes_end == SIZE_MAX &&
+                        row->algorithm->needs == 0;
+        }
+        if (!fits_all) {
+            WEFT_LOG(WEFT_WARN, "coll", "%s has no row that fits every %s; using the built-in table", name,
+                     colls[coll].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The whole file as a string; NULL, with a warning, when it cannot be read. */
+static char *read_file(const char *path)
+{
+    enum { FILE_MAX_BYTES = 1 << 20 };
+    FILE *file = fopen(path, "re");
+    char *text = weft_alloc(FILE_MAX_BYTES);
+    if (file == NULL || text == NULL) {
+        WEFT_LOG(WEFT_WARN, "coll", "cannot read WEFT_COLL_TUNING=%s; using the built-in table", path);
+        weft_free(text);
+        text = NULL;
+    } else {
+        text[fread(text, 1, FILE_MAX_BYTES - 1, file)] = '\0';
+    }
+    if (file != NULL)
+        fclose(file);
+    return text;
+}
+
+void weft_tuning_open(void)
+{
+    if (weft_config.COLL_TUNING[0] != '\0') {
+        char *text = read_file(weft_config.COLL_TUNING);
+        bool is_good = text != NULL && parse_table(text, weft_config.COLL_TUNING) &&
+                       is_complete(weft_config.COLL_TUNING);
+        weft_free(text);
+        if (is_good)
+            return;
+    }
+    parse_table(weft_tuning_text, "tuning.conf");
+}
+
+void weft_tuning_close(void)
+{
+    weft_free(rows);
+    rows = NULL;
+    row_count = row_room = 0;
+}
+
+/* ---- choosing ---- */
+
+static bool fits(const row_t *row, const weft_tuning_query_t *query)
+{
+    return row->coll == query->coll && (row->cores == 0 || (row->cores == 2) == query->cores_are_short) &&
+           query->ranks >= row->ranks_min && query->ranks <= row->ranks_max &&
+           query->bytes >= row->bytes_min && query->bytes < row->bytes_end &&
+           (row->algorithm->needs & ~query->has) == 0;
+}
+
+const weft_algorithm_t *weft_tuning_choose(const weft_tuning_query_t *query)
+{
+    for (size_t i = 0; i < row_count; i++) {
+        if (fits(&rows[i], query))
+            return rows[i].algorithm;
+    }
+    return colls[query->coll].algorithms;
+}

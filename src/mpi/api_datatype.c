@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Datatypes but for their constructors (MPI 5.0, chapter 5). */
+#include "mpi/api.h"
+#include "mpi/call.h"
+#include "mpi/check.h"
+#include "datatype/envelope.h"
+#include "datatype/type.h"
+#include "core/int_handles.h"
+#include "base/fail.h"
+
+#include <limits.h>
+#include <string.h>
+
+WEFT_API(MPI_Type_commit)
+int PMPI_Type_commit(MPI_Datatype *datatype)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_commit");
+    weft_type_t *type = NULL;
+    int err = weft_check_output(datatype, "datatype");
+    if (err == MPI_SUCCESS)
+        err = weft_check_type(*datatype, &type);
+    if (err == MPI_SUCCESS)
+        err = weft_type_commit(type);
+    return weft_call_end(&call, err);
+}
+
+static int free_type(MPI_Datatype *datatype)
+{
+    weft_type_t *type = NULL;
+    int err = weft_check_type(*datatype, &type);
+    if (err != MPI_SUCCESS)
+        return err;
+    if (type->is_predefined)
+        return weft_fail(MPI_ERR_TYPE, "datatype is %s, which is predefined", type->name);
+    weft_type_release(type);
+    *datatype = MPI_DATATYPE_NULL;
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Type_free)
+int PMPI_Type_free(MPI_Datatype *datatype)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_free");
+    int err = weft_check_output(datatype, "datatype");
+    if (err == MPI_SUCCESS)
+        err = free_type(datatype);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Type_dup)
+int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_dup");
+    weft_type_t *old = NULL, *type = NULL;
+    int err = weft_check_named_type(oldtype, "oldtype", &old);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(newtype, "newtype");
+    if (err == MPI_SUCCESS)
+        err = weft_type_dup(old, &type);
+    if (err == MPI_SUCCESS)
+        *newtype = weft_type_handle(type);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Type_size_c)
+int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count *size)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_size");
+    weft_type_t *type = NULL;
+    int err = weft_check_type(datatype, &type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(size, "size");
+    if (err == MPI_SUCCESS)
+        *size = (MPI_Count)type->size;
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Type_size_x)
+int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size)
+{
+    return PMPI_Type_size_c(datatype, size);
+}
+
+/* A result that does not fit (MPI 5.0, section 5.1.5). */
+static int int_or_undefined(MPI_Count value)
+{
+    return value > INT_MAX ? MPI_UNDEFINED : (int)value;
+}
+
+WEFT_API(MPI_Type_size)
+int PMPI_Type_size(MPI_Datatype datatype, int *size)
+{
+    MPI_Count wide;
+    int err = PMPI_Type_size_c(datatype, size == NULL ? NULL : &wide);
+    if (err == MPI_SUCCESS && size != NULL)
+        *size = int_or_undefined(wide);
+    return err;
+}
+
+WEFT_API(MPI_Type_get_extent_c)
+int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_get_extent");
+    weft_type_t *type = NULL;
+    int err = weft_check_type(datatype, &type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(lb, "lb");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(extent, "extent");
+    if (err == MPI_SUCCESS) {
+        *lb = type->lb;
+        *extent = type->extent;
+    }
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Type_get_extent_x)
+int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
+{
+    return PMPI_Type_get_extent_c(datatype, lb, extent);
+}
+
+_Static_assert(sizeof(MPI_Aint) == sizeof(MPI_Count), "extents are stored through either");
+
+WEFT_API(MPI_Type_get_extent)
+int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent)
+{
+    return PMPI_Type_get_extent_c(datatype, (MPI_Count *)lb, (MPI_Count *)extent);
+}
+
+WEFT_API(MPI_Type_get_true_extent_c)
+int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_get_true_extent");
+    weft_type_t *type = NULL;
+    int err = weft_check_type(datatype, &type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(true_lb, "true_lb");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(true_extent, "true_extent");
+    if (err == MPI_SUCCESS) {
+        *true_lb = type->true_lb;
+        *true_extent = type->true_extent;
+    }
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Type_get_true_extent_x)
+int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
+{
+    return PMPI_Type_get_true_extent_c(datatype, true_lb, true_extent);
+}
+
+WEFT_API(MPI_Type_get_true_extent)
+int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *true_lb, MPI_Aint *true_extent)
+{
+    return PMPI_Type_get_true_extent_c(datatype, (MPI_Count *)true_lb, (MPI_Count *)true_extent);
+}
+
+WEFT_API(MPI_Type_get_envelope_c)
+int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers,
+                             MPI_Count *num_addresses, MPI_Count *num_large_counts,
+                             MPI_Count *num_datatypes, int *combiner)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_get_envelope");
+    weft_type_t *type = NULL;
+    int err = weft_check_type(datatype, &type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(combiner, "combiner");
+    if (err == MPI_SUCCESS) {
+        weft_envelope_sizes_t sizes = weft_envelope_sizes(type);
+        *num_integers = sizes.integers;
+        *num_addresses = sizes.addresses;
+        *num_large_counts = sizes.large_counts;
+        *num_datatypes = sizes.types;
+        *combiner = sizes.combiner;
+    }
+    return weft_call_end(&call, err);
+}
+
+/* The int forms have no place for large counts (MPI 5.0, section 5.1.13). */
+static int check_is_narrow(const weft_type_t *type)
+{
+    weft_envelope_sizes_t sizes = weft_envelope_sizes(type);
+    if (sizes.large_counts > 0)
+        return weft_fail(MPI_ERR_TYPE,
+                         "datatype was made with large counts: only the _c form can tell them");
+    if (sizes.integers > INT_MAX || sizes.addresses > INT_MAX || sizes.types > INT_MAX)
+        return weft_fail(MPI_ERR_TYPE, "datatype has more arguments than an int can count");
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Type_get_envelope)
+int PMPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_addresses,
+                           int *num_datatypes, int *combiner)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_get_envelope");
+    weft_type_t *type = NULL;
+    int err = weft_check_type(datatype, &type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(combiner, "combiner");
+    if (err == MPI_SUCCESS)
+        err = check_is_narrow(type);
+    if (err == MPI_SUCCESS) {
+        weft_envelope_sizes_t sizes = weft_envelope_sizes(type);
+        *num_integers = (int)sizes.integers;
+        *num_addresses = (int)sizes.addresses;
+        *num_datatypes = (int)sizes.types;
+        *combiner = sizes.combiner;
+    }
+    return weft_call_end(&call, err);
+}
+
+static int check_room(MPI_Count room, MPI_Count needed, const char *name)
+{
+    if (room < needed)
+        return weft_fail(MPI_ERR_ARG, "%s is %lld, but must be at least %lld", name, (long long)room,
+                         (long long)needed);
+    return MPI_SUCCESS;
+}
+
+static int get_contents(const weft_type_t *type, const weft_envelope_sizes_t *room,
+                        const weft_contents_t *out)
+{
+    if (type->envelope == NULL)
+        return weft_fail(MPI_ERR_TYPE, "datatype is %s, which is predefined", type->name);
+    weft_envelope_sizes_t sizes = weft_envelope_sizes(type);
+    int err = check_room(room->integers, sizes.integers, "max_integers");
+    if (err == MPI_SUCCESS)
+        err = check_room(room->addresses, sizes.addresses, "max_addresses");
+    if (err == MPI_SUCCESS)
+        err = check_room(room->large_counts, sizes.large_counts, "max_large_counts");
+    if (err == MPI_SUCCESS)
+        err = check_room(room->types, sizes.types, "max_datatypes");
+    if (err == MPI_SUCCESS)
+        weft_envelope_contents(type, out);
+    return err;
+}
+
+WEFT_API(MPI_Type_get_contents_c)
+int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses,
+                             MPI_Count max_large_counts, MPI_Count max_datatypes,
+                             int array_of_integers[], MPI_Aint array_of_addresses[],
+                             MPI_Count array_of_large_counts[], MPI_Datatype array_of_datatypes[])
+{
+    weft_call_t call = weft_call_begin("MPI_Type_get_contents");
+    weft_envelope_sizes_t room = {max_integers, max_addresses, max_large_counts, max_datatypes, 0};
+    weft_contents_t out = {array_of_integers, array_of_addresses, array_of_large_counts,
+                           array_of_datatypes};
+    weft_type_t *type = NULL;
+    int err = weft_check_type(datatype, &type);
+    if (err == MPI_SUCCESS)
+        err = get_contents(type, &room, &out);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Type_get_contents)
+int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses,
+                           int max_datatypes, int array_of_integers[],
+                           MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[])
+{
+    weft_call_t call = weft_call_begin("MPI_Type_get_contents");
+    weft_envelope_sizes_t room = {max_integers, max_addresses, 0, max_datatypes, 0};
+    weft_contents_t out = {array_of_integers, array_of_addresses, NULL, array_of_datatypes};
+    weft_type_t *type = NULL;
+    int err = weft_check_type(datatype, &type);
+    if (err == MPI_SUCCESS)
+        err = check_is_narrow(type);
+    if (err == MPI_SUCCESS)
+        err = get_contents(type, &room, &out);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Type_set_name)
+int PMPI_Type_set_name(MPI_Datatype datatype, const char *type_name)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_set_name");
+    weft_type_t *type = NULL;
+    int err = weft_check_type(datatype, &type);
+    if (err == MPI_SUCCESS && type_name == NULL)
+        err = weft_fail(MPI_ERR_ARG, "type_name is NULL");
+    if (err == MPI_SUCCESS) {
+        size_t length = strnlen(type_name, MPI_MAX_OBJECT_NAME - 1);
+        memcpy(type->name, type_name, length);
+        type->name[length] = '\0';
+    }
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Type_get_name)
+int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_get_name");
+    weft_type_t *type = NULL;
+    /* MPI_DATATYPE_NULL has a name too (MPI 5.0, section 7.8). */
+    int err = datatype == MPI_DATATYPE_NULL ? MPI_SUCCESS : weft_check_type(datatype, &type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(type_name, "type_name");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(resultlen, "resultlen");
+    if (err == MPI_SUCCESS) {
+        const char *name = type == NULL ? "MPI_DATATYPE_NULL" : type->name;
+        size_t length = strlen(name);
+        memcpy(type_name, name, length + 1);
+        *resultlen = (int)length;
+    }
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Get_address)
+int PMPI_Get_address(const void *location, MPI_Aint *address)
+{
+    weft_call_t call = weft_call_begin("MPI_Get_address");
+    int err = weft_check_output(address, "address");
+    if (err == MPI_SUCCESS)
+        *address = (MPI_Aint)location;
+    return weft_call_end(&call, err);
+}
+
+/* Address arithmetic has no error to report, and may be called at any time. */
+WEFT_API(MPI_Aint_add)
+MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp)
+{
+    return (MPI_Aint)((uintptr_t)base + (uintptr_t)disp);
+}
+
+WEFT_API(MPI_Aint_diff)
+MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2)
+{
+    return (MPI_Aint)((uintptr_t)addr1 - (uintptr_t)addr2);
+}
+
+typedef struct sized_type {
+    int typeclass, size;
+    MPI_Datatype datatype;
+} sized_type_t;
+
+static int match_size(int typeclass, int size, MPI_Datatype *datatype)
+{
+    const sized_type_t types[] = {
+        {MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1},   {MPI_TYPECLASS_INTEGER, 2, MPI_INTEGER2},
+        {MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4},   {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8},
+        {MPI_TYPECLASS_INTEGER, 16, MPI_INTEGER16}, {MPI_TYPECLASS_REAL, 2, MPI_REAL2},
+        {MPI_TYPECLASS_REAL, 4, MPI_REAL4},         {MPI_TYPECLASS_REAL, 8, MPI_REAL8},
+        {MPI_TYPECLASS_REAL, 16, MPI_REAL16},       {MPI_TYPECLASS_COMPLEX, 4, MPI_COMPLEX4},
+        {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8},   {MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16},
+        {MPI_TYPECLASS_COMPLEX, 32, MPI_COMPLEX32}, {MPIX_TYPECLASS_LOGICAL, 1, MPI_LOGICAL1},
+        {MPIX_TYPECLASS_LOGICAL, 2, MPI_LOGICAL2},  {MPIX_TYPECLASS_LOGICAL, 4, MPI_LOGICAL4},
+        {MPIX_TYPECLASS_LOGICAL, 8, MPI_LOGICAL8},  {MPIX_TYPECLASS_LOGICAL, 16, MPI_LOGICAL16},
+    };
+    bool is_class = false;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        is_class |= types[i].typeclass == typeclass;
+        if (types[i].typeclass == typeclass && types[i].size == size) {
+            *datatype = types[i].datatype;
+            return MPI_SUCCESS;
+        }
+    }
+    if (!is_class)
+        return weft_fail(MPI_ERR_ARG, "typeclass is %d, but must be MPI_TYPECLASS_INTEGER, _REAL or _COMPLEX", typeclass);
+    return weft_fail(MPI_ERR_ARG, "size is %d, but there is no type of that class and size", size);
+}
+
+WEFT_API(MPI_Type_match_size)
+int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_match_size");
+    int err = weft_check_output(datatype, "datatype");
+    if (err == MPI_SUCCESS)
+        err = match_size(typeclass, size, datatype);
+    return weft_call_end(&call, err);
+}
+
+/* MPI_DATATYPE_NULL where there is no such pair: section 5.1.3 asks for no others. */
+static MPI_Datatype find_pair(MPI_Datatype value, MPI_Datatype index)
+{
+    const MPI_Datatype pairs[][3] = {
+        {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},
+        {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},
+        {MPI_LONG, MPI_INT, MPI_LONG_INT},
+        {MPI_INT, MPI_INT, MPI_2INT},
+        {MPI_SHORT, MPI_INT, MPI_SHORT_INT},
+        {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
+        {MPI_REAL, MPI_REAL, MPI_2REAL},
+        {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
+        {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER},
+    };
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        if (pairs[i][0] == value && pairs[i][1] == index)
+            return pairs[i][2];
+    }
+    return MPI_DATATYPE_NULL;
+}
+
+WEFT_API(MPI_Type_get_value_index)
+int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type,
+                              MPI_Datatype *pair_type)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_get_value_index");
+    weft_type_t *type = NULL;
+    int err = weft_check_named_type(value_type, "value_type", &type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_named_type(index_type, "index_type", &type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(pair_type, "pair_type");
+    if (err == MPI_SUCCESS)
+        *pair_type = find_pair(value_type, index_type);
+    return weft_call_end(&call, err);
+}
+
+/* Conversions of handles report no errors, and may be called at any time. */
+WEFT_API(MPI_Type_toint)
+int PMPI_Type_toint(MPI_Datatype datatype)
+{
+    if (weft_is_predefined(datatype))
+        return (int)(intptr_t)datatype;
+    weft_type_t *type = weft_type_of(datatype);
+    if (type == NULL)
+        return (int)(intptr_t)MPI_DATATYPE_NULL;
+    weft_lock();
+    if (type->index == 0)
+        type->index = weft_int_handles_add(&weft_type_int_handles, type);
+    weft_unlock();
+    return type->index;
+}
+
+WEFT_API(MPI_Type_fromint)
+MPI_Datatype PMPI_Type_fromint(int datatype)
+{
+    if (datatype >= 0 && datatype < WEFT_PREDEFINED_HANDLES)
+        return (MPI_Datatype)(intptr_t)datatype;
+    weft_lock();
+    weft_type_t *type = weft_int_handles_find(&weft_type_int_handles, datatype);
+    weft_unlock();
+    return type == NULL ? MPI_DATATYPE_NULL : weft_type_handle(type);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reduction operations (MPI 5.0, sections 6.9.5 to 6.9.7). */
+#include "mpi/api.h"
+#include "mpi/call.h"
+#include "mpi/check.h"
+#include "datatype/op.h"
+#include "core/int_handles.h"
+#include "base/fail.h"
+
+static int create_op(const weft_op_t *functions, int commute, bool is_given, MPI_Op *op)
+{
+    weft_call_t call = weft_call_begin("MPI_Op_create");
+    weft_op_t *created;
+    int err = weft_check_output(op, "op");
+    if (err == MPI_SUCCESS && !is_given)
+        err = weft_fail(MPI_ERR_ARG, "user_fn is NULL");
+    if (err == MPI_SUCCESS)
+        err = weft_op_create(functions->user, functions->user_c, commute != 0, &created);
+    if (err == MPI_SUCCESS)
+        *op = weft_op_handle(created);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Op_create)
+int PMPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op)
+{
+    return create_op(&(weft_op_t){.user = user_fn}, commute, user_fn != NULL, op);
+}
+
+WEFT_API(MPI_Op_create_c)
+int PMPI_Op_create_c(MPI_User_function_c *user_fn, int commute, MPI_Op *op)
+{
+    return create_op(&(weft_op_t){.user_c = user_fn}, commute, user_fn != NULL, op);
+}
+
+static int free_op(MPI_Op *handle)
+{
+    weft_op_t *op;
+    int err = weft_check_op(*handle, &op);
+    if (err != MPI_SUCCESS)
+        return err;
+    if (op->is_predefined)
+        return weft_fail(MPI_ERR_OP, "op is %s, which is predefined", op->name);
+    weft_op_release(op);
+    *handle = MPI_OP_NULL;
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Op_free)
+int PMPI_Op_free(MPI_Op *op)
+{
+    weft_call_t call = weft_call_begin("MPI_Op_free");
+    int err = weft_check_output(op, "op");
+    if (err == MPI_SUCCESS)
+        err = free_op(op);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Op_commutative)
+int PMPI_Op_commutative(MPI_Op op, int *commute)
+{
+    weft_call_t call = weft_call_begin("MPI_Op_commutative");
+    weft_op_t *checked;
+    int err = weft_check_op(op, &checked);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(commute, "commute");
+    if (err == MPI_SUCCESS)
+        *commute = checked->is_commutative;
+    return weft_call_end(&call, err);
+}
+
+static int check_reduction(MPI_Op handle, MPI_Datatype datatype, MPI_Count count, weft_op_t **op,
+                           weft_type_t **type)
+{
+    int err = weft_check_count(count, "count");
+    if (err == MPI_SUCCESS)
+        err = weft_check_committed_type(datatype, "datatype", type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_op(handle, op);
+    return err == MPI_SUCCESS ? weft_op_check(*op, *type) : err;
+}
+
+WEFT_API(MPI_Reduce_local_c)
+int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype,
+                        MPI_Op op)
+{
+    weft_call_t call = weft_call_begin("MPI_Reduce_local");
+    weft_op_t *checked_op = NULL;
+    weft_type_t *type = NULL;
+    int err = check_reduction(op, datatype, count, &checked_op, &type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_buffer(inbuf, count, type, "inbuf");
+    if (err == MPI_SUCCESS)
+        err = weft_check_buffer(inoutbuf, count, type, "inoutbuf");
+    if (err == MPI_SUCCESS && count > 0) {
+        /* A function of the user's may ask for extents and the like. */
+        weft_unlock();
+        weft_op_apply(checked_op, type, inbuf, inoutbuf, (size_t)count);
+        weft_lock();
+    }
+    return weft_call_end(&call, err);
+}
+
+/* Conversions of handles report no errors, and may be called at any time. */
+WEFT_API(MPI_Op_toint)
+int PMPI_Op_toint(MPI_Op op)
+{
+    if (weft_is_predefined(op))
+        return (int)(intptr_t)op;
+    weft_op_t *found = weft_op_of(op);
+    if (found == NULL)
+        return (int)(intptr_t)MPI_OP_NULL;
+    weft_lock();
+    if (found->index == 0)
+        found->index = weft_int_handles_add(&weft_op_int_handles, found);
+    weft_unlock();
+    return found->index;
+}
+
+WEFT_API(MPI_Op_fromint)
+MPI_Op PMPI_Op_fromint(int op)
+{
+    if (op >= 0 && op < WEFT_PREDEFINED_HANDLES)
+        return (MPI_Op)(intptr_t)op;
+    weft_lock();
+    weft_op_t *found = weft_int_handles_find(&weft_op_int_handles, op);
+    weft_unlock();
+    return found == NULL ? MPI_OP_NULL : weft_op_handle(found);
+}

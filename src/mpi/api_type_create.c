@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Constructors of datatypes (MPI 5.0, section 5.1). Both forms are written out: the envelope of a type
+ * tells which of them was called. */
+#include "mpi/api.h"
+#include "mpi/call.h"
+#include "mpi/check.h"
+#include "datatype/type.h"
+#include "core/counts.h"
+#include "base/fail.h"
+
+typedef enum form { INT_FORM, WIDE_FORM } form_t;
+
+static int check_arguments(MPI_Datatype oldtype, const MPI_Datatype *newtype, weft_type_t **old)
+{
+    int err = weft_check_named_type(oldtype, "oldtype", old);
+    return err == MPI_SUCCESS ? weft_check_output(newtype, "newtype") : err;
+}
+
+/* An array may be missing when nothing would be read from it. */
+static int check_array(MPI_Count count, const void *array, const char *name)
+{
+    if (count > 0 && array == NULL)
+        return weft_fail(MPI_ERR_ARG, "%s is NULL, but has %lld entries", name, (long long)count);
+    return MPI_SUCCESS;
+}
+
+static int end_create(const weft_call_t *call, int err, weft_type_t *type, form_t form,
+                      MPI_Datatype *newtype)
+{
+    if (err == MPI_SUCCESS) {
+        if (form == WIDE_FORM)
+            weft_type_set_wide(type);
+        *newtype = weft_type_handle(type);
+    }
+    return weft_call_end(call, err);
+}
+
+static int contiguous(MPI_Count count, MPI_Datatype oldtype, form_t form, MPI_Datatype *newtype)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_contiguous");
+    weft_type_t *old = NULL, *type = NULL;
+    int err = check_arguments(oldtype, newtype, &old);
+    if (err == MPI_SUCCESS)
+        err = weft_type_contiguous(count, old, &type);
+    return end_create(&call, err, type, form, newtype);
+}
+
+WEFT_API(MPI_Type_contiguous)
+int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    return contiguous(count, oldtype, INT_FORM, newtype);
+}
+
+WEFT_API(MPI_Type_contiguous_c)
+int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    return contiguous(count, oldtype, WIDE_FORM, newtype);
+}
+
+/* What the two vectors and the four indexed types are made of. */
+typedef struct blocks {
+    const char *name;
+    MPI_Count count, block_count, stride;
+    weft_counts_t block_counts, displacements;
+} blocks_t;
+
+typedef int (*vector_fn_t)(MPI_Count count, MPI_Count block_count, MPI_Count stride,
+                           weft_type_t *old, weft_type_t **out);
+
+static int vector(vector_fn_t construct, const blocks_t *blocks, MPI_Datatype oldtype, form_t form,
+                  MPI_Datatype *newtype)
+{
+    weft_call_t call = weft_call_begin(blocks->name);
+    weft_type_t *old = NULL, *type = NULL;
+    int err = check_arguments(oldtype, newtype, &old);
+    if (err == MPI_SUCCESS)
+        err = construct(blocks->count, blocks->block_count, blocks->stride, old, &type);
+    return end_create(&call, err, type, form, newtype);
+}
+
+WEFT_API(MPI_Type_vector)
+int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype,
+                     MPI_Datatype *newtype)
+{
+    blocks_t blocks = {"MPI_Type_vector", count, blocklength, stride, {0}, {0}};
+    return vector(weft_type_vector, &blocks, oldtype, INT_FORM, newtype);
+}
+
+WEFT_API(MPI_Type_vector_c)
+int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
+                       MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    blocks_t blocks = {"MPI_Type_vector", count, blocklength, stride, {0}, {0}};
+    return vector(weft_type_vector, &blocks, oldtype, WIDE_FORM, newtype);
+}
+
+WEFT_API(MPI_Type_create_hvector)
+int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype,
+                             MPI_Datatype *newtype)
+{
+    blocks_t blocks = {"MPI_Type_create_hvector", count, blocklength, stride, {0}, {0}};
+    return vector(weft_type_hvector, &blocks, oldtype, INT_FORM, newtype);
+}
+
+WEFT_API(MPI_Type_create_hvector_c)
+int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
+                               MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    blocks_t blocks = {"MPI_Type_create_hvector", count, blocklength, stride, {0}, {0}};
+    return vector(weft_type_hvector, &blocks, oldtype, WIDE_FORM, newtype);
+}
+
+typedef int (*indexed_fn_t)(MPI_Count count, weft_counts_t block_counts, weft_counts_t displacements,
+                            weft_type_t *old, weft_type_t **out);
+
+static int indexed(indexed_fn_t construct, const blocks_t *blocks, MPI_Datatype oldtype, form_t form,
+                   MPI_Datatype *newtype)
+{
+    weft_call_t call = weft_call_begin(blocks->name);
+    weft_type_t *old = NULL, *type = NULL;
+    int err = check_arguments(oldtype, newtype, &old);
+    if (err == MPI_SUCCESS)
+        err = check_array(blocks->count, blocks->block_counts.at, "array_of_blocklengths");
+    if (err == MPI_SUCCESS)
+        err = check_array(blocks->count, blocks->displacements.at, "array_of_displacements");
+    if (err == MPI_SUCCESS)
+        err = construct(blocks->count, blocks->block_counts, blocks->displacements, old, &type);
+    return end_create(&call, err, type, form, newtype);
+}
+
+WEFT_API(MPI_Type_indexed)
+int PMPI_Type_indexed(int count, const int array_of_blocklengths[],
+                      const int array_of_displacements[], MPI_Datatype oldtype,
+                      MPI_Datatype *newtype)
+{
+    blocks_t blocks = {.name = "MPI_Type_indexed",
+                       .count = count,
+                       .block_counts = weft_counts_int(array_of_blocklengths),
+                       .displacements = weft_counts_int(array_of_displacements)};
+    return indexed(weft_type_indexed, &blocks, oldtype, INT_FORM, newtype);
+}
+
+WEFT_API(MPI_Type_indexed_c)
+int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[],
+                        const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
+                        MPI_Datatype *newtype)
+{
+    blocks_t blocks = {.name = "MPI_Type_indexed",
+                       .count = count,
+                       .block_counts = weft_counts_wide(array_of_blocklengths),
+                       .displacements = weft_counts_wide(array_of_displacements)};
+    return indexed(weft_type_indexed, &blocks, oldtype, WIDE_FORM, newtype);
+}
+
+WEFT_API(MPI_Type_create_hindexed)
+int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[],
+                              const MPI_Aint array_of_displacements[], MPI_Datatype oldtype,
+                              MPI_Datatype *newtype)
+{
+    blocks_t blocks = {.name = "MPI_Type_create_hindexed",
+                       .count = count,
+                       .block_counts = weft_counts_int(array_of_blocklengths),
+                       .displacements = weft_counts_aint(array_of_displacements)};
+    return indexed(weft_type_hindexed, &blocks, oldtype, INT_FORM, newtype);
+}
+
+WEFT_API(MPI_Type_create_hindexed_c)
+int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[],
+                                const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
+                                MPI_Datatype *newtype)
+{
+    blocks_t blocks = {.name = "MPI_Type_create_hindexed",
+                       .count = count,
+                       .block_counts = weft_counts_wide(array_of_blocklengths),
+                       .displacements = weft_counts_wide(array_of_displacements)};
+    return indexed(weft_type_hindexed, &blocks, oldtype, WIDE_FORM, newtype);
+}
+
+typedef int (*indexed_block_fn_t)(MPI_Count count, MPI_Count block_count,
+                                  weft_counts_t displacements, weft_type_t *old, weft_type_t **out);
+
+static int indexed_block(indexed_block_fn_t construct, const blocks_t *blocks, MPI_Datatype oldtype,
+                         form_t form, MPI_Datatype *newtype)
+{
+    weft_call_t call = weft_call_begin(blocks->name);
+    weft_type_t *old = NULL, *type = NULL;
+    int err = check_arguments(oldtype, newtype, &old);
+    if (err == MPI_SUCCESS)
+        err = check_array(blocks->count, blocks->displacements.at, "array_of_displacements");
+    if (err == MPI_SUCCESS)
+        err = construct(blocks->count, blocks->block_count, blocks->displacements, old, &type);
+    return end_create(&call, err, type, form, newtype);
+}
+
+WEFT_API(MPI_Type_create_indexed_block)
+int PMPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[],
+                                   MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    blocks_t blocks = {.name = "MPI_Type_create_indexed_block",
+                       .count = count,
+                       .block_count = blocklength,
+                       .displacements = weft_counts_int(array_of_displacements)};
+    return indexed_block(weft_type_indexed_block, &blocks, oldtype, INT_FORM, newtype);
+}
+
+WEFT_API(MPI_Type_create_indexed_block_c)
+int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength,
+                                     const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
+                                     MPI_Datatype *newtype)
+{
+    blocks_t blocks = {.name = "MPI_Type_create_indexed_block",
+                       .count = count,
+                       .block_count = blocklength,
+                       .displacements = weft_counts_wide(array_of_displacements)};
+    return indexed_block(weft_type_indexed_block, &blocks, oldtype, WIDE_FORM, newtype);
+}
+
+WEFT_API(MPI_Type_create_hindexed_block)
+int PMPI_Type_create_hindexed_block(int count, int blocklength,
+                                    const MPI_Aint array_of_displacements[], MPI_Datatype oldtype,
+                                    MPI_Datatype *newtype)
+{
+    blocks_t blocks = {.name = "MPI_Type_create_hindexed_block",
+                       .count = count,
+                       .block_count = blocklength,
+                       .displacements = weft_counts_aint(array_of_displacements)};
+    return indexed_block(weft_type_hindexed_block, &blocks, oldtype, INT_FORM, newtype);
+}
+
+WEFT_API(MPI_Type_create_hindexed_block_c)
+int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength,
+                                      const MPI_Count array_of_displacements[],
+                                      MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    blocks_t blocks = {.name = "MPI_Type_create_hindexed_block",
+                       .count = count,
+                       .block_count = blocklength,
+                       .displacements = weft_counts_wide(array_of_displacements)};
+    return indexed_block(weft_type_hindexed_block, &blocks, oldtype, WIDE_FORM, newtype);
+}
+
+static int create_struct(const blocks_t *blocks, const MPI_Datatype types[], form_t form,
+                         MPI_Datatype *newtype)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_create_struct");
+    weft_type_t *type = NULL;
+    int err = weft_check_output(newtype, "newtype");
+    if (err == MPI_SUCCESS)
+        err = check_array(blocks->count, blocks->block_counts.at, "array_of_blocklengths");
+    if (err == MPI_SUCCESS)
+        err = check_array(blocks->count, blocks->displacements.at, "array_of_displacements");
+    if (err == MPI_SUCCESS)
+        err = check_array(blocks->count, types, "array_of_types");
+    if (err == MPI_SUCCESS)
+        err = weft_type_struct(blocks->count, blocks->block_counts, blocks->displacements, types,
+                               &type);
+    return end_create(&call, err, type, form, newtype);
+}
+
+WEFT_API(MPI_Type_create_struct)
+int PMPI_Type_create_struct(int count, const int array_of_blocklengths[],
+                            const MPI_Aint array_of_displacements[],
+                            const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
+{
+    blocks_t blocks = {.count = count,
+                       .block_counts = weft_counts_int(array_of_blocklengths),
+                       .displacements = weft_counts_aint(array_of_displacements)};
+    return create_struct(&blocks, array_of_types, INT_FORM, newtype);
+}
+
+WEFT_API(MPI_Type_create_struct_c)
+int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of_blocklengths[],
+                              const MPI_Count array_of_displacements[],
+                              const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
+{
+    blocks_t blocks = {.count = count,
+                       .block_counts = weft_counts_wide(array_of_blocklengths),
+                       .displacements = weft_counts_wide(array_of_displacements)};
+    return create_struct(&blocks, array_of_types, WIDE_FORM, newtype);
+}
+
+static int create_subarray(const weft_subarray_t *subarray, MPI_Datatype oldtype, form_t form,
+                           MPI_Datatype *newtype)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_create_subarray");
+    weft_type_t *old = NULL, *type = NULL;
+    int err = check_arguments(oldtype, newtype, &old);
+    if (err == MPI_SUCCESS)
+        err = check_array(subarray->dimensions, subarray->sizes.at, "array_of_sizes");
+    if (err == MPI_SUCCESS)
+        err = check_array(subarray->dimensions, subarray->subsizes.at, "array_of_subsizes");
+    if (err == MPI_SUCCESS)
+        err = check_array(subarray->dimensions, subarray->starts.at, "array_of_starts");
+    if (err == MPI_SUCCESS)
+        err = weft_type_subarray(subarray, old, &type);
+    return end_create(&call, err, type, form, newtype);
+}
+
+WEFT_API(MPI_Type_create_subarray)
+int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[],
+                              const int array_of_starts[], int order, MPI_Datatype oldtype,
+                              MPI_Datatype *newtype)
+{
+    weft_subarray_t subarray = {ndims, order, weft_counts_int(array_of_sizes),
+                                weft_counts_int(array_of_subsizes),
+                                weft_counts_int(array_of_starts)};
+    return create_subarray(&subarray, oldtype, INT_FORM, newtype);
+}
+
+WEFT_API(MPI_Type_create_subarray_c)
+int PMPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[],
+                                const MPI_Count array_of_subsizes[],
+                                const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype,
+                                MPI_Datatype *newtype)
+{
+    weft_subarray_t subarray = {ndims, order, weft_counts_wide(array_of_sizes),
+                                weft_counts_wide(array_of_subsizes),
+                                weft_counts_wide(array_of_starts)};
+    return create_subarray(&subarray, oldtype, WIDE_FORM, newtype);
+}
+
+static int create_resized(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, form_t form,
+                          MPI_Datatype *newtype)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_create_resized");
+    weft_type_t *old = NULL, *type = NULL;
+    int err = check_arguments(oldtype, newtype, &old);
+    if (err == MPI_SUCCESS)
+        err = weft_type_resized(old, lb, extent, &type);
+    return end_create(&call, err, type, form, newtype);
+}
+
+WEFT_API(MPI_Type_create_resized)
+int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent,
+                             MPI_Datatype *newtype)
+{
+    return create_resized(oldtype, lb, extent, INT_FORM, newtype);
+}
+
+WEFT_API(MPI_Type_create_resized_c)
+int PMPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent,
+                               MPI_Datatype *newtype)
+{
+    return create_resized(oldtype, lb, extent, WIDE_FORM, newtype);
+}

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# What mpirun returns, and that one failing rank ends the job.
+. "$(dirname "$0")/setup.sh"
+
+expect 0 "$MPIRUN" -n 5 true
+expect 1 "$MPIRUN" -n 3 false
+expect_text err 'rank [0-2] .* exited with code 1'
+expect 7 "$MPIRUN" -n 3 sh -c '[ $RANK -ne 2 ] || exit 7; exec sleep '$nap
+expect_text err '^mpirun: rank 2 (process [0-9]* on .*) exited with code 7'
+[ "$(wc -l <err)" -eq 1 ] || fail "more than one message: $(cat err)"
+expect_nothing_left
+expect 139 "$MPIRUN" -n 2 sh -c '[ $RANK -eq 0 ] || kill -SEGV $$; exec sleep '$nap
+expect_text err 'rank 1 .* killed by signal 11 (Segmentation fault)'
+expect_nothing_left
+
+# Programs that cannot be started: nothing is.
+expect 127 "$MPIRUN" -n 2 no-such-program
+expect_text err 'no-such-program was not found'
+expect 127 "$MPIRUN" -n 2 ./no-such-program
+expect 127 "$MPIRUN" -n 2 touch started : -n 1 no-such-program
+[ ! -e started ] || fail "a rank was started beside a program that is not there"
+echo text >text
+expect 126 "$MPIRUN" -n 2 ./text
+expect 126 "$MPIRUN" -n 2 "$work"
+printf '#!/no/such/interpreter\n' >a-script
+chmod +x a-script
+expect 127 "$MPIRUN" -n 2 ./a-script
+expect_text err interpreter
+expect 127 "$MPIRUN" -n 1 sleep $nap : -n 1 ./a-script
+expect_nothing_left
+# A script without a first line is the shell's, and the working directory is searched after PATH.
+printf 'exit 6\n' >a-script
+expect 6 "$MPIRUN" -n 1 a-script
+
+# Time limits
+expect 124 "$MPIRUN" --timeout 1 -n 2 sleep $nap
+expect_text err 'has not ended within 1 s'
+expect 124 env MPIEXEC_TIMEOUT=1 "$MPIRUN" -n 2 sleep $nap
+expect 0 "$MPIRUN" --timeout 60 -n 2 true
+finish

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Lines are whole, nothing is lost, and mpirun does not wait for others that hold a rank's output.
+. "$(dirname "$0")/setup.sh"
+
+# Lines of many lengths; "<" and ">" are nowhere else.
+cat >writer <<'EOF'
+awk -v rank=$RANK 'BEGIN {
+    for (i = 0; i < 2000; i++) {
+        text = sprintf("%*s", (i * 37 + rank * 11) % 300, ""); gsub(/ /, "x", text)
+        line = "<" rank ":" i ":" text ":" length(text) ">"
+        if (i % 2) print line; else print line > "/dev/stderr"
+    }
+}'
+EOF
+# whole_lines FILE: how many lines are exactly as written
+whole_lines() {
+    awk -F: '/^<[0-9]+:[0-9]+:x*:[0-9]+>$/ && length($3) == $4 + 0 {n++} END {print n + 0}' "$1"
+}
+expect 0 "$MPIRUN" -n 6 sh writer
+[ "$(whole_lines out)" -eq 6000 ] || fail "$(whole_lines out) whole lines on stdout, not 6000"
+[ "$(whole_lines err)" -eq 6000 ] || fail "$(whole_lines err) whole lines on stderr, not 6000"
+"$MPIRUN" -n 6 sh writer 2>&1 </dev/null | cat >both
+[ "$(whole_lines both)" -eq 12000 ] || fail "$(whole_lines both) whole lines with 2>&1, not 12000"
+"$MPIRUN" -l -n 3 sh writer 2>/dev/null </dev/null | sed 's/^\[[0-2]\] //' >both
+[ "$(whole_lines both)" -eq 3000 ] || fail "$(whole_lines both) whole lines with -l, not 3000"
+
+expect 0 "$MPIRUN" -n 1 printf 'no end of line'
+expect_output 'no end of line'
+expect 0 "$MPIRUN" -n 2 -l echo x
+[ "$(sort out)" = "$(printf '[0] x\n[1] x')" ] || fail "tags: $(cat out)"
+expect 0 "$MPIRUN" -n 3 sh -c 'head -c 3000000 /dev/zero; echo'
+[ "$(wc -c <out)" -eq 9000003 ] || fail "$(wc -c <out) bytes of 9000003"
+"$MPIRUN" -n 2 sh -c 'head -c 3000000 /dev/zero' </dev/null | (sleep 1; wc -c) >out
+[ "$(cat out)" -eq 6000000 ] || fail "a slow reader got $(cat out) bytes of 6000000"
+
+# A child that holds the output open, in the rank's group and out of it
+expect 0 timeout 10 "$MPIRUN" -n 2 sh -c "sleep $nap & echo done"
+[ "$(grep -c done out)" -eq 2 ] || fail "output is lost: $(cat out)"
+expect 0 timeout 10 "$MPIRUN" -n 1 sh -c '(sleep 0.1; echo late) & echo early'
+[ "$(wc -l <out)" -eq 2 ] || fail "a child's late line is lost: $(cat out)"
+
+# A reader that goes away ends the job, without many words.
+timeout 20 "$MPIRUN" -n 3 yes 2>err </dev/null | head -n 2 >out
+[ "$(wc -l <out)" -eq 2 ] || fail "head got $(wc -l <out) lines"
+[ ! -s err ] || fail "head: $(cat err)"
+expect 0 sh -c '"$0" -n 2 echo x >&- 2>&-' "$MPIRUN"
+finish

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A rank without MPI for the tests of mpirun: does what its arguments say, in their order.
+ *   open close     join and leave the job          say      print what the launcher told
+ *   board          put, fence, get, check          nodes    fence of the ranks of this host
+ *   abort=R,CODE   rank R aborts the job           kill=R   rank R kills itself
+ *   exit=R,CODE    rank R exits                    pause    wait to be killed
+ */
+#include "pmi/pmi.h"
+
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static weft_pmi_job_t job;
+
+static void check(int err, const char *what)
+{
+    if (err == MPI_SUCCESS)
+        return;
+    fprintf(stderr, "rank %d: %s: %s\n", job.rank, what, weft_fail_text());
+    _exit(99);
+}
+
+static size_t blob_bytes(int rank)
+{
+    return (size_t)rank * 37 % 500;
+}
+
+static void check_blob(int rank)
+{
+    unsigned char *blob;
+    size_t bytes = 0;
+    check(weft_pmi_get(rank, "blob", (void **)&blob, &bytes), "get");
+    for (size_t i = 0; i < bytes || i < blob_bytes(rank); i++) {
+        if (bytes == blob_bytes(rank) && blob[i] == (unsigned char)rank)
+            continue;
+        fprintf(stderr, "rank %d: blob of rank %d: %zu bytes, expected %zu of %d\n", job.rank, rank,
+                bytes, blob_bytes(rank), rank);
+        _exit(99);
+    }
+    weft_free(blob);
+}
+
+static void board(void)
+{
+    unsigned char blob[500];
+    void *nothing;
+    size_t bytes;
+    memset(blob, job.rank, sizeof(blob));
+    check(weft_pmi_put("blob", blob, blob_bytes(job.rank)), "put");
+    check(weft_pmi_fence(), "fence");
+    for (int rank = 0; rank < job.size; rank++)
+        check_blob(rank);
+    if (weft_pmi_get(job.size / 2, "nobody's", &nothing, &bytes) == MPI_SUCCESS) {
+        fprintf(stderr, "rank %d: got a key that nobody has put\n", job.rank);
+        _exit(99);
+    }
+}
+
+static void say(void)
+{
+    printf("rank %d of %d, local %d of %d:", job.rank, job.size, job.local_rank, job.local_size);
+    for (int i = 0; i < job.local_size; i++)
+        printf(" %d", job.local_ranks[i]);
+    printf(", app %d, universe %d%s\n", job.app_number, job.universe_size,
+           job.is_singleton ? ", singleton" : "");
+    fflush(stdout);
+}
+
+static void act(const char *action)
+{
+    int rank = -1, code = 0;
+    if (strcmp(action, "open") == 0)
+        check(weft_pmi_open(&job), "open");
+    else if (strcmp(action, "close") == 0)
+        check(weft_pmi_close(), "close");
+    else if (strcmp(action, "board") == 0)
+        board();
+    else if (strcmp(action, "nodes") == 0)
+        check(weft_pmi_fence_ranks(job.local_ranks, job.local_size), "local fence");
+    else if (strcmp(action, "say") == 0)
+        say();
+    else if (strcmp(action, "pause") == 0)
+        pause();
+    else if (sscanf(action, "abort=%d,%d", &rank, &code) == 2 && rank == job.rank)
+        weft_pmi_abort(code, "told to abort");
+    else if (sscanf(action, "kill=%d", &rank) == 1 && rank == job.rank)
+        kill(getpid(), SIGKILL);
+    else if (sscanf(action, "exit=%d,%d", &rank, &code) == 2 && rank == job.rank)
+        _exit(code);
+}
+
+int main(int argc, char **argv)
+{
+    const char *rank = weft_environment("RANK"); /* for what is done before open */
+    if (rank != NULL)
+        job.rank = (int)strtol(rank, NULL, 10);
+    for (int i = 1; i < argc; i++)
+        act(argv[i]);
+    return 0;
+}

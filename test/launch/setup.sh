@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Read by the tests of mpirun with `. setup.sh`. They run in an empty directory $work, which is TMPDIR
+# too, so that what mpirun leaves behind is seen; `finish` ends a test.
+: "${SOURCE:=$(cd "$(dirname "$0")/../.." && pwd)}"
+: "${BUILD:=$SOURCE/build}"
+: "${MPIRUN:=$BUILD/mpirun}"
+failures=0
+work=$(mktemp -d) || exit 1
+cd "$work" || exit 1
+TMPDIR=$work
+export TMPDIR
+# Names this test's processes: they sleep for this odd time.
+nap=300.$$
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "$0: $*" >&2
+    failures=$((failures + 1))
+}
+
+# expect CODE WORD...: the command's exit code. Its output goes to the files out and err.
+expect() {
+    expected=$1
+    shift
+    timeout -k 5 60 "$@" >out 2>err </dev/null
+    got=$?
+    [ $got -eq "$expected" ] || fail "exit code $got, expected $expected: $*: $(head -c 300 err)"
+}
+
+# expect_text FILE PATTERN
+expect_text() {
+    grep -q -e "$2" "$1" || fail "no \"$2\" in $1: $(head -c 300 "$1")"
+}
+
+# expect_output TEXT: what the last command wrote, exactly
+expect_output() {
+    [ "$(cat out)" = "$1" ] || fail "output \"$(head -c 300 out)\", expected \"$1\""
+}
+
+naps() {
+    ps -eo stat=,args= | grep -c "^[^Z ][^ ]* *sleep $nap"
+}
+
+# until COMMAND...: wait for it to succeed, 10 s at most
+until_true() {
+    tries=0
+    until "$@" >/dev/null 2>&1; do
+        tries=$((tries + 1))
+        if [ $tries -gt 200 ]; then
+            fail "does not become true: $*"
+            return 1
+        fi
+        sleep 0.05
+    done
+}
+
+has_naps() {
+    [ "$(naps)" -eq "$1" ]
+}
+
+is_scratch_gone() {
+    [ -z "$(ls -d "$work"/weft-* 2>/dev/null)" ]
+}
+
+expect_nothing_left() {
+    until_true has_naps 0
+    until_true is_scratch_gone
+}
+
+# The program pmi_rank.c, in $work.
+build_pmi_rank() {
+    $(sed -n 's/^unit_cc //p' "$BUILD/test/settings") -o pmi_rank "$SOURCE/test/launch/pmi_rank.c" \
+        "$BUILD/.libs/libweft.a" $(sed -n 's/^unit_libs //p' "$BUILD/test/settings") || exit 1
+}
+
+finish() {
+    expect_nothing_left
+    [ $failures -eq 0 ]
+    exit
+}

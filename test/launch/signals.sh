@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Signals to mpirun: ends, user signals, stop and go on.
+. "$(dirname "$0")/setup.sh"
+
+# start WORD...: mpirun in the background, its process id in $mpirun
+start() {
+    "$MPIRUN" "$@" >out 2>err </dev/null &
+    mpirun=$!
+}
+
+# expect_end CODE
+expect_end() {
+    wait $mpirun
+    got=$?
+    [ $got -eq "$1" ] || fail "exit code $got, expected $1: $(cat err)"
+    expect_nothing_left
+}
+
+for pair in INT:130 TERM:143 HUP:129 QUIT:131; do
+    start -n 3 sleep $nap
+    until_true has_naps 3
+    kill -${pair%:*} $mpirun
+    expect_end ${pair#*:}
+    expect_text err "SIG${pair%:*} received"
+done
+
+# Ranks hear the signal and may take their time; grandchildren too.
+start -n 2 sh -c 'trap "echo bye; exit 0" TERM; sleep '$nap' & wait'
+until_true has_naps 2
+kill -TERM $mpirun
+expect_end 143
+[ "$(grep -c bye out)" -eq 2 ] || fail "the ranks did not hear SIGTERM: $(cat out)"
+
+# Ranks that will not hear: a second signal ends them at once.
+start -n 2 sh -c 'trap "" INT TERM; sleep '$nap'; sleep '$nap
+until_true has_naps 2
+kill -INT $mpirun
+until_true grep -q received err
+kill -INT $mpirun
+expect_end 130
+
+start -n 2 sh -c 'trap "exit 5" USR1; trap "exit 6" USR2; sleep '$nap' & wait'
+until_true has_naps 2
+kill -USR1 $mpirun
+expect_end 5
+
+are_stopped() {
+    [ "$(ps -eo stat=,args= | grep -c "^T[^ ]* *sleep $nap")" -eq "$1" ]
+}
+
+start -n 2 sleep $nap
+until_true has_naps 2
+kill -TSTP $mpirun
+until_true are_stopped 2
+kill -CONT $mpirun
+until_true are_stopped 0
+kill -TERM $mpirun
+expect_end 143
+
+nohup "$MPIRUN" -n 1 sleep $nap >out 2>err </dev/null &
+mpirun=$!
+until_true has_naps 1
+kill -HUP $mpirun
+kill -TERM $mpirun
+expect_end 143
+finish

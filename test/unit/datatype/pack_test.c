@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "datatype/pack.h"
+#include "datatype/type_map.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* A buffer for elements whose data reaches from `low` to `high` bytes around `at`. */
+typedef struct arena {
+    unsigned char *memory, *at;
+    ptrdiff_t low;
+    size_t bytes;
+} arena_t;
+
+static arena_t make_arena(const model_t *model, size_t count)
+{
+    ptrdiff_t low = 0, high = 1, extent = model->ub - model->lb;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < model->bytes; j++) {
+            ptrdiff_t place = model->place[j] + (ptrdiff_t)i * extent;
+            low = place < low ? place : low;
+            high = place >= high ? place + 1 : high;
+        }
+    }
+    arena_t arena = {.low = low, .bytes = (size_t)(high - low)};
+    arena.memory = malloc(arena.bytes);
+    arena.at = arena.memory - low;
+    for (size_t i = 0; i < arena.bytes; i++)
+        arena.memory[i] = (unsigned char)model_random(256);
+    return arena;
+}
+
+static ptrdiff_t place_of(const model_t *model, size_t stream_byte)
+{
+    ptrdiff_t element = (ptrdiff_t)(stream_byte / model->bytes);
+    return model->place[stream_byte % model->bytes] + element * (model->ub - model->lb);
+}
+
+static void check_pack(const model_t *model, size_t count, size_t offset, size_t bytes)
+{
+    arena_t arena = make_arena(model, count);
+    size_t total = count * model->bytes;
+    size_t expected = offset >= total ? 0 : bytes < total - offset ? bytes : total - offset;
+    unsigned char *out = malloc(bytes + 1);
+    out[expected] = 0x5a;
+    size_t packed = weft_pack(arena.at, count, model->type, offset, out, bytes);
+    if (packed != expected)
+        fail_msg("seed %llu: packed %zu bytes, not %zu", model_seed, packed, expected);
+    for (size_t i = 0; i < packed; i++) {
+        if (out[i] != arena.at[place_of(model, offset + i)])
+            fail_msg("seed %llu: byte %zu at offset %zu of %zu differs", model_seed, i, offset, total);
+    }
+    assert_int_equal(out[expected], 0x5a);
+    free(out);
+    free(arena.memory);
+}
+
+/* Does a byte of memory belong to two places of the stream? */
+static bool overlaps(const model_t *model, size_t count, const arena_t *arena)
+{
+    bool *is_used = calloc(arena->bytes, 1), result = false;
+    for (size_t i = 0; i < count * model->bytes; i++) {
+        bool *used = &is_used[place_of(model, i) - arena->low];
+        result |= *used;
+        *used = true;
+    }
+    free(is_used);
+    return result;
+}
+
+static void check_unpack(const model_t *model, size_t count, size_t offset, size_t bytes)
+{
+    arena_t arena = make_arena(model, count);
+    unsigned char *expected = malloc(arena.bytes), *in = malloc(bytes + 1);
+    memcpy(expected, arena.memory, arena.bytes);
+    for (size_t i = 0; i < bytes; i++)
+        in[i] = (unsigned char)model_random(256);
+    if (!overlaps(model, count, &arena)) {
+        for (size_t i = 0; i < bytes; i++)
+            expected[place_of(model, offset + i) - arena.low] = in[i];
+        size_t taken = weft_unpack(arena.at, count, model->type, offset, in, bytes);
+        assert_int_equal(taken, bytes);
+        if (memcmp(expected, arena.memory, arena.bytes) != 0)
+            fail_msg("seed %llu: unpacking %zu bytes at %zu differs", model_seed, bytes, offset);
+    }
+    free(expected);
+    free(in);
+    free(arena.memory);
+}
+
+static void check_span(const model_t *model, size_t count)
+{
+    ptrdiff_t offset;
+    size_t bytes;
+    if (!weft_type_span(model->type, count, &offset, &bytes))
+        return;
+    assert_int_equal(bytes, count * model->bytes);
+    for (size_t i = 0; i < bytes; i++)
+        assert_int_equal(place_of(model, i), offset + (ptrdiff_t)i);
+}
+
+/* The whole, every offset of a small stream, some of a large one. */
+static void check_streams(const model_t *model, size_t count)
+{
+    size_t total = count * model->bytes, step = 1 + total / 50;
+    check_span(model, count);
+    check_pack(model, count, 0, total + 3);
+    if (total == 0)
+        return;
+    check_unpack(model, count, 0, total);
+    for (size_t offset = 0; offset < total; offset += step) {
+        size_t bytes = 1 + (size_t)model_random((int)(total - offset));
+        check_pack(model, count, offset, bytes);
+        check_unpack(model, count, offset, bytes);
+        check_pack(model, count, offset, 1 + (size_t)model_random(9));
+        check_pack(model, count, offset, total);
+    }
+}
+
+static void random_types_pack_as_their_maps(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1500; i++) {
+        model_seed = (unsigned long long)i * 77 + 5;
+        model_t model = model_random_type(1 + i % 4);
+        assert_int_equal(weft_type_commit(model.type), MPI_SUCCESS);
+        check_streams(&model, 1);
+        check_streams(&model, 3);
+        model_free(&model);
+    }
+}
+
+/* Blocks of every length that has a kernel of its own, and of those between. */
+static void all_block_lengths(void **state)
+{
+    (void)state;
+    model_t byte = model_basic(MPI_BYTE, 1, 0, 0);
+    static const int places[] = {3, 160, 500, 340, 700};
+    for (int length = 1; length <= 140; length++) {
+        model_t strided = model_vector(5, length, length + 3, &byte);
+        model_t listed = model_indexed_block(5, length, places, &byte);
+        weft_type_commit(strided.type);
+        weft_type_commit(listed.type);
+        assert_int_equal(listed.type->layout.leaf, WEFT_LEAF_BLOCKS);
+        check_streams(&strided, 2);
+        check_streams(&listed, 2);
+        model_free(&strided);
+        model_free(&listed);
+    }
+    model_free(&byte);
+}
+
+static void runs_of_all_lengths(void **state)
+{
+    (void)state;
+    model_t byte = model_basic(MPI_BYTE, 1, 0, 0);
+    int lengths[70], places[70], place = 0;
+    for (int i = 0; i < 70; i++) {
+        lengths[i] = i + 1;
+        places[i] = place;
+        place += i + 3;
+    }
+    model_t runs = model_indexed(70, lengths, places, &byte);
+    weft_type_commit(runs.type);
+    assert_int_equal(runs.type->layout.leaf, WEFT_LEAF_RUNS);
+    check_streams(&runs, 2);
+    model_free(&runs);
+    model_free(&byte);
+}
+
+/* Six dimensions need more levels than a layout has; a struct of two long vectors is not written out. */
+static void what_is_too_deep_or_too_long_is_in_parts(void **state)
+{
+    (void)state;
+    model_t number = model_basic(MPI_INT, 4, 0, 0);
+    int sizes[] = {3, 4, 3, 4, 3, 4}, subsizes[] = {2, 3, 2, 2, 2, 3}, starts[] = {1, 0, 1, 1, 0, 1};
+    weft_subarray_t subarray = {6, MPI_ORDER_FORTRAN, weft_counts_int(sizes),
+                                weft_counts_int(subsizes), weft_counts_int(starts)};
+    model_t deep = model_subarray(&subarray, &number);
+    model_t rows = model_vector(300, 1, 2, &number), columns = model_vector(170, 2, 3, &number);
+    const model_t *members[] = {&rows, &columns};
+    int blocks[] = {2, 1};
+    MPI_Aint places[] = {8, 6000};
+    model_t longer = model_struct(2, blocks, places, members);
+    model_t nested = model_vector(2, 1, 2, &longer);
+    weft_type_commit(deep.type);
+    weft_type_commit(nested.type);
+    assert_int_equal(deep.type->layout.leaf, WEFT_LEAF_PARTS);
+    assert_int_equal(nested.type->layout.leaf, WEFT_LEAF_PARTS);
+    check_streams(&deep, 2);
+    check_streams(&nested, 2);
+    model_free(&nested);
+    model_free(&longer);
+    model_free(&rows);
+    model_free(&columns);
+    model_free(&deep);
+    model_free(&number);
+}
+
+static void copies_stop_at_the_shorter_stream(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        model_seed = (unsigned long long)i * 31 + 7;
+        model_t from = model_random_type(1 + i % 3), to = model_random_type(1 + i % 2);
+        weft_type_commit(from.type);
+        weft_type_commit(to.type);
+        size_t from_total = 2 * from.bytes, to_total = 3 * to.bytes;
+        arena_t source = make_arena(&from, 2), target = make_arena(&to, 3);
+        size_t bytes = from_total < to_total ? from_total : to_total;
+        assert_int_equal(weft_copy_typed(source.at, 2, from.type, target.at, 3, to.type), bytes);
+        for (size_t j = 0; j < bytes && !overlaps(&to, 3, &target); j++)
+            assert_int_equal(target.at[place_of(&to, j)], source.at[place_of(&from, j)]);
+        free(source.memory);
+        free(target.memory);
+        model_free(&from);
+        model_free(&to);
+    }
+}
+
+static void long_copies_go_in_pieces(void **state)
+{
+    enum { COUNT = 40000 };
+    (void)state;
+    int *source = malloc(3 * COUNT * sizeof(int)), *target = calloc(2 * COUNT, sizeof(int));
+    weft_type_t *every_third, *every_second;
+    for (int i = 0; i < 3 * COUNT; i++)
+        source[i] = i;
+    weft_type_vector(COUNT, 1, 3, weft_type_of(MPI_INT), &every_third);
+    weft_type_vector(COUNT, 1, 2, weft_type_of(MPI_INT), &every_second);
+    weft_type_commit(every_third);
+    weft_type_commit(every_second);
+    size_t bytes = weft_copy_typed(source, 1, every_third, target, 1, every_second);
+    assert_int_equal(bytes, COUNT * sizeof(int));
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(target[2 * i], 3 * i);
+        assert_int_equal(target[2 * i + 1], 0);
+    }
+    weft_type_release(every_third);
+    weft_type_release(every_second);
+    free(source);
+    free(target);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_types_pack_as_their_maps),
+        cmocka_unit_test(all_block_lengths),
+        cmocka_unit_test(runs_of_all_lengths),
+        cmocka_unit_test(what_is_too_deep_or_too_long_is_in_parts),
+        cmocka_unit_test(copies_stop_at_the_shorter_stream),
+        cmocka_unit_test(long_copies_go_in_pieces),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

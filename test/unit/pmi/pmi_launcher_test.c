@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pmi/pmi_private.h"
+
+#include "base/fail.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Forget every launcher, then set NAME=VALUE, ... up to NULL. */
+static void surround(const char *first, ...)
+{
+    static const char *const names[] = {"PMIX_NAMESPACE",
+                                        "PMIX_RANK",
+                                        "PMI_RANK",
+                                        "PMI_SIZE",
+                                        "PMI_FD",
+                                        "PMI_PORT",
+                                        "SLURM_STEP_NUM_TASKS",
+                                        "SLURM_PROCID",
+                                        "SLURM_STEP_ID",
+                                        "SLURM_NTASKS",
+                                        "SLURM_JOB_ID"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        unsetenv(names[i]);
+    va_list rest;
+    va_start(rest, first);
+    for (const char *text = first; text != NULL; text = va_arg(rest, const char *)) {
+        char name[64];
+        size_t length = strcspn(text, "=");
+        memcpy(name, text, length);
+        name[length] = '\0';
+        setenv(name, text + length + 1, 1);
+    }
+    va_end(rest);
+}
+
+static void expect_server(bool expected)
+{
+    bool has_server = !expected;
+    assert_int_equal(weft_pmi_find_server(&has_server), MPI_SUCCESS);
+    assert_int_equal(has_server, expected);
+}
+
+static void expect_refusal(const char *text)
+{
+    bool has_server;
+    assert_int_equal(weft_pmi_find_server(&has_server), MPI_ERR_OTHER);
+    if (strstr(weft_fail_text(), text) == NULL)
+        fail_msg("\"%s\", expected \"%s\"", weft_fail_text(), text);
+}
+
+static void takes_a_server(void **state)
+{
+    (void)state;
+    surround("PMIX_NAMESPACE=job", "PMIX_RANK=2", NULL);
+    expect_server(true);
+    surround("PMIX_NAMESPACE=job", "PMIX_RANK=2", "SLURM_PROCID=2", "SLURM_STEP_ID=0",
+             "SLURM_STEP_NUM_TASKS=4", NULL);
+    expect_server(true);
+}
+
+static void takes_a_shell_for_a_singleton(void **state)
+{
+    (void)state;
+    surround(NULL);
+    expect_server(false);
+    surround("SLURM_JOB_ID=7", "SLURM_NTASKS=4", NULL); /* salloc */
+    expect_server(false);
+    surround("SLURM_JOB_ID=7", "SLURM_NTASKS=4", "SLURM_PROCID=0", NULL); /* sbatch */
+    expect_server(false);
+    surround("SLURM_PROCID=0", "SLURM_STEP_ID=0", "SLURM_STEP_NUM_TASKS=1", NULL);
+    expect_server(false);
+    surround("PMI_RANK=0", "PMI_SIZE=1", "PMI_FD=5", NULL);
+    expect_server(false);
+}
+
+static void refuses_to_be_one_of_many_singletons(void **state)
+{
+    (void)state;
+    surround("SLURM_PROCID=1", "SLURM_STEP_ID=0", "SLURM_STEP_NUM_TASKS=4", NULL);
+    expect_refusal("srun --mpi=pmix");
+    surround("SLURM_PROCID=1", "SLURM_STEP_ID=0", "SLURM_NTASKS=2", NULL);
+    expect_refusal("task 1 of 2");
+    surround("PMI_RANK=1", "PMI_SIZE=3", "PMI_FD=5", NULL);
+    expect_refusal("PMI-1");
+    surround("PMI_PORT=host:5", NULL);
+    expect_refusal("PMI_SIZE is not set");
+}
+
+static void is_its_own_peer(void **state)
+{
+    weft_pmi_job_t job;
+    char *blob;
+    size_t bytes;
+    (void)state;
+    surround(NULL);
+    assert_int_equal(weft_pmi_open(&job), MPI_SUCCESS);
+    assert_true(job.is_singleton);
+    assert_int_equal(job.size, 1);
+    assert_int_equal(job.local_size, 1);
+    assert_int_equal(job.local_ranks[0], 0);
+    assert_int_equal(weft_pmi_put("a", "old", 4), MPI_SUCCESS);
+    assert_int_equal(weft_pmi_put("a", "newer", 6), MPI_SUCCESS);
+    assert_int_equal(weft_pmi_put("b", NULL, 0), MPI_SUCCESS);
+    assert_int_equal(weft_pmi_fence(), MPI_SUCCESS);
+    assert_int_equal(weft_pmi_fence_ranks(job.local_ranks, 1), MPI_SUCCESS);
+    assert_int_equal(weft_pmi_get(0, "a", (void **)&blob, &bytes), MPI_SUCCESS);
+    assert_int_equal(bytes, 6);
+    assert_string_equal(blob, "newer");
+    weft_free(blob);
+    assert_int_equal(weft_pmi_get(0, "b", (void **)&blob, &bytes), MPI_SUCCESS);
+    assert_int_equal(bytes, 0);
+    weft_free(blob);
+    assert_int_equal(weft_pmi_get(0, "c", (void **)&blob, &bytes), MPI_ERR_OTHER);
+    assert_int_equal(weft_pmi_close(), MPI_SUCCESS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_a_server),
+        cmocka_unit_test(takes_a_shell_for_a_singleton),
+        cmocka_unit_test(refuses_to_be_one_of_many_singletons),
+        cmocka_unit_test(is_its_own_peer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
