@@ -219,17 +219,17 @@ int bench_choose(const char *const names[], int *argc, char ***argv)
 {
     const char *slash = strrchr((*argv)[0], '/');
     const char *base = slash != NULL ? slash + 1 : (*argv)[0];
-    int chosen = strncmp(base, "weft_", 5) == 0 ? index_of(names, base + 5) : -1;
+    int chosen = *argc > 1 ? index_of(names, (*argv)[1]) : -1;
 
-    if (chosen >= 0)
-        return chosen;
-    if (*argc > 1)
-        chosen = index_of(names, (*argv)[1]);
     if (chosen >= 0) {
         (*argc)--;
         (*argv)++;
         return chosen;
     }
+    if (strncmp(base, "weft_", 5) == 0)
+        chosen = index_of(names, base + 5);
+    if (chosen >= 0)
+        return chosen;
     fprintf(stderr, "usage: %s NAME [OPTION...], where NAME is one of", base);
     for (int i = 0; names[i] != NULL; i++)
         fprintf(stderr, " %s", names[i]);

@@ -68,8 +68,8 @@ typedef struct bench_test {
 int bench_main(const bench_test_t *test, void *own, int argc, char **argv);
 
 /**
- * Which of several tests in one program is meant: by the program's own name (weft_<name>, a link),
- * else by the first argument, which is then taken out of argv.
+ * Which of several tests in one program is meant: by the first argument, if it is a name
+ * (it is then taken out of argv), else by the program's own name (weft_<name>, a link).
  *
  * names    ends with NULL
  * returns  the index; -1 after a line that lists the names
