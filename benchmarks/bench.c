@@ -82,15 +82,22 @@ size_t bench_wrong(const void *buffer, size_t bytes, unsigned seed)
 
 void bench_library(char *out, size_t bytes)
 {
-    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    char text[MPI_MAX_LIBRARY_VERSION_STRING], *details;
+    size_t used = 0;
     int length;
 
     MPI_Get_library_version(text, &length);
     text[strcspn(text, ",\n\r\"\\")] = '\0';
-    snprintf(out, bytes, "%s", text);
-    for (char *at = out; *at != '\0'; at++)
-        if (*at == '\t')
-            *at = ' ';
+    details = strstr(text, " (");
+    if (details != NULL)
+        *details = '\0';
+    for (const char *at = text; *at != '\0' && used + 1 < bytes; at++) {
+        char next = *at == '\t' ? ' ' : *at;
+
+        if (next != ' ' || (used > 0 && out[used - 1] != ' ')) /* no two blanks */
+            out[used++] = next;
+    }
+    out[used] = '\0';
 }
 
 /* "64K" in bytes; false if it is no size or something stands behind it. */

@@ -87,8 +87,8 @@ size_t bench_wrong(const void *buffer, size_t bytes, unsigned seed);
 /* CLOCK_MONOTONIC, so that no library is charged for its MPI_Wtime. */
 double bench_now_us(void);
 
-/* The library's name and version: the first line of MPI_Get_library_version, without what follows a
- * comma. */
+/* The library's name and version: the first line of MPI_Get_library_version up to a comma or
+ * bracket, which may be followed by whose machine built it. */
 void bench_library(char *out, size_t bytes);
 
 #endif
