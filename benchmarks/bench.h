@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The harness of the benchmarks: options, warm-up, timing, statistics, output and checking. A
+ * program describes itself by one bench_test_t and hands it to bench_main. Any MPI-3 library will
+ * do: nothing here or in the programs is Weft's own.
+ *
+ * For each size: prepare, run (warm-up), run (timed); with -c then prepare, run once, check.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BENCH_SIZES_MAX   64
+#define BENCH_BUFFERS_MAX 8
+
+/* What run returns on a rank whose time does not count. */
+#define BENCH_NO_PART (-1.0)
+
+/* What the command line says; see bench_help in bench.c. */
+typedef struct bench_options {
+    size_t sizes[BENCH_SIZES_MAX]; /* bytes of one message */
+    int size_count;
+    int iterations; /* 0: the test's own number */
+    int warmup;     /* -1: a tenth of the iterations */
+    int window;     /* messages under way at once, for the bandwidth tests */
+    double limit_s; /* most seconds that one size may take; 0: no limit */
+    bool is_full, is_checked, is_json;
+} bench_options_t;
+
+typedef struct bench {
+    int rank, ranks; /* in MPI_COMM_WORLD */
+    bench_options_t options;
+    void *buffers[BENCH_BUFFERS_MAX]; /* of this size; released by the harness after it */
+    int buffer_count;
+    void *own; /* the program's, for its own use */
+} bench_t;
+
+/* Turns the microseconds of one iteration into what a column shows. */
+typedef double (*bench_value_fn_t)(const bench_t *bench, size_t bytes, double us);
+
+typedef struct bench_test {
+    const char *name;                   /* as in the output: "weft_latency" */
+    const char *column, *second_column; /* heads with their units; the second may be NULL */
+    bench_value_fn_t value, second;     /* value NULL: the microseconds themselves */
+    size_t min_bytes, max_bytes, unit; /* sizes if none are given, and what they are multiples of */
+    bool has_no_size;                  /* one line, without a size: a barrier */
+    int min_ranks;
+    int iterations, large_iterations; /* up to 8 KiB, above */
+
+    /* Get and fill the buffers for `bytes`. */
+    void (*prepare)(bench_t *bench, size_t bytes);
+    /* The microseconds that `iterations` took on this rank, or BENCH_NO_PART. */
+    double (*run)(bench_t *bench, size_t bytes, int iterations);
+    /* Wrong bytes or elements in this rank's buffers after one iteration. NULL: nothing to check.
+     */
+    size_t (*check)(bench_t *bench, size_t bytes);
+} bench_test_t;
+
+/**
+ * The whole program: MPI_Init, options, every size, output on rank 0, MPI_Finalize.
+ *
+ * own      becomes bench->own
+ * returns  the exit code: 0; 1 if a check failed; 2 if the command line or the number of ranks will
+ * not do
+ */
+int bench_main(const bench_test_t *test, void *own, int argc, char **argv);
+
+/**
+ * Which of several tests in one program is meant: by the first argument, if it is a name
+ * (it is then taken out of argv), else by the program's own name (weft_<name>, a link).
+ *
+ * names    ends with NULL
+ * returns  the index; -1 after a line that lists the names
+ */
+int bench_choose(const char *const names[], int *argc, char ***argv);
+
+/* A page-aligned buffer of at least one byte whose pages have all been written (`fill`). Freed by
+ * the harness. */
+void *bench_buffer(bench_t *bench, size_t bytes, unsigned char fill);
+
+/* Fill with the bytes of stream `seed`, and count the bytes that differ from them. */
+void bench_fill(void *buffer, size_t bytes, unsigned seed);
+size_t bench_wrong(const void *buffer, size_t bytes, unsigned seed);
+
+/* CLOCK_MONOTONIC, so that no library is charged for its MPI_Wtime. */
+double bench_now_us(void);
+
+/* The library's name and version: the first line of MPI_Get_library_version up to a comma or
+ * bracket, which may be followed by whose machine built it. */
+void bench_library(char *out, size_t bytes);
+
+#endif

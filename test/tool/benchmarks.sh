@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Every benchmark runs, a few iterations, and its own check of the results (-c) passes.
+set -eu
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+for program in weft_latency weft_bw weft_coll weft_init; do
+    "$MPICC" -O1 -Wall -Wextra -o "$place/$program" "$SOURCE/benchmarks/$program.c" "$SOURCE/benchmarks/bench.c"
+done
+
+check() { # ranks program argument...
+    ranks=$1 program=$2
+    shift 2
+    timeout 60 "$MPIRUN" -np "$ranks" "$place/$program" "$@" > "$place/out" 2>&1 || {
+        echo "$program $* on $ranks ranks:"
+        cat "$place/out"
+        exit 1
+    }
+}
+
+check 2 weft_latency -i 20 -c -s 0,8,100K
+for kind in bw bibw mbw_mr; do
+    check 2 weft_bw $kind -i 3 -c -s 1,64K
+done
+check 5 weft_bw mbw_mr -i 3 -c -s 1,64K
+for collective in barrier bcast gather gatherv scatter scatterv allgather allgatherv alltoall alltoallv alltoallw \
+    reduce allreduce reduce_scatter reduce_scatter_block scan exscan; do
+    check 3 weft_coll $collective -i 3 -c -s 4,28,100K
+done
+check 3 weft_init --json
