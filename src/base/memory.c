@@ -20,6 +20,14 @@ void *weft_alloc_array(size_t count, size_t size)
     return __builtin_mul_overflow(count, size, &bytes) ? NULL : weft_alloc(bytes);
 }
 
+void *weft_alloc_aligned(size_t bytes, size_t alignment)
+{
+    void *memory;
+    if (alignment < sizeof(void *))
+        alignment = sizeof(void *);
+    return posix_memalign(&memory, alignment, bytes == 0 ? 1 : bytes) == 0 ? memory : NULL;
+}
+
 void *weft_realloc(void *old, size_t bytes)
 {
     return realloc(old, bytes == 0 ? 1 : bytes);

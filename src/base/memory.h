@@ -11,6 +11,8 @@ void *weft_alloc(size_t bytes) __attribute__((malloc));
 void *weft_alloc_zeroed(size_t count, size_t size) __attribute__((malloc));
 /** count * size bytes, not cleared; NULL when there are none or the product overflows. */
 void *weft_alloc_array(size_t count, size_t size) __attribute__((malloc));
+/** `bytes` bytes at a multiple of `alignment`, a power of two; NULL when there are none. */
+void *weft_alloc_aligned(size_t bytes, size_t alignment) __attribute__((malloc));
 /** As realloc. */
 void *weft_realloc(void *old, size_t bytes);
 /** A copy of a string; NULL when there is no memory. */

@@ -62,10 +62,25 @@ int weft_comm_open(void)
     return open_self();
 }
 
+/* Contexts that came back: as many as threads create communicators at once. More are lost. */
+enum { RETURNED_MAX = 32 };
+static uint32_t returned[RETURNED_MAX];
+static int returned_count;
+
+void weft_comm_return_context(uint32_t context)
+{
+    if (returned_count < RETURNED_MAX)
+        returned[returned_count++] = context;
+}
+
 /* Each process has contexts of its own to give away: its world rank modulo the number of ranks. */
 int weft_comm_new_context(uint32_t *out)
 {
     static uint64_t given;
+    if (returned_count > 0) {
+        *out = returned[--returned_count];
+        return MPI_SUCCESS;
+    }
     uint64_t number = given * (uint64_t)weft_world.size + (uint64_t)weft_world.rank;
     uint64_t context = FIRST_FREE_CONTEXT + 2 * number;
     if (context > UINT32_MAX)

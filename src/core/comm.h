@@ -66,6 +66,9 @@ int weft_comm_open(void);
  *  of a communicator gives to the others. Even. MPI_ERR_OTHER when there are none left. */
 int weft_comm_new_context(uint32_t *out);
 
+/** Take back a context of weft_comm_new_context that no communicator got: some other process leads. */
+void weft_comm_return_context(uint32_t context);
+
 /**
  * A communicator of `group` (which gets a reference) with a context that its members agreed on; error
  * handler as `parent`'s; no attributes, hints or name. One reference. MPI_ERR_NO_MEM.

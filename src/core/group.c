@@ -41,6 +41,15 @@ static int find_self(const weft_group_t *group)
     return MPI_UNDEFINED;
 }
 
+static bool is_identity(const int *world_ranks, int size)
+{
+    for (int i = 0; i < size; i++) {
+        if (world_ranks[i] != i)
+            return false;
+    }
+    return true;
+}
+
 int weft_group_create(int *world_ranks, int size, weft_group_t **out)
 {
     if (size == 0) {
@@ -53,6 +62,11 @@ int weft_group_create(int *world_ranks, int size, weft_group_t **out)
     if (group == NULL) {
         weft_free(world_ranks);
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a group of %d", size);
+    }
+    /* Without an array ranks are translated at no cost. */
+    if (world_ranks != NULL && is_identity(world_ranks, size)) {
+        weft_free(world_ranks);
+        world_ranks = NULL;
     }
     weft_object_init(&group->object, WEFT_KIND_GROUP);
     group->size = size;

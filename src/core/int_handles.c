@@ -42,7 +42,8 @@ int weft_int_handles_add(weft_int_handles_t *table, void *object)
 void *weft_int_handles_find(const weft_int_handles_t *table, int number)
 {
     int slot = number - WEFT_PREDEFINED_HANDLES;
-    return number >= WEFT_PREDEFINED_HANDLES && slot < table->capacity ? table->objects[slot] : NULL;
+    return number >= WEFT_PREDEFINED_HANDLES && slot < table->capacity ? table->objects[slot]
+                                                                       : NULL;
 }
 
 void weft_int_handles_remove(weft_int_handles_t *table, int number)

@@ -23,6 +23,7 @@ typedef enum weft_kind {
     WEFT_KIND_OP,
     WEFT_KIND_INFO,
     WEFT_KIND_ERRHANDLER,
+    WEFT_KIND_WIN,
 } weft_kind_t;
 
 typedef struct weft_object {

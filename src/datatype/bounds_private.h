@@ -26,7 +26,8 @@ MPI_Aint weft_bounds_plus(weft_bounds_t *bounds, MPI_Aint a, MPI_Aint b);
 void weft_bounds_add(weft_bounds_t *bounds, const weft_type_t *type, MPI_Aint displacement,
                      MPI_Aint count);
 
-/** Pad the extent to the strictest alignment, as C does with structs. Bounds set explicitly stay. */
+/** Pad the extent to the strictest alignment, as C does with structs. Bounds set explicitly stay.
+ */
 void weft_bounds_pad(weft_bounds_t *bounds);
 
 /** Give `type` these bounds; MPI_ERR_COUNT when they overflowed. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a derived type was made from (MPI 5.0, section 5.1.13): the arguments of its constructor, in the
- * order of the call, as sections of one kind:
+ * What a derived type was made from (MPI 5.0, section 5.1.13): the arguments of its constructor, in
+ * the order of the call, as sections of one kind:
  *
  *   hindexed(count, block_counts[count], displacements[count], old):
  *       sections  C 1 | C count | A count          values  count | blocks ... | displacements ...
@@ -39,8 +39,9 @@ typedef struct weft_envelope {
     size_t value_count, type_count;
     MPI_Count *values;
     weft_type_t **types; /* retained */
-    /* Has the layout and the elements of this type when its arguments do not say them in a form that
-     * layout.c knows (darray, f90); retained; NULL: none. Whoever sets it copies size and bounds. */
+    /* Has the layout and the elements of this type when its arguments do not say them in a form
+     * that layout.c knows (darray, f90); retained; NULL: none. Whoever sets it copies size and
+     * bounds. */
     weft_type_t *expansion;
 } weft_envelope_t;
 
@@ -66,7 +67,8 @@ typedef struct weft_contents {
     MPI_Datatype *types;
 } weft_contents_t;
 
-/** Write the contents of a derived type; the derived types among them are retained for the caller. */
+/** Write the contents of a derived type; the derived types among them are retained for the caller.
+ */
 void weft_envelope_contents(const weft_type_t *type, const weft_contents_t *out);
 
 /** The arguments to weft_envelope_create(). */

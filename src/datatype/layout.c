@@ -135,18 +135,19 @@ static size_t runs_of(const weft_layout_t *layout)
 
 /* What the choice of a form for a list depends on. */
 typedef struct survey {
-    size_t entries;    /* with data */
-    size_t runs;       /* SIZE_MAX: too many */
-    entry_t first;     /* of those with data */
-    ptrdiff_t step;    /* from the first to the second */
-    ptrdiff_t newest;  /* offset of the last one seen */
-    bool is_regular;   /* the same elements over and over, `step` apart */
+    size_t entries;   /* with data */
+    size_t runs;      /* SIZE_MAX: too many */
+    entry_t first;    /* of those with data */
+    ptrdiff_t step;   /* from the first to the second */
+    ptrdiff_t newest; /* offset of the last one seen */
+    bool is_regular;  /* the same elements over and over, `step` apart */
 } survey_t;
 
 static void survey_entry(survey_t *survey, const entry_t *entry)
 {
     weft_layout_t item = view_of(entry->type);
-    size_t runs = weft_layout_fold(&item, entry->count, entry->type->extent) ? runs_of(&item) : SIZE_MAX;
+    size_t runs =
+        weft_layout_fold(&item, entry->count, entry->type->extent) ? runs_of(&item) : SIZE_MAX;
     if (__builtin_add_overflow(survey->runs, runs, &survey->runs))
         survey->runs = SIZE_MAX;
     if (survey->entries == 0) {

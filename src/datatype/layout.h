@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The canonical form of a datatype: where the bytes of one element lie, in the order of its type map.
+ * The canonical form of a datatype: where the bytes of one element lie, in the order of its type
+ * map.
  *
  *   level[levels-1]  outermost:  for i in 0..count:  origin + i * stride
  *     ...
  *       level[0]     innermost:  for i in 0..count:  origin + i * stride
  *         leaf       a block, a list of blocks of one length, a list of runs, or a list of parts
  *
- * A vector, a subarray or a column of a matrix is levels around a block; an array of structs is a level
- * around a few runs; an indexed type is a list. What is too irregular and too large to be written out is
- * a list of parts, each a repeated layout of another type: memory stays in proportion to the arguments
- * of the constructors, never to the number of blocks.
+ * A vector, a subarray or a column of a matrix is levels around a block; an array of structs is a
+ * level around a few runs; an indexed type is a list. What is too irregular and too large to be
+ * written out is a list of parts, each a repeated layout of another type: memory stays in
+ * proportion to the arguments of the constructors, never to the number of blocks.
  */
 #ifndef WEFT_DATATYPE_LAYOUT_H
 #define WEFT_DATATYPE_LAYOUT_H
@@ -26,8 +27,8 @@ typedef struct weft_level {
     size_t bytes;     /* packed bytes of one item */
 } weft_level_t;
 
-/** A run of bytes. `start` is its place in the packed leaf; its length is the next run's start minus
- *  this one's, and a list ends with an entry that has the leaf's bytes as its start. */
+/** A run of bytes. `start` is its place in the packed leaf; its length is the next run's start
+ * minus this one's, and a list ends with an entry that has the leaf's bytes as its start. */
 typedef struct weft_run {
     ptrdiff_t offset;
     size_t start;

@@ -7,8 +7,8 @@
 #include "datatype/layout.h"
 #include "datatype/type.h"
 
-/** An uncommitted type with one reference and an envelope that is still to be filled, with no types in
- *  it yet. MPI_ERR_NO_MEM. */
+/** An uncommitted type with one reference and an envelope that is still to be filled, with no types
+ * in it yet. MPI_ERR_NO_MEM. */
 int weft_type_create(const weft_envelope_shape_t *shape, weft_type_t **out);
 
 /** Bytes of the value of a predefined pair type. */

@@ -32,14 +32,12 @@ PREDEFINED(no_op, NO_OP, 0)
 
 weft_op_t *const weft_op_table[WEFT_OP_HANDLES] = {
 #define ENTRY(symbol, label, ...) [(uintptr_t)(MPI_##label)] = &op_##symbol,
-    WEFT_OPS(ENTRY) ENTRY(replace, REPLACE) ENTRY(no_op, NO_OP)
-};
+    WEFT_OPS(ENTRY) ENTRY(replace, REPLACE) ENTRY(no_op, NO_OP)};
 
 /* Where the kernels of a machine type are found that has none of its own. */
 static const unsigned char folded[WEFT_MACHINE_COUNT] = {
 #define FOLD(from, to) [WEFT_MACHINE_##from] = WEFT_MACHINE_##to,
-    WEFT_FOLDS(FOLD)
-};
+    WEFT_FOLDS(FOLD)};
 
 int weft_op_create(MPI_User_function *user, MPI_User_function_c *user_c, bool is_commutative,
                    weft_op_t **out)
@@ -189,9 +187,10 @@ static const void *advance(const void *buf, size_t bytes)
     return (const char *)buf + bytes;
 }
 
-/* `count` elements, `start` bytes into the buffers. All of a source is read before out is written. */
-static void fold_piece(weft_reduce3_fn_t kernel, const weft_sources_t *from, void *out, size_t start,
-                       size_t count)
+/* `count` elements, `start` bytes into the buffers. All of a source is read before out is written.
+ */
+static void fold_piece(weft_reduce3_fn_t kernel, const weft_sources_t *from, void *out,
+                       size_t start, size_t count)
 {
     _Alignas(64) char partial[FOLD_BYTES];
     const void *left = advance(from->in[0], start);
@@ -203,8 +202,8 @@ static void fold_piece(weft_reduce3_fn_t kernel, const weft_sources_t *from, voi
     }
 }
 
-/* Without kernels the sources are taken from the right: a function of the user's writes to its right
- * operand, and the operation is associative. */
+/* Without kernels the sources are taken from the right: a function of the user's writes to its
+ * right operand, and the operation is associative. */
 static void fold_slowly(const weft_op_t *op, const weft_type_t *type, const weft_sources_t *from,
                         void *out)
 {
@@ -216,7 +215,8 @@ static void fold_slowly(const weft_op_t *op, const weft_type_t *type, const weft
         weft_op_apply(op, type, from->in[i], out, count);
 }
 
-void weft_op_fold(const weft_op_t *op, const weft_type_t *type, const weft_sources_t *from, void *out)
+void weft_op_fold(const weft_op_t *op, const weft_type_t *type, const weft_sources_t *from,
+                  void *out)
 {
     weft_reduce3_fn_t kernel = weft_op_kernel3(op, type);
     if (kernel == NULL || from->sources == 1) {

@@ -2,9 +2,9 @@
 /*
  * Reduction operations (MPI 5.0, section 6.9): the object, the predefined ones, and applying them.
  *
- * The bits of a result depend on the operands alone, not on the machine's instruction set: nothing is
- * reassociated or contracted, and MIN and MAX give NaN when one of the operands is NaN. (Of two NaNs
- * as operands either may be the result.) Products of complex numbers are the textbook formula.
+ * The bits of a result depend on the operands alone, not on the machine's instruction set: nothing
+ * is reassociated or contracted, and MIN and MAX give NaN when one of the operands is NaN. (Of two
+ * NaNs as operands either may be the result.) Products of complex numbers are the textbook formula.
  */
 #ifndef WEFT_DATATYPE_OP_H
 #define WEFT_DATATYPE_OP_H
@@ -23,7 +23,7 @@ typedef enum weft_machine {
 #define WEFT_ENUMERATE(name, ctype, ...) WEFT_MACHINE_##name,
     WEFT_MACHINES(WEFT_ENUMERATE)
 #undef WEFT_ENUMERATE
-    WEFT_MACHINE_COUNT
+        WEFT_MACHINE_COUNT
 } weft_machine_t;
 
 /** The rows of the table of legal operations (MPI 5.0, section 6.9.2). */
@@ -43,8 +43,8 @@ typedef enum weft_op_kind {
 #define WEFT_ENUMERATE(name, ...) WEFT_OP_##name,
     WEFT_OPS(WEFT_ENUMERATE)
 #undef WEFT_ENUMERATE
-    WEFT_OP_KINDS,   /* the operations that have kernels end here */
-    WEFT_OP_replace, /* one-sided communication only */
+        WEFT_OP_KINDS, /* the operations that have kernels end here */
+    WEFT_OP_replace,   /* one-sided communication only */
     WEFT_OP_no_op,
     WEFT_OP_user,
 } weft_op_kind_t;
@@ -52,13 +52,13 @@ typedef enum weft_op_kind {
 typedef struct weft_op {
     weft_object_t object;
     bool is_commutative, is_predefined;
-    unsigned char kind;         /* weft_op_kind_t */
-    unsigned char groups;       /* of weft_op_group_t: the types a predefined operation takes */
+    unsigned char kind;   /* weft_op_kind_t */
+    unsigned char groups; /* of weft_op_group_t: the types a predefined operation takes */
     MPI_Op handle;
-    MPI_User_function *user;    /* one of the two, when kind is WEFT_OP_user */
+    MPI_User_function *user; /* one of the two, when kind is WEFT_OP_user */
     MPI_User_function_c *user_c;
-    int index;                  /* in the table of MPI_Op_toint; 0: none yet */
-    char name[16];              /* "MPI_SUM"; "" when the user's */
+    int index;     /* in the table of MPI_Op_toint; 0: none yet */
+    char name[16]; /* "MPI_SUM"; "" when the user's */
 } weft_op_t;
 
 enum { WEFT_OP_HANDLES = 64 };
@@ -83,7 +83,8 @@ static inline MPI_Op weft_op_handle(const weft_op_t *op)
     return op->handle;
 }
 
-/** An operation of the user's, with one reference; exactly one function is given. MPI_ERR_NO_MEM. */
+/** An operation of the user's, with one reference; exactly one function is given. MPI_ERR_NO_MEM.
+ */
 int weft_op_create(MPI_User_function *user, MPI_User_function_c *user_c, bool is_commutative,
                    weft_op_t **out);
 
@@ -117,9 +118,9 @@ weft_reduce_fn_t weft_op_kernel(const weft_op_t *op, const weft_type_t *type);
 weft_reduce3_fn_t weft_op_kernel3(const weft_op_t *op, const weft_type_t *type);
 
 /*
- * The following take what weft_op_check() takes, and MPI_REPLACE and MPI_NO_OP on any committed type.
- * Buffers hold `count` elements laid out as in the user's memory. A function of the user's gets int
- * counts in chunks of at most INT_MAX elements.
+ * The following take what weft_op_check() takes, and MPI_REPLACE and MPI_NO_OP on any committed
+ * type. Buffers hold `count` elements laid out as in the user's memory. A function of the user's
+ * gets int counts in chunks of at most INT_MAX elements.
  */
 
 /** inout = in op inout, element by element. */
@@ -151,9 +152,10 @@ typedef struct weft_sources {
     size_t count;
 } weft_sources_t;
 
-/** out = in[0] op in[1] op ... , in one pass over the memory for predefined operations. `out` may be
- *  in[0] or in[sources - 1] for predefined operations, only the latter for the user's. */
-void weft_op_fold(const weft_op_t *op, const weft_type_t *type, const weft_sources_t *from, void *out);
+/** out = in[0] op in[1] op ... , in one pass over the memory for predefined operations. `out` may
+ * be in[0] or in[sources - 1] for predefined operations, only the latter for the user's. */
+void weft_op_fold(const weft_op_t *op, const weft_type_t *type, const weft_sources_t *from,
+                  void *out);
 
 /** As weft_op_fold(), its arguments spread out. */
 static inline void weft_op_reduce_many(const weft_op_t *op, const weft_type_t *type,
@@ -162,7 +164,8 @@ static inline void weft_op_reduce_many(const weft_op_t *op, const weft_type_t *t
     weft_op_fold(op, type, &(weft_sources_t){in, sources, count}, out);
 }
 
-/** Choose the kernels for this processor and weft_config.SIMD; before it the baseline is in force. */
+/** Choose the kernels for this processor and weft_config.SIMD; before it the baseline is in force.
+ */
 void weft_op_select(void);
 
 /** Free all operations, at the end of MPI. */

@@ -86,16 +86,33 @@ static inline uint16_t half_of_float(float value)
         op##_##name(in, inout, inout, count);                                                      \
     }
 
+/* Elements before the first 64-byte boundary of `out`; 0 when that is not worth a loop of its own.
+ * Results that straddle cache lines halve the speed of 64-byte vectors (40 against 82 GB/s for sums of
+ * 16 KiB), and buffers from malloc are 16 bytes off. */
+static inline size_t elements_to_boundary(const void *out, size_t bytes, size_t count)
+{
+    size_t off = -(uintptr_t)out % 64;
+    return off % bytes == 0 && count * bytes >= 1024 ? off / bytes : 0;
+}
+
 #define SCALAR(name, ctype, op, expression)                                                        \
-    static void op##_##name(const void *left, const void *right, void *out, size_t count)          \
+    static __attribute__((noinline)) void op##_##name##_run(                                       \
+        const loose_##name *p, const loose_##name *q, loose_##name *r, size_t count)               \
     {                                                                                              \
-        const loose_##name *p = left, *q = right;                                                  \
-        loose_##name *r = out;                                                                     \
         INDEPENDENT for (size_t i = 0; i < count; i++)                                             \
         {                                                                                          \
             const ctype a = p[i], b = q[i];                                                        \
             r[i] = (ctype)(expression);                                                            \
         }                                                                                          \
+    }                                                                                              \
+    static void op##_##name(const void *left, const void *right, void *out, size_t count)          \
+    {                                                                                              \
+        const loose_##name *p = left, *q = right;                                                  \
+        loose_##name *r = out;                                                                     \
+        const size_t head = elements_to_boundary(out, sizeof(ctype), count);                       \
+        if (head > 0)                                                                              \
+            op##_##name##_run(p, q, r, head);                                                      \
+        op##_##name##_run(p + head, q + head, r + head, count - head);                             \
     }                                                                                              \
     TWO_ADDRESSES(op, name)
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between typed buffers and streams of bytes. The packed form is the data of the elements in the order
- * of the type map, nothing between. Any part of a stream can be packed or unpacked by itself, in any
- * order: a seek costs a division a level and a binary search a list, and no state is kept. All types
- * are committed. Buffers that overlap give undefined data.
+ * Between typed buffers and streams of bytes. The packed form is the data of the elements in the
+ * order of the type map, nothing between. Any part of a stream can be packed or unpacked by itself,
+ * in any order: a seek costs a division a level and a binary search a list, and no state is kept.
+ * All types are committed. Buffers that overlap give undefined data.
  */
 #ifndef WEFT_DATATYPE_PACK_H
 #define WEFT_DATATYPE_PACK_H
@@ -17,7 +17,8 @@
 size_t weft_pack(const void *buf, size_t count, const weft_type_t *type, size_t offset, void *out,
                  size_t bytes);
 
-/** The reverse: `in` holds bytes [offset, offset + bytes) of the stream. Returns the bytes taken. */
+/** The reverse: `in` holds bytes [offset, offset + bytes) of the stream. Returns the bytes taken.
+ */
 size_t weft_unpack(void *buf, size_t count, const weft_type_t *type, size_t offset, const void *in,
                    size_t bytes);
 

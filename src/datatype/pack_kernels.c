@@ -18,6 +18,14 @@
         memcpy((to) + (bytes) - (exact), tail_, exact);                                            \
     } while (0)
 
+/* 64 bytes a turn, the last of them overlapping: a call of memcpy costs more up to some 500 bytes. */
+#define COPY_CHUNKS(to, from, bytes, exact)                                                        \
+    do {                                                                                           \
+        for (size_t done_ = 0; done_ + (exact) <= (bytes); done_ += (exact))                       \
+            memcpy((to) + done_, (from) + done_, exact);                                           \
+        memcpy((to) + (bytes) - (exact), (from) + (bytes) - (exact), exact);                       \
+    } while (0)
+
 #define COPY_LONG(to, from, bytes, exact) memcpy(to, from, bytes)
 
 #define PACK(COPY, bytes, exact)   COPY(stream, at, bytes, exact)
@@ -54,14 +62,26 @@
         MOVE(COPY, bytes, exact);                                                                  \
     }
 
-#define FOUR_KERNELS(name, COPY, bytes, exact)                                                     \
+#define FIELDS(MOVE, COPY, exact)                                                                  \
+    const ptrdiff_t stride = blocks->stride, stream_stride = blocks->stream_stride;                \
+    (void)bytes; /* exact copies do not need it */                                                 \
+    char *at = leaf;                                                                               \
+    _Pragma("GCC unroll 4") for (size_t j = 0; j < count;                                          \
+                                 j++, at += stride, stream += stream_stride)                       \
+    {                                                                                              \
+        MOVE(COPY, bytes, exact);                                                                  \
+    }
+
+#define SIX_KERNELS(name, COPY, bytes, exact)                                                      \
     KERNEL(pack_strided_##name, PACK, COPY, bytes, exact, STRIDED)                                 \
     KERNEL(unpack_strided_##name, UNPACK, COPY, bytes, exact, STRIDED)                             \
     KERNEL(pack_listed_##name, PACK, COPY, bytes, exact, LISTED)                                   \
-    KERNEL(unpack_listed_##name, UNPACK, COPY, bytes, exact, LISTED)
+    KERNEL(unpack_listed_##name, UNPACK, COPY, bytes, exact, LISTED)                               \
+    KERNEL(pack_fields_##name, PACK, COPY, bytes, exact, FIELDS)                                   \
+    KERNEL(unpack_fields_##name, UNPACK, COPY, bytes, exact, FIELDS)
 
-#define EXACT(bytes)             FOUR_KERNELS(bytes, COPY_EXACT, bytes, bytes)
-#define OVERLAPPING(name, exact) FOUR_KERNELS(name, COPY_OVERLAPPING, blocks->block_bytes, exact)
+#define EXACT(bytes)             SIX_KERNELS(bytes, COPY_EXACT, bytes, bytes)
+#define OVERLAPPING(name, exact) SIX_KERNELS(name, COPY_OVERLAPPING, blocks->block_bytes, exact)
 
 EXACT(1)
 EXACT(2)
@@ -75,8 +95,11 @@ OVERLAPPING(17_to_31, 16)
 EXACT(32)
 OVERLAPPING(33_to_63, 32)
 EXACT(64)
+EXACT(12) /* three floats */
+EXACT(24) /* three doubles */
 OVERLAPPING(65_to_127, 64)
-FOUR_KERNELS(long, COPY_LONG, blocks->block_bytes, 0)
+SIX_KERNELS(128_to_511, COPY_CHUNKS, blocks->block_bytes, 64)
+SIX_KERNELS(long, COPY_LONG, blocks->block_bytes, 0)
 
 static inline void copy_run(char *restrict to, const char *restrict from, size_t bytes)
 {
@@ -128,15 +151,20 @@ weft_block_class_t weft_block_class(size_t bytes)
     static const unsigned char exact[] = {WEFT_BLOCK_1,  WEFT_BLOCK_2,  WEFT_BLOCK_4, WEFT_BLOCK_8,
                                           WEFT_BLOCK_16, WEFT_BLOCK_32, WEFT_BLOCK_64};
     if (bytes >= 128)
-        return WEFT_BLOCK_long;
+        return bytes < 512 ? WEFT_BLOCK_128_to_511 : WEFT_BLOCK_long;
+    if (bytes == 12 || bytes == 24)
+        return bytes == 12 ? WEFT_BLOCK_12 : WEFT_BLOCK_24;
     int log2 = 63 - __builtin_clzll(bytes);
     return (weft_block_class_t)(exact[log2] + ((bytes & (bytes - 1)) != 0));
 }
 
 #define STRIDED_ENTRY(direction, name) [WEFT_BLOCK_##name] = direction##_strided_##name,
 #define LISTED_ENTRY(direction, name)  [WEFT_BLOCK_##name] = direction##_listed_##name,
+#define FIELDS_ENTRY(direction, name)  [WEFT_BLOCK_##name] = direction##_fields_##name,
 #define PACK_STRIDED(name, bytes)      STRIDED_ENTRY(pack, name)
 #define PACK_LISTED(name, bytes)       LISTED_ENTRY(pack, name)
+#define PACK_FIELDS(name, bytes)       FIELDS_ENTRY(pack, name)
+#define UNPACK_FIELDS(name, bytes)     FIELDS_ENTRY(unpack, name)
 #define UNPACK_STRIDED(name, bytes)    STRIDED_ENTRY(unpack, name)
 #define UNPACK_LISTED(name, bytes)     LISTED_ENTRY(unpack, name)
 
@@ -144,6 +172,7 @@ const weft_pack_kernels_t weft_pack_kernels = {
     .strided = {WEFT_BLOCK_CLASSES(PACK_STRIDED) STRIDED_ENTRY(pack, long)},
     .listed = {WEFT_BLOCK_CLASSES(PACK_LISTED) LISTED_ENTRY(pack, long)},
     .runs = pack_runs,
+    .fields = {WEFT_BLOCK_CLASSES(PACK_FIELDS) FIELDS_ENTRY(pack, long)},
     .span = pack_span,
 };
 
@@ -151,5 +180,6 @@ const weft_pack_kernels_t weft_unpack_kernels = {
     .strided = {WEFT_BLOCK_CLASSES(UNPACK_STRIDED) STRIDED_ENTRY(unpack, long)},
     .listed = {WEFT_BLOCK_CLASSES(UNPACK_LISTED) LISTED_ENTRY(unpack, long)},
     .runs = unpack_runs,
+    .fields = {WEFT_BLOCK_CLASSES(UNPACK_FIELDS) FIELDS_ENTRY(unpack, long)},
     .span = unpack_span,
 };

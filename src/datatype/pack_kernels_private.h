@@ -22,6 +22,7 @@ typedef struct weft_blocks {
     ptrdiff_t outer_stride;
     const ptrdiff_t *offsets;
     const weft_run_t *runs;
+    ptrdiff_t stream_stride; /* from block to block in the stream, for fields only */
 } weft_blocks_t;
 
 /** Returns the end of what it read from or wrote to the stream. */
@@ -42,7 +43,10 @@ typedef enum weft_block_class {
     X(32, 32)                                                                                      \
     X(33_to_63, 32)                                                                                \
     X(64, 64)                                                                                      \
-    X(65_to_127, 64)
+    X(65_to_127, 64)                                                                               \
+    X(128_to_511, 64)                                                                              \
+    X(12, 12)                                                                                      \
+    X(24, 24)
 #define WEFT_ENUMERATE(name, bytes) WEFT_BLOCK_##name,
     WEFT_BLOCK_CLASSES(WEFT_ENUMERATE)
 #undef WEFT_ENUMERATE
@@ -57,6 +61,8 @@ typedef struct weft_pack_kernels {
     weft_pack_fn_t strided[WEFT_BLOCK_CLASS_COUNT];
     weft_pack_fn_t listed[WEFT_BLOCK_CLASS_COUNT];
     weft_pack_fn_t runs;
+    /* count blocks that lie apart in the stream too: a member of an array of structs. */
+    weft_pack_fn_t fields[WEFT_BLOCK_CLASS_COUNT];
     /* One run of bytes; returns the end in the stream. */
     char *(*span)(char *typed, char *stream, size_t bytes);
 } weft_pack_kernels_t;

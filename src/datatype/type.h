@@ -2,9 +2,9 @@
 /*
  * Datatypes (MPI 5.0, chapter 5): the object, the predefined ones, the constructors.
  *
- * A constructor notes its arguments (the envelope) and works out size and bounds; commit lays out the
- * canonical form (layout.h) that pack.h runs on. An envelope keeps the types it is made of alive, and
- * so a layout may point into theirs.
+ * A constructor notes its arguments (the envelope) and works out size and bounds; commit lays out
+ * the canonical form (layout.h) that pack.h runs on. An envelope keeps the types it is made of
+ * alive, and so a layout may point into theirs.
  */
 #ifndef WEFT_DATATYPE_TYPE_H
 #define WEFT_DATATYPE_TYPE_H
@@ -22,19 +22,19 @@ struct weft_envelope;
 
 typedef struct weft_type {
     weft_object_t object;
-    size_t size;                    /* bytes of data in one element */
-    MPI_Aint lb, extent;            /* extent = ub - lb */
-    MPI_Aint true_lb, true_extent;  /* of the data alone */
-    bool is_dense;                  /* the data of n elements is one run of n * size bytes at the
-                                       buffer, in order; false before commit */
+    size_t size;                   /* bytes of data in one element */
+    MPI_Aint lb, extent;           /* extent = ub - lb */
+    MPI_Aint true_lb, true_extent; /* of the data alone */
+    bool is_dense;                 /* the data of n elements is one run of n * size bytes at the
+                                      buffer, in order; false before commit */
     bool is_committed;
     bool is_predefined;
-    bool has_markers;               /* lb and ub were set explicitly, and hold in types made of it */
-    unsigned char machine;          /* weft_machine_t (op.h): what the kernels see; 0: none */
-    unsigned char group;            /* weft_op_group_t (op.h): the row of the table of legal operations */
-    unsigned short alignment;       /* of the strictest member, bytes */
+    bool has_markers;         /* lb and ub were set explicitly, and hold in types made of it */
+    unsigned char machine;    /* weft_machine_t (op.h): what the kernels see; 0: none */
+    unsigned char group;      /* weft_op_group_t (op.h): the row of the table of legal operations */
+    unsigned short alignment; /* of the strictest member, bytes */
     MPI_Datatype handle;
-    weft_layout_t layout;           /* valid once has_layout */
+    weft_layout_t layout; /* valid once has_layout */
     bool has_layout;
     int index;                      /* in the table of MPI_Type_toint; 0: none yet */
     size_t elements;                /* basic elements in one element */
@@ -82,11 +82,11 @@ static inline void weft_type_release(weft_type_t *type)
 }
 
 /*
- * Constructors. `old` and the types in `types` are retained; *out is a new, uncommitted type with one
- * reference. Errors: MPI_ERR_COUNT (a negative count or block length, a size or bound beyond 64 bits),
- * MPI_ERR_ARG, MPI_ERR_TYPE (a bad handle in `types`), MPI_ERR_NO_MEM. The arrays have `count` entries;
- * displacements of vector, indexed and indexed_block are in extents of `old`, all others in bytes.
- * The envelope says that the int form was called until weft_type_set_wide().
+ * Constructors. `old` and the types in `types` are retained; *out is a new, uncommitted type with
+ * one reference. Errors: MPI_ERR_COUNT (a negative count or block length, a size or bound beyond 64
+ * bits), MPI_ERR_ARG, MPI_ERR_TYPE (a bad handle in `types`), MPI_ERR_NO_MEM. The arrays have
+ * `count` entries; displacements of vector, indexed and indexed_block are in extents of `old`, all
+ * others in bytes. The envelope says that the int form was called until weft_type_set_wide().
  */
 int weft_type_contiguous(MPI_Count count, weft_type_t *old, weft_type_t **out);
 int weft_type_vector(MPI_Count count, MPI_Count block_count, MPI_Count stride, weft_type_t *old,
@@ -125,9 +125,10 @@ int weft_type_commit(weft_type_t *type);
  *  MPI_UNDEFINED when the bytes end within a basic element. */
 MPI_Count weft_type_elements(const weft_type_t *type, size_t bytes);
 
-/** Where the data of `count` elements lies, when it is one run in the order of the type map: `offset`
- *  bytes from the buffer. False: it is not, and nothing is set. The type is committed. */
-bool weft_type_span(const weft_type_t *type, size_t count, ptrdiff_t *offset_out, size_t *bytes_out);
+/** Where the data of `count` elements lies, when it is one run in the order of the type map:
+ * `offset` bytes from the buffer. False: it is not, and nothing is set. The type is committed. */
+bool weft_type_span(const weft_type_t *type, size_t count, ptrdiff_t *offset_out,
+                    size_t *bytes_out);
 
 /** Free all types, at the end of MPI. */
 void weft_types_close(void);

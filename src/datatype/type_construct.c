@@ -6,14 +6,24 @@
 #include "core/counts.h"
 #include "base/fail.h"
 
-#define COUNTS(n)    {WEFT_SECTION_COUNT, (size_t)(n)}
-#define ADDRESSES(n) {WEFT_SECTION_ADDRESS, (size_t)(n)}
-#define INTS(n)      {WEFT_SECTION_INT, (size_t)(n)}
+#define COUNTS(n)                                                                                  \
+    {                                                                                              \
+        WEFT_SECTION_COUNT, (size_t)(n)                                                            \
+    }
+#define ADDRESSES(n)                                                                               \
+    {                                                                                              \
+        WEFT_SECTION_ADDRESS, (size_t)(n)                                                          \
+    }
+#define INTS(n)                                                                                    \
+    {                                                                                              \
+        WEFT_SECTION_INT, (size_t)(n)                                                              \
+    }
 
 static int check_count(MPI_Count count, const char *name)
 {
     if (count < 0)
-        return weft_fail(MPI_ERR_COUNT, "%s is %lld, but must be at least 0", name, (long long)count);
+        return weft_fail(MPI_ERR_COUNT, "%s is %lld, but must be at least 0", name,
+                         (long long)count);
     return MPI_SUCCESS;
 }
 
@@ -145,7 +155,8 @@ static void bound_indexed(const indexed_t *indexed, const weft_type_t *old, weft
         MPI_Count blocks = indexed->block_counts.at == NULL
                                ? indexed->block_count
                                : weft_count_at(indexed->block_counts, at);
-        weft_bounds_add(bounds, old, weft_bounds_times(bounds, displacement, indexed->unit), blocks);
+        weft_bounds_add(bounds, old, weft_bounds_times(bounds, displacement, indexed->unit),
+                        blocks);
     }
 }
 
@@ -246,10 +257,8 @@ int weft_type_struct(MPI_Count count, weft_counts_t block_counts, weft_counts_t 
         err = check_types(count, types);
     if (err != MPI_SUCCESS)
         return err;
-    weft_envelope_shape_t shape = {MPI_COMBINER_STRUCT,
-                                   3,
-                                   {COUNTS(1), COUNTS(count), ADDRESSES(count)},
-                                   (size_t)count};
+    weft_envelope_shape_t shape = {
+        MPI_COMBINER_STRUCT, 3, {COUNTS(1), COUNTS(count), ADDRESSES(count)}, (size_t)count};
     weft_type_t *type;
     err = weft_type_create(&shape, &type);
     if (err != MPI_SUCCESS)

@@ -123,7 +123,7 @@ static int add_defaults(weft_variables_t *environment)
     return weft_variables_set(environment, "PMIX_MCA_gds", "hash");
 }
 
-static int complete_environment(const weft_plan_t *plan, const weft_variables_t *inherited,
+static int complete_environment(const weft_job_plan_t *plan, const weft_variables_t *inherited,
                                 weft_app_t *app)
 {
     const weft_environment_rules_t *rules =
@@ -155,7 +155,7 @@ static int free_port(void)
     return is_bound ? ntohs(address.sin_port) : fallback;
 }
 
-static int add_meeting_point(weft_plan_t *plan)
+static int add_meeting_point(weft_job_plan_t *plan)
 {
     int port = free_port();
     int err = MPI_SUCCESS;
@@ -169,7 +169,7 @@ static int add_meeting_point(weft_plan_t *plan)
     return err;
 }
 
-static int count_ranks(weft_plan_t *plan)
+static int count_ranks(weft_job_plan_t *plan)
 {
     long size = 0;
     for (int i = 0; i < plan->app_count; i++) {
@@ -193,7 +193,8 @@ static int count_ranks(weft_plan_t *plan)
     return MPI_SUCCESS;
 }
 
-static int complete_app(const weft_plan_t *plan, const weft_variables_t *inherited, weft_app_t *app)
+static int complete_app(const weft_job_plan_t *plan, const weft_variables_t *inherited,
+                        weft_app_t *app)
 {
     struct stat status;
     if (app->directory != NULL && stat(app->directory, &status) != 0)
@@ -203,7 +204,7 @@ static int complete_app(const weft_plan_t *plan, const weft_variables_t *inherit
     return err == MPI_SUCCESS ? find_program(app) : err;
 }
 
-int weft_plan_complete(weft_plan_t *plan)
+int weft_job_plan_complete(weft_job_plan_t *plan)
 {
     weft_variables_t inherited;
     int err = weft_variables_inherit(&inherited);
@@ -217,7 +218,7 @@ int weft_plan_complete(weft_plan_t *plan)
     return err == MPI_SUCCESS ? add_meeting_point(plan) : err;
 }
 
-const weft_app_t *weft_plan_app_of(const weft_plan_t *plan, int rank)
+const weft_app_t *weft_job_plan_app_of(const weft_job_plan_t *plan, int rank)
 {
     const weft_app_t *app = plan->apps;
     while (rank >= app->first_rank + app->count)
@@ -226,7 +227,7 @@ const weft_app_t *weft_plan_app_of(const weft_plan_t *plan, int rank)
 }
 
 /* What programs of all schools read before MPI_Init: Open MPI's, MPICH's and torchrun's names. */
-int weft_plan_environment(const weft_plan_t *plan, int rank, weft_variables_t *out)
+int weft_job_plan_environment(const weft_job_plan_t *plan, int rank, weft_variables_t *out)
 {
     static const char *const rank_names[] = {
         "OMPI_COMM_WORLD_RANK",
@@ -243,7 +244,7 @@ int weft_plan_environment(const weft_plan_t *plan, int rank, weft_variables_t *o
     };
     enum { NAMES = sizeof(rank_names) / sizeof(rank_names[0]) };
     weft_variables_t result = {0};
-    int err = weft_variables_merge(&result, &weft_plan_app_of(plan, rank)->environment);
+    int err = weft_variables_merge(&result, &weft_job_plan_app_of(plan, rank)->environment);
     for (int i = 0; i < NAMES && err == MPI_SUCCESS; i++) {
         err = weft_variables_set_number(&result, rank_names[i], rank);
         if (err == MPI_SUCCESS)
@@ -257,7 +258,7 @@ int weft_plan_environment(const weft_plan_t *plan, int rank, weft_variables_t *o
     return MPI_SUCCESS;
 }
 
-void weft_plan_release(weft_plan_t *plan)
+void weft_job_plan_release(weft_job_plan_t *plan)
 {
     for (int i = 0; i < plan->app_count; i++) {
         weft_free(plan->apps[i].path);
@@ -266,5 +267,5 @@ void weft_plan_release(weft_plan_t *plan)
     }
     weft_free(plan->apps);
     weft_variables_release(&plan->rules.set);
-    *plan = (weft_plan_t){0};
+    *plan = (weft_job_plan_t){0};
 }

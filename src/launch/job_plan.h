@@ -26,20 +26,20 @@ typedef struct weft_environment_rules {
 } weft_environment_rules_t;
 
 typedef struct weft_app {
-    int count;             /* ranks; 0 until weft_plan_complete(): not given */
-    int first_rank;        /* set by weft_plan_complete() */
+    int count;             /* ranks; 0 until weft_job_plan_complete(): not given */
+    int first_rank;        /* set by weft_job_plan_complete() */
     const char *directory; /* NULL: mpirun's */
     char **arguments;      /* NULL-terminated, program first; part of argv */
-    char *path;            /* what to execute; set by weft_plan_complete() */
+    char *path;            /* what to execute; set by weft_job_plan_complete() */
     weft_environment_rules_t rules;
     weft_variables_t environment; /* of its ranks, without what differs; set by complete */
 } weft_app_t;
 
-typedef struct weft_plan {
+typedef struct weft_job_plan {
     const char *launcher; /* "mpirun": begins messages */
     weft_app_t *apps;     /* [app_count] */
     int app_count;
-    int size;       /* ranks of all applications; set by weft_plan_complete() */
+    int size;       /* ranks of all applications; set by weft_job_plan_complete() */
     int cores;      /* that this process may use */
     int slots;      /* by --host localhost:4 or -ppn; 0: not given */
     long timeout_s; /* 0: none */
@@ -47,21 +47,21 @@ typedef struct weft_plan {
     bool wants_help, wants_version;
     char ignored[256]; /* options without effect that were given, for one note */
     weft_environment_rules_t rules;
-} weft_plan_t;
+} weft_job_plan_t;
 
 /**
  * Find the programs, settle the numbers of ranks and the environments.
  * returns  MPI_SUCCESS; MPI_ERR_NO_SUCH_FILE or MPI_ERR_ACCESS for a program that is not there or
  *          cannot be executed; MPI_ERR_SPAWN when the job is too large; MPI_ERR_NO_MEM
  */
-int weft_plan_complete(weft_plan_t *plan);
+int weft_job_plan_complete(weft_job_plan_t *plan);
 
 /** The application that `rank` runs. */
-const weft_app_t *weft_plan_app_of(const weft_plan_t *plan, int rank);
+const weft_app_t *weft_job_plan_app_of(const weft_job_plan_t *plan, int rank);
 
 /** The environment of `rank`, without what PMIx adds; to be released. MPI_ERR_NO_MEM. */
-int weft_plan_environment(const weft_plan_t *plan, int rank, weft_variables_t *out);
+int weft_job_plan_environment(const weft_job_plan_t *plan, int rank, weft_variables_t *out);
 
-void weft_plan_release(weft_plan_t *plan);
+void weft_job_plan_release(weft_job_plan_t *plan);
 
 #endif

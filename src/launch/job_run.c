@@ -33,7 +33,7 @@ enum {
     PROMPT_MS = 100,
     /* A dying process loses its sockets before we hear of its death, so ranks that fail because of
      * it may be seen first. So long we wait for somebody with a better claim to the blame. */
-    DOUBT_MS = 50,
+    DOUBT_MS = 100,
     TIMEOUT_EXIT_CODE = 124, /* as timeout(1) */
 };
 
@@ -69,7 +69,7 @@ typedef struct rank_state {
 } rank_state_t;
 
 typedef struct job {
-    const weft_plan_t *plan;
+    const weft_job_plan_t *plan;
     weft_scratch_t scratch;
     weft_watchdog_t watchdog;
     weft_ranks_t ranks;
@@ -389,10 +389,10 @@ static void raise_file_limit(int size)
 
 static int start_rank(job_t *job, int rank, int in)
 {
-    const weft_app_t *app = weft_plan_app_of(job->plan, rank);
+    const weft_app_t *app = weft_job_plan_app_of(job->plan, rank);
     int ends[2];
     weft_variables_t environment;
-    int err = weft_plan_environment(job->plan, rank, &environment);
+    int err = weft_job_plan_environment(job->plan, rank, &environment);
     if (err != MPI_SUCCESS)
         return err;
     err = weft_host_extend_environment(rank, &environment);
@@ -511,7 +511,7 @@ static int run_guarded(job_t *job)
     return err;
 }
 
-int weft_job_run(const weft_plan_t *plan, int *exit_code_out)
+int weft_job_run(const weft_job_plan_t *plan, int *exit_code_out)
 {
     job_t job = {.plan = plan, .timeout_at = never, .kill_at = never, .input.pipe = -1};
     int err = make_room(&job);

@@ -12,6 +12,6 @@
  * returns        MPI_SUCCESS; when the job could not be started, an error class as in
  *                weft_ranks_start() and weft_host_open()
  */
-int weft_job_run(const weft_plan_t *plan, int *exit_code_out);
+int weft_job_run(const weft_job_plan_t *plan, int *exit_code_out);
 
 #endif

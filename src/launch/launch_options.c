@@ -15,7 +15,7 @@
 
 /* An option in the command line, as the functions of the table see it. */
 typedef struct given {
-    weft_plan_t *plan;
+    weft_job_plan_t *plan;
     weft_app_t *app;  /* the one being described */
     const char *word; /* as written, with dashes */
     const char *values[2];
@@ -287,7 +287,7 @@ static int refuse_option(const char *word, const char *name)
 }
 
 /* Apply the option at argv[*index] and step behind its last value. */
-static int parse_option(weft_plan_t *plan, weft_app_t *app, char **argv, int *index)
+static int parse_option(weft_job_plan_t *plan, weft_app_t *app, char **argv, int *index)
 {
     const char *word = argv[(*index)++];
     char name[64];
@@ -311,7 +311,7 @@ static int parse_option(weft_plan_t *plan, weft_app_t *app, char **argv, int *in
 }
 
 /* One part between ':': options, program, arguments. argv[end] is ':' or NULL. */
-static int parse_app(weft_plan_t *plan, char **argv, int begin, int end)
+static int parse_app(weft_job_plan_t *plan, char **argv, int begin, int end)
 {
     weft_app_t *app = &plan->apps[plan->app_count++];
     argv[end] = NULL;
@@ -332,7 +332,7 @@ static int parse_app(weft_plan_t *plan, char **argv, int begin, int end)
     return MPI_SUCCESS;
 }
 
-static int read_timeout_variable(weft_plan_t *plan)
+static int read_timeout_variable(weft_job_plan_t *plan)
 {
     const char *text = weft_environment("MPIEXEC_TIMEOUT");
     if (text == NULL || text[0] == '\0' || plan->timeout_s > 0)
@@ -341,10 +341,10 @@ static int read_timeout_variable(weft_plan_t *plan)
     return set_timeout(&given);
 }
 
-int weft_options_parse(int argc, char **argv, weft_plan_t *out)
+int weft_options_parse(int argc, char **argv, weft_job_plan_t *out)
 {
     const char *slash = strrchr(argv[0], '/');
-    *out = (weft_plan_t){.launcher = slash == NULL ? argv[0] : slash + 1};
+    *out = (weft_job_plan_t){.launcher = slash == NULL ? argv[0] : slash + 1};
     out->apps = weft_alloc_zeroed((size_t)argc, sizeof(*out->apps));
     if (out->apps == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a list of %d programs", argc);

@@ -11,7 +11,7 @@
  * case. With wants_help or wants_version set there may be no application.
  * returns  MPI_SUCCESS; MPI_ERR_ARG with a text that names the option; MPI_ERR_NO_MEM
  */
-int weft_options_parse(int argc, char **argv, weft_plan_t *out);
+int weft_options_parse(int argc, char **argv, weft_job_plan_t *out);
 
 /** The help text, on stdout. */
 void weft_options_print_help(const char *launcher);

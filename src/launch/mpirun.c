@@ -32,7 +32,7 @@ static bool open_standard_files(void)
     return true;
 }
 
-static int report(const weft_plan_t *plan, int err)
+static int report(const weft_job_plan_t *plan, int err)
 {
     fprintf(stderr, "%s: %s\n", plan->launcher, weft_fail_text());
     if (err == MPI_ERR_NO_SUCH_FILE)
@@ -40,17 +40,17 @@ static int report(const weft_plan_t *plan, int err)
     return err == MPI_ERR_ACCESS ? NOT_EXECUTABLE : 1;
 }
 
-static void print_note(const weft_plan_t *plan)
+static void print_note(const weft_job_plan_t *plan)
 {
     if (plan->ignored[0] != '\0' && !plan->is_quiet)
         fprintf(stderr, "%s: note: %s: no effect in this version, ranks are not bound to cores\n",
                 plan->launcher, plan->ignored);
 }
 
-static int run(weft_plan_t *plan)
+static int run(weft_job_plan_t *plan)
 {
     int exit_code = 0;
-    int err = weft_plan_complete(plan);
+    int err = weft_job_plan_complete(plan);
     if (err == MPI_SUCCESS) {
         print_note(plan);
         err = weft_job_run(plan, &exit_code);
@@ -60,7 +60,7 @@ static int run(weft_plan_t *plan)
 
 int main(int argc, char **argv)
 {
-    weft_plan_t plan;
+    weft_job_plan_t plan;
     if (!open_standard_files())
         return 1;
     int exit_code = 0;
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
     } else {
         exit_code = run(&plan);
     }
-    weft_plan_release(&plan);
+    weft_job_plan_release(&plan);
     fflush(stdout);
     _exit(exit_code); /* PMIx's exit handlers may hang after a client has died */
 }

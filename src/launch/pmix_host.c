@@ -160,7 +160,7 @@ static void add_array(facts_t *facts, const char *key, pmix_data_array_t *array)
     PMIX_DATA_ARRAY_DESTRUCT(array);
 }
 
-static void add_app(facts_t *facts, const weft_plan_t *plan, int index)
+static void add_app(facts_t *facts, const weft_job_plan_t *plan, int index)
 {
     enum { FACTS = 3 };
     pmix_data_array_t array;
@@ -172,10 +172,10 @@ static void add_app(facts_t *facts, const weft_plan_t *plan, int index)
     add_array(facts, PMIX_APP_INFO_ARRAY, &array);
 }
 
-static void add_process(facts_t *facts, const weft_plan_t *plan, int rank)
+static void add_process(facts_t *facts, const weft_job_plan_t *plan, int rank)
 {
     enum { FACTS = 8 };
-    const weft_app_t *app = weft_plan_app_of(plan, rank);
+    const weft_app_t *app = weft_job_plan_app_of(plan, rank);
     pmix_data_array_t array;
     PMIX_DATA_ARRAY_CONSTRUCT(&array, FACTS, PMIX_INFO);
     facts_t process = {.infos = array.array};
@@ -215,7 +215,7 @@ static int add_maps(facts_t *facts, const char *ranks)
     return MPI_SUCCESS;
 }
 
-static int describe_job(facts_t *facts, const weft_plan_t *plan, const weft_scratch_t *scratch)
+static int describe_job(facts_t *facts, const weft_job_plan_t *plan, const weft_scratch_t *scratch)
 {
     uint32_t size = (uint32_t)plan->size;
     add_number(facts, PMIX_JOB_SIZE, size);
@@ -240,7 +240,7 @@ static int describe_job(facts_t *facts, const weft_plan_t *plan, const weft_scra
     return err;
 }
 
-static int register_job(const weft_plan_t *plan, const weft_scratch_t *scratch)
+static int register_job(const weft_job_plan_t *plan, const weft_scratch_t *scratch)
 {
     enum { FACTS_OF_JOB = 13 };
     size_t capacity = (size_t)(FACTS_OF_JOB + plan->app_count + plan->size);
@@ -276,7 +276,7 @@ static int register_ranks(int size)
 /* Settings of the server alone; ranks get an environment that was copied before. Looking for
  * devices costs hwloc 15 ms (it asks for an X display and for OpenCL) and nobody uses what it
  * finds. */
-static void set_up_environment(const weft_plan_t *plan)
+static void set_up_environment(const weft_job_plan_t *plan)
 {
     char topology[64];
     weft_environment_forget_launchers();
@@ -309,7 +309,7 @@ static int start_server(const weft_scratch_t *scratch)
                                               PMIx_Error_string(status));
 }
 
-int weft_host_open(const weft_plan_t *plan, const weft_scratch_t *scratch, int *pipe_out)
+int weft_host_open(const weft_job_plan_t *plan, const weft_scratch_t *scratch, int *pipe_out)
 {
     set_up_environment(plan);
     gethostname(host.hostname, sizeof(host.hostname) - 1);

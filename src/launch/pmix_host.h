@@ -35,7 +35,7 @@ typedef struct weft_host_event {
  * pipe_out  readable when there is an event
  * returns   MPI_SUCCESS; MPI_ERR_SERVICE; MPI_ERR_NO_MEM
  */
-int weft_host_open(const weft_plan_t *plan, const weft_scratch_t *scratch, int *pipe_out);
+int weft_host_open(const weft_job_plan_t *plan, const weft_scratch_t *scratch, int *pipe_out);
 
 /** Add to a rank's environment what its PMIx client needs. */
 int weft_host_extend_environment(int rank, weft_variables_t *environment);

@@ -32,21 +32,22 @@ static void add_group(groups_t *groups, pid_t id)
     groups->ids[groups->count++] = id;
 }
 
+enum { OUR_PIPE = STDERR_FILENO + 1 };
+
 /* Nothing of mpirun's may be held open: a reader of its output would wait for us. */
-static void let_go(int pipe)
+static void keep_only(int pipe)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
         dup2(null, fd);
-    long most = sysconf(_SC_OPEN_MAX);
-    if (close_range(STDERR_FILENO + 1, (unsigned)pipe - 1, 0) != 0 ||
-        close_range((unsigned)pipe + 1, ~0U, 0) != 0) {
-        for (int fd = STDERR_FILENO + 1; fd < most; fd++) {
-            if (fd != pipe)
-                close(fd);
-        }
+    if (pipe != OUR_PIPE)
+        dup2(pipe, OUR_PIPE);
+    if (close_range(OUR_PIPE + 1, ~0U, 0) != 0) { /* before Linux 5.9 */
+        long most = sysconf(_SC_OPEN_MAX);
+        for (int fd = OUR_PIPE + 1; fd < most; fd++)
+            close(fd);
     }
-    if (chdir("/") != 0)
+    if (chdir("/") != 0) /* a directory in use cannot be unmounted, no more */
         return;
 }
 
@@ -56,8 +57,8 @@ static __attribute__((noreturn)) void watch(int pipe, const weft_scratch_t *scra
     pid_t group;
     setsid(); /* so that a kill -9 of mpirun's process group leaves us */
     prctl(PR_SET_NAME, "weft-watchdog");
-    let_go(pipe);
-    for (ssize_t bytes; (bytes = read(pipe, &group, sizeof(group))) != 0;) {
+    keep_only(pipe);
+    for (ssize_t bytes; (bytes = read(OUR_PIPE, &group, sizeof(group))) != 0;) {
         if (bytes == (ssize_t)sizeof(group) && group == 0)
             _exit(0);
         if (bytes == (ssize_t)sizeof(group))

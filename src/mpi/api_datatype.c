@@ -214,8 +214,8 @@ int PMPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_ad
 static int check_room(MPI_Count room, MPI_Count needed, const char *name)
 {
     if (room < needed)
-        return weft_fail(MPI_ERR_ARG, "%s is %lld, but must be at least %lld", name, (long long)room,
-                         (long long)needed);
+        return weft_fail(MPI_ERR_ARG, "%s is %lld, but must be at least %lld", name,
+                         (long long)room, (long long)needed);
     return MPI_SUCCESS;
 }
 
@@ -357,7 +357,9 @@ static int match_size(int typeclass, int size, MPI_Datatype *datatype)
         }
     }
     if (!is_class)
-        return weft_fail(MPI_ERR_ARG, "typeclass is %d, but must be MPI_TYPECLASS_INTEGER, _REAL or _COMPLEX", typeclass);
+        return weft_fail(MPI_ERR_ARG,
+                         "typeclass is %d, but must be MPI_TYPECLASS_INTEGER, _REAL or _COMPLEX",
+                         typeclass);
     return weft_fail(MPI_ERR_ARG, "size is %d, but there is no type of that class and size", size);
 }
 

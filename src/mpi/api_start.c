@@ -4,6 +4,7 @@
 
 #include "mpi/check.h"
 #include "mpi/start.h"
+#include "core/attribute.h"
 #include "base/clock.h"
 #include "base/fail.h"
 #include "mpix.h"
@@ -70,8 +71,10 @@ WEFT_API(MPI_Finalize)
 int PMPI_Finalize(void)
 {
     weft_call_t call = weft_call_begin("MPI_Finalize");
+    /* First of all, as if MPI_COMM_SELF were freed (section 11.2.4); MPI still works meanwhile. */
+    weft_attributes_delete_all(weft_comm_attributes(&weft_comm_self));
+    weft_attributes_delete_all(weft_comm_attributes(&weft_comm_world));
     weft_unlock();
-    /* First of all, as if MPI_COMM_SELF were freed (section 11.2.4). */
     int err = weft_stop();
     return err == MPI_SUCCESS ? err : weft_error_raise(NULL, err, call.name);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Constructors of datatypes (MPI 5.0, section 5.1). Both forms are written out: the envelope of a type
- * tells which of them was called. */
+/* Constructors of datatypes (MPI 5.0, section 5.1). Both forms are written out: the envelope of a
+ * type tells which of them was called. */
 #include "mpi/api.h"
 #include "mpi/call.h"
 #include "mpi/check.h"
@@ -110,11 +110,11 @@ int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count
     return vector(weft_type_hvector, &blocks, oldtype, WIDE_FORM, newtype);
 }
 
-typedef int (*indexed_fn_t)(MPI_Count count, weft_counts_t block_counts, weft_counts_t displacements,
-                            weft_type_t *old, weft_type_t **out);
+typedef int (*indexed_fn_t)(MPI_Count count, weft_counts_t block_counts,
+                            weft_counts_t displacements, weft_type_t *old, weft_type_t **out);
 
-static int indexed(indexed_fn_t construct, const blocks_t *blocks, MPI_Datatype oldtype, form_t form,
-                   MPI_Datatype *newtype)
+static int indexed(indexed_fn_t construct, const blocks_t *blocks, MPI_Datatype oldtype,
+                   form_t form, MPI_Datatype *newtype)
 {
     weft_call_t call = weft_call_begin(blocks->name);
     weft_type_t *old = NULL, *type = NULL;

@@ -14,11 +14,32 @@ void weft_call_outside(const char *name)
     weft_abort_job(1, text);
 }
 
-int weft_call_failed(const weft_call_t *call, int error)
+/* The handler is the user's code, which may call MPI: the lock has been given up. */
+static int raise_error(const weft_call_t *call, int error)
 {
-    /* The handler is the user's code, which may call MPI. */
-    weft_unlock();
     int result = weft_error_raise(call->comm, error, call->name);
     weft_fail_clear();
     return result;
+}
+
+int weft_call_failed(const weft_call_t *call, int error)
+{
+    weft_unlock();
+    return raise_error(call, error);
+}
+
+weft_call_t weft_call_begin_anytime(const char *name)
+{
+    weft_lock_take();
+    return (weft_call_t){.name = name};
+}
+
+int weft_call_end_anytime(const weft_call_t *call, int error)
+{
+    weft_lock_give();
+    if (error == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    if (weft_world.abort == NULL)
+        weft_world.abort = weft_abort_job; /* start-up sets it, and has not come yet */
+    return raise_error(call, error);
 }

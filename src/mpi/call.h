@@ -26,6 +26,11 @@ void weft_call_outside(const char *name) __attribute__((cold, noreturn));
 /** Unlock and run the error handler; returns what the MPI function returns. */
 int weft_call_failed(const weft_call_t *call, int error) __attribute__((cold));
 
+/** As weft_call_begin and weft_call_end for the functions that work before MPI_Init and after
+ *  MPI_Finalize too (MPI 5.0 section 11.4.1): from any thread, whatever the thread level. */
+weft_call_t weft_call_begin_anytime(const char *name);
+int weft_call_end_anytime(const weft_call_t *call, int error);
+
 static inline weft_call_t weft_call_begin(const char *name)
 {
     if (__builtin_expect(weft_world.stage != WEFT_RUNNING, 0))

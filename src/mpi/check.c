@@ -4,6 +4,7 @@
 #include "base/fail.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 const char *weft_comm_label(const weft_comm_t *comm)
 {
@@ -62,6 +63,23 @@ int weft_bad_buffer(const char *name)
 int weft_bad_output(const char *name)
 {
     return weft_fail(MPI_ERR_ARG, "%s is NULL, but a result is to be stored there", name);
+}
+
+int weft_check_input(const void *pointer, const char *name)
+{
+    if (pointer != NULL)
+        return MPI_SUCCESS;
+    return weft_fail(MPI_ERR_ARG, "%s is NULL, but is to be read", name);
+}
+
+int weft_check_text(const char *text, size_t most, int error_class, const char *name)
+{
+    if (text == NULL)
+        return weft_fail(error_class, "%s is NULL", name);
+    size_t length = strlen(text);
+    if (length <= most)
+        return MPI_SUCCESS;
+    return weft_fail(error_class, "%s has %zu letters, but at most %zu are allowed", name, length, most);
 }
 
 int weft_check_group(MPI_Group handle, const char *name, weft_group_t **out)

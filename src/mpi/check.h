@@ -79,6 +79,12 @@ static inline int weft_check_output(const void *pointer, const char *name)
     return __builtin_expect(pointer == NULL, 0) ? weft_bad_output(name) : MPI_SUCCESS;
 }
 
+/** A pointer that the function reads from. */
+int weft_check_input(const void *pointer, const char *name);
+
+/** A string of the user's with at most `most` letters: `error_class` otherwise. */
+int weft_check_text(const char *text, size_t most, int error_class, const char *name);
+
 /** A buffer of `count` elements. MPI_BOTTOM is 0: it is wrong where the type's data begin at 0. */
 static inline int weft_check_buffer(const void *buf, MPI_Count count, const weft_type_t *type,
                                     const char *name)

@@ -145,5 +145,7 @@ int weft_stop(void)
     weft_coll_close();
     weft_pt2pt_close();
     close_transports();
+    weft_ops_close();
+    weft_types_close();
     return weft_pmi_close();
 }

@@ -160,10 +160,11 @@ static bool push_send(weft_send_t *send)
         finish(send);
         return true;
     }
-    if (!send_ask(send))
-        return false;
-    send->stage = WEFT_SEND_ASKED;
-    return true;
+    send->stage = WEFT_SEND_ASKED; /* before: to oneself the answer comes at once */
+    if (send_ask(send))
+        return true;
+    send->stage = WEFT_SEND_FIRST;
+    return false;
 }
 
 static bool note_crowded(weft_endpoint_t *endpoint)

@@ -169,6 +169,8 @@ static bool probe_reading(void)
     ssize_t got = process_vm_readv(block->pid, &local, 1, &remote, 1, 0);
     if (got == (ssize_t)sizeof(word) && word == shm.segment.header->token + (uint64_t)next)
         return true;
+    if (got < 0 && errno == ESRCH)
+        return true; /* it has ended already, which says nothing about the others */
     const char *why = got < 0 ? strerror(errno) : "it reads another process";
     if (atomic_exchange(&shm.segment.header->is_noted, 1) == 0)
         WEFT_LOG(WEFT_WARN, "shm", "processes may not read each other's memory (process_vm_readv: %s); "

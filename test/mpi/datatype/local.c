@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What of datatypes and operations needs no messages: forms, envelopes, errors, packing, local reductions. */
+/* What of datatypes and operations needs no messages: forms, envelopes, errors, packing, local
+ * reductions. */
 #include <mpi.h>
 
 #include <limits.h>
@@ -72,8 +73,9 @@ static void test_contents(void)
     expect(large[2], 100, "wide stride");
     expect(inner[0] == type, 1, "derived inner type");
     MPI_Type_free(&inner[0]);
-    expect_class(MPI_Type_get_envelope(wide, &integers_count, &addresses_count, &types_count, &combiner),
-                 MPI_ERR_TYPE, "narrow envelope of a wide type");
+    expect_class(
+        MPI_Type_get_envelope(wide, &integers_count, &addresses_count, &types_count, &combiner),
+        MPI_ERR_TYPE, "narrow envelope of a wide type");
     MPI_Type_free(&wide);
     MPI_Type_free(&type);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A plain model of datatypes to test the real ones against: the type map written out byte by byte, as
- * section 5.1 of MPI 5.0 defines it. Each model_* function makes a type and its model together.
+ * A plain model of datatypes to test the real ones against: the type map written out byte by byte,
+ * as section 5.1 of MPI 5.0 defines it. Each model_* function makes a type and its model together.
  */
 #ifndef TEST_UNIT_DATATYPE_TYPE_MAP_H
 #define TEST_UNIT_DATATYPE_TYPE_MAP_H
@@ -16,9 +16,9 @@
 
 typedef struct model {
     weft_type_t *type;
-    size_t bytes;      /* of data */
-    ptrdiff_t *place;  /* of each, in the order of the type map */
-    bool *ends_basic;  /* is it the last of a basic element? */
+    size_t bytes;     /* of data */
+    ptrdiff_t *place; /* of each, in the order of the type map */
+    bool *ends_basic; /* is it the last of a basic element? */
     ptrdiff_t lb, ub;
     bool has_entries, has_markers;
     ptrdiff_t alignment;
@@ -211,7 +211,8 @@ static model_t model_subarray(const weft_subarray_t *subarray, const model_t *ol
         bool is_inside = true;
         for (int i = 0; i < n; i++) {
             MPI_Count start = weft_count_at(subarray->starts, (size_t)i);
-            is_inside &= at[i] >= start && at[i] < start + weft_count_at(subarray->subsizes, (size_t)i);
+            is_inside &=
+                at[i] >= start && at[i] < start + weft_count_at(subarray->subsizes, (size_t)i);
         }
         if (is_inside)
             model_append(&model, old, element * (old->ub - old->lb));

@@ -33,7 +33,10 @@ static void predefined_types_are_in_order(void **state)
 
 static void pairs_are_structs(void **state)
 {
-    struct { double value; int index; } example;
+    struct {
+        double value;
+        int index;
+    } example;
     const weft_type_t *type = weft_type_of(MPI_DOUBLE_INT);
     (void)state;
     assert_int_equal(type->size, 12);
@@ -151,11 +154,13 @@ static void bad_arguments_are_named(void **state)
     (void)state;
     assert_int_equal(weft_type_contiguous(-3, integer, &out), MPI_ERR_COUNT);
     assert_string_equal(weft_fail_text(), "count is -3, but must be at least 0");
-    assert_int_equal(weft_type_indexed(2, weft_counts_int(blocks), weft_counts_int(places), integer,
-                                       &out), MPI_ERR_COUNT);
+    assert_int_equal(
+        weft_type_indexed(2, weft_counts_int(blocks), weft_counts_int(places), integer, &out),
+        MPI_ERR_COUNT);
     assert_string_equal(weft_fail_text(), "array_of_blocklengths[1] is -2, but must be at least 0");
-    assert_int_equal(weft_type_struct(2, weft_counts_int(places), weft_counts_aint(bytes), types,
-                                      &out), MPI_ERR_TYPE);
+    assert_int_equal(
+        weft_type_struct(2, weft_counts_int(places), weft_counts_aint(bytes), types, &out),
+        MPI_ERR_TYPE);
     assert_string_equal(weft_fail_text(), "array_of_types[1] is MPI_DATATYPE_NULL");
     int sizes[] = {4, 4}, subsizes[] = {2, 3}, starts[] = {0, 2};
     weft_subarray_t subarray = {2, MPI_ORDER_C, weft_counts_int(sizes), weft_counts_int(subsizes),

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Communicators: what they are, making and freeing them, hints and names (MPI 5.0 sections 7.4, 7.8). */
+#include "mpi/api.h"
+
+#include "mpi/check.h"
+#include "mpi/comm_make.h"
+#include "coll/coll.h"
+#include "core/attribute.h"
+#include "core/comm_hints.h"
+#include "core/group_set.h"
+#include "base/fail.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- enquiries ---- */
+
+WEFT_API(MPI_Comm_size)
+int PMPI_Comm_size(MPI_Comm handle, int *size)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_size");
+    weft_comm_t *comm;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(size, "size");
+    if (err == MPI_SUCCESS)
+        *size = comm->size;
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Comm_rank)
+int PMPI_Comm_rank(MPI_Comm handle, int *rank)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_rank");
+    weft_comm_t *comm;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(rank, "rank");
+    if (err == MPI_SUCCESS)
+        *rank = comm->rank;
+    return weft_call_end(&call, err);
+}
+
+static int compare(const weft_comm_t *one, const weft_comm_t *two)
+{
+    if (one == two)
+        return MPI_IDENT;
+    int result = weft_group_compare(one->group, two->group);
+    return result == MPI_IDENT ? MPI_CONGRUENT : result;
+}
+
+WEFT_API(MPI_Comm_compare)
+int PMPI_Comm_compare(MPI_Comm handle1, MPI_Comm handle2, int *result)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_compare");
+    weft_comm_t *one, *two;
+    int err = weft_check_comm(&call, handle1, &one);
+    if (err == MPI_SUCCESS)
+        err = weft_check_comm(&call, handle2, &two);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(result, "result");
+    if (err == MPI_SUCCESS)
+        *result = compare(one, two);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Comm_group)
+int PMPI_Comm_group(MPI_Comm handle, MPI_Group *group)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_group");
+    weft_comm_t *comm;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(group, "group");
+    if (err == MPI_SUCCESS) {
+        weft_group_retain(comm->group);
+        *group = weft_group_handle(comm->group);
+    }
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Comm_test_inter)
+int PMPI_Comm_test_inter(MPI_Comm handle, int *flag)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_test_inter");
+    weft_comm_t *comm;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(flag, "flag");
+    if (err == MPI_SUCCESS)
+        *flag = 0;
+    return weft_call_end(&call, err);
+}
+
+/* All communicators are intracommunicators. */
+static int fail_no_remote(const char *name, MPI_Comm handle)
+{
+    weft_call_t call = weft_call_begin(name);
+    weft_comm_t *comm;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_fail(MPI_ERR_COMM, "%s is an intracommunicator, which has no remote group",
+                        weft_comm_label(comm));
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Comm_remote_size)
+int PMPI_Comm_remote_size(MPI_Comm handle, int *size)
+{
+    (void)size;
+    return fail_no_remote("MPI_Comm_remote_size", handle);
+}
+
+WEFT_API(MPI_Comm_remote_group)
+int PMPI_Comm_remote_group(MPI_Comm handle, MPI_Group *group)
+{
+    (void)group;
+    return fail_no_remote("MPI_Comm_remote_group", handle);
+}
+
+/* Nobody spawns processes, so nobody has parents. */
+WEFT_API(MPI_Comm_get_parent)
+int PMPI_Comm_get_parent(MPI_Comm *parent)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_get_parent");
+    int err = weft_check_output(parent, "parent");
+    if (err == MPI_SUCCESS)
+        *parent = MPI_COMM_NULL;
+    return weft_call_end(&call, err);
+}
+
+/* ---- copies ---- */
+
+static int check_dup(weft_call_t *call, MPI_Comm handle, const MPI_Comm *newcomm, weft_comm_t **out)
+{
+    int err = weft_check_comm(call, handle, out);
+    return err == MPI_SUCCESS ? weft_check_output(newcomm, "newcomm") : err;
+}
+
+WEFT_API(MPI_Comm_dup)
+int PMPI_Comm_dup(MPI_Comm handle, MPI_Comm *newcomm)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_dup");
+    weft_comm_t *comm, *copy;
+    int err = check_dup(&call, handle, newcomm, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_comm_dup(comm, &copy);
+    if (err == MPI_SUCCESS)
+        *newcomm = weft_comm_handle(copy);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Comm_dup_with_info)
+int PMPI_Comm_dup_with_info(MPI_Comm handle, MPI_Info info_handle, MPI_Comm *newcomm)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_dup_with_info");
+    weft_comm_t *comm, *copy;
+    weft_info_t *info;
+    int err = check_dup(&call, handle, newcomm, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_info(info_handle, &info);
+    if (err == MPI_SUCCESS)
+        err = weft_comm_dup(comm, &copy);
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    *newcomm = weft_comm_handle(copy);
+    return weft_call_end(&call, weft_comm_set_hints(copy, info));
+}
+
+static int idup(const char *name, MPI_Comm handle, MPI_Info info_handle, MPI_Comm *newcomm,
+                MPI_Request *request)
+{
+    weft_call_t call = weft_call_begin(name);
+    weft_comm_t *comm, *copy;
+    weft_info_t *info;
+    weft_request_t *begun;
+    int err = check_dup(&call, handle, newcomm, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(request, "request");
+    if (err == MPI_SUCCESS)
+        err = weft_check_info(info_handle, &info);
+    if (err == MPI_SUCCESS)
+        err = weft_comm_idup(comm, &copy, &begun);
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    *newcomm = weft_comm_handle(copy);
+    *request = weft_request_handle(begun);
+    return weft_call_end(&call, weft_comm_set_hints(copy, info));
+}
+
+WEFT_API(MPI_Comm_idup)
+int PMPI_Comm_idup(MPI_Comm handle, MPI_Comm *newcomm, MPI_Request *request)
+{
+    return idup("MPI_Comm_idup", handle, MPI_INFO_NULL, newcomm, request);
+}
+
+WEFT_API(MPI_Comm_idup_with_info)
+int PMPI_Comm_idup_with_info(MPI_Comm handle, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
+{
+    return idup("MPI_Comm_idup_with_info", handle, info, newcomm, request);
+}
+
+/* ---- of a group ---- */
+
+static int check_subset(const weft_comm_t *comm, const weft_group_t *group)
+{
+    for (int rank = 0; group != comm->group && rank < group->size; rank++) {
+        int world_rank = weft_group_world_rank(group, rank);
+        if (weft_group_rank_of(comm->group, world_rank) == MPI_UNDEFINED)
+            return weft_fail(MPI_ERR_GROUP, "rank %d of group (%d in MPI_COMM_WORLD) is not in %s", rank,
+                             world_rank, weft_comm_label(comm));
+    }
+    return MPI_SUCCESS;
+}
+
+/* Who is not in the group gets MPI_COMM_NULL and waits for nobody. */
+static int create(weft_call_t *call, MPI_Comm handle, MPI_Group group_handle, int tag, MPI_Comm *newcomm)
+{
+    weft_comm_t *comm, *made;
+    weft_group_t *group;
+    int err = check_dup(call, handle, newcomm, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_group(group_handle, "group", &group);
+    if (err == MPI_SUCCESS)
+        err = weft_check_tag(tag, false);
+    if (err == MPI_SUCCESS)
+        err = check_subset(comm, group);
+    if (err != MPI_SUCCESS)
+        return err;
+    if (group->rank == MPI_UNDEFINED) {
+        *newcomm = MPI_COMM_NULL;
+        return MPI_SUCCESS;
+    }
+    err = weft_comm_create_of(comm, group, tag, &made);
+    if (err == MPI_SUCCESS)
+        *newcomm = weft_comm_handle(made);
+    return err;
+}
+
+WEFT_API(MPI_Comm_create)
+int PMPI_Comm_create(MPI_Comm handle, MPI_Group group, MPI_Comm *newcomm)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_create");
+    return weft_call_end(&call, create(&call, handle, group, WEFT_CREATE_TAG, newcomm));
+}
+
+WEFT_API(MPI_Comm_create_group)
+int PMPI_Comm_create_group(MPI_Comm handle, MPI_Group group, int tag, MPI_Comm *newcomm)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_create_group");
+    return weft_call_end(&call, create(&call, handle, group, tag, newcomm));
+}
+
+/* ---- splits ---- */
+
+static int split(weft_comm_t *comm, int color, int key, MPI_Comm *newcomm)
+{
+    weft_comm_t *made;
+    int err = weft_comm_split(comm, color, key, &made);
+    if (err == MPI_SUCCESS)
+        *newcomm = made == NULL ? MPI_COMM_NULL : weft_comm_handle(made);
+    return err;
+}
+
+WEFT_API(MPI_Comm_split)
+int PMPI_Comm_split(MPI_Comm handle, int color, int key, MPI_Comm *newcomm)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_split");
+    weft_comm_t *comm;
+    int err = check_dup(&call, handle, newcomm, &comm);
+    if (err == MPI_SUCCESS && color < 0 && color != MPI_UNDEFINED)
+        err = weft_fail(MPI_ERR_ARG, "color is %d, but must be at least 0 or MPI_UNDEFINED", color);
+    if (err == MPI_SUCCESS)
+        err = split(comm, color, key, newcomm);
+    return weft_call_end(&call, err);
+}
+
+static bool is_on_this_host(int world_rank)
+{
+    for (int i = 0; i < weft_world.local_size; i++) {
+        if (weft_world.local_ranks[i] == world_rank)
+            return true;
+    }
+    return false;
+}
+
+static bool is_on_one_host(const weft_comm_t *comm)
+{
+    for (int rank = 0; rank < comm->size; rank++) {
+        if (!is_on_this_host(weft_comm_world_rank(comm, rank)))
+            return false;
+    }
+    return true;
+}
+
+/* The first rank of a host stands for it. */
+static int host_color(void)
+{
+    return weft_world.local_ranks[0];
+}
+
+/* The host is the one resource that Weft tells apart (section 7.4.2). Guided by anything else, and
+ * unguided where a host's part would not be smaller than the whole: MPI_COMM_NULL. */
+static int split_color(const weft_comm_t *comm, int split_type, const weft_info_t *info, int *color_out)
+{
+    const char *wanted;
+    *color_out = MPI_UNDEFINED;
+    switch (split_type) {
+    case MPI_COMM_TYPE_SHARED:
+        *color_out = host_color();
+        return MPI_SUCCESS;
+    case MPI_COMM_TYPE_HW_UNGUIDED:
+        if (!is_on_one_host(comm))
+            *color_out = host_color();
+        return MPI_SUCCESS;
+    case MPI_COMM_TYPE_HW_GUIDED:
+    case MPI_COMM_TYPE_RESOURCE_GUIDED:
+        wanted = info == NULL ? NULL : weft_info_get(info, "mpi_hw_resource_type");
+        if (wanted != NULL && strcmp(wanted, "mpi_shared_memory") == 0)
+            *color_out = host_color();
+        return MPI_SUCCESS;
+    case MPI_UNDEFINED:
+        return MPI_SUCCESS;
+    default:
+        return weft_fail(MPI_ERR_ARG, "split_type is %d, which is no MPI_COMM_TYPE_ constant", split_type);
+    }
+}
+
+WEFT_API(MPI_Comm_split_type)
+int PMPI_Comm_split_type(MPI_Comm handle, int split_type, int key, MPI_Info info_handle, MPI_Comm *newcomm)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_split_type");
+    weft_comm_t *comm;
+    weft_info_t *info;
+    int color;
+    int err = check_dup(&call, handle, newcomm, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_info(info_handle, &info);
+    if (err == MPI_SUCCESS)
+        err = split_color(comm, split_type, info, &color);
+    if (err == MPI_SUCCESS)
+        err = split(comm, color, key, newcomm);
+    if (err == MPI_SUCCESS && *newcomm != MPI_COMM_NULL)
+        err = weft_comm_set_hints(weft_comm_of(*newcomm), info);
+    return weft_call_end(&call, err);
+}
+
+/* ---- the end ---- */
+
+static int check_freeable(weft_call_t *call, const MPI_Comm *handle, weft_comm_t **out)
+{
+    int err = weft_check_output(handle, "comm");
+    if (err == MPI_SUCCESS)
+        err = weft_check_comm(call, *handle, out);
+    if (err == MPI_SUCCESS && weft_is_predefined(*handle))
+        err = weft_fail(MPI_ERR_COMM, "comm is %s, which cannot be freed", weft_comm_label(*out));
+    return err;
+}
+
+/* Operations that are under way hold references of their own. */
+static int free_comm(weft_call_t *call, weft_comm_t *comm, MPI_Comm *handle)
+{
+    int err = weft_attributes_delete_all(weft_comm_attributes(comm));
+    if (err != MPI_SUCCESS)
+        return err;
+    call->comm = NULL;
+    weft_comm_release(comm);
+    *handle = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Comm_free)
+int PMPI_Comm_free(MPI_Comm *handle)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_free");
+    weft_comm_t *comm;
+    int err = check_freeable(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = free_comm(&call, comm, handle);
+    return weft_call_end(&call, err);
+}
+
+/* The processes of a job stay connected until MPI_Finalize, which waits for all that is under way; so
+ * what is left to do here is to wait for each other. */
+WEFT_API(MPI_Comm_disconnect)
+int PMPI_Comm_disconnect(MPI_Comm *handle)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_disconnect");
+    weft_comm_t *comm;
+    int err = check_freeable(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_coll_run(WEFT_BARRIER, &(weft_coll_args_t){.comm = comm});
+    if (err == MPI_SUCCESS)
+        err = free_comm(&call, comm, handle);
+    return weft_call_end(&call, err);
+}
+
+/* ---- hints and names ---- */
+
+WEFT_API(MPI_Comm_set_info)
+int PMPI_Comm_set_info(MPI_Comm handle, MPI_Info info_handle)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_set_info");
+    weft_comm_t *comm;
+    weft_info_t *info;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_info(info_handle, &info);
+    if (err == MPI_SUCCESS)
+        err = weft_comm_set_hints(comm, info);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Comm_get_info)
+int PMPI_Comm_get_info(MPI_Comm handle, MPI_Info *info_used)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_get_info");
+    weft_comm_t *comm;
+    weft_info_t *info;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(info_used, "info_used");
+    if (err == MPI_SUCCESS)
+        err = weft_comm_get_hints(comm, &info);
+    if (err == MPI_SUCCESS)
+        *info_used = weft_info_handle(info);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Comm_set_name)
+int PMPI_Comm_set_name(MPI_Comm handle, const char *name)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_set_name");
+    weft_comm_t *comm;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_input(name, "comm_name");
+    if (err == MPI_SUCCESS)
+        snprintf(comm->name, sizeof(comm->name), "%s", name);
+    return weft_call_end(&call, err);
+}
+
+/* Even MPI_COMM_NULL has a name (section 7.8). */
+WEFT_API(MPI_Comm_get_name)
+int PMPI_Comm_get_name(MPI_Comm handle, char *name, int *length)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_get_name");
+    weft_comm_t *comm = NULL;
+    int err = handle == MPI_COMM_NULL ? MPI_SUCCESS : weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(name, "comm_name");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(length, "resultlen");
+    if (err == MPI_SUCCESS)
+        *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", comm == NULL ? "MPI_COMM_NULL" : comm->name);
+    return weft_call_end(&call, err);
+}

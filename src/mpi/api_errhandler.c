@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Error handlers of communicators (MPI 5.0 section 9.3). */
+#include "mpi/api.h"
+
+#include "mpi/check.h"
+#include "core/errhandler.h"
+#include "core/error_code.h"
+#include "base/fail.h"
+
+WEFT_API(MPI_Comm_create_errhandler)
+int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *errhandler)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_create_errhandler");
+    weft_errhandler_t *handler;
+    int err = MPI_SUCCESS;
+    if (function == NULL)
+        err = weft_fail(MPI_ERR_ARG, "comm_errhandler_fn is NULL");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(errhandler, "errhandler");
+    if (err == MPI_SUCCESS)
+        err = weft_errhandler_create(function, &handler);
+    if (err == MPI_SUCCESS)
+        *errhandler = weft_errhandler_handle(handler);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Comm_set_errhandler)
+int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler errhandler)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_set_errhandler");
+    weft_comm_t *comm;
+    weft_errhandler_t *handler;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_errhandler(errhandler, &handler);
+    if (err == MPI_SUCCESS) {
+        weft_errhandler_retain(handler);
+        weft_errhandler_release(comm->errhandler);
+        comm->errhandler = handler;
+    }
+    return weft_call_end(&call, err);
+}
+
+/* The user gets a reference, to be given up with MPI_Errhandler_free. */
+WEFT_API(MPI_Comm_get_errhandler)
+int PMPI_Comm_get_errhandler(MPI_Comm handle, MPI_Errhandler *errhandler)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_get_errhandler");
+    weft_comm_t *comm;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(errhandler, "errhandler");
+    if (err == MPI_SUCCESS) {
+        weft_errhandler_retain(comm->errhandler);
+        *errhandler = weft_errhandler_handle(comm->errhandler);
+    }
+    return weft_call_end(&call, err);
+}
+
+/* MPI_SUCCESS when the handler was called, whatever the code (section 9.5). */
+WEFT_API(MPI_Comm_call_errhandler)
+int PMPI_Comm_call_errhandler(MPI_Comm handle, int errorcode)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_call_errhandler");
+    weft_comm_t *comm;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    const char *text = weft_error_text(errorcode);
+    weft_fail(errorcode, "called with error code %d (%s)", errorcode, text == NULL ? "unknown" : text);
+    weft_unlock();
+    weft_error_raise(comm, errorcode, call.name);
+    weft_fail_clear();
+    return MPI_SUCCESS;
+}
+
+/* Predefined handlers may be freed: MPI_Comm_get_errhandler returns them too. */
+WEFT_API(MPI_Errhandler_free)
+int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
+{
+    weft_call_t call = weft_call_begin_anytime("MPI_Errhandler_free");
+    weft_errhandler_t *handler;
+    int err = weft_check_output(errhandler, "errhandler");
+    if (err == MPI_SUCCESS)
+        err = weft_check_errhandler(*errhandler, &handler);
+    if (err == MPI_SUCCESS) {
+        weft_errhandler_release(handler);
+        *errhandler = MPI_ERRHANDLER_NULL;
+    }
+    return weft_call_end_anytime(&call, err);
+}

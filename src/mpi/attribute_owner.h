@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owners of attributes that src/core does not know; weft_comm_attributes is in core/attribute.h. */
+#ifndef WEFT_MPI_ATTRIBUTE_OWNER_H
+#define WEFT_MPI_ATTRIBUTE_OWNER_H
+
+#include "datatype/type.h"
+#include "core/attribute.h"
+
+/** For MPI_Type_set_attr and its kin; MPI_Type_dup copies these attributes and MPI_Type_free deletes
+ *  them. */
+static inline weft_attribute_owner_t weft_type_attributes(weft_type_t *type)
+{
+    return (weft_attribute_owner_t){WEFT_KIND_TYPE, weft_type_handle(type), &type->attributes};
+}
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Wrong arguments and truncation come back as errors of the right class, and nothing is lost. */
+#include "../expect.h"
+
+#include <string.h>
+
+static int class_of(int error)
+{
+    int class;
+    MPI_Error_class(error, &class);
+    return class;
+}
+
+static int seen_error;
+
+static void note(MPI_Comm *comm, int *error, ...)
+{
+    (void)comm;
+    seen_error = *error;
+}
+
+static void test_arguments(void)
+{
+    int x = 0;
+    MPI_Comm world = MPI_COMM_WORLD;
+    EXPECT(class_of(MPI_Send(&x, 1, MPI_INT, expect_size, 0, world)), MPI_ERR_RANK);
+    EXPECT(class_of(MPI_Send(&x, 1, MPI_INT, MPI_ANY_SOURCE, 0, world)), MPI_ERR_RANK);
+    EXPECT(class_of(MPI_Send(&x, -1, MPI_INT, 0, 0, world)), MPI_ERR_COUNT);
+    EXPECT(class_of(MPI_Send(&x, 1, MPI_INT, 0, -5, world)), MPI_ERR_TAG);
+    EXPECT(class_of(MPI_Send(&x, 1, MPI_DATATYPE_NULL, 0, 0, world)), MPI_ERR_TYPE);
+    EXPECT(class_of(MPI_Send(NULL, 1, MPI_INT, 0, 0, world)), MPI_ERR_BUFFER);
+    EXPECT(class_of(MPI_Send(&x, 1, MPI_INT, 0, 0, MPI_COMM_NULL)), MPI_ERR_COMM);
+    EXPECT(class_of(MPI_Recv(&x, 1, MPI_INT, -7, 0, world, MPI_STATUS_IGNORE)), MPI_ERR_RANK);
+    EXPECT(class_of(MPI_Recv(&x, 1, MPI_INT, 0, -7, world, MPI_STATUS_IGNORE)), MPI_ERR_TAG);
+    MPI_Datatype fresh;
+    MPI_Type_contiguous(3, MPI_INT, &fresh);
+    EXPECT(class_of(MPI_Send(&x, 1, fresh, 0, 0, world)), MPI_ERR_TYPE);
+    MPI_Datatype stale = fresh;
+    MPI_Type_free(&fresh);
+    EXPECT(class_of(MPI_Send(&x, 1, stale, 0, 0, world)), MPI_ERR_TYPE);
+    MPI_Comm dup, gone;
+    MPI_Comm_dup(world, &dup);
+    gone = dup;
+    MPI_Comm_free(&dup);
+    EXPECT(class_of(MPI_Send(&x, 1, MPI_INT, 0, 0, gone)), MPI_ERR_COMM);
+}
+
+static void test_text(void)
+{
+    char expected[200];
+    int x = 0;
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(note, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Send(&x, 1, MPI_INT, expect_size + 3, 0, MPI_COMM_WORLD);
+    EXPECT(class_of(seen_error), MPI_ERR_RANK);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Errhandler_free(&handler);
+    (void)expected;
+}
+
+/* A message that is too long: the error, the part that fits, and nothing beyond. */
+static void test_truncation(int bytes, int room)
+{
+    static char out[200000], in[200001];
+    MPI_Request request;
+    MPI_Status status;
+    int count;
+    memset(out, 1, sizeof(out));
+    memset(in, 9, sizeof(in));
+    int right = (expect_rank + 1) % expect_size, left = (expect_rank - 1 + expect_size) % expect_size;
+    MPI_Isend(out, bytes, MPI_CHAR, right, 0, MPI_COMM_WORLD, &request);
+    int error = MPI_Recv(in, room, MPI_CHAR, left, 0, MPI_COMM_WORLD, &status);
+    EXPECT(class_of(error), bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Get_count(&status, MPI_CHAR, &count);
+    EXPECT(count, room < bytes ? room : bytes);
+    EXPECT(in[room], 9);
+    EXPECT(room == 0 || in[room - 1] == 1 || bytes < room, 1);
+}
+
+static void test_truncation_in_waitall(void)
+{
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    int two[2] = {1, 2}, one = 0;
+    int right = (expect_rank + 1) % expect_size, left = (expect_rank - 1 + expect_size) % expect_size;
+    MPI_Irecv(&one, 1, MPI_INT, left, 4, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(two, 2, MPI_INT, right, 4, MPI_COMM_WORLD, &requests[1]);
+    EXPECT(class_of(MPI_Waitall(2, requests, statuses)), MPI_ERR_IN_STATUS);
+    EXPECT(class_of(statuses[0].MPI_ERROR), MPI_ERR_TRUNCATE);
+    EXPECT(statuses[1].MPI_ERROR, MPI_SUCCESS);
+    EXPECT(one, 1);
+}
+
+int main(int argc, char **argv)
+{
+    static const int sizes[] = {1, 40, 100, 5000, 100000};
+    MPI_Init(&argc, &argv);
+    expect_begin();
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    test_arguments();
+    test_text();
+    for (int i = 0; i < 5; i++) {
+        test_truncation(sizes[i], sizes[i] / 2);
+        test_truncation(sizes[i], 0);
+        test_truncation(sizes[i], sizes[i] + 10);
+    }
+    test_truncation_in_waitall();
+    return expect_end();
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Wait and Test in all forms, persistent requests, cancelling, freeing, MPI_PROC_NULL, empty statuses. */
+#include "../expect.h"
+
+enum { REQUESTS = 40 };
+
+static int in[REQUESTS], out[REQUESTS];
+static MPI_Request requests[2 * REQUESTS];
+static MPI_Status statuses[2 * REQUESTS];
+
+static int right, left;
+
+static void begin_all(int salt)
+{
+    for (int i = 0; i < REQUESTS; i++) {
+        out[i] = expect_rank * 1000 + i + salt;
+        in[i] = -1;
+        MPI_Irecv(&in[i], 1, MPI_INT, left, i, MPI_COMM_WORLD, &requests[i]);
+    }
+    for (int i = 0; i < REQUESTS; i++)
+        MPI_Isend(&out[i], 1, MPI_INT, right, i, MPI_COMM_WORLD, &requests[REQUESTS + i]);
+}
+
+static void check_all(int salt)
+{
+    for (int i = 0; i < REQUESTS; i++)
+        EXPECT(in[i], left * 1000 + i + salt);
+    for (int i = 0; i < 2 * REQUESTS; i++)
+        EXPECT(requests[i] == MPI_REQUEST_NULL, 1);
+}
+
+static void test_waitall(void)
+{
+    begin_all(1);
+    EXPECT(MPI_Waitall(2 * REQUESTS, requests, statuses), MPI_SUCCESS);
+    for (int i = 0; i < REQUESTS; i++) {
+        EXPECT(statuses[i].MPI_TAG, i);
+        EXPECT(statuses[i].MPI_SOURCE, left);
+    }
+    check_all(1);
+}
+
+static void test_testall(void)
+{
+    int flag = 0;
+    begin_all(2);
+    while (!flag)
+        MPI_Testall(2 * REQUESTS, requests, &flag, MPI_STATUSES_IGNORE);
+    check_all(2);
+    MPI_Testall(2 * REQUESTS, requests, &flag, statuses);
+    EXPECT(flag, 1);
+    EXPECT(statuses[0].MPI_SOURCE, MPI_ANY_SOURCE);
+}
+
+static void test_any(int test)
+{
+    int seen[2 * REQUESTS] = {0}, index, flag;
+    begin_all(3 + test);
+    for (int i = 0; i < 2 * REQUESTS; i++) {
+        MPI_Status status;
+        if (test) {
+            do {
+                MPI_Testany(2 * REQUESTS, requests, &index, &flag, &status);
+            } while (!flag);
+        } else {
+            MPI_Waitany(2 * REQUESTS, requests, &index, &status);
+        }
+        EXPECT(seen[index]++, 0);
+        if (index < REQUESTS)
+            EXPECT(status.MPI_TAG, index);
+    }
+    MPI_Waitany(2 * REQUESTS, requests, &index, MPI_STATUS_IGNORE);
+    EXPECT(index, MPI_UNDEFINED);
+    MPI_Testany(2 * REQUESTS, requests, &index, &flag, MPI_STATUS_IGNORE);
+    EXPECT(index, MPI_UNDEFINED);
+    EXPECT(flag, 1);
+    check_all(3 + test);
+}
+
+static void test_some(int test)
+{
+    int indices[2 * REQUESTS], got, total = 0;
+    begin_all(5 + test);
+    while (total < 2 * REQUESTS) {
+        if (test)
+            MPI_Testsome(2 * REQUESTS, requests, &got, indices, statuses);
+        else
+            MPI_Waitsome(2 * REQUESTS, requests, &got, indices, statuses);
+        for (int i = 0; i < got; i++) {
+            if (indices[i] < REQUESTS)
+                EXPECT(statuses[i].MPI_TAG, indices[i]);
+        }
+        total += got;
+    }
+    MPI_Waitsome(2 * REQUESTS, requests, &got, indices, statuses);
+    EXPECT(got, MPI_UNDEFINED);
+    check_all(5 + test);
+}
+
+static void test_persistent(void)
+{
+    MPI_Request both[2];
+    MPI_Status status;
+    MPI_Recv_init(in, 2, MPI_INT, left, 9, MPI_COMM_WORLD, &both[0]);
+    MPI_Ssend_init(out, 2, MPI_INT, right, 9, MPI_COMM_WORLD, &both[1]);
+    EXPECT(MPI_Wait(&both[0], &status), MPI_SUCCESS); /* inactive: returns at once */
+    EXPECT(status.MPI_TAG, MPI_ANY_TAG);
+    for (int i = 0; i < 50; i++) {
+        out[0] = expect_rank + i;
+        out[1] = -i;
+        MPI_Startall(2, both);
+        MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+        EXPECT(in[0], left + i);
+        EXPECT(in[1], -i);
+        EXPECT(both[0] != MPI_REQUEST_NULL, 1);
+    }
+    MPI_Request_free(&both[0]);
+    MPI_Request_free(&both[1]);
+    EXPECT(both[0] == MPI_REQUEST_NULL, 1);
+}
+
+static void test_cancel(void)
+{
+    MPI_Request request;
+    MPI_Status status;
+    int flag, nothing;
+    MPI_Irecv(&nothing, 1, MPI_INT, MPI_ANY_SOURCE, 12345, MPI_COMM_WORLD, &request);
+    MPI_Test(&request, &flag, &status);
+    EXPECT(flag, 0);
+    MPI_Request_get_status(request, &flag, &status);
+    EXPECT(flag, 0);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, &status);
+    MPI_Test_cancelled(&status, &flag);
+    EXPECT(flag, 1);
+    EXPECT(request == MPI_REQUEST_NULL, 1);
+}
+
+static void test_proc_null(void)
+{
+    MPI_Status status;
+    MPI_Request request;
+    int flag, count = 7;
+    MPI_Send(&count, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+    MPI_Recv(&count, 1, MPI_INT, MPI_PROC_NULL, 3, MPI_COMM_WORLD, &status);
+    EXPECT(status.MPI_SOURCE, MPI_PROC_NULL);
+    EXPECT(status.MPI_TAG, MPI_ANY_TAG);
+    MPI_Get_count(&status, MPI_INT, &count);
+    EXPECT(count, 0);
+    MPI_Issend(&count, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, &status);
+    MPI_Irecv(&count, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, &status);
+    EXPECT(status.MPI_SOURCE, MPI_PROC_NULL);
+    MPI_Iprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &flag, &status);
+    EXPECT(flag, 1);
+    EXPECT(status.MPI_SOURCE, MPI_PROC_NULL);
+    MPI_Message message;
+    MPI_Mprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &message, &status);
+    EXPECT(message == MPI_MESSAGE_NO_PROC, 1);
+    MPI_Mrecv(&count, 1, MPI_INT, &message, &status);
+    EXPECT(message == MPI_MESSAGE_NULL, 1);
+    EXPECT(status.MPI_SOURCE, MPI_PROC_NULL);
+}
+
+static void test_free_active(void)
+{
+    static int numbers[1000];
+    MPI_Request request;
+    for (int i = 0; i < 1000; i++) {
+        numbers[i] = i;
+        MPI_Isend(&numbers[i], 1, MPI_INT, right, 77, MPI_COMM_WORLD, &request);
+        MPI_Request_free(&request);
+    }
+    for (int i = 0; i < 1000; i++) {
+        int got;
+        MPI_Recv(&got, 1, MPI_INT, left, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        EXPECT(got, i);
+    }
+}
+
+static void test_matched_probe(void)
+{
+    MPI_Message message;
+    MPI_Status status;
+    MPI_Request request;
+    int flag = 0, count;
+    MPI_Isend(out, 5, MPI_INT, right, 21, MPI_COMM_WORLD, &requests[0]);
+    while (!flag)
+        MPI_Improbe(left, 21, MPI_COMM_WORLD, &flag, &message, &status);
+    MPI_Get_count(&status, MPI_INT, &count);
+    EXPECT(count, 5);
+    MPI_Iprobe(left, 21, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    EXPECT(flag, 0); /* nobody else can have it */
+    MPI_Imrecv(in, 5, MPI_INT, &message, &request);
+    MPI_Wait(&request, &status);
+    EXPECT(status.MPI_SOURCE, left);
+    EXPECT(in[4], left * 1000 + 4 + 6);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+}
+
+static void test_isendrecv(void)
+{
+    MPI_Request request;
+    MPI_Status status;
+    int mine = expect_rank, theirs = -1;
+    MPI_Isendrecv(&mine, 1, MPI_INT, right, 31, &theirs, 1, MPI_INT, left, 31, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, &status);
+    EXPECT(theirs, left);
+    EXPECT(status.MPI_SOURCE, left);
+    MPI_Isendrecv_replace(&mine, 1, MPI_INT, right, 32, left, 32, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, &status);
+    EXPECT(mine, left);
+    MPI_Sendrecv_replace(&mine, 1, MPI_INT, left, 33, right, 33, MPI_COMM_WORLD, &status);
+    EXPECT(mine, expect_rank);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    expect_begin();
+    right = (expect_rank + 1) % expect_size;
+    left = (expect_rank - 1 + expect_size) % expect_size;
+    test_waitall();
+    test_testall();
+    test_any(0);
+    test_any(1);
+    test_some(0);
+    test_some(1);
+    test_matched_probe();
+    test_cancel();
+    test_proc_null();
+    test_free_active();
+    test_isendrecv();
+    if (expect_size > 1)
+        test_persistent();
+    return expect_end();
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A channel with both ends in one process: every packet arrives once, in order, whole; a full channel
+ * refuses and goes on later; numbers wrap. */
+#include "shm/channel.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { DATA_BYTES = 4096, PACKET_MAX = DATA_BYTES / WEFT_CREDIT_SHARE };
+
+static _Alignas(64) weft_slot_t slots[WEFT_SLOTS];
+static weft_credit_t credit;
+static _Alignas(64) char data[DATA_BYTES];
+static bool is_throttled;
+static weft_channel_out_t out;
+static weft_channel_in_t in;
+static unsigned seed = 7;
+
+static unsigned pick(unsigned below)
+{
+    seed = seed * 1103515245u + 12345u;
+    return (seed >> 16) % below;
+}
+
+/* A channel that has carried `packets` packets before. */
+static void open_channel(uint32_t packets)
+{
+    weft_channel_t channel = {slots, &credit, data, DATA_BYTES / WEFT_DATA_UNIT};
+    memset(slots, 0, sizeof(slots));
+    memset(&credit, 0, sizeof(credit));
+    weft_channel_out_init(&out, &channel, &is_throttled);
+    in = (weft_channel_in_t){.channel = channel};
+    out.slots_sent = in.slots_taken = in.slots_told = packets;
+    out.slots_limit = packets + WEFT_SLOTS;
+    credit.slots = packets;
+}
+
+static bool send(uint32_t number, size_t bytes)
+{
+    char *to = weft_channel_reserve(&out, bytes);
+    if (to == NULL)
+        return false;
+    memset(to, (int)(number & 0xff), bytes);
+    weft_header_t header = {(uint8_t)(number % 200 + 1), (uint32_t)bytes, number * 3, (int32_t)number - 5};
+    weft_channel_publish(&out, &header);
+    return true;
+}
+
+static bool receive(uint32_t number)
+{
+    weft_header_t header;
+    const void *payload;
+    if (!weft_channel_peek(&in, &header, &payload))
+        return false;
+    assert_int_equal(header.kind, number % 200 + 1);
+    assert_int_equal(header.context, number * 3);
+    assert_int_equal(header.tag, (int32_t)number - 5);
+    for (uint32_t i = 0; i < header.bytes; i++)
+        assert_int_equal(((const unsigned char *)payload)[i], number & 0xff);
+    weft_channel_take(&in, &header);
+    return true;
+}
+
+static void run_from(uint32_t packets)
+{
+    open_channel(packets);
+    uint32_t sent = 0, received = 0;
+    while (received < 20000) {
+        for (unsigned burst = pick(100); burst > 0 && send(sent, pick(4) ? pick(60) : pick(PACKET_MAX + 1)); burst--)
+            sent++;
+        for (unsigned burst = pick(100); burst > 0 && receive(received); burst--)
+            received++;
+    }
+    while (receive(received))
+        received++;
+    assert_int_equal(received, sent);
+    assert_true(send(sent, PACKET_MAX)); /* an empty channel takes the largest packet */
+}
+
+static void test_in_order(void **state)
+{
+    (void)state;
+    run_from(0);
+}
+
+static void test_wrap_of_numbers(void **state)
+{
+    (void)state;
+    run_from(UINT32_MAX - 1000);
+}
+
+static void test_full(void **state)
+{
+    (void)state;
+    open_channel(0);
+    for (uint32_t i = 0; i < WEFT_SLOTS; i++)
+        assert_true(send(i, 8));
+    assert_false(send(WEFT_SLOTS, 8));
+    credit.is_throttled = 1;
+    for (uint32_t i = 0; i < WEFT_SLOTS; i++)
+        assert_true(receive(i));
+    assert_true(send(WEFT_SLOTS, 8));
+    assert_true(is_throttled);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_in_order),
+        cmocka_unit_test(test_wrap_of_numbers),
+        cmocka_unit_test(test_full),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
