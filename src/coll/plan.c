@@ -63,17 +63,19 @@ static void append(weft_plan_t *plan, const weft_step_t *step)
 
 void weft_plan_send(weft_plan_t *plan, weft_data_t from, int peer)
 {
-    append(plan, &(weft_step_t){.kind = WEFT_STEP_SEND, .from = from, .peer = peer});
+    if (from.count * from.type->size > 0)
+        append(plan, &(weft_step_t){.kind = WEFT_STEP_SEND, .from = from, .peer = peer});
 }
 
 void weft_plan_recv(weft_plan_t *plan, weft_data_t to, int peer)
 {
-    append(plan, &(weft_step_t){.kind = WEFT_STEP_RECV, .to = to, .peer = peer});
+    if (to.count * to.type->size > 0)
+        append(plan, &(weft_step_t){.kind = WEFT_STEP_RECV, .to = to, .peer = peer});
 }
 
 void weft_plan_reduce(weft_plan_t *plan, weft_place_t a, weft_place_t b, weft_data_t to)
 {
-    if (to.count == 0)
+    if (to.count * to.type->size == 0)
         return;
     weft_data_t from = {a, to.count, to.type};
     append(plan, &(weft_step_t){.kind = WEFT_STEP_REDUCE, .from = from, .second = b, .to = to});
@@ -97,16 +99,29 @@ void weft_plan_wait(weft_plan_t *plan)
     plan->next_waits = true;
 }
 
+static ptrdiff_t lower(ptrdiff_t a, ptrdiff_t b)
+{
+    return a < b ? a : b;
+}
+
+static ptrdiff_t upper(ptrdiff_t a, ptrdiff_t b)
+{
+    return a < b ? b : a;
+}
+
+/* Element 0 is aligned as the heap aligns, and there is room for whole elements, bounds and all: a function
+ * of the user's may read and write structures of which the type names only some members. */
 weft_place_t weft_plan_scratch(weft_plan_t *plan, size_t count, const weft_type_t *type)
 {
-    size_t stride = (size_t)(type->extent < 0 ? -type->extent : type->extent);
-    size_t bytes = count == 0 ? 0 : (count - 1) * stride + (size_t)type->true_extent;
-    ptrdiff_t first = (ptrdiff_t)plan->scratch_bytes;
-    /* With a negative extent element 0 is the highest. */
-    if (type->extent < 0 && count > 0)
-        first += (ptrdiff_t)((count - 1) * stride);
-    plan->scratch_bytes += (bytes + SCRATCH_ALIGNMENT - 1) & ~(size_t)(SCRATCH_ALIGNMENT - 1);
-    return weft_at(WEFT_SCRATCH, first - type->true_lb);
+    ptrdiff_t taken = (ptrdiff_t)plan->scratch_bytes;
+    if (count == 0)
+        return weft_at(WEFT_SCRATCH, taken);
+    ptrdiff_t last = (ptrdiff_t)(count - 1) * type->extent;
+    ptrdiff_t low = lower(type->lb, type->true_lb) + lower(last, 0);
+    ptrdiff_t high = upper(type->lb + type->extent, type->true_lb + type->true_extent) + upper(last, 0);
+    ptrdiff_t first = (taken - low + SCRATCH_ALIGNMENT - 1) & -(ptrdiff_t)SCRATCH_ALIGNMENT;
+    plan->scratch_bytes = (size_t)upper(taken, first + high);
+    return weft_at(WEFT_SCRATCH, first);
 }
 
 static weft_data_t nothing(void)
@@ -116,10 +131,10 @@ static weft_data_t nothing(void)
 
 void weft_plan_signal(weft_plan_t *plan, int peer)
 {
-    weft_plan_send(plan, nothing(), peer);
+    append(plan, &(weft_step_t){.kind = WEFT_STEP_SEND, .from = nothing(), .peer = peer});
 }
 
 void weft_plan_await(weft_plan_t *plan, int peer)
 {
-    weft_plan_recv(plan, nothing(), peer);
+    append(plan, &(weft_step_t){.kind = WEFT_STEP_RECV, .to = nothing(), .peer = peer});
 }

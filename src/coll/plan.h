@@ -76,8 +76,8 @@ typedef struct weft_plan {
 weft_plan_t *weft_plan_create(void);
 void weft_plan_release(weft_plan_t *plan);
 
-/* Writing. Types are retained by the plan. Steps of no elements and to no peer are left out; a lack of
- * memory is noted in plan->error. */
+/* Writing. Types are retained by the plan. Steps without data are left out, on both sides of a message; a
+ * lack of memory is noted in plan->error. */
 void weft_plan_send(weft_plan_t *plan, weft_data_t from, int peer);
 void weft_plan_recv(weft_plan_t *plan, weft_data_t to, int peer);
 /** to = a op b, element by element, where a comes before b in the order of ranks; `to` has the count

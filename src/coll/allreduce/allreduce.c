@@ -91,6 +91,8 @@ static void flat(weft_plan_t *plan, const weft_coll_args_t *args)
                          at_place(args, out));
     for (int peer = 1; peer < size; peer++)
         weft_plan_send(plan, at_place(args, out), peer);
+    if (size == 1)
+        weft_plan_copy(plan, at_place(args, own), at_place(args, out));
 }
 
 /* Each rank reduces one part of the vector and sends it to all. */

@@ -8,9 +8,11 @@ typedef struct blocks {
     weft_data_t (*from)(const weft_coll_args_t *args, int rank);
 } blocks_t;
 
+/* The type of no elements may be any, MPI_DATATYPE_NULL too. */
 static weft_data_t typed_slice(weft_buffer_t buffer, MPI_Count bytes, MPI_Count count, MPI_Datatype type)
 {
-    return weft_data(weft_at(buffer, (ptrdiff_t)bytes), (size_t)count, weft_type_of(type));
+    return weft_data(weft_at(buffer, (ptrdiff_t)bytes), (size_t)count,
+                     weft_type_of(count == 0 ? MPI_BYTE : type));
 }
 
 static weft_data_t send_piece(const weft_coll_args_t *args, int rank)

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reductions (MPI 5.0, sections 6.9 to 6.12). The sides of a weft_coll_call_t: send has the buffer alone,
+ * recv has the count and the type of both.
+ */
+#include "mpi/api.h"
+
+#include "mpi/coll_call.h"
+#include "base/fail.h"
+
+/* ---- checks ---- */
+
+/* A predefined operation has kernels for all types of its groups. */
+static WEFT_COLL_INLINE int check_op(const weft_op_t *op, MPI_Op handle, const weft_type_t *type)
+{
+    weft_op_t *unused;
+    if (__builtin_expect(op == NULL, 0))
+        return weft_check_op(handle, &unused);
+    return __builtin_expect((op->groups & type->group) != 0, 1) ? MPI_SUCCESS : weft_op_check(op, type);
+}
+
+/* Count, type and operation, which are the same on all ranks. */
+static WEFT_COLL_INLINE int check_operation(const weft_coll_call_t *user, const weft_coll_args_t *args,
+                                            const char *count_name)
+{
+    int err = weft_check_count(user->recv.count, count_name);
+    if (__builtin_expect(err != MPI_SUCCESS, 0))
+        return err;
+    if (__builtin_expect(args->recv_type == NULL, 0))
+        return weft_bad_type(user->recv.type, "datatype");
+    if (__builtin_expect(!args->recv_type->is_committed, 0))
+        return weft_uncommitted_type(args->recv_type, "datatype");
+    return check_op(args->op, user->op, args->recv_type);
+}
+
+/* Operand and result, where this rank has both: `count` elements in the operand. */
+static WEFT_COLL_INLINE int check_buffers(const weft_coll_args_t *args, MPI_Count count)
+{
+    const void *in = args->send_buf, *out = args->recv_buf;
+    if (__builtin_expect(in == out, 0) && count > 0 && args->recv_type->size > 0 && in != MPI_BOTTOM)
+        return out == MPI_IN_PLACE ? weft_bad_in_place("recvbuf") : weft_bad_alias();
+    int err = weft_check_place(out, count, args->recv_type, "recvbuf");
+    if (__builtin_expect(err != MPI_SUCCESS, 0) || in == MPI_IN_PLACE)
+        return err;
+    return weft_check_buffer(in, count, args->recv_type, "sendbuf");
+}
+
+/* ---- reduce ---- */
+
+/* Only the root has a result, and may have its operand in that place. */
+static int settle_reduce(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
+{
+    if (comm->rank != user->root)
+        user->recv.buf = NULL;
+    weft_coll_fill(user, comm, args);
+    if (!weft_config.CHECK_ARGS)
+        return MPI_SUCCESS;
+    int err = weft_check_root(comm, user->root);
+    if (err == MPI_SUCCESS)
+        err = check_operation(user, args, "count");
+    if (err != MPI_SUCCESS)
+        return err;
+    if (comm->rank == user->root)
+        return check_buffers(args, user->recv.count);
+    return weft_check_place(args->send_buf, user->recv.count, args->recv_type, "sendbuf");
+}
+
+WEFT_API(MPI_Reduce_c)
+int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                  int root, MPI_Comm comm)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE, .name = "MPI_Reduce", .comm = comm,
+                                               .root = root, .send = {.buf = sendbuf},
+                                               .recv = weft_block(recvbuf, count, datatype), .op = op},
+                           settle_reduce);
+}
+
+WEFT_API(MPI_Ireduce_c)
+int PMPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                   int root, MPI_Comm comm, MPI_Request *request)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE, .name = "MPI_Ireduce", .comm = comm,
+                                               .root = root, .send = {.buf = sendbuf},
+                                               .recv = weft_block(recvbuf, count, datatype), .op = op,
+                                               .is_nonblocking = true, .request = request},
+                           settle_reduce);
+}
+
+/* ---- allreduce and scan ---- */
+
+static WEFT_COLL_INLINE int settle_allreduce(weft_coll_call_t *user, weft_comm_t *comm,
+                                             weft_coll_args_t *args)
+{
+    weft_coll_fill(user, comm, args);
+    if (__builtin_expect(!weft_config.CHECK_ARGS, 0))
+        return MPI_SUCCESS;
+    int err = check_operation(user, args, "count");
+    return __builtin_expect(err == MPI_SUCCESS, 1) ? check_buffers(args, user->recv.count) : err;
+}
+
+WEFT_API(MPI_Allreduce_c)
+int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+                     MPI_Op op, MPI_Comm comm)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLREDUCE, .name = "MPI_Allreduce",
+                                               .comm = comm, .send = {.buf = sendbuf},
+                                               .recv = weft_block(recvbuf, count, datatype), .op = op},
+                           settle_allreduce);
+}
+
+WEFT_API(MPI_Iallreduce_c)
+int PMPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+                      MPI_Op op, MPI_Comm comm, MPI_Request *request)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLREDUCE, .name = "MPI_Iallreduce",
+                                               .comm = comm, .send = {.buf = sendbuf},
+                                               .recv = weft_block(recvbuf, count, datatype), .op = op,
+                                               .is_nonblocking = true, .request = request},
+                           settle_allreduce);
+}
+
+WEFT_API(MPI_Scan_c)
+int PMPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                MPI_Comm comm)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_SCAN, .name = "MPI_Scan", .comm = comm,
+                                               .send = {.buf = sendbuf},
+                                               .recv = weft_block(recvbuf, count, datatype), .op = op},
+                           settle_allreduce);
+}
+
+WEFT_API(MPI_Iscan_c)
+int PMPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                 MPI_Comm comm, MPI_Request *request)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_SCAN, .name = "MPI_Iscan", .comm = comm,
+                                               .send = {.buf = sendbuf},
+                                               .recv = weft_block(recvbuf, count, datatype), .op = op,
+                                               .is_nonblocking = true, .request = request},
+                           settle_allreduce);
+}
+
+/* Rank 0 gets no result: its recvbuf matters only where the operand lies in it. */
+static int settle_exscan(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
+{
+    if (comm->rank > 0 || user->send.buf == MPI_IN_PLACE || !weft_config.CHECK_ARGS)
+        return settle_allreduce(user, comm, args);
+    weft_coll_fill(user, comm, args);
+    int err = check_operation(user, args, "count");
+    if (err == MPI_SUCCESS)
+        err = weft_check_buffer(args->send_buf, user->recv.count, args->recv_type, "sendbuf");
+    return err;
+}
+
+WEFT_API(MPI_Exscan_c)
+int PMPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                  MPI_Comm comm)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_EXSCAN, .name = "MPI_Exscan", .comm = comm,
+                                               .send = {.buf = sendbuf},
+                                               .recv = weft_block(recvbuf, count, datatype), .op = op},
+                           settle_exscan);
+}
+
+WEFT_API(MPI_Iexscan_c)
+int PMPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                   MPI_Comm comm, MPI_Request *request)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_EXSCAN, .name = "MPI_Iexscan", .comm = comm,
+                                               .send = {.buf = sendbuf},
+                                               .recv = weft_block(recvbuf, count, datatype), .op = op,
+                                               .is_nonblocking = true, .request = request},
+                           settle_exscan);
+}
+
+/* ---- reduce_scatter ---- */
+
+static int settle_reduce_scatter_block(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
+{
+    weft_coll_fill(user, comm, args);
+    if (!weft_config.CHECK_ARGS)
+        return MPI_SUCCESS;
+    int err = check_operation(user, args, "recvcount");
+    return err == MPI_SUCCESS ? check_buffers(args, user->recv.count) : err;
+}
+
+WEFT_API(MPI_Reduce_scatter_block_c)
+int PMPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
+                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER_BLOCK,
+                                               .name = "MPI_Reduce_scatter_block", .comm = comm,
+                                               .send = {.buf = sendbuf},
+                                               .recv = weft_block(recvbuf, recvcount, datatype),
+                                               .op = op}, settle_reduce_scatter_block);
+}
+
+WEFT_API(MPI_Ireduce_scatter_block_c)
+int PMPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
+                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER_BLOCK,
+                                               .name = "MPI_Ireduce_scatter_block", .comm = comm,
+                                               .send = {.buf = sendbuf},
+                                               .recv = weft_block(recvbuf, recvcount, datatype), .op = op,
+                                               .is_nonblocking = true, .request = request},
+                           settle_reduce_scatter_block);
+}
+
+/* The entries of recvcounts, and their sum: the elements of the operand. */
+static int check_counts(weft_counts_t counts, const weft_comm_t *comm, MPI_Count *total_out)
+{
+    MPI_Count total = 0;
+    if (counts.at == NULL)
+        return weft_fail(MPI_ERR_ARG, "recvcounts is NULL, but must have %d entries", comm->size);
+    for (int rank = 0; rank < comm->size; rank++) {
+        MPI_Count count = weft_count_at(counts, (size_t)rank);
+        if (count < 0)
+            return weft_fail(MPI_ERR_COUNT, "recvcounts[%d] is %lld, but must be at least 0", rank,
+                             (long long)count);
+        total += count;
+    }
+    *total_out = total;
+    return MPI_SUCCESS;
+}
+
+static int settle_reduce_scatter(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
+{
+    MPI_Count total = 0;
+    weft_coll_fill(user, comm, args);
+    if (!weft_config.CHECK_ARGS)
+        return MPI_SUCCESS;
+    int err = check_counts(user->recv.counts, comm, &total);
+    if (err == MPI_SUCCESS)
+        err = check_operation(user, args, "recvcounts");
+    if (err != MPI_SUCCESS)
+        return err;
+    /* A rank that gets no elements needs no buffer for them. */
+    if (args->send_buf != MPI_IN_PLACE && weft_count_at(args->recv_counts, (size_t)comm->rank) == 0)
+        return weft_check_buffer(args->send_buf, total, args->recv_type, "sendbuf");
+    return check_buffers(args, total);
+}
+
+WEFT_API(MPI_Reduce_scatter)
+int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
+                        MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER, .name = "MPI_Reduce_scatter",
+                                               .comm = comm, .send = {.buf = sendbuf},
+                                               .recv = weft_slices(recvbuf, recvcounts, NULL, datatype),
+                                               .op = op}, settle_reduce_scatter);
+}
+
+WEFT_API(MPI_Reduce_scatter_c)
+int PMPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[],
+                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER, .name = "MPI_Reduce_scatter",
+                                               .comm = comm, .send = {.buf = sendbuf},
+                                               .recv = weft_slices_c(recvbuf, recvcounts, NULL, datatype),
+                                               .op = op}, settle_reduce_scatter);
+}
+
+WEFT_API(MPI_Ireduce_scatter)
+int PMPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
+                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER, .name = "MPI_Ireduce_scatter",
+                                               .comm = comm, .send = {.buf = sendbuf},
+                                               .recv = weft_slices(recvbuf, recvcounts, NULL, datatype),
+                                               .op = op, .is_nonblocking = true, .request = request},
+                           settle_reduce_scatter);
+}
+
+WEFT_API(MPI_Ireduce_scatter_c)
+int PMPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[],
+                           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER, .name = "MPI_Ireduce_scatter",
+                                               .comm = comm, .send = {.buf = sendbuf},
+                                               .recv = weft_slices_c(recvbuf, recvcounts, NULL, datatype),
+                                               .op = op, .is_nonblocking = true, .request = request},
+                           settle_reduce_scatter);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/coll_call.h"
+
+#include "base/fail.h"
+
+#include <stdio.h>
+
+const weft_side_names_t weft_send_names = {"sendbuf",    "sendcount", "sendtype",
+                                           "sendcounts", "displs",    "sendtypes"};
+const weft_side_names_t weft_recv_names = {"recvbuf",    "recvcount", "recvtype",
+                                           "recvcounts", "displs",    "recvtypes"};
+
+int weft_bad_in_place(const char *name)
+{
+    return weft_fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which is not allowed here", name);
+}
+
+int weft_bad_alias(void)
+{
+    return weft_fail(MPI_ERR_BUFFER, "sendbuf and recvbuf are the same; use MPI_IN_PLACE");
+}
+
+/* ---- arrays ---- */
+
+/* "recvcounts[3]" */
+typedef struct entry_name {
+    char text[32];
+} entry_name_t;
+
+static entry_name_t name_entry(const char *array, int index)
+{
+    entry_name_t name;
+    snprintf(name.text, sizeof(name.text), "%s[%d]", array, index);
+    return name;
+}
+
+static int check_presence(const void *array, const char *name, const weft_comm_t *comm)
+{
+    if (array != NULL)
+        return MPI_SUCCESS;
+    return weft_fail(MPI_ERR_ARG, "%s is NULL, but must have %d entries", name, comm->size);
+}
+
+static int check_piece_type(const weft_coll_side_t *side, const weft_side_names_t *names, int rank,
+                            weft_type_t **out)
+{
+    weft_type_t *type = weft_type_of(side->types[rank]);
+    *out = type;
+    if (type != NULL && type->is_committed)
+        return MPI_SUCCESS;
+    entry_name_t name = name_entry(names->types, rank);
+    return weft_check_committed_type(side->types[rank], name.text, out);
+}
+
+/* What is exchanged with `rank`. Where that is nothing its type may be any, MPI_DATATYPE_NULL too. */
+static int check_entry(const weft_coll_side_t *side, const weft_side_names_t *names, int rank)
+{
+    MPI_Count count = weft_count_at(side->counts, (size_t)rank);
+    weft_type_t *type = weft_type_of(side->type);
+    if (count < 0)
+        return weft_bad_count(count, name_entry(names->counts, rank).text);
+    if (count == 0)
+        return MPI_SUCCESS;
+    int err = side->layout == WEFT_LAYOUT_PIECES ? check_piece_type(side, names, rank, &type) : MPI_SUCCESS;
+    return err == MPI_SUCCESS ? weft_check_buffer(side->buf, count, type, names->buf) : err;
+}
+
+/* The arguments that are one for all ranks. */
+static int check_presences(const weft_coll_side_t *side, const weft_side_names_t *names,
+                           const weft_comm_t *comm)
+{
+    weft_type_t *type;
+    int err = check_presence(side->counts.at, names->counts, comm);
+    if (err == MPI_SUCCESS)
+        err = check_presence(side->displs.at, names->displs, comm);
+    if (err != MPI_SUCCESS)
+        return err;
+    return side->layout == WEFT_LAYOUT_PIECES ? check_presence(side->types, names->types, comm)
+                                              : weft_check_committed_type(side->type, names->type, &type);
+}
+
+int weft_check_arrays(const weft_coll_side_t *side, const weft_side_names_t *names,
+                      const weft_comm_t *comm)
+{
+    if (side->buf == MPI_IN_PLACE)
+        return weft_bad_in_place(names->buf);
+    int err = check_presences(side, names, comm);
+    for (int rank = 0; err == MPI_SUCCESS && rank < comm->size; rank++)
+        err = check_entry(side, names, rank);
+    return err;
+}
+
+/* ---- this rank's block for itself ---- */
+
+static size_t own_bytes(const weft_coll_side_t *side, int rank)
+{
+    size_t count = side->layout == WEFT_LAYOUT_BLOCK ? (size_t)side->count
+                                                     : (size_t)weft_count_at(side->counts, (size_t)rank);
+    MPI_Datatype type = side->layout == WEFT_LAYOUT_PIECES ? side->types[rank] : side->type;
+    return count == 0 ? 0 : count * weft_type_of(type)->size;
+}
+
+/* Types with gaps may interleave, and the displacements of arrays may keep the sides apart. */
+static bool is_one_run(const weft_coll_side_t *side)
+{
+    return side->layout == WEFT_LAYOUT_BLOCK && weft_type_of(side->type)->is_dense;
+}
+
+int weft_check_own_block(const weft_coll_call_t *user, const weft_comm_t *comm)
+{
+    size_t sent = own_bytes(&user->send, comm->rank), received = own_bytes(&user->recv, comm->rank);
+    if (sent != received)
+        return weft_fail(MPI_ERR_TRUNCATE, "rank %d sends itself %zu bytes, but receives %zu from itself",
+                         comm->rank, sent, received);
+    if (sent > 0 && user->send.buf == user->recv.buf && user->send.buf != MPI_BOTTOM &&
+        is_one_run(&user->send) && is_one_run(&user->recv))
+        return weft_bad_alias();
+    return MPI_SUCCESS;
+}

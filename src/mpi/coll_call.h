@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The frame of every function of a collective: what the user gave as one structure, and one way from
+ * there into coll, blocking or not.
+ *
+ *     return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_GATHER, .name = "MPI_Gather", ...}, settle_gather);
+ *
+ * A `settle` function checks the arguments and fills in those of coll, leaving out what is not
+ * significant on this rank (it may be anything, MPI 5.0 section 6.2).
+ */
+#ifndef WEFT_MPI_COLL_CALL_H
+#define WEFT_MPI_COLL_CALL_H
+
+#include "mpi/call.h"
+#include "mpi/check.h"
+#include "coll/coll.h"
+#include "base/config.h"
+
+/* Inlined wherever it is called: then most of a weft_coll_call_t is known to be 0, and none of it is ever
+ * written to memory. */
+#define WEFT_COLL_INLINE inline __attribute__((always_inline))
+
+/* How the data of one side lie. */
+typedef enum weft_coll_layout {
+    WEFT_LAYOUT_BLOCK,  /* count elements of type, or that many for each rank */
+    WEFT_LAYOUT_SLICES, /* counts[rank] elements of type at displs[rank] */
+    WEFT_LAYOUT_PIECES, /* counts[rank] elements of types[rank] at displs[rank] bytes */
+} weft_coll_layout_t;
+
+/** One side of a collective, as the user gave it. */
+typedef struct weft_coll_side {
+    const void *buf;
+    weft_coll_layout_t layout;
+    MPI_Count count;
+    MPI_Datatype type;
+    weft_counts_t counts, displs;
+    const MPI_Datatype *types;
+} weft_coll_side_t;
+
+typedef struct weft_coll_call {
+    weft_coll_t coll;
+    const char *name;
+    MPI_Comm comm;
+    int root;
+    weft_coll_side_t send, recv; /* of a reduction: send has the buffer only */
+    MPI_Op op;
+    bool is_nonblocking;
+    MPI_Request *request;
+} weft_coll_call_t;
+
+/** What the standard calls the arguments of a side; for messages. */
+typedef struct weft_side_names {
+    const char *buf, *count, *type, *counts, *displs, *types;
+} weft_side_names_t;
+
+extern const weft_side_names_t weft_send_names, weft_recv_names;
+
+static inline weft_coll_side_t weft_block(const void *buf, MPI_Count count, MPI_Datatype type)
+{
+    return (weft_coll_side_t){.buf = buf, .count = count, .type = type};
+}
+
+static inline weft_coll_side_t weft_slices(const void *buf, const int counts[], const int displs[],
+                                           MPI_Datatype type)
+{
+    return (weft_coll_side_t){.buf = buf,
+                              .layout = WEFT_LAYOUT_SLICES,
+                              .type = type,
+                              .counts = weft_counts_int(counts),
+                              .displs = weft_counts_int(displs)};
+}
+
+static inline weft_coll_side_t weft_slices_c(const void *buf, const MPI_Count counts[],
+                                             const MPI_Aint displs[], MPI_Datatype type)
+{
+    return (weft_coll_side_t){.buf = buf,
+                              .layout = WEFT_LAYOUT_SLICES,
+                              .type = type,
+                              .counts = weft_counts_wide(counts),
+                              .displs = weft_counts_aint(displs)};
+}
+
+static inline weft_coll_side_t weft_pieces(const void *buf, const int counts[], const int displs[],
+                                           const MPI_Datatype types[])
+{
+    return (weft_coll_side_t){.buf = buf,
+                              .layout = WEFT_LAYOUT_PIECES,
+                              .counts = weft_counts_int(counts),
+                              .displs = weft_counts_int(displs),
+                              .types = types};
+}
+
+static inline weft_coll_side_t weft_pieces_c(const void *buf, const MPI_Count counts[],
+                                             const MPI_Aint displs[], const MPI_Datatype types[])
+{
+    return (weft_coll_side_t){.buf = buf,
+                              .layout = WEFT_LAYOUT_PIECES,
+                              .counts = weft_counts_wide(counts),
+                              .displs = weft_counts_aint(displs),
+                              .types = types};
+}
+
+/** MPI_IN_PLACE where it is not allowed: MPI_ERR_BUFFER. */
+int weft_bad_in_place(const char *name) __attribute__((cold));
+/** Both buffers at one address: MPI_ERR_BUFFER. */
+int weft_bad_alias(void) __attribute__((cold));
+
+/** A side with arrays: they are there and their entries make sense for each rank of `comm`. */
+int weft_check_arrays(const weft_coll_side_t *side, const weft_side_names_t *names,
+                      const weft_comm_t *comm);
+
+/** What this rank sends to itself has the size of what it receives from itself, and lies elsewhere. */
+int weft_check_own_block(const weft_coll_call_t *user, const weft_comm_t *comm);
+
+/** A buffer that is not MPI_IN_PLACE, and is not NULL if it has data. */
+static WEFT_COLL_INLINE int weft_check_place(const void *buf, MPI_Count count, const weft_type_t *type,
+                                   const char *name)
+{
+    if (__builtin_expect(buf == MPI_IN_PLACE, 0))
+        return weft_bad_in_place(name);
+    return weft_check_buffer(buf, count, type, name);
+}
+
+/** One side, of any layout. */
+static WEFT_COLL_INLINE int weft_check_side(const weft_coll_side_t *side, const weft_side_names_t *names,
+                                  const weft_comm_t *comm)
+{
+    if (side->layout != WEFT_LAYOUT_BLOCK)
+        return weft_check_arrays(side, names, comm);
+    weft_type_t *type = NULL;
+    int err = weft_check_count(side->count, names->count);
+    if (err == MPI_SUCCESS)
+        err = weft_check_committed_type(side->type, names->type, &type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_place(side->buf, side->count, type, names->buf);
+    return err;
+}
+
+static inline void weft_counts_set(weft_counts_t *counts, weft_counts_t value)
+{
+    counts->at = value.at;
+    counts->wide = value.wide;
+}
+
+/** What coll gets. Member by member: one initialiser would have compilers clear the whole first, in ways
+ *  that cost more than all checks together. */
+static WEFT_COLL_INLINE void weft_coll_fill(const weft_coll_call_t *user, weft_comm_t *comm,
+                                            weft_coll_args_t *args)
+{
+    args->comm = comm;
+    args->root = user->root;
+    args->send_buf = user->send.buf;
+    args->send_count = (size_t)user->send.count;
+    args->send_type = weft_type_of(user->send.type);
+    args->recv_buf = (void *)user->recv.buf;
+    args->recv_count = (size_t)user->recv.count;
+    args->recv_type = weft_type_of(user->recv.type);
+    args->op = weft_op_of(user->op);
+    weft_counts_set(&args->send_counts, user->send.counts);
+    weft_counts_set(&args->send_displs, user->send.displs);
+    args->send_types = user->send.types;
+    weft_counts_set(&args->recv_counts, user->recv.counts);
+    weft_counts_set(&args->recv_displs, user->recv.displs);
+    args->recv_types = user->recv.types;
+}
+
+static inline int weft_coll_begin_for(MPI_Request *handle, weft_coll_t coll, const weft_coll_args_t *args)
+{
+    weft_request_t *request;
+    int err = weft_check_output(handle, "request");
+    if (err == MPI_SUCCESS)
+        err = weft_coll_begin(coll, args, &request);
+    if (err == MPI_SUCCESS)
+        *handle = weft_request_handle(request);
+    return err;
+}
+
+typedef int (*weft_settle_fn_t)(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args);
+
+/** Check, fill in, run or begin. */
+static WEFT_COLL_INLINE int weft_coll_enter(weft_coll_call_t *user, weft_settle_fn_t settle)
+{
+    weft_call_t call = weft_call_begin(user->name);
+    weft_comm_t *comm;
+    weft_coll_args_t args;
+    int err = weft_check_comm(&call, user->comm, &comm);
+    if (__builtin_expect(err == MPI_SUCCESS, 1))
+        err = settle(user, comm, &args);
+    if (__builtin_expect(err == MPI_SUCCESS, 1))
+        err = user->is_nonblocking ? weft_coll_begin_for(user->request, user->coll, &args)
+                                   : weft_coll_run(user->coll, &args);
+    return weft_call_end(&call, err);
+}
+
+#endif
