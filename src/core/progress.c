@@ -10,11 +10,12 @@
 
 enum {
     POLLS_MAX = 8,
-    /* Empty polls before a wait yields: with a core each about 20 us; when cores are short, just long
+    /* Empty polls before a wait yields: with a core each about 1 ms, since a sleeper on another core takes
+     * 20 to 40 us to wake, and a yield to a stranger costs a time slice; when cores are short, just long
      * enough for a peer on another core to answer. */
-    SPIN_ALONE = 2000,
+    SPIN_ALONE = 100000,
     SPIN_SHORT = 20,
-    YIELDS_ALONE = 200,
+    YIELDS_ALONE = 16,
     YIELDS_SHORT = 2,
     TESTS_PER_YIELD_ALONE = 1000,
     TESTS_PER_YIELD_SHORT = 10,
