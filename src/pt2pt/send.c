@@ -103,6 +103,7 @@ static bool send_ask(weft_send_t *send)
         return false;
     memcpy(room, &ask, sizeof(ask));
     weft_pack(args->buf, args->count, args->type, 0, room + sizeof(ask), along);
+    endpoint->asked++;
     endpoint->ops->commit(endpoint, &header);
     return true;
 }
@@ -254,8 +255,10 @@ static weft_send_t *asked_send(const weft_header_t *header)
 {
     weft_send_t *send = (weft_send_t *)(uintptr_t)weft_header_request(header);
     if (weft_pool_owns(&sends, send) && send->request.object.kind == WEFT_KIND_REQUEST &&
-        send->stage == WEFT_SEND_ASKED)
+        send->stage == WEFT_SEND_ASKED) {
+        send->endpoint->asked--;
         return send;
+    }
     WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped an answer that belongs to no send");
     return NULL;
 }
