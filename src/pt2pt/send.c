@@ -168,8 +168,19 @@ static bool push_send(weft_send_t *send)
     return false;
 }
 
+static bool is_crowded(const weft_endpoint_t *endpoint)
+{
+    for (int i = 0; i < crowded_count; i++) {
+        if (crowded[i] == endpoint)
+            return true;
+    }
+    return false;
+}
+
 static bool note_crowded(weft_endpoint_t *endpoint)
 {
+    if (is_crowded(endpoint))
+        return true;
     if (crowded_count == crowded_room) {
         int room = crowded_room == 0 ? 16 : crowded_room * 2;
         weft_endpoint_t **bigger = weft_realloc(crowded, (size_t)room * sizeof(*crowded));
@@ -203,17 +214,28 @@ static void push_or_enqueue(weft_send_t *send)
         enqueue(send);
 }
 
+static void put_back(weft_send_t *send)
+{
+    weft_endpoint_t *endpoint = send->endpoint;
+    if (endpoint->waiting_first == NULL)
+        endpoint->waiting_last = &send->next;
+    send->next = endpoint->waiting_first;
+    endpoint->waiting_first = send;
+}
+
+/* A send leaves the list before it is pushed: when it completes, whoever waits for it may free it and
+ * begin the next send to the same peer. */
 static int push_waiting(weft_endpoint_t *endpoint)
 {
     int pushed = 0;
     while (endpoint->waiting_first != NULL) {
-        weft_send_t *send = endpoint->waiting_first, *next = send->next;
-        if (!push_send(send)) /* completes and may free it when it is out */
+        weft_send_t *send = endpoint->waiting_first;
+        endpoint->waiting_first = send->next;
+        if (!push_send(send)) {
+            put_back(send);
             return pushed;
+        }
         pushed++;
-        endpoint->waiting_first = next;
-        if (next == NULL)
-            endpoint->waiting_last = &endpoint->waiting_first;
     }
     return pushed;
 }
