@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "core/lock.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+/* Recursive: a user's operation, called while the lock is held, may ask for the size of a type. */
+static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static atomic_int waiting;
 
 void weft_lock_take(void)

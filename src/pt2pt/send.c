@@ -103,6 +103,7 @@ static bool send_ask(weft_send_t *send)
         return false;
     memcpy(room, &ask, sizeof(ask));
     weft_pack(args->buf, args->count, args->type, 0, room + sizeof(ask), along);
+    endpoint->asked++;
     endpoint->ops->commit(endpoint, &header);
     return true;
 }
@@ -167,8 +168,19 @@ static bool push_send(weft_send_t *send)
     return false;
 }
 
+static bool is_crowded(const weft_endpoint_t *endpoint)
+{
+    for (int i = 0; i < crowded_count; i++) {
+        if (crowded[i] == endpoint)
+            return true;
+    }
+    return false;
+}
+
 static bool note_crowded(weft_endpoint_t *endpoint)
 {
+    if (is_crowded(endpoint))
+        return true;
     if (crowded_count == crowded_room) {
         int room = crowded_room == 0 ? 16 : crowded_room * 2;
         weft_endpoint_t **bigger = weft_realloc(crowded, (size_t)room * sizeof(*crowded));
@@ -202,17 +214,28 @@ static void push_or_enqueue(weft_send_t *send)
         enqueue(send);
 }
 
+static void put_back(weft_send_t *send)
+{
+    weft_endpoint_t *endpoint = send->endpoint;
+    if (endpoint->waiting_first == NULL)
+        endpoint->waiting_last = &send->next;
+    send->next = endpoint->waiting_first;
+    endpoint->waiting_first = send;
+}
+
+/* A send leaves the list before it is pushed: when it completes, whoever waits for it may free it and
+ * begin the next send to the same peer. */
 static int push_waiting(weft_endpoint_t *endpoint)
 {
     int pushed = 0;
     while (endpoint->waiting_first != NULL) {
-        weft_send_t *send = endpoint->waiting_first, *next = send->next;
-        if (!push_send(send)) /* completes and may free it when it is out */
+        weft_send_t *send = endpoint->waiting_first;
+        endpoint->waiting_first = send->next;
+        if (!push_send(send)) {
+            put_back(send);
             return pushed;
+        }
         pushed++;
-        endpoint->waiting_first = next;
-        if (next == NULL)
-            endpoint->waiting_last = &endpoint->waiting_first;
     }
     return pushed;
 }
@@ -254,8 +277,10 @@ static weft_send_t *asked_send(const weft_header_t *header)
 {
     weft_send_t *send = (weft_send_t *)(uintptr_t)weft_header_request(header);
     if (weft_pool_owns(&sends, send) && send->request.object.kind == WEFT_KIND_REQUEST &&
-        send->stage == WEFT_SEND_ASKED)
+        send->stage == WEFT_SEND_ASKED) {
+        send->endpoint->asked--;
         return send;
+    }
     WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped an answer that belongs to no send");
     return NULL;
 }
