@@ -27,7 +27,8 @@ int weft_errhandler_create(MPI_Comm_errhandler_function *function, weft_errhandl
 void weft_errhandler_retain(weft_errhandler_t *handler);
 void weft_errhandler_release(weft_errhandler_t *handler);
 
-/** Give memory back; false: there are handlers that the program has not freed, which it may do after MPI_Finalize. */
+/** Give memory back; false: there are handlers that the program has not freed, which it may do after
+ *  MPI_Finalize. */
 bool weft_errhandlers_close(void);
 
 /**

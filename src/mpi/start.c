@@ -134,14 +134,8 @@ int weft_start(int thread_level)
     return MPI_SUCCESS;
 }
 
-static void await_sends(void)
-{
-    while (!weft_pt2pt_is_idle())
-        weft_progress_test();
-}
-
-/* Infos and error handlers work after MPI_Finalize (MPI 5.0, 11.4.1): with some left, they and the numbers of
- * their handles stay. */
+/* Infos and error handlers work after MPI_Finalize (MPI 5.0, 11.4.1): with some left, they and the
+ * numbers of their handles stay. */
 static void close_objects(void)
 {
     weft_groups_close();
@@ -153,7 +147,7 @@ static void close_objects(void)
 
 int weft_stop(void)
 {
-    await_sends();
+    weft_pt2pt_await_idle();
     weft_bsend_close();
     weft_world.stage = WEFT_AFTER_FINALIZE;
     weft_world.is_threaded = false;

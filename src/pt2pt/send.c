@@ -61,6 +61,7 @@ static int create_send(const weft_send_args_t *args, weft_send_t **out)
 static void finish(weft_send_t *send)
 {
     wefti_pt2pt.active_sends--;
+    wefti_note_idle();
     weft_request_complete(&send->request);
 }
 
@@ -249,8 +250,10 @@ static int push_all(bool everything)
         if (crowded[i]->waiting_first == NULL)
             crowded[i--] = crowded[--crowded_count];
     }
-    if (crowded_count == 0)
+    if (crowded_count == 0) {
         weft_progress_remove(push_all);
+        wefti_note_idle();
+    }
     return pushed;
 }
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives of several threads at once, each on its own communicator, with a function of the user's
+ * that calls MPI.
+ */
+#include "expect.h"
+
+#include <pthread.h>
+
+enum { THREADS = 3, ROUNDS = 60, LENGTH = 700 };
+
+static MPI_Op multiply_op;
+
+/* Product modulo a prime, an element at a time as the extent says. */
+static void multiply(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    MPI_Aint lb, extent;
+    MPI_Type_get_extent(*type, &lb, &extent);
+    for (int i = 0; i < *length; i++) {
+        long *left = (long *)((char *)in + i * extent), *right = (long *)((char *)inout + i * extent);
+        *right = *left * *right % 65521;
+    }
+}
+
+static long operand(int rank, int round, int index)
+{
+    return 1 + (rank * 31 + round * 7 + index) % 65520;
+}
+
+static long product(int round, int index)
+{
+    long value = 1;
+    for (int rank = 0; rank < expect_size; rank++)
+        value = value * operand(rank, round, index) % 65521;
+    return value;
+}
+
+static void *run(void *argument)
+{
+    MPI_Comm comm = *(MPI_Comm *)argument;
+    long own[LENGTH], all[LENGTH];
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Request request;
+        int root = round % expect_size;
+        for (int i = 0; i < LENGTH; i++)
+            own[i] = operand(expect_rank, round, i);
+        if (round % 2 == 0) {
+            MPI_Allreduce(own, all, LENGTH, MPI_LONG, multiply_op, comm);
+        } else {
+            MPI_Iallreduce(own, all, LENGTH, MPI_LONG, multiply_op, comm, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+        EXPECT(all[round % LENGTH], product(round, round % LENGTH));
+        EXPECT(all[LENGTH - 1], product(round, LENGTH - 1));
+        MPI_Bcast(own, LENGTH, MPI_LONG, root, comm);
+        EXPECT(own[3], operand(root, round, 3));
+        MPI_Barrier(comm);
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm comms[THREADS];
+    pthread_t threads[THREADS];
+    int provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    expect_begin();
+    EXPECT(provided, MPI_THREAD_MULTIPLE);
+    MPI_Op_create(multiply, 1, &multiply_op);
+    for (int i = 0; i < THREADS; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+        pthread_create(&threads[i], NULL, run, &comms[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        MPI_Comm_free(&comms[i]);
+    }
+    MPI_Op_free(&multiply_op);
+    return expect_end();
+}
