@@ -79,6 +79,13 @@ static variable_t variables[] = {
 };
 enum { VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 
+/* One rank warns, not all: the environment is the job's. */
+static bool speaks_for_all(void)
+{
+    const char *rank = getenv("PMIX_RANK");
+    return rank == NULL || strcmp(rank, "0") == 0;
+}
+
 static void set_from_environment(const char *entry)
 {
     const char *value = strchr(entry, '=');
@@ -94,14 +101,15 @@ static void set_from_environment(const char *entry)
         if (variables[i].parse(value + 1, variables[i].field)) {
             variables[i].text = value + 1;
             variables[i].is_set = true;
-        } else {
+        } else if (speaks_for_all()) {
             fprintf(stderr, "weft: WEFT_%s is \"%s\", which is not a value it can take; using %s\n",
                     name, value + 1, variables[i].fallback);
         }
         return;
     }
-    fprintf(stderr, "weft: there is no variable WEFT_%s; the nearest is WEFT_%s\n", name,
-            weft_nearest(name, names, VARIABLES));
+    if (speaks_for_all())
+        fprintf(stderr, "weft: there is no variable WEFT_%s; the nearest is WEFT_%s\n", name,
+                weft_nearest(name, names, VARIABLES));
 }
 
 void weft_config_read(void)

@@ -214,12 +214,15 @@ int weft_error_add_text(int code, const char *text)
     return MPI_SUCCESS;
 }
 
-static void free_code(code_t *own)
+/* The text goes first, and not by itself (section 9.5). */
+static int free_code(code_t *own)
 {
-    weft_free(own->text);
+    if (own->text != NULL)
+        return weft_fail(MPI_ERR_ARG, "error code %d still has a text", (int)(own - codes) + FIRST_CODE);
     *own = (code_t){.is_used = false};
     while (weft_error_last_used >= FIRST_CODE && !codes[weft_error_last_used - FIRST_CODE].is_used)
         weft_error_last_used--;
+    return MPI_SUCCESS;
 }
 
 static bool has_codes(int error_class)
@@ -242,8 +245,7 @@ int weft_error_remove_class(int error_class)
         return weft_fail(MPI_ERR_ARG, "errorclass is %d, which is an error code", error_class);
     if (has_codes(error_class))
         return weft_fail(MPI_ERR_ARG, "errorclass is %d, which still has error codes", error_class);
-    free_code(own);
-    return MPI_SUCCESS;
+    return free_code(own);
 }
 
 int weft_error_remove_code(int code)
@@ -254,8 +256,7 @@ int weft_error_remove_code(int code)
         return err;
     if (own->error_class == code)
         return weft_fail(MPI_ERR_ARG, "errorcode is %d, which is an error class", code);
-    free_code(own);
-    return MPI_SUCCESS;
+    return free_code(own);
 }
 
 int weft_error_remove_text(int code)

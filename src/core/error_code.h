@@ -22,9 +22,9 @@ int weft_error_add_code(int error_class, int *code_out);
 /** Set or replace the text of a class or code of the user's. MPI_ERR_ARG, MPI_ERR_NO_MEM. */
 int weft_error_add_text(int code, const char *text);
 
-/** MPI_ERR_ARG: not a class that the user added, or one that has codes. Its text goes with it. */
+/** MPI_ERR_ARG: not a class that the user added, or one that has codes or a text. */
 int weft_error_remove_class(int error_class);
-/** MPI_ERR_ARG: not a code that the user added. Its text goes with it. */
+/** MPI_ERR_ARG: not a code that the user added, or one that has a text. */
 int weft_error_remove_code(int code);
 /** MPI_ERR_ARG: not a class or code that the user added, or it has no text. */
 int weft_error_remove_text(int code);

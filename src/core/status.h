@@ -47,7 +47,7 @@ static inline MPI_Status weft_status_proc_null(void)
 }
 
 /** Hand a status to the user, who may not want it. MPI_ERROR stays as the user had it: only calls
- *  that complete several requests set it (section 3.2.5). */
+ *  that complete several requests set it (section 3.2.5), and an empty status has it. */
 static inline void weft_status_copy(MPI_Status *user, const MPI_Status *status)
 {
     if (user == MPI_STATUS_IGNORE)

@@ -14,13 +14,18 @@ static inline bool is_over(const weft_request_t *request)
     return request->is_complete || !request->is_active;
 }
 
+static void give_empty(MPI_Status *status)
+{
+    if (status != MPI_STATUS_IGNORE)
+        *status = weft_status_empty();
+}
+
 /* Hand the result of a request to the user and give the request up, or make it inactive when it is
  * persistent; *handle follows. Returns the request's own error. */
 static inline int collect(weft_request_t *request, MPI_Request *handle, MPI_Status *status)
 {
     if (__builtin_expect(!request->is_active, 0)) {
-        MPI_Status empty = weft_status_empty();
-        weft_status_copy(status, &empty);
+        give_empty(status);
         return MPI_SUCCESS;
     }
     weft_status_copy(status, &request->status);
@@ -39,12 +44,6 @@ static inline int request_of(MPI_Request handle, weft_request_t **out)
 {
     *out = NULL;
     return handle == MPI_REQUEST_NULL ? MPI_SUCCESS : weft_check_request(handle, out);
-}
-
-static void give_empty(MPI_Status *status)
-{
-    MPI_Status empty = weft_status_empty();
-    weft_status_copy(status, &empty);
 }
 
 static inline void note_comm(weft_call_t *call, const weft_request_t *request)

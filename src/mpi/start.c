@@ -128,15 +128,9 @@ int weft_start(int thread_level)
     return MPI_SUCCESS;
 }
 
-static void await_sends(void)
-{
-    while (!weft_pt2pt_is_idle())
-        weft_progress_test();
-}
-
 int weft_stop(void)
 {
-    await_sends();
+    weft_pt2pt_await_idle();
     weft_bsend_close();
     weft_world.stage = WEFT_AFTER_FINALIZE;
     weft_world.is_threaded = false;

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "mpi.h"
 
-enum { SHORT_QUEUE = 16, FIRST_BINS = 64 };
+enum { SHORT_QUEUE = 64, FIRST_BINS = 64 };
 
 void weft_match_init(weft_match_queue_t *queue, bool holds_messages)
 {

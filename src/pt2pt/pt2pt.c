@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pt2pt/pt2pt_private.h"
 
+#include "core/progress.h"
+
 weft_pt2pt_t wefti_pt2pt;
 
 void weft_pt2pt_open(void)
@@ -10,9 +12,15 @@ void weft_pt2pt_open(void)
     weft_match_init(&wefti_pt2pt.messages, true);
 }
 
-bool weft_pt2pt_is_idle(void)
+void wefti_note_idle(void)
 {
-    return wefti_pt2pt.active_sends == 0 && wefti_sends_are_out();
+    wefti_pt2pt.is_idle = wefti_pt2pt.active_sends == 0 && wefti_sends_are_out();
+}
+
+void weft_pt2pt_await_idle(void)
+{
+    wefti_note_idle();
+    weft_progress_until(&wefti_pt2pt.is_idle);
 }
 
 void weft_pt2pt_close(void)

@@ -96,8 +96,8 @@ int weft_request_result(const weft_request_t *request);
 void weft_packet_arrived(int source_world_rank, const weft_header_t *header, const void *payload);
 
 void weft_pt2pt_open(void);
-/** Sends that the library still owns, to be waited for at the end. */
-bool weft_pt2pt_is_idle(void);
+/** Wait until nothing that this process has sent is left behind. */
+void weft_pt2pt_await_idle(void);
 void weft_pt2pt_close(void);
 
 #endif

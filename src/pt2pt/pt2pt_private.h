@@ -49,9 +49,13 @@ typedef struct weft_pt2pt {
     size_t messages_bytes; /* of data kept in `messages` */
     bool is_throttling;
     size_t active_sends;   /* not complete */
+    bool is_idle;          /* as of the last wefti_note_idle() */
 } weft_pt2pt_t;
 
 extern weft_pt2pt_t wefti_pt2pt;
+
+/** To be called when a send has ended or a packet that waited is out. */
+void wefti_note_idle(void);
 
 /* send.c */
 /** Send an answer (GO or DONE) about the sender's request; later when there is no room now. */

@@ -61,6 +61,7 @@ static int create_send(const weft_send_args_t *args, weft_send_t **out)
 static void finish(weft_send_t *send)
 {
     wefti_pt2pt.active_sends--;
+    wefti_note_idle();
     weft_request_complete(&send->request);
 }
 
@@ -103,6 +104,7 @@ static bool send_ask(weft_send_t *send)
         return false;
     memcpy(room, &ask, sizeof(ask));
     weft_pack(args->buf, args->count, args->type, 0, room + sizeof(ask), along);
+    endpoint->asked++;
     endpoint->ops->commit(endpoint, &header);
     return true;
 }
@@ -248,8 +250,10 @@ static int push_all(bool everything)
         if (crowded[i]->waiting_first == NULL)
             crowded[i--] = crowded[--crowded_count];
     }
-    if (crowded_count == 0)
+    if (crowded_count == 0) {
         weft_progress_remove(push_all);
+        wefti_note_idle();
+    }
     return pushed;
 }
 
@@ -276,8 +280,10 @@ static weft_send_t *asked_send(const weft_header_t *header)
 {
     weft_send_t *send = (weft_send_t *)(uintptr_t)weft_header_request(header);
     if (weft_pool_owns(&sends, send) && send->request.object.kind == WEFT_KIND_REQUEST &&
-        send->stage == WEFT_SEND_ASKED)
+        send->stage == WEFT_SEND_ASKED) {
+        send->endpoint->asked--;
         return send;
+    }
     WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped an answer that belongs to no send");
     return NULL;
 }

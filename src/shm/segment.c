@@ -44,26 +44,35 @@ static size_t credits_offset(int ranks)
     return round_up(sizeof(weft_segment_header_t), 128) + block_bytes(ranks) * (size_t)ranks;
 }
 
+static size_t pairs_of(int ranks)
+{
+    return (size_t)ranks * (size_t)ranks;
+}
+
+static size_t jobs_offset(int ranks)
+{
+    return credits_offset(ranks) + pairs_of(ranks) * sizeof(weft_credit_t);
+}
+
 static size_t slots_offset(int ranks)
 {
-    size_t pairs = (size_t)ranks * (size_t)ranks;
-    return round_up(credits_offset(ranks) + pairs * sizeof(weft_credit_t), PAGE);
+    return round_up(jobs_offset(ranks) + pairs_of(ranks) * sizeof(weft_copy_job_t), PAGE);
 }
 
 static size_t data_offset(int ranks)
 {
-    return slots_offset(ranks) + (size_t)ranks * (size_t)ranks * WEFT_SLOTS * sizeof(weft_slot_t);
+    return slots_offset(ranks) + pairs_of(ranks) * WEFT_SLOTS * sizeof(weft_slot_t);
 }
 
 static size_t segment_bytes(int ranks, size_t data_bytes)
 {
-    return data_offset(ranks) + (size_t)ranks * (size_t)ranks * data_bytes;
+    return data_offset(ranks) + pairs_of(ranks) * data_bytes;
 }
 
 /* The largest power of two that keeps all data rings of the host within WEFT_SHM_BYTES. */
 static size_t data_bytes_for(int ranks)
 {
-    size_t share = weft_config.SHM_BYTES / ((size_t)ranks * (size_t)ranks);
+    size_t share = weft_config.SHM_BYTES / pairs_of(ranks);
     size_t bytes = DATA_BYTES_MAX;
     while (bytes > DATA_BYTES_MIN && bytes > share)
         bytes /= 2;
@@ -250,4 +259,11 @@ weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver,
         .data = base + data_offset(segment->ranks) + pair * data_bytes,
         .units = (uint32_t)(data_bytes / WEFT_DATA_UNIT),
     };
+}
+
+weft_copy_job_t *weft_segment_copy_job(const weft_segment_t *segment, int receiver, int sender)
+{
+    char *jobs = (char *)segment->header + jobs_offset(segment->ranks);
+    size_t pair = (size_t)receiver * (size_t)segment->ranks + (size_t)sender;
+    return (weft_copy_job_t *)(void *)jobs + pair;
 }

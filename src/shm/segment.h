@@ -2,7 +2,7 @@
 /*
  * The memory that the ranks of one host share: one segment a job and host, made by its lowest rank.
  *
- *   | header | rank blocks [n] | credits [n][n] | slots [n][n] | data [n][n] |     [receiver][sender]
+ *   | header | rank blocks [n] | credits | copy jobs | slots | data |     the last four: [receiver][sender]
  *
  * It is sparse: a page costs memory only when a pair of ranks uses it. By default it is a memfd that
  * the others open through /proc, so the size of /dev/shm does not matter and nothing has a name that
@@ -15,6 +15,7 @@
 #include "core/progress.h"
 #include "core/world.h"
 #include "shm/channel.h"
+#include "shm/shared_copy.h"
 #include "base/cpu.h"
 
 #include <stdatomic.h>
@@ -51,5 +52,6 @@ void weft_segment_close(weft_segment_t *segment);
 
 weft_rank_block_t *weft_segment_block(const weft_segment_t *segment, int local_rank);
 weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver, int sender);
+weft_copy_job_t *weft_segment_copy_job(const weft_segment_t *segment, int receiver, int sender);
 
 #endif

@@ -29,6 +29,8 @@ typedef struct peer {
     int world_rank;
     weft_channel_in_t in;
     weft_rank_block_t *block;
+    weft_copy_job_t *offered; /* by us, as the receiver; NULL where cores are short: nobody could help */
+    weft_copy_job_t *offers;  /* by the peer, to us as the sender */
 } peer_t;
 
 static struct {
@@ -87,21 +89,14 @@ static void commit(weft_endpoint_t *endpoint, const weft_header_t *header)
 static bool read_peer(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes)
 {
     peer_t *peer = (peer_t *)endpoint;
-    char *at = to;
-    while (bytes > 0) {
-        struct iovec local = {at, bytes}, remote = {(void *)(uintptr_t)address, bytes};
-        ssize_t got = process_vm_readv(peer->block->pid, &local, 1, &remote, 1, 0);
-        if (got <= 0) {
-            WEFT_LOG(WEFT_WARN, "shm", "cannot read memory of rank %d (%s): copying through shared "
-                     "memory from now on", peer->world_rank, strerror(errno));
-            endpoint->can_read = false;
-            return false;
-        }
-        at += got;
-        address += (uint64_t)got;
-        bytes -= (size_t)got;
-    }
-    return true;
+    if (!peer->is_contacted)
+        make_contact(peer); /* so that it looks for the offer to help */
+    if (weft_shared_copy_read(peer->offered, peer->block->pid, address, to, bytes))
+        return true;
+    WEFT_LOG(WEFT_WARN, "shm", "cannot read memory of rank %d (%s): copying through shared memory from now "
+             "on", peer->world_rank, strerror(errno));
+    endpoint->can_read = false;
+    return false;
 }
 
 static void throttle(weft_endpoint_t *endpoint, bool is_on)
@@ -148,8 +143,12 @@ static int progress(bool everything)
     (void)everything;
     int taken = 0;
     look_for_contacts();
-    for (int i = 0; i < shm.busy_count; i++)
-        taken += drain(shm.busy[i]);
+    for (int i = 0; i < shm.busy_count; i++) {
+        peer_t *peer = shm.busy[i];
+        taken += drain(peer);
+        if (__builtin_expect(peer->endpoint.asked > 0, 0))
+            taken += weft_shared_copy_help(peer->offers, peer->block->pid);
+    }
     return taken;
 }
 
@@ -187,6 +186,9 @@ static void open_peer(int local_rank, int world_rank, bool can_read)
     peer->block = weft_segment_block(&shm.segment, local_rank);
     peer->bell = &peer->block->bell;
     peer->world_rank = world_rank;
+    peer->offers = weft_segment_copy_job(&shm.segment, local_rank, shm.local_rank);
+    if (!weft_world.cores_are_short)
+        peer->offered = weft_segment_copy_job(&shm.segment, shm.local_rank, local_rank);
     size_t packet_max = shm.segment.header->data_bytes / WEFT_CREDIT_SHARE;
     size_t eager_max = weft_config.EAGER_MAX < packet_max ? weft_config.EAGER_MAX : packet_max;
     peer->endpoint = (weft_endpoint_t){

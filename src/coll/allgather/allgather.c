@@ -4,7 +4,7 @@
 
 typedef weft_data_t (*block_fn_t)(const weft_coll_args_t *args, int rank);
 
-/* This rank's block gets to its place in recv_buf; every algorithm then sends it from there. */
+/* This rank's block gets to its place in recv_buf. */
 static void place_own(weft_plan_t *plan, const weft_coll_args_t *args, block_fn_t block)
 {
     if (!weft_is_in_place(args))
@@ -15,13 +15,16 @@ static void place_own(weft_plan_t *plan, const weft_coll_args_t *args, block_fn_
 static void send_to_all(weft_plan_t *plan, const weft_coll_args_t *args, block_fn_t block)
 {
     int size = args->comm->size, rank = args->comm->rank;
-    place_own(plan, args, block);
+    weft_data_t own = weft_is_in_place(args)
+                          ? block(args, rank)
+                          : weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type);
     for (int i = 1; i < size; i++)
-        weft_plan_send(plan, block(args, rank), (rank + i) % size);
+        weft_plan_send(plan, own, (rank + i) % size);
     for (int i = 1; i < size; i++) {
         int peer = (rank - i + size) % size;
         weft_plan_recv(plan, block(args, peer), peer);
     }
+    place_own(plan, args, block); /* while the others copy */
 }
 
 /* In round i each rank gives on what it got in the round before. */

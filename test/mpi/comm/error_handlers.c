@@ -76,6 +76,7 @@ static void test_codes(void)
     EXPECT_ERROR(MPI_Remove_error_class(own_class), MPI_ERR_ARG); /* it has a code */
     EXPECT_ERROR(MPI_Remove_error_code(MPI_ERR_IO), MPI_ERR_ARG);
     EXPECT_ERROR(MPI_Add_error_string(MPI_ERR_IO, "no"), MPI_ERR_ARG);
+    EXPECT_ERROR(MPI_Remove_error_code(own_code), MPI_ERR_ARG); /* it has a text */
     MPI_Remove_error_string(own_code);
     MPI_Remove_error_code(own_code);
     MPI_Remove_error_class(own_class);

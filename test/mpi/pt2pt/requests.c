@@ -163,6 +163,35 @@ static void test_proc_null(void)
     EXPECT(status.MPI_SOURCE, MPI_PROC_NULL);
 }
 
+/* MPI_ERROR is part of it (MPI 5.0 section 3.7.3). */
+static void expect_empty(MPI_Status *status)
+{
+    EXPECT(status->MPI_SOURCE, MPI_ANY_SOURCE);
+    EXPECT(status->MPI_TAG, MPI_ANY_TAG);
+    EXPECT(status->MPI_ERROR, MPI_SUCCESS);
+    memset(status, 99, sizeof(*status));
+}
+
+static void test_empty_statuses(void)
+{
+    MPI_Request null = MPI_REQUEST_NULL;
+    MPI_Status status;
+    int flag, index;
+    memset(&status, 99, sizeof(status));
+    MPI_Wait(&null, &status);
+    expect_empty(&status);
+    MPI_Test(&null, &flag, &status);
+    expect_empty(&status);
+    MPI_Waitany(1, &null, &index, &status);
+    expect_empty(&status);
+    MPI_Testany(1, &null, &index, &flag, &status);
+    expect_empty(&status);
+    MPI_Request_get_status(null, &flag, &status);
+    expect_empty(&status);
+    MPI_Request_get_status_any(1, &null, &index, &flag, &status);
+    expect_empty(&status);
+}
+
 static void test_free_active(void)
 {
     static int numbers[1000];
@@ -230,6 +259,7 @@ int main(int argc, char **argv)
     test_matched_probe();
     test_cancel();
     test_proc_null();
+    test_empty_statuses();
     test_free_active();
     test_isendrecv();
     if (expect_size > 1)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A user's operation may call MPI functions that do not communicate, at every thread level. */
+#include "../expect.h"
+
+static void add(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    MPI_Aint lb, extent;
+    int size, rank;
+    MPI_Type_get_extent(*type, &lb, &extent);
+    MPI_Type_size(*type, &size);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    EXPECT(extent, sizeof(int));
+    EXPECT(size, sizeof(int));
+    EXPECT(rank, expect_rank);
+    for (int i = 0; i < *count; i++)
+        ((int *)inout)[i] += ((const int *)in)[i];
+}
+
+int main(int argc, char **argv)
+{
+    int provided, in[3], out[3];
+    MPI_Op op;
+    MPI_Request request;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    expect_begin();
+    MPI_Op_create(add, 1, &op);
+    for (int i = 0; i < 3; i++)
+        in[i] = expect_rank + i;
+    MPI_Allreduce(in, out, 3, MPI_INT, op, MPI_COMM_WORLD);
+    for (int i = 0; i < 3; i++)
+        EXPECT(out[i], expect_size * (expect_size - 1) / 2 + i * expect_size);
+    MPI_Iscan(in, out, 3, MPI_INT, op, MPI_COMM_WORLD, &request);
+    MPI_Op_free(&op); /* lives until the request is over */
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    EXPECT(out[0], expect_rank * (expect_rank + 1) / 2);
+    return expect_end();
+}
