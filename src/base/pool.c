@@ -69,3 +69,11 @@ void weft_pool_close(weft_pool_t *pool)
     pool->free_list = NULL;
     pool->live = 0;
 }
+
+bool weft_pool_close_unused(weft_pool_t *pool)
+{
+    if (pool->live > 0)
+        return false;
+    weft_pool_close(pool);
+    return true;
+}

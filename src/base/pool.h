@@ -54,4 +54,7 @@ bool weft_pool_owns(const weft_pool_t *pool, const void *pointer);
 /** Free all blocks, whatever is live. */
 void weft_pool_close(weft_pool_t *pool);
 
+/** Free all blocks if nothing is live; false: something is, and nothing was done. */
+bool weft_pool_close_unused(weft_pool_t *pool);
+
 #endif

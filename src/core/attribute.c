@@ -94,6 +94,13 @@ int weft_keyval_free(weft_kind_t kind, int number)
     return MPI_SUCCESS;
 }
 
+void weft_keyvals_close(void)
+{
+    for (int i = 0; i < keyvals.capacity; i++)
+        weft_free(keyvals.objects[i]);
+    weft_int_handles_close(&keyvals);
+}
+
 /* ---- callbacks ---- */
 
 static int call_delete(weft_attribute_owner_t owner, const keyval_t *keyval, void *value)

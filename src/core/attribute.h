@@ -58,6 +58,9 @@ int weft_keyval_create(const weft_keyval_args_t *args, int *number_out);
 /** Give up the user's reference. MPI_ERR_KEYVAL: predefined, unknown, of another kind or freed. */
 int weft_keyval_free(weft_kind_t kind, int number);
 
+/** The end of all keyvals, freed or not. */
+void weft_keyvals_close(void);
+
 /** Replaces a value that is there already, after its delete callback. MPI_ERR_KEYVAL, MPI_ERR_NO_MEM
  *  or what the callback returns. */
 int weft_attribute_set(weft_attribute_owner_t owner, int number, void *value);

@@ -124,3 +124,17 @@ void weft_comm_release(weft_comm_t *comm)
     if (comm != &weft_comm_world && comm != &weft_comm_self)
         weft_pool_give(&comms, comm);
 }
+
+/* What goes wrong after MPI_Finalize is for the initial error handler (MPI 5.0, 9.3). */
+static void close_predefined(weft_comm_t *comm)
+{
+    weft_comm_release(comm);
+    comm->errhandler = &weft_errors_are_fatal;
+}
+
+void weft_comm_close(void)
+{
+    close_predefined(&weft_comm_self);
+    close_predefined(&weft_comm_world);
+    weft_pool_close(&comms);
+}

@@ -62,6 +62,9 @@ static inline weft_endpoint_t *weft_comm_endpoint(const weft_comm_t *comm, int r
 /** Set up MPI_COMM_WORLD and MPI_COMM_SELF from weft_world; MPI_ERR_NO_MEM. */
 int weft_comm_open(void);
 
+/** Its opposite; communicators that the program has not freed go, too. */
+void weft_comm_close(void);
+
 /** A context that no communicator of any process has had: what the process that leads the creation
  *  of a communicator gives to the others. Even. MPI_ERR_OTHER when there are none left. */
 int weft_comm_new_context(uint32_t *out);

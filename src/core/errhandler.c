@@ -64,6 +64,11 @@ void weft_errhandler_release(weft_errhandler_t *handler)
     weft_pool_give(&handlers, handler);
 }
 
+bool weft_errhandlers_close(void)
+{
+    return weft_pool_close_unused(&handlers);
+}
+
 int weft_error_handle(weft_errhandler_t *handler, MPI_Comm handle, int error, const char *call)
 {
     if (handler == &weft_errors_return)

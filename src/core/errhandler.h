@@ -6,6 +6,8 @@
 #include "core/object.h"
 #include "mpi.h"
 
+#include <stdbool.h>
+
 typedef struct weft_comm weft_comm_t;
 
 typedef struct weft_errhandler {
@@ -24,6 +26,10 @@ MPI_Errhandler weft_errhandler_handle(weft_errhandler_t *handler);
 int weft_errhandler_create(MPI_Comm_errhandler_function *function, weft_errhandler_t **out);
 void weft_errhandler_retain(weft_errhandler_t *handler);
 void weft_errhandler_release(weft_errhandler_t *handler);
+
+/** Give memory back; false: there are handlers that the program has not freed, which it may do after
+ *  MPI_Finalize. */
+bool weft_errhandlers_close(void);
 
 /**
  * Give an error to the handler of `comm` (NULL: the one of MPI_COMM_SELF). The text is that of

@@ -92,6 +92,11 @@ void weft_group_release(weft_group_t *group)
     weft_pool_give(&groups, group);
 }
 
+void weft_groups_close(void)
+{
+    weft_pool_close(&groups);
+}
+
 static int by_world_rank(const void *a, const void *b, void *world_ranks)
 {
     const int *ranks = world_ranks;

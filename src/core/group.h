@@ -32,6 +32,9 @@ int weft_group_create(int *world_ranks, int size, weft_group_t **out);
 void weft_group_retain(weft_group_t *group);
 void weft_group_release(weft_group_t *group);
 
+/** The end of all groups, freed or not. */
+void weft_groups_close(void);
+
 static inline int weft_group_world_rank(const weft_group_t *group, int rank)
 {
     return group->world_ranks == NULL ? rank : group->world_ranks[rank];

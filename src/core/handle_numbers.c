@@ -78,3 +78,11 @@ void *weft_handle_of_number(int number, void *null)
     weft_lock_give();
     return handle == NULL ? null : handle;
 }
+
+void weft_handle_numbers_close(void)
+{
+    weft_free(slots);
+    slots = NULL;
+    slot_count = used = 0;
+    weft_int_handles_close(&handles);
+}

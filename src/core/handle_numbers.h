@@ -2,8 +2,8 @@
 /*
  * Handles as ints (MPI 5.0 section 20.4: MPI_Comm_toint and its like) for objects that keep no number
  * themselves: communicators, groups, requests and others. A predefined handle is its own value. Any
- * other is an address; objects come from pools that never give memory back, so an address that got a
- * number keeps it for good, and nobody has to say that an object is gone.
+ * other is an address; objects come from pools that give no memory back while MPI runs, so an address
+ * that got a number keeps it, and nobody has to say that an object is gone.
  */
 #ifndef WEFT_CORE_HANDLE_NUMBERS_H
 #define WEFT_CORE_HANDLE_NUMBERS_H
@@ -13,5 +13,8 @@ int weft_handle_number(const void *handle);
 
 /** The handle of a number; `null` when there is none. Takes the lock. */
 void *weft_handle_of_number(int number, void *null);
+
+/** Forget all numbers. */
+void weft_handle_numbers_close(void);
 
 #endif

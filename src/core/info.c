@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/pool.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 weft_info_t weft_info_env = {.object = {.kind = WEFT_KIND_INFO, .references = 1}};
@@ -79,6 +78,11 @@ void weft_info_release(weft_info_t *info)
     }
     weft_free(info->entries);
     weft_pool_give(&infos, info);
+}
+
+bool weft_infos_close(void)
+{
+    return weft_pool_close_unused(&infos);
 }
 
 static weft_info_entry_t *find(const weft_info_t *info, const char *key)

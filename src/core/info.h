@@ -6,6 +6,8 @@
 #include "core/object.h"
 #include "mpi.h"
 
+#include <stdbool.h>
+
 typedef struct weft_info_entry {
     char *key, *value;
 } weft_info_entry_t;
@@ -29,6 +31,10 @@ int weft_info_create(weft_info_t **out);
 int weft_info_dup(const weft_info_t *info, weft_info_t **out);
 /** Drop a reference; NULL is allowed. */
 void weft_info_release(weft_info_t *info);
+
+/** Give memory back, but MPI_INFO_ENV's; false: there are infos that the program has not freed, which
+ *  it may do after MPI_Finalize. */
+bool weft_infos_close(void);
 
 /** The value of `key`, owned by the info; NULL when there is none. */
 const char *weft_info_get(const weft_info_t *info, const char *key);

@@ -4,8 +4,8 @@
  *
  * In the standard ABI (MPI 5.0, chapter 20) a handle is a pointer whose values below 0x1000 are the
  * predefined ones. Ours: a predefined handle is looked up in a table of its kind, any other handle IS
- * the address of the object. Objects come from pools that never give memory back, so the kind of a
- * freed object can still be read, and says that it was freed.
+ * the address of the object. Objects come from pools that give no memory back while MPI runs, so the
+ * kind of a freed object can still be read, and says that it was freed.
  */
 #ifndef WEFT_CORE_OBJECT_H
 #define WEFT_CORE_OBJECT_H

@@ -142,3 +142,8 @@ int weft_comm_idup(weft_comm_t *comm, weft_comm_t **out, weft_request_t **reques
     *request_out = &idup->request;
     return MPI_SUCCESS;
 }
+
+void weft_comm_idups_close(void)
+{
+    weft_pool_close(&idups);
+}

@@ -32,6 +32,9 @@ int weft_comm_dup(weft_comm_t *comm, weft_comm_t **out);
 /** As weft_comm_dup, but *out may be used only when the request is complete. */
 int weft_comm_idup(weft_comm_t *comm, weft_comm_t **out, weft_request_t **request_out);
 
+/** The end of the requests of weft_comm_idup. */
+void weft_comm_idups_close(void);
+
 /** One communicator a colour, ordered by (key, rank in comm); NULL for colour MPI_UNDEFINED.
  *  Collective over comm. */
 int weft_comm_split(weft_comm_t *comm, int color, int key, weft_comm_t **out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/start.h"
 
+#include "mpi/comm_make.h"
 #include "coll/coll.h"
 #include "pt2pt/bsend.h"
 #include "pt2pt/pt2pt.h"
@@ -8,7 +9,12 @@
 #include "shm/shm.h"
 #include "datatype/op.h"
 #include "datatype/type.h"
+#include "core/attribute.h"
 #include "core/comm.h"
+#include "core/errhandler.h"
+#include "core/group.h"
+#include "core/handle_numbers.h"
+#include "core/info.h"
 #include "core/progress.h"
 #include "core/world.h"
 #include "base/config.h"
@@ -128,18 +134,30 @@ int weft_start(int thread_level)
     return MPI_SUCCESS;
 }
 
+/* Infos and error handlers work after MPI_Finalize (MPI 5.0, 11.4.1): with some left, they and the
+ * numbers of their handles stay. */
+static void close_objects(void)
+{
+    weft_groups_close();
+    weft_keyvals_close();
+    bool has_infos = !weft_infos_close(), has_handlers = !weft_errhandlers_close();
+    if (!has_infos && !has_handlers)
+        weft_handle_numbers_close();
+}
+
 int weft_stop(void)
 {
     weft_pt2pt_await_idle();
     weft_bsend_close();
     weft_world.stage = WEFT_AFTER_FINALIZE;
     weft_world.is_threaded = false;
-    weft_comm_release(&weft_comm_self);
-    weft_comm_release(&weft_comm_world);
+    weft_comm_close();
+    weft_comm_idups_close();
     weft_coll_close();
     weft_pt2pt_close();
     close_transports();
     weft_ops_close();
     weft_types_close();
+    close_objects();
     return weft_pmi_close();
 }

@@ -26,7 +26,10 @@ expect 126 "$MPIRUN" -n 2 "$work"
 printf '#!/no/such/interpreter\n' >a-script
 chmod +x a-script
 expect 127 "$MPIRUN" -n 2 ./a-script
-expect_text err interpreter
+case ${SANITIZERS-} in
+*thread*) ;; # it makes a fork of our vfork, by which mpirun learns the reason
+*) expect_text err interpreter ;;
+esac
 expect 127 "$MPIRUN" -n 1 sleep $nap : -n 1 ./a-script
 expect_nothing_left
 # A script without a first line is the shell's, and the working directory is searched after PATH.

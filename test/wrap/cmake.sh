@@ -6,6 +6,10 @@ command -v cmake >/dev/null || {
     echo "needs cmake"
     exit 77
 }
+[ -z "${SANITIZERS-}" ] || {
+    echo "FindMPI leaves out -fsanitize when it links"
+    exit 77
+}
 . "$SOURCE/test/wrap/stage"
 cat > "$place/CMakeLists.txt" <<'E2'
 cmake_minimum_required(VERSION 3.10)

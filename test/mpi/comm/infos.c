@@ -21,7 +21,7 @@ static void test_entries(void)
     int count;
     MPI_Info_create(&info);
     for (int i = 0; i < 20; i++) {
-        char name[8], value[8];
+        char name[16], value[8];
         snprintf(name, sizeof(name), "key%d", i);
         snprintf(value, sizeof(value), "%d", i * i);
         MPI_Info_set(info, name, value);
