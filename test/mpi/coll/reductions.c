@@ -199,11 +199,11 @@ typedef struct record {
     char rest[396];
 } record_t;
 
-static void keep_first(void *in, void *inout, int *length, MPI_Datatype *type)
+static void keep_first(void *left, void *right, int *length, MPI_Datatype *type)
 {
     (void)type;
     for (int i = 0; i < *length; i++)
-        ((record_t *)inout)[i] = ((record_t *)in)[i];
+        ((record_t *)right)[i] = ((record_t *)left)[i];
 }
 
 static void test_whole_structures(void)
