@@ -3,7 +3,10 @@
 
 #include "pt2pt/pt2pt.h"
 #include "datatype/pack.h"
+#include "core/lock.h"
+#include "core/progress.h"
 #include "base/fail.h"
+#include "base/list.h"
 #include "base/memory.h"
 #include "base/pool.h"
 
@@ -23,12 +26,18 @@ typedef struct run {
     int tag;
     size_t next;      /* step */
     int outstanding;  /* sends and receives that are not over */
-    bool is_advancing; /* advance() is at work further up the stack */
+    bool is_advancing; /* advance() is at work further up the stack, or in another thread */
+    weft_link_t ready; /* in `ready_runs` */
     int error;
     _Alignas(64) char small_scratch[SMALL_SCRATCH];
 } run_t;
 
 static weft_pool_t runs = WEFT_POOL(run_t);
+
+/* Runs whose next step calls a function of the user's. That function may wait for a lock of the user's
+ * whose holder waits for ours (an interpreter's lock is such a one), so it is called without ours; and
+ * that is possible in a round of progress only, not amid the arrival of a packet. */
+static weft_list_t ready_runs = {&ready_runs, &ready_runs};
 
 static void advance(run_t *run);
 
@@ -93,7 +102,11 @@ static void reduce(run_t *run, const weft_step_t *step)
 {
     weft_operands_t operands = {address(run, step->from.place), address(run, step->second),
                                 address(run, step->to.place), step->to.count};
+    if (!run->op->is_predefined)
+        weft_unlock();
     int err = weft_op_combine(run->op, step->to.type, &operands);
+    if (!run->op->is_predefined)
+        weft_lock();
     if (err != MPI_SUCCESS)
         run->error = err;
 }
@@ -128,6 +141,35 @@ static void finish(run_t *run)
     weft_request_complete(&run->request);
 }
 
+static int poll_ready(bool everything)
+{
+    int moved = 0;
+    weft_link_t *link;
+    (void)everything;
+    while ((link = weft_list_pop(&ready_runs)) != NULL) {
+        run_t *run = WEFT_ELEMENT(link, run_t, ready);
+        const weft_step_t *step = &run->plan->steps[run->next++];
+        reduce(run, step);
+        run->is_advancing = false;
+        advance(run);
+        moved++;
+    }
+    return moved;
+}
+
+/* The next step is left to poll_ready(). */
+static void defer(run_t *run)
+{
+    weft_list_append(&ready_runs, &run->ready);
+    weft_progress_add(poll_ready);
+    weft_progress_notify();
+}
+
+static inline bool calls_user(const run_t *run, const weft_step_t *step)
+{
+    return step->kind == WEFT_STEP_REDUCE && !run->op->is_predefined;
+}
+
 static void advance(run_t *run)
 {
     if (run->is_advancing)
@@ -138,6 +180,10 @@ static void advance(run_t *run)
         const weft_step_t *step = &plan->steps[run->next];
         if (step->waits && run->outstanding > 0)
             break;
+        if (calls_user(run, step)) {
+            defer(run);
+            return;
+        }
         run->next++;
         begin_step(run, step);
     }
@@ -247,5 +293,6 @@ int weft_engine_begin(weft_plan_t *plan, const weft_coll_args_t *args, weft_requ
 
 void weft_engine_close(void)
 {
+    weft_progress_remove(poll_ready);
     weft_pool_close(&runs);
 }

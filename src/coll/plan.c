@@ -99,28 +99,16 @@ void weft_plan_wait(weft_plan_t *plan)
     plan->next_waits = true;
 }
 
-static ptrdiff_t lower(ptrdiff_t a, ptrdiff_t b)
-{
-    return a < b ? a : b;
-}
-
-static ptrdiff_t upper(ptrdiff_t a, ptrdiff_t b)
-{
-    return a < b ? b : a;
-}
-
-/* Element 0 is aligned as the heap aligns, and there is room for whole elements, bounds and all: a function
- * of the user's may read and write structures of which the type names only some members. */
+/* Element 0 is aligned as memory from the heap is. */
 weft_place_t weft_plan_scratch(weft_plan_t *plan, size_t count, const weft_type_t *type)
 {
-    ptrdiff_t taken = (ptrdiff_t)plan->scratch_bytes;
+    ptrdiff_t taken = (ptrdiff_t)plan->scratch_bytes, low, high;
     if (count == 0)
         return weft_at(WEFT_SCRATCH, taken);
-    ptrdiff_t last = (ptrdiff_t)(count - 1) * type->extent;
-    ptrdiff_t low = lower(type->lb, type->true_lb) + lower(last, 0);
-    ptrdiff_t high = upper(type->lb + type->extent, type->true_lb + type->true_extent) + upper(last, 0);
+    weft_type_room(type, count, &low, &high);
     ptrdiff_t first = (taken - low + SCRATCH_ALIGNMENT - 1) & -(ptrdiff_t)SCRATCH_ALIGNMENT;
-    plan->scratch_bytes = (size_t)upper(taken, first + high);
+    if (first + high > taken)
+        plan->scratch_bytes = (size_t)(first + high);
     return weft_at(WEFT_SCRATCH, first);
 }
 

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -81,14 +82,14 @@ static bool parse_cores(const char *word, row_t *row)
 static bool parse_number(const char *word, size_t *out)
 {
     char *end;
+    errno = 0;
     unsigned long long number = strtoull(word, &end, 10);
-    if (end == word)
+    if (word[0] < '0' || word[0] > '9' || errno != 0)
         return false;
     size_t unit = *end == 'K' ? 1024 : *end == 'M' ? 1024 * 1024 : 1;
     if (unit > 1)
         end++;
-    *out = (size_t)number * unit;
-    return *end == '\0';
+    return *end == '\0' && !__builtin_mul_overflow(number, unit, out);
 }
 
 static bool parse_ranks(const char *word, row_t *row)
@@ -130,8 +131,9 @@ static bool parse_algorithm(const char *word, row_t *row)
 
 static bool parse_row(const char *line, row_t *row)
 {
-    char words[COLUMNS][WORD_BYTES];
-    if (sscanf(line, "%31s %31s %31s %31s %31s", words[0], words[1], words[2], words[3], words[4]) != COLUMNS)
+    char words[COLUMNS][WORD_BYTES], more[2];
+    if (sscanf(line, "%31s %31s %31s %31s %31s %1s", words[0], words[1], words[2], words[3], words[4], more) !=
+        COLUMNS)
         return false;
     return parse_coll(words[0], row) && parse_cores(words[1], row) && parse_ranks(words[2], row) &&
            parse_bytes(words[3], row) && parse_algorithm(words[4], row);

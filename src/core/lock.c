@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE /* the initialiser of recursive mutexes */
 #include "core/lock.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
-/* Recursive: the function of an operation of the user's may ask for extents and the like (MPI 5.0, 6.9.5),
- * and progress calls it with the lock held. */
-static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int waiting;
 
 void weft_lock_take(void)

@@ -106,6 +106,15 @@ static void yield(void)
     weft_lock();
 }
 
+/* Another thread of this process that sleeps on the same bell must not be left with a cleared one. */
+static void stay_awake(void)
+{
+    if (atomic_load(&sleepers) > 1)
+        weft_bell_wake(bell);
+    else
+        atomic_store(&bell->is_sleeping, 0);
+}
+
 /* Sleep until somebody rings. The bell is set before the last look for packets, so a packet published
  * after that look finds it set. */
 static void sleep_on_bell(const bool *flag)
@@ -117,9 +126,7 @@ static void sleep_on_bell(const bool *flag)
     else
         weft_asymmetric_fence();
     if (poll_all(true) > 0 || *flag) {
-        /* Another thread of this process may sleep on the same bell: wake it rather than leave it
-         * with a cleared bell. */
-        weft_bell_wake(bell);
+        stay_awake();
     } else {
         weft_unlock();
         weft_futex_wait(&bell->is_sleeping, 1);

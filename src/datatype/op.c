@@ -145,15 +145,14 @@ static int combine_through_copy(const weft_op_t *op, const weft_type_t *type,
                                 const weft_operands_t *operands)
 {
     size_t count = operands->count;
+    ptrdiff_t low, high;
     if (count == 0 || type->size == 0)
         return MPI_SUCCESS;
-    /* The last element may lie before the first. */
-    ptrdiff_t last = (ptrdiff_t)(count - 1) * type->extent;
-    ptrdiff_t low = type->true_lb + (last < 0 ? last : 0);
-    size_t bytes = (size_t)(last < 0 ? -last : last) + (size_t)type->true_extent;
-    char *memory = weft_alloc(bytes);
+    weft_type_room(type, count, &low, &high);
+    low &= -(ptrdiff_t)64; /* the copy is aligned as memory from the heap is */
+    char *memory = weft_alloc((size_t)(high - low));
     if (memory == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for %zu bytes of operands", bytes);
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for %td bytes of operands", high - low);
     char *copy = memory - low;
     weft_copy_typed(operands->b, count, type, copy, count, type);
     weft_op_apply(op, type, operands->a, copy, count);

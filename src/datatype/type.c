@@ -101,6 +101,24 @@ MPI_Count weft_type_elements(const weft_type_t *type, size_t bytes)
     return part == MPI_UNDEFINED ? part : whole + part;
 }
 
+static ptrdiff_t lower(ptrdiff_t a, ptrdiff_t b)
+{
+    return a < b ? a : b;
+}
+
+static ptrdiff_t upper(ptrdiff_t a, ptrdiff_t b)
+{
+    return a < b ? b : a;
+}
+
+void weft_type_room(const weft_type_t *type, size_t count, ptrdiff_t *low_out, ptrdiff_t *high_out)
+{
+    /* The last element may lie before the first. */
+    ptrdiff_t last = (ptrdiff_t)(count - 1) * type->extent;
+    *low_out = lower(type->lb, type->true_lb) + lower(last, 0);
+    *high_out = upper(type->lb + type->extent, type->true_lb + type->true_extent) + upper(last, 0);
+}
+
 void weft_types_close(void)
 {
     weft_int_handles_close(&weft_type_int_handles);

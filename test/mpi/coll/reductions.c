@@ -193,6 +193,42 @@ static void test_doubles(size_t length)
     free(sum);
 }
 
+/* A structure of which the datatype names the first member only; the operation assigns it as a whole. */
+typedef struct record {
+    uint32_t number;
+    char rest[396];
+} record_t;
+
+static void keep_first(void *left, void *right, int *length, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *length; i++)
+        ((record_t *)right)[i] = ((record_t *)left)[i];
+}
+
+static void test_whole_structures(void)
+{
+    enum { RECORDS = 24 };
+    static record_t own[RECORDS], first[RECORDS];
+    MPI_Datatype type;
+    MPI_Op op;
+    MPI_Type_create_resized(MPI_UINT32_T, 0, sizeof(record_t), &type);
+    MPI_Type_commit(&type);
+    MPI_Op_create(keep_first, 0, &op);
+    for (int length = 1; length <= RECORDS; length += RECORDS - 1) {
+        for (int i = 0; i < length; i++)
+            own[i].number = (uint32_t)(rank * 100 + i);
+        MPI_Allreduce(own, first, length, type, op, comm);
+        for (int i = 0; i < length; i++)
+            EXPECT(first[i].number, i);
+        MPI_Scan(own, first, length, type, op, comm);
+        for (int i = 0; i < length; i++)
+            EXPECT(first[i].number, i);
+    }
+    MPI_Op_free(&op);
+    MPI_Type_free(&type);
+}
+
 /* All roots where that is cheap, one where it is not. */
 static void run_all(size_t elements)
 {
@@ -232,6 +268,7 @@ int main(int argc, char **argv)
             for (int repeat = 0; repeat < (counts[j] == 7 ? 10 : 3); repeat++)
                 run_all(counts[j]);
         }
+        test_whole_structures();
         for (size_t length = 1; length <= 100000; length *= 10)
             test_doubles(length);
     }

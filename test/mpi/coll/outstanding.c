@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Many nonblocking collectives on the way at once on one communicator, completed in another order on
+ * each rank, amid blocking ones and messages that are received from anybody. Handles are freed before
+ * the collectives that use them are over.
+ */
+#include "expect.h"
+
+#include <stdlib.h>
+
+enum { ROUNDS = 12, KINDS = 8, OUTSTANDING = KINDS * 3, MOST_RANKS = 16, LARGE = 40000, MESSAGES = 5 };
+
+static unsigned seed;
+
+/* Other numbers on each rank, the same in each run. */
+static unsigned random_below(unsigned below)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (seed >> 8) % below;
+}
+
+/* One collective: what it works on and what it must give. */
+typedef struct task {
+    int kind, number, root;
+    int own[MOST_RANKS], got[MOST_RANKS];
+    int *large;
+} task_t;
+
+static int value(int rank, int number, int index)
+{
+    return rank * 1000 + number * 37 + index;
+}
+
+static int sum_below(int last, int number, int index)
+{
+    int sum = 0;
+    for (int rank = 0; rank <= last; rank++)
+        sum += value(rank, number, index);
+    return sum;
+}
+
+static void begin(task_t *task, MPI_Comm comm, MPI_Request *request)
+{
+    int n = expect_size;
+    for (int i = 0; i < n; i++)
+        task->own[i] = value(expect_rank, task->number, i);
+    switch (task->kind) {
+    case 0:
+        MPI_Ibarrier(comm, request);
+        break;
+    case 1:
+        task->got[0] = task->own[0];
+        MPI_Ibcast(task->got, 1, MPI_INT, task->root, comm, request);
+        break;
+    case 2:
+        MPI_Iallreduce(task->own, task->got, n, MPI_INT, MPI_SUM, comm, request);
+        break;
+    case 3:
+        MPI_Iallgather(task->own, 1, MPI_INT, task->got, 1, MPI_INT, comm, request);
+        break;
+    case 4:
+        MPI_Ialltoall(task->own, 1, MPI_INT, task->got, 1, MPI_INT, comm, request);
+        break;
+    case 5:
+        MPI_Iscan(task->own, task->got, n, MPI_INT, MPI_SUM, comm, request);
+        break;
+    case 6:
+        MPI_Ireduce_scatter_block(task->own, task->got, 1, MPI_INT, MPI_SUM, comm, request);
+        break;
+    default:
+        task->large = malloc(LARGE * sizeof(int));
+        for (int i = 0; i < LARGE; i++)
+            task->large[i] = value(expect_rank, task->number, i);
+        MPI_Iallreduce(MPI_IN_PLACE, task->large, LARGE, MPI_INT, MPI_SUM, comm, request);
+    }
+}
+
+static void check(const task_t *task)
+{
+    int n = expect_size, number = task->number;
+    for (int i = 0; i < n; i++) {
+        if (task->kind == 1 && i == 0)
+            EXPECT(task->got[i], value(task->root, number, 0));
+        if (task->kind == 2)
+            EXPECT(task->got[i], sum_below(n - 1, number, i));
+        if (task->kind == 3)
+            EXPECT(task->got[i], value(i, number, 0));
+        if (task->kind == 4)
+            EXPECT(task->got[i], value(i, number, expect_rank));
+        if (task->kind == 5)
+            EXPECT(task->got[i], sum_below(expect_rank, number, i));
+    }
+    if (task->kind == 6)
+        EXPECT(task->got[0], sum_below(n - 1, number, expect_rank));
+    for (int i = 0; task->kind == 7 && i < LARGE; i += 997)
+        EXPECT(task->large[i], sum_below(n - 1, number, i));
+    free(task->large);
+}
+
+/* ---- messages among them ---- */
+
+static int words[MESSAGES], heard[MESSAGES];
+
+static void begin_messages(MPI_Comm comm, MPI_Request requests[2 * MESSAGES])
+{
+    int next = (expect_rank + 1) % expect_size;
+    for (int i = 0; i < MESSAGES; i++) {
+        words[i] = value(expect_rank, i, 1);
+        MPI_Irecv(&heard[i], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &requests[i]);
+        MPI_Isend(&words[i], 1, MPI_INT, next, i, comm, &requests[MESSAGES + i]);
+    }
+}
+
+static void end_messages(MPI_Request requests[2 * MESSAGES])
+{
+    int previous = (expect_rank - 1 + expect_size) % expect_size;
+    MPI_Status statuses[2 * MESSAGES];
+    MPI_Waitall(2 * MESSAGES, requests, statuses);
+    for (int i = 0; i < MESSAGES; i++) {
+        EXPECT(heard[i], value(previous, i, 1));
+        EXPECT(statuses[i].MPI_SOURCE, previous);
+        EXPECT(statuses[i].MPI_TAG, i);
+    }
+}
+
+/* ---- completing ---- */
+
+static void wait_one_by_one(MPI_Request requests[])
+{
+    int order[OUTSTANDING];
+    for (int i = 0; i < OUTSTANDING; i++) {
+        int j = (int)random_below((unsigned)i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (int i = 0; i < OUTSTANDING; i++)
+        MPI_Wait(&requests[order[i]], MPI_STATUS_IGNORE);
+}
+
+static void wait_for_any(MPI_Request requests[])
+{
+    int index;
+    for (int i = 0; i < OUTSTANDING; i++)
+        MPI_Waitany(OUTSTANDING, requests, &index, MPI_STATUS_IGNORE);
+    MPI_Waitany(OUTSTANDING, requests, &index, MPI_STATUS_IGNORE);
+    EXPECT(index, MPI_UNDEFINED);
+}
+
+static void test_some(MPI_Request requests[])
+{
+    int indices[OUTSTANDING], done = 0, count;
+    while (done < OUTSTANDING) {
+        MPI_Testsome(OUTSTANDING, requests, &count, indices, MPI_STATUSES_IGNORE);
+        done += count;
+    }
+}
+
+static void complete(int round, MPI_Request requests[])
+{
+    switch ((round + expect_rank) % 4) {
+    case 0:
+        wait_one_by_one(requests);
+        break;
+    case 1:
+        wait_for_any(requests);
+        break;
+    case 2:
+        test_some(requests);
+        break;
+    default:
+        MPI_Waitall(OUTSTANDING, requests, MPI_STATUSES_IGNORE);
+    }
+}
+
+static void run_round(int round, MPI_Comm comm)
+{
+    static task_t tasks[OUTSTANDING];
+    MPI_Request requests[OUTSTANDING], messages[2 * MESSAGES];
+    for (int i = 0; i < OUTSTANDING; i++) {
+        tasks[i] = (task_t){.kind = (i * 5 + round) % KINDS, .number = round * OUTSTANDING + i, .root = i % expect_size};
+        begin(&tasks[i], comm, &requests[i]);
+        if (i == OUTSTANDING / 2)
+            begin_messages(comm, messages);
+    }
+    int one = 1, all = 0;
+    MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, comm);
+    EXPECT(all, expect_size);
+    if (round % 2 == 0)
+        end_messages(messages);
+    complete(round, requests);
+    if (round % 2 != 0)
+        end_messages(messages);
+    for (int i = 0; i < OUTSTANDING; i++)
+        check(&tasks[i]);
+}
+
+/* ---- handles freed early ---- */
+
+static void add_pairs(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < 2 * *length; i++)
+        ((int *)inout)[i] += ((int *)in)[i];
+}
+
+static void test_freed_handles(void)
+{
+    static int own[2000], sum[2000];
+    MPI_Comm comm;
+    MPI_Datatype pair;
+    MPI_Op op;
+    MPI_Request request;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    MPI_Op_create(add_pairs, 1, &op);
+    for (int i = 0; i < 2000; i++)
+        own[i] = value(expect_rank, 1, i);
+    MPI_Iallreduce(own, sum, 1000, pair, op, comm, &request);
+    MPI_Op_free(&op);
+    MPI_Type_free(&pair);
+    MPI_Comm_free(&comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 2000; i++)
+        EXPECT(sum[i], sum_below(expect_size - 1, 1, i));
+}
+
+/* A request of a collective gives an empty status (MPI 5.0, section 6.12). */
+static void test_status(void)
+{
+    MPI_Request request;
+    MPI_Status status = {.MPI_ERROR = 77};
+    int count, is_cancelled;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, &status);
+    EXPECT(status.MPI_SOURCE, MPI_ANY_SOURCE);
+    EXPECT(status.MPI_TAG, MPI_ANY_TAG);
+    EXPECT(status.MPI_ERROR, 77);
+    MPI_Get_count(&status, MPI_INT, &count);
+    MPI_Test_cancelled(&status, &is_cancelled);
+    EXPECT(count, 0);
+    EXPECT(is_cancelled, 0);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm comm;
+    MPI_Init(&argc, &argv);
+    expect_begin();
+    seed = (unsigned)expect_rank + 1;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int round = 0; round < ROUNDS; round++)
+        run_round(round, round % 3 == 0 ? comm : MPI_COMM_WORLD);
+    test_freed_handles();
+    test_status();
+    MPI_Comm_free(&comm);
+    return expect_end();
+}

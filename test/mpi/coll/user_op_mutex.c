@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A user's operation may take a lock that another thread holds while it calls MPI: an interpreter's
+ * lock is such a one. So the library calls operations without its own. */
+#include "../expect.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+enum { ROUNDS = 200, COUNT = 3000 };
+
+static pthread_mutex_t interpreter = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool is_over;
+static MPI_Comm other;
+
+static void add(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    int size;
+    pthread_mutex_lock(&interpreter);
+    MPI_Type_size(*type, &size);
+    for (int i = 0; i < *count; i++)
+        ((int *)inout)[i] += ((const int *)in)[i];
+    pthread_mutex_unlock(&interpreter);
+}
+
+static void *call_mpi(void *argument)
+{
+    while (!is_over) {
+        int rank;
+        pthread_mutex_lock(&interpreter);
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        pthread_mutex_unlock(&interpreter);
+    }
+    return argument;
+}
+
+static void check_sums(const int *sums)
+{
+    for (int i = 0; i < COUNT; i++)
+        EXPECT(sums[i], expect_size * (expect_size - 1) / 2 + i * expect_size);
+}
+
+/* Reductions that begin in one thread may go on in the other, which polls for its own. */
+static void *reduce(void *argument)
+{
+    MPI_Op op;
+    MPI_Comm comm = argument == NULL ? MPI_COMM_WORLD : other;
+    static _Thread_local int in[COUNT], out[COUNT], later[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        in[i] = expect_rank + i;
+    MPI_Op_create(add, 1, &op);
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Request request;
+        MPI_Iallreduce(in, later, COUNT, MPI_INT, op, comm, &request);
+        MPI_Allreduce(in, out, COUNT, MPI_INT, op, comm);
+        check_sums(out);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check_sums(later);
+    }
+    MPI_Op_free(&op);
+    return argument;
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    pthread_t caller, reducer;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    expect_begin();
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    pthread_create(&caller, NULL, call_mpi, NULL);
+    pthread_create(&reducer, NULL, reduce, &other);
+    reduce(NULL);
+    pthread_join(reducer, NULL);
+    is_over = true;
+    pthread_join(caller, NULL);
+    MPI_Comm_free(&other);
+    return expect_end();
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The tuning table: what a line may say, what makes a table complete, and which line is taken. */
+#include "coll/tuning.h"
+#include "base/config.h"
+#include "base/log.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char path[] = "/tmp/weft_tuning_XXXXXX";
+
+/* Open a table of `lines`, followed by the built-in one, so that it is complete. */
+static void open_with(const char *lines, const char *rest)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(lines, file);
+    fputs(rest, file);
+    fclose(file);
+    weft_config.COLL_TUNING = path;
+    weft_tuning_close();
+    weft_tuning_open();
+}
+
+static const char *choice(weft_coll_t coll, int ranks, size_t bytes)
+{
+    return weft_tuning_choose(&(weft_tuning_query_t){.coll = coll, .ranks = ranks, .bytes = bytes})->name;
+}
+
+static void built_in_table_serves_every_call(void **state)
+{
+    const int ranks[] = {1, 2, 3, 5, 33, 1000};
+    (void)state;
+    weft_config.COLL_TUNING = "";
+    weft_tuning_close();
+    weft_tuning_open();
+    for (int coll = 0; coll < WEFT_COLLS; coll++) {
+        for (int i = 0; i < 6; i++) {
+            for (size_t bytes = 0; bytes < 1 << 26; bytes = bytes * 8 + 7) {
+                for (unsigned has = 0; has < 8; has++) {
+                    weft_tuning_query_t query = {(weft_coll_t)coll, (has & 4) != 0, ranks[i], bytes, has & 3};
+                    const weft_algorithm_t *algorithm = weft_tuning_choose(&query);
+                    assert_non_null(algorithm->name);
+                    assert_int_equal(algorithm->needs & ~query.has, 0);
+                }
+            }
+        }
+    }
+}
+
+/* Were a line of it bad, the one in front would not be in force. */
+static void built_in_table_has_no_bad_line(void **state)
+{
+    (void)state;
+    open_with("barrier any any any flat\n", weft_tuning_text);
+    assert_string_equal(choice(WEFT_BARRIER, 2, 0), "flat");
+}
+
+static void first_line_that_fits_is_taken(void **state)
+{
+    (void)state;
+    open_with("bcast any <=4 <2K binomial # small\n"
+              "\n"
+              "\t bcast\tany >=9 any  binomial\n"
+              "bcast any any >=1M binomial\n"
+              "bcast any any any flat\n"
+              "# bcast any any any binomial\n", weft_tuning_text);
+    assert_string_equal(choice(WEFT_BCAST, 4, 2047), "binomial");
+    assert_string_equal(choice(WEFT_BCAST, 4, 2048), "flat");
+    assert_string_equal(choice(WEFT_BCAST, 5, 0), "flat");
+    assert_string_equal(choice(WEFT_BCAST, 8, 0), "flat");
+    assert_string_equal(choice(WEFT_BCAST, 9, 4096), "binomial");
+    assert_string_equal(choice(WEFT_BCAST, 5, (1 << 20) - 1), "flat");
+    assert_string_equal(choice(WEFT_BCAST, 5, 1 << 20), "binomial");
+}
+
+static void cores_are_told_apart(void **state)
+{
+    (void)state;
+    open_with("barrier short any any flat\nbarrier enough any any dissemination\n", weft_tuning_text);
+    weft_tuning_query_t query = {.coll = WEFT_BARRIER, .ranks = 2};
+    assert_string_equal(weft_tuning_choose(&query)->name, "dissemination");
+    query.cores_are_short = true;
+    assert_string_equal(weft_tuning_choose(&query)->name, "flat");
+}
+
+static void needs_are_met(void **state)
+{
+    (void)state;
+    open_with("allreduce any any any two_shot\nallreduce any any any flat\n", weft_tuning_text);
+    weft_tuning_query_t query = {.coll = WEFT_ALLREDUCE, .ranks = 4, .bytes = 8};
+    assert_string_equal(weft_tuning_choose(&query)->name, "flat");
+    query.has = WEFT_NEEDS_COUNT;
+    assert_string_equal(weft_tuning_choose(&query)->name, "two_shot");
+}
+
+static void bad_lines_put_the_built_in_table_in_force(void **state)
+{
+    static const char *const lines[] = {
+        "barier any any any flat\n",
+        "barrier some any any flat\n",
+        "barrier any <4 any flat\n",
+        "barrier any =4 any flat\n",
+        "barrier any <=four any flat\n",
+        "barrier any <=-4 any flat\n",
+        "barrier any <=99999999999 any flat\n",
+        "barrier any any <=4 flat\n",
+        "barrier any any >4 flat\n",
+        "barrier any any <4G flat\n",
+        "barrier any any <-4 flat\n",
+        "barrier any any <99999999999999999999 flat\n",
+        "barrier any any >=99999999999999999M flat\n",
+        "barrier any any any ring\n",
+        "barrier any any flat\n",
+        "barrier any any any flat flat\n",
+        "barrier\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char text[200];
+        snprintf(text, sizeof(text), "bcast any any any binomial\n%s", lines[i]);
+        open_with(text, weft_tuning_text);
+        if (strcmp(choice(WEFT_BCAST, 2, 0), "flat") != 0)
+            fail_msg("this line was taken: %s", lines[i]);
+    }
+}
+
+/* A table with a line for every collective but one, and one that needs something. */
+static void open_incomplete(const char *algorithm)
+{
+    char text[2000] = "bcast any any any binomial\n";
+    for (int coll = 0; coll < WEFT_COLLS; coll++) {
+        const char *name = weft_coll_name((weft_coll_t)coll);
+        const char *its = strcmp(name, "barrier") == 0 ? "dissemination"
+                          : strcmp(name, "allreduce") == 0 ? algorithm
+                          : strcmp(name, "bcast") == 0 || strcmp(name, "reduce") == 0 ? "binomial"
+                          : strstr(name, "scan") != NULL ? "doubling"
+                          : strstr(name, "all") != NULL || strstr(name, "reduce") != NULL ? "direct" : "flat";
+        size_t length = strlen(text);
+        if (its[0] != '\0')
+            snprintf(text + length, sizeof(text) - length, "%s any any any %s\n", name, its);
+    }
+    open_with(text, "");
+}
+
+static void incomplete_tables_are_not_taken(void **state)
+{
+    (void)state;
+    open_incomplete("flat");
+    assert_string_equal(choice(WEFT_BCAST, 2, 0), "binomial");
+    open_incomplete("two_shot"); /* does not do for few elements */
+    assert_string_equal(choice(WEFT_BCAST, 2, 0), "flat");
+    open_incomplete("");
+    assert_string_equal(choice(WEFT_BCAST, 2, 0), "flat");
+    open_with("", "");
+    assert_string_equal(choice(WEFT_BCAST, 2, 0), "flat");
+}
+
+static void files_that_cannot_be_read(void **state)
+{
+    (void)state;
+    weft_config.COLL_TUNING = "/nowhere/at/all";
+    weft_tuning_close();
+    weft_tuning_open();
+    assert_string_equal(choice(WEFT_BCAST, 2, 0), "flat");
+    weft_config.COLL_TUNING = "/tmp";
+    weft_tuning_close();
+    weft_tuning_open();
+    assert_string_equal(choice(WEFT_BCAST, 2, 0), "flat");
+}
+
+static int make_file(void **state)
+{
+    (void)state;
+    int file = mkstemp(path);
+    weft_log_threshold = WEFT_ERROR; /* the warnings are meant to be */
+    return file < 0 || close(file);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    weft_tuning_close();
+    return unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(built_in_table_serves_every_call),
+        cmocka_unit_test(built_in_table_has_no_bad_line),
+        cmocka_unit_test(first_line_that_fits_is_taken),
+        cmocka_unit_test(cores_are_told_apart),
+        cmocka_unit_test(needs_are_met),
+        cmocka_unit_test(bad_lines_put_the_built_in_table_in_force),
+        cmocka_unit_test(incomplete_tables_are_not_taken),
+        cmocka_unit_test(files_that_cannot_be_read),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}
