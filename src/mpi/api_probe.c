@@ -141,10 +141,7 @@ int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message 
         err = begin_mrecv(&call, &args, message, &request);
     if (err == MPI_SUCCESS) {
         *message = MPI_MESSAGE_NULL;
-        weft_request_wait(request);
-        weft_status_copy(status, &request->status);
-        err = weft_request_result(request);
-        weft_request_release(request);
+        err = weft_request_finish(request, status);
     }
     return weft_call_end(&call, err);
 }
