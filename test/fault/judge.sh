@@ -4,6 +4,10 @@
 . "$(dirname "$0")/../launch/setup.sh"
 : "${MPICC:=$BUILD/tools/mpicc}"
 host=$(hostname)
+# Bad ends are wanted here, and are to look like those of programs without sanitizers.
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0:detect_leaks=0
+TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}handle_segv=0
+export ASAN_OPTIONS TSAN_OPTIONS
 
 # compile SOURCE...: programs in $work, from paths below test
 compile() {
