@@ -141,7 +141,12 @@ int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message 
         err = begin_mrecv(&call, &args, message, &request);
     if (err == MPI_SUCCESS) {
         *message = MPI_MESSAGE_NULL;
-        err = weft_request_finish(request, status);
+        weft_request_wait(request);
+        weft_status_copy(status, &request->status);
+        err = weft_request_result(request);
+        if (err != MPI_SUCCESS)
+            weft_call_blame(&call, request->comm); /* perhaps the request alone holds it */
+        weft_request_release(request);
     }
     return weft_call_end(&call, err);
 }

@@ -21,8 +21,8 @@ static void give_empty(MPI_Status *status)
 }
 
 /* Hand the result of a request to the user and give the request up, or make it inactive when it is
- * persistent; *handle follows. Returns the request's own error. */
-static inline int collect(weft_request_t *request, MPI_Request *handle, MPI_Status *status)
+ * persistent; *handle follows. Returns the request's own error; the first is for its communicator. */
+static inline int collect(weft_call_t *call, weft_request_t *request, MPI_Request *handle, MPI_Status *status)
 {
     if (__builtin_expect(!request->is_active, 0)) {
         give_empty(status);
@@ -30,6 +30,8 @@ static inline int collect(weft_request_t *request, MPI_Request *handle, MPI_Stat
     }
     weft_status_copy(status, &request->status);
     int err = weft_request_result(request);
+    if (__builtin_expect(err != MPI_SUCCESS, 0) && call->comm == NULL)
+        weft_call_blame(call, request->comm);
     if (request->is_persistent) {
         request->is_active = false;
         return err;
@@ -64,8 +66,7 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
     if (request != NULL) {
         if (request->is_active)
             weft_request_wait(request);
-        note_comm(&call, request);
-        err = collect(request, handle, status);
+        err = collect(&call, request, handle, status);
     }
     return weft_call_end(&call, err);
 }
@@ -88,8 +89,7 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
     if (request == NULL) {
         give_empty(status);
     } else if (*flag) {
-        note_comm(&call, request);
-        err = collect(request, handle, status);
+        err = collect(&call, request, handle, status);
     }
     return weft_call_end(&call, err);
 }
@@ -134,13 +134,13 @@ static MPI_Status *status_at(MPI_Status statuses[], int i)
 }
 
 /* Sets MPI_ERROR as well, which only calls with several statuses do. */
-static int collect_one_of_many(weft_request_t *request, MPI_Request *handle, MPI_Status *status)
+static int collect_one_of_many(weft_call_t *call, weft_request_t *request, MPI_Request *handle, MPI_Status *status)
 {
     int err = MPI_SUCCESS;
     if (request == NULL)
         give_empty(status);
     else
-        err = collect(request, handle, status);
+        err = collect(call, request, handle, status);
     if (status != MPI_STATUS_IGNORE)
         status->MPI_ERROR = err;
     return err;
@@ -152,12 +152,8 @@ static int collect_all(weft_call_t *call, int count, MPI_Request handles[], MPI_
     int failed = MPI_SUCCESS;
     for (int i = 0; i < count; i++) {
         weft_request_t *request = weft_request_of(handles[i]);
-        weft_comm_t *comm = request == NULL ? NULL : request->comm;
-        int err = collect_one_of_many(request, &handles[i], status_at(statuses, i));
-        if (err != MPI_SUCCESS && failed == MPI_SUCCESS) {
+        if (collect_one_of_many(call, request, &handles[i], status_at(statuses, i)) != MPI_SUCCESS)
             failed = MPI_ERR_IN_STATUS;
-            call->comm = comm;
-        }
     }
     return failed;
 }
@@ -244,9 +240,7 @@ static void await_any(int count, const MPI_Request handles[])
 
 static int collect_any(weft_call_t *call, MPI_Request *handle, MPI_Status *status)
 {
-    weft_request_t *request = weft_request_of(*handle);
-    note_comm(call, request);
-    return collect(request, handle, status);
+    return collect(call, weft_request_of(*handle), handle, status);
 }
 
 WEFT_API(MPI_Waitany)
@@ -323,8 +317,7 @@ static int collect_some(weft_call_t *call, const some_t *some)
             continue;
         int at = (*some->outcount)++;
         some->indices[at] = i;
-        note_comm(call, request);
-        if (collect_one_of_many(request, &some->handles[i], status_at(some->statuses, at)) != MPI_SUCCESS)
+        if (collect_one_of_many(call, request, &some->handles[i], status_at(some->statuses, at)) != MPI_SUCCESS)
             failed = MPI_ERR_IN_STATUS;
     }
     return failed;

@@ -22,10 +22,24 @@ static int raise_error(const weft_call_t *call, int error)
     return result;
 }
 
+void weft_call_blame(weft_call_t *call, weft_comm_t *comm)
+{
+    call->comm = comm;
+    call->holds_comm = comm != NULL;
+    if (comm != NULL)
+        weft_comm_retain(comm);
+}
+
 int weft_call_failed(const weft_call_t *call, int error)
 {
     weft_unlock();
-    return raise_error(call, error);
+    int result = raise_error(call, error);
+    if (call->holds_comm) {
+        weft_lock();
+        weft_comm_release(call->comm);
+        weft_unlock();
+    }
+    return result;
 }
 
 weft_call_t weft_call_begin_anytime(const char *name)

@@ -15,6 +15,7 @@
 #include "core/group.h"
 #include "core/handle_numbers.h"
 #include "core/info.h"
+#include "core/lock.h"
 #include "core/progress.h"
 #include "core/world.h"
 #include "base/config.h"
@@ -143,8 +144,10 @@ static void close_objects(void)
 
 int weft_stop(void)
 {
+    weft_lock(); /* waiting gives it up now and then */
     weft_pt2pt_await_idle();
     weft_bsend_close();
+    weft_unlock();
     weft_world.stage = WEFT_AFTER_FINALIZE;
     weft_world.is_threaded = false;
     weft_comm_close();

@@ -61,8 +61,8 @@ static int create_send(const weft_send_args_t *args, weft_send_t **out)
 static void finish(weft_send_t *send)
 {
     wefti_pt2pt.active_sends--;
+    weft_request_complete(&send->request); /* which may begin others */
     wefti_note_idle();
-    weft_request_complete(&send->request);
 }
 
 /* ---- packets ---- */

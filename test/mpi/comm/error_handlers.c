@@ -47,6 +47,47 @@ static void test_handlers(void)
     MPI_Comm_free(&child);
 }
 
+/* A receive that will be truncated, on a communicator that the user has freed: only the request keeps it, and
+ * its handler (which calls MPI), alive. */
+static void begin_truncation(MPI_Comm *comm, int *one, MPI_Request requests[2])
+{
+    static const int two[2] = {1, 2};
+    MPI_Errhandler own;
+    MPI_Comm_create_errhandler(note, &own);
+    MPI_Comm_dup(MPI_COMM_SELF, comm);
+    MPI_Comm_set_errhandler(*comm, own);
+    MPI_Errhandler_free(&own);
+    MPI_Irecv(one, 1, MPI_INT, 0, 1, *comm, &requests[0]);
+    MPI_Isend(two, 2, MPI_INT, 0, 1, *comm, &requests[1]);
+    calls = 0;
+    MPI_Comm copy = *comm;
+    MPI_Comm_free(&copy);
+}
+
+static void test_freed_comm(void)
+{
+    MPI_Comm comm;
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    int one, count, flag, indices[2];
+    for (int way = 0; way < 5; way++) {
+        begin_truncation(&comm, &one, requests);
+        if (way == 0)
+            EXPECT_ERROR(MPI_Wait(&requests[0], statuses), MPI_ERR_TRUNCATE);
+        else if (way == 1)
+            EXPECT_ERROR(MPI_Test(&requests[0], &flag, statuses), MPI_ERR_TRUNCATE);
+        else if (way == 2)
+            EXPECT_ERROR(MPI_Waitany(2, requests, indices, statuses), MPI_ERR_TRUNCATE);
+        else if (way == 3)
+            EXPECT_ERROR(MPI_Waitall(2, requests, statuses), MPI_ERR_IN_STATUS);
+        else
+            EXPECT_ERROR(MPI_Waitsome(2, requests, &count, indices, statuses), MPI_ERR_IN_STATUS);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        EXPECT(calls, 1);
+        EXPECT(last_comm, comm);
+    }
+}
+
 static int last_used(void)
 {
     int *value, is_set;
@@ -123,6 +164,7 @@ int main(void)
     MPI_Init(NULL, NULL);
     expect_begin();
     test_handlers();
+    test_freed_comm();
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     test_codes();
