@@ -10,13 +10,16 @@
 
 enum {
     POLLS_MAX = 8,
-    /* Empty polls before a wait yields: with a core each about 1 ms, since a sleeper on another core takes
-     * 20 to 40 us to wake, and a yield to a stranger costs a time slice; when cores are short, just long
+    /* Empty polls before a wait yields: with a core each about 50 us; when cores are short, just long
      * enough for a peer on another core to answer. */
-    SPIN_ALONE = 100000,
+    SPIN_ALONE = 5000,
     SPIN_SHORT = 20,
-    YIELDS_ALONE = 16,
+    /* Yields before it sleeps. Even with a core each they go on for some 300 us, since a sleeper on
+     * another core takes 20 to 40 us to wake; and they come early, since on a busy machine two ranks may
+     * find themselves on one core. */
+    YIELDS_ALONE = 400,
     YIELDS_SHORT = 2,
+    POLLS_PER_YIELD = 20,
     TESTS_PER_YIELD_ALONE = 1000,
     TESTS_PER_YIELD_SHORT = 10,
 };
@@ -27,7 +30,7 @@ static weft_poll_fn_t polls[POLLS_MAX];
 static int poll_count;
 static weft_bell_t private_bell;
 static weft_bell_t *bell = &private_bell;
-static int spin_limit, yield_limit, test_limit;
+static int spin_limit, yield_limit, polls_per_yield, test_limit;
 static atomic_int sleepers; /* threads of this process in sleep_on_bell() */
 
 void weft_bell_wake(weft_bell_t *sleeping)
@@ -42,6 +45,7 @@ void weft_progress_open(weft_bell_t *shared_bell)
     bool is_short = weft_world.cores_are_short;
     spin_limit = is_short ? SPIN_SHORT : SPIN_ALONE;
     yield_limit = is_short ? YIELDS_SHORT : YIELDS_ALONE;
+    polls_per_yield = is_short ? 1 : POLLS_PER_YIELD;
     test_limit = is_short ? TESTS_PER_YIELD_SHORT : TESTS_PER_YIELD_ALONE;
     if (weft_config.SPIN >= 0)
         spin_limit = weft_config.SPIN;
@@ -148,8 +152,9 @@ void weft_progress_until(const bool *flag)
                 weft_lock_offer();
             if (empty % 8 == 0)
                 weft_cpu_relax();
-        } else if (empty <= spin_limit + yield_limit) {
-            yield();
+        } else if (empty <= spin_limit + yield_limit * polls_per_yield) {
+            if (empty % polls_per_yield == 0)
+                yield();
         } else {
             sleep_on_bell(flag);
             empty = 0;
