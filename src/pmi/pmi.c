@@ -281,12 +281,18 @@ int weft_pmi_get(int rank, const char *key, void **out, size_t *bytes_out)
     return err;
 }
 
+/* Our mpirun does, with the rank and its host; others say nothing or that they lack the words. */
+static bool does_launcher_explain(void)
+{
+    return pmi.state == CONNECTED && strncmp(pmi.self.nspace, "weft-", 5) == 0;
+}
+
 void weft_pmi_abort(int code, const char *message)
 {
+    if (message[0] != '\0' && !does_launcher_explain())
+        weft_log_write(WEFT_ERROR, "pmi", "%s", message);
     if (pmi.state == CONNECTED)
         PMIx_Abort(code, message, NULL, 0);
-    else if (message != NULL)
-        weft_log_write(WEFT_ERROR, "pmi", "%s", message);
     /* A code like 256 must not turn into success. */
     _exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bit of everything, compiled once and run over any library of the MPI 5.0 ABI. Rank 0 prints the
- * library's name; nothing else is printed unless something is wrong. */
+/* A bit of everything, for any library of the MPI 5.0 ABI and any launcher. Rank 0 prints the library's
+ * name and the number of ranks; nothing else is printed unless something is wrong. */
 #include "../mpi/expect.h"
 
 #include <stddef.h>
@@ -338,7 +338,7 @@ static void test_abi(void)
     EXPECT(MPI_Type_fromint(MPI_Type_toint(MPI_DOUBLE)) == MPI_DOUBLE, 1);
     MPI_Get_library_version(name, &version);
     if (rank == 0)
-        printf("%s\n", strstr(name, "Weft") != NULL ? "Weft" : strstr(name, "MPICH") != NULL ? "MPICH" : name);
+        printf("%s on %d ranks\n", strstr(name, "Weft") ? "Weft" : strstr(name, "MPICH") ? "MPICH" : name, size);
 }
 
 int main(int argc, char **argv)
