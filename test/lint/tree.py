@@ -6,6 +6,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SKIPPED = {".git", "test-out", "autom4te.cache", "build-aux", "__pycache__"}
+GENERATED = {"src/coll/tuning_text.c", "src/mpi/narrow.c", "src/mpi/unsupported_stubs.c"}
 
 COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 
@@ -21,7 +22,7 @@ def files(*folders, endings=(".c", ".h", ".cu")):
         for at, inner, names in os.walk(os.path.join(ROOT, folder)):
             inner[:] = [d for d in inner if d not in SKIPPED and not is_build_folder(os.path.join(at, d))]
             found += [os.path.relpath(os.path.join(at, n), ROOT) for n in names if n.endswith(endings)]
-    return sorted(f for f in found if f not in ("src/mpi/narrow.c", "src/mpi/unsupported_stubs.c"))
+    return sorted(set(found) - GENERATED)
 
 
 def read(path):
