@@ -46,10 +46,18 @@ static int count_basic_elements(const MPI_Status *status, MPI_Datatype datatype,
     return err;
 }
 
-/* What fits into an int; MPI_UNDEFINED otherwise (section 3.2.5). */
-static int narrow(MPI_Count count)
+typedef int (*count_fn_t)(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *out);
+
+/* MPI_UNDEFINED for what does not fit into an int (section 3.2.5). */
+static int count_as_int(count_fn_t count, const MPI_Status *status, MPI_Datatype datatype, int *out)
 {
-    return count > INT_MAX ? MPI_UNDEFINED : (int)count;
+    MPI_Count wide = 0;
+    int err = weft_check_output(out, "count");
+    if (err == MPI_SUCCESS)
+        err = count(status, datatype, &wide);
+    if (err == MPI_SUCCESS)
+        *out = wide > INT_MAX ? MPI_UNDEFINED : (int)wide;
+    return err;
 }
 
 WEFT_API(MPI_Get_count_c)
@@ -63,13 +71,7 @@ WEFT_API(MPI_Get_count)
 int PMPI_Get_count(const MPI_Status *status, MPI_Datatype datatype, int *count)
 {
     weft_call_t call = weft_call_begin("MPI_Get_count");
-    MPI_Count wide = 0;
-    int err = weft_check_output(count, "count");
-    if (err == MPI_SUCCESS)
-        err = count_elements(status, datatype, &wide);
-    if (err == MPI_SUCCESS)
-        *count = narrow(wide);
-    return weft_call_end(&call, err);
+    return weft_call_end(&call, count_as_int(count_elements, status, datatype, count));
 }
 
 WEFT_API(MPI_Get_elements_c)
@@ -90,13 +92,7 @@ WEFT_API(MPI_Get_elements)
 int PMPI_Get_elements(const MPI_Status *status, MPI_Datatype datatype, int *count)
 {
     weft_call_t call = weft_call_begin("MPI_Get_elements");
-    MPI_Count wide = 0;
-    int err = weft_check_output(count, "count");
-    if (err == MPI_SUCCESS)
-        err = count_basic_elements(status, datatype, &wide);
-    if (err == MPI_SUCCESS)
-        *count = narrow(wide);
-    return weft_call_end(&call, err);
+    return weft_call_end(&call, count_as_int(count_basic_elements, status, datatype, count));
 }
 
 WEFT_API(MPI_Test_cancelled)

@@ -44,11 +44,7 @@ void weft_abort_job(int code, const char *why)
     fflush(NULL);
     if (code == 0)
         code = 1;
-    if (weft_world.size > 1)
-        weft_pmi_abort(code, why);
-    if (why[0] != '\0')
-        WEFT_LOG(WEFT_ERROR, "mpi", "%s", why);
-    _exit(code);
+    weft_pmi_abort(code, why);
 }
 
 static int join_job(int thread_level)

@@ -45,16 +45,23 @@ static pmix_proc_t process(const pmix_proc_t *self, pmix_rank_t rank)
     return result;
 }
 
+/* how  PMIX_OPTIONAL: only what is here; PMIX_IMMEDIATE: what the server has, too */
+static pmix_status_t look_up(const pmix_proc_t *whose, const char *key, const char *how,
+                             pmix_value_t **out)
+{
+    pmix_info_t directive;
+    bool yes = true;
+    PMIX_INFO_LOAD(&directive, how, &yes, PMIX_BOOL);
+    pmix_status_t status = PMIx_Get(whose, key, &directive, 1, out);
+    PMIX_INFO_DESTRUCT(&directive);
+    return status;
+}
+
 pmix_value_t *weft_pmi_fact(const pmix_proc_t *self, pmix_rank_t rank, const char *key)
 {
     pmix_proc_t whose = process(self, rank);
     pmix_value_t *value = NULL;
-    pmix_info_t optional;
-    bool yes = true;
-    PMIX_INFO_LOAD(&optional, PMIX_OPTIONAL, &yes, PMIX_BOOL);
-    pmix_status_t status = PMIx_Get(&whose, key, &optional, 1, &value);
-    PMIX_INFO_DESTRUCT(&optional);
-    return status == PMIX_SUCCESS ? value : NULL;
+    return look_up(&whose, key, PMIX_OPTIONAL, &value) == PMIX_SUCCESS ? value : NULL;
 }
 
 static int number_of(pmix_rank_t rank, const char *key, int fallback)
@@ -261,11 +268,7 @@ int weft_pmi_get(int rank, const char *key, void **out, size_t *bytes_out)
         return get_entry(key, out, bytes_out);
     pmix_proc_t whose = process(&pmi.self, (pmix_rank_t)rank);
     pmix_value_t *value = NULL;
-    pmix_info_t immediate;
-    bool yes = true;
-    PMIX_INFO_LOAD(&immediate, PMIX_IMMEDIATE, &yes, PMIX_BOOL);
-    pmix_status_t status = PMIx_Get(&whose, key, &immediate, 1, &value);
-    PMIX_INFO_DESTRUCT(&immediate);
+    pmix_status_t status = look_up(&whose, key, PMIX_IMMEDIATE, &value);
     if (status != PMIX_SUCCESS)
         return weft_fail(MPI_ERR_OTHER, "there is no start-up data %s of rank %d: %s", key, rank,
                          PMIx_Error_string(status));
@@ -278,12 +281,18 @@ int weft_pmi_get(int rank, const char *key, void **out, size_t *bytes_out)
     return err;
 }
 
+/* Our mpirun does, with the rank and its host; others say nothing or that they lack the words. */
+static bool does_launcher_explain(void)
+{
+    return pmi.state == CONNECTED && strncmp(pmi.self.nspace, "weft-", 5) == 0;
+}
+
 void weft_pmi_abort(int code, const char *message)
 {
+    if (message[0] != '\0' && !does_launcher_explain())
+        weft_log_write(WEFT_ERROR, "pmi", "%s", message);
     if (pmi.state == CONNECTED)
         PMIx_Abort(code, message, NULL, 0);
-    else if (message != NULL)
-        weft_log_write(WEFT_ERROR, "pmi", "%s", message);
     /* A code like 256 must not turn into success. */
     _exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
 }

@@ -120,11 +120,7 @@ static int exchange_now(const weft_send_args_t *send, const weft_recv_args_t *re
         drop_receive(receiving);
         return err;
     }
-    weft_request_wait(receiving);
-    weft_status_copy(status, &receiving->status);
-    err = weft_request_result(receiving);
-    weft_request_release(receiving);
-    return err;
+    return weft_request_finish(receiving, status);
 }
 
 int weft_sendrecv(const weft_send_args_t *send, const weft_recv_args_t *recv, bool is_replace,
@@ -136,11 +132,7 @@ int weft_sendrecv(const weft_send_args_t *send, const weft_recv_args_t *recv, bo
     int err = weft_sendrecv_begin(send, recv, true, &request);
     if (err != MPI_SUCCESS)
         return err;
-    weft_request_wait(request);
-    weft_status_copy(status, &request->status);
-    err = weft_request_result(request);
-    weft_request_release(request);
-    return err;
+    return weft_request_finish(request, status);
 }
 
 void wefti_exchanges_close(void)

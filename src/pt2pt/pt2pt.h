@@ -92,6 +92,9 @@ int weft_mrecv_begin(const weft_recv_args_t *args, weft_message_t *message, weft
  *  error class. MPI_SUCCESS for all others. */
 int weft_request_result(const weft_request_t *request);
 
+/** Wait for a request and release it. *status (or MPI_STATUS_IGNORE) is set; returns its result. */
+int weft_request_finish(weft_request_t *request, MPI_Status *status);
+
 /** Gets every packet: given to the transports when they are opened. */
 void weft_packet_arrived(int source_world_rank, const weft_header_t *header, const void *payload);
 

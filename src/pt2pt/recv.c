@@ -74,6 +74,15 @@ int weft_request_result(const weft_request_t *request)
     return weft_fail(request->status.MPI_ERROR, "a %s failed", request->ops->name);
 }
 
+int weft_request_finish(weft_request_t *request, MPI_Status *status)
+{
+    weft_request_wait(request);
+    weft_status_copy(status, &request->status);
+    int err = weft_request_result(request);
+    weft_request_release(request);
+    return err;
+}
+
 /* ---- data ---- */
 
 static void unpack(weft_recv_t *recv, size_t offset, const void *data, size_t bytes)
@@ -223,13 +232,7 @@ int weft_recv(const weft_recv_args_t *args, MPI_Status *status)
 {
     weft_request_t *request;
     int err = weft_recv_begin(args, &request);
-    if (err != MPI_SUCCESS)
-        return err;
-    weft_request_wait(request);
-    weft_status_copy(status, &request->status);
-    err = weft_request_result(request);
-    weft_request_release(request);
-    return err;
+    return err == MPI_SUCCESS ? weft_request_finish(request, status) : err;
 }
 
 int weft_recv_init(const weft_recv_args_t *args, weft_request_t **out)

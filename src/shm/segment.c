@@ -145,8 +145,10 @@ static int create(const weft_world_t *world, invitation_t *invitation, int *fd_o
     size_t data_bytes = 0;
     int fd = make(world->local_size, &data_bytes, invitation);
     if (fd < 0)
-        return weft_fail(MPI_ERR_NO_MEM, "no room for the shared segment of %d ranks (WEFT_SHM=%s): %s",
-                         world->local_size, weft_config.SHM, strerror(errno));
+        return weft_fail(MPI_ERR_NO_MEM, "cannot make the shared segment of %d ranks, %zu bytes at least "
+                         "(WEFT_SHM=%s): %s: %s", world->local_size,
+                         segment_bytes(world->local_size, DATA_BYTES_MIN), weft_config.SHM,
+                         invitation->path[0] == '\0' ? "memfd_create" : invitation->path, strerror(errno));
     int err = map(fd, invitation->bytes, out);
     if (err == MPI_SUCCESS) {
         out->header->token = invitation->token;

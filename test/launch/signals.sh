@@ -46,7 +46,7 @@ kill -USR1 $mpirun
 expect_end 5
 
 are_stopped() {
-    [ "$(ps -eo stat=,args= | grep -c "^T[^ ]* *sleep $nap")" -eq "$1" ]
+    [ "$(naps_in_state T)" -eq "$1" ]
 }
 
 start -n 2 sleep $nap

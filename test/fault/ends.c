@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ends WHERE HOW [RANK]: all ranks block WHERE (recv, allreduce, barrier, outside of MPI: pause); before that
+ * RANK (1 if not given) meets its end: HOW is
+ *
+ *   kill  segv  abort=CODE  exit=CODE   what they say
+ *   send         a message to rank 7, an error unless there is such a rank
+ *   before       it calls MPI_Abort before MPI_Init
+ *   wait         none: all ranks wait for what the test does. Each makes a file rank.RANK with its process's number.
+ */
+#include <mpi.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank;
+
+static int number_after(const char *how, const char *word)
+{
+    size_t length = strlen(word);
+    return strncmp(how, word, length) == 0 ? (int)strtol(how + length, NULL, 10) : -1;
+}
+
+static void show_process(void)
+{
+    char name[32], made[48];
+    snprintf(name, sizeof(name), "rank.%d", rank);
+    snprintf(made, sizeof(made), "%s.new", name);
+    FILE *file = fopen(made, "w");
+    if (file == NULL || fprintf(file, "%d\n", (int)getpid()) < 0 || fclose(file) != 0 || rename(made, name) != 0)
+        perror(name);
+}
+
+static void meet_end(const char *how)
+{
+    if (strcmp(how, "kill") == 0)
+        raise(SIGKILL);
+    if (strcmp(how, "segv") == 0)
+        raise(SIGSEGV);
+    if (number_after(how, "abort=") >= 0)
+        MPI_Abort(MPI_COMM_WORLD, number_after(how, "abort="));
+    if (number_after(how, "exit=") >= 0)
+        exit(number_after(how, "exit="));
+    if (strcmp(how, "send") == 0)
+        MPI_Send(&rank, 1, MPI_INT, 7, 0, MPI_COMM_WORLD);
+}
+
+/* In collectives the last rank is missing; it waits for a message that nobody sends. */
+static void block(const char *where)
+{
+    int in, out = 1, size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    while (strcmp(where, "pause") == 0)
+        pause();
+    if (strcmp(where, "allreduce") == 0 && rank != size - 1)
+        MPI_Allreduce(&out, &in, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (strcmp(where, "barrier") == 0 && rank != size - 1)
+        MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Recv(&in, 1, MPI_INT, MPI_ANY_SOURCE, 12345, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3)
+        return 2;
+    int victim = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 1;
+    if (strcmp(argv[2], "before") == 0)
+        MPI_Abort(MPI_COMM_WORLD, 9);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    show_process();
+    if (rank == victim)
+        meet_end(argv[2]);
+    block(argv[1]);
+    MPI_Finalize();
+    return 0;
+}
