@@ -51,7 +51,7 @@ void weft_progress_open(weft_bell_t *shared_bell)
         spin_limit = weft_config.SPIN;
     if (weft_config.YIELDS >= 0)
         yield_limit = weft_config.YIELDS;
-    weft_senders_fence = is_short || !weft_asymmetric_fence_open();
+    weft_senders_fence = is_short || !weft_world.has_asymmetric_fence;
     WEFT_LOG(WEFT_INFO, "progress", "cores %s, spin %d polls, yield %d times, senders %s",
              is_short ? "short" : "enough", spin_limit, yield_limit,
              weft_senders_fence ? "fence" : "do not fence");

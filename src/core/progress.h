@@ -36,7 +36,7 @@ static inline void weft_bell_ring(weft_bell_t *bell)
         weft_bell_wake(bell);
 }
 
-/** Choose how to wait, by weft_world.cores_are_short and the configuration. `bell` is where peers
+/** Choose how to wait, by what weft_world says of cores and fences and by the configuration. `bell` is where peers
  *  wake this process; NULL: nobody outside can. */
 void weft_progress_open(weft_bell_t *bell);
 

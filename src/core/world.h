@@ -37,7 +37,9 @@ struct weft_world {
     const char *host;
     const char *job_id;        /* names the job on this host; fit for file names */
     int appnum, universe_size; /* negative: not known */
+    /* Of the transport within the host, the same on all its ranks. */
     bool cores_are_short;      /* ranks of this host outnumber the cores they may use */
+    bool has_asymmetric_fence; /* of base/futex.h, opened by all ranks of this host */
     weft_endpoint_t **endpoints; /* [size] by world rank */
     struct weft_bell *bell;      /* where peers wake this process; NULL: nowhere */
     const weft_wireup_t *wireup; /* during transport open only */

@@ -65,6 +65,12 @@ int weft_bad_output(const char *name)
     return weft_fail(MPI_ERR_ARG, "%s is NULL, but a result is to be stored there", name);
 }
 
+int weft_bad_size(MPI_Count count, const weft_type_t *type)
+{
+    return weft_fail(MPI_ERR_COUNT, "%lld elements of %lld bytes are more than memory can hold", (long long)count,
+                     (long long)type->size);
+}
+
 int weft_check_input(const void *pointer, const char *name)
 {
     if (pointer != NULL)

@@ -23,6 +23,7 @@ int weft_bad_rank(const weft_comm_t *comm, int rank, const char *name) __attribu
 int weft_bad_tag(int tag) __attribute__((cold));
 int weft_bad_buffer(const char *name) __attribute__((cold));
 int weft_bad_output(const char *name) __attribute__((cold));
+int weft_bad_size(MPI_Count count, const weft_type_t *type) __attribute__((cold));
 int weft_uncommitted_type(const weft_type_t *type, const char *name) __attribute__((cold));
 
 /** "MPI_COMM_WORLD", or the name that the user gave, or "the communicator". */
@@ -85,10 +86,14 @@ int weft_check_input(const void *pointer, const char *name);
 /** A string of the user's with at most `most` letters: `error_class` otherwise. */
 int weft_check_text(const char *text, size_t most, int error_class, const char *name);
 
-/** A buffer of `count` elements. MPI_BOTTOM is 0: it is wrong where the type's data begin at 0. */
+/** A buffer of `count` elements, whose bytes can be counted. MPI_BOTTOM is 0: it is wrong where the type's data
+ *  begin at 0. */
 static inline int weft_check_buffer(const void *buf, MPI_Count count, const weft_type_t *type,
                                     const char *name)
 {
+    MPI_Count bytes;
+    if (__builtin_expect(__builtin_mul_overflow(count, (MPI_Count)type->size, &bytes), 0))
+        return weft_bad_size(count, type);
     bool is_wrong = buf == NULL && count > 0 && type->size > 0 && type->is_predefined;
     return __builtin_expect(is_wrong, 0) ? weft_bad_buffer(name) : MPI_SUCCESS;
 }

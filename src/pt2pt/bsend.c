@@ -78,7 +78,8 @@ int weft_bsend_detach(weft_comm_t *comm, void **memory_out, size_t *bytes_out)
     weft_bsend_buffer_t **slot = slot_of(comm), *buffer = *slot;
     if (buffer == NULL)
         return weft_fail(MPI_ERR_BUFFER, "no buffer is attached");
-    weft_bsend_flush(comm);
+    while (!weft_list_is_empty(&buffer->blocks)) /* waiting lets other threads put in more */
+        weft_bsend_flush(comm);
     *memory_out = buffer->memory;
     *bytes_out = buffer->is_automatic ? 0 : buffer->bytes;
     *slot = NULL;

@@ -208,12 +208,21 @@ static void await_all(weft_segment_header_t *header, int ranks, const invitation
         weft_futex_wait(&header->attached, arrived);
 }
 
+static ino_t pid_namespace(void)
+{
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
 static void show_self(const weft_segment_t *segment, int local_rank)
 {
     static uint64_t probe;
     weft_rank_block_t *block = weft_segment_block(segment, local_rank);
     probe = segment->header->token + (uint64_t)local_rank;
     block->cpus = weft_cpus_allowed();
+    block->cpu_quota = weft_cpu_quota();
+    block->has_asymmetric_fence = weft_asymmetric_fence_open();
+    block->pid_namespace = pid_namespace();
     block->pid = getpid();
     block->probe_address = (uint64_t)(uintptr_t)&probe;
 }

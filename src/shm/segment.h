@@ -33,6 +33,9 @@ typedef struct weft_segment_header {
 typedef struct weft_rank_block {
     weft_bell_t bell;
     weft_cpus_t cpus;                 /* it may run on */
+    int cpu_quota;                    /* processors that its control group pays for */
+    bool has_asymmetric_fence;        /* and is reached by those of others */
+    ino_t pid_namespace;              /* where its pid means it; 0: not known */
     pid_t pid;
     uint64_t probe_address;           /* of a word that holds `token + local rank` */
     _Alignas(64) atomic_ullong contacts[]; /* [(n + 63) / 64] senders that have begun to send */

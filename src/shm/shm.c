@@ -14,6 +14,7 @@
 #include "mpi.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
@@ -177,6 +178,12 @@ static bool probe_reading(void)
     return false;
 }
 
+/* Where pids mean other processes, reading by pid must not even be tried. */
+static bool shares_pids(int local_rank)
+{
+    return weft_segment_block(&shm.segment, local_rank)->pid_namespace == shm.own->pid_namespace;
+}
+
 static void open_peer(int local_rank, int world_rank, bool can_read)
 {
     peer_t *peer = &shm.peers[local_rank];
@@ -199,13 +206,23 @@ static void open_peer(int local_rank, int world_rank, bool can_read)
     };
 }
 
-static bool are_cores_short(void)
+/* Out of what all have shown, so that all come to the same answers: who sleeps relies on what senders do, and
+ * collectives choose algorithms by them. */
+static void agree_on_waiting(weft_world_t *world)
 {
     weft_cpus_t cpus = {{0}};
-    for (int i = 0; i < shm.segment.ranks; i++)
-        weft_cpus_add(&cpus, &weft_segment_block(&shm.segment, i)->cpus);
-    int cores = weft_cpus_count(&cpus), quota = weft_cpu_quota();
-    return shm.segment.ranks > (cores < quota ? cores : quota);
+    int quota = INT_MAX;
+    world->has_asymmetric_fence = true;
+    for (int i = 0; i < shm.segment.ranks; i++) {
+        const weft_rank_block_t *block = weft_segment_block(&shm.segment, i);
+        weft_cpus_add(&cpus, &block->cpus);
+        if (block->cpu_quota < quota)
+            quota = block->cpu_quota;
+        if (!block->has_asymmetric_fence)
+            world->has_asymmetric_fence = false;
+    }
+    int cores = weft_cpus_count(&cpus);
+    world->cores_are_short = shm.segment.ranks > (cores < quota ? cores : quota);
 }
 
 static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
@@ -227,11 +244,11 @@ static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
     shm.local_rank = world->local_rank;
     shm.own = weft_segment_block(&shm.segment, world->local_rank);
     shm.contact_words = (world->local_size + 63) / 64;
-    world->cores_are_short = are_cores_short();
+    agree_on_waiting(world);
     bool can_read = probe_reading();
     for (int i = 0; i < world->local_size; i++) {
         int world_rank = world->local_ranks[i];
-        open_peer(i, world_rank, can_read);
+        open_peer(i, world_rank, can_read && shares_pids(i));
         if (i != world->local_rank)
             world->endpoints[world_rank] = &shm.peers[i].endpoint;
     }

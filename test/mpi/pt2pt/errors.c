@@ -45,6 +45,19 @@ static void test_arguments(void)
     EXPECT(class_of(MPI_Send(&x, 1, MPI_INT, 0, 0, gone)), MPI_ERR_COMM);
 }
 
+/* Counts whose bytes no 64 bits can hold must not shrink to a few. */
+static void test_sizes(void)
+{
+    double x = 0;
+    MPI_Count count = ((MPI_Count)1 << 61) + 1;
+    MPI_Request request;
+    EXPECT_ERROR(MPI_Send_c(&x, count, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    EXPECT_ERROR(MPI_Irecv_c(&x, count, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, &request), MPI_ERR_COUNT);
+    EXPECT_ERROR(MPI_Ibsend_c(&x, count, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, &request), MPI_ERR_COUNT);
+    EXPECT_ERROR(MPI_Bcast_c(&x, count, MPI_DOUBLE, 0, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    EXPECT_ERROR(MPI_Allreduce_c(MPI_IN_PLACE, &x, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_COUNT);
+}
+
 static void test_text(void)
 {
     char expected[200];
@@ -101,6 +114,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     test_arguments();
+    test_sizes();
     test_text();
     for (int i = 0; i < 5; i++) {
         test_truncation(sizes[i], sizes[i] / 2);
