@@ -6,9 +6,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The first and the last `part` bytes, which may overlap; `part` is a constant: no call, no branch. */
-static inline __attribute__((always_inline)) void
-weft_copy_ends(char *to, const char *from, size_t bytes, size_t part)
+/* The first and the last `part` bytes, which may overlap; `part` is a constant: no call, no branch.
+ */
+static inline __attribute__((always_inline)) void weft_copy_ends(char *to, const char *from,
+                                                                 size_t bytes, size_t part)
 {
     char head[32], tail[32];
     memcpy(head, from, part);

@@ -75,7 +75,8 @@ int weft_cpu_quota(void)
 {
     char group[512], path[600];
     own_group(group, sizeof(group));
-    int least = read_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+    int least =
+        read_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us");
     /* A quota of any group above ours holds for us too. */
     for (char *end = group + strlen(group);; end = strrchr(group, '/')) {
         if (end == NULL)

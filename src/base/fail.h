@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Errors. Every function that can fail returns an MPI error class (MPI_SUCCESS is 0). The first
- * function that knows the cause says it with weft_fail(); all others pass the class on. The MPI call
- * at the top puts its own name in front of the text and gives both to the error handler.
+ * function that knows the cause says it with weft_fail(); all others pass the class on. The MPI
+ * call at the top puts its own name in front of the text and gives both to the error handler.
  */
 #ifndef WEFT_BASE_FAIL_H
 #define WEFT_BASE_FAIL_H

@@ -19,7 +19,10 @@ typedef struct weft_pool {
     size_t live;
 } weft_pool_t;
 
-#define WEFT_POOL(type) {.object_bytes = (sizeof(type) + sizeof(void *) + 63) & ~(size_t)63}
+#define WEFT_POOL(type)                                                                            \
+    {                                                                                              \
+        .object_bytes = (sizeof(type) + sizeof(void *) + 63) & ~(size_t)63                         \
+    }
 
 /** Fill the free list; false when there is no memory. */
 bool weft_pool_grow(weft_pool_t *pool) __attribute__((cold));

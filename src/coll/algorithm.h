@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Algorithms: how each collective names what it can do, and what algorithms share in reading arguments. */
+/* Algorithms: how each collective names what it can do, and what algorithms share in reading
+ * arguments. */
 #ifndef WEFT_COLL_ALGORITHM_H
 #define WEFT_COLL_ALGORITHM_H
 
@@ -35,13 +36,15 @@ static inline bool weft_is_in_place(const weft_coll_args_t *args)
 }
 
 /** Element `index` of a buffer of `type`. */
-static inline weft_place_t weft_element(weft_buffer_t buffer, MPI_Count index, const weft_type_t *type)
+static inline weft_place_t weft_element(weft_buffer_t buffer, MPI_Count index,
+                                        const weft_type_t *type)
 {
     return weft_at(buffer, (ptrdiff_t)(index * type->extent));
 }
 
 /** A place some elements further on. */
-static inline weft_place_t weft_after(weft_place_t place, MPI_Count elements, const weft_type_t *type)
+static inline weft_place_t weft_after(weft_place_t place, MPI_Count elements,
+                                      const weft_type_t *type)
 {
     place.offset += (ptrdiff_t)(elements * type->extent);
     return place;
@@ -56,13 +59,15 @@ static inline weft_data_t weft_data(weft_place_t place, size_t count, weft_type_
 static inline weft_data_t weft_send_block(const weft_coll_args_t *args, int rank)
 {
     MPI_Count first = (MPI_Count)rank * (MPI_Count)args->send_count;
-    return weft_data(weft_element(WEFT_IN, first, args->send_type), args->send_count, args->send_type);
+    return weft_data(weft_element(WEFT_IN, first, args->send_type), args->send_count,
+                     args->send_type);
 }
 
 static inline weft_data_t weft_recv_block(const weft_coll_args_t *args, int rank)
 {
     MPI_Count first = (MPI_Count)rank * (MPI_Count)args->recv_count;
-    return weft_data(weft_element(WEFT_OUT, first, args->recv_type), args->recv_count, args->recv_type);
+    return weft_data(weft_element(WEFT_OUT, first, args->recv_type), args->recv_count,
+                     args->recv_type);
 }
 
 /** Block `rank` by send_counts and send_displs. */
@@ -86,7 +91,8 @@ static inline weft_place_t weft_operand(const weft_coll_args_t *args)
     return weft_at(weft_is_in_place(args) ? WEFT_OUT : WEFT_IN, 0);
 }
 
-/** First element of part `index` when `count` elements are cut into `parts` of nearly the same size. */
+/** First element of part `index` when `count` elements are cut into `parts` of nearly the same
+ * size. */
 static inline size_t weft_part(size_t count, int index, int parts)
 {
     size_t share = count / (size_t)parts, rest = count % (size_t)parts, i = (size_t)index;

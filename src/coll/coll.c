@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a call to a running plan: choose an algorithm, write its plan, run it. Plans of calls whose shape
- * is a few numbers are kept with the communicator, so that a loop of small collectives writes none.
+ * From a call to a running plan: choose an algorithm, write its plan, run it. Plans of calls whose
+ * shape is a few numbers are kept with the communicator, so that a loop of small collectives writes
+ * none.
  */
 #include "coll/coll.h"
 
@@ -114,8 +115,9 @@ static bool has_shape(weft_coll_t coll, const weft_coll_args_t *args)
 static inline bool is_equal(const shape_t *a, const shape_t *b)
 {
     return a->coll == b->coll && a->root == b->root && a->send_count == b->send_count &&
-           a->recv_count == b->recv_count && a->send_type == b->send_type && a->recv_type == b->recv_type &&
-           a->op == b->op && a->send_in_place == b->send_in_place && a->recv_in_place == b->recv_in_place;
+           a->recv_count == b->recv_count && a->send_type == b->send_type &&
+           a->recv_type == b->recv_type && a->op == b->op && a->send_in_place == b->send_in_place &&
+           a->recv_in_place == b->recv_in_place;
 }
 
 static void release_cache(weft_comm_t *comm)
@@ -140,8 +142,14 @@ static cache_t *cache_of(weft_comm_t *comm)
 
 static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
 {
-    shape_t shape = {coll, args->root, args->send_count, args->recv_count, args->send_type,
-                     args->recv_type, args->op, args->send_buf == MPI_IN_PLACE,
+    shape_t shape = {coll,
+                     args->root,
+                     args->send_count,
+                     args->recv_count,
+                     args->send_type,
+                     args->recv_type,
+                     args->op,
+                     args->send_buf == MPI_IN_PLACE,
                      args->recv_buf == MPI_IN_PLACE};
     cache_t *cache = cache_of(args->comm);
     if (cache == NULL)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives: what src/mpi calls. Every collective, blocking or not, is one call with one structure
- * of arguments; an algorithm turns them into a plan (plan.h), and one engine runs plans.
+ * Collectives: what src/mpi calls. Every collective, blocking or not, is one call with one
+ * structure of arguments; an algorithm turns them into a plan (plan.h), and one engine runs plans.
  *
  * Arguments have been checked and the lock is held. Buffers are the user's; send_buf may be
- * MPI_IN_PLACE where the standard allows it (for gather and scatter the root's, and for scatter it is
- * recv_buf that is MPI_IN_PLACE, as in MPI_Scatter).
+ * MPI_IN_PLACE where the standard allows it (for gather and scatter the root's, and for scatter it
+ * is recv_buf that is MPI_IN_PLACE, as in MPI_Scatter).
  */
 #ifndef WEFT_COLL_COLL_H
 #define WEFT_COLL_COLL_H
@@ -20,11 +20,11 @@
 
 typedef enum weft_coll {
     WEFT_BARRIER,
-    WEFT_BCAST,                /* send_* is the buffer, on all ranks */
+    WEFT_BCAST, /* send_* is the buffer, on all ranks */
     WEFT_GATHER,
-    WEFT_GATHERV,              /* recv_counts, recv_displs */
+    WEFT_GATHERV, /* recv_counts, recv_displs */
     WEFT_SCATTER,
-    WEFT_SCATTERV,             /* send_counts, send_displs */
+    WEFT_SCATTERV, /* send_counts, send_displs */
     WEFT_ALLGATHER,
     WEFT_ALLGATHERV,
     WEFT_ALLTOALL,
@@ -39,8 +39,8 @@ typedef enum weft_coll {
     WEFT_COLLS
 } weft_coll_t;
 
-/* What does not apply to a collective stays zero. Arrays have one entry a rank and belong to the user
- * until the collective is over. */
+/* What does not apply to a collective stays zero. Arrays have one entry a rank and belong to the
+ * user until the collective is over. */
 typedef struct weft_coll_args {
     weft_comm_t *comm;
     int root;
@@ -55,7 +55,8 @@ typedef struct weft_coll_args {
     const MPI_Datatype *send_types, *recv_types; /* of alltoallw */
 } weft_coll_args_t;
 
-/** Run a collective to its end. MPI_ERR_NO_MEM, or MPI_ERR_TRUNCATE when the ranks disagree on sizes. */
+/** Run a collective to its end. MPI_ERR_NO_MEM, or MPI_ERR_TRUNCATE when the ranks disagree on
+ * sizes. */
 int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args);
 
 /** Begin a collective. MPI_ERR_NO_MEM. */

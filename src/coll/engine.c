@@ -24,8 +24,8 @@ typedef struct run {
     char *buffers[WEFT_BUFFERS];
     uint32_t context;
     int tag;
-    size_t next;      /* step */
-    int outstanding;  /* sends and receives that are not over */
+    size_t next;       /* step */
+    int outstanding;   /* sends and receives that are not over */
     bool is_advancing; /* advance() is at work further up the stack, or in another thread */
     weft_link_t ready; /* in `ready_runs` */
     int error;
@@ -34,9 +34,9 @@ typedef struct run {
 
 static weft_pool_t runs = WEFT_POOL(run_t);
 
-/* Runs whose next step calls a function of the user's. That function may wait for a lock of the user's
- * whose holder waits for ours (an interpreter's lock is such a one), so it is called without ours; and
- * that is possible in a round of progress only, not amid the arrival of a packet. */
+/* Runs whose next step calls a function of the user's. That function may wait for a lock of the
+ * user's whose holder waits for ours (an interpreter's lock is such a one), so it is called without
+ * ours; and that is possible in a round of progress only, not amid the arrival of a packet. */
 static weft_list_t ready_runs = {&ready_runs, &ready_runs};
 
 static void advance(run_t *run);

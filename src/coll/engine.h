@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine that runs plans. It is driven by events: the completion of the last operation that a step
- * waits for begins the step, wherever in progress that happens, so a collective moves on whenever any
- * MPI call makes progress.
+ * The engine that runs plans. It is driven by events: the completion of the last operation that a
+ * step waits for begins the step, wherever in progress that happens, so a collective moves on
+ * whenever any MPI call makes progress.
  */
 #ifndef WEFT_COLL_ENGINE_H
 #define WEFT_COLL_ENGINE_H

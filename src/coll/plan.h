@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plans: what one rank does in a collective, as a list of steps over three buffers. An algorithm only
- * writes a plan; coll/engine.c runs it, for the blocking and the nonblocking form alike. A plan names
- * places (buffer and offset), not addresses, so one plan serves every call with the same shape.
+ * Plans: what one rank does in a collective, as a list of steps over three buffers. An algorithm
+ * only writes a plan; coll/engine.c runs it, for the blocking and the nonblocking form alike. A
+ * plan names places (buffer and offset), not addresses, so one plan serves every call with the same
+ * shape.
  *
  *   send  out of a place to a peer        reduce  place = place op place
  *   recv  from a peer into a place        copy    place to place, perhaps of different types
@@ -76,12 +77,12 @@ typedef struct weft_plan {
 weft_plan_t *weft_plan_create(void);
 void weft_plan_release(weft_plan_t *plan);
 
-/* Writing. Types are retained by the plan. Steps without data are left out, on both sides of a message; a
- * lack of memory is noted in plan->error. */
+/* Writing. Types are retained by the plan. Steps without data are left out, on both sides of a
+ * message; a lack of memory is noted in plan->error. */
 void weft_plan_send(weft_plan_t *plan, weft_data_t from, int peer);
 void weft_plan_recv(weft_plan_t *plan, weft_data_t to, int peer);
-/** to = a op b, element by element, where a comes before b in the order of ranks; `to` has the count
- *  and type of all three and may be a or b. */
+/** to = a op b, element by element, where a comes before b in the order of ranks; `to` has the
+ * count and type of all three and may be a or b. */
 void weft_plan_reduce(weft_plan_t *plan, weft_place_t a, weft_place_t b, weft_data_t to);
 /** Nothing when both are the same data. */
 void weft_plan_copy(weft_plan_t *plan, weft_data_t from, weft_data_t to);

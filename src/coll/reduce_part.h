@@ -14,6 +14,7 @@
  * out      where the whole result vector is to lie, NULL: nowhere
  * returns  where this rank's part lies: within *out, or in scratch
  */
-weft_place_t weft_plan_reduce_part(weft_plan_t *plan, const weft_coll_args_t *args, const weft_place_t *out);
+weft_place_t weft_plan_reduce_part(weft_plan_t *plan, const weft_coll_args_t *args,
+                                   const weft_place_t *out);
 
 #endif

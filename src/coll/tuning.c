@@ -122,7 +122,8 @@ static bool parse_bytes(const char *word, row_t *row)
 
 static bool parse_algorithm(const char *word, row_t *row)
 {
-    for (row->algorithm = colls[row->coll].algorithms; row->algorithm->name != NULL; row->algorithm++) {
+    for (row->algorithm = colls[row->coll].algorithms; row->algorithm->name != NULL;
+         row->algorithm++) {
         if (strcmp(word, row->algorithm->name) == 0)
             return true;
     }
@@ -132,8 +133,8 @@ static bool parse_algorithm(const char *word, row_t *row)
 static bool parse_row(const char *line, row_t *row)
 {
     char words[COLUMNS][WORD_BYTES], more[2];
-    if (sscanf(line, "%31s %31s %31s %31s %31s %1s", words[0], words[1], words[2], words[3], words[4], more) !=
-        COLUMNS)
+    if (sscanf(line, "%31s %31s %31s %31s %31s %1s", words[0], words[1], words[2], words[3],
+               words[4], more) != COLUMNS)
         return false;
     return parse_coll(words[0], row) && parse_cores(words[1], row) && parse_ranks(words[2], row) &&
            parse_bytes(words[3], row) && parse_algorithm(words[4], row);
@@ -164,8 +165,10 @@ static bool parse_table(const char *text, const char *name)
         snprintf(line, sizeof(line), "%.*s", (int)length, text);
         line[strcspn(line, "#")] = '\0';
         if (line[strspn(line, " \t")] != '\0' && !(parse_row(line, &row) && add_row(&row))) {
-            WEFT_LOG(WEFT_WARN, "coll", "%s line %d is not a row of a tuning table: %s; using the built-in "
-                     "table", name, number, line);
+            WEFT_LOG(WEFT_WARN, "coll",
+                     "%s line %d is not a row of a tuning table: %s; using the built-in "
+                     "table",
+                     name, number, line);
             return false;
         }
         text += length + (text[length] == '\n');
@@ -181,11 +184,12 @@ static bool is_complete(const char *name)
         for (size_t i = 0; i < row_count; i++) {
             const row_t *row = &rows[i];
             fits_all |= (int)row->coll == coll && row->cores == 0 && row->ranks_min <= 1 &&
-                        row->ranks_max == INT_MAX && row->bytes_min == 0 && row->bytes_end == SIZE_MAX &&
-                        row->algorithm->needs == 0;
+                        row->ranks_max == INT_MAX && row->bytes_min == 0 &&
+                        row->bytes_end == SIZE_MAX && row->algorithm->needs == 0;
         }
         if (!fits_all) {
-            WEFT_LOG(WEFT_WARN, "coll", "%s has no row that fits every %s; using the built-in table", name,
+            WEFT_LOG(WEFT_WARN, "coll",
+                     "%s has no row that fits every %s; using the built-in table", name,
                      colls[coll].name);
             return false;
         }
@@ -200,7 +204,8 @@ static char *read_file(const char *path)
     FILE *file = fopen(path, "re");
     char *text = weft_alloc(FILE_MAX_BYTES);
     if (file == NULL || text == NULL) {
-        WEFT_LOG(WEFT_WARN, "coll", "cannot read WEFT_COLL_TUNING=%s; using the built-in table", path);
+        WEFT_LOG(WEFT_WARN, "coll", "cannot read WEFT_COLL_TUNING=%s; using the built-in table",
+                 path);
         weft_free(text);
         text = NULL;
     } else {
@@ -235,7 +240,8 @@ void weft_tuning_close(void)
 
 static bool fits(const row_t *row, const weft_tuning_query_t *query)
 {
-    return row->coll == query->coll && (row->cores == 0 || (row->cores == 2) == query->cores_are_short) &&
+    return row->coll == query->coll &&
+           (row->cores == 0 || (row->cores == 2) == query->cores_are_short) &&
            query->ranks >= row->ranks_min && query->ranks <= row->ranks_max &&
            query->bytes >= row->bytes_min && query->bytes < row->bytes_end &&
            (row->algorithm->needs & ~query->has) == 0;

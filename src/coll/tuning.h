@@ -14,7 +14,8 @@ typedef struct weft_tuning_query {
     unsigned has; /* WEFT_NEEDS_ flags that the call fulfils */
 } weft_tuning_query_t;
 
-/** Read the built-in table or the user's file; a bad line is warned of and the built-in table taken. */
+/** Read the built-in table or the user's file; a bad line is warned of and the built-in table
+ * taken. */
 void weft_tuning_open(void);
 void weft_tuning_close(void);
 

@@ -11,7 +11,7 @@
 typedef struct keyval {
     int references; /* the user's, and one of each attribute */
     int number;
-    bool is_freed;  /* by the user */
+    bool is_freed; /* by the user */
     weft_keyval_args_t args;
 } keyval_t;
 
@@ -61,11 +61,12 @@ static int find_keyval(weft_kind_t kind, int number, keyval_t **out)
     if (number == MPI_KEYVAL_INVALID)
         return weft_fail(MPI_ERR_KEYVAL, "keyval is MPI_KEYVAL_INVALID");
     if (is_predefined(number))
-        return weft_fail(MPI_ERR_KEYVAL, "keyval is %d, a predefined attribute, which can only be read",
-                         number);
+        return weft_fail(MPI_ERR_KEYVAL,
+                         "keyval is %d, a predefined attribute, which can only be read", number);
     keyval_t *keyval = weft_int_handles_find(&keyvals, number);
     if (keyval == NULL)
-        return weft_fail(MPI_ERR_KEYVAL, "keyval is %d, which was not created, or was freed", number);
+        return weft_fail(MPI_ERR_KEYVAL, "keyval is %d, which was not created, or was freed",
+                         number);
     if (keyval->args.kind != kind)
         return weft_fail(MPI_ERR_KEYVAL, "keyval is %d, which is for %s and not for %s", number,
                          kind_name(keyval->args.kind), kind_name(kind));
@@ -138,8 +139,8 @@ static int call_copy(weft_attribute_owner_t owner, const attribute_t *attribute,
         err = args->copy.comm((MPI_Comm)owner.handle, number, args->extra_state, value, value_out,
                               &is_wanted);
     else if (owner.kind == WEFT_KIND_TYPE)
-        err = args->copy.type((MPI_Datatype)owner.handle, number, args->extra_state, value, value_out,
-                              &is_wanted);
+        err = args->copy.type((MPI_Datatype)owner.handle, number, args->extra_state, value,
+                              value_out, &is_wanted);
     else
         err = args->copy.win((MPI_Win)owner.handle, number, args->extra_state, value, value_out,
                              &is_wanted);

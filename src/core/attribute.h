@@ -4,11 +4,11 @@
  *
  *   number --> keyval (callbacks)  <-- attribute, attribute, ...  in the list of each owner
  *
- * A list is in the order in which attributes were set. A keyval that the user has freed lives on while
- * an attribute uses it, and its number can still be used for that long (section 7.7.2).
+ * A list is in the order in which attributes were set. A keyval that the user has freed lives on
+ * while an attribute uses it, and its number can still be used for that long (section 7.7.2).
  *
- * Callbacks are the user's code and may call MPI: the library's lock is given up around each. What a
- * callback returns, if it is not MPI_SUCCESS, is returned by the function that called it.
+ * Callbacks are the user's code and may call MPI: the library's lock is given up around each. What
+ * a callback returns, if it is not MPI_SUCCESS, is returned by the function that called it.
  */
 #ifndef WEFT_CORE_ATTRIBUTE_H
 #define WEFT_CORE_ATTRIBUTE_H
@@ -43,8 +43,8 @@ typedef struct weft_keyval_args {
 /** An object with attributes. */
 typedef struct weft_attribute_owner {
     weft_kind_t kind;
-    void *handle;                 /* what callbacks get to see */
-    weft_attributes_t **list;     /* in the object; NULL there: no attributes */
+    void *handle;             /* what callbacks get to see */
+    weft_attributes_t **list; /* in the object; NULL there: no attributes */
 } weft_attribute_owner_t;
 
 static inline weft_attribute_owner_t weft_comm_attributes(weft_comm_t *comm)
@@ -61,8 +61,8 @@ int weft_keyval_free(weft_kind_t kind, int number);
 /** The end of all keyvals, freed or not. */
 void weft_keyvals_close(void);
 
-/** Replaces a value that is there already, after its delete callback. MPI_ERR_KEYVAL, MPI_ERR_NO_MEM
- *  or what the callback returns. */
+/** Replaces a value that is there already, after its delete callback. MPI_ERR_KEYVAL,
+ * MPI_ERR_NO_MEM or what the callback returns. */
 int weft_attribute_set(weft_attribute_owner_t owner, int number, void *value);
 
 /** *is_set_out: whether there is such an attribute; *out is left alone when there is not.
@@ -72,12 +72,12 @@ int weft_attribute_get(weft_attribute_owner_t owner, int number, void **out, boo
 /** MPI_ERR_KEYVAL, MPI_ERR_ARG when there is no such attribute, or what the callback returns. */
 int weft_attribute_delete(weft_attribute_owner_t owner, int number);
 
-/** Copy those attributes whose callbacks want it, in the order in which they were set; `to` has none.
- *  When a callback fails nothing is left in `to`. */
+/** Copy those attributes whose callbacks want it, in the order in which they were set; `to` has
+ * none. When a callback fails nothing is left in `to`. */
 int weft_attributes_copy(weft_attribute_owner_t from, weft_attribute_owner_t to);
 
-/** Delete all attributes, the last set first (section 11.2.4). The first callback that fails ends it,
- *  and its attribute stays. */
+/** Delete all attributes, the last set first (section 11.2.4). The first callback that fails ends
+ * it, and its attribute stays. */
 int weft_attributes_delete_all(weft_attribute_owner_t owner);
 
 /** The value of a predefined attribute of communicators, which lasts as long as the program;

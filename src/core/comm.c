@@ -84,8 +84,10 @@ int weft_comm_new_context(uint32_t *out)
     uint64_t number = given * (uint64_t)weft_world.size + (uint64_t)weft_world.rank;
     uint64_t context = FIRST_FREE_CONTEXT + 2 * number;
     if (context > UINT32_MAX)
-        return weft_fail(MPI_ERR_OTHER, "this process has led the creation of %llu communicators, "
-                         "and there are no contexts left", (unsigned long long)given);
+        return weft_fail(MPI_ERR_OTHER,
+                         "this process has led the creation of %llu communicators, "
+                         "and there are no contexts left",
+                         (unsigned long long)given);
     given++;
     *out = (uint32_t)context;
     return MPI_SUCCESS;

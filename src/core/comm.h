@@ -2,8 +2,8 @@
 /*
  * Communicators (intracommunicators; MPI 5.0 chapter 7).
  *
- * Two contexts each, so that collectives never meet the user's messages: `context` for point-to-point
- * and `context | 1` for collectives. Nobody below src/mpi sees an MPI_Comm.
+ * Two contexts each, so that collectives never meet the user's messages: `context` for
+ * point-to-point and `context | 1` for collectives. Nobody below src/mpi sees an MPI_Comm.
  */
 #ifndef WEFT_CORE_COMM_H
 #define WEFT_CORE_COMM_H
@@ -26,11 +26,11 @@ struct weft_comm {
     const int *world_ranks; /* of the group; NULL: identity */
     weft_group_t *group;
     weft_errhandler_t *errhandler;
-    uint32_t coll_sequence;  /* collectives begun so far: their tag */
-    void *coll_cache;        /* of src/coll; released by weft_comm_release_coll */
-    void *bsend_buffer;      /* of src/pt2pt: MPI_Comm_attach_buffer; NULL: none */
+    uint32_t coll_sequence; /* collectives begun so far: their tag */
+    void *coll_cache;       /* of src/coll; released by weft_comm_release_coll */
+    void *bsend_buffer;     /* of src/pt2pt: MPI_Comm_attach_buffer; NULL: none */
     weft_attributes_t *attributes;
-    weft_info_t *info;       /* hints; NULL: none */
+    weft_info_t *info; /* hints; NULL: none */
     char name[MPI_MAX_OBJECT_NAME];
 };
 
@@ -69,12 +69,13 @@ void weft_comm_close(void);
  *  of a communicator gives to the others. Even. MPI_ERR_OTHER when there are none left. */
 int weft_comm_new_context(uint32_t *out);
 
-/** Take back a context of weft_comm_new_context that no communicator got: some other process leads. */
+/** Take back a context of weft_comm_new_context that no communicator got: some other process leads.
+ */
 void weft_comm_return_context(uint32_t context);
 
 /**
- * A communicator of `group` (which gets a reference) with a context that its members agreed on; error
- * handler as `parent`'s; no attributes, hints or name. One reference. MPI_ERR_NO_MEM.
+ * A communicator of `group` (which gets a reference) with a context that its members agreed on;
+ * error handler as `parent`'s; no attributes, hints or name. One reference. MPI_ERR_NO_MEM.
  */
 int weft_comm_create(weft_group_t *group, uint32_t context, const weft_comm_t *parent,
                      weft_comm_t **out);

@@ -6,8 +6,8 @@
 #include "core/comm.h"
 #include "core/info.h"
 
-/** Take over the hints of `info` (NULL: none) that are known and have a legal value; others that were
- *  set before stay in force. MPI_ERR_NO_MEM. */
+/** Take over the hints of `info` (NULL: none) that are known and have a legal value; others that
+ * were set before stay in force. MPI_ERR_NO_MEM. */
 int weft_comm_set_hints(weft_comm_t *comm, const weft_info_t *info);
 
 /** A new info, the caller's, with the value in force of each known hint. MPI_ERR_NO_MEM. */

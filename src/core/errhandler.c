@@ -8,7 +8,9 @@
 #include <stdio.h>
 
 #define PREDEFINED(handle_value)                                                                   \
-    {.object = {.kind = WEFT_KIND_ERRHANDLER, .references = 1}, .predefined = handle_value}
+    {                                                                                              \
+        .object = {.kind = WEFT_KIND_ERRHANDLER, .references = 1}, .predefined = handle_value      \
+    }
 
 weft_errhandler_t weft_errors_are_fatal = PREDEFINED(MPI_ERRORS_ARE_FATAL);
 weft_errhandler_t weft_errors_abort = PREDEFINED(MPI_ERRORS_ABORT);
@@ -25,12 +27,14 @@ weft_errhandler_t *weft_errhandler_of(MPI_Errhandler handle)
     if (handle == MPI_ERRORS_RETURN)
         return &weft_errors_return;
     weft_errhandler_t *handler = (weft_errhandler_t *)handle;
-    return weft_is_predefined(handle) || handler->object.kind != WEFT_KIND_ERRHANDLER ? NULL : handler;
+    return weft_is_predefined(handle) || handler->object.kind != WEFT_KIND_ERRHANDLER ? NULL
+                                                                                      : handler;
 }
 
 MPI_Errhandler weft_errhandler_handle(weft_errhandler_t *handler)
 {
-    return handler->predefined != MPI_ERRHANDLER_NULL ? handler->predefined : (MPI_Errhandler)handler;
+    return handler->predefined != MPI_ERRHANDLER_NULL ? handler->predefined
+                                                      : (MPI_Errhandler)handler;
 }
 
 int weft_errhandler_create(MPI_Comm_errhandler_function *function, weft_errhandler_t **out)
@@ -87,6 +91,7 @@ int weft_error_raise(weft_comm_t *comm, int error, const char *call)
 {
     if (comm == NULL || comm->errhandler == NULL)
         comm = &weft_comm_self;
-    weft_errhandler_t *handler = comm->errhandler == NULL ? &weft_errors_are_fatal : comm->errhandler;
+    weft_errhandler_t *handler =
+        comm->errhandler == NULL ? &weft_errors_are_fatal : comm->errhandler;
     return weft_error_handle(handler, weft_comm_handle(comm), error, call);
 }

@@ -12,7 +12,7 @@ typedef struct weft_comm weft_comm_t;
 
 typedef struct weft_errhandler {
     weft_object_t object;
-    MPI_Errhandler predefined;                  /* MPI_ERRORS_...; MPI_ERRHANDLER_NULL: the user's */
+    MPI_Errhandler predefined; /* MPI_ERRORS_...; MPI_ERRHANDLER_NULL: the user's */
     MPI_Comm_errhandler_function *comm_function; /* set when made for communicators */
 } weft_errhandler_t;
 
@@ -27,8 +27,8 @@ int weft_errhandler_create(MPI_Comm_errhandler_function *function, weft_errhandl
 void weft_errhandler_retain(weft_errhandler_t *handler);
 void weft_errhandler_release(weft_errhandler_t *handler);
 
-/** Give memory back; false: there are handlers that the program has not freed, which it may do after
- *  MPI_Finalize. */
+/** Give memory back; false: there are handlers that the program has not freed, which it may do
+ * after MPI_Finalize. */
 bool weft_errhandlers_close(void);
 
 /**

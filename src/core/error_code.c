@@ -196,7 +196,8 @@ static int find_user_code(int code, code_t **out)
 {
     *out = user_code(code);
     if (*out == NULL)
-        return weft_fail(MPI_ERR_ARG, "%d is no error class or code that this program has added", code);
+        return weft_fail(MPI_ERR_ARG, "%d is no error class or code that this program has added",
+                         code);
     return MPI_SUCCESS;
 }
 
@@ -218,7 +219,8 @@ int weft_error_add_text(int code, const char *text)
 static int free_code(code_t *own)
 {
     if (own->text != NULL)
-        return weft_fail(MPI_ERR_ARG, "error code %d still has a text", (int)(own - codes) + FIRST_CODE);
+        return weft_fail(MPI_ERR_ARG, "error code %d still has a text",
+                         (int)(own - codes) + FIRST_CODE);
     *own = (code_t){.is_used = false};
     while (weft_error_last_used >= FIRST_CODE && !codes[weft_error_last_used - FIRST_CODE].is_used)
         weft_error_last_used--;

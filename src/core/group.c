@@ -127,7 +127,8 @@ int weft_group_rank_of(weft_group_t *group, int world_rank)
 {
     if (group->world_ranks == NULL)
         return world_rank >= 0 && world_rank < group->size ? world_rank : MPI_UNDEFINED;
-    if (group->sorted == NULL && (group->size <= 8 || (group->sorted = sort_members(group)) == NULL))
+    if (group->sorted == NULL &&
+        (group->size <= 8 || (group->sorted = sort_members(group)) == NULL))
         return scan_members(group, world_rank);
     int low = 0, high = group->size;
     while (low < high) {

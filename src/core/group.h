@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups: ordered sets of processes, named by their rank in MPI_COMM_WORLD. Fixed after creation and
- * shared by reference, so a communicator's dup costs no memory for ranks.
+ * Groups: ordered sets of processes, named by their rank in MPI_COMM_WORLD. Fixed after creation
+ * and shared by reference, so a communicator's dup costs no memory for ranks.
  */
 #ifndef WEFT_CORE_GROUP_H
 #define WEFT_CORE_GROUP_H
@@ -24,9 +24,9 @@ weft_group_t *weft_group_of(MPI_Group handle);
 MPI_Group weft_group_handle(weft_group_t *group);
 
 /**
- * world_ranks  [size], from weft_alloc; the group owns it, also when creation fails. NULL: 0..size-1
- * out          a new group, one reference; MPI_GROUP_EMPTY's object for size 0
- * returns      MPI_SUCCESS, MPI_ERR_NO_MEM
+ * world_ranks  [size], from weft_alloc; the group owns it, also when creation fails. NULL:
+ * 0..size-1 out          a new group, one reference; MPI_GROUP_EMPTY's object for size 0 returns
+ * MPI_SUCCESS, MPI_ERR_NO_MEM
  */
 int weft_group_create(int *world_ranks, int size, weft_group_t **out);
 void weft_group_retain(weft_group_t *group);

@@ -194,8 +194,8 @@ static int choose_range(choice_t *choice, int index, const int range[3])
     if (stride == 0)
         return weft_fail(MPI_ERR_ARG, "the stride of range %d is 0", index);
     if ((first < last && stride < 0) || (first > last && stride > 0))
-        return weft_fail(MPI_ERR_ARG, "range %d goes from %d to %d, but its stride is %d", index, first,
-                         last, stride);
+        return weft_fail(MPI_ERR_ARG, "range %d goes from %d to %d, but its stride is %d", index,
+                         first, last, stride);
     int err = MPI_SUCCESS;
     for (long rank = first; err == MPI_SUCCESS && (stride > 0 ? rank <= last : rank >= last);
          rank += stride)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Groups made of groups (MPI 5.0 section 7.3.2). All new groups have one reference of the caller's;
- * where the result is one of the operands, that one gets it. Errors: MPI_ERR_NO_MEM, and what is said
- * below. Costs O(n log n) for n members.
+ * where the result is one of the operands, that one gets it. Errors: MPI_ERR_NO_MEM, and what is
+ * said below. Costs O(n log n) for n members.
  */
 #ifndef WEFT_CORE_GROUP_SET_H
 #define WEFT_CORE_GROUP_SET_H
@@ -24,8 +24,8 @@ int weft_group_difference(weft_group_t *one, weft_group_t *two, weft_group_t **o
 int weft_group_include(weft_group_t *group, int count, const int ranks[], weft_group_t **out);
 int weft_group_exclude(weft_group_t *group, int count, const int ranks[], weft_group_t **out);
 
-/** The same with (first, last, stride) triplets. Also MPI_ERR_ARG for a stride that is 0 or leads away
- *  from `last`. */
+/** The same with (first, last, stride) triplets. Also MPI_ERR_ARG for a stride that is 0 or leads
+ * away from `last`. */
 int weft_group_include_ranges(weft_group_t *group, int count, int ranges[][3], weft_group_t **out);
 int weft_group_exclude_ranges(weft_group_t *group, int count, int ranges[][3], weft_group_t **out);
 

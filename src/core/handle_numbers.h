@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Handles as ints (MPI 5.0 section 20.4: MPI_Comm_toint and its like) for objects that keep no number
- * themselves: communicators, groups, requests and others. A predefined handle is its own value. Any
- * other is an address; objects come from pools that give no memory back while MPI runs, so an address
- * that got a number keeps it, and nobody has to say that an object is gone.
+ * Handles as ints (MPI 5.0 section 20.4: MPI_Comm_toint and its like) for objects that keep no
+ * number themselves: communicators, groups, requests and others. A predefined handle is its own
+ * value. Any other is an address; objects come from pools that give no memory back while MPI runs,
+ * so an address that got a number keeps it, and nobody has to say that an object is gone.
  */
 #ifndef WEFT_CORE_HANDLE_NUMBERS_H
 #define WEFT_CORE_HANDLE_NUMBERS_H

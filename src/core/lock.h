@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The library's lock: one for everything, taken by each MPI call, and only when the program asked for
- * MPI_THREAD_MULTIPLE. Functions of the user's are called without it: they may call MPI, and wait for
- * locks of their own whose holders wait for this one.
+ * The library's lock: one for everything, taken by each MPI call, and only when the program asked
+ * for MPI_THREAD_MULTIPLE. Functions of the user's are called without it: they may call MPI, and
+ * wait for locks of their own whose holders wait for this one.
  */
 #ifndef WEFT_CORE_LOCK_H
 #define WEFT_CORE_LOCK_H

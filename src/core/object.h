@@ -3,9 +3,9 @@
  * What every object behind an MPI handle begins with, and how a handle becomes a pointer.
  *
  * In the standard ABI (MPI 5.0, chapter 20) a handle is a pointer whose values below 0x1000 are the
- * predefined ones. Ours: a predefined handle is looked up in a table of its kind, any other handle IS
- * the address of the object. Objects come from pools that give no memory back while MPI runs, so the
- * kind of a freed object can still be read, and says that it was freed.
+ * predefined ones. Ours: a predefined handle is looked up in a table of its kind, any other handle
+ * IS the address of the object. Objects come from pools that give no memory back while MPI runs, so
+ * the kind of a freed object can still be read, and says that it was freed.
  */
 #ifndef WEFT_CORE_OBJECT_H
 #define WEFT_CORE_OBJECT_H
@@ -27,7 +27,7 @@ typedef enum weft_kind {
 } weft_kind_t;
 
 typedef struct weft_object {
-    weft_kind_t kind;      /* WEFT_FREED: not live */
+    weft_kind_t kind; /* WEFT_FREED: not live */
     int references;   /* at 0 the object goes back to its pool */
 } weft_object_t;
 

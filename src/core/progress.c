@@ -10,13 +10,13 @@
 
 enum {
     POLLS_MAX = 8,
-    /* Empty polls before a wait yields: with a core each about 50 us; when cores are short, just long
-     * enough for a peer on another core to answer. */
+    /* Empty polls before a wait yields: with a core each about 50 us; when cores are short, just
+     * long enough for a peer on another core to answer. */
     SPIN_ALONE = 5000,
     SPIN_SHORT = 20,
     /* Yields before it sleeps. Even with a core each they go on for some 300 us, since a sleeper on
-     * another core takes 20 to 40 us to wake; and they come early, since on a busy machine two ranks may
-     * find themselves on one core. */
+     * another core takes 20 to 40 us to wake; and they come early, since on a busy machine two
+     * ranks may find themselves on one core. */
     YIELDS_ALONE = 400,
     YIELDS_SHORT = 2,
     POLLS_PER_YIELD = 20,
@@ -110,7 +110,8 @@ static void yield(void)
     weft_lock();
 }
 
-/* Another thread of this process that sleeps on the same bell must not be left with a cleared one. */
+/* Another thread of this process that sleeps on the same bell must not be left with a cleared one.
+ */
 static void stay_awake(void)
 {
     if (atomic_load(&sleepers) > 1)
@@ -119,8 +120,8 @@ static void stay_awake(void)
         atomic_store(&bell->is_sleeping, 0);
 }
 
-/* Sleep until somebody rings. The bell is set before the last look for packets, so a packet published
- * after that look finds it set. */
+/* Sleep until somebody rings. The bell is set before the last look for packets, so a packet
+ * published after that look finds it set. */
 static void sleep_on_bell(const bool *flag)
 {
     atomic_fetch_add(&sleepers, 1);

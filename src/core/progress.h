@@ -2,11 +2,11 @@
 /*
  * Waiting, in one place: spin, then yield, then sleep on a bell.
  *
- * A bell is a word in memory that peers can reach. Its owner sets it before it goes to sleep and looks
- * once more for packets; whoever has published a packet looks at it and wakes the owner. Both sides
- * store first and load second, so a full fence must stand between the two on one side at least: by
- * default the sleeper pays (an asymmetric fence, some microseconds once before a sleep). Where cores
- * are short, sleeps are frequent and the senders pay.
+ * A bell is a word in memory that peers can reach. Its owner sets it before it goes to sleep and
+ * looks once more for packets; whoever has published a packet looks at it and wakes the owner. Both
+ * sides store first and load second, so a full fence must stand between the two on one side at
+ * least: by default the sleeper pays (an asymmetric fence, some microseconds once before a sleep).
+ * Where cores are short, sleeps are frequent and the senders pay.
  */
 #ifndef WEFT_CORE_PROGRESS_H
 #define WEFT_CORE_PROGRESS_H
@@ -36,8 +36,8 @@ static inline void weft_bell_ring(weft_bell_t *bell)
         weft_bell_wake(bell);
 }
 
-/** Choose how to wait, by what weft_world says of cores and fences and by the configuration. `bell` is where peers
- *  wake this process; NULL: nobody outside can. */
+/** Choose how to wait, by what weft_world says of cores and fences and by the configuration. `bell`
+ * is where peers wake this process; NULL: nobody outside can. */
 void weft_progress_open(weft_bell_t *bell);
 
 /** Have `poll` called in each round of progress, until it is removed. It returns how much it did;

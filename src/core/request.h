@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests: what all of them share. Point-to-point and collective requests begin with this structure
- * and bring a table of what is theirs.
+ * Requests: what all of them share. Point-to-point and collective requests begin with this
+ * structure and bring a table of what is theirs.
  *
  *   states   inactive (persistent only) -> active -> complete -> released, or inactive again
  *
- * A request belongs to whoever holds its handle. A freed active request (MPI_Request_free) belongs to
- * the library and releases itself when it completes.
+ * A request belongs to whoever holds its handle. A freed active request (MPI_Request_free) belongs
+ * to the library and releases itself when it completes.
  */
 #ifndef WEFT_CORE_REQUEST_H
 #define WEFT_CORE_REQUEST_H
@@ -33,15 +33,15 @@ typedef struct weft_request_ops {
 struct weft_request {
     weft_object_t object;
     const weft_request_ops_t *ops;
-    weft_comm_t *comm;  /* whose error handler gets errors; NULL: MPI_COMM_SELF's */
-    bool is_complete;   /* fixed once true, until a persistent request is started again */
-    bool is_active;     /* false: persistent and not started */
+    weft_comm_t *comm; /* whose error handler gets errors; NULL: MPI_COMM_SELF's */
+    bool is_complete;  /* fixed once true, until a persistent request is started again */
+    bool is_active;    /* false: persistent and not started */
     bool is_persistent;
-    bool is_detached;   /* freed by the user while active */
+    bool is_detached; /* freed by the user while active */
     /* Called when it completes, NULL: nothing; may release the request, if the library owns it. */
     void (*on_complete)(weft_request_t *request, void *owner);
     void *owner;
-    MPI_Status status;  /* valid when complete; MPI_ERROR is the request's own result */
+    MPI_Status status; /* valid when complete; MPI_ERROR is the request's own result */
 };
 
 /** Stands for every send that completed before it returned; never active, never released. */

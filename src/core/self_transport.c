@@ -58,8 +58,10 @@ static int progress(bool everything)
 
 static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
 {
-    self = (weft_endpoint_t){
-        .ops = &weft_self_transport, .packet_max = PACKET_MAX, .eager_max = PACKET_MAX, .can_read = true};
+    self = (weft_endpoint_t){.ops = &weft_self_transport,
+                             .packet_max = PACKET_MAX,
+                             .eager_max = PACKET_MAX,
+                             .can_read = true};
     sink_of_self = sink;
     world->endpoints[world->rank] = &self;
     return MPI_SUCCESS;

@@ -37,13 +37,15 @@ static inline bool weft_status_is_cancelled(const MPI_Status *status)
 /** The empty status of MPI 5.0 section 3.7.3, MPI_ERROR included. */
 static inline MPI_Status weft_status_empty(void)
 {
-    return (MPI_Status){.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS};
+    return (MPI_Status){
+        .MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS};
 }
 
 /** The status of a receive from MPI_PROC_NULL. */
 static inline MPI_Status weft_status_proc_null(void)
 {
-    return (MPI_Status){.MPI_SOURCE = MPI_PROC_NULL, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS};
+    return (MPI_Status){
+        .MPI_SOURCE = MPI_PROC_NULL, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS};
 }
 
 /** Hand a status to the user, who may not want it. MPI_ERROR stays as the user had it: only calls

@@ -4,8 +4,8 @@
  *
  * A transport carries packets (an envelope of 16 bytes and a payload) between this process and its
  * peers, in order for each peer, and gives what arrives to the sink. It knows nothing of matching,
- * requests or datatypes. All functions are called with the library's lock held; none of them blocks,
- * except open and close.
+ * requests or datatypes. All functions are called with the library's lock held; none of them
+ * blocks, except open and close.
  */
 #ifndef WEFT_CORE_TRANSPORT_H
 #define WEFT_CORE_TRANSPORT_H
@@ -29,12 +29,13 @@ typedef struct weft_transport_ops weft_transport_ops_t;
 /** One peer as a transport sees it; the transport's own structure begins with it. */
 typedef struct weft_endpoint {
     const weft_transport_ops_t *ops;
-    size_t packet_max;   /* largest payload of a packet; fixed after open */
-    size_t eager_max;    /* largest message worth sending unasked; at most packet_max */
-    bool can_read;       /* `read` works; the transport clears it when it turns out not to */
-    bool is_throttled;   /* the peer has no room for unexpected data: ask before sending any */
-    unsigned asked;      /* of the layer above: messages announced that the peer may be reading */
-    struct weft_send *waiting_first, **waiting_last; /* of the layer above: sends that wait for room */
+    size_t packet_max; /* largest payload of a packet; fixed after open */
+    size_t eager_max;  /* largest message worth sending unasked; at most packet_max */
+    bool can_read;     /* `read` works; the transport clears it when it turns out not to */
+    bool is_throttled; /* the peer has no room for unexpected data: ask before sending any */
+    unsigned asked;    /* of the layer above: messages announced that the peer may be reading */
+    struct weft_send *waiting_first,
+        **waiting_last; /* of the layer above: sends that wait for room */
 } weft_endpoint_t;
 
 /** Gets every packet that arrives: `payload` is valid during the call only. */
@@ -49,8 +50,8 @@ struct weft_transport_ops {
     int (*open)(weft_world_t *world, weft_sink_fn_t sink);
     /** Send a packet; the payload may be changed at once. False: no room, nothing was taken. */
     bool (*send)(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload);
-    /** Room for a payload of `bytes` bytes, to be filled and then sent by commit, with no other call
-     *  to this endpoint between them. NULL: no room. */
+    /** Room for a payload of `bytes` bytes, to be filled and then sent by commit, with no other
+     * call to this endpoint between them. NULL: no room. */
     void *(*reserve)(weft_endpoint_t *endpoint, size_t bytes);
     void (*commit)(weft_endpoint_t *endpoint, const weft_header_t *header);
     /** Copy `bytes` bytes from an address of the peer. False: not possible, now and later (can_read
@@ -65,7 +66,8 @@ struct weft_transport_ops {
     void (*close)(void);
 };
 
-/** The calling process as its own peer: send gives to the sink at once. Reaches only world->rank. */
+/** The calling process as its own peer: send gives to the sink at once. Reaches only world->rank.
+ */
 extern const weft_transport_ops_t weft_self_transport;
 
 #endif

@@ -28,18 +28,18 @@ typedef struct weft_wireup {
 
 struct weft_world {
     weft_stage_t stage;
-    bool is_threaded;  /* MPI_THREAD_MULTIPLE was granted: calls take the lock */
-    int thread_level;  /* granted, an MPI_THREAD_ constant */
-    int rank, size;    /* in MPI_COMM_WORLD */
-    int local_size;    /* ranks on this host */
+    bool is_threaded;       /* MPI_THREAD_MULTIPLE was granted: calls take the lock */
+    int thread_level;       /* granted, an MPI_THREAD_ constant */
+    int rank, size;         /* in MPI_COMM_WORLD */
+    int local_size;         /* ranks on this host */
     const int *local_ranks; /* [local_size] their world ranks, ascending */
-    int local_rank;    /* index of `rank` in local_ranks */
+    int local_rank;         /* index of `rank` in local_ranks */
     const char *host;
     const char *job_id;        /* names the job on this host; fit for file names */
     int appnum, universe_size; /* negative: not known */
     /* Of the transport within the host, the same on all its ranks. */
-    bool cores_are_short;      /* ranks of this host outnumber the cores they may use */
-    bool has_asymmetric_fence; /* of base/futex.h, opened by all ranks of this host */
+    bool cores_are_short;        /* ranks of this host outnumber the cores they may use */
+    bool has_asymmetric_fence;   /* of base/futex.h, opened by all ranks of this host */
     weft_endpoint_t **endpoints; /* [size] by world rank */
     struct weft_bell *bell;      /* where peers wake this process; NULL: nowhere */
     const weft_wireup_t *wireup; /* during transport open only */

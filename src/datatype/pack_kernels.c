@@ -18,7 +18,8 @@
         memcpy((to) + (bytes) - (exact), tail_, exact);                                            \
     } while (0)
 
-/* 64 bytes a turn, the last of them overlapping: a call of memcpy costs more up to some 500 bytes. */
+/* 64 bytes a turn, the last of them overlapping: a call of memcpy costs more up to some 500 bytes.
+ */
 #define COPY_CHUNKS(to, from, bytes, exact)                                                        \
     do {                                                                                           \
         for (size_t done_ = 0; done_ + (exact) <= (bytes); done_ += (exact))                       \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inner loops of packing. A kernel moves outer_count times a leaf's blocks between typed memory and
- * the stream:
+ * The inner loops of packing. A kernel moves outer_count times a leaf's blocks between typed memory
+ * and the stream:
  *
  *   for i in 0..outer_count:  for j in 0..count:  block at  typed + i * outer_stride + place(j)
  *
@@ -50,7 +50,7 @@ typedef enum weft_block_class {
 #define WEFT_ENUMERATE(name, bytes) WEFT_BLOCK_##name,
     WEFT_BLOCK_CLASSES(WEFT_ENUMERATE)
 #undef WEFT_ENUMERATE
-    WEFT_BLOCK_long,
+        WEFT_BLOCK_long,
     WEFT_BLOCK_CLASS_COUNT
 } weft_block_class_t;
 

@@ -131,8 +131,8 @@ bool weft_type_span(const weft_type_t *type, size_t count, ptrdiff_t *offset_out
                     size_t *bytes_out);
 
 /** The memory that `count` > 0 elements need where functions of the user's may work on them: bytes
- *  [low, high) from the buffer. Bounds included: such a function may copy structures of which the type
- *  names some members only. */
+ *  [low, high) from the buffer. Bounds included: such a function may copy structures of which the
+ * type names some members only. */
 void weft_type_room(const weft_type_t *type, size_t count, ptrdiff_t *low_out, ptrdiff_t *high_out);
 
 /** Free all types, at the end of MPI. */

@@ -62,7 +62,8 @@ static int check_fortran_size(const weft_info_t *info, const char *key, MPI_Data
     size_t bytes = weft_type_of(type)->size;
     if (value == NULL || strtoull(value, NULL, 10) == bytes)
         return MPI_SUCCESS;
-    return weft_fail(MPI_ERR_ABI, "%s is \"%s\", but this library has datatypes for %zu", key, value, bytes);
+    return weft_fail(MPI_ERR_ABI, "%s is \"%s\", but this library has datatypes for %zu", key,
+                     value, bytes);
 }
 
 static int check_fortran_info(MPI_Info handle, weft_info_t **out)
@@ -72,7 +73,8 @@ static int check_fortran_info(MPI_Info handle, weft_info_t **out)
         err = weft_fail(MPI_ERR_INFO, "info is MPI_INFO_NULL");
     if (err == MPI_SUCCESS && fortran_info != NULL)
         err = weft_fail(MPI_ERR_ABI, "the facts of Fortran have been set before");
-    for (size_t i = 0; err == MPI_SUCCESS && i < sizeof(fortran_sizes) / sizeof(fortran_sizes[0]); i++)
+    for (size_t i = 0; err == MPI_SUCCESS && i < sizeof(fortran_sizes) / sizeof(fortran_sizes[0]);
+         i++)
         err = check_fortran_size(*out, fortran_sizes[i].key, fortran_sizes[i].type);
     return err;
 }
@@ -135,7 +137,8 @@ int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true, void *lo
 }
 
 WEFT_API(MPI_Abi_get_fortran_booleans)
-int PMPI_Abi_get_fortran_booleans(int logical_size, void *logical_true, void *logical_false, int *is_set)
+int PMPI_Abi_get_fortran_booleans(int logical_size, void *logical_true, void *logical_false,
+                                  int *is_set)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Abi_get_fortran_booleans");
     int err = check_logical_size(logical_size);
@@ -146,7 +149,8 @@ int PMPI_Abi_get_fortran_booleans(int logical_size, void *logical_true, void *lo
     if (err == MPI_SUCCESS)
         err = weft_check_output(is_set, "is_set");
     if (err == MPI_SUCCESS && booleans.size != 0 && booleans.size != logical_size)
-        err = weft_fail(MPI_ERR_ABI, "logical_size is %d, but %d was set", logical_size, booleans.size);
+        err = weft_fail(MPI_ERR_ABI, "logical_size is %d, but %d was set", logical_size,
+                        booleans.size);
     if (err != MPI_SUCCESS)
         return weft_call_end_anytime(&call, err);
     *is_set = booleans.size != 0;

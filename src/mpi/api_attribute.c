@@ -30,23 +30,24 @@ static int free_keyval(const char *name, weft_kind_t kind, int *keyval)
 }
 
 WEFT_API(MPI_Comm_create_keyval)
-int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete,
-                            int *keyval, void *extra_state)
+int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy,
+                            MPI_Comm_delete_attr_function *delete, int *keyval, void *extra_state)
 {
     weft_keyval_args_t args = {WEFT_KIND_COMM, {.comm = copy}, {.comm = delete}, extra_state};
     return create_keyval("MPI_Comm_create_keyval", &args, keyval);
 }
 
 WEFT_API(MPI_Type_create_keyval)
-int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy, MPI_Type_delete_attr_function *delete,
-                            int *keyval, void *extra_state)
+int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy,
+                            MPI_Type_delete_attr_function *delete, int *keyval, void *extra_state)
 {
     weft_keyval_args_t args = {WEFT_KIND_TYPE, {.type = copy}, {.type = delete}, extra_state};
     return create_keyval("MPI_Type_create_keyval", &args, keyval);
 }
 
 WEFT_API(MPI_Keyval_create)
-int PMPI_Keyval_create(MPI_Copy_function *copy, MPI_Delete_function *delete, int *keyval, void *extra_state)
+int PMPI_Keyval_create(MPI_Copy_function *copy, MPI_Delete_function *delete, int *keyval,
+                       void *extra_state)
 {
     weft_keyval_args_t args = {WEFT_KIND_COMM, {.comm = copy}, {.comm = delete}, extra_state};
     return create_keyval("MPI_Keyval_create", &args, keyval);

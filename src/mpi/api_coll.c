@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives that move data from or to one rank, and barriers (MPI 5.0, sections 6.3 to 6.6, 6.12). */
+/* Collectives that move data from or to one rank, and barriers (MPI 5.0, sections 6.3
+ * to 6.6, 6.12). */
 #include "mpi/api.h"
 
 #include "mpi/coll_call.h"
@@ -20,21 +21,26 @@ static WEFT_COLL_INLINE int settle_barrier(weft_coll_call_t *user, weft_comm_t *
 WEFT_API(MPI_Barrier)
 int PMPI_Barrier(MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_BARRIER, .name = "MPI_Barrier", .comm = comm},
-                           settle_barrier);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_BARRIER, .name = "MPI_Barrier", .comm = comm},
+        settle_barrier);
 }
 
 WEFT_API(MPI_Ibarrier)
 int PMPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_BARRIER, .name = "MPI_Ibarrier", .comm = comm,
-                                               .is_nonblocking = true, .request = request},
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_BARRIER,
+                                               .name = "MPI_Ibarrier",
+                                               .comm = comm,
+                                               .is_nonblocking = true,
+                                               .request = request},
                            settle_barrier);
 }
 
 /* ---- bcast ---- */
 
-static const weft_side_names_t bcast_names = {.buf = "buffer", .count = "count", .type = "datatype"};
+static const weft_side_names_t bcast_names = {
+    .buf = "buffer", .count = "count", .type = "datatype"};
 
 static WEFT_COLL_INLINE int settle_bcast(weft_coll_call_t *user, weft_comm_t *comm,
                                          weft_coll_args_t *args)
@@ -53,8 +59,11 @@ static WEFT_COLL_INLINE int settle_bcast(weft_coll_call_t *user, weft_comm_t *co
 WEFT_API(MPI_Bcast_c)
 int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_BCAST, .name = "MPI_Bcast", .comm = comm,
-                                               .root = root, .send = weft_block(buffer, count, datatype)},
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_BCAST,
+                                               .name = "MPI_Bcast",
+                                               .comm = comm,
+                                               .root = root,
+                                               .send = weft_block(buffer, count, datatype)},
                            settle_bcast);
 }
 
@@ -62,16 +71,22 @@ WEFT_API(MPI_Ibcast_c)
 int PMPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
                   MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_BCAST, .name = "MPI_Ibcast", .comm = comm,
-                                               .root = root, .send = weft_block(buffer, count, datatype),
-                                               .is_nonblocking = true, .request = request}, settle_bcast);
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_BCAST,
+                                               .name = "MPI_Ibcast",
+                                               .comm = comm,
+                                               .root = root,
+                                               .send = weft_block(buffer, count, datatype),
+                                               .is_nonblocking = true,
+                                               .request = request},
+                           settle_bcast);
 }
 
 /* ---- gather ---- */
 
 static int check_gather(const weft_coll_call_t *user, const weft_comm_t *comm)
 {
-    bool is_root = comm->rank == user->root, is_in_place = is_root && user->send.buf == MPI_IN_PLACE;
+    bool is_root = comm->rank == user->root,
+         is_in_place = is_root && user->send.buf == MPI_IN_PLACE;
     int err = weft_check_root(comm, user->root);
     if (err == MPI_SUCCESS && !is_in_place)
         err = weft_check_side(&user->send, &weft_send_names, comm);
@@ -98,7 +113,9 @@ WEFT_API(MPI_Gather_c)
 int PMPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                   MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_GATHER, .name = "MPI_Gather", .comm = comm,
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_GATHER,
+                                               .name = "MPI_Gather",
+                                               .comm = comm,
                                                .root = root,
                                                .send = weft_block(sendbuf, sendcount, sendtype),
                                                .recv = weft_block(recvbuf, recvcount, recvtype)},
@@ -110,11 +127,14 @@ int PMPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
                    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
                    MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_GATHER, .name = "MPI_Igather", .comm = comm,
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_GATHER,
+                                               .name = "MPI_Igather",
+                                               .comm = comm,
                                                .root = root,
                                                .send = weft_block(sendbuf, sendcount, sendtype),
                                                .recv = weft_block(recvbuf, recvcount, recvtype),
-                                               .is_nonblocking = true, .request = request},
+                                               .is_nonblocking = true,
+                                               .request = request},
                            settle_gather);
 }
 
@@ -123,11 +143,14 @@ int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void
                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
                  MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_GATHERV, .name = "MPI_Gatherv", .comm = comm,
-                                               .root = root,
-                                               .send = weft_block(sendbuf, sendcount, sendtype),
-                                               .recv = weft_slices(recvbuf, recvcounts, displs, recvtype)},
-                           settle_gather);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_GATHERV,
+                            .name = "MPI_Gatherv",
+                            .comm = comm,
+                            .root = root,
+                            .send = weft_block(sendbuf, sendcount, sendtype),
+                            .recv = weft_slices(recvbuf, recvcounts, displs, recvtype)},
+        settle_gather);
 }
 
 WEFT_API(MPI_Gatherv_c)
@@ -135,11 +158,14 @@ int PMPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
                    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
                    int root, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_GATHERV, .name = "MPI_Gatherv", .comm = comm,
-                                               .root = root,
-                                               .send = weft_block(sendbuf, sendcount, sendtype),
-                                               .recv = weft_slices_c(recvbuf, recvcounts, displs, recvtype)},
-                           settle_gather);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_GATHERV,
+                            .name = "MPI_Gatherv",
+                            .comm = comm,
+                            .root = root,
+                            .send = weft_block(sendbuf, sendcount, sendtype),
+                            .recv = weft_slices_c(recvbuf, recvcounts, displs, recvtype)},
+        settle_gather);
 }
 
 WEFT_API(MPI_Igatherv)
@@ -147,12 +173,16 @@ int PMPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, voi
                   const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
                   MPI_Comm comm, MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_GATHERV, .name = "MPI_Igatherv", .comm = comm,
-                                               .root = root,
-                                               .send = weft_block(sendbuf, sendcount, sendtype),
-                                               .recv = weft_slices(recvbuf, recvcounts, displs, recvtype),
-                                               .is_nonblocking = true, .request = request},
-                           settle_gather);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_GATHERV,
+                            .name = "MPI_Igatherv",
+                            .comm = comm,
+                            .root = root,
+                            .send = weft_block(sendbuf, sendcount, sendtype),
+                            .recv = weft_slices(recvbuf, recvcounts, displs, recvtype),
+                            .is_nonblocking = true,
+                            .request = request},
+        settle_gather);
 }
 
 WEFT_API(MPI_Igatherv_c)
@@ -160,19 +190,24 @@ int PMPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
                     const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
                     int root, MPI_Comm comm, MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_GATHERV, .name = "MPI_Igatherv", .comm = comm,
-                                               .root = root,
-                                               .send = weft_block(sendbuf, sendcount, sendtype),
-                                               .recv = weft_slices_c(recvbuf, recvcounts, displs, recvtype),
-                                               .is_nonblocking = true, .request = request},
-                           settle_gather);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_GATHERV,
+                            .name = "MPI_Igatherv",
+                            .comm = comm,
+                            .root = root,
+                            .send = weft_block(sendbuf, sendcount, sendtype),
+                            .recv = weft_slices_c(recvbuf, recvcounts, displs, recvtype),
+                            .is_nonblocking = true,
+                            .request = request},
+        settle_gather);
 }
 
 /* ---- scatter ---- */
 
 static int check_scatter(const weft_coll_call_t *user, const weft_comm_t *comm)
 {
-    bool is_root = comm->rank == user->root, is_in_place = is_root && user->recv.buf == MPI_IN_PLACE;
+    bool is_root = comm->rank == user->root,
+         is_in_place = is_root && user->recv.buf == MPI_IN_PLACE;
     int err = weft_check_root(comm, user->root);
     if (err == MPI_SUCCESS && !is_in_place)
         err = weft_check_side(&user->recv, &weft_recv_names, comm);
@@ -199,7 +234,9 @@ WEFT_API(MPI_Scatter_c)
 int PMPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_SCATTER, .name = "MPI_Scatter", .comm = comm,
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_SCATTER,
+                                               .name = "MPI_Scatter",
+                                               .comm = comm,
                                                .root = root,
                                                .send = weft_block(sendbuf, sendcount, sendtype),
                                                .recv = weft_block(recvbuf, recvcount, recvtype)},
@@ -211,59 +248,77 @@ int PMPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
                     MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
                     MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_SCATTER, .name = "MPI_Iscatter", .comm = comm,
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_SCATTER,
+                                               .name = "MPI_Iscatter",
+                                               .comm = comm,
                                                .root = root,
                                                .send = weft_block(sendbuf, sendcount, sendtype),
                                                .recv = weft_block(recvbuf, recvcount, recvtype),
-                                               .is_nonblocking = true, .request = request},
+                                               .is_nonblocking = true,
+                                               .request = request},
                            settle_scatter);
 }
 
 WEFT_API(MPI_Scatterv)
-int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
-                  void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[],
+                  MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype,
+                  int root, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_SCATTERV, .name = "MPI_Scatterv",
-                                               .comm = comm, .root = root,
-                                               .send = weft_slices(sendbuf, sendcounts, displs, sendtype),
-                                               .recv = weft_block(recvbuf, recvcount, recvtype)},
-                           settle_scatter);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_SCATTERV,
+                            .name = "MPI_Scatterv",
+                            .comm = comm,
+                            .root = root,
+                            .send = weft_slices(sendbuf, sendcounts, displs, sendtype),
+                            .recv = weft_block(recvbuf, recvcount, recvtype)},
+        settle_scatter);
 }
 
 WEFT_API(MPI_Scatterv_c)
 int PMPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
-                    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                    int root, MPI_Comm comm)
+                    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
+                    MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_SCATTERV, .name = "MPI_Scatterv",
-                                               .comm = comm, .root = root,
-                                               .send = weft_slices_c(sendbuf, sendcounts, displs, sendtype),
-                                               .recv = weft_block(recvbuf, recvcount, recvtype)},
-                           settle_scatter);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_SCATTERV,
+                            .name = "MPI_Scatterv",
+                            .comm = comm,
+                            .root = root,
+                            .send = weft_slices_c(sendbuf, sendcounts, displs, sendtype),
+                            .recv = weft_block(recvbuf, recvcount, recvtype)},
+        settle_scatter);
 }
 
 WEFT_API(MPI_Iscatterv)
 int PMPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[],
-                   MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root,
-                   MPI_Comm comm, MPI_Request *request)
+                   MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype,
+                   int root, MPI_Comm comm, MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_SCATTERV, .name = "MPI_Iscatterv",
-                                               .comm = comm, .root = root,
-                                               .send = weft_slices(sendbuf, sendcounts, displs, sendtype),
-                                               .recv = weft_block(recvbuf, recvcount, recvtype),
-                                               .is_nonblocking = true, .request = request},
-                           settle_scatter);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_SCATTERV,
+                            .name = "MPI_Iscatterv",
+                            .comm = comm,
+                            .root = root,
+                            .send = weft_slices(sendbuf, sendcounts, displs, sendtype),
+                            .recv = weft_block(recvbuf, recvcount, recvtype),
+                            .is_nonblocking = true,
+                            .request = request},
+        settle_scatter);
 }
 
 WEFT_API(MPI_Iscatterv_c)
 int PMPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
-                     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                     int root, MPI_Comm comm, MPI_Request *request)
+                     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
+                     MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_SCATTERV, .name = "MPI_Iscatterv",
-                                               .comm = comm, .root = root,
-                                               .send = weft_slices_c(sendbuf, sendcounts, displs, sendtype),
-                                               .recv = weft_block(recvbuf, recvcount, recvtype),
-                                               .is_nonblocking = true, .request = request},
-                           settle_scatter);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_SCATTERV,
+                            .name = "MPI_Iscatterv",
+                            .comm = comm,
+                            .root = root,
+                            .send = weft_slices_c(sendbuf, sendcounts, displs, sendtype),
+                            .recv = weft_block(recvbuf, recvcount, recvtype),
+                            .is_nonblocking = true,
+                            .request = request},
+        settle_scatter);
 }

@@ -7,9 +7,9 @@
 static const weft_coll_side_t in_place = {.buf = MPI_IN_PLACE};
 
 static const weft_side_names_t alltoall_send_names = {"sendbuf",    "sendcount", "sendtype",
-                                                       "sendcounts", "sdispls",   "sendtypes"};
+                                                      "sendcounts", "sdispls",   "sendtypes"};
 static const weft_side_names_t alltoall_recv_names = {"recvbuf",    "recvcount", "recvtype",
-                                                       "recvcounts", "rdispls",   "recvtypes"};
+                                                      "recvcounts", "rdispls",   "recvtypes"};
 
 static inline int check_sides(const weft_coll_call_t *user, const weft_side_names_t *send_names,
                               const weft_side_names_t *recv_names, const weft_comm_t *comm)
@@ -41,7 +41,8 @@ WEFT_API(MPI_Allgather_c)
 int PMPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLGATHER, .name = "MPI_Allgather",
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLGATHER,
+                                               .name = "MPI_Allgather",
                                                .comm = comm,
                                                .send = weft_block(sendbuf, sendcount, sendtype),
                                                .recv = weft_block(recvbuf, recvcount, recvtype)},
@@ -49,64 +50,78 @@ int PMPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
 }
 
 WEFT_API(MPI_Iallgather_c)
-int PMPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+int PMPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                      void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                      MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLGATHER, .name = "MPI_Iallgather",
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLGATHER,
+                                               .name = "MPI_Iallgather",
                                                .comm = comm,
                                                .send = weft_block(sendbuf, sendcount, sendtype),
                                                .recv = weft_block(recvbuf, recvcount, recvtype),
-                                               .is_nonblocking = true, .request = request},
+                                               .is_nonblocking = true,
+                                               .request = request},
                            settle_allgather);
 }
 
 WEFT_API(MPI_Allgatherv)
 int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                    const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
+                    const int recvcounts[], const int displs[], MPI_Datatype recvtype,
+                    MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLGATHERV, .name = "MPI_Allgatherv",
-                                               .comm = comm,
-                                               .send = weft_block(sendbuf, sendcount, sendtype),
-                                               .recv = weft_slices(recvbuf, recvcounts, displs, recvtype)},
-                           settle_allgather);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_ALLGATHERV,
+                            .name = "MPI_Allgatherv",
+                            .comm = comm,
+                            .send = weft_block(sendbuf, sendcount, sendtype),
+                            .recv = weft_slices(recvbuf, recvcounts, displs, recvtype)},
+        settle_allgather);
 }
 
 WEFT_API(MPI_Allgatherv_c)
-int PMPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                      const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
-                      MPI_Comm comm)
+int PMPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                      void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
+                      MPI_Datatype recvtype, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLGATHERV, .name = "MPI_Allgatherv",
-                                               .comm = comm,
-                                               .send = weft_block(sendbuf, sendcount, sendtype),
-                                               .recv = weft_slices_c(recvbuf, recvcounts, displs, recvtype)},
-                           settle_allgather);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_ALLGATHERV,
+                            .name = "MPI_Allgatherv",
+                            .comm = comm,
+                            .send = weft_block(sendbuf, sendcount, sendtype),
+                            .recv = weft_slices_c(recvbuf, recvcounts, displs, recvtype)},
+        settle_allgather);
 }
 
 WEFT_API(MPI_Iallgatherv)
 int PMPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                     const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
-                     MPI_Request *request)
+                     const int recvcounts[], const int displs[], MPI_Datatype recvtype,
+                     MPI_Comm comm, MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLGATHERV, .name = "MPI_Iallgatherv",
-                                               .comm = comm,
-                                               .send = weft_block(sendbuf, sendcount, sendtype),
-                                               .recv = weft_slices(recvbuf, recvcounts, displs, recvtype),
-                                               .is_nonblocking = true, .request = request},
-                           settle_allgather);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_ALLGATHERV,
+                            .name = "MPI_Iallgatherv",
+                            .comm = comm,
+                            .send = weft_block(sendbuf, sendcount, sendtype),
+                            .recv = weft_slices(recvbuf, recvcounts, displs, recvtype),
+                            .is_nonblocking = true,
+                            .request = request},
+        settle_allgather);
 }
 
 WEFT_API(MPI_Iallgatherv_c)
-int PMPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                       const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
-                       MPI_Comm comm, MPI_Request *request)
+int PMPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                       void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
+                       MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLGATHERV, .name = "MPI_Iallgatherv",
-                                               .comm = comm,
-                                               .send = weft_block(sendbuf, sendcount, sendtype),
-                                               .recv = weft_slices_c(recvbuf, recvcounts, displs, recvtype),
-                                               .is_nonblocking = true, .request = request},
-                           settle_allgather);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_ALLGATHERV,
+                            .name = "MPI_Iallgatherv",
+                            .comm = comm,
+                            .send = weft_block(sendbuf, sendcount, sendtype),
+                            .recv = weft_slices_c(recvbuf, recvcounts, displs, recvtype),
+                            .is_nonblocking = true,
+                            .request = request},
+        settle_allgather);
 }
 
 /* ---- alltoall ---- */
@@ -127,7 +142,8 @@ WEFT_API(MPI_Alltoall_c)
 int PMPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLTOALL, .name = "MPI_Alltoall",
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLTOALL,
+                                               .name = "MPI_Alltoall",
                                                .comm = comm,
                                                .send = weft_block(sendbuf, sendcount, sendtype),
                                                .recv = weft_block(recvbuf, recvcount, recvtype)},
@@ -136,26 +152,31 @@ int PMPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
 
 WEFT_API(MPI_Ialltoall_c)
 int PMPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                     MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLTOALL, .name = "MPI_Ialltoall",
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLTOALL,
+                                               .name = "MPI_Ialltoall",
                                                .comm = comm,
                                                .send = weft_block(sendbuf, sendcount, sendtype),
                                                .recv = weft_block(recvbuf, recvcount, recvtype),
-                                               .is_nonblocking = true, .request = request},
+                                               .is_nonblocking = true,
+                                               .request = request},
                            settle_alltoall);
 }
 
 WEFT_API(MPI_Alltoallv)
 int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
-                   MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[],
-                   MPI_Datatype recvtype, MPI_Comm comm)
+                   MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                   const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLTOALLV, .name = "MPI_Alltoallv",
-                                               .comm = comm,
-                                               .send = weft_slices(sendbuf, sendcounts, sdispls, sendtype),
-                                               .recv = weft_slices(recvbuf, recvcounts, rdispls, recvtype)},
-                           settle_alltoall);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_ALLTOALLV,
+                            .name = "MPI_Alltoallv",
+                            .comm = comm,
+                            .send = weft_slices(sendbuf, sendcounts, sdispls, sendtype),
+                            .recv = weft_slices(recvbuf, recvcounts, rdispls, recvtype)},
+        settle_alltoall);
 }
 
 WEFT_API(MPI_Alltoallv_c)
@@ -163,24 +184,29 @@ int PMPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
                      MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
                      const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLTOALLV, .name = "MPI_Alltoallv",
-                                               .comm = comm,
-                                               .send = weft_slices_c(sendbuf, sendcounts, sdispls, sendtype),
-                                               .recv = weft_slices_c(recvbuf, recvcounts, rdispls, recvtype)},
-                           settle_alltoall);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_ALLTOALLV,
+                            .name = "MPI_Alltoallv",
+                            .comm = comm,
+                            .send = weft_slices_c(sendbuf, sendcounts, sdispls, sendtype),
+                            .recv = weft_slices_c(recvbuf, recvcounts, rdispls, recvtype)},
+        settle_alltoall);
 }
 
 WEFT_API(MPI_Ialltoallv)
 int PMPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
-                    MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[],
-                    MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+                    MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                    const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLTOALLV, .name = "MPI_Ialltoallv",
-                                               .comm = comm,
-                                               .send = weft_slices(sendbuf, sendcounts, sdispls, sendtype),
-                                               .recv = weft_slices(recvbuf, recvcounts, rdispls, recvtype),
-                                               .is_nonblocking = true, .request = request},
-                           settle_alltoall);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_ALLTOALLV,
+                            .name = "MPI_Ialltoallv",
+                            .comm = comm,
+                            .send = weft_slices(sendbuf, sendcounts, sdispls, sendtype),
+                            .recv = weft_slices(recvbuf, recvcounts, rdispls, recvtype),
+                            .is_nonblocking = true,
+                            .request = request},
+        settle_alltoall);
 }
 
 WEFT_API(MPI_Ialltoallv_c)
@@ -189,12 +215,15 @@ int PMPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const M
                       const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
                       MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLTOALLV, .name = "MPI_Ialltoallv",
-                                               .comm = comm,
-                                               .send = weft_slices_c(sendbuf, sendcounts, sdispls, sendtype),
-                                               .recv = weft_slices_c(recvbuf, recvcounts, rdispls, recvtype),
-                                               .is_nonblocking = true, .request = request},
-                           settle_alltoall);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_ALLTOALLV,
+                            .name = "MPI_Ialltoallv",
+                            .comm = comm,
+                            .send = weft_slices_c(sendbuf, sendcounts, sdispls, sendtype),
+                            .recv = weft_slices_c(recvbuf, recvcounts, rdispls, recvtype),
+                            .is_nonblocking = true,
+                            .request = request},
+        settle_alltoall);
 }
 
 WEFT_API(MPI_Alltoallw)
@@ -202,11 +231,13 @@ int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispl
                    const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
                    const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLTOALLW, .name = "MPI_Alltoallw",
-                                               .comm = comm,
-                                               .send = weft_pieces(sendbuf, sendcounts, sdispls, sendtypes),
-                                               .recv = weft_pieces(recvbuf, recvcounts, rdispls, recvtypes)},
-                           settle_alltoall);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_ALLTOALLW,
+                            .name = "MPI_Alltoallw",
+                            .comm = comm,
+                            .send = weft_pieces(sendbuf, sendcounts, sdispls, sendtypes),
+                            .recv = weft_pieces(recvbuf, recvcounts, rdispls, recvtypes)},
+        settle_alltoall);
 }
 
 WEFT_API(MPI_Alltoallw_c)
@@ -214,11 +245,13 @@ int PMPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
                      const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
                      const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLTOALLW, .name = "MPI_Alltoallw",
-                                               .comm = comm,
-                                               .send = weft_pieces_c(sendbuf, sendcounts, sdispls, sendtypes),
-                                               .recv = weft_pieces_c(recvbuf, recvcounts, rdispls, recvtypes)},
-                           settle_alltoall);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_ALLTOALLW,
+                            .name = "MPI_Alltoallw",
+                            .comm = comm,
+                            .send = weft_pieces_c(sendbuf, sendcounts, sdispls, sendtypes),
+                            .recv = weft_pieces_c(recvbuf, recvcounts, rdispls, recvtypes)},
+        settle_alltoall);
 }
 
 WEFT_API(MPI_Ialltoallw)
@@ -227,12 +260,15 @@ int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdisp
                     const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
                     MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLTOALLW, .name = "MPI_Ialltoallw",
-                                               .comm = comm,
-                                               .send = weft_pieces(sendbuf, sendcounts, sdispls, sendtypes),
-                                               .recv = weft_pieces(recvbuf, recvcounts, rdispls, recvtypes),
-                                               .is_nonblocking = true, .request = request},
-                           settle_alltoall);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_ALLTOALLW,
+                            .name = "MPI_Ialltoallw",
+                            .comm = comm,
+                            .send = weft_pieces(sendbuf, sendcounts, sdispls, sendtypes),
+                            .recv = weft_pieces(recvbuf, recvcounts, rdispls, recvtypes),
+                            .is_nonblocking = true,
+                            .request = request},
+        settle_alltoall);
 }
 
 WEFT_API(MPI_Ialltoallw_c)
@@ -241,10 +277,13 @@ int PMPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const M
                       const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
                       MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLTOALLW, .name = "MPI_Ialltoallw",
-                                               .comm = comm,
-                                               .send = weft_pieces_c(sendbuf, sendcounts, sdispls, sendtypes),
-                                               .recv = weft_pieces_c(recvbuf, recvcounts, rdispls, recvtypes),
-                                               .is_nonblocking = true, .request = request},
-                           settle_alltoall);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_ALLTOALLW,
+                            .name = "MPI_Ialltoallw",
+                            .comm = comm,
+                            .send = weft_pieces_c(sendbuf, sendcounts, sdispls, sendtypes),
+                            .recv = weft_pieces_c(recvbuf, recvcounts, rdispls, recvtypes),
+                            .is_nonblocking = true,
+                            .request = request},
+        settle_alltoall);
 }

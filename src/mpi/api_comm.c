@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators: what they are, making and freeing them, hints and names (MPI 5.0 sections 7.4, 7.8). */
+/* Communicators: what they are, making and freeing them, hints and names (MPI 5.0
+ * sections 7.4, 7.8). */
 #include "mpi/api.h"
 
 #include "mpi/check.h"
@@ -209,7 +210,8 @@ int PMPI_Comm_idup(MPI_Comm handle, MPI_Comm *newcomm, MPI_Request *request)
 }
 
 WEFT_API(MPI_Comm_idup_with_info)
-int PMPI_Comm_idup_with_info(MPI_Comm handle, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
+int PMPI_Comm_idup_with_info(MPI_Comm handle, MPI_Info info, MPI_Comm *newcomm,
+                             MPI_Request *request)
 {
     return idup("MPI_Comm_idup_with_info", handle, info, newcomm, request);
 }
@@ -221,14 +223,15 @@ static int check_subset(const weft_comm_t *comm, const weft_group_t *group)
     for (int rank = 0; group != comm->group && rank < group->size; rank++) {
         int world_rank = weft_group_world_rank(group, rank);
         if (weft_group_rank_of(comm->group, world_rank) == MPI_UNDEFINED)
-            return weft_fail(MPI_ERR_GROUP, "rank %d of group (%d in MPI_COMM_WORLD) is not in %s", rank,
-                             world_rank, weft_comm_label(comm));
+            return weft_fail(MPI_ERR_GROUP, "rank %d of group (%d in MPI_COMM_WORLD) is not in %s",
+                             rank, world_rank, weft_comm_label(comm));
     }
     return MPI_SUCCESS;
 }
 
 /* Who is not in the group gets MPI_COMM_NULL and waits for nobody. */
-static int create(weft_call_t *call, MPI_Comm handle, MPI_Group group_handle, int tag, MPI_Comm *newcomm)
+static int create(weft_call_t *call, MPI_Comm handle, MPI_Group group_handle, int tag,
+                  MPI_Comm *newcomm)
 {
     weft_comm_t *comm, *made;
     weft_group_t *group;
@@ -315,7 +318,8 @@ static int host_color(void)
 
 /* The host is the one resource that Weft tells apart (section 7.4.2). Guided by anything else, and
  * unguided where a host's part would not be smaller than the whole: MPI_COMM_NULL. */
-static int split_color(const weft_comm_t *comm, int split_type, const weft_info_t *info, int *color_out)
+static int split_color(const weft_comm_t *comm, int split_type, const weft_info_t *info,
+                       int *color_out)
 {
     const char *wanted;
     *color_out = MPI_UNDEFINED;
@@ -336,12 +340,14 @@ static int split_color(const weft_comm_t *comm, int split_type, const weft_info_
     case MPI_UNDEFINED:
         return MPI_SUCCESS;
     default:
-        return weft_fail(MPI_ERR_ARG, "split_type is %d, which is no MPI_COMM_TYPE_ constant", split_type);
+        return weft_fail(MPI_ERR_ARG, "split_type is %d, which is no MPI_COMM_TYPE_ constant",
+                         split_type);
     }
 }
 
 WEFT_API(MPI_Comm_split_type)
-int PMPI_Comm_split_type(MPI_Comm handle, int split_type, int key, MPI_Info info_handle, MPI_Comm *newcomm)
+int PMPI_Comm_split_type(MPI_Comm handle, int split_type, int key, MPI_Info info_handle,
+                         MPI_Comm *newcomm)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_split_type");
     weft_comm_t *comm;
@@ -394,8 +400,8 @@ int PMPI_Comm_free(MPI_Comm *handle)
     return weft_call_end(&call, err);
 }
 
-/* The processes of a job stay connected until MPI_Finalize, which waits for all that is under way; so
- * what is left to do here is to wait for each other. */
+/* The processes of a job stay connected until MPI_Finalize, which waits for all that is under way;
+ * so what is left to do here is to wait for each other. */
 WEFT_API(MPI_Comm_disconnect)
 int PMPI_Comm_disconnect(MPI_Comm *handle)
 {
@@ -466,6 +472,7 @@ int PMPI_Comm_get_name(MPI_Comm handle, char *name, int *length)
     if (err == MPI_SUCCESS)
         err = weft_check_output(length, "resultlen");
     if (err == MPI_SUCCESS)
-        *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", comm == NULL ? "MPI_COMM_NULL" : comm->name);
+        *length =
+            snprintf(name, MPI_MAX_OBJECT_NAME, "%s", comm == NULL ? "MPI_COMM_NULL" : comm->name);
     return weft_call_end(&call, err);
 }

@@ -67,7 +67,8 @@ int PMPI_Comm_call_errhandler(MPI_Comm handle, int errorcode)
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
     const char *text = weft_error_text(errorcode);
-    weft_fail(errorcode, "called with error code %d (%s)", errorcode, text == NULL ? "unknown" : text);
+    weft_fail(errorcode, "called with error code %d (%s)", errorcode,
+              text == NULL ? "unknown" : text);
     weft_unlock();
     weft_error_raise(comm, errorcode, call.name);
     weft_fail_clear();

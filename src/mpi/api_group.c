@@ -56,7 +56,8 @@ int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
 static int translate(const weft_group_t *from, int rank, weft_group_t *to, int *out)
 {
     if (rank != MPI_PROC_NULL && (rank < 0 || rank >= from->size))
-        return weft_fail(MPI_ERR_RANK, "rank %d is not in group1, which has %d members", rank, from->size);
+        return weft_fail(MPI_ERR_RANK, "rank %d is not in group1, which has %d members", rank,
+                         from->size);
     *out = rank == MPI_PROC_NULL ? rank : weft_group_rank_of(to, weft_group_world_rank(from, rank));
     return MPI_SUCCESS;
 }
@@ -72,7 +73,8 @@ static int check_ranks(int n, const int ranks1[], int ranks2[])
 }
 
 WEFT_API(MPI_Group_translate_ranks)
-int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[])
+int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2,
+                               int ranks2[])
 {
     weft_call_t call = weft_call_begin("MPI_Group_translate_ranks");
     weft_group_t *from, *to;

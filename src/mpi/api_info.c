@@ -175,7 +175,8 @@ int PMPI_Info_get(MPI_Info handle, const char *key, int valuelen, char *value, i
     weft_info_t *info;
     int err = check_entry(handle, key, flag, &info);
     if (err == MPI_SUCCESS && (valuelen < 0 || valuelen > MPI_MAX_INFO_VAL))
-        err = weft_fail(MPI_ERR_ARG, "valuelen is %d, but must be 0 to %d", valuelen, MPI_MAX_INFO_VAL);
+        err = weft_fail(MPI_ERR_ARG, "valuelen is %d, but must be 0 to %d", valuelen,
+                        MPI_MAX_INFO_VAL);
     if (err == MPI_SUCCESS)
         err = weft_check_output(value, "value");
     if (err != MPI_SUCCESS)

@@ -22,7 +22,8 @@ static int find_alignment(const weft_info_t *info, size_t *out)
     unsigned long long wanted = strtoull(value, &end, 10);
     if (*end != '\0' || wanted == 0 || (wanted & (wanted - 1)) != 0)
         return weft_fail(MPI_ERR_INFO_VALUE,
-                         "mpi_minimum_memory_alignment is \"%s\", but must be a power of two", value);
+                         "mpi_minimum_memory_alignment is \"%s\", but must be a power of two",
+                         value);
     if (wanted > DEFAULT_ALIGNMENT)
         *out = (size_t)wanted;
     return MPI_SUCCESS;
@@ -59,7 +60,8 @@ int PMPI_Free_mem(void *base)
     return weft_call_end(&call, MPI_SUCCESS);
 }
 
-/* What MPI_Comm_split_type can be guided by (section 9.1.2); "true": this process is bound to one. */
+/* What MPI_Comm_split_type can be guided by (section 9.1.2); "true": this process is bound to one.
+ */
 WEFT_API(MPI_Get_hw_resource_info)
 int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
 {

@@ -6,7 +6,8 @@
 #include "pt2pt/pt2pt.h"
 #include "base/fail.h"
 
-static int check_probe(weft_call_t *call, int source, int tag, MPI_Comm handle, weft_probe_args_t *out)
+static int check_probe(weft_call_t *call, int source, int tag, MPI_Comm handle,
+                       weft_probe_args_t *out)
 {
     int err = weft_check_comm(call, handle, &out->comm);
     if (err == MPI_SUCCESS)
@@ -74,7 +75,8 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_St
 }
 
 WEFT_API(MPI_Improbe)
-int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
+int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
+                 MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Improbe");
     weft_probe_args_t args;
@@ -108,14 +110,15 @@ static int begin_mrecv(weft_call_t *call, const weft_recv_args_t *buffer, MPI_Me
     weft_message_t *message = weft_message_of(*handle);
     if (message == NULL)
         return weft_fail(MPI_ERR_REQUEST, "message is %s",
-                         *handle == MPI_MESSAGE_NULL ? "MPI_MESSAGE_NULL"
-                                                     : "no message of a matched probe, or received already");
+                         *handle == MPI_MESSAGE_NULL
+                             ? "MPI_MESSAGE_NULL"
+                             : "no message of a matched probe, or received already");
     call->comm = weft_message_comm(message);
     return weft_mrecv_begin(buffer, message, out);
 }
 
-static int check_mrecv(const void *buf, MPI_Count count, MPI_Datatype datatype, const MPI_Message *message,
-                       weft_recv_args_t *out)
+static int check_mrecv(const void *buf, MPI_Count count, MPI_Datatype datatype,
+                       const MPI_Message *message, weft_recv_args_t *out)
 {
     int err = weft_check_count(count, "count");
     if (err == MPI_SUCCESS)

@@ -114,28 +114,32 @@ static inline int send_with(const char *name, const user_message_t *user, weft_s
 /* ---- sends ---- */
 
 WEFT_API(MPI_Send_c)
-int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                MPI_Comm comm)
 {
     user_message_t user = {buf, count, datatype, dest, tag, comm};
     return send_now("MPI_Send", &user, WEFT_SEND_STANDARD);
 }
 
 WEFT_API(MPI_Rsend_c)
-int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                 MPI_Comm comm)
 {
     user_message_t user = {buf, count, datatype, dest, tag, comm};
     return send_now("MPI_Rsend", &user, WEFT_SEND_STANDARD);
 }
 
 WEFT_API(MPI_Ssend_c)
-int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                 MPI_Comm comm)
 {
     user_message_t user = {buf, count, datatype, dest, tag, comm};
     return send_now("MPI_Ssend", &user, WEFT_SEND_SYNCHRONOUS);
 }
 
 WEFT_API(MPI_Bsend_c)
-int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                 MPI_Comm comm)
 {
     user_message_t user = {buf, count, datatype, dest, tag, comm};
     MPI_Request ignored;
@@ -143,8 +147,8 @@ int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
 }
 
 WEFT_API(MPI_Isend_c)
-int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                 MPI_Request *request)
+int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                 MPI_Comm comm, MPI_Request *request)
 {
     user_message_t user = {buf, count, datatype, dest, tag, comm};
     return send_with("MPI_Isend", &user, WEFT_SEND_STANDARD, weft_send_begin, request);
@@ -209,8 +213,8 @@ int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
 /* ---- receives ---- */
 
 WEFT_API(MPI_Recv_c)
-int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                MPI_Status *status)
+int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                MPI_Comm comm, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Recv");
     user_message_t user = {buf, count, datatype, source, tag, comm};
@@ -240,16 +244,16 @@ static inline int recv_with(const char *name, const user_message_t *user, begin_
 }
 
 WEFT_API(MPI_Irecv_c)
-int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                 MPI_Request *request)
+int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                 MPI_Comm comm, MPI_Request *request)
 {
     user_message_t user = {buf, count, datatype, source, tag, comm};
     return recv_with("MPI_Irecv", &user, weft_recv_begin, request);
 }
 
 WEFT_API(MPI_Recv_init_c)
-int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                     MPI_Request *request)
+int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                     MPI_Comm comm, MPI_Request *request)
 {
     user_message_t user = {buf, count, datatype, source, tag, comm};
     return recv_with("MPI_Recv_init", &user, weft_recv_init, request);
@@ -258,9 +262,9 @@ int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int sour
 /* ---- both at once ---- */
 
 WEFT_API(MPI_Sendrecv_c)
-int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                    MPI_Comm comm, MPI_Status *status)
+int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                    int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                    int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Sendrecv");
     user_message_t out = {sendbuf, sendcount, sendtype, dest, sendtag, comm};
@@ -276,8 +280,8 @@ int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
 }
 
 WEFT_API(MPI_Sendrecv_replace_c)
-int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
-                            int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                            int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Sendrecv_replace");
     user_message_t out = {buf, count, datatype, dest, sendtag, comm};
@@ -292,8 +296,8 @@ int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, i
     return weft_call_end(&call, err);
 }
 
-static int begin_exchange(const weft_send_args_t *send, const weft_recv_args_t *recv, bool is_replace,
-                          MPI_Request *out)
+static int begin_exchange(const weft_send_args_t *send, const weft_recv_args_t *recv,
+                          bool is_replace, MPI_Request *out)
 {
     weft_request_t *request;
     int err = weft_sendrecv_begin(send, recv, is_replace, &request);
@@ -304,8 +308,8 @@ static int begin_exchange(const weft_send_args_t *send, const weft_recv_args_t *
 
 WEFT_API(MPI_Isendrecv_c)
 int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
-                     int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
-                     int recvtag, MPI_Comm comm, MPI_Request *request)
+                     int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                     int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
     weft_call_t call = weft_call_begin("MPI_Isendrecv");
     user_message_t out = {sendbuf, sendcount, sendtype, dest, sendtag, comm};
@@ -321,8 +325,9 @@ int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
 }
 
 WEFT_API(MPI_Isendrecv_replace_c)
-int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
-                             int source, int recvtag, MPI_Comm comm, MPI_Request *request)
+int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                             int sendtag, int source, int recvtag, MPI_Comm comm,
+                             MPI_Request *request)
 {
     weft_call_t call = weft_call_begin("MPI_Isendrecv_replace");
     user_message_t out = {buf, count, datatype, dest, sendtag, comm};

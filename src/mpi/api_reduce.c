@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions (MPI 5.0, sections 6.9 to 6.12). The sides of a weft_coll_call_t: send has the buffer alone,
- * recv has the count and the type of both.
+ * Reductions (MPI 5.0, sections 6.9 to 6.12). The sides of a weft_coll_call_t: send has the buffer
+ * alone, recv has the count and the type of both.
  */
 #include "mpi/api.h"
 
@@ -16,12 +16,13 @@ static WEFT_COLL_INLINE int check_op(const weft_op_t *op, MPI_Op handle, const w
     weft_op_t *unused;
     if (__builtin_expect(op == NULL, 0))
         return weft_check_op(handle, &unused);
-    return __builtin_expect((op->groups & type->group) != 0, 1) ? MPI_SUCCESS : weft_op_check(op, type);
+    return __builtin_expect((op->groups & type->group) != 0, 1) ? MPI_SUCCESS
+                                                                : weft_op_check(op, type);
 }
 
 /* Count, type and operation, which are the same on all ranks. */
-static WEFT_COLL_INLINE int check_operation(const weft_coll_call_t *user, const weft_coll_args_t *args,
-                                            const char *count_name)
+static WEFT_COLL_INLINE int check_operation(const weft_coll_call_t *user,
+                                            const weft_coll_args_t *args, const char *count_name)
 {
     int err = weft_check_count(user->recv.count, count_name);
     if (__builtin_expect(err != MPI_SUCCESS, 0))
@@ -37,7 +38,8 @@ static WEFT_COLL_INLINE int check_operation(const weft_coll_call_t *user, const 
 static WEFT_COLL_INLINE int check_buffers(const weft_coll_args_t *args, MPI_Count count)
 {
     const void *in = args->send_buf, *out = args->recv_buf;
-    if (__builtin_expect(in == out, 0) && count > 0 && args->recv_type->size > 0 && in != MPI_BOTTOM)
+    if (__builtin_expect(in == out, 0) && count > 0 && args->recv_type->size > 0 &&
+        in != MPI_BOTTOM)
         return out == MPI_IN_PLACE ? weft_bad_in_place("recvbuf") : weft_bad_alias();
     int err = weft_check_place(out, count, args->recv_type, "recvbuf");
     if (__builtin_expect(err != MPI_SUCCESS, 0) || in == MPI_IN_PLACE)
@@ -66,23 +68,32 @@ static int settle_reduce(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_ar
 }
 
 WEFT_API(MPI_Reduce_c)
-int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                  int root, MPI_Comm comm)
+int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Op op, int root, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE, .name = "MPI_Reduce", .comm = comm,
-                                               .root = root, .send = {.buf = sendbuf},
-                                               .recv = weft_block(recvbuf, count, datatype), .op = op},
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE,
+                                               .name = "MPI_Reduce",
+                                               .comm = comm,
+                                               .root = root,
+                                               .send = {.buf = sendbuf},
+                                               .recv = weft_block(recvbuf, count, datatype),
+                                               .op = op},
                            settle_reduce);
 }
 
 WEFT_API(MPI_Ireduce_c)
-int PMPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                   int root, MPI_Comm comm, MPI_Request *request)
+int PMPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+                   MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE, .name = "MPI_Ireduce", .comm = comm,
-                                               .root = root, .send = {.buf = sendbuf},
-                                               .recv = weft_block(recvbuf, count, datatype), .op = op,
-                                               .is_nonblocking = true, .request = request},
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE,
+                                               .name = "MPI_Ireduce",
+                                               .comm = comm,
+                                               .root = root,
+                                               .send = {.buf = sendbuf},
+                                               .recv = weft_block(recvbuf, count, datatype),
+                                               .op = op,
+                                               .is_nonblocking = true,
+                                               .request = request},
                            settle_reduce);
 }
 
@@ -102,9 +113,12 @@ WEFT_API(MPI_Allreduce_c)
 int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                      MPI_Op op, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLREDUCE, .name = "MPI_Allreduce",
-                                               .comm = comm, .send = {.buf = sendbuf},
-                                               .recv = weft_block(recvbuf, count, datatype), .op = op},
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLREDUCE,
+                                               .name = "MPI_Allreduce",
+                                               .comm = comm,
+                                               .send = {.buf = sendbuf},
+                                               .recv = weft_block(recvbuf, count, datatype),
+                                               .op = op},
                            settle_allreduce);
 }
 
@@ -112,31 +126,42 @@ WEFT_API(MPI_Iallreduce_c)
 int PMPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                       MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLREDUCE, .name = "MPI_Iallreduce",
-                                               .comm = comm, .send = {.buf = sendbuf},
-                                               .recv = weft_block(recvbuf, count, datatype), .op = op,
-                                               .is_nonblocking = true, .request = request},
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLREDUCE,
+                                               .name = "MPI_Iallreduce",
+                                               .comm = comm,
+                                               .send = {.buf = sendbuf},
+                                               .recv = weft_block(recvbuf, count, datatype),
+                                               .op = op,
+                                               .is_nonblocking = true,
+                                               .request = request},
                            settle_allreduce);
 }
 
 WEFT_API(MPI_Scan_c)
-int PMPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                MPI_Comm comm)
+int PMPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+                MPI_Op op, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_SCAN, .name = "MPI_Scan", .comm = comm,
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_SCAN,
+                                               .name = "MPI_Scan",
+                                               .comm = comm,
                                                .send = {.buf = sendbuf},
-                                               .recv = weft_block(recvbuf, count, datatype), .op = op},
+                                               .recv = weft_block(recvbuf, count, datatype),
+                                               .op = op},
                            settle_allreduce);
 }
 
 WEFT_API(MPI_Iscan_c)
-int PMPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                 MPI_Comm comm, MPI_Request *request)
+int PMPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+                 MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_SCAN, .name = "MPI_Iscan", .comm = comm,
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_SCAN,
+                                               .name = "MPI_Iscan",
+                                               .comm = comm,
                                                .send = {.buf = sendbuf},
-                                               .recv = weft_block(recvbuf, count, datatype), .op = op,
-                                               .is_nonblocking = true, .request = request},
+                                               .recv = weft_block(recvbuf, count, datatype),
+                                               .op = op,
+                                               .is_nonblocking = true,
+                                               .request = request},
                            settle_allreduce);
 }
 
@@ -153,29 +178,37 @@ static int settle_exscan(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_ar
 }
 
 WEFT_API(MPI_Exscan_c)
-int PMPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                  MPI_Comm comm)
+int PMPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Op op, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_EXSCAN, .name = "MPI_Exscan", .comm = comm,
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_EXSCAN,
+                                               .name = "MPI_Exscan",
+                                               .comm = comm,
                                                .send = {.buf = sendbuf},
-                                               .recv = weft_block(recvbuf, count, datatype), .op = op},
+                                               .recv = weft_block(recvbuf, count, datatype),
+                                               .op = op},
                            settle_exscan);
 }
 
 WEFT_API(MPI_Iexscan_c)
-int PMPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                   MPI_Comm comm, MPI_Request *request)
+int PMPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+                   MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_EXSCAN, .name = "MPI_Iexscan", .comm = comm,
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_EXSCAN,
+                                               .name = "MPI_Iexscan",
+                                               .comm = comm,
                                                .send = {.buf = sendbuf},
-                                               .recv = weft_block(recvbuf, count, datatype), .op = op,
-                                               .is_nonblocking = true, .request = request},
+                                               .recv = weft_block(recvbuf, count, datatype),
+                                               .op = op,
+                                               .is_nonblocking = true,
+                                               .request = request},
                            settle_exscan);
 }
 
 /* ---- reduce_scatter ---- */
 
-static int settle_reduce_scatter_block(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
+static int settle_reduce_scatter_block(weft_coll_call_t *user, weft_comm_t *comm,
+                                       weft_coll_args_t *args)
 {
     weft_coll_fill(user, comm, args);
     if (!weft_config.CHECK_ARGS)
@@ -189,21 +222,27 @@ int PMPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count re
                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER_BLOCK,
-                                               .name = "MPI_Reduce_scatter_block", .comm = comm,
+                                               .name = "MPI_Reduce_scatter_block",
+                                               .comm = comm,
                                                .send = {.buf = sendbuf},
                                                .recv = weft_block(recvbuf, recvcount, datatype),
-                                               .op = op}, settle_reduce_scatter_block);
+                                               .op = op},
+                           settle_reduce_scatter_block);
 }
 
 WEFT_API(MPI_Ireduce_scatter_block_c)
 int PMPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
-                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                 MPI_Request *request)
 {
     return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER_BLOCK,
-                                               .name = "MPI_Ireduce_scatter_block", .comm = comm,
+                                               .name = "MPI_Ireduce_scatter_block",
+                                               .comm = comm,
                                                .send = {.buf = sendbuf},
-                                               .recv = weft_block(recvbuf, recvcount, datatype), .op = op,
-                                               .is_nonblocking = true, .request = request},
+                                               .recv = weft_block(recvbuf, recvcount, datatype),
+                                               .op = op,
+                                               .is_nonblocking = true,
+                                               .request = request},
                            settle_reduce_scatter_block);
 }
 
@@ -245,40 +284,58 @@ WEFT_API(MPI_Reduce_scatter)
 int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER, .name = "MPI_Reduce_scatter",
-                                               .comm = comm, .send = {.buf = sendbuf},
-                                               .recv = weft_slices(recvbuf, recvcounts, NULL, datatype),
-                                               .op = op}, settle_reduce_scatter);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER,
+                            .name = "MPI_Reduce_scatter",
+                            .comm = comm,
+                            .send = {.buf = sendbuf},
+                            .recv = weft_slices(recvbuf, recvcounts, NULL, datatype),
+                            .op = op},
+        settle_reduce_scatter);
 }
 
 WEFT_API(MPI_Reduce_scatter_c)
 int PMPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[],
                           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER, .name = "MPI_Reduce_scatter",
-                                               .comm = comm, .send = {.buf = sendbuf},
-                                               .recv = weft_slices_c(recvbuf, recvcounts, NULL, datatype),
-                                               .op = op}, settle_reduce_scatter);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER,
+                            .name = "MPI_Reduce_scatter",
+                            .comm = comm,
+                            .send = {.buf = sendbuf},
+                            .recv = weft_slices_c(recvbuf, recvcounts, NULL, datatype),
+                            .op = op},
+        settle_reduce_scatter);
 }
 
 WEFT_API(MPI_Ireduce_scatter)
 int PMPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER, .name = "MPI_Ireduce_scatter",
-                                               .comm = comm, .send = {.buf = sendbuf},
-                                               .recv = weft_slices(recvbuf, recvcounts, NULL, datatype),
-                                               .op = op, .is_nonblocking = true, .request = request},
-                           settle_reduce_scatter);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER,
+                            .name = "MPI_Ireduce_scatter",
+                            .comm = comm,
+                            .send = {.buf = sendbuf},
+                            .recv = weft_slices(recvbuf, recvcounts, NULL, datatype),
+                            .op = op,
+                            .is_nonblocking = true,
+                            .request = request},
+        settle_reduce_scatter);
 }
 
 WEFT_API(MPI_Ireduce_scatter_c)
 int PMPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[],
                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER, .name = "MPI_Ireduce_scatter",
-                                               .comm = comm, .send = {.buf = sendbuf},
-                                               .recv = weft_slices_c(recvbuf, recvcounts, NULL, datatype),
-                                               .op = op, .is_nonblocking = true, .request = request},
-                           settle_reduce_scatter);
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER,
+                            .name = "MPI_Ireduce_scatter",
+                            .comm = comm,
+                            .send = {.buf = sendbuf},
+                            .recv = weft_slices_c(recvbuf, recvcounts, NULL, datatype),
+                            .op = op,
+                            .is_nonblocking = true,
+                            .request = request},
+        settle_reduce_scatter);
 }

@@ -21,8 +21,10 @@ static void give_empty(MPI_Status *status)
 }
 
 /* Hand the result of a request to the user and give the request up, or make it inactive when it is
- * persistent; *handle follows. Returns the request's own error; the first is for its communicator. */
-static inline int collect(weft_call_t *call, weft_request_t *request, MPI_Request *handle, MPI_Status *status)
+ * persistent; *handle follows. Returns the request's own error; the first is for its communicator.
+ */
+static inline int collect(weft_call_t *call, weft_request_t *request, MPI_Request *handle,
+                          MPI_Status *status)
 {
     if (__builtin_expect(!request->is_active, 0)) {
         give_empty(status);
@@ -134,7 +136,8 @@ static MPI_Status *status_at(MPI_Status statuses[], int i)
 }
 
 /* Sets MPI_ERROR as well, which only calls with several statuses do. */
-static int collect_one_of_many(weft_call_t *call, weft_request_t *request, MPI_Request *handle, MPI_Status *status)
+static int collect_one_of_many(weft_call_t *call, weft_request_t *request, MPI_Request *handle,
+                               MPI_Status *status)
 {
     int err = MPI_SUCCESS;
     if (request == NULL)
@@ -200,7 +203,8 @@ int PMPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuse
     return weft_call_end(&call, err);
 }
 
-/* The first active request that is complete; MPI_UNDEFINED: none. *any_active_out: is one active? */
+/* The first active request that is complete; MPI_UNDEFINED: none. *any_active_out: is one active?
+ */
 static int find_complete(int count, const MPI_Request handles[], bool *any_active_out)
 {
     *any_active_out = false;
@@ -317,14 +321,16 @@ static int collect_some(weft_call_t *call, const some_t *some)
             continue;
         int at = (*some->outcount)++;
         some->indices[at] = i;
-        if (collect_one_of_many(call, request, &some->handles[i], status_at(some->statuses, at)) != MPI_SUCCESS)
+        if (collect_one_of_many(call, request, &some->handles[i], status_at(some->statuses, at)) !=
+            MPI_SUCCESS)
             failed = MPI_ERR_IN_STATUS;
     }
     return failed;
 }
 
 WEFT_API(MPI_Waitsome)
-int PMPI_Waitsome(int incount, MPI_Request handles[], int *outcount, int indices[], MPI_Status statuses[])
+int PMPI_Waitsome(int incount, MPI_Request handles[], int *outcount, int indices[],
+                  MPI_Status statuses[])
 {
     weft_call_t call = weft_call_begin("MPI_Waitsome");
     some_t some = {incount, handles, outcount, indices, statuses};
@@ -342,7 +348,8 @@ int PMPI_Waitsome(int incount, MPI_Request handles[], int *outcount, int indices
 }
 
 WEFT_API(MPI_Testsome)
-int PMPI_Testsome(int incount, MPI_Request handles[], int *outcount, int indices[], MPI_Status statuses[])
+int PMPI_Testsome(int incount, MPI_Request handles[], int *outcount, int indices[],
+                  MPI_Status statuses[])
 {
     weft_call_t call = weft_call_begin("MPI_Testsome");
     some_t some = {incount, handles, outcount, indices, statuses};
@@ -370,7 +377,8 @@ static void show_status(const weft_request_t *request, MPI_Status *status)
 }
 
 WEFT_API(MPI_Request_get_status_all)
-int PMPI_Request_get_status_all(int count, const MPI_Request handles[], int *flag, MPI_Status statuses[])
+int PMPI_Request_get_status_all(int count, const MPI_Request handles[], int *flag,
+                                MPI_Status statuses[])
 {
     weft_call_t call = weft_call_begin("MPI_Request_get_status_all");
     int err = check_array(count, handles, "array_of_requests");
@@ -408,8 +416,8 @@ int PMPI_Request_get_status_any(int count, const MPI_Request handles[], int *ind
 }
 
 WEFT_API(MPI_Request_get_status_some)
-int PMPI_Request_get_status_some(int incount, const MPI_Request handles[], int *outcount, int indices[],
-                                 MPI_Status statuses[])
+int PMPI_Request_get_status_some(int incount, const MPI_Request handles[], int *outcount,
+                                 int indices[], MPI_Status statuses[])
 {
     weft_call_t call = weft_call_begin("MPI_Request_get_status_some");
     int err = check_some(&(some_t){incount, (MPI_Request *)handles, outcount, indices, statuses});
@@ -441,8 +449,9 @@ static int start_request(weft_call_t *call, MPI_Request handle)
     if (!request->is_persistent)
         return weft_fail(MPI_ERR_REQUEST, "request is not persistent: it has been started already");
     if (request->is_active)
-        return weft_fail(MPI_ERR_REQUEST, "request is active: it must be completed before it is started "
-                                          "again");
+        return weft_fail(MPI_ERR_REQUEST,
+                         "request is active: it must be completed before it is started "
+                         "again");
     return request->ops->start(request);
 }
 

@@ -119,9 +119,10 @@ int PMPI_Get_version(int *version, int *subversion)
 WEFT_API(MPI_Get_library_version)
 int PMPI_Get_library_version(char *version, int *resultlen)
 {
-    *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Weft %d.%d.%d (MPI %d.%d, standard ABI %d.%d)",
-                          WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH, MPI_VERSION, MPI_SUBVERSION, MPI_ABI_VERSION,
-                          MPI_ABI_SUBVERSION);
+    *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING,
+                          "Weft %d.%d.%d (MPI %d.%d, standard ABI %d.%d)", WEFT_VERSION_MAJOR,
+                          WEFT_VERSION_MINOR, WEFT_VERSION_PATCH, MPI_VERSION, MPI_SUBVERSION,
+                          MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
     return MPI_SUCCESS;
 }
 

@@ -10,8 +10,9 @@
 
 static int check_status(const void *status)
 {
-    return status != NULL ? MPI_SUCCESS
-                          : weft_fail(MPI_ERR_ARG, "status is MPI_STATUS_IGNORE, but is to be looked at");
+    return status != NULL
+               ? MPI_SUCCESS
+               : weft_fail(MPI_ERR_ARG, "status is MPI_STATUS_IGNORE, but is to be looked at");
 }
 
 /* Whole elements in a status; MPI_UNDEFINED when the bytes are no multiple of the type. */
@@ -117,7 +118,8 @@ int PMPI_Status_set_cancelled(MPI_Status *status, int flag)
     return weft_call_end(&call, err);
 }
 
-static int set_elements(const char *name, MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
+static int set_elements(const char *name, MPI_Status *status, MPI_Datatype datatype,
+                        MPI_Count count)
 {
     weft_call_t call = weft_call_begin(name);
     weft_type_t *type;

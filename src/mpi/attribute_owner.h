@@ -6,8 +6,8 @@
 #include "datatype/type.h"
 #include "core/attribute.h"
 
-/** For MPI_Type_set_attr and its kin; MPI_Type_dup copies these attributes and MPI_Type_free deletes
- *  them. */
+/** For MPI_Type_set_attr and its kin; MPI_Type_dup copies these attributes and MPI_Type_free
+ * deletes them. */
 static inline weft_attribute_owner_t weft_type_attributes(weft_type_t *type)
 {
     return (weft_attribute_owner_t){WEFT_KIND_TYPE, weft_type_handle(type), &type->attributes};

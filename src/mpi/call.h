@@ -24,8 +24,8 @@ typedef struct weft_call {
 /** MPI is not running: says so and ends the process (MPI 5.0 section 11.2). */
 void weft_call_outside(const char *name) __attribute__((cold, noreturn));
 
-/** Errors go to the handler of `comm` (may be NULL), which the user may have freed: it stays until then. To be
- *  called for the first error, before what refers to the communicator is released. */
+/** Errors go to the handler of `comm` (may be NULL), which the user may have freed: it stays until
+ * then. To be called for the first error, before what refers to the communicator is released. */
 void weft_call_blame(weft_call_t *call, weft_comm_t *comm) __attribute__((cold));
 
 /** Unlock and run the error handler; returns what the MPI function returns. */

@@ -20,7 +20,8 @@ static int bad_handle(int error_class, const void *handle, const void *null, con
     if (weft_is_predefined(handle))
         return weft_fail(error_class, "%s is 0x%" PRIxPTR ", which is no MPI_%s handle", name,
                          (uintptr_t)handle, kind);
-    return weft_fail(error_class, "%s is a handle that was freed, or no MPI_%s handle at all", name, kind);
+    return weft_fail(error_class, "%s is a handle that was freed, or no MPI_%s handle at all", name,
+                     kind);
 }
 
 int weft_bad_comm(MPI_Comm handle)
@@ -67,8 +68,8 @@ int weft_bad_output(const char *name)
 
 int weft_bad_size(MPI_Count count, const weft_type_t *type)
 {
-    return weft_fail(MPI_ERR_COUNT, "%lld elements of %lld bytes are more than memory can hold", (long long)count,
-                     (long long)type->size);
+    return weft_fail(MPI_ERR_COUNT, "%lld elements of %lld bytes are more than memory can hold",
+                     (long long)count, (long long)type->size);
 }
 
 int weft_check_input(const void *pointer, const char *name)
@@ -85,7 +86,8 @@ int weft_check_text(const char *text, size_t most, int error_class, const char *
     size_t length = strlen(text);
     if (length <= most)
         return MPI_SUCCESS;
-    return weft_fail(error_class, "%s has %zu letters, but at most %zu are allowed", name, length, most);
+    return weft_fail(error_class, "%s has %zu letters, but at most %zu are allowed", name, length,
+                     most);
 }
 
 int weft_check_group(MPI_Group handle, const char *name, weft_group_t **out)
@@ -110,7 +112,8 @@ int weft_check_errhandler(MPI_Errhandler handle, weft_errhandler_t **out)
 {
     weft_errhandler_t *handler = weft_errhandler_of(handle);
     if (handler == NULL)
-        return bad_handle(MPI_ERR_ERRHANDLER, handle, MPI_ERRHANDLER_NULL, "errhandler", "ERRHANDLER");
+        return bad_handle(MPI_ERR_ERRHANDLER, handle, MPI_ERRHANDLER_NULL, "errhandler",
+                          "ERRHANDLER");
     *out = handler;
     return MPI_SUCCESS;
 }
@@ -137,6 +140,6 @@ int weft_check_root(const weft_comm_t *comm, int root)
 {
     if (root >= 0 && root < comm->size)
         return MPI_SUCCESS;
-    return weft_fail(MPI_ERR_ROOT, "root is %d, but %s has ranks 0 to %d", root, weft_comm_label(comm),
-                     comm->size - 1);
+    return weft_fail(MPI_ERR_ROOT, "root is %d, but %s has ranks 0 to %d", root,
+                     weft_comm_label(comm), comm->size - 1);
 }

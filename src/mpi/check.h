@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checks of arguments: the only place where an MPI handle becomes an object. Each returns an error
- * class with a text that names the argument, its value and what was expected. The quick test of each
- * is inline, what explains a failure is not.
+ * class with a text that names the argument, its value and what was expected. The quick test of
+ * each is inline, what explains a failure is not.
  */
 #ifndef WEFT_MPI_CHECK_H
 #define WEFT_MPI_CHECK_H
@@ -61,7 +61,8 @@ static inline int weft_check_type(MPI_Datatype handle, weft_type_t **out)
     return weft_check_named_type(handle, "datatype", out);
 }
 
-static inline int weft_check_committed_type(MPI_Datatype handle, const char *name, weft_type_t **out)
+static inline int weft_check_committed_type(MPI_Datatype handle, const char *name,
+                                            weft_type_t **out)
 {
     int err = weft_check_named_type(handle, name, out);
     if (__builtin_expect(err == MPI_SUCCESS && !(*out)->is_committed, 0))
@@ -86,8 +87,8 @@ int weft_check_input(const void *pointer, const char *name);
 /** A string of the user's with at most `most` letters: `error_class` otherwise. */
 int weft_check_text(const char *text, size_t most, int error_class, const char *name);
 
-/** A buffer of `count` elements, whose bytes can be counted. MPI_BOTTOM is 0: it is wrong where the type's data
- *  begin at 0. */
+/** A buffer of `count` elements, whose bytes can be counted. MPI_BOTTOM is 0: it is wrong where the
+ * type's data begin at 0. */
 static inline int weft_check_buffer(const void *buf, MPI_Count count, const weft_type_t *type,
                                     const char *name)
 {

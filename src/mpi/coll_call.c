@@ -52,7 +52,8 @@ static int check_piece_type(const weft_coll_side_t *side, const weft_side_names_
     return weft_check_committed_type(side->types[rank], name.text, out);
 }
 
-/* What is exchanged with `rank`. Where that is nothing its type may be any, MPI_DATATYPE_NULL too. */
+/* What is exchanged with `rank`. Where that is nothing its type may be any, MPI_DATATYPE_NULL too.
+ */
 static int check_entry(const weft_coll_side_t *side, const weft_side_names_t *names, int rank)
 {
     MPI_Count count = weft_count_at(side->counts, (size_t)rank);
@@ -61,7 +62,8 @@ static int check_entry(const weft_coll_side_t *side, const weft_side_names_t *na
         return weft_bad_count(count, name_entry(names->counts, rank).text);
     if (count == 0)
         return MPI_SUCCESS;
-    int err = side->layout == WEFT_LAYOUT_PIECES ? check_piece_type(side, names, rank, &type) : MPI_SUCCESS;
+    int err = side->layout == WEFT_LAYOUT_PIECES ? check_piece_type(side, names, rank, &type)
+                                                 : MPI_SUCCESS;
     return err == MPI_SUCCESS ? weft_check_buffer(side->buf, count, type, names->buf) : err;
 }
 
@@ -75,8 +77,9 @@ static int check_presences(const weft_coll_side_t *side, const weft_side_names_t
         err = check_presence(side->displs.at, names->displs, comm);
     if (err != MPI_SUCCESS)
         return err;
-    return side->layout == WEFT_LAYOUT_PIECES ? check_presence(side->types, names->types, comm)
-                                              : weft_check_committed_type(side->type, names->type, &type);
+    return side->layout == WEFT_LAYOUT_PIECES
+               ? check_presence(side->types, names->types, comm)
+               : weft_check_committed_type(side->type, names->type, &type);
 }
 
 int weft_check_arrays(const weft_coll_side_t *side, const weft_side_names_t *names,
@@ -94,8 +97,9 @@ int weft_check_arrays(const weft_coll_side_t *side, const weft_side_names_t *nam
 
 static size_t own_bytes(const weft_coll_side_t *side, int rank)
 {
-    size_t count = side->layout == WEFT_LAYOUT_BLOCK ? (size_t)side->count
-                                                     : (size_t)weft_count_at(side->counts, (size_t)rank);
+    size_t count = side->layout == WEFT_LAYOUT_BLOCK
+                       ? (size_t)side->count
+                       : (size_t)weft_count_at(side->counts, (size_t)rank);
     MPI_Datatype type = side->layout == WEFT_LAYOUT_PIECES ? side->types[rank] : side->type;
     return count == 0 ? 0 : count * weft_type_of(type)->size;
 }
@@ -110,8 +114,9 @@ int weft_check_own_block(const weft_coll_call_t *user, const weft_comm_t *comm)
 {
     size_t sent = own_bytes(&user->send, comm->rank), received = own_bytes(&user->recv, comm->rank);
     if (sent != received)
-        return weft_fail(MPI_ERR_TRUNCATE, "rank %d sends itself %zu bytes, but receives %zu from itself",
-                         comm->rank, sent, received);
+        return weft_fail(MPI_ERR_TRUNCATE,
+                         "rank %d sends itself %zu bytes, but receives %zu from itself", comm->rank,
+                         sent, received);
     if (sent > 0 && user->send.buf == user->recv.buf && user->send.buf != MPI_BOTTOM &&
         is_one_run(&user->send) && is_one_run(&user->recv))
         return weft_bad_alias();

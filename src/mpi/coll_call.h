@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The frame of every function of a collective: what the user gave as one structure, and one way from
- * there into coll, blocking or not.
+ * The frame of every function of a collective: what the user gave as one structure, and one way
+ * from there into coll, blocking or not.
  *
- *     return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_GATHER, .name = "MPI_Gather", ...}, settle_gather);
+ *     return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_GATHER, .name = "MPI_Gather", ...},
+ * settle_gather);
  *
  * A `settle` function checks the arguments and fills in those of coll, leaving out what is not
  * significant on this rank (it may be anything, MPI 5.0 section 6.2).
@@ -16,8 +17,8 @@
 #include "coll/coll.h"
 #include "base/config.h"
 
-/* Inlined wherever it is called: then most of a weft_coll_call_t is known to be 0, and none of it is ever
- * written to memory. */
+/* Inlined wherever it is called: then most of a weft_coll_call_t is known to be 0, and none of it
+ * is ever written to memory. */
 #define WEFT_COLL_INLINE inline __attribute__((always_inline))
 
 /* How the data of one side lie. */
@@ -109,12 +110,13 @@ int weft_bad_alias(void) __attribute__((cold));
 int weft_check_arrays(const weft_coll_side_t *side, const weft_side_names_t *names,
                       const weft_comm_t *comm);
 
-/** What this rank sends to itself has the size of what it receives from itself, and lies elsewhere. */
+/** What this rank sends to itself has the size of what it receives from itself, and lies elsewhere.
+ */
 int weft_check_own_block(const weft_coll_call_t *user, const weft_comm_t *comm);
 
 /** A buffer that is not MPI_IN_PLACE, and is not NULL if it has data. */
-static WEFT_COLL_INLINE int weft_check_place(const void *buf, MPI_Count count, const weft_type_t *type,
-                                   const char *name)
+static WEFT_COLL_INLINE int weft_check_place(const void *buf, MPI_Count count,
+                                             const weft_type_t *type, const char *name)
 {
     if (__builtin_expect(buf == MPI_IN_PLACE, 0))
         return weft_bad_in_place(name);
@@ -122,8 +124,8 @@ static WEFT_COLL_INLINE int weft_check_place(const void *buf, MPI_Count count, c
 }
 
 /** One side, of any layout. */
-static WEFT_COLL_INLINE int weft_check_side(const weft_coll_side_t *side, const weft_side_names_t *names,
-                                  const weft_comm_t *comm)
+static WEFT_COLL_INLINE int weft_check_side(const weft_coll_side_t *side,
+                                            const weft_side_names_t *names, const weft_comm_t *comm)
 {
     if (side->layout != WEFT_LAYOUT_BLOCK)
         return weft_check_arrays(side, names, comm);
@@ -142,8 +144,8 @@ static inline void weft_counts_set(weft_counts_t *counts, weft_counts_t value)
     counts->wide = value.wide;
 }
 
-/** What coll gets. Member by member: one initialiser would have compilers clear the whole first, in ways
- *  that cost more than all checks together. */
+/** What coll gets. Member by member: one initialiser would have compilers clear the whole first, in
+ * ways that cost more than all checks together. */
 static WEFT_COLL_INLINE void weft_coll_fill(const weft_coll_call_t *user, weft_comm_t *comm,
                                             weft_coll_args_t *args)
 {
@@ -164,7 +166,8 @@ static WEFT_COLL_INLINE void weft_coll_fill(const weft_coll_call_t *user, weft_c
     args->recv_types = user->recv.types;
 }
 
-static inline int weft_coll_begin_for(MPI_Request *handle, weft_coll_t coll, const weft_coll_args_t *args)
+static inline int weft_coll_begin_for(MPI_Request *handle, weft_coll_t coll,
+                                      const weft_coll_args_t *args)
 {
     weft_request_t *request;
     int err = weft_check_output(handle, "request");

@@ -17,8 +17,9 @@ int weft_context_check(uint32_t context)
 {
     if (context != WEFT_NO_CONTEXT)
         return MPI_SUCCESS;
-    return weft_fail(MPI_ERR_OTHER, "the process that leads the new communicator has led so many that "
-                                    "it has no contexts left");
+    return weft_fail(MPI_ERR_OTHER,
+                     "the process that leads the new communicator has led so many that "
+                     "it has no contexts left");
 }
 
 static weft_coll_args_t broadcast_of(weft_comm_t *comm, uint32_t *context)
@@ -60,8 +61,8 @@ int weft_comm_dup(weft_comm_t *comm, weft_comm_t **out)
 
 typedef struct idup {
     weft_request_t request; /* first */
-    weft_comm_t *copy;      /* gets its context when the broadcast is over; a reference of its own */
-    uint32_t context;       /* the buffer of the broadcast */
+    weft_comm_t *copy; /* gets its context when the broadcast is over; a reference of its own */
+    uint32_t context;  /* the buffer of the broadcast */
 } idup_t;
 
 static weft_pool_t idups = WEFT_POOL(idup_t);
@@ -80,8 +81,9 @@ static void cancel_idup(weft_request_t *request)
     (void)request;
 }
 
-static const weft_request_ops_t idup_ops = {
-    .name = "nonblocking duplication of a communicator", .release = release_idup, .cancel = cancel_idup};
+static const weft_request_ops_t idup_ops = {.name = "nonblocking duplication of a communicator",
+                                            .release = release_idup,
+                                            .cancel = cancel_idup};
 
 static void broadcast_is_over(weft_request_t *broadcast, void *owner)
 {

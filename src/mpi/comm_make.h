@@ -25,8 +25,8 @@ uint32_t weft_context_offer(void);
 /** What the members do with the leader's answer: MPI_ERR_OTHER for WEFT_NO_CONTEXT. */
 int weft_context_check(uint32_t context);
 
-/** A copy of `comm` with its attributes (section 7.4.2), no hints, one reference. Collective. Errors:
- *  those of a copy callback, MPI_ERR_NO_MEM, MPI_ERR_OTHER. */
+/** A copy of `comm` with its attributes (section 7.4.2), no hints, one reference. Collective.
+ * Errors: those of a copy callback, MPI_ERR_NO_MEM, MPI_ERR_OTHER. */
 int weft_comm_dup(weft_comm_t *comm, weft_comm_t **out);
 
 /** As weft_comm_dup, but *out may be used only when the request is complete. */
@@ -43,8 +43,8 @@ int weft_comm_split(weft_comm_t *comm, int color, int key, weft_comm_t **out);
 enum { WEFT_CREATE_TAG = 0x3fffffff };
 
 /**
- * A communicator of `group`, a subset of comm's, of which the caller is a member. Collective over the
- * group alone.
+ * A communicator of `group`, a subset of comm's, of which the caller is a member. Collective over
+ * the group alone.
  *
  * tag  keeps apart what threads create at once; WEFT_CREATE_TAG: MPI_Comm_create
  */

@@ -46,7 +46,8 @@ static bool is_in_old_order(const member_t members[], int count)
     return true;
 }
 
-static int make_group(const weft_comm_t *comm, const member_t members[], int count, weft_group_t **out)
+static int make_group(const weft_comm_t *comm, const member_t members[], int count,
+                      weft_group_t **out)
 {
     if (count == comm->size && is_in_old_order(members, count)) {
         weft_group_retain(comm->group);

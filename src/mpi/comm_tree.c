@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A communicator of a group whose members alone take part: the context of the first one goes down a
- * binomial tree. Rank r hears from r without its lowest bit, and tells r + 1, r + 2, r + 4, ... below
- * that bit:
+ * binomial tree. Rank r hears from r without its lowest bit, and tells r + 1, r + 2, r + 4, ...
+ * below that bit:
  *
  *   0 -> 4 -> 6 -> 7        0 -> 2 -> 3        0 -> 1
  *        4 -> 5
@@ -71,7 +71,8 @@ static int tell_children(const tree_t *tree, const uint32_t *context)
 
 int weft_comm_create_of(weft_comm_t *comm, weft_group_t *group, int tag, weft_comm_t **out)
 {
-    /* Only calls of several threads at once meet here, and only if their tags are equal modulo this. */
+    /* Only calls of several threads at once meet here, and only if their tags are equal modulo
+     * this. */
     int folded = tag == WEFT_CREATE_TAG ? tag : tag % WEFT_CREATE_TAG;
     tree_t tree = {comm, group, FIRST_TAG + folded};
     int rank = group->rank, err = MPI_SUCCESS;

@@ -72,16 +72,19 @@ static int check_endpoints(void)
 {
     for (int rank = 0; rank < weft_world.size; rank++) {
         if (weft_world.endpoints[rank] == NULL)
-            return weft_fail(MPI_ERR_OTHER,
-                             "rank %d is on another host than rank %d (%s), and this version of Weft "
-                             "has no network transport", rank, weft_world.rank, weft_world.host);
+            return weft_fail(
+                MPI_ERR_OTHER,
+                "rank %d is on another host than rank %d (%s), and this version of Weft "
+                "has no network transport",
+                rank, weft_world.rank, weft_world.host);
     }
     return MPI_SUCCESS;
 }
 
 static int open_transports(void)
 {
-    weft_world.endpoints = weft_alloc_zeroed((size_t)weft_world.size, sizeof(*weft_world.endpoints));
+    weft_world.endpoints =
+        weft_alloc_zeroed((size_t)weft_world.size, sizeof(*weft_world.endpoints));
     if (weft_world.endpoints == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", weft_world.size);
     for (int i = 0; i < TRANSPORTS; i++) {

@@ -56,8 +56,8 @@ int weft_pmi_fence_ranks(const int *ranks, int count);
  */
 int weft_pmi_get(int rank, const char *key, void **out, size_t *bytes_out);
 
-/** End all ranks of the job (MPI 5.0 section 9.7, MPI_Abort); `message` is printed ("": nothing is),
- *  by us or by the launcher, which returns `code`. From any thread, at any time. */
+/** End all ranks of the job (MPI 5.0 section 9.7, MPI_Abort); `message` is printed ("": nothing
+ * is), by us or by the launcher, which returns `code`. From any thread, at any time. */
 void weft_pmi_abort(int code, const char *message) __attribute__((noreturn));
 
 /** Leave the job in good order: the launcher takes an exit without it for a failure. Waits for

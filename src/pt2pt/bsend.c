@@ -108,7 +108,8 @@ static char *find_gap(weft_bsend_buffer_t *buffer, size_t bytes, weft_link_t **a
         }
         if (next == &buffer->blocks)
             return NULL;
-        at = align((char *)WEFT_ELEMENT(next, block_t, link) + WEFT_ELEMENT(next, block_t, link)->bytes);
+        at = align((char *)WEFT_ELEMENT(next, block_t, link) +
+                   WEFT_ELEMENT(next, block_t, link)->bytes);
         link = next;
     }
 }
@@ -116,7 +117,8 @@ static char *find_gap(weft_bsend_buffer_t *buffer, size_t bytes, weft_link_t **a
 static block_t *take_block(weft_bsend_buffer_t *buffer, size_t bytes)
 {
     weft_link_t *after = buffer->blocks.previous;
-    block_t *block = buffer->is_automatic ? weft_alloc(bytes) : (block_t *)(void *)find_gap(buffer, bytes, &after);
+    block_t *block = buffer->is_automatic ? weft_alloc(bytes)
+                                          : (block_t *)(void *)find_gap(buffer, bytes, &after);
     if (block == NULL)
         return NULL;
     block->bytes = bytes;
@@ -189,16 +191,18 @@ int weft_bsend_begin(const weft_send_args_t *args, weft_request_t **out)
     weft_bsend_buffer_t *buffer = buffer_for(args->comm);
     size_t bytes = args->count * args->type->size;
     if (buffer == NULL)
-        return weft_fail(MPI_ERR_BUFFER, "a message of %zu bytes needs a buffer, but none is attached",
-                         bytes);
+        return weft_fail(MPI_ERR_BUFFER,
+                         "a message of %zu bytes needs a buffer, but none is attached", bytes);
     block_t *block = take_block(buffer, sizeof(block_t) + bytes);
     if (block == NULL) {
         weft_progress(); /* something may have gone out */
         block = take_block(buffer, sizeof(block_t) + bytes);
     }
     if (block == NULL)
-        return weft_fail(MPI_ERR_BUFFER, "the attached buffer of %zu bytes has no room for a message of "
-                         "%zu bytes", buffer->bytes, bytes);
+        return weft_fail(MPI_ERR_BUFFER,
+                         "the attached buffer of %zu bytes has no room for a message of "
+                         "%zu bytes",
+                         buffer->bytes, bytes);
     return send_block(args, block, bytes);
 }
 

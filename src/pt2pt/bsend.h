@@ -16,13 +16,14 @@
 typedef struct weft_bsend_buffer weft_bsend_buffer_t;
 
 /**
- * Attach `bytes` bytes at `memory` (MPI_BUFFER_AUTOMATIC: the library finds the memory) as the buffer
- * of `comm` (NULL: of the process).
- * returns  MPI_SUCCESS; MPI_ERR_BUFFER when there is one already; MPI_ERR_NO_MEM
+ * Attach `bytes` bytes at `memory` (MPI_BUFFER_AUTOMATIC: the library finds the memory) as the
+ * buffer of `comm` (NULL: of the process). returns  MPI_SUCCESS; MPI_ERR_BUFFER when there is one
+ * already; MPI_ERR_NO_MEM
  */
 int weft_bsend_attach(weft_comm_t *comm, void *memory, size_t bytes);
 
-/** Wait until the buffer is empty and detach it; what was attached. MPI_ERR_BUFFER: there is none. */
+/** Wait until the buffer is empty and detach it; what was attached. MPI_ERR_BUFFER: there is none.
+ */
 int weft_bsend_detach(weft_comm_t *comm, void **memory_out, size_t *bytes_out);
 
 /** Wait until what the buffer holds now is on its way; nothing when there is no buffer. */
@@ -30,8 +31,8 @@ void weft_bsend_flush(weft_comm_t *comm);
 /** The same as a request. MPI_ERR_NO_MEM. */
 int weft_bsend_flush_begin(weft_comm_t *comm, weft_request_t **out);
 
-/** Copy the message into the buffer and begin to send it; *out is complete. MPI_ERR_BUFFER with a text
- *  when it does not fit. */
+/** Copy the message into the buffer and begin to send it; *out is complete. MPI_ERR_BUFFER with a
+ * text when it does not fit. */
 int weft_bsend_begin(const weft_send_args_t *args, weft_request_t **out);
 
 /** An inactive persistent buffered send. MPI_ERR_NO_MEM. */

@@ -71,7 +71,8 @@ static void drop_receive(weft_request_t *receiving)
     weft_request_release(receiving);
 }
 
-static int begin_both(exchange_t *exchange, const weft_send_args_t *send, const weft_recv_args_t *recv)
+static int begin_both(exchange_t *exchange, const weft_send_args_t *send,
+                      const weft_recv_args_t *recv)
 {
     weft_request_t *receiving, *sending;
     int err = weft_recv_begin(recv, &receiving);
@@ -109,7 +110,8 @@ int weft_sendrecv_begin(const weft_send_args_t *send, const weft_recv_args_t *re
     return MPI_SUCCESS;
 }
 
-static int exchange_now(const weft_send_args_t *send, const weft_recv_args_t *recv, MPI_Status *status)
+static int exchange_now(const weft_send_args_t *send, const weft_recv_args_t *recv,
+                        MPI_Status *status)
 {
     weft_request_t *receiving;
     int err = weft_recv_begin(recv, &receiving);

@@ -106,7 +106,8 @@ void weft_match_remove(weft_match_queue_t *queue, weft_match_entry_t *entry)
         queue->is_long = false;
 }
 
-static weft_match_entry_t *find_in_order(const weft_match_queue_t *queue, const weft_match_key_t *key)
+static weft_match_entry_t *find_in_order(const weft_match_queue_t *queue,
+                                         const weft_match_key_t *key)
 {
     for (weft_link_t *at = queue->order.next; at != &queue->order; at = at->next) {
         weft_match_entry_t *entry = WEFT_ELEMENT(at, weft_match_entry_t, order);
@@ -122,7 +123,8 @@ static bool are_equal(const weft_match_key_t *a, const weft_match_key_t *b)
 }
 
 /* The first entry that stands in the bins of combination `copy` for exactly `key`. */
-static weft_match_entry_t *find_in_bin(const weft_match_queue_t *queue, weft_match_key_t key, int copy)
+static weft_match_entry_t *find_in_bin(const weft_match_queue_t *queue, weft_match_key_t key,
+                                       int copy)
 {
     const weft_list_t *bin = bin_of(queue, key, copy);
     for (weft_link_t *at = bin->next; at != bin; at = at->next) {

@@ -6,9 +6,9 @@
  *
  *   short queue:  order: e1 <-> e2 <-> e3          looked through from the front
  *   long queue:   bins by a hash of (context, source, tag), one set of them for each combination of
- *                 wildcards; a message that waits stands in all four sets, since a receive may ask with any
- *                 combination; a receive that waits stands in one bin, and four are looked at: its
- *                 number decides between them
+ *                 wildcards; a message that waits stands in all four sets, since a receive may ask
+ * with any combination; a receive that waits stands in one bin, and four are looked at: its number
+ * decides between them
  *
  * So a search costs the same with ten entries and with ten thousand.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages that came before their receives. Their data are kept up to WEFT_UNEXPECTED_MAX bytes in
- * all; then the senders are told to ask first, so that a rank which sends to one that does not receive
- * waits instead of filling its memory. Also the probes, which look into the same queue.
+ * all; then the senders are told to ask first, so that a rank which sends to one that does not
+ * receive waits instead of filling its memory. Also the probes, which look into the same queue.
  */
 #include "pt2pt/pt2pt_private.h"
 
@@ -21,8 +21,8 @@ static weft_pool_t messages = WEFT_POOL(weft_message_t);
 static void throttle_senders(bool is_on)
 {
     wefti_pt2pt.is_throttling = is_on;
-    WEFT_LOG(WEFT_INFO, "pt2pt", "unexpected data %zu bytes: senders %s", wefti_pt2pt.messages_bytes,
-             is_on ? "must ask first" : "may send again");
+    WEFT_LOG(WEFT_INFO, "pt2pt", "unexpected data %zu bytes: senders %s",
+             wefti_pt2pt.messages_bytes, is_on ? "must ask first" : "may send again");
     for (int rank = 0; rank < weft_world.size; rank++) {
         weft_endpoint_t *endpoint = weft_world.endpoints[rank];
         endpoint->ops->throttle(endpoint, is_on);

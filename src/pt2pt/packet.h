@@ -6,9 +6,9 @@
  *   direct copy      sender -- ASK --> receiver copies from the sender's memory -- DONE -->
  *   through packets  sender -- ASK -->      <-- GO --      -- DATA, DATA, ... -->
  *
- * ASK carries the data as well when it is short (synchronous sends). An EAGER or ASK packet is matched
- * by (context, source, tag); GO and DONE name the sender's request, DATA the receiver's, by a number
- * that takes the place of context and tag in the header.
+ * ASK carries the data as well when it is short (synchronous sends). An EAGER or ASK packet is
+ * matched by (context, source, tag); GO and DONE name the sender's request, DATA the receiver's, by
+ * a number that takes the place of context and tag in the header.
  */
 #ifndef WEFT_PT2PT_PACKET_H
 #define WEFT_PT2PT_PACKET_H

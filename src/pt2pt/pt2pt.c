@@ -19,7 +19,8 @@ void wefti_note_idle(void)
 
 void weft_pt2pt_await_idle(void)
 {
-    for (wefti_note_idle(); !wefti_pt2pt.is_idle; wefti_note_idle()) /* an answer may have found no room since */
+    for (wefti_note_idle(); !wefti_pt2pt.is_idle;
+         wefti_note_idle()) /* an answer may have found no room since */
         weft_progress_until(&wefti_pt2pt.is_idle);
 }
 

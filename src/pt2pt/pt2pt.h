@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Point-to-point communication: what src/mpi and src/coll call. Ranks are those of the communicator,
- * MPI_PROC_NULL included; arguments have been checked; the lock is held.
+ * Point-to-point communication: what src/mpi and src/coll call. Ranks are those of the
+ * communicator, MPI_PROC_NULL included; arguments have been checked; the lock is held.
  */
 #ifndef WEFT_PT2PT_PT2PT_H
 #define WEFT_PT2PT_PT2PT_H
@@ -38,7 +38,8 @@ typedef struct weft_recv_args {
     int source, tag; /* or MPI_ANY_SOURCE, MPI_ANY_TAG */
 } weft_recv_args_t;
 
-/** Begin a send. *out = &weft_request_done when the buffer may be changed already. MPI_ERR_NO_MEM. */
+/** Begin a send. *out = &weft_request_done when the buffer may be changed already. MPI_ERR_NO_MEM.
+ */
 int weft_send_begin(const weft_send_args_t *args, weft_request_t **out);
 
 /** Send and wait. */
@@ -50,8 +51,8 @@ int weft_recv_begin(const weft_recv_args_t *args, weft_request_t **out);
 /** Receive and wait; `status` may be MPI_STATUS_IGNORE. MPI_ERR_TRUNCATE with a text. */
 int weft_recv(const weft_recv_args_t *args, MPI_Status *status);
 
-/** Begin both; one request stands for the two, with the receive's status. `is_replace`: both name the
- *  same buffer, whose data leave before the receive may write. MPI_ERR_NO_MEM. */
+/** Begin both; one request stands for the two, with the receive's status. `is_replace`: both name
+ * the same buffer, whose data leave before the receive may write. MPI_ERR_NO_MEM. */
 int weft_sendrecv_begin(const weft_send_args_t *send, const weft_recv_args_t *recv, bool is_replace,
                         weft_request_t **out);
 

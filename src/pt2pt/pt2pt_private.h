@@ -13,43 +13,43 @@ typedef struct weft_send {
     size_t bytes;           /* of the message */
     weft_endpoint_t *endpoint;
     enum {
-        WEFT_SEND_FIRST, /* EAGER or ASK has to go out */
-        WEFT_SEND_ASKED, /* ASK is out; the receiver has the next word */
+        WEFT_SEND_FIRST,  /* EAGER or ASK has to go out */
+        WEFT_SEND_ASKED,  /* ASK is out; the receiver has the next word */
         WEFT_SEND_STREAM, /* DATA goes out as there is room */
         WEFT_SEND_CONTROL /* no request of a user: an answer that found no room */
     } stage;
-    weft_header_t header;    /* of a WEFT_SEND_CONTROL */
-    weft_go_t go;            /* its payload; of a WEFT_SEND_STREAM: what DATA names */
-    size_t sent;             /* bytes of the stream that went out */
-    struct weft_send *next;  /* in the endpoint's list of sends that wait for room */
+    weft_header_t header;   /* of a WEFT_SEND_CONTROL */
+    weft_go_t go;           /* its payload; of a WEFT_SEND_STREAM: what DATA names */
+    size_t sent;            /* bytes of the stream that went out */
+    struct weft_send *next; /* in the endpoint's list of sends that wait for room */
 } weft_send_t;
 
 typedef struct weft_recv {
-    weft_request_t request; /* first */
-    weft_recv_args_t args;  /* the type is retained while active, and while persistent */
+    weft_request_t request;   /* first */
+    weft_recv_args_t args;    /* the type is retained while active, and while persistent */
     weft_match_entry_t entry; /* in the queue of receives while nothing has matched */
     bool is_queued;
-    size_t capacity;        /* bytes that fit into the buffer */
-    size_t message_bytes;   /* of the matched message */
-    size_t arrived;         /* bytes of the stream so far */
+    size_t capacity;      /* bytes that fit into the buffer */
+    size_t message_bytes; /* of the matched message */
+    size_t arrived;       /* bytes of the stream so far */
 } weft_recv_t;
 
 /* A message that no receive has asked for yet. */
 struct weft_message {
     weft_object_t object; /* first; its kind is set when a matched probe has taken the message */
     weft_match_entry_t entry; /* key.source is a world rank */
-    weft_comm_t *comm;    /* of the probe */
-    weft_ask_t ask;       /* an eager message: request is 0 */
-    void *data;           /* [ask.bytes] NULL when the sender still has them */
-    char room[128];       /* data points here when they fit */
+    weft_comm_t *comm;        /* of the probe */
+    weft_ask_t ask;           /* an eager message: request is 0 */
+    void *data;               /* [ask.bytes] NULL when the sender still has them */
+    char room[128];           /* data points here when they fit */
 };
 
 typedef struct weft_pt2pt {
     weft_match_queue_t receives, messages;
     size_t messages_bytes; /* of data kept in `messages` */
     bool is_throttling;
-    size_t active_sends;   /* not complete */
-    bool is_idle;          /* as of the last wefti_note_idle() */
+    size_t active_sends; /* not complete */
+    bool is_idle;        /* as of the last wefti_note_idle() */
 } weft_pt2pt_t;
 
 extern weft_pt2pt_t wefti_pt2pt;

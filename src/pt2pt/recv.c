@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receiving: a receive either finds its message among those that wait, or waits itself. Once matched,
- * the data come with the packet, straight from the sender's memory, or as a stream of packets.
+ * Receiving: a receive either finds its message among those that wait, or waits itself. Once
+ * matched, the data come with the packet, straight from the sender's memory, or as a stream of
+ * packets.
  */
 #include "pt2pt/pt2pt_private.h"
 
@@ -66,10 +67,12 @@ int weft_request_result(const weft_request_t *request)
         return MPI_SUCCESS;
     if (request->status.MPI_ERROR == MPI_ERR_TRUNCATE && request->ops == &recv_ops) {
         const weft_recv_t *recv = (const weft_recv_t *)request;
-        return weft_fail(MPI_ERR_TRUNCATE,
-                         "the message from rank %d with tag %d has %zu bytes, but the receive buffer "
-                         "holds %zu", request->status.MPI_SOURCE, request->status.MPI_TAG,
-                         recv->message_bytes, recv->capacity);
+        return weft_fail(
+            MPI_ERR_TRUNCATE,
+            "the message from rank %d with tag %d has %zu bytes, but the receive buffer "
+            "holds %zu",
+            request->status.MPI_SOURCE, request->status.MPI_TAG, recv->message_bytes,
+            recv->capacity);
     }
     return weft_fail(request->status.MPI_ERROR, "a %s failed", request->ops->name);
 }
@@ -112,7 +115,8 @@ static void finish(weft_recv_t *recv)
 }
 
 /* Copy from the sender's memory through a buffer of ours, since ours is not one run. */
-static bool read_in_pieces(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t address, size_t bytes)
+static bool read_in_pieces(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t address,
+                           size_t bytes)
 {
     char *bounce = weft_alloc(BOUNCE_BYTES);
     bool is_read = bounce != NULL;
@@ -271,7 +275,8 @@ static void deliver(const weft_match_key_t *key, const weft_ask_t *ask, const vo
         wefti_message_keep(key, ask, data);
 }
 
-static void deliver_ask(const weft_match_key_t *key, const weft_header_t *header, const void *payload)
+static void deliver_ask(const weft_match_key_t *key, const weft_header_t *header,
+                        const void *payload)
 {
     weft_ask_t ask;
     if (header->bytes < sizeof(ask)) {

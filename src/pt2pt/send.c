@@ -98,7 +98,8 @@ static bool send_ask(weft_send_t *send)
     weft_endpoint_t *endpoint = send->endpoint;
     size_t along = send->bytes <= WEFT_ASK_INLINE && !endpoint->is_throttled ? send->bytes : 0;
     weft_ask_t ask = {send->bytes, data_address(send), (uint64_t)(uintptr_t)send};
-    weft_header_t header = {WEFT_PACKET_ASK, (uint32_t)(sizeof(ask) + along), args->context, args->tag};
+    weft_header_t header = {WEFT_PACKET_ASK, (uint32_t)(sizeof(ask) + along), args->context,
+                            args->tag};
     char *room = endpoint->ops->reserve(endpoint, header.bytes);
     if (room == NULL)
         return false;
@@ -224,8 +225,8 @@ static void put_back(weft_send_t *send)
     endpoint->waiting_first = send;
 }
 
-/* A send leaves the list before it is pushed: when it completes, whoever waits for it may free it and
- * begin the next send to the same peer. */
+/* A send leaves the list before it is pushed: when it completes, whoever waits for it may free it
+ * and begin the next send to the same peer. */
 static int push_waiting(weft_endpoint_t *endpoint)
 {
     int pushed = 0;

@@ -7,10 +7,10 @@
  *   data   | longer payloads, in units of 64 bytes, in the order of their slots | a power of two
  *   credit | slots taken | units taken | throttled |   written by the receiver, now and then
  *
- * The first word of a slot is stored last (release). It holds the number of the packet, counted from
- * 1, so the receiver needs no other mark: a slot that still holds the packet of the lap before has
- * another number. A payload in the data ring never wraps: a packet that would not fit before the end
- * skips to the start, which both sides compute alike.
+ * The first word of a slot is stored last (release). It holds the number of the packet, counted
+ * from 1, so the receiver needs no other mark: a slot that still holds the packet of the lap before
+ * has another number. A payload in the data ring never wraps: a packet that would not fit before
+ * the end skips to the start, which both sides compute alike.
  */
 #ifndef WEFT_SHM_CHANNEL_H
 #define WEFT_SHM_CHANNEL_H
@@ -25,8 +25,8 @@ enum {
     WEFT_SLOTS = 64,
     WEFT_SLOT_PAYLOAD = 48,
     WEFT_DATA_UNIT = 64,
-    /* The receiver keeps back credits for up to a quarter of each ring, a packet is a quarter of the
-     * data ring at most and skips less than a quarter: so there is always room in the end. */
+    /* The receiver keeps back credits for up to a quarter of each ring, a packet is a quarter of
+     * the data ring at most and skips less than a quarter: so there is always room in the end. */
     WEFT_CREDIT_SHARE = 4,
 };
 
@@ -142,16 +142,16 @@ static inline bool weft_channel_peek(const weft_channel_in_t *in, weft_header_t 
     header->tag = (int32_t)(uint32_t)slot->second;
     *payload = slot->payload;
     if (header->bytes > WEFT_SLOT_PAYLOAD) {
-        uint32_t skip = weft_channel_skip(&in->channel, in->units_taken,
-                                          weft_channel_units(header->bytes));
+        uint32_t skip =
+            weft_channel_skip(&in->channel, in->units_taken, weft_channel_units(header->bytes));
         uint32_t at = (in->units_taken + skip) & (in->channel.units - 1);
         *payload = in->channel.data + (size_t)at * WEFT_DATA_UNIT;
     }
     return true;
 }
 
-/** Give the packet that was peeked at back to the sender, sooner or later; true when the credit line
- *  was written, so that a sender which waits for room must be woken. */
+/** Give the packet that was peeked at back to the sender, sooner or later; true when the credit
+ * line was written, so that a sender which waits for room must be woken. */
 static inline bool weft_channel_take(weft_channel_in_t *in, const weft_header_t *header)
 {
     in->slots_taken++;

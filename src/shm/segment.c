@@ -145,10 +145,12 @@ static int create(const weft_world_t *world, invitation_t *invitation, int *fd_o
     size_t data_bytes = 0;
     int fd = make(world->local_size, &data_bytes, invitation);
     if (fd < 0)
-        return weft_fail(MPI_ERR_NO_MEM, "cannot make the shared segment of %d ranks, %zu bytes at least "
-                         "(WEFT_SHM=%s): %s: %s", world->local_size,
-                         segment_bytes(world->local_size, DATA_BYTES_MIN), weft_config.SHM,
-                         invitation->path[0] == '\0' ? "memfd_create" : invitation->path, strerror(errno));
+        return weft_fail(
+            MPI_ERR_NO_MEM,
+            "cannot make the shared segment of %d ranks, %zu bytes at least "
+            "(WEFT_SHM=%s): %s: %s",
+            world->local_size, segment_bytes(world->local_size, DATA_BYTES_MIN), weft_config.SHM,
+            invitation->path[0] == '\0' ? "memfd_create" : invitation->path, strerror(errno));
     int err = map(fd, invitation->bytes, out);
     if (err == MPI_SUCCESS) {
         out->header->token = invitation->token;
@@ -188,8 +190,10 @@ static int attach(const weft_world_t *world, invitation_t *invitation, weft_segm
     close(fd);
     if (err == MPI_SUCCESS && out->header->token != invitation->token) {
         munmap(out->header, out->bytes);
-        return weft_fail(MPI_ERR_OTHER, "%s is not the shared segment of this job; WEFT_SHM=file may "
-                         "help", invitation->path);
+        return weft_fail(MPI_ERR_OTHER,
+                         "%s is not the shared segment of this job; WEFT_SHM=file may "
+                         "help",
+                         invitation->path);
     }
     return err;
 }
@@ -241,8 +245,8 @@ int weft_segment_open(const weft_world_t *world, weft_segment_t *out)
     await_all(out->header, out->ranks, &invitation);
     if (fd >= 0)
         close(fd);
-    WEFT_LOG(WEFT_INFO, "shm", "segment %s ranks %d bytes %zu data ring %u", invitation.path, out->ranks,
-             out->bytes, out->header->data_bytes);
+    WEFT_LOG(WEFT_INFO, "shm", "segment %s ranks %d bytes %zu data ring %u", invitation.path,
+             out->ranks, out->bytes, out->header->data_bytes);
     return MPI_SUCCESS;
 }
 

@@ -2,12 +2,13 @@
 /*
  * The memory that the ranks of one host share: one segment a job and host, made by its lowest rank.
  *
- *   | header | rank blocks [n] | credits | copy jobs | slots | data |     the last four: [receiver][sender]
+ *   | header | rank blocks [n] | credits | copy jobs | slots | data |     the last four:
+ * [receiver][sender]
  *
- * It is sparse: a page costs memory only when a pair of ranks uses it. By default it is a memfd that
- * the others open through /proc, so the size of /dev/shm does not matter and nothing has a name that
- * could be left behind. The other way is a file in /dev/shm, whose room is reserved when it is made
- * (no SIGBUS later) and which loses its name when the last rank has it open.
+ * It is sparse: a page costs memory only when a pair of ranks uses it. By default it is a memfd
+ * that the others open through /proc, so the size of /dev/shm does not matter and nothing has a
+ * name that could be left behind. The other way is a file in /dev/shm, whose room is reserved when
+ * it is made (no SIGBUS later) and which loses its name when the last rank has it open.
  */
 #ifndef WEFT_SHM_SEGMENT_H
 #define WEFT_SHM_SEGMENT_H
@@ -32,12 +33,12 @@ typedef struct weft_segment_header {
 /** What one rank shows to the others. */
 typedef struct weft_rank_block {
     weft_bell_t bell;
-    weft_cpus_t cpus;                 /* it may run on */
-    int cpu_quota;                    /* processors that its control group pays for */
-    bool has_asymmetric_fence;        /* and is reached by those of others */
-    ino_t pid_namespace;              /* where its pid means it; 0: not known */
+    weft_cpus_t cpus;          /* it may run on */
+    int cpu_quota;             /* processors that its control group pays for */
+    bool has_asymmetric_fence; /* and is reached by those of others */
+    ino_t pid_namespace;       /* where its pid means it; 0: not known */
     pid_t pid;
-    uint64_t probe_address;           /* of a word that holds `token + local rank` */
+    uint64_t probe_address;                /* of a word that holds `token + local rank` */
     _Alignas(64) atomic_ullong contacts[]; /* [(n + 63) / 64] senders that have begun to send */
 } weft_rank_block_t;
 

@@ -8,15 +8,15 @@
 #include <sys/uio.h>
 
 enum {
-    CHUNK_MIN = 32 * 1024,  /* a call costs 1.4 us, as much as copying 16 KiB */
+    CHUNK_MIN = 32 * 1024, /* a call costs 1.4 us, as much as copying 16 KiB */
     CHUNK_MAX = 128 * 1024,
     CHUNKS_MAX = 0xffff,
     PAGE = 4096,
     POLLS_PER_YIELD = 1000,
 };
 
-typedef ssize_t (*copy_fn_t)(pid_t, const struct iovec *, unsigned long, const struct iovec *, unsigned long,
-                             unsigned long);
+typedef ssize_t (*copy_fn_t)(pid_t, const struct iovec *, unsigned long, const struct iovec *,
+                             unsigned long, unsigned long);
 
 static bool copy_all(copy_fn_t copy, pid_t pid, void *own, uint64_t theirs, size_t bytes)
 {
@@ -79,14 +79,16 @@ static size_t bytes_of_chunk(const weft_copy_job_t *job, int chunk)
 
 static unsigned offer(weft_copy_job_t *job, uint64_t from, void *to, size_t bytes)
 {
-    unsigned long long number = (atomic_load_explicit(&job->claims, memory_order_relaxed) >> 32) + 1;
+    unsigned long long number =
+        (atomic_load_explicit(&job->claims, memory_order_relaxed) >> 32) + 1;
     job->from = from;
     job->to = (uint64_t)(uintptr_t)to;
     job->bytes = bytes;
     job->chunk_bytes = chunk_size(bytes);
     atomic_store_explicit(&job->helped, 0, memory_order_relaxed);
     unsigned chunks = (unsigned)((bytes + job->chunk_bytes - 1) / job->chunk_bytes);
-    atomic_store_explicit(&job->claims, number << 32 | (unsigned long long)chunks << 16, memory_order_release);
+    atomic_store_explicit(&job->claims, number << 32 | (unsigned long long)chunks << 16,
+                          memory_order_release);
     return chunks;
 }
 
@@ -98,7 +100,8 @@ static void withdraw(weft_copy_job_t *job)
 
 static void await_helper(weft_copy_job_t *job, unsigned helped)
 {
-    for (int polls = 1; atomic_load_explicit(&job->helped, memory_order_acquire) < helped; polls++) {
+    for (int polls = 1; atomic_load_explicit(&job->helped, memory_order_acquire) < helped;
+         polls++) {
         weft_cpu_relax();
         if (polls % POLLS_PER_YIELD == 0)
             sched_yield();
@@ -119,7 +122,8 @@ static bool read_chunks(weft_copy_job_t *job, pid_t pid)
 
 bool weft_shared_copy_read(weft_copy_job_t *job, pid_t pid, uint64_t from, void *to, size_t bytes)
 {
-    if (job == NULL || bytes < 2 * CHUNK_MIN || atomic_load_explicit(&job->has_failed, memory_order_relaxed))
+    if (job == NULL || bytes < 2 * CHUNK_MIN ||
+        atomic_load_explicit(&job->has_failed, memory_order_relaxed))
         return copy_all(process_vm_readv, pid, to, from, bytes);
     unsigned chunks = offer(job, from, to, bytes);
     bool is_read = read_chunks(job, pid);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copying a large message with both hands: the receiver reads chunks of the sender's memory from the
- * front (process_vm_readv) while the sender, if it happens to be in MPI, writes chunks from the back
- * (process_vm_writev).
+ * Copying a large message with both hands: the receiver reads chunks of the sender's memory from
+ * the front (process_vm_readv) while the sender, if it happens to be in MPI, writes chunks from the
+ * back (process_vm_writev).
  *
  *   message  | 0 | 1 | 2 | ... | 7 |        claims: number of the job | front | end
  *     receiver takes ->       <- sender takes      front == end: nothing is left to take
  *
  * One word decides who copies what, so neither waits for the other except for a chunk that is being
- * copied; a sender that does not look costs nothing. The job's number in the word keeps a late sender
- * out of the next job.
+ * copied; a sender that does not look costs nothing. The job's number in the word keeps a late
+ * sender out of the next job.
  */
 #ifndef WEFT_SHM_SHARED_COPY_H
 #define WEFT_SHM_SHARED_COPY_H
@@ -20,17 +20,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/** In shared memory, one for each direction of each pair: what the receiver offers to the sender. */
+/** In shared memory, one for each direction of each pair: what the receiver offers to the sender.
+ */
 typedef struct weft_copy_job {
     _Alignas(64) atomic_ullong claims; /* number:32 | end:16 | front:16 */
-    uint64_t from, to; /* addresses in the sender's and in the receiver's memory */
+    uint64_t from, to;                 /* addresses in the sender's and in the receiver's memory */
     uint64_t bytes, chunk_bytes;
     _Alignas(64) atomic_uint helped; /* chunks that the sender has copied */
     atomic_uint has_failed;          /* the sender may not write to us */
 } weft_copy_job_t;
 
-/** Copy `bytes` bytes at address `from` of process `pid` to `to`; with job != NULL its owner may help.
- *  False: not allowed; errno says why. Called by the receiver. */
+/** Copy `bytes` bytes at address `from` of process `pid` to `to`; with job != NULL its owner may
+ * help. False: not allowed; errno says why. Called by the receiver. */
 bool weft_shared_copy_read(weft_copy_job_t *job, pid_t pid, uint64_t from, void *to, size_t bytes);
 
 /** Copy a chunk, if the receiver `pid` has offered one. Called by the sender, when it polls. */

@@ -30,15 +30,16 @@ typedef struct peer {
     int world_rank;
     weft_channel_in_t in;
     weft_rank_block_t *block;
-    weft_copy_job_t *offered; /* by us, as the receiver; NULL where cores are short: nobody could help */
-    weft_copy_job_t *offers;  /* by the peer, to us as the sender */
+    weft_copy_job_t
+        *offered; /* by us, as the receiver; NULL where cores are short: nobody could help */
+    weft_copy_job_t *offers; /* by the peer, to us as the sender */
 } peer_t;
 
 static struct {
     weft_segment_t segment;
     weft_sink_fn_t sink;
-    peer_t *peers;        /* [local size] */
-    peer_t **busy;        /* [local size] those that have sent us something, in order of contact */
+    peer_t *peers; /* [local size] */
+    peer_t **busy; /* [local size] those that have sent us something, in order of contact */
     int busy_count;
     weft_rank_block_t *own;
     int local_rank, contact_words;
@@ -94,8 +95,10 @@ static bool read_peer(weft_endpoint_t *endpoint, uint64_t address, void *to, siz
         make_contact(peer); /* so that it looks for the offer to help */
     if (weft_shared_copy_read(peer->offered, peer->block->pid, address, to, bytes))
         return true;
-    WEFT_LOG(WEFT_WARN, "shm", "cannot read memory of rank %d (%s): copying through shared memory from now "
-             "on", peer->world_rank, strerror(errno));
+    WEFT_LOG(WEFT_WARN, "shm",
+             "cannot read memory of rank %d (%s): copying through shared memory from now "
+             "on",
+             peer->world_rank, strerror(errno));
     endpoint->can_read = false;
     return false;
 }
@@ -173,8 +176,10 @@ static bool probe_reading(void)
         return true; /* it has ended already, which says nothing about the others */
     const char *why = got < 0 ? strerror(errno) : "it reads another process";
     if (atomic_exchange(&shm.segment.header->is_noted, 1) == 0)
-        WEFT_LOG(WEFT_WARN, "shm", "processes may not read each other's memory (process_vm_readv: %s); "
-                 "large messages are copied twice. WEFT_CMA=no silences this", why);
+        WEFT_LOG(WEFT_WARN, "shm",
+                 "processes may not read each other's memory (process_vm_readv: %s); "
+                 "large messages are copied twice. WEFT_CMA=no silences this",
+                 why);
     return false;
 }
 
@@ -206,8 +211,8 @@ static void open_peer(int local_rank, int world_rank, bool can_read)
     };
 }
 
-/* Out of what all have shown, so that all come to the same answers: who sleeps relies on what senders do, and
- * collectives choose algorithms by them. */
+/* Out of what all have shown, so that all come to the same answers: who sleeps relies on what
+ * senders do, and collectives choose algorithms by them. */
 static void agree_on_waiting(weft_world_t *world)
 {
     weft_cpus_t cpus = {{0}};

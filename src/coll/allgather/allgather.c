@@ -67,7 +67,8 @@ static void through_root(weft_plan_t *plan, const weft_coll_args_t *args, block_
 static void gather_bcast(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size, rank = args->comm->rank;
-    weft_data_t all = weft_data(weft_at(WEFT_OUT, 0), args->recv_count * (size_t)size, args->recv_type);
+    weft_data_t all =
+        weft_data(weft_at(WEFT_OUT, 0), args->recv_count * (size_t)size, args->recv_type);
     place_own(plan, args, weft_recv_block);
     if (rank != 0) {
         weft_plan_send(plan, weft_recv_block(args, rank), 0);

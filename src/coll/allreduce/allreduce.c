@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All of these give the same bits on all ranks and in every run: the operands and their order depend
- * on the ranks alone. */
+/* All of these give the same bits on all ranks and in every run: the operands and their order
+ * depend on the ranks alone. */
 #include "coll/algorithm.h"
 #include "coll/reduce_part.h"
 
@@ -11,7 +11,8 @@ static weft_data_t at_place(const weft_coll_args_t *args, weft_place_t place)
 
 /* Send what we have to `peer`, get what it has and put the two together in recv_buf. The operand of
  * the lower rank comes first on both sides. */
-static weft_place_t exchange(weft_plan_t *plan, const weft_coll_args_t *args, weft_place_t have, int peer)
+static weft_place_t exchange(weft_plan_t *plan, const weft_coll_args_t *args, weft_place_t have,
+                             int peer)
 {
     weft_place_t out = weft_at(WEFT_OUT, 0);
     weft_place_t theirs = weft_plan_scratch(plan, args->recv_count, args->recv_type);
@@ -23,8 +24,8 @@ static weft_place_t exchange(weft_plan_t *plan, const weft_coll_args_t *args, we
     return out;
 }
 
-/* The ranks beyond a power of two join in pairs: the first 2 * `extra` ranks are `extra` pairs, whose
- * odd member speaks for both. */
+/* The ranks beyond a power of two join in pairs: the first 2 * `extra` ranks are `extra` pairs,
+ * whose odd member speaks for both. */
 typedef struct folding {
     int extra, power; /* power: the largest power of two within the number of ranks */
 } folding_t;
@@ -87,8 +88,8 @@ static void flat(weft_plan_t *plan, const weft_coll_args_t *args)
         weft_plan_recv(plan, at_place(args, weft_after(all, count * peer, args->recv_type)), peer);
     weft_plan_wait(plan);
     for (int peer = 1; peer < size; peer++)
-        weft_plan_reduce(plan, peer == 1 ? own : out, weft_after(all, count * peer, args->recv_type),
-                         at_place(args, out));
+        weft_plan_reduce(plan, peer == 1 ? own : out,
+                         weft_after(all, count * peer, args->recv_type), at_place(args, out));
     for (int peer = 1; peer < size; peer++)
         weft_plan_send(plan, at_place(args, out), peer);
     if (size == 1)
@@ -101,14 +102,18 @@ static void two_shot(weft_plan_t *plan, const weft_coll_args_t *args)
     int size = args->comm->size, rank = args->comm->rank;
     weft_place_t out = weft_at(WEFT_OUT, 0);
     weft_place_t mine = weft_plan_reduce_part(plan, args, &out);
-    size_t first = weft_part(args->recv_count, rank, size), end = weft_part(args->recv_count, rank + 1, size);
+    size_t first = weft_part(args->recv_count, rank, size),
+           end = weft_part(args->recv_count, rank + 1, size);
     for (int i = 1; i < size; i++)
         weft_plan_send(plan, weft_data(mine, end - first, args->recv_type), (rank + i) % size);
     for (int i = 1; i < size; i++) {
         int peer = (rank - i + size) % size;
-        size_t at = weft_part(args->recv_count, peer, size), next = weft_part(args->recv_count, peer + 1, size);
-        weft_plan_recv(plan, weft_data(weft_element(WEFT_OUT, (MPI_Count)at, args->recv_type), next - at,
-                                       args->recv_type), peer);
+        size_t at = weft_part(args->recv_count, peer, size),
+               next = weft_part(args->recv_count, peer + 1, size);
+        weft_plan_recv(plan,
+                       weft_data(weft_element(WEFT_OUT, (MPI_Count)at, args->recv_type), next - at,
+                                 args->recv_type),
+                       peer);
     }
 }
 

@@ -9,7 +9,8 @@ typedef struct blocks {
 } blocks_t;
 
 /* The type of no elements may be any, MPI_DATATYPE_NULL too. */
-static weft_data_t typed_slice(weft_buffer_t buffer, MPI_Count bytes, MPI_Count count, MPI_Datatype type)
+static weft_data_t typed_slice(weft_buffer_t buffer, MPI_Count bytes, MPI_Count count,
+                               MPI_Datatype type)
 {
     return weft_data(weft_at(buffer, (ptrdiff_t)bytes), (size_t)count,
                      weft_type_of(count == 0 ? MPI_BYTE : type));
@@ -18,15 +19,15 @@ static weft_data_t typed_slice(weft_buffer_t buffer, MPI_Count bytes, MPI_Count 
 static weft_data_t send_piece(const weft_coll_args_t *args, int rank)
 {
     size_t i = (size_t)rank;
-    return typed_slice(WEFT_IN, weft_count_at(args->send_displs, i), weft_count_at(args->send_counts, i),
-                       args->send_types[i]);
+    return typed_slice(WEFT_IN, weft_count_at(args->send_displs, i),
+                       weft_count_at(args->send_counts, i), args->send_types[i]);
 }
 
 static weft_data_t recv_piece(const weft_coll_args_t *args, int rank)
 {
     size_t i = (size_t)rank;
-    return typed_slice(WEFT_OUT, weft_count_at(args->recv_displs, i), weft_count_at(args->recv_counts, i),
-                       args->recv_types[i]);
+    return typed_slice(WEFT_OUT, weft_count_at(args->recv_displs, i),
+                       weft_count_at(args->recv_counts, i), args->recv_types[i]);
 }
 
 static const blocks_t equal_blocks = {weft_send_block, weft_recv_block};
@@ -53,7 +54,8 @@ static void keep_own(weft_plan_t *plan, const weft_coll_args_t *args, const bloc
         weft_plan_copy(plan, blocks->to(args, rank), blocks->from(args, rank));
 }
 
-static void exchange_at_once(weft_plan_t *plan, const weft_coll_args_t *args, const blocks_t *blocks)
+static void exchange_at_once(weft_plan_t *plan, const weft_coll_args_t *args,
+                             const blocks_t *blocks)
 {
     int size = args->comm->size, rank = args->comm->rank;
     for (int i = 1; i < size; i++) {
@@ -69,7 +71,8 @@ static void exchange_at_once(weft_plan_t *plan, const weft_coll_args_t *args, co
 
 /* In round i: to the rank i above, from the rank i below. Copies in place are made before round 1,
  * since a block may arrive before the one that was there has been sent. */
-static void exchange_in_rounds(weft_plan_t *plan, const weft_coll_args_t *args, const blocks_t *blocks)
+static void exchange_in_rounds(weft_plan_t *plan, const weft_coll_args_t *args,
+                               const blocks_t *blocks)
 {
     int size = args->comm->size, rank = args->comm->rank;
     keep_own(plan, args, blocks);
@@ -87,10 +90,12 @@ static void through_root(weft_plan_t *plan, const weft_coll_args_t *args)
     int size = args->comm->size, rank = args->comm->rank;
     weft_type_t *byte = weft_type_of(MPI_BYTE);
     size_t block = args->recv_count * args->recv_type->size, row = block * (size_t)size;
-    weft_data_t in = weft_is_in_place(args)
-                         ? weft_data(weft_at(WEFT_OUT, 0), args->recv_count * (size_t)size, args->recv_type)
-                         : weft_data(weft_at(WEFT_IN, 0), args->send_count * (size_t)size, args->send_type);
-    weft_data_t out = weft_data(weft_at(WEFT_OUT, 0), args->recv_count * (size_t)size, args->recv_type);
+    weft_data_t in =
+        weft_is_in_place(args)
+            ? weft_data(weft_at(WEFT_OUT, 0), args->recv_count * (size_t)size, args->recv_type)
+            : weft_data(weft_at(WEFT_IN, 0), args->send_count * (size_t)size, args->send_type);
+    weft_data_t out =
+        weft_data(weft_at(WEFT_OUT, 0), args->recv_count * (size_t)size, args->recv_type);
     if (rank != 0) {
         weft_plan_send(plan, in, 0);
         weft_plan_wait(plan);
@@ -100,16 +105,23 @@ static void through_root(weft_plan_t *plan, const weft_coll_args_t *args)
     weft_place_t rows = weft_plan_scratch(plan, row * (size_t)size, byte);
     weft_place_t columns = weft_plan_scratch(plan, row * (size_t)size, byte);
     for (int peer = 1; peer < size; peer++)
-        weft_plan_recv(plan, weft_data(weft_after(rows, (MPI_Count)(row * (size_t)peer), byte), row, byte), peer);
+        weft_plan_recv(
+            plan, weft_data(weft_after(rows, (MPI_Count)(row * (size_t)peer), byte), row, byte),
+            peer);
     weft_plan_copy(plan, in, weft_data(rows, row, byte));
     weft_plan_wait(plan);
     for (size_t i = 0; i < (size_t)size; i++) {
         for (size_t j = 0; j < (size_t)size; j++)
-            weft_plan_copy(plan, weft_data(weft_after(rows, (MPI_Count)(j * row + i * block), byte), block, byte),
-                           weft_data(weft_after(columns, (MPI_Count)(i * row + j * block), byte), block, byte));
+            weft_plan_copy(
+                plan,
+                weft_data(weft_after(rows, (MPI_Count)(j * row + i * block), byte), block, byte),
+                weft_data(weft_after(columns, (MPI_Count)(i * row + j * block), byte), block,
+                          byte));
     }
     for (int peer = 1; peer < size; peer++)
-        weft_plan_send(plan, weft_data(weft_after(columns, (MPI_Count)(row * (size_t)peer), byte), row, byte), peer);
+        weft_plan_send(
+            plan, weft_data(weft_after(columns, (MPI_Count)(row * (size_t)peer), byte), row, byte),
+            peer);
     weft_plan_copy(plan, weft_data(columns, row, byte), out);
 }
 

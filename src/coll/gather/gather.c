@@ -8,7 +8,8 @@ static void gather_to_root(weft_plan_t *plan, const weft_coll_args_t *args, bloc
 {
     int size = args->comm->size, root = args->root;
     if (args->comm->rank != root) {
-        weft_plan_send(plan, weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type), root);
+        weft_plan_send(plan, weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type),
+                       root);
         return;
     }
     for (int i = 1; i < size; i++) {

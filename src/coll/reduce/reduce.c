@@ -10,12 +10,13 @@ static weft_data_t at_place(const weft_coll_args_t *args, weft_place_t place)
 /* Where this rank collects: the root in recv_buf, the others in scratch. */
 static weft_place_t result_place(weft_plan_t *plan, const weft_coll_args_t *args, bool is_root)
 {
-    return is_root ? weft_at(WEFT_OUT, 0) : weft_plan_scratch(plan, args->recv_count, args->recv_type);
+    return is_root ? weft_at(WEFT_OUT, 0)
+                   : weft_plan_scratch(plan, args->recv_count, args->recv_type);
 }
 
 /*
- * A binomial tree in the order of ranks: the rank that collects at `collector` stands for ranks self to
- * self + 2^k - 1, so what comes from above is always the right operand.
+ * A binomial tree in the order of ranks: the rank that collects at `collector` stands for ranks
+ * self to self + 2^k - 1, so what comes from above is always the right operand.
  */
 static void binomial_to(weft_plan_t *plan, const weft_coll_args_t *args, int collector)
 {
@@ -32,7 +33,8 @@ static void binomial_to(weft_plan_t *plan, const weft_coll_args_t *args, int col
             continue;
         weft_place_t theirs = weft_plan_scratch(plan, args->recv_count, args->recv_type);
         weft_place_t next = sum.buffer == own.buffer && sum.offset == own.offset
-                                ? result_place(plan, args, args->comm->rank == args->root) : sum;
+                                ? result_place(plan, args, args->comm->rank == args->root)
+                                : sum;
         weft_plan_recv(plan, at_place(args, theirs), (self + bit + collector) % size);
         weft_plan_wait(plan);
         weft_plan_reduce(plan, sum, theirs, at_place(args, next));
@@ -45,8 +47,8 @@ static void binomial_to(weft_plan_t *plan, const weft_coll_args_t *args, int col
         weft_plan_copy(plan, at_place(args, sum), at_place(args, weft_at(WEFT_OUT, 0)));
 }
 
-/* The tree starts at the root when the operation commutes; otherwise at rank 0, whose result is sent
- * on. */
+/* The tree starts at the root when the operation commutes; otherwise at rank 0, whose result is
+ * sent on. */
 static void binomial(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int collector = args->op->is_commutative ? args->root : 0;
@@ -75,8 +77,8 @@ static void flat(weft_plan_t *plan, const weft_coll_args_t *args)
     }
     weft_plan_wait(plan);
     for (int peer = 1; peer < size; peer++)
-        weft_plan_reduce(plan, peer == 1 ? all : out, weft_after(all, count * peer, args->recv_type),
-                         at_place(args, out));
+        weft_plan_reduce(plan, peer == 1 ? all : out,
+                         weft_after(all, count * peer, args->recv_type), at_place(args, out));
     if (size == 1)
         weft_plan_copy(plan, at_place(args, all), at_place(args, out));
 }
@@ -87,16 +89,20 @@ static void two_shot(weft_plan_t *plan, const weft_coll_args_t *args)
     int size = args->comm->size, rank = args->comm->rank, root = args->root;
     weft_place_t out = weft_at(WEFT_OUT, 0);
     weft_place_t mine = weft_plan_reduce_part(plan, args, rank == root ? &out : NULL);
-    size_t first = weft_part(args->recv_count, rank, size), end = weft_part(args->recv_count, rank + 1, size);
+    size_t first = weft_part(args->recv_count, rank, size),
+           end = weft_part(args->recv_count, rank + 1, size);
     if (rank != root) {
         weft_plan_send(plan, weft_data(mine, end - first, args->recv_type), root);
         return;
     }
     for (int i = 1; i < size; i++) {
         int peer = (rank + i) % size;
-        size_t at = weft_part(args->recv_count, peer, size), next = weft_part(args->recv_count, peer + 1, size);
-        weft_plan_recv(plan, weft_data(weft_element(WEFT_OUT, (MPI_Count)at, args->recv_type), next - at,
-                                       args->recv_type), peer);
+        size_t at = weft_part(args->recv_count, peer, size),
+               next = weft_part(args->recv_count, peer + 1, size);
+        weft_plan_recv(plan,
+                       weft_data(weft_element(WEFT_OUT, (MPI_Count)at, args->recv_type), next - at,
+                                 args->recv_type),
+                       peer);
     }
 }
 

@@ -8,9 +8,9 @@ static weft_data_t at_place(const weft_coll_args_t *args, weft_place_t place)
 }
 
 /*
- * In round k a rank has the operands of a block of up to 2^k ranks that ends with its own (`block`), and
- * it sends them 2^k ranks up. What comes from below is the left operand, of the block and of the result.
- * Hillis and Steele 1986.
+ * In round k a rank has the operands of a block of up to 2^k ranks that ends with its own
+ * (`block`), and it sends them 2^k ranks up. What comes from below is the left operand, of the
+ * block and of the result. Hillis and Steele 1986.
  */
 static void doubling(weft_plan_t *plan, const weft_coll_args_t *args, bool is_inclusive)
 {
@@ -60,10 +60,13 @@ static void through_root(weft_plan_t *plan, const weft_coll_args_t *args, bool i
         weft_plan_recv(plan, at_place(args, weft_after(all, count * peer, type)), peer);
     weft_plan_wait(plan);
     for (int peer = 1; peer < size; peer++)
-        weft_plan_reduce(plan, weft_after(all, count * (peer - 1), type), weft_after(all, count * peer, type),
+        weft_plan_reduce(plan, weft_after(all, count * (peer - 1), type),
+                         weft_after(all, count * peer, type),
                          at_place(args, weft_after(all, count * peer, type)));
     for (int peer = 1; peer < size; peer++)
-        weft_plan_send(plan, at_place(args, weft_after(all, count * (is_inclusive ? peer : peer - 1), type)), peer);
+        weft_plan_send(
+            plan, at_place(args, weft_after(all, count * (is_inclusive ? peer : peer - 1), type)),
+            peer);
     if (is_inclusive)
         weft_plan_copy(plan, at_place(args, all), at_place(args, out));
 }
