@@ -16,7 +16,7 @@ static weft_info_t *make(void)
     weft_info_t *info;
     assert_int_equal(weft_info_create(&info), MPI_SUCCESS);
     for (int i = 0; i < KEYS; i++) {
-        char key[8], value[8];
+        char key[16], value[16];
         snprintf(key, sizeof(key), "k%d", i);
         snprintf(value, sizeof(value), "v%d", i);
         assert_int_equal(weft_info_set(info, key, value), MPI_SUCCESS);

@@ -265,9 +265,9 @@ static model_t model_random_type(int depth);
 static model_t model_random_struct(int depth)
 {
     model_t olds[4];
-    const model_t *pointers[4];
-    int blocks[4], count = model_random(5);
-    MPI_Aint places[4], place = model_random(16);
+    const model_t *pointers[4] = {0};
+    int blocks[4] = {0}, count = model_random(5);
+    MPI_Aint places[4] = {0}, place = model_random(16);
     for (int i = 0; i < count; i++) {
         olds[i] = model_random_type(depth - 1);
         pointers[i] = &olds[i];
