@@ -10,6 +10,8 @@
 #include "base/memory.h"
 #include "base/pool.h"
 
+#include <stdint.h>
+
 enum {
     SMALL_SCRATCH = 512,
     SPARE_SCRATCH_MAX = 8 << 20, /* a larger one is not kept between runs */
@@ -41,9 +43,10 @@ static weft_list_t ready_runs = {&ready_runs, &ready_runs};
 
 static void advance(run_t *run);
 
+/* In integers: a buffer that holds nothing may be NULL, or MPI_BOTTOM, which no pointer is added to. */
 static inline void *address(const run_t *run, weft_place_t place)
 {
-    return run->buffers[place.buffer] + place.offset;
+    return (void *)((uintptr_t)run->buffers[place.buffer] + (uintptr_t)place.offset);
 }
 
 /* ---- steps ---- */

@@ -266,13 +266,19 @@ static size_t available(const weft_elements_t *elements, range_t range)
     return range.bytes < total - range.offset ? range.bytes : total - range.offset;
 }
 
+/* In integers: MPI_BOTTOM is NULL, from which C does not reckon addresses. */
+static char *displaced(const void *buf, ptrdiff_t offset)
+{
+    return (char *)((uintptr_t)buf + (uintptr_t)offset);
+}
+
 /* `range` is not empty and within the stream. */
 static void move_elements(mover_t *mover, const weft_elements_t *elements, range_t range)
 {
     const weft_layout_t *layout = &elements->type->layout;
     walk_t walk;
     begin_walk(&walk, layout, elements->count, elements->type->extent);
-    char *typed = (char *)elements->buf + layout->offset;
+    char *typed = displaced(elements->buf, layout->offset);
     if (range.bytes == elements->count * elements->type->size)
         move_items(mover, &walk, walk.levels, typed, items_of(&walk, walk.levels));
     else
@@ -346,8 +352,8 @@ size_t weft_copy_elements(const weft_elements_t *from, const weft_elements_t *to
     ptrdiff_t offset;
     size_t bytes;
     if (weft_type_span(from->type, from->count, &offset, &bytes))
-        return weft_unpack(to->buf, to->count, to->type, 0, (char *)from->buf + offset, bytes);
+        return weft_unpack(to->buf, to->count, to->type, 0, displaced(from->buf, offset), bytes);
     if (weft_type_span(to->type, to->count, &offset, &bytes))
-        return weft_pack(from->buf, from->count, from->type, 0, (char *)to->buf + offset, bytes);
+        return weft_pack(from->buf, from->count, from->type, 0, displaced(to->buf, offset), bytes);
     return copy_in_pieces(from, to);
 }
