@@ -43,7 +43,7 @@ typedef struct weft_job_plan {
     int cores;      /* that this process may use */
     int slots;      /* by --host localhost:4 or -ppn; 0: not given */
     long timeout_s; /* 0: none */
-    bool no_oversubscription, tags_lines, is_quiet;
+    bool no_oversubscription, tags_lines, is_quiet, is_unbound;
     bool wants_help, wants_version;
     char ignored[256]; /* options without effect that were given, for one note */
     weft_environment_rules_t rules;

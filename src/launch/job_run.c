@@ -2,6 +2,8 @@
 #define _GNU_SOURCE /* sigabbrev_np */
 #include "launch/job_run.h"
 
+#include "launch/core_share.h"
+
 #include "base/fail.h"
 #include "base/memory.h"
 #include "launch/pmix_host.h"
@@ -78,6 +80,7 @@ typedef struct job {
     rank_state_t *states; /* [size] */
     struct pollfd *polls; /* room for all that we wait for */
     int signal_fd, host_fd;
+    cpu_set_t cores; /* that mpirun may use */
     phase_t phase;
     failure_t suspect;   /* who failed first, as far as we know */
     int64_t sentence_at; /* ms; when we stop doubting that */
@@ -399,8 +402,17 @@ static int start_rank(job_t *job, int rank, int in)
     if (err == MPI_SUCCESS)
         err = weft_output_connect(&job->output, rank, ends);
     if (err == MPI_SUCCESS) {
-        weft_start_t start = {app->path, app->directory, app->arguments, environment.entries,
-                              in,        ends[0],        ends[1]};
+        cpu_set_t cores;
+        bool is_bound = !job->plan->is_unbound &&
+                        weft_core_share(&job->cores, rank, job->plan->size, &cores);
+        weft_start_t start = {.path = app->path,
+                              .directory = app->directory,
+                              .arguments = app->arguments,
+                              .environment = environment.entries,
+                              .in = in,
+                              .out = ends[0],
+                              .err = ends[1],
+                              .cores = is_bound ? &cores : NULL};
         err = weft_ranks_start(&job->ranks, &start);
         close(ends[0]);
         close(ends[1]);
@@ -417,6 +429,8 @@ static int start_ranks(job_t *job)
     int err = weft_input_open(&job->input, &first_in);
     if (err != MPI_SUCCESS)
         return err;
+    if (sched_getaffinity(0, sizeof(job->cores), &job->cores) != 0)
+        CPU_ZERO(&job->cores); /* too few for any number of ranks */
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     for (int rank = 0; rank < job->plan->size && err == MPI_SUCCESS; rank++)
         err = start_rank(job, rank, rank == 0 ? first_in : null);

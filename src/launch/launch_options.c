@@ -190,10 +190,10 @@ static int ignore(const given_t *given)
     return MPI_SUCCESS;
 }
 
-/* "none" is what happens anyway. */
-static int ignore_binding(const given_t *given)
+static int set_binding(const given_t *given)
 {
-    return strcmp(given->values[0], "none") == 0 ? MPI_SUCCESS : ignore(given);
+    given->plan->is_unbound = strcmp(given->values[0], "none") == 0;
+    return MPI_SUCCESS;
 }
 
 typedef struct option {
@@ -218,6 +218,8 @@ static const option_t options[] = {
     {"l prepend-rank tag-output", "", tag_lines, "Begin each line of output with its rank"},
     {"timeout", "SECONDS", set_timeout, "End the job after that time; also MPIEXEC_TIMEOUT"},
     {"ppn N npernode perhost", "N", set_slots, "Ranks on this host, when -n is not given"},
+    {"bind-to binding", "WHAT", set_binding,
+     "none: bind no rank; else each to its share of the cores, if there are enough"},
     {"nooversubscribe", "", forbid_oversubscription, "Refuse more ranks than cores"},
     {"q quiet", "", be_quiet, "No notes; errors are still told"},
     {"version V", "", want_version, "Show the version"},
@@ -231,9 +233,8 @@ static const option_t options[] = {
     {"soft", "LIST", accept, "No effect"},
     {"launcher bootstrap", "NAME", accept, "No effect: ranks are started directly"},
     {"v verbose", "", accept, "No effect"},
-    {"bind-to binding", "WHAT", ignore_binding, "No effect: ranks are not bound"},
     {"map-by rank-by", "WHAT", ignore, "No effect"},
-    {"report-bindings", "", ignore, "No effect: ranks are not bound"},
+    {"report-bindings", "", ignore, "No effect"},
 };
 enum { OPTIONS = sizeof(options) / sizeof(options[0]), NAMES_MOST = 4 * OPTIONS };
 

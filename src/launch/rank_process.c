@@ -67,6 +67,8 @@ static __attribute__((noreturn)) void become_rank(const weft_ranks_t *ranks,
     if (getppid() != mpirun) /* it died before prctl took effect */
         _exit(127);
     connect_standard_files(start);
+    if (start->cores != NULL)
+        sched_setaffinity(0, sizeof(*start->cores), start->cores);
     if (start->directory != NULL && chdir(start->directory) != 0)
         give_up(failure, start->directory);
     setrlimit(RLIMIT_NOFILE, &ranks->open_files);

@@ -7,6 +7,7 @@
 #ifndef WEFT_LAUNCH_RANK_PROCESS_H
 #define WEFT_LAUNCH_RANK_PROCESS_H
 
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -34,6 +35,7 @@ typedef struct weft_start {
     const char *path, *directory; /* directory NULL: as mpirun */
     char *const *arguments, *const *environment;
     int in, out, err;
+    const cpu_set_t *cores; /* to be bound to; NULL: not bound */
 } weft_start_t;
 
 /** Room for `count` ranks. Call it before mpirun changes its own signals and limits.

@@ -126,7 +126,8 @@ static void notes_what_has_no_effect(void **state)
     (void)state;
     accept("m --bind-to core -map-by slot --mca a b -bind-to none --report-bindings a", &line,
            &plan);
-    assert_string_equal(plan.ignored, "--bind-to, -map-by, --report-bindings");
+    assert_string_equal(plan.ignored, "-map-by, --report-bindings");
+    assert_true(plan.is_unbound);
     weft_job_plan_release(&plan);
 }
 
