@@ -91,6 +91,12 @@ static inline weft_place_t weft_operand(const weft_coll_args_t *args)
     return weft_at(weft_is_in_place(args) ? WEFT_OUT : WEFT_IN, 0);
 }
 
+/** A whole vector of a reduction at a place: recv_count elements of recv_type. */
+static inline weft_data_t weft_vector(const weft_coll_args_t *args, weft_place_t place)
+{
+    return weft_data(place, args->recv_count, args->recv_type);
+}
+
 /** First element of part `index` when `count` elements are cut into `parts` of nearly the same
  * size. */
 static inline size_t weft_part(size_t count, int index, int parts)

@@ -88,6 +88,13 @@ int weft_progress(void)
     return poll_all(false);
 }
 
+static void yield(void)
+{
+    weft_unlock();
+    sched_yield();
+    weft_lock();
+}
+
 void weft_progress_test(void)
 {
     static int empty_tests;
@@ -98,16 +105,7 @@ void weft_progress_test(void)
     if (++empty_tests < test_limit)
         return;
     empty_tests = 0;
-    weft_unlock();
-    sched_yield();
-    weft_lock();
-}
-
-static void yield(void)
-{
-    weft_unlock();
-    sched_yield();
-    weft_lock();
+    yield();
 }
 
 /* Another thread of this process that sleeps on the same bell must not be left with a cleared one.

@@ -4,11 +4,6 @@
 #include "coll/algorithm.h"
 #include "coll/reduce_part.h"
 
-static weft_data_t at_place(const weft_coll_args_t *args, weft_place_t place)
-{
-    return weft_data(place, args->recv_count, args->recv_type);
-}
-
 /* Send what we have to `peer`, get what it has and put the two together in recv_buf. The operand of
  * the lower rank comes first on both sides. */
 static weft_place_t exchange(weft_plan_t *plan, const weft_coll_args_t *args, weft_place_t have,
@@ -16,11 +11,12 @@ static weft_place_t exchange(weft_plan_t *plan, const weft_coll_args_t *args, we
 {
     weft_place_t out = weft_at(WEFT_OUT, 0);
     weft_place_t theirs = weft_plan_scratch(plan, args->recv_count, args->recv_type);
-    weft_plan_send(plan, at_place(args, have), peer);
-    weft_plan_recv(plan, at_place(args, theirs), peer);
+    weft_plan_send(plan, weft_vector(args, have), peer);
+    weft_plan_recv(plan, weft_vector(args, theirs), peer);
     weft_plan_wait(plan);
     bool is_lower = args->comm->rank < peer;
-    weft_plan_reduce(plan, is_lower ? have : theirs, is_lower ? theirs : have, at_place(args, out));
+    weft_plan_reduce(plan, is_lower ? have : theirs, is_lower ? theirs : have,
+                     weft_vector(args, out));
     return out;
 }
 
@@ -50,25 +46,25 @@ static void recursive_doubling(weft_plan_t *plan, const weft_coll_args_t *args)
     weft_place_t out = weft_at(WEFT_OUT, 0), have = weft_operand(args);
     bool is_paired = rank < 2 * folding.extra;
     if (is_paired && rank % 2 == 0) {
-        weft_plan_send(plan, at_place(args, have), rank + 1);
+        weft_plan_send(plan, weft_vector(args, have), rank + 1);
         weft_plan_wait(plan);
-        weft_plan_recv(plan, at_place(args, out), rank + 1);
+        weft_plan_recv(plan, weft_vector(args, out), rank + 1);
         return;
     }
     if (is_paired) {
         weft_place_t theirs = weft_plan_scratch(plan, args->recv_count, args->recv_type);
-        weft_plan_recv(plan, at_place(args, theirs), rank - 1);
+        weft_plan_recv(plan, weft_vector(args, theirs), rank - 1);
         weft_plan_wait(plan);
-        weft_plan_reduce(plan, theirs, have, at_place(args, out));
+        weft_plan_reduce(plan, theirs, have, weft_vector(args, out));
         have = out;
     }
     int index = is_paired ? rank / 2 : rank - folding.extra;
     for (int bit = 1; bit < folding.power; bit *= 2)
         have = exchange(plan, args, have, speaker(folding, index ^ bit));
     if (is_paired)
-        weft_plan_send(plan, at_place(args, have), rank - 1);
+        weft_plan_send(plan, weft_vector(args, have), rank - 1);
     if (args->comm->size == 1)
-        weft_plan_copy(plan, at_place(args, have), at_place(args, out));
+        weft_plan_copy(plan, weft_vector(args, have), weft_vector(args, out));
 }
 
 /* Rank 0 gets all operands and sends the result to all. */
@@ -77,23 +73,24 @@ static void flat(weft_plan_t *plan, const weft_coll_args_t *args)
     int size = args->comm->size;
     weft_place_t own = weft_operand(args), out = weft_at(WEFT_OUT, 0);
     if (args->comm->rank != 0) {
-        weft_plan_send(plan, at_place(args, own), 0);
+        weft_plan_send(plan, weft_vector(args, own), 0);
         weft_plan_wait(plan);
-        weft_plan_recv(plan, at_place(args, out), 0);
+        weft_plan_recv(plan, weft_vector(args, out), 0);
         return;
     }
     MPI_Count count = (MPI_Count)args->recv_count;
     weft_place_t all = weft_plan_scratch(plan, args->recv_count * (size_t)size, args->recv_type);
     for (int peer = 1; peer < size; peer++)
-        weft_plan_recv(plan, at_place(args, weft_after(all, count * peer, args->recv_type)), peer);
+        weft_plan_recv(plan, weft_vector(args, weft_after(all, count * peer, args->recv_type)),
+                       peer);
     weft_plan_wait(plan);
     for (int peer = 1; peer < size; peer++)
         weft_plan_reduce(plan, peer == 1 ? own : out,
-                         weft_after(all, count * peer, args->recv_type), at_place(args, out));
+                         weft_after(all, count * peer, args->recv_type), weft_vector(args, out));
     for (int peer = 1; peer < size; peer++)
-        weft_plan_send(plan, at_place(args, out), peer);
+        weft_plan_send(plan, weft_vector(args, out), peer);
     if (size == 1)
-        weft_plan_copy(plan, at_place(args, own), at_place(args, out));
+        weft_plan_copy(plan, weft_vector(args, own), weft_vector(args, out));
 }
 
 /* Each rank reduces one part of the vector and sends it to all. */

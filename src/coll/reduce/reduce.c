@@ -2,11 +2,6 @@
 #include "coll/algorithm.h"
 #include "coll/reduce_part.h"
 
-static weft_data_t at_place(const weft_coll_args_t *args, weft_place_t place)
-{
-    return weft_data(place, args->recv_count, args->recv_type);
-}
-
 /* Where this rank collects: the root in recv_buf, the others in scratch. */
 static weft_place_t result_place(weft_plan_t *plan, const weft_coll_args_t *args, bool is_root)
 {
@@ -26,7 +21,7 @@ static void binomial_to(weft_plan_t *plan, const weft_coll_args_t *args, int col
     for (int bit = 1; bit < size; bit *= 2) {
         if (self & bit) {
             weft_plan_wait(plan);
-            weft_plan_send(plan, at_place(args, sum), (self - bit + collector) % size);
+            weft_plan_send(plan, weft_vector(args, sum), (self - bit + collector) % size);
             return;
         }
         if (self + bit >= size)
@@ -35,16 +30,16 @@ static void binomial_to(weft_plan_t *plan, const weft_coll_args_t *args, int col
         weft_place_t next = sum.buffer == own.buffer && sum.offset == own.offset
                                 ? result_place(plan, args, args->comm->rank == args->root)
                                 : sum;
-        weft_plan_recv(plan, at_place(args, theirs), (self + bit + collector) % size);
+        weft_plan_recv(plan, weft_vector(args, theirs), (self + bit + collector) % size);
         weft_plan_wait(plan);
-        weft_plan_reduce(plan, sum, theirs, at_place(args, next));
+        weft_plan_reduce(plan, sum, theirs, weft_vector(args, next));
         sum = next;
     }
     /* The collector. */
     if (args->comm->rank != args->root)
-        weft_plan_send(plan, at_place(args, sum), args->root);
+        weft_plan_send(plan, weft_vector(args, sum), args->root);
     else
-        weft_plan_copy(plan, at_place(args, sum), at_place(args, weft_at(WEFT_OUT, 0)));
+        weft_plan_copy(plan, weft_vector(args, sum), weft_vector(args, weft_at(WEFT_OUT, 0)));
 }
 
 /* The tree starts at the root when the operation commutes; otherwise at rank 0, whose result is
@@ -54,7 +49,7 @@ static void binomial(weft_plan_t *plan, const weft_coll_args_t *args)
     int collector = args->op->is_commutative ? args->root : 0;
     binomial_to(plan, args, collector);
     if (collector != args->root && args->comm->rank == args->root)
-        weft_plan_recv(plan, at_place(args, weft_at(WEFT_OUT, 0)), collector);
+        weft_plan_recv(plan, weft_vector(args, weft_at(WEFT_OUT, 0)), collector);
 }
 
 /* The root gets all operands and applies the operation in the order of ranks. */
@@ -63,7 +58,7 @@ static void flat(weft_plan_t *plan, const weft_coll_args_t *args)
     int size = args->comm->size, rank = args->comm->rank, root = args->root;
     weft_place_t own = weft_operand(args), out = weft_at(WEFT_OUT, 0);
     if (rank != root) {
-        weft_plan_send(plan, at_place(args, own), root);
+        weft_plan_send(plan, weft_vector(args, own), root);
         return;
     }
     MPI_Count count = (MPI_Count)args->recv_count;
@@ -71,16 +66,16 @@ static void flat(weft_plan_t *plan, const weft_coll_args_t *args)
     for (int peer = 0; peer < size; peer++) {
         weft_place_t theirs = weft_after(all, count * peer, args->recv_type);
         if (peer != root)
-            weft_plan_recv(plan, at_place(args, theirs), peer);
+            weft_plan_recv(plan, weft_vector(args, theirs), peer);
         else
-            weft_plan_copy(plan, at_place(args, own), at_place(args, theirs));
+            weft_plan_copy(plan, weft_vector(args, own), weft_vector(args, theirs));
     }
     weft_plan_wait(plan);
     for (int peer = 1; peer < size; peer++)
         weft_plan_reduce(plan, peer == 1 ? all : out,
-                         weft_after(all, count * peer, args->recv_type), at_place(args, out));
+                         weft_after(all, count * peer, args->recv_type), weft_vector(args, out));
     if (size == 1)
-        weft_plan_copy(plan, at_place(args, all), at_place(args, out));
+        weft_plan_copy(plan, weft_vector(args, all), weft_vector(args, out));
 }
 
 /* Each rank reduces one part of the vector, in the order of ranks, and sends it to the root. */
