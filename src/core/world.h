@@ -18,12 +18,18 @@ typedef enum weft_stage {
 
 /** What start-up lends to the transports so that they find each other. Blocking. */
 typedef struct weft_wireup {
-    /** Make `bytes` bytes readable by all ranks under `key` after the next fence. */
+    /** Make `bytes` bytes readable by the ranks of this host under `key` after the next fence. */
     int (*put)(const char *key, const void *data, size_t bytes);
-    /** Wait for all ranks. */
+    /** Wait for all ranks of this host. */
     int (*fence)(void);
-    /** What `rank` put before the fence; the caller frees *out with weft_free. */
+    /** What `rank` of this host put before the fence; the caller frees *out with weft_free. */
     int (*get)(int rank, const char *key, void **out, size_t *bytes_out);
+    /** Make `bytes` bytes readable by all ranks of all hosts, without a fence. */
+    int (*publish)(const char *key, const void *data, size_t bytes);
+    /** What `rank`, on whatever host, publishes; waits for it, `limit_s` seconds at most. */
+    int (*await)(int rank, const char *key, int limit_s, void **out, size_t *bytes_out);
+    /** node_of[size]: the hosts of all ranks, as numbers. */
+    int (*find_nodes)(int *node_of);
 } weft_wireup_t;
 
 struct weft_world {
@@ -42,7 +48,8 @@ struct weft_world {
     bool has_asymmetric_fence;   /* of base/futex.h, opened by all ranks of this host */
     weft_endpoint_t **endpoints; /* [size] by world rank */
     struct weft_bell *bell;      /* where peers wake this process; NULL: nowhere */
-    const weft_wireup_t *wireup; /* during transport open only */
+    const weft_wireup_t *wireup;
+    const char *fabric; /* the libfabric provider between hosts; "" where there is none */
     /** End the job: the launcher's abort, then _exit. Set by start-up. */
     void (*abort)(int code, const char *why) __attribute__((noreturn));
 };

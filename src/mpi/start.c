@@ -16,6 +16,7 @@
 #include "core/handle_numbers.h"
 #include "core/info.h"
 #include "core/lock.h"
+#include "core/nodes.h"
 #include "core/progress.h"
 #include "core/world.h"
 #include "base/config.h"
@@ -36,8 +37,21 @@ enum { TRANSPORTS = sizeof(transports) / sizeof(transports[0]) };
 static bool is_open[TRANSPORTS];
 static weft_pmi_job_t job;
 
+static int fence_host(void)
+{
+    if (job.local_size == job.size)
+        return weft_pmi_fence();
+    return weft_pmi_fence_ranks(job.local_ranks, job.local_size);
+}
+
 static const weft_wireup_t wireup = {
-    .put = weft_pmi_put, .fence = weft_pmi_fence, .get = weft_pmi_get};
+    .put = weft_pmi_publish,
+    .fence = fence_host,
+    .get = weft_pmi_get,
+    .publish = weft_pmi_publish,
+    .await = weft_pmi_await,
+    .find_nodes = weft_pmi_find_nodes,
+};
 
 void weft_abort_job(int code, const char *why)
 {
@@ -158,6 +172,7 @@ int weft_stop(void)
     weft_coll_close();
     weft_pt2pt_close();
     close_transports();
+    weft_nodes_close();
     weft_ops_close();
     weft_types_close();
     close_objects();
