@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reading a peer's memory (fi_read), in parts that go out over all rails in turn; and making our
+ * own memory readable.
+ */
+#include "ofi/ofi_private.h"
+
+#include "ofi/fabric_library.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/pool.h"
+
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+
+enum {
+    PARTS_OUT = 8,       /* of one fetch at a time */
+    PART_BYTES = 1 << 20 /* with several rails: so that each gets its share */
+};
+
+/* Memory that was registered on all rails. */
+typedef struct registration {
+    struct fid_mr *mr[WEFT_RAILS_MAX];
+} registration_t;
+
+typedef struct part {
+    weft_ofi_op_t op;
+    weft_fetch_t *fetch;
+} part_t;
+
+static weft_pool_t registrations = WEFT_POOL(registration_t);
+static weft_pool_t parts = WEFT_POOL(part_t);
+static weft_fetch_t *waiting; /* for the provider to take more */
+
+/* ---- registration ---- */
+
+static void release_registration(registration_t *registration)
+{
+    if (registration == NULL)
+        return;
+    for (int i = 0; i < WEFT_RAILS_MAX; i++) {
+        if (registration->mr[i] != NULL)
+            fi_close(&registration->mr[i]->fid);
+    }
+    weft_pool_give(&registrations, registration);
+}
+
+static registration_t *create_registration(const void *data, size_t bytes, uint64_t access)
+{
+    registration_t *registration = weft_pool_take(&registrations);
+    if (registration == NULL)
+        return NULL;
+    *registration = (registration_t){0};
+    for (int i = 0; i < wefti_ofi.rail_count; i++) {
+        int rc = weft_rail_register(&wefti_ofi.rails[i], data, bytes, access,
+                                    &registration->mr[i]);
+        if (rc != 0) {
+            WEFT_LOG(WEFT_INFO, "ofi", "%zu bytes cannot be registered: %s", bytes,
+                     weft_fabric_error(rc));
+            registration->mr[i] = NULL;
+            release_registration(registration);
+            return NULL;
+        }
+    }
+    return registration;
+}
+
+bool wefti_ofi_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes,
+                      weft_exposure_t *out)
+{
+    if (!endpoint->can_read)
+        return false;
+    registration_t *registration = create_registration(data, bytes, FI_REMOTE_READ);
+    if (registration == NULL)
+        return false;
+    bool by_address =
+        (wefti_ofi.rails[0].info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+    *out = (weft_exposure_t){.registration = registration};
+    out->window.address = by_address ? (uint64_t)(uintptr_t)data : 0;
+    for (int i = 0; i < wefti_ofi.rail_count; i++)
+        out->window.keys[i] = fi_mr_key(registration->mr[i]);
+    return true;
+}
+
+void wefti_ofi_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure)
+{
+    (void)endpoint;
+    release_registration(exposure->registration);
+    exposure->registration = NULL;
+}
+
+/* ---- fetching ---- */
+
+static void advance(weft_fetch_t *fetch);
+
+static void finish(weft_fetch_t *fetch)
+{
+    release_registration(fetch->registration);
+    fetch->registration = NULL;
+    fetch->done(fetch, !fetch->has_failed);
+}
+
+static bool is_over(const weft_fetch_t *fetch)
+{
+    return fetch->outstanding == 0 && (fetch->begun == fetch->bytes || fetch->has_failed);
+}
+
+static void part_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error)
+{
+    part_t *part = (part_t *)op;
+    weft_fetch_t *fetch = part->fetch;
+    (void)entry;
+    weft_pool_give(&parts, part);
+    fetch->outstanding--;
+    if (error != 0) {
+        WEFT_LOG(WEFT_INFO, "ofi", "reading memory of rank %d failed: %s",
+                 ((weft_ofi_peer_t *)fetch->endpoint)->world_rank, weft_fabric_error(error));
+        fetch->has_failed = true;
+    }
+    if (is_over(fetch))
+        finish(fetch);
+    else if (!fetch->has_failed && fetch->begun < fetch->bytes)
+        advance(fetch);
+}
+
+static long begin_part(weft_fetch_t *fetch, weft_rail_t *rail, size_t bytes)
+{
+    const weft_ofi_peer_t *peer = (const weft_ofi_peer_t *)fetch->endpoint;
+    const registration_t *registration = fetch->registration;
+    part_t *part = weft_pool_take(&parts);
+    if (part == NULL)
+        return -FI_ENOMEM;
+    part->op.done = part_is_here;
+    part->fetch = fetch;
+    void *descriptor = registration == NULL ? NULL : fi_mr_desc(registration->mr[rail->index]);
+    long rc = fi_read(rail->ep, fetch->to + fetch->begun, bytes, descriptor,
+                      peer->addresses[rail->index], fetch->window.address + fetch->begun,
+                      fetch->window.keys[rail->index], &part->op.context);
+    if (rc != 0)
+        weft_pool_give(&parts, part);
+    return rc;
+}
+
+static size_t part_bytes(const weft_fetch_t *fetch, const weft_rail_t *rail)
+{
+    size_t bytes = fetch->bytes - fetch->begun;
+    size_t most = wefti_ofi.rail_count > 1 && rail->read_max > PART_BYTES ? PART_BYTES
+                                                                          : rail->read_max;
+    return bytes < most ? bytes : most;
+}
+
+static void wait_for_room(weft_fetch_t *fetch)
+{
+    fetch->next = waiting;
+    waiting = fetch;
+}
+
+static void advance(weft_fetch_t *fetch)
+{
+    while (fetch->begun < fetch->bytes && fetch->outstanding < PARTS_OUT) {
+        int turn = (int)(fetch->begun / PART_BYTES) % wefti_ofi.rail_count;
+        weft_rail_t *rail = &wefti_ofi.rails[turn];
+        size_t bytes = part_bytes(fetch, rail);
+        long rc = begin_part(fetch, rail, bytes);
+        if (rc == -FI_EAGAIN) {
+            if (fetch->outstanding == 0)
+                wait_for_room(fetch);
+            return;
+        }
+        if (rc != 0) {
+            fetch->has_failed = true;
+            if (is_over(fetch))
+                finish(fetch);
+            return;
+        }
+        fetch->outstanding++;
+        fetch->begun += bytes;
+    }
+}
+
+void wefti_ofi_fetch(weft_fetch_t *fetch)
+{
+    fetch->registration = NULL;
+    fetch->begun = 0;
+    fetch->outstanding = 0;
+    fetch->has_failed = false;
+    if (wefti_ofi.rails[0].needs_local) {
+        fetch->registration = create_registration(fetch->to, fetch->bytes, FI_READ);
+        fetch->has_failed = fetch->registration == NULL;
+    }
+    if (fetch->has_failed)
+        finish(fetch);
+    else
+        advance(fetch);
+}
+
+int wefti_fetching_progress(void)
+{
+    weft_fetch_t *fetch = waiting;
+    int tried = 0;
+    waiting = NULL;
+    while (fetch != NULL) {
+        weft_fetch_t *next = fetch->next;
+        advance(fetch);
+        fetch = next;
+        tried++;
+    }
+    return tried;
+}
+
+void wefti_fetching_close(void)
+{
+    waiting = NULL;
+    weft_pool_close(&parts);
+    weft_pool_close(&registrations);
+}
