@@ -22,6 +22,10 @@ enum {
     SMALL_SLOTS = 128,
     LARGE_SLOTS = 24,
     ALIGNMENT = 4096,
+    SOCKET_READ = 256 * 1024,
+    SOCKET_READS = 2,
+    DEVICE_READ = 1 << 20,
+    DEVICE_READS = 16,
 };
 
 static int failed(const char *call, long rc)
@@ -198,7 +202,11 @@ static void measure(weft_rail_t *rail)
     rail->inject_max = info->tx_attr->inject_size;
     if (rail->inject_max > WEFT_INJECT_MOST)
         rail->inject_max = WEFT_INJECT_MOST;
-    rail->read_max = info->ep_attr->max_msg_size;
+    rail->is_sockets = info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6;
+    rail->read_max = rail->is_sockets ? SOCKET_READ : DEVICE_READ;
+    if (rail->read_max > info->ep_attr->max_msg_size)
+        rail->read_max = info->ep_attr->max_msg_size;
+    rail->reads_max = rail->is_sockets ? SOCKET_READS : DEVICE_READS;
     rail->has_read = (info->caps & FI_RMA) != 0 && strcmp(weft_config.RENDEZVOUS, "stream") != 0;
     rail->has_multi_recv = (info->caps & FI_MULTI_RECV) != 0;
     rail->needs_local = (info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;

@@ -68,6 +68,8 @@ struct weft_rail {
     size_t packet_max;  /* bytes, with header */
     size_t inject_max;  /* bytes, with header; at most WEFT_INJECT_MOST */
     size_t read_max;    /* bytes of one fi_read */
+    int reads_max;      /* at a time */
+    bool is_sockets;    /* the kernel's network stack carries it */
     bool has_read;      /* remote memory can be read */
     bool has_multi_recv;
     bool needs_local;   /* FI_MR_LOCAL */
