@@ -43,6 +43,8 @@ enum {
     KEEPALIVE_IDLE_S = 10,
     KEEPALIVE_INTERVAL_S = 5,
     KEEPALIVE_COUNT = 3,
+    SEND_BUFFER_BYTES = 128 * 1024,
+    GUESSED_MBIT = 10000,
 };
 
 typedef struct greeting {
@@ -79,6 +81,7 @@ typedef struct newcomer {
 typedef struct own_interface {
     char name[NAME_BYTES];
     weft_interface_rank_t rank;
+    int speed_mbit;          /* 0: not known */
     in_addr_t address, mask; /* network order */
 } own_interface_t;
 
@@ -116,6 +119,7 @@ static void add_interface(const struct ifaddrs *entry)
     weft_interface_t looks = weft_interface_look(entry->ifa_name);
     snprintf(own->name, sizeof(own->name), "%s", entry->ifa_name);
     own->rank = looks.rank;
+    own->speed_mbit = looks.speed_mbit;
     own->address = ((const struct sockaddr_in *)entry->ifa_addr)->sin_addr.s_addr;
     own->mask = ((const struct sockaddr_in *)entry->ifa_netmask)->sin_addr.s_addr;
     if (weft_config.FABRIC_INTERFACE[0] != '\0')
@@ -213,6 +217,24 @@ static void prepare_socket(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
+/* On a short way a small buffer is faster: what is on its way stays in the cache (1 MiB between two
+ * hosts on two cores: 250 us with 128 KiB, 420 us with the kernel's own choice, which grows to
+ * megabytes). On a long way, where more than that is in flight at a time, the kernel's choice
+ * stays. */
+static void size_send_buffer(int fd)
+{
+    struct tcp_info info;
+    socklen_t length = sizeof(info);
+    int bytes = SEND_BUFFER_BYTES;
+    int64_t mbit = interfaces[0].speed_mbit > 0 ? interfaces[0].speed_mbit : GUESSED_MBIT;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
+        return;
+    int64_t in_flight = info.tcpi_rtt * mbit / 8; /* us * Mbit/s = bits */
+    WEFT_LOG(WEFT_DEBUG, "tcp", "round trip %u us, %lld Mbit/s", info.tcpi_rtt, (long long)mbit);
+    if (2 * in_flight <= SEND_BUFFER_BYTES)
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
 static void close_source(tcp_source_t *source)
 {
     if (source->fd < 0)
@@ -240,6 +262,7 @@ static void end_attempt(tcp_peer_t *peer)
 static void is_connected(tcp_peer_t *peer)
 {
     end_attempt(peer);
+    size_send_buffer(peer->source.fd);
     peer->state = TCP_OPEN;
     peer->source.ready = wefti_tcp_peer_ready;
     wefti_tcp_want_room(&peer->source, false);
@@ -439,6 +462,7 @@ static void adopt(tcp_peer_t *peer, newcomer_t *newcomer)
     }
     wefti_tcp_unwatch(&newcomer->source);
     weft_free(newcomer);
+    size_send_buffer(fd);
     peer->source = (tcp_source_t){.fd = fd, .ready = wefti_tcp_peer_ready};
     peer->state = TCP_OPEN;
     wefti_tcp_watch(&peer->source);
@@ -485,7 +509,7 @@ static void newcomer_ready(tcp_source_t *source, bool is_readable, bool is_writa
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
-        dismiss(newcomer, "it left without a greeting");
+        dismiss(newcomer, NULL); /* its rank has found another way to us */
         return;
     }
     newcomer->greeting_got += (size_t)got;
