@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The MPI libraries over TCP between the hosts of test/cluster: how each is started there, and with which settings.
 
-All hosts share the cores of one machine, so no library may bind its ranks: each host would choose the same core. Where
-ranks outnumber the cores, those that can be told to yield or to sleep are told so. What was tried and was never the
-best (UCX within Open MPI, other ways to yield of MPICH and Intel MPI) is left out.
+Hosts take the cores of the machine in turns, one or more each, so that a library sees how many it has; none may bind its
+ranks, as the number of a core would be the same on each host. Where ranks outnumber the cores, those that can be told to
+yield or to sleep are told so. What was tried and was never the best (UCX within Open MPI, other ways to yield of MPICH and
+Intel MPI) is left out.
 """
 import collections
 import os
@@ -106,5 +107,6 @@ def start(hosts, build, out):
     if out:
         os.makedirs(out, exist_ok=True)
         share = ["--share", out] if os.path.realpath(out).startswith("/tmp/") else []
-    os.execv(f"{CLUSTER}/hosts", ["hosts", "--hosts", str(hosts), "--slots", SLOTS, "--slurm", *share, "--",
-                                  os.path.abspath(sys.argv[0]), *sys.argv[1:]])
+    cores = max(1, len(os.sched_getaffinity(0)) // hosts)
+    os.execv(f"{CLUSTER}/hosts", ["hosts", "--hosts", str(hosts), "--cores", str(cores), "--slots", SLOTS, "--slurm", *share,
+                                  "--", os.path.abspath(sys.argv[0]), *sys.argv[1:]])

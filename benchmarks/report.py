@@ -130,7 +130,7 @@ def table(data):
            f"{machine['memory_GiB']} GiB, Linux {machine['kernel']}, {machine['system']}.")
     is_on_hosts = settings.get("hosts", 1) > 1
     yield (f"Median (least..greatest) of up to {settings['repetitions']} interleaved repetitions; "
-           + ("TCP between hosts that share these cores: network namespaces of one machine, joined by a bridge, MTU 1500."
+           + ("TCP between hosts that are network namespaces of one machine, joined by a bridge (MTU 1500), and take its cores in turns."
               if is_on_hosts else
               "every library with its defaults, Open MPI with `--oversubscribe` where ranks outnumber cores."))
     yield ("Weft / best: time against the best of the others; for bandwidths and rates turned over, so that below 1 Weft is "

@@ -36,14 +36,23 @@ def replace_process(words, environment):
     os._exit(127)
 
 
+def share_of_cores(number, count):
+    """So many cores for this host: hosts take them in turns. All for h0, and if count is None."""
+    cores = sorted(os.sched_getaffinity(0))
+    if number == 0 or not count:
+        return set(cores)
+    return {cores[((number - 1) * count + i) % len(cores)] for i in range(count)}
+
+
 class Host:
-    """name and address, and how it differs: shm_size, tmp_size (of tmpfs), has_cma."""
+    """name and address, and how it differs: shm_size, tmp_size (of tmpfs), has_cma, cores."""
 
     def __init__(self, number, options):
         self.number, self.name, self.address = number, f"h{number}", f"{NETWORK[:-1]}{10 + number}"
         self.shm_size = options.shm.get(self.name, options.shm.get("", "50%"))
         self.tmp_size = options.tmp.get(self.name, options.tmp.get("", "50%"))
         self.has_cma = self.name not in options.no_cma
+        self.cores = share_of_cores(number, options.cores)
         self.pid = None
 
     def boot(self, shared_folders):
@@ -60,8 +69,7 @@ class Host:
             ns.unshare(ns.HOST_FLAGS)
             socket.sethostname(self.name)
             self.mount_all(shared_folders)
-            if not self.has_cma:
-                ns.deny_cma()
+            self.restrict()
             server = Server(f"{SHARED}/{self.name}.socket")
             os.write(tell, b"1")
             os.close(tell)
@@ -69,6 +77,12 @@ class Host:
         except OSError as error:
             print(f"hosts: {self.name}: {error.strerror}", file=sys.stderr, flush=True)
         os._exit(1)
+
+    def restrict(self):
+        """What holds for this process and all that it starts"""
+        os.sched_setaffinity(0, self.cores)
+        if not self.has_cma:
+            ns.deny_cma()
 
     def mount_all(self, shared_folders):
         shared = os.open(SHARED, os.O_PATH)
@@ -104,8 +118,7 @@ class Host:
             return pid
         try:
             ns.enter(self.pid, ("pid", "uts", "ipc", "net", "mnt"))
-            if not self.has_cma:
-                ns.deny_cma()
+            self.restrict()
             os.chdir(folder)
         except OSError as error:
             print(f"hosts: {self.name}: {error.strerror} {error.filename or ''}", file=sys.stderr, flush=True)

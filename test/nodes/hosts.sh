@@ -47,12 +47,12 @@ expect_text out '^eth0 lo shared$'
 cat >odd <<'EOF2'
 for host in h1 h2; do
     agent $host "echo $host \$(df -k --output=size /dev/shm | tail -n 1) \$(cat /sys/class/net/eth0/mtu) \
-        \$(sed -n 's/^Seccomp:.//p' /proc/self/status) \$(ip -o -4 addr show docker0 | sed 's/.*inet \([^ ]*\).*/\1/')"
+        \$(nproc) \$(sed -n 's/^Seccomp:.//p' /proc/self/status) \$(ip -o -4 addr show docker0 | sed 's/.*inet \([^ ]*\).*/\1/')"
 done
 EOF2
-expect_on 0 --shm 64M@h2 --shm 32M --no-cma h1 --mtu 9000 --rate 200mbit --decoy-bridge -- sh odd
-expect_text out '^h1 32768 9000 2 172.17.0.1/16$'
-expect_text out '^h2 65536 9000 0 172.17.0.1/16$'
+expect_on 0 --shm 64M@h2 --shm 32M --no-cma h1 --mtu 9000 --rate 200mbit --cores 1 --decoy-bridge -- sh odd
+expect_text out '^h1 32768 9000 1 2 172.17.0.1/16$'
+expect_text out '^h2 65536 9000 1 0 172.17.0.1/16$'
 expect_on 5 --on h2 -- sh -c '[ "$(hostname)" = h2 ] && exit 5'
 expect_on 143 -- sh -c 'kill $$'
 expect_on 127 -- no-such-program
