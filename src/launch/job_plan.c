@@ -20,7 +20,7 @@
 
 enum { MOST_RANKS = 1 << 20, MOST_RANKS_OF_HOST = 4096 };
 
-static int cores_available(void)
+int weft_cores_available(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set)
@@ -62,6 +62,8 @@ static int complete_environment(const weft_job_plan_t *plan, const weft_variable
         err = take_listed(rules->list, inherited, &app->environment);
     else if (rules->inheritance != WEFT_INHERIT_NONE)
         err = weft_variables_merge(&app->environment, inherited);
+    app->inherits_all =
+        rules->inheritance == WEFT_INHERIT_ALL || rules->inheritance == WEFT_INHERIT_UNSET;
     if (err == MPI_SUCCESS)
         err = weft_variables_merge(&app->environment, &plan->rules.set);
     if (err == MPI_SUCCESS)
@@ -172,6 +174,19 @@ static int place_ranks(weft_job_plan_t *plan)
     return err;
 }
 
+bool weft_job_plan_is_local(const weft_job_plan_t *plan)
+{
+    return plan->placement.host_count == 1 && weft_is_this_host(plan->placement.hosts[0].name);
+}
+
+const weft_app_t *weft_job_plan_app_of(const weft_job_plan_t *plan, int rank)
+{
+    const weft_app_t *app = plan->apps;
+    while (rank >= app->first_rank + app->count)
+        app++;
+    return app;
+}
+
 static int check_sizes(const weft_job_plan_t *plan)
 {
     for (int i = 0; i < plan->placement.host_count; i++) {
@@ -227,27 +242,16 @@ int weft_job_plan_complete(weft_job_plan_t *plan)
     int err = weft_variables_inherit(&inherited);
     if (err != MPI_SUCCESS)
         return err;
-    plan->cores = cores_available();
+    plan->cores = weft_cores_available();
     err = settle_places(plan);
+    if (err == MPI_SUCCESS && !weft_job_plan_is_local(plan))
+        weft_variables_forget_host(&inherited);
     for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++)
         err = complete_environment(plan, &inherited, &plan->apps[i]);
     weft_variables_release(&inherited);
     if (err == MPI_SUCCESS)
         err = name_job(plan);
     return err == MPI_SUCCESS ? add_meeting_point(plan) : err;
-}
-
-bool weft_job_plan_is_local(const weft_job_plan_t *plan)
-{
-    return plan->placement.host_count == 1 && weft_is_this_host(plan->placement.hosts[0].name);
-}
-
-const weft_app_t *weft_job_plan_app_of(const weft_job_plan_t *plan, int rank)
-{
-    const weft_app_t *app = plan->apps;
-    while (rank >= app->first_rank + app->count)
-        app++;
-    return app;
 }
 
 typedef enum rank_number { WORLD_RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_SIZE, NUMBERS } rank_number_t;

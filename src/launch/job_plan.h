@@ -36,6 +36,8 @@ typedef struct weft_app {
     weft_host_list_t hosts, file_hosts; /* by -host and by a host file; after complete in hosts */
     weft_environment_rules_t rules;
     weft_variables_t environment; /* of its ranks, without what differs; set by complete */
+    bool inherits_all; /* ranks on other hosts get these hosts' own HOSTNAME and the like; set by
+                          complete */
 } weft_app_t;
 
 /** How ranks get to other hosts. */
@@ -58,7 +60,8 @@ typedef struct weft_job_plan {
     weft_placement_rules_t placement_rules;
     weft_placement_t placement; /* set by weft_job_plan_complete() */
     weft_route_t route;
-    long timeout_s; /* 0: none */
+    const char *directory; /* where ranks start that were not given one; NULL: where we are */
+    long timeout_s;        /* 0: none */
     bool tags_lines, is_quiet, is_unbound, wants_report;
     bool wants_help, wants_version;
     char ignored[256]; /* options without effect that were given, for one note */
@@ -79,6 +82,9 @@ const weft_app_t *weft_job_plan_app_of(const weft_job_plan_t *plan, int rank);
 
 /** The environment of `rank`, without what PMIx adds; to be released. MPI_ERR_NO_MEM. */
 int weft_job_plan_environment(const weft_job_plan_t *plan, int rank, weft_variables_t *out);
+
+/** How many processors this process may use. */
+int weft_cores_available(void);
 
 void weft_job_plan_release(weft_job_plan_t *plan);
 

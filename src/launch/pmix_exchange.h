@@ -32,6 +32,7 @@ typedef struct weft_request {
     size_t bytes;
     int status;                 /* of WEFT_LOOKED_UP: PMIx's */
     int64_t timeout_s;          /* the client's limit; 0: none */
+    int64_t answer_by_ms;       /* the loop's, to keep the limit */
     int asker;                  /* of WEFT_LOOKED_UP: as given */
     uint64_t number;            /* the same */
     pmix_modex_cbfunc_t answer; /* PMIx's */
