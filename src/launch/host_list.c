@@ -42,7 +42,8 @@ bool weft_is_this_host(const char *name)
 {
     if (is_called_so(name))
         return true;
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    /* Names are not resolved: that may take seconds, and an alias costs no more than an ssh. */
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST}, *found = NULL;
     if (getaddrinfo(name, NULL, &hints, &found) != 0)
         return false;
     bool is_ours = false;

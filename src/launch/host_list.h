@@ -36,7 +36,7 @@ void weft_host_list_take_slots(weft_host_list_t *list, const weft_host_list_t *f
 void weft_host_list_release(weft_host_list_t *list);
 
 /** Does `name` mean the host that we run on: its name with or without domain, localhost, or one of
- *  its addresses? May ask the resolver. */
+ *  its addresses as a number? */
 bool weft_is_this_host(const char *name);
 
 #endif
