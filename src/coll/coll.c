@@ -66,8 +66,10 @@ static size_t bytes_of(weft_coll_t coll, const weft_coll_args_t *args)
 
 static const weft_algorithm_t *choose(weft_coll_t coll, const weft_coll_args_t *args)
 {
+    /* Of another host this rank does not know whether its cores are short, and all must agree. */
+    bool is_one_host = weft_world.local_size == weft_world.size;
     weft_tuning_query_t query = {.coll = coll,
-                                 .cores_are_short = weft_world.cores_are_short,
+                                 .cores_are_short = weft_world.cores_are_short && is_one_host,
                                  .ranks = args->comm->size,
                                  .bytes = bytes_of(coll, args)};
     if (args->op != NULL && args->op->is_commutative)

@@ -128,7 +128,7 @@ static void sleep_on_bell(const bool *flag)
         atomic_thread_fence(memory_order_seq_cst);
     else
         weft_asymmetric_fence();
-    if (poll_all(true) > 0 || *flag) {
+    if (poll_all(true) > 0 || *flag || weft_world.fabric[0] != '\0') {
         stay_awake();
     } else {
         weft_unlock();

@@ -18,12 +18,20 @@ typedef enum weft_stage {
 
 /** What start-up lends to the transports so that they find each other. Blocking. */
 typedef struct weft_wireup {
-    /** Make `bytes` bytes readable by all ranks under `key` after the next fence. */
+    /** Make `bytes` bytes readable by the ranks of this host under `key` after the next fence. */
     int (*put)(const char *key, const void *data, size_t bytes);
-    /** Wait for all ranks. */
+    /** Wait for all ranks of this host. */
     int (*fence)(void);
-    /** What `rank` put before the fence; the caller frees *out with weft_free. */
+    /** What `rank` of this host put before the fence; the caller frees *out with weft_free. */
     int (*get)(int rank, const char *key, void **out, size_t *bytes_out);
+    /** Make `bytes` bytes readable by all ranks of all hosts, without a fence. */
+    int (*publish)(const char *key, const void *data, size_t bytes);
+    /** What `rank`, on whatever host, publishes; waits for it, `limit_s` seconds at most. */
+    int (*await)(int rank, const char *key, int limit_s, void **out, size_t *bytes_out);
+    /** Begin a fence of all ranks; *done is set when they have come, by whatever thread. */
+    int (*fence_begin)(_Atomic bool *done);
+    /** node_of[size]: the hosts of all ranks, as numbers. */
+    int (*find_nodes)(int *node_of);
 } weft_wireup_t;
 
 struct weft_world {
@@ -40,13 +48,24 @@ struct weft_world {
     /* Of the transport within the host, the same on all its ranks. */
     bool cores_are_short;        /* ranks of this host outnumber the cores they may use */
     bool has_asymmetric_fence;   /* of base/futex.h, opened by all ranks of this host */
-    weft_endpoint_t **endpoints; /* [size] by world rank */
+    weft_endpoint_t **endpoints; /* [size] by world rank; NULL: made when first needed */
     struct weft_bell *bell;      /* where peers wake this process; NULL: nowhere */
-    const weft_wireup_t *wireup; /* during transport open only */
+    const weft_wireup_t *wireup;
+    const char *fabric; /* the libfabric provider between hosts; "" where there is none */
+    /** Make the endpoint of a rank that has none and enter it in `endpoints`; NULL, with a text of
+     * weft_fail, when it cannot be reached. Set by start-up. */
+    weft_endpoint_t *(*reach)(int world_rank);
     /** End the job: the launcher's abort, then _exit. Set by start-up. */
     void (*abort)(int code, const char *why) __attribute__((noreturn));
 };
 
 extern weft_world_t weft_world;
+
+/** How to reach a rank; NULL, with a text of weft_fail: not at all. */
+static inline weft_endpoint_t *weft_world_endpoint(int world_rank)
+{
+    weft_endpoint_t *endpoint = weft_world.endpoints[world_rank];
+    return __builtin_expect(endpoint != NULL, 1) ? endpoint : weft_world.reach(world_rank);
+}
 
 #endif

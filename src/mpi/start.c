@@ -5,6 +5,7 @@
 #include "coll/coll.h"
 #include "pt2pt/bsend.h"
 #include "pt2pt/pt2pt.h"
+#include "ofi/ofi.h"
 #include "pmi/pmi.h"
 #include "shm/shm.h"
 #include "datatype/op.h"
@@ -16,6 +17,7 @@
 #include "core/handle_numbers.h"
 #include "core/info.h"
 #include "core/lock.h"
+#include "core/nodes.h"
 #include "core/progress.h"
 #include "core/world.h"
 #include "base/config.h"
@@ -30,14 +32,29 @@
 #include <unistd.h>
 
 /* Best first. */
-static const weft_transport_ops_t *const transports[] = {&weft_self_transport, &weft_shm_transport};
+static const weft_transport_ops_t *const transports[] = {
+    &weft_self_transport, &weft_shm_transport, &weft_ofi_transport};
 enum { TRANSPORTS = sizeof(transports) / sizeof(transports[0]) };
 
 static bool is_open[TRANSPORTS];
 static weft_pmi_job_t job;
 
+static int fence_host(void)
+{
+    if (job.local_size == job.size)
+        return weft_pmi_fence();
+    return weft_pmi_fence_ranks(job.local_ranks, job.local_size);
+}
+
 static const weft_wireup_t wireup = {
-    .put = weft_pmi_put, .fence = weft_pmi_fence, .get = weft_pmi_get};
+    .put = weft_pmi_publish,
+    .fence = fence_host,
+    .get = weft_pmi_get,
+    .publish = weft_pmi_publish,
+    .await = weft_pmi_await,
+    .fence_begin = weft_pmi_fence_begin,
+    .find_nodes = weft_pmi_find_nodes,
+};
 
 void weft_abort_job(int code, const char *why)
 {
@@ -67,18 +84,19 @@ static int join_job(int thread_level)
     return MPI_SUCCESS;
 }
 
-/* Every rank must be reached by some transport. */
-static int check_endpoints(void)
+static weft_endpoint_t *reach(int world_rank)
 {
-    for (int rank = 0; rank < weft_world.size; rank++) {
-        if (weft_world.endpoints[rank] == NULL)
-            return weft_fail(
-                MPI_ERR_OTHER,
-                "rank %d is on another host than rank %d (%s), and this version of Weft "
-                "has no network transport",
-                rank, weft_world.rank, weft_world.host);
+    for (int i = 0; i < TRANSPORTS; i++) {
+        weft_endpoint_t *endpoint;
+        if (!is_open[i] || transports[i]->reach == NULL)
+            continue;
+        if (transports[i]->reach(world_rank, &endpoint) != MPI_SUCCESS)
+            return NULL;
+        weft_world.endpoints[world_rank] = endpoint;
+        return endpoint;
     }
-    return MPI_SUCCESS;
+    weft_fail(MPI_ERR_OTHER, "rank %d is on another host, and no network is open", world_rank);
+    return NULL;
 }
 
 static int open_transports(void)
@@ -96,7 +114,15 @@ static int open_transports(void)
         is_open[i] = true;
         weft_progress_add(transports[i]->progress);
     }
-    return check_endpoints();
+    return MPI_SUCCESS;
+}
+
+static void quiesce_transports(void)
+{
+    for (int i = 0; i < TRANSPORTS; i++) {
+        if (is_open[i] && transports[i]->quiesce != NULL)
+            transports[i]->quiesce();
+    }
 }
 
 static void close_transports(void)
@@ -117,6 +143,7 @@ int weft_start(int thread_level)
     weft_config_read();
     weft_log_open(-1);
     weft_world.abort = weft_abort_job;
+    weft_world.reach = reach;
     int err = join_job(thread_level);
     if (err != MPI_SUCCESS)
         return err;
@@ -150,6 +177,7 @@ int weft_stop(void)
     weft_lock(); /* waiting gives it up now and then */
     weft_pt2pt_await_idle();
     weft_bsend_close();
+    quiesce_transports();
     weft_unlock();
     weft_world.stage = WEFT_AFTER_FINALIZE;
     weft_world.is_threaded = false;
@@ -158,6 +186,7 @@ int weft_stop(void)
     weft_coll_close();
     weft_pt2pt_close();
     close_transports();
+    weft_nodes_close();
     weft_ops_close();
     weft_types_close();
     close_objects();

@@ -28,6 +28,7 @@ static struct {
     pmix_proc_t self;
     int *local_ranks;
     bool is_one_host;
+    int size;
     weft_list_t entries; /* of a singleton */
     bool has_uncommitted;
 } pmi;
@@ -126,6 +127,7 @@ static int open_connection(weft_pmi_job_t *job)
     }
     pmi.local_ranks = (int *)job->local_ranks;
     pmi.is_one_host = job->local_size == job->size;
+    pmi.size = job->size;
     pmi.state = CONNECTED;
     return MPI_SUCCESS;
 }
@@ -217,6 +219,12 @@ static int commit(void)
     return MPI_SUCCESS;
 }
 
+int weft_pmi_publish(const char *key, const void *data, size_t bytes)
+{
+    int err = weft_pmi_put(key, data, bytes);
+    return err != MPI_SUCCESS || pmi.state == SINGLETON ? err : commit();
+}
+
 int weft_pmi_fence(void)
 {
     if (pmi.state == SINGLETON)
@@ -233,6 +241,29 @@ int weft_pmi_fence(void)
     PMIX_INFO_DESTRUCT(&collect);
     return status == PMIX_SUCCESS ? MPI_SUCCESS
                                   : weft_pmi_failed(status, "the ranks cannot be synchronised");
+}
+
+/* The others are there, or gone for good: either way nobody is waited for. */
+static void fence_is_over(pmix_status_t status, void *flag)
+{
+    (void)status;
+    atomic_store((_Atomic bool *)flag, true);
+}
+
+int weft_pmi_fence_begin(_Atomic bool *done)
+{
+    *done = true;
+    if (pmi.state == SINGLETON)
+        return MPI_SUCCESS;
+    *done = false;
+    pmix_proc_t all = process(&pmi.self, PMIX_RANK_WILDCARD);
+    pmix_status_t status = PMIx_Fence_nb(&all, 1, NULL, 0, fence_is_over, done);
+    if (status == PMIX_SUCCESS)
+        return MPI_SUCCESS;
+    *done = true;
+    return status == PMIX_OPERATION_SUCCEEDED
+               ? MPI_SUCCESS
+               : weft_pmi_failed(status, "the ranks cannot be synchronised");
 }
 
 int weft_pmi_fence_ranks(const int *ranks, int count)
@@ -279,6 +310,22 @@ int weft_pmi_get(int rank, const char *key, void **out, size_t *bytes_out)
         *bytes_out = value->data.bo.size;
     PMIX_VALUE_RELEASE(value);
     return err;
+}
+
+int weft_pmi_await(int rank, const char *key, int limit_s, void **out, size_t *bytes_out)
+{
+    if (pmi.state == SINGLETON)
+        return get_entry(key, out, bytes_out);
+    pmix_proc_t whose = process(&pmi.self, (pmix_rank_t)rank);
+    return weft_pmi_await_blob(&whose, key, limit_s, out, bytes_out);
+}
+
+int weft_pmi_find_nodes(int *node_of)
+{
+    if (pmi.state != SINGLETON)
+        return weft_pmi_find_hosts(&pmi.self, pmi.size, node_of);
+    node_of[0] = 0;
+    return MPI_SUCCESS;
 }
 
 /* Our mpirun does, with the rank and its host; others say nothing or that they lack the words. */

@@ -44,6 +44,9 @@ int weft_pmi_put(const char *key, const void *data, size_t bytes);
 /** Wait until all ranks have come here; what they put before is visible after it. */
 int weft_pmi_fence(void);
 
+/** As weft_pmi_put, and at once, without a fence: others get it with weft_pmi_await. */
+int weft_pmi_publish(const char *key, const void *data, size_t bytes);
+
 /** Wait until the `count` ranks ranks[] (the caller among them, the same order everywhere) have
  * come here. Publishes nothing. */
 int weft_pmi_fence_ranks(const int *ranks, int count);
@@ -55,6 +58,25 @@ int weft_pmi_fence_ranks(const int *ranks, int count);
  * returns  MPI_SUCCESS; MPI_ERR_OTHER when there is no such key; MPI_ERR_NO_MEM
  */
 int weft_pmi_get(int rank, const char *key, void **out, size_t *bytes_out);
+
+/**
+ * What world rank `rank` publishes under `key`, sooner or later; works across hosts and needs no
+ * fence. Waits, at most `limit_s` seconds.
+ * out      to be given to weft_free(), `bytes_out` long
+ * returns  MPI_SUCCESS; MPI_ERR_OTHER when it did not come; MPI_ERR_NO_MEM
+ */
+int weft_pmi_await(int rank, const char *key, int limit_s, void **out, size_t *bytes_out);
+
+/** Begin a fence of all ranks that publishes nothing; *done is set, by another thread, when they
+ *  have all come, or when the launcher says that they never will. */
+int weft_pmi_fence_begin(_Atomic bool *done);
+
+/**
+ * On which host each rank is.
+ * node_of  [size] set: a number below the size for each host, in no particular order
+ * returns  MPI_SUCCESS; MPI_ERR_OTHER when the launcher does not tell; MPI_ERR_NO_MEM
+ */
+int weft_pmi_find_nodes(int *node_of);
 
 /** End all ranks of the job (MPI 5.0 section 9.7, MPI_Abort); `message` is printed ("": nothing
  * is), by us or by the launcher, which returns `code`. From any thread, at any time. */

@@ -15,6 +15,13 @@ int weft_pmi_find_server(bool *out);
  *  rank and size are known; `self` is the process as PMIx names it. */
 int weft_pmi_find_locality(const pmix_proc_t *self, weft_pmi_job_t *job);
 
+/** As weft_pmi_find_nodes, for a job of `size` ranks. */
+int weft_pmi_find_hosts(const pmix_proc_t *self, int size, int *node_of);
+
+/** As weft_pmi_await. */
+int weft_pmi_await_blob(const pmix_proc_t *whose, const char *key, int limit_s, void **out,
+                        size_t *bytes_out);
+
 /** Give MPI_ERR_OTHER for a status of PMIx: "what: text of the status". */
 int weft_pmi_failed(pmix_status_t status, const char *what);
 

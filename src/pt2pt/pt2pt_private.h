@@ -21,6 +21,8 @@ typedef struct weft_send {
     weft_header_t header;   /* of a WEFT_SEND_CONTROL */
     weft_go_t go;           /* its payload; of a WEFT_SEND_STREAM: what DATA names */
     size_t sent;            /* bytes of the stream that went out */
+    bool is_exposed;        /* the peer may read the data: `exposure` is to be concealed */
+    weft_exposure_t exposure;
     struct weft_send *next; /* in the endpoint's list of sends that wait for room */
 } weft_send_t;
 
@@ -32,6 +34,8 @@ typedef struct weft_recv {
     size_t capacity;      /* bytes that fit into the buffer */
     size_t message_bytes; /* of the matched message */
     size_t arrived;       /* bytes of the stream so far */
+    uint64_t sender;      /* the sender's request, while its window is being read */
+    weft_fetch_t fetch;
 } weft_recv_t;
 
 /* A message that no receive has asked for yet. */

@@ -135,13 +135,58 @@ static bool read_directly(weft_recv_t *recv, weft_endpoint_t *endpoint, const we
     size_t bytes = ask->bytes < recv->capacity ? ask->bytes : recv->capacity;
     if (bytes == 0)
         return true;
-    if (ask->address == 0 || !endpoint->can_read)
+    if (ask->address == 0 || !endpoint->can_read || endpoint->ops->read == NULL)
         return false;
     ptrdiff_t offset;
     size_t span;
     if (weft_type_span(recv->args.type, recv->args.count, &offset, &span))
         return endpoint->ops->read(endpoint, ask->address, (char *)recv->args.buf + offset, bytes);
     return read_in_pieces(recv, endpoint, ask->address, bytes);
+}
+
+static void ask_for_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender)
+{
+    recv->arrived = 0;
+    wefti_send_answer(endpoint, WEFT_PACKET_GO, sender, (uint64_t)(uintptr_t)recv);
+}
+
+static void fetch_is_over(weft_fetch_t *fetch, bool is_good)
+{
+    weft_recv_t *recv = fetch->owner;
+    if (!is_good) {
+        fetch->endpoint->can_read = false;
+        ask_for_stream(recv, fetch->endpoint, recv->sender);
+        return;
+    }
+    wefti_send_answer(fetch->endpoint, WEFT_PACKET_DONE, recv->sender, 0);
+    finish(recv);
+}
+
+/* Read the sender's window, if it opened one and our buffer is one run. */
+static bool begin_fetch(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft_ask_t *ask)
+{
+    ptrdiff_t offset;
+    size_t span;
+    if (!ask->has_window || !endpoint->can_read || endpoint->ops->fetch == NULL ||
+        !weft_type_span(recv->args.type, recv->args.count, &offset, &span))
+        return false;
+    recv->sender = ask->request;
+    recv->fetch.endpoint = endpoint;
+    recv->fetch.window = ask->window;
+    recv->fetch.to = (char *)recv->args.buf + offset;
+    recv->fetch.bytes = ask->bytes < recv->capacity ? ask->bytes : recv->capacity;
+    recv->fetch.done = fetch_is_over;
+    recv->fetch.owner = recv;
+    endpoint->ops->fetch(&recv->fetch);
+    return true;
+}
+
+static weft_endpoint_t *answering_endpoint(int source)
+{
+    weft_endpoint_t *endpoint = weft_world_endpoint(source);
+    if (__builtin_expect(endpoint == NULL, 0))
+        weft_world.abort(1, weft_fail_text());
+    return endpoint;
 }
 
 void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const weft_ask_t *ask,
@@ -159,14 +204,14 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
         finish(recv);
         return;
     }
-    weft_endpoint_t *endpoint = weft_world.endpoints[from->source];
+    weft_endpoint_t *endpoint = answering_endpoint(from->source);
     if (data != NULL || read_directly(recv, endpoint, ask)) {
         wefti_send_answer(endpoint, WEFT_PACKET_DONE, ask->request, 0);
         finish(recv);
         return;
     }
-    recv->arrived = 0;
-    wefti_send_answer(endpoint, WEFT_PACKET_GO, ask->request, (uint64_t)(uintptr_t)recv);
+    if (!begin_fetch(recv, endpoint, ask))
+        ask_for_stream(recv, endpoint, ask->request);
 }
 
 void wefti_recv_data(const weft_header_t *header, const void *payload)
@@ -279,13 +324,16 @@ static void deliver_ask(const weft_match_key_t *key, const weft_header_t *header
                         const void *payload)
 {
     weft_ask_t ask;
-    if (header->bytes < sizeof(ask)) {
+    bool is_offer = header->kind == WEFT_PACKET_OFFER;
+    size_t bytes = is_offer ? WEFT_OFFER_BYTES : WEFT_ASK_BYTES;
+    if (header->bytes < bytes) {
         WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed packet of rank %d", key->source);
         return;
     }
-    memcpy(&ask, payload, sizeof(ask));
-    bool has_data = header->bytes == sizeof(ask) + ask.bytes;
-    deliver(key, &ask, has_data ? (const char *)payload + sizeof(ask) : NULL);
+    memcpy(&ask, payload, bytes);
+    ask.has_window = is_offer;
+    bool has_data = !is_offer && header->bytes == bytes + ask.bytes;
+    deliver(key, &ask, has_data ? (const char *)payload + bytes : NULL);
 }
 
 void weft_packet_arrived(int source, const weft_header_t *header, const void *payload)
@@ -296,6 +344,7 @@ void weft_packet_arrived(int source, const weft_header_t *header, const void *pa
         deliver(&key, &(weft_ask_t){.bytes = header->bytes}, payload);
         break;
     case WEFT_PACKET_ASK:
+    case WEFT_PACKET_OFFER:
         deliver_ask(&key, header, payload);
         break;
     case WEFT_PACKET_GO:

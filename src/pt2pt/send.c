@@ -58,9 +58,17 @@ static int create_send(const weft_send_args_t *args, weft_send_t **out)
     return MPI_SUCCESS;
 }
 
+static void conceal(weft_send_t *send)
+{
+    if (__builtin_expect(send->is_exposed, 0))
+        send->endpoint->ops->conceal(send->endpoint, &send->exposure);
+    send->is_exposed = false;
+}
+
 static void finish(weft_send_t *send)
 {
     wefti_pt2pt.active_sends--;
+    conceal(send);
     weft_request_complete(&send->request); /* which may begin others */
     wefti_note_idle();
 }
@@ -92,19 +100,46 @@ static uint64_t data_address(const weft_send_t *send)
     return (uint64_t)((uintptr_t)send->args.buf + (uintptr_t)offset);
 }
 
+/* Let the peer read the data, where its transport reads windows; it has been done when there was no
+ * room for the packet before. */
+static bool expose(weft_send_t *send, uint64_t address)
+{
+    weft_endpoint_t *endpoint = send->endpoint;
+    if (!send->is_exposed && address != 0 && endpoint->ops->expose != NULL)
+        send->is_exposed = endpoint->ops->expose(endpoint, (const void *)(uintptr_t)address,
+                                                 send->bytes, &send->exposure);
+    return send->is_exposed;
+}
+
+static bool send_offer(weft_send_t *send, weft_ask_t *ask)
+{
+    const weft_send_args_t *args = &send->args;
+    ask->window = send->exposure.window;
+    weft_header_t header = {WEFT_PACKET_OFFER, WEFT_OFFER_BYTES, args->context, args->tag};
+    send->endpoint->asked++;
+    if (send->endpoint->ops->send(send->endpoint, &header, ask))
+        return true;
+    send->endpoint->asked--;
+    return false;
+}
+
 static bool send_ask(weft_send_t *send)
 {
     const weft_send_args_t *args = &send->args;
     weft_endpoint_t *endpoint = send->endpoint;
     size_t along = send->bytes <= WEFT_ASK_INLINE && !endpoint->is_throttled ? send->bytes : 0;
-    weft_ask_t ask = {send->bytes, data_address(send), (uint64_t)(uintptr_t)send};
-    weft_header_t header = {WEFT_PACKET_ASK, (uint32_t)(sizeof(ask) + along), args->context,
+    weft_ask_t ask = {.bytes = send->bytes,
+                      .address = data_address(send),
+                      .request = (uint64_t)(uintptr_t)send};
+    if (along < send->bytes && expose(send, ask.address))
+        return send_offer(send, &ask);
+    weft_header_t header = {WEFT_PACKET_ASK, (uint32_t)(WEFT_ASK_BYTES + along), args->context,
                             args->tag};
     char *room = endpoint->ops->reserve(endpoint, header.bytes);
     if (room == NULL)
         return false;
-    memcpy(room, &ask, sizeof(ask));
-    weft_pack(args->buf, args->count, args->type, 0, room + sizeof(ask), along);
+    memcpy(room, &ask, WEFT_ASK_BYTES);
+    weft_pack(args->buf, args->count, args->type, 0, room + WEFT_ASK_BYTES, along);
     endpoint->asked++;
     endpoint->ops->commit(endpoint, &header);
     return true;
@@ -291,9 +326,10 @@ static weft_send_t *asked_send(const weft_header_t *header)
 
 void wefti_send_go(const weft_header_t *header, const void *payload)
 {
-    weft_send_t *send = asked_send(header);
-    if (send == NULL || header->bytes != sizeof(weft_go_t))
+    weft_send_t *send = header->bytes == sizeof(weft_go_t) ? asked_send(header) : NULL;
+    if (send == NULL)
         return;
+    conceal(send);
     memcpy(&send->go, payload, sizeof(send->go));
     send->sent = 0;
     send->stage = WEFT_SEND_STREAM;
@@ -317,7 +353,10 @@ static int activate(weft_send_t *send)
         return MPI_SUCCESS;
     }
     send->endpoint = weft_comm_endpoint(args->comm, args->dest);
+    if (send->endpoint == NULL)
+        return MPI_ERR_OTHER;
     send->bytes = args->count * args->type->size;
+    send->is_exposed = false;
     send->stage = WEFT_SEND_FIRST;
     wefti_pt2pt.active_sends++;
     push_or_enqueue(send);
@@ -339,7 +378,10 @@ static int begin_slowly(const weft_send_args_t *args, weft_request_t **out)
     if (err != MPI_SUCCESS)
         return err;
     *out = &send->request;
-    return activate(send);
+    err = activate(send);
+    if (err != MPI_SUCCESS)
+        weft_request_release(&send->request);
+    return err;
 }
 
 /* The path of a small message: true when it is gone. */
@@ -348,6 +390,8 @@ static inline bool send_at_once(const weft_send_args_t *args)
     if (args->dest == MPI_PROC_NULL)
         return true;
     weft_endpoint_t *endpoint = weft_comm_endpoint(args->comm, args->dest);
+    if (__builtin_expect(endpoint == NULL, 0))
+        return false;
     size_t bytes = args->count * args->type->size;
     if (!args->type->is_dense || bytes > endpoint->eager_max || endpoint->waiting_first != NULL ||
         args->mode != WEFT_SEND_STANDARD || endpoint->is_throttled)

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Waiting for a blob of another rank, on whatever host, with a time limit of our own: servers
+ * differ in whether they obey PMIX_TIMEOUT (Slurm's waits for ever for a rank of another host).
+ */
+#include "pmi/pmi_private.h"
+
+#include "base/fail.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+/* The answer may come after we gave up: the last of the two parties frees it. */
+typedef struct answer {
+    pthread_mutex_t lock;
+    pthread_cond_t has_come;
+    bool is_here, is_abandoned;
+    pmix_status_t status;
+    void *data; /* [bytes], of weft_alloc */
+    size_t bytes;
+} answer_t;
+
+static void free_answer(answer_t *answer)
+{
+    pthread_cond_destroy(&answer->has_come);
+    pthread_mutex_destroy(&answer->lock);
+    weft_free(answer->data);
+    weft_free(answer);
+}
+
+static void take_value(answer_t *answer, pmix_status_t status, const pmix_value_t *value)
+{
+    answer->status = status;
+    if (status != PMIX_SUCCESS)
+        return;
+    answer->status = PMIX_ERR_TYPE_MISMATCH;
+    if (value == NULL || value->type != PMIX_BYTE_OBJECT)
+        return;
+    answer->data = weft_alloc(value->data.bo.size + 1);
+    answer->status = answer->data == NULL ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
+    if (answer->data == NULL)
+        return;
+    memcpy(answer->data, value->data.bo.bytes, value->data.bo.size);
+    answer->bytes = value->data.bo.size;
+}
+
+/* On a thread of PMIx. */
+static void on_value(pmix_status_t status, pmix_value_t *value, void *cookie)
+{
+    answer_t *answer = cookie;
+    pthread_mutex_lock(&answer->lock);
+    take_value(answer, status, value);
+    answer->is_here = true;
+    bool is_abandoned = answer->is_abandoned;
+    pthread_cond_signal(&answer->has_come);
+    pthread_mutex_unlock(&answer->lock);
+    if (is_abandoned)
+        free_answer(answer);
+}
+
+static answer_t *create_answer(void)
+{
+    answer_t *answer = weft_alloc_zeroed(1, sizeof(*answer));
+    if (answer == NULL)
+        return NULL;
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_mutex_init(&answer->lock, NULL);
+    pthread_cond_init(&answer->has_come, &clock);
+    pthread_condattr_destroy(&clock);
+    return answer;
+}
+
+/* True when the answer has come; else it is no longer ours. */
+static bool wait_for(answer_t *answer, int limit_s)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += limit_s;
+    pthread_mutex_lock(&answer->lock);
+    while (!answer->is_here &&
+           pthread_cond_timedwait(&answer->has_come, &answer->lock, &end) == 0)
+        ;
+    bool is_here = answer->is_here;
+    answer->is_abandoned = !is_here;
+    pthread_mutex_unlock(&answer->lock);
+    return is_here;
+}
+
+int weft_pmi_await_blob(const pmix_proc_t *whose, const char *key, int limit_s, void **out,
+                        size_t *bytes_out)
+{
+    answer_t *answer = create_answer();
+    if (answer == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory to ask rank %u", whose->rank);
+    pmix_status_t status = PMIx_Get_nb(whose, key, NULL, 0, on_value, answer);
+    if (status != PMIX_SUCCESS) {
+        free_answer(answer);
+        return weft_pmi_failed(status, key);
+    }
+    if (!wait_for(answer, limit_s))
+        return weft_fail(MPI_ERR_OTHER,
+                         "rank %u has not published %s within %d s: it has not come to MPI_Init, "
+                         "or the launcher's servers do not reach each other",
+                         whose->rank, key, limit_s);
+    status = answer->status;
+    if (status == PMIX_SUCCESS) {
+        *out = answer->data;
+        *bytes_out = answer->bytes;
+        answer->data = NULL;
+    }
+    free_answer(answer);
+    return status == PMIX_SUCCESS ? MPI_SUCCESS : weft_pmi_failed(status, key);
+}
