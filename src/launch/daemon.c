@@ -271,6 +271,8 @@ static int receive_job(daemon_t *daemon, weft_wire_t *wire)
         poll(&poll_entry, 1, -1);
         weft_wire_advance(wire);
     }
+    if (message.kind == WEFT_MSG_FINISH)
+        _exit(0); /* the others could not be started, so we are not needed */
     if (message.kind != WEFT_MSG_JOB)
         return weft_fail(MPI_ERR_OTHER, "message %d came where the job was expected", message.kind);
     weft_write_bytes(&daemon->job_text, message.body, message.bytes);

@@ -9,6 +9,7 @@
 #include "launch/fence_tree.h"
 #include "launch/launch_clock.h"
 #include "launch/plan_message.h"
+#include "launch/program_search.h"
 #include "launch/rank_message.h"
 #include "launch/relay.h"
 #include "launch/remote_input.h"
@@ -19,12 +20,14 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum {
+    LATE_MS = 1000,     /* for daemons on their way, so that they need not complain */
     FAREWELL_MS = 6000, /* for daemons to clean up; they give those below them 4 s */
     PROMPT_MS = 100,
 };
@@ -42,12 +45,12 @@ typedef struct fleet {
     weft_writer_t job_text;
     host_state_t *hosts; /* [host_count] */
     int ready;           /* hosts whose ranks can be started */
-    bool is_started, is_cancelled;
+    bool is_started, is_cancelled, is_finishing;
     weft_byte_queue_t events; /* of weft_rank_event_t */
     weft_input_source_t input;
     int start_error; /* why nothing was started; MPI_SUCCESS: no reason */
     char start_text[640];
-    char daemon[PATH_MAX];
+    char daemon[PATH_MAX], agent_words[2 * PATH_MAX];
     weft_agent_plan_t agent;
 } fleet_t;
 
@@ -150,8 +153,8 @@ static void lose(void *context, int node, const char *why)
             continue;
         weft_rank_event_t event = {.kind = WEFT_HOST_LOST, .rank = placement->hosts[i].ranks[0]};
         snprintf(event.text, sizeof(event.text), "%s", why);
-        /* A daemon whose ranks have ended has nothing to lose. */
-        if (host->running > 0)
+        /* A daemon whose ranks have ended, or never started, has nothing to lose. */
+        if (host->running > 0 && fleet->is_started)
             add_event(fleet, &event);
         host->is_lost = true;
         host->running = 0;
@@ -204,7 +207,8 @@ static void deliver(void *context, const weft_message_t *message)
 static void tell_job(void *context, int node)
 {
     fleet_t *fleet = context;
-    weft_relay_send(&fleet->relay, WEFT_MSG_JOB, node, &fleet->job_text);
+    weft_relay_send(&fleet->relay, fleet->is_finishing ? WEFT_MSG_FINISH : WEFT_MSG_JOB, node,
+                    &fleet->job_text);
 }
 
 static const weft_relay_ops_t relay_ops = {.deliver = deliver, .joined = tell_job, .lost = lose};
@@ -222,15 +226,35 @@ static const char *working_directory(char room[PATH_MAX])
     return getcwd(room, PATH_MAX);
 }
 
+/* Daemons start agents too, and have another PATH than we: name the agent by its full path. */
+static int settle_agent(fleet_t *fleet)
+{
+    const char *words = fleet->base.plan->route.agent, *search = weft_environment("PATH");
+    char name[PATH_MAX], path[PATH_MAX];
+    size_t length = words == NULL ? 0 : strcspn(words, " ");
+    if (words == NULL)
+        return MPI_SUCCESS; /* ssh */
+    snprintf(name, sizeof(name), "%.*s", (int)length, words);
+    if (strchr(name, '/') == NULL
+            ? weft_program_path(search == NULL ? "/usr/bin:/bin" : search, name, path) != 0
+            : realpath(name, path) == NULL)
+        return weft_fail(MPI_ERR_NO_SUCH_FILE, "the launch agent %s was not found", name);
+    snprintf(fleet->agent_words, sizeof(fleet->agent_words), "%s%s", path, words + length);
+    fleet->agent.words = fleet->agent_words;
+    return MPI_SUCCESS;
+}
+
 static int start(weft_team_t *team)
 {
     fleet_t *fleet = fleet_of(team);
     const weft_route_t *route = &team->plan->route;
     char room[PATH_MAX];
-    weft_plan_write(team->plan, working_directory(room), &fleet->job_text);
+    int err = settle_agent(fleet);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_plan_write(team->plan, working_directory(room), fleet->agent.words, &fleet->job_text);
     if (fleet->job_text.has_failed)
         return weft_fail(MPI_ERR_NO_MEM, "the plan of the job");
-    fleet->agent.words = route->agent;
     fleet->agent.daemon = fleet->daemon;
     return weft_relay_start(&fleet->relay, &fleet->agent, placement_of(fleet), route->interface);
 }
@@ -349,9 +373,11 @@ static bool is_output_closed(const weft_team_t *team)
     return true;
 }
 
-/* A terminal may bring us to the foreground without a word. */
 static int patience_ms(const weft_team_t *team)
 {
+    if (fleet_of_const(team)->start_error != MPI_SUCCESS)
+        return 0;
+    /* A terminal may bring us to the foreground without a word. */
     return fleet_of_const(team)->input.is_open && isatty(STDIN_FILENO) == 1 ? PROMPT_MS : -1;
 }
 
@@ -359,11 +385,13 @@ static void finish(weft_team_t *team)
 {
     fleet_t *fleet = fleet_of(team);
     struct pollfd polls[512];
-    int64_t until_ms = weft_now_ms() + FAREWELL_MS;
+    int64_t now = weft_now_ms(), until_ms = now + FAREWELL_MS, latecomers_until_ms = now + LATE_MS;
     bool fits = weft_relay_poll_room(&fleet->relay) <= (int)(sizeof(polls) / sizeof(polls[0]));
-    weft_relay_stop_listening(&fleet->relay);
+    fleet->is_finishing = true;
     weft_relay_send(&fleet->relay, WEFT_MSG_FINISH, WEFT_TO_ALL, NULL);
-    while (weft_now_ms() < until_ms) {
+    for (; now < until_ms; now = weft_now_ms()) {
+        if (now >= latecomers_until_ms)
+            weft_relay_stop_listening(&fleet->relay);
         weft_relay_advance(&fleet->relay);
         pay_debts(fleet);
         weft_sinks_flush(team->sinks);

@@ -39,13 +39,14 @@ static void write_app(const weft_app_t *app, weft_writer_t *out)
     write_texts(app->environment.entries, out);
 }
 
-void weft_plan_write(const weft_job_plan_t *plan, const char *directory, weft_writer_t *out)
+void weft_plan_write(const weft_job_plan_t *plan, const char *directory, const char *agent,
+                     weft_writer_t *out)
 {
     weft_write_text(out, plan->launcher);
     weft_write_text(out, plan->id);
     weft_write_text(out, plan->token);
     weft_write_text(out, directory);
-    weft_write_text(out, plan->route.agent);
+    weft_write_text(out, agent);
     weft_write_text(out, plan->route.prefix);
     weft_write_text(out, plan->route.interface);
     weft_write_u32(out, (uint32_t)plan->route.radix);

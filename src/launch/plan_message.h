@@ -6,8 +6,10 @@
 #include "launch/job_plan.h"
 #include "launch/message.h"
 
-/** Append a completed plan. `directory` is where ranks start that were not given one. */
-void weft_plan_write(const weft_job_plan_t *plan, const char *directory, weft_writer_t *out);
+/** Append a completed plan. `directory` is where ranks start that were not given one, `agent` what
+ *  daemons start others with (NULL: ssh). */
+void weft_plan_write(const weft_job_plan_t *plan, const char *directory, const char *agent,
+                     weft_writer_t *out);
 
 /** A plan that was received. Its texts live in the message's copy that it holds. */
 typedef struct weft_received_plan {

@@ -28,17 +28,16 @@ static int check_executable(const char *directory, const char *path)
     return access(full, X_OK) == 0 ? 0 : errno;
 }
 
-/* Look for `name` in the directories of `search`; 0 and its path, or the most telling errno. */
-static int search_path(const char *search, const char *name, char path[PATH_MAX])
+int weft_program_path(const char *search, const char *name, char path_out[PATH_MAX])
 {
     int worst = ENOENT;
     while (*search != '\0') {
         size_t length = strcspn(search, ":");
         if (length == 0)
-            snprintf(path, PATH_MAX, "./%s", name);
+            snprintf(path_out, PATH_MAX, "./%s", name);
         else
-            snprintf(path, PATH_MAX, "%.*s/%s", (int)length, search, name);
-        int error = check_executable(NULL, path);
+            snprintf(path_out, PATH_MAX, "%.*s/%s", (int)length, search, name);
+        int error = check_executable(NULL, path_out);
         if (error == 0)
             return 0;
         if (error == EACCES)
@@ -68,7 +67,8 @@ static int find_program(weft_app_t *app)
         error = check_executable(app->directory, name);
     } else {
         const char *search = weft_variables_get(&app->environment, "PATH");
-        error = search_path(search == NULL ? "/usr/local/bin:/usr/bin:/bin" : search, name, path);
+        error =
+            weft_program_path(search == NULL ? "/usr/local/bin:/usr/bin:/bin" : search, name, path);
         if (error != 0) {
             snprintf(path, sizeof(path), "./%s", name);
             int here = check_executable(app->directory, path);

@@ -5,6 +5,8 @@
 
 #include "launch/job_plan.h"
 
+#include <limits.h>
+
 /**
  * Set the path of each application that has ranks on the host with that index, as a shell would
  * find it; a program in the working directory is found too when PATH has none of its name.
@@ -12,5 +14,9 @@
  *          not there or cannot be used; MPI_ERR_NO_MEM
  */
 int weft_programs_find(weft_job_plan_t *plan, int host);
+
+/** Look for `name` in the directories of `search` ("/usr/bin:/bin"). 0 and its path, or the most
+ *  telling errno. */
+int weft_program_path(const char *search, const char *name, char path_out[PATH_MAX]);
 
 #endif

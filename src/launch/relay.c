@@ -90,8 +90,8 @@ static void lose(weft_relay_t *relay, weft_branch_t *branch, const char *why)
     if (branch->state == WEFT_BRANCH_DONE || branch->state == WEFT_BRANCH_LOST)
         return;
     branch->state = WEFT_BRANCH_LOST;
-    weft_wire_close(&branch->wire);
     relay->ops->lost(relay->context, branch->node, why);
+    weft_wire_close(&branch->wire); /* `why` may lie in it */
 }
 
 static void take_from_branch(weft_relay_t *relay, weft_branch_t *branch)
