@@ -30,11 +30,12 @@ char *weft_queue_room(weft_byte_queue_t *queue, size_t bytes)
 
 bool weft_queue_append(weft_byte_queue_t *queue, const void *data, size_t bytes)
 {
+    if (bytes == 0)
+        return true;
     char *room = weft_queue_room(queue, bytes);
     if (room == NULL)
         return false;
-    if (bytes > 0)
-        memcpy(room, data, bytes);
+    memcpy(room, data, bytes);
     queue->end += bytes;
     return true;
 }

@@ -10,10 +10,16 @@
 #include <pmix.h>
 #include <string.h>
 
+/* What a fence is known by. */
+typedef struct fence_key {
+    weft_purpose_t purpose;
+    int *ranks; /* [count] in ascending order; count 0: all of the job */
+    int count;
+} fence_key_t;
+
 typedef struct fence {
     weft_link_t link;
-    int *ranks; /* [count]; count 0: all of the job */
-    int count;
+    fence_key_t key;         /* owns its ranks */
     weft_request_t *request; /* of our server; NULL: it has none here yet, or was answered */
     uint32_t hosts_come, hosts_here, hosts_all; /* below us: come, expected; of the whole fence */
     weft_byte_queue_t data;
@@ -29,9 +35,9 @@ void weft_fences_open(const weft_placement_t *placement, weft_relay_t *relay, we
 static void mark_hosts(const weft_placement_t *placement, const fence_t *fence, bool *is_in)
 {
     for (int i = 0; i < placement->host_count; i++)
-        is_in[i] = fence->count == 0;
-    for (int i = 0; i < fence->count; i++)
-        is_in[placement->host_of[fence->ranks[i]]] = true;
+        is_in[i] = fence->key.count == 0;
+    for (int i = 0; i < fence->key.count; i++)
+        is_in[placement->host_of[fence->key.ranks[i]]] = true;
 }
 
 /* Is host `host`, if marked, to be told by way of that child? */
@@ -67,35 +73,40 @@ static bool count_hosts(const weft_fences_t *fences, fence_t *fence)
 
 static void release(fence_t *fence)
 {
-    weft_free(fence->ranks);
+    weft_free(fence->key.ranks);
     weft_queue_release(&fence->data);
     weft_free(fence);
 }
 
-static fence_t *find(const weft_fences_t *fences, const int *ranks, int count)
+static bool is_equal(const fence_key_t *a, const fence_key_t *b)
+{
+    return a->purpose == b->purpose && a->count == b->count &&
+           (a->count == 0 || memcmp(a->ranks, b->ranks, (size_t)a->count * sizeof(int)) == 0);
+}
+
+static fence_t *find(const weft_fences_t *fences, const fence_key_t *key)
 {
     for (weft_link_t *link = fences->open.next; link != &fences->open; link = link->next) {
         fence_t *fence = WEFT_ELEMENT(link, fence_t, link);
-        if (fence->count == count &&
-            (count == 0 || memcmp(fence->ranks, ranks, (size_t)count * sizeof(int)) == 0))
+        if (is_equal(&fence->key, key))
             return fence;
     }
     return NULL;
 }
 
-static fence_t *find_or_open(weft_fences_t *fences, const int *ranks, int count)
+static fence_t *find_or_open(weft_fences_t *fences, const fence_key_t *key)
 {
-    fence_t *fence = find(fences, ranks, count);
+    fence_t *fence = find(fences, key);
     if (fence != NULL)
         return fence;
     fence = weft_alloc_zeroed(1, sizeof(*fence));
     if (fence == NULL)
         return NULL;
-    fence->count = count;
-    fence->ranks = weft_alloc_array((size_t)count, sizeof(int));
-    if (fence->ranks != NULL && count > 0)
-        memcpy(fence->ranks, ranks, (size_t)count * sizeof(int));
-    if (fence->ranks == NULL || !count_hosts(fences, fence)) {
+    size_t bytes = (size_t)key->count * sizeof(int);
+    fence->key = (fence_key_t){key->purpose, weft_alloc(bytes), key->count};
+    if (fence->key.ranks != NULL && bytes > 0)
+        memcpy(fence->key.ranks, key->ranks, bytes);
+    if (fence->key.ranks == NULL || !count_hosts(fences, fence)) {
         release(fence);
         return NULL;
     }
@@ -105,9 +116,10 @@ static fence_t *find_or_open(weft_fences_t *fences, const int *ranks, int count)
 
 static void write_head(const fence_t *fence, weft_writer_t *out)
 {
-    weft_write_u32(out, (uint32_t)fence->count);
-    for (int i = 0; i < fence->count; i++)
-        weft_write_u32(out, (uint32_t)fence->ranks[i]);
+    weft_write_u32(out, fence->key.purpose);
+    weft_write_u32(out, (uint32_t)fence->key.count);
+    for (int i = 0; i < fence->key.count; i++)
+        weft_write_u32(out, (uint32_t)fence->key.ranks[i]);
 }
 
 static void send_up(const weft_fences_t *fences, const fence_t *fence)
@@ -162,7 +174,8 @@ static void check(weft_fences_t *fences, fence_t *fence)
 
 void weft_fences_enter(weft_fences_t *fences, weft_request_t *request)
 {
-    fence_t *fence = find_or_open(fences, request->ranks, request->count);
+    const fence_key_t key = {request->purpose, request->ranks, request->count};
+    fence_t *fence = find_or_open(fences, &key);
     if (fence == NULL || !weft_queue_append(&fence->data, request->data, request->bytes)) {
         weft_exchange_answer(request, PMIX_ERR_NOMEM, NULL, 0);
         return;
@@ -174,35 +187,34 @@ void weft_fences_enter(weft_fences_t *fences, weft_request_t *request)
     check(fences, fence);
 }
 
-/* The ranks at the head of a message; false: they make no sense. */
-static bool read_head(const weft_fences_t *fences, weft_reader_t *reader, int **ranks_out,
-                      int *count_out)
+/* What stands at the head of a message; false: it makes no sense. */
+static bool read_head(const weft_fences_t *fences, weft_reader_t *reader, fence_key_t *out)
 {
-    int count = (int)weft_read_count(reader, sizeof(uint32_t));
-    int *ranks = weft_alloc_array((size_t)count, sizeof(int));
-    bool is_sound = ranks != NULL && !reader->has_failed;
-    for (int i = 0; i < count && is_sound; i++) {
-        ranks[i] = (int)weft_read_u32(reader);
-        is_sound = ranks[i] >= 0 && ranks[i] < fences->placement->size;
+    fence_key_t key = {.purpose = (weft_purpose_t)weft_read_u32(reader)};
+    key.count = (int)weft_read_count(reader, sizeof(uint32_t));
+    key.ranks = weft_alloc_array((size_t)key.count, sizeof(int));
+    bool is_sound = key.ranks != NULL && !reader->has_failed;
+    for (int i = 0; i < key.count && is_sound; i++) {
+        key.ranks[i] = (int)weft_read_u32(reader);
+        is_sound = key.ranks[i] >= 0 && key.ranks[i] < fences->placement->size;
     }
     if (!is_sound) {
-        weft_free(ranks);
+        weft_free(key.ranks);
         return false;
     }
-    *ranks_out = ranks;
-    *count_out = count;
+    *out = key;
     return true;
 }
 
 void weft_fences_take(weft_fences_t *fences, const weft_message_t *message)
 {
-    int *ranks, count;
+    fence_key_t key;
     weft_reader_t reader = weft_read_begin(message);
-    if (!read_head(fences, &reader, &ranks, &count))
+    if (!read_head(fences, &reader, &key))
         return;
     bool is_done = message->kind == WEFT_MSG_FENCE_DONE;
-    fence_t *fence = is_done ? find(fences, ranks, count) : find_or_open(fences, ranks, count);
-    weft_free(ranks);
+    fence_t *fence = is_done ? find(fences, &key) : find_or_open(fences, &key);
+    weft_free(key.ranks);
     if (fence == NULL)
         return;
     if (is_done) {

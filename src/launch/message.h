@@ -30,9 +30,10 @@ typedef enum weft_message_kind {
     WEFT_MSG_LOST,   /* u32 node, text: a daemon of mine is gone */
     WEFT_MSG_DONE,   /* to the parent alone: all below me is gone, and so am I */
     /* between daemons */
-    WEFT_MSG_FENCE,      /* to the parent: u32 count, ranks; u32 hosts that have come; data */
-    WEFT_MSG_FENCE_DONE, /* down: u32 count, ranks; data of all */
-    WEFT_MSG_FETCH,      /* u32 rank, u64 number of the request: send its data */
+    WEFT_MSG_FENCE, /* to the parent: u32 purpose, u32 count, ranks; u32 hosts that have come; data
+                     */
+    WEFT_MSG_FENCE_DONE, /* down: u32 purpose, u32 count, ranks; data of all */
+    WEFT_MSG_FETCH,      /* u32 rank, u64 number of the request, u64 limit in s, text key */
     WEFT_MSG_FETCHED,    /* u64 number, i32 PMIx status, data */
 } weft_message_kind_t;
 

@@ -22,20 +22,28 @@ typedef enum weft_request_kind {
     WEFT_LOOKED_UP, /* what weft_exchange_look_up() was asked for; to be released */
 } weft_request_kind_t;
 
+/** What a fence is for; fences of the same ranks for different ends do not mix. */
+typedef enum weft_purpose { WEFT_FOR_FENCE, WEFT_FOR_CONNECT, WEFT_FOR_DISCONNECT } weft_purpose_t;
+
 typedef struct weft_request {
     weft_link_t link; /* the loop's, to keep it in a list */
     weft_request_kind_t kind;
-    int *ranks; /* [count] of a fence, ascending; count 0: all ranks of the job */
+    weft_purpose_t purpose; /* of a fence */
+    int *ranks;             /* [count] of a fence, ascending; count 0: all ranks of the job */
     int count;
     int rank;   /* whose data */
+    char *key;  /* which of them; NULL: not said */
     char *data; /* [bytes] of the fence, or looked up */
     size_t bytes;
-    int status;                 /* of WEFT_LOOKED_UP: PMIx's */
-    int64_t timeout_s;          /* the client's limit; 0: none */
-    int64_t answer_by_ms;       /* the loop's, to keep the limit */
+    int status;           /* of WEFT_LOOKED_UP: PMIx's */
+    int64_t timeout_s;    /* the client's limit; 0: none */
+    int64_t answer_by_ms; /* the loop's, to keep the limit */
+    int64_t try_at_ms;    /* the loop's, to look up again */
+    int tries;
     int asker;                  /* of WEFT_LOOKED_UP: as given */
     uint64_t number;            /* the same */
-    pmix_modex_cbfunc_t answer; /* PMIx's */
+    pmix_modex_cbfunc_t answer; /* PMIx's, or: */
+    pmix_op_cbfunc_t done;
     void *cookie;
 } weft_request_t;
 
@@ -51,9 +59,12 @@ weft_request_t *weft_exchange_next(void);
 /** Answer a fence or a fetch with a copy of `data` and a status of PMIx; the request ends. */
 void weft_exchange_answer(weft_request_t *request, int status, const char *data, size_t bytes);
 
-/** Ask our server for what `rank`, which is on this host, has committed; waits for the first
- *  commit. The answer comes as a request with these numbers. MPI_ERR_NO_MEM. */
-int weft_exchange_look_up(int rank, int asker, uint64_t number);
+/**
+ * Ask our server for what request->rank, which is on this host, has committed; waits for the first
+ * commit. The request (kind WEFT_LOOKED_UP; rank, asker, number and key set) comes back with data
+ * or a status; PMIX_ERR_NOT_FOUND: there are data, but not the key.
+ */
+void weft_exchange_look_up(weft_request_t *request);
 
 void weft_exchange_release(weft_request_t *request);
 

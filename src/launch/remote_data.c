@@ -14,6 +14,15 @@ void weft_remote_data_open(const weft_placement_t *placement, weft_relay_t *rela
 {
     *out = (weft_remote_data_t){.placement = placement, .relay = relay};
     weft_list_init(&out->asked);
+    weft_list_init(&out->to_come);
+}
+
+enum { MOST_PAUSE_MS = 50 /* between two looks for a key */ };
+
+static void limit(weft_request_t *request)
+{
+    request->answer_by_ms =
+        request->timeout_s > 0 ? weft_now_ms() + request->timeout_s * 1000 : INT64_MAX;
 }
 
 static void ask(weft_remote_data_t *data, weft_request_t *request)
@@ -24,11 +33,12 @@ static void ask(weft_remote_data_t *data, weft_request_t *request)
         return;
     }
     request->number = data->next_number++;
-    request->answer_by_ms =
-        request->timeout_s > 0 ? weft_now_ms() + request->timeout_s * 1000 : INT64_MAX;
+    limit(request);
     weft_list_append(&data->asked, &request->link);
     weft_write_u32(&body, (uint32_t)request->rank);
     weft_write_u64(&body, request->number);
+    weft_write_u64(&body, (uint64_t)request->timeout_s);
+    weft_write_text(&body, request->key);
     weft_relay_send(data->relay, WEFT_MSG_FETCH, data->placement->host_of[request->rank] + 1,
                     &body);
     weft_writer_release(&body);
@@ -50,6 +60,14 @@ void weft_remote_data_enter(weft_remote_data_t *data, weft_request_t *request)
         ask(data, request);
         return;
     }
+    if (request->status == PMIX_ERR_NOT_FOUND && request->key != NULL) {
+        /* PMIx does not tell of commits. */
+        request->tries++;
+        int64_t pause_ms = request->tries < MOST_PAUSE_MS ? request->tries : MOST_PAUSE_MS;
+        request->try_at_ms = weft_now_ms() + pause_ms;
+        weft_list_append(&data->to_come, &request->link);
+        return;
+    }
     reply(data, request);
     weft_exchange_release(request);
 }
@@ -67,10 +85,21 @@ static weft_request_t *find(const weft_remote_data_t *data, uint64_t number)
 static void take_question(const weft_message_t *message)
 {
     weft_reader_t reader = weft_read_begin(message);
-    int rank = (int)weft_read_u32(&reader);
-    uint64_t number = weft_read_u64(&reader);
-    if (!reader.has_failed)
-        weft_exchange_look_up(rank, message->from, number);
+    weft_request_t *request = weft_alloc_zeroed(1, sizeof(*request));
+    if (request == NULL)
+        return;
+    request->kind = WEFT_LOOKED_UP;
+    request->asker = message->from;
+    request->rank = (int)weft_read_u32(&reader);
+    request->number = weft_read_u64(&reader);
+    request->timeout_s = (int64_t)weft_read_u64(&reader);
+    const char *key = weft_read_text(&reader);
+    request->key = key == NULL ? NULL : weft_strdup(key);
+    limit(request);
+    if (reader.has_failed)
+        weft_exchange_release(request);
+    else
+        weft_exchange_look_up(request);
 }
 
 static void take_answer(weft_remote_data_t *data, const weft_message_t *message)
@@ -92,9 +121,10 @@ void weft_remote_data_take(weft_remote_data_t *data, const weft_message_t *messa
         take_answer(data, message);
 }
 
-int weft_remote_data_check_clock(weft_remote_data_t *data)
+/* When the next request of `asked` is to be answered with a time-out; answers those that are. */
+static int64_t check_asked(weft_remote_data_t *data, int64_t now)
 {
-    int64_t now = weft_now_ms(), next = INT64_MAX;
+    int64_t next = INT64_MAX;
     for (weft_link_t *link = data->asked.next, *after; link != &data->asked; link = after) {
         weft_request_t *request = WEFT_ELEMENT(link, weft_request_t, link);
         after = link->next;
@@ -105,5 +135,33 @@ int weft_remote_data_check_clock(weft_remote_data_t *data)
             next = request->answer_by_ms;
         }
     }
+    return next;
+}
+
+static int64_t check_to_come(weft_remote_data_t *data, int64_t now)
+{
+    int64_t next = INT64_MAX;
+    for (weft_link_t *link = data->to_come.next, *after; link != &data->to_come; link = after) {
+        weft_request_t *request = WEFT_ELEMENT(link, weft_request_t, link);
+        after = link->next;
+        if (request->try_at_ms > now) {
+            next = request->try_at_ms < next ? request->try_at_ms : next;
+            continue;
+        }
+        weft_list_remove(link);
+        if (request->answer_by_ms <= now)
+            weft_exchange_release(request); /* the asker has given up too */
+        else
+            weft_exchange_look_up(request);
+    }
+    return next;
+}
+
+int weft_remote_data_check_clock(weft_remote_data_t *data)
+{
+    int64_t now = weft_now_ms();
+    int64_t next = check_asked(data, now), other = check_to_come(data, now);
+    if (other < next)
+        next = other;
     return next == INT64_MAX ? -1 : next - now > INT_MAX ? INT_MAX : (int)(next - now);
 }

@@ -12,7 +12,8 @@
 typedef struct weft_remote_data {
     const weft_placement_t *placement;
     weft_relay_t *relay;
-    weft_list_t asked; /* requests of our server */
+    weft_list_t asked;   /* requests of our server */
+    weft_list_t to_come; /* what others want and our ranks have not committed yet */
     uint64_t next_number;
 } weft_remote_data_t;
 
@@ -26,7 +27,8 @@ void weft_remote_data_enter(weft_remote_data_t *data, weft_request_t *request);
 /** A message of kind WEFT_MSG_FETCH or WEFT_MSG_FETCHED. */
 void weft_remote_data_take(weft_remote_data_t *data, const weft_message_t *message);
 
-/** Answer those whose time is up. Returns ms to the next of them; -1: there is none. */
+/** Answer those whose time is up, and look again for what was not there. Returns ms to the next of
+ *  them; -1: there is none. */
 int weft_remote_data_check_clock(weft_remote_data_t *data);
 
 #endif
