@@ -476,8 +476,8 @@ static void admit(newcomer_t *newcomer, const greeting_t *greeting)
         weft_world.abort(1, "no memory for a peer");
     bool is_ours_better = peer->attempt != NULL && peer->source.fd >= 0 &&
                           weft_world.rank < (int)greeting->source;
-    if (peer->state == TCP_OPEN) {
-        dismiss(newcomer, "its rank is connected already");
+    if (peer->state == TCP_OPEN) { /* both connected at once, and this one was given up */
+        dismiss(newcomer, NULL);
         return;
     }
     bool is_answered = answer(newcomer->source.fd, !is_ours_better);
