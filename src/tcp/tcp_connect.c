@@ -45,6 +45,7 @@ enum {
     KEEPALIVE_COUNT = 3,
     SEND_BUFFER_BYTES = 128 * 1024,
     GUESSED_MBIT = 10000,
+    SLOW_MBIT = 10000, /* below it, the report warns */
 };
 
 typedef struct greeting {
@@ -81,6 +82,7 @@ typedef struct newcomer {
 typedef struct own_interface {
     char name[NAME_BYTES];
     weft_interface_rank_t rank;
+    const char *why;         /* it is unfit; NULL: it is not, or is not wanted */
     int speed_mbit;          /* 0: not known */
     in_addr_t address, mask; /* network order */
 } own_interface_t;
@@ -120,6 +122,7 @@ static void add_interface(const struct ifaddrs *entry)
     snprintf(own->name, sizeof(own->name), "%s", entry->ifa_name);
     own->rank = looks.rank;
     own->speed_mbit = looks.speed_mbit;
+    own->why = looks.why;
     own->address = ((const struct sockaddr_in *)entry->ifa_addr)->sin_addr.s_addr;
     own->mask = ((const struct sockaddr_in *)entry->ifa_netmask)->sin_addr.s_addr;
     if (weft_config.FABRIC_INTERFACE[0] != '\0')
@@ -170,6 +173,30 @@ static int find_interfaces(void)
 const char *wefti_tcp_interface(void)
 {
     return fit_count > 0 ? interfaces[0].name : "none";
+}
+
+static bool is_loopback(in_addr_t address)
+{
+    return (ntohl(address) >> 24) == IN_LOOPBACKNET;
+}
+
+void wefti_tcp_describe_interfaces(weft_facts_t *facts)
+{
+    facts->speed_mbit = interfaces[0].speed_mbit;
+    for (int i = 0; i < interface_count; i++) {
+        char address[INET_ADDRSTRLEN];
+        if (interfaces[i].rank != WEFT_INTERFACE_UNFIT || is_loopback(interfaces[i].address))
+            continue;
+        inet_ntop(AF_INET, &interfaces[i].address, address, sizeof(address));
+        weft_facts_note(facts, "interface %s (%s) is passed over: %s; WEFT_FABRIC_INTERFACE names "
+                               "another than %s",
+                        interfaces[i].name, address,
+                        interfaces[i].why == NULL ? "another was asked for" : interfaces[i].why,
+                        wefti_tcp_interface());
+    }
+    if (interfaces[0].speed_mbit > 0 && interfaces[0].speed_mbit < SLOW_MBIT)
+        weft_facts_note(facts, "the network has %d Mbit/s; WEFT_FABRIC_INTERFACE chooses another "
+                               "interface, if there is one", interfaces[0].speed_mbit);
 }
 
 /* ---- choosing an address of the peer ---- */
