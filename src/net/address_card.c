@@ -14,7 +14,7 @@
 
 #include "core/nodes.h"
 #include "core/world.h"
-#include "net/wire.h"
+#include "net/net_packet.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/memory.h"

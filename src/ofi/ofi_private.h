@@ -5,7 +5,7 @@
 
 #include "core/transport.h"
 #include "core/world.h"
-#include "net/wire.h"
+#include "net/net_packet.h"
 #include "ofi/rail.h"
 
 #include <stdbool.h>

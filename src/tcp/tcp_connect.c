@@ -16,7 +16,6 @@
 #include "tcp/tcp_private.h"
 
 #include "net/address_card.h"
-#include "net/network_interface.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -25,7 +24,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -37,15 +35,11 @@
 
 enum {
     MAGIC = 0x57465431,
-    INTERFACES_MAX = 16,
-    NAME_BYTES = 32,
     BACKLOG = 4096,
     KEEPALIVE_IDLE_S = 10,
     KEEPALIVE_INTERVAL_S = 5,
     KEEPALIVE_COUNT = 3,
     SEND_BUFFER_BYTES = 128 * 1024,
-    GUESSED_MBIT = 10000,
-    SLOW_MBIT = 10000, /* below it, the report warns */
 };
 
 typedef struct greeting {
@@ -79,16 +73,6 @@ typedef struct newcomer {
     size_t greeting_got;
 } newcomer_t;
 
-typedef struct own_interface {
-    char name[NAME_BYTES];
-    weft_interface_rank_t rank;
-    const char *why;         /* it is unfit; NULL: it is not, or is not wanted */
-    int speed_mbit;          /* 0: not known */
-    in_addr_t address, mask; /* network order */
-} own_interface_t;
-
-static own_interface_t interfaces[INTERFACES_MAX]; /* [interface_count] fit ones first */
-static int interface_count, fit_count;
 static struct sockaddr_in listens_at;
 static tcp_peer_t *trying;
 
@@ -110,114 +94,7 @@ static uint64_t prove(uint64_t key, uint64_t role)
 
 enum { ROLE_CONNECTOR = 1, ROLE_ACCEPTOR = 2 };
 
-/* ---- interfaces ---- */
-
-static void add_interface(const struct ifaddrs *entry)
-{
-    if (entry->ifa_addr == NULL || entry->ifa_addr->sa_family != AF_INET ||
-        entry->ifa_netmask == NULL || interface_count == INTERFACES_MAX)
-        return;
-    own_interface_t *own = &interfaces[interface_count++];
-    weft_interface_t looks = weft_interface_look(entry->ifa_name);
-    snprintf(own->name, sizeof(own->name), "%s", entry->ifa_name);
-    own->rank = looks.rank;
-    own->speed_mbit = looks.speed_mbit;
-    own->why = looks.why;
-    own->address = ((const struct sockaddr_in *)entry->ifa_addr)->sin_addr.s_addr;
-    own->mask = ((const struct sockaddr_in *)entry->ifa_netmask)->sin_addr.s_addr;
-    if (weft_config.FABRIC_INTERFACE[0] != '\0')
-        own->rank = strcmp(own->name, weft_config.FABRIC_INTERFACE) == 0 ? WEFT_INTERFACE_REAL
-                                                                         : WEFT_INTERFACE_UNFIT;
-    if (looks.why != NULL)
-        WEFT_LOG(WEFT_INFO, "tcp", "interface %s is passed over: it is %s", own->name, looks.why);
-}
-
-/* The best first; an insertion sort keeps the kernel's order among equals. */
-static void sort_interfaces(void)
-{
-    for (int i = 1; i < interface_count; i++) {
-        own_interface_t moved = interfaces[i];
-        int at = i;
-        for (; at > 0 && interfaces[at - 1].rank < moved.rank; at--)
-            interfaces[at] = interfaces[at - 1];
-        interfaces[at] = moved;
-    }
-    for (fit_count = 0; fit_count < interface_count && fit_count < WEFT_RAILS_MAX; fit_count++) {
-        if (interfaces[fit_count].rank == WEFT_INTERFACE_UNFIT)
-            return;
-    }
-}
-
-static int find_interfaces(void)
-{
-    struct ifaddrs *list;
-    if (getifaddrs(&list) != 0)
-        return weft_fail(MPI_ERR_OTHER, "the network interfaces cannot be listed: %s",
-                         strerror(errno));
-    interface_count = 0;
-    for (const struct ifaddrs *entry = list; entry != NULL; entry = entry->ifa_next)
-        add_interface(entry);
-    freeifaddrs(list);
-    sort_interfaces();
-    if (fit_count > 0)
-        return MPI_SUCCESS;
-    return weft_fail(MPI_ERR_OTHER,
-                     "no network interface of %s could reach other hosts%s%s (WEFT_LOG=info says "
-                     "why each was passed over)",
-                     weft_world.host,
-                     weft_config.FABRIC_INTERFACE[0] == '\0' ? ""
-                                                             : "; WEFT_FABRIC_INTERFACE asks for ",
-                     weft_config.FABRIC_INTERFACE);
-}
-
-const char *wefti_tcp_interface(void)
-{
-    return fit_count > 0 ? interfaces[0].name : "none";
-}
-
-static bool is_loopback(in_addr_t address)
-{
-    return (ntohl(address) >> 24) == IN_LOOPBACKNET;
-}
-
-void wefti_tcp_describe_interfaces(weft_facts_t *facts)
-{
-    facts->speed_mbit = interfaces[0].speed_mbit;
-    for (int i = 0; i < interface_count; i++) {
-        char address[INET_ADDRSTRLEN];
-        if (interfaces[i].rank != WEFT_INTERFACE_UNFIT || is_loopback(interfaces[i].address))
-            continue;
-        inet_ntop(AF_INET, &interfaces[i].address, address, sizeof(address));
-        weft_facts_note(facts, "interface %s (%s) is passed over: %s; WEFT_FABRIC_INTERFACE names "
-                               "another than %s",
-                        interfaces[i].name, address,
-                        interfaces[i].why == NULL ? "another was asked for" : interfaces[i].why,
-                        wefti_tcp_interface());
-    }
-    if (interfaces[0].speed_mbit > 0 && interfaces[0].speed_mbit < SLOW_MBIT)
-        weft_facts_note(facts, "the network has %d Mbit/s; WEFT_FABRIC_INTERFACE chooses another "
-                               "interface, if there is one", interfaces[0].speed_mbit);
-}
-
 /* ---- choosing an address of the peer ---- */
-
-static bool is_own(in_addr_t address)
-{
-    for (int i = 0; i < interface_count; i++) {
-        if (interfaces[i].address == address)
-            return true;
-    }
-    return false;
-}
-
-static bool is_near(in_addr_t address)
-{
-    for (int i = 0; i < fit_count; i++) {
-        if (((interfaces[i].address ^ address) & interfaces[i].mask) == 0)
-            return true;
-    }
-    return false;
-}
 
 static void add_addresses(tcp_attempt_t *attempt, const weft_addresses_t *all, bool near)
 {
@@ -226,7 +103,7 @@ static void add_addresses(tcp_attempt_t *attempt, const weft_addresses_t *all, b
         if (all->rail[i].bytes != sizeof(address))
             continue;
         memcpy(&address, all->rail[i].data, sizeof(address));
-        if (!is_own(address.sin_addr.s_addr) && is_near(address.sin_addr.s_addr) == near)
+        if (!wefti_tcp_is_own(address.sin_addr.s_addr) && wefti_tcp_is_near(address.sin_addr.s_addr) == near)
             attempt->addresses[attempt->count++] = address;
     }
 }
@@ -253,7 +130,7 @@ static void size_send_buffer(int fd)
     struct tcp_info info;
     socklen_t length = sizeof(info);
     int bytes = SEND_BUFFER_BYTES;
-    int64_t mbit = interfaces[0].speed_mbit > 0 ? interfaces[0].speed_mbit : GUESSED_MBIT;
+    int64_t mbit = wefti_tcp_speed_mbit();
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
         return;
     int64_t in_flight = info.tcpi_rtt * mbit / 8; /* us * Mbit/s = bits */
@@ -569,13 +446,13 @@ static void listener_ready(tcp_source_t *source, bool is_readable, bool is_writa
 
 int wefti_tcp_listen(void)
 {
-    int err = find_interfaces();
+    int err = wefti_tcp_find_interfaces();
     if (err != MPI_SUCCESS)
         return err;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     struct sockaddr_in any = {.sin_family = AF_INET};
     if (weft_config.FABRIC_INTERFACE[0] != '\0')
-        any.sin_addr.s_addr = interfaces[0].address;
+        any.sin_addr.s_addr = wefti_tcp_address(0);
     socklen_t length = sizeof(listens_at);
     if (fd < 0 || bind(fd, (struct sockaddr *)&any, sizeof(any)) != 0 || listen(fd, BACKLOG) != 0 ||
         getsockname(fd, (struct sockaddr *)&listens_at, &length) != 0) {
@@ -591,11 +468,11 @@ int wefti_tcp_listen(void)
 
 int wefti_tcp_publish(void)
 {
-    weft_addresses_t own = {.rails = (uint32_t)fit_count};
-    for (int i = 0; i < fit_count; i++) {
+    weft_addresses_t own = {.rails = (uint32_t)wefti_tcp_address_count()};
+    for (int i = 0; i < (int)own.rails; i++) {
         struct sockaddr_in address = {.sin_family = AF_INET,
                                       .sin_port = listens_at.sin_port,
-                                      .sin_addr.s_addr = interfaces[i].address};
+                                      .sin_addr.s_addr = wefti_tcp_address(i)};
         own.rail[i].bytes = sizeof(address);
         memcpy(own.rail[i].data, &address, sizeof(address));
     }

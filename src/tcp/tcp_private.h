@@ -15,6 +15,7 @@
 #include "core/world.h"
 
 #include <stdbool.h>
+#include <netinet/in.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
@@ -126,10 +127,23 @@ int wefti_tcp_connect(tcp_peer_t *peer);
 /** Connections that take too long fail. */
 void wefti_tcp_check_attempts(void);
 void wefti_tcp_connect_close(void);
+
+/* tcp_interfaces.c */
+/** Look at the interfaces of this host; MPI_ERR_OTHER when none could reach others. */
+int wefti_tcp_find_interfaces(void);
+/** The interface of the first address. */
+const char *wefti_tcp_interface(void);
+/** The addresses where others may find us, best first. */
+int wefti_tcp_address_count(void);
+in_addr_t wefti_tcp_address(int index);
+/** Is it an address of this host? */
+bool wefti_tcp_is_own(in_addr_t address);
+/** Is it in a subnet that we are in? */
+bool wefti_tcp_is_near(in_addr_t address);
+/** Of the first interface; a guess where the kernel does not know. */
+int wefti_tcp_speed_mbit(void);
 /** For the report: which interfaces are passed over, and how fast the best is. */
 void wefti_tcp_describe_interfaces(weft_facts_t *facts);
-/** The interface that is listened at. */
-const char *wefti_tcp_interface(void);
 
 /* tcp_out.c */
 bool wefti_tcp_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload);
