@@ -65,6 +65,8 @@ static int reach(int world_rank, weft_endpoint_t **out)
     if (peer == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a peer");
     int err = peer->state == TCP_APART ? wefti_tcp_connect(peer) : MPI_SUCCESS;
+    if (peer->state == TCP_LOST)
+        peer->endpoint.is_lost = true;
     if (err == MPI_SUCCESS)
         *out = &peer->endpoint;
     return err;
@@ -77,24 +79,39 @@ static void part(tcp_peer_t *peer)
         close(peer->source.fd);
     }
     peer->source.fd = -1;
-    peer->state = TCP_APART;
+    peer->state = TCP_LOST;
+    peer->fetches = NULL; /* their owners are told otherwise */
+    wefti_tcp_out_drop(peer);
     if (wefti_tcp.hot == peer)
         wefti_tcp.hot = NULL;
 }
 
 void wefti_tcp_peer_lost(tcp_peer_t *peer, const char *doing, int error)
 {
-    char why[384];
-    if (wefti_tcp.is_closing) {
-        part(peer);
+    if (peer->state == TCP_LOST)
         return;
+    part(peer);
+    if (wefti_tcp.is_closing)
+        return;
+    peer->doing = doing;
+    peer->error = error;
+    peer->next_lost = wefti_tcp.lost;
+    wefti_tcp.lost = peer;
+}
+
+static void tell_of_lost(void)
+{
+    while (wefti_tcp.lost != NULL) {
+        char why[384];
+        const tcp_peer_t *peer = wefti_tcp.lost;
+        wefti_tcp.lost = peer->next_lost;
+        snprintf(why, sizeof(why),
+                 "rank %d on %s has lost its connection to rank %d on %s while %s: %s; that rank "
+                 "or its host has probably died",
+                 weft_world.rank, weft_world.host, peer->world_rank, peer->host, peer->doing,
+                 strerror(peer->error));
+        weft_world.peer_lost(peer->world_rank, why);
     }
-    snprintf(why, sizeof(why),
-             "rank %d on %s has lost its connection to rank %d on %s while %s: %s; that rank or "
-             "its host has probably died",
-             weft_world.rank, weft_world.host, peer->world_rank, weft_card_host(peer->world_rank),
-             doing, error == 0 ? weft_fail_text() : strerror(error));
-    weft_world.abort(1, why);
 }
 
 /* ---- watching ---- */
@@ -158,6 +175,8 @@ static int progress(bool everything)
         wefti_tcp_check_attempts();
     if (wefti_tcp.dirty != NULL) /* answers that came out of this round */
         done += wefti_tcp_flush_dirty();
+    if (__builtin_expect(wefti_tcp.lost != NULL, 0))
+        tell_of_lost();
     return done;
 }
 
