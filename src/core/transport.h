@@ -10,6 +10,8 @@
 #ifndef WEFT_CORE_TRANSPORT_H
 #define WEFT_CORE_TRANSPORT_H
 
+#include "core/facts.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -110,6 +112,8 @@ struct weft_transport_ops {
     /** Before a sleep: a file descriptor that is readable when there is something to do, or a value
      * of core/fd_watch.h. NULL: peers ring the bell. */
     int (*wait_fd)(void);
+    /** Fill in what this transport knows for the report; what costs speed as a note. */
+    void (*describe)(weft_facts_t *facts);
     /** The end is near: wait until what this process has sent is out of its hands. From now on a peer
      * that goes away is no failure. NULL: there is nothing to wait for. */
     void (*quiesce)(void);

@@ -10,6 +10,7 @@
 #include "launch/job_plan.h"
 #include "launch/job_run.h"
 #include "launch/launch_options.h"
+#include "launch/program_search.h"
 #include "mpi.h"
 
 #include <fcntl.h>
@@ -43,14 +44,15 @@ static int report(const weft_job_plan_t *plan, int err)
 static void print_note(const weft_job_plan_t *plan)
 {
     if (plan->ignored[0] != '\0' && !plan->is_quiet)
-        fprintf(stderr, "%s: note: %s: no effect in this version, ranks are not bound to cores\n",
-                plan->launcher, plan->ignored);
+        fprintf(stderr, "%s: note: %s: no effect in this version\n", plan->launcher, plan->ignored);
 }
 
 static int run(weft_job_plan_t *plan)
 {
     int exit_code = 0;
     int err = weft_job_plan_complete(plan);
+    if (err == MPI_SUCCESS && weft_job_plan_is_local(plan))
+        err = weft_programs_find(plan, 0);
     if (err == MPI_SUCCESS) {
         print_note(plan);
         err = weft_job_run(plan, &exit_code);

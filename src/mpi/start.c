@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/start.h"
 
+#include "mpi/audit.h"
 #include "mpi/comm_make.h"
 #include "coll/coll.h"
 #include "pt2pt/bsend.h"
@@ -156,6 +157,19 @@ static void close_transports(void)
     weft_world.endpoints = NULL;
 }
 
+static int report(void)
+{
+    weft_facts_t facts;
+    if (!weft_config.REPORT)
+        return MPI_SUCCESS;
+    weft_audit_begin(&facts);
+    for (int i = 0; i < TRANSPORTS; i++) {
+        if (is_open[i] && transports[i]->describe != NULL)
+            transports[i]->describe(&facts);
+    }
+    return weft_audit(&facts);
+}
+
 int weft_start(int thread_level)
 {
     weft_config_read();
@@ -176,7 +190,10 @@ int weft_start(int thread_level)
         return err;
     weft_world.is_threaded = thread_level == MPI_THREAD_MULTIPLE;
     weft_world.stage = WEFT_RUNNING;
-    return MPI_SUCCESS;
+    weft_lock();
+    err = report();
+    weft_unlock();
+    return err;
 }
 
 /* Infos and error handlers work after MPI_Finalize (MPI 5.0, 11.4.1): with some left, they and the

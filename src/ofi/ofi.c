@@ -7,6 +7,7 @@
 #include "core/nodes.h"
 #include "core/progress.h"
 #include "net/address_card.h"
+#include "net/network_interface.h"
 #include "ofi/fabric_library.h"
 #include "base/config.h"
 #include "base/fail.h"
@@ -244,6 +245,21 @@ static void quiesce(void)
     wefti_ofi.is_closing = true;
 }
 
+static void tell_report(weft_facts_t *facts)
+{
+    uint32_t version = weft_fabric.version();
+    const char *name = wefti_ofi.rails[0].info->domain_attr->name;
+    snprintf(facts->other_hosts, sizeof(facts->other_hosts), "libfabric %u.%u %s, %d rail%s, %s",
+             FI_MAJOR(version), FI_MINOR(version), weft_world.fabric, wefti_ofi.rail_count,
+             wefti_ofi.rail_count == 1 ? "" : "s",
+             wefti_ofi.rails[0].has_read ? "reads" : "streams");
+    snprintf(facts->interface, sizeof(facts->interface), "%s", name);
+    facts->speed_mbit = weft_interface_look(name).speed_mbit;
+    if (wefti_ofi.rails[0].is_sockets)
+        weft_facts_note(facts, "libfabric over the kernel's sockets: leave out WEFT_FABRIC and "
+                               "FI_PROVIDER, Weft's own TCP is faster");
+}
+
 static void close_transport(void)
 {
     wefti_ofi.is_closing = true;
@@ -277,6 +293,7 @@ const weft_transport_ops_t weft_ofi_transport = {
     .throttle = wefti_ofi_throttle,
     .progress = progress,
     .wait_fd = wait_fd,
+    .describe = tell_report,
     .quiesce = quiesce,
     .close = close_transport,
 };

@@ -234,6 +234,13 @@ static void quiesce(void)
     wefti_tcp.is_closing = true;
 }
 
+static void describe(weft_facts_t *facts)
+{
+    snprintf(facts->other_hosts, sizeof(facts->other_hosts), "weft-tcp");
+    snprintf(facts->interface, sizeof(facts->interface), "%s", wefti_tcp_interface());
+    wefti_tcp_describe_interfaces(facts);
+}
+
 static void close_transport(void)
 {
     wefti_tcp.is_closing = true;
@@ -273,6 +280,7 @@ const weft_transport_ops_t weft_tcp_transport = {
     .throttle = wefti_tcp_throttle,
     .progress = progress,
     .wait_fd = wait_fd,
+    .describe = describe,
     .quiesce = quiesce,
     .close = close_transport,
 };

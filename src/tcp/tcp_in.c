@@ -160,17 +160,21 @@ static void parse(tcp_peer_t *peer, const char *data, size_t bytes)
 
 /* ---- the socket ---- */
 
-/* Read into the place of an unfinished payload first, and what follows into the inbox. */
+/* The rest of an unfinished payload goes to its place, and what follows it into the inbox. */
+static ssize_t read_in_two(tcp_peer_t *peer, size_t missing)
+{
+    struct iovec pieces[2] = {{peer->place + peer->place_got, missing}, {inbox, INBOX_BYTES}};
+    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = 2};
+    return recvmsg(peer->source.fd, &message, MSG_DONTWAIT);
+}
+
 static ssize_t read_socket(tcp_peer_t *peer, size_t *placed_out)
 {
     size_t missing = peer->place == NULL ? 0 : peer->header.bytes - peer->place_got;
-    struct iovec pieces[2] = {{peer->place == NULL ? NULL : peer->place + peer->place_got, missing},
-                              {inbox, INBOX_BYTES}};
-    struct msghdr message = {.msg_iov = missing > 0 ? pieces : pieces + 1,
-                             .msg_iovlen = missing > 0 ? 2 : 1};
     ssize_t got;
     do {
-        got = recvmsg(peer->source.fd, &message, MSG_DONTWAIT);
+        got = missing == 0 ? recv(peer->source.fd, inbox, INBOX_BYTES, MSG_DONTWAIT)
+                           : read_in_two(peer, missing);
     } while (got < 0 && errno == EINTR);
     *placed_out = got <= 0 ? 0 : (size_t)got < missing ? (size_t)got : missing;
     return got;

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { OUT_BYTES = 2 * (PACKET_MAX + HEADER_BYTES), GATHER_BYTES = PACKET_MAX / 2 };
+enum { OUT_BYTES = 2 * (PACKET_MAX + HEADER_BYTES), GATHER_BYTES = PACKET_MAX / 2, SHORT_BYTES = 1024 };
 
 static weft_pool_t blocks = WEFT_POOL(tcp_block_t);
 
@@ -223,6 +223,24 @@ static bool is_open(tcp_peer_t *peer)
     return false;
 }
 
+/* Copied together, a short packet costs the kernel less than in two pieces. */
+static void write_short(tcp_peer_t *peer, const weft_header_t *header, const void *payload)
+{
+    char packet[SHORT_BYTES];
+    size_t bytes = HEADER_BYTES + header->bytes;
+    memcpy(packet, header, HEADER_BYTES);
+    if (header->bytes > 0)
+        memcpy(packet + HEADER_BYTES, payload, header->bytes);
+    ssize_t taken = send(peer->source.fd, packet, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (__builtin_expect(taken == (ssize_t)bytes, 1))
+        return;
+    if (taken < 0 && errno != EAGAIN && errno != EINTR)
+        wefti_tcp_peer_lost(peer, "sending", errno);
+    taken = taken < 0 ? 0 : taken;
+    append(peer, packet + taken, bytes - (size_t)taken);
+    wefti_tcp_note_dirty(peer);
+}
+
 static void write_at_once(tcp_peer_t *peer, const weft_header_t *header, const void *payload)
 {
     struct iovec pieces[2] = {{(void *)(uintptr_t)header, HEADER_BYTES},
@@ -245,7 +263,10 @@ bool wefti_tcp_send(weft_endpoint_t *endpoint, const weft_header_t *header, cons
     if (!is_open(peer) || !has_room(peer, HEADER_BYTES + header->bytes))
         return false;
     if (is_first(peer)) {
-        write_at_once(peer, header, payload);
+        if (header->bytes <= SHORT_BYTES - HEADER_BYTES)
+            write_short(peer, header, payload);
+        else
+            write_at_once(peer, header, payload);
         return true;
     }
     append(peer, header, HEADER_BYTES);

@@ -126,7 +126,9 @@ int wefti_tcp_connect(tcp_peer_t *peer);
 /** Connections that take too long fail. */
 void wefti_tcp_check_attempts(void);
 void wefti_tcp_connect_close(void);
-/** The interface that is listened at, for reports. */
+/** For the report: which interfaces are passed over, and how fast the best is. */
+void wefti_tcp_describe_interfaces(weft_facts_t *facts);
+/** The interface that is listened at. */
 const char *wefti_tcp_interface(void);
 
 /* tcp_out.c */
