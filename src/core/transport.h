@@ -10,6 +10,8 @@
 #ifndef WEFT_CORE_TRANSPORT_H
 #define WEFT_CORE_TRANSPORT_H
 
+#include "core/facts.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -90,6 +92,9 @@ struct weft_transport_ops {
      * call to this endpoint between them. NULL: no room. */
     void *(*reserve)(weft_endpoint_t *endpoint, size_t bytes);
     void (*commit)(weft_endpoint_t *endpoint, const weft_header_t *header);
+    /** Packets that may be held back for others to join them go out now: a blocking send is at its
+     * end. NULL: none are. */
+    void (*flush)(weft_endpoint_t *endpoint);
     /** Copy `bytes` bytes from an address of the peer. False: not possible, now and later (can_read
      *  is cleared); `to` has undefined contents. */
     bool (*read)(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes);
@@ -104,12 +109,13 @@ struct weft_transport_ops {
     /** Give to the sink what has arrived; the number of packets. `everything`: look at every peer
      *  (before sleeping), not only at the busy ones. */
     int (*progress)(bool everything);
-    /** What a thread may poll(2) for something to happen while nobody calls progress: a file
-     * descriptor to be read; -1 when something has happened already, or there is nothing to poll.
-     * NULL: peers ring the bell. */
+    /** Before a sleep: a file descriptor that is readable when there is something to do, or a value
+     * of core/fd_watch.h. NULL: peers ring the bell. */
     int (*wait_fd)(void);
-    /** Wait until all that this process has sent is out of its hands and all ranks have come here;
-     * goes on serving them. NULL: there is nothing to wait for. */
+    /** Fill in what this transport knows for the report; what costs speed as a note. */
+    void (*describe)(weft_facts_t *facts);
+    /** The end is near: wait until what this process has sent is out of its hands. From now on a peer
+     * that goes away is no failure. NULL: there is nothing to wait for. */
     void (*quiesce)(void);
     /** Release everything; logs what goes wrong. */
     void (*close)(void);

@@ -28,8 +28,6 @@ typedef struct weft_wireup {
     int (*publish)(const char *key, const void *data, size_t bytes);
     /** What `rank`, on whatever host, publishes; waits for it, `limit_s` seconds at most. */
     int (*await)(int rank, const char *key, int limit_s, void **out, size_t *bytes_out);
-    /** Begin a fence of all ranks; *done is set when they have come, by whatever thread. */
-    int (*fence_begin)(_Atomic bool *done);
     /** node_of[size]: the hosts of all ranks, as numbers. */
     int (*find_nodes)(int *node_of);
 } weft_wireup_t;

@@ -3,8 +3,11 @@
 
 #include "ofi/ofi_private.h"
 
+#include "core/fd_watch.h"
 #include "core/nodes.h"
 #include "core/progress.h"
+#include "net/address_card.h"
+#include "net/network_interface.h"
 #include "ofi/fabric_library.h"
 #include "base/config.h"
 #include "base/fail.h"
@@ -13,6 +16,7 @@
 #include "base/pool.h"
 #include "mpi.h"
 
+#include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -49,12 +53,40 @@ weft_ofi_peer_t *wefti_ofi_peer(int world_rank)
     return __builtin_expect(peer != NULL, 1) ? peer : create_peer(world_rank);
 }
 
+static int insert_addresses(const weft_addresses_t *addresses, weft_ofi_peer_t *peer)
+{
+    if ((int)addresses->rails != wefti_ofi.rail_count)
+        return weft_fail(MPI_ERR_OTHER,
+                         "rank %d on %s uses %u network interfaces, this rank on %s uses %d: set "
+                         "WEFT_RAILS alike on all hosts",
+                         peer->world_rank, weft_card_host(peer->world_rank), addresses->rails,
+                         weft_world.host, wefti_ofi.rail_count);
+    for (int i = 0; i < wefti_ofi.rail_count; i++) {
+        int count = fi_av_insert(wefti_ofi.rails[i].av, addresses->rail[i].data, 1,
+                                 &peer->addresses[i], 0, NULL);
+        if (count != 1)
+            return weft_fail(MPI_ERR_OTHER, "fi_av_insert: %s",
+                             count < 0 ? weft_fabric_error(count) : "refused");
+    }
+    return MPI_SUCCESS;
+}
+
+static int resolve(weft_ofi_peer_t *peer)
+{
+    weft_addresses_t addresses;
+    int err = weft_card_read(peer->world_rank, &addresses, &peer->key);
+    if (err == MPI_SUCCESS)
+        err = insert_addresses(&addresses, peer);
+    peer->is_resolved = err == MPI_SUCCESS;
+    return err;
+}
+
 static int reach(int world_rank, weft_endpoint_t **out)
 {
     weft_ofi_peer_t *peer = wefti_ofi_peer(world_rank);
     if (peer == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a peer");
-    int err = peer->is_resolved ? MPI_SUCCESS : wefti_address_resolve(peer);
+    int err = peer->is_resolved ? MPI_SUCCESS : resolve(peer);
     if (err == MPI_SUCCESS)
         *out = &peer->endpoint;
     return err;
@@ -68,7 +100,7 @@ void wefti_ofi_peer_failed(const weft_ofi_peer_t *peer, const char *doing, int e
     snprintf(why, sizeof(why),
              "rank %d on %s cannot be reached by rank %d on %s any more: %s to it failed: %s "
              "(provider %s, interface %s)",
-             peer->world_rank, wefti_address_host(peer->world_rank), weft_world.rank,
+             peer->world_rank, weft_card_host(peer->world_rank), weft_world.rank,
              weft_world.host, doing, weft_fabric_error(error), weft_world.fabric,
              wefti_ofi.rails[0].info->domain_attr->name);
     weft_world.abort(1, why);
@@ -85,6 +117,18 @@ static int progress(bool everything)
     if (__builtin_expect(wefti_ofi.unsettled != NULL, 0))
         done += wefti_outgoing_progress();
     return done + wefti_fetching_progress();
+}
+
+/* With several rails, none alone would do. */
+static int wait_fd(void)
+{
+    weft_rail_t *rail = &wefti_ofi.rails[0];
+    struct fid *queue = &rail->cq->fid;
+    if (wefti_ofi.unsettled != NULL)
+        return WEFT_FD_READY;
+    if (wefti_ofi.rail_count > 1 || rail->wait_fd < 0)
+        return WEFT_FD_NONE;
+    return fi_trywait(rail->fabric, &queue, 1) == 0 ? rail->wait_fd : WEFT_FD_READY;
 }
 
 /* ---- opening and closing ---- */
@@ -130,6 +174,20 @@ static int open_best(void)
     }
 }
 
+static int publish(void)
+{
+    weft_addresses_t own = {.rails = (uint32_t)wefti_ofi.rail_count};
+    for (int i = 0; i < wefti_ofi.rail_count; i++) {
+        size_t bytes = WEFT_ADDRESS_MOST;
+        int rc = fi_getname(&wefti_ofi.rails[i].ep->fid, own.rail[i].data, &bytes);
+        if (rc != 0 || bytes > WEFT_ADDRESS_MOST)
+            return weft_fail(MPI_ERR_OTHER, "fi_getname: %s",
+                             rc != 0 ? weft_fabric_error(rc) : "the address is too long");
+        own.rail[i].bytes = (uint32_t)bytes;
+    }
+    return weft_card_publish(&own, &wefti_ofi.own_key);
+}
+
 static void describe(void)
 {
     const struct fi_info *info = wefti_ofi.rails[0].info;
@@ -143,13 +201,25 @@ static void describe(void)
              wefti_ofi.rails[0].has_multi_recv ? "multi-receive" : "single receives");
 }
 
+/* Without libfabric, or without a provider that works, TCP is there; but what the user has asked for
+ * is not replaced by something else. */
+static int give_way(int err)
+{
+    if (weft_provider_is_demanded())
+        return err;
+    WEFT_LOG(WEFT_WARN, "ofi", "this host has a network device, but only TCP is used: %s",
+             weft_fail_text());
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
 static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
 {
-    if (world->local_size == world->size)
+    if (world->local_size == world->size || !weft_provider_is_wanted())
         return MPI_ERR_UNSUPPORTED_OPERATION;
     int err = weft_fabric_library_open();
-    if (err == MPI_SUCCESS)
-        err = weft_nodes_open();
+    if (err != MPI_SUCCESS)
+        return give_way(err);
+    err = weft_nodes_open();
     if (err != MPI_SUCCESS)
         return err;
     wefti_ofi.sink = sink;
@@ -157,29 +227,37 @@ static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
     if (wefti_ofi.peers == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", world->size);
     err = open_best();
-    if (err != MPI_SUCCESS)
-        return err;
+    if (err != MPI_SUCCESS) {
+        weft_free(wefti_ofi.peers);
+        return give_way(err);
+    }
     world->fabric = wefti_ofi.rails[0].info->fabric_attr->prov_name;
     describe();
-    return wefti_address_publish();
+    return publish();
 }
 
-/* A peer that ends closes its connections, so nobody may end while others still need it. Whoever
- * has come to the fence needs nobody any more. */
 static void quiesce(void)
 {
-    _Atomic bool have_all_come;
     while (!wefti_outgoing_is_empty()) {
         if (weft_progress() == 0)
             sched_yield();
     }
     wefti_ofi.is_closing = true;
-    if (weft_world.wireup->fence_begin(&have_all_come) != MPI_SUCCESS)
-        WEFT_LOG(WEFT_WARN, "ofi", "ranks may end before others: %s", weft_fail_text());
-    while (!have_all_come) {
-        if (weft_progress() == 0)
-            sched_yield();
-    }
+}
+
+static void tell_report(weft_facts_t *facts)
+{
+    uint32_t version = weft_fabric.version();
+    const char *name = wefti_ofi.rails[0].info->domain_attr->name;
+    snprintf(facts->other_hosts, sizeof(facts->other_hosts), "libfabric %u.%u %s, %d rail%s, %s",
+             FI_MAJOR(version), FI_MINOR(version), weft_world.fabric, wefti_ofi.rail_count,
+             wefti_ofi.rail_count == 1 ? "" : "s",
+             wefti_ofi.rails[0].has_read ? "reads" : "streams");
+    snprintf(facts->interface, sizeof(facts->interface), "%s", name);
+    facts->speed_mbit = weft_interface_look(name).speed_mbit;
+    if (wefti_ofi.rails[0].is_sockets)
+        weft_facts_note(facts, "libfabric over the kernel's sockets: leave out WEFT_FABRIC and "
+                               "FI_PROVIDER, Weft's own TCP is faster");
 }
 
 static void close_transport(void)
@@ -194,7 +272,7 @@ static void close_transport(void)
             wefti_incoming_forget(wefti_ofi.peers[rank]);
     }
     wefti_fetching_close();
-    wefti_address_close();
+    weft_card_close();
     weft_pool_close(&peers);
     weft_free(wefti_ofi.peers);
     weft_provider_release(&wefti_ofi.provider);
@@ -214,6 +292,8 @@ const weft_transport_ops_t weft_ofi_transport = {
     .fetch = wefti_ofi_fetch,
     .throttle = wefti_ofi_throttle,
     .progress = progress,
+    .wait_fd = wait_fd,
+    .describe = tell_report,
     .quiesce = quiesce,
     .close = close_transport,
 };

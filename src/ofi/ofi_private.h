@@ -5,8 +5,8 @@
 
 #include "core/transport.h"
 #include "core/world.h"
+#include "net/net_packet.h"
 #include "ofi/rail.h"
-#include "ofi/wire.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,15 +52,6 @@ weft_ofi_peer_t *wefti_ofi_peer(int world_rank);
 
 /** The end of the job: a peer cannot be reached any more. `doing` says what was tried. */
 void wefti_ofi_peer_failed(const weft_ofi_peer_t *peer, const char *doing, int error);
-
-/* address_book.c */
-/** Tell the others where this host's ranks are. Collective over the ranks of this host. */
-int wefti_address_publish(void);
-/** Learn where a peer is; may wait for it. MPI_ERR_OTHER with a text. */
-int wefti_address_resolve(weft_ofi_peer_t *peer);
-/** "h2" or so, the host of a rank as far as it is known. */
-const char *wefti_address_host(int world_rank);
-void wefti_address_close(void);
 
 /* outgoing.c */
 bool wefti_ofi_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload);

@@ -2,13 +2,14 @@
 #include "ofi/provider.h"
 
 #include "ofi/fabric_library.h"
-#include "ofi/network_interface.h"
+#include "net/network_interface.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "mpi.h"
 
+#include <dirent.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
@@ -17,22 +18,59 @@
 
 enum { NAME_BYTES = 64, LIST_BYTES = 512 };
 
-/* Best first. "tcp" became a provider of reliable datagrams in libfabric 1.18; before, that code
- * was called "net". shm and lo are not for other hosts; sockets needs a thread of its own and took
- * milliseconds a message where cores were short. */
-static const char order[] = "efa,cxi,psm3,verbs;ofi_rxm,tcp,net,tcp;ofi_rxm,udp;ofi_rxd,sockets";
+/* Networks with devices of their own, best first. Over the kernel's sockets src/tcp does better (its
+ * README says why), so those providers serve only when they are asked for. */
+static const char devices[] = "efa,cxi,psm3,verbs;ofi_rxm";
+
+/* "tcp" became a provider of reliable datagrams in libfabric 1.18; before, that code was called
+ * "net". shm is not for other hosts; sockets needs a thread of its own and took milliseconds a
+ * message where cores were short. */
+static const char software[] = "tcp,tcp;ofi_rxm,net,udp;ofi_rxd,sockets";
+
+static const char *asked_of_libfabric(void)
+{
+    const char *asked = weft_environment("FI_PROVIDER");
+    return asked == NULL ? "" : asked;
+}
 
 /* libfabric itself heeds FI_PROVIDER; what it names comes first here, so that a provider we have
  * never heard of can be chosen by it. */
 static void list_names(char *out)
 {
-    const char *asked = weft_environment("FI_PROVIDER");
-    bool is_a_choice = asked != NULL && asked[0] != '\0' && asked[0] != '^';
+    const char *asked = asked_of_libfabric();
     if (weft_config.FABRIC[0] != '\0')
         snprintf(out, LIST_BYTES, "%s", weft_config.FABRIC);
+    else if (asked[0] == '\0')
+        snprintf(out, LIST_BYTES, "%s", devices);
     else
-        snprintf(out, LIST_BYTES, "%s%s%s", is_a_choice ? asked : "", is_a_choice ? "," : "",
-                 order);
+        snprintf(out, LIST_BYTES, "%s%s%s,%s", asked[0] == '^' ? "" : asked,
+                 asked[0] == '^' ? "" : ",", devices, software);
+}
+
+static bool has_entries(const char *path)
+{
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+    bool has = false;
+    while (folder != NULL && !has && (entry = readdir(folder)) != NULL)
+        has = entry->d_name[0] != '.';
+    if (folder != NULL)
+        closedir(folder);
+    return has;
+}
+
+/* All providers of devices show them to the kernel in one of these places. */
+bool weft_provider_is_wanted(void)
+{
+    if (weft_config.FABRIC[0] != '\0')
+        return strcmp(weft_config.FABRIC, "weft-tcp") != 0;
+    return asked_of_libfabric()[0] != '\0' || has_entries("/sys/class/infiniband") ||
+           has_entries("/sys/class/cxi");
+}
+
+bool weft_provider_is_demanded(void)
+{
+    return weft_config.FABRIC[0] != '\0' || asked_of_libfabric()[0] != '\0';
 }
 
 /* Word `index` of a list. */

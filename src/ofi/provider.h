@@ -6,6 +6,7 @@
 #include "core/transport.h"
 
 #include <rdma/fabric.h>
+#include <stdbool.h>
 
 /** A provider with its interfaces. */
 typedef struct weft_provider {
@@ -14,6 +15,12 @@ typedef struct weft_provider {
     const struct fi_info *rails[WEFT_RAILS_MAX]; /* the interfaces to be used, best first */
     int rail_count;
 } weft_provider_t;
+
+/** Is libfabric to be tried at all: was it asked for, or is there a device that needs it? */
+bool weft_provider_is_wanted(void);
+
+/** Did the user ask for a provider (WEFT_FABRIC, FI_PROVIDER)? */
+bool weft_provider_is_demanded(void);
 
 /**
  * The provider at place `index` of the order (0, 1, ...).

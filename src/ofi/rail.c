@@ -2,7 +2,7 @@
 #include "ofi/rail.h"
 
 #include "ofi/fabric_library.h"
-#include "ofi/wire.h"
+#include "net/net_packet.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"

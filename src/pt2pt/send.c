@@ -409,10 +409,22 @@ int weft_send_begin(const weft_send_args_t *args, weft_request_t **out)
     return begin_slowly(args, out);
 }
 
+/* The program may leave MPI for long after a blocking send. */
+static inline void flush(const weft_send_args_t *args)
+{
+    if (args->dest == MPI_PROC_NULL)
+        return;
+    weft_endpoint_t *endpoint = weft_comm_endpoint(args->comm, args->dest);
+    if (__builtin_expect(endpoint->ops->flush != NULL, 0))
+        endpoint->ops->flush(endpoint);
+}
+
 int weft_send(const weft_send_args_t *args)
 {
-    if (__builtin_expect(send_at_once(args), 1))
+    if (__builtin_expect(send_at_once(args), 1)) {
+        flush(args);
         return MPI_SUCCESS;
+    }
     weft_request_t *request;
     int err = begin_slowly(args, &request);
     if (err != MPI_SUCCESS)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "ofi/network_interface.h"
+#include "net/network_interface.h"
 
 #include <net/if.h>
 #include <stdio.h>

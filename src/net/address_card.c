@@ -1,52 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where ranks are on the network. The highest rank of each host publishes one card for all ranks of
- * the host; others read it when they first talk to one of them. There is no fence of all ranks and
- * no table of all addresses.
- *
  *   card:  head | rail 0: base address, which bytes of it vary | ... | rank 0: its varying bytes of
  *          all rails | rank 1 | ...
  *
- * On IP networks the addresses of a host differ in the two bytes of the port: 8 ranks take 130
+ * On IP networks the addresses of a host differ in the two bytes of the port: 8 ranks take 180
  * bytes in all.
  *
  * The card must be the first thing that its rank gives to the launcher: who asks for it earlier is
  * made to wait for the rank's first commit, and told that there is no card if that holds none. So
  * it is not the lowest rank, which gives the invitation to shared memory.
  */
-#include "ofi/ofi_private.h"
+#include "net/address_card.h"
 
 #include "core/nodes.h"
-#include "ofi/fabric_library.h"
+#include "core/world.h"
+#include "net/net_packet.h"
 #include "base/config.h"
 #include "base/fail.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "mpi.h"
 
-#include <rdma/fi_cm.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
-enum { ADDRESS_MOST = 128, CARD_MAGIC = 0x57465443 };
+enum { CARD_MAGIC = 0x57465443 };
 
 static const char card_key[] = "weft.card", name_key[] = "weft.name";
 
-typedef struct rail_name {
-    uint32_t bytes;
-    unsigned char address[ADDRESS_MOST];
-} rail_name_t;
-
-/* What a rank tells the highest rank of its host. */
-typedef struct names {
-    rail_name_t rails[WEFT_RAILS_MAX];
-} names_t;
-
 typedef struct rail_base {
     uint8_t bytes;
-    uint8_t varies[ADDRESS_MOST / 8]; /* a bit for each byte */
-    unsigned char address[ADDRESS_MOST];
+    uint8_t varies[WEFT_ADDRESS_MOST / 8]; /* a bit for each byte */
+    unsigned char address[WEFT_ADDRESS_MOST];
 } rail_base_t;
 
 typedef struct card_head {
@@ -74,33 +61,19 @@ static uint64_t key_for(uint64_t token, int world_rank)
 
 /* ---- writing ---- */
 
-static int find_own_names(names_t *out)
-{
-    memset(out, 0, sizeof(*out));
-    for (int i = 0; i < wefti_ofi.rail_count; i++) {
-        size_t bytes = ADDRESS_MOST;
-        int rc = fi_getname(&wefti_ofi.rails[i].ep->fid, out->rails[i].address, &bytes);
-        if (rc != 0 || bytes > ADDRESS_MOST)
-            return weft_fail(MPI_ERR_OTHER, "fi_getname: %s",
-                             rc != 0 ? weft_fabric_error(rc) : "the address is too long");
-        out->rails[i].bytes = (uint32_t)bytes;
-    }
-    return MPI_SUCCESS;
-}
-
 static bool does_vary(const rail_base_t *base, size_t byte)
 {
     return (base->varies[byte / 8] >> (byte % 8) & 1) != 0;
 }
 
-static void find_base(const names_t *all, int ranks, int rail, rail_base_t *out)
+static void find_base(const weft_addresses_t *all, int ranks, int rail, rail_base_t *out)
 {
-    const rail_name_t *first = &all[0].rails[rail];
-    out->bytes = (uint8_t)first->bytes;
-    memcpy(out->address, first->address, first->bytes);
-    for (size_t byte = 0; byte < first->bytes; byte++) {
+    const unsigned char *first = all[0].rail[rail].data;
+    out->bytes = (uint8_t)all[0].rail[rail].bytes;
+    memcpy(out->address, first, out->bytes);
+    for (size_t byte = 0; byte < out->bytes; byte++) {
         for (int i = 1; i < ranks; i++) {
-            if (all[i].rails[rail].address[byte] != first->address[byte])
+            if (all[i].rail[rail].data[byte] != first[byte])
                 out->varies[byte / 8] |= (uint8_t)(1 << byte % 8);
         }
     }
@@ -116,12 +89,12 @@ static size_t count_varying(const card_t *card)
     return count;
 }
 
-static void write_rank(const card_t *card, const names_t *names, unsigned char *to)
+static void write_rank(const card_t *card, const weft_addresses_t *names, unsigned char *to)
 {
     for (uint32_t rail = 0; rail < card->head.rails; rail++) {
         for (size_t byte = 0; byte < card->rails[rail].bytes; byte++) {
             if (does_vary(&card->rails[rail], byte))
-                *to++ = names->rails[rail].address[byte];
+                *to++ = names->rail[rail].data[byte];
         }
     }
 }
@@ -131,7 +104,7 @@ static size_t base_bytes(const rail_base_t *base)
     return offsetof(rail_base_t, address) + base->bytes;
 }
 
-static int publish_card(const card_t *card, const names_t *all)
+static int publish_card(const card_t *card, const weft_addresses_t *all)
 {
     size_t bytes = sizeof(card->head) + card->rank_bytes * card->head.ranks;
     for (uint32_t i = 0; i < card->head.rails; i++)
@@ -152,23 +125,23 @@ static int publish_card(const card_t *card, const names_t *all)
     return err;
 }
 
-static int make_card(const names_t *all)
+static int make_card(const weft_addresses_t *all)
 {
     card_t card = {.head = {.magic = CARD_MAGIC,
                             .version = WEFT_WIRE_VERSION,
                             .ranks = (uint32_t)weft_world.local_size,
-                            .rails = (uint32_t)wefti_ofi.rail_count}};
+                            .rails = all[0].rails}};
     if (getrandom(&card.head.token, sizeof(card.head.token), 0) < 0)
         return weft_fail(MPI_ERR_OTHER, "there are no random numbers");
     snprintf(card.head.provider, sizeof(card.head.provider), "%s", weft_world.fabric);
     snprintf(card.head.host, sizeof(card.head.host), "%.63s", weft_world.host);
-    for (int i = 0; i < wefti_ofi.rail_count; i++)
+    for (int i = 0; i < (int)card.head.rails; i++)
         find_base(all, weft_world.local_size, i, &card.rails[i]);
     card.rank_bytes = count_varying(&card);
     return publish_card(&card, all);
 }
 
-static int gather_names(names_t *all)
+static int gather_names(weft_addresses_t *all)
 {
     for (int i = 0; i < weft_world.local_size - 1; i++) {
         void *data;
@@ -176,19 +149,19 @@ static int gather_names(names_t *all)
         int err = weft_world.wireup->get(weft_world.local_ranks[i], name_key, &data, &bytes);
         if (err != MPI_SUCCESS)
             return err;
-        if (bytes == sizeof(names_t))
-            memcpy(&all[i], data, sizeof(names_t));
+        if (bytes == sizeof(weft_addresses_t))
+            memcpy(&all[i], data, sizeof(weft_addresses_t));
         weft_free(data);
-        if (bytes != sizeof(names_t))
+        if (bytes != sizeof(weft_addresses_t))
             return weft_fail(MPI_ERR_OTHER, "rank %d runs another version of Weft",
                              weft_world.local_ranks[i]);
     }
     return MPI_SUCCESS;
 }
 
-static int gather_and_publish(const names_t *own)
+static int gather_and_publish(const weft_addresses_t *own)
 {
-    names_t *all = weft_alloc_array((size_t)weft_world.local_size, sizeof(*all));
+    weft_addresses_t *all = weft_alloc_array((size_t)weft_world.local_size, sizeof(*all));
     if (all == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for the addresses of this host");
     all[weft_world.local_size - 1] = *own;
@@ -215,7 +188,7 @@ static bool take_bases(const unsigned char **at, const unsigned char *end, card_
 {
     for (uint32_t i = 0; i < card->head.rails; i++) {
         rail_base_t *base = &card->rails[i];
-        if (!take(at, end, base, offsetof(rail_base_t, address)) || base->bytes > ADDRESS_MOST ||
+        if (!take(at, end, base, offsetof(rail_base_t, address)) || base->bytes > WEFT_ADDRESS_MOST ||
             !take(at, end, base->address, base->bytes))
             return false;
     }
@@ -288,16 +261,17 @@ static uint32_t index_on_host(int world_rank)
     return index;
 }
 
-static void read_rank(const card_t *card, uint32_t index, names_t *out)
+static void read_rank(const card_t *card, uint32_t index, weft_addresses_t *out)
 {
     const unsigned char *from = card->rank_data + index * card->rank_bytes;
+    *out = (weft_addresses_t){.rails = card->head.rails};
     for (uint32_t rail = 0; rail < card->head.rails; rail++) {
         const rail_base_t *base = &card->rails[rail];
-        out->rails[rail].bytes = base->bytes;
-        memcpy(out->rails[rail].address, base->address, base->bytes);
+        out->rail[rail].bytes = base->bytes;
+        memcpy(out->rail[rail].data, base->address, base->bytes);
         for (size_t byte = 0; byte < base->bytes; byte++) {
             if (does_vary(base, byte))
-                out->rails[rail].address[byte] = *from++;
+                out->rail[rail].data[byte] = *from++;
         }
     }
 }
@@ -307,52 +281,31 @@ static int check_card(const card_t *card, int world_rank)
 {
     if (strcmp(card->head.provider, weft_world.fabric) != 0)
         return weft_fail(MPI_ERR_OTHER,
-                         "rank %d on %s opened the provider %s, this rank on %s opened %s: set "
-                         "FI_PROVIDER or WEFT_FABRIC alike on all hosts",
+                         "rank %d on %s opened the network %s, this rank on %s opened %s: set "
+                         "WEFT_FABRIC or FI_PROVIDER alike on all hosts",
                          world_rank, card->head.host, card->head.provider, weft_world.host,
                          weft_world.fabric);
-    if ((int)card->head.rails != wefti_ofi.rail_count)
-        return weft_fail(MPI_ERR_OTHER,
-                         "rank %d on %s uses %u network interfaces, this rank on %s uses %d: set "
-                         "WEFT_RAILS alike on all hosts",
-                         world_rank, card->head.host, card->head.rails, weft_world.host,
-                         wefti_ofi.rail_count);
     return MPI_SUCCESS;
 }
 
-static int insert_addresses(const names_t *names, weft_ofi_peer_t *peer)
-{
-    for (int i = 0; i < wefti_ofi.rail_count; i++) {
-        int count = fi_av_insert(wefti_ofi.rails[i].av, names->rails[i].address, 1,
-                                 &peer->addresses[i], 0, NULL);
-        if (count != 1)
-            return weft_fail(MPI_ERR_OTHER, "fi_av_insert: %s",
-                             count < 0 ? weft_fabric_error(count) : "refused");
-    }
-    return MPI_SUCCESS;
-}
-
-int wefti_address_resolve(weft_ofi_peer_t *peer)
+int weft_card_read(int world_rank, weft_addresses_t *out, uint64_t *key_out)
 {
     card_t *card;
-    names_t names;
-    int err = find_card(peer->world_rank, &card);
+    int err = find_card(world_rank, &card);
     if (err == MPI_SUCCESS)
-        err = check_card(card, peer->world_rank);
+        err = check_card(card, world_rank);
     if (err != MPI_SUCCESS)
         return err;
-    uint32_t index = index_on_host(peer->world_rank);
+    uint32_t index = index_on_host(world_rank);
     if (index >= card->head.ranks)
-        return weft_fail(MPI_ERR_OTHER, "rank %d is not among the %u ranks of %s",
-                         peer->world_rank, card->head.ranks, card->head.host);
-    read_rank(card, index, &names);
-    peer->key = key_for(card->head.token, peer->world_rank);
-    err = insert_addresses(&names, peer);
-    peer->is_resolved = err == MPI_SUCCESS;
-    return err;
+        return weft_fail(MPI_ERR_OTHER, "rank %d is not among the %u ranks of %s", world_rank,
+                         card->head.ranks, card->head.host);
+    read_rank(card, index, out);
+    *key_out = key_for(card->head.token, world_rank);
+    return MPI_SUCCESS;
 }
 
-const char *wefti_address_host(int world_rank)
+const char *weft_card_host(int world_rank)
 {
     const card_t *card = cards == NULL ? NULL : cards[weft_node_of(world_rank)];
     return card == NULL ? "another host" : card->head.host;
@@ -360,26 +313,27 @@ const char *wefti_address_host(int world_rank)
 
 /* ---- beginning and end ---- */
 
-int wefti_address_publish(void)
+int weft_card_publish(const weft_addresses_t *own, uint64_t *own_key_out)
 {
-    names_t own;
     bool is_author = weft_world.local_rank == weft_world.local_size - 1;
-    int err = find_own_names(&own);
-    if (err == MPI_SUCCESS && !is_author)
-        err = weft_world.wireup->put(name_key, &own, sizeof(own));
+    int err = MPI_SUCCESS;
+    if (!is_author)
+        err = weft_world.wireup->put(name_key, own, sizeof(*own));
     if (err == MPI_SUCCESS)
         err = weft_world.wireup->fence();
     if (err == MPI_SUCCESS && is_author)
-        err = gather_and_publish(&own);
+        err = gather_and_publish(own);
+    if (err == MPI_SUCCESS)
+        err = weft_world.wireup->fence();
     card_t *card;
     if (err == MPI_SUCCESS)
         err = find_card(weft_world.rank, &card);
     if (err == MPI_SUCCESS)
-        wefti_ofi.own_key = key_for(card->head.token, weft_world.rank);
+        *own_key_out = key_for(card->head.token, weft_world.rank);
     return err;
 }
 
-void wefti_address_close(void)
+void weft_card_close(void)
 {
     for (int i = 0; cards != NULL && i < weft_nodes_count(); i++)
         free_card(cards[i]);

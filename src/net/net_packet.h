@@ -7,8 +7,8 @@
  * All hosts of a job have the same byte order. The key is a secret of the receiver's host that only
  * ranks of the job can read (through PMIx): a packet without it is a stranger's, and is dropped.
  */
-#ifndef WEFT_OFI_WIRE_H
-#define WEFT_OFI_WIRE_H
+#ifndef WEFT_NET_NET_PACKET_H
+#define WEFT_NET_NET_PACKET_H
 
 #include <stdint.h>
 
