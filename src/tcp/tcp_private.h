@@ -107,6 +107,7 @@ typedef struct weft_tcp {
     tcp_peer_t *lost; /* the layer above is to be told of them */
     tcp_peer_t *hot; /* the last that had something for us */
     unsigned epoch;  /* of progress: what is sent between two rounds goes out together */
+    int quiet_rounds; /* of progress, since anything happened */
     int attempts;    /* connections that are being made */
     uint64_t dropped; /* connections of strangers */
     bool is_closing;  /* peers may be gone, which is no failure any more */
