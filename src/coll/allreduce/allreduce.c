@@ -79,12 +79,10 @@ static double bine_us(const weft_model_t *model)
     return rabenseifner_us(&binary);
 }
 
-/* Of consecutive ranks only the last of a node sends to another. */
 static double ring_us(const weft_model_t *model)
 {
     double part = model->bytes / model->ranks;
-    return (model->ranks - 1) * (weft_reduce_round_us(model, &model->fabric.net, 1, part) +
-                                 weft_round_us(&model->fabric.net, 1, part));
+    return weft_ring_us(model, part, true) + weft_ring_us(model, part, false);
 }
 
 const weft_algorithm_t weft_allreduce_algorithms[] = {
