@@ -20,6 +20,7 @@ class Mpi:
 
     def __init__(self, name, mpicc, mpirun, environment=None, when_crowded=()):
         self.name, self.mpicc, self.mpirun = name, mpicc, mpirun
+        self.library_name, self.way, self.how = name, "", "defaults"
         self.environment = dict(os.environ, **(environment or {}))
         self.when_crowded = list(when_crowded)      # options of mpirun if ranks outnumber cores
         self.label, self.library, self.programs = name, "", None

@@ -45,13 +45,41 @@ CROWDED = [
     *JOBS,
 ]
 
+# Between hosts: two ranks, one on each; and more.
+TWO_HOSTS = [
+    time_row("latency", "0,8,1K,4K,64K,1M"),
+    Row("bw", "weft_bw", "1K,16K,64K,256K,1M,4M", "value", "MB/s", 1, True),
+    Row("bibw", "weft_bibw", "64K,1M", "value", "MB/s", 1, True),
+    Row("rate", "weft_mbw_mr", "8", "second", "M/s", 1e-6, True),
+    time_row("barrier"),
+    time_row("allreduce", "8,64K,1M"),
+    *JOBS,
+]
+
+MANY_HOSTS = [
+    time_row("barrier"),
+    time_row("allreduce", "8,1K,4K,64K"),
+    time_row("bcast", "8,4K,64K"),
+    time_row("reduce", "8"),
+    time_row("alltoall", "8,1K,4K"),
+    time_row("allgather", "8,1K"),
+    *JOBS,
+]
+
 QUICK = ("latency", "bw", "rate", "barrier", "allreduce", "job")
 
 
 def rows(ranks, cores, only, is_quick):
     """The rows for that many ranks, in the order of the tables."""
-    chosen = FEW if ranks <= max(cores, 2) else CROWDED
-    return [row for row in chosen if (row.name in only if only else not is_quick or row.name in QUICK)]
+    return select(FEW if ranks <= max(cores, 2) else CROWDED, only, is_quick)
+
+
+def rows_on_hosts(ranks, only, is_quick):
+    return select(TWO_HOSTS if ranks == 2 else MANY_HOSTS, only, is_quick)
+
+
+def select(table, only, is_quick):
+    return [row for row in table if (row.name in only if only else not is_quick or row.name in QUICK)]
 
 
 def names():

@@ -10,6 +10,8 @@ import plan
 
 COLOURS = ("#222222", "#d1495b", "#00798c", "#edae49", "#7b5ea7", "#3a7d44", "#b56576")
 
+HOPELESS = 30       # times slower than the best, at every size: not run again on several hosts
+
 MODES = ("close", "near", "far")
 
 # One number of ranks in one mode; cells: (row's name, bytes) -> library's name -> the values of its runs.
@@ -98,9 +100,14 @@ def missing_rows(data, section):
     return sorted(ran - {name for name, _ in section.cells})
 
 
+def section_title(data, section):
+    hosts = data["settings"].get("hosts", 1)
+    return f"{section.ranks} ranks" + (f" on {hosts} hosts" if hosts > 1 else "") + f", cores {section.mode}"
+
+
 def section_text(data, section):
     labels = [m["label"] for m in data["mpis"]]
-    yield f"\n## {section.ranks} ranks, cores {section.mode}\n"
+    yield f"\n## {section_title(data, section)}\n"
     yield "| | unit | " + " | ".join(labels) + " | Weft / best | runs |"
     yield "|---|---|" + "---|" * (len(labels) + 2)
     for key in section.cells:
@@ -121,8 +128,11 @@ def table(data):
     yield f"# Weft {data['commit']} and other MPI libraries, {data['date']}\n"
     yield (f"{machine['cpu']}, {machine['cores']} {'virtual ' if machine['is_virtual'] else ''}cores, "
            f"{machine['memory_GiB']} GiB, Linux {machine['kernel']}, {machine['system']}.")
-    yield (f"Median (least..greatest) of up to {settings['repetitions']} interleaved repetitions; every library with its "
-           "defaults, Open MPI with `--oversubscribe` where ranks outnumber cores.")
+    is_on_hosts = settings.get("hosts", 1) > 1
+    yield (f"Median (least..greatest) of up to {settings['repetitions']} interleaved repetitions; "
+           + ("TCP between hosts that are network namespaces of one machine, joined by a bridge (MTU 1500), and take its cores in turns."
+              if is_on_hosts else
+              "every library with its defaults, Open MPI with `--oversubscribe` where ranks outnumber cores."))
     yield ("Weft / best: time against the best of the others; for bandwidths and rates turned over, so that below 1 Weft is "
            "always the faster. The best is bold.")
     close, near = settings["mode_bounds_ns"]
@@ -130,7 +140,10 @@ def table(data):
            f"below {near:g} ns, else far. {mixed} of {len(data['runs'])} runs saw a change and are left out.")
     for section in found:
         yield from section_text(data, section)
-    yield "\nLibraries: " + "; ".join(m["library"] for m in data["mpis"]) + "."
+    yield "\nLibraries: " + "; ".join(dict.fromkeys(m["library"] for m in data["mpis"])) + "."
+    if is_on_hosts:
+        yield "\nSettings: " + "; ".join(f"{m['label']}: `{m['how']}`" for m in data["mpis"]) + "."
+        yield f"\nWhat is {HOPELESS} times slower than the best at every size has one run."
 
 
 class Plot:
@@ -166,7 +179,7 @@ class Plot:
     def section(self, section):
         keys = [key for key, cell in section.cells.items() if "weft" in cell]
         self.y += 26
-        self.text(20, self.y, f"{section.ranks} ranks, cores {section.mode}", 'font-weight="bold"')
+        self.text(20, self.y, section_title(self.data, section), 'font-weight="bold"')
         top, bottom = self.y + 8, self.y + 8 + self.ROW * len(keys)
         for tick in (0.25, 0.5, 1, 2, 4, 8, 16):
             self.line(self.x(tick), top, self.x(tick), bottom, f'stroke="{"#222" if tick == 1 else "#ddd"}"')

@@ -54,9 +54,10 @@ static inline int weft_comm_world_rank(const weft_comm_t *comm, int rank)
     return comm->world_ranks == NULL ? rank : comm->world_ranks[rank];
 }
 
+/** NULL, with a text of weft_fail, when the rank cannot be reached. */
 static inline weft_endpoint_t *weft_comm_endpoint(const weft_comm_t *comm, int rank)
 {
-    return weft_world.endpoints[weft_comm_world_rank(comm, rank)];
+    return weft_world_endpoint(weft_comm_world_rank(comm, rank));
 }
 
 /** Set up MPI_COMM_WORLD and MPI_COMM_SELF from weft_world; MPI_ERR_NO_MEM. */

@@ -11,10 +11,11 @@
 #include <stdlib.h>
 
 static int *node_of; /* [world size]; NULL: not known, or all on one */
+static int *firsts, *lasts; /* [count] world ranks */
 static int count = 1;
 
-/* WEFT_NODES=0,0,1,2: rank i is taken to be on the i-th host of the list, which begins anew when it
- * is over. Hosts are numbered as they come, whatever the numbers in the list. */
+/* WEFT_NODES=0,0,1,2, on one host: rank i is taken to be on the i-th host of the list, which begins
+ * anew when it is over. Hosts are numbered as they come, whatever the numbers in the list. */
 static bool pretend(const char *list)
 {
     const char *at = list;
@@ -29,39 +30,42 @@ static bool pretend(const char *list)
     return true;
 }
 
+/* Number the hosts by their lowest rank. */
 static int number_anew(void)
 {
-    int *numbers = weft_alloc_array((size_t)weft_world.size, sizeof(*numbers)), next = 0;
-    if (numbers == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "a table of %d hosts", weft_world.size);
-    for (int i = 0; i < weft_world.size; i++)
+    int next = 0, size = weft_world.size;
+    int *numbers = weft_alloc_array((size_t)size, sizeof(*numbers));
+    firsts = weft_alloc_array((size_t)size, sizeof(*firsts));
+    lasts = weft_alloc_array((size_t)size, sizeof(*lasts));
+    bool has_room = numbers != NULL && firsts != NULL && lasts != NULL;
+    for (int i = 0; has_room && i < size; i++)
         numbers[i] = -1;
-    for (int rank = 0; rank < weft_world.size; rank++) {
+    for (int rank = 0; has_room && rank < size; rank++) {
         int *number = &numbers[node_of[rank]];
-        if (*number < 0)
+        if (*number < 0) {
+            firsts[next] = rank;
             *number = next++;
+        }
         node_of[rank] = *number;
+        lasts[*number] = rank;
     }
     weft_free(numbers);
     count = next;
-    return MPI_SUCCESS;
+    return has_room ? MPI_SUCCESS : weft_fail(MPI_ERR_NO_MEM, "a table of %d hosts", size);
 }
 
 static int find(void)
 {
-    if (weft_config.NODES[0] != '\0') {
-        if (pretend(weft_config.NODES))
-            return number_anew();
-        WEFT_LOG(WEFT_WARN, "nodes",
-                 "WEFT_NODES=%s is not a list of numbers from 0 to %d; taking the real hosts",
-                 weft_config.NODES, weft_world.size - 1);
-        if (weft_world.local_size == weft_world.size) {
-            weft_nodes_close();
-            return MPI_SUCCESS;
-        }
+    if (weft_world.local_size < weft_world.size) {
+        int err = weft_world.wireup->find_nodes(node_of);
+        return err == MPI_SUCCESS ? number_anew() : err;
     }
-    int err = weft_world.wireup->find_nodes(node_of);
-    return err == MPI_SUCCESS ? number_anew() : err;
+    if (pretend(weft_config.NODES))
+        return number_anew();
+    WEFT_LOG(WEFT_WARN, "nodes", "WEFT_NODES=%s is not a list of numbers from 0 to %d",
+             weft_config.NODES, weft_world.size - 1);
+    weft_nodes_close();
+    return MPI_SUCCESS;
 }
 
 int weft_nodes_open(void)
@@ -80,7 +84,9 @@ int weft_nodes_open(void)
 void weft_nodes_close(void)
 {
     weft_free(node_of);
-    node_of = NULL;
+    weft_free(firsts);
+    weft_free(lasts);
+    node_of = firsts = lasts = NULL;
     count = 1;
 }
 
@@ -97,4 +103,14 @@ int weft_nodes_count(void)
 int weft_node_of(int world_rank)
 {
     return node_of == NULL ? 0 : node_of[world_rank];
+}
+
+int weft_node_first(int node)
+{
+    return firsts == NULL ? 0 : firsts[node];
+}
+
+int weft_node_last(int node)
+{
+    return lasts == NULL ? weft_world.size - 1 : lasts[node];
 }

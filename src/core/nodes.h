@@ -22,4 +22,8 @@ int weft_nodes_count(void);
 /** The number of the host that a world rank is on. */
 int weft_node_of(int world_rank);
 
+/** The lowest and the highest world rank of a host. */
+int weft_node_first(int node);
+int weft_node_last(int node);
+
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/progress.h"
 
+#include "core/fd_watch.h"
 #include "core/lock.h"
 #include "base/config.h"
 #include "base/cpu.h"
 #include "base/log.h"
 
 #include <sched.h>
+#include <time.h>
 
 enum {
     POLLS_MAX = 8,
@@ -14,6 +16,9 @@ enum {
      * long enough for a peer on another core to answer. */
     SPIN_ALONE = 5000,
     SPIN_SHORT = 20,
+    SPIN_ALONE_NS = 50000, /* where polls cost more, as over a network: so long at most */
+    SPIN_SHORT_NS = 1000,
+    YIELD_EVERY_NS = 1000,
     /* Yields before it sleeps. Even with a core each they go on for some 300 us, since a sleeper on
      * another core takes 20 to 40 us to wake; and they come early, since on a busy machine two
      * ranks may find themselves on one core. */
@@ -22,6 +27,11 @@ enum {
     POLLS_PER_YIELD = 20,
     TESTS_PER_YIELD_ALONE = 1000,
     TESTS_PER_YIELD_SHORT = 10,
+    /* A yield that takes longer has let somebody else run: cores are short now, whatever was known
+     * at the start (ranks of other hosts, or other jobs, on the same cores). */
+    CONTENDED_YIELD_NS = 4000,
+    CONTENDED_WAITS = 64, /* so long we believe it */
+    POLLS_TO_MEASURE = 32,
 };
 
 bool weft_senders_fence = true;
@@ -30,7 +40,8 @@ static weft_poll_fn_t polls[POLLS_MAX];
 static int poll_count;
 static weft_bell_t private_bell;
 static weft_bell_t *bell = &private_bell;
-static int spin_limit, yield_limit, polls_per_yield, test_limit;
+static int spin_limit, spin_limit_contended, yield_limit, polls_per_yield, test_limit;
+static int contended; /* waits left that take cores to be short */
 static atomic_int sleepers; /* threads of this process in sleep_on_bell() */
 
 void weft_bell_wake(weft_bell_t *sleeping)
@@ -39,16 +50,42 @@ void weft_bell_wake(weft_bell_t *sleeping)
         weft_futex_wake(&sleeping->is_sleeping);
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The most polls, up to `most`, that take `limit_ns` at the price of a poll that finds nothing. */
+static int polls_within(int64_t poll_ns, int64_t limit_ns, int most)
+{
+    int64_t count = limit_ns / poll_ns;
+    return count < 1 ? 1 : count < most ? (int)count : most;
+}
+
+static int64_t measure_poll(void)
+{
+    int64_t start = now_ns();
+    for (int i = 0; i < POLLS_TO_MEASURE; i++)
+        weft_progress();
+    int64_t each = (now_ns() - start) / POLLS_TO_MEASURE;
+    return each < 1 ? 1 : each;
+}
+
 void weft_progress_open(weft_bell_t *shared_bell)
 {
     bell = shared_bell == NULL ? &private_bell : shared_bell;
     bool is_short = weft_world.cores_are_short;
-    spin_limit = is_short ? SPIN_SHORT : SPIN_ALONE;
+    int64_t poll_ns = measure_poll();
+    spin_limit_contended = polls_within(poll_ns, SPIN_SHORT_NS, SPIN_SHORT);
+    spin_limit =
+        is_short ? spin_limit_contended : polls_within(poll_ns, SPIN_ALONE_NS, SPIN_ALONE);
     yield_limit = is_short ? YIELDS_SHORT : YIELDS_ALONE;
-    polls_per_yield = is_short ? 1 : POLLS_PER_YIELD;
+    polls_per_yield = is_short ? 1 : polls_within(poll_ns, YIELD_EVERY_NS, POLLS_PER_YIELD);
     test_limit = is_short ? TESTS_PER_YIELD_SHORT : TESTS_PER_YIELD_ALONE;
     if (weft_config.SPIN >= 0)
-        spin_limit = weft_config.SPIN;
+        spin_limit = spin_limit_contended = weft_config.SPIN;
     if (weft_config.YIELDS >= 0)
         yield_limit = weft_config.YIELDS;
     weft_senders_fence = is_short || !weft_world.has_asymmetric_fence;
@@ -88,10 +125,14 @@ int weft_progress(void)
     return poll_all(false);
 }
 
+/* Also finds out whether others want the core. */
 static void yield(void)
 {
     weft_unlock();
+    int64_t start = now_ns();
     sched_yield();
+    if (now_ns() - start > CONTENDED_YIELD_NS)
+        contended = CONTENDED_WAITS;
     weft_lock();
 }
 
@@ -128,7 +169,8 @@ static void sleep_on_bell(const bool *flag)
         atomic_thread_fence(memory_order_seq_cst);
     else
         weft_asymmetric_fence();
-    if (poll_all(true) > 0 || *flag) {
+    if (poll_all(true) > 0 || *flag ||
+        (weft_fd_watch_is_used() && !weft_fd_watch_begin(bell))) {
         stay_awake();
     } else {
         weft_unlock();
@@ -138,27 +180,33 @@ static void sleep_on_bell(const bool *flag)
     atomic_fetch_sub(&sleepers, 1);
 }
 
+/* One empty round of a wait: the how-manieth it is says what to do. 0: begin anew. */
+static int idle(const bool *flag, int empty)
+{
+    int spins = contended > 0 ? spin_limit_contended : spin_limit;
+    int step = contended > 0 ? 1 : polls_per_yield;
+    if (empty <= spins) {
+        if (weft_world.is_threaded)
+            weft_lock_offer();
+        if (empty % 8 == 0)
+            weft_cpu_relax();
+    } else if (empty <= spins + yield_limit * step) {
+        if (empty % step == 0)
+            yield();
+    } else {
+        sleep_on_bell(flag);
+        return 0;
+    }
+    return empty;
+}
+
 void weft_progress_until(const bool *flag)
 {
     int empty = 0;
-    while (!*(const volatile bool *)flag) {
-        if (poll_all(false) > 0) {
-            empty = 0;
-            continue;
-        }
-        if (++empty <= spin_limit) {
-            if (weft_world.is_threaded)
-                weft_lock_offer();
-            if (empty % 8 == 0)
-                weft_cpu_relax();
-        } else if (empty <= spin_limit + yield_limit * polls_per_yield) {
-            if (empty % polls_per_yield == 0)
-                yield();
-        } else {
-            sleep_on_bell(flag);
-            empty = 0;
-        }
-    }
+    if (contended > 0)
+        contended--;
+    while (!*(const volatile bool *)flag)
+        empty = poll_all(false) > 0 ? 0 : idle(flag, empty + 1);
 }
 
 void weft_progress_notify(void)

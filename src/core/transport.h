@@ -10,6 +10,8 @@
 #ifndef WEFT_CORE_TRANSPORT_H
 #define WEFT_CORE_TRANSPORT_H
 
+#include "core/facts.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,18 +27,52 @@ typedef struct weft_header {
 } weft_header_t;
 
 typedef struct weft_transport_ops weft_transport_ops_t;
+typedef struct weft_endpoint weft_endpoint_t;
+
+enum { WEFT_RAILS_MAX = 4 }; /* network interfaces that one transfer may use */
+
+/** Memory of one process as a peer names it to read it. */
+typedef struct weft_window {
+    uint64_t address;
+    uint64_t keys[WEFT_RAILS_MAX];
+} weft_window_t;
+
+/** Memory that peers may read; the owner keeps it until they have. */
+typedef struct weft_exposure {
+    weft_window_t window;
+    void *registration; /* of the transport */
+} weft_exposure_t;
+
+/** A copy out of a peer's window, on its way. Filled in by the layer above, up to `owner`. */
+typedef struct weft_fetch weft_fetch_t;
+struct weft_fetch {
+    weft_endpoint_t *endpoint;
+    weft_window_t window;
+    char *to;
+    size_t bytes;
+    /** Called when all of it is here, or (false) when it failed and `to` has undefined contents. */
+    void (*done)(weft_fetch_t *fetch, bool is_good);
+    void *owner;
+    /* of the transport */
+    void *registration;
+    size_t begun;    /* bytes asked for */
+    int outstanding; /* parts asked for that have not come */
+    bool has_failed;
+    weft_fetch_t *next;
+};
 
 /** One peer as a transport sees it; the transport's own structure begins with it. */
-typedef struct weft_endpoint {
+struct weft_endpoint {
     const weft_transport_ops_t *ops;
     size_t packet_max; /* largest payload of a packet; fixed after open */
     size_t eager_max;  /* largest message worth sending unasked; at most packet_max */
     bool can_read;     /* `read` works; the transport clears it when it turns out not to */
     bool is_throttled; /* the peer has no room for unexpected data: ask before sending any */
+    bool is_lost;      /* set by the layer above once it was told that the peer is lost */
     unsigned asked;    /* of the layer above: messages announced that the peer may be reading */
     struct weft_send *waiting_first,
         **waiting_last; /* of the layer above: sends that wait for room */
-} weft_endpoint_t;
+};
 
 /** Gets every packet that arrives: `payload` is valid during the call only. */
 typedef void (*weft_sink_fn_t)(int source_world_rank, const weft_header_t *header,
@@ -45,23 +81,43 @@ typedef void (*weft_sink_fn_t)(int source_world_rank, const weft_header_t *heade
 struct weft_transport_ops {
     const char *name;
     /** Make endpoints to the ranks that this transport reaches and that have none yet
-     *  (world->endpoints). Collective over all ranks. MPI_ERR_UNSUPPORTED_OPERATION: not on this
-     *  machine; the next transport is tried. */
+     *  (world->endpoints), or be ready to (`reach`). Collective over all ranks.
+     *  MPI_ERR_UNSUPPORTED_OPERATION: not on this machine; the next transport is tried. */
     int (*open)(weft_world_t *world, weft_sink_fn_t sink);
+    /** Make the endpoint of a rank that has none, at the first message to it; may block for a
+     * moment. MPI_ERR_OTHER with a text. NULL: all endpoints are made by open. */
+    int (*reach)(int world_rank, weft_endpoint_t **out);
     /** Send a packet; the payload may be changed at once. False: no room, nothing was taken. */
     bool (*send)(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload);
     /** Room for a payload of `bytes` bytes, to be filled and then sent by commit, with no other
      * call to this endpoint between them. NULL: no room. */
     void *(*reserve)(weft_endpoint_t *endpoint, size_t bytes);
     void (*commit)(weft_endpoint_t *endpoint, const weft_header_t *header);
+    /** Packets that may be held back for others to join them go out now: a blocking send is at its
+     * end. NULL: none are. */
+    void (*flush)(weft_endpoint_t *endpoint);
     /** Copy `bytes` bytes from an address of the peer. False: not possible, now and later (can_read
      *  is cleared); `to` has undefined contents. */
     bool (*read)(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes);
+    /** Let peers read `bytes` bytes at `data` until conceal. False: not possible. NULL: this
+     * transport reads by `read`, if at all. */
+    bool (*expose)(weft_endpoint_t *endpoint, const void *data, size_t bytes, weft_exposure_t *out);
+    void (*conceal)(weft_endpoint_t *endpoint, weft_exposure_t *exposure);
+    /** Begin to copy out of a peer's window; ends with fetch->done, in progress or at once. */
+    void (*fetch)(weft_fetch_t *fetch);
     /** Tell the peer to ask before it sends unexpected data, or that it need not any more. */
     void (*throttle)(weft_endpoint_t *endpoint, bool is_on);
     /** Give to the sink what has arrived; the number of packets. `everything`: look at every peer
      *  (before sleeping), not only at the busy ones. */
     int (*progress)(bool everything);
+    /** Before a sleep: a file descriptor that is readable when there is something to do, or a value
+     * of core/fd_watch.h. NULL: peers ring the bell. */
+    int (*wait_fd)(void);
+    /** Fill in what this transport knows for the report; what costs speed as a note. */
+    void (*describe)(weft_facts_t *facts);
+    /** The end is near: wait until what this process has sent is out of its hands. From now on a peer
+     * that goes away is no failure. NULL: there is nothing to wait for. */
+    void (*quiesce)(void);
     /** Release everything; logs what goes wrong. */
     void (*close)(void);
 };

@@ -46,14 +46,27 @@ struct weft_world {
     /* Of the transport within the host, the same on all its ranks. */
     bool cores_are_short;        /* ranks of this host outnumber the cores they may use */
     bool has_asymmetric_fence;   /* of base/futex.h, opened by all ranks of this host */
-    weft_endpoint_t **endpoints; /* [size] by world rank */
+    weft_endpoint_t **endpoints; /* [size] by world rank; NULL: made when first needed */
     struct weft_bell *bell;      /* where peers wake this process; NULL: nowhere */
     const weft_wireup_t *wireup;
     const char *fabric; /* the libfabric provider between hosts; "" where there is none */
+    /** Make the endpoint of a rank that has none and enter it in `endpoints`; NULL, with a text of
+     * weft_fail, when it cannot be reached. Set by start-up. */
+    weft_endpoint_t *(*reach)(int world_rank);
+    /** Told by a transport that a rank cannot be reached any more, and why: whatever waits for it
+     * ends with an error. Set by start-up. */
+    void (*peer_lost)(int world_rank, const char *why);
     /** End the job: the launcher's abort, then _exit. Set by start-up. */
     void (*abort)(int code, const char *why) __attribute__((noreturn));
 };
 
 extern weft_world_t weft_world;
+
+/** How to reach a rank; NULL, with a text of weft_fail: not at all. */
+static inline weft_endpoint_t *weft_world_endpoint(int world_rank)
+{
+    weft_endpoint_t *endpoint = weft_world.endpoints[world_rank];
+    return __builtin_expect(endpoint != NULL, 1) ? endpoint : weft_world.reach(world_rank);
+}
 
 #endif

@@ -9,93 +9,22 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <limits.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_RANKS = 4096 };
+enum { MOST_RANKS = 1 << 20, MOST_RANKS_OF_HOST = 4096 };
 
-static int cores_available(void)
+int weft_cores_available(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set)
                                                         : (int)sysconf(_SC_NPROCESSORS_ONLN);
-}
-
-/* Can `path`, seen from `directory`, be executed? 0 or an errno. */
-static int check_executable(const char *directory, const char *path)
-{
-    char full[PATH_MAX];
-    struct stat status;
-    if (directory != NULL && path[0] != '/')
-        snprintf(full, sizeof(full), "%s/%s", directory, path);
-    else
-        snprintf(full, sizeof(full), "%s", path);
-    if (stat(full, &status) != 0)
-        return errno;
-    if (S_ISDIR(status.st_mode))
-        return EISDIR;
-    return access(full, X_OK) == 0 ? 0 : errno;
-}
-
-/* Look for `name` in the directories of `search`; 0 and its path, or the most telling errno. */
-static int search_path(const char *search, const char *name, char path[PATH_MAX])
-{
-    int worst = ENOENT;
-    while (*search != '\0') {
-        size_t length = strcspn(search, ":");
-        if (length == 0)
-            snprintf(path, PATH_MAX, "./%s", name);
-        else
-            snprintf(path, PATH_MAX, "%.*s/%s", (int)length, search, name);
-        int error = check_executable(NULL, path);
-        if (error == 0)
-            return 0;
-        if (error == EACCES)
-            worst = error;
-        search += length + (search[length] == ':');
-    }
-    return worst;
-}
-
-static int refuse_program(const weft_app_t *app, int error)
-{
-    const char *name = app->arguments[0];
-    if (error == ENOENT || error == ENOTDIR)
-        return weft_fail(MPI_ERR_NO_SUCH_FILE, "the program %s was not found%s", name,
-                         strchr(name, '/') == NULL ? " in PATH or the working directory" : "");
-    return weft_fail(MPI_ERR_ACCESS, "the program %s cannot be executed: %s", name,
-                     strerror(error));
-}
-
-/* As a shell, but a program in the working directory is found too when PATH has none of its name.
- */
-static int find_program(weft_app_t *app)
-{
-    const char *name = app->arguments[0];
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s", name);
-    int error;
-    if (strchr(name, '/') != NULL) {
-        error = check_executable(app->directory, name);
-    } else {
-        const char *search = weft_variables_get(&app->environment, "PATH");
-        error = search_path(search == NULL ? "/usr/local/bin:/usr/bin:/bin" : search, name, path);
-        if (error != 0) {
-            snprintf(path, sizeof(path), "./%s", name);
-            int here = check_executable(app->directory, path);
-            error = here == ENOENT ? error : here;
-        }
-    }
-    if (error != 0)
-        return refuse_program(app, error);
-    app->path = weft_strdup(path);
-    return app->path == NULL ? weft_fail(MPI_ERR_NO_MEM, "the path of %s", name) : MPI_SUCCESS;
 }
 
 /* Copy the variables "A,B" from `from`, as far as they are there. */
@@ -123,8 +52,8 @@ static int add_defaults(weft_variables_t *environment)
     return weft_variables_set(environment, "PMIX_MCA_gds", "hash");
 }
 
-static int complete_environment(const weft_job_plan_t *plan, const weft_variables_t *inherited,
-                                weft_app_t *app)
+int weft_job_plan_apply_rules(const weft_job_plan_t *plan, const weft_variables_t *inherited,
+                              weft_app_t *app)
 {
     const weft_environment_rules_t *rules =
         app->rules.inheritance != WEFT_INHERIT_UNSET ? &app->rules : &plan->rules;
@@ -133,10 +62,21 @@ static int complete_environment(const weft_job_plan_t *plan, const weft_variable
         err = take_listed(rules->list, inherited, &app->environment);
     else if (rules->inheritance != WEFT_INHERIT_NONE)
         err = weft_variables_merge(&app->environment, inherited);
+    app->inherits_all =
+        rules->inheritance == WEFT_INHERIT_ALL || rules->inheritance == WEFT_INHERIT_UNSET;
     if (err == MPI_SUCCESS)
         err = weft_variables_merge(&app->environment, &plan->rules.set);
     if (err == MPI_SUCCESS)
         err = weft_variables_merge(&app->environment, &app->rules.set);
+    if (err == MPI_SUCCESS && plan->wants_report)
+        err = weft_variables_set(&app->environment, "WEFT_REPORT", "1");
+    return err;
+}
+
+static int complete_environment(const weft_job_plan_t *plan, const weft_variables_t *inherited,
+                                weft_app_t *app)
+{
+    int err = weft_job_plan_apply_rules(plan, inherited, app);
     return err == MPI_SUCCESS ? add_defaults(&app->environment) : err;
 }
 
@@ -157,16 +97,49 @@ static int free_port(void)
 
 static int add_meeting_point(weft_job_plan_t *plan)
 {
+    bool is_local = plan->placement.host_count == 1;
+    const char *address = is_local ? "127.0.0.1" : plan->placement.hosts[0].name;
     int port = free_port();
     int err = MPI_SUCCESS;
     for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++) {
         weft_variables_t *environment = &plan->apps[i].environment;
         if (weft_variables_get(environment, "MASTER_ADDR") == NULL)
-            err = weft_variables_set(environment, "MASTER_ADDR", "127.0.0.1");
+            err = weft_variables_set(environment, "MASTER_ADDR", address);
         if (err == MPI_SUCCESS && weft_variables_get(environment, "MASTER_PORT") == NULL)
             err = weft_variables_set_number(environment, "MASTER_PORT", port);
     }
     return err;
+}
+
+/* An application without hosts of its own uses those of the one before it; the first one this host.
+ */
+static int settle_hosts(weft_job_plan_t *plan)
+{
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++) {
+        weft_app_t *app = &plan->apps[i];
+        if (app->hosts.count > 0 && app->file_hosts.count > 0) {
+            weft_host_list_take_slots(&app->hosts, &app->file_hosts);
+        } else if (app->file_hosts.count > 0) {
+            app->hosts = app->file_hosts;
+            app->file_hosts = (weft_host_list_t){0};
+        } else if (app->hosts.count == 0 && i > 0) {
+            err = weft_host_list_copy(&plan->apps[i - 1].hosts, &app->hosts);
+        } else if (app->hosts.count == 0) {
+            err = weft_host_list_add(&app->hosts, "localhost");
+        }
+    }
+    return err;
+}
+
+/* One host of which no slots are told is used with all its cores. */
+static int default_count(const weft_job_plan_t *plan, const weft_host_list_t *hosts)
+{
+    bool is_plain =
+        hosts->count == 1 && hosts->hosts[0].slots == 0 && plan->placement_rules.per_host == 0;
+    if (is_plain && weft_is_this_host(hosts->hosts[0].name))
+        return plan->cores;
+    return weft_placement_slots(hosts, &plan->placement_rules);
 }
 
 static int count_ranks(weft_job_plan_t *plan)
@@ -175,47 +148,42 @@ static int count_ranks(weft_job_plan_t *plan)
     for (int i = 0; i < plan->app_count; i++) {
         weft_app_t *app = &plan->apps[i];
         if (app->count == 0)
-            app->count = plan->slots > 0 ? plan->slots : plan->cores;
+            app->count = default_count(plan, &app->hosts);
         app->first_rank = (int)size;
         size += app->count;
+        if (size > MOST_RANKS)
+            return weft_fail(MPI_ERR_SPAWN, "%ld ranks were asked for; at most %d are started",
+                             size, MOST_RANKS);
     }
-    if (size > MOST_RANKS)
-        return weft_fail(MPI_ERR_SPAWN,
-                         "%ld ranks were asked for; on one host at most %d are started", size,
-                         MOST_RANKS);
-    if (plan->no_oversubscription && size > plan->cores)
-        return weft_fail(
-            MPI_ERR_SPAWN,
-            "%ld ranks were asked for with --nooversubscribe, but only %d cores can be "
-            "used",
-            size, plan->cores);
     plan->size = (int)size;
     return MPI_SUCCESS;
 }
 
-static int complete_app(const weft_job_plan_t *plan, const weft_variables_t *inherited,
-                        weft_app_t *app)
+/* Of this host, slots that are not told are its cores. */
+static void give_slots_to_this_host(weft_job_plan_t *plan)
 {
-    struct stat status;
-    if (app->directory != NULL && stat(app->directory, &status) != 0)
-        return weft_fail(MPI_ERR_NO_SUCH_FILE, "the working directory %s cannot be used: %s",
-                         app->directory, strerror(errno));
-    int err = complete_environment(plan, inherited, app);
-    return err == MPI_SUCCESS ? find_program(app) : err;
+    for (int i = 0; i < plan->app_count; i++) {
+        weft_listed_host_t *host = &plan->apps[i].hosts.hosts[0];
+        if (plan->apps[i].hosts.count == 1 && host->slots == 0 && weft_is_this_host(host->name))
+            host->slots = plan->cores;
+    }
 }
 
-int weft_job_plan_complete(weft_job_plan_t *plan)
+static int place_ranks(weft_job_plan_t *plan)
 {
-    weft_variables_t inherited;
-    int err = weft_variables_inherit(&inherited);
-    if (err != MPI_SUCCESS)
-        return err;
-    plan->cores = cores_available();
-    err = count_ranks(plan);
-    for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++)
-        err = complete_app(plan, &inherited, &plan->apps[i]);
-    weft_variables_release(&inherited);
-    return err == MPI_SUCCESS ? add_meeting_point(plan) : err;
+    weft_placement_part_t *parts = weft_alloc_array((size_t)plan->app_count, sizeof(*parts));
+    if (parts == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "%d programs", plan->app_count);
+    for (int i = 0; i < plan->app_count; i++)
+        parts[i] = (weft_placement_part_t){&plan->apps[i].hosts, plan->apps[i].count};
+    int err = weft_placement_make(parts, plan->app_count, &plan->placement_rules, &plan->placement);
+    weft_free(parts);
+    return err;
+}
+
+bool weft_job_plan_is_local(const weft_job_plan_t *plan)
+{
+    return plan->placement.host_count == 1 && weft_is_this_host(plan->placement.hosts[0].name);
 }
 
 const weft_app_t *weft_job_plan_app_of(const weft_job_plan_t *plan, int rank)
@@ -226,30 +194,119 @@ const weft_app_t *weft_job_plan_app_of(const weft_job_plan_t *plan, int rank)
     return app;
 }
 
+static int check_sizes(const weft_job_plan_t *plan)
+{
+    for (int i = 0; i < plan->placement.host_count; i++) {
+        const weft_placed_host_t *host = &plan->placement.hosts[i];
+        if (host->count > MOST_RANKS_OF_HOST)
+            return weft_fail(MPI_ERR_SPAWN,
+                             "%d ranks would be on %s; on one host at most %d are started",
+                             host->count, host->name, MOST_RANKS_OF_HOST);
+    }
+    return MPI_SUCCESS;
+}
+
+/* What this host can be seen to have too few of, whatever slots it was given. */
+static int check_cores(const weft_job_plan_t *plan)
+{
+    if (!plan->placement_rules.no_oversubscription || plan->size <= plan->cores ||
+        !weft_job_plan_is_local(plan))
+        return MPI_SUCCESS;
+    return weft_fail(MPI_ERR_SPAWN,
+                     "%d ranks were asked for with --nooversubscribe, but only %d cores can be "
+                     "used",
+                     plan->size, plan->cores);
+}
+
+static int settle_places(weft_job_plan_t *plan)
+{
+    int err = settle_hosts(plan);
+    if (err == MPI_SUCCESS)
+        err = count_ranks(plan);
+    if (err != MPI_SUCCESS)
+        return err;
+    give_slots_to_this_host(plan);
+    err = place_ranks(plan);
+    if (err == MPI_SUCCESS)
+        err = check_sizes(plan);
+    return err == MPI_SUCCESS ? check_cores(plan) : err;
+}
+
+/* Names the job, and its secret. */
+static int name_job(weft_job_plan_t *plan)
+{
+    uint64_t random[2];
+    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+        return weft_fail(MPI_ERR_OTHER, "the system gives no random numbers: %s", strerror(errno));
+    snprintf(plan->id, sizeof(plan->id), "weft-%d-%08x", (int)getpid(), (unsigned)random[0]);
+    snprintf(plan->token, sizeof(plan->token), "%016" PRIx64, random[1]);
+    return MPI_SUCCESS;
+}
+
+int weft_job_plan_read_hosts(weft_job_plan_t *plan)
+{
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++) {
+        if (plan->apps[i].host_file != NULL)
+            err = weft_host_list_add_file(&plan->apps[i].file_hosts, plan->apps[i].host_file);
+    }
+    return err;
+}
+
+int weft_job_plan_complete(weft_job_plan_t *plan)
+{
+    weft_variables_t inherited;
+    int err = weft_variables_inherit(&inherited);
+    if (err != MPI_SUCCESS)
+        return err;
+    plan->cores = weft_cores_available();
+    err = settle_places(plan);
+    if (err == MPI_SUCCESS && !weft_job_plan_is_local(plan))
+        weft_variables_forget_host(&inherited);
+    for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++)
+        err = complete_environment(plan, &inherited, &plan->apps[i]);
+    weft_variables_release(&inherited);
+    if (err == MPI_SUCCESS)
+        err = name_job(plan);
+    return err == MPI_SUCCESS ? add_meeting_point(plan) : err;
+}
+
+typedef enum rank_number { WORLD_RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_SIZE, NUMBERS } rank_number_t;
+
 /* What programs of all schools read before MPI_Init: Open MPI's, MPICH's and torchrun's names. */
+static const struct {
+    const char *name;
+    rank_number_t number;
+} rank_variables[] = {
+    {"OMPI_COMM_WORLD_RANK", WORLD_RANK},
+    {"OMPI_COMM_WORLD_SIZE", WORLD_SIZE},
+    {"OMPI_COMM_WORLD_LOCAL_RANK", LOCAL_RANK},
+    {"OMPI_COMM_WORLD_NODE_RANK", LOCAL_RANK},
+    {"OMPI_COMM_WORLD_LOCAL_SIZE", LOCAL_SIZE},
+    {"OMPI_UNIVERSE_SIZE", WORLD_SIZE},
+    {"MPI_LOCALRANKID", LOCAL_RANK},
+    {"MPI_LOCALNRANKS", LOCAL_SIZE},
+    {"RANK", WORLD_RANK},
+    {"WORLD_SIZE", WORLD_SIZE},
+    {"LOCAL_RANK", LOCAL_RANK},
+    {"LOCAL_WORLD_SIZE", LOCAL_SIZE},
+};
+enum { RANK_VARIABLES = sizeof(rank_variables) / sizeof(rank_variables[0]) };
+
 int weft_job_plan_environment(const weft_job_plan_t *plan, int rank, weft_variables_t *out)
 {
-    static const char *const rank_names[] = {
-        "OMPI_COMM_WORLD_RANK",
-        "OMPI_COMM_WORLD_LOCAL_RANK",
-        "OMPI_COMM_WORLD_NODE_RANK",
-        "MPI_LOCALRANKID",
-        "RANK",
-        "LOCAL_RANK",
+    const weft_placement_t *placement = &plan->placement;
+    const int numbers[NUMBERS] = {
+        [WORLD_RANK] = rank,
+        [WORLD_SIZE] = plan->size,
+        [LOCAL_RANK] = placement->local_rank[rank],
+        [LOCAL_SIZE] = placement->hosts[placement->host_of[rank]].count,
     };
-    static const char *const size_names[] = {
-        "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
-        "OMPI_UNIVERSE_SIZE",   "MPI_LOCALNRANKS",
-        "WORLD_SIZE",           "LOCAL_WORLD_SIZE",
-    };
-    enum { NAMES = sizeof(rank_names) / sizeof(rank_names[0]) };
     weft_variables_t result = {0};
     int err = weft_variables_merge(&result, &weft_job_plan_app_of(plan, rank)->environment);
-    for (int i = 0; i < NAMES && err == MPI_SUCCESS; i++) {
-        err = weft_variables_set_number(&result, rank_names[i], rank);
-        if (err == MPI_SUCCESS)
-            err = weft_variables_set_number(&result, size_names[i], plan->size);
-    }
+    for (int i = 0; i < RANK_VARIABLES && err == MPI_SUCCESS; i++)
+        err = weft_variables_set_number(&result, rank_variables[i].name,
+                                        numbers[rank_variables[i].number]);
     if (err != MPI_SUCCESS) {
         weft_variables_release(&result);
         return err;
@@ -262,10 +319,13 @@ void weft_job_plan_release(weft_job_plan_t *plan)
 {
     for (int i = 0; i < plan->app_count; i++) {
         weft_free(plan->apps[i].path);
+        weft_host_list_release(&plan->apps[i].hosts);
+        weft_host_list_release(&plan->apps[i].file_hosts);
         weft_variables_release(&plan->apps[i].rules.set);
         weft_variables_release(&plan->apps[i].environment);
     }
     weft_free(plan->apps);
+    weft_placement_release(&plan->placement);
     weft_variables_release(&plan->rules.set);
     *plan = (weft_job_plan_t){0};
 }

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* strcasestr */
 #include "launch/launch_options.h"
 
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/nearest.h"
-#include "launch/host_names.h"
+#include "launch/host_list.h"
 #include "mpi.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* An ssh costs mpirun some milliseconds; 32 at once, and then 32 of each, reach a thousand hosts in
+ * two steps. */
+enum { MOST_DAEMONS = 32 };
 
 /* An option in the command line, as the functions of the table see it. */
 typedef struct given {
@@ -42,14 +47,19 @@ static int set_count(const given_t *given)
     return err;
 }
 
-/* There is one host: ranks per host are the ranks, unless -n says otherwise. */
-static int set_slots(const given_t *given)
+static int set_per_host(const given_t *given)
 {
     long count = 0;
     int err = parse_count(given, INT_MAX, &count);
     if (err == MPI_SUCCESS)
-        given->plan->slots = (int)count;
+        given->plan->placement_rules.per_host = (int)count;
     return err;
+}
+
+static int set_one_per_host(const given_t *given)
+{
+    given->plan->placement_rules.per_host = 1;
+    return MPI_SUCCESS;
 }
 
 static int set_timeout(const given_t *given)
@@ -141,7 +151,7 @@ static int tag_lines(const given_t *given)
 
 static int forbid_oversubscription(const given_t *given)
 {
-    given->plan->no_oversubscription = true;
+    given->plan->placement_rules.no_oversubscription = true;
     return MPI_SUCCESS;
 }
 
@@ -163,14 +173,54 @@ static int want_version(const given_t *given)
     return MPI_SUCCESS;
 }
 
-static int check_hosts(const given_t *given)
+static int add_hosts(const given_t *given)
 {
-    return weft_hosts_check_list(given->values[0], &given->plan->slots);
+    return weft_host_list_add(&given->app->hosts, given->values[0]);
 }
 
-static int check_host_file(const given_t *given)
+static int set_host_file(const given_t *given)
 {
-    return weft_hosts_check_file(given->values[0], &given->plan->slots);
+    given->app->host_file = given->values[0];
+    return MPI_SUCCESS;
+}
+
+static int want_report(const given_t *given)
+{
+    given->plan->wants_report = true;
+    return MPI_SUCCESS;
+}
+
+static int set_launcher(const given_t *given)
+{
+    given->plan->route.launcher = given->values[0];
+    return MPI_SUCCESS;
+}
+
+static int set_agent(const given_t *given)
+{
+    given->plan->route.agent = given->values[0];
+    return MPI_SUCCESS;
+}
+
+static int set_prefix(const given_t *given)
+{
+    given->plan->route.prefix = given->values[0];
+    return MPI_SUCCESS;
+}
+
+static int set_interface(const given_t *given)
+{
+    given->plan->route.interface = given->values[0];
+    return MPI_SUCCESS;
+}
+
+/* Of Open MPI's settings the one that tells how to reach other hosts. */
+static int set_foreign(const given_t *given)
+{
+    if (strcmp(given->values[0], "plm_rsh_agent") == 0 ||
+        strcmp(given->values[0], "plm_ssh_agent") == 0)
+        given->plan->route.agent = given->values[1];
+    return MPI_SUCCESS;
 }
 
 static int accept(const given_t *given)
@@ -187,6 +237,36 @@ static int ignore(const given_t *given)
     if (strstr(list, given->word) == NULL)
         snprintf(list + used, sizeof(given->plan->ignored) - used, "%s%s", used > 0 ? ", " : "",
                  given->word);
+    return MPI_SUCCESS;
+}
+
+/* "ppr:4:node" */
+static int set_ranks_per_resource(const given_t *given, const char *text)
+{
+    char *end;
+    long count = strtol(text, &end, 10);
+    if (end == text || *end != ':' || count < 1 || count > INT_MAX)
+        return weft_fail(MPI_ERR_ARG, "%s wants something like ppr:4:node, not \"%s\"", given->word,
+                         given->values[0]);
+    if (strncmp(end, ":node", 5) != 0)
+        return ignore(given);
+    given->plan->placement_rules.per_host = (int)count;
+    return MPI_SUCCESS;
+}
+
+/* "node", "slot", "ppr:4:node", each perhaps with ":OVERSUBSCRIBE" or another word behind. */
+static int set_mapping(const given_t *given)
+{
+    const char *text = given->values[0];
+    size_t length = strcspn(text, ":");
+    given->plan->placement_rules.no_oversubscription |=
+        strcasestr(text, ":nooversubscribe") != NULL;
+    if (strncmp(text, "ppr:", 4) == 0)
+        return set_ranks_per_resource(given, text + 4);
+    if (length == 4 && strncmp(text, "node", length) == 0)
+        given->plan->placement_rules.is_by_node = true;
+    else if (length > 0 && (length != 4 || strncmp(text, "slot", length) != 0))
+        return ignore(given);
     return MPI_SUCCESS;
 }
 
@@ -217,23 +297,36 @@ static const option_t options[] = {
     {"wdir wd cwd", "DIR", set_directory, "Start this program in DIR"},
     {"l prepend-rank tag-output", "", tag_lines, "Begin each line of output with its rank"},
     {"timeout", "SECONDS", set_timeout, "End the job after that time; also MPIEXEC_TIMEOUT"},
-    {"ppn N npernode perhost", "N", set_slots, "Ranks on this host, when -n is not given"},
+    {"host hosts H hostlist", "A:2,B", add_hosts,
+     "Hosts of this program and those behind it; A:2 takes 2 ranks"},
+    {"hostfile f machinefile", "FILE", set_host_file,
+     "The same from a file: `A:2` or `A slots=2` a line"},
+    {"ppn N npernode perhost", "N", set_per_host, "Ranks on each host"},
+    {"pernode rr", "", set_one_per_host, "One rank on each host, and round again"},
+    {"map-by", "WHAT", set_mapping,
+     "slot: fill hosts in order; node: take turns; ppr:N:node: as -ppn N"},
     {"bind-to binding", "WHAT", set_binding,
      "none: bind no rank; else each to its share of the cores, if there are enough"},
     {"nooversubscribe", "", forbid_oversubscription, "Refuse more ranks than cores"},
+    {"report", "", want_report, "Print what the job runs on and what costs it speed"},
+    {"launcher bootstrap", "NAME", set_launcher,
+     "How to get to other hosts: ssh, slurm or prrte; also WEFT_LAUNCHER"},
+    {"launch-agent launcher-exec bootstrap-exec", "PROGRAM", set_agent,
+     "Start on another host by `PROGRAM HOST COMMAND`; default: ssh"},
+    {"prefix", "DIR", set_prefix, "Where Weft lies on other hosts; default: where it lies here"},
+    {"iface", "NAME", set_interface,
+     "Network interface between mpirun and other hosts; default: any"},
     {"q quiet", "", be_quiet, "No notes; errors are still told"},
     {"version V", "", want_version, "Show the version"},
     {"help h ?", "", want_help, "Show this help"},
-    {"host hosts H", "A,B", check_hosts, "Hosts to use: this one only, in this version"},
-    {"hostfile f machinefile", "FILE", check_host_file, "The same, from a file"},
     /* Accepted because scripts for other launchers have them; they change nothing here. */
     {"oversubscribe", "", accept, "More ranks than cores are always allowed"},
     {"allow-run-as-root", "", accept, "Always allowed"},
-    {"mca", "NAME VALUE", accept, "Another library's setting; no effect"},
+    {"mca prtemca", "NAME VALUE", set_foreign,
+     "Open MPI's settings: plm_rsh_agent is obeyed, others have no effect"},
     {"soft", "LIST", accept, "No effect"},
-    {"launcher bootstrap", "NAME", accept, "No effect: ranks are started directly"},
     {"v verbose", "", accept, "No effect"},
-    {"map-by rank-by", "WHAT", ignore, "No effect"},
+    {"rank-by", "WHAT", ignore, "No effect"},
     {"report-bindings", "", ignore, "No effect"},
 };
 enum { OPTIONS = sizeof(options) / sizeof(options[0]), NAMES_MOST = 4 * OPTIONS };
@@ -342,6 +435,40 @@ static int read_timeout_variable(weft_job_plan_t *plan)
     return set_timeout(&given);
 }
 
+static const char *first_variable(const char *a, const char *b)
+{
+    const char *value = weft_environment(a);
+    return value != NULL && value[0] != '\0' ? value : weft_environment(b);
+}
+
+/* What the command line leaves open, scripts may have set in the environment. */
+static int read_variables(weft_job_plan_t *plan)
+{
+    weft_route_t *route = &plan->route;
+    if (route->launcher == NULL)
+        route->launcher = first_variable("WEFT_LAUNCHER", "HYDRA_LAUNCHER");
+    if (route->agent == NULL)
+        route->agent = first_variable("WEFT_LAUNCH_AGENT", "HYDRA_LAUNCHER_EXEC");
+    if (route->agent == NULL)
+        route->agent = first_variable("OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent");
+    if (route->interface == NULL)
+        route->interface = weft_environment("HYDRA_IFACE");
+    if (plan->apps[0].host_file == NULL && plan->apps[0].hosts.count == 0)
+        plan->apps[0].host_file = weft_environment("HYDRA_HOST_FILE");
+    if (route->agent == NULL && route->launcher != NULL && strcmp(route->launcher, "rsh") == 0)
+        route->agent = "rsh";
+    const char *radix = weft_environment("WEFT_LAUNCH_RADIX");
+    long number = MOST_DAEMONS;
+    if (radix != NULL) {
+        given_t given = {.plan = plan, .word = "WEFT_LAUNCH_RADIX", .values = {radix}};
+        int err = parse_count(&given, INT_MAX, &number);
+        if (err != MPI_SUCCESS)
+            return err;
+    }
+    route->radix = (int)number;
+    return read_timeout_variable(plan);
+}
+
 int weft_options_parse(int argc, char **argv, weft_job_plan_t *out)
 {
     const char *slash = strrchr(argv[0], '/');
@@ -357,7 +484,7 @@ int weft_options_parse(int argc, char **argv, weft_job_plan_t *out)
         err = parse_app(out, argv, begin, end);
         begin = end + 1;
     }
-    return err == MPI_SUCCESS ? read_timeout_variable(out) : err;
+    return err == MPI_SUCCESS ? read_variables(out) : err;
 }
 
 static void print_option(const option_t *option)
@@ -377,8 +504,8 @@ void weft_options_print_help(const char *launcher)
 {
     printf(
         "Usage: %s [option]... program [argument]... [: [option]... program [argument]...]...\n"
-        "Starts ranks of programs, MPI or not, on this host. Options may begin with one dash or\n"
-        "two; a value may follow after '='.\n\n",
+        "Starts ranks of programs, MPI or not, on this host or others. Options may begin with one\n"
+        "dash or two; a value may follow after '='.\n\n",
         launcher);
     for (int i = 0; i < OPTIONS; i++)
         print_option(&options[i]);

@@ -4,7 +4,8 @@
 
 #include "base/config.h"
 #include "base/fail.h"
-#include "base/memory.h"
+#include "launch/pmix_exchange.h"
+#include "launch/pmix_facts.h"
 #include "mpi.h"
 
 #include <errno.h>
@@ -18,12 +19,11 @@
 #include <string.h>
 #include <unistd.h>
 
-_Static_assert(sizeof(weft_host_event_t) <= PIPE_BUF, "events are written in one piece");
+_Static_assert(sizeof(weft_rank_event_t) <= PIPE_BUF, "events are written in one piece");
 
 static struct {
     pmix_nspace_t job;
     int pipe[2];
-    char hostname[256];
 } host;
 
 /* Asynchronous calls of PMIx of which the main thread waits for all together. */
@@ -80,10 +80,10 @@ static int wait_for_calls(pending_t *pending, const char *what)
 
 /* Upcalls run on PMIx's thread. The pipe has room for a hundred events and mpirun's loop is quick.
  */
-static pmix_status_t pass_on(weft_host_event_kind_t kind, const pmix_proc_t *process, int code,
+static pmix_status_t pass_on(weft_rank_event_kind_t kind, const pmix_proc_t *process, int code,
                              const char *text)
 {
-    weft_host_event_t event = {.kind = kind, .rank = (int)process->rank, .code = code};
+    weft_rank_event_t event = {.kind = kind, .rank = (int)process->rank, .code = code};
     if (text != NULL)
         snprintf(event.text, sizeof(event.text), "%s", text);
     if (strncmp(process->nspace, host.job, PMIX_MAX_NSLEN) == 0) {
@@ -115,157 +115,27 @@ static pmix_status_t on_aborted(const pmix_proc_t *process, void *object, int co
     return pass_on(WEFT_RANK_ABORTED, process, code, text);
 }
 
-/* A list of facts under construction; the memory is PMIx's. */
-typedef struct facts {
-    pmix_info_t *infos;
-    size_t count;
-} facts_t;
-
-static void add_number(facts_t *facts, const char *key, uint32_t value)
+static int register_job(const weft_job_plan_t *plan, int index, const weft_scratch_t *scratch)
 {
-    PMIX_INFO_LOAD(&facts->infos[facts->count], key, &value, PMIX_UINT32);
-    facts->count++;
-}
-
-static void add_rank(facts_t *facts, const char *key, pmix_rank_t value)
-{
-    PMIX_INFO_LOAD(&facts->infos[facts->count], key, &value, PMIX_PROC_RANK);
-    facts->count++;
-}
-
-static void add_short(facts_t *facts, const char *key, uint16_t value)
-{
-    PMIX_INFO_LOAD(&facts->infos[facts->count], key, &value, PMIX_UINT16);
-    facts->count++;
-}
-
-static void add_text(facts_t *facts, const char *key, const char *value, pmix_data_type_t type)
-{
-    PMIX_INFO_LOAD(&facts->infos[facts->count], key, value, type);
-    facts->count++;
-}
-
-static void add_no(facts_t *facts, const char *key)
-{
-    bool no = false;
-    PMIX_INFO_LOAD(&facts->infos[facts->count], key, &no, PMIX_BOOL);
-    facts->count++;
-}
-
-/* Add a copy of `array`, which ends here. */
-static void add_array(facts_t *facts, const char *key, pmix_data_array_t *array)
-{
-    PMIX_INFO_LOAD(&facts->infos[facts->count], key, array, PMIX_DATA_ARRAY);
-    facts->count++;
-    PMIX_DATA_ARRAY_DESTRUCT(array);
-}
-
-static void add_app(facts_t *facts, const weft_job_plan_t *plan, int index)
-{
-    enum { FACTS = 3 };
-    pmix_data_array_t array;
-    PMIX_DATA_ARRAY_CONSTRUCT(&array, FACTS, PMIX_INFO);
-    facts_t app = {.infos = array.array};
-    add_number(&app, PMIX_APPNUM, (uint32_t)index);
-    add_number(&app, PMIX_APP_SIZE, (uint32_t)plan->apps[index].count);
-    add_rank(&app, PMIX_APPLDR, (pmix_rank_t)plan->apps[index].first_rank);
-    add_array(facts, PMIX_APP_INFO_ARRAY, &array);
-}
-
-static void add_process(facts_t *facts, const weft_job_plan_t *plan, int rank)
-{
-    enum { FACTS = 8 };
-    const weft_app_t *app = weft_job_plan_app_of(plan, rank);
-    pmix_data_array_t array;
-    PMIX_DATA_ARRAY_CONSTRUCT(&array, FACTS, PMIX_INFO);
-    facts_t process = {.infos = array.array};
-    add_rank(&process, PMIX_RANK, (pmix_rank_t)rank); /* has to come first */
-    add_short(&process, PMIX_LOCAL_RANK, (uint16_t)rank);
-    add_short(&process, PMIX_NODE_RANK, (uint16_t)rank);
-    add_number(&process, PMIX_APPNUM, (uint32_t)(app - plan->apps));
-    add_number(&process, PMIX_NODEID, 0);
-    add_rank(&process, PMIX_GLOBAL_RANK, (pmix_rank_t)rank);
-    add_rank(&process, PMIX_APP_RANK, (pmix_rank_t)(rank - app->first_rank));
-    add_text(&process, PMIX_HOSTNAME, host.hostname, PMIX_STRING);
-    add_array(facts, PMIX_PROC_INFO_ARRAY, &array);
-}
-
-/* "0,1,2": all ranks. */
-static char *list_ranks(int size)
-{
-    size_t bytes = (size_t)size * 12 + 1, used = 0;
-    char *text = weft_alloc(bytes);
-    for (int rank = 0; rank < size && text != NULL; rank++)
-        used += (size_t)snprintf(text + used, bytes - used, "%s%d", rank == 0 ? "" : ",", rank);
-    return text;
-}
-
-/* Where ranks are: PMIx derives node list, local size, local ranks and more from the two maps. */
-static int add_maps(facts_t *facts, const char *ranks)
-{
-    char *nodes = NULL, *processes = NULL;
-    if (PMIx_generate_regex(host.hostname, &nodes) != PMIX_SUCCESS ||
-        PMIx_generate_ppn(ranks, &processes) != PMIX_SUCCESS)
-        return weft_fail(MPI_ERR_SERVICE, "the PMIx server cannot describe where ranks are");
-    add_text(facts, PMIX_NODE_MAP, nodes, PMIX_REGEX);
-    add_text(facts, PMIX_PROC_MAP, processes, PMIX_REGEX);
-    free(nodes); /* PMIx's */
-    free(processes);
-    add_text(facts, PMIX_LOCAL_PEERS, ranks, PMIX_STRING);
-    return MPI_SUCCESS;
-}
-
-static int describe_job(facts_t *facts, const weft_job_plan_t *plan, const weft_scratch_t *scratch)
-{
-    uint32_t size = (uint32_t)plan->size;
-    add_number(facts, PMIX_JOB_SIZE, size);
-    add_number(facts, PMIX_UNIV_SIZE, size);
-    add_number(facts, PMIX_MAX_PROCS, size);
-    add_number(facts, PMIX_LOCAL_SIZE, size);
-    add_number(facts, PMIX_NODE_SIZE, size);
-    add_number(facts, PMIX_NUM_NODES, 1);
-    add_number(facts, PMIX_JOB_NUM_APPS, (uint32_t)plan->app_count);
-    add_text(facts, PMIX_JOBID, host.job, PMIX_STRING);
-    add_text(facts, PMIX_TMPDIR, scratch->path, PMIX_STRING);
-    add_text(facts, PMIX_NSDIR, scratch->path, PMIX_STRING);
-    char *ranks = list_ranks(plan->size);
-    if (ranks == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "a list of %d ranks", plan->size);
-    int err = add_maps(facts, ranks);
-    weft_free(ranks);
-    for (int i = 0; i < plan->app_count; i++)
-        add_app(facts, plan, i);
-    for (int rank = 0; rank < plan->size; rank++)
-        add_process(facts, plan, rank);
+    weft_facts_t facts;
+    int err = weft_facts_of_job(plan, index, scratch->path, &facts);
+    if (err != MPI_SUCCESS)
+        return err;
+    pending_t pending = PENDING_INIT;
+    begin_call(&pending);
+    check_call(&pending, PMIx_server_register_nspace(host.job, plan->placement.hosts[index].count,
+                                                     facts.infos, facts.count, end_call, &pending));
+    err = wait_for_calls(&pending, "register the job");
+    weft_facts_release(&facts);
     return err;
 }
 
-static int register_job(const weft_job_plan_t *plan, const weft_scratch_t *scratch)
-{
-    enum { FACTS_OF_JOB = 13 };
-    size_t capacity = (size_t)(FACTS_OF_JOB + plan->app_count + plan->size);
-    facts_t facts = {0};
-    PMIX_INFO_CREATE(facts.infos, capacity);
-    if (facts.infos == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "%zu facts of the job", capacity);
-    int err = describe_job(&facts, plan, scratch);
-    if (err == MPI_SUCCESS) {
-        pending_t pending = PENDING_INIT;
-        begin_call(&pending);
-        check_call(&pending, PMIx_server_register_nspace(host.job, plan->size, facts.infos,
-                                                         facts.count, end_call, &pending));
-        err = wait_for_calls(&pending, "register the job");
-    }
-    PMIX_INFO_FREE(facts.infos, capacity);
-    return err;
-}
-
-static int register_ranks(int size)
+static int register_ranks(const weft_placed_host_t *ours)
 {
     pending_t pending = PENDING_INIT;
-    for (int rank = 0; rank < size; rank++) {
+    for (int i = 0; i < ours->count; i++) {
         pmix_proc_t process;
-        PMIX_LOAD_PROCID(&process, host.job, (pmix_rank_t)rank);
+        PMIX_LOAD_PROCID(&process, host.job, (pmix_rank_t)ours->ranks[i]);
         begin_call(&pending);
         check_call(&pending, PMIx_server_register_client(&process, getuid(), getgid(), NULL,
                                                          end_call, &pending));
@@ -286,42 +156,45 @@ static void set_up_environment(const weft_job_plan_t *plan)
     setenv("PMIX_MCA_gds", "hash", 0);
 }
 
-static int start_server(const weft_scratch_t *scratch)
+static int start_server(const weft_job_plan_t *plan, int index, const weft_scratch_t *scratch)
 {
     static pmix_server_module_t upcalls = {
         .client_connected2 = on_connected, .client_finalized = on_finalized, .abort = on_aborted};
     enum { FACTS = 5 };
-    pmix_info_t *infos;
-    PMIX_INFO_CREATE(infos, FACTS);
-    facts_t facts = {.infos = infos};
-    char name[sizeof(scratch->id) + 8];
-    snprintf(name, sizeof(name), "%s-mpirun", scratch->id);
-    add_text(&facts, PMIX_SERVER_TMPDIR, scratch->path, PMIX_STRING);
-    add_text(&facts, PMIX_SERVER_NSPACE, name, PMIX_STRING);
-    add_rank(&facts, PMIX_SERVER_RANK, 0);
-    add_text(&facts, PMIX_HOSTNAME, host.hostname, PMIX_STRING);
-    add_no(&facts,
-           PMIX_SERVER_TOOL_SUPPORT); /* else it leaves files behind and listens once more */
-    pmix_status_t status = PMIx_server_init(&upcalls, infos, facts.count);
-    PMIX_INFO_FREE(infos, FACTS);
+    char name[sizeof(plan->id) + 8];
+    weft_facts_t facts;
+    int err = weft_facts_open(FACTS, &facts);
+    if (err != MPI_SUCCESS)
+        return err;
+    if (plan->placement.host_count > 1)
+        weft_exchange_add_upcalls(&upcalls);
+    snprintf(name, sizeof(name), "%s-mpirun", plan->id);
+    weft_facts_add_text(&facts, PMIX_SERVER_TMPDIR, scratch->path);
+    weft_facts_add_text(&facts, PMIX_SERVER_NSPACE, name);
+    weft_facts_add_rank(&facts, PMIX_SERVER_RANK, (pmix_rank_t)index);
+    weft_facts_add_text(&facts, PMIX_HOSTNAME, plan->placement.hosts[index].name);
+    /* Else it leaves files behind and listens once more. */
+    weft_facts_add_bool(&facts, PMIX_SERVER_TOOL_SUPPORT, false);
+    pmix_status_t status = PMIx_server_init(&upcalls, facts.infos, facts.count);
+    weft_facts_release(&facts);
     return status == PMIX_SUCCESS ? MPI_SUCCESS
                                   : weft_fail(MPI_ERR_SERVICE, "the PMIx server cannot start: %s",
                                               PMIx_Error_string(status));
 }
 
-int weft_host_open(const weft_job_plan_t *plan, const weft_scratch_t *scratch, int *pipe_out)
+int weft_host_open(const weft_job_plan_t *plan, int index, const weft_scratch_t *scratch,
+                   int *pipe_out)
 {
     set_up_environment(plan);
-    gethostname(host.hostname, sizeof(host.hostname) - 1);
-    snprintf(host.job, sizeof(host.job), "%s", scratch->id);
+    snprintf(host.job, sizeof(host.job), "%s", plan->id);
     if (pipe2(host.pipe, O_CLOEXEC) != 0)
         return weft_fail(MPI_ERR_SERVICE, "a pipe cannot be made: %s", strerror(errno));
     fcntl(host.pipe[0], F_SETFL, O_NONBLOCK);
-    int err = start_server(scratch);
+    int err = start_server(plan, index, scratch);
     if (err == MPI_SUCCESS)
-        err = register_job(plan, scratch);
+        err = register_job(plan, index, scratch);
     if (err == MPI_SUCCESS)
-        err = register_ranks(plan->size);
+        err = register_ranks(&plan->placement.hosts[index]);
     if (err == MPI_SUCCESS)
         *pipe_out = host.pipe[0];
     return err;
@@ -339,7 +212,7 @@ int weft_host_extend_environment(int rank, weft_variables_t *environment)
                            rank, PMIx_Error_string(status));
 }
 
-bool weft_host_next_event(weft_host_event_t *out)
+bool weft_host_next_event(weft_rank_event_t *out)
 {
     return read(host.pipe[0], out, sizeof(*out)) == (ssize_t)sizeof(*out);
 }

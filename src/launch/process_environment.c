@@ -155,6 +155,53 @@ int weft_variables_inherit(weft_variables_t *out)
     return MPI_SUCCESS;
 }
 
+int weft_variables_copy_own(weft_variables_t *out, bool of_launcher_only)
+{
+    int err = make_room(out);
+    for (char **entry = environ; *entry != NULL && err == MPI_SUCCESS; entry++) {
+        if (strchr(*entry, '=') != NULL && (!of_launcher_only || is_of_launcher(*entry, true)))
+            err = take_entry(out, weft_strdup(*entry));
+    }
+    return err;
+}
+
+static const char *const host_names[] = {
+    "HOSTNAME",
+    "HOST",
+    "SSH_CLIENT",
+    "SSH_CONNECTION",
+    "SSH_TTY",
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_SESSION_ID",
+};
+enum { HOST_NAMES = sizeof(host_names) / sizeof(host_names[0]) };
+
+void weft_variables_forget_host(weft_variables_t *variables)
+{
+    for (int i = 0; i < HOST_NAMES; i++) {
+        int index = find(variables, host_names[i], strlen(host_names[i]));
+        if (index < 0)
+            continue;
+        weft_free(variables->entries[index]);
+        variables->entries[index] = variables->entries[--variables->count];
+        variables->entries[variables->count] = NULL;
+    }
+}
+
+int weft_variables_add_host(weft_variables_t *variables)
+{
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < HOST_NAMES && err == MPI_SUCCESS; i++) {
+        const char *value = weft_environment(host_names[i]);
+        if (value != NULL && weft_variables_get(variables, host_names[i]) == NULL)
+            err = weft_variables_set(variables, host_names[i], value);
+    }
+    return err;
+}
+
 void weft_environment_forget_launchers(void)
 {
     bool is_nested = weft_environment("PMIX_NAMESPACE") != NULL;

@@ -32,6 +32,16 @@ void weft_variables_release(weft_variables_t *variables);
  */
 int weft_variables_inherit(weft_variables_t *out);
 
+/** This process's environment as it is; or of it only what its launcher has put there.
+ *  MPI_ERR_NO_MEM. */
+int weft_variables_copy_own(weft_variables_t *out, bool of_launcher_only);
+
+/** Take away what is true of this host or session only: HOSTNAME, SSH_CONNECTION and the like. */
+void weft_variables_forget_host(weft_variables_t *variables);
+
+/** Add what this process's own environment says of these names. MPI_ERR_NO_MEM. */
+int weft_variables_add_host(weft_variables_t *variables);
+
 /** Take the names that weft_variables_inherit() leaves out from this process's own environment,
  * lest our PMIx server takes itself for a client. Before there are threads. */
 void weft_environment_forget_launchers(void);

@@ -11,49 +11,22 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-    LINE_BYTES = 65536,   /* longer lines are passed on in pieces */
-    QUEUE_FULL = 1 << 20, /* bytes: then streams are not read */
-    QUEUE_FIRST = 2 * LINE_BYTES,
-    /* A pipe that poll() calls writable takes that much at once. */
-    PIECE_BYTES = PIPE_BUF,
-};
+enum { LINE_BYTES = 65536 /* longer lines are passed on in pieces */ };
 
-static void open_sink(weft_sink_t *sink, int fd)
+int weft_output_open(const int *ranks, int count, weft_output_target_t target, weft_output_t *out)
 {
-    struct stat status;
-    *sink = (weft_sink_t){.fd = fd, .is_terminal = isatty(fd) == 1};
-    sink->is_file = fstat(fd, &status) == 0 &&
-                    (S_ISREG(status.st_mode) || (S_ISCHR(status.st_mode) && !sink->is_terminal));
-}
-
-/* With 2>&1 both go into one queue, so that a line of one does not fall into one of the other. */
-static bool are_one_file(int a, int b)
-{
-    struct stat x, y;
-    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino &&
-           x.st_rdev == y.st_rdev;
-}
-
-int weft_output_open(int size, bool tags_lines, weft_output_t *out)
-{
-    weft_stream_t *streams = weft_alloc_zeroed(2 * (size_t)size, sizeof(*streams));
+    weft_stream_t *streams = weft_alloc_zeroed(2 * (size_t)count, sizeof(*streams));
     if (streams == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "%d streams of output", 2 * size);
-    *out = (weft_output_t){.streams = streams, .size = size, .tags_lines = tags_lines};
-    open_sink(&out->sinks[0], STDOUT_FILENO);
-    open_sink(&out->sinks[1], STDERR_FILENO);
-    bool is_one = are_one_file(STDOUT_FILENO, STDERR_FILENO);
-    for (int i = 0; i < 2 * size; i++)
-        streams[i] =
-            (weft_stream_t){.fd = -1, .rank = i / 2, .sink = &out->sinks[is_one ? 0 : i % 2]};
+        return weft_fail(MPI_ERR_NO_MEM, "%d streams of output", 2 * count);
+    for (int i = 0; i < 2 * count; i++)
+        streams[i].fd = -1;
+    *out = (weft_output_t){.target = target, .streams = streams, .ranks = ranks, .count = count};
     return MPI_SUCCESS;
 }
 
-int weft_output_connect(weft_output_t *output, int rank, int write_ends[2])
+int weft_output_connect(weft_output_t *output, int index, int write_ends[2])
 {
     for (int i = 0; i < 2; i++) {
         int ends[2];
@@ -62,70 +35,46 @@ int weft_output_connect(weft_output_t *output, int rank, int write_ends[2])
             if (i == 1)
                 close(write_ends[0]);
             return weft_fail(MPI_ERR_SPAWN, "a pipe for the output of rank %d cannot be made: %s",
-                             rank, strerror(error));
+                             output->ranks[index], strerror(error));
         }
         fcntl(ends[0], F_SETFL, O_NONBLOCK);
-        output->streams[2 * rank + i].fd = ends[0];
+        output->streams[2 * index + i].fd = ends[0];
         write_ends[i] = ends[1];
     }
     return MPI_SUCCESS;
 }
 
-static size_t queued(const weft_sink_t *sink)
+static void put(const weft_output_t *output, int index, const char *data, size_t bytes)
 {
-    return sink->end - sink->begin;
+    output->target.put(output->target.context, index % 2, data, bytes);
 }
 
-static bool make_room(weft_sink_t *sink, size_t bytes)
+/* Give the first `bytes` bytes of a stream's buffer to the target, each line with its rank. */
+static void pass_on(const weft_output_t *output, int index, size_t bytes)
 {
-    if (sink->begin > 0 && (sink->begin == sink->end || sink->end + bytes > sink->capacity)) {
-        memmove(sink->queue, sink->queue + sink->begin, queued(sink));
-        sink->end -= sink->begin;
-        sink->begin = 0;
-    }
-    if (sink->end + bytes <= sink->capacity)
-        return true;
-    size_t capacity = sink->capacity == 0 ? QUEUE_FIRST : 2 * sink->capacity;
-    char *queue = weft_realloc(sink->queue, capacity);
-    if (queue == NULL)
-        return false;
-    sink->queue = queue;
-    sink->capacity = capacity;
-    return sink->end + bytes <= capacity || make_room(sink, bytes);
-}
-
-static void enqueue(weft_sink_t *sink, const char *data, size_t bytes)
-{
-    if (sink->is_broken || !make_room(sink, bytes))
-        return;
-    memcpy(sink->queue + sink->end, data, bytes);
-    sink->end += bytes;
-}
-
-/* Give the first `bytes` bytes of a stream's buffer to its sink, each line with its rank. */
-static void pass_on(const weft_output_t *output, weft_stream_t *stream, size_t bytes)
-{
+    weft_stream_t *stream = &output->streams[index];
     const char *data = stream->line, *end = data + bytes;
     if (!output->tags_lines) {
-        enqueue(stream->sink, data, bytes);
+        put(output, index, data, bytes);
         return;
     }
     char tag[24];
-    int tag_bytes = snprintf(tag, sizeof(tag), "[%d] ", stream->rank);
+    int tag_bytes = snprintf(tag, sizeof(tag), "[%d] ", output->ranks[index / 2]);
     while (data < end) {
         const char *newline = memchr(data, '\n', (size_t)(end - data));
         const char *next = newline == NULL ? end : newline + 1;
         if (!stream->is_inside_line)
-            enqueue(stream->sink, tag, (size_t)tag_bytes);
-        enqueue(stream->sink, data, (size_t)(next - data));
+            put(output, index, tag, (size_t)tag_bytes);
+        put(output, index, data, (size_t)(next - data));
         stream->is_inside_line = newline == NULL;
         data = next;
     }
 }
 
 /* Pass on whole lines; an unfinished one stays, unless it fills the buffer or `takes_all`. */
-static void pass_on_lines(const weft_output_t *output, weft_stream_t *stream, bool takes_all)
+static void pass_on_lines(const weft_output_t *output, int index, bool takes_all)
 {
+    weft_stream_t *stream = &output->streams[index];
     if (stream->used == 0)
         return;
     const char *newline = memrchr(stream->line, '\n', stream->used);
@@ -134,7 +83,7 @@ static void pass_on_lines(const weft_output_t *output, weft_stream_t *stream, bo
         bytes = stream->used;
     if (bytes == 0)
         return;
-    pass_on(output, stream, bytes);
+    pass_on(output, index, bytes);
     stream->used -= bytes;
     memmove(stream->line, stream->line + bytes, stream->used);
 }
@@ -146,8 +95,9 @@ static void close_stream(weft_stream_t *stream)
 }
 
 /* Read once; false when there is nothing now. */
-static bool read_stream(const weft_output_t *output, weft_stream_t *stream)
+static bool read_stream(const weft_output_t *output, int index)
 {
+    weft_stream_t *stream = &output->streams[index];
     if (stream->line == NULL)
         stream->line = weft_alloc(LINE_BYTES);
     if (stream->line == NULL)
@@ -160,151 +110,103 @@ static bool read_stream(const weft_output_t *output, weft_stream_t *stream)
         return false;
     }
     stream->used += (size_t)bytes;
-    /* A single rank's output cannot be torn, and it may be a prompt. */
-    pass_on_lines(output, stream, output->size == 1);
+    pass_on_lines(output, index, output->is_immediate);
     return true;
 }
 
-/* Nobody reads what we write: let the ranks know in the same way, by closing their pipes. */
-static void break_sink(weft_output_t *output, weft_sink_t *sink)
+static bool has_room(const weft_output_t *output, int index)
 {
-    sink->is_broken = true;
-    sink->begin = sink->end = 0;
-    for (int i = 0; i < 2 * output->size; i++) {
-        if (output->streams[i].sink == sink && output->streams[i].fd >= 0)
-            close_stream(&output->streams[i]);
-    }
-}
-
-static bool is_writable(const weft_sink_t *sink)
-{
-    struct pollfd writable = {.fd = sink->fd, .events = POLLOUT};
-    return sink->is_file || poll(&writable, 1, 0) == 1;
-}
-
-static void flush_sink(weft_output_t *output, weft_sink_t *sink)
-{
-    while (queued(sink) > 0 && is_writable(sink)) {
-        size_t bytes = queued(sink);
-        if (!sink->is_file && bytes > PIECE_BYTES)
-            bytes = PIECE_BYTES;
-        ssize_t written = write(sink->fd, sink->queue + sink->begin, bytes);
-        if (written > 0)
-            sink->begin += (size_t)written;
-        else if (errno == EAGAIN)
-            return;
-        else if (errno != EINTR)
-            break_sink(output, sink);
-    }
+    return output->target.has_room(output->target.context, index % 2);
 }
 
 int weft_output_poll_room(const weft_output_t *output)
 {
-    return 2 * output->size + 2;
+    return 2 * output->count;
 }
 
 int weft_output_prepare_poll(const weft_output_t *output, struct pollfd *out)
 {
-    int count = 0;
-    for (int i = 0; i < 2; i++) {
-        if (queued(&output->sinks[i]) > 0)
-            out[count++] = (struct pollfd){.fd = output->sinks[i].fd, .events = POLLOUT};
+    const bool room[2] = {has_room(output, 0), has_room(output, 1)};
+    int polls = 0;
+    for (int i = 0; i < 2 * output->count; i++) {
+        if (output->streams[i].fd >= 0 && room[i % 2])
+            out[polls++] = (struct pollfd){.fd = output->streams[i].fd, .events = POLLIN};
     }
-    for (int i = 0; i < 2 * output->size; i++) {
-        const weft_stream_t *stream = &output->streams[i];
-        if (stream->fd >= 0 && queued(stream->sink) < QUEUE_FULL)
-            out[count++] = (struct pollfd){.fd = stream->fd, .events = POLLIN};
-    }
-    return count;
+    return polls;
 }
 
 void weft_output_advance(weft_output_t *output, const struct pollfd *polls, int count)
 {
     /* polls[] has the streams in our order, some left out. */
     int next = 0;
-    for (int i = 0; i < 2 * output->size && next < count; i++) {
-        weft_stream_t *stream = &output->streams[i];
-        while (next < count && (polls[next].events & POLLOUT) != 0)
-            next++;
-        if (next == count || stream->fd < 0 || polls[next].fd != stream->fd)
+    for (int i = 0; i < 2 * output->count && next < count; i++) {
+        if (output->streams[i].fd < 0 || polls[next].fd != output->streams[i].fd)
             continue;
         if (polls[next].revents != 0)
-            read_stream(output, stream);
+            read_stream(output, i);
         next++;
     }
-    flush_sink(output, &output->sinks[0]);
-    flush_sink(output, &output->sinks[1]);
 }
 
 /* Read what is there; not for ever, as a writer may be quicker than we. */
-static void read_all(const weft_output_t *output, weft_stream_t *stream)
+static void read_all(const weft_output_t *output, int index)
 {
     enum { PIPE_BYTES = 1 << 20 }; /* what a pipe holds at most, unless root asks for more */
-    for (int n = 0; stream->fd >= 0 && n < PIPE_BYTES / PIPE_BUF; n++) {
-        if (!read_stream(output, stream))
+    for (int n = 0; output->streams[index].fd >= 0 && n < PIPE_BYTES / PIPE_BUF; n++) {
+        if (!read_stream(output, index))
             return;
     }
 }
 
-void weft_output_add_message(weft_output_t *output, const char *line)
+void weft_output_gather(weft_output_t *output, int index)
 {
-    for (int i = 0; i < 2 * output->size; i++) {
-        if (queued(output->streams[i].sink) < QUEUE_FULL)
-            read_all(output, &output->streams[i]);
+    int first = index < 0 ? 0 : 2 * index, end = index < 0 ? 2 * output->count : first + 2;
+    for (int i = first; i < end; i++) {
+        if (has_room(output, i))
+            read_all(output, i);
     }
-    enqueue(output->streams[1].sink, line, strlen(line));
-    flush_sink(output, output->streams[1].sink);
 }
 
-bool weft_output_is_broken(const weft_output_t *output)
+void weft_output_break(weft_output_t *output, int channel)
 {
-    return output->sinks[0].is_broken || output->sinks[1].is_broken;
+    for (int i = channel; i < 2 * output->count; i += 2) {
+        if (output->streams[i].fd >= 0)
+            close_stream(&output->streams[i]);
+    }
 }
 
-void weft_output_show_prompt(weft_output_t *output)
+void weft_output_show_prompt(weft_output_t *output, int channel)
 {
-    for (int i = 0; i < 2; i++) {
-        weft_stream_t *stream = &output->streams[i];
-        if (stream->sink->is_terminal && stream->used > 0)
-            pass_on_lines(output, stream, true);
-    }
+    pass_on_lines(output, channel, true);
 }
 
 bool weft_output_is_closed(const weft_output_t *output)
 {
-    for (int i = 0; i < 2 * output->size; i++) {
+    for (int i = 0; i < 2 * output->count; i++) {
         if (output->streams[i].fd >= 0)
             return false;
     }
     return true;
 }
 
-bool weft_output_is_flushed(const weft_output_t *output)
-{
-    return queued(&output->sinks[0]) == 0 && queued(&output->sinks[1]) == 0;
-}
-
 void weft_output_drain(weft_output_t *output)
 {
-    for (int i = 0; i < 2 * output->size; i++) {
-        weft_stream_t *stream = &output->streams[i];
-        read_all(output, stream);
-        if (stream->fd >= 0)
-            close_stream(stream);
+    for (int i = 0; i < 2 * output->count; i++) {
+        read_all(output, i);
+        if (output->streams[i].fd >= 0)
+            close_stream(&output->streams[i]);
     }
-    for (int i = 0; i < 2 * output->size; i++)
-        pass_on_lines(output, &output->streams[i], true);
+    for (int i = 0; i < 2 * output->count; i++)
+        pass_on_lines(output, i, true);
 }
 
 void weft_output_release(weft_output_t *output)
 {
-    for (int i = 0; i < 2 * output->size; i++) {
+    for (int i = 0; i < 2 * output->count; i++) {
         if (output->streams[i].fd >= 0)
             close_stream(&output->streams[i]);
         weft_free(output->streams[i].line);
     }
     weft_free(output->streams);
-    weft_free(output->sinks[0].queue);
-    weft_free(output->sinks[1].queue);
     *output = (weft_output_t){0};
 }

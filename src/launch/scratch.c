@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE /* nftw, mkdtemp */
+#define _GNU_SOURCE /* nftw */
 #include "launch/scratch.h"
 
 #include "base/config.h"
@@ -13,23 +13,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The name of a unix socket has at most 107 letters; PMIx and programs add some to the path. */
 enum { LONGEST_PARENT = 40, OPEN_FOLDERS = 8 };
 
-int weft_scratch_create(weft_scratch_t *out)
+int weft_scratch_create(const char *job, int host, weft_scratch_t *out)
 {
     const char *parent = weft_environment("TMPDIR");
     if (parent == NULL || parent[0] != '/' || strlen(parent) > LONGEST_PARENT ||
         access(parent, W_OK | X_OK) != 0)
         parent = "/tmp";
     weft_scratch_t scratch;
-    snprintf(scratch.path, sizeof(scratch.path), "%s/weft-%d-XXXXXX", parent, (int)getpid());
-    if (mkdtemp(scratch.path) == NULL)
+    /* Hosts may share the parent, hence the number. */
+    snprintf(scratch.path, sizeof(scratch.path), "%s/%s-%d", parent, job, host);
+    if (mkdir(scratch.path, S_IRWXU) != 0)
         return weft_fail(MPI_ERR_IO, "a directory %s cannot be made: %s", scratch.path,
                          strerror(errno));
-    snprintf(scratch.id, sizeof(scratch.id), "%s", strrchr(scratch.path, '/') + 1);
+    snprintf(scratch.id, sizeof(scratch.id), "%s", job);
     *out = scratch;
     return MPI_SUCCESS;
 }

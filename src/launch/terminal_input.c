@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,6 +43,11 @@ int weft_input_prepare_poll(const weft_input_t *input, struct pollfd *out)
     else
         return 0;
     return 1;
+}
+
+bool weft_input_owns(const weft_input_t *input, const struct pollfd *poll)
+{
+    return input->pipe >= 0 && (poll->fd == STDIN_FILENO || poll->fd == input->pipe);
 }
 
 static void read_terminal(weft_input_t *input)

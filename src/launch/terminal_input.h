@@ -8,6 +8,7 @@
 #define WEFT_LAUNCH_TERMINAL_INPUT_H
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct weft_input {
@@ -22,6 +23,9 @@ int weft_input_open(weft_input_t *out, int *rank_end_out);
 
 /** Fill in one entry, or none; returns how many. */
 int weft_input_prepare_poll(const weft_input_t *input, struct pollfd *out);
+
+/** Is this the entry that weft_input_prepare_poll() filled in? */
+bool weft_input_owns(const weft_input_t *input, const struct pollfd *poll);
 
 /** Move data after poll() has said that there are some, or room for them. */
 void weft_input_advance(weft_input_t *input, const struct pollfd *poll);

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/start.h"
 
+#include "mpi/audit.h"
 #include "mpi/comm_make.h"
 #include "coll/coll.h"
 #include "pt2pt/bsend.h"
 #include "pt2pt/pt2pt.h"
+#include "ofi/ofi.h"
 #include "pmi/pmi.h"
+#include "tcp/tcp.h"
 #include "shm/shm.h"
 #include "datatype/op.h"
 #include "datatype/type.h"
 #include "core/attribute.h"
 #include "core/comm.h"
 #include "core/errhandler.h"
+#include "core/fd_watch.h"
 #include "core/group.h"
 #include "core/handle_numbers.h"
 #include "core/info.h"
@@ -30,8 +34,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Best first. */
-static const weft_transport_ops_t *const transports[] = {&weft_self_transport, &weft_shm_transport};
+/* In the order in which they are opened; the last two open themselves or leave it to the other. */
+static const weft_transport_ops_t *const transports[] = {
+    &weft_self_transport, &weft_shm_transport, &weft_ofi_transport, &weft_tcp_transport};
 enum { TRANSPORTS = sizeof(transports) / sizeof(transports[0]) };
 
 static bool is_open[TRANSPORTS];
@@ -81,18 +86,19 @@ static int join_job(int thread_level)
     return MPI_SUCCESS;
 }
 
-/* Every rank must be reached by some transport. */
-static int check_endpoints(void)
+static weft_endpoint_t *reach(int world_rank)
 {
-    for (int rank = 0; rank < weft_world.size; rank++) {
-        if (weft_world.endpoints[rank] == NULL)
-            return weft_fail(
-                MPI_ERR_OTHER,
-                "rank %d is on another host than rank %d (%s), and this version of Weft "
-                "has no network transport",
-                rank, weft_world.rank, weft_world.host);
+    for (int i = 0; i < TRANSPORTS; i++) {
+        weft_endpoint_t *endpoint;
+        if (!is_open[i] || transports[i]->reach == NULL)
+            continue;
+        if (transports[i]->reach(world_rank, &endpoint) != MPI_SUCCESS)
+            return NULL;
+        weft_world.endpoints[world_rank] = endpoint;
+        return endpoint;
     }
-    return MPI_SUCCESS;
+    weft_fail(MPI_ERR_OTHER, "rank %d is on another host, and no network is open", world_rank);
+    return NULL;
 }
 
 static int open_transports(void)
@@ -109,12 +115,37 @@ static int open_transports(void)
             return err;
         is_open[i] = true;
         weft_progress_add(transports[i]->progress);
+        if (transports[i]->wait_fd != NULL)
+            weft_fd_watch_add(transports[i]->wait_fd);
     }
-    return check_endpoints();
+    return MPI_SUCCESS;
+}
+
+static void quiesce_transports(void)
+{
+    for (int i = 0; i < TRANSPORTS; i++) {
+        if (is_open[i] && transports[i]->quiesce != NULL)
+            transports[i]->quiesce();
+    }
+}
+
+/* Who closes a connection while bytes for it are on their way resets it, and its own last bytes may
+ * be lost with it. So nobody closes before all have come here. (A fence of PMIx would not do: under
+ * Slurm 22.05 one that carries no data waits for the ranks of the own host only.) */
+static void part_in_order(void)
+{
+    if (weft_world.local_size == weft_world.size)
+        return;
+    quiesce_transports();
+    weft_coll_args_t args = {.comm = &weft_comm_world};
+    if (weft_coll_run(WEFT_BARRIER, &args) != MPI_SUCCESS)
+        WEFT_LOG(WEFT_WARN, "start", "the ranks could not end together: %s", weft_fail_text());
+    quiesce_transports();
 }
 
 static void close_transports(void)
 {
+    weft_fd_watch_close();
     for (int i = TRANSPORTS - 1; i >= 0; i--) {
         if (!is_open[i])
             continue;
@@ -126,11 +157,26 @@ static void close_transports(void)
     weft_world.endpoints = NULL;
 }
 
+static int report(void)
+{
+    weft_facts_t facts;
+    if (!weft_config.REPORT)
+        return MPI_SUCCESS;
+    weft_audit_begin(&facts);
+    for (int i = 0; i < TRANSPORTS; i++) {
+        if (is_open[i] && transports[i]->describe != NULL)
+            transports[i]->describe(&facts);
+    }
+    return weft_audit(&facts);
+}
+
 int weft_start(int thread_level)
 {
     weft_config_read();
     weft_log_open(-1);
     weft_world.abort = weft_abort_job;
+    weft_world.reach = reach;
+    weft_world.peer_lost = weft_pt2pt_peer_lost;
     int err = join_job(thread_level);
     if (err != MPI_SUCCESS)
         return err;
@@ -145,7 +191,10 @@ int weft_start(int thread_level)
         return err;
     weft_world.is_threaded = thread_level == MPI_THREAD_MULTIPLE;
     weft_world.stage = WEFT_RUNNING;
-    return MPI_SUCCESS;
+    weft_lock();
+    err = report();
+    weft_unlock();
+    return err;
 }
 
 /* Infos and error handlers work after MPI_Finalize (MPI 5.0, 11.4.1): with some left, they and the
@@ -164,6 +213,7 @@ int weft_stop(void)
     weft_lock(); /* waiting gives it up now and then */
     weft_pt2pt_await_idle();
     weft_bsend_close();
+    part_in_order();
     weft_unlock();
     weft_world.stage = WEFT_AFTER_FINALIZE;
     weft_world.is_threaded = false;

@@ -243,29 +243,6 @@ int weft_pmi_fence(void)
                                   : weft_pmi_failed(status, "the ranks cannot be synchronised");
 }
 
-/* The others are there, or gone for good: either way nobody is waited for. */
-static void fence_is_over(pmix_status_t status, void *flag)
-{
-    (void)status;
-    atomic_store((_Atomic bool *)flag, true);
-}
-
-int weft_pmi_fence_begin(_Atomic bool *done)
-{
-    *done = true;
-    if (pmi.state == SINGLETON)
-        return MPI_SUCCESS;
-    *done = false;
-    pmix_proc_t all = process(&pmi.self, PMIX_RANK_WILDCARD);
-    pmix_status_t status = PMIx_Fence_nb(&all, 1, NULL, 0, fence_is_over, done);
-    if (status == PMIX_SUCCESS)
-        return MPI_SUCCESS;
-    *done = true;
-    return status == PMIX_OPERATION_SUCCEEDED
-               ? MPI_SUCCESS
-               : weft_pmi_failed(status, "the ranks cannot be synchronised");
-}
-
 int weft_pmi_fence_ranks(const int *ranks, int count)
 {
     if (pmi.state == SINGLETON || count == 1)

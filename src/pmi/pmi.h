@@ -67,10 +67,6 @@ int weft_pmi_get(int rank, const char *key, void **out, size_t *bytes_out);
  */
 int weft_pmi_await(int rank, const char *key, int limit_s, void **out, size_t *bytes_out);
 
-/** Begin a fence of all ranks that publishes nothing; *done is set, by another thread, when they
- *  have all come, or when the launcher says that they never will. */
-int weft_pmi_fence_begin(_Atomic bool *done);
-
 /**
  * On which host each rank is.
  * node_of  [size] set: a number below the size for each host, in no particular order

@@ -91,22 +91,20 @@ static bool wait_for(answer_t *answer, int limit_s)
     return is_here;
 }
 
-int weft_pmi_await_blob(const pmix_proc_t *whose, const char *key, int limit_s, void **out,
-                        size_t *bytes_out)
+/* One question. *out is set on PMIX_SUCCESS. */
+static pmix_status_t ask(const pmix_proc_t *whose, const char *key, int limit_s, void **out,
+                         size_t *bytes_out)
 {
     answer_t *answer = create_answer();
     if (answer == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory to ask rank %u", whose->rank);
+        return PMIX_ERR_NOMEM;
     pmix_status_t status = PMIx_Get_nb(whose, key, NULL, 0, on_value, answer);
     if (status != PMIX_SUCCESS) {
         free_answer(answer);
-        return weft_pmi_failed(status, key);
+        return status;
     }
     if (!wait_for(answer, limit_s))
-        return weft_fail(MPI_ERR_OTHER,
-                         "rank %u has not published %s within %d s: it has not come to MPI_Init, "
-                         "or the launcher's servers do not reach each other",
-                         whose->rank, key, limit_s);
+        return PMIX_ERR_TIMEOUT;
     status = answer->status;
     if (status == PMIX_SUCCESS) {
         *out = answer->data;
@@ -114,5 +112,36 @@ int weft_pmi_await_blob(const pmix_proc_t *whose, const char *key, int limit_s, 
         answer->data = NULL;
     }
     free_answer(answer);
-    return status == PMIX_SUCCESS ? MPI_SUCCESS : weft_pmi_failed(status, key);
+    return status;
+}
+
+/* A server that is asked between two commits of a rank says that there is no such key. */
+static bool is_too_early(pmix_status_t status)
+{
+    return status == PMIX_ERR_NOT_FOUND;
+}
+
+static void pause_for(int ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
+}
+
+int weft_pmi_await_blob(const pmix_proc_t *whose, const char *key, int limit_s, void **out,
+                        size_t *bytes_out)
+{
+    int waited_ms = 0;
+    pmix_status_t status = ask(whose, key, limit_s, out, bytes_out);
+    for (int ms = 1; is_too_early(status) && waited_ms < limit_s * 1000; ms += ms < 64 ? ms : 0) {
+        pause_for(ms);
+        waited_ms += ms;
+        status = ask(whose, key, limit_s, out, bytes_out);
+    }
+    if (status == PMIX_SUCCESS)
+        return MPI_SUCCESS;
+    if (status == PMIX_ERR_TIMEOUT || is_too_early(status))
+        return weft_fail(MPI_ERR_OTHER,
+                         "rank %u has not published %s within %d s: it has not come to MPI_Init, "
+                         "or the launcher's servers do not reach each other",
+                         whose->rank, key, limit_s);
+    return weft_pmi_failed(status, key);
 }

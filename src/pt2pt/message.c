@@ -25,7 +25,8 @@ static void throttle_senders(bool is_on)
              wefti_pt2pt.messages_bytes, is_on ? "must ask first" : "may send again");
     for (int rank = 0; rank < weft_world.size; rank++) {
         weft_endpoint_t *endpoint = weft_world.endpoints[rank];
-        endpoint->ops->throttle(endpoint, is_on);
+        if (endpoint != NULL)
+            endpoint->ops->throttle(endpoint, is_on);
     }
 }
 

@@ -55,6 +55,7 @@ int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out)
     recv->args = *args;
     recv->capacity = args->count * args->type->size;
     recv->is_queued = false;
+    recv->peer = MPI_PROC_NULL;
     weft_type_retain(args->type);
     weft_comm_retain(args->comm);
     *out = recv;
@@ -74,6 +75,8 @@ int weft_request_result(const weft_request_t *request)
             request->status.MPI_SOURCE, request->status.MPI_TAG, recv->message_bytes,
             recv->capacity);
     }
+    if (wefti_pt2pt.lost_peers > 0 && request->status.MPI_ERROR == MPI_ERR_OTHER)
+        return weft_fail(MPI_ERR_OTHER, "%s", wefti_pt2pt.lost_text);
     return weft_fail(request->status.MPI_ERROR, "a %s failed", request->ops->name);
 }
 
@@ -135,13 +138,64 @@ static bool read_directly(weft_recv_t *recv, weft_endpoint_t *endpoint, const we
     size_t bytes = ask->bytes < recv->capacity ? ask->bytes : recv->capacity;
     if (bytes == 0)
         return true;
-    if (ask->address == 0 || !endpoint->can_read)
+    if (ask->address == 0 || !endpoint->can_read || endpoint->ops->read == NULL)
         return false;
     ptrdiff_t offset;
     size_t span;
     if (weft_type_span(recv->args.type, recv->args.count, &offset, &span))
         return endpoint->ops->read(endpoint, ask->address, (char *)recv->args.buf + offset, bytes);
     return read_in_pieces(recv, endpoint, ask->address, bytes);
+}
+
+static void lose(weft_recv_t *recv)
+{
+    recv->request.status.MPI_ERROR = MPI_ERR_OTHER;
+    weft_request_complete(&recv->request);
+}
+
+static void ask_for_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender)
+{
+    recv->arrived = 0;
+    wefti_send_answer(endpoint, WEFT_PACKET_GO, sender, (uint64_t)(uintptr_t)recv);
+}
+
+static void fetch_is_over(weft_fetch_t *fetch, bool is_good)
+{
+    weft_recv_t *recv = fetch->owner;
+    if (!is_good) {
+        fetch->endpoint->can_read = false;
+        ask_for_stream(recv, fetch->endpoint, recv->sender);
+        return;
+    }
+    wefti_send_answer(fetch->endpoint, WEFT_PACKET_DONE, recv->sender, 0);
+    finish(recv);
+}
+
+/* Read the sender's window, if it opened one and our buffer is one run. */
+static bool begin_fetch(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft_ask_t *ask)
+{
+    ptrdiff_t offset;
+    size_t span;
+    if (!ask->has_window || !endpoint->can_read || endpoint->ops->fetch == NULL ||
+        !weft_type_span(recv->args.type, recv->args.count, &offset, &span))
+        return false;
+    recv->sender = ask->request;
+    recv->fetch.endpoint = endpoint;
+    recv->fetch.window = ask->window;
+    recv->fetch.to = (char *)recv->args.buf + offset;
+    recv->fetch.bytes = ask->bytes < recv->capacity ? ask->bytes : recv->capacity;
+    recv->fetch.done = fetch_is_over;
+    recv->fetch.owner = recv;
+    endpoint->ops->fetch(&recv->fetch);
+    return true;
+}
+
+static weft_endpoint_t *answering_endpoint(int source)
+{
+    weft_endpoint_t *endpoint = weft_world_endpoint(source);
+    if (__builtin_expect(endpoint == NULL, 0))
+        weft_world.abort(1, weft_fail_text());
+    return endpoint;
 }
 
 void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const weft_ask_t *ask,
@@ -153,20 +207,25 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
                              ? recv->args.source
                              : weft_group_rank_of(recv->args.comm->group, from->source);
     recv->message_bytes = ask->bytes;
+    recv->peer = from->source;
     if (data != NULL)
         unpack(recv, 0, data, ask->bytes);
     if (ask->request == 0) {
         finish(recv);
         return;
     }
-    weft_endpoint_t *endpoint = weft_world.endpoints[from->source];
+    weft_endpoint_t *endpoint = answering_endpoint(from->source);
+    if (__builtin_expect(endpoint->is_lost, 0)) {
+        lose(recv);
+        return;
+    }
     if (data != NULL || read_directly(recv, endpoint, ask)) {
         wefti_send_answer(endpoint, WEFT_PACKET_DONE, ask->request, 0);
         finish(recv);
         return;
     }
-    recv->arrived = 0;
-    wefti_send_answer(endpoint, WEFT_PACKET_GO, ask->request, (uint64_t)(uintptr_t)recv);
+    if (!begin_fetch(recv, endpoint, ask))
+        ask_for_stream(recv, endpoint, ask->request);
 }
 
 void wefti_recv_data(const weft_header_t *header, const void *payload)
@@ -192,6 +251,12 @@ static weft_match_key_t key_of(const weft_recv_args_t *args)
     return (weft_match_key_t){args->context, source, args->tag};
 }
 
+static bool is_from_lost(int source)
+{
+    return source == MPI_ANY_SOURCE ||
+           (weft_world.endpoints[source] != NULL && weft_world.endpoints[source]->is_lost);
+}
+
 static void activate(weft_recv_t *recv)
 {
     if (recv->args.source == MPI_PROC_NULL) {
@@ -206,6 +271,10 @@ static void activate(weft_recv_t *recv)
             wefti_message_deliver(message, recv);
             return;
         }
+    }
+    if (__builtin_expect(wefti_pt2pt.lost_peers > 0, 0) && is_from_lost(key.source)) {
+        lose(recv);
+        return;
     }
     recv->entry.key = key;
     recv->is_queued = true;
@@ -279,13 +348,16 @@ static void deliver_ask(const weft_match_key_t *key, const weft_header_t *header
                         const void *payload)
 {
     weft_ask_t ask;
-    if (header->bytes < sizeof(ask)) {
+    bool is_offer = header->kind == WEFT_PACKET_OFFER;
+    size_t bytes = is_offer ? WEFT_OFFER_BYTES : WEFT_ASK_BYTES;
+    if (header->bytes < bytes) {
         WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed packet of rank %d", key->source);
         return;
     }
-    memcpy(&ask, payload, sizeof(ask));
-    bool has_data = header->bytes == sizeof(ask) + ask.bytes;
-    deliver(key, &ask, has_data ? (const char *)payload + sizeof(ask) : NULL);
+    memcpy(&ask, payload, bytes);
+    ask.has_window = is_offer;
+    bool has_data = !is_offer && header->bytes == bytes + ask.bytes;
+    deliver(key, &ask, has_data ? (const char *)payload + bytes : NULL);
 }
 
 void weft_packet_arrived(int source, const weft_header_t *header, const void *payload)
@@ -296,6 +368,7 @@ void weft_packet_arrived(int source, const weft_header_t *header, const void *pa
         deliver(&key, &(weft_ask_t){.bytes = header->bytes}, payload);
         break;
     case WEFT_PACKET_ASK:
+    case WEFT_PACKET_OFFER:
         deliver_ask(&key, header, payload);
         break;
     case WEFT_PACKET_GO:
@@ -310,6 +383,27 @@ void weft_packet_arrived(int source, const weft_header_t *header, const void *pa
     default:
         WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a packet of unknown kind %d", header->kind);
     }
+}
+
+static void lose_recv(void *object, void *context)
+{
+    weft_recv_t *recv = object;
+    weft_request_t *request = &recv->request;
+    int lost = *(const int *)context;
+    if (request->object.kind != WEFT_KIND_REQUEST || !request->is_active || request->is_complete)
+        return;
+    int source = recv->is_queued ? recv->entry.key.source : recv->peer;
+    if (source != lost && !(recv->is_queued && source == MPI_ANY_SOURCE))
+        return;
+    if (recv->is_queued)
+        weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
+    recv->is_queued = false;
+    lose(recv);
+}
+
+void wefti_recvs_lose(int world_rank)
+{
+    weft_pool_each(&recvs, lose_recv, &world_rank);
 }
 
 void wefti_recvs_close(void)

@@ -58,9 +58,17 @@ static int create_send(const weft_send_args_t *args, weft_send_t **out)
     return MPI_SUCCESS;
 }
 
+static void conceal(weft_send_t *send)
+{
+    if (__builtin_expect(send->is_exposed, 0))
+        send->endpoint->ops->conceal(send->endpoint, &send->exposure);
+    send->is_exposed = false;
+}
+
 static void finish(weft_send_t *send)
 {
     wefti_pt2pt.active_sends--;
+    conceal(send);
     weft_request_complete(&send->request); /* which may begin others */
     wefti_note_idle();
 }
@@ -92,19 +100,46 @@ static uint64_t data_address(const weft_send_t *send)
     return (uint64_t)((uintptr_t)send->args.buf + (uintptr_t)offset);
 }
 
+/* Let the peer read the data, where its transport reads windows; it has been done when there was no
+ * room for the packet before. */
+static bool expose(weft_send_t *send, uint64_t address)
+{
+    weft_endpoint_t *endpoint = send->endpoint;
+    if (!send->is_exposed && address != 0 && endpoint->ops->expose != NULL)
+        send->is_exposed = endpoint->ops->expose(endpoint, (const void *)(uintptr_t)address,
+                                                 send->bytes, &send->exposure);
+    return send->is_exposed;
+}
+
+static bool send_offer(weft_send_t *send, weft_ask_t *ask)
+{
+    const weft_send_args_t *args = &send->args;
+    ask->window = send->exposure.window;
+    weft_header_t header = {WEFT_PACKET_OFFER, WEFT_OFFER_BYTES, args->context, args->tag};
+    send->endpoint->asked++;
+    if (send->endpoint->ops->send(send->endpoint, &header, ask))
+        return true;
+    send->endpoint->asked--;
+    return false;
+}
+
 static bool send_ask(weft_send_t *send)
 {
     const weft_send_args_t *args = &send->args;
     weft_endpoint_t *endpoint = send->endpoint;
     size_t along = send->bytes <= WEFT_ASK_INLINE && !endpoint->is_throttled ? send->bytes : 0;
-    weft_ask_t ask = {send->bytes, data_address(send), (uint64_t)(uintptr_t)send};
-    weft_header_t header = {WEFT_PACKET_ASK, (uint32_t)(sizeof(ask) + along), args->context,
+    weft_ask_t ask = {.bytes = send->bytes,
+                      .address = data_address(send),
+                      .request = (uint64_t)(uintptr_t)send};
+    if (along < send->bytes && expose(send, ask.address))
+        return send_offer(send, &ask);
+    weft_header_t header = {WEFT_PACKET_ASK, (uint32_t)(WEFT_ASK_BYTES + along), args->context,
                             args->tag};
     char *room = endpoint->ops->reserve(endpoint, header.bytes);
     if (room == NULL)
         return false;
-    memcpy(room, &ask, sizeof(ask));
-    weft_pack(args->buf, args->count, args->type, 0, room + sizeof(ask), along);
+    memcpy(room, &ask, WEFT_ASK_BYTES);
+    weft_pack(args->buf, args->count, args->type, 0, room + WEFT_ASK_BYTES, along);
     endpoint->asked++;
     endpoint->ops->commit(endpoint, &header);
     return true;
@@ -264,7 +299,8 @@ void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request
 {
     weft_go_t go = {own};
     weft_header_t header = weft_header_for(kind, request, kind == WEFT_PACKET_GO ? sizeof(go) : 0);
-    if (endpoint->waiting_first == NULL && endpoint->ops->send(endpoint, &header, &go))
+    if (endpoint->is_lost ||
+        (endpoint->waiting_first == NULL && endpoint->ops->send(endpoint, &header, &go)))
         return;
     weft_send_t *send = weft_pool_take(&sends);
     if (send == NULL)
@@ -291,9 +327,10 @@ static weft_send_t *asked_send(const weft_header_t *header)
 
 void wefti_send_go(const weft_header_t *header, const void *payload)
 {
-    weft_send_t *send = asked_send(header);
-    if (send == NULL || header->bytes != sizeof(weft_go_t))
+    weft_send_t *send = header->bytes == sizeof(weft_go_t) ? asked_send(header) : NULL;
+    if (send == NULL)
         return;
+    conceal(send);
     memcpy(&send->go, payload, sizeof(send->go));
     send->sent = 0;
     send->stage = WEFT_SEND_STREAM;
@@ -317,7 +354,12 @@ static int activate(weft_send_t *send)
         return MPI_SUCCESS;
     }
     send->endpoint = weft_comm_endpoint(args->comm, args->dest);
+    if (send->endpoint == NULL)
+        return MPI_ERR_OTHER;
+    if (send->endpoint->is_lost)
+        return weft_fail(MPI_ERR_OTHER, "%s", wefti_pt2pt.lost_text);
     send->bytes = args->count * args->type->size;
+    send->is_exposed = false;
     send->stage = WEFT_SEND_FIRST;
     wefti_pt2pt.active_sends++;
     push_or_enqueue(send);
@@ -339,7 +381,10 @@ static int begin_slowly(const weft_send_args_t *args, weft_request_t **out)
     if (err != MPI_SUCCESS)
         return err;
     *out = &send->request;
-    return activate(send);
+    err = activate(send);
+    if (err != MPI_SUCCESS)
+        weft_request_release(&send->request);
+    return err;
 }
 
 /* The path of a small message: true when it is gone. */
@@ -348,6 +393,8 @@ static inline bool send_at_once(const weft_send_args_t *args)
     if (args->dest == MPI_PROC_NULL)
         return true;
     weft_endpoint_t *endpoint = weft_comm_endpoint(args->comm, args->dest);
+    if (__builtin_expect(endpoint == NULL, 0))
+        return false;
     size_t bytes = args->count * args->type->size;
     if (!args->type->is_dense || bytes > endpoint->eager_max || endpoint->waiting_first != NULL ||
         args->mode != WEFT_SEND_STANDARD || endpoint->is_throttled)
@@ -365,10 +412,22 @@ int weft_send_begin(const weft_send_args_t *args, weft_request_t **out)
     return begin_slowly(args, out);
 }
 
+/* The program may leave MPI for long after a blocking send. */
+static inline void flush(const weft_send_args_t *args)
+{
+    if (args->dest == MPI_PROC_NULL)
+        return;
+    weft_endpoint_t *endpoint = weft_comm_endpoint(args->comm, args->dest);
+    if (__builtin_expect(endpoint->ops->flush != NULL, 0))
+        endpoint->ops->flush(endpoint);
+}
+
 int weft_send(const weft_send_args_t *args)
 {
-    if (__builtin_expect(send_at_once(args), 1))
+    if (__builtin_expect(send_at_once(args), 1)) {
+        flush(args);
         return MPI_SUCCESS;
+    }
     weft_request_t *request;
     int err = begin_slowly(args, &request);
     if (err != MPI_SUCCESS)
@@ -388,6 +447,29 @@ int weft_send_init(const weft_send_args_t *args, weft_request_t **out)
     send->request.is_active = false;
     *out = &send->request;
     return MPI_SUCCESS;
+}
+
+static void lose_send(void *object, void *context)
+{
+    weft_send_t *send = object;
+    weft_request_t *request = &send->request;
+    if (request->object.kind != WEFT_KIND_REQUEST || !request->is_active || request->is_complete ||
+        send->endpoint != context)
+        return;
+    request->status.MPI_ERROR = MPI_ERR_OTHER;
+    finish(send);
+}
+
+void wefti_sends_lose(weft_endpoint_t *endpoint)
+{
+    weft_send_t *send = endpoint->waiting_first;
+    endpoint->waiting_first = NULL; /* the list of crowded peers notices */
+    for (weft_send_t *next; send != NULL; send = next) {
+        next = send->next;
+        if (send->stage == WEFT_SEND_CONTROL)
+            weft_pool_give(&sends, send);
+    }
+    weft_pool_each(&sends, lose_send, endpoint);
 }
 
 bool wefti_sends_are_out(void)

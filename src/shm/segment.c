@@ -241,6 +241,8 @@ int weft_segment_open(const weft_world_t *world, weft_segment_t *out)
         return err;
     out->ranks = world->local_size;
     out->block_bytes = block_bytes(world->local_size);
+    out->is_file = invitation.has_name;
+    out->wanted_data_bytes = (uint32_t)data_bytes_for(world->local_size);
     show_self(out, world->local_rank);
     await_all(out->header, out->ranks, &invitation);
     if (fd >= 0)

@@ -47,6 +47,8 @@ typedef struct weft_segment {
     size_t bytes;
     int ranks;
     size_t block_bytes;
+    bool is_file;               /* in /dev/shm */
+    uint32_t wanted_data_bytes; /* of each data ring, if there had been room */
 } weft_segment_t;
 
 /** Make the segment (local rank 0) or attach to it, and wait until all local ranks have. MPI error

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
@@ -261,6 +262,23 @@ static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
     return MPI_SUCCESS;
 }
 
+static void describe(weft_facts_t *facts)
+{
+    const peer_t *next = &shm.peers[(shm.local_rank + 1) % shm.segment.ranks];
+    bool can_read = next->endpoint.can_read;
+    snprintf(facts->same_host, sizeof(facts->same_host), "shm%s, %s", can_read ? "+CMA" : "",
+             shm.segment.is_file ? "file" : "memfd");
+    if (!can_read && strcmp(weft_config.CMA, "no") != 0)
+        weft_facts_note(facts, "ranks may not read each other's memory (process_vm_readv), so large "
+                               "messages of a host are copied twice: kernel.yama.ptrace_scope=0, "
+                               "--cap-add=SYS_PTRACE, or one pid namespace allows it");
+    if (shm.segment.header->data_bytes < shm.segment.wanted_data_bytes)
+        weft_facts_note(facts, "/dev/shm has room for rings of %u KiB only, not %u: make it larger, "
+                               "or leave out WEFT_SHM=file",
+                        shm.segment.header->data_bytes / 1024,
+                        shm.segment.wanted_data_bytes / 1024);
+}
+
 static void close_transport(void)
 {
     weft_segment_close(&shm.segment);
@@ -278,5 +296,6 @@ const weft_transport_ops_t weft_shm_transport = {
     .read = read_peer,
     .throttle = throttle,
     .progress = progress,
+    .describe = describe,
     .close = close_transport,
 };

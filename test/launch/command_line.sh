@@ -17,16 +17,23 @@ refuse 'whole number' -n x
 refuse 'whole number' -n 0
 refuse 'whole number' -n -1
 refuse 'takes no value' --oversubscribe=1
-refuse 'the host far-away is not this one' -host far-away
-refuse 'the host far-away is not this one' --host localhost,far-away:4
-echo 'far-away slots=4' >hosts
-refuse 'the host far-away is not this one' --hostfile hosts
+refuse 'number of slots is "x"' --host localhost:x
+refuse 'brackets want numbers' --host 'node[a-b]'
+refuse 'no name of a host' --host '$(touch started)'
+refuse 'something like ppr:4:node' --map-by ppr:node
+: >hosts
+refuse 'hosts names no host' --hostfile hosts
+echo 'localhost max_slots=0' >hosts
+refuse 'number of slots is "0"' --hostfile hosts
 refuse 'host file ./none' -hostfile ./none
 expect 2 "$MPIRUN"
 expect_text err 'no program'
 expect 2 "$MPIRUN" -n 3
 expect 2 "$MPIRUN" -n
 expect_text err 'wants N'
+echo 'localhost slots=1 max_slots=2' >hosts
+expect 1 "$MPIRUN" --hostfile hosts -n 3 touch started
+expect_text err 'max_slots'
 expect 1 "$MPIRUN" --nooversubscribe -n 4000 touch started
 [ ! -e started ] || fail "started in spite of --nooversubscribe"
 
@@ -40,14 +47,17 @@ count() {
 }
 count 3 -n 3
 count 3 --n=3 --oversubscribe --allow-run-as-root -mca pml ob1 --mca btl self
-count 3 -np 3 --bind-to none -q --map-by core
+count 3 -np 3 --bind-to none -q --map-by slot
 count 3 -c 3 -host localhost -ppn 2
 count 2 -ppn 2
 count 4 --host "localhost:3,$(hostname)"':1'
 printf '# mine\nlocalhost slots=2\n\n127.0.0.1:1\n' >hosts
 count 3 -hostfile hosts
 count "$(nproc)"
-expect 0 "$MPIRUN" -n 1 --bind-to core --map-by slot --report-bindings true
+count 3 --map-by ppr:3:node
+count 1 --pernode
+count 3 -host localhost -ppn 2 -n 3 --map-by node:OVERSUBSCRIBE
+expect 0 "$MPIRUN" -n 1 --bind-to core --map-by core --report-bindings true
 [ "$(wc -l <err)" -eq 1 ] || fail "more than one note: $(cat err)"
 expect 0 "$MPIRUN" -n 1 -- echo -n
 expect 0 "$MPIRUN" --help

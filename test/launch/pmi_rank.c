@@ -3,6 +3,8 @@
  * A rank without MPI for the tests of mpirun: does what its arguments say, in their order.
  *   open close     join and leave the job          say      print what the launcher told
  *   board          put, fence, get, check          nodes    fence of the ranks of this host
+ *   halves         fences of the even and the odd ranks, many, each at its own pace
+ *   late           wait for blobs that others publish later, some after others of theirs
  *   abort=R,CODE   rank R aborts the job           kill=R   rank R kills itself
  *   exit=R,CODE    rank R exits                    pause    wait to be killed
  */
@@ -65,6 +67,47 @@ static void board(void)
     }
 }
 
+/* Every second rank: fences of different ranks under way at the same time. */
+static void halves(void)
+{
+    enum { ROUNDS = 20 };
+    int ranks[4096], count = 0;
+    for (int rank = job.rank % 2; rank < job.size; rank += 2)
+        ranks[count++] = rank;
+    for (int i = 0; i < ROUNDS * (1 + job.rank % 2); i++)
+        check(weft_pmi_fence_ranks(ranks, count), "fence of a half");
+}
+
+static void expect_late(int rank, const char *key)
+{
+    enum { LIMIT_S = 30 };
+    void *blob;
+    size_t bytes;
+    check(weft_pmi_await(rank, key, LIMIT_S, &blob, &bytes), "await");
+    if (bytes != strlen(key) || memcmp(blob, key, bytes) != 0) {
+        fprintf(stderr, "rank %d: %s of rank %d: %zu bytes \"%.*s\"\n", job.rank, key, rank, bytes,
+                (int)bytes, (char *)blob);
+        _exit(99);
+    }
+    weft_free(blob);
+}
+
+/* Rank r publishes what its neighbour waits for only after it has itself got what it waits for; the
+ * last one begins, so that all others are already waiting for some time. */
+static void late(void)
+{
+    int next = job.rank + 1;
+    check(weft_pmi_publish("early", "early", strlen("early")), "publish");
+    check(weft_pmi_fence(), "fence");
+    if (next < job.size)
+        expect_late(next, "late");
+    else
+        usleep(100000); /* not needed for the result */
+    check(weft_pmi_publish("late", "late", strlen("late")), "publish");
+    for (int rank = 0; rank < job.size; rank++)
+        expect_late(rank, "early");
+}
+
 static void say(void)
 {
     printf("rank %d of %d, local %d of %d:", job.rank, job.size, job.local_rank, job.local_size);
@@ -86,6 +129,10 @@ static void act(const char *action)
         board();
     else if (strcmp(action, "nodes") == 0)
         check(weft_pmi_fence_ranks(job.local_ranks, job.local_size), "local fence");
+    else if (strcmp(action, "halves") == 0)
+        halves();
+    else if (strcmp(action, "late") == 0)
+        late();
     else if (strcmp(action, "say") == 0)
         say();
     else if (strcmp(action, "pause") == 0)

@@ -53,6 +53,20 @@ static inline void expect_begin(void)
     MPI_Comm_size(MPI_COMM_WORLD, &expect_size);
 }
 
+/* How many ranks of MPI_COMM_WORLD, up to and with this one or all, run on this host; by the hosts' names. */
+static inline int expect_ranks_here(int last)
+{
+    char name[MPI_MAX_PROCESSOR_NAME] = "", other[MPI_MAX_PROCESSOR_NAME];
+    int bytes, count = 0;
+    MPI_Get_processor_name(name, &bytes);
+    for (int rank = 0; rank < expect_size; rank++) {
+        memcpy(other, name, sizeof(other));
+        MPI_Bcast(other, sizeof(other), MPI_CHAR, rank, MPI_COMM_WORLD);
+        count += rank <= last && strcmp(name, other) == 0;
+    }
+    return count;
+}
+
 /* Ends MPI; what main returns. */
 static inline int expect_end(void)
 {

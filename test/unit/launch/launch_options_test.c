@@ -119,12 +119,34 @@ static void reads_variables(void **state)
     weft_job_plan_release(&plan);
 }
 
+static void reads_hosts(void **state)
+{
+    line_t line;
+    weft_job_plan_t plan;
+    (void)state;
+    accept("m -host a:2,b -map-by node a : --launch-agent x -H c --map-by=ppr:3:node b", &line,
+           &plan);
+    assert_int_equal(plan.apps[0].hosts.count, 2);
+    assert_string_equal(plan.apps[0].hosts.hosts[0].name, "a");
+    assert_int_equal(plan.apps[0].hosts.hosts[0].slots, 2);
+    assert_int_equal(plan.apps[0].hosts.hosts[1].slots, 0);
+    assert_string_equal(plan.apps[1].hosts.hosts[0].name, "c");
+    assert_int_equal(plan.placement_rules.per_host, 3);
+    assert_true(plan.placement_rules.is_by_node);
+    assert_string_equal(plan.route.agent, "x");
+    weft_job_plan_release(&plan);
+    accept("m --mca plm_rsh_agent y -map-by :OVERSUBSCRIBE a", &line, &plan);
+    assert_string_equal(plan.route.agent, "y");
+    assert_string_equal(plan.ignored, "");
+    weft_job_plan_release(&plan);
+}
+
 static void notes_what_has_no_effect(void **state)
 {
     line_t line;
     weft_job_plan_t plan;
     (void)state;
-    accept("m --bind-to core -map-by slot --mca a b -bind-to none --report-bindings a", &line,
+    accept("m --bind-to core -map-by core --mca a b -bind-to none --report-bindings a", &line,
            &plan);
     assert_string_equal(plan.ignored, "-map-by, --report-bindings");
     assert_true(plan.is_unbound);
@@ -145,7 +167,8 @@ static void refuses_with_a_reason(void **state)
     refuse("m -x =B a", "NAME=VALUE");
     refuse("m --oversubscrib a", "the nearest is --oversubscribe");
     refuse("m --genvnone=1 a", "takes no value");
-    refuse("m --host elsewhere.example a", "elsewhere.example is not this one");
+    refuse("m --host a:0 a", "number of slots is");
+    refuse("m --map-by ppr:x a", "ppr:4:node");
 }
 
 int main(void)
@@ -155,6 +178,7 @@ int main(void)
         cmocka_unit_test(knows_all_ways_to_write_an_option),
         cmocka_unit_test(reads_several_programs),
         cmocka_unit_test(reads_variables),
+        cmocka_unit_test(reads_hosts),
         cmocka_unit_test(notes_what_has_no_effect),
         cmocka_unit_test(refuses_with_a_reason),
     };

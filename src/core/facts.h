@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a rank knows of its host and of its ways to the others, for the report at start-up
+ * (WEFT_REPORT, `mpirun --report`). Plain data: ranks send it to rank 0 as it is.
+ */
+#ifndef WEFT_CORE_FACTS_H
+#define WEFT_CORE_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { WEFT_NOTES_MAX = 4, WEFT_NOTE_BYTES = 224 };
+
+typedef struct weft_facts {
+    char host[64];
+    int rank, local_size;
+    int cores;             /* that this rank may run on */
+    bool cores_are_short;  /* on this host */
+    char same_host[48];    /* the way to ranks of the same host */
+    char other_hosts[96];  /* the way to ranks of others */
+    char interface[64];    /* and through what; "" where there is none */
+    int speed_mbit;        /* of the interface; 0: not known */
+    int note_count;
+    /* What costs speed and what to change: the same text on each host that it is about. */
+    char notes[WEFT_NOTES_MAX][WEFT_NOTE_BYTES];
+} weft_facts_t;
+
+/** Add a note; beyond the last they are dropped. */
+void weft_facts_note(weft_facts_t *facts, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fences that cross hosts. Each node of the host tree waits for its own server and for the hosts
+ * below it that have ranks in the fence, joins their data and sends one message up; the lowest node
+ * that has all hosts of the fence below it sends the whole down again.
+ *
+ * A fence is known by its ranks: no host can enter the next one of the same ranks before it has
+ * been told the end of this one.
+ */
+#ifndef WEFT_LAUNCH_FENCE_TREE_H
+#define WEFT_LAUNCH_FENCE_TREE_H
+
+#include "base/list.h"
+#include "launch/placement.h"
+#include "launch/pmix_exchange.h"
+#include "launch/relay.h"
+
+typedef struct weft_fences {
+    const weft_placement_t *placement;
+    weft_relay_t *relay;
+    weft_list_t open;
+} weft_fences_t;
+
+void weft_fences_open(const weft_placement_t *placement, weft_relay_t *relay, weft_fences_t *out);
+
+/** Our server's part is in. The request is ours now, and is answered when the fence ends. */
+void weft_fences_enter(weft_fences_t *fences, weft_request_t *request);
+
+/** A message of kind WEFT_MSG_FENCE or WEFT_MSG_FENCE_DONE. */
+void weft_fences_take(weft_fences_t *fences, const weft_message_t *message);
+
+/** Answer those whose time is up. Returns ms to the next of them; -1: there is none. */
+int weft_fences_check_clock(weft_fences_t *fences);
+
+#endif

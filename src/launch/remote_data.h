@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What ranks have put on PMIx's board, asked for across hosts (direct modex): the host that wants
+ * it asks the one that has it, which waits until the rank has committed something. */
+#ifndef WEFT_LAUNCH_REMOTE_DATA_H
+#define WEFT_LAUNCH_REMOTE_DATA_H
+
+#include "base/list.h"
+#include "launch/placement.h"
+#include "launch/pmix_exchange.h"
+#include "launch/relay.h"
+
+typedef struct weft_remote_data {
+    const weft_placement_t *placement;
+    weft_relay_t *relay;
+    weft_list_t asked;   /* requests of our server */
+    weft_list_t to_come; /* what others want and our ranks have not committed yet */
+    uint64_t next_number;
+} weft_remote_data_t;
+
+void weft_remote_data_open(const weft_placement_t *placement, weft_relay_t *relay,
+                           weft_remote_data_t *out);
+
+/** Our server wants data (WEFT_FETCH), or has data that another one wants (WEFT_LOOKED_UP). The
+ *  request is ours now. */
+void weft_remote_data_enter(weft_remote_data_t *data, weft_request_t *request);
+
+/** A message of kind WEFT_MSG_FETCH or WEFT_MSG_FETCHED. */
+void weft_remote_data_take(weft_remote_data_t *data, const weft_message_t *message);
+
+/** Answer those whose time is up, and look again for what was not there. Returns ms to the next of
+ *  them; -1: there is none. */
+int weft_remote_data_check_clock(weft_remote_data_t *data);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "launch/wire.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    HEADER_BYTES = 16,
+    READ_BYTES = 65536,
+    MOST_READS = 16, /* in one turn, so that one wire does not keep us */
+    /* A host that vanishes says nothing: after this silence the kernel asks, and gives up. */
+    SILENCE_S = 5,
+    ASK_EVERY_S = 2,
+    ASK_TIMES = 5,
+    UNHEARD_MS = 15000, /* data that nobody acknowledges */
+};
+
+static const uint32_t most_body = 1U << 30;
+
+static void set_option(int fd, int level, int name, int value)
+{
+    setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+void weft_wire_open(int fd, weft_wire_t *out)
+{
+    *out = (weft_wire_t){.fd = fd};
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, SILENCE_S);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, ASK_EVERY_S);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, ASK_TIMES);
+    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNHEARD_MS);
+}
+
+static void end(weft_wire_t *wire, const char *why)
+{
+    snprintf(wire->error, sizeof(wire->error), "%s", why);
+    close(wire->fd);
+    wire->fd = -1;
+    weft_queue_release(&wire->out);
+}
+
+void weft_wire_send(weft_wire_t *wire, const weft_message_t *message)
+{
+    const uint32_t header[] = {htole32((uint32_t)message->bytes), htole32((uint32_t)message->kind),
+                               htole32((uint32_t)message->to), htole32((uint32_t)message->from)};
+    _Static_assert(sizeof(header) == HEADER_BYTES, "as drawn");
+    if (wire->fd < 0)
+        return;
+    if (message->bytes > most_body || !weft_queue_append(&wire->out, header, sizeof(header)) ||
+        !weft_queue_append(&wire->out, message->body, message->bytes))
+        end(wire, "no memory for a message");
+}
+
+bool weft_wire_prepare_poll(const weft_wire_t *wire, struct pollfd *out)
+{
+    if (wire->fd < 0)
+        return false;
+    short events = weft_queue_bytes(&wire->out) > 0 ? POLLIN | POLLOUT : POLLIN;
+    *out = (struct pollfd){.fd = wire->fd, .events = events};
+    return true;
+}
+
+static bool is_transient(void)
+{
+    return errno == EAGAIN || errno == EINTR;
+}
+
+static void send_queued(weft_wire_t *wire)
+{
+    while (wire->fd >= 0 && weft_queue_bytes(&wire->out) > 0) {
+        ssize_t bytes = send(wire->fd, weft_queue_front(&wire->out), weft_queue_bytes(&wire->out),
+                             MSG_NOSIGNAL);
+        if (bytes < 0 && is_transient())
+            return;
+        if (bytes < 0)
+            end(wire, strerror(errno));
+        else
+            weft_queue_drop(&wire->out, (size_t)bytes);
+    }
+}
+
+static void receive(weft_wire_t *wire)
+{
+    for (int i = 0; i < MOST_READS && wire->fd >= 0; i++) {
+        char *room = weft_queue_room(&wire->in, READ_BYTES);
+        if (room == NULL) {
+            end(wire, "no memory for a message");
+            return;
+        }
+        ssize_t bytes = recv(wire->fd, room, READ_BYTES, 0);
+        if (bytes < 0 && is_transient())
+            return;
+        if (bytes > 0)
+            wire->in.end += (size_t)bytes;
+        else
+            end(wire, bytes == 0 ? "the connection was closed" : strerror(errno));
+    }
+}
+
+void weft_wire_advance(weft_wire_t *wire)
+{
+    if (wire->fd < 0)
+        return;
+    weft_queue_drop(&wire->in, wire->taken);
+    wire->taken = 0;
+    /* First what has come: an end of the connection found in sending would throw it away. */
+    receive(wire);
+    send_queued(wire);
+}
+
+static uint32_t header_word(const weft_wire_t *wire, int index)
+{
+    uint32_t word;
+    memcpy(&word, weft_queue_front(&wire->in) + 4 * index, sizeof(word));
+    return le32toh(word);
+}
+
+bool weft_wire_next(weft_wire_t *wire, weft_message_t *out)
+{
+    weft_queue_drop(&wire->in, wire->taken);
+    wire->taken = 0;
+    size_t waiting = weft_queue_bytes(&wire->in);
+    if (waiting < HEADER_BYTES)
+        return false;
+    uint32_t bytes = header_word(wire, 0);
+    if (bytes > most_body) {
+        if (wire->fd >= 0)
+            end(wire, "a message has an impossible length");
+        weft_queue_release(&wire->in);
+        return false;
+    }
+    if (waiting < HEADER_BYTES + (size_t)bytes)
+        return false;
+    *out = (weft_message_t){.kind = (int)header_word(wire, 1),
+                            .to = (int)header_word(wire, 2),
+                            .from = (int)header_word(wire, 3),
+                            .body = weft_queue_front(&wire->in) + HEADER_BYTES,
+                            .bytes = bytes};
+    wire->taken = HEADER_BYTES + (size_t)bytes;
+    return true;
+}
+
+bool weft_wire_is_flushed(const weft_wire_t *wire)
+{
+    return wire->fd < 0 || weft_queue_bytes(&wire->out) == 0;
+}
+
+void weft_wire_close(weft_wire_t *wire)
+{
+    if (wire->fd >= 0)
+        close(wire->fd);
+    weft_queue_release(&wire->in);
+    weft_queue_release(&wire->out);
+    *wire = (weft_wire_t){.fd = -1};
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/audit.h"
+
+#include "config.h"
+
+#include "coll/coll.h"
+#include "datatype/type.h"
+#include "core/comm.h"
+#include "core/nodes.h"
+#include "core/world.h"
+#include "base/cpu.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+enum { SHM_BYTES_GOOD = 256 << 20, TEXT_BYTES = 160 };
+
+/* Neither do our segments need /dev/shm as a rule, but other libraries in the same program do. */
+static void look_at_shm(weft_facts_t *facts)
+{
+    struct statvfs shm;
+    if (statvfs("/dev/shm", &shm) != 0) {
+        weft_facts_note(facts, "there is no /dev/shm: Weft does without, others (WEFT_SHM=file, "
+                               "NCCL) do not; mount a tmpfs there");
+        return;
+    }
+    uint64_t bytes = (uint64_t)shm.f_blocks * shm.f_frsize;
+    if (bytes < SHM_BYTES_GOOD)
+        weft_facts_note(facts, "/dev/shm has only %llu MB: Weft does without, others (WEFT_SHM="
+                               "file, NCCL) fail or slow down; mount -o remount,size=2G /dev/shm",
+                        (unsigned long long)(bytes >> 20));
+}
+
+void weft_audit_begin(weft_facts_t *out)
+{
+    memset(out, 0, sizeof(*out)); /* padding too: it travels */
+    weft_cpus_t cpus = weft_cpus_allowed();
+    snprintf(out->host, sizeof(out->host), "%.63s", weft_world.host);
+    out->rank = weft_world.rank;
+    out->local_size = weft_world.local_size;
+    out->cores = weft_cpus_count(&cpus);
+    out->cores_are_short = weft_world.cores_are_short;
+    if (weft_world.cores_are_short)
+        weft_facts_note(out, "more ranks than cores: ranks take turns; they yield at once and sleep "
+                             "early (fewer ranks, or more cores, are faster)");
+    look_at_shm(out);
+}
+
+/* ---- printing ---- */
+
+static int compare_hosts(const weft_facts_t *a, const weft_facts_t *b)
+{
+    return strcmp(a->host, b->host);
+}
+
+/* The first rank of each host speaks for it. */
+static bool speaks_for_host(const weft_facts_t *all, int rank)
+{
+    for (int i = 0; i < rank; i++) {
+        if (compare_hosts(&all[i], &all[rank]) == 0)
+            return false;
+    }
+    return true;
+}
+
+static void print_host(const weft_facts_t *facts)
+{
+    char speed[32] = "";
+    if (facts->speed_mbit > 0)
+        snprintf(speed, sizeof(speed), ", %g Gbit/s", facts->speed_mbit / 1000.0);
+    fprintf(stderr, "  %-16s %5d  %5d%-6s  %-28s  %s%s%s%s\n", facts->host, facts->local_size,
+            facts->cores, facts->cores_are_short ? " short" : "", facts->same_host,
+            facts->other_hosts, facts->interface[0] == '\0' ? "" : " at ", facts->interface,
+            speed);
+}
+
+/* The hosts that say `note`, and forget it, so that it is printed once. */
+static void gather_hosts(weft_facts_t *all, const char *note, char *hosts)
+{
+    size_t used = 0;
+    for (int rank = 0; rank < weft_world.size; rank++) {
+        for (int i = 0; i < all[rank].note_count; i++) {
+            if (strcmp(all[rank].notes[i], note) != 0)
+                continue;
+            if (used < TEXT_BYTES && speaks_for_host(all, rank))
+                used += (size_t)snprintf(hosts + used, TEXT_BYTES - used, "%s%s",
+                                         used == 0 ? "" : ", ", all[rank].host);
+            all[rank].notes[i][0] = '\0';
+        }
+    }
+}
+
+static void print_notes(weft_facts_t *all)
+{
+    for (int rank = 0; rank < weft_world.size; rank++) {
+        for (int i = 0; i < all[rank].note_count; i++) {
+            char note[WEFT_NOTE_BYTES], hosts[TEXT_BYTES] = "";
+            memcpy(note, all[rank].notes[i], sizeof(note));
+            if (note[0] == '\0')
+                continue;
+            snprintf(hosts, sizeof(hosts), "%s", all[rank].host);
+            gather_hosts(all, note, hosts);
+            fprintf(stderr, "  warning: %s: %s\n", hosts, note);
+        }
+    }
+}
+
+static void print(weft_facts_t *all)
+{
+    int hosts = 0;
+    for (int rank = 0; rank < weft_world.size; rank++)
+        hosts += speaks_for_host(all, rank);
+    fprintf(stderr, "weft: %d rank%s on %d host%s, libmpi_abi %s\n", weft_world.size,
+            weft_world.size == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s", PACKAGE_VERSION);
+    fprintf(stderr, "  %-16s %5s  %-11s  %-28s  %s\n", "host", "ranks", "cores", "same host",
+            "other hosts");
+    for (int rank = 0; rank < weft_world.size; rank++) {
+        if (speaks_for_host(all, rank))
+            print_host(&all[rank]);
+    }
+    print_notes(all);
+    fflush(stderr);
+}
+
+int weft_audit(const weft_facts_t *own)
+{
+    weft_facts_t *all = NULL;
+    if (weft_world.rank == 0)
+        all = weft_alloc_array((size_t)weft_world.size, sizeof(*all));
+    if (weft_world.rank == 0 && all == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a report of %d ranks", weft_world.size);
+    weft_coll_args_t args = {.comm = &weft_comm_world,
+                             .send_buf = own,
+                             .send_count = sizeof(*own),
+                             .send_type = weft_type_of(MPI_BYTE),
+                             .recv_buf = all,
+                             .recv_count = sizeof(*own),
+                             .recv_type = weft_type_of(MPI_BYTE)};
+    int err = weft_coll_run(WEFT_GATHER, &args);
+    if (err == MPI_SUCCESS && all != NULL)
+        print(all);
+    weft_free(all);
+    return err;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What goes over the network: a packet of core/transport.h with this header.
+ *
+ *   | key 8 | source 4 | sequence 4 | context 4 | tag 4 | bytes 4 | kind 1 | version 1 | 0 2 | payload
+ *
+ * All hosts of a job have the same byte order. The key is a secret of the receiver's host that only
+ * ranks of the job can read (through PMIx): a packet without it is a stranger's, and is dropped.
+ */
+#ifndef WEFT_NET_NET_PACKET_H
+#define WEFT_NET_NET_PACKET_H
+
+#include <stdint.h>
+
+enum {
+    WEFT_WIRE_VERSION = 1,
+    /* Kinds above those of the layer above: of this transport alone, without payload. */
+    WEFT_WIRE_THROTTLE = 0xf0, /* ask before you send unexpected data */
+    WEFT_WIRE_RELEASE,         /* you need not any more */
+};
+
+typedef struct weft_wire {
+    uint64_t key;
+    uint32_t source;   /* world rank */
+    uint32_t sequence; /* of this pair and direction, from 0 */
+    uint32_t context;
+    int32_t tag;
+    uint32_t bytes; /* of the payload */
+    uint8_t kind, version;
+    uint16_t zero;
+} weft_wire_t;
+
+_Static_assert(sizeof(weft_wire_t) == 32, "no padding");
+
+#endif

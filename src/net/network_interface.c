@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "net/network_interface.h"
+
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool read_word(const char *name, const char *file, char *out, size_t bytes)
+{
+    char path[128], format[16];
+    snprintf(path, sizeof(path), "/sys/class/net/%.32s/%s", name, file);
+    snprintf(format, sizeof(format), "%%%zus", bytes - 1);
+    FILE *stream = fopen(path, "re");
+    bool is_read = stream != NULL && fscanf(stream, format, out) == 1;
+    if (stream != NULL)
+        fclose(stream);
+    return is_read;
+}
+
+static bool has_entry(const char *name, const char *entry)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "/sys/class/net/%.32s/%s", name, entry);
+    return access(path, F_OK) == 0;
+}
+
+/* Software that runs containers and virtual machines gives every host the same addresses behind
+ * interfaces of these names. */
+static bool is_of_containers(const char *name)
+{
+    static const char *const prefixes[] = {"docker", "br-", "virbr", "cni", "podman",
+                                           "flannel", "cali", "lxc", "kube", "vnet"};
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *find_fault(const char *name)
+{
+    char word[32];
+    unsigned long flags = 0;
+    if (read_word(name, "flags", word, sizeof(word)))
+        flags = strtoul(word, NULL, 16);
+    if ((flags & IFF_LOOPBACK) != 0)
+        return "loopback";
+    if ((flags & IFF_UP) == 0 ||
+        (read_word(name, "operstate", word, sizeof(word)) && strcmp(word, "down") == 0))
+        return "down";
+    if (has_entry(name, "bridge"))
+        return "a bridge";
+    return is_of_containers(name) ? "of containers or virtual machines" : NULL;
+}
+
+weft_interface_t weft_interface_look(const char *name)
+{
+    char word[32];
+    weft_interface_t result = {.rank = WEFT_INTERFACE_REAL};
+    if (!has_entry(name, "flags"))
+        return result;
+    result.why = find_fault(name);
+    if (read_word(name, "speed", word, sizeof(word)) && (result.speed_mbit = (int)strtol(word, NULL, 10)) < 0)
+        result.speed_mbit = 0;
+    if (result.why != NULL)
+        result.rank = WEFT_INTERFACE_UNFIT;
+    else if (!has_entry(name, "device"))
+        result.rank = WEFT_INTERFACE_VIRTUAL;
+    return result;
+}

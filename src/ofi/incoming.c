@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Packets that arrive: nothing of them is believed before it was checked. What is malformed or
+ * comes from a stranger is counted and dropped.
+ */
+#include "ofi/ofi_private.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+enum { EARLY_MOST = 1 << 16 }; /* how far ahead of its turn a packet may be */
+
+static void drop(const char *why)
+{
+    if (wefti_ofi.dropped++ == 0)
+        WEFT_LOG(WEFT_WARN, "ofi", "dropped a packet: %s; more of them are only counted", why);
+}
+
+/* Is this a packet of our job, of the length it says? */
+static const char *find_fault(const weft_wire_t *wire, size_t bytes)
+{
+    if (wire->key != wefti_ofi.own_key)
+        return "it does not carry the key of this job";
+    if (wire->version != WEFT_WIRE_VERSION)
+        return "its sender speaks another version of the protocol";
+    if (wire->source >= (uint32_t)weft_world.size || (int)wire->source == weft_world.rank)
+        return "it names a sender that does not exist";
+    if (wire->bytes != bytes - sizeof(*wire))
+        return "it is longer or shorter than it says";
+    return NULL;
+}
+
+static void deliver(weft_ofi_peer_t *peer, const weft_wire_t *wire, const char *payload)
+{
+    peer->received++;
+    if (wire->kind == WEFT_WIRE_THROTTLE || wire->kind == WEFT_WIRE_RELEASE) {
+        peer->endpoint.is_throttled = wire->kind == WEFT_WIRE_THROTTLE;
+        return;
+    }
+    weft_header_t header = {.kind = wire->kind, .bytes = wire->bytes, .context = wire->context,
+                            .tag = wire->tag};
+    wefti_ofi.sink(peer->world_rank, &header, payload);
+}
+
+/* ---- order ---- */
+
+static void keep_early(weft_ofi_peer_t *peer, const weft_wire_t *wire, const char *payload)
+{
+    weft_early_t **at = &peer->early;
+    while (*at != NULL && (int32_t)((*at)->wire.sequence - wire->sequence) < 0)
+        at = &(*at)->next;
+    if (*at != NULL && (*at)->wire.sequence == wire->sequence) {
+        drop("it came twice");
+        return;
+    }
+    weft_early_t *early = weft_alloc(sizeof(*early) + wire->bytes);
+    if (early == NULL)
+        weft_world.abort(1, "no memory for a packet that came before its turn");
+    early->wire = *wire;
+    memcpy(early->payload, payload, wire->bytes);
+    early->next = *at;
+    *at = early;
+}
+
+static void deliver_early(weft_ofi_peer_t *peer)
+{
+    while (peer->early != NULL && peer->early->wire.sequence == peer->received) {
+        weft_early_t *early = peer->early;
+        peer->early = early->next;
+        deliver(peer, &early->wire, early->payload);
+        weft_free(early);
+    }
+}
+
+void wefti_incoming_forget(weft_ofi_peer_t *peer)
+{
+    while (peer->early != NULL) {
+        weft_early_t *early = peer->early;
+        peer->early = early->next;
+        weft_free(early);
+    }
+}
+
+static void take_in_order(weft_ofi_peer_t *peer, const weft_wire_t *wire, const char *payload)
+{
+    uint32_t ahead = wire->sequence - peer->received;
+    if (__builtin_expect(ahead == 0, 1)) {
+        deliver(peer, wire, payload);
+        if (__builtin_expect(peer->early != NULL, 0))
+            deliver_early(peer);
+    } else if (ahead < EARLY_MOST) {
+        keep_early(peer, wire, payload);
+    } else {
+        drop("its number is out of all order");
+    }
+}
+
+void wefti_packet_in(const char *packet, size_t bytes)
+{
+    weft_wire_t wire;
+    if (bytes < sizeof(wire)) {
+        drop("it is shorter than a header");
+        return;
+    }
+    memcpy(&wire, packet, sizeof(wire));
+    const char *fault = find_fault(&wire, bytes);
+    if (__builtin_expect(fault != NULL, 0)) {
+        drop(fault);
+        return;
+    }
+    weft_ofi_peer_t *peer = wefti_ofi_peer((int)wire.source);
+    if (peer == NULL)
+        weft_world.abort(1, "no memory for a peer");
+    take_in_order(peer, &wire, packet + sizeof(wire));
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* In a build without libfabric. */
+#include "ofi/ofi.h"
+
+#include "mpi.h"
+
+/* TCP is there. */
+static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
+{
+    (void)world, (void)sink;
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+const weft_transport_ops_t weft_ofi_transport = {.name = "ofi", .open = open_transport};

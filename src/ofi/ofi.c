@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ofi/ofi.h"
+
+#include "ofi/ofi_private.h"
+
+#include "core/fd_watch.h"
+#include "core/nodes.h"
+#include "core/progress.h"
+#include "net/address_card.h"
+#include "net/network_interface.h"
+#include "ofi/fabric_library.h"
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "mpi.h"
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+weft_ofi_t wefti_ofi;
+
+static weft_pool_t peers = WEFT_POOL(weft_ofi_peer_t);
+
+/* ---- peers ---- */
+
+static weft_ofi_peer_t *create_peer(int world_rank)
+{
+    weft_ofi_peer_t *peer = weft_pool_take(&peers);
+    if (peer == NULL)
+        return NULL;
+    const weft_rail_t *rail = &wefti_ofi.rails[0];
+    size_t payload_max = rail->packet_max - sizeof(weft_wire_t);
+    size_t eager_max = weft_config.FABRIC_EAGER_MAX;
+    *peer = (weft_ofi_peer_t){
+        .endpoint = {.ops = &weft_ofi_transport,
+                     .packet_max = payload_max,
+                     .eager_max = eager_max < payload_max ? eager_max : payload_max,
+                     .can_read = rail->has_read},
+        .world_rank = world_rank,
+    };
+    wefti_ofi.peers[world_rank] = peer;
+    return peer;
+}
+
+weft_ofi_peer_t *wefti_ofi_peer(int world_rank)
+{
+    weft_ofi_peer_t *peer = wefti_ofi.peers[world_rank];
+    return __builtin_expect(peer != NULL, 1) ? peer : create_peer(world_rank);
+}
+
+static int insert_addresses(const weft_addresses_t *addresses, weft_ofi_peer_t *peer)
+{
+    if ((int)addresses->rails != wefti_ofi.rail_count)
+        return weft_fail(MPI_ERR_OTHER,
+                         "rank %d on %s uses %u network interfaces, this rank on %s uses %d: set "
+                         "WEFT_RAILS alike on all hosts",
+                         peer->world_rank, weft_card_host(peer->world_rank), addresses->rails,
+                         weft_world.host, wefti_ofi.rail_count);
+    for (int i = 0; i < wefti_ofi.rail_count; i++) {
+        int count = fi_av_insert(wefti_ofi.rails[i].av, addresses->rail[i].data, 1,
+                                 &peer->addresses[i], 0, NULL);
+        if (count != 1)
+            return weft_fail(MPI_ERR_OTHER, "fi_av_insert: %s",
+                             count < 0 ? weft_fabric_error(count) : "refused");
+    }
+    return MPI_SUCCESS;
+}
+
+static int resolve(weft_ofi_peer_t *peer)
+{
+    weft_addresses_t addresses;
+    int err = weft_card_read(peer->world_rank, &addresses, &peer->key);
+    if (err == MPI_SUCCESS)
+        err = insert_addresses(&addresses, peer);
+    peer->is_resolved = err == MPI_SUCCESS;
+    return err;
+}
+
+static int reach(int world_rank, weft_endpoint_t **out)
+{
+    weft_ofi_peer_t *peer = wefti_ofi_peer(world_rank);
+    if (peer == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a peer");
+    int err = peer->is_resolved ? MPI_SUCCESS : resolve(peer);
+    if (err == MPI_SUCCESS)
+        *out = &peer->endpoint;
+    return err;
+}
+
+void wefti_ofi_peer_failed(const weft_ofi_peer_t *peer, const char *doing, int error)
+{
+    char why[384];
+    if (wefti_ofi.is_closing)
+        return;
+    snprintf(why, sizeof(why),
+             "rank %d on %s cannot be reached by rank %d on %s any more: %s to it failed: %s "
+             "(provider %s, interface %s)",
+             peer->world_rank, weft_card_host(peer->world_rank), weft_world.rank,
+             weft_world.host, doing, weft_fabric_error(error), weft_world.fabric,
+             wefti_ofi.rails[0].info->domain_attr->name);
+    weft_world.abort(1, why);
+}
+
+/* ---- progress ---- */
+
+static int progress(bool everything)
+{
+    int done = 0;
+    (void)everything;
+    for (int i = 0; i < wefti_ofi.rail_count; i++)
+        done += weft_rail_progress(&wefti_ofi.rails[i]);
+    if (__builtin_expect(wefti_ofi.unsettled != NULL, 0))
+        done += wefti_outgoing_progress();
+    return done + wefti_fetching_progress();
+}
+
+/* With several rails, none alone would do. */
+static int wait_fd(void)
+{
+    weft_rail_t *rail = &wefti_ofi.rails[0];
+    struct fid *queue = &rail->cq->fid;
+    if (wefti_ofi.unsettled != NULL)
+        return WEFT_FD_READY;
+    if (wefti_ofi.rail_count > 1 || rail->wait_fd < 0)
+        return WEFT_FD_NONE;
+    return fi_trywait(rail->fabric, &queue, 1) == 0 ? rail->wait_fd : WEFT_FD_READY;
+}
+
+/* ---- opening and closing ---- */
+
+static void close_rails(void)
+{
+    while (wefti_ofi.rail_count > 0)
+        weft_rail_close(&wefti_ofi.rails[--wefti_ofi.rail_count]);
+}
+
+static int open_rails(void)
+{
+    for (int i = 0; i < wefti_ofi.provider.rail_count; i++) {
+        int err = weft_rail_open(wefti_ofi.provider.rails[i], i, wefti_packet_in,
+                                 &wefti_ofi.rails[i]);
+        if (err != MPI_SUCCESS) {
+            close_rails();
+            return err;
+        }
+        wefti_ofi.rail_count++;
+    }
+    return MPI_SUCCESS;
+}
+
+/* The first provider of the order that works; one that is there and broken is told of. */
+static int open_best(void)
+{
+    for (int i = 0;; i++) {
+        int err = weft_provider_find(i, &wefti_ofi.provider);
+        if (err == MPI_ERR_UNSUPPORTED_OPERATION)
+            continue;
+        if (err != MPI_SUCCESS)
+            return weft_fail(MPI_ERR_OTHER,
+                             "the job spans several hosts, and no provider of libfabric works "
+                             "here%s%s: %s",
+                             weft_config.FABRIC[0] == '\0' ? "" : " with WEFT_FABRIC=",
+                             weft_config.FABRIC, weft_fail_text());
+        if (open_rails() == MPI_SUCCESS)
+            return MPI_SUCCESS;
+        WEFT_LOG(WEFT_WARN, "ofi", "provider %s is skipped: %s", wefti_ofi.provider.name,
+                 weft_fail_text());
+        weft_provider_release(&wefti_ofi.provider);
+    }
+}
+
+static int publish(void)
+{
+    weft_addresses_t own = {.rails = (uint32_t)wefti_ofi.rail_count};
+    for (int i = 0; i < wefti_ofi.rail_count; i++) {
+        size_t bytes = WEFT_ADDRESS_MOST;
+        int rc = fi_getname(&wefti_ofi.rails[i].ep->fid, own.rail[i].data, &bytes);
+        if (rc != 0 || bytes > WEFT_ADDRESS_MOST)
+            return weft_fail(MPI_ERR_OTHER, "fi_getname: %s",
+                             rc != 0 ? weft_fabric_error(rc) : "the address is too long");
+        own.rail[i].bytes = (uint32_t)bytes;
+    }
+    return weft_card_publish(&own, &wefti_ofi.own_key);
+}
+
+static void describe(void)
+{
+    const struct fi_info *info = wefti_ofi.rails[0].info;
+    uint32_t version = weft_fabric.version();
+    WEFT_LOG(WEFT_INFO, "ofi",
+             "libfabric %u.%u, provider %s, %d interfaces, first %s; inject %zu, packets of %zu "
+             "bytes, %s, %s",
+             FI_MAJOR(version), FI_MINOR(version), weft_world.fabric, wefti_ofi.rail_count,
+             info->domain_attr->name, wefti_ofi.rails[0].inject_max, wefti_ofi.rails[0].packet_max,
+             wefti_ofi.rails[0].has_read ? "large messages are read" : "large messages are sent",
+             wefti_ofi.rails[0].has_multi_recv ? "multi-receive" : "single receives");
+}
+
+/* Without libfabric, or without a provider that works, TCP is there; but what the user has asked for
+ * is not replaced by something else. */
+static int give_way(int err)
+{
+    if (weft_provider_is_demanded())
+        return err;
+    WEFT_LOG(WEFT_WARN, "ofi", "this host has a network device, but only TCP is used: %s",
+             weft_fail_text());
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
+{
+    if (world->local_size == world->size || !weft_provider_is_wanted())
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    int err = weft_fabric_library_open();
+    if (err != MPI_SUCCESS)
+        return give_way(err);
+    err = weft_nodes_open();
+    if (err != MPI_SUCCESS)
+        return err;
+    wefti_ofi.sink = sink;
+    wefti_ofi.peers = weft_alloc_zeroed((size_t)world->size, sizeof(*wefti_ofi.peers));
+    if (wefti_ofi.peers == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", world->size);
+    err = open_best();
+    if (err != MPI_SUCCESS) {
+        weft_free(wefti_ofi.peers);
+        return give_way(err);
+    }
+    world->fabric = wefti_ofi.rails[0].info->fabric_attr->prov_name;
+    describe();
+    return publish();
+}
+
+static void quiesce(void)
+{
+    while (!wefti_outgoing_is_empty()) {
+        if (weft_progress() == 0)
+            sched_yield();
+    }
+    wefti_ofi.is_closing = true;
+}
+
+static void tell_report(weft_facts_t *facts)
+{
+    uint32_t version = weft_fabric.version();
+    const char *name = wefti_ofi.rails[0].info->domain_attr->name;
+    snprintf(facts->other_hosts, sizeof(facts->other_hosts), "libfabric %u.%u %s, %d rail%s, %s",
+             FI_MAJOR(version), FI_MINOR(version), weft_world.fabric, wefti_ofi.rail_count,
+             wefti_ofi.rail_count == 1 ? "" : "s",
+             wefti_ofi.rails[0].has_read ? "reads" : "streams");
+    snprintf(facts->interface, sizeof(facts->interface), "%s", name);
+    facts->speed_mbit = weft_interface_look(name).speed_mbit;
+    if (wefti_ofi.rails[0].is_sockets)
+        weft_facts_note(facts, "libfabric over the kernel's sockets: leave out WEFT_FABRIC and "
+                               "FI_PROVIDER, Weft's own TCP is faster");
+}
+
+static void close_transport(void)
+{
+    wefti_ofi.is_closing = true;
+    if (wefti_ofi.dropped > 0)
+        WEFT_LOG(WEFT_WARN, "ofi", "%llu packets were dropped",
+                 (unsigned long long)wefti_ofi.dropped);
+    close_rails();
+    for (int rank = 0; rank < weft_world.size; rank++) {
+        if (wefti_ofi.peers[rank] != NULL)
+            wefti_incoming_forget(wefti_ofi.peers[rank]);
+    }
+    wefti_fetching_close();
+    weft_card_close();
+    weft_pool_close(&peers);
+    weft_free(wefti_ofi.peers);
+    weft_provider_release(&wefti_ofi.provider);
+    weft_world.fabric = "";
+    memset(&wefti_ofi, 0, sizeof(wefti_ofi));
+}
+
+const weft_transport_ops_t weft_ofi_transport = {
+    .name = "ofi",
+    .open = open_transport,
+    .reach = reach,
+    .send = wefti_ofi_send,
+    .reserve = wefti_ofi_reserve,
+    .commit = wefti_ofi_commit,
+    .expose = wefti_ofi_expose,
+    .conceal = wefti_ofi_conceal,
+    .fetch = wefti_ofi_fetch,
+    .throttle = wefti_ofi_throttle,
+    .progress = progress,
+    .wait_fd = wait_fd,
+    .describe = tell_report,
+    .quiesce = quiesce,
+    .close = close_transport,
+};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of this folder share: peers, rails, and who does what. */
+#ifndef WEFT_OFI_OFI_PRIVATE_H
+#define WEFT_OFI_OFI_PRIVATE_H
+
+#include "core/transport.h"
+#include "core/world.h"
+#include "net/net_packet.h"
+#include "ofi/rail.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A packet that came before its turn, where the provider does not keep order. */
+typedef struct weft_early {
+    struct weft_early *next;
+    weft_wire_t wire;
+    char payload[];
+} weft_early_t;
+
+/** A rank of another host, made when it is first sent to or heard of. */
+typedef struct weft_ofi_peer {
+    weft_endpoint_t endpoint; /* first: endpoint pointers are peer pointers */
+    int world_rank;
+    bool is_resolved; /* it can be sent to: `key` and `addresses` are set */
+    bool is_listed;   /* in ofi.unsettled */
+    bool throttles, has_told; /* what it has to be told, and what it was told */
+    uint64_t key;             /* of packets to it */
+    fi_addr_t addresses[WEFT_RAILS_MAX];
+    uint32_t sent, received; /* packets so far */
+    weft_early_t *early;     /* by sequence */
+    weft_slot_t *stalled_first, **stalled_last; /* composed, and refused by the provider */
+    struct weft_ofi_peer *next_unsettled;
+} weft_ofi_peer_t;
+
+typedef struct weft_ofi {
+    weft_sink_fn_t sink;
+    weft_provider_t provider;
+    weft_rail_t rails[WEFT_RAILS_MAX];
+    int rail_count;
+    uint64_t own_key;        /* of packets to this rank */
+    weft_ofi_peer_t **peers; /* [world size] */
+    weft_ofi_peer_t *unsettled; /* with stalled packets or something to be told */
+    uint64_t dropped;        /* packets of strangers, and malformed ones */
+    bool is_closing;         /* peers may be gone, which is no failure any more */
+} weft_ofi_t;
+
+extern weft_ofi_t wefti_ofi;
+
+/** The peer structure of a rank of another host, made when there is none; NULL: no memory. */
+weft_ofi_peer_t *wefti_ofi_peer(int world_rank);
+
+/** The end of the job: a peer cannot be reached any more. `doing` says what was tried. */
+void wefti_ofi_peer_failed(const weft_ofi_peer_t *peer, const char *doing, int error);
+
+/* outgoing.c */
+bool wefti_ofi_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload);
+void *wefti_ofi_reserve(weft_endpoint_t *endpoint, size_t bytes);
+void wefti_ofi_commit(weft_endpoint_t *endpoint, const weft_header_t *header);
+void wefti_ofi_throttle(weft_endpoint_t *endpoint, bool is_on);
+/** Try again what the provider refused; how much went out. */
+int wefti_outgoing_progress(void);
+/** Is nothing of ours left that the provider has not taken? */
+bool wefti_outgoing_is_empty(void);
+
+/* incoming.c */
+void wefti_packet_in(const char *packet, size_t bytes);
+void wefti_incoming_forget(weft_ofi_peer_t *peer);
+
+/* fetching.c */
+bool wefti_ofi_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes,
+                      weft_exposure_t *out);
+void wefti_ofi_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure);
+void wefti_ofi_fetch(weft_fetch_t *fetch);
+int wefti_fetching_progress(void);
+void wefti_fetching_close(void);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Packets on their way out. Short ones are injected: the provider has them when the call returns.
+ * Longer ones lie in a slot until their completion. A packet that was composed and then refused
+ * (FI_EAGAIN) keeps its place: nothing overtakes it.
+ */
+#include "ofi/ofi_private.h"
+
+#include "ofi/fabric_library.h"
+#include "base/log.h"
+
+#include <rdma/fi_errno.h>
+#include <string.h>
+
+static int slots_out; /* packets that the provider has, or has refused so far */
+
+static void compose(const weft_ofi_peer_t *peer, const weft_header_t *header, weft_wire_t *out)
+{
+    *out = (weft_wire_t){.key = peer->key,
+                         .source = (uint32_t)weft_world.rank,
+                         .sequence = peer->sent,
+                         .context = header->context,
+                         .tag = header->tag,
+                         .bytes = header->bytes,
+                         .kind = header->kind,
+                         .version = WEFT_WIRE_VERSION};
+}
+
+/* ---- peers that need another look ---- */
+
+static void note_unsettled(weft_ofi_peer_t *peer)
+{
+    if (peer->is_listed)
+        return;
+    peer->is_listed = true;
+    peer->next_unsettled = wefti_ofi.unsettled;
+    wefti_ofi.unsettled = peer;
+}
+
+static void stall(weft_ofi_peer_t *peer, weft_slot_t *slot)
+{
+    if (peer->stalled_first == NULL)
+        peer->stalled_last = &peer->stalled_first;
+    slot->next = NULL;
+    *peer->stalled_last = slot;
+    peer->stalled_last = &slot->next;
+    note_unsettled(peer);
+}
+
+/* ---- slots ---- */
+
+static void slot_is_out(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error)
+{
+    weft_slot_t *slot = (weft_slot_t *)op;
+    (void)entry;
+    slots_out--;
+    if (error != 0)
+        wefti_ofi_peer_failed(slot->owner, "sending", error);
+    weft_rail_give_slot(slot);
+}
+
+static long post(weft_slot_t *slot)
+{
+    const weft_ofi_peer_t *peer = slot->owner;
+    slot->op.done = slot_is_out;
+    return fi_send(slot->rail->ep, slot->memory, slot->bytes, slot->descriptor,
+                   peer->addresses[slot->rail->index], &slot->op.context);
+}
+
+/* The packet in `slot` has its number and goes, now or later. */
+static void dispatch(weft_ofi_peer_t *peer, weft_slot_t *slot)
+{
+    slots_out++;
+    peer->sent++;
+    long rc = peer->stalled_first != NULL ? -FI_EAGAIN : post(slot);
+    if (rc == -FI_EAGAIN)
+        stall(peer, slot);
+    else if (rc != 0)
+        slot_is_out(&slot->op, NULL, (int)-rc);
+}
+
+static weft_slot_t *take_slot(weft_ofi_peer_t *peer, size_t payload_bytes)
+{
+    if (peer->stalled_first != NULL)
+        return NULL;
+    weft_slot_t *slot =
+        weft_rail_take_slot(&wefti_ofi.rails[0], payload_bytes + sizeof(weft_wire_t));
+    if (slot != NULL)
+        slot->owner = peer;
+    return slot;
+}
+
+/* ---- the transport's calls ---- */
+
+static bool inject(weft_ofi_peer_t *peer, const weft_header_t *header, const void *payload)
+{
+    char packet[WEFT_INJECT_MOST];
+    weft_wire_t wire;
+    compose(peer, header, &wire);
+    memcpy(packet, &wire, sizeof(wire));
+    if (header->bytes > 0)
+        memcpy(packet + sizeof(wire), payload, header->bytes);
+    long rc = fi_inject(wefti_ofi.rails[0].ep, packet, sizeof(wire) + header->bytes,
+                        peer->addresses[0]);
+    if (rc == -FI_EAGAIN)
+        return false;
+    if (rc != 0)
+        wefti_ofi_peer_failed(peer, "sending", (int)-rc);
+    peer->sent++;
+    return true;
+}
+
+bool wefti_ofi_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
+{
+    weft_ofi_peer_t *peer = (weft_ofi_peer_t *)endpoint;
+    if (peer->stalled_first == NULL &&
+        header->bytes + sizeof(weft_wire_t) <= wefti_ofi.rails[0].inject_max)
+        return inject(peer, header, payload);
+    void *room = wefti_ofi_reserve(endpoint, header->bytes);
+    if (room == NULL)
+        return false;
+    if (header->bytes > 0)
+        memcpy(room, payload, header->bytes);
+    wefti_ofi_commit(endpoint, header);
+    return true;
+}
+
+static weft_slot_t *reserved;
+
+void *wefti_ofi_reserve(weft_endpoint_t *endpoint, size_t bytes)
+{
+    reserved = take_slot((weft_ofi_peer_t *)endpoint, bytes);
+    return reserved == NULL ? NULL : reserved->memory + sizeof(weft_wire_t);
+}
+
+void wefti_ofi_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
+{
+    weft_ofi_peer_t *peer = (weft_ofi_peer_t *)endpoint;
+    weft_slot_t *slot = reserved;
+    weft_wire_t wire;
+    compose(peer, header, &wire);
+    memcpy(slot->memory, &wire, sizeof(wire));
+    slot->bytes = sizeof(wire) + header->bytes;
+    dispatch(peer, slot);
+}
+
+void wefti_ofi_throttle(weft_endpoint_t *endpoint, bool is_on)
+{
+    weft_ofi_peer_t *peer = (weft_ofi_peer_t *)endpoint;
+    peer->throttles = is_on;
+    note_unsettled(peer);
+}
+
+/* ---- progress ---- */
+
+static bool tell(weft_ofi_peer_t *peer)
+{
+    weft_header_t header = {.kind = peer->throttles ? WEFT_WIRE_THROTTLE : WEFT_WIRE_RELEASE};
+    if (!wefti_ofi_send(&peer->endpoint, &header, NULL))
+        return false;
+    peer->has_told = peer->throttles;
+    return true;
+}
+
+static int settle(weft_ofi_peer_t *peer)
+{
+    int moved = 0;
+    while (peer->stalled_first != NULL) {
+        weft_slot_t *slot = peer->stalled_first;
+        weft_slot_t *next = slot->next; /* the completion may come before post returns */
+        long rc = post(slot);
+        if (rc == -FI_EAGAIN)
+            return moved;
+        peer->stalled_first = next;
+        moved++;
+        if (rc != 0)
+            slot_is_out(&slot->op, NULL, (int)-rc);
+    }
+    if (peer->throttles != peer->has_told)
+        moved += tell(peer);
+    return moved;
+}
+
+static bool is_settled(const weft_ofi_peer_t *peer)
+{
+    return peer->stalled_first == NULL && peer->throttles == peer->has_told;
+}
+
+int wefti_outgoing_progress(void)
+{
+    weft_ofi_peer_t *peer = wefti_ofi.unsettled;
+    int moved = 0;
+    wefti_ofi.unsettled = NULL;
+    while (peer != NULL) {
+        weft_ofi_peer_t *next = peer->next_unsettled;
+        peer->is_listed = false;
+        moved += settle(peer);
+        if (!is_settled(peer))
+            note_unsettled(peer);
+        peer = next;
+    }
+    return moved;
+}
+
+bool wefti_outgoing_is_empty(void)
+{
+    return slots_out == 0 && wefti_ofi.unsettled == NULL;
+}

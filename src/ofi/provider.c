@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ofi/provider.h"
+
+#include "ofi/fabric_library.h"
+#include "net/network_interface.h"
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <dirent.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_BYTES = 64, LIST_BYTES = 512 };
+
+/* Networks with devices of their own, best first. Over the kernel's sockets src/tcp does better (its
+ * README says why), so those providers serve only when they are asked for. */
+static const char devices[] = "efa,cxi,psm3,verbs;ofi_rxm";
+
+/* "tcp" became a provider of reliable datagrams in libfabric 1.18; before, that code was called
+ * "net". shm is not for other hosts; sockets needs a thread of its own and took milliseconds a
+ * message where cores were short. */
+static const char software[] = "tcp,tcp;ofi_rxm,net,udp;ofi_rxd,sockets";
+
+static const char *asked_of_libfabric(void)
+{
+    const char *asked = weft_environment("FI_PROVIDER");
+    return asked == NULL ? "" : asked;
+}
+
+/* libfabric itself heeds FI_PROVIDER; what it names comes first here, so that a provider we have
+ * never heard of can be chosen by it. */
+static void list_names(char *out)
+{
+    const char *asked = asked_of_libfabric();
+    if (weft_config.FABRIC[0] != '\0')
+        snprintf(out, LIST_BYTES, "%s", weft_config.FABRIC);
+    else if (asked[0] == '\0')
+        snprintf(out, LIST_BYTES, "%s", devices);
+    else
+        snprintf(out, LIST_BYTES, "%s%s%s,%s", asked[0] == '^' ? "" : asked,
+                 asked[0] == '^' ? "" : ",", devices, software);
+}
+
+static bool has_entries(const char *path)
+{
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+    bool has = false;
+    while (folder != NULL && !has && (entry = readdir(folder)) != NULL)
+        has = entry->d_name[0] != '.';
+    if (folder != NULL)
+        closedir(folder);
+    return has;
+}
+
+/* All providers of devices show them to the kernel in one of these places. */
+bool weft_provider_is_wanted(void)
+{
+    if (weft_config.FABRIC[0] != '\0')
+        return strcmp(weft_config.FABRIC, "weft-tcp") != 0;
+    return asked_of_libfabric()[0] != '\0' || has_entries("/sys/class/infiniband") ||
+           has_entries("/sys/class/cxi");
+}
+
+bool weft_provider_is_demanded(void)
+{
+    return weft_config.FABRIC[0] != '\0' || asked_of_libfabric()[0] != '\0';
+}
+
+/* Word `index` of a list. */
+static bool pick_name(const char *list, int index, char *out)
+{
+    while (index-- > 0) {
+        list = strchr(list, ',');
+        if (list == NULL)
+            return false;
+        list++;
+    }
+    snprintf(out, NAME_BYTES, "%.*s", (int)strcspn(list, ","), list);
+    return true;
+}
+
+/* ---- what we ask ---- */
+
+static struct fi_info *make_hints(const char *name, uint64_t capabilities)
+{
+    struct fi_info *hints = weft_fabric.dupinfo(NULL);
+    if (hints == NULL)
+        return NULL;
+    hints->caps = capabilities;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->domain_attr->threading = FI_THREAD_DOMAIN;
+    hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    hints->domain_attr->mr_mode =
+        FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+    hints->fabric_attr->prov_name = weft_strdup(name); /* freed by freeinfo */
+    return hints;
+}
+
+static int ask(const char *name, uint64_t capabilities, struct fi_info **out)
+{
+    struct fi_info *hints = make_hints(name, capabilities);
+    if (hints == NULL)
+        return -FI_ENOMEM;
+    int rc = weft_fabric.getinfo(FI_VERSION(1, 14), NULL, NULL, 0, hints, out);
+    weft_fabric.freeinfo(hints);
+    return rc;
+}
+
+/* With as much of what we can use as the provider has. */
+static int ask_best(const char *name, struct fi_info **out)
+{
+    static const uint64_t wishes[] = {
+        FI_MSG | FI_MULTI_RECV | FI_RMA | FI_READ | FI_REMOTE_READ,
+        FI_MSG | FI_RMA | FI_READ | FI_REMOTE_READ,
+        FI_MSG | FI_MULTI_RECV,
+        FI_MSG,
+    };
+    int rc = -FI_ENODATA;
+    for (size_t i = 0; rc != 0 && i < sizeof(wishes) / sizeof(wishes[0]); i++)
+        rc = ask(name, wishes[i], out);
+    return rc;
+}
+
+/* ---- interfaces ---- */
+
+/* Asked for "tcp", old versions answer "tcp;ofi_rxm", whose place in the order is another one. */
+static bool is_named(const struct fi_info *info, const char *name)
+{
+    return strcmp(info->fabric_attr->prov_name, name) == 0;
+}
+
+static bool is_usable(const struct fi_info *info, const char *name)
+{
+    bool is_internet = info->addr_format == FI_SOCKADDR_IN;
+    bool is_other_internet = info->addr_format == FI_SOCKADDR_IN6;
+    if (!is_named(info, name) || is_other_internet)
+        return false;
+    if (weft_config.FABRIC_INTERFACE[0] != '\0')
+        return strcmp(info->domain_attr->name, weft_config.FABRIC_INTERFACE) == 0;
+    weft_interface_t interface = weft_interface_look(info->domain_attr->name);
+    if (interface.rank == WEFT_INTERFACE_UNFIT)
+        WEFT_LOG(WEFT_INFO, "ofi", "%s: interface %s is passed over: it is %s", name,
+                 info->domain_attr->name, interface.why);
+    return interface.rank != WEFT_INTERFACE_UNFIT || !is_internet;
+}
+
+static bool is_listed(const weft_provider_t *provider, const struct fi_info *info)
+{
+    for (int i = 0; i < provider->rail_count; i++) {
+        if (strcmp(provider->rails[i]->domain_attr->name, info->domain_attr->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Several interfaces share the work when they are devices of one kind; virtual ones only when the
+ * user says how many. */
+static void pick_rails(weft_provider_t *provider)
+{
+    int most = weft_config.RAILS > 0 ? weft_config.RAILS : WEFT_RAILS_MAX;
+    if (most > WEFT_RAILS_MAX)
+        most = WEFT_RAILS_MAX;
+    for (int rank = WEFT_INTERFACE_REAL; rank >= WEFT_INTERFACE_UNFIT; rank--) {
+        if (provider->rail_count > 0)
+            return;
+        if (rank < WEFT_INTERFACE_REAL && weft_config.RAILS <= 0)
+            most = 1;
+        for (const struct fi_info *info = provider->info; info != NULL; info = info->next) {
+            if (provider->rail_count < most && is_usable(info, provider->name) &&
+                (int)weft_interface_look(info->domain_attr->name).rank == rank &&
+                !is_listed(provider, info))
+                provider->rails[provider->rail_count++] = info;
+        }
+    }
+}
+
+int weft_provider_find(int index, weft_provider_t *out)
+{
+    static char name[NAME_BYTES];
+    char list[LIST_BYTES];
+    list_names(list);
+    if (!pick_name(list, index, name))
+        return weft_fail(MPI_ERR_OTHER, "there are no more providers than %s", list);
+    weft_provider_t found = {.name = name};
+    int rc = ask_best(name, &found.info);
+    if (rc != 0)
+        return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "%s: %s", name, weft_fabric_error(rc));
+    pick_rails(&found);
+    if (found.rail_count == 0) {
+        weft_fabric.freeinfo(found.info);
+        return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                         "%s: no interface that other hosts could reach", name);
+    }
+    *out = found;
+    return MPI_SUCCESS;
+}
+
+void weft_provider_release(weft_provider_t *provider)
+{
+    weft_fabric.freeinfo(provider->info);
+    provider->info = NULL;
+    provider->rail_count = 0;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ofi/rail.h"
+
+#include "ofi/fabric_library.h"
+#include "net/net_packet.h"
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <string.h>
+
+enum {
+    ENTRIES = 16, /* completions taken at once */
+    CQ_MOST = 16384,
+    MULTI_BUFFERS = 4,
+    SINGLE_BUFFERS = 32,
+    PACKETS_A_BUFFER = 8, /* of a multi-receive buffer, at least */
+    SMALL_SLOTS = 128,
+    LARGE_SLOTS = 24,
+    ALIGNMENT = 4096,
+    SOCKET_READ = 256 * 1024,
+    SOCKET_READS = 2,
+    DEVICE_READ = 1 << 20,
+    DEVICE_READS = 16,
+};
+
+static int failed(const char *call, long rc)
+{
+    return weft_fail(MPI_ERR_OTHER, "%s: %s", call, weft_fabric_error(rc));
+}
+
+/* ---- memory ---- */
+
+int weft_rail_register(weft_rail_t *rail, const void *data, size_t bytes, uint64_t access,
+                       struct fid_mr **out)
+{
+    bool is_ours = (rail->info->domain_attr->mr_mode & FI_MR_PROV_KEY) == 0;
+    uint64_t key = is_ours ? rail->next_key++ : 0;
+    int rc = fi_mr_reg(rail->domain, data, bytes, access, 0, key, 0, out, NULL);
+    if (rc != 0 || (rail->info->domain_attr->mr_mode & FI_MR_ENDPOINT) == 0)
+        return rc;
+    rc = fi_mr_bind(*out, &rail->ep->fid, 0);
+    if (rc == 0)
+        rc = fi_mr_enable(*out);
+    if (rc != 0)
+        fi_close(&(*out)->fid);
+    return rc;
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static size_t buffer_bytes(const weft_rail_t *rail)
+{
+    return round_up(rail->has_multi_recv ? rail->packet_max * PACKETS_A_BUFFER : rail->packet_max);
+}
+
+static int allocate(weft_rail_t *rail)
+{
+    rail->buffer_count = rail->has_multi_recv ? MULTI_BUFFERS : SINGLE_BUFFERS;
+    if (!rail->has_multi_recv && (size_t)rail->buffer_count > rail->info->rx_attr->size)
+        rail->buffer_count = (int)rail->info->rx_attr->size;
+    rail->memory_bytes = buffer_bytes(rail) * (size_t)rail->buffer_count +
+                         round_up(rail->packet_max) * LARGE_SLOTS + WEFT_SLOT_SMALL * SMALL_SLOTS;
+    rail->memory = weft_alloc_aligned(rail->memory_bytes, ALIGNMENT);
+    rail->buffers = weft_alloc_zeroed((size_t)rail->buffer_count, sizeof(*rail->buffers));
+    rail->slots = weft_alloc_zeroed(SMALL_SLOTS + LARGE_SLOTS, sizeof(*rail->slots));
+    if (rail->memory == NULL || rail->buffers == NULL || rail->slots == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for the %zu bytes of a network interface",
+                         rail->memory_bytes);
+    if (!rail->needs_local)
+        return MPI_SUCCESS;
+    int rc = weft_rail_register(rail, rail->memory, rail->memory_bytes, FI_SEND | FI_RECV,
+                                &rail->memory_mr);
+    return rc == 0 ? MPI_SUCCESS : failed("fi_mr_reg", rc);
+}
+
+static void lay_out(weft_rail_t *rail)
+{
+    void *descriptor = rail->memory_mr == NULL ? NULL : fi_mr_desc(rail->memory_mr);
+    char *at = rail->memory;
+    for (int i = 0; i < rail->buffer_count; i++, at += buffer_bytes(rail))
+        rail->buffers[i] = (weft_receive_buffer_t){
+            .rail = rail, .memory = at, .bytes = buffer_bytes(rail)};
+    for (int i = 0; i < SMALL_SLOTS + LARGE_SLOTS; i++) {
+        weft_slot_t *slot = &rail->slots[i];
+        *slot = (weft_slot_t){.rail = rail, .size_class = i >= SMALL_SLOTS, .memory = at,
+                              .descriptor = descriptor};
+        at += i < SMALL_SLOTS ? WEFT_SLOT_SMALL : round_up(rail->packet_max);
+        weft_rail_give_slot(slot);
+    }
+}
+
+weft_slot_t *weft_rail_take_slot(weft_rail_t *rail, size_t bytes)
+{
+    int size_class = bytes > WEFT_SLOT_SMALL;
+    weft_slot_t *slot = rail->free_slots[size_class];
+    if (slot != NULL)
+        rail->free_slots[size_class] = slot->next;
+    return slot;
+}
+
+void weft_rail_give_slot(weft_slot_t *slot)
+{
+    weft_slot_t **list = &slot->rail->free_slots[slot->size_class];
+    slot->next = *list;
+    *list = slot;
+}
+
+/* ---- receiving ---- */
+
+static void packet_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error);
+
+static void post(weft_receive_buffer_t *buffer)
+{
+    weft_rail_t *rail = buffer->rail;
+    struct iovec piece = {buffer->memory, buffer->bytes};
+    void *descriptor = rail->memory_mr == NULL ? NULL : fi_mr_desc(rail->memory_mr);
+    struct fi_msg message = {.msg_iov = &piece,
+                             .desc = &descriptor,
+                             .iov_count = 1,
+                             .addr = FI_ADDR_UNSPEC,
+                             .context = &buffer->op.context};
+    buffer->op.done = packet_is_here;
+    uint64_t flags = rail->has_multi_recv ? FI_MULTI_RECV : 0;
+    buffer->is_posted = fi_recvmsg(rail->ep, &message, flags) == 0;
+    rail->unposted += !buffer->is_posted;
+}
+
+static void post_again(weft_rail_t *rail)
+{
+    rail->unposted = 0;
+    for (int i = 0; i < rail->buffer_count; i++) {
+        if (!rail->buffers[i].is_posted)
+            post(&rail->buffers[i]);
+    }
+}
+
+static void packet_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error)
+{
+    weft_receive_buffer_t *buffer = (weft_receive_buffer_t *)op;
+    weft_rail_t *rail = buffer->rail;
+    if (error == FI_ECANCELED)
+        return;
+    if (error != 0) {
+        WEFT_LOG(WEFT_WARN, "ofi", "a packet could not be received: %s", weft_fabric_error(error));
+        post(buffer);
+        return;
+    }
+    if ((entry->flags & FI_RECV) != 0)
+        rail->sink(rail->has_multi_recv ? entry->buf : buffer->memory, entry->len);
+    if (!rail->has_multi_recv || (entry->flags & FI_MULTI_RECV) != 0)
+        post(buffer);
+}
+
+/* ---- completions ---- */
+
+static int take_error(weft_rail_t *rail)
+{
+    struct fi_cq_err_entry entry = {0};
+    if (fi_cq_readerr(rail->cq, &entry, 0) < 1)
+        return 0;
+    WEFT_LOG(WEFT_DEBUG, "ofi", "an operation failed: %s", weft_fabric_error(entry.err));
+    weft_ofi_op_t *op = entry.op_context;
+    if (op != NULL)
+        op->done(op, NULL, entry.err);
+    return 1;
+}
+
+int weft_rail_progress(weft_rail_t *rail)
+{
+    struct fi_cq_data_entry entries[ENTRIES];
+    ssize_t count = fi_cq_read(rail->cq, entries, ENTRIES);
+    if (count == -FI_EAVAIL)
+        return take_error(rail);
+    for (ssize_t i = 0; i < count; i++) {
+        weft_ofi_op_t *op = entries[i].op_context;
+        if (__builtin_expect(op != NULL, 1))
+            op->done(op, &entries[i], 0);
+    }
+    if (__builtin_expect(rail->unposted > 0, 0))
+        post_again(rail);
+    return count > 0 ? (int)count : 0;
+}
+
+/* ---- opening and closing ---- */
+
+static void measure(weft_rail_t *rail)
+{
+    const struct fi_info *info = rail->info;
+    rail->packet_max = weft_config.FABRIC_EAGER_MAX + sizeof(weft_wire_t);
+    if (rail->packet_max < 2 * WEFT_SLOT_SMALL)
+        rail->packet_max = 2 * WEFT_SLOT_SMALL;
+    if (rail->packet_max > info->ep_attr->max_msg_size)
+        rail->packet_max = info->ep_attr->max_msg_size;
+    rail->inject_max = info->tx_attr->inject_size;
+    if (rail->inject_max > WEFT_INJECT_MOST)
+        rail->inject_max = WEFT_INJECT_MOST;
+    rail->is_sockets = info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6;
+    rail->read_max = rail->is_sockets ? SOCKET_READ : DEVICE_READ;
+    if (rail->read_max > info->ep_attr->max_msg_size)
+        rail->read_max = info->ep_attr->max_msg_size;
+    rail->reads_max = rail->is_sockets ? SOCKET_READS : DEVICE_READS;
+    rail->has_read = (info->caps & FI_RMA) != 0 && strcmp(weft_config.RENDEZVOUS, "stream") != 0;
+    rail->has_multi_recv = (info->caps & FI_MULTI_RECV) != 0;
+    rail->needs_local = (info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
+    rail->next_key = 1;
+}
+
+static int open_queue(weft_rail_t *rail)
+{
+    size_t size = rail->info->tx_attr->size + rail->info->rx_attr->size;
+    struct fi_cq_attr attributes = {.format = FI_CQ_FORMAT_DATA,
+                                    .size = size < CQ_MOST ? size : CQ_MOST,
+                                    .wait_obj = FI_WAIT_FD};
+    rail->wait_fd = -1;
+    int rc = fi_cq_open(rail->domain, &attributes, &rail->cq, NULL);
+    if (rc == 0)
+        return fi_control(&rail->cq->fid, FI_GETWAIT, &rail->wait_fd) == 0
+                   ? 0
+                   : (rail->wait_fd = -1, 0);
+    attributes.wait_obj = FI_WAIT_NONE;
+    return fi_cq_open(rail->domain, &attributes, &rail->cq, NULL);
+}
+
+static int open_endpoint(weft_rail_t *rail)
+{
+    int rc = fi_endpoint(rail->domain, (struct fi_info *)rail->info, &rail->ep, NULL);
+    if (rc == 0)
+        rc = fi_ep_bind(rail->ep, &rail->av->fid, 0);
+    if (rc == 0)
+        rc = fi_ep_bind(rail->ep, &rail->cq->fid, FI_TRANSMIT | FI_RECV);
+    if (rc == 0)
+        rc = fi_enable(rail->ep);
+    if (rc == 0 && rail->has_multi_recv)
+        rc = fi_setopt(&rail->ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &rail->packet_max,
+                       sizeof(rail->packet_max));
+    return rc;
+}
+
+static int open_objects(weft_rail_t *rail)
+{
+    const struct fi_info *info = rail->info;
+    struct fi_av_attr table = {.type = FI_AV_TABLE};
+    int rc = weft_fabric.fabric(info->fabric_attr, &rail->fabric, NULL);
+    if (rc != 0)
+        return failed("fi_fabric", rc);
+    rc = fi_domain(rail->fabric, (struct fi_info *)info, &rail->domain, NULL);
+    if (rc != 0)
+        return failed("fi_domain", rc);
+    rc = fi_av_open(rail->domain, &table, &rail->av, NULL);
+    if (rc != 0)
+        return failed("fi_av_open", rc);
+    rc = open_queue(rail);
+    if (rc != 0)
+        return failed("fi_cq_open", rc);
+    rc = open_endpoint(rail);
+    return rc == 0 ? MPI_SUCCESS : failed("fi_endpoint", rc);
+}
+
+int weft_rail_open(const struct fi_info *info, int index, weft_rail_sink_fn_t sink,
+                   weft_rail_t *out)
+{
+    *out = (weft_rail_t){.info = info, .index = index, .sink = sink};
+    measure(out);
+    int err = open_objects(out);
+    if (err == MPI_SUCCESS)
+        err = allocate(out);
+    if (err != MPI_SUCCESS) {
+        weft_rail_close(out);
+        return err;
+    }
+    lay_out(out);
+    post_again(out);
+    return MPI_SUCCESS;
+}
+
+static void close_object(struct fid *object)
+{
+    int rc = fi_close(object);
+    if (rc != 0)
+        WEFT_LOG(WEFT_INFO, "ofi", "fi_close: %s", weft_fabric_error(rc));
+}
+
+void weft_rail_close(weft_rail_t *rail)
+{
+    if (rail->ep != NULL)
+        close_object(&rail->ep->fid);
+    if (rail->memory_mr != NULL)
+        close_object(&rail->memory_mr->fid);
+    if (rail->cq != NULL)
+        close_object(&rail->cq->fid);
+    if (rail->av != NULL)
+        close_object(&rail->av->fid);
+    if (rail->domain != NULL)
+        close_object(&rail->domain->fid);
+    if (rail->fabric != NULL)
+        close_object(&rail->fabric->fid);
+    weft_free(rail->memory);
+    weft_free(rail->buffers);
+    weft_free(rail->slots);
+    *rail = (weft_rail_t){0};
+}

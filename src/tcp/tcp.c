@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "tcp/tcp.h"
+
+#include "tcp/tcp_private.h"
+
+#include "core/fd_watch.h"
+#include "core/nodes.h"
+#include "core/progress.h"
+#include "net/address_card.h"
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "mpi.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum {
+    EVENTS = 32,
+    /* Rounds between two looks at all connections, while the last busy one is looked at in each:
+     * a look at one costs 0.2 us, at all 0.3 us and 0.2 us for each that has something. */
+    ROUNDS_PER_LOOK = 4,
+    /* A round that looks at sockets takes ten times as long as one that looks at shared memory: once
+     * so many of them have found nothing, only one in some is made. */
+    QUIET_ROUNDS = 256,
+    QUIET_SKIP = 32,
+};
+
+weft_tcp_t wefti_tcp;
+
+static weft_pool_t peers = WEFT_POOL(tcp_peer_t);
+
+/* ---- peers ---- */
+
+static tcp_peer_t *create_peer(int world_rank)
+{
+    tcp_peer_t *peer = weft_pool_take(&peers);
+    if (peer == NULL)
+        return NULL;
+    size_t eager_max = weft_config.FABRIC_EAGER_MAX;
+    *peer = (tcp_peer_t){
+        .endpoint = {.ops = &weft_tcp_transport,
+                     .packet_max = PACKET_MAX,
+                     .eager_max = eager_max < PACKET_MAX ? eager_max : PACKET_MAX,
+                     .can_read = strcmp(weft_config.RENDEZVOUS, "stream") != 0},
+        .source.fd = -1,
+        .world_rank = world_rank,
+    };
+    wefti_tcp.peers[world_rank] = peer;
+    return peer;
+}
+
+tcp_peer_t *wefti_tcp_peer(int world_rank)
+{
+    tcp_peer_t *peer = wefti_tcp.peers[world_rank];
+    return __builtin_expect(peer != NULL, 1) ? peer : create_peer(world_rank);
+}
+
+static int reach(int world_rank, weft_endpoint_t **out)
+{
+    tcp_peer_t *peer = wefti_tcp_peer(world_rank);
+    if (peer == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a peer");
+    int err = peer->state == TCP_APART ? wefti_tcp_connect(peer) : MPI_SUCCESS;
+    if (peer->state == TCP_LOST)
+        peer->endpoint.is_lost = true;
+    if (err == MPI_SUCCESS)
+        *out = &peer->endpoint;
+    return err;
+}
+
+static void part(tcp_peer_t *peer)
+{
+    if (peer->source.fd >= 0) {
+        wefti_tcp_unwatch(&peer->source);
+        close(peer->source.fd);
+    }
+    peer->source.fd = -1;
+    peer->state = TCP_LOST;
+    peer->fetches = NULL; /* their owners are told otherwise */
+    wefti_tcp_out_drop(peer);
+    if (wefti_tcp.hot == peer)
+        wefti_tcp.hot = NULL;
+}
+
+void wefti_tcp_peer_lost(tcp_peer_t *peer, const char *doing, int error)
+{
+    if (peer->state == TCP_LOST)
+        return;
+    part(peer);
+    if (wefti_tcp.is_closing)
+        return;
+    peer->doing = doing;
+    peer->error = error;
+    peer->next_lost = wefti_tcp.lost;
+    wefti_tcp.lost = peer;
+}
+
+static void tell_of_lost(void)
+{
+    while (wefti_tcp.lost != NULL) {
+        char why[384];
+        const tcp_peer_t *peer = wefti_tcp.lost;
+        wefti_tcp.lost = peer->next_lost;
+        snprintf(why, sizeof(why),
+                 "rank %d on %s has lost its connection to rank %d on %s while %s: %s; that rank "
+                 "or its host has probably died",
+                 weft_world.rank, weft_world.host, peer->world_rank, peer->host, peer->doing,
+                 strerror(peer->error));
+        weft_world.peer_lost(peer->world_rank, why);
+    }
+}
+
+/* ---- watching ---- */
+
+static void control(tcp_source_t *source, int operation)
+{
+    struct epoll_event event = {.events = EPOLLIN | (source->wants_room ? EPOLLOUT : 0u),
+                                .data.ptr = source};
+    if (epoll_ctl(wefti_tcp.epoll_fd, operation, source->fd, &event) != 0)
+        WEFT_LOG(WEFT_ERROR, "tcp", "epoll_ctl: %s", strerror(errno));
+}
+
+void wefti_tcp_watch(tcp_source_t *source)
+{
+    source->wants_room = false;
+    control(source, EPOLL_CTL_ADD);
+}
+
+void wefti_tcp_want_room(tcp_source_t *source, bool is_wanted)
+{
+    if (source->wants_room == is_wanted)
+        return;
+    source->wants_room = is_wanted;
+    control(source, EPOLL_CTL_MOD);
+}
+
+void wefti_tcp_unwatch(tcp_source_t *source)
+{
+    control(source, EPOLL_CTL_DEL);
+}
+
+/* ---- progress ---- */
+
+/* One source may end another (two connections of one pair), and what was reported of it then is
+ * stale: only the first event is taken where connections are being made. */
+static int look_at_all(void)
+{
+    struct epoll_event events[EVENTS];
+    int most = wefti_tcp.attempts > 0 ? 1 : EVENTS;
+    int count = epoll_wait(wefti_tcp.epoll_fd, events, most, 0);
+    for (int i = 0; i < count; i++) {
+        tcp_source_t *source = events[i].data.ptr;
+        uint32_t happened = events[i].events;
+        source->ready(source, (happened & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0,
+                      (happened & EPOLLOUT) != 0);
+    }
+    return count > 0 ? count : 0;
+}
+
+static bool may_skip(bool everything)
+{
+    static int skipped;
+    if (everything || wefti_tcp.dirty != NULL || wefti_tcp.attempts > 0 ||
+        wefti_tcp.quiet_rounds < QUIET_ROUNDS || ++skipped >= QUIET_SKIP) {
+        skipped = 0;
+        return false;
+    }
+    return true;
+}
+
+static int progress(bool everything)
+{
+    int done = 0;
+    if (may_skip(everything))
+        return 0;
+    wefti_tcp.epoch++;
+    if (__builtin_expect(wefti_tcp.dirty != NULL, 0))
+        done += wefti_tcp_flush_dirty();
+    if (wefti_tcp.hot != NULL)
+        done += wefti_tcp_receive(wefti_tcp.hot);
+    if (wefti_tcp.hot == NULL || everything || wefti_tcp.epoch % ROUNDS_PER_LOOK == 0)
+        done += look_at_all();
+    if (__builtin_expect(wefti_tcp.attempts > 0, 0))
+        wefti_tcp_check_attempts();
+    if (wefti_tcp.dirty != NULL) /* answers that came out of this round */
+        done += wefti_tcp_flush_dirty();
+    if (__builtin_expect(wefti_tcp.lost != NULL, 0))
+        tell_of_lost();
+    wefti_tcp.quiet_rounds = done > 0 ? 0 : wefti_tcp.quiet_rounds + 1;
+    return done;
+}
+
+static int wait_fd(void)
+{
+    return wefti_tcp.attempts > 0 ? WEFT_FD_NONE : wefti_tcp.epoll_fd;
+}
+
+/* ---- opening and closing ---- */
+
+/* Is the next host there at all? Its lowest rank is connected to at once, so that a network which
+ * does not work is found here, and not in the middle of the program. The kernel of the other host
+ * answers, whatever its rank is at. */
+static int check_next_host(void)
+{
+    int node = weft_node_of(weft_world.rank);
+    int next = weft_node_first((node + 1) % weft_nodes_count());
+    weft_endpoint_t *endpoint;
+    if (weft_world.local_rank != 0)
+        return MPI_SUCCESS;
+    int err = reach(next, &endpoint);
+    while (err == MPI_SUCCESS && wefti_tcp_peer(next)->state == TCP_CONNECTING) {
+        if (progress(true) == 0)
+            sched_yield();
+    }
+    return err;
+}
+
+static int open_network(void)
+{
+    wefti_tcp.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (wefti_tcp.epoll_fd < 0)
+        return weft_fail(MPI_ERR_OTHER, "epoll_create1: %s", strerror(errno));
+    int err = wefti_tcp_listen();
+    if (err == MPI_SUCCESS)
+        err = wefti_tcp_publish();
+    return err == MPI_SUCCESS ? check_next_host() : err;
+}
+
+static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
+{
+    bool is_served = world->fabric[0] != '\0'; /* by src/ofi */
+    if (world->local_size == world->size || is_served)
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    int err = weft_nodes_open();
+    if (err != MPI_SUCCESS)
+        return err;
+    wefti_tcp = (weft_tcp_t){.sink = sink, .listener.fd = -1};
+    wefti_tcp.peers = weft_alloc_zeroed((size_t)world->size, sizeof(*wefti_tcp.peers));
+    if (wefti_tcp.peers == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", world->size);
+    world->fabric = "weft-tcp";
+    err = open_network();
+    if (err == MPI_SUCCESS)
+        WEFT_LOG(WEFT_INFO, "tcp", "listening at %s", wefti_tcp_interface());
+    return err;
+}
+
+static bool has_output(void)
+{
+    for (const tcp_peer_t *peer = wefti_tcp.dirty; peer != NULL; peer = peer->next_dirty) {
+        if (wefti_tcp_has_output(peer))
+            return true;
+    }
+    return false;
+}
+
+static void quiesce(void)
+{
+    while (has_output()) {
+        if (weft_progress() == 0)
+            sched_yield();
+    }
+    wefti_tcp.is_closing = true;
+}
+
+static void describe(weft_facts_t *facts)
+{
+    snprintf(facts->other_hosts, sizeof(facts->other_hosts), "weft-tcp");
+    snprintf(facts->interface, sizeof(facts->interface), "%s", wefti_tcp_interface());
+    wefti_tcp_describe_interfaces(facts);
+}
+
+static void close_transport(void)
+{
+    wefti_tcp.is_closing = true;
+    if (wefti_tcp.dropped > 0)
+        WEFT_LOG(WEFT_WARN, "tcp", "%llu connections of strangers were dropped",
+                 (unsigned long long)wefti_tcp.dropped);
+    wefti_tcp_connect_close();
+    for (int rank = 0; rank < weft_world.size; rank++) {
+        tcp_peer_t *peer = wefti_tcp.peers[rank];
+        if (peer == NULL)
+            continue;
+        part(peer);
+        wefti_tcp_out_forget(peer);
+        wefti_tcp_in_forget(peer);
+    }
+    wefti_tcp_out_close();
+    wefti_tcp_in_close();
+    wefti_tcp_window_close();
+    weft_card_close();
+    weft_pool_close(&peers);
+    weft_free(wefti_tcp.peers);
+    close(wefti_tcp.epoll_fd);
+    weft_world.fabric = "";
+}
+
+const weft_transport_ops_t weft_tcp_transport = {
+    .name = "tcp",
+    .open = open_transport,
+    .reach = reach,
+    .send = wefti_tcp_send,
+    .reserve = wefti_tcp_reserve,
+    .commit = wefti_tcp_commit,
+    .flush = wefti_tcp_flush,
+    .expose = wefti_tcp_expose,
+    .conceal = wefti_tcp_conceal,
+    .fetch = wefti_tcp_fetch,
+    .throttle = wefti_tcp_throttle,
+    .progress = progress,
+    .wait_fd = wait_fd,
+    .describe = describe,
+    .quiesce = quiesce,
+    .close = close_transport,
+};

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Making connections.
+ *
+ *   connector   connect --> greeting (who I am, whom I want, proof that I know its key) -->
+ *   acceptor    <-- verdict (proof that I am the one)                    now both may send
+ *
+ * When both connect at once, the connection of the lower rank stays: the lower rank refuses the
+ * other's, and the higher rank gives up its own when the lower one's greeting comes.
+ *
+ * A host has several addresses, and some of them lead nowhere, or to ourselves (bridges of
+ * containers have the same address everywhere). Those of a subnet that we are in come first, our
+ * own are passed over, and whoever answers has to prove that it is the one.
+ */
+#define _GNU_SOURCE /* accept4 */
+#include "tcp/tcp_private.h"
+
+#include "net/address_card.h"
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    MAGIC = 0x57465431,
+    BACKLOG = 4096,
+    KEEPALIVE_IDLE_S = 10,
+    KEEPALIVE_INTERVAL_S = 5,
+    KEEPALIVE_COUNT = 3,
+    SEND_BUFFER_BYTES = 128 * 1024,
+};
+
+typedef struct greeting {
+    uint32_t magic, version;
+    uint32_t source, dest; /* world ranks */
+    uint64_t proof;
+    char host[TCP_HOST_BYTES]; /* of the source */
+} greeting_t;
+
+typedef struct verdict {
+    uint64_t proof;
+    uint32_t is_welcome; /* 0: I am connecting to you myself */
+    uint32_t zero;
+} verdict_t;
+
+/* A way to a peer that is being tried. */
+struct tcp_attempt {
+    struct sockaddr_in addresses[WEFT_RAILS_MAX]; /* [count] best first */
+    int count, next;
+    int last_error;
+    uint64_t key;
+    int64_t deadline_ns; /* of the address that is being tried */
+    char verdict[sizeof(verdict_t)];
+    size_t verdict_got;
+    tcp_peer_t *following; /* in `trying` */
+};
+
+/* Somebody who has connected and not said yet who it is. */
+typedef struct newcomer {
+    tcp_source_t source;
+    char greeting[sizeof(greeting_t)];
+    size_t greeting_got;
+} newcomer_t;
+
+static struct sockaddr_in listens_at;
+static tcp_peer_t *trying;
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* What shows that one knows a key, without showing the key (the finalizer of splitmix64). */
+static uint64_t prove(uint64_t key, uint64_t role)
+{
+    uint64_t x = key + role * 0x9e3779b97f4a7c15ULL;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return x ^ (x >> 31);
+}
+
+enum { ROLE_CONNECTOR = 1, ROLE_ACCEPTOR = 2 };
+
+/* ---- choosing an address of the peer ---- */
+
+static void add_addresses(tcp_attempt_t *attempt, const weft_addresses_t *all, bool near)
+{
+    for (uint32_t i = 0; i < all->rails; i++) {
+        struct sockaddr_in address;
+        if (all->rail[i].bytes != sizeof(address))
+            continue;
+        memcpy(&address, all->rail[i].data, sizeof(address));
+        if (!wefti_tcp_is_own(address.sin_addr.s_addr) && wefti_tcp_is_near(address.sin_addr.s_addr) == near)
+            attempt->addresses[attempt->count++] = address;
+    }
+}
+
+/* ---- sockets ---- */
+
+static void prepare_socket(int fd)
+{
+    int one = 1, idle = KEEPALIVE_IDLE_S, interval = KEEPALIVE_INTERVAL_S,
+        count = KEEPALIVE_COUNT;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+}
+
+/* On a short way a small buffer is faster: what is on its way stays in the cache (1 MiB between two
+ * hosts on two cores: 250 us with 128 KiB, 420 us with the kernel's own choice, which grows to
+ * megabytes). On a long way, where more than that is in flight at a time, the kernel's choice
+ * stays. */
+static void size_send_buffer(int fd)
+{
+    struct tcp_info info;
+    socklen_t length = sizeof(info);
+    int bytes = SEND_BUFFER_BYTES;
+    int64_t mbit = wefti_tcp_speed_mbit();
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
+        return;
+    int64_t in_flight = info.tcpi_rtt * mbit / 8; /* us * Mbit/s = bits */
+    WEFT_LOG(WEFT_DEBUG, "tcp", "round trip %u us, %lld Mbit/s", info.tcpi_rtt, (long long)mbit);
+    if (2 * in_flight <= SEND_BUFFER_BYTES)
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
+static void close_source(tcp_source_t *source)
+{
+    if (source->fd < 0)
+        return;
+    wefti_tcp_unwatch(source);
+    close(source->fd);
+    source->fd = -1;
+}
+
+/* ---- connecting ---- */
+
+static void connector_ready(tcp_source_t *source, bool is_readable, bool is_writable);
+
+static void end_attempt(tcp_peer_t *peer)
+{
+    tcp_peer_t **at = &trying;
+    while (*at != peer)
+        at = &(*at)->attempt->following;
+    *at = peer->attempt->following;
+    weft_free(peer->attempt);
+    peer->attempt = NULL;
+    wefti_tcp.attempts--;
+}
+
+static void is_connected(tcp_peer_t *peer)
+{
+    end_attempt(peer);
+    size_send_buffer(peer->source.fd);
+    peer->state = TCP_OPEN;
+    peer->source.ready = wefti_tcp_peer_ready;
+    wefti_tcp_want_room(&peer->source, false);
+    wefti_tcp_note_dirty(peer);
+    WEFT_LOG(WEFT_DEBUG, "tcp", "connected to rank %d", peer->world_rank);
+}
+
+static bool try_address(tcp_peer_t *peer)
+{
+    tcp_attempt_t *attempt = peer->attempt;
+    const struct sockaddr_in *address = &attempt->addresses[attempt->next++];
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        attempt->last_error = errno;
+        return false;
+    }
+    prepare_socket(fd);
+    if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) != 0 &&
+        errno != EINPROGRESS) {
+        attempt->last_error = errno;
+        close(fd);
+        return false;
+    }
+    attempt->deadline_ns =
+        now_ns() + (int64_t)weft_config.TIMEOUT * 1000000000 / (attempt->count > 0 ? attempt->count : 1);
+    attempt->verdict_got = 0;
+    peer->state = TCP_CONNECTING;
+    peer->source = (tcp_source_t){.fd = fd, .ready = connector_ready};
+    wefti_tcp_watch(&peer->source);
+    wefti_tcp_want_room(&peer->source, true);
+    return true;
+}
+
+static void describe_attempt(const tcp_attempt_t *attempt, char *out, size_t bytes)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < attempt->count && used < bytes; i++) {
+        char text[INET_ADDRSTRLEN];
+        inet_ntop(AF_INET, &attempt->addresses[i].sin_addr, text, sizeof(text));
+        used += (size_t)snprintf(out + used, bytes - used, "%s%s", i == 0 ? "" : ", ", text);
+    }
+}
+
+static void give_up(tcp_peer_t *peer)
+{
+    char tried[128], why[512];
+    describe_attempt(peer->attempt, tried, sizeof(tried));
+    snprintf(why, sizeof(why),
+             "rank %d on %s cannot reach rank %d on %s over TCP from %s: %s; tried %s. "
+             "WEFT_FABRIC_INTERFACE names the interface to use",
+             weft_world.rank, weft_world.host, peer->world_rank, peer->host, wefti_tcp_interface(), strerror(peer->attempt->last_error),
+             peer->attempt->count == 0 ? "nothing, since all its addresses are our own" : tried);
+    weft_world.abort(1, why);
+}
+
+static void try_next(tcp_peer_t *peer)
+{
+    close_source(&peer->source);
+    while (peer->attempt->next < peer->attempt->count) {
+        if (try_address(peer))
+            return;
+    }
+    give_up(peer);
+}
+
+static void fail_attempt(tcp_peer_t *peer, int error)
+{
+    peer->attempt->last_error = error;
+    try_next(peer);
+}
+
+static void greet(tcp_peer_t *peer)
+{
+    int error = 0;
+    socklen_t length = sizeof(error);
+    getsockopt(peer->source.fd, SOL_SOCKET, SO_ERROR, &error, &length);
+    if (error != 0) {
+        fail_attempt(peer, error);
+        return;
+    }
+    greeting_t greeting = {.magic = MAGIC,
+                           .version = 1,
+                           .source = (uint32_t)weft_world.rank,
+                           .dest = (uint32_t)peer->world_rank,
+                           .proof = prove(peer->attempt->key, ROLE_CONNECTOR)};
+    snprintf(greeting.host, sizeof(greeting.host), "%.39s", weft_world.host);
+    ssize_t sent = send(peer->source.fd, &greeting, sizeof(greeting), MSG_NOSIGNAL);
+    if (sent != (ssize_t)sizeof(greeting)) { /* a new socket has room */
+        fail_attempt(peer, sent < 0 ? errno : EIO);
+        return;
+    }
+    peer->state = TCP_GREETING;
+    wefti_tcp_want_room(&peer->source, false);
+}
+
+/* Refused by a rank that connects to us: its connection comes, or has come. */
+static void step_back(tcp_peer_t *peer)
+{
+    close_source(&peer->source);
+    peer->attempt->deadline_ns = now_ns() + (int64_t)weft_config.TIMEOUT * 1000000000;
+}
+
+static void read_verdict(tcp_peer_t *peer)
+{
+    tcp_attempt_t *attempt = peer->attempt;
+    ssize_t got = recv(peer->source.fd, attempt->verdict + attempt->verdict_got,
+                       sizeof(attempt->verdict) - attempt->verdict_got, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) {
+        fail_attempt(peer, got == 0 ? ECONNRESET : errno);
+        return;
+    }
+    attempt->verdict_got += (size_t)got;
+    if (attempt->verdict_got < sizeof(verdict_t))
+        return;
+    verdict_t verdict;
+    memcpy(&verdict, attempt->verdict, sizeof(verdict));
+    if (verdict.proof != prove(attempt->key, ROLE_ACCEPTOR))
+        fail_attempt(peer, EPROTO);
+    else if (verdict.is_welcome != 0)
+        is_connected(peer);
+    else
+        step_back(peer);
+}
+
+static void connector_ready(tcp_source_t *source, bool is_readable, bool is_writable)
+{
+    tcp_peer_t *peer = (tcp_peer_t *)((char *)source - offsetof(tcp_peer_t, source));
+    if (peer->state == TCP_CONNECTING && (is_writable || is_readable))
+        greet(peer);
+    else if (peer->state == TCP_GREETING && is_readable)
+        read_verdict(peer);
+}
+
+int wefti_tcp_connect(tcp_peer_t *peer)
+{
+    weft_addresses_t addresses;
+    tcp_attempt_t *attempt = weft_alloc_zeroed(1, sizeof(*attempt));
+    if (attempt == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory to connect");
+    int err = weft_card_read(peer->world_rank, &addresses, &attempt->key);
+    if (err != MPI_SUCCESS) {
+        weft_free(attempt);
+        return err;
+    }
+    snprintf(peer->host, sizeof(peer->host), "%.39s", weft_card_host(peer->world_rank));
+    add_addresses(attempt, &addresses, true);
+    add_addresses(attempt, &addresses, false);
+    attempt->last_error = EHOSTUNREACH;
+    attempt->following = trying;
+    peer->attempt = attempt;
+    trying = peer;
+    wefti_tcp.attempts++;
+    try_next(peer);
+    return MPI_SUCCESS;
+}
+
+void wefti_tcp_check_attempts(void)
+{
+    static unsigned rounds;
+    if (++rounds % 64 != 0)
+        return;
+    int64_t now = now_ns();
+    for (tcp_peer_t *peer = trying, *next; peer != NULL; peer = next) {
+        next = peer->attempt->following;
+        /* In our greeting's place the kernel has answered: the peer may well be computing. */
+        if (peer->state != TCP_GREETING && now > peer->attempt->deadline_ns)
+            fail_attempt(peer, ETIMEDOUT);
+    }
+}
+
+/* ---- accepting ---- */
+
+static void dismiss(newcomer_t *newcomer, const char *why)
+{
+    if (why != NULL && wefti_tcp.dropped++ == 0)
+        WEFT_LOG(WEFT_WARN, "tcp", "dropped a connection: %s; more of them are only counted", why);
+    close_source(&newcomer->source);
+    weft_free(newcomer);
+}
+
+static bool answer(int fd, bool is_welcome)
+{
+    verdict_t verdict = {.proof = prove(wefti_tcp.own_key, ROLE_ACCEPTOR),
+                         .is_welcome = is_welcome};
+    return send(fd, &verdict, sizeof(verdict), MSG_NOSIGNAL) == (ssize_t)sizeof(verdict);
+}
+
+/* The newcomer is `peer`: its connection becomes the one between us. */
+static void adopt(tcp_peer_t *peer, newcomer_t *newcomer)
+{
+    int fd = newcomer->source.fd;
+    if (peer->attempt != NULL) {
+        close_source(&peer->source);
+        end_attempt(peer);
+    }
+    wefti_tcp_unwatch(&newcomer->source);
+    weft_free(newcomer);
+    size_send_buffer(fd);
+    peer->source = (tcp_source_t){.fd = fd, .ready = wefti_tcp_peer_ready};
+    peer->state = TCP_OPEN;
+    wefti_tcp_watch(&peer->source);
+    wefti_tcp_note_dirty(peer);
+}
+
+static void admit(newcomer_t *newcomer, const greeting_t *greeting)
+{
+    tcp_peer_t *peer = wefti_tcp_peer((int)greeting->source);
+    if (peer == NULL)
+        weft_world.abort(1, "no memory for a peer");
+    bool is_ours_better = peer->attempt != NULL && peer->source.fd >= 0 &&
+                          weft_world.rank < (int)greeting->source;
+    if (peer->state == TCP_OPEN) { /* both connected at once, and this one was given up */
+        dismiss(newcomer, NULL);
+        return;
+    }
+    bool is_answered = answer(newcomer->source.fd, !is_ours_better);
+    snprintf(peer->host, sizeof(peer->host), "%.39s", greeting->host);
+    if (is_answered && !is_ours_better)
+        adopt(peer, newcomer);
+    else
+        dismiss(newcomer, NULL);
+}
+
+static const char *find_fault(const greeting_t *greeting)
+{
+    if (greeting->magic != MAGIC || greeting->version != 1)
+        return "it does not speak our protocol";
+    if (greeting->dest != (uint32_t)weft_world.rank ||
+        greeting->proof != prove(wefti_tcp.own_key, ROLE_CONNECTOR))
+        return "it does not know the key of this rank";
+    if (greeting->source >= (uint32_t)weft_world.size ||
+        greeting->source == (uint32_t)weft_world.rank)
+        return "it names a rank that does not exist";
+    return NULL;
+}
+
+static void newcomer_ready(tcp_source_t *source, bool is_readable, bool is_writable)
+{
+    newcomer_t *newcomer = (newcomer_t *)source;
+    (void)is_readable, (void)is_writable;
+    ssize_t got = recv(source->fd, newcomer->greeting + newcomer->greeting_got,
+                       sizeof(newcomer->greeting) - newcomer->greeting_got, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) {
+        dismiss(newcomer, NULL); /* its rank has found another way to us */
+        return;
+    }
+    newcomer->greeting_got += (size_t)got;
+    if (newcomer->greeting_got < sizeof(greeting_t))
+        return;
+    greeting_t greeting;
+    memcpy(&greeting, newcomer->greeting, sizeof(greeting));
+    const char *fault = find_fault(&greeting);
+    if (fault != NULL)
+        dismiss(newcomer, fault);
+    else
+        admit(newcomer, &greeting);
+}
+
+static void listener_ready(tcp_source_t *source, bool is_readable, bool is_writable)
+{
+    int fd;
+    (void)is_readable, (void)is_writable;
+    while ((fd = accept4(source->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+        newcomer_t *newcomer = weft_alloc_zeroed(1, sizeof(*newcomer));
+        if (newcomer == NULL) {
+            close(fd);
+            return;
+        }
+        prepare_socket(fd);
+        newcomer->source = (tcp_source_t){.fd = fd, .ready = newcomer_ready};
+        wefti_tcp_watch(&newcomer->source);
+    }
+}
+
+int wefti_tcp_listen(void)
+{
+    int err = wefti_tcp_find_interfaces();
+    if (err != MPI_SUCCESS)
+        return err;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    struct sockaddr_in any = {.sin_family = AF_INET};
+    if (weft_config.FABRIC_INTERFACE[0] != '\0')
+        any.sin_addr.s_addr = wefti_tcp_address(0);
+    socklen_t length = sizeof(listens_at);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&any, sizeof(any)) != 0 || listen(fd, BACKLOG) != 0 ||
+        getsockname(fd, (struct sockaddr *)&listens_at, &length) != 0) {
+        err = weft_fail(MPI_ERR_OTHER, "cannot listen for connections: %s", strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return err;
+    }
+    wefti_tcp.listener = (tcp_source_t){.fd = fd, .ready = listener_ready};
+    wefti_tcp_watch(&wefti_tcp.listener);
+    return MPI_SUCCESS;
+}
+
+int wefti_tcp_publish(void)
+{
+    weft_addresses_t own = {.rails = (uint32_t)wefti_tcp_address_count()};
+    for (int i = 0; i < (int)own.rails; i++) {
+        struct sockaddr_in address = {.sin_family = AF_INET,
+                                      .sin_port = listens_at.sin_port,
+                                      .sin_addr.s_addr = wefti_tcp_address(i)};
+        own.rail[i].bytes = sizeof(address);
+        memcpy(own.rail[i].data, &address, sizeof(address));
+    }
+    return weft_card_publish(&own, &wefti_tcp.own_key);
+}
+
+void wefti_tcp_connect_close(void)
+{
+    close_source(&wefti_tcp.listener);
+    while (trying != NULL)
+        end_attempt(trying);
+}

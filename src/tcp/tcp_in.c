@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Receiving. What the socket has is read into one buffer, and whole packets are handed on from
+ * there. Of a packet that is not whole the rest is read to where it belongs: the block of a fetch
+ * straight into the user's memory.
+ */
+#include "tcp/tcp_private.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { INBOX_BYTES = 256 * 1024 };
+
+static char *inbox; /* [INBOX_BYTES] of all peers; nothing stays in it between two reads */
+
+static void drop(tcp_peer_t *peer, const char *why)
+{
+    WEFT_LOG(WEFT_ERROR, "tcp", "rank %d sent a malformed packet: %s", peer->world_rank, why);
+    wefti_tcp_peer_lost(peer, "receiving", EPROTO);
+}
+
+static uint64_t fetch_number(const weft_header_t *header)
+{
+    return header->context | (uint64_t)(uint32_t)header->tag << 32;
+}
+
+/* ---- whole frames ---- */
+
+static void take_read(tcp_peer_t *peer, const char *payload)
+{
+    tcp_read_t read;
+    memcpy(&read, payload, sizeof(read));
+    wefti_tcp_add_block(peer, &read);
+}
+
+static void take_no_read(tcp_peer_t *peer)
+{
+    weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, fetch_number(&peer->header));
+    if (fetch != NULL)
+        wefti_tcp_end_fetch(peer, fetch, false);
+}
+
+/* A block is in its place. */
+static void take_block(tcp_peer_t *peer)
+{
+    weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, fetch_number(&peer->header));
+    if (fetch == NULL)
+        return;
+    fetch->begun += peer->header.bytes;
+    if (fetch->begun == fetch->bytes)
+        wefti_tcp_end_fetch(peer, fetch, true);
+}
+
+static void take_frame(tcp_peer_t *peer, const char *payload)
+{
+    weft_header_t header = peer->header;
+    peer->header_got = 0; /* before: the sink may come back to us */
+    peer->place = NULL;
+    peer->place_got = 0;
+    switch (header.kind) {
+    case FRAME_THROTTLE:
+    case FRAME_RELEASE:
+        peer->endpoint.is_throttled = header.kind == FRAME_THROTTLE;
+        break;
+    case FRAME_READ:
+        take_read(peer, payload);
+        break;
+    case FRAME_NO_READ:
+        take_no_read(peer);
+        break;
+    case FRAME_BLOCK:
+        take_block(peer);
+        break;
+    default:
+        wefti_tcp.sink(peer->world_rank, &header, payload);
+    }
+}
+
+/* ---- frames in pieces ---- */
+
+/* What is wrong with a header; NULL: nothing. */
+static const char *find_fault(tcp_peer_t *peer)
+{
+    const weft_header_t *header = &peer->header;
+    if (header->kind == FRAME_READ && header->bytes != sizeof(tcp_read_t))
+        return "a read of the wrong length";
+    if (header->kind != FRAME_BLOCK)
+        return header->bytes > PACKET_MAX ? "it is too long" : NULL;
+    weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, fetch_number(header));
+    if (fetch == NULL)
+        return "a block that nobody asked for";
+    return header->bytes > fetch->bytes - fetch->begun ? "a block that is too long" : NULL;
+}
+
+/* Where a payload goes that is not whole. */
+static char *find_place(tcp_peer_t *peer)
+{
+    if (peer->header.kind == FRAME_BLOCK) {
+        weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, fetch_number(&peer->header));
+        return fetch->to + fetch->begun;
+    }
+    if (peer->assembly == NULL)
+        peer->assembly = weft_alloc(PACKET_MAX);
+    if (peer->assembly == NULL)
+        weft_world.abort(1, "no memory to receive a packet");
+    return peer->assembly;
+}
+
+/* Bytes of the header out of `bytes` at `data`; how many were taken. */
+static size_t take_header(tcp_peer_t *peer, const char *data, size_t bytes)
+{
+    size_t wanted = HEADER_BYTES - peer->header_got;
+    if (wanted > bytes)
+        wanted = bytes;
+    memcpy((char *)&peer->header + peer->header_got, data, wanted);
+    peer->header_got += wanted;
+    if (peer->header_got == HEADER_BYTES) {
+        const char *fault = find_fault(peer);
+        if (fault != NULL)
+            drop(peer, fault);
+    }
+    return wanted;
+}
+
+/* Payload out of `bytes` at `data`; how many were taken. */
+static size_t take_payload(tcp_peer_t *peer, const char *data, size_t bytes)
+{
+    size_t wanted = peer->header.bytes - peer->place_got;
+    bool is_block = peer->header.kind == FRAME_BLOCK;
+    if (peer->place == NULL && bytes >= wanted && !is_block) {
+        take_frame(peer, data);
+        return wanted;
+    }
+    if (peer->place == NULL)
+        peer->place = find_place(peer);
+    if (wanted > bytes)
+        wanted = bytes;
+    memcpy(peer->place + peer->place_got, data, wanted);
+    peer->place_got += wanted;
+    if (peer->place_got == peer->header.bytes)
+        take_frame(peer, peer->place);
+    return wanted;
+}
+
+static void parse(tcp_peer_t *peer, const char *data, size_t bytes)
+{
+    while (bytes > 0 || (peer->header_got == HEADER_BYTES && peer->header.bytes == 0)) {
+        size_t taken = peer->header_got < HEADER_BYTES ? take_header(peer, data, bytes)
+                                                       : take_payload(peer, data, bytes);
+        if (peer->state != TCP_OPEN)
+            return;
+        data += taken;
+        bytes -= taken;
+    }
+}
+
+/* ---- the socket ---- */
+
+/* The rest of an unfinished payload goes to its place, and what follows it into the inbox. */
+static ssize_t read_in_two(tcp_peer_t *peer, size_t missing)
+{
+    struct iovec pieces[2] = {{peer->place + peer->place_got, missing}, {inbox, INBOX_BYTES}};
+    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = 2};
+    return recvmsg(peer->source.fd, &message, MSG_DONTWAIT);
+}
+
+static ssize_t read_socket(tcp_peer_t *peer, size_t *placed_out)
+{
+    size_t missing = peer->place == NULL ? 0 : peer->header.bytes - peer->place_got;
+    ssize_t got;
+    do {
+        got = missing == 0 ? recv(peer->source.fd, inbox, INBOX_BYTES, MSG_DONTWAIT)
+                           : read_in_two(peer, missing);
+    } while (got < 0 && errno == EINTR);
+    *placed_out = got <= 0 ? 0 : (size_t)got < missing ? (size_t)got : missing;
+    return got;
+}
+
+int wefti_tcp_receive(tcp_peer_t *peer)
+{
+    size_t placed;
+    if (inbox == NULL && (inbox = weft_alloc(INBOX_BYTES)) == NULL)
+        weft_world.abort(1, "no memory to receive from the network");
+    if (peer->state != TCP_OPEN)
+        return 0;
+    ssize_t got = read_socket(peer, &placed);
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        return 0;
+    if (got <= 0) {
+        wefti_tcp_peer_lost(peer, "receiving", got == 0 ? ECONNRESET : errno);
+        return 1;
+    }
+    wefti_tcp.hot = peer;
+    if (placed > 0) {
+        peer->place_got += placed;
+        if (peer->place_got == peer->header.bytes)
+            take_frame(peer, peer->place);
+    }
+    if (peer->state == TCP_OPEN)
+        parse(peer, inbox, (size_t)got - placed);
+    return 1;
+}
+
+void wefti_tcp_peer_ready(tcp_source_t *source, bool is_readable, bool is_writable)
+{
+    tcp_peer_t *peer = (tcp_peer_t *)((char *)source - offsetof(tcp_peer_t, source));
+    if (is_writable)
+        wefti_tcp_note_dirty(peer);
+    if (is_readable)
+        wefti_tcp_receive(peer);
+}
+
+void wefti_tcp_in_forget(tcp_peer_t *peer)
+{
+    weft_free(peer->assembly);
+    peer->assembly = NULL;
+}
+
+void wefti_tcp_in_close(void)
+{
+    weft_free(inbox);
+    inbox = NULL;
+}

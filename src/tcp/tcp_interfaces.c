@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The interfaces of this host, and which of them could reach others. */
+#include "tcp/tcp_private.h"
+
+#include "net/network_interface.h"
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "mpi.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    INTERFACES_MAX = 16,
+    NAME_BYTES = 32,
+    GUESSED_MBIT = 10000,
+    SLOW_MBIT = 10000, /* below it, the report warns */
+};
+
+typedef struct own_interface {
+    char name[NAME_BYTES];
+    weft_interface_rank_t rank;
+    const char *why;         /* it is unfit; NULL: it is not, or is not wanted */
+    int speed_mbit;          /* 0: not known */
+    in_addr_t address, mask; /* network order */
+} own_interface_t;
+
+static own_interface_t interfaces[INTERFACES_MAX]; /* [interface_count] fit ones first */
+static int interface_count, fit_count;
+
+static void add_interface(const struct ifaddrs *entry)
+{
+    if (entry->ifa_addr == NULL || entry->ifa_addr->sa_family != AF_INET ||
+        entry->ifa_netmask == NULL || interface_count == INTERFACES_MAX)
+        return;
+    own_interface_t *own = &interfaces[interface_count++];
+    weft_interface_t looks = weft_interface_look(entry->ifa_name);
+    snprintf(own->name, sizeof(own->name), "%s", entry->ifa_name);
+    own->rank = looks.rank;
+    own->speed_mbit = looks.speed_mbit;
+    own->why = looks.why;
+    own->address = ((const struct sockaddr_in *)entry->ifa_addr)->sin_addr.s_addr;
+    own->mask = ((const struct sockaddr_in *)entry->ifa_netmask)->sin_addr.s_addr;
+    if (weft_config.FABRIC_INTERFACE[0] != '\0')
+        own->rank = strcmp(own->name, weft_config.FABRIC_INTERFACE) == 0 ? WEFT_INTERFACE_REAL
+                                                                         : WEFT_INTERFACE_UNFIT;
+    if (looks.why != NULL)
+        WEFT_LOG(WEFT_INFO, "tcp", "interface %s is passed over: it is %s", own->name, looks.why);
+}
+
+/* The best first; an insertion sort keeps the kernel's order among equals. */
+static void sort_interfaces(void)
+{
+    for (int i = 1; i < interface_count; i++) {
+        own_interface_t moved = interfaces[i];
+        int at = i;
+        for (; at > 0 && interfaces[at - 1].rank < moved.rank; at--)
+            interfaces[at] = interfaces[at - 1];
+        interfaces[at] = moved;
+    }
+    for (fit_count = 0; fit_count < interface_count && fit_count < WEFT_RAILS_MAX; fit_count++) {
+        if (interfaces[fit_count].rank == WEFT_INTERFACE_UNFIT)
+            return;
+    }
+}
+
+int wefti_tcp_find_interfaces(void)
+{
+    struct ifaddrs *list;
+    if (getifaddrs(&list) != 0)
+        return weft_fail(MPI_ERR_OTHER, "the network interfaces cannot be listed: %s",
+                         strerror(errno));
+    interface_count = 0;
+    for (const struct ifaddrs *entry = list; entry != NULL; entry = entry->ifa_next)
+        add_interface(entry);
+    freeifaddrs(list);
+    sort_interfaces();
+    if (fit_count > 0)
+        return MPI_SUCCESS;
+    return weft_fail(MPI_ERR_OTHER,
+                     "no network interface of %s could reach other hosts%s%s (WEFT_LOG=info says "
+                     "why each was passed over)",
+                     weft_world.host,
+                     weft_config.FABRIC_INTERFACE[0] == '\0' ? ""
+                                                             : "; WEFT_FABRIC_INTERFACE asks for ",
+                     weft_config.FABRIC_INTERFACE);
+}
+
+const char *wefti_tcp_interface(void)
+{
+    return fit_count > 0 ? interfaces[0].name : "none";
+}
+
+static bool is_loopback(in_addr_t address)
+{
+    return (ntohl(address) >> 24) == IN_LOOPBACKNET;
+}
+
+void wefti_tcp_describe_interfaces(weft_facts_t *facts)
+{
+    facts->speed_mbit = interfaces[0].speed_mbit;
+    for (int i = 0; i < interface_count; i++) {
+        char address[INET_ADDRSTRLEN];
+        if (interfaces[i].rank != WEFT_INTERFACE_UNFIT || is_loopback(interfaces[i].address))
+            continue;
+        inet_ntop(AF_INET, &interfaces[i].address, address, sizeof(address));
+        weft_facts_note(facts, "interface %s (%s) is passed over: %s; WEFT_FABRIC_INTERFACE names "
+                               "another than %s",
+                        interfaces[i].name, address,
+                        interfaces[i].why == NULL ? "another was asked for" : interfaces[i].why,
+                        wefti_tcp_interface());
+    }
+    if (interfaces[0].speed_mbit > 0 && interfaces[0].speed_mbit < SLOW_MBIT)
+        weft_facts_note(facts, "the network has %d Mbit/s; WEFT_FABRIC_INTERFACE chooses another "
+                               "interface, if there is one", interfaces[0].speed_mbit);
+}
+
+bool wefti_tcp_is_own(in_addr_t address)
+{
+    for (int i = 0; i < interface_count; i++) {
+        if (interfaces[i].address == address)
+            return true;
+    }
+    return false;
+}
+
+bool wefti_tcp_is_near(in_addr_t address)
+{
+    for (int i = 0; i < fit_count; i++) {
+        if (((interfaces[i].address ^ address) & interfaces[i].mask) == 0)
+            return true;
+    }
+    return false;
+}
+
+int wefti_tcp_address_count(void)
+{
+    return fit_count;
+}
+
+in_addr_t wefti_tcp_address(int index)
+{
+    return interfaces[index].address;
+}
+
+int wefti_tcp_speed_mbit(void)
+{
+    return interfaces[0].speed_mbit > 0 ? interfaces[0].speed_mbit : GUESSED_MBIT;
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sending. The first packet for a peer in a round of progress goes straight to the socket. Those
+ * that follow in the same round (a loop of MPI_Isend) gather in a buffer, which goes out with the
+ * next round, when it is half full, or at the end of a blocking send: a system call takes longer
+ * than the rest of a small message.
+ */
+#include "tcp/tcp_private.h"
+
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "mpi.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { OUT_BYTES = 2 * (PACKET_MAX + HEADER_BYTES), GATHER_BYTES = PACKET_MAX / 2, SHORT_BYTES = 1024 };
+
+static weft_pool_t blocks = WEFT_POOL(tcp_block_t);
+
+/* ---- peers with output ---- */
+
+void wefti_tcp_note_dirty(tcp_peer_t *peer)
+{
+    if (peer->is_dirty)
+        return;
+    peer->is_dirty = true;
+    peer->next_dirty = wefti_tcp.dirty;
+    wefti_tcp.dirty = peer;
+}
+
+static size_t buffered(const tcp_peer_t *peer)
+{
+    return peer->out_end - peer->out_begin;
+}
+
+bool wefti_tcp_has_output(const tcp_peer_t *peer)
+{
+    if (peer->state == TCP_LOST)
+        return false;
+    return peer->stub_bytes > 0 || peer->tail_bytes > 0 || buffered(peer) > 0 || peer->blocks != NULL ||
+           peer->throttles != peer->has_told;
+}
+
+/* ---- the socket ---- */
+
+/* How many bytes the socket took; 0: none, or the peer is gone. */
+static size_t write_pieces(tcp_peer_t *peer, struct iovec *pieces, int count)
+{
+    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = (size_t)count};
+    ssize_t taken;
+    do {
+        taken = sendmsg(peer->source.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    } while (taken < 0 && errno == EINTR);
+    if (taken >= 0)
+        return (size_t)taken;
+    if (errno != EAGAIN && errno != EWOULDBLOCK)
+        wefti_tcp_peer_lost(peer, "sending", errno);
+    return 0;
+}
+
+static bool write_stub(tcp_peer_t *peer)
+{
+    struct iovec piece = {peer->stub, peer->stub_bytes};
+    size_t taken = write_pieces(peer, &piece, 1);
+    if (taken == 0)
+        return false;
+    peer->stub_bytes -= taken;
+    memmove(peer->stub, peer->stub + taken, peer->stub_bytes);
+    return peer->stub_bytes == 0;
+}
+
+static bool write_tail(tcp_peer_t *peer)
+{
+    struct iovec piece = {(void *)(uintptr_t)peer->tail, peer->tail_bytes};
+    size_t taken = write_pieces(peer, &piece, 1);
+    if (taken == 0)
+        return false;
+    peer->tail += taken;
+    peer->tail_bytes -= taken;
+    return peer->tail_bytes == 0;
+}
+
+static bool write_buffer(tcp_peer_t *peer)
+{
+    struct iovec piece = {peer->out + peer->out_begin, buffered(peer)};
+    size_t taken = write_pieces(peer, &piece, 1);
+    if (taken == 0)
+        return false;
+    peer->out_begin += taken;
+    if (buffered(peer) > 0)
+        return false;
+    peer->out_begin = peer->out_end = 0;
+    return true;
+}
+
+/* The next frame of the oldest block; false when the socket did not take all of it. */
+static bool write_block(tcp_peer_t *peer)
+{
+    tcp_block_t *block = peer->blocks;
+    size_t bytes = block->bytes - block->sent;
+    if (bytes > BLOCK_MAX)
+        bytes = BLOCK_MAX;
+    weft_header_t header = {.kind = FRAME_BLOCK,
+                            .bytes = (uint32_t)bytes,
+                            .context = (uint32_t)block->fetch,
+                            .tag = (int32_t)(uint32_t)(block->fetch >> 32)};
+    struct iovec pieces[2] = {{&header, sizeof(header)},
+                              {(void *)(uintptr_t)(block->data + block->sent), bytes}};
+    size_t taken = write_pieces(peer, pieces, 2);
+    if (taken == 0) /* the peer may be lost, and the block with it */
+        return false;
+    if (taken < sizeof(header)) {
+        peer->stub_bytes = sizeof(header) - taken;
+        memcpy(peer->stub, (char *)&header + taken, peer->stub_bytes);
+        taken = sizeof(header);
+    }
+    peer->tail = block->data + block->sent + (taken - sizeof(header));
+    peer->tail_bytes = bytes - (taken - sizeof(header));
+    block->sent += bytes;
+    if (block->sent == block->bytes) {
+        peer->blocks = block->next;
+        weft_pool_give(&blocks, block);
+    }
+    return peer->tail_bytes == 0;
+}
+
+/* ---- what waits ---- */
+
+static bool tell(tcp_peer_t *peer)
+{
+    weft_header_t header = {.kind = peer->throttles ? FRAME_THROTTLE : FRAME_RELEASE};
+    if (!wefti_tcp_send(&peer->endpoint, &header, NULL))
+        return false;
+    peer->has_told = peer->throttles;
+    return true;
+}
+
+/* What has begun, in order; true when nothing of it is left. */
+static bool write_rests(tcp_peer_t *peer)
+{
+    return (peer->stub_bytes == 0 || write_stub(peer)) &&
+           (peer->tail_bytes == 0 || write_tail(peer)) &&
+           (buffered(peer) == 0 || write_buffer(peer));
+}
+
+/* Write what there is until the socket is full; true when nothing is left. */
+static bool write_all(tcp_peer_t *peer)
+{
+    if (peer->state != TCP_OPEN)
+        return false;
+    if (!write_rests(peer))
+        return false;
+    if (peer->throttles != peer->has_told && !tell(peer))
+        return false;
+    if (!wefti_tcp_ask_fetches(peer) || !write_rests(peer))
+        return false;
+    while (peer->blocks != NULL) { /* the buffer is empty: a frame in it may be cut */
+        if (!write_block(peer))
+            return false;
+    }
+    return true;
+}
+
+static void settle(tcp_peer_t *peer)
+{
+    bool is_done = write_all(peer);
+    if (peer->state != TCP_OPEN) {
+        if (peer->state != TCP_LOST)
+            wefti_tcp_note_dirty(peer);
+        return;
+    }
+    wefti_tcp_want_room(&peer->source, !is_done);
+    if (!is_done)
+        wefti_tcp_note_dirty(peer);
+}
+
+int wefti_tcp_flush_dirty(void)
+{
+    tcp_peer_t *peer = wefti_tcp.dirty;
+    int moved = 0;
+    wefti_tcp.dirty = NULL;
+    while (peer != NULL) {
+        tcp_peer_t *next = peer->next_dirty;
+        size_t before = buffered(peer) + peer->tail_bytes;
+        peer->is_dirty = false;
+        settle(peer);
+        moved += buffered(peer) + peer->tail_bytes != before;
+        peer = next;
+    }
+    return moved;
+}
+
+/* ---- packets ---- */
+
+static bool has_room(tcp_peer_t *peer, size_t bytes)
+{
+    if (peer->out == NULL)
+        peer->out = weft_alloc(OUT_BYTES);
+    if (peer->out == NULL)
+        return false;
+    if (OUT_BYTES - peer->out_end >= bytes)
+        return true;
+    memmove(peer->out, peer->out + peer->out_begin, buffered(peer));
+    peer->out_end -= peer->out_begin;
+    peer->out_begin = 0;
+    return OUT_BYTES - peer->out_end >= bytes;
+}
+
+static void append(tcp_peer_t *peer, const void *data, size_t bytes)
+{
+    if (bytes > 0)
+        memcpy(peer->out + peer->out_end, data, bytes);
+    peer->out_end += bytes;
+}
+
+/* Nothing waits, and nothing was sent to the peer in this round. */
+static inline bool is_first(tcp_peer_t *peer)
+{
+    bool result = buffered(peer) == 0 && peer->tail_bytes == 0 && peer->epoch != wefti_tcp.epoch;
+    peer->epoch = wefti_tcp.epoch;
+    return result;
+}
+
+static bool is_open(tcp_peer_t *peer)
+{
+    if (__builtin_expect(peer->state == TCP_OPEN, 1))
+        return true;
+    if (peer->state == TCP_APART && wefti_tcp_connect(peer) != MPI_SUCCESS)
+        weft_world.abort(1, weft_fail_text());
+    /* Until the layer above is told, what it sends is lost, too. */
+    return peer->state == TCP_LOST && !peer->endpoint.is_lost;
+}
+
+/* Copied together, a short packet costs the kernel less than in two pieces. */
+static void write_short(tcp_peer_t *peer, const weft_header_t *header, const void *payload)
+{
+    char packet[SHORT_BYTES];
+    size_t bytes = HEADER_BYTES + header->bytes;
+    memcpy(packet, header, HEADER_BYTES);
+    if (header->bytes > 0)
+        memcpy(packet + HEADER_BYTES, payload, header->bytes);
+    ssize_t taken = send(peer->source.fd, packet, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (__builtin_expect(taken == (ssize_t)bytes, 1))
+        return;
+    if (taken < 0 && errno != EAGAIN && errno != EINTR) {
+        wefti_tcp_peer_lost(peer, "sending", errno);
+        return;
+    }
+    taken = taken < 0 ? 0 : taken;
+    append(peer, packet + taken, bytes - (size_t)taken);
+    wefti_tcp_note_dirty(peer);
+}
+
+static void write_at_once(tcp_peer_t *peer, const weft_header_t *header, const void *payload)
+{
+    struct iovec pieces[2] = {{(void *)(uintptr_t)header, HEADER_BYTES},
+                              {(void *)(uintptr_t)payload, header->bytes}};
+    size_t taken = write_pieces(peer, pieces, header->bytes > 0 ? 2 : 1);
+    if (taken == HEADER_BYTES + header->bytes || peer->state != TCP_OPEN)
+        return;
+    if (taken < HEADER_BYTES) {
+        append(peer, (const char *)header + taken, HEADER_BYTES - taken);
+        taken = HEADER_BYTES;
+    }
+    append(peer, (const char *)payload + (taken - HEADER_BYTES),
+           header->bytes - (taken - HEADER_BYTES));
+    wefti_tcp_note_dirty(peer);
+}
+
+bool wefti_tcp_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
+{
+    tcp_peer_t *peer = (tcp_peer_t *)endpoint;
+    if (!is_open(peer) || !has_room(peer, HEADER_BYTES + header->bytes))
+        return false;
+    if (__builtin_expect(peer->state == TCP_LOST, 0))
+        return true;
+    if (is_first(peer)) {
+        if (header->bytes <= SHORT_BYTES - HEADER_BYTES)
+            write_short(peer, header, payload);
+        else
+            write_at_once(peer, header, payload);
+        return true;
+    }
+    append(peer, header, HEADER_BYTES);
+    append(peer, payload, header->bytes);
+    if (buffered(peer) >= GATHER_BYTES)
+        settle(peer);
+    else
+        wefti_tcp_note_dirty(peer);
+    return true;
+}
+
+void *wefti_tcp_reserve(weft_endpoint_t *endpoint, size_t bytes)
+{
+    tcp_peer_t *peer = (tcp_peer_t *)endpoint;
+    if (!is_open(peer) || !has_room(peer, HEADER_BYTES + bytes))
+        return NULL;
+    return peer->out + peer->out_end + HEADER_BYTES;
+}
+
+void wefti_tcp_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
+{
+    tcp_peer_t *peer = (tcp_peer_t *)endpoint;
+    if (__builtin_expect(peer->state == TCP_LOST, 0))
+        return;
+    bool goes_now = is_first(peer);
+    append(peer, header, HEADER_BYTES);
+    peer->out_end += header->bytes;
+    if (goes_now || buffered(peer) >= GATHER_BYTES)
+        settle(peer);
+    else
+        wefti_tcp_note_dirty(peer);
+}
+
+void wefti_tcp_flush(weft_endpoint_t *endpoint)
+{
+    tcp_peer_t *peer = (tcp_peer_t *)endpoint;
+    if (buffered(peer) > 0)
+        settle(peer);
+}
+
+void wefti_tcp_throttle(weft_endpoint_t *endpoint, bool is_on)
+{
+    tcp_peer_t *peer = (tcp_peer_t *)endpoint;
+    peer->throttles = is_on;
+    wefti_tcp_note_dirty(peer);
+}
+
+/* ---- blocks ---- */
+
+void wefti_tcp_add_block(tcp_peer_t *peer, const tcp_read_t *read)
+{
+    if (!wefti_tcp_may_read(read)) {
+        WEFT_LOG(WEFT_ERROR, "tcp", "rank %d asked for memory that was not offered to it",
+                 peer->world_rank);
+        weft_header_t header = {.kind = FRAME_NO_READ,
+                                .context = (uint32_t)read->fetch,
+                                .tag = (int32_t)(uint32_t)(read->fetch >> 32)};
+        wefti_tcp_send(&peer->endpoint, &header, NULL);
+        return;
+    }
+    tcp_block_t *block = weft_pool_take(&blocks);
+    if (block == NULL)
+        weft_world.abort(1, "no memory to answer a read");
+    *block = (tcp_block_t){.data = (const char *)(uintptr_t)read->address,
+                           .bytes = read->bytes,
+                           .fetch = read->fetch};
+    if (peer->blocks == NULL)
+        peer->last_block = &peer->blocks;
+    *peer->last_block = block;
+    peer->last_block = &block->next;
+    wefti_tcp_note_dirty(peer);
+}
+
+void wefti_tcp_out_drop(tcp_peer_t *peer)
+{
+    peer->stub_bytes = peer->tail_bytes = 0;
+    peer->out_begin = peer->out_end = 0;
+    peer->has_told = peer->throttles;
+    for (tcp_block_t *block = peer->blocks, *next; block != NULL; block = next) {
+        next = block->next;
+        weft_pool_give(&blocks, block);
+    }
+    peer->blocks = NULL;
+}
+
+void wefti_tcp_out_forget(tcp_peer_t *peer)
+{
+    wefti_tcp_out_drop(peer);
+    weft_free(peer->out);
+    peer->out = NULL;
+}
+
+void wefti_tcp_out_close(void)
+{
+    weft_pool_close(&blocks);
+}

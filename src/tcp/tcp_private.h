@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files of this folder share.
+ *
+ * One connection a pair of ranks, made by whoever sends first. On it go frames: a weft_header_t,
+ * then its payload. Kinds from FRAME_THROTTLE on are of this transport.
+ *
+ *   READ   asks for bytes of a window; the peer answers with BLOCKs, or with NO_READ
+ *   BLOCK  some of the bytes that were asked for; context and tag hold the number of the fetch
+ */
+#ifndef WEFT_TCP_TCP_PRIVATE_H
+#define WEFT_TCP_TCP_PRIVATE_H
+
+#include "core/transport.h"
+#include "core/world.h"
+
+#include <stdbool.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+enum { TCP_HOST_BYTES = 40 };
+
+enum {
+    FRAME_THROTTLE = 0xf0, /* ask before you send unexpected data */
+    FRAME_RELEASE,         /* you need not any more */
+    FRAME_READ,
+    FRAME_BLOCK,
+    FRAME_NO_READ,
+    /* Bytes of a frame at most; what stands in front of the payload. */
+    HEADER_BYTES = sizeof(weft_header_t),
+    PACKET_MAX = 128 * 1024,
+    BLOCK_MAX = 256 * 1024,
+};
+
+/** The payload of a READ. */
+typedef struct tcp_read {
+    uint64_t address, bytes;
+    uint64_t key, entry; /* of the window */
+    uint64_t fetch; /* the number of the reader */
+} tcp_read_t;
+
+/** What epoll knows of: the first member of whatever has a descriptor. */
+typedef struct tcp_source {
+    int fd;
+    bool wants_room; /* EPOLLOUT is asked for */
+    /** Something can be read, or (is_writable) written. */
+    void (*ready)(struct tcp_source *source, bool is_readable, bool is_writable);
+} tcp_source_t;
+
+/** Bytes of a peer's that we promised to send: a READ being answered. */
+typedef struct tcp_block {
+    struct tcp_block *next;
+    const char *data;
+    size_t bytes, sent; /* `sent`: in frames that have begun */
+    uint64_t fetch;
+} tcp_block_t;
+
+typedef enum tcp_state {
+    TCP_APART,
+    TCP_CONNECTING, /* the kernel works at it */
+    TCP_GREETING,   /* our greeting is out */
+    TCP_OPEN,
+    TCP_LOST, /* for good */
+} tcp_state_t;
+
+typedef struct tcp_attempt tcp_attempt_t;
+
+/** A rank of another host, made when it is first sent to or heard of. */
+typedef struct tcp_peer {
+    weft_endpoint_t endpoint; /* first: endpoint pointers are peer pointers */
+    tcp_source_t source;
+    int world_rank;
+    char host[TCP_HOST_BYTES]; /* its name, for messages */
+    tcp_state_t state;
+    tcp_attempt_t *attempt; /* while we try to connect */
+    bool is_dirty;          /* in tcp.dirty: there may be something to be sent */
+    bool throttles, has_told; /* what it has to be told, and what it was told */
+    unsigned epoch;           /* of the last direct write */
+    struct tcp_peer *next_dirty;
+    struct tcp_peer *next_lost; /* in tcp.lost */
+    const char *doing;          /* and with what result, when the connection was lost */
+    int error;
+    /* out: the rest of a block's header, the rest of its data, the buffer; then new blocks */
+    char stub[sizeof(weft_header_t)];
+    const char *tail;
+    size_t stub_bytes, tail_bytes;
+    char *out; /* [OUT_BYTES] frames that the socket did not take yet */
+    size_t out_begin, out_end;
+    tcp_block_t *blocks, **last_block;
+    /* in */
+    weft_header_t header;
+    size_t header_got;
+    char *place; /* where the payload of `header` goes; NULL: it has not begun */
+    size_t place_got;
+    char *assembly; /* [PACKET_MAX] for a packet that came in pieces */
+    weft_fetch_t *fetches; /* what we have asked for, oldest first */
+} tcp_peer_t;
+
+typedef struct weft_tcp {
+    weft_sink_fn_t sink;
+    int epoll_fd;
+    tcp_source_t listener;
+    uint64_t own_key;
+    tcp_peer_t **peers; /* [world size] */
+    tcp_peer_t *dirty;
+    tcp_peer_t *lost; /* the layer above is to be told of them */
+    tcp_peer_t *hot; /* the last that had something for us */
+    unsigned epoch;  /* of progress: what is sent between two rounds goes out together */
+    int quiet_rounds; /* of progress, since anything happened */
+    int attempts;    /* connections that are being made */
+    uint64_t dropped; /* connections of strangers */
+    bool is_closing;  /* peers may be gone, which is no failure any more */
+} weft_tcp_t;
+
+extern weft_tcp_t wefti_tcp;
+
+/** The peer structure of a rank of another host, made when there is none; NULL: no memory. */
+tcp_peer_t *wefti_tcp_peer(int world_rank);
+
+/** A peer cannot be reached any more. The layer above is told at the end of the round (it may be in
+ *  the midst of a send to it), unless all are at the end anyway. */
+void wefti_tcp_peer_lost(tcp_peer_t *peer, const char *doing, int error);
+
+/** Have `source` watched for reading, and for writing or not. */
+void wefti_tcp_watch(tcp_source_t *source);
+void wefti_tcp_want_room(tcp_source_t *source, bool is_wanted);
+void wefti_tcp_unwatch(tcp_source_t *source);
+
+/* tcp_connect.c */
+/** Find where to listen, and listen. */
+int wefti_tcp_listen(void);
+/** Tell the others where this rank listens. */
+int wefti_tcp_publish(void);
+/** Begin to connect to a peer that is apart. MPI_ERR_OTHER with a text. */
+int wefti_tcp_connect(tcp_peer_t *peer);
+/** Connections that take too long fail. */
+void wefti_tcp_check_attempts(void);
+void wefti_tcp_connect_close(void);
+
+/* tcp_interfaces.c */
+/** Look at the interfaces of this host; MPI_ERR_OTHER when none could reach others. */
+int wefti_tcp_find_interfaces(void);
+/** The interface of the first address. */
+const char *wefti_tcp_interface(void);
+/** The addresses where others may find us, best first. */
+int wefti_tcp_address_count(void);
+in_addr_t wefti_tcp_address(int index);
+/** Is it an address of this host? */
+bool wefti_tcp_is_own(in_addr_t address);
+/** Is it in a subnet that we are in? */
+bool wefti_tcp_is_near(in_addr_t address);
+/** Of the first interface; a guess where the kernel does not know. */
+int wefti_tcp_speed_mbit(void);
+/** For the report: which interfaces are passed over, and how fast the best is. */
+void wefti_tcp_describe_interfaces(weft_facts_t *facts);
+
+/* tcp_out.c */
+bool wefti_tcp_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload);
+void *wefti_tcp_reserve(weft_endpoint_t *endpoint, size_t bytes);
+void wefti_tcp_commit(weft_endpoint_t *endpoint, const weft_header_t *header);
+void wefti_tcp_flush(weft_endpoint_t *endpoint);
+void wefti_tcp_throttle(weft_endpoint_t *endpoint, bool is_on);
+/** See to it that the peer gets its turn in wefti_tcp_flush_dirty(). */
+void wefti_tcp_note_dirty(tcp_peer_t *peer);
+/** How much went out. */
+int wefti_tcp_flush_dirty(void);
+bool wefti_tcp_has_output(const tcp_peer_t *peer);
+/** Answer a READ. */
+void wefti_tcp_add_block(tcp_peer_t *peer, const tcp_read_t *read);
+/** Give up what was to be sent. */
+void wefti_tcp_out_drop(tcp_peer_t *peer);
+void wefti_tcp_out_forget(tcp_peer_t *peer);
+void wefti_tcp_out_close(void);
+
+/* tcp_in.c */
+void wefti_tcp_peer_ready(tcp_source_t *source, bool is_readable, bool is_writable);
+/** Read what there is; how much was done. */
+int wefti_tcp_receive(tcp_peer_t *peer);
+void wefti_tcp_in_forget(tcp_peer_t *peer);
+void wefti_tcp_in_close(void);
+
+/* tcp_window.c */
+bool wefti_tcp_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes,
+                      weft_exposure_t *out);
+void wefti_tcp_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure);
+void wefti_tcp_fetch(weft_fetch_t *fetch);
+/** Is this memory that we exposed? */
+bool wefti_tcp_may_read(const tcp_read_t *read);
+/** The fetch of this number that waits for the peer's answer; NULL: none. */
+weft_fetch_t *wefti_tcp_find_fetch(tcp_peer_t *peer, uint64_t number);
+/** A fetch is over. */
+void wefti_tcp_end_fetch(tcp_peer_t *peer, weft_fetch_t *fetch, bool is_good);
+/** Send the READs that found no room before. */
+bool wefti_tcp_ask_fetches(tcp_peer_t *peer);
+void wefti_tcp_window_close(void);
+
+#endif

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Read by the tests of this folder with `. setup_hosts.sh`: what test/launch/setup.sh has, and hosts. What runs on them
+# sees $work.
+. "$(dirname "$0")/../launch/setup.sh"
+
+# on OPTION... -- COMMAND...: on the login host of a new cluster; the words it writes are in out and err
+on() {
+    timeout -k 5 60 "$SOURCE/test/cluster/hosts" --share "$work" "$@" >out 2>err </dev/null
+    got=$?
+    [ $got -ne 77 ] || {
+        cat out
+        exit 77
+    }
+}
+
+# expect_on CODE OPTION... -- COMMAND...
+expect_on() {
+    expected=$1
+    shift
+    on "$@"
+    [ $got -eq "$expected" ] || fail "exit code $got, expected $expected: $*: $(head -c 600 err)"
+}
+
+# lines PATTERN: how many lines of out are like it
+lines() {
+    grep -c -e "$1" out
+}
