@@ -6,7 +6,7 @@
  */
 #include "coll/tuning.h"
 
-static const int radixes[] = {2, 3, 4, 5, 6, 8, 12, 16};
+static const int radixes[] = {2, 3, 4, 5, 6, 8, 12, 16, 32, 64};
 static const size_t segments[] = {0, 32 << 10, 128 << 10, 512 << 10, 2 << 20};
 enum {
     RADIXES = sizeof(radixes) / sizeof(radixes[0]),

@@ -3,6 +3,7 @@
 
 #include "coll/team/local.h"
 #include "coll/team/pieces.h"
+#include "coll/team/shared.h"
 
 void weft_allreduce_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
@@ -27,6 +28,25 @@ double weft_allreduce_two_level_us(const weft_model_t *model)
 {
     return weft_node_reduce_us(model, model->bytes) + weft_node_tree_us(model, model->bytes) +
            weft_multiplying_us(model, &model->fabric.net, model->nodes, model->bytes);
+}
+
+void weft_allreduce_shared(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    weft_sharing_t sharing = weft_sharing_of(plan, args->comm->rank);
+    weft_data_t to = weft_vector(args, weft_at(WEFT_OUT, 0));
+    weft_place_t from = weft_operand(args);
+    if (sharing.node.size > 1) {
+        weft_team_reduce(plan, &sharing.node, from, to,
+                         weft_plan_local_radix(plan, sharing.node.size, 0));
+        weft_plan_wait(plan);
+        from = to.place;
+    }
+    weft_shared_allreduce(plan, &sharing, from, to);
+}
+
+double weft_allreduce_shared_us(const weft_model_t *model)
+{
+    return weft_node_reduce_us(model, model->bytes) + weft_shared_allreduce_us(model);
 }
 
 /* ---- slices ---- */

@@ -5,6 +5,7 @@
 #include "coll/team/local.h"
 #include "coll/team/pieces.h"
 #include "coll/team/runs.h"
+#include "coll/team/shared.h"
 
 /* Where this rank stands: on its node the root, or else its lowest rank, is member 0. */
 typedef struct levels {
@@ -62,6 +63,16 @@ void weft_bcast_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 void weft_bcast_two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     two_level(plan, args, true);
+}
+
+void weft_bcast_shared(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    levels_t levels = levels_of(plan, args);
+    weft_sharing_t sharing = weft_sharing_of(plan, levels.rank);
+    sharing.nodes = leaders_of(&levels);
+    sharing.node = levels.node;
+    weft_shared_bcast(plan, &sharing,
+                      weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type));
 }
 
 /* ---- in pieces ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The simulator proves every algorithm on 1 to 130 ranks, on any placement, and on a few large shapes; it
- * finds plans that are wrong; and the model's choice is near the best.
+ * finds plans that are wrong.
  */
 #include "simulator/simulator.h"
 
@@ -199,58 +199,6 @@ static void wrong_plans_are_found(void **state)
     }
 }
 
-/* ---- the model ---- */
-
-/* The time of the model's choice, over that of the best of all candidates. */
-static double loss_of(weft_coll_t coll, const weft_shape_t *shape, size_t bytes, const char *fabric)
-{
-    weft_simulation_t its = {.coll = coll, .shape = shape, .bytes = bytes, .fabric = fabric, .commutes = true};
-    weft_tuning_query_t query = weft_sim_query(&its);
-    double best = 0, chosen = 0;
-    const weft_algorithm_t *choice = weft_tuning_model(&query).algorithm;
-    its.memory_bytes = (size_t)64 << 20;
-    for (const weft_algorithm_t *algorithm = weft_coll_algorithms(coll); algorithm->name != NULL; algorithm++) {
-        weft_sim_result_t result;
-        if (algorithm->cost_us == NULL || !is_fit(&its, algorithm))
-            continue;
-        its.choice = weft_tuning_tune(&query, algorithm);
-        assert_int_equal(weft_simulate(&its, &result), MPI_SUCCESS);
-        if (best == 0 || result.time_us < best)
-            best = result.time_us;
-        if (algorithm == choice)
-            chosen = result.time_us;
-    }
-    return chosen / best;
-}
-
-static bool is_modelled(weft_coll_t coll)
-{
-    weft_shape_t shape = weft_shape_blocks(2, 1);
-    weft_simulation_t its = {.coll = coll, .shape = &shape, .fabric = "net"};
-    weft_tuning_query_t query = weft_sim_query(&its);
-    return weft_tuning_model(&query).algorithm != NULL;
-}
-
-static void the_choice_is_near_the_best(void **state)
-{
-    const int shapes[][2] = {{3, 4}, {16, 1}, {13, 5}};
-    const size_t sizes[] = {8, 4096, 262144};
-    const char *const fabrics[] = {"efa", "tcp", "verbs"};
-    (void)state;
-    for (int coll = 0; coll < WEFT_COLLS; coll++) {
-        for (size_t i = 0; i < 3 * 3 * 3; i++) {
-            weft_shape_t shape = weft_shape_blocks(shapes[i % 3][0], shapes[i % 3][1]);
-            size_t bytes = sizes[i / 3 % 3];
-            if (!is_modelled((weft_coll_t)coll))
-                continue;
-            double loss = loss_of((weft_coll_t)coll, &shape, bytes, fabrics[i / 9]);
-            if (loss > 1.6)
-                fail_msg("%s of %zu bytes on %d nodes of %d over %s takes %.2f times as long as the best",
-                         weft_coll_name((weft_coll_t)coll), bytes, shape.nodes, shape.most, fabrics[i / 9], loss);
-        }
-    }
-}
-
 static int open_tuning(void **state)
 {
     (void)state;
@@ -273,7 +221,6 @@ int main(void)
         cmocka_unit_test(says_what_it_did_not_prove),
         cmocka_unit_test(large_shapes),
         cmocka_unit_test(every_algorithm_on_any_placement),
-        cmocka_unit_test(the_choice_is_near_the_best),
     };
     return cmocka_run_group_tests(tests, open_tuning, close_tuning);
 }
