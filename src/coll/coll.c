@@ -7,7 +7,7 @@
 #include "coll/coll.h"
 
 #include "coll/engine.h"
-#include "coll/placement.h"
+#include "coll/comm_shape.h"
 #include "coll/plan.h"
 #include "coll/tuning.h"
 #include "base/fail.h"
@@ -101,7 +101,7 @@ static int write_plan(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_
 {
     weft_shape_t room;
     weft_how_t how = {.cores_are_short = weft_world.cores_are_short};
-    int err = weft_placement_of(args->comm, &room, &how.shape);
+    int err = weft_comm_shape(args->comm, &room, &how.shape);
     if (err != MPI_SUCCESS)
         return err;
     weft_choice_t choice = choose(coll, args, how.shape);
@@ -236,6 +236,6 @@ int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request
 void weft_coll_close(void)
 {
     weft_engine_close();
-    weft_placements_close();
+    weft_comm_shapes_close();
     weft_tuning_close();
 }

@@ -34,10 +34,11 @@ static bool parse_fabric(const char *line)
     row_t row;
     double rate;
     char unit = ' ', more[2];
-    int fields = sscanf(line, "fabric %31s %lf %lf %lf %zu%c %1s", row.name, &row.link.latency_us,
-                        &row.link.gap_us, &rate, &row.link.eager_bytes, &unit, more);
-    if (fields < 5 || fields > 6 || row.link.latency_us <= 0 || row.link.gap_us < 0 || rate <= 0 ||
-        strchr(" KM\t", unit) == NULL)
+    int fields =
+        sscanf(line, "fabric %31s %lf %lf %lf %lf %zu%c %1s", row.name, &row.link.latency_us,
+               &row.link.gap_us, &row.link.port_us, &rate, &row.link.eager_bytes, &unit, more);
+    if (fields < 6 || fields > 7 || row.link.latency_us <= 0 || row.link.gap_us < 0 ||
+        row.link.port_us < 0 || rate <= 0 || strchr(" KM\t", unit) == NULL)
         return false;
     row.link.us_per_byte = 1 / rate;
     row.link.eager_bytes *= unit == 'K' ? 1024 : unit == 'M' ? 1024 * 1024 : 1;
@@ -72,7 +73,7 @@ void weft_fabrics_close(void)
 
 static weft_wire_t link_of(const char *name)
 {
-    static const weft_wire_t unknown = {10, 1, 1e-3, 16384};
+    static const weft_wire_t unknown = {10, 1, 0.1, 1e-3, 16384};
     const row_t *row = find(name, strlen(name));
     if (row == NULL)
         row = find(name, strcspn(name, ";"));
@@ -98,12 +99,16 @@ const char *weft_fabric_name(int index)
 
 /* ---- formulas ---- */
 
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 double weft_round_us(const weft_wire_t *link, double others, double bytes)
 {
     double asking = bytes > (double)link->eager_bytes ? 2 * link->latency_us : 0;
-    double busy =
-        link->gap_us > bytes * link->us_per_byte ? link->gap_us : bytes * link->us_per_byte;
-    return asking + link->latency_us + bytes * link->us_per_byte + (others - 1) * busy;
+    double carried = larger(link->port_us, bytes * link->us_per_byte);
+    return asking + link->latency_us + carried + (others - 1) * larger(link->gap_us, carried);
 }
 
 double weft_reduce_round_us(const weft_model_t *model, const weft_wire_t *link, double others,
@@ -117,6 +122,27 @@ double weft_tree_us(const weft_wire_t *link, int size, int radix, double bytes)
     double sum = 0;
     for (int left = size; left > 1; left = (left + radix - 1) / radix)
         sum += weft_round_us(link, (left < radix ? left : radix) - 1, bytes);
+    return sum;
+}
+
+double weft_reduce_tree_us(const weft_model_t *model, const weft_wire_t *link, int size,
+                           double bytes)
+{
+    double folded = 0;
+    for (int left = size; left > 1; left = (left + model->radix - 1) / model->radix)
+        folded += (left < model->radix ? left : model->radix) - 1;
+    return weft_tree_us(link, size, model->radix, bytes) +
+           folded * bytes * model->fabric.reduce_us_per_byte;
+}
+
+double weft_blocks_tree_us(const weft_wire_t *link, int size, int radix, double bytes)
+{
+    double sum = 0, branch = size * bytes;
+    for (int left = size; left > 1; left = (left + radix - 1) / radix) {
+        int others = (left < radix ? left : radix) - 1;
+        branch /= others + 1;
+        sum += weft_round_us(link, others, branch);
+    }
     return sum;
 }
 
@@ -146,17 +172,39 @@ double weft_halving_us(const weft_model_t *model, const weft_wire_t *link, int s
     return sum;
 }
 
+/* Where ranks are in order most hops stay on a node: what goes around meets few that do not. The
+ * ranks that cross are busy in every round, for as long as a message that asks first is under way.
+ */
+double weft_ring_us(const weft_model_t *model, double bytes, bool reduces)
+{
+    weft_wire_t net = weft_shared(model->fabric.net, model->is_consecutive ? 1 : model->most);
+    double folded = reduces ? bytes * model->fabric.reduce_us_per_byte : 0;
+    double crossing = weft_round_us(&net, 1, bytes) + folded;
+    double inside = weft_round_us(&model->fabric.node, 1, bytes) + folded;
+    double carried = larger(net.gap_us, larger(net.port_us, bytes * net.us_per_byte)) + folded;
+    double busy = bytes > (double)net.eager_bytes ? crossing : carried;
+    if (!model->is_consecutive || model->most == 1)
+        return (model->ranks - 1) * crossing;
+    int hops = model->ranks - 1 - model->nodes;
+    return larger(model->nodes * crossing + (hops > 0 ? hops : 0) * inside,
+                  (model->ranks - 1) * busy);
+}
+
 weft_wire_t weft_shared(weft_wire_t link, int sharers)
 {
     link.us_per_byte *= sharers;
+    link.port_us *= sharers;
     return link;
 }
 
-/* The model speaks of cores that are not short: it must say the same on all ranks. */
+/* All receivers copy at the same time. The model speaks of cores that are not short: it must say
+ * the same on all ranks. */
 double weft_node_tree_us(const weft_model_t *model, double bytes)
 {
+    const weft_wire_t *node = &model->fabric.node;
     int radix = weft_local_radix(model->most, bytes, false);
-    return weft_tree_us(&model->fabric.node, model->most, radix, bytes);
+    double rounds = weft_digits_rounds(model->most, radix);
+    return rounds * (weft_round_us(node, 1, bytes) + (radix - 2) * node->gap_us);
 }
 
 double weft_node_reduce_us(const weft_model_t *model, double bytes)
@@ -170,6 +218,22 @@ double weft_node_reduce_us(const weft_model_t *model, double bytes)
 double weft_node_parts_us(const weft_model_t *model, double part_bytes)
 {
     return model->most == 1 ? 0 : weft_round_us(&model->fabric.node, model->most - 1, part_bytes);
+}
+
+int weft_multiplying_messages(const weft_model_t *model, int size)
+{
+    weft_digits_t digits = weft_digits_of(size, model->radix);
+    int sum = digits.pairs > 0;
+    for (int i = 0; i < digits.rounds; i++)
+        sum += digits.factor[i] - 1;
+    return sum;
+}
+
+double weft_busy_us(const weft_model_t *model, double messages, double bytes)
+{
+    const weft_wire_t *net = &model->fabric.net;
+    double gaps = messages * larger(net->gap_us, model->least * net->port_us);
+    return larger(gaps, bytes * net->us_per_byte);
 }
 
 double weft_pipeline_us(double fill_us, double step_us, double pieces)

@@ -197,6 +197,17 @@ static bool parse_row(const char *line, row_t *row)
            parse_bytes(words[3], row) && parse_algorithm(words[4], row);
 }
 
+bool weft_tuning_parse(weft_coll_t coll, const char *text, weft_choice_t *out)
+{
+    char word[WORD_BYTES];
+    row_t row = {.coll = coll};
+    if ((size_t)snprintf(word, sizeof(word), "%s", text) >= sizeof(word) ||
+        !parse_algorithm(word, &row) || row.algorithm == NULL)
+        return false;
+    *out = (weft_choice_t){row.algorithm, row.radix, row.segment_bytes, 0, false, -1};
+    return true;
+}
+
 static bool add_row(const row_t *row)
 {
     if (row_count == row_room) {

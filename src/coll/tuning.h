@@ -43,6 +43,9 @@ weft_choice_t weft_tuning_model(const weft_tuning_query_t *query);
  *  formula. */
 weft_choice_t weft_tuning_tune(const weft_tuning_query_t *query, const weft_algorithm_t *algorithm);
 
+/** What the last column of a row says ("sliced,radix=4,segment=64K"); false: it is not good. */
+bool weft_tuning_parse(weft_coll_t coll, const char *text, weft_choice_t *out);
+
 /** The algorithms of a collective, ended by a row without a name. */
 const weft_algorithm_t *weft_coll_algorithms(weft_coll_t coll);
 

@@ -6,7 +6,7 @@
  */
 #include "coll/tuning.h"
 
-static const int radixes[] = {2, 3, 4, 5, 6, 8};
+static const int radixes[] = {2, 3, 4, 5, 6, 8, 12, 16, 32, 64};
 static const size_t segments[] = {0, 32 << 10, 128 << 10, 512 << 10, 2 << 20};
 enum {
     RADIXES = sizeof(radixes) / sizeof(radixes[0]),
@@ -20,6 +20,7 @@ static weft_model_t model_of(const weft_tuning_query_t *query)
                           .nodes = query->nodes < 1 ? 1 : query->nodes,
                           .least = query->nodes > 1 ? query->least : query->ranks,
                           .most = query->nodes > 1 ? query->most : query->ranks,
+                          .is_consecutive = (query->has & WEFT_NEEDS_BLOCKS) != 0,
                           .bytes = (double)query->bytes};
 }
 

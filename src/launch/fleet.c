@@ -64,7 +64,7 @@ static const fleet_t *fleet_of_const(const weft_team_t *team)
     return (const fleet_t *)team;
 }
 
-static const weft_placement_t *placement_of(const fleet_t *fleet)
+static const weft_kept_shape_t *placement_of(const fleet_t *fleet)
 {
     return &fleet->base.plan->placement;
 }
@@ -144,7 +144,7 @@ static void take_output(fleet_t *fleet, const weft_message_t *message)
 static void lose(void *context, int node, const char *why)
 {
     fleet_t *fleet = context;
-    const weft_placement_t *placement = placement_of(fleet);
+    const weft_kept_shape_t *placement = placement_of(fleet);
     if (!fleet->is_started)
         refuse_start(fleet, MPI_ERR_SPAWN, node, "the daemon was not started or was lost: %s", why);
     for (int i = 0; i < placement->host_count; i++) {
@@ -434,7 +434,7 @@ static const weft_team_ops_t fleet_ops = {
 
 static int open_hosts(fleet_t *fleet)
 {
-    const weft_placement_t *placement = placement_of(fleet);
+    const weft_kept_shape_t *placement = placement_of(fleet);
     fleet->hosts = weft_alloc_zeroed((size_t)placement->host_count, sizeof(*fleet->hosts));
     if (fleet->hosts == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a list of %d hosts", placement->host_count);

@@ -15,8 +15,9 @@ import sys
 import tempfile
 
 SOURCE, BUILD = os.environ["SOURCE"], os.environ["BUILD"]
-PLACES = ((3, ""), (5, "0,1,0,2,1"), (7, "0,0,0,1,1,2,2"))
-PROGRAMS = {"moves": PLACES, "reductions": PLACES, "outstanding": PLACES[1:2], "float_bits": PLACES[2:]}
+ONE_HOST, MIXED, IN_ORDER = (3, ""), (5, "0,1,0,2,1"), (7, "0,0,0,1,1,2,2")
+PROGRAMS = {"moves": (ONE_HOST, MIXED), "reductions": (ONE_HOST, MIXED), "outstanding": (IN_ORDER,),
+            "float_bits": (IN_ORDER,)}
 
 
 def algorithms():

@@ -34,14 +34,20 @@ double weft_allgather_bine_us(const weft_model_t *model)
 
 double weft_allgather_ring_us(const weft_model_t *model)
 {
-    return ring_us(&model->fabric.net, model->ranks, model->bytes);
+    return weft_ring_us(model, model->bytes, false);
 }
 
+/* Half the rounds of a ring, with twice the bytes. Where ranks are in order those who cross do so
+ * in every other round. */
 double weft_allgather_neighbour_us(const weft_model_t *model)
 {
+    weft_wire_t net = weft_shared(model->fabric.net, model->is_consecutive ? 1 : model->most);
+    double crossing = weft_round_us(&net, 1, 2 * model->bytes);
+    double inside = weft_round_us(&model->fabric.node, 1, 2 * model->bytes);
+    bool all_cross = !model->is_consecutive || model->most == 1;
     if (model->ranks % 2 != 0)
         return weft_allgather_ring_us(model);
-    return model->ranks / 2.0 * weft_round_us(&model->fabric.net, 1, 2 * model->bytes);
+    return model->ranks / 2.0 * (all_cross ? crossing : (crossing + inside) / 2);
 }
 
 static double on_node_us(const weft_model_t *model)

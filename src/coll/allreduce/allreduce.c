@@ -79,12 +79,10 @@ static double bine_us(const weft_model_t *model)
     return rabenseifner_us(&binary);
 }
 
-/* Of consecutive ranks only the last of a node sends to another. */
 static double ring_us(const weft_model_t *model)
 {
     double part = model->bytes / model->ranks;
-    return (model->ranks - 1) * (weft_reduce_round_us(model, &model->fabric.net, 1, part) +
-                                 weft_round_us(&model->fabric.net, 1, part));
+    return weft_ring_us(model, part, true) + weft_ring_us(model, part, false);
 }
 
 const weft_algorithm_t weft_allreduce_algorithms[] = {
@@ -98,6 +96,9 @@ const weft_algorithm_t weft_allreduce_algorithms[] = {
     {"ring", ring, WEFT_NEEDS_COMMUTATIVE, "2 (p - 1) rounds, 2 n bytes", ring_us, 0},
     {"two_level", weft_allreduce_two_level, WEFT_NEEDS_ORDER,
      "log_k N rounds of (k - 1) n bytes between nodes", weft_allreduce_two_level_us,
+     WEFT_HAS_RADIX},
+    {"shared", weft_allreduce_shared, WEFT_NEEDS_COMMUTATIVE,
+     "as two_level; a node's ranks share its (k - 1) messages a round", weft_allreduce_shared_us,
      WEFT_HAS_RADIX},
     {"sliced", weft_allreduce_sliced, WEFT_NEEDS_ORDER,
      "all ranks of a node carry 1/m of n; log_k N rounds of (k - 1) n/m", weft_allreduce_sliced_us,

@@ -3,6 +3,7 @@
 
 #include "coll/team/local.h"
 #include "coll/team/pieces.h"
+#include "coll/team/shared.h"
 
 void weft_allreduce_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
@@ -27,6 +28,25 @@ double weft_allreduce_two_level_us(const weft_model_t *model)
 {
     return weft_node_reduce_us(model, model->bytes) + weft_node_tree_us(model, model->bytes) +
            weft_multiplying_us(model, &model->fabric.net, model->nodes, model->bytes);
+}
+
+void weft_allreduce_shared(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    weft_sharing_t sharing = weft_sharing_of(plan, args->comm->rank);
+    weft_data_t to = weft_vector(args, weft_at(WEFT_OUT, 0));
+    weft_place_t from = weft_operand(args);
+    if (sharing.node.size > 1) {
+        weft_team_reduce(plan, &sharing.node, from, to,
+                         weft_plan_local_radix(plan, sharing.node.size, 0));
+        weft_plan_wait(plan);
+        from = to.place;
+    }
+    weft_shared_allreduce(plan, &sharing, from, to);
+}
+
+double weft_allreduce_shared_us(const weft_model_t *model)
+{
+    return weft_node_reduce_us(model, model->bytes) + weft_shared_allreduce_us(model);
 }
 
 /* ---- slices ---- */
@@ -100,7 +120,7 @@ typedef double (*across_us_t)(const weft_model_t *model, const weft_wire_t *link
                               double bytes);
 
 /* All slices leave a node by one way. */
-static double sliced_us(const weft_model_t *model, across_us_t across)
+static double sliced_us(const weft_model_t *model, across_us_t across, double messages)
 {
     weft_wire_t net = weft_shared(model->fabric.net, model->least);
     double pieces = weft_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
@@ -109,7 +129,7 @@ static double sliced_us(const weft_model_t *model, across_us_t across)
                      (model->most - 1) * slice * model->fabric.reduce_us_per_byte;
     double between = across(model, &net, model->nodes, slice);
     /* Pieces wait for each other where they use the same thing, not for each other's latencies. */
-    double busy = 2 * piece * model->fabric.net.us_per_byte;
+    double busy = weft_busy_us(model, messages, 2 * piece);
     double step = on_node > busy ? on_node : busy;
     return weft_pipeline_us(on_node + between, step, pieces);
 }
@@ -120,29 +140,25 @@ static double ring_us(const weft_model_t *model, const weft_wire_t *link, int si
     return (size - 1) * (weft_reduce_round_us(model, link, 1, part) + weft_round_us(link, 1, part));
 }
 
-static double bine_us(const weft_model_t *model, const weft_wire_t *link, int size, double bytes)
-{
-    weft_model_t binary = *model;
-    binary.radix = 2;
-    return weft_halving_us(&binary, link, size, bytes);
-}
-
 double weft_allreduce_sliced_us(const weft_model_t *model)
 {
-    return sliced_us(model, weft_multiplying_us);
+    return sliced_us(model, weft_multiplying_us, weft_multiplying_messages(model, model->nodes));
 }
 
 double weft_allreduce_sliced_rabenseifner_us(const weft_model_t *model)
 {
-    return sliced_us(model, weft_halving_us);
+    return sliced_us(model, weft_halving_us, 2 * weft_multiplying_messages(model, model->nodes));
 }
 
 double weft_allreduce_sliced_bine_us(const weft_model_t *model)
 {
-    return sliced_us(model, bine_us);
+    weft_model_t binary = *model;
+    binary.radix = 2;
+    return sliced_us(&binary, weft_halving_us,
+                     2 * weft_multiplying_messages(&binary, model->nodes));
 }
 
 double weft_allreduce_sliced_ring_us(const weft_model_t *model)
 {
-    return sliced_us(model, ring_us);
+    return sliced_us(model, ring_us, 2 * (model->nodes - 1));
 }

@@ -2,6 +2,7 @@
 #include "coll/algorithm.h"
 #include "coll/team/local.h"
 #include "coll/team/pieces.h"
+#include "coll/team/shared.h"
 
 static void dissemination(weft_plan_t *plan, const weft_coll_args_t *args)
 {
@@ -33,6 +34,20 @@ static void two_level(weft_plan_t *plan, const weft_coll_args_t *args)
     weft_team_leave(plan, &node, radix);
 }
 
+static void shared(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    weft_sharing_t sharing = weft_sharing_of(plan, args->comm->rank);
+    int radix = weft_plan_local_radix(plan, sharing.node.size, 0);
+    weft_team_arrive(plan, &sharing.node, radix);
+    weft_shared_barrier(plan, &sharing);
+    weft_team_leave(plan, &sharing.node, radix);
+}
+
+static double shared_us(const weft_model_t *model)
+{
+    return 2 * weft_node_tree_us(model, 0) + weft_shared_barrier_us(model);
+}
+
 static double dissemination_us(const weft_model_t *model)
 {
     return weft_tree_us(&model->fabric.net, model->ranks, model->radix, 0);
@@ -48,5 +63,7 @@ const weft_algorithm_t weft_barrier_algorithms[] = {
     {"dissemination", dissemination, 0, "log_k p rounds", dissemination_us, WEFT_HAS_RADIX},
     {"flat", flat, 0, "2 rounds, p messages at rank 0", NULL, 0},
     {"two_level", two_level, 0, "log_k N rounds between nodes", two_level_us, WEFT_HAS_RADIX},
+    {"shared", shared, 0, "as two_level; a node's ranks share its k - 1 messages a round",
+     shared_us, WEFT_HAS_RADIX},
     {0},
 };

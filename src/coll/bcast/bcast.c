@@ -2,6 +2,7 @@
 #include "coll/algorithm.h"
 #include "coll/bcast/bcast_nodes.h"
 #include "coll/team/pieces.h"
+#include "coll/team/shared.h"
 
 static weft_data_t all_data(const weft_coll_args_t *args)
 {
@@ -45,6 +46,8 @@ const weft_algorithm_t weft_bcast_algorithms[] = {
      weft_bcast_two_level_us, WEFT_HAS_RADIX},
     {"two_level_bine", weft_bcast_two_level_bine, 0,
      "log2 N rounds of n bytes between nodes, short ways", weft_bcast_two_level_bine_us, 0},
+    {"shared", weft_bcast_shared, 0, "as two_level; a node's ranks share its messages",
+     weft_shared_bcast_us, WEFT_HAS_RADIX},
     {"chain", weft_bcast_chain, 0, "from node to node in s pieces: N + s rounds of n/s bytes",
      weft_bcast_chain_us, WEFT_HAS_SEGMENT},
     {"sliced", weft_bcast_sliced, 0,

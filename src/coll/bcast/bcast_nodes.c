@@ -5,6 +5,7 @@
 #include "coll/team/local.h"
 #include "coll/team/pieces.h"
 #include "coll/team/runs.h"
+#include "coll/team/shared.h"
 
 /* Where this rank stands: on its node the root, or else its lowest rank, is member 0. */
 typedef struct levels {
@@ -62,6 +63,16 @@ void weft_bcast_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 void weft_bcast_two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     two_level(plan, args, true);
+}
+
+void weft_bcast_shared(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    levels_t levels = levels_of(plan, args);
+    weft_sharing_t sharing = weft_sharing_of(plan, levels.rank);
+    sharing.nodes = leaders_of(&levels);
+    sharing.node = levels.node;
+    weft_shared_bcast(plan, &sharing,
+                      weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type));
 }
 
 /* ---- in pieces ---- */
@@ -208,22 +219,25 @@ double weft_bcast_chain_us(const weft_model_t *model)
     double pieces = weft_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
     double piece = model->bytes / pieces;
     double hop = weft_round_us(&model->fabric.net, 1, piece);
-    double on_node = weft_node_tree_us(model, piece), busy = piece * model->fabric.net.us_per_byte;
-    return weft_pipeline_us((model->nodes - 1) * hop + on_node, on_node > busy ? on_node : busy,
-                            pieces);
+    double copied = piece * model->fabric.node.us_per_byte;
+    double busy = weft_busy_us(model, 1, piece);
+    return weft_pipeline_us((model->nodes - 1) * hop + weft_node_tree_us(model, piece),
+                            copied > busy ? copied : busy, pieces);
 }
 
 typedef double (*across_us_t)(const weft_model_t *model, const weft_wire_t *link, double bytes);
 
-static double sliced_us(const weft_model_t *model, across_us_t across, double volumes)
+static double sliced_us(const weft_model_t *model, across_us_t across, double messages,
+                        double volumes)
 {
     weft_wire_t net = weft_shared(model->fabric.net, model->least);
     double pieces = weft_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
     double piece = model->bytes / pieces, slice = piece / model->least;
-    double on_node = 2 * weft_node_parts_us(model, slice) + weft_node_tree_us(model, piece);
-    double busy = volumes * piece * model->fabric.net.us_per_byte;
-    return weft_pipeline_us(on_node + across(model, &net, slice), on_node > busy ? on_node : busy,
-                            pieces);
+    /* The root's node has all while the others are still at it. */
+    double fill = 2 * weft_node_parts_us(model, slice) + across(model, &net, slice);
+    double busy = weft_busy_us(model, messages, volumes * piece);
+    double copied = piece * model->fabric.node.us_per_byte;
+    return weft_pipeline_us(fill, copied > busy ? copied : busy, pieces);
 }
 
 static double tree_us(const weft_model_t *model, const weft_wire_t *link, double bytes)
@@ -231,12 +245,9 @@ static double tree_us(const weft_model_t *model, const weft_wire_t *link, double
     return weft_tree_us(link, model->nodes, model->radix, bytes);
 }
 
-/* The root sends all parts but its own, in ever smaller lots. */
 static double scatter_us(const weft_model_t *model, const weft_wire_t *link, double bytes)
 {
-    return weft_digits_rounds(model->nodes, model->radix) *
-               weft_round_us(link, model->radix - 1, 0) +
-           bytes * link->us_per_byte;
+    return weft_blocks_tree_us(link, model->nodes, model->radix, bytes / model->nodes);
 }
 
 static double bruck_us(const weft_model_t *model, const weft_wire_t *link, double bytes)
@@ -253,15 +264,16 @@ static double ring_us(const weft_model_t *model, const weft_wire_t *link, double
 double weft_bcast_sliced_us(const weft_model_t *model)
 {
     double volumes = (double)(model->radix - 1) * weft_digits_rounds(model->nodes, model->radix);
-    return sliced_us(model, tree_us, volumes);
+    return sliced_us(model, tree_us, volumes, volumes);
 }
 
 double weft_bcast_scatter_allgather_us(const weft_model_t *model)
 {
-    return sliced_us(model, bruck_us, 2);
+    return sliced_us(model, bruck_us, 2 * weft_multiplying_messages(model, model->nodes), 2);
 }
 
 double weft_bcast_scatter_ring_us(const weft_model_t *model)
 {
-    return sliced_us(model, ring_us, 2);
+    double messages = weft_multiplying_messages(model, model->nodes) + model->nodes - 1;
+    return sliced_us(model, ring_us, messages, 2);
 }

@@ -10,6 +10,9 @@
 void weft_bcast_two_level(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_bcast_two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args);
 
+/** From leader to leader, the ranks of a node sharing the messages of its leader. */
+void weft_bcast_shared(weft_plan_t *plan, const weft_coll_args_t *args);
+
 /** Pieces go down the chain of nodes one after the other, and on every node to its ranks. */
 void weft_bcast_chain(weft_plan_t *plan, const weft_coll_args_t *args);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/algorithm.h"
-#include "coll/team/digits.h"
 #include "coll/team/local.h"
 #include "coll/team/pieces.h"
 #include "coll/team/rooted.h"
@@ -121,23 +120,16 @@ static double flat_us(const weft_model_t *model)
     return weft_round_us(&model->fabric.net, model->ranks - 1, model->bytes);
 }
 
-/* A round for each digit, and all bytes into the root. */
-static double tree_us(const weft_model_t *model, const weft_wire_t *link, int size, double block)
-{
-    return weft_digits_rounds(size, model->radix) * weft_round_us(link, model->radix - 1, 0) +
-           size * block * link->us_per_byte;
-}
-
 static double binomial_us(const weft_model_t *model)
 {
-    return tree_us(model, &model->fabric.net, model->ranks, model->bytes);
+    return weft_blocks_tree_us(&model->fabric.net, model->ranks, model->radix, model->bytes);
 }
 
 static double two_level_us(const weft_model_t *model)
 {
     double node = model->bytes * model->most, all = model->bytes * model->ranks;
     return weft_node_tree_us(model, 0) + node * model->fabric.node.us_per_byte +
-           tree_us(model, &model->fabric.net, model->nodes, node) +
+           weft_blocks_tree_us(&model->fabric.net, model->nodes, model->radix, node) +
            all * model->fabric.copy_us_per_byte;
 }
 

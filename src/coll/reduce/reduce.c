@@ -85,8 +85,8 @@ static void two_shot(weft_plan_t *plan, const weft_coll_args_t *args)
 
 static double binomial_us(const weft_model_t *model)
 {
-    return weft_tree_us(&model->fabric.net, model->ranks, model->radix, model->bytes) +
-           model->bytes * model->fabric.reduce_us_per_byte;
+    weft_wire_t net = weft_shared(model->fabric.net, model->is_consecutive ? 1 : model->most);
+    return weft_reduce_tree_us(model, &net, model->ranks, model->bytes);
 }
 
 const weft_algorithm_t weft_reduce_algorithms[] = {

@@ -57,10 +57,8 @@ void weft_reduce_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 
 double weft_reduce_two_level_us(const weft_model_t *model)
 {
-    int rounds = weft_digits_rounds(model->nodes, model->radix);
     return weft_node_reduce_us(model, model->bytes) +
-           weft_tree_us(&model->fabric.net, model->nodes, model->radix, model->bytes) +
-           (double)rounds * (model->radix - 1) * model->bytes * model->fabric.reduce_us_per_byte;
+           weft_reduce_tree_us(model, &model->fabric.net, model->nodes, model->bytes);
 }
 
 /* ---- slices ---- */
@@ -140,13 +138,13 @@ void weft_reduce_sliced_rabenseifner(weft_plan_t *plan, const weft_coll_args_t *
 
 /* ---- what they cost ---- */
 
-static double sliced_us(const weft_model_t *model, double between, double volumes)
+static double sliced_us(const weft_model_t *model, double between, double messages, double volumes)
 {
     double pieces = weft_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
     double piece = model->bytes / pieces, slice = piece / model->least;
     double on_node = 2 * weft_node_parts_us(model, slice) +
                      (model->most - 1) * slice * model->fabric.reduce_us_per_byte;
-    double busy = volumes * piece * model->fabric.net.us_per_byte;
+    double busy = weft_busy_us(model, messages, volumes * piece);
     return weft_pipeline_us(on_node + between, on_node > busy ? on_node : busy, pieces);
 }
 
@@ -160,13 +158,13 @@ double weft_reduce_sliced_us(const weft_model_t *model)
 {
     weft_wire_t net = weft_shared(model->fabric.net, model->least);
     double volumes = (double)(model->radix - 1) * weft_digits_rounds(model->nodes, model->radix);
-    double folded = volumes * slice_of(model) * model->fabric.reduce_us_per_byte;
-    return sliced_us(
-        model, weft_tree_us(&net, model->nodes, model->radix, slice_of(model)) + folded, volumes);
+    return sliced_us(model, weft_reduce_tree_us(model, &net, model->nodes, slice_of(model)),
+                     volumes, volumes);
 }
 
 double weft_reduce_sliced_rabenseifner_us(const weft_model_t *model)
 {
     weft_wire_t net = weft_shared(model->fabric.net, model->least);
-    return sliced_us(model, weft_halving_us(model, &net, model->nodes, slice_of(model)), 2);
+    return sliced_us(model, weft_halving_us(model, &net, model->nodes, slice_of(model)),
+                     2 * weft_multiplying_messages(model, model->nodes), 2);
 }

@@ -146,9 +146,19 @@ static void block_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
     with_cut(plan, args, equal_count, weft_reduce_scatter_two_level);
 }
 
+static void block_two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    with_cut(plan, args, equal_count, weft_reduce_scatter_two_level_bine);
+}
+
 static void block_lanes(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     with_cut(plan, args, equal_count, weft_reduce_scatter_lanes);
+}
+
+static void block_lanes_bine(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    with_cut(plan, args, equal_count, weft_reduce_scatter_lanes_bine);
 }
 
 static void counts_direct(weft_plan_t *plan, const weft_coll_args_t *args)
@@ -176,6 +186,11 @@ static void counts_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
     with_cut(plan, args, own_count, weft_reduce_scatter_two_level);
 }
 
+static void counts_two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    with_cut(plan, args, own_count, weft_reduce_scatter_two_level_bine);
+}
+
 const weft_algorithm_t weft_reduce_scatter_block_algorithms[] = {
     {"direct", block_direct, 0, "1 round, p - 1 messages of a block each",
      weft_reduce_scatter_block_direct_us, 0},
@@ -185,11 +200,16 @@ const weft_algorithm_t weft_reduce_scatter_block_algorithms[] = {
     {"bine", block_bine, WEFT_NEEDS_COMMUTATIVE, "log2 p rounds, p blocks, short ways",
      weft_reduce_scatter_block_bine_us, 0},
     {"two_level", block_two_level, WEFT_NEEDS_BLOCKS,
-     "a leader a node reduces all: log2 N rounds between nodes",
-     weft_reduce_scatter_block_two_level_us, 0},
+     "a leader a node reduces all: 1 round, N - 1 messages", weft_reduce_scatter_block_two_level_us,
+     0},
+    {"two_level_bine", block_two_level_bine, WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,
+     "a leader a node reduces all: log2 N rounds", weft_reduce_scatter_block_two_level_bine_us, 0},
     {"lanes", block_lanes, WEFT_NEEDS_REGULAR | WEFT_NEEDS_BLOCKS,
-     "all ranks of a node carry 1/m: log2 N rounds between nodes",
-     weft_reduce_scatter_block_lanes_us, 0},
+     "all ranks of a node carry 1/m: 1 round, N - 1 messages", weft_reduce_scatter_block_lanes_us,
+     0},
+    {"lanes_bine", block_lanes_bine,
+     WEFT_NEEDS_REGULAR | WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,
+     "all ranks of a node carry 1/m: log2 N rounds", weft_reduce_scatter_block_lanes_bine_us, 0},
     {0},
 };
 
@@ -202,7 +222,8 @@ const weft_algorithm_t weft_reduce_scatter_algorithms[] = {
     {"bine", counts_bine, WEFT_NEEDS_COMMUTATIVE, "log2 p rounds, p blocks, short ways",
      weft_reduce_scatter_bine_us, 0},
     {"two_level", counts_two_level, WEFT_NEEDS_BLOCKS,
-     "a leader a node reduces all: log2 N rounds between nodes", weft_reduce_scatter_two_level_us,
-     0},
+     "a leader a node reduces all: 1 round, N - 1 messages", weft_reduce_scatter_two_level_us, 0},
+    {"two_level_bine", counts_two_level_bine, WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,
+     "a leader a node reduces all: log2 N rounds", weft_reduce_scatter_two_level_bine_us, 0},
     {0},
 };

@@ -6,16 +6,8 @@
 #include "base/fail.h"
 #include "base/memory.h"
 
-/* Between nodes in log2 N rounds, where the order does not matter. */
-static void across(weft_plan_t *plan, const weft_coll_args_t *args, const weft_team_t *team,
-                   const weft_cut_t *cut)
-{
-    if (args->op->is_commutative)
-        weft_team_reduce_scatter_bine(plan, team, cut->at, cut);
-    else
-        weft_team_reduce_scatter(plan, team, cut->at, cut);
-    weft_plan_wait(plan);
-}
+typedef void (*across_t)(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
+                         const weft_cut_t *cut);
 
 /* The parts of a node are those of its ranks, which follow each other. */
 static size_t *firsts_of_nodes(weft_plan_t *plan, const weft_cut_t *cut)
@@ -29,8 +21,8 @@ static size_t *firsts_of_nodes(weft_plan_t *plan, const weft_cut_t *cut)
     return firsts;
 }
 
-void weft_reduce_scatter_two_level(weft_plan_t *plan, const weft_coll_args_t *args,
-                                   const weft_cut_t *cut)
+static void two_level(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut,
+                      across_t across)
 {
     const weft_shape_t *shape = plan->how.shape;
     int rank = args->comm->rank, first = weft_shape_before(shape, weft_shape_node(shape, rank));
@@ -46,7 +38,8 @@ void weft_reduce_scatter_two_level(weft_plan_t *plan, const weft_coll_args_t *ar
     if (node.index == 0) {
         weft_team_t leaders = weft_team_lane(shape, 0, rank);
         weft_cut_t nodes = {sums.place, sums.type, shape->nodes, sums.count, firsts, 0};
-        across(plan, args, &leaders, &nodes);
+        across(plan, &leaders, nodes.at, &nodes);
+        weft_plan_wait(plan);
     }
     weft_free(firsts);
     weft_cut_t locals = weft_cut_at(cut, sums.place);
@@ -55,6 +48,18 @@ void weft_reduce_scatter_two_level(weft_plan_t *plan, const weft_coll_args_t *ar
     weft_data_t own = weft_cut_part(cut, rank);
     own.place = weft_at(WEFT_OUT, 0);
     weft_team_scatter(plan, &node, own, &locals, weft_plan_local_radix(plan, node.size, 0));
+}
+
+void weft_reduce_scatter_two_level(weft_plan_t *plan, const weft_coll_args_t *args,
+                                   const weft_cut_t *cut)
+{
+    two_level(plan, args, cut, weft_team_reduce_scatter);
+}
+
+void weft_reduce_scatter_two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args,
+                                        const weft_cut_t *cut)
+{
+    two_level(plan, args, cut, weft_team_reduce_scatter_bine);
 }
 
 /* ---- lanes ---- */
@@ -77,8 +82,8 @@ static weft_data_t lane_parts(weft_plan_t *plan, const weft_cut_t *cut, int lane
     return weft_data(part.place, 0, weft_type_of(MPI_BYTE));
 }
 
-void weft_reduce_scatter_lanes(weft_plan_t *plan, const weft_coll_args_t *args,
-                               const weft_cut_t *cut)
+static void lanes_by(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut,
+                     across_t across)
 {
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);
@@ -95,9 +100,22 @@ void weft_reduce_scatter_lanes(weft_plan_t *plan, const weft_coll_args_t *args,
     }
     weft_team_reduce_scatter(plan, &node, lanes.at, &lanes);
     weft_cut_t nodes = weft_cut(weft_cut_part(&lanes, node.index), lane.size);
-    across(plan, args, &lane, &nodes);
+    across(plan, &lane, nodes.at, &nodes);
+    weft_plan_wait(plan);
     weft_data_t own = weft_cut_part(&nodes, lane.index);
     weft_plan_copy(plan, own, weft_data(weft_at(WEFT_OUT, 0), own.count, own.type));
+}
+
+void weft_reduce_scatter_lanes(weft_plan_t *plan, const weft_coll_args_t *args,
+                               const weft_cut_t *cut)
+{
+    lanes_by(plan, args, cut, weft_team_reduce_scatter);
+}
+
+void weft_reduce_scatter_lanes_bine(weft_plan_t *plan, const weft_coll_args_t *args,
+                                    const weft_cut_t *cut)
+{
+    lanes_by(plan, args, cut, weft_team_reduce_scatter_bine);
 }
 
 /* ---- what they cost; bytes of the whole operand ---- */
@@ -105,23 +123,32 @@ void weft_reduce_scatter_lanes(weft_plan_t *plan, const weft_coll_args_t *args,
 static double halving_us(const weft_model_t *model, const weft_wire_t *link, int size, double bytes)
 {
     double sum = 0;
-    for (double left = size; left > 1; left /= 2) {
+    int power = 1;
+    while (2 * power <= size)
+        power *= 2;
+    if (power < size)
+        sum = weft_reduce_round_us(model, link, 1, bytes) + weft_round_us(link, 1, bytes / size);
+    for (; power > 1; power /= 2) {
         bytes /= 2;
         sum += weft_reduce_round_us(model, link, 1, bytes);
     }
     return sum;
 }
 
+static double direct_us(const weft_model_t *model, const weft_wire_t *link, int size, double bytes)
+{
+    return weft_reduce_round_us(model, link, size - 1, bytes / size);
+}
+
 double weft_reduce_scatter_direct_us(const weft_model_t *model)
 {
     weft_wire_t net = weft_shared(model->fabric.net, model->most);
-    return weft_reduce_round_us(model, &net, model->ranks - 1, model->bytes / model->ranks);
+    return direct_us(model, &net, model->ranks, model->bytes);
 }
 
 double weft_reduce_scatter_ring_us(const weft_model_t *model)
 {
-    return (model->ranks - 1) *
-           weft_reduce_round_us(model, &model->fabric.net, 1, model->bytes / model->ranks);
+    return weft_ring_us(model, model->bytes / model->ranks, true);
 }
 
 double weft_reduce_scatter_bine_us(const weft_model_t *model)
@@ -130,19 +157,38 @@ double weft_reduce_scatter_bine_us(const weft_model_t *model)
     return halving_us(model, &net, model->ranks, model->bytes);
 }
 
+static double on_node_us(const weft_model_t *model)
+{
+    return weft_node_reduce_us(model, model->bytes) +
+           weft_node_tree_us(model, model->bytes / model->nodes);
+}
+
 double weft_reduce_scatter_two_level_us(const weft_model_t *model)
 {
-    double node = model->bytes / model->nodes;
-    return weft_node_reduce_us(model, model->bytes) + weft_node_tree_us(model, node) +
-           halving_us(model, &model->fabric.net, model->nodes, model->bytes);
+    return on_node_us(model) + direct_us(model, &model->fabric.net, model->nodes, model->bytes);
+}
+
+double weft_reduce_scatter_two_level_bine_us(const weft_model_t *model)
+{
+    return on_node_us(model) + halving_us(model, &model->fabric.net, model->nodes, model->bytes);
+}
+
+static double share_us(const weft_model_t *model)
+{
+    return model->bytes * (model->fabric.copy_us_per_byte + model->fabric.reduce_us_per_byte) +
+           weft_node_parts_us(model, model->bytes / model->most);
 }
 
 static double lanes_us(const weft_model_t *model)
 {
     weft_wire_t net = weft_shared(model->fabric.net, model->most);
-    double lane = model->bytes / model->most;
-    return model->bytes * (model->fabric.copy_us_per_byte + model->fabric.reduce_us_per_byte) +
-           weft_node_parts_us(model, lane) + halving_us(model, &net, model->nodes, lane);
+    return share_us(model) + direct_us(model, &net, model->nodes, model->bytes / model->most);
+}
+
+static double lanes_bine_us(const weft_model_t *model)
+{
+    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    return share_us(model) + halving_us(model, &net, model->nodes, model->bytes / model->most);
 }
 
 static weft_model_t whole(const weft_model_t *model)
@@ -176,8 +222,20 @@ double weft_reduce_scatter_block_two_level_us(const weft_model_t *model)
     return weft_reduce_scatter_two_level_us(&all);
 }
 
+double weft_reduce_scatter_block_two_level_bine_us(const weft_model_t *model)
+{
+    weft_model_t all = whole(model);
+    return weft_reduce_scatter_two_level_bine_us(&all);
+}
+
 double weft_reduce_scatter_block_lanes_us(const weft_model_t *model)
 {
     weft_model_t all = whole(model);
     return lanes_us(&all);
+}
+
+double weft_reduce_scatter_block_lanes_bine_us(const weft_model_t *model)
+{
+    weft_model_t all = whole(model);
+    return lanes_bine_us(&all);
 }

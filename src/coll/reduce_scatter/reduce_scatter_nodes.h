@@ -8,24 +8,32 @@
 
 /* `cut` is the operand of this rank, a part a rank; its result goes to recv_buf. */
 
-/** To a leader on each node; leaders reduce the parts of their nodes, and deal them out. */
+/* To a leader on each node; leaders reduce the parts of their nodes, and deal them out. Between
+ * leaders straight, or by a Bine butterfly. */
 void weft_reduce_scatter_two_level(weft_plan_t *plan, const weft_coll_args_t *args,
                                    const weft_cut_t *cut);
+void weft_reduce_scatter_two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args,
+                                        const weft_cut_t *cut);
 
-/** Each rank of a node reduces what is for its lane (rank i of every node), and then the lanes do
- *  so between nodes. Parts of equal size. */
+/* Each rank of a node reduces what is for its lane (rank i of every node), and then the lanes do
+ * so between nodes. Parts of equal size. */
 void weft_reduce_scatter_lanes(weft_plan_t *plan, const weft_coll_args_t *args,
                                const weft_cut_t *cut);
+void weft_reduce_scatter_lanes_bine(weft_plan_t *plan, const weft_coll_args_t *args,
+                                    const weft_cut_t *cut);
 
 double weft_reduce_scatter_direct_us(const weft_model_t *model);
 double weft_reduce_scatter_ring_us(const weft_model_t *model);
 double weft_reduce_scatter_bine_us(const weft_model_t *model);
 double weft_reduce_scatter_two_level_us(const weft_model_t *model);
+double weft_reduce_scatter_two_level_bine_us(const weft_model_t *model);
 /* Of reduce_scatter_block, whose bytes are those of a block. */
 double weft_reduce_scatter_block_direct_us(const weft_model_t *model);
 double weft_reduce_scatter_block_ring_us(const weft_model_t *model);
 double weft_reduce_scatter_block_bine_us(const weft_model_t *model);
 double weft_reduce_scatter_block_two_level_us(const weft_model_t *model);
+double weft_reduce_scatter_block_two_level_bine_us(const weft_model_t *model);
 double weft_reduce_scatter_block_lanes_us(const weft_model_t *model);
+double weft_reduce_scatter_block_lanes_bine_us(const weft_model_t *model);
 
 #endif

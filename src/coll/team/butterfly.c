@@ -8,46 +8,31 @@
  * The lowest digit comes first: what has been put together is of members that follow each other, so
  * the order of the team is kept.
  */
+#include "coll/team/butterfly.h"
+
 #include "coll/team/pieces.h"
 
-#include "coll/team/digits.h"
-
-typedef struct place {
-    weft_digits_t digits;
-    bool is_paired, is_speaker;
-    int self; /* number among the speakers */
-} place_t;
-
-static place_t place_of(const weft_team_t *team, int radix)
+weft_butterfly_t weft_butterfly_of(const weft_team_t *team, int radix)
 {
-    place_t place = {.digits = weft_digits_of(team->size, radix)};
-    place.is_paired = team->index < 2 * place.digits.pairs;
-    place.is_speaker = !place.is_paired || team->index % 2 == 1;
-    place.self = place.is_paired ? team->index / 2 : team->index - place.digits.pairs;
-    return place;
+    weft_butterfly_t its = {.team = team, .digits = weft_digits_of(team->size, radix)};
+    its.is_paired = team->index < 2 * its.digits.pairs;
+    its.is_speaker = !its.is_paired || team->index % 2 == 1;
+    its.self = its.is_paired ? team->index / 2 : team->index - its.digits.pairs;
+    return its;
 }
 
-/* One round: the group of this member. */
-typedef struct group {
-    const weft_team_t *team;
-    int pairs;
-    int size, stride;
-    int first, digit; /* speaker with digit 0; our digit */
-} group_t;
-
-static group_t group_of(const weft_team_t *team, const place_t *place, int round)
+weft_butterfly_group_t weft_butterfly_group(const weft_butterfly_t *its, int round)
 {
-    const weft_digits_t *digits = &place->digits;
+    const weft_digits_t *digits = &its->digits;
     int stride = 1;
     for (int i = 0; i < round; i++)
         stride *= digits->factor[i];
-    int digit = place->self / stride % digits->factor[round];
-    return (group_t){
-        team, digits->pairs, digits->factor[round], stride, place->self - digit * stride, digit};
+    int digit = its->self / stride % digits->factor[round];
+    return (weft_butterfly_group_t){
+        its->team, digits->pairs, digits->factor[round], stride, its->self - digit * stride, digit};
 }
 
-/* The member of the team with a digit of the group. */
-static int member(const group_t *group, int digit)
+int weft_butterfly_member(const weft_butterfly_group_t *group, int digit)
 {
     int speaker = group->first + digit * group->stride;
     return speaker < group->pairs ? 2 * speaker + 1 : speaker + group->pairs;
@@ -55,8 +40,8 @@ static int member(const group_t *group, int digit)
 
 /* ---- pairs ---- */
 
-/* The quiet member of a pair hands its operand over; the speaker puts the two together in `to`. */
-static void join_pair(weft_plan_t *plan, const weft_team_t *team, weft_place_t from, weft_data_t to)
+void weft_butterfly_join(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
+                         weft_data_t to)
 {
     if (team->index % 2 == 0) {
         weft_team_send(plan, team, weft_data(from, to.count, to.type), team->index + 1);
@@ -68,8 +53,7 @@ static void join_pair(weft_plan_t *plan, const weft_team_t *team, weft_place_t f
     weft_plan_reduce(plan, theirs.place, from, to);
 }
 
-/* And the result goes back. */
-static void part_pair(weft_plan_t *plan, const weft_team_t *team, weft_data_t to)
+void weft_butterfly_part(weft_plan_t *plan, const weft_team_t *team, weft_data_t to)
 {
     weft_plan_wait(plan);
     if (team->index % 2 == 0)
@@ -80,16 +64,16 @@ static void part_pair(weft_plan_t *plan, const weft_team_t *team, weft_data_t to
 
 /* ---- allreduce of whole vectors ---- */
 
-static void exchange_all(weft_plan_t *plan, const group_t *group,
+static void exchange_all(weft_plan_t *plan, const weft_butterfly_group_t *group,
                          const weft_operands_in_order_t *operands, weft_data_t to)
 {
     for (int i = 1; i < group->size; i++)
         weft_team_send(plan, group->team, weft_data(operands->own, to.count, to.type),
-                       member(group, (group->digit + i) % group->size));
+                       weft_butterfly_member(group, (group->digit + i) % group->size));
     for (int i = 1; i < group->size; i++) {
         int digit = (group->digit - i + group->size) % group->size;
         weft_team_recv(plan, group->team, weft_operand_slot(operands, digit, to),
-                       member(group, digit));
+                       weft_butterfly_member(group, digit));
     }
     weft_plan_wait(plan);
     weft_plan_fold(plan, operands, to);
@@ -106,12 +90,12 @@ static int largest_factor(const weft_digits_t *digits)
 void weft_team_allreduce(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
                          weft_data_t to, int radix)
 {
-    place_t place = place_of(team, radix);
+    weft_butterfly_t place = weft_butterfly_of(team, radix);
     weft_operands_in_order_t operands = {.own = from};
     if (team->size == 1)
         weft_plan_copy(plan, weft_data(from, to.count, to.type), to);
     if (place.is_paired) {
-        join_pair(plan, team, from, to);
+        weft_butterfly_join(plan, team, from, to);
         operands.own = to.place;
     }
     int rounds = place.is_speaker ? place.digits.rounds : 0;
@@ -119,14 +103,14 @@ void weft_team_allreduce(weft_plan_t *plan, const weft_team_t *team, weft_place_
         operands.slots = weft_plan_scratch(
             plan, to.count * (size_t)(largest_factor(&place.digits) - 1), to.type);
     for (int round = 0; round < rounds; round++) {
-        group_t group = group_of(team, &place, round);
+        weft_butterfly_group_t group = weft_butterfly_group(&place, round);
         operands.count = group.size;
         operands.own_at = group.digit;
         exchange_all(plan, &group, &operands, to);
         operands.own = to.place;
     }
     if (place.is_paired)
-        part_pair(plan, team, to);
+        weft_butterfly_part(plan, team, to);
 }
 
 /* ---- allreduce by halves, thirds, ... ---- */
@@ -144,7 +128,7 @@ static weft_data_t share_of(const weft_cut_t *cut, share_t share, int digit)
 }
 
 /* Give each its share of what we have, and put ours together at its place in `cut`. */
-static void reduce_share(weft_plan_t *plan, const group_t *group, weft_place_t have,
+static void reduce_share(weft_plan_t *plan, const weft_butterfly_group_t *group, weft_place_t have,
                          const weft_cut_t *cut, share_t share)
 {
     weft_cut_t mine = weft_cut_at(cut, have);
@@ -156,36 +140,38 @@ static void reduce_share(weft_plan_t *plan, const group_t *group, weft_place_t h
         .own_at = group->digit};
     for (int i = 1; i < group->size; i++) {
         int digit = (group->digit + i) % group->size;
-        weft_team_send(plan, group->team, share_of(&mine, share, digit), member(group, digit));
+        weft_team_send(plan, group->team, share_of(&mine, share, digit),
+                       weft_butterfly_member(group, digit));
     }
     for (int i = 1; i < group->size; i++) {
         int digit = (group->digit - i + group->size) % group->size;
         weft_team_recv(plan, group->team, weft_operand_slot(&operands, digit, own),
-                       member(group, digit));
+                       weft_butterfly_member(group, digit));
     }
     weft_plan_wait(plan);
     weft_plan_fold(plan, &operands, own);
 }
 
-static void spread_share(weft_plan_t *plan, const group_t *group, const weft_cut_t *cut,
-                         share_t share)
+static void spread_share(weft_plan_t *plan, const weft_butterfly_group_t *group,
+                         const weft_cut_t *cut, share_t share)
 {
     weft_plan_wait(plan);
     for (int i = 1; i < group->size; i++)
         weft_team_send(plan, group->team, share_of(cut, share, group->digit),
-                       member(group, (group->digit + i) % group->size));
+                       weft_butterfly_member(group, (group->digit + i) % group->size));
     for (int i = 1; i < group->size; i++) {
         int digit = (group->digit - i + group->size) % group->size;
-        weft_team_recv(plan, group->team, share_of(cut, share, digit), member(group, digit));
+        weft_team_recv(plan, group->team, share_of(cut, share, digit),
+                       weft_butterfly_member(group, digit));
     }
 }
 
-static void halve_among_speakers(weft_plan_t *plan, const weft_team_t *team, weft_place_t have,
-                                 const weft_cut_t *cut, const place_t *place)
+static void halve_among_speakers(weft_plan_t *plan, const weft_butterfly_t *place,
+                                 weft_place_t have, const weft_cut_t *cut)
 {
     share_t shares[WEFT_DIGITS_MAX], share = {0, cut->parts};
     for (int round = 0; round < place->digits.rounds; round++) {
-        group_t group = group_of(team, place, round);
+        weft_butterfly_group_t group = weft_butterfly_group(place, round);
         share.each /= group.size;
         shares[round] = share;
         reduce_share(plan, &group, have, cut, share);
@@ -193,7 +179,7 @@ static void halve_among_speakers(weft_plan_t *plan, const weft_team_t *team, wef
         have = cut->at;
     }
     for (int round = place->digits.rounds - 1; round >= 0; round--) {
-        group_t group = group_of(team, place, round);
+        weft_butterfly_group_t group = weft_butterfly_group(place, round);
         spread_share(plan, &group, cut, shares[round]);
     }
 }
@@ -201,18 +187,18 @@ static void halve_among_speakers(weft_plan_t *plan, const weft_team_t *team, wef
 void weft_team_allreduce_halving(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
                                  weft_data_t to, int radix)
 {
-    place_t place = place_of(team, radix);
+    weft_butterfly_t place = weft_butterfly_of(team, radix);
     weft_cut_t cut = weft_cut(to, place.digits.speakers);
     if (team->size == 1)
         weft_plan_copy(plan, weft_data(from, to.count, to.type), to);
     if (place.is_paired) {
-        join_pair(plan, team, from, to);
+        weft_butterfly_join(plan, team, from, to);
         from = to.place;
     }
     if (place.is_speaker)
-        halve_among_speakers(plan, team, from, &cut, &place);
+        halve_among_speakers(plan, &place, from, &cut);
     if (place.is_paired)
-        part_pair(plan, team, to);
+        weft_butterfly_part(plan, team, to);
 }
 
 /* ---- barrier ---- */

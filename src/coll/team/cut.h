@@ -5,7 +5,7 @@
 
 #include "coll/algorithm.h"
 #include "coll/plan.h"
-#include "coll/team/team.h"
+#include "coll/team/teams.h"
 
 typedef struct weft_cut {
     weft_place_t at; /* part 0 begins here */

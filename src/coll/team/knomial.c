@@ -3,21 +3,23 @@
  * k-nomial trees. Member i, written in base k, is the child of i with its lowest digit that is not
  * zero put to zero; it stands for the members i to i + k^z - 1, z being the zeros at the end of i.
  */
+#include "coll/team/tree.h"
+
 #include "coll/team/pieces.h"
 
-/* Where a member is in the tree: its own digit at `stride` is the lowest that is not zero. */
-typedef struct node {
-    int64_t stride; /* the least power of the radix beyond the team, for the root */
-    int parent;
-} node_t;
-
-static node_t place(const weft_team_t *team, int radix)
+weft_tree_t weft_tree_of(const weft_team_t *team, int radix)
 {
     int64_t stride = 1;
     while (stride < team->size && (team->index / stride) % radix == 0)
         stride *= radix;
     int digit = (int)((team->index / stride) % radix);
-    return (node_t){stride, team->index - digit * (int)stride};
+    return (weft_tree_t){team->size, radix, stride, team->index, team->index - digit * (int)stride};
+}
+
+int weft_tree_children(const weft_tree_t *tree, int64_t stride)
+{
+    int64_t fit = (tree->size - 1 - tree->index) / stride;
+    return fit < tree->radix - 1 ? (int)fit : tree->radix - 1;
 }
 
 /* The end of the members for which this one stands. */
@@ -26,22 +28,15 @@ static int end_of(const weft_team_t *team, int64_t stride)
     return team->index + stride < team->size ? team->index + (int)stride : team->size;
 }
 
-/* The children one level down, at index + stride, index + 2 stride, ... */
-static int children(const weft_team_t *team, int64_t stride, int radix)
-{
-    int64_t fit = (team->size - 1 - team->index) / stride;
-    return fit < radix - 1 ? (int)fit : radix - 1;
-}
-
 void weft_team_bcast(weft_plan_t *plan, const weft_team_t *team, weft_data_t data, int radix)
 {
-    node_t node = place(team, radix);
+    weft_tree_t node = weft_tree_of(team, radix);
     if (team->index != 0) {
         weft_team_recv(plan, team, data, node.parent);
         weft_plan_wait(plan);
     }
     for (int64_t stride = node.stride / radix; stride > 0; stride /= radix) {
-        for (int child = 1; child <= children(team, stride, radix); child++)
+        for (int child = 1; child <= weft_tree_children(&node, stride); child++)
             weft_team_send(plan, team, data, team->index + child * (int)stride);
     }
 }
@@ -49,17 +44,17 @@ void weft_team_bcast(weft_plan_t *plan, const weft_team_t *team, weft_data_t dat
 void weft_team_reduce(weft_plan_t *plan, const weft_team_t *team, weft_place_t from, weft_data_t to,
                       int radix)
 {
-    node_t node = place(team, radix);
+    weft_tree_t node = weft_tree_of(team, radix);
     weft_operands_in_order_t operands = {.own = from};
     weft_data_t sum = to;
     if (node.stride > 1) {
-        size_t room = to.count * (size_t)(children(team, 1, radix));
+        size_t room = to.count * (size_t)(weft_tree_children(&node, 1));
         operands.slots = weft_plan_scratch(plan, room, to.type);
         if (team->index != 0)
             sum.place = weft_plan_scratch(plan, to.count, to.type);
     }
     for (int64_t stride = 1; stride < node.stride; stride *= radix) {
-        int count = children(team, stride, radix);
+        int count = weft_tree_children(&node, stride);
         operands.count = count + 1;
         for (int child = 1; child <= count; child++)
             weft_team_recv(plan, team, weft_operand_slot(&operands, child, to),
@@ -92,7 +87,7 @@ static weft_cut_t branch(weft_plan_t *plan, const weft_team_t *team, const weft_
 void weft_team_gather(weft_plan_t *plan, const weft_team_t *team, weft_data_t own,
                       const weft_cut_t *cut, int radix)
 {
-    node_t node = place(team, radix);
+    weft_tree_t node = weft_tree_of(team, radix);
     int end = end_of(team, node.stride);
     if (end == team->index + 1 && team->index != 0) {
         weft_team_send(plan, team, own, node.parent);
@@ -100,7 +95,7 @@ void weft_team_gather(weft_plan_t *plan, const weft_team_t *team, weft_data_t ow
     }
     weft_cut_t parts = branch(plan, team, cut, end);
     for (int64_t stride = 1; stride < node.stride; stride *= radix) {
-        for (int i = 1; i <= children(team, stride, radix); i++) {
+        for (int i = 1; i <= weft_tree_children(&node, stride); i++) {
             int child = team->index + i * (int)stride;
             int last = child + stride < team->size ? child + (int)stride : team->size;
             weft_team_recv(plan, team, weft_cut_range(&parts, child, last), child);
@@ -115,7 +110,7 @@ void weft_team_gather(weft_plan_t *plan, const weft_team_t *team, weft_data_t ow
 void weft_team_scatter(weft_plan_t *plan, const weft_team_t *team, weft_data_t own,
                        const weft_cut_t *cut, int radix)
 {
-    node_t node = place(team, radix);
+    weft_tree_t node = weft_tree_of(team, radix);
     int end = end_of(team, node.stride);
     if (end == team->index + 1 && team->index != 0) {
         weft_team_recv(plan, team, own, node.parent);
@@ -127,7 +122,7 @@ void weft_team_scatter(weft_plan_t *plan, const weft_team_t *team, weft_data_t o
         weft_plan_wait(plan);
     }
     for (int64_t stride = node.stride / radix; stride > 0; stride /= radix) {
-        for (int i = 1; i <= children(team, stride, radix); i++) {
+        for (int i = 1; i <= weft_tree_children(&node, stride); i++) {
             int child = team->index + i * (int)stride;
             int last = child + stride < team->size ? child + (int)stride : team->size;
             weft_team_send(plan, team, weft_cut_range(&parts, child, last), child);
@@ -140,9 +135,9 @@ void weft_team_scatter(weft_plan_t *plan, const weft_team_t *team, weft_data_t o
 
 void weft_team_arrive(weft_plan_t *plan, const weft_team_t *team, int radix)
 {
-    node_t node = place(team, radix);
+    weft_tree_t node = weft_tree_of(team, radix);
     for (int64_t stride = 1; stride < node.stride; stride *= radix) {
-        for (int i = 1; i <= children(team, stride, radix); i++)
+        for (int i = 1; i <= weft_tree_children(&node, stride); i++)
             weft_plan_await(plan, weft_team_rank(team, team->index + i * (int)stride));
     }
     weft_plan_wait(plan);
@@ -152,12 +147,12 @@ void weft_team_arrive(weft_plan_t *plan, const weft_team_t *team, int radix)
 
 void weft_team_leave(weft_plan_t *plan, const weft_team_t *team, int radix)
 {
-    node_t node = place(team, radix);
+    weft_tree_t node = weft_tree_of(team, radix);
     if (team->index != 0)
         weft_plan_await(plan, weft_team_rank(team, node.parent));
     weft_plan_wait(plan);
     for (int64_t stride = node.stride / radix; stride > 0; stride /= radix) {
-        for (int i = 1; i <= children(team, stride, radix); i++)
+        for (int i = 1; i <= weft_tree_children(&node, stride); i++)
             weft_plan_signal(plan, weft_team_rank(team, team->index + i * (int)stride));
     }
 }

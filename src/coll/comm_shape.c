@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/placement.h"
+#include "coll/comm_shape.h"
 
 #include "core/group.h"
 #include "core/nodes.h"
@@ -9,21 +9,21 @@
 #include "base/memory.h"
 
 /* What a group keeps. */
-typedef struct placement {
+typedef struct kept_shape {
     weft_shape_t shape;
     weft_group_t *group;
-    weft_link_t link; /* in `placements` */
-} placement_t;
+    weft_link_t link; /* in `shapes` */
+} kept_shape_t;
 
-static weft_list_t placements = {&placements, &placements};
+static weft_list_t shapes = {&shapes, &shapes};
 
 static void release(weft_group_t *group)
 {
-    placement_t *placement = group->shape;
+    kept_shape_t *kept = group->shape;
     group->shape = NULL;
-    weft_list_remove(&placement->link);
-    weft_shape_close(&placement->shape);
-    weft_free(placement);
+    weft_list_remove(&kept->link);
+    weft_shape_close(&kept->shape);
+    weft_free(kept);
 }
 
 static int read_hosts(const weft_group_t *group, weft_shape_t *out)
@@ -46,19 +46,19 @@ static int keep_shape(weft_group_t *group)
         err = read_hosts(group, &shape);
     if (err != MPI_SUCCESS)
         return err;
-    placement_t *placement = weft_alloc(sizeof(*placement));
-    if (placement == NULL) {
+    kept_shape_t *kept = weft_alloc(sizeof(*kept));
+    if (kept == NULL) {
         weft_shape_close(&shape);
         return weft_fail(MPI_ERR_NO_MEM, "no memory for the nodes of a group");
     }
-    *placement = (placement_t){.shape = shape, .group = group};
-    weft_list_append(&placements, &placement->link);
+    *kept = (kept_shape_t){.shape = shape, .group = group};
+    weft_list_append(&shapes, &kept->link);
     weft_group_release_shape = release;
-    group->shape = placement;
+    group->shape = kept;
     return MPI_SUCCESS;
 }
 
-int weft_placement_of(const weft_comm_t *comm, weft_shape_t *room, const weft_shape_t **out)
+int weft_comm_shape(const weft_comm_t *comm, weft_shape_t *room, const weft_shape_t **out)
 {
     if (comm->size == 1 || weft_nodes_is_one()) {
         *room = weft_shape_blocks(1, comm->size);
@@ -67,12 +67,12 @@ int weft_placement_of(const weft_comm_t *comm, weft_shape_t *room, const weft_sh
     }
     int err = comm->group->shape != NULL ? MPI_SUCCESS : keep_shape(comm->group);
     if (err == MPI_SUCCESS)
-        *out = &((placement_t *)comm->group->shape)->shape;
+        *out = &((kept_shape_t *)comm->group->shape)->shape;
     return err;
 }
 
-void weft_placements_close(void)
+void weft_comm_shapes_close(void)
 {
-    while (!weft_list_is_empty(&placements))
-        release(WEFT_ELEMENT(placements.next, placement_t, link)->group);
+    while (!weft_list_is_empty(&shapes))
+        release(WEFT_ELEMENT(shapes.next, kept_shape_t, link)->group);
 }

@@ -4,8 +4,8 @@
  * written for a team (pieces.h) serves the whole communicator, the ranks of a node and one rank of
  * each node alike. A team is a value of a few words, whatever its size.
  */
-#ifndef WEFT_COLL_TEAM_TEAM_H
-#define WEFT_COLL_TEAM_TEAM_H
+#ifndef WEFT_COLL_TEAM_TEAMS_H
+#define WEFT_COLL_TEAM_TEAMS_H
 
 #include "coll/team/shape.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/team/team.h"
+#include "coll/team/teams.h"
 
 #include <stddef.h>
 
