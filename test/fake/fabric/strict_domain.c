@@ -65,9 +65,6 @@ static int open_real(struct fid_fabric *fabric, const struct fi_info *info,
     int rc = strict_find_below(info->domain_attr->name, &domain->info);
     if (rc != 0)
         return rc;
-    /* The target's address is checked below, which has to know how it is given. */
-    if (strict_options()->virt_addr)
-        domain->info->domain_attr->mr_mode |= FI_MR_VIRT_ADDR;
     rc = fi_domain(((strict_fabric_t *)fabric)->real, domain->info, &domain->real, NULL);
     if (rc != 0)
         fi_freeinfo(domain->info);

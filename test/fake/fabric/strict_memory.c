@@ -13,13 +13,17 @@ static strict_domain_t *domain_of_key(strict_domain_t *domain, uint64_t key)
     return NULL;
 }
 
-/* Registered below, from now on it can be used. */
+/* Registered below, from now on it can be used. Below, remote addresses count from where a registration
+ * begins: one that begins at address 0 has virtual addresses. */
 static int enable(strict_mr_t *mr)
 {
+    bool is_virtual = strict_options()->virt_addr && (mr->access & FI_REMOTE_READ) != 0;
     if (strict_options()->mr_endpoint && !mr->is_bound)
         strict_die("FI_MR_ENDPOINT: a registration is enabled that is bound to no endpoint");
-    int rc = fi_mr_reg(mr->domain->real, mr->data, mr->bytes, mr->access | FI_SEND | FI_RECV, 0,
-                       mr->key, 0, &mr->real, NULL);
+    const char *from = is_virtual ? NULL : mr->data;
+    size_t bytes = is_virtual ? (uintptr_t)mr->data + mr->bytes : mr->bytes;
+    int rc = fi_mr_reg(mr->domain->real, from, bytes, mr->access | FI_SEND | FI_RECV, 0, mr->key, 0,
+                       &mr->real, NULL);
     if (rc == 0)
         mr->mr.key = mr->key;
     return rc;

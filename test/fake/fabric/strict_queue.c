@@ -54,7 +54,7 @@ static void give_on(strict_cq_t *cq, const struct fi_cq_data_entry *below, int e
     if (op == NULL) /* of a connection */
         return;
     struct fi_cq_data_entry entry = *below;
-    bool is_last = !op->is_multi || error != 0 || (below->flags & FI_MULTI_RECV) != 0;
+    bool is_last = !op->is_multi || (below->flags & FI_MULTI_RECV) != 0;
     bool is_injected = op->kind == STRICT_INJECT;
     entry.op_context = op->user;
     if (error == 0 && op->is_lost)
