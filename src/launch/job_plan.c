@@ -52,8 +52,8 @@ static int add_defaults(weft_variables_t *environment)
     return weft_variables_set(environment, "PMIX_MCA_gds", "hash");
 }
 
-static int complete_environment(const weft_job_plan_t *plan, const weft_variables_t *inherited,
-                                weft_app_t *app)
+int weft_job_plan_apply_rules(const weft_job_plan_t *plan, const weft_variables_t *inherited,
+                              weft_app_t *app)
 {
     const weft_environment_rules_t *rules =
         app->rules.inheritance != WEFT_INHERIT_UNSET ? &app->rules : &plan->rules;
@@ -70,6 +70,13 @@ static int complete_environment(const weft_job_plan_t *plan, const weft_variable
         err = weft_variables_merge(&app->environment, &app->rules.set);
     if (err == MPI_SUCCESS && plan->wants_report)
         err = weft_variables_set(&app->environment, "WEFT_REPORT", "1");
+    return err;
+}
+
+static int complete_environment(const weft_job_plan_t *plan, const weft_variables_t *inherited,
+                                weft_app_t *app)
+{
+    int err = weft_job_plan_apply_rules(plan, inherited, app);
     return err == MPI_SUCCESS ? add_defaults(&app->environment) : err;
 }
 
@@ -234,6 +241,16 @@ static int name_job(weft_job_plan_t *plan)
     snprintf(plan->id, sizeof(plan->id), "weft-%d-%08x", (int)getpid(), (unsigned)random[0]);
     snprintf(plan->token, sizeof(plan->token), "%016" PRIx64, random[1]);
     return MPI_SUCCESS;
+}
+
+int weft_job_plan_read_hosts(weft_job_plan_t *plan)
+{
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++) {
+        if (plan->apps[i].host_file != NULL)
+            err = weft_host_list_add_file(&plan->apps[i].file_hosts, plan->apps[i].host_file);
+    }
+    return err;
 }
 
 int weft_job_plan_complete(weft_job_plan_t *plan)

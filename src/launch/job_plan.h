@@ -33,7 +33,8 @@ typedef struct weft_app {
     const char *directory;              /* NULL: mpirun's */
     char **arguments;                   /* NULL-terminated, program first; part of argv */
     char *path;                         /* what to execute; set by weft_programs_find() */
-    weft_host_list_t hosts, file_hosts; /* by -host and by a host file; after complete in hosts */
+    const char *host_file;              /* NULL: none */
+    weft_host_list_t hosts, file_hosts; /* by -host and from the file; after complete in hosts */
     weft_environment_rules_t rules;
     weft_variables_t environment; /* of its ranks, without what differs; set by complete */
     bool inherits_all; /* ranks on other hosts get these hosts' own HOSTNAME and the like; set by
@@ -68,11 +69,18 @@ typedef struct weft_job_plan {
     weft_environment_rules_t rules;
 } weft_job_plan_t;
 
+/** Read the host files that the command line names. Errors of weft_host_list_add_file(). */
+int weft_job_plan_read_hosts(weft_job_plan_t *plan);
+
 /**
  * Settle the numbers of ranks, their places and environments.
  * returns  MPI_SUCCESS; MPI_ERR_SPAWN when the job is too large; MPI_ERR_NO_MEM
  */
 int weft_job_plan_complete(weft_job_plan_t *plan);
+
+/** Make an application's environment from what there is and the rules. MPI_ERR_NO_MEM. */
+int weft_job_plan_apply_rules(const weft_job_plan_t *plan, const weft_variables_t *inherited,
+                              weft_app_t *app);
 
 /** Are all ranks on the host that we run on? */
 bool weft_job_plan_is_local(const weft_job_plan_t *plan);

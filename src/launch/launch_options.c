@@ -178,9 +178,10 @@ static int add_hosts(const given_t *given)
     return weft_host_list_add(&given->app->hosts, given->values[0]);
 }
 
-static int add_host_file(const given_t *given)
+static int set_host_file(const given_t *given)
 {
-    return weft_host_list_add_file(&given->app->file_hosts, given->values[0]);
+    given->app->host_file = given->values[0];
+    return MPI_SUCCESS;
 }
 
 static int want_report(const given_t *given)
@@ -298,7 +299,7 @@ static const option_t options[] = {
     {"timeout", "SECONDS", set_timeout, "End the job after that time; also MPIEXEC_TIMEOUT"},
     {"host hosts H hostlist", "A:2,B", add_hosts,
      "Hosts of this program and those behind it; A:2 takes 2 ranks"},
-    {"hostfile f machinefile", "FILE", add_host_file,
+    {"hostfile f machinefile", "FILE", set_host_file,
      "The same from a file: `A:2` or `A slots=2` a line"},
     {"ppn N npernode perhost", "N", set_per_host, "Ranks on each host"},
     {"pernode rr", "", set_one_per_host, "One rank on each host, and round again"},
@@ -452,6 +453,10 @@ static int read_variables(weft_job_plan_t *plan)
         route->agent = first_variable("OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent");
     if (route->interface == NULL)
         route->interface = weft_environment("HYDRA_IFACE");
+    if (plan->apps[0].host_file == NULL && plan->apps[0].hosts.count == 0)
+        plan->apps[0].host_file = weft_environment("HYDRA_HOST_FILE");
+    if (route->agent == NULL && route->launcher != NULL && strcmp(route->launcher, "rsh") == 0)
+        route->agent = "rsh";
     const char *radix = weft_environment("WEFT_LAUNCH_RADIX");
     long number = MOST_DAEMONS;
     if (radix != NULL) {

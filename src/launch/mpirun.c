@@ -7,6 +7,8 @@
 #endif
 
 #include "base/fail.h"
+#include "base/memory.h"
+#include "launch/handover.h"
 #include "launch/job_plan.h"
 #include "launch/job_run.h"
 #include "launch/launch_options.h"
@@ -47,23 +49,54 @@ static void print_note(const weft_job_plan_t *plan)
         fprintf(stderr, "%s: note: %s: no effect in this version\n", plan->launcher, plan->ignored);
 }
 
-static int run(weft_job_plan_t *plan)
+/* On this host or by our daemons. */
+static int run_ourselves(weft_job_plan_t *plan, int *exit_code_out)
 {
-    int exit_code = 0;
     int err = weft_job_plan_complete(plan);
     if (err == MPI_SUCCESS && weft_job_plan_is_local(plan))
         err = weft_programs_find(plan, 0);
-    if (err == MPI_SUCCESS) {
-        print_note(plan);
-        err = weft_job_run(plan, &exit_code);
+    if (err != MPI_SUCCESS)
+        return err;
+    print_note(plan);
+    return weft_job_run(plan, exit_code_out);
+}
+
+static int hand_over(weft_way_t way, weft_job_plan_t *plan, char **words, int *exit_code_out)
+{
+    int err = way == WEFT_WAY_SLURM ? weft_handover_take_allocation(plan) : MPI_SUCCESS;
+    if (err == MPI_SUCCESS)
+        err = weft_job_plan_complete(plan);
+    return err == MPI_SUCCESS ? weft_handover_run(way, plan, words, exit_code_out) : err;
+}
+
+static int run(weft_job_plan_t *plan, char **words)
+{
+    weft_way_t way;
+    int exit_code = 0;
+    if (weft_job_plan_read_hosts(plan) != MPI_SUCCESS ||
+        weft_handover_choose(plan, &way) != MPI_SUCCESS) {
+        report(plan, MPI_SUCCESS);
+        return WRONG_COMMAND_LINE;
     }
+    int err = way == WEFT_WAY_OWN ? run_ourselves(plan, &exit_code)
+                                  : hand_over(way, plan, words, &exit_code);
     return err == MPI_SUCCESS ? exit_code : report(plan, err);
+}
+
+/* Parsing cuts argv into pieces; another launcher gets it whole. */
+static char **copy_words(int argc, char **argv)
+{
+    char **words = weft_alloc_array((size_t)argc + 1, sizeof(*words));
+    for (int i = 0; words != NULL && i < argc; i++)
+        words[i] = argv[i + 1];
+    return words;
 }
 
 int main(int argc, char **argv)
 {
     weft_job_plan_t plan;
-    if (!open_standard_files())
+    char **words = copy_words(argc, argv);
+    if (!open_standard_files() || words == NULL)
         return 1;
     int exit_code = 0;
     if (weft_options_parse(argc, argv, &plan) != MPI_SUCCESS) {
@@ -74,9 +107,10 @@ int main(int argc, char **argv)
     } else if (plan.wants_version) {
         printf("%s (Weft) %s\n", plan.launcher, PACKAGE_VERSION);
     } else {
-        exit_code = run(&plan);
+        exit_code = run(&plan, words);
     }
     weft_job_plan_release(&plan);
+    weft_free(words);
     fflush(stdout);
     _exit(exit_code); /* PMIx's exit handlers may hang after a client has died */
 }

@@ -155,6 +155,16 @@ int weft_variables_inherit(weft_variables_t *out)
     return MPI_SUCCESS;
 }
 
+int weft_variables_copy_own(weft_variables_t *out, bool of_launcher_only)
+{
+    int err = make_room(out);
+    for (char **entry = environ; *entry != NULL && err == MPI_SUCCESS; entry++) {
+        if (strchr(*entry, '=') != NULL && (!of_launcher_only || is_of_launcher(*entry, true)))
+            err = take_entry(out, weft_strdup(*entry));
+    }
+    return err;
+}
+
 static const char *const host_names[] = {
     "HOSTNAME",
     "HOST",

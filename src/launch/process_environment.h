@@ -32,6 +32,10 @@ void weft_variables_release(weft_variables_t *variables);
  */
 int weft_variables_inherit(weft_variables_t *out);
 
+/** This process's environment as it is; or of it only what its launcher has put there.
+ *  MPI_ERR_NO_MEM. */
+int weft_variables_copy_own(weft_variables_t *out, bool of_launcher_only);
+
 /** Take away what is true of this host or session only: HOSTNAME, SSH_CONNECTION and the like. */
 void weft_variables_forget_host(weft_variables_t *variables);
 

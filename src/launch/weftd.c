@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemon that mpirun starts on each host of a job. */
+/* The daemon that mpirun starts on each host of a job; and what other launchers start for it. */
 #include "base/fail.h"
 #include "launch/daemon.h"
+#include "launch/rank_exec.h"
 #include "mpi.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "as-rank") == 0)
+        return weft_rank_exec(argc - 2, argv + 2);
     int err = weft_daemon_run();
     if (err != MPI_SUCCESS) {
         char host[256] = "";

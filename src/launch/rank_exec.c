@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* execvpe */
+#include "launch/rank_exec.h"
+
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "launch/job_plan.h"
+#include "launch/launch_options.h"
+#include "launch/program_search.h"
+#include "mpi.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PLACES, COUNTS, COMMAND };
+
+/* "0,0,1" */
+static int *read_numbers(const char *text, int *count_out)
+{
+    int *numbers = weft_alloc_array(strlen(text) / 2 + 1, sizeof(*numbers)), count = 0;
+    while (numbers != NULL && *text != '\0') {
+        char *end;
+        numbers[count++] = (int)strtol(text, &end, 10);
+        text = end + (*end == ',');
+        if (end == text)
+            break;
+    }
+    *count_out = count;
+    return numbers;
+}
+
+static int count_hosts(const int *host_of, int size)
+{
+    int most = 0;
+    for (int rank = 0; rank < size; rank++)
+        most = host_of[rank] > most ? host_of[rank] : most;
+    return most + 1;
+}
+
+static int read_places(const char *text, weft_job_plan_t *plan)
+{
+    int *host_of = read_numbers(text, &plan->size);
+    int hosts = host_of == NULL ? 0 : count_hosts(host_of, plan->size);
+    char **names = weft_alloc_array((size_t)hosts, sizeof(*names)), unnamed[] = "";
+    for (int i = 0; names != NULL && i < hosts; i++)
+        names[i] = unnamed; /* nobody asks here */
+    int err = host_of != NULL && names != NULL
+                  ? weft_placement_rebuild(host_of, plan->size, names, hosts, &plan->placement)
+                  : weft_fail(MPI_ERR_NO_MEM, "a list of places");
+    weft_free(host_of);
+    weft_free(names);
+    return err;
+}
+
+static int read_counts(const char *text, weft_job_plan_t *plan)
+{
+    int count = 0, first_rank = 0;
+    int *counts = read_numbers(text, &count);
+    int err = counts != NULL && count == plan->app_count
+                  ? MPI_SUCCESS
+                  : weft_fail(MPI_ERR_ARG, "\"%s\" counts the ranks of %d programs", text,
+                              plan->app_count);
+    for (int i = 0; i < count && err == MPI_SUCCESS; i++) {
+        plan->apps[i].count = counts[i];
+        plan->apps[i].first_rank = first_rank;
+        first_rank += counts[i];
+    }
+    weft_free(counts);
+    return err;
+}
+
+static int read_rank(const weft_job_plan_t *plan, int *out)
+{
+    const char *text = weft_environment("PMIX_RANK");
+    long rank = text == NULL ? -1 : strtol(text, NULL, 10);
+    if (rank < 0 || rank >= plan->size)
+        return weft_fail(MPI_ERR_ARG,
+                         "the launcher gives rank %s of %d ranks; has it a PMIx server?",
+                         text == NULL ? "(none)" : text, plan->size);
+    *out = (int)rank;
+    return MPI_SUCCESS;
+}
+
+/* Whatever the user wants to be passed on, what the launcher says is. */
+static int make_environment(weft_job_plan_t *plan, int rank, weft_variables_t *out)
+{
+    weft_variables_t all = {0}, launcher = {0};
+    weft_app_t *app = (weft_app_t *)weft_job_plan_app_of(plan, rank);
+    int err = weft_variables_copy_own(&all, false);
+    if (err == MPI_SUCCESS)
+        err = weft_variables_copy_own(&launcher, true);
+    if (err == MPI_SUCCESS)
+        err = weft_job_plan_apply_rules(plan, &all, app);
+    if (err == MPI_SUCCESS)
+        err = weft_variables_merge(&app->environment, &launcher);
+    if (err == MPI_SUCCESS)
+        err = weft_job_plan_environment(plan, rank, out);
+    weft_variables_release(&all);
+    weft_variables_release(&launcher);
+    return err;
+}
+
+/* Returns only if it fails. */
+static int become_program(weft_job_plan_t *plan, int rank)
+{
+    weft_variables_t environment;
+    int err = make_environment(plan, rank, &environment);
+    if (err == MPI_SUCCESS)
+        err = weft_programs_find(plan, plan->placement.host_of[rank]);
+    if (err != MPI_SUCCESS)
+        return err;
+    const weft_app_t *app = weft_job_plan_app_of(plan, rank);
+    if (app->directory != NULL && chdir(app->directory) != 0)
+        return weft_fail(MPI_ERR_NO_SUCH_FILE, "the working directory %s cannot be used: %s",
+                         app->directory, strerror(errno));
+    execvpe(app->path, app->arguments, environment.entries);
+    return weft_fail(MPI_ERR_ACCESS, "the program %s cannot be executed: %s", app->path,
+                     strerror(errno));
+}
+
+/* Once a host and program. */
+static void complain(const weft_job_plan_t *plan, int rank)
+{
+    char host[256] = "";
+    bool is_first = plan->size == 0 || plan->placement.local_rank[rank] == 0 ||
+                    weft_job_plan_app_of(plan, rank)->first_rank == rank;
+    gethostname(host, sizeof(host) - 1);
+    if (is_first)
+        fprintf(stderr, "%s: on %s: %s\n", plan->launcher, host, weft_fail_text());
+}
+
+int weft_rank_exec(int count, char **words)
+{
+    enum { WRONG_COMMAND_LINE = 2, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
+    weft_job_plan_t plan;
+    if (count <= COMMAND)
+        return WRONG_COMMAND_LINE;
+    int rank = 0;
+    for (int i = COMMAND + 1; i < count; i++)
+        words[i] += words[i][0] == '=';
+    int err = weft_options_parse(count - COMMAND, words + COMMAND, &plan);
+    if (err == MPI_SUCCESS)
+        err = read_places(words[PLACES], &plan);
+    if (err == MPI_SUCCESS)
+        err = read_counts(words[COUNTS], &plan);
+    if (err == MPI_SUCCESS)
+        err = read_rank(&plan, &rank);
+    if (err == MPI_SUCCESS)
+        err = become_program(&plan, rank);
+    complain(&plan, rank);
+    return err == MPI_ERR_NO_SUCH_FILE
+               ? NOT_FOUND
+               : (err == MPI_ERR_ACCESS ? NOT_EXECUTABLE : WRONG_COMMAND_LINE);
+}
