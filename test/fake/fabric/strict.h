@@ -71,7 +71,7 @@ typedef struct strict_ep {
     struct strict_cq *cq;
     size_t rx_max, tx_max; /* operations in flight at most */
     size_t rx_out, tx_out;
-    size_t inject_max, msg_max;
+    size_t inject_max, msg_max, multi_min;
     bool is_enabled;
     size_t calls;               /* of operations, for eagain= */
     size_t begun[STRICT_KINDS]; /* for fail_...= */
@@ -117,6 +117,7 @@ struct strict_op {
     fi_addr_t peer;
     uint64_t address, key; /* of a read */
     bool is_multi, is_lost;
+    size_t filled;           /* of a multi-receive buffer */
     void *copy;              /* of what was injected */
     strict_op_t *next;       /* in_flight */
     strict_op_t *next_held;
@@ -142,6 +143,8 @@ strict_mr_t *strict_mr_check(strict_domain_t *domain, void *descriptor, const vo
 /* strict_endpoint.c */
 int strict_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **out,
                    void *context);
+/** A packet has come into a multi-receive buffer: receives the next; false when the buffer is full. */
+bool strict_op_goes_on(strict_op_t *op, size_t bytes);
 /** Give held operations to the provider below. */
 void strict_ep_release(strict_ep_t *ep);
 /** An operation is over: gives the context back and forgets it. */

@@ -121,12 +121,12 @@ static long start_below(strict_op_t *op)
 {
     struct fid_ep *real = op->ep->real;
     void *descriptor = op->mr == NULL ? NULL : fi_mr_desc(op->mr->real);
-    struct iovec piece = {op->data, op->bytes};
+    struct iovec piece = {op->data + op->filled, op->bytes - op->filled};
     struct fi_msg message = {.msg_iov = &piece, .desc = &descriptor, .iov_count = 1,
                              .addr = op->peer, .context = op};
     switch (op->kind) {
     case STRICT_RECV:
-        return fi_recvmsg(real, &message, op->is_multi ? FI_MULTI_RECV : 0);
+        return fi_recvmsg(real, &message, 0);
     case STRICT_READ:
         return fi_read(real, op->data, op->bytes, descriptor, op->peer, op->address, op->key, op);
     default:
@@ -155,9 +155,19 @@ static bool start(strict_op_t *op)
     return rc != -FI_EAGAIN;
 }
 
-static bool stays(const strict_ep_t *ep, const strict_op_t *op)
+/* Below, a multi-receive buffer is a receive after the other: those of ofi_rxm (libfabric 1.17) give
+ * packets above 16 KiB after they have said that the buffer is free. */
+bool strict_op_goes_on(strict_op_t *op, size_t bytes)
 {
-    (void)ep;
+    op->filled += bytes;
+    if (op->bytes - op->filled < op->ep->multi_min)
+        return false;
+    hold(op);
+    return true;
+}
+
+static bool stays(const strict_op_t *op)
+{
     return strict_options()->reorder && !is_receive(op) && op->rounds < ROUNDS_MOST &&
            strict_pick(2) == 0;
 }
@@ -168,7 +178,7 @@ void strict_ep_release(strict_ep_t *ep)
     bool has_kept = false;
     while (*at != NULL) {
         strict_op_t *op = *at, *following = op->next_held;
-        bool keeps = stays(ep, op);
+        bool keeps = stays(op);
         if (!keeps && !start(op))
             return;
         if (keeps) {
@@ -273,7 +283,11 @@ static int get_name(fid_t fid, void *address, size_t *bytes)
 
 static int set_option(fid_t fid, int level, int option, const void *value, size_t bytes)
 {
-    return fi_setopt(&((strict_ep_t *)fid)->real->fid, level, option, value, bytes);
+    strict_ep_t *ep = (strict_ep_t *)fid;
+    if (level != FI_OPT_ENDPOINT || option != FI_OPT_MIN_MULTI_RECV || bytes != sizeof(size_t))
+        return -FI_ENOPROTOOPT;
+    memcpy(&ep->multi_min, value, bytes);
+    return 0;
 }
 
 static int bind_ep(struct fid *fid, struct fid *object, uint64_t flags)
@@ -354,6 +368,7 @@ int strict_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_e
     ep->rx_max = info->rx_attr->size;
     ep->inject_max = info->tx_attr->inject_size;
     ep->msg_max = info->ep_attr->max_msg_size;
+    ep->multi_min = 1;
     ep->held_last = &ep->held_first;
     *out = &ep->ep;
     return 0;

@@ -54,8 +54,12 @@ static void give_on(strict_cq_t *cq, const struct fi_cq_data_entry *below, int e
     if (op == NULL) /* of a connection */
         return;
     struct fi_cq_data_entry entry = *below;
-    bool is_last = !op->is_multi || (below->flags & FI_MULTI_RECV) != 0;
     bool is_injected = op->kind == STRICT_INJECT;
+    if (op->is_multi)
+        entry.buf = op->data + op->filled;
+    bool is_last = !op->is_multi || !strict_op_goes_on(op, below->len);
+    if (op->is_multi && is_last)
+        entry.flags |= FI_MULTI_RECV;
     entry.op_context = op->user;
     if (error == 0 && op->is_lost)
         error = FI_EIO;
