@@ -57,6 +57,15 @@ bool weft_pool_owns(const weft_pool_t *pool, const void *pointer)
     return false;
 }
 
+void weft_pool_each(const weft_pool_t *pool, void (*visit)(void *object, void *context),
+                    void *context)
+{
+    for (const block_t *block = pool->blocks; block != NULL; block = block->next) {
+        for (size_t i = 0; i < block->objects; i++)
+            visit(block->first + i * pool->object_bytes, context);
+    }
+}
+
 void weft_pool_close(weft_pool_t *pool)
 {
     for (block_t *block = pool->blocks; block != NULL;) {

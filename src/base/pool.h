@@ -54,6 +54,11 @@ static inline void weft_pool_give(weft_pool_t *pool, void *object)
 /** Does `pointer` name an object of this pool, live or released? O(blocks). */
 bool weft_pool_owns(const weft_pool_t *pool, const void *pointer);
 
+/** Call `visit` with every object, live or released (the first int of one that is not live is 0 if
+ *  its owner sees to it). It may take and give objects. */
+void weft_pool_each(const weft_pool_t *pool, void (*visit)(void *object, void *context),
+                    void *context);
+
 /** Free all blocks, whatever is live. */
 void weft_pool_close(weft_pool_t *pool);
 

@@ -5,6 +5,7 @@
 #define WEFT_COLL_ALGORITHM_H
 
 #include "coll/coll.h"
+#include "coll/model.h"
 #include "coll/plan.h"
 
 typedef void (*weft_build_fn_t)(weft_plan_t *plan, const weft_coll_args_t *args);
@@ -13,13 +14,33 @@ typedef void (*weft_build_fn_t)(weft_plan_t *plan, const weft_coll_args_t *args)
 enum {
     WEFT_NEEDS_COMMUTATIVE = 1, /* the operation may be applied in any order */
     WEFT_NEEDS_COUNT = 2,       /* at least as many elements as ranks */
+    WEFT_NEEDS_ORDER = 4,       /* commutative, or the order of nodes is the order of ranks */
+    WEFT_NEEDS_REGULAR = 8,     /* nodes in blocks or cyclic, as many ranks on each */
+    WEFT_NEEDS_BLOCKS = 16,     /* the order of nodes is the order of ranks */
+};
+
+/** The flags of the above that a shape fulfils, for an operation that commutes or does not. */
+static inline unsigned weft_shape_fulfils(const weft_shape_t *shape, bool commutes)
+{
+    return (commutes || shape->is_consecutive ? WEFT_NEEDS_ORDER : 0) |
+           (shape->placing != WEFT_ANYHOW ? WEFT_NEEDS_REGULAR : 0) |
+           (shape->is_consecutive ? WEFT_NEEDS_BLOCKS : 0);
+}
+
+/* What of weft_how_t it obeys. */
+enum {
+    WEFT_HAS_RADIX = 1,
+    WEFT_HAS_SEGMENT = 2,
 };
 
 typedef struct weft_algorithm {
     const char *name; /* as in tuning.conf */
     weft_build_fn_t build;
     unsigned needs;
-    const char *cost; /* for p ranks and n bytes */
+    const char *cost; /* in words, for p ranks, N nodes and n bytes */
+    /* For communicators of several nodes: NULL where it is not worth a thought there. */
+    double (*cost_us)(const weft_model_t *model);
+    unsigned has; /* WEFT_HAS_ flags */
 } weft_algorithm_t;
 
 /* One table a collective, ended by a row without a name; indexed by weft_coll_t. */

@@ -7,6 +7,7 @@
 #include "coll/coll.h"
 
 #include "coll/engine.h"
+#include "coll/comm_shape.h"
 #include "coll/plan.h"
 #include "coll/tuning.h"
 #include "base/fail.h"
@@ -45,7 +46,14 @@ static size_t sum(weft_counts_t counts, int size)
 /* The bytes that tuning.conf speaks of; 0 where the ranks could not agree on them. */
 static size_t bytes_of(weft_coll_t coll, const weft_coll_args_t *args)
 {
+    bool is_root = args->comm->rank == args->root;
     switch (coll) {
+    case WEFT_GATHER:
+        return is_root ? args->recv_count * args->recv_type->size
+                       : args->send_count * args->send_type->size;
+    case WEFT_SCATTER:
+        return is_root ? args->send_count * args->send_type->size
+                       : args->recv_count * args->recv_type->size;
     case WEFT_BCAST:
         return args->send_count * args->send_type->size;
     case WEFT_ALLGATHER:
@@ -64,29 +72,47 @@ static size_t bytes_of(weft_coll_t coll, const weft_coll_args_t *args)
     }
 }
 
-static const weft_algorithm_t *choose(weft_coll_t coll, const weft_coll_args_t *args)
+static unsigned fulfilled(const weft_coll_args_t *args, const weft_shape_t *shape)
 {
-    /* Of another host this rank does not know whether its cores are short, and all must agree. */
-    bool is_one_host = weft_world.local_size == weft_world.size;
+    bool commutes = args->op == NULL || args->op->is_commutative;
+    bool has_count = args->recv_count >= (size_t)args->comm->size;
+    return (commutes ? WEFT_NEEDS_COMMUTATIVE : 0) | (has_count ? WEFT_NEEDS_COUNT : 0) |
+           weft_shape_fulfils(shape, commutes);
+}
+
+/* Several nodes must choose alike: what is known of one host does not count then. */
+static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
+                            const weft_shape_t *shape)
+{
+    bool is_one = shape->nodes == 1;
     weft_tuning_query_t query = {.coll = coll,
-                                 .cores_are_short = weft_world.cores_are_short && is_one_host,
+                                 .cores_are_short = is_one && weft_world.cores_are_short,
                                  .ranks = args->comm->size,
-                                 .bytes = bytes_of(coll, args)};
-    if (args->op != NULL && args->op->is_commutative)
-        query.has |= WEFT_NEEDS_COMMUTATIVE;
-    if (args->recv_count >= (size_t)args->comm->size)
-        query.has |= WEFT_NEEDS_COUNT;
+                                 .bytes = bytes_of(coll, args),
+                                 .has = fulfilled(args, shape),
+                                 .nodes = shape->nodes,
+                                 .least = shape->least,
+                                 .most = shape->most,
+                                 .fabric = weft_world.fabric};
     return weft_tuning_choose(&query);
 }
 
 static int write_plan(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
 {
-    const weft_algorithm_t *algorithm = choose(coll, args);
-    WEFT_LOG(WEFT_DEBUG, "coll", "%s by %s on %d ranks", weft_coll_name(coll), algorithm->name,
-             args->comm->size);
-    weft_plan_t *plan = weft_plan_create();
+    weft_shape_t room;
+    weft_how_t how = {.cores_are_short = weft_world.cores_are_short};
+    int err = weft_comm_shape(args->comm, &room, &how.shape);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_choice_t choice = choose(coll, args, how.shape);
+    how.radix = choice.radix;
+    how.segment_bytes = choice.segment_bytes;
+    WEFT_LOG(WEFT_DEBUG, "coll", "%s by %s, radix %d, segments of %zu, on %d ranks of %d nodes",
+             weft_coll_name(coll), choice.algorithm->name, choice.radix, choice.segment_bytes,
+             args->comm->size, how.shape->nodes);
+    weft_plan_t *plan = weft_plan_create(&how);
     if (plan != NULL)
-        algorithm->build(plan, args);
+        choice.algorithm->build(plan, args);
     if (plan != NULL && plan->error == MPI_SUCCESS) {
         *out = plan;
         return MPI_SUCCESS;
@@ -210,5 +236,6 @@ int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request
 void weft_coll_close(void)
 {
     weft_engine_close();
+    weft_comm_shapes_close();
     weft_tuning_close();
 }

@@ -43,7 +43,8 @@ static weft_list_t ready_runs = {&ready_runs, &ready_runs};
 
 static void advance(run_t *run);
 
-/* In integers: a buffer that holds nothing may be NULL, or MPI_BOTTOM, which no pointer is added to. */
+/* In integers: a buffer that holds nothing may be NULL, or MPI_BOTTOM, which no pointer is added
+ * to. */
 static inline void *address(const run_t *run, weft_place_t place)
 {
     return (void *)((uintptr_t)run->buffers[place.buffer] + (uintptr_t)place.offset);
@@ -120,6 +121,8 @@ static void copy(run_t *run, const weft_step_t *step)
                     address(run, step->to.place), step->to.count, step->to.type);
 }
 
+static void begin_part(run_t *whole, int index);
+
 static void begin_step(run_t *run, const weft_step_t *step)
 {
     switch (step->kind) {
@@ -134,6 +137,9 @@ static void begin_step(run_t *run, const weft_step_t *step)
         break;
     case WEFT_STEP_COPY:
         copy(run, step);
+        break;
+    case WEFT_STEP_PART:
+        begin_part(run, step->peer);
         break;
     }
 }
@@ -232,6 +238,14 @@ static void give_scratch(run_t *run)
         weft_free(scratch);
 }
 
+static void reset(run_t *run)
+{
+    run->next = 0;
+    run->outstanding = 0;
+    run->is_advancing = false;
+    run->error = MPI_SUCCESS;
+}
+
 static int set_up(run_t *run, weft_plan_t *plan, const weft_coll_args_t *args)
 {
     run->plan = plan;
@@ -244,12 +258,38 @@ static int set_up(run_t *run, weft_plan_t *plan, const weft_coll_args_t *args)
     run->buffers[WEFT_OUT] = out == MPI_IN_PLACE ? in : out;
     run->op = args->op;
     run->context = comm->context | 1;
-    run->tag = (int)(comm->coll_sequence++ & TAG_MASK);
-    run->next = 0;
-    run->outstanding = 0;
-    run->is_advancing = false;
-    run->error = MPI_SUCCESS;
+    run->tag = (int)(comm->coll_sequence & TAG_MASK);
+    comm->coll_sequence += 1 + (uint32_t)plan->part_count;
+    reset(run);
     return MPI_SUCCESS;
+}
+
+static void release_part(weft_request_t *request)
+{
+    weft_pool_give(&runs, (run_t *)request);
+}
+
+/* A part has the buffers of the whole and a tag of its own. The whole keeps the rest alive. */
+static void begin_part(run_t *whole, int index)
+{
+    static const weft_request_ops_t part_ops = {
+        .name = "part of a collective", .release = release_part, .cancel = cancel_run};
+    run_t *run = weft_pool_take(&runs);
+    if (run == NULL) {
+        whole->error = weft_fail(MPI_ERR_NO_MEM, "no memory for a part of a collective");
+        return;
+    }
+    weft_request_init(&run->request, &part_ops, whole->request.comm);
+    run->plan = whole->plan->parts[index];
+    run->op = whole->op;
+    for (int i = 0; i < WEFT_BUFFERS; i++)
+        run->buffers[i] = whole->buffers[i];
+    run->context = whole->context;
+    run->tag = (whole->tag + 1 + index) & TAG_MASK;
+    reset(run);
+    whole->outstanding++;
+    weft_request_watch(&run->request, step_is_over, whole);
+    advance(run);
 }
 
 static void release_run(weft_request_t *request)

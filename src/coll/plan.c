@@ -5,11 +5,13 @@
 
 enum { FIRST_STEPS = 8, SCRATCH_ALIGNMENT = 64 };
 
-weft_plan_t *weft_plan_create(void)
+weft_plan_t *weft_plan_create(const weft_how_t *how)
 {
     weft_plan_t *plan = weft_alloc_zeroed(1, sizeof(*plan));
-    if (plan != NULL)
+    if (plan != NULL) {
         plan->references = 1;
+        plan->how = *how;
+    }
     return plan;
 }
 
@@ -27,6 +29,9 @@ void weft_plan_release(weft_plan_t *plan)
         return;
     for (size_t i = 0; i < plan->count; i++)
         release_types(&plan->steps[i]);
+    for (int i = 0; i < plan->part_count; i++)
+        weft_plan_release(plan->parts[i]);
+    weft_free(plan->parts);
     weft_free(plan->steps);
     weft_free(plan->spare_scratch);
     weft_free(plan);
@@ -84,7 +89,7 @@ void weft_plan_reduce(weft_plan_t *plan, weft_place_t a, weft_place_t b, weft_da
 static bool is_same(const weft_data_t *a, const weft_data_t *b)
 {
     return a->place.buffer == b->place.buffer && a->place.offset == b->place.offset &&
-           a->type == b->type;
+           (a->type == b->type || (a->type->is_dense && b->type->is_dense));
 }
 
 void weft_plan_copy(weft_plan_t *plan, weft_data_t from, weft_data_t to)
@@ -110,6 +115,36 @@ weft_place_t weft_plan_scratch(weft_plan_t *plan, size_t count, const weft_type_
     if (first + high > taken)
         plan->scratch_bytes = (size_t)(first + high);
     return weft_at(WEFT_SCRATCH, first);
+}
+
+/* Parts run at the same time, so none shares scratch memory with another. */
+static bool write_part(weft_plan_t *plan, weft_part_fn_t write, const void *context)
+{
+    weft_plan_t *part = weft_plan_create(&plan->how);
+    if (part == NULL)
+        return false;
+    int index = plan->part_count;
+    plan->parts[plan->part_count++] = part;
+    part->scratch_bytes = plan->scratch_bytes;
+    write(part, context, index);
+    plan->scratch_bytes = part->scratch_bytes;
+    append(plan, &(weft_step_t){.kind = WEFT_STEP_PART, .peer = index});
+    return part->error == MPI_SUCCESS;
+}
+
+void weft_plan_parts(weft_plan_t *plan, int count, weft_part_fn_t write, const void *context)
+{
+    if (count == 1) {
+        write(plan, context, 0);
+        return;
+    }
+    plan->parts = weft_alloc_zeroed((size_t)count, sizeof(*plan->parts));
+    for (int i = 0; i < count; i++) {
+        if (plan->parts == NULL || !write_part(plan, write, context)) {
+            plan->error = MPI_ERR_NO_MEM;
+            return;
+        }
+    }
 }
 
 static weft_data_t nothing(void)

@@ -7,15 +7,17 @@
  *
  *   send  out of a place to a peer        reduce  place = place op place
  *   recv  from a peer into a place        copy    place to place, perhaps of different types
+ *   part  begin a plan within the plan
  *
- * Steps begin in order. Sends and receives go on while the next steps begin; a step marked `waits`
- * begins only when everything before it is over. Between two ranks messages match in the order in
- * which both plans name them.
+ * Steps begin in order. Sends, receives and parts go on while the next steps begin; a step marked
+ * `waits` begins only when everything before it is over. Between two ranks messages match in the
+ * order in which both plans name them, those of each part by themselves.
  */
 #ifndef WEFT_COLL_PLAN_H
 #define WEFT_COLL_PLAN_H
 
 #include "coll/coll.h"
+#include "coll/team/shape.h"
 #include "datatype/type.h"
 
 #include <stdbool.h>
@@ -52,6 +54,7 @@ typedef enum weft_step_kind {
     WEFT_STEP_RECV,
     WEFT_STEP_REDUCE, /* to = from op second */
     WEFT_STEP_COPY,   /* to = from */
+    WEFT_STEP_PART,   /* parts[peer] */
 } weft_step_kind_t;
 
 typedef struct weft_step {
@@ -63,18 +66,30 @@ typedef struct weft_step {
     weft_data_t to;      /* recv, reduce, copy */
 } weft_step_t;
 
+/** What an algorithm may know beside the arguments of the call. Only cores_are_short may differ
+ *  between the ranks, and it only decides what ranks of one node do among themselves. */
+typedef struct weft_how {
+    const weft_shape_t *shape; /* of the communicator */
+    int radix;                 /* at least 2 */
+    size_t segment_bytes;      /* cut the data into pieces of about this size; 0: do not */
+    bool cores_are_short;      /* ranks of this host outnumber its cores */
+} weft_how_t;
+
 typedef struct weft_plan {
     int references;
     weft_step_t *steps; /* [count] */
     size_t count, room;
+    struct weft_plan **parts; /* [part_count] */
+    int part_count;           /* the same on all ranks */
     size_t scratch_bytes;
     void *spare_scratch; /* kept between runs; NULL while a run has it */
-    bool next_waits;     /* while it is written */
-    int error;           /* of writing it: MPI_ERR_NO_MEM once there was no memory */
+    weft_how_t how;      /* this and the rest: while it is written */
+    bool next_waits;
+    int error; /* MPI_ERR_NO_MEM once there was no memory */
 } weft_plan_t;
 
 /** An empty plan with one reference; NULL when there is no memory. */
-weft_plan_t *weft_plan_create(void);
+weft_plan_t *weft_plan_create(const weft_how_t *how);
 void weft_plan_release(weft_plan_t *plan);
 
 /* Writing. Types are retained by the plan. Steps without data are left out, on both sides of a
@@ -91,6 +106,11 @@ void weft_plan_wait(weft_plan_t *plan);
 
 /** Room for `count` elements of `type` in the scratch buffer: where element 0 begins. */
 weft_place_t weft_plan_scratch(weft_plan_t *plan, size_t count, const weft_type_t *type);
+
+/** Write parts 0 to count - 1, which run side by side; what is appended next goes on beside them,
+ *  until it waits. One part is no part but steps of the plan itself. A part has no parts. */
+typedef void (*weft_part_fn_t)(weft_plan_t *plan, const void *context, int index);
+void weft_plan_parts(weft_plan_t *plan, int count, weft_part_fn_t write, const void *context);
 
 /** Messages without data, for synchronisation. */
 void weft_plan_signal(weft_plan_t *plan, int peer);

@@ -12,14 +12,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 5, WORD_BYTES = 32 };
+enum { COLUMNS = 5, WORD_BYTES = 64, DEFAULT_RADIX = 2, LEAST_RADIX = 2, MOST_RADIX = 64 };
+
+/* Where a row holds: on one host with enough cores or short of them, on several nodes, anywhere. */
+typedef enum where {
+    ANYWHERE,
+    CORES_ENOUGH,
+    CORES_SHORT,
+    ON_NODES,
+} where_t;
 
 typedef struct row {
     weft_coll_t coll;
-    int cores; /* 0: any, 1: enough, 2: short */
+    where_t where;
     int ranks_min, ranks_max;
-    size_t bytes_min, bytes_end; /* end: not included */
-    const weft_algorithm_t *algorithm;
+    size_t bytes_min, bytes_end;       /* end: not included */
+    const weft_algorithm_t *algorithm; /* NULL: the model chooses */
+    int radix;
+    size_t segment_bytes;
+    int line;
 } row_t;
 
 static row_t *rows;
@@ -53,6 +64,11 @@ const char *weft_coll_name(weft_coll_t coll)
     return colls[coll].name;
 }
 
+const weft_algorithm_t *weft_coll_algorithms(weft_coll_t coll)
+{
+    return colls[coll].algorithms;
+}
+
 /* ---- reading ---- */
 
 static bool parse_coll(const char *word, row_t *row)
@@ -66,12 +82,15 @@ static bool parse_coll(const char *word, row_t *row)
     return false;
 }
 
-static bool parse_cores(const char *word, row_t *row)
+static bool parse_where(const char *word, row_t *row)
 {
-    static const char *const words[] = {"any", "enough", "short"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const words[] = {[ANYWHERE] = "any",
+                                        [CORES_ENOUGH] = "enough",
+                                        [CORES_SHORT] = "short",
+                                        [ON_NODES] = "nodes"};
+    for (int i = 0; i < 4; i++) {
         if (strcmp(word, words[i]) == 0) {
-            row->cores = i;
+            row->where = (where_t)i;
             return true;
         }
     }
@@ -120,24 +139,73 @@ static bool parse_bytes(const char *word, row_t *row)
     return word[0] == '>' && word[1] == '=' && parse_number(word + 2, &row->bytes_min);
 }
 
-static bool parse_algorithm(const char *word, row_t *row)
+/* ",radix=4" or ",segment=64K". */
+static bool parse_option(const char *text, row_t *row)
 {
-    for (row->algorithm = colls[row->coll].algorithms; row->algorithm->name != NULL;
-         row->algorithm++) {
-        if (strcmp(word, row->algorithm->name) == 0)
+    size_t radix;
+    if (strncmp(text, "segment=", 8) == 0)
+        return (row->algorithm->has & WEFT_HAS_SEGMENT) != 0 &&
+               parse_number(text + 8, &row->segment_bytes);
+    if (strncmp(text, "radix=", 6) != 0 || !parse_number(text + 6, &radix) || radix < LEAST_RADIX ||
+        radix > MOST_RADIX)
+        return false;
+    row->radix = (int)radix;
+    return (row->algorithm->has & WEFT_HAS_RADIX) != 0;
+}
+
+/* The model must find something, whatever the call. */
+static bool can_be_modelled(weft_coll_t coll)
+{
+    for (const weft_algorithm_t *its = colls[coll].algorithms; its->name != NULL; its++) {
+        if (its->cost_us != NULL && its->needs == 0)
             return true;
     }
     return false;
 }
 
+static bool parse_algorithm(char *word, row_t *row)
+{
+    char *option = strchr(word, ',');
+    row->radix = DEFAULT_RADIX;
+    row->segment_bytes = 0;
+    row->algorithm = NULL;
+    if (strcmp(word, "model") == 0)
+        return can_be_modelled(row->coll);
+    if (option != NULL)
+        *option++ = '\0';
+    row->algorithm = colls[row->coll].algorithms;
+    while (row->algorithm->name != NULL && strcmp(word, row->algorithm->name) != 0)
+        row->algorithm++;
+    while (row->algorithm->name != NULL && option != NULL) {
+        char *next = strchr(option, ',');
+        if (next != NULL)
+            *next++ = '\0';
+        if (!parse_option(option, row))
+            return false;
+        option = next;
+    }
+    return row->algorithm->name != NULL;
+}
+
 static bool parse_row(const char *line, row_t *row)
 {
     char words[COLUMNS][WORD_BYTES], more[2];
-    if (sscanf(line, "%31s %31s %31s %31s %31s %1s", words[0], words[1], words[2], words[3],
+    if (sscanf(line, "%63s %63s %63s %63s %63s %1s", words[0], words[1], words[2], words[3],
                words[4], more) != COLUMNS)
         return false;
-    return parse_coll(words[0], row) && parse_cores(words[1], row) && parse_ranks(words[2], row) &&
+    return parse_coll(words[0], row) && parse_where(words[1], row) && parse_ranks(words[2], row) &&
            parse_bytes(words[3], row) && parse_algorithm(words[4], row);
+}
+
+bool weft_tuning_parse(weft_coll_t coll, const char *text, weft_choice_t *out)
+{
+    char word[WORD_BYTES];
+    row_t row = {.coll = coll};
+    if ((size_t)snprintf(word, sizeof(word), "%s", text) >= sizeof(word) ||
+        !parse_algorithm(word, &row) || row.algorithm == NULL)
+        return false;
+    *out = (weft_choice_t){row.algorithm, row.radix, row.segment_bytes, 0, false, -1};
+    return true;
 }
 
 static bool add_row(const row_t *row)
@@ -164,7 +232,9 @@ static bool parse_table(const char *text, const char *name)
         row_t row;
         snprintf(line, sizeof(line), "%.*s", (int)length, text);
         line[strcspn(line, "#")] = '\0';
-        if (line[strspn(line, " \t")] != '\0' && !(parse_row(line, &row) && add_row(&row))) {
+        row.line = number;
+        if (line[strspn(line, " \t")] != '\0' && !weft_fabric_parse(line) &&
+            !(parse_row(line, &row) && add_row(&row))) {
             WEFT_LOG(WEFT_WARN, "coll",
                      "%s line %d is not a row of a tuning table: %s; using the built-in "
                      "table",
@@ -183,9 +253,10 @@ static bool is_complete(const char *name)
         bool fits_all = false;
         for (size_t i = 0; i < row_count; i++) {
             const row_t *row = &rows[i];
-            fits_all |= (int)row->coll == coll && row->cores == 0 && row->ranks_min <= 1 &&
+            fits_all |= (int)row->coll == coll && row->where == ANYWHERE && row->ranks_min <= 1 &&
                         row->ranks_max == INT_MAX && row->bytes_min == 0 &&
-                        row->bytes_end == SIZE_MAX && row->algorithm->needs == 0;
+                        row->bytes_end == SIZE_MAX && row->algorithm != NULL &&
+                        row->algorithm->needs == 0;
         }
         if (!fits_all) {
             WEFT_LOG(WEFT_WARN, "coll",
@@ -216,8 +287,10 @@ static char *read_file(const char *path)
     return text;
 }
 
+/* The constants of the built-in table stay in force where the user's table has none. */
 void weft_tuning_open(void)
 {
+    parse_table(weft_tuning_text, "tuning.conf");
     if (weft_config.COLL_TUNING[0] != '\0') {
         char *text = read_file(weft_config.COLL_TUNING);
         bool is_good = text != NULL && parse_table(text, weft_config.COLL_TUNING) &&
@@ -225,8 +298,9 @@ void weft_tuning_open(void)
         weft_free(text);
         if (is_good)
             return;
+        weft_fabrics_close();
+        parse_table(weft_tuning_text, "tuning.conf");
     }
-    parse_table(weft_tuning_text, "tuning.conf");
 }
 
 void weft_tuning_close(void)
@@ -234,24 +308,41 @@ void weft_tuning_close(void)
     weft_free(rows);
     rows = NULL;
     row_count = row_room = 0;
+    weft_fabrics_close();
 }
 
 /* ---- choosing ---- */
 
-static bool fits(const row_t *row, const weft_tuning_query_t *query)
+static bool holds(const row_t *row, const weft_tuning_query_t *query)
 {
-    return row->coll == query->coll &&
-           (row->cores == 0 || (row->cores == 2) == query->cores_are_short) &&
-           query->ranks >= row->ranks_min && query->ranks <= row->ranks_max &&
-           query->bytes >= row->bytes_min && query->bytes < row->bytes_end &&
-           (row->algorithm->needs & ~query->has) == 0;
+    if (row->where == ANYWHERE)
+        return true;
+    if (query->nodes > 1)
+        return row->where == ON_NODES;
+    return row->where == (query->cores_are_short ? CORES_SHORT : CORES_ENOUGH);
 }
 
-const weft_algorithm_t *weft_tuning_choose(const weft_tuning_query_t *query)
+static bool fits(const row_t *row, const weft_tuning_query_t *query)
+{
+    return row->coll == query->coll && holds(row, query) && query->ranks >= row->ranks_min &&
+           query->ranks <= row->ranks_max && query->bytes >= row->bytes_min &&
+           query->bytes < row->bytes_end &&
+           (row->algorithm == NULL || (row->algorithm->needs & ~query->has) == 0);
+}
+
+weft_choice_t weft_tuning_choose(const weft_tuning_query_t *query)
 {
     for (size_t i = 0; i < row_count; i++) {
-        if (fits(&rows[i], query))
-            return rows[i].algorithm;
+        const row_t *row = &rows[i];
+        if (!fits(row, query))
+            continue;
+        weft_choice_t choice = {row->algorithm, row->radix, row->segment_bytes,
+                                row->line,      false,      -1};
+        if (row->algorithm == NULL) {
+            choice = weft_tuning_model(query);
+            choice.line = row->line;
+        }
+        return choice;
     }
-    return colls[query->coll].algorithms;
+    return (weft_choice_t){colls[query->coll].algorithms, DEFAULT_RADIX, 0, 0, false, -1};
 }

@@ -5,22 +5,49 @@
 
 #include "coll/algorithm.h"
 
-/** What a row can ask about. It must be the same on all ranks of a call. */
+/** What a choice depends on. It must be the same on all ranks of a call; so where the nodes are
+ *  several, cores_are_short is false. */
 typedef struct weft_tuning_query {
     weft_coll_t coll;
     bool cores_are_short;
     int ranks;
     size_t bytes;
-    unsigned has; /* WEFT_NEEDS_ flags that the call fulfils */
+    unsigned has;       /* WEFT_NEEDS_ flags that the call fulfils */
+    int nodes;          /* 0 is 1 */
+    int least, most;    /* ranks of a node; where nodes > 1 */
+    const char *fabric; /* the provider between them; NULL is "" */
 } weft_tuning_query_t;
+
+/** An algorithm, and what it is to be told (weft_how_t). */
+typedef struct weft_choice {
+    const weft_algorithm_t *algorithm;
+    int radix;
+    size_t segment_bytes;
+    int line;           /* of the table, from 1; 0: none fitted */
+    bool is_modelled;   /* the line said "model" */
+    double estimate_us; /* of the model */
+} weft_choice_t;
 
 /** Read the built-in table or the user's file; a bad line is warned of and the built-in table
  * taken. */
 void weft_tuning_open(void);
 void weft_tuning_close(void);
 
-/** The algorithm of the first row that fits. */
-const weft_algorithm_t *weft_tuning_choose(const weft_tuning_query_t *query);
+/** What the first row that fits says. */
+weft_choice_t weft_tuning_choose(const weft_tuning_query_t *query);
+
+/** What the model says, whatever the rows say; among the algorithms that have a formula. */
+weft_choice_t weft_tuning_model(const weft_tuning_query_t *query);
+
+/** The best way to run one algorithm, by the model; estimate_us is negative when it has no
+ *  formula. */
+weft_choice_t weft_tuning_tune(const weft_tuning_query_t *query, const weft_algorithm_t *algorithm);
+
+/** What the last column of a row says ("sliced,radix=4,segment=64K"); false: it is not good. */
+bool weft_tuning_parse(weft_coll_t coll, const char *text, weft_choice_t *out);
+
+/** The algorithms of a collective, ended by a row without a name. */
+const weft_algorithm_t *weft_coll_algorithms(weft_coll_t coll);
 
 /** "allreduce", ... */
 const char *weft_coll_name(weft_coll_t coll);

@@ -15,6 +15,8 @@ weft_group_t weft_group_empty = {
     .rank = MPI_UNDEFINED,
 };
 
+void (*weft_group_release_shape)(weft_group_t *group);
+
 static weft_pool_t groups = WEFT_POOL(weft_group_t);
 
 weft_group_t *weft_group_of(MPI_Group handle)
@@ -72,6 +74,7 @@ int weft_group_create(int *world_ranks, int size, weft_group_t **out)
     group->size = size;
     group->world_ranks = world_ranks;
     group->sorted = NULL;
+    group->shape = NULL;
     group->rank = find_self(group);
     *out = group;
     return MPI_SUCCESS;
@@ -87,6 +90,8 @@ void weft_group_release(weft_group_t *group)
     if (group == &weft_group_empty || !weft_object_drop(&group->object))
         return;
     group->object.kind = WEFT_FREED;
+    if (group->shape != NULL)
+        weft_group_release_shape(group);
     weft_free(group->world_ranks);
     weft_free(group->sorted);
     weft_pool_give(&groups, group);

@@ -15,6 +15,7 @@ typedef struct weft_group {
     int rank;         /* of this process; MPI_UNDEFINED when it is no member */
     int *world_ranks; /* [size]; NULL: rank i of the group is world rank i */
     int *sorted;      /* [size] ranks of the group by their world rank, made when first needed */
+    void *shape;      /* of src/coll: who shares a node; released by weft_group_release_shape */
 } weft_group_t;
 
 extern weft_group_t weft_group_empty;
@@ -31,6 +32,9 @@ MPI_Group weft_group_handle(weft_group_t *group);
 int weft_group_create(int *world_ranks, int size, weft_group_t **out);
 void weft_group_retain(weft_group_t *group);
 void weft_group_release(weft_group_t *group);
+
+/** Set by src/coll: releases group->shape. */
+extern void (*weft_group_release_shape)(weft_group_t *group);
 
 /** The end of all groups, freed or not. */
 void weft_groups_close(void);

@@ -68,6 +68,7 @@ struct weft_endpoint {
     size_t eager_max;  /* largest message worth sending unasked; at most packet_max */
     bool can_read;     /* `read` works; the transport clears it when it turns out not to */
     bool is_throttled; /* the peer has no room for unexpected data: ask before sending any */
+    bool is_lost;      /* set by the layer above once it was told that the peer is lost */
     unsigned asked;    /* of the layer above: messages announced that the peer may be reading */
     struct weft_send *waiting_first,
         **waiting_last; /* of the layer above: sends that wait for room */

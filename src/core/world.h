@@ -53,6 +53,9 @@ struct weft_world {
     /** Make the endpoint of a rank that has none and enter it in `endpoints`; NULL, with a text of
      * weft_fail, when it cannot be reached. Set by start-up. */
     weft_endpoint_t *(*reach)(int world_rank);
+    /** Told by a transport that a rank cannot be reached any more, and why: whatever waits for it
+     * ends with an error. Set by start-up. */
+    void (*peer_lost)(int world_rank, const char *why);
     /** End the job: the launcher's abort, then _exit. Set by start-up. */
     void (*abort)(int code, const char *why) __attribute__((noreturn));
 };

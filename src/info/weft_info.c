@@ -3,6 +3,8 @@
  * weft_info: say what this Weft is, how it was built, and what every WEFT_ variable is set to. All
  * of it is rows of three kinds of facts; a format is a table of functions that print them.
  */
+#include "info/info_explain.h"
+#include "info/info_simulate.h"
 #include "base/config.h"
 #include "base/nearest.h"
 
@@ -162,8 +164,8 @@ typedef struct options {
     bool version, build, variables, help;
 } options_t;
 
-static const char *const option_names[] = {"--version", "--build",    "--config",
-                                           "--json",    "--parsable", "--help"};
+static const char *const option_names[] = {"--version",  "--build", "--config",  "--json",
+                                           "--parsable", "--help",  "--explain", "--simulate"};
 enum { OPTIONS = sizeof(option_names) / sizeof(option_names[0]) };
 
 static bool parse_option(const char *text, options_t *out)
@@ -195,7 +197,13 @@ static int print_help(void)
          "  --build     compilers, flags, libraries found\n"
          "  --config    every WEFT_ variable: value, unit, default, origin, help\n"
          "  --json      as one JSON object\n"
-         "  --parsable  as lines of key:value");
+         "  --parsable  as lines of key:value\n"
+         "\n"
+         "Or: weft_info --explain COLLECTIVE RANKS BYTES [NODES [FABRIC]]\n"
+         "Say which algorithm runs, and why.\n"
+         "\n"
+         "Or: weft_info --simulate COLLECTIVE ...\n"
+         "Run it for many ranks, in time of the cost model; --simulate --help says more.");
     return 0;
 }
 
@@ -216,6 +224,13 @@ static int print_facts(const options_t *options)
 int main(int argc, char **argv)
 {
     options_t options = {.format = &text_format};
+    bool explains = argc > 1 && strcmp(argv[1], "--explain") == 0;
+    bool simulates = argc > 1 && strcmp(argv[1], "--simulate") == 0;
+    if (explains || simulates) {
+        weft_config_read();
+        return explains ? weft_info_explain(argc - 2, argv + 2)
+                        : weft_info_simulate(argc - 2, argv + 2);
+    }
     for (int i = 1; i < argc; i++) {
         if (!parse_option(argv[i], &options)) {
             fprintf(stderr, "weft_info: there is no option %s; the nearest is %s\n", argv[i],

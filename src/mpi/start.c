@@ -176,6 +176,7 @@ int weft_start(int thread_level)
     weft_log_open(-1);
     weft_world.abort = weft_abort_job;
     weft_world.reach = reach;
+    weft_world.peer_lost = weft_pt2pt_peer_lost;
     int err = join_job(thread_level);
     if (err != MPI_SUCCESS)
         return err;
@@ -190,6 +191,7 @@ int weft_start(int thread_level)
         return err;
     weft_world.is_threaded = thread_level == MPI_THREAD_MULTIPLE;
     weft_world.stage = WEFT_RUNNING;
+    WEFT_LOG(WEFT_INFO, "start", "%zu bytes of heap", weft_memory_in_use());
     weft_lock();
     err = report();
     weft_unlock();

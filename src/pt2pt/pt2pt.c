@@ -2,6 +2,9 @@
 #include "pt2pt/pt2pt_private.h"
 
 #include "core/progress.h"
+#include "base/log.h"
+
+#include <stdio.h>
 
 weft_pt2pt_t wefti_pt2pt;
 
@@ -22,6 +25,20 @@ void weft_pt2pt_await_idle(void)
     for (wefti_note_idle(); !wefti_pt2pt.is_idle;
          wefti_note_idle()) /* an answer may have found no room since */
         weft_progress_until(&wefti_pt2pt.is_idle);
+}
+
+void weft_pt2pt_peer_lost(int world_rank, const char *why)
+{
+    weft_endpoint_t *endpoint = weft_world.endpoints[world_rank];
+    WEFT_LOG(WEFT_WARN, "pt2pt", "%s", why);
+    snprintf(wefti_pt2pt.lost_text, sizeof(wefti_pt2pt.lost_text), "%s", why);
+    wefti_pt2pt.lost_peers++;
+    if (endpoint != NULL) {
+        endpoint->is_lost = true;
+        wefti_sends_lose(endpoint);
+    }
+    wefti_recvs_lose(world_rank);
+    wefti_note_idle();
 }
 
 void weft_pt2pt_close(void)

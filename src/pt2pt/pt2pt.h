@@ -99,6 +99,10 @@ int weft_request_finish(weft_request_t *request, MPI_Status *status);
 /** Gets every packet: given to the transports when they are opened. */
 void weft_packet_arrived(int source_world_rank, const weft_header_t *header, const void *payload);
 
+/** A rank cannot be reached any more: sends to it, receives from it, and those from any source, end
+ *  with MPI_ERR_OTHER and the text `why`; so does what begins later. */
+void weft_pt2pt_peer_lost(int world_rank, const char *why);
+
 void weft_pt2pt_open(void);
 /** Wait until nothing that this process has sent is left behind. */
 void weft_pt2pt_await_idle(void);

@@ -34,6 +34,7 @@ typedef struct weft_recv {
     size_t capacity;      /* bytes that fit into the buffer */
     size_t message_bytes; /* of the matched message */
     size_t arrived;       /* bytes of the stream so far */
+    int peer;             /* world rank that the matched message came from */
     uint64_t sender;      /* the sender's request, while its window is being read */
     weft_fetch_t fetch;
 } weft_recv_t;
@@ -54,6 +55,8 @@ typedef struct weft_pt2pt {
     bool is_throttling;
     size_t active_sends; /* not complete */
     bool is_idle;        /* as of the last wefti_note_idle() */
+    int lost_peers;
+    char lost_text[384]; /* of the last that was lost */
 } weft_pt2pt_t;
 
 extern weft_pt2pt_t wefti_pt2pt;
@@ -67,6 +70,8 @@ void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request
 void wefti_send_go(const weft_header_t *header, const void *payload);
 /** The receiver has all data of a send. */
 void wefti_send_taken(const weft_header_t *header);
+/** End all sends to a lost peer. */
+void wefti_sends_lose(weft_endpoint_t *endpoint);
 /** Does no packet wait for room? */
 bool wefti_sends_are_out(void);
 void wefti_sends_close(void);
@@ -77,6 +82,8 @@ int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out);
 void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const weft_ask_t *ask,
                         const void *data);
 void wefti_recv_data(const weft_header_t *header, const void *payload);
+/** End all receives that wait for a lost peer. */
+void wefti_recvs_lose(int world_rank);
 void wefti_recvs_close(void);
 
 /* exchange.c */

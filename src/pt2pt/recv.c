@@ -55,6 +55,7 @@ int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out)
     recv->args = *args;
     recv->capacity = args->count * args->type->size;
     recv->is_queued = false;
+    recv->peer = MPI_PROC_NULL;
     weft_type_retain(args->type);
     weft_comm_retain(args->comm);
     *out = recv;
@@ -74,6 +75,8 @@ int weft_request_result(const weft_request_t *request)
             request->status.MPI_SOURCE, request->status.MPI_TAG, recv->message_bytes,
             recv->capacity);
     }
+    if (wefti_pt2pt.lost_peers > 0 && request->status.MPI_ERROR == MPI_ERR_OTHER)
+        return weft_fail(MPI_ERR_OTHER, "%s", wefti_pt2pt.lost_text);
     return weft_fail(request->status.MPI_ERROR, "a %s failed", request->ops->name);
 }
 
@@ -144,6 +147,12 @@ static bool read_directly(weft_recv_t *recv, weft_endpoint_t *endpoint, const we
     return read_in_pieces(recv, endpoint, ask->address, bytes);
 }
 
+static void lose(weft_recv_t *recv)
+{
+    recv->request.status.MPI_ERROR = MPI_ERR_OTHER;
+    weft_request_complete(&recv->request);
+}
+
 static void ask_for_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender)
 {
     recv->arrived = 0;
@@ -198,6 +207,7 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
                              ? recv->args.source
                              : weft_group_rank_of(recv->args.comm->group, from->source);
     recv->message_bytes = ask->bytes;
+    recv->peer = from->source;
     if (data != NULL)
         unpack(recv, 0, data, ask->bytes);
     if (ask->request == 0) {
@@ -205,6 +215,10 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
         return;
     }
     weft_endpoint_t *endpoint = answering_endpoint(from->source);
+    if (__builtin_expect(endpoint->is_lost, 0)) {
+        lose(recv);
+        return;
+    }
     if (data != NULL || read_directly(recv, endpoint, ask)) {
         wefti_send_answer(endpoint, WEFT_PACKET_DONE, ask->request, 0);
         finish(recv);
@@ -237,6 +251,12 @@ static weft_match_key_t key_of(const weft_recv_args_t *args)
     return (weft_match_key_t){args->context, source, args->tag};
 }
 
+static bool is_from_lost(int source)
+{
+    return source == MPI_ANY_SOURCE ||
+           (weft_world.endpoints[source] != NULL && weft_world.endpoints[source]->is_lost);
+}
+
 static void activate(weft_recv_t *recv)
 {
     if (recv->args.source == MPI_PROC_NULL) {
@@ -251,6 +271,10 @@ static void activate(weft_recv_t *recv)
             wefti_message_deliver(message, recv);
             return;
         }
+    }
+    if (__builtin_expect(wefti_pt2pt.lost_peers > 0, 0) && is_from_lost(key.source)) {
+        lose(recv);
+        return;
     }
     recv->entry.key = key;
     recv->is_queued = true;
@@ -359,6 +383,27 @@ void weft_packet_arrived(int source, const weft_header_t *header, const void *pa
     default:
         WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a packet of unknown kind %d", header->kind);
     }
+}
+
+static void lose_recv(void *object, void *context)
+{
+    weft_recv_t *recv = object;
+    weft_request_t *request = &recv->request;
+    int lost = *(const int *)context;
+    if (request->object.kind != WEFT_KIND_REQUEST || !request->is_active || request->is_complete)
+        return;
+    int source = recv->is_queued ? recv->entry.key.source : recv->peer;
+    if (source != lost && !(recv->is_queued && source == MPI_ANY_SOURCE))
+        return;
+    if (recv->is_queued)
+        weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
+    recv->is_queued = false;
+    lose(recv);
+}
+
+void wefti_recvs_lose(int world_rank)
+{
+    weft_pool_each(&recvs, lose_recv, &world_rank);
 }
 
 void wefti_recvs_close(void)

@@ -299,7 +299,8 @@ void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request
 {
     weft_go_t go = {own};
     weft_header_t header = weft_header_for(kind, request, kind == WEFT_PACKET_GO ? sizeof(go) : 0);
-    if (endpoint->waiting_first == NULL && endpoint->ops->send(endpoint, &header, &go))
+    if (endpoint->is_lost ||
+        (endpoint->waiting_first == NULL && endpoint->ops->send(endpoint, &header, &go)))
         return;
     weft_send_t *send = weft_pool_take(&sends);
     if (send == NULL)
@@ -355,6 +356,8 @@ static int activate(weft_send_t *send)
     send->endpoint = weft_comm_endpoint(args->comm, args->dest);
     if (send->endpoint == NULL)
         return MPI_ERR_OTHER;
+    if (send->endpoint->is_lost)
+        return weft_fail(MPI_ERR_OTHER, "%s", wefti_pt2pt.lost_text);
     send->bytes = args->count * args->type->size;
     send->is_exposed = false;
     send->stage = WEFT_SEND_FIRST;
@@ -444,6 +447,29 @@ int weft_send_init(const weft_send_args_t *args, weft_request_t **out)
     send->request.is_active = false;
     *out = &send->request;
     return MPI_SUCCESS;
+}
+
+static void lose_send(void *object, void *context)
+{
+    weft_send_t *send = object;
+    weft_request_t *request = &send->request;
+    if (request->object.kind != WEFT_KIND_REQUEST || !request->is_active || request->is_complete ||
+        send->endpoint != context)
+        return;
+    request->status.MPI_ERROR = MPI_ERR_OTHER;
+    finish(send);
+}
+
+void wefti_sends_lose(weft_endpoint_t *endpoint)
+{
+    weft_send_t *send = endpoint->waiting_first;
+    endpoint->waiting_first = NULL; /* the list of crowded peers notices */
+    for (weft_send_t *next; send != NULL; send = next) {
+        next = send->next;
+        if (send->stage == WEFT_SEND_CONTROL)
+            weft_pool_give(&sends, send);
+    }
+    weft_pool_each(&sends, lose_send, endpoint);
 }
 
 bool wefti_sends_are_out(void)

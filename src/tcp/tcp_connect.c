@@ -46,6 +46,7 @@ typedef struct greeting {
     uint32_t magic, version;
     uint32_t source, dest; /* world ranks */
     uint64_t proof;
+    char host[TCP_HOST_BYTES]; /* of the source */
 } greeting_t;
 
 typedef struct verdict {
@@ -218,8 +219,7 @@ static void give_up(tcp_peer_t *peer)
     snprintf(why, sizeof(why),
              "rank %d on %s cannot reach rank %d on %s over TCP from %s: %s; tried %s. "
              "WEFT_FABRIC_INTERFACE names the interface to use",
-             weft_world.rank, weft_world.host, peer->world_rank, weft_card_host(peer->world_rank),
-             wefti_tcp_interface(), strerror(peer->attempt->last_error),
+             weft_world.rank, weft_world.host, peer->world_rank, peer->host, wefti_tcp_interface(), strerror(peer->attempt->last_error),
              peer->attempt->count == 0 ? "nothing, since all its addresses are our own" : tried);
     weft_world.abort(1, why);
 }
@@ -254,6 +254,7 @@ static void greet(tcp_peer_t *peer)
                            .source = (uint32_t)weft_world.rank,
                            .dest = (uint32_t)peer->world_rank,
                            .proof = prove(peer->attempt->key, ROLE_CONNECTOR)};
+    snprintf(greeting.host, sizeof(greeting.host), "%.39s", weft_world.host);
     ssize_t sent = send(peer->source.fd, &greeting, sizeof(greeting), MSG_NOSIGNAL);
     if (sent != (ssize_t)sizeof(greeting)) { /* a new socket has room */
         fail_attempt(peer, sent < 0 ? errno : EIO);
@@ -314,6 +315,7 @@ int wefti_tcp_connect(tcp_peer_t *peer)
         weft_free(attempt);
         return err;
     }
+    snprintf(peer->host, sizeof(peer->host), "%.39s", weft_card_host(peer->world_rank));
     add_addresses(attempt, &addresses, true);
     add_addresses(attempt, &addresses, false);
     attempt->last_error = EHOSTUNREACH;
@@ -385,6 +387,7 @@ static void admit(newcomer_t *newcomer, const greeting_t *greeting)
         return;
     }
     bool is_answered = answer(newcomer->source.fd, !is_ours_better);
+    snprintf(peer->host, sizeof(peer->host), "%.39s", greeting->host);
     if (is_answered && !is_ours_better)
         adopt(peer, newcomer);
     else

@@ -185,6 +185,8 @@ int wefti_tcp_receive(tcp_peer_t *peer)
     size_t placed;
     if (inbox == NULL && (inbox = weft_alloc(INBOX_BYTES)) == NULL)
         weft_world.abort(1, "no memory to receive from the network");
+    if (peer->state != TCP_OPEN)
+        return 0;
     ssize_t got = read_socket(peer, &placed);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return 0;

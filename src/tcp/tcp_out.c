@@ -7,6 +7,7 @@
  */
 #include "tcp/tcp_private.h"
 
+#include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/pool.h"
@@ -38,6 +39,8 @@ static size_t buffered(const tcp_peer_t *peer)
 
 bool wefti_tcp_has_output(const tcp_peer_t *peer)
 {
+    if (peer->state == TCP_LOST)
+        return false;
     return peer->stub_bytes > 0 || peer->tail_bytes > 0 || buffered(peer) > 0 || peer->blocks != NULL ||
            peer->throttles != peer->has_told;
 }
@@ -63,6 +66,8 @@ static bool write_stub(tcp_peer_t *peer)
 {
     struct iovec piece = {peer->stub, peer->stub_bytes};
     size_t taken = write_pieces(peer, &piece, 1);
+    if (taken == 0)
+        return false;
     peer->stub_bytes -= taken;
     memmove(peer->stub, peer->stub + taken, peer->stub_bytes);
     return peer->stub_bytes == 0;
@@ -72,6 +77,8 @@ static bool write_tail(tcp_peer_t *peer)
 {
     struct iovec piece = {(void *)(uintptr_t)peer->tail, peer->tail_bytes};
     size_t taken = write_pieces(peer, &piece, 1);
+    if (taken == 0)
+        return false;
     peer->tail += taken;
     peer->tail_bytes -= taken;
     return peer->tail_bytes == 0;
@@ -80,7 +87,10 @@ static bool write_tail(tcp_peer_t *peer)
 static bool write_buffer(tcp_peer_t *peer)
 {
     struct iovec piece = {peer->out + peer->out_begin, buffered(peer)};
-    peer->out_begin += write_pieces(peer, &piece, 1);
+    size_t taken = write_pieces(peer, &piece, 1);
+    if (taken == 0)
+        return false;
+    peer->out_begin += taken;
     if (buffered(peer) > 0)
         return false;
     peer->out_begin = peer->out_end = 0;
@@ -101,7 +111,7 @@ static bool write_block(tcp_peer_t *peer)
     struct iovec pieces[2] = {{&header, sizeof(header)},
                               {(void *)(uintptr_t)(block->data + block->sent), bytes}};
     size_t taken = write_pieces(peer, pieces, 2);
-    if (taken == 0)
+    if (taken == 0) /* the peer may be lost, and the block with it */
         return false;
     if (taken < sizeof(header)) {
         peer->stub_bytes = sizeof(header) - taken;
@@ -159,7 +169,8 @@ static void settle(tcp_peer_t *peer)
 {
     bool is_done = write_all(peer);
     if (peer->state != TCP_OPEN) {
-        wefti_tcp_note_dirty(peer);
+        if (peer->state != TCP_LOST)
+            wefti_tcp_note_dirty(peer);
         return;
     }
     wefti_tcp_want_room(&peer->source, !is_done);
@@ -219,8 +230,9 @@ static bool is_open(tcp_peer_t *peer)
     if (__builtin_expect(peer->state == TCP_OPEN, 1))
         return true;
     if (peer->state == TCP_APART && wefti_tcp_connect(peer) != MPI_SUCCESS)
-        wefti_tcp_peer_lost(peer, "connecting", 0);
-    return false;
+        weft_world.abort(1, weft_fail_text());
+    /* Until the layer above is told, what it sends is lost, too. */
+    return peer->state == TCP_LOST && !peer->endpoint.is_lost;
 }
 
 /* Copied together, a short packet costs the kernel less than in two pieces. */
@@ -234,8 +246,10 @@ static void write_short(tcp_peer_t *peer, const weft_header_t *header, const voi
     ssize_t taken = send(peer->source.fd, packet, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (__builtin_expect(taken == (ssize_t)bytes, 1))
         return;
-    if (taken < 0 && errno != EAGAIN && errno != EINTR)
+    if (taken < 0 && errno != EAGAIN && errno != EINTR) {
         wefti_tcp_peer_lost(peer, "sending", errno);
+        return;
+    }
     taken = taken < 0 ? 0 : taken;
     append(peer, packet + taken, bytes - (size_t)taken);
     wefti_tcp_note_dirty(peer);
@@ -246,7 +260,7 @@ static void write_at_once(tcp_peer_t *peer, const weft_header_t *header, const v
     struct iovec pieces[2] = {{(void *)(uintptr_t)header, HEADER_BYTES},
                               {(void *)(uintptr_t)payload, header->bytes}};
     size_t taken = write_pieces(peer, pieces, header->bytes > 0 ? 2 : 1);
-    if (__builtin_expect(taken == HEADER_BYTES + header->bytes, 1))
+    if (taken == HEADER_BYTES + header->bytes || peer->state != TCP_OPEN)
         return;
     if (taken < HEADER_BYTES) {
         append(peer, (const char *)header + taken, HEADER_BYTES - taken);
@@ -262,6 +276,8 @@ bool wefti_tcp_send(weft_endpoint_t *endpoint, const weft_header_t *header, cons
     tcp_peer_t *peer = (tcp_peer_t *)endpoint;
     if (!is_open(peer) || !has_room(peer, HEADER_BYTES + header->bytes))
         return false;
+    if (__builtin_expect(peer->state == TCP_LOST, 0))
+        return true;
     if (is_first(peer)) {
         if (header->bytes <= SHORT_BYTES - HEADER_BYTES)
             write_short(peer, header, payload);
@@ -289,6 +305,8 @@ void *wefti_tcp_reserve(weft_endpoint_t *endpoint, size_t bytes)
 void wefti_tcp_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
 {
     tcp_peer_t *peer = (tcp_peer_t *)endpoint;
+    if (__builtin_expect(peer->state == TCP_LOST, 0))
+        return;
     bool goes_now = is_first(peer);
     append(peer, header, HEADER_BYTES);
     peer->out_end += header->bytes;
@@ -338,15 +356,23 @@ void wefti_tcp_add_block(tcp_peer_t *peer, const tcp_read_t *read)
     wefti_tcp_note_dirty(peer);
 }
 
-void wefti_tcp_out_forget(tcp_peer_t *peer)
+void wefti_tcp_out_drop(tcp_peer_t *peer)
 {
-    weft_free(peer->out);
-    peer->out = NULL;
+    peer->stub_bytes = peer->tail_bytes = 0;
+    peer->out_begin = peer->out_end = 0;
+    peer->has_told = peer->throttles;
     for (tcp_block_t *block = peer->blocks, *next; block != NULL; block = next) {
         next = block->next;
         weft_pool_give(&blocks, block);
     }
     peer->blocks = NULL;
+}
+
+void wefti_tcp_out_forget(tcp_peer_t *peer)
+{
+    wefti_tcp_out_drop(peer);
+    weft_free(peer->out);
+    peer->out = NULL;
 }
 
 void wefti_tcp_out_close(void)

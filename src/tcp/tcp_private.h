@@ -19,6 +19,8 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+enum { TCP_HOST_BYTES = 40 };
+
 enum {
     FRAME_THROTTLE = 0xf0, /* ask before you send unexpected data */
     FRAME_RELEASE,         /* you need not any more */
@@ -59,6 +61,7 @@ typedef enum tcp_state {
     TCP_CONNECTING, /* the kernel works at it */
     TCP_GREETING,   /* our greeting is out */
     TCP_OPEN,
+    TCP_LOST, /* for good */
 } tcp_state_t;
 
 typedef struct tcp_attempt tcp_attempt_t;
@@ -68,12 +71,16 @@ typedef struct tcp_peer {
     weft_endpoint_t endpoint; /* first: endpoint pointers are peer pointers */
     tcp_source_t source;
     int world_rank;
+    char host[TCP_HOST_BYTES]; /* its name, for messages */
     tcp_state_t state;
     tcp_attempt_t *attempt; /* while we try to connect */
     bool is_dirty;          /* in tcp.dirty: there may be something to be sent */
     bool throttles, has_told; /* what it has to be told, and what it was told */
     unsigned epoch;           /* of the last direct write */
     struct tcp_peer *next_dirty;
+    struct tcp_peer *next_lost; /* in tcp.lost */
+    const char *doing;          /* and with what result, when the connection was lost */
+    int error;
     /* out: the rest of a block's header, the rest of its data, the buffer; then new blocks */
     char stub[sizeof(weft_header_t)];
     const char *tail;
@@ -97,8 +104,10 @@ typedef struct weft_tcp {
     uint64_t own_key;
     tcp_peer_t **peers; /* [world size] */
     tcp_peer_t *dirty;
+    tcp_peer_t *lost; /* the layer above is to be told of them */
     tcp_peer_t *hot; /* the last that had something for us */
     unsigned epoch;  /* of progress: what is sent between two rounds goes out together */
+    int quiet_rounds; /* of progress, since anything happened */
     int attempts;    /* connections that are being made */
     uint64_t dropped; /* connections of strangers */
     bool is_closing;  /* peers may be gone, which is no failure any more */
@@ -109,7 +118,8 @@ extern weft_tcp_t wefti_tcp;
 /** The peer structure of a rank of another host, made when there is none; NULL: no memory. */
 tcp_peer_t *wefti_tcp_peer(int world_rank);
 
-/** A peer cannot be reached any more: the end of the job, unless all are at the end anyway. */
+/** A peer cannot be reached any more. The layer above is told at the end of the round (it may be in
+ *  the midst of a send to it), unless all are at the end anyway. */
 void wefti_tcp_peer_lost(tcp_peer_t *peer, const char *doing, int error);
 
 /** Have `source` watched for reading, and for writing or not. */
@@ -158,6 +168,8 @@ int wefti_tcp_flush_dirty(void);
 bool wefti_tcp_has_output(const tcp_peer_t *peer);
 /** Answer a READ. */
 void wefti_tcp_add_block(tcp_peer_t *peer, const tcp_read_t *read);
+/** Give up what was to be sent. */
+void wefti_tcp_out_drop(tcp_peer_t *peer);
 void wefti_tcp_out_forget(tcp_peer_t *peer);
 void wefti_tcp_out_close(void);
 

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The programs of test/mpi/coll with every algorithm of every collective, by tables for WEFT_COLL_TUNING.
 
-Table k takes the k-th algorithm of each collective. What the source offers is read from its tables:
-a row of src/coll/*/*.c is {"name", function, needs, "cost"}.
+Table k takes the k-th algorithm of each collective, with a radix and segments that are not the default
+where it has them. What the source offers is read from its tables: a row of src/coll/*/*.c is
+{"name", function, needs, "cost in words", cost function, what it has}. The ranks are taken to be on one
+host or, by WEFT_NODES, on several.
 """
 import glob
 import os
@@ -13,18 +15,26 @@ import sys
 import tempfile
 
 SOURCE, BUILD = os.environ["SOURCE"], os.environ["BUILD"]
-PROGRAMS, RANKS = ("moves", "reductions", "outstanding", "float_bits"), (3, 5)
+ONE_HOST, MIXED, IN_ORDER = (3, ""), (5, "0,1,0,2,1"), (7, "0,0,0,1,1,2,2")
+PROGRAMS = {"moves": (ONE_HOST, MIXED), "reductions": (ONE_HOST, MIXED), "outstanding": (IN_ORDER,),
+            "float_bits": (IN_ORDER,)}
 
 
 def algorithms():
-    """{collective: [(name, does it need something)]}, in the order of the source."""
+    """{collective: [(name with options, does it need something)]}, in the order of the source."""
     found = {}
     for path in sorted(glob.glob(f"{SOURCE}/src/coll/*/*.c")):
         with open(path) as text:
             for table in re.finditer(r"weft_(\w+)_algorithms\[\] = \{(.*?)\{0\},", text.read(), re.S):
-                rows = re.findall(r'\{"(\w+)", \w+, (\w+),', table.group(2))
-                found[table.group(1)] = [(name, needs != "0") for name, needs in rows]
+                rows = re.findall(r'\{"(\w+)",\s*\w+,\s*([\w| ]+),\s*"[^"]*",\s*\w+,\s*([\w| ]+)\}', table.group(2))
+                if len(rows) != table.group(2).count("{"):
+                    sys.exit(f"{path}: not all rows of the table of {table.group(1)} have the form that is expected")
+                found[table.group(1)] = [(name + options(has), needs != "0") for name, needs, has in rows]
     return found
+
+
+def options(has):
+    return ",radix=3" * ("RADIX" in has) + ",segment=64" * ("SEGMENT" in has)
 
 
 def table(found, index):
@@ -43,15 +53,16 @@ def compile_program(name, folder):
     return output
 
 
-def run(program, ranks, path, folder):
-    environment = dict(os.environ, WEFT_COLL_TUNING=path)
+def run(program, place, path, folder):
+    ranks, nodes = place
+    environment = dict(os.environ, WEFT_COLL_TUNING=path, WEFT_NODES=nodes)
     try:
         done = subprocess.run([f"{BUILD}/mpirun", "-np", str(ranks), program], env=environment, timeout=60, cwd=folder,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         words = done.stdout if done.returncode or done.stdout else ""
     except subprocess.TimeoutExpired:
         words = "takes longer than a minute\n"
-    return f"{os.path.basename(program)} on {ranks} ranks: {words}" if words else ""
+    return f"{os.path.basename(program)} on {ranks} ranks, nodes {nodes or 0}: {words}" if words else ""
 
 
 def main():
@@ -60,12 +71,13 @@ def main():
     if len(found) != 17:
         sys.exit(f"17 collectives have tables of algorithms, but {len(found)} are found: {' '.join(found)}")
     with tempfile.TemporaryDirectory() as folder:
-        programs = [compile_program(name, folder) for name in PROGRAMS]
+        programs = {compile_program(name, folder): places for name, places in PROGRAMS.items()}
         for index in range(max(len(rows) for rows in found.values())):
             path = f"{folder}/table{index}"
             with open(path, "w") as out:
                 out.write(table(found, index))
-            failures = [run(program, ranks, path, folder) for program in programs for ranks in RANKS]
+            failures = [run(program, place, path, folder)
+                        for program, places in programs.items() for place in places]
             if any(failures):
                 complaints += [f"with this table:\n{table(found, index)}"] + [f for f in failures if f]
     print("".join(complaints), end="")

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Allgather and allgatherv: they differ in where block i lies, which a function tells. */
 #include "coll/algorithm.h"
-
-typedef weft_data_t (*block_fn_t)(const weft_coll_args_t *args, int rank);
+#include "coll/allgather/allgather_nodes.h"
 
 /* This rank's block gets to its place in recv_buf. */
-static void place_own(weft_plan_t *plan, const weft_coll_args_t *args, block_fn_t block)
+static void place_own(weft_plan_t *plan, const weft_coll_args_t *args, weft_block_fn_t block)
 {
     if (!weft_is_in_place(args))
-        weft_plan_copy(plan, weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type),
-                       block(args, args->comm->rank));
+        weft_plan_copy(plan, weft_allgather_own(args, block), block(args, args->comm->rank));
 }
 
-static void send_to_all(weft_plan_t *plan, const weft_coll_args_t *args, block_fn_t block)
+static void send_to_all(weft_plan_t *plan, const weft_coll_args_t *args, weft_block_fn_t block)
 {
     int size = args->comm->size, rank = args->comm->rank;
-    weft_data_t own = weft_is_in_place(args)
-                          ? block(args, rank)
-                          : weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type);
+    weft_data_t own = weft_allgather_own(args, block);
     for (int i = 1; i < size; i++)
         weft_plan_send(plan, own, (rank + i) % size);
     for (int i = 1; i < size; i++) {
@@ -28,7 +24,7 @@ static void send_to_all(weft_plan_t *plan, const weft_coll_args_t *args, block_f
 }
 
 /* In round i each rank gives on what it got in the round before. */
-static void pass_around(weft_plan_t *plan, const weft_coll_args_t *args, block_fn_t block)
+static void pass_around(weft_plan_t *plan, const weft_coll_args_t *args, weft_block_fn_t block)
 {
     int size = args->comm->size, rank = args->comm->rank;
     place_own(plan, args, block);
@@ -40,7 +36,7 @@ static void pass_around(weft_plan_t *plan, const weft_coll_args_t *args, block_f
 }
 
 /* Rank 0 gets all blocks and sends each rank the blocks that it has not. */
-static void through_root(weft_plan_t *plan, const weft_coll_args_t *args, block_fn_t block)
+static void through_root(weft_plan_t *plan, const weft_coll_args_t *args, weft_block_fn_t block)
 {
     int size = args->comm->size, rank = args->comm->rank;
     place_own(plan, args, block);
@@ -109,15 +105,33 @@ static void allgatherv_through_root(weft_plan_t *plan, const weft_coll_args_t *a
 }
 
 const weft_algorithm_t weft_allgather_algorithms[] = {
-    {"direct", allgather_direct, 0, "1 round, p - 1 messages of n bytes a rank"},
-    {"ring", allgather_ring, 0, "p - 1 rounds of n bytes"},
-    {"gather_bcast", gather_bcast, 0, "2 rounds, 2 (p - 1) messages at rank 0"},
+    {"direct", allgather_direct, 0, "1 round, p - 1 messages of n bytes a rank", NULL, 0},
+    {"ring", allgather_ring, 0, "p - 1 rounds of n bytes", weft_allgather_ring_us, 0},
+    {"gather_bcast", gather_bcast, 0, "2 rounds, 2 (p - 1) messages at rank 0", NULL, 0},
+    {"bruck", weft_allgather_bruck, 0, "log_k p rounds, p n bytes", weft_allgather_bruck_us,
+     WEFT_HAS_RADIX},
+    {"neighbour", weft_allgather_neighbour, 0, "p / 2 rounds of 2 n bytes",
+     weft_allgather_neighbour_us, 0},
+    {"bine", weft_allgather_bine, 0, "log2 p rounds, p n bytes, short ways", weft_allgather_bine_us,
+     0},
+    {"two_level", weft_allgather_two_level, 0, "log_k N rounds between nodes, p n bytes a leader",
+     weft_allgather_two_level_us, WEFT_HAS_RADIX},
+    {"two_level_ring", weft_allgather_two_level_ring, 0, "N - 1 rounds, p n bytes a leader",
+     weft_allgather_two_level_ring_us, 0},
+    {"lanes", weft_allgather_lanes, WEFT_NEEDS_REGULAR, "log_k N rounds, N n bytes a rank",
+     weft_allgather_lanes_us, WEFT_HAS_RADIX},
+    {"lanes_ring", weft_allgather_lanes_ring, WEFT_NEEDS_REGULAR, "N - 1 rounds of n bytes a rank",
+     weft_allgather_lanes_ring_us, 0},
     {0},
 };
 
 const weft_algorithm_t weft_allgatherv_algorithms[] = {
-    {"direct", allgatherv_direct, 0, "1 round, p - 1 messages a rank"},
-    {"ring", allgatherv_ring, 0, "p - 1 rounds"},
-    {"through_root", allgatherv_through_root, 0, "2 rounds, p (p - 1) messages at rank 0"},
+    {"direct", allgatherv_direct, 0, "1 round, p - 1 messages a rank", NULL, 0},
+    {"ring", allgatherv_ring, 0, "p - 1 rounds", weft_allgatherv_ring_us, 0},
+    {"through_root", allgatherv_through_root, 0, "2 rounds, p (p - 1) messages at rank 0", NULL, 0},
+    {"two_level", weft_allgatherv_two_level, 0, "log_k N rounds between nodes, all bytes a leader",
+     weft_allgatherv_two_level_us, WEFT_HAS_RADIX},
+    {"two_level_ring", weft_allgatherv_two_level_ring, 0, "N - 1 rounds, all bytes a leader",
+     weft_allgatherv_two_level_ring_us, 0},
     {0},
 };

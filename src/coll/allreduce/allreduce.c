@@ -2,121 +2,115 @@
 /* All of these give the same bits on all ranks and in every run: the operands and their order
  * depend on the ranks alone. */
 #include "coll/algorithm.h"
-#include "coll/reduce_part.h"
+#include "coll/allreduce/allreduce_nodes.h"
+#include "coll/team/pieces.h"
 
-/* Send what we have to `peer`, get what it has and put the two together in recv_buf. The operand of
- * the lower rank comes first on both sides. */
-static weft_place_t exchange(weft_plan_t *plan, const weft_coll_args_t *args, weft_place_t have,
-                             int peer)
+static weft_team_t everybody(const weft_coll_args_t *args)
 {
-    weft_place_t out = weft_at(WEFT_OUT, 0);
-    weft_place_t theirs = weft_plan_scratch(plan, args->recv_count, args->recv_type);
-    weft_plan_send(plan, weft_vector(args, have), peer);
-    weft_plan_recv(plan, weft_vector(args, theirs), peer);
-    weft_plan_wait(plan);
-    bool is_lower = args->comm->rank < peer;
-    weft_plan_reduce(plan, is_lower ? have : theirs, is_lower ? theirs : have,
-                     weft_vector(args, out));
-    return out;
+    return weft_team_all(args->comm->size, args->comm->rank);
 }
 
-/* The ranks beyond a power of two join in pairs: the first 2 * `extra` ranks are `extra` pairs,
- * whose odd member speaks for both. */
-typedef struct folding {
-    int extra, power; /* power: the largest power of two within the number of ranks */
-} folding_t;
-
-static folding_t fold(int size)
+static weft_data_t result_of(const weft_coll_args_t *args)
 {
-    int power = 1;
-    while (power * 2 <= size)
-        power *= 2;
-    return (folding_t){size - power, power};
+    return weft_vector(args, weft_at(WEFT_OUT, 0));
 }
 
-static int speaker(folding_t folding, int index)
+static void recursive_multiplying(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    return index < folding.extra ? 2 * index + 1 : index + folding.extra;
+    weft_team_t team = everybody(args);
+    weft_team_allreduce(plan, &team, weft_operand(args), result_of(args), plan->how.radix);
 }
 
-static void recursive_doubling(weft_plan_t *plan, const weft_coll_args_t *args)
+static void rabenseifner(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    int rank = args->comm->rank;
-    folding_t folding = fold(args->comm->size);
-    weft_place_t out = weft_at(WEFT_OUT, 0), have = weft_operand(args);
-    bool is_paired = rank < 2 * folding.extra;
-    if (is_paired && rank % 2 == 0) {
-        weft_plan_send(plan, weft_vector(args, have), rank + 1);
-        weft_plan_wait(plan);
-        weft_plan_recv(plan, weft_vector(args, out), rank + 1);
-        return;
-    }
-    if (is_paired) {
-        weft_place_t theirs = weft_plan_scratch(plan, args->recv_count, args->recv_type);
-        weft_plan_recv(plan, weft_vector(args, theirs), rank - 1);
-        weft_plan_wait(plan);
-        weft_plan_reduce(plan, theirs, have, weft_vector(args, out));
-        have = out;
-    }
-    int index = is_paired ? rank / 2 : rank - folding.extra;
-    for (int bit = 1; bit < folding.power; bit *= 2)
-        have = exchange(plan, args, have, speaker(folding, index ^ bit));
-    if (is_paired)
-        weft_plan_send(plan, weft_vector(args, have), rank - 1);
-    if (args->comm->size == 1)
-        weft_plan_copy(plan, weft_vector(args, have), weft_vector(args, out));
+    weft_team_t team = everybody(args);
+    weft_team_allreduce_halving(plan, &team, weft_operand(args), result_of(args), plan->how.radix);
+}
+
+static void bine(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    weft_team_t team = everybody(args);
+    weft_team_allreduce_bine(plan, &team, weft_operand(args), result_of(args));
+}
+
+static void ring(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    weft_team_t team = everybody(args);
+    weft_team_allreduce_ring(plan, &team, weft_operand(args), result_of(args));
 }
 
 /* Rank 0 gets all operands and sends the result to all. */
 static void flat(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    int size = args->comm->size;
-    weft_place_t own = weft_operand(args), out = weft_at(WEFT_OUT, 0);
-    if (args->comm->rank != 0) {
-        weft_plan_send(plan, weft_vector(args, own), 0);
-        weft_plan_wait(plan);
-        weft_plan_recv(plan, weft_vector(args, out), 0);
-        return;
-    }
-    MPI_Count count = (MPI_Count)args->recv_count;
-    weft_place_t all = weft_plan_scratch(plan, args->recv_count * (size_t)size, args->recv_type);
-    for (int peer = 1; peer < size; peer++)
-        weft_plan_recv(plan, weft_vector(args, weft_after(all, count * peer, args->recv_type)),
-                       peer);
+    weft_team_t team = everybody(args);
+    int size = args->comm->size < 2 ? 2 : args->comm->size;
+    weft_team_reduce(plan, &team, weft_operand(args), result_of(args), size);
     weft_plan_wait(plan);
-    for (int peer = 1; peer < size; peer++)
-        weft_plan_reduce(plan, peer == 1 ? own : out,
-                         weft_after(all, count * peer, args->recv_type), weft_vector(args, out));
-    for (int peer = 1; peer < size; peer++)
-        weft_plan_send(plan, weft_vector(args, out), peer);
-    if (size == 1)
-        weft_plan_copy(plan, weft_vector(args, own), weft_vector(args, out));
+    weft_team_bcast(plan, &team, result_of(args), size);
 }
 
 /* Each rank reduces one part of the vector and sends it to all. */
 static void two_shot(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    int size = args->comm->size, rank = args->comm->rank;
-    weft_place_t out = weft_at(WEFT_OUT, 0);
-    weft_place_t mine = weft_plan_reduce_part(plan, args, &out);
-    size_t first = weft_part(args->recv_count, rank, size),
-           end = weft_part(args->recv_count, rank + 1, size);
-    for (int i = 1; i < size; i++)
-        weft_plan_send(plan, weft_data(mine, end - first, args->recv_type), (rank + i) % size);
-    for (int i = 1; i < size; i++) {
-        int peer = (rank - i + size) % size;
-        size_t at = weft_part(args->recv_count, peer, size),
-               next = weft_part(args->recv_count, peer + 1, size);
-        weft_plan_recv(plan,
-                       weft_data(weft_element(WEFT_OUT, (MPI_Count)at, args->recv_type), next - at,
-                                 args->recv_type),
-                       peer);
-    }
+    weft_team_t team = everybody(args);
+    weft_cut_t cut = weft_cut(result_of(args), team.size);
+    weft_team_reduce_scatter(plan, &team, weft_operand(args), &cut);
+    weft_team_allgather(plan, &team, &cut);
+}
+
+/* ---- what they cost where the nodes are several: every round crosses nodes ---- */
+
+static double recursive_multiplying_us(const weft_model_t *model)
+{
+    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    return weft_multiplying_us(model, &net, model->ranks, model->bytes);
+}
+
+static double rabenseifner_us(const weft_model_t *model)
+{
+    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    return weft_halving_us(model, &net, model->ranks, model->bytes);
+}
+
+static double bine_us(const weft_model_t *model)
+{
+    weft_model_t binary = *model;
+    binary.radix = 2;
+    return rabenseifner_us(&binary);
+}
+
+static double ring_us(const weft_model_t *model)
+{
+    double part = model->bytes / model->ranks;
+    return weft_ring_us(model, part, true) + weft_ring_us(model, part, false);
 }
 
 const weft_algorithm_t weft_allreduce_algorithms[] = {
-    {"recursive_doubling", recursive_doubling, 0, "log2 p rounds of n bytes"},
-    {"flat", flat, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0"},
-    {"two_shot", two_shot, WEFT_NEEDS_COUNT, "2 rounds, 2 n bytes a rank"},
+    {"recursive_multiplying", recursive_multiplying, 0, "log_k p rounds of (k - 1) n bytes",
+     recursive_multiplying_us, WEFT_HAS_RADIX},
+    {"flat", flat, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0", NULL, 0},
+    {"two_shot", two_shot, WEFT_NEEDS_COUNT, "2 rounds, 2 n bytes a rank", NULL, 0},
+    {"rabenseifner", rabenseifner, 0, "2 log_k p rounds, 2 n bytes", rabenseifner_us,
+     WEFT_HAS_RADIX},
+    {"bine", bine, WEFT_NEEDS_COMMUTATIVE, "2 log2 p rounds, 2 n bytes, short ways", bine_us, 0},
+    {"ring", ring, WEFT_NEEDS_COMMUTATIVE, "2 (p - 1) rounds, 2 n bytes", ring_us, 0},
+    {"two_level", weft_allreduce_two_level, WEFT_NEEDS_ORDER,
+     "log_k N rounds of (k - 1) n bytes between nodes", weft_allreduce_two_level_us,
+     WEFT_HAS_RADIX},
+    {"shared", weft_allreduce_shared, WEFT_NEEDS_COMMUTATIVE,
+     "as two_level; a node's ranks share its (k - 1) messages a round", weft_allreduce_shared_us,
+     WEFT_HAS_RADIX},
+    {"sliced", weft_allreduce_sliced, WEFT_NEEDS_ORDER,
+     "all ranks of a node carry 1/m of n; log_k N rounds of (k - 1) n/m", weft_allreduce_sliced_us,
+     WEFT_HAS_RADIX | WEFT_HAS_SEGMENT},
+    {"sliced_rabenseifner", weft_allreduce_sliced_rabenseifner, WEFT_NEEDS_ORDER,
+     "as sliced; 2 log_k N rounds, 2 n/m bytes", weft_allreduce_sliced_rabenseifner_us,
+     WEFT_HAS_RADIX | WEFT_HAS_SEGMENT},
+    {"sliced_bine", weft_allreduce_sliced_bine, WEFT_NEEDS_COMMUTATIVE,
+     "as sliced; 2 log2 N rounds, 2 n/m bytes, short ways", weft_allreduce_sliced_bine_us,
+     WEFT_HAS_SEGMENT},
+    {"sliced_ring", weft_allreduce_sliced_ring, WEFT_NEEDS_COMMUTATIVE,
+     "as sliced; m rings of 2 (N - 1) rounds, 2 n/m bytes", weft_allreduce_sliced_ring_us,
+     WEFT_HAS_SEGMENT},
     {0},
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Alltoall, alltoallv and alltoallw: they differ in where the block for a rank lies. */
 #include "coll/algorithm.h"
+#include "coll/alltoall/alltoall_nodes.h"
 
 /* Where the block for, or from, a rank lies. */
 typedef struct blocks {
@@ -69,16 +70,21 @@ static void exchange_at_once(weft_plan_t *plan, const weft_coll_args_t *args,
     keep_own(plan, args, blocks);
 }
 
-/* In round i: to the rank i above, from the rank i below. Copies in place are made before round 1,
- * since a block may arrive before the one that was there has been sent. */
+/* In round i: to the rank i above, from the rank i below; `window` rounds at a time. In place a
+ * block may arrive before the one that was there has been sent, so copies are made before. */
 static void exchange_in_rounds(weft_plan_t *plan, const weft_coll_args_t *args,
-                               const blocks_t *blocks)
+                               const blocks_t *blocks, int window)
 {
     int size = args->comm->size, rank = args->comm->rank;
+    if (weft_is_in_place(args)) {
+        exchange_at_once(plan, args, blocks);
+        return;
+    }
     keep_own(plan, args, blocks);
     for (int i = 1; i < size; i++) {
         int to = (rank + i) % size, from = (rank - i + size) % size;
-        weft_plan_wait(plan);
+        if ((i - 1) % window == 0)
+            weft_plan_wait(plan);
         weft_plan_recv(plan, blocks->from(args, from), from);
         weft_plan_send(plan, blocks->to(args, to), to);
     }
@@ -132,10 +138,12 @@ static void alltoall_direct(weft_plan_t *plan, const weft_coll_args_t *args)
 
 static void alltoall_pairwise(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    if (weft_is_in_place(args))
-        exchange_at_once(plan, args, &equal_blocks);
-    else
-        exchange_in_rounds(plan, args, &equal_blocks);
+    exchange_in_rounds(plan, args, &equal_blocks, 1);
+}
+
+static void alltoall_windowed(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    exchange_in_rounds(plan, args, &equal_blocks, WEFT_ALLTOALL_WINDOW);
 }
 
 static void alltoallv_direct(weft_plan_t *plan, const weft_coll_args_t *args)
@@ -143,24 +151,47 @@ static void alltoallv_direct(weft_plan_t *plan, const weft_coll_args_t *args)
     exchange_at_once(plan, args, &slices);
 }
 
+static void alltoallv_windowed(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    exchange_in_rounds(plan, args, &slices, WEFT_ALLTOALL_WINDOW);
+}
+
 static void alltoallw_direct(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     exchange_at_once(plan, args, &pieces);
 }
 
+static void alltoallw_windowed(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    exchange_in_rounds(plan, args, &pieces, WEFT_ALLTOALL_WINDOW);
+}
+
 const weft_algorithm_t weft_alltoall_algorithms[] = {
-    {"direct", alltoall_direct, 0, "1 round, p - 1 messages of n bytes a rank"},
-    {"pairwise", alltoall_pairwise, 0, "p - 1 rounds of n bytes"},
-    {"through_root", through_root, 0, "2 rounds, 2 (p - 1) messages of p n bytes at rank 0"},
+    {"direct", alltoall_direct, 0, "1 round, p - 1 messages of n bytes a rank", NULL, 0},
+    {"pairwise", alltoall_pairwise, 0, "p - 1 rounds of n bytes", NULL, 0},
+    {"windowed", alltoall_windowed, 0, "p - 1 messages of n bytes, 32 at a time",
+     weft_alltoall_windowed_us, 0},
+    {"through_root", through_root, 0, "2 rounds, 2 (p - 1) messages of p n bytes at rank 0", NULL,
+     0},
+    {"bruck", weft_alltoall_bruck, 0, "log_k p rounds of (k - 1) p/k n bytes",
+     weft_alltoall_bruck_us, WEFT_HAS_RADIX},
+    {"lanes", weft_alltoall_lanes, WEFT_NEEDS_REGULAR, "N - 1 messages of m n bytes a rank",
+     weft_alltoall_lanes_us, 0},
+    {"lanes_bruck", weft_alltoall_lanes_bruck, WEFT_NEEDS_REGULAR,
+     "log_k N rounds of (k - 1) p/k n bytes", weft_alltoall_lanes_bruck_us, WEFT_HAS_RADIX},
+    {"node_aware", weft_alltoall_node_aware, 0, "N/m messages of m m n bytes a rank",
+     weft_alltoall_node_aware_us, 0},
     {0},
 };
 
 const weft_algorithm_t weft_alltoallv_algorithms[] = {
-    {"direct", alltoallv_direct, 0, "1 round, p - 1 messages a rank"},
+    {"direct", alltoallv_direct, 0, "1 round, p - 1 messages a rank", NULL, 0},
+    {"windowed", alltoallv_windowed, 0, "p - 1 messages a rank, 32 at a time", NULL, 0},
     {0},
 };
 
 const weft_algorithm_t weft_alltoallw_algorithms[] = {
-    {"direct", alltoallw_direct, 0, "1 round, p - 1 messages a rank"},
+    {"direct", alltoallw_direct, 0, "1 round, p - 1 messages a rank", NULL, 0},
+    {"windowed", alltoallw_windowed, 0, "p - 1 messages a rank, 32 at a time", NULL, 0},
     {0},
 };

@@ -1,37 +1,69 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/algorithm.h"
+#include "coll/team/local.h"
+#include "coll/team/pieces.h"
+#include "coll/team/shared.h"
 
-/* In round k each rank hears from the rank 2^k below it: after ceil(log2 p) rounds it has heard, by
- * others, from all. Hensgen, Finkel and Manber 1988. */
 static void dissemination(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    int size = args->comm->size, rank = args->comm->rank;
-    for (int distance = 1; distance < size; distance *= 2) {
-        weft_plan_wait(plan);
-        weft_plan_signal(plan, (rank + distance) % size);
-        weft_plan_await(plan, (rank - distance + size) % size);
-    }
+    weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
+    weft_team_barrier(plan, &team, plan->how.radix);
 }
 
 /* Rank 0 hears from all and answers all: no rank but 0 has to run more than twice, which is what
  * counts when ranks take turns on a core. */
 static void flat(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    int size = args->comm->size;
-    if (args->comm->rank != 0) {
-        weft_plan_signal(plan, 0);
-        weft_plan_await(plan, 0);
-        return;
+    int size = args->comm->size < 2 ? 2 : args->comm->size;
+    weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
+    weft_team_arrive(plan, &team, size);
+    weft_team_leave(plan, &team, size);
+}
+
+static void two_level(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    const weft_shape_t *shape = plan->how.shape;
+    weft_team_t node = weft_team_node(shape, args->comm->rank);
+    int radix = weft_plan_local_radix(plan, node.size, 0);
+    weft_team_arrive(plan, &node, radix);
+    if (node.index == 0) {
+        weft_team_t leaders = weft_team_lane(shape, 0, args->comm->rank);
+        weft_team_barrier(plan, &leaders, plan->how.radix);
+        weft_plan_wait(plan);
     }
-    for (int peer = 1; peer < size; peer++)
-        weft_plan_await(plan, peer);
-    weft_plan_wait(plan);
-    for (int peer = 1; peer < size; peer++)
-        weft_plan_signal(plan, peer);
+    weft_team_leave(plan, &node, radix);
+}
+
+static void shared(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    weft_sharing_t sharing = weft_sharing_of(plan, args->comm->rank);
+    int radix = weft_plan_local_radix(plan, sharing.node.size, 0);
+    weft_team_arrive(plan, &sharing.node, radix);
+    weft_shared_barrier(plan, &sharing);
+    weft_team_leave(plan, &sharing.node, radix);
+}
+
+static double shared_us(const weft_model_t *model)
+{
+    return 2 * weft_node_tree_us(model, 0) + weft_shared_barrier_us(model);
+}
+
+static double dissemination_us(const weft_model_t *model)
+{
+    return weft_tree_us(&model->fabric.net, model->ranks, model->radix, 0);
+}
+
+static double two_level_us(const weft_model_t *model)
+{
+    return 2 * weft_node_tree_us(model, 0) +
+           weft_tree_us(&model->fabric.net, model->nodes, model->radix, 0);
 }
 
 const weft_algorithm_t weft_barrier_algorithms[] = {
-    {"dissemination", dissemination, 0, "log2 p rounds"},
-    {"flat", flat, 0, "2 rounds, p messages at rank 0"},
+    {"dissemination", dissemination, 0, "log_k p rounds", dissemination_us, WEFT_HAS_RADIX},
+    {"flat", flat, 0, "2 rounds, p messages at rank 0", NULL, 0},
+    {"two_level", two_level, 0, "log_k N rounds between nodes", two_level_us, WEFT_HAS_RADIX},
+    {"shared", shared, 0, "as two_level; a node's ranks share its k - 1 messages a round",
+     shared_us, WEFT_HAS_RADIX},
     {0},
 };

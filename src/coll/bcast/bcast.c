@@ -1,44 +1,62 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/algorithm.h"
+#include "coll/bcast/bcast_nodes.h"
+#include "coll/team/pieces.h"
+#include "coll/team/shared.h"
 
 static weft_data_t all_data(const weft_coll_args_t *args)
 {
     return weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type);
 }
 
-/* Rank r, counted from the root, gets the data from r without its lowest bit and gives them on to
- * r + 1, r + 2, r + 4, ... below that bit, the farthest first. */
+static weft_team_t from_root(const weft_coll_args_t *args)
+{
+    return weft_team_turned(weft_team_all(args->comm->size, args->comm->rank), args->root);
+}
+
 static void binomial(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    int size = args->comm->size, root = args->root;
-    int self = (args->comm->rank - root + size) % size;
-    int bit = 1;
-    while (bit < size && (self & bit) == 0)
-        bit *= 2;
-    if (self != 0) {
-        weft_plan_recv(plan, all_data(args), (self - bit + root) % size);
-        weft_plan_wait(plan);
-    }
-    for (bit /= 2; bit > 0; bit /= 2) {
-        if (self + bit < size)
-            weft_plan_send(plan, all_data(args), (self + bit + root) % size);
-    }
+    weft_team_t team = from_root(args);
+    weft_team_bcast(plan, &team, all_data(args), plan->how.radix);
+}
+
+static void bine(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    weft_team_t team = from_root(args);
+    weft_team_bcast_bine(plan, &team, all_data(args));
 }
 
 /* The root sends to all: large messages are copied by all receivers at once. */
 static void flat(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    int size = args->comm->size, root = args->root;
-    if (args->comm->rank != root) {
-        weft_plan_recv(plan, all_data(args), root);
-        return;
-    }
-    for (int i = 1; i < size; i++)
-        weft_plan_send(plan, all_data(args), (root + i) % size);
+    weft_team_t team = from_root(args);
+    weft_team_bcast(plan, &team, all_data(args), team.size < 2 ? 2 : team.size);
+}
+
+static double binomial_us(const weft_model_t *model)
+{
+    return weft_tree_us(&model->fabric.net, model->ranks, model->radix, model->bytes);
 }
 
 const weft_algorithm_t weft_bcast_algorithms[] = {
-    {"binomial", binomial, 0, "log2 p rounds of n bytes"},
-    {"flat", flat, 0, "1 round, p - 1 messages of n bytes at the root"},
+    {"binomial", binomial, 0, "log_k p rounds of n bytes", binomial_us, WEFT_HAS_RADIX},
+    {"flat", flat, 0, "1 round, p - 1 messages of n bytes at the root", NULL, 0},
+    {"bine", bine, 0, "log2 p rounds of n bytes, short ways", NULL, 0},
+    {"two_level", weft_bcast_two_level, 0, "log_k N rounds of n bytes between nodes",
+     weft_bcast_two_level_us, WEFT_HAS_RADIX},
+    {"two_level_bine", weft_bcast_two_level_bine, 0,
+     "log2 N rounds of n bytes between nodes, short ways", weft_bcast_two_level_bine_us, 0},
+    {"shared", weft_bcast_shared, 0, "as two_level; a node's ranks share its messages",
+     weft_shared_bcast_us, WEFT_HAS_RADIX},
+    {"chain", weft_bcast_chain, 0, "from node to node in s pieces: N + s rounds of n/s bytes",
+     weft_bcast_chain_us, WEFT_HAS_SEGMENT},
+    {"sliced", weft_bcast_sliced, 0,
+     "the ranks of a node carry 1/m of n: log_k N rounds of n bytes a node", weft_bcast_sliced_us,
+     WEFT_HAS_RADIX | WEFT_HAS_SEGMENT},
+    {"scatter_allgather", weft_bcast_scatter_allgather, 0,
+     "as sliced; log_k N rounds twice, 2 n bytes a node", weft_bcast_scatter_allgather_us,
+     WEFT_HAS_RADIX | WEFT_HAS_SEGMENT},
+    {"scatter_ring", weft_bcast_scatter_ring, 0, "as sliced; log_k N + N rounds, 2 n bytes a node",
+     weft_bcast_scatter_ring_us, WEFT_HAS_RADIX | WEFT_HAS_SEGMENT},
     {0},
 };

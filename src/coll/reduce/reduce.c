@@ -1,109 +1,105 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/algorithm.h"
-#include "coll/reduce_part.h"
+#include "coll/reduce/reduce_nodes.h"
+#include "coll/team/pieces.h"
 
-/* Where this rank collects: the root in recv_buf, the others in scratch. */
-static weft_place_t result_place(weft_plan_t *plan, const weft_coll_args_t *args, bool is_root)
+static bool is_root(const weft_coll_args_t *args)
 {
-    return is_root ? weft_at(WEFT_OUT, 0)
-                   : weft_plan_scratch(plan, args->recv_count, args->recv_type);
+    return args->comm->rank == args->root;
 }
 
-/*
- * A binomial tree in the order of ranks: the rank that collects at `collector` stands for ranks
- * self to self + 2^k - 1, so what comes from above is always the right operand.
- */
-static void binomial_to(weft_plan_t *plan, const weft_coll_args_t *args, int collector)
+static weft_data_t result_of(const weft_coll_args_t *args)
 {
-    int size = args->comm->size;
-    int self = (args->comm->rank - collector + size) % size;
-    weft_place_t own = weft_operand(args), sum = own;
-    for (int bit = 1; bit < size; bit *= 2) {
-        if (self & bit) {
-            weft_plan_wait(plan);
-            weft_plan_send(plan, weft_vector(args, sum), (self - bit + collector) % size);
-            return;
-        }
-        if (self + bit >= size)
-            continue;
-        weft_place_t theirs = weft_plan_scratch(plan, args->recv_count, args->recv_type);
-        weft_place_t next = sum.buffer == own.buffer && sum.offset == own.offset
-                                ? result_place(plan, args, args->comm->rank == args->root)
-                                : sum;
-        weft_plan_recv(plan, weft_vector(args, theirs), (self + bit + collector) % size);
-        weft_plan_wait(plan);
-        weft_plan_reduce(plan, sum, theirs, weft_vector(args, next));
-        sum = next;
-    }
-    /* The collector. */
-    if (args->comm->rank != args->root)
-        weft_plan_send(plan, weft_vector(args, sum), args->root);
-    else
-        weft_plan_copy(plan, weft_vector(args, sum), weft_vector(args, weft_at(WEFT_OUT, 0)));
+    return weft_vector(args, weft_at(WEFT_OUT, 0));
+}
+
+/* A tree from member 0 of a team; its result goes on to the root. */
+static void reduce_to(weft_plan_t *plan, const weft_coll_args_t *args, weft_team_t team, int radix)
+{
+    int collector = weft_team_rank(&team, 0);
+    weft_data_t to = result_of(args);
+    if (team.index == 0 && !is_root(args))
+        to.place = weft_plan_scratch(plan, to.count, to.type);
+    weft_team_reduce(plan, &team, weft_operand(args), to, radix);
+    if (collector == args->root)
+        return;
+    weft_plan_wait(plan);
+    if (team.index == 0)
+        weft_plan_send(plan, to, args->root);
+    else if (is_root(args))
+        weft_plan_recv(plan, to, collector);
 }
 
 /* The tree starts at the root when the operation commutes; otherwise at rank 0, whose result is
  * sent on. */
 static void binomial(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    int collector = args->op->is_commutative ? args->root : 0;
-    binomial_to(plan, args, collector);
-    if (collector != args->root && args->comm->rank == args->root)
-        weft_plan_recv(plan, weft_vector(args, weft_at(WEFT_OUT, 0)), collector);
+    weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
+    if (args->op->is_commutative)
+        team = weft_team_turned(team, args->root);
+    reduce_to(plan, args, team, plan->how.radix);
 }
 
 /* The root gets all operands and applies the operation in the order of ranks. */
 static void flat(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    int size = args->comm->size, rank = args->comm->rank, root = args->root;
-    weft_place_t own = weft_operand(args), out = weft_at(WEFT_OUT, 0);
-    if (rank != root) {
-        weft_plan_send(plan, weft_vector(args, own), root);
+    int size = args->comm->size, root = args->root;
+    weft_data_t to = result_of(args);
+    if (!is_root(args)) {
+        weft_plan_send(plan, weft_vector(args, weft_operand(args)), root);
         return;
     }
-    MPI_Count count = (MPI_Count)args->recv_count;
-    weft_place_t all = weft_plan_scratch(plan, args->recv_count * (size_t)size, args->recv_type);
+    weft_operands_in_order_t operands = {
+        .slots = weft_plan_scratch(plan, to.count * (size_t)(size - 1), to.type),
+        .own = weft_operand(args),
+        .count = size,
+        .own_at = root};
     for (int peer = 0; peer < size; peer++) {
-        weft_place_t theirs = weft_after(all, count * peer, args->recv_type);
         if (peer != root)
-            weft_plan_recv(plan, weft_vector(args, theirs), peer);
-        else
-            weft_plan_copy(plan, weft_vector(args, own), weft_vector(args, theirs));
+            weft_plan_recv(plan, weft_operand_slot(&operands, peer, to), peer);
     }
     weft_plan_wait(plan);
-    for (int peer = 1; peer < size; peer++)
-        weft_plan_reduce(plan, peer == 1 ? all : out,
-                         weft_after(all, count * peer, args->recv_type), weft_vector(args, out));
-    if (size == 1)
-        weft_plan_copy(plan, weft_vector(args, all), weft_vector(args, out));
+    weft_plan_fold(plan, &operands, to);
 }
 
 /* Each rank reduces one part of the vector, in the order of ranks, and sends it to the root. */
 static void two_shot(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    int size = args->comm->size, rank = args->comm->rank, root = args->root;
-    weft_place_t out = weft_at(WEFT_OUT, 0);
-    weft_place_t mine = weft_plan_reduce_part(plan, args, rank == root ? &out : NULL);
-    size_t first = weft_part(args->recv_count, rank, size),
-           end = weft_part(args->recv_count, rank + 1, size);
-    if (rank != root) {
-        weft_plan_send(plan, weft_data(mine, end - first, args->recv_type), root);
+    weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
+    weft_cut_t cut = weft_cut(result_of(args), team.size);
+    if (!is_root(args)) {
+        weft_data_t own = weft_cut_part(&cut, team.index);
+        MPI_Count first = (MPI_Count)weft_cut_first(&cut, team.index);
+        cut.at = weft_after(weft_plan_scratch(plan, own.count, own.type), -first, own.type);
+    }
+    weft_team_reduce_scatter(plan, &team, weft_operand(args), &cut);
+    if (!is_root(args)) {
+        weft_team_send(plan, &team, weft_cut_part(&cut, team.index), args->root);
         return;
     }
-    for (int i = 1; i < size; i++) {
-        int peer = (rank + i) % size;
-        size_t at = weft_part(args->recv_count, peer, size),
-               next = weft_part(args->recv_count, peer + 1, size);
-        weft_plan_recv(plan,
-                       weft_data(weft_element(WEFT_OUT, (MPI_Count)at, args->recv_type), next - at,
-                                 args->recv_type),
-                       peer);
+    for (int i = 1; i < team.size; i++) {
+        int peer = weft_team_at(&team, i);
+        weft_team_recv(plan, &team, weft_cut_part(&cut, peer), peer);
     }
 }
 
+static double binomial_us(const weft_model_t *model)
+{
+    weft_wire_t net = weft_shared(model->fabric.net, model->is_consecutive ? 1 : model->most);
+    return weft_reduce_tree_us(model, &net, model->ranks, model->bytes);
+}
+
 const weft_algorithm_t weft_reduce_algorithms[] = {
-    {"binomial", binomial, 0, "log2 p rounds of n bytes"},
-    {"flat", flat, 0, "1 round, p - 1 messages of n bytes at the root"},
-    {"two_shot", two_shot, WEFT_NEEDS_COUNT, "2 rounds, 2 n bytes"},
+    {"binomial", binomial, 0, "log_k p rounds of (k - 1) n bytes", binomial_us, WEFT_HAS_RADIX},
+    {"flat", flat, 0, "1 round, p - 1 messages of n bytes at the root", NULL, 0},
+    {"two_shot", two_shot, WEFT_NEEDS_COUNT, "2 rounds, 2 n bytes", NULL, 0},
+    {"two_level", weft_reduce_two_level, WEFT_NEEDS_ORDER,
+     "log_k N rounds of (k - 1) n bytes between nodes", weft_reduce_two_level_us, WEFT_HAS_RADIX},
+    {"sliced", weft_reduce_sliced, WEFT_NEEDS_ORDER,
+     "all ranks of a node carry 1/m of n; log_k N rounds of (k - 1) n/m", weft_reduce_sliced_us,
+     WEFT_HAS_RADIX | WEFT_HAS_SEGMENT},
+    {"sliced_rabenseifner", weft_reduce_sliced_rabenseifner, WEFT_NEEDS_ORDER,
+     "as sliced; 2 log_k N rounds, 2 n/m bytes", weft_reduce_sliced_rabenseifner_us,
+     WEFT_HAS_RADIX | WEFT_HAS_SEGMENT},
     {0},
 };

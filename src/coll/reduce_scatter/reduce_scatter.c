@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/algorithm.h"
+#include "coll/reduce_scatter/reduce_scatter_nodes.h"
+#include "coll/team/pieces.h"
+#include "base/memory.h"
 
 /* The elements of the operand that rank `rank` gets. */
 typedef size_t (*count_fn_t)(const weft_coll_args_t *args, int rank);
@@ -23,50 +26,66 @@ static MPI_Count first_of(const weft_coll_args_t *args, count_fn_t count, int ra
     return first;
 }
 
-/* Fold our block's operands, which lie one rank after the other at `all` except our own, in the
- * order of ranks. In place recv_buf still holds our operand, so the result gets there last. */
-static void fold_in_order(weft_plan_t *plan, const weft_coll_args_t *args, weft_place_t all,
-                          weft_data_t own)
+/* ---- by the blocks ---- */
+
+/* Writes a plan for an operand that is cut in a part a rank, of which nothing is scratch. */
+typedef void (*write_fn_t)(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut);
+
+static void with_cut(weft_plan_t *plan, const weft_coll_args_t *args, count_fn_t count,
+                     write_fn_t write)
 {
-    int size = args->comm->size, rank = args->comm->rank;
-    weft_data_t out = weft_data(weft_at(WEFT_OUT, 0), own.count, own.type);
-    weft_data_t sum = weft_data(all, own.count, own.type);
-    weft_place_t left = rank == 0 ? own.place : all;
-    for (int peer = 1; peer < size; peer++) {
-        weft_place_t right =
-            peer == rank ? own.place : weft_after(all, (MPI_Count)own.count * peer, own.type);
-        bool goes_out = peer == size - 1 && !weft_is_in_place(args);
-        weft_plan_reduce(plan, left, right, goes_out ? out : sum);
-        left = all;
+    int size = args->comm->size;
+    size_t *firsts = weft_alloc_array((size_t)size + 1, sizeof(*firsts));
+    if (firsts == NULL) {
+        plan->error = MPI_ERR_NO_MEM;
+        return;
     }
-    if (size == 1 || weft_is_in_place(args))
-        weft_plan_copy(plan, size == 1 ? own : sum, out);
+    firsts[0] = 0;
+    for (int i = 0; i < size; i++)
+        firsts[i + 1] = firsts[i] + count(args, i);
+    weft_cut_t cut = {weft_operand(args), args->recv_type, size, firsts[size], firsts, 0};
+    write(plan, args, &cut);
+    weft_free(firsts);
 }
 
-/* Every rank sends each other rank its block of the operand and reduces its own. */
-static void exchange_blocks(weft_plan_t *plan, const weft_coll_args_t *args, count_fn_t count)
+/* Every rank sends each other rank its block of the operand and reduces its own. In place recv_buf
+ * still holds our operand, so the result gets there last. */
+static void exchange_blocks(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut)
 {
-    int size = args->comm->size, rank = args->comm->rank;
-    weft_type_t *type = args->recv_type;
-    weft_data_t own = {weft_after(weft_operand(args), first_of(args, count, rank), type),
-                       count(args, rank), type};
-    MPI_Count at = first_of(args, count, rank);
-    for (int i = 1; i < size; i++) {
-        int peer = (rank + i) % size;
-        at = peer == 0 ? 0 : at + (MPI_Count)count(args, peer - 1);
-        weft_plan_send(plan,
-                       weft_data(weft_after(weft_operand(args), at, type), count(args, peer), type),
-                       peer);
-    }
-    weft_place_t all = weft_plan_scratch(plan, own.count * (size_t)size, type);
-    for (int i = 1; i < size; i++) {
-        int peer = (rank - i + size) % size;
-        weft_plan_recv(
-            plan, weft_data(weft_after(all, (MPI_Count)own.count * peer, type), own.count, type),
-            peer);
-    }
+    weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
+    weft_data_t own = weft_cut_part(cut, team.index);
+    weft_place_t out = weft_at(WEFT_OUT, 0), sum = out;
+    MPI_Count first = (MPI_Count)weft_cut_first(cut, team.index);
+    if (weft_is_in_place(args))
+        sum = weft_plan_scratch(plan, own.count, own.type);
+    weft_cut_t sums = weft_cut_at(cut, weft_after(sum, -first, own.type));
+    weft_team_reduce_scatter(plan, &team, cut->at, &sums);
+    weft_plan_copy(plan, weft_cut_part(&sums, team.index), weft_data(out, own.count, own.type));
+}
+
+typedef void (*team_fn_t)(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
+                          const weft_cut_t *cut);
+
+/* What needs room for all sums. */
+static void by_rounds(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut,
+                      team_fn_t reduce)
+{
+    weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
+    weft_cut_t sums = weft_cut_at(cut, weft_plan_scratch(plan, cut->count, cut->type));
+    reduce(plan, &team, cut->at, &sums);
+    weft_data_t own = weft_cut_part(&sums, team.index);
     weft_plan_wait(plan);
-    fold_in_order(plan, args, all, own);
+    weft_plan_copy(plan, own, weft_data(weft_at(WEFT_OUT, 0), own.count, own.type));
+}
+
+static void around_ring(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut)
+{
+    by_rounds(plan, args, cut, weft_team_reduce_scatter_ring);
+}
+
+static void by_halving(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut)
+{
+    by_rounds(plan, args, cut, weft_team_reduce_scatter_bine);
 }
 
 /* Rank 0 reduces everything and sends each rank its block. */
@@ -104,7 +123,7 @@ static void through_root(weft_plan_t *plan, const weft_coll_args_t *args, count_
 
 static void block_direct(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    exchange_blocks(plan, args, equal_count);
+    with_cut(plan, args, equal_count, exchange_blocks);
 }
 
 static void block_through_root(weft_plan_t *plan, const weft_coll_args_t *args)
@@ -112,9 +131,39 @@ static void block_through_root(weft_plan_t *plan, const weft_coll_args_t *args)
     through_root(plan, args, equal_count);
 }
 
+static void block_ring(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    with_cut(plan, args, equal_count, around_ring);
+}
+
+static void block_bine(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    with_cut(plan, args, equal_count, by_halving);
+}
+
+static void block_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    with_cut(plan, args, equal_count, weft_reduce_scatter_two_level);
+}
+
+static void block_two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    with_cut(plan, args, equal_count, weft_reduce_scatter_two_level_bine);
+}
+
+static void block_lanes(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    with_cut(plan, args, equal_count, weft_reduce_scatter_lanes);
+}
+
+static void block_lanes_bine(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    with_cut(plan, args, equal_count, weft_reduce_scatter_lanes_bine);
+}
+
 static void counts_direct(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    exchange_blocks(plan, args, own_count);
+    with_cut(plan, args, own_count, exchange_blocks);
 }
 
 static void counts_through_root(weft_plan_t *plan, const weft_coll_args_t *args)
@@ -122,14 +171,59 @@ static void counts_through_root(weft_plan_t *plan, const weft_coll_args_t *args)
     through_root(plan, args, own_count);
 }
 
+static void counts_ring(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    with_cut(plan, args, own_count, around_ring);
+}
+
+static void counts_bine(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    with_cut(plan, args, own_count, by_halving);
+}
+
+static void counts_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    with_cut(plan, args, own_count, weft_reduce_scatter_two_level);
+}
+
+static void counts_two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    with_cut(plan, args, own_count, weft_reduce_scatter_two_level_bine);
+}
+
 const weft_algorithm_t weft_reduce_scatter_block_algorithms[] = {
-    {"direct", block_direct, 0, "1 round, p - 1 messages of a block each"},
-    {"through_root", block_through_root, 0, "2 rounds, rank 0 reduces all"},
+    {"direct", block_direct, 0, "1 round, p - 1 messages of a block each",
+     weft_reduce_scatter_block_direct_us, 0},
+    {"through_root", block_through_root, 0, "2 rounds, rank 0 reduces all", NULL, 0},
+    {"ring", block_ring, WEFT_NEEDS_COMMUTATIVE, "p - 1 rounds of a block",
+     weft_reduce_scatter_block_ring_us, 0},
+    {"bine", block_bine, WEFT_NEEDS_COMMUTATIVE, "log2 p rounds, p blocks, short ways",
+     weft_reduce_scatter_block_bine_us, 0},
+    {"two_level", block_two_level, WEFT_NEEDS_BLOCKS,
+     "a leader a node reduces all: 1 round, N - 1 messages", weft_reduce_scatter_block_two_level_us,
+     0},
+    {"two_level_bine", block_two_level_bine, WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,
+     "a leader a node reduces all: log2 N rounds", weft_reduce_scatter_block_two_level_bine_us, 0},
+    {"lanes", block_lanes, WEFT_NEEDS_REGULAR | WEFT_NEEDS_BLOCKS,
+     "all ranks of a node carry 1/m: 1 round, N - 1 messages", weft_reduce_scatter_block_lanes_us,
+     0},
+    {"lanes_bine", block_lanes_bine,
+     WEFT_NEEDS_REGULAR | WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,
+     "all ranks of a node carry 1/m: log2 N rounds", weft_reduce_scatter_block_lanes_bine_us, 0},
     {0},
 };
 
 const weft_algorithm_t weft_reduce_scatter_algorithms[] = {
-    {"direct", counts_direct, 0, "1 round, p - 1 messages of a block each"},
-    {"through_root", counts_through_root, 0, "2 rounds, rank 0 reduces all"},
+    {"direct", counts_direct, 0, "1 round, p - 1 messages of a block each",
+     weft_reduce_scatter_direct_us, 0},
+    {"through_root", counts_through_root, 0, "2 rounds, rank 0 reduces all", NULL, 0},
+    {"ring", counts_ring, WEFT_NEEDS_COMMUTATIVE, "p - 1 rounds of a block",
+     weft_reduce_scatter_ring_us, 0},
+    {"bine", counts_bine, WEFT_NEEDS_COMMUTATIVE, "log2 p rounds, p blocks, short ways",
+     weft_reduce_scatter_bine_us, 0},
+    {"two_level", counts_two_level, WEFT_NEEDS_BLOCKS,
+     "a leader a node reduces all: 1 round, N - 1 messages", weft_reduce_scatter_two_level_us, 0},
+    {"two_level_bine", counts_two_level_bine, WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,
+     "a leader a node reduces all: log2 N rounds", weft_reduce_scatter_two_level_bine_us, 0},
     {0},
 };

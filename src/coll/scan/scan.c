@@ -1,39 +1,86 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Scan and exscan. Always in the order of ranks, so any associative operation will do. */
 #include "coll/algorithm.h"
+#include "coll/team/digits.h"
+#include "coll/team/local.h"
+#include "coll/team/pieces.h"
+
+/* What a scan over a team begins and ends with. */
+typedef struct scan {
+    weft_place_t from; /* the operand; it may be where `out` is */
+    weft_data_t out;   /* the result; of an exclusive scan nothing for member 0 */
+    bool is_inclusive;
+} scan_t;
 
 /*
- * In round k a rank has the operands of a block of up to 2^k ranks that ends with its own
- * (`block`), and it sends them 2^k ranks up. What comes from below is the left operand, of the
- * block and of the result. Hillis and Steele 1986.
+ * In round k a member has the operands of a block of up to 2^k members that ends with its own
+ * (`block`), and it sends them 2^k members up. What comes from below is the left operand, of the
+ * block and of the result. Hillis and Steele 1986. In the end the block is of all up to this
+ * member.
  */
-static void doubling(weft_plan_t *plan, const weft_coll_args_t *args, bool is_inclusive)
+static weft_data_t doubling(weft_plan_t *plan, const weft_team_t *team, const scan_t *scan)
 {
-    int size = args->comm->size, rank = args->comm->rank;
-    weft_place_t own = weft_operand(args), out = weft_at(WEFT_OUT, 0), block = own;
-    weft_place_t sum = weft_plan_scratch(plan, args->recv_count, args->recv_type);
-    bool has_result = is_inclusive;
+    weft_data_t own = scan->out, block = own, below = own;
+    bool has_result = scan->is_inclusive;
+    own.place = scan->from;
     /* In place an exclusive result must not replace the operand before it has been used. */
-    weft_plan_copy(plan, weft_vector(args, own), weft_vector(args, sum));
-    block = sum;
-    if (is_inclusive)
-        weft_plan_copy(plan, weft_vector(args, own), weft_vector(args, out));
-    for (int distance = 1; distance < size; distance *= 2) {
+    block.place = weft_plan_scratch(plan, own.count, own.type);
+    below.place = weft_plan_scratch(plan, own.count, own.type);
+    weft_plan_copy(plan, own, block);
+    if (scan->is_inclusive)
+        weft_plan_copy(plan, own, scan->out);
+    for (int distance = 1; distance < team->size; distance *= 2) {
         weft_plan_wait(plan);
-        if (rank + distance < size)
-            weft_plan_send(plan, weft_vector(args, block), rank + distance);
-        if (rank < distance)
+        if (team->index + distance < team->size)
+            weft_team_send(plan, team, block, team->index + distance);
+        if (team->index < distance)
             continue;
-        weft_place_t below = weft_plan_scratch(plan, args->recv_count, args->recv_type);
-        weft_plan_recv(plan, weft_vector(args, below), rank - distance);
+        weft_team_recv(plan, team, below, team->index - distance);
         weft_plan_wait(plan);
         if (has_result)
-            weft_plan_reduce(plan, below, out, weft_vector(args, out));
+            weft_plan_reduce(plan, below.place, scan->out.place, scan->out);
         else
-            weft_plan_copy(plan, weft_vector(args, below), weft_vector(args, out));
+            weft_plan_copy(plan, below, scan->out);
         has_result = true;
-        weft_plan_reduce(plan, below, block, weft_vector(args, block));
+        weft_plan_reduce(plan, below.place, block.place, block);
     }
+    return block;
+}
+
+static void by_doubling(weft_plan_t *plan, const weft_coll_args_t *args, bool is_inclusive)
+{
+    weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
+    scan_t scan = {weft_operand(args), weft_vector(args, weft_at(WEFT_OUT, 0)), is_inclusive};
+    doubling(plan, &team, &scan);
+}
+
+/* On each node; then the last ranks of the nodes, which have all of theirs, scan between nodes, and
+ * tell their node what is before it. */
+static void two_level(weft_plan_t *plan, const weft_coll_args_t *args, bool is_inclusive)
+{
+    const weft_shape_t *shape = plan->how.shape;
+    weft_team_t node = weft_team_node(shape, args->comm->rank);
+    weft_data_t out = weft_vector(args, weft_at(WEFT_OUT, 0)), before = out;
+    scan_t on_node = {weft_operand(args), out, is_inclusive};
+    weft_data_t all = doubling(plan, &node, &on_node);
+    before.place = weft_plan_scratch(plan, out.count, out.type);
+    if (node.index == node.size - 1) {
+        weft_team_t last = weft_team_lane(shape, WEFT_LAST_LANE, args->comm->rank);
+        scan_t between = {all.place, before, false};
+        weft_plan_wait(plan);
+        doubling(plan, &last, &between);
+    }
+    if (weft_shape_node(shape, args->comm->rank) == 0)
+        return;
+    node = weft_team_turned(node, node.size - 1);
+    weft_plan_wait(plan);
+    weft_team_bcast(plan, &node, before,
+                    weft_plan_local_radix(plan, node.size, out.count * out.type->size));
+    weft_plan_wait(plan);
+    if (is_inclusive || weft_shape_local(shape, args->comm->rank) > 0)
+        weft_plan_reduce(plan, before.place, out.place, out);
+    else
+        weft_plan_copy(plan, before, out);
 }
 
 /* Rank 0 gets all operands and sends each rank its result. */
@@ -69,7 +116,7 @@ static void through_root(weft_plan_t *plan, const weft_coll_args_t *args, bool i
 
 static void scan_doubling(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    doubling(plan, args, true);
+    by_doubling(plan, args, true);
 }
 
 static void scan_through_root(weft_plan_t *plan, const weft_coll_args_t *args)
@@ -77,9 +124,14 @@ static void scan_through_root(weft_plan_t *plan, const weft_coll_args_t *args)
     through_root(plan, args, true);
 }
 
+static void scan_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    two_level(plan, args, true);
+}
+
 static void exscan_doubling(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    doubling(plan, args, false);
+    by_doubling(plan, args, false);
 }
 
 static void exscan_through_root(weft_plan_t *plan, const weft_coll_args_t *args)
@@ -87,14 +139,45 @@ static void exscan_through_root(weft_plan_t *plan, const weft_coll_args_t *args)
     through_root(plan, args, false);
 }
 
+static void exscan_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    two_level(plan, args, false);
+}
+
+/* ---- what they cost over several nodes ---- */
+
+static double rounds_us(const weft_model_t *model, const weft_wire_t *link, int size)
+{
+    return weft_digits_rounds(size, 2) * weft_reduce_round_us(model, link, 1, model->bytes);
+}
+
+static double doubling_us(const weft_model_t *model)
+{
+    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    return rounds_us(model, &net, model->ranks);
+}
+
+static double two_level_us(const weft_model_t *model)
+{
+    return rounds_us(model, &model->fabric.node, model->most) +
+           rounds_us(model, &model->fabric.net, model->nodes) +
+           weft_node_tree_us(model, model->bytes);
+}
+
 const weft_algorithm_t weft_scan_algorithms[] = {
-    {"doubling", scan_doubling, 0, "log2 p rounds of n bytes"},
-    {"through_root", scan_through_root, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0"},
+    {"doubling", scan_doubling, 0, "log2 p rounds of n bytes", doubling_us, 0},
+    {"through_root", scan_through_root, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0",
+     NULL, 0},
+    {"two_level", scan_two_level, WEFT_NEEDS_BLOCKS, "log2 N rounds of n bytes between nodes",
+     two_level_us, 0},
     {0},
 };
 
 const weft_algorithm_t weft_exscan_algorithms[] = {
-    {"doubling", exscan_doubling, 0, "log2 p rounds of n bytes"},
-    {"through_root", exscan_through_root, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0"},
+    {"doubling", exscan_doubling, 0, "log2 p rounds of n bytes", doubling_us, 0},
+    {"through_root", exscan_through_root, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0",
+     NULL, 0},
+    {"two_level", exscan_two_level, WEFT_NEEDS_BLOCKS, "log2 N rounds of n bytes between nodes",
+     two_level_us, 0},
     {0},
 };

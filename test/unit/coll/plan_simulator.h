@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-enum { MOST_RANKS = 33, GUARD_BYTES = 64, GUARD = 0x5a };
+enum { MOST_RANKS = 33, MOST_PARTS = 16, GUARD_BYTES = 64, GUARD = 0x5a };
 
 /* One end of a message. */
 typedef struct sim_end {
@@ -31,8 +31,19 @@ typedef struct sim_end {
     bool is_packed;
     size_t count;
     weft_type_t *type;
+    struct sim_thread *thread; /* that has begun it */
     struct sim_end *next;
 } sim_end_t;
+
+/* What runs a plan or a part of one. */
+typedef struct sim_thread {
+    const weft_plan_t *plan;
+    int part; /* -1: the whole */
+    size_t next;
+    int outstanding;
+    bool has_begun, is_over;
+    struct sim_thread *whole; /* of a part */
+} sim_thread_t;
 
 /* Sends and receives of one channel that have begun and are not matched; in order. */
 typedef struct sim_queue {
@@ -45,13 +56,13 @@ typedef struct sim_rank {
     weft_plan_t *plan;
     char *buffers[WEFT_BUFFERS];
     char *scratch; /* with a guard before and behind */
-    size_t next;
-    int outstanding;
+    sim_thread_t threads[1 + MOST_PARTS];
 } sim_rank_t;
 
 typedef struct sim {
     int size;
     const char *what; /* is run: for messages */
+    weft_how_t how;
     sim_rank_t ranks[MOST_RANKS];
     sim_queue_t sends[MOST_RANKS][MOST_RANKS], recvs[MOST_RANKS][MOST_RANKS]; /* [from][to] */
 } sim_t;
@@ -73,12 +84,21 @@ static void sim_append(sim_queue_t *queue, sim_end_t *end)
     queue->last = &added->next;
 }
 
-static sim_end_t sim_take(sim_queue_t *queue)
+/* The first of a part, and where it is linked; NULL: none. */
+static sim_end_t **sim_find(sim_queue_t *queue, int part)
 {
-    sim_end_t *first = queue->first, taken = *first;
-    queue->first = first->next;
-    if (queue->first == NULL)
-        queue->last = &queue->first;
+    sim_end_t **at = &queue->first;
+    while (*at != NULL && (*at)->thread->part != part)
+        at = &(*at)->next;
+    return *at == NULL ? NULL : at;
+}
+
+static sim_end_t sim_take(sim_queue_t *queue, int part)
+{
+    sim_end_t **at = sim_find(queue, part), *first = *at, taken = *first;
+    *at = first->next;
+    if (queue->last == &first->next)
+        queue->last = at;
     free(first);
     return taken;
 }
@@ -90,37 +110,37 @@ static void *sim_address(const sim_rank_t *rank, weft_place_t place)
     return rank->buffers[place.buffer] + place.offset;
 }
 
-static void sim_send(sim_t *sim, sim_rank_t *rank, const weft_step_t *step)
+static void sim_send(sim_t *sim, sim_rank_t *rank, sim_thread_t *thread, const weft_step_t *step)
 {
-    sim_end_t end = {sim_address(rank, step->from.place), false, step->from.count, step->from.type, NULL};
+    sim_end_t end = {sim_address(rank, step->from.place), false, step->from.count, step->from.type, thread, NULL};
     size_t bytes = end.count * end.type->size;
     if (sim_random(2) == 0) {
         char *packed = malloc(bytes + 1);
         weft_pack(end.data, end.count, end.type, 0, packed, bytes);
-        end = (sim_end_t){packed, true, bytes, weft_type_of(MPI_BYTE), NULL};
+        end = (sim_end_t){packed, true, bytes, weft_type_of(MPI_BYTE), thread, NULL};
     } else {
-        rank->outstanding++;
+        thread->outstanding++;
     }
     sim_append(&sim->sends[rank->comm.rank][step->peer], &end);
 }
 
-static void sim_recv(sim_t *sim, sim_rank_t *rank, const weft_step_t *step)
+static void sim_recv(sim_t *sim, sim_rank_t *rank, sim_thread_t *thread, const weft_step_t *step)
 {
-    sim_end_t end = {sim_address(rank, step->to.place), false, step->to.count, step->to.type, NULL};
-    rank->outstanding++;
+    sim_end_t end = {sim_address(rank, step->to.place), false, step->to.count, step->to.type, thread, NULL};
+    thread->outstanding++;
     sim_append(&sim->recvs[step->peer][rank->comm.rank], &end);
 }
 
-static void sim_step(sim_t *sim, sim_rank_t *rank, const weft_step_t *step)
+static void sim_step(sim_t *sim, sim_rank_t *rank, sim_thread_t *thread, const weft_step_t *step)
 {
     weft_operands_t operands = {sim_address(rank, step->from.place), sim_address(rank, step->second),
                                 sim_address(rank, step->to.place), step->to.count};
     switch (step->kind) {
     case WEFT_STEP_SEND:
-        sim_send(sim, rank, step);
+        sim_send(sim, rank, thread, step);
         break;
     case WEFT_STEP_RECV:
-        sim_recv(sim, rank, step);
+        sim_recv(sim, rank, thread, step);
         break;
     case WEFT_STEP_REDUCE:
         assert_int_equal(weft_op_combine(rank->args.op, step->to.type, &operands), MPI_SUCCESS);
@@ -129,31 +149,54 @@ static void sim_step(sim_t *sim, sim_rank_t *rank, const weft_step_t *step)
         weft_copy_typed(operands.a, step->from.count, step->from.type, operands.out, step->to.count,
                         step->to.type);
         break;
+    case WEFT_STEP_PART:
+        thread->outstanding++;
+        rank->threads[1 + step->peer].has_begun = true;
+        break;
     }
 }
 
 /* ---- running ---- */
 
-/* The steps of a rank that may begin now; true if there were any. */
+/* The steps that may begin now; true if there were any. */
+static bool sim_advance_thread(sim_t *sim, sim_rank_t *rank, sim_thread_t *thread)
+{
+    bool has_moved = false;
+    while (thread->has_begun && thread->next < thread->plan->count) {
+        const weft_step_t *step = &thread->plan->steps[thread->next];
+        if (step->waits && thread->outstanding > 0)
+            break;
+        thread->next++;
+        sim_step(sim, rank, thread, step);
+        has_moved = true;
+    }
+    if (thread->has_begun && !thread->is_over && thread->next == thread->plan->count && thread->outstanding == 0) {
+        thread->is_over = has_moved = true;
+        if (thread->whole != NULL)
+            thread->whole->outstanding--;
+    }
+    return has_moved;
+}
+
 static bool sim_advance(sim_t *sim, sim_rank_t *rank)
 {
     bool has_moved = false;
-    while (rank->next < rank->plan->count) {
-        const weft_step_t *step = &rank->plan->steps[rank->next];
-        if (step->waits && rank->outstanding > 0)
-            break;
-        rank->next++;
-        sim_step(sim, rank, step);
-        has_moved = true;
-    }
+    int threads = 1 + rank->plan->part_count, first = (int)sim_random((unsigned)threads);
+    for (int i = 0; i < threads; i++)
+        has_moved |= sim_advance_thread(sim, rank, &rank->threads[(first + i) % threads]);
     return has_moved;
 }
 
 static bool sim_deliver(sim_t *sim, int from, int to)
 {
-    if (sim->sends[from][to].first == NULL || sim->recvs[from][to].first == NULL)
+    sim_queue_t *sends = &sim->sends[from][to], *recvs = &sim->recvs[from][to];
+    sim_end_t *found = recvs->first;
+    while (found != NULL && sim_find(sends, found->thread->part) == NULL)
+        found = found->next;
+    if (found == NULL)
         return false;
-    sim_end_t send = sim_take(&sim->sends[from][to]), recv = sim_take(&sim->recvs[from][to]);
+    int part = found->thread->part;
+    sim_end_t send = sim_take(sends, part), recv = sim_take(recvs, part);
     size_t sent = send.count * send.type->size, room = recv.count * recv.type->size;
     if (sent != room)
         fail_msg("%s: rank %d sends %d %zu bytes, which expects %zu", sim->what, from, to, sent, room);
@@ -161,8 +204,8 @@ static bool sim_deliver(sim_t *sim, int from, int to)
     if (send.is_packed)
         free(send.data);
     else
-        sim->ranks[from].outstanding--;
-    sim->ranks[to].outstanding--;
+        send.thread->outstanding--;
+    recv.thread->outstanding--;
     return true;
 }
 
@@ -205,8 +248,8 @@ static void sim_check_end(const sim_t *sim)
 {
     for (int i = 0; i < sim->size; i++) {
         const sim_rank_t *rank = &sim->ranks[i];
-        if (rank->next < rank->plan->count || rank->outstanding > 0)
-            fail_msg("%s: rank %d of %d waits for ever in step %zu", sim->what, i, sim->size, rank->next);
+        if (!rank->threads[0].is_over)
+            fail_msg("%s: rank %d of %d waits for ever in step %zu", sim->what, i, sim->size, rank->threads[0].next);
         for (int j = 0; j < sim->size; j++) {
             if (sim->sends[i][j].first != NULL)
                 fail_msg("%s: rank %d of %d has no receive for what rank %d sends", sim->what, j, sim->size, i);
@@ -217,7 +260,7 @@ static void sim_check_end(const sim_t *sim)
 
 static void sim_prepare(sim_t *sim, sim_rank_t *rank, weft_build_fn_t build)
 {
-    rank->plan = weft_plan_create();
+    rank->plan = weft_plan_create(&sim->how);
     build(rank->plan, &rank->args);
     assert_int_equal(rank->plan->error, MPI_SUCCESS);
     rank->scratch = malloc(rank->plan->scratch_bytes + 2 * GUARD_BYTES);
@@ -226,8 +269,12 @@ static void sim_prepare(sim_t *sim, sim_rank_t *rank, weft_build_fn_t build)
     rank->buffers[WEFT_IN] = in == MPI_IN_PLACE ? out : in;
     rank->buffers[WEFT_OUT] = out == MPI_IN_PLACE ? in : out;
     rank->buffers[WEFT_SCRATCH] = rank->scratch + GUARD_BYTES;
-    rank->next = 0;
-    rank->outstanding = 0;
+    assert_true(rank->plan->part_count <= MOST_PARTS);
+    for (int i = 0; i <= rank->plan->part_count; i++)
+        rank->threads[i] = (sim_thread_t){.plan = i == 0 ? rank->plan : rank->plan->parts[i - 1],
+                                          .part = i - 1,
+                                          .has_begun = i == 0,
+                                          .whole = i == 0 ? NULL : &rank->threads[0]};
     for (int i = 0; i < sim->size; i++) {
         sim->sends[rank->comm.rank][i] = sim->recvs[rank->comm.rank][i] = (sim_queue_t){NULL, NULL};
         sim->sends[rank->comm.rank][i].last = &sim->sends[rank->comm.rank][i].first;

@@ -31,7 +31,7 @@ static void open_with(const char *lines, const char *rest)
 
 static const char *choice(weft_coll_t coll, int ranks, size_t bytes)
 {
-    return weft_tuning_choose(&(weft_tuning_query_t){.coll = coll, .ranks = ranks, .bytes = bytes})->name;
+    return weft_tuning_choose(&(weft_tuning_query_t){.coll = coll, .ranks = ranks, .bytes = bytes}).algorithm->name;
 }
 
 static void built_in_table_serves_every_call(void **state)
@@ -45,8 +45,8 @@ static void built_in_table_serves_every_call(void **state)
         for (int i = 0; i < 6; i++) {
             for (size_t bytes = 0; bytes < 1 << 26; bytes = bytes * 8 + 7) {
                 for (unsigned has = 0; has < 8; has++) {
-                    weft_tuning_query_t query = {(weft_coll_t)coll, (has & 4) != 0, ranks[i], bytes, has & 3};
-                    const weft_algorithm_t *algorithm = weft_tuning_choose(&query);
+                    weft_tuning_query_t query = {.coll = (weft_coll_t)coll, .cores_are_short = (has & 4) != 0, .ranks = ranks[i], .bytes = bytes, .has = has & 3};
+                    const weft_algorithm_t *algorithm = weft_tuning_choose(&query).algorithm;
                     assert_non_null(algorithm->name);
                     assert_int_equal(algorithm->needs & ~query.has, 0);
                 }
@@ -86,9 +86,9 @@ static void cores_are_told_apart(void **state)
     (void)state;
     open_with("barrier short any any flat\nbarrier enough any any dissemination\n", weft_tuning_text);
     weft_tuning_query_t query = {.coll = WEFT_BARRIER, .ranks = 2};
-    assert_string_equal(weft_tuning_choose(&query)->name, "dissemination");
+    assert_string_equal(weft_tuning_choose(&query).algorithm->name, "dissemination");
     query.cores_are_short = true;
-    assert_string_equal(weft_tuning_choose(&query)->name, "flat");
+    assert_string_equal(weft_tuning_choose(&query).algorithm->name, "flat");
 }
 
 static void needs_are_met(void **state)
@@ -96,9 +96,9 @@ static void needs_are_met(void **state)
     (void)state;
     open_with("allreduce any any any two_shot\nallreduce any any any flat\n", weft_tuning_text);
     weft_tuning_query_t query = {.coll = WEFT_ALLREDUCE, .ranks = 4, .bytes = 8};
-    assert_string_equal(weft_tuning_choose(&query)->name, "flat");
+    assert_string_equal(weft_tuning_choose(&query).algorithm->name, "flat");
     query.has = WEFT_NEEDS_COUNT;
-    assert_string_equal(weft_tuning_choose(&query)->name, "two_shot");
+    assert_string_equal(weft_tuning_choose(&query).algorithm->name, "two_shot");
 }
 
 static void bad_lines_put_the_built_in_table_in_force(void **state)

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/allgather/allgather_nodes.h"
+
+#include "coll/team/digits.h"
+
+/* Bruck's rounds over `size` blocks: every round moves as much as is there, k - 1 times over. */
+static double bruck_us(const weft_wire_t *link, int size, int radix, double block)
+{
+    double sum = 0;
+    for (double have = 1; have < size; have *= radix) {
+        double others = size / have < radix ? size / have : radix;
+        sum += weft_round_us(link, others - 1 > 1 ? others - 1 : 1,
+                             (have < size - have ? have : size - have) * block);
+    }
+    return sum;
+}
+
+static double ring_us(const weft_wire_t *link, int size, double block)
+{
+    return (size - 1) * weft_round_us(link, 1, block);
+}
+
+double weft_allgather_bruck_us(const weft_model_t *model)
+{
+    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    return bruck_us(&net, model->ranks, model->radix, model->bytes);
+}
+
+double weft_allgather_bine_us(const weft_model_t *model)
+{
+    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    return bruck_us(&net, model->ranks, 2, model->bytes);
+}
+
+double weft_allgather_ring_us(const weft_model_t *model)
+{
+    return weft_ring_us(model, model->bytes, false);
+}
+
+/* Half the rounds of a ring, with twice the bytes. Where ranks are in order those who cross do so
+ * in every other round. */
+double weft_allgather_neighbour_us(const weft_model_t *model)
+{
+    weft_wire_t net = weft_shared(model->fabric.net, model->is_consecutive ? 1 : model->most);
+    double crossing = weft_round_us(&net, 1, 2 * model->bytes);
+    double inside = weft_round_us(&model->fabric.node, 1, 2 * model->bytes);
+    bool all_cross = !model->is_consecutive || model->most == 1;
+    if (model->ranks % 2 != 0)
+        return weft_allgather_ring_us(model);
+    return model->ranks / 2.0 * (all_cross ? crossing : (crossing + inside) / 2);
+}
+
+static double on_node_us(const weft_model_t *model)
+{
+    double all = model->bytes * model->ranks;
+    return weft_node_tree_us(model, 0) +
+           model->most * model->bytes * model->fabric.node.us_per_byte +
+           weft_node_tree_us(model, all);
+}
+
+double weft_allgather_two_level_us(const weft_model_t *model)
+{
+    return on_node_us(model) +
+           bruck_us(&model->fabric.net, model->nodes, model->radix, model->bytes * model->most);
+}
+
+double weft_allgather_two_level_ring_us(const weft_model_t *model)
+{
+    return on_node_us(model) +
+           ring_us(&model->fabric.net, model->nodes, model->bytes * model->most);
+}
+
+static double share_us(const weft_model_t *model)
+{
+    double lane = model->bytes * model->nodes;
+    return weft_node_parts_us(model, lane) + 2 * lane * model->fabric.copy_us_per_byte;
+}
+
+double weft_allgather_lanes_us(const weft_model_t *model)
+{
+    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    return bruck_us(&net, model->nodes, model->radix, model->bytes) + share_us(model);
+}
+
+double weft_allgather_lanes_ring_us(const weft_model_t *model)
+{
+    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    return ring_us(&net, model->nodes, model->bytes) + share_us(model);
+}
+
+/* ---- allgatherv: all bytes are told, and taken to be equally many of each rank ---- */
+
+static weft_model_t per_rank(const weft_model_t *model)
+{
+    weft_model_t each = *model;
+    each.bytes /= model->ranks;
+    return each;
+}
+
+double weft_allgatherv_ring_us(const weft_model_t *model)
+{
+    weft_model_t each = per_rank(model);
+    return weft_allgather_ring_us(&each);
+}
+
+double weft_allgatherv_two_level_us(const weft_model_t *model)
+{
+    weft_model_t each = per_rank(model);
+    return weft_allgather_two_level_us(&each);
+}
+
+double weft_allgatherv_two_level_ring_us(const weft_model_t *model)
+{
+    weft_model_t each = per_rank(model);
+    return weft_allgather_two_level_ring_us(&each);
+}

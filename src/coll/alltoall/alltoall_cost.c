@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/alltoall/alltoall_nodes.h"
+
+#include "coll/team/digits.h"
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* What leaves a node by its one way, in any case: every rank's blocks for every rank elsewhere. */
+static double way_out_us(const weft_model_t *model)
+{
+    return (double)model->most * (model->ranks - model->most) * model->bytes *
+           model->fabric.net.us_per_byte;
+}
+
+/* `count` messages of a rank, a window at a time, within what the way out takes. */
+static double windowed_us(const weft_model_t *model, double count, double bytes)
+{
+    const weft_wire_t *net = &model->fabric.net;
+    double windows = (double)(int)((count + WEFT_ALLTOALL_WINDOW - 1) / WEFT_ALLTOALL_WINDOW);
+    double latency = weft_round_us(net, 1, bytes) - bytes * net->us_per_byte;
+    return windows * latency + larger(count * net->gap_us, way_out_us(model));
+}
+
+/* The rounds of Bruck over `size` members: one digit of all blocks a message. */
+static double bruck_us(const weft_model_t *model, const weft_wire_t *link, int size, double block)
+{
+    double sum = 0;
+    for (double stride = 1; stride < size; stride *= model->radix) {
+        double digits = size / stride < model->radix ? size / stride : model->radix;
+        double bytes = block * size / digits;
+        sum += weft_round_us(link, digits - 1 > 1 ? digits - 1 : 1, bytes) +
+               (digits - 1) * bytes * model->fabric.copy_us_per_byte;
+    }
+    return sum + 2 * size * block * model->fabric.copy_us_per_byte;
+}
+
+double weft_alltoall_windowed_us(const weft_model_t *model)
+{
+    return windowed_us(model, model->ranks - 1, model->bytes);
+}
+
+double weft_alltoall_bruck_us(const weft_model_t *model)
+{
+    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    return bruck_us(model, &net, model->ranks, model->bytes);
+}
+
+/* Within the node: to each of its ranks an m-th of all blocks. */
+static double share_us(const weft_model_t *model)
+{
+    return weft_node_parts_us(model, model->bytes * model->nodes) +
+           2 * model->bytes * model->ranks * model->fabric.copy_us_per_byte;
+}
+
+double weft_alltoall_lanes_us(const weft_model_t *model)
+{
+    return share_us(model) + windowed_us(model, model->nodes - 1, model->bytes * model->most);
+}
+
+double weft_alltoall_lanes_bruck_us(const weft_model_t *model)
+{
+    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    return share_us(model) + bruck_us(model, &net, model->nodes, model->bytes * model->most);
+}
+
+double weft_alltoall_node_aware_us(const weft_model_t *model)
+{
+    double nodes = (double)((model->nodes + model->most - 1) / model->most);
+    double bytes = model->bytes * model->most * model->most;
+    double latency =
+        weft_round_us(&model->fabric.net, 1, bytes) - bytes * model->fabric.net.us_per_byte;
+    return 2 * share_us(model) + latency +
+           larger(nodes * model->fabric.net.gap_us, way_out_us(model));
+}

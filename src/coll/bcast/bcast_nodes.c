@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/bcast/bcast_nodes.h"
+
+#include "coll/team/digits.h"
+#include "coll/team/local.h"
+#include "coll/team/pieces.h"
+#include "coll/team/runs.h"
+#include "coll/team/shared.h"
+
+/* Where this rank stands: on its node the root, or else its lowest rank, is member 0. */
+typedef struct levels {
+    const weft_shape_t *shape;
+    int rank, root, root_node;
+    weft_team_t node;
+} levels_t;
+
+static levels_t levels_of(const weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    const weft_shape_t *shape = plan->how.shape;
+    levels_t levels = {.shape = shape,
+                       .rank = args->comm->rank,
+                       .root = args->root,
+                       .root_node = weft_shape_node(shape, args->root)};
+    levels.node = weft_team_node(shape, levels.rank);
+    if (weft_shape_node(shape, levels.rank) == levels.root_node)
+        levels.node = weft_team_turned(levels.node, weft_shape_local(shape, args->root));
+    return levels;
+}
+
+static weft_team_t leaders_of(const levels_t *levels)
+{
+    weft_team_t lane = weft_team_lane(levels->shape, 0, levels->rank);
+    return weft_team_turned(weft_team_with(lane, levels->root), levels->root_node);
+}
+
+static void to_node(weft_plan_t *plan, const levels_t *levels, weft_data_t data)
+{
+    int radix = weft_plan_local_radix(plan, levels->node.size, data.count * data.type->size);
+    weft_team_bcast(plan, &levels->node, data, radix);
+}
+
+static void two_level(weft_plan_t *plan, const weft_coll_args_t *args, bool is_bine)
+{
+    levels_t levels = levels_of(plan, args);
+    weft_data_t data = weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type);
+    if (levels.node.index == 0) {
+        weft_team_t leaders = leaders_of(&levels);
+        if (is_bine)
+            weft_team_bcast_bine(plan, &leaders, data);
+        else
+            weft_team_bcast(plan, &leaders, data, plan->how.radix);
+        if (levels.rank != levels.root)
+            weft_plan_wait(plan);
+    }
+    to_node(plan, &levels, data);
+}
+
+void weft_bcast_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    two_level(plan, args, false);
+}
+
+void weft_bcast_two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    two_level(plan, args, true);
+}
+
+void weft_bcast_shared(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    levels_t levels = levels_of(plan, args);
+    weft_sharing_t sharing = weft_sharing_of(plan, levels.rank);
+    sharing.nodes = leaders_of(&levels);
+    sharing.node = levels.node;
+    weft_shared_bcast(plan, &sharing,
+                      weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type));
+}
+
+/* ---- in pieces ---- */
+
+/* The ranks may describe the same data by different types: it is cut as bytes. */
+typedef struct pieces {
+    const weft_coll_args_t *args;
+    weft_cut_t cut;
+    void (*across)(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice);
+} pieces_t;
+
+static void write_pieces(weft_plan_t *plan, weft_part_fn_t write, pieces_t pieces)
+{
+    const weft_coll_args_t *args = pieces.args;
+    weft_data_t data = weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type);
+    weft_data_t bytes = weft_plan_as_bytes(plan, data);
+    pieces.cut = weft_cut(bytes, weft_pieces(bytes.count, plan->how.segment_bytes));
+    if (args->comm->rank == args->root)
+        weft_plan_copy(plan, data, bytes);
+    weft_plan_parts(plan, pieces.cut.parts, write, &pieces);
+    if (args->comm->rank != args->root) {
+        weft_plan_wait(plan);
+        weft_plan_copy(plan, bytes, data);
+    }
+}
+
+static void write_link(weft_plan_t *plan, const void *context, int index)
+{
+    const pieces_t *pieces = context;
+    levels_t levels = levels_of(plan, pieces->args);
+    weft_data_t data = weft_cut_part(&pieces->cut, index);
+    if (levels.node.index == 0) {
+        weft_team_t leaders = leaders_of(&levels);
+        if (leaders.index > 0) {
+            weft_team_recv(plan, &leaders, data, leaders.index - 1);
+            weft_plan_wait(plan);
+        }
+        if (leaders.index + 1 < leaders.size)
+            weft_team_send(plan, &leaders, data, leaders.index + 1);
+    }
+    to_node(plan, &levels, data);
+}
+
+void weft_bcast_chain(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    write_pieces(plan, write_link, (pieces_t){.args = args});
+}
+
+/* ---- in slices ---- */
+
+/* Within the root's node the slices go to those who carry them, and then everything to everybody.
+ */
+static void write_slices(weft_plan_t *plan, const void *context, int index)
+{
+    const pieces_t *pieces = context;
+    levels_t levels = levels_of(plan, pieces->args);
+    weft_cut_t slices = weft_cut(weft_cut_part(&pieces->cut, index), levels.shape->least);
+    weft_team_t node = weft_team_node(levels.shape, levels.rank);
+    int root_at = weft_shape_local(levels.shape, levels.root);
+    bool is_home = weft_shape_node(levels.shape, levels.rank) == levels.root_node;
+    for (int lane = 0; is_home && lane < slices.parts; lane++) {
+        if (levels.rank == levels.root && lane != root_at)
+            weft_team_send(plan, &node, weft_cut_part(&slices, lane), lane);
+        if (levels.rank != levels.root && lane == node.index)
+            weft_team_recv(plan, &node, weft_cut_part(&slices, lane), root_at);
+    }
+    if (node.index < slices.parts) {
+        weft_team_t lane = weft_team_lane(levels.shape, node.index, levels.rank);
+        weft_plan_wait(plan);
+        lane = weft_team_turned(lane, levels.root_node);
+        pieces->across(plan, &lane, weft_cut_part(&slices, node.index));
+    }
+    if (levels.rank != levels.root)
+        weft_plan_wait(plan);
+    if (is_home)
+        to_node(plan, &levels, weft_cut_part(&pieces->cut, index));
+    else
+        weft_team_allgather(plan, &node, &slices);
+}
+
+static void by_tree(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice)
+{
+    weft_team_bcast(plan, lane, slice, plan->how.radix);
+}
+
+/* Where the parts come together again: not in the root's buffer, which is only to be read. */
+static weft_cut_t scatter(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice)
+{
+    weft_cut_t cut = weft_cut(slice, lane->size), again = cut;
+    weft_data_t own = weft_cut_part(&cut, lane->index);
+    weft_team_scatter(plan, lane, own, &cut, plan->how.radix);
+    if (lane->index == 0) {
+        again.at = weft_plan_scratch(plan, slice.count, slice.type);
+        weft_plan_copy(plan, own, weft_cut_part(&again, 0));
+    }
+    weft_plan_wait(plan);
+    return again;
+}
+
+static void by_bruck(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice)
+{
+    weft_cut_t cut = scatter(plan, lane, slice);
+    weft_team_allgather_bruck(plan, lane, &cut, plan->how.radix);
+}
+
+static void by_ring(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice)
+{
+    weft_cut_t cut = scatter(plan, lane, slice);
+    weft_team_allgather_ring(plan, lane, &cut);
+}
+
+void weft_bcast_sliced(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    write_pieces(plan, write_slices, (pieces_t){.args = args, .across = by_tree});
+}
+
+void weft_bcast_scatter_allgather(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    write_pieces(plan, write_slices, (pieces_t){.args = args, .across = by_bruck});
+}
+
+void weft_bcast_scatter_ring(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    write_pieces(plan, write_slices, (pieces_t){.args = args, .across = by_ring});
+}
+
+/* ---- what they cost ---- */
+
+double weft_bcast_two_level_us(const weft_model_t *model)
+{
+    return weft_tree_us(&model->fabric.net, model->nodes, model->radix, model->bytes) +
+           weft_node_tree_us(model, model->bytes);
+}
+
+double weft_bcast_two_level_bine_us(const weft_model_t *model)
+{
+    weft_model_t binary = *model;
+    binary.radix = 2;
+    return weft_bcast_two_level_us(&binary);
+}
+
+double weft_bcast_chain_us(const weft_model_t *model)
+{
+    double pieces = weft_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
+    double piece = model->bytes / pieces;
+    double hop = weft_round_us(&model->fabric.net, 1, piece);
+    double copied = piece * model->fabric.node.us_per_byte;
+    double busy = weft_busy_us(model, 1, piece);
+    return weft_pipeline_us((model->nodes - 1) * hop + weft_node_tree_us(model, piece),
+                            copied > busy ? copied : busy, pieces);
+}
+
+typedef double (*across_us_t)(const weft_model_t *model, const weft_wire_t *link, double bytes);
+
+static double sliced_us(const weft_model_t *model, across_us_t across, double messages,
+                        double volumes)
+{
+    weft_wire_t net = weft_shared(model->fabric.net, model->least);
+    double pieces = weft_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
+    double piece = model->bytes / pieces, slice = piece / model->least;
+    /* The root's node has all while the others are still at it. */
+    double fill = 2 * weft_node_parts_us(model, slice) + across(model, &net, slice);
+    double busy = weft_busy_us(model, messages, volumes * piece);
+    double copied = piece * model->fabric.node.us_per_byte;
+    return weft_pipeline_us(fill, copied > busy ? copied : busy, pieces);
+}
+
+static double tree_us(const weft_model_t *model, const weft_wire_t *link, double bytes)
+{
+    return weft_tree_us(link, model->nodes, model->radix, bytes);
+}
+
+static double scatter_us(const weft_model_t *model, const weft_wire_t *link, double bytes)
+{
+    return weft_blocks_tree_us(link, model->nodes, model->radix, bytes / model->nodes);
+}
+
+static double bruck_us(const weft_model_t *model, const weft_wire_t *link, double bytes)
+{
+    return 2 * scatter_us(model, link, bytes);
+}
+
+static double ring_us(const weft_model_t *model, const weft_wire_t *link, double bytes)
+{
+    return scatter_us(model, link, bytes) +
+           (model->nodes - 1) * weft_round_us(link, 1, bytes / model->nodes);
+}
+
+double weft_bcast_sliced_us(const weft_model_t *model)
+{
+    double volumes = (double)(model->radix - 1) * weft_digits_rounds(model->nodes, model->radix);
+    return sliced_us(model, tree_us, volumes, volumes);
+}
+
+double weft_bcast_scatter_allgather_us(const weft_model_t *model)
+{
+    return sliced_us(model, bruck_us, 2 * weft_multiplying_messages(model, model->nodes), 2);
+}
+
+double weft_bcast_scatter_ring_us(const weft_model_t *model)
+{
+    double messages = weft_multiplying_messages(model, model->nodes) + model->nodes - 1;
+    return sliced_us(model, ring_us, messages, 2);
+}

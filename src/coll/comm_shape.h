@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The shape of a communicator: found once for its group, which communicators share. */
+#ifndef WEFT_COLL_COMM_SHAPE_H
+#define WEFT_COLL_COMM_SHAPE_H
+
+#include "coll/team/shape.h"
+#include "core/comm.h"
+
+/**
+ * room     where the shape goes if it is not worth keeping: all ranks on one node
+ * out      `room`, or a shape that lives as long as the group
+ * returns  MPI_SUCCESS; MPI_ERR_NO_MEM; MPI_ERR_OTHER when the launcher does not say where ranks
+ * are
+ */
+int weft_comm_shape(const weft_comm_t *comm, weft_shape_t *room, const weft_shape_t **out);
+
+/** At the end of MPI: groups keep none. */
+void weft_comm_shapes_close(void);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/reduce/reduce_nodes.h"
+
+#include "coll/team/digits.h"
+#include "coll/team/local.h"
+#include "coll/team/pieces.h"
+
+/* Who collects: the root, or where the order must be kept rank 0, which sends the result on. */
+static int collector_of(const weft_coll_args_t *args)
+{
+    return args->op->is_commutative ? args->root : 0;
+}
+
+static void hand_over(weft_plan_t *plan, const weft_coll_args_t *args, weft_data_t result)
+{
+    int collector = collector_of(args);
+    if (collector == args->root)
+        return;
+    weft_plan_wait(plan);
+    if (args->comm->rank == collector)
+        weft_plan_send(plan, result, args->root);
+    else if (args->comm->rank == args->root)
+        weft_plan_recv(plan, weft_vector(args, weft_at(WEFT_OUT, 0)), collector);
+}
+
+/* Whole vectors of ranks that are not the root are put together in scratch memory. */
+static weft_data_t place_of_result(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    bool is_root = args->comm->rank == args->root;
+    return weft_vector(args, is_root ? weft_at(WEFT_OUT, 0)
+                                     : weft_plan_scratch(plan, args->recv_count, args->recv_type));
+}
+
+void weft_reduce_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    const weft_shape_t *shape = plan->how.shape;
+    int rank = args->comm->rank, collector = collector_of(args);
+    int home = weft_shape_node(shape, collector);
+    weft_team_t node = weft_team_node(shape, rank);
+    if (weft_shape_node(shape, rank) == home)
+        node = weft_team_turned(node, weft_shape_local(shape, collector));
+    weft_place_t from = weft_operand(args);
+    weft_data_t to = weft_vector(args, weft_at(WEFT_OUT, 0));
+    if (node.index == 0)
+        to = place_of_result(plan, args);
+    if (node.size > 1) {
+        weft_team_reduce(plan, &node, from, to, weft_plan_local_radix(plan, node.size, 0));
+        from = to.place;
+    }
+    if (node.index == 0) {
+        weft_team_t leaders = weft_team_with(weft_team_lane(shape, 0, rank), collector);
+        leaders = weft_team_turned(leaders, home);
+        weft_team_reduce(plan, &leaders, from, to, plan->how.radix);
+    }
+    hand_over(plan, args, to);
+}
+
+double weft_reduce_two_level_us(const weft_model_t *model)
+{
+    return weft_node_reduce_us(model, model->bytes) +
+           weft_reduce_tree_us(model, &model->fabric.net, model->nodes, model->bytes);
+}
+
+/* ---- slices ---- */
+
+typedef struct sliced {
+    const weft_coll_args_t *args;
+    void (*across)(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice);
+    weft_data_t to;
+    int pieces;
+} sliced_t;
+
+static void by_tree(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice)
+{
+    weft_team_reduce(plan, lane, slice.place, slice, plan->how.radix);
+}
+
+static void by_halving(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice)
+{
+    weft_team_allreduce_halving(plan, lane, slice.place, slice, plan->how.radix);
+}
+
+/* The carriers of the root's node hand their slices to the collector. */
+static void collect(weft_plan_t *plan, const weft_team_t *node, const weft_cut_t *slices,
+                    int collector)
+{
+    weft_plan_wait(plan);
+    if (node->index != collector) {
+        if (node->index < slices->parts)
+            weft_team_send(plan, node, weft_cut_part(slices, node->index), collector);
+        return;
+    }
+    for (int lane = 0; lane < slices->parts; lane++) {
+        if (lane != collector)
+            weft_team_recv(plan, node, weft_cut_part(slices, lane), lane);
+    }
+}
+
+static void write_piece(weft_plan_t *plan, const void *context, int index)
+{
+    const sliced_t *sliced = context;
+    const weft_coll_args_t *args = sliced->args;
+    const weft_shape_t *shape = plan->how.shape;
+    int rank = args->comm->rank, collector = collector_of(args);
+    int home = weft_shape_node(shape, collector);
+    weft_team_t node = weft_team_node(shape, rank);
+    weft_cut_t pieces = weft_cut(sliced->to, sliced->pieces);
+    weft_cut_t operands = weft_cut_at(&pieces, weft_operand(args));
+    weft_cut_t slices = weft_cut(weft_cut_part(&pieces, index), shape->least);
+    weft_team_reduce_scatter(plan, &node, weft_cut_part(&operands, index).place, &slices);
+    if (node.index < shape->least) {
+        weft_team_t lane = weft_team_turned(weft_team_lane(shape, node.index, rank), home);
+        sliced->across(plan, &lane, weft_cut_part(&slices, node.index));
+    }
+    if (weft_shape_node(shape, rank) == home)
+        collect(plan, &node, &slices, weft_shape_local(shape, collector));
+}
+
+static void write_pieces(weft_plan_t *plan, sliced_t sliced)
+{
+    const weft_coll_args_t *args = sliced.args;
+    size_t bytes = args->recv_count * args->recv_type->size;
+    sliced.pieces = weft_pieces(bytes, plan->how.segment_bytes);
+    sliced.to = place_of_result(plan, args);
+    weft_plan_parts(plan, sliced.pieces, write_piece, &sliced);
+    hand_over(plan, args, sliced.to);
+}
+
+void weft_reduce_sliced(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    write_pieces(plan, (sliced_t){.args = args, .across = by_tree});
+}
+
+void weft_reduce_sliced_rabenseifner(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    write_pieces(plan, (sliced_t){.args = args, .across = by_halving});
+}
+
+/* ---- what they cost ---- */
+
+static double sliced_us(const weft_model_t *model, double between, double messages, double volumes)
+{
+    double pieces = weft_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
+    double piece = model->bytes / pieces, slice = piece / model->least;
+    double on_node = 2 * weft_node_parts_us(model, slice) +
+                     (model->most - 1) * slice * model->fabric.reduce_us_per_byte;
+    double busy = weft_busy_us(model, messages, volumes * piece);
+    return weft_pipeline_us(on_node + between, on_node > busy ? on_node : busy, pieces);
+}
+
+static double slice_of(const weft_model_t *model)
+{
+    return model->bytes / model->least /
+           weft_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
+}
+
+double weft_reduce_sliced_us(const weft_model_t *model)
+{
+    weft_wire_t net = weft_shared(model->fabric.net, model->least);
+    double volumes = (double)(model->radix - 1) * weft_digits_rounds(model->nodes, model->radix);
+    return sliced_us(model, weft_reduce_tree_us(model, &net, model->nodes, slice_of(model)),
+                     volumes, volumes);
+}
+
+double weft_reduce_sliced_rabenseifner_us(const weft_model_t *model)
+{
+    weft_wire_t net = weft_shared(model->fabric.net, model->least);
+    return sliced_us(model, weft_halving_us(model, &net, model->nodes, slice_of(model)),
+                     2 * weft_multiplying_messages(model, model->nodes), 2);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/team/cut.h"
+
+size_t weft_cut_first(const weft_cut_t *cut, int index)
+{
+    int i = index < cut->doubled ? 2 * index : index + cut->doubled;
+    return cut->firsts != NULL ? cut->firsts[i]
+                               : weft_part(cut->count, i, cut->parts + cut->doubled);
+}
+
+weft_data_t weft_cut_range(const weft_cut_t *cut, int first, int end)
+{
+    size_t at = weft_cut_first(cut, first);
+    return weft_data(weft_after(cut->at, (MPI_Count)at, cut->type), weft_cut_first(cut, end) - at,
+                     cut->type);
+}
+
+/* Until the end of the run, and what is left from its beginning. */
+typedef struct halves {
+    weft_data_t runs[2];
+} halves_t;
+
+static halves_t split(const weft_cut_t *cut, weft_arc_t arc)
+{
+    int first = (arc.first % cut->parts + cut->parts) % cut->parts;
+    int end = first + arc.count < cut->parts ? first + arc.count : cut->parts;
+    return (halves_t){
+        {weft_cut_range(cut, first, end), weft_cut_range(cut, 0, arc.count - (end - first))}};
+}
+
+void weft_team_send_arc(weft_plan_t *plan, const weft_team_t *team, const weft_cut_t *cut,
+                        weft_arc_t arc, int to)
+{
+    halves_t halves = split(cut, arc);
+    weft_team_send(plan, team, halves.runs[0], to);
+    weft_team_send(plan, team, halves.runs[1], to);
+}
+
+void weft_team_recv_arc(weft_plan_t *plan, const weft_team_t *team, const weft_cut_t *cut,
+                        weft_arc_t arc, int from)
+{
+    halves_t halves = split(cut, arc);
+    weft_team_recv(plan, team, halves.runs[0], from);
+    weft_team_recv(plan, team, halves.runs[1], from);
+}
+
+weft_data_t weft_operand_slot(const weft_operands_in_order_t *operands, int index, weft_data_t of)
+{
+    int slot = index < operands->own_at ? index : index - 1;
+    MPI_Count first = (MPI_Count)of.count * slot;
+    return weft_data(weft_after(operands->slots, first, of.type), of.count, of.type);
+}
+
+/* Our own operand may lie where the result goes, so nothing goes there before it has had its turn:
+ * the first slot takes what comes earlier. */
+void weft_plan_fold(weft_plan_t *plan, const weft_operands_in_order_t *operands, weft_data_t to)
+{
+    int own_at = operands->own_at;
+    weft_place_t left = own_at == 0 ? operands->own : operands->slots;
+    if (operands->count == 1)
+        weft_plan_copy(plan, weft_data(left, to.count, to.type), to);
+    for (int i = 1; i < operands->count; i++) {
+        weft_place_t right = i == own_at ? operands->own : weft_operand_slot(operands, i, to).place;
+        weft_data_t sum = i < own_at ? weft_data(operands->slots, to.count, to.type) : to;
+        weft_plan_reduce(plan, left, right, sum);
+        left = sum.place;
+    }
+}

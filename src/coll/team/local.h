@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the ranks of a node go about what they do among themselves. */
+#ifndef WEFT_COLL_TEAM_LOCAL_H
+#define WEFT_COLL_TEAM_LOCAL_H
+
+#include "coll/plan.h"
+
+#include <stdbool.h>
+
+enum { WEFT_LOCAL_RADIX = 4, WEFT_LOCAL_FLAT_RANKS = 8, WEFT_LOCAL_FLAT_BYTES = 32768 };
+
+/**
+ * The radix of a tree over the ranks of a node for messages of `bytes`, all of which `size` ranks
+ * copy; 0 where the root works on all of them itself. `size` and more is flat.
+ *
+ * Where cores are short what counts is how often a rank must be scheduled: flat. So it is for few
+ * ranks, whose messages the root takes one by one as fast as a tree brings them, and for long
+ * messages, which all receivers copy at once.
+ */
+static inline int weft_local_radix(int size, double bytes, bool cores_are_short)
+{
+    bool is_flat =
+        cores_are_short || size <= WEFT_LOCAL_FLAT_RANKS || bytes >= WEFT_LOCAL_FLAT_BYTES;
+    return is_flat && size > 2 ? size : is_flat ? 2 : WEFT_LOCAL_RADIX;
+}
+
+/** The same for a plan that is being written. */
+static inline int weft_plan_local_radix(const weft_plan_t *plan, int size, size_t bytes)
+{
+    return weft_local_radix(size, (double)bytes, plan->how.cores_are_short);
+}
+
+/** Into how many pieces `bytes` bytes are cut that go through several stages one after the other:
+ *  the same on all ranks. */
+static inline int weft_pieces(size_t bytes, size_t segment_bytes)
+{
+    enum { PIECES_MAX = 16 };
+    if (segment_bytes == 0 || bytes <= segment_bytes)
+        return 1;
+    size_t pieces = (bytes + segment_bytes - 1) / segment_bytes;
+    return pieces < PIECES_MAX ? (int)pieces : PIECES_MAX;
+}
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "info/info_explain.h"
+
+#include "info/info_options.h"
+#include "simulator/simulator.h"
+#include "base/config.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+static void print_choice(const weft_choice_t *choice)
+{
+    printf("%s", choice->algorithm->name);
+    if ((choice->algorithm->has & WEFT_HAS_RADIX) != 0)
+        printf(",radix=%d", choice->radix);
+    if (choice->segment_bytes > 0)
+        printf(",segment=%zu", choice->segment_bytes);
+}
+
+static void print_line(const char *where, const weft_tuning_query_t *query)
+{
+    weft_choice_t choice = weft_tuning_choose(query);
+    printf("%-15s ", where);
+    print_choice(&choice);
+    printf(": %s\n%-15s line %d of %s%s\n", choice.algorithm->cost, "", choice.line,
+           weft_config.COLL_TUNING[0] == '\0' ? "the built-in tuning.conf"
+                                              : weft_config.COLL_TUNING,
+           choice.is_modelled ? ", which leaves it to the model" : "");
+}
+
+static void print_model(const weft_tuning_query_t *query, const char *fabric)
+{
+    printf("\nThe model, for %s:\n", fabric[0] == '\0' ? "net" : fabric);
+    for (const weft_algorithm_t *its = weft_coll_algorithms(query->coll); its->name != NULL;
+         its++) {
+        weft_choice_t choice = weft_tuning_tune(query, its);
+        if (its->cost_us == NULL)
+            continue;
+        printf("%12.2f us  ", choice.estimate_us);
+        print_choice(&choice);
+        printf("%s\n", (its->needs & ~query->has) != 0 ? "  (does not do here)" : "");
+    }
+}
+
+int weft_info_explain(int count, char **words)
+{
+    size_t ranks, bytes, nodes = 1;
+    weft_simulation_t its = {.commutes = true, .fabric = count > 4 ? words[4] : ""};
+    if (count < 3 || count > 5) {
+        fprintf(stderr, "weft_info: --explain COLLECTIVE RANKS BYTES [NODES [FABRIC]]\n");
+        return 2;
+    }
+    if (!weft_info_coll(words[0], &its.coll) ||
+        !weft_info_number("RANKS", words[1], INT_MAX, &ranks) ||
+        !weft_info_number("BYTES", words[2], SIZE_MAX / 2, &bytes) ||
+        (count > 3 && !weft_info_number("NODES", words[3], INT_MAX, &nodes)))
+        return 2;
+    if (ranks == 0 || nodes == 0 || ranks % nodes != 0) {
+        fprintf(stderr, "weft_info: RANKS is %zu and NODES %zu; expected is a multiple of NODES\n",
+                ranks, nodes);
+        return 2;
+    }
+    weft_shape_t shape = weft_shape_blocks((int)nodes, (int)(ranks / nodes));
+    weft_tuning_open();
+    its.shape = &shape;
+    its.bytes = bytes;
+    weft_tuning_query_t query = weft_sim_query(&its);
+    print_line(nodes == 1 ? "enough cores:" : "several nodes:", &query);
+    if (nodes == 1) {
+        query.cores_are_short = true;
+        print_line("cores short:", &query);
+    } else {
+        print_model(&query, its.fabric);
+    }
+    weft_tuning_close();
+    return 0;
+}

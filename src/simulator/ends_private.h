@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages that wait for their receive, and receives that wait for their message; in order. */
+#ifndef WEFT_SIMULATOR_ENDS_PRIVATE_H
+#define WEFT_SIMULATOR_ENDS_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** A message by its ends: those of the same part meet in order. */
+typedef struct weft_sim_end {
+    int32_t from, to;
+    int16_t part;
+    bool is_send;
+    uint32_t thread, step; /* who began it, and by which of its steps */
+    double begun_at;
+    double arrives_at; /* of a short message: when its data are there */
+    int32_t rounds, net_rounds;
+    char *data; /* of a short message, in a proof: a copy */
+} weft_sim_end_t;
+
+typedef struct weft_sim_channels weft_sim_channels_t;
+
+/** For about so many ends at a time; NULL when there is no memory. */
+weft_sim_channels_t *weft_sim_channels_create(size_t ends);
+void weft_sim_channels_release(weft_sim_channels_t *channels);
+
+/** The first end of the other kind that belongs to this one, taken out: true, and *out. Otherwise
+ *  false. */
+bool weft_sim_channels_take(weft_sim_channels_t *channels, const weft_sim_end_t *end,
+                            weft_sim_end_t *out);
+
+/** Keep an end; false when there is no memory. */
+bool weft_sim_channels_keep(weft_sim_channels_t *channels, const weft_sim_end_t *end);
+
+/** Some end that is still kept, when everything has come to rest; false: there is none. */
+bool weft_sim_channels_any(const weft_sim_channels_t *channels, weft_sim_end_t *out);
+
+#endif

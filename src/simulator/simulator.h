@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The simulator: runs the plans of all ranks of a collective in one process, in the order of the
+ * time that the cost model's constants say. It counts what they do, and proves the result: the
+ * ranks have numbers that tell who they are of, and at the end each must have what the standard
+ * says.
+ *
+ *   a rank     does one thing at a time: begins a message (gap), reduces, copies; it takes the
+ *              messages that arrive one by one (gap)
+ *   a node     has one way out and one way in, which its ranks share; a message takes it
+ *              for a while (port)
+ *   a message  between nodes takes latency + bytes / rate from the time the way is free; a long one
+ *              asks first. On a node the receiver copies it.
+ */
+#ifndef WEFT_SIMULATOR_SIMULATOR_H
+#define WEFT_SIMULATOR_SIMULATOR_H
+
+#include "coll/team/shape.h"
+#include "coll/tuning.h"
+
+typedef struct weft_simulation {
+    weft_coll_t coll;
+    const weft_shape_t *shape;
+    size_t bytes; /* as tuning.conf counts them, rounded up to elements of 8 */
+    int root;
+    weft_choice_t choice;
+    const char *fabric;
+    int island_nodes; /* so many nodes lie near each other; 0: all do */
+    bool is_in_place, cores_are_short;
+    bool commutes;       /* the operation of a reduction */
+    bool compares_bits;  /* reduce by an operation that is not associative, and look whether all
+                            ranks agree, instead of at the values */
+    size_t memory_bytes; /* as much as it may take */
+} weft_simulation_t;
+
+typedef enum weft_sim_depth {
+    WEFT_SIM_PROVED,  /* every rank has the right result */
+    WEFT_SIM_RUN,     /* all messages meet; there was no memory for what they carry */
+    WEFT_SIM_SAMPLED, /* a few ranks' plans were counted; the time is the model's formula */
+    WEFT_SIM_WRONG,   /* see `complaint` */
+} weft_sim_depth_t;
+
+typedef struct weft_sim_result {
+    weft_sim_depth_t depth;
+    char complaint[200];
+    int rounds, net_rounds; /* messages of the longest chain; of those, between nodes */
+    double messages, net_messages, net_bytes; /* of all ranks; net: between nodes */
+    double far_bytes;                         /* of net_bytes: between islands */
+    double most_messages, most_bytes;         /* sent by one rank */
+    double most_scratch_bytes;                /* of one rank */
+    double time_us, bound_us;                 /* bound: no algorithm can be faster in this model */
+} weft_sim_result_t;
+
+/** MPI_SUCCESS, with the result in *out; MPI_ERR_NO_MEM. */
+int weft_simulate(const weft_simulation_t *simulation, weft_sim_result_t *out);
+
+/** The facts of a call as the tuning table asks for them. */
+weft_tuning_query_t weft_sim_query(const weft_simulation_t *simulation);
+
+#endif
