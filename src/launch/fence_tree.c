@@ -25,14 +25,14 @@ typedef struct fence {
     weft_byte_queue_t data;
 } fence_t;
 
-void weft_fences_open(const weft_kept_shape_t *placement, weft_relay_t *relay, weft_fences_t *out)
+void weft_fences_open(const weft_placement_t *placement, weft_relay_t *relay, weft_fences_t *out)
 {
     *out = (weft_fences_t){.placement = placement, .relay = relay};
     weft_list_init(&out->open);
 }
 
 /* Mark the hosts with ranks in the fence. */
-static void mark_hosts(const weft_kept_shape_t *placement, const fence_t *fence, bool *is_in)
+static void mark_hosts(const weft_placement_t *placement, const fence_t *fence, bool *is_in)
 {
     for (int i = 0; i < placement->host_count; i++)
         is_in[i] = fence->key.count == 0;

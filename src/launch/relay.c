@@ -257,7 +257,7 @@ static void start_branch(weft_relay_t *relay, weft_branch_t *branch, const weft_
 }
 
 int weft_relay_start(weft_relay_t *relay, const weft_agent_plan_t *agent,
-                     const weft_kept_shape_t *placement, const char *interface)
+                     const weft_placement_t *placement, const char *interface)
 {
     if (relay->branch_count == 0)
         return MPI_SUCCESS;
