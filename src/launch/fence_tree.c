@@ -45,7 +45,7 @@ static bool leads_to(const weft_fences_t *fences, int child, const bool *is_in)
 {
     const weft_host_tree_t *tree = &fences->relay->tree;
     for (int i = 0; i < fences->placement->host_count; i++) {
-        if (is_in[i] && weft_tree_is_below(tree, child, i + 1))
+        if (is_in[i] && weft_host_tree_is_below(tree, child, i + 1))
             return true;
     }
     return false;
@@ -65,7 +65,7 @@ static bool count_hosts(const weft_fences_t *fences, fence_t *fence)
     for (int i = 0; i < fences->placement->host_count; i++) {
         fence->hosts_all += is_in[i];
         fence->hosts_here +=
-            is_in[i] && weft_tree_is_below(&fences->relay->tree, fences->relay->self, i + 1);
+            is_in[i] && weft_host_tree_is_below(&fences->relay->tree, fences->relay->self, i + 1);
     }
     weft_free(is_in);
     return true;
@@ -129,7 +129,7 @@ static void send_up(const weft_fences_t *fences, const fence_t *fence)
     write_head(fence, &body);
     weft_write_u32(&body, fence->hosts_come);
     weft_write_bytes(&body, weft_queue_front(&fence->data), weft_queue_bytes(&fence->data));
-    weft_relay_send(relay, WEFT_MSG_FENCE, weft_tree_parent(&relay->tree, relay->self), &body);
+    weft_relay_send(relay, WEFT_MSG_FENCE, weft_host_tree_parent(&relay->tree, relay->self), &body);
     weft_writer_release(&body);
 }
 

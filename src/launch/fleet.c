@@ -151,7 +151,7 @@ static void lose(void *context, int node, const char *why)
     }
     for (int i = 0; i < placement->host_count; i++) {
         host_state_t *host = &fleet->hosts[i];
-        if (host->is_lost || !weft_tree_is_below(&fleet->relay.tree, node, i + 1))
+        if (host->is_lost || !weft_host_tree_is_below(&fleet->relay.tree, node, i + 1))
             continue;
         weft_rank_event_t event = {.kind = WEFT_HOST_LOST, .rank = placement->hosts[i].ranks[0]};
         snprintf(event.text, sizeof(event.text), "%s", why);

@@ -13,14 +13,14 @@ static void check_shape(const weft_host_tree_t *tree)
 {
     int found = 1;
     for (int node = 0; node < tree->count; node++) {
-        int count, first = weft_tree_children(tree, node, &count);
+        int count, first = weft_host_tree_children(tree, node, &count);
         assert_true(count >= 0 && count <= tree->radix);
         for (int i = 0; i < count; i++)
-            assert_int_equal(weft_tree_parent(tree, first + i), node);
+            assert_int_equal(weft_host_tree_parent(tree, first + i), node);
         found += count;
     }
     assert_int_equal(found, tree->count);
-    assert_int_equal(weft_tree_parent(tree, 0), -1);
+    assert_int_equal(weft_host_tree_parent(tree, 0), -1);
 }
 
 /* The branch that leads to a node is a child, and the node is below it. */
@@ -28,15 +28,15 @@ static void check_ways(const weft_host_tree_t *tree)
 {
     for (int from = 0; from < tree->count; from++) {
         for (int to = 0; to < tree->count; to++) {
-            int branch = weft_tree_branch(tree, from, to), up = to;
+            int branch = weft_host_tree_branch(tree, from, to), up = to;
             while (up > from)
-                up = weft_tree_parent(tree, up);
-            assert_int_equal(weft_tree_is_below(tree, from, to), up == from);
+                up = weft_host_tree_parent(tree, up);
+            assert_int_equal(weft_host_tree_is_below(tree, from, to), up == from);
             assert_int_equal(branch >= 0, up == from && to != from);
             if (branch < 0)
                 continue;
-            assert_int_equal(weft_tree_parent(tree, branch), from);
-            assert_true(weft_tree_is_below(tree, branch, to));
+            assert_int_equal(weft_host_tree_parent(tree, branch), from);
+            assert_true(weft_host_tree_is_below(tree, branch, to));
         }
     }
 }
