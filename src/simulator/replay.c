@@ -203,6 +203,7 @@ static void meet(replay_t *replay, const weft_sim_end_t *send, const weft_sim_en
     bool is_net = crosses(replay, send->from, send->to);
     if (bytes != bytes_of(replay, recv)) {
         complain(replay, "the message has another size than the receive", send);
+        weft_free(send->data);
         return;
     }
     if (replay->world->has_data)

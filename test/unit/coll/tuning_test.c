@@ -91,6 +91,58 @@ static void cores_are_told_apart(void **state)
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "flat");
 }
 
+static void several_nodes_are_told_apart(void **state)
+{
+    (void)state;
+    open_with("allreduce nodes <=8 any sliced,radix=5,segment=64K\nallreduce nodes any any model\n"
+              "allreduce short any any flat\n", weft_tuning_text);
+    weft_tuning_query_t query = {.coll = WEFT_ALLREDUCE, .ranks = 8, .bytes = 8, .nodes = 4, .least = 2, .most = 2,
+                                 .has = WEFT_NEEDS_ORDER, .fabric = "efa"};
+    weft_choice_t choice = weft_tuning_choose(&query);
+    assert_string_equal(choice.algorithm->name, "sliced");
+    assert_true(choice.radix == 5 && choice.segment_bytes == 65536 && choice.line == 1 && !choice.is_modelled);
+    query.has = 0; /* which it needs */
+    choice = weft_tuning_choose(&query);
+    assert_true(choice.is_modelled && choice.line == 2 && choice.estimate_us > 0);
+    assert_int_equal(choice.algorithm->needs, 0);
+    query.nodes = 1;
+    assert_string_equal(weft_tuning_choose(&query).algorithm->name, "recursive_multiplying");
+    query.cores_are_short = true;
+    assert_string_equal(weft_tuning_choose(&query).algorithm->name, "flat");
+}
+
+/* The built-in table has something for every call over nodes, whatever it fulfils. */
+static void every_call_over_nodes_is_served(void **state)
+{
+    const int shapes[][3] = {{2, 1, 1}, {3, 1, 4}, {16, 8, 8}, {16384, 64, 64}, {5, 2, 100}};
+    (void)state;
+    open_with("", weft_tuning_text);
+    for (int coll = 0; coll < WEFT_COLLS; coll++) {
+        for (int i = 0; i < 5; i++) {
+            for (size_t bytes = 0; bytes < 1 << 26; bytes = bytes * 20 + 7) {
+                for (unsigned has = 0; has < 32; has++) {
+                    weft_tuning_query_t query = {.coll = (weft_coll_t)coll, .ranks = shapes[i][0] * shapes[i][1],
+                                                 .bytes = bytes, .nodes = shapes[i][0], .least = shapes[i][1],
+                                                 .most = shapes[i][2], .has = has, .fabric = "tcp;ofi_rxm"};
+                    weft_choice_t choice = weft_tuning_choose(&query);
+                    assert_non_null(choice.algorithm);
+                    assert_int_equal(choice.algorithm->needs & ~has, 0);
+                }
+            }
+        }
+    }
+}
+
+static void users_constants_are_taken(void **state)
+{
+    (void)state;
+    open_with(weft_tuning_text, "fabric efa 1 0.1 0.1 1000 1K\nfabric mine 2 0.1 0.1 1000 1K\n");
+    assert_true(weft_fabric_of("efa").net.latency_us == 1 && weft_fabric_is_known("mine"));
+    open_with("fabric mine 2 0.1 0.1 1000 1K\n", "barrier any any any flat\n"); /* not complete */
+    assert_false(weft_fabric_is_known("mine"));
+    assert_true(weft_fabric_of("efa").net.latency_us > 1);
+}
+
 static void needs_are_met(void **state)
 {
     (void)state;
@@ -118,6 +170,16 @@ static void bad_lines_put_the_built_in_table_in_force(void **state)
         "barrier any any <99999999999999999999 flat\n",
         "barrier any any >=99999999999999999M flat\n",
         "barrier any any any ring\n",
+        "barrier any any any flat,radix=4\n",
+        "barrier any any any dissemination,radix=1\n",
+        "barrier any any any dissemination,radix=65\n",
+        "barrier any any any dissemination,radix=\n",
+        "barrier any any any dissemination,segment=64K\n",
+        "barrier any any any dissemination,radix=4,\n",
+        "barrier any any any model,radix=4\n",
+        "gatherv any any any model\n",
+        "fabric efa 1 1\n",
+        "memory 1\n",
         "barrier any any flat\n",
         "barrier any any any flat flat\n",
         "barrier\n",
@@ -198,6 +260,9 @@ int main(void)
         cmocka_unit_test(built_in_table_has_no_bad_line),
         cmocka_unit_test(first_line_that_fits_is_taken),
         cmocka_unit_test(cores_are_told_apart),
+        cmocka_unit_test(several_nodes_are_told_apart),
+        cmocka_unit_test(every_call_over_nodes_is_served),
+        cmocka_unit_test(users_constants_are_taken),
         cmocka_unit_test(needs_are_met),
         cmocka_unit_test(bad_lines_put_the_built_in_table_in_force),
         cmocka_unit_test(incomplete_tables_are_not_taken),
