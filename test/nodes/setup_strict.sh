@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Read by the tests of this folder with `. setup_strict.sh`: what setup_hosts.sh has, the provider of test/fake/fabric, and
+# Read by the tests of this folder and of outside with `. setup_strict.sh`: what setup_hosts.sh has, the provider of test/fake/fabric, and
 # MPI programs in $work.
-. "$(dirname "$0")/setup_hosts.sh"
+. "$(dirname "$0")/../nodes/setup_hosts.sh"
 : "${MPICC:=$BUILD/tools/mpicc}" "${CC:=cc}"
 
 grep -q '^#define HAVE_LIBFABRIC' "$BUILD/config.h" || {
