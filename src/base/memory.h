@@ -20,4 +20,7 @@ char *weft_strdup(const char *text);
 /** NULL is allowed. */
 void weft_free(void *memory);
 
+/** Bytes of the heap that this library holds now. */
+size_t weft_memory_in_use(void);
+
 #endif

@@ -1,37 +1,58 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/fd_watch.h"
 
+#include "core/world.h"
 #include "base/log.h"
 
+#include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum {
     SOURCES_MAX = 4,
-    /* For a source without a descriptor: how long it may go unnoticed. */
-    BLIND_MS = 1,
+    SLEEP_MOST_MS = 20, /* should a ring go astray */
+    BLIND_MS = 1,       /* for a source without a descriptor */
 };
-
-typedef enum state { IDLE, ARMED, STOPPED } state_t;
 
 static struct {
     int (*sources[SOURCES_MAX])(void);
     int source_count;
-    pthread_t thread;
-    bool is_running;
-    atomic_uint state; /* state_t; the thread sleeps on it while it is IDLE */
-    int stop_fd;       /* readable: the thread has to end */
-    weft_bell_t *bell;
-    struct pollfd polls[SOURCES_MAX + 1]; /* the last is stop_fd */
+    int socket; /* of this process: to be rung at, and to ring from; -1: none */
+    struct pollfd polls[SOURCES_MAX + 1]; /* the last is the socket */
     int timeout_ms;
-} watch;
+} watch = {.socket = -1};
+
+/* "\0weft.<job>.<rank>"; the length of the address. */
+static socklen_t address_of(int world_rank, struct sockaddr_un *out)
+{
+    size_t room = sizeof(out->sun_path) - 1;
+    *out = (struct sockaddr_un){.sun_family = AF_UNIX};
+    /* The end of a long job name tells jobs apart better than its start. */
+    size_t length = strlen(weft_world.job_id), most = room - 24;
+    const char *job = length > most ? weft_world.job_id + length - most : weft_world.job_id;
+    int bytes = snprintf(out->sun_path + 1, room, "weft.%s.%d", job, world_rank);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)bytes);
+}
+
+static void open_socket(void)
+{
+    struct sockaddr_un own;
+    socklen_t length = address_of(weft_world.rank, &own);
+    watch.socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (watch.socket >= 0 && bind(watch.socket, (struct sockaddr *)&own, length) == 0)
+        return;
+    WEFT_LOG(WEFT_INFO, "progress", "no socket to be woken at: %s", strerror(errno));
+}
 
 void weft_fd_watch_add(int (*wait_fd)(void))
 {
+    if (watch.source_count == 0)
+        open_socket();
     if (watch.source_count < SOURCES_MAX)
         watch.sources[watch.source_count++] = wait_fd;
 }
@@ -41,42 +62,9 @@ bool weft_fd_watch_is_used(void)
     return watch.source_count > 0;
 }
 
-static void *run(void *unused)
+bool weft_fd_watch_prepare(void)
 {
-    (void)unused;
-    for (;;) {
-        while (atomic_load(&watch.state) == IDLE)
-            weft_futex_wait(&watch.state, IDLE);
-        if (atomic_load(&watch.state) == STOPPED)
-            return NULL;
-        poll(watch.polls, (nfds_t)watch.source_count + 1, watch.timeout_ms);
-        unsigned armed = ARMED;
-        atomic_compare_exchange_strong(&watch.state, &armed, IDLE);
-        weft_bell_wake(watch.bell);
-    }
-}
-
-/* Signals are the program's: none of them is to be handled on our thread. */
-static bool start_thread(void)
-{
-    sigset_t all, old;
-    watch.stop_fd = eventfd(0, EFD_CLOEXEC);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int rc = watch.stop_fd < 0 ? -1 : pthread_create(&watch.thread, NULL, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (rc != 0 && watch.stop_fd >= 0)
-        close(watch.stop_fd);
-    if (rc != 0)
-        WEFT_LOG(WEFT_WARN, "progress", "no thread to wait for the network: ranks wait awake");
-    watch.is_running = rc == 0;
-    return watch.is_running;
-}
-
-/* Ask the sources; only while the thread looks at nothing. */
-static bool collect(void)
-{
-    watch.timeout_ms = -1;
+    watch.timeout_ms = SLEEP_MOST_MS;
     for (int i = 0; i < watch.source_count; i++) {
         int fd = watch.sources[i]();
         if (fd == WEFT_FD_READY)
@@ -85,45 +73,34 @@ static bool collect(void)
             watch.timeout_ms = BLIND_MS;
         watch.polls[i] = (struct pollfd){.fd = fd, .events = POLLIN}; /* negative: ignored */
     }
-    watch.polls[watch.source_count] = (struct pollfd){.fd = watch.stop_fd, .events = POLLIN};
+    watch.polls[watch.source_count] = (struct pollfd){.fd = watch.socket, .events = POLLIN};
     return true;
 }
 
-/* While the thread is still armed from a sleep that something else ended, it looks at the same
- * descriptors, but each source must be asked anew (fi_trywait) before anybody relies on its own. */
-static bool ask_again(void)
+void weft_fd_watch_sleep(void)
 {
-    for (int i = 0; i < watch.source_count; i++) {
-        if (watch.sources[i]() == WEFT_FD_READY)
-            return false;
+    struct pollfd polls[SOURCES_MAX + 1]; /* several threads may sleep */
+    int count = watch.source_count + 1;
+    char rings[64];
+    memcpy(polls, watch.polls, sizeof(polls));
+    if (poll(polls, (nfds_t)count, watch.timeout_ms) > 0 && polls[count - 1].revents != 0) {
+        while (recv(watch.socket, rings, sizeof(rings), MSG_DONTWAIT) >= 0)
+            ;
     }
-    return true;
 }
 
-bool weft_fd_watch_begin(weft_bell_t *bell)
+/* A full or missing socket is no loss: who is rung for already wakes, who is gone need not. */
+void weft_fd_watch_ring(int world_rank)
 {
-    if (!watch.is_running && !start_thread())
-        return false;
-    if (atomic_load(&watch.state) == ARMED)
-        return ask_again();
-    watch.bell = bell;
-    if (!collect())
-        return false;
-    atomic_store(&watch.state, ARMED);
-    weft_futex_wake(&watch.state);
-    return true;
+    struct sockaddr_un peer;
+    socklen_t length = address_of(world_rank, &peer);
+    sendto(watch.socket, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&peer, length);
 }
 
 void weft_fd_watch_close(void)
 {
-    if (watch.is_running) {
-        uint64_t one = 1;
-        atomic_store(&watch.state, STOPPED);
-        weft_futex_wake(&watch.state);
-        if (write(watch.stop_fd, &one, sizeof(one)) < 0)
-            WEFT_LOG(WEFT_ERROR, "progress", "the thread that waits for the network cannot end");
-        pthread_join(watch.thread, NULL);
-        close(watch.stop_fd);
-    }
+    if (watch.socket >= 0)
+        close(watch.socket);
     memset(&watch, 0, sizeof(watch));
+    watch.socket = -1;
 }

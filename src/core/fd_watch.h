@@ -1,33 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sleeping where not only peers of this host may wake us, but file descriptors too: a thread polls
- * them and rings the bell. It is started at the first such sleep, does nothing but poll(2), and is
- * used for long waits only: a waiter yields for some hundred microseconds before it sleeps.
+ * Sleeping where not only ranks of this host may wake us, but file descriptors too: a wait in
+ * poll(2), on the descriptors of the network transports and on a datagram socket of this process.
+ * Ranks of the host ring at that socket: its name in the abstract namespace of AF_UNIX follows from
+ * the job and the rank, so nothing has to be exchanged, and nothing is left behind.
  *
- * (A sleeper on a futex cannot wait for a descriptor, and a sleeper in poll(2) can be woken by peers
- * of the host through a descriptor only, which they would have to get from each other first.)
+ * A stranger who writes to the socket wakes us for nothing. Should a peer be unable to reach it (a
+ * network namespace of its own), the sleep ends by itself after some milliseconds.
  */
 #ifndef WEFT_CORE_FD_WATCH_H
 #define WEFT_CORE_FD_WATCH_H
-
-#include "core/progress.h"
 
 #include <stdbool.h>
 
 /** What weft_transport_ops_t.wait_fd returns instead of a descriptor. */
 enum { WEFT_FD_READY = -1, WEFT_FD_NONE = -2 };
 
-/** Have `wait_fd` asked before each sleep. At most 4. */
+/** Have `wait_fd` asked before each sleep. At most 4. The first one makes the socket. */
 void weft_fd_watch_add(int (*wait_fd)(void));
 
-/** Is there anything to be watched? */
+/** Is there anything to be watched? Then sleeps are made here, and not on a futex. */
 bool weft_fd_watch_is_used(void);
 
-/** Before a sleep on `bell`, which is set already: see to it that the bell rings when a descriptor
- * is readable. False: something is there already, do not sleep. */
-bool weft_fd_watch_begin(weft_bell_t *bell);
+/** Before a sleep: which descriptors are to be watched. False: something is there, do not sleep. */
+bool weft_fd_watch_prepare(void);
 
-/** End the thread; forget what was added. */
+/** Sleep until a descriptor is readable or somebody rings; without the lock. */
+void weft_fd_watch_sleep(void);
+
+/** Wake a rank of this host that sleeps here. */
+void weft_fd_watch_ring(int world_rank);
+
 void weft_fd_watch_close(void);
 
 #endif

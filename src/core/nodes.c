@@ -51,6 +51,12 @@ static int number_anew(void)
     }
     weft_free(numbers);
     count = next;
+    if (has_room) { /* they were as long as there could have been hosts; a smaller one is no failure */
+        int *shorter = weft_realloc(firsts, (size_t)count * sizeof(*firsts));
+        firsts = shorter == NULL ? firsts : shorter;
+        shorter = weft_realloc(lasts, (size_t)count * sizeof(*lasts));
+        lasts = shorter == NULL ? lasts : shorter;
+    }
     return has_room ? MPI_SUCCESS : weft_fail(MPI_ERR_NO_MEM, "a table of %d hosts", size);
 }
 

@@ -27,10 +27,16 @@ enum {
     POLLS_PER_YIELD = 20,
     TESTS_PER_YIELD_ALONE = 1000,
     TESTS_PER_YIELD_SHORT = 10,
-    /* A yield that takes longer has let somebody else run: cores are short now, whatever was known
-     * at the start (ranks of other hosts, or other jobs, on the same cores). */
+    /* A yield that takes longer has let somebody else run, and a gap between two polls that is
+     * longer was somebody else's: cores are short now, whatever was known at the start (ranks of
+     * other hosts, or other jobs, on the same cores). Yields alone do not show it: they pass the
+     * core on within a session's group of processes only. */
     CONTENDED_YIELD_NS = 4000,
-    CONTENDED_WAITS = 64, /* so long we believe it */
+    CONTENDED_GAP_NS = 200000,
+    /* So many waits we believe it; twice as many each time that it shows again. */
+    CONTENDED_WAITS = 64,
+    CONTENDED_WAITS_MOST = 1 << 16,
+    POLLS_PER_CLOCK = 16,
     POLLS_TO_MEASURE = 32,
 };
 
@@ -42,11 +48,18 @@ static weft_bell_t private_bell;
 static weft_bell_t *bell = &private_bell;
 static int spin_limit, spin_limit_contended, yield_limit, polls_per_yield, test_limit;
 static int contended; /* waits left that take cores to be short */
+static int contended_next = CONTENDED_WAITS;
+static int yield_limit_contended;
 static atomic_int sleepers; /* threads of this process in sleep_on_bell() */
+
+enum { SLEEPS_ON_WORD = 1, SLEEPS_IN_POLL = 2 };
 
 void weft_bell_wake(weft_bell_t *sleeping)
 {
-    if (atomic_exchange(&sleeping->is_sleeping, 0) != 0)
+    unsigned how = atomic_exchange(&sleeping->is_sleeping, 0);
+    if (how >= SLEEPS_IN_POLL)
+        weft_fd_watch_ring((int)(how - SLEEPS_IN_POLL));
+    else if (how == SLEEPS_ON_WORD)
         weft_futex_wake(&sleeping->is_sleeping);
 }
 
@@ -82,12 +95,13 @@ void weft_progress_open(weft_bell_t *shared_bell)
     spin_limit =
         is_short ? spin_limit_contended : polls_within(poll_ns, SPIN_ALONE_NS, SPIN_ALONE);
     yield_limit = is_short ? YIELDS_SHORT : YIELDS_ALONE;
+    yield_limit_contended = weft_fd_watch_is_used() ? YIELDS_SHORT : yield_limit;
     polls_per_yield = is_short ? 1 : polls_within(poll_ns, YIELD_EVERY_NS, POLLS_PER_YIELD);
     test_limit = is_short ? TESTS_PER_YIELD_SHORT : TESTS_PER_YIELD_ALONE;
     if (weft_config.SPIN >= 0)
         spin_limit = spin_limit_contended = weft_config.SPIN;
     if (weft_config.YIELDS >= 0)
-        yield_limit = weft_config.YIELDS;
+        yield_limit = yield_limit_contended = weft_config.YIELDS;
     weft_senders_fence = is_short || !weft_world.has_asymmetric_fence;
     WEFT_LOG(WEFT_INFO, "progress", "cores %s, spin %d polls, yield %d times, senders %s",
              is_short ? "short" : "enough", spin_limit, yield_limit,
@@ -125,6 +139,13 @@ int weft_progress(void)
     return poll_all(false);
 }
 
+static void note_contention(void)
+{
+    if (contended == 0 && contended_next < CONTENDED_WAITS_MOST)
+        contended_next *= 2;
+    contended = contended_next;
+}
+
 /* Also finds out whether others want the core. */
 static void yield(void)
 {
@@ -132,7 +153,7 @@ static void yield(void)
     int64_t start = now_ns();
     sched_yield();
     if (now_ns() - start > CONTENDED_YIELD_NS)
-        contended = CONTENDED_WAITS;
+        note_contention();
     weft_lock();
 }
 
@@ -159,38 +180,58 @@ static void stay_awake(void)
         atomic_store(&bell->is_sleeping, 0);
 }
 
+static void sleep_now(unsigned how)
+{
+    weft_unlock();
+    if (how == SLEEPS_ON_WORD)
+        weft_futex_wait(&bell->is_sleeping, how);
+    else
+        weft_fd_watch_sleep();
+    weft_lock();
+    if (how != SLEEPS_ON_WORD)
+        atomic_store(&bell->is_sleeping, 0);
+}
+
 /* Sleep until somebody rings. The bell is set before the last look for packets, so a packet
  * published after that look finds it set. */
 static void sleep_on_bell(const bool *flag)
 {
+    bool in_poll = weft_fd_watch_is_used();
+    unsigned how = in_poll ? SLEEPS_IN_POLL + (unsigned)weft_world.rank : SLEEPS_ON_WORD;
     atomic_fetch_add(&sleepers, 1);
-    atomic_store(&bell->is_sleeping, 1);
+    atomic_store(&bell->is_sleeping, how);
     if (weft_senders_fence)
         atomic_thread_fence(memory_order_seq_cst);
     else
         weft_asymmetric_fence();
-    if (poll_all(true) > 0 || *flag ||
-        (weft_fd_watch_is_used() && !weft_fd_watch_begin(bell))) {
+    if (poll_all(true) > 0 || *flag || (in_poll && !weft_fd_watch_prepare()))
         stay_awake();
-    } else {
-        weft_unlock();
-        weft_futex_wait(&bell->is_sleeping, 1);
-        weft_lock();
-    }
+    else
+        sleep_now(how);
     atomic_fetch_sub(&sleepers, 1);
 }
 
-/* One empty round of a wait: the how-manieth it is says what to do. 0: begin anew. */
+/* Was the core somebody else's since the last look? */
+static void look_at_clock(int64_t *last_ns)
+{
+    int64_t now = now_ns();
+    if (*last_ns != 0 && now - *last_ns > CONTENDED_GAP_NS)
+        note_contention();
+    *last_ns = now;
+}
+
+/* The `empty`-th empty round of a wait. 0: begin anew. */
 static int idle(const bool *flag, int empty)
 {
     int spins = contended > 0 ? spin_limit_contended : spin_limit;
+    int yields = contended > 0 ? yield_limit_contended : yield_limit;
     int step = contended > 0 ? 1 : polls_per_yield;
     if (empty <= spins) {
         if (weft_world.is_threaded)
             weft_lock_offer();
         if (empty % 8 == 0)
             weft_cpu_relax();
-    } else if (empty <= spins + yield_limit * step) {
+    } else if (empty <= spins + yields * step) {
         if (empty % step == 0)
             yield();
     } else {
@@ -203,10 +244,20 @@ static int idle(const bool *flag, int empty)
 void weft_progress_until(const bool *flag)
 {
     int empty = 0;
+    int64_t clock_ns = 0;
     if (contended > 0)
         contended--;
-    while (!*(const volatile bool *)flag)
-        empty = poll_all(false) > 0 ? 0 : idle(flag, empty + 1);
+    while (!*(const volatile bool *)flag) {
+        if (poll_all(false) > 0) {
+            empty = 0;
+            continue;
+        }
+        empty = idle(flag, empty + 1);
+        if (empty == 0)
+            clock_ns = 0;
+        else if (empty % POLLS_PER_CLOCK == 0)
+            look_at_clock(&clock_ns);
+    }
 }
 
 void weft_progress_notify(void)

@@ -17,7 +17,8 @@
 #include <stdbool.h>
 
 typedef struct weft_bell {
-    _Alignas(64) atomic_uint is_sleeping; /* 1: the owner sleeps, or is about to */
+    /* The owner sleeps, or is about to: 1: on this word, 2 + its world rank: in core/fd_watch.h. */
+    _Alignas(64) atomic_uint is_sleeping;
 } weft_bell_t;
 
 /** Set when senders have to fence (cores are short, or the kernel has no asymmetric fence). */

@@ -84,7 +84,7 @@ static void name_ranks(const weft_placed_host_t *host, char *out, size_t bytes)
 void weft_blame_describe(const weft_blame_t *blame, char *out, size_t bytes)
 {
     const weft_rank_event_t *event = &blame->event;
-    const weft_kept_shape_t *placement = &blame->plan->placement;
+    const weft_placement_t *placement = &blame->plan->placement;
     const weft_placed_host_t *host = &placement->hosts[placement->host_of[event->rank]];
     char who[320];
     snprintf(who, sizeof(who), "rank %d (process %d on %s)", event->rank, event->pid, host->name);

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ATTEMPTS_MOST = 64, LIMIT_MS = 30000 };
+enum { ATTEMPTS_MOST = 64, LIMIT_MS = 30000, PAUSE_MS = 500 };
 
 #define SECRET_FORMAT "%08x%08x%08x%08x"
 static const char head[] = "weft-daemon 1\n";
@@ -68,12 +68,16 @@ int weft_call_read(int fd, weft_call_t *out)
 
 /* ---- The connection ---- */
 
-typedef enum stage { CONNECTING, WANTS_HELLO, WANTS_WELCOME, FAILED, TRUSTED } stage_t;
+typedef enum stage { PAUSING, CONNECTING, WANTS_HELLO, WANTS_WELCOME, FAILED, TRUSTED } stage_t;
 
 /* One address. */
 typedef struct attempt {
-    int fd;
+    struct sockaddr_storage address;
+    socklen_t address_bytes;
+    int fd; /* -1: none */
     stage_t stage;
+    int error;            /* errno of the last failure */
+    int64_t try_again_ms; /* while pausing */
     weft_greeting_t greeting;
     size_t got; /* bytes of what it wants */
 } attempt_t;
@@ -98,21 +102,32 @@ static bool parse_address(const char *text, int port, struct sockaddr_storage *o
     return true;
 }
 
-static bool begin_attempt(const char *text, int port, attempt_t *out)
+/* A network that has just come up may not know the way yet; a port that is closed stays so. */
+static bool may_pass(int error)
 {
-    struct sockaddr_storage address;
-    socklen_t bytes;
-    if (!parse_address(text, port, &address, &bytes))
-        return false;
-    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return false;
-    if (connect(fd, (struct sockaddr *)&address, bytes) != 0 && errno != EINPROGRESS) {
-        close(fd);
-        return false;
-    }
-    *out = (attempt_t){.fd = fd};
-    return true;
+    return error == EHOSTUNREACH || error == ENETUNREACH || error == ETIMEDOUT ||
+           error == ENETDOWN || error == EAGAIN;
+}
+
+static void fail(attempt_t *attempt, int error)
+{
+    if (attempt->fd >= 0)
+        close(attempt->fd);
+    attempt->fd = -1;
+    attempt->error = error;
+    attempt->stage = may_pass(error) ? PAUSING : FAILED;
+    attempt->try_again_ms = weft_now_ms() + PAUSE_MS;
+}
+
+static void begin_attempt(attempt_t *attempt)
+{
+    attempt->stage = CONNECTING;
+    attempt->got = 0;
+    attempt->fd = socket(attempt->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (attempt->fd < 0 ||
+        (connect(attempt->fd, (struct sockaddr *)&attempt->address, attempt->address_bytes) != 0 &&
+         errno != EINPROGRESS))
+        fail(attempt, errno);
 }
 
 static int begin_attempts(const weft_call_t *call, attempt_t attempts[ATTEMPTS_MOST])
@@ -121,8 +136,13 @@ static int begin_attempts(const weft_call_t *call, attempt_t attempts[ATTEMPTS_M
     for (const char *rest = call->addresses; *rest != '\0' && count < ATTEMPTS_MOST;) {
         char text[INET6_ADDRSTRLEN];
         size_t length = strcspn(rest, " ");
+        attempt_t *attempt = &attempts[count];
+        *attempt = (attempt_t){.fd = -1};
         snprintf(text, sizeof(text), "%.*s", (int)length, rest);
-        count += begin_attempt(text, call->port, &attempts[count]);
+        if (parse_address(text, call->port, &attempt->address, &attempt->address_bytes)) {
+            begin_attempt(attempt);
+            count++;
+        }
         rest += length + (rest[length] == ' ');
     }
     return count;
@@ -135,18 +155,18 @@ static bool fill(attempt_t *attempt, uint8_t *to, size_t bytes)
     if (got > 0)
         attempt->got += (size_t)got;
     else if (got == 0 || (errno != EAGAIN && errno != EINTR))
-        attempt->stage = FAILED;
+        fail(attempt, got == 0 ? ECONNRESET : errno);
     if (attempt->got < bytes)
         return false;
     attempt->got = 0;
     return true;
 }
 
-static bool is_connected(const attempt_t *attempt)
+static int connection_error(const attempt_t *attempt)
 {
     int error = 0;
     socklen_t bytes = sizeof(error);
-    return getsockopt(attempt->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 && error == 0;
+    return getsockopt(attempt->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 ? error : errno;
 }
 
 static bool send_reply(const attempt_t *attempt)
@@ -156,50 +176,79 @@ static bool send_reply(const attempt_t *attempt)
            WEFT_REPLY_BYTES;
 }
 
-static void advance(attempt_t *attempt, const weft_call_t *call)
+static void connected(attempt_t *attempt)
 {
-    weft_greeting_t *greeting = &attempt->greeting;
-    switch (attempt->stage) {
-    case CONNECTING:
-        attempt->stage = is_connected(attempt) ? WANTS_HELLO : FAILED;
-        break;
-    case WANTS_HELLO:
-        if (!fill(attempt, greeting->hello, WEFT_HELLO_BYTES))
-            break;
-        attempt->stage =
-            weft_greeting_answer(greeting, call->secret, call->node) && send_reply(attempt)
-                ? WANTS_WELCOME
-                : FAILED;
-        break;
-    case WANTS_WELCOME:
-        if (fill(attempt, greeting->welcome, WEFT_WELCOME_BYTES))
-            attempt->stage = weft_greeting_check(greeting, call->secret) ? TRUSTED : FAILED;
-        break;
-    default:
-        break;
-    }
+    int error = connection_error(attempt);
+    if (error != 0)
+        fail(attempt, error);
+    else
+        attempt->stage = WANTS_HELLO;
 }
 
-/* Wait and advance what is ready; -1: nothing is left to wait for, else any number. */
-static int take_turn(attempt_t *attempts, int count, const weft_call_t *call, int64_t until_ms)
+static void take_hello(attempt_t *attempt, const weft_call_t *call)
+{
+    weft_greeting_t *greeting = &attempt->greeting;
+    if (!fill(attempt, greeting->hello, WEFT_HELLO_BYTES))
+        return;
+    if (weft_greeting_answer(greeting, call->secret, call->node) && send_reply(attempt))
+        attempt->stage = WANTS_WELCOME;
+    else
+        fail(attempt, EPROTO);
+}
+
+static void take_welcome(attempt_t *attempt, const weft_call_t *call)
+{
+    if (!fill(attempt, attempt->greeting.welcome, WEFT_WELCOME_BYTES))
+        return;
+    if (weft_greeting_check(&attempt->greeting, call->secret))
+        attempt->stage = TRUSTED;
+    else
+        fail(attempt, EPROTO);
+}
+
+static void advance(attempt_t *attempt, const weft_call_t *call)
+{
+    if (attempt->stage == CONNECTING)
+        connected(attempt);
+    else if (attempt->stage == WANTS_HELLO)
+        take_hello(attempt, call);
+    else if (attempt->stage == WANTS_WELCOME)
+        take_welcome(attempt, call);
+}
+
+/* Start again those that have paused; when the next one is due. */
+static int64_t resume(attempt_t *attempts, int count)
+{
+    int64_t now = weft_now_ms(), next = INT64_MAX;
+    for (int i = 0; i < count; i++) {
+        if (attempts[i].stage == PAUSING && attempts[i].try_again_ms <= now)
+            begin_attempt(&attempts[i]);
+        if (attempts[i].stage == PAUSING && attempts[i].try_again_ms < next)
+            next = attempts[i].try_again_ms;
+    }
+    return next;
+}
+
+/* Wait and advance what is ready; false: nothing is left to wait for. */
+static bool take_turn(attempt_t *attempts, int count, const weft_call_t *call, int64_t until_ms)
 {
     struct pollfd polls[ATTEMPTS_MOST];
-    int open = 0;
+    int alive = 0;
+    int64_t next = resume(attempts, count);
     for (int i = 0; i < count; i++) {
-        bool is_open = attempts[i].stage != FAILED;
-        polls[i] = (struct pollfd){.fd = is_open ? attempts[i].fd : -1,
+        polls[i] = (struct pollfd){.fd = attempts[i].fd,
                                    .events = attempts[i].stage == CONNECTING ? POLLOUT : POLLIN};
-        open += is_open;
+        alive += attempts[i].stage != FAILED;
     }
-    int64_t left = until_ms - weft_now_ms();
-    if (open == 0 || left <= 0)
-        return -1;
-    int ready = poll(polls, (nfds_t)count, (int)left);
+    int64_t left = (next < until_ms ? next : until_ms) - weft_now_ms();
+    if (alive == 0 || weft_now_ms() >= until_ms)
+        return false;
+    int ready = poll(polls, (nfds_t)count, left < 0 ? 0 : (int)left);
     for (int i = 0; i < count && ready > 0; i++) {
         if (polls[i].revents != 0)
             advance(&attempts[i], call);
     }
-    return 0;
+    return true;
 }
 
 static int find_trusted(const attempt_t *attempts, int count)
@@ -211,22 +260,32 @@ static int find_trusted(const attempt_t *attempts, int count)
     return -1;
 }
 
+static int explain(const weft_call_t *call, const attempt_t *attempts, int count)
+{
+    int error = count == 0 ? EADDRNOTAVAIL : ETIMEDOUT;
+    for (int i = 0; i < count; i++) {
+        if (attempts[i].error != 0)
+            error = attempts[i].error;
+    }
+    return weft_fail(MPI_ERR_PORT,
+                     "none of the addresses %s (port %d) leads back to the one that started this "
+                     "daemon: %s; is there a firewall? (--iface names a network)",
+                     call->addresses, call->port, strerror(error));
+}
+
 int weft_call_connect(const weft_call_t *call, int *fd_out)
 {
     attempt_t attempts[ATTEMPTS_MOST];
     int count = begin_attempts(call, attempts), found = -1;
     int64_t until_ms = weft_now_ms() + LIMIT_MS;
-    while (found < 0 && take_turn(attempts, count, call, until_ms) >= 0)
+    while (found < 0 && take_turn(attempts, count, call, until_ms))
         found = find_trusted(attempts, count);
+    int err = found < 0 ? explain(call, attempts, count) : MPI_SUCCESS;
     for (int i = 0; i < count; i++) {
-        if (i != found)
+        if (i != found && attempts[i].fd >= 0)
             close(attempts[i].fd);
     }
-    if (found < 0)
-        return weft_fail(MPI_ERR_PORT,
-                         "none of the addresses %s (port %d) leads back to the one that started "
-                         "this daemon; is there a firewall? (--iface names a network)",
-                         call->addresses, call->port);
-    *fd_out = attempts[found].fd;
-    return MPI_SUCCESS;
+    if (err == MPI_SUCCESS)
+        *fd_out = attempts[found].fd;
+    return err;
 }

@@ -375,7 +375,7 @@ static void take_leave(daemon_t *daemon)
     while (weft_now_ms() < until_ms && !weft_relay_is_orphaned(&daemon->relay)) {
         if (!has_said && weft_relay_is_alone(&daemon->relay)) {
             weft_relay_send(&daemon->relay, WEFT_MSG_DONE,
-                            weft_tree_parent(&daemon->relay.tree, daemon->relay.self), NULL);
+                            weft_host_tree_parent(&daemon->relay.tree, daemon->relay.self), NULL);
             has_said = true;
         }
         weft_relay_advance(&daemon->relay);

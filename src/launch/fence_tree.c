@@ -25,14 +25,14 @@ typedef struct fence {
     weft_byte_queue_t data;
 } fence_t;
 
-void weft_fences_open(const weft_kept_shape_t *placement, weft_relay_t *relay, weft_fences_t *out)
+void weft_fences_open(const weft_placement_t *placement, weft_relay_t *relay, weft_fences_t *out)
 {
     *out = (weft_fences_t){.placement = placement, .relay = relay};
     weft_list_init(&out->open);
 }
 
 /* Mark the hosts with ranks in the fence. */
-static void mark_hosts(const weft_kept_shape_t *placement, const fence_t *fence, bool *is_in)
+static void mark_hosts(const weft_placement_t *placement, const fence_t *fence, bool *is_in)
 {
     for (int i = 0; i < placement->host_count; i++)
         is_in[i] = fence->key.count == 0;
@@ -45,7 +45,7 @@ static bool leads_to(const weft_fences_t *fences, int child, const bool *is_in)
 {
     const weft_host_tree_t *tree = &fences->relay->tree;
     for (int i = 0; i < fences->placement->host_count; i++) {
-        if (is_in[i] && weft_tree_is_below(tree, child, i + 1))
+        if (is_in[i] && weft_host_tree_is_below(tree, child, i + 1))
             return true;
     }
     return false;
@@ -65,7 +65,7 @@ static bool count_hosts(const weft_fences_t *fences, fence_t *fence)
     for (int i = 0; i < fences->placement->host_count; i++) {
         fence->hosts_all += is_in[i];
         fence->hosts_here +=
-            is_in[i] && weft_tree_is_below(&fences->relay->tree, fences->relay->self, i + 1);
+            is_in[i] && weft_host_tree_is_below(&fences->relay->tree, fences->relay->self, i + 1);
     }
     weft_free(is_in);
     return true;
@@ -129,7 +129,7 @@ static void send_up(const weft_fences_t *fences, const fence_t *fence)
     write_head(fence, &body);
     weft_write_u32(&body, fence->hosts_come);
     weft_write_bytes(&body, weft_queue_front(&fence->data), weft_queue_bytes(&fence->data));
-    weft_relay_send(relay, WEFT_MSG_FENCE, weft_tree_parent(&relay->tree, relay->self), &body);
+    weft_relay_send(relay, WEFT_MSG_FENCE, weft_host_tree_parent(&relay->tree, relay->self), &body);
     weft_writer_release(&body);
 }
 

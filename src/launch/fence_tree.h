@@ -16,12 +16,12 @@
 #include "launch/relay.h"
 
 typedef struct weft_fences {
-    const weft_kept_shape_t *placement;
+    const weft_placement_t *placement;
     weft_relay_t *relay;
     weft_list_t open;
 } weft_fences_t;
 
-void weft_fences_open(const weft_kept_shape_t *placement, weft_relay_t *relay, weft_fences_t *out);
+void weft_fences_open(const weft_placement_t *placement, weft_relay_t *relay, weft_fences_t *out);
 
 /** Our server's part is in. The request is ours now, and is answered when the fence ends. */
 void weft_fences_enter(weft_fences_t *fences, weft_request_t *request);

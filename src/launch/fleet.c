@@ -64,7 +64,7 @@ static const fleet_t *fleet_of_const(const weft_team_t *team)
     return (const fleet_t *)team;
 }
 
-static const weft_kept_shape_t *placement_of(const fleet_t *fleet)
+static const weft_placement_t *placement_of(const fleet_t *fleet)
 {
     return &fleet->base.plan->placement;
 }
@@ -144,17 +144,19 @@ static void take_output(fleet_t *fleet, const weft_message_t *message)
 static void lose(void *context, int node, const char *why)
 {
     fleet_t *fleet = context;
-    const weft_kept_shape_t *placement = placement_of(fleet);
-    if (!fleet->is_started)
+    const weft_placement_t *placement = placement_of(fleet);
+    if (!fleet->is_started) {
         refuse_start(fleet, MPI_ERR_SPAWN, node, "the daemon was not started or was lost: %s", why);
+        return;
+    }
     for (int i = 0; i < placement->host_count; i++) {
         host_state_t *host = &fleet->hosts[i];
-        if (host->is_lost || !weft_tree_is_below(&fleet->relay.tree, node, i + 1))
+        if (host->is_lost || !weft_host_tree_is_below(&fleet->relay.tree, node, i + 1))
             continue;
         weft_rank_event_t event = {.kind = WEFT_HOST_LOST, .rank = placement->hosts[i].ranks[0]};
         snprintf(event.text, sizeof(event.text), "%s", why);
-        /* A daemon whose ranks have ended, or never started, has nothing to lose. */
-        if (host->running > 0 && fleet->is_started)
+        /* A daemon whose ranks have ended has nothing to lose. */
+        if (host->running > 0)
             add_event(fleet, &event);
         host->is_lost = true;
         host->running = 0;
@@ -297,6 +299,7 @@ static int advance(weft_team_t *team, const struct pollfd *polls, int count)
     weft_relay_advance(&fleet->relay);
     if (has_input && polls[count - 1].revents != 0)
         weft_input_source_advance(&fleet->input, &fleet->relay);
+    weft_sinks_flush(team->sinks); /* or a debt might stay, and nothing else wake us */
     pay_debts(fleet);
     if (fleet->start_error != MPI_SUCCESS)
         return weft_fail(fleet->start_error, "%s", fleet->start_text);
@@ -393,8 +396,8 @@ static void finish(weft_team_t *team)
         if (now >= latecomers_until_ms)
             weft_relay_stop_listening(&fleet->relay);
         weft_relay_advance(&fleet->relay);
-        pay_debts(fleet);
         weft_sinks_flush(team->sinks);
+        pay_debts(fleet);
         if (weft_relay_is_alone(&fleet->relay))
             return;
         /* With very many children we just look now and then. */
@@ -434,7 +437,7 @@ static const weft_team_ops_t fleet_ops = {
 
 static int open_hosts(fleet_t *fleet)
 {
-    const weft_kept_shape_t *placement = placement_of(fleet);
+    const weft_placement_t *placement = placement_of(fleet);
     fleet->hosts = weft_alloc_zeroed((size_t)placement->host_count, sizeof(*fleet->hosts));
     if (fleet->hosts == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a list of %d hosts", placement->host_count);

@@ -85,7 +85,7 @@ int weft_handover_choose(const weft_job_plan_t *plan, weft_way_t *out)
     return MPI_SUCCESS;
 }
 
-int wefti_handover_write_hosts(const weft_kept_shape_t *placement, char path_out[64])
+int wefti_handover_write_hosts(const weft_placement_t *placement, char path_out[64])
 {
     int fd = memfd_create("weft-hosts", 0); /* no file that somebody would have to remove */
     int copy = fd < 0 ? -1 : dup(fd);

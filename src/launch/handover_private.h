@@ -14,7 +14,7 @@ int wefti_prrte_run(const weft_job_plan_t *plan, char *const *words, int *exit_c
 
 /** Make a host file with a line a rank, which programs that we start find under path_out.
  * MPI_ERR_IO. */
-int wefti_handover_write_hosts(const weft_kept_shape_t *placement, char path_out[64]);
+int wefti_handover_write_hosts(const weft_placement_t *placement, char path_out[64]);
 
 /** Append what becomes a rank on its host: `weftd as-rank` with our command line. MPI_ERR_SPAWN.
  */

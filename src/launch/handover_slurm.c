@@ -70,7 +70,7 @@ int weft_handover_take_allocation(weft_job_plan_t *plan)
 }
 
 /* srun gives a core to one task only, unless it is told that we know what we do. */
-static bool needs_overcommit(const weft_kept_shape_t *placement)
+static bool needs_overcommit(const weft_placement_t *placement)
 {
     weft_host_list_t hosts = {0};
     const char *cores = weft_environment("SLURM_JOB_CPUS_PER_NODE");

@@ -18,15 +18,15 @@ typedef struct weft_host_tree {
 } weft_host_tree_t;
 
 /** -1 for node 0. */
-int weft_tree_parent(const weft_host_tree_t *tree, int node);
+int weft_host_tree_parent(const weft_host_tree_t *tree, int node);
 
 /** Children are `count_out` nodes in sequence from the one returned. */
-int weft_tree_children(const weft_host_tree_t *tree, int node, int *count_out);
+int weft_host_tree_children(const weft_host_tree_t *tree, int node, int *count_out);
 
 /** Is `below` in the subtree of `node`, or `node` itself? */
-bool weft_tree_is_below(const weft_host_tree_t *tree, int node, int below);
+bool weft_host_tree_is_below(const weft_host_tree_t *tree, int node, int below);
 
 /** The child of `node` that leads to `to`; -1 when `to` is not below it, or is `node`. */
-int weft_tree_branch(const weft_host_tree_t *tree, int node, int to);
+int weft_host_tree_branch(const weft_host_tree_t *tree, int node, int to);
 
 #endif

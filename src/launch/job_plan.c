@@ -295,7 +295,7 @@ enum { RANK_VARIABLES = sizeof(rank_variables) / sizeof(rank_variables[0]) };
 
 int weft_job_plan_environment(const weft_job_plan_t *plan, int rank, weft_variables_t *out)
 {
-    const weft_kept_shape_t *placement = &plan->placement;
+    const weft_placement_t *placement = &plan->placement;
     const int numbers[NUMBERS] = {
         [WORLD_RANK] = rank,
         [WORLD_SIZE] = plan->size,

@@ -59,7 +59,7 @@ typedef struct weft_job_plan {
     int size;  /* ranks of all applications; set by weft_job_plan_complete() */
     int cores; /* that this process may use */
     weft_placement_rules_t placement_rules;
-    weft_kept_shape_t placement; /* set by weft_job_plan_complete() */
+    weft_placement_t placement; /* set by weft_job_plan_complete() */
     weft_route_t route;
     const char *directory; /* where ranks start that were not given one; NULL: where we are */
     long timeout_s;        /* 0: none */

@@ -435,10 +435,25 @@ static int read_timeout_variable(weft_job_plan_t *plan)
     return set_timeout(&given);
 }
 
+/* The first of two variables that says something; NULL: none does. `b` may be NULL. */
 static const char *first_variable(const char *a, const char *b)
 {
     const char *value = weft_environment(a);
-    return value != NULL && value[0] != '\0' ? value : weft_environment(b);
+    if (value != NULL && value[0] != '\0')
+        return value;
+    return b == NULL ? NULL : first_variable(b, NULL);
+}
+
+/* Of the launchers that only Hydra knows we need not speak. */
+static const char *hydra_launcher(void)
+{
+    static const char *const known[] = {"ssh", "rsh", "fork", "slurm"};
+    const char *name = weft_environment("HYDRA_LAUNCHER");
+    for (size_t i = 0; name != NULL && i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strcmp(name, known[i]) == 0)
+            return name;
+    }
+    return NULL;
 }
 
 /* What the command line leaves open, scripts may have set in the environment. */
@@ -446,7 +461,9 @@ static int read_variables(weft_job_plan_t *plan)
 {
     weft_route_t *route = &plan->route;
     if (route->launcher == NULL)
-        route->launcher = first_variable("WEFT_LAUNCHER", "HYDRA_LAUNCHER");
+        route->launcher = first_variable("WEFT_LAUNCHER", NULL);
+    if (route->launcher == NULL)
+        route->launcher = hydra_launcher();
     if (route->agent == NULL)
         route->agent = first_variable("WEFT_LAUNCH_AGENT", "HYDRA_LAUNCHER_EXEC");
     if (route->agent == NULL)

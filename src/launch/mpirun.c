@@ -66,7 +66,10 @@ static int hand_over(weft_way_t way, weft_job_plan_t *plan, char **words, int *e
     int err = way == WEFT_WAY_SLURM ? weft_handover_take_allocation(plan) : MPI_SUCCESS;
     if (err == MPI_SUCCESS)
         err = weft_job_plan_complete(plan);
-    return err == MPI_SUCCESS ? weft_handover_run(way, plan, words, exit_code_out) : err;
+    if (err != MPI_SUCCESS)
+        return err;
+    print_note(plan);
+    return weft_handover_run(way, plan, words, exit_code_out);
 }
 
 static int run(weft_job_plan_t *plan, char **words)

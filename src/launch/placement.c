@@ -130,7 +130,7 @@ static int number_hosts(const builder_t *builder, int *map, char **names)
     return count;
 }
 
-static int finish(builder_t *builder, weft_kept_shape_t *out)
+static int finish(builder_t *builder, weft_placement_t *out)
 {
     size_t sites = (size_t)builder->site_count;
     int *map = weft_alloc_array(sites, sizeof(*map));
@@ -148,7 +148,7 @@ static int finish(builder_t *builder, weft_kept_shape_t *out)
 }
 
 int weft_placement_make(const weft_placement_part_t *parts, int part_count,
-                        const weft_placement_rules_t *rules, weft_kept_shape_t *out)
+                        const weft_placement_rules_t *rules, weft_placement_t *out)
 {
     size_t sites = 0, size = 0;
     for (int i = 0; i < part_count; i++) {
@@ -170,7 +170,7 @@ int weft_placement_make(const weft_placement_part_t *parts, int part_count,
     return err;
 }
 
-static void distribute(weft_kept_shape_t *placement)
+static void distribute(weft_placement_t *placement)
 {
     int *block = placement->hosts[0].ranks;
     for (int rank = 0; rank < placement->size; rank++)
@@ -187,7 +187,7 @@ static void distribute(weft_kept_shape_t *placement)
     }
 }
 
-static bool allocate(weft_kept_shape_t *placement)
+static bool allocate(weft_placement_t *placement)
 {
     size_t size = (size_t)placement->size;
     placement->hosts = weft_alloc_zeroed((size_t)placement->host_count, sizeof(*placement->hosts));
@@ -200,9 +200,9 @@ static bool allocate(weft_kept_shape_t *placement)
 }
 
 int weft_placement_rebuild(const int *host_of, int size, char *const *names, int host_count,
-                           weft_kept_shape_t *out)
+                           weft_placement_t *out)
 {
-    weft_kept_shape_t placement = {.host_count = host_count, .size = size};
+    weft_placement_t placement = {.host_count = host_count, .size = size};
     for (int rank = 0; rank < size; rank++) {
         if (host_of[rank] < 0 || host_of[rank] >= host_count)
             return weft_fail(MPI_ERR_OTHER, "rank %d is on host %d of %d", rank, host_of[rank],
@@ -223,7 +223,7 @@ int weft_placement_rebuild(const int *host_of, int size, char *const *names, int
     return MPI_SUCCESS;
 }
 
-void weft_placement_release(weft_kept_shape_t *placement)
+void weft_placement_release(weft_placement_t *placement)
 {
     for (int i = 0; placement->hosts != NULL && i < placement->host_count; i++)
         weft_free(placement->hosts[i].name);
@@ -232,5 +232,5 @@ void weft_placement_release(weft_kept_shape_t *placement)
     weft_free(placement->hosts);
     weft_free(placement->host_of);
     weft_free(placement->local_rank);
-    *placement = (weft_kept_shape_t){0};
+    *placement = (weft_placement_t){0};
 }

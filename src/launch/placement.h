@@ -24,7 +24,7 @@ typedef struct weft_placement {
     int host_count, size;
     int *host_of;    /* [size] index into hosts[] */
     int *local_rank; /* [size] index into its ranks[] */
-} weft_kept_shape_t;
+} weft_placement_t;
 
 typedef struct weft_placement_rules {
     int per_host; /* -ppn: instead of the slots; 0: not given */
@@ -46,15 +46,15 @@ int weft_placement_slots(const weft_host_list_t *hosts, const weft_placement_rul
  * returns  MPI_SUCCESS; MPI_ERR_SPAWN when there are not enough slots; MPI_ERR_NO_MEM
  */
 int weft_placement_make(const weft_placement_part_t *parts, int part_count,
-                        const weft_placement_rules_t *rules, weft_kept_shape_t *out);
+                        const weft_placement_rules_t *rules, weft_placement_t *out);
 
 /**
  * A placement from what was sent: host_of[size], which is copied, and the names.
  * returns  MPI_SUCCESS; MPI_ERR_OTHER for numbers that name no host; MPI_ERR_NO_MEM
  */
 int weft_placement_rebuild(const int *host_of, int size, char *const *names, int host_count,
-                           weft_kept_shape_t *out);
+                           weft_placement_t *out);
 
-void weft_placement_release(weft_kept_shape_t *placement);
+void weft_placement_release(weft_placement_t *placement);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* ---- Writing ---- */
 
-static void write_placement(const weft_kept_shape_t *placement, weft_writer_t *out)
+static void write_placement(const weft_placement_t *placement, weft_writer_t *out)
 {
     weft_write_u32(out, (uint32_t)placement->host_count);
     for (int i = 0; i < placement->host_count; i++)
@@ -88,7 +88,7 @@ static int *read_numbers(weft_reader_t *reader, int *count_out)
     return numbers;
 }
 
-static int read_placement(weft_reader_t *reader, weft_kept_shape_t *out)
+static int read_placement(weft_reader_t *reader, weft_placement_t *out)
 {
     int host_count = 0, size = 0;
     char **names = read_texts(reader, &host_count);

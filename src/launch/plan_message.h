@@ -4,7 +4,7 @@
 #define WEFT_LAUNCH_PLAN_MESSAGE_H
 
 #include "launch/job_plan.h"
-#include "launch/message.h"
+#include "launch/daemon_message.h"
 
 /** Append a completed plan. `directory` is where ranks start that were not given one, `agent` what
  *  daemons start others with (NULL: ssh). */

@@ -80,7 +80,7 @@ static void add_process(weft_facts_t *facts, const weft_job_plan_t *plan, int ra
 {
     enum { FACTS = 8 };
     const weft_app_t *app = weft_job_plan_app_of(plan, rank);
-    const weft_kept_shape_t *placement = &plan->placement;
+    const weft_placement_t *placement = &plan->placement;
     int host = placement->host_of[rank], local_rank = placement->local_rank[rank];
     pmix_data_array_t array;
     PMIX_DATA_ARRAY_CONSTRUCT(&array, FACTS, PMIX_INFO);
@@ -114,7 +114,7 @@ static bool append_ranks(weft_byte_queue_t *text, const weft_placed_host_t *host
 }
 
 /* "a,b" and "0,1;2,3" for a job with two ranks on each of two hosts. */
-static int list_places(const weft_kept_shape_t *placement, weft_byte_queue_t *names,
+static int list_places(const weft_placement_t *placement, weft_byte_queue_t *names,
                        weft_byte_queue_t *ranks)
 {
     bool is_complete = true;
@@ -142,7 +142,7 @@ static int add_maps(weft_facts_t *facts, const char *names, const char *ranks)
     return MPI_SUCCESS;
 }
 
-static int add_places(weft_facts_t *facts, const weft_kept_shape_t *placement, int host)
+static int add_places(weft_facts_t *facts, const weft_placement_t *placement, int host)
 {
     weft_byte_queue_t names = {0}, ranks = {0}, peers = {0};
     int err = list_places(placement, &names, &ranks);
@@ -163,7 +163,7 @@ int weft_facts_of_job(const weft_job_plan_t *plan, int host, const char *directo
                       weft_facts_t *out)
 {
     enum { FACTS_OF_JOB = 14 };
-    const weft_kept_shape_t *placement = &plan->placement;
+    const weft_placement_t *placement = &plan->placement;
     int err = weft_facts_open((size_t)(FACTS_OF_JOB + plan->app_count + plan->size), out);
     if (err != MPI_SUCCESS)
         return err;

@@ -3,7 +3,7 @@
 #ifndef WEFT_LAUNCH_RANK_MESSAGE_H
 #define WEFT_LAUNCH_RANK_MESSAGE_H
 
-#include "launch/message.h"
+#include "launch/daemon_message.h"
 #include "launch/rank_event.h"
 
 void weft_rank_event_write(const weft_rank_event_t *event, weft_writer_t *out);

@@ -20,7 +20,7 @@ int weft_relay_open(const weft_host_tree_t *tree, int self, const weft_wire_t *u
                     weft_relay_t *out)
 {
     weft_relay_t relay = {.tree = *tree, .self = self, .listener = -1, .up.fd = -1};
-    int first = weft_tree_children(tree, self, &relay.branch_count);
+    int first = weft_host_tree_children(tree, self, &relay.branch_count);
     relay.branches = weft_alloc_zeroed((size_t)relay.branch_count + 1, sizeof(*relay.branches));
     if (relay.branches == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "connections to %d hosts", relay.branch_count);
@@ -38,7 +38,7 @@ int weft_relay_open(const weft_host_tree_t *tree, int self, const weft_wire_t *u
 
 static weft_branch_t *branch_to(weft_relay_t *relay, int node)
 {
-    int child = weft_tree_branch(&relay->tree, relay->self, node);
+    int child = weft_host_tree_branch(&relay->tree, relay->self, node);
     return child < 0 ? NULL : &relay->branches[child - relay->branches[0].node];
 }
 
@@ -257,7 +257,7 @@ static void start_branch(weft_relay_t *relay, weft_branch_t *branch, const weft_
 }
 
 int weft_relay_start(weft_relay_t *relay, const weft_agent_plan_t *agent,
-                     const weft_kept_shape_t *placement, const char *interface)
+                     const weft_placement_t *placement, const char *interface)
 {
     if (relay->branch_count == 0)
         return MPI_SUCCESS;

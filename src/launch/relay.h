@@ -76,7 +76,7 @@ int weft_relay_open(const weft_host_tree_t *tree, int self, const weft_wire_t *u
  * returns    MPI_SUCCESS; MPI_ERR_PORT or MPI_ERR_ARG: nobody can call us
  */
 int weft_relay_start(weft_relay_t *relay, const weft_agent_plan_t *agent,
-                     const weft_kept_shape_t *placement, const char *interface);
+                     const weft_placement_t *placement, const char *interface);
 
 /** Send to a node, over as many others as it takes, or to all below us (WEFT_TO_ALL). What cannot
  * be delivered is lost. */

@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <pmix.h>
 
-void weft_remote_data_open(const weft_kept_shape_t *placement, weft_relay_t *relay,
+void weft_remote_data_open(const weft_placement_t *placement, weft_relay_t *relay,
                            weft_remote_data_t *out)
 {
     *out = (weft_remote_data_t){.placement = placement, .relay = relay};

@@ -10,14 +10,14 @@
 #include "launch/relay.h"
 
 typedef struct weft_remote_data {
-    const weft_kept_shape_t *placement;
+    const weft_placement_t *placement;
     weft_relay_t *relay;
     weft_list_t asked;   /* requests of our server */
     weft_list_t to_come; /* what others want and our ranks have not committed yet */
     uint64_t next_number;
 } weft_remote_data_t;
 
-void weft_remote_data_open(const weft_kept_shape_t *placement, weft_relay_t *relay,
+void weft_remote_data_open(const weft_placement_t *placement, weft_relay_t *relay,
                            weft_remote_data_t *out);
 
 /** Our server wants data (WEFT_FETCH), or has data that another one wants (WEFT_LOOKED_UP). The

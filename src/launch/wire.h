@@ -8,7 +8,7 @@
 #ifndef WEFT_LAUNCH_WIRE_H
 #define WEFT_LAUNCH_WIRE_H
 
-#include "launch/message.h"
+#include "launch/daemon_message.h"
 
 #include <poll.h>
 

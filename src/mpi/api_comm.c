@@ -345,6 +345,14 @@ static int split_color(const weft_comm_t *comm, int split_type, const weft_info_
     }
 }
 
+/* An unguided split says in the info what the new communicators share (section 7.4.2). */
+static int name_resource(int split_type, weft_info_t *info)
+{
+    if (split_type != MPI_COMM_TYPE_HW_UNGUIDED || info == NULL)
+        return MPI_SUCCESS;
+    return weft_info_set(info, "mpi_hw_resource_type", "mpi_shared_memory");
+}
+
 WEFT_API(MPI_Comm_split_type)
 int PMPI_Comm_split_type(MPI_Comm handle, int split_type, int key, MPI_Info info_handle,
                          MPI_Comm *newcomm)
@@ -362,6 +370,8 @@ int PMPI_Comm_split_type(MPI_Comm handle, int split_type, int key, MPI_Info info
         err = split(comm, color, key, newcomm);
     if (err == MPI_SUCCESS && *newcomm != MPI_COMM_NULL)
         err = weft_comm_set_hints(weft_comm_of(*newcomm), info);
+    if (err == MPI_SUCCESS && *newcomm != MPI_COMM_NULL)
+        err = name_resource(split_type, info);
     return weft_call_end(&call, err);
 }
 

@@ -191,6 +191,7 @@ int weft_start(int thread_level)
         return err;
     weft_world.is_threaded = thread_level == MPI_THREAD_MULTIPLE;
     weft_world.stage = WEFT_RUNNING;
+    WEFT_LOG(WEFT_INFO, "start", "%zu bytes of heap", weft_memory_in_use());
     weft_lock();
     err = report();
     weft_unlock();

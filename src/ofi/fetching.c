@@ -113,9 +113,11 @@ static void part_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry
                  ((weft_ofi_peer_t *)fetch->endpoint)->world_rank, weft_fabric_error(error));
         fetch->has_failed = true;
     }
-    pump();
-    if (fetch->outstanding == 0 && fetch->begun == fetch->bytes)
+    /* Looked at before pump(), which ends the fetch itself where it is still in the queue. */
+    bool is_over = fetch->outstanding == 0 && fetch->begun == fetch->bytes;
+    if (is_over)
         finish(fetch);
+    pump();
 }
 
 static long begin_part(weft_fetch_t *fetch, weft_rail_t *rail, size_t bytes)
@@ -202,6 +204,11 @@ void wefti_ofi_fetch(weft_fetch_t *fetch)
     }
     enter_queue(fetch);
     pump();
+}
+
+bool wefti_fetching_is_refused(void)
+{
+    return queue_first != NULL && parts_out < wefti_ofi.rails[0].reads_max;
 }
 
 int wefti_fetching_progress(void)

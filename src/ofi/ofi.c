@@ -106,6 +106,19 @@ void wefti_ofi_peer_failed(const weft_ofi_peer_t *peer, const char *doing, int e
     weft_world.abort(1, why);
 }
 
+void wefti_ofi_packet_lost(const char *doing, int error)
+{
+    char why[384];
+    if (wefti_ofi.is_closing)
+        return;
+    snprintf(why, sizeof(why),
+             "rank %d on %s: the network has lost a packet: %s failed: %s (provider %s, interface "
+             "%s)",
+             weft_world.rank, weft_world.host, doing, weft_fabric_error(error), weft_world.fabric,
+             wefti_ofi.rails[0].info->domain_attr->name);
+    weft_world.abort(1, why);
+}
+
 /* ---- progress ---- */
 
 static int progress(bool everything)
@@ -124,8 +137,8 @@ static int wait_fd(void)
 {
     weft_rail_t *rail = &wefti_ofi.rails[0];
     struct fid *queue = &rail->cq->fid;
-    if (wefti_ofi.unsettled != NULL)
-        return WEFT_FD_READY;
+    if (wefti_ofi.unsettled != NULL || rail->unposted > 0 || wefti_fetching_is_refused())
+        return WEFT_FD_READY; /* nothing would wake us when the provider has room again */
     if (wefti_ofi.rail_count > 1 || rail->wait_fd < 0)
         return WEFT_FD_NONE;
     return fi_trywait(rail->fabric, &queue, 1) == 0 ? rail->wait_fd : WEFT_FD_READY;
@@ -143,7 +156,7 @@ static int open_rails(void)
 {
     for (int i = 0; i < wefti_ofi.provider.rail_count; i++) {
         int err = weft_rail_open(wefti_ofi.provider.rails[i], i, wefti_packet_in,
-                                 &wefti_ofi.rails[i]);
+                                 wefti_ofi_packet_lost, &wefti_ofi.rails[i]);
         if (err != MPI_SUCCESS) {
             close_rails();
             return err;
@@ -156,20 +169,21 @@ static int open_rails(void)
 /* The first provider of the order that works; one that is there and broken is told of. */
 static int open_best(void)
 {
+    char why[256] = "its list is empty"; /* the last was none */
     for (int i = 0;; i++) {
         int err = weft_provider_find(i, &wefti_ofi.provider);
-        if (err == MPI_ERR_UNSUPPORTED_OPERATION)
-            continue;
-        if (err != MPI_SUCCESS)
+        if (err == MPI_ERR_OTHER)
             return weft_fail(MPI_ERR_OTHER,
                              "the job spans several hosts, and no provider of libfabric works "
                              "here%s%s: %s",
                              weft_config.FABRIC[0] == '\0' ? "" : " with WEFT_FABRIC=",
-                             weft_config.FABRIC, weft_fail_text());
-        if (open_rails() == MPI_SUCCESS)
+                             weft_config.FABRIC, why);
+        if (err == MPI_SUCCESS && open_rails() == MPI_SUCCESS)
             return MPI_SUCCESS;
-        WEFT_LOG(WEFT_WARN, "ofi", "provider %s is skipped: %s", wefti_ofi.provider.name,
-                 weft_fail_text());
+        snprintf(why, sizeof(why), "%s", weft_fail_text());
+        if (err != MPI_SUCCESS)
+            continue;
+        WEFT_LOG(WEFT_WARN, "ofi", "provider %s is skipped: %s", wefti_ofi.provider.name, why);
         weft_provider_release(&wefti_ofi.provider);
     }
 }

@@ -53,6 +53,9 @@ weft_ofi_peer_t *wefti_ofi_peer(int world_rank);
 /** The end of the job: a peer cannot be reached any more. `doing` says what was tried. */
 void wefti_ofi_peer_failed(const weft_ofi_peer_t *peer, const char *doing, int error);
 
+/** The end of the job: a packet was lost, nobody knows to or from whom. */
+void wefti_ofi_packet_lost(const char *doing, int error);
+
 /* outgoing.c */
 bool wefti_ofi_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload);
 void *wefti_ofi_reserve(weft_endpoint_t *endpoint, size_t bytes);
@@ -73,6 +76,8 @@ bool wefti_ofi_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes,
 void wefti_ofi_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure);
 void wefti_ofi_fetch(weft_fetch_t *fetch);
 int wefti_fetching_progress(void);
+/** Is there a part that the provider did not take, and might take now? */
+bool wefti_fetching_is_refused(void);
 void wefti_fetching_close(void);
 
 #endif

@@ -59,12 +59,24 @@ static void slot_is_out(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry,
     weft_rail_give_slot(slot);
 }
 
+/* At the end a packet must be with its receiver before we close, not just out of our buffer. */
+static long post_last(weft_slot_t *slot, fi_addr_t to)
+{
+    struct iovec piece = {slot->memory, slot->bytes};
+    struct fi_msg message = {.msg_iov = &piece, .desc = &slot->descriptor, .iov_count = 1,
+                             .addr = to, .context = &slot->op.context};
+    return fi_sendmsg(slot->rail->ep, &message, FI_COMPLETION | FI_TRANSMIT_COMPLETE);
+}
+
 static long post(weft_slot_t *slot)
 {
     const weft_ofi_peer_t *peer = slot->owner;
+    fi_addr_t to = peer->addresses[slot->rail->index];
     slot->op.done = slot_is_out;
-    return fi_send(slot->rail->ep, slot->memory, slot->bytes, slot->descriptor,
-                   peer->addresses[slot->rail->index], &slot->op.context);
+    if (__builtin_expect(wefti_ofi.is_closing, 0))
+        return post_last(slot, to);
+    return fi_send(slot->rail->ep, slot->memory, slot->bytes, slot->descriptor, to,
+                   &slot->op.context);
 }
 
 /* The packet in `slot` has its number and goes, now or later. */
@@ -92,6 +104,13 @@ static weft_slot_t *take_slot(weft_ofi_peer_t *peer, size_t payload_bytes)
 
 /* ---- the transport's calls ---- */
 
+/* What is injected has no completion, so that at the end nobody would know when it is out. */
+static bool can_inject(const weft_ofi_peer_t *peer, size_t payload_bytes)
+{
+    return payload_bytes + sizeof(weft_wire_t) <= wefti_ofi.rails[0].inject_max &&
+           peer->stalled_first == NULL && !wefti_ofi.is_closing;
+}
+
 static bool inject(weft_ofi_peer_t *peer, const weft_header_t *header, const void *payload)
 {
     char packet[WEFT_INJECT_MOST];
@@ -113,9 +132,9 @@ static bool inject(weft_ofi_peer_t *peer, const weft_header_t *header, const voi
 bool wefti_ofi_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
 {
     weft_ofi_peer_t *peer = (weft_ofi_peer_t *)endpoint;
-    if (peer->stalled_first == NULL &&
-        header->bytes + sizeof(weft_wire_t) <= wefti_ofi.rails[0].inject_max)
-        return inject(peer, header, payload);
+    if (can_inject(peer, header->bytes) && inject(peer, header, payload))
+        return true;
+    /* Refused, too: a slot is tried again by us. Nothing would tell when there is room to inject. */
     void *room = wefti_ofi_reserve(endpoint, header->bytes);
     if (room == NULL)
         return false;

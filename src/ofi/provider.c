@@ -104,6 +104,21 @@ static struct fi_info *make_hints(const char *name, uint64_t capabilities)
     return hints;
 }
 
+/* Asked for "tcp", old versions answer "tcp;ofi_rxm", whose place in the order is another one. */
+static bool is_named(const struct fi_info *info, const char *name)
+{
+    return strcmp(info->fabric_attr->prov_name, name) == 0;
+}
+
+/* libfabric also lays its own ofi_rxd and ofi_rxm over a provider to make what that one lacks: this is
+ * no answer of the provider's. */
+static bool has_named(const struct fi_info *info, const char *name)
+{
+    while (info != NULL && !is_named(info, name))
+        info = info->next;
+    return info != NULL;
+}
+
 static int ask(const char *name, uint64_t capabilities, struct fi_info **out)
 {
     struct fi_info *hints = make_hints(name, capabilities);
@@ -111,7 +126,10 @@ static int ask(const char *name, uint64_t capabilities, struct fi_info **out)
         return -FI_ENOMEM;
     int rc = weft_fabric.getinfo(FI_VERSION(1, 14), NULL, NULL, 0, hints, out);
     weft_fabric.freeinfo(hints);
-    return rc;
+    if (rc != 0 || has_named(*out, name))
+        return rc;
+    weft_fabric.freeinfo(*out);
+    return -FI_ENODATA;
 }
 
 /* With as much of what we can use as the provider has. */
@@ -130,12 +148,6 @@ static int ask_best(const char *name, struct fi_info **out)
 }
 
 /* ---- interfaces ---- */
-
-/* Asked for "tcp", old versions answer "tcp;ofi_rxm", whose place in the order is another one. */
-static bool is_named(const struct fi_info *info, const char *name)
-{
-    return strcmp(info->fabric_attr->prov_name, name) == 0;
-}
 
 static bool is_usable(const struct fi_info *info, const char *name)
 {

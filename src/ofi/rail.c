@@ -22,6 +22,7 @@ enum {
     SMALL_SLOTS = 128,
     LARGE_SLOTS = 24,
     ALIGNMENT = 4096,
+    PACKET_LEAST = 2048, /* what src/pt2pt sends in one packet, whatever packet_max is, fits in */
     SOCKET_READ = 256 * 1024,
     SOCKET_READS = 2,
     DEVICE_READ = 1 << 20,
@@ -64,7 +65,7 @@ static size_t buffer_bytes(const weft_rail_t *rail)
 static int allocate(weft_rail_t *rail)
 {
     rail->buffer_count = rail->has_multi_recv ? MULTI_BUFFERS : SINGLE_BUFFERS;
-    if (!rail->has_multi_recv && (size_t)rail->buffer_count > rail->info->rx_attr->size)
+    if ((size_t)rail->buffer_count > rail->info->rx_attr->size)
         rail->buffer_count = (int)rail->info->rx_attr->size;
     rail->memory_bytes = buffer_bytes(rail) * (size_t)rail->buffer_count +
                          round_up(rail->packet_max) * LARGE_SLOTS + WEFT_SLOT_SMALL * SMALL_SLOTS;
@@ -117,7 +118,8 @@ void weft_rail_give_slot(weft_slot_t *slot)
 
 static void packet_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error);
 
-static void post(weft_receive_buffer_t *buffer)
+/* 0, or a negative error number of libfabric; -FI_EAGAIN: it waits for post_again(). */
+static long post(weft_receive_buffer_t *buffer)
 {
     weft_rail_t *rail = buffer->rail;
     struct iovec piece = {buffer->memory, buffer->bytes};
@@ -129,17 +131,27 @@ static void post(weft_receive_buffer_t *buffer)
                              .context = &buffer->op.context};
     buffer->op.done = packet_is_here;
     uint64_t flags = rail->has_multi_recv ? FI_MULTI_RECV : 0;
-    buffer->is_posted = fi_recvmsg(rail->ep, &message, flags) == 0;
+    long rc = fi_recvmsg(rail->ep, &message, flags);
+    buffer->is_posted = rc == 0;
     rail->unposted += !buffer->is_posted;
+    return rc;
 }
 
-static void post_again(weft_rail_t *rail)
+static long post_again(weft_rail_t *rail)
 {
+    long rc = 0;
     rail->unposted = 0;
-    for (int i = 0; i < rail->buffer_count; i++) {
+    for (int i = 0; i < rail->buffer_count && (rc == 0 || rc == -FI_EAGAIN); i++) {
         if (!rail->buffers[i].is_posted)
-            post(&rail->buffers[i]);
+            rc = post(&rail->buffers[i]);
     }
+    return rc;
+}
+
+static void expect_posted(weft_rail_t *rail, long rc)
+{
+    if (rc != 0 && rc != -FI_EAGAIN)
+        rail->lost("fi_recvmsg", (int)-rc);
 }
 
 static void packet_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error)
@@ -148,15 +160,15 @@ static void packet_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *ent
     weft_rail_t *rail = buffer->rail;
     if (error == FI_ECANCELED)
         return;
-    if (error != 0) {
-        WEFT_LOG(WEFT_WARN, "ofi", "a packet could not be received: %s", weft_fabric_error(error));
-        post(buffer);
-        return;
-    }
-    if ((entry->flags & FI_RECV) != 0)
+    if (error == FI_ETRUNC)
+        WEFT_LOG(WEFT_WARN, "ofi", "dropped a packet of more than %zu bytes: WEFT_FABRIC_EAGER_MAX "
+                                   "must be the same on all hosts", rail->packet_max);
+    else if (error != 0)
+        rail->lost("receiving", error);
+    else if ((entry->flags & FI_RECV) != 0)
         rail->sink(rail->has_multi_recv ? entry->buf : buffer->memory, entry->len);
     if (!rail->has_multi_recv || (entry->flags & FI_MULTI_RECV) != 0)
-        post(buffer);
+        expect_posted(rail, post(buffer));
 }
 
 /* ---- completions ---- */
@@ -168,8 +180,11 @@ static int take_error(weft_rail_t *rail)
         return 0;
     WEFT_LOG(WEFT_DEBUG, "ofi", "an operation failed: %s", weft_fabric_error(entry.err));
     weft_ofi_op_t *op = entry.op_context;
+    struct fi_cq_data_entry flags_alone = {.op_context = op, .flags = entry.flags};
     if (op != NULL)
-        op->done(op, NULL, entry.err);
+        op->done(op, &flags_alone, entry.err);
+    else
+        rail->lost("sending", entry.err); /* what was injected has no context */
     return 1;
 }
 
@@ -179,17 +194,26 @@ int weft_rail_progress(weft_rail_t *rail)
     ssize_t count = fi_cq_read(rail->cq, entries, ENTRIES);
     if (count == -FI_EAVAIL)
         return take_error(rail);
+    if (__builtin_expect(count < 0 && count != -FI_EAGAIN && count != -FI_EINTR, 0))
+        rail->lost("fi_cq_read", (int)-count);
     for (ssize_t i = 0; i < count; i++) {
         weft_ofi_op_t *op = entries[i].op_context;
         if (__builtin_expect(op != NULL, 1))
             op->done(op, &entries[i], 0);
     }
     if (__builtin_expect(rail->unposted > 0, 0))
-        post_again(rail);
+        expect_posted(rail, post_again(rail));
     return count > 0 ? (int)count : 0;
 }
 
 /* ---- opening and closing ---- */
+
+/* ofi_rxm receives packets above 16 KiB by reading them; meanwhile others fill their multi-receive buffer, and
+ * it says that the buffer is free before the last is read (seen with tcp;ofi_rxm of libfabric 1.17). */
+static bool is_early_release(const struct fi_info *info)
+{
+    return strstr(info->fabric_attr->prov_name, "ofi_rxm") != NULL;
+}
 
 static void measure(weft_rail_t *rail)
 {
@@ -208,7 +232,7 @@ static void measure(weft_rail_t *rail)
         rail->read_max = info->ep_attr->max_msg_size;
     rail->reads_max = rail->is_sockets ? SOCKET_READS : DEVICE_READS;
     rail->has_read = (info->caps & FI_RMA) != 0 && strcmp(weft_config.RENDEZVOUS, "stream") != 0;
-    rail->has_multi_recv = (info->caps & FI_MULTI_RECV) != 0;
+    rail->has_multi_recv = (info->caps & FI_MULTI_RECV) != 0 && !is_early_release(info);
     rail->needs_local = (info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
     rail->next_key = 1;
 }
@@ -236,12 +260,10 @@ static int open_endpoint(weft_rail_t *rail)
         rc = fi_ep_bind(rail->ep, &rail->av->fid, 0);
     if (rc == 0)
         rc = fi_ep_bind(rail->ep, &rail->cq->fid, FI_TRANSMIT | FI_RECV);
-    if (rc == 0)
-        rc = fi_enable(rail->ep);
     if (rc == 0 && rail->has_multi_recv)
         rc = fi_setopt(&rail->ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &rail->packet_max,
                        sizeof(rail->packet_max));
-    return rc;
+    return rc == 0 ? fi_enable(rail->ep) : rc;
 }
 
 static int open_objects(weft_rail_t *rail)
@@ -264,21 +286,29 @@ static int open_objects(weft_rail_t *rail)
     return rc == 0 ? MPI_SUCCESS : failed("fi_endpoint", rc);
 }
 
-int weft_rail_open(const struct fi_info *info, int index, weft_rail_sink_fn_t sink,
-                   weft_rail_t *out)
+static int post_all(weft_rail_t *rail)
 {
-    *out = (weft_rail_t){.info = info, .index = index, .sink = sink};
+    lay_out(rail);
+    long rc = post_again(rail);
+    return rc == 0 || rc == -FI_EAGAIN ? MPI_SUCCESS : failed("fi_recvmsg", rc);
+}
+
+int weft_rail_open(const struct fi_info *info, int index, weft_rail_sink_fn_t sink,
+                   weft_rail_lost_fn_t lost, weft_rail_t *out)
+{
+    *out = (weft_rail_t){.info = info, .index = index, .sink = sink, .lost = lost};
     measure(out);
+    if (out->packet_max < PACKET_LEAST)
+        return weft_fail(MPI_ERR_OTHER, "its messages have %zu bytes at most, Weft needs %d",
+                         out->packet_max, PACKET_LEAST);
     int err = open_objects(out);
     if (err == MPI_SUCCESS)
         err = allocate(out);
-    if (err != MPI_SUCCESS) {
+    if (err == MPI_SUCCESS)
+        err = post_all(out);
+    if (err != MPI_SUCCESS)
         weft_rail_close(out);
-        return err;
-    }
-    lay_out(out);
-    post_again(out);
-    return MPI_SUCCESS;
+    return err;
 }
 
 static void close_object(struct fid *object)

@@ -27,7 +27,7 @@ typedef struct weft_ofi_op weft_ofi_op_t;
 
 struct weft_ofi_op {
     struct fi_context2 context;
-    /** `error`: 0, or an error number of libfabric, and then there is no `entry`. */
+    /** `error`: 0, or an error number of libfabric, and then `entry` has flags alone. */
     void (*done)(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error);
 };
 
@@ -56,6 +56,9 @@ typedef struct weft_receive_buffer {
 /** Gets each packet that arrives, header included; the memory is valid during the call only. */
 typedef void (*weft_rail_sink_fn_t)(const char *packet, size_t bytes);
 
+/** A packet was lost, nobody knows to or from whom; `error` is a number of libfabric. */
+typedef void (*weft_rail_lost_fn_t)(const char *doing, int error);
+
 struct weft_rail {
     const struct fi_info *info;
     struct fid_fabric *fabric;
@@ -75,6 +78,7 @@ struct weft_rail {
     bool needs_local;   /* FI_MR_LOCAL */
     uint64_t next_key;  /* of registrations, where we choose */
     weft_rail_sink_fn_t sink;
+    weft_rail_lost_fn_t lost;
     char *memory; /* of all buffers and slots */
     size_t memory_bytes;
     struct fid_mr *memory_mr;
@@ -86,7 +90,7 @@ struct weft_rail {
 
 /** Open `info` as rail `index`. On failure nothing is left. MPI_ERR_OTHER with a text. */
 int weft_rail_open(const struct fi_info *info, int index, weft_rail_sink_fn_t sink,
-                   weft_rail_t *out);
+                   weft_rail_lost_fn_t lost, weft_rail_t *out);
 void weft_rail_close(weft_rail_t *rail);
 
 /** Handle completions; how many. */

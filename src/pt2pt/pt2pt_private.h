@@ -35,6 +35,7 @@ typedef struct weft_recv {
     size_t message_bytes; /* of the matched message */
     size_t arrived;       /* bytes of the stream so far */
     int peer;             /* world rank that the matched message came from */
+    bool is_streaming;    /* DATA may come */
     uint64_t sender;      /* the sender's request, while its window is being read */
     weft_fetch_t fetch;
 } weft_recv_t;
@@ -67,9 +68,9 @@ void wefti_note_idle(void);
 /* send.c */
 /** Send an answer (GO or DONE) about the sender's request; later when there is no room now. */
 void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request, uint64_t own);
-void wefti_send_go(const weft_header_t *header, const void *payload);
+void wefti_send_go(int source, const weft_header_t *header, const void *payload);
 /** The receiver has all data of a send. */
-void wefti_send_taken(const weft_header_t *header);
+void wefti_send_taken(int source, const weft_header_t *header);
 /** End all sends to a lost peer. */
 void wefti_sends_lose(weft_endpoint_t *endpoint);
 /** Does no packet wait for room? */
@@ -81,7 +82,7 @@ int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out);
 /** A matched message: takes the data, or sees to it that they come. `data` NULL: not here. */
 void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const weft_ask_t *ask,
                         const void *data);
-void wefti_recv_data(const weft_header_t *header, const void *payload);
+void wefti_recv_data(int source, const weft_header_t *header, const void *payload);
 /** End all receives that wait for a lost peer. */
 void wefti_recvs_lose(int world_rank);
 void wefti_recvs_close(void);

@@ -56,6 +56,7 @@ int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out)
     recv->capacity = args->count * args->type->size;
     recv->is_queued = false;
     recv->peer = MPI_PROC_NULL;
+    recv->is_streaming = false;
     weft_type_retain(args->type);
     weft_comm_retain(args->comm);
     *out = recv;
@@ -109,6 +110,7 @@ static void unpack(weft_recv_t *recv, size_t offset, const void *data, size_t by
 static void finish(weft_recv_t *recv)
 {
     size_t bytes = recv->message_bytes;
+    recv->is_streaming = false;
     if (__builtin_expect(bytes > recv->capacity, 0)) {
         bytes = recv->capacity;
         recv->request.status.MPI_ERROR = MPI_ERR_TRUNCATE;
@@ -149,6 +151,7 @@ static bool read_directly(weft_recv_t *recv, weft_endpoint_t *endpoint, const we
 
 static void lose(weft_recv_t *recv)
 {
+    recv->is_streaming = false;
     recv->request.status.MPI_ERROR = MPI_ERR_OTHER;
     weft_request_complete(&recv->request);
 }
@@ -156,6 +159,7 @@ static void lose(weft_recv_t *recv)
 static void ask_for_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender)
 {
     recv->arrived = 0;
+    recv->is_streaming = true;
     wefti_send_answer(endpoint, WEFT_PACKET_GO, sender, (uint64_t)(uintptr_t)recv);
 }
 
@@ -228,10 +232,11 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
         ask_for_stream(recv, endpoint, ask->request);
 }
 
-void wefti_recv_data(const weft_header_t *header, const void *payload)
+void wefti_recv_data(int source, const weft_header_t *header, const void *payload)
 {
     weft_recv_t *recv = (weft_recv_t *)(uintptr_t)weft_header_request(header);
     if (!weft_pool_owns(&recvs, recv) || recv->request.object.kind != WEFT_KIND_REQUEST ||
+        !recv->is_streaming || recv->peer != source ||
         header->bytes > recv->message_bytes - recv->arrived) {
         WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped data that belong to no receive");
         return;
@@ -347,16 +352,19 @@ static void deliver(const weft_match_key_t *key, const weft_ask_t *ask, const vo
 static void deliver_ask(const weft_match_key_t *key, const weft_header_t *header,
                         const void *payload)
 {
-    weft_ask_t ask;
+    weft_ask_t ask = {0};
     bool is_offer = header->kind == WEFT_PACKET_OFFER;
     size_t bytes = is_offer ? WEFT_OFFER_BYTES : WEFT_ASK_BYTES;
-    if (header->bytes < bytes) {
+    size_t along = header->bytes - bytes;
+    if (header->bytes >= bytes)
+        memcpy(&ask, payload, bytes);
+    if (header->bytes < bytes || ask.request == 0 ||
+        (along != 0 && (is_offer || along != ask.bytes))) {
         WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed packet of rank %d", key->source);
         return;
     }
-    memcpy(&ask, payload, bytes);
     ask.has_window = is_offer;
-    bool has_data = !is_offer && header->bytes == bytes + ask.bytes;
+    bool has_data = !is_offer && along == ask.bytes;
     deliver(key, &ask, has_data ? (const char *)payload + bytes : NULL);
 }
 
@@ -372,13 +380,13 @@ void weft_packet_arrived(int source, const weft_header_t *header, const void *pa
         deliver_ask(&key, header, payload);
         break;
     case WEFT_PACKET_GO:
-        wefti_send_go(header, payload);
+        wefti_send_go(source, header, payload);
         break;
     case WEFT_PACKET_DATA:
-        wefti_recv_data(header, payload);
+        wefti_recv_data(source, header, payload);
         break;
     case WEFT_PACKET_DONE:
-        wefti_send_taken(header);
+        wefti_send_taken(source, header);
         break;
     default:
         WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a packet of unknown kind %d", header->kind);

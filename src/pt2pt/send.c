@@ -68,6 +68,7 @@ static void conceal(weft_send_t *send)
 static void finish(weft_send_t *send)
 {
     wefti_pt2pt.active_sends--;
+    send->stage = WEFT_SEND_FIRST; /* no answer is expected any more */
     conceal(send);
     weft_request_complete(&send->request); /* which may begin others */
     wefti_note_idle();
@@ -313,11 +314,11 @@ void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request
     enqueue(send);
 }
 
-static weft_send_t *asked_send(const weft_header_t *header)
+static weft_send_t *asked_send(int source, const weft_header_t *header)
 {
     weft_send_t *send = (weft_send_t *)(uintptr_t)weft_header_request(header);
     if (weft_pool_owns(&sends, send) && send->request.object.kind == WEFT_KIND_REQUEST &&
-        send->stage == WEFT_SEND_ASKED) {
+        send->stage == WEFT_SEND_ASKED && send->endpoint == weft_world.endpoints[source]) {
         send->endpoint->asked--;
         return send;
     }
@@ -325,9 +326,9 @@ static weft_send_t *asked_send(const weft_header_t *header)
     return NULL;
 }
 
-void wefti_send_go(const weft_header_t *header, const void *payload)
+void wefti_send_go(int source, const weft_header_t *header, const void *payload)
 {
-    weft_send_t *send = header->bytes == sizeof(weft_go_t) ? asked_send(header) : NULL;
+    weft_send_t *send = header->bytes == sizeof(weft_go_t) ? asked_send(source, header) : NULL;
     if (send == NULL)
         return;
     conceal(send);
@@ -337,9 +338,9 @@ void wefti_send_go(const weft_header_t *header, const void *payload)
     push_or_enqueue(send);
 }
 
-void wefti_send_taken(const weft_header_t *header)
+void wefti_send_taken(int source, const weft_header_t *header)
 {
-    weft_send_t *send = asked_send(header);
+    weft_send_t *send = asked_send(source, header);
     if (send != NULL)
         finish(send);
 }

@@ -162,6 +162,7 @@ static int look_at_all(void)
         source->ready(source, (happened & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0,
                       (happened & EPOLLOUT) != 0);
     }
+    wefti_tcp_limit_newcomers();
     return count > 0 ? count : 0;
 }
 

@@ -36,6 +36,7 @@
 enum {
     MAGIC = 0x57465431,
     BACKLOG = 4096,
+    NEWCOMERS_MOST = 256, /* and one for each rank: more are strangers that say nothing */
     KEEPALIVE_IDLE_S = 10,
     KEEPALIVE_INTERVAL_S = 5,
     KEEPALIVE_COUNT = 3,
@@ -69,13 +70,16 @@ struct tcp_attempt {
 
 /* Somebody who has connected and not said yet who it is. */
 typedef struct newcomer {
-    tcp_source_t source;
+    tcp_source_t source; /* first */
+    struct newcomer *next; /* in `newcomers` */
     char greeting[sizeof(greeting_t)];
     size_t greeting_got;
 } newcomer_t;
 
 static struct sockaddr_in listens_at;
 static tcp_peer_t *trying;
+static newcomer_t *newcomers; /* youngest first */
+static int newcomer_count;
 
 static int64_t now_ns(void)
 {
@@ -343,12 +347,22 @@ void wefti_tcp_check_attempts(void)
 
 /* ---- accepting ---- */
 
+static void forget_newcomer(newcomer_t *newcomer)
+{
+    newcomer_t **at = &newcomers;
+    while (*at != newcomer)
+        at = &(*at)->next;
+    *at = newcomer->next;
+    newcomer_count--;
+    weft_free(newcomer);
+}
+
 static void dismiss(newcomer_t *newcomer, const char *why)
 {
     if (why != NULL && wefti_tcp.dropped++ == 0)
         WEFT_LOG(WEFT_WARN, "tcp", "dropped a connection: %s; more of them are only counted", why);
     close_source(&newcomer->source);
-    weft_free(newcomer);
+    forget_newcomer(newcomer);
 }
 
 static bool answer(int fd, bool is_welcome)
@@ -367,7 +381,7 @@ static void adopt(tcp_peer_t *peer, newcomer_t *newcomer)
         end_attempt(peer);
     }
     wefti_tcp_unwatch(&newcomer->source);
-    weft_free(newcomer);
+    forget_newcomer(newcomer);
     size_send_buffer(fd);
     peer->source = (tcp_source_t){.fd = fd, .ready = wefti_tcp_peer_ready};
     peer->state = TCP_OPEN;
@@ -431,6 +445,21 @@ static void newcomer_ready(tcp_source_t *source, bool is_readable, bool is_writa
         admit(newcomer, &greeting);
 }
 
+/* The oldest has had the longest time to say who it is. */
+static void dismiss_oldest(void)
+{
+    newcomer_t *oldest = newcomers;
+    while (oldest->next != NULL)
+        oldest = oldest->next;
+    dismiss(oldest, "it says nothing, and many others wait");
+}
+
+void wefti_tcp_limit_newcomers(void)
+{
+    while (newcomer_count > NEWCOMERS_MOST + weft_world.size)
+        dismiss_oldest();
+}
+
 static void listener_ready(tcp_source_t *source, bool is_readable, bool is_writable)
 {
     int fd;
@@ -443,6 +472,9 @@ static void listener_ready(tcp_source_t *source, bool is_readable, bool is_writa
         }
         prepare_socket(fd);
         newcomer->source = (tcp_source_t){.fd = fd, .ready = newcomer_ready};
+        newcomer->next = newcomers;
+        newcomers = newcomer;
+        newcomer_count++;
         wefti_tcp_watch(&newcomer->source);
     }
 }
@@ -485,6 +517,8 @@ int wefti_tcp_publish(void)
 void wefti_tcp_connect_close(void)
 {
     close_source(&wefti_tcp.listener);
+    while (newcomers != NULL)
+        dismiss(newcomers, NULL);
     while (trying != NULL)
         end_attempt(trying);
 }

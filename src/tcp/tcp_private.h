@@ -136,6 +136,9 @@ int wefti_tcp_publish(void);
 int wefti_tcp_connect(tcp_peer_t *peer);
 /** Connections that take too long fail. */
 void wefti_tcp_check_attempts(void);
+/** Of those who have connected and not said who they are, only so many stay. Not while there are events
+ *  of epoll to be looked at: they name them. */
+void wefti_tcp_limit_newcomers(void);
 void wefti_tcp_connect_close(void);
 
 /* tcp_interfaces.c */

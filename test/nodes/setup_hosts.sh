@@ -3,9 +3,15 @@
 # sees $work.
 . "$(dirname "$0")/../launch/setup.sh"
 
+# A build below /tmp would be hidden by the hosts' own.
+case $BUILD in
+/tmp/*) shared="--share $BUILD" ;;
+*) shared= ;;
+esac
+
 # on OPTION... -- COMMAND...: on the login host of a new cluster; the words it writes are in out and err
 on() {
-    timeout -k 5 60 "$SOURCE/test/cluster/hosts" --share "$work" "$@" >out 2>err </dev/null
+    timeout -k 5 60 "$SOURCE/test/cluster/hosts" --share "$work" $shared "$@" >out 2>err </dev/null
     got=$?
     [ $got -ne 77 ] || {
         cat out

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 /* "a:0,1 b:2" */
-static void describe(const weft_kept_shape_t *placement, char out[512])
+static void describe(const weft_placement_t *placement, char out[512])
 {
     size_t used = 0;
     for (int i = 0; i < placement->host_count; i++) {
@@ -30,7 +30,7 @@ static void describe(const weft_kept_shape_t *placement, char out[512])
 }
 
 static int place(const char *words, int count, const weft_placement_rules_t *rules,
-                 weft_kept_shape_t *out)
+                 weft_placement_t *out)
 {
     weft_host_list_t hosts = {0};
     assert_int_equal(weft_host_list_add(&hosts, words), MPI_SUCCESS);
@@ -42,7 +42,7 @@ static int place(const char *words, int count, const weft_placement_rules_t *rul
 
 static void expect(const char *words, int count, weft_placement_rules_t rules, const char *expected)
 {
-    weft_kept_shape_t placement;
+    weft_placement_t placement;
     char text[512];
     if (place(words, count, &rules, &placement) != MPI_SUCCESS)
         fail_msg("%s: %s", words, weft_fail_text());
@@ -73,7 +73,7 @@ static void takes_turns_by_node(void **state)
 static void obeys_limits(void **state)
 {
     weft_placement_rules_t strict = {.no_oversubscription = true}, rules = {0};
-    weft_kept_shape_t placement;
+    weft_placement_t placement;
     (void)state;
     assert_int_equal(place("a:2,b:1", 4, &strict, &placement), MPI_ERR_SPAWN);
     assert_non_null(strstr(weft_fail_text(), "3 slots"));
@@ -96,7 +96,7 @@ static void places_programs_one_after_the_other(void **state)
 {
     const weft_placement_rules_t rules = {0};
     weft_host_list_t both = {0}, one = {0};
-    weft_kept_shape_t placement;
+    weft_placement_t placement;
     char text[512];
     (void)state;
     weft_host_list_add(&both, "a:2,b:2");
@@ -114,7 +114,7 @@ static void rebuilds_only_what_is_sound(void **state)
 {
     static const int host_of[] = {0, 1, 0}, wrong[] = {0, 2, 0};
     char first[] = "a", second[] = "b", *names[] = {first, second}, text[512];
-    weft_kept_shape_t placement;
+    weft_placement_t placement;
     (void)state;
     assert_int_equal(weft_placement_rebuild(host_of, 3, names, 2, &placement), MPI_SUCCESS);
     describe(&placement, text);

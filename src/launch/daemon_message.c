@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "launch/message.h"
+#include "launch/daemon_message.h"
 
 #include <endian.h>
 #include <string.h>

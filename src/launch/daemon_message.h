@@ -4,8 +4,8 @@
  * are little-endian; nothing that is read is trusted: a reader that finds less than it wants says
  * so and gives zeros.
  */
-#ifndef WEFT_LAUNCH_MESSAGE_H
-#define WEFT_LAUNCH_MESSAGE_H
+#ifndef WEFT_LAUNCH_DAEMON_MESSAGE_H
+#define WEFT_LAUNCH_DAEMON_MESSAGE_H
 
 #include "launch/byte_queue.h"
 

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Registrations: the descriptor of one is its address. */
+#include "strict.h"
+
+#include <stdlib.h>
+
+static strict_domain_t *domain_of_key(strict_domain_t *domain, uint64_t key)
+{
+    for (strict_mr_t *mr = domain->registrations; mr != NULL; mr = mr->next) {
+        if (mr->key == key)
+            return domain;
+    }
+    return NULL;
+}
+
+/* Registered below, from now on it can be used. Below, remote addresses count from where a registration
+ * begins: one that begins at address 0 has virtual addresses. */
+static int enable(strict_mr_t *mr)
+{
+    bool is_virtual = strict_options()->virt_addr && (mr->access & FI_REMOTE_READ) != 0;
+    if (strict_options()->mr_endpoint && !mr->is_bound)
+        strict_die("FI_MR_ENDPOINT: a registration is enabled that is bound to no endpoint");
+    const char *from = is_virtual ? NULL : mr->data;
+    size_t bytes = is_virtual ? (uintptr_t)mr->data + mr->bytes : mr->bytes;
+    int rc = fi_mr_reg(mr->domain->real, from, bytes, mr->access | FI_SEND | FI_RECV, 0, mr->key, 0,
+                       &mr->real, NULL);
+    if (rc == 0)
+        mr->mr.key = mr->key;
+    return rc;
+}
+
+static int control(struct fid *fid, int command, void *argument)
+{
+    (void)argument;
+    return command == FI_ENABLE ? enable((strict_mr_t *)fid) : -FI_ENOSYS;
+}
+
+static int bind_mr(struct fid *fid, struct fid *endpoint, uint64_t flags)
+{
+    (void)flags;
+    if (endpoint->fclass != FI_CLASS_EP || !((strict_ep_t *)endpoint)->is_enabled)
+        strict_die("a registration is bound to what is no endpoint, or not enabled");
+    ((strict_mr_t *)fid)->is_bound = true;
+    return 0;
+}
+
+static int close_mr(struct fid *fid)
+{
+    strict_mr_t *mr = (strict_mr_t *)fid, **at = &mr->domain->registrations;
+    while (*at != NULL && *at != mr)
+        at = &(*at)->next;
+    if (*at == NULL)
+        strict_die("a registration is closed that is none");
+    *at = mr->next;
+    mr->domain->live--;
+    int rc = mr->real == NULL ? 0 : fi_close(&mr->real->fid);
+    free(mr);
+    return rc;
+}
+
+static struct fi_ops mr_fid_ops = {
+    .size = sizeof(struct fi_ops), .close = close_mr, .bind = bind_mr, .control = control};
+
+static int is_refused(strict_domain_t *domain)
+{
+    const strict_options_t *options = strict_options();
+    size_t turn = ++domain->registered;
+    bool is_turn = options->reg_fail != 0 && turn % options->reg_fail == 0;
+    return domain->live >= options->reg_max || is_turn;
+}
+
+static int reg(struct fid *fid, const void *data, size_t bytes, uint64_t access, uint64_t offset,
+               uint64_t key, uint64_t flags, struct fid_mr **out, void *context)
+{
+    strict_domain_t *domain = (strict_domain_t *)fid;
+    if (offset != 0 || flags != 0 || bytes == 0)
+        strict_die("a registration of %zu bytes with offset %llu, flags %llx", bytes,
+                   (unsigned long long)offset, (unsigned long long)flags);
+    if (is_refused(domain))
+        return -FI_ENOMEM;
+    if (!strict_options()->prov_key && domain_of_key(domain, key) != NULL)
+        return -FI_ENOKEY;
+    strict_mr_t *mr = calloc(1, sizeof(*mr));
+    if (mr == NULL)
+        return -FI_ENOMEM;
+    *mr = (strict_mr_t){.domain = domain, .data = data, .bytes = bytes, .access = access};
+    mr->key = strict_options()->prov_key ? domain->next_key += 1 + strict_pick(1000) : key;
+    mr->mr = (struct fid_mr){{FI_CLASS_MR, context, &mr_fid_ops}, mr, FI_KEY_NOTAVAIL};
+    int rc = strict_options()->mr_endpoint ? 0 : enable(mr);
+    if (rc != 0) {
+        free(mr);
+        return rc;
+    }
+    mr->next = domain->registrations;
+    domain->registrations = mr;
+    domain->live++;
+    *out = &mr->mr;
+    return 0;
+}
+
+struct fi_ops_mr strict_mr_ops = {.size = sizeof(struct fi_ops_mr), .reg = reg};
+
+strict_mr_t *strict_mr_check(strict_domain_t *domain, void *descriptor, const void *data,
+                             size_t bytes, uint64_t access)
+{
+    const char *from = data;
+    strict_mr_t *mr = domain->registrations;
+    while (mr != NULL && mr != descriptor)
+        mr = mr->next;
+    if (mr == NULL || mr->real == NULL)
+        strict_die("FI_MR_LOCAL: %zu bytes at %p have descriptor %p, which is %s", bytes, data,
+                   descriptor, mr == NULL ? "none of a registration" : "of one that is not enabled");
+    if (from < mr->data || from + bytes > mr->data + mr->bytes)
+        strict_die("FI_MR_LOCAL: %zu bytes at %p lie outside their registration of %zu bytes at %p",
+                   bytes, data, mr->bytes, (const void *)mr->data);
+    if ((mr->access & access) != access)
+        strict_die("FI_MR_LOCAL: %zu bytes at %p are registered for access %llx, not %llx", bytes,
+                   data, (unsigned long long)mr->access, (unsigned long long)access);
+    return mr;
+}

@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# A host dies in the middle of a program that talks: the job ends, the host or one of its ranks is named, nothing is left.
+. "$(dirname "$0")/setup_hosts.sh"
+"$MPICC" -o "$work/forever" "$SOURCE/test/nodes/forever.c" || fail "forever.c cannot be compiled"
+
+cat >"$work/go" <<'EOT'
+cd "$1"
+timeout 50 "$2" --launch-agent agent -host h1:2,h2:1,h3:2 -np 5 ./forever "$1/begun" >said 2>&1 </dev/null &
+job=$!
+until [ -e begun ]; do sleep 0.05; done
+agent h2 "$3"
+wait $job
+echo "code $?: $(tr '\n' ' ' <said)"
+for host in h1 h3; do
+    tries=0
+    while left=$(agent $host 'cat /proc/[0-9]*/comm | grep -x forever; ls -d /dev/shm/weft-* /tmp/weft-* 2>/dev/null'); [ -n "$left" ] && [ $tries -lt 50 ]; do
+        sleep 0.2
+        tries=$((tries + 1))
+    done
+    echo "left on $host: $left."
+done
+EOT
+# dies HOW: what happens on h2
+dies() {
+    rm -f "$work/begun"
+    expect_on 0 --hosts 3 --slots 2 -- sh "$work/go" "$work" "$MPIRUN" "$1"
+    grep -q '^code 1[0-9]*: ' out || fail "$1: mpirun returns success, or too late: $(cat out err)"
+    grep -q 'h2' out || fail "$1: h2 is not named: $(cat out err)"
+    [ "$(grep -c '^left on h[13]: \.$' out)" -eq 2 ] || fail "$1: something is left: $(cat out err)"
+}
+dies 'kill -9 -1'
+dies 'ip link set eth0 down; kill -9 -1'
+finish

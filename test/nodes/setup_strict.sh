@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Read by the tests of this folder and of outside with `. setup_strict.sh`: what setup_hosts.sh has, the provider of test/fake/fabric, and
+# MPI programs in $work.
+. "$(dirname "$0")/../nodes/setup_hosts.sh"
+: "${MPICC:=$BUILD/tools/mpicc}" "${CC:=cc}"
+
+grep -q '^#define HAVE_LIBFABRIC' "$BUILD/config.h" || {
+    echo "this build has no libfabric"
+    exit 77
+}
+"$SOURCE/test/fake/fabric/build" "$CC" "$work" || exit 1
+FI_PROVIDER_PATH=$work WEFT_FABRIC=weft_strict
+export FI_PROVIDER_PATH WEFT_FABRIC
+
+# compile SOURCE...: from paths below test
+compile() {
+    for source in "$@"; do
+        program=${source##*/}
+        "$MPICC" -std=gnu11 -O1 -g -I"$SOURCE/test/mpi" "$SOURCE/test/$source" -o "$work/${program%.c}" -lm -pthread || exit 1
+    done
+}
+
+# on_strict HOSTS: the lines "WORDS; RANKS PROGRAM ARGUMENT..." of stdin are run, each with these words of FI_WEFT_STRICT.
+# Of line N `code_of N` is the exit code, and N.text what it printed.
+on_strict() {
+    cat >lines
+    cat >all <<'EOF2'
+number=0
+while IFS=';' read -r words command; do
+    number=$((number + 1)) code=0
+    FI_WEFT_STRICT=$words timeout -k 1 40 "$SOURCE/test/cluster/uneven" -np $command >$number.text 2>&1 </dev/null || code=$?
+    echo $code >$number.code
+done <lines
+EOF2
+    SOURCE=$SOURCE on --hosts "$1" --slots 64 --slurm -- sh all
+    [ $got -eq 0 ] || fail "exit code $got of the cluster: $(cat out err)"
+}
+
+# of N: what was run as line N, for messages
+of() {
+    echo "$(sed -n "$1p" lines): $(head -c 600 "$1.text")"
+}
+
+code_of() {
+    cat "$1.code"
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Packets that no rank would send, among good ones: what is malformed is dropped, receives and sends that others are
+ * in the midst of end right, nothing is written outside a buffer. */
+#include "pt2pt/pt2pt_private.h"
+
+#include "core/comm.h"
+#include "core/progress.h"
+#include "base/config.h"
+#include "base/log.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { RANKS = 4, ROUNDS = 20000, PENDING = 24, BUFFER = 4096, PACKET_MAX = 2048, GUARD = 64, KNOWN = 64 };
+
+static uint64_t state = 11;
+
+static unsigned pick(unsigned below)
+{
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (unsigned)(state >> 33) % below;
+}
+
+/* ---- a transport that takes everything and remembers the requests that packets named ---- */
+
+static weft_endpoint_t endpoints[RANKS];
+static weft_endpoint_t *by_rank[RANKS];
+static uint64_t known[KNOWN]; /* numbers of requests, ours and others */
+static unsigned known_count;
+static char room[PACKET_MAX];
+
+static void learn(uint64_t number)
+{
+    known[known_count++ % KNOWN] = number;
+}
+
+static void look_at(const weft_header_t *header, const void *payload)
+{
+    weft_ask_t ask;
+    weft_go_t go;
+    if (header->kind == WEFT_PACKET_ASK || header->kind == WEFT_PACKET_OFFER) {
+        memcpy(&ask, payload, WEFT_ASK_BYTES);
+        learn(ask.request);
+    } else if (header->kind == WEFT_PACKET_GO) {
+        memcpy(&go, payload, sizeof(go));
+        learn(go.request);
+    }
+}
+
+static bool fake_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
+{
+    (void)endpoint;
+    if (pick(4) == 0)
+        return false;
+    look_at(header, payload);
+    return true;
+}
+
+static void *fake_reserve(weft_endpoint_t *endpoint, size_t bytes)
+{
+    (void)endpoint;
+    assert_true(bytes <= PACKET_MAX);
+    return pick(4) == 0 ? NULL : room;
+}
+
+static void fake_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
+{
+    (void)endpoint;
+    look_at(header, room);
+}
+
+static bool fake_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes, weft_exposure_t *out)
+{
+    (void)endpoint, (void)bytes;
+    *out = (weft_exposure_t){.window.address = (uint64_t)(uintptr_t)data};
+    return pick(2) == 0;
+}
+
+static void fake_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure)
+{
+    (void)endpoint, (void)exposure;
+}
+
+static void fake_fetch(weft_fetch_t *fetch)
+{
+    bool is_good = pick(2) == 0;
+    if (is_good)
+        memset(fetch->to, 1, fetch->bytes);
+    fetch->done(fetch, is_good);
+}
+
+static void fake_throttle(weft_endpoint_t *endpoint, bool is_on)
+{
+    (void)endpoint, (void)is_on;
+}
+
+static const weft_transport_ops_t fake = {.name = "fake", .send = fake_send, .reserve = fake_reserve,
+                                          .commit = fake_commit, .expose = fake_expose,
+                                          .conceal = fake_conceal, .fetch = fake_fetch,
+                                          .throttle = fake_throttle};
+
+/* ---- requests in the midst of which packets come ---- */
+
+typedef struct pending {
+    weft_request_t *request; /* NULL: none */
+    unsigned char *memory;   /* [GUARD + bytes + GUARD] */
+    size_t bytes;
+    bool is_send;
+} pending_t;
+
+static pending_t pending[PENDING];
+
+static void begin(pending_t *at)
+{
+    weft_type_t *type = weft_type_of(MPI_BYTE);
+    at->bytes = pick(BUFFER);
+    at->memory = malloc(at->bytes + 2 * GUARD);
+    memset(at->memory, 0xa5, at->bytes + 2 * GUARD);
+    int peer = 1 + (int)pick(RANKS - 1), tag = (int)pick(4);
+    at->is_send = pick(2) == 0;
+    if (at->is_send) {
+        weft_send_args_t args = {at->memory + GUARD, at->bytes, type, &weft_comm_world, weft_comm_world.context, peer,
+                                 tag, pick(2) ? WEFT_SEND_STANDARD : WEFT_SEND_SYNCHRONOUS};
+        assert_int_equal(weft_send_begin(&args, &at->request), MPI_SUCCESS);
+    } else {
+        weft_recv_args_t args = {at->memory + GUARD, at->bytes, type, &weft_comm_world, weft_comm_world.context,
+                                 pick(3) ? peer : MPI_ANY_SOURCE, pick(3) ? tag : MPI_ANY_TAG};
+        assert_int_equal(weft_recv_begin(&args, &at->request), MPI_SUCCESS);
+    }
+    learn((uint64_t)(uintptr_t)at->request);
+}
+
+static void end_if_complete(pending_t *at)
+{
+    for (size_t i = 0; i < GUARD; i++) {
+        assert_int_equal(at->memory[i], 0xa5);
+        assert_int_equal(at->memory[GUARD + at->bytes + i], 0xa5);
+    }
+    if (!at->request->is_complete)
+        return;
+    assert_false(!at->is_send && ((const weft_recv_t *)at->request)->is_queued);
+    weft_request_release(at->request);
+    free(at->memory);
+    *at = (pending_t){0};
+}
+
+/* ---- packets ---- */
+
+static uint64_t some_number(void)
+{
+    uint64_t number = pick(10) == 0 ? (uint64_t)pick(1 << 30) << 20 : known[pick(KNOWN)];
+    return pick(20) == 0 ? number + pick(256) : number;
+}
+
+static void fill_payload(weft_header_t *header, unsigned char *payload)
+{
+    for (unsigned i = 0; i < header->bytes; i++)
+        payload[i] = (unsigned char)pick(256);
+    weft_ask_t ask = {.bytes = pick(3) ? pick(2 * BUFFER) : (uint64_t)pick(1 << 30) << pick(35),
+                      .address = pick(2) ? 0 : known[pick(KNOWN)], .request = some_number()};
+    if (pick(4) == 0 && header->bytes >= WEFT_ASK_BYTES)
+        ask.bytes = header->bytes - WEFT_ASK_BYTES;
+    uint64_t number = some_number();
+    bool is_ask = header->kind == WEFT_PACKET_ASK || header->kind == WEFT_PACKET_OFFER;
+    if (is_ask && pick(10) != 0)
+        memcpy(payload, &ask, header->bytes < WEFT_ASK_BYTES ? header->bytes : WEFT_ASK_BYTES);
+    else if (header->kind == WEFT_PACKET_GO)
+        memcpy(payload, &number, header->bytes < sizeof(number) ? header->bytes : sizeof(number));
+}
+
+static uint32_t some_length(uint8_t kind)
+{
+    if (pick(3) == 0)
+        return pick(2) * pick(100);
+    switch (kind) {
+    case WEFT_PACKET_ASK:
+        return WEFT_ASK_BYTES + pick(2) * pick(900);
+    case WEFT_PACKET_OFFER:
+        return WEFT_OFFER_BYTES;
+    case WEFT_PACKET_GO:
+        return sizeof(weft_go_t);
+    default:
+        return pick(PACKET_MAX);
+    }
+}
+
+static void packet_comes(void)
+{
+    uint8_t kind = (uint8_t)(pick(30) == 0 ? pick(256) : 1 + pick(6));
+    bool is_matched = kind == WEFT_PACKET_EAGER || kind == WEFT_PACKET_ASK || kind == WEFT_PACKET_OFFER;
+    weft_header_t header = weft_header_for(kind, some_number(), some_length(kind));
+    if (is_matched && pick(20) != 0) {
+        header.context = weft_comm_world.context | pick(2) * pick(2);
+        header.tag = pick(30) == 0 ? (int32_t)(pick(1 << 30) << 2) : (int32_t)pick(4);
+    }
+    unsigned char *payload = malloc(header.bytes); /* its own, so that a sanitizer sees what is read beyond */
+    fill_payload(&header, payload);
+    weft_packet_arrived(1 + (int)pick(RANKS - 1), &header, payload);
+    free(payload);
+}
+
+static void check_pending(void)
+{
+    size_t sends = 0;
+    for (int i = 0; i < PENDING; i++) {
+        if (pending[i].request == NULL)
+            continue;
+        sends += pending[i].is_send && !pending[i].request->is_complete;
+        if (pick(2) == 0)
+            end_if_complete(&pending[i]);
+    }
+    assert_int_equal(wefti_pt2pt.active_sends, sends);
+}
+
+static void test_malformed(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < ROUNDS; round++) {
+        pending_t *at = &pending[pick(PENDING)];
+        if (at->request == NULL)
+            begin(at);
+        packet_comes();
+        weft_progress();
+        check_pending();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_malformed)};
+    weft_config_read();
+    weft_log_threshold = -1;
+    weft_world.rank = 0;
+    weft_world.size = weft_world.local_size = RANKS;
+    weft_world.endpoints = by_rank;
+    for (int i = 0; i < RANKS; i++) {
+        endpoints[i] = (weft_endpoint_t){.ops = &fake, .packet_max = PACKET_MAX, .eager_max = 512, .can_read = true};
+        by_rank[i] = &endpoints[i];
+    }
+    weft_pt2pt_open();
+    if (weft_comm_open() != MPI_SUCCESS)
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Frames that come out of a socket: good ones in pieces of all lengths arrive whole and in order; a malformed one ends
+ * the connection, nothing of it is delivered, and nothing is written outside a fetch's buffer. */
+#include "tcp/tcp_private.h"
+
+#include "tcp/tcp.h"
+#include "base/config.h"
+#include "base/log.h"
+#include "base/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { GOOD_ROUNDS = 3000, BAD_ROUNDS = 6000, STREAM = 1 << 16, FETCH_BYTES = 5000, GUARD = 64 };
+
+static uint64_t state;
+static unsigned delivered, sent;
+static bool is_checked; /* what is delivered is what the test has sent */
+static weft_fetch_t fetch;
+static unsigned char fetched[GUARD + FETCH_BYTES + GUARD];
+static bool is_fetched;
+
+static unsigned pick(unsigned below)
+{
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (unsigned)(state >> 33) % below;
+}
+
+static void sink(int source, const weft_header_t *header, const void *payload)
+{
+    const unsigned char *bytes = payload;
+    assert_int_equal(source, 1);
+    unsigned number = delivered++;
+    volatile unsigned char last = 0;
+    for (unsigned at = 0; at < header->bytes; at++) {
+        last = bytes[at];
+        if (is_checked)
+            assert_int_equal(last, (unsigned char)(number + at));
+    }
+    if (is_checked)
+        assert_int_equal(header->context, number);
+}
+
+/* ---- a peer, and the other end of its connection ---- */
+
+static tcp_peer_t *connect_peer(int *other_end)
+{
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    tcp_peer_t *peer = wefti_tcp_peer(1);
+    peer->state = TCP_OPEN;
+    peer->source = (tcp_source_t){.fd = ends[0], .ready = wefti_tcp_peer_ready};
+    peer->header_got = peer->place_got = 0;
+    peer->place = NULL;
+    wefti_tcp_watch(&peer->source);
+    *other_end = ends[1];
+    return peer;
+}
+
+static void part(tcp_peer_t *peer, int other_end)
+{
+    close(other_end);
+    while (peer->state == TCP_OPEN)
+        wefti_tcp_receive(peer);
+    assert_int_equal(peer->source.fd, -1);
+    wefti_tcp.lost = NULL;
+}
+
+/* In pieces, which are received between. */
+static void feed(tcp_peer_t *peer, int other_end, const unsigned char *bytes, size_t count)
+{
+    char answers[4096];
+    while (count > 0 && peer->state == TCP_OPEN) {
+        size_t piece = 1 + pick(pick(3) ? 40 : 8000);
+        ssize_t written = write(other_end, bytes, piece < count ? piece : count);
+        assert_true(written > 0);
+        bytes += written;
+        count -= (size_t)written;
+        while (wefti_tcp_receive(peer) > 0 && peer->state == TCP_OPEN)
+            ;
+        wefti_tcp_flush_dirty();
+        while (read(other_end, answers, sizeof(answers)) > 0)
+            ;
+    }
+}
+
+/* ---- frames ---- */
+
+static size_t put_frame(unsigned char *to, unsigned bytes)
+{
+    weft_header_t header = {.kind = 1, .bytes = bytes, .context = sent};
+    memcpy(to, &header, sizeof(header));
+    for (unsigned at = 0; at < bytes; at++)
+        to[sizeof(header) + at] = (unsigned char)(sent + at);
+    sent++;
+    return sizeof(header) + bytes;
+}
+
+static size_t put_many(unsigned char *to, size_t room)
+{
+    size_t used = 0;
+    for (int i = 0; i < 12; i++) {
+        unsigned bytes = pick(4) ? pick(100) : pick(5000);
+        if (used + sizeof(weft_header_t) + bytes > room)
+            break;
+        used += put_frame(to + used, bytes);
+    }
+    return used;
+}
+
+static void test_pieces(void **unused)
+{
+    static unsigned char stream[STREAM];
+    int other_end;
+    (void)unused;
+    state = 1;
+    is_checked = true;
+    sent = delivered = 0;
+    tcp_peer_t *peer = connect_peer(&other_end);
+    for (int round = 0; round < GOOD_ROUNDS; round++) {
+        feed(peer, other_end, stream, put_many(stream, STREAM));
+        assert_int_equal(peer->state, TCP_OPEN);
+        assert_int_equal(delivered, sent);
+    }
+    part(peer, other_end);
+}
+
+static void fetch_is_over(weft_fetch_t *over, bool is_good)
+{
+    (void)over, (void)is_good;
+    is_fetched = true;
+}
+
+static void begin_fetch(tcp_peer_t *peer)
+{
+    memset(fetched, 0xa5, sizeof(fetched));
+    fetch = (weft_fetch_t){.endpoint = &peer->endpoint, .to = (char *)fetched + GUARD, .bytes = FETCH_BYTES,
+                           .done = fetch_is_over};
+    is_fetched = false;
+    wefti_tcp_fetch(&fetch);
+}
+
+/* A frame of a random kind, with the number of the fetch that waits where that fits. */
+static size_t put_strange(unsigned char *to, size_t room)
+{
+    static const uint8_t kinds[] = {FRAME_THROTTLE, FRAME_RELEASE, FRAME_READ, FRAME_BLOCK, FRAME_NO_READ, 1, 200, 255};
+    uint64_t number = (uint64_t)(uintptr_t)fetch.registration + (pick(5) == 0);
+    weft_header_t header = {.kind = kinds[pick(sizeof(kinds))], .bytes = pick(5) ? pick(3000) : pick(1u << 31),
+                            .context = (uint32_t)number, .tag = (int32_t)(number >> 32)};
+    if (header.kind == FRAME_READ && pick(4) != 0)
+        header.bytes = sizeof(tcp_read_t);
+    size_t bytes = sizeof(header) + header.bytes;
+    if (bytes > room)
+        bytes = room;
+    for (size_t at = 0; at < bytes; at++)
+        to[at] = (unsigned char)pick(256);
+    if (bytes >= sizeof(header))
+        memcpy(to, &header, sizeof(header));
+    return bytes;
+}
+
+static void test_strange(void **unused)
+{
+    static unsigned char stream[STREAM];
+    (void)unused;
+    state = 2;
+    is_checked = false;
+    for (int round = 0; round < BAD_ROUNDS; round++) {
+        int other_end;
+        tcp_peer_t *peer = connect_peer(&other_end);
+        begin_fetch(peer);
+        size_t bytes = put_many(stream, 3000);
+        for (unsigned i = pick(4); i > 0; i--)
+            bytes += put_strange(stream + bytes, 12000);
+        for (unsigned i = pick(3); i > 0 && bytes > 0; i--)
+            stream[pick((unsigned)bytes)] ^= (unsigned char)(1u << pick(8));
+        feed(peer, other_end, stream, bytes);
+        part(peer, other_end);
+        for (int i = 0; i < GUARD; i++) {
+            assert_int_equal(fetched[i], 0xa5);
+            assert_int_equal(fetched[GUARD + FETCH_BYTES + i], 0xa5);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_strange)};
+    static tcp_peer_t *peers[2];
+    weft_config_read();
+    weft_log_threshold = -1;
+    weft_world.size = 2;
+    wefti_tcp = (weft_tcp_t){.sink = sink, .listener.fd = -1, .peers = peers, .epoll_fd = epoll_create1(0)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    wefti_tcp_out_forget(peers[1]);
+    wefti_tcp_in_forget(peers[1]);
+    wefti_tcp_in_close();
+    return failed;
+}
