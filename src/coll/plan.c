@@ -3,15 +3,20 @@
 
 #include "base/memory.h"
 
-enum { FIRST_STEPS = 8, SCRATCH_ALIGNMENT = 64 };
+#include <string.h>
+
+enum { SCRATCH_ALIGNMENT = 64 };
 
 weft_plan_t *weft_plan_create(const weft_how_t *how)
 {
-    weft_plan_t *plan = weft_alloc_zeroed(1, sizeof(*plan));
-    if (plan != NULL) {
-        plan->references = 1;
-        plan->how = *how;
-    }
+    weft_plan_t *plan = weft_alloc(sizeof(*plan));
+    if (plan == NULL)
+        return NULL;
+    memset(plan, 0, offsetof(weft_plan_t, few));
+    plan->references = 1;
+    plan->steps = plan->few;
+    plan->room = WEFT_FEW_STEPS;
+    plan->how = *how;
     return plan;
 }
 
@@ -32,7 +37,8 @@ void weft_plan_release(weft_plan_t *plan)
     for (int i = 0; i < plan->part_count; i++)
         weft_plan_release(plan->parts[i]);
     weft_free(plan->parts);
-    weft_free(plan->steps);
+    if (plan->steps != plan->few)
+        weft_free(plan->steps);
     weft_free(plan->spare_scratch);
     weft_free(plan);
 }
@@ -41,12 +47,15 @@ static bool make_room(weft_plan_t *plan)
 {
     if (plan->count < plan->room)
         return true;
-    size_t room = plan->room == 0 ? FIRST_STEPS : plan->room * 2;
-    weft_step_t *steps = weft_realloc(plan->steps, room * sizeof(*steps));
+    size_t room = plan->room * 2;
+    bool has_few = plan->steps == plan->few;
+    weft_step_t *steps = weft_realloc(has_few ? NULL : plan->steps, room * sizeof(*steps));
     if (steps == NULL) {
         plan->error = MPI_ERR_NO_MEM;
         return false;
     }
+    if (has_few)
+        memcpy(steps, plan->few, sizeof(plan->few));
     plan->steps = steps;
     plan->room = room;
     return true;

@@ -75,9 +75,11 @@ typedef struct weft_how {
     bool cores_are_short;      /* ranks of this host outnumber its cores */
 } weft_how_t;
 
+enum { WEFT_FEW_STEPS = 8 };
+
 typedef struct weft_plan {
     int references;
-    weft_step_t *steps; /* [count] */
+    weft_step_t *steps; /* [count]; `few`, or memory of its own */
     size_t count, room;
     struct weft_plan **parts; /* [part_count] */
     int part_count;           /* the same on all ranks */
@@ -85,7 +87,8 @@ typedef struct weft_plan {
     void *spare_scratch; /* kept between runs; NULL while a run has it */
     weft_how_t how;      /* this and the rest: while it is written */
     bool next_waits;
-    int error; /* MPI_ERR_NO_MEM once there was no memory */
+    int error;                       /* MPI_ERR_NO_MEM once there was no memory */
+    weft_step_t few[WEFT_FEW_STEPS]; /* last: not cleared */
 } weft_plan_t;
 
 /** An empty plan with one reference; NULL when there is no memory. */

@@ -31,10 +31,12 @@ typedef struct row {
     int radix;
     size_t segment_bytes;
     int line;
+    size_t next; /* row of the same collective; row_count: none */
 } row_t;
 
 static row_t *rows;
 static size_t row_count, row_room;
+static size_t first_rows[WEFT_COLLS]; /* row_count: none */
 
 static const struct {
     const char *name;
@@ -287,8 +289,19 @@ static char *read_file(const char *path)
     return text;
 }
 
+/* The rows of each collective, one after the other. */
+static void link_rows(void)
+{
+    for (int coll = 0; coll < WEFT_COLLS; coll++)
+        first_rows[coll] = row_count;
+    for (size_t i = row_count; i-- > 0;) {
+        rows[i].next = first_rows[rows[i].coll];
+        first_rows[rows[i].coll] = i;
+    }
+}
+
 /* The constants of the built-in table stay in force where the user's table has none. */
-void weft_tuning_open(void)
+static void read_tables(void)
 {
     parse_table(weft_tuning_text, "tuning.conf");
     if (weft_config.COLL_TUNING[0] != '\0') {
@@ -301,6 +314,12 @@ void weft_tuning_open(void)
         weft_fabrics_close();
         parse_table(weft_tuning_text, "tuning.conf");
     }
+}
+
+void weft_tuning_open(void)
+{
+    read_tables();
+    link_rows();
 }
 
 void weft_tuning_close(void)
@@ -324,15 +343,14 @@ static bool holds(const row_t *row, const weft_tuning_query_t *query)
 
 static bool fits(const row_t *row, const weft_tuning_query_t *query)
 {
-    return row->coll == query->coll && holds(row, query) && query->ranks >= row->ranks_min &&
-           query->ranks <= row->ranks_max && query->bytes >= row->bytes_min &&
-           query->bytes < row->bytes_end &&
+    return holds(row, query) && query->ranks >= row->ranks_min && query->ranks <= row->ranks_max &&
+           query->bytes >= row->bytes_min && query->bytes < row->bytes_end &&
            (row->algorithm == NULL || (row->algorithm->needs & ~query->has) == 0);
 }
 
 weft_choice_t weft_tuning_choose(const weft_tuning_query_t *query)
 {
-    for (size_t i = 0; i < row_count; i++) {
+    for (size_t i = first_rows[query->coll]; i < row_count; i = rows[i].next) {
         const row_t *row = &rows[i];
         if (!fits(row, query))
             continue;

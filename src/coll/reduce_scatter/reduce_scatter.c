@@ -34,8 +34,12 @@ typedef void (*write_fn_t)(weft_plan_t *plan, const weft_coll_args_t *args, cons
 static void with_cut(weft_plan_t *plan, const weft_coll_args_t *args, count_fn_t count,
                      write_fn_t write)
 {
+    enum { FEW = 64 };
     int size = args->comm->size;
-    size_t *firsts = weft_alloc_array((size_t)size + 1, sizeof(*firsts));
+    size_t few[FEW + 1], *many = NULL;
+    if (size > FEW)
+        many = weft_alloc_array((size_t)size + 1, sizeof(*many));
+    size_t *firsts = size > FEW ? many : few;
     if (firsts == NULL) {
         plan->error = MPI_ERR_NO_MEM;
         return;
@@ -45,7 +49,7 @@ static void with_cut(weft_plan_t *plan, const weft_coll_args_t *args, count_fn_t
         firsts[i + 1] = firsts[i] + count(args, i);
     weft_cut_t cut = {weft_operand(args), args->recv_type, size, firsts[size], firsts, 0};
     write(plan, args, &cut);
-    weft_free(firsts);
+    weft_free(many);
 }
 
 /* Every rank sends each other rank its block of the operand and reduces its own. In place recv_buf
