@@ -13,7 +13,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { INBOX_BYTES = 256 * 1024 };
+enum {
+    INBOX_BYTES = 256 * 1024,
+    /* While a block is expected, so little is read beyond what has a place: what lies in the inbox has
+     * to be copied, and the rest of a block is read to where it belongs. */
+    INBOX_OF_BLOCKS = 4096,
+};
 
 static char *inbox; /* [INBOX_BYTES] of all peers; nothing stays in it between two reads */
 
@@ -160,10 +165,15 @@ static void parse(tcp_peer_t *peer, const char *data, size_t bytes)
 
 /* ---- the socket ---- */
 
+static size_t inbox_room(const tcp_peer_t *peer)
+{
+    return peer->fetches != NULL ? INBOX_OF_BLOCKS : INBOX_BYTES;
+}
+
 /* The rest of an unfinished payload goes to its place, and what follows it into the inbox. */
 static ssize_t read_in_two(tcp_peer_t *peer, size_t missing)
 {
-    struct iovec pieces[2] = {{peer->place + peer->place_got, missing}, {inbox, INBOX_BYTES}};
+    struct iovec pieces[2] = {{peer->place + peer->place_got, missing}, {inbox, inbox_room(peer)}};
     struct msghdr message = {.msg_iov = pieces, .msg_iovlen = 2};
     return recvmsg(peer->source.fd, &message, MSG_DONTWAIT);
 }
@@ -173,7 +183,7 @@ static ssize_t read_socket(tcp_peer_t *peer, size_t *placed_out)
     size_t missing = peer->place == NULL ? 0 : peer->header.bytes - peer->place_got;
     ssize_t got;
     do {
-        got = missing == 0 ? recv(peer->source.fd, inbox, INBOX_BYTES, MSG_DONTWAIT)
+        got = missing == 0 ? recv(peer->source.fd, inbox, inbox_room(peer), MSG_DONTWAIT)
                            : read_in_two(peer, missing);
     } while (got < 0 && errno == EINTR);
     *placed_out = got <= 0 ? 0 : (size_t)got < missing ? (size_t)got : missing;

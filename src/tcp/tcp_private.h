@@ -30,7 +30,7 @@ enum {
     /* Bytes of a frame at most; what stands in front of the payload. */
     HEADER_BYTES = sizeof(weft_header_t),
     PACKET_MAX = 128 * 1024,
-    BLOCK_MAX = 256 * 1024,
+    BLOCK_MAX = 1024 * 1024,
 };
 
 /** The payload of a READ. */
