@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 5, WORD_BYTES = 64, DEFAULT_RADIX = 2, LEAST_RADIX = 2, MOST_RADIX = 64 };
+enum { COLUMNS = 5, WORD_BYTES = 64, FABRIC_BYTES = 32, DEFAULT_RADIX = 2, LEAST_RADIX = 2, MOST_RADIX = 64 };
 
 /* Where a row holds: on one host with enough cores or short of them, on several nodes, anywhere. */
 typedef enum where {
@@ -25,6 +25,7 @@ typedef enum where {
 typedef struct row {
     weft_coll_t coll;
     where_t where;
+    char fabric[FABRIC_BYTES]; /* between the nodes; "": any */
     int ranks_min, ranks_max;
     size_t bytes_min, bytes_end;       /* end: not included */
     const weft_algorithm_t *algorithm; /* NULL: the model chooses */
@@ -84,6 +85,17 @@ static bool parse_coll(const char *word, row_t *row)
     return false;
 }
 
+/* "nodes:efa" */
+static bool parse_nodes_of(const char *word, row_t *row)
+{
+    static const char prefix[] = "nodes:";
+    if (strncmp(word, prefix, sizeof(prefix) - 1) != 0 || word[sizeof(prefix) - 1] == '\0')
+        return false;
+    row->where = ON_NODES;
+    snprintf(row->fabric, sizeof(row->fabric), "%.31s", word + sizeof(prefix) - 1);
+    return true;
+}
+
 static bool parse_where(const char *word, row_t *row)
 {
     static const char *const words[] = {[ANYWHERE] = "any",
@@ -93,10 +105,11 @@ static bool parse_where(const char *word, row_t *row)
     for (int i = 0; i < 4; i++) {
         if (strcmp(word, words[i]) == 0) {
             row->where = (where_t)i;
+            row->fabric[0] = '\0';
             return true;
         }
     }
-    return false;
+    return parse_nodes_of(word, row);
 }
 
 /* A number with an optional K or M. */
@@ -332,12 +345,17 @@ void weft_tuning_close(void)
 
 /* ---- choosing ---- */
 
+static bool is_over(const row_t *row, const char *fabric)
+{
+    return row->fabric[0] == '\0' || (fabric != NULL && strcmp(fabric, row->fabric) == 0);
+}
+
 static bool holds(const row_t *row, const weft_tuning_query_t *query)
 {
     if (row->where == ANYWHERE)
         return true;
     if (query->nodes > 1)
-        return row->where == ON_NODES;
+        return row->where == ON_NODES && is_over(row, query->fabric);
     return row->where == (query->cores_are_short ? CORES_SHORT : CORES_ENOUGH);
 }
 
