@@ -21,10 +21,10 @@ static inline size_t weft_queue_bytes(const weft_byte_queue_t *queue)
     return queue->end - queue->begin;
 }
 
-/** The first of them. */
+/** The first of them; NULL if none ever came. */
 static inline char *weft_queue_front(const weft_byte_queue_t *queue)
 {
-    return queue->data + queue->begin;
+    return queue->data != NULL ? queue->data + queue->begin : NULL;
 }
 
 /** Room for `bytes` bytes behind the end (add them to `end` once they are there); NULL: no memory.

@@ -105,21 +105,27 @@ static int make_environment(weft_job_plan_t *plan, int rank, weft_variables_t *o
 }
 
 /* Returns only if it fails. */
-static int become_program(weft_job_plan_t *plan, int rank)
+static int execute(const weft_app_t *app, const weft_variables_t *environment)
 {
-    weft_variables_t environment;
-    int err = make_environment(plan, rank, &environment);
-    if (err == MPI_SUCCESS)
-        err = weft_programs_find(plan, plan->placement.host_of[rank]);
-    if (err != MPI_SUCCESS)
-        return err;
-    const weft_app_t *app = weft_job_plan_app_of(plan, rank);
     if (app->directory != NULL && chdir(app->directory) != 0)
         return weft_fail(MPI_ERR_NO_SUCH_FILE, "the working directory %s cannot be used: %s",
                          app->directory, strerror(errno));
-    execvpe(app->path, app->arguments, environment.entries);
+    execvpe(app->path, app->arguments, environment->entries);
     return weft_fail(MPI_ERR_ACCESS, "the program %s cannot be executed: %s", app->path,
                      strerror(errno));
+}
+
+/* Returns only if it fails. */
+static int become_program(weft_job_plan_t *plan, int rank)
+{
+    weft_variables_t environment = {0};
+    int err = make_environment(plan, rank, &environment);
+    if (err == MPI_SUCCESS)
+        err = weft_programs_find(plan, plan->placement.host_of[rank]);
+    if (err == MPI_SUCCESS)
+        err = execute(weft_job_plan_app_of(plan, rank), &environment);
+    weft_variables_release(&environment);
+    return err;
 }
 
 /* Once a host and program. */
@@ -152,6 +158,7 @@ int weft_rank_exec(int count, char **words)
     if (err == MPI_SUCCESS)
         err = become_program(&plan, rank);
     complain(&plan, rank);
+    weft_job_plan_release(&plan);
     return err == MPI_ERR_NO_SUCH_FILE
                ? NOT_FOUND
                : (err == MPI_ERR_ACCESS ? NOT_EXECUTABLE : WRONG_COMMAND_LINE);
