@@ -3,9 +3,9 @@
 # Signals to mpirun: ends, user signals, stop and go on.
 . "$(dirname "$0")/setup.sh"
 
-# start WORD...: mpirun in the background, its process id in $mpirun
+# start WORD...: mpirun in the background, its process id in $mpirun. Who runs this test may ignore SIGHUP (nohup).
 start() {
-    "$MPIRUN" "$@" >out 2>err </dev/null &
+    env --default-signal=HUP "$MPIRUN" "$@" >out 2>err </dev/null &
     mpirun=$!
 }
 
@@ -49,10 +49,15 @@ are_stopped() {
     [ "$(naps_in_state T)" -eq "$1" ]
 }
 
+# mpirun stops itself after its ranks: a SIGCONT that comes in between would be lost.
+all_are_stopped() {
+    are_stopped 2 && grep -q '^State:.T' /proc/$mpirun/status
+}
+
 start -n 2 sleep $nap
 until_true has_naps 2
 kill -TSTP $mpirun
-until_true are_stopped 2
+until_true all_are_stopped
 kill -CONT $mpirun
 until_true are_stopped 0
 kill -TERM $mpirun
