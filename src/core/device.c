@@ -29,8 +29,5 @@ int weft_queue_wait(weft_queue_t *queue)
     if (err != MPI_SUCCESS)
         return err;
     weft_progress_until(&mark.is_reached);
-    /* Others may have failed while this one slept: its own text went with them. */
-    if (mark.error != MPI_SUCCESS)
-        return weft_fail(mark.error, "work on a device failed; the log says why");
-    return MPI_SUCCESS;
+    return mark.error == MPI_SUCCESS ? MPI_SUCCESS : weft_fail(mark.error, "%s", mark.why);
 }

@@ -82,6 +82,7 @@ struct weft_mark {
     /* of the back end */
     bool is_reached;
     int error;
+    const char *why; /* the text of the error; until the queue fails again */
     uint32_t number;
     void *event;
     weft_mark_t *next;
@@ -94,16 +95,17 @@ typedef struct weft_piece {
     size_t bytes;
 } weft_piece_t;
 
-/** out[i] = in[0][i] op in[1][i] op ..., `count` elements laid out as in the user's memory. Each of
- * in[sources] and `out` is memory that the queue's device reaches: its own, mapped, or pinned. `out`
- * may be any of them. */
+/** Each of out[outs] = in[0] op in[1] op ..., `count` elements laid out as in the user's memory,
+ * from the left. All are memory that the queue's device reaches: its own, mapped, or pinned. An out
+ * may be any of the sources; nothing else overlaps. The arrays may be changed at once. */
 typedef struct weft_reduction {
     const struct weft_op *op;
     const struct weft_type *type;
+    size_t count;
     const void *const *in;
     int sources; /* at least 1 */
-    void *out;
-    size_t count;
+    void *const *out;
+    int outs; /* at least 1 */
 } weft_reduction_t;
 
 /** Bytes [offset, offset + bytes) of the packed form of `elements` (device memory), and where they
@@ -116,9 +118,10 @@ typedef struct weft_packing {
 
 /* ---- between processes ---- */
 
-/** A buffer in device memory as another process of the host can map it. Plain data, for a packet. */
+/** A buffer in device memory as another process of the host can map it. Plain data, for a packet.
+ */
 typedef struct weft_share {
-    uint8_t uuid[16]; /* of the device */
+    uint8_t uuid[16];         /* of the device */
     uint64_t base, bytes, id; /* of the allocation: weft_memory_t of its owner */
     uint64_t address;         /* of the data, in the owner's memory */
     uint32_t owner;           /* world rank */
@@ -131,9 +134,9 @@ _Static_assert(sizeof(weft_share_t) == 128, "a share is two cache lines");
 
 /** A peer's buffer, mapped. */
 typedef struct weft_mapping {
-    void *address;         /* of the data, for work in queues of `device` only */
+    void *address; /* of the data, for work in queues of `device` only */
     weft_device_t *device;
-    void *entry;           /* of the back end */
+    void *entry; /* of the back end */
 } weft_mapping_t;
 
 /* ---- the table of the back end ---- */
@@ -165,8 +168,8 @@ typedef struct weft_device_ops {
 /** The back end; NULL: there is none, and no function below may be called but weft_is_device(). */
 extern const weft_device_ops_t *weft_device_ops;
 
-/** Points to a word that is 0 as long as there can be no memory but the host's: the back end sees to
- *  that. The fast half of weft_is_device(). */
+/** Points to a word that is 0 as long as there can be no memory but the host's: the back end sees
+ * to that. The fast half of weft_is_device(). */
 extern const volatile uintptr_t *weft_device_news;
 
 /** Set the two; for the back end. And its opposite: all memory is the host's again. */
@@ -174,15 +177,15 @@ void weft_device_open(const weft_device_ops_t *ops, const volatile uintptr_t *ne
 void weft_device_close(void);
 
 /** Is it device or managed memory? `buf` is the address of the first byte of data (not MPI_BOTTOM).
- * 1 ns where no device is in use, else 3 for the stack, the heap and the program's own variables, and
- * a question to the driver for what lies elsewhere: ask once per buffer and MPI call. */
+ * 1 ns where no device is in use, else 3 for the stack, the heap and the program's own variables,
+ * and a question to the driver for what lies elsewhere: ask once per buffer and MPI call. */
 static inline bool weft_is_device(const void *buf)
 {
     return __builtin_expect(*weft_device_news != 0, 0) && weft_device_ops->is_device(buf);
 }
 
-/** All about the memory at `buf`; for the host's as well. MPI_ERR_OTHER: it is a device's, but there
- *  is no context to work in. */
+/** All about the memory at `buf`; for the host's as well. MPI_ERR_OTHER: it is a device's, but
+ * there is no context to work in. */
 static inline int weft_memory_look(const void *buf, weft_memory_t *out)
 {
     return weft_device_ops->look(buf, out);
@@ -235,8 +238,8 @@ static inline int weft_queue_reduce(weft_queue_t *queue, const weft_reduction_t 
     return weft_device_ops->reduce(queue, reduction);
 }
 
-/** Put a mark behind all work so far; mark->done and mark->owner are set. When this fails nothing of
- * the work goes on, and `done` is not called. */
+/** Put a mark behind all work so far; mark->done and mark->owner are set. When this fails nothing
+ * of the work goes on, and `done` is not called. */
 static inline int weft_queue_mark(weft_queue_t *queue, weft_mark_t *mark)
 {
     mark->is_reached = false;
@@ -247,8 +250,8 @@ static inline int weft_queue_mark(weft_queue_t *queue, weft_mark_t *mark)
 /** Wait, with progress, until all work so far in the queue is over. */
 int weft_queue_wait(weft_queue_t *queue);
 
-/** `bytes` bytes of pinned host memory, at most WEFT_PINNED_SLOT, that all devices reach at the same
- * address. NULL: all slots are in use now, try again after progress. */
+/** `bytes` bytes of pinned host memory, at most WEFT_PINNED_SLOT, that all devices reach at the
+ * same address. NULL: all slots are in use now, try again after progress. */
 enum { WEFT_PINNED_SLOT = 512 * 1024 };
 static inline void *weft_pinned_take(weft_device_t *device, size_t bytes)
 {
@@ -260,8 +263,8 @@ static inline void weft_pinned_give(void *slot)
     weft_device_ops->give_pinned(slot);
 }
 
-/** `bytes` bytes on the device, aligned to 256, which peers can map; NULL: there are none to be had.
- * To be given back when no work uses it any more. */
+/** `bytes` bytes on the device, aligned to 256, which peers can map; NULL: there are none to be
+ * had. To be given back when no work uses it any more. */
 static inline void *weft_scratch_take(weft_device_t *device, size_t bytes)
 {
     return weft_device_ops->take_scratch(device, bytes);
