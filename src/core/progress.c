@@ -3,12 +3,12 @@
 
 #include "core/fd_watch.h"
 #include "core/lock.h"
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/cpu.h"
 #include "base/log.h"
 
 #include <sched.h>
-#include <time.h>
 
 enum {
     POLLS_MAX = 16,
@@ -67,13 +67,6 @@ void weft_bell_wake(weft_bell_t *sleeping)
         weft_futex_wake(&sleeping->is_sleeping);
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* The most polls, up to `most`, that take `limit_ns` at the price of a poll that finds nothing. */
 static int polls_within(int64_t poll_ns, int64_t limit_ns, int most)
 {
@@ -83,10 +76,10 @@ static int polls_within(int64_t poll_ns, int64_t limit_ns, int most)
 
 static int64_t measure_poll(void)
 {
-    int64_t start = now_ns();
+    int64_t start = weft_clock_ns();
     for (int i = 0; i < POLLS_TO_MEASURE; i++)
         weft_progress();
-    int64_t each = (now_ns() - start) / POLLS_TO_MEASURE;
+    int64_t each = (weft_clock_ns() - start) / POLLS_TO_MEASURE;
     return each < 1 ? 1 : each;
 }
 
@@ -155,11 +148,12 @@ static void note_contention(void)
 static void yield(void)
 {
     weft_unlock();
-    int64_t start = now_ns();
+    int64_t start = weft_clock_ns();
     sched_yield();
-    if (now_ns() - start > CONTENDED_YIELD_NS)
-        note_contention();
+    bool was_long = weft_clock_ns() - start > CONTENDED_YIELD_NS;
     weft_lock();
+    if (was_long)
+        note_contention();
 }
 
 void weft_progress_test(void)
@@ -219,7 +213,7 @@ static void sleep_on_bell(const bool *flag)
 /* Was the core somebody else's since the last look? */
 static void look_at_clock(int64_t *last_ns)
 {
-    int64_t now = now_ns();
+    int64_t now = weft_clock_ns();
     if (*last_ns != 0 && now - *last_ns > CONTENDED_GAP_NS)
         note_contention();
     *last_ns = now;

@@ -23,10 +23,12 @@
 
 enum {
     WEFT_FLOAT_MANTISSA = 23,
-    WEFT_F16_SHIFT = WEFT_FLOAT_MANTISSA - 10, /* from the place of a fraction to that of a float's */
-    WEFT_F16_BIAS = 127 - 15,                  /* of the exponents */
-    WEFT_F16_EXPONENT = 0x7c00 << WEFT_F16_SHIFT,                  /* in a float's place */
-    WEFT_F16_NORMAL = (WEFT_F16_BIAS + 1) << WEFT_FLOAT_MANTISSA,  /* the least normal one, as a float */
+    WEFT_F16_SHIFT =
+        WEFT_FLOAT_MANTISSA - 10, /* from the place of a fraction to that of a float's */
+    WEFT_F16_BIAS = 127 - 15,     /* of the exponents */
+    WEFT_F16_EXPONENT = 0x7c00 << WEFT_F16_SHIFT, /* in a float's place */
+    WEFT_F16_NORMAL = (WEFT_F16_BIAS + 1)
+                      << WEFT_FLOAT_MANTISSA, /* the least normal one, as a float */
     WEFT_F16_OVERFLOW = (WEFT_F16_BIAS + 31) << WEFT_FLOAT_MANTISSA, /* 2^16 */
     /* Its last bit is the least half. */
     WEFT_F16_UNIT = (WEFT_F16_BIAS + 1 + WEFT_F16_SHIFT) << WEFT_FLOAT_MANTISSA,
@@ -47,7 +49,8 @@ WEFT_HALF_INLINE uint32_t weft_bits_of_float(float value)
     return bits;
 }
 
-/** Exact. A subnormal half gets an exponent that is too large by one bit, which a subtraction removes. */
+/** Exact. A subnormal half gets an exponent that is too large by one bit, which a subtraction
+ * removes. */
 WEFT_HALF_INLINE float weft_float_of_F16(uint16_t half)
 {
     uint32_t magnitude = (uint32_t)(half & 0x7fff) << WEFT_F16_SHIFT;
@@ -82,7 +85,8 @@ WEFT_HALF_INLINE float weft_float_of_BF16(uint16_t half)
     return weft_float_of_bits((uint32_t)half << 16);
 }
 
-/** To the nearest, ties to even; a carry out of the fraction makes the next exponent, or infinity. */
+/** To the nearest, ties to even; a carry out of the fraction makes the next exponent, or infinity.
+ */
 WEFT_HALF_INLINE uint16_t weft_BF16_of_float(float value)
 {
     uint32_t bits = weft_bits_of_float(value), odd = bits >> 16 & 1;

@@ -71,9 +71,11 @@ static int insert_addresses(const weft_addresses_t *addresses, weft_ofi_peer_t *
     return MPI_SUCCESS;
 }
 
-static int resolve(weft_ofi_peer_t *peer)
+int wefti_ofi_resolve(weft_ofi_peer_t *peer)
 {
     weft_addresses_t addresses;
+    if (peer->is_resolved)
+        return MPI_SUCCESS;
     int err = weft_card_read(peer->world_rank, &addresses, &peer->key);
     if (err == MPI_SUCCESS)
         err = insert_addresses(&addresses, peer);
@@ -86,7 +88,7 @@ static int reach(int world_rank, weft_endpoint_t **out)
     weft_ofi_peer_t *peer = wefti_ofi_peer(world_rank);
     if (peer == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a peer");
-    int err = peer->is_resolved ? MPI_SUCCESS : resolve(peer);
+    int err = wefti_ofi_resolve(peer);
     if (err == MPI_SUCCESS)
         *out = &peer->endpoint;
     return err;

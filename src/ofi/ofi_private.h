@@ -7,6 +7,7 @@
 #include "core/world.h"
 #include "net/net_packet.h"
 #include "ofi/rail.h"
+#include "ofi/window.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,6 +29,7 @@ typedef struct weft_ofi_peer {
     uint64_t key;             /* of packets to it */
     fi_addr_t addresses[WEFT_RAILS_MAX];
     uint32_t sent, received; /* packets so far */
+    weft_window_count_t window;
     weft_early_t *early;     /* by sequence */
     weft_slot_t *stalled_first, **stalled_last; /* composed, and refused by the provider */
     struct weft_ofi_peer *next_unsettled;
@@ -50,6 +52,9 @@ extern weft_ofi_t wefti_ofi;
 /** The peer structure of a rank of another host, made when there is none; NULL: no memory. */
 weft_ofi_peer_t *wefti_ofi_peer(int world_rank);
 
+/** Find out how to send to a peer; may block for a moment. MPI_ERR_OTHER with a text. */
+int wefti_ofi_resolve(weft_ofi_peer_t *peer);
+
 /** The end of the job: a peer cannot be reached any more. `doing` says what was tried. */
 void wefti_ofi_peer_failed(const weft_ofi_peer_t *peer, const char *doing, int error);
 
@@ -57,6 +62,8 @@ void wefti_ofi_peer_failed(const weft_ofi_peer_t *peer, const char *doing, int e
 void wefti_ofi_packet_lost(const char *doing, int error);
 
 /* outgoing.c */
+/** See to it that the peer gets its turn in wefti_outgoing_progress(). */
+void wefti_ofi_note_unsettled(weft_ofi_peer_t *peer);
 bool wefti_ofi_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload);
 void *wefti_ofi_reserve(weft_endpoint_t *endpoint, size_t bytes);
 void wefti_ofi_commit(weft_endpoint_t *endpoint, const weft_header_t *header);

@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "mpi.h"
 
 #include <errno.h>
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -140,8 +140,9 @@ static int map(int fd, size_t bytes, weft_segment_t *out)
 static int create(const weft_world_t *world, invitation_t *invitation, int *fd_out,
                   weft_segment_t *out)
 {
-    if (getrandom(&invitation->token, sizeof(invitation->token), 0) < 0)
-        return weft_fail(MPI_ERR_OTHER, "no random numbers: %s", strerror(errno));
+    int err = weft_random(&invitation->token, sizeof(invitation->token));
+    if (err != MPI_SUCCESS)
+        return err;
     size_t data_bytes = 0;
     int fd = make(world->local_size, &data_bytes, invitation);
     if (fd < 0)
@@ -151,7 +152,7 @@ static int create(const weft_world_t *world, invitation_t *invitation, int *fd_o
             "(WEFT_SHM=%s): %s: %s",
             world->local_size, segment_bytes(world->local_size, DATA_BYTES_MIN), weft_config.SHM,
             invitation->path[0] == '\0' ? "memfd_create" : invitation->path, strerror(errno));
-    int err = map(fd, invitation->bytes, out);
+    err = map(fd, invitation->bytes, out);
     if (err == MPI_SUCCESS) {
         out->header->token = invitation->token;
         out->header->data_bytes = (uint32_t)data_bytes;

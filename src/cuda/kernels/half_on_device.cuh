@@ -32,8 +32,8 @@ WEFT_DEVICE uint16_t weft_device_F16_of_float(float value)
 }
 #endif
 
-/* Devices before sm_90 have no instruction for the first, before sm_80 none for the second; memory is
- * the limit all the same. */
+/* Devices before sm_90 have no instruction for the first, before sm_80 none for the second; memory
+ * is the limit all the same. */
 WEFT_DEVICE float weft_device_float_of_BF16(uint16_t half)
 {
     return weft_float_of_BF16(half);

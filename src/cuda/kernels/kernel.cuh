@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What kernels are written with, so that the same text runs on a device and, for tests, on the host.
+ * What kernels are written with, so that the same text runs on a device and, for tests, on the
+ * host.
  *
  *   WEFT_KERNEL(weft_reduce_sum_F32, weft_reduce_args_t)
  *   {
@@ -31,6 +32,22 @@ struct alignas(WEFT_VECTOR_BYTES) weft_vector_t {
     uint32_t word[4];
 };
 
+/** This thread's team, its number in the team, and how many teams there are. */
+WEFT_DEVICE uint64_t weft_team()
+{
+    return weft_thread() / WEFT_TEAM_THREADS;
+}
+
+WEFT_DEVICE unsigned weft_lane()
+{
+    return (unsigned)(weft_thread() % WEFT_TEAM_THREADS);
+}
+
+WEFT_DEVICE uint64_t weft_teams()
+{
+    return weft_threads() / WEFT_TEAM_THREADS;
+}
+
 /** An address some bytes further on. */
 WEFT_DEVICE const char *weft_at(const void *address, uint64_t bytes)
 {
@@ -40,6 +57,12 @@ WEFT_DEVICE const char *weft_at(const void *address, uint64_t bytes)
 WEFT_DEVICE char *weft_at(void *address, uint64_t bytes)
 {
     return (char *)address + bytes;
+}
+
+/** A member of something in memory: weft_load_member(&list[i].start). */
+template <class T> WEFT_DEVICE T weft_load_member(const T *member)
+{
+    return weft_load<T>(member);
 }
 
 /** From any address: at once where T may lie there, else by bytes. */

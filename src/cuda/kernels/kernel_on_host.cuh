@@ -10,20 +10,23 @@
 #include <string.h>
 
 #define WEFT_DEVICE inline
+#define WEFT_UNROLL
+#define WEFT_UNROLL_2
+#define WEFT_NO_UNROLL
 
 /* The thread that the kernel runs as. */
-struct weft_place_t {
+struct weft_here_t {
     uint64_t thread, threads;
 };
-static thread_local weft_place_t weft_place;
+static thread_local weft_here_t weft_here;
 
 template <class Args, void (*body)(const Args &)>
 void weft_invoke(const void *args, unsigned blocks, unsigned threads)
 {
     Args copy;
     memcpy(&copy, args, sizeof(copy));
-    weft_place.threads = (uint64_t)blocks * threads;
-    for (weft_place.thread = 0; weft_place.thread < weft_place.threads; weft_place.thread++)
+    weft_here.threads = (uint64_t)blocks * threads;
+    for (weft_here.thread = 0; weft_here.thread < weft_here.threads; weft_here.thread++)
         body(copy);
 }
 
@@ -38,12 +41,17 @@ void weft_invoke(const void *args, unsigned blocks, unsigned threads)
 
 WEFT_DEVICE uint64_t weft_thread()
 {
-    return weft_place.thread;
+    return weft_here.thread;
 }
 
 WEFT_DEVICE uint64_t weft_threads()
 {
-    return weft_place.threads;
+    return weft_here.threads;
+}
+
+WEFT_DEVICE uint64_t weft_upper_product(uint64_t a, uint64_t b)
+{
+    return (uint64_t)((unsigned __int128)a * b >> 64);
 }
 
 WEFT_DEVICE void *weft_translated(const void *address)
@@ -51,8 +59,8 @@ WEFT_DEVICE void *weft_translated(const void *address)
     return weft_host_translate == nullptr ? (void *)address : weft_host_translate(address);
 }
 
-/* By memcpy: users' memory was written as any type. A device refuses what is not aligned, and so does
- * this. */
+/* By memcpy: users' memory was written as any type. A device refuses what is not aligned, and so
+ * does this. */
 template <class T> WEFT_DEVICE T weft_load(const void *address)
 {
     T value;

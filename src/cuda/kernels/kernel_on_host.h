@@ -20,8 +20,8 @@ typedef struct weft_kernel_on_host {
 extern "C" {
 #endif
 
-/** Every address that a kernel touches goes through this; NULL: as it is. Set it before any kernel runs.
- *  An access has at most 16 bytes and never crosses a multiple of 16. */
+/** Every address that a kernel touches goes through this; NULL: as it is. Set it before any kernel
+ * runs. An access has at most 16 bytes and never crosses a multiple of 16. */
 extern void *(*weft_host_translate)(const void *device_address)
     __attribute__((visibility("default")));
 

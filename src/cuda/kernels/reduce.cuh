@@ -26,35 +26,37 @@ WEFT_DEVICE void *weft_reduce_destination(const weft_reduce_args_t &args, uint32
                                 : weft_load<void *>(args.list + args.sources + index);
 }
 
-/* 16 bytes of each source, `offset` bytes on. */
-template <class Op> WEFT_DEVICE void weft_reduce_vector(const weft_reduce_args_t &args, uint64_t offset)
+/* 16 bytes of each source, `offset` bytes on. Two loads are under way at once: with fewer, memory
+ * is not kept busy where many sources leave each thread little else to do. */
+template <class Op>
+WEFT_DEVICE void weft_reduce_vector(const weft_reduce_args_t &args, uint64_t offset)
 {
     constexpr unsigned ITEMS = sizeof(weft_vector_t) / sizeof(typename Op::item);
     typename Op::item item[ITEMS];
     typename Op::value left[ITEMS];
     weft_vector_t vector = weft_load<weft_vector_t>(weft_at(weft_reduce_source(args, 0), offset));
-    memcpy(item, &vector, sizeof(vector));
-    for (unsigned i = 0; i < ITEMS; i++)
-        left[i] = Op::raise(item[i]);
-    for (uint32_t s = 1; s < args.sources; s++) {
+    memcpy((void *)item, &vector, sizeof(vector));
+    WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++) left[i] = Op::raise(item[i]);
+    WEFT_UNROLL_2 for (uint32_t s = 1; s < args.sources; s++)
+    {
         vector = weft_load<weft_vector_t>(weft_at(weft_reduce_source(args, s), offset));
-        memcpy(item, &vector, sizeof(vector));
-        for (unsigned i = 0; i < ITEMS; i++)
-            left[i] = Op::apply(left[i], Op::raise(item[i]));
+        memcpy((void *)item, &vector, sizeof(vector));
+        WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++) left[i] =
+            Op::apply(left[i], Op::raise(item[i]));
     }
-    for (unsigned i = 0; i < ITEMS; i++)
-        item[i] = Op::lower(left[i]);
-    memcpy(&vector, item, sizeof(vector));
-    for (uint32_t d = 0; d < args.destinations; d++)
+    WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++) item[i] = Op::lower(left[i]);
+    memcpy(&vector, (const void *)item, sizeof(vector));
+    WEFT_NO_UNROLL for (uint32_t d = 0; d < args.destinations; d++)
         weft_store(weft_at(weft_reduce_destination(args, d), offset), vector);
 }
 
-template <class Op> WEFT_DEVICE void weft_reduce_item(const weft_reduce_args_t &args, uint64_t offset)
+template <class Op>
+WEFT_DEVICE void weft_reduce_item(const weft_reduce_args_t &args, uint64_t offset)
 {
     typename Op::value left = Op::raise(Op::load(weft_at(weft_reduce_source(args, 0), offset)));
-    for (uint32_t s = 1; s < args.sources; s++)
-        left = Op::apply(left, Op::raise(Op::load(weft_at(weft_reduce_source(args, s), offset))));
-    for (uint32_t d = 0; d < args.destinations; d++)
+    WEFT_NO_UNROLL for (uint32_t s = 1; s < args.sources; s++) left =
+        Op::apply(left, Op::raise(Op::load(weft_at(weft_reduce_source(args, s), offset))));
+    WEFT_NO_UNROLL for (uint32_t d = 0; d < args.destinations; d++)
         Op::store(weft_at(weft_reduce_destination(args, d), offset), Op::lower(left));
 }
 
