@@ -217,7 +217,7 @@ static void await_all(weft_segment_header_t *header, int ranks, const invitation
         return;
     }
     while ((arrived = atomic_load(&header->attached)) < (unsigned)ranks)
-        weft_futex_wait(&header->attached, arrived);
+        weft_futex_wait(&header->attached, arrived, 0);
 }
 
 static ino_t pid_namespace(void)
