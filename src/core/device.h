@@ -20,8 +20,6 @@
 #ifndef WEFT_CORE_DEVICE_H
 #define WEFT_CORE_DEVICE_H
 
-#include "core/facts.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -162,7 +160,6 @@ typedef struct weft_device_ops {
     bool (*map)(const weft_share_t *share, weft_device_t *device, bool at_any_price,
                 weft_mapping_t *out);
     void (*unmap)(weft_mapping_t *mapping);
-    void (*describe)(weft_facts_t *facts);
 } weft_device_ops_t;
 
 /** The back end; NULL: there is none, and no function below may be called but weft_is_device(). */
@@ -281,6 +278,17 @@ static inline bool weft_device_share(const weft_memory_t *memory, const void *bu
                                      weft_share_t *out)
 {
     return weft_device_ops->share(memory, buf, bytes, out);
+}
+
+/** The same for the process itself, rank `rank`, for which all memory will do. */
+static inline void weft_device_share_own(const weft_memory_t *memory, const void *buf, int rank,
+                                         weft_share_t *out)
+{
+    *out = (weft_share_t){.base = memory->base,
+                          .bytes = memory->bytes,
+                          .id = memory->id,
+                          .address = (uint64_t)(uintptr_t)buf,
+                          .owner = (uint32_t)rank};
 }
 
 /** Map a buffer of a peer, or of this process itself, for work on `device` (NULL: on whichever

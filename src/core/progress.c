@@ -11,7 +11,7 @@
 #include <sched.h>
 
 enum {
-    POLLS_MAX = 8,
+    POLLS_MAX = 16,
     /* Empty polls before a wait yields: with a core each about 50 us; when cores are short, just
      * long enough for a peer on another core to answer. */
     SPIN_ALONE = 5000,

@@ -42,7 +42,7 @@ static inline void weft_bell_ring(weft_bell_t *bell)
 void weft_progress_open(weft_bell_t *bell);
 
 /** Have `poll` called in each round of progress, until it is removed. It returns how much it did;
- *  `everything` as in weft_transport_ops. At most 8; the same function once. */
+ *  `everything` as in weft_transport_ops. At most 16; the same function once. */
 typedef int (*weft_poll_fn_t)(bool everything);
 void weft_progress_add(weft_poll_fn_t poll);
 void weft_progress_remove(weft_poll_fn_t poll);
