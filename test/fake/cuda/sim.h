@@ -156,6 +156,8 @@ int sim_device_count(void);
 sim_device_t *sim_device(int ordinal);
 /** The visible device of this UUID; NULL: none. */
 sim_device_t *sim_device_of_uuid(const CUuuid *uuid);
+/** Whether the system lets this process use device `index` of the host, be it visible or not. */
+bool sim_is_granted(int index);
 /** The UUID of device `index` of this host. */
 CUuuid sim_uuid(int index);
 /** May device `index` of the host reach the memory of device `other`? */
@@ -169,6 +171,25 @@ sim_context_t *sim_context_of(CUcontext handle);
 void sim_primary_reset(sim_device_t *device);
 /** The context in which a pool's or a VMM allocation's work is done: the current one, else the primary one. */
 sim_context_t *sim_context_on(const sim_device_t *device);
+
+/* ---- sim_extents.c: what is free of a space ---- */
+
+typedef struct sim_extent {
+    uint64_t start, bytes;
+} sim_extent_t;
+
+/** Free stretches: sorted, never touching one another. Begins as zeros: nothing is free. */
+typedef struct sim_extents {
+    sim_extent_t *list;
+    size_t count, room;
+} sim_extents_t;
+
+void sim_extents_give(sim_extents_t *extents, uint64_t start, uint64_t bytes);
+/** The first that fits from below: what was freed is soon taken again, as on real devices, and old addresses
+ * mislead whoever still believes in them. False: none fits. */
+bool sim_extents_take(sim_extents_t *extents, uint64_t bytes, uint64_t alignment, uint64_t *start_out);
+bool sim_extents_take_at(sim_extents_t *extents, uint64_t start, uint64_t bytes);
+void sim_extents_end(sim_extents_t *extents);
 
 /* ---- sim_space.c: addresses and what lies behind them ----
  *
@@ -233,6 +254,8 @@ typedef struct sim_range {
     sim_memory_t *memory;     /* SIM_MAPPED */
     sim_pool_t *pool;         /* SIM_POOLED */
     bool is_pending;          /* SIM_POOLED: its stream has not got there yet, or has freed it */
+    bool is_freed;            /* SIM_POOLED: a stream is going to free it */
+    bool of_graph;            /* SIM_POOLED: made by a node of a graph, which keeps the addresses */
     unsigned opens;           /* SIM_IMPORTED: how often */
     unsigned char handle[CU_IPC_HANDLE_SIZE]; /* SIM_IMPORTED */
 } sim_range_t;
@@ -279,14 +302,25 @@ CUresult sim_memory_charge(sim_device_t *device, size_t bytes);
 void sim_host_free(sim_range_t *range);
 void sim_managed_free(sim_range_t *range);
 
-/* ---- sim_ipc.c, sim_pool.c, sim_vmm.c ---- */
+/* ---- sim_ipc.c ---- */
 
 /** Ends an import, however often it was opened. */
 void sim_import_close(sim_range_t *range);
+
+/* ---- sim_vmm.c ---- */
+
+/** Whether rights on memory of device `index` of the host may be changed so. */
+CUresult sim_check_access(const CUmemAccessDesc *access, int index);
+void sim_set_access(uint64_t *readers, uint64_t *writers, const CUmemAccessDesc *access);
+CUmemAccess_flags sim_get_access(uint64_t readers, uint64_t writers, int ordinal);
+/** The CUmemAllocationHandleType bits that it may be exported by. */
+uint64_t sim_memory_types(const sim_memory_t *memory);
+
+/* ---- sim_pool.c, sim_pool_alloc.c ---- */
+
 /** Frees an allocation of a pool at once. */
 CUresult sim_pooled_free(sim_range_t *range);
-/** The CUmemAllocationHandleType bits that the memory of a range may be exported by. */
-uint64_t sim_handle_types(const sim_range_t *range);
+uint64_t sim_pool_types(const sim_pool_t *pool);
 
 #include "sim_stream.h"
 

@@ -109,15 +109,32 @@ static void show_listed(const char *list, const int *indices, int count)
     free(copy);
 }
 
-/* First what the system lets this task see at all (as Slurm does by control groups), then its own choice. */
-CUresult sim_devices_open(void)
+/* What the system lets this task see at all (as Slurm does by control groups); how many. */
+static int granted_devices(int indices[SIM_DEVICES_MAX])
 {
     const sim_options_t *options = sim_options();
-    int indices[SIM_DEVICES_MAX], all = (int)options->devices, count = all;
+    int all = (int)options->devices, count = all;
     if (options->per_task > 0 && (int)options->per_task < all)
         count = (int)options->per_task;
     for (int i = 0; i < count; i++)
         indices[i] = count == all ? i : (int)(sim_local_rank() * (unsigned)count + (unsigned)i) % all;
+    return count;
+}
+
+bool sim_is_granted(int index)
+{
+    int indices[SIM_DEVICES_MAX], count = granted_devices(indices);
+    for (int i = 0; i < count; i++) {
+        if (indices[i] == index)
+            return true;
+    }
+    return false;
+}
+
+/* Of what is granted, what the program itself wishes to see. */
+CUresult sim_devices_open(void)
+{
+    int indices[SIM_DEVICES_MAX], count = granted_devices(indices);
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
     visible_count = 0;
     if (list != NULL) {

@@ -74,14 +74,14 @@ static sim_work_t *create_step(sim_context_t *context, sim_shared_event_t *share
     return work;
 }
 
-sim_work_t *sim_event_record_work(sim_context_t *context, sim_shared_event_t *shared)
+static sim_work_t *record_work(sim_context_t *context, sim_shared_event_t *shared)
 {
     sim_work_t *work = create_step(context, shared, atomic_fetch_add(&shared->page->recorded, 1) + 1);
     work->run = complete_record;
     return work;
 }
 
-sim_work_t *sim_event_wait_work(sim_context_t *context, sim_shared_event_t *shared)
+static sim_work_t *wait_work(sim_context_t *context, sim_shared_event_t *shared)
 {
     sim_work_t *work = create_step(context, shared, atomic_load(&shared->page->recorded));
     work->run = await_record;
@@ -164,6 +164,14 @@ CUresult cuEventDestroy(CUevent handle)
 
 /* ---- record and wait ---- */
 
+void sim_event_record(sim_stream_t *stream, sim_event_t *event)
+{
+    sim_event_forget_capture(event);
+    sim_op_release(event->op);
+    sim_work_t *work = event->shared == NULL ? NULL : record_work(stream->context, event->shared);
+    sim_enqueue(stream, work, NULL, &event->op);
+}
+
 static CUresult record(CUevent handle, CUstream stream_handle, unsigned flags)
 {
     sim_stream_t *stream;
@@ -178,13 +186,9 @@ static CUresult record(CUevent handle, CUstream stream_handle, unsigned flags)
     if (stream->capture != NULL)
         return sim_capture_record(stream, event, flags);
     result = sim_may_enqueue(stream);
-    if (result != CUDA_SUCCESS)
-        return result;
-    sim_event_forget_capture(event);
-    sim_op_release(event->op);
-    sim_work_t *work = event->shared == NULL ? NULL : sim_event_record_work(stream->context, event->shared);
-    sim_enqueue(stream, work, NULL, &event->op);
-    return CUDA_SUCCESS;
+    if (result == CUDA_SUCCESS)
+        sim_event_record(stream, event);
+    return result;
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream)
@@ -197,6 +201,13 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags)
 {
     CUresult result = sim_begin(__func__);
     return sim_end(result ? result : record(event, stream, flags));
+}
+
+void sim_event_await(sim_stream_t *stream, sim_event_t *event)
+{
+    sim_work_t *work = event->shared == NULL ? NULL : wait_work(stream->context, event->shared);
+    if (work != NULL || event->op != NULL)
+        sim_enqueue(stream, work, event->op, NULL);
 }
 
 static CUresult wait_on(CUstream stream_handle, CUevent handle, unsigned flags)
@@ -213,12 +224,9 @@ static CUresult wait_on(CUstream stream_handle, CUevent handle, unsigned flags)
     if (stream->capture != NULL || event->capture_id != 0)
         return sim_capture_wait(stream, event, flags);
     result = sim_may_enqueue(stream);
-    if (result != CUDA_SUCCESS)
-        return result;
-    sim_work_t *work = event->shared == NULL ? NULL : sim_event_wait_work(stream->context, event->shared);
-    if (work != NULL || event->op != NULL)
-        sim_enqueue(stream, work, event->op, NULL);
-    return CUDA_SUCCESS;
+    if (result == CUDA_SUCCESS)
+        sim_event_await(stream, event);
+    return result;
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)

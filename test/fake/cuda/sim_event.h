@@ -37,8 +37,8 @@ sim_shared_event_t *sim_shared_event_open(int fd);
 void sim_shared_event_release(sim_shared_event_t *shared);
 /** The event is no longer one of a capture. */
 void sim_event_forget_capture(sim_event_t *event);
-/** Work that records a shared event, and that awaits its last record. */
-sim_work_t *sim_event_record_work(sim_context_t *context, sim_shared_event_t *shared);
-sim_work_t *sim_event_wait_work(sim_context_t *context, sim_shared_event_t *shared);
+/** Records an event, or lets a stream wait for its last record; the stream is not captured. */
+void sim_event_record(sim_stream_t *stream, sim_event_t *event);
+void sim_event_await(sim_stream_t *stream, sim_event_t *event);
 
 #endif

@@ -8,7 +8,6 @@
 
 enum {
     PIECE = 512, /* allocations begin at a multiple of this */
-    PIECES = SIM_GRANULE / PIECE,
     SMALL_MAX = SIM_GRANULE / 2,
     FRESH = 0xa5 /* what small allocations hold at first: not zero, as programs may wrongly hope */
 };
@@ -19,8 +18,7 @@ struct sim_block {
     sim_context_t *context;
     uintptr_t start;
     sim_backing_t *backing;
-    unsigned used; /* pieces */
-    bool is_used[PIECES];
+    sim_extents_t unused; /* offsets */
 };
 
 static sim_block_t *blocks;
@@ -60,26 +58,13 @@ static void unmap_old(sim_device_t *device, uintptr_t start, size_t bytes, sim_b
 
 /* ---- blocks ---- */
 
-/* The first of `pieces` free ones in a row, PIECES: there are none. */
-static unsigned free_pieces(const sim_block_t *block, unsigned pieces)
+static size_t whole(size_t bytes, size_t unit)
 {
-    unsigned run = 0;
-    for (unsigned at = 0; at < PIECES; at++) {
-        run = block->is_used[at] ? 0 : run + 1;
-        if (run == pieces)
-            return at + 1 - pieces;
-    }
-    return PIECES;
+    return (bytes + unit - 1) / unit * unit;
 }
 
-static CUresult find_block(sim_context_t *context, unsigned pieces, sim_block_t **out, unsigned *at)
+static CUresult create_block(sim_context_t *context, sim_block_t **out)
 {
-    for (sim_block_t *block = blocks; block != NULL; block = block->next) {
-        *at = block->context == context ? free_pieces(block, pieces) : PIECES;
-        *out = block;
-        if (*at < PIECES)
-            return CUDA_SUCCESS;
-    }
     sim_block_t *block = sim_alloc(sizeof(*block));
     CUresult result = map_new(context->device, SIM_GRANULE, &block->start, &block->backing);
     if (result != CUDA_SUCCESS) {
@@ -89,16 +74,22 @@ static CUresult find_block(sim_context_t *context, unsigned pieces, sim_block_t 
     block->context = context;
     block->next = blocks;
     blocks = block;
+    sim_extents_give(&block->unused, 0, SIM_GRANULE);
     *out = block;
-    *at = 0;
     return CUDA_SUCCESS;
 }
 
-static void mark_pieces(const sim_range_t *range, bool is_used)
+static CUresult take_piece(sim_context_t *context, size_t bytes, sim_block_t **out, uint64_t *offset)
 {
-    unsigned pieces = (unsigned)((range->bytes + PIECE - 1) / PIECE);
-    memset(range->block->is_used + range->offset / PIECE, is_used, pieces);
-    range->block->used += is_used ? pieces : 0u - pieces;
+    for (sim_block_t *block = blocks; block != NULL; block = block->next) {
+        *out = block;
+        if (block->context == context && sim_extents_take(&block->unused, bytes, PIECE, offset))
+            return CUDA_SUCCESS;
+    }
+    CUresult result = create_block(context, out);
+    if (result == CUDA_SUCCESS)
+        sim_extents_take(&(*out)->unused, bytes, PIECE, offset);
+    return result;
 }
 
 static void release_block(sim_block_t *block)
@@ -108,6 +99,7 @@ static void release_block(sim_block_t *block)
         link = &(*link)->next;
     *link = block->next;
     unmap_old(block->context->device, block->start, SIM_GRANULE, block->backing);
+    sim_extents_end(&block->unused);
     free(block);
 }
 
@@ -115,22 +107,15 @@ static void release_block(sim_block_t *block)
 
 static CUresult place_small(sim_range_t *range)
 {
-    unsigned at;
-    unsigned pieces = (unsigned)((range->bytes + PIECE - 1) / PIECE);
-    CUresult result = find_block(range->context, pieces, &range->block, &at);
+    uint64_t offset;
+    CUresult result = take_piece(range->context, whole(range->bytes, PIECE), &range->block, &offset);
     if (result != CUDA_SUCCESS)
         return result;
-    range->offset = (size_t)at * PIECE;
-    range->start = range->block->start + range->offset;
+    range->offset = offset;
+    range->start = range->block->start + offset;
     range->backing = range->block->backing;
-    mark_pieces(range, true);
     memset(sim_alias(range->start), FRESH, range->bytes);
     return CUDA_SUCCESS;
-}
-
-static size_t whole_granules(size_t bytes)
-{
-    return (bytes + SIM_GRANULE - 1) / SIM_GRANULE * SIM_GRANULE;
 }
 
 static CUresult alloc_device(size_t bytes, CUdeviceptr *out)
@@ -150,7 +135,7 @@ static CUresult alloc_device(size_t bytes, CUdeviceptr *out)
     if (bytes <= SMALL_MAX)
         result = place_small(&range);
     else
-        result = map_new(context->device, whole_granules(bytes), &range.start, &range.backing);
+        result = map_new(context->device, whole(bytes, SIM_GRANULE), &range.start, &range.backing);
     if (result == CUDA_SUCCESS)
         *out = sim_range_add(&range)->start;
     return result;
@@ -160,11 +145,11 @@ static void free_device(sim_range_t *range)
 {
     sim_block_t *block = range->block;
     if (block == NULL)
-        unmap_old(range->context->device, range->start, whole_granules(range->bytes), range->backing);
+        unmap_old(range->context->device, range->start, whole(range->bytes, SIM_GRANULE), range->backing);
     else
-        mark_pieces(range, false);
+        sim_extents_give(&block->unused, range->offset, whole(range->bytes, PIECE));
     sim_range_remove(range);
-    if (block != NULL && block->used == 0)
+    if (block != NULL && block->unused.count == 1 && block->unused.list[0].bytes == SIM_GRANULE)
         release_block(block);
 }
 
@@ -230,12 +215,12 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t bytes)
 
 static CUresult alloc_pitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t height)
 {
-    size_t whole = (width + PIECE - 1) / PIECE * PIECE;
-    if (pitch == NULL || height == 0 || whole > sim_options()->memory / height)
+    size_t row = whole(width, PIECE);
+    if (pitch == NULL || height == 0 || row > sim_options()->memory / height)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = alloc_device(whole * height, out);
+    CUresult result = alloc_device(row * height, out);
     if (result == CUDA_SUCCESS)
-        *pitch = whole;
+        *pitch = row;
     return result;
 }
 

@@ -15,6 +15,7 @@ CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t 
 CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *bytes, size_t count,
                             CUmemcpyAttributes *attributes, size_t *attribute_indices, size_t attribute_count,
                             size_t *failed_out, CUstream stream);
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status_out, cuuint64_t *id_out);
 #pragma GCC visibility pop
 
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice ordinal)
@@ -52,4 +53,24 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *bytes, s
     if (result != CUDA_SUCCESS && failed_out != NULL)
         *failed_out = SIZE_MAX; /* none in particular */
     return result;
+}
+
+CUresult cuGraphInstantiate_v2(CUgraphExec *out, CUgraph graph, CUgraphNode *error_node, char *log, size_t log_bytes)
+{
+    if (error_node != NULL)
+        *error_node = NULL;
+    if (log != NULL && log_bytes > 0)
+        *log = '\0';
+    return cuGraphInstantiateWithFlags(out, graph, 0);
+}
+
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status_out, cuuint64_t *id_out)
+{
+    return cuStreamGetCaptureInfo_v3(stream, status_out, id_out, NULL, NULL, NULL, NULL);
+}
+
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status_out, cuuint64_t *id_out,
+                                   CUgraph *graph_out, const CUgraphNode **needs_out, size_t *count_out)
+{
+    return cuStreamGetCaptureInfo_v3(stream, status_out, id_out, graph_out, needs_out, NULL, count_out);
 }

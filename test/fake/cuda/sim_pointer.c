@@ -38,6 +38,14 @@ static void mapping_of(const sim_range_t *range, uintptr_t *start, size_t *bytes
     *bytes = range->block == NULL ? range->bytes : range->backing->bytes;
 }
 
+/* CUmemAllocationHandleType bits. */
+static uint64_t handle_types(const sim_range_t *range)
+{
+    if (range->memory != NULL)
+        return sim_memory_types(range->memory);
+    return range->pool == NULL ? 0 : sim_pool_types(range->pool);
+}
+
 static answer_t answer_range(const sim_range_t *range, CUpointer_attribute attribute)
 {
     uintptr_t start;
@@ -55,7 +63,7 @@ static answer_t answer_range(const sim_range_t *range, CUpointer_attribute attri
     case CU_POINTER_ATTRIBUTE_MAPPED:
         return number(1);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        return word(sim_handle_types(range));
+        return word(handle_types(range));
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         return number(access_flags(range));
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:

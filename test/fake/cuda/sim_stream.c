@@ -279,6 +279,8 @@ CUresult sim_context_drain(sim_context_t *context)
 void sim_stream_end(sim_stream_t *stream)
 {
     sim_stream_t **link = &stream->context->streams;
+    if (stream->capture != NULL)
+        sim_capture_leave(stream);
     while (*link != stream)
         link = &(*link)->next_in_context;
     *link = stream->next_in_context;

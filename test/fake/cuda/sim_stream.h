@@ -51,7 +51,9 @@ struct sim_stream {
     sim_op_t *first, *last; /* last: also when it is done, NULL: there was none */
     pthread_cond_t has_work;
     unsigned asked;         /* times that it was found busy since it was idle */
-    sim_capture_t *capture; /* NULL: not captured */
+    sim_capture_t *capture;     /* NULL: not captured */
+    struct sim_node **frontier; /* of a captured one: what its next node depends on */
+    size_t frontier_count;
 };
 
 /* ---- sim_stream.c ---- */
@@ -95,6 +97,8 @@ CUresult sim_spoil_capture(sim_stream_t *stream);
 CUresult sim_capture_record(sim_stream_t *stream, struct sim_event *event, unsigned flags);
 /** cuStreamWaitEvent of a captured stream or for a captured event. */
 CUresult sim_capture_wait(sim_stream_t *stream, struct sim_event *event, unsigned flags);
+/** A captured stream ends before its capture. */
+void sim_capture_leave(sim_stream_t *stream);
 /** A captured event is asked whether it is complete: spoils the capture. */
 CUresult sim_capture_asked(struct sim_event *event);
 

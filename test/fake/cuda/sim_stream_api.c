@@ -120,8 +120,6 @@ static CUresult destroy(CUstream handle)
     sim_stream_t *stream = sim_object_find(SIM_STREAM, handle);
     if (stream == NULL || stream->is_legacy || stream->is_per_thread)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (stream->capture != NULL)
-        sim_spoil_capture(stream);
     sim_stream_end(stream);
     return CUDA_SUCCESS;
 }

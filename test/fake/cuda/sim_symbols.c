@@ -21,6 +21,7 @@ static const struct {
     {"cuGetProcAddress", "cuGetProcAddress_v2", 12000},
     {"cuGetProcAddress", "cuGetProcAddress", 11030},
     {"cuGraphInstantiate", "cuGraphInstantiateWithFlags", 12000},
+    {"cuGraphInstantiate", "cuGraphInstantiate_v2", 11000},
     {"cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2", 13000},
     {"cuMemcpyBatchAsync", "cuMemcpyBatchAsync", 12080},
     {"cuMemAdvise", "cuMemAdvise_v2", 12020},
