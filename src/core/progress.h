@@ -57,6 +57,10 @@ void weft_progress_test(void);
 /** Rounds until *flag is true. Gives up the lock while it yields or sleeps. */
 void weft_progress_until(const bool *flag);
 
+/** So many more things (or fewer) are polled for that ring no bell: a device's work, say, or the end of
+ *  somebody's patience. While there are any, sleeps are short. */
+void weft_progress_await_silent(int more);
+
 /** Wake threads of this process that sleep in weft_progress_until: something they may wait for
  *  happened outside their own polling. */
 void weft_progress_notify(void);
