@@ -148,7 +148,7 @@ typedef struct weft_device_ops {
     int (*copy_many)(weft_queue_t *queue, const weft_piece_t *pieces, size_t count);
     int (*pack)(weft_queue_t *queue, const weft_packing_t *packing);
     int (*unpack)(weft_queue_t *queue, const weft_packing_t *packing);
-    bool (*can_reduce)(const weft_device_t *device, const struct weft_op *op,
+    bool (*can_reduce)(weft_device_t *device, const struct weft_op *op,
                        const struct weft_type *type);
     int (*reduce)(weft_queue_t *queue, const weft_reduction_t *reduction);
     int (*mark)(weft_queue_t *queue, weft_mark_t *mark);
@@ -211,7 +211,7 @@ static inline int weft_queue_copy_many(weft_queue_t *queue, const weft_piece_t *
     return weft_device_ops->copy_many(queue, pieces, count);
 }
 
-/** Typed device memory to packed bytes, and back. The elements' type may be released at once. */
+/** Typed device memory to packed bytes, and back. The type stays until the work is over. */
 static inline int weft_queue_pack(weft_queue_t *queue, const weft_packing_t *packing)
 {
     return weft_device_ops->pack(queue, packing);
@@ -223,7 +223,7 @@ static inline int weft_queue_unpack(weft_queue_t *queue, const weft_packing_t *p
 }
 
 /** Has the device a kernel for it? If not the caller reduces on the host. */
-static inline bool weft_device_can_reduce(const weft_device_t *device, const struct weft_op *op,
+static inline bool weft_device_can_reduce(weft_device_t *device, const struct weft_op *op,
                                           const struct weft_type *type)
 {
     return weft_device_ops->can_reduce(device, op, type);

@@ -6,39 +6,12 @@
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_mapping.h"
 #include "cuda/cuda_memory.h"
+#include "cuda/cuda_pack.h"
 #include "cuda/cuda_share.h"
 #include "cuda/host_place.h"
 #include "base/config.h"
-#include "base/fail.h"
-#include "mpi.h"
 
 #include <string.h>
-
-static int pack(weft_queue_t *queue, const weft_packing_t *packing)
-{
-    return wefti_copy_blocks(queue, packing, true);
-}
-
-static int unpack(weft_queue_t *queue, const weft_packing_t *packing)
-{
-    return wefti_copy_blocks(queue, packing, false);
-}
-
-static bool can_reduce(const weft_device_t *device, const struct weft_op *op,
-                       const struct weft_type *type)
-{
-    (void)device;
-    (void)op;
-    (void)type;
-    return false;
-}
-
-static int reduce(weft_queue_t *queue, const weft_reduction_t *reduction)
-{
-    (void)queue;
-    (void)reduction;
-    return weft_fail(MPI_ERR_OTHER, "this device has no kernel for the reduction");
-}
 
 static const weft_device_ops_t ops = {
     .name = "cuda",
@@ -46,11 +19,11 @@ static const weft_device_ops_t ops = {
     .look = wefti_memory_look,
     .queue = wefti_queue_of,
     .copy = wefti_copy,
-    .copy_many = wefti_copy_pieces,
-    .pack = pack,
-    .unpack = unpack,
-    .can_reduce = can_reduce,
-    .reduce = reduce,
+    .copy_many = wefti_copy_many,
+    .pack = wefti_pack,
+    .unpack = wefti_unpack,
+    .can_reduce = wefti_can_reduce,
+    .reduce = wefti_reduce,
     .mark = wefti_queue_mark,
     .take_pinned = wefti_pinned_take,
     .give_pinned = wefti_pinned_give,
@@ -66,12 +39,14 @@ void weft_cuda_open(void)
     if (strcmp(weft_config.DEVICE, "no") == 0)
         return;
     wefti_host_places_open();
+    wefti_shapes_open();
     weft_device_open(&ops, wefti_driver_open());
 }
 
 void weft_cuda_close(void)
 {
     weft_device_close();
+    wefti_shapes_close();
     wefti_mappings_close();
     wefti_shares_close();
     wefti_allocations_close();
