@@ -1,24 +1,59 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
 
-dnl WEFT_CUDA: --with-cuda[=DIR|no]; sets NVCC, have_cuda and found_cuda. Only the compiler is looked
-dnl for: the driver is opened at run time, so a build machine needs no GPU.
+dnl WEFT_CUDA: --with-cuda[=DIR|no] and --with-cuda-arch=LIST; sets NVCC, NVCC_ARCHES, have_cuda and
+dnl found_cuda. Only the compiler is looked for: the driver is opened at run time, so a build machine
+dnl needs no GPU. An nvcc that cannot compile (its host compiler is missing, say) counts as none.
 AC_DEFUN([WEFT_CUDA], [
 AC_ARG_WITH([cuda],
     [AS_HELP_STRING([--with-cuda=DIR], [CUDA below DIR (default: nvcc on PATH or in /usr/local/cuda; no: not looked for)])],
     [], [with_cuda=auto])
+AC_ARG_WITH([cuda-arch],
+    [AS_HELP_STRING([--with-cuda-arch=LIST], [compile kernels for these, 80,90 or native (default: all, and PTX for newer ones); one saves minutes])],
+    [], [with_cuda_arch="75,80,86,89,90,100,120"; weft_ptx=yes])
 have_cuda=no
 found_cuda="no, not looked for (--without-cuda)"
 AS_IF([test "$with_cuda" != no], [
     AS_CASE([$with_cuda], [auto|yes], [weft_path=$PATH:/usr/local/cuda/bin], [weft_path=$with_cuda/bin])
     AC_PATH_PROG([NVCC], [nvcc], [], [$weft_path])
     found_cuda="no (nvcc is neither on PATH nor in /usr/local/cuda/bin)"
-    AS_IF([test -n "$NVCC"],
-          [have_cuda=yes
-           found_cuda="yes, $("$NVCC" --version | sed -n 's/.*release \(@<:@0-9.@:>@*\).*/\1/p'), $NVCC"
-           AC_DEFINE([HAVE_CUDA], [1], [Found: nvcc])],
+    AS_IF([test -n "$NVCC"], [WEFT_NVCC],
           [test "$with_cuda" = auto ||
            AC_MSG_ERROR([nvcc was not found below $weft_path: install the CUDA toolkit, or leave --with-cuda out.])])
 ])
+AS_IF([test $have_cuda = yes], [AC_DEFINE([HAVE_CUDA], [1], [Kernels are compiled by nvcc])])
+AM_CONDITIONAL([HAVE_CUDA], [test $have_cuda = yes])
 AC_SUBST([NVCC])
+AC_SUBST([NVCC_ARCHES])
 AC_DEFINE_UNQUOTED([WEFT_FOUND_CUDA], ["$found_cuda"], [What configure found of CUDA])
+])
+
+dnl What of the list this nvcc knows, and whether it works.
+AC_DEFUN([WEFT_NVCC], [
+weft_release=$("$NVCC" --version | sed -n 's/.*release \(@<:@0-9.@:>@*\).*/\1/p')
+weft_known=" native $("$NVCC" --list-gpu-code 2>/dev/null | sed 's/^sm_//' | tr '\n' ' ')"
+weft_taken=
+for weft_arch in $(echo "$with_cuda_arch" | tr ',' ' '); do
+    AS_CASE([$weft_known],
+        [*" $weft_arch "*],
+            [AS_IF([test $weft_arch = native],
+                   [NVCC_ARCHES="-arch=native"],
+                   [AS_IF([test "$weft_ptx" = yes && test -z "$weft_taken"],
+                          [NVCC_ARCHES="-gencode arch=compute_$weft_arch,code=compute_$weft_arch"])
+                    NVCC_ARCHES="$NVCC_ARCHES -gencode arch=compute_$weft_arch,code=sm_$weft_arch"])
+             weft_taken="$weft_taken $weft_arch"],
+        [test "$weft_ptx" = yes ||
+         AC_MSG_ERROR([nvcc $weft_release does not know the architecture $weft_arch of --with-cuda-arch; it knows$weft_known])])
+done
+AC_MSG_CHECKING([whether $NVCC compiles])
+cat > conftest.cu <<EOF
+extern "C" __global__ void kernel(int *to) { *to = 1; }
+EOF
+AS_IF(["$NVCC" -std=c++17 -fatbin $NVCC_ARCHES -o conftest.fatbin conftest.cu >&AS_MESSAGE_LOG_FD 2>&1],
+    [AC_MSG_RESULT([yes])
+     have_cuda=yes
+     found_cuda="yes, $weft_release for$weft_taken, $NVCC"],
+    [AC_MSG_RESULT([no])
+     found_cuda="no ($NVCC does not compile, see config.log)"
+     AS_CASE([$with_cuda], [auto], [], [AC_MSG_ERROR([$NVCC does not compile: config.log says why.])])])
+rm -f conftest.cu conftest.fatbin
 ])

@@ -11,7 +11,7 @@
 #include <sched.h>
 
 enum {
-    POLLS_MAX = 8,
+    POLLS_MAX = 16,
     /* Empty polls before a wait yields: with a core each about 50 us; when cores are short, just
      * long enough for a peer on another core to answer. */
     SPIN_ALONE = 5000,
@@ -40,6 +40,7 @@ enum {
     /* So many waits we believe it; twice as many each time that it shows again. */
     CONTENDED_WAITS = 64,
     CONTENDED_WAITS_MOST = 1 << 16,
+    NAP_NS = 50000, /* a sleep while something is awaited that rings no bell */
     POLLS_PER_CLOCK = 16,
     POLLS_TO_MEASURE = 32,
 };
@@ -54,6 +55,7 @@ static int spin_limit, spin_limit_contended, yield_limit, polls_per_yield, test_
 static int contended; /* waits left that take cores to be short */
 static int contended_next = CONTENDED_WAITS;
 static int yield_limit_contended;
+static int silent; /* what is awaited and rings no bell */
 static atomic_int sleepers; /* threads of this process in sleep_on_bell() */
 
 enum { SLEEPS_ON_WORD = 1, SLEEPS_IN_POLL = 2 };
@@ -181,11 +183,12 @@ static void stay_awake(void)
 
 static void sleep_now(unsigned how)
 {
+    int64_t most_ns = silent > 0 ? NAP_NS : 0;
     weft_unlock();
     if (how == SLEEPS_ON_WORD)
-        weft_futex_wait(&bell->is_sleeping, how);
+        weft_futex_wait(&bell->is_sleeping, how, most_ns);
     else
-        weft_fd_watch_sleep();
+        weft_fd_watch_sleep(most_ns);
     weft_lock();
     if (how != SLEEPS_ON_WORD)
         atomic_store(&bell->is_sleeping, 0);
@@ -257,6 +260,11 @@ void weft_progress_until(const bool *flag)
         else if (empty % POLLS_PER_CLOCK == 0)
             look_at_clock(&clock_ns);
     }
+}
+
+void weft_progress_await_silent(int more)
+{
+    silent += more;
 }
 
 void weft_progress_notify(void)

@@ -34,8 +34,7 @@ weft_op_t *const weft_op_table[WEFT_OP_HANDLES] = {
 #define ENTRY(symbol, label, ...) [(uintptr_t)(MPI_##label)] = &op_##symbol,
     WEFT_OPS(ENTRY) ENTRY(replace, REPLACE) ENTRY(no_op, NO_OP)};
 
-/* Where the kernels of a machine type are found that has none of its own. */
-static const unsigned char folded[WEFT_MACHINE_COUNT] = {
+const unsigned char weft_op_folded[WEFT_MACHINE_COUNT] = {
 #define FOLD(from, to) [WEFT_MACHINE_##from] = WEFT_MACHINE_##to,
     WEFT_FOLDS(FOLD)};
 
@@ -74,7 +73,7 @@ weft_reduce3_fn_t weft_op_kernel3(const weft_op_t *op, const weft_type_t *type)
     if ((op->groups & type->group) == 0)
         return NULL;
     weft_reduce3_fn_t kernel = weft_op_kernels->three[op->kind][type->machine];
-    return kernel != NULL ? kernel : weft_op_kernels->three[op->kind][folded[type->machine]];
+    return kernel != NULL ? kernel : weft_op_kernels->three[op->kind][weft_op_folded[type->machine]];
 }
 
 weft_reduce_fn_t weft_op_kernel(const weft_op_t *op, const weft_type_t *type)
@@ -82,7 +81,7 @@ weft_reduce_fn_t weft_op_kernel(const weft_op_t *op, const weft_type_t *type)
     if ((op->groups & type->group) == 0)
         return NULL;
     weft_reduce_fn_t kernel = weft_op_kernels->two[op->kind][type->machine];
-    return kernel != NULL ? kernel : weft_op_kernels->two[op->kind][folded[type->machine]];
+    return kernel != NULL ? kernel : weft_op_kernels->two[op->kind][weft_op_folded[type->machine]];
 }
 
 int weft_op_check(const weft_op_t *op, const weft_type_t *type)

@@ -106,6 +106,9 @@ static inline void weft_op_release(weft_op_t *op)
 /** May a collective or MPI_Reduce_local apply `op` to `type`? MPI_ERR_OP with a text. */
 int weft_op_check(const weft_op_t *op, const weft_type_t *type);
 
+/** Where the kernels of a machine type are found that has none of its own. */
+extern const unsigned char weft_op_folded[WEFT_MACHINE_COUNT];
+
 /** inout[i] = in[i] op inout[i]; any alignment; the buffers are the same or do not overlap. */
 typedef void (*weft_reduce_fn_t)(const void *in, void *inout, size_t count);
 

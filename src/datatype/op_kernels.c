@@ -4,10 +4,10 @@
  * table. Every kernel has three addresses; that with two is the same code.
  */
 #include "datatype/op_kernels_private.h"
+#include "datatype/half.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 /* The result may be one of the operands, never a shifted one: iterations do not depend on others. */
 #ifdef __clang__
@@ -27,57 +27,6 @@ WEFT_HALVES(LOOSE, )
 WEFT_REALS(LOOSE, )
 #define LOOSE_PAIR(name, ctype, ...) typedef ctype loose_##name __attribute__((aligned(1)));
 WEFT_PAIRS(LOOSE_PAIR, )
-
-static inline float float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof(value));
-    return value;
-}
-
-static inline uint32_t bits_of_float(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-
-enum {
-    FLOAT_MANTISSA = 23,
-    HALF_MANTISSA = 10,
-    SHIFT = FLOAT_MANTISSA - HALF_MANTISSA,
-    BIAS = 127 - 15,                                   /* of the exponents */
-    HALF_EXPONENT = 0x7c00 << SHIFT,                   /* in a float's place */
-    HALF_NORMAL = (BIAS + 1) << FLOAT_MANTISSA,        /* the least normal half, as a float */
-    HALF_OVERFLOW = (BIAS + 31) << FLOAT_MANTISSA,     /* 2^16 */
-    HALF_UNIT = (BIAS + 1 + SHIFT) << FLOAT_MANTISSA, /* its last bit is the least half */
-};
-
-/* Exact. A subnormal half gets an exponent that is too large by one bit, which a subtraction removes. */
-static inline float float_of_half(uint16_t half)
-{
-    uint32_t magnitude = (uint32_t)(half & 0x7fff) << SHIFT;
-    uint32_t exponent = magnitude & HALF_EXPONENT;
-    uint32_t normal = magnitude + ((uint32_t)BIAS << FLOAT_MANTISSA);
-    uint32_t special = normal + ((uint32_t)BIAS << FLOAT_MANTISSA);
-    float subnormal = float_of_bits(magnitude + HALF_NORMAL) - float_of_bits(HALF_NORMAL);
-    uint32_t bits = exponent == HALF_EXPONENT ? special : normal;
-    bits = exponent == 0 ? bits_of_float(subnormal) : bits;
-    return float_of_bits(bits | (uint32_t)(half & 0x8000) << 16);
-}
-
-/* To the nearest, ties to even. */
-static inline uint16_t half_of_float(float value)
-{
-    uint32_t bits = bits_of_float(value), sign = bits & 0x80000000u, magnitude = bits ^ sign;
-    uint32_t infinite = magnitude > 0x7f800000u ? 0x7e00 : 0x7c00; /* NaN or infinity */
-    uint32_t subnormal = bits_of_float(float_of_bits(magnitude) + float_of_bits(HALF_UNIT)) - HALF_UNIT;
-    uint32_t odd = magnitude >> SHIFT & 1;
-    uint32_t rounded = magnitude - ((uint32_t)BIAS << FLOAT_MANTISSA) + (1u << (SHIFT - 1)) - 1 + odd;
-    uint32_t half = magnitude < HALF_NORMAL ? subnormal : rounded >> SHIFT;
-    half = magnitude >= HALF_OVERFLOW ? infinite : half;
-    return (uint16_t)(half | sign >> 16);
-}
 
 /* The two names of a kernel around the body of a loop over i, with the operands p and q, the result r. */
 #define TWO_ADDRESSES(op, name)                                                                    \
@@ -123,8 +72,8 @@ static inline size_t elements_to_boundary(const void *out, size_t bytes, size_t 
         loose_##name *r = out;                                                                     \
         INDEPENDENT for (size_t i = 0; i < count; i++)                                             \
         {                                                                                          \
-            const float a = float_of_half(p[i]), b = float_of_half(q[i]);                          \
-            r[i] = half_of_float(expression);                                                      \
+            const float a = weft_float_of_##name(p[i]), b = weft_float_of_##name(q[i]);            \
+            r[i] = weft_##name##_of_float(expression);                                             \
         }                                                                                          \
     }                                                                                              \
     TWO_ADDRESSES(op, name)
@@ -176,10 +125,10 @@ enum { PRODUCTS = 64 };
         loose_##part *r = out;                                                                     \
         INDEPENDENT for (size_t i = 0; i < count; i++)                                             \
         {                                                                                          \
-            const float a = float_of_half(p[2 * i]), b = float_of_half(p[2 * i + 1]);              \
-            const float c = float_of_half(q[2 * i]), d = float_of_half(q[2 * i + 1]);              \
-            r[2 * i] = half_of_float(a * c - b * d);                                               \
-            r[2 * i + 1] = half_of_float(a * d + b * c);                                           \
+            const float a = weft_float_of_##part(p[2 * i]), b = weft_float_of_##part(p[2 * i + 1]); \
+            const float c = weft_float_of_##part(q[2 * i]), d = weft_float_of_##part(q[2 * i + 1]); \
+            r[2 * i] = weft_##part##_of_float(a * c - b * d);                                      \
+            r[2 * i + 1] = weft_##part##_of_float(a * d + b * c);                                  \
         }                                                                                          \
     }                                                                                              \
     TWO_ADDRESSES(op, name)

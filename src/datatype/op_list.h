@@ -52,18 +52,18 @@ typedef long double weft_float128_t;
     WEFT_I128(X, __VA_ARGS__)
 
 #define WEFT_REALS(X, ...)                                                                         \
-    X(F32, float, __VA_ARGS__)                                                                     \
-    X(F64, double, __VA_ARGS__)                                                                    \
+    WEFT_REALS_ON_DEVICE(X, __VA_ARGS__)                                                           \
     X(FLD, long double, __VA_ARGS__)                                                               \
     WEFT_F128(X, __VA_ARGS__)
 
-/* IEEE half precision, held as its bits: not every compiler has the type. */
-#define WEFT_HALVES(X, ...) X(F16, uint16_t, __VA_ARGS__)
+/* IEEE half precision and bfloat16, held as their bits: not every compiler has the types. */
+#define WEFT_HALVES(X, ...)                                                                        \
+    X(F16, uint16_t, __VA_ARGS__)                                                                  \
+    X(BF16, uint16_t, __VA_ARGS__)
 
 /* The second column is the machine type of the two parts. */
 #define WEFT_COMPLEXES(X, ...)                                                                     \
-    X(C32, F32, __VA_ARGS__)                                                                       \
-    X(C64, F64, __VA_ARGS__)                                                                       \
+    WEFT_COMPLEXES_ON_DEVICE(X, __VA_ARGS__)                                                       \
     X(CLD, FLD, __VA_ARGS__)                                                                       \
     WEFT_C128(X, __VA_ARGS__)
 
@@ -71,9 +71,23 @@ typedef long double weft_float128_t;
 
 /* The C types of value and index. */
 #define WEFT_PAIRS(X, ...)                                                                         \
+    WEFT_PAIRS_ON_DEVICE(X, __VA_ARGS__)                                                           \
+    X(FLD_I32, weft_long_double_int_t, __VA_ARGS__)
+
+/* The parts of the lists above that a GPU has machine types for: not long double, not __float128. */
+#define WEFT_UNSIGNED_ON_DEVICE(X, ...)       WEFT_UNSIGNED(X, __VA_ARGS__)
+#define WEFT_SIGNED_ON_DEVICE(X, ...)         WEFT_SIGNED(X, __VA_ARGS__)
+#define WEFT_HALVES_ON_DEVICE(X, ...)         WEFT_HALVES(X, __VA_ARGS__)
+#define WEFT_HALF_COMPLEXES_ON_DEVICE(X, ...) WEFT_HALF_COMPLEXES(X, __VA_ARGS__)
+#define WEFT_REALS_ON_DEVICE(X, ...)                                                               \
+    X(F32, float, __VA_ARGS__)                                                                     \
+    X(F64, double, __VA_ARGS__)
+#define WEFT_COMPLEXES_ON_DEVICE(X, ...)                                                           \
+    X(C32, F32, __VA_ARGS__)                                                                       \
+    X(C64, F64, __VA_ARGS__)
+#define WEFT_PAIRS_ON_DEVICE(X, ...)                                                               \
     X(F32_I32, weft_float_int_t, __VA_ARGS__)                                                      \
     X(F64_I32, weft_double_int_t, __VA_ARGS__)                                                     \
-    X(FLD_I32, weft_long_double_int_t, __VA_ARGS__)                                                \
     X(I64_I32, weft_long_int_t, __VA_ARGS__)                                                       \
     X(I32_I32, weft_2int_t, __VA_ARGS__)                                                           \
     X(I16_I32, weft_short_int_t, __VA_ARGS__)                                                      \

@@ -74,6 +74,8 @@ static long post(weft_slot_t *slot)
 {
     const weft_ofi_peer_t *peer = slot->owner;
     fi_addr_t to = peer->addresses[slot->rail->index];
+    if (__builtin_expect(peer->is_lost, 0))
+        return -FI_ECONNABORTED;
     slot->op.done = slot_is_out;
     if (__builtin_expect(wefti_ofi.is_closing, 0))
         return post_last(slot, to);
@@ -116,7 +118,7 @@ static weft_slot_t *take_slot(weft_ofi_peer_t *peer, size_t payload_bytes)
 static bool can_inject(const weft_ofi_peer_t *peer, size_t payload_bytes)
 {
     return payload_bytes + sizeof(weft_wire_t) <= wefti_ofi.rails[0].inject_max &&
-           peer->stalled_first == NULL && !wefti_ofi.is_closing;
+           peer->stalled_first == NULL && !peer->is_lost && !wefti_ofi.is_closing;
 }
 
 static bool inject(weft_ofi_peer_t *peer, const weft_header_t *header, const void *payload)
@@ -159,16 +161,22 @@ static bool send_packet(weft_ofi_peer_t *peer, const weft_header_t *header, cons
     return true;
 }
 
+/* Until the layer above is told of a loss, what it sends is lost, too. */
+static bool may_send(const weft_ofi_peer_t *peer)
+{
+    return weft_window_is_open(&peer->window) && !peer->endpoint.is_lost;
+}
+
 bool wefti_ofi_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
 {
     weft_ofi_peer_t *peer = (weft_ofi_peer_t *)endpoint;
-    return weft_window_is_open(&peer->window) && send_packet(peer, header, payload);
+    return may_send(peer) && send_packet(peer, header, payload);
 }
 
 void *wefti_ofi_reserve(weft_endpoint_t *endpoint, size_t bytes)
 {
     weft_ofi_peer_t *peer = (weft_ofi_peer_t *)endpoint;
-    return weft_window_is_open(&peer->window) ? reserve(peer, bytes) : NULL;
+    return may_send(peer) ? reserve(peer, bytes) : NULL;
 }
 
 void wefti_ofi_commit(weft_endpoint_t *endpoint, const weft_header_t *header)

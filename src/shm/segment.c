@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "shm/segment.h"
 
+#include "core/meeting.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -69,6 +70,12 @@ static size_t segment_bytes(int ranks, size_t data_bytes)
     return data_offset(ranks) + pairs_of(ranks) * data_bytes;
 }
 
+/* They are sparse, which is of use where a page that nobody touches costs nothing. */
+static size_t bytes_with_boards(int ranks, size_t data_bytes)
+{
+    return round_up(segment_bytes(ranks, data_bytes), PAGE) + weft_boards_bytes(ranks);
+}
+
 /* The largest power of two that keeps all data rings of the host within WEFT_SHM_BYTES. */
 static size_t data_bytes_for(int ranks)
 {
@@ -85,7 +92,7 @@ static int make_memfd(int ranks, size_t *data_bytes, invitation_t *out)
     if (fd < 0)
         return -1;
     *data_bytes = data_bytes_for(ranks);
-    out->bytes = segment_bytes(ranks, *data_bytes);
+    out->bytes = bytes_with_boards(ranks, *data_bytes);
     if (fchmod(fd, 0600) != 0 || ftruncate(fd, (off_t)out->bytes) != 0) {
         close(fd);
         return -1;
@@ -210,7 +217,7 @@ static void await_all(weft_segment_header_t *header, int ranks, const invitation
         return;
     }
     while ((arrived = atomic_load(&header->attached)) < (unsigned)ranks)
-        weft_futex_wait(&header->attached, arrived);
+        weft_futex_wait(&header->attached, arrived, 0);
 }
 
 static ino_t pid_namespace(void)
@@ -277,6 +284,14 @@ weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver,
         .data = base + data_offset(segment->ranks) + pair * data_bytes,
         .units = (uint32_t)(data_bytes / WEFT_DATA_UNIT),
     };
+}
+
+void *weft_segment_boards(const weft_segment_t *segment)
+{
+    size_t bytes = bytes_with_boards(segment->ranks, segment->header->data_bytes);
+    if (segment->is_file || bytes > segment->bytes)
+        return NULL;
+    return (char *)segment->header + bytes - weft_boards_bytes(segment->ranks);
 }
 
 weft_copy_job_t *weft_segment_copy_job(const weft_segment_t *segment, int receiver, int sender)

@@ -156,6 +156,40 @@ static void reference_F16(int kind, const void *left, const void *right, void *o
     memcpy(out, &x, 2);
 }
 
+/* Computed as floats, whose upper halves they are, and rounded to the nearest, ties to even. */
+static float float_of_upper(const void *at)
+{
+    uint16_t upper;
+    memcpy(&upper, at, 2);
+    uint32_t bits = (uint32_t)upper << 16;
+    float value;
+    memcpy(&value, &bits, 4);
+    return value;
+}
+
+static uint16_t upper_of_float(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, 4);
+    uint32_t low = bits & 0xffff, upper = bits >> 16;
+    if (isnan(value))
+        return 0x7fc0;
+    return (uint16_t)(low > 0x8000 || (low == 0x8000 && upper % 2 == 1) ? upper + 1 : upper);
+}
+
+static void reference_BF16(int kind, const void *left, const void *right, void *out)
+{
+    float a = float_of_upper(left), b = float_of_upper(right), r;
+    reference_F32(kind, &a, &b, &r);
+    uint16_t half = upper_of_float(r);
+    memcpy(out, &half, 2);
+}
+
+static bool same_BF16(const void *x, const void *y)
+{
+    return memcmp(x, y, 2) == 0 || (isnan(float_of_upper(x)) && isnan(float_of_upper(y)));
+}
+
 static bool same_F16(const void *x, const void *y)
 {
     uint16_t a, b;
@@ -167,6 +201,14 @@ static bool same_F16(const void *x, const void *y)
 static void fill_F16(void *at)
 {
     uint16_t bits = (uint16_t)random_bits();
+    memcpy(at, &bits, 2);
+}
+
+static void fill_BF16(void *at)
+{
+    uint16_t bits = (uint16_t)random_bits();
+    if (random_bits() % 2 == 0) /* close to each other, so that sums are rounded */
+        bits = (uint16_t)((bits & 0x83ff) | 0x3c00);
     memcpy(at, &bits, 2);
 }
 

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the kernels take: each has one of these structures, by value. Plain C, the same on host and
+ * device. Addresses are of global memory as the device sees it: its own, a mapping of a peer's, or
+ * pinned host memory. kernel_calls.h fills them in.
+ */
+#ifndef WEFT_CUDA_KERNELS_KERNEL_ARGS_H
+#define WEFT_CUDA_KERNELS_KERNEL_ARGS_H
+
+#include <stdint.h>
+
+enum {
+    WEFT_KERNEL_THREADS = 512,  /* at most in a block; their number is a multiple of a team's */
+    WEFT_TEAM_THREADS = 32,     /* consecutive threads that share a piece of a copy */
+    WEFT_VECTOR_BYTES = 16,     /* the widest access */
+    WEFT_REDUCE_ADDRESSES = 32, /* sources, and as many destinations, in the arguments */
+    WEFT_COPY_ENTRIES = 64,     /* in the arguments */
+    WEFT_SHAPE_LEVELS = 4,      /* those of a layout, and the elements of the buffer */
+};
+
+/**
+ * Reduce: every destination gets source[0] op source[1] op ..., element by element, from the left.
+ * A destination may be one of the sources; else nothing overlaps.
+ *
+ *   |<- head ->|<- vectors * 16 bytes ->|<- tail ->|     the same at all addresses
+ */
+typedef struct weft_reduce_args {
+    uint64_t count;   /* elements in all */
+    uint64_t head;    /* elements before the first vector */
+    uint64_t vectors; /* 0 when the addresses are not all alike within 16 bytes */
+    uint32_t sources, destinations;
+    /* NULL, or memory with the addresses of the sources, then those of the destinations, in place
+     * of the arrays below, when they are too many for those. */
+    void *const *list;
+    const void *source[WEFT_REDUCE_ADDRESSES];
+    void *destination[WEFT_REDUCE_ADDRESSES];
+} weft_reduce_args_t;
+
+/**
+ * A batch of copies, one after the other as in a stream: entry i has the bytes from its `start` to
+ * the next one's. Teams take equal shares of the stream, whatever the entries' lengths. Nothing
+ * overlaps.
+ */
+typedef struct weft_copy_entry {
+    void *to;
+    const void *from;
+    uint64_t start;
+} weft_copy_entry_t;
+
+typedef struct weft_copy_args {
+    uint64_t bytes; /* of all entries */
+    uint64_t share; /* bytes that a team copies at a time */
+    uint64_t entries;
+    const weft_copy_entry_t
+        *list; /* NULL, or memory with the entries when they are too many for: */
+    weft_copy_entry_t entry[WEFT_COPY_ENTRIES];
+} weft_copy_args_t;
+
+/** Division by a number known before: n / value = n * magic / 2^(64 + shift) for n < 2^63. */
+typedef struct weft_divisor {
+    uint64_t value;
+    uint64_t magic; /* 0: value is 1 */
+    uint64_t shift;
+} weft_divisor_t;
+
+/** Items of `item` packed bytes, `stride` bytes apart. */
+typedef struct weft_shape_level {
+    weft_divisor_t item;
+    int64_t stride;
+} weft_shape_level_t;
+
+/**
+ * Where the bytes of a packed stream lie in typed memory: a layout of datatype/layout.h, for a
+ * device. A list lies `list` bytes into the shape's image; it has the entries of layout.h, but for
+ * parts:
+ *
+ *   LEAF_BLOCKS   int64_t offset of each block
+ *   LEAF_RUNS     weft_shape_run_t
+ *   LEAF_PARTS    weft_shape_part_t
+ */
+typedef struct weft_shape_node {
+    int64_t offset;
+    uint32_t leaf, levels; /* a weft_leaf_t */
+    weft_shape_level_t level[WEFT_SHAPE_LEVELS];
+    weft_divisor_t block; /* of LEAF_BLOCK and LEAF_BLOCKS: the bytes of one */
+    uint64_t list, list_count;
+} weft_shape_node_t;
+
+typedef struct weft_shape_run {
+    int64_t offset;
+    uint64_t start;
+} weft_shape_run_t;
+
+typedef struct weft_shape_part {
+    int64_t offset;
+    uint64_t start;
+    weft_shape_level_t repeated;
+    uint64_t node; /* of what is repeated, bytes into the image */
+} weft_shape_part_t;
+
+/** One side of a move: typed memory, or a packed range, which is one block. */
+typedef struct weft_move_side {
+    void *base;        /* of the first element; the source is only read */
+    const void *image; /* NULL when the root has no list */
+    weft_shape_node_t root;
+} weft_move_side_t;
+
+/** Bytes [begin, end) of a packed stream, from where they lie on one side to where on the other. */
+typedef struct weft_move_args {
+    uint64_t begin, end;
+    uint64_t share; /* bytes that a team moves at a time, for weft_move_spans */
+    weft_move_side_t to, from;
+} weft_move_args_t;
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cuda/kernels/kernel_calls.h"
+
+#include "datatype/layout.h"
+
+#include <string.h>
+
+enum {
+    BLOCK_THREADS = 256,
+    PROCESSOR_BLOCKS = 8, /* 2048 threads, as many as a multiprocessor holds */
+    BLOCK_TEAMS = BLOCK_THREADS / WEFT_TEAM_THREADS,
+    SHARE_LEAST = 512, /* bytes of a team: a vector for each of its threads */
+    SHARE_MOST = 4096, /* twice what its threads have under way at once */
+    SPAN_UNITS = 128,  /* runs of so many units and more are copied by teams */
+};
+
+/* So many threads as there is work for, at most as many as fit. */
+static void set_threads(weft_kernel_call_t *call, uint64_t threads, unsigned processors)
+{
+    const uint64_t most = (uint64_t)processors * PROCESSOR_BLOCKS;
+    const uint64_t blocks = (threads + BLOCK_THREADS - 1) / BLOCK_THREADS;
+    const uint64_t teams = (threads + WEFT_TEAM_THREADS - 1) / WEFT_TEAM_THREADS;
+    call->blocks = (unsigned)(blocks < most ? blocks : most);
+    call->threads = teams < BLOCK_TEAMS ? (unsigned)teams * WEFT_TEAM_THREADS : BLOCK_THREADS;
+}
+
+/* As set_threads(), for teams that share `bytes`; returns the bytes that each takes at a time. */
+static uint64_t set_teams(weft_kernel_call_t *call, uint64_t bytes, unsigned processors)
+{
+    const uint64_t teams = (uint64_t)processors * PROCESSOR_BLOCKS * BLOCK_TEAMS;
+    uint64_t share = (bytes / teams + SHARE_LEAST) / SHARE_LEAST * SHARE_LEAST;
+    if (share > SHARE_MOST)
+        share = SHARE_MOST;
+    set_threads(call, (bytes + share - 1) / share * WEFT_TEAM_THREADS, processors);
+    return share;
+}
+
+/* Elements before the first address, of all alike, that a vector may have; the count when there is
+ * none. */
+static uint64_t head_of(const weft_kernel_reduction_t *reduction, size_t element_bytes)
+{
+    const uintptr_t first = (uintptr_t)reduction->source[0];
+    const uint64_t count = reduction->bytes / element_bytes;
+    uintptr_t unlike = 0;
+    for (uint32_t i = 1; i < reduction->sources; i++)
+        unlike |= first ^ (uintptr_t)reduction->source[i];
+    for (uint32_t i = 0; i < reduction->destinations; i++)
+        unlike |= first ^ (uintptr_t)reduction->destination[i];
+    const uintptr_t off = -first % WEFT_VECTOR_BYTES;
+    if (unlike % WEFT_VECTOR_BYTES != 0 || off % element_bytes != 0 || off > reduction->bytes)
+        return count;
+    return off / element_bytes;
+}
+
+static void put_addresses(const weft_kernel_reduction_t *reduction, weft_reduce_args_t *args)
+{
+    const size_t bytes = reduction->sources * sizeof(void *);
+    const size_t more = reduction->destinations * sizeof(void *);
+    if (weft_reduction_list_bytes(reduction->sources, reduction->destinations) > 0) {
+        memcpy(reduction->list, reduction->source, bytes);
+        memcpy(reduction->list + reduction->sources, reduction->destination, more);
+        args->list = reduction->list;
+        return;
+    }
+    memcpy(args->source, reduction->source, bytes);
+    memcpy(args->destination, reduction->destination, more);
+}
+
+void weft_call_reduction(const weft_kernel_reduction_t *reduction, unsigned processors,
+                         weft_kernel_call_t *out)
+{
+    const size_t element_bytes = weft_kernel_element_bytes[reduction->kernel];
+    weft_reduce_args_t *args = &out->args.reduce;
+    *out = (weft_kernel_call_t){.kernel = reduction->kernel};
+    args->count = reduction->bytes / element_bytes;
+    args->head = head_of(reduction, element_bytes);
+    args->sources = reduction->sources;
+    args->destinations = reduction->destinations;
+    if (args->head < args->count && weft_kernel_is_dense[reduction->kernel])
+        args->vectors = (args->count - args->head) * element_bytes / WEFT_VECTOR_BYTES;
+    if (args->vectors == 0)
+        args->head = args->count;
+    put_addresses(reduction, args);
+    const uint64_t loose = args->count - args->vectors * (WEFT_VECTOR_BYTES / element_bytes);
+    set_threads(out, args->vectors > loose ? args->vectors : loose, processors);
+}
+
+void weft_call_copies(const weft_kernel_copies_t *copies, unsigned processors,
+                      weft_kernel_call_t *out)
+{
+    weft_copy_args_t *args = &out->args.copy;
+    *out = (weft_kernel_call_t){.kernel = WEFT_KERNEL_copy_batch};
+    weft_copy_entry_t *entry = args->entry;
+    if (weft_copies_list_bytes(copies->count) > 0) {
+        entry = copies->list;
+        args->list = copies->list;
+    }
+    for (size_t i = 0; i < copies->count; i++) {
+        const weft_kernel_copy_t *copy = &copies->copy[i];
+        if (copy->bytes == 0)
+            continue;
+        entry[args->entries++] = (weft_copy_entry_t){copy->to, copy->from, args->bytes};
+        args->bytes += copy->bytes;
+    }
+    args->share = set_teams(out, args->bytes, processors);
+}
+
+/* What the choice between kernels depends on. */
+typedef struct grain {
+    uintptr_t bits; /* of all lengths, offsets and addresses */
+    size_t run_bytes;
+    bool has_parts;
+} grain_t;
+
+static weft_move_side_t packed_side(const weft_kernel_end_t *end, const weft_kernel_move_t *move,
+                                    grain_t *grain)
+{
+    grain->bits |= (uintptr_t)end->buf;
+    return (weft_move_side_t){.base = end->buf,
+                              .root = {.offset = -(int64_t)move->begin,
+                                       .leaf = WEFT_LEAF_BLOCK,
+                                       .block = {.value = move->end}}};
+}
+
+static weft_move_side_t side_of(const weft_kernel_end_t *end, const weft_kernel_move_t *move,
+                                grain_t *grain)
+{
+    const weft_move_shape_t *shape = end->shape;
+    if (shape == NULL)
+        return packed_side(end, move, grain);
+    weft_move_side_t side = {.base = end->buf, .image = end->image, .root = shape->root};
+    weft_shape_node_t *root = &side.root;
+    size_t run_bytes = shape->run_bytes;
+    grain->bits |= (uintptr_t)end->buf | shape->unit;
+    if (end->count > 1 && !shape->is_open) {
+        root->level[root->levels++] =
+            (weft_shape_level_t){weft_divisor_of(shape->bytes), shape->extent};
+        grain->bits |= (uintptr_t)shape->extent;
+    } else if (root->levels == 0 && root->leaf == WEFT_LEAF_BLOCK) {
+        root->block.value = end->count * shape->bytes;
+        run_bytes = root->block.value;
+    }
+    grain->run_bytes = run_bytes < grain->run_bytes ? run_bytes : grain->run_bytes;
+    grain->has_parts |= shape->has_parts;
+    return side;
+}
+
+/* Both of a choice without parts, then with. */
+static weft_kernel_t unit_kernel(size_t unit, bool has_parts)
+{
+    switch (unit) {
+    case 1:
+        return has_parts ? WEFT_KERNEL_move_1_parts : WEFT_KERNEL_move_1;
+    case 2:
+        return has_parts ? WEFT_KERNEL_move_2_parts : WEFT_KERNEL_move_2;
+    case 4:
+        return has_parts ? WEFT_KERNEL_move_4_parts : WEFT_KERNEL_move_4;
+    case 8:
+        return has_parts ? WEFT_KERNEL_move_8_parts : WEFT_KERNEL_move_8;
+    default:
+        return has_parts ? WEFT_KERNEL_move_16_parts : WEFT_KERNEL_move_16;
+    }
+}
+
+void weft_call_move(const weft_kernel_move_t *move, unsigned processors, weft_kernel_call_t *out)
+{
+    grain_t grain = {.bits = move->begin | move->end, .run_bytes = SIZE_MAX};
+    *out = (weft_kernel_call_t){0};
+    weft_move_args_t *args = &out->args.move;
+    args->begin = move->begin;
+    args->end = move->end;
+    args->to = side_of(&move->to, move, &grain);
+    args->from = side_of(&move->from, move, &grain);
+    const size_t unit = weft_unit_of(grain.bits), bytes = move->end - move->begin;
+    if (unit < WEFT_VECTOR_BYTES && grain.run_bytes >= SPAN_UNITS * unit) {
+        out->kernel = grain.has_parts ? WEFT_KERNEL_move_spans_parts : WEFT_KERNEL_move_spans;
+        args->share = set_teams(out, bytes, processors);
+    } else {
+        out->kernel = unit_kernel(unit, grain.has_parts);
+        set_threads(out, bytes / unit, processors);
+    }
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From what is to be done to a launch: which kernel, how many threads, its arguments.
+ *
+ *   weft_kernel_call_t call;
+ *   weft_call_copies(&copies, processors, &call);
+ *   if (call.blocks > 0)
+ *       launch function[call.kernel] with call.blocks, call.threads and {&call.args}
+ *
+ * Addresses are the device's. A list is room for addresses that are too many for a launch's
+ * arguments, in pinned memory: it is written here, has one address on host and device, and must
+ * stay as it is until the kernel has run. `processors` is the number of multiprocessors that the
+ * kernel may fill, 1 or more.
+ */
+#ifndef WEFT_CUDA_KERNELS_KERNEL_CALLS_H
+#define WEFT_CUDA_KERNELS_KERNEL_CALLS_H
+
+#include "cuda/kernels/kernel_args.h"
+#include "cuda/kernels/kernel_table.h"
+#include "cuda/kernels/move_shape.h"
+
+#include <stddef.h>
+
+typedef struct weft_kernel_call {
+    weft_kernel_t kernel;
+    unsigned blocks; /* 0: there is nothing to do */
+    unsigned threads;
+    union {
+        weft_reduce_args_t reduce;
+        weft_copy_args_t copy;
+        weft_move_args_t move;
+    } args;
+} weft_kernel_call_t;
+
+/** Every destination gets source[0] op source[1] op ...; it may be one of the sources. */
+typedef struct weft_kernel_reduction {
+    weft_kernel_t kernel; /* weft_reduce_kernel() */
+    size_t bytes;         /* count * extent of the type */
+    uint32_t sources, destinations;
+    const void *const *source;
+    void *const *destination;
+    void **list; /* for weft_reduction_list_bytes() */
+} weft_kernel_reduction_t;
+
+/** Bytes of the list that a reduction needs; mostly 0. */
+static inline size_t weft_reduction_list_bytes(uint32_t sources, uint32_t destinations)
+{
+    if (sources <= WEFT_REDUCE_ADDRESSES && destinations <= WEFT_REDUCE_ADDRESSES)
+        return 0;
+    return ((size_t)sources + destinations) * sizeof(void *);
+}
+
+void weft_call_reduction(const weft_kernel_reduction_t *reduction, unsigned processors,
+                         weft_kernel_call_t *out);
+
+typedef struct weft_kernel_copy {
+    void *to;
+    const void *from;
+    size_t bytes;
+} weft_kernel_copy_t;
+
+/** Copies that do not overlap. */
+typedef struct weft_kernel_copies {
+    const weft_kernel_copy_t *copy;
+    size_t count;
+    weft_copy_entry_t *list; /* for weft_copies_list_bytes() */
+} weft_kernel_copies_t;
+
+/** Bytes of the list that so many copies need; 0 for few. */
+static inline size_t weft_copies_list_bytes(size_t count)
+{
+    return count <= WEFT_COPY_ENTRIES ? 0 : count * sizeof(weft_copy_entry_t);
+}
+
+void weft_call_copies(const weft_kernel_copies_t *copies, unsigned processors,
+                      weft_kernel_call_t *out);
+
+/** One side of a move: `count` elements of a shape; or, where the shape is NULL, the packed bytes
+ *  themselves, from the move's first on. */
+typedef struct weft_kernel_end {
+    const weft_move_shape_t *shape;
+    const void *image; /* the shape's image where the device reads it; NULL when it has none */
+    void *buf;         /* the source is only read */
+    size_t count;
+} weft_kernel_end_t;
+
+/** Bytes [begin, end) of the packed stream, which must be within both sides: pack, unpack, or a
+ * copy between two layouts. The sides do not overlap. */
+typedef struct weft_kernel_move {
+    weft_kernel_end_t to, from;
+    size_t begin, end;
+} weft_kernel_move_t;
+
+void weft_call_move(const weft_kernel_move_t *move, unsigned processors, weft_kernel_call_t *out);
+
+#endif

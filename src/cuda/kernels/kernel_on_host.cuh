@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What kernel.cuh is made of on the host. */
+#ifndef WEFT_CUDA_KERNELS_KERNEL_ON_HOST_CUH
+#define WEFT_CUDA_KERNELS_KERNEL_ON_HOST_CUH
+
+#include "cuda/kernels/kernel_args.h"
+#include "cuda/kernels/kernel_on_host.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define WEFT_DEVICE inline
+#define WEFT_UNROLL
+#define WEFT_UNROLL_2
+#define WEFT_NO_UNROLL
+
+/* The thread that the kernel runs as. */
+struct weft_here_t {
+    uint64_t thread, threads;
+};
+static thread_local weft_here_t weft_here;
+
+template <class Args, void (*body)(const Args &)>
+void weft_invoke(const void *args, unsigned blocks, unsigned threads)
+{
+    Args copy;
+    memcpy(&copy, args, sizeof(copy));
+    weft_here.threads = (uint64_t)blocks * threads;
+    for (weft_here.thread = 0; weft_here.thread < weft_here.threads; weft_here.thread++)
+        body(copy);
+}
+
+#define WEFT_KERNEL(name, args_t)                                                                  \
+    static void name(const args_t &args);                                                          \
+    extern "C" {                                                                                   \
+    extern const weft_kernel_on_host_t name##_on_host __attribute__((visibility("default")));      \
+    const weft_kernel_on_host_t name##_on_host = {#name, sizeof(args_t),                           \
+                                                  weft_invoke<args_t, name>};                      \
+    }                                                                                              \
+    static void name(const args_t &args)
+
+WEFT_DEVICE uint64_t weft_thread()
+{
+    return weft_here.thread;
+}
+
+WEFT_DEVICE uint64_t weft_threads()
+{
+    return weft_here.threads;
+}
+
+WEFT_DEVICE uint64_t weft_upper_product(uint64_t a, uint64_t b)
+{
+    return (uint64_t)((unsigned __int128)a * b >> 64);
+}
+
+WEFT_DEVICE void *weft_translated(const void *address)
+{
+    return weft_host_translate == nullptr ? (void *)address : weft_host_translate(address);
+}
+
+/* By memcpy: users' memory was written as any type. A device refuses what is not aligned, and so
+ * does this. */
+template <class T> WEFT_DEVICE T weft_load(const void *address)
+{
+    T value;
+    if ((uintptr_t)address % alignof(T) != 0)
+        __builtin_trap();
+    memcpy((void *)&value, weft_translated(address), sizeof(T));
+    return value;
+}
+
+template <class T> WEFT_DEVICE void weft_store(void *address, const T &value)
+{
+    if ((uintptr_t)address % alignof(T) != 0)
+        __builtin_trap();
+    memcpy(weft_translated(address), (const void *)&value, sizeof(T));
+}
+
+template <class T> WEFT_DEVICE T weft_load_volatile(const void *address)
+{
+    return __atomic_load_n((T *)weft_translated(address), __ATOMIC_RELAXED);
+}
+
+template <class T> WEFT_DEVICE void weft_store_volatile(void *address, T value)
+{
+    __atomic_store_n((T *)weft_translated(address), value, __ATOMIC_RELAXED);
+}
+
+template <class T> WEFT_DEVICE T weft_load_acquire(const void *address)
+{
+    return __atomic_load_n((T *)weft_translated(address), __ATOMIC_ACQUIRE);
+}
+
+template <class T> WEFT_DEVICE void weft_store_release(void *address, T value)
+{
+    __atomic_store_n((T *)weft_translated(address), value, __ATOMIC_RELEASE);
+}
+
+#endif

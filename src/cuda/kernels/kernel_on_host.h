@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels compiled for the host, for tests: libweft_kernels_host.so. Each exports the object
+ * <kernel's name>_on_host of the type below.
+ */
+#ifndef WEFT_CUDA_KERNELS_KERNEL_ON_HOST_H
+#define WEFT_CUDA_KERNELS_KERNEL_ON_HOST_H
+
+#include <stddef.h>
+
+typedef struct weft_kernel_on_host {
+    const char *name;
+    size_t args_bytes;
+    /** Run blocks * threads threads, one after the other; `args` has args_bytes bytes. Several
+     *  threads of the host may do so at once. */
+    void (*invoke)(const void *args, unsigned blocks, unsigned threads);
+} weft_kernel_on_host_t;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Every address that a kernel touches goes through this; NULL: as it is. Set it before any kernel
+ * runs. An access has at most 16 bytes and never crosses a multiple of 16. */
+extern void *(*weft_host_translate)(const void *device_address)
+    __attribute__((visibility("default")));
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
