@@ -9,18 +9,28 @@
 
 static void *kernels;
 
-/* Beside this library, or where the words say. */
-static void open_kernels(void)
+static void *open_beside(void)
 {
     char path[4096];
     Dl_info here;
-    if (kernels != NULL || dladdr((void *)open_kernels, &here) == 0)
-        return;
+    if (dladdr((void *)open_beside, &here) == 0)
+        return NULL;
     const char *slash = strrchr(here.dli_fname, '/');
     int folder = slash == NULL ? 0 : (int)(slash - here.dli_fname + 1);
     snprintf(path, sizeof(path), "%.*slibweft_kernels_host.so", folder, here.dli_fname);
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* Beside this library, in the program, or where the words say. */
+static void open_kernels(void)
+{
     const char *given = sim_options()->kernels;
-    kernels = dlopen(given[0] == '\0' ? path : given, RTLD_NOW | RTLD_LOCAL);
+    if (kernels != NULL)
+        return;
+    if (given[0] == '\0')
+        kernels = open_beside();
+    else
+        kernels = dlopen(strcmp(given, "program") == 0 ? NULL : given, RTLD_NOW | RTLD_LOCAL);
     void **translate = kernels == NULL ? NULL : dlsym(kernels, "weft_host_translate");
     if (translate != NULL)
         *translate = (void *)sim_kernel_translate;

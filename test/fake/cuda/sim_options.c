@@ -111,7 +111,7 @@ static void read_options(void)
 {
     const char *text = getenv("WEFT_FAKE_CUDA");
     char *copy = strdup(text == NULL ? "" : text), *rest = copy, *word;
-    while (copy != NULL && (word = strsep(&rest, ",")) != NULL) {
+    while (copy != NULL && (word = strsep(&rest, ",;")) != NULL) {
         if (*word != '\0')
             take_word(word);
     }
