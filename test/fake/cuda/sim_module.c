@@ -132,7 +132,8 @@ CUresult cuModuleLoadData(CUmodule *out, const void *image)
     return sim_end(result ? result : load_module(out, image));
 }
 
-CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned count, CUjit_option *options, void **values)
+CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned count, CUjit_option *options,
+                            void **values)
 {
     CUresult result = sim_begin(__func__);
     (void)count, (void)options, (void)values;
@@ -179,7 +180,8 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *out)
 CUresult cuModuleGetFunction(CUfunction *out, CUmodule handle, const char *name)
 {
     CUresult result = sim_begin(__func__);
-    return sim_end(result ? result : sim_function_get(module_of(handle, false), name, (sim_function_t **)out));
+    return sim_end(
+        result ? result : sim_function_get(module_of(handle, false), name, (sim_function_t **)out));
 }
 
 /* Kernels on the host have no global variables. */
@@ -190,15 +192,18 @@ CUresult cuModuleGetGlobal(CUdeviceptr *out, size_t *bytes, CUmodule handle, con
     if (result == CUDA_SUCCESS && name == NULL)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
-        result = module_of(handle, false) == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_NOT_FOUND;
+        result =
+            module_of(handle, false) == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_NOT_FOUND;
     return sim_end(result);
 }
 
-CUresult cuLibraryLoadData(CUlibrary *out, const void *image, CUjit_option *options, void **values, unsigned count,
-                           CUlibraryOption *library_options, void **library_values, unsigned library_count)
+CUresult cuLibraryLoadData(CUlibrary *out, const void *image, CUjit_option *options, void **values,
+                           unsigned count, CUlibraryOption *library_options, void **library_values,
+                           unsigned library_count)
 {
     CUresult result = sim_begin(__func__);
-    (void)count, (void)options, (void)values, (void)library_options, (void)library_values, (void)library_count;
+    (void)count, (void)options, (void)values, (void)library_options, (void)library_values,
+        (void)library_count;
     if (result == CUDA_SUCCESS && (out == NULL || image == NULL))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
@@ -219,7 +224,8 @@ CUresult cuLibraryUnload(CUlibrary handle)
 CUresult cuLibraryGetKernel(CUkernel *out, CUlibrary handle, const char *name)
 {
     CUresult result = sim_begin(__func__);
-    return sim_end(result ? result : sim_function_get(module_of(handle, true), name, (sim_function_t **)out));
+    return sim_end(
+        result ? result : sim_function_get(module_of(handle, true), name, (sim_function_t **)out));
 }
 
 /* A kernel of a library is launched in any context: it is its own function. */
