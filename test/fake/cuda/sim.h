@@ -47,7 +47,7 @@ typedef struct sim_options {
     size_t memory;            /* bytes of each device */
     bool fabric, tell;
     char peers[128];          /* all, none, or pairs like 0-1+2-3 */
-    char kernels[256];        /* path of the kernels; "": beside this library */
+    char kernels[1024];       /* path of the kernels; "": beside this library */
     sim_failure_t failures[16];
     unsigned failure_count;
 } sim_options_t;

@@ -229,10 +229,10 @@ CUresult sim_may_enqueue(const sim_stream_t *stream)
 
 static CUresult submit_captured(sim_stream_t *stream, sim_work_t *work, bool wait)
 {
-    CUresult result = wait ? sim_spoil_capture(stream) : sim_capture_add(stream, work);
-    if (result != CUDA_SUCCESS)
-        sim_work_release(work);
-    return result;
+    if (!wait)
+        return sim_capture_add(stream, work);
+    sim_work_release(work);
+    return sim_spoil_capture(stream);
 }
 
 CUresult sim_submit(sim_stream_t *stream, sim_work_t *work, bool wait)

@@ -87,7 +87,7 @@ void sim_stream_end(sim_stream_t *stream);
 
 /* ---- sim_capture.c ---- */
 
-/** Makes a node of work on a captured stream. */
+/** Makes a node of work on a captured stream, which takes the caller's reference, also if it refuses. */
 CUresult sim_capture_add(sim_stream_t *stream, sim_work_t *work);
 /** A call that may not be made while a stream is captured, by the mode of this thread; the captures are spoilt. */
 CUresult sim_unsafe_call(void);
