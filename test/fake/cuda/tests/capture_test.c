@@ -61,12 +61,14 @@ static void one_stream(void)
     SAME(calls, 3);
 }
 
-/* first -> event -> second -> event -> first: the order is that of the events, whatever the seed. */
+/* first -> event -> second -> event -> first: the order is that of the events, whatever the seed.
+ */
 static void two_streams(void)
 {
     CUgraph graph;
     open_device(0);
-    CUstream first = new_stream(CU_STREAM_NON_BLOCKING), second = new_stream(CU_STREAM_NON_BLOCKING);
+    CUstream first = new_stream(CU_STREAM_NON_BLOCKING),
+             second = new_stream(CU_STREAM_NON_BLOCKING);
     CUevent out = new_event(), back = new_event();
     CUdeviceptr memory = ints_on_device(100, 0);
     OK(cuStreamBeginCapture(first, CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -90,7 +92,8 @@ static void not_joined(void)
 {
     CUgraph graph;
     open_device(0);
-    CUstream first = new_stream(CU_STREAM_NON_BLOCKING), second = new_stream(CU_STREAM_NON_BLOCKING);
+    CUstream first = new_stream(CU_STREAM_NON_BLOCKING),
+             second = new_stream(CU_STREAM_NON_BLOCKING);
     CUevent event = new_event();
     CUdeviceptr memory = ints_on_device(100, 0);
     OK(cuStreamBeginCapture(first, CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -105,7 +108,8 @@ static void ended_elsewhere(void)
 {
     CUgraph graph;
     open_device(0);
-    CUstream first = new_stream(CU_STREAM_NON_BLOCKING), second = new_stream(CU_STREAM_NON_BLOCKING);
+    CUstream first = new_stream(CU_STREAM_NON_BLOCKING),
+             second = new_stream(CU_STREAM_NON_BLOCKING);
     CUevent event = new_event();
     GIVES(CUDA_ERROR_ILLEGAL_STATE, cuStreamEndCapture(first, &graph));
     OK(cuStreamBeginCapture(first, CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -119,7 +123,8 @@ static void what_came_before(void)
 {
     CUgraph graph;
     open_device(0);
-    CUstream first = new_stream(CU_STREAM_NON_BLOCKING), second = new_stream(CU_STREAM_NON_BLOCKING);
+    CUstream first = new_stream(CU_STREAM_NON_BLOCKING),
+             second = new_stream(CU_STREAM_NON_BLOCKING);
     CUevent event = new_event();
     OK(cuEventRecord(event, second));
     OK(cuStreamBeginCapture(first, CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -139,7 +144,8 @@ static void waiting_is_forbidden(void)
     GIVES(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
     OK(cuMemsetD32Async(memory, 1, 100, stream));
     OK(cuStreamSynchronize(stream));
-    GIVES(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuStreamBeginCapture(NULL, CU_STREAM_CAPTURE_MODE_RELAXED));
+    GIVES(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+          cuStreamBeginCapture(NULL, CU_STREAM_CAPTURE_MODE_RELAXED));
 }
 
 static void legacy_stream_is_forbidden(void)
@@ -208,7 +214,8 @@ static void events_outside(void)
 {
     CUgraph graph;
     open_device(0);
-    CUstream stream = new_stream(CU_STREAM_NON_BLOCKING), other = new_stream(CU_STREAM_NON_BLOCKING);
+    CUstream stream = new_stream(CU_STREAM_NON_BLOCKING),
+             other = new_stream(CU_STREAM_NON_BLOCKING);
     CUevent before = new_event(), after = new_event();
     CUdeviceptr memory = ints_on_device(100, 0);
     OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the simulator's tests share. Each case runs in a process of its own, since the driver is opened once a
- * process; the first thing that is not as it should be ends it. */
+/* What the simulator's tests share. Each case runs in a process of its own, since the driver is
+ * opened once a process; the first thing that is not as it should be ends it. */
 #ifndef WEFT_FAKE_CUDA_CASE_H
 #define WEFT_FAKE_CUDA_CASE_H
 
@@ -13,16 +13,17 @@
 
 typedef struct test_case {
     const char *name;
-    const char *words;  /* of WEFT_FAKE_CUDA */
+    const char *words; /* of WEFT_FAKE_CUDA */
     void (*run)(void);
-    int signal;         /* that ends it; 0: it returns */
+    int signal; /* that ends it; 0: it returns */
 } test_case_t;
 
 /** Runs all cases up to the one without a name; the program's exit code. */
 int run_cases(const test_case_t *cases);
 
-#define CHECK(claim)          check_claim(claim, #claim, __FILE__, __LINE__)
-#define SAME(got, expected)   check_same((long long)(got), (long long)(expected), #got, __FILE__, __LINE__)
+#define CHECK(claim) check_claim(claim, #claim, __FILE__, __LINE__)
+#define SAME(got, expected)                                                                        \
+    check_same((long long)(got), (long long)(expected), #got, __FILE__, __LINE__)
 #define OK(call)              check_code(call, CUDA_SUCCESS, #call, __FILE__, __LINE__)
 #define GIVES(expected, call) check_code(call, expected, #call, __FILE__, __LINE__)
 

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    BYTES = 3 << 20
-};
+enum { BYTES = 3 << 20 };
 
 static unsigned char *pattern(size_t bytes, unsigned seed)
 {
@@ -70,9 +68,17 @@ static void two_dimensions(void)
     open_device(0);
     unsigned char *host = pattern(100 * 200, 3), *back = calloc(100, 50);
     CUdeviceptr device = device_copy(host, 100 * 200);
-    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = device, .srcPitch = 200,
-                          .srcXInBytes = 13, .srcY = 20, .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = back,
-                          .dstPitch = 50, .dstXInBytes = 3, .WidthInBytes = 40, .Height = 70};
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = device,
+                          .srcPitch = 200,
+                          .srcXInBytes = 13,
+                          .srcY = 20,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = back,
+                          .dstPitch = 50,
+                          .dstXInBytes = 3,
+                          .WidthInBytes = 40,
+                          .Height = 70};
     OK(cuMemcpy2D(&copy));
     for (int row = 0; row < 70; row++)
         SAME(memcmp(back + 50 * row + 3, host + 200 * (row + 20) + 13, 40), 0);
@@ -88,10 +94,20 @@ static void three_dimensions(void)
     open_device(0);
     unsigned char *host = pattern(8 * 16 * 32, 4), *back = calloc(1, 4 * 4 * 4);
     CUdeviceptr device = device_copy(host, 8 * 16 * 32);
-    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = device, .srcPitch = 32,
-                          .srcHeight = 16, .srcXInBytes = 5, .srcY = 6, .srcZ = 3,
-                          .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = back, .dstPitch = 4, .dstHeight = 4,
-                          .WidthInBytes = 4, .Height = 4, .Depth = 4};
+    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = device,
+                          .srcPitch = 32,
+                          .srcHeight = 16,
+                          .srcXInBytes = 5,
+                          .srcY = 6,
+                          .srcZ = 3,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = back,
+                          .dstPitch = 4,
+                          .dstHeight = 4,
+                          .WidthInBytes = 4,
+                          .Height = 4,
+                          .Depth = 4};
     OK(cuMemcpy3DAsync(&copy, NULL));
     for (int i = 0; i < 64; i++)
         SAME(back[i], host[(3 + i / 16) * 16 * 32 + (6 + i / 4 % 4) * 32 + 5 + i % 4]);
@@ -108,7 +124,8 @@ static void batches(void)
     size_t bytes[] = {40, 80}, first = 0;
     CUmemcpyAttributes attributes = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    GIVES(CUDA_ERROR_INVALID_HANDLE, cuMemcpyBatchAsync(targets, sources, bytes, 2, &attributes, &first, 1, NULL));
+    GIVES(CUDA_ERROR_INVALID_HANDLE,
+          cuMemcpyBatchAsync(targets, sources, bytes, 2, &attributes, &first, 1, NULL));
     OK(cuMemcpyBatchAsync(targets, sources, bytes, 2, &attributes, &first, 1, stream));
     OK(cuStreamSynchronize(stream));
     SAME(int_at(to + 36), 6);
@@ -130,8 +147,8 @@ static void memsets(void)
     SAME(int_at(memory + 3600 + 20), 0);
 }
 
-/* Pageable memory is read at the call if it is small, so it may change afterwards; it is written before the call
- * returns. */
+/* Pageable memory is read at the call if it is small, so it may change afterwards; it is written
+ * before the call returns. */
 static void pageable_memory(void)
 {
     open_device(0);
@@ -147,14 +164,13 @@ static void pageable_memory(void)
 
 int main(void)
 {
-    static const test_case_t cases[] = {
-        {"linear", "", linear, 0},
-        {"plain host memory", "", plain_host_memory, 0},
-        {"two dimensions", "", two_dimensions, 0},
-        {"three dimensions", "", three_dimensions, 0},
-        {"batches", "", batches, 0},
-        {"memsets", "", memsets, 0},
-        {"pageable memory", "late=50", pageable_memory, 0},
-        {NULL, NULL, NULL, 0}};
+    static const test_case_t cases[] = {{"linear", "", linear, 0},
+                                        {"plain host memory", "", plain_host_memory, 0},
+                                        {"two dimensions", "", two_dimensions, 0},
+                                        {"three dimensions", "", three_dimensions, 0},
+                                        {"batches", "", batches, 0},
+                                        {"memsets", "", memsets, 0},
+                                        {"pageable memory", "late=50", pageable_memory, 0},
+                                        {NULL, NULL, NULL, 0}};
     return run_cases(cases);
 }

@@ -53,7 +53,8 @@ static void text_of(CUuuid uuid, char *out)
 {
     out += sprintf(out, "GPU-");
     for (int i = 0; i < 16; i++)
-        out += sprintf(out, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid.bytes[i] & 0xff);
+        out += sprintf(out, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
+                       uuid.bytes[i] & 0xff);
 }
 
 static void exporter_of_uuids(int peer)
@@ -63,7 +64,8 @@ static void exporter_of_uuids(int peer)
     send_to(peer, all, sizeof(all));
 }
 
-/* Sees the last and the first, in this order, by a UUID and an index; what follows a word that is none is lost. */
+/* Sees the last and the first, in this order, by a UUID and an index; what follows a word that is
+ * none is lost. */
 static void importer_of_uuids(int peer)
 {
     CUuuid all[3];

@@ -12,7 +12,8 @@ static void found_by_name(void)
     GIVES(CUDA_ERROR_NOT_FOUND, cuModuleGetFunction(&function, module, "none"));
     OK(cuModuleGetFunction(&function, module, "test_add"));
     OK(cuModuleUnload(module));
-    GIVES(CUDA_ERROR_INVALID_HANDLE, cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    GIVES(CUDA_ERROR_INVALID_HANDLE,
+          cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
 }
 
 static void one_result(void)
@@ -23,12 +24,15 @@ static void one_result(void)
     SAME(int_at(to + 3996), 7);
     add_args_t args = {to, from, 10};
     size_t bytes = sizeof(args);
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &args, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &args, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                     CU_LAUNCH_PARAM_END};
     OK(cuLaunchKernel(test_kernel("test_add"), 1, 1, 1, 32, 1, 1, 0, NULL, NULL, extra));
     SAME(int_at(to + 36), 11);
     SAME(int_at(to + 40), 7);
-    GIVES(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(test_kernel("test_add"), 1, 1, 1, 2048, 1, 1, 0, NULL, NULL, extra));
-    GIVES(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(test_kernel("test_add"), 0, 1, 1, 32, 1, 1, 0, NULL, NULL, extra));
+    GIVES(CUDA_ERROR_INVALID_VALUE,
+          cuLaunchKernel(test_kernel("test_add"), 1, 1, 1, 2048, 1, 1, 0, NULL, NULL, extra));
+    GIVES(CUDA_ERROR_INVALID_VALUE,
+          cuLaunchKernel(test_kernel("test_add"), 0, 1, 1, 32, 1, 1, 0, NULL, NULL, extra));
 }
 
 static void of_a_library(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocations, what pointers say of themselves, and that the host cannot touch a device's memory. */
+/* Allocations, what pointers say of themselves, and that the host cannot touch a device's memory.
+ */
 #include "case.h"
 
 #include <errno.h>
@@ -89,8 +90,10 @@ static void device_pointers(void)
     SAME(attribute(memory, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE), 1);
     SAME(attribute(memory, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES), 0);
     SAME(attribute(memory, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE), 0);
-    GIVES(CUDA_ERROR_INVALID_VALUE, cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_HOST_POINTER, memory));
-    GIVES(CUDA_ERROR_INVALID_VALUE, cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_BUFFER_ID, memory + 100));
+    GIVES(CUDA_ERROR_INVALID_VALUE,
+          cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_HOST_POINTER, memory));
+    GIVES(CUDA_ERROR_INVALID_VALUE,
+          cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_BUFFER_ID, memory + 100));
 }
 
 static void pinned_pointers(void)
@@ -122,7 +125,8 @@ static void registered_pointers(void)
     GIVES(CUDA_ERROR_INVALID_VALUE,
           cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)memory));
     OK(cuMemHostRegister(memory, 10000, 0));
-    SAME(attribute((CUdeviceptr)memory + 9999, CU_POINTER_ATTRIBUTE_MEMORY_TYPE), CU_MEMORYTYPE_HOST);
+    SAME(attribute((CUdeviceptr)memory + 9999, CU_POINTER_ATTRIBUTE_MEMORY_TYPE),
+         CU_MEMORYTYPE_HOST);
     GIVES(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister(memory + 5000, 100, 0));
     OK(cuMemHostUnregister(memory));
     GIVES(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(memory));
@@ -151,8 +155,9 @@ static void many_attributes(void)
     int on_stack = 0, ordinal = 7;
     unsigned type = 7, is_managed = 7;
     uint64_t id = 7, start = 7;
-    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
-                                   CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                   CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
                                    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
     void *values[] = {&type, &is_managed, &id, &start, &ordinal};
     open_device(0);
@@ -211,7 +216,8 @@ static void all_goes_with_its_context(void)
     OK(cuMemAllocHost(&pinned, 100));
     OK(cuCtxDestroy(context));
     open_device(0);
-    GIVES(CUDA_ERROR_INVALID_VALUE, cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory));
+    GIVES(CUDA_ERROR_INVALID_VALUE,
+          cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory));
     GIVES(CUDA_ERROR_INVALID_VALUE,
           cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)pinned));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory and events of other processes: legacy IPC, virtual memory, pools, and what each refuses. */
+/* Memory and events of other processes: legacy IPC, virtual memory, pools, and what each refuses.
+ */
 #include "case.h"
 
 #include <stdlib.h>
@@ -57,7 +58,8 @@ static void import_legacy(int peer)
     OK(cuMemsetD32(large + 4, 12, 1));
     OK(cuCtxSynchronize());
     meet(peer);
-    meet(peer); /* its owner has freed the large one: it stays readable here, and cannot be opened anew */
+    meet(peer); /* its owner has freed the large one: it stays readable here, and cannot be opened
+                   anew */
     SAME(int_at(large + 4), 12);
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMemFree(large));
     OK(cuIpcCloseMemHandle(large));
@@ -212,12 +214,11 @@ static const CUmemAllocationProp shared_by_fd = {
     .type = CU_MEM_ALLOCATION_TYPE_PINNED,
     .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
     .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
-static const CUmemAccessDesc all_on_device = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0},
-                                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+static const CUmemAccessDesc all_on_device = {
+    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0},
+    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 
-enum {
-    GRANULE = 2 << 20
-};
+enum { GRANULE = 2 << 20 };
 
 static CUdeviceptr map_handle(CUmemGenericAllocationHandle handle, size_t bytes)
 {
@@ -284,7 +285,8 @@ static void export_fd(int peer)
     open_device(0);
     OK(cuMemCreate(&handle, GRANULE, &shared_by_fd, 0));
     CUdeviceptr memory = map_handle(handle, GRANULE);
-    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemExportToShareableHandle(&fabric, handle, CU_MEM_HANDLE_TYPE_FABRIC, 0));
+    GIVES(CUDA_ERROR_INVALID_VALUE,
+          cuMemExportToShareableHandle(&fabric, handle, CU_MEM_HANDLE_TYPE_FABRIC, 0));
     OK(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     send_fd(peer, fd);
     close(fd);
@@ -301,9 +303,11 @@ static void import_fd(int peer)
     CUmemAllocationProp properties;
     int fd = receive_fd(peer), other = dup(0);
     open_device(0);
-    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)other,
-                                                                   CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
-    OK(cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    GIVES(CUDA_ERROR_INVALID_VALUE,
+          cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)other,
+                                         CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    OK(cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd,
+                                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
     close(fd);
     OK(cuMemGetAllocationPropertiesFromHandle(&properties, handle));
     SAME(properties.requestedHandleTypes, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
@@ -389,9 +393,10 @@ static void pools(void)
     SAME(used, 0);
 }
 
-static const CUmemPoolProps pool_by_fd = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                          .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                                          .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
+static const CUmemPoolProps pool_by_fd = {
+    .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+    .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
 
 static void export_pool(int peer)
 {
@@ -424,7 +429,8 @@ static void import_pool(int peer)
     int fd = receive_fd(peer);
     receive_from(peer, &data, sizeof(data));
     open_device(0);
-    OK(cuMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    OK(cuMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)fd,
+                                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMemAllocFromPoolAsync(&none, 100, pool, NULL));
     OK(cuMemPoolImportPointer(&memory, pool, &data));
     SAME(int_at(memory), 6);

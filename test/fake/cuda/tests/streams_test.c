@@ -5,9 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum {
-    COUNT = 100
-};
+enum { COUNT = 100 };
 
 static int *pinned_ints(int value)
 {
@@ -83,7 +81,8 @@ static void events_order_streams(void)
 {
     open_device(0);
     CUdeviceptr memory = ints_on_device(COUNT, 0);
-    CUstream first = new_stream(CU_STREAM_NON_BLOCKING), second = new_stream(CU_STREAM_NON_BLOCKING);
+    CUstream first = new_stream(CU_STREAM_NON_BLOCKING),
+             second = new_stream(CU_STREAM_NON_BLOCKING);
     CUevent event;
     OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     OK(cuEventQuery(event));
@@ -170,7 +169,8 @@ static void values_in_memory(void)
 {
     open_device(0);
     CUdeviceptr memory = ints_on_device(COUNT, 0);
-    CUstream waits = new_stream(CU_STREAM_NON_BLOCKING), writes = new_stream(CU_STREAM_NON_BLOCKING);
+    CUstream waits = new_stream(CU_STREAM_NON_BLOCKING),
+             writes = new_stream(CU_STREAM_NON_BLOCKING);
     OK(cuStreamWaitValue32(waits, memory, 3, CU_STREAM_WAIT_VALUE_GEQ));
     OK(cuMemsetD32Async(memory + 8, 9, 1, waits));
     OK(cuStreamWriteValue32(writes, memory, 2, 0));
@@ -188,7 +188,8 @@ static void streams_run_together(void)
 {
     open_device(0);
     CUdeviceptr flag = ints_on_device(1, 0);
-    CUstream first = new_stream(CU_STREAM_NON_BLOCKING), second = new_stream(CU_STREAM_NON_BLOCKING);
+    CUstream first = new_stream(CU_STREAM_NON_BLOCKING),
+             second = new_stream(CU_STREAM_NON_BLOCKING);
     spin_args_t args = {flag, 1};
     void *parameters[] = {&args};
     OK(cuLaunchKernel(test_kernel("test_spin"), 1, 1, 1, 1, 1, 1, 0, first, parameters, NULL));
