@@ -60,7 +60,7 @@ static int run_in_child(const test_case_t *test)
     if (child == 0) {
         char words[256];
         snprintf(words, sizeof(words), "kernels=program,%s", test->words);
-        setenv("WEFT_FAKE_CUDA", words, 1);
+        setenv("FAKE_CUDA", words, 1);
         if (test->signal != 0) {
             setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
             signal(test->signal, SIG_DFL);

@@ -13,7 +13,7 @@
 
 typedef struct test_case {
     const char *name;
-    const char *words; /* of WEFT_FAKE_CUDA */
+    const char *words; /* of FAKE_CUDA */
     void (*run)(void);
     int signal; /* that ends it; 0: it returns */
 } test_case_t;
