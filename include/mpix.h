@@ -27,4 +27,20 @@
 #define MPIX_C_FLOAT16 ((MPI_Datatype)0x0000124a)
 #define MPIX_BFLOAT16  ((MPI_Datatype)0x0000124b)
 
+/*
+ * Device memory (CUDA). All calls take pointers to it, in every build and without any setting: the driver
+ * is the one that the program has loaded. 1: this run does so; 0: it was switched off (WEFT_DEVICE=no). May
+ * be called at any time, before MPI_Init and after MPI_Finalize as well.
+ */
+#define MPIX_CUDA_AWARE_SUPPORT 1
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+int MPIX_Query_cuda_support(void);
+int PMPIX_Query_cuda_support(void);
+#ifdef __cplusplus
+}
+#endif
+
 #endif

@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Time for people and benchmarks; never on a path that polls. */
+/* The monotonic clock: of a fixed moment in the past, the same for all processes of the host. */
 #ifndef WEFT_BASE_CLOCK_H
 #define WEFT_BASE_CLOCK_H
 
+#include <stdint.h>
 #include <time.h>
 
-/** Seconds since a fixed moment in the past, the same for all processes of the host. */
-static inline double weft_clock_seconds(void)
+static inline int64_t weft_clock_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static inline int64_t weft_clock_ms(void)
+{
+    return weft_clock_ns() / 1000000;
+}
+
+static inline double weft_clock_seconds(void)
+{
+    return 1e-9 * (double)weft_clock_ns();
 }
 
 #endif

@@ -7,11 +7,13 @@
 #include <limits.h>
 #include <stddef.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-void weft_futex_wait(atomic_uint *word, unsigned expected)
+void weft_futex_wait(atomic_uint *word, unsigned expected, int64_t most_ns)
 {
-    syscall(SYS_futex, word, FUTEX_WAIT, expected, NULL, NULL, 0);
+    struct timespec most = {.tv_sec = most_ns / 1000000000, .tv_nsec = most_ns % 1000000000};
+    syscall(SYS_futex, word, FUTEX_WAIT, expected, most_ns > 0 ? &most : NULL, NULL, 0);
 }
 
 void weft_futex_wake(atomic_uint *word)

@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Sleep until woken, unless *word is not `expected`. May return early for no reason. */
-void weft_futex_wait(atomic_uint *word, unsigned expected);
+/** Sleep until woken, unless *word is not `expected`; at most `most_ns` (0: without limit). May return
+ *  early for no reason. */
+void weft_futex_wait(atomic_uint *word, unsigned expected, int64_t most_ns);
 
 /** Wake all who sleep on `word`. */
 void weft_futex_wake(atomic_uint *word);

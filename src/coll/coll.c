@@ -9,7 +9,9 @@
 #include "coll/engine.h"
 #include "coll/comm_shape.h"
 #include "coll/plan.h"
+#include "coll/device/device_job.h"
 #include "coll/tuning.h"
+#include "pt2pt/pt2pt.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -211,13 +213,35 @@ static int plan_for(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t 
 
 /* ---- running ---- */
 
+/* To its end, also where there is more to it than a plan. */
+static int run_on_device(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan,
+                         uint32_t number)
+{
+    weft_request_t *request;
+    int err = weft_device_job_begin(coll, args, plan, number, &request);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_request_wait(request);
+    err = weft_request_result(request);
+    weft_request_release(request);
+    return err;
+}
+
+/* Nothing but a look at a word where no device is in use. */
+static inline bool has_device_memory(weft_coll_t coll, const weft_coll_args_t *args)
+{
+    return __builtin_expect(*weft_device_news != 0, 0) && weft_device_job_is_needed(coll, args);
+}
+
 int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args)
 {
     weft_plan_t *plan;
+    uint32_t number = args->comm->coll_count++;
     int err = plan_for(coll, args, &plan);
     if (err != MPI_SUCCESS)
         return err;
-    err = weft_engine_run(plan, args);
+    err = has_device_memory(coll, args) ? run_on_device(coll, args, plan, number)
+                                        : weft_engine_run(plan, args);
     weft_plan_release(plan);
     return err;
 }
@@ -225,16 +249,19 @@ int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args)
 int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out)
 {
     weft_plan_t *plan;
+    uint32_t number = args->comm->coll_count++;
     int err = plan_for(coll, args, &plan);
     if (err != MPI_SUCCESS)
         return err;
-    err = weft_engine_begin(plan, args, out);
+    err = has_device_memory(coll, args) ? weft_device_job_begin(coll, args, plan, number, out)
+                                        : weft_engine_begin(plan, args, out);
     weft_plan_release(plan);
     return err;
 }
 
 void weft_coll_close(void)
 {
+    weft_device_jobs_close();
     weft_engine_close();
     weft_comm_shapes_close();
     weft_tuning_close();

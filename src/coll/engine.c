@@ -3,6 +3,7 @@
 
 #include "pt2pt/pt2pt.h"
 #include "datatype/pack.h"
+#include "core/device.h"
 #include "core/lock.h"
 #include "core/progress.h"
 #include "base/fail.h"
@@ -31,6 +32,10 @@ typedef struct run {
     bool is_advancing; /* advance() is at work further up the stack, or in another thread */
     weft_link_t ready; /* in `ready_runs` */
     int error;
+    weft_device_t *device; /* of scratch and reductions; NULL: the host */
+    weft_queue_t *queue;   /* of the device, with reductions that no mark is behind; NULL: none */
+    int held;              /* work on device memory that has to end before the next step */
+    weft_mark_t mark;
     _Alignas(64) char small_scratch[SMALL_SCRATCH];
 } run_t;
 
@@ -62,7 +67,8 @@ static void step_is_over(weft_request_t *request, void *owner)
     advance(run);
 }
 
-static void watch(run_t *run, int err, weft_request_t *request)
+static void watch(run_t *run, int err, weft_request_t *request,
+                  void (*is_over)(weft_request_t *request, void *owner))
 {
     if (__builtin_expect(err != MPI_SUCCESS, 0)) {
         run->error = err;
@@ -71,35 +77,45 @@ static void watch(run_t *run, int err, weft_request_t *request)
     if (request == &weft_request_done)
         return;
     run->outstanding++;
-    weft_request_watch(request, step_is_over, run);
+    weft_request_watch(request, is_over, run);
+}
+
+static int post_send(const run_t *run, const weft_data_t *from, int peer, weft_request_t **out)
+{
+    weft_send_args_t args = {.buf = address(run, from->place),
+                             .count = from->count,
+                             .type = from->type,
+                             .comm = run->request.comm,
+                             .context = run->context,
+                             .dest = peer,
+                             .tag = run->tag};
+    return weft_send_begin(&args, out);
+}
+
+static int post_recv(const run_t *run, const weft_data_t *to, int peer, weft_request_t **out)
+{
+    weft_recv_args_t args = {.buf = address(run, to->place),
+                             .count = to->count,
+                             .type = to->type,
+                             .comm = run->request.comm,
+                             .context = run->context,
+                             .source = peer,
+                             .tag = run->tag};
+    return weft_recv_begin(&args, out);
 }
 
 static void begin_send(run_t *run, const weft_step_t *step)
 {
-    weft_send_args_t args = {.buf = address(run, step->from.place),
-                             .count = step->from.count,
-                             .type = step->from.type,
-                             .comm = run->request.comm,
-                             .context = run->context,
-                             .dest = step->peer,
-                             .tag = run->tag};
     weft_request_t *request = NULL;
-    int err = weft_send_begin(&args, &request);
-    watch(run, err, request);
+    int err = post_send(run, &step->from, step->peer, &request);
+    watch(run, err, request, step_is_over);
 }
 
 static void begin_recv(run_t *run, const weft_step_t *step)
 {
-    weft_recv_args_t args = {.buf = address(run, step->to.place),
-                             .count = step->to.count,
-                             .type = step->to.type,
-                             .comm = run->request.comm,
-                             .context = run->context,
-                             .source = step->peer,
-                             .tag = run->tag};
     weft_request_t *request = NULL;
-    int err = weft_recv_begin(&args, &request);
-    watch(run, err, request);
+    int err = post_recv(run, &step->to, step->peer, &request);
+    watch(run, err, request, step_is_over);
 }
 
 static void reduce(run_t *run, const weft_step_t *step)
@@ -121,6 +137,76 @@ static void copy(run_t *run, const weft_step_t *step)
                     address(run, step->to.place), step->to.count, step->to.type);
 }
 
+/* ---- steps on a device ---- */
+
+/* Goes into the queue; who needs the result waits for a mark behind it. */
+static void queue_reduction(run_t *run, const weft_step_t *step)
+{
+    const void *in[2] = {address(run, step->from.place), address(run, step->second)};
+    void *out = address(run, step->to.place);
+    weft_reduction_t reduction = {.op = run->op, .type = step->to.type, .count = step->to.count,
+                                  .in = in, .sources = 2, .out = &out, .outs = 1};
+    run->queue = weft_device_queue(run->device, WEFT_LANE_BULK);
+    int err = run->queue != NULL ? weft_queue_reduce(run->queue, &reduction) : MPI_ERR_OTHER;
+    if (err != MPI_SUCCESS)
+        run->error = err;
+}
+
+static void queue_is_done(weft_mark_t *mark, int error)
+{
+    run_t *run = mark->owner;
+    if (error != MPI_SUCCESS)
+        run->error = error;
+    run->outstanding--;
+    run->held--;
+    advance(run);
+}
+
+static void put_mark(run_t *run)
+{
+    run->mark = (weft_mark_t){.done = queue_is_done, .owner = run};
+    int err = weft_queue_mark(run->queue, &run->mark);
+    run->queue = NULL;
+    if (err != MPI_SUCCESS) {
+        run->error = err;
+        return;
+    }
+    run->outstanding++;
+    run->held++;
+}
+
+static void copy_is_over(weft_request_t *request, void *owner)
+{
+    ((run_t *)owner)->held--;
+    step_is_over(request, owner);
+}
+
+static void hold(run_t *run, int err, weft_request_t *request)
+{
+    run->held += err == MPI_SUCCESS && request != &weft_request_done;
+    watch(run, err, request, copy_is_over);
+}
+
+/* Any memory to any memory: a message to oneself. */
+static void copy_by_message(run_t *run, const weft_step_t *step)
+{
+    int self = run->request.comm->rank;
+    weft_request_t *recv = NULL, *send = NULL;
+    int err = post_recv(run, &step->to, self, &recv);
+    hold(run, err, recv);
+    err = post_send(run, &step->from, self, &send);
+    hold(run, err, send);
+}
+
+/* Is what the step may need there, and nobody reading what it may write? Reductions follow each other in
+ * the queue; other steps wait for them, and all for copies. */
+static bool is_free(run_t *run, weft_step_kind_t next)
+{
+    if (run->queue != NULL && next != WEFT_STEP_REDUCE)
+        put_mark(run);
+    return run->held == 0;
+}
+
 static void begin_part(run_t *whole, int index);
 
 static void begin_step(run_t *run, const weft_step_t *step)
@@ -133,10 +219,16 @@ static void begin_step(run_t *run, const weft_step_t *step)
         begin_recv(run, step);
         break;
     case WEFT_STEP_REDUCE:
-        reduce(run, step);
+        if (run->device == NULL)
+            reduce(run, step);
+        else
+            queue_reduction(run, step);
         break;
     case WEFT_STEP_COPY:
-        copy(run, step);
+        if (run->device == NULL)
+            copy(run, step);
+        else
+            copy_by_message(run, step);
         break;
     case WEFT_STEP_PART:
         begin_part(run, step->peer);
@@ -187,6 +279,8 @@ static void advance(run_t *run)
     const weft_plan_t *plan = run->plan;
     while (run->next < plan->count) {
         const weft_step_t *step = &plan->steps[run->next];
+        if (run->device != NULL && !is_free(run, step->kind))
+            break;
         if (step->waits && run->outstanding > 0)
             break;
         if (calls_user(run, step)) {
@@ -196,6 +290,8 @@ static void advance(run_t *run)
         run->next++;
         begin_step(run, step);
     }
+    if (run->next == plan->count && run->queue != NULL)
+        put_mark(run);
     run->is_advancing = false;
     if (run->next == plan->count && run->outstanding == 0)
         finish(run);
@@ -216,6 +312,10 @@ static const weft_request_ops_t run_ops = {
 static bool take_scratch(run_t *run)
 {
     weft_plan_t *plan = run->plan;
+    if (run->device != NULL && plan->scratch_bytes > 0) {
+        run->buffers[WEFT_SCRATCH] = weft_scratch_take(run->device, plan->scratch_bytes);
+        return run->buffers[WEFT_SCRATCH] != NULL;
+    }
     run->buffers[WEFT_SCRATCH] = run->small_scratch;
     if (plan->scratch_bytes <= SMALL_SCRATCH)
         return true;
@@ -232,6 +332,10 @@ static void give_scratch(run_t *run)
     char *scratch = run->buffers[WEFT_SCRATCH];
     if (scratch == run->small_scratch)
         return;
+    if (run->device != NULL) {
+        weft_scratch_give(run->device, scratch);
+        return;
+    }
     if (plan->spare_scratch == NULL && plan->scratch_bytes <= SPARE_SCRATCH_MAX)
         plan->spare_scratch = scratch;
     else
@@ -242,13 +346,24 @@ static void reset(run_t *run)
 {
     run->next = 0;
     run->outstanding = 0;
+    run->queue = NULL;
+    run->held = 0;
     run->is_advancing = false;
     run->error = MPI_SUCCESS;
 }
 
-static int set_up(run_t *run, weft_plan_t *plan, const weft_coll_args_t *args)
+int weft_engine_take_tag(const weft_plan_t *plan, weft_comm_t *comm)
+{
+    int tag = (int)(comm->coll_sequence & TAG_MASK);
+    comm->coll_sequence += 1 + (uint32_t)plan->part_count;
+    return tag;
+}
+
+static int set_up(run_t *run, weft_plan_t *plan, const weft_coll_args_t *args,
+                  const weft_run_place_t *place)
 {
     run->plan = plan;
+    run->device = place->device;
     if (!take_scratch(run))
         return weft_fail(MPI_ERR_NO_MEM, "no memory for %zu bytes of scratch", plan->scratch_bytes);
     weft_comm_t *comm = args->comm;
@@ -258,8 +373,7 @@ static int set_up(run_t *run, weft_plan_t *plan, const weft_coll_args_t *args)
     run->buffers[WEFT_OUT] = out == MPI_IN_PLACE ? in : out;
     run->op = args->op;
     run->context = comm->context | 1;
-    run->tag = (int)(comm->coll_sequence & TAG_MASK);
-    comm->coll_sequence += 1 + (uint32_t)plan->part_count;
+    run->tag = place->tag;
     reset(run);
     return MPI_SUCCESS;
 }
@@ -281,6 +395,7 @@ static void begin_part(run_t *whole, int index)
     }
     weft_request_init(&run->request, &part_ops, whole->request.comm);
     run->plan = whole->plan->parts[index];
+    run->device = whole->device;
     run->op = whole->op;
     for (int i = 0; i < WEFT_BUFFERS; i++)
         run->buffers[i] = whole->buffers[i];
@@ -306,7 +421,8 @@ static void release_run(weft_request_t *request)
 int weft_engine_run(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     run_t run;
-    int err = set_up(&run, plan, args);
+    weft_run_place_t place = {.tag = weft_engine_take_tag(plan, args->comm)};
+    int err = set_up(&run, plan, args, &place);
     if (err != MPI_SUCCESS)
         return err;
     advance(&run);
@@ -315,12 +431,13 @@ int weft_engine_run(weft_plan_t *plan, const weft_coll_args_t *args)
     return weft_request_result(&run.request);
 }
 
-int weft_engine_begin(weft_plan_t *plan, const weft_coll_args_t *args, weft_request_t **out)
+int weft_engine_begin_at(weft_plan_t *plan, const weft_coll_args_t *args,
+                         const weft_run_place_t *place, weft_request_t **out)
 {
     run_t *run = weft_pool_take(&runs);
     if (run == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a request");
-    int err = set_up(run, plan, args);
+    int err = set_up(run, plan, args, place);
     if (err != MPI_SUCCESS) {
         weft_pool_give(&runs, run);
         return err;
@@ -332,6 +449,12 @@ int weft_engine_begin(weft_plan_t *plan, const weft_coll_args_t *args, weft_requ
     *out = &run->request;
     advance(run);
     return MPI_SUCCESS;
+}
+
+int weft_engine_begin(weft_plan_t *plan, const weft_coll_args_t *args, weft_request_t **out)
+{
+    weft_run_place_t place = {.tag = weft_engine_take_tag(plan, args->comm)};
+    return weft_engine_begin_at(plan, args, &place, out);
 }
 
 void weft_engine_close(void)

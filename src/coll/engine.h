@@ -16,6 +16,19 @@ int weft_engine_run(weft_plan_t *plan, const weft_coll_args_t *args);
 /** Begin to run it; the request retains the plan. MPI_ERR_NO_MEM. */
 int weft_engine_begin(weft_plan_t *plan, const weft_coll_args_t *args, weft_request_t **out);
 
+/** Where a run takes place that was not begun at once. */
+typedef struct weft_run_place {
+    int tag;                    /* of its messages: weft_engine_take_tag() */
+    struct weft_device *device; /* of its scratch and reductions; NULL: the host */
+} weft_run_place_t;
+
+/** The tag of the communicator's next collective, which is this plan. */
+int weft_engine_take_tag(const weft_plan_t *plan, weft_comm_t *comm);
+
+/** As weft_engine_begin(). MPI_ERR_NO_MEM, or the device's error. */
+int weft_engine_begin_at(weft_plan_t *plan, const weft_coll_args_t *args,
+                         const weft_run_place_t *place, weft_request_t **out);
+
 void weft_engine_close(void);
 
 #endif

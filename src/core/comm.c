@@ -2,6 +2,7 @@
 #include "core/comm.h"
 
 #include "core/info.h"
+#include "core/meeting.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/pool.h"
@@ -120,6 +121,8 @@ void weft_comm_release(weft_comm_t *comm)
     comm->object.kind = WEFT_FREED;
     if (weft_comm_release_coll != NULL)
         weft_comm_release_coll(comm);
+    if (comm->board != NULL)
+        weft_board_release(comm->board);
     weft_info_release(comm->info);
     weft_errhandler_release(comm->errhandler);
     weft_group_release(comm->group);

@@ -26,7 +26,10 @@ struct weft_comm {
     const int *world_ranks; /* of the group; NULL: identity */
     weft_group_t *group;
     weft_errhandler_t *errhandler;
-    uint32_t coll_sequence; /* collectives begun so far: their tag */
+    uint32_t coll_sequence; /* of the next collective: its tag */
+    uint32_t coll_count;    /* collectives begun so far */
+    struct weft_board *board; /* of core/meeting.h, claimed by src/coll; NULL: not yet, or (has_no_board) */
+    bool has_no_board;
     void *coll_cache;       /* of src/coll; released by weft_comm_release_coll */
     void *bsend_buffer;     /* of src/pt2pt: MPI_Comm_attach_buffer; NULL: none */
     weft_attributes_t *attributes;

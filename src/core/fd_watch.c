@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* ppoll */
 #include "core/fd_watch.h"
 
 #include "core/world.h"
@@ -77,13 +78,15 @@ bool weft_fd_watch_prepare(void)
     return true;
 }
 
-void weft_fd_watch_sleep(void)
+void weft_fd_watch_sleep(int64_t most_ns)
 {
     struct pollfd polls[SOURCES_MAX + 1]; /* several threads may sleep */
     int count = watch.source_count + 1;
     char rings[64];
     memcpy(polls, watch.polls, sizeof(polls));
-    if (poll(polls, (nfds_t)count, watch.timeout_ms) > 0 && polls[count - 1].revents != 0) {
+    int64_t limit_ns = most_ns > 0 ? most_ns : (int64_t)watch.timeout_ms * 1000000;
+    struct timespec limit = {.tv_sec = limit_ns / 1000000000, .tv_nsec = limit_ns % 1000000000};
+    if (ppoll(polls, (nfds_t)count, &limit, NULL) > 0 && polls[count - 1].revents != 0) {
         while (recv(watch.socket, rings, sizeof(rings), MSG_DONTWAIT) >= 0)
             ;
     }

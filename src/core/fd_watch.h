@@ -12,6 +12,7 @@
 #define WEFT_CORE_FD_WATCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /** What weft_transport_ops_t.wait_fd returns instead of a descriptor. */
 enum { WEFT_FD_READY = -1, WEFT_FD_NONE = -2 };
@@ -25,8 +26,9 @@ bool weft_fd_watch_is_used(void);
 /** Before a sleep: which descriptors are to be watched. False: something is there, do not sleep. */
 bool weft_fd_watch_prepare(void);
 
-/** Sleep until a descriptor is readable or somebody rings; without the lock. */
-void weft_fd_watch_sleep(void);
+/** Sleep until a descriptor is readable or somebody rings, at most `most_ns` if that is not 0; without the
+ *  lock. */
+void weft_fd_watch_sleep(int64_t most_ns);
 
 /** Wake a rank of this host that sleeps here. */
 void weft_fd_watch_ring(int world_rank);

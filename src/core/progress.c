@@ -3,15 +3,15 @@
 
 #include "core/fd_watch.h"
 #include "core/lock.h"
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/cpu.h"
 #include "base/log.h"
 
 #include <sched.h>
-#include <time.h>
 
 enum {
-    POLLS_MAX = 8,
+    POLLS_MAX = 16,
     /* Empty polls before a wait yields: with a core each about 50 us; when cores are short, just
      * long enough for a peer on another core to answer. */
     SPIN_ALONE = 5000,
@@ -40,6 +40,7 @@ enum {
     /* So many waits we believe it; twice as many each time that it shows again. */
     CONTENDED_WAITS = 64,
     CONTENDED_WAITS_MOST = 1 << 16,
+    NAP_NS = 50000, /* a sleep while something is awaited that rings no bell */
     POLLS_PER_CLOCK = 16,
     POLLS_TO_MEASURE = 32,
 };
@@ -54,6 +55,7 @@ static int spin_limit, spin_limit_contended, yield_limit, polls_per_yield, test_
 static int contended; /* waits left that take cores to be short */
 static int contended_next = CONTENDED_WAITS;
 static int yield_limit_contended;
+static int silent; /* what is awaited and rings no bell */
 static atomic_int sleepers; /* threads of this process in sleep_on_bell() */
 
 enum { SLEEPS_ON_WORD = 1, SLEEPS_IN_POLL = 2 };
@@ -67,13 +69,6 @@ void weft_bell_wake(weft_bell_t *sleeping)
         weft_futex_wake(&sleeping->is_sleeping);
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* The most polls, up to `most`, that take `limit_ns` at the price of a poll that finds nothing. */
 static int polls_within(int64_t poll_ns, int64_t limit_ns, int most)
 {
@@ -83,10 +78,10 @@ static int polls_within(int64_t poll_ns, int64_t limit_ns, int most)
 
 static int64_t measure_poll(void)
 {
-    int64_t start = now_ns();
+    int64_t start = weft_clock_ns();
     for (int i = 0; i < POLLS_TO_MEASURE; i++)
         weft_progress();
-    int64_t each = (now_ns() - start) / POLLS_TO_MEASURE;
+    int64_t each = (weft_clock_ns() - start) / POLLS_TO_MEASURE;
     return each < 1 ? 1 : each;
 }
 
@@ -155,11 +150,12 @@ static void note_contention(void)
 static void yield(void)
 {
     weft_unlock();
-    int64_t start = now_ns();
+    int64_t start = weft_clock_ns();
     sched_yield();
-    if (now_ns() - start > CONTENDED_YIELD_NS)
-        note_contention();
+    bool was_long = weft_clock_ns() - start > CONTENDED_YIELD_NS;
     weft_lock();
+    if (was_long)
+        note_contention();
 }
 
 void weft_progress_test(void)
@@ -187,11 +183,12 @@ static void stay_awake(void)
 
 static void sleep_now(unsigned how)
 {
+    int64_t most_ns = silent > 0 ? NAP_NS : 0;
     weft_unlock();
     if (how == SLEEPS_ON_WORD)
-        weft_futex_wait(&bell->is_sleeping, how);
+        weft_futex_wait(&bell->is_sleeping, how, most_ns);
     else
-        weft_fd_watch_sleep();
+        weft_fd_watch_sleep(most_ns);
     weft_lock();
     if (how != SLEEPS_ON_WORD)
         atomic_store(&bell->is_sleeping, 0);
@@ -219,7 +216,7 @@ static void sleep_on_bell(const bool *flag)
 /* Was the core somebody else's since the last look? */
 static void look_at_clock(int64_t *last_ns)
 {
-    int64_t now = now_ns();
+    int64_t now = weft_clock_ns();
     if (*last_ns != 0 && now - *last_ns > CONTENDED_GAP_NS)
         note_contention();
     *last_ns = now;
@@ -263,6 +260,11 @@ void weft_progress_until(const bool *flag)
         else if (empty % POLLS_PER_CLOCK == 0)
             look_at_clock(&clock_ns);
     }
+}
+
+void weft_progress_await_silent(int more)
+{
+    silent += more;
 }
 
 void weft_progress_notify(void)

@@ -42,7 +42,7 @@ static inline void weft_bell_ring(weft_bell_t *bell)
 void weft_progress_open(weft_bell_t *bell);
 
 /** Have `poll` called in each round of progress, until it is removed. It returns how much it did;
- *  `everything` as in weft_transport_ops. At most 8; the same function once. */
+ *  `everything` as in weft_transport_ops. At most 16; the same function once. */
 typedef int (*weft_poll_fn_t)(bool everything);
 void weft_progress_add(weft_poll_fn_t poll);
 void weft_progress_remove(weft_poll_fn_t poll);
@@ -56,6 +56,10 @@ void weft_progress_test(void);
 
 /** Rounds until *flag is true. Gives up the lock while it yields or sleeps. */
 void weft_progress_until(const bool *flag);
+
+/** So many more things (or fewer) are polled for that ring no bell: a device's work, say, or the end of
+ *  somebody's patience. While there are any, sleeps are short. */
+void weft_progress_await_silent(int more);
 
 /** Wake threads of this process that sleep in weft_progress_until: something they may wait for
  *  happened outside their own polling. */

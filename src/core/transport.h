@@ -26,6 +26,20 @@ typedef struct weft_header {
     int32_t tag;      /* of the message, or the high half */
 } weft_header_t;
 
+/** A header that carries a number of 64 bits (of a request, say) where others have context and tag. */
+static inline weft_header_t weft_header_for(uint8_t kind, uint64_t number, size_t bytes)
+{
+    return (weft_header_t){.kind = kind,
+                           .bytes = (uint32_t)bytes,
+                           .context = (uint32_t)number,
+                           .tag = (int32_t)(uint32_t)(number >> 32)};
+}
+
+static inline uint64_t weft_header_number(const weft_header_t *header)
+{
+    return header->context | (uint64_t)(uint32_t)header->tag << 32;
+}
+
 typedef struct weft_transport_ops weft_transport_ops_t;
 typedef struct weft_endpoint weft_endpoint_t;
 

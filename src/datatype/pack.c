@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "datatype/pack.h"
 
-#include "datatype/pack_kernels_private.h"
+#include "datatype/pack_kernels.h"
 
 #include <string.h>
 
@@ -285,37 +285,43 @@ static void move_elements(mover_t *mover, const weft_elements_t *elements, range
         move_range(mover, &walk, walk.levels, typed, range);
 }
 
+size_t weft_pack_by(const weft_pack_kernels_t *kernels, const weft_elements_t *elements,
+                    const weft_stream_part_t *part)
+{
+    range_t range = {part->offset, part->bytes};
+    range.bytes = available(elements, range);
+    if (range.bytes == 0)
+        return 0;
+    mover_t mover = {part->at, kernels};
+    move_elements(&mover, elements, range);
+    return range.bytes;
+}
+
 size_t weft_pack(const void *buf, size_t count, const weft_type_t *type, size_t offset, void *out,
                  size_t bytes)
 {
     /* The kernels of this direction only read typed memory. */
     weft_elements_t elements = {(void *)buf, count, type};
+    if (!type->is_dense)
+        return weft_pack_by(&weft_pack_kernels, &elements,
+                            &(weft_stream_part_t){offset, bytes, out});
     bytes = available(&elements, (range_t){offset, bytes});
-    if (bytes == 0)
-        return 0;
-    if (type->is_dense) {
+    if (bytes > 0)
         memcpy(out, (const char *)buf + offset, bytes);
-        return bytes;
-    }
-    mover_t mover = {out, &weft_pack_kernels};
-    move_elements(&mover, &elements, (range_t){offset, bytes});
     return bytes;
 }
 
 size_t weft_unpack(void *buf, size_t count, const weft_type_t *type, size_t offset, const void *in,
                    size_t bytes)
 {
-    weft_elements_t elements = {buf, count, type};
-    bytes = available(&elements, (range_t){offset, bytes});
-    if (bytes == 0)
-        return 0;
-    if (type->is_dense) {
-        memcpy((char *)buf + offset, in, bytes);
-        return bytes;
-    }
     /* The kernels of this direction only read the stream. */
-    mover_t mover = {(void *)in, &weft_unpack_kernels};
-    move_elements(&mover, &elements, (range_t){offset, bytes});
+    weft_elements_t elements = {buf, count, type};
+    if (!type->is_dense)
+        return weft_pack_by(&weft_unpack_kernels, &elements,
+                            &(weft_stream_part_t){offset, bytes, (void *)in});
+    bytes = available(&elements, (range_t){offset, bytes});
+    if (bytes > 0)
+        memcpy((char *)buf + offset, in, bytes);
     return bytes;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "datatype/pack_kernels_private.h"
+#include "datatype/pack_kernels.h"
 
 #include <string.h>
 

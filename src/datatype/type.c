@@ -11,6 +11,8 @@
 
 static weft_pool_t pool = WEFT_POOL(weft_type_t);
 
+void (*weft_type_release_shape)(void *shape);
+
 int weft_type_create(const weft_envelope_shape_t *shape, weft_type_t **out)
 {
     weft_type_t *type = weft_pool_take(&pool);
@@ -31,6 +33,8 @@ void weft_type_destroy(weft_type_t *type)
 {
     if (type->index != 0)
         weft_int_handles_remove(&weft_type_int_handles, type->index);
+    if (type->device_shape != NULL && weft_type_release_shape != NULL)
+        weft_type_release_shape(type->device_shape);
     weft_layout_clear(&type->layout);
     weft_envelope_destroy(type->envelope);
     type->object.kind = WEFT_FREED;

@@ -40,6 +40,7 @@ typedef struct weft_type {
     size_t elements;                /* basic elements in one element */
     struct weft_envelope *envelope; /* NULL for predefined types */
     struct weft_attributes *attributes;
+    void *device_shape; /* of a device's back end: the layout as it needs it; NULL: not yet made */
     char name[MPI_MAX_OBJECT_NAME];
 } weft_type_t;
 
@@ -72,6 +73,9 @@ static inline MPI_Datatype weft_type_handle(const weft_type_t *type)
 {
     return type->handle;
 }
+
+/** Set by a device's back end: releases type->device_shape. */
+extern void (*weft_type_release_shape)(void *shape);
 
 /** Free the type and drop its references; for weft_type_release() only. */
 void weft_type_destroy(weft_type_t *type);

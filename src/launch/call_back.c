@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/call_back.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "launch/greeting.h"
-#include "launch/launch_clock.h"
 #include "mpi.h"
 
 #include <arpa/inet.h>
@@ -116,7 +116,7 @@ static void fail(attempt_t *attempt, int error)
     attempt->fd = -1;
     attempt->error = error;
     attempt->stage = may_pass(error) ? PAUSING : FAILED;
-    attempt->try_again_ms = weft_now_ms() + PAUSE_MS;
+    attempt->try_again_ms = weft_clock_ms() + PAUSE_MS;
 }
 
 static void begin_attempt(attempt_t *attempt)
@@ -219,7 +219,7 @@ static void advance(attempt_t *attempt, const weft_call_t *call)
 /* Start again those that have paused; when the next one is due. */
 static int64_t resume(attempt_t *attempts, int count)
 {
-    int64_t now = weft_now_ms(), next = INT64_MAX;
+    int64_t now = weft_clock_ms(), next = INT64_MAX;
     for (int i = 0; i < count; i++) {
         if (attempts[i].stage == PAUSING && attempts[i].try_again_ms <= now)
             begin_attempt(&attempts[i]);
@@ -240,8 +240,8 @@ static bool take_turn(attempt_t *attempts, int count, const weft_call_t *call, i
                                    .events = attempts[i].stage == CONNECTING ? POLLOUT : POLLIN};
         alive += attempts[i].stage != FAILED;
     }
-    int64_t left = (next < until_ms ? next : until_ms) - weft_now_ms();
-    if (alive == 0 || weft_now_ms() >= until_ms)
+    int64_t left = (next < until_ms ? next : until_ms) - weft_clock_ms();
+    if (alive == 0 || weft_clock_ms() >= until_ms)
         return false;
     int ready = poll(polls, (nfds_t)count, left < 0 ? 0 : (int)left);
     for (int i = 0; i < count && ready > 0; i++) {
@@ -277,7 +277,7 @@ int weft_call_connect(const weft_call_t *call, int *fd_out)
 {
     attempt_t attempts[ATTEMPTS_MOST];
     int count = begin_attempts(call, attempts), found = -1;
-    int64_t until_ms = weft_now_ms() + LIMIT_MS;
+    int64_t until_ms = weft_clock_ms() + LIMIT_MS;
     while (found < 0 && take_turn(attempts, count, call, until_ms))
         found = find_trusted(attempts, count);
     int err = found < 0 ? explain(call, attempts, count) : MPI_SUCCESS;

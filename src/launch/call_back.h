@@ -4,7 +4,7 @@
 #ifndef WEFT_LAUNCH_CALL_BACK_H
 #define WEFT_LAUNCH_CALL_BACK_H
 
-#include "launch/keyed_hash.h"
+#include "base/keyed_hash.h"
 
 typedef struct weft_call {
     uint8_t secret[WEFT_SECRET_BYTES];

@@ -2,13 +2,13 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "launch/daemon.h"
 
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "launch/crew.h"
 #include "launch/daemon_path.h"
 #include "launch/fence_tree.h"
-#include "launch/launch_clock.h"
 #include "launch/plan_message.h"
 #include "launch/program_search.h"
 #include "launch/rank_message.h"
@@ -370,9 +370,9 @@ static int join_job(daemon_t *daemon, int fd)
 /* Wait for the daemons below us and for our words to leave. */
 static void take_leave(daemon_t *daemon)
 {
-    int64_t until_ms = weft_now_ms() + FAREWELL_MS;
+    int64_t until_ms = weft_clock_ms() + FAREWELL_MS;
     bool has_said = false;
-    while (weft_now_ms() < until_ms && !weft_relay_is_orphaned(&daemon->relay)) {
+    while (weft_clock_ms() < until_ms && !weft_relay_is_orphaned(&daemon->relay)) {
         if (!has_said && weft_relay_is_alone(&daemon->relay)) {
             weft_relay_send(&daemon->relay, WEFT_MSG_DONE,
                             weft_host_tree_parent(&daemon->relay.tree, daemon->relay.self), NULL);

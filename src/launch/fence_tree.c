@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/fence_tree.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/memory.h"
-#include "launch/launch_clock.h"
 #include "mpi.h"
 
 #include <limits.h>
@@ -182,7 +182,7 @@ void weft_fences_enter(weft_fences_t *fences, weft_request_t *request)
     }
     fence->request = request;
     request->answer_by_ms =
-        request->timeout_s > 0 ? weft_now_ms() + request->timeout_s * 1000 : INT64_MAX;
+        request->timeout_s > 0 ? weft_clock_ms() + request->timeout_s * 1000 : INT64_MAX;
     fence->hosts_come++;
     check(fences, fence);
 }
@@ -228,7 +228,7 @@ void weft_fences_take(weft_fences_t *fences, const weft_message_t *message)
 
 int weft_fences_check_clock(weft_fences_t *fences)
 {
-    int64_t now = weft_now_ms(), next = INT64_MAX;
+    int64_t now = weft_clock_ms(), next = INT64_MAX;
     for (weft_link_t *link = fences->open.next; link != &fences->open; link = link->next) {
         fence_t *fence = WEFT_ELEMENT(link, fence_t, link);
         if (fence->request == NULL)

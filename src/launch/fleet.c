@@ -2,12 +2,13 @@
 /* The team of a job on other hosts, or on several: daemons that are reached through a relay. */
 #include "launch/team.h"
 
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "launch/daemon_path.h"
 #include "launch/fence_tree.h"
-#include "launch/launch_clock.h"
 #include "launch/plan_message.h"
 #include "launch/program_search.h"
 #include "launch/rank_message.h"
@@ -22,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -388,11 +388,11 @@ static void finish(weft_team_t *team)
 {
     fleet_t *fleet = fleet_of(team);
     struct pollfd polls[512];
-    int64_t now = weft_now_ms(), until_ms = now + FAREWELL_MS, latecomers_until_ms = now + LATE_MS;
+    int64_t now = weft_clock_ms(), until_ms = now + FAREWELL_MS, latecomers_until_ms = now + LATE_MS;
     bool fits = weft_relay_poll_room(&fleet->relay) <= (int)(sizeof(polls) / sizeof(polls[0]));
     fleet->is_finishing = true;
     weft_relay_send(&fleet->relay, WEFT_MSG_FINISH, WEFT_TO_ALL, NULL);
-    for (; now < until_ms; now = weft_now_ms()) {
+    for (; now < until_ms; now = weft_clock_ms()) {
         if (now >= latecomers_until_ms)
             weft_relay_stop_listening(&fleet->relay);
         weft_relay_advance(&fleet->relay);
@@ -455,10 +455,7 @@ static int open_relay(fleet_t *fleet)
     fleet->relay.ops = &relay_ops;
     fleet->relay.context = fleet;
     weft_fences_open(placement_of(fleet), &fleet->relay, &fleet->fences);
-    if (err == MPI_SUCCESS &&
-        getrandom(fleet->relay.call.secret, WEFT_SECRET_BYTES, 0) != WEFT_SECRET_BYTES)
-        err = weft_fail(MPI_ERR_OTHER, "the system gives no random numbers: %s", strerror(errno));
-    return err;
+    return err == MPI_SUCCESS ? weft_random(fleet->relay.call.secret, WEFT_SECRET_BYTES) : err;
 }
 
 int weft_fleet_create(const weft_job_plan_t *plan, weft_sinks_t *sinks, weft_team_t **out)

@@ -2,10 +2,10 @@
 #define _GNU_SOURCE /* vfork, pipe2, sigabbrev_np */
 #include "launch/foreign_launcher.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "launch/byte_queue.h"
-#include "launch/launch_clock.h"
 #include "mpi.h"
 
 #include <errno.h>
@@ -140,7 +140,7 @@ static void end_launcher(watch_t *watch, int code)
     if (watch->forced_code != 0)
         return;
     watch->forced_code = code;
-    watch->kill_at_ms = weft_now_ms() + GRACE_MS;
+    watch->kill_at_ms = weft_clock_ms() + GRACE_MS;
     kill(watch->pid, SIGTERM);
 }
 
@@ -213,13 +213,13 @@ static void take_end(watch_t *watch)
     if (watch->has_ended || waitpid(watch->pid, &status, WNOHANG) != watch->pid)
         return;
     watch->has_ended = true;
-    watch->leave_at_ms = weft_now_ms() + STDERR_LINGER_MS;
+    watch->leave_at_ms = weft_clock_ms() + STDERR_LINGER_MS;
     watch->end->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 static void check_clock(watch_t *watch)
 {
-    int64_t now = weft_now_ms();
+    int64_t now = weft_clock_ms();
     if (now >= watch->timeout_at_ms && watch->forced_code == 0) {
         fprintf(stderr, "%s: the job has not ended within %ld s; ending it\n",
                 watch->plan->launcher, watch->plan->timeout_s);
@@ -234,13 +234,13 @@ static int patience_ms(const watch_t *watch)
     int64_t next = watch->has_ended ? watch->leave_at_ms : watch->kill_at_ms;
     if (!watch->has_ended && watch->forced_code == 0)
         next = watch->timeout_at_ms;
-    int64_t left = next - weft_now_ms();
+    int64_t left = next - weft_clock_ms();
     return next == INT64_MAX ? -1 : left < 0 ? 0 : (int)left;
 }
 
 static bool is_over(const watch_t *watch)
 {
-    return watch->has_ended && (watch->stderr_fd < 0 || weft_now_ms() >= watch->leave_at_ms);
+    return watch->has_ended && (watch->stderr_fd < 0 || weft_clock_ms() >= watch->leave_at_ms);
 }
 
 static void wait_for_end(watch_t *watch)
@@ -277,7 +277,7 @@ int weft_foreign_run(const weft_job_plan_t *plan, const weft_command_t *command,
         err = spawn(command, &old, &watch);
     if (err == MPI_SUCCESS) {
         if (plan->timeout_s > 0)
-            watch.timeout_at_ms = weft_now_ms() + plan->timeout_s * 1000;
+            watch.timeout_at_ms = weft_clock_ms() + plan->timeout_s * 1000;
         wait_for_end(&watch);
         *out = end;
     }

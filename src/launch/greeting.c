@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/greeting.h"
 
+#include "base/random.h"
+#include "mpi.h"
+
 #include <endian.h>
 #include <string.h>
-#include <sys/random.h>
 
 enum { LABEL_BYTES = 8, PROOF_AT = WEFT_REPLY_BYTES - WEFT_PROOF_BYTES };
 
 /* The last digit is the protocol's version. */
 static const char magic[8] = {'w', 'e', 'f', 't', '-', 'd', '0', '1'};
 
-static bool fill_random(uint8_t *out, size_t bytes)
-{
-    return getrandom(out, bytes, 0) == (ssize_t)bytes;
-}
-
 bool weft_greeting_begin(weft_greeting_t *greeting)
 {
     memcpy(greeting->hello, magic, sizeof(magic));
-    return fill_random(greeting->hello + sizeof(magic), WEFT_NONCE_BYTES);
+    return weft_random(greeting->hello + sizeof(magic), WEFT_NONCE_BYTES) == MPI_SUCCESS;
 }
 
 /* Of hello and the first `reply_bytes` of reply; the label keeps one side's proof from being sent
@@ -48,7 +45,7 @@ bool weft_greeting_answer(weft_greeting_t *greeting, const uint8_t secret[], int
     if (memcmp(greeting->hello, magic, sizeof(magic)) != 0)
         return false;
     memcpy(greeting->reply, &number, sizeof(number));
-    if (!fill_random(greeting->reply + sizeof(number), WEFT_NONCE_BYTES))
+    if (weft_random(greeting->reply + sizeof(number), WEFT_NONCE_BYTES) != MPI_SUCCESS)
         return false;
     prove(greeting, secret, "caller", PROOF_AT, greeting->reply + PROOF_AT);
     return true;

@@ -11,7 +11,7 @@
 #ifndef WEFT_LAUNCH_GREETING_H
 #define WEFT_LAUNCH_GREETING_H
 
-#include "launch/keyed_hash.h"
+#include "base/keyed_hash.h"
 
 #include <stdbool.h>
 

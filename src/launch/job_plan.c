@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "mpi.h"
 
 #include <arpa/inet.h>
@@ -14,7 +15,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -236,8 +236,9 @@ static int settle_places(weft_job_plan_t *plan)
 static int name_job(weft_job_plan_t *plan)
 {
     uint64_t random[2];
-    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-        return weft_fail(MPI_ERR_OTHER, "the system gives no random numbers: %s", strerror(errno));
+    int err = weft_random(random, sizeof(random));
+    if (err != MPI_SUCCESS)
+        return err;
     snprintf(plan->id, sizeof(plan->id), "weft-%d-%08x", (int)getpid(), (unsigned)random[0]);
     snprintf(plan->token, sizeof(plan->token), "%016" PRIx64, random[1]);
     return MPI_SUCCESS;

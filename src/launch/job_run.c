@@ -2,10 +2,10 @@
 #define _GNU_SOURCE /* sigabbrev_np */
 #include "launch/job_run.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "launch/blame.h"
-#include "launch/launch_clock.h"
 #include "launch/output_sinks.h"
 #include "launch/team.h"
 #include "mpi.h"
@@ -82,7 +82,7 @@ static void signal_ranks(job_t *job, int signal_number)
 static void end_ranks(job_t *job, int signal_number, int grace_ms)
 {
     job->phase = ENDING;
-    job->kill_at = weft_now_ms() + grace_ms;
+    job->kill_at = weft_clock_ms() + grace_ms;
     signal_ranks(job, signal_number);
     signal_ranks(job, SIGCONT); /* a stopped process acts on no other signal */
 }
@@ -100,7 +100,7 @@ static void take_events(job_t *job)
 {
     weft_rank_event_t event;
     while (job->team->ops->next_event(job->team, &event))
-        weft_blame_take(&job->blame, &event, weft_now_ms());
+        weft_blame_take(&job->blame, &event, weft_clock_ms());
 }
 
 /* mpirun | head: that the ranks get SIGPIPE then is in order and needs no words. */
@@ -118,7 +118,7 @@ static bool is_doubtful(const job_t *job)
 static void pass_sentence(job_t *job)
 {
     if (job->blame.reason == WEFT_NO_REASON || job->phase != RUNNING ||
-        (is_doubtful(job) && weft_now_ms() < job->blame.sentence_at_ms))
+        (is_doubtful(job) && weft_clock_ms() < job->blame.sentence_at_ms))
         return;
     job->exit_code = weft_blame_exit_code(&job->blame);
     if (!is_expected(job)) {
@@ -194,7 +194,7 @@ static int open_signals(int *out)
 
 static void check_clock(job_t *job)
 {
-    int64_t now = weft_now_ms();
+    int64_t now = weft_clock_ms();
     if (job->phase == RUNNING && now >= job->timeout_at) {
         say(job, "the job has not ended within %ld s; ending it", job->plan->timeout_s);
         job->exit_code = TIMEOUT_EXIT_CODE;
@@ -213,8 +213,8 @@ static void check_ranks(job_t *job)
         return;
     if (job->phase == RUNNING) {
         job->phase = LINGERING;
-        job->linger_at = weft_now_ms() + LINGER_QUIET_MS;
-        job->linger_end_at = weft_now_ms() + LINGER_MOST_MS;
+        job->linger_at = weft_clock_ms() + LINGER_QUIET_MS;
+        job->linger_end_at = weft_clock_ms() + LINGER_MOST_MS;
     }
     if (job->phase != LINGERING || job->team->ops->is_output_closed(job->team))
         job->phase = OVER;
@@ -244,7 +244,7 @@ static int poll_timeout_ms(const job_t *job)
     int64_t at = next_deadline(job);
     int patience = job->team->ops->patience_ms(job->team);
     int64_t most = patience >= 0 ? patience : INT32_MAX;
-    int64_t left = at == never ? most : at - weft_now_ms();
+    int64_t left = at == never ? most : at - weft_clock_ms();
     if (left > most)
         left = most;
     if (left < 0)
@@ -283,7 +283,7 @@ static int advance(job_t *job)
     if (ready == 0)
         job->team->ops->show_prompt(job->team);
     else if (job->phase == LINGERING)
-        job->linger_at = weft_now_ms() + LINGER_QUIET_MS;
+        job->linger_at = weft_clock_ms() + LINGER_QUIET_MS;
     err = job->team->ops->advance(job->team, polls + used, ours);
     weft_sinks_flush(&job->sinks);
     return err;
@@ -325,7 +325,7 @@ static int run(job_t *job)
 {
     int err = job->team->ops->start(job->team);
     if (job->plan->timeout_s > 0)
-        job->timeout_at = weft_now_ms() + job->plan->timeout_s * 1000;
+        job->timeout_at = weft_clock_ms() + job->plan->timeout_s * 1000;
     while (err == MPI_SUCCESS && job->phase != OVER)
         err = take_turn(job);
     job->team->ops->finish(job->team);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/remote_data.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/memory.h"
-#include "launch/launch_clock.h"
 #include "mpi.h"
 
 #include <limits.h>
@@ -22,7 +22,7 @@ enum { MOST_PAUSE_MS = 50 /* between two looks for a key */ };
 static void limit(weft_request_t *request)
 {
     request->answer_by_ms =
-        request->timeout_s > 0 ? weft_now_ms() + request->timeout_s * 1000 : INT64_MAX;
+        request->timeout_s > 0 ? weft_clock_ms() + request->timeout_s * 1000 : INT64_MAX;
 }
 
 static void ask(weft_remote_data_t *data, weft_request_t *request)
@@ -64,7 +64,7 @@ void weft_remote_data_enter(weft_remote_data_t *data, weft_request_t *request)
         /* PMIx does not tell of commits. */
         request->tries++;
         int64_t pause_ms = request->tries < MOST_PAUSE_MS ? request->tries : MOST_PAUSE_MS;
-        request->try_at_ms = weft_now_ms() + pause_ms;
+        request->try_at_ms = weft_clock_ms() + pause_ms;
         weft_list_append(&data->to_come, &request->link);
         return;
     }
@@ -159,7 +159,7 @@ static int64_t check_to_come(weft_remote_data_t *data, int64_t now)
 
 int weft_remote_data_check_clock(weft_remote_data_t *data)
 {
-    int64_t now = weft_now_ms();
+    int64_t now = weft_clock_ms();
     int64_t next = check_asked(data, now), other = check_to_come(data, now);
     if (other < next)
         next = other;

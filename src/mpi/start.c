@@ -6,6 +6,7 @@
 #include "coll/coll.h"
 #include "pt2pt/bsend.h"
 #include "pt2pt/pt2pt.h"
+#include "cuda/cuda.h"
 #include "ofi/ofi.h"
 #include "pmi/pmi.h"
 #include "tcp/tcp.h"
@@ -186,6 +187,7 @@ int weft_start(int thread_level)
     if (err != MPI_SUCCESS)
         return err;
     weft_progress_open(weft_world.bell);
+    weft_cuda_open(); /* late: it watches for libraries that are loaded from now on */
     err = weft_comm_open();
     if (err != MPI_SUCCESS)
         return err;
@@ -222,6 +224,7 @@ int weft_stop(void)
     weft_comm_idups_close();
     weft_coll_close();
     weft_pt2pt_close();
+    weft_cuda_close();
     close_transports();
     weft_nodes_close();
     weft_ops_close();

@@ -18,13 +18,13 @@
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "mpi.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 enum { CARD_MAGIC = 0x57465443 };
 
@@ -131,8 +131,9 @@ static int make_card(const weft_addresses_t *all)
                             .version = WEFT_WIRE_VERSION,
                             .ranks = (uint32_t)weft_world.local_size,
                             .rails = all[0].rails}};
-    if (getrandom(&card.head.token, sizeof(card.head.token), 0) < 0)
-        return weft_fail(MPI_ERR_OTHER, "there are no random numbers");
+    int err = weft_random(&card.head.token, sizeof(card.head.token));
+    if (err != MPI_SUCCESS)
+        return err;
     snprintf(card.head.provider, sizeof(card.head.provider), "%s", weft_world.fabric);
     snprintf(card.head.host, sizeof(card.head.host), "%.63s", weft_world.host);
     for (int i = 0; i < (int)card.head.rails; i++)

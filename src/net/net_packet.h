@@ -17,6 +17,7 @@ enum {
     /* Kinds above those of the layer above: of this transport alone, without payload. */
     WEFT_WIRE_THROTTLE = 0xf0, /* ask before you send unexpected data */
     WEFT_WIRE_RELEASE,         /* you need not any more */
+    WEFT_WIRE_TAKEN,           /* context and tag: what was taken of yours so far (ofi/window.h) */
 };
 
 typedef struct weft_wire {

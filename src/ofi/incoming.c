@@ -32,16 +32,29 @@ static const char *find_fault(const weft_wire_t *wire, size_t bytes)
     return NULL;
 }
 
+static void note_confirmed(weft_ofi_peer_t *peer, uint64_t taken)
+{
+    weft_window_count_t *window = &peer->window;
+    if (taken - window->confirmed > window->sent - window->confirmed)
+        drop("it says that more was taken than was sent");
+    else
+        window->confirmed = taken;
+}
+
 static void deliver(weft_ofi_peer_t *peer, const weft_wire_t *wire, const char *payload)
 {
-    peer->received++;
-    if (wire->kind == WEFT_WIRE_THROTTLE || wire->kind == WEFT_WIRE_RELEASE) {
-        peer->endpoint.is_throttled = wire->kind == WEFT_WIRE_THROTTLE;
-        return;
-    }
     weft_header_t header = {.kind = wire->kind, .bytes = wire->bytes, .context = wire->context,
                             .tag = wire->tag};
-    wefti_ofi.sink(peer->world_rank, &header, payload);
+    peer->received++;
+    peer->window.taken += weft_window_cost(wire->bytes);
+    if (weft_window_must_tell(&peer->window))
+        wefti_ofi_note_unsettled(peer);
+    if (wire->kind == WEFT_WIRE_THROTTLE || wire->kind == WEFT_WIRE_RELEASE)
+        peer->endpoint.is_throttled = wire->kind == WEFT_WIRE_THROTTLE;
+    else if (wire->kind == WEFT_WIRE_TAKEN)
+        note_confirmed(peer, weft_header_number(&header));
+    else
+        wefti_ofi.sink(peer->world_rank, &header, payload);
 }
 
 /* ---- order ---- */

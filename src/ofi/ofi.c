@@ -71,9 +71,11 @@ static int insert_addresses(const weft_addresses_t *addresses, weft_ofi_peer_t *
     return MPI_SUCCESS;
 }
 
-static int resolve(weft_ofi_peer_t *peer)
+int wefti_ofi_resolve(weft_ofi_peer_t *peer)
 {
     weft_addresses_t addresses;
+    if (peer->is_resolved)
+        return MPI_SUCCESS;
     int err = weft_card_read(peer->world_rank, &addresses, &peer->key);
     if (err == MPI_SUCCESS)
         err = insert_addresses(&addresses, peer);
@@ -86,24 +88,37 @@ static int reach(int world_rank, weft_endpoint_t **out)
     weft_ofi_peer_t *peer = wefti_ofi_peer(world_rank);
     if (peer == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a peer");
-    int err = peer->is_resolved ? MPI_SUCCESS : resolve(peer);
+    int err = wefti_ofi_resolve(peer);
     if (err == MPI_SUCCESS)
         *out = &peer->endpoint;
     return err;
 }
 
-void wefti_ofi_peer_failed(const weft_ofi_peer_t *peer, const char *doing, int error)
+void wefti_ofi_peer_failed(weft_ofi_peer_t *peer, const char *doing, int error)
 {
-    char why[384];
-    if (wefti_ofi.is_closing)
+    if (wefti_ofi.is_closing || peer->is_lost)
         return;
-    snprintf(why, sizeof(why),
-             "rank %d on %s cannot be reached by rank %d on %s any more: %s to it failed: %s "
-             "(provider %s, interface %s)",
-             peer->world_rank, weft_card_host(peer->world_rank), weft_world.rank,
-             weft_world.host, doing, weft_fabric_error(error), weft_world.fabric,
-             wefti_ofi.rails[0].info->domain_attr->name);
-    weft_world.abort(1, why);
+    peer->is_lost = true;
+    peer->doing = doing;
+    peer->error = error;
+    peer->next_lost = wefti_ofi.lost;
+    wefti_ofi.lost = peer;
+}
+
+static void tell_of_lost(void)
+{
+    while (wefti_ofi.lost != NULL) {
+        char why[384];
+        const weft_ofi_peer_t *peer = wefti_ofi.lost;
+        wefti_ofi.lost = peer->next_lost;
+        snprintf(why, sizeof(why),
+                 "rank %d on %s cannot be reached by rank %d on %s any more: %s to it failed: %s "
+                 "(provider %s, interface %s)",
+                 peer->world_rank, weft_card_host(peer->world_rank), weft_world.rank,
+                 weft_world.host, peer->doing, weft_fabric_error(peer->error), weft_world.fabric,
+                 wefti_ofi.rails[0].info->domain_attr->name);
+        weft_world.peer_lost(peer->world_rank, why);
+    }
 }
 
 void wefti_ofi_packet_lost(const char *doing, int error)
@@ -129,7 +144,10 @@ static int progress(bool everything)
         done += weft_rail_progress(&wefti_ofi.rails[i]);
     if (__builtin_expect(wefti_ofi.unsettled != NULL, 0))
         done += wefti_outgoing_progress();
-    return done + wefti_fetching_progress();
+    done += wefti_fetching_progress();
+    if (__builtin_expect(wefti_ofi.lost != NULL, 0))
+        tell_of_lost();
+    return done;
 }
 
 /* With several rails, none alone would do. */

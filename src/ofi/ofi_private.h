@@ -7,6 +7,7 @@
 #include "core/world.h"
 #include "net/net_packet.h"
 #include "ofi/rail.h"
+#include "ofi/window.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,13 +25,18 @@ typedef struct weft_ofi_peer {
     int world_rank;
     bool is_resolved; /* it can be sent to: `key` and `addresses` are set */
     bool is_listed;   /* in ofi.unsettled */
+    bool is_lost;     /* for good: what is sent to it is dropped */
     bool throttles, has_told; /* what it has to be told, and what it was told */
     uint64_t key;             /* of packets to it */
     fi_addr_t addresses[WEFT_RAILS_MAX];
     uint32_t sent, received; /* packets so far */
+    weft_window_count_t window;
     weft_early_t *early;     /* by sequence */
     weft_slot_t *stalled_first, **stalled_last; /* composed, and refused by the provider */
     struct weft_ofi_peer *next_unsettled;
+    struct weft_ofi_peer *next_lost; /* in ofi.lost */
+    const char *doing;               /* and with what result, when it was lost */
+    int error;
 } weft_ofi_peer_t;
 
 typedef struct weft_ofi {
@@ -41,6 +47,7 @@ typedef struct weft_ofi {
     uint64_t own_key;        /* of packets to this rank */
     weft_ofi_peer_t **peers; /* [world size] */
     weft_ofi_peer_t *unsettled; /* with stalled packets or something to be told */
+    weft_ofi_peer_t *lost;      /* the layer above is to be told of them */
     uint64_t dropped;        /* packets of strangers, and malformed ones */
     bool is_closing;         /* peers may be gone, which is no failure any more */
 } weft_ofi_t;
@@ -50,13 +57,19 @@ extern weft_ofi_t wefti_ofi;
 /** The peer structure of a rank of another host, made when there is none; NULL: no memory. */
 weft_ofi_peer_t *wefti_ofi_peer(int world_rank);
 
-/** The end of the job: a peer cannot be reached any more. `doing` says what was tried. */
-void wefti_ofi_peer_failed(const weft_ofi_peer_t *peer, const char *doing, int error);
+/** Find out how to send to a peer; may block for a moment. MPI_ERR_OTHER with a text. */
+int wefti_ofi_resolve(weft_ofi_peer_t *peer);
+
+/** A peer cannot be reached any more; `doing` says what was tried. The layer above is told at the end of
+ *  the round (it may be in the midst of a send to it), unless all are at the end anyway. */
+void wefti_ofi_peer_failed(weft_ofi_peer_t *peer, const char *doing, int error);
 
 /** The end of the job: a packet was lost, nobody knows to or from whom. */
 void wefti_ofi_packet_lost(const char *doing, int error);
 
 /* outgoing.c */
+/** See to it that the peer gets its turn in wefti_outgoing_progress(). */
+void wefti_ofi_note_unsettled(weft_ofi_peer_t *peer);
 bool wefti_ofi_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload);
 void *wefti_ofi_reserve(weft_endpoint_t *endpoint, size_t bytes);
 void wefti_ofi_commit(weft_endpoint_t *endpoint, const weft_header_t *header);

@@ -2,12 +2,14 @@
 /*
  * Packets on their way out. Short ones are injected: the provider has them when the call returns.
  * Longer ones lie in a slot until their completion. A packet that was composed and then refused
- * (FI_EAGAIN) keeps its place: nothing overtakes it.
+ * (FI_EAGAIN) keeps its place: nothing overtakes it. How much may be on its way: ofi/window.h.
  */
 #include "ofi/ofi_private.h"
 
 #include "ofi/fabric_library.h"
+#include "base/fail.h"
 #include "base/log.h"
+#include "mpi.h"
 
 #include <rdma/fi_errno.h>
 #include <string.h>
@@ -28,7 +30,7 @@ static void compose(const weft_ofi_peer_t *peer, const weft_header_t *header, we
 
 /* ---- peers that need another look ---- */
 
-static void note_unsettled(weft_ofi_peer_t *peer)
+void wefti_ofi_note_unsettled(weft_ofi_peer_t *peer)
 {
     if (peer->is_listed)
         return;
@@ -44,7 +46,7 @@ static void stall(weft_ofi_peer_t *peer, weft_slot_t *slot)
     slot->next = NULL;
     *peer->stalled_last = slot;
     peer->stalled_last = &slot->next;
-    note_unsettled(peer);
+    wefti_ofi_note_unsettled(peer);
 }
 
 /* ---- slots ---- */
@@ -72,6 +74,8 @@ static long post(weft_slot_t *slot)
 {
     const weft_ofi_peer_t *peer = slot->owner;
     fi_addr_t to = peer->addresses[slot->rail->index];
+    if (__builtin_expect(peer->is_lost, 0))
+        return -FI_ECONNABORTED;
     slot->op.done = slot_is_out;
     if (__builtin_expect(wefti_ofi.is_closing, 0))
         return post_last(slot, to);
@@ -79,11 +83,17 @@ static long post(weft_slot_t *slot)
                    &slot->op.context);
 }
 
+static void count_packet(weft_ofi_peer_t *peer, size_t payload_bytes)
+{
+    peer->sent++;
+    peer->window.sent += weft_window_cost(payload_bytes);
+}
+
 /* The packet in `slot` has its number and goes, now or later. */
 static void dispatch(weft_ofi_peer_t *peer, weft_slot_t *slot)
 {
     slots_out++;
-    peer->sent++;
+    count_packet(peer, slot->bytes - sizeof(weft_wire_t));
     long rc = peer->stalled_first != NULL ? -FI_EAGAIN : post(slot);
     if (rc == -FI_EAGAIN)
         stall(peer, slot);
@@ -108,7 +118,7 @@ static weft_slot_t *take_slot(weft_ofi_peer_t *peer, size_t payload_bytes)
 static bool can_inject(const weft_ofi_peer_t *peer, size_t payload_bytes)
 {
     return payload_bytes + sizeof(weft_wire_t) <= wefti_ofi.rails[0].inject_max &&
-           peer->stalled_first == NULL && !wefti_ofi.is_closing;
+           peer->stalled_first == NULL && !peer->is_lost && !wefti_ofi.is_closing;
 }
 
 static bool inject(weft_ofi_peer_t *peer, const weft_header_t *header, const void *payload)
@@ -125,31 +135,48 @@ static bool inject(weft_ofi_peer_t *peer, const weft_header_t *header, const voi
         return false;
     if (rc != 0)
         wefti_ofi_peer_failed(peer, "sending", (int)-rc);
-    peer->sent++;
-    return true;
-}
-
-bool wefti_ofi_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
-{
-    weft_ofi_peer_t *peer = (weft_ofi_peer_t *)endpoint;
-    if (can_inject(peer, header->bytes) && inject(peer, header, payload))
-        return true;
-    /* Refused, too: a slot is tried again by us. Nothing would tell when there is room to inject. */
-    void *room = wefti_ofi_reserve(endpoint, header->bytes);
-    if (room == NULL)
-        return false;
-    if (header->bytes > 0)
-        memcpy(room, payload, header->bytes);
-    wefti_ofi_commit(endpoint, header);
+    count_packet(peer, header->bytes);
     return true;
 }
 
 static weft_slot_t *reserved;
 
+static void *reserve(weft_ofi_peer_t *peer, size_t bytes)
+{
+    reserved = take_slot(peer, bytes);
+    return reserved == NULL ? NULL : reserved->memory + sizeof(weft_wire_t);
+}
+
+static bool send_packet(weft_ofi_peer_t *peer, const weft_header_t *header, const void *payload)
+{
+    if (can_inject(peer, header->bytes) && inject(peer, header, payload))
+        return true;
+    /* Refused, too: a slot is tried again by us. Nothing would tell when there is room to inject. */
+    void *room = reserve(peer, header->bytes);
+    if (room == NULL)
+        return false;
+    if (header->bytes > 0)
+        memcpy(room, payload, header->bytes);
+    wefti_ofi_commit(&peer->endpoint, header);
+    return true;
+}
+
+/* Until the layer above is told of a loss, what it sends is lost, too. */
+static bool may_send(const weft_ofi_peer_t *peer)
+{
+    return weft_window_is_open(&peer->window) && !peer->endpoint.is_lost;
+}
+
+bool wefti_ofi_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
+{
+    weft_ofi_peer_t *peer = (weft_ofi_peer_t *)endpoint;
+    return may_send(peer) && send_packet(peer, header, payload);
+}
+
 void *wefti_ofi_reserve(weft_endpoint_t *endpoint, size_t bytes)
 {
-    reserved = take_slot((weft_ofi_peer_t *)endpoint, bytes);
-    return reserved == NULL ? NULL : reserved->memory + sizeof(weft_wire_t);
+    weft_ofi_peer_t *peer = (weft_ofi_peer_t *)endpoint;
+    return may_send(peer) ? reserve(peer, bytes) : NULL;
 }
 
 void wefti_ofi_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
@@ -167,17 +194,29 @@ void wefti_ofi_throttle(weft_endpoint_t *endpoint, bool is_on)
 {
     weft_ofi_peer_t *peer = (weft_ofi_peer_t *)endpoint;
     peer->throttles = is_on;
-    note_unsettled(peer);
+    wefti_ofi_note_unsettled(peer);
 }
 
 /* ---- progress ---- */
 
-static bool tell(weft_ofi_peer_t *peer)
+static bool tell_throttle(weft_ofi_peer_t *peer)
 {
     weft_header_t header = {.kind = peer->throttles ? WEFT_WIRE_THROTTLE : WEFT_WIRE_RELEASE};
-    if (!wefti_ofi_send(&peer->endpoint, &header, NULL))
+    if (!send_packet(peer, &header, NULL))
         return false;
     peer->has_told = peer->throttles;
+    return true;
+}
+
+/* Perhaps the first that this rank sends to the peer. */
+static bool tell_taken(weft_ofi_peer_t *peer)
+{
+    if (wefti_ofi_resolve(peer) != MPI_SUCCESS)
+        weft_world.abort(1, weft_fail_text());
+    weft_header_t header = weft_header_for(WEFT_WIRE_TAKEN, peer->window.taken, 0);
+    if (!send_packet(peer, &header, NULL))
+        return false;
+    peer->window.told = peer->window.taken;
     return true;
 }
 
@@ -196,13 +235,16 @@ static int settle(weft_ofi_peer_t *peer)
             slot_is_out(&slot->op, NULL, (int)-rc);
     }
     if (peer->throttles != peer->has_told)
-        moved += tell(peer);
+        moved += tell_throttle(peer);
+    if (weft_window_must_tell(&peer->window))
+        moved += tell_taken(peer);
     return moved;
 }
 
 static bool is_settled(const weft_ofi_peer_t *peer)
 {
-    return peer->stalled_first == NULL && peer->throttles == peer->has_told;
+    return peer->stalled_first == NULL && peer->throttles == peer->has_told &&
+           !weft_window_must_tell(&peer->window);
 }
 
 int wefti_outgoing_progress(void)
@@ -215,7 +257,7 @@ int wefti_outgoing_progress(void)
         peer->is_listed = false;
         moved += settle(peer);
         if (!is_settled(peer))
-            note_unsettled(peer);
+            wefti_ofi_note_unsettled(peer);
         peer = next;
     }
     return moved;

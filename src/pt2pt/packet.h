@@ -50,17 +50,4 @@ typedef struct weft_go {
     uint64_t request; /* the receiver's */
 } weft_go_t;
 
-static inline weft_header_t weft_header_for(uint8_t kind, uint64_t request, size_t bytes)
-{
-    return (weft_header_t){.kind = kind,
-                           .bytes = (uint32_t)bytes,
-                           .context = (uint32_t)request,
-                           .tag = (int32_t)(uint32_t)(request >> 32)};
-}
-
-static inline uint64_t weft_header_request(const weft_header_t *header)
-{
-    return header->context | (uint64_t)(uint32_t)header->tag << 32;
-}
-
 #endif

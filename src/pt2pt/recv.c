@@ -234,7 +234,7 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
 
 void wefti_recv_data(int source, const weft_header_t *header, const void *payload)
 {
-    weft_recv_t *recv = (weft_recv_t *)(uintptr_t)weft_header_request(header);
+    weft_recv_t *recv = (weft_recv_t *)(uintptr_t)weft_header_number(header);
     if (!weft_pool_owns(&recvs, recv) || recv->request.object.kind != WEFT_KIND_REQUEST ||
         !recv->is_streaming || recv->peer != source ||
         header->bytes > recv->message_bytes - recv->arrived) {

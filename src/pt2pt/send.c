@@ -316,7 +316,7 @@ void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request
 
 static weft_send_t *asked_send(int source, const weft_header_t *header)
 {
-    weft_send_t *send = (weft_send_t *)(uintptr_t)weft_header_request(header);
+    weft_send_t *send = (weft_send_t *)(uintptr_t)weft_header_number(header);
     if (weft_pool_owns(&sends, send) && send->request.object.kind == WEFT_KIND_REQUEST &&
         send->stage == WEFT_SEND_ASKED && send->endpoint == weft_world.endpoints[source]) {
         send->endpoint->asked--;

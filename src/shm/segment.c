@@ -2,10 +2,12 @@
 #define _GNU_SOURCE
 #include "shm/segment.h"
 
+#include "core/meeting.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "mpi.h"
 
 #include <errno.h>
@@ -13,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,6 +70,12 @@ static size_t segment_bytes(int ranks, size_t data_bytes)
     return data_offset(ranks) + pairs_of(ranks) * data_bytes;
 }
 
+/* They are sparse, which is of use where a page that nobody touches costs nothing. */
+static size_t bytes_with_boards(int ranks, size_t data_bytes)
+{
+    return round_up(segment_bytes(ranks, data_bytes), PAGE) + weft_boards_bytes(ranks);
+}
+
 /* The largest power of two that keeps all data rings of the host within WEFT_SHM_BYTES. */
 static size_t data_bytes_for(int ranks)
 {
@@ -85,7 +92,7 @@ static int make_memfd(int ranks, size_t *data_bytes, invitation_t *out)
     if (fd < 0)
         return -1;
     *data_bytes = data_bytes_for(ranks);
-    out->bytes = segment_bytes(ranks, *data_bytes);
+    out->bytes = bytes_with_boards(ranks, *data_bytes);
     if (fchmod(fd, 0600) != 0 || ftruncate(fd, (off_t)out->bytes) != 0) {
         close(fd);
         return -1;
@@ -140,8 +147,9 @@ static int map(int fd, size_t bytes, weft_segment_t *out)
 static int create(const weft_world_t *world, invitation_t *invitation, int *fd_out,
                   weft_segment_t *out)
 {
-    if (getrandom(&invitation->token, sizeof(invitation->token), 0) < 0)
-        return weft_fail(MPI_ERR_OTHER, "no random numbers: %s", strerror(errno));
+    int err = weft_random(&invitation->token, sizeof(invitation->token));
+    if (err != MPI_SUCCESS)
+        return err;
     size_t data_bytes = 0;
     int fd = make(world->local_size, &data_bytes, invitation);
     if (fd < 0)
@@ -151,7 +159,7 @@ static int create(const weft_world_t *world, invitation_t *invitation, int *fd_o
             "(WEFT_SHM=%s): %s: %s",
             world->local_size, segment_bytes(world->local_size, DATA_BYTES_MIN), weft_config.SHM,
             invitation->path[0] == '\0' ? "memfd_create" : invitation->path, strerror(errno));
-    int err = map(fd, invitation->bytes, out);
+    err = map(fd, invitation->bytes, out);
     if (err == MPI_SUCCESS) {
         out->header->token = invitation->token;
         out->header->data_bytes = (uint32_t)data_bytes;
@@ -209,7 +217,7 @@ static void await_all(weft_segment_header_t *header, int ranks, const invitation
         return;
     }
     while ((arrived = atomic_load(&header->attached)) < (unsigned)ranks)
-        weft_futex_wait(&header->attached, arrived);
+        weft_futex_wait(&header->attached, arrived, 0);
 }
 
 static ino_t pid_namespace(void)
@@ -276,6 +284,14 @@ weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver,
         .data = base + data_offset(segment->ranks) + pair * data_bytes,
         .units = (uint32_t)(data_bytes / WEFT_DATA_UNIT),
     };
+}
+
+void *weft_segment_boards(const weft_segment_t *segment)
+{
+    size_t bytes = bytes_with_boards(segment->ranks, segment->header->data_bytes);
+    if (segment->is_file || bytes > segment->bytes)
+        return NULL;
+    return (char *)segment->header + bytes - weft_boards_bytes(segment->ranks);
 }
 
 weft_copy_job_t *weft_segment_copy_job(const weft_segment_t *segment, int receiver, int sender)

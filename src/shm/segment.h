@@ -3,7 +3,7 @@
  * The memory that the ranks of one host share: one segment a job and host, made by its lowest rank.
  *
  *   | header | rank blocks [n] | credits | copy jobs | slots | data |     the last four:
- * [receiver][sender]
+ * [receiver][sender]; in a memfd the boards of core/meeting.h follow
  *
  * It is sparse: a page costs memory only when a pair of ranks uses it. By default it is a memfd
  * that the others open through /proc, so the size of /dev/shm does not matter and nothing has a
@@ -58,6 +58,8 @@ void weft_segment_close(weft_segment_t *segment);
 
 weft_rank_block_t *weft_segment_block(const weft_segment_t *segment, int local_rank);
 weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver, int sender);
+/** Memory of weft_boards_bytes(), zeros at first; NULL: the segment has none. */
+void *weft_segment_boards(const weft_segment_t *segment);
 weft_copy_job_t *weft_segment_copy_job(const weft_segment_t *segment, int receiver, int sender);
 
 #endif

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "shm/shm.h"
 
+#include "core/meeting.h"
 #include "core/progress.h"
 #include "core/world.h"
 #include "shm/channel.h"
@@ -231,6 +232,12 @@ static void agree_on_waiting(weft_world_t *world)
     world->cores_are_short = shm.segment.ranks > (cores < quota ? cores : quota);
 }
 
+static void wake(int local_rank)
+{
+    if (local_rank != shm.local_rank)
+        weft_bell_ring(&weft_segment_block(&shm.segment, local_rank)->bell);
+}
+
 static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
 {
     if (world->local_size == 1)
@@ -259,6 +266,8 @@ static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
             world->endpoints[world_rank] = &shm.peers[i].endpoint;
     }
     world->bell = &shm.own->bell;
+    weft_meeting_place = (weft_meeting_place_t){weft_segment_boards(&shm.segment),
+                                                world->local_size, wake};
     return MPI_SUCCESS;
 }
 
@@ -281,6 +290,7 @@ static void describe(weft_facts_t *facts)
 
 static void close_transport(void)
 {
+    weft_meeting_place = (weft_meeting_place_t){0};
     weft_segment_close(&shm.segment);
     weft_free(shm.peers);
     weft_free(shm.busy);

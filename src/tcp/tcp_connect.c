@@ -16,8 +16,11 @@
 #include "tcp/tcp_private.h"
 
 #include "net/address_card.h"
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/fail.h"
+#include "base/keyed_hash.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "mpi.h"
@@ -81,23 +84,17 @@ static tcp_peer_t *trying;
 static newcomer_t *newcomers; /* youngest first */
 static int newcomer_count;
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-/* What shows that one knows a key, without showing the key (the finalizer of splitmix64). */
-static uint64_t prove(uint64_t key, uint64_t role)
-{
-    uint64_t x = key + role * 0x9e3779b97f4a7c15ULL;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-    return x ^ (x >> 31);
-}
-
 enum { ROLE_CONNECTOR = 1, ROLE_ACCEPTOR = 2 };
+
+/* What shows that `speaker` knows a key, without showing the key. */
+static uint64_t prove(uint64_t key, uint32_t role, int speaker)
+{
+    const uint64_t secret[WEFT_SECRET_BYTES / sizeof(uint64_t)] = {key, key};
+    const uint32_t text[2] = {role, (uint32_t)speaker};
+    uint64_t proof[WEFT_PROOF_BYTES / sizeof(uint64_t)];
+    weft_keyed_hash((const uint8_t *)secret, text, sizeof(text), (uint8_t *)proof);
+    return proof[0];
+}
 
 /* ---- choosing an address of the peer ---- */
 
@@ -196,7 +193,7 @@ static bool try_address(tcp_peer_t *peer)
         return false;
     }
     attempt->deadline_ns =
-        now_ns() + (int64_t)weft_config.TIMEOUT * 1000000000 / (attempt->count > 0 ? attempt->count : 1);
+        weft_clock_ns() + (int64_t)weft_config.TIMEOUT * 1000000000 / (attempt->count > 0 ? attempt->count : 1);
     attempt->verdict_got = 0;
     peer->state = TCP_CONNECTING;
     peer->source = (tcp_source_t){.fd = fd, .ready = connector_ready};
@@ -257,7 +254,7 @@ static void greet(tcp_peer_t *peer)
                            .version = 1,
                            .source = (uint32_t)weft_world.rank,
                            .dest = (uint32_t)peer->world_rank,
-                           .proof = prove(peer->attempt->key, ROLE_CONNECTOR)};
+                           .proof = prove(peer->attempt->key, ROLE_CONNECTOR, weft_world.rank)};
     snprintf(greeting.host, sizeof(greeting.host), "%.39s", weft_world.host);
     ssize_t sent = send(peer->source.fd, &greeting, sizeof(greeting), MSG_NOSIGNAL);
     if (sent != (ssize_t)sizeof(greeting)) { /* a new socket has room */
@@ -272,7 +269,7 @@ static void greet(tcp_peer_t *peer)
 static void step_back(tcp_peer_t *peer)
 {
     close_source(&peer->source);
-    peer->attempt->deadline_ns = now_ns() + (int64_t)weft_config.TIMEOUT * 1000000000;
+    peer->attempt->deadline_ns = weft_clock_ns() + (int64_t)weft_config.TIMEOUT * 1000000000;
 }
 
 static void read_verdict(tcp_peer_t *peer)
@@ -291,7 +288,7 @@ static void read_verdict(tcp_peer_t *peer)
         return;
     verdict_t verdict;
     memcpy(&verdict, attempt->verdict, sizeof(verdict));
-    if (verdict.proof != prove(attempt->key, ROLE_ACCEPTOR))
+    if (verdict.proof != prove(attempt->key, ROLE_ACCEPTOR, peer->world_rank))
         fail_attempt(peer, EPROTO);
     else if (verdict.is_welcome != 0)
         is_connected(peer);
@@ -301,7 +298,7 @@ static void read_verdict(tcp_peer_t *peer)
 
 static void connector_ready(tcp_source_t *source, bool is_readable, bool is_writable)
 {
-    tcp_peer_t *peer = (tcp_peer_t *)((char *)source - offsetof(tcp_peer_t, source));
+    tcp_peer_t *peer = WEFT_ELEMENT(source, tcp_peer_t, source);
     if (peer->state == TCP_CONNECTING && (is_writable || is_readable))
         greet(peer);
     else if (peer->state == TCP_GREETING && is_readable)
@@ -336,7 +333,7 @@ void wefti_tcp_check_attempts(void)
     static unsigned rounds;
     if (++rounds % 64 != 0)
         return;
-    int64_t now = now_ns();
+    int64_t now = weft_clock_ns();
     for (tcp_peer_t *peer = trying, *next; peer != NULL; peer = next) {
         next = peer->attempt->following;
         /* In our greeting's place the kernel has answered: the peer may well be computing. */
@@ -367,7 +364,7 @@ static void dismiss(newcomer_t *newcomer, const char *why)
 
 static bool answer(int fd, bool is_welcome)
 {
-    verdict_t verdict = {.proof = prove(wefti_tcp.own_key, ROLE_ACCEPTOR),
+    verdict_t verdict = {.proof = prove(wefti_tcp.own_key, ROLE_ACCEPTOR, weft_world.rank),
                          .is_welcome = is_welcome};
     return send(fd, &verdict, sizeof(verdict), MSG_NOSIGNAL) == (ssize_t)sizeof(verdict);
 }
@@ -413,7 +410,7 @@ static const char *find_fault(const greeting_t *greeting)
     if (greeting->magic != MAGIC || greeting->version != 1)
         return "it does not speak our protocol";
     if (greeting->dest != (uint32_t)weft_world.rank ||
-        greeting->proof != prove(wefti_tcp.own_key, ROLE_CONNECTOR))
+        greeting->proof != prove(wefti_tcp.own_key, ROLE_CONNECTOR, (int)greeting->source))
         return "it does not know the key of this rank";
     if (greeting->source >= (uint32_t)weft_world.size ||
         greeting->source == (uint32_t)weft_world.rank)

@@ -6,6 +6,7 @@
  */
 #include "tcp/tcp_private.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
 
@@ -28,11 +29,6 @@ static void drop(tcp_peer_t *peer, const char *why)
     wefti_tcp_peer_lost(peer, "receiving", EPROTO);
 }
 
-static uint64_t fetch_number(const weft_header_t *header)
-{
-    return header->context | (uint64_t)(uint32_t)header->tag << 32;
-}
-
 /* ---- whole frames ---- */
 
 static void take_read(tcp_peer_t *peer, const char *payload)
@@ -44,7 +40,7 @@ static void take_read(tcp_peer_t *peer, const char *payload)
 
 static void take_no_read(tcp_peer_t *peer)
 {
-    weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, fetch_number(&peer->header));
+    weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, weft_header_number(&peer->header));
     if (fetch != NULL)
         wefti_tcp_end_fetch(peer, fetch, false);
 }
@@ -52,7 +48,7 @@ static void take_no_read(tcp_peer_t *peer)
 /* A block is in its place. */
 static void take_block(tcp_peer_t *peer)
 {
-    weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, fetch_number(&peer->header));
+    weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, weft_header_number(&peer->header));
     if (fetch == NULL)
         return;
     fetch->begun += peer->header.bytes;
@@ -95,7 +91,7 @@ static const char *find_fault(tcp_peer_t *peer)
         return "a read of the wrong length";
     if (header->kind != FRAME_BLOCK)
         return header->bytes > PACKET_MAX ? "it is too long" : NULL;
-    weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, fetch_number(header));
+    weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, weft_header_number(header));
     if (fetch == NULL)
         return "a block that nobody asked for";
     return header->bytes > fetch->bytes - fetch->begun ? "a block that is too long" : NULL;
@@ -105,7 +101,7 @@ static const char *find_fault(tcp_peer_t *peer)
 static char *find_place(tcp_peer_t *peer)
 {
     if (peer->header.kind == FRAME_BLOCK) {
-        weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, fetch_number(&peer->header));
+        weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, weft_header_number(&peer->header));
         return fetch->to + fetch->begun;
     }
     if (peer->assembly == NULL)
@@ -217,7 +213,7 @@ int wefti_tcp_receive(tcp_peer_t *peer)
 
 void wefti_tcp_peer_ready(tcp_source_t *source, bool is_readable, bool is_writable)
 {
-    tcp_peer_t *peer = (tcp_peer_t *)((char *)source - offsetof(tcp_peer_t, source));
+    tcp_peer_t *peer = WEFT_ELEMENT(source, tcp_peer_t, source);
     if (is_writable)
         wefti_tcp_note_dirty(peer);
     if (is_readable)

@@ -47,13 +47,20 @@ bool wefti_tcp_has_output(const tcp_peer_t *peer)
 
 /* ---- the socket ---- */
 
+static ssize_t write_once(int fd, struct iovec *pieces, int count)
+{
+    if (count == 1)
+        return send(fd, pieces->iov_base, pieces->iov_len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = (size_t)count};
+    return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 /* How many bytes the socket took; 0: none, or the peer is gone. */
 static size_t write_pieces(tcp_peer_t *peer, struct iovec *pieces, int count)
 {
-    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = (size_t)count};
     ssize_t taken;
     do {
-        taken = sendmsg(peer->source.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        taken = write_once(peer->source.fd, pieces, count);
     } while (taken < 0 && errno == EINTR);
     if (taken >= 0)
         return (size_t)taken;
@@ -97,20 +104,18 @@ static bool write_buffer(tcp_peer_t *peer)
     return true;
 }
 
-/* The next frame of the oldest block; false when the socket did not take all of it. */
+/* The next frame of the oldest answer; false when the socket did not take all of it. */
 static bool write_block(tcp_peer_t *peer)
 {
     tcp_block_t *block = peer->blocks;
     size_t bytes = block->bytes - block->sent;
     if (bytes > BLOCK_MAX)
         bytes = BLOCK_MAX;
-    weft_header_t header = {.kind = FRAME_BLOCK,
-                            .bytes = (uint32_t)bytes,
-                            .context = (uint32_t)block->fetch,
-                            .tag = (int32_t)(uint32_t)(block->fetch >> 32)};
+    weft_header_t header =
+        weft_header_for(block->is_refusal ? FRAME_NO_READ : FRAME_BLOCK, block->fetch, bytes);
     struct iovec pieces[2] = {{&header, sizeof(header)},
                               {(void *)(uintptr_t)(block->data + block->sent), bytes}};
-    size_t taken = write_pieces(peer, pieces, 2);
+    size_t taken = write_pieces(peer, pieces, bytes > 0 ? 2 : 1);
     if (taken == 0) /* the peer may be lost, and the block with it */
         return false;
     if (taken < sizeof(header)) {
@@ -125,7 +130,7 @@ static bool write_block(tcp_peer_t *peer)
         peer->blocks = block->next;
         weft_pool_give(&blocks, block);
     }
-    return peer->tail_bytes == 0;
+    return peer->stub_bytes == 0 && peer->tail_bytes == 0;
 }
 
 /* ---- what waits ---- */
@@ -217,6 +222,14 @@ static void append(tcp_peer_t *peer, const void *data, size_t bytes)
     peer->out_end += bytes;
 }
 
+static void gather(tcp_peer_t *peer)
+{
+    if (buffered(peer) >= GATHER_BYTES)
+        settle(peer);
+    else
+        wefti_tcp_note_dirty(peer);
+}
+
 /* Nothing waits, and nothing was sent to the peer in this round. */
 static inline bool is_first(tcp_peer_t *peer)
 {
@@ -235,40 +248,35 @@ static bool is_open(tcp_peer_t *peer)
     return peer->state == TCP_LOST && !peer->endpoint.is_lost;
 }
 
+/* What the socket does not take waits in the buffer. */
+static void write_or_keep(tcp_peer_t *peer, struct iovec *pieces, int count)
+{
+    size_t taken = write_pieces(peer, pieces, count);
+    for (int i = 0; i < count && peer->state == TCP_OPEN; i++) {
+        size_t gone = taken < pieces[i].iov_len ? taken : pieces[i].iov_len;
+        taken -= gone;
+        append(peer, (const char *)pieces[i].iov_base + gone, pieces[i].iov_len - gone);
+    }
+    if (buffered(peer) > 0)
+        wefti_tcp_note_dirty(peer);
+}
+
 /* Copied together, a short packet costs the kernel less than in two pieces. */
 static void write_short(tcp_peer_t *peer, const weft_header_t *header, const void *payload)
 {
     char packet[SHORT_BYTES];
-    size_t bytes = HEADER_BYTES + header->bytes;
     memcpy(packet, header, HEADER_BYTES);
     if (header->bytes > 0)
         memcpy(packet + HEADER_BYTES, payload, header->bytes);
-    ssize_t taken = send(peer->source.fd, packet, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (__builtin_expect(taken == (ssize_t)bytes, 1))
-        return;
-    if (taken < 0 && errno != EAGAIN && errno != EINTR) {
-        wefti_tcp_peer_lost(peer, "sending", errno);
-        return;
-    }
-    taken = taken < 0 ? 0 : taken;
-    append(peer, packet + taken, bytes - (size_t)taken);
-    wefti_tcp_note_dirty(peer);
+    struct iovec piece = {packet, HEADER_BYTES + header->bytes};
+    write_or_keep(peer, &piece, 1);
 }
 
-static void write_at_once(tcp_peer_t *peer, const weft_header_t *header, const void *payload)
+static void write_long(tcp_peer_t *peer, const weft_header_t *header, const void *payload)
 {
     struct iovec pieces[2] = {{(void *)(uintptr_t)header, HEADER_BYTES},
                               {(void *)(uintptr_t)payload, header->bytes}};
-    size_t taken = write_pieces(peer, pieces, header->bytes > 0 ? 2 : 1);
-    if (taken == HEADER_BYTES + header->bytes || peer->state != TCP_OPEN)
-        return;
-    if (taken < HEADER_BYTES) {
-        append(peer, (const char *)header + taken, HEADER_BYTES - taken);
-        taken = HEADER_BYTES;
-    }
-    append(peer, (const char *)payload + (taken - HEADER_BYTES),
-           header->bytes - (taken - HEADER_BYTES));
-    wefti_tcp_note_dirty(peer);
+    write_or_keep(peer, pieces, 2);
 }
 
 bool wefti_tcp_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
@@ -282,15 +290,12 @@ bool wefti_tcp_send(weft_endpoint_t *endpoint, const weft_header_t *header, cons
         if (header->bytes <= SHORT_BYTES - HEADER_BYTES)
             write_short(peer, header, payload);
         else
-            write_at_once(peer, header, payload);
+            write_long(peer, header, payload);
         return true;
     }
     append(peer, header, HEADER_BYTES);
     append(peer, payload, header->bytes);
-    if (buffered(peer) >= GATHER_BYTES)
-        settle(peer);
-    else
-        wefti_tcp_note_dirty(peer);
+    gather(peer);
     return true;
 }
 
@@ -310,10 +315,10 @@ void wefti_tcp_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
     bool goes_now = is_first(peer);
     append(peer, header, HEADER_BYTES);
     peer->out_end += header->bytes;
-    if (goes_now || buffered(peer) >= GATHER_BYTES)
+    if (goes_now)
         settle(peer);
     else
-        wefti_tcp_note_dirty(peer);
+        gather(peer);
 }
 
 void wefti_tcp_flush(weft_endpoint_t *endpoint)
@@ -334,20 +339,16 @@ void wefti_tcp_throttle(weft_endpoint_t *endpoint, bool is_on)
 
 void wefti_tcp_add_block(tcp_peer_t *peer, const tcp_read_t *read)
 {
-    if (!wefti_tcp_may_read(read)) {
+    bool is_allowed = wefti_tcp_may_read(read);
+    if (!is_allowed)
         WEFT_LOG(WEFT_ERROR, "tcp", "rank %d asked for memory that was not offered to it",
                  peer->world_rank);
-        weft_header_t header = {.kind = FRAME_NO_READ,
-                                .context = (uint32_t)read->fetch,
-                                .tag = (int32_t)(uint32_t)(read->fetch >> 32)};
-        wefti_tcp_send(&peer->endpoint, &header, NULL);
-        return;
-    }
     tcp_block_t *block = weft_pool_take(&blocks);
     if (block == NULL)
         weft_world.abort(1, "no memory to answer a read");
-    *block = (tcp_block_t){.data = (const char *)(uintptr_t)read->address,
-                           .bytes = read->bytes,
+    *block = (tcp_block_t){.data = is_allowed ? (const char *)(uintptr_t)read->address : "",
+                           .bytes = is_allowed ? read->bytes : 0,
+                           .is_refusal = !is_allowed,
                            .fetch = read->fetch};
     if (peer->blocks == NULL)
         peer->last_block = &peer->blocks;

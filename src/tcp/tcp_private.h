@@ -48,10 +48,11 @@ typedef struct tcp_source {
     void (*ready)(struct tcp_source *source, bool is_readable, bool is_writable);
 } tcp_source_t;
 
-/** Bytes of a peer's that we promised to send: a READ being answered. */
+/** Bytes that we promised to send: a READ being answered. */
 typedef struct tcp_block {
     struct tcp_block *next;
     const char *data;
+    bool is_refusal; /* the answer is NO_READ */
     size_t bytes, sent; /* `sent`: in frames that have begun */
     uint64_t fetch;
 } tcp_block_t;

@@ -3,7 +3,7 @@
 # Operations of the provider that fail: a lost packet ends the job with the rank and what failed, a read or a registration that
 # is refused is made up for, and a provider that does not do is named with its reason.
 . "$(dirname "$0")/setup_strict.sh"
-compile nodes/bulk.c
+compile nodes/bulk.c nodes/lost.c
 
 on_strict 2 <<'E2'
 fail_send=9;3 ./bulk
@@ -16,6 +16,8 @@ fail_read=4,mr_local,reorder,eagain=3;3 ./bulk
 reg_fail=2,mr_local;3 ./bulk
 reg_max=0,mr_local;2 ./bulk
 max_msg=1K;2 ./bulk
+fail_send=9,inject=0;2 ./lost
+fail_send=9,inject=0,reorder,eagain=2;3 ./lost
 E2
 
 # ended LINE PATTERN: with one
@@ -33,4 +35,8 @@ for line in 6 7 8; do
 done
 ended 9 'fi_mr_reg: Cannot allocate memory'
 ended 10 'its messages have 1024 bytes at most, Weft needs 2048'
+for line in 11 12; do
+    [ "$(code_of $line)" -eq 42 ] || fail "exit code $(code_of $line) of $(of $line)"
+    expect_text $line.text 'rank 1 on h2 cannot be reached by rank 0 on h1 any more: sending to it failed: Input/output error'
+done
 finish

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* SipHash-2-4 with 128 bits (Aumasson and Bernstein 2012): who can compute it knows the secret. */
-#ifndef WEFT_LAUNCH_KEYED_HASH_H
-#define WEFT_LAUNCH_KEYED_HASH_H
+#ifndef WEFT_BASE_KEYED_HASH_H
+#define WEFT_BASE_KEYED_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>

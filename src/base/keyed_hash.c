@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "launch/keyed_hash.h"
+#include "base/keyed_hash.h"
 
 #include <endian.h>
 #include <string.h>

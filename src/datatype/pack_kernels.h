@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inner loops of packing. A kernel moves outer_count times a leaf's blocks between typed memory
- * and the stream:
+ * The inner loops of packing, and packing by loops of one's own. A kernel moves outer_count times a
+ * leaf's blocks between typed memory and the stream:
  *
  *   for i in 0..outer_count:  for j in 0..count:  block at  typed + i * outer_stride + place(j)
  *
  * where place(j) is j * stride, offsets[j] or runs[j].offset.
  */
-#ifndef WEFT_DATATYPE_PACK_KERNELS_PRIVATE_H
-#define WEFT_DATATYPE_PACK_KERNELS_PRIVATE_H
+#ifndef WEFT_DATATYPE_PACK_KERNELS_H
+#define WEFT_DATATYPE_PACK_KERNELS_H
 
 #include "datatype/layout.h"
 
@@ -68,5 +68,19 @@ typedef struct weft_pack_kernels {
 } weft_pack_kernels_t;
 
 extern const weft_pack_kernels_t weft_pack_kernels, weft_unpack_kernels;
+
+struct weft_elements; /* of pack.h */
+
+/** A part of a packed stream: its bytes [offset, offset + bytes) are at `at`. */
+typedef struct weft_stream_part {
+    size_t offset, bytes;
+    void *at;
+} weft_stream_part_t;
+
+/** Move a part of the packed form of `elements` by kernels of the caller's, who may have memory
+ * moved that this process cannot touch: neither side is read or written here. Returns the bytes:
+ * fewer where the stream ends. */
+size_t weft_pack_by(const weft_pack_kernels_t *kernels, const struct weft_elements *elements,
+                    const weft_stream_part_t *part);
 
 #endif

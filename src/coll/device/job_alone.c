@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Each rank for itself, with the messages of a plan that knows nothing of devices: `stepped` runs it on
+ * device memory, `staged` on host memory that stands for it.
+ */
+#include "coll/device/job_private.h"
+
+#include "base/log.h"
+
+/* ---- staged ---- */
+
+/* Between the user's memory and the shadow of a side. */
+static void copy_shadow(weft_job_t *job, weft_side_t side)
+{
+    const weft_regions_t *regions = &job->sides[side];
+    const weft_shadow_t *shadow = weft_shadows_of(&job->shadows, regions);
+    for (int i = 0; shadow != NULL && i < regions->count; i++) {
+        weft_region_t region = weft_regions_at(regions, i);
+        if (region.count == 0)
+            continue;
+        weft_elements_t user = {regions->buf + region.offset, region.count, region.type};
+        weft_elements_t host = {weft_shadow_at(shadow, region.offset), region.count, region.type};
+        wefti_job_copy(job, side == WEFT_GIVES ? &user : &host, side == WEFT_GIVES ? &host : &user);
+    }
+}
+
+static void end_staged(weft_job_t *job)
+{
+    weft_shadows_close(&job->shadows);
+    wefti_job_finish(job);
+}
+
+static void copy_results(weft_job_t *job)
+{
+    wefti_job_step(job, end_staged);
+    if (job->error == MPI_SUCCESS)
+        copy_shadow(job, WEFT_GETS);
+    wefti_job_go_on(job);
+}
+
+static void run_on_host(weft_job_t *job)
+{
+    weft_request_t *request = NULL;
+    weft_coll_args_t args = weft_shadows_args(&job->shadows, &job->args);
+    wefti_job_step(job, copy_results);
+    if (job->error == MPI_SUCCESS) {
+        int err = weft_engine_begin_at(job->plan, &args, &job->place, &request);
+        wefti_job_watch(job, err, request);
+    }
+    wefti_job_go_on(job);
+}
+
+static void begin_staged(weft_job_t *job)
+{
+    wefti_job_step(job, run_on_host);
+    job->place.device = NULL;
+    job->error = weft_shadows_open(job->coll, &job->args, &job->shadows);
+    if (job->error == MPI_SUCCESS)
+        copy_shadow(job, WEFT_GIVES);
+    wefti_job_go_on(job);
+}
+
+/* ---- stepped ---- */
+
+static void begin_stepped(weft_job_t *job)
+{
+    weft_request_t *request = NULL;
+    wefti_job_step(job, wefti_job_finish);
+    wefti_job_watch(job, weft_engine_begin_at(job->plan, &job->args, &job->place, &request), request);
+    wefti_job_go_on(job);
+}
+
+/* ---- each for himself ---- */
+
+/* The device of a side; NULL: host memory, or no data. */
+static weft_device_t *device_of(const weft_regions_t *regions)
+{
+    weft_memory_t memory;
+    const void *first = weft_regions_first(regions);
+    if (first == NULL || !weft_is_device(first) || weft_memory_look(first, &memory) != MPI_SUCCESS)
+        return NULL;
+    return memory.device;
+}
+
+/* A kernel reaches both sides, or the one that there is. */
+static bool can_reduce(const weft_job_t *job, weft_device_t *gives, weft_device_t *gets)
+{
+    bool has_result = weft_regions_first(&job->sides[WEFT_GETS]) != NULL;
+    return gives != NULL && (gets == gives || !has_result) &&
+           weft_device_can_reduce(gives, job->args.op, job->args.recv_type);
+}
+
+void wefti_job_begin_alone(weft_job_t *job)
+{
+    weft_device_t *gives = device_of(&job->sides[WEFT_GIVES]);
+    weft_device_t *gets = device_of(&job->sides[WEFT_GETS]);
+    bool can_step = job->args.op == NULL || can_reduce(job, gives, gets);
+    unsigned possible = WEFT_WAY_STAGED | (can_step ? WEFT_WAY_STEPPED : 0u);
+    weft_way_flag_t way = wefti_job_way(job, possible);
+    job->place.device = gives != NULL ? gives : gets;
+    WEFT_LOG(WEFT_DEBUG, "coll", "device memory: %s", weft_device_way_name(way));
+    if (way == WEFT_WAY_STEPPED)
+        begin_stepped(job);
+    else
+        begin_staged(job);
+}
+

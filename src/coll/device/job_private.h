@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A collective with device memory in it, as the files that carry it on see it. */
+#ifndef WEFT_COLL_DEVICE_JOB_PRIVATE_H
+#define WEFT_COLL_DEVICE_JOB_PRIVATE_H
+
+#include "coll/device/device_job.h"
+#include "coll/device/device_way.h"
+#include "coll/device/loan.h"
+#include "coll/device/shadow.h"
+#include "coll/device/together.h"
+#include "coll/engine.h"
+#include "base/list.h"
+
+#include <stdint.h>
+
+typedef struct weft_job weft_job_t;
+
+struct weft_job {
+    weft_request_t request; /* first */
+    weft_coll_t coll;
+    weft_coll_args_t args;
+    weft_plan_t *plan;
+    weft_run_place_t place; /* of the plan's messages and work */
+    weft_regions_t sides[WEFT_SIDES];
+    /* together */
+    weft_loan_t loans[WEFT_SIDES];
+    weft_meeting_t meeting;
+    int64_t give_up_ns;
+    weft_together_t work;
+    weft_mark_t mark;
+    weft_link_t link; /* of those that wait at meetings */
+    /* staged */
+    weft_shadows_t shadows;
+    /* A job goes from step to step: each begins operations and says what comes next. */
+    int pending; /* operations on their way; then comes `next` */
+    int error;
+    void (*next)(weft_job_t *job);
+};
+
+/** Begin a step: nothing of it is on its way, and `next` comes once all of it is over and
+ *  wefti_job_go_on() was called. */
+static inline void wefti_job_step(weft_job_t *job, void (*next)(weft_job_t *job))
+{
+    job->next = next;
+    job->pending = 1;
+}
+
+/** The step has begun all it wanted, or one of its operations is over. */
+static inline void wefti_job_go_on(weft_job_t *job)
+{
+    if (--job->pending == 0)
+        job->next(job);
+}
+
+/** An operation of the step, or why it could not begin. */
+void wefti_job_watch(weft_job_t *job, int err, weft_request_t *request);
+
+/** Typed data to typed data, of whatever memory: an operation of the step. */
+void wefti_job_copy(weft_job_t *job, const weft_elements_t *from, const weft_elements_t *to);
+
+/** The request is complete, with job->error. */
+void wefti_job_finish(weft_job_t *job);
+
+/** What the table says of this call. */
+weft_way_flag_t wefti_job_way(const weft_job_t *job, unsigned possible);
+
+/** Stepped or staged (job_alone.c), to the end. */
+void wefti_job_begin_alone(weft_job_t *job);
+
+/** Together, if the others come (job_together.c), else alone; to the end. */
+void wefti_job_begin_together(weft_job_t *job, uint32_t number);
+void wefti_job_together_close(void);
+
+#endif

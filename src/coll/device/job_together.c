@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * All ranks of a host together: each lends its buffers and comes to a meeting; the last who comes does
+ * the work (together.h). If somebody does not come, each goes on alone.
+ */
+#include "coll/device/job_private.h"
+
+#include "coll/comm_shape.h"
+#include "core/meeting.h"
+#include "core/progress.h"
+#include "base/clock.h"
+#include "base/fail.h"
+
+static weft_list_t waiting = {&waiting, &waiting}; /* at meetings */
+static int waiting_count;
+
+static void close_loans(weft_job_t *job)
+{
+    for (int i = 0; i < WEFT_SIDES; i++)
+        weft_loan_close(&job->loans[i]);
+}
+
+static void leave_meeting(weft_job_t *job)
+{
+    weft_meeting_leave(&job->meeting);
+    weft_progress_await_silent(-1);
+}
+
+static void end_together(weft_job_t *job)
+{
+    close_loans(job);
+    wefti_job_finish(job);
+}
+
+/* Between the user's memory and the copy that is lent instead. */
+static void copy_loan(weft_job_t *job, weft_side_t side)
+{
+    const weft_loan_t *loan = &job->loans[side];
+    for (int i = 0; weft_loan_needs_copy(loan) && i < loan->regions.count; i++) {
+        weft_elements_t user, scratch;
+        weft_loan_copy_of(loan, i, &user, &scratch);
+        if (user.count > 0)
+            wefti_job_copy(job, side == WEFT_GIVES ? &user : &scratch, side == WEFT_GIVES ? &scratch : &user);
+    }
+}
+
+static void take_results(weft_job_t *job)
+{
+    leave_meeting(job);
+    wefti_job_step(job, end_together);
+    copy_loan(job, WEFT_GETS);
+    wefti_job_go_on(job);
+}
+
+static void give_up_together(weft_job_t *job)
+{
+    leave_meeting(job);
+    close_loans(job);
+    wefti_job_begin_alone(job);
+}
+
+static void fail_together(weft_job_t *job)
+{
+    leave_meeting(job);
+    job->error = weft_fail(MPI_ERR_OTHER, "the device work of a collective has failed, of this rank or "
+                                          "of another one of its host");
+    end_together(job);
+}
+
+/* By the rank that has done the work: all are told how it ended. */
+static void conclude(weft_job_t *job, int err)
+{
+    weft_meeting_state_t state = err == MPI_SUCCESS ? WEFT_MEETING_DONE
+                                 : err == MPI_ERR_UNSUPPORTED_OPERATION ? WEFT_MEETING_OFF
+                                                                        : WEFT_MEETING_FAILED;
+    weft_together_end(&job->work);
+    weft_meeting_decide(&job->meeting, state);
+    if (state == WEFT_MEETING_DONE)
+        take_results(job);
+    else if (state == WEFT_MEETING_OFF)
+        give_up_together(job);
+    else
+        fail_together(job);
+}
+
+static void work_is_over(weft_mark_t *mark, int error)
+{
+    conclude(mark->owner, error);
+}
+
+static void work(weft_job_t *job)
+{
+    const weft_loan_t *loan = &job->loans[job->loans[WEFT_GETS].device != NULL ? WEFT_GETS : WEFT_GIVES];
+    int err = weft_together_begin(&job->meeting, &job->args, loan->device, &job->work);
+    bool has_begun = job->work.queue != NULL;
+    job->mark = (weft_mark_t){.done = work_is_over, .owner = job};
+    if (err == MPI_SUCCESS)
+        err = weft_queue_mark(job->work.queue, &job->mark);
+    if (err == MPI_SUCCESS)
+        return;
+    /* What went into the queue before must not outlive the mappings. */
+    if (has_begun)
+        weft_queue_wait(job->work.queue);
+    conclude(job, err);
+}
+
+/* What has become of the meeting; true when the job goes another way. */
+static bool look(weft_job_t *job)
+{
+    weft_meeting_state_t state = weft_meeting_look(&job->meeting);
+    if (state == WEFT_MEETING_OPEN && weft_clock_ns() > job->give_up_ns)
+        state = weft_meeting_give_up(&job->meeting);
+    if (state == WEFT_MEETING_OPEN || state == WEFT_MEETING_GATHERED)
+        return false;
+    weft_list_remove(&job->link);
+    waiting_count--;
+    if (state == WEFT_MEETING_DONE)
+        take_results(job);
+    else if (state == WEFT_MEETING_OFF)
+        give_up_together(job);
+    else
+        fail_together(job);
+    return true;
+}
+
+static int poll_waiting(bool everything)
+{
+    int moved = 0;
+    (void)everything;
+    for (int left = waiting_count; left > 0 && !weft_list_is_empty(&waiting); left--) {
+        weft_job_t *job = WEFT_ELEMENT(weft_list_pop(&waiting), weft_job_t, link);
+        weft_list_append(&waiting, &job->link);
+        moved += look(job);
+    }
+    return moved;
+}
+
+static void attend(weft_job_t *job)
+{
+    weft_comm_t *comm = job->request.comm;
+    if (job->error != MPI_SUCCESS ||
+        !weft_meeting_enter(comm->board, job->meeting.number, comm->size, comm->rank, &job->meeting)) {
+        close_loans(job);
+        wefti_job_begin_alone(job);
+        return;
+    }
+    weft_together_post(&job->meeting, job->coll, &job->args, job->loans);
+    weft_progress_await_silent(1);
+    if (weft_meeting_arrive(&job->meeting) == WEFT_MEETING_GATHERED) {
+        work(job);
+        return;
+    }
+    job->give_up_ns = weft_clock_ns() + weft_meeting_patience_ns(&job->meeting);
+    weft_list_append(&waiting, &job->link);
+    waiting_count++;
+    weft_progress_add(poll_waiting);
+}
+
+/* Where others write, or what lies where results go, while it is still read. */
+static bool must_copy(const weft_job_t *job, weft_side_t side)
+{
+    bool is_in_place = job->sides[WEFT_GIVES].is_in_place;
+    switch (job->coll) {
+    case WEFT_ALLTOALL:
+    case WEFT_ALLTOALLV:
+    case WEFT_ALLTOALLW:
+        return is_in_place && side == WEFT_GIVES;
+    case WEFT_REDUCE_SCATTER:
+    case WEFT_REDUCE_SCATTER_BLOCK:
+    case WEFT_EXSCAN:
+        return is_in_place && side == WEFT_GETS;
+    default:
+        return false;
+    }
+}
+
+static bool lend(weft_job_t *job)
+{
+    for (int side = 0; side < WEFT_SIDES; side++) {
+        if (!weft_loan_open(&job->sides[side], must_copy(job, (weft_side_t)side), &job->loans[side])) {
+            job->loans[side].scratch = NULL;
+            close_loans(job);
+            return false;
+        }
+    }
+    if (weft_together_fits(job->loans))
+        return true;
+    close_loans(job);
+    return false;
+}
+
+static bool knows_operation(const weft_job_t *job, const weft_loan_t loans[WEFT_SIDES])
+{
+    weft_device_t *device = loans[WEFT_GIVES].device;
+    return job->args.op == NULL ||
+           (device != NULL && weft_device_can_reduce(device, job->args.op, job->args.recv_type));
+}
+
+/* The board of a communicator whose members are all on this host, claimed at the first use. */
+static bool has_board(weft_comm_t *comm)
+{
+    weft_shape_t room;
+    const weft_shape_t *shape;
+    if (comm->board != NULL || comm->has_no_board)
+        return comm->board != NULL;
+    comm->has_no_board = true;
+    if (comm->size == 1 || comm->size > WEFT_MEMBERS_MAX ||
+        weft_comm_shape(comm, &room, &shape) != MPI_SUCCESS || shape->nodes > 1)
+        return false;
+    int first = 0;
+    while (first < weft_world.local_size && weft_world.local_ranks[first] != weft_comm_world_rank(comm, 0))
+        first++;
+    if (first < weft_world.local_size)
+        comm->board = weft_board_claim(comm->context, first);
+    return comm->board != NULL;
+}
+
+void wefti_job_begin_together(weft_job_t *job, uint32_t number)
+{
+    weft_comm_t *comm = job->request.comm;
+    unsigned any = WEFT_WAY_TOGETHER | WEFT_WAY_STEPPED | WEFT_WAY_STAGED;
+    if (wefti_job_way(job, any) != WEFT_WAY_TOGETHER || !has_board(comm) ||
+        !weft_board_meets(comm->board, number) || !lend(job)) {
+        wefti_job_begin_alone(job);
+        return;
+    }
+    if (!knows_operation(job, job->loans)) {
+        close_loans(job);
+        wefti_job_begin_alone(job);
+        return;
+    }
+    job->meeting.number = number;
+    wefti_job_step(job, attend);
+    copy_loan(job, WEFT_GIVES);
+    wefti_job_go_on(job);
+}
+
+void wefti_job_together_close(void)
+{
+    weft_progress_remove(poll_waiting);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a rank lends to the others of its host for a collective: the memory of one side of its call, so
+ * that one of them can work on the memory of all. The user's buffer itself where others can map it and
+ * its data are in one piece; else a copy in memory of ours (scratch), made before or carried back after.
+ */
+#ifndef WEFT_COLL_DEVICE_LOAN_H
+#define WEFT_COLL_DEVICE_LOAN_H
+
+#include "coll/device/regions.h"
+#include "core/device.h"
+#include "datatype/pack.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** One region as others see it. */
+typedef struct weft_loan_row {
+    uint64_t offset; /* from the address of the share */
+    uint64_t bytes;  /* where an operation is applied: with what lies between elements */
+} weft_loan_row_t;
+
+typedef struct weft_loan {
+    weft_regions_t regions;
+    bool is_array;         /* an operation is applied: elements as they lie in memory */
+    weft_device_t *device; /* NULL: there are no data on this side */
+    void *scratch;         /* NULL: the user's buffer is lent itself */
+    weft_share_t share;
+} weft_loan_t;
+
+/**
+ * Prepare to lend a side of a call.
+ * as_copy  lend a copy, whatever the memory: others write where this rank still reads
+ * returns  false: it is not device memory, or cannot be lent; nothing is held then
+ */
+bool weft_loan_open(const weft_regions_t *regions, bool as_copy, weft_loan_t *out);
+
+/** rows_out[regions.count] */
+void weft_loan_rows(const weft_loan_t *loan, weft_loan_row_t *rows_out);
+
+/** Is there anything to be copied before (a side that gives) or after (one that gets)? */
+static inline bool weft_loan_needs_copy(const weft_loan_t *loan)
+{
+    return loan->scratch != NULL;
+}
+
+/** Of region `index`: the user's elements, and the same data in scratch. */
+void weft_loan_copy_of(const weft_loan_t *loan, int index, weft_elements_t *user_out,
+                       weft_elements_t *scratch_out);
+
+void weft_loan_close(weft_loan_t *loan);
+
+#endif

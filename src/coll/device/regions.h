@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which data a rank gives to a collective and which it gets, as a list of regions of its buffers: one,
+ * or one for each rank of the communicator where the collective treats ranks apart. So that what has to
+ * be done for all data of a call (copy it to the host, describe it to others) is written once, for all
+ * collectives and their forms.
+ */
+#ifndef WEFT_COLL_DEVICE_REGIONS_H
+#define WEFT_COLL_DEVICE_REGIONS_H
+
+#include "coll/coll.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum weft_side {
+    WEFT_GIVES,
+    WEFT_GETS,
+    WEFT_SIDES
+} weft_side_t;
+
+/** `count` elements of `type`, `offset` bytes from the buffer. */
+typedef struct weft_region {
+    ptrdiff_t offset;
+    size_t count;
+    weft_type_t *type;
+} weft_region_t;
+
+/** One side of a call. */
+typedef struct weft_regions {
+    weft_coll_t coll;
+    const weft_coll_args_t *args;
+    weft_side_t side;
+    char *buf;
+    int count;        /* of regions: 0, 1 or the size of the communicator; NULL buffers have none */
+    bool is_in_place; /* what it gives lies where it gets */
+} weft_regions_t;
+
+weft_regions_t weft_regions_of(weft_coll_t coll, const weft_coll_args_t *args, weft_side_t side);
+
+/** Region `index`; for one with no data count is 0. Where an operation is applied, a region is an array of
+ *  elements with nothing between them. */
+weft_region_t weft_regions_at(const weft_regions_t *regions, int index);
+
+static inline size_t weft_region_bytes(const weft_region_t *region)
+{
+    return region->count * region->type->size;
+}
+
+/** The address of the first byte of data of the first region that has some; NULL: none has. */
+void *weft_regions_first(const weft_regions_t *regions);
+
+/** Bytes [low, high) from the buffer hold all regions. False: there is no data. */
+bool weft_regions_span(const weft_regions_t *regions, ptrdiff_t *low_out, ptrdiff_t *high_out);
+
+#endif

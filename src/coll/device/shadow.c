@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/device/shadow.h"
+
+#include "base/fail.h"
+#include "base/memory.h"
+
+#include <stdint.h>
+
+/* What of a buffer is needed, so far. */
+typedef struct room {
+    bool is_some;
+    ptrdiff_t low, high;
+} room_t;
+
+static void widen(room_t *room, ptrdiff_t low, ptrdiff_t high)
+{
+    room->low = !room->is_some || low < room->low ? low : room->low;
+    room->high = !room->is_some || high > room->high ? high : room->high;
+    room->is_some = true;
+}
+
+/* Functions of the user's may work on what lies around the data, too. */
+static void add_room(const weft_regions_t *regions, room_t *room)
+{
+    for (int i = 0; i < regions->count; i++) {
+        weft_region_t region = weft_regions_at(regions, i);
+        ptrdiff_t low, high;
+        if (region.count == 0)
+            continue;
+        weft_type_room(region.type, region.count, &low, &high);
+        widen(room, region.offset + low, region.offset + high);
+    }
+}
+
+static bool lies_in(const weft_regions_t *regions, const void *buf)
+{
+    return regions->count > 0 && regions->buf == buf;
+}
+
+/* Both sides may lie in the same buffer. */
+static int open_shadow(const weft_regions_t sides[WEFT_SIDES], const void *buf, weft_shadow_t *out)
+{
+    room_t room = {0};
+    const void *first = NULL;
+    *out = (weft_shadow_t){.buf = buf};
+    for (int i = 0; i < WEFT_SIDES; i++) {
+        if (!lies_in(&sides[i], buf))
+            continue;
+        add_room(&sides[i], &room);
+        first = first == NULL ? weft_regions_first(&sides[i]) : first;
+    }
+    weft_memory_t memory;
+    if (first == NULL || !weft_is_device(first) || weft_memory_look(first, &memory) != MPI_SUCCESS)
+        return MPI_SUCCESS;
+    size_t bytes = (size_t)(room.high - room.low);
+    out->low = room.low;
+    out->memory = bytes <= WEFT_PINNED_SLOT ? weft_pinned_take(memory.device, bytes) : NULL;
+    out->is_pinned = out->memory != NULL;
+    if (out->memory == NULL)
+        out->memory = weft_alloc_zeroed(bytes, 1);
+    return out->memory != NULL ? MPI_SUCCESS
+                               : weft_fail(MPI_ERR_NO_MEM, "no memory for %zu bytes of a device", bytes);
+}
+
+int weft_shadows_open(weft_coll_t coll, const weft_coll_args_t *args, weft_shadows_t *out)
+{
+    const weft_regions_t sides[WEFT_SIDES] = {weft_regions_of(coll, args, WEFT_GIVES),
+                                              weft_regions_of(coll, args, WEFT_GETS)};
+    *out = (weft_shadows_t){.send = {.buf = args->send_buf}, .recv = {.buf = args->recv_buf}};
+    int err = open_shadow(sides, args->send_buf, &out->send);
+    if (err == MPI_SUCCESS && args->recv_buf != args->send_buf)
+        err = open_shadow(sides, args->recv_buf, &out->recv);
+    if (err != MPI_SUCCESS)
+        weft_shadows_close(out);
+    return err;
+}
+
+static void close_shadow(weft_shadow_t *shadow)
+{
+    if (shadow->is_pinned)
+        weft_pinned_give(shadow->memory);
+    else
+        weft_free(shadow->memory);
+    shadow->memory = NULL;
+}
+
+void weft_shadows_close(weft_shadows_t *shadows)
+{
+    close_shadow(&shadows->send);
+    close_shadow(&shadows->recv);
+}
+
+/* In integers: the buffer may begin before its data. */
+static void *stand_in(const weft_shadow_t *shadow, const void *buf)
+{
+    return shadow->memory == NULL ? (void *)(uintptr_t)buf
+                                  : (void *)((uintptr_t)shadow->memory - (uintptr_t)shadow->low);
+}
+
+weft_coll_args_t weft_shadows_args(const weft_shadows_t *shadows, const weft_coll_args_t *args)
+{
+    weft_coll_args_t result = *args;
+    result.send_buf = stand_in(&shadows->send, args->send_buf);
+    result.recv_buf = stand_in(&shadows->recv, args->recv_buf);
+    return result;
+}
+
+const weft_shadow_t *weft_shadows_of(const weft_shadows_t *shadows, const weft_regions_t *regions)
+{
+    if (shadows->send.memory != NULL && lies_in(regions, shadows->send.buf))
+        return &shadows->send;
+    if (shadows->recv.memory != NULL && lies_in(regions, shadows->recv.buf))
+        return &shadows->recv;
+    return NULL;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/device/together.h"
+
+#include "base/fail.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+/* What a rank brings. */
+typedef struct post {
+    int32_t coll, root;
+    int32_t op, machine; /* where an operation is applied */
+    uint32_t rows[WEFT_SIDES];
+    uint32_t has_data[WEFT_SIDES];
+    weft_share_t share[WEFT_SIDES];
+    weft_loan_row_t row[]; /* [rows[WEFT_GIVES] + rows[WEFT_GETS]] */
+} post_t;
+
+enum {
+    SMALL_BYTES = 256 * 1024, /* a collective of so little waits for nothing else */
+    PIECES = 64,              /* copies that go into the queue at a time */
+};
+
+/* ---- posts ---- */
+
+static post_t *post_of(const weft_together_t *work, int member)
+{
+    return weft_meeting_post(&work->meeting, member);
+}
+
+static weft_loan_row_t *rows_of(post_t *post, weft_side_t side)
+{
+    return post->row + (side == WEFT_GETS ? post->rows[WEFT_GIVES] : 0);
+}
+
+bool weft_together_fits(const weft_loan_t loans[WEFT_SIDES])
+{
+    size_t rows = (size_t)loans[WEFT_GIVES].regions.count + (size_t)loans[WEFT_GETS].regions.count;
+    size_t most = weft_post_bytes(weft_meeting_place.ranks);
+    return sizeof(post_t) + rows * sizeof(weft_loan_row_t) <= most;
+}
+
+void weft_together_post(const weft_meeting_t *meeting, weft_coll_t coll, const weft_coll_args_t *args,
+                        const weft_loan_t loans[WEFT_SIDES])
+{
+    post_t *post = weft_meeting_post(meeting, meeting->member);
+    post->coll = (int32_t)coll;
+    post->root = args->root;
+    post->op = args->op == NULL ? -1 : args->op->kind;
+    post->machine = args->op == NULL ? -1 : args->recv_type->machine;
+    for (int side = 0; side < WEFT_SIDES; side++) {
+        const weft_loan_t *loan = &loans[side];
+        post->rows[side] = (uint32_t)loan->regions.count;
+        post->has_data[side] = loan->device != NULL;
+        post->share[side] = loan->share;
+        weft_loan_rows(loan, rows_of(post, (weft_side_t)side));
+    }
+}
+
+static bool is_same_call(const post_t *a, const post_t *b)
+{
+    return a->coll == b->coll && a->root == b->root && a->op == b->op && a->machine == b->machine;
+}
+
+/* ---- places in the memory of all ---- */
+
+typedef struct place {
+    char *at;
+    size_t bytes;
+} place_t;
+
+static weft_mapping_t *mapping_of(const weft_together_t *work, int member, weft_side_t side)
+{
+    return &work->mappings[member * WEFT_SIDES + (int)side];
+}
+
+/* Row `index` of a side that has a row a rank, or the only one; nothing where a rank takes no part. */
+static place_t place_of(const weft_together_t *work, int member, weft_side_t side, int index)
+{
+    post_t *post = post_of(work, member);
+    uint32_t rows = post->rows[side];
+    if (rows == 0)
+        return (place_t){0};
+    const weft_loan_row_t *row = &rows_of(post, side)[rows == 1 ? 0 : index];
+    char *base = mapping_of(work, member, side)->address;
+    return (place_t){base == NULL ? NULL : base + row->offset, row->bytes};
+}
+
+/* ---- copies ---- */
+
+typedef struct batch {
+    weft_queue_t *queue;
+    weft_piece_t pieces[PIECES];
+    size_t count;
+} batch_t;
+
+static int flush(batch_t *batch)
+{
+    size_t count = batch->count;
+    batch->count = 0;
+    return count == 0 ? MPI_SUCCESS : weft_queue_copy_many(batch->queue, batch->pieces, count);
+}
+
+static int add(batch_t *batch, place_t to, place_t from)
+{
+    if (to.bytes != from.bytes)
+        return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "the ranks disagree on sizes");
+    if (to.bytes == 0 || to.at == from.at)
+        return MPI_SUCCESS;
+    batch->pieces[batch->count++] = (weft_piece_t){to.at, from.at, to.bytes};
+    return batch->count == PIECES ? flush(batch) : MPI_SUCCESS;
+}
+
+/* Whatever rank `to` gets from rank `from`. */
+static int add_all(batch_t *batch, const weft_together_t *work, int to)
+{
+    const post_t *post = post_of(work, to);
+    bool is_from_root = post->coll == WEFT_BCAST || post->coll == WEFT_SCATTER || post->coll == WEFT_SCATTERV;
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < (int)post->rows[WEFT_GETS] && err == MPI_SUCCESS; i++) {
+        int from = is_from_root ? post->root : i;
+        place_t target = place_of(work, to, WEFT_GETS, i);
+        if (target.bytes > 0)
+            err = add(batch, target, place_of(work, from, WEFT_GIVES, to));
+    }
+    return err;
+}
+
+static int move(const weft_together_t *work)
+{
+    batch_t batch = {.queue = work->queue};
+    int err = MPI_SUCCESS;
+    for (int member = 0; member < work->meeting.members && err == MPI_SUCCESS; member++)
+        err = add_all(&batch, work, member);
+    return err == MPI_SUCCESS ? flush(&batch) : err;
+}
+
+/* ---- reductions ---- */
+
+/* The operands of one result; arrays of one entry a member. */
+typedef struct operands {
+    const void **in;
+    void **out;
+    int sources, outs;
+    size_t bytes;
+} operands_t;
+
+static int take_source(operands_t *operands, place_t place)
+{
+    if (operands->sources > 0 && place.bytes != operands->bytes)
+        return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "the ranks disagree on sizes");
+    operands->bytes = place.bytes;
+    operands->in[operands->sources++] = place.at;
+    return MPI_SUCCESS;
+}
+
+static int take_out(operands_t *operands, place_t place)
+{
+    if (place.bytes != operands->bytes)
+        return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "the ranks disagree on sizes");
+    operands->out[operands->outs++] = place.at;
+    return MPI_SUCCESS;
+}
+
+static int put_reduction(const weft_together_t *work, const operands_t *operands)
+{
+    const weft_type_t *type = work->args->recv_type;
+    if (operands->bytes == 0 || operands->outs == 0)
+        return MPI_SUCCESS;
+    weft_reduction_t reduction = {.op = work->args->op,
+                                  .type = type,
+                                  .count = operands->bytes / (size_t)type->extent,
+                                  .in = operands->in,
+                                  .sources = operands->sources,
+                                  .out = operands->out,
+                                  .outs = operands->outs};
+    return weft_queue_reduce(work->queue, &reduction);
+}
+
+/* Block `index` of what members 0 to `last` give. */
+static int take_sources(const weft_together_t *work, operands_t *operands, int last, int index)
+{
+    int err = MPI_SUCCESS;
+    operands->sources = operands->outs = 0;
+    for (int member = 0; member <= last && err == MPI_SUCCESS; member++)
+        err = take_source(operands, place_of(work, member, WEFT_GIVES, index));
+    return err;
+}
+
+/* All of all, to whoever gets something. */
+static int reduce_to_all(const weft_together_t *work, operands_t *operands)
+{
+    int members = work->meeting.members;
+    int err = take_sources(work, operands, members - 1, 0);
+    for (int member = 0; member < members && err == MPI_SUCCESS; member++) {
+        if (post_of(work, member)->rows[WEFT_GETS] > 0)
+            err = take_out(operands, place_of(work, member, WEFT_GETS, 0));
+    }
+    return err == MPI_SUCCESS ? put_reduction(work, operands) : err;
+}
+
+static int reduce_blocks(const weft_together_t *work, operands_t *operands)
+{
+    int members = work->meeting.members, err = MPI_SUCCESS;
+    for (int member = 0; member < members && err == MPI_SUCCESS; member++) {
+        err = take_sources(work, operands, members - 1, member);
+        if (err == MPI_SUCCESS)
+            err = take_out(operands, place_of(work, member, WEFT_GETS, 0));
+        if (err == MPI_SUCCESS)
+            err = put_reduction(work, operands);
+    }
+    return err;
+}
+
+/* Each result is that of the rank before and one operand more. From the front: a result may lie where
+ * its last operand was. */
+static int scan(const weft_together_t *work, operands_t *operands, bool is_exclusive)
+{
+    int err = MPI_SUCCESS;
+    for (int member = is_exclusive; member < work->meeting.members && err == MPI_SUCCESS; member++) {
+        int last = member - is_exclusive;
+        operands->sources = operands->outs = 0;
+        if (last > 0)
+            err = take_source(operands, place_of(work, member - 1, WEFT_GETS, 0));
+        if (err == MPI_SUCCESS)
+            err = take_source(operands, place_of(work, last, WEFT_GIVES, 0));
+        if (err == MPI_SUCCESS)
+            err = take_out(operands, place_of(work, member, WEFT_GETS, 0));
+        if (err == MPI_SUCCESS)
+            err = put_reduction(work, operands);
+    }
+    return err;
+}
+
+static int reduce(const weft_together_t *work)
+{
+    size_t members = (size_t)work->meeting.members;
+    operands_t operands = {.in = weft_alloc_array(members, sizeof(*operands.in)),
+                           .out = weft_alloc_array(members, sizeof(*operands.out))};
+    weft_coll_t coll = (weft_coll_t)post_of(work, 0)->coll;
+    int err = MPI_SUCCESS;
+    if (operands.in == NULL || operands.out == NULL)
+        err = weft_fail(MPI_ERR_NO_MEM, "no memory for the operands of %zu ranks", members);
+    else if (coll == WEFT_REDUCE_SCATTER || coll == WEFT_REDUCE_SCATTER_BLOCK)
+        err = reduce_blocks(work, &operands);
+    else if (coll == WEFT_SCAN || coll == WEFT_EXSCAN)
+        err = scan(work, &operands, coll == WEFT_EXSCAN);
+    else
+        err = reduce_to_all(work, &operands);
+    weft_free(operands.in);
+    weft_free(operands.out);
+    return err;
+}
+
+/* ---- beginning and end ---- */
+
+static size_t bytes_of_all(const weft_together_t *work)
+{
+    size_t bytes = 0;
+    for (int member = 0; member < work->meeting.members; member++) {
+        post_t *post = post_of(work, member);
+        for (uint32_t i = 0; i < post->rows[WEFT_GETS]; i++)
+            bytes += rows_of(post, WEFT_GETS)[i].bytes;
+    }
+    return bytes;
+}
+
+/* All on the device of the first: that of this rank, or whichever suits if it has no data. */
+static int map_one(weft_together_t *work, int member, weft_side_t side)
+{
+    const post_t *post = post_of(work, member);
+    weft_mapping_t *mapping = mapping_of(work, member, side);
+    if (!post->has_data[side])
+        return MPI_SUCCESS;
+    if (!weft_device_map(&post->share[side], work->device, true, mapping))
+        return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "a buffer cannot be mapped");
+    if (work->device == NULL)
+        work->device = mapping->device;
+    return MPI_SUCCESS;
+}
+
+static int map_all(weft_together_t *work)
+{
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < work->meeting.members && err == MPI_SUCCESS; i++) {
+        if (!is_same_call(post_of(work, i), post_of(work, work->meeting.member)))
+            return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "the ranks do not call the same");
+        err = map_one(work, i, WEFT_GIVES);
+        if (err == MPI_SUCCESS)
+            err = map_one(work, i, WEFT_GETS);
+    }
+    return err;
+}
+
+int weft_together_begin(const weft_meeting_t *meeting, const weft_coll_args_t *args,
+                        weft_device_t *device, weft_together_t *work)
+{
+    *work = (weft_together_t){.meeting = *meeting, .args = args, .device = device};
+    size_t sides = (size_t)meeting->members * WEFT_SIDES;
+    work->mappings = weft_alloc_zeroed(sides, sizeof(*work->mappings));
+    if (work->mappings == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for the buffers of %d ranks", meeting->members);
+    int err = map_all(work);
+    if (err != MPI_SUCCESS)
+        return err;
+    if (work->device == NULL)
+        return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "nobody has data");
+    bool is_small = bytes_of_all(work) <= SMALL_BYTES;
+    work->queue = weft_device_queue(work->device, is_small ? WEFT_LANE_QUICK : WEFT_LANE_BULK);
+    if (work->queue == NULL)
+        return MPI_ERR_OTHER;
+    return args->op == NULL ? move(work) : reduce(work);
+}
+
+void weft_together_end(weft_together_t *work)
+{
+    for (int i = 0; work->mappings != NULL && i < work->meeting.members * WEFT_SIDES; i++) {
+        if (work->mappings[i].entry != NULL)
+            weft_device_unmap(&work->mappings[i]);
+    }
+    weft_free(work->mappings);
+    work->mappings = NULL;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory that is not the host's, as the layers above see it. What kind of device there is, is known
+ * to the back end alone (src/cuda), which puts its table here; without one no memory is a device's.
+ *
+ *   is it one?      weft_is_device(buf), then weft_memory_look() for all about it
+ *   work            goes into a queue of the device: copies, packing, reductions, in order
+ *   is it over?     a mark behind the work: calls back in progress, or weft_mark_wait()
+ *   memory          slots of pinned host memory, scratch on the device: pooled, to be given back
+ *   other ranks     of this host: weft_device_share() describes a buffer in 128 bytes, a peer's
+ *                   weft_device_map() makes an address of it
+ *
+ * Nothing here blocks but weft_mark_wait(), nothing creates a context that the program did not
+ * create, and the program's current context is the same after each call. What is on its way in
+ * queues of the program must be over when a buffer is given to MPI (as MPI 5.0 has it: the data are
+ * there), and our work is over when a request is complete. All functions are called with the
+ * library's lock held; those that return int return an error class, with a text of weft_fail that
+ * names the driver's call, its error and the buffer.
+ */
+#ifndef WEFT_CORE_DEVICE_H
+#define WEFT_CORE_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct weft_elements; /* of datatype/pack.h */
+struct weft_op;       /* of datatype/op.h */
+struct weft_type;     /* of datatype/type.h */
+
+/* ---- what memory is ---- */
+
+typedef enum weft_memory_kind {
+    WEFT_MEMORY_HOST,
+    WEFT_MEMORY_PINNED,  /* the host's, and known to the device: copies need no detour */
+    WEFT_MEMORY_MANAGED, /* goes to and fro by itself: left to the device, not touched by us */
+    WEFT_MEMORY_DEVICE,  /* the host must not touch it */
+} weft_memory_kind_t;
+
+/** A device as this process uses it, in one context of the program's. Lives until MPI ends. */
+typedef struct weft_device weft_device_t;
+
+/** One allocation. */
+typedef struct weft_memory {
+    weft_memory_kind_t kind;
+    weft_device_t *device; /* where work on it is done; NULL: host memory */
+    uintptr_t base;        /* where the allocation begins */
+    size_t bytes;          /* its size; of host memory: 0, not known */
+    uint64_t id;           /* of the allocation, never used again in this process */
+} weft_memory_t;
+
+/** What a caller knows of a buffer already; to be handed down so that it is asked once a call. */
+typedef enum weft_where {
+    WEFT_WHERE_UNKNOWN,
+    WEFT_WHERE_HOST, /* or pinned */
+    WEFT_WHERE_DEVICE,
+} weft_where_t;
+
+/* ---- work ---- */
+
+/** An ordered queue of work on one device. Different lanes of a device go on side by side. */
+typedef struct weft_queue weft_queue_t;
+
+typedef enum weft_lane {
+    WEFT_LANE_QUICK, /* short work that somebody waits for */
+    WEFT_LANE_DOWN,  /* large copies to the host */
+    WEFT_LANE_UP,    /* large copies from the host */
+    WEFT_LANE_BULK,  /* large copies and reductions on the device */
+    WEFT_LANES
+} weft_lane_t;
+
+/** A place in a queue: reached when all work before it is over. The caller's memory, from
+ *  weft_queue_mark() until `done` was called or `is_reached` is set. */
+typedef struct weft_mark weft_mark_t;
+struct weft_mark {
+    /** Called once, in progress; `error` is MPI_SUCCESS, or a class with a text of weft_fail: then
+     * what the work wrote is undefined. It may free the mark and queue more. NULL: nobody. */
+    void (*done)(weft_mark_t *mark, int error);
+    void *owner;
+    /* of the back end */
+    bool is_reached;
+    int error;
+    const char *why; /* the text of the error; until the queue fails again */
+    uint32_t number;
+    void *event;
+    weft_mark_t *next;
+};
+
+/** A piece of a batch of copies. */
+typedef struct weft_piece {
+    void *to;
+    const void *from;
+    size_t bytes;
+} weft_piece_t;
+
+/** Each of out[outs] = in[0] op in[1] op ..., `count` elements laid out as in the user's memory,
+ * from the left. All are memory that the queue's device reaches: its own, mapped, or pinned. An out
+ * may be any of the sources; nothing else overlaps. The arrays may be changed at once. */
+typedef struct weft_reduction {
+    const struct weft_op *op;
+    const struct weft_type *type;
+    size_t count;
+    const void *const *in;
+    int sources; /* at least 1 */
+    void *const *out;
+    int outs; /* at least 1 */
+} weft_reduction_t;
+
+/** Bytes [offset, offset + bytes) of the packed form of `elements` (device memory), and where they
+ * are or go: device memory, mapped or pinned. */
+typedef struct weft_packing {
+    const struct weft_elements *elements;
+    size_t offset, bytes;
+    void *packed;
+} weft_packing_t;
+
+/* ---- between processes ---- */
+
+/** A buffer in device memory as another process of the host can map it. Plain data, for a packet.
+ */
+typedef struct weft_share {
+    uint8_t uuid[16];         /* of the device */
+    uint64_t base, bytes, id; /* of the allocation: weft_memory_t of its owner */
+    uint64_t address;         /* of the data, in the owner's memory */
+    uint32_t owner;           /* world rank */
+    int32_t pid, fd;          /* for handles that are file descriptors */
+    uint32_t kind;            /* of handle; the back end's */
+    uint8_t handle[64];
+} weft_share_t;
+
+_Static_assert(sizeof(weft_share_t) == 128, "a share is two cache lines");
+
+/** A peer's buffer, mapped. */
+typedef struct weft_mapping {
+    void *address; /* of the data, for work in queues of `device` only */
+    weft_device_t *device;
+    void *entry; /* of the back end */
+} weft_mapping_t;
+
+/* ---- the table of the back end ---- */
+
+typedef struct weft_device_ops {
+    const char *name; /* "cuda" */
+    bool (*is_device)(const void *buf);
+    int (*look)(const void *buf, weft_memory_t *out);
+    weft_queue_t *(*queue)(weft_device_t *device, weft_lane_t lane);
+    int (*copy)(weft_queue_t *queue, void *to, const void *from, size_t bytes);
+    int (*copy_many)(weft_queue_t *queue, const weft_piece_t *pieces, size_t count);
+    int (*pack)(weft_queue_t *queue, const weft_packing_t *packing);
+    int (*unpack)(weft_queue_t *queue, const weft_packing_t *packing);
+    bool (*can_reduce)(weft_device_t *device, const struct weft_op *op,
+                       const struct weft_type *type);
+    int (*reduce)(weft_queue_t *queue, const weft_reduction_t *reduction);
+    int (*mark)(weft_queue_t *queue, weft_mark_t *mark);
+    void *(*take_pinned)(weft_device_t *device, size_t bytes);
+    void (*give_pinned)(void *slot);
+    void *(*take_scratch)(weft_device_t *device, size_t bytes);
+    void (*give_scratch)(weft_device_t *device, void *scratch);
+    bool (*share)(const weft_memory_t *memory, const void *buf, size_t bytes, weft_share_t *out);
+    bool (*map)(const weft_share_t *share, weft_device_t *device, bool at_any_price,
+                weft_mapping_t *out);
+    void (*unmap)(weft_mapping_t *mapping);
+} weft_device_ops_t;
+
+/** The back end; NULL: there is none, and no function below may be called but weft_is_device(). */
+extern const weft_device_ops_t *weft_device_ops;
+
+/** Points to a word that is 0 as long as there can be no memory but the host's: the back end sees
+ * to that. The fast half of weft_is_device(). */
+extern const volatile uintptr_t *weft_device_news;
+
+/** Set the two; for the back end. And its opposite: all memory is the host's again. */
+void weft_device_open(const weft_device_ops_t *ops, const volatile uintptr_t *news);
+void weft_device_close(void);
+
+/** Is it device or managed memory? `buf` is the address of the first byte of data (not MPI_BOTTOM).
+ * 1 ns where no device is in use, else 3 for the stack, the heap and the program's own variables,
+ * and a question to the driver for what lies elsewhere: ask once per buffer and MPI call. */
+static inline bool weft_is_device(const void *buf)
+{
+    return __builtin_expect(*weft_device_news != 0, 0) && weft_device_ops->is_device(buf);
+}
+
+/** All about the memory at `buf`; for the host's as well. MPI_ERR_OTHER: it is a device's, but
+ * there is no context to work in. */
+static inline int weft_memory_look(const void *buf, weft_memory_t *out)
+{
+    return weft_device_ops->look(buf, out);
+}
+
+/** The queue of a lane; NULL with a text: the driver refused. */
+static inline weft_queue_t *weft_device_queue(weft_device_t *device, weft_lane_t lane)
+{
+    return weft_device_ops->queue(device, lane);
+}
+
+/* What follows puts work into a queue and returns at once, but for copies that involve host memory
+ * which is not pinned: these may block until it is read or written. Take a pinned slot instead. */
+
+/** Any memory to any memory. */
+static inline int weft_queue_copy(weft_queue_t *queue, void *to, const void *from, size_t bytes)
+{
+    return weft_device_ops->copy(queue, to, from, bytes);
+}
+
+/** `count` copies that do not overlap, in no order; by one kernel where the pieces are small. The
+ * array may be changed at once. */
+static inline int weft_queue_copy_many(weft_queue_t *queue, const weft_piece_t *pieces,
+                                       size_t count)
+{
+    return weft_device_ops->copy_many(queue, pieces, count);
+}
+
+/** Typed device memory to packed bytes, and back. The type stays until the work is over. */
+static inline int weft_queue_pack(weft_queue_t *queue, const weft_packing_t *packing)
+{
+    return weft_device_ops->pack(queue, packing);
+}
+
+static inline int weft_queue_unpack(weft_queue_t *queue, const weft_packing_t *packing)
+{
+    return weft_device_ops->unpack(queue, packing);
+}
+
+/** Has the device a kernel for it? If not the caller reduces on the host. */
+static inline bool weft_device_can_reduce(weft_device_t *device, const struct weft_op *op,
+                                          const struct weft_type *type)
+{
+    return weft_device_ops->can_reduce(device, op, type);
+}
+
+/** What weft_device_can_reduce() allows. */
+static inline int weft_queue_reduce(weft_queue_t *queue, const weft_reduction_t *reduction)
+{
+    return weft_device_ops->reduce(queue, reduction);
+}
+
+/** Put a mark behind all work so far; mark->done and mark->owner are set. When this fails nothing
+ * of the work goes on, and `done` is not called. */
+static inline int weft_queue_mark(weft_queue_t *queue, weft_mark_t *mark)
+{
+    mark->is_reached = false;
+    mark->error = 0;
+    return weft_device_ops->mark(queue, mark);
+}
+
+/** Wait, with progress, until all work so far in the queue is over. */
+int weft_queue_wait(weft_queue_t *queue);
+
+/** `bytes` bytes of pinned host memory, at most WEFT_PINNED_SLOT, that all devices reach at the
+ * same address. NULL: all slots are in use now, try again after progress. */
+enum { WEFT_PINNED_SLOT = 512 * 1024 };
+static inline void *weft_pinned_take(weft_device_t *device, size_t bytes)
+{
+    return weft_device_ops->take_pinned(device, bytes);
+}
+
+static inline void weft_pinned_give(void *slot)
+{
+    weft_device_ops->give_pinned(slot);
+}
+
+/** `bytes` bytes on the device, aligned to 256, which peers can map; NULL: there are none to be
+ * had. To be given back when no work uses it any more. */
+static inline void *weft_scratch_take(weft_device_t *device, size_t bytes)
+{
+    return weft_device_ops->take_scratch(device, bytes);
+}
+
+static inline void weft_scratch_give(weft_device_t *device, void *scratch)
+{
+    weft_device_ops->give_scratch(device, scratch);
+}
+
+/** Describe `bytes` bytes at `buf`, within `memory`, to processes of this host. False: such memory
+ * cannot be shared (managed, a pool without handles, ...), which has been noted once. */
+static inline bool weft_device_share(const weft_memory_t *memory, const void *buf, size_t bytes,
+                                     weft_share_t *out)
+{
+    return weft_device_ops->share(memory, buf, bytes, out);
+}
+
+/** The same for the process itself, rank `rank`, for which all memory will do. */
+static inline void weft_device_share_own(const weft_memory_t *memory, const void *buf, int rank,
+                                         weft_share_t *out)
+{
+    *out = (weft_share_t){.base = memory->base,
+                          .bytes = memory->bytes,
+                          .id = memory->id,
+                          .address = (uint64_t)(uintptr_t)buf,
+                          .owner = (uint32_t)rank};
+}
+
+/** Map a buffer of a peer, or of this process itself, for work on `device` (NULL: on whichever
+ * suits). Mappings are kept: but for the first one of an allocation (some 1 ms) it costs 100 ns.
+ * False: not possible, which has been noted once; or, unless `at_any_price`, not worth it yet: a
+ * small allocation that is seen for the first time. The owner must keep the memory until unmap. */
+static inline bool weft_device_map(const weft_share_t *share, weft_device_t *device,
+                                   bool at_any_price, weft_mapping_t *out)
+{
+    return weft_device_ops->map(share, device, at_any_price, out);
+}
+
+static inline void weft_device_unmap(weft_mapping_t *mapping)
+{
+    weft_device_ops->unmap(mapping);
+}
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "cuda/allocation.h"
+
+#include "cuda/host_place.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { BINS = 256, ENTRIES_PER_LOOK = 4 };
+
+static weft_allocation_t *bins[BINS];
+static size_t count,
+    learned; /* entries; and how many were added since the last look for freed ones */
+
+/* ---- asking ---- */
+
+/* Answers of at most 8 bytes each; the driver writes as much of a word as its type has. */
+typedef struct answers {
+    uint64_t type, is_managed, id, context, ordinal, is_legacy, start, bytes, handle_types, pool;
+} answers_t;
+
+static weft_cu_result_t ask_first(const void *buf, answers_t *out)
+{
+    int attributes[] = {WEFT_CU_POINTER_MEMORY_TYPE, WEFT_CU_POINTER_IS_MANAGED,
+                        WEFT_CU_POINTER_BUFFER_ID};
+    void *data[] = {&out->type, &out->is_managed, &out->id};
+    return wefti_cu.cuPointerGetAttributes(3, attributes, data, (uintptr_t)buf);
+}
+
+static weft_cu_result_t ask_all(const void *buf, answers_t *out)
+{
+    int attributes[] = {WEFT_CU_POINTER_MEMORY_TYPE,  WEFT_CU_POINTER_IS_MANAGED,
+                        WEFT_CU_POINTER_BUFFER_ID,    WEFT_CU_POINTER_CONTEXT,
+                        WEFT_CU_POINTER_ORDINAL,      WEFT_CU_POINTER_IS_LEGACY,
+                        WEFT_CU_POINTER_RANGE_START,  WEFT_CU_POINTER_RANGE_SIZE,
+                        WEFT_CU_POINTER_HANDLE_TYPES, WEFT_CU_POINTER_POOL};
+    void *data[] = {&out->type,         &out->is_managed, &out->id,    &out->context,
+                    &out->ordinal,      &out->is_legacy,  &out->start, &out->bytes,
+                    &out->handle_types, &out->pool};
+    return wefti_cu.cuPointerGetAttributes(sizeof(data) / sizeof(data[0]), attributes, data,
+                                           (uintptr_t)buf);
+}
+
+/* Where the driver does not answer (after a failure on the device it answers nothing any more),
+ * what the kernel can read is the host's. */
+static bool is_readable(const void *buf)
+{
+    char byte;
+    struct iovec local = {&byte, 1}, remote = {(void *)buf, 1};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
+}
+
+static weft_memory_kind_t kind_of(const answers_t *answers)
+{
+    if (answers->is_managed)
+        return WEFT_MEMORY_MANAGED;
+    if (answers->type == WEFT_CU_MEMORY_DEVICE)
+        return WEFT_MEMORY_DEVICE;
+    return answers->type == WEFT_CU_MEMORY_HOST ? WEFT_MEMORY_PINNED : WEFT_MEMORY_HOST;
+}
+
+bool wefti_is_device(const void *buf)
+{
+    if (wefti_is_host_place(buf) || !wefti_driver_find())
+        return false;
+    answers_t answers = {0};
+    if (__builtin_expect(ask_first(buf, &answers) != WEFT_CU_SUCCESS, 0))
+        return !is_readable(buf);
+    return kind_of(&answers) >= WEFT_MEMORY_MANAGED;
+}
+
+/* ---- what is known ---- */
+
+static weft_allocation_t **bin_of(uint64_t id)
+{
+    return &bins[id % BINS];
+}
+
+weft_allocation_t *wefti_allocation_of(uint64_t id)
+{
+    weft_allocation_t *entry = *bin_of(id);
+    while (entry != NULL && entry->memory.id != id)
+        entry = entry->next;
+    return entry;
+}
+
+bool wefti_allocation_lives(const weft_memory_t *memory)
+{
+    answers_t answers = {0};
+    return ask_first((const void *)memory->base, &answers) == WEFT_CU_SUCCESS &&
+           answers.id == memory->id;
+}
+
+/* Remove *at. */
+static void forget(weft_allocation_t **at)
+{
+    weft_allocation_t *entry = *at;
+    *at = entry->next;
+    if (entry->handle_kind == WEFT_HANDLE_FD)
+        close(entry->fd);
+    weft_free(entry);
+    count--;
+}
+
+/* File descriptors keep freed memory from the program. An entry is never given up for want of room
+ * alone: a peer may be about to fetch its descriptor by number. */
+static void forget_freed(void)
+{
+    if (++learned * ENTRIES_PER_LOOK <= count)
+        return;
+    learned = 0;
+    for (int i = 0; i < BINS; i++) {
+        for (weft_allocation_t **at = &bins[i]; *at != NULL;) {
+            if (wefti_allocation_lives(&(*at)->memory))
+                at = &(*at)->next;
+            else
+                forget(at);
+        }
+    }
+}
+
+static weft_allocation_t *add(uint64_t id)
+{
+    forget_freed();
+    weft_allocation_t *entry = wefti_allocation_of(id);
+    if (entry != NULL)
+        return entry;
+    entry = weft_alloc_zeroed(1, sizeof(*entry));
+    if (entry == NULL)
+        return NULL;
+    entry->next = *bin_of(id);
+    *bin_of(id) = entry;
+    count++;
+    return entry;
+}
+
+/* Copies within the device that the program has begun by a synchronous call may still be going on
+ * when it hands us the buffer; this waits for them, now and for ever (API synchronization behavior,
+ * in NVIDIA's description of the driver). Not all kinds of memory have the attribute. */
+static void make_synchronous(const weft_allocation_t *entry)
+{
+    weft_visit_t visit;
+    unsigned on = 1;
+    if (wefti_device_enter(entry->memory.device, &visit) != MPI_SUCCESS)
+        return;
+    wefti_cu.cuPointerSetAttribute(&on, WEFT_CU_POINTER_SYNC_MEMOPS, entry->memory.base);
+    wefti_device_leave(&visit);
+}
+
+static int learn(const void *buf, weft_memory_t *out)
+{
+    answers_t answers = {0};
+    weft_device_t *device;
+    weft_cu_device_t number;
+    weft_cu_result_t result = ask_all(buf, &answers);
+    if (result == WEFT_CU_SUCCESS && answers.context == 0)
+        result = wefti_cu.cuDeviceGet(&number, (int)answers.ordinal);
+    if (result != WEFT_CU_SUCCESS)
+        return wefti_driver_failed(result, "cuPointerGetAttributes", "buffer %p", buf);
+    int err = answers.context != 0
+                  ? wefti_device_of_context((weft_cu_context_t)(uintptr_t)answers.context, &device)
+                  : wefti_device_of_number(number, &device);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_allocation_t *entry = add(answers.id);
+    if (entry == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory to know an allocation by");
+    entry->memory =
+        (weft_memory_t){kind_of(&answers), device, answers.start, answers.bytes, answers.id};
+    entry->is_legacy = answers.is_legacy != 0;
+    entry->handle_types = answers.handle_types;
+    entry->pool = (weft_cu_pool_t)(uintptr_t)answers.pool;
+    make_synchronous(entry);
+    *out = entry->memory;
+    return MPI_SUCCESS;
+}
+
+int wefti_memory_look(const void *buf, weft_memory_t *out)
+{
+    answers_t answers = {0};
+    *out = (weft_memory_t){.kind = WEFT_MEMORY_HOST};
+    if (wefti_is_host_place(buf) || !wefti_driver_find())
+        return MPI_SUCCESS;
+    weft_cu_result_t result = ask_first(buf, &answers);
+    if (result != WEFT_CU_SUCCESS)
+        return is_readable(buf)
+                   ? MPI_SUCCESS
+                   : wefti_driver_failed(result, "cuPointerGetAttributes", "buffer %p", buf);
+    out->kind = kind_of(&answers);
+    if (out->kind < WEFT_MEMORY_MANAGED)
+        return MPI_SUCCESS;
+    const weft_allocation_t *known = wefti_allocation_of(answers.id);
+    if (known == NULL || known->memory.device->is_dead)
+        return learn(buf, out);
+    *out = known->memory;
+    return MPI_SUCCESS;
+}
+
+void wefti_allocations_close(void)
+{
+    for (int i = 0; i < BINS; i++) {
+        while (bins[i] != NULL)
+            forget(&bins[i]);
+    }
+    learned = 0;
+}

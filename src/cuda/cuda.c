@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cuda/cuda.h"
+
+#include "cuda/allocation.h"
+#include "cuda/cuda_copy.h"
+#include "cuda/cuda_kernels.h"
+#include "cuda/cuda_mapping.h"
+#include "cuda/cuda_memory.h"
+#include "cuda/cuda_pack.h"
+#include "cuda/cuda_share.h"
+#include "cuda/host_place.h"
+#include "base/config.h"
+
+#include <string.h>
+
+static const weft_device_ops_t ops = {
+    .name = "cuda",
+    .is_device = wefti_is_device,
+    .look = wefti_memory_look,
+    .queue = wefti_queue_of,
+    .copy = wefti_copy,
+    .copy_many = wefti_copy_many,
+    .pack = wefti_pack,
+    .unpack = wefti_unpack,
+    .can_reduce = wefti_can_reduce,
+    .reduce = wefti_reduce,
+    .mark = wefti_queue_mark,
+    .take_pinned = wefti_pinned_take,
+    .give_pinned = wefti_pinned_give,
+    .take_scratch = wefti_scratch_take,
+    .give_scratch = wefti_scratch_give,
+    .share = wefti_share,
+    .map = wefti_map,
+    .unmap = wefti_unmap,
+};
+
+void weft_cuda_open(void)
+{
+    if (strcmp(weft_config.DEVICE, "no") == 0)
+        return;
+    wefti_host_places_open();
+    wefti_shapes_open();
+    weft_device_open(&ops, wefti_driver_open());
+}
+
+void weft_cuda_close(void)
+{
+    weft_device_close();
+    wefti_shapes_close();
+    wefti_mappings_close();
+    wefti_shares_close();
+    wefti_allocations_close();
+    wefti_devices_close();
+    wefti_driver_close();
+}

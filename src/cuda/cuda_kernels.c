@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cuda/cuda_kernels.h"
+
+#include "cuda/cuda_copy.h"
+#include "cuda/cuda_memory.h"
+#include "cuda/kernels/kernel_image.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <string.h>
+
+struct weft_kernels {
+    weft_cu_module_t module; /* NULL: there are none */
+    weft_cu_function_t functions[WEFT_KERNEL_COUNT];
+    unsigned processors;
+};
+
+/* ---- loading ---- */
+
+static void load(weft_device_t *device)
+{
+    weft_visit_t visit;
+    int processors = 0;
+    if (wefti_device_enter(device, &visit) != MPI_SUCCESS)
+        return;
+    weft_cu_result_t result = wefti_cu.cuModuleLoadData(&device->kernels->module, weft_fatbin);
+    wefti_cu.cuDeviceGetAttribute(&processors, WEFT_CU_DEVICE_MULTIPROCESSORS, device->number);
+    wefti_device_leave(&visit);
+    device->kernels->processors = processors > 0 ? (unsigned)processors : 1;
+    if (result == WEFT_CU_SUCCESS)
+        return;
+    device->kernels->module = NULL;
+    WEFT_LOG(WEFT_WARN, "cuda",
+             "device %s does not take Weft's kernels (cuModuleLoadData: %s): reductions go through "
+             "the host, and derived datatypes block by block",
+             device->pci, wefti_driver_error(result));
+}
+
+static void say_there_are_none(void)
+{
+    static bool is_said;
+    if (!is_said)
+        WEFT_LOG(
+            WEFT_WARN, "cuda",
+            "Weft was built without nvcc: reductions of device memory go through the host, and "
+            "derived datatypes block by block");
+    is_said = true;
+}
+
+bool wefti_has_kernels(weft_device_t *device)
+{
+    if (weft_fatbin_bytes == 0) {
+        say_there_are_none();
+        return false;
+    }
+    if (device->kernels == NULL) {
+        device->kernels = weft_alloc_zeroed(1, sizeof(*device->kernels));
+        if (device->kernels == NULL)
+            return false;
+        load(device);
+    }
+    return device->kernels->module != NULL;
+}
+
+unsigned wefti_processors(weft_device_t *device)
+{
+    return device->kernels->processors;
+}
+
+void wefti_kernels_release(weft_device_t *device, bool is_alive)
+{
+    if (device->kernels == NULL)
+        return;
+    if (is_alive && device->kernels->module != NULL)
+        wefti_cu.cuModuleUnload(device->kernels->module);
+    weft_free(device->kernels);
+    device->kernels = NULL;
+}
+
+/* ---- launching ---- */
+
+/* In the device's context. */
+static weft_cu_result_t launch(const weft_queue_t *queue, weft_kernel_call_t *call)
+{
+    struct weft_kernels *kernels = queue->device->kernels;
+    weft_cu_function_t *function = &kernels->functions[call->kernel];
+    void *arguments[] = {&call->args};
+    weft_cu_result_t result = WEFT_CU_SUCCESS;
+    if (*function == NULL)
+        result = wefti_cu.cuModuleGetFunction(function, kernels->module,
+                                              weft_kernel_names[call->kernel]);
+    if (result != WEFT_CU_SUCCESS)
+        return result;
+    return wefti_cu.cuLaunchKernel(*function, call->blocks, 1, 1, call->threads, 1, 1, 0,
+                                   queue->stream, arguments, NULL);
+}
+
+int wefti_launch(weft_queue_t *queue, weft_kernel_call_t *call, const char *about)
+{
+    weft_visit_t visit;
+    if (call->blocks == 0)
+        return MPI_SUCCESS;
+    int err = wefti_device_enter(queue->device, &visit);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_cu_result_t result = launch(queue, call);
+    wefti_device_leave(&visit);
+    if (result == WEFT_CU_SUCCESS)
+        return MPI_SUCCESS;
+    return wefti_queue_empty(queue, wefti_driver_failed(result, "cuLaunchKernel", "%s by %s", about,
+                                                        weft_kernel_names[call->kernel]));
+}
+
+/* ---- reductions ---- */
+
+bool wefti_can_reduce(weft_device_t *device, const struct weft_op *op, const struct weft_type *type)
+{
+    return weft_reduce_kernel(op, type) != WEFT_NO_KERNEL && wefti_has_kernels(device);
+}
+
+/* A slot that a kernel reads, and that is given back when it has run. */
+typedef struct lent {
+    weft_mark_t mark; /* first */
+    void *slot;
+} lent_t;
+
+static void give_back(weft_mark_t *mark, int error)
+{
+    lent_t *lent = (lent_t *)mark;
+    (void)error;
+    wefti_pinned_give(lent->slot);
+    weft_free(lent);
+}
+
+static int reduce_listed(weft_queue_t *queue, weft_kernel_reduction_t *reduction, size_t list_bytes)
+{
+    weft_kernel_call_t call;
+    lent_t *lent = weft_alloc_zeroed(1, sizeof(*lent));
+    void *slot = lent == NULL ? NULL : wefti_pinned_take(queue->device, list_bytes);
+    if (slot == NULL || wefti_is_pageable_slot(queue->device, slot)) {
+        if (slot != NULL)
+            wefti_pinned_give(slot);
+        weft_free(lent);
+        return weft_fail(MPI_ERR_NO_MEM, "no pinned memory for the addresses of %u buffers",
+                         reduction->sources);
+    }
+    reduction->list = slot;
+    lent->mark.done = give_back;
+    lent->slot = slot;
+    weft_call_reduction(reduction, wefti_processors(queue->device), &call);
+    int err = wefti_launch(queue, &call, "a reduction");
+    if (err == MPI_SUCCESS)
+        err = weft_queue_mark(queue, &lent->mark);
+    if (err != MPI_SUCCESS)
+        give_back(&lent->mark, err); /* the queue is empty */
+    return err;
+}
+
+int wefti_reduce(weft_queue_t *queue, const weft_reduction_t *reduction)
+{
+    weft_kernel_call_t call;
+    weft_kernel_reduction_t kernel = {.kernel = weft_reduce_kernel(reduction->op, reduction->type),
+                                      .bytes = reduction->count * (size_t)reduction->type->extent,
+                                      .sources = (uint32_t)reduction->sources,
+                                      .destinations = (uint32_t)reduction->outs,
+                                      .source = reduction->in,
+                                      .destination = reduction->out};
+    if (!wefti_can_reduce(queue->device, reduction->op, reduction->type))
+        return weft_fail(MPI_ERR_OTHER, "device %s has no kernel for this reduction",
+                         queue->device->pci);
+    size_t list_bytes = weft_reduction_list_bytes(kernel.sources, kernel.destinations);
+    if (list_bytes > 0)
+        return reduce_listed(queue, &kernel, list_bytes);
+    weft_call_reduction(&kernel, wefti_processors(queue->device), &call);
+    return wefti_launch(queue, &call, "a reduction");
+}
+
+/* ---- batches of copies ---- */
+
+/* On an H100 a copy of the driver's costs about 2 us of the processor's time and as much of a copy
+ * engine's; larger ones are worth it. */
+enum { KERNEL_PIECE_MOST = 256 * 1024 };
+
+static bool suit_kernel(const weft_piece_t *pieces, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += pieces[i].bytes;
+    return count > 1 && bytes / count <= KERNEL_PIECE_MOST;
+}
+
+/* The arguments of a launch have room for so many entries, and need no memory that must stay. */
+static int copy_some(weft_queue_t *queue, const weft_piece_t *pieces, size_t count)
+{
+    weft_kernel_copy_t copies[WEFT_COPY_ENTRIES];
+    weft_kernel_copies_t batch = {.copy = copies, .count = count};
+    weft_kernel_call_t call;
+    for (size_t i = 0; i < count; i++)
+        copies[i] = (weft_kernel_copy_t){pieces[i].to, pieces[i].from, pieces[i].bytes};
+    weft_call_copies(&batch, wefti_processors(queue->device), &call);
+    return wefti_launch(queue, &call, "copies");
+}
+
+int wefti_copy_many(weft_queue_t *queue, const weft_piece_t *pieces, size_t count)
+{
+    if (!suit_kernel(pieces, count) || !wefti_has_kernels(queue->device))
+        return wefti_copy_pieces(queue, pieces, count);
+    int err = MPI_SUCCESS;
+    while (err == MPI_SUCCESS && count > 0) {
+        size_t some = count < WEFT_COPY_ENTRIES ? count : WEFT_COPY_ENTRIES;
+        err = copy_some(queue, pieces, some);
+        pieces += some;
+        count -= some;
+    }
+    return err;
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "cuda/cuda_mapping.h"
+
+#include "cuda/allocation.h"
+#include "cuda/cuda_share.h"
+#include "core/world.h"
+#include "base/config.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { BINS = 256, MAPPED_MOST = 512, POOLS_MAX = 64 };
+
+/* A peer's allocation, mapped for one device. */
+typedef struct mapped {
+    weft_link_t order; /* by use, the latest last */
+    struct mapped *next_in_bin;
+    weft_share_t share; /* as it came first */
+    weft_device_t *device;
+    weft_cu_address_t address; /* 0: seen, but not mapped */
+    size_t users;
+    bool is_refused; /* cannot be mapped; not to be tried again */
+} mapped_t;
+
+typedef struct pool {
+    uint32_t owner;
+    int32_t fd; /* the owner's */
+    weft_device_t *device;
+    weft_cu_pool_t pool;
+} pool_t;
+
+static mapped_t *bins[BINS];
+static weft_list_t order = {&order, &order};
+static size_t mapped_bytes;
+static int mapped_count;
+static pool_t pools[POOLS_MAX];
+static int pool_count;
+
+int wefti_mappings(void)
+{
+    return mapped_count;
+}
+
+/* ---- handles ---- */
+
+/* What open and close have of each kind of handle. They run in the device's context. */
+typedef struct handle_ops {
+    const char *name;
+    weft_cu_result_t (*open)(const weft_share_t *share, const weft_device_t *device,
+                             weft_cu_address_t *out);
+    void (*close)(weft_cu_address_t address, size_t bytes);
+    bool is_kept; /* between uses */
+} handle_ops_t;
+
+static weft_cu_result_t open_legacy(const weft_share_t *share, const weft_device_t *device,
+                                    weft_cu_address_t *out)
+{
+    weft_cu_ipc_handle_t handle;
+    (void)device;
+    memcpy(handle.bytes, share->handle, sizeof(handle.bytes));
+    return wefti_cu.cuIpcOpenMemHandle(out, handle, WEFT_CU_IPC_LAZY_PEER_ACCESS);
+}
+
+static void close_legacy(weft_cu_address_t address, size_t bytes)
+{
+    (void)bytes;
+    wefti_cu.cuIpcCloseMemHandle(address);
+}
+
+/* A file descriptor of another process as one of ours; -1: not allowed, or it has gone. */
+static int fetch_fd(const weft_share_t *share)
+{
+    int process = (int)syscall(SYS_pidfd_open, share->pid, 0);
+    if (process < 0)
+        return -1;
+    int fd = (int)syscall(SYS_pidfd_getfd, process, share->fd, 0);
+    close(process);
+    return fd;
+}
+
+static weft_cu_access_t access_by(const weft_device_t *device)
+{
+    return (weft_cu_access_t){{WEFT_CU_LOCATION_DEVICE, device->number}, WEFT_CU_ACCESS_READWRITE};
+}
+
+static weft_cu_result_t map_allocation(weft_cu_allocation_t allocation, size_t bytes,
+                                       const weft_device_t *device, weft_cu_address_t *out)
+{
+    weft_cu_access_t access = access_by(device);
+    weft_cu_address_t address;
+    weft_cu_result_t result = wefti_cu.cuMemAddressReserve(&address, bytes, 0, 0, 0);
+    if (result != WEFT_CU_SUCCESS)
+        return result;
+    result = wefti_cu.cuMemMap(address, bytes, 0, allocation, 0);
+    if (result == WEFT_CU_SUCCESS) {
+        result = wefti_cu.cuMemSetAccess(address, bytes, &access, 1);
+        if (result == WEFT_CU_SUCCESS) {
+            *out = address;
+            return result;
+        }
+        wefti_cu.cuMemUnmap(address, bytes);
+    }
+    wefti_cu.cuMemAddressFree(address, bytes);
+    return result;
+}
+
+/* `handle` as cuMemImportFromShareableHandle takes it. The mapping keeps the allocation alive. */
+static weft_cu_result_t import_allocation(const weft_share_t *share, void *handle, int type,
+                                          const weft_device_t *device, weft_cu_address_t *out)
+{
+    weft_cu_allocation_t allocation;
+    weft_cu_result_t result = wefti_cu.cuMemImportFromShareableHandle(&allocation, handle, type);
+    if (result != WEFT_CU_SUCCESS)
+        return result;
+    result = map_allocation(allocation, share->bytes, device, out);
+    wefti_cu.cuMemRelease(allocation);
+    return result;
+}
+
+static weft_cu_result_t open_fd(const weft_share_t *share, const weft_device_t *device,
+                                weft_cu_address_t *out)
+{
+    int fd = fetch_fd(share);
+    if (fd < 0)
+        return WEFT_CU_INVALID_VALUE;
+    weft_cu_result_t result =
+        import_allocation(share, (void *)(intptr_t)fd, WEFT_CU_HANDLE_POSIX_FD, device, out);
+    close(fd);
+    return result;
+}
+
+static weft_cu_result_t open_fabric(const weft_share_t *share, const weft_device_t *device,
+                                    weft_cu_address_t *out)
+{
+    uint8_t handle[sizeof(share->handle)];
+    memcpy(handle, share->handle, sizeof(handle));
+    return import_allocation(share, handle, WEFT_CU_HANDLE_FABRIC, device, out);
+}
+
+static void close_allocation(weft_cu_address_t address, size_t bytes)
+{
+    wefti_cu.cuMemUnmap(address, bytes);
+    wefti_cu.cuMemAddressFree(address, bytes);
+}
+
+static weft_cu_result_t import_pool(const weft_share_t *share, weft_cu_pool_t *out)
+{
+    int fd = fetch_fd(share);
+    if (fd < 0)
+        return WEFT_CU_INVALID_VALUE;
+    weft_cu_result_t result = wefti_cu.cuMemPoolImportFromShareableHandle(
+        out, (void *)(intptr_t)fd, WEFT_CU_HANDLE_POSIX_FD, 0);
+    close(fd);
+    return result;
+}
+
+static weft_cu_result_t find_pool(const weft_share_t *share, weft_device_t *device,
+                                  weft_cu_pool_t *out)
+{
+    weft_cu_access_t access = access_by(device);
+    for (int i = 0; i < pool_count; i++) {
+        if (pools[i].owner == share->owner && pools[i].fd == share->fd &&
+            pools[i].device == device) {
+            *out = pools[i].pool;
+            return WEFT_CU_SUCCESS;
+        }
+    }
+    if (pool_count == POOLS_MAX)
+        return WEFT_CU_OUT_OF_MEMORY;
+    weft_cu_result_t result = import_pool(share, out);
+    if (result != WEFT_CU_SUCCESS)
+        return result;
+    wefti_cu.cuMemPoolSetAccess(*out, &access, 1);
+    pools[pool_count++] = (pool_t){share->owner, share->fd, device, *out};
+    return result;
+}
+
+static weft_cu_result_t open_place_in_pool(const weft_share_t *share, const weft_device_t *device,
+                                           weft_cu_address_t *out)
+{
+    weft_cu_pool_t pool;
+    weft_cu_ipc_handle_t place;
+    memcpy(place.bytes, share->handle, sizeof(place.bytes));
+    weft_cu_result_t result = find_pool(share, (weft_device_t *)device, &pool);
+    return result == WEFT_CU_SUCCESS ? wefti_cu.cuMemPoolImportPointer(out, pool, &place) : result;
+}
+
+/* Of memory of pools this waits for nothing (cuMemFree). */
+static void close_place_in_pool(weft_cu_address_t address, size_t bytes)
+{
+    (void)bytes;
+    wefti_cu.cuMemFree(address);
+}
+
+static const handle_ops_t handles[] = {
+    [WEFT_HANDLE_LEGACY] = {"cuIpcOpenMemHandle", open_legacy, close_legacy, true},
+    [WEFT_HANDLE_FD] = {"cuMemImportFromShareableHandle", open_fd, close_allocation, true},
+    [WEFT_HANDLE_FABRIC] = {"cuMemImportFromShareableHandle", open_fabric, close_allocation, true},
+    [WEFT_HANDLE_POOL] = {"cuMemPoolImportPointer", open_place_in_pool, close_place_in_pool, false},
+};
+
+static const handle_ops_t *handle_of(const weft_share_t *share)
+{
+    return share->kind < sizeof(handles) / sizeof(handles[0]) && handles[share->kind].open != NULL
+               ? &handles[share->kind]
+               : NULL;
+}
+
+/* ---- the table ---- */
+
+static mapped_t **bin_of(uint32_t owner, uint64_t id)
+{
+    return &bins[(id * 0x9e3779b97f4a7c15u + owner * 0xbf58476d1ce4e5b9u) >> 56];
+}
+
+static mapped_t *find(const weft_share_t *share, const weft_device_t *device)
+{
+    mapped_t *entry = *bin_of(share->owner, share->id);
+    while (entry != NULL && (entry->share.owner != share->owner || entry->share.id != share->id ||
+                             entry->device != device))
+        entry = entry->next_in_bin;
+    return entry;
+}
+
+static void unmap_entry(mapped_t *entry)
+{
+    weft_visit_t visit;
+    if (entry->address == 0)
+        return;
+    if (!entry->device->is_dead && wefti_device_enter(entry->device, &visit) == MPI_SUCCESS) {
+        handle_of(&entry->share)->close(entry->address, entry->share.bytes);
+        wefti_device_leave(&visit);
+    }
+    entry->address = 0;
+    mapped_bytes -= entry->share.bytes;
+}
+
+static void drop(mapped_t *entry)
+{
+    mapped_t **at = bin_of(entry->share.owner, entry->share.id);
+    while (*at != entry)
+        at = &(*at)->next_in_bin;
+    *at = entry->next_in_bin;
+    weft_list_remove(&entry->order);
+    mapped_count--;
+    unmap_entry(entry);
+    weft_free(entry);
+}
+
+static bool overlaps(const weft_share_t *a, const weft_share_t *b)
+{
+    return a->owner == b->owner && a->base < b->base + b->bytes && b->base < a->base + a->bytes;
+}
+
+/* An allocation at the place of another: the owner has freed that one. */
+static void drop_predecessors(const weft_share_t *share)
+{
+    for (weft_link_t *at = order.next, *next; at != &order; at = next) {
+        mapped_t *entry = WEFT_ELEMENT(at, mapped_t, order);
+        next = at->next;
+        if (entry->users == 0 && entry->share.id != share->id && overlaps(&entry->share, share))
+            drop(entry);
+    }
+}
+
+static void make_room(size_t bytes)
+{
+    for (weft_link_t *at = order.next, *next; at != &order; at = next) {
+        mapped_t *entry = WEFT_ELEMENT(at, mapped_t, order);
+        next = at->next;
+        if (mapped_count < MAPPED_MOST && mapped_bytes + bytes <= weft_config.DEVICE_MAPPED_MAX)
+            return;
+        if (entry->users == 0)
+            drop(entry);
+    }
+}
+
+static mapped_t *add(const weft_share_t *share, weft_device_t *device)
+{
+    drop_predecessors(share);
+    make_room(0);
+    mapped_t *entry = weft_alloc_zeroed(1, sizeof(*entry));
+    if (entry == NULL)
+        return NULL;
+    entry->share = *share;
+    entry->device = device;
+    mapped_t **bin = bin_of(share->owner, share->id);
+    entry->next_in_bin = *bin;
+    *bin = entry;
+    weft_list_append(&order, &entry->order);
+    mapped_count++;
+    return entry;
+}
+
+/* ---- mapping ---- */
+
+static bool open_entry(mapped_t *entry)
+{
+    const handle_ops_t *handle = handle_of(&entry->share);
+    weft_visit_t visit;
+    weft_cu_result_t result = WEFT_CU_INVALID_CONTEXT;
+    entry->users++;
+    make_room(entry->share.bytes);
+    entry->users--;
+    if (wefti_device_enter(entry->device, &visit) == MPI_SUCCESS) {
+        result = handle->open(&entry->share, entry->device, &entry->address);
+        wefti_device_leave(&visit);
+    }
+    if (result == WEFT_CU_SUCCESS) {
+        mapped_bytes += entry->share.bytes;
+        return true;
+    }
+    entry->address = 0;
+    entry->is_refused = true;
+    WEFT_LOG(WEFT_INFO, "cuda", "%s of memory of rank %u: %s", handle->name, entry->share.owner,
+             wefti_driver_error(result));
+    wefti_note_detour("the driver refuses to map device memory of other ranks (WEFT_LOG=info says "
+                      "which call and why)");
+    return false;
+}
+
+static const char not_visible[] =
+    "a rank's device is not visible to the other ranks of its host, so they cannot map its memory: "
+    "let each rank see all devices (CUDA_VISIBLE_DEVICES, --gpu-bind=none)";
+
+/* Can `device` reach memory of the device with this UUID? Asked once an allocation. */
+static bool is_reachable(const weft_share_t *share, const weft_device_t *device)
+{
+    int is_possible = 0;
+    if (memcmp(device->uuid.bytes, share->uuid, sizeof(share->uuid)) == 0)
+        return true;
+    weft_cu_device_t owners = wefti_device_number(share->uuid);
+    if (owners < 0)
+        wefti_note_detour(not_visible);
+    else if (wefti_cu.cuDeviceCanAccessPeer(&is_possible, device->number, owners) !=
+                 WEFT_CU_SUCCESS ||
+             !is_possible)
+        wefti_note_detour("two devices of this host cannot reach each other's memory");
+    return owners >= 0 && is_possible;
+}
+
+static weft_device_t *choose_device(const weft_share_t *share)
+{
+    weft_device_t *device;
+    bool is_visible;
+    if (wefti_device_of_uuid(share->uuid, &is_visible, &device))
+        return device;
+    if (!is_visible)
+        wefti_note_detour(not_visible);
+    return NULL;
+}
+
+static bool map_own(const weft_share_t *share, weft_mapping_t *out)
+{
+    weft_memory_t memory;
+    void *address = (void *)(uintptr_t)share->address;
+    if (wefti_memory_look(address, &memory) != MPI_SUCCESS || memory.device == NULL)
+        return false;
+    *out = (weft_mapping_t){address, memory.device, NULL};
+    return true;
+}
+
+static bool give(mapped_t *entry, const weft_share_t *share, weft_mapping_t *out)
+{
+    entry->users++;
+    weft_list_remove(&entry->order);
+    weft_list_append(&order, &entry->order);
+    uintptr_t address = (uintptr_t)(entry->address + (share->address - share->base));
+    *out = (weft_mapping_t){(void *)address, entry->device, entry};
+    return true;
+}
+
+bool wefti_map(const weft_share_t *share, weft_device_t *device, bool at_any_price,
+               weft_mapping_t *out)
+{
+    if (share->owner == (uint32_t)weft_world.rank)
+        return map_own(share, out);
+    const handle_ops_t *handle = handle_of(share);
+    if (handle == NULL || !wefti_driver_find() || strcmp(weft_config.DEVICE_IPC, "no") == 0)
+        return false;
+    if (device == NULL)
+        device = choose_device(share);
+    if (device == NULL)
+        return false;
+    mapped_t *entry = find(share, device);
+    bool is_first = entry == NULL;
+    if (is_first)
+        entry = add(share, device);
+    if (entry == NULL || entry->is_refused)
+        return false;
+    if (entry->address != 0)
+        return give(entry, share, out);
+    if (is_first && !is_reachable(share, device)) {
+        entry->is_refused = true;
+        return false;
+    }
+    if (is_first && handle->is_kept && !at_any_price)
+        return false;
+    return open_entry(entry) && give(entry, share, out);
+}
+
+void wefti_unmap(weft_mapping_t *mapping)
+{
+    mapped_t *entry = mapping->entry;
+    mapping->entry = NULL;
+    if (entry != NULL && --entry->users == 0 && !handle_of(&entry->share)->is_kept)
+        drop(entry);
+}
+
+void wefti_mappings_close(void)
+{
+    while (!weft_list_is_empty(&order))
+        drop(WEFT_ELEMENT(order.next, mapped_t, order));
+    for (weft_visit_t visit; pool_count > 0;) {
+        const pool_t *pool = &pools[--pool_count];
+        if (pool->device->is_dead || wefti_device_enter(pool->device, &visit) != MPI_SUCCESS)
+            continue;
+        wefti_cu.cuMemPoolDestroy(pool->pool);
+        wefti_device_leave(&visit);
+    }
+}

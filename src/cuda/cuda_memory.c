@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cuda/cuda_memory.h"
+
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+/* ---- pinned slots ---- */
+
+enum { SLOT_CLASSES = 3, WORDS = 0, PAGE = 4096, SLAB_BYTES = 2 << 20 };
+
+static const size_t slot_bytes[SLOT_CLASSES] = {64, 16 * 1024, WEFT_PINNED_SLOT};
+/* So many slabs each class gets whatever the limit says: who holds slots while he waits for a peer
+ * must not take them all. */
+static const int slabs_least[SLOT_CLASSES] = {1, 1, 4};
+
+/* A free slot holds the address of the next one. */
+typedef struct slab {
+    char *memory;
+    size_t bytes;
+    int class;
+    bool is_pageable;
+    struct weft_pinned *pool;
+    struct slab *next;
+} slab_t;
+
+struct weft_pinned {
+    slab_t *slabs;
+    void *free_slots[SLOT_CLASSES];
+    int slab_count[SLOT_CLASSES];
+    size_t bytes;
+    bool has_pageable; /* the driver has refused once, which has been said */
+};
+
+static int class_for(size_t bytes)
+{
+    int class = 0;
+    while (class < SLOT_CLASSES && slot_bytes[class] < bytes)
+        class ++;
+    return class;
+}
+
+static char *pin(weft_device_t *device, size_t bytes)
+{
+    weft_visit_t visit;
+    void *memory = NULL;
+    if (wefti_device_enter(device, &visit) != MPI_SUCCESS)
+        return NULL;
+    weft_cu_result_t result =
+        wefti_cu.cuMemHostAlloc(&memory, bytes, WEFT_CU_HOST_PORTABLE | WEFT_CU_HOST_DEVICEMAP);
+    wefti_device_leave(&visit);
+    if (result == WEFT_CU_SUCCESS)
+        return memory;
+    if (!device->pinned->has_pageable)
+        WEFT_LOG(WEFT_WARN, "cuda",
+                 "no pinned host memory (cuMemHostAlloc of %zu bytes: %s): messages of device "
+                 "memory are slower, as copies to and from ordinary memory block",
+                 bytes, wefti_driver_error(result));
+    device->pinned->has_pageable = true;
+    return NULL;
+}
+
+static void add_slots(slab_t *slab)
+{
+    struct weft_pinned *pool = slab->pool;
+    size_t each = slot_bytes[slab->class];
+    for (size_t at = 0; at + each <= slab->bytes; at += each) {
+        void **slot = (void **)(void *)(slab->memory + at);
+        *slot = pool->free_slots[slab->class];
+        pool->free_slots[slab->class] = slot;
+    }
+}
+
+/* Words must be pinned; for the others ordinary memory is better than none. */
+static bool get_memory(weft_device_t *device, slab_t *slab)
+{
+    slab->memory = pin(device, slab->bytes);
+    if (slab->memory == NULL && slab->class != WORDS) {
+        slab->memory = weft_alloc_aligned(slab->bytes, PAGE);
+        slab->is_pageable = true;
+    }
+    return slab->memory != NULL;
+}
+
+static bool add_slab(weft_device_t *device, int class)
+{
+    struct weft_pinned *pool = device->pinned;
+    size_t bytes = class == WORDS ? PAGE : SLAB_BYTES;
+    if (pool->slab_count[class] >= slabs_least[class] &&
+        pool->bytes + bytes > weft_config.DEVICE_PINNED_MAX)
+        return false;
+    slab_t *slab = weft_alloc(sizeof(*slab));
+    if (slab == NULL)
+        return false;
+    *slab = (slab_t){.bytes = bytes, .class = class, .pool = pool, .next = pool->slabs};
+    if (!get_memory(device, slab)) {
+        weft_free(slab);
+        return false;
+    }
+    pool->slabs = slab;
+    pool->slab_count[class]++;
+    pool->bytes += bytes;
+    add_slots(slab);
+    return true;
+}
+
+void *wefti_pinned_take(weft_device_t *device, size_t bytes)
+{
+    int class = class_for(bytes);
+    if (device->pinned == NULL)
+        device->pinned = weft_alloc_zeroed(1, sizeof(*device->pinned));
+    if (device->pinned == NULL || class == SLOT_CLASSES)
+        return NULL;
+    struct weft_pinned *pool = device->pinned;
+    if (pool->free_slots[class] == NULL && !add_slab(device, class))
+        return NULL;
+    void **slot = pool->free_slots[class];
+    pool->free_slots[class] = *slot;
+    return slot;
+}
+
+static slab_t *slab_of(const void *slot)
+{
+    for (weft_device_t *device = wefti_devices; device != NULL; device = device->next) {
+        slab_t *slab = device->pinned == NULL ? NULL : device->pinned->slabs;
+        for (; slab != NULL; slab = slab->next) {
+            if ((uintptr_t)slot - (uintptr_t)slab->memory < slab->bytes)
+                return slab;
+        }
+    }
+    return NULL;
+}
+
+bool wefti_is_pageable_slot(const weft_device_t *device, const void *memory)
+{
+    if (device->pinned == NULL || !device->pinned->has_pageable)
+        return false;
+    const slab_t *slab = slab_of(memory);
+    return slab != NULL && slab->is_pageable;
+}
+
+void wefti_pinned_give(void *slot)
+{
+    slab_t *slab = slab_of(slot);
+    *(void **)slot = slab->pool->free_slots[slab->class];
+    slab->pool->free_slots[slab->class] = slot;
+}
+
+void wefti_pinned_release(weft_device_t *device, bool is_alive)
+{
+    if (device->pinned == NULL)
+        return;
+    for (slab_t *slab = device->pinned->slabs, *next; slab != NULL; slab = next) {
+        next = slab->next;
+        if (slab->is_pageable)
+            weft_free(slab->memory);
+        else if (is_alive)
+            wefti_cu.cuMemFreeHost(slab->memory);
+        weft_free(slab);
+    }
+    weft_free(device->pinned);
+    device->pinned = NULL;
+}
+
+/* ---- scratch ---- */
+
+enum { SCRATCH_CLASSES = 11, SCRATCH_LEAST = 64 * 1024 }; /* up to 64 MiB a piece */
+
+typedef struct piece {
+    weft_cu_address_t address;
+    int class;
+    bool is_taken;
+    struct piece *next;
+} piece_t;
+
+struct weft_scratch {
+    piece_t *pieces;
+    size_t bytes;
+};
+
+static int scratch_class(size_t bytes)
+{
+    int class = 0;
+    while (class < SCRATCH_CLASSES && (size_t)SCRATCH_LEAST << class < bytes)
+        class ++;
+    return class;
+}
+
+static weft_cu_address_t allocate(weft_device_t *device, size_t bytes)
+{
+    weft_visit_t visit;
+    weft_cu_address_t address = 0;
+    if (wefti_device_enter(device, &visit) != MPI_SUCCESS)
+        return 0;
+    weft_cu_result_t result = wefti_cu.cuMemAlloc(&address, bytes);
+    wefti_device_leave(&visit);
+    return result == WEFT_CU_SUCCESS ? address : 0;
+}
+
+static piece_t *add_piece(weft_device_t *device, int class)
+{
+    size_t bytes = (size_t)SCRATCH_LEAST << class;
+    if (device->scratch->bytes + bytes > weft_config.DEVICE_SCRATCH_MAX)
+        return NULL;
+    piece_t *piece = weft_alloc(sizeof(*piece));
+    if (piece == NULL)
+        return NULL;
+    *piece = (piece_t){allocate(device, bytes), class, false, device->scratch->pieces};
+    if (piece->address == 0) {
+        weft_free(piece);
+        return NULL;
+    }
+    device->scratch->pieces = piece;
+    device->scratch->bytes += bytes;
+    return piece;
+}
+
+/* The smallest free piece that is large enough. */
+static piece_t *find_piece(const weft_device_t *device, int class)
+{
+    piece_t *best = NULL;
+    for (piece_t *piece = device->scratch->pieces; piece != NULL; piece = piece->next) {
+        if (!piece->is_taken && piece->class >= class &&
+            (best == NULL || piece->class < best->class))
+            best = piece;
+    }
+    return best;
+}
+
+void *wefti_scratch_take(weft_device_t *device, size_t bytes)
+{
+    int class = scratch_class(bytes);
+    if (device->scratch == NULL)
+        device->scratch = weft_alloc_zeroed(1, sizeof(*device->scratch));
+    if (device->scratch == NULL || class == SCRATCH_CLASSES)
+        return NULL;
+    piece_t *piece = find_piece(device, class);
+    if (piece == NULL || piece->class > class + 2) {
+        piece_t *fresh = add_piece(device, class);
+        piece = fresh == NULL ? piece : fresh;
+    }
+    if (piece == NULL)
+        return NULL;
+    piece->is_taken = true;
+    return (void *)(uintptr_t)piece->address;
+}
+
+void wefti_scratch_give(weft_device_t *device, void *scratch)
+{
+    piece_t *piece = device->scratch->pieces;
+    while (piece->address != (weft_cu_address_t)(uintptr_t)scratch)
+        piece = piece->next;
+    piece->is_taken = false;
+}
+
+void wefti_scratch_release(weft_device_t *device, bool is_alive)
+{
+    if (device->scratch == NULL)
+        return;
+    for (piece_t *piece = device->scratch->pieces, *next; piece != NULL; piece = next) {
+        next = piece->next;
+        if (is_alive)
+            wefti_cu.cuMemFree(piece->address);
+        weft_free(piece);
+    }
+    weft_free(device->scratch);
+    device->scratch = NULL;
+}

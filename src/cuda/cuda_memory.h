@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory that we take from the driver: pinned slots of the host and scratch on the device. Both are
+ * pooled, bounded, and given back at the end of MPI only: the driver's own allocation of pinned
+ * memory takes about a millisecond, and freeing either waits for everything on the device.
+ *
+ *   pinned   | slab of slots of 64 bytes | of 16 KiB | of 512 KiB |    up to WEFT_DEVICE_PINNED_MAX
+ *   scratch  pieces of 64 KiB << class, each an allocation of its own so that peers can map it
+ */
+#ifndef WEFT_CUDA_CUDA_MEMORY_H
+#define WEFT_CUDA_CUDA_MEMORY_H
+
+#include "cuda/cuda_device.h"
+
+/* As the functions of core/device.h. */
+void *wefti_pinned_take(weft_device_t *device, size_t bytes);
+void wefti_pinned_give(void *slot);
+void *wefti_scratch_take(weft_device_t *device, size_t bytes);
+void wefti_scratch_give(weft_device_t *device, void *scratch);
+
+/** Does `memory` lie in a slot that the driver would not pin, so that no kernel may touch it? */
+bool wefti_is_pageable_slot(const weft_device_t *device, const void *memory);
+
+void wefti_pinned_release(weft_device_t *device, bool is_alive);
+void wefti_scratch_release(weft_device_t *device, bool is_alive);
+
+#endif

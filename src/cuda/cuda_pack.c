@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cuda/cuda_pack.h"
+
+#include "cuda/cuda_copy.h"
+#include "cuda/cuda_kernels.h"
+#include "cuda/cuda_memory.h"
+#include "cuda/kernels/move_shape.h"
+#include "datatype/pack.h"
+#include "base/list.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+/* The image of a shape in the memory of a device. */
+typedef struct image {
+    weft_device_t *device;
+    void *address;
+    struct image *next;
+} image_t;
+
+/* What weft_type_t.device_shape points to. */
+typedef struct shape {
+    weft_link_t all; /* in `shapes` */
+    weft_type_t *type;
+    weft_move_shape_t moves;
+    image_t *images;
+} shape_t;
+
+static weft_list_t shapes = {&shapes, &shapes};
+
+/* ---- shapes ---- */
+
+static void release_shape(void *released)
+{
+    shape_t *shape = released;
+    weft_list_remove(&shape->all);
+    shape->type->device_shape = NULL;
+    for (image_t *image = shape->images, *next; image != NULL; image = next) {
+        next = image->next;
+        wefti_scratch_give(image->device, image->address);
+        weft_free(image);
+    }
+    weft_move_shape_clear(&shape->moves);
+    weft_free(shape);
+}
+
+/* NULL: no memory. */
+static shape_t *shape_of(weft_type_t *type)
+{
+    if (type->device_shape != NULL)
+        return type->device_shape;
+    shape_t *shape = weft_alloc_zeroed(1, sizeof(*shape));
+    if (shape == NULL || weft_move_shape_create(type, &shape->moves) != MPI_SUCCESS) {
+        weft_free(shape);
+        return NULL;
+    }
+    shape->type = type;
+    weft_list_append(&shapes, &shape->all);
+    type->device_shape = shape;
+    return shape;
+}
+
+/* Put the image where queues other than this one may read it next, hence the wait: once for a type
+ * and a device. */
+static image_t *add_image(shape_t *shape, weft_queue_t *queue)
+{
+    weft_device_t *device = queue->device;
+    image_t *image = weft_alloc_zeroed(1, sizeof(*image));
+    void *address = image == NULL ? NULL : wefti_scratch_take(device, shape->moves.image_bytes);
+    if (address == NULL ||
+        wefti_copy(queue, address, shape->moves.image, shape->moves.image_bytes) != MPI_SUCCESS) {
+        if (address != NULL)
+            wefti_scratch_give(device, address);
+        weft_free(image);
+        return NULL;
+    }
+    wefti_queue_empty(queue, MPI_SUCCESS);
+    *image = (image_t){device, address, shape->images};
+    shape->images = image;
+    return image;
+}
+
+/* False: there is no memory for it. *out may be NULL, when the shape needs none. */
+static bool image_for(shape_t *shape, weft_queue_t *queue, const void **out)
+{
+    *out = NULL;
+    if (shape->moves.image == NULL)
+        return true;
+    image_t *image = shape->images;
+    while (image != NULL && image->device != queue->device)
+        image = image->next;
+    if (image == NULL)
+        image = add_image(shape, queue);
+    if (image != NULL)
+        *out = image->address;
+    return image != NULL;
+}
+
+void wefti_shapes_open(void)
+{
+    weft_type_release_shape = release_shape;
+}
+
+void wefti_shapes_close(void)
+{
+    while (!weft_list_is_empty(&shapes))
+        release_shape(WEFT_ELEMENT(shapes.next, shape_t, all));
+    weft_type_release_shape = NULL;
+}
+
+/* ---- packing ---- */
+
+static int move_run(weft_queue_t *queue, const weft_packing_t *packing, ptrdiff_t offset,
+                    bool is_packing)
+{
+    char *typed = (char *)((uintptr_t)packing->elements->buf + (uintptr_t)offset) + packing->offset;
+    return is_packing ? wefti_copy(queue, packing->packed, typed, packing->bytes)
+                      : wefti_copy(queue, typed, packing->packed, packing->bytes);
+}
+
+static int move_by_kernel(weft_queue_t *queue, const weft_packing_t *packing, shape_t *shape,
+                          const void *image, bool is_packing)
+{
+    const weft_elements_t *elements = packing->elements;
+    weft_kernel_end_t typed = {&shape->moves, image, elements->buf, elements->count};
+    weft_kernel_end_t packed = {.buf = packing->packed};
+    weft_kernel_move_t move = {.to = is_packing ? packed : typed,
+                               .from = is_packing ? typed : packed,
+                               .begin = packing->offset,
+                               .end = packing->offset + packing->bytes};
+    weft_kernel_call_t call;
+    weft_call_move(&move, wefti_processors(queue->device), &call);
+    return wefti_launch(queue, &call, is_packing ? "packing" : "unpacking");
+}
+
+static int move(weft_queue_t *queue, const weft_packing_t *packing, bool is_packing)
+{
+    weft_type_t *type = (weft_type_t *)packing->elements->type; /* of which it notes the shape */
+    ptrdiff_t offset;
+    size_t span;
+    const void *image;
+    if (packing->bytes == 0)
+        return MPI_SUCCESS;
+    if (weft_type_span(type, packing->elements->count, &offset, &span))
+        return move_run(queue, packing, offset, is_packing);
+    if (wefti_is_pageable_slot(queue->device, packing->packed) || !wefti_has_kernels(queue->device))
+        return wefti_copy_blocks(queue, packing, is_packing);
+    shape_t *shape = shape_of(type);
+    if (shape == NULL || !image_for(shape, queue, &image))
+        return wefti_copy_blocks(queue, packing, is_packing);
+    return move_by_kernel(queue, packing, shape, image, is_packing);
+}
+
+int wefti_pack(weft_queue_t *queue, const weft_packing_t *packing)
+{
+    return move(queue, packing, true);
+}
+
+int wefti_unpack(weft_queue_t *queue, const weft_packing_t *packing)
+{
+    return move(queue, packing, false);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cuda/cuda_queue.h"
+
+#include "cuda/cuda_memory.h"
+#include "core/progress.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <stdio.h>
+
+enum {
+    WORD_BYTES = 64,
+    /* Polls without news before the driver is asked: soon for events, which are known in no other
+     * way; late where a word tells, since then only a failure is looked for. Then twice as many. */
+    EVENT_QUESTION = 1,
+    EVENT_QUESTION_MOST = 64,
+    WORD_QUESTION = 4096,
+    WORD_QUESTION_MOST = 1 << 16,
+};
+
+static weft_queue_t *busy;
+
+/* ---- making ---- */
+
+static int create_stream(weft_queue_t *queue, weft_lane_t lane)
+{
+    int least = 0, greatest = 0;
+    weft_visit_t visit;
+    int err = wefti_device_enter(queue->device, &visit);
+    if (err != MPI_SUCCESS)
+        return err;
+    wefti_cu.cuCtxGetStreamPriorityRange(&least, &greatest);
+    weft_cu_result_t result = wefti_cu.cuStreamCreateWithPriority(
+        &queue->stream, WEFT_CU_STREAM_NON_BLOCKING, lane == WEFT_LANE_QUICK ? greatest : least);
+    wefti_device_leave(&visit);
+    if (result != WEFT_CU_SUCCESS)
+        return wefti_driver_failed(result, "cuStreamCreateWithPriority", "a queue of device %s",
+                                   queue->device->pci);
+    return MPI_SUCCESS;
+}
+
+static weft_queue_t *create_queue(weft_device_t *device, weft_lane_t lane)
+{
+    weft_queue_t *queue = weft_alloc_zeroed(1, sizeof(*queue));
+    if (queue == NULL) {
+        weft_fail(MPI_ERR_NO_MEM, "no memory to manage a stream");
+        return NULL;
+    }
+    queue->device = device;
+    queue->last = &queue->first;
+    if (create_stream(queue, lane) != MPI_SUCCESS) {
+        weft_free(queue);
+        return NULL;
+    }
+    if (wefti_cu.cuStreamWriteValue32 != NULL)
+        queue->word = wefti_pinned_take(device, WORD_BYTES);
+    if (queue->word != NULL) {
+        *queue->word = 0;
+        queue->word_address = (weft_cu_address_t)(uintptr_t)queue->word;
+    }
+    return queue;
+}
+
+weft_queue_t *wefti_queue_of(weft_device_t *device, weft_lane_t lane)
+{
+    if (device->queues[lane] == NULL)
+        device->queues[lane] = create_queue(device, lane);
+    return device->queues[lane];
+}
+
+/* ---- marks ---- */
+
+static weft_cu_result_t write_word(weft_queue_t *queue, weft_mark_t *mark)
+{
+    mark->event = NULL;
+    mark->number = queue->last_number + 1;
+    weft_cu_result_t result =
+        wefti_cu.cuStreamWriteValue32(queue->stream, queue->word_address, mark->number, 0);
+    if (result == WEFT_CU_SUCCESS)
+        queue->last_number = mark->number;
+    return result;
+}
+
+static void spare_event(weft_queue_t *queue, weft_cu_event_t event)
+{
+    if (queue->spare_count < WEFT_SPARE_EVENTS)
+        queue->spare_events[queue->spare_count++] = event;
+    else
+        wefti_cu.cuEventDestroy(event);
+}
+
+static weft_cu_result_t record_event(weft_queue_t *queue, weft_mark_t *mark)
+{
+    weft_cu_event_t event = NULL;
+    weft_cu_result_t result = WEFT_CU_SUCCESS;
+    if (queue->spare_count > 0)
+        event = queue->spare_events[--queue->spare_count];
+    else
+        result = wefti_cu.cuEventCreate(&event, WEFT_CU_EVENT_DISABLE_TIMING);
+    if (result != WEFT_CU_SUCCESS)
+        return result;
+    mark->event = event;
+    result = wefti_cu.cuEventRecord(event, queue->stream);
+    if (result != WEFT_CU_SUCCESS)
+        spare_event(queue, event);
+    return result;
+}
+
+static unsigned first_question(const weft_mark_t *mark)
+{
+    return mark->event != NULL ? EVENT_QUESTION : WORD_QUESTION;
+}
+
+static int poll_marks(bool everything);
+
+static void note_busy(weft_queue_t *queue)
+{
+    weft_queue_t **at = &busy;
+    while (*at != NULL)
+        at = &(*at)->next_busy;
+    *at = queue; /* last, as the poll may be in the middle of the list */
+    queue->next_busy = NULL;
+    queue->is_busy = true;
+    weft_progress_add(poll_marks);
+}
+
+static void append(weft_queue_t *queue, weft_mark_t *mark)
+{
+    if (queue->first == NULL) {
+        queue->last = &queue->first;
+        queue->idle_polls = 0;
+        queue->next_question = first_question(mark);
+    }
+    mark->next = NULL;
+    *queue->last = mark;
+    queue->last = &mark->next;
+    if (!queue->is_busy)
+        note_busy(queue);
+}
+
+int wefti_queue_mark(weft_queue_t *queue, weft_mark_t *mark)
+{
+    weft_visit_t visit;
+    int err = wefti_device_enter(queue->device, &visit);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_cu_result_t result = WEFT_CU_INVALID_VALUE;
+    if (queue->word != NULL)
+        result = write_word(queue, mark);
+    if (result != WEFT_CU_SUCCESS)
+        result = record_event(queue, mark);
+    wefti_device_leave(&visit);
+    if (result != WEFT_CU_SUCCESS)
+        return wefti_queue_empty(
+            queue,
+            wefti_driver_failed(result, "cuEventRecord", "work on device %s", queue->device->pci));
+    append(queue, mark);
+    return MPI_SUCCESS;
+}
+
+int wefti_queue_empty(weft_queue_t *queue, int err)
+{
+    weft_visit_t visit;
+    if (wefti_device_enter(queue->device, &visit) != MPI_SUCCESS)
+        return err;
+    wefti_cu.cuStreamSynchronize(queue->stream);
+    wefti_device_leave(&visit);
+    return err;
+}
+
+/* ---- polling ---- */
+
+static void reach(weft_queue_t *queue, weft_mark_t *mark, int error)
+{
+    if (mark->event != NULL)
+        spare_event(queue, mark->event);
+    mark->error = error;
+    mark->why = queue->why;
+    mark->is_reached = true;
+    weft_progress_notify();
+    if (error != MPI_SUCCESS)
+        weft_fail(error, "%s", queue->why);
+    if (mark->done != NULL)
+        mark->done(mark, error);
+}
+
+static void reach_first(weft_queue_t *queue)
+{
+    weft_mark_t *mark = queue->first;
+    queue->first = mark->next;
+    reach(queue, mark, MPI_SUCCESS);
+}
+
+static bool is_written(const weft_queue_t *queue, const weft_mark_t *mark)
+{
+    return mark->event == NULL && (int32_t)(*queue->word - mark->number) >= 0;
+}
+
+/* What is in the stream is over before anybody is told, or it would write into memory that is
+ * somebody else's by then. */
+static int fail_all(weft_queue_t *queue, weft_cu_result_t result)
+{
+    int failed = 0;
+    int err = wefti_driver_failed(result, "cuStreamQuery", "work on device %s", queue->device->pci);
+    snprintf(queue->why, sizeof(queue->why), "%s", weft_fail_text());
+    WEFT_LOG(WEFT_ERROR, "cuda", "%s", queue->why);
+    wefti_queue_empty(queue, err);
+    weft_mark_t *mark = queue->first;
+    queue->first = NULL;
+    for (weft_mark_t *next; mark != NULL; mark = next) {
+        next = mark->next;
+        reach(queue, mark, err);
+        failed++;
+    }
+    return failed;
+}
+
+static weft_cu_result_t ask_driver(weft_queue_t *queue)
+{
+    weft_visit_t visit;
+    if (wefti_device_enter(queue->device, &visit) != MPI_SUCCESS)
+        return WEFT_CU_CONTEXT_IS_DESTROYED;
+    weft_cu_event_t event = queue->first->event;
+    weft_cu_result_t result =
+        event != NULL ? wefti_cu.cuEventQuery(event) : wefti_cu.cuStreamQuery(queue->stream);
+    wefti_device_leave(&visit);
+    return result;
+}
+
+static void ask_later(weft_queue_t *queue)
+{
+    unsigned most = queue->first->event != NULL ? EVENT_QUESTION_MOST : WORD_QUESTION_MOST;
+    unsigned pause = queue->idle_polls < most ? queue->idle_polls : most;
+    queue->next_question = queue->idle_polls + pause;
+}
+
+static int poll_queue(weft_queue_t *queue)
+{
+    int reached = 0;
+    for (; queue->first != NULL && is_written(queue, queue->first); reached++)
+        reach_first(queue);
+    if (reached == 0 && queue->first != NULL && ++queue->idle_polls >= queue->next_question) {
+        weft_cu_result_t result = ask_driver(queue);
+        if (result != WEFT_CU_SUCCESS && result != WEFT_CU_NOT_READY)
+            return fail_all(queue, result);
+        if (result == WEFT_CU_NOT_READY) {
+            ask_later(queue);
+            return 0;
+        }
+        reach_first(queue);
+        reached++;
+    }
+    if (reached > 0 && queue->first != NULL) {
+        queue->idle_polls = 0;
+        queue->next_question = first_question(queue->first);
+    }
+    return reached;
+}
+
+/* Before a sleep, marks that are not reached count as something done: nobody would wake us. */
+static int poll_marks(bool everything)
+{
+    int done = 0;
+    for (weft_queue_t **at = &busy; *at != NULL;) {
+        weft_queue_t *queue = *at;
+        done += poll_queue(queue);
+        if (queue->first != NULL) {
+            done += everything;
+            at = &queue->next_busy;
+            continue;
+        }
+        *at = queue->next_busy;
+        queue->is_busy = false;
+    }
+    if (busy == NULL)
+        weft_progress_remove(poll_marks);
+    return done;
+}
+
+/* ---- the end ---- */
+
+static void leave_list(weft_queue_t *queue)
+{
+    weft_queue_t **at = &busy;
+    while (*at != NULL && *at != queue)
+        at = &(*at)->next_busy;
+    if (*at != NULL)
+        *at = queue->next_busy;
+}
+
+static void release(weft_queue_t *queue, bool is_alive)
+{
+    leave_list(queue);
+    for (int i = 0; is_alive && i < queue->spare_count; i++)
+        wefti_cu.cuEventDestroy(queue->spare_events[i]);
+    if (is_alive)
+        wefti_cu.cuStreamDestroy(queue->stream);
+    weft_free(queue);
+}
+
+void wefti_queues_release(weft_device_t *device, bool is_alive)
+{
+    for (int i = 0; i < WEFT_LANES; i++) {
+        if (device->queues[i] != NULL)
+            release(device->queues[i], is_alive);
+        device->queues[i] = NULL;
+    }
+    if (busy == NULL)
+        weft_progress_remove(poll_marks);
+}

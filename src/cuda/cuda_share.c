@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cuda/cuda_share.h"
+
+#include "core/world.h"
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/log.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* ---- notices ---- */
+
+enum { REASONS_MAX = 16 };
+
+void wefti_note_detour(const char *reason)
+{
+    static const char *noted[REASONS_MAX];
+    static int count;
+    for (int i = 0; i < count; i++) {
+        if (noted[i] == reason)
+            return;
+    }
+    if (count == REASONS_MAX)
+        return;
+    noted[count++] = reason;
+    WEFT_LOG(WEFT_WARN, "cuda",
+             "%s; such messages go through pinned host memory, at the speed of the bus", reason);
+}
+
+/* ---- making handles ---- */
+
+typedef bool (*export_fn_t)(weft_allocation_t *entry);
+
+static bool export_legacy(weft_allocation_t *entry)
+{
+    weft_cu_ipc_handle_t handle;
+    if (wefti_cu.cuIpcGetMemHandle(&handle, entry->memory.base) != WEFT_CU_SUCCESS)
+        return false;
+    memcpy(entry->handle, handle.bytes, sizeof(entry->handle));
+    return true;
+}
+
+/* A range may be put together of several allocations of VMM; one handle stands for one only. */
+static bool retain_whole(const weft_allocation_t *entry, weft_cu_allocation_t *out)
+{
+    weft_cu_allocation_t last;
+    const weft_memory_t *memory = &entry->memory;
+    if (wefti_cu.cuMemRetainAllocationHandle(out, (void *)memory->base) != WEFT_CU_SUCCESS)
+        return false;
+    void *end = (void *)(memory->base + memory->bytes - 1);
+    bool is_whole = false;
+    if (wefti_cu.cuMemRetainAllocationHandle(&last, end) == WEFT_CU_SUCCESS) {
+        is_whole = last == *out;
+        wefti_cu.cuMemRelease(last);
+    }
+    if (!is_whole)
+        wefti_cu.cuMemRelease(*out);
+    return is_whole;
+}
+
+static bool export_fd(weft_allocation_t *entry)
+{
+    weft_cu_allocation_t allocation;
+    if (!retain_whole(entry, &allocation))
+        return false;
+    bool is_exported = wefti_cu.cuMemExportToShareableHandle(
+                           &entry->fd, allocation, WEFT_CU_HANDLE_POSIX_FD, 0) == WEFT_CU_SUCCESS;
+    wefti_cu.cuMemRelease(allocation);
+    return is_exported;
+}
+
+static bool export_fabric(weft_allocation_t *entry)
+{
+    weft_cu_allocation_t allocation;
+    if (!retain_whole(entry, &allocation))
+        return false;
+    bool is_exported = wefti_cu.cuMemExportToShareableHandle(
+                           entry->handle, allocation, WEFT_CU_HANDLE_FABRIC, 0) == WEFT_CU_SUCCESS;
+    wefti_cu.cuMemRelease(allocation);
+    return is_exported;
+}
+
+/* Pools have a file descriptor each, whatever many allocations. */
+enum { POOLS_MAX = 16 };
+
+static struct {
+    weft_cu_pool_t pool;
+    int fd;
+} pools[POOLS_MAX];
+static int pool_count;
+
+static int pool_fd(weft_cu_pool_t pool)
+{
+    int fd = -1;
+    for (int i = 0; i < pool_count; i++) {
+        if (pools[i].pool == pool)
+            return pools[i].fd;
+    }
+    if (pool_count == POOLS_MAX || wefti_cu.cuMemPoolExportToShareableHandle(
+                                       &fd, pool, WEFT_CU_HANDLE_POSIX_FD, 0) != WEFT_CU_SUCCESS)
+        return -1;
+    pools[pool_count].pool = pool;
+    pools[pool_count++].fd = fd;
+    return fd;
+}
+
+static bool export_pool(weft_allocation_t *entry)
+{
+    weft_cu_ipc_handle_t place;
+    entry->fd = pool_fd(entry->pool);
+    if (entry->fd < 0 ||
+        wefti_cu.cuMemPoolExportPointer(&place, entry->memory.base) != WEFT_CU_SUCCESS)
+        return false;
+    memcpy(entry->handle, place.bytes, sizeof(entry->handle));
+    return true;
+}
+
+void wefti_shares_close(void)
+{
+    while (pool_count > 0)
+        close(pools[--pool_count].fd);
+}
+
+static export_fn_t exporter_for(const weft_allocation_t *entry, weft_handle_kind_t *kind_out)
+{
+    const uint64_t types = entry->handle_types;
+    if (entry->memory.kind != WEFT_MEMORY_DEVICE)
+        return NULL;
+    if (entry->is_legacy) {
+        *kind_out = WEFT_HANDLE_LEGACY;
+        return export_legacy;
+    }
+    if (entry->pool != NULL) {
+        *kind_out = WEFT_HANDLE_POOL;
+        return export_pool;
+    }
+    if (types & WEFT_CU_HANDLE_POSIX_FD) {
+        *kind_out = WEFT_HANDLE_FD;
+        return export_fd;
+    }
+    *kind_out = WEFT_HANDLE_FABRIC;
+    return types & WEFT_CU_HANDLE_FABRIC ? export_fabric : NULL;
+}
+
+static const char *why_not(const weft_allocation_t *entry)
+{
+    if (entry->memory.kind == WEFT_MEMORY_MANAGED)
+        return "managed memory cannot be shared between processes";
+    if (entry->pool != NULL)
+        return "memory of a pool without exportable handles (cudaMallocAsync's default) cannot be "
+               "shared between processes: create the pool with handle type POSIX_FILE_DESCRIPTOR";
+    return "memory of cuMemCreate without an exportable handle, or put together of several "
+           "allocations, cannot be shared between processes: ask for handle type "
+           "POSIX_FILE_DESCRIPTOR";
+}
+
+static void export_entry(weft_allocation_t *entry)
+{
+    weft_visit_t visit;
+    weft_handle_kind_t kind;
+    export_fn_t export = exporter_for(entry, &kind);
+    bool is_exported = false;
+    if (export != NULL && wefti_device_enter(entry->memory.device, &visit) == 0) {
+        is_exported = export(entry);
+        wefti_device_leave(&visit);
+    }
+    if (!is_exported) {
+        kind = WEFT_HANDLE_NONE;
+        wefti_note_detour(why_not(entry));
+    }
+    entry->handle_kind = kind;
+}
+
+bool wefti_share(const weft_memory_t *memory, const void *buf, size_t bytes, weft_share_t *out)
+{
+    weft_allocation_t *entry = wefti_allocation_of(memory->id);
+    uintptr_t address = (uintptr_t)buf;
+    if (entry == NULL || strcmp(weft_config.DEVICE_IPC, "no") == 0 ||
+        address < entry->memory.base || address + bytes > entry->memory.base + entry->memory.bytes)
+        return false;
+    if (entry->handle_kind == WEFT_HANDLE_UNKNOWN)
+        export_entry(entry);
+    if (entry->handle_kind == WEFT_HANDLE_NONE)
+        return false;
+    *out = (weft_share_t){.base = entry->memory.base,
+                          .bytes = entry->memory.bytes,
+                          .id = entry->memory.id,
+                          .address = address,
+                          .owner = (uint32_t)weft_world.rank,
+                          .pid = getpid(),
+                          .fd = entry->fd,
+                          .kind = entry->handle_kind};
+    memcpy(out->uuid, entry->memory.device->uuid.bytes, sizeof(out->uuid));
+    memcpy(out->handle, entry->handle, sizeof(out->handle));
+    return true;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "cuda/driver.h"
+
+#include "core/device.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "mpi.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+weft_cu_driver_t wefti_cu;
+bool wefti_driver_is_in_use;
+
+static enum { ABSENT, LOADED, UNUSABLE } state;
+static void *library, *pinned_tail;
+static unsigned long long loads_seen;
+
+static const volatile uintptr_t always = 1, never = 0;
+
+static void watch(const volatile uintptr_t *news)
+{
+    weft_device_news = news;
+}
+
+/* ---- functions ---- */
+
+typedef struct symbol {
+    const char *name;
+    void **at;
+    bool is_needed;
+} symbol_t;
+
+static bool find_functions(void)
+{
+    const symbol_t symbols[] = {
+#define WEFT_SYMBOL(name, exported, arguments) {#exported, (void **)&wefti_cu.name, true},
+        WEFT_CU_NEEDED(WEFT_SYMBOL)
+#undef WEFT_SYMBOL
+#define WEFT_SYMBOL(name, exported, arguments) {#exported, (void **)&wefti_cu.name, false},
+            WEFT_CU_WANTED(WEFT_SYMBOL)
+#undef WEFT_SYMBOL
+    };
+    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+        *symbols[i].at = dlsym(library, symbols[i].name);
+        if (*symbols[i].at != NULL || !symbols[i].is_needed)
+            continue;
+        WEFT_LOG(WEFT_WARN, "cuda",
+                 "the CUDA driver of this process has no %s: it is older than 11.3, and device "
+                 "memory cannot be given to MPI",
+                 symbols[i].name);
+        return false;
+    }
+    return true;
+}
+
+/* ---- is it there? ---- */
+
+static int take_loads(struct dl_phdr_info *info, size_t bytes, void *out)
+{
+    (void)bytes;
+    *(unsigned long long *)out = info->dlpi_adds;
+    return 1; /* the first object tells for all */
+}
+
+static bool is_something_new(void)
+{
+    unsigned long long loads = 0;
+    dl_iterate_phdr(take_loads, &loads);
+    if (loads == loads_seen)
+        return false;
+    loads_seen = loads;
+    return true;
+}
+
+static void unpin_tail(void)
+{
+    if (pinned_tail != NULL)
+        dlclose(pinned_tail);
+    pinned_tail = NULL;
+}
+
+static void look_for_library(void)
+{
+    watch(&always);
+    unpin_tail();
+    if (!is_something_new())
+        return;
+    library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    if (library == NULL)
+        return;
+    state = find_functions() ? LOADED : UNUSABLE;
+    if (state == UNUSABLE)
+        watch(&never);
+}
+
+static void look_for_initialisation(void)
+{
+    weft_cu_context_t context;
+    weft_cu_result_t result = wefti_cu.cuCtxGetCurrent(&context);
+    if (result == WEFT_CU_NOT_INITIALIZED || result == WEFT_CU_DEINITIALIZED)
+        return;
+    wefti_driver_is_in_use = true;
+    WEFT_LOG(WEFT_INFO, "cuda", "the program uses CUDA");
+}
+
+bool wefti_driver_look(void)
+{
+    if (state == ABSENT)
+        look_for_library();
+    if (state == LOADED)
+        look_for_initialisation();
+    return wefti_driver_is_in_use;
+}
+
+/* The last object of the list is kept by a reference of our own, so that its l_next can be read
+ * whatever the program unloads. */
+static const volatile uintptr_t *watch_tail(void)
+{
+    struct link_map *tail = dlopen(NULL, RTLD_LAZY);
+    if (tail == NULL)
+        return &always;
+    dlclose(tail); /* the program itself stays */
+    while (tail->l_next != NULL)
+        tail = tail->l_next;
+    pinned_tail = dlopen(tail->l_name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    return pinned_tail == NULL ? &always : (const volatile uintptr_t *)&tail->l_next;
+}
+
+const volatile uintptr_t *wefti_driver_open(void)
+{
+    state = ABSENT;
+    loads_seen = 0;
+    wefti_driver_look();
+    return state == ABSENT ? watch_tail() : weft_device_news;
+}
+
+void wefti_driver_close(void)
+{
+    unpin_tail();
+    if (library != NULL)
+        dlclose(library);
+    library = NULL;
+    wefti_driver_is_in_use = false;
+}
+
+/* ---- errors ---- */
+
+const char *wefti_driver_error(weft_cu_result_t result)
+{
+    static char text[160];
+    const char *name = NULL, *meaning = NULL;
+    if (wefti_cu.cuGetErrorName(result, &name) != WEFT_CU_SUCCESS || name == NULL)
+        snprintf(text, sizeof(text), "CUDA error %d", result);
+    else if (wefti_cu.cuGetErrorString(result, &meaning) != WEFT_CU_SUCCESS || meaning == NULL)
+        snprintf(text, sizeof(text), "%s", name);
+    else
+        snprintf(text, sizeof(text), "%s (%s)", name, meaning);
+    return text;
+}
+
+int wefti_driver_failed(weft_cu_result_t result, const char *call, const char *format, ...)
+{
+    char about[200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(about, sizeof(about), format, args);
+    va_end(args);
+    int class = result == WEFT_CU_OUT_OF_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
+    return weft_fail(class, "%s: %s failed: %s", about, call, wefti_driver_error(result));
+}

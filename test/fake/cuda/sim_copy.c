@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sim_copy.h"
+
+#include <string.h>
+
+enum {
+    STAGED_MAX = 64 << 10 /* pageable memory up to this is taken along at the call */
+};
+
+typedef enum place {
+    NOWHERE,
+    PAGEABLE,
+    HOST, /* pinned or registered */
+    MANAGED,
+    DEVICE
+} place_t;
+
+typedef struct job {
+    sim_copy_t copy;
+    bool is_staged; /* the source is a copy of it, which follows */
+    _Alignas(16) char staged[];
+} job_t;
+
+sim_copy_t sim_copy_linear(sim_side_t to, sim_side_t from, size_t bytes)
+{
+    return (sim_copy_t){.to = to, .from = from, .width = bytes, .height = 1, .depth = 1};
+}
+
+static size_t span(const sim_copy_t *copy, const sim_side_t *side)
+{
+    return (copy->depth - 1) * side->slice + (copy->height - 1) * side->pitch + copy->width;
+}
+
+static place_t place_of(const sim_copy_t *copy, const sim_side_t *side)
+{
+    const sim_range_t *range = sim_range_find(side->start);
+    if (range == NULL)
+        return side->is_device || sim_space_holds(side->start) || side->start == 0 ? NOWHERE
+                                                                                   : PAGEABLE;
+    if (!sim_range_covers(side->start, span(copy, side)))
+        return sim_is_host(range) && !side->is_device ? PAGEABLE : NOWHERE;
+    if (sim_is_host(range))
+        return HOST;
+    return range->what == SIM_MANAGED ? MANAGED : DEVICE;
+}
+
+/* ---- doing it ---- */
+
+static bool may_copy(const sim_context_t *context, const sim_copy_t *copy, const sim_side_t *side)
+{
+    if (!side->is_device && !sim_space_holds(side->start))
+        return true;
+    sim_lock();
+    bool may =
+        sim_may_copy(context, (sim_area_t){side->start, span(copy, side), side == &copy->to});
+    sim_unlock();
+    return may;
+}
+
+static void copy_rows(const sim_copy_t *copy, const char *staged)
+{
+    for (size_t slice = 0; slice < copy->depth; slice++) {
+        for (size_t row = 0; row < copy->height; row++) {
+            uintptr_t from = copy->from.start + slice * copy->from.slice + row * copy->from.pitch;
+            uintptr_t to = copy->to.start + slice * copy->to.slice + row * copy->to.pitch;
+            const char *source =
+                staged == NULL ? sim_alias(from) : staged + (from - copy->from.start);
+            memmove(sim_alias(to), source, copy->width);
+        }
+    }
+}
+
+static CUresult run_copy(sim_work_t *work)
+{
+    const job_t *job = (job_t *)work->arguments;
+    const sim_copy_t *copy = &job->copy;
+    if (!may_copy(work->context, copy, &copy->to) ||
+        (!job->is_staged && !may_copy(work->context, copy, &copy->from)))
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
+    copy_rows(copy, job->is_staged ? job->staged : NULL);
+    return CUDA_SUCCESS;
+}
+
+/* ---- giving it to a stream ---- */
+
+static bool has_sync_memops(const sim_side_t *side)
+{
+    const sim_range_t *range = sim_range_find(side->start);
+    return range != NULL && range->sync_memops;
+}
+
+/* "API synchronization behavior" of the driver's manual. */
+static bool must_wait(const sim_copy_t *copy, place_t to, place_t from, bool is_async)
+{
+    if (has_sync_memops(&copy->to) || has_sync_memops(&copy->from))
+        return true;
+    if (to == PAGEABLE || (from == PAGEABLE && span(copy, &copy->from) > STAGED_MAX))
+        return true;
+    if (is_async || from == PAGEABLE)
+        return false;
+    return to != DEVICE || from != DEVICE;
+}
+
+CUresult sim_copy_submit(sim_stream_t *stream, const sim_copy_t *copy, bool is_async)
+{
+    if (copy->width == 0 || copy->height == 0 || copy->depth == 0)
+        return CUDA_SUCCESS;
+    place_t to = place_of(copy, &copy->to), from = place_of(copy, &copy->from);
+    if (to == NOWHERE || from == NOWHERE)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = is_async ? CUDA_SUCCESS : sim_unsafe_call();
+    if (result != CUDA_SUCCESS)
+        return result;
+    bool is_captured = stream->capture != NULL;
+    bool is_staged =
+        from == PAGEABLE && to != PAGEABLE && !is_captured && span(copy, &copy->from) <= STAGED_MAX;
+    size_t staged = is_staged ? span(copy, &copy->from) : 0;
+    sim_work_t *work =
+        sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_MEMCPY, sizeof(job_t) + staged);
+    job_t *job = (job_t *)work->arguments;
+    job->copy = *copy;
+    job->is_staged = is_staged;
+    if (is_staged)
+        memcpy(job->staged, (void *)copy->from.start, staged);
+    work->run = run_copy;
+    return sim_submit(stream, work, !is_captured && must_wait(copy, to, from, is_async));
+}

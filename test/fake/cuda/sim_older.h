@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Older forms that libcuda.so.1 still has and cuda.h no longer declares. */
+#ifndef WEFT_FAKE_CUDA_SIM_OLDER_H
+#define WEFT_FAKE_CUDA_SIM_OLDER_H
+
+#include "sim.h"
+
+#pragma GCC visibility push(default)
+CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice ordinal);
+CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinities, int count, unsigned flags,
+                        CUdevice ordinal);
+CUresult cuGraphInstantiate_v2(CUgraphExec *out, CUgraph graph, CUgraphNode *error_node, char *log,
+                               size_t log_bytes);
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status_out,
+                                   cuuint64_t *id_out, CUgraph *graph_out,
+                                   const CUgraphNode **needs_out, size_t *count_out);
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static sim_options_t options = {.devices = 1,
+                                .late_ms = 2,
+                                .seed = 1,
+                                .capability = 90,
+                                .memory = (size_t)16 << 30,
+                                .peers = "all"};
+
+static const struct {
+    const char *word;
+    bool *flag;
+    unsigned *number;
+    char *text;
+    size_t text_bytes;
+} words[] = {
+    {"devices", NULL, &options.devices, NULL, 0},
+    {"late", NULL, &options.late_ms, NULL, 0},
+    {"seed", NULL, &options.seed, NULL, 0},
+    {"per_task", NULL, &options.per_task, NULL, 0},
+    {"capability", NULL, &options.capability, NULL, 0},
+    {"fault", NULL, &options.fault, NULL, 0},
+    {"fabric", &options.fabric, NULL, NULL, 0},
+    {"tell", &options.tell, NULL, NULL, 0},
+    {"peers", NULL, NULL, options.peers, sizeof(options.peers)},
+    {"kernels", NULL, NULL, options.kernels, sizeof(options.kernels)},
+};
+
+static unsigned long long parse_number(const char *word, const char *text, char **end)
+{
+    unsigned long long value = strtoull(text, end, 10);
+    if (*end == text)
+        sim_die("WEFT_FAKE_CUDA: %s=%s: expected a number", word, text);
+    return value;
+}
+
+static unsigned whole_number(const char *word, const char *text)
+{
+    char *end;
+    unsigned long long value = parse_number(word, text, &end);
+    if (*end != '\0' || value > UINT32_MAX)
+        sim_die("WEFT_FAKE_CUDA: %s=%s: expected a number", word, text);
+    return (unsigned)value;
+}
+
+static size_t parse_bytes(const char *word, const char *text)
+{
+    char *end;
+    size_t value = parse_number(word, text, &end);
+    const char *units = "KMGT", *unit = *end == '\0' ? NULL : strchr(units, *end);
+    if (*end != '\0' && (unit == NULL || end[1] != '\0'))
+        sim_die("WEFT_FAKE_CUDA: %s=%s: expected bytes, like 512M", word, text);
+    return unit == NULL ? value : value << 10 * (unit - units + 1);
+}
+
+/* NAME:N[+][:CODE][@RANK] */
+static void take_failure(char *text)
+{
+    if (options.failure_count == sizeof(options.failures) / sizeof(options.failures[0]))
+        sim_die("WEFT_FAKE_CUDA: fail=%s: there are too many failures", text);
+    sim_failure_t *failure = &options.failures[options.failure_count++];
+    *failure = (sim_failure_t){.code = CUDA_ERROR_UNKNOWN, .rank = -1};
+    char *rank = strchr(text, '@');
+    if (rank != NULL) {
+        *rank++ = '\0';
+        failure->rank = (int)whole_number("fail", rank);
+    }
+    const char *name = strsep(&text, ":"), *code;
+    char *nth = strsep(&text, ":"), *end;
+    code = text;
+    if (nth == NULL)
+        sim_die("WEFT_FAKE_CUDA: fail=%s: expected NAME:N[+][:CODE][@RANK]", name);
+    snprintf(failure->name, sizeof(failure->name), "%s", name);
+    failure->nth = (unsigned)parse_number("fail", nth, &end);
+    failure->is_lasting = *end == '+';
+    if (code != NULL)
+        failure->code = whole_number("fail", code);
+}
+
+static bool take_known(const char *word, const char *value)
+{
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcmp(word, words[i].word) != 0 || (value == NULL) != (words[i].flag != NULL))
+            continue;
+        if (words[i].flag != NULL)
+            *words[i].flag = true;
+        else if (words[i].number != NULL)
+            *words[i].number = whole_number(word, value);
+        else
+            snprintf(words[i].text, words[i].text_bytes, "%s", value);
+        return true;
+    }
+    return false;
+}
+
+static void take_word(char *word)
+{
+    char *value = strchr(word, '=');
+    if (value != NULL)
+        *value++ = '\0';
+    if (value != NULL && strcmp(word, "fail") == 0)
+        take_failure(value);
+    else if (value != NULL && strcmp(word, "memory") == 0)
+        options.memory = parse_bytes(word, value);
+    else if (!take_known(word, value))
+        sim_die("WEFT_FAKE_CUDA: %s is none of the words in test/fake/cuda/README.md", word);
+}
+
+static void read_options(void)
+{
+    const char *text = getenv("WEFT_FAKE_CUDA");
+    char *copy = strdup(text == NULL ? "" : text), *rest = copy, *word;
+    while (copy != NULL && (word = strsep(&rest, ",;")) != NULL) {
+        if (*word != '\0')
+            take_word(word);
+    }
+    free(copy);
+    if (options.devices > SIM_DEVICES_MAX)
+        sim_die("WEFT_FAKE_CUDA: devices=%u: at most %d", options.devices, SIM_DEVICES_MAX);
+}
+
+const sim_options_t *sim_options(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_options);
+    return &options;
+}
+
+/* Those of Open PMIx, Slurm and Weft's own launcher, in this order. */
+static unsigned rank_from(const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        const char *text = getenv(*names);
+        if (text != NULL)
+            return (unsigned)strtoul(text, NULL, 10);
+    }
+    return 0;
+}
+
+unsigned sim_local_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMIX_RANK",
+                                        NULL};
+    return rank_from(names);
+}
+
+static unsigned world_rank(void)
+{
+    static const char *const names[] = {"PMIX_RANK", "SLURM_PROCID", NULL};
+    return rank_from(names);
+}
+
+/* Is `call` (perhaps cuMemAlloc_v2) the `name` (cuMemAlloc)? */
+static bool is_call(const char *call, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(call, name, length) == 0 &&
+           (call[length] == '\0' ||
+            (strncmp(call + length, "_v", 2) == 0 && call[length + 3] == '\0'));
+}
+
+CUresult sim_planned_failure(const char *name)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (unsigned i = 0; i < options.failure_count; i++) {
+        sim_failure_t *failure = &options.failures[i];
+        if (!is_call(name, failure->name) ||
+            (failure->rank >= 0 && failure->rank != (int)world_rank()))
+            continue;
+        failure->calls++;
+        if (failure->calls == failure->nth ||
+            (failure->is_lasting && failure->calls > failure->nth))
+            result = (CUresult)failure->code;
+    }
+    return result;
+}
+
+/* splitmix64; ranks have sequences of their own, so that they do not dawdle together. */
+uint64_t sim_random(void)
+{
+    static uint64_t state;
+    if (state == 0)
+        state = ((uint64_t)sim_options()->seed << 32) + world_rank() + 1;
+    uint64_t mixed = state += 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;
+    return mixed ^ mixed >> 31;
+}

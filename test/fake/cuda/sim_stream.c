@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The queues, their threads, and who waits for whom. */
+#include "sim_stream.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Told whenever an op is done. */
+static pthread_cond_t some_done = PTHREAD_COND_INITIALIZER;
+
+/* ---- work and ops ---- */
+
+sim_work_t *sim_work_create(sim_context_t *context, CUgraphNodeType type, size_t bytes)
+{
+    sim_work_t *work = sim_alloc(sizeof(*work) + bytes);
+    work->type = type;
+    work->references = 1;
+    work->context = context;
+    return work;
+}
+
+void sim_work_release(sim_work_t *work)
+{
+    if (work == NULL || --work->references > 0)
+        return;
+    if (work->drop != NULL)
+        work->drop(work);
+    free(work);
+}
+
+sim_op_t *sim_op_retain(sim_op_t *op)
+{
+    if (op != NULL)
+        op->references++;
+    return op;
+}
+
+void sim_op_release(sim_op_t *op)
+{
+    if (op == NULL || --op->references > 0)
+        return;
+    free(op->awaits);
+    free(op);
+}
+
+static void add_await(sim_op_t *op, sim_op_t *awaited)
+{
+    if (awaited == NULL || awaited->is_done)
+        return;
+    op->awaits = realloc(op->awaits, (op->await_count + 1) * sizeof(sim_op_t *));
+    if (op->awaits == NULL)
+        sim_die("no memory for %zu awaited", op->await_count + 1);
+    op->awaits[op->await_count++] = sim_op_retain(awaited);
+}
+
+/* Nobody dawdles any more over `op`, what stands before it and what these await. */
+static void hurry(sim_op_t *op)
+{
+    if (op->is_done || op->is_wanted)
+        return;
+    sim_op_t *before = op->stream->first;
+    for (; before != NULL; before = before == op ? NULL : before->next) {
+        if (before->is_wanted)
+            continue;
+        before->is_wanted = true;
+        for (size_t i = 0; i < before->await_count; i++)
+            hurry(before->awaits[i]);
+    }
+    pthread_cond_signal(&op->stream->has_work);
+}
+
+void sim_op_wait(sim_op_t *op)
+{
+    sim_op_retain(op);
+    hurry(op);
+    while (!op->is_done)
+        sim_wait(&some_done);
+    sim_op_release(op);
+}
+
+void sim_op_asked(sim_op_t *op)
+{
+    if (++op->stream->asked > 1 + sim_random() % 4)
+        hurry(op);
+}
+
+/* ---- the thread of a stream ---- */
+
+static void dawdle(sim_stream_t *stream, const sim_op_t *op)
+{
+    while (!op->is_wanted && sim_now() < op->late_until_ns)
+        sim_wait_until(&stream->has_work, op->late_until_ns);
+}
+
+static void await_others(sim_op_t *op)
+{
+    for (size_t i = 0; i < op->await_count; i++) {
+        hurry(op->awaits[i]);
+        while (!op->awaits[i]->is_done)
+            sim_wait(&some_done);
+        sim_op_release(op->awaits[i]);
+    }
+    op->await_count = 0;
+}
+
+/* After an error nothing more is done in a context. */
+static void do_work(sim_work_t *work)
+{
+    if (work == NULL || work->run == NULL || work->context->error != CUDA_SUCCESS)
+        return;
+    sim_unlock();
+    CUresult result = work->run(work);
+    sim_lock();
+    if (result != CUDA_SUCCESS && work->context->error == CUDA_SUCCESS)
+        work->context->error = result;
+}
+
+static void conclude(sim_stream_t *stream, sim_op_t *op)
+{
+    op->is_done = true;
+    op->done_ns = sim_now();
+    stream->first = op->next;
+    op->next = NULL;
+    stream->asked = 0;
+    sim_work_release(op->work);
+    op->work = NULL;
+    pthread_cond_broadcast(&some_done);
+    sim_op_release(op);
+}
+
+static void *serve(void *argument)
+{
+    sim_stream_t *stream = argument;
+    sim_lock();
+    for (;;) {
+        while (stream->first == NULL && !stream->is_destroyed)
+            sim_wait(&stream->has_work);
+        sim_op_t *op = stream->first;
+        if (op == NULL)
+            break;
+        dawdle(stream, op);
+        await_others(op);
+        do_work(op->work);
+        conclude(stream, op);
+    }
+    sim_op_release(stream->last);
+    pthread_cond_destroy(&stream->has_work);
+    free(stream);
+    sim_unlock();
+    return NULL;
+}
+
+/* It takes no signal: those are the program's. */
+static void start_thread(sim_stream_t *stream)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&thread, &attributes, serve, stream) != 0)
+        sim_die("no thread for a stream");
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    stream->has_thread = true;
+}
+
+/* ---- giving work ---- */
+
+static bool is_blocking(const sim_stream_t *stream)
+{
+    return (stream->flags & CU_STREAM_NON_BLOCKING) == 0;
+}
+
+/* Work of the legacy stream comes after all that stands in blocking streams, and theirs after it.
+ */
+static void await_legacy(sim_stream_t *stream, sim_op_t *op)
+{
+    sim_stream_t *legacy = stream->context->null_stream;
+    if (!is_blocking(stream) || legacy == NULL)
+        return;
+    if (stream != legacy) {
+        add_await(op, legacy->last);
+        return;
+    }
+    for (sim_stream_t *other = stream->context->streams; other != NULL;
+         other = other->next_in_context) {
+        if (other != legacy && is_blocking(other))
+            add_await(op, other->last);
+    }
+}
+
+/* An idle stream always begins late, a busy one sometimes goes on late: between half of `late` and
+ * all of it. */
+static uint64_t late_until(bool is_idle)
+{
+    uint64_t late_ns = (uint64_t)sim_options()->late_ms * 1000000;
+    if (late_ns == 0 || (!is_idle && sim_random() % 4 != 0))
+        return 0;
+    return sim_now() + late_ns / 2 + sim_random() % (late_ns / 2);
+}
+
+void sim_enqueue(sim_stream_t *stream, sim_work_t *work, sim_op_t *awaited, sim_op_t **out)
+{
+    sim_op_t *op = sim_alloc(sizeof(*op));
+    bool is_idle = stream->first == NULL;
+    *op = (sim_op_t){
+        .references = 2, .stream = stream, .work = work, .late_until_ns = late_until(is_idle)};
+    add_await(op, awaited);
+    await_legacy(stream, op);
+    if (is_idle)
+        stream->first = op;
+    else
+        stream->last->next = op;
+    sim_op_release(stream->last);
+    stream->last = op;
+    if (!stream->has_thread)
+        start_thread(stream);
+    pthread_cond_signal(&stream->has_work);
+    if (out != NULL)
+        *out = sim_op_retain(op);
+}
+
+CUresult sim_may_enqueue(const sim_stream_t *stream)
+{
+    if (stream->is_legacy && stream->context->captures > 0)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    return CUDA_SUCCESS;
+}
+
+static CUresult submit_captured(sim_stream_t *stream, sim_work_t *work, bool wait)
+{
+    if (!wait)
+        return sim_capture_add(stream, work);
+    sim_work_release(work);
+    return sim_spoil_capture(stream);
+}
+
+CUresult sim_submit(sim_stream_t *stream, sim_work_t *work, bool wait)
+{
+    if (stream->capture != NULL)
+        return submit_captured(stream, work, wait);
+    CUresult result = sim_may_enqueue(stream);
+    if (result != CUDA_SUCCESS) {
+        sim_work_release(work);
+        return result;
+    }
+    sim_context_t *context = stream->context;
+    sim_op_t *op;
+    sim_enqueue(stream, work, NULL, &op);
+    if (wait) {
+        sim_op_wait(op);
+        result = context->error;
+    }
+    sim_op_release(op);
+    return result;
+}
+
+CUresult sim_context_drain(sim_context_t *context)
+{
+    size_t count = 0;
+    for (sim_stream_t *stream = context->streams; stream != NULL; stream = stream->next_in_context)
+        count += stream->last != NULL;
+    sim_op_t **ops = sim_alloc(count * sizeof(*ops));
+    count = 0;
+    for (sim_stream_t *stream = context->streams; stream != NULL;
+         stream = stream->next_in_context) {
+        if (stream->last != NULL)
+            ops[count++] = sim_op_retain(stream->last);
+    }
+    for (size_t i = 0; i < count; i++) {
+        sim_op_wait(ops[i]);
+        sim_op_release(ops[i]);
+    }
+    free(ops);
+    return context->error;
+}
+
+/* ---- ending ---- */
+
+void sim_stream_end(sim_stream_t *stream)
+{
+    sim_stream_t **link = &stream->context->streams;
+    if (stream->capture != NULL)
+        sim_capture_leave(stream);
+    while (*link != stream)
+        link = &(*link)->next_in_context;
+    *link = stream->next_in_context;
+    if (stream == stream->context->null_stream)
+        stream->context->null_stream = NULL;
+    sim_object_forget(stream);
+    stream->is_destroyed = true;
+    if (stream->has_thread) {
+        pthread_cond_signal(&stream->has_work);
+        return;
+    }
+    pthread_cond_destroy(&stream->has_work);
+    free(stream);
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Virtual memory management: addresses, allocations, and which lies where, each for itself. */
+#include "sim_share.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* An allocation; it lives as long as handles or mappings do. */
+struct sim_memory {
+    sim_object_t object;
+    unsigned handles, mappings;
+    sim_backing_t *backing;
+    CUmemAllocationProp properties;
+    sim_device_t *device;
+    bool is_imported; /* whose bytes another process counts */
+};
+
+typedef struct reservation {
+    struct reservation *next;
+    uintptr_t start;
+    size_t bytes;
+} reservation_t;
+
+static reservation_t *reservations;
+
+static bool is_whole(uint64_t number)
+{
+    return number != 0 && number % SIM_GRANULE == 0;
+}
+
+/* ---- addresses ---- */
+
+static CUresult reserve(CUdeviceptr *out, size_t bytes, size_t alignment, CUdeviceptr wish)
+{
+    if (out == NULL || !is_whole(bytes) || (alignment & (alignment - 1)) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    uintptr_t start = sim_space_take(bytes, alignment, wish);
+    if (start == 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    reservation_t *reservation = sim_alloc(sizeof(*reservation));
+    *reservation = (reservation_t){reservations, start, bytes};
+    reservations = reservation;
+    *out = start;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressReserve(CUdeviceptr *out, size_t bytes, size_t alignment, CUdeviceptr wish,
+                             unsigned long long flags)
+{
+    CUresult result = sim_begin(__func__);
+    if (result == CUDA_SUCCESS && flags != 0)
+        result = CUDA_ERROR_INVALID_VALUE;
+    return sim_end(result ? result : reserve(out, bytes, alignment, wish));
+}
+
+static CUresult free_addresses(CUdeviceptr start, size_t bytes)
+{
+    reservation_t **link = &reservations;
+    while (*link != NULL && ((*link)->start != start || (*link)->bytes != bytes))
+        link = &(*link)->next;
+    reservation_t *reservation = *link;
+    if (reservation == NULL || sim_range_overlaps(start, bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    *link = reservation->next;
+    free(reservation);
+    sim_space_give(start, bytes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressFree(CUdeviceptr start, size_t bytes)
+{
+    CUresult result = sim_begin(__func__);
+    return sim_end(result ? result : free_addresses(start, bytes));
+}
+
+static bool is_reserved(uintptr_t start, size_t bytes)
+{
+    for (const reservation_t *at = reservations; at != NULL; at = at->next) {
+        if (start >= at->start && start + bytes <= at->start + at->bytes)
+            return true;
+    }
+    return false;
+}
+
+/* ---- allocations ---- */
+
+static sim_memory_t *memory_of(CUmemGenericAllocationHandle handle)
+{
+    sim_memory_t *memory = sim_object_find(SIM_MEMORY, (void *)(uintptr_t)handle);
+    return memory == NULL || memory->handles == 0 ? NULL : memory;
+}
+
+static void release_if_unused(sim_memory_t *memory)
+{
+    if (memory->handles + memory->mappings > 0)
+        return;
+    if (!memory->is_imported)
+        memory->device->used -= memory->backing->bytes;
+    sim_backing_release(memory->backing);
+    sim_object_release(memory);
+}
+
+static CUresult check_properties(const CUmemAllocationProp *properties, sim_device_t **device_out)
+{
+    if (properties == NULL || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    *device_out = sim_device(properties->location.id);
+    if (*device_out == NULL)
+        return CUDA_ERROR_INVALID_DEVICE;
+    unsigned types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
+                     (sim_options()->fabric ? CU_MEM_HANDLE_TYPE_FABRIC : 0);
+    return ((unsigned)properties->requestedHandleTypes & ~types) != 0 ? CUDA_ERROR_NOT_SUPPORTED
+                                                                      : CUDA_SUCCESS;
+}
+
+static sim_memory_t *create_handle(sim_backing_t *backing, sim_device_t *device,
+                                   CUmemAllocationProp properties)
+{
+    sim_memory_t *memory = sim_object_create(SIM_MEMORY, sizeof(*memory));
+    memory->handles = 1;
+    memory->backing = backing;
+    memory->device = device;
+    memory->properties = properties;
+    return memory;
+}
+
+static CUresult create(CUmemGenericAllocationHandle *out, size_t bytes,
+                       const CUmemAllocationProp *properties)
+{
+    sim_device_t *device;
+    CUresult result = check_properties(properties, &device);
+    if (result == CUDA_SUCCESS && (out == NULL || !is_whole(bytes)))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        result = sim_unsafe_call();
+    if (result == CUDA_SUCCESS)
+        result = sim_memory_charge(device, bytes);
+    if (result != CUDA_SUCCESS)
+        return result;
+    sim_backing_t *backing = sim_backing_create(bytes);
+    if (backing == NULL) {
+        device->used -= bytes;
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *out = (uintptr_t)create_handle(backing, device, *properties);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t bytes,
+                     const CUmemAllocationProp *properties, unsigned long long flags)
+{
+    CUresult result = sim_begin(__func__);
+    if (result == CUDA_SUCCESS && flags != 0)
+        result = CUDA_ERROR_INVALID_VALUE;
+    return sim_end(result ? result : create(out, bytes, properties));
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
+{
+    CUresult result = sim_begin(__func__);
+    sim_memory_t *memory = memory_of(handle);
+    if (result == CUDA_SUCCESS && memory == NULL)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS) {
+        memory->handles--;
+        release_if_unused(memory);
+    }
+    return sim_end(result);
+}
+
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *out, void *address)
+{
+    CUresult result = sim_begin(__func__);
+    const sim_range_t *range = sim_range_find((uintptr_t)address);
+    if (result == CUDA_SUCCESS && (out == NULL || range == NULL || range->what != SIM_MAPPED))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS) {
+        range->memory->handles++;
+        *out = (uintptr_t)range->memory;
+    }
+    return sim_end(result);
+}
+
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *out,
+                                                CUmemGenericAllocationHandle handle)
+{
+    CUresult result = sim_begin(__func__);
+    const sim_memory_t *memory = memory_of(handle);
+    if (result == CUDA_SUCCESS && (out == NULL || memory == NULL))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        *out = memory->properties;
+    return sim_end(result);
+}
+
+CUresult cuMemGetAllocationGranularity(size_t *out, const CUmemAllocationProp *properties,
+                                       CUmemAllocationGranularity_flags flags)
+{
+    sim_device_t *device;
+    CUresult result = sim_begin(__func__);
+    (void)flags;
+    if (result == CUDA_SUCCESS)
+        result = check_properties(properties, &device);
+    if (result == CUDA_SUCCESS && out == NULL)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        *out = SIM_GRANULE;
+    return sim_end(result);
+}
+
+/* ---- mappings ---- */
+
+static CUresult map(uintptr_t start, size_t bytes, size_t offset, sim_memory_t *memory)
+{
+    if (memory == NULL || offset != 0 || !is_whole(bytes) || bytes > memory->backing->bytes ||
+        start % SIM_GRANULE != 0 || !is_reserved(start, bytes) || sim_range_overlaps(start, bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!sim_space_map(start, memory->backing, 0, bytes))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memory->mappings++;
+    sim_range_add(&(sim_range_t){.start = start,
+                                 .bytes = bytes,
+                                 .what = SIM_MAPPED,
+                                 .device = memory->device->ordinal,
+                                 .device_index = memory->device->index,
+                                 .backing = memory->backing,
+                                 .memory = memory});
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemMap(CUdeviceptr start, size_t bytes, size_t offset,
+                  CUmemGenericAllocationHandle handle, unsigned long long flags)
+{
+    CUresult result = sim_begin(__func__);
+    if (result == CUDA_SUCCESS && flags != 0)
+        result = CUDA_ERROR_INVALID_VALUE;
+    return sim_end(result ? result : map(start, bytes, offset, memory_of(handle)));
+}
+
+/* Whether [start, start + bytes) is made of whole mappings. */
+static bool is_made_of_mappings(uintptr_t start, size_t bytes)
+{
+    uintptr_t end = start + bytes;
+    while (start < end) {
+        const sim_range_t *range = sim_range_at(start);
+        if (range == NULL || range->what != SIM_MAPPED)
+            return false;
+        start += range->bytes;
+    }
+    return start == end;
+}
+
+static CUresult unmap(uintptr_t start, size_t bytes)
+{
+    if (bytes == 0 || !is_made_of_mappings(start, bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (uintptr_t end = start + bytes; start < end;) {
+        sim_range_t *range = sim_range_at(start);
+        sim_memory_t *memory = range->memory;
+        start += range->bytes;
+        sim_space_unmap(range->start, range->bytes);
+        sim_range_remove(range);
+        memory->mappings--;
+        release_if_unused(memory);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemUnmap(CUdeviceptr start, size_t bytes)
+{
+    CUresult result = sim_begin(__func__);
+    return sim_end(result ? result : unmap(start, bytes));
+}
+
+/* ---- rights ---- */
+
+CUresult sim_check_access(const CUmemAccessDesc *access, int index)
+{
+    if (access->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const sim_device_t *device = sim_device(access->location.id);
+    if (device == NULL)
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (access->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && !sim_are_peers(device->index, index))
+        return CUDA_ERROR_INVALID_DEVICE;
+    return CUDA_SUCCESS;
+}
+
+void sim_set_access(uint64_t *readers, uint64_t *writers, const CUmemAccessDesc *access)
+{
+    uint64_t bit = (uint64_t)1 << access->location.id;
+    *readers = access->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? *readers & ~bit : *readers | bit;
+    *writers =
+        access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? *writers | bit : *writers & ~bit;
+    sim_range_changed();
+}
+
+static CUresult set_range(sim_range_t *range, const CUmemAccessDesc *list, size_t count)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) {
+        result = sim_check_access(&list[i], range->device_index);
+        if (result == CUDA_SUCCESS)
+            sim_set_access(&range->readers, &range->writers, &list[i]);
+    }
+    return result;
+}
+
+static CUresult set_access(uintptr_t start, size_t bytes, const CUmemAccessDesc *list, size_t count)
+{
+    if (list == NULL || count == 0 || bytes == 0 || !is_made_of_mappings(start, bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = CUDA_SUCCESS;
+    for (uintptr_t end = start + bytes; start < end && result == CUDA_SUCCESS;) {
+        sim_range_t *range = sim_range_at(start);
+        result = set_range(range, list, count);
+        start += range->bytes;
+    }
+    return result;
+}
+
+CUresult cuMemSetAccess(CUdeviceptr start, size_t bytes, const CUmemAccessDesc *list, size_t count)
+{
+    CUresult result = sim_begin(__func__);
+    return sim_end(result ? result : set_access(start, bytes, list, count));
+}
+
+CUmemAccess_flags sim_get_access(uint64_t readers, uint64_t writers, int ordinal)
+{
+    uint64_t bit = (uint64_t)1 << ordinal;
+    if ((writers & bit) != 0)
+        return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    return (readers & bit) != 0 ? CU_MEM_ACCESS_FLAGS_PROT_READ : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+}
+
+CUresult cuMemGetAccess(unsigned long long *out, const CUmemLocation *location, CUdeviceptr address)
+{
+    CUresult result = sim_begin(__func__);
+    const sim_range_t *range = sim_range_find(address);
+    if (result == CUDA_SUCCESS &&
+        (out == NULL || location == NULL || range == NULL || range->what != SIM_MAPPED))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS &&
+        (location->type != CU_MEM_LOCATION_TYPE_DEVICE || sim_device(location->id) == NULL))
+        result = CUDA_ERROR_INVALID_DEVICE;
+    if (result == CUDA_SUCCESS)
+        *out = sim_get_access(range->readers, range->writers, location->id);
+    return sim_end(result);
+}
+
+/* ---- other processes ---- */
+
+static CUresult export_handle(void *out, const sim_memory_t *memory, CUmemAllocationHandleType type)
+{
+    if (out == NULL || memory == NULL ||
+        ((int)memory->properties.requestedHandleTypes & (int)type) == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    sim_token_t token =
+        sim_token_create(SIM_SHARED_HANDLE, memory->backing->fd, memory->device->index);
+    token.bytes = memory->backing->bytes;
+    token.types = memory->properties.requestedHandleTypes;
+    if (type == CU_MEM_HANDLE_TYPE_FABRIC) {
+        memcpy(out, &token, sizeof(token));
+        return CUDA_SUCCESS;
+    }
+    int fd = sim_trailer_export(memory->backing, &token);
+    if (fd == -1)
+        return CUDA_ERROR_OPERATING_SYSTEM;
+    *(int *)out = fd;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType type, unsigned long long flags)
+{
+    CUresult result = sim_begin(__func__);
+    if (result == CUDA_SUCCESS && flags != 0)
+        result = CUDA_ERROR_INVALID_VALUE;
+    return sim_end(result ? result : export_handle(out, memory_of(handle), type));
+}
+
+static CUresult import_handle(CUmemGenericAllocationHandle *out, void *given,
+                              CUmemAllocationHandleType type)
+{
+    sim_token_t token;
+    int fd;
+    CUresult result = out == NULL ? CUDA_ERROR_INVALID_VALUE
+                                  : sim_share_open(given, type, SIM_SHARED_HANDLE, &token, &fd);
+    if (result != CUDA_SUCCESS)
+        return result;
+    sim_device_t *device = sim_token_device(&token);
+    if (device == NULL) {
+        close(fd);
+        return CUDA_ERROR_INVALID_DEVICE;
+    }
+    const CUmemAllocationProp properties = {
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = token.types,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->ordinal}};
+    sim_memory_t *memory = create_handle(sim_backing_adopt(fd, token.bytes), device, properties);
+    memory->is_imported = true;
+    *out = (uintptr_t)memory;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out, void *given,
+                                        CUmemAllocationHandleType type)
+{
+    CUresult result = sim_begin(__func__);
+    return sim_end(result ? result : import_handle(out, given, type));
+}
+
+uint64_t sim_memory_types(const sim_memory_t *memory)
+{
+    return memory->properties.requestedHandleTypes;
+}
+
+/* ---- there is none of these ---- */
+
+CUresult cuMemGetHandleForAddressRange(void *out, CUdeviceptr start, size_t bytes,
+                                       CUmemRangeHandleType type, unsigned long long flags)
+{
+    CUresult result = sim_begin(__func__);
+    (void)out, (void)start, (void)bytes, (void)type, (void)flags;
+    return sim_end(result ? result : CUDA_ERROR_NOT_SUPPORTED);
+}
+
+CUresult cuMulticastCreate(CUmemGenericAllocationHandle *out,
+                           const CUmulticastObjectProp *properties)
+{
+    CUresult result = sim_begin(__func__);
+    (void)out, (void)properties;
+    return sim_end(result ? result : CUDA_ERROR_NOT_SUPPORTED);
+}
+
+CUresult cuMulticastGetGranularity(size_t *out, const CUmulticastObjectProp *properties,
+                                   CUmulticastGranularity_flags flags)
+{
+    CUresult result = sim_begin(__func__);
+    (void)out, (void)properties, (void)flags;
+    return sim_end(result ? result : CUDA_ERROR_NOT_SUPPORTED);
+}
