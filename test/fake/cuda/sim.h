@@ -58,8 +58,8 @@ const sim_options_t *sim_options(void);
 CUresult sim_planned_failure(const char *name);
 /** The next number of the sequence that `seed` began. */
 uint64_t sim_random(void);
-/** This process's rank on its host, as launchers tell it; 0 if they do not. */
-unsigned sim_local_rank(void);
+/** This process's rank in MPI_COMM_WORLD, as launchers tell it; 0 if they do not. */
+unsigned sim_rank(void);
 
 /* ---- sim_entry.c ---- */
 

@@ -122,7 +122,7 @@ static int granted_devices(int indices[SIM_DEVICES_MAX])
         count = (int)options->per_task;
     for (int i = 0; i < count; i++)
         indices[i] =
-            count == all ? i : (int)(sim_local_rank() * (unsigned)count + (unsigned)i) % all;
+            count == all ? i : (int)(sim_rank() * (unsigned)count + (unsigned)i) % all;
     return count;
 }
 

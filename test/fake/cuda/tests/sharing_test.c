@@ -132,8 +132,6 @@ static void import_withheld(int peer)
 
 static void withheld(void)
 {
-    unsetenv("SLURM_LOCALID");
-    unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
     run_two(export_one, import_withheld);
 }
 
