@@ -45,7 +45,7 @@ typedef struct sim_options {
     unsigned capability; /* 90 is 9.0 */
     unsigned fault;      /* this kernel launch ends in an illegal address; 0: none */
     size_t memory;       /* bytes of each device */
-    bool fabric, tell;
+    bool fabric, lazy, tell;
     char peers[128];    /* all, none, or pairs like 0-1+2-3 */
     char kernels[1024]; /* path of the kernels; "": beside this library */
     sim_failure_t failures[16];

@@ -121,8 +121,7 @@ static int granted_devices(int indices[SIM_DEVICES_MAX])
     if (options->per_task > 0 && (int)options->per_task < all)
         count = (int)options->per_task;
     for (int i = 0; i < count; i++)
-        indices[i] =
-            count == all ? i : (int)(sim_rank() * (unsigned)count + (unsigned)i) % all;
+        indices[i] = count == all ? i : (int)(sim_rank() * (unsigned)count + (unsigned)i) % all;
     return count;
 }
 

@@ -26,6 +26,7 @@ static const struct {
     {"capability", NULL, &options.capability, NULL, 0},
     {"fault", NULL, &options.fault, NULL, 0},
     {"fabric", &options.fabric, NULL, NULL, 0},
+    {"lazy", &options.lazy, NULL, NULL, 0},
     {"tell", &options.tell, NULL, NULL, 0},
     {"peers", NULL, NULL, options.peers, sizeof(options.peers)},
     {"kernels", NULL, NULL, options.kernels, sizeof(options.kernels)},
