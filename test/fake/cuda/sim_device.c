@@ -59,10 +59,12 @@ static void show(int index)
 
 static void uuid_text(CUuuid uuid, char text[48])
 {
-    char *at = text + sprintf(text, "GPU-");
-    for (size_t i = 0; i < sizeof(uuid.bytes); i++)
-        at += sprintf(at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
-                      uuid.bytes[i] & 0xff);
+    size_t used = (size_t)snprintf(text, 48, "GPU-");
+    for (size_t i = 0; i < sizeof(uuid.bytes); i++) {
+        bool begins_group = i == 4 || i == 6 || i == 8 || i == 10;
+        used += (size_t)snprintf(text + used, 48 - used, begins_group ? "-%02x" : "%02x",
+                                 uuid.bytes[i] & 0xff);
+    }
 }
 
 /* The index among `indices` that a word of CUDA_VISIBLE_DEVICES names (a number or the beginning of
