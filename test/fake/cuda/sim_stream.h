@@ -3,7 +3,7 @@
  *
  * A sim_work_t says what to do; it never changes, so a graph can do it again and again. Given to a
  * stream it becomes a sim_op_t, one entry of the stream's queue, or, while the stream is captured,
- * a node of a graph. Each stream has a thread, which dawdles (WEFT_FAKE_CUDA's late) until somebody
+ * a node of a graph. Each stream has a thread, which dawdles (FAKE_CUDA's late) until somebody
  * waits for what it is to do:
  *
  *     stream   op (runs) -> op -> op -> op (last)
@@ -66,6 +66,9 @@ void sim_work_release(sim_work_t *work);
 
 /** The stream that a handle names in the current context; `context_out` may be NULL. */
 CUresult sim_stream_of(CUstream handle, sim_stream_t **out);
+/** Whether the stream NULL is CU_STREAM_PER_THREAD to this thread, as in calls whose names end in
+ * _ptsz and _ptds. Without the lock. */
+void sim_null_is_mine(bool is_mine);
 /** The legacy stream of a context. */
 sim_stream_t *sim_null_stream(sim_context_t *context);
 /** Gives work to a stream, which takes the caller's reference; a captured stream makes a node of
