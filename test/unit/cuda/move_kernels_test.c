@@ -185,8 +185,9 @@ static void parts(void **state)
     for (int i = 0; i < 9; i++) {
         const int bytes = 1 << i % 5, block = i < 5 ? 1 : 129;
         model_t basic = model_basic(handles[i % 5], (size_t)bytes, 0, 0);
-        model_t rows = model_vector(70, block, block + 1, &basic);
-        model_t columns = model_vector(80, block, block + 2, &basic);
+        model_t run = model_contiguous(block, &basic);
+        model_t rows = model_hvector(70, 1, (block + 1) * bytes, &run);
+        model_t columns = model_hvector(80, 1, (block + 2) * bytes, &run);
         const model_t *members[] = {&rows, &columns, &rows};
         const ptrdiff_t reach = (rows.ub > columns.ub ? rows.ub : columns.ub) * 2 + 16;
         model_t longer =
@@ -200,23 +201,33 @@ static void parts(void **state)
         model_free(&longer);
         model_free(&columns);
         model_free(&rows);
+        model_free(&run);
         model_free(&basic);
     }
 }
 
-/* More than the threads of a launch move at once. */
+/* Every third number: more of them than the threads of a launch move at once. */
+static model_t long_vector(MPI_Datatype handle, size_t bytes)
+{
+    enum { COUNT = 12000 };
+    model_t model = {.bytes = COUNT * bytes, .ub = (ptrdiff_t)(3 * COUNT - 2) * (ptrdiff_t)bytes};
+    model.place = malloc(model.bytes * sizeof(*model.place));
+    for (size_t i = 0; i < model.bytes; i++)
+        model.place[i] = (ptrdiff_t)(i / bytes * 3 * bytes + i % bytes);
+    weft_type_vector(COUNT, 1, 3, weft_type_of(handle), &model.type);
+    weft_type_commit(model.type);
+    return model;
+}
+
 static void long_streams(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) {
         static const MPI_Datatype handles[] = {MPI_BYTE, MPI_INT, MPI_DOUBLE, MPI_LONG_DOUBLE};
         static const size_t bytes[] = {1, 4, 8, 16};
-        model_t basic = model_basic(handles[i], bytes[i], 0, 0);
-        model_t every_third = model_vector(12000, 1, 3, &basic);
-        weft_type_commit(every_third.type);
+        model_t every_third = long_vector(handles[i], bytes[i]);
         check_ranges(&every_third, 1);
         model_free(&every_third);
-        model_free(&basic);
     }
 }
 
