@@ -27,7 +27,6 @@ static const weft_request_ops_t job_ops = {
 
 void wefti_job_finish(weft_job_t *job)
 {
-    job->request.status.MPI_ERROR = job->error;
     weft_request_complete(&job->request);
 }
 
@@ -35,7 +34,7 @@ static void operation_is_over(weft_request_t *request, void *owner)
 {
     weft_job_t *job = owner;
     if (request->status.MPI_ERROR != MPI_SUCCESS)
-        job->error = request->status.MPI_ERROR;
+        weft_request_inherit_error(&job->request, request);
     weft_request_release(request);
     wefti_job_go_on(job);
 }
@@ -43,7 +42,7 @@ static void operation_is_over(weft_request_t *request, void *owner)
 void wefti_job_watch(weft_job_t *job, int err, weft_request_t *request)
 {
     if (err != MPI_SUCCESS) {
-        job->error = err;
+        weft_request_note_error(&job->request, err);
         return;
     }
     if (request == &weft_request_done)
@@ -55,7 +54,7 @@ void wefti_job_watch(weft_job_t *job, int err, weft_request_t *request)
 /* A message to oneself. */
 void wefti_job_copy(weft_job_t *job, const weft_elements_t *from, const weft_elements_t *to)
 {
-    weft_request_t *send = &weft_request_done, *recv = &weft_request_done;
+    weft_request_t *send = NULL, *recv = NULL;
     weft_comm_t *comm = job->request.comm;
     weft_recv_args_t recv_args = {.buf = to->buf, .count = to->count, .type = (weft_type_t *)to->type,
                                   .comm = comm, .context = comm->context | 1, .source = comm->rank,
@@ -63,8 +62,21 @@ void wefti_job_copy(weft_job_t *job, const weft_elements_t *from, const weft_ele
     weft_send_args_t send_args = {.buf = from->buf, .count = from->count, .type = (weft_type_t *)from->type,
                                   .comm = comm, .context = comm->context | 1, .dest = comm->rank,
                                   .tag = job->place.tag};
-    wefti_job_watch(job, weft_recv_begin(&recv_args, &recv), recv);
-    wefti_job_watch(job, weft_send_begin(&send_args, &send), send);
+    int err = weft_recv_begin(&recv_args, &recv);
+    wefti_job_watch(job, err, recv);
+    err = weft_send_begin(&send_args, &send);
+    wefti_job_watch(job, err, send);
+}
+
+weft_way_flag_t wefti_job_way(const weft_job_t *job, unsigned possible)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < WEFT_SIDES; i++) {
+        ptrdiff_t low, high;
+        if (weft_regions_span(&job->sides[i], &low, &high))
+            bytes += (size_t)(high - low);
+    }
+    return weft_device_way(job->coll, job->args.comm->size, bytes, possible).way;
 }
 
 /* ---- the calls ---- */

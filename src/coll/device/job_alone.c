@@ -5,11 +5,8 @@
  */
 #include "coll/device/job_private.h"
 
+#include "pt2pt/pt2pt.h"
 #include "base/log.h"
-
-enum {
-    STAGED_BYTES = 32 * 1024, /* so much is staged: each message of a step costs more than two copies */
-};
 
 /* ---- staged ---- */
 
@@ -37,7 +34,7 @@ static void end_staged(weft_job_t *job)
 static void copy_results(weft_job_t *job)
 {
     wefti_job_step(job, end_staged);
-    if (job->error == MPI_SUCCESS)
+    if (wefti_job_error(job) == MPI_SUCCESS)
         copy_shadow(job, WEFT_GETS);
     wefti_job_go_on(job);
 }
@@ -47,10 +44,11 @@ static void run_on_host(weft_job_t *job)
     weft_request_t *request = NULL;
     weft_coll_args_t args = weft_shadows_args(&job->shadows, &job->args);
     wefti_job_step(job, copy_results);
-    if (job->error == MPI_SUCCESS) {
-        int err = weft_engine_begin_at(job->plan, &args, &job->place, &request);
-        wefti_job_watch(job, err, request);
-    }
+    job->place.error = wefti_job_error(job); /* the others wait for messages */
+    if (job->place.error != MPI_SUCCESS)
+        weft_request_result(&job->request);
+    int err = weft_engine_begin_at(job->plan, &args, &job->place, &request);
+    wefti_job_watch(job, err, request);
     wefti_job_go_on(job);
 }
 
@@ -58,9 +56,11 @@ static void begin_staged(weft_job_t *job)
 {
     wefti_job_step(job, run_on_host);
     job->place.device = NULL;
-    job->error = weft_shadows_open(job->coll, &job->args, &job->shadows);
-    if (job->error == MPI_SUCCESS)
+    int err = weft_shadows_open(job->coll, &job->args, &job->shadows);
+    if (err == MPI_SUCCESS)
         copy_shadow(job, WEFT_GIVES);
+    else
+        weft_request_note_error(&job->request, err);
     wefti_job_go_on(job);
 }
 
@@ -70,7 +70,8 @@ static void begin_stepped(weft_job_t *job)
 {
     weft_request_t *request = NULL;
     wefti_job_step(job, wefti_job_finish);
-    wefti_job_watch(job, weft_engine_begin_at(job->plan, &job->args, &job->place, &request), request);
+    int err = weft_engine_begin_at(job->plan, &job->args, &job->place, &request);
+    wefti_job_watch(job, err, request);
     wefti_job_go_on(job);
 }
 
@@ -86,17 +87,6 @@ static weft_device_t *device_of(const weft_regions_t *regions)
     return memory.device;
 }
 
-static bool is_small(const weft_job_t *job)
-{
-    size_t bytes = 0;
-    for (int i = 0; i < WEFT_SIDES; i++) {
-        ptrdiff_t low, high;
-        if (weft_regions_span(&job->sides[i], &low, &high))
-            bytes += (size_t)(high - low);
-    }
-    return bytes <= STAGED_BYTES;
-}
-
 /* A kernel reaches both sides, or the one that there is. */
 static bool can_reduce(const weft_job_t *job, weft_device_t *gives, weft_device_t *gets)
 {
@@ -109,11 +99,12 @@ void wefti_job_begin_alone(weft_job_t *job)
 {
     weft_device_t *gives = device_of(&job->sides[WEFT_GIVES]);
     weft_device_t *gets = device_of(&job->sides[WEFT_GETS]);
-    bool is_stepped = job->args.op == NULL ? !is_small(job)
-                                           : !is_small(job) && can_reduce(job, gives, gets);
+    bool can_step = job->args.op == NULL || can_reduce(job, gives, gets);
+    unsigned possible = WEFT_WAY_STAGED | (can_step ? WEFT_WAY_STEPPED : 0u);
+    weft_way_flag_t way = wefti_job_way(job, possible);
     job->place.device = gives != NULL ? gives : gets;
-    WEFT_LOG(WEFT_DEBUG, "coll", "device memory: %s", is_stepped ? "stepped" : "staged");
-    if (is_stepped)
+    WEFT_LOG(WEFT_DEBUG, "coll", "device memory: %s", weft_device_way_name(way));
+    if (way == WEFT_WAY_STEPPED)
         begin_stepped(job);
     else
         begin_staged(job);

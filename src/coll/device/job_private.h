@@ -4,6 +4,7 @@
 #define WEFT_COLL_DEVICE_JOB_PRIVATE_H
 
 #include "coll/device/device_job.h"
+#include "coll/device/device_way.h"
 #include "coll/device/loan.h"
 #include "coll/device/shadow.h"
 #include "coll/device/together.h"
@@ -24,7 +25,9 @@ struct weft_job {
     /* together */
     weft_loan_t loans[WEFT_SIDES];
     weft_meeting_t meeting;
+    weft_meeting_state_t seen;
     int64_t give_up_ns;
+    bool is_shared; /* this rank does a part of the work */
     weft_together_t work;
     weft_mark_t mark;
     weft_link_t link; /* of those that wait at meetings */
@@ -32,7 +35,6 @@ struct weft_job {
     weft_shadows_t shadows;
     /* A job goes from step to step: each begins operations and says what comes next. */
     int pending; /* operations on their way; then comes `next` */
-    int error;
     void (*next)(weft_job_t *job);
 };
 
@@ -57,8 +59,16 @@ void wefti_job_watch(weft_job_t *job, int err, weft_request_t *request);
 /** Typed data to typed data, of whatever memory: an operation of the step. */
 void wefti_job_copy(weft_job_t *job, const weft_elements_t *from, const weft_elements_t *to);
 
-/** The request is complete, with job->error. */
+static inline int wefti_job_error(const weft_job_t *job)
+{
+    return job->request.status.MPI_ERROR;
+}
+
+/** The request is complete, with its error. */
 void wefti_job_finish(weft_job_t *job);
+
+/** What the table says of this call. */
+weft_way_flag_t wefti_job_way(const weft_job_t *job, unsigned possible);
 
 /** Stepped or staged (job_alone.c), to the end. */
 void wefti_job_begin_alone(weft_job_t *job);

@@ -12,24 +12,39 @@ enum {
 
 /* ---- a kernel's addresses ---- */
 
-/* The kernel that this thread runs, and the memory that it touched last. */
+enum {
+    TOUCHED = 64 /* ranges that are remembered */
+};
+
+/* The kernel that this thread runs, and memory that it has touched: at the place that the address
+ * says, the range that the last such address lay in. */
 static _Thread_local struct {
     const sim_context_t *context; /* NULL: none runs */
     jmp_buf *illegal;             /* where an illegal address leads */
-    uintptr_t start;
-    size_t bytes;
-    uint64_t epoch;
+    struct {
+        uintptr_t start;
+        size_t bytes;
+    } touched[TOUCHED];
+    uint64_t epoch; /* that they were found in */
 } running;
+
+static unsigned place_of(uintptr_t address)
+{
+    return (unsigned)((uint64_t)(address >> 16) * 0x9e3779b97f4a7c15 >> 58);
+}
 
 static bool find_touched(uintptr_t address)
 {
+    unsigned place = place_of(address);
     sim_lock();
+    if (running.epoch != sim_range_epoch())
+        memset(running.touched, 0, sizeof(running.touched));
+    running.epoch = sim_range_epoch();
     bool may = sim_may_touch(running.context, (sim_area_t){address, 1, false});
     const sim_range_t *range = may ? sim_range_find(address) : NULL;
     if (range != NULL) {
-        running.start = range->start;
-        running.bytes = range->bytes;
-        running.epoch = sim_range_epoch();
+        running.touched[place].start = range->start;
+        running.touched[place].bytes = range->bytes;
     }
     sim_unlock();
     return range != NULL;
@@ -38,7 +53,9 @@ static bool find_touched(uintptr_t address)
 void *sim_kernel_translate(const void *given)
 {
     uintptr_t address = (uintptr_t)given;
-    bool is_known = address - running.start < running.bytes && running.epoch == sim_range_epoch();
+    unsigned place = place_of(address);
+    bool is_known = address - running.touched[place].start < running.touched[place].bytes &&
+                    running.epoch == sim_range_epoch();
     if (running.context != NULL && !is_known && !find_touched(address))
         longjmp(*running.illegal, 1);
     return sim_alias(address);
@@ -47,7 +64,7 @@ void *sim_kernel_translate(const void *given)
 /* ---- launches ---- */
 
 typedef struct launch {
-    const sim_kernel_t *kernel;
+    const weft_kernel_on_host_t *kernel;
     unsigned blocks, threads;
     bool faults;
     _Alignas(16) char args[];
@@ -61,7 +78,7 @@ static CUresult run_kernel(sim_work_t *work)
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     running.context = work->context;
     running.illegal = &illegal;
-    running.bytes = 0;
+    running.epoch = 0;
     int is_illegal = setjmp(illegal);
     if (is_illegal == 0)
         launch->kernel->invoke(launch->args, launch->blocks, launch->threads);
@@ -89,11 +106,13 @@ static bool is_launchable(const CUlaunchConfig *config)
 {
     uint64_t blocks = (uint64_t)config->gridDimX * config->gridDimY * config->gridDimZ;
     uint64_t threads = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
-    return blocks > 0 && blocks <= INT32_MAX && config->gridDimY <= UINT16_MAX && config->gridDimZ <= UINT16_MAX &&
-           threads > 0 && threads <= BLOCK_MAX && config->blockDimZ <= 64 && config->sharedMemBytes <= 232448;
+    return blocks > 0 && blocks <= INT32_MAX && config->gridDimY <= UINT16_MAX &&
+           config->gridDimZ <= UINT16_MAX && threads > 0 && threads <= BLOCK_MAX &&
+           config->blockDimZ <= 64 && config->sharedMemBytes <= 232448;
 }
 
-static CUresult launch_kernel(CUfunction handle, const CUlaunchConfig *config, void **parameters, void **extra)
+static CUresult launch_kernel(CUfunction handle, const CUlaunchConfig *config, void **parameters,
+                              void **extra)
 {
     static unsigned launches;
     sim_stream_t *stream;
@@ -105,12 +124,12 @@ static CUresult launch_kernel(CUfunction handle, const CUlaunchConfig *config, v
         return result;
     if (function->module->context != NULL && function->module->context != stream->context)
         return CUDA_ERROR_INVALID_HANDLE;
-    const sim_kernel_t *kernel = function->kernel;
+    const weft_kernel_on_host_t *kernel = function->kernel;
     const void *args = arguments_of(parameters, extra, kernel->args_bytes);
     if (!is_launchable(config) || args == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    sim_work_t *work =
-        sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_KERNEL, sizeof(launch_t) + kernel->args_bytes);
+    sim_work_t *work = sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_KERNEL,
+                                       sizeof(launch_t) + kernel->args_bytes);
     launch_t *launch = (launch_t *)work->arguments;
     launch->kernel = kernel;
     launch->blocks = config->gridDimX * config->gridDimY * config->gridDimZ;
@@ -121,18 +140,24 @@ static CUresult launch_kernel(CUfunction handle, const CUlaunchConfig *config, v
     return sim_submit(stream, work, false);
 }
 
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                        unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **parameters,
-                        void **extra)
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                        CUstream stream, void **parameters, void **extra)
 {
     CUresult result = sim_begin(__func__);
-    const CUlaunchConfig config = {.gridDimX = grid_x, .gridDimY = grid_y, .gridDimZ = grid_z, .blockDimX = block_x,
-                                   .blockDimY = block_y, .blockDimZ = block_z, .sharedMemBytes = shared,
+    const CUlaunchConfig config = {.gridDimX = grid_x,
+                                   .gridDimY = grid_y,
+                                   .gridDimZ = grid_z,
+                                   .blockDimX = block_x,
+                                   .blockDimY = block_y,
+                                   .blockDimZ = block_z,
+                                   .sharedMemBytes = shared,
                                    .hStream = stream};
     return sim_end(result ? result : launch_kernel(function, &config, parameters, extra));
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
+                          void **extra)
 {
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && config == NULL)
@@ -180,7 +205,8 @@ static CUresult submit_host_call(const host_call_t *call)
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 {
     CUresult result = sim_begin(__func__);
-    return sim_end(result ? result : submit_host_call(&(host_call_t){function, NULL, stream, data}));
+    return sim_end(result ? result
+                          : submit_host_call(&(host_call_t){function, NULL, stream, data}));
 }
 
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *data, unsigned flags)
@@ -188,7 +214,8 @@ CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *d
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && flags != 0)
         result = CUDA_ERROR_INVALID_VALUE;
-    return sim_end(result ? result : submit_host_call(&(host_call_t){NULL, callback, stream, data}));
+    return sim_end(result ? result
+                          : submit_host_call(&(host_call_t){NULL, callback, stream, data}));
 }
 
 /* ---- what functions say of themselves ---- */
@@ -198,7 +225,8 @@ CUresult cuFuncGetAttribute(int *out, CUfunction_attribute attribute, CUfunction
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && sim_object_find(SIM_FUNCTION, function) == NULL)
         result = CUDA_ERROR_INVALID_HANDLE;
-    if (result == CUDA_SUCCESS && (out == NULL || (int)attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX))
+    if (result == CUDA_SUCCESS &&
+        (out == NULL || (int)attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
         *out = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? BLOCK_MAX
@@ -229,7 +257,8 @@ CUresult cuFuncGetName(const char **out, CUfunction handle)
     return sim_end(result);
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, CUfunction function, int threads, size_t shared)
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, CUfunction function, int threads,
+                                                     size_t shared)
 {
     CUresult result = sim_begin(__func__);
     (void)shared;

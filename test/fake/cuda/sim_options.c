@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static sim_options_t options = {
-    .devices = 1, .late_ms = 2, .seed = 1, .capability = 90, .memory = (size_t)16 << 30, .peers = "all"};
+static sim_options_t options = {.devices = 1,
+                                .late_ms = 2,
+                                .seed = 1,
+                                .capability = 90,
+                                .memory = (size_t)16 << 30,
+                                .peers = "all"};
 
 static const struct {
     const char *word;
@@ -22,6 +26,7 @@ static const struct {
     {"capability", NULL, &options.capability, NULL, 0},
     {"fault", NULL, &options.fault, NULL, 0},
     {"fabric", &options.fabric, NULL, NULL, 0},
+    {"lazy", &options.lazy, NULL, NULL, 0},
     {"tell", &options.tell, NULL, NULL, 0},
     {"peers", NULL, NULL, options.peers, sizeof(options.peers)},
     {"kernels", NULL, NULL, options.kernels, sizeof(options.kernels)},
@@ -31,7 +36,7 @@ static unsigned long long parse_number(const char *word, const char *text, char 
 {
     unsigned long long value = strtoull(text, end, 10);
     if (*end == text)
-        sim_die("WEFT_FAKE_CUDA: %s=%s: expected a number", word, text);
+        sim_die("FAKE_CUDA: %s=%s: expected a number", word, text);
     return value;
 }
 
@@ -40,7 +45,7 @@ static unsigned whole_number(const char *word, const char *text)
     char *end;
     unsigned long long value = parse_number(word, text, &end);
     if (*end != '\0' || value > UINT32_MAX)
-        sim_die("WEFT_FAKE_CUDA: %s=%s: expected a number", word, text);
+        sim_die("FAKE_CUDA: %s=%s: expected a number", word, text);
     return (unsigned)value;
 }
 
@@ -50,7 +55,7 @@ static size_t parse_bytes(const char *word, const char *text)
     size_t value = parse_number(word, text, &end);
     const char *units = "KMGT", *unit = *end == '\0' ? NULL : strchr(units, *end);
     if (*end != '\0' && (unit == NULL || end[1] != '\0'))
-        sim_die("WEFT_FAKE_CUDA: %s=%s: expected bytes, like 512M", word, text);
+        sim_die("FAKE_CUDA: %s=%s: expected bytes, like 512M", word, text);
     return unit == NULL ? value : value << 10 * (unit - units + 1);
 }
 
@@ -58,7 +63,7 @@ static size_t parse_bytes(const char *word, const char *text)
 static void take_failure(char *text)
 {
     if (options.failure_count == sizeof(options.failures) / sizeof(options.failures[0]))
-        sim_die("WEFT_FAKE_CUDA: fail=%s: there are too many failures", text);
+        sim_die("FAKE_CUDA: fail=%s: there are too many failures", text);
     sim_failure_t *failure = &options.failures[options.failure_count++];
     *failure = (sim_failure_t){.code = CUDA_ERROR_UNKNOWN, .rank = -1};
     char *rank = strchr(text, '@');
@@ -70,7 +75,7 @@ static void take_failure(char *text)
     char *nth = strsep(&text, ":"), *end;
     code = text;
     if (nth == NULL)
-        sim_die("WEFT_FAKE_CUDA: fail=%s: expected NAME:N[+][:CODE][@RANK]", name);
+        sim_die("FAKE_CUDA: fail=%s: expected NAME:N[+][:CODE][@RANK]", name);
     snprintf(failure->name, sizeof(failure->name), "%s", name);
     failure->nth = (unsigned)parse_number("fail", nth, &end);
     failure->is_lasting = *end == '+';
@@ -104,20 +109,20 @@ static void take_word(char *word)
     else if (value != NULL && strcmp(word, "memory") == 0)
         options.memory = parse_bytes(word, value);
     else if (!take_known(word, value))
-        sim_die("WEFT_FAKE_CUDA: %s is none of the words in test/fake/cuda/README.md", word);
+        sim_die("FAKE_CUDA: %s is none of the words in test/fake/cuda/README.md", word);
 }
 
 static void read_options(void)
 {
-    const char *text = getenv("WEFT_FAKE_CUDA");
+    const char *text = getenv("FAKE_CUDA");
     char *copy = strdup(text == NULL ? "" : text), *rest = copy, *word;
-    while (copy != NULL && (word = strsep(&rest, ",")) != NULL) {
+    while (copy != NULL && (word = strsep(&rest, ",;")) != NULL) {
         if (*word != '\0')
             take_word(word);
     }
     free(copy);
     if (options.devices > SIM_DEVICES_MAX)
-        sim_die("WEFT_FAKE_CUDA: devices=%u: at most %d", options.devices, SIM_DEVICES_MAX);
+        sim_die("FAKE_CUDA: devices=%u: at most %d", options.devices, SIM_DEVICES_MAX);
 }
 
 const sim_options_t *sim_options(void)
@@ -127,27 +132,12 @@ const sim_options_t *sim_options(void)
     return &options;
 }
 
-/* Those of Open PMIx, Slurm and Weft's own launcher, in this order. */
-static unsigned rank_from(const char *const *names)
+unsigned sim_rank(void)
 {
-    for (; *names != NULL; names++) {
-        const char *text = getenv(*names);
-        if (text != NULL)
-            return (unsigned)strtoul(text, NULL, 10);
-    }
-    return 0;
-}
-
-unsigned sim_local_rank(void)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMIX_RANK", NULL};
-    return rank_from(names);
-}
-
-static unsigned world_rank(void)
-{
-    static const char *const names[] = {"PMIX_RANK", "SLURM_PROCID", NULL};
-    return rank_from(names);
+    const char *text = getenv("PMIX_RANK");
+    if (text == NULL)
+        text = getenv("SLURM_PROCID");
+    return text == NULL ? 0 : (unsigned)strtoul(text, NULL, 10);
 }
 
 /* Is `call` (perhaps cuMemAlloc_v2) the `name` (cuMemAlloc)? */
@@ -155,7 +145,8 @@ static bool is_call(const char *call, const char *name)
 {
     size_t length = strlen(name);
     return strncmp(call, name, length) == 0 &&
-           (call[length] == '\0' || (strncmp(call + length, "_v", 2) == 0 && call[length + 3] == '\0'));
+           (call[length] == '\0' ||
+            (strncmp(call + length, "_v", 2) == 0 && call[length + 3] == '\0'));
 }
 
 CUresult sim_planned_failure(const char *name)
@@ -163,10 +154,12 @@ CUresult sim_planned_failure(const char *name)
     CUresult result = CUDA_SUCCESS;
     for (unsigned i = 0; i < options.failure_count; i++) {
         sim_failure_t *failure = &options.failures[i];
-        if (!is_call(name, failure->name) || (failure->rank >= 0 && failure->rank != (int)world_rank()))
+        if (!is_call(name, failure->name) ||
+            (failure->rank >= 0 && failure->rank != (int)sim_rank()))
             continue;
         failure->calls++;
-        if (failure->calls == failure->nth || (failure->is_lasting && failure->calls > failure->nth))
+        if (failure->calls == failure->nth ||
+            (failure->is_lasting && failure->calls > failure->nth))
             result = (CUresult)failure->code;
     }
     return result;
@@ -177,7 +170,7 @@ uint64_t sim_random(void)
 {
     static uint64_t state;
     if (state == 0)
-        state = ((uint64_t)sim_options()->seed << 32) + world_rank() + 1;
+        state = ((uint64_t)sim_options()->seed << 32) + sim_rank() + 1;
     uint64_t mixed = state += 0x9e3779b97f4a7c15;
     mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9;
     mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;

@@ -74,12 +74,21 @@ static sim_stream_t *my_stream(sim_context_t *context)
     return mine->stream;
 }
 
+static _Thread_local bool null_is_mine;
+
+void sim_null_is_mine(bool is_mine)
+{
+    null_is_mine = is_mine;
+}
+
 CUresult sim_stream_of(CUstream handle, sim_stream_t **out)
 {
     sim_context_t *context;
     CUresult result = sim_current(&context);
     if (result != CUDA_SUCCESS)
         return result;
+    if (handle == NULL && null_is_mine)
+        handle = CU_STREAM_PER_THREAD;
     if (handle == NULL || handle == CU_STREAM_LEGACY)
         *out = sim_null_stream(context);
     else if (handle == CU_STREAM_PER_THREAD)
@@ -99,7 +108,10 @@ static CUresult create_in_current(CUstream *out, unsigned flags, int priority)
         return result;
     if (out == NULL || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    *out = (CUstream)create_stream(context, flags, priority > 0 ? 0 : priority < -5 ? -5 : priority);
+    *out = (CUstream)create_stream(context, flags,
+                                   priority > 0    ? 0
+                                   : priority < -5 ? -5
+                                                   : priority);
     return CUDA_SUCCESS;
 }
 
@@ -131,7 +143,8 @@ CUresult cuStreamDestroy(CUstream handle)
 }
 
 /* Begins a call that fills in `out` about a stream. */
-static CUresult begin_about(const char *name, CUstream handle, const void *out, sim_stream_t **stream)
+static CUresult begin_about(const char *name, CUstream handle, const void *out,
+                            sim_stream_t **stream)
 {
     CUresult result = sim_begin(name);
     if (result == CUDA_SUCCESS && out == NULL)
@@ -184,8 +197,8 @@ CUresult cuStreamGetDevice(CUstream handle, CUdevice *out)
     return sim_end(result);
 }
 
-/* The op that is over when a stream is idle, with a reference; NULL: it is. The legacy stream stands for all
- * blocking ones: a marker finds out. */
+/* The op that is over when a stream is idle, with a reference; NULL: it is. The legacy stream
+ * stands for all blocking ones: a marker finds out. */
 static sim_op_t *last_op(sim_stream_t *stream)
 {
     sim_op_t *op;
@@ -238,8 +251,8 @@ static CUresult query(CUstream handle)
     if (result != CUDA_SUCCESS)
         return result;
     sim_op_t *op = stream->is_legacy ? NULL : last_op(stream);
-    for (sim_stream_t *other = stream->context->streams; stream->is_legacy && op == NULL && other != NULL;
-         other = other->next_in_context) {
+    for (sim_stream_t *other = stream->context->streams;
+         stream->is_legacy && op == NULL && other != NULL; other = other->next_in_context) {
         if ((other->flags & CU_STREAM_NON_BLOCKING) == 0 && other->first != NULL)
             op = sim_op_retain(other->last);
     }

@@ -330,6 +330,7 @@ int main(int argc, char **argv)
     pthread_t handles[THREADS_MAX];
     MPI_Init_thread(&argc, &argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     expect_begin();
+    memory_begin(expect_rank);
     make_kinds();
     MPI_Op_create(chain_all, 0, &chain_op);
     for (int i = 0; i < threads && i < THREADS_MAX; i++) {

@@ -8,6 +8,7 @@
 #define TEST_MPI_ELEMENTS_H
 
 #include "expect.h"
+#include "memory_kinds.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -86,33 +87,38 @@ static inline element_t content(int from, int to, size_t index)
 /* A buffer begins in the middle of its memory: lower bounds and extents may be negative. */
 typedef struct area {
     const kind_t *kind;
-    char *memory, *expected;
+    char where;              /* a letter of memory_kinds.h */
+    char *memory, *at;       /* the buffer, of any kind of memory */
+    char *content, *expected; /* of the host: what was put into it, what it has to hold at the end */
     size_t bytes;
-    char *at; /* the buffer */
 } area_t;
 
 static inline area_t area_make(const kind_t *kind, size_t elements)
 {
     MPI_Aint stride = kind->extent < 0 ? -kind->extent : kind->extent;
     size_t up = elements * (size_t)stride + 64, down = kind->extent < 0 ? up : 64;
-    area_t area = {.kind = kind, .bytes = down + up};
-    area.memory = malloc(area.bytes);
+    area_t area = {.kind = kind, .where = memory_next_kind(), .bytes = down + up};
+    area.memory = memory_take(area.where, area.bytes);
+    area.content = malloc(area.bytes);
     area.expected = malloc(area.bytes);
     area.at = area.memory + down;
-    memset(area.memory, BACKGROUND, area.bytes);
+    memset(area.content, BACKGROUND, area.bytes);
     memset(area.expected, BACKGROUND, area.bytes);
+    memory_put(area.where, area.memory, area.content, area.bytes);
     return area;
 }
 
 /* Elements [first, first + count) are there from the beginning, and are to stay. */
 static inline void area_fill(area_t *area, MPI_Aint first, size_t count, int from, int to)
 {
-    char *expected = area->expected + (area->at - area->memory);
+    ptrdiff_t start = area->at - area->memory;
     for (size_t i = 0; i < count; i++) {
-        MPI_Aint offset = (first + (MPI_Aint)i) * area->kind->extent;
-        store(area->at + offset, area->kind, content(from, to, i));
-        store(expected + offset, area->kind, content(from, to, i));
+        MPI_Aint offset = start + (first + (MPI_Aint)i) * area->kind->extent;
+        store(area->content + offset, area->kind, content(from, to, i));
+        store(area->expected + offset, area->kind, content(from, to, i));
     }
+    if (count > 0)
+        memory_put(area->where, area->memory, area->content, area->bytes);
 }
 
 /* Elements [first, first + count) are to be there at the end. */
@@ -137,17 +143,20 @@ static size_t test_count;
 /* Compare, and free. */
 static inline void area_end(area_t *area, const char *name)
 {
-    if (memcmp(area->memory, area->expected, area->bytes) != 0 && ++expect_failures <= 10) {
+    memory_get(area->where, area->content, area->memory, area->bytes);
+    if (memcmp(area->content, area->expected, area->bytes) != 0 && ++expect_failures <= 10) {
         size_t i = 0;
-        while (area->memory[i] == area->expected[i])
+        while (area->content[i] == area->expected[i])
             i++;
         fprintf(stderr,
-                "rank %d of %d: %s, form %d, root %d, count %zu, %s: byte %td of %s is 0x%02x, not 0x%02x\n",
+                "rank %d of %d: %s, form %d, root %d, count %zu, %s, memory %c: byte %td of %s is 0x%02x, "
+                "not 0x%02x\n",
                 expect_rank, expect_size, test_name, test_form, test_root, test_count, area->kind->name,
-                area->memory + i - area->at, name, (unsigned char)area->memory[i],
+                area->where, area->memory + i - area->at, name, (unsigned char)area->content[i],
                 (unsigned char)area->expected[i]);
     }
-    free(area->memory);
+    memory_give(area->where, area->memory);
+    free(area->content);
     free(area->expected);
 }
 

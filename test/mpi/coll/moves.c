@@ -324,6 +324,7 @@ int main(int argc, char **argv)
     MPI_Comm comms[COMMS];
     MPI_Init(&argc, &argv);
     expect_begin();
+    memory_begin(expect_rank);
     make_kinds();
     make_comms(comms);
     for (int i = 0; i < COMMS; i++) {

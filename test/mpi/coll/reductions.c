@@ -256,6 +256,7 @@ int main(int argc, char **argv)
     MPI_Comm comms[COMMS];
     MPI_Init(&argc, &argv);
     expect_begin();
+    memory_begin(expect_rank);
     make_kinds();
     make_comms(comms);
     MPI_Op_create(compose_all, 0, &operations[0].op);
