@@ -3,6 +3,7 @@
 #include "cuda/driver.h"
 
 #include "core/device.h"
+#include "core/world.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "mpi.h"
@@ -48,10 +49,11 @@ static bool find_functions(void)
         *symbols[i].at = dlsym(library, symbols[i].name);
         if (*symbols[i].at != NULL || !symbols[i].is_needed)
             continue;
-        WEFT_LOG(WEFT_WARN, "cuda",
-                 "the CUDA driver of this process has no %s: it is older than 11.3, and device "
-                 "memory cannot be given to MPI",
-                 symbols[i].name);
+        if (weft_world_may_note(WEFT_NOTE_OLD_DRIVER))
+            WEFT_LOG(WEFT_WARN, "cuda",
+                     "the CUDA driver of this process has no %s: it is older than 11.3, and device "
+                     "memory cannot be given to MPI",
+                     symbols[i].name);
         return false;
     }
     return true;
