@@ -51,7 +51,7 @@ static bool find_functions(void)
             continue;
         if (weft_world_may_note(WEFT_NOTE_OLD_DRIVER))
             WEFT_LOG(WEFT_WARN, "cuda",
-                     "the CUDA driver of this process has no %s: it is older than 11.3, and device "
+                     "the CUDA driver of this process has no %s: it is older than 11.4, and device "
                      "memory cannot be given to MPI",
                      symbols[i].name);
         return false;
