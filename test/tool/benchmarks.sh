@@ -5,7 +5,7 @@ set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 for program in weft_latency weft_bw weft_coll weft_init; do
-    "$MPICC" -O1 -Wall -Wextra -o "$place/$program" "$SOURCE/benchmarks/$program.c" "$SOURCE/benchmarks/bench.c"
+    "$MPICC" -O1 -Wall -Wextra -o "$place/$program" "$SOURCE/benchmarks/$program.c" "$SOURCE"/benchmarks/bench*.c -ldl
 done
 
 check() { # ranks program argument...
