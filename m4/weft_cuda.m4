@@ -1,7 +1,7 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
 
-dnl WEFT_CUDA: --with-cuda[=DIR|no] and --with-cuda-arch=LIST; sets NVCC, NVCC_ARCHES, have_cuda and
-dnl found_cuda. Only the compiler is looked for: the driver is opened at run time, so a build machine
+dnl WEFT_CUDA: --with-cuda[=DIR|no] and --with-cuda-arch=LIST; sets NVCC, NVCC_ARCHES, have_cuda,
+dnl found_cuda, and for tests CUDA_INCLUDE, where cuda.h is. Only the compiler is looked for: the driver is opened at run time, so a build machine
 dnl needs no GPU. An nvcc that cannot compile (its host compiler is missing, say) counts as none.
 AC_DEFUN([WEFT_CUDA], [
 AC_ARG_WITH([cuda],
@@ -19,7 +19,10 @@ AS_IF([test "$with_cuda" != no], [
     AS_IF([test -n "$NVCC"], [WEFT_NVCC],
           [test "$with_cuda" = auto ||
            AC_MSG_ERROR([nvcc was not found below $weft_path: install the CUDA toolkit, or leave --with-cuda out.])])
+    WEFT_CUDA_INCLUDE
 ])
+AC_SUBST([CUDA_INCLUDE])
+AM_CONDITIONAL([HAVE_CUDA_HEADER], [test -n "$CUDA_INCLUDE"])
 AS_IF([test $have_cuda = yes], [AC_DEFINE([HAVE_CUDA], [1], [Kernels are compiled by nvcc])])
 AM_CONDITIONAL([HAVE_CUDA], [test $have_cuda = yes])
 AC_SUBST([NVCC])
@@ -56,4 +59,11 @@ AS_IF(["$NVCC" -std=c++17 -fatbin $NVCC_ARCHES -o conftest.fatbin conftest.cu >&
      found_cuda="no ($NVCC does not compile, see config.log)"
      AS_CASE([$with_cuda], [auto], [], [AC_MSG_ERROR([$NVCC does not compile: config.log says why.])])])
 rm -f conftest.cu conftest.fatbin
+])
+
+dnl The simulated driver of the tests is compiled with cuda.h: beside nvcc, or where it is usual.
+AC_DEFUN([WEFT_CUDA_INCLUDE], [
+for weft_folder in ${NVCC:+"$(dirname "$(readlink -f "$NVCC")")/../include"} /usr/local/cuda/include /usr/include; do
+    AS_IF([test -z "$CUDA_INCLUDE" && test -f "$weft_folder/cuda.h"], [CUDA_INCLUDE=$weft_folder])
+done
 ])

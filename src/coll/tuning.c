@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/tuning.h"
 
+#include "coll/device/device_way.h"
+#include "coll/tuning_words.h"
 #include "base/config.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -26,8 +28,7 @@ typedef struct row {
     weft_coll_t coll;
     where_t where;
     char fabric[FABRIC_BYTES]; /* between the nodes; "": any */
-    int ranks_min, ranks_max;
-    size_t bytes_min, bytes_end;       /* end: not included */
+    weft_tuning_range_t range;
     const weft_algorithm_t *algorithm; /* NULL: the model chooses */
     int radix;
     size_t segment_bytes;
@@ -67,6 +68,14 @@ const char *weft_coll_name(weft_coll_t coll)
     return colls[coll].name;
 }
 
+weft_coll_t weft_coll_named(const char *word)
+{
+    int i = 0;
+    while (i < WEFT_COLLS && strcmp(word, colls[i].name) != 0)
+        i++;
+    return (weft_coll_t)i;
+}
+
 const weft_algorithm_t *weft_coll_algorithms(weft_coll_t coll)
 {
     return colls[coll].algorithms;
@@ -76,13 +85,8 @@ const weft_algorithm_t *weft_coll_algorithms(weft_coll_t coll)
 
 static bool parse_coll(const char *word, row_t *row)
 {
-    for (int i = 0; i < WEFT_COLLS; i++) {
-        if (strcmp(word, colls[i].name) == 0) {
-            row->coll = (weft_coll_t)i;
-            return true;
-        }
-    }
-    return false;
+    row->coll = weft_coll_named(word);
+    return row->coll != WEFT_COLLS;
 }
 
 /* "nodes:efa" */
@@ -112,56 +116,14 @@ static bool parse_where(const char *word, row_t *row)
     return parse_nodes_of(word, row);
 }
 
-/* A number with an optional K or M. */
-static bool parse_number(const char *word, size_t *out)
-{
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(word, &end, 10);
-    if (word[0] < '0' || word[0] > '9' || errno != 0)
-        return false;
-    size_t unit = *end == 'K' ? 1024 : *end == 'M' ? 1024 * 1024 : 1;
-    if (unit > 1)
-        end++;
-    return *end == '\0' && !__builtin_mul_overflow(number, unit, out);
-}
-
-static bool parse_ranks(const char *word, row_t *row)
-{
-    size_t number;
-    row->ranks_min = 1;
-    row->ranks_max = INT_MAX;
-    if (strcmp(word, "any") == 0)
-        return true;
-    if ((word[0] != '<' && word[0] != '>') || word[1] != '=' || !parse_number(word + 2, &number) ||
-        number > INT_MAX)
-        return false;
-    if (word[0] == '<')
-        row->ranks_max = (int)number;
-    else
-        row->ranks_min = (int)number;
-    return true;
-}
-
-static bool parse_bytes(const char *word, row_t *row)
-{
-    row->bytes_min = 0;
-    row->bytes_end = SIZE_MAX;
-    if (strcmp(word, "any") == 0)
-        return true;
-    if (word[0] == '<')
-        return parse_number(word + 1, &row->bytes_end);
-    return word[0] == '>' && word[1] == '=' && parse_number(word + 2, &row->bytes_min);
-}
-
 /* ",radix=4" or ",segment=64K". */
 static bool parse_option(const char *text, row_t *row)
 {
     size_t radix;
     if (strncmp(text, "segment=", 8) == 0)
         return (row->algorithm->has & WEFT_HAS_SEGMENT) != 0 &&
-               parse_number(text + 8, &row->segment_bytes);
-    if (strncmp(text, "radix=", 6) != 0 || !parse_number(text + 6, &radix) || radix < LEAST_RADIX ||
+               weft_tuning_number(text + 8, &row->segment_bytes);
+    if (strncmp(text, "radix=", 6) != 0 || !weft_tuning_number(text + 6, &radix) || radix < LEAST_RADIX ||
         radix > MOST_RADIX)
         return false;
     row->radix = (int)radix;
@@ -208,8 +170,8 @@ static bool parse_row(const char *line, row_t *row)
     if (sscanf(line, "%63s %63s %63s %63s %63s %1s", words[0], words[1], words[2], words[3],
                words[4], more) != COLUMNS)
         return false;
-    return parse_coll(words[0], row) && parse_where(words[1], row) && parse_ranks(words[2], row) &&
-           parse_bytes(words[3], row) && parse_algorithm(words[4], row);
+    return parse_coll(words[0], row) && parse_where(words[1], row) && weft_tuning_ranks(words[2], &row->range) &&
+           weft_tuning_bytes(words[3], &row->range) && parse_algorithm(words[4], row);
 }
 
 bool weft_tuning_parse(weft_coll_t coll, const char *text, weft_choice_t *out)
@@ -249,6 +211,7 @@ static bool parse_table(const char *text, const char *name)
         line[strcspn(line, "#")] = '\0';
         row.line = number;
         if (line[strspn(line, " \t")] != '\0' && !weft_fabric_parse(line) &&
+            !weft_device_way_parse(line, number) &&
             !(parse_row(line, &row) && add_row(&row))) {
             WEFT_LOG(WEFT_WARN, "coll",
                      "%s line %d is not a row of a tuning table: %s; using the built-in "
@@ -268,9 +231,8 @@ static bool is_complete(const char *name)
         bool fits_all = false;
         for (size_t i = 0; i < row_count; i++) {
             const row_t *row = &rows[i];
-            fits_all |= (int)row->coll == coll && row->where == ANYWHERE && row->ranks_min <= 1 &&
-                        row->ranks_max == INT_MAX && row->bytes_min == 0 &&
-                        row->bytes_end == SIZE_MAX && row->algorithm != NULL &&
+            fits_all |= (int)row->coll == coll && row->where == ANYWHERE &&
+                        weft_tuning_is_any(&row->range) && row->algorithm != NULL &&
                         row->algorithm->needs == 0;
         }
         if (!fits_all) {
@@ -325,6 +287,7 @@ static void read_tables(void)
         if (is_good)
             return;
         weft_fabrics_close();
+        weft_device_ways_close();
         parse_table(weft_tuning_text, "tuning.conf");
     }
 }
@@ -341,6 +304,7 @@ void weft_tuning_close(void)
     rows = NULL;
     row_count = row_room = 0;
     weft_fabrics_close();
+    weft_device_ways_close();
 }
 
 /* ---- choosing ---- */
@@ -361,8 +325,7 @@ static bool holds(const row_t *row, const weft_tuning_query_t *query)
 
 static bool fits(const row_t *row, const weft_tuning_query_t *query)
 {
-    return holds(row, query) && query->ranks >= row->ranks_min && query->ranks <= row->ranks_max &&
-           query->bytes >= row->bytes_min && query->bytes < row->bytes_end &&
+    return holds(row, query) && weft_tuning_covers(&row->range, query->ranks, query->bytes) &&
            (row->algorithm == NULL || (row->algorithm->needs & ~query->has) == 0);
 }
 

@@ -49,6 +49,9 @@ bool weft_tuning_parse(weft_coll_t coll, const char *text, weft_choice_t *out);
 /** The algorithms of a collective, ended by a row without a name. */
 const weft_algorithm_t *weft_coll_algorithms(weft_coll_t coll);
 
+/** The collective of a name; WEFT_COLLS: there is none. */
+weft_coll_t weft_coll_named(const char *word);
+
 /** "allreduce", ... */
 const char *weft_coll_name(weft_coll_t coll);
 

@@ -31,7 +31,8 @@ typedef struct weft_object {
     int references;   /* at 0 the object goes back to its pool */
 } weft_object_t;
 
-enum { WEFT_PREDEFINED_HANDLES = 0x1000 };
+/* Up to 0xfff the standard's, then those of mpix.h. */
+enum { WEFT_PREDEFINED_HANDLES = 0x2000 };
 
 static inline bool weft_is_predefined(const void *handle)
 {

@@ -73,7 +73,8 @@ weft_reduce3_fn_t weft_op_kernel3(const weft_op_t *op, const weft_type_t *type)
     if ((op->groups & type->group) == 0)
         return NULL;
     weft_reduce3_fn_t kernel = weft_op_kernels->three[op->kind][type->machine];
-    return kernel != NULL ? kernel : weft_op_kernels->three[op->kind][weft_op_folded[type->machine]];
+    return kernel != NULL ? kernel
+                          : weft_op_kernels->three[op->kind][weft_op_folded[type->machine]];
 }
 
 weft_reduce_fn_t weft_op_kernel(const weft_op_t *op, const weft_type_t *type)

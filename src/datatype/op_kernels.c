@@ -5,9 +5,15 @@
  */
 #include "datatype/op_kernels_private.h"
 #include "datatype/half.h"
+#ifdef __F16C__
+#include "datatype/half_vectors_private.h"
+#else
+#include "datatype/half_plain_private.h"
+#endif
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* The result may be one of the operands, never a shifted one: iterations do not depend on others. */
 #ifdef __clang__
@@ -65,16 +71,29 @@ static inline size_t elements_to_boundary(const void *out, size_t bytes, size_t 
     }                                                                                              \
     TWO_ADDRESSES(op, name)
 
+/* The last few go through a place with room for all that are computed at once. */
 #define HALF(name, ctype, op, expression)                                                          \
+    static inline void op##_##name##_some(const void *p, const void *q, void *r)                   \
+    {                                                                                              \
+        const weft_floats_t a = weft_load_##name(p), b = weft_load_##name(q);                      \
+        weft_store_##name(r, expression);                                                          \
+    }                                                                                              \
     static void op##_##name(const void *left, const void *right, void *out, size_t count)          \
     {                                                                                              \
         const loose_##name *p = left, *q = right;                                                  \
         loose_##name *r = out;                                                                     \
-        INDEPENDENT for (size_t i = 0; i < count; i++)                                             \
+        const size_t few = count % WEFT_HALVES_AT_ONCE, many = count - few;                        \
+        INDEPENDENT for (size_t i = 0; i < many; i += WEFT_HALVES_AT_ONCE)                         \
         {                                                                                          \
-            const float a = weft_float_of_##name(p[i]), b = weft_float_of_##name(q[i]);            \
-            r[i] = weft_##name##_of_float(expression);                                             \
+            op##_##name##_some(p + i, q + i, r + i);                                               \
         }                                                                                          \
+        if (few == 0)                                                                              \
+            return;                                                                                \
+        value_##name last_p[WEFT_HALVES_AT_ONCE] = {0}, last_q[WEFT_HALVES_AT_ONCE] = {0};         \
+        memcpy(last_p, p + many, few * sizeof(*last_p));                                           \
+        memcpy(last_q, q + many, few * sizeof(*last_q));                                           \
+        op##_##name##_some(last_p, last_q, last_p);                                                \
+        memcpy(r + many, last_p, few * sizeof(*last_p));                                           \
     }                                                                                              \
     TWO_ADDRESSES(op, name)
 

@@ -140,6 +140,9 @@ WEFT_DECLARE_PAIR(weft_2double_precision_t, double, double)
  * comparison is false for integers. */
 #define WEFT_FIRST(x, y, less) ((less) || (((x) != (x)) & ((y) == (y))))
 
+/* A choice in the kernels of halves, whose operands may be vectors. */
+#define WEFT_PICK(condition, yes, no) ((condition) ? (yes) : (no))
+
 /*
  * Kernels: X(operation, list of machine types, maker, expression in the operands a and b).
  * What has the same bits for signed and unsigned integers is made for the unsigned ones only, and
@@ -160,11 +163,11 @@ WEFT_DECLARE_PAIR(weft_2double_precision_t, double, double)
     X(min, WEFT_UNSIGNED, SCALAR, b < a ? b : a)                                                   \
     X(min, WEFT_SIGNED, SCALAR, b < a ? b : a)                                                     \
     X(min, WEFT_REALS, SCALAR, ((b < a) | (b != b)) ? b : a)                                         \
-    X(min, WEFT_HALVES, HALF, ((b < a) | (b != b)) ? b : a)                                          \
+    X(min, WEFT_HALVES, HALF, WEFT_PICK((b < a) | (b != b), b, a))                                 \
     X(max, WEFT_UNSIGNED, SCALAR, b > a ? b : a)                                                   \
     X(max, WEFT_SIGNED, SCALAR, b > a ? b : a)                                                     \
     X(max, WEFT_REALS, SCALAR, ((b > a) | (b != b)) ? b : a)                                         \
-    X(max, WEFT_HALVES, HALF, ((b > a) | (b != b)) ? b : a)                                          \
+    X(max, WEFT_HALVES, HALF, WEFT_PICK((b > a) | (b != b), b, a))                                 \
     X(band, WEFT_UNSIGNED, SCALAR, a & b)                                                           \
     X(bor, WEFT_UNSIGNED, SCALAR, a | b)                                                           \
     X(bxor, WEFT_UNSIGNED, SCALAR, a ^ b)                                                          \

@@ -49,12 +49,20 @@ enum { WEFT_TYPE_HANDLES = 1024 };
 /** The predefined types by the value of their handle; NULL where there is none. */
 extern weft_type_t *const weft_type_table[WEFT_TYPE_HANDLES];
 
+/* The handles of mpix.h. */
+enum { WEFT_EXTENSIONS_BEGIN = 0x1240, WEFT_EXTENSION_HANDLES = 64 };
+
+/** The types of mpix.h by the value of their handle less WEFT_EXTENSIONS_BEGIN; NULL as above. */
+extern weft_type_t *const weft_extension_table[WEFT_EXTENSION_HANDLES];
+
 /** The type of a handle; NULL: MPI_DATATYPE_NULL, freed or no datatype. */
 static inline weft_type_t *weft_type_of(MPI_Datatype handle)
 {
     uintptr_t value = (uintptr_t)handle;
     if (value < WEFT_TYPE_HANDLES)
         return weft_type_table[value];
+    if (value - WEFT_EXTENSIONS_BEGIN < WEFT_EXTENSION_HANDLES)
+        return weft_extension_table[value - WEFT_EXTENSIONS_BEGIN];
     if (value < WEFT_PREDEFINED_HANDLES || value % 64 != 0)
         return NULL;
     weft_type_t *type = (weft_type_t *)(void *)handle;

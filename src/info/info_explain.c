@@ -2,11 +2,13 @@
 #include "info/info_explain.h"
 
 #include "info/info_options.h"
+#include "coll/device/device_way.h"
 #include "simulator/simulator.h"
 #include "base/config.h"
 
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 static void print_choice(const weft_choice_t *choice)
 {
@@ -42,12 +44,40 @@ static void print_model(const weft_tuning_query_t *query, const char *fabric)
     }
 }
 
+static void print_way(const char *where, const weft_device_way_t *its)
+{
+    printf("%-32s %s: line %d\n", where, weft_device_way_name(its->way), its->line);
+}
+
+/* What decides beside the table: where the ranks are, and what the others bring. */
+static int explain_device(char **words)
+{
+    size_t ranks, bytes;
+    weft_coll_t coll;
+    if (!weft_info_coll(words[0], &coll) || !weft_info_number("RANKS", words[1], INT_MAX, &ranks) ||
+        !weft_info_number("BYTES", words[2], SIZE_MAX / 2, &bytes))
+        return 2;
+    weft_tuning_open();
+    unsigned alone = WEFT_WAY_STEPPED | WEFT_WAY_STAGED;
+    weft_device_way_t best = weft_device_way(coll, (int)ranks, bytes, alone | WEFT_WAY_TOGETHER);
+    weft_device_way_t without = weft_device_way(coll, (int)ranks, bytes, alone);
+    weft_device_way_t least = weft_device_way(coll, (int)ranks, bytes, WEFT_WAY_STAGED);
+    print_way("one host, all on devices:", &best);
+    print_way("several hosts, or some on host memory:", &without);
+    print_way("an operation of the user's:", &least);
+    weft_tuning_close();
+    return 0;
+}
+
 int weft_info_explain(int count, char **words)
 {
     size_t ranks, bytes, nodes = 1;
+    if (count == 4 && strcmp(words[3], "device") == 0)
+        return explain_device(words);
     weft_simulation_t its = {.commutes = true, .fabric = count > 4 ? words[4] : ""};
     if (count < 3 || count > 5) {
-        fprintf(stderr, "weft_info: --explain COLLECTIVE RANKS BYTES [NODES [FABRIC]]\n");
+        fprintf(stderr, "weft_info: --explain COLLECTIVE RANKS BYTES [NODES [FABRIC]]\n"
+                        "           --explain COLLECTIVE RANKS BYTES device\n");
         return 2;
     }
     if (!weft_info_coll(words[0], &its.coll) ||

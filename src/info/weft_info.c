@@ -199,7 +199,7 @@ static int print_help(void)
          "  --json      as one JSON object\n"
          "  --parsable  as lines of key:value\n"
          "\n"
-         "Or: weft_info --explain COLLECTIVE RANKS BYTES [NODES [FABRIC]]\n"
+         "Or: weft_info --explain COLLECTIVE RANKS BYTES [NODES [FABRIC] | device]\n"
          "Say which algorithm runs, and why.\n"
          "\n"
          "Or: weft_info --simulate COLLECTIVE ...\n"

@@ -5,7 +5,7 @@ set -eu
 . "$SOURCE/test/wrap/stage"
 
 for file in bin/mpicc bin/mpicxx bin/mpic++ bin/mpiCC bin/mpicc_abi bin/weft_info \
-    include/mpi.h include/mpix.h lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/libmpi.so \
+    include/mpi.h include/mpi-ext.h include/mpix.h lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/libmpi.so \
     lib/pkgconfig/mpi-c.pc lib/pkgconfig/mpi-cxx.pc lib/pkgconfig/weft.pc; do
     [ -e "$here/$file" ] || {
         echo "$file is not installed"

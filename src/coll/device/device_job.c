@@ -67,6 +67,17 @@ void wefti_job_copy(weft_job_t *job, const weft_elements_t *from, const weft_ele
     wefti_job_watch(job, weft_send_begin(&send_args, &send), send);
 }
 
+weft_way_flag_t wefti_job_way(const weft_job_t *job, unsigned possible)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < WEFT_SIDES; i++) {
+        ptrdiff_t low, high;
+        if (weft_regions_span(&job->sides[i], &low, &high))
+            bytes += (size_t)(high - low);
+    }
+    return weft_device_way(job->coll, job->args.comm->size, bytes, possible).way;
+}
+
 /* ---- the calls ---- */
 
 bool weft_device_job_is_needed(weft_coll_t coll, const weft_coll_args_t *args)

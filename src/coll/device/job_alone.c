@@ -7,10 +7,6 @@
 
 #include "base/log.h"
 
-enum {
-    STAGED_BYTES = 32 * 1024, /* so much is staged: each message of a step costs more than two copies */
-};
-
 /* ---- staged ---- */
 
 /* Between the user's memory and the shadow of a side. */
@@ -86,17 +82,6 @@ static weft_device_t *device_of(const weft_regions_t *regions)
     return memory.device;
 }
 
-static bool is_small(const weft_job_t *job)
-{
-    size_t bytes = 0;
-    for (int i = 0; i < WEFT_SIDES; i++) {
-        ptrdiff_t low, high;
-        if (weft_regions_span(&job->sides[i], &low, &high))
-            bytes += (size_t)(high - low);
-    }
-    return bytes <= STAGED_BYTES;
-}
-
 /* A kernel reaches both sides, or the one that there is. */
 static bool can_reduce(const weft_job_t *job, weft_device_t *gives, weft_device_t *gets)
 {
@@ -109,11 +94,12 @@ void wefti_job_begin_alone(weft_job_t *job)
 {
     weft_device_t *gives = device_of(&job->sides[WEFT_GIVES]);
     weft_device_t *gets = device_of(&job->sides[WEFT_GETS]);
-    bool is_stepped = job->args.op == NULL ? !is_small(job)
-                                           : !is_small(job) && can_reduce(job, gives, gets);
+    bool can_step = job->args.op == NULL || can_reduce(job, gives, gets);
+    unsigned possible = WEFT_WAY_STAGED | (can_step ? WEFT_WAY_STEPPED : 0u);
+    weft_way_flag_t way = wefti_job_way(job, possible);
     job->place.device = gives != NULL ? gives : gets;
-    WEFT_LOG(WEFT_DEBUG, "coll", "device memory: %s", is_stepped ? "stepped" : "staged");
-    if (is_stepped)
+    WEFT_LOG(WEFT_DEBUG, "coll", "device memory: %s", weft_device_way_name(way));
+    if (way == WEFT_WAY_STEPPED)
         begin_stepped(job);
     else
         begin_staged(job);

@@ -4,6 +4,7 @@
 #define WEFT_COLL_DEVICE_JOB_PRIVATE_H
 
 #include "coll/device/device_job.h"
+#include "coll/device/device_way.h"
 #include "coll/device/loan.h"
 #include "coll/device/shadow.h"
 #include "coll/device/together.h"
@@ -59,6 +60,9 @@ void wefti_job_copy(weft_job_t *job, const weft_elements_t *from, const weft_ele
 
 /** The request is complete, with job->error. */
 void wefti_job_finish(weft_job_t *job);
+
+/** What the table says of this call. */
+weft_way_flag_t wefti_job_way(const weft_job_t *job, unsigned possible);
 
 /** Stepped or staged (job_alone.c), to the end. */
 void wefti_job_begin_alone(weft_job_t *job);

@@ -218,7 +218,9 @@ static bool has_board(weft_comm_t *comm)
 void wefti_job_begin_together(weft_job_t *job, uint32_t number)
 {
     weft_comm_t *comm = job->request.comm;
-    if (!has_board(comm) || !weft_board_meets(comm->board, number) || !lend(job)) {
+    unsigned any = WEFT_WAY_TOGETHER | WEFT_WAY_STEPPED | WEFT_WAY_STAGED;
+    if (wefti_job_way(job, any) != WEFT_WAY_TOGETHER || !has_board(comm) ||
+        !weft_board_meets(comm->board, number) || !lend(job)) {
         wefti_job_begin_alone(job);
         return;
     }

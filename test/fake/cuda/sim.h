@@ -30,24 +30,24 @@ enum {
 /* ---- sim_options.c: the words of WEFT_FAKE_CUDA ---- */
 
 typedef struct sim_failure {
-    char name[64];            /* of a call, without its version */
+    char name[64]; /* of a call, without its version */
     unsigned nth, code;
-    bool is_lasting;          /* all calls from the nth on */
-    int rank;                 /* -1: of any */
-    unsigned calls;           /* so far */
+    bool is_lasting; /* all calls from the nth on */
+    int rank;        /* -1: of any */
+    unsigned calls;  /* so far */
 } sim_failure_t;
 
 typedef struct sim_options {
     unsigned devices;
-    unsigned late_ms;         /* 0: streams do not dawdle */
+    unsigned late_ms; /* 0: streams do not dawdle */
     unsigned seed;
-    unsigned per_task;        /* devices that each process sees; 0: all */
-    unsigned capability;      /* 90 is 9.0 */
-    unsigned fault;           /* this kernel launch ends in an illegal address; 0: none */
-    size_t memory;            /* bytes of each device */
+    unsigned per_task;   /* devices that each process sees; 0: all */
+    unsigned capability; /* 90 is 9.0 */
+    unsigned fault;      /* this kernel launch ends in an illegal address; 0: none */
+    size_t memory;       /* bytes of each device */
     bool fabric, tell;
-    char peers[128];          /* all, none, or pairs like 0-1+2-3 */
-    char kernels[256];        /* path of the kernels; "": beside this library */
+    char peers[128];    /* all, none, or pairs like 0-1+2-3 */
+    char kernels[1024]; /* path of the kernels; "": beside this library */
     sim_failure_t failures[16];
     unsigned failure_count;
 } sim_options_t;
@@ -63,8 +63,8 @@ unsigned sim_local_rank(void);
 
 /* ---- sim_entry.c ---- */
 
-/** Begins the call `name` and takes the lock, also if it returns an error: of an injected failure, of a driver
- * that is not initialised, of a call from within a host function. */
+/** Begins the call `name` and takes the lock, also if it returns an error: of an injected failure,
+ * of a driver that is not initialised, of a call from within a host function. */
 CUresult sim_begin(const char *name);
 /** The same for calls that work before cuInit. */
 CUresult sim_begin_early(const char *name);
@@ -127,10 +127,10 @@ typedef struct sim_stream sim_stream_t;
 typedef struct sim_pool sim_pool_t;
 
 typedef struct sim_device {
-    int ordinal;  /* as this process counts */
-    int index;    /* as the host counts */
+    int ordinal; /* as this process counts */
+    int index;   /* as the host counts */
     CUuuid uuid;
-    size_t used;  /* bytes of this process */
+    size_t used; /* bytes of this process */
     sim_context_t *primary;
     unsigned primary_uses, primary_flags;
     sim_pool_t *default_pool, *pool;
@@ -142,11 +142,11 @@ struct sim_context {
     bool is_primary;
     unsigned flags;
     uint64_t id;
-    CUresult error;                     /* sticky */
-    uint64_t peers;                     /* bits: ordinals of devices whose memory its kernels may touch */
-    sim_stream_t *null_stream;          /* the legacy one */
-    sim_stream_t *streams;              /* all, by their next_in_context */
-    unsigned captures;                  /* streams that synchronise with the legacy one and are captured now */
+    CUresult error;            /* sticky */
+    uint64_t peers;            /* bits: ordinals of devices whose memory its kernels may touch */
+    sim_stream_t *null_stream; /* the legacy one */
+    sim_stream_t *streams;     /* all, by their next_in_context */
+    unsigned captures; /* streams that synchronise with the legacy one and are captured now */
 };
 
 /** Finds the devices of the host that this process may see. */
@@ -163,13 +163,15 @@ CUuuid sim_uuid(int index);
 /** May device `index` of the host reach the memory of device `other`? */
 bool sim_are_peers(int index, int other);
 
-/** The current context; CUDA_ERROR_INVALID_CONTEXT if there is none, its sticky error if it has one. */
+/** The current context; CUDA_ERROR_INVALID_CONTEXT if there is none, its sticky error if it has
+ * one. */
 CUresult sim_current(sim_context_t **out);
 /** The live context of a handle, NULL: none. */
 sim_context_t *sim_context_of(CUcontext handle);
 /** Ends the primary context of a device if there is one. */
 void sim_primary_reset(sim_device_t *device);
-/** The context in which a pool's or a VMM allocation's work is done: the current one, else the primary one. */
+/** The context in which a pool's or a VMM allocation's work is done: the current one, else the
+ * primary one. */
 sim_context_t *sim_context_on(const sim_device_t *device);
 
 /* ---- sim_extents.c: what is free of a space ---- */
@@ -185,9 +187,10 @@ typedef struct sim_extents {
 } sim_extents_t;
 
 void sim_extents_give(sim_extents_t *extents, uint64_t start, uint64_t bytes);
-/** The first that fits from below: what was freed is soon taken again, as on real devices, and old addresses
- * mislead whoever still believes in them. False: none fits. */
-bool sim_extents_take(sim_extents_t *extents, uint64_t bytes, uint64_t alignment, uint64_t *start_out);
+/** The first that fits from below: what was freed is soon taken again, as on real devices, and old
+ * addresses mislead whoever still believes in them. False: none fits. */
+bool sim_extents_take(sim_extents_t *extents, uint64_t bytes, uint64_t alignment,
+                      uint64_t *start_out);
 bool sim_extents_take_at(sim_extents_t *extents, uint64_t start, uint64_t bytes);
 void sim_extents_end(sim_extents_t *extents);
 
@@ -195,7 +198,8 @@ void sim_extents_end(sim_extents_t *extents);
  *
  *     device addresses  [ ....XXXX....XX.......... ]   never accessible to the host
  *                             |    |
- *     the alias         [ ....XXXX....XX.......... ]   the same at a fixed distance: memory of backings
+ *     the alias         [ ....XXXX....XX.......... ]   the same at a fixed distance: memory of
+ * backings
  */
 
 /** Memory of a device: a file in memory that other processes can map, too. */
@@ -210,7 +214,8 @@ CUresult sim_space_open(void);
 bool sim_space_holds(uintptr_t address);
 /** Where the simulator itself finds what lies at `address`; host addresses stay. Needs no lock. */
 void *sim_alias(uintptr_t address);
-/** Addresses for `bytes` (a multiple of SIM_GRANULE); at `wish` if they are free there. 0: no room. */
+/** Addresses for `bytes` (a multiple of SIM_GRANULE); at `wish` if they are free there. 0: no room.
+ */
 uintptr_t sim_space_take(size_t bytes, size_t alignment, uintptr_t wish);
 void sim_space_give(uintptr_t start, size_t bytes);
 
@@ -229,9 +234,9 @@ typedef enum sim_what {
     SIM_PINNED,        /* cuMemHostAlloc */
     SIM_REGISTERED,    /* cuMemHostRegister */
     SIM_MANAGED,
-    SIM_POOLED,        /* cuMemAllocAsync and the like */
-    SIM_MAPPED,        /* cuMemMap */
-    SIM_IMPORTED       /* cuIpcOpenMemHandle */
+    SIM_POOLED,  /* cuMemAllocAsync and the like */
+    SIM_MAPPED,  /* cuMemMap */
+    SIM_IMPORTED /* cuIpcOpenMemHandle */
 } sim_what_t;
 
 typedef struct sim_block sim_block_t;
@@ -241,22 +246,22 @@ typedef struct sim_range {
     uintptr_t start;
     size_t bytes;
     sim_what_t what;
-    uint64_t id;              /* CU_POINTER_ATTRIBUTE_BUFFER_ID */
-    sim_context_t *context;   /* NULL: of none (pools, VMM) */
-    int device;               /* ordinal; CU_DEVICE_INVALID: one that this process does not see */
-    int device_index;         /* as the host counts; -1: host memory */
-    unsigned flags;           /* of host and managed memory */
+    uint64_t id;            /* CU_POINTER_ATTRIBUTE_BUFFER_ID */
+    sim_context_t *context; /* NULL: of none (pools, VMM) */
+    int device;             /* ordinal; CU_DEVICE_INVALID: one that this process does not see */
+    int device_index;       /* as the host counts; -1: host memory */
+    unsigned flags;         /* of host and managed memory */
     bool sync_memops;
     uint64_t readers, writers; /* bits: ordinals; of SIM_MAPPED and SIM_POOLED */
-    sim_backing_t *backing;   /* NULL: host memory */
-    size_t offset;            /* in the backing */
-    sim_block_t *block;       /* that it is a part of, NULL: none */
-    sim_memory_t *memory;     /* SIM_MAPPED */
-    sim_pool_t *pool;         /* SIM_POOLED */
-    bool is_pending;          /* SIM_POOLED: its stream has not got there yet, or has freed it */
-    bool is_freed;            /* SIM_POOLED: a stream is going to free it */
-    bool of_graph;            /* SIM_POOLED: made by a node of a graph, which keeps the addresses */
-    unsigned opens;           /* SIM_IMPORTED: how often */
+    sim_backing_t *backing;    /* NULL: host memory */
+    size_t offset;             /* in the backing */
+    sim_block_t *block;        /* that it is a part of, NULL: none */
+    sim_memory_t *memory;      /* SIM_MAPPED */
+    sim_pool_t *pool;          /* SIM_POOLED */
+    bool is_pending;           /* SIM_POOLED: its stream has not got there yet, or has freed it */
+    bool is_freed;             /* SIM_POOLED: a stream is going to free it */
+    bool of_graph;  /* SIM_POOLED: made by a node of a graph, which keeps the addresses */
+    unsigned opens; /* SIM_IMPORTED: how often */
     unsigned char handle[CU_IPC_HANDLE_SIZE]; /* SIM_IMPORTED */
 } sim_range_t;
 
@@ -281,7 +286,8 @@ typedef struct sim_area {
     bool is_written;
 } sim_area_t;
 
-/** Whether all of [start, start + bytes) is known, be it in several ranges that follow one another. */
+/** Whether all of [start, start + bytes) is known, be it in several ranges that follow one another.
+ */
 bool sim_range_covers(uintptr_t start, size_t bytes);
 /** Whether kernels of `context` may touch an area now; pageable host memory is none of theirs. */
 bool sim_may_touch(const sim_context_t *context, sim_area_t area);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streams that are captured: their work becomes nodes. Events draw further streams into a capture. */
+/* Streams that are captured: their work becomes nodes. Events draw further streams into a capture.
+ */
 #include "sim_graph.h"
 
 #include <stdlib.h>
@@ -81,7 +82,8 @@ CUresult sim_capture_add(sim_stream_t *stream, sim_work_t *work)
         sim_work_release(work);
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     }
-    sim_node_t *node = sim_graph_add(stream->capture->graph, work, stream->frontier, stream->frontier_count);
+    sim_node_t *node =
+        sim_graph_add(stream->capture->graph, work, stream->frontier, stream->frontier_count);
     set_frontier(stream, &node, 1);
     return CUDA_SUCCESS;
 }
@@ -96,10 +98,11 @@ CUresult sim_spoil_capture(sim_stream_t *stream)
 static bool forbids(const sim_capture_t *capture)
 {
     bool is_own = pthread_equal(capture->thread, pthread_self()) != 0;
-    if (capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED || thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+    if (capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
+        thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
         return false;
-    return is_own ||
-           (capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL && thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
+    return is_own || (capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+                      thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
 CUresult sim_unsafe_call(void)
@@ -134,7 +137,8 @@ CUresult sim_capture_record(sim_stream_t *stream, sim_event_t *event, unsigned f
     event->captured_count = stream->frontier_count;
     event->captured = sim_alloc(stream->frontier_count * sizeof(*event->captured));
     if (stream->frontier_count > 0)
-        memcpy(event->captured, stream->frontier, stream->frontier_count * sizeof(*event->captured));
+        memcpy(event->captured, stream->frontier,
+               stream->frontier_count * sizeof(*event->captured));
     return CUDA_SUCCESS;
 }
 
@@ -163,7 +167,8 @@ CUresult sim_capture_wait(sim_stream_t *stream, sim_event_t *event, unsigned fla
         return CUDA_ERROR_STREAM_CAPTURE_MERGE;
     }
     if (capture->is_spoilt)
-        return stream->is_legacy ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+        return stream->is_legacy ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
+                                 : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (stream->capture == NULL)
         join(stream, capture);
     add_to_frontier(stream, event->captured, event->captured_count);
@@ -193,8 +198,12 @@ static CUresult begin(CUstream handle, CUstreamCaptureMode mode)
     if (stream->capture != NULL)
         return CUDA_ERROR_ILLEGAL_STATE;
     sim_capture_t *capture = sim_alloc(sizeof(*capture));
-    *capture = (sim_capture_t){.next = captures, .id = sim_next_id(), .graph = sim_graph_create(), .mode = mode,
-                               .origin = stream, .thread = pthread_self()};
+    *capture = (sim_capture_t){.next = captures,
+                               .id = sim_next_id(),
+                               .graph = sim_graph_create(),
+                               .mode = mode,
+                               .origin = stream,
+                               .thread = pthread_self()};
     captures = capture;
     join(stream, capture);
     return CUDA_SUCCESS;
@@ -261,7 +270,8 @@ static CUresult end(CUstream handle, CUgraph *out)
         capture->is_spoilt = true;
         return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
     }
-    if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && !pthread_equal(capture->thread, pthread_self()))
+    if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
+        !pthread_equal(capture->thread, pthread_self()))
         return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     if (capture->is_spoilt)
         result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
@@ -297,7 +307,8 @@ void sim_capture_leave(sim_stream_t *stream)
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
     CUresult result = sim_begin(__func__);
-    if (result == CUDA_SUCCESS && (mode == NULL || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED))
+    if (result == CUDA_SUCCESS &&
+        (mode == NULL || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS) {
         CUstreamCaptureMode before = thread_mode;
@@ -319,7 +330,8 @@ static CUstreamCaptureStatus status_of(const sim_stream_t *stream)
 {
     if (stream->capture == NULL)
         return CU_STREAM_CAPTURE_STATUS_NONE;
-    return stream->capture->is_spoilt ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    return stream->capture->is_spoilt ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                      : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
 CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *out)
@@ -335,8 +347,9 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *out)
     return sim_end(result);
 }
 
-CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus *status_out, cuuint64_t *id_out,
-                                CUgraph *graph_out, const CUgraphNode **needs_out, const CUgraphEdgeData **edges_out,
+CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus *status_out,
+                                cuuint64_t *id_out, CUgraph *graph_out,
+                                const CUgraphNode **needs_out, const CUgraphEdgeData **edges_out,
                                 size_t *count_out)
 {
     sim_stream_t *stream;

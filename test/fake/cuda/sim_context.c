@@ -5,12 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    STACK_MAX = 64,
-    LIMITS = 16,
-    PRIORITY_LEAST = 0,
-    PRIORITY_GREATEST = -5
-};
+enum { STACK_MAX = 64, LIMITS = 16, PRIORITY_LEAST = 0, PRIORITY_GREATEST = -5 };
 
 static _Thread_local sim_context_t *stack[STACK_MAX];
 static _Thread_local int depth;
@@ -182,7 +177,8 @@ static CUresult create_current(CUcontext *out, unsigned flags, CUdevice ordinal)
     return push(context);
 }
 
-CUresult cuCtxCreate(CUcontext *out, CUctxCreateParams *parameters, unsigned flags, CUdevice ordinal)
+CUresult cuCtxCreate(CUcontext *out, CUctxCreateParams *parameters, unsigned flags,
+                     CUdevice ordinal)
 {
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && parameters != NULL &&
@@ -268,7 +264,8 @@ static CUresult begin_current(const char *name, const void *out, sim_context_t *
 }
 
 /* Begins a call about `handle`, NULL: the current context. */
-static CUresult begin_context(const char *name, CUcontext handle, const void *out, sim_context_t **context)
+static CUresult begin_context(const char *name, CUcontext handle, const void *out,
+                              sim_context_t **context)
 {
     if (handle == NULL)
         return begin_current(name, out, context);
@@ -346,7 +343,8 @@ CUresult cuCtxSynchronize(void)
     return sim_end(result ? result : sim_context_drain(context));
 }
 
-static size_t limits[LIMITS] = {[CU_LIMIT_STACK_SIZE] = 1024, [CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20,
+static size_t limits[LIMITS] = {[CU_LIMIT_STACK_SIZE] = 1024,
+                                [CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20,
                                 [CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20};
 
 CUresult cuCtxGetLimit(size_t *out, CUlimit limit)

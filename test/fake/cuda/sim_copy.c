@@ -35,7 +35,8 @@ static place_t place_of(const sim_copy_t *copy, const sim_side_t *side)
 {
     const sim_range_t *range = sim_range_find(side->start);
     if (range == NULL)
-        return side->is_device || sim_space_holds(side->start) || side->start == 0 ? NOWHERE : PAGEABLE;
+        return side->is_device || sim_space_holds(side->start) || side->start == 0 ? NOWHERE
+                                                                                   : PAGEABLE;
     if (!sim_range_covers(side->start, span(copy, side)))
         return sim_is_host(range) && !side->is_device ? PAGEABLE : NOWHERE;
     if (sim_is_host(range))
@@ -50,7 +51,8 @@ static bool may_copy(const sim_context_t *context, const sim_copy_t *copy, const
     if (!side->is_device && !sim_space_holds(side->start))
         return true;
     sim_lock();
-    bool may = sim_may_copy(context, (sim_area_t){side->start, span(copy, side), side == &copy->to});
+    bool may =
+        sim_may_copy(context, (sim_area_t){side->start, span(copy, side), side == &copy->to});
     sim_unlock();
     return may;
 }
@@ -61,7 +63,8 @@ static void copy_rows(const sim_copy_t *copy, const char *staged)
         for (size_t row = 0; row < copy->height; row++) {
             uintptr_t from = copy->from.start + slice * copy->from.slice + row * copy->from.pitch;
             uintptr_t to = copy->to.start + slice * copy->to.slice + row * copy->to.pitch;
-            const char *source = staged == NULL ? sim_alias(from) : staged + (from - copy->from.start);
+            const char *source =
+                staged == NULL ? sim_alias(from) : staged + (from - copy->from.start);
             memmove(sim_alias(to), source, copy->width);
         }
     }
@@ -71,7 +74,8 @@ static CUresult run_copy(sim_work_t *work)
 {
     const job_t *job = (job_t *)work->arguments;
     const sim_copy_t *copy = &job->copy;
-    if (!may_copy(work->context, copy, &copy->to) || (!job->is_staged && !may_copy(work->context, copy, &copy->from)))
+    if (!may_copy(work->context, copy, &copy->to) ||
+        (!job->is_staged && !may_copy(work->context, copy, &copy->from)))
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     copy_rows(copy, job->is_staged ? job->staged : NULL);
     return CUDA_SUCCESS;
@@ -108,9 +112,11 @@ CUresult sim_copy_submit(sim_stream_t *stream, const sim_copy_t *copy, bool is_a
     if (result != CUDA_SUCCESS)
         return result;
     bool is_captured = stream->capture != NULL;
-    bool is_staged = from == PAGEABLE && to != PAGEABLE && !is_captured && span(copy, &copy->from) <= STAGED_MAX;
+    bool is_staged =
+        from == PAGEABLE && to != PAGEABLE && !is_captured && span(copy, &copy->from) <= STAGED_MAX;
     size_t staged = is_staged ? span(copy, &copy->from) : 0;
-    sim_work_t *work = sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_MEMCPY, sizeof(job_t) + staged);
+    sim_work_t *work =
+        sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_MEMCPY, sizeof(job_t) + staged);
     job_t *job = (job_t *)work->arguments;
     job->copy = *copy;
     job->is_staged = is_staged;

@@ -28,8 +28,9 @@ static inline sim_side_t sim_any_side(const void *start)
     return (sim_side_t){.start = (uintptr_t)start};
 }
 
-/** Gives a copy to a stream, and waits as the real driver does: an asynchronous copy waits when host memory is pageable
- * (and not small), a synchronous one does not between devices, nor for small pageable memory. */
+/** Gives a copy to a stream, and waits as the real driver does: an asynchronous copy waits when
+ * host memory is pageable (and not small), a synchronous one does not between devices, nor for
+ * small pageable memory. */
 CUresult sim_copy_submit(sim_stream_t *stream, const sim_copy_t *copy, bool is_async);
 
 #endif

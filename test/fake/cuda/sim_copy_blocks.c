@@ -21,12 +21,15 @@ static CUresult take_side(const given_t *given, size_t width, size_t rows, sim_s
         given->x + width > pitch || given->y + rows > height)
         return CUDA_ERROR_INVALID_VALUE;
     uintptr_t base = is_host ? (uintptr_t)given->host : given->device;
-    *out = (sim_side_t){.start = base + given->z * height * pitch + given->y * pitch + given->x, .pitch = pitch,
-                        .slice = height * pitch, .is_device = given->type == CU_MEMORYTYPE_DEVICE};
+    *out = (sim_side_t){.start = base + given->z * height * pitch + given->y * pitch + given->x,
+                        .pitch = pitch,
+                        .slice = height * pitch,
+                        .is_device = given->type == CU_MEMORYTYPE_DEVICE};
     return CUDA_SUCCESS;
 }
 
-static CUresult copy_sides(const given_t *to, const given_t *from, sim_copy_t copy, CUstream handle, bool is_async)
+static CUresult copy_sides(const given_t *to, const given_t *from, sim_copy_t copy, CUstream handle,
+                           bool is_async)
 {
     sim_stream_t *stream;
     CUresult result = take_side(to, copy.width, copy.height, &copy.to);
@@ -41,10 +44,14 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *asked, CUstream stream, bool is_asy
 {
     if (asked == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    const given_t to = {asked->dstMemoryType, asked->dstHost, asked->dstDevice, asked->dstXInBytes, asked->dstY, 0,
-                        asked->dstPitch, 0};
-    const given_t from = {asked->srcMemoryType, asked->srcHost, asked->srcDevice, asked->srcXInBytes, asked->srcY,
-                          0, asked->srcPitch, 0};
+    const given_t to = {asked->dstMemoryType, asked->dstHost,
+                        asked->dstDevice,     asked->dstXInBytes,
+                        asked->dstY,          0,
+                        asked->dstPitch,      0};
+    const given_t from = {asked->srcMemoryType, asked->srcHost,
+                          asked->srcDevice,     asked->srcXInBytes,
+                          asked->srcY,          0,
+                          asked->srcPitch,      0};
     const sim_copy_t copy = {.width = asked->WidthInBytes, .height = asked->Height, .depth = 1};
     return copy_sides(&to, &from, copy, stream, is_async);
 }
@@ -53,11 +60,13 @@ static CUresult copy_3d(const CUDA_MEMCPY3D *asked, CUstream stream, bool is_asy
 {
     if (asked == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    const given_t to = {asked->dstMemoryType, asked->dstHost, asked->dstDevice, asked->dstXInBytes, asked->dstY,
-                        asked->dstZ, asked->dstPitch, asked->dstHeight};
-    const given_t from = {asked->srcMemoryType, asked->srcHost, asked->srcDevice, asked->srcXInBytes, asked->srcY,
-                          asked->srcZ, asked->srcPitch, asked->srcHeight};
-    const sim_copy_t copy = {.width = asked->WidthInBytes, .height = asked->Height, .depth = asked->Depth};
+    const given_t to = {asked->dstMemoryType, asked->dstHost, asked->dstDevice, asked->dstXInBytes,
+                        asked->dstY,          asked->dstZ,    asked->dstPitch,  asked->dstHeight};
+    const given_t from = {asked->srcMemoryType, asked->srcHost,  asked->srcDevice,
+                          asked->srcXInBytes,   asked->srcY,     asked->srcZ,
+                          asked->srcPitch,      asked->srcHeight};
+    const sim_copy_t copy = {
+        .width = asked->WidthInBytes, .height = asked->Height, .depth = asked->Depth};
     return copy_sides(&to, &from, copy, stream, is_async);
 }
 
@@ -65,11 +74,13 @@ static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *asked, CUstream stream, b
 {
     if (asked == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    const given_t to = {asked->dstMemoryType, asked->dstHost, asked->dstDevice, asked->dstXInBytes, asked->dstY,
-                        asked->dstZ, asked->dstPitch, asked->dstHeight};
-    const given_t from = {asked->srcMemoryType, asked->srcHost, asked->srcDevice, asked->srcXInBytes, asked->srcY,
-                          asked->srcZ, asked->srcPitch, asked->srcHeight};
-    const sim_copy_t copy = {.width = asked->WidthInBytes, .height = asked->Height, .depth = asked->Depth};
+    const given_t to = {asked->dstMemoryType, asked->dstHost, asked->dstDevice, asked->dstXInBytes,
+                        asked->dstY,          asked->dstZ,    asked->dstPitch,  asked->dstHeight};
+    const given_t from = {asked->srcMemoryType, asked->srcHost,  asked->srcDevice,
+                          asked->srcXInBytes,   asked->srcY,     asked->srcZ,
+                          asked->srcPitch,      asked->srcHeight};
+    const sim_copy_t copy = {
+        .width = asked->WidthInBytes, .height = asked->Height, .depth = asked->Depth};
     return copy_sides(&to, &from, copy, stream, is_async);
 }
 

@@ -21,7 +21,8 @@ static CUresult copy_later(sim_side_t to, sim_side_t from, size_t bytes, CUstrea
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
     CUresult result = sim_begin(__func__);
-    return sim_end(result ? result : copy_now(sim_any_side((void *)to), sim_any_side((void *)from), bytes));
+    return sim_end(result ? result
+                          : copy_now(sim_any_side((void *)to), sim_any_side((void *)from), bytes));
 }
 
 CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes)
@@ -45,36 +46,42 @@ CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     CUresult result = sim_begin(__func__);
-    return sim_end(result ? result
-                          : copy_later(sim_any_side((void *)to), sim_any_side((void *)from), bytes, stream));
+    return sim_end(
+        result ? result
+               : copy_later(sim_any_side((void *)to), sim_any_side((void *)from), bytes, stream));
 }
 
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
 {
     CUresult result = sim_begin(__func__);
-    return sim_end(result ? result : copy_later(sim_device_side(to), sim_any_side(from), bytes, stream));
+    return sim_end(result ? result
+                          : copy_later(sim_device_side(to), sim_any_side(from), bytes, stream));
 }
 
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     CUresult result = sim_begin(__func__);
-    return sim_end(result ? result : copy_later(sim_any_side(to), sim_device_side(from), bytes, stream));
+    return sim_end(result ? result
+                          : copy_later(sim_any_side(to), sim_device_side(from), bytes, stream));
 }
 
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     CUresult result = sim_begin(__func__);
-    return sim_end(result ? result : copy_later(sim_device_side(to), sim_device_side(from), bytes, stream));
+    return sim_end(result ? result
+                          : copy_later(sim_device_side(to), sim_device_side(from), bytes, stream));
 }
 
 /* ---- between contexts: addresses say all, the contexts must only be there ---- */
 
 static CUresult check_contexts(CUcontext to, CUcontext from)
 {
-    return sim_context_of(to) == NULL || sim_context_of(from) == NULL ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+    return sim_context_of(to) == NULL || sim_context_of(from) == NULL ? CUDA_ERROR_INVALID_CONTEXT
+                                                                      : CUDA_SUCCESS;
 }
 
-CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes)
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                      CUcontext from_context, size_t bytes)
 {
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS)
@@ -82,13 +89,14 @@ CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CU
     return sim_end(result ? result : copy_now(sim_device_side(to), sim_device_side(from), bytes));
 }
 
-CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
-                           size_t bytes, CUstream stream)
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                           CUcontext from_context, size_t bytes, CUstream stream)
 {
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS)
         result = check_contexts(to_context, from_context);
-    return sim_end(result ? result : copy_later(sim_device_side(to), sim_device_side(from), bytes, stream));
+    return sim_end(result ? result
+                          : copy_later(sim_device_side(to), sim_device_side(from), bytes, stream));
 }
 
 /* ---- batches ---- */
@@ -108,18 +116,20 @@ static CUresult copy_batch(const batch_t *batch)
     if (batch->stream == NULL || batch->stream == CU_STREAM_LEGACY)
         return CUDA_ERROR_INVALID_HANDLE;
     for (size_t i = 0; i < batch->count; i++) {
-        CUresult result = copy_later(sim_any_side((void *)batch->to[i]), sim_any_side((void *)batch->from[i]),
-                                     batch->bytes[i], batch->stream);
+        CUresult result =
+            copy_later(sim_any_side((void *)batch->to[i]), sim_any_side((void *)batch->from[i]),
+                       batch->bytes[i], batch->stream);
         if (result != CUDA_SUCCESS)
             return result;
     }
     return CUDA_SUCCESS;
 }
 
-/* Attributes (which may let a source be read late) change nothing here: all are read in stream order. */
+/* Attributes (which may let a source be read late) change nothing here: all are read in stream
+ * order. */
 CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *bytes, size_t count,
-                            CUmemcpyAttributes *attributes, size_t *attribute_indices, size_t attribute_count,
-                            CUstream stream)
+                            CUmemcpyAttributes *attributes, size_t *attribute_indices,
+                            size_t attribute_count, CUstream stream)
 {
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && (attributes == NULL || attribute_indices == NULL))

@@ -30,7 +30,8 @@ sim_device_t *sim_device_of_uuid(const CUuuid *uuid)
     return NULL;
 }
 
-/* FNV-1a of the host's name and the index: the same in all processes of a host, different on others. */
+/* FNV-1a of the host's name and the index: the same in all processes of a host, different on
+ * others. */
 CUuuid sim_uuid(int index)
 {
     char name[80] = "";
@@ -60,10 +61,12 @@ static void uuid_text(CUuuid uuid, char text[48])
 {
     char *at = text + sprintf(text, "GPU-");
     for (size_t i = 0; i < sizeof(uuid.bytes); i++)
-        at += sprintf(at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid.bytes[i] & 0xff);
+        at += sprintf(at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
+                      uuid.bytes[i] & 0xff);
 }
 
-/* The index among `indices` that a word of CUDA_VISIBLE_DEVICES names (a number or the beginning of a UUID); -1: none. */
+/* The index among `indices` that a word of CUDA_VISIBLE_DEVICES names (a number or the beginning of
+ * a UUID); -1: none. */
 static int named_device(const char *word, const int *indices, int count)
 {
     char *end, text[48];
@@ -91,7 +94,8 @@ static bool is_shown(int index)
     return false;
 }
 
-/* The list counts up to the first word that names no device; a device that stands there twice spoils all. */
+/* The list counts up to the first word that names no device; a device that stands there twice
+ * spoils all. */
 static void show_listed(const char *list, const int *indices, int count)
 {
     char *copy = strdup(list), *rest = copy, *word;
@@ -117,7 +121,8 @@ static int granted_devices(int indices[SIM_DEVICES_MAX])
     if (options->per_task > 0 && (int)options->per_task < all)
         count = (int)options->per_task;
     for (int i = 0; i < count; i++)
-        indices[i] = count == all ? i : (int)(sim_local_rank() * (unsigned)count + (unsigned)i) % all;
+        indices[i] =
+            count == all ? i : (int)(sim_local_rank() * (unsigned)count + (unsigned)i) % all;
     return count;
 }
 
@@ -183,13 +188,15 @@ CUresult cuDeviceCanAccessPeer(int *can, CUdevice ordinal, CUdevice peer)
     return sim_end(result);
 }
 
-CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice ordinal, CUdevice peer)
+CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice ordinal,
+                                 CUdevice peer)
 {
     CUresult result = sim_begin(__func__);
     sim_device_t *device = sim_device(ordinal), *other = sim_device(peer);
     if (result == CUDA_SUCCESS && (device == NULL || other == NULL))
         result = CUDA_ERROR_INVALID_DEVICE;
-    if (result == CUDA_SUCCESS && (value == NULL || device == other || (int)attribute < 1 || (int)attribute > 4))
+    if (result == CUDA_SUCCESS &&
+        (value == NULL || device == other || (int)attribute < 1 || (int)attribute > 4))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS && attribute == CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK)
         *value = 0;
@@ -223,7 +230,8 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal)
 }
 
 /* What most calls about a device check; `device_out` only on success. */
-static CUresult begin_about(const char *name, CUdevice ordinal, const void *out, sim_device_t **device_out)
+static CUresult begin_about(const char *name, CUdevice ordinal, const void *out,
+                            sim_device_t **device_out)
 {
     CUresult result = sim_begin(name);
     if (result != CUDA_SUCCESS)
@@ -285,8 +293,9 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *out, const char *text)
     CUresult result = sim_begin(__func__);
     if (result != CUDA_SUCCESS)
         return sim_end(result);
-    if (out == NULL || text == NULL || (sscanf(text, "%x:%x:%x", &domain, &bus, &slot) != 3 &&
-                                        (domain = 0, sscanf(text, "%x:%x", &bus, &slot)) != 2))
+    if (out == NULL || text == NULL ||
+        (sscanf(text, "%x:%x:%x", &domain, &bus, &slot) != 3 &&
+         (domain = 0, sscanf(text, "%x:%x", &bus, &slot)) != 2))
         return sim_end(CUDA_ERROR_INVALID_VALUE);
     for (int i = 0; i < visible_count; i++) {
         if (domain == 0 && slot == 0 && (int)bus == bus_of(&visible[i])) {
@@ -359,7 +368,8 @@ static int attribute_of(const sim_device_t *device, CUdevice_attribute attribute
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED:
         return options->fabric;
     case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
-        return CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | (options->fabric ? CU_MEM_HANDLE_TYPE_FABRIC : 0);
+        return CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
+               (options->fabric ? CU_MEM_HANDLE_TYPE_FABRIC : 0);
     }
     for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
         if (attributes[i].attribute == attribute)

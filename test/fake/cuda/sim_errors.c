@@ -2,9 +2,9 @@
 /* The errors' names, and what the driver says of them. */
 #include "sim.h"
 
-#define ERROR(name, text)                                                                                             \
-    {                                                                                                                 \
-        name, #name, text                                                                                             \
+#define ERROR(name, text)                                                                          \
+    {                                                                                              \
+        name, #name, text                                                                          \
     }
 
 static const struct {
@@ -29,9 +29,12 @@ static const struct {
     ERROR(CUDA_ERROR_NOT_MAPPED, "resource not mapped"),
     ERROR(CUDA_ERROR_ECC_UNCORRECTABLE, "uncorrectable ECC error encountered"),
     ERROR(CUDA_ERROR_UNSUPPORTED_LIMIT, "limit is not supported on this architecture"),
-    ERROR(CUDA_ERROR_CONTEXT_ALREADY_IN_USE, "exclusive-thread device already in use by a different thread"),
-    ERROR(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "peer access is not supported between these two devices"),
-    ERROR(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "the provided PTX was compiled with an unsupported toolchain."),
+    ERROR(CUDA_ERROR_CONTEXT_ALREADY_IN_USE,
+          "exclusive-thread device already in use by a different thread"),
+    ERROR(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
+          "peer access is not supported between these two devices"),
+    ERROR(CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+          "the provided PTX was compiled with an unsupported toolchain."),
     ERROR(CUDA_ERROR_FILE_NOT_FOUND, "file not found"),
     ERROR(CUDA_ERROR_OPERATING_SYSTEM, "OS call failed or operation not supported on this OS"),
     ERROR(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"),
@@ -47,8 +50,10 @@ static const struct {
     ERROR(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed"),
     ERROR(CUDA_ERROR_ASSERT, "device-side assert triggered"),
     ERROR(CUDA_ERROR_TOO_MANY_PEERS, "peer mapping resources exhausted"),
-    ERROR(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "part or all of the requested memory range is already mapped"),
-    ERROR(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "pointer does not correspond to a registered memory region"),
+    ERROR(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+          "part or all of the requested memory range is already mapped"),
+    ERROR(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
+          "pointer does not correspond to a registered memory region"),
     ERROR(CUDA_ERROR_HARDWARE_STACK_ERROR, "hardware stack error"),
     ERROR(CUDA_ERROR_ILLEGAL_INSTRUCTION, "an illegal instruction was encountered"),
     ERROR(CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address"),
@@ -56,22 +61,32 @@ static const struct {
     ERROR(CUDA_ERROR_NOT_PERMITTED, "operation not permitted"),
     ERROR(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
     ERROR(CUDA_ERROR_SYSTEM_NOT_READY, "system not yet initialized"),
-    ERROR(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, "system has unsupported display driver / cuda driver combination"),
-    ERROR(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "operation not permitted when stream is capturing"),
-    ERROR(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "operation failed due to a previous error during capture"),
-    ERROR(CUDA_ERROR_STREAM_CAPTURE_MERGE, "operation would result in a merge of separate capture sequences"),
-    ERROR(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "capture was not ended in the same stream as it began"),
+    ERROR(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
+          "system has unsupported display driver / cuda driver combination"),
+    ERROR(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+          "operation not permitted when stream is capturing"),
+    ERROR(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+          "operation failed due to a previous error during capture"),
+    ERROR(CUDA_ERROR_STREAM_CAPTURE_MERGE,
+          "operation would result in a merge of separate capture sequences"),
+    ERROR(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
+          "capture was not ended in the same stream as it began"),
     ERROR(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "capturing stream has unjoined work"),
-    ERROR(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, "dependency created on uncaptured work in another stream"),
+    ERROR(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+          "dependency created on uncaptured work in another stream"),
     ERROR(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
           "operation would make the legacy stream depend on a capturing blocking stream"),
-    ERROR(CUDA_ERROR_CAPTURED_EVENT, "operation not permitted on an event last recorded in a capturing stream"),
-    ERROR(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "attempt to terminate a thread-local capture sequence from another "
-                                                  "thread"),
+    ERROR(CUDA_ERROR_CAPTURED_EVENT,
+          "operation not permitted on an event last recorded in a capturing stream"),
+    ERROR(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+          "attempt to terminate a thread-local capture sequence from another "
+          "thread"),
     ERROR(CUDA_ERROR_TIMEOUT, "wait operation timed out"),
-    ERROR(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "the graph update was not performed because it included changes which "
-                                                "violated constraints specific to instantiated graph update"),
-    ERROR(CUDA_ERROR_EXTERNAL_DEVICE, "an async error has occured in external entity outside of CUDA"),
+    ERROR(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
+          "the graph update was not performed because it included changes which "
+          "violated constraints specific to instantiated graph update"),
+    ERROR(CUDA_ERROR_EXTERNAL_DEVICE,
+          "an async error has occured in external entity outside of CUDA"),
     ERROR(CUDA_ERROR_UNKNOWN, "unknown error"),
 };
 

@@ -16,7 +16,8 @@ sim_event_t *sim_event_of(CUevent handle)
 sim_shared_event_t *sim_shared_event_open(int fd)
 {
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
-    if (fd == -1 && ((fd = memfd_create("weft_fake_cuda", MFD_CLOEXEC)) == -1 || ftruncate(fd, (off_t)bytes) != 0))
+    if (fd == -1 && ((fd = memfd_create("weft_fake_cuda", MFD_CLOEXEC)) == -1 ||
+                     ftruncate(fd, (off_t)bytes) != 0))
         return NULL;
     void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED) {
@@ -76,7 +77,8 @@ static sim_work_t *create_step(sim_context_t *context, sim_shared_event_t *share
 
 static sim_work_t *record_work(sim_context_t *context, sim_shared_event_t *shared)
 {
-    sim_work_t *work = create_step(context, shared, atomic_fetch_add(&shared->page->recorded, 1) + 1);
+    sim_work_t *work =
+        create_step(context, shared, atomic_fetch_add(&shared->page->recorded, 1) + 1);
     work->run = complete_record;
     return work;
 }
@@ -134,7 +136,8 @@ static CUresult create(CUevent *out, unsigned flags)
     if (result != CUDA_SUCCESS)
         return result;
     bool is_shared = (flags & CU_EVENT_INTERPROCESS) != 0;
-    if (out == NULL || (flags & ~known) != 0 || (is_shared && (flags & CU_EVENT_DISABLE_TIMING) == 0))
+    if (out == NULL || (flags & ~known) != 0 ||
+        (is_shared && (flags & CU_EVENT_DISABLE_TIMING) == 0))
         return CUDA_ERROR_INVALID_VALUE;
     sim_shared_event_t *shared = is_shared ? sim_shared_event_open(-1) : NULL;
     if (is_shared && shared == NULL)
@@ -241,7 +244,8 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 static bool is_complete(const sim_event_t *event)
 {
     if (event->shared != NULL)
-        return atomic_load(&event->shared->page->completed) >= atomic_load(&event->shared->page->recorded);
+        return atomic_load(&event->shared->page->completed) >=
+               atomic_load(&event->shared->page->recorded);
     return event->op == NULL || event->op->is_done;
 }
 
@@ -306,8 +310,9 @@ static CUresult elapsed(float *out_ms, const sim_event_t *start, const sim_event
 {
     if (out_ms == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (start == NULL || end == NULL || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) != 0 ||
-        start->op == NULL || end->op == NULL)
+    if (start == NULL || end == NULL ||
+        ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) != 0 || start->op == NULL ||
+        end->op == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
     if (!start->op->is_done || !end->op->is_done)
         return CUDA_ERROR_NOT_READY;

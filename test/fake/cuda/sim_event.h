@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events. One that other processes may open keeps its state in a page that they share: how often it was recorded,
- * and up to which record streams have got. */
+/* Events. One that other processes may open keeps its state in a page that they share: how often it
+ * was recorded, and up to which record streams have got. */
 #ifndef WEFT_FAKE_CUDA_SIM_EVENT_H
 #define WEFT_FAKE_CUDA_SIM_EVENT_H
 
@@ -22,11 +22,11 @@ typedef struct sim_event {
     sim_object_t object;
     sim_context_t *context;
     unsigned flags;
-    sim_op_t *op;                  /* of its last record; NULL: never recorded, or in another process */
-    sim_shared_event_t *shared;    /* NULL: not for other processes */
+    sim_op_t *op; /* of its last record; NULL: never recorded, or in another process */
+    sim_shared_event_t *shared; /* NULL: not for other processes */
     bool is_imported;
-    uint64_t capture_id;           /* of the capture that it was last recorded in; 0: it was not */
-    struct sim_node **captured;    /* what it stands for there */
+    uint64_t capture_id;        /* of the capture that it was last recorded in; 0: it was not */
+    struct sim_node **captured; /* what it stands for there */
     size_t captured_count;
 } sim_event_t;
 

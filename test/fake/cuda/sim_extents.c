@@ -12,7 +12,8 @@ static void insert(sim_extents_t *extents, size_t at, uint64_t start, uint64_t b
         if (extents->list == NULL)
             sim_die("no memory for %zu extents", extents->room);
     }
-    memmove(extents->list + at + 1, extents->list + at, (extents->count - at) * sizeof(*extents->list));
+    memmove(extents->list + at + 1, extents->list + at,
+            (extents->count - at) * sizeof(*extents->list));
     extents->list[at] = (sim_extent_t){start, bytes};
     extents->count++;
 }
@@ -20,7 +21,8 @@ static void insert(sim_extents_t *extents, size_t at, uint64_t start, uint64_t b
 static void drop(sim_extents_t *extents, size_t at)
 {
     extents->count--;
-    memmove(extents->list + at, extents->list + at + 1, (extents->count - at) * sizeof(*extents->list));
+    memmove(extents->list + at, extents->list + at + 1,
+            (extents->count - at) * sizeof(*extents->list));
 }
 
 /* Cuts [start, start + bytes) out of the extent that holds it. */
@@ -64,7 +66,8 @@ bool sim_extents_take_at(sim_extents_t *extents, uint64_t start, uint64_t bytes)
     return false;
 }
 
-bool sim_extents_take(sim_extents_t *extents, uint64_t bytes, uint64_t alignment, uint64_t *start_out)
+bool sim_extents_take(sim_extents_t *extents, uint64_t bytes, uint64_t alignment,
+                      uint64_t *start_out)
 {
     for (size_t i = 0; i < extents->count; i++) {
         const sim_extent_t *extent = &extents->list[i];

@@ -9,9 +9,9 @@ typedef struct sim_exec {
     sim_object_t object;
     unsigned references; /* of the handle, and of launches */
     sim_work_t **works;
-    bool *needs;         /* count * count: row needs column */
+    bool *needs; /* count * count: row needs column */
     size_t count;
-    sim_op_t *last;      /* its last launch: the next one waits for it */
+    sim_op_t *last; /* its last launch: the next one waits for it */
 } sim_exec_t;
 
 sim_graph_t *sim_graph_of(CUgraph handle)
@@ -24,7 +24,8 @@ sim_graph_t *sim_graph_create(void)
     return sim_object_create(SIM_GRAPH, sizeof(sim_graph_t));
 }
 
-sim_node_t *sim_graph_add(sim_graph_t *graph, sim_work_t *work, sim_node_t *const *needs, size_t count)
+sim_node_t *sim_graph_add(sim_graph_t *graph, sim_work_t *work, sim_node_t *const *needs,
+                          size_t count)
 {
     sim_node_t *node = sim_object_create(SIM_NODE, sizeof(*node));
     graph->nodes = realloc(graph->nodes, (graph->count + 1) * sizeof(*graph->nodes));
@@ -157,7 +158,8 @@ CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph graph, unsigned long long 
     return sim_end(result ? result : instantiate(out, sim_graph_of(graph)));
 }
 
-CUresult cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *parameters)
+CUresult cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph graph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS *parameters)
 {
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && parameters == NULL)
@@ -165,7 +167,8 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph graph, CUDA_GRAP
     if (result == CUDA_SUCCESS) {
         result = instantiate(out, sim_graph_of(graph));
         parameters->hErrNode_out = NULL;
-        parameters->result_out = result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
+        parameters->result_out =
+            result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
     }
     return sim_end(result);
 }
@@ -184,7 +187,8 @@ CUresult cuGraphExecDestroy(CUgraphExec handle)
 }
 
 /* Only what nodes do may differ, not how many there are or their types. */
-static CUresult update(sim_exec_t *exec, const sim_graph_t *graph, CUgraphExecUpdateResultInfo *info)
+static CUresult update(sim_exec_t *exec, const sim_graph_t *graph,
+                       CUgraphExecUpdateResultInfo *info)
 {
     if (exec == NULL || graph == NULL || info == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -215,7 +219,8 @@ typedef struct launch {
     sim_exec_t *exec;
 } launch_t;
 
-/* One that has not been done, but all that it needs, by chance: what has no order in the graph gets none here. */
+/* One that has not been done, but all that it needs, by chance: what has no order in the graph gets
+ * none here. */
 static size_t choose_next(const sim_exec_t *exec, const bool *is_done)
 {
     size_t chosen = 0, candidates = 0;

@@ -28,6 +28,7 @@ sim_graph_t *sim_graph_of(CUgraph handle);
 sim_graph_t *sim_graph_create(void);
 void sim_graph_release(sim_graph_t *graph);
 /** A new node, which takes the caller's reference of `work`. */
-sim_node_t *sim_graph_add(sim_graph_t *graph, sim_work_t *work, sim_node_t *const *needs, size_t count);
+sim_node_t *sim_graph_add(sim_graph_t *graph, sim_work_t *work, sim_node_t *const *needs,
+                          size_t count);
 
 #endif

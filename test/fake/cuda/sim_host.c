@@ -15,7 +15,8 @@ static size_t whole_pages(size_t bytes)
 /* A range of new memory of the kind that `range` says. */
 static CUresult map_host(sim_range_t *range)
 {
-    void *memory = mmap(NULL, whole_pages(range->bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, whole_pages(range->bytes), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return CUDA_ERROR_OUT_OF_MEMORY;
     range->start = (uintptr_t)memory;
@@ -46,7 +47,8 @@ void sim_host_free(sim_range_t *range)
 
 static CUresult alloc_host(void **out, size_t bytes, unsigned flags)
 {
-    const unsigned known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+    const unsigned known =
+        CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
     sim_context_t *context;
     CUresult result = sim_current(&context);
     if (result == CUDA_SUCCESS)
@@ -55,8 +57,12 @@ static CUresult alloc_host(void **out, size_t bytes, unsigned flags)
         return result;
     if (out == NULL || bytes == 0 || (flags & ~known) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    sim_range_t range = {.bytes = bytes, .what = SIM_PINNED, .context = context, .device_index = -1,
-                         .device = context->device->ordinal, .flags = flags | CU_MEMHOSTALLOC_DEVICEMAP};
+    sim_range_t range = {.bytes = bytes,
+                         .what = SIM_PINNED,
+                         .context = context,
+                         .device_index = -1,
+                         .device = context->device->ordinal,
+                         .flags = flags | CU_MEMHOSTALLOC_DEVICEMAP};
     result = map_host(&range);
     if (result == CUDA_SUCCESS)
         *out = (void *)range.start;
@@ -117,7 +123,8 @@ static bool is_mapped(uintptr_t start, size_t bytes)
 
 static CUresult register_host(void *memory, size_t bytes, unsigned flags)
 {
-    const unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
+    const unsigned known =
+        CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
     uintptr_t start = (uintptr_t)memory;
     sim_context_t *context;
     CUresult result = sim_current(&context);
@@ -127,12 +134,18 @@ static CUresult register_host(void *memory, size_t bytes, unsigned flags)
         return result;
     if ((flags & CU_MEMHOSTREGISTER_IOMEMORY) != 0)
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (memory == NULL || bytes == 0 || (flags & ~known) != 0 || sim_space_holds(start) || !is_mapped(start, bytes))
+    if (memory == NULL || bytes == 0 || (flags & ~known) != 0 || sim_space_holds(start) ||
+        !is_mapped(start, bytes))
         return CUDA_ERROR_INVALID_VALUE;
     if (sim_range_overlaps(start, bytes))
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    sim_range_add(&(sim_range_t){.start = start, .bytes = bytes, .what = SIM_REGISTERED, .context = context,
-                                 .device = context->device->ordinal, .device_index = -1, .flags = flags});
+    sim_range_add(&(sim_range_t){.start = start,
+                                 .bytes = bytes,
+                                 .what = SIM_REGISTERED,
+                                 .context = context,
+                                 .device = context->device->ordinal,
+                                 .device_index = -1,
+                                 .flags = flags});
     return CUDA_SUCCESS;
 }
 
@@ -205,8 +218,12 @@ static CUresult alloc_managed(CUdeviceptr *out, size_t bytes, unsigned flags)
         return result;
     if (out == NULL || bytes == 0 || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return CUDA_ERROR_INVALID_VALUE;
-    sim_range_t range = {.bytes = bytes, .what = SIM_MANAGED, .context = context, .flags = flags,
-                         .device = context->device->ordinal, .device_index = context->device->index};
+    sim_range_t range = {.bytes = bytes,
+                         .what = SIM_MANAGED,
+                         .context = context,
+                         .flags = flags,
+                         .device = context->device->ordinal,
+                         .device_index = context->device->index};
     result = map_host(&range);
     if (result == CUDA_SUCCESS)
         *out = range.start;
@@ -222,13 +239,15 @@ CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned flags)
 static CUresult check_managed(CUdeviceptr address, size_t bytes)
 {
     const sim_range_t *range = sim_range_find(address);
-    if (range == NULL || range->what != SIM_MANAGED || address + bytes > range->start + range->bytes)
+    if (range == NULL || range->what != SIM_MANAGED ||
+        address + bytes > range->start + range->bytes)
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;
 }
 
 /* Where managed memory is just now makes no difference here. */
-CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned flags, CUstream handle)
+CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUmemLocation location,
+                            unsigned flags, CUstream handle)
 {
     sim_stream_t *stream;
     CUresult result = sim_begin(__func__);

@@ -16,7 +16,8 @@ static CUresult export_memory(CUipcMemHandle *out, CUdeviceptr address)
     const sim_range_t *range = sim_range_find(address);
     if (out == NULL || range == NULL || range->what != SIM_DEVICE_MEMORY)
         return CUDA_ERROR_INVALID_VALUE;
-    sim_token_t token = sim_token_create(SIM_SHARED_MEMORY, range->backing->fd, range->device_index);
+    sim_token_t token =
+        sim_token_create(SIM_SHARED_MEMORY, range->backing->fd, range->device_index);
     token.offset = range->offset;
     token.bytes = range->bytes;
     memcpy(out, &token, sizeof(*out));
@@ -37,7 +38,8 @@ typedef struct import {
 static void match(sim_range_t *range, void *data)
 {
     import_t *import = data;
-    if (range->what == SIM_IMPORTED && memcmp(range->handle, import->token, sizeof(range->handle)) == 0)
+    if (range->what == SIM_IMPORTED &&
+        memcmp(range->handle, import->token, sizeof(range->handle)) == 0)
         import->found = range;
 }
 
@@ -71,9 +73,14 @@ static CUresult map_import(sim_context_t *context, const sim_token_t *token, sim
         return CUDA_ERROR_MAP_FAILED;
     }
     const sim_device_t *device = sim_token_device(token);
-    sim_range_t range = {.start = base + token->offset, .bytes = token->bytes, .what = SIM_IMPORTED,
-                         .context = context, .device = device == NULL ? CU_DEVICE_INVALID : device->ordinal,
-                         .device_index = token->index, .backing = backing, .offset = token->offset};
+    sim_range_t range = {.start = base + token->offset,
+                         .bytes = token->bytes,
+                         .what = SIM_IMPORTED,
+                         .context = context,
+                         .device = device == NULL ? CU_DEVICE_INVALID : device->ordinal,
+                         .device_index = token->index,
+                         .backing = backing,
+                         .offset = token->offset};
     memcpy(range.handle, token, sizeof(range.handle));
     *out = sim_range_add(&range);
     return CUDA_SUCCESS;
@@ -154,7 +161,8 @@ static CUresult export_event(CUipcEventHandle *out, const sim_event_t *event)
         return CUDA_ERROR_INVALID_HANDLE;
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    sim_token_t token = sim_token_create(SIM_SHARED_EVENT, event->shared->fd, event->context->device->index);
+    sim_token_t token =
+        sim_token_create(SIM_SHARED_EVENT, event->shared->fd, event->context->device->index);
     memcpy(out, &token, sizeof(*out));
     return CUDA_SUCCESS;
 }

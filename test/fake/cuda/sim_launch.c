@@ -89,11 +89,13 @@ static bool is_launchable(const CUlaunchConfig *config)
 {
     uint64_t blocks = (uint64_t)config->gridDimX * config->gridDimY * config->gridDimZ;
     uint64_t threads = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
-    return blocks > 0 && blocks <= INT32_MAX && config->gridDimY <= UINT16_MAX && config->gridDimZ <= UINT16_MAX &&
-           threads > 0 && threads <= BLOCK_MAX && config->blockDimZ <= 64 && config->sharedMemBytes <= 232448;
+    return blocks > 0 && blocks <= INT32_MAX && config->gridDimY <= UINT16_MAX &&
+           config->gridDimZ <= UINT16_MAX && threads > 0 && threads <= BLOCK_MAX &&
+           config->blockDimZ <= 64 && config->sharedMemBytes <= 232448;
 }
 
-static CUresult launch_kernel(CUfunction handle, const CUlaunchConfig *config, void **parameters, void **extra)
+static CUresult launch_kernel(CUfunction handle, const CUlaunchConfig *config, void **parameters,
+                              void **extra)
 {
     static unsigned launches;
     sim_stream_t *stream;
@@ -109,8 +111,8 @@ static CUresult launch_kernel(CUfunction handle, const CUlaunchConfig *config, v
     const void *args = arguments_of(parameters, extra, kernel->args_bytes);
     if (!is_launchable(config) || args == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    sim_work_t *work =
-        sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_KERNEL, sizeof(launch_t) + kernel->args_bytes);
+    sim_work_t *work = sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_KERNEL,
+                                       sizeof(launch_t) + kernel->args_bytes);
     launch_t *launch = (launch_t *)work->arguments;
     launch->kernel = kernel;
     launch->blocks = config->gridDimX * config->gridDimY * config->gridDimZ;
@@ -121,18 +123,24 @@ static CUresult launch_kernel(CUfunction handle, const CUlaunchConfig *config, v
     return sim_submit(stream, work, false);
 }
 
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                        unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **parameters,
-                        void **extra)
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                        CUstream stream, void **parameters, void **extra)
 {
     CUresult result = sim_begin(__func__);
-    const CUlaunchConfig config = {.gridDimX = grid_x, .gridDimY = grid_y, .gridDimZ = grid_z, .blockDimX = block_x,
-                                   .blockDimY = block_y, .blockDimZ = block_z, .sharedMemBytes = shared,
+    const CUlaunchConfig config = {.gridDimX = grid_x,
+                                   .gridDimY = grid_y,
+                                   .gridDimZ = grid_z,
+                                   .blockDimX = block_x,
+                                   .blockDimY = block_y,
+                                   .blockDimZ = block_z,
+                                   .sharedMemBytes = shared,
                                    .hStream = stream};
     return sim_end(result ? result : launch_kernel(function, &config, parameters, extra));
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
+                          void **extra)
 {
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && config == NULL)
@@ -180,7 +188,8 @@ static CUresult submit_host_call(const host_call_t *call)
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 {
     CUresult result = sim_begin(__func__);
-    return sim_end(result ? result : submit_host_call(&(host_call_t){function, NULL, stream, data}));
+    return sim_end(result ? result
+                          : submit_host_call(&(host_call_t){function, NULL, stream, data}));
 }
 
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *data, unsigned flags)
@@ -188,7 +197,8 @@ CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *d
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && flags != 0)
         result = CUDA_ERROR_INVALID_VALUE;
-    return sim_end(result ? result : submit_host_call(&(host_call_t){NULL, callback, stream, data}));
+    return sim_end(result ? result
+                          : submit_host_call(&(host_call_t){NULL, callback, stream, data}));
 }
 
 /* ---- what functions say of themselves ---- */
@@ -198,7 +208,8 @@ CUresult cuFuncGetAttribute(int *out, CUfunction_attribute attribute, CUfunction
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && sim_object_find(SIM_FUNCTION, function) == NULL)
         result = CUDA_ERROR_INVALID_HANDLE;
-    if (result == CUDA_SUCCESS && (out == NULL || (int)attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX))
+    if (result == CUDA_SUCCESS &&
+        (out == NULL || (int)attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
         *out = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? BLOCK_MAX
@@ -229,7 +240,8 @@ CUresult cuFuncGetName(const char **out, CUfunction handle)
     return sim_end(result);
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, CUfunction function, int threads, size_t shared)
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, CUfunction function, int threads,
+                                                     size_t shared)
 {
     CUresult result = sim_begin(__func__);
     (void)shared;

@@ -49,12 +49,15 @@ static void store(void *at, uint64_t value, bool is_wide)
 
 static CUresult run_memop(const sim_context_t *context, const CUstreamBatchMemOpParams *op)
 {
-    bool is_wait = op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
-    bool is_wide = op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 || op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+    bool is_wait = op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
+                   op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+    bool is_wide = op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
+                   op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
     CUdeviceptr address = is_wait ? op->waitValue.address : op->writeValue.address;
     uint64_t value = is_wide ? op->waitValue.value64 : op->waitValue.value;
     void *at = sim_alias(address);
-    if (op->operation == CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES || op->operation == CU_STREAM_MEM_OP_BARRIER)
+    if (op->operation == CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES ||
+        op->operation == CU_STREAM_MEM_OP_BARRIER)
         return CUDA_SUCCESS;
     if (!may_touch(context, address, is_wide ? 8 : 4))
         return CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -90,7 +93,8 @@ static bool is_valid(const CUstreamBatchMemOpParams *op)
     return false;
 }
 
-static CUresult submit_memops(CUstream handle, unsigned count, const CUstreamBatchMemOpParams *ops, unsigned flags)
+static CUresult submit_memops(CUstream handle, unsigned count, const CUstreamBatchMemOpParams *ops,
+                              unsigned flags)
 {
     sim_stream_t *stream;
     CUresult result = sim_stream_of(handle, &stream);
@@ -112,7 +116,8 @@ static CUresult submit_memops(CUstream handle, unsigned count, const CUstreamBat
     return sim_submit(stream, work, false);
 }
 
-CUresult cuStreamBatchMemOp(CUstream stream, unsigned count, CUstreamBatchMemOpParams *ops, unsigned flags)
+CUresult cuStreamBatchMemOp(CUstream stream, unsigned count, CUstreamBatchMemOpParams *ops,
+                            unsigned flags)
 {
     CUresult result = sim_begin(__func__);
     return sim_end(result ? result : submit_memops(stream, count, ops, flags));
@@ -122,7 +127,9 @@ CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, cuuint32_t va
 {
     CUresult result = sim_begin(__func__);
     const CUstreamBatchMemOpParams op = {.waitValue = {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32,
-                                                       .address = address, .value = value, .flags = flags}};
+                                                       .address = address,
+                                                       .value = value,
+                                                       .flags = flags}};
     return sim_end(result ? result : submit_memops(stream, 1, &op, 0));
 }
 
@@ -130,22 +137,32 @@ CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr address, cuuint64_t va
 {
     CUresult result = sim_begin(__func__);
     const CUstreamBatchMemOpParams op = {.waitValue = {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64,
-                                                       .address = address, .value64 = value, .flags = flags}};
+                                                       .address = address,
+                                                       .value64 = value,
+                                                       .flags = flags}};
     return sim_end(result ? result : submit_memops(stream, 1, &op, 0));
 }
 
-CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags)
+CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value,
+                              unsigned flags)
 {
     CUresult result = sim_begin(__func__);
-    const CUstreamBatchMemOpParams op = {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32,
-                                                        .address = address, .value = value, .flags = flags}};
+    const CUstreamBatchMemOpParams op = {
+        .writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32,
+                       .address = address,
+                       .value = value,
+                       .flags = flags}};
     return sim_end(result ? result : submit_memops(stream, 1, &op, 0));
 }
 
-CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags)
+CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, cuuint64_t value,
+                              unsigned flags)
 {
     CUresult result = sim_begin(__func__);
-    const CUstreamBatchMemOpParams op = {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64,
-                                                        .address = address, .value64 = value, .flags = flags}};
+    const CUstreamBatchMemOpParams op = {
+        .writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64,
+                       .address = address,
+                       .value64 = value,
+                       .flags = flags}};
     return sim_end(result ? result : submit_memops(stream, 1, &op, 0));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cuMemAlloc and what goes with it. Small allocations share blocks, as on real devices: what processes map of
- * one another is the whole block. */
+/* cuMemAlloc and what goes with it. Small allocations share blocks, as on real devices: what
+ * processes map of one another is the whole block. */
 #include "sim.h"
 
 #include <stdlib.h>
@@ -32,7 +32,8 @@ CUresult sim_memory_charge(sim_device_t *device, size_t bytes)
 }
 
 /* Addresses with memory behind them. */
-static CUresult map_new(sim_device_t *device, size_t bytes, uintptr_t *start, sim_backing_t **backing)
+static CUresult map_new(sim_device_t *device, size_t bytes, uintptr_t *start,
+                        sim_backing_t **backing)
 {
     CUresult result = sim_memory_charge(device, bytes);
     if (result != CUDA_SUCCESS)
@@ -79,7 +80,8 @@ static CUresult create_block(sim_context_t *context, sim_block_t **out)
     return CUDA_SUCCESS;
 }
 
-static CUresult take_piece(sim_context_t *context, size_t bytes, sim_block_t **out, uint64_t *offset)
+static CUresult take_piece(sim_context_t *context, size_t bytes, sim_block_t **out,
+                           uint64_t *offset)
 {
     for (sim_block_t *block = blocks; block != NULL; block = block->next) {
         *out = block;
@@ -108,7 +110,8 @@ static void release_block(sim_block_t *block)
 static CUresult place_small(sim_range_t *range)
 {
     uint64_t offset;
-    CUresult result = take_piece(range->context, whole(range->bytes, PIECE), &range->block, &offset);
+    CUresult result =
+        take_piece(range->context, whole(range->bytes, PIECE), &range->block, &offset);
     if (result != CUDA_SUCCESS)
         return result;
     range->offset = offset;
@@ -130,8 +133,11 @@ static CUresult alloc_device(size_t bytes, CUdeviceptr *out)
         return CUDA_ERROR_INVALID_VALUE;
     if (bytes > sim_options()->memory)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    sim_range_t range = {.bytes = bytes, .what = SIM_DEVICE_MEMORY, .context = context,
-                         .device = context->device->ordinal, .device_index = context->device->index};
+    sim_range_t range = {.bytes = bytes,
+                         .what = SIM_DEVICE_MEMORY,
+                         .context = context,
+                         .device = context->device->ordinal,
+                         .device_index = context->device->index};
     if (bytes <= SMALL_MAX)
         result = place_small(&range);
     else
@@ -145,7 +151,8 @@ static void free_device(sim_range_t *range)
 {
     sim_block_t *block = range->block;
     if (block == NULL)
-        unmap_old(range->context->device, range->start, whole(range->bytes, SIM_GRANULE), range->backing);
+        unmap_old(range->context->device, range->start, whole(range->bytes, SIM_GRANULE),
+                  range->backing);
     else
         sim_extents_give(&block->unused, range->offset, whole(range->bytes, PIECE));
     sim_range_remove(range);
@@ -224,7 +231,8 @@ static CUresult alloc_pitch(CUdeviceptr *out, size_t *pitch, size_t width, size_
     return result;
 }
 
-CUresult cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t height, unsigned element)
+CUresult cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
+                         unsigned element)
 {
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && element != 4 && element != 8 && element != 16)

@@ -9,18 +9,28 @@
 
 static void *kernels;
 
-/* Beside this library, or where the words say. */
-static void open_kernels(void)
+static void *open_beside(void)
 {
     char path[4096];
     Dl_info here;
-    if (kernels != NULL || dladdr((void *)open_kernels, &here) == 0)
-        return;
+    if (dladdr((void *)open_beside, &here) == 0)
+        return NULL;
     const char *slash = strrchr(here.dli_fname, '/');
     int folder = slash == NULL ? 0 : (int)(slash - here.dli_fname + 1);
     snprintf(path, sizeof(path), "%.*slibweft_kernels_host.so", folder, here.dli_fname);
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* Beside this library, in the program, or where the words say. */
+static void open_kernels(void)
+{
     const char *given = sim_options()->kernels;
-    kernels = dlopen(given[0] == '\0' ? path : given, RTLD_NOW | RTLD_LOCAL);
+    if (kernels != NULL)
+        return;
+    if (given[0] == '\0')
+        kernels = open_beside();
+    else
+        kernels = dlopen(strcmp(given, "program") == 0 ? NULL : given, RTLD_NOW | RTLD_LOCAL);
     void **translate = kernels == NULL ? NULL : dlsym(kernels, "weft_host_translate");
     if (translate != NULL)
         *translate = (void *)sim_kernel_translate;
@@ -122,7 +132,8 @@ CUresult cuModuleLoadData(CUmodule *out, const void *image)
     return sim_end(result ? result : load_module(out, image));
 }
 
-CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned count, CUjit_option *options, void **values)
+CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned count, CUjit_option *options,
+                            void **values)
 {
     CUresult result = sim_begin(__func__);
     (void)count, (void)options, (void)values;
@@ -169,7 +180,8 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *out)
 CUresult cuModuleGetFunction(CUfunction *out, CUmodule handle, const char *name)
 {
     CUresult result = sim_begin(__func__);
-    return sim_end(result ? result : sim_function_get(module_of(handle, false), name, (sim_function_t **)out));
+    return sim_end(
+        result ? result : sim_function_get(module_of(handle, false), name, (sim_function_t **)out));
 }
 
 /* Kernels on the host have no global variables. */
@@ -180,15 +192,18 @@ CUresult cuModuleGetGlobal(CUdeviceptr *out, size_t *bytes, CUmodule handle, con
     if (result == CUDA_SUCCESS && name == NULL)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
-        result = module_of(handle, false) == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_NOT_FOUND;
+        result =
+            module_of(handle, false) == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_NOT_FOUND;
     return sim_end(result);
 }
 
-CUresult cuLibraryLoadData(CUlibrary *out, const void *image, CUjit_option *options, void **values, unsigned count,
-                           CUlibraryOption *library_options, void **library_values, unsigned library_count)
+CUresult cuLibraryLoadData(CUlibrary *out, const void *image, CUjit_option *options, void **values,
+                           unsigned count, CUlibraryOption *library_options, void **library_values,
+                           unsigned library_count)
 {
     CUresult result = sim_begin(__func__);
-    (void)count, (void)options, (void)values, (void)library_options, (void)library_values, (void)library_count;
+    (void)count, (void)options, (void)values, (void)library_options, (void)library_values,
+        (void)library_count;
     if (result == CUDA_SUCCESS && (out == NULL || image == NULL))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
@@ -209,7 +224,8 @@ CUresult cuLibraryUnload(CUlibrary handle)
 CUresult cuLibraryGetKernel(CUkernel *out, CUlibrary handle, const char *name)
 {
     CUresult result = sim_begin(__func__);
-    return sim_end(result ? result : sim_function_get(module_of(handle, true), name, (sim_function_t **)out));
+    return sim_end(
+        result ? result : sim_function_get(module_of(handle, true), name, (sim_function_t **)out));
 }
 
 /* A kernel of a library is launched in any context: it is its own function. */

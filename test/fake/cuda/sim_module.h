@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Modules and functions. What an image holds is not looked at: kernels are found by name among those that were
- * compiled for the host (src/cuda/kernels/kernel_on_host.h has the same type). */
+/* Modules and functions. What an image holds is not looked at: kernels are found by name among
+ * those that were compiled for the host (src/cuda/kernels/kernel_on_host.h has the same type). */
 #ifndef WEFT_FAKE_CUDA_SIM_MODULE_H
 #define WEFT_FAKE_CUDA_SIM_MODULE_H
 

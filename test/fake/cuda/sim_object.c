@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of live objects: a handle that is not in it is refused, where the real driver might crash. */
+/* The table of live objects: a handle that is not in it is refused, where the real driver might
+ * crash. */
 #include "sim.h"
 
 #include <stdlib.h>
 
-enum {
-    SLOTS = 1024
-};
+enum { SLOTS = 1024 };
 
 static sim_object_t *slots[SLOTS];
 

@@ -13,9 +13,10 @@ CUresult cuDeviceGetUuid(CUuuid *out, CUdevice ordinal);
 CUresult cuEventElapsedTime(float *out_ms, CUevent start, CUevent end);
 CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags);
 CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *bytes, size_t count,
-                            CUmemcpyAttributes *attributes, size_t *attribute_indices, size_t attribute_count,
-                            size_t *failed_out, CUstream stream);
-CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status_out, cuuint64_t *id_out);
+                            CUmemcpyAttributes *attributes, size_t *attribute_indices,
+                            size_t attribute_count, size_t *failed_out, CUstream stream);
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status_out,
+                                cuuint64_t *id_out);
 #pragma GCC visibility pop
 
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice ordinal)
@@ -23,9 +24,11 @@ CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice ordinal)
     return cuCtxCreate(out, NULL, flags, ordinal);
 }
 
-CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinities, int count, unsigned flags, CUdevice ordinal)
+CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinities, int count, unsigned flags,
+                        CUdevice ordinal)
 {
-    CUctxCreateParams parameters = {.execAffinityParams = affinities, .numExecAffinityParams = count};
+    CUctxCreateParams parameters = {.execAffinityParams = affinities,
+                                    .numExecAffinityParams = count};
     return cuCtxCreate(out, &parameters, flags, ordinal);
 }
 
@@ -45,17 +48,18 @@ CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t 
 }
 
 CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *bytes, size_t count,
-                            CUmemcpyAttributes *attributes, size_t *attribute_indices, size_t attribute_count,
-                            size_t *failed_out, CUstream stream)
+                            CUmemcpyAttributes *attributes, size_t *attribute_indices,
+                            size_t attribute_count, size_t *failed_out, CUstream stream)
 {
-    CUresult result =
-        cuMemcpyBatchAsync_v2(to, from, bytes, count, attributes, attribute_indices, attribute_count, stream);
+    CUresult result = cuMemcpyBatchAsync_v2(to, from, bytes, count, attributes, attribute_indices,
+                                            attribute_count, stream);
     if (result != CUDA_SUCCESS && failed_out != NULL)
         *failed_out = SIZE_MAX; /* none in particular */
     return result;
 }
 
-CUresult cuGraphInstantiate_v2(CUgraphExec *out, CUgraph graph, CUgraphNode *error_node, char *log, size_t log_bytes)
+CUresult cuGraphInstantiate_v2(CUgraphExec *out, CUgraph graph, CUgraphNode *error_node, char *log,
+                               size_t log_bytes)
 {
     if (error_node != NULL)
         *error_node = NULL;
@@ -64,13 +68,16 @@ CUresult cuGraphInstantiate_v2(CUgraphExec *out, CUgraph graph, CUgraphNode *err
     return cuGraphInstantiateWithFlags(out, graph, 0);
 }
 
-CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status_out, cuuint64_t *id_out)
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status_out,
+                                cuuint64_t *id_out)
 {
     return cuStreamGetCaptureInfo_v3(stream, status_out, id_out, NULL, NULL, NULL, NULL);
 }
 
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status_out, cuuint64_t *id_out,
-                                   CUgraph *graph_out, const CUgraphNode **needs_out, size_t *count_out)
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status_out,
+                                   cuuint64_t *id_out, CUgraph *graph_out,
+                                   const CUgraphNode **needs_out, size_t *count_out)
 {
-    return cuStreamGetCaptureInfo_v3(stream, status_out, id_out, graph_out, needs_out, NULL, count_out);
+    return cuStreamGetCaptureInfo_v3(stream, status_out, id_out, graph_out, needs_out, NULL,
+                                     count_out);
 }

@@ -7,10 +7,13 @@
 
 #pragma GCC visibility push(default)
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice ordinal);
-CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinities, int count, unsigned flags, CUdevice ordinal);
-CUresult cuGraphInstantiate_v2(CUgraphExec *out, CUgraph graph, CUgraphNode *error_node, char *log, size_t log_bytes);
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status_out, cuuint64_t *id_out,
-                                   CUgraph *graph_out, const CUgraphNode **needs_out, size_t *count_out);
+CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinities, int count, unsigned flags,
+                        CUdevice ordinal);
+CUresult cuGraphInstantiate_v2(CUgraphExec *out, CUgraph graph, CUgraphNode *error_node, char *log,
+                               size_t log_bytes);
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status_out,
+                                   cuuint64_t *id_out, CUgraph *graph_out,
+                                   const CUgraphNode **needs_out, size_t *count_out);
 #pragma GCC visibility pop
 
 #endif

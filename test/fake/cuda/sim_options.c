@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static sim_options_t options = {
-    .devices = 1, .late_ms = 2, .seed = 1, .capability = 90, .memory = (size_t)16 << 30, .peers = "all"};
+static sim_options_t options = {.devices = 1,
+                                .late_ms = 2,
+                                .seed = 1,
+                                .capability = 90,
+                                .memory = (size_t)16 << 30,
+                                .peers = "all"};
 
 static const struct {
     const char *word;
@@ -111,7 +115,7 @@ static void read_options(void)
 {
     const char *text = getenv("WEFT_FAKE_CUDA");
     char *copy = strdup(text == NULL ? "" : text), *rest = copy, *word;
-    while (copy != NULL && (word = strsep(&rest, ",")) != NULL) {
+    while (copy != NULL && (word = strsep(&rest, ",;")) != NULL) {
         if (*word != '\0')
             take_word(word);
     }
@@ -140,7 +144,8 @@ static unsigned rank_from(const char *const *names)
 
 unsigned sim_local_rank(void)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMIX_RANK", NULL};
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMIX_RANK",
+                                        NULL};
     return rank_from(names);
 }
 
@@ -155,7 +160,8 @@ static bool is_call(const char *call, const char *name)
 {
     size_t length = strlen(name);
     return strncmp(call, name, length) == 0 &&
-           (call[length] == '\0' || (strncmp(call + length, "_v", 2) == 0 && call[length + 3] == '\0'));
+           (call[length] == '\0' ||
+            (strncmp(call + length, "_v", 2) == 0 && call[length + 3] == '\0'));
 }
 
 CUresult sim_planned_failure(const char *name)
@@ -163,10 +169,12 @@ CUresult sim_planned_failure(const char *name)
     CUresult result = CUDA_SUCCESS;
     for (unsigned i = 0; i < options.failure_count; i++) {
         sim_failure_t *failure = &options.failures[i];
-        if (!is_call(name, failure->name) || (failure->rank >= 0 && failure->rank != (int)world_rank()))
+        if (!is_call(name, failure->name) ||
+            (failure->rank >= 0 && failure->rank != (int)world_rank()))
             continue;
         failure->calls++;
-        if (failure->calls == failure->nth || (failure->is_lasting && failure->calls > failure->nth))
+        if (failure->calls == failure->nth ||
+            (failure->is_lasting && failure->calls > failure->nth))
             result = (CUresult)failure->code;
     }
     return result;

@@ -120,7 +120,8 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     return sim_end(result ? result : get_one(data, attribute, address));
 }
 
-/* Memory that CUDA does not know is no error here, as the plural call has it: it gets zeros, and no device. */
+/* Memory that CUDA does not know is no error here, as the plural call has it: it gets zeros, and no
+ * device. */
 static void fill_in(void *data, CUpointer_attribute attribute, uintptr_t address)
 {
     static const sim_range_t unknown = {.what = SIM_PINNED, .device = CU_DEVICE_INVALID};
@@ -131,12 +132,14 @@ static void fill_in(void *data, CUpointer_attribute attribute, uintptr_t address
     memcpy(data, &found.value, found.bytes == 0 ? sizeof(uint64_t) : found.bytes);
 }
 
-static CUresult get_many(unsigned count, const CUpointer_attribute *attributes, void **data, uintptr_t address)
+static CUresult get_many(unsigned count, const CUpointer_attribute *attributes, void **data,
+                         uintptr_t address)
 {
     if (count == 0 || attributes == NULL || data == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count; i++) {
-        if (data[i] == NULL || (int)attributes[i] < 1 || attributes[i] > CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE)
+        if (data[i] == NULL || (int)attributes[i] < 1 ||
+            attributes[i] > CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE)
             return CUDA_ERROR_INVALID_VALUE;
     }
     for (unsigned i = 0; i < count; i++)
@@ -144,7 +147,8 @@ static CUresult get_many(unsigned count, const CUpointer_attribute *attributes, 
     return CUDA_SUCCESS;
 }
 
-CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr address)
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes, void **data,
+                                CUdeviceptr address)
 {
     CUresult result = sim_begin(__func__);
     return sim_end(result ? result : get_many(count, attributes, data, address));
@@ -153,7 +157,8 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
 static CUresult set_one(const void *value, CUpointer_attribute attribute, uintptr_t address)
 {
     sim_range_t *range = sim_range_find(address);
-    if (value == NULL || range == NULL || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || sim_is_host(range))
+    if (value == NULL || range == NULL || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ||
+        sim_is_host(range))
         return CUDA_ERROR_INVALID_VALUE;
     if (range->what == SIM_POOLED)
         return CUDA_ERROR_NOT_SUPPORTED;
@@ -161,7 +166,8 @@ static CUresult set_one(const void *value, CUpointer_attribute attribute, uintpt
     return CUDA_SUCCESS;
 }
 
-CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr address)
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+                               CUdeviceptr address)
 {
     CUresult result = sim_begin(__func__);
     return sim_end(result ? result : set_one(value, attribute, address));

@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 /* Written by cuMemPoolExportPointer: which piece of which pool. */
-_Static_assert(sizeof(CUmemPoolPtrExportData) == sizeof(sim_token_t), "a token is as large as a pointer's data");
+_Static_assert(sizeof(CUmemPoolPtrExportData) == sizeof(sim_token_t),
+               "a token is as large as a pointer's data");
 
 sim_pool_t *sim_pool_of(CUmemoryPool handle)
 {
@@ -117,11 +118,12 @@ static CUresult create(CUmemoryPool *out, const CUmemPoolProps *properties)
     sim_device_t *device = sim_device(properties->location.id);
     if (device == NULL)
         return CUDA_ERROR_INVALID_DEVICE;
-    unsigned types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | (sim_options()->fabric ? CU_MEM_HANDLE_TYPE_FABRIC : 0);
+    unsigned types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
+                     (sim_options()->fabric ? CU_MEM_HANDLE_TYPE_FABRIC : 0);
     if (((unsigned)properties->handleTypes & ~types) != 0)
         return CUDA_ERROR_NOT_SUPPORTED;
-    sim_pool_t *pool =
-        sim_pool_create(device, sim_backing_create(pool_bytes(properties->maxSize)), properties->handleTypes);
+    sim_pool_t *pool = sim_pool_create(device, sim_backing_create(pool_bytes(properties->maxSize)),
+                                       properties->handleTypes);
     if (pool == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *out = (CUmemoryPool)pool;
@@ -134,7 +136,8 @@ CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *properties)
     return sim_end(result ? result : create(out, properties));
 }
 
-/* Allocations keep the pool in memory until they are freed; devices that used it go back to their own. */
+/* Allocations keep the pool in memory until they are freed; devices that used it go back to their
+ * own. */
 CUresult cuMemPoolDestroy(CUmemoryPool handle)
 {
     CUresult result = sim_begin(__func__);
@@ -160,8 +163,8 @@ CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t bytes)
 
 /* ---- attributes ---- */
 
-/* The 64-bit attribute of a pool, NULL: there is none of that number. What is freed is given back at once, so that
- * used and reserved bytes are the same. */
+/* The 64-bit attribute of a pool, NULL: there is none of that number. What is freed is given back
+ * at once, so that used and reserved bytes are the same. */
 static uint64_t *wide_attribute(sim_pool_t *pool, CUmemPool_attribute attribute)
 {
     switch ((int)attribute) {
@@ -215,7 +218,8 @@ static CUresult set_attribute(sim_pool_t *pool, CUmemPool_attribute attribute, c
         *reuse = *(const int *)value;
         return CUDA_SUCCESS;
     }
-    if (wide == NULL || wide == &pool->used || (wide == &pool->used_high && *(const cuuint64_t *)value != 0))
+    if (wide == NULL || wide == &pool->used ||
+        (wide == &pool->used_high && *(const cuuint64_t *)value != 0))
         return CUDA_ERROR_INVALID_VALUE;
     *wide = *(const cuuint64_t *)value;
     return CUDA_SUCCESS;
@@ -268,7 +272,8 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *out, CUmemoryPool handle, CUmemLo
     const sim_pool_t *pool = sim_pool_of(handle);
     if (result == CUDA_SUCCESS && (out == NULL || pool == NULL || location == NULL))
         result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS && (location->type != CU_MEM_LOCATION_TYPE_DEVICE || sim_device(location->id) == NULL))
+    if (result == CUDA_SUCCESS &&
+        (location->type != CU_MEM_LOCATION_TYPE_DEVICE || sim_device(location->id) == NULL))
         result = CUDA_ERROR_INVALID_DEVICE;
     if (result == CUDA_SUCCESS)
         *out = sim_get_access(pool->readers, pool->writers, location->id);
@@ -295,8 +300,8 @@ static CUresult export_pool(void *out, const sim_pool_t *pool, CUmemAllocationHa
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool pool, CUmemAllocationHandleType type,
-                                          unsigned long long flags)
+CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool pool,
+                                          CUmemAllocationHandleType type, unsigned long long flags)
 {
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && flags != 0)
@@ -308,7 +313,8 @@ static CUresult import_pool(CUmemoryPool *out, void *given, CUmemAllocationHandl
 {
     sim_token_t token;
     int fd;
-    CUresult result = out == NULL ? CUDA_ERROR_INVALID_VALUE : sim_share_open(given, type, SIM_SHARED_POOL, &token, &fd);
+    CUresult result = out == NULL ? CUDA_ERROR_INVALID_VALUE
+                                  : sim_share_open(given, type, SIM_SHARED_POOL, &token, &fd);
     if (result != CUDA_SUCCESS)
         return result;
     sim_device_t *device = sim_token_device(&token);
@@ -322,7 +328,8 @@ static CUresult import_pool(CUmemoryPool *out, void *given, CUmemAllocationHandl
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *given, CUmemAllocationHandleType type,
+CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *given,
+                                            CUmemAllocationHandleType type,
                                             unsigned long long flags)
 {
     CUresult result = sim_begin(__func__);
@@ -337,7 +344,8 @@ static CUresult export_pointer(CUmemPoolPtrExportData *out, CUdeviceptr address)
     if (out == NULL || range == NULL || range->what != SIM_POOLED || range->pool->types == 0 ||
         range->pool->is_imported)
         return CUDA_ERROR_INVALID_VALUE;
-    sim_token_t token = sim_token_create(SIM_SHARED_POINTER, range->pool->backing->fd, range->device_index);
+    sim_token_t token =
+        sim_token_create(SIM_SHARED_POINTER, range->pool->backing->fd, range->device_index);
     token.bytes = range->bytes;
     token.offset = range->offset;
     memcpy(out, &token, sizeof(token));
@@ -350,7 +358,8 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *out, CUdeviceptr address
     return sim_end(result ? result : export_pointer(out, address));
 }
 
-static CUresult import_pointer(CUdeviceptr *out, sim_pool_t *pool, const CUmemPoolPtrExportData *data)
+static CUresult import_pointer(CUdeviceptr *out, sim_pool_t *pool,
+                               const CUmemPoolPtrExportData *data)
 {
     sim_token_t token;
     if (out == NULL || pool == NULL || data == NULL || !pool->is_imported)

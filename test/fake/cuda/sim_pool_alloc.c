@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocations in stream order. The addresses are there at once; memory is behind them from when the stream gets
- * there until it gets to the free: whoever comes from another stream too early or too late touches nothing.
- * Allocations that a graph makes keep their addresses as long as the graph lives. */
+/* Allocations in stream order. The addresses are there at once; memory is behind them from when the
+ * stream gets there until it gets to the free: whoever comes from another stream too early or too
+ * late touches nothing. Allocations that a graph makes keep their addresses as long as the graph
+ * lives. */
 #include "sim_pool.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 
 enum {
-    PIECE = 64 << 10 /* that allocations of pools are multiples of: whole pages on every processor */
+    PIECE =
+        64 << 10 /* that allocations of pools are multiples of: whole pages on every processor */
 };
 
 static size_t whole(size_t bytes, size_t unit)
@@ -24,10 +26,17 @@ sim_range_t *sim_pooled_add(sim_pool_t *pool, uint64_t offset, size_t bytes)
     if (start == 0)
         return NULL;
     pool->references++;
-    return sim_range_add(&(sim_range_t){.start = start, .bytes = bytes, .what = SIM_POOLED, .pool = pool,
-                                        .device = pool->device->ordinal, .device_index = pool->device->index,
-                                        .backing = pool->backing, .offset = offset, .is_pending = true,
-                                        .readers = pool->readers, .writers = pool->writers});
+    return sim_range_add(&(sim_range_t){.start = start,
+                                        .bytes = bytes,
+                                        .what = SIM_POOLED,
+                                        .pool = pool,
+                                        .device = pool->device->ordinal,
+                                        .device_index = pool->device->index,
+                                        .backing = pool->backing,
+                                        .offset = offset,
+                                        .is_pending = true,
+                                        .readers = pool->readers,
+                                        .writers = pool->writers});
 }
 
 void sim_pooled_map(sim_range_t *range)
@@ -45,7 +54,8 @@ void sim_pooled_unmap(sim_range_t *range, bool forget)
     range->is_pending = true;
     sim_range_changed();
     if (forget)
-        fallocate(range->backing->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)range->offset, (off_t)bytes);
+        fallocate(range->backing->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  (off_t)range->offset, (off_t)bytes);
 }
 
 CUresult sim_pooled_free(sim_range_t *range)

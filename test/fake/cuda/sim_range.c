@@ -65,7 +65,8 @@ void sim_range_remove(sim_range_t *range)
 sim_range_t *sim_range_find(uintptr_t address)
 {
     size_t at = rank_of(address);
-    return at > 0 && address - ranges[at - 1]->start < ranges[at - 1]->bytes ? ranges[at - 1] : NULL;
+    return at > 0 && address - ranges[at - 1]->start < ranges[at - 1]->bytes ? ranges[at - 1]
+                                                                             : NULL;
 }
 
 sim_range_t *sim_range_at(uintptr_t address)
@@ -117,7 +118,8 @@ static bool may_touch(const sim_context_t *context, const sim_range_t *range, bo
 static bool may_move(const sim_context_t *context, const sim_range_t *range, bool writes)
 {
     if (range->what == SIM_POOLED || range->what == SIM_MAPPED)
-        return may_touch(context, range, writes) || (!range->is_pending && has_right(range, range->device, writes));
+        return may_touch(context, range, writes) ||
+               (!range->is_pending && has_right(range, range->device, writes));
     return true;
 }
 

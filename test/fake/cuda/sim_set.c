@@ -31,7 +31,8 @@ static CUresult run_fill(sim_work_t *work)
     return CUDA_SUCCESS;
 }
 
-/* Memory that the host sees is set before the synchronous call returns; of a device, perhaps after it. */
+/* Memory that the host sees is set before the synchronous call returns; of a device, perhaps after
+ * it. */
 static CUresult submit_fill(const fill_t *fill, CUstream handle, bool is_async)
 {
     sim_stream_t *stream;
@@ -41,10 +42,13 @@ static CUresult submit_fill(const fill_t *fill, CUstream handle, bool is_async)
     if (result != CUDA_SUCCESS || fill->width == 0 || fill->height == 0)
         return result;
     const sim_range_t *range = sim_range_find(fill->start);
-    if (range == NULL || !sim_range_covers(fill->start, span(fill)) || fill->start % fill->element != 0 ||
-        (fill->height > 1 && (fill->pitch % fill->element != 0 || fill->pitch < fill->width * fill->element)))
+    if (range == NULL || !sim_range_covers(fill->start, span(fill)) ||
+        fill->start % fill->element != 0 ||
+        (fill->height > 1 &&
+         (fill->pitch % fill->element != 0 || fill->pitch < fill->width * fill->element)))
         return CUDA_ERROR_INVALID_VALUE;
-    bool wait = range->sync_memops || (!is_async && (sim_is_host(range) || range->what == SIM_MANAGED));
+    bool wait =
+        range->sync_memops || (!is_async && (sim_is_host(range) || range->what == SIM_MANAGED));
     sim_work_t *work = sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_MEMSET, sizeof(*fill));
     memcpy(work->arguments, fill, sizeof(*fill));
     work->run = run_fill;
@@ -87,12 +91,14 @@ CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream
     return fill_rows(__func__, &(fill_t){to, 0, count, 1, value, 4}, stream, true);
 }
 
-CUresult cuMemsetD2D8(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height)
+CUresult cuMemsetD2D8(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
+                      size_t height)
 {
     return fill_rows(__func__, &(fill_t){to, pitch, width, height, value, 1}, NULL, false);
 }
 
-CUresult cuMemsetD2D16(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height)
+CUresult cuMemsetD2D16(CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
+                       size_t height)
 {
     return fill_rows(__func__, &(fill_t){to, pitch, width, height, value, 2}, NULL, false);
 }
@@ -102,20 +108,20 @@ CUresult cuMemsetD2D32(CUdeviceptr to, size_t pitch, unsigned value, size_t widt
     return fill_rows(__func__, &(fill_t){to, pitch, width, height, value, 4}, NULL, false);
 }
 
-CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
-                           CUstream stream)
+CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
+                           size_t height, CUstream stream)
 {
     return fill_rows(__func__, &(fill_t){to, pitch, width, height, value, 1}, stream, true);
 }
 
-CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
-                            CUstream stream)
+CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
+                            size_t height, CUstream stream)
 {
     return fill_rows(__func__, &(fill_t){to, pitch, width, height, value, 2}, stream, true);
 }
 
-CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height,
-                            CUstream stream)
+CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value, size_t width,
+                            size_t height, CUstream stream)
 {
     return fill_rows(__func__, &(fill_t){to, pitch, width, height, value, 4}, stream, true);
 }

@@ -19,7 +19,11 @@ static uint64_t inode_of(int fd)
 
 sim_token_t sim_token_create(sim_share_kind_t kind, int fd, int index)
 {
-    return (sim_token_t){.kind = (int32_t)kind, .pid = getpid(), .fd = fd, .index = index, .inode = inode_of(fd),
+    return (sim_token_t){.kind = (int32_t)kind,
+                         .pid = getpid(),
+                         .fd = fd,
+                         .index = index,
+                         .inode = inode_of(fd),
                          .uuid = sim_uuid(index)};
 }
 
@@ -64,13 +68,14 @@ static CUresult read_trailer(int fd, sim_share_kind_t kind, sim_token_t *out)
 {
     struct stat status;
     if (fstat(fd, &status) != 0 || status.st_size <= TRAILER ||
-        pread(fd, out, sizeof(*out), status.st_size - TRAILER) != (ssize_t)sizeof(*out) || out->kind != (int32_t)kind)
+        pread(fd, out, sizeof(*out), status.st_size - TRAILER) != (ssize_t)sizeof(*out) ||
+        out->kind != (int32_t)kind)
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;
 }
 
-CUresult sim_share_open(void *given, CUmemAllocationHandleType type, sim_share_kind_t kind, sim_token_t *token_out,
-                        int *fd_out)
+CUresult sim_share_open(void *given, CUmemAllocationHandleType type, sim_share_kind_t kind,
+                        sim_token_t *token_out, int *fd_out)
 {
     if (type == CU_MEM_HANDLE_TYPE_FABRIC) {
         if (given == NULL || !sim_options()->fabric)
@@ -79,8 +84,9 @@ CUresult sim_share_open(void *given, CUmemAllocationHandleType type, sim_share_k
         return sim_token_open(token_out, kind, fd_out);
     }
     int fd = (int)(intptr_t)given;
-    CUresult result = type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? read_trailer(fd, kind, token_out)
-                                                                       : CUDA_ERROR_INVALID_VALUE;
+    CUresult result = type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+                          ? read_trailer(fd, kind, token_out)
+                          : CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
     *fd_out = fcntl(fd, F_DUPFD_CLOEXEC, 0);

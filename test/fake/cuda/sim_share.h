@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How memory and events get to other processes.
  *
- * A token (64 bytes, in the handles of legacy IPC, fabric handles, pointers of pools) names a descriptor of the process
- * that exports: others open it by /proc/<pid>/fd, and see by the file's number whether it is still the same.
- * A descriptor that is itself passed on (VMM, pools) has a trailer behind its memory that says what it is. */
+ * A token (64 bytes, in the handles of legacy IPC, fabric handles, pointers of pools) names a
+ * descriptor of the process that exports: others open it by /proc/<pid>/fd, and see by the file's
+ * number whether it is still the same. A descriptor that is itself passed on (VMM, pools) has a
+ * trailer behind its memory that says what it is. */
 #ifndef WEFT_FAKE_CUDA_SIM_SHARE_H
 #define WEFT_FAKE_CUDA_SIM_SHARE_H
 
@@ -40,9 +41,9 @@ sim_device_t *sim_token_device(const sim_token_t *token);
 
 /** A new descriptor of a backing, with a trailer; -1: none is left. */
 int sim_trailer_export(const sim_backing_t *backing, const sim_token_t *token);
-/** A descriptor of our own, and the token, for what somebody's shareable handle (as cuMemImportFromShareableHandle takes
- * it) names. */
-CUresult sim_share_open(void *given, CUmemAllocationHandleType type, sim_share_kind_t kind, sim_token_t *token_out,
-                        int *fd_out);
+/** A descriptor of our own, and the token, for what somebody's shareable handle (as
+ * cuMemImportFromShareableHandle takes it) names. */
+CUresult sim_share_open(void *given, CUmemAllocationHandleType type, sim_share_kind_t kind,
+                        sim_token_t *token_out, int *fd_out);
 
 #endif

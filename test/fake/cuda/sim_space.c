@@ -12,11 +12,13 @@ static size_t size;
 static intptr_t distance; /* from a device address to its alias */
 static sim_extents_t unused;
 
-/* Two halves of one reservation of addresses. Sanitizers leave little room: asks for less until it gets it. */
+/* Two halves of one reservation of addresses. Sanitizers leave little room: asks for less until it
+ * gets it. */
 CUresult sim_space_open(void)
 {
     for (size = (size_t)512 << 30; size >= (size_t)8 << 30; size /= 2) {
-        char *all = mmap(NULL, 2 * size + SIM_GRANULE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        char *all = mmap(NULL, 2 * size + SIM_GRANULE, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (all == MAP_FAILED)
             continue;
         base = ((uintptr_t)all + SIM_GRANULE - 1) & ~((uintptr_t)SIM_GRANULE - 1);
@@ -81,13 +83,13 @@ void sim_backing_release(sim_backing_t *backing)
 
 bool sim_space_map(uintptr_t start, const sim_backing_t *backing, size_t offset, size_t bytes)
 {
-    return mmap(sim_alias(start), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, backing->fd,
-                (off_t)offset) != MAP_FAILED;
+    return mmap(sim_alias(start), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                backing->fd, (off_t)offset) != MAP_FAILED;
 }
 
 void sim_space_unmap(uintptr_t start, size_t bytes)
 {
-    if (mmap(sim_alias(start), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
-        MAP_FAILED)
+    if (mmap(sim_alias(start), bytes, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
         sim_die("unmapping %zu bytes: errno %d", bytes, errno);
 }

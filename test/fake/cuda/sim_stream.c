@@ -175,7 +175,8 @@ static bool is_blocking(const sim_stream_t *stream)
     return (stream->flags & CU_STREAM_NON_BLOCKING) == 0;
 }
 
-/* Work of the legacy stream comes after all that stands in blocking streams, and theirs after it. */
+/* Work of the legacy stream comes after all that stands in blocking streams, and theirs after it.
+ */
 static void await_legacy(sim_stream_t *stream, sim_op_t *op)
 {
     sim_stream_t *legacy = stream->context->null_stream;
@@ -185,13 +186,15 @@ static void await_legacy(sim_stream_t *stream, sim_op_t *op)
         add_await(op, legacy->last);
         return;
     }
-    for (sim_stream_t *other = stream->context->streams; other != NULL; other = other->next_in_context) {
+    for (sim_stream_t *other = stream->context->streams; other != NULL;
+         other = other->next_in_context) {
         if (other != legacy && is_blocking(other))
             add_await(op, other->last);
     }
 }
 
-/* An idle stream always begins late, a busy one sometimes goes on late: between half of `late` and all of it. */
+/* An idle stream always begins late, a busy one sometimes goes on late: between half of `late` and
+ * all of it. */
 static uint64_t late_until(bool is_idle)
 {
     uint64_t late_ns = (uint64_t)sim_options()->late_ms * 1000000;
@@ -204,7 +207,8 @@ void sim_enqueue(sim_stream_t *stream, sim_work_t *work, sim_op_t *awaited, sim_
 {
     sim_op_t *op = sim_alloc(sizeof(*op));
     bool is_idle = stream->first == NULL;
-    *op = (sim_op_t){.references = 2, .stream = stream, .work = work, .late_until_ns = late_until(is_idle)};
+    *op = (sim_op_t){
+        .references = 2, .stream = stream, .work = work, .late_until_ns = late_until(is_idle)};
     add_await(op, awaited);
     await_legacy(stream, op);
     if (is_idle)
@@ -229,10 +233,10 @@ CUresult sim_may_enqueue(const sim_stream_t *stream)
 
 static CUresult submit_captured(sim_stream_t *stream, sim_work_t *work, bool wait)
 {
-    CUresult result = wait ? sim_spoil_capture(stream) : sim_capture_add(stream, work);
-    if (result != CUDA_SUCCESS)
-        sim_work_release(work);
-    return result;
+    if (!wait)
+        return sim_capture_add(stream, work);
+    sim_work_release(work);
+    return sim_spoil_capture(stream);
 }
 
 CUresult sim_submit(sim_stream_t *stream, sim_work_t *work, bool wait)
@@ -262,7 +266,8 @@ CUresult sim_context_drain(sim_context_t *context)
         count += stream->last != NULL;
     sim_op_t **ops = sim_alloc(count * sizeof(*ops));
     count = 0;
-    for (sim_stream_t *stream = context->streams; stream != NULL; stream = stream->next_in_context) {
+    for (sim_stream_t *stream = context->streams; stream != NULL;
+         stream = stream->next_in_context) {
         if (stream->last != NULL)
             ops[count++] = sim_op_retain(stream->last);
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Streams, and what is done on them.
  *
- * A sim_work_t says what to do; it never changes, so a graph can do it again and again. Given to a stream it becomes
- * a sim_op_t, one entry of the stream's queue, or, while the stream is captured, a node of a graph. Each stream
- * has a thread, which dawdles (WEFT_FAKE_CUDA's late) until somebody waits for what it is to do:
+ * A sim_work_t says what to do; it never changes, so a graph can do it again and again. Given to a
+ * stream it becomes a sim_op_t, one entry of the stream's queue, or, while the stream is captured,
+ * a node of a graph. Each stream has a thread, which dawdles (WEFT_FAKE_CUDA's late) until somebody
+ * waits for what it is to do:
  *
  *     stream   op (runs) -> op -> op -> op (last)
  *                            |
@@ -21,11 +22,12 @@ typedef struct sim_capture sim_capture_t;
 struct sim_event; /* sim_event.h */
 
 struct sim_work {
-    CUgraphNodeType type;             /* that it has as a node */
+    CUgraphNodeType type; /* that it has as a node */
     unsigned references;
-    sim_context_t *context;           /* that it works in */
-    CUresult (*run)(sim_work_t *work); /* without the lock; an error is sticky. NULL: nothing to do */
-    void (*drop)(sim_work_t *work);   /* gives back what `arguments` hold; NULL: nothing */
+    sim_context_t *context; /* that it works in */
+    CUresult (*run)(
+        sim_work_t *work);          /* without the lock; an error is sticky. NULL: nothing to do */
+    void (*drop)(sim_work_t *work); /* gives back what `arguments` hold; NULL: nothing */
     _Alignas(16) char arguments[];
 };
 
@@ -50,7 +52,7 @@ struct sim_stream {
     bool is_legacy, is_per_thread, has_thread, is_destroyed;
     sim_op_t *first, *last; /* last: also when it is done, NULL: there was none */
     pthread_cond_t has_work;
-    unsigned asked;         /* times that it was found busy since it was idle */
+    unsigned asked;             /* times that it was found busy since it was idle */
     sim_capture_t *capture;     /* NULL: not captured */
     struct sim_node **frontier; /* of a captured one: what its next node depends on */
     size_t frontier_count;
@@ -66,13 +68,14 @@ void sim_work_release(sim_work_t *work);
 CUresult sim_stream_of(CUstream handle, sim_stream_t **out);
 /** The legacy stream of a context. */
 sim_stream_t *sim_null_stream(sim_context_t *context);
-/** Gives work to a stream, which takes the caller's reference; a captured stream makes a node of it.
- * `wait`: until it is done, its error is the result; refused on a captured stream. */
+/** Gives work to a stream, which takes the caller's reference; a captured stream makes a node of
+ * it. `wait`: until it is done, its error is the result; refused on a captured stream. */
 CUresult sim_submit(sim_stream_t *stream, sim_work_t *work, bool wait);
-/** The same for an op that awaits `awaited` (may be NULL); `out` (may be NULL) gets a reference to it. The stream
- * is not captured. */
+/** The same for an op that awaits `awaited` (may be NULL); `out` (may be NULL) gets a reference to
+ * it. The stream is not captured. */
 void sim_enqueue(sim_stream_t *stream, sim_work_t *work, sim_op_t *awaited, sim_op_t **out);
-/** What must hold before a stream that is not captured takes work: CUDA_ERROR_STREAM_CAPTURE_IMPLICIT. */
+/** What must hold before a stream that is not captured takes work:
+ * CUDA_ERROR_STREAM_CAPTURE_IMPLICIT. */
 CUresult sim_may_enqueue(const sim_stream_t *stream);
 sim_op_t *sim_op_retain(sim_op_t *op);
 void sim_op_release(sim_op_t *op);
@@ -87,9 +90,11 @@ void sim_stream_end(sim_stream_t *stream);
 
 /* ---- sim_capture.c ---- */
 
-/** Makes a node of work on a captured stream. */
+/** Makes a node of work on a captured stream, which takes the caller's reference, also if it
+ * refuses. */
 CUresult sim_capture_add(sim_stream_t *stream, sim_work_t *work);
-/** A call that may not be made while a stream is captured, by the mode of this thread; the captures are spoilt. */
+/** A call that may not be made while a stream is captured, by the mode of this thread; the captures
+ * are spoilt. */
 CUresult sim_unsafe_call(void);
 /** A call that cannot be made on this stream while it is captured: spoils the capture. */
 CUresult sim_spoil_capture(sim_stream_t *stream);
@@ -109,7 +114,8 @@ void sim_events_end(sim_context_t *context);
 /* ---- sim_module.c, sim_launch.c ---- */
 
 void sim_modules_end(sim_context_t *context);
-/** Where the simulator finds what the running kernel touches; ends the kernel if it may not. Without the lock. */
+/** Where the simulator finds what the running kernel touches; ends the kernel if it may not.
+ * Without the lock. */
 void *sim_kernel_translate(const void *address);
 
 #endif

@@ -99,7 +99,10 @@ static CUresult create_in_current(CUstream *out, unsigned flags, int priority)
         return result;
     if (out == NULL || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    *out = (CUstream)create_stream(context, flags, priority > 0 ? 0 : priority < -5 ? -5 : priority);
+    *out = (CUstream)create_stream(context, flags,
+                                   priority > 0    ? 0
+                                   : priority < -5 ? -5
+                                                   : priority);
     return CUDA_SUCCESS;
 }
 
@@ -131,7 +134,8 @@ CUresult cuStreamDestroy(CUstream handle)
 }
 
 /* Begins a call that fills in `out` about a stream. */
-static CUresult begin_about(const char *name, CUstream handle, const void *out, sim_stream_t **stream)
+static CUresult begin_about(const char *name, CUstream handle, const void *out,
+                            sim_stream_t **stream)
 {
     CUresult result = sim_begin(name);
     if (result == CUDA_SUCCESS && out == NULL)
@@ -184,8 +188,8 @@ CUresult cuStreamGetDevice(CUstream handle, CUdevice *out)
     return sim_end(result);
 }
 
-/* The op that is over when a stream is idle, with a reference; NULL: it is. The legacy stream stands for all
- * blocking ones: a marker finds out. */
+/* The op that is over when a stream is idle, with a reference; NULL: it is. The legacy stream
+ * stands for all blocking ones: a marker finds out. */
 static sim_op_t *last_op(sim_stream_t *stream)
 {
     sim_op_t *op;
@@ -238,8 +242,8 @@ static CUresult query(CUstream handle)
     if (result != CUDA_SUCCESS)
         return result;
     sim_op_t *op = stream->is_legacy ? NULL : last_op(stream);
-    for (sim_stream_t *other = stream->context->streams; stream->is_legacy && op == NULL && other != NULL;
-         other = other->next_in_context) {
+    for (sim_stream_t *other = stream->context->streams;
+         stream->is_legacy && op == NULL && other != NULL; other = other->next_in_context) {
         if ((other->flags & CU_STREAM_NON_BLOCKING) == 0 && other->first != NULL)
             op = sim_op_retain(other->last);
     }

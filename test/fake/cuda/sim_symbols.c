@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cuGetProcAddress: a plain name and a version of the interface give the function that had that form then. */
+/* cuGetProcAddress: a plain name and a version of the interface give the function that had that
+ * form then. */
 #include "sim_older.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Names whose form has changed, newest first. Of others there is one form here, whatever its suffix. */
+/* Names whose form has changed, newest first. Of others there is one form here, whatever its
+ * suffix. */
 static const struct {
     const char *name, *symbol;
     int since;
@@ -48,7 +50,8 @@ static bool ends_in_version(const char *name)
 }
 
 /* The form of `name` that `version` had; CUDA_ERROR_NOT_FOUND, with the reason. */
-static const char *listed_form(const char *name, int version, CUdriverProcAddressQueryResult *reason)
+static const char *listed_form(const char *name, int version,
+                               CUdriverProcAddressQueryResult *reason)
 {
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         if (strcmp(forms[i].name, name) != 0)
@@ -76,7 +79,8 @@ static void *newest_form(const char *name, bool per_thread)
     return NULL;
 }
 
-static void *find_form(const char *name, int version, cuuint64_t flags, CUdriverProcAddressQueryResult *reason)
+static void *find_form(const char *name, int version, cuuint64_t flags,
+                       CUdriverProcAddressQueryResult *reason)
 {
     *reason = CU_GET_PROC_ADDRESS_SUCCESS;
     if (strncmp(name, "cu", 2) != 0 || ends_in_version(name)) {

@@ -110,11 +110,14 @@ static CUresult check_properties(const CUmemAllocationProp *properties, sim_devi
     *device_out = sim_device(properties->location.id);
     if (*device_out == NULL)
         return CUDA_ERROR_INVALID_DEVICE;
-    unsigned types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | (sim_options()->fabric ? CU_MEM_HANDLE_TYPE_FABRIC : 0);
-    return ((unsigned)properties->requestedHandleTypes & ~types) != 0 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+    unsigned types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
+                     (sim_options()->fabric ? CU_MEM_HANDLE_TYPE_FABRIC : 0);
+    return ((unsigned)properties->requestedHandleTypes & ~types) != 0 ? CUDA_ERROR_NOT_SUPPORTED
+                                                                      : CUDA_SUCCESS;
 }
 
-static sim_memory_t *create_handle(sim_backing_t *backing, sim_device_t *device, CUmemAllocationProp properties)
+static sim_memory_t *create_handle(sim_backing_t *backing, sim_device_t *device,
+                                   CUmemAllocationProp properties)
 {
     sim_memory_t *memory = sim_object_create(SIM_MEMORY, sizeof(*memory));
     memory->handles = 1;
@@ -124,7 +127,8 @@ static sim_memory_t *create_handle(sim_backing_t *backing, sim_device_t *device,
     return memory;
 }
 
-static CUresult create(CUmemGenericAllocationHandle *out, size_t bytes, const CUmemAllocationProp *properties)
+static CUresult create(CUmemGenericAllocationHandle *out, size_t bytes,
+                       const CUmemAllocationProp *properties)
 {
     sim_device_t *device;
     CUresult result = check_properties(properties, &device);
@@ -145,8 +149,8 @@ static CUresult create(CUmemGenericAllocationHandle *out, size_t bytes, const CU
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t bytes, const CUmemAllocationProp *properties,
-                     unsigned long long flags)
+CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t bytes,
+                     const CUmemAllocationProp *properties, unsigned long long flags)
 {
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && flags != 0)
@@ -180,7 +184,8 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *out, void *ad
     return sim_end(result);
 }
 
-CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *out, CUmemGenericAllocationHandle handle)
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *out,
+                                                CUmemGenericAllocationHandle handle)
 {
     CUresult result = sim_begin(__func__);
     const sim_memory_t *memory = memory_of(handle);
@@ -216,14 +221,18 @@ static CUresult map(uintptr_t start, size_t bytes, size_t offset, sim_memory_t *
     if (!sim_space_map(start, memory->backing, 0, bytes))
         return CUDA_ERROR_OUT_OF_MEMORY;
     memory->mappings++;
-    sim_range_add(&(sim_range_t){.start = start, .bytes = bytes, .what = SIM_MAPPED, .device = memory->device->ordinal,
-                                 .device_index = memory->device->index, .backing = memory->backing,
+    sim_range_add(&(sim_range_t){.start = start,
+                                 .bytes = bytes,
+                                 .what = SIM_MAPPED,
+                                 .device = memory->device->ordinal,
+                                 .device_index = memory->device->index,
+                                 .backing = memory->backing,
                                  .memory = memory});
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemMap(CUdeviceptr start, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle,
-                  unsigned long long flags)
+CUresult cuMemMap(CUdeviceptr start, size_t bytes, size_t offset,
+                  CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && flags != 0)
@@ -284,7 +293,8 @@ void sim_set_access(uint64_t *readers, uint64_t *writers, const CUmemAccessDesc 
 {
     uint64_t bit = (uint64_t)1 << access->location.id;
     *readers = access->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? *readers & ~bit : *readers | bit;
-    *writers = access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? *writers | bit : *writers & ~bit;
+    *writers =
+        access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? *writers | bit : *writers & ~bit;
     sim_range_changed();
 }
 
@@ -330,9 +340,11 @@ CUresult cuMemGetAccess(unsigned long long *out, const CUmemLocation *location, 
 {
     CUresult result = sim_begin(__func__);
     const sim_range_t *range = sim_range_find(address);
-    if (result == CUDA_SUCCESS && (out == NULL || location == NULL || range == NULL || range->what != SIM_MAPPED))
+    if (result == CUDA_SUCCESS &&
+        (out == NULL || location == NULL || range == NULL || range->what != SIM_MAPPED))
         result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS && (location->type != CU_MEM_LOCATION_TYPE_DEVICE || sim_device(location->id) == NULL))
+    if (result == CUDA_SUCCESS &&
+        (location->type != CU_MEM_LOCATION_TYPE_DEVICE || sim_device(location->id) == NULL))
         result = CUDA_ERROR_INVALID_DEVICE;
     if (result == CUDA_SUCCESS)
         *out = sim_get_access(range->readers, range->writers, location->id);
@@ -343,9 +355,11 @@ CUresult cuMemGetAccess(unsigned long long *out, const CUmemLocation *location, 
 
 static CUresult export_handle(void *out, const sim_memory_t *memory, CUmemAllocationHandleType type)
 {
-    if (out == NULL || memory == NULL || ((int)memory->properties.requestedHandleTypes & (int)type) == 0)
+    if (out == NULL || memory == NULL ||
+        ((int)memory->properties.requestedHandleTypes & (int)type) == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    sim_token_t token = sim_token_create(SIM_SHARED_HANDLE, memory->backing->fd, memory->device->index);
+    sim_token_t token =
+        sim_token_create(SIM_SHARED_HANDLE, memory->backing->fd, memory->device->index);
     token.bytes = memory->backing->bytes;
     token.types = memory->properties.requestedHandleTypes;
     if (type == CU_MEM_HANDLE_TYPE_FABRIC) {
@@ -359,8 +373,8 @@ static CUresult export_handle(void *out, const sim_memory_t *memory, CUmemAlloca
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
-                                      unsigned long long flags)
+CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType type, unsigned long long flags)
 {
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && flags != 0)
@@ -368,11 +382,13 @@ CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle ha
     return sim_end(result ? result : export_handle(out, memory_of(handle), type));
 }
 
-static CUresult import_handle(CUmemGenericAllocationHandle *out, void *given, CUmemAllocationHandleType type)
+static CUresult import_handle(CUmemGenericAllocationHandle *out, void *given,
+                              CUmemAllocationHandleType type)
 {
     sim_token_t token;
     int fd;
-    CUresult result = out == NULL ? CUDA_ERROR_INVALID_VALUE : sim_share_open(given, type, SIM_SHARED_HANDLE, &token, &fd);
+    CUresult result = out == NULL ? CUDA_ERROR_INVALID_VALUE
+                                  : sim_share_open(given, type, SIM_SHARED_HANDLE, &token, &fd);
     if (result != CUDA_SUCCESS)
         return result;
     sim_device_t *device = sim_token_device(&token);
@@ -381,7 +397,8 @@ static CUresult import_handle(CUmemGenericAllocationHandle *out, void *given, CU
         return CUDA_ERROR_INVALID_DEVICE;
     }
     const CUmemAllocationProp properties = {
-        .type = CU_MEM_ALLOCATION_TYPE_PINNED, .requestedHandleTypes = token.types,
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = token.types,
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->ordinal}};
     sim_memory_t *memory = create_handle(sim_backing_adopt(fd, token.bytes), device, properties);
     memory->is_imported = true;
@@ -389,7 +406,8 @@ static CUresult import_handle(CUmemGenericAllocationHandle *out, void *given, CU
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out, void *given, CUmemAllocationHandleType type)
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out, void *given,
+                                        CUmemAllocationHandleType type)
 {
     CUresult result = sim_begin(__func__);
     return sim_end(result ? result : import_handle(out, given, type));
@@ -402,15 +420,16 @@ uint64_t sim_memory_types(const sim_memory_t *memory)
 
 /* ---- there is none of these ---- */
 
-CUresult cuMemGetHandleForAddressRange(void *out, CUdeviceptr start, size_t bytes, CUmemRangeHandleType type,
-                                       unsigned long long flags)
+CUresult cuMemGetHandleForAddressRange(void *out, CUdeviceptr start, size_t bytes,
+                                       CUmemRangeHandleType type, unsigned long long flags)
 {
     CUresult result = sim_begin(__func__);
     (void)out, (void)start, (void)bytes, (void)type, (void)flags;
     return sim_end(result ? result : CUDA_ERROR_NOT_SUPPORTED);
 }
 
-CUresult cuMulticastCreate(CUmemGenericAllocationHandle *out, const CUmulticastObjectProp *properties)
+CUresult cuMulticastCreate(CUmemGenericAllocationHandle *out,
+                           const CUmulticastObjectProp *properties)
 {
     CUresult result = sim_begin(__func__);
     (void)out, (void)properties;

@@ -5,6 +5,8 @@
  */
 #include "expect.h"
 
+#include <mpix.h>
+
 #include <stddef.h>
 #include <string.h>
 
@@ -41,6 +43,8 @@ static const struct {
     {"float", MPI_FLOAT, FLOATING, 0, 0},
     {"double", MPI_DOUBLE, FLOATING, 0, 0},
     {"long double", MPI_LONG_DOUBLE, FLOATING, 10, 16},
+    {"half", MPIX_C_FLOAT16, FLOATING, 0, 0},
+    {"bfloat16", MPIX_BFLOAT16, FLOATING, 0, 0},
     {"bool", MPI_C_BOOL, LOGICAL, 0, 0},
     {"float complex", MPI_C_FLOAT_COMPLEX, COMPLEX, 0, 0},
     {"double complex", MPI_C_DOUBLE_COMPLEX, COMPLEX, 0, 0},
@@ -84,6 +88,18 @@ static int small(int rank, int index)
     return (rank * 7 + index * 5) % 4 - (index % 3 == 0);
 }
 
+/* The bits of a small number, of 16: sign, exponent, fraction. */
+static short half_bits(int value, int fraction_bits, int bias)
+{
+    int magnitude = value < 0 ? -value : value, exponent = 0;
+    if (value == 0)
+        return 0;
+    while (magnitude >> exponent > 1)
+        exponent++;
+    int fraction = (magnitude << fraction_bits >> exponent) - (1 << fraction_bits);
+    return (short)((value < 0 ? 0x8000 : 0) | (exponent + bias) << fraction_bits | fraction);
+}
+
 /* The number `value` as the type has it; MPI_BYTE and integers by their low bytes. */
 static void store_number(char *at, MPI_Datatype type, long long value, size_t bytes)
 {
@@ -93,6 +109,10 @@ static void store_number(char *at, MPI_Datatype type, long long value, size_t by
         memcpy(at, &(double){(double)value}, sizeof(double));
     else if (type == MPI_LONG_DOUBLE)
         memcpy(at, &(long double){value}, 10);
+    else if (type == MPIX_C_FLOAT16) /* a product of many 3 would be rounded */
+        memcpy(at, &(short){half_bits(value == 3 ? 2 : (int)value, 10, 15)}, sizeof(short));
+    else if (type == MPIX_BFLOAT16)
+        memcpy(at, &(short){half_bits(value == 3 ? 2 : (int)value, 7, 127)}, sizeof(short));
     else if (type == MPI_C_BOOL)
         *at = value != 0;
     else

@@ -7,6 +7,7 @@
 #include "datatype/op.h"
 #include "datatype/op_kernels_private.h"
 #include "base/fail.h"
+#include "mpix.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -407,7 +408,7 @@ static void run_counts(trial_t *trial)
 static int run_types(const weft_op_t *op, const char *set)
 {
     int legal = 0;
-    for (uintptr_t value = 0; value < WEFT_TYPE_HANDLES; value++) {
+    for (uintptr_t value = 0; value < WEFT_PREDEFINED_HANDLES; value++) {
         const weft_type_t *type = weft_type_of((MPI_Datatype)value);
         if (type == NULL || weft_op_check(op, type) != MPI_SUCCESS)
             continue;
@@ -456,6 +457,9 @@ static void legality_is_that_of_the_standard(void **state)
         {MPI_LAND, MPI_FLOAT, false},     {MPI_MINLOC, MPI_2REAL, true},
         {MPI_MAXLOC, MPI_LONG_INT, true}, {MPI_MAXLOC, MPI_LONG, false},
         {MPI_SUM, MPI_2INT, false},       {MPI_REPLACE, MPI_INT, false},
+        {MPI_SUM, MPIX_BFLOAT16, true},   {MPI_PROD, MPIX_C_FLOAT16, true},
+        {MPI_MIN, MPIX_C_FLOAT16, true},  {MPI_MAX, MPIX_BFLOAT16, true},
+        {MPI_BAND, MPIX_BFLOAT16, false}, {MPI_LAND, MPIX_C_FLOAT16, false},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -475,7 +479,7 @@ static void no_kernel_is_missing(void **state)
     (void)state;
     for (uintptr_t op_value = 0; op_value < WEFT_OP_HANDLES; op_value++) {
         const weft_op_t *op = weft_op_of((MPI_Op)op_value);
-        for (uintptr_t value = 0; op != NULL && value < WEFT_TYPE_HANDLES; value++) {
+        for (uintptr_t value = 0; op != NULL && value < WEFT_PREDEFINED_HANDLES; value++) {
             const weft_type_t *type = weft_type_of((MPI_Datatype)value);
             if (type == NULL || (op->groups & type->group) == 0)
                 continue;

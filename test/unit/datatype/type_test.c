@@ -3,6 +3,7 @@
 #include "datatype/envelope.h"
 #include "datatype/type_map.h"
 #include "base/fail.h"
+#include "mpix.h"
 
 #include <limits.h>
 #include <setjmp.h>
@@ -15,7 +16,7 @@ static void predefined_types_are_in_order(void **state)
 {
     int found = 0;
     (void)state;
-    for (uintptr_t value = 0; value < WEFT_TYPE_HANDLES; value++) {
+    for (uintptr_t value = 0; value < WEFT_PREDEFINED_HANDLES; value++) {
         const weft_type_t *type = weft_type_of((MPI_Datatype)value);
         if (type == NULL)
             continue;
@@ -23,12 +24,15 @@ static void predefined_types_are_in_order(void **state)
         assert_int_equal((uintptr_t)weft_type_handle(type), value);
         assert_int_equal(type->size, type->layout.bytes);
         assert_true(type->is_committed && type->is_predefined && type->size > 0);
-        assert_int_equal(strncmp(type->name, "MPI_", 4), 0);
+        assert_int_equal(strncmp(type->name, value < WEFT_TYPE_HANDLES ? "MPI_" : "MPIX_", 4), 0);
         assert_int_equal(type->is_dense, (size_t)type->extent == type->size);
     }
-    assert_int_equal(found, 70); /* as many as mpi.h has */
+    assert_int_equal(found, 70 + 2); /* as many as mpi.h and mpix.h have */
+    assert_int_equal(weft_type_of(MPIX_BFLOAT16)->size, 2);
+    assert_string_equal(weft_type_of(MPIX_C_FLOAT16)->name, "MPIX_C_FLOAT16");
     assert_null(weft_type_of(MPI_DATATYPE_NULL));
     assert_null(weft_type_of((MPI_Datatype)(uintptr_t)0x800));
+    assert_null(weft_type_of((MPI_Datatype)(uintptr_t)0x1280));
 }
 
 static void pairs_are_structs(void **state)

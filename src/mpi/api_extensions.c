@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What mpix.h declares. */
+#include "mpi/api.h"
+
+#include "base/config.h"
+
+#pragma GCC visibility push(default)
+#include "mpix.h"
+#pragma GCC visibility pop
+
+#include <string.h>
+
+WEFT_API(MPIX_Query_cuda_support)
+/* Also before MPI_Init, when nobody has read the configuration yet. */
+int PMPIX_Query_cuda_support(void)
+{
+    weft_config_read();
+    return strcmp(weft_config.DEVICE, "no") != 0;
+}
