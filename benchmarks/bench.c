@@ -149,6 +149,7 @@ static void print_json(const bench_t *bench, const bench_test_t *test, size_t by
            outcome->mean_us, outcome->min_us, outcome->max_us, outcome->iterations);
     if (bench->options.is_checked)
         printf(", \"wrong\": %ld", outcome->wrong);
+    printf(", \"staged\": %s", bench->is_staged ? "true" : "false");
     printf("}\n");
 }
 
@@ -166,26 +167,39 @@ static void print_line(const bench_t *bench, const bench_test_t *test, size_t by
                in_column(bench, test, bytes, outcome->max_us), outcome->iterations);
     if (bench->options.is_checked)
         printf(outcome->wrong == 0 ? "  pass" : "  FAIL (%ld wrong)", outcome->wrong);
-    printf("\n");
+    printf(bench->is_staged ? "  staged\n" : "\n");
+}
+
+/* The least of what three iterations took here; one is enough if it takes as long as all may. */
+static double probe_us(bench_t *bench, const bench_test_t *test, size_t bytes)
+{
+    double least_us = 1e300, limit_us = bench->options.limit_s * 1e6;
+    int goes_on = 1;
+
+    for (int i = 0; i < 3 && goes_on;
+         i++) { /* the first meets cold caches, any may be interrupted */
+        double begin_us = bench_now_us(), us;
+
+        test->run(bench, bytes, 1);
+        us = bench_now_us() - begin_us;
+        least_us = us < least_us ? us : least_us;
+        goes_on = us < limit_us;
+        MPI_Bcast(&goes_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    return least_us;
 }
 
 /* Every rank must do the same number of iterations, so rank 0 says how many fit into the limit. */
 static int fit_limit(bench_t *bench, const bench_test_t *test, size_t bytes, int iterations)
 {
-    double least_us = 1e300;
+    double limit_us = bench->options.limit_s * 1e6, least_us;
     int fitting = iterations;
 
-    if (bench->options.limit_s <= 0)
+    if (limit_us <= 0)
         return iterations;
-    for (int i = 0; i < 3; i++) { /* the first meets cold caches, any may be interrupted */
-        double begin_us = bench_now_us();
-
-        test->run(bench, bytes, 1);
-        if (bench_now_us() - begin_us < least_us)
-            least_us = bench_now_us() - begin_us;
-    }
-    if (least_us * iterations > bench->options.limit_s * 1e6)
-        fitting = (int)(bench->options.limit_s * 1e6 / least_us);
+    least_us = probe_us(bench, test, bytes);
+    if (least_us * iterations > limit_us)
+        fitting = (int)(limit_us / least_us);
     fitting = fitting > 0 ? fitting : 1;
     MPI_Bcast(&fitting, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return fitting;
@@ -218,6 +232,21 @@ static long count_wrong(bench_t *bench, const bench_test_t *test, size_t bytes)
     return total;
 }
 
+static void stage(bench_t *bench, bool is_staged)
+{
+    bench->is_staged = is_staged;
+    for (int i = 0; i < bench->area_count; i++)
+        bench_area_use(bench->areas[i], is_staged);
+}
+
+static int warmup_for(const bench_t *bench, int iterations)
+{
+    if (bench->options.warmup >= 0)
+        return bench->options.warmup;
+    return iterations == 1 && bench->options.limit_s > 0 ? 0 : (iterations + 9) / 10;
+}
+
+/* With the buffers that are there. A probe warms up what one iteration fills the time of. */
 static void measure(bench_t *bench, const bench_test_t *test, size_t bytes, outcome_t *out)
 {
     const bench_options_t *options = &bench->options;
@@ -225,45 +254,85 @@ static void measure(bench_t *bench, const bench_test_t *test, size_t bytes, outc
     int iterations = options->iterations > 0 ? options->iterations : own;
     double us;
 
-    test->prepare(bench, bytes);
     MPI_Barrier(MPI_COMM_WORLD);
     iterations = fit_limit(bench, test, bytes, iterations);
-    test->run(bench, bytes, options->warmup >= 0 ? options->warmup : (iterations + 9) / 10);
+    test->run(bench, bytes, warmup_for(bench, iterations));
     MPI_Barrier(MPI_COMM_WORLD);
     us = test->run(bench, bytes, iterations);
     *out = (outcome_t){.iterations = iterations};
     gather_times(us >= 0 ? us / iterations : us, out);
     if (options->is_checked && test->check != NULL)
         out->wrong = count_wrong(bench, test, bytes);
+}
+
+/* Measure and print; false if the result is wrong. */
+static bool measure_way(bench_t *bench, const bench_test_t *test, size_t bytes, bool is_staged)
+{
+    outcome_t outcome;
+
+    stage(bench, is_staged);
+    measure(bench, test, bytes, &outcome);
+    if (bench->rank == 0)
+        (bench->options.is_json ? print_json : print_line)(bench, test, bytes, &outcome);
+    fflush(stdout);
+    return outcome.wrong == 0;
+}
+
+static bool measure_size(bench_t *bench, const bench_test_t *test, size_t bytes)
+{
+    bool is_right = true;
+
+    stage(bench, bench->options.is_staged);
+    test->prepare(bench, bytes);
+    for (int i = 0; i < bench->options.turns; i++) {
+        is_right &= measure_way(bench, test, bytes, false);
+        is_right &= measure_way(bench, test, bytes, true);
+    }
+    if (bench->options.turns == 0)
+        is_right = measure_way(bench, test, bytes, bench->options.is_staged);
     free_buffers(bench);
+    return is_right;
+}
+
+/* All ranks have the same options, so all leave the same sizes out. */
+static bool is_too_large(const bench_t *bench, const bench_test_t *test, size_t bytes)
+{
+    size_t blocks = test->has_blocks ? (size_t)bench->ranks : 1, most = bench->options.most_bytes;
+
+    return most > 0 && bytes > most / blocks;
 }
 
 static int run_sizes(bench_t *bench, const bench_test_t *test)
 {
-    int code = 0;
+    int code = 0, sizes = test->has_no_size ? 1 : bench->options.size_count;
 
+    bench->own = test->own;
     if (bench->rank == 0)
         print_head(bench, test);
-    for (int i = 0; i < bench->options.size_count; i++) {
-        size_t bytes = bench->options.sizes[i];
-        outcome_t outcome;
+    for (int i = 0; i < sizes; i++) {
+        size_t bytes = test->has_no_size ? 0 : bench->options.sizes[i];
 
-        measure(bench, test, bytes, &outcome);
-        if (bench->rank == 0)
-            (bench->options.is_json ? print_json : print_line)(bench, test, bytes, &outcome);
-        fflush(stdout);
-        if (outcome.wrong > 0)
+        if (!is_too_large(bench, test, bytes) && !measure_size(bench, test, bytes))
             code = 1;
     }
+    return code;
+}
+
+static int run_tests(bench_t *bench, const bench_test_t *tests, int count)
+{
+    int code = 0;
+
+    for (int i = 0; i < count; i++)
+        code |= run_sizes(bench, &tests[i]);
     return code;
 }
 
 /* Among the ranks of this host: as the launcher says, or asked of MPI. */
 static int local_rank(void)
 {
-    static const char *const names[] = {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK",
+    static const char *const names[] = {"MPI_LOCALRANKID",           "OMPI_COMM_WORLD_LOCAL_RANK",
                                         "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
-                                        "PALS_LOCAL_RANKID", "LOCAL_RANK"};
+                                        "PALS_LOCAL_RANKID",         "LOCAL_RANK"};
     MPI_Comm host;
     int rank;
 
@@ -291,20 +360,20 @@ static bool open_device(const bench_options_t *options)
     return all_open;
 }
 
-int bench_main(const bench_test_t *test, void *own, int argc, char **argv)
+int bench_main(const bench_test_t *tests, int count, int argc, char **argv)
 {
-    bench_t bench = {.own = own, .slots = 1};
+    bench_t bench = {.slots = 1};
     int code = 2;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &bench.ranks);
-    if (!bench_options_parse(test, argc, argv, bench.rank == 0, &bench.options))
+    if (!bench_options_parse(tests, argc, argv, bench.rank == 0, &bench.options))
         code = 2;
-    else if (bench.ranks < test->min_ranks && bench.rank == 0)
-        fprintf(stderr, "%s needs %d ranks or more\n", test->name, test->min_ranks);
-    else if (bench.ranks >= test->min_ranks)
-        code = open_device(&bench.options) ? run_sizes(&bench, test) : 77;
+    else if (bench.ranks < tests->min_ranks && bench.rank == 0)
+        fprintf(stderr, "%s needs %d ranks or more\n", tests->name, tests->min_ranks);
+    else if (bench.ranks >= tests->min_ranks)
+        code = open_device(&bench.options) ? run_tests(&bench, tests, count) : 77;
     MPI_Finalize();
     return code;
 }

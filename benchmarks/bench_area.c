@@ -47,16 +47,14 @@ static bench_blocks_t blocks_of(const bench_t *bench, size_t bytes)
 }
 
 /* What is staged is packed. */
-static void make_type(bench_area_t *area)
+void bench_area_use(bench_area_t *area, bool is_staged)
 {
-    area->type = MPI_CHAR;
-    area->count = (int)message_bytes(area);
-    if (area->stage != NULL || !is_strided(area))
-        return;
-    area->count = 1;
-    MPI_Type_vector((int)area->blocks.count, (int)area->blocks.bytes, (int)area->blocks.stride,
-                    MPI_CHAR, &area->type);
-    MPI_Type_commit(&area->type);
+    bool is_packed;
+
+    area->is_staged = is_staged && area->stage != NULL;
+    is_packed = area->is_staged || area->strided == MPI_DATATYPE_NULL;
+    area->type = is_packed ? MPI_CHAR : area->strided;
+    area->count = is_packed ? (int)message_bytes(area) : 1;
 }
 
 bench_area_t *bench_area(bench_t *bench, size_t bytes, int which)
@@ -64,7 +62,8 @@ bench_area_t *bench_area(bench_t *bench, size_t bytes, int which)
     bench_area_t *area = (bench_area_t *)host_memory(bench, sizeof(*area));
     size_t length;
 
-    *area = (bench_area_t){.place = bench->options.placement[which], .blocks = blocks_of(bench, bytes)};
+    *area =
+        (bench_area_t){.place = bench->options.placement[which], .blocks = blocks_of(bench, bytes)};
     length = extent(area) > 0 ? extent(area) : 1;
     if (area->place == 'H')
         area->at = memset(host_memory(bench, length), GAP, length);
@@ -72,21 +71,27 @@ bench_area_t *bench_area(bench_t *bench, size_t bytes, int which)
         area->at = bench_device_alloc(length, area->place == 'M');
     if (area->place != 'H')
         bench_device_set(area->at, GAP, length);
-    if (area->place != 'H' && bench->options.is_staged)
+    if (area->place != 'H' && (bench->options.is_staged || bench->options.turns > 0))
         area->stage = bench_device_alloc_pinned(bytes > 0 ? bytes * (size_t)bench->slots : 1);
-    make_type(area);
+    area->strided = MPI_DATATYPE_NULL;
+    if (is_strided(area)) {
+        MPI_Type_vector((int)area->blocks.count, (int)area->blocks.bytes, (int)area->blocks.stride,
+                        MPI_CHAR, &area->strided);
+        MPI_Type_commit(&area->strided);
+    }
+    bench_area_use(area, bench->is_staged);
     bench->areas[bench->area_count++] = area;
     return area;
 }
 
 void *bench_area_buffer(const bench_area_t *area, int slot)
 {
-    return area->stage != NULL ? area->stage + (size_t)slot * message_bytes(area) : area->at;
+    return area->is_staged ? area->stage + (size_t)slot * message_bytes(area) : area->at;
 }
 
 void bench_area_out(const bench_area_t *area, int slot)
 {
-    if (area->stage == NULL)
+    if (!area->is_staged)
         return;
     if (is_strided(area))
         bench_device_get_blocks(bench_area_buffer(area, slot), area->at, &area->blocks);
@@ -96,7 +101,7 @@ void bench_area_out(const bench_area_t *area, int slot)
 
 void bench_area_in(const bench_area_t *area, int slot)
 {
-    if (area->stage == NULL)
+    if (!area->is_staged)
         return;
     if (is_strided(area))
         bench_device_put_blocks(area->at, bench_area_buffer(area, slot), &area->blocks);
@@ -197,8 +202,8 @@ size_t bench_area_wrong(const bench_area_t *area, unsigned seed)
 
 void bench_area_release(bench_area_t *area)
 {
-    if (area->type != MPI_CHAR)
-        MPI_Type_free(&area->type);
+    if (area->strided != MPI_DATATYPE_NULL)
+        MPI_Type_free(&area->strided);
     if (area->stage != NULL)
         bench_device_free_pinned(area->stage);
     if (area->place == 'H')

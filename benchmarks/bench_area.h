@@ -8,7 +8,8 @@
  *             out |  ^ in
  *     stage  |block|block|block|                   MPI gets this: packed, MPI_CHAR
  *
- * Areas belong to one size and are released by the harness after it. All calls that fail end the job.
+ * Areas belong to one size and are released by the harness after it. All calls that fail end the
+ * job.
  */
 #ifndef BENCH_AREA_H
 #define BENCH_AREA_H
@@ -22,14 +23,20 @@ struct bench_area {
     char place;            /* 'H', 'D' or 'M' */
     char *at;              /* the first byte, in that memory */
     bench_blocks_t blocks; /* of one message; one block if it is contiguous */
-    char *stage;           /* pinned; NULL where nothing is staged */
-    MPI_Datatype type;     /* what MPI gets, `count` of it, from bench_area_buffer */
+    char *stage;           /* pinned; NULL if nothing is ever staged */
+    MPI_Datatype strided;  /* MPI_DATATYPE_NULL if it is contiguous */
+
+    bool is_staged;    /* now */
+    MPI_Datatype type; /* what MPI gets now, `count` of it, from bench_area_buffer */
     int count;
 };
 
-/* An area of `bytes` in the memory that `which` (0: the first letter of the placement, 1: the second)
- * says. Its stage has room for bench->slots messages. */
+/* An area of `bytes` in the memory that `which` (0: the first letter of the placement, 1: the
+ * second) says. Its stage has room for bench->slots messages. */
 bench_area_t *bench_area(bench_t *bench, size_t bytes, int which);
+
+/* Staged or not, from now on. */
+void bench_area_use(bench_area_t *area, bool is_staged);
 
 /* What MPI sends from or receives to; the slot (below bench->slots) matters where it is staged. */
 void *bench_area_buffer(const bench_area_t *area, int slot);

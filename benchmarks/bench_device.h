@@ -36,8 +36,8 @@ void bench_device_set(void *memory, unsigned char byte, size_t bytes);
 void *bench_device_alloc_pinned(size_t bytes);
 void bench_device_free_pinned(void *memory);
 
-/* From the device to host memory (get) and back (put); complete when they return, but for a put from
- * memory that is not pinned: wait makes sure. */
+/* From the device to host memory (get) and back (put); complete when they return, but for a put
+ * from memory that is not pinned: wait makes sure. */
 void bench_device_get(void *to, const void *from, size_t bytes);
 void bench_device_put(void *to, const void *from, size_t bytes);
 void bench_device_wait(void);

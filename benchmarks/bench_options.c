@@ -17,12 +17,15 @@ static const char bench_help[] =
     "  -f          also least, greatest, iterations\n"
     "  -c          check the results         --json, -j  a JSON object a line\n"
     "  -d TYPE     cuda: buffers in device memory; managed: in managed memory\n"
-    "  D H         in device, managed (M) and host memory: rank 0's and the other's; of collectives\n"
+    "  D H         in device, managed (M) and host memory: rank 0's and the other's; of "
+    "collectives\n"
     "              the send and the receive buffer\n"
     "  --staged    the program copies device memory to pinned host memory and back itself\n"
+    "  --turns N   each size N times without and with staging, in turns\n"
+    "  -M BYTES    leave out sizes that need larger buffers\n"
     "  --vector BLOCK:STRIDE  messages are blocks of BLOCK bytes, one every STRIDE bytes\n";
 
-enum { STAGED = 256, VECTOR };
+enum { STAGED = 256, TURNS, VECTOR };
 
 /* "64K" in bytes; false if it is no size or something stands behind it. */
 static bool parse_size(const char *text, char stop, size_t *out, const char **rest)
@@ -133,6 +136,10 @@ static bool parse_option(int letter, const char *text, bench_options_t *out, siz
         return parse_device(text, out);
     case STAGED:
         return out->is_staged = true;
+    case TURNS:
+        return parse_count(text, 1, &out->turns);
+    case 'M':
+        return parse_size(text, '\0', &out->most_bytes, &text) && *text == '\0';
     case VECTOR:
         return parse_vector(text, out);
     default:
@@ -171,11 +178,12 @@ static bool parse_words(int argc, char **argv, bench_options_t *out, size_t rang
 {
     static const struct option longer[] = {{"json", no_argument, NULL, 'j'},
                                            {"staged", no_argument, NULL, STAGED},
+                                           {"turns", required_argument, NULL, TURNS},
                                            {"vector", required_argument, NULL, VECTOR},
                                            {NULL, 0, NULL, 0}};
     int letter;
 
-    while ((letter = getopt_long(argc, argv, "m:s:i:x:W:t:fcjd:", longer, NULL)) != -1)
+    while ((letter = getopt_long(argc, argv, "m:s:i:x:W:t:fcjd:M:", longer, NULL)) != -1)
         if (!parse_option(letter, optarg, out, range))
             return false;
     return parse_placement(argv + optind, argc - optind, out);
@@ -195,13 +203,12 @@ bool bench_options_parse(const bench_test_t *test, int argc, char **argv, bool i
     }
     if (out->block_bytes > 0 && !test->takes_vector)
         return complain(is_talkative, "--vector is not known to", test->name);
-    if (test->has_no_size)
-        range[0] = range[1] = out->size_count = 0;
     if (out->block_bytes > range[0] && out->size_count == 0)
         range[0] = out->block_bytes;
     if (out->size_count == 0)
         double_sizes(test, range[0], range[1], out);
     if (!has_whole_blocks(out))
-        return complain(is_talkative, "--vector: sizes must be multiples of the block in", test->name);
+        return complain(is_talkative, "--vector: sizes must be multiples of the block in",
+                        test->name);
     return true;
 }

@@ -19,7 +19,8 @@
 #define DATA_TAG   1
 #define ANSWER_TAG 2
 
-#define SLOT_BYTES_MAX ((size_t)64 << 20) /* pinned for one window, if more than two messages fit */
+#define SLOT_BYTES_MAX ((size_t)64 << 20) /* pinned for one window, if more than two messages fit  \
+                                           */
 
 typedef struct windows {
     bool both_ways, all_pairs;
@@ -58,7 +59,7 @@ static void prepare(bench_t *bench, size_t bytes)
     windows_t *own = bench->own;
     int which = bench->rank >= pair_count(bench);
 
-    bench->slots = bench->options.is_staged ? slots_for(bench, bytes) : bench->options.window;
+    bench->slots = slots_for(bench, bytes);
     own->send = bench_area(bench, bytes, which);
     own->receive = bench_area(bench, bytes, which);
     own->requests = bench_buffer(bench, 2 * (size_t)bench->options.window * sizeof(MPI_Request), 0);
@@ -69,7 +70,7 @@ static void prepare(bench_t *bench, size_t bytes)
 static void post_send(const bench_t *bench, int index, MPI_Request *out)
 {
     const windows_t *own = bench->own;
-    int slot = index % bench->slots;
+    int slot = index % bench->slots; /* without meaning where nothing is staged */
 
     bench_area_out(own->send, slot);
     MPI_Isend(bench_area_buffer(own->send, slot), own->send->count, own->send->type, partner(bench),
@@ -129,7 +130,7 @@ static void one_window(const bench_t *bench)
     bool is_sender = bench->rank < pair_count(bench);
     bool sends = is_sender || own->both_ways, receives = !is_sender || own->both_ways;
 
-    (bench->options.is_staged ? staged_window : direct_window)(bench, sends, receives);
+    (bench->is_staged ? staged_window : direct_window)(bench, sends, receives);
     if (own->both_ways)
         return;
     if (is_sender)
@@ -206,5 +207,6 @@ int main(int argc, char **argv)
         test.second = messages_per_s;
         test.second_column = "Messages/s";
     }
-    return bench_main(&test, &own, argc, argv);
+    test.own = &own;
+    return bench_main(&test, 1, argc, argv);
 }

@@ -15,8 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOT      0
-#define UNTOUCHED ((float)-1)
+#define ROOT       0
+#define NAME_BYTES 32
+#define UNTOUCHED  ((float)-1)
 
 /* How much of a buffer a collective uses. */
 typedef enum { NOTHING, BLOCK, BLOCKS, ROOT_BLOCKS, SHARE } extent_t;
@@ -233,13 +234,19 @@ static void fill(const coll_t *c)
     bench_area_close(c->receive_area, receive);
 }
 
+/* A block of each rank in some buffer, not one vector that is dealt out. */
+static bool has_blocks(const collective_t *which)
+{
+    extent_t send = which->send, receive = which->receive;
+
+    return receive != SHARE &&
+           (send == BLOCKS || send == ROOT_BLOCKS || receive == BLOCKS || receive == ROOT_BLOCKS);
+}
+
 /* Displacements are ints in MPI-3. */
 static void check_blocks(const coll_t *c, size_t bytes)
 {
-    extent_t send = c->which->send, receive = c->which->receive;
-    bool has_blocks = send == BLOCKS || send == ROOT_BLOCKS || receive == BLOCKS || receive == ROOT_BLOCKS;
-
-    if (!has_blocks || receive == SHARE || bytes <= (size_t)INT_MAX / (size_t)c->ranks)
+    if (!has_blocks(c->which) || bytes <= (size_t)INT_MAX / (size_t)c->ranks)
         return;
     fprintf(stderr, "%s: %d blocks of %zu bytes are more than an int can address\n", c->which->name,
             c->ranks, bytes);
@@ -275,8 +282,6 @@ static void prepare(bench_t *bench, size_t bytes)
     deal_counts(c, bytes);
     c->send_area = bench_area(bench, elements(c, c->which->send) * element_bytes(c), 0);
     c->receive_area = bench_area(bench, elements(c, c->which->receive) * element_bytes(c), 1);
-    c->send = bench_area_buffer(c->send_area, 0);
-    c->receive = bench_area_buffer(c->receive_area, 0);
     if (bench->options.is_checked)
         fill(c);
 }
@@ -299,10 +304,12 @@ static void call_between_copies(const coll_t *c)
 
 static double run(bench_t *bench, size_t bytes, int iterations)
 {
-    const coll_t *c = bench->own;
+    coll_t *c = bench->own;
     double total_us = 0;
 
     (void)bytes;
+    c->send = bench_area_buffer(c->send_area, 0);
+    c->receive = bench_area_buffer(c->receive_area, 0);
     for (int i = 0; i < iterations; i++) {
         double begin_us = bench_now_us();
 
@@ -373,23 +380,51 @@ static const bench_test_t test_of_collectives = {
     .check = check,
 };
 
+/* What a test of one collective is. */
+static void describe(const collective_t *which, coll_t *own, char *name, bench_test_t *out)
+{
+    own->which = which;
+    *out = test_of_collectives;
+    snprintf(name, NAME_BYTES, "weft_%s", which->name);
+    out->name = name;
+    out->has_no_size = which->result == NO_DATA;
+    out->has_blocks = has_blocks(which);
+    out->unit = out->min_bytes = element_bytes(own);
+    out->own = own;
+}
+
+/* "allreduce,bcast" or "all": the collectives of a first argument that names several. */
+static bool is_in_list(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    if (strcmp(list, "all") == 0)
+        return true;
+    for (const char *at = strstr(list, name); at != NULL; at = strstr(at + 1, name))
+        if ((at == list || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     const char *names[COLLECTIVES + 1] = {NULL};
-    bench_test_t test = test_of_collectives;
-    coll_t own = {0};
-    char name[32];
-    int chosen;
+    bench_test_t tests[COLLECTIVES];
+    coll_t own[COLLECTIVES] = {{0}};
+    char test_names[COLLECTIVES][NAME_BYTES];
+    bool is_list = argc > 1 && (strcmp(argv[1], "all") == 0 || strchr(argv[1], ',') != NULL);
+    int chosen = -1, count = 0;
 
     for (size_t i = 0; i < COLLECTIVES; i++)
         names[i] = collectives[i].name;
-    chosen = bench_choose(names, &argc, &argv);
-    if (chosen < 0)
+    if (!is_list)
+        chosen = bench_choose(names, &argc, &argv);
+    if (!is_list && chosen < 0)
         return 2;
-    own.which = &collectives[chosen];
-    snprintf(name, sizeof(name), "weft_%s", names[chosen]);
-    test.name = name;
-    test.has_no_size = own.which->result == NO_DATA;
-    test.unit = test.min_bytes = element_bytes(&own);
-    return bench_main(&test, &own, argc, argv);
+    for (int i = 0; i < (int)COLLECTIVES; i++)
+        if (is_list ? is_in_list(argv[1], names[i]) : i == chosen) {
+            describe(&collectives[i], &own[count], test_names[count], &tests[count]);
+            count++;
+        }
+    return bench_main(tests, count, argc - is_list, argv + is_list);
 }

@@ -71,7 +71,8 @@ static double half(const bench_t *bench, size_t bytes, double us)
 
 int main(int argc, char **argv)
 {
-    static const bench_test_t test = {
+    latency_t own;
+    bench_test_t test = {
         .name = "weft_latency",
         .column = "Avg Latency(us)",
         .value = half,
@@ -85,8 +86,8 @@ int main(int argc, char **argv)
         .prepare = prepare,
         .run = run,
         .check = check,
+        .own = &own,
     };
-    latency_t own;
 
-    return bench_main(&test, &own, argc, argv);
+    return bench_main(&test, 1, argc, argv);
 }
