@@ -61,9 +61,11 @@ AS_IF(["$NVCC" -std=c++17 -fatbin $NVCC_ARCHES -o conftest.fatbin conftest.cu >&
 rm -f conftest.cu conftest.fatbin
 ])
 
-dnl The simulated driver of the tests is compiled with cuda.h: beside nvcc, or where it is usual.
+dnl The simulated driver of the tests is compiled with cuda.h (12.8 or later): beside nvcc, or where it is usual.
 AC_DEFUN([WEFT_CUDA_INCLUDE], [
+CUDA_INCLUDE=
 for weft_folder in ${NVCC:+"$(dirname "$(readlink -f "$NVCC")")/../include"} /usr/local/cuda/include /usr/include; do
-    AS_IF([test -z "$CUDA_INCLUDE" && test -f "$weft_folder/cuda.h"], [CUDA_INCLUDE=$weft_folder])
+    weft_version=$(sed -n 's/^#define CUDA_VERSION //p' "$weft_folder/cuda.h" 2>/dev/null)
+    AS_IF([test -z "$CUDA_INCLUDE" && test "${weft_version:-0}" -ge 12080], [CUDA_INCLUDE=$weft_folder])
 done
 ])

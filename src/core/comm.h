@@ -31,6 +31,7 @@ struct weft_comm {
     struct weft_board *board; /* of core/meeting.h, claimed by src/coll; NULL: not yet, or (has_no_board) */
     bool has_no_board;
     void *coll_cache;       /* of src/coll; released by weft_comm_release_coll */
+    bool is_host_only;      /* the program has asserted that its buffers are host memory */
     void *bsend_buffer;     /* of src/pt2pt: MPI_Comm_attach_buffer; NULL: none */
     weft_attributes_t *attributes;
     weft_info_t *info; /* hints; NULL: none */

@@ -159,6 +159,7 @@ typedef struct weft_device_ops {
     bool (*share)(const weft_memory_t *memory, const void *buf, size_t bytes, weft_share_t *out);
     bool (*map)(const weft_share_t *share, weft_device_t *device, bool at_any_price,
                 weft_mapping_t *out);
+    bool (*is_refused)(const weft_share_t *share, weft_device_t *device);
     void (*unmap)(weft_mapping_t *mapping);
 } weft_device_ops_t;
 
@@ -299,6 +300,13 @@ static inline bool weft_device_map(const weft_share_t *share, weft_device_t *dev
                                    bool at_any_price, weft_mapping_t *out)
 {
     return weft_device_ops->map(share, device, at_any_price, out);
+}
+
+/** Was it found that it can never be mapped? False where it was only not worth it, or this process does
+ *  not use a device yet. */
+static inline bool weft_device_is_refused(const weft_share_t *share, weft_device_t *device)
+{
+    return weft_device_ops->is_refused(share, device);
 }
 
 static inline void weft_device_unmap(weft_mapping_t *mapping)

@@ -240,16 +240,16 @@ weft_meeting_state_t weft_meeting_look(const weft_meeting_t *meeting)
     return unpack(atomic_load_explicit(&slot_of(meeting)->word, memory_order_acquire)).state;
 }
 
-/* From one of two states to another; the state after it. */
-static weft_meeting_state_t change(const weft_meeting_t *meeting, weft_meeting_state_t from,
-                                   weft_meeting_state_t also_from, weft_meeting_state_t to)
+/* To another state, if it is between two; the state after it. */
+static weft_meeting_state_t change(const weft_meeting_t *meeting, weft_meeting_state_t least,
+                                   weft_meeting_state_t most, weft_meeting_state_t to)
 {
     slot_t *slot = slot_of(meeting);
     unsigned long long word = atomic_load(&slot->word);
     count_t count;
     do {
         count = unpack(word);
-        if (count.state != from && count.state != also_from)
+        if (count.state < least || count.state > most)
             return count.state;
         count.state = to;
     } while (!atomic_compare_exchange_weak(&slot->word, &word, pack(&count)));
@@ -276,16 +276,19 @@ void weft_meeting_decide(const weft_meeting_t *meeting, weft_meeting_state_t sta
         atomic_store(&board->skip, 0);
         atomic_store(&board->skip_until, 0);
     }
-    change(meeting, WEFT_MEETING_GATHERED, WEFT_MEETING_SHARED, state);
+    change(meeting, WEFT_MEETING_GATHERED, WEFT_MEETING_WORKING, state);
     wake_members(meeting);
 }
 
-bool weft_meeting_part_done(const weft_meeting_t *meeting, bool *is_good)
+bool weft_meeting_part_done(const weft_meeting_t *meeting, weft_meeting_state_t during,
+                            bool *is_good)
 {
     slot_t *slot = slot_of(meeting);
     if (!*is_good)
         atomic_fetch_add(&slot->parts_failed, 1);
-    bool is_last = atomic_fetch_add(&slot->parts_done, 1) + 1 == (unsigned)meeting->members;
+    unsigned rounds = during == WEFT_MEETING_WORKING ? 2 : 1;
+    bool is_last =
+        atomic_fetch_add(&slot->parts_done, 1) + 1 == rounds * (unsigned)meeting->members;
     *is_good = atomic_load(&slot->parts_failed) == 0;
     return is_last;
 }

@@ -8,9 +8,9 @@
  * it is still open finds all posts, and says how it ends. So ranks that know nothing of meetings (their
  * buffers are host memory, say) pay nothing.
  *
- *   arrive ----> OPEN ---- the last one arrives ----> GATHERED ----> SHARED ----> DONE, FAILED
- *                 |                                       |                          or OFF
- *                 '------- somebody gives up ------> OFF <'
+ *   arrive ----> OPEN ---- the last one arrives ----> GATHERED --------------------------> DONE
+ *                 |                                     |    '--> SHARED ----> WORKING --> or FAILED
+ *                 '------ somebody gives up -----> OFF <---------'
  *
  * A board has DEPTH meetings at a time; one is used again when all who came have left. A word holds
  * number, counts and state of a meeting, so that each step is one compare-and-swap.
@@ -35,7 +35,8 @@ enum {
 typedef enum weft_meeting_state {
     WEFT_MEETING_OPEN,
     WEFT_MEETING_GATHERED, /* all posts are there; the last who came decides */
-    WEFT_MEETING_SHARED,   /* all do their part of the work */
+    WEFT_MEETING_SHARED,   /* all make ready to do a part of the work */
+    WEFT_MEETING_WORKING,  /* and all do it */
     WEFT_MEETING_DONE,
     WEFT_MEETING_FAILED,
     WEFT_MEETING_OFF, /* each for himself */
@@ -95,12 +96,13 @@ int64_t weft_meeting_patience_ns(const weft_meeting_t *meeting);
 /** The state after it: OFF, if it was still open. */
 weft_meeting_state_t weft_meeting_give_up(const weft_meeting_t *meeting);
 
-/** From GATHERED, by the last who came, or by anybody from SHARED. */
+/** By the last who came, or the last whose part is done. */
 void weft_meeting_decide(const weft_meeting_t *meeting, weft_meeting_state_t state);
 
-/** A part of the shared work is over: true for the last part, whose owner decides. `is_good` false: now
- *  or before, some part failed. */
-bool weft_meeting_part_done(const weft_meeting_t *meeting, bool *is_good);
+/** This member's part of what `during` (SHARED or WORKING) stands for is over. True for the last member,
+ *  who decides; *is_good becomes false if any part failed. */
+bool weft_meeting_part_done(const weft_meeting_t *meeting, weft_meeting_state_t during,
+                            bool *is_good);
 
 /** The post is not looked at any more. */
 void weft_meeting_leave(const weft_meeting_t *meeting);

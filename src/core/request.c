@@ -2,6 +2,7 @@
 #include "core/request.h"
 
 #include "core/progress.h"
+#include "base/fail.h"
 
 static const weft_request_ops_t done_ops = {.name = "send"};
 
@@ -23,6 +24,23 @@ void weft_request_complete(weft_request_t *request)
         weft_request_release(request);
 }
 
+void weft_request_note_error(weft_request_t *request, int error)
+{
+    if (request->status.MPI_ERROR != MPI_SUCCESS)
+        return;
+    request->status.MPI_ERROR = error;
+    request->why = weft_strdup(weft_fail_text());
+}
+
+void weft_request_inherit_error(weft_request_t *request, weft_request_t *part)
+{
+    if (part->status.MPI_ERROR == MPI_SUCCESS || request->status.MPI_ERROR != MPI_SUCCESS)
+        return;
+    request->status.MPI_ERROR = part->status.MPI_ERROR;
+    request->why = part->why;
+    part->why = NULL;
+}
+
 void weft_request_watch(weft_request_t *request,
                         void (*on_complete)(weft_request_t *request, void *owner), void *owner)
 {
@@ -39,6 +57,7 @@ void weft_request_release(weft_request_t *request)
     if (request == &weft_request_done)
         return;
     request->object.kind = WEFT_FREED;
+    weft_request_forget_error(request);
     request->ops->release(request);
 }
 

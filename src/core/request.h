@@ -13,6 +13,7 @@
 
 #include "core/object.h"
 #include "core/status.h"
+#include "base/memory.h"
 #include "mpi.h"
 
 #include <stdbool.h>
@@ -41,6 +42,7 @@ struct weft_request {
     /* Called when it completes, NULL: nothing; may release the request, if the library owns it. */
     void (*on_complete)(weft_request_t *request, void *owner);
     void *owner;
+    char *why;         /* the text of an error of its own; NULL: there is none */
     MPI_Status status; /* valid when complete; MPI_ERROR is the request's own result */
 };
 
@@ -73,7 +75,23 @@ static inline void weft_request_init(weft_request_t *request, const weft_request
     request->is_persistent = false;
     request->is_detached = false;
     request->on_complete = NULL;
+    request->why = NULL;
     request->status = weft_status_empty();
+}
+
+/** Note an error, with the present text of weft_fail, unless there is one already. */
+void weft_request_note_error(weft_request_t *request, int error) __attribute__((cold));
+
+/** Take over the error of a request that is part of this one, if it has any. */
+void weft_request_inherit_error(weft_request_t *request, weft_request_t *part)
+    __attribute__((cold));
+
+/** Forget the text of an error; the request is to be started again, or its memory is the caller's. */
+static inline void weft_request_forget_error(weft_request_t *request)
+{
+    if (__builtin_expect(request->why != NULL, 0))
+        weft_free(request->why);
+    request->why = NULL;
 }
 
 /** Say that the operation is over; status is filled in already. */

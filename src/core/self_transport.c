@@ -61,7 +61,8 @@ static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
     self = (weft_endpoint_t){.ops = &weft_self_transport,
                              .packet_max = PACKET_MAX,
                              .eager_max = PACKET_MAX,
-                             .can_read = true};
+                             .can_read = true,
+                             .is_on_host = true};
     sink_of_self = sink;
     world->endpoints[world->rank] = &self;
     return MPI_SUCCESS;

@@ -81,6 +81,8 @@ struct weft_endpoint {
     size_t packet_max; /* largest payload of a packet; fixed after open */
     size_t eager_max;  /* largest message worth sending unasked; at most packet_max */
     bool can_read;     /* `read` works; the transport clears it when it turns out not to */
+    bool is_on_host;   /* the peer is on this host, and may map device memory of this process */
+    bool cannot_map;   /* of the layer above: it has said that it cannot */
     bool is_throttled; /* the peer has no room for unexpected data: ask before sending any */
     bool is_lost;      /* set by the layer above once it was told that the peer is lost */
     unsigned asked;    /* of the layer above: messages announced that the peer may be reading */

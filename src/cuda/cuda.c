@@ -31,6 +31,7 @@ static const weft_device_ops_t ops = {
     .give_scratch = wefti_scratch_give,
     .share = wefti_share,
     .map = wefti_map,
+    .is_refused = wefti_is_refused,
     .unmap = wefti_unmap,
 };
 

@@ -405,6 +405,18 @@ bool wefti_map(const weft_share_t *share, weft_device_t *device, bool at_any_pri
     return open_entry(entry) && give(entry, share, out);
 }
 
+bool wefti_is_refused(const weft_share_t *share, weft_device_t *device)
+{
+    if (strcmp(weft_config.DEVICE_IPC, "no") == 0 || handle_of(share) == NULL)
+        return true;
+    if (!wefti_driver_find())
+        return false;
+    if (device == NULL)
+        device = choose_device(share);
+    const mapped_t *entry = device == NULL ? NULL : find(share, device);
+    return entry != NULL && entry->is_refused;
+}
+
 void wefti_unmap(weft_mapping_t *mapping)
 {
     mapped_t *entry = mapping->entry;

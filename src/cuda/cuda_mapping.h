@@ -16,7 +16,8 @@
 
 #include "cuda/cuda_device.h"
 
-/* As weft_device_map() and weft_device_unmap(). */
+/* As the functions of core/device.h. */
+bool wefti_is_refused(const weft_share_t *share, weft_device_t *device);
 bool wefti_map(const weft_share_t *share, weft_device_t *device, bool at_any_price,
                weft_mapping_t *out);
 void wefti_unmap(weft_mapping_t *mapping);

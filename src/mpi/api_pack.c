@@ -3,7 +3,7 @@
 #include "mpi/api.h"
 #include "mpi/call.h"
 #include "mpi/check.h"
-#include "datatype/pack.h"
+#include "pt2pt/device_copy.h"
 #include "base/fail.h"
 
 #include <limits.h>
@@ -54,6 +54,11 @@ static int check_packing(weft_call_t *call, const packing_t *packing, weft_type_
     return err == MPI_SUCCESS ? check_room(packing, *type, bytes_out) : err;
 }
 
+static const weft_type_t *byte_type(void)
+{
+    return weft_type_of(MPI_BYTE);
+}
+
 WEFT_API(MPI_Pack_c)
 int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf,
                 MPI_Count outsize, MPI_Count *position, MPI_Comm comm)
@@ -65,9 +70,12 @@ int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, voi
     MPI_Count bytes;
     int err = check_packing(&call, &packing, &type, &bytes);
     if (err == MPI_SUCCESS) {
-        weft_pack(inbuf, (size_t)incount, type, 0, (char *)outbuf + *position, (size_t)bytes);
-        *position += bytes;
+        weft_elements_t typed = {(void *)inbuf, (size_t)incount, type};
+        weft_elements_t packed = {(char *)outbuf + *position, (size_t)bytes, byte_type()};
+        err = weft_copy_anywhere(&typed, &packed);
     }
+    if (err == MPI_SUCCESS)
+        *position += bytes;
     return weft_call_end(&call, err);
 }
 
@@ -94,10 +102,12 @@ int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void
     MPI_Count bytes;
     int err = check_packing(&call, &packing, &type, &bytes);
     if (err == MPI_SUCCESS) {
-        weft_unpack(outbuf, (size_t)outcount, type, 0, (const char *)inbuf + *position,
-                    (size_t)bytes);
-        *position += bytes;
+        weft_elements_t packed = {(char *)inbuf + *position, (size_t)bytes, byte_type()};
+        weft_elements_t typed = {outbuf, (size_t)outcount, type};
+        err = weft_copy_anywhere(&packed, &typed);
     }
+    if (err == MPI_SUCCESS)
+        *position += bytes;
     return weft_call_end(&call, err);
 }
 

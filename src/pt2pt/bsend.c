@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pt2pt/bsend.h"
 
+#include "pt2pt/device_copy.h"
 #include "core/progress.h"
-#include "datatype/pack.h"
 #include "base/fail.h"
 #include "base/list.h"
 #include "base/memory.h"
@@ -155,14 +155,19 @@ static void complete_flushes(weft_bsend_buffer_t *buffer)
     }
 }
 
+static void give_block(block_t *block)
+{
+    weft_list_remove(&block->link);
+    if (block->buffer->is_automatic)
+        weft_free(block);
+}
+
 static void block_is_sent(weft_request_t *request, void *owner)
 {
     block_t *block = owner;
     weft_bsend_buffer_t *buffer = block->buffer;
     weft_request_release(request);
-    weft_list_remove(&block->link);
-    if (buffer->is_automatic)
-        weft_free(block);
+    give_block(block);
     if (!weft_list_is_empty(&buffer->flushes))
         complete_flushes(buffer);
 }
@@ -171,15 +176,21 @@ static void block_is_sent(weft_request_t *request, void *owner)
 
 static int send_block(const weft_send_args_t *args, block_t *block, size_t bytes)
 {
-    weft_send_args_t packed = *args;
-    packed.buf = block + 1;
-    packed.count = bytes;
-    packed.type = weft_type_of(MPI_BYTE);
-    weft_pack(args->buf, args->count, args->type, 0, block + 1, bytes);
+    weft_elements_t typed = {(void *)args->buf, args->count, args->type};
+    weft_elements_t packed = {block + 1, bytes, weft_type_of(MPI_BYTE)};
+    weft_send_args_t copy = *args;
+    copy.buf = packed.buf;
+    copy.count = packed.count;
+    copy.type = weft_type_of(MPI_BYTE);
+    copy.where = WEFT_WHERE_HOST;
     weft_request_t *request;
-    int err = weft_send_begin(&packed, &request);
+    int err = weft_copy_anywhere(&typed, &packed);
+    if (err == MPI_SUCCESS)
+        err = weft_send_begin(&copy, &request);
     if (err == MPI_SUCCESS)
         weft_request_watch(request, block_is_sent, block);
+    else
+        give_block(block);
     return err;
 }
 

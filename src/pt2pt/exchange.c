@@ -2,7 +2,7 @@
 /* A send and a receive behind one request (MPI_Isendrecv and its kin). */
 #include "pt2pt/pt2pt_private.h"
 
-#include "datatype/pack.h"
+#include "pt2pt/device_copy.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/pool.h"
@@ -11,6 +11,7 @@ typedef struct exchange {
     weft_request_t request; /* first */
     int pending;            /* of the two */
     void *copy;             /* of what is sent; NULL when it goes out of the user's buffer */
+    weft_device_t *device;  /* on which the copy is; NULL: the host */
 } exchange_t;
 
 static weft_pool_t exchanges = WEFT_POOL(exchange_t);
@@ -18,7 +19,10 @@ static weft_pool_t exchanges = WEFT_POOL(exchange_t);
 static void release_exchange(weft_request_t *request)
 {
     exchange_t *exchange = (exchange_t *)request;
-    weft_free(exchange->copy);
+    if (exchange->device != NULL)
+        weft_scratch_give(exchange->device, exchange->copy);
+    else
+        weft_free(exchange->copy);
     weft_comm_release(request->comm);
     weft_pool_give(&exchanges, exchange);
 }
@@ -39,6 +43,7 @@ static void count_down(exchange_t *exchange)
 
 static void send_is_over(weft_request_t *send, void *owner)
 {
+    weft_request_inherit_error(&((exchange_t *)owner)->request, send);
     weft_request_release(send);
     count_down(owner);
 }
@@ -46,22 +51,48 @@ static void send_is_over(weft_request_t *send, void *owner)
 static void recv_is_over(weft_request_t *recv, void *owner)
 {
     exchange_t *exchange = owner;
+    int error = exchange->request.status.MPI_ERROR; /* of the send */
     exchange->request.status = recv->status;
+    exchange->request.status.MPI_ERROR = error;
+    weft_request_inherit_error(&exchange->request, recv);
     weft_request_release(recv);
     count_down(exchange);
+}
+
+/* On the device that the data are on, if there is room; otherwise on the host. */
+static int make_room(exchange_t *exchange, const weft_send_args_t *send, size_t bytes)
+{
+    weft_memory_t memory = {.device = NULL};
+    int err = MPI_SUCCESS;
+    if (bytes > 0 && wefti_sends_device(send))
+        err = weft_memory_look(wefti_first_byte(send->buf, send->type), &memory);
+    if (err != MPI_SUCCESS)
+        return err;
+    exchange->device = memory.device;
+    if (memory.device != NULL)
+        exchange->copy = weft_scratch_take(memory.device, bytes);
+    if (exchange->copy != NULL)
+        return MPI_SUCCESS;
+    exchange->device = NULL;
+    exchange->copy = weft_alloc(bytes);
+    return exchange->copy != NULL
+               ? MPI_SUCCESS
+               : weft_fail(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);
 }
 
 static int copy_data(exchange_t *exchange, weft_send_args_t *send)
 {
     size_t bytes = send->count * send->type->size;
-    exchange->copy = weft_alloc(bytes);
-    if (exchange->copy == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);
-    weft_pack(send->buf, send->count, send->type, 0, exchange->copy, bytes);
+    weft_elements_t typed = {(void *)send->buf, send->count, send->type};
+    int err = make_room(exchange, send, bytes);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_elements_t packed = {exchange->copy, bytes, weft_type_of(MPI_BYTE)};
     send->buf = exchange->copy;
     send->count = bytes;
     send->type = weft_type_of(MPI_BYTE);
-    return MPI_SUCCESS;
+    send->where = exchange->device != NULL ? WEFT_WHERE_DEVICE : WEFT_WHERE_HOST;
+    return weft_copy_anywhere(&typed, &packed);
 }
 
 static void drop_receive(weft_request_t *receiving)
@@ -98,6 +129,7 @@ int weft_sendrecv_begin(const weft_send_args_t *send, const weft_recv_args_t *re
     weft_request_init(&exchange->request, &exchange_ops, send->comm);
     weft_comm_retain(send->comm);
     exchange->copy = NULL;
+    exchange->device = NULL;
     weft_send_args_t outgoing = *send;
     int err = is_replace ? copy_data(exchange, &outgoing) : MPI_SUCCESS;
     if (err == MPI_SUCCESS)

@@ -4,7 +4,7 @@
  * all; then the senders are told to ask first, so that a rank which sends to one that does not
  * receive waits instead of filling its memory. Also the probes, which look into the same queue.
  */
-#include "pt2pt/pt2pt_private.h"
+#include "pt2pt/device_private.h"
 
 #include "core/progress.h"
 #include "base/config.h"
@@ -47,13 +47,31 @@ static void count_bytes(size_t before, size_t after)
         throttle_senders(false);
 }
 
-static bool keep_data(weft_message_t *message, const void *data)
+static bool make_room(weft_message_t *message)
 {
     size_t bytes = message->ask.bytes;
     message->data = bytes <= sizeof(message->room) ? message->room : weft_alloc(bytes);
-    if (message->data == NULL)
+    return message->data != NULL;
+}
+
+static bool keep_data(weft_message_t *message, const void *data)
+{
+    if (!make_room(message))
         return false;
-    memcpy(message->data, data, bytes);
+    memcpy(message->data, data, message->ask.bytes);
+    return true;
+}
+
+/* What came with the message in place of data: a share, or an error. */
+static bool keep_extra(weft_message_t *message)
+{
+    bool is_error = message->ask.kind == WEFT_PACKET_SORRY;
+    size_t bytes = is_error ? sizeof(weft_trouble_t) : sizeof(weft_share_t);
+    void *extra = weft_alloc(bytes);
+    if (extra == NULL)
+        return false;
+    memcpy(extra, message->ask.extra, bytes);
+    message->ask.extra = extra;
     return true;
 }
 
@@ -62,6 +80,8 @@ static void free_message(weft_message_t *message)
     count_bytes(cost_of(message), 0);
     if (message->data != message->room)
         weft_free(message->data);
+    if (__builtin_expect(message->ask.extra != NULL, 0))
+        weft_free((void *)message->ask.extra);
     message->object.kind = WEFT_FREED;
     weft_pool_give(&messages, message);
 }
@@ -82,6 +102,55 @@ static void tell_watchers(void)
         weft_progress_notify();
 }
 
+/* ---- fetching ---- */
+
+/* A short message in device memory is fetched before anybody receives it, so that its sender, too, can
+ * go on: ranks that send to each other before they receive would wait for ever otherwise, which they
+ * do not with host memory. */
+static void fetch_is_over(weft_request_t *request, void *owner)
+{
+    weft_message_t *message = owner;
+    weft_recv_t *taker = message->taker;
+    message->fetching = NULL;
+    weft_free((void *)message->ask.extra);
+    message->ask = (weft_ask_t){.bytes = message->ask.bytes};
+    if (request->status.MPI_ERROR != MPI_SUCCESS) {
+        weft_trouble_t trouble = wefti_trouble(request);
+        message->ask.kind = WEFT_PACKET_SORRY;
+        message->ask.extra = &trouble;
+        if (!keep_extra(message))
+            weft_world.abort(1, "no memory for the error of a message");
+    }
+    weft_request_release(request);
+    if (taker != NULL)
+        wefti_message_deliver(message, taker);
+}
+
+static bool suits_fetching(const weft_message_t *message)
+{
+    const weft_endpoint_t *endpoint = weft_world.endpoints[message->entry.key.source];
+    return message->ask.kind == WEFT_PACKET_SHARE && endpoint != NULL &&
+           message->ask.bytes <= endpoint->eager_max && !wefti_pt2pt.is_throttling;
+}
+
+static void fetch(weft_message_t *message)
+{
+    if (!make_room(message))
+        weft_world.abort(1, "no memory for a message that nobody receives");
+    weft_recv_args_t args = {.buf = message->data,
+                             .count = message->ask.bytes,
+                             .type = weft_type_of(MPI_BYTE),
+                             .comm = &weft_comm_world,
+                             .where = WEFT_WHERE_HOST,
+                             .source = message->entry.key.source,
+                             .tag = message->entry.key.tag};
+    if (wefti_recv_create(&args, &message->fetching) != MPI_SUCCESS)
+        weft_world.abort(1, "no memory for a message that nobody receives");
+    weft_recv_t *recv = message->fetching;
+    wefti_recv_matched(recv, &message->entry.key, &message->ask, NULL);
+    weft_request_watch(&recv->request, fetch_is_over, message);
+}
+
 void wefti_message_keep(const weft_match_key_t *key, const weft_ask_t *ask, const void *data)
 {
     weft_message_t *message = weft_pool_take(&messages);
@@ -91,8 +160,13 @@ void wefti_message_keep(const weft_match_key_t *key, const weft_ask_t *ask, cons
     message->entry.key = *key;
     message->ask = *ask;
     message->data = NULL;
-    if (data != NULL && !keep_data(message, data))
+    message->fetching = NULL;
+    message->taker = NULL;
+    if ((data != NULL && !keep_data(message, data)) ||
+        (ask->extra != NULL && !keep_extra(message)))
         weft_world.abort(1, "no memory for a message that nobody receives");
+    if (__builtin_expect(ask->extra != NULL, 0) && suits_fetching(message))
+        fetch(message);
     count_bytes(0, cost_of(message));
     weft_match_add(&wefti_pt2pt.messages, &message->entry);
     tell_watchers();
@@ -114,6 +188,9 @@ weft_message_t *wefti_message_take(weft_match_key_t key)
 
 void wefti_message_deliver(weft_message_t *message, weft_recv_t *recv)
 {
+    message->taker = recv;
+    if (__builtin_expect(message->fetching != NULL, 0))
+        return; /* it is delivered when it is here */
     wefti_recv_matched(recv, &message->entry.key, &message->ask, message->data);
     free_message(message);
 }
@@ -226,6 +303,8 @@ int weft_mrecv_begin(const weft_recv_args_t *args, weft_message_t *message, weft
     if (err != MPI_SUCCESS)
         return err;
     *out = &recv->request;
+    if (wefti_receives_device(&matched))
+        wefti_device_recv_begin(recv);
     wefti_message_deliver(message, recv);
     weft_comm_release(comm);
     return MPI_SUCCESS;

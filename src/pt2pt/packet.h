@@ -5,15 +5,21 @@
  *   eager            sender -- EAGER (data) -->
  *   direct copy      sender -- ASK --> receiver copies from the sender's memory -- DONE -->
  *   over a network   sender -- OFFER --> receiver reads the sender's window -- DONE -->
- *   through packets  sender -- ASK -->      <-- GO --      -- DATA, DATA, ... -->
+ *   through packets  sender -- ASK -->      <-- GO --      -- DATA, DATA, ... -->    (<-- GO -- ...)
+ *   device memory    sender -- SHARE --> receiver maps it and copies -- DONE -->
+ *   no data to send  sender -- SORRY -->
  *
- * ASK carries the data as well when it is short (synchronous sends); OFFER is an ASK with a window.
- * EAGER, ASK and OFFER are matched by (context, source, tag); GO and DONE name the sender's request, DATA the receiver's, by
- * a number that takes the place of context and tag in the header.
+ * ASK carries the data as well when it is short (synchronous sends); OFFER is an ASK with a window,
+ * SHARE one with a description of device memory. Who cannot use these answers GO. A GO says how much
+ * may be sent; more of them may follow. EAGER, ASK, OFFER, SHARE and SORRY are matched by (context,
+ * source, tag); GO, DONE and REFUSED name the sender's request, DATA and BROKEN the receiver's, by a
+ * number that takes the place of context and tag in the header. SORRY, REFUSED and BROKEN carry the
+ * error that takes the place of the data.
  */
 #ifndef WEFT_PT2PT_PACKET_H
 #define WEFT_PT2PT_PACKET_H
 
+#include "core/device.h"
 #include "core/transport.h"
 
 #include <stdbool.h>
@@ -27,6 +33,11 @@ enum {
     WEFT_PACKET_DATA,
     WEFT_PACKET_DONE,
     WEFT_PACKET_OFFER,
+    WEFT_PACKET_SHARE,
+    WEFT_PACKET_SHARE_LATER, /* not to be fetched before it is received: a synchronous send */
+    WEFT_PACKET_SORRY,
+    WEFT_PACKET_REFUSED,
+    WEFT_PACKET_BROKEN,
     /* Most data that an ASK carries along. */
     WEFT_ASK_INLINE = 1024,
 };
@@ -38,16 +49,26 @@ typedef struct weft_ask {
     /* An ASK ends here; the data follow, all of it or none. */
     weft_window_t window; /* of an OFFER, which ends after it */
     /* not on the wire */
-    bool has_window;
+    uint8_t kind;      /* of the packet */
+    const void *extra; /* a weft_share_t or weft_trouble_t that came with it; NULL: none */
 } weft_ask_t;
+
+/** An error in place of data. */
+typedef struct weft_trouble {
+    int32_t error_class;
+    char text[236];
+} weft_trouble_t;
 
 enum {
     WEFT_ASK_BYTES = offsetof(weft_ask_t, window),
     WEFT_OFFER_BYTES = WEFT_ASK_BYTES + sizeof(weft_window_t),
+    WEFT_SHARE_BYTES = WEFT_ASK_BYTES + sizeof(weft_share_t),
 };
 
 typedef struct weft_go {
     uint64_t request; /* the receiver's */
+    uint64_t limit;   /* bytes of the message that may be sent so far */
+    uint64_t cannot_map; /* 1: it was a SHARE, which this receiver will never be able to use */
 } weft_go_t;
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "pt2pt/pt2pt_private.h"
+#include "pt2pt/device_private.h"
 
 #include "core/progress.h"
+#include "base/fail.h"
 #include "base/log.h"
 
 #include <stdio.h>
+#include <string.h>
 
 weft_pt2pt_t wefti_pt2pt;
 
@@ -25,6 +27,26 @@ void weft_pt2pt_await_idle(void)
     for (wefti_note_idle(); !wefti_pt2pt.is_idle;
          wefti_note_idle()) /* an answer may have found no room since */
         weft_progress_until(&wefti_pt2pt.is_idle);
+}
+
+weft_trouble_t wefti_trouble(const weft_request_t *request)
+{
+    weft_trouble_t trouble = {.error_class = request->status.MPI_ERROR};
+    snprintf(trouble.text, sizeof(trouble.text), "rank %d: %s", weft_world.rank,
+             request->why == NULL ? "no memory to say what failed" : request->why);
+    return trouble;
+}
+
+void wefti_note_trouble(weft_request_t *request, const void *payload, size_t bytes)
+{
+    weft_trouble_t trouble;
+    if (bytes != sizeof(trouble)) {
+        weft_request_note_error(request, weft_fail(MPI_ERR_INTERN, "a malformed packet"));
+        return;
+    }
+    memcpy(&trouble, payload, sizeof(trouble));
+    trouble.text[sizeof(trouble.text) - 1] = '\0';
+    weft_request_note_error(request, weft_fail(trouble.error_class, "%s", trouble.text));
 }
 
 void weft_pt2pt_peer_lost(int world_rank, const char *why)
@@ -49,4 +71,7 @@ void weft_pt2pt_close(void)
     wefti_recvs_close();
     wefti_messages_close();
     wefti_exchanges_close();
+    wefti_device_sends_close();
+    wefti_device_recvs_close();
+    wefti_chunks_close();
 }

@@ -7,6 +7,7 @@
 #define WEFT_PT2PT_PT2PT_H
 
 #include "core/comm.h"
+#include "core/device.h"
 #include "core/request.h"
 #include "datatype/type.h"
 #include "mpi.h"
@@ -27,6 +28,7 @@ typedef struct weft_send_args {
     uint32_t context; /* comm->context, or comm->context | 1 for collectives */
     int dest, tag;
     weft_send_mode_t mode;
+    weft_where_t where; /* `buf` is; 0: not known yet */
 } weft_send_args_t;
 
 typedef struct weft_recv_args {
@@ -36,6 +38,7 @@ typedef struct weft_recv_args {
     weft_comm_t *comm;
     uint32_t context;
     int source, tag; /* or MPI_ANY_SOURCE, MPI_ANY_TAG */
+    weft_where_t where;
 } weft_recv_args_t;
 
 /** Begin a send. *out = &weft_request_done when the buffer may be changed already. MPI_ERR_NO_MEM.

@@ -21,8 +21,12 @@ typedef struct weft_send {
     weft_header_t header;   /* of a WEFT_SEND_CONTROL */
     weft_go_t go;           /* its payload; of a WEFT_SEND_STREAM: what DATA names */
     size_t sent;            /* bytes of the stream that went out */
+    size_t ready;           /* bytes of the stream that may go out so far */
+    bool is_queued;         /* in the endpoint's list */
     bool is_exposed;        /* the peer may read the data: `exposure` is to be concealed */
     weft_exposure_t exposure;
+    weft_trouble_t *trouble; /* of a WEFT_SEND_CONTROL, its payload; NULL: that is `go` */
+    struct weft_device_send *device; /* device_send.c; NULL: host memory */
     struct weft_send *next; /* in the endpoint's list of sends that wait for room */
 } weft_send_t;
 
@@ -38,6 +42,7 @@ typedef struct weft_recv {
     bool is_streaming;    /* DATA may come */
     uint64_t sender;      /* the sender's request, while its window is being read */
     weft_fetch_t fetch;
+    struct weft_device_recv *device; /* device_recv.c; NULL: host memory on both sides */
 } weft_recv_t;
 
 /* A message that no receive has asked for yet. */
@@ -47,6 +52,8 @@ struct weft_message {
     weft_comm_t *comm;        /* of the probe */
     weft_ask_t ask;           /* an eager message: request is 0 */
     void *data;               /* [ask.bytes] NULL when the sender still has them */
+    weft_recv_t *fetching;    /* of ours, into `data`, before anybody receives it; NULL: none */
+    weft_recv_t *taker;       /* the receive that waits for it */
     char room[128];           /* data points here when they fit */
 };
 
@@ -62,15 +69,54 @@ typedef struct weft_pt2pt {
 
 extern weft_pt2pt_t wefti_pt2pt;
 
+/** Where the first byte of data is. In integers: the buffer may be MPI_BOTTOM. */
+static inline void *wefti_first_byte(const void *buf, const weft_type_t *type)
+{
+    return (void *)((uintptr_t)buf + (uintptr_t)type->true_lb);
+}
+
+/** Is what a call sends or receives in device memory? Two loads where no device is in use. */
+static inline bool wefti_sends_device(const weft_send_args_t *args)
+{
+    if (__builtin_expect(*weft_device_news == 0, 1) || args->where == WEFT_WHERE_HOST)
+        return false;
+    return args->where == WEFT_WHERE_DEVICE ||
+           (!args->comm->is_host_only && weft_is_device(wefti_first_byte(args->buf, args->type)));
+}
+
+static inline bool wefti_receives_device(const weft_recv_args_t *args)
+{
+    if (__builtin_expect(*weft_device_news == 0, 1) || args->where == WEFT_WHERE_HOST)
+        return false;
+    return args->where == WEFT_WHERE_DEVICE ||
+           (!args->comm->is_host_only && weft_is_device(wefti_first_byte(args->buf, args->type)));
+}
+
 /** To be called when a send has ended or a packet that waited is out. */
 void wefti_note_idle(void);
 
+/** The error of a request as it goes to the peer. */
+weft_trouble_t wefti_trouble(const weft_request_t *request);
+/** Note the error that came in place of data. */
+void wefti_note_trouble(weft_request_t *request, const void *payload, size_t bytes);
+
 /* send.c */
-/** Send an answer (GO or DONE) about the sender's request; later when there is no room now. */
-void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request, uint64_t own);
+/** Send an answer (GO or DONE) about the sender's request; later when there is no room now. `go` NULL:
+ *  without payload. */
+void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
+                       const weft_go_t *go);
+/** The same with the error of `failed`. */
+void wefti_send_trouble(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
+                        const weft_request_t *failed);
 void wefti_send_go(int source, const weft_header_t *header, const void *payload);
 /** The receiver has all data of a send. */
 void wefti_send_taken(int source, const weft_header_t *header);
+/** The receiver cannot take them. */
+void wefti_send_refused(int source, const weft_header_t *header, const void *payload);
+/** More of a stream may go out. */
+void wefti_send_more(weft_send_t *send);
+/** End a send: its request is complete, with whatever error was noted. */
+void wefti_send_finish(weft_send_t *send);
 /** End all sends to a lost peer. */
 void wefti_sends_lose(weft_endpoint_t *endpoint);
 /** Does no packet wait for room? */
@@ -83,6 +129,19 @@ int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out);
 void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const weft_ask_t *ask,
                         const void *data);
 void wefti_recv_data(int source, const weft_header_t *header, const void *payload);
+/** The sender cannot go on with a stream. */
+void wefti_recv_broken(int source, const weft_header_t *header, const void *payload);
+/** Ask for the data as packets, or for more of them; fills in go->request. `sender` is its request. */
+void wefti_recv_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender,
+                       weft_go_t *go);
+/** All data are there: complete the request. */
+void wefti_recv_finish(weft_recv_t *recv);
+/** End with the error that was noted. */
+void wefti_recv_fail(weft_recv_t *recv);
+/** The peer is lost: end with an error, as soon as no device works on the buffer. */
+void wefti_recv_lose(weft_recv_t *recv);
+/** The endpoint of a rank that a packet came from. */
+weft_endpoint_t *wefti_answering_endpoint(int source);
 /** End all receives that wait for a lost peer. */
 void wefti_recvs_lose(int world_rank);
 void wefti_recvs_close(void);

@@ -4,7 +4,7 @@
  * matched, the data come with the packet, straight from the sender's memory, or as a stream of
  * packets.
  */
-#include "pt2pt/pt2pt_private.h"
+#include "pt2pt/device_private.h"
 
 #include "core/progress.h"
 #include "datatype/pack.h"
@@ -37,6 +37,8 @@ static void cancel_recv(weft_request_t *request)
         return;
     weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
     recv->is_queued = false;
+    if (recv->device != NULL)
+        wefti_device_recv_stop(recv);
     weft_status_set_cancelled(&request->status, true);
     weft_request_complete(request);
 }
@@ -57,6 +59,7 @@ int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out)
     recv->is_queued = false;
     recv->peer = MPI_PROC_NULL;
     recv->is_streaming = false;
+    recv->device = NULL;
     weft_type_retain(args->type);
     weft_comm_retain(args->comm);
     *out = recv;
@@ -67,6 +70,8 @@ int weft_request_result(const weft_request_t *request)
 {
     if (__builtin_expect(request->status.MPI_ERROR == MPI_SUCCESS, 1))
         return MPI_SUCCESS;
+    if (request->why != NULL)
+        return weft_fail(request->status.MPI_ERROR, "%s", request->why);
     if (request->status.MPI_ERROR == MPI_ERR_TRUNCATE && request->ops == &recv_ops) {
         const weft_recv_t *recv = (const weft_recv_t *)request;
         return weft_fail(
@@ -149,18 +154,36 @@ static bool read_directly(weft_recv_t *recv, weft_endpoint_t *endpoint, const we
     return read_in_pieces(recv, endpoint, ask->address, bytes);
 }
 
-static void lose(weft_recv_t *recv)
+void wefti_recv_finish(weft_recv_t *recv)
+{
+    finish(recv);
+}
+
+void wefti_recv_fail(weft_recv_t *recv)
 {
     recv->is_streaming = false;
-    recv->request.status.MPI_ERROR = MPI_ERR_OTHER;
     weft_request_complete(&recv->request);
+}
+
+void wefti_recv_lose(weft_recv_t *recv)
+{
+    recv->request.status.MPI_ERROR = MPI_ERR_OTHER;
+    if (recv->device == NULL || wefti_device_recv_stop(recv))
+        wefti_recv_fail(recv);
+}
+
+void wefti_recv_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender, weft_go_t *go)
+{
+    recv->is_streaming = true;
+    go->request = (uint64_t)(uintptr_t)recv;
+    wefti_send_answer(endpoint, WEFT_PACKET_GO, sender, go);
 }
 
 static void ask_for_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender)
 {
+    weft_go_t go = {.limit = UINT64_MAX};
     recv->arrived = 0;
-    recv->is_streaming = true;
-    wefti_send_answer(endpoint, WEFT_PACKET_GO, sender, (uint64_t)(uintptr_t)recv);
+    wefti_recv_stream(recv, endpoint, sender, &go);
 }
 
 static void fetch_is_over(weft_fetch_t *fetch, bool is_good)
@@ -171,7 +194,7 @@ static void fetch_is_over(weft_fetch_t *fetch, bool is_good)
         ask_for_stream(recv, fetch->endpoint, recv->sender);
         return;
     }
-    wefti_send_answer(fetch->endpoint, WEFT_PACKET_DONE, recv->sender, 0);
+    wefti_send_answer(fetch->endpoint, WEFT_PACKET_DONE, recv->sender, NULL);
     finish(recv);
 }
 
@@ -180,7 +203,7 @@ static bool begin_fetch(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft
 {
     ptrdiff_t offset;
     size_t span;
-    if (!ask->has_window || !endpoint->can_read || endpoint->ops->fetch == NULL ||
+    if (ask->kind != WEFT_PACKET_OFFER || !endpoint->can_read || endpoint->ops->fetch == NULL ||
         !weft_type_span(recv->args.type, recv->args.count, &offset, &span))
         return false;
     recv->sender = ask->request;
@@ -194,12 +217,24 @@ static bool begin_fetch(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft
     return true;
 }
 
-static weft_endpoint_t *answering_endpoint(int source)
+weft_endpoint_t *wefti_answering_endpoint(int source)
 {
     weft_endpoint_t *endpoint = weft_world_endpoint(source);
     if (__builtin_expect(endpoint == NULL, 0))
         weft_world.abort(1, weft_fail_text());
     return endpoint;
+}
+
+/* Device memory, on either side; or an error in place of data. */
+static void match_unusual(weft_recv_t *recv, int source, const weft_ask_t *ask, const void *data)
+{
+    if (ask->kind != WEFT_PACKET_SORRY) {
+        wefti_device_recv_matched(recv, source, ask, data);
+        return;
+    }
+    wefti_note_trouble(&recv->request, ask->extra, sizeof(weft_trouble_t));
+    if (recv->device == NULL || wefti_device_recv_stop(recv))
+        wefti_recv_fail(recv);
 }
 
 void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const weft_ask_t *ask,
@@ -212,19 +247,23 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
                              : weft_group_rank_of(recv->args.comm->group, from->source);
     recv->message_bytes = ask->bytes;
     recv->peer = from->source;
+    if (__builtin_expect(recv->device != NULL || ask->extra != NULL, 0)) {
+        match_unusual(recv, from->source, ask, data);
+        return;
+    }
     if (data != NULL)
         unpack(recv, 0, data, ask->bytes);
     if (ask->request == 0) {
         finish(recv);
         return;
     }
-    weft_endpoint_t *endpoint = answering_endpoint(from->source);
+    weft_endpoint_t *endpoint = wefti_answering_endpoint(from->source);
     if (__builtin_expect(endpoint->is_lost, 0)) {
-        lose(recv);
+        wefti_recv_lose(recv);
         return;
     }
     if (data != NULL || read_directly(recv, endpoint, ask)) {
-        wefti_send_answer(endpoint, WEFT_PACKET_DONE, ask->request, 0);
+        wefti_send_answer(endpoint, WEFT_PACKET_DONE, ask->request, NULL);
         finish(recv);
         return;
     }
@@ -232,13 +271,40 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
         ask_for_stream(recv, endpoint, ask->request);
 }
 
-void wefti_recv_data(int source, const weft_header_t *header, const void *payload)
+/* The receive whose stream a packet belongs to; NULL: none. */
+static weft_recv_t *streaming_recv(int source, const weft_header_t *header)
 {
     weft_recv_t *recv = (weft_recv_t *)(uintptr_t)weft_header_number(header);
-    if (!weft_pool_owns(&recvs, recv) || recv->request.object.kind != WEFT_KIND_REQUEST ||
-        !recv->is_streaming || recv->peer != source ||
-        header->bytes > recv->message_bytes - recv->arrived) {
-        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped data that belong to no receive");
+    if (weft_pool_owns(&recvs, recv) && recv->request.object.kind == WEFT_KIND_REQUEST &&
+        recv->is_streaming && recv->peer == source)
+        return recv;
+    WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped data that belong to no receive");
+    return NULL;
+}
+
+void wefti_recv_broken(int source, const weft_header_t *header, const void *payload)
+{
+    weft_recv_t *recv = streaming_recv(source, header);
+    if (recv == NULL)
+        return;
+    wefti_note_trouble(&recv->request, payload, header->bytes);
+    if (recv->device != NULL)
+        wefti_device_recv_break(recv);
+    else
+        wefti_recv_fail(recv);
+}
+
+void wefti_recv_data(int source, const weft_header_t *header, const void *payload)
+{
+    weft_recv_t *recv = streaming_recv(source, header);
+    if (recv == NULL)
+        return;
+    if (header->bytes > recv->message_bytes - recv->arrived) {
+        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped data that are too many for their message");
+        return;
+    }
+    if (__builtin_expect(recv->device != NULL, 0)) {
+        wefti_device_recv_data(recv, payload, header->bytes);
         return;
     }
     unpack(recv, recv->arrived, payload, header->bytes);
@@ -269,6 +335,8 @@ static void activate(weft_recv_t *recv)
         weft_request_complete(&recv->request);
         return;
     }
+    if (wefti_receives_device(&recv->args))
+        wefti_device_recv_begin(recv);
     weft_match_key_t key = key_of(&recv->args);
     if (wefti_pt2pt.messages.count > 0) {
         weft_message_t *message = wefti_message_take(key);
@@ -278,7 +346,7 @@ static void activate(weft_recv_t *recv)
         }
     }
     if (__builtin_expect(wefti_pt2pt.lost_peers > 0, 0) && is_from_lost(key.source)) {
-        lose(recv);
+        wefti_recv_lose(recv);
         return;
     }
     recv->entry.key = key;
@@ -291,6 +359,7 @@ static int start_recv(weft_request_t *request)
     request->is_active = true;
     request->is_complete = false;
     request->status = weft_status_empty();
+    weft_request_forget_error(request);
     activate((weft_recv_t *)request);
     return MPI_SUCCESS;
 }
@@ -358,14 +427,63 @@ static void deliver_ask(const weft_match_key_t *key, const weft_header_t *header
     size_t along = header->bytes - bytes;
     if (header->bytes >= bytes)
         memcpy(&ask, payload, bytes);
+    ask.kind = header->kind;
     if (header->bytes < bytes || ask.request == 0 ||
         (along != 0 && (is_offer || along != ask.bytes))) {
         WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed packet of rank %d", key->source);
         return;
     }
-    ask.has_window = is_offer;
     bool has_data = !is_offer && along == ask.bytes;
     deliver(key, &ask, has_data ? (const char *)payload + bytes : NULL);
+}
+
+static void deliver_share(const weft_match_key_t *key, const weft_header_t *header,
+                          const char *payload)
+{
+    weft_ask_t ask = {0};
+    weft_share_t share;
+    if (header->bytes == WEFT_SHARE_BYTES)
+        memcpy(&ask, payload, WEFT_ASK_BYTES);
+    if (ask.request == 0) {
+        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed packet of rank %d", key->source);
+        return;
+    }
+    memcpy(&share, payload + WEFT_ASK_BYTES, sizeof(share));
+    ask.kind = header->kind;
+    ask.extra = &share;
+    deliver(key, &ask, NULL);
+}
+
+static void deliver_sorry(const weft_match_key_t *key, const weft_header_t *header,
+                          const void *payload)
+{
+    if (header->bytes == sizeof(weft_trouble_t))
+        deliver(key, &(weft_ask_t){.kind = WEFT_PACKET_SORRY, .extra = payload}, NULL);
+    else
+        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed packet of rank %d", key->source);
+}
+
+/* What goes with device memory, and errors. */
+static void unusual_packet(int source, const weft_header_t *header, const void *payload)
+{
+    weft_match_key_t key = {header->context, source, header->tag};
+    switch (header->kind) {
+    case WEFT_PACKET_SHARE:
+    case WEFT_PACKET_SHARE_LATER:
+        deliver_share(&key, header, payload);
+        break;
+    case WEFT_PACKET_SORRY:
+        deliver_sorry(&key, header, payload);
+        break;
+    case WEFT_PACKET_REFUSED:
+        wefti_send_refused(source, header, payload);
+        break;
+    case WEFT_PACKET_BROKEN:
+        wefti_recv_broken(source, header, payload);
+        break;
+    default:
+        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a packet of unknown kind %d", header->kind);
+    }
 }
 
 void weft_packet_arrived(int source, const weft_header_t *header, const void *payload)
@@ -389,7 +507,7 @@ void weft_packet_arrived(int source, const weft_header_t *header, const void *pa
         wefti_send_taken(source, header);
         break;
     default:
-        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a packet of unknown kind %d", header->kind);
+        unusual_packet(source, header, payload);
     }
 }
 
@@ -406,7 +524,7 @@ static void lose_recv(void *object, void *context)
     if (recv->is_queued)
         weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
     recv->is_queued = false;
-    lose(recv);
+    wefti_recv_lose(recv);
 }
 
 void wefti_recvs_lose(int world_rank)

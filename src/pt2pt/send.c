@@ -3,7 +3,7 @@
  * Sending. The first half is the path of a small message: no request, no queue, one call of the
  * transport. Whatever cannot go out at once becomes a weft_send_t and goes on in progress.
  */
-#include "pt2pt/pt2pt_private.h"
+#include "pt2pt/device_private.h"
 
 #include "core/progress.h"
 #include "datatype/pack.h"
@@ -52,6 +52,7 @@ static int create_send(const weft_send_args_t *args, weft_send_t **out)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a send request");
     weft_request_init(&send->request, &send_ops, args->comm);
     send->args = *args;
+    send->device = NULL;
     weft_type_retain(args->type);
     weft_comm_retain(args->comm);
     *out = send;
@@ -70,8 +71,15 @@ static void finish(weft_send_t *send)
     wefti_pt2pt.active_sends--;
     send->stage = WEFT_SEND_FIRST; /* no answer is expected any more */
     conceal(send);
+    if (__builtin_expect(send->device != NULL, 0))
+        wefti_device_send_end(send);
     weft_request_complete(&send->request); /* which may begin others */
     wefti_note_idle();
+}
+
+void wefti_send_finish(weft_send_t *send)
+{
+    finish(send);
 }
 
 /* ---- packets ---- */
@@ -152,13 +160,13 @@ static bool is_eager(const weft_send_t *send)
            !send->endpoint->is_throttled;
 }
 
-/* Send what there is room for; true when all is out. */
+/* Send what there is room for; true when all that is ready is out. */
 static bool push_stream(weft_send_t *send)
 {
     const weft_send_args_t *args = &send->args;
     weft_endpoint_t *endpoint = send->endpoint;
-    while (send->sent < send->bytes) {
-        size_t bytes = send->bytes - send->sent;
+    while (send->sent < send->ready) {
+        size_t bytes = send->ready - send->sent;
         if (bytes > endpoint->packet_max)
             bytes = endpoint->packet_max;
         void *room = endpoint->ops->reserve(endpoint, bytes);
@@ -174,11 +182,30 @@ static bool push_stream(weft_send_t *send)
 
 /* ---- sends that wait for room, in order for each peer ---- */
 
+static void give_control(weft_send_t *send)
+{
+    weft_free(send->trouble);
+    weft_pool_give(&sends, send);
+}
+
 static bool push_control(weft_send_t *send)
 {
-    if (!send->endpoint->ops->send(send->endpoint, &send->header, &send->go))
+    const void *payload = send->trouble != NULL ? (const void *)send->trouble : &send->go;
+    if (!send->endpoint->ops->send(send->endpoint, &send->header, payload))
         return false;
-    weft_pool_give(&sends, send);
+    give_control(send);
+    return true;
+}
+
+/* All that may go out so far, and the end when that is all. */
+static bool push_more(weft_send_t *send)
+{
+    if (send->device != NULL)
+        return wefti_device_send_stream(send);
+    if (!push_stream(send))
+        return false;
+    if (send->sent == send->bytes)
+        finish(send);
     return true;
 }
 
@@ -187,12 +214,10 @@ static bool push_send(weft_send_t *send)
 {
     if (send->stage == WEFT_SEND_CONTROL)
         return push_control(send);
-    if (send->stage == WEFT_SEND_STREAM) {
-        if (!push_stream(send))
-            return false;
-        finish(send);
-        return true;
-    }
+    if (send->stage == WEFT_SEND_STREAM)
+        return push_more(send);
+    if (__builtin_expect(send->device != NULL, 0))
+        return wefti_device_send_push(send);
     if (is_eager(send)) {
         if (!send_eager(send))
             return false;
@@ -236,6 +261,7 @@ static void enqueue(weft_send_t *send)
 {
     weft_endpoint_t *endpoint = send->endpoint;
     send->next = NULL;
+    send->is_queued = true;
     if (endpoint->waiting_first == NULL) {
         endpoint->waiting_last = &endpoint->waiting_first;
         if (!note_crowded(endpoint))
@@ -258,6 +284,7 @@ static void put_back(weft_send_t *send)
     if (endpoint->waiting_first == NULL)
         endpoint->waiting_last = &send->next;
     send->next = endpoint->waiting_first;
+    send->is_queued = true;
     endpoint->waiting_first = send;
 }
 
@@ -269,6 +296,7 @@ static int push_waiting(weft_endpoint_t *endpoint)
     while (endpoint->waiting_first != NULL) {
         weft_send_t *send = endpoint->waiting_first;
         endpoint->waiting_first = send->next;
+        send->is_queued = false;
         if (!push_send(send)) {
             put_back(send);
             return pushed;
@@ -296,31 +324,64 @@ static int push_all(bool everything)
 
 /* ---- answers ---- */
 
-void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request, uint64_t own)
+/* A packet that found no room. The caller adds its payload. */
+static weft_send_t *enqueue_control(weft_endpoint_t *endpoint, const weft_header_t *header)
 {
-    weft_go_t go = {own};
-    weft_header_t header = weft_header_for(kind, request, kind == WEFT_PACKET_GO ? sizeof(go) : 0);
-    if (endpoint->is_lost ||
-        (endpoint->waiting_first == NULL && endpoint->ops->send(endpoint, &header, &go)))
-        return;
     weft_send_t *send = weft_pool_take(&sends);
     if (send == NULL)
         weft_world.abort(1, "no memory to answer a message");
     send->request.object.kind = WEFT_FREED; /* nobody may name it */
     send->endpoint = endpoint;
     send->stage = WEFT_SEND_CONTROL;
-    send->header = header;
-    send->go = go;
+    send->header = *header;
+    send->trouble = NULL;
     enqueue(send);
+    return send;
 }
 
-static weft_send_t *asked_send(int source, const weft_header_t *header)
+/* Answers overtake what waits, which may not be for room but for a device. */
+static bool send_now(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
+{
+    return endpoint->is_lost || endpoint->ops->send(endpoint, header, payload);
+}
+
+void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
+                       const weft_go_t *go)
+{
+    weft_header_t header = weft_header_for(kind, request, go == NULL ? 0 : sizeof(*go));
+    if (send_now(endpoint, &header, go))
+        return;
+    weft_send_t *send = enqueue_control(endpoint, &header);
+    if (go != NULL)
+        send->go = *go;
+}
+
+void wefti_send_trouble(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
+                        const weft_request_t *failed)
+{
+    weft_trouble_t trouble = wefti_trouble(failed);
+    weft_header_t header = weft_header_for(kind, request, sizeof(trouble));
+    if (send_now(endpoint, &header, &trouble))
+        return;
+    weft_send_t *send = enqueue_control(endpoint, &header);
+    send->trouble = weft_alloc(sizeof(trouble));
+    if (send->trouble == NULL)
+        weft_world.abort(1, "no memory to answer a message");
+    *send->trouble = trouble;
+}
+
+/* The send that an answer names, if that is what it waits for. */
+static weft_send_t *answered_send(int source, const weft_header_t *header, bool may_stream)
 {
     weft_send_t *send = (weft_send_t *)(uintptr_t)weft_header_number(header);
     if (weft_pool_owns(&sends, send) && send->request.object.kind == WEFT_KIND_REQUEST &&
-        send->stage == WEFT_SEND_ASKED && send->endpoint == weft_world.endpoints[source]) {
-        send->endpoint->asked--;
-        return send;
+        send->endpoint == weft_world.endpoints[source]) {
+        if (send->stage == WEFT_SEND_ASKED) {
+            send->endpoint->asked--;
+            return send;
+        }
+        if (may_stream && send->stage == WEFT_SEND_STREAM)
+            return send;
     }
     WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped an answer that belongs to no send");
     return NULL;
@@ -328,21 +389,46 @@ static weft_send_t *asked_send(int source, const weft_header_t *header)
 
 void wefti_send_go(int source, const weft_header_t *header, const void *payload)
 {
-    weft_send_t *send = header->bytes == sizeof(weft_go_t) ? asked_send(source, header) : NULL;
+    weft_send_t *send =
+        header->bytes == sizeof(weft_go_t) ? answered_send(source, header, true) : NULL;
     if (send == NULL)
         return;
-    conceal(send);
     memcpy(&send->go, payload, sizeof(send->go));
-    send->sent = 0;
-    send->stage = WEFT_SEND_STREAM;
-    push_or_enqueue(send);
+    if (send->go.cannot_map)
+        send->endpoint->cannot_map = true;
+    if (send->stage != WEFT_SEND_STREAM) {
+        conceal(send);
+        send->sent = 0;
+        send->stage = WEFT_SEND_STREAM;
+    }
+    if (send->device != NULL) {
+        wefti_device_send_go(send);
+        return;
+    }
+    send->ready = send->go.limit < send->bytes ? send->go.limit : send->bytes;
+    wefti_send_more(send);
+}
+
+void wefti_send_more(weft_send_t *send)
+{
+    if (!send->is_queued)
+        push_or_enqueue(send);
 }
 
 void wefti_send_taken(int source, const weft_header_t *header)
 {
-    weft_send_t *send = asked_send(source, header);
+    weft_send_t *send = answered_send(source, header, false);
     if (send != NULL)
         finish(send);
+}
+
+void wefti_send_refused(int source, const weft_header_t *header, const void *payload)
+{
+    weft_send_t *send = answered_send(source, header, false);
+    if (send == NULL)
+        return;
+    wefti_note_trouble(&send->request, payload, header->bytes);
+    finish(send);
 }
 
 /* ---- beginning ---- */
@@ -361,7 +447,11 @@ static int activate(weft_send_t *send)
         return weft_fail(MPI_ERR_OTHER, "%s", wefti_pt2pt.lost_text);
     send->bytes = args->count * args->type->size;
     send->is_exposed = false;
+    send->is_queued = false;
     send->stage = WEFT_SEND_FIRST;
+    if (send->bytes > 0 && wefti_sends_device(args) &&
+        wefti_device_send_begin(send) != MPI_SUCCESS)
+        return MPI_ERR_NO_MEM;
     wefti_pt2pt.active_sends++;
     push_or_enqueue(send);
     return MPI_SUCCESS;
@@ -372,6 +462,7 @@ static int start_send(weft_request_t *request)
     request->is_active = true;
     request->is_complete = false;
     request->status = weft_status_empty();
+    weft_request_forget_error(request);
     return activate((weft_send_t *)request);
 }
 
@@ -398,7 +489,7 @@ static inline bool send_at_once(const weft_send_args_t *args)
         return false;
     size_t bytes = args->count * args->type->size;
     if (!args->type->is_dense || bytes > endpoint->eager_max || endpoint->waiting_first != NULL ||
-        args->mode != WEFT_SEND_STANDARD || endpoint->is_throttled)
+        args->mode != WEFT_SEND_STANDARD || endpoint->is_throttled || wefti_sends_device(args))
         return false;
     weft_header_t header = {WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag};
     return endpoint->ops->send(endpoint, &header, args->buf);
@@ -433,9 +524,7 @@ int weft_send(const weft_send_args_t *args)
     int err = begin_slowly(args, &request);
     if (err != MPI_SUCCESS)
         return err;
-    weft_request_wait(request);
-    weft_request_release(request);
-    return MPI_SUCCESS;
+    return weft_request_finish(request, MPI_STATUS_IGNORE);
 }
 
 int weft_send_init(const weft_send_args_t *args, weft_request_t **out)
@@ -458,7 +547,8 @@ static void lose_send(void *object, void *context)
         send->endpoint != context)
         return;
     request->status.MPI_ERROR = MPI_ERR_OTHER;
-    finish(send);
+    if (send->device == NULL || wefti_device_send_stop(send))
+        finish(send);
 }
 
 void wefti_sends_lose(weft_endpoint_t *endpoint)
@@ -468,7 +558,7 @@ void wefti_sends_lose(weft_endpoint_t *endpoint)
     for (weft_send_t *next; send != NULL; send = next) {
         next = send->next;
         if (send->stage == WEFT_SEND_CONTROL)
-            weft_pool_give(&sends, send);
+            give_control(send);
     }
     weft_pool_each(&sends, lose_send, endpoint);
 }

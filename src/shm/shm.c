@@ -210,6 +210,7 @@ static void open_peer(int local_rank, int world_rank, bool can_read)
         .packet_max = packet_max,
         .eager_max = eager_max,
         .can_read = can_read,
+        .is_on_host = true,
     };
 }
 

@@ -25,7 +25,9 @@ struct weft_job {
     /* together */
     weft_loan_t loans[WEFT_SIDES];
     weft_meeting_t meeting;
+    weft_meeting_state_t seen;
     int64_t give_up_ns;
+    bool is_shared; /* this rank does a part of the work */
     weft_together_t work;
     weft_mark_t mark;
     weft_link_t link; /* of those that wait at meetings */

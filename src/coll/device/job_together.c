@@ -67,60 +67,103 @@ static void fail_together(weft_job_t *job)
     end_together(job);
 }
 
-/* By the rank that has done the work: all are told how it ended. */
-static void conclude(weft_job_t *job, int err)
+/* This rank has done all the work, or its part of it, or failed to. */
+static void part_is_over(weft_job_t *job, int err)
 {
-    weft_meeting_state_t state = err == MPI_SUCCESS ? WEFT_MEETING_DONE
-                                 : err == MPI_ERR_UNSUPPORTED_OPERATION ? WEFT_MEETING_OFF
-                                                                        : WEFT_MEETING_FAILED;
+    bool is_good = err == MPI_SUCCESS;
     weft_together_end(&job->work);
-    weft_meeting_decide(&job->meeting, state);
-    if (state == WEFT_MEETING_DONE)
-        take_results(job);
-    else if (state == WEFT_MEETING_OFF)
-        give_up_together(job);
-    else
-        fail_together(job);
+    if (!job->is_shared)
+        weft_meeting_decide(&job->meeting, is_good ? WEFT_MEETING_DONE
+                                           : err == MPI_ERR_UNSUPPORTED_OPERATION
+                                               ? WEFT_MEETING_OFF
+                                               : WEFT_MEETING_FAILED);
+    else if (weft_meeting_part_done(&job->meeting, WEFT_MEETING_WORKING, &is_good))
+        weft_meeting_decide(&job->meeting, is_good ? WEFT_MEETING_DONE : WEFT_MEETING_FAILED);
 }
 
 static void work_is_over(weft_mark_t *mark, int error)
 {
-    conclude(mark->owner, error);
+    part_is_over(mark->owner, error);
 }
 
 static void work(weft_job_t *job)
 {
-    const weft_loan_t *loan = &job->loans[job->loans[WEFT_GETS].device != NULL ? WEFT_GETS : WEFT_GIVES];
-    int err = weft_together_begin(&job->meeting, &job->args, loan->device, &job->work);
-    bool has_begun = job->work.queue != NULL;
+    int err = weft_together_work(&job->work, job->is_shared);
     job->mark = (weft_mark_t){.done = work_is_over, .owner = job};
     if (err == MPI_SUCCESS)
         err = weft_queue_mark(job->work.queue, &job->mark);
     if (err == MPI_SUCCESS)
         return;
-    /* What went into the queue before must not outlive the mappings. */
-    if (has_begun)
+    if (job->work.queue != NULL) /* what went into it must not outlive the mappings */
         weft_queue_wait(job->work.queue);
-    conclude(job, err);
+    part_is_over(job, err);
 }
 
-/* What has become of the meeting; true when the job goes another way. */
-static bool look(weft_job_t *job)
+static int map_all(weft_job_t *job)
 {
-    weft_meeting_state_t state = weft_meeting_look(&job->meeting);
-    if (state == WEFT_MEETING_OPEN && weft_clock_ns() > job->give_up_ns)
-        state = weft_meeting_give_up(&job->meeting);
-    if (state == WEFT_MEETING_OPEN || state == WEFT_MEETING_GATHERED)
-        return false;
+    weft_side_t side = job->loans[WEFT_GETS].device != NULL ? WEFT_GETS : WEFT_GIVES;
+    return weft_together_begin(&job->meeting, &job->args, job->loans[side].device, &job->work);
+}
+
+/* All posts are there, and this rank is the last. */
+static void lead(weft_job_t *job)
+{
+    if (weft_together_is_shared(&job->meeting)) {
+        weft_meeting_decide(&job->meeting, WEFT_MEETING_SHARED);
+        return;
+    }
+    int err = map_all(job);
+    if (err == MPI_SUCCESS)
+        work(job);
+    else
+        part_is_over(job, err);
+}
+
+/* Nobody writes before all have mapped everything: until then each can still go on alone. */
+static void get_ready(weft_job_t *job)
+{
+    job->is_shared = true;
+    bool is_good = map_all(job) == MPI_SUCCESS;
+    if (weft_meeting_part_done(&job->meeting, WEFT_MEETING_SHARED, &is_good))
+        weft_meeting_decide(&job->meeting, is_good ? WEFT_MEETING_WORKING : WEFT_MEETING_OFF);
+}
+
+static void conclude(weft_job_t *job, weft_meeting_state_t state)
+{
     weft_list_remove(&job->link);
     waiting_count--;
+    weft_together_end(&job->work); /* if the others could not map everything */
     if (state == WEFT_MEETING_DONE)
         take_results(job);
     else if (state == WEFT_MEETING_OFF)
         give_up_together(job);
     else
         fail_together(job);
-    return true;
+}
+
+/* What has become of the meeting; true when that was news. */
+static bool look(weft_job_t *job)
+{
+    weft_meeting_state_t state = weft_meeting_look(&job->meeting);
+    if (state == WEFT_MEETING_OPEN && weft_clock_ns() > job->give_up_ns)
+        state = weft_meeting_give_up(&job->meeting);
+    if (state == job->seen)
+        return false;
+    job->seen = state;
+    switch (state) {
+    case WEFT_MEETING_OPEN:
+    case WEFT_MEETING_GATHERED:
+        return false;
+    case WEFT_MEETING_SHARED:
+        get_ready(job);
+        return true;
+    case WEFT_MEETING_WORKING:
+        work(job);
+        return true;
+    default:
+        conclude(job, state);
+        return true;
+    }
 }
 
 static int poll_waiting(bool everything)
@@ -146,14 +189,15 @@ static void attend(weft_job_t *job)
     }
     weft_together_post(&job->meeting, job->coll, &job->args, job->loans);
     weft_progress_await_silent(1);
-    if (weft_meeting_arrive(&job->meeting) == WEFT_MEETING_GATHERED) {
-        work(job);
-        return;
-    }
-    job->give_up_ns = weft_clock_ns() + weft_meeting_patience_ns(&job->meeting);
+    weft_progress_add(poll_waiting);
     weft_list_append(&waiting, &job->link);
     waiting_count++;
-    weft_progress_add(poll_waiting);
+    job->give_up_ns = weft_clock_ns() + weft_meeting_patience_ns(&job->meeting);
+    job->seen = weft_meeting_arrive(&job->meeting);
+    if (job->seen == WEFT_MEETING_GATHERED)
+        lead(job);
+    else
+        job->seen = WEFT_MEETING_OPEN; /* whatever it is: look() has not seen it */
 }
 
 /* Where others write, or what lies where results go, while it is still read. */

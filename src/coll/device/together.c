@@ -62,6 +62,11 @@ static bool is_same_call(const post_t *a, const post_t *b)
     return a->coll == b->coll && a->root == b->root && a->op == b->op && a->machine == b->machine;
 }
 
+/* Members whose results this one makes: all, or itself. */
+typedef struct span {
+    int first, end;
+} span_t;
+
 /* ---- places in the memory of all ---- */
 
 typedef struct place {
@@ -126,11 +131,11 @@ static int add_all(batch_t *batch, const weft_together_t *work, int to)
     return err;
 }
 
-static int move(const weft_together_t *work)
+static int move(const weft_together_t *work, span_t members)
 {
     batch_t batch = {.queue = work->queue};
     int err = MPI_SUCCESS;
-    for (int member = 0; member < work->meeting.members && err == MPI_SUCCESS; member++)
+    for (int member = members.first; member < members.end && err == MPI_SUCCESS; member++)
         err = add_all(&batch, work, member);
     return err == MPI_SUCCESS ? flush(&batch) : err;
 }
@@ -187,8 +192,22 @@ static int take_sources(const weft_together_t *work, operands_t *operands, int l
     return err;
 }
 
+/* Leave of all operands the slices that belong to these members. */
+static void cut_slice(const weft_together_t *work, operands_t *operands, span_t members)
+{
+    size_t extent = (size_t)work->args->recv_type->extent, count = operands->bytes / extent;
+    size_t all = (size_t)work->meeting.members;
+    size_t begin = count * (size_t)members.first / all * extent;
+    size_t end = count * (size_t)members.end / all * extent;
+    for (int i = 0; i < operands->sources; i++)
+        operands->in[i] = (const char *)operands->in[i] + begin;
+    for (int i = 0; i < operands->outs; i++)
+        operands->out[i] = (char *)operands->out[i] + begin;
+    operands->bytes = end - begin;
+}
+
 /* All of all, to whoever gets something. */
-static int reduce_to_all(const weft_together_t *work, operands_t *operands)
+static int reduce_to_all(const weft_together_t *work, operands_t *operands, span_t slices)
 {
     int members = work->meeting.members;
     int err = take_sources(work, operands, members - 1, 0);
@@ -196,13 +215,15 @@ static int reduce_to_all(const weft_together_t *work, operands_t *operands)
         if (post_of(work, member)->rows[WEFT_GETS] > 0)
             err = take_out(operands, place_of(work, member, WEFT_GETS, 0));
     }
+    if (err == MPI_SUCCESS && operands->bytes > 0)
+        cut_slice(work, operands, slices);
     return err == MPI_SUCCESS ? put_reduction(work, operands) : err;
 }
 
-static int reduce_blocks(const weft_together_t *work, operands_t *operands)
+static int reduce_blocks(const weft_together_t *work, operands_t *operands, span_t owners)
 {
     int members = work->meeting.members, err = MPI_SUCCESS;
-    for (int member = 0; member < members && err == MPI_SUCCESS; member++) {
+    for (int member = owners.first; member < owners.end && err == MPI_SUCCESS; member++) {
         err = take_sources(work, operands, members - 1, member);
         if (err == MPI_SUCCESS)
             err = take_out(operands, place_of(work, member, WEFT_GETS, 0));
@@ -232,7 +253,7 @@ static int scan(const weft_together_t *work, operands_t *operands, bool is_exclu
     return err;
 }
 
-static int reduce(const weft_together_t *work)
+static int reduce(const weft_together_t *work, span_t members_of_part)
 {
     size_t members = (size_t)work->meeting.members;
     operands_t operands = {.in = weft_alloc_array(members, sizeof(*operands.in)),
@@ -242,11 +263,11 @@ static int reduce(const weft_together_t *work)
     if (operands.in == NULL || operands.out == NULL)
         err = weft_fail(MPI_ERR_NO_MEM, "no memory for the operands of %zu ranks", members);
     else if (coll == WEFT_REDUCE_SCATTER || coll == WEFT_REDUCE_SCATTER_BLOCK)
-        err = reduce_blocks(work, &operands);
+        err = reduce_blocks(work, &operands, members_of_part);
     else if (coll == WEFT_SCAN || coll == WEFT_EXSCAN)
         err = scan(work, &operands, coll == WEFT_EXSCAN);
     else
-        err = reduce_to_all(work, &operands);
+        err = reduce_to_all(work, &operands, members_of_part);
     weft_free(operands.in);
     weft_free(operands.out);
     return err;
@@ -292,6 +313,25 @@ static int map_all(weft_together_t *work)
     return err;
 }
 
+bool weft_together_is_shared(const weft_meeting_t *meeting)
+{
+    const weft_together_t work = {.meeting = *meeting};
+    const weft_share_t *first = NULL;
+    weft_coll_t coll = (weft_coll_t)post_of(&work, 0)->coll;
+    if (coll == WEFT_SCAN || coll == WEFT_EXSCAN) /* one step after the other */
+        return false;
+    for (int i = 0; i < meeting->members * WEFT_SIDES; i++) {
+        const post_t *post = post_of(&work, i / WEFT_SIDES);
+        const weft_share_t *share = &post->share[i % WEFT_SIDES];
+        if (!post->has_data[i % WEFT_SIDES])
+            continue;
+        if (first != NULL && memcmp(first->uuid, share->uuid, sizeof(share->uuid)) != 0)
+            return true;
+        first = share;
+    }
+    return false;
+}
+
 int weft_together_begin(const weft_meeting_t *meeting, const weft_coll_args_t *args,
                         weft_device_t *device, weft_together_t *work)
 {
@@ -305,11 +345,18 @@ int weft_together_begin(const weft_meeting_t *meeting, const weft_coll_args_t *a
         return err;
     if (work->device == NULL)
         return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "nobody has data");
+    return MPI_SUCCESS;
+}
+
+int weft_together_work(weft_together_t *work, bool is_shared)
+{
+    int self = work->meeting.member;
+    span_t members = {is_shared ? self : 0, is_shared ? self + 1 : work->meeting.members};
     bool is_small = bytes_of_all(work) <= SMALL_BYTES;
     work->queue = weft_device_queue(work->device, is_small ? WEFT_LANE_QUICK : WEFT_LANE_BULK);
     if (work->queue == NULL)
         return MPI_ERR_OTHER;
-    return args->op == NULL ? move(work) : reduce(work);
+    return work->args->op == NULL ? move(work, members) : reduce(work, members);
 }
 
 void weft_together_end(weft_together_t *work)

@@ -5,7 +5,8 @@
  * a device this is the fast way: their contexts take turns on it, and each change of turn costs more
  * than a small collective.
  *
- * Each rank brings a post to a meeting (core/meeting.h); whoever comes last works.
+ * Each rank brings a post to a meeting (core/meeting.h); whoever comes last works, or, where there are
+ * several devices, each does a part: a slice of a result that all get, or what it gets itself.
  */
 #ifndef WEFT_COLL_DEVICE_TOGETHER_H
 #define WEFT_COLL_DEVICE_TOGETHER_H
@@ -20,25 +21,31 @@ bool weft_together_fits(const weft_loan_t loans[WEFT_SIDES]);
 void weft_together_post(const weft_meeting_t *meeting, weft_coll_t coll, const weft_coll_args_t *args,
                         const weft_loan_t loans[WEFT_SIDES]);
 
-/** The work of the one who came last. */
+/** The work of one member. */
 typedef struct weft_together {
     weft_meeting_t meeting;
-    const weft_coll_args_t *args; /* of the rank that works */
+    const weft_coll_args_t *args; /* of this rank */
     weft_device_t *device;
     weft_queue_t *queue;
     weft_mapping_t *mappings; /* [members][WEFT_SIDES] */
 } weft_together_t;
 
+/** Is the work to be shared by all members? It is where they brought several devices. All posts are
+ *  there. */
+bool weft_together_is_shared(const weft_meeting_t *meeting);
+
 /**
- * Map what all have lent and put the work into a queue; weft_queue_mark(work->queue, ...) tells when it
- * is over, and then comes weft_together_end(), also after an error.
+ * Map what all have lent. weft_together_end() follows, also after an error.
  * device   where to work; NULL: where any of the data are
  * returns  MPI_SUCCESS; MPI_ERR_UNSUPPORTED_OPERATION: it cannot be done so (something cannot be
- *          mapped, or the ranks do not call the same): everybody on his own may do better; else what
- *          the device says
+ *          mapped, or the ranks do not call the same): everybody on his own may do better; MPI_ERR_NO_MEM
  */
 int weft_together_begin(const weft_meeting_t *meeting, const weft_coll_args_t *args,
                         weft_device_t *device, weft_together_t *work);
+
+/** Put the work into work->queue: all of it, or (is_shared) this member's part. A mark behind it tells
+ *  when it is over. MPI_ERR_UNSUPPORTED_OPERATION: nothing was written; else what the device says. */
+int weft_together_work(weft_together_t *work, bool is_shared);
 void weft_together_end(weft_together_t *work);
 
 #endif

@@ -347,10 +347,10 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *out)
     return sim_end(result);
 }
 
-CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus *status_out,
-                                cuuint64_t *id_out, CUgraph *graph_out,
-                                const CUgraphNode **needs_out, const CUgraphEdgeData **edges_out,
-                                size_t *count_out)
+CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *status_out,
+                                   cuuint64_t *id_out, CUgraph *graph_out,
+                                   const CUgraphNode **needs_out, const CUgraphEdgeData **edges_out,
+                                   size_t *count_out)
 {
     sim_stream_t *stream;
     CUresult result = sim_begin(__func__);

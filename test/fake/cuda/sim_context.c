@@ -177,8 +177,8 @@ static CUresult create_current(CUcontext *out, unsigned flags, CUdevice ordinal)
     return push(context);
 }
 
-CUresult cuCtxCreate(CUcontext *out, CUctxCreateParams *parameters, unsigned flags,
-                     CUdevice ordinal)
+CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *parameters, unsigned flags,
+                        CUdevice ordinal)
 {
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && parameters != NULL &&

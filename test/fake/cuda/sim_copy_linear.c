@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The copies of one piece, synchronous (on the legacy stream) and not, and batches of them. */
 #include "sim_copy.h"
+#include "sim_older.h"
 
 static CUresult copy_now(sim_side_t to, sim_side_t from, size_t bytes)
 {
@@ -127,9 +128,9 @@ static CUresult copy_batch(const batch_t *batch)
 
 /* Attributes (which may let a source be read late) change nothing here: all are read in stream
  * order. */
-CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *bytes, size_t count,
-                            CUmemcpyAttributes *attributes, size_t *attribute_indices,
-                            size_t attribute_count, CUstream stream)
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, size_t *bytes, size_t count,
+                               CUmemcpyAttributes *attributes, size_t *attribute_indices,
+                               size_t attribute_count, CUstream stream)
 {
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && (attributes == NULL || attribute_indices == NULL))

@@ -246,8 +246,8 @@ static CUresult check_managed(CUdeviceptr address, size_t bytes)
 }
 
 /* Where managed memory is just now makes no difference here. */
-CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUmemLocation location,
-                            unsigned flags, CUstream handle)
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location,
+                               unsigned flags, CUstream handle)
 {
     sim_stream_t *stream;
     CUresult result = sim_begin(__func__);
@@ -259,7 +259,8 @@ CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUmemLocation loc
     return sim_end(result ? result : check_managed(address, bytes));
 }
 
-CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLocation location)
+CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
+                        CUmemLocation location)
 {
     CUresult result = sim_begin(__func__);
     (void)advice, (void)location;

@@ -12,24 +12,39 @@ enum {
 
 /* ---- a kernel's addresses ---- */
 
-/* The kernel that this thread runs, and the memory that it touched last. */
+enum {
+    TOUCHED = 64 /* ranges that are remembered */
+};
+
+/* The kernel that this thread runs, and memory that it has touched: at the place that the address
+ * says, the range that the last such address lay in. */
 static _Thread_local struct {
     const sim_context_t *context; /* NULL: none runs */
     jmp_buf *illegal;             /* where an illegal address leads */
-    uintptr_t start;
-    size_t bytes;
-    uint64_t epoch;
+    struct {
+        uintptr_t start;
+        size_t bytes;
+    } touched[TOUCHED];
+    uint64_t epoch; /* that they were found in */
 } running;
+
+static unsigned place_of(uintptr_t address)
+{
+    return (unsigned)((uint64_t)(address >> 16) * 0x9e3779b97f4a7c15 >> 58);
+}
 
 static bool find_touched(uintptr_t address)
 {
+    unsigned place = place_of(address);
     sim_lock();
+    if (running.epoch != sim_range_epoch())
+        memset(running.touched, 0, sizeof(running.touched));
+    running.epoch = sim_range_epoch();
     bool may = sim_may_touch(running.context, (sim_area_t){address, 1, false});
     const sim_range_t *range = may ? sim_range_find(address) : NULL;
     if (range != NULL) {
-        running.start = range->start;
-        running.bytes = range->bytes;
-        running.epoch = sim_range_epoch();
+        running.touched[place].start = range->start;
+        running.touched[place].bytes = range->bytes;
     }
     sim_unlock();
     return range != NULL;
@@ -38,7 +53,9 @@ static bool find_touched(uintptr_t address)
 void *sim_kernel_translate(const void *given)
 {
     uintptr_t address = (uintptr_t)given;
-    bool is_known = address - running.start < running.bytes && running.epoch == sim_range_epoch();
+    unsigned place = place_of(address);
+    bool is_known = address - running.touched[place].start < running.touched[place].bytes &&
+                    running.epoch == sim_range_epoch();
     if (running.context != NULL && !is_known && !find_touched(address))
         longjmp(*running.illegal, 1);
     return sim_alias(address);
@@ -61,7 +78,7 @@ static CUresult run_kernel(sim_work_t *work)
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     running.context = work->context;
     running.illegal = &illegal;
-    running.bytes = 0;
+    running.epoch = 0;
     int is_illegal = setjmp(illegal);
     if (is_illegal == 0)
         launch->kernel->invoke(launch->args, launch->blocks, launch->threads);

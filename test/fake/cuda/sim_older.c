@@ -21,7 +21,7 @@ CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status_o
 
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice ordinal)
 {
-    return cuCtxCreate(out, NULL, flags, ordinal);
+    return cuCtxCreate_v4(out, NULL, flags, ordinal);
 }
 
 CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinities, int count, unsigned flags,
@@ -29,7 +29,7 @@ CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinities, int cou
 {
     CUctxCreateParams parameters = {.execAffinityParams = affinities,
                                     .numExecAffinityParams = count};
-    return cuCtxCreate(out, &parameters, flags, ordinal);
+    return cuCtxCreate_v4(out, &parameters, flags, ordinal);
 }
 
 CUresult cuDeviceGetUuid(CUuuid *out, CUdevice ordinal)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Older forms that libcuda.so.1 still has and cuda.h no longer declares. */
+/* Forms that libcuda.so.1 has and not every cuda.h from 12.8 on declares. */
 #ifndef WEFT_FAKE_CUDA_SIM_OLDER_H
 #define WEFT_FAKE_CUDA_SIM_OLDER_H
 
 #include "sim.h"
 
 #pragma GCC visibility push(default)
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, size_t *bytes, size_t count,
+                               CUmemcpyAttributes *attributes, size_t *attribute_indices,
+                               size_t attribute_count, CUstream stream);
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice ordinal);
 CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinities, int count, unsigned flags,
                         CUdevice ordinal);

@@ -66,6 +66,9 @@ void sim_work_release(sim_work_t *work);
 
 /** The stream that a handle names in the current context; `context_out` may be NULL. */
 CUresult sim_stream_of(CUstream handle, sim_stream_t **out);
+/** Whether the stream NULL is CU_STREAM_PER_THREAD to this thread, as in calls whose names end in
+ * _ptsz and _ptds. Without the lock. */
+void sim_null_is_mine(bool is_mine);
 /** The legacy stream of a context. */
 sim_stream_t *sim_null_stream(sim_context_t *context);
 /** Gives work to a stream, which takes the caller's reference; a captured stream makes a node of

@@ -74,12 +74,21 @@ static sim_stream_t *my_stream(sim_context_t *context)
     return mine->stream;
 }
 
+static _Thread_local bool null_is_mine;
+
+void sim_null_is_mine(bool is_mine)
+{
+    null_is_mine = is_mine;
+}
+
 CUresult sim_stream_of(CUstream handle, sim_stream_t **out)
 {
     sim_context_t *context;
     CUresult result = sim_current(&context);
     if (result != CUDA_SUCCESS)
         return result;
+    if (handle == NULL && null_is_mine)
+        handle = CU_STREAM_PER_THREAD;
     if (handle == NULL || handle == CU_STREAM_LEGACY)
         *out = sim_null_stream(context);
     else if (handle == CU_STREAM_PER_THREAD)

@@ -165,11 +165,13 @@ static weft_meeting_state_t attend(weft_board_t *board, uint32_t number, int mem
             weft_meeting_give_up(&meeting);
         sched_yield();
     }
-    bool is_good = true;
-    if (now == WEFT_MEETING_SHARED && weft_meeting_part_done(&meeting, &is_good))
-        weft_meeting_decide(&meeting, is_good ? WEFT_MEETING_DONE : WEFT_MEETING_FAILED);
-    while ((now = weft_meeting_look(&meeting)) == WEFT_MEETING_SHARED)
-        sched_yield();
+    for (weft_meeting_state_t during = WEFT_MEETING_SHARED; during <= WEFT_MEETING_WORKING && now == during; during++) {
+        bool is_good = true;
+        if (weft_meeting_part_done(&meeting, during, &is_good))
+            weft_meeting_decide(&meeting, is_good ? during + 1 : WEFT_MEETING_FAILED);
+        while ((now = weft_meeting_look(&meeting)) == during)
+            sched_yield();
+    }
     weft_meeting_leave(&meeting);
     return now;
 }

@@ -115,6 +115,11 @@ static void three_dimensions(void)
     free(back);
 }
 
+/* Not every cuda.h declares it. */
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, size_t *bytes, size_t count,
+                               CUmemcpyAttributes *attributes, size_t *attribute_indices,
+                               size_t attribute_count, CUstream stream);
+
 static void batches(void)
 {
     open_device(0);
@@ -125,8 +130,8 @@ static void batches(void)
     CUmemcpyAttributes attributes = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     GIVES(CUDA_ERROR_INVALID_HANDLE,
-          cuMemcpyBatchAsync(targets, sources, bytes, 2, &attributes, &first, 1, NULL));
-    OK(cuMemcpyBatchAsync(targets, sources, bytes, 2, &attributes, &first, 1, stream));
+          cuMemcpyBatchAsync_v2(targets, sources, bytes, 2, &attributes, &first, 1, NULL));
+    OK(cuMemcpyBatchAsync_v2(targets, sources, bytes, 2, &attributes, &first, 1, stream));
     OK(cuStreamSynchronize(stream));
     SAME(int_at(to + 36), 6);
     SAME(int_at(to + 40), 0);

@@ -165,7 +165,7 @@ static void stack_of_contexts(void)
 {
     CUcontext first = open_device(0), second, current;
     CUdevice device;
-    OK(cuCtxCreate(&second, NULL, 0, 1));
+    OK(cuCtxCreate_v4(&second, NULL, 0, 1));
     OK(cuCtxGetDevice(&device));
     SAME(device, 1);
     OK(cuCtxPopCurrent(&current));
@@ -193,9 +193,9 @@ static void names_of_functions(void)
     GIVES(CUDA_ERROR_NOT_FOUND, cuGetProcAddress("cuCtxCreate", &found, 3000, 0, &reason));
     SAME(reason, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
     OK(cuGetProcAddress("cuCtxCreate", &found, 12050, 0, &reason));
-    CHECK(found == (void *)cuCtxCreate);
+    CHECK(found == (void *)cuCtxCreate_v4);
     OK(cuGetProcAddress("cuCtxCreate", &found, 12000, 0, &reason));
-    CHECK(found != (void *)cuCtxCreate);
+    CHECK(found != (void *)cuCtxCreate_v4);
 }
 
 int main(void)

@@ -211,7 +211,7 @@ static void all_goes_with_its_context(void)
     uint64_t type;
     void *pinned;
     OK(cuInit(0));
-    OK(cuCtxCreate(&context, NULL, 0, 0));
+    OK(cuCtxCreate_v4(&context, NULL, 0, 0));
     OK(cuMemAlloc(&memory, 100));
     OK(cuMemAllocHost(&pinned, 100));
     OK(cuCtxDestroy(context));

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages from and to device memory. What a send or receive needs for it beside its request hangs on
+ * the request's `device`, and lives while the request is active.
+ *
+ *   small, or no other way   device -> slot -> packets -> slot -> device     slots: pinned memory
+ *   ranks of one host        device -> device, or slot: by the receiver, who maps the sender's memory
+ *   from host memory         sender's memory -> slot -> device: by the receiver, where it may read that
+ *
+ * Whatever goes through slots does so in pieces, several of them on their way at a time. A buffer is
+ * not given back to the program, nor a slot to its pool, while the device works on it, errors or not.
+ */
+#ifndef WEFT_PT2PT_DEVICE_PRIVATE_H
+#define WEFT_PT2PT_DEVICE_PRIVATE_H
+
+#include "pt2pt/pt2pt_private.h"
+
+#include "base/list.h"
+
+enum {
+    WEFT_CHUNKS = 4,               /* of a message at a time */
+    WEFT_QUICK_BYTES = 64 * 1024,  /* messages up to here do not queue up behind large ones */
+    WEFT_MAP_BYTES = 1024 * 1024,  /* one message of so many bytes is worth a mapping */
+};
+
+/* ---- chunk.c ---- */
+
+/* A piece of a message in a pinned slot. */
+typedef struct weft_chunk {
+    weft_mark_t mark; /* first: behind the work on it */
+    weft_link_t link;
+    char *slot;
+    size_t offset, bytes; /* of the packed message */
+    size_t filled;        /* how much of it has come, or gone on */
+    bool is_ready;        /* the device is done with it */
+} weft_chunk_t;
+
+/** A chunk with a slot; NULL: there is none now. */
+weft_chunk_t *wefti_chunk_take(weft_device_t *device, size_t offset, size_t bytes);
+void wefti_chunk_give(weft_chunk_t *chunk);
+
+static inline weft_chunk_t *wefti_chunk_of(weft_link_t *link)
+{
+    return WEFT_ELEMENT(link, weft_chunk_t, link);
+}
+
+/* Who waits for slots: `retry` is called in progress, once. */
+typedef struct weft_starved {
+    weft_link_t link;
+    void (*retry)(void *owner);
+    void *owner;
+} weft_starved_t;
+
+void wefti_starved_init(weft_starved_t *starved, void (*retry)(void *owner), void *owner);
+void wefti_starved_wait(weft_starved_t *starved);
+void wefti_starved_forget(weft_starved_t *starved);
+
+void wefti_chunks_close(void);
+
+/** The queue for `bytes` bytes in a lane. */
+static inline weft_queue_t *wefti_queue_for(weft_device_t *device, weft_lane_t lane, size_t bytes)
+{
+    return weft_device_queue(device, bytes <= WEFT_QUICK_BYTES ? WEFT_LANE_QUICK : lane);
+}
+
+/* ---- device_send.c ---- */
+
+/** A send with data in device memory begins. Errors of the device become the request's: then the
+ *  receiver gets them, too. MPI_ERR_NO_MEM. */
+int wefti_device_send_begin(weft_send_t *send);
+
+/** The first packet; false: there is no room, or the data are not there yet. */
+bool wefti_device_send_push(weft_send_t *send);
+
+/** The receiver wants a stream, or more of one. */
+void wefti_device_send_go(weft_send_t *send);
+
+/** Packets of the stream, whose end ends the send; false: no room. */
+bool wefti_device_send_stream(weft_send_t *send);
+
+/** May the request be completed? If not, it will be when the device is done. */
+bool wefti_device_send_stop(weft_send_t *send);
+
+/** Give everything back. */
+void wefti_device_send_end(weft_send_t *send);
+
+void wefti_device_sends_close(void);
+
+/* ---- device_recv.c ---- */
+
+/** A receive into device memory begins. */
+void wefti_device_recv_begin(weft_recv_t *recv);
+
+/** Its message, or a share for any receive, is there: as wefti_recv_matched(). */
+void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_ask_t *ask,
+                               const void *data);
+
+/** Data of a stream: recv->arrived counts those before. */
+void wefti_device_recv_data(weft_recv_t *recv, const char *data, size_t bytes);
+
+/** The stream ends here, with the error that was noted. */
+void wefti_device_recv_break(weft_recv_t *recv);
+
+/** As wefti_device_send_stop(). */
+bool wefti_device_recv_stop(weft_recv_t *recv);
+
+void wefti_device_recvs_close(void);
+
+#endif

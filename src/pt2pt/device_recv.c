@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Receiving into device memory, and out of a peer's into any memory. Where the data come from is
+ * known when the message is matched:
+ *
+ *   PACKET    they came with it: a copy is kept until it is in slots
+ *   MAPPING   the sender's device memory, mapped here: in one copy, or through slots into ordinary
+ *             host memory
+ *   MEMORY    the sender's host memory, read into slots
+ *   STREAM    packets, into slots that were taken before the sender was told to go on
+ */
+#include "pt2pt/device_private.h"
+
+#include "datatype/pack.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/pool.h"
+
+#include <string.h>
+
+enum { STREAM_CHUNKS_MAX = 8 }; /* of all receives: fewer than the slots there are (core/device.h) */
+
+typedef enum source { FROM_PACKET, FROM_MAPPING, FROM_MEMORY, FROM_STREAM } source_t;
+
+typedef struct weft_device_recv {
+    weft_recv_t *recv;
+    weft_memory_t memory; /* of the buffer; device NULL: the host's */
+    source_t from;
+    weft_endpoint_t *endpoint; /* NULL: no answer is due */
+    uint64_t sender;           /* its request */
+    size_t total;              /* bytes that fit into the buffer */
+    size_t begun, over;        /* of them: are, or were, in slots or copies; and are in their place */
+    uint64_t granted;          /* STREAM: what the sender was told that it may send */
+    bool cannot_map;           /* STREAM: though the sender offered it */
+    int pending;               /* marks that are not reached */
+    bool is_stopped;           /* the peer is lost */
+    bool must_stream;          /* once nothing is pending: reading memory did not work */
+    const char *data;          /* PACKET: `kept`, or the payload during the call that brought it */
+    char *kept;
+    uint64_t address;       /* MEMORY */
+    weft_mapping_t mapping; /* MAPPING */
+    bool is_mapped;
+    weft_mark_t mark;    /* behind a copy in one go */
+    weft_list_t filling; /* STREAM: chunks that wait for data, in order */
+    weft_starved_t starved;
+} weft_device_recv_t;
+
+static weft_pool_t device_recvs = WEFT_POOL(weft_device_recv_t);
+static int stream_chunks;
+
+static void fill(weft_device_recv_t *d);
+static void grant(weft_device_recv_t *d);
+
+/* ---- the end ---- */
+
+static bool has_failed(const weft_device_recv_t *d)
+{
+    return d->recv->request.status.MPI_ERROR != MPI_SUCCESS;
+}
+
+static void note_error(weft_device_recv_t *d, int error)
+{
+    if (error != MPI_SUCCESS)
+        weft_request_note_error(&d->recv->request, error);
+}
+
+static void give_chunk(weft_device_recv_t *d, weft_chunk_t *chunk)
+{
+    if (d->from == FROM_STREAM)
+        stream_chunks--;
+    wefti_chunk_give(chunk);
+}
+
+/* Give everything back. */
+static void release(weft_device_recv_t *d)
+{
+    d->recv->device = NULL;
+    wefti_starved_forget(&d->starved);
+    while (!weft_list_is_empty(&d->filling))
+        give_chunk(d, wefti_chunk_of(d->filling.next));
+    if (d->is_mapped)
+        weft_device_unmap(&d->mapping);
+    weft_free(d->kept);
+    weft_pool_give(&device_recvs, d);
+}
+
+/* A stream's sender knows by itself when it has sent all; the others hear how it went. */
+static void answer(const weft_device_recv_t *d)
+{
+    if (d->endpoint == NULL || d->is_stopped || d->from == FROM_STREAM)
+        return;
+    if (has_failed(d))
+        wefti_send_trouble(d->endpoint, WEFT_PACKET_REFUSED, d->sender, &d->recv->request);
+    else
+        wefti_send_answer(d->endpoint, WEFT_PACKET_DONE, d->sender, NULL);
+}
+
+static void conclude(weft_device_recv_t *d)
+{
+    weft_recv_t *recv = d->recv;
+    bool failed = has_failed(d);
+    answer(d);
+    release(d);
+    if (failed)
+        wefti_recv_fail(recv);
+    else
+        wefti_recv_finish(recv);
+}
+
+static bool is_over(const weft_device_recv_t *d)
+{
+    if (d->is_stopped)
+        return true;
+    if (d->from == FROM_STREAM && d->recv->arrived < d->recv->message_bytes)
+        return false;
+    return has_failed(d) || d->over == d->total;
+}
+
+/* Something has come to its end. The receive may be gone afterwards. */
+static void go_on(weft_device_recv_t *d)
+{
+    if (d->pending == 0 && is_over(d)) {
+        conclude(d);
+        return;
+    }
+    if (d->must_stream && d->pending == 0) {
+        d->from = FROM_STREAM;
+        d->must_stream = false;
+        d->begun = d->over = 0;
+        d->recv->arrived = 0;
+        grant(d);
+    } else if (d->from == FROM_STREAM)
+        grant(d);
+    else if (!has_failed(d) && !d->must_stream)
+        fill(d);
+}
+
+/* ---- work ---- */
+
+static int put_mark(weft_device_recv_t *d, weft_queue_t *queue, weft_mark_t *mark,
+                    void (*done)(weft_mark_t *mark, int error))
+{
+    mark->done = done;
+    mark->owner = d;
+    int err = weft_queue_mark(queue, mark);
+    if (err == MPI_SUCCESS)
+        d->pending++;
+    return err;
+}
+
+/* Of data [offset, offset + bytes) at `from`, into the buffer on the device. */
+static int unpack(weft_device_recv_t *d, weft_queue_t *queue, const weft_packing_t *what)
+{
+    const weft_recv_args_t *args = &d->recv->args;
+    if (queue == NULL)
+        return MPI_ERR_OTHER; /* it was said why */
+    weft_elements_t elements = {args->buf, args->count, args->type};
+    weft_packing_t packing = *what;
+    packing.elements = &elements;
+    return weft_queue_unpack(queue, &packing);
+}
+
+static void unpack_on_host(const weft_device_recv_t *d, const weft_chunk_t *chunk)
+{
+    const weft_recv_args_t *args = &d->recv->args;
+    weft_unpack(args->buf, args->count, args->type, chunk->offset, chunk->slot, chunk->bytes);
+}
+
+static void chunk_is_over(weft_mark_t *mark, int error)
+{
+    weft_chunk_t *chunk = (weft_chunk_t *)mark;
+    weft_device_recv_t *d = mark->owner;
+    d->pending--;
+    note_error(d, error);
+    if (error == MPI_SUCCESS && d->memory.device == NULL && !d->is_stopped)
+        unpack_on_host(d, chunk);
+    d->over += chunk->bytes;
+    give_chunk(d, chunk);
+    go_on(d);
+}
+
+/* The device's part of a chunk: from the slot into the buffer, or from the mapping into the slot. */
+static int submit(weft_device_recv_t *d, weft_chunk_t *chunk)
+{
+    bool is_down = d->memory.device == NULL;
+    weft_device_t *device = is_down ? d->mapping.device : d->memory.device;
+    weft_queue_t *queue =
+        wefti_queue_for(device, is_down ? WEFT_LANE_DOWN : WEFT_LANE_UP, d->total);
+    weft_packing_t what = {.offset = chunk->offset, .bytes = chunk->bytes, .packed = chunk->slot};
+    int err = queue == NULL ? MPI_ERR_OTHER
+              : is_down     ? weft_queue_copy(queue, chunk->slot,
+                                              (char *)d->mapping.address + chunk->offset, chunk->bytes)
+                            : unpack(d, queue, &what);
+    return err == MPI_SUCCESS ? put_mark(d, queue, &chunk->mark, chunk_is_over) : err;
+}
+
+/* What must be in the slot before. False: the sender's memory cannot be read. */
+static bool load(weft_device_recv_t *d, weft_chunk_t *chunk)
+{
+    if (d->from == FROM_PACKET)
+        memcpy(chunk->slot, d->data + chunk->offset, chunk->bytes);
+    else if (d->from == FROM_MEMORY)
+        return d->endpoint->ops->read(d->endpoint, d->address + chunk->offset, chunk->slot,
+                                      chunk->bytes);
+    return true;
+}
+
+/* One more chunk on its way; false: there is no slot, or it has come to an end for other reasons. */
+static bool begin_chunk(weft_device_recv_t *d)
+{
+    weft_device_t *device = d->memory.device == NULL ? d->mapping.device : d->memory.device;
+    size_t left = d->total - d->begun;
+    weft_chunk_t *chunk =
+        wefti_chunk_take(device, d->begun, left < WEFT_PINNED_SLOT ? left : WEFT_PINNED_SLOT);
+    if (chunk == NULL)
+        return false;
+    d->must_stream = !load(d, chunk);
+    int err = d->must_stream ? MPI_ERR_OTHER : submit(d, chunk);
+    if (err != MPI_SUCCESS) {
+        wefti_chunk_give(chunk);
+        if (!d->must_stream)
+            note_error(d, err);
+        return false;
+    }
+    d->begun += chunk->bytes;
+    return true;
+}
+
+static void retry(void *owner)
+{
+    go_on(owner);
+}
+
+/* Keep up to WEFT_CHUNKS chunks on their way. */
+static void begin_chunks(weft_device_recv_t *d)
+{
+    while (d->begun < d->total && d->pending < WEFT_CHUNKS && begin_chunk(d))
+        continue;
+}
+
+/* The receive may be gone afterwards. */
+static void await_chunks(weft_device_recv_t *d)
+{
+    if (d->pending > 0)
+        return;
+    if (has_failed(d) || d->must_stream)
+        go_on(d);
+    else
+        wefti_starved_wait(&d->starved);
+}
+
+static void fill(weft_device_recv_t *d)
+{
+    begin_chunks(d);
+    await_chunks(d);
+}
+
+/* ---- streams ---- */
+
+static void take_slots(weft_device_recv_t *d)
+{
+    const size_t ahead = WEFT_CHUNKS * (size_t)WEFT_PINNED_SLOT;
+    while (d->begun < d->total && d->begun - d->recv->arrived < ahead &&
+           stream_chunks < STREAM_CHUNKS_MAX) {
+        size_t left = d->total - d->begun;
+        weft_chunk_t *chunk = wefti_chunk_take(d->memory.device, d->begun,
+                                               left < WEFT_PINNED_SLOT ? left : WEFT_PINNED_SLOT);
+        if (chunk == NULL)
+            return;
+        stream_chunks++;
+        weft_list_append(&d->filling, &chunk->link);
+        d->begun += chunk->bytes;
+    }
+}
+
+/* Let the sender send as much as there are slots for; what does not fit into the buffer, or is not
+ * wanted any more, needs none. */
+static void grant(weft_device_recv_t *d)
+{
+    if (!has_failed(d))
+        take_slots(d);
+    bool is_all = has_failed(d) || d->begun == d->total;
+    weft_go_t go = {.limit = is_all ? UINT64_MAX : d->begun, .cannot_map = d->cannot_map};
+    if (go.limit != d->granted) {
+        d->granted = go.limit;
+        wefti_recv_stream(d->recv, d->endpoint, d->sender, &go);
+    } else if (!is_all && d->pending == 0 && weft_list_is_empty(&d->filling))
+        wefti_starved_wait(&d->starved);
+}
+
+void wefti_device_recv_data(weft_recv_t *recv, const char *data, size_t bytes)
+{
+    weft_device_recv_t *d = recv->device;
+    size_t left = bytes;
+    recv->arrived += bytes;
+    while (left > 0 && !weft_list_is_empty(&d->filling)) {
+        weft_chunk_t *chunk = wefti_chunk_of(d->filling.next);
+        size_t room = chunk->bytes - chunk->filled, part = left < room ? left : room;
+        memcpy(chunk->slot + chunk->filled, data, part);
+        chunk->filled += part;
+        data += part;
+        left -= part;
+        if (chunk->filled < chunk->bytes)
+            continue;
+        weft_list_remove(&chunk->link);
+        int err = has_failed(d) ? MPI_ERR_OTHER : submit(d, chunk);
+        if (err != MPI_SUCCESS) {
+            note_error(d, err);
+            give_chunk(d, chunk);
+        }
+    }
+    go_on(d);
+}
+
+void wefti_device_recv_break(weft_recv_t *recv)
+{
+    recv->arrived = recv->message_bytes;
+    go_on(recv->device);
+}
+
+/* ---- from a mapping ---- */
+
+static void copy_is_over(weft_mark_t *mark, int error)
+{
+    weft_device_recv_t *d = mark->owner;
+    d->pending--;
+    note_error(d, error);
+    d->over = d->total;
+    go_on(d);
+}
+
+/* The address of the buffer's data, if they are in one piece; else NULL. */
+static char *data_in_one_piece(const weft_device_recv_t *d)
+{
+    ptrdiff_t offset;
+    size_t bytes;
+    const weft_recv_args_t *args = &d->recv->args;
+    if (!weft_type_span(args->type, args->count, &offset, &bytes))
+        return NULL;
+    return (char *)((uintptr_t)args->buf + (uintptr_t)offset);
+}
+
+/* Host memory that the device reaches by itself. */
+static bool is_pinned(const weft_device_recv_t *d)
+{
+    const char *data = data_in_one_piece(d);
+    weft_memory_t memory;
+    return data != NULL && weft_memory_look(data, &memory) == MPI_SUCCESS &&
+           memory.kind == WEFT_MEMORY_PINNED;
+}
+
+static int copy_at_once(weft_device_recv_t *d)
+{
+    weft_lane_t lane = d->memory.device == NULL ? WEFT_LANE_DOWN : WEFT_LANE_BULK;
+    weft_queue_t *queue = wefti_queue_for(d->mapping.device, lane, d->total);
+    weft_packing_t what = {.bytes = d->total, .packed = d->mapping.address};
+    char *data = data_in_one_piece(d);
+    if (queue == NULL)
+        return MPI_ERR_OTHER;
+    int err = data != NULL ? weft_queue_copy(queue, data, d->mapping.address, d->total)
+                           : unpack(d, queue, &what);
+    return err == MPI_SUCCESS ? put_mark(d, queue, &d->mark, copy_is_over) : err;
+}
+
+/* Kernels work on memory of their own device only. */
+static bool can_unpack(const weft_device_recv_t *d)
+{
+    return d->memory.device == NULL || d->memory.device == d->mapping.device ||
+           data_in_one_piece(d) != NULL;
+}
+
+static bool map(weft_device_recv_t *d, const weft_share_t *share)
+{
+    bool at_any_price = d->total >= WEFT_MAP_BYTES;
+    if (weft_device_ops == NULL ||
+        !weft_device_map(share, d->memory.device, at_any_price, &d->mapping))
+        return false;
+    d->is_mapped = can_unpack(d);
+    if (!d->is_mapped)
+        weft_device_unmap(&d->mapping);
+    return d->is_mapped;
+}
+
+static void copy_from_mapping(weft_device_recv_t *d)
+{
+    d->from = FROM_MAPPING;
+    if (d->memory.device == NULL && !is_pinned(d)) {
+        fill(d);
+        return;
+    }
+    d->begun = d->total;
+    note_error(d, copy_at_once(d));
+    if (d->pending == 0)
+        go_on(d);
+}
+
+/* ---- beginning ---- */
+
+static weft_device_recv_t *create(weft_recv_t *recv)
+{
+    weft_device_recv_t *d = weft_pool_take(&device_recvs);
+    if (d == NULL)
+        weft_world.abort(1, "no memory for a receive from or into device memory");
+    *d = (weft_device_recv_t){.recv = recv};
+    weft_list_init(&d->filling);
+    wefti_starved_init(&d->starved, retry, d);
+    recv->device = d;
+    return d;
+}
+
+/* An error waits for the message, so that its sender gets to know. */
+void wefti_device_recv_begin(weft_recv_t *recv)
+{
+    weft_device_recv_t *d = create(recv);
+    int err = weft_memory_look(wefti_first_byte(recv->args.buf, recv->args.type), &d->memory);
+    if (err == MPI_SUCCESS && d->memory.device == NULL)
+        err = weft_fail(MPI_ERR_OTHER, "the device memory at %p has gone", recv->args.buf);
+    note_error(d, err);
+}
+
+static bool can_never_map(const weft_device_recv_t *d, const weft_share_t *share)
+{
+    return share != NULL && (weft_device_ops == NULL || weft_device_is_refused(share, d->memory.device));
+}
+
+static void stream(weft_device_recv_t *d, const weft_ask_t *ask)
+{
+    weft_recv_t *recv = d->recv;
+    d->from = FROM_STREAM;
+    d->cannot_map = can_never_map(d, ask->extra);
+    recv->arrived = 0;
+    if (d->memory.device != NULL) {
+        grant(d);
+        return;
+    }
+    /* Into host memory it is a stream like others. */
+    weft_go_t go = {.limit = UINT64_MAX, .cannot_map = d->cannot_map};
+    weft_endpoint_t *endpoint = d->endpoint;
+    release(d);
+    wefti_recv_stream(recv, endpoint, ask->request, &go);
+}
+
+/* The payload of a packet goes when the call returns; what is not in slots by then is kept. */
+static void take_packet(weft_device_recv_t *d, const void *data)
+{
+    d->from = FROM_PACKET;
+    d->data = data;
+    begin_chunks(d);
+    if (d->begun < d->total && !has_failed(d)) {
+        d->kept = weft_alloc(d->total);
+        if (d->kept == NULL)
+            weft_world.abort(1, "no memory to keep a message for device memory");
+        memcpy(d->kept, data, d->total);
+        d->data = d->kept;
+    }
+    await_chunks(d);
+}
+
+void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_ask_t *ask,
+                               const void *data)
+{
+    weft_device_recv_t *d = recv->device != NULL ? recv->device : create(recv);
+    d->endpoint = ask->request == 0 ? NULL : wefti_answering_endpoint(source);
+    d->sender = ask->request;
+    d->total = ask->bytes < recv->capacity ? ask->bytes : recv->capacity;
+    if (d->endpoint != NULL && d->endpoint->is_lost) {
+        wefti_recv_lose(recv);
+    } else if (has_failed(d) || d->total == 0) {
+        d->from = FROM_PACKET; /* nothing is wanted of the sender: it gets an answer */
+        d->over = d->total;
+        conclude(d);
+    } else if (data != NULL) {
+        take_packet(d, data);
+    } else if (ask->extra != NULL && map(d, ask->extra)) {
+        copy_from_mapping(d);
+    } else if (d->memory.device != NULL && ask->address != 0 && d->endpoint->can_read &&
+               d->endpoint->ops->read != NULL) {
+        d->from = FROM_MEMORY;
+        d->address = ask->address;
+        fill(d);
+    } else {
+        stream(d, ask);
+    }
+}
+
+bool wefti_device_recv_stop(weft_recv_t *recv)
+{
+    weft_device_recv_t *d = recv->device;
+    d->is_stopped = true;
+    if (d->pending > 0)
+        return false;
+    release(d);
+    return true;
+}
+
+void wefti_device_recvs_close(void)
+{
+    weft_pool_close(&device_recvs);
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sending out of device memory. How a message goes is decided when it begins:
+ *
+ *   SHARE    the receiver copies: from the buffer, or from scratch on the device into which data that
+ *            are not in one piece are packed first
+ *   EAGER    into a slot, and out as any small message
+ *   STREAM   an ASK; when the receiver wants the data, chunk after chunk into slots and out
+ *   NONE     there was an error before anything went out: the receiver gets that
+ *
+ * Until the first packet can go the send stands in its endpoint's list and holds up what comes after
+ * it, so that messages stay in order.
+ */
+#include "pt2pt/device_private.h"
+
+#include "datatype/pack.h"
+#include "base/fail.h"
+#include "base/pool.h"
+
+#include <string.h>
+
+typedef enum way { WAY_SHARE, WAY_EAGER, WAY_STREAM, WAY_NONE } way_t;
+
+typedef struct weft_device_send {
+    weft_send_t *send;
+    weft_memory_t memory; /* of the buffer */
+    way_t way;
+    bool is_ready;   /* the first packet can go */
+    bool is_stopped; /* the peer is lost */
+    int pending;     /* marks that are not reached */
+    void *scratch;   /* [send->bytes] the packed message; NULL: it stays where it is */
+    weft_share_t share;
+    weft_mark_t mark;   /* behind the packing into scratch */
+    weft_list_t chunks; /* in order: what is in slots, or on its way there */
+    size_t staged;      /* bytes of the message that are, or were */
+    weft_starved_t starved;
+} weft_device_send_t;
+
+static weft_pool_t device_sends = WEFT_POOL(weft_device_send_t);
+
+/* ---- marks ---- */
+
+static void note_error(weft_device_send_t *d, int error)
+{
+    if (error == MPI_SUCCESS)
+        return;
+    weft_request_note_error(&d->send->request, error);
+    if (!d->is_ready)
+        d->way = WAY_NONE;
+}
+
+static bool has_failed(const weft_device_send_t *d)
+{
+    return d->send->request.status.MPI_ERROR != MPI_SUCCESS;
+}
+
+/* The stream ends before its time; its receiver hears of it. */
+static void break_off(weft_device_send_t *d)
+{
+    weft_send_t *send = d->send;
+    if (!d->is_stopped)
+        wefti_send_trouble(send->endpoint, WEFT_PACKET_BROKEN, send->go.request, &send->request);
+    wefti_send_finish(send);
+}
+
+/* How much of the stream is in slots without a gap. */
+static void count_ready(weft_device_send_t *d)
+{
+    weft_link_t *at = d->chunks.next;
+    for (; at != &d->chunks && wefti_chunk_of(at)->is_ready; at = at->next)
+        d->send->ready = wefti_chunk_of(at)->offset + wefti_chunk_of(at)->bytes;
+}
+
+/* Something has come to its end. The send may be gone afterwards. */
+static void go_on(weft_device_send_t *d)
+{
+    bool is_first = !d->is_ready;
+    if (d->pending > 0 && (is_first || has_failed(d)))
+        return;
+    d->is_ready = true;
+    if (d->is_stopped || (!is_first && has_failed(d))) {
+        break_off(d);
+        return;
+    }
+    if (is_first)
+        return; /* its turn comes in the endpoint's list */
+    count_ready(d);
+    wefti_send_more(d->send);
+}
+
+static void settle(weft_device_send_t *d, int error)
+{
+    d->pending--;
+    note_error(d, error);
+    go_on(d);
+}
+
+static void scratch_is_packed(weft_mark_t *mark, int error)
+{
+    settle(mark->owner, error);
+}
+
+static void chunk_is_filled(weft_mark_t *mark, int error)
+{
+    ((weft_chunk_t *)mark)->is_ready = true;
+    settle(mark->owner, error);
+}
+
+static int put_mark(weft_device_send_t *d, weft_queue_t *queue, weft_mark_t *mark,
+                    void (*done)(weft_mark_t *mark, int error))
+{
+    mark->done = done;
+    mark->owner = d;
+    int err = weft_queue_mark(queue, mark);
+    if (err == MPI_SUCCESS)
+        d->pending++;
+    return err;
+}
+
+static int pack(weft_device_send_t *d, weft_queue_t *queue, void *to, size_t offset, size_t bytes)
+{
+    const weft_send_args_t *args = &d->send->args;
+    if (queue == NULL)
+        return MPI_ERR_OTHER; /* it was said why */
+    if (d->scratch != NULL && to != d->scratch)
+        return weft_queue_copy(queue, to, (char *)d->scratch + offset, bytes);
+    weft_elements_t elements = {(void *)args->buf, args->count, args->type};
+    return weft_queue_pack(queue, &(weft_packing_t){&elements, offset, bytes, to});
+}
+
+/* ---- the ways ---- */
+
+static bool describe(weft_device_send_t *d, const weft_memory_t *memory, const void *data)
+{
+    const weft_send_t *send = d->send;
+    if (send->endpoint == weft_world.endpoints[weft_world.rank]) {
+        weft_device_share_own(memory, data, weft_world.rank, &d->share);
+        return true;
+    }
+    return weft_device_share(memory, data, send->bytes, &d->share);
+}
+
+/* Data in one piece can be shared where they are. */
+static bool share_buffer(weft_device_send_t *d, ptrdiff_t offset)
+{
+    const void *data = (void *)((uintptr_t)d->send->args.buf + (uintptr_t)offset);
+    if (!describe(d, &d->memory, data))
+        return false;
+    d->way = WAY_SHARE;
+    d->is_ready = true;
+    return true;
+}
+
+/* Others have to be packed first. False: there is no memory for it, or it cannot be shared. */
+static bool take_scratch(weft_device_send_t *d)
+{
+    weft_memory_t memory;
+    d->scratch = weft_scratch_take(d->memory.device, d->send->bytes);
+    if (d->scratch == NULL)
+        return false;
+    if (weft_memory_look(d->scratch, &memory) == MPI_SUCCESS && describe(d, &memory, d->scratch)) {
+        d->way = WAY_SHARE;
+        return true;
+    }
+    weft_scratch_give(d->memory.device, d->scratch);
+    d->scratch = NULL;
+    return false;
+}
+
+static int pack_into_scratch(weft_device_send_t *d)
+{
+    size_t bytes = d->send->bytes;
+    weft_queue_t *queue = wefti_queue_for(d->memory.device, WEFT_LANE_BULK, bytes);
+    int err = pack(d, queue, d->scratch, 0, bytes);
+    return err == MPI_SUCCESS ? put_mark(d, queue, &d->mark, scratch_is_packed) : err;
+}
+
+static int stage_chunk(weft_device_send_t *d, weft_chunk_t *chunk)
+{
+    weft_queue_t *queue = wefti_queue_for(d->memory.device, WEFT_LANE_DOWN, d->send->bytes);
+    weft_list_append(&d->chunks, &chunk->link);
+    d->staged += chunk->bytes;
+    int err = pack(d, queue, chunk->slot, chunk->offset, chunk->bytes);
+    return err == MPI_SUCCESS ? put_mark(d, queue, &chunk->mark, chunk_is_filled) : err;
+}
+
+/* Begin to fill a chunk from `staged` on; false: there is no slot. */
+static bool stage_next(weft_device_send_t *d, size_t bytes)
+{
+    size_t most = bytes < WEFT_PINNED_SLOT ? bytes : WEFT_PINNED_SLOT;
+    weft_chunk_t *chunk = wefti_chunk_take(d->memory.device, d->staged, most);
+    if (chunk == NULL)
+        return false;
+    note_error(d, stage_chunk(d, chunk));
+    return true;
+}
+
+static bool suits_eager(const weft_send_t *send)
+{
+    return send->bytes <= send->endpoint->eager_max && send->bytes <= WEFT_PINNED_SLOT &&
+           send->args.mode == WEFT_SEND_STANDARD && !send->endpoint->is_throttled;
+}
+
+static int choose_way(weft_device_send_t *d)
+{
+    const weft_send_t *send = d->send;
+    ptrdiff_t offset;
+    size_t bytes;
+    int err = weft_memory_look(wefti_first_byte(send->args.buf, send->args.type), &d->memory);
+    if (err == MPI_SUCCESS && d->memory.device == NULL)
+        err = weft_fail(MPI_ERR_OTHER, "the device memory at %p has gone", send->args.buf);
+    if (err != MPI_SUCCESS)
+        return err;
+    if (send->endpoint->is_on_host && !send->endpoint->cannot_map) {
+        if (!weft_type_span(send->args.type, send->args.count, &offset, &bytes)) {
+            if (take_scratch(d))
+                return pack_into_scratch(d);
+        } else if (share_buffer(d, offset))
+            return MPI_SUCCESS;
+    }
+    /* What waits for a slot holds up what comes after it, perhaps those who have the slots: so an
+     * eager send without one is none. */
+    d->way = suits_eager(send) && stage_next(d, send->bytes) ? WAY_EAGER : WAY_STREAM;
+    d->is_ready = d->way == WAY_STREAM;
+    return MPI_SUCCESS;
+}
+
+/* ---- streams ---- */
+
+static void fill_slots(weft_device_send_t *d)
+{
+    weft_send_t *send = d->send;
+    size_t limit = send->go.limit < send->bytes ? send->go.limit : send->bytes;
+    int chunks = 0;
+    for (weft_link_t *at = d->chunks.next; at != &d->chunks; at = at->next)
+        chunks++;
+    while (!has_failed(d) && d->staged < limit && chunks < WEFT_CHUNKS) {
+        if (!stage_next(d, limit - d->staged)) {
+            if (chunks == 0)
+                wefti_starved_wait(&d->starved);
+            return;
+        }
+        chunks++;
+    }
+}
+
+static void retry(void *owner)
+{
+    weft_device_send_t *d = owner;
+    fill_slots(d);
+    if (has_failed(d))
+        go_on(d);
+}
+
+void wefti_device_send_go(weft_send_t *send)
+{
+    weft_device_send_t *d = send->device;
+    fill_slots(d);
+    if (has_failed(d))
+        go_on(d);
+}
+
+static bool send_chunk(weft_send_t *send, weft_chunk_t *chunk)
+{
+    weft_endpoint_t *endpoint = send->endpoint;
+    while (chunk->filled < chunk->bytes) {
+        size_t left = chunk->bytes - chunk->filled;
+        size_t bytes = left < endpoint->packet_max ? left : endpoint->packet_max;
+        weft_header_t header = weft_header_for(WEFT_PACKET_DATA, send->go.request, bytes);
+        if (!endpoint->ops->send(endpoint, &header, chunk->slot + chunk->filled))
+            return false;
+        chunk->filled += bytes;
+        send->sent += bytes;
+    }
+    return true;
+}
+
+bool wefti_device_send_stream(weft_send_t *send)
+{
+    weft_device_send_t *d = send->device;
+    while (send->sent < send->ready && !has_failed(d)) {
+        weft_chunk_t *chunk = wefti_chunk_of(d->chunks.next);
+        chunk->filled = send->sent - chunk->offset;
+        if (!send_chunk(send, chunk))
+            return false;
+        wefti_chunk_give(chunk);
+        fill_slots(d);
+    }
+    if (has_failed(d))
+        go_on(d);
+    else if (send->sent == send->bytes)
+        wefti_send_finish(send);
+    return true;
+}
+
+/* ---- the first packet ---- */
+
+static bool push_share(weft_send_t *send)
+{
+    const weft_send_args_t *args = &send->args;
+    weft_endpoint_t *endpoint = send->endpoint;
+    struct {
+        char ask[WEFT_ASK_BYTES];
+        weft_share_t share;
+    } packet = {.share = send->device->share};
+    weft_ask_t ask = {.bytes = send->bytes, .request = (uint64_t)(uintptr_t)send};
+    bool is_synchronous = args->mode == WEFT_SEND_SYNCHRONOUS;
+    weft_header_t header = {is_synchronous ? WEFT_PACKET_SHARE_LATER : WEFT_PACKET_SHARE,
+                            WEFT_SHARE_BYTES, args->context, args->tag};
+    memcpy(packet.ask, &ask, WEFT_ASK_BYTES);
+    return endpoint->ops->send(endpoint, &header, &packet);
+}
+
+static bool push_ask(weft_send_t *send)
+{
+    weft_ask_t ask = {.bytes = send->bytes, .request = (uint64_t)(uintptr_t)send};
+    weft_header_t header = {WEFT_PACKET_ASK, WEFT_ASK_BYTES, send->args.context, send->args.tag};
+    return send->endpoint->ops->send(send->endpoint, &header, &ask);
+}
+
+/* These two are answered; to oneself at once, so all is said of the send before. */
+static bool push_question(weft_send_t *send, bool (*push)(weft_send_t *send))
+{
+    send->stage = WEFT_SEND_ASKED;
+    send->endpoint->asked++;
+    weft_endpoint_t *endpoint = send->endpoint;
+    if (push(send))
+        return true;
+    endpoint->asked--;
+    send->stage = WEFT_SEND_FIRST;
+    return false;
+}
+
+static bool push_eager(weft_send_t *send)
+{
+    const weft_chunk_t *chunk = wefti_chunk_of(send->device->chunks.next);
+    weft_header_t header = {WEFT_PACKET_EAGER, (uint32_t)send->bytes, send->args.context,
+                            send->args.tag};
+    return send->endpoint->ops->send(send->endpoint, &header, chunk->slot);
+}
+
+static bool push_sorry(weft_send_t *send)
+{
+    weft_trouble_t trouble = wefti_trouble(&send->request);
+    weft_header_t header = {WEFT_PACKET_SORRY, sizeof(trouble), send->args.context,
+                            send->args.tag};
+    return send->endpoint->ops->send(send->endpoint, &header, &trouble);
+}
+
+bool wefti_device_send_push(weft_send_t *send)
+{
+    const weft_device_send_t *d = send->device;
+    if (!d->is_ready)
+        return false;
+    if (d->way == WAY_SHARE)
+        return push_question(send, push_share);
+    if (d->way == WAY_STREAM)
+        return push_question(send, push_ask);
+    if (!(d->way == WAY_EAGER ? push_eager(send) : push_sorry(send)))
+        return false;
+    wefti_send_finish(send);
+    return true;
+}
+
+/* ---- beginning and end ---- */
+
+int wefti_device_send_begin(weft_send_t *send)
+{
+    weft_device_send_t *d = weft_pool_take(&device_sends);
+    if (d == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a send from device memory");
+    *d = (weft_device_send_t){.send = send};
+    weft_list_init(&d->chunks);
+    wefti_starved_init(&d->starved, retry, d);
+    send->device = d;
+    send->ready = 0;
+    note_error(d, choose_way(d));
+    if (has_failed(d)) {
+        d->way = WAY_NONE;
+        d->is_ready = d->pending == 0;
+    }
+    return MPI_SUCCESS;
+}
+
+bool wefti_device_send_stop(weft_send_t *send)
+{
+    send->device->is_stopped = true;
+    return send->device->pending == 0;
+}
+
+void wefti_device_send_end(weft_send_t *send)
+{
+    weft_device_send_t *d = send->device;
+    send->device = NULL;
+    wefti_starved_forget(&d->starved);
+    while (!weft_list_is_empty(&d->chunks))
+        wefti_chunk_give(wefti_chunk_of(d->chunks.next));
+    if (d->scratch != NULL)
+        weft_scratch_give(d->memory.device, d->scratch);
+    weft_pool_give(&device_sends, d);
+}
+
+void wefti_device_sends_close(void)
+{
+    weft_pool_close(&device_sends);
+}
