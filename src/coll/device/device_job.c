@@ -55,7 +55,7 @@ void wefti_job_watch(weft_job_t *job, int err, weft_request_t *request)
 /* A message to oneself. */
 void wefti_job_copy(weft_job_t *job, const weft_elements_t *from, const weft_elements_t *to)
 {
-    weft_request_t *send = &weft_request_done, *recv = &weft_request_done;
+    weft_request_t *send = NULL, *recv = NULL;
     weft_comm_t *comm = job->request.comm;
     weft_recv_args_t recv_args = {.buf = to->buf, .count = to->count, .type = (weft_type_t *)to->type,
                                   .comm = comm, .context = comm->context | 1, .source = comm->rank,
@@ -63,8 +63,10 @@ void wefti_job_copy(weft_job_t *job, const weft_elements_t *from, const weft_ele
     weft_send_args_t send_args = {.buf = from->buf, .count = from->count, .type = (weft_type_t *)from->type,
                                   .comm = comm, .context = comm->context | 1, .dest = comm->rank,
                                   .tag = job->place.tag};
-    wefti_job_watch(job, weft_recv_begin(&recv_args, &recv), recv);
-    wefti_job_watch(job, weft_send_begin(&send_args, &send), send);
+    int err = weft_recv_begin(&recv_args, &recv);
+    wefti_job_watch(job, err, recv);
+    err = weft_send_begin(&send_args, &send);
+    wefti_job_watch(job, err, send);
 }
 
 weft_way_flag_t wefti_job_way(const weft_job_t *job, unsigned possible)

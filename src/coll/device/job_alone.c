@@ -66,7 +66,8 @@ static void begin_stepped(weft_job_t *job)
 {
     weft_request_t *request = NULL;
     wefti_job_step(job, wefti_job_finish);
-    wefti_job_watch(job, weft_engine_begin_at(job->plan, &job->args, &job->place, &request), request);
+    int err = weft_engine_begin_at(job->plan, &job->args, &job->place, &request);
+    wefti_job_watch(job, err, request);
     wefti_job_go_on(job);
 }
 

@@ -7,6 +7,8 @@ enum { ALIGNMENT = 16 }; /* of regions in scratch: kernels move so many bytes at
 
 static size_t region_bytes(const weft_loan_t *loan, const weft_region_t *region)
 {
+    if (region->count == 0)
+        return 0;
     return region->count * (loan->is_array ? (size_t)region->type->extent : region->type->size);
 }
 

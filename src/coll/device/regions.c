@@ -59,8 +59,9 @@ static weft_region_t listed(weft_counts_t counts, weft_counts_t displs, weft_typ
 
 static weft_region_t typed(weft_counts_t counts, weft_counts_t displs, const MPI_Datatype *types, int index)
 {
-    return (weft_region_t){(ptrdiff_t)weft_count_at(displs, (size_t)index),
-                           (size_t)weft_count_at(counts, (size_t)index), weft_type_of(types[index])};
+    size_t count = (size_t)weft_count_at(counts, (size_t)index);
+    return (weft_region_t){(ptrdiff_t)weft_count_at(displs, (size_t)index), count,
+                           count == 0 ? NULL : weft_type_of(types[index])};
 }
 
 static weft_region_t cut(const weft_coll_args_t *args, int index)

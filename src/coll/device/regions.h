@@ -38,14 +38,9 @@ typedef struct weft_regions {
 
 weft_regions_t weft_regions_of(weft_coll_t coll, const weft_coll_args_t *args, weft_side_t side);
 
-/** Region `index`; for one with no data count is 0. Where an operation is applied, a region is an array of
+/** Region `index`; for one with no data count is 0, and there may be no type. Where an operation is applied, a region is an array of
  *  elements with nothing between them. */
 weft_region_t weft_regions_at(const weft_regions_t *regions, int index);
-
-static inline size_t weft_region_bytes(const weft_region_t *region)
-{
-    return region->count * region->type->size;
-}
 
 /** The address of the first byte of data of the first region that has some; NULL: none has. */
 void *weft_regions_first(const weft_regions_t *regions);

@@ -27,7 +27,7 @@ enum {
     SIM_GRANULE = 2 << 20 /* bytes that memory is mapped by, as on real devices */
 };
 
-/* ---- sim_options.c: the words of WEFT_FAKE_CUDA ---- */
+/* ---- sim_options.c: the words of FAKE_CUDA ---- */
 
 typedef struct sim_failure {
     char name[64]; /* of a call, without its version */
@@ -52,7 +52,7 @@ typedef struct sim_options {
     unsigned failure_count;
 } sim_options_t;
 
-/** WEFT_FAKE_CUDA, read at the first call; ends the program if it has an unknown word. */
+/** FAKE_CUDA, read at the first call; ends the program if it has an unknown word. */
 const sim_options_t *sim_options(void);
 /** The failure that the words plan for this call of `name`; CUDA_SUCCESS: none. */
 CUresult sim_planned_failure(const char *name);

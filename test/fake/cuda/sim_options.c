@@ -35,7 +35,7 @@ static unsigned long long parse_number(const char *word, const char *text, char 
 {
     unsigned long long value = strtoull(text, end, 10);
     if (*end == text)
-        sim_die("WEFT_FAKE_CUDA: %s=%s: expected a number", word, text);
+        sim_die("FAKE_CUDA: %s=%s: expected a number", word, text);
     return value;
 }
 
@@ -44,7 +44,7 @@ static unsigned whole_number(const char *word, const char *text)
     char *end;
     unsigned long long value = parse_number(word, text, &end);
     if (*end != '\0' || value > UINT32_MAX)
-        sim_die("WEFT_FAKE_CUDA: %s=%s: expected a number", word, text);
+        sim_die("FAKE_CUDA: %s=%s: expected a number", word, text);
     return (unsigned)value;
 }
 
@@ -54,7 +54,7 @@ static size_t parse_bytes(const char *word, const char *text)
     size_t value = parse_number(word, text, &end);
     const char *units = "KMGT", *unit = *end == '\0' ? NULL : strchr(units, *end);
     if (*end != '\0' && (unit == NULL || end[1] != '\0'))
-        sim_die("WEFT_FAKE_CUDA: %s=%s: expected bytes, like 512M", word, text);
+        sim_die("FAKE_CUDA: %s=%s: expected bytes, like 512M", word, text);
     return unit == NULL ? value : value << 10 * (unit - units + 1);
 }
 
@@ -62,7 +62,7 @@ static size_t parse_bytes(const char *word, const char *text)
 static void take_failure(char *text)
 {
     if (options.failure_count == sizeof(options.failures) / sizeof(options.failures[0]))
-        sim_die("WEFT_FAKE_CUDA: fail=%s: there are too many failures", text);
+        sim_die("FAKE_CUDA: fail=%s: there are too many failures", text);
     sim_failure_t *failure = &options.failures[options.failure_count++];
     *failure = (sim_failure_t){.code = CUDA_ERROR_UNKNOWN, .rank = -1};
     char *rank = strchr(text, '@');
@@ -74,7 +74,7 @@ static void take_failure(char *text)
     char *nth = strsep(&text, ":"), *end;
     code = text;
     if (nth == NULL)
-        sim_die("WEFT_FAKE_CUDA: fail=%s: expected NAME:N[+][:CODE][@RANK]", name);
+        sim_die("FAKE_CUDA: fail=%s: expected NAME:N[+][:CODE][@RANK]", name);
     snprintf(failure->name, sizeof(failure->name), "%s", name);
     failure->nth = (unsigned)parse_number("fail", nth, &end);
     failure->is_lasting = *end == '+';
@@ -108,12 +108,12 @@ static void take_word(char *word)
     else if (value != NULL && strcmp(word, "memory") == 0)
         options.memory = parse_bytes(word, value);
     else if (!take_known(word, value))
-        sim_die("WEFT_FAKE_CUDA: %s is none of the words in test/fake/cuda/README.md", word);
+        sim_die("FAKE_CUDA: %s is none of the words in test/fake/cuda/README.md", word);
 }
 
 static void read_options(void)
 {
-    const char *text = getenv("WEFT_FAKE_CUDA");
+    const char *text = getenv("FAKE_CUDA");
     char *copy = strdup(text == NULL ? "" : text), *rest = copy, *word;
     while (copy != NULL && (word = strsep(&rest, ",;")) != NULL) {
         if (*word != '\0')
@@ -121,7 +121,7 @@ static void read_options(void)
     }
     free(copy);
     if (options.devices > SIM_DEVICES_MAX)
-        sim_die("WEFT_FAKE_CUDA: devices=%u: at most %d", options.devices, SIM_DEVICES_MAX);
+        sim_die("FAKE_CUDA: devices=%u: at most %d", options.devices, SIM_DEVICES_MAX);
 }
 
 const sim_options_t *sim_options(void)

@@ -3,7 +3,7 @@
  *
  * A sim_work_t says what to do; it never changes, so a graph can do it again and again. Given to a
  * stream it becomes a sim_op_t, one entry of the stream's queue, or, while the stream is captured,
- * a node of a graph. Each stream has a thread, which dawdles (WEFT_FAKE_CUDA's late) until somebody
+ * a node of a graph. Each stream has a thread, which dawdles (FAKE_CUDA's late) until somebody
  * waits for what it is to do:
  *
  *     stream   op (runs) -> op -> op -> op (last)

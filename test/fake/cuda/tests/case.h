@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the simulator's tests share. Each case runs in a process of its own, since the driver is
- * opened once a process; the first thing that is not as it should be ends it. */
+ * opened once a process; the first thing that is not as it should be ends it. With REAL_DRIVER set,
+ * the cases run on the machine's driver whose words it can follow (devices=N alone): so it says
+ * whether the simulator keeps to its rules. */
 #ifndef WEFT_FAKE_CUDA_CASE_H
 #define WEFT_FAKE_CUDA_CASE_H
 
@@ -13,7 +15,7 @@
 
 typedef struct test_case {
     const char *name;
-    const char *words; /* of WEFT_FAKE_CUDA */
+    const char *words; /* of FAKE_CUDA */
     void (*run)(void);
     int signal; /* that ends it; 0: it returns */
 } test_case_t;
@@ -33,7 +35,9 @@ void check_code(CUresult got, CUresult expected, const char *text, const char *f
 
 /** cuInit, and the primary context of a device made current. */
 CUcontext open_device(int ordinal);
-/** A module with the kernels for tests in the current context. */
+/** The kernels for tests, which the simulator does not look at and finds in the program. */
+extern const char kernel_image[];
+/** A kernel of a new module in the current context. */
 CUfunction test_kernel(const char *name);
 /** Launches to[i] += from[i] for `count` ints. */
 CUresult launch_add(CUdeviceptr to, CUdeviceptr from, size_t count, CUstream stream);

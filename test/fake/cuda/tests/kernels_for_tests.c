@@ -1,10 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels of the simulator's own tests, as src/cuda/kernels makes them for the host. */
-#include "kernels_for_tests.h"
+#include "case.h"
 
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
+
+/* For a real driver, which compiles this text; the simulator takes the functions below. */
+const char kernel_image[] = ".version 7.5\n"
+                            ".target sm_75\n"
+                            ".address_size 64\n"
+                            ".visible .entry test_add(.param .align 8 .b8 args[24])\n"
+                            "{\n"
+                            "    .reg .pred %beyond;\n"
+                            "    .reg .b32 %block, %threads, %thread, %x, %y;\n"
+                            "    .reg .b64 %to, %from, %count, %i, %wide;\n"
+                            "    ld.param.u64 %to, [args];\n"
+                            "    ld.param.u64 %from, [args+8];\n"
+                            "    ld.param.u64 %count, [args+16];\n"
+                            "    mov.u32 %block, %ctaid.x;\n"
+                            "    mov.u32 %threads, %ntid.x;\n"
+                            "    mov.u32 %thread, %tid.x;\n"
+                            "    cvt.u64.u32 %wide, %thread;\n"
+                            "    mad.wide.u32 %i, %block, %threads, %wide;\n"
+                            "    setp.ge.u64 %beyond, %i, %count;\n"
+                            "    @%beyond ret;\n"
+                            "    shl.b64 %i, %i, 2;\n"
+                            "    add.u64 %to, %to, %i;\n"
+                            "    add.u64 %from, %from, %i;\n"
+                            "    ld.global.u32 %x, [%to];\n"
+                            "    ld.global.u32 %y, [%from];\n"
+                            "    add.u32 %x, %x, %y;\n"
+                            "    st.global.u32 [%to], %x;\n"
+                            "    ret;\n"
+                            "}\n"
+                            ".visible .entry test_spin(.param .align 8 .b8 args[16])\n"
+                            "{\n"
+                            "    .reg .pred %differs;\n"
+                            "    .reg .b32 %value, %now;\n"
+                            "    .reg .b64 %flag;\n"
+                            "    ld.param.u64 %flag, [args];\n"
+                            "    ld.param.u32 %value, [args+8];\n"
+                            "again:\n"
+                            "    ld.volatile.global.u32 %now, [%flag];\n"
+                            "    setp.ne.u32 %differs, %now, %value;\n"
+                            "    @%differs bra again;\n"
+                            "    ret;\n"
+                            "}\n";
 
 #define EXPORTED __attribute__((visibility("default")))
 

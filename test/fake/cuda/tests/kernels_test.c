@@ -8,7 +8,7 @@ static void found_by_name(void)
     CUfunction function;
     open_device(0);
     GIVES(CUDA_ERROR_INVALID_VALUE, cuModuleLoadData(&module, NULL));
-    OK(cuModuleLoadData(&module, "any image"));
+    OK(cuModuleLoadData(&module, kernel_image));
     GIVES(CUDA_ERROR_NOT_FOUND, cuModuleGetFunction(&function, module, "none"));
     OK(cuModuleGetFunction(&function, module, "test_add"));
     OK(cuModuleUnload(module));
@@ -40,7 +40,7 @@ static void of_a_library(void)
     CUlibrary library;
     CUkernel kernel;
     open_device(1);
-    OK(cuLibraryLoadData(&library, "any image", NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryLoadData(&library, kernel_image, NULL, NULL, 0, NULL, NULL, 0));
     OK(cuLibraryGetKernel(&kernel, library, "test_add"));
     CUdeviceptr memory = ints_on_device(10, 3);
     add_args_t args = {memory, memory, 10};
