@@ -114,7 +114,7 @@ def bytes_of(folder):
 
 def pack_source(folder, build):
     os.makedirs(f"{folder}/source", exist_ok=True)
-    must([setting(build, "MAKE") or "make", "-s", "-C", build, "dist"])
+    must([setting(build, "MAKE") or "make", "-s", "-C", build, "dist-gzip"])
     for archive in glob.glob(f"{build}/weft-*.tar.gz"):
         shutil.move(archive, f"{folder}/source/{os.path.basename(archive)}")
 

@@ -19,8 +19,9 @@
 #define DATA_TAG   1
 #define ANSWER_TAG 2
 
-#define SLOT_BYTES_MAX ((size_t)64 << 20) /* pinned for one window, if more than two messages fit  \
-                                           */
+#define SLOT_BYTES_MAX                                                                             \
+    ((size_t)64 << 20) /* pinned for one window, if more than two messages fit                     \
+                        */
 
 typedef struct windows {
     bool both_ways, all_pairs;
