@@ -21,16 +21,16 @@
 #include <stdint.h>
 #include <string.h>
 
+/** 16 bytes that move at once. */
+struct alignas(WEFT_VECTOR_BYTES) weft_vector_t {
+    uint32_t word[4];
+};
+
 #ifdef WEFT_KERNELS_ON_HOST
 #include "cuda/kernels/kernel_on_host.cuh"
 #else
 #include "cuda/kernels/kernel_on_device.cuh"
 #endif
-
-/** 16 bytes that move at once. */
-struct alignas(WEFT_VECTOR_BYTES) weft_vector_t {
-    uint32_t word[4];
-};
 
 /** This thread's team, its number in the team, and how many teams there are. */
 WEFT_DEVICE uint64_t weft_team()

@@ -12,12 +12,13 @@
 /** Before a loop of few turns, so that arrays it runs over stay in registers. */
 #define WEFT_UNROLL _Pragma("unroll")
 
-/** Before others: left alone, each becomes four, and the image four times as large. */
+/** Before others: left alone, each becomes four turns, and the image four times as large. */
 #define WEFT_UNROLL_2  _Pragma("unroll 2")
 #define WEFT_NO_UNROLL _Pragma("unroll 1")
 
+/* Two blocks at least fit a multiprocessor: 64 registers a thread. */
 #define WEFT_KERNEL(name, args_t)                                                                  \
-    extern "C" __global__ void __launch_bounds__(WEFT_KERNEL_THREADS)                              \
+    extern "C" __global__ void __launch_bounds__(WEFT_KERNEL_THREADS, 2)                           \
         name(const __grid_constant__ args_t args)
 
 /** This thread's number among all of the launch, and how many there are. */
@@ -37,43 +38,78 @@ WEFT_DEVICE uint64_t weft_upper_product(uint64_t a, uint64_t b)
     return __umul64hi(a, b);
 }
 
-/** Aligned as T asks for. */
+/** Aligned as T asks for. All addresses that kernels get are of global memory, also the host's and
+ * those of peers: said so, accesses need no look at which window an address lies in. */
 template <class T> WEFT_DEVICE T weft_load(const void *address)
 {
+    __builtin_assume(__isGlobal(address));
     return *(const T *)address;
 }
 
 template <class T> WEFT_DEVICE void weft_store(void *address, const T &value)
 {
+    __builtin_assume(__isGlobal(address));
     *(T *)address = value;
 }
 
 /*
  * Flags, uint32_t or uint64_t, that other devices and the host read and write meanwhile. Volatile:
- * every call reads or writes memory, in no order with other accesses. Acquire: what follows sees
- * what was written before the flag. Release: whoever sees the flag sees what was written before it.
+ * every call reads or writes memory, in no order with other accesses; 16 bytes move at once, too.
+ * Acquire: what follows sees what was written before the flag. Release: whoever sees the flag sees
+ * what was written before it.
  */
 template <class T> WEFT_DEVICE T weft_load_volatile(const void *address)
 {
-    return *(const volatile T *)address;
+    T value;
+    if constexpr (sizeof(T) == 4)
+        asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+    else
+        asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+    return value;
+}
+
+template <> WEFT_DEVICE weft_vector_t weft_load_volatile<weft_vector_t>(const void *address)
+{
+    weft_vector_t value;
+    asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(value.word[0]), "=r"(value.word[1]), "=r"(value.word[2]),
+                   "=r"(value.word[3])
+                 : "l"(address)
+                 : "memory");
+    return value;
 }
 
 template <class T> WEFT_DEVICE void weft_store_volatile(void *address, T value)
 {
-    *(volatile T *)address = value;
+    if constexpr (sizeof(T) == 4)
+        asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
+    else
+        asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
+}
+
+template <> WEFT_DEVICE void weft_store_volatile<weft_vector_t>(void *address, weft_vector_t value)
+{
+    asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address),
+                 "r"(value.word[0]), "r"(value.word[1]), "r"(value.word[2]), "r"(value.word[3])
+                 : "memory");
 }
 
 template <class T> WEFT_DEVICE T weft_load_acquire(const void *address)
 {
-    T value = weft_load_volatile<T>(address);
-    __threadfence_system();
+    T value;
+    if constexpr (sizeof(T) == 4)
+        asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+    else
+        asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
     return value;
 }
 
 template <class T> WEFT_DEVICE void weft_store_release(void *address, T value)
 {
-    __threadfence_system();
-    weft_store_volatile(address, value);
+    if constexpr (sizeof(T) == 4)
+        asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
+    else
+        asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
 }
 
 #endif

@@ -77,14 +77,32 @@ template <class T> WEFT_DEVICE void weft_store(void *address, const T &value)
     memcpy(weft_translated(address), (const void *)&value, sizeof(T));
 }
 
+/* Not for weft_vector_t as a device does it: the two halves may come one after the other. */
 template <class T> WEFT_DEVICE T weft_load_volatile(const void *address)
 {
     return __atomic_load_n((T *)weft_translated(address), __ATOMIC_RELAXED);
 }
 
+template <> WEFT_DEVICE weft_vector_t weft_load_volatile<weft_vector_t>(const void *address)
+{
+    const uint64_t half[] = {weft_load_volatile<uint64_t>(address),
+                             weft_load_volatile<uint64_t>((const char *)address + 8)};
+    weft_vector_t value;
+    memcpy(&value, half, sizeof(value));
+    return value;
+}
+
 template <class T> WEFT_DEVICE void weft_store_volatile(void *address, T value)
 {
     __atomic_store_n((T *)weft_translated(address), value, __ATOMIC_RELAXED);
+}
+
+template <> WEFT_DEVICE void weft_store_volatile<weft_vector_t>(void *address, weft_vector_t value)
+{
+    uint64_t half[2];
+    memcpy(half, &value, sizeof(half));
+    weft_store_volatile(address, half[0]);
+    weft_store_volatile((void *)((char *)address + 8), half[1]);
 }
 
 template <class T> WEFT_DEVICE T weft_load_acquire(const void *address)

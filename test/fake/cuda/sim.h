@@ -45,7 +45,7 @@ typedef struct sim_options {
     unsigned capability; /* 90 is 9.0 */
     unsigned fault;      /* this kernel launch ends in an illegal address; 0: none */
     size_t memory;       /* bytes of each device */
-    bool fabric, tell;
+    bool fabric, lazy, tell;
     char peers[128];    /* all, none, or pairs like 0-1+2-3 */
     char kernels[1024]; /* path of the kernels; "": beside this library */
     sim_failure_t failures[16];
@@ -58,8 +58,8 @@ const sim_options_t *sim_options(void);
 CUresult sim_planned_failure(const char *name);
 /** The next number of the sequence that `seed` began. */
 uint64_t sim_random(void);
-/** This process's rank on its host, as launchers tell it; 0 if they do not. */
-unsigned sim_local_rank(void);
+/** This process's rank in MPI_COMM_WORLD, as launchers tell it; 0 if they do not. */
+unsigned sim_rank(void);
 
 /* ---- sim_entry.c ---- */
 

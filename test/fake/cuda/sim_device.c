@@ -59,10 +59,12 @@ static void show(int index)
 
 static void uuid_text(CUuuid uuid, char text[48])
 {
-    char *at = text + sprintf(text, "GPU-");
-    for (size_t i = 0; i < sizeof(uuid.bytes); i++)
-        at += sprintf(at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
-                      uuid.bytes[i] & 0xff);
+    size_t used = (size_t)snprintf(text, 48, "GPU-");
+    for (size_t i = 0; i < sizeof(uuid.bytes); i++) {
+        bool begins_group = i == 4 || i == 6 || i == 8 || i == 10;
+        used += (size_t)snprintf(text + used, 48 - used, begins_group ? "-%02x" : "%02x",
+                                 uuid.bytes[i] & 0xff);
+    }
 }
 
 /* The index among `indices` that a word of CUDA_VISIBLE_DEVICES names (a number or the beginning of
@@ -121,8 +123,7 @@ static int granted_devices(int indices[SIM_DEVICES_MAX])
     if (options->per_task > 0 && (int)options->per_task < all)
         count = (int)options->per_task;
     for (int i = 0; i < count; i++)
-        indices[i] =
-            count == all ? i : (int)(sim_local_rank() * (unsigned)count + (unsigned)i) % all;
+        indices[i] = count == all ? i : (int)(sim_rank() * (unsigned)count + (unsigned)i) % all;
     return count;
 }
 

@@ -64,7 +64,7 @@ void *sim_kernel_translate(const void *given)
 /* ---- launches ---- */
 
 typedef struct launch {
-    const sim_kernel_t *kernel;
+    const weft_kernel_on_host_t *kernel;
     unsigned blocks, threads;
     bool faults;
     _Alignas(16) char args[];
@@ -124,7 +124,7 @@ static CUresult launch_kernel(CUfunction handle, const CUlaunchConfig *config, v
         return result;
     if (function->module->context != NULL && function->module->context != stream->context)
         return CUDA_ERROR_INVALID_HANDLE;
-    const sim_kernel_t *kernel = function->kernel;
+    const weft_kernel_on_host_t *kernel = function->kernel;
     const void *args = arguments_of(parameters, extra, kernel->args_bytes);
     if (!is_launchable(config) || args == NULL)
         return CUDA_ERROR_INVALID_VALUE;

@@ -31,12 +31,13 @@ static void open_kernels(void)
         kernels = open_beside();
     else
         kernels = dlopen(strcmp(given, "program") == 0 ? NULL : given, RTLD_NOW | RTLD_LOCAL);
-    void **translate = kernels == NULL ? NULL : dlsym(kernels, "weft_host_translate");
+    void *(**translate)(const void *) =
+        kernels == NULL ? NULL : dlsym(kernels, "weft_host_translate");
     if (translate != NULL)
-        *translate = (void *)sim_kernel_translate;
+        *translate = sim_kernel_translate;
 }
 
-const sim_kernel_t *sim_kernel_find(const char *name)
+const weft_kernel_on_host_t *sim_kernel_find(const char *name)
 {
     char symbol[512];
     open_kernels();
@@ -66,7 +67,7 @@ CUresult sim_function_get(sim_module_t *module, const char *name, sim_function_t
         return CUDA_ERROR_INVALID_VALUE;
     if (module == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
-    const sim_kernel_t *kernel = sim_kernel_find(name);
+    const weft_kernel_on_host_t *kernel = sim_kernel_find(name);
     if (kernel == NULL)
         return CUDA_ERROR_NOT_FOUND;
     wanted_t wanted = {module, name, NULL};

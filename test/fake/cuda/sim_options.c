@@ -26,6 +26,7 @@ static const struct {
     {"capability", NULL, &options.capability, NULL, 0},
     {"fault", NULL, &options.fault, NULL, 0},
     {"fabric", &options.fabric, NULL, NULL, 0},
+    {"lazy", &options.lazy, NULL, NULL, 0},
     {"tell", &options.tell, NULL, NULL, 0},
     {"peers", NULL, NULL, options.peers, sizeof(options.peers)},
     {"kernels", NULL, NULL, options.kernels, sizeof(options.kernels)},
@@ -131,28 +132,12 @@ const sim_options_t *sim_options(void)
     return &options;
 }
 
-/* Those of Open PMIx, Slurm and Weft's own launcher, in this order. */
-static unsigned rank_from(const char *const *names)
+unsigned sim_rank(void)
 {
-    for (; *names != NULL; names++) {
-        const char *text = getenv(*names);
-        if (text != NULL)
-            return (unsigned)strtoul(text, NULL, 10);
-    }
-    return 0;
-}
-
-unsigned sim_local_rank(void)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMIX_RANK",
-                                        NULL};
-    return rank_from(names);
-}
-
-static unsigned world_rank(void)
-{
-    static const char *const names[] = {"PMIX_RANK", "SLURM_PROCID", NULL};
-    return rank_from(names);
+    const char *text = getenv("PMIX_RANK");
+    if (text == NULL)
+        text = getenv("SLURM_PROCID");
+    return text == NULL ? 0 : (unsigned)strtoul(text, NULL, 10);
 }
 
 /* Is `call` (perhaps cuMemAlloc_v2) the `name` (cuMemAlloc)? */
@@ -170,7 +155,7 @@ CUresult sim_planned_failure(const char *name)
     for (unsigned i = 0; i < options.failure_count; i++) {
         sim_failure_t *failure = &options.failures[i];
         if (!is_call(name, failure->name) ||
-            (failure->rank >= 0 && failure->rank != (int)world_rank()))
+            (failure->rank >= 0 && failure->rank != (int)sim_rank()))
             continue;
         failure->calls++;
         if (failure->calls == failure->nth ||
@@ -185,7 +170,7 @@ uint64_t sim_random(void)
 {
     static uint64_t state;
     if (state == 0)
-        state = ((uint64_t)sim_options()->seed << 32) + world_rank() + 1;
+        state = ((uint64_t)sim_options()->seed << 32) + sim_rank() + 1;
     uint64_t mixed = state += 0x9e3779b97f4a7c15;
     mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9;
     mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;

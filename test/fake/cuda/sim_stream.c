@@ -81,7 +81,7 @@ void sim_op_wait(sim_op_t *op)
 
 void sim_op_asked(sim_op_t *op)
 {
-    if (++op->stream->asked > 1 + sim_random() % 4)
+    if (++op->stream->asked > 3 + sim_random() % 4)
         hurry(op);
 }
 
@@ -193,14 +193,17 @@ static void await_legacy(sim_stream_t *stream, sim_op_t *op)
     }
 }
 
-/* An idle stream always begins late, a busy one sometimes goes on late: between half of `late` and
- * all of it. */
+/* Mostly a little late, seldom much. A busy stream goes on at once more often than not. */
 static uint64_t late_until(bool is_idle)
 {
-    uint64_t late_ns = (uint64_t)sim_options()->late_ms * 1000000;
+    const sim_options_t *options = sim_options();
+    uint64_t late_ns = (uint64_t)options->late_ms * 1000000;
     if (late_ns == 0 || (!is_idle && sim_random() % 4 != 0))
         return 0;
-    return sim_now() + late_ns / 2 + sim_random() % (late_ns / 2);
+    if (options->lazy)
+        return sim_now() + late_ns;
+    bool is_much = sim_random() % 8 == 0;
+    return sim_now() + (is_much ? late_ns / 2 : 0) + sim_random() % (late_ns / (is_much ? 2 : 16));
 }
 
 void sim_enqueue(sim_stream_t *stream, sim_work_t *work, sim_op_t *awaited, sim_op_t **out)

@@ -175,7 +175,7 @@ int main(void)
                                         {"three dimensions", "", three_dimensions, 0},
                                         {"batches", "", batches, 0},
                                         {"memsets", "", memsets, 0},
-                                        {"pageable memory", "late=50", pageable_memory, 0},
+                                        {"pageable memory", "lazy,late=50", pageable_memory, 0},
                                         {NULL, NULL, NULL, 0}};
     return run_cases(cases);
 }

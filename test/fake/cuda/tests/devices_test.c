@@ -120,8 +120,6 @@ static void importer_of_task(int peer)
 
 static void tasks_see_their_own(void)
 {
-    unsetenv("SLURM_LOCALID");
-    unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
     run_two(exporter_of_task, importer_of_task);
 }
 

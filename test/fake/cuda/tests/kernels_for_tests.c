@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels of the simulator's own tests, as src/cuda/kernels makes them for the host. */
+#include "cuda/kernels/kernel_on_host.h"
+
 #include "case.h"
 
 #include <sched.h>
@@ -48,15 +50,7 @@ const char kernel_image[] = ".version 7.5\n"
                             "    ret;\n"
                             "}\n";
 
-#define EXPORTED __attribute__((visibility("default")))
-
-typedef struct kernel {
-    const char *name;
-    size_t args_bytes;
-    void (*invoke)(const void *args, unsigned blocks, unsigned threads);
-} kernel_t;
-
-EXPORTED void *(*weft_host_translate)(const void *address);
+void *(*weft_host_translate)(const void *address);
 
 static int load(uint64_t address)
 {
@@ -76,7 +70,7 @@ static void add(const void *given, unsigned blocks, unsigned threads)
         store(args->to + 4 * i, load(args->to + 4 * i) + load(args->from + 4 * i));
 }
 
-EXPORTED const kernel_t test_add_on_host = {"test_add", sizeof(add_args_t), add};
+const weft_kernel_on_host_t test_add_on_host = {"test_add", sizeof(add_args_t), add};
 
 /* Waits until a flag in memory has a value. */
 static void spin(const void *given, unsigned blocks, unsigned threads)
@@ -88,4 +82,4 @@ static void spin(const void *given, unsigned blocks, unsigned threads)
         sched_yield();
 }
 
-EXPORTED const kernel_t test_spin_on_host = {"test_spin", sizeof(spin_args_t), spin};
+const weft_kernel_on_host_t test_spin_on_host = {"test_spin", sizeof(spin_args_t), spin};

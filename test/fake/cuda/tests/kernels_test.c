@@ -181,7 +181,7 @@ int main(void)
         {"beyond the end", "devices=2", beyond_the_end, 0},
         {"of the host", "devices=2", of_the_host, 0},
         {"freed before", "devices=2", freed_before, 0},
-        {"allocated after", "late=100", allocated_after, 0},
+        {"allocated after", "lazy,late=100", allocated_after, 0},
         {"asked for", "devices=2,fault=2", asked_for, 0},
         {"of a peer", "devices=2", of_a_peer, 0},
         {"of no peer", "devices=2,peers=none", of_no_peer, 0},

@@ -245,15 +245,15 @@ static void streams_end_later(void)
 int main(void)
 {
     static const test_case_t cases[] = {
-        {"the source changes too early", "late=100", source_changes_too_early, 0},
-        {"the result is read too early", "late=100", result_is_read_too_early, 0},
+        {"the source changes too early", "lazy,late=100", source_changes_too_early, 0},
+        {"the result is read too early", "lazy,late=100", result_is_read_too_early, 0},
         {"legacy order", "", legacy_order, 0},
         {"legacy order, at once", "late=0", legacy_order, 0},
-        {"no order without blocking", "late=100", no_order_without_blocking, 0},
+        {"no order without blocking", "lazy,late=100", no_order_without_blocking, 0},
         {"events order streams", "", events_order_streams, 0},
-        {"questions end", "late=1000000", questions_end, 0},
-        {"times", "late=100", times, 0},
-        {"host functions", "late=100", host_functions, 0},
+        {"questions end", "lazy,late=1000000", questions_end, 0},
+        {"times", "lazy,late=100", times, 0},
+        {"host functions", "lazy,late=100", host_functions, 0},
         {"values in memory", "", values_in_memory, 0},
         {"streams run together", "", streams_run_together, 0},
         {"threads of the program", "late=1", threads_of_the_program, 0},
