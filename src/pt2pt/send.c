@@ -198,14 +198,17 @@ static bool push_control(weft_send_t *send)
     return true;
 }
 
-/* All that may go out so far, and the end when that is all. */
+/* All that may go out so far, and the end when that is all. To oneself the next GO may come from
+ * within: it finds the send in good hands. */
 static bool push_more(weft_send_t *send)
 {
-    if (send->device != NULL)
-        return wefti_device_send_stream(send);
-    if (!push_stream(send))
+    send->is_queued = true;
+    if (!(send->device != NULL ? wefti_device_send_stream(send) : push_stream(send)))
         return false;
-    if (send->sent == send->bytes)
+    send->is_queued = false;
+    if (send->device != NULL)
+        wefti_device_send_go_on(send);
+    else if (send->sent == send->bytes)
         finish(send);
     return true;
 }
@@ -430,7 +433,7 @@ void wefti_send_go(int source, const weft_header_t *header, const void *payload)
 
 void wefti_send_more(weft_send_t *send)
 {
-    if (!send->is_queued)
+    if (!send->is_queued && send->sent < send->ready)
         push_or_enqueue(send);
 }
 
