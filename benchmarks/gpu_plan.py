@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What gpu-run runs: benchmarks by importance, since its time is limited, and the tests that need no row of tests.list."""
+"""What gpu-run runs: benchmarks by importance, since its time is limited."""
 import collections
 
 # name       as in the tables
@@ -61,8 +61,5 @@ def short():
     ]
 
 
-# Programs that know TEST_MEMORY (test/mpi/memory_kinds.h), of which rows.json has the other rows.
-KINDS = ("D", "HD", "M", "DA")
-
 # Test programs that compute-sanitizer watches, on two ranks.
-SANITIZED = ("coll/moves", "coll/reductions", "pt2pt/")
+SANITIZED = ("coll/moves", "coll/reductions", "cuda/")
