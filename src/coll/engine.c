@@ -31,7 +31,6 @@ typedef struct run {
     int outstanding;   /* sends and receives that are not over */
     bool is_advancing; /* advance() is at work further up the stack, or in another thread */
     weft_link_t ready; /* in `ready_runs` */
-    int error;
     weft_device_t *device; /* of scratch and reductions; NULL: the host */
     weft_queue_t *queue;   /* of the device, with reductions that no mark is behind; NULL: none */
     int held;              /* work on device memory that has to end before the next step */
@@ -61,7 +60,7 @@ static void step_is_over(weft_request_t *request, void *owner)
 {
     run_t *run = owner;
     if (__builtin_expect(request->status.MPI_ERROR != MPI_SUCCESS, 0))
-        run->error = request->status.MPI_ERROR;
+        weft_request_inherit_error(&run->request, request);
     weft_request_release(request);
     run->outstanding--;
     advance(run);
@@ -71,7 +70,7 @@ static void watch(run_t *run, int err, weft_request_t *request,
                   void (*is_over)(weft_request_t *request, void *owner))
 {
     if (__builtin_expect(err != MPI_SUCCESS, 0)) {
-        run->error = err;
+        weft_request_note_error(&run->request, err);
         return;
     }
     if (request == &weft_request_done)
@@ -80,6 +79,14 @@ static void watch(run_t *run, int err, weft_request_t *request,
     weft_request_watch(request, is_over, run);
 }
 
+/* (Messages that are too long for their receiver are an error of that receiver alone.) */
+static bool has_failed(const run_t *run)
+{
+    int error = run->request.status.MPI_ERROR;
+    return __builtin_expect(error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE, 0);
+}
+
+/* Nobody is to take for a result what a failed run has, or to wait for it in vain. */
 static int post_send(const run_t *run, const weft_data_t *from, int peer, weft_request_t **out)
 {
     weft_send_args_t args = {.buf = address(run, from->place),
@@ -89,7 +96,13 @@ static int post_send(const run_t *run, const weft_data_t *from, int peer, weft_r
                              .context = run->context,
                              .dest = peer,
                              .tag = run->tag};
-    return weft_send_begin(&args, out);
+    if (!has_failed(run))
+        return weft_send_begin(&args, out);
+    int error = run->request.status.MPI_ERROR;
+    weft_fail(error, "%s", run->request.why != NULL ? run->request.why : "a collective failed");
+    weft_send_sorry(&args, error);
+    *out = &weft_request_done;
+    return MPI_SUCCESS;
 }
 
 static int post_recv(const run_t *run, const weft_data_t *to, int peer, weft_request_t **out)
@@ -128,7 +141,7 @@ static void reduce(run_t *run, const weft_step_t *step)
     if (!run->op->is_predefined)
         weft_lock();
     if (err != MPI_SUCCESS)
-        run->error = err;
+        weft_request_note_error(&run->request, err);
 }
 
 static void copy(run_t *run, const weft_step_t *step)
@@ -149,14 +162,14 @@ static void queue_reduction(run_t *run, const weft_step_t *step)
     run->queue = weft_device_queue(run->device, WEFT_LANE_BULK);
     int err = run->queue != NULL ? weft_queue_reduce(run->queue, &reduction) : MPI_ERR_OTHER;
     if (err != MPI_SUCCESS)
-        run->error = err;
+        weft_request_note_error(&run->request, err);
 }
 
 static void queue_is_done(weft_mark_t *mark, int error)
 {
     run_t *run = mark->owner;
     if (error != MPI_SUCCESS)
-        run->error = error;
+        weft_request_note_error(&run->request, error);
     run->outstanding--;
     run->held--;
     advance(run);
@@ -168,7 +181,7 @@ static void put_mark(run_t *run)
     int err = weft_queue_mark(run->queue, &run->mark);
     run->queue = NULL;
     if (err != MPI_SUCCESS) {
-        run->error = err;
+        weft_request_note_error(&run->request, err);
         return;
     }
     run->outstanding++;
@@ -211,6 +224,9 @@ static void begin_part(run_t *whole, int index);
 
 static void begin_step(run_t *run, const weft_step_t *step)
 {
+    bool is_local = step->kind == WEFT_STEP_REDUCE || step->kind == WEFT_STEP_COPY;
+    if (has_failed(run) && is_local)
+        return;
     switch (step->kind) {
     case WEFT_STEP_SEND:
         begin_send(run, step);
@@ -238,7 +254,6 @@ static void begin_step(run_t *run, const weft_step_t *step)
 
 static void finish(run_t *run)
 {
-    run->request.status.MPI_ERROR = run->error;
     weft_request_complete(&run->request);
 }
 
@@ -349,7 +364,6 @@ static void reset(run_t *run)
     run->queue = NULL;
     run->held = 0;
     run->is_advancing = false;
-    run->error = MPI_SUCCESS;
 }
 
 int weft_engine_take_tag(const weft_plan_t *plan, weft_comm_t *comm)
@@ -374,6 +388,8 @@ static int set_up(run_t *run, weft_plan_t *plan, const weft_coll_args_t *args,
     run->op = args->op;
     run->context = comm->context | 1;
     run->tag = place->tag;
+    if (place->error != MPI_SUCCESS)
+        weft_request_note_error(&run->request, place->error);
     reset(run);
     return MPI_SUCCESS;
 }
@@ -390,7 +406,8 @@ static void begin_part(run_t *whole, int index)
         .name = "part of a collective", .release = release_part, .cancel = cancel_run};
     run_t *run = weft_pool_take(&runs);
     if (run == NULL) {
-        whole->error = weft_fail(MPI_ERR_NO_MEM, "no memory for a part of a collective");
+        weft_request_note_error(&whole->request,
+                                weft_fail(MPI_ERR_NO_MEM, "no memory for a part of a collective"));
         return;
     }
     weft_request_init(&run->request, &part_ops, whole->request.comm);
@@ -428,7 +445,9 @@ int weft_engine_run(weft_plan_t *plan, const weft_coll_args_t *args)
     advance(&run);
     weft_request_wait(&run.request);
     give_scratch(&run);
-    return weft_request_result(&run.request);
+    err = weft_request_result(&run.request);
+    weft_request_forget_error(&run.request);
+    return err;
 }
 
 int weft_engine_begin_at(weft_plan_t *plan, const weft_coll_args_t *args,

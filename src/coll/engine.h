@@ -20,6 +20,7 @@ int weft_engine_begin(weft_plan_t *plan, const weft_coll_args_t *args, weft_requ
 typedef struct weft_run_place {
     int tag;                    /* of its messages: weft_engine_take_tag() */
     struct weft_device *device; /* of its scratch and reductions; NULL: the host */
+    int error; /* the run has failed before it began, with the text of weft_fail: it tells the others */
 } weft_run_place_t;
 
 /** The tag of the communicator's next collective, which is this plan. */

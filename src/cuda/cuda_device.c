@@ -147,15 +147,13 @@ weft_cu_device_t wefti_device_number(const uint8_t uuid[16])
     return -1;
 }
 
-bool wefti_device_of_uuid(const uint8_t uuid[16], bool *is_visible_out, weft_device_t **out)
+bool wefti_device_of_uuid(const uint8_t uuid[16], weft_device_t **out)
 {
-    *is_visible_out = true;
     for (weft_device_t *device = wefti_devices; device != NULL; device = device->next) {
         if (!device->is_dead && memcmp(device->uuid.bytes, uuid, sizeof(device->uuid.bytes)) == 0)
             return wefti_device_of_context(device->context, out) == MPI_SUCCESS;
     }
     weft_cu_device_t number = wefti_device_number(uuid);
-    *is_visible_out = number >= 0;
     return number >= 0 && wefti_device_of_number(number, out) == MPI_SUCCESS;
 }
 

@@ -38,9 +38,9 @@ int wefti_device_of_context(weft_cu_context_t context, weft_device_t **out);
  *  context if it is on device `number`, else its primary one. MPI_ERR_OTHER: that is not active. */
 int wefti_device_of_number(weft_cu_device_t number, weft_device_t **out);
 
-/** The device with this UUID, as above. False: this process does not see it, or has no context on
- * it (*is_visible_out tells which); no text. */
-bool wefti_device_of_uuid(const uint8_t uuid[16], bool *is_visible_out, weft_device_t **out);
+/** The device with this UUID, as above. False: this process does not see it, or has no context on it.
+ */
+bool wefti_device_of_uuid(const uint8_t uuid[16], weft_device_t **out);
 
 /** The driver's number of the device with this UUID; -1: this process does not see it. */
 weft_cu_device_t wefti_device_number(const uint8_t uuid[16]);

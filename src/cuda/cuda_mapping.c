@@ -300,6 +300,12 @@ static mapped_t *add(const weft_share_t *share, weft_device_t *device)
 
 /* ---- mapping ---- */
 
+static const char not_visible[] =
+    "a rank's device is not visible to the other ranks of its host, so they cannot map its memory: "
+    "let each rank see all devices (--gpu-bind=none, CUDA_VISIBLE_DEVICES)";
+static const char refused[] = "the driver refuses to map device memory of other ranks (WEFT_LOG=info "
+                              "says which call and why)";
+
 static bool open_entry(mapped_t *entry)
 {
     const handle_ops_t *handle = handle_of(&entry->share);
@@ -320,14 +326,9 @@ static bool open_entry(mapped_t *entry)
     entry->is_refused = true;
     WEFT_LOG(WEFT_INFO, "cuda", "%s of memory of rank %u: %s", handle->name, entry->share.owner,
              wefti_driver_error(result));
-    wefti_note_detour("the driver refuses to map device memory of other ranks (WEFT_LOG=info says "
-                      "which call and why)");
+    wefti_note_detour(wefti_device_number(entry->share.uuid) < 0 ? not_visible : refused);
     return false;
 }
-
-static const char not_visible[] =
-    "a rank's device is not visible to the other ranks of its host, so they cannot map its memory: "
-    "let each rank see all devices (CUDA_VISIBLE_DEVICES, --gpu-bind=none)";
 
 /* Can `device` reach memory of the device with this UUID? Asked once an allocation. */
 static bool is_reachable(const weft_share_t *share, const weft_device_t *device)
@@ -337,23 +338,26 @@ static bool is_reachable(const weft_share_t *share, const weft_device_t *device)
         return true;
     weft_cu_device_t owners = wefti_device_number(share->uuid);
     if (owners < 0)
-        wefti_note_detour(not_visible);
-    else if (wefti_cu.cuDeviceCanAccessPeer(&is_possible, device->number, owners) !=
+        return true; /* hidden from this process (CUDA_VISIBLE_DEVICES), perhaps no more than that */
+    if (wefti_cu.cuDeviceCanAccessPeer(&is_possible, device->number, owners) !=
                  WEFT_CU_SUCCESS ||
              !is_possible)
         wefti_note_detour("two devices of this host cannot reach each other's memory");
-    return owners >= 0 && is_possible;
+    return is_possible;
 }
 
+/* The device of the memory, or any: the driver knows whether that reaches it. */
 static weft_device_t *choose_device(const weft_share_t *share)
 {
     weft_device_t *device;
-    bool is_visible;
-    if (wefti_device_of_uuid(share->uuid, &is_visible, &device))
+    weft_cu_context_t context = NULL;
+    if (wefti_device_of_uuid(share->uuid, &device))
         return device;
-    if (!is_visible)
-        wefti_note_detour(not_visible);
-    return NULL;
+    if (wefti_cu.cuCtxGetCurrent(&context) == WEFT_CU_SUCCESS && context != NULL)
+        return wefti_device_of_context(context, &device) == MPI_SUCCESS ? device : NULL;
+    for (device = wefti_devices; device != NULL && device->is_dead; device = device->next)
+        continue;
+    return device;
 }
 
 static bool map_own(const weft_share_t *share, weft_mapping_t *out)

@@ -36,7 +36,7 @@ struct weft_pinned {
 
 static int class_for(size_t bytes)
 {
-    int class = 0;
+    int class = WORDS + 1;
     while (class < SLOT_CLASSES && slot_bytes[class] < bytes)
         class ++;
     return class;
@@ -106,9 +106,8 @@ static bool add_slab(weft_device_t *device, int class)
     return true;
 }
 
-void *wefti_pinned_take(weft_device_t *device, size_t bytes)
+static void *take(weft_device_t *device, int class)
 {
-    int class = class_for(bytes);
     if (device->pinned == NULL)
         device->pinned = weft_alloc_zeroed(1, sizeof(*device->pinned));
     if (device->pinned == NULL || class == SLOT_CLASSES)
@@ -119,6 +118,16 @@ void *wefti_pinned_take(weft_device_t *device, size_t bytes)
     void **slot = pool->free_slots[class];
     pool->free_slots[class] = *slot;
     return slot;
+}
+
+void *wefti_pinned_take(weft_device_t *device, size_t bytes)
+{
+    return take(device, class_for(bytes));
+}
+
+uint32_t *wefti_pinned_word(weft_device_t *device)
+{
+    return take(device, WORDS);
 }
 
 static slab_t *slab_of(const void *slot)

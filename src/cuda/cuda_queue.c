@@ -11,13 +11,13 @@
 #include <stdio.h>
 
 enum {
-    WORD_BYTES = 64,
     /* Polls without news before the driver is asked: soon for events, which are known in no other
      * way; late where a word tells, since then only a failure is looked for. Then twice as many. */
     EVENT_QUESTION = 1,
     EVENT_QUESTION_MOST = 64,
     WORD_QUESTION = 4096,
     WORD_QUESTION_MOST = 1 << 16,
+    POLLS_AWAKE = 100,
 };
 
 static weft_queue_t *busy;
@@ -55,7 +55,7 @@ static weft_queue_t *create_queue(weft_device_t *device, weft_lane_t lane)
         return NULL;
     }
     if (wefti_cu.cuStreamWriteValue32 != NULL)
-        queue->word = wefti_pinned_take(device, WORD_BYTES);
+        queue->word = wefti_pinned_word(device);
     if (queue->word != NULL) {
         *queue->word = 0;
         queue->word_address = (weft_cu_address_t)(uintptr_t)queue->word;
@@ -120,6 +120,7 @@ static void note_busy(weft_queue_t *queue)
     weft_queue_t **at = &busy;
     while (*at != NULL)
         at = &(*at)->next_busy;
+    weft_progress_await_silent(1);
     *at = queue; /* last, as the poll may be in the middle of the list */
     queue->next_busy = NULL;
     queue->is_busy = true;
@@ -259,7 +260,8 @@ static int poll_queue(weft_queue_t *queue)
     return reached;
 }
 
-/* Before a sleep, marks that are not reached count as something done: nobody would wake us. */
+/* A device rings no bell: sleeps are short while it works, and as long as it may be about to finish
+ * there are none. */
 static int poll_marks(bool everything)
 {
     int done = 0;
@@ -267,12 +269,13 @@ static int poll_marks(bool everything)
         weft_queue_t *queue = *at;
         done += poll_queue(queue);
         if (queue->first != NULL) {
-            done += everything;
+            done += everything && queue->idle_polls < POLLS_AWAKE;
             at = &queue->next_busy;
             continue;
         }
         *at = queue->next_busy;
         queue->is_busy = false;
+        weft_progress_await_silent(-1);
     }
     if (busy == NULL)
         weft_progress_remove(poll_marks);
@@ -286,8 +289,10 @@ static void leave_list(weft_queue_t *queue)
     weft_queue_t **at = &busy;
     while (*at != NULL && *at != queue)
         at = &(*at)->next_busy;
-    if (*at != NULL)
-        *at = queue->next_busy;
+    if (*at == NULL)
+        return;
+    *at = queue->next_busy;
+    weft_progress_await_silent(-1);
 }
 
 static void release(weft_queue_t *queue, bool is_alive)

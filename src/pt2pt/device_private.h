@@ -75,8 +75,11 @@ bool wefti_device_send_push(weft_send_t *send);
 /** The receiver wants a stream, or more of one. */
 void wefti_device_send_go(weft_send_t *send);
 
-/** Packets of the stream, whose end ends the send; false: no room. */
+/** Packets of the stream; false: no room. */
 bool wefti_device_send_stream(weft_send_t *send);
+
+/** All of the stream that was ready is out; ends the send when that was all. */
+void wefti_device_send_go_on(weft_send_t *send);
 
 /** May the request be completed? If not, it will be when the device is done. */
 bool wefti_device_send_stop(weft_send_t *send);

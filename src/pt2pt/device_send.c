@@ -77,6 +77,8 @@ static void go_on(weft_device_send_t *d)
     bool is_first = !d->is_ready;
     if (d->pending > 0 && (is_first || has_failed(d)))
         return;
+    if (d->send->is_queued && !is_first && !d->is_stopped && has_failed(d))
+        return; /* it ends when its turn comes */
     d->is_ready = true;
     if (d->is_stopped || (!is_first && has_failed(d))) {
         break_off(d);
@@ -286,11 +288,15 @@ bool wefti_device_send_stream(weft_send_t *send)
         wefti_chunk_give(chunk);
         fill_slots(d);
     }
-    if (has_failed(d))
-        go_on(d);
+    return true;
+}
+
+void wefti_device_send_go_on(weft_send_t *send)
+{
+    if (has_failed(send->device))
+        go_on(send->device);
     else if (send->sent == send->bytes)
         wefti_send_finish(send);
-    return true;
 }
 
 /* ---- the first packet ---- */

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static weft_pool_t sends = WEFT_POOL(weft_send_t);
@@ -197,14 +198,17 @@ static bool push_control(weft_send_t *send)
     return true;
 }
 
-/* All that may go out so far, and the end when that is all. */
+/* All that may go out so far, and the end when that is all. To oneself the next GO may come from
+ * within: it finds the send in good hands. */
 static bool push_more(weft_send_t *send)
 {
-    if (send->device != NULL)
-        return wefti_device_send_stream(send);
-    if (!push_stream(send))
+    send->is_queued = true;
+    if (!(send->device != NULL ? wefti_device_send_stream(send) : push_stream(send)))
         return false;
-    if (send->sent == send->bytes)
+    send->is_queued = false;
+    if (send->device != NULL)
+        wefti_device_send_go_on(send);
+    else if (send->sent == send->bytes)
         finish(send);
     return true;
 }
@@ -356,18 +360,36 @@ void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request
         send->go = *go;
 }
 
+static void enqueue_trouble(weft_endpoint_t *endpoint, const weft_header_t *header,
+                            const weft_trouble_t *trouble)
+{
+    weft_send_t *send = enqueue_control(endpoint, header);
+    send->trouble = weft_alloc(sizeof(*trouble));
+    if (send->trouble == NULL)
+        weft_world.abort(1, "no memory to answer a message");
+    *send->trouble = *trouble;
+}
+
 void wefti_send_trouble(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
                         const weft_request_t *failed)
 {
     weft_trouble_t trouble = wefti_trouble(failed);
     weft_header_t header = weft_header_for(kind, request, sizeof(trouble));
-    if (send_now(endpoint, &header, &trouble))
+    if (!send_now(endpoint, &header, &trouble))
+        enqueue_trouble(endpoint, &header, &trouble);
+}
+
+/* Unlike an answer it has its place among the messages to this peer. */
+void weft_send_sorry(const weft_send_args_t *args, int error)
+{
+    weft_trouble_t trouble = {.error_class = error};
+    weft_endpoint_t *endpoint = weft_comm_endpoint(args->comm, args->dest);
+    if (endpoint == NULL)
         return;
-    weft_send_t *send = enqueue_control(endpoint, &header);
-    send->trouble = weft_alloc(sizeof(trouble));
-    if (send->trouble == NULL)
-        weft_world.abort(1, "no memory to answer a message");
-    *send->trouble = trouble;
+    snprintf(trouble.text, sizeof(trouble.text), "%s", weft_fail_text());
+    weft_header_t header = {WEFT_PACKET_SORRY, sizeof(trouble), args->context, args->tag};
+    if (endpoint->waiting_first != NULL || !send_now(endpoint, &header, &trouble))
+        enqueue_trouble(endpoint, &header, &trouble);
 }
 
 /* The send that an answer names, if that is what it waits for. */
@@ -411,7 +433,7 @@ void wefti_send_go(int source, const weft_header_t *header, const void *payload)
 
 void wefti_send_more(weft_send_t *send)
 {
-    if (!send->is_queued)
+    if (!send->is_queued && send->sent < send->ready)
         push_or_enqueue(send);
 }
 

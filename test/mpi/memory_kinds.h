@@ -30,7 +30,7 @@ static struct {
     int (*synchronize)(void);
 } memory;
 
-static void memory_must(int result, const char *what)
+static inline void memory_must(int result, const char *what)
 {
     if (result == 0)
         return;
@@ -38,14 +38,14 @@ static void memory_must(int result, const char *what)
     exit(1);
 }
 
-static void *memory_symbol(void *library, const char *name)
+static inline void *memory_symbol(void *library, const char *name)
 {
     void *symbol = dlsym(library, name);
     memory_must(symbol == NULL, name);
     return symbol;
 }
 
-static void memory_load(void *library)
+static inline void memory_load(void *library)
 {
     *(void **)&memory.init = memory_symbol(library, "cuInit");
     *(void **)&memory.device_count = memory_symbol(library, "cuDeviceGetCount");
@@ -64,7 +64,7 @@ static void memory_load(void *library)
 }
 
 /* Once, after MPI_Init. */
-static void memory_begin(int rank)
+static inline void memory_begin(int rank)
 {
     int count = 0, device;
     void *context;
@@ -86,12 +86,12 @@ static void memory_begin(int rank)
 }
 
 /* The kind of the next buffer. */
-static char memory_next_kind(void)
+static inline char memory_next_kind(void)
 {
     return memory.kinds == NULL ? 'H' : memory.kinds[(memory.next++ + memory.rank) % (int)strlen(memory.kinds)];
 }
 
-static void *memory_take(char kind, size_t bytes)
+static inline void *memory_take(char kind, size_t bytes)
 {
     memory_address_t address = 0;
     void *pinned = NULL;
@@ -115,7 +115,7 @@ static void *memory_take(char kind, size_t bytes)
     return (void *)(uintptr_t)address;
 }
 
-static void memory_give(char kind, void *buffer)
+static inline void memory_give(char kind, void *buffer)
 {
     if (kind == 'H')
         free(buffer);
@@ -125,13 +125,13 @@ static void memory_give(char kind, void *buffer)
         memory_must(memory.free((memory_address_t)(uintptr_t)buffer), "cuMemFree");
 }
 
-static int memory_is_device(char kind)
+static inline int memory_is_device(char kind)
 {
     return kind != 'H' && kind != 'P';
 }
 
 /* Host memory to a buffer, and back; it is there when they return. */
-static void memory_put(char kind, void *to, const void *from, size_t bytes)
+static inline void memory_put(char kind, void *to, const void *from, size_t bytes)
 {
     if (!memory_is_device(kind)) {
         memcpy(to, from, bytes);
@@ -141,7 +141,7 @@ static void memory_put(char kind, void *to, const void *from, size_t bytes)
     memory_must(memory.synchronize(), "cuCtxSynchronize");
 }
 
-static void memory_get(char kind, void *to, const void *from, size_t bytes)
+static inline void memory_get(char kind, void *to, const void *from, size_t bytes)
 {
     if (memory_is_device(kind))
         memory_must(memory.get(to, (memory_address_t)(uintptr_t)from, bytes), "cuMemcpyDtoH");

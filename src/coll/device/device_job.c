@@ -27,7 +27,6 @@ static const weft_request_ops_t job_ops = {
 
 void wefti_job_finish(weft_job_t *job)
 {
-    job->request.status.MPI_ERROR = job->error;
     weft_request_complete(&job->request);
 }
 
@@ -35,7 +34,7 @@ static void operation_is_over(weft_request_t *request, void *owner)
 {
     weft_job_t *job = owner;
     if (request->status.MPI_ERROR != MPI_SUCCESS)
-        job->error = request->status.MPI_ERROR;
+        weft_request_inherit_error(&job->request, request);
     weft_request_release(request);
     wefti_job_go_on(job);
 }
@@ -43,7 +42,7 @@ static void operation_is_over(weft_request_t *request, void *owner)
 void wefti_job_watch(weft_job_t *job, int err, weft_request_t *request)
 {
     if (err != MPI_SUCCESS) {
-        job->error = err;
+        weft_request_note_error(&job->request, err);
         return;
     }
     if (request == &weft_request_done)

@@ -5,6 +5,7 @@
  */
 #include "coll/device/job_private.h"
 
+#include "pt2pt/pt2pt.h"
 #include "base/log.h"
 
 /* ---- staged ---- */
@@ -33,7 +34,7 @@ static void end_staged(weft_job_t *job)
 static void copy_results(weft_job_t *job)
 {
     wefti_job_step(job, end_staged);
-    if (job->error == MPI_SUCCESS)
+    if (wefti_job_error(job) == MPI_SUCCESS)
         copy_shadow(job, WEFT_GETS);
     wefti_job_go_on(job);
 }
@@ -43,10 +44,11 @@ static void run_on_host(weft_job_t *job)
     weft_request_t *request = NULL;
     weft_coll_args_t args = weft_shadows_args(&job->shadows, &job->args);
     wefti_job_step(job, copy_results);
-    if (job->error == MPI_SUCCESS) {
-        int err = weft_engine_begin_at(job->plan, &args, &job->place, &request);
-        wefti_job_watch(job, err, request);
-    }
+    job->place.error = wefti_job_error(job); /* the others wait for messages */
+    if (job->place.error != MPI_SUCCESS)
+        weft_request_result(&job->request);
+    int err = weft_engine_begin_at(job->plan, &args, &job->place, &request);
+    wefti_job_watch(job, err, request);
     wefti_job_go_on(job);
 }
 
@@ -54,9 +56,11 @@ static void begin_staged(weft_job_t *job)
 {
     wefti_job_step(job, run_on_host);
     job->place.device = NULL;
-    job->error = weft_shadows_open(job->coll, &job->args, &job->shadows);
-    if (job->error == MPI_SUCCESS)
+    int err = weft_shadows_open(job->coll, &job->args, &job->shadows);
+    if (err == MPI_SUCCESS)
         copy_shadow(job, WEFT_GIVES);
+    else
+        weft_request_note_error(&job->request, err);
     wefti_job_go_on(job);
 }
 

@@ -35,7 +35,6 @@ struct weft_job {
     weft_shadows_t shadows;
     /* A job goes from step to step: each begins operations and says what comes next. */
     int pending; /* operations on their way; then comes `next` */
-    int error;
     void (*next)(weft_job_t *job);
 };
 
@@ -60,7 +59,12 @@ void wefti_job_watch(weft_job_t *job, int err, weft_request_t *request);
 /** Typed data to typed data, of whatever memory: an operation of the step. */
 void wefti_job_copy(weft_job_t *job, const weft_elements_t *from, const weft_elements_t *to);
 
-/** The request is complete, with job->error. */
+static inline int wefti_job_error(const weft_job_t *job)
+{
+    return job->request.status.MPI_ERROR;
+}
+
+/** The request is complete, with its error. */
 void wefti_job_finish(weft_job_t *job);
 
 /** What the table says of this call. */

@@ -62,8 +62,9 @@ static void give_up_together(weft_job_t *job)
 static void fail_together(weft_job_t *job)
 {
     leave_meeting(job);
-    job->error = weft_fail(MPI_ERR_OTHER, "the device work of a collective has failed, of this rank or "
-                                          "of another one of its host");
+    weft_request_note_error(&job->request,
+                            weft_fail(MPI_ERR_OTHER, "the device work of a collective has failed, of "
+                                                     "this rank or of another one of its host"));
     end_together(job);
 }
 
@@ -181,7 +182,7 @@ static int poll_waiting(bool everything)
 static void attend(weft_job_t *job)
 {
     weft_comm_t *comm = job->request.comm;
-    if (job->error != MPI_SUCCESS ||
+    if (wefti_job_error(job) != MPI_SUCCESS ||
         !weft_meeting_enter(comm->board, job->meeting.number, comm->size, comm->rank, &job->meeting)) {
         close_loans(job);
         wefti_job_begin_alone(job);

@@ -4,6 +4,7 @@
  * MPI_Reduce_local applied to the operands in the order of ranks.
  */
 #include "expect.h"
+#include "memory_kinds.h"
 
 #include <mpix.h>
 
@@ -229,6 +230,33 @@ static void check(const char *function, vector_t *got, vector_t *expected, size_
             (unsigned char)expected->bytes[i]);
 }
 
+/* The buffers of calls, of any kind of memory. */
+static char in_kind, out_kind;
+static void *in, *out;
+
+static void make_buffers(void)
+{
+    in_kind = memory_next_kind();
+    out_kind = memory_next_kind();
+    in = memory_take(in_kind, sizeof(vector_t));
+    out = memory_take(out_kind, sizeof(vector_t));
+}
+
+static void free_buffers(void)
+{
+    memory_give(in_kind, in);
+    memory_give(out_kind, out);
+}
+
+/* A call that reads `in` and writes `out`. */
+#define CALL(own, got, function, ...)                                                              \
+    do {                                                                                           \
+        memory_put(in_kind, in, own, sizeof(*(own)));                                              \
+        memory_put(out_kind, out, got, sizeof(*(got)));                                            \
+        function(__VA_ARGS__, MPI_COMM_WORLD);                                                     \
+        memory_get(out_kind, got, out, sizeof(*(got)));                                            \
+    } while (0)
+
 static void test_all(unsigned group, int root)
 {
     vector_t own, got, expected, before, part;
@@ -236,25 +264,25 @@ static void test_all(unsigned group, int root)
     fill(&own, expect_rank, group);
     combine(&expected, expect_size - 1, group);
     memset(&got, 0, sizeof(got));
-    MPI_Allreduce(&own, &got, LENGTH, type, op, MPI_COMM_WORLD);
+    CALL(&own, &got, MPI_Allreduce, in, out, LENGTH, type, op);
     check("MPI_Allreduce", &got, &expected, bytes);
     got = own;
-    MPI_Reduce(expect_rank == root ? MPI_IN_PLACE : (void *)&own, &got, LENGTH, type, op, root, MPI_COMM_WORLD);
+    CALL(&own, &got, MPI_Reduce, expect_rank == root ? MPI_IN_PLACE : in, out, LENGTH, type, op, root);
     check("MPI_Reduce", &got, expect_rank == root ? &expected : &own, bytes);
     combine(&part, expect_rank, group);
     memset(&got, 0, sizeof(got));
-    MPI_Scan(&own, &got, LENGTH, type, op, MPI_COMM_WORLD);
+    CALL(&own, &got, MPI_Scan, in, out, LENGTH, type, op);
     check("MPI_Scan", &got, &part, bytes);
     combine(&before, expect_rank - 1, group);
     got = own;
-    MPI_Exscan(MPI_IN_PLACE, &got, LENGTH, type, op, MPI_COMM_WORLD);
+    CALL(&own, &got, MPI_Exscan, MPI_IN_PLACE, out, LENGTH, type, op);
     check("MPI_Exscan", &got, expect_rank == 0 ? &own : &before, bytes);
     int counts[64] = {0};
     counts[expect_size - 1] = LENGTH - expect_size + 1;
     for (int i = 0; i < expect_size - 1; i++)
         counts[i] = 1;
     memset(&got, 0, sizeof(got));
-    MPI_Reduce_scatter(&own, &got, counts, type, op, MPI_COMM_WORLD);
+    CALL(&own, &got, MPI_Reduce_scatter, in, out, counts, type, op);
     memcpy(part.bytes, expected.bytes + (size_t)expect_rank * extent, (size_t)counts[expect_rank] * extent);
     check("MPI_Reduce_scatter", &got, &part, (size_t)counts[expect_rank] * extent);
 }
@@ -263,6 +291,8 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     expect_begin();
+    memory_begin(expect_rank);
+    make_buffers();
     for (int i = 0; i < TYPES; i++) {
         for (int j = 0; j < OPERATIONS; j++) {
             MPI_Aint lb, span;
@@ -277,5 +307,6 @@ int main(int argc, char **argv)
             test_all(types[i].group, (i + j) % expect_size);
         }
     }
+    free_buffers();
     return expect_end();
 }

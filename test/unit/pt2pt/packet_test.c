@@ -125,11 +125,11 @@ static void begin(pending_t *at)
     at->is_send = pick(2) == 0;
     if (at->is_send) {
         weft_send_args_t args = {at->memory + GUARD, at->bytes, type, &weft_comm_world, weft_comm_world.context, peer,
-                                 tag, pick(2) ? WEFT_SEND_STANDARD : WEFT_SEND_SYNCHRONOUS};
+                                 tag, pick(2) ? WEFT_SEND_STANDARD : WEFT_SEND_SYNCHRONOUS, WEFT_WHERE_UNKNOWN};
         assert_int_equal(weft_send_begin(&args, &at->request), MPI_SUCCESS);
     } else {
         weft_recv_args_t args = {at->memory + GUARD, at->bytes, type, &weft_comm_world, weft_comm_world.context,
-                                 pick(3) ? peer : MPI_ANY_SOURCE, pick(3) ? tag : MPI_ANY_TAG};
+                                 pick(3) ? peer : MPI_ANY_SOURCE, pick(3) ? tag : MPI_ANY_TAG, WEFT_WHERE_UNKNOWN};
         assert_int_equal(weft_recv_begin(&args, &at->request), MPI_SUCCESS);
     }
     learn((uint64_t)(uintptr_t)at->request);
