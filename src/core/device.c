@@ -5,12 +5,12 @@
 #include "base/fail.h"
 #include "mpi.h"
 
-static const volatile uintptr_t no_news = 0;
+static const uintptr_t no_news = 0;
 
 const weft_device_ops_t *weft_device_ops;
-const volatile uintptr_t *weft_device_news = &no_news;
+const uintptr_t *weft_device_news = &no_news;
 
-void weft_device_open(const weft_device_ops_t *ops, const volatile uintptr_t *news)
+void weft_device_open(const weft_device_ops_t *ops, const uintptr_t *news)
 {
     weft_device_ops = ops;
     weft_device_news = news;

@@ -168,10 +168,10 @@ extern const weft_device_ops_t *weft_device_ops;
 
 /** Points to a word that is 0 as long as there can be no memory but the host's: the back end sees
  * to that. The fast half of weft_is_device(). */
-extern const volatile uintptr_t *weft_device_news;
+extern const uintptr_t *weft_device_news __attribute__((visibility("hidden")));
 
 /** Set the two; for the back end. And its opposite: all memory is the host's again. */
-void weft_device_open(const weft_device_ops_t *ops, const volatile uintptr_t *news);
+void weft_device_open(const weft_device_ops_t *ops, const uintptr_t *news);
 void weft_device_close(void);
 
 /** Is it device or managed memory? `buf` is the address of the first byte of data (not MPI_BOTTOM).

@@ -52,13 +52,21 @@ void weft_request_watch(weft_request_t *request,
     request->owner = owner;
 }
 
+static void __attribute__((cold, noinline)) release_with_error(weft_request_t *request)
+{
+    weft_request_forget_error(request);
+    request->ops->release(request);
+}
+
 void weft_request_release(weft_request_t *request)
 {
     if (request == &weft_request_done)
         return;
     request->object.kind = WEFT_FREED;
-    weft_request_forget_error(request);
-    request->ops->release(request);
+    if (__builtin_expect(request->why != NULL, 0))
+        release_with_error(request);
+    else
+        request->ops->release(request);
 }
 
 void weft_request_wait(weft_request_t *request)

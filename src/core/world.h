@@ -8,6 +8,7 @@
 
 #include "core/transport.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 typedef enum weft_stage {
@@ -32,6 +33,20 @@ typedef struct weft_wireup {
     int (*find_nodes)(int *node_of);
 } weft_wireup_t;
 
+/** What ranks say once a host: it costs speed, and the user may change it. */
+typedef enum weft_note {
+    WEFT_NOTE_NO_READING, /* of each other's memory */
+    WEFT_NOTE_OLD_DRIVER,
+    WEFT_NOTE_NO_KERNELS,
+    WEFT_NOTE_NO_PINNED,
+    WEFT_NOTE_MANAGED, /* and the rest: device memory goes between processes by a detour */
+    WEFT_NOTE_POOL,
+    WEFT_NOTE_NO_HANDLE,
+    WEFT_NOTE_NOT_VISIBLE,
+    WEFT_NOTE_NO_PEERS,
+    WEFT_NOTE_REFUSED,
+} weft_note_t;
+
 struct weft_world {
     weft_stage_t stage;
     bool is_threaded;       /* MPI_THREAD_MULTIPLE was granted: calls take the lock */
@@ -48,6 +63,7 @@ struct weft_world {
     bool has_asymmetric_fence;   /* of base/futex.h, opened by all ranks of this host */
     weft_endpoint_t **endpoints; /* [size] by world rank; NULL: made when first needed */
     struct weft_bell *bell;      /* where peers wake this process; NULL: nowhere */
+    atomic_uint *noted;          /* of this host: a bit for each weft_note_t that was said; NULL: alone */
     const weft_wireup_t *wireup;
     const char *fabric; /* the libfabric provider between hosts; "" where there is none */
     /** Make the endpoint of a rank that has none and enter it in `endpoints`; NULL, with a text of
@@ -61,6 +77,9 @@ struct weft_world {
 };
 
 extern weft_world_t weft_world;
+
+/** Is it for this process to say it? Once for a host. */
+bool weft_world_may_note(weft_note_t note);
 
 /** How to reach a rank; NULL, with a text of weft_fail: not at all. */
 static inline weft_endpoint_t *weft_world_endpoint(int world_rank)

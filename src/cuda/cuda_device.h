@@ -38,7 +38,8 @@ int wefti_device_of_context(weft_cu_context_t context, weft_device_t **out);
  *  context if it is on device `number`, else its primary one. MPI_ERR_OTHER: that is not active. */
 int wefti_device_of_number(weft_cu_device_t number, weft_device_t **out);
 
-/** The device with this UUID, as above. False: this process does not see it, or has no context on it.
+/** The device with this UUID, as above. False: this process does not see it, or has no context on
+ * it.
  */
 bool wefti_device_of_uuid(const uint8_t uuid[16], weft_device_t **out);
 

@@ -4,6 +4,7 @@
 #include "cuda/cuda_copy.h"
 #include "cuda/cuda_memory.h"
 #include "cuda/kernels/kernel_image.h"
+#include "core/world.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -32,21 +33,21 @@ static void load(weft_device_t *device)
     if (result == WEFT_CU_SUCCESS)
         return;
     device->kernels->module = NULL;
-    WEFT_LOG(WEFT_WARN, "cuda",
-             "device %s does not take Weft's kernels (cuModuleLoadData: %s): reductions go through "
-             "the host, and derived datatypes block by block",
-             device->pci, wefti_driver_error(result));
+    if (weft_world_may_note(WEFT_NOTE_NO_KERNELS))
+        WEFT_LOG(
+            WEFT_WARN, "cuda",
+            "device %s does not take Weft's kernels (cuModuleLoadData: %s): reductions go through "
+            "the host, and derived datatypes block by block",
+            device->pci, wefti_driver_error(result));
 }
 
 static void say_there_are_none(void)
 {
-    static bool is_said;
-    if (!is_said)
+    if (weft_world_may_note(WEFT_NOTE_NO_KERNELS))
         WEFT_LOG(
             WEFT_WARN, "cuda",
             "Weft was built without nvcc: reductions of device memory go through the host, and "
             "derived datatypes block by block");
-    is_said = true;
 }
 
 bool wefti_has_kernels(weft_device_t *device)

@@ -300,11 +300,18 @@ static mapped_t *add(const weft_share_t *share, weft_device_t *device)
 
 /* ---- mapping ---- */
 
-static const char not_visible[] =
-    "a rank's device is not visible to the other ranks of its host, so they cannot map its memory: "
-    "let each rank see all devices (--gpu-bind=none, CUDA_VISIBLE_DEVICES)";
-static const char refused[] = "the driver refuses to map device memory of other ranks (WEFT_LOG=info "
-                              "says which call and why)";
+static void say_why_not(const mapped_t *entry)
+{
+    if (wefti_device_number(entry->share.uuid) < 0)
+        wefti_note_detour(WEFT_NOTE_NOT_VISIBLE,
+                          "a rank's device is not visible to the other ranks of its host, so they "
+                          "cannot map its memory: let each rank see all devices (--gpu-bind=none, "
+                          "CUDA_VISIBLE_DEVICES)");
+    else
+        wefti_note_detour(WEFT_NOTE_REFUSED,
+                          "the driver refuses to map device memory of other ranks (WEFT_LOG=info "
+                          "says which call and why)");
+}
 
 static bool open_entry(mapped_t *entry)
 {
@@ -326,7 +333,7 @@ static bool open_entry(mapped_t *entry)
     entry->is_refused = true;
     WEFT_LOG(WEFT_INFO, "cuda", "%s of memory of rank %u: %s", handle->name, entry->share.owner,
              wefti_driver_error(result));
-    wefti_note_detour(wefti_device_number(entry->share.uuid) < 0 ? not_visible : refused);
+    say_why_not(entry);
     return false;
 }
 
@@ -338,11 +345,12 @@ static bool is_reachable(const weft_share_t *share, const weft_device_t *device)
         return true;
     weft_cu_device_t owners = wefti_device_number(share->uuid);
     if (owners < 0)
-        return true; /* hidden from this process (CUDA_VISIBLE_DEVICES), perhaps no more than that */
-    if (wefti_cu.cuDeviceCanAccessPeer(&is_possible, device->number, owners) !=
-                 WEFT_CU_SUCCESS ||
-             !is_possible)
-        wefti_note_detour("two devices of this host cannot reach each other's memory");
+        return true; /* hidden from this process (CUDA_VISIBLE_DEVICES), perhaps no more than that
+                      */
+    if (wefti_cu.cuDeviceCanAccessPeer(&is_possible, device->number, owners) != WEFT_CU_SUCCESS ||
+        !is_possible)
+        wefti_note_detour(WEFT_NOTE_NO_PEERS,
+                          "two devices of this host cannot reach each other's memory");
     return is_possible;
 }
 

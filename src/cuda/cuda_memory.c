@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cuda/cuda_memory.h"
 
+#include "core/world.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -53,7 +54,7 @@ static char *pin(weft_device_t *device, size_t bytes)
     wefti_device_leave(&visit);
     if (result == WEFT_CU_SUCCESS)
         return memory;
-    if (!device->pinned->has_pageable)
+    if (weft_world_may_note(WEFT_NOTE_NO_PINNED))
         WEFT_LOG(WEFT_WARN, "cuda",
                  "no pinned host memory (cuMemHostAlloc of %zu bytes: %s): messages of device "
                  "memory are slower, as copies to and from ordinary memory block",

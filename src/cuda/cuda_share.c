@@ -9,23 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- notices ---- */
-
-enum { REASONS_MAX = 16 };
-
-void wefti_note_detour(const char *reason)
+void wefti_note_detour(weft_note_t note, const char *reason)
 {
-    static const char *noted[REASONS_MAX];
-    static int count;
-    for (int i = 0; i < count; i++) {
-        if (noted[i] == reason)
-            return;
-    }
-    if (count == REASONS_MAX)
-        return;
-    noted[count++] = reason;
-    WEFT_LOG(WEFT_WARN, "cuda",
-             "%s; such messages go through pinned host memory, at the speed of the bus", reason);
+    if (weft_world_may_note(note))
+        WEFT_LOG(WEFT_WARN, "cuda",
+                 "%s; such messages go through pinned host memory, at the speed of the bus",
+                 reason);
 }
 
 /* ---- making handles ---- */
@@ -143,16 +132,20 @@ static export_fn_t exporter_for(const weft_allocation_t *entry, weft_handle_kind
     return types & WEFT_CU_HANDLE_FABRIC ? export_fabric : NULL;
 }
 
-static const char *why_not(const weft_allocation_t *entry)
+static void say_why_not(const weft_allocation_t *entry)
 {
     if (entry->memory.kind == WEFT_MEMORY_MANAGED)
-        return "managed memory cannot be shared between processes";
-    if (entry->pool != NULL)
-        return "memory of a pool without exportable handles (cudaMallocAsync's default) cannot be "
-               "shared between processes: create the pool with handle type POSIX_FILE_DESCRIPTOR";
-    return "memory of cuMemCreate without an exportable handle, or put together of several "
-           "allocations, cannot be shared between processes: ask for handle type "
-           "POSIX_FILE_DESCRIPTOR";
+        wefti_note_detour(WEFT_NOTE_MANAGED, "managed memory cannot be shared between processes");
+    else if (entry->pool != NULL)
+        wefti_note_detour(WEFT_NOTE_POOL,
+                          "memory of a pool without exportable handles (cudaMallocAsync's default) "
+                          "cannot be shared between processes: create the pool with handle type "
+                          "POSIX_FILE_DESCRIPTOR");
+    else
+        wefti_note_detour(WEFT_NOTE_NO_HANDLE,
+                          "memory of cuMemCreate without an exportable handle, or put together of "
+                          "several allocations, cannot be shared between processes: ask for handle "
+                          "type POSIX_FILE_DESCRIPTOR");
 }
 
 static void export_entry(weft_allocation_t *entry)
@@ -167,7 +160,7 @@ static void export_entry(weft_allocation_t *entry)
     }
     if (!is_exported) {
         kind = WEFT_HANDLE_NONE;
-        wefti_note_detour(why_not(entry));
+        say_why_not(entry);
     }
     entry->handle_kind = kind;
 }

@@ -3,6 +3,7 @@
 #include "cuda/driver.h"
 
 #include "core/device.h"
+#include "core/world.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "mpi.h"
@@ -19,9 +20,9 @@ static enum { ABSENT, LOADED, UNUSABLE } state;
 static void *library, *pinned_tail;
 static unsigned long long loads_seen;
 
-static const volatile uintptr_t always = 1, never = 0;
+static const uintptr_t always = 1, never = 0;
 
-static void watch(const volatile uintptr_t *news)
+static void watch(const uintptr_t *news)
 {
     weft_device_news = news;
 }
@@ -48,10 +49,11 @@ static bool find_functions(void)
         *symbols[i].at = dlsym(library, symbols[i].name);
         if (*symbols[i].at != NULL || !symbols[i].is_needed)
             continue;
-        WEFT_LOG(WEFT_WARN, "cuda",
-                 "the CUDA driver of this process has no %s: it is older than 11.3, and device "
-                 "memory cannot be given to MPI",
-                 symbols[i].name);
+        if (weft_world_may_note(WEFT_NOTE_OLD_DRIVER))
+            WEFT_LOG(WEFT_WARN, "cuda",
+                     "the CUDA driver of this process has no %s: it is older than 11.4, and device "
+                     "memory cannot be given to MPI",
+                     symbols[i].name);
         return false;
     }
     return true;
@@ -118,7 +120,7 @@ bool wefti_driver_look(void)
 
 /* The last object of the list is kept by a reference of our own, so that its l_next can be read
  * whatever the program unloads. */
-static const volatile uintptr_t *watch_tail(void)
+static const uintptr_t *watch_tail(void)
 {
     struct link_map *tail = dlopen(NULL, RTLD_LAZY);
     if (tail == NULL)
@@ -127,10 +129,10 @@ static const volatile uintptr_t *watch_tail(void)
     while (tail->l_next != NULL)
         tail = tail->l_next;
     pinned_tail = dlopen(tail->l_name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
-    return pinned_tail == NULL ? &always : (const volatile uintptr_t *)&tail->l_next;
+    return pinned_tail == NULL ? &always : (const uintptr_t *)&tail->l_next;
 }
 
-const volatile uintptr_t *wefti_driver_open(void)
+const uintptr_t *wefti_driver_open(void)
 {
     state = ABSENT;
     loads_seen = 0;

@@ -30,7 +30,7 @@ extern weft_cu_driver_t wefti_cu;
 extern bool wefti_driver_is_in_use;
 
 /** Begin to watch for the driver; returns the word for weft_device_open(). */
-const volatile uintptr_t *wefti_driver_open(void);
+const uintptr_t *wefti_driver_open(void);
 void wefti_driver_close(void);
 
 /** Look for it again; true when it is in use. */

@@ -98,7 +98,7 @@ typedef struct weft_cu_copy2d {
 
 /*
  * The functions, X(name, exported name, arguments): the newest version that old drivers have, too.
- * A driver without one of NEEDED is of no use (all have them since CUDA 11.3); what needs one of
+ * A driver without one of NEEDED is of no use (all have them since CUDA 11.4); what needs one of
  * WANTED is done in another way without it.
  */
 #define WEFT_CU_NEEDED(X)                                                                          \
@@ -113,7 +113,7 @@ typedef struct weft_cu_copy2d {
     X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (int *mode))           \
     X(cuDeviceGet, cuDeviceGet, (weft_cu_device_t * out, int ordinal))                             \
     X(cuDeviceGetCount, cuDeviceGetCount, (int *out))                                              \
-    X(cuDeviceGetUuid, cuDeviceGetUuid, (weft_cu_uuid_t * out, weft_cu_device_t device))           \
+    X(cuDeviceGetUuid, cuDeviceGetUuid_v2, (weft_cu_uuid_t * out, weft_cu_device_t device))           \
     X(cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, (char *out, int bytes, weft_cu_device_t device))   \
     X(cuDeviceGetAttribute, cuDeviceGetAttribute,                                                  \
       (int *out, int attribute, weft_cu_device_t device))                                          \

@@ -188,9 +188,10 @@ weft_message_t *wefti_message_take(weft_match_key_t key)
 
 void wefti_message_deliver(weft_message_t *message, weft_recv_t *recv)
 {
-    message->taker = recv;
-    if (__builtin_expect(message->fetching != NULL, 0))
-        return; /* it is delivered when it is here */
+    if (__builtin_expect(message->fetching != NULL, 0)) {
+        message->taker = recv; /* it is delivered when it is here */
+        return;
+    }
     wefti_recv_matched(recv, &message->entry.key, &message->ask, message->data);
     free_message(message);
 }

@@ -27,8 +27,8 @@ typedef struct weft_send_args {
     weft_comm_t *comm;
     uint32_t context; /* comm->context, or comm->context | 1 for collectives */
     int dest, tag;
-    weft_send_mode_t mode;
-    weft_where_t where; /* `buf` is; 0: not known yet */
+    weft_send_mode_t mode : 16; /* small, so that a call's arguments stay within 48 bytes */
+    weft_where_t where : 16;    /* `buf` is; 0: not known yet */
 } weft_send_args_t;
 
 typedef struct weft_recv_args {

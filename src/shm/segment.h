@@ -27,7 +27,7 @@ typedef struct weft_segment_header {
     uint64_t token;       /* random, of this job */
     uint32_t data_bytes;  /* of each data ring; a power of two */
     atomic_uint attached; /* ranks that have the segment */
-    atomic_uint is_noted; /* somebody has said that there is no direct copy */
+    atomic_uint noted;    /* weft_world.noted */
 } weft_segment_header_t;
 
 /** What one rank shows to the others. */

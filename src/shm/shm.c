@@ -177,7 +177,7 @@ static bool probe_reading(void)
     if (got < 0 && errno == ESRCH)
         return true; /* it has ended already, which says nothing about the others */
     const char *why = got < 0 ? strerror(errno) : "it reads another process";
-    if (atomic_exchange(&shm.segment.header->is_noted, 1) == 0)
+    if (weft_world_may_note(WEFT_NOTE_NO_READING))
         WEFT_LOG(WEFT_WARN, "shm",
                  "processes may not read each other's memory (process_vm_readv: %s); "
                  "large messages are copied twice. WEFT_CMA=no silences this",
@@ -259,6 +259,7 @@ static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
     shm.own = weft_segment_block(&shm.segment, world->local_rank);
     shm.contact_words = (world->local_size + 63) / 64;
     agree_on_waiting(world);
+    world->noted = &shm.segment.header->noted;
     bool can_read = probe_reading();
     for (int i = 0; i < world->local_size; i++) {
         int world_rank = world->local_ranks[i];
@@ -292,6 +293,7 @@ static void describe(weft_facts_t *facts)
 static void close_transport(void)
 {
     weft_meeting_place = (weft_meeting_place_t){0};
+    weft_world.noted = NULL;
     weft_segment_close(&shm.segment);
     weft_free(shm.peers);
     weft_free(shm.busy);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cuda/allocation.h"
+
+#include "cuda/host_place.h"
+#include "loaded_driver.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+static int variable;
+
+/* In a frame of its own, as in the library: the caller's variables are above it. */
+static __attribute__((noinline)) bool is_host_place(const void *memory)
+{
+    return wefti_is_host_place(memory);
+}
+
+static void test_host_places(void **state)
+{
+    (void)state;
+    int local;
+    char *small = malloc(100);
+    char *mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *device = take_device(4096);
+    assert_true(is_host_place(&variable));
+    assert_true(is_host_place(&local));
+    assert_true(is_host_place(small));
+    assert_false(is_host_place(mapped));
+    assert_false(is_host_place(device));
+    free(small);
+    munmap(mapped, 4096);
+    give_device(device);
+}
+
+static void *look_at_stack(void *mine)
+{
+    int local;
+    return (void *)(uintptr_t)(is_host_place(&local) && !is_host_place(mine));
+}
+
+/* Of each thread its own. */
+static void test_stacks(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    char *device = take_device(64);
+    void *is_right;
+    pthread_create(&thread, NULL, look_at_stack, device);
+    pthread_join(thread, &is_right);
+    assert_non_null(is_right);
+    give_device(device);
+}
+
+static weft_memory_t look(const void *at)
+{
+    weft_memory_t memory;
+    assert_int_equal(weft_memory_look(at, &memory), MPI_SUCCESS);
+    return memory;
+}
+
+static void test_kinds(void **state)
+{
+    (void)state;
+    weft_cu_address_t managed;
+    void *pinned, *host = malloc(1 << 20);
+    char *device = take_device(5000);
+    CU(cuMemAllocManaged, (weft_cu_address_t *, size_t, unsigned), &managed, 5000, 1);
+    CU(cuMemHostAlloc, (void **, size_t, unsigned), &pinned, 5000, 0);
+    assert_int_equal(look(host).kind, WEFT_MEMORY_HOST);
+    assert_int_equal(look(pinned).kind, WEFT_MEMORY_PINNED);
+    assert_int_equal(look((void *)(uintptr_t)managed).kind, WEFT_MEMORY_MANAGED);
+    assert_int_equal(look(device + 4999).kind, WEFT_MEMORY_DEVICE);
+    assert_false(weft_is_device(pinned));
+    assert_true(weft_is_device((void *)(uintptr_t)managed));
+    weft_memory_t memory = look(device + 77);
+    assert_int_equal(memory.base, (uintptr_t)device);
+    assert_int_equal(memory.bytes, 5000);
+    assert_null(look(host).device);
+    CU(cuMemFree_v2, (weft_cu_address_t), managed);
+    CU(cuMemFreeHost, (void *), pinned);
+    give_device(device);
+    free(host);
+}
+
+/* What has the address of another allocation is not taken for it. */
+static void test_address_used_again(void **state)
+{
+    (void)state;
+    char *first = take_device(3 << 20);
+    weft_memory_t before = look(first);
+    for (int i = 0; i < 20; i++) {
+        give_device(first);
+        char *second = take_device(3 << 20);
+        weft_memory_t now = look(second);
+        if (second == first) {
+            assert_int_not_equal(now.id, before.id);
+            assert_false(wefti_allocation_lives(&before));
+        }
+        assert_true(wefti_allocation_lives(&now));
+        first = second;
+        before = now;
+    }
+    give_device(first);
+}
+
+/* Many more allocations than there are places for in the table. */
+static void test_many(void **state)
+{
+    enum { COUNT = 1000 };
+    static char *all[COUNT];
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        all[i] = take_device(512);
+        look(all[i]);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(look(all[i] + 511).base, (uintptr_t)all[i]);
+        give_device(all[i]);
+    }
+}
+
+static void test_current_context_stays(void **state)
+{
+    (void)state;
+    weft_cu_context_t second = use_device(1), first = use_device(0), now;
+    char *device = take_device(64);
+    CU(cuCtxSetCurrent, (weft_cu_context_t), second);
+    weft_memory_t memory = look(device);
+    assert_ptr_equal(memory.device->context, first);
+    CU(cuCtxGetCurrent, (weft_cu_context_t *), &now);
+    assert_ptr_equal(now, second);
+    CU(cuCtxSetCurrent, (weft_cu_context_t), NULL);
+    assert_int_equal(look(device).id, memory.id);
+    CU(cuCtxGetCurrent, (weft_cu_context_t *), &now);
+    assert_null(now);
+    CU(cuCtxSetCurrent, (weft_cu_context_t), first);
+    give_device(device);
+}
+
+/* Memory of a pool belongs to no context; without one of the program's nothing can be done with it, and
+ * none is made. */
+static void test_no_context(void **state)
+{
+    (void)state;
+    weft_cu_address_t address;
+    weft_memory_t memory;
+    unsigned flags;
+    int is_active;
+    CU(cuCtxSetCurrent, (weft_cu_context_t), NULL);
+    CU(cuDevicePrimaryCtxRelease_v2, (int), 1);
+    use_device(0);
+    CU(cuMemAllocFromPoolAsync, (weft_cu_address_t *, size_t, void *, void *), &address, 4096,
+       *(void **)*state, NULL);
+    CU(cuCtxSynchronize, (void));
+    assert_int_equal(weft_memory_look((void *)(uintptr_t)address, &memory), MPI_ERR_OTHER);
+    assert_non_null(strstr(weft_fail_text(), "no context"));
+    CU(cuDevicePrimaryCtxGetState, (int, unsigned *, int *), 1, &flags, &is_active);
+    assert_int_equal(is_active, 0);
+}
+
+/* A pool of device 1, which needs no context. */
+static int make_pool(void **state)
+{
+    static void *pool;
+    CU(cuDeviceGetDefaultMemPool, (void **, int), &pool, 1);
+    weft_cu_access_t access = {{WEFT_CU_LOCATION_DEVICE, 0}, WEFT_CU_ACCESS_READWRITE};
+    CU(cuMemPoolSetAccess, (void *, const weft_cu_access_t *, size_t), pool, &access, 1);
+    *state = &pool;
+    return 0;
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_host_places),
+        cmocka_unit_test(test_stacks),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_address_used_again),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_current_context_stays),
+        cmocka_unit_test_setup(test_no_context, make_pool),
+    };
+    open_all("devices=2");
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    weft_cuda_close();
+    return failed;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Queues and marks, by words that the device writes and by events; pinned slots and scratch. */
+#include "cuda/cuda_queue.h"
+
+#include "cuda/cuda_memory.h"
+#include "loaded_driver.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BYTES = 100000 };
+
+static weft_device_t *device;
+static char *memory;
+
+static int begin(void **state)
+{
+    weft_memory_t about;
+    (void)state;
+    memory = take_device(2 * BYTES);
+    if (weft_memory_look(memory, &about) != MPI_SUCCESS)
+        return 1;
+    device = about.device;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    give_device(memory);
+    return 0;
+}
+
+static void test_there_and_back(void **state)
+{
+    (void)state;
+    weft_queue_t *queue = weft_device_queue(device, WEFT_LANE_QUICK);
+    unsigned char *slot = weft_pinned_take(device, BYTES), *other = weft_pinned_take(device, BYTES);
+    for (int i = 0; i < BYTES; i++)
+        slot[i] = (unsigned char)(i * 7 % 253);
+    memset(other, 0, BYTES);
+    assert_int_equal(weft_queue_copy(queue, memory, slot, BYTES), MPI_SUCCESS);
+    assert_int_equal(weft_queue_copy(queue, memory + BYTES, memory, BYTES), MPI_SUCCESS);
+    assert_int_equal(weft_queue_copy(queue, other, memory + BYTES, BYTES), MPI_SUCCESS);
+    assert_int_equal(weft_queue_wait(queue), MPI_SUCCESS);
+    assert_memory_equal(slot, other, BYTES);
+    weft_pinned_give(slot);
+    weft_pinned_give(other);
+}
+
+enum { MARKS = 50 };
+
+static int reached[MARKS], reached_count;
+
+static void note(weft_mark_t *mark, int error)
+{
+    assert_int_equal(error, MPI_SUCCESS);
+    reached[reached_count++] = (int)(intptr_t)mark->owner;
+}
+
+static void test_marks_in_order(void **state)
+{
+    static weft_mark_t marks[MARKS];
+    (void)state;
+    weft_queue_t *queue = weft_device_queue(device, WEFT_LANE_BULK);
+    char *slot = weft_pinned_take(device, BYTES);
+    reached_count = 0;
+    for (int i = 0; i < MARKS; i++) {
+        assert_int_equal(weft_queue_copy(queue, memory, slot, 64), MPI_SUCCESS);
+        marks[i] = (weft_mark_t){.done = note, .owner = (void *)(intptr_t)i};
+        assert_int_equal(weft_queue_mark(queue, &marks[i]), MPI_SUCCESS);
+    }
+    weft_progress_until(&marks[MARKS - 1].is_reached);
+    assert_int_equal(reached_count, MARKS);
+    for (int i = 0; i < MARKS; i++)
+        assert_int_equal(reached[i], i);
+    weft_pinned_give(slot);
+}
+
+static weft_mark_t chain;
+static int chain_left;
+
+static void go_on(weft_mark_t *mark, int error)
+{
+    assert_int_equal(error, MPI_SUCCESS);
+    if (--chain_left > 0) {
+        assert_int_equal(weft_queue_mark(mark->owner, mark), MPI_SUCCESS);
+    }
+}
+
+/* A mark's end may begin the next one, with the same memory. */
+static void test_chain(void **state)
+{
+    (void)state;
+    chain_left = 10;
+    chain = (weft_mark_t){.done = go_on, .owner = weft_device_queue(device, WEFT_LANE_UP)};
+    assert_int_equal(weft_queue_mark(chain.owner, &chain), MPI_SUCCESS);
+    while (chain_left > 0)
+        weft_progress();
+}
+
+static void test_slots(void **state)
+{
+    enum { COUNT = 2000 };
+    static void *slots[COUNT];
+    int count = 0;
+    (void)state;
+    while (count < COUNT && (slots[count] = weft_pinned_take(device, WEFT_PINNED_SLOT)) != NULL)
+        count++;
+    assert_in_range(count, 16, COUNT - 1); /* bounded, and there is always a number of them */
+    void *small = weft_pinned_take(device, 100);
+    assert_non_null(small); /* of a class of its own */
+    weft_pinned_give(small);
+    weft_pinned_give(slots[--count]);
+    assert_non_null(slots[count] = weft_pinned_take(device, WEFT_PINNED_SLOT - 1));
+    for (int i = 0; i <= count; i++)
+        weft_pinned_give(slots[i]);
+    assert_null(weft_pinned_take(device, WEFT_PINNED_SLOT + 1));
+}
+
+static void test_scratch(void **state)
+{
+    weft_memory_t about;
+    (void)state;
+    char *first = weft_scratch_take(device, 1000), *second = weft_scratch_take(device, 1 << 20);
+    assert_non_null(first);
+    assert_non_null(second);
+    assert_int_equal((uintptr_t)first % 256, 0);
+    assert_int_equal(weft_memory_look(second, &about), MPI_SUCCESS);
+    assert_int_equal(about.kind, WEFT_MEMORY_DEVICE);
+    weft_scratch_give(device, second);
+    assert_ptr_equal(weft_scratch_take(device, 1 << 20), second);
+    weft_scratch_give(device, second);
+    weft_scratch_give(device, first);
+    assert_null(weft_scratch_take(device, (size_t)1 << 40));
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    weft_queue_t *queue = weft_device_queue(device, WEFT_LANE_QUICK);
+    assert_int_equal(weft_queue_copy(queue, memory, memory + 64, 64), MPI_ERR_OTHER);
+    assert_non_null(strstr(weft_fail_text(), "copying 64 bytes from 0x"));
+    assert_non_null(strstr(weft_fail_text(), "cuMemcpyAsync failed: CUDA_ERROR_"));
+    assert_int_equal(weft_queue_copy(queue, memory, memory + 64, 64), MPI_SUCCESS);
+    assert_int_equal(weft_queue_wait(queue), MPI_SUCCESS);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_there_and_back, begin, end),
+        cmocka_unit_test_setup_teardown(test_marks_in_order, begin, end),
+        cmocka_unit_test_setup_teardown(test_chain, begin, end),
+        cmocka_unit_test_setup_teardown(test_slots, begin, end),
+        cmocka_unit_test_setup_teardown(test_scratch, begin, end),
+        cmocka_unit_test_setup_teardown(test_refused, begin, end),
+    };
+    /* So that a part goes by events; and the copy after those of the first two tests. */
+    open_all("fail=cuStreamWriteValue32:30+,fail=cuMemcpyAsync:54");
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    weft_cuda_close();
+    return failed;
+}
