@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench.h"
+#include "bench_area.h"
+#include "bench_device.h"
 
 #include <mpi.h>
 
@@ -9,16 +11,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-static const char bench_help[] =
-    "options:\n"
-    "  -m MIN:MAX  sizes from MIN to MAX bytes, doubling (K, M and G are understood; :MAX and MIN: "
-    "too)\n"
-    "  -s LIST     these sizes: 0,8,1K,64K\n"
-    "  -i N        timed iterations          -x N  untimed ones before them\n"
-    "  -W N        messages in a window      -t S  at most about S seconds a size\n"
-    "  -f          also least, greatest, iterations\n"
-    "  -c          check the results         --json, -j  a JSON object a line\n";
 
 /* One size's outcome on rank 0: microseconds of an iteration, over the ranks that took part. */
 typedef struct outcome {
@@ -54,30 +46,8 @@ static void free_buffers(bench_t *bench)
 {
     while (bench->buffer_count > 0)
         free(bench->buffers[--bench->buffer_count]);
-}
-
-/* Neighbouring streams and neighbouring bytes differ, so that a shifted or swapped block shows. */
-static unsigned char stream_byte(unsigned seed, size_t at)
-{
-    return (unsigned char)(seed * 37 + at * 11 + (at >> 8) * 5 + 1);
-}
-
-void bench_fill(void *buffer, size_t bytes, unsigned seed)
-{
-    unsigned char *to = buffer;
-
-    for (size_t i = 0; i < bytes; i++)
-        to[i] = stream_byte(seed, i);
-}
-
-size_t bench_wrong(const void *buffer, size_t bytes, unsigned seed)
-{
-    const unsigned char *from = buffer;
-    size_t wrong = 0;
-
-    for (size_t i = 0; i < bytes; i++)
-        wrong += from[i] != stream_byte(seed, i);
-    return wrong;
+    while (bench->area_count > 0)
+        bench_area_release(bench->areas[--bench->area_count]);
 }
 
 void bench_library(char *out, size_t bytes)
@@ -98,120 +68,6 @@ void bench_library(char *out, size_t bytes)
             out[used++] = next;
     }
     out[used] = '\0';
-}
-
-/* "64K" in bytes; false if it is no size or something stands behind it. */
-static bool parse_size(const char *text, char stop, size_t *out, const char **rest)
-{
-    char *end;
-    unsigned long long value = strtoull(text, &end, 10);
-    const char *suffix = *end != '\0' ? strchr("KMG", *end) : NULL;
-
-    if (end == text)
-        return false;
-    if (suffix != NULL) {
-        value <<= 10 * (suffix - "KMG" + 1);
-        end++;
-    }
-    if (*end != stop && *end != '\0')
-        return false;
-    *out = (size_t)value;
-    *rest = *end == '\0' ? end : end + 1;
-    return true;
-}
-
-static bool parse_list(const char *text, bench_options_t *out)
-{
-    out->size_count = 0;
-    while (*text != '\0' && out->size_count < BENCH_SIZES_MAX)
-        if (!parse_size(text, ',', &out->sizes[out->size_count++], &text))
-            return false;
-    return out->size_count > 0 && *text == '\0';
-}
-
-static bool parse_range(const char *text, size_t *min, size_t *max)
-{
-    if (*text == ':')
-        text++;
-    else if (!parse_size(text, ':', min, &text))
-        return false;
-    return *text == '\0' || (parse_size(text, '\0', max, &text) && *text == '\0');
-}
-
-static void double_sizes(const bench_test_t *test, size_t min, size_t max, bench_options_t *out)
-{
-    size_t bytes = min;
-
-    out->size_count = 0;
-    do {
-        out->sizes[out->size_count++] = bytes;
-        bytes = bytes > 0 ? 2 * bytes : test->unit;
-    } while (bytes <= max && out->size_count < BENCH_SIZES_MAX);
-}
-
-static bool parse_count(const char *text, int least, int *out)
-{
-    char *end;
-    long value = strtol(text, &end, 10);
-
-    if (end == text || *end != '\0' || value < least || value > INT32_MAX)
-        return false;
-    *out = (int)value;
-    return true;
-}
-
-static bool parse_seconds(const char *text, double *out)
-{
-    char *end;
-
-    *out = strtod(text, &end);
-    return end != text && *end == '\0' && *out >= 0;
-}
-
-static bool parse_option(int letter, const char *text, bench_options_t *out, size_t range[2])
-{
-    switch (letter) {
-    case 'm':
-        out->size_count = 0;
-        return parse_range(text, &range[0], &range[1]);
-    case 's':
-        return parse_list(text, out);
-    case 'i':
-        return parse_count(text, 1, &out->iterations);
-    case 'x':
-        return parse_count(text, 0, &out->warmup);
-    case 'W':
-        return parse_count(text, 1, &out->window);
-    case 't':
-        return parse_seconds(text, &out->limit_s);
-    case 'f':
-        return out->is_full = true;
-    case 'c':
-        return out->is_checked = true;
-    case 'j':
-        return out->is_json = true;
-    default:
-        return false;
-    }
-}
-
-static bool parse_options(const bench_test_t *test, int argc, char **argv, bench_options_t *out)
-{
-    size_t range[2] = {test->min_bytes, test->max_bytes};
-    int letter;
-
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--json") == 0)
-            argv[i] = "-j";
-    *out = (bench_options_t){.warmup = -1, .window = 64};
-    while ((letter = getopt(argc, argv, "m:s:i:x:W:t:fcj")) != -1)
-        if (!parse_option(letter, optarg, out, range))
-            return false;
-    if (test->has_no_size)
-        range[0] = range[1] = out->size_count = 0;
-    if (out->size_count == 0)
-        double_sizes(test, range[0], range[1], out);
-    return optind == argc;
 }
 
 static int index_of(const char *const names[], const char *name)
@@ -244,17 +100,30 @@ int bench_choose(const char *const names[], int *argc, char ***argv)
     return -1;
 }
 
+/* "D H, staged, blocks of 8 B every 64 B" */
+static void memory_in_words(const bench_t *bench, char *out, size_t bytes)
+{
+    const bench_options_t *options = &bench->options;
+    int used = snprintf(out, bytes, "%c %c%s", options->placement[0], options->placement[1],
+                        options->is_staged ? ", staged" : "");
+
+    if (options->block_bytes > 0)
+        snprintf(out + used, bytes - (size_t)used, ", blocks of %zu B every %zu B",
+                 options->block_bytes, options->stride_bytes);
+}
+
 static void print_head(const bench_t *bench, const bench_test_t *test)
 {
-    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    char library[MPI_MAX_LIBRARY_VERSION_STRING], memory[64];
 
     bench_library(library, sizeof(library));
+    memory_in_words(bench, memory, sizeof(memory));
     if (bench->options.is_json) {
-        printf("{\"benchmark\": \"%s\", \"ranks\": %d, \"library\": \"%s\"}\n", test->name,
-               bench->ranks, library);
+        printf("{\"benchmark\": \"%s\", \"ranks\": %d, \"library\": \"%s\", \"memory\": \"%s\"}\n",
+               test->name, bench->ranks, library, memory);
         return;
     }
-    printf("# %s, %d ranks, %s\n", test->name, bench->ranks, library);
+    printf("# %s, %d ranks, %s, %s\n", test->name, bench->ranks, library, memory);
     printf(test->has_no_size ? "#%*s" : "# Size    %*s", 20, test->column);
     if (test->second_column != NULL)
         printf("%20s", test->second_column);
@@ -280,6 +149,7 @@ static void print_json(const bench_t *bench, const bench_test_t *test, size_t by
            outcome->mean_us, outcome->min_us, outcome->max_us, outcome->iterations);
     if (bench->options.is_checked)
         printf(", \"wrong\": %ld", outcome->wrong);
+    printf(", \"staged\": %s", bench->is_staged ? "true" : "false");
     printf("}\n");
 }
 
@@ -297,26 +167,39 @@ static void print_line(const bench_t *bench, const bench_test_t *test, size_t by
                in_column(bench, test, bytes, outcome->max_us), outcome->iterations);
     if (bench->options.is_checked)
         printf(outcome->wrong == 0 ? "  pass" : "  FAIL (%ld wrong)", outcome->wrong);
-    printf("\n");
+    printf(bench->is_staged ? "  staged\n" : "\n");
+}
+
+/* The least of what three iterations took here; one is enough if it takes as long as all may. */
+static double probe_us(bench_t *bench, const bench_test_t *test, size_t bytes)
+{
+    double least_us = 1e300, limit_us = bench->options.limit_s * 1e6;
+    int goes_on = 1;
+
+    for (int i = 0; i < 3 && goes_on;
+         i++) { /* the first meets cold caches, any may be interrupted */
+        double begin_us = bench_now_us(), us;
+
+        test->run(bench, bytes, 1);
+        us = bench_now_us() - begin_us;
+        least_us = us < least_us ? us : least_us;
+        goes_on = us < limit_us;
+        MPI_Bcast(&goes_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    return least_us;
 }
 
 /* Every rank must do the same number of iterations, so rank 0 says how many fit into the limit. */
 static int fit_limit(bench_t *bench, const bench_test_t *test, size_t bytes, int iterations)
 {
-    double least_us = 1e300;
+    double limit_us = bench->options.limit_s * 1e6, least_us;
     int fitting = iterations;
 
-    if (bench->options.limit_s <= 0)
+    if (limit_us <= 0)
         return iterations;
-    for (int i = 0; i < 3; i++) { /* the first meets cold caches, any may be interrupted */
-        double begin_us = bench_now_us();
-
-        test->run(bench, bytes, 1);
-        if (bench_now_us() - begin_us < least_us)
-            least_us = bench_now_us() - begin_us;
-    }
-    if (least_us * iterations > bench->options.limit_s * 1e6)
-        fitting = (int)(bench->options.limit_s * 1e6 / least_us);
+    least_us = probe_us(bench, test, bytes);
+    if (least_us * iterations > limit_us)
+        fitting = (int)(limit_us / least_us);
     fitting = fitting > 0 ? fitting : 1;
     MPI_Bcast(&fitting, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return fitting;
@@ -349,6 +232,21 @@ static long count_wrong(bench_t *bench, const bench_test_t *test, size_t bytes)
     return total;
 }
 
+static void stage(bench_t *bench, bool is_staged)
+{
+    bench->is_staged = is_staged;
+    for (int i = 0; i < bench->area_count; i++)
+        bench_area_use(bench->areas[i], is_staged);
+}
+
+static int warmup_for(const bench_t *bench, int iterations)
+{
+    if (bench->options.warmup >= 0)
+        return bench->options.warmup;
+    return iterations == 1 && bench->options.limit_s > 0 ? 0 : (iterations + 9) / 10;
+}
+
+/* With the buffers that are there. A probe warms up what one iteration fills the time of. */
 static void measure(bench_t *bench, const bench_test_t *test, size_t bytes, outcome_t *out)
 {
     const bench_options_t *options = &bench->options;
@@ -356,57 +254,126 @@ static void measure(bench_t *bench, const bench_test_t *test, size_t bytes, outc
     int iterations = options->iterations > 0 ? options->iterations : own;
     double us;
 
-    test->prepare(bench, bytes);
     MPI_Barrier(MPI_COMM_WORLD);
     iterations = fit_limit(bench, test, bytes, iterations);
-    test->run(bench, bytes, options->warmup >= 0 ? options->warmup : (iterations + 9) / 10);
+    test->run(bench, bytes, warmup_for(bench, iterations));
     MPI_Barrier(MPI_COMM_WORLD);
     us = test->run(bench, bytes, iterations);
     *out = (outcome_t){.iterations = iterations};
     gather_times(us >= 0 ? us / iterations : us, out);
     if (options->is_checked && test->check != NULL)
         out->wrong = count_wrong(bench, test, bytes);
+}
+
+/* Measure and print; false if the result is wrong. */
+static bool measure_way(bench_t *bench, const bench_test_t *test, size_t bytes, bool is_staged)
+{
+    outcome_t outcome;
+
+    stage(bench, is_staged);
+    measure(bench, test, bytes, &outcome);
+    if (bench->rank == 0)
+        (bench->options.is_json ? print_json : print_line)(bench, test, bytes, &outcome);
+    fflush(stdout);
+    return outcome.wrong == 0;
+}
+
+static bool measure_size(bench_t *bench, const bench_test_t *test, size_t bytes)
+{
+    bool is_right = true;
+
+    stage(bench, bench->options.is_staged);
+    test->prepare(bench, bytes);
+    for (int i = 0; i < bench->options.turns; i++) {
+        is_right &= measure_way(bench, test, bytes, false);
+        is_right &= measure_way(bench, test, bytes, true);
+    }
+    if (bench->options.turns == 0)
+        is_right = measure_way(bench, test, bytes, bench->options.is_staged);
     free_buffers(bench);
+    return is_right;
+}
+
+/* All ranks have the same options, so all leave the same sizes out. */
+static bool is_too_large(const bench_t *bench, const bench_test_t *test, size_t bytes)
+{
+    size_t blocks = test->has_blocks ? (size_t)bench->ranks : 1, most = bench->options.most_bytes;
+
+    return most > 0 && bytes > most / blocks;
 }
 
 static int run_sizes(bench_t *bench, const bench_test_t *test)
 {
-    int code = 0;
+    int code = 0, sizes = test->has_no_size ? 1 : bench->options.size_count;
 
+    bench->own = test->own;
     if (bench->rank == 0)
         print_head(bench, test);
-    for (int i = 0; i < bench->options.size_count; i++) {
-        size_t bytes = bench->options.sizes[i];
-        outcome_t outcome;
+    for (int i = 0; i < sizes; i++) {
+        size_t bytes = test->has_no_size ? 0 : bench->options.sizes[i];
 
-        measure(bench, test, bytes, &outcome);
-        if (bench->rank == 0)
-            (bench->options.is_json ? print_json : print_line)(bench, test, bytes, &outcome);
-        fflush(stdout);
-        if (outcome.wrong > 0)
+        if (!is_too_large(bench, test, bytes) && !measure_size(bench, test, bytes))
             code = 1;
     }
     return code;
 }
 
-int bench_main(const bench_test_t *test, void *own, int argc, char **argv)
+static int run_tests(bench_t *bench, const bench_test_t *tests, int count)
 {
-    bench_t bench = {.own = own};
+    int code = 0;
+
+    for (int i = 0; i < count; i++)
+        code |= run_sizes(bench, &tests[i]);
+    return code;
+}
+
+/* Among the ranks of this host: as the launcher says, or asked of MPI. */
+static int local_rank(void)
+{
+    static const char *const names[] = {"MPI_LOCALRANKID",           "OMPI_COMM_WORLD_LOCAL_RANK",
+                                        "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
+                                        "PALS_LOCAL_RANKID",         "LOCAL_RANK"};
+    MPI_Comm host;
+    int rank;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *text = getenv(names[i]);
+
+        if (text != NULL && *text >= '0' && *text <= '9')
+            return (int)strtol(text, NULL, 10);
+    }
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+    MPI_Comm_rank(host, &rank);
+    MPI_Comm_free(&host);
+    return rank;
+}
+
+/* All ranks go on, or none. */
+static bool open_device(const bench_options_t *options)
+{
+    int is_open = 1, all_open;
+
+    if (options->placement[0] == 'H' && options->placement[1] == 'H')
+        return true;
+    is_open = bench_device_open(local_rank());
+    MPI_Allreduce(&is_open, &all_open, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return all_open;
+}
+
+int bench_main(const bench_test_t *tests, int count, int argc, char **argv)
+{
+    bench_t bench = {.slots = 1};
     int code = 2;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &bench.ranks);
-    opterr = bench.rank == 0;
-    if (!parse_options(test, argc, argv, &bench.options)) {
-        if (bench.rank == 0)
-            fprintf(stderr, "usage: %s [OPTION...]\n%s", test->name, bench_help);
-    } else if (bench.ranks < test->min_ranks) {
-        if (bench.rank == 0)
-            fprintf(stderr, "%s needs %d ranks or more\n", test->name, test->min_ranks);
-    } else {
-        code = run_sizes(&bench, test);
-    }
+    if (!bench_options_parse(tests, argc, argv, bench.rank == 0, &bench.options))
+        code = 2;
+    else if (bench.ranks < tests->min_ranks && bench.rank == 0)
+        fprintf(stderr, "%s needs %d ranks or more\n", tests->name, tests->min_ranks);
+    else if (bench.ranks >= tests->min_ranks)
+        code = open_device(&bench.options) ? run_tests(&bench, tests, count) : 77;
     MPI_Finalize();
     return code;
 }

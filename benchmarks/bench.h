@@ -14,11 +14,14 @@
 
 #define BENCH_SIZES_MAX   64
 #define BENCH_BUFFERS_MAX 8
+#define BENCH_AREAS_MAX   2
 
 /* What run returns on a rank whose time does not count. */
 #define BENCH_NO_PART (-1.0)
 
-/* What the command line says; see bench_help in bench.c. */
+typedef struct bench_area bench_area_t; /* bench_area.h */
+
+/* What the command line says; see bench_help in bench_options.c. */
 typedef struct bench_options {
     size_t sizes[BENCH_SIZES_MAX]; /* bytes of one message */
     int size_count;
@@ -27,6 +30,12 @@ typedef struct bench_options {
     int window;     /* messages under way at once, for the bandwidth tests */
     double limit_s; /* most seconds that one size may take; 0: no limit */
     bool is_full, is_checked, is_json;
+
+    char placement[2]; /* 'H' host, 'D' device, 'M' managed: see bench_area.h */
+    bool is_staged;    /* device memory goes by way of pinned host memory */
+    int turns; /* so many times each, without and with staging, in turns; 0: one of the two */
+    size_t most_bytes;                /* of one buffer: larger sizes are left out; 0: no limit */
+    size_t block_bytes, stride_bytes; /* of a strided message; block 0: contiguous */
 } bench_options_t;
 
 typedef struct bench {
@@ -34,6 +43,10 @@ typedef struct bench {
     bench_options_t options;
     void *buffers[BENCH_BUFFERS_MAX]; /* of this size; released by the harness after it */
     int buffer_count;
+    bench_area_t *areas[BENCH_AREAS_MAX]; /* likewise */
+    int area_count;
+    bool is_staged; /* this time */
+    int slots; /* staged messages of an area under way at once; set by prepare before the areas */
     void *own; /* the program's, for its own use */
 } bench_t;
 
@@ -46,6 +59,8 @@ typedef struct bench_test {
     bench_value_fn_t value, second;     /* value NULL: the microseconds themselves */
     size_t min_bytes, max_bytes, unit; /* sizes if none are given, and what they are multiples of */
     bool has_no_size;                  /* one line, without a size: a barrier */
+    bool takes_vector;                 /* --vector */
+    bool has_blocks;                   /* buffers have room for a message of each rank */
     int min_ranks;
     int iterations, large_iterations; /* up to 8 KiB, above */
 
@@ -56,16 +71,17 @@ typedef struct bench_test {
     /* Wrong bytes or elements in this rank's buffers after one iteration. NULL: nothing to check.
      */
     size_t (*check)(bench_t *bench, size_t bytes);
+    void *own; /* becomes bench->own */
 } bench_test_t;
 
 /**
- * The whole program: MPI_Init, options, every size, output on rank 0, MPI_Finalize.
+ * The whole program: MPI_Init, options, every size of every test, output on rank 0, MPI_Finalize.
  *
- * own      becomes bench->own
+ * tests    [count]; the options are the first one's, so several have the same sizes
  * returns  the exit code: 0; 1 if a check failed; 2 if the command line or the number of ranks will
- * not do
+ * not do; 77 if there is no device
  */
-int bench_main(const bench_test_t *test, void *own, int argc, char **argv);
+int bench_main(const bench_test_t *tests, int count, int argc, char **argv);
 
 /**
  * Which of several tests in one program is meant: by the first argument, if it is a name
@@ -76,13 +92,17 @@ int bench_main(const bench_test_t *test, void *own, int argc, char **argv);
  */
 int bench_choose(const char *const names[], int *argc, char ***argv);
 
+/**
+ * Read the command line.
+ *
+ * returns  false, after a line (if is_talkative) that names what is wrong
+ */
+bool bench_options_parse(const bench_test_t *test, int argc, char **argv, bool is_talkative,
+                         bench_options_t *out);
+
 /* A page-aligned buffer of at least one byte whose pages have all been written (`fill`). Freed by
  * the harness. */
 void *bench_buffer(bench_t *bench, size_t bytes, unsigned char fill);
-
-/* Fill with the bytes of stream `seed`, and count the bytes that differ from them. */
-void bench_fill(void *buffer, size_t bytes, unsigned seed);
-size_t bench_wrong(const void *buffer, size_t bytes, unsigned seed);
 
 /* CLOCK_MONOTONIC, so that no library is charged for its MPI_Wtime. */
 double bench_now_us(void);

@@ -5,8 +5,10 @@
  *   bibw    both ways at once
  *   mbw_mr  rank i to rank i + N/2, for all i < N/2; also messages a second
  * All messages of a window use one buffer, as is the custom: the figures are of warm caches.
+ * Staged messages go through several pinned slots, so that copies and messages overlap.
  */
 #include "bench.h"
+#include "bench_area.h"
 
 #include <mpi.h>
 
@@ -17,9 +19,13 @@
 #define DATA_TAG   1
 #define ANSWER_TAG 2
 
+#define SLOT_BYTES_MAX                                                                             \
+    ((size_t)64 << 20) /* pinned for one window, if more than two messages fit                     \
+                        */
+
 typedef struct windows {
     bool both_ways, all_pairs;
-    void *send, *receive;
+    bench_area_t *send, *receive;
     MPI_Request *requests; /* [2 * window] */
 } windows_t;
 
@@ -40,46 +46,92 @@ static int partner(const bench_t *bench)
     return bench->rank < pairs ? bench->rank + pairs : bench->rank - pairs;
 }
 
+/* As many as the window has messages, or as there is room for. */
+static int slots_for(const bench_t *bench, size_t bytes)
+{
+    size_t fitting = bytes > 0 ? SLOT_BYTES_MAX / bytes : SLOT_BYTES_MAX;
+
+    fitting = fitting > 2 ? fitting : 2;
+    return fitting < (size_t)bench->options.window ? (int)fitting : bench->options.window;
+}
+
 static void prepare(bench_t *bench, size_t bytes)
 {
     windows_t *own = bench->own;
+    int which = bench->rank >= pair_count(bench);
 
-    own->send = bench_buffer(bench, bytes, 'a');
-    own->receive = bench_buffer(bench, bytes, 'b');
+    bench->slots = slots_for(bench, bytes);
+    own->send = bench_area(bench, bytes, which);
+    own->receive = bench_area(bench, bytes, which);
     own->requests = bench_buffer(bench, 2 * (size_t)bench->options.window * sizeof(MPI_Request), 0);
     if (bench->options.is_checked)
-        bench_fill(own->send, bytes, (unsigned)bench->rank);
+        bench_area_fill(own->send, (unsigned)bench->rank);
 }
 
-static int post_sends(const bench_t *bench, int count, MPI_Request *to)
+static void post_send(const bench_t *bench, int index, MPI_Request *out)
 {
     const windows_t *own = bench->own;
+    int slot = index % bench->slots; /* without meaning where nothing is staged */
 
-    for (int i = 0; i < bench->options.window; i++)
-        MPI_Isend(own->send, count, MPI_CHAR, partner(bench), DATA_TAG, MPI_COMM_WORLD, &to[i]);
-    return bench->options.window;
+    bench_area_out(own->send, slot);
+    MPI_Isend(bench_area_buffer(own->send, slot), own->send->count, own->send->type, partner(bench),
+              DATA_TAG, MPI_COMM_WORLD, out);
 }
 
-static int post_receives(const bench_t *bench, int count, MPI_Request *to)
+static void post_receive(const bench_t *bench, int index, MPI_Request *out)
 {
     const windows_t *own = bench->own;
+    int slot = index % bench->slots;
 
-    for (int i = 0; i < bench->options.window; i++)
-        MPI_Irecv(own->receive, count, MPI_CHAR, partner(bench), DATA_TAG, MPI_COMM_WORLD, &to[i]);
-    return bench->options.window;
+    MPI_Irecv(bench_area_buffer(own->receive, slot), own->receive->count, own->receive->type,
+              partner(bench), DATA_TAG, MPI_COMM_WORLD, out);
 }
 
-static void one_window(const bench_t *bench, int count)
+/* Messages of a rank that only sends or only receives, or does both, without stages in between. */
+static void direct_window(const bench_t *bench, bool sends, bool receives)
+{
+    const windows_t *own = bench->own;
+    int posted = 0, window = bench->options.window;
+
+    for (int i = 0; receives && i < window; i++)
+        post_receive(bench, i, &own->requests[posted++]);
+    for (int i = 0; sends && i < window; i++)
+        post_send(bench, i, &own->requests[posted++]);
+    MPI_Waitall(posted, own->requests, MPI_STATUSES_IGNORE);
+}
+
+/* A slot is used again when its message has gone, or has been copied to the device. */
+static void staged_window(const bench_t *bench, bool sends, bool receives)
+{
+    const windows_t *own = bench->own;
+    int window = bench->options.window, slots = bench->slots;
+    MPI_Request *out = own->requests, *in = own->requests + window;
+
+    for (int i = 0; receives && i < slots; i++)
+        post_receive(bench, i, &in[i]);
+    for (int i = 0; i < window; i++) {
+        if (sends && i >= slots)
+            MPI_Wait(&out[i - slots], MPI_STATUS_IGNORE);
+        if (sends)
+            post_send(bench, i, &out[i]);
+        if (!receives)
+            continue;
+        MPI_Wait(&in[i], MPI_STATUS_IGNORE);
+        bench_area_in(own->receive, i % slots);
+        if (i + slots < window)
+            post_receive(bench, i + slots, &in[i + slots]);
+    }
+    if (sends)
+        MPI_Waitall(slots, out + window - slots, MPI_STATUSES_IGNORE);
+}
+
+static void one_window(const bench_t *bench)
 {
     const windows_t *own = bench->own;
     bool is_sender = bench->rank < pair_count(bench);
-    int posted = 0;
+    bool sends = is_sender || own->both_ways, receives = !is_sender || own->both_ways;
 
-    if (!is_sender || own->both_ways)
-        posted += post_receives(bench, count, own->requests);
-    if (is_sender || own->both_ways)
-        posted += post_sends(bench, count, own->requests + posted);
-    MPI_Waitall(posted, own->requests, MPI_STATUSES_IGNORE);
+    (bench->is_staged ? staged_window : direct_window)(bench, sends, receives);
     if (own->both_ways)
         return;
     if (is_sender)
@@ -92,10 +144,11 @@ static double run(bench_t *bench, size_t bytes, int iterations)
 {
     double begin_us = bench_now_us();
 
+    (void)bytes;
     if (partner(bench) == MPI_PROC_NULL)
         return BENCH_NO_PART;
     for (int i = 0; i < iterations; i++)
-        one_window(bench, (int)bytes);
+        one_window(bench);
     return bench->rank < pair_count(bench) ? bench_now_us() - begin_us : BENCH_NO_PART;
 }
 
@@ -104,9 +157,10 @@ static size_t check(bench_t *bench, size_t bytes)
     const windows_t *own = bench->own;
     bool has_received = bench->rank >= pair_count(bench) || own->both_ways;
 
+    (void)bytes;
     if (partner(bench) == MPI_PROC_NULL || !has_received)
         return 0;
-    return bench_wrong(own->receive, bytes, (unsigned)partner(bench));
+    return bench_area_wrong(own->receive, (unsigned)partner(bench));
 }
 
 static double messages_per_s(const bench_t *bench, size_t bytes, double us)
@@ -129,6 +183,7 @@ static const bench_test_t test_of_windows = {
     .min_bytes = 1,
     .max_bytes = 4 << 20,
     .unit = 1,
+    .takes_vector = true,
     .min_ranks = 2,
     .iterations = 100,
     .large_iterations = 20,
@@ -153,5 +208,6 @@ int main(int argc, char **argv)
         test.second = messages_per_s;
         test.second_column = "Messages/s";
     }
-    return bench_main(&test, &own, argc, argv);
+    test.own = &own;
+    return bench_main(&test, 1, argc, argv);
 }

@@ -6,15 +6,18 @@
  * Reductions add floats.
  */
 #include "bench.h"
+#include "bench_area.h"
 
 #include <mpi.h>
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOT      0
-#define UNTOUCHED ((float)-1)
+#define ROOT       0
+#define NAME_BYTES 32
+#define UNTOUCHED  ((float)-1)
 
 /* How much of a buffer a collective uses. */
 typedef enum { NOTHING, BLOCK, BLOCKS, ROOT_BLOCKS, SHARE } extent_t;
@@ -47,7 +50,8 @@ struct coll {
     int count;            /* elements of a block: chars, or floats for reductions */
     int *counts, *displs; /* [ranks] for the vector forms */
     MPI_Datatype *types;  /* [ranks] */
-    char *send, *receive;
+    char *send, *receive; /* what MPI gets */
+    bench_area_t *send_area, *receive_area;
 };
 
 static void barrier(const coll_t *c)
@@ -200,9 +204,9 @@ static unsigned stream(const coll_t *c, int sender, int block)
     return (unsigned)(sender * c->ranks + block);
 }
 
-static void fill_terms(const coll_t *c)
+static void fill_terms(const coll_t *c, char *send_image, char *receive_image)
 {
-    float *send = (float *)c->send, *receive = (float *)c->receive;
+    float *send = (float *)send_image, *receive = (float *)receive_image;
 
     for (size_t i = 0; i < elements(c, c->which->send); i++)
         send[i] = term(c->rank, i);
@@ -210,28 +214,57 @@ static void fill_terms(const coll_t *c)
         receive[i] = UNTOUCHED;
 }
 
-static void fill_streams(const coll_t *c)
+static void fill_streams(const coll_t *c, char *send_image, char *receive_image)
 {
     size_t count = (size_t)c->count;
     int blocks = count > 0 ? (int)(elements(c, c->which->send) / count) : 0;
 
     for (int i = 0; i < blocks; i++)
-        bench_fill(c->send + (size_t)i * count, count, stream(c, c->rank, i));
+        bench_fill(send_image + (size_t)i * count, count, stream(c, c->rank, i));
     if (c->which->result == OF_ROOT && c->rank == ROOT)
-        bench_fill(c->receive, count, stream(c, ROOT, 0));
+        bench_fill(receive_image, count, stream(c, ROOT, 0));
+}
+
+static void fill(const coll_t *c)
+{
+    char *send = bench_area_open(c->send_area), *receive = bench_area_open(c->receive_area);
+
+    (is_reduction(c) ? fill_terms : fill_streams)(c, send, receive);
+    bench_area_close(c->send_area, send);
+    bench_area_close(c->receive_area, receive);
+}
+
+/* A block of each rank in some buffer, not one vector that is dealt out. */
+static bool has_blocks(const collective_t *which)
+{
+    extent_t send = which->send, receive = which->receive;
+
+    return receive != SHARE &&
+           (send == BLOCKS || send == ROOT_BLOCKS || receive == BLOCKS || receive == ROOT_BLOCKS);
+}
+
+/* Displacements are ints in MPI-3. */
+static void check_blocks(const coll_t *c, size_t bytes)
+{
+    if (!has_blocks(c->which) || bytes <= (size_t)INT_MAX / (size_t)c->ranks)
+        return;
+    fprintf(stderr, "%s: %d blocks of %zu bytes are more than an int can address\n", c->which->name,
+            c->ranks, bytes);
+    MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
 /* reduce_scatter deals one vector of `bytes` out; elsewhere a block has `bytes`. */
 static void deal_counts(coll_t *c, size_t bytes)
 {
     bool is_dealt = c->which->receive == SHARE;
+    size_t next = 0;
 
     c->count = (int)(bytes / element_bytes(c));
-    for (int i = 0, next = 0; i < c->ranks; i++) {
+    for (int i = 0; i < c->ranks; i++) {
         c->counts[i] = is_dealt ? c->count / c->ranks + (i < c->count % c->ranks) : c->count;
-        c->displs[i] = next;
+        c->displs[i] = (int)next;
         c->types[i] = MPI_CHAR;
-        next += c->counts[i];
+        next += (size_t)c->counts[i];
     }
 }
 
@@ -245,32 +278,51 @@ static void prepare(bench_t *bench, size_t bytes)
     c->counts = bench_buffer(bench, ranks * sizeof(int), 0);
     c->displs = bench_buffer(bench, ranks * sizeof(int), 0);
     c->types = bench_buffer(bench, ranks * sizeof(MPI_Datatype), 0);
+    check_blocks(c, bytes);
     deal_counts(c, bytes);
-    c->send = bench_buffer(bench, elements(c, c->which->send) * element_bytes(c), 0);
-    c->receive = bench_buffer(bench, elements(c, c->which->receive) * element_bytes(c), 0);
+    c->send_area = bench_area(bench, elements(c, c->which->send) * element_bytes(c), 0);
+    c->receive_area = bench_area(bench, elements(c, c->which->receive) * element_bytes(c), 1);
     if (bench->options.is_checked)
-        (is_reduction(c) ? fill_terms : fill_streams)(c);
+        fill(c);
+}
+
+static bool has_result(const coll_t *c)
+{
+    return c->which->result != NO_DATA && (!c->which->at_root_only || c->rank == ROOT);
+}
+
+/* With --staged the copies before and after it are part of the operation. */
+static void call_between_copies(const coll_t *c)
+{
+    bool is_source = c->which->result == OF_ROOT && c->rank == ROOT;
+
+    bench_area_out(is_source ? c->receive_area : c->send_area, 0);
+    c->which->call(c);
+    if (has_result(c) && !is_source)
+        bench_area_in(c->receive_area, 0);
 }
 
 static double run(bench_t *bench, size_t bytes, int iterations)
 {
-    const coll_t *c = bench->own;
+    coll_t *c = bench->own;
     double total_us = 0;
 
     (void)bytes;
+    c->send = bench_area_buffer(c->send_area, 0);
+    c->receive = bench_area_buffer(c->receive_area, 0);
     for (int i = 0; i < iterations; i++) {
         double begin_us = bench_now_us();
 
-        c->which->call(c);
+        call_between_copies(c);
         total_us += bench_now_us() - begin_us;
         MPI_Barrier(MPI_COMM_WORLD);
     }
     return total_us;
 }
 
-static size_t wrong_sums(const coll_t *c)
+static size_t wrong_sums(const coll_t *c, const char *image)
 {
-    const float *receive = (const float *)c->receive;
+    const float *receive = (const float *)image;
     result_t result = c->which->result;
     int end = result == SUM_ALL ? c->ranks : result == SUM_UP_TO_ME ? c->rank + 1 : c->rank;
     size_t first = c->which->send == BLOCKS ? (size_t)c->displs[c->rank] : 0, wrong = 0;
@@ -287,7 +339,7 @@ static size_t wrong_sums(const coll_t *c)
     return wrong;
 }
 
-static size_t wrong_streams(const coll_t *c)
+static size_t wrong_streams(const coll_t *c, const char *image)
 {
     result_t result = c->which->result;
     size_t count = (size_t)c->count, wrong = 0;
@@ -297,7 +349,7 @@ static size_t wrong_streams(const coll_t *c)
     for (int i = 0; i < blocks; i++) {
         int sender = result == FROM_EACH || result == FROM_EACH_MINE ? i : ROOT;
 
-        wrong += bench_wrong(c->receive + (size_t)i * count, count, stream(c, sender, part));
+        wrong += bench_wrong(image + (size_t)i * count, count, stream(c, sender, part));
     }
     return wrong;
 }
@@ -305,11 +357,16 @@ static size_t wrong_streams(const coll_t *c)
 static size_t check(bench_t *bench, size_t bytes)
 {
     const coll_t *c = bench->own;
+    size_t wrong;
+    char *image;
 
     (void)bytes;
-    if (c->which->result == NO_DATA || (c->which->at_root_only && c->rank != ROOT))
+    if (!has_result(c))
         return 0;
-    return is_reduction(c) ? wrong_sums(c) : wrong_streams(c);
+    image = bench_area_open(c->receive_area);
+    wrong = (is_reduction(c) ? wrong_sums : wrong_streams)(c, image);
+    bench_area_close(c->receive_area, image);
+    return wrong;
 }
 
 static const bench_test_t test_of_collectives = {
@@ -323,23 +380,51 @@ static const bench_test_t test_of_collectives = {
     .check = check,
 };
 
+/* What a test of one collective is. */
+static void describe(const collective_t *which, coll_t *own, char *name, bench_test_t *out)
+{
+    own->which = which;
+    *out = test_of_collectives;
+    snprintf(name, NAME_BYTES, "weft_%s", which->name);
+    out->name = name;
+    out->has_no_size = which->result == NO_DATA;
+    out->has_blocks = has_blocks(which);
+    out->unit = out->min_bytes = element_bytes(own);
+    out->own = own;
+}
+
+/* "allreduce,bcast" or "all": the collectives of a first argument that names several. */
+static bool is_in_list(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    if (strcmp(list, "all") == 0)
+        return true;
+    for (const char *at = strstr(list, name); at != NULL; at = strstr(at + 1, name))
+        if ((at == list || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     const char *names[COLLECTIVES + 1] = {NULL};
-    bench_test_t test = test_of_collectives;
-    coll_t own = {0};
-    char name[32];
-    int chosen;
+    bench_test_t tests[COLLECTIVES];
+    coll_t own[COLLECTIVES] = {{0}};
+    char test_names[COLLECTIVES][NAME_BYTES];
+    bool is_list = argc > 1 && (strcmp(argv[1], "all") == 0 || strchr(argv[1], ',') != NULL);
+    int chosen = -1, count = 0;
 
     for (size_t i = 0; i < COLLECTIVES; i++)
         names[i] = collectives[i].name;
-    chosen = bench_choose(names, &argc, &argv);
-    if (chosen < 0)
+    if (!is_list)
+        chosen = bench_choose(names, &argc, &argv);
+    if (!is_list && chosen < 0)
         return 2;
-    own.which = &collectives[chosen];
-    snprintf(name, sizeof(name), "weft_%s", names[chosen]);
-    test.name = name;
-    test.has_no_size = own.which->result == NO_DATA;
-    test.unit = test.min_bytes = element_bytes(&own);
-    return bench_main(&test, &own, argc, argv);
+    for (int i = 0; i < (int)COLLECTIVES; i++)
+        if (is_list ? is_in_list(argv[1], names[i]) : i == chosen) {
+            describe(&collectives[i], &own[count], test_names[count], &tests[count]);
+            count++;
+        }
+    return bench_main(tests, count, argc - is_list, argv + is_list);
 }

@@ -5,7 +5,7 @@ set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 for program in weft_latency weft_bw weft_coll weft_init; do
-    "$MPICC" -O1 -Wall -Wextra -o "$place/$program" "$SOURCE/benchmarks/$program.c" "$SOURCE/benchmarks/bench.c"
+    "$MPICC" -O1 -Wall -Wextra -o "$place/$program" "$SOURCE/benchmarks/$program.c" "$SOURCE"/benchmarks/bench*.c -ldl
 done
 
 check() { # ranks program argument...
@@ -28,3 +28,15 @@ for collective in barrier bcast gather gatherv scatter scatterv allgather allgat
     check 3 weft_coll $collective -i 3 -c -s 4,28,100K
 done
 check 3 weft_init --json
+
+# Device memory, on the simulated driver: directly, staged, strided, on one side only.
+[ -e "$BUILD/test/fake/cuda/libcuda.so.1" ] && [ -z "$SANITIZERS" ] || exit 0
+LD_LIBRARY_PATH=$BUILD/test/fake/cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+for placement in "D D" "H D" "M M"; do
+    check 2 weft_latency -i 3 -c -s 0,8,100K --turns 1 $placement
+    check 2 weft_latency -i 3 -c -s 64,64K --vector 8:24 --turns 1 $placement
+    check 2 weft_bw bibw -i 2 -c -s 8,64K --turns 1 -W 4 $placement
+    check 3 weft_coll all -i 2 -c -s 4,100K --staged $placement
+done
+check 3 weft_coll bcast,allgather -i 2 -c -s 8,100K --turns 1 -d cuda

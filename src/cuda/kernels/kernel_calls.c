@@ -7,7 +7,8 @@
 
 enum {
     BLOCK_THREADS = 256,
-    PROCESSOR_BLOCKS = 8, /* 2048 threads, as many as a multiprocessor holds */
+    PROCESSOR_BLOCKS =
+        6, /* 1536 threads: what fits at once on most devices with 40 registers each */
     BLOCK_TEAMS = BLOCK_THREADS / WEFT_TEAM_THREADS,
     SHARE_LEAST = 512, /* bytes of a team: a vector for each of its threads */
     SHARE_MOST = 4096, /* twice what its threads have under way at once */

@@ -10,7 +10,8 @@
  * Addresses are the device's. A list is room for addresses that are too many for a launch's
  * arguments, in pinned memory: it is written here, has one address on host and device, and must
  * stay as it is until the kernel has run. `processors` is the number of multiprocessors that the
- * kernel may fill, 1 or more.
+ * kernel may fill, 1 or more. Fewer blocks give the same results: who launches may lower their
+ * number to what the driver says fits at once.
  */
 #ifndef WEFT_CUDA_KERNELS_KERNEL_CALLS_H
 #define WEFT_CUDA_KERNELS_KERNEL_CALLS_H

@@ -4,10 +4,20 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- the kernels that were compiled for the host ---- */
 
 static void *kernels;
+
+/* NULL: there is none, so there are no kernels. */
+static void *open_file(const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL && access(path, F_OK) == 0)
+        sim_die("%s", dlerror());
+    return library;
+}
 
 static void *open_beside(void)
 {
@@ -18,7 +28,7 @@ static void *open_beside(void)
     const char *slash = strrchr(here.dli_fname, '/');
     int folder = slash == NULL ? 0 : (int)(slash - here.dli_fname + 1);
     snprintf(path, sizeof(path), "%.*slibweft_kernels_host.so", folder, here.dli_fname);
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return open_file(path);
 }
 
 /* Beside this library, in the program, or where the words say. */
@@ -30,7 +40,7 @@ static void open_kernels(void)
     if (given[0] == '\0')
         kernels = open_beside();
     else
-        kernels = dlopen(strcmp(given, "program") == 0 ? NULL : given, RTLD_NOW | RTLD_LOCAL);
+        kernels = strcmp(given, "program") == 0 ? dlopen(NULL, RTLD_NOW) : open_file(given);
     void *(**translate)(const void *) =
         kernels == NULL ? NULL : dlsym(kernels, "weft_host_translate");
     if (translate != NULL)

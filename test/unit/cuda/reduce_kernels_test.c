@@ -181,16 +181,28 @@ static void expect(const trial_t *trial, unsigned char *out)
 
 /* ---- a trial ---- */
 
+/* Into 64 characters: a real number, or the low bytes of an integer. */
+static const char *text_of(const field_t *field, const void *at, char *out)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, at, field->bytes < sizeof(bits) ? field->bytes : sizeof(bits));
+    if (field->format == INTEGER)
+        snprintf(out, 64, "0x%llx", (unsigned long long)bits);
+    else
+        snprintf(out, 64, "%.17g", real_of(field, at));
+    return out;
+}
+
 static void check_field(const trial_t *trial, const field_t *field, const unsigned char *expected,
                         unsigned char *found)
 {
     if (is_nan(field, expected) && is_nan(field, found))
         memcpy(found, expected, field->bytes); /* for the comparison of all bytes */
     if (memcmp(expected, found, field->bytes) != 0)
-        fail_msg("%s on %s: %zu elements of %d sources to %d, in place %d: %.17g, not %.17g",
+        fail_msg("%s on %s: %zu elements of %d sources to %d, in place %d: %s, not %s",
                  trial->op->name, trial->type->name, trial->count, trial->sources,
-                 trial->destinations, trial->in_place, real_of(field, found),
-                 real_of(field, expected));
+                 trial->destinations, trial->in_place, text_of(field, found, (char[64]){0}),
+                 text_of(field, expected, (char[64]){0}));
 }
 
 /* `expected` and `found` are whole rooms, of which the elements begin `start` bytes in. */

@@ -17,6 +17,7 @@
 typedef struct model {
     weft_type_t *type;
     size_t bytes;     /* of data */
+    size_t room;      /* of the two lists */
     ptrdiff_t *place; /* of each, in the order of the type map */
     bool *ends_basic; /* is it the last of a basic element? */
     ptrdiff_t lb, ub;
@@ -42,8 +43,11 @@ static void model_append(model_t *to, const model_t *old, ptrdiff_t displacement
 {
     if (!old->has_entries)
         return;
-    to->place = realloc(to->place, (to->bytes + old->bytes + 1) * sizeof(*to->place));
-    to->ends_basic = realloc(to->ends_basic, to->bytes + old->bytes + 1);
+    if (to->bytes + old->bytes >= to->room) {
+        to->room = 2 * (to->bytes + old->bytes) + 16;
+        to->place = realloc(to->place, to->room * sizeof(*to->place));
+        to->ends_basic = realloc(to->ends_basic, to->room);
+    }
     for (size_t i = 0; i < old->bytes; i++) {
         to->place[to->bytes] = old->place[i] + displacement;
         to->ends_basic[to->bytes++] = old->ends_basic[i];

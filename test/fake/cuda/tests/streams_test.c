@@ -193,7 +193,7 @@ static void streams_run_together(void)
     spin_args_t args = {flag, 1};
     void *parameters[] = {&args};
     OK(cuLaunchKernel(test_kernel("test_spin"), 1, 1, 1, 1, 1, 1, 0, first, parameters, NULL));
-    OK(cuMemsetD32Async(flag, 1, 1, second));
+    OK(cuStreamWriteValue32(second, flag, 1, 0));
     OK(cuStreamSynchronize(first));
 }
 

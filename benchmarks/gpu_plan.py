@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What gpu-run runs: benchmarks by importance, since its time is limited."""
+import collections
+
+# name       as in the tables
+# program    of this folder; for several collectives their names stand first among the arguments
+# settings   added to the environment
+# limit_s    of one job
+Job = collections.namedtuple("Job", "name program arguments ranks limit_s settings", defaults=({},))
+
+ALL_SIZES = "8,64,512,4K,16K,64K,256K,1M,4M,16M,64M,256M"
+FEW_SIZES = "8,4K,64K,1M,16M,256M"
+OTHERS = ("bcast", "reduce", "allgather", "alltoall", "reduce_scatter", "reduce_scatter_block", "gather", "scatter", "scan", "exscan",
+          "allgatherv", "alltoallv", "alltoallw", "gatherv", "scatterv")
+VECTORS = ("8:64", "64:256", "512:1024")
+
+
+def collectives(names, sizes, ranks, turns, limit_s):
+    return Job("collectives", "weft_coll", [",".join(names), "-d", "cuda", "-s", sizes, "--turns", str(turns), "-t", "0.03",
+                                            "-M", "256M"], ranks, limit_s)
+
+
+def pair(name, sizes, more, turns=3, ranks=2, seconds="0.05"):
+    program = f"weft_{name}"
+    return Job(name, program, ["-s", sizes, "--turns", str(turns), "-t", seconds, *more], ranks, 40)
+
+
+def on_host(name, settings):
+    return Job(name, "weft_latency", ["-s", "8", "-i", "200000", "-t", "0.5"], 2, 20, settings)
+
+
+def full():
+    """Everything, for a card."""
+    host = [on_host("host latency", {}), on_host("host latency, no device", {"WEFT_DEVICE": "no"})]
+    vectors = [pair("latency", "4K,64K,1M", ["-d", "cuda", "--vector", v], turns=2) for v in VECTORS]
+    places = [pair("latency", "8,4K,64K,1M,16M", p, turns=2) for p in (["D", "H"], ["H", "D"], ["M", "M"])]
+    return [
+        pair("latency", "0,8,64,512,4K,16K,64K,256K,1M,4M,16M,64M", ["-d", "cuda"]),
+        pair("bw", "64,1K,4K,16K,64K,256K,1M,4M,16M,64M", ["-d", "cuda"]),
+        *vectors,
+        *[collectives(["allreduce", "barrier"], ALL_SIZES, ranks, 3, 50) for ranks in (2, 4, 8, 16)],
+        *host, *host, *host,
+        *places,
+        pair("bibw", "4K,64K,1M,16M", ["-d", "cuda"], turns=2),
+        pair("mbw_mr", "8,4K,64K", ["-d", "cuda"], turns=2, ranks=4),
+        *[collectives(OTHERS, FEW_SIZES, ranks, 2, 90) for ranks in (16, 4, 2, 8)],
+    ]
+
+
+def short():
+    """A little of everything, checked, for the simulated driver."""
+    check = ["-c"]
+    return [
+        pair("latency", "8,64K", ["-d", "cuda", *check], turns=2, seconds="0.01"),
+        pair("latency", "4K", ["-d", "cuda", "--vector", "8:64", *check], turns=1, seconds="0.01"),
+        pair("latency", "64", ["D", "H", *check], turns=1, seconds="0.01"),
+        pair("bw", "8,64K", ["-d", "cuda", "-W", "4", *check], turns=1, seconds="0.01"),
+        on_host("host latency", {}),
+        Job("collectives", "weft_coll", ["allreduce,bcast,alltoall", "-d", "cuda", "-s", "8,64K", "--turns", "1", "-t", "0.01",
+                                         "-M", "128K", *check], 3, 60),
+    ]
+
+
+# Test programs that compute-sanitizer watches, on two ranks.
+SANITIZED = ("coll/moves", "coll/reductions", "cuda/")
