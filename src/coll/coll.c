@@ -230,7 +230,8 @@ static int run_on_device(weft_coll_t coll, const weft_coll_args_t *args, weft_pl
 /* Nothing but a look at a word where no device is in use. */
 static inline bool has_device_memory(weft_coll_t coll, const weft_coll_args_t *args)
 {
-    return __builtin_expect(*weft_device_news != 0, 0) && weft_device_job_is_needed(coll, args);
+    return __builtin_expect(*weft_device_news != 0, 0) && !args->comm->is_host_only &&
+           weft_device_job_is_needed(coll, args);
 }
 
 int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args)

@@ -140,7 +140,8 @@ typedef struct weft_mapping {
 /* ---- the table of the back end ---- */
 
 typedef struct weft_device_ops {
-    const char *name; /* "cuda" */
+    const char *name;         /* "cuda" */
+    const char *memory_kinds; /* for the info key mpi_memory_alloc_kinds */
     bool (*is_device)(const void *buf);
     int (*look)(const void *buf, weft_memory_t *out);
     weft_queue_t *(*queue)(weft_device_t *device, weft_lane_t lane);

@@ -15,6 +15,7 @@
 
 static const weft_device_ops_t ops = {
     .name = "cuda",
+    .memory_kinds = "cuda,cuda:host,cuda:device,cuda:managed",
     .is_device = wefti_is_device,
     .look = wefti_memory_look,
     .queue = wefti_queue_of,
