@@ -8,6 +8,7 @@
 static const uintptr_t no_news = 0;
 
 const weft_device_ops_t *weft_device_ops;
+void (*weft_device_freed)(uint64_t id);
 const uintptr_t *weft_device_news = &no_news;
 
 void weft_device_open(const weft_device_ops_t *ops, const uintptr_t *news)

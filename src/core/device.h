@@ -162,6 +162,7 @@ typedef struct weft_device_ops {
                 weft_mapping_t *out);
     bool (*is_refused)(const weft_share_t *share, weft_device_t *device);
     void (*unmap)(weft_mapping_t *mapping);
+    void (*forget)(int owner, uint64_t id);
 } weft_device_ops_t;
 
 /** The back end; NULL: there is none, and no function below may be called but weft_is_device(). */
@@ -314,5 +315,17 @@ static inline void weft_device_unmap(weft_mapping_t *mapping)
 {
     weft_device_ops->unmap(mapping);
 }
+
+/** The owner has freed an allocation: its mapping, if any, can go. Until then, or until something else is
+ * shared at its place, it stays mapped, and the memory is not to be had. */
+static inline void weft_device_forget(int owner, uint64_t id)
+{
+    if (weft_device_ops != NULL)
+        weft_device_ops->forget(owner, id);
+}
+
+/** Set by the layer above: called when the back end sees that an allocation which it has shared was
+ * freed, so that others hear of it. */
+extern void (*weft_device_freed)(uint64_t id);
 
 #endif

@@ -83,6 +83,7 @@ struct weft_endpoint {
     bool can_read;     /* `read` works; the transport clears it when it turns out not to */
     bool is_on_host;   /* the peer is on this host, and may map device memory of this process */
     bool cannot_map;   /* of the layer above: it has said that it cannot */
+    bool has_shares;   /* of the layer above: it may have mapped some */
     bool is_throttled; /* the peer has no room for unexpected data: ask before sending any */
     bool is_lost;      /* set by the layer above once it was told that the peer is lost */
     unsigned asked;    /* of the layer above: messages announced that the peer may be reading */

@@ -95,11 +95,18 @@ bool wefti_allocation_lives(const weft_memory_t *memory)
            answers.id == memory->id;
 }
 
+static bool is_shared(const weft_allocation_t *entry)
+{
+    return entry->handle_kind != WEFT_HANDLE_UNKNOWN && entry->handle_kind != WEFT_HANDLE_NONE;
+}
+
 /* Remove *at. */
 static void forget(weft_allocation_t **at)
 {
     weft_allocation_t *entry = *at;
     *at = entry->next;
+    if (is_shared(entry) && weft_device_freed != NULL)
+        weft_device_freed(entry->memory.id);
     if (entry->handle_kind == WEFT_HANDLE_FD)
         close(entry->fd);
     weft_free(entry);

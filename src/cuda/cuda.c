@@ -34,6 +34,7 @@ static const weft_device_ops_t ops = {
     .map = wefti_map,
     .is_refused = wefti_is_refused,
     .unmap = wefti_unmap,
+    .forget = wefti_forget_mapping,
 };
 
 void weft_cuda_open(void)

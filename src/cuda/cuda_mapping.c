@@ -437,6 +437,16 @@ void wefti_unmap(weft_mapping_t *mapping)
         drop(entry);
 }
 
+void wefti_forget_mapping(int owner, uint64_t id)
+{
+    mapped_t *entry = *bin_of((uint32_t)owner, id);
+    for (mapped_t *next; entry != NULL; entry = next) {
+        next = entry->next_in_bin;
+        if (entry->share.owner == (uint32_t)owner && entry->share.id == id && entry->users == 0)
+            drop(entry);
+    }
+}
+
 void wefti_mappings_close(void)
 {
     while (!weft_list_is_empty(&order))

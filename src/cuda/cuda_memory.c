@@ -176,7 +176,7 @@ void wefti_pinned_release(weft_device_t *device, bool is_alive)
 
 /* ---- scratch ---- */
 
-enum { SCRATCH_CLASSES = 11, SCRATCH_LEAST = 64 * 1024 }; /* up to 64 MiB a piece */
+enum { SCRATCH_CLASSES = 15, SCRATCH_LEAST = 64 * 1024 }; /* up to 1 GiB a piece */
 
 typedef struct piece {
     weft_cu_address_t address;

@@ -87,6 +87,9 @@ bool wefti_device_send_stop(weft_send_t *send);
 /** Give everything back. */
 void wefti_device_send_end(weft_send_t *send);
 
+/** Tell the ranks that may have mapped it that an allocation was freed. */
+void wefti_device_tell_freed(uint64_t id);
+
 void wefti_device_sends_close(void);
 
 /* ---- device_recv.c ---- */

@@ -329,6 +329,7 @@ static bool push_question(weft_send_t *send, bool (*push)(weft_send_t *send))
 {
     send->stage = WEFT_SEND_ASKED;
     send->endpoint->asked++;
+    send->endpoint->has_shares = true;
     weft_endpoint_t *endpoint = send->endpoint;
     if (push(send))
         return true;
@@ -404,6 +405,15 @@ void wefti_device_send_end(weft_send_t *send)
     if (d->scratch != NULL)
         weft_scratch_give(d->memory.device, d->scratch);
     weft_pool_give(&device_sends, d);
+}
+
+void wefti_device_tell_freed(uint64_t id)
+{
+    for (int i = 0; i < weft_world.local_size; i++) {
+        weft_endpoint_t *endpoint = weft_world.endpoints[weft_world.local_ranks[i]];
+        if (endpoint != NULL && endpoint->has_shares)
+            wefti_send_answer(endpoint, WEFT_PACKET_FREED, id, NULL);
+    }
 }
 
 void wefti_device_sends_close(void)

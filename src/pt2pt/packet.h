@@ -38,6 +38,7 @@ enum {
     WEFT_PACKET_SORRY,
     WEFT_PACKET_REFUSED,
     WEFT_PACKET_BROKEN,
+    WEFT_PACKET_FREED, /* an allocation that was shared, by its id */
     /* Most data that an ASK carries along. */
     WEFT_ASK_INLINE = 1024,
 };

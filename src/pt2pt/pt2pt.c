@@ -15,6 +15,7 @@ void weft_pt2pt_open(void)
     wefti_pt2pt = (weft_pt2pt_t){0};
     weft_match_init(&wefti_pt2pt.receives, false);
     weft_match_init(&wefti_pt2pt.messages, true);
+    weft_device_freed = wefti_device_tell_freed;
 }
 
 void wefti_note_idle(void)
@@ -65,6 +66,7 @@ void weft_pt2pt_peer_lost(int world_rank, const char *why)
 
 void weft_pt2pt_close(void)
 {
+    weft_device_freed = NULL;
     weft_match_close(&wefti_pt2pt.receives);
     weft_match_close(&wefti_pt2pt.messages);
     wefti_sends_close();

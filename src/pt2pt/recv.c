@@ -481,6 +481,9 @@ static void unusual_packet(int source, const weft_header_t *header, const void *
     case WEFT_PACKET_BROKEN:
         wefti_recv_broken(source, header, payload);
         break;
+    case WEFT_PACKET_FREED:
+        weft_device_forget(source, weft_header_number(header));
+        break;
     default:
         WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a packet of unknown kind %d", header->kind);
     }

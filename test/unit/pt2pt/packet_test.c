@@ -39,11 +39,17 @@ static void learn(uint64_t number)
     known[known_count++ % KNOWN] = number;
 }
 
+static bool is_ask(uint8_t kind)
+{
+    return kind == WEFT_PACKET_ASK || kind == WEFT_PACKET_OFFER || kind == WEFT_PACKET_SHARE ||
+           kind == WEFT_PACKET_SHARE_LATER;
+}
+
 static void look_at(const weft_header_t *header, const void *payload)
 {
     weft_ask_t ask;
     weft_go_t go;
-    if (header->kind == WEFT_PACKET_ASK || header->kind == WEFT_PACKET_OFFER) {
+    if (is_ask(header->kind)) {
         memcpy(&ask, payload, WEFT_ASK_BYTES);
         learn(ask.request);
     } else if (header->kind == WEFT_PACKET_GO) {
@@ -166,8 +172,7 @@ static void fill_payload(weft_header_t *header, unsigned char *payload)
     if (pick(4) == 0 && header->bytes >= WEFT_ASK_BYTES)
         ask.bytes = header->bytes - WEFT_ASK_BYTES;
     uint64_t number = some_number();
-    bool is_ask = header->kind == WEFT_PACKET_ASK || header->kind == WEFT_PACKET_OFFER;
-    if (is_ask && pick(10) != 0)
+    if (is_ask(header->kind) && pick(10) != 0)
         memcpy(payload, &ask, header->bytes < WEFT_ASK_BYTES ? header->bytes : WEFT_ASK_BYTES);
     else if (header->kind == WEFT_PACKET_GO)
         memcpy(payload, &number, header->bytes < sizeof(number) ? header->bytes : sizeof(number));
@@ -182,6 +187,13 @@ static uint32_t some_length(uint8_t kind)
         return WEFT_ASK_BYTES + pick(2) * pick(900);
     case WEFT_PACKET_OFFER:
         return WEFT_OFFER_BYTES;
+    case WEFT_PACKET_SHARE:
+    case WEFT_PACKET_SHARE_LATER:
+        return WEFT_SHARE_BYTES;
+    case WEFT_PACKET_SORRY:
+    case WEFT_PACKET_REFUSED:
+    case WEFT_PACKET_BROKEN:
+        return sizeof(weft_trouble_t);
     case WEFT_PACKET_GO:
         return sizeof(weft_go_t);
     default:
@@ -191,8 +203,8 @@ static uint32_t some_length(uint8_t kind)
 
 static void packet_comes(void)
 {
-    uint8_t kind = (uint8_t)(pick(30) == 0 ? pick(256) : 1 + pick(6));
-    bool is_matched = kind == WEFT_PACKET_EAGER || kind == WEFT_PACKET_ASK || kind == WEFT_PACKET_OFFER;
+    uint8_t kind = (uint8_t)(pick(30) == 0 ? pick(256) : 1 + pick(WEFT_PACKET_FREED));
+    bool is_matched = kind == WEFT_PACKET_EAGER || is_ask(kind) || kind == WEFT_PACKET_SORRY;
     weft_header_t header = weft_header_for(kind, some_number(), some_length(kind));
     if (is_matched && pick(20) != 0) {
         header.context = weft_comm_world.context | pick(2) * pick(2);

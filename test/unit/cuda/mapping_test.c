@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sharing and mapping. The peer is this process under another rank: descriptors of virtual memory can be
+ * opened where they were made. Between processes: test/mpi/cuda. */
+#include "cuda/cuda_mapping.h"
+
+#include "core/world.h"
+#include "loaded_driver.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PEER = 1, BYTES = 2 << 20 };
+
+/* As cuda.h has it; the rest of the structure is 0. */
+typedef struct properties {
+    int type, handle_types;
+    weft_cu_location_t location;
+    void *unused[2];
+} properties_t;
+
+typedef struct vmm {
+    weft_cu_allocation_t allocation;
+    weft_cu_address_t address;
+} vmm_t;
+
+static vmm_t take_vmm(weft_cu_address_t place)
+{
+    vmm_t vmm;
+    properties_t properties = {1, WEFT_CU_HANDLE_POSIX_FD, {WEFT_CU_LOCATION_DEVICE, 0}, {NULL}};
+    weft_cu_access_t access = {{WEFT_CU_LOCATION_DEVICE, 0}, WEFT_CU_ACCESS_READWRITE};
+    CU(cuMemCreate, (weft_cu_allocation_t *, size_t, const properties_t *, unsigned long long),
+       &vmm.allocation, BYTES, &properties, 0);
+    CU(cuMemAddressReserve,
+       (weft_cu_address_t *, size_t, size_t, weft_cu_address_t, unsigned long long), &vmm.address,
+       BYTES, 0, place, 0);
+    CU(cuMemMap,
+       (weft_cu_address_t, size_t, size_t, weft_cu_allocation_t, unsigned long long), vmm.address,
+       BYTES, 0, vmm.allocation, 0);
+    CU(cuMemSetAccess, (weft_cu_address_t, size_t, const weft_cu_access_t *, size_t), vmm.address,
+       BYTES, &access, 1);
+    return vmm;
+}
+
+static void give_vmm(const vmm_t *vmm)
+{
+    CU(cuMemUnmap, (weft_cu_address_t, size_t), vmm->address, BYTES);
+    CU(cuMemAddressFree, (weft_cu_address_t, size_t), vmm->address, BYTES);
+    CU(cuMemRelease, (weft_cu_allocation_t), vmm->allocation);
+}
+
+static weft_memory_t look(const vmm_t *vmm)
+{
+    weft_memory_t memory;
+    assert_int_equal(weft_memory_look((void *)(uintptr_t)vmm->address, &memory), MPI_SUCCESS);
+    return memory;
+}
+
+/* As a peer of rank PEER would have sent it. */
+static weft_share_t share_of(const vmm_t *vmm, size_t offset)
+{
+    weft_share_t share;
+    weft_memory_t memory = look(vmm);
+    assert_true(weft_device_share(&memory, (char *)(uintptr_t)vmm->address + offset, 100, &share));
+    share.owner = PEER;
+    return share;
+}
+
+static void test_same_bytes(void **state)
+{
+    (void)state;
+    vmm_t vmm = take_vmm(0);
+    weft_share_t share = share_of(&vmm, 4000);
+    weft_mapping_t mapping;
+    weft_device_t *device = look(&vmm).device;
+    assert_false(weft_device_map(&share, device, false, &mapping)); /* not worth it yet */
+    assert_false(weft_device_is_refused(&share, device));
+    assert_true(weft_device_map(&share, device, false, &mapping));
+    assert_ptr_not_equal(mapping.address, (char *)(uintptr_t)vmm.address + 4000);
+    weft_queue_t *queue = weft_device_queue(device, WEFT_LANE_QUICK);
+    char *slot = weft_pinned_take(device, 300);
+    strcpy(slot, "written by its owner");
+    assert_int_equal(weft_queue_copy(queue, (char *)(uintptr_t)vmm.address + 4000, slot, 100), 0);
+    assert_int_equal(weft_queue_copy(queue, slot + 200, mapping.address, 100), 0);
+    assert_int_equal(weft_queue_wait(queue), MPI_SUCCESS);
+    assert_string_equal(slot + 200, "written by its owner");
+    weft_pinned_give(slot);
+    weft_device_unmap(&mapping);
+    weft_device_forget(PEER, share.id);
+    give_vmm(&vmm);
+}
+
+static void test_kept_and_forgotten(void **state)
+{
+    (void)state;
+    vmm_t vmm = take_vmm(0);
+    weft_share_t first = share_of(&vmm, 0), second = share_of(&vmm, 64);
+    weft_mapping_t one, two;
+    int before = wefti_mappings();
+    assert_true(weft_device_map(&first, NULL, true, &one));
+    assert_true(weft_device_map(&second, NULL, true, &two));
+    assert_ptr_equal((char *)two.address - 64, one.address);
+    assert_int_equal(wefti_mappings(), before + 1);
+    weft_device_unmap(&one);
+    weft_device_forget(PEER, first.id); /* in use still */
+    assert_int_equal(wefti_mappings(), before + 1);
+    weft_device_unmap(&two);
+    assert_int_equal(wefti_mappings(), before + 1);
+    weft_device_forget(PEER + 1, first.id);
+    assert_int_equal(wefti_mappings(), before + 1);
+    weft_device_forget(PEER, first.id);
+    assert_int_equal(wefti_mappings(), before);
+    give_vmm(&vmm);
+}
+
+/* What comes to lie where another allocation was says that this one has gone. */
+static void test_successor(void **state)
+{
+    (void)state;
+    vmm_t vmm = take_vmm(0);
+    weft_share_t share = share_of(&vmm, 0);
+    weft_mapping_t mapping;
+    int before = wefti_mappings();
+    for (int i = 0; i < 5; i++) {
+        assert_true(weft_device_map(&share, NULL, true, &mapping));
+        weft_device_unmap(&mapping);
+        assert_int_equal(wefti_mappings(), before + 1);
+        share.id += 1000;
+        share.bytes -= 4096; /* the driver refuses such a mapping, but the old one goes */
+        assert_false(weft_device_map(&share, NULL, true, &mapping));
+        assert_true(weft_device_is_refused(&share, NULL));
+        assert_int_equal(wefti_mappings(), before + 1);
+        weft_device_forget(PEER, share.id);
+        share = share_of(&vmm, 0);
+    }
+    give_vmm(&vmm);
+}
+
+/* The least recently used go when there are too many bytes; those in use never. */
+static void test_bounded(void **state)
+{
+    enum { COUNT = 8 };
+    (void)state;
+    vmm_t vmm[COUNT];
+    weft_mapping_t used, mapping;
+    size_t most = weft_config.DEVICE_MAPPED_MAX;
+    weft_config.DEVICE_MAPPED_MAX = 3 * (size_t)BYTES;
+    for (int i = 0; i < COUNT; i++) {
+        vmm[i] = take_vmm(0);
+        weft_share_t share = share_of(&vmm[i], 0);
+        assert_true(weft_device_map(&share, NULL, true, i == 0 ? &used : &mapping));
+        if (i > 0)
+            weft_device_unmap(&mapping);
+        assert_in_range(wefti_mappings(), 1, 3);
+    }
+    weft_share_t first = share_of(&vmm[0], 0);
+    assert_true(weft_device_map(&first, NULL, false, &mapping));
+    assert_ptr_equal(mapping.address, used.address);
+    weft_device_unmap(&mapping);
+    weft_device_unmap(&used);
+    weft_config.DEVICE_MAPPED_MAX = most;
+    for (int i = 0; i < COUNT; i++)
+        give_vmm(&vmm[i]);
+}
+
+static uint64_t freed;
+
+static void note_freed(uint64_t id)
+{
+    freed = id;
+}
+
+/* The owner sees that what it has shared was freed when it learns of other memory. */
+static void test_owner_tells(void **state)
+{
+    (void)state;
+    vmm_t vmm = take_vmm(0);
+    uint64_t id = share_of(&vmm, 0).id;
+    weft_device_freed = note_freed;
+    give_vmm(&vmm);
+    freed = 0;
+    for (int i = 0; i < 1000 && freed != id; i++) {
+        char *device = take_device(512);
+        weft_memory_t memory;
+        assert_int_equal(weft_memory_look(device, &memory), MPI_SUCCESS);
+        give_device(device);
+    }
+    weft_device_freed = NULL;
+    assert_int_equal(freed, id);
+}
+
+static void test_malformed(void **state)
+{
+    (void)state;
+    weft_share_t share = {.owner = PEER, .id = 77, .bytes = 4096, .kind = 1000};
+    weft_mapping_t mapping;
+    assert_false(weft_device_map(&share, NULL, true, &mapping));
+    share.kind = 4; /* says nothing that the driver knows */
+    assert_false(weft_device_map(&share, NULL, true, &mapping));
+    assert_true(weft_device_is_refused(&share, NULL));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_kept_and_forgotten),
+        cmocka_unit_test(test_successor),  cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_owner_tells), cmocka_unit_test(test_malformed),
+    };
+    open_all("late=1");
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    weft_cuda_close();
+    return failed;
+}
