@@ -143,9 +143,7 @@ const uintptr_t *wefti_driver_open(void)
 void wefti_driver_close(void)
 {
     unpin_tail();
-    if (library != NULL)
-        dlclose(library);
-    library = NULL;
+    library = NULL; /* it stays: it has threads, which nobody unloads from under them */
     wefti_driver_is_in_use = false;
 }
 

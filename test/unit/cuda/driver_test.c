@@ -81,7 +81,7 @@ static void test_in_use(void **state)
     give_device(device);
 }
 
-/* The program may let go of the driver; we hold it until we close. */
+/* The program may let go of the driver; we hold it. */
 static void test_let_go(void **state)
 {
     (void)state;
