@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const uintptr_t nowhere = 0;
 
@@ -56,6 +57,7 @@ void wefti_host_places_open(void)
 {
     weft_host_places_t places = {.heap_end = &nowhere};
     dl_iterate_phdr(find_program, &places);
+    sbrk(0); /* or the word may not be set yet */
     const uintptr_t *end = dlsym(RTLD_DEFAULT, "__curbrk");
     uintptr_t start = heap_start();
     if (end != NULL && start != 0 && start <= *end) {
