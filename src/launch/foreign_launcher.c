@@ -22,6 +22,7 @@
 enum {
     TIMEOUT_EXIT_CODE = 124, /* as timeout(1) */
     GRACE_MS = 8000,         /* for the launcher to end its ranks, and then itself */
+    DUE_MS = 8000,           /* for it to end after it has told why */
     STDERR_LINGER_MS = 300,  /* somebody else may hold its stderr open */
 };
 
@@ -81,7 +82,7 @@ typedef struct watch {
     pid_t pid;
     int signal_fd, stderr_fd;
     weft_byte_queue_t line;
-    int64_t timeout_at_ms, kill_at_ms, leave_at_ms;
+    int64_t timeout_at_ms, due_at_ms, kill_at_ms, leave_at_ms;
     int forced_code; /* why we end it; 0: we do not */
     bool has_ended;
 } watch_t;
@@ -174,6 +175,8 @@ static void pass_lines_on(watch_t *watch)
            (newline = memchr(weft_queue_front(line), '\n', weft_queue_bytes(line))) != NULL) {
         *newline = '\0';
         watch->on_line(weft_queue_front(line), watch->end);
+        if (watch->end->due_code != 0 && watch->due_at_ms == INT64_MAX)
+            watch->due_at_ms = weft_clock_ms() + DUE_MS;
         weft_queue_drop(line, (size_t)(newline + 1 - weft_queue_front(line)));
     }
 }
@@ -225,6 +228,8 @@ static void check_clock(watch_t *watch)
                 watch->plan->launcher, watch->plan->timeout_s);
         end_launcher(watch, TIMEOUT_EXIT_CODE);
     }
+    if (now >= watch->due_at_ms && !watch->has_ended)
+        end_launcher(watch, watch->end->due_code);
     if (now >= watch->kill_at_ms && !watch->has_ended)
         kill(watch->pid, SIGKILL);
 }
@@ -233,7 +238,7 @@ static int patience_ms(const watch_t *watch)
 {
     int64_t next = watch->has_ended ? watch->leave_at_ms : watch->kill_at_ms;
     if (!watch->has_ended && watch->forced_code == 0)
-        next = watch->timeout_at_ms;
+        next = watch->timeout_at_ms < watch->due_at_ms ? watch->timeout_at_ms : watch->due_at_ms;
     int64_t left = next - weft_clock_ms();
     return next == INT64_MAX ? -1 : left < 0 ? 0 : (int)left;
 }
@@ -268,6 +273,7 @@ int weft_foreign_run(const weft_job_plan_t *plan, const weft_command_t *command,
                      .end = &end,
                      .stderr_fd = -1,
                      .timeout_at_ms = INT64_MAX,
+                     .due_at_ms = INT64_MAX,
                      .kill_at_ms = INT64_MAX};
     sigset_t old;
     if (command->has_failed)

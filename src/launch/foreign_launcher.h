@@ -23,6 +23,7 @@ typedef struct weft_foreign_end {
     int exit_code;      /* of the launcher, as a shell gives it */
     int first_failure;  /* exit code of the task that it told of first; 0: of none */
     bool launch_failed; /* it said so */
+    int due_code;       /* a reason to end soon was told; if it does not, it is ended, with this exit code */
 } weft_foreign_end_t;
 
 typedef void (*weft_line_fn_t)(const char *line, weft_foreign_end_t *end);

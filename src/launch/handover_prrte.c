@@ -64,10 +64,14 @@ static int add_environment(weft_command_t *out)
     return err;
 }
 
-/* Its words are for people; its exit code is that of the rank that failed first. */
+/* Its words are for people; its exit code is that of the rank that failed first. But now and then it
+ * waits for ever when a process ended before the others had started: as one does that finds no program,
+ * and has said so (rank_exec.c). */
 static void take_line(const char *line, weft_foreign_end_t *end)
 {
-    (void)line, (void)end;
+    enum { NO_PROGRAM = 127 };
+    if (strstr(line, ": the program ") != NULL && strstr(line, " was not found") != NULL)
+        end->due_code = NO_PROGRAM;
 }
 
 int wefti_prrte_run(const weft_job_plan_t *plan, char *const *words, int *exit_code_out)

@@ -17,6 +17,27 @@ shift
 exec /run/cluster/bin/agent \$host "PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_PREFIX=$openmpi PMIX_PREFIX=$openmpi \$*"
 EOF
 chmod +x agent
+# prterun waits for ever if a process ends badly before it has heard that all have started: here they have met before.
+cat >meet.c <<'EOF'
+#include <mpi.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 2 && argc > 1)
+        _exit(atoi(argv[1]));
+    if (rank == 2)
+        raise(SIGKILL);
+    for (;;)
+        pause(); /* in MPI they would see it, and might end first */
+}
+EOF
+"$MPICC" meet.c -o meet || exit 1
 cat >runs <<'EOF'
 run="timeout 40 $1"
 echo "== all"
@@ -31,8 +52,8 @@ code() {
     got=$?
     [ $got -eq $wanted ] || echo "code $got, expected $wanted: $*: $(cat said)"
 }
-code 3 -n 3 sh -c 'if [ $RANK = 1 ]; then exit 3; fi; sleep 100'
-code 137 -n 3 sh -c 'if [ $RANK = 2 ]; then kill -9 $$; fi; sleep 100'
+code 3 -n 3 ./meet 3
+code 137 -n 3 ./meet
 code 127 -n 2 no-such-program
 code 124 --timeout 2 -n 3 sleep 100
 echo "== end"
