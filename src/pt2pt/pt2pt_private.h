@@ -119,6 +119,8 @@ void wefti_send_more(weft_send_t *send);
 void wefti_send_finish(weft_send_t *send);
 /** End all sends to a lost peer. */
 void wefti_sends_lose(weft_endpoint_t *endpoint);
+/** Nobody needs to hear any more what was freed: a peer may be gone that left its ring full. */
+void wefti_sends_forget_hints(void);
 /** Does no packet wait for room? */
 bool wefti_sends_are_out(void);
 void wefti_sends_close(void);

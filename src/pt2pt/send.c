@@ -585,6 +585,28 @@ void wefti_sends_lose(weft_endpoint_t *endpoint)
     weft_pool_each(&sends, lose_send, endpoint);
 }
 
+/* Those of one peer. */
+static void forget_hints(weft_endpoint_t *endpoint)
+{
+    weft_send_t **at = &endpoint->waiting_first;
+    while (*at != NULL) {
+        weft_send_t *send = *at;
+        if (send->stage != WEFT_SEND_CONTROL || send->header.kind != WEFT_PACKET_FREED) {
+            at = &send->next;
+            continue;
+        }
+        *at = send->next;
+        give_control(send);
+    }
+    endpoint->waiting_last = at;
+}
+
+void wefti_sends_forget_hints(void)
+{
+    for (int i = 0; i < crowded_count; i++) /* the list notices that some wait for nothing any more */
+        forget_hints(crowded[i]);
+}
+
 bool wefti_sends_are_out(void)
 {
     return crowded_count == 0;
