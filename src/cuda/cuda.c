@@ -13,9 +13,11 @@
 
 #include <string.h>
 
+const char weft_cuda_memory_kinds[] = "cuda,cuda:host,cuda:device,cuda:managed";
+
 static const weft_device_ops_t ops = {
     .name = "cuda",
-    .memory_kinds = "cuda,cuda:host,cuda:device,cuda:managed",
+    .memory_kinds = weft_cuda_memory_kinds,
     .is_device = wefti_is_device,
     .look = wefti_memory_look,
     .queue = wefti_queue_of,
