@@ -119,6 +119,8 @@ void wefti_send_more(weft_send_t *send);
 void wefti_send_finish(weft_send_t *send);
 /** End all sends to a lost peer. */
 void wefti_sends_lose(weft_endpoint_t *endpoint);
+/** Forget the packets of a kind without payload that wait for room: nobody needs them any more. */
+void wefti_sends_drop(uint8_t kind);
 /** Does no packet wait for room? */
 bool wefti_sends_are_out(void);
 void wefti_sends_close(void);

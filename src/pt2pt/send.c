@@ -585,6 +585,27 @@ void wefti_sends_lose(weft_endpoint_t *endpoint)
     weft_pool_each(&sends, lose_send, endpoint);
 }
 
+static void drop_waiting(weft_endpoint_t *endpoint, uint8_t kind)
+{
+    weft_send_t **at = &endpoint->waiting_first;
+    while (*at != NULL) {
+        weft_send_t *send = *at;
+        if (send->stage == WEFT_SEND_CONTROL && send->header.kind == kind) {
+            *at = send->next;
+            give_control(send);
+        } else {
+            at = &send->next;
+        }
+    }
+    endpoint->waiting_last = at;
+}
+
+void wefti_sends_drop(uint8_t kind)
+{
+    for (int i = 0; i < crowded_count; i++)
+        drop_waiting(crowded[i], kind);
+}
+
 bool wefti_sends_are_out(void)
 {
     return crowded_count == 0;
