@@ -3,6 +3,7 @@
 
 #include "cuda/allocation.h"
 #include "cuda/cuda_copy.h"
+#include "cuda/cuda_facts.h"
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_mapping.h"
 #include "cuda/cuda_memory.h"
@@ -37,6 +38,7 @@ static const weft_device_ops_t ops = {
     .is_refused = wefti_is_refused,
     .unmap = wefti_unmap,
     .forget = wefti_forget_mapping,
+    .describe = wefti_facts,
 };
 
 void weft_cuda_open(void)
