@@ -23,12 +23,10 @@ void wefti_note_idle(void)
     wefti_pt2pt.is_idle = wefti_pt2pt.active_sends == 0 && wefti_sends_are_out();
 }
 
-/* That memory was freed is advice, and a peer of this host that has finalized does not read it: once its
- * ring is full, there is no room any more. */
 void weft_pt2pt_await_idle(void)
 {
     weft_device_freed = NULL;
-    wefti_sends_drop(WEFT_PACKET_FREED);
+    wefti_sends_forget_hints();
     for (wefti_note_idle(); !wefti_pt2pt.is_idle;
          wefti_note_idle()) /* an answer may have found no room since */
         weft_progress_until(&wefti_pt2pt.is_idle);
@@ -70,6 +68,7 @@ void weft_pt2pt_peer_lost(int world_rank, const char *why)
 
 void weft_pt2pt_close(void)
 {
+    weft_device_freed = NULL;
     weft_match_close(&wefti_pt2pt.receives);
     weft_match_close(&wefti_pt2pt.messages);
     wefti_sends_close();

@@ -5,6 +5,7 @@
  */
 #include "pt2pt/device_private.h"
 
+#include "core/progress.h"
 #include "datatype/pack.h"
 #include "base/config.h"
 #include "base/fail.h"
@@ -174,9 +175,9 @@ static bool push_stream(weft_send_t *send)
     return true;
 }
 
-/* ---- a step of a send ---- */
+/* ---- one step ---- */
 
-void wefti_control_give(weft_send_t *send)
+void wefti_send_give_control(weft_send_t *send)
 {
     weft_free(send->trouble);
     weft_pool_give(&sends, send);
@@ -187,7 +188,7 @@ static bool push_control(weft_send_t *send)
     const void *payload = send->trouble != NULL ? (const void *)send->trouble : &send->go;
     if (!send->endpoint->ops->send(send->endpoint, &send->header, payload))
         return false;
-    wefti_control_give(send);
+    wefti_send_give_control(send);
     return true;
 }
 
@@ -206,6 +207,7 @@ static bool push_more(weft_send_t *send)
     return true;
 }
 
+/* One step of a send, which may end it; false when there is no room. */
 bool wefti_send_push(weft_send_t *send)
 {
     if (send->stage == WEFT_SEND_CONTROL)
@@ -231,7 +233,7 @@ bool wefti_send_push(weft_send_t *send)
 static void push_or_enqueue(weft_send_t *send)
 {
     if (send->endpoint->waiting_first != NULL || !wefti_send_push(send))
-        wefti_send_wait(send);
+        wefti_send_enqueue(send);
 }
 
 /* ---- answers ---- */
@@ -247,7 +249,7 @@ static weft_send_t *enqueue_control(weft_endpoint_t *endpoint, const weft_header
     send->stage = WEFT_SEND_CONTROL;
     send->header = *header;
     send->trouble = NULL;
-    wefti_send_wait(send);
+    wefti_send_enqueue(send);
     return send;
 }
 
@@ -488,13 +490,13 @@ void wefti_sends_lose(weft_endpoint_t *endpoint)
     for (weft_send_t *next; send != NULL; send = next) {
         next = send->next;
         if (send->stage == WEFT_SEND_CONTROL)
-            wefti_control_give(send);
+            wefti_send_give_control(send);
     }
     weft_pool_each(&sends, lose_send, endpoint);
 }
 
 void wefti_sends_close(void)
 {
-    wefti_waiting_close();
+    wefti_send_queues_close();
     weft_pool_close(&sends);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sends that wait for room, in order for each peer. The list of a peer hangs on its endpoint; here are the
- * endpoints that have one. */
+/* Packets that wait for room at a peer: sends and answers, in order for each peer. */
 #include "pt2pt/pt2pt_private.h"
 
 #include "core/progress.h"
 #include "base/memory.h"
 
+/* Peers with sends that wait for room. */
 static weft_endpoint_t **crowded;
 static int crowded_count, crowded_room;
 
@@ -37,7 +37,7 @@ static bool note_crowded(weft_endpoint_t *endpoint)
     return true;
 }
 
-void wefti_send_wait(weft_send_t *send)
+void wefti_send_enqueue(weft_send_t *send)
 {
     weft_endpoint_t *endpoint = send->endpoint;
     send->next = NULL;
@@ -95,25 +95,26 @@ static int push_all(bool everything)
     return pushed;
 }
 
-static void drop_waiting(weft_endpoint_t *endpoint, uint8_t kind)
+/* Those of one peer. */
+static void forget_hints(weft_endpoint_t *endpoint)
 {
     weft_send_t **at = &endpoint->waiting_first;
     while (*at != NULL) {
         weft_send_t *send = *at;
-        if (send->stage == WEFT_SEND_CONTROL && send->header.kind == kind) {
-            *at = send->next;
-            wefti_control_give(send);
-        } else {
+        if (send->stage != WEFT_SEND_CONTROL || send->header.kind != WEFT_PACKET_FREED) {
             at = &send->next;
+            continue;
         }
+        *at = send->next;
+        wefti_send_give_control(send);
     }
     endpoint->waiting_last = at;
 }
 
-void wefti_sends_drop(uint8_t kind)
+void wefti_sends_forget_hints(void)
 {
-    for (int i = 0; i < crowded_count; i++)
-        drop_waiting(crowded[i], kind);
+    for (int i = 0; i < crowded_count; i++) /* the list notices that some wait for nothing any more */
+        forget_hints(crowded[i]);
 }
 
 bool wefti_sends_are_out(void)
@@ -121,7 +122,7 @@ bool wefti_sends_are_out(void)
     return crowded_count == 0;
 }
 
-void wefti_waiting_close(void)
+void wefti_send_queues_close(void)
 {
     weft_free(crowded);
     crowded = NULL;
