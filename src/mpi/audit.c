@@ -40,11 +40,16 @@ static void look_at_shm(weft_facts_t *facts)
                         (unsigned long long)(bytes >> 20));
 }
 
-void weft_audit_begin(weft_facts_t *out)
+static void begin_facts(weft_facts_t *out)
 {
     memset(out, 0, sizeof(*out)); /* padding too: it travels */
-    weft_cpus_t cpus = weft_cpus_allowed();
     snprintf(out->host, sizeof(out->host), "%.63s", weft_world.host);
+}
+
+void weft_audit_begin(weft_facts_t *out)
+{
+    weft_cpus_t cpus = weft_cpus_allowed();
+    begin_facts(out);
     out->rank = weft_world.rank;
     out->local_size = weft_world.local_size;
     out->cores = weft_cpus_count(&cpus);
@@ -118,7 +123,7 @@ static void print_notes(weft_facts_t *all)
 }
 
 /* Programs may choose their devices after MPI_Init only: who had none then is named at the end. */
-static void print_end(const weft_facts_t *all)
+static void print_end(weft_facts_t *all)
 {
     weft_job_facts_t job = {all, weft_world.size};
     int known = weft_gpus_known(&job);
@@ -126,6 +131,7 @@ static void print_end(const weft_facts_t *all)
         return;
     fprintf(stderr, "weft: %d rank%s worked on GPUs\n", known, known == 1 ? "" : "s");
     weft_audit_gpus(&job);
+    print_notes(all);
     fflush(stderr);
 }
 
@@ -186,7 +192,8 @@ int weft_audit(const weft_facts_t *own)
 int weft_audit_end(void)
 {
     weft_facts_t own, *all = NULL;
-    weft_audit_begin(&own);
+    begin_facts(&own);
+    weft_device_describe(&own);
     int err = gather(&own, &all);
     if (all != NULL)
         print_end(all);

@@ -77,6 +77,8 @@ said 1 'rank 0: cuda: works on GPU 0000:1B:00.0'
 said 1 'rank 1: cuda: works on GPU 0000:1E:00.0'
 said 1 '^weft: 2 ranks worked on GPUs$'
 said 1 'between ranks: CUDA IPC and peer access$'
+report devices=1,capability=52 2 late one
+said 1 'warning: .*reductions .*go through the host'
 
 expect 0 "$MPIRUN" -n 2 env FAKE_CUDA=devices=2 ./gpus_used late each
 said 0 GPU
