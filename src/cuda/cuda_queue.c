@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "mpi.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 enum {
@@ -55,9 +56,9 @@ static weft_queue_t *create_queue(weft_device_t *device, weft_lane_t lane)
         return NULL;
     }
     if (wefti_cu.cuStreamWriteValue32 != NULL)
-        queue->word = wefti_pinned_word(device);
+        queue->word = (_Atomic uint32_t *)wefti_pinned_word(device);
     if (queue->word != NULL) {
-        *queue->word = 0;
+        atomic_store(queue->word, 0);
         queue->word_address = (weft_cu_address_t)(uintptr_t)queue->word;
     }
     return queue;
@@ -194,9 +195,13 @@ static void reach_first(weft_queue_t *queue)
     reach(queue, mark, MPI_SUCCESS);
 }
 
+/* What the device has written before the word is read after it. */
 static bool is_written(const weft_queue_t *queue, const weft_mark_t *mark)
 {
-    return mark->event == NULL && (int32_t)(*queue->word - mark->number) >= 0;
+    if (mark->event != NULL)
+        return false;
+    uint32_t reached = atomic_load_explicit(queue->word, memory_order_acquire);
+    return (int32_t)(reached - mark->number) >= 0;
 }
 
 /* What is in the stream is over before anybody is told, or it would write into memory that is

@@ -19,7 +19,7 @@ enum { WEFT_SPARE_EVENTS = 16 };
 struct weft_queue {
     weft_device_t *device;
     weft_cu_stream_t stream;
-    volatile uint32_t *word; /* NULL: marks are events */
+    _Atomic uint32_t *word; /* NULL: marks are events */
     weft_cu_address_t word_address;
     uint32_t last_number; /* of a mark */
     weft_cu_event_t spare_events[WEFT_SPARE_EVENTS];
