@@ -163,6 +163,7 @@ typedef struct weft_device_ops {
     bool (*is_refused)(const weft_share_t *share, weft_device_t *device);
     void (*unmap)(weft_mapping_t *mapping);
     void (*forget)(int owner, uint64_t id);
+    const struct weft_device_stream_ops *streams; /* of device_stream.h */
 } weft_device_ops_t;
 
 /** The back end; NULL: there is none, and no function below may be called but weft_is_device(). */

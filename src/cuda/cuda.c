@@ -8,6 +8,7 @@
 #include "cuda/cuda_memory.h"
 #include "cuda/cuda_pack.h"
 #include "cuda/cuda_share.h"
+#include "cuda/cuda_stream.h"
 #include "cuda/host_place.h"
 #include "base/config.h"
 
@@ -35,6 +36,7 @@ static const weft_device_ops_t ops = {
     .is_refused = wefti_is_refused,
     .unmap = wefti_unmap,
     .forget = wefti_forget_mapping,
+    .streams = &wefti_stream_ops,
 };
 
 void weft_cuda_open(void)
@@ -49,6 +51,7 @@ void weft_cuda_open(void)
 void weft_cuda_close(void)
 {
     weft_device_close();
+    wefti_streams_close();
     wefti_shapes_close();
     wefti_mappings_close();
     wefti_shares_close();
