@@ -3,6 +3,7 @@
 
 #include "cuda/allocation.h"
 #include "cuda/cuda_copy.h"
+#include "cuda/cuda_facts.h"
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_mapping.h"
 #include "cuda/cuda_memory.h"
@@ -14,9 +15,11 @@
 
 #include <string.h>
 
+const char weft_cuda_memory_kinds[] = "cuda,cuda:host,cuda:device,cuda:managed";
+
 static const weft_device_ops_t ops = {
     .name = "cuda",
-    .memory_kinds = "cuda,cuda:host,cuda:device,cuda:managed",
+    .memory_kinds = weft_cuda_memory_kinds,
     .is_device = wefti_is_device,
     .look = wefti_memory_look,
     .queue = wefti_queue_of,
@@ -36,6 +39,7 @@ static const weft_device_ops_t ops = {
     .is_refused = wefti_is_refused,
     .unmap = wefti_unmap,
     .forget = wefti_forget_mapping,
+    .describe = wefti_facts,
     .streams = &wefti_stream_ops,
 };
 

@@ -216,6 +216,8 @@ int weft_stop(void)
 {
     weft_lock(); /* waiting gives it up now and then */
     weft_streams_end();
+    if (weft_config.REPORT && weft_audit_end() != MPI_SUCCESS)
+        WEFT_LOG(WEFT_WARN, "start", "no report at the end: %s", weft_fail_text());
     weft_pt2pt_await_idle();
     weft_bsend_close();
     part_in_order();
