@@ -165,6 +165,7 @@ typedef struct weft_device_ops {
     void (*unmap)(weft_mapping_t *mapping);
     void (*forget)(int owner, uint64_t id);
     void (*describe)(struct weft_facts *facts);
+    const struct weft_device_stream_ops *streams; /* of device_stream.h */
 } weft_device_ops_t;
 
 /** The back end; NULL: there is none, and no function below may be called but weft_is_device(). */

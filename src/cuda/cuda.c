@@ -9,6 +9,7 @@
 #include "cuda/cuda_memory.h"
 #include "cuda/cuda_pack.h"
 #include "cuda/cuda_share.h"
+#include "cuda/cuda_stream.h"
 #include "cuda/host_place.h"
 #include "base/config.h"
 
@@ -39,6 +40,7 @@ static const weft_device_ops_t ops = {
     .unmap = wefti_unmap,
     .forget = wefti_forget_mapping,
     .describe = wefti_facts,
+    .streams = &wefti_stream_ops,
 };
 
 void weft_cuda_open(void)
@@ -53,6 +55,7 @@ void weft_cuda_open(void)
 void weft_cuda_close(void)
 {
     weft_device_close();
+    wefti_streams_close();
     wefti_shapes_close();
     wefti_mappings_close();
     wefti_shares_close();

@@ -38,6 +38,10 @@ SAME(WEFT_CU_HOST_PORTABLE, CU_MEMHOSTALLOC_PORTABLE);
 SAME(WEFT_CU_HOST_DEVICEMAP, CU_MEMHOSTALLOC_DEVICEMAP);
 SAME(WEFT_CU_IPC_LAZY_PEER_ACCESS, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 SAME(WEFT_CU_CAPTURE_RELAXED, CU_STREAM_CAPTURE_MODE_RELAXED);
+SAME(WEFT_CU_NOT_CAPTURED, CU_STREAM_CAPTURE_STATUS_NONE);
+SAME(WEFT_CU_SPOILT_CAPTURE, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+SAME(WEFT_CU_WAIT_GEQ, CU_STREAM_WAIT_VALUE_GEQ);
+SAME(WEFT_CU_WAIT_EQ, CU_STREAM_WAIT_VALUE_EQ);
 SAME(WEFT_CU_HANDLE_POSIX_FD, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 SAME(WEFT_CU_HANDLE_FABRIC, CU_MEM_HANDLE_TYPE_FABRIC);
 SAME(WEFT_CU_LOCATION_DEVICE, CU_MEM_LOCATION_TYPE_DEVICE);
@@ -65,6 +69,10 @@ SAME_PLACE(weft_cu_copy2d_t, from.device, CUDA_MEMCPY2D, srcDevice);
 SAME_PLACE(weft_cu_copy2d_t, to.device, CUDA_MEMCPY2D, dstDevice);
 SAME_PLACE(weft_cu_copy2d_t, to.pitch, CUDA_MEMCPY2D, dstPitch);
 SAME_PLACE(weft_cu_copy2d_t, height, CUDA_MEMCPY2D, Height);
+
+/* A form that not every cuda.h declares. */
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                   CUgraph *graph, const CUgraphNode **needs, size_t *count);
 
 /* And each function is there under the name that is looked for. */
 #define DECLARED(name, exported, arguments)                                                        \
