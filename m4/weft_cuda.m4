@@ -11,6 +11,8 @@ AC_ARG_WITH([cuda-arch],
     [AS_HELP_STRING([--with-cuda-arch=LIST], [compile kernels for these, 80,90 or native (default: all, and PTX for newer ones); one saves minutes])],
     [], [with_cuda_arch="75,80,86,89,90,100,120"; weft_ptx=yes])
 have_cuda=no
+kernel_arches=
+kernel_ptx=0
 found_cuda="no, not looked for (--without-cuda)"
 AS_IF([test "$with_cuda" != no], [
     AS_CASE([$with_cuda], [auto|yes], [weft_path=$PATH:/usr/local/cuda/bin], [weft_path=$with_cuda/bin])
@@ -28,6 +30,8 @@ AM_CONDITIONAL([HAVE_CUDA], [test $have_cuda = yes])
 AC_SUBST([NVCC])
 AC_SUBST([NVCC_ARCHES])
 AC_DEFINE_UNQUOTED([WEFT_FOUND_CUDA], ["$found_cuda"], [What configure found of CUDA])
+AC_DEFINE_UNQUOTED([WEFT_KERNEL_ARCHES], ["$kernel_arches"], [Kernels are compiled for these: "75 80", "native", ""])
+AC_DEFINE_UNQUOTED([WEFT_KERNEL_PTX], [$kernel_ptx], [Drivers compile them for architectures from this one on; 0: for none])
 ])
 
 dnl What of the list this nvcc knows, and whether it works.
@@ -54,6 +58,8 @@ EOF
 AS_IF(["$NVCC" -std=c++17 -fatbin $NVCC_ARCHES -o conftest.fatbin conftest.cu >&AS_MESSAGE_LOG_FD 2>&1],
     [AC_MSG_RESULT([yes])
      have_cuda=yes
+     kernel_arches=${weft_taken# }
+     AS_IF([test "$weft_ptx" = yes], [kernel_ptx=${kernel_arches%% *}])
      found_cuda="yes, $weft_release for$weft_taken, $NVCC"],
     [AC_MSG_RESULT([no])
      found_cuda="no ($NVCC does not compile, see config.log)"

@@ -33,6 +33,7 @@ struct weft_comm {
     void *coll_cache;       /* of src/coll; released by weft_comm_release_coll */
     bool is_host_only;      /* the program has asserted that its buffers are host memory */
     void *bsend_buffer;     /* of src/pt2pt: MPI_Comm_attach_buffer; NULL: none */
+    struct weft_stream *stream; /* of src/stream, by MPIX_Stream_comm_create; NULL: none */
     weft_attributes_t *attributes;
     weft_info_t *info; /* hints; NULL: none */
     char name[MPI_MAX_OBJECT_NAME];
@@ -92,5 +93,8 @@ void weft_comm_release(weft_comm_t *comm);
 
 /** Set by src/coll: releases comm->coll_cache. */
 extern void (*weft_comm_release_coll)(weft_comm_t *comm);
+
+/** Set by src/stream: releases comm->stream. */
+extern void (*weft_comm_release_stream)(weft_comm_t *comm);
 
 #endif

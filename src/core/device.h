@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 struct weft_elements; /* of datatype/pack.h */
+struct weft_facts;    /* of core/facts.h */
 struct weft_op;       /* of datatype/op.h */
 struct weft_type;     /* of datatype/type.h */
 
@@ -163,6 +164,8 @@ typedef struct weft_device_ops {
     bool (*is_refused)(const weft_share_t *share, weft_device_t *device);
     void (*unmap)(weft_mapping_t *mapping);
     void (*forget)(int owner, uint64_t id);
+    void (*describe)(struct weft_facts *facts);
+    const struct weft_device_stream_ops *streams; /* of device_stream.h */
 } weft_device_ops_t;
 
 /** The back end; NULL: there is none, and no function below may be called but weft_is_device(). */
@@ -322,6 +325,14 @@ static inline void weft_device_forget(int owner, uint64_t id)
 {
     if (weft_device_ops != NULL)
         weft_device_ops->forget(owner, id);
+}
+
+/** Fill in, for the report, what is known of the device that this rank works on: the one it has worked on,
+ *  else that of the current context; what costs speed as notes. */
+static inline void weft_device_describe(struct weft_facts *facts)
+{
+    if (weft_device_ops != NULL)
+        weft_device_ops->describe(facts);
 }
 
 /** Set by the layer above: called when the back end sees that an allocation which it has shared was

@@ -9,7 +9,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WEFT_NOTES_MAX = 4, WEFT_NOTE_BYTES = 224 };
+enum { WEFT_NOTES_MAX = 6, WEFT_NOTE_BYTES = 224, WEFT_GPUS_MAX = 16 };
+
+typedef enum weft_gpu_state {
+    WEFT_GPU_NONE,       /* the program has not initialised a driver, or WEFT_DEVICE=no */
+    WEFT_GPU_NO_CONTEXT, /* it has, but nobody can know yet which device it will work on */
+    WEFT_GPU_KNOWN,
+} weft_gpu_state_t;
+
+/* The device that a rank works on. */
+typedef struct weft_gpu_facts {
+    weft_gpu_state_t state;
+    char pci[16]; /* from here on of WEFT_GPU_KNOWN alone */
+    uint8_t uuid[16];
+    char kernels[64]; /* how they come to run there */
+    int seen_count;   /* devices that the rank sees, its own too; beyond the last they are left out */
+    uint8_t seen[WEFT_GPUS_MAX][16]; /* UUIDs */
+    uint32_t reached;                /* bits: those of `seen` whose memory the device reaches */
+} weft_gpu_facts_t;
 
 typedef struct weft_facts {
     char host[64];
@@ -20,6 +37,7 @@ typedef struct weft_facts {
     char other_hosts[96];  /* the way to ranks of others */
     char interface[64];    /* and through what; "" where there is none */
     int speed_mbit;        /* of the interface; 0: not known */
+    weft_gpu_facts_t gpu;
     int note_count;
     /* What costs speed and what to change: the same text on each host that it is about. */
     char notes[WEFT_NOTES_MAX][WEFT_NOTE_BYTES];

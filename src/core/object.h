@@ -24,6 +24,7 @@ typedef enum weft_kind {
     WEFT_KIND_INFO,
     WEFT_KIND_ERRHANDLER,
     WEFT_KIND_WIN,
+    WEFT_KIND_STREAM,
 } weft_kind_t;
 
 typedef struct weft_object {

@@ -49,7 +49,7 @@ typedef enum weft_note {
 
 struct weft_world {
     weft_stage_t stage;
-    bool is_threaded;       /* MPI_THREAD_MULTIPLE was granted: calls take the lock */
+    bool is_threaded;       /* calls take the lock: MPI_THREAD_MULTIPLE, or a thread of src/stream */
     int thread_level;       /* granted, an MPI_THREAD_ constant */
     int rank, size;         /* in MPI_COMM_WORLD */
     int local_size;         /* ranks on this host */

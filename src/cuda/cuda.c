@@ -3,19 +3,23 @@
 
 #include "cuda/allocation.h"
 #include "cuda/cuda_copy.h"
+#include "cuda/cuda_facts.h"
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_mapping.h"
 #include "cuda/cuda_memory.h"
 #include "cuda/cuda_pack.h"
 #include "cuda/cuda_share.h"
+#include "cuda/cuda_stream.h"
 #include "cuda/host_place.h"
 #include "base/config.h"
 
 #include <string.h>
 
+const char weft_cuda_memory_kinds[] = "cuda,cuda:host,cuda:device,cuda:managed";
+
 static const weft_device_ops_t ops = {
     .name = "cuda",
-    .memory_kinds = "cuda,cuda:host,cuda:device,cuda:managed",
+    .memory_kinds = weft_cuda_memory_kinds,
     .is_device = wefti_is_device,
     .look = wefti_memory_look,
     .queue = wefti_queue_of,
@@ -35,6 +39,8 @@ static const weft_device_ops_t ops = {
     .is_refused = wefti_is_refused,
     .unmap = wefti_unmap,
     .forget = wefti_forget_mapping,
+    .describe = wefti_facts,
+    .streams = &wefti_stream_ops,
 };
 
 void weft_cuda_open(void)
@@ -49,6 +55,7 @@ void weft_cuda_open(void)
 void weft_cuda_close(void)
 {
     weft_device_close();
+    wefti_streams_close();
     wefti_shapes_close();
     wefti_mappings_close();
     wefti_shares_close();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cuda/cuda_device.h"
 
+#include "cuda/cuda_facts.h"
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_memory.h"
 #include "cuda/cuda_queue.h"
 #include "base/fail.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "mpi.h"
 
@@ -74,7 +74,7 @@ static int create(weft_cu_context_t context, unsigned long long id, weft_device_
     }
     device->next = wefti_devices;
     wefti_devices = device;
-    WEFT_LOG(WEFT_INFO, "cuda", "works on device %s", device->pci);
+    wefti_facts_news(device);
     *out = device;
     return MPI_SUCCESS;
 }

@@ -4,6 +4,7 @@
 
 #include "cuda/allocation.h"
 #include "cuda/cuda_share.h"
+#include "cuda/cuda_stream.h"
 #include "core/world.h"
 #include "base/config.h"
 #include "base/list.h"
@@ -37,6 +38,7 @@ typedef struct pool {
 
 static mapped_t *bins[BINS];
 static weft_list_t order = {&order, &order};
+static weft_list_t unmapped_later = {&unmapped_later, &unmapped_later};
 static size_t mapped_bytes;
 static int mapped_count;
 static pool_t pools[POOLS_MAX];
@@ -241,6 +243,12 @@ static void unmap_entry(mapped_t *entry)
     mapped_bytes -= entry->share.bytes;
 }
 
+/* But for pools, the driver waits for all that is under way in the context. */
+static bool may_unmap(const mapped_t *entry)
+{
+    return entry->address == 0 || !handle_of(&entry->share)->is_kept || !wefti_streams_may_wait();
+}
+
 static void drop(mapped_t *entry)
 {
     mapped_t **at = bin_of(entry->share.owner, entry->share.id);
@@ -249,8 +257,21 @@ static void drop(mapped_t *entry)
     *at = entry->next_in_bin;
     weft_list_remove(&entry->order);
     mapped_count--;
-    unmap_entry(entry);
-    weft_free(entry);
+    if (may_unmap(entry)) {
+        unmap_entry(entry);
+        weft_free(entry);
+    } else {
+        weft_list_append(&unmapped_later, &entry->order);
+    }
+}
+
+static void unmap_late(void)
+{
+    for (weft_link_t *link; (link = weft_list_pop(&unmapped_later)) != NULL;) {
+        mapped_t *entry = WEFT_ELEMENT(link, mapped_t, order);
+        unmap_entry(entry);
+        weft_free(entry);
+    }
 }
 
 static bool overlaps(const weft_share_t *a, const weft_share_t *b)
@@ -283,6 +304,8 @@ static void make_room(size_t bytes)
 
 static mapped_t *add(const weft_share_t *share, weft_device_t *device)
 {
+    if (!wefti_streams_may_wait())
+        unmap_late();
     drop_predecessors(share);
     make_room(0);
     mapped_t *entry = weft_alloc_zeroed(1, sizeof(*entry));
@@ -449,6 +472,7 @@ void wefti_forget_mapping(int owner, uint64_t id)
 
 void wefti_mappings_close(void)
 {
+    unmap_late();
     while (!weft_list_is_empty(&order))
         drop(WEFT_ELEMENT(order.next, mapped_t, order));
     for (weft_visit_t visit; pool_count > 0;) {

@@ -151,7 +151,7 @@ void wefti_driver_close(void)
 
 const char *wefti_driver_error(weft_cu_result_t result)
 {
-    static char text[160];
+    static _Thread_local char text[160];
     const char *name = NULL, *meaning = NULL;
     if (wefti_cu.cuGetErrorName(result, &name) != WEFT_CU_SUCCESS || name == NULL)
         snprintf(text, sizeof(text), "CUDA error %d", result);

@@ -48,6 +48,9 @@ enum {
     WEFT_CU_POINTER_POOL = 17,         /* weft_cu_pool_t */
 };
 
+/* The stream that is another one in each thread. */
+#define WEFT_CU_STREAM_PER_THREAD ((weft_cu_stream_t)2)
+
 enum { WEFT_CU_MEMORY_HOST = 1, WEFT_CU_MEMORY_DEVICE = 2, WEFT_CU_MEMORY_UNIFIED = 4 };
 
 enum {
@@ -57,11 +60,29 @@ enum {
     WEFT_CU_HOST_DEVICEMAP = 2,
     WEFT_CU_IPC_LAZY_PEER_ACCESS = 1,
     WEFT_CU_CAPTURE_RELAXED = 2,
+    WEFT_CU_NOT_CAPTURED = 0, /* what cuStreamGetCaptureInfo says */
+    WEFT_CU_SPOILT_CAPTURE = 2,
+    WEFT_CU_WAIT_GEQ = 0, /* cyclically */
+    WEFT_CU_WAIT_EQ = 1,
     WEFT_CU_HANDLE_POSIX_FD = 1,
     WEFT_CU_HANDLE_FABRIC = 8,
     WEFT_CU_LOCATION_DEVICE = 1,
     WEFT_CU_ACCESS_READWRITE = 3,
-    WEFT_CU_DEVICE_MULTIPROCESSORS = 16, /* attributes of devices */
+};
+
+/* Attributes of devices. */
+enum {
+    WEFT_CU_DEVICE_MULTIPROCESSORS = 16,
+    WEFT_CU_DEVICE_IS_INTEGRATED = 18,
+    WEFT_CU_DEVICE_MAPS_HOST_MEMORY = 19,
+    WEFT_CU_DEVICE_UNIFIED_ADDRESSING = 41,
+    WEFT_CU_DEVICE_CAPABILITY_MAJOR = 75,
+    WEFT_CU_DEVICE_CAPABILITY_MINOR = 76,
+    WEFT_CU_DEVICE_MANAGED_MEMORY = 83,
+    WEFT_CU_DEVICE_VMM = 102,
+    WEFT_CU_DEVICE_HANDLE_POSIX_FD = 103,
+    WEFT_CU_DEVICE_POOLS = 115,
+    WEFT_CU_DEVICE_HANDLE_FABRIC = 128,
 };
 
 typedef struct weft_cu_uuid {
@@ -107,6 +128,8 @@ typedef struct weft_cu_copy2d {
     X(cuCtxGetCurrent, cuCtxGetCurrent, (weft_cu_context_t * out))                                 \
     X(cuCtxPushCurrent, cuCtxPushCurrent_v2, (weft_cu_context_t context))                          \
     X(cuCtxPopCurrent, cuCtxPopCurrent_v2, (weft_cu_context_t * out))                              \
+    X(cuCtxSetCurrent, cuCtxSetCurrent, (weft_cu_context_t context))                               \
+    X(cuCtxSynchronize, cuCtxSynchronize, (void))                                                  \
     X(cuCtxGetDevice, cuCtxGetDevice, (weft_cu_device_t * out))                                    \
     X(cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, (int *least, int *greatest))       \
     X(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, (weft_cu_context_t peer, unsigned flags))      \
@@ -131,6 +154,7 @@ typedef struct weft_cu_copy2d {
     X(cuStreamCreateWithPriority, cuStreamCreateWithPriority,                                      \
       (weft_cu_stream_t * out, unsigned flags, int priority))                                      \
     X(cuStreamDestroy, cuStreamDestroy_v2, (weft_cu_stream_t stream))                              \
+    X(cuStreamGetCtx, cuStreamGetCtx, (weft_cu_stream_t stream, weft_cu_context_t *out))           \
     X(cuStreamQuery, cuStreamQuery, (weft_cu_stream_t stream))                                     \
     X(cuStreamSynchronize, cuStreamSynchronize, (weft_cu_stream_t stream))                         \
     X(cuEventCreate, cuEventCreate, (weft_cu_event_t * out, unsigned flags))                       \
@@ -182,6 +206,8 @@ typedef struct weft_cu_copy2d {
     X(cuModuleUnload, cuModuleUnload, (weft_cu_module_t module))                                   \
     X(cuModuleGetFunction, cuModuleGetFunction,                                                    \
       (weft_cu_function_t * out, weft_cu_module_t module, const char *name))                       \
+    X(cuLaunchHostFunc, cuLaunchHostFunc,                                                          \
+      (weft_cu_stream_t stream, void (*function)(void *), void *data))                             \
     X(cuLaunchKernel, cuLaunchKernel,                                                              \
       (weft_cu_function_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,             \
        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,                \
@@ -189,6 +215,11 @@ typedef struct weft_cu_copy2d {
 
 #define WEFT_CU_WANTED(X)                                                                          \
     X(cuCtxGetId, cuCtxGetId, (weft_cu_context_t context, unsigned long long *out))                \
+    X(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2,                                           \
+      (weft_cu_stream_t stream, int *status, uint64_t *id, void **graph, const void **needs,       \
+       size_t *count))                                                                             \
+    X(cuStreamWaitValue32, cuStreamWaitValue32_v2,                                                 \
+      (weft_cu_stream_t stream, weft_cu_address_t address, uint32_t value, unsigned flags))        \
     X(cuStreamWriteValue32, cuStreamWriteValue32_v2,                                               \
       (weft_cu_stream_t stream, weft_cu_address_t address, uint32_t value, unsigned flags))
 

@@ -3,7 +3,9 @@
  * weft_info: say what this Weft is, how it was built, and what every WEFT_ variable is set to. All
  * of it is rows of three kinds of facts; a format is a table of functions that print them.
  */
+#include "info/info_cuda.h"
 #include "info/info_explain.h"
+#include "info/info_format.h"
 #include "info/info_simulate.h"
 #include "base/config.h"
 #include "base/nearest.h"
@@ -14,18 +16,14 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct fact {
-    const char *key, *label, *value;
-} fact_t;
-
-static const fact_t version_facts[] = {
+static const weft_fact_t version_facts[] = {
     {"version", "Weft", PACKAGE_VERSION},
     {"mpi_standard", "MPI standard", "5.0"},
     {"abi", "binary interface", "libmpi_abi.so.1 (MPI 5.0, chapter 20)"},
     {NULL, NULL, NULL},
 };
 
-static const fact_t build_facts[] = {
+static const weft_fact_t build_facts[] = {
     {"host", "machine", WEFT_BUILD_HOST},
     {"prefix", "prefix", WEFT_PREFIX},
     {"cc", "C compiler", WEFT_BUILD_CC},
@@ -39,23 +37,16 @@ static const fact_t build_facts[] = {
     {NULL, NULL, NULL},
 };
 
-typedef struct format_ops {
-    void (*begin)(void);
-    void (*facts)(const char *section, const fact_t *facts);
-    void (*variables)(void);
-    void (*end)(void);
-} format_ops_t;
-
 static void print_nothing(void)
 {
 }
 
 /* For people. */
 
-static void text_facts(const char *section, const fact_t *facts)
+static void text_facts(const char *section, const weft_fact_t *facts)
 {
     (void)section;
-    for (const fact_t *fact = facts; fact->key != NULL; fact++)
+    for (const weft_fact_t *fact = facts; fact->key != NULL; fact++)
         printf("%-18s %s\n", fact->label, fact->value);
 }
 
@@ -73,9 +64,9 @@ static void text_variables(void)
 
 /* For scripts: section:key:value a line. */
 
-static void parsable_facts(const char *section, const fact_t *facts)
+static void parsable_facts(const char *section, const weft_fact_t *facts)
 {
-    for (const fact_t *fact = facts; fact->key != NULL; fact++)
+    for (const weft_fact_t *fact = facts; fact->key != NULL; fact++)
         printf("%s:%s:%s\n", section, fact->key, fact->value);
 }
 
@@ -122,10 +113,10 @@ static void json_begin(void)
     json_separator = "{";
 }
 
-static void json_facts(const char *section, const fact_t *facts)
+static void json_facts(const char *section, const weft_fact_t *facts)
 {
     printf("%s\n  \"%s\": {", json_separator, section);
-    for (const fact_t *fact = facts; fact->key != NULL; fact++) {
+    for (const weft_fact_t *fact = facts; fact->key != NULL; fact++) {
         printf("\n    ");
         json_member(fact->key, fact->value, fact[1].key == NULL ? "" : ",");
     }
@@ -154,17 +145,17 @@ static void json_end(void)
     printf("\n}\n");
 }
 
-static const format_ops_t text_format = {print_nothing, text_facts, text_variables, print_nothing};
-static const format_ops_t parsable_format = {print_nothing, parsable_facts, parsable_variables,
+static const weft_info_format_t text_format = {print_nothing, text_facts, text_variables, print_nothing};
+static const weft_info_format_t parsable_format = {print_nothing, parsable_facts, parsable_variables,
                                              print_nothing};
-static const format_ops_t json_format = {json_begin, json_facts, json_variables, json_end};
+static const weft_info_format_t json_format = {json_begin, json_facts, json_variables, json_end};
 
 typedef struct options {
-    const format_ops_t *format;
-    bool version, build, variables, help;
+    const weft_info_format_t *format;
+    bool version, build, variables, cuda, help;
 } options_t;
 
-static const char *const option_names[] = {"--version",  "--build", "--config",  "--json",
+static const char *const option_names[] = {"--version",  "--build", "--config",  "--cuda",    "--json",
                                            "--parsable", "--help",  "--explain", "--simulate"};
 enum { OPTIONS = sizeof(option_names) / sizeof(option_names[0]) };
 
@@ -176,6 +167,8 @@ static bool parse_option(const char *text, options_t *out)
         out->build = true;
     else if (strcmp(text, "--config") == 0)
         out->variables = true;
+    else if (strcmp(text, "--cuda") == 0)
+        out->cuda = true;
     else if (strcmp(text, "--json") == 0)
         out->format = &json_format;
     else if (strcmp(text, "--parsable") == 0)
@@ -189,13 +182,14 @@ static bool parse_option(const char *text, options_t *out)
 
 static int print_help(void)
 {
-    puts("Usage: weft_info [--version] [--build] [--config] [--json | --parsable]\n"
-         "Print what this Weft is, how it was built, and its variables; all three if none is "
+    puts("Usage: weft_info [--version] [--build] [--config] [--cuda] [--json | --parsable]\n"
+         "Print what this Weft is, how it was built, and its variables; these three if none is "
          "named.\n"
          "\n"
          "  --version   version and standard\n"
          "  --build     compilers, flags, libraries found\n"
          "  --config    every WEFT_ variable: value, unit, default, origin, help\n"
+         "  --cuda      what there is of CUDA on this machine: kernels, driver, devices, settings\n"
          "  --json      as one JSON object\n"
          "  --parsable  as lines of key:value\n"
          "\n"
@@ -209,7 +203,7 @@ static int print_help(void)
 
 static int print_facts(const options_t *options)
 {
-    bool all = !options->version && !options->build && !options->variables;
+    bool all = !options->version && !options->build && !options->variables && !options->cuda;
     options->format->begin();
     if (all || options->version)
         options->format->facts("weft", version_facts);
@@ -217,6 +211,8 @@ static int print_facts(const options_t *options)
         options->format->facts("build", build_facts);
     if (all || options->variables)
         options->format->variables();
+    if (options->cuda)
+        weft_info_cuda(options->format);
     options->format->end();
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }

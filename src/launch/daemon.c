@@ -299,6 +299,7 @@ static int start_children(daemon_t *daemon)
         return err;
     weft_agent_plan_t agent = {
         .words = plan->route.agent, .daemon = path, .signals = daemon->old_signals};
+    daemon->relay.lost_after_s = plan->route.lost_after_s;
     daemon->relay.ops = &relay_ops;
     daemon->relay.context = daemon;
     memcpy(daemon->relay.call.secret, daemon->call.secret, sizeof(daemon->call.secret));
@@ -354,6 +355,7 @@ static int join_job(daemon_t *daemon, int fd)
     if (daemon->call.node < 1 || daemon->call.node >= tree.count)
         return weft_fail(MPI_ERR_OTHER, "this is daemon %d of %d", daemon->call.node,
                          tree.count - 1);
+    weft_wire_limit_silence(&wire, plan->route.lost_after_s);
     err = weft_relay_open(&tree, daemon->call.node, &wire, &daemon->relay);
     daemon->output.relay = &daemon->relay;
     weft_fences_open(&plan->placement, &daemon->relay, &daemon->fences);

@@ -452,6 +452,7 @@ static int open_relay(fleet_t *fleet)
     const weft_host_tree_t tree = {.count = placement_of(fleet)->host_count + 1,
                                    .radix = route->radix};
     int err = weft_relay_open(&tree, 0, NULL, &fleet->relay);
+    fleet->relay.lost_after_s = route->lost_after_s;
     fleet->relay.ops = &relay_ops;
     fleet->relay.context = fleet;
     weft_fences_open(placement_of(fleet), &fleet->relay, &fleet->fences);

@@ -48,6 +48,7 @@ typedef struct weft_route {
     const char *prefix;    /* where Weft lies on other hosts; NULL: where it lies here */
     const char *interface; /* the network to be used between mpirun and daemons; NULL: all */
     int radix;             /* daemons that each daemon starts, at most */
+    int lost_after_s;      /* how long a host may not answer at all before it is given up */
 } weft_route_t;
 
 typedef struct weft_job_plan {

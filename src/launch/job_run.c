@@ -23,6 +23,7 @@
 enum {
     GRACE_AFTER_SIGNAL_MS = 5000, /* for ranks that want to save their work */
     GRACE_AFTER_FAILURE_MS = 300,
+    PATIENCE_AFTER_KILL_MS = 10000, /* with hosts that do not answer, and processes that cannot die */
     LINGER_QUIET_MS = 300, /* without output, of what ranks have left running */
     LINGER_MOST_MS = 2000,
     TIMEOUT_EXIT_CODE = 124, /* as timeout(1) */
@@ -49,7 +50,7 @@ typedef struct job {
     phase_t phase;
     int exit_code;
     bool is_broken[2];                                     /* the ranks know that nobody reads */
-    int64_t timeout_at, kill_at, linger_at, linger_end_at; /* ms */
+    int64_t timeout_at, kill_at, leave_at, linger_at, linger_end_at; /* ms */
 } job_t;
 
 static __attribute__((format(printf, 2, 3))) void say(job_t *job, const char *format, ...)
@@ -90,7 +91,7 @@ static void end_ranks(job_t *job, int signal_number, int grace_ms)
 static void kill_ranks(job_t *job)
 {
     job->phase = KILLED;
-    job->kill_at = never;
+    job->leave_at = weft_clock_ms() + PATIENCE_AFTER_KILL_MS;
     signal_ranks(job, SIGKILL);
 }
 
@@ -202,6 +203,10 @@ static void check_clock(job_t *job)
     }
     if (job->phase == ENDING && now >= job->kill_at)
         kill_ranks(job);
+    if (job->phase == KILLED && now >= job->leave_at) {
+        say(job, "%d ranks have been told to end and nothing is heard of them; leaving them", count_running(job));
+        job->phase = OVER;
+    }
     if (job->phase == LINGERING && (now >= job->linger_at || now >= job->linger_end_at))
         job->phase = OVER;
 }
@@ -236,6 +241,8 @@ static int64_t next_deadline(const job_t *job)
         return job->linger_at < job->linger_end_at ? job->linger_at : job->linger_end_at;
     if (is_doubtful(job) && job->blame.sentence_at_ms < job->timeout_at)
         return job->blame.sentence_at_ms;
+    if (job->phase == KILLED)
+        return job->leave_at;
     return job->phase == RUNNING ? job->timeout_at : job->kill_at;
 }
 

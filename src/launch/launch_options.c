@@ -16,7 +16,7 @@
 
 /* An ssh costs mpirun some milliseconds; 32 at once, and then 32 of each, reach a thousand hosts in
  * two steps. */
-enum { MOST_DAEMONS = 32 };
+enum { MOST_DAEMONS = 32, LOST_AFTER_S = 15 };
 
 /* An option in the command line, as the functions of the table see it. */
 typedef struct given {
@@ -456,6 +456,19 @@ static const char *hydra_launcher(void)
     return NULL;
 }
 
+static int read_number_variable(weft_job_plan_t *plan, const char *name, int fallback, int *out)
+{
+    const char *text = weft_environment(name);
+    long number = fallback;
+    int err = MPI_SUCCESS;
+    if (text != NULL) {
+        given_t given = {.plan = plan, .word = name, .values = {text}};
+        err = parse_count(&given, INT_MAX / 1000, &number);
+    }
+    *out = (int)number;
+    return err;
+}
+
 /* What the command line leaves open, scripts may have set in the environment. */
 static int read_variables(weft_job_plan_t *plan)
 {
@@ -474,16 +487,10 @@ static int read_variables(weft_job_plan_t *plan)
         plan->apps[0].host_file = weft_environment("HYDRA_HOST_FILE");
     if (route->agent == NULL && route->launcher != NULL && strcmp(route->launcher, "rsh") == 0)
         route->agent = "rsh";
-    const char *radix = weft_environment("WEFT_LAUNCH_RADIX");
-    long number = MOST_DAEMONS;
-    if (radix != NULL) {
-        given_t given = {.plan = plan, .word = "WEFT_LAUNCH_RADIX", .values = {radix}};
-        int err = parse_count(&given, INT_MAX, &number);
-        if (err != MPI_SUCCESS)
-            return err;
-    }
-    route->radix = (int)number;
-    return read_timeout_variable(plan);
+    int err = read_number_variable(plan, "WEFT_LAUNCH_RADIX", MOST_DAEMONS, &route->radix);
+    if (err == MPI_SUCCESS)
+        err = read_number_variable(plan, "WEFT_LOST_AFTER", LOST_AFTER_S, &route->lost_after_s);
+    return err == MPI_SUCCESS ? read_timeout_variable(plan) : err;
 }
 
 int weft_options_parse(int argc, char **argv, weft_job_plan_t *out)

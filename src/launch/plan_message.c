@@ -50,6 +50,7 @@ void weft_plan_write(const weft_job_plan_t *plan, const char *directory, const c
     weft_write_text(out, plan->route.prefix);
     weft_write_text(out, plan->route.interface);
     weft_write_u32(out, (uint32_t)plan->route.radix);
+    weft_write_u32(out, (uint32_t)plan->route.lost_after_s);
     weft_write_u32(out, plan->tags_lines);
     weft_write_u32(out, plan->is_unbound);
     write_placement(&plan->placement, out);
@@ -153,6 +154,7 @@ static void read_route(weft_reader_t *reader, weft_route_t *out)
     out->prefix = weft_read_text(reader);
     out->interface = weft_read_text(reader);
     out->radix = (int)weft_read_u32(reader);
+    out->lost_after_s = (int)weft_read_u32(reader);
 }
 
 static int read_plan(weft_reader_t *reader, weft_job_plan_t *plan)

@@ -205,6 +205,7 @@ static void join(weft_relay_t *relay, weft_guest_t *guest, int node)
         return;
     }
     weft_wire_open(guest->fd, &branch->wire);
+    weft_wire_limit_silence(&branch->wire, relay->lost_after_s);
     branch->state = WEFT_BRANCH_JOINED;
     guest->fd = -1;
     relay->ops->joined(relay->context, node);

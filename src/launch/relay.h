@@ -52,6 +52,7 @@ typedef struct weft_relay {
     weft_host_tree_t tree;
     int self;         /* our node */
     weft_call_t call; /* what children are told, but for their node */
+    int lost_after_s; /* how long a child may not answer at all */
     const weft_relay_ops_t *ops;
     void *context;
     weft_wire_t up;          /* not of node 0 */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/wire.h"
 
+#include "base/keep_alive.h"
+
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,31 +17,24 @@ enum {
     HEADER_BYTES = 16,
     READ_BYTES = 65536,
     MOST_READS = 16, /* in one turn, so that one wire does not keep us */
-    /* A host that vanishes says nothing: after this silence the kernel asks, and gives up. */
-    SILENCE_S = 5,
-    ASK_EVERY_S = 2,
-    ASK_TIMES = 5,
-    UNHEARD_MS = 15000, /* data that nobody acknowledges */
 };
 
 static const uint32_t most_body = 1U << 30;
 
-static void set_option(int fd, int level, int name, int value)
-{
-    setsockopt(fd, level, name, &value, sizeof(value));
-}
-
 void weft_wire_open(int fd, weft_wire_t *out)
 {
+    int one = 1;
     *out = (weft_wire_t){.fd = fd};
     fcntl(fd, F_SETFL, O_NONBLOCK);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
-    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, SILENCE_S);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, ASK_EVERY_S);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, ASK_TIMES);
-    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNHEARD_MS);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
+void weft_wire_limit_silence(const weft_wire_t *wire, int seconds)
+{
+    unsigned unheard_ms = 1000 * (unsigned)seconds; /* data that nobody acknowledges */
+    weft_keep_alive(wire->fd, seconds);
+    setsockopt(wire->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard_ms, sizeof(unheard_ms));
 }
 
 static void end(weft_wire_t *wire, const char *why)

@@ -22,6 +22,9 @@ typedef struct weft_wire {
 /** Take a connected socket. */
 void weft_wire_open(int fd, weft_wire_t *out);
 
+/** End it when the other host has not answered at all for so long. */
+void weft_wire_limit_silence(const weft_wire_t *wire, int seconds);
+
 /** Queue a message, a copy. Without memory for it the wire ends. */
 void weft_wire_send(weft_wire_t *wire, const weft_message_t *message);
 

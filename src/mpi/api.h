@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What every file of MPI functions includes first. The library is compiled with hidden visibility;
- * the declarations of mpi.h are what leaves it.
+ * the declarations of mpi.h and mpix.h are what leaves it.
  *
  *     WEFT_API(MPI_Send_c)
  *     int PMPI_Send_c(const void *buf, MPI_Count count, ...) { ... }
@@ -14,6 +14,7 @@
 
 #pragma GCC visibility push(default)
 #include <mpi.h>
+#include <mpix.h>
 #pragma GCC visibility pop
 
 #define WEFT_API(name)                                                                             \

@@ -37,6 +37,16 @@ int PMPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
                            settle_barrier);
 }
 
+WEFT_API(MPIX_Barrier_enqueue)
+int PMPIX_Barrier_enqueue(MPI_Comm comm)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_BARRIER,
+                                               .name = "MPIX_Barrier_enqueue",
+                                               .comm = comm,
+                                               .is_enqueued = true},
+                           settle_barrier);
+}
+
 /* ---- bcast ---- */
 
 static const weft_side_names_t bcast_names = {
@@ -78,6 +88,18 @@ int PMPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root
                                                .send = weft_block(buffer, count, datatype),
                                                .is_nonblocking = true,
                                                .request = request},
+                           settle_bcast);
+}
+
+WEFT_API(MPIX_Bcast_enqueue)
+int PMPIX_Bcast_enqueue(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_BCAST,
+                                               .name = "MPIX_Bcast_enqueue",
+                                               .comm = comm,
+                                               .root = root,
+                                               .send = weft_block(buffer, count, datatype),
+                                               .is_enqueued = true},
                            settle_bcast);
 }
 

@@ -64,6 +64,19 @@ int PMPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sen
                            settle_allgather);
 }
 
+WEFT_API(MPIX_Allgather_enqueue)
+int PMPIX_Allgather_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                            int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLGATHER,
+                                               .name = "MPIX_Allgather_enqueue",
+                                               .comm = comm,
+                                               .send = weft_block(sendbuf, sendcount, sendtype),
+                                               .recv = weft_block(recvbuf, recvcount, recvtype),
+                                               .is_enqueued = true},
+                           settle_allgather);
+}
+
 WEFT_API(MPI_Allgatherv)
 int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                     const int recvcounts[], const int displs[], MPI_Datatype recvtype,
@@ -162,6 +175,19 @@ int PMPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
                                                .recv = weft_block(recvbuf, recvcount, recvtype),
                                                .is_nonblocking = true,
                                                .request = request},
+                           settle_alltoall);
+}
+
+WEFT_API(MPIX_Alltoall_enqueue)
+int PMPIX_Alltoall_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                           int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLTOALL,
+                                               .name = "MPIX_Alltoall_enqueue",
+                                               .comm = comm,
+                                               .send = weft_block(sendbuf, sendcount, sendtype),
+                                               .recv = weft_block(recvbuf, recvcount, recvtype),
+                                               .is_enqueued = true},
                            settle_alltoall);
 }
 

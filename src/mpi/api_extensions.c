@@ -4,10 +4,6 @@
 
 #include "base/config.h"
 
-#pragma GCC visibility push(default)
-#include "mpix.h"
-#pragma GCC visibility pop
-
 #include <string.h>
 
 WEFT_API(MPIX_Query_cuda_support)

@@ -3,6 +3,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
+#include "stream/enqueue.h"
 #include "pt2pt/bsend.h"
 #include "pt2pt/pt2pt.h"
 
@@ -340,4 +341,74 @@ int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, 
     if (err == MPI_SUCCESS)
         err = begin_exchange(&send, &recv, true, request);
     return weft_call_end(&call, err);
+}
+
+/* ---- in the order of a stream ---- */
+
+static int enqueue_send(const char *name, const user_message_t *user, MPI_Request *out)
+{
+    weft_call_t call = weft_call_begin(name);
+    weft_send_args_t args;
+    weft_request_t *request = NULL;
+    int err = check_send(&call, user, &args);
+    if (err == MPI_SUCCESS)
+        err = weft_enqueue_send(name, &args, out == NULL ? NULL : &request);
+    if (err == MPI_SUCCESS && out != NULL)
+        *out = weft_request_handle(request);
+    return weft_call_end(&call, err);
+}
+
+static int enqueue_recv(const char *name, const user_message_t *user, MPI_Status *status,
+                        MPI_Request *out)
+{
+    weft_call_t call = weft_call_begin(name);
+    weft_recv_args_t args;
+    weft_request_t *request = NULL;
+    int err = check_recv(&call, user, &args);
+    if (err == MPI_SUCCESS)
+        err = weft_enqueue_recv(name, &args, status, out == NULL ? NULL : &request);
+    if (err == MPI_SUCCESS && out != NULL)
+        *out = weft_request_handle(request);
+    return weft_call_end(&call, err);
+}
+
+static int no_request(const char *name, const user_message_t *user)
+{
+    weft_call_t call = weft_call_begin(name);
+    call.comm = weft_comm_of(user->comm);
+    return weft_call_end(&call, weft_bad_output("request"));
+}
+
+WEFT_API(MPIX_Send_enqueue)
+int PMPIX_Send_enqueue(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
+                       MPI_Comm comm)
+{
+    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    return enqueue_send("MPIX_Send_enqueue", &user, NULL);
+}
+
+WEFT_API(MPIX_Recv_enqueue)
+int PMPIX_Recv_enqueue(void *buf, int count, MPI_Datatype datatype, int source, int tag,
+                       MPI_Comm comm, MPI_Status *status)
+{
+    user_message_t user = {buf, count, datatype, source, tag, comm};
+    return enqueue_recv("MPIX_Recv_enqueue", &user, status, NULL);
+}
+
+WEFT_API(MPIX_Isend_enqueue)
+int PMPIX_Isend_enqueue(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
+                        MPI_Comm comm, MPI_Request *request)
+{
+    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    return request == NULL ? no_request("MPIX_Isend_enqueue", &user)
+                           : enqueue_send("MPIX_Isend_enqueue", &user, request);
+}
+
+WEFT_API(MPIX_Irecv_enqueue)
+int PMPIX_Irecv_enqueue(void *buf, int count, MPI_Datatype datatype, int source, int tag,
+                        MPI_Comm comm, MPI_Request *request)
+{
+    user_message_t user = {buf, count, datatype, source, tag, comm};
+    return request == NULL ? no_request("MPIX_Irecv_enqueue", &user)
+                           : enqueue_recv("MPIX_Irecv_enqueue", &user, MPI_STATUS_IGNORE, request);
 }

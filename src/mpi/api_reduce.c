@@ -137,6 +137,20 @@ int PMPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_D
                            settle_allreduce);
 }
 
+WEFT_API(MPIX_Allreduce_enqueue)
+int PMPIX_Allreduce_enqueue(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
+                            MPI_Op op, MPI_Comm comm)
+{
+    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLREDUCE,
+                                               .name = "MPIX_Allreduce_enqueue",
+                                               .comm = comm,
+                                               .send = {.buf = sendbuf},
+                                               .recv = weft_block(recvbuf, count, datatype),
+                                               .op = op,
+                                               .is_enqueued = true},
+                           settle_allreduce);
+}
+
 WEFT_API(MPI_Scan_c)
 int PMPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                 MPI_Op op, MPI_Comm comm)
@@ -337,5 +351,20 @@ int PMPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count r
                             .op = op,
                             .is_nonblocking = true,
                             .request = request},
+        settle_reduce_scatter);
+}
+
+WEFT_API(MPIX_Reduce_scatter_enqueue)
+int PMPIX_Reduce_scatter_enqueue(const void *sendbuf, void *recvbuf, const int recvcounts[],
+                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    return weft_coll_enter(
+        &(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER,
+                            .name = "MPIX_Reduce_scatter_enqueue",
+                            .comm = comm,
+                            .send = {.buf = sendbuf},
+                            .recv = weft_slices(recvbuf, recvcounts, NULL, datatype),
+                            .op = op,
+                            .is_enqueued = true},
         settle_reduce_scatter);
 }

@@ -3,6 +3,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
+#include "stream/enqueue.h"
 #include "core/progress.h"
 #include "pt2pt/pt2pt.h"
 #include "base/fail.h"
@@ -504,4 +505,36 @@ int PMPI_Cancel(MPI_Request *handle)
     if (err == MPI_SUCCESS && !is_over(request))
         request->ops->cancel(request);
     return weft_call_end(&call, err);
+}
+
+/* ---- in the order of a stream ---- */
+
+/* A failure is for the communicator of the first request. */
+static int wait_enqueued(const char *name, int count, MPI_Request handles[], MPI_Status *statuses)
+{
+    weft_call_t call = weft_call_begin(name);
+    weft_enqueue_wait_t args = {
+        .name = name, .count = count, .handles = handles, .statuses = statuses};
+    int err = check_array(count, handles, "array_of_requests");
+    if (err == MPI_SUCCESS)
+        err = weft_enqueue_wait(&args);
+    call.comm = args.comm;
+    for (int i = 0; err == MPI_SUCCESS && i < count; i++)
+        handles[i] = MPI_REQUEST_NULL;
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPIX_Wait_enqueue)
+int PMPIX_Wait_enqueue(MPI_Request *handle, MPI_Status *status)
+{
+    if (handle != NULL)
+        return wait_enqueued("MPIX_Wait_enqueue", 1, handle, status);
+    weft_call_t call = weft_call_begin("MPIX_Wait_enqueue");
+    return weft_call_end(&call, weft_bad_output("request"));
+}
+
+WEFT_API(MPIX_Waitall_enqueue)
+int PMPIX_Waitall_enqueue(int count, MPI_Request handles[], MPI_Status statuses[])
+{
+    return wait_enqueued("MPIX_Waitall_enqueue", count, handles, statuses);
 }

@@ -3,11 +3,14 @@
 
 #include "config.h"
 
+#include "mpi/audit_gpus.h"
 #include "coll/coll.h"
 #include "datatype/type.h"
 #include "core/comm.h"
+#include "core/device.h"
 #include "core/nodes.h"
 #include "core/world.h"
+#include "base/config.h"
 #include "base/cpu.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -18,6 +21,8 @@
 #include <sys/statvfs.h>
 
 enum { SHM_BYTES_GOOD = 256 << 20, TEXT_BYTES = 160 };
+
+static int gpus_reported; /* ranks whose GPU was known at the start; of rank 0 */
 
 /* Neither do our segments need /dev/shm as a rule, but other libraries in the same program do. */
 static void look_at_shm(weft_facts_t *facts)
@@ -35,11 +40,16 @@ static void look_at_shm(weft_facts_t *facts)
                         (unsigned long long)(bytes >> 20));
 }
 
-void weft_audit_begin(weft_facts_t *out)
+static void begin_facts(weft_facts_t *out)
 {
     memset(out, 0, sizeof(*out)); /* padding too: it travels */
-    weft_cpus_t cpus = weft_cpus_allowed();
     snprintf(out->host, sizeof(out->host), "%.63s", weft_world.host);
+}
+
+void weft_audit_begin(weft_facts_t *out)
+{
+    weft_cpus_t cpus = weft_cpus_allowed();
+    begin_facts(out);
     out->rank = weft_world.rank;
     out->local_size = weft_world.local_size;
     out->cores = weft_cpus_count(&cpus);
@@ -48,6 +58,9 @@ void weft_audit_begin(weft_facts_t *out)
         weft_facts_note(out, "more ranks than cores: ranks take turns; they yield at once and sleep "
                              "early (fewer ranks, or more cores, are faster)");
     look_at_shm(out);
+    if (strcmp(weft_config.DEVICE, "no") == 0)
+        weft_facts_note(out, "WEFT_DEVICE=no: device memory cannot be given to MPI");
+    weft_device_describe(out);
 }
 
 /* ---- printing ---- */
@@ -109,6 +122,19 @@ static void print_notes(weft_facts_t *all)
     }
 }
 
+/* Programs may choose their devices after MPI_Init only: who had none then is named at the end. */
+static void print_end(weft_facts_t *all)
+{
+    weft_job_facts_t job = {all, weft_world.size};
+    int known = weft_gpus_known(&job);
+    if (known <= gpus_reported)
+        return;
+    fprintf(stderr, "weft: %d rank%s worked on GPUs\n", known, known == 1 ? "" : "s");
+    weft_audit_gpus(&job);
+    print_notes(all);
+    fflush(stderr);
+}
+
 static void print(weft_facts_t *all)
 {
     int hosts = 0;
@@ -122,11 +148,15 @@ static void print(weft_facts_t *all)
         if (speaks_for_host(all, rank))
             print_host(&all[rank]);
     }
+    weft_job_facts_t job = {all, weft_world.size};
+    weft_audit_gpus(&job);
+    gpus_reported = weft_gpus_known(&job);
     print_notes(all);
     fflush(stderr);
 }
 
-int weft_audit(const weft_facts_t *own)
+/* All ranks' facts, at rank 0; NULL elsewhere. The caller frees them. */
+static int gather(const weft_facts_t *own, weft_facts_t **all_out)
 {
     weft_facts_t *all = NULL;
     if (weft_world.rank == 0)
@@ -141,8 +171,32 @@ int weft_audit(const weft_facts_t *own)
                              .recv_count = sizeof(*own),
                              .recv_type = weft_type_of(MPI_BYTE)};
     int err = weft_coll_run(WEFT_GATHER, &args);
-    if (err == MPI_SUCCESS && all != NULL)
+    if (err != MPI_SUCCESS) {
+        weft_free(all);
+        return err;
+    }
+    *all_out = all;
+    return MPI_SUCCESS;
+}
+
+int weft_audit(const weft_facts_t *own)
+{
+    weft_facts_t *all = NULL;
+    int err = gather(own, &all);
+    if (all != NULL)
         print(all);
+    weft_free(all);
+    return err;
+}
+
+int weft_audit_end(void)
+{
+    weft_facts_t own, *all = NULL;
+    begin_facts(&own);
+    weft_device_describe(&own);
+    int err = gather(&own, &all);
+    if (all != NULL)
+        print_end(all);
     weft_free(all);
     return err;
 }

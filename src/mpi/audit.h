@@ -9,7 +9,10 @@
  *  none does; `own` is what the transports of this rank have filled in. Error classes. */
 int weft_audit(const weft_facts_t *own);
 
-/** The facts that no transport knows: host, cores. */
+/** In MPI_Finalize, alike: print which GPUs were used, if more is known of them than at the start. */
+int weft_audit_end(void);
+
+/** The facts that no transport knows: host, cores, GPU. */
 void weft_audit_begin(weft_facts_t *out);
 
 #endif

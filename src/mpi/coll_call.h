@@ -14,6 +14,7 @@
 
 #include "mpi/call.h"
 #include "mpi/check.h"
+#include "stream/enqueue.h"
 #include "coll/coll.h"
 #include "base/config.h"
 
@@ -46,6 +47,7 @@ typedef struct weft_coll_call {
     weft_coll_side_t send, recv; /* of a reduction: send has the buffer only */
     MPI_Op op;
     bool is_nonblocking;
+    bool is_enqueued; /* in the order of the communicator's stream */
     MPI_Request *request;
 } weft_coll_call_t;
 
@@ -180,7 +182,17 @@ static inline int weft_coll_begin_for(MPI_Request *handle, weft_coll_t coll,
 
 typedef int (*weft_settle_fn_t)(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args);
 
-/** Check, fill in, run or begin. */
+/** Run, begin or enqueue what has been checked. */
+static WEFT_COLL_INLINE int weft_coll_perform(const weft_coll_call_t *user,
+                                              const weft_coll_args_t *args)
+{
+    if (user->is_enqueued)
+        return weft_enqueue_coll(user->name, user->coll, args);
+    return user->is_nonblocking ? weft_coll_begin_for(user->request, user->coll, args)
+                                : weft_coll_run(user->coll, args);
+}
+
+/** Check, fill in, perform. */
 static WEFT_COLL_INLINE int weft_coll_enter(weft_coll_call_t *user, weft_settle_fn_t settle)
 {
     weft_call_t call = weft_call_begin(user->name);
@@ -190,8 +202,7 @@ static WEFT_COLL_INLINE int weft_coll_enter(weft_coll_call_t *user, weft_settle_
     if (__builtin_expect(err == MPI_SUCCESS, 1))
         err = settle(user, comm, &args);
     if (__builtin_expect(err == MPI_SUCCESS, 1))
-        err = user->is_nonblocking ? weft_coll_begin_for(user->request, user->coll, &args)
-                                   : weft_coll_run(user->coll, &args);
+        err = weft_coll_perform(user, &args);
     return weft_call_end(&call, err);
 }
 

@@ -3,6 +3,7 @@
 
 #include "mpi/audit.h"
 #include "mpi/comm_make.h"
+#include "stream/stream.h"
 #include "coll/coll.h"
 #include "pt2pt/bsend.h"
 #include "pt2pt/pt2pt.h"
@@ -213,6 +214,9 @@ static void close_objects(void)
 int weft_stop(void)
 {
     weft_lock(); /* waiting gives it up now and then */
+    weft_streams_end();
+    if (weft_config.REPORT && weft_audit_end() != MPI_SUCCESS)
+        WEFT_LOG(WEFT_WARN, "start", "no report at the end: %s", weft_fail_text());
     weft_pt2pt_await_idle();
     weft_bsend_close();
     part_in_order();
@@ -221,6 +225,7 @@ int weft_stop(void)
     weft_world.is_threaded = false;
     weft_comm_close();
     weft_comm_idups_close();
+    weft_streams_close();
     weft_coll_close();
     weft_pt2pt_close();
     weft_cuda_close();

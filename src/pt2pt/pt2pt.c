@@ -25,6 +25,8 @@ void wefti_note_idle(void)
 
 void weft_pt2pt_await_idle(void)
 {
+    weft_device_freed = NULL;
+    wefti_sends_forget_hints();
     for (wefti_note_idle(); !wefti_pt2pt.is_idle;
          wefti_note_idle()) /* an answer may have found no room since */
         weft_progress_until(&wefti_pt2pt.is_idle);

@@ -119,9 +119,20 @@ void wefti_send_more(weft_send_t *send);
 void wefti_send_finish(weft_send_t *send);
 /** End all sends to a lost peer. */
 void wefti_sends_lose(weft_endpoint_t *endpoint);
+/** One step of a send, or a control packet; false when there is no room. May end it. */
+bool wefti_send_push(weft_send_t *send);
+/** Free a control packet. */
+void wefti_send_give_control(weft_send_t *send);
+void wefti_sends_close(void);
+
+/* send_queue.c */
+/** Push it when there is room for it, after what waits already for its peer. */
+void wefti_send_enqueue(weft_send_t *send);
 /** Does no packet wait for room? */
 bool wefti_sends_are_out(void);
-void wefti_sends_close(void);
+/** Nobody needs to hear any more what was freed: a peer may be gone that left its ring full. */
+void wefti_sends_forget_hints(void);
+void wefti_send_queues_close(void);
 
 /* recv.c */
 int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out);

@@ -18,12 +18,6 @@
 
 static weft_pool_t sends = WEFT_POOL(weft_send_t);
 
-/* Peers with sends that wait for room. */
-static weft_endpoint_t **crowded;
-static int crowded_count, crowded_room;
-
-static int push_all(bool everything);
-
 /* ---- requests ---- */
 
 static void release_send(weft_request_t *request)
@@ -181,9 +175,9 @@ static bool push_stream(weft_send_t *send)
     return true;
 }
 
-/* ---- sends that wait for room, in order for each peer ---- */
+/* ---- one step ---- */
 
-static void give_control(weft_send_t *send)
+void wefti_send_give_control(weft_send_t *send)
 {
     weft_free(send->trouble);
     weft_pool_give(&sends, send);
@@ -194,7 +188,7 @@ static bool push_control(weft_send_t *send)
     const void *payload = send->trouble != NULL ? (const void *)send->trouble : &send->go;
     if (!send->endpoint->ops->send(send->endpoint, &send->header, payload))
         return false;
-    give_control(send);
+    wefti_send_give_control(send);
     return true;
 }
 
@@ -214,7 +208,7 @@ static bool push_more(weft_send_t *send)
 }
 
 /* One step of a send, which may end it; false when there is no room. */
-static bool push_send(weft_send_t *send)
+bool wefti_send_push(weft_send_t *send)
 {
     if (send->stage == WEFT_SEND_CONTROL)
         return push_control(send);
@@ -235,95 +229,11 @@ static bool push_send(weft_send_t *send)
     return false;
 }
 
-static bool is_crowded(const weft_endpoint_t *endpoint)
-{
-    for (int i = 0; i < crowded_count; i++) {
-        if (crowded[i] == endpoint)
-            return true;
-    }
-    return false;
-}
-
-static bool note_crowded(weft_endpoint_t *endpoint)
-{
-    if (is_crowded(endpoint))
-        return true;
-    if (crowded_count == crowded_room) {
-        int room = crowded_room == 0 ? 16 : crowded_room * 2;
-        weft_endpoint_t **bigger = weft_realloc(crowded, (size_t)room * sizeof(*crowded));
-        if (bigger == NULL)
-            return false;
-        crowded = bigger;
-        crowded_room = room;
-    }
-    crowded[crowded_count++] = endpoint;
-    weft_progress_add(push_all);
-    return true;
-}
-
-static void enqueue(weft_send_t *send)
-{
-    weft_endpoint_t *endpoint = send->endpoint;
-    send->next = NULL;
-    send->is_queued = true;
-    if (endpoint->waiting_first == NULL) {
-        endpoint->waiting_last = &endpoint->waiting_first;
-        if (!note_crowded(endpoint))
-            weft_world.abort(1, "no memory for the list of peers that wait for room");
-    }
-    *endpoint->waiting_last = send;
-    endpoint->waiting_last = &send->next;
-}
-
 /* Send now, or when there is room; after whatever waits already. */
 static void push_or_enqueue(weft_send_t *send)
 {
-    if (send->endpoint->waiting_first != NULL || !push_send(send))
-        enqueue(send);
-}
-
-static void put_back(weft_send_t *send)
-{
-    weft_endpoint_t *endpoint = send->endpoint;
-    if (endpoint->waiting_first == NULL)
-        endpoint->waiting_last = &send->next;
-    send->next = endpoint->waiting_first;
-    send->is_queued = true;
-    endpoint->waiting_first = send;
-}
-
-/* A send leaves the list before it is pushed: when it completes, whoever waits for it may free it
- * and begin the next send to the same peer. */
-static int push_waiting(weft_endpoint_t *endpoint)
-{
-    int pushed = 0;
-    while (endpoint->waiting_first != NULL) {
-        weft_send_t *send = endpoint->waiting_first;
-        endpoint->waiting_first = send->next;
-        send->is_queued = false;
-        if (!push_send(send)) {
-            put_back(send);
-            return pushed;
-        }
-        pushed++;
-    }
-    return pushed;
-}
-
-static int push_all(bool everything)
-{
-    (void)everything;
-    int pushed = 0;
-    for (int i = 0; i < crowded_count; i++) {
-        pushed += push_waiting(crowded[i]);
-        if (crowded[i]->waiting_first == NULL)
-            crowded[i--] = crowded[--crowded_count];
-    }
-    if (crowded_count == 0) {
-        weft_progress_remove(push_all);
-        wefti_note_idle();
-    }
-    return pushed;
+    if (send->endpoint->waiting_first != NULL || !wefti_send_push(send))
+        wefti_send_enqueue(send);
 }
 
 /* ---- answers ---- */
@@ -339,7 +249,7 @@ static weft_send_t *enqueue_control(weft_endpoint_t *endpoint, const weft_header
     send->stage = WEFT_SEND_CONTROL;
     send->header = *header;
     send->trouble = NULL;
-    enqueue(send);
+    wefti_send_enqueue(send);
     return send;
 }
 
@@ -580,20 +490,13 @@ void wefti_sends_lose(weft_endpoint_t *endpoint)
     for (weft_send_t *next; send != NULL; send = next) {
         next = send->next;
         if (send->stage == WEFT_SEND_CONTROL)
-            give_control(send);
+            wefti_send_give_control(send);
     }
     weft_pool_each(&sends, lose_send, endpoint);
 }
 
-bool wefti_sends_are_out(void)
-{
-    return crowded_count == 0;
-}
-
 void wefti_sends_close(void)
 {
-    weft_free(crowded);
-    crowded = NULL;
-    crowded_count = crowded_room = 0;
+    wefti_send_queues_close();
     weft_pool_close(&sends);
 }

@@ -201,6 +201,8 @@ static int progress(bool everything)
 
 static int wait_fd(void)
 {
+    if (wefti_tcp_look_for_silence())
+        return WEFT_FD_READY;
     return wefti_tcp.attempts > 0 ? WEFT_FD_NONE : wefti_tcp.epoll_fd;
 }
 

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/fail.h"
+#include "base/keep_alive.h"
 #include "base/keyed_hash.h"
 #include "base/list.h"
 #include "base/log.h"
@@ -40,9 +41,6 @@ enum {
     MAGIC = 0x57465431,
     BACKLOG = 4096,
     NEWCOMERS_MOST = 256, /* and one for each rank: more are strangers that say nothing */
-    KEEPALIVE_IDLE_S = 10,
-    KEEPALIVE_INTERVAL_S = 5,
-    KEEPALIVE_COUNT = 3,
     SEND_BUFFER_BYTES = 208 * 1024,
 };
 
@@ -114,13 +112,9 @@ static void add_addresses(tcp_attempt_t *attempt, const weft_addresses_t *all, b
 
 static void prepare_socket(int fd)
 {
-    int one = 1, idle = KEEPALIVE_IDLE_S, interval = KEEPALIVE_INTERVAL_S,
-        count = KEEPALIVE_COUNT;
+    int one = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+    weft_keep_alive(fd, weft_config.LOST_AFTER);
 }
 
 /* On a short way a small buffer is faster: what is on its way stays in the cache (1 MiB between two

@@ -184,6 +184,10 @@ int wefti_tcp_receive(tcp_peer_t *peer);
 void wefti_tcp_in_forget(tcp_peer_t *peer);
 void wefti_tcp_in_close(void);
 
+/* tcp_silence.c */
+/** Before a sleep: give up peers whose hosts have been silent for too long. Were there any? */
+bool wefti_tcp_look_for_silence(void);
+
 /* tcp_window.c */
 bool wefti_tcp_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes,
                       weft_exposure_t *out);

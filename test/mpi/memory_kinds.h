@@ -19,6 +19,7 @@ typedef unsigned long long memory_address_t; /* CUdeviceptr */
 static struct {
     const char *kinds;
     int rank, next;
+    void *context;
     int (*init)(unsigned flags), (*device_count)(int *out), (*device)(int *out, int ordinal);
     int (*retain)(void **context_out, int device), (*set_current)(void *context);
     int (*alloc)(memory_address_t *out, size_t bytes), (*free)(memory_address_t address);
@@ -67,7 +68,6 @@ static inline void memory_load(void *library)
 static inline void memory_begin(int rank)
 {
     int count = 0, device;
-    void *context;
     memory.kinds = getenv("TEST_MEMORY");
     memory.rank = rank;
     if (memory.kinds == NULL)
@@ -81,8 +81,15 @@ static inline void memory_begin(int rank)
     memory_must(memory.init(0), "cuInit");
     memory_must(memory.device_count(&count), "cuDeviceGetCount");
     memory_must(memory.device(&device, rank % count), "cuDeviceGet");
-    memory_must(memory.retain(&context, device), "cuDevicePrimaryCtxRetain");
-    memory_must(memory.set_current(context), "cuCtxSetCurrent");
+    memory_must(memory.retain(&memory.context, device), "cuDevicePrimaryCtxRetain");
+    memory_must(memory.set_current(memory.context), "cuCtxSetCurrent");
+}
+
+/* In each further thread that takes memory. */
+static inline void memory_enter(void)
+{
+    if (memory.kinds != NULL)
+        memory_must(memory.set_current(memory.context), "cuCtxSetCurrent");
 }
 
 /* The kind of the next buffer. */

@@ -31,4 +31,19 @@ dies() {
 }
 dies 'kill -9 -1'
 dies 'ip link set eth0 down; kill -9 -1'
+
+# The network of a host vanishes, and mpirun is told to be patient: the rank that waits for it finds out itself.
+"$MPICC" -o "$work/vanished" "$SOURCE/test/nodes/vanished.c" || fail "vanished.c cannot be compiled"
+cat >"$work/go" <<'EOT'
+cd "$1"
+WEFT_LOST_AFTER=600 timeout 50 "$2" --launch-agent agent -host h1,h2 -np 2 -x WEFT_LOST_AFTER=3 ./vanished "$1/begun" >said 2>&1 </dev/null &
+job=$!
+until [ -e begun ]; do sleep 0.05; done
+agent h2 'ip link set eth0 down'
+wait $job
+echo "code $?: $(tr '\n' ' ' <said)"
+EOT
+rm -f "$work/begun"
+expect_on 0 --hosts 2 -- sh "$work/go" "$work" "$MPIRUN"
+grep -q '^code 42: ' out || fail "a vanished network: $(cat out err)"
 finish

@@ -11,7 +11,7 @@ esac
 
 # on OPTION... -- COMMAND...: on the login host of a new cluster; the words it writes are in out and err
 on() {
-    timeout -k 5 60 "$SOURCE/test/cluster/hosts" --share "$work" $shared "$@" >out 2>err </dev/null
+    timeout -k 5 150 "$SOURCE/test/cluster/hosts" --share "$work" $shared "$@" >out 2>err </dev/null
     got=$?
     [ $got -ne 77 ] || {
         cat out

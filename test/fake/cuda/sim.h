@@ -32,6 +32,7 @@ enum {
 typedef struct sim_failure {
     char name[64]; /* of a call, without its version */
     unsigned nth, code;
+    int signal;      /* ends the process at that call; 0: the call returns `code` */
     bool is_lasting; /* all calls from the nth on */
     int rank;        /* -1: of any */
     unsigned calls;  /* so far */
@@ -54,7 +55,8 @@ typedef struct sim_options {
 
 /** FAKE_CUDA, read at the first call; ends the program if it has an unknown word. */
 const sim_options_t *sim_options(void);
-/** The failure that the words plan for this call of `name`; CUDA_SUCCESS: none. */
+/** The failure that the words plan for this call of `name`; CUDA_SUCCESS: none. Does not return where they
+ * plan the end of the process. */
 CUresult sim_planned_failure(const char *name);
 /** The next number of the sequence that `seed` began. */
 uint64_t sim_random(void);

@@ -89,10 +89,11 @@ static bool has_sync_memops(const sim_side_t *side)
     return range != NULL && range->sync_memops;
 }
 
-/* "API synchronization behavior" of the driver's manual. */
+/* "API synchronization behavior" of the driver's manual; CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is about
+ * synchronous operations. */
 static bool must_wait(const sim_copy_t *copy, place_t to, place_t from, bool is_async)
 {
-    if (has_sync_memops(&copy->to) || has_sync_memops(&copy->from))
+    if (!is_async && (has_sync_memops(&copy->to) || has_sync_memops(&copy->from)))
         return true;
     if (to == PAGEABLE || (from == PAGEABLE && span(copy, &copy->from) > STAGED_MAX))
         return true;

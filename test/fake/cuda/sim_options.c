@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,28 +60,42 @@ static size_t parse_bytes(const char *word, const char *text)
     return unit == NULL ? value : value << 10 * (unit - units + 1);
 }
 
-/* NAME:N[+][:CODE][@RANK] */
-static void take_failure(char *text)
+/* NAME:N[+][:CODE][@RANK]; the code, if there is one, is left to the caller. */
+static sim_failure_t *take_failure(const char *word, char *text, char **code_out)
 {
     if (options.failure_count == sizeof(options.failures) / sizeof(options.failures[0]))
-        sim_die("FAKE_CUDA: fail=%s: there are too many failures", text);
+        sim_die("FAKE_CUDA: %s=%s: there are too many failures", word, text);
     sim_failure_t *failure = &options.failures[options.failure_count++];
     *failure = (sim_failure_t){.code = CUDA_ERROR_UNKNOWN, .rank = -1};
-    char *rank = strchr(text, '@');
+    char *rank = strchr(text, '@'), *end;
     if (rank != NULL) {
         *rank++ = '\0';
-        failure->rank = (int)whole_number("fail", rank);
+        failure->rank = (int)whole_number(word, rank);
     }
-    const char *name = strsep(&text, ":"), *code;
-    char *nth = strsep(&text, ":"), *end;
-    code = text;
+    const char *name = strsep(&text, ":");
+    const char *nth = strsep(&text, ":");
     if (nth == NULL)
-        sim_die("FAKE_CUDA: fail=%s: expected NAME:N[+][:CODE][@RANK]", name);
+        sim_die("FAKE_CUDA: %s=%s: expected the call's NAME:N, as in the README.md", word, name);
     snprintf(failure->name, sizeof(failure->name), "%s", name);
-    failure->nth = (unsigned)parse_number("fail", nth, &end);
+    failure->nth = (unsigned)parse_number(word, nth, &end);
     failure->is_lasting = *end == '+';
+    *code_out = text;
+    return failure;
+}
+
+static void take_fail(char *text)
+{
+    char *code;
+    sim_failure_t *failure = take_failure("fail", text, &code);
     if (code != NULL)
         failure->code = whole_number("fail", code);
+}
+
+static void take_kill(char *text)
+{
+    char *signal;
+    sim_failure_t *failure = take_failure("kill", text, &signal);
+    failure->signal = signal == NULL ? SIGKILL : (int)whole_number("kill", signal);
 }
 
 static bool take_known(const char *word, const char *value)
@@ -105,7 +120,9 @@ static void take_word(char *word)
     if (value != NULL)
         *value++ = '\0';
     if (value != NULL && strcmp(word, "fail") == 0)
-        take_failure(value);
+        take_fail(value);
+    else if (value != NULL && strcmp(word, "kill") == 0)
+        take_kill(value);
     else if (value != NULL && strcmp(word, "memory") == 0)
         options.memory = parse_bytes(word, value);
     else if (!take_known(word, value))
@@ -149,6 +166,13 @@ static bool is_call(const char *call, const char *name)
             (strncmp(call + length, "_v", 2) == 0 && call[length + 3] == '\0'));
 }
 
+/* Whatever the program or a sanitizer has made of the signal. */
+static void end_by(int number)
+{
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
 CUresult sim_planned_failure(const char *name)
 {
     CUresult result = CUDA_SUCCESS;
@@ -158,8 +182,11 @@ CUresult sim_planned_failure(const char *name)
             (failure->rank >= 0 && failure->rank != (int)sim_rank()))
             continue;
         failure->calls++;
-        if (failure->calls == failure->nth ||
-            (failure->is_lasting && failure->calls > failure->nth))
+        bool is_now = failure->calls == failure->nth ||
+                      (failure->is_lasting && failure->calls > failure->nth);
+        if (is_now && failure->signal != 0)
+            end_by(failure->signal);
+        if (is_now)
             result = (CUresult)failure->code;
     }
     return result;

@@ -4,6 +4,7 @@
  * every run of the same call does (MPI 5.0, advice to implementors of section 6.9.1).
  */
 #include "expect.h"
+#include "memory_kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,30 +19,69 @@ static double random_number(void)
     return number * (seed >> 28 ? 1e-7 * (seed >> 28) : 1e9);
 }
 
-static void test_allreduce(int length, MPI_Datatype type, size_t bytes)
+/* A buffer of the memory that is next, and the same bytes in the host's. */
+typedef struct buffer {
+    char kind;
+    size_t bytes;
+    void *at, *content;
+} buffer_t;
+
+static buffer_t buffer_make(size_t bytes)
 {
-    char *own = malloc((size_t)length * bytes), *sum = malloc((size_t)length * bytes);
-    char *again = malloc((size_t)length * bytes), *theirs = malloc((size_t)length * bytes);
+    buffer_t buffer = {.kind = memory_next_kind(), .bytes = bytes};
+    buffer.at = memory_take(buffer.kind, bytes);
+    buffer.content = malloc(bytes);
+    return buffer;
+}
+
+static void buffer_free(buffer_t *buffer)
+{
+    memory_give(buffer->kind, buffer->at);
+    free(buffer->content);
+}
+
+static void buffer_put(buffer_t *buffer, const void *content)
+{
+    memory_put(buffer->kind, buffer->at, content, buffer->bytes);
+}
+
+static void *buffer_get(buffer_t *buffer)
+{
+    memory_get(buffer->kind, buffer->content, buffer->at, buffer->bytes);
+    return buffer->content;
+}
+
+static void fill(void *content, int length, MPI_Datatype type)
+{
     for (int i = 0; i < length; i++) {
         if (type == MPI_DOUBLE)
-            ((double *)own)[i] = random_number();
+            ((double *)content)[i] = random_number();
         else
-            ((float *)own)[i] = (float)random_number();
+            ((float *)content)[i] = (float)random_number();
     }
-    MPI_Allreduce(own, sum, length, type, MPI_SUM, MPI_COMM_WORLD);
-    memcpy(theirs, sum, (size_t)length * bytes);
+}
+
+static void test_allreduce(int length, MPI_Datatype type, size_t element_bytes)
+{
+    size_t bytes = (size_t)length * element_bytes;
+    buffer_t own = buffer_make(bytes), sum = buffer_make(bytes), again = buffer_make(bytes);
+    void *theirs = malloc(bytes);
+    fill(own.content, length, type);
+    buffer_put(&own, own.content);
+    MPI_Allreduce(own.at, sum.at, length, type, MPI_SUM, MPI_COMM_WORLD);
+    memcpy(theirs, buffer_get(&sum), bytes);
     MPI_Bcast(theirs, length, type, 0, MPI_COMM_WORLD);
-    EXPECT(memcmp(sum, theirs, (size_t)length * bytes), 0);
+    EXPECT(memcmp(sum.content, theirs, bytes), 0);
     for (int repeat = 0; repeat < 5; repeat++) {
         MPI_Request request;
-        memcpy(again, own, (size_t)length * bytes);
-        MPI_Iallreduce(MPI_IN_PLACE, again, length, type, MPI_SUM, MPI_COMM_WORLD, &request);
+        buffer_put(&again, own.content);
+        MPI_Iallreduce(MPI_IN_PLACE, again.at, length, type, MPI_SUM, MPI_COMM_WORLD, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
-        EXPECT(memcmp(sum, again, (size_t)length * bytes), 0);
+        EXPECT(memcmp(sum.content, buffer_get(&again), bytes), 0);
     }
-    free(own);
-    free(sum);
-    free(again);
+    buffer_free(&own);
+    buffer_free(&sum);
+    buffer_free(&again);
     free(theirs);
 }
 
@@ -50,6 +90,7 @@ int main(int argc, char **argv)
     static const int lengths[] = {1, 2, 7, 100, 511, 1500, 30000};
     MPI_Init(&argc, &argv);
     expect_begin();
+    memory_begin(expect_rank);
     seed = (unsigned)expect_rank * 2654435761u + 1;
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         test_allreduce(lengths[i], MPI_DOUBLE, sizeof(double));

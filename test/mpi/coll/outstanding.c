@@ -5,6 +5,7 @@
  * the collectives that use them are over.
  */
 #include "expect.h"
+#include "memory_kinds.h"
 
 #include <stdlib.h>
 
@@ -22,8 +23,10 @@ static unsigned random_below(unsigned below)
 /* One collective: what it works on and what it must give. */
 typedef struct task {
     int kind, number, root;
-    int own[MOST_RANKS], got[MOST_RANKS];
-    int *large;
+    int own[MOST_RANKS], got[MOST_RANKS]; /* on the host */
+    char own_kind, got_kind;              /* of the memory that is given to MPI */
+    int *own_at, *got_at;
+    int *large; /* [LARGE] */
 } task_t;
 
 static int value(int rank, int number, int index)
@@ -39,45 +42,82 @@ static int sum_below(int last, int number, int index)
     return sum;
 }
 
+/* `count` numbers of `content` in memory of the next kind. */
+static int *place(const int *content, int count, char *kind_out)
+{
+    *kind_out = memory_next_kind();
+    int *at = memory_take(*kind_out, (size_t)count * sizeof(int));
+    memory_put(*kind_out, at, content, (size_t)count * sizeof(int));
+    return at;
+}
+
+static void take_back(char kind, int *content, int *at, int count)
+{
+    memory_get(kind, content, at, (size_t)count * sizeof(int));
+    memory_give(kind, at);
+}
+
+static void begin_large(task_t *task, MPI_Comm comm, MPI_Request *request)
+{
+    task->large = malloc(LARGE * sizeof(int));
+    for (int i = 0; i < LARGE; i++)
+        task->large[i] = value(expect_rank, task->number, i);
+    task->got_at = place(task->large, LARGE, &task->got_kind);
+    MPI_Iallreduce(MPI_IN_PLACE, task->got_at, LARGE, MPI_INT, MPI_SUM, comm, request);
+}
+
 static void begin(task_t *task, MPI_Comm comm, MPI_Request *request)
 {
     int n = expect_size;
+    if (task->kind == KINDS - 1) {
+        begin_large(task, comm, request);
+        return;
+    }
     for (int i = 0; i < n; i++)
         task->own[i] = value(expect_rank, task->number, i);
+    task->own_at = place(task->own, n, &task->own_kind);
+    task->got_at = place(task->kind == 1 ? task->own : task->got, n, &task->got_kind);
     switch (task->kind) {
     case 0:
         MPI_Ibarrier(comm, request);
         break;
     case 1:
-        task->got[0] = task->own[0];
-        MPI_Ibcast(task->got, 1, MPI_INT, task->root, comm, request);
+        MPI_Ibcast(task->got_at, 1, MPI_INT, task->root, comm, request);
         break;
     case 2:
-        MPI_Iallreduce(task->own, task->got, n, MPI_INT, MPI_SUM, comm, request);
+        MPI_Iallreduce(task->own_at, task->got_at, n, MPI_INT, MPI_SUM, comm, request);
         break;
     case 3:
-        MPI_Iallgather(task->own, 1, MPI_INT, task->got, 1, MPI_INT, comm, request);
+        MPI_Iallgather(task->own_at, 1, MPI_INT, task->got_at, 1, MPI_INT, comm, request);
         break;
     case 4:
-        MPI_Ialltoall(task->own, 1, MPI_INT, task->got, 1, MPI_INT, comm, request);
+        MPI_Ialltoall(task->own_at, 1, MPI_INT, task->got_at, 1, MPI_INT, comm, request);
         break;
     case 5:
-        MPI_Iscan(task->own, task->got, n, MPI_INT, MPI_SUM, comm, request);
-        break;
-    case 6:
-        MPI_Ireduce_scatter_block(task->own, task->got, 1, MPI_INT, MPI_SUM, comm, request);
+        MPI_Iscan(task->own_at, task->got_at, n, MPI_INT, MPI_SUM, comm, request);
         break;
     default:
-        task->large = malloc(LARGE * sizeof(int));
-        for (int i = 0; i < LARGE; i++)
-            task->large[i] = value(expect_rank, task->number, i);
-        MPI_Iallreduce(MPI_IN_PLACE, task->large, LARGE, MPI_INT, MPI_SUM, comm, request);
+        MPI_Ireduce_scatter_block(task->own_at, task->got_at, 1, MPI_INT, MPI_SUM, comm, request);
     }
 }
 
-static void check(const task_t *task)
+static void check_large(task_t *task)
+{
+    take_back(task->got_kind, task->large, task->got_at, LARGE);
+    for (int i = 0; i < LARGE; i += 997)
+        EXPECT(task->large[i], sum_below(expect_size - 1, task->number, i));
+    free(task->large);
+}
+
+static void check(task_t *task)
 {
     int n = expect_size, number = task->number;
+    if (task->kind == KINDS - 1) {
+        check_large(task);
+        return;
+    }
+    take_back(task->got_kind, task->got, task->got_at, n);
+    memory_give(task->own_kind, task->own_at);
     for (int i = 0; i < n; i++) {
         if (task->kind == 1 && i == 0)
             EXPECT(task->got[i], value(task->root, number, 0));
@@ -92,9 +132,6 @@ static void check(const task_t *task)
     }
     if (task->kind == 6)
         EXPECT(task->got[0], sum_below(n - 1, number, expect_rank));
-    for (int i = 0; task->kind == 7 && i < LARGE; i += 997)
-        EXPECT(task->large[i], sum_below(n - 1, number, i));
-    free(task->large);
 }
 
 /* ---- messages among them ---- */
@@ -205,7 +242,8 @@ static void add_pairs(void *in, void *inout, int *length, MPI_Datatype *type)
 
 static void test_freed_handles(void)
 {
-    static int own[2000], sum[2000];
+    static int numbers[2000];
+    char own_kind, sum_kind;
     MPI_Comm comm;
     MPI_Datatype pair;
     MPI_Op op;
@@ -215,14 +253,17 @@ static void test_freed_handles(void)
     MPI_Type_commit(&pair);
     MPI_Op_create(add_pairs, 1, &op);
     for (int i = 0; i < 2000; i++)
-        own[i] = value(expect_rank, 1, i);
+        numbers[i] = value(expect_rank, 1, i);
+    int *own = place(numbers, 2000, &own_kind), *sum = place(numbers, 2000, &sum_kind);
     MPI_Iallreduce(own, sum, 1000, pair, op, comm, &request);
     MPI_Op_free(&op);
     MPI_Type_free(&pair);
     MPI_Comm_free(&comm);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+    take_back(sum_kind, numbers, sum, 2000);
+    memory_give(own_kind, own);
     for (int i = 0; i < 2000; i++)
-        EXPECT(sum[i], sum_below(expect_size - 1, 1, i));
+        EXPECT(numbers[i], sum_below(expect_size - 1, 1, i));
 }
 
 /* A request of a collective gives an empty status (MPI 5.0, section 6.12). */
@@ -247,6 +288,7 @@ int main(int argc, char **argv)
     MPI_Comm comm;
     MPI_Init(&argc, &argv);
     expect_begin();
+    memory_begin(expect_rank);
     seed = (unsigned)expect_rank + 1;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     for (int round = 0; round < ROUNDS; round++)

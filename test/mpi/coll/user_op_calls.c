@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A user's operation may call MPI functions that do not communicate, at every thread level. */
+/* A user's operation may call MPI functions that do not communicate, at every thread level. It sees the host's
+ * memory, wherever the operands are. */
 #include "../expect.h"
+#include "memory_kinds.h"
 
 static void add(void *in, void *inout, int *count, MPI_Datatype *type)
 {
@@ -18,20 +20,28 @@ static void add(void *in, void *inout, int *count, MPI_Datatype *type)
 
 int main(int argc, char **argv)
 {
-    int provided, in[3], out[3];
+    int provided, content[3];
     MPI_Op op;
     MPI_Request request;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     expect_begin();
+    memory_begin(expect_rank);
+    char in_kind = memory_next_kind(), out_kind = memory_next_kind();
+    int *in = memory_take(in_kind, sizeof(content)), *out = memory_take(out_kind, sizeof(content));
     MPI_Op_create(add, 1, &op);
     for (int i = 0; i < 3; i++)
-        in[i] = expect_rank + i;
+        content[i] = expect_rank + i;
+    memory_put(in_kind, in, content, sizeof(content));
     MPI_Allreduce(in, out, 3, MPI_INT, op, MPI_COMM_WORLD);
+    memory_get(out_kind, content, out, sizeof(content));
     for (int i = 0; i < 3; i++)
-        EXPECT(out[i], expect_size * (expect_size - 1) / 2 + i * expect_size);
+        EXPECT(content[i], expect_size * (expect_size - 1) / 2 + i * expect_size);
     MPI_Iscan(in, out, 3, MPI_INT, op, MPI_COMM_WORLD, &request);
     MPI_Op_free(&op); /* lives until the request is over */
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    EXPECT(out[0], expect_rank * (expect_rank + 1) / 2);
+    memory_get(out_kind, content, out, sizeof(content));
+    EXPECT(content[0], expect_rank * (expect_rank + 1) / 2);
+    memory_give(in_kind, in);
+    memory_give(out_kind, out);
     return expect_end();
 }

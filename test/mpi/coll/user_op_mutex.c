@@ -2,12 +2,15 @@
 /* A user's operation may take a lock that another thread holds while it calls MPI: an interpreter's
  * lock is such a one. So the library calls operations without its own. */
 #include "../expect.h"
+#include "memory_kinds.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum { ROUNDS = 200, COUNT = 3000 };
+enum { ROUNDS = 200, DEVICE_ROUNDS = 30, COUNT = 3000 };
+
+static int rounds = ROUNDS;
 
 static pthread_mutex_t interpreter = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool is_over;
@@ -34,10 +37,22 @@ static void *call_mpi(void *argument)
     return argument;
 }
 
-static void check_sums(const int *sums)
+static void check_sums(char kind, const int *sums)
 {
+    static _Thread_local int content[COUNT];
+    memory_get(kind, content, sums, sizeof(content));
     for (int i = 0; i < COUNT; i++)
-        EXPECT(sums[i], expect_size * (expect_size - 1) / 2 + i * expect_size);
+        EXPECT(content[i], expect_size * (expect_size - 1) / 2 + i * expect_size);
+}
+
+static int *operands(char kind)
+{
+    static _Thread_local int content[COUNT];
+    int *in = memory_take(kind, sizeof(content));
+    for (int i = 0; i < COUNT; i++)
+        content[i] = expect_rank + i;
+    memory_put(kind, in, content, sizeof(content));
+    return in;
 }
 
 /* Reductions that begin in one thread may go on in the other, which polls for its own. */
@@ -45,19 +60,22 @@ static void *reduce(void *argument)
 {
     MPI_Op op;
     MPI_Comm comm = argument == NULL ? MPI_COMM_WORLD : other;
-    static _Thread_local int in[COUNT], out[COUNT], later[COUNT];
-    for (int i = 0; i < COUNT; i++)
-        in[i] = expect_rank + i;
+    memory_enter();
+    char kind = memory.kinds == NULL ? 'H' : memory.kinds[0];
+    int *in = operands(kind), *out = operands(kind), *later = operands(kind);
     MPI_Op_create(add, 1, &op);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         MPI_Request request;
         MPI_Iallreduce(in, later, COUNT, MPI_INT, op, comm, &request);
         MPI_Allreduce(in, out, COUNT, MPI_INT, op, comm);
-        check_sums(out);
+        check_sums(kind, out);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
-        check_sums(later);
+        check_sums(kind, later);
     }
     MPI_Op_free(&op);
+    memory_give(kind, in);
+    memory_give(kind, out);
+    memory_give(kind, later);
     return argument;
 }
 
@@ -67,6 +85,9 @@ int main(int argc, char **argv)
     pthread_t caller, reducer;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     expect_begin();
+    memory_begin(expect_rank);
+    if (memory.kinds != NULL)
+        rounds = DEVICE_ROUNDS;
     MPI_Comm_dup(MPI_COMM_WORLD, &other);
     pthread_create(&caller, NULL, call_mpi, NULL);
     pthread_create(&reducer, NULL, reduce, &other);

@@ -2,13 +2,24 @@
 /* Every rank exchanges messages of many sizes with every other, by all modes of sending, contiguous and
  * not; what arrives is checked byte by byte. */
 #include "../expect.h"
+#include "memory_kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { LARGEST = 300000 };
 
-static unsigned char out[LARGEST * 2 + 8], in[LARGEST * 2 + 8];
+enum { ROOM = LARGEST * 2 + 8 };
+static unsigned char out[ROOM], in[ROOM]; /* on the host */
+static char out_kind, in_kind;            /* what is given to MPI */
+static void *out_at, *in_at;
+
+static void put_both(size_t bytes)
+{
+    memset(in, 0xee, bytes + 8);
+    memory_put(in_kind, in_at, in, bytes + 8);
+    memory_put(out_kind, out_at, out, bytes);
+}
 
 static unsigned char value(int sender, int i, int salt)
 {
@@ -24,16 +35,17 @@ static void check_exchange(int peer, int bytes, int mode)
     MPI_Status status;
     for (int i = 0; i < bytes; i++)
         out[i] = value(expect_rank, i, mode);
-    memset(in, 0xee, (size_t)bytes + 8);
-    MPI_Irecv(in, bytes, MPI_BYTE, peer, 5, MPI_COMM_WORLD, &request);
+    put_both((size_t)bytes);
+    MPI_Irecv(in_at, bytes, MPI_BYTE, peer, 5, MPI_COMM_WORLD, &request);
     MPI_Sendrecv(NULL, 0, MPI_BYTE, peer, 6, NULL, 0, MPI_BYTE, peer, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    sends[mode](out, bytes, MPI_BYTE, peer, 5, MPI_COMM_WORLD);
+    sends[mode](out_at, bytes, MPI_BYTE, peer, 5, MPI_COMM_WORLD);
     MPI_Wait(&request, &status);
     EXPECT(status.MPI_SOURCE, peer);
     EXPECT(status.MPI_TAG, 5);
     int count;
     MPI_Get_count(&status, MPI_BYTE, &count);
     EXPECT(count, bytes);
+    memory_get(in_kind, in, in_at, (size_t)bytes + 8);
     for (int i = 0; i < bytes; i++)
         EXPECT(in[i], value(peer, i, mode));
     EXPECT(in[bytes], 0xee);
@@ -45,11 +57,12 @@ static void check_strided(int peer, int blocks, int receive_strided)
     MPI_Datatype strided;
     MPI_Type_vector(blocks, 1, 2, MPI_BYTE, &strided);
     MPI_Type_commit(&strided);
-    memset(in, 0xee, (size_t)blocks * 2 + 8);
     for (int i = 0; i < 2 * blocks; i++)
         out[i] = value(expect_rank, i, 9);
-    MPI_Sendrecv(out, 1, strided, peer, 7, in, receive_strided ? 1 : blocks,
+    put_both((size_t)blocks * 2);
+    MPI_Sendrecv(out_at, 1, strided, peer, 7, in_at, receive_strided ? 1 : blocks,
                  receive_strided ? strided : MPI_BYTE, peer, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    memory_get(in_kind, in, in_at, (size_t)blocks * 2 + 8);
     for (int i = 0; i < blocks; i++) {
         EXPECT(in[receive_strided ? 2 * i : i], value(peer, 2 * i, 9));
         if (receive_strided && i + 1 < blocks)
@@ -63,6 +76,9 @@ int main(int argc, char **argv)
     static const int sizes[] = {0, 1, 7, 8, 48, 49, 64, 1000, 1024, 1025, 4096, 16384, 16385, 65536, LARGEST};
     MPI_Init(&argc, &argv);
     expect_begin();
+    memory_begin(expect_rank);
+    out_at = memory_take(out_kind = memory_next_kind(), ROOM);
+    in_at = memory_take(in_kind = memory_next_kind(), ROOM);
     void *buffer = malloc(LARGEST + MPI_BSEND_OVERHEAD);
     int size;
     MPI_Buffer_attach(buffer, LARGEST + MPI_BSEND_OVERHEAD);
@@ -83,5 +99,7 @@ int main(int argc, char **argv)
     MPI_Buffer_detach(&buffer, &size);
     EXPECT(size, LARGEST + MPI_BSEND_OVERHEAD);
     free(buffer);
+    memory_give(out_kind, out_at);
+    memory_give(in_kind, in_at);
     return expect_end();
 }

@@ -2,35 +2,50 @@
 /* MPI_THREAD_MULTIPLE: several threads of every rank talk to their counterparts at once, blocking and
  * not, large and small, and all of them to one receiver by wildcards. */
 #include "../expect.h"
+#include "memory_kinds.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { THREADS = 4, ROUNDS = 300, LARGE = 50000 };
+enum { THREADS = 4, ROUNDS = 300, DEVICE_ROUNDS = 60, LARGE = 50000 };
+
+static int rounds = ROUNDS;
+
+static void exchange(int round, int thread, const int *out, int *in, int count)
+{
+    int right = (expect_rank + 1) % expect_size, left = (expect_rank - 1 + expect_size) % expect_size;
+    if (round % 2 == 0) {
+        MPI_Sendrecv(out, count, MPI_INT, right, thread, in, LARGE, MPI_INT, left, thread, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+    } else {
+        MPI_Request requests[2];
+        MPI_Irecv(in, LARGE, MPI_INT, left, thread, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(out, count, MPI_INT, right, thread, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+}
 
 static void *talk(void *argument)
 {
-    int thread = (int)(long)argument;
-    int right = (expect_rank + 1) % expect_size, left = (expect_rank - 1 + expect_size) % expect_size;
-    int *out = malloc(LARGE * sizeof(int)), *in = malloc(LARGE * sizeof(int));
-    for (int round = 0; round < ROUNDS; round++) {
+    int thread = (int)(long)argument, left = (expect_rank - 1 + expect_size) % expect_size;
+    char kind = memory.kinds == NULL ? 'H' : memory.kinds[thread % (int)strlen(memory.kinds)];
+    memory_enter();
+    int *content = malloc(LARGE * sizeof(int));
+    int *out = memory_take(kind, LARGE * sizeof(int)), *in = memory_take(kind, LARGE * sizeof(int));
+    for (int round = 0; round < rounds; round++) {
         int count = round % 10 == 0 ? LARGE : 1 + round % 5;
+        size_t bytes = (size_t)count * sizeof(int);
         for (int i = 0; i < count; i++)
-            out[i] = expect_rank * 100 + thread + round + i;
-        if (round % 2 == 0) {
-            MPI_Sendrecv(out, count, MPI_INT, right, thread, in, LARGE, MPI_INT, left, thread, MPI_COMM_WORLD,
-                         MPI_STATUS_IGNORE);
-        } else {
-            MPI_Request requests[2];
-            MPI_Irecv(in, LARGE, MPI_INT, left, thread, MPI_COMM_WORLD, &requests[0]);
-            MPI_Isend(out, count, MPI_INT, right, thread, MPI_COMM_WORLD, &requests[1]);
-            MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-        }
+            content[i] = expect_rank * 100 + thread + round + i;
+        memory_put(kind, out, content, bytes);
+        exchange(round, thread, out, in, count);
+        memory_get(kind, content, in, bytes);
         for (int i = 0; i < count; i++)
-            EXPECT(in[i], left * 100 + thread + round + i);
+            EXPECT(content[i], left * 100 + thread + round + i);
     }
-    free(out);
-    free(in);
+    memory_give(kind, out);
+    memory_give(kind, in);
+    free(content);
     return NULL;
 }
 
@@ -72,6 +87,9 @@ int main(int argc, char **argv)
     long long sum = 0, all;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     expect_begin();
+    memory_begin(expect_rank);
+    if (memory.kinds != NULL)
+        rounds = DEVICE_ROUNDS;
     EXPECT(provided, MPI_THREAD_MULTIPLE);
     run(talk, threads);
     join(threads);

@@ -2,6 +2,8 @@
 /* Modules, launches, what kernels may touch, failures that were asked for. */
 #include "case.h"
 
+#include <signal.h>
+
 static void found_by_name(void)
 {
     CUmodule module;
@@ -172,6 +174,14 @@ static void one_rank_only(void)
     run_two(all_is_well, cannot_begin);
 }
 
+static void killed_at_the_second(void)
+{
+    CUdeviceptr memory;
+    open_device(0);
+    OK(cuMemAlloc(&memory, 8));
+    cuMemAlloc(&memory, 8);
+}
+
 int main(void)
 {
     static const test_case_t cases[] = {
@@ -187,6 +197,9 @@ int main(void)
         {"of no peer", "devices=2,peers=none", of_no_peer, 0},
         {"the nth call", "fail=cuMemAlloc:2:2,fail=cuStreamSynchronize:1+", nth_call, 0},
         {"one rank only", "fail=cuInit:1:802@1", one_rank_only, 0},
+        {"killed", "kill=cuMemAlloc:2", killed_at_the_second, SIGKILL},
+        {"ended by another signal", "kill=cuMemAlloc:2:11@0", killed_at_the_second, SIGSEGV},
+        {"another rank killed", "kill=cuMemAlloc:2@1", killed_at_the_second, 0},
         {NULL, NULL, NULL, 0}};
     return run_cases(cases);
 }

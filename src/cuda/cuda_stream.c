@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cuda/cuda_stream.h"
+
+#include "cuda/cuda_device.h"
+#include "cuda/cuda_kernels.h"
+#include "cuda/cuda_memory.h"
+#include "cuda/cuda_queue.h"
+#include "base/fail.h"
+#include "base/futex.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <string.h>
+
+/* A word that gates wait for. */
+typedef struct word {
+    atomic_uint *at;
+    unsigned last_number; /* of a gate */
+    weft_device_t *device;
+    bool is_pinned;
+    struct word *next;
+} word_t;
+
+struct weft_user_stream {
+    weft_device_t *device;
+    weft_cu_stream_t stream;
+    word_t *word;
+};
+
+/* A gate kept by a host function; one that is not repeated is freed by it. */
+struct weft_passage {
+    atomic_uint *word;
+    unsigned number;
+    bool is_repeated;
+    struct weft_passage *next; /* of the repeated ones */
+};
+
+static word_t *words, *spare_words;
+static struct weft_passage *repeated_passages;
+static int shut_gates; /* but for repeated ones */
+static bool has_repeated_gates;
+
+bool wefti_streams_may_wait(void)
+{
+    return shut_gates > 0 || has_repeated_gates;
+}
+
+/* ---- words ---- */
+
+static word_t *make_word(weft_device_t *device, bool is_pinned)
+{
+    word_t *word = weft_alloc(sizeof(*word));
+    if (word == NULL)
+        return NULL;
+    *word = (word_t){.device = device, .is_pinned = is_pinned, .next = words};
+    word->at =
+        is_pinned ? (atomic_uint *)(void *)wefti_pinned_word(device) : weft_alloc_aligned(64, 64);
+    if (word->at == NULL) {
+        weft_free(word);
+        return NULL;
+    }
+    atomic_store(word->at, 0);
+    words = word;
+    return word;
+}
+
+static word_t *take_spare(const weft_device_t *device)
+{
+    for (word_t **at = &spare_words; *at != NULL; at = &(*at)->next) {
+        word_t *word = *at;
+        if (word->device == device) {
+            *at = word->next;
+            word->next = words;
+            words = word;
+            return word;
+        }
+    }
+    return NULL;
+}
+
+static void spare(word_t *word)
+{
+    word_t **at = &words;
+    while (*at != word)
+        at = &(*at)->next;
+    *at = word->next;
+    word->next = spare_words;
+    spare_words = word;
+}
+
+/* Whether streams can wait for words of this device is tried out where it disturbs nobody. */
+static bool can_wait(const weft_user_stream_t *stream, const word_t *word)
+{
+    weft_queue_t *queue = wefti_queue_of(stream->device, WEFT_LANE_QUICK);
+    weft_visit_t visit;
+    if (queue == NULL || wefti_device_enter(stream->device, &visit) != MPI_SUCCESS)
+        return false;
+    weft_cu_result_t result = wefti_cu.cuStreamWaitValue32(
+        queue->stream, (weft_cu_address_t)(uintptr_t)word->at, 0, WEFT_CU_WAIT_GEQ);
+    wefti_device_leave(&visit);
+    return result == WEFT_CU_SUCCESS;
+}
+
+static int find_word(weft_user_stream_t *stream)
+{
+    bool has_waits = wefti_cu.cuStreamWaitValue32 != NULL && wefti_cu.cuStreamWriteValue32 != NULL;
+    stream->word = take_spare(stream->device);
+    if (stream->word != NULL)
+        return MPI_SUCCESS;
+    if (has_waits)
+        stream->word = make_word(stream->device, true);
+    if (stream->word != NULL && can_wait(stream, stream->word))
+        return MPI_SUCCESS;
+    WEFT_LOG(WEFT_INFO, "cuda",
+             "the driver cannot have streams wait for words: host functions wait in their place");
+    stream->word = make_word(stream->device, false);
+    return stream->word != NULL ? MPI_SUCCESS
+                                : weft_fail(MPI_ERR_NO_MEM, "no memory to manage a stream");
+}
+
+/* ---- open and close ---- */
+
+static int check_handle(const void *handle, size_t bytes, weft_cu_stream_t *out)
+{
+    if (bytes != sizeof(*out))
+        return weft_fail(
+            MPI_ERR_ARG,
+            "info key \"value\" has %zu bytes, but must have the %zu of a cudaStream_t", bytes,
+            sizeof(*out));
+    memcpy(out, handle, sizeof(*out));
+    if (!wefti_driver_find())
+        return weft_fail(MPI_ERR_OTHER,
+                         "info key \"type\" is \"cudaStream_t\", but the program does "
+                         "not use CUDA: no driver is loaded and initialised");
+    if (*out == WEFT_CU_STREAM_PER_THREAD)
+        return weft_fail(
+            MPI_ERR_ARG,
+            "info key \"value\" is cudaStreamPerThread, which is another stream in each "
+            "thread; give a stream made by cudaStreamCreate");
+    if (wefti_cu.cuStreamGetCaptureInfo == NULL)
+        return weft_fail(MPI_ERR_OTHER, "the CUDA driver has no cuStreamGetCaptureInfo_v2: it is "
+                                        "older than 11.4");
+    return MPI_SUCCESS;
+}
+
+/* What may take memory from the driver, and so might wait for all streams when one of them is at a
+ * gate, is made now. */
+static int make_ready(weft_user_stream_t *stream)
+{
+    weft_device_t *device = stream->device;
+    static const size_t sizes[] = {1, WEFT_PINNED_SLOT};
+    for (int lane = 0; lane < WEFT_LANES; lane++) {
+        if (wefti_queue_of(device, (weft_lane_t)lane) == NULL)
+            return MPI_ERR_OTHER;
+    }
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        void *slot = wefti_pinned_take(device, sizes[i]);
+        if (slot != NULL)
+            wefti_pinned_give(slot);
+    }
+    wefti_has_kernels(device);
+    void *scratch = wefti_scratch_take(device, 1);
+    if (scratch != NULL)
+        wefti_scratch_give(device, scratch);
+    return find_word(stream);
+}
+
+static int find_device(weft_user_stream_t *stream)
+{
+    weft_cu_context_t context = NULL;
+    weft_cu_result_t result = wefti_cu.cuStreamGetCtx(stream->stream, &context);
+    if (result != WEFT_CU_SUCCESS)
+        return wefti_driver_failed(result, "cuStreamGetCtx", "stream %p", (void *)stream->stream);
+    return wefti_device_of_context(context, &stream->device);
+}
+
+static int open_stream(const void *handle, size_t bytes, weft_user_stream_t **out)
+{
+    weft_cu_stream_t given = NULL;
+    int err = check_handle(handle, bytes, &given);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_user_stream_t *stream = weft_alloc_zeroed(1, sizeof(*stream));
+    if (stream == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory to manage a stream");
+    stream->stream = given;
+    err = find_device(stream);
+    if (err == MPI_SUCCESS)
+        err = make_ready(stream);
+    if (err != MPI_SUCCESS) {
+        weft_free(stream);
+        return err;
+    }
+    *out = stream;
+    return MPI_SUCCESS;
+}
+
+static void close_stream(weft_user_stream_t *stream)
+{
+    spare(stream->word);
+    weft_free(stream);
+}
+
+/* ---- work in it ---- */
+
+static void adopt(weft_user_stream_t *stream)
+{
+    wefti_cu.cuCtxSetCurrent(stream->device->context);
+}
+
+static int find_capture(weft_user_stream_t *stream, uint64_t *out)
+{
+    int status = WEFT_CU_NOT_CAPTURED;
+    weft_visit_t visit;
+    *out = 0;
+    int err = wefti_device_enter(stream->device, &visit);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_cu_result_t result =
+        wefti_cu.cuStreamGetCaptureInfo(stream->stream, &status, out, NULL, NULL, NULL);
+    wefti_device_leave(&visit);
+    if (result != WEFT_CU_SUCCESS)
+        return wefti_driver_failed(result, "cuStreamGetCaptureInfo", "stream %p",
+                                   (void *)stream->stream);
+    if (status == WEFT_CU_SPOILT_CAPTURE)
+        return weft_fail(MPI_ERR_OTHER,
+                         "stream %p is part of a capture that an earlier error has "
+                         "made invalid",
+                         (void *)stream->stream);
+    if (status == WEFT_CU_NOT_CAPTURED)
+        *out = 0;
+    return MPI_SUCCESS;
+}
+
+static int make_passage(const weft_gate_t *gate, struct weft_passage **out)
+{
+    struct weft_passage *passage = weft_alloc(sizeof(*passage));
+    if (passage == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory to manage a stream");
+    *passage = (struct weft_passage){gate->word, gate->number, gate->is_repeated, NULL};
+    *out = passage;
+    return MPI_SUCCESS;
+}
+
+static int make_repeated_passage(weft_gate_t *gate)
+{
+    int err = make_passage(gate, &gate->passage);
+    if (err != MPI_SUCCESS)
+        return err;
+    gate->passage->next = repeated_passages;
+    repeated_passages = gate->passage;
+    return MPI_SUCCESS;
+}
+
+static int make_gate(weft_user_stream_t *stream, bool is_repeated, weft_gate_t *out)
+{
+    word_t *word = is_repeated ? make_word(stream->device, stream->word->is_pinned) : stream->word;
+    if (word == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no pinned memory for an operation in a graph");
+    weft_gate_t gate = {.word = word->at,
+                        .number = ++word->last_number,
+                        .is_repeated = is_repeated,
+                        .is_kept_by_host = !word->is_pinned};
+    int err = gate.is_kept_by_host && is_repeated ? make_repeated_passage(&gate) : MPI_SUCCESS;
+    if (err != MPI_SUCCESS)
+        return err;
+    has_repeated_gates |= is_repeated;
+    shut_gates += !is_repeated;
+    *out = gate;
+    return MPI_SUCCESS;
+}
+
+static int put_call(weft_user_stream_t *stream, void (*function)(void *owner), void *owner)
+{
+    weft_visit_t visit;
+    int err = wefti_device_enter(stream->device, &visit);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_cu_result_t result = wefti_cu.cuLaunchHostFunc(stream->stream, function, owner);
+    wefti_device_leave(&visit);
+    return result == WEFT_CU_SUCCESS ? MPI_SUCCESS
+                                     : wefti_driver_failed(result, "cuLaunchHostFunc", "stream %p",
+                                                           (void *)stream->stream);
+}
+
+static bool is_open(const struct weft_passage *passage, unsigned now)
+{
+    return passage->is_repeated ? now == passage->number : (int)(now - passage->number) >= 0;
+}
+
+/* In a thread of the driver's. */
+static void wait_at_passage(void *owner)
+{
+    struct weft_passage *passage = owner;
+    unsigned now;
+    while (!is_open(passage, now = atomic_load(passage->word)))
+        weft_futex_wait(passage->word, now, 0);
+    if (passage->is_repeated)
+        atomic_store(passage->word, 0);
+    else
+        weft_free(passage);
+}
+
+static weft_cu_result_t put_waits(weft_user_stream_t *stream, const weft_gate_t *gate)
+{
+    weft_cu_address_t address = (weft_cu_address_t)(uintptr_t)gate->word;
+    weft_cu_result_t result =
+        wefti_cu.cuStreamWaitValue32(stream->stream, address, gate->number,
+                                     gate->is_repeated ? WEFT_CU_WAIT_EQ : WEFT_CU_WAIT_GEQ);
+    if (result == WEFT_CU_SUCCESS && gate->is_repeated)
+        result = wefti_cu.cuStreamWriteValue32(stream->stream, address, 0, 0);
+    return result;
+}
+
+static int put_passage(weft_user_stream_t *stream, const weft_gate_t *gate)
+{
+    struct weft_passage *passage = gate->passage;
+    int err = gate->is_repeated ? MPI_SUCCESS : make_passage(gate, &passage);
+    if (err != MPI_SUCCESS)
+        return err;
+    err = put_call(stream, wait_at_passage, passage);
+    if (err != MPI_SUCCESS && !gate->is_repeated)
+        weft_free(passage);
+    return err;
+}
+
+static int put_gate(weft_user_stream_t *stream, const weft_gate_t *gate)
+{
+    weft_visit_t visit;
+    if (gate->is_kept_by_host)
+        return put_passage(stream, gate);
+    int err = wefti_device_enter(stream->device, &visit);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_cu_result_t result = put_waits(stream, gate);
+    wefti_device_leave(&visit);
+    return result == WEFT_CU_SUCCESS ? MPI_SUCCESS
+                                     : wefti_driver_failed(result, "cuStreamWaitValue32",
+                                                           "stream %p", (void *)stream->stream);
+}
+
+/* A word never goes back, whatever the order in which operations that failed to get a gate end. The
+ * fence: what the operation wrote is there before the stream goes on. */
+static void open_gate(const weft_gate_t *gate)
+{
+    bool is_behind = (int)(gate->number - atomic_load(gate->word)) > 0;
+    if (gate->is_repeated || is_behind)
+        atomic_store(gate->word, gate->number);
+    shut_gates -= !gate->is_repeated;
+    if (gate->is_kept_by_host)
+        weft_futex_wake(gate->word);
+}
+
+/* A context that is gone has nothing to wait for. */
+static void drain(weft_user_stream_t *stream)
+{
+    weft_visit_t visit;
+    if (wefti_device_enter(stream->device, &visit) != MPI_SUCCESS)
+        return;
+    wefti_cu.cuCtxSynchronize();
+    wefti_device_leave(&visit);
+}
+
+/* A queue of ours in the same context is asked: the program may have destroyed the stream
+ * meanwhile, and one that is captured must not be asked. */
+static int check(weft_user_stream_t *stream)
+{
+    weft_visit_t visit;
+    int err = wefti_device_enter(stream->device, &visit);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_queue_t *queue = wefti_queue_of(stream->device, WEFT_LANE_QUICK);
+    weft_cu_result_t result = wefti_cu.cuStreamQuery(queue->stream);
+    wefti_device_leave(&visit);
+    if (result == WEFT_CU_SUCCESS || result == WEFT_CU_NOT_READY)
+        return MPI_SUCCESS;
+    return wefti_driver_failed(result, "cuStreamQuery", "device %s", stream->device->pci);
+}
+
+const weft_device_stream_ops_t wefti_stream_ops = {
+    .open = open_stream,
+    .close = close_stream,
+    .adopt = adopt,
+    .capture = find_capture,
+    .make_gate = make_gate,
+    .put_call = put_call,
+    .put_gate = put_gate,
+    .open_gate = open_gate,
+    .drain = drain,
+    .check = check,
+};
+
+/* ---- the end ---- */
+
+/* Pinned words go with their slabs. */
+static void free_words(word_t *word)
+{
+    for (word_t *next; word != NULL; word = next) {
+        next = word->next;
+        if (!word->is_pinned)
+            weft_free(word->at);
+        weft_free(word);
+    }
+}
+
+void wefti_streams_close(void)
+{
+    free_words(words);
+    free_words(spare_words);
+    words = spare_words = NULL;
+    shut_gates = 0;
+    has_repeated_gates = false;
+    for (struct weft_passage *next; repeated_passages != NULL; repeated_passages = next) {
+        next = repeated_passages->next;
+        weft_free(repeated_passages);
+    }
+}

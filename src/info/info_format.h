@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What weft_info prints are facts in sections; text, --parsable and --json are a table of functions each. */
+#ifndef WEFT_INFO_INFO_FORMAT_H
+#define WEFT_INFO_INFO_FORMAT_H
+
+/** `key` is for scripts, `label` for people. A list of facts ends with one whose key is NULL. */
+typedef struct weft_fact {
+    const char *key, *label, *value;
+} weft_fact_t;
+
+typedef struct weft_info_format {
+    void (*begin)(void);
+    void (*facts)(const char *section, const weft_fact_t *facts);
+    void (*variables)(void);
+    void (*end)(void);
+} weft_info_format_t;
+
+#endif

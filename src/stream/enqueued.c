@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "stream/enqueued_private.h"
+
+#include "stream/stream_private.h"
+#include "core/device.h"
+#include "core/lock.h"
+#include "core/progress.h"
+#include "base/fail.h"
+#include "base/pool.h"
+
+#include <string.h>
+
+/* Streams hold about 1000 entries, and a call that finds its stream full would block with all that
+ * the driver locks: so many operations of two entries may wait in one, and who wants more waits
+ * here. */
+enum { WAITING_MOST = 256 };
+
+static weft_pool_t records = WEFT_POOL(enqueued_t);
+/* What a driver may still name: captured records, and those that were given up. */
+static weft_list_t kept = {&kept, &kept};
+static int unfinished;
+bool wefti_all_is_over;
+
+static const weft_device_stream_ops_t *device(void)
+{
+    return weft_device_ops->streams;
+}
+
+/* ---- records ---- */
+
+static void release_handle(weft_request_t *request)
+{
+    wefti_enqueued_release((enqueued_t *)request);
+}
+
+/* What peers count on, and a stream waits for, goes on. */
+static void cancel(weft_request_t *request)
+{
+    (void)request;
+}
+
+static const weft_request_ops_t request_ops = {
+    .name = "operation in a stream", .release = release_handle, .cancel = cancel};
+
+bool wefti_is_enqueued(const weft_request_t *request)
+{
+    return request->ops == &request_ops;
+}
+
+enqueued_t *wefti_enqueued_create(const char *name, weft_comm_t *comm, weft_stream_t *stream)
+{
+    enqueued_t *record = weft_pool_take(&records);
+    if (record == NULL) {
+        weft_fail(MPI_ERR_NO_MEM, "no memory for an operation in a stream");
+        return NULL;
+    }
+    memset(record, 0, sizeof(*record));
+    weft_request_init(&record->request, &request_ops, comm);
+    weft_comm_retain(comm);
+    weft_stream_retain(stream);
+    record->name = name;
+    record->stream = stream;
+    return record;
+}
+
+void wefti_enqueued_release(enqueued_t *record)
+{
+    if (!weft_object_drop(&record->request.object))
+        return;
+    record->request.object.kind = WEFT_FREED;
+    weft_request_forget_error(&record->request);
+    record->ops->drop(record);
+    weft_comm_release(record->request.comm);
+    weft_stream_release(record->stream);
+    weft_pool_give(&records, record);
+}
+
+bool wefti_enqueued_is_idle(void)
+{
+    return unfinished == 0;
+}
+
+static void count_unfinished(int more)
+{
+    unfinished += more;
+    if (unfinished > 0)
+        return;
+    wefti_all_is_over = true;
+    weft_progress_notify();
+}
+
+void wefti_enqueued_end(void)
+{
+    for (weft_link_t *link; (link = weft_list_pop(&kept)) != NULL;)
+        wefti_enqueued_release(WEFT_ELEMENT(link, enqueued_t, link));
+}
+
+void wefti_enqueued_close(void)
+{
+    weft_pool_close(&records);
+}
+
+/* ---- its place in the stream ---- */
+
+int wefti_capture_of(weft_stream_t *stream, uint64_t *out)
+{
+    return device()->capture(stream->users, out);
+}
+
+static void begin_feeding(weft_stream_t *stream)
+{
+    while (stream->is_being_fed) {
+        stream->is_free_to_feed = false;
+        wefti_stream_await(&stream->is_free_to_feed);
+    }
+    stream->is_being_fed = true;
+}
+
+static void end_feeding(weft_stream_t *stream)
+{
+    stream->is_being_fed = false;
+    stream->is_free_to_feed = true;
+    weft_progress_notify();
+}
+
+static void await_room(weft_stream_t *stream)
+{
+    while (stream->waiting_count >= WAITING_MOST) {
+        stream->has_room = false;
+        wefti_stream_await(&stream->has_room);
+    }
+}
+
+static void enter_stream(enqueued_t *record)
+{
+    if (record->capture != 0) {
+        weft_list_append(&kept, &record->link);
+        record->stream->is_captured = true;
+        return;
+    }
+    weft_list_append(&record->stream->waiting, &record->link);
+    record->stream->waiting_count++;
+    count_unfinished(1);
+}
+
+static void leave_stream(enqueued_t *record)
+{
+    weft_list_remove(&record->link);
+    if (record->capture != 0)
+        return;
+    record->stream->waiting_count--;
+    record->stream->has_room = true;
+    weft_progress_notify();
+}
+
+static void take_back(enqueued_t *record)
+{
+    leave_stream(record);
+    if (record->has_gate)
+        device()->open_gate(&record->gate);
+    if (record->capture == 0)
+        count_unfinished(-1);
+}
+
+static int prepare(enqueued_t *record, bool has_gate)
+{
+    weft_stream_t *stream = record->stream;
+    int err = wefti_capture_of(stream, &record->capture);
+    if (err == MPI_SUCCESS && record->capture == 0)
+        await_room(stream);
+    if (err == MPI_SUCCESS && has_gate)
+        err = device()->make_gate(stream->users, record->capture != 0, &record->gate);
+    record->has_gate = err == MPI_SUCCESS && has_gate;
+    return err;
+}
+
+/* The lock is given up: the driver may block while the stream is full of the program's work, which
+ * may wait for what our thread is to do. Once the call is there, the record is our thread's. */
+static int put(enqueued_t *record, bool *is_there_out)
+{
+    weft_user_stream_t *users = record->stream->users;
+    weft_gate_t gate = record->gate;
+    bool has_gate = record->has_gate;
+    weft_unlock();
+    int err = device()->put_call(users, wefti_stream_arrived, record);
+    bool is_there = err == MPI_SUCCESS;
+    if (is_there && has_gate)
+        err = device()->put_gate(users, &gate);
+    weft_lock();
+    *is_there_out = is_there;
+    return err;
+}
+
+int wefti_enqueued_put(enqueued_t *record, bool has_gate)
+{
+    weft_stream_t *stream = record->stream;
+    bool is_there = false;
+    weft_stream_retain(stream);
+    begin_feeding(stream);
+    int err = prepare(record, has_gate);
+    if (err == MPI_SUCCESS) {
+        enter_stream(record);
+        err = put(record, &is_there);
+        if (!is_there)
+            take_back(record);
+    }
+    end_feeding(stream);
+    if (!is_there)
+        wefti_enqueued_release(record);
+    weft_stream_release(stream);
+    return err;
+}
+
+/* ---- what becomes of it ---- */
+
+void wefti_enqueued_begin(enqueued_t *record)
+{
+    if (record->is_given_up)
+        return;
+    if (record->capture == 0) {
+        leave_stream(record);
+    } else { /* once more */
+        count_unfinished(1);
+        weft_request_forget_error(&record->request);
+        record->request.status = weft_status_empty();
+        record->request.is_complete = false;
+    }
+    wefti_stream_under_way(1);
+    device()->adopt(record->stream->users);
+    int err = record->ops->begin(record);
+    if (err != MPI_SUCCESS)
+        wefti_enqueued_over(record, err);
+}
+
+void wefti_enqueued_over(enqueued_t *record, int error)
+{
+    record->request.status.MPI_ERROR = MPI_SUCCESS;
+    if (error != MPI_SUCCESS)
+        weft_request_note_error(&record->request, error);
+    if (error != MPI_SUCCESS && record->has_gate)
+        wefti_stream_failed(record);
+    else
+        wefti_enqueued_finish(record);
+}
+
+static void report(enqueued_t *record)
+{
+    const MPI_Status *status = &record->request.status;
+    if (record->status == MPI_STATUS_IGNORE)
+        return;
+    weft_status_copy(record->status, status);
+    if (status->MPI_ERROR != MPI_SUCCESS)
+        record->status->MPI_ERROR = status->MPI_ERROR;
+}
+
+void wefti_enqueued_finish(enqueued_t *record)
+{
+    enqueued_t *waiter = record->waiter;
+    bool is_kept = record->capture != 0 || record->is_given_up;
+    report(record);
+    if (record->has_gate)
+        device()->open_gate(&record->gate);
+    record->waiter = NULL;
+    wefti_stream_under_way(-1);
+    weft_object_retain(
+        &record->request.object); /* completing it may release the program's reference */
+    weft_request_complete(&record->request);
+    if (waiter != NULL)
+        waiter->ops->target_is_over(waiter);
+    if (!record->is_given_up)
+        wefti_stream_dealt_with(record);
+    wefti_enqueued_release(record);
+    if (!is_kept)
+        wefti_enqueued_release(record);
+    count_unfinished(-1);
+}
+
+/* The driver may still name it. */
+void wefti_enqueued_give_up(enqueued_t *record, int error)
+{
+    leave_stream(record);
+    weft_list_append(&kept, &record->link);
+    record->is_given_up = true;
+    wefti_stream_under_way(1);
+    wefti_enqueued_over(record, error);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "stream/stream.h"
+
+#include "stream/stream_private.h"
+#include "core/device.h"
+#include "core/lock.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "mpi.h"
+
+#include <string.h>
+
+static weft_pool_t streams = WEFT_POOL(weft_stream_t);
+weft_list_t wefti_streams = {&wefti_streams, &wefti_streams};
+
+weft_stream_t *weft_stream_of(const void *handle)
+{
+    weft_stream_t *stream = (weft_stream_t *)handle;
+    if (weft_is_predefined(handle) || stream->object.kind != WEFT_KIND_STREAM || stream->is_freed)
+        return NULL;
+    return stream;
+}
+
+/* ---- making ---- */
+
+static int open_device(weft_stream_t *stream, const void *handle, size_t bytes)
+{
+    if (handle == NULL)
+        return MPI_SUCCESS;
+    if (weft_device_ops == NULL)
+        return weft_fail(MPI_ERR_OTHER, "info key \"type\" is \"cudaStream_t\", but the use of "
+                                        "devices is switched off (WEFT_DEVICE=no)");
+    int err = weft_device_ops->streams->open(handle, bytes, &stream->users);
+    if (err != MPI_SUCCESS)
+        return err;
+    err = wefti_stream_thread_start();
+    if (err != MPI_SUCCESS)
+        weft_device_ops->streams->close(stream->users);
+    return err;
+}
+
+int weft_stream_create(const void *handle, size_t bytes, weft_stream_t **out)
+{
+    weft_stream_t *stream = weft_pool_take(&streams);
+    if (stream == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a stream");
+    memset(stream, 0, sizeof(*stream));
+    int err = open_device(stream, handle, bytes);
+    if (err != MPI_SUCCESS) {
+        weft_pool_give(&streams, stream);
+        return err;
+    }
+    weft_object_init(&stream->object, WEFT_KIND_STREAM);
+    weft_list_init(&stream->waiting);
+    weft_list_append(&wefti_streams, &stream->link);
+    *out = stream;
+    return MPI_SUCCESS;
+}
+
+/* ---- references ---- */
+
+/* An error that nobody came to hear of is not to be lost. */
+static void close_stream(weft_stream_t *stream)
+{
+    if (stream->error != MPI_SUCCESS)
+        WEFT_LOG(WEFT_WARN, "stream",
+                 "an operation in a stream that was freed since has failed: %s",
+                 stream->why == NULL ? "no memory to say why" : stream->why);
+    weft_free(stream->why);
+    if (stream->users != NULL)
+        weft_device_ops->streams->close(stream->users);
+    weft_list_remove(&stream->link);
+    stream->object.kind = WEFT_FREED;
+    weft_pool_give(&streams, stream);
+}
+
+void weft_stream_retain(weft_stream_t *stream)
+{
+    weft_object_retain(&stream->object);
+}
+
+void weft_stream_release(weft_stream_t *stream)
+{
+    if (weft_object_drop(&stream->object))
+        close_stream(stream);
+}
+
+void weft_stream_free(weft_stream_t *stream)
+{
+    stream->is_freed = true;
+    weft_stream_release(stream);
+}
+
+static void detach(weft_comm_t *comm)
+{
+    weft_stream_release(comm->stream);
+    comm->stream = NULL;
+}
+
+void weft_stream_attach(weft_stream_t *stream, weft_comm_t *comm)
+{
+    weft_comm_release_stream = detach;
+    weft_stream_retain(stream);
+    comm->stream = stream;
+}
+
+/* ---- the end ---- */
+
+/* Of a graph that was launched nobody knows before the stream comes to its first operation. */
+static void await_graphs(void)
+{
+    for (weft_link_t *link = wefti_streams.next; link != &wefti_streams; link = link->next) {
+        weft_stream_t *stream = WEFT_ELEMENT(link, weft_stream_t, link);
+        if (!stream->is_captured)
+            continue;
+        weft_unlock(); /* it stays: captured records have references */
+        weft_device_ops->streams->drain(stream->users);
+        weft_lock();
+    }
+}
+
+void weft_streams_end(void)
+{
+    if (!wefti_stream_thread_runs())
+        return;
+    await_graphs();
+    while (!wefti_enqueued_is_idle()) {
+        wefti_all_is_over = false;
+        wefti_stream_await(&wefti_all_is_over);
+    }
+    wefti_stream_thread_end();
+    wefti_enqueued_end();
+}
+
+/* Communicators that the program has not freed still had references. */
+void weft_streams_close(void)
+{
+    while (!weft_list_is_empty(&wefti_streams))
+        close_stream(WEFT_ELEMENT(wefti_streams.next, weft_stream_t, link));
+    wefti_enqueued_close();
+    weft_pool_close(&streams);
+}

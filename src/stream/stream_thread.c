@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "stream/stream_private.h"
+
+#include "core/device.h"
+#include "core/errhandler.h"
+#include "core/lock.h"
+#include "core/progress.h"
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/fail.h"
+#include "base/futex.h"
+#include "base/memory.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+enum {
+    /* With a core to itself the thread looks so long for the next arrival: who sleeps takes 50 us
+     * to wake, and operations often come in rows. */
+    SPIN_NS = 20000,
+    CHECK_MS = 20,
+};
+
+static _Atomic(enqueued_t *) arrived; /* a stack */
+static atomic_bool is_open;
+static atomic_uint to_do; /* 1: there is something to do */
+static enqueued_t *failed, **failed_end = &failed;
+static bool has_news, is_ending, runs;
+static int under_way, watchers;
+static pthread_t thread;
+
+/* ---- waking it ---- */
+
+/* It sleeps on to_do, or in progress as everybody does. The fence: whoever goes to sleep there
+ * looks at to_do after having set the bell. */
+static void ring(void)
+{
+    if (atomic_exchange(&to_do, 1) == 0)
+        weft_futex_wake(&to_do);
+    atomic_thread_fence(memory_order_seq_cst);
+    weft_progress_notify();
+}
+
+/* A poll: the end of the thread's waiting in progress. Others who poll have done nothing by it. */
+static int hear_of_it(bool everything)
+{
+    (void)everything;
+    if (atomic_load_explicit(&to_do, memory_order_relaxed) != 0)
+        has_news = true;
+    return 0;
+}
+
+static void push(enqueued_t *record)
+{
+    enqueued_t *top = atomic_load(&arrived);
+    do {
+        record->next_arrived = top;
+    } while (!atomic_compare_exchange_weak(&arrived, &top, record));
+    ring();
+}
+
+/* After MPI_Finalize a graph may still be launched, wrongly, but the record is gone. */
+void wefti_stream_arrived(void *owner)
+{
+    enqueued_t *record = owner;
+    if (atomic_load(&is_open) && atomic_fetch_add(&record->arrivals, 1) == 0)
+        push(record);
+}
+
+void wefti_stream_dealt_with(enqueued_t *record)
+{
+    if (atomic_fetch_sub(&record->arrivals, 1) > 1)
+        push(record);
+}
+
+void wefti_stream_failed(enqueued_t *record)
+{
+    record->next_arrived = NULL;
+    *failed_end = record;
+    failed_end = &record->next_arrived;
+    ring();
+}
+
+void wefti_stream_under_way(int more)
+{
+    under_way += more;
+    if (under_way == 0)
+        has_news = true;
+}
+
+/* ---- what it does ---- */
+
+/* In the order of arrival: messages of one stream do not overtake each other. */
+static void begin_arrived(void)
+{
+    enqueued_t *stack = atomic_exchange(&arrived, NULL), *first = NULL;
+    while (stack != NULL) {
+        enqueued_t *record = stack;
+        stack = record->next_arrived;
+        record->next_arrived = first;
+        first = record;
+    }
+    while (first != NULL) {
+        enqueued_t *record = first;
+        first = record->next_arrived;
+        wefti_enqueued_begin(record);
+    }
+}
+
+static void remember(const enqueued_t *record)
+{
+    weft_stream_t *stream = record->stream;
+    if (stream->error != MPI_SUCCESS)
+        return;
+    stream->error = record->request.status.MPI_ERROR;
+    stream->why = record->request.why == NULL ? NULL : weft_strdup(record->request.why);
+}
+
+/* The handler may be the program's, and call MPI. */
+static void tell(enqueued_t *record)
+{
+    weft_comm_t *comm = record->request.comm;
+    int error = record->request.status.MPI_ERROR;
+    weft_fail(error, "%s", record->request.why == NULL ? "" : record->request.why);
+    weft_unlock();
+    weft_error_raise(comm, error, record->name);
+    weft_lock();
+    if (!record->has_status && comm->errhandler == &weft_errors_return)
+        remember(record);
+    wefti_enqueued_finish(record);
+}
+
+static void tell_failures(void)
+{
+    while (failed != NULL) {
+        enqueued_t *record = failed;
+        failed = record->next_arrived;
+        if (failed == NULL)
+            failed_end = &failed;
+        tell(record);
+    }
+}
+
+static void sleep_until_needed(void)
+{
+    weft_lock_give();
+    int64_t start = weft_world.cores_are_short ? 0 : weft_clock_ns();
+    while (atomic_load(&to_do) == 0 && weft_clock_ns() - start < SPIN_NS)
+        weft_cpu_relax();
+    while (atomic_load(&to_do) == 0)
+        weft_futex_wait(&to_do, 0, 0);
+    weft_lock_take();
+}
+
+static void *run(void *unused)
+{
+    weft_lock_take();
+    while (!is_ending) {
+        atomic_store(&to_do, 0);
+        has_news = false;
+        begin_arrived();
+        tell_failures();
+        if (under_way > 0)
+            weft_progress_until(&has_news);
+        else
+            sleep_until_needed();
+    }
+    weft_lock_give();
+    return unused;
+}
+
+/* ---- begin and end ---- */
+
+/* Signals are the program's threads' to handle. */
+static int create_thread(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&thread, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0)
+        return weft_fail(MPI_ERR_OTHER, "no thread for operations in streams: %s", strerror(error));
+    pthread_setname_np(thread, "weft-stream");
+    return MPI_SUCCESS;
+}
+
+/* The calling thread is in an MPI call, alone, if it had not to take the lock: it has it from now
+ * on, and its call gives it back. */
+static void lock_from_now_on(void)
+{
+    if (weft_world.is_threaded)
+        return;
+    weft_lock_take();
+    weft_world.is_threaded = true;
+}
+
+int wefti_stream_thread_start(void)
+{
+    if (runs)
+        return MPI_SUCCESS;
+    lock_from_now_on();
+    int err = create_thread();
+    if (err != MPI_SUCCESS)
+        return err;
+    runs = true;
+    atomic_store(&is_open, true);
+    weft_progress_add(hear_of_it);
+    return MPI_SUCCESS;
+}
+
+bool wefti_stream_thread_runs(void)
+{
+    return runs;
+}
+
+void wefti_stream_thread_end(void)
+{
+    atomic_store(&is_open, false);
+    is_ending = true;
+    ring();
+    weft_unlock();
+    pthread_join(thread, NULL);
+    weft_lock();
+    weft_progress_remove(hear_of_it);
+    runs = is_ending = false;
+}
+
+/* ---- streams that do not go on ---- */
+
+static void give_up(weft_stream_t *stream, int error)
+{
+    while (!weft_list_is_empty(&stream->waiting))
+        wefti_enqueued_give_up(WEFT_ELEMENT(stream->waiting.next, enqueued_t, link), error);
+}
+
+/* After an error of its context a stream's host functions are not called any more, and nobody says
+ * so. */
+static int check_streams(bool everything)
+{
+    static int64_t last_ms;
+    int64_t now_ms = weft_clock_ms();
+    (void)everything;
+    if (now_ms - last_ms < CHECK_MS)
+        return 0;
+    last_ms = now_ms;
+    for (weft_link_t *link = wefti_streams.next; link != &wefti_streams; link = link->next) {
+        weft_stream_t *stream = WEFT_ELEMENT(link, weft_stream_t, link);
+        if (stream->waiting_count == 0)
+            continue;
+        int err = weft_device_ops->streams->check(stream->users);
+        if (err == MPI_SUCCESS)
+            continue;
+        give_up(stream, err);
+        return 1; /* of all else nothing is certain: the list may have changed */
+    }
+    return 0;
+}
+
+void wefti_stream_await(const bool *flag)
+{
+    if (watchers++ == 0)
+        weft_progress_add(check_streams);
+    weft_progress_await_silent(1);
+    weft_progress_until(flag);
+    weft_progress_await_silent(-1);
+    if (--watchers == 0)
+        weft_progress_remove(check_streams);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Hosts that have vanished while something is on its way to them. The kernel would try for a quarter of
+ * an hour, and TCP_USER_TIMEOUT is not for us: it also ends connections to a rank that computes, and
+ * does not read, for longer than that. So whoever goes to sleep looks, now and then, for how long
+ * nobody has acknowledged anything: the kernel of a rank that computes does.
+ */
+#include "tcp/tcp_private.h"
+
+#include "base/clock.h"
+#include "base/config.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { LOOK_EVERY_MS = 1000, LEAST_S = 3 };
+
+/* linux/tcp.h has more of it than this C library; this much is old. */
+static bool is_silent(int fd, int64_t limit_ms)
+{
+    struct tcp_info info;
+    socklen_t length = sizeof(info);
+    memset(&info, 0, sizeof(info));
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
+        return false;
+    return info.tcpi_unacked > 0 && info.tcpi_retransmits > 0 &&
+           info.tcpi_last_ack_recv >= limit_ms;
+}
+
+bool wefti_tcp_look_for_silence(void)
+{
+    static int64_t next_ms;
+    int64_t now = weft_clock_ms();
+    int64_t limit_ms = (weft_config.LOST_AFTER < LEAST_S ? LEAST_S : (int64_t)weft_config.LOST_AFTER) * 1000;
+    bool any = false;
+    if (now < next_ms)
+        return false;
+    next_ms = now + LOOK_EVERY_MS;
+    for (int rank = 0; rank < weft_world.size; rank++) {
+        tcp_peer_t *peer = wefti_tcp.peers[rank];
+        if (peer == NULL || peer->state != TCP_OPEN ||
+            !is_silent(peer->source.fd, limit_ms))
+            continue;
+        wefti_tcp_peer_lost(peer, "waiting for its host to acknowledge data", ETIMEDOUT);
+        any = true;
+    }
+    return any;
+}

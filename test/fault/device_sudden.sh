@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# A rank that meets a sudden end while others are in a collective of device memory: before it comes, while it waits for the
+# others, while one of them works for all, while it does so itself; together, stepped and staged, with one device
+# for all and one for each. The job ends, the rank is named, the exit code says how it ended, and nothing is left.
+. "$(dirname "$0")/judge.sh"
+[ -n "$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")" ] || skip "needs cuda.h"
+"$MPICC" -O1 -g -Wall -Wextra -I"$SOURCE/test/mpi" "$SOURCE/test/fault/device_ends.c" -o "$work/device_ends" -ldl || exit 1
+LD_LIBRARY_PATH=$BUILD/test/fake/cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+WEFT_LOG=error
+export LD_LIBRARY_PATH ASAN_OPTIONS WEFT_LOG
+killed='was killed by signal 9'
+crashed='was killed by signal 11 (Segmentation fault)'
+
+# ends CODE PATTERN SETTINGS RANKS WHERE HOW VICTIM COUNT [return]; SETTINGS: words of the simulated driver, then
+# variables, with blanks between them
+ends() {
+    code=$1 pattern=$2 settings=$3 ranks=$4
+    shift 4
+    expect "$code" env TEST_MEMORY="${kinds:-D}" FAKE_CUDA=$settings "$MPIRUN" -n "$ranks" ./device_ends "$@"
+    expect_text err "^mpirun: rank $3 (process [0-9]* on $host) $pattern"
+}
+
+# By its own hand, wherever the others are.
+for where in before arrived begun; do
+    ends 137 "$killed" devices=1 2 $where kill 1 1000
+    ends 137 "$killed" devices=4 4 $where kill 0 100000
+    ends 139 "$crashed" devices=1 3 $where segv 2 1000
+    ends 7 'aborted the job with code 7' devices=3 3 $where abort=7 1 100000
+    ends 3 'exited with code 3' devices=2 5 $where exit=3 4 1000
+    ends 1 'exited without calling MPI_Finalize' devices=1 2 $where exit=0 0 1000
+    ends 137 "$killed" devices=2 3 $where kill 1 1000 return
+    ends 137 "$killed" 'devices=2 WEFT_NODES=0,1,0' 3 $where kill 1 100 return
+    ends 137 "$killed" 'devices=2 WEFT_DEVICE_IPC=no' 3 $where kill 1 100000
+done
+ends 137 "$killed" devices=1 16 begun kill 7 1000
+# The kernel that works for all begins late.
+ends 137 "$killed" 'devices=1,lazy,late=300' 4 begun kill 2 1000
+ends 137 "$killed" 'devices=4,lazy,late=300' 4 begun kill 2 1000000
+kinds=DH ends 137 "$killed" devices=1 3 arrived kill 1 1000
+
+# In a call of the driver that works for all.
+for call in cuIpcOpenMemHandle:1 cuLaunchKernel:1 cuLaunchKernel:4 cuStreamWriteValue32:2; do
+    ends 137 "$killed" "devices=1,kill=$call@1" 3 last none 1 1000
+    ends 139 "$crashed" "devices=3,kill=$call:11@2" 3 last none 2 1000 return
+done
+ends 137 "$killed" "devices=1,kill=cuLaunchKernel:5@15" 16 last none 15 1000
+
+# Anywhere: together, where all do a part of it, stepped, staged.
+for call in cuLaunchKernel:2 cuLaunchKernel:9 cuMemcpyAsync:3 cuStreamWriteValue32:7; do
+    ends 137 "$killed" "devices=3,late=0,kill=$call@1 WEFT_DEVICE_IPC=no" 3 amid none 1 100000
+    ends 137 "$killed" "devices=1,late=0,kill=$call@0 WEFT_NODES=0,1,1,0,1" 5 amid none 0 100000 return
+done
+ends 137 "$killed" 'devices=2,late=0,kill=cuMemcpyAsync:20@1 WEFT_DEVICE_IPC=no' 3 amid none 1 100
+ends 137 "$killed" 'devices=4,late=0,kill=cuLaunchKernel:3@3' 4 amid none 3 1000000
+nothing_left
+finish

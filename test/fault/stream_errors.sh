@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# What a user reads when operations in a stream fail, and that a job ends whose streams wait for a rank that has died.
+. "$(dirname "$0")/judge.sh"
+include=$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")
+[ -n "$include" ] || skip "needs cuda.h"
+driver=$BUILD/test/fake/cuda
+
+# compile SOURCE PROGRAM
+compile() {
+    "$MPICC" -O1 -g -Wall -Wextra -I"$SOURCE/test/mpi" -I"$SOURCE/test/mpi/cuda" -isystem "$include" "$SOURCE/test/$1" \
+        -o "$work/$2" -L"$driver" -lcuda -pthread || exit 1
+}
+
+# breaks TEXT WORDS RANKS PROGRAM [ARGUMENTS]: the job ends with this; the words are for the simulated driver
+breaks() {
+    text=$1 words=$2 ranks=$3
+    shift 3
+    env LD_LIBRARY_PATH="$driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" FAKE_CUDA="$words" timeout 60 \
+        "$MPIRUN" -n "$ranks" "$@" >out 2>err
+    code=$?
+    [ "$code" -ne 0 ] || fail "it went well: $words $*"
+    [ "$code" -ne 124 ] || fail "it did not end: $words $*"
+    expect_text err "$text"
+}
+
+compile mpi/cuda/enqueue.c enqueue
+compile fault/stream_dies.c stream_dies
+breaks 'MPIX_Stream_create: stream 0x[0-9a-f]*: cuStreamGetCtx failed: CUDA_ERROR_' fail=cuStreamGetCtx:1@0 2 ./enqueue 5 1 device
+breaks 'MPIX_[A-Za-z]*_enqueue: stream 0x[0-9a-f]*: cuLaunchHostFunc failed: CUDA_ERROR_' fail=cuLaunchHostFunc:9@1 2 \
+    ./enqueue 5 1 device
+breaks 'MPIX_[A-Za-z]*_enqueue: .*fail' fail=cuLaunchKernel:1+@0 2 ./enqueue 5 1 device
+breaks 'rank 2' '' 3 ./stream_dies
+nothing_left
+finish

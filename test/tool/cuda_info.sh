@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# weft_info --cuda on the simulated driver with several devices, with none, and on a machine without a driver.
+: "${SOURCE:=$(cd "$(dirname "$0")/../.." && pwd)}" "${BUILD:=$SOURCE/build}"
+driver=$BUILD/test/fake/cuda
+[ -e "$driver/libcuda.so.1" ] || { echo "there is no simulated driver"; exit 77; }
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+export ASAN_OPTIONS
+failures=0
+fail() {
+    echo "$*"
+    failures=$((failures + 1))
+}
+
+# info WORDS OPTION...: with the simulated driver so told; the words it prints are in $words
+info() {
+    told=$1
+    shift
+    words=$(LD_LIBRARY_PATH="$driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" FAKE_CUDA="$told" "$BUILD/weft_info" --cuda "$@" 2>&1) ||
+        fail "$told $*: exit code $?: $words"
+}
+
+# lines NUMBER PATTERN
+lines() {
+    got=$(echo "$words" | grep -c -e "$2")
+    [ "$got" -eq "$1" ] || fail "$told: $got lines are like '$2', not $1: $words"
+}
+
+for devices in 1 2 8; do
+    info devices=$devices
+    lines 1 "^CUDA driver  *for CUDA [0-9.]*, $devices devices\{0,1\}\$"
+    lines 1 '^kernels '
+    lines $devices '^device  *[0-7]: Weft simulated device$'
+    lines $devices '^  PCI id  *0000:[0-9A-F][0-9A-F]:00.0$'
+    lines $devices '^  UUID  *GPU-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*$'
+    lines $devices "^  Weft's kernels "
+    lines $devices '^  shared by  *CUDA IPC, file descriptors$'
+    lines $((devices > 1 ? devices : 0)) '^  peer access to  *[0-7]'
+    lines 1 '^WEFT_DEVICE  *auto$'
+done
+info devices=4,peers=0-2,memory=3G,capability=86,fabric
+lines 4 '^  memory  *3072 MiB$'
+lines 4 '^  capability  *8.6$'
+lines 4 'fabric handles'
+lines 1 '^  peer access to  *2$'
+lines 1 '^  peer access to  *0$'
+lines 2 '^  peer access to  *none of the others'
+info devices=2 --parsable
+lines 2 '^cuda_device_[01]:pci:0000:'
+lines 1 '^cuda:driver:for CUDA '
+info devices=2 --json
+echo "$words" | python3 -c 'import json, sys; assert json.load(sys.stdin)["cuda_device_1"]["capability"] == "9.0"' ||
+    fail "no JSON: $words"
+info devices=1,fail=cuInit:1:803
+lines 1 '^CUDA driver .*CUDA_ERROR_SYSTEM_DRIVER_MISMATCH'
+lines 0 '^device'
+info devices=2,fail=cuDeviceTotalMem:1
+lines 1 '^  memory  *not known: cuDeviceTotalMem: error 999'
+lines 1 '^  memory  *16384 MiB$'
+
+# None is seen; none is there, whatever this machine has.
+words=$(CUDA_VISIBLE_DEVICES='' LD_LIBRARY_PATH="$driver" "$BUILD/weft_info" --cuda 2>&1) || fail "no device: exit code $?"
+lines 1 '^CUDA driver .*without a device: cuInit: error 100, CUDA_ERROR_NO_DEVICE'
+nothing=$(mktemp -d) || exit 1
+trap 'rm -rf "$nothing"' EXIT
+: >"$nothing/libcuda.so.1"
+words=$(LD_LIBRARY_PATH=$nothing "$BUILD/weft_info" --cuda 2>&1) || fail "no driver: exit code $?"
+lines 1 '^CUDA driver  *none (.*libcuda.so.1'
+lines 0 '^device'
+[ $failures -eq 0 ]

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cuda/kernels/kernel_arches.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void compiled_code_runs_on_later_minor_versions(void **state)
+{
+    (void)state;
+    assert_int_equal(weft_kernel_fit_of("80 90", 0, 80), WEFT_KERNELS_COMPILED);
+    assert_int_equal(weft_kernel_fit_of("80 90", 0, 87), WEFT_KERNELS_COMPILED);
+    assert_int_equal(weft_kernel_fit_of("86", 0, 80), WEFT_KERNELS_NONE);
+    assert_int_equal(weft_kernel_fit_of("80 90", 0, 100), WEFT_KERNELS_NONE);
+    assert_int_equal(weft_kernel_fit_of("75 100 120", 0, 121), WEFT_KERNELS_COMPILED);
+}
+
+static void ptx_runs_on_all_later_ones(void **state)
+{
+    (void)state;
+    assert_int_equal(weft_kernel_fit_of("75 80", 75, 130), WEFT_KERNELS_PTX);
+    assert_int_equal(weft_kernel_fit_of("75 80", 75, 70), WEFT_KERNELS_NONE);
+    assert_int_equal(weft_kernel_fit_of("75 80", 75, 80), WEFT_KERNELS_COMPILED);
+}
+
+static void none_and_native(void **state)
+{
+    (void)state;
+    assert_int_equal(weft_kernel_fit_of("", 0, 90), WEFT_KERNELS_NONE);
+    assert_int_equal(weft_kernel_fit_of("native", 0, 90), WEFT_KERNELS_NATIVE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(compiled_code_runs_on_later_minor_versions),
+        cmocka_unit_test(ptx_runs_on_all_later_ones),
+        cmocka_unit_test(none_and_native),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
