@@ -9,6 +9,7 @@
 #include "coll/engine.h"
 #include "coll/comm_shape.h"
 #include "coll/plan.h"
+#include "coll/section.h"
 #include "coll/device/device_job.h"
 #include "coll/tuning.h"
 #include "pt2pt/pt2pt.h"
@@ -115,6 +116,8 @@ static int write_plan(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_
     weft_plan_t *plan = weft_plan_create(&how);
     if (plan != NULL)
         choice.algorithm->build(plan, args);
+    if (plan != NULL)
+        plan->meetings = weft_plan_meetings(plan);
     if (plan != NULL && plan->error == MPI_SUCCESS) {
         *out = plan;
         return MPI_SUCCESS;
@@ -241,6 +244,7 @@ int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args)
     int err = plan_for(coll, args, &plan);
     if (err != MPI_SUCCESS)
         return err;
+    args->comm->coll_count += plan->meetings;
     err = has_device_memory(coll, args) ? run_on_device(coll, args, plan, number)
                                         : weft_engine_run(plan, args);
     weft_plan_release(plan);
@@ -254,6 +258,7 @@ int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request
     int err = plan_for(coll, args, &plan);
     if (err != MPI_SUCCESS)
         return err;
+    args->comm->coll_count += plan->meetings;
     err = has_device_memory(coll, args) ? weft_device_job_begin(coll, args, plan, number, out)
                                         : weft_engine_begin(plan, args, out);
     weft_plan_release(plan);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/engine.h"
 
+#include "coll/device/section_job.h"
 #include "pt2pt/pt2pt.h"
 #include "datatype/pack.h"
 #include "core/device.h"
@@ -35,6 +36,10 @@ typedef struct run {
     weft_queue_t *queue;   /* of the device, with reductions that no mark is behind; NULL: none */
     int held;              /* work on device memory that has to end before the next step */
     weft_mark_t mark;
+    bool by_levels;        /* sections are done together if all ranks of the node come */
+    int section;           /* the next */
+    uint32_t number, number_step; /* of its meeting; to that of the section after it */
+    uint32_t first_number; /* of the plan's first */
     _Alignas(64) char small_scratch[SMALL_SCRATCH];
 } run_t;
 
@@ -220,6 +225,53 @@ static bool is_free(run_t *run, weft_step_kind_t next)
     return run->held == 0;
 }
 
+/* ---- sections ---- */
+
+static inline const weft_section_t *section_here(const run_t *run)
+{
+    if (!run->by_levels || run->section == run->plan->section_count)
+        return NULL;
+    const weft_section_t *section = run->plan->sections[run->section];
+    return section->begin == run->next ? section : NULL;
+}
+
+static void section_is_over(weft_request_t *request, void *owner)
+{
+    run_t *run = owner;
+    if (weft_section_job_is_settled(request))
+        run->next = run->plan->sections[run->section - 1]->end;
+    copy_is_over(request, owner);
+}
+
+/* A run that has failed has nothing to bring: its messages tell the others. */
+static void begin_section(run_t *run, const weft_section_t *section)
+{
+    weft_request_t *request;
+    weft_section_run_t place = {.comm = run->request.comm,
+                                .op = run->op,
+                                .buffers = run->buffers,
+                                .tag = run->tag,
+                                .number = run->number};
+    run->section++;
+    run->number += run->number_step;
+    if (!has_failed(run) && weft_section_job_begin(&section->call, &place, &request)) {
+        run->held++;
+        watch(run, MPI_SUCCESS, request, section_is_over);
+    }
+}
+
+/* True: a section is on its way, or has to wait. */
+static bool do_section(run_t *run)
+{
+    const weft_section_t *section;
+    while ((section = section_here(run)) != NULL) {
+        if (!is_free(run, WEFT_STEP_COPY) || (section->call.waits && run->outstanding > 0))
+            return true;
+        begin_section(run, section);
+    }
+    return false;
+}
+
 static void begin_part(run_t *whole, int index);
 
 static void begin_step(run_t *run, const weft_step_t *step)
@@ -292,7 +344,7 @@ static void advance(run_t *run)
         return;
     run->is_advancing = true;
     const weft_plan_t *plan = run->plan;
-    while (run->next < plan->count) {
+    while (!do_section(run) && run->next < plan->count) {
         const weft_step_t *step = &plan->steps[run->next];
         if (run->device != NULL && !is_free(run, step->kind))
             break;
@@ -305,10 +357,11 @@ static void advance(run_t *run)
         run->next++;
         begin_step(run, step);
     }
-    if (run->next == plan->count && run->queue != NULL)
+    bool is_at_end = run->next == plan->count && section_here(run) == NULL;
+    if (is_at_end && run->queue != NULL)
         put_mark(run);
     run->is_advancing = false;
-    if (run->next == plan->count && run->outstanding == 0)
+    if (is_at_end && run->outstanding == 0)
         finish(run);
 }
 
@@ -364,6 +417,7 @@ static void reset(run_t *run)
     run->queue = NULL;
     run->held = 0;
     run->is_advancing = false;
+    run->section = 0;
 }
 
 int weft_engine_take_tag(const weft_plan_t *plan, weft_comm_t *comm)
@@ -388,6 +442,9 @@ static int set_up(run_t *run, weft_plan_t *plan, const weft_coll_args_t *args,
     run->op = args->op;
     run->context = comm->context | 1;
     run->tag = place->tag;
+    run->by_levels = place->by_levels;
+    run->number = run->first_number = place->number;
+    run->number_step = 1;
     if (place->error != MPI_SUCCESS)
         weft_request_note_error(&run->request, place->error);
     reset(run);
@@ -418,6 +475,9 @@ static void begin_part(run_t *whole, int index)
         run->buffers[i] = whole->buffers[i];
     run->context = whole->context;
     run->tag = (whole->tag + 1 + index) & TAG_MASK;
+    run->by_levels = whole->by_levels;
+    run->number = whole->first_number + weft_part_meeting(whole->plan, index);
+    run->number_step = (uint32_t)whole->plan->part_count;
     reset(run);
     whole->outstanding++;
     weft_request_watch(&run->request, step_is_over, whole);

@@ -10,6 +10,9 @@
 #include "coll/coll.h"
 #include "coll/plan.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /** Run a plan with the buffers of `args` to its end. MPI_ERR_NO_MEM; MPI_ERR_TRUNCATE. */
 int weft_engine_run(weft_plan_t *plan, const weft_coll_args_t *args);
 
@@ -20,6 +23,8 @@ int weft_engine_begin(weft_plan_t *plan, const weft_coll_args_t *args, weft_requ
 typedef struct weft_run_place {
     int tag;                    /* of its messages: weft_engine_take_tag() */
     struct weft_device *device; /* of its scratch and reductions; NULL: the host */
+    bool by_levels;             /* sections of the plan may be done together (device/section_job.h) */
+    uint32_t number;            /* of the meetings of its sections: the first */
     int error; /* the run has failed before it began, with the text of weft_fail: it tells the others */
 } weft_run_place_t;
 

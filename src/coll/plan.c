@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/plan.h"
 
+#include "coll/section.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -37,6 +38,7 @@ void weft_plan_release(weft_plan_t *plan)
     for (int i = 0; i < plan->part_count; i++)
         weft_plan_release(plan->parts[i]);
     weft_free(plan->parts);
+    weft_sections_release(plan);
     if (plan->steps != plan->few)
         weft_free(plan->steps);
     weft_free(plan->spare_scratch);

@@ -83,10 +83,13 @@ typedef struct weft_plan {
     size_t count, room;
     struct weft_plan **parts; /* [part_count] */
     int part_count;           /* the same on all ranks */
+    struct weft_section **sections; /* [section_count], by their first steps: coll/section.h */
+    int section_count;              /* the same on all ranks of a node */
+    uint32_t meetings;              /* weft_plan_meetings() */
     size_t scratch_bytes;
     void *spare_scratch; /* kept between runs; NULL while a run has it */
     weft_how_t how;      /* this and the rest: while it is written */
-    bool next_waits;
+    bool next_waits, is_in_section;
     int error;                       /* MPI_ERR_NO_MEM once there was no memory */
     weft_step_t few[WEFT_FEW_STEPS]; /* last: not cleared */
 } weft_plan_t;

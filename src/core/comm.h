@@ -27,9 +27,9 @@ struct weft_comm {
     weft_group_t *group;
     weft_errhandler_t *errhandler;
     uint32_t coll_sequence; /* of the next collective: its tag */
-    uint32_t coll_count;    /* collectives begun so far */
+    uint32_t coll_count;    /* meetings that collectives begun so far may hold on this host */
     struct weft_board *board; /* of core/meeting.h, claimed by src/coll; NULL: not yet, or (has_no_board) */
-    bool has_no_board;
+    bool has_no_board, is_one_host;
     void *coll_cache;       /* of src/coll; released by weft_comm_release_coll */
     bool is_host_only;      /* the program has asserted that its buffers are host memory */
     void *bsend_buffer;     /* of src/pt2pt: MPI_Comm_attach_buffer; NULL: none */

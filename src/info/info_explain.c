@@ -60,10 +60,12 @@ static int explain_device(char **words)
     weft_tuning_open();
     unsigned alone = WEFT_WAY_STEPPED | WEFT_WAY_STAGED;
     weft_device_way_t best = weft_device_way(coll, (int)ranks, bytes, alone | WEFT_WAY_TOGETHER);
+    weft_device_way_t levels = weft_device_way(coll, (int)ranks, bytes, alone | WEFT_WAY_LEVELS);
     weft_device_way_t without = weft_device_way(coll, (int)ranks, bytes, alone);
     weft_device_way_t least = weft_device_way(coll, (int)ranks, bytes, WEFT_WAY_STAGED);
     print_way("one host, all on devices:", &best);
-    print_way("several hosts, or some on host memory:", &without);
+    print_way("several hosts, by levels:", &levels);
+    print_way("else, or some on host memory:", &without);
     print_way("an operation of the user's:", &least);
     weft_tuning_close();
     return 0;

@@ -184,14 +184,13 @@ int weft_start(int thread_level)
         return err;
     weft_op_select();
     weft_pt2pt_open();
-    err = open_transports();
+    err = weft_comm_open(); /* before others can send to us */
+    if (err == MPI_SUCCESS)
+        err = open_transports();
     if (err != MPI_SUCCESS)
         return err;
     weft_progress_open(weft_world.bell);
     weft_cuda_open(); /* late: it watches for libraries that are loaded from now on */
-    err = weft_comm_open();
-    if (err != MPI_SUCCESS)
-        return err;
     weft_world.is_threaded = thread_level == MPI_THREAD_MULTIPLE;
     weft_world.stage = WEFT_RUNNING;
     WEFT_LOG(WEFT_INFO, "start", "%zu bytes of heap", weft_memory_in_use());

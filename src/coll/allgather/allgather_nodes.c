@@ -9,7 +9,9 @@
  */
 #include "coll/allgather/allgather_nodes.h"
 
+#include "coll/section.h"
 #include "coll/team/local.h"
+#include "coll/team/node_pieces.h"
 #include "coll/team/pieces.h"
 #include "coll/team/runs.h"
 #include "base/memory.h"
@@ -175,7 +177,7 @@ static void exchange(weft_plan_t *plan, const by_node_t *layout, const weft_team
                          layout->local_firsts[node->size],
                          layout->local_firsts,
                          0};
-    weft_team_gather(plan, node, weft_allgather_own(args, layout->block), &locals,
+    weft_node_gather(plan, node, weft_allgather_own(args, layout->block), &locals,
                      weft_plan_local_radix(plan, node->size, 0));
     weft_plan_wait(plan);
     if (node->index == 0) {
@@ -183,7 +185,7 @@ static void exchange(weft_plan_t *plan, const by_node_t *layout, const weft_team
         across(plan, &leaders, &nodes, plan->how.radix);
         weft_plan_wait(plan);
     }
-    weft_team_bcast(plan, node, weft_cut_all(&nodes),
+    weft_node_bcast(plan, node, weft_cut_all(&nodes),
                     weft_plan_local_radix(plan, node->size, total));
     if (!layout->is_straight) {
         weft_plan_wait(plan);
@@ -234,21 +236,43 @@ static weft_data_t lane_blocks(weft_plan_t *plan, weft_place_t all, size_t block
     return weft_runs_data(plan, runs);
 }
 
-static void share_lanes(weft_plan_t *plan, const weft_team_t *node, const weft_cut_t *mine,
-                        weft_place_t all)
+/* `to` [ranks of the node]: where the blocks of each lane belong. */
+static void share_lanes(weft_plan_t *plan, const weft_team_t *node, weft_data_t mine,
+                        const weft_data_t *to)
 {
-    size_t block = mine->count / (size_t)mine->parts;
+    weft_section_begin(plan, &(weft_section_call_t){.coll = WEFT_ALLGATHER,
+                                                    .members = node->size,
+                                                    .member = node->index,
+                                                    .gives_count = 1,
+                                                    .gets_count = node->size,
+                                                    .gives = &mine,
+                                                    .gets = to});
     for (int i = 1; i < node->size; i++)
-        weft_team_send(plan, node, weft_cut_all(mine), weft_team_at(node, i));
+        weft_team_send(plan, node, mine, weft_team_at(node, i));
     for (int i = 0; i < node->size; i++) {
         int lane = weft_team_at(node, -i);
-        weft_data_t to = lane_blocks(plan, all, block, lane);
         if (lane == node->index)
-            weft_plan_copy(plan, weft_cut_all(mine), to);
+            weft_plan_copy(plan, mine, to[lane]);
         else
-            weft_team_recv(plan, node, to, lane);
-        weft_type_release(to.type);
+            weft_team_recv(plan, node, to[lane], lane);
     }
+    weft_section_end(plan);
+}
+
+static void place_lanes(weft_plan_t *plan, const weft_team_t *node, const weft_cut_t *mine,
+                        weft_place_t all)
+{
+    weft_data_t *to = weft_alloc_array((size_t)node->size, sizeof(*to));
+    if (to == NULL) {
+        plan->error = MPI_ERR_NO_MEM;
+        return;
+    }
+    for (int i = 0; i < node->size; i++)
+        to[i] = lane_blocks(plan, all, mine->count / (size_t)mine->parts, i);
+    share_lanes(plan, node, weft_cut_all(mine), to);
+    for (int i = 0; i < node->size; i++)
+        weft_type_release(to[i].type);
+    weft_free(to);
 }
 
 static void lanes(weft_plan_t *plan, const weft_coll_args_t *args, across_t across)
@@ -266,7 +290,7 @@ static void lanes(weft_plan_t *plan, const weft_coll_args_t *args, across_t acro
                    weft_cut_part(&cut, lane.index));
     across(plan, &lane, &cut, plan->how.radix);
     weft_plan_wait(plan);
-    share_lanes(plan, &node, &cut, all.place);
+    place_lanes(plan, &node, &cut, all.place);
     weft_plan_wait(plan);
     weft_plan_copy(plan, all, all_blocks(args));
 }

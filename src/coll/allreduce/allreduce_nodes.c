@@ -2,6 +2,7 @@
 #include "coll/allreduce/allreduce_nodes.h"
 
 #include "coll/team/local.h"
+#include "coll/team/node_pieces.h"
 #include "coll/team/pieces.h"
 #include "coll/team/shared.h"
 
@@ -12,7 +13,7 @@ void weft_allreduce_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
     weft_data_t to = weft_vector(args, weft_at(WEFT_OUT, 0));
     weft_place_t from = weft_operand(args);
     if (node.size > 1) {
-        weft_team_reduce(plan, &node, from, to, weft_plan_local_radix(plan, node.size, 0));
+        weft_node_reduce(plan, &node, from, to, weft_plan_local_radix(plan, node.size, 0));
         from = to.place;
     }
     if (node.index == 0) {
@@ -20,7 +21,7 @@ void weft_allreduce_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
         weft_team_allreduce(plan, &leaders, from, to, plan->how.radix);
     }
     weft_plan_wait(plan);
-    weft_team_bcast(plan, &node, to,
+    weft_node_bcast(plan, &node, to,
                     weft_plan_local_radix(plan, node.size, to.count * to.type->size));
 }
 
@@ -36,7 +37,7 @@ void weft_allreduce_shared(weft_plan_t *plan, const weft_coll_args_t *args)
     weft_data_t to = weft_vector(args, weft_at(WEFT_OUT, 0));
     weft_place_t from = weft_operand(args);
     if (sharing.node.size > 1) {
-        weft_team_reduce(plan, &sharing.node, from, to,
+        weft_node_reduce(plan, &sharing.node, from, to,
                          weft_plan_local_radix(plan, sharing.node.size, 0));
         weft_plan_wait(plan);
         from = to.place;
@@ -67,14 +68,14 @@ static void write_piece(weft_plan_t *plan, const void *context, int index)
     weft_cut_t pieces = weft_cut(weft_vector(args, weft_at(WEFT_OUT, 0)), sliced->pieces);
     weft_cut_t operands = weft_cut_at(&pieces, weft_operand(args));
     weft_cut_t slices = weft_cut(weft_cut_part(&pieces, index), shape->least);
-    weft_team_reduce_scatter(plan, &node, weft_cut_part(&operands, index).place, &slices);
+    weft_node_reduce_scatter(plan, &node, weft_cut_part(&operands, index).place, &slices);
     if (node.index < shape->least) {
         weft_team_t lane = weft_team_lane(shape, node.index, args->comm->rank);
         weft_data_t slice = weft_cut_part(&slices, node.index);
         sliced->across(plan, &lane, slice.place, slice);
     }
     weft_plan_wait(plan);
-    weft_team_allgather(plan, &node, &slices);
+    weft_node_allgather(plan, &node, &slices);
 }
 
 static void write_pieces(weft_plan_t *plan, sliced_t sliced)

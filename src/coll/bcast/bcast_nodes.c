@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/bcast/bcast_nodes.h"
 
+#include "coll/section.h"
 #include "coll/team/digits.h"
 #include "coll/team/local.h"
+#include "coll/team/node_pieces.h"
 #include "coll/team/pieces.h"
 #include "coll/team/runs.h"
 #include "coll/team/shared.h"
@@ -36,7 +38,7 @@ static weft_team_t leaders_of(const levels_t *levels)
 static void to_node(weft_plan_t *plan, const levels_t *levels, weft_data_t data)
 {
     int radix = weft_plan_local_radix(plan, levels->node.size, data.count * data.type->size);
-    weft_team_bcast(plan, &levels->node, data, radix);
+    weft_node_bcast(plan, &levels->node, data, radix);
 }
 
 static void two_level(weft_plan_t *plan, const weft_coll_args_t *args, bool is_bine)
@@ -123,6 +125,24 @@ void weft_bcast_chain(weft_plan_t *plan, const weft_coll_args_t *args)
 
 /* ---- in slices ---- */
 
+/* From the root to those of its node who carry them. */
+static void hand_out(weft_plan_t *plan, const weft_team_t *node, const weft_cut_t *slices, int root)
+{
+    weft_node_parts_t parts = {.coll = WEFT_SCATTER, .root = root, .left_out = root};
+    bool is_root = node->index == root, carries = !is_root && node->index < slices->parts;
+    weft_data_t own = weft_cut_part(slices, carries ? node->index : 0);
+    parts.cut = is_root ? slices : NULL;
+    parts.one = carries ? &own : NULL;
+    weft_node_begin(plan, node, &parts);
+    for (int lane = 0; is_root && lane < slices->parts; lane++) {
+        if (lane != root)
+            weft_team_send(plan, node, weft_cut_part(slices, lane), lane);
+    }
+    if (carries)
+        weft_team_recv(plan, node, own, root);
+    weft_section_end(plan);
+}
+
 /* Within the root's node the slices go to those who carry them, and then everything to everybody.
  */
 static void write_slices(weft_plan_t *plan, const void *context, int index)
@@ -131,14 +151,9 @@ static void write_slices(weft_plan_t *plan, const void *context, int index)
     levels_t levels = levels_of(plan, pieces->args);
     weft_cut_t slices = weft_cut(weft_cut_part(&pieces->cut, index), levels.shape->least);
     weft_team_t node = weft_team_node(levels.shape, levels.rank);
-    int root_at = weft_shape_local(levels.shape, levels.root);
     bool is_home = weft_shape_node(levels.shape, levels.rank) == levels.root_node;
-    for (int lane = 0; is_home && lane < slices.parts; lane++) {
-        if (levels.rank == levels.root && lane != root_at)
-            weft_team_send(plan, &node, weft_cut_part(&slices, lane), lane);
-        if (levels.rank != levels.root && lane == node.index)
-            weft_team_recv(plan, &node, weft_cut_part(&slices, lane), root_at);
-    }
+    if (is_home && slices.count > 0)
+        hand_out(plan, &node, &slices, weft_shape_local(levels.shape, levels.root));
     if (node.index < slices.parts) {
         weft_team_t lane = weft_team_lane(levels.shape, node.index, levels.rank);
         weft_plan_wait(plan);
@@ -150,7 +165,7 @@ static void write_slices(weft_plan_t *plan, const void *context, int index)
     if (is_home)
         to_node(plan, &levels, weft_cut_part(&pieces->cut, index));
     else
-        weft_team_allgather(plan, &node, &slices);
+        weft_node_allgather(plan, &node, &slices);
 }
 
 static void by_tree(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice)

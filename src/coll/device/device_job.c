@@ -10,7 +10,8 @@ static weft_pool_t jobs = WEFT_POOL(weft_job_t);
 static void release_job(weft_request_t *request)
 {
     weft_job_t *job = (weft_job_t *)request;
-    weft_plan_release(job->plan);
+    if (job->plan != NULL)
+        weft_plan_release(job->plan);
     if (job->args.op != NULL)
         weft_op_release(job->args.op);
     weft_comm_release(job->request.comm);
@@ -79,6 +80,20 @@ weft_way_flag_t wefti_job_way(const weft_job_t *job, unsigned possible)
     return weft_device_way(job->coll, job->args.comm->size, bytes, possible).way;
 }
 
+int wefti_job_create(weft_coll_t coll, const weft_coll_args_t *args, weft_job_t **out)
+{
+    weft_job_t *job = weft_pool_take(&jobs);
+    if (job == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    *job = (weft_job_t){.coll = coll, .args = *args};
+    weft_request_init(&job->request, &job_ops, args->comm);
+    if (args->op != NULL)
+        weft_op_retain(args->op);
+    weft_comm_retain(args->comm);
+    *out = job;
+    return MPI_SUCCESS;
+}
+
 /* ---- the calls ---- */
 
 bool weft_device_job_is_needed(weft_coll_t coll, const weft_coll_args_t *args)
@@ -95,20 +110,19 @@ bool weft_device_job_is_needed(weft_coll_t coll, const weft_coll_args_t *args)
 int weft_device_job_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan,
                           uint32_t number, weft_request_t **out)
 {
-    weft_job_t *job = weft_pool_take(&jobs);
-    if (job == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for a request");
-    *job = (weft_job_t){.coll = coll, .args = *args, .plan = plan};
-    weft_request_init(&job->request, &job_ops, args->comm);
+    weft_job_t *job;
+    int err = wefti_job_create(coll, args, &job);
+    if (err != MPI_SUCCESS)
+        return err;
     for (int side = 0; side < WEFT_SIDES; side++)
         job->sides[side] = weft_regions_of(coll, &job->args, (weft_side_t)side);
     job->place.tag = weft_engine_take_tag(plan, args->comm);
+    job->place.number = number + 1;
+    job->meeting.number = number;
+    job->plan = plan;
     plan->references++;
-    if (args->op != NULL)
-        weft_op_retain(args->op);
-    weft_comm_retain(args->comm);
     *out = &job->request;
-    wefti_job_begin_together(job, number);
+    wefti_job_begin_together(job);
     return MPI_SUCCESS;
 }
 

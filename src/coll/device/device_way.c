@@ -23,7 +23,10 @@ static const struct {
     weft_way_flag_t way;
     const char *name;
 } ways[] = {
-    {WEFT_WAY_TOGETHER, "together"}, {WEFT_WAY_STEPPED, "stepped"}, {WEFT_WAY_STAGED, "staged"}};
+    {WEFT_WAY_TOGETHER, "together"},
+    {WEFT_WAY_LEVELS, "levels"},
+    {WEFT_WAY_STEPPED, "stepped"},
+    {WEFT_WAY_STAGED, "staged"}};
 
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 

@@ -9,8 +9,9 @@
 
 typedef enum weft_way_flag {
     WEFT_WAY_TOGETHER = 1,
-    WEFT_WAY_STEPPED = 2,
-    WEFT_WAY_STAGED = 4, /* always possible */
+    WEFT_WAY_LEVELS = 2,
+    WEFT_WAY_STEPPED = 4,
+    WEFT_WAY_STAGED = 8, /* always possible */
 } weft_way_flag_t;
 
 typedef struct weft_device_way {

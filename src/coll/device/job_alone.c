@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Each rank for itself, with the messages of a plan that knows nothing of devices: `stepped` runs it on
- * device memory, `staged` on host memory that stands for it.
+ * device memory, and so does `levels` with what is not a section; `staged` on host memory that stands
+ * for it.
  */
 #include "coll/device/job_private.h"
 
+#include "coll/device/section_job.h"
 #include "pt2pt/pt2pt.h"
 #include "base/log.h"
 
@@ -64,7 +66,7 @@ static void begin_staged(weft_job_t *job)
     wefti_job_go_on(job);
 }
 
-/* ---- stepped ---- */
+/* ---- stepped, or in levels ---- */
 
 static void begin_stepped(weft_job_t *job)
 {
@@ -95,18 +97,27 @@ static bool can_reduce(const weft_job_t *job, weft_device_t *gives, weft_device_
            weft_device_can_reduce(gives, job->args.op, job->args.recv_type);
 }
 
+/* Is there anything that the ranks of this host could do together? */
+static bool has_sections(const weft_job_t *job)
+{
+    return job->plan->meetings > 0 && weft_section_job_can_meet(job->request.comm);
+}
+
 void wefti_job_begin_alone(weft_job_t *job)
 {
     weft_device_t *gives = device_of(&job->sides[WEFT_GIVES]);
     weft_device_t *gets = device_of(&job->sides[WEFT_GETS]);
     bool can_step = job->args.op == NULL || can_reduce(job, gives, gets);
     unsigned possible = WEFT_WAY_STAGED | (can_step ? WEFT_WAY_STEPPED : 0u);
+    if (can_step && has_sections(job))
+        possible |= WEFT_WAY_LEVELS;
     weft_way_flag_t way = wefti_job_way(job, possible);
+    job->place.by_levels = way == WEFT_WAY_LEVELS;
     job->place.device = gives != NULL ? gives : gets;
     WEFT_LOG(WEFT_DEBUG, "coll", "device memory: %s", weft_device_way_name(way));
-    if (way == WEFT_WAY_STEPPED)
-        begin_stepped(job);
-    else
+    if (way == WEFT_WAY_STAGED)
         begin_staged(job);
+    else
+        begin_stepped(job);
 }
 

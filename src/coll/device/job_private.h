@@ -19,10 +19,15 @@ struct weft_job {
     weft_request_t request; /* first */
     weft_coll_t coll;
     weft_coll_args_t args;
-    weft_plan_t *plan;
+    weft_plan_t *plan;      /* NULL: a section of one */
     weft_run_place_t place; /* of the plan's messages and work */
     weft_regions_t sides[WEFT_SIDES];
     /* together */
+    int members, member, radix; /* who comes; the bracketing of operands (together.h) */
+    bool is_inside;             /* the meeting was entered */
+    bool leads;                 /* it is this rank's to begin the work, which it has not yet */
+    bool is_off;                /* of a section: it was not held */
+    void (*go_alone)(weft_job_t *job); /* if it is not held */
     weft_loan_t loans[WEFT_SIDES];
     weft_meeting_t meeting;
     weft_meeting_state_t seen;
@@ -64,6 +69,9 @@ static inline int wefti_job_error(const weft_job_t *job)
     return job->request.status.MPI_ERROR;
 }
 
+/** MPI_ERR_NO_MEM. */
+int wefti_job_create(weft_coll_t coll, const weft_coll_args_t *args, weft_job_t **out);
+
 /** The request is complete, with its error. */
 void wefti_job_finish(weft_job_t *job);
 
@@ -74,7 +82,14 @@ weft_way_flag_t wefti_job_way(const weft_job_t *job, unsigned possible);
 void wefti_job_begin_alone(weft_job_t *job);
 
 /** Together, if the others come (job_together.c), else alone; to the end. */
-void wefti_job_begin_together(weft_job_t *job, uint32_t number);
+void wefti_job_begin_together(weft_job_t *job);
 void wefti_job_together_close(void);
+
+/** Lend what the job gives and gets, and come to the meeting job->meeting.number; then done, failed, or
+ *  job->go_alone. */
+void wefti_job_attend(weft_job_t *job);
+
+/** Has the communicator a board for its ranks on this host (section_job.c)? */
+bool wefti_job_has_board(weft_comm_t *comm);
 
 #endif

@@ -5,11 +5,13 @@
  */
 #include "coll/device/job_private.h"
 
-#include "coll/comm_shape.h"
 #include "core/meeting.h"
 #include "core/progress.h"
 #include "base/clock.h"
 #include "base/fail.h"
+
+/* Members of an older meeting that have not left yet are in MPI, mostly: their next round ends it. */
+enum { DOOR_PATIENCE_NS = 2000000 };
 
 static weft_list_t waiting = {&waiting, &waiting}; /* at meetings */
 static int waiting_count;
@@ -20,11 +22,6 @@ static void close_loans(weft_job_t *job)
         weft_loan_close(&job->loans[i]);
 }
 
-static void leave_meeting(weft_job_t *job)
-{
-    weft_meeting_leave(&job->meeting);
-    weft_progress_await_silent(-1);
-}
 
 static void end_together(weft_job_t *job)
 {
@@ -46,7 +43,7 @@ static void copy_loan(weft_job_t *job, weft_side_t side)
 
 static void take_results(weft_job_t *job)
 {
-    leave_meeting(job);
+    weft_meeting_leave(&job->meeting);
     wefti_job_step(job, end_together);
     copy_loan(job, WEFT_GETS);
     wefti_job_go_on(job);
@@ -54,14 +51,14 @@ static void take_results(weft_job_t *job)
 
 static void give_up_together(weft_job_t *job)
 {
-    leave_meeting(job);
+    weft_meeting_leave(&job->meeting);
     close_loans(job);
-    wefti_job_begin_alone(job);
+    job->go_alone(job);
 }
 
 static void fail_together(weft_job_t *job)
 {
-    leave_meeting(job);
+    weft_meeting_leave(&job->meeting);
     weft_request_note_error(&job->request,
                             weft_fail(MPI_ERR_OTHER, "the device work of a collective has failed, of "
                                                      "this rank or of another one of its host"));
@@ -129,10 +126,16 @@ static void get_ready(weft_job_t *job)
         weft_meeting_decide(&job->meeting, is_good ? WEFT_MEETING_WORKING : WEFT_MEETING_OFF);
 }
 
-static void conclude(weft_job_t *job, weft_meeting_state_t state)
+static void stop_waiting(weft_job_t *job)
 {
     weft_list_remove(&job->link);
     waiting_count--;
+    weft_progress_await_silent(-1);
+}
+
+static void conclude(weft_job_t *job, weft_meeting_state_t state)
+{
+    stop_waiting(job);
     weft_together_end(&job->work); /* if the others could not map everything */
     if (state == WEFT_MEETING_DONE)
         take_results(job);
@@ -142,9 +145,58 @@ static void conclude(weft_job_t *job, weft_meeting_state_t state)
         fail_together(job);
 }
 
+/* Sections begin amid a poll of the device's marks, which must not be polled again from within; a failure
+ * waits for the queue. So their work begins in a round of progress. */
+static bool is_section(const weft_job_t *job)
+{
+    return job->plan == NULL;
+}
+
+static void begin_to_lead(weft_job_t *job)
+{
+    job->leads = false;
+    job->seen = WEFT_MEETING_GATHERED;
+    lead(job);
+}
+
+/* False: an older meeting in its place is not over for all. */
+static bool enter(weft_job_t *job)
+{
+    weft_together_call_t call = {job->coll, job->args.root, job->radix, &job->args};
+    if (!weft_meeting_enter(job->meeting.board, job->meeting.number, job->members, job->member, &job->meeting))
+        return false;
+    job->is_inside = true;
+    weft_together_post(&job->meeting, &call, job->loans);
+    job->give_up_ns = weft_clock_ns() + weft_meeting_patience_ns(&job->meeting);
+    job->leads = weft_meeting_arrive(&job->meeting) == WEFT_MEETING_GATHERED;
+    job->seen = WEFT_MEETING_OPEN; /* whatever it is: look() has not seen it */
+    if (job->leads && !is_section(job))
+        begin_to_lead(job);
+    return true;
+}
+
+/* At the door. */
+static bool try_again(weft_job_t *job)
+{
+    if (enter(job))
+        return true;
+    if (weft_clock_ns() <= job->give_up_ns)
+        return false;
+    stop_waiting(job);
+    close_loans(job);
+    job->go_alone(job);
+    return true;
+}
+
 /* What has become of the meeting; true when that was news. */
 static bool look(weft_job_t *job)
 {
+    if (!job->is_inside)
+        return try_again(job);
+    if (job->leads) {
+        begin_to_lead(job);
+        return true;
+    }
     weft_meeting_state_t state = weft_meeting_look(&job->meeting);
     if (state == WEFT_MEETING_OPEN && weft_clock_ns() > job->give_up_ns)
         state = weft_meeting_give_up(&job->meeting);
@@ -179,26 +231,26 @@ static int poll_waiting(bool everything)
     return moved;
 }
 
-static void attend(weft_job_t *job)
+/* Polled until it is over. */
+static void start_waiting(weft_job_t *job)
 {
-    weft_comm_t *comm = job->request.comm;
-    if (wefti_job_error(job) != MPI_SUCCESS ||
-        !weft_meeting_enter(comm->board, job->meeting.number, comm->size, comm->rank, &job->meeting)) {
-        close_loans(job);
-        wefti_job_begin_alone(job);
-        return;
-    }
-    weft_together_post(&job->meeting, job->coll, &job->args, job->loans);
     weft_progress_await_silent(1);
     weft_progress_add(poll_waiting);
     weft_list_append(&waiting, &job->link);
     waiting_count++;
-    job->give_up_ns = weft_clock_ns() + weft_meeting_patience_ns(&job->meeting);
-    job->seen = weft_meeting_arrive(&job->meeting);
-    if (job->seen == WEFT_MEETING_GATHERED)
-        lead(job);
-    else
-        job->seen = WEFT_MEETING_OPEN; /* whatever it is: look() has not seen it */
+}
+
+static void attend(weft_job_t *job)
+{
+    if (wefti_job_error(job) != MPI_SUCCESS) {
+        close_loans(job);
+        job->go_alone(job);
+        return;
+    }
+    job->meeting.board = job->request.comm->board;
+    job->give_up_ns = weft_clock_ns() + DOOR_PATIENCE_NS;
+    start_waiting(job);
+    enter(job);
 }
 
 /* Where others write, or what lies where results go, while it is still read. */
@@ -241,43 +293,34 @@ static bool knows_operation(const weft_job_t *job, const weft_loan_t loans[WEFT_
            (device != NULL && weft_device_can_reduce(device, job->args.op, job->args.recv_type));
 }
 
-/* The board of a communicator whose members are all on this host, claimed at the first use. */
-static bool has_board(weft_comm_t *comm)
+void wefti_job_attend(weft_job_t *job)
 {
-    weft_shape_t room;
-    const weft_shape_t *shape;
-    if (comm->board != NULL || comm->has_no_board)
-        return comm->board != NULL;
-    comm->has_no_board = true;
-    if (comm->size == 1 || comm->size > WEFT_MEMBERS_MAX ||
-        weft_comm_shape(comm, &room, &shape) != MPI_SUCCESS || shape->nodes > 1)
-        return false;
-    int first = 0;
-    while (first < weft_world.local_size && weft_world.local_ranks[first] != weft_comm_world_rank(comm, 0))
-        first++;
-    if (first < weft_world.local_size)
-        comm->board = weft_board_claim(comm->context, first);
-    return comm->board != NULL;
-}
-
-void wefti_job_begin_together(weft_job_t *job, uint32_t number)
-{
-    weft_comm_t *comm = job->request.comm;
-    unsigned any = WEFT_WAY_TOGETHER | WEFT_WAY_STEPPED | WEFT_WAY_STAGED;
-    if (wefti_job_way(job, any) != WEFT_WAY_TOGETHER || !has_board(comm) ||
-        !weft_board_meets(comm->board, number) || !lend(job)) {
-        wefti_job_begin_alone(job);
+    if (!lend(job)) {
+        job->go_alone(job);
         return;
     }
     if (!knows_operation(job, job->loans)) {
         close_loans(job);
-        wefti_job_begin_alone(job);
+        job->go_alone(job);
         return;
     }
-    job->meeting.number = number;
     wefti_job_step(job, attend);
     copy_loan(job, WEFT_GIVES);
     wefti_job_go_on(job);
+}
+
+void wefti_job_begin_together(weft_job_t *job)
+{
+    weft_comm_t *comm = job->request.comm;
+    unsigned any = WEFT_WAY_TOGETHER | WEFT_WAY_LEVELS | WEFT_WAY_STEPPED | WEFT_WAY_STAGED;
+    job->members = comm->size;
+    job->member = comm->rank;
+    job->go_alone = wefti_job_begin_alone;
+    if (wefti_job_way(job, any) != WEFT_WAY_TOGETHER || !wefti_job_has_board(comm) ||
+        !comm->is_one_host || !weft_board_meets(comm->board, job->meeting.number))
+        wefti_job_begin_alone(job);
+    else
+        wefti_job_attend(job);
 }
 
 void wefti_job_together_close(void)

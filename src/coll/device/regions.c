@@ -145,6 +145,16 @@ weft_regions_t weft_regions_of(weft_coll_t coll, const weft_coll_args_t *args, w
     return regions;
 }
 
+weft_regions_t weft_regions_listed(const weft_coll_args_t *args, const weft_data_t *list, int count,
+                                   char *const *buffers)
+{
+    return (weft_regions_t){.coll = WEFT_COLLS,
+                            .args = args,
+                            .list = list,
+                            .buf = count > 0 ? buffers[list[0].place.buffer] : NULL,
+                            .count = count};
+}
+
 /* In place, what a rank gathers from itself is there already. */
 static bool is_left_out(const weft_regions_t *regions, int index)
 {
@@ -157,6 +167,10 @@ static bool is_left_out(const weft_regions_t *regions, int index)
 
 weft_region_t weft_regions_at(const weft_regions_t *regions, int index)
 {
+    if (regions->list != NULL) {
+        const weft_data_t *data = &regions->list[index];
+        return (weft_region_t){data->place.offset, data->count, data->type};
+    }
     weft_region_t region = find(source_of(regions), regions->args, index);
     if (is_left_out(regions, index))
         region.count = 0;

@@ -9,6 +9,7 @@
 #define WEFT_COLL_DEVICE_REGIONS_H
 
 #include "coll/coll.h"
+#include "coll/plan.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,12 +32,17 @@ typedef struct weft_regions {
     weft_coll_t coll;
     const weft_coll_args_t *args;
     weft_side_t side;
+    const weft_data_t *list; /* [count], of a section of a plan; NULL: as the collective has it */
     char *buf;
     int count;        /* of regions: 0, 1 or the size of the communicator; NULL buffers have none */
     bool is_in_place; /* what it gives lies where it gets */
 } weft_regions_t;
 
 weft_regions_t weft_regions_of(weft_coll_t coll, const weft_coll_args_t *args, weft_side_t side);
+
+/** One side of a section of a plan: `count` data that lie in one of `buffers` (by weft_buffer_t). */
+weft_regions_t weft_regions_listed(const weft_coll_args_t *args, const weft_data_t *list, int count,
+                                   char *const *buffers);
 
 /** Region `index`; for one with no data count is 0, and there may be no type. Where an operation is applied, a region is an array of
  *  elements with nothing between them. */

@@ -9,7 +9,7 @@
 /* What a rank brings. */
 typedef struct post {
     int32_t coll, root;
-    int32_t op, machine; /* where an operation is applied */
+    int32_t op, machine, radix; /* where an operation is applied */
     uint32_t rows[WEFT_SIDES];
     uint32_t has_data[WEFT_SIDES];
     weft_share_t share[WEFT_SIDES];
@@ -19,6 +19,7 @@ typedef struct post {
 enum {
     SMALL_BYTES = 256 * 1024, /* a collective of so little waits for nothing else */
     PIECES = 64,              /* copies that go into the queue at a time */
+    ALIGNMENT = 256,          /* of sums */
 };
 
 /* ---- posts ---- */
@@ -40,12 +41,14 @@ bool weft_together_fits(const weft_loan_t loans[WEFT_SIDES])
     return sizeof(post_t) + rows * sizeof(weft_loan_row_t) <= most;
 }
 
-void weft_together_post(const weft_meeting_t *meeting, weft_coll_t coll, const weft_coll_args_t *args,
+void weft_together_post(const weft_meeting_t *meeting, const weft_together_call_t *call,
                         const weft_loan_t loans[WEFT_SIDES])
 {
     post_t *post = weft_meeting_post(meeting, meeting->member);
-    post->coll = (int32_t)coll;
-    post->root = args->root;
+    const weft_coll_args_t *args = call->args;
+    post->coll = (int32_t)call->coll;
+    post->root = call->root;
+    post->radix = call->radix;
     post->op = args->op == NULL ? -1 : args->op->kind;
     post->machine = args->op == NULL ? -1 : args->recv_type->machine;
     for (int side = 0; side < WEFT_SIDES; side++) {
@@ -59,7 +62,8 @@ void weft_together_post(const weft_meeting_t *meeting, weft_coll_t coll, const w
 
 static bool is_same_call(const post_t *a, const post_t *b)
 {
-    return a->coll == b->coll && a->root == b->root && a->op == b->op && a->machine == b->machine;
+    return a->coll == b->coll && a->root == b->root && a->op == b->op && a->machine == b->machine &&
+           a->radix == b->radix;
 }
 
 /* Members whose results this one makes: all, or itself. */
@@ -182,6 +186,60 @@ static int put_reduction(const weft_together_t *work, const operands_t *operands
     return weft_queue_reduce(work->queue, &reduction);
 }
 
+/* ---- brackets ---- */
+
+/* The sums of branches that a tree needs beside its result. */
+static size_t sums_of(size_t sources, size_t radix)
+{
+    size_t sums = 0;
+    for (; sources > radix; sources = (sources + radix - 1) / radix)
+        sums += sources / radix + (sources % radix > 1);
+    return sums;
+}
+
+static bool has_branches(const weft_together_t *work)
+{
+    int radix = post_of(work, 0)->radix;
+    return radix > 1 && radix < work->meeting.members;
+}
+
+static size_t sum_bytes(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* The next `radix` operands, which become one. */
+static int put_branch(const weft_together_t *work, const operands_t *all, span_t range, void *sum)
+{
+    operands_t branch = {.in = all->in + range.first,
+                         .out = &sum,
+                         .sources = range.end - range.first,
+                         .outs = 1,
+                         .bytes = all->bytes};
+    return put_reduction(work, &branch);
+}
+
+/* Until no more than `radix` operands are left, as coll/team/knomial.c does it by messages: the same
+ * bits come of both. */
+static int put_branches(const weft_together_t *work, operands_t *operands)
+{
+    int radix = post_of(work, 0)->radix, err = MPI_SUCCESS;
+    char *sum = work->sums;
+    while (operands->sources > radix && err == MPI_SUCCESS) {
+        int left = 0;
+        for (int first = 0; first < operands->sources && err == MPI_SUCCESS; first += radix) {
+            int end = first + radix < operands->sources ? first + radix : operands->sources;
+            const void *only = operands->in[first];
+            if (end - first > 1)
+                err = put_branch(work, operands, (span_t){first, end}, sum);
+            operands->in[left++] = end - first > 1 ? sum : only;
+            sum += end - first > 1 ? sum_bytes(operands->bytes) : 0;
+        }
+        operands->sources = left;
+    }
+    return err;
+}
+
 /* Block `index` of what members 0 to `last` give. */
 static int take_sources(const weft_together_t *work, operands_t *operands, int last, int index)
 {
@@ -217,6 +275,8 @@ static int reduce_to_all(const weft_together_t *work, operands_t *operands, span
     }
     if (err == MPI_SUCCESS && operands->bytes > 0)
         cut_slice(work, operands, slices);
+    if (err == MPI_SUCCESS && has_branches(work))
+        err = put_branches(work, operands);
     return err == MPI_SUCCESS ? put_reduction(work, operands) : err;
 }
 
@@ -224,6 +284,8 @@ static int reduce_blocks(const weft_together_t *work, operands_t *operands, span
 {
     int members = work->meeting.members, err = MPI_SUCCESS;
     for (int member = owners.first; member < owners.end && err == MPI_SUCCESS; member++) {
+        if (post_of(work, member)->rows[WEFT_GETS] == 0)
+            continue;
         err = take_sources(work, operands, members - 1, member);
         if (err == MPI_SUCCESS)
             err = take_out(operands, place_of(work, member, WEFT_GETS, 0));
@@ -313,6 +375,20 @@ static int map_all(weft_together_t *work)
     return err;
 }
 
+/* Room for the sums of branches. */
+static int take_sums(weft_together_t *work)
+{
+    post_t *post = post_of(work, 0);
+    if (!has_branches(work) || post->rows[WEFT_GIVES] == 0)
+        return MPI_SUCCESS;
+    size_t bytes = sum_bytes(rows_of(post, WEFT_GIVES)[0].bytes);
+    size_t sums = sums_of((size_t)work->meeting.members, (size_t)post->radix);
+    work->sums = weft_scratch_take(work->device, sums * bytes);
+    return work->sums != NULL
+               ? MPI_SUCCESS
+               : weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "no memory for sums on the device");
+}
+
 bool weft_together_is_shared(const weft_meeting_t *meeting)
 {
     const weft_together_t work = {.meeting = *meeting};
@@ -345,7 +421,7 @@ int weft_together_begin(const weft_meeting_t *meeting, const weft_coll_args_t *a
         return err;
     if (work->device == NULL)
         return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "nobody has data");
-    return MPI_SUCCESS;
+    return take_sums(work);
 }
 
 int weft_together_work(weft_together_t *work, bool is_shared)
@@ -361,6 +437,9 @@ int weft_together_work(weft_together_t *work, bool is_shared)
 
 void weft_together_end(weft_together_t *work)
 {
+    if (work->sums != NULL)
+        weft_scratch_give(work->device, work->sums);
+    work->sums = NULL;
     for (int i = 0; work->mappings != NULL && i < work->meeting.members * WEFT_SIDES; i++) {
         if (work->mappings[i].entry != NULL)
             weft_device_unmap(&work->mappings[i]);

@@ -17,8 +17,16 @@
 /** Can the post of such a call be written on this host? Posts have no room for rows of many ranks. */
 bool weft_together_fits(const weft_loan_t loans[WEFT_SIDES]);
 
+/** What is called, alike by all members. */
+typedef struct weft_together_call {
+    weft_coll_t coll;
+    int root; /* a member */
+    int radix; /* operands are bracketed as a tree of this radix does; 0: from the left */
+    const weft_coll_args_t *args; /* for operation and type */
+} weft_together_call_t;
+
 /** Write this rank's post: what it calls and what it lends. */
-void weft_together_post(const weft_meeting_t *meeting, weft_coll_t coll, const weft_coll_args_t *args,
+void weft_together_post(const weft_meeting_t *meeting, const weft_together_call_t *call,
                         const weft_loan_t loans[WEFT_SIDES]);
 
 /** The work of one member. */
@@ -28,6 +36,7 @@ typedef struct weft_together {
     weft_device_t *device;
     weft_queue_t *queue;
     weft_mapping_t *mappings; /* [members][WEFT_SIDES] */
+    char *sums;               /* of the branches of a tree, in scratch memory of the device */
 } weft_together_t;
 
 /** Is the work to be shared by all members? It is where they brought several devices. All posts are

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/algorithm.h"
 #include "coll/team/local.h"
+#include "coll/team/node_pieces.h"
 #include "coll/team/pieces.h"
 #include "coll/team/rooted.h"
 #include "base/memory.h"
@@ -85,7 +86,7 @@ static weft_data_t gather_on_node(weft_plan_t *plan, const weft_coll_args_t *arg
     bool is_collector = rooted->node.index == 0 && !is_root(args);
     weft_data_t mine = {is_collector ? weft_plan_scratch(plan, bytes, byte) : all, bytes, byte};
     weft_cut_t cut = weft_cut(mine, rooted->node.size);
-    weft_team_gather(plan, &rooted->node, own, &cut,
+    weft_node_gather(plan, &rooted->node, own, &cut,
                      weft_plan_local_radix(plan, rooted->node.size, 0));
     weft_plan_wait(plan);
     return mine;

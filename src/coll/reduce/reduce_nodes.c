@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/reduce/reduce_nodes.h"
 
+#include "coll/section.h"
 #include "coll/team/digits.h"
 #include "coll/team/local.h"
+#include "coll/team/node_pieces.h"
 #include "coll/team/pieces.h"
 
 /* Who collects: the root, or where the order must be kept rank 0, which sends the result on. */
@@ -44,7 +46,7 @@ void weft_reduce_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
     if (node.index == 0)
         to = place_of_result(plan, args);
     if (node.size > 1) {
-        weft_team_reduce(plan, &node, from, to, weft_plan_local_radix(plan, node.size, 0));
+        weft_node_reduce(plan, &node, from, to, weft_plan_local_radix(plan, node.size, 0));
         from = to.place;
     }
     if (node.index == 0) {
@@ -84,16 +86,23 @@ static void by_halving(weft_plan_t *plan, const weft_team_t *lane, weft_data_t s
 static void collect(weft_plan_t *plan, const weft_team_t *node, const weft_cut_t *slices,
                     int collector)
 {
-    weft_plan_wait(plan);
-    if (node->index != collector) {
-        if (node->index < slices->parts)
-            weft_team_send(plan, node, weft_cut_part(slices, node->index), collector);
+    weft_node_parts_t parts = {.coll = WEFT_GATHER, .root = collector, .left_out = collector};
+    bool is_collector = node->index == collector;
+    bool carries = !is_collector && node->index < slices->parts;
+    weft_data_t own = weft_cut_part(slices, carries ? node->index : 0);
+    parts.cut = is_collector ? slices : NULL;
+    parts.one = carries ? &own : NULL;
+    if (slices->count == 0)
         return;
-    }
-    for (int lane = 0; lane < slices->parts; lane++) {
+    weft_plan_wait(plan);
+    weft_node_begin(plan, node, &parts);
+    if (carries)
+        weft_team_send(plan, node, own, collector);
+    for (int lane = 0; is_collector && lane < slices->parts; lane++) {
         if (lane != collector)
             weft_team_recv(plan, node, weft_cut_part(slices, lane), lane);
     }
+    weft_section_end(plan);
 }
 
 static void write_piece(weft_plan_t *plan, const void *context, int index)
@@ -107,7 +116,7 @@ static void write_piece(weft_plan_t *plan, const void *context, int index)
     weft_cut_t pieces = weft_cut(sliced->to, sliced->pieces);
     weft_cut_t operands = weft_cut_at(&pieces, weft_operand(args));
     weft_cut_t slices = weft_cut(weft_cut_part(&pieces, index), shape->least);
-    weft_team_reduce_scatter(plan, &node, weft_cut_part(&operands, index).place, &slices);
+    weft_node_reduce_scatter(plan, &node, weft_cut_part(&operands, index).place, &slices);
     if (node.index < shape->least) {
         weft_team_t lane = weft_team_turned(weft_team_lane(shape, node.index, rank), home);
         sliced->across(plan, &lane, weft_cut_part(&slices, node.index));

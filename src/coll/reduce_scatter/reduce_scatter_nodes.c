@@ -2,6 +2,7 @@
 #include "coll/reduce_scatter/reduce_scatter_nodes.h"
 
 #include "coll/team/local.h"
+#include "coll/team/node_pieces.h"
 #include "coll/team/pieces.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -33,7 +34,7 @@ static void two_level(weft_plan_t *plan, const weft_coll_args_t *args, const wef
         return;
     if (node.index == 0)
         sums.place = weft_plan_scratch(plan, sums.count, sums.type);
-    weft_team_reduce(plan, &node, cut->at, sums, weft_plan_local_radix(plan, node.size, 0));
+    weft_node_reduce(plan, &node, cut->at, sums, weft_plan_local_radix(plan, node.size, 0));
     weft_plan_wait(plan);
     if (node.index == 0) {
         weft_team_t leaders = weft_team_lane(shape, 0, rank);
@@ -47,7 +48,7 @@ static void two_level(weft_plan_t *plan, const weft_coll_args_t *args, const wef
     locals.parts = node.size;
     weft_data_t own = weft_cut_part(cut, rank);
     own.place = weft_at(WEFT_OUT, 0);
-    weft_team_scatter(plan, &node, own, &locals, weft_plan_local_radix(plan, node.size, 0));
+    weft_node_scatter(plan, &node, own, &locals, weft_plan_local_radix(plan, node.size, 0));
 }
 
 void weft_reduce_scatter_two_level(weft_plan_t *plan, const weft_coll_args_t *args,
@@ -98,7 +99,7 @@ static void lanes_by(weft_plan_t *plan, const weft_coll_args_t *args, const weft
         weft_plan_copy(plan, parts, weft_cut_part(&lanes, i));
         weft_type_release(parts.type);
     }
-    weft_team_reduce_scatter(plan, &node, lanes.at, &lanes);
+    weft_node_reduce_scatter(plan, &node, lanes.at, &lanes);
     weft_cut_t nodes = weft_cut(weft_cut_part(&lanes, node.index), lane.size);
     across(plan, &lane, nodes.at, &nodes);
     weft_plan_wait(plan);

@@ -3,6 +3,7 @@
 #include "coll/algorithm.h"
 #include "coll/team/digits.h"
 #include "coll/team/local.h"
+#include "coll/team/node_pieces.h"
 #include "coll/team/pieces.h"
 
 /* What a scan over a team begins and ends with. */
@@ -74,7 +75,7 @@ static void two_level(weft_plan_t *plan, const weft_coll_args_t *args, bool is_i
         return;
     node = weft_team_turned(node, node.size - 1);
     weft_plan_wait(plan);
-    weft_team_bcast(plan, &node, before,
+    weft_node_bcast(plan, &node, before,
                     weft_plan_local_radix(plan, node.size, out.count * out.type->size));
     weft_plan_wait(plan);
     if (is_inclusive || weft_shape_local(shape, args->comm->rank) > 0)

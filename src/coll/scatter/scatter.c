@@ -2,6 +2,7 @@
 /* For the root MPI_IN_PLACE stands at recv_buf: its block stays where it is. */
 #include "coll/algorithm.h"
 #include "coll/team/local.h"
+#include "coll/team/node_pieces.h"
 #include "coll/team/pieces.h"
 #include "coll/team/rooted.h"
 #include "base/memory.h"
@@ -114,7 +115,7 @@ static void two_level(weft_plan_t *plan, const weft_coll_args_t *args)
             weft_plan_wait(plan);
     }
     weft_cut_t cut = weft_cut(mine, rooted.node.size);
-    weft_team_scatter(plan, &rooted.node, own_block(args, &cut), &cut,
+    weft_node_scatter(plan, &rooted.node, own_block(args, &cut), &cut,
                       weft_plan_local_radix(plan, rooted.node.size, 0));
 }
 

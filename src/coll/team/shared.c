@@ -3,6 +3,7 @@
 
 #include "coll/team/butterfly.h"
 #include "coll/team/local.h"
+#include "coll/team/node_pieces.h"
 #include "coll/team/pieces.h"
 #include "coll/team/tree.h"
 
@@ -28,7 +29,7 @@ static int carrier_of(const weft_sharing_t *its, int index, int local)
 
 static void to_node(weft_plan_t *plan, const weft_sharing_t *its, weft_data_t data)
 {
-    weft_team_bcast(plan, &its->node, data,
+    weft_node_bcast(plan, &its->node, data,
                     weft_plan_local_radix(plan, its->node.size, data.count * data.type->size));
 }
 
