@@ -203,6 +203,7 @@ static bool add_row(const row_t *row)
 static bool parse_table(const char *text, const char *name)
 {
     row_count = 0;
+    weft_device_ways_begin_table();
     for (int number = 1; *text != '\0'; number++) {
         size_t length = strcspn(text, "\n");
         char line[256];
@@ -275,7 +276,7 @@ static void link_rows(void)
     }
 }
 
-/* The constants of the built-in table stay in force where the user's table has none. */
+/* Constants of the built-in table, and its rows for devices, stay in force where the user's table has none. */
 static void read_tables(void)
 {
     parse_table(weft_tuning_text, "tuning.conf");

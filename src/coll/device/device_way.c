@@ -18,6 +18,7 @@ typedef struct row {
 
 static row_t rows[ROWS_MAX];
 static int row_count;
+static bool is_old; /* rows are of the table before the one that is being read */
 
 static const struct {
     weft_way_flag_t way;
@@ -61,11 +62,13 @@ bool weft_device_way_parse(const char *line, int number)
     row_t row = {.line = number};
     if (sscanf(line, "%63s %63s %63s %63s %63s %1s", words[0], words[1], words[2], words[3],
                words[4], more) != COLUMNS ||
-        strcmp(words[0], "device") != 0 || row_count == ROWS_MAX)
+        strcmp(words[0], "device") != 0 || (row_count == ROWS_MAX && !is_old))
         return false;
     if (!parse_coll(words[1], &row) || !weft_tuning_ranks(words[2], &row.range) ||
         !weft_tuning_bytes(words[3], &row.range) || !parse_way(words[4], &row))
         return false;
+    if (is_old)
+        weft_device_ways_close();
     rows[row_count++] = row;
     return true;
 }
@@ -81,7 +84,13 @@ weft_device_way_t weft_device_way(weft_coll_t coll, int ranks, size_t bytes, uns
     return (weft_device_way_t){WEFT_WAY_STAGED, 0};
 }
 
+void weft_device_ways_begin_table(void)
+{
+    is_old = true;
+}
+
 void weft_device_ways_close(void)
 {
     row_count = 0;
+    is_old = false;
 }

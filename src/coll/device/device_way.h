@@ -28,6 +28,8 @@ const char *weft_device_way_name(weft_way_flag_t way);
 
 /** Take a row of the table; false: it is none of ours, or not good. */
 bool weft_device_way_parse(const char *line, int number);
+/** The rows that are parsed from now on replace those before, if there are any. */
+void weft_device_ways_begin_table(void);
 void weft_device_ways_close(void);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The tuning table: what a line may say, what makes a table complete, and which line is taken. */
+#include "coll/device/device_way.h"
 #include "coll/tuning.h"
 #include "base/config.h"
 #include "base/log.h"
@@ -79,6 +80,18 @@ static void first_line_that_fits_is_taken(void **state)
     assert_string_equal(choice(WEFT_BCAST, 9, 4096), "binomial");
     assert_string_equal(choice(WEFT_BCAST, 5, (1 << 20) - 1), "flat");
     assert_string_equal(choice(WEFT_BCAST, 5, 1 << 20), "binomial");
+}
+
+static void rows_for_devices_replace_the_built_in_ones(void **state)
+{
+    const unsigned all = WEFT_WAY_TOGETHER | WEFT_WAY_LEVELS | WEFT_WAY_STEPPED | WEFT_WAY_STAGED;
+    (void)state;
+    open_with("", weft_tuning_text);
+    assert_int_equal(weft_device_way(WEFT_BCAST, 8, 1 << 20, all).way, WEFT_WAY_TOGETHER);
+    open_with("device bcast <=4 any stepped\ndevice any any any staged\n", weft_tuning_text);
+    assert_int_equal(weft_device_way(WEFT_BCAST, 4, 1 << 20, all).way, WEFT_WAY_STEPPED);
+    assert_int_equal(weft_device_way(WEFT_BCAST, 8, 1 << 20, all).way, WEFT_WAY_STAGED);
+    assert_int_equal(weft_device_way(WEFT_BCAST, 8, 1 << 20, all).line, 2);
 }
 
 static void cores_are_told_apart(void **state)
@@ -259,6 +272,7 @@ int main(void)
         cmocka_unit_test(built_in_table_serves_every_call),
         cmocka_unit_test(built_in_table_has_no_bad_line),
         cmocka_unit_test(first_line_that_fits_is_taken),
+        cmocka_unit_test(rows_for_devices_replace_the_built_in_ones),
         cmocka_unit_test(cores_are_told_apart),
         cmocka_unit_test(several_nodes_are_told_apart),
         cmocka_unit_test(every_call_over_nodes_is_served),
