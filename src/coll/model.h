@@ -50,7 +50,7 @@ typedef struct weft_model {
     weft_fabric_t fabric;
     int ranks, nodes, least, most; /* least, most: ranks of a node */
     bool is_consecutive;           /* the order of nodes is the order of ranks */
-    double bytes;                  /* as tuning.conf counts them */
+    double bytes;                  /* one rank's contribution; of reductions and bcast the whole vector */
     int radix;
     double segment_bytes;
 } weft_model_t;

@@ -13,6 +13,17 @@ enum {
     SEGMENTS = sizeof(segments) / sizeof(segments[0])
 };
 
+/* Collectives with a count for each rank share the formulas of those with one for all: an allgather's
+ * count the bytes of a rank, all equal, those of a reduce_scatter all bytes. */
+static double bytes_in_formulas(const weft_tuning_query_t *query)
+{
+    if (query->coll == WEFT_ALLGATHERV)
+        return (double)query->bytes / query->ranks;
+    if (query->coll == WEFT_REDUCE_SCATTER_BLOCK)
+        return (double)query->bytes * query->ranks;
+    return (double)query->bytes;
+}
+
 static weft_model_t model_of(const weft_tuning_query_t *query)
 {
     return (weft_model_t){.fabric = weft_fabric_of(query->fabric == NULL ? "" : query->fabric),
@@ -21,7 +32,7 @@ static weft_model_t model_of(const weft_tuning_query_t *query)
                           .least = query->nodes > 1 ? query->least : query->ranks,
                           .most = query->nodes > 1 ? query->most : query->ranks,
                           .is_consecutive = (query->has & WEFT_NEEDS_BLOCKS) != 0,
-                          .bytes = (double)query->bytes};
+                          .bytes = bytes_in_formulas(query)};
 }
 
 weft_choice_t weft_tuning_tune(const weft_tuning_query_t *query, const weft_algorithm_t *algorithm)

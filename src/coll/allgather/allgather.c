@@ -127,11 +127,11 @@ const weft_algorithm_t weft_allgather_algorithms[] = {
 
 const weft_algorithm_t weft_allgatherv_algorithms[] = {
     {"direct", allgatherv_direct, 0, "1 round, p - 1 messages a rank", NULL, 0},
-    {"ring", allgatherv_ring, 0, "p - 1 rounds", weft_allgatherv_ring_us, 0},
+    {"ring", allgatherv_ring, 0, "p - 1 rounds", weft_allgather_ring_us, 0},
     {"through_root", allgatherv_through_root, 0, "2 rounds, p (p - 1) messages at rank 0", NULL, 0},
     {"two_level", weft_allgatherv_two_level, 0, "log_k N rounds between nodes, all bytes a leader",
-     weft_allgatherv_two_level_us, WEFT_HAS_RADIX},
+     weft_allgather_two_level_us, WEFT_HAS_RADIX},
     {"two_level_ring", weft_allgatherv_two_level_ring, 0, "N - 1 rounds, all bytes a leader",
-     weft_allgatherv_two_level_ring_us, 0},
+     weft_allgather_two_level_ring_us, 0},
     {0},
 };

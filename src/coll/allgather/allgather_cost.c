@@ -87,30 +87,3 @@ double weft_allgather_lanes_ring_us(const weft_model_t *model)
     weft_wire_t net = weft_shared(model->fabric.net, model->most);
     return ring_us(&net, model->nodes, model->bytes) + share_us(model);
 }
-
-/* ---- allgatherv: all bytes are told, and taken to be equally many of each rank ---- */
-
-static weft_model_t per_rank(const weft_model_t *model)
-{
-    weft_model_t each = *model;
-    each.bytes /= model->ranks;
-    return each;
-}
-
-double weft_allgatherv_ring_us(const weft_model_t *model)
-{
-    weft_model_t each = per_rank(model);
-    return weft_allgather_ring_us(&each);
-}
-
-double weft_allgatherv_two_level_us(const weft_model_t *model)
-{
-    weft_model_t each = per_rank(model);
-    return weft_allgather_two_level_us(&each);
-}
-
-double weft_allgatherv_two_level_ring_us(const weft_model_t *model)
-{
-    weft_model_t each = per_rank(model);
-    return weft_allgather_two_level_ring_us(&each);
-}

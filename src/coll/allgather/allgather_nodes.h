@@ -39,8 +39,5 @@ double weft_allgather_two_level_us(const weft_model_t *model);
 double weft_allgather_two_level_ring_us(const weft_model_t *model);
 double weft_allgather_lanes_us(const weft_model_t *model);
 double weft_allgather_lanes_ring_us(const weft_model_t *model);
-double weft_allgatherv_ring_us(const weft_model_t *model);
-double weft_allgatherv_two_level_us(const weft_model_t *model);
-double weft_allgatherv_two_level_ring_us(const weft_model_t *model);
 
 #endif

@@ -4,26 +4,19 @@
 #include "coll/team/pieces.h"
 #include "base/memory.h"
 
-/* The elements of the operand that rank `rank` gets. */
-typedef size_t (*count_fn_t)(const weft_coll_args_t *args, int rank);
-
-static size_t equal_count(const weft_coll_args_t *args, int rank)
+/* The elements of the operand that rank `rank` gets; reduce_scatter_block has one count for all. */
+static size_t count_of(const weft_coll_args_t *args, int rank)
 {
-    (void)rank;
-    return args->recv_count;
+    return args->recv_counts.at == NULL ? args->recv_count
+                                        : (size_t)weft_count_at(args->recv_counts, (size_t)rank);
 }
 
-static size_t own_count(const weft_coll_args_t *args, int rank)
+static size_t total_of(const weft_coll_args_t *args)
 {
-    return (size_t)weft_count_at(args->recv_counts, (size_t)rank);
-}
-
-static MPI_Count first_of(const weft_coll_args_t *args, count_fn_t count, int rank)
-{
-    MPI_Count first = 0;
-    for (int i = 0; i < rank; i++)
-        first += (MPI_Count)count(args, i);
-    return first;
+    size_t total = 0;
+    for (int i = 0; i < args->comm->size; i++)
+        total += count_of(args, i);
+    return total;
 }
 
 /* ---- by the blocks ---- */
@@ -31,8 +24,7 @@ static MPI_Count first_of(const weft_coll_args_t *args, count_fn_t count, int ra
 /* Writes a plan for an operand that is cut in a part a rank, of which nothing is scratch. */
 typedef void (*write_fn_t)(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut);
 
-static void with_cut(weft_plan_t *plan, const weft_coll_args_t *args, count_fn_t count,
-                     write_fn_t write)
+static void with_cut(weft_plan_t *plan, const weft_coll_args_t *args, write_fn_t write)
 {
     enum { FEW = 64 };
     int size = args->comm->size;
@@ -46,7 +38,7 @@ static void with_cut(weft_plan_t *plan, const weft_coll_args_t *args, count_fn_t
     }
     firsts[0] = 0;
     for (int i = 0; i < size; i++)
-        firsts[i + 1] = firsts[i] + count(args, i);
+        firsts[i + 1] = firsts[i] + count_of(args, i);
     weft_cut_t cut = {weft_operand(args), args->recv_type, size, firsts[size], firsts, 0};
     write(plan, args, &cut);
     weft_free(many);
@@ -93,13 +85,13 @@ static void by_halving(weft_plan_t *plan, const weft_coll_args_t *args, const we
 }
 
 /* Rank 0 reduces everything and sends each rank its block. */
-static void through_root(weft_plan_t *plan, const weft_coll_args_t *args, count_fn_t count)
+static void through_root(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size, rank = args->comm->rank;
     weft_type_t *type = args->recv_type;
-    size_t total = (size_t)first_of(args, count, size);
+    size_t total = total_of(args);
     weft_place_t own = weft_operand(args);
-    weft_data_t out = weft_data(weft_at(WEFT_OUT, 0), count(args, rank), type);
+    weft_data_t out = weft_data(weft_at(WEFT_OUT, 0), count_of(args, rank), type);
     if (rank != 0) {
         weft_plan_send(plan, weft_data(own, total, type), 0);
         weft_plan_wait(plan);
@@ -117,117 +109,82 @@ static void through_root(weft_plan_t *plan, const weft_coll_args_t *args, count_
                          weft_data(all, total, type));
     weft_place_t sum = size == 1 ? own : all;
     MPI_Count at = 0;
-    for (int peer = 0; peer < size; at += (MPI_Count)count(args, peer), peer++) {
+    for (int peer = 0; peer < size; at += (MPI_Count)count_of(args, peer), peer++) {
         if (peer > 0)
-            weft_plan_send(plan, weft_data(weft_after(sum, at, type), count(args, peer), type),
+            weft_plan_send(plan, weft_data(weft_after(sum, at, type), count_of(args, peer), type),
                            peer);
     }
     weft_plan_copy(plan, weft_data(sum, out.count, type), out);
 }
 
-static void block_direct(weft_plan_t *plan, const weft_coll_args_t *args)
+static void direct(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    with_cut(plan, args, equal_count, exchange_blocks);
+    with_cut(plan, args, exchange_blocks);
 }
 
-static void block_through_root(weft_plan_t *plan, const weft_coll_args_t *args)
+static void ring(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    through_root(plan, args, equal_count);
+    with_cut(plan, args, around_ring);
 }
 
-static void block_ring(weft_plan_t *plan, const weft_coll_args_t *args)
+static void bine(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    with_cut(plan, args, equal_count, around_ring);
+    with_cut(plan, args, by_halving);
 }
 
-static void block_bine(weft_plan_t *plan, const weft_coll_args_t *args)
+static void two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    with_cut(plan, args, equal_count, by_halving);
+    with_cut(plan, args, weft_reduce_scatter_two_level);
 }
 
-static void block_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
+static void two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    with_cut(plan, args, equal_count, weft_reduce_scatter_two_level);
+    with_cut(plan, args, weft_reduce_scatter_two_level_bine);
 }
 
-static void block_two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args)
+static void lanes(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    with_cut(plan, args, equal_count, weft_reduce_scatter_two_level_bine);
+    with_cut(plan, args, weft_reduce_scatter_lanes);
 }
 
-static void block_lanes(weft_plan_t *plan, const weft_coll_args_t *args)
+static void lanes_bine(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    with_cut(plan, args, equal_count, weft_reduce_scatter_lanes);
-}
-
-static void block_lanes_bine(weft_plan_t *plan, const weft_coll_args_t *args)
-{
-    with_cut(plan, args, equal_count, weft_reduce_scatter_lanes_bine);
-}
-
-static void counts_direct(weft_plan_t *plan, const weft_coll_args_t *args)
-{
-    with_cut(plan, args, own_count, exchange_blocks);
-}
-
-static void counts_through_root(weft_plan_t *plan, const weft_coll_args_t *args)
-{
-    through_root(plan, args, own_count);
-}
-
-static void counts_ring(weft_plan_t *plan, const weft_coll_args_t *args)
-{
-    with_cut(plan, args, own_count, around_ring);
-}
-
-static void counts_bine(weft_plan_t *plan, const weft_coll_args_t *args)
-{
-    with_cut(plan, args, own_count, by_halving);
-}
-
-static void counts_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
-{
-    with_cut(plan, args, own_count, weft_reduce_scatter_two_level);
-}
-
-static void counts_two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args)
-{
-    with_cut(plan, args, own_count, weft_reduce_scatter_two_level_bine);
+    with_cut(plan, args, weft_reduce_scatter_lanes_bine);
 }
 
 const weft_algorithm_t weft_reduce_scatter_block_algorithms[] = {
-    {"direct", block_direct, 0, "1 round, p - 1 messages of a block each",
-     weft_reduce_scatter_block_direct_us, 0},
-    {"through_root", block_through_root, 0, "2 rounds, rank 0 reduces all", NULL, 0},
-    {"ring", block_ring, WEFT_NEEDS_COMMUTATIVE, "p - 1 rounds of a block",
-     weft_reduce_scatter_block_ring_us, 0},
-    {"bine", block_bine, WEFT_NEEDS_COMMUTATIVE, "log2 p rounds, p blocks, short ways",
-     weft_reduce_scatter_block_bine_us, 0},
-    {"two_level", block_two_level, WEFT_NEEDS_BLOCKS,
-     "a leader a node reduces all: 1 round, N - 1 messages", weft_reduce_scatter_block_two_level_us,
+    {"direct", direct, 0, "1 round, p - 1 messages of a block each",
+     weft_reduce_scatter_direct_us, 0},
+    {"through_root", through_root, 0, "2 rounds, rank 0 reduces all", NULL, 0},
+    {"ring", ring, WEFT_NEEDS_COMMUTATIVE, "p - 1 rounds of a block",
+     weft_reduce_scatter_ring_us, 0},
+    {"bine", bine, WEFT_NEEDS_COMMUTATIVE, "log2 p rounds, p blocks, short ways",
+     weft_reduce_scatter_bine_us, 0},
+    {"two_level", two_level, WEFT_NEEDS_BLOCKS,
+     "a leader a node reduces all: 1 round, N - 1 messages", weft_reduce_scatter_two_level_us,
      0},
-    {"two_level_bine", block_two_level_bine, WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,
-     "a leader a node reduces all: log2 N rounds", weft_reduce_scatter_block_two_level_bine_us, 0},
-    {"lanes", block_lanes, WEFT_NEEDS_REGULAR | WEFT_NEEDS_BLOCKS,
-     "all ranks of a node carry 1/m: 1 round, N - 1 messages", weft_reduce_scatter_block_lanes_us,
+    {"two_level_bine", two_level_bine, WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,
+     "a leader a node reduces all: log2 N rounds", weft_reduce_scatter_two_level_bine_us, 0},
+    {"lanes", lanes, WEFT_NEEDS_REGULAR | WEFT_NEEDS_BLOCKS,
+     "all ranks of a node carry 1/m: 1 round, N - 1 messages", weft_reduce_scatter_lanes_us,
      0},
-    {"lanes_bine", block_lanes_bine,
+    {"lanes_bine", lanes_bine,
      WEFT_NEEDS_REGULAR | WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,
-     "all ranks of a node carry 1/m: log2 N rounds", weft_reduce_scatter_block_lanes_bine_us, 0},
+     "all ranks of a node carry 1/m: log2 N rounds", weft_reduce_scatter_lanes_bine_us, 0},
     {0},
 };
 
 const weft_algorithm_t weft_reduce_scatter_algorithms[] = {
-    {"direct", counts_direct, 0, "1 round, p - 1 messages of a block each",
+    {"direct", direct, 0, "1 round, p - 1 messages of a block each",
      weft_reduce_scatter_direct_us, 0},
-    {"through_root", counts_through_root, 0, "2 rounds, rank 0 reduces all", NULL, 0},
-    {"ring", counts_ring, WEFT_NEEDS_COMMUTATIVE, "p - 1 rounds of a block",
+    {"through_root", through_root, 0, "2 rounds, rank 0 reduces all", NULL, 0},
+    {"ring", ring, WEFT_NEEDS_COMMUTATIVE, "p - 1 rounds of a block",
      weft_reduce_scatter_ring_us, 0},
-    {"bine", counts_bine, WEFT_NEEDS_COMMUTATIVE, "log2 p rounds, p blocks, short ways",
+    {"bine", bine, WEFT_NEEDS_COMMUTATIVE, "log2 p rounds, p blocks, short ways",
      weft_reduce_scatter_bine_us, 0},
-    {"two_level", counts_two_level, WEFT_NEEDS_BLOCKS,
+    {"two_level", two_level, WEFT_NEEDS_BLOCKS,
      "a leader a node reduces all: 1 round, N - 1 messages", weft_reduce_scatter_two_level_us, 0},
-    {"two_level_bine", counts_two_level_bine, WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,
+    {"two_level_bine", two_level_bine, WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,
      "a leader a node reduces all: log2 N rounds", weft_reduce_scatter_two_level_bine_us, 0},
     {0},
 };

@@ -180,63 +180,14 @@ static double share_us(const weft_model_t *model)
            weft_node_parts_us(model, model->bytes / model->most);
 }
 
-static double lanes_us(const weft_model_t *model)
+double weft_reduce_scatter_lanes_us(const weft_model_t *model)
 {
     weft_wire_t net = weft_shared(model->fabric.net, model->most);
     return share_us(model) + direct_us(model, &net, model->nodes, model->bytes / model->most);
 }
 
-static double lanes_bine_us(const weft_model_t *model)
+double weft_reduce_scatter_lanes_bine_us(const weft_model_t *model)
 {
     weft_wire_t net = weft_shared(model->fabric.net, model->most);
     return share_us(model) + halving_us(model, &net, model->nodes, model->bytes / model->most);
-}
-
-static weft_model_t whole(const weft_model_t *model)
-{
-    weft_model_t all = *model;
-    all.bytes *= model->ranks;
-    return all;
-}
-
-double weft_reduce_scatter_block_direct_us(const weft_model_t *model)
-{
-    weft_model_t all = whole(model);
-    return weft_reduce_scatter_direct_us(&all);
-}
-
-double weft_reduce_scatter_block_ring_us(const weft_model_t *model)
-{
-    weft_model_t all = whole(model);
-    return weft_reduce_scatter_ring_us(&all);
-}
-
-double weft_reduce_scatter_block_bine_us(const weft_model_t *model)
-{
-    weft_model_t all = whole(model);
-    return weft_reduce_scatter_bine_us(&all);
-}
-
-double weft_reduce_scatter_block_two_level_us(const weft_model_t *model)
-{
-    weft_model_t all = whole(model);
-    return weft_reduce_scatter_two_level_us(&all);
-}
-
-double weft_reduce_scatter_block_two_level_bine_us(const weft_model_t *model)
-{
-    weft_model_t all = whole(model);
-    return weft_reduce_scatter_two_level_bine_us(&all);
-}
-
-double weft_reduce_scatter_block_lanes_us(const weft_model_t *model)
-{
-    weft_model_t all = whole(model);
-    return lanes_us(&all);
-}
-
-double weft_reduce_scatter_block_lanes_bine_us(const weft_model_t *model)
-{
-    weft_model_t all = whole(model);
-    return lanes_bine_us(&all);
 }

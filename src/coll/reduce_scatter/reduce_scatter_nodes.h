@@ -27,13 +27,7 @@ double weft_reduce_scatter_ring_us(const weft_model_t *model);
 double weft_reduce_scatter_bine_us(const weft_model_t *model);
 double weft_reduce_scatter_two_level_us(const weft_model_t *model);
 double weft_reduce_scatter_two_level_bine_us(const weft_model_t *model);
-/* Of reduce_scatter_block, whose bytes are those of a block. */
-double weft_reduce_scatter_block_direct_us(const weft_model_t *model);
-double weft_reduce_scatter_block_ring_us(const weft_model_t *model);
-double weft_reduce_scatter_block_bine_us(const weft_model_t *model);
-double weft_reduce_scatter_block_two_level_us(const weft_model_t *model);
-double weft_reduce_scatter_block_two_level_bine_us(const weft_model_t *model);
-double weft_reduce_scatter_block_lanes_us(const weft_model_t *model);
-double weft_reduce_scatter_block_lanes_bine_us(const weft_model_t *model);
+double weft_reduce_scatter_lanes_us(const weft_model_t *model);
+double weft_reduce_scatter_lanes_bine_us(const weft_model_t *model);
 
 #endif

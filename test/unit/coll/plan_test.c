@@ -379,6 +379,8 @@ static void fill_args(const plan_case_t *its, int rank, rank_state_t *state, wef
     args->recv_type = type;
     if (puts_recv_in_place(its, rank))
         args->recv_buf = MPI_IN_PLACE;
+    if (!has_arrays(its->coll))
+        return;
     args->send_counts = weft_counts_int(arrays->send_counts);
     args->send_displs = weft_counts_int(arrays->send_displs);
     args->recv_counts = weft_counts_int(arrays->recv_counts);
