@@ -11,14 +11,7 @@ cd "$1"
 env WEFT_LOG=error TEST_MEMORY=D LD_LIBRARY_PATH="$3" FAKE_CUDA="$4" ASAN_OPTIONS=handle_segv=0:detect_leaks=0 \
     timeout 50 "$2" --launch-agent agent -host h1:2,h2:3 -np 5 ./device_ends $5 >said 2>&1 </dev/null
 echo "code $?: $(tr '\n' ' ' <said)"
-for host in h1 h2; do
-    tries=0
-    while left=$(agent $host 'cat /proc/[0-9]*/comm | grep -x device_ends; ls -d /dev/shm/weft-* /tmp/weft-* 2>/dev/null'); [ -n "$left" ] && [ $tries -lt 50 ]; do
-        sleep 0.2
-        tries=$((tries + 1))
-    done
-    echo "left on $host: $left."
-done
+sh left device_ends h1 h2
 EOT
 # dies CODE DRIVER HOW: what the driver is told, and the arguments of fault/device_ends.c; rank 3 is the one
 dies() {

@@ -31,3 +31,17 @@ expect_on() {
 lines() {
     grep -c -e "$1" out
 }
+
+# sh left PROGRAM HOST...: in $work on the login host; what is left of a job on each of the hosts, after 10 s at most
+cat >"$work/left" <<'EOT'
+program=$1
+shift
+for host; do
+    tries=0
+    while left=$(agent $host "cat /proc/[0-9]*/comm | grep -x $program; ls -d /dev/shm/weft-* /tmp/weft-* 2>/dev/null"); [ -n "$left" ] && [ $tries -lt 50 ]; do
+        sleep 0.2
+        tries=$((tries + 1))
+    done
+    echo "left on $host: $left."
+done
+EOT
