@@ -115,6 +115,28 @@ static pmix_status_t on_aborted(const pmix_proc_t *process, void *object, int co
     return pass_on(WEFT_RANK_ABORTED, process, code, text);
 }
 
+/* ---- ranks of one host among themselves: all have come, and nobody else takes part ---- */
+
+/* Without these entries the server does the same by itself; but when a rank dies while the others are
+ * in a fence, PMIx 4.2 calls them all the same. */
+static pmix_status_t on_local_fence(const pmix_proc_t processes[], size_t count,
+                                    const pmix_info_t infos[], size_t info_count, char *data,
+                                    size_t bytes, pmix_modex_cbfunc_t answer, void *cookie)
+{
+    (void)processes, (void)count, (void)infos, (void)info_count;
+    answer(PMIX_SUCCESS, data, bytes, cookie, free, data);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t on_local_connect(const pmix_proc_t processes[], size_t count,
+                                      const pmix_info_t infos[], size_t info_count,
+                                      pmix_op_cbfunc_t done, void *cookie)
+{
+    (void)processes, (void)count, (void)infos, (void)info_count;
+    done(PMIX_SUCCESS, cookie);
+    return PMIX_SUCCESS;
+}
+
 static int register_job(const weft_job_plan_t *plan, int index, const weft_scratch_t *scratch)
 {
     weft_facts_t facts;
@@ -159,7 +181,13 @@ static void set_up_environment(const weft_job_plan_t *plan)
 static int start_server(const weft_job_plan_t *plan, int index, const weft_scratch_t *scratch)
 {
     static pmix_server_module_t upcalls = {
-        .client_connected2 = on_connected, .client_finalized = on_finalized, .abort = on_aborted};
+        .client_connected2 = on_connected,
+        .client_finalized = on_finalized,
+        .abort = on_aborted,
+        .fence_nb = on_local_fence,
+        .connect = on_local_connect,
+        .disconnect = on_local_connect,
+    };
     enum { FACTS = 5 };
     char name[sizeof(plan->id) + 8];
     weft_facts_t facts;

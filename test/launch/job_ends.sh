@@ -14,8 +14,11 @@ expect 77 "$MPIRUN" -n 3 ./pmi_rank open board abort=1,77 pause
 expect_text err 'rank 1 .* aborted the job with code 77: told to abort'
 expect 1 "$MPIRUN" -n 3 ./pmi_rank open abort=0,256 pause
 expect 77 "$MPIRUN" -n 1 ./pmi_rank open abort=0,77
-expect 137 "$MPIRUN" -n 3 ./pmi_rank open kill=2 board pause
-expect_text err 'rank 2 .* killed by signal 9'
+# Amid a fence: PMIx 4.2 may call what it has not looked for.
+for _ in $(seq 50); do
+    expect 137 "$MPIRUN" -n 3 ./pmi_rank open kill=2 board pause
+    expect_text err 'rank 2 .* killed by signal 9'
+done
 expect 137 "$MPIRUN" -n 3 ./pmi_rank kill=2 open pause
 expect 3 "$MPIRUN" -n 3 ./pmi_rank open exit=1,3 pause
 expect 1 "$MPIRUN" -n 3 ./pmi_rank open exit=1,0 pause
