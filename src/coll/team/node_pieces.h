@@ -26,9 +26,8 @@ void weft_node_allgather(weft_plan_t *plan, const weft_team_t *node, const weft_
 
 /* Sections that an algorithm writes itself. */
 
-/** Begin one in which this member gives `gives` and gets all of `cut` but its own part, which is part
- *  `own`; parts are numbered by member, those of members beyond them are nothing. Either may be NULL, and
- *  own -1. weft_section_end() follows. */
+/** What this member gives and gets in one. Parts of `cut` are numbered by member; those of members
+ *  beyond them are nothing. */
 typedef struct weft_node_parts {
     weft_coll_t coll;
     int root;
@@ -37,6 +36,7 @@ typedef struct weft_node_parts {
     int left_out;           /* the part of `cut` that is where it belongs; -1: none */
 } weft_node_parts_t;
 
+/** Begin it; weft_section_end() follows. */
 void weft_node_begin(weft_plan_t *plan, const weft_team_t *node, const weft_node_parts_t *parts);
 
 #endif

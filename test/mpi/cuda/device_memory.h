@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef enum memory_kind {
     HOST,
@@ -26,6 +27,17 @@ typedef enum memory_kind {
 
 static const char *const memory_names[MEMORY_KINDS] = {
     "host", "pinned", "device", "managed", "pool", "shared-pool", "vmm", "shared-vmm"};
+
+/* Ends the program where there is none of this name. */
+static inline memory_kind_t memory_kind_named(const char *name)
+{
+    for (int i = 0; i < MEMORY_KINDS; i++) {
+        if (strcmp(name, memory_names[i]) == 0)
+            return (memory_kind_t)i;
+    }
+    fprintf(stderr, "no kind of memory is called %s\n", name);
+    exit(2);
+}
 
 typedef struct memory {
     memory_kind_t kind;

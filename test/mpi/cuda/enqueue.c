@@ -289,16 +289,6 @@ static void run(chain_t *chains, int count, int rounds, const memory_kind_t kind
         end(&chains[i]);
 }
 
-static memory_kind_t kind_named(const char *name)
-{
-    for (int i = 0; i < MEMORY_KINDS; i++) {
-        if (strcmp(name, memory_names[i]) == 0)
-            return (memory_kind_t)i;
-    }
-    fprintf(stderr, "no kind of memory is called %s\n", name);
-    exit(2);
-}
-
 int main(int argc, char **argv)
 {
     chain_t chains[STREAMS];
@@ -308,7 +298,7 @@ int main(int argc, char **argv)
     chains[0].on = stream_comm_make(CU_STREAM_NON_BLOCKING);
     chains[1].on = stream_comm_make(CU_STREAM_DEFAULT);
     for (int i = 3; i < argc; i++) {
-        memory_kind_t in = kind_named(argv[i]), out = kind_named(argv[i + 1 < argc ? i + 1 : 3]);
+        memory_kind_t in = memory_kind_named(argv[i]), out = memory_kind_named(argv[i + 1 < argc ? i + 1 : 3]);
         /* Odd ranks may use other memory than even ones. */
         memory_kind_t kinds[2] = {expect_rank % 2 == 0 ? in : out, out};
         run(chains, atoi(argv[1]), atoi(argv[2]), kinds);

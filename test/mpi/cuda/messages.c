@@ -207,16 +207,6 @@ static void exchange_in_place(memory_kind_t kind, size_t bytes)
     memory_give(&memory);
 }
 
-static memory_kind_t kind_named(const char *name)
-{
-    for (int i = 0; i < MEMORY_KINDS; i++) {
-        if (strcmp(name, memory_names[i]) == 0)
-            return (memory_kind_t)i;
-    }
-    fprintf(stderr, "no kind of memory is called %s\n", name);
-    exit(2);
-}
-
 int main(int argc, char **argv)
 {
     memory_kind_t kinds[MEMORY_KINDS];
@@ -225,7 +215,7 @@ int main(int argc, char **argv)
     expect_begin();
     memory_begin(expect_rank);
     for (int i = 1; i < argc; i++)
-        kinds[kind_count++] = kind_named(argv[i]);
+        kinds[kind_count++] = memory_kind_named(argv[i]);
     for (int i = 0; argc == 1 && i < MEMORY_KINDS; i++)
         kinds[kind_count++] = (memory_kind_t)i;
     make_shapes();
