@@ -3,6 +3,7 @@
  * weft_info: say what this Weft is, how it was built, and what every WEFT_ variable is set to. All
  * of it is rows of three kinds of facts; a format is a table of functions that print them.
  */
+#include "info/info_algorithms.h"
 #include "info/info_cuda.h"
 #include "info/info_explain.h"
 #include "info/info_format.h"
@@ -155,8 +156,8 @@ typedef struct options {
     bool version, build, variables, cuda, help;
 } options_t;
 
-static const char *const option_names[] = {"--version",  "--build", "--config",  "--cuda",    "--json",
-                                           "--parsable", "--help",  "--explain", "--simulate"};
+static const char *const option_names[] = {"--version",  "--build", "--config",  "--cuda",     "--json",
+                                           "--parsable", "--help",  "--explain", "--simulate", "--algorithms"};
 enum { OPTIONS = sizeof(option_names) / sizeof(option_names[0]) };
 
 static bool parse_option(const char *text, options_t *out)
@@ -193,6 +194,9 @@ static int print_help(void)
          "  --json      as one JSON object\n"
          "  --parsable  as lines of key:value\n"
          "\n"
+         "Or: weft_info --algorithms [COLLECTIVE]\n"
+         "List what a table of WEFT_COLL_TUNING can name, and what it needs and costs.\n"
+         "\n"
          "Or: weft_info --explain COLLECTIVE RANKS BYTES [NODES [FABRIC] | device]\n"
          "Say which algorithm runs, and why.\n"
          "\n"
@@ -200,6 +204,17 @@ static int print_help(void)
          "Run it for many ranks, in time of the cost model; --simulate --help says more.");
     return 0;
 }
+
+/* What is not a list of facts, by the first word: its own command line follows. */
+static const struct {
+    const char *name;
+    int (*run)(int count, char **words);
+} commands[] = {
+    {"--algorithms", weft_info_algorithms},
+    {"--explain", weft_info_explain},
+    {"--simulate", weft_info_simulate},
+};
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static int print_facts(const options_t *options)
 {
@@ -220,12 +235,11 @@ static int print_facts(const options_t *options)
 int main(int argc, char **argv)
 {
     options_t options = {.format = &text_format};
-    bool explains = argc > 1 && strcmp(argv[1], "--explain") == 0;
-    bool simulates = argc > 1 && strcmp(argv[1], "--simulate") == 0;
-    if (explains || simulates) {
-        weft_config_read();
-        return explains ? weft_info_explain(argc - 2, argv + 2)
-                        : weft_info_simulate(argc - 2, argv + 2);
+    for (int i = 0; i < COMMANDS && argc > 1; i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            weft_config_read();
+            return commands[i].run(argc - 2, argv + 2);
+        }
     }
     for (int i = 1; i < argc; i++) {
         if (!parse_option(argv[i], &options)) {

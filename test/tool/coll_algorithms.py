@@ -3,13 +3,10 @@
 """The programs of test/mpi/coll with every algorithm of every collective, by tables for WEFT_COLL_TUNING.
 
 Table k takes the k-th algorithm of each collective, with a radix and segments that are not the default
-where it has them. What the source offers is read from its tables: a row of src/coll/*/*.c is
-{"name", function, needs, "cost in words", cost function, what it has}. The ranks are taken to be on one
-host or, by WEFT_NODES, on several.
+where it has them; weft_info says what there is. The ranks are taken to be on one host or, by WEFT_NODES,
+on several.
 """
-import glob
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -20,20 +17,17 @@ PROGRAMS = {"moves": (MIXED,), "reductions": (MIXED,), "outstanding": (ONE_HOST,
 
 
 def algorithms():
-    """{collective: [(name with options, does it need something)]}, in the order of the source."""
+    """{collective: [(name with options, does it need something)]}, in the order of weft_info."""
+    words = subprocess.run([f"{BUILD}/weft_info", "--algorithms"], check=True, stdout=subprocess.PIPE, text=True).stdout
     found = {}
-    for path in sorted(glob.glob(f"{SOURCE}/src/coll/*/*.c")):
-        with open(path) as text:
-            for table in re.finditer(r"weft_(\w+)_algorithms\[\] = \{(.*?)\{0\},", text.read(), re.S):
-                rows = re.findall(r'\{"(\w+)",\s*\w+,\s*([\w| ]+),\s*"[^"]*",\s*\w+,\s*([\w| ]+)\}', table.group(2))
-                if len(rows) != table.group(2).count("{"):
-                    sys.exit(f"{path}: not all rows of the table of {table.group(1)} have the form that is expected")
-                found[table.group(1)] = [(name + options(has), needs != "0") for name, needs, has in rows]
+    for line in words.splitlines():
+        if line.startswith("#"):
+            continue
+        collective, name, options, needs, _ = line.split(maxsplit=4)
+        value = {"radix": ",radix=3", "segment": ",segment=64", "-": ""}
+        full = name + "".join(value[option] for option in options.split(","))
+        found.setdefault(collective, []).append((full, needs != "-"))
     return found
-
-
-def options(has):
-    return ",radix=3" * ("RADIX" in has) + ",segment=64" * ("SEGMENT" in has)
 
 
 def table(found, index):

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# weft_info --simulate and --explain: what they print, and what they say to words that are wrong.
+# weft_info --simulate, --explain and --algorithms: what they print, and what they say to words that are wrong.
 info=$BUILD/weft_info
 failures=0
 
@@ -47,6 +47,8 @@ prints 'far %' --simulate bcast --nodes 64 --islands 8 --algorithm two_level_bin
 prints 'several nodes: .*' --explain allreduce 64 8 16 efa
 prints 'line [0-9]+ of the built-in' --explain bcast 16 64K
 prints 'nodes N' --simulate --help
+prints '^reduce_scatter +ring +- +commutative +p - 1 rounds' --algorithms
+prints '^bcast +chain +segment +- ' --algorithms bcast
 
 fails_with 2 allreduce --simulate alreduce
 fails_with 2 'nearest is --nodes' --simulate allreduce --node 3
