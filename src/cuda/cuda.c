@@ -3,6 +3,7 @@
 
 #include "cuda/allocation.h"
 #include "cuda/cuda_copy.h"
+#include "cuda/cuda_exchange.h"
 #include "cuda/cuda_facts.h"
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_mapping.h"
@@ -29,6 +30,9 @@ static const weft_device_ops_t ops = {
     .unpack = wefti_unpack,
     .can_reduce = wefti_can_reduce,
     .reduce = wefti_reduce,
+    .open_inbox = wefti_inbox_open,
+    .close_inbox = wefti_inbox_close,
+    .exchange = wefti_exchange,
     .mark = wefti_queue_mark,
     .take_pinned = wefti_pinned_take,
     .give_pinned = wefti_pinned_give,

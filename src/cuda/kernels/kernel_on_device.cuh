@@ -32,6 +32,22 @@ WEFT_DEVICE uint64_t weft_threads()
     return (uint64_t)gridDim.x * blockDim.x;
 }
 
+/* Of who waits: reads before the first pause, and between two looks at a word of the host's over the bus. */
+enum { WEFT_TRIES_AWAKE = 64, WEFT_TRIES_TO_LOOK = 4096 };
+
+/** Wait a little. */
+WEFT_DEVICE void weft_pause()
+{
+    __nanosleep(40);
+}
+
+WEFT_DEVICE uint64_t weft_clock_ns()
+{
+    uint64_t now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    return now;
+}
+
 /** The upper 64 of the 128 bits of a product. */
 WEFT_DEVICE uint64_t weft_upper_product(uint64_t a, uint64_t b)
 {
