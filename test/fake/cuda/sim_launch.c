@@ -61,38 +61,6 @@ void *sim_kernel_translate(const void *given)
     return sim_alias(address);
 }
 
-/* ---- how often ---- */
-
-enum {
-    LAUNCHED_MOST = 512
-};
-
-/* Kernels that were launched, and how often. Under the simulator's lock. */
-static struct {
-    const char *name;
-    unsigned long count;
-} launched[LAUNCHED_MOST];
-
-static void count_launch(const char *name)
-{
-    int i = 0;
-    while (i < LAUNCHED_MOST - 1 && launched[i].name != NULL && strcmp(launched[i].name, name) != 0)
-        i++;
-    launched[i].name = name;
-    launched[i].count++;
-}
-
-/* Not of the driver's, for tests: launches of kernels whose names begin so. */
-__attribute__((visibility("default"))) unsigned long fakeLaunches(const char *prefix)
-{
-    unsigned long count = 0;
-    sim_lock();
-    for (int i = 0; i < LAUNCHED_MOST && launched[i].name != NULL; i++)
-        count += strncmp(launched[i].name, prefix, strlen(prefix)) == 0 ? launched[i].count : 0;
-    sim_unlock();
-    return count;
-}
-
 /* ---- launches ---- */
 
 typedef struct launch {
@@ -163,7 +131,7 @@ static CUresult launch_kernel(CUfunction handle, const CUlaunchConfig *config, v
     result = sim_planned_failure(kernel->name);
     if (result != CUDA_SUCCESS)
         return result;
-    count_launch(kernel->name);
+    sim_count(kernel->name);
     sim_work_t *work = sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_KERNEL,
                                        sizeof(launch_t) + kernel->args_bytes);
     launch_t *launch = (launch_t *)work->arguments;
