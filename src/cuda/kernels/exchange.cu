@@ -2,11 +2,6 @@
 /* Blocks that ranks send each other, as they are. The kernels that combine them are made in reduce.cu. */
 #include "cuda/kernels/exchange.cuh"
 
-struct weft_bytes_t {
-    typedef unsigned char item;
-    static constexpr bool is_dense = true;
-};
-
 WEFT_KERNEL(weft_exchange_move, weft_exchange_args_t)
 {
     const weft_exchange_side_t &own = args.side[args.member];
@@ -15,5 +10,5 @@ WEFT_KERNEL(weft_exchange_move, weft_exchange_args_t)
          unit += weft_threads())
         weft_store_unit<weft_bytes_t>(own.to, unit, own.in_bytes,
                                       weft_load_unit<weft_bytes_t>(own.from, unit, own.in_bytes));
-    weft_pull_blocks<weft_bytes_t>(weft_waiter(args), 0);
+    weft_pull_blocks<weft_bytes_t>(args, weft_waiter(args).begin_ns, 0);
 }

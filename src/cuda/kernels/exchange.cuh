@@ -143,29 +143,23 @@ WEFT_DEVICE void weft_push(void *row, uint64_t unit, const weft_vector_t &data, 
     weft_store_volatile(line + sizeof(weft_vector_t), weft_vector_t{{data.word[2], flag, data.word[3], flag}});
 }
 
-/* False: it was called off. */
-WEFT_DEVICE bool weft_pull_line(const weft_waiter_t &waiter, const char *line, weft_vector_t *out)
+/* Both lines of a unit; false: it was called off. */
+WEFT_DEVICE bool weft_pull(const weft_waiter_t &waiter, const void *row, uint64_t unit, weft_vector_t *out)
 {
+    const char *line = weft_at(row, unit * WEFT_UNIT_LINES_BYTES);
     const uint32_t flag = waiter.args.flag;
-    for (unsigned tries = 1;; tries++) {
-        *out = weft_load_volatile<weft_vector_t>(line);
-        if (out->word[1] == flag && out->word[3] == flag)
+    WEFT_NO_UNROLL for (unsigned tries = 1;; tries++)
+    {
+        const weft_vector_t first = weft_load_volatile<weft_vector_t>(line);
+        const weft_vector_t second = weft_load_volatile<weft_vector_t>(line + sizeof(first));
+        *out = weft_vector_t{{first.word[0], first.word[2], second.word[0], second.word[2]}};
+        if (first.word[1] == flag && first.word[3] == flag && second.word[1] == flag && second.word[3] == flag)
             return true;
         if (tries % WEFT_TRIES_TO_LOOK == 0 && weft_is_off(waiter))
             return false;
         if (tries >= WEFT_TRIES_AWAKE)
             weft_pause();
     }
-}
-
-WEFT_DEVICE bool weft_pull(const weft_waiter_t &waiter, const void *row, uint64_t unit, weft_vector_t *out)
-{
-    const char *line = weft_at(row, unit * WEFT_UNIT_LINES_BYTES);
-    weft_vector_t first, second;
-    if (!weft_pull_line(waiter, line, &first) || !weft_pull_line(waiter, line + sizeof(first), &second))
-        return false;
-    *out = weft_vector_t{{first.word[0], first.word[2], second.word[0], second.word[2]}};
-    return true;
 }
 
 /* ---- what a thread does ---- */
@@ -176,7 +170,7 @@ WEFT_DEVICE const weft_exchange_side_t &weft_other(const weft_exchange_args_t &a
     return args.side[(args.member + turn) % args.members];
 }
 
-template <class Op> WEFT_DEVICE void weft_push_blocks(const weft_exchange_args_t &args)
+template <class Op> WEFT_DEVICE_ONCE void weft_push_blocks(const weft_exchange_args_t &args)
 {
     WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members; turn++)
     {
@@ -187,20 +181,20 @@ template <class Op> WEFT_DEVICE void weft_push_blocks(const weft_exchange_args_t
 }
 
 /* What the others have pushed `offset` bytes into the rows of this member. */
-template <class Op> WEFT_DEVICE bool weft_pull_blocks(const weft_waiter_t &waiter, uint64_t offset)
+template <class Op>
+WEFT_DEVICE_ONCE void weft_pull_blocks(const weft_exchange_args_t &args, uint64_t begin_ns, uint64_t offset)
 {
-    const weft_exchange_args_t &args = waiter.args;
+    const weft_waiter_t waiter = {args, begin_ns};
     weft_vector_t vector;
     WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members; turn++)
     {
         const weft_exchange_side_t &side = weft_other(args, turn);
         for (uint64_t unit = weft_thread(); unit * WEFT_UNIT_BYTES < side.in_bytes; unit += weft_threads()) {
             if (!weft_pull(waiter, weft_at(side.inbox, offset), unit, &vector))
-                return false;
+                return;
             weft_store_unit<Op>(side.to, unit, side.in_bytes, vector);
         }
     }
-    return true;
 }
 
 /* Unit `unit` of what member `index` brings to this one's result. */
@@ -224,15 +218,13 @@ WEFT_DEVICE bool weft_combine_unit(const weft_waiter_t &waiter, uint64_t unit, w
 {
     constexpr unsigned ITEMS = WEFT_UNIT_BYTES / sizeof(typename Op::item);
     typename Op::item item[ITEMS];
-    typename Op::value left[ITEMS];
-    if (!weft_operand<Op>(waiter, 0, unit, item))
-        return false;
-    WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++) left[i] = Op::raise(item[i]);
-    WEFT_NO_UNROLL for (uint32_t index = 1; index < waiter.args.members; index++)
+    typename Op::value left[ITEMS] = {};
+    WEFT_NO_UNROLL for (uint32_t index = 0; index < waiter.args.members; index++)
     {
         if (!weft_operand<Op>(waiter, index, unit, item))
             return false;
-        WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++) left[i] = Op::apply(left[i], Op::raise(item[i]));
+        WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++) left[i] =
+            index == 0 ? Op::raise(item[i]) : Op::apply(left[i], Op::raise(item[i]));
     }
     WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++) item[i] = Op::lower(left[i]);
     memcpy(out, (const void *)item, sizeof(*out));
@@ -254,13 +246,27 @@ template <class Op> WEFT_DEVICE bool weft_combine_blocks(const weft_waiter_t &wa
     return true;
 }
 
+/* How blocks move: most kernels share the same code. */
+struct weft_bytes_t {
+    typedef unsigned char item;
+    static constexpr bool is_dense = true;
+};
+
+template <bool IS_DENSE, class Op> struct weft_mover_t {
+    typedef weft_bytes_t type;
+};
+template <class Op> struct weft_mover_t<false, Op> {
+    typedef Op type;
+};
+
 /* Each combines the blocks that it is sent; then, of an allreduce in two shots, all get all results. */
 template <class Op> WEFT_DEVICE void weft_exchange(const weft_exchange_args_t &args)
 {
+    typedef typename weft_mover_t<Op::is_dense, Op>::type mover;
     const weft_waiter_t waiter = weft_waiter(args);
-    weft_push_blocks<Op>(args);
+    weft_push_blocks<mover>(args);
     if (weft_combine_blocks<Op>(waiter) && args.results > 0)
-        weft_pull_blocks<Op>(waiter, args.results);
+        weft_pull_blocks<mover>(args, waiter.begin_ns, args.results);
 }
 
 #endif

@@ -9,6 +9,9 @@
 
 #define WEFT_DEVICE __device__ __forceinline__
 
+/** A function that is large, the same in many kernels, and called once in each. */
+#define WEFT_DEVICE_ONCE __device__ __noinline__
+
 /** Before a loop of few turns, so that arrays it runs over stay in registers. */
 #define WEFT_UNROLL _Pragma("unroll")
 

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #define WEFT_DEVICE inline
+#define WEFT_DEVICE_ONCE inline
 #define WEFT_UNROLL
 #define WEFT_UNROLL_2
 #define WEFT_NO_UNROLL
