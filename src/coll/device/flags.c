@@ -16,6 +16,7 @@ enum {
     LINES_BYTES = 32, /* rows are a multiple of */
     UNIT_BYTES = 16,
     OPENINGS_MOST = 3, /* times to try where the driver refuses */
+    INBOXES_MOST = 8,  /* half of the scratch memory that there is by default; the rest is for data */
     /* One shot sends every operand to all, two send two parts of one to each: 5 us more or less on devices of
      * 2023, as published. Not measured here. */
     ONE_SHOT_MOST = 32 * 1024,
@@ -39,6 +40,8 @@ struct weft_flags {
     weft_mapping_t peers[WEFT_EXCHANGE_MOST_MEMBERS];
 };
 
+static int inboxes;
+
 /* ---- making and releasing ---- */
 
 static void close_mappings(weft_flags_t *flags)
@@ -52,8 +55,10 @@ static void close_mappings(weft_flags_t *flags)
 static void destroy(weft_flags_t *flags)
 {
     close_mappings(flags);
-    if (flags->inbox.memory != NULL && !flags->is_unsafe)
+    if (flags->inbox.memory != NULL && !flags->is_unsafe) {
         weft_inbox_close(flags->device, &flags->inbox);
+        inboxes--;
+    }
     weft_free(flags);
 }
 
@@ -157,16 +162,21 @@ static bool share_inbox(weft_flags_t *flags)
 
 static void make_inbox(weft_flags_t *flags, weft_device_t *device)
 {
+    if (inboxes == INBOXES_MOST) {
+        give_up(flags, "many communicators do so already");
+        return;
+    }
     flags->device = device;
     flags->cleared = (weft_mark_t){.done = inbox_is_cleared, .owner = flags};
     if (!weft_inbox_open(device, INBOX_BYTES, &flags->cleared, &flags->inbox)) {
         if (++flags->openings == OPENINGS_MOST)
             give_up(flags, "no memory for an inbox, or no kernels");
-    } else if (!share_inbox(flags)) {
-        give_up(flags, "the inbox cannot be shared");
-    } else {
-        flags->state = OFFERED;
+        return;
     }
+    inboxes++;
+    flags->state = OFFERED;
+    if (!share_inbox(flags))
+        give_up(flags, "the inbox cannot be shared");
 }
 
 static void map_inboxes(weft_flags_t *flags, const weft_meeting_t *meeting)
