@@ -82,8 +82,12 @@ enum {
     WEFT_CU_DEVICE_VMM = 102,
     WEFT_CU_DEVICE_HANDLE_POSIX_FD = 103,
     WEFT_CU_DEVICE_POOLS = 115,
+    WEFT_CU_DEVICE_RDMA_ORDERING = 118, /* WEFT_CU_RDMA_ORDER_ALL, or less */
     WEFT_CU_DEVICE_HANDLE_FABRIC = 128,
 };
+
+/* What others write into a device's memory is seen by all devices in order. */
+enum { WEFT_CU_RDMA_ORDER_ALL = 200 };
 
 typedef struct weft_cu_uuid {
     unsigned char bytes[16];
