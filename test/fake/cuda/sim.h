@@ -102,7 +102,8 @@ typedef enum sim_kind {
     SIM_POOL,
     SIM_GRAPH,
     SIM_NODE,
-    SIM_EXEC
+    SIM_EXEC,
+    SIM_USER_OBJECT
 } sim_kind_t;
 
 typedef struct sim_object {
