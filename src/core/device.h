@@ -162,6 +162,7 @@ typedef struct weft_device_ops {
                        const struct weft_type *type);
     int (*reduce)(weft_queue_t *queue, const weft_reduction_t *reduction);
     int (*mark)(weft_queue_t *queue, weft_mark_t *mark);
+    bool (*bar_suits)(size_t bytes, bool is_write);
     bool (*bar_find)(const weft_memory_t *memory, const void *buf, size_t bytes, bool is_write,
                      weft_bar_t *out);
     void (*bar_read)(const weft_bar_t *bar, void *to, size_t bytes);
@@ -260,6 +261,12 @@ static inline int weft_queue_mark(weft_queue_t *queue, weft_mark_t *mark)
     mark->is_reached = false;
     mark->error = 0;
     return weft_device_ops->mark(queue, mark);
+}
+
+/** Is it worth asking weft_bar_find(), whatever the memory? */
+static inline bool weft_bar_suits(size_t bytes, bool is_write)
+{
+    return weft_device_ops->bar_suits(bytes, is_write);
 }
 
 /** Can the processor itself read (or write) `bytes` bytes at `buf`, within `memory`? False: there are

@@ -237,19 +237,18 @@ static bool has_earned(weft_allocation_t *allocation)
     return state == WEFT_BAR_OPEN;
 }
 
-static bool may_find(const weft_memory_t *memory, size_t bytes, bool is_write)
+/* Work that has been launched and waits for us need not see what is written this way. */
+bool wefti_bar_suits(size_t bytes, bool is_write)
 {
     size_t most = is_write ? weft_config.DEVICE_BAR_WRITE : weft_config.DEVICE_BAR_READ;
-    if (bytes == 0 || bytes > most || state > WEFT_BAR_OPEN || weft_config.DEVICE_BAR_MAX == 0)
-        return false;
-    /* Work that has been launched and waits for us need not see what is written this way. */
-    return memory->kind == WEFT_MEMORY_DEVICE && !(is_write && wefti_streams_may_wait());
+    return bytes > 0 && bytes <= most && state <= WEFT_BAR_OPEN && weft_config.DEVICE_BAR_MAX > 0 &&
+           !(is_write && wefti_streams_may_wait());
 }
 
 bool wefti_bar_find(const weft_memory_t *memory, const void *buf, size_t bytes, bool is_write,
                     weft_bar_t *out)
 {
-    if (!may_find(memory, bytes, is_write))
+    if (memory->kind != WEFT_MEMORY_DEVICE || !wefti_bar_suits(bytes, is_write))
         return false;
     weft_allocation_t *allocation = wefti_allocation_of(memory->id);
     uintptr_t from = (uintptr_t)buf, to = from + bytes;

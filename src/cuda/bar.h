@@ -27,6 +27,7 @@ typedef enum weft_bar_state {
 weft_bar_state_t wefti_bar_state(void);
 
 /** As the functions of core/device.h. */
+bool wefti_bar_suits(size_t bytes, bool is_write);
 bool wefti_bar_find(const weft_memory_t *memory, const void *buf, size_t bytes, bool is_write,
                     weft_bar_t *out);
 void wefti_bar_read(const weft_bar_t *bar, void *to, size_t bytes);

@@ -31,6 +31,7 @@ static const weft_device_ops_t ops = {
     .can_reduce = wefti_can_reduce,
     .reduce = wefti_reduce,
     .mark = wefti_queue_mark,
+    .bar_suits = wefti_bar_suits,
     .bar_find = wefti_bar_find,
     .bar_read = wefti_bar_read,
     .bar_write = wefti_bar_write,

@@ -402,8 +402,8 @@ bool wefti_device_send_at_once(weft_endpoint_t *endpoint, const weft_send_args_t
     weft_header_t header = {WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag};
     weft_memory_t memory;
     weft_bar_t bar;
-    if (weft_memory_look(args->buf, &memory) != MPI_SUCCESS || memory.device == NULL ||
-        !weft_bar_find(&memory, args->buf, bytes, false, &bar))
+    if (!weft_bar_suits(bytes, false) || weft_memory_look(args->buf, &memory) != MPI_SUCCESS ||
+        memory.device == NULL || !weft_bar_find(&memory, args->buf, bytes, false, &bar))
         return false;
     void *room = endpoint->ops->reserve(endpoint, bytes);
     if (room == NULL)
