@@ -116,7 +116,7 @@ typedef struct weft_packing {
     void *packed;
 } weft_packing_t;
 
-/** Device memory as the processor reaches it, until the next call of weft_bar_find(). */
+/** Device memory as the processor reaches it, until the next call of weft_bar_find() or weft_memory_look(). */
 typedef struct weft_bar {
     void *at;
     unsigned long handle; /* these two are the back end's */

@@ -98,7 +98,8 @@ static void open_library(void)
     }
     state = WEFT_BAR_OPEN;
     api.gdr_runtime_get_version(&major, &minor);
-    WEFT_LOG(WEFT_INFO, "cuda", "small messages of device memory go by GDRCopy %d.%d", major, minor);
+    WEFT_LOG(WEFT_INFO, "cuda", "small messages of device memory go by GDRCopy %d.%d", major,
+             minor);
 }
 
 /* ---- windows ---- */
@@ -167,8 +168,8 @@ static int map_pages(window_t *window)
     return error;
 }
 
-/* Nothing that must wait for the memory's context is done here, but versions differ in whether it has
- * to be current. */
+/* Nothing that must wait for the memory's context is done here, but versions differ in whether it
+ * has to be current. */
 static int map_in_context(window_t *window)
 {
     weft_visit_t visit;

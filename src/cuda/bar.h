@@ -9,8 +9,8 @@
  *                                                 since that takes about a millisecond
  *
  * Windows belong to an allocation by its id: what is known of freed memory is never taken for what
- * lies at its address now, although GDRCopy takes the mapping away. The oldest go when there are more
- * than WEFT_DEVICE_BAR_MAX bytes.
+ * lies at its address now, although GDRCopy takes the mapping away. The oldest go when there are
+ * more than WEFT_DEVICE_BAR_MAX bytes.
  */
 #ifndef WEFT_CUDA_BAR_H
 #define WEFT_CUDA_BAR_H

@@ -42,10 +42,10 @@ typedef struct weft_gdr_info {
     X(weft_gdr_t, gdr_open, (void))                                                                \
     X(int, gdr_close, (weft_gdr_t gdr))                                                            \
     X(int, gdr_pin_buffer,                                                                         \
-      (weft_gdr_t gdr, unsigned long address, size_t bytes, uint64_t p2p_token,                    \
-       uint32_t va_space, weft_gdr_handle_t *out))                                                 \
+      (weft_gdr_t gdr, unsigned long address, size_t bytes, uint64_t p2p_token, uint32_t va_space, \
+       weft_gdr_handle_t *out))                                                                    \
     X(int, gdr_unpin_buffer, (weft_gdr_t gdr, weft_gdr_handle_t handle))                           \
-    X(int, gdr_get_info_v2, (weft_gdr_t gdr, weft_gdr_handle_t handle, weft_gdr_info_t *out))      \
+    X(int, gdr_get_info_v2, (weft_gdr_t gdr, weft_gdr_handle_t handle, weft_gdr_info_t * out))     \
     X(int, gdr_map, (weft_gdr_t gdr, weft_gdr_handle_t handle, void **out, size_t bytes))          \
     X(int, gdr_unmap, (weft_gdr_t gdr, weft_gdr_handle_t handle, void *at, size_t bytes))          \
     X(int, gdr_copy_to_mapping,                                                                    \

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records that are part of a graph, and when that is gone. The driver is given a ticket for each, not the
- * record: a graph may be destroyed after MPI has ended, when there is no record any more.
+ * Records that are part of a graph, and when that is gone. The driver is given a ticket for each,
+ * not the record: a graph may be destroyed after MPI has ended, when there is no record any more.
  *
  *   record <-> ticket <- graph, and all that was made of it
  *
- *   graph gone   a thread of the driver's puts the ticket on a stack    our thread, or who captures next,
- *                                                                       releases the record, frees the ticket
- *   record gone  the ticket names none
+ *   graph gone   a thread of the driver's puts the ticket on a stack    our thread, or who captures
+ * next, releases the record, frees the ticket record gone  the ticket names none
  */
 #include "stream/stream_private.h"
 

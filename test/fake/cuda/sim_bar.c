@@ -23,8 +23,8 @@ typedef struct pin {
     uintptr_t start; /* of the device's addresses */
     size_t bytes;
     const sim_backing_t *backing;
-    size_t offset;    /* in the backing */
-    void *at;         /* of the mapping; NULL: there is none */
+    size_t offset; /* in the backing */
+    void *at;      /* of the mapping; NULL: there is none */
     size_t at_bytes;
     bool is_revoked; /* the memory was freed */
 } pin_t;
@@ -93,8 +93,8 @@ static int find_memory(uintptr_t start, size_t bytes, pin_t *out)
     uintptr_t first = range->start - range->offset;
     if (start < first || start + bytes > first + range->backing->bytes)
         return EINVAL;
-    *out = (pin_t){
-        .start = start, .bytes = bytes, .backing = range->backing, .offset = start - first};
+    *out =
+        (pin_t){.start = start, .bytes = bytes, .backing = range->backing, .offset = start - first};
     return 0;
 }
 
@@ -124,8 +124,8 @@ static int map_pages(pin_t *pin, void **out, size_t bytes)
         return EINVAL;
     if (pin->at != NULL)
         return EAGAIN;
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, pin->backing->fd,
-                    (off_t)pin->offset);
+    void *at =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, pin->backing->fd, (off_t)pin->offset);
     if (at == MAP_FAILED)
         return errno;
     *out = pin->at = at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* User objects: what a graph holds for the program, and tells it when the graph, all that was instantiated
- * of it and all launches are over. */
+/* User objects: what a graph holds for the program, and tells it when the graph, all that was
+ * instantiated of it and all launches are over. */
 #include "sim_graph.h"
 
 #include <stdlib.h>

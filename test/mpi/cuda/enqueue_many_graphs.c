@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thousand graphs with operations, made, launched (or not) and destroyed: each takes words of pinned memory
- * while it is there, of which WEFT_DEVICE_PINNED_MAX allows for a few graphs only. Were anything kept, they
- * would soon run out.
+ * A thousand graphs with operations, made, launched (or not) and destroyed: each takes words of
+ * pinned memory while it is there, of which WEFT_DEVICE_PINNED_MAX allows for a few graphs only.
+ * Were anything kept, they would soon run out.
  */
 #include "stream_comm.h"
 
@@ -30,12 +30,16 @@ static CUgraph capture(const stream_comm_t *on, int *in, int *out)
 {
     CUgraph graph;
     MPI_Request requests[2];
-    int next = (expect_rank + 1) % expect_size, previous = (expect_rank + expect_size - 1) % expect_size;
+    int next = (expect_rank + 1) % expect_size,
+        previous = (expect_rank + expect_size - 1) % expect_size;
     CU(cuStreamBeginCapture(on->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    EXPECT_ERROR(MPIX_Irecv_enqueue(out, COUNT, MPI_INT, previous, 1, on->comm, &requests[0]), MPI_SUCCESS);
-    EXPECT_ERROR(MPIX_Isend_enqueue(in, COUNT, MPI_INT, next, 1, on->comm, &requests[1]), MPI_SUCCESS);
+    EXPECT_ERROR(MPIX_Irecv_enqueue(out, COUNT, MPI_INT, previous, 1, on->comm, &requests[0]),
+                 MPI_SUCCESS);
+    EXPECT_ERROR(MPIX_Isend_enqueue(in, COUNT, MPI_INT, next, 1, on->comm, &requests[1]),
+                 MPI_SUCCESS);
     EXPECT_ERROR(MPIX_Waitall_enqueue(2, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
-    EXPECT_ERROR(MPIX_Allreduce_enqueue(MPI_IN_PLACE, out, COUNT, MPI_INT, MPI_SUM, on->comm), MPI_SUCCESS);
+    EXPECT_ERROR(MPIX_Allreduce_enqueue(MPI_IN_PLACE, out, COUNT, MPI_INT, MPI_SUM, on->comm),
+                 MPI_SUCCESS);
     CU(cuStreamEndCapture(on->stream, &graph));
     watch(graph);
     return graph;
@@ -77,7 +81,8 @@ int main(int argc, char **argv)
     expect_begin();
     memory_begin(expect_rank);
     sem_init(&graph_is_gone, 0, 0);
-    memory_t in = memory_take(DEVICE, COUNT * sizeof(int)), out = memory_take(DEVICE, COUNT * sizeof(int));
+    memory_t in = memory_take(DEVICE, COUNT * sizeof(int)),
+             out = memory_take(DEVICE, COUNT * sizeof(int));
     stream_comm_t on = stream_comm_make(CU_STREAM_NON_BLOCKING);
     MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN);
     for (int round = 0; round < GRAPHS && expect_failures == 0; round++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Little device memory, of odd sizes at odd places: small [messages] [collectives] [freed]. Where every copy
- * and kernel of the driver's is made to fail, this shows that none is needed.
+ * Little device memory, of odd sizes at odd places: small [messages] [collectives] [freed]. Where
+ * every copy and kernel of the driver's is made to fail, this shows that none is needed.
  */
 #include "device_memory.h"
 #include "expect.h"
@@ -85,7 +85,8 @@ static void exchange_again(const letter_t *letter)
 {
     MPI_Request requests[2];
     MPI_Recv_init(in_at(letter), letter->bytes, MPI_BYTE, left, TAG, MPI_COMM_WORLD, &requests[0]);
-    MPI_Send_init(out_at(letter), letter->bytes, MPI_BYTE, right, TAG, MPI_COMM_WORLD, &requests[1]);
+    MPI_Send_init(out_at(letter), letter->bytes, MPI_BYTE, right, TAG, MPI_COMM_WORLD,
+                  &requests[1]);
     for (int i = 0; i < 3; i++) {
         MPI_Startall(2, requests);
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
@@ -110,7 +111,7 @@ static void exchange_displaced(const letter_t *letter)
 static void exchange(const letter_t *letter)
 {
     static void (*const ways[])(const letter_t *) = {exchange_late, exchange_early, exchange_again,
-                                                      exchange_displaced};
+                                                     exchange_displaced};
     prepare(letter);
     ways[letter->salt % 4](letter);
     check(letter, left);
@@ -119,12 +120,14 @@ static void exchange(const letter_t *letter)
 static void test_messages(void)
 {
     static const int sizes[] = {1, 3, 7, 8, 63, 64, 65, 500, 1000, 1531, LARGEST};
-    static const size_t places[] = {256, 1025, 65536 - 3, 2 * 65536 + 100, (2 << 20) - 5, BYTES - LARGEST - EDGE};
+    static const size_t places[] = {
+        256, 1025, 65536 - 3, 2 * 65536 + 100, (2 << 20) - 5, BYTES - LARGEST - EDGE};
     letter_t letter = {.salt = 0};
     for (int sides = 0; sides < 4; sides++) {
         for (size_t place = 0; place < sizeof(places) / sizeof(places[0]); place++) {
             for (size_t size = 0; size < sizeof(sizes) / sizeof(sizes[0]); size++) {
-                letter = (letter_t){places[place], sizes[size], letter.salt + 1, sides & 1, sides >> 1};
+                letter =
+                    (letter_t){places[place], sizes[size], letter.salt + 1, sides & 1, sides >> 1};
                 exchange(&letter);
             }
         }

@@ -34,8 +34,9 @@ static void add_steps(weft_plan_t *plan, int count)
 static void add_section(weft_plan_t *plan, int members, int steps)
 {
     weft_data_t data = ints_at(0, 5);
-    weft_section_begin(plan, &(weft_section_call_t){.coll = WEFT_BCAST, .members = members, .gives_count = 1,
-                                                    .gives = &data});
+    weft_section_begin(
+        plan, &(weft_section_call_t){
+                  .coll = WEFT_BCAST, .members = members, .gives_count = 1, .gives = &data});
     add_steps(plan, steps);
     weft_section_end(plan);
 }
@@ -86,8 +87,15 @@ static void calls_are_copied(void **state)
     weft_data_t gives[1] = {data_at(8, 1, type)}, gets[MEMBERS];
     for (int i = 0; i < MEMBERS; i++)
         gets[i] = data_at(100 * i, (size_t)i, type);
-    weft_section_call_t call = {.coll = WEFT_GATHER, .members = MEMBERS, .member = 1, .root = 2, .radix = 5,
-                                .gives_count = 1, .gets_count = MEMBERS, .gives = gives, .gets = gets};
+    weft_section_call_t call = {.coll = WEFT_GATHER,
+                                .members = MEMBERS,
+                                .member = 1,
+                                .root = 2,
+                                .radix = 5,
+                                .gives_count = 1,
+                                .gets_count = MEMBERS,
+                                .gives = gives,
+                                .gets = gets};
     weft_section_begin(plan, &call);
     weft_section_end(plan);
     memset(gives, 0xff, sizeof(gives));
@@ -184,8 +192,8 @@ static void one_part_is_the_plan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_member_has_none),  cmocka_unit_test(steps_are_between),
-        cmocka_unit_test(calls_are_copied),     cmocka_unit_test(waits_are_taken_over),
+        cmocka_unit_test(one_member_has_none),     cmocka_unit_test(steps_are_between),
+        cmocka_unit_test(calls_are_copied),        cmocka_unit_test(waits_are_taken_over),
         cmocka_unit_test(meetings_are_told_apart), cmocka_unit_test(one_part_is_the_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

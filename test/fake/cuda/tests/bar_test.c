@@ -103,7 +103,8 @@ static void small_ones_are_reached(void)
     SAME(api.gdr_copy_to_mapping(handle, (char *)at + (small[1] - page), &value, sizeof(value)), 0);
     SAME(int_at(small[1]), 5);
     OK(cuMemFree(small[0]));
-    SAME(api.gdr_copy_from_mapping(handle, &value, (char *)at + (small[1] - page), sizeof(value)), 0);
+    SAME(api.gdr_copy_from_mapping(handle, &value, (char *)at + (small[1] - page), sizeof(value)),
+         0);
     SAME(value, 5);
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* User objects: their destructors run when the last of whatever holds them is gone, and not before. */
+/* User objects: their destructors run when the last of whatever holds them is gone, and not before.
+ */
 #include "case.h"
 
 #include <semaphore.h>
 
 /* A form that not every cuda.h declares. */
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-                                   const CUgraphNode **needs, size_t *count);
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                   CUgraph *graph, const CUgraphNode **needs, size_t *count);
 
 /* What a destructor tells of. */
 typedef struct told {
@@ -64,7 +65,8 @@ static void refusals(void)
     GIVES(CUDA_ERROR_INVALID_VALUE,
           cuUserObjectCreate(&object, &told, NULL, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
     object = new_object(&told, 1);
-    GIVES(CUDA_ERROR_INVALID_VALUE, cuGraphRetainUserObject(graph, object, 2, CU_GRAPH_USER_OBJECT_MOVE));
+    GIVES(CUDA_ERROR_INVALID_VALUE,
+          cuGraphRetainUserObject(graph, object, 2, CU_GRAPH_USER_OBJECT_MOVE));
     GIVES(CUDA_ERROR_INVALID_VALUE, cuGraphReleaseUserObject(graph, object, 1));
 }
 
@@ -117,11 +119,10 @@ static void replaced_by_an_update(void)
 
 int main(void)
 {
-    static const test_case_t cases[] = {
-        {"references", "", references, 0},
-        {"refusals", "", refusals, 0},
-        {"held by a launch", "", held_by_a_launch, 0},
-        {"replaced by an update", "", replaced_by_an_update, 0},
-        {NULL, NULL, NULL, 0}};
+    static const test_case_t cases[] = {{"references", "", references, 0},
+                                        {"refusals", "", refusals, 0},
+                                        {"held by a launch", "", held_by_a_launch, 0},
+                                        {"replaced by an update", "", replaced_by_an_update, 0},
+                                        {NULL, NULL, NULL, 0}};
     return run_cases(cases);
 }
