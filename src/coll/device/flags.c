@@ -17,8 +17,8 @@ enum {
     UNIT_BYTES = 16,
     OPENINGS_MOST = 3, /* times to try where the driver refuses */
     INBOXES_MOST = 8,  /* half of the scratch memory that there is by default; the rest is for data */
-    /* One shot sends every operand to all, two send two parts of one to each: 5 us more or less on devices of
-     * 2023, as published. Not measured here. */
+    /* One shot sends each operand to all; two send two parts of one to each, and wait twice. Others have found the
+     * change between 16 and 64 KiB on eight devices; not measured here. */
     ONE_SHOT_MOST = 32 * 1024,
     NUMBERS = INT32_MAX, /* of meetings; a flag is never used twice */
 };
