@@ -72,6 +72,8 @@ struct weft_world {
     /** Told by a transport that a rank cannot be reached any more, and why: whatever waits for it
      * ends with an error. Set by start-up. */
     void (*peer_lost)(int world_rank, const char *why);
+    /** The same of all ranks of other hosts, those that were never talked to as well. */
+    void (*network_lost)(const char *why);
     /** End the job: the launcher's abort, then _exit. Set by start-up. */
     void (*abort)(int code, const char *why) __attribute__((noreturn));
 };

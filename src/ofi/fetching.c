@@ -93,8 +93,14 @@ void wefti_ofi_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure)
 
 static void pump(void);
 
+static weft_ofi_peer_t *peer_of(const weft_fetch_t *fetch)
+{
+    return (weft_ofi_peer_t *)fetch->endpoint;
+}
+
 static void finish(weft_fetch_t *fetch)
 {
+    peer_of(fetch)->fetches--;
     release_registration(fetch->registration);
     fetch->registration = NULL;
     fetch->done(fetch, !fetch->has_failed);
@@ -110,7 +116,7 @@ static void part_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry
     fetch->outstanding--;
     if (error != 0) {
         WEFT_LOG(WEFT_INFO, "ofi", "reading memory of rank %d failed: %s",
-                 ((weft_ofi_peer_t *)fetch->endpoint)->world_rank, weft_fabric_error(error));
+                 peer_of(fetch)->world_rank, weft_fabric_error(error));
         fetch->has_failed = true;
     }
     /* Looked at before pump(), which ends the fetch itself where it is still in the queue. */
@@ -122,7 +128,7 @@ static void part_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry
 
 static long begin_part(weft_fetch_t *fetch, weft_rail_t *rail, size_t bytes)
 {
-    const weft_ofi_peer_t *peer = (const weft_ofi_peer_t *)fetch->endpoint;
+    const weft_ofi_peer_t *peer = peer_of(fetch);
     const registration_t *registration = fetch->registration;
     part_t *part = weft_pool_take(&parts);
     if (part == NULL)
@@ -173,6 +179,7 @@ static void pump(void)
 {
     while (queue_first != NULL && parts_out < wefti_ofi.rails[0].reads_max) {
         weft_fetch_t *fetch = queue_first;
+        fetch->has_failed = fetch->has_failed || peer_of(fetch)->is_lost;
         if (!fetch->has_failed && !begin_next(fetch))
             return;
         if (fetch->has_failed)
@@ -194,6 +201,7 @@ static void enter_queue(weft_fetch_t *fetch)
 
 void wefti_ofi_fetch(weft_fetch_t *fetch)
 {
+    peer_of(fetch)->fetches++;
     fetch->registration = NULL;
     fetch->begun = 0;
     fetch->outstanding = 0;
@@ -209,6 +217,11 @@ void wefti_ofi_fetch(weft_fetch_t *fetch)
 bool wefti_fetching_is_refused(void)
 {
     return queue_first != NULL && parts_out < wefti_ofi.rails[0].reads_max;
+}
+
+bool wefti_fetching_is_idle(void)
+{
+    return queue_first == NULL && parts_out == 0;
 }
 
 int wefti_fetching_progress(void)

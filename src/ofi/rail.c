@@ -151,7 +151,7 @@ static long post_again(weft_rail_t *rail)
 static void expect_posted(weft_rail_t *rail, long rc)
 {
     if (rc != 0 && rc != -FI_EAGAIN)
-        rail->lost("fi_recvmsg", (int)-rc);
+        rail->owner->failed("fi_recvmsg", (int)-rc);
 }
 
 static void packet_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error)
@@ -164,9 +164,9 @@ static void packet_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *ent
         WEFT_LOG(WEFT_WARN, "ofi", "dropped a packet of more than %zu bytes: WEFT_FABRIC_EAGER_MAX "
                                    "must be the same on all hosts", rail->packet_max);
     else if (error != 0)
-        rail->lost("receiving", error);
+        rail->owner->failed("receiving", error);
     else if ((entry->flags & FI_RECV) != 0)
-        rail->sink(rail->has_multi_recv ? entry->buf : buffer->memory, entry->len);
+        rail->owner->sink(rail->has_multi_recv ? entry->buf : buffer->memory, entry->len);
     if (!rail->has_multi_recv || (entry->flags & FI_MULTI_RECV) != 0)
         expect_posted(rail, post(buffer));
 }
@@ -184,8 +184,16 @@ static int take_error(weft_rail_t *rail)
     if (op != NULL)
         op->done(op, &flags_alone, entry.err);
     else
-        rail->lost("sending", entry.err); /* what was injected has no context */
+        rail->owner->injected_lost(entry.err); /* what else has no context? */
     return 1;
+}
+
+static void die(weft_rail_t *rail, int error)
+{
+    if (rail->is_dead)
+        return;
+    rail->is_dead = true;
+    rail->owner->failed("fi_cq_read", error);
 }
 
 int weft_rail_progress(weft_rail_t *rail)
@@ -195,7 +203,7 @@ int weft_rail_progress(weft_rail_t *rail)
     if (count == -FI_EAVAIL)
         return take_error(rail);
     if (__builtin_expect(count < 0 && count != -FI_EAGAIN && count != -FI_EINTR, 0))
-        rail->lost("fi_cq_read", (int)-count);
+        die(rail, (int)-count);
     for (ssize_t i = 0; i < count; i++) {
         weft_ofi_op_t *op = entries[i].op_context;
         if (__builtin_expect(op != NULL, 1))
@@ -293,10 +301,10 @@ static int post_all(weft_rail_t *rail)
     return rc == 0 || rc == -FI_EAGAIN ? MPI_SUCCESS : failed("fi_recvmsg", rc);
 }
 
-int weft_rail_open(const struct fi_info *info, int index, weft_rail_sink_fn_t sink,
-                   weft_rail_lost_fn_t lost, weft_rail_t *out)
+int weft_rail_open(const struct fi_info *info, int index, const weft_rail_owner_t *owner,
+                   weft_rail_t *out)
 {
-    *out = (weft_rail_t){.info = info, .index = index, .sink = sink, .lost = lost};
+    *out = (weft_rail_t){.info = info, .index = index, .owner = owner};
     measure(out);
     if (out->packet_max < PACKET_LEAST)
         return weft_fail(MPI_ERR_OTHER, "its messages have %zu bytes at most, Weft needs %d",

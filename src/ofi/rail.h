@@ -53,11 +53,15 @@ typedef struct weft_receive_buffer {
     bool is_posted;
 } weft_receive_buffer_t;
 
-/** Gets each packet that arrives, header included; the memory is valid during the call only. */
-typedef void (*weft_rail_sink_fn_t)(const char *packet, size_t bytes);
-
-/** A packet was lost, nobody knows to or from whom; `error` is a number of libfabric. */
-typedef void (*weft_rail_lost_fn_t)(const char *doing, int error);
+/** Who opens a rail, and is told; errors are numbers of libfabric. */
+typedef struct weft_rail_owner {
+    /** Gets each packet that arrives, header included; the memory is valid during the call only. */
+    void (*sink)(const char *packet, size_t bytes);
+    /** A packet that was injected is lost, and the provider does not say to whom it was. */
+    void (*injected_lost)(int error);
+    /** Nothing can be received any more, or it is not known from whom a packet is missing. */
+    void (*failed)(const char *doing, int error);
+} weft_rail_owner_t;
 
 struct weft_rail {
     const struct fi_info *info;
@@ -77,8 +81,8 @@ struct weft_rail {
     bool has_multi_recv;
     bool needs_local;   /* FI_MR_LOCAL */
     uint64_t next_key;  /* of registrations, where we choose */
-    weft_rail_sink_fn_t sink;
-    weft_rail_lost_fn_t lost;
+    bool is_dead; /* its completions cannot be read any more */
+    const weft_rail_owner_t *owner;
     char *memory; /* of all buffers and slots */
     size_t memory_bytes;
     struct fid_mr *memory_mr;
@@ -88,9 +92,9 @@ struct weft_rail {
     weft_slot_t *free_slots[WEFT_SLOT_SIZES];
 };
 
-/** Open `info` as rail `index`. On failure nothing is left. MPI_ERR_OTHER with a text. */
-int weft_rail_open(const struct fi_info *info, int index, weft_rail_sink_fn_t sink,
-                   weft_rail_lost_fn_t lost, weft_rail_t *out);
+/** Open `info` as rail `index`; `owner` stays. On failure nothing is left. MPI_ERR_OTHER with a text. */
+int weft_rail_open(const struct fi_info *info, int index, const weft_rail_owner_t *owner,
+                   weft_rail_t *out);
 void weft_rail_close(weft_rail_t *rail);
 
 /** Handle completions; how many. */

@@ -461,9 +461,13 @@ void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_ask_t *
                                const void *data)
 {
     weft_device_recv_t *d = recv->device != NULL ? recv->device : create(recv);
-    d->endpoint = ask->request == 0 ? NULL : wefti_answering_endpoint(source);
     d->sender = ask->request;
     d->total = ask->bytes < recv->capacity ? ask->bytes : recv->capacity;
+    if (ask->request != 0) {
+        d->endpoint = wefti_recv_endpoint(recv, source);
+        if (d->endpoint == NULL)
+            return;
+    }
     if (d->endpoint != NULL && d->endpoint->is_lost) {
         wefti_recv_lose(recv);
     } else if (has_failed(d) || d->total == 0) {

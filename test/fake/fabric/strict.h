@@ -27,7 +27,8 @@ typedef struct strict_options {
     bool mr_local, prov_key, virt_addr, mr_endpoint, mr_allocated;
     bool context, context2, reorder, no_rma, no_multi_recv, no_wait, tell;
     size_t eagain, inject, iov, max_msg, tx, rx, reg_max, reg_fail, seed;
-    size_t fail[STRICT_KINDS];
+    size_t fail[STRICT_KINDS], deny[STRICT_KINDS];
+    size_t deny_reg, deny_av, fail_cq;
     char over[64];
 } strict_options_t;
 
@@ -62,6 +63,7 @@ typedef struct strict_domain {
 typedef struct strict_av {
     struct fid_av av;
     struct fid_av *real;
+    size_t inserted;
 } strict_av_t;
 
 typedef struct strict_ep {
@@ -92,6 +94,7 @@ typedef struct strict_cq {
     struct fid_cq *real;
     strict_ep_t *ep;
     strict_event_t *first, **last;
+    size_t given; /* completions so far */
 } strict_cq_t;
 
 struct strict_mr {

@@ -96,6 +96,10 @@ static strict_op_t *begin(const strict_op_t *model, void *descriptor, uint64_t a
     *rc_out = -FI_EAGAIN;
     if (is_refused(ep, model->kind))
         return NULL;
+    ep->begun[model->kind]++;
+    *rc_out = -FI_EIO;
+    if (ep->begun[model->kind] == strict_options()->deny[model->kind])
+        return NULL;
     strict_op_t *op = malloc(sizeof(*op));
     *rc_out = -FI_ENOMEM;
     if (op == NULL)
@@ -104,7 +108,7 @@ static strict_op_t *begin(const strict_op_t *model, void *descriptor, uint64_t a
     if (access != 0 && strict_options()->mr_local)
         op->mr = strict_mr_check(ep->domain, descriptor, op->data, op->bytes, access);
     take_context(op);
-    op->is_lost = ++ep->begun[op->kind] == strict_options()->fail[op->kind];
+    op->is_lost = ep->begun[op->kind] == strict_options()->fail[op->kind];
     op->next = ep->in_flight;
     ep->in_flight = op;
     if (is_receive(op))

@@ -78,6 +78,8 @@ static int reg(struct fid *fid, const void *data, size_t bytes, uint64_t access,
                    (unsigned long long)offset, (unsigned long long)flags);
     if (is_refused(domain))
         return -FI_ENOMEM;
+    if (domain->registered == strict_options()->deny_reg)
+        return -FI_EIO;
     if (!strict_options()->prov_key && domain_of_key(domain, key) != NULL)
         return -FI_ENOKEY;
     strict_mr_t *mr = calloc(1, sizeof(*mr));

@@ -40,6 +40,13 @@ static const struct {
     {"fail_inject", NULL, &options.fail[STRICT_INJECT]},
     {"fail_read", NULL, &options.fail[STRICT_READ]},
     {"fail_recv", NULL, &options.fail[STRICT_RECV]},
+    {"fail_cq", NULL, &options.fail_cq},
+    {"deny_send", NULL, &options.deny[STRICT_SEND]},
+    {"deny_inject", NULL, &options.deny[STRICT_INJECT]},
+    {"deny_read", NULL, &options.deny[STRICT_READ]},
+    {"deny_recv", NULL, &options.deny[STRICT_RECV]},
+    {"deny_reg", NULL, &options.deny_reg},
+    {"deny_av", NULL, &options.deny_av},
 };
 
 void strict_die(const char *format, ...)

@@ -101,10 +101,13 @@ static ssize_t read_queue(struct fid_cq *fid, void *to, size_t count)
         strict_ep_release(cq->ep);
     for (int round = 0; round < MOST_WAITING / TAKEN_AT_ONCE && take_below(cq) > 0; round++)
         ;
+    if (strict_options()->fail_cq != 0 && cq->given >= strict_options()->fail_cq)
+        return -FI_EIO;
     if (cq->first != NULL && cq->first->error != 0)
         return -FI_EAVAIL;
     while (given < count && cq->first != NULL && cq->first->error == 0)
         out[given++] = take_first(cq).entry;
+    cq->given += given;
     return given > 0 ? (ssize_t)given : -FI_EAGAIN;
 }
 
