@@ -9,6 +9,7 @@
 #include "net/address_card.h"
 #include "net/network_interface.h"
 #include "ofi/fabric_library.h"
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -21,6 +22,9 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Looking at an interface takes some 30 us. */
+enum { ROUNDS_PER_WATCH = 64, WATCH_NS = 1000 * 1000 * 1000 };
 
 weft_ofi_t wefti_ofi;
 
@@ -57,8 +61,8 @@ static int insert_addresses(const weft_addresses_t *addresses, weft_ofi_peer_t *
 {
     if ((int)addresses->rails != wefti_ofi.rail_count)
         return weft_fail(MPI_ERR_OTHER,
-                         "rank %d on %s uses %u network interfaces, this rank on %s uses %d: set "
-                         "WEFT_RAILS alike on all hosts",
+                         "rank %d on %s uses %u network interfaces, this rank on %s uses %d: one is "
+                         "down or missing on one of them, or WEFT_RAILS is not the same",
                          peer->world_rank, weft_card_host(peer->world_rank), addresses->rails,
                          weft_world.host, wefti_ofi.rail_count);
     for (int i = 0; i < wefti_ofi.rail_count; i++) {
@@ -227,10 +231,25 @@ static void tell(void)
 
 /* ---- progress ---- */
 
+/* TCP tries for many minutes before it says that a network has gone, and meanwhile the others carry what
+ * makes no sense without its parts. */
+static void watch_interfaces(void)
+{
+    static int64_t next_ns;
+    static unsigned rounds;
+    if (++rounds % ROUNDS_PER_WATCH != 0 || weft_clock_ns() < next_ns)
+        return;
+    next_ns = weft_clock_ns() + WATCH_NS;
+    for (int i = 0; i < wefti_ofi.rail_count; i++)
+        weft_rail_watch(&wefti_ofi.rails[i]);
+}
+
 static int progress(bool everything)
 {
     int done = 0;
     (void)everything;
+    if (wefti_ofi.rail_count > 1 && wefti_ofi.rails[0].is_sockets)
+        watch_interfaces();
     for (int i = 0; i < wefti_ofi.rail_count; i++)
         done += weft_rail_progress(&wefti_ofi.rails[i]);
     if (__builtin_expect(wefti_ofi.unsettled != NULL, 0))

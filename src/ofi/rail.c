@@ -3,6 +3,7 @@
 
 #include "ofi/fabric_library.h"
 #include "net/net_packet.h"
+#include "net/network_interface.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -11,6 +12,7 @@
 
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -188,22 +190,34 @@ static int take_error(weft_rail_t *rail)
     return 1;
 }
 
-static void die(weft_rail_t *rail, int error)
+/* From now on it is left alone, so that nothing is written any more to buffers that were given back. */
+static void die(weft_rail_t *rail, const char *doing, int error)
 {
     if (rail->is_dead)
         return;
     rail->is_dead = true;
-    rail->owner->failed("fi_cq_read", error);
+    rail->owner->failed(doing, error);
+}
+
+void weft_rail_watch(weft_rail_t *rail)
+{
+    char doing[96];
+    if (rail->is_dead || !weft_interface_look(rail->info->domain_attr->name).is_down)
+        return;
+    snprintf(doing, sizeof(doing), "its interface %s", rail->info->domain_attr->name);
+    die(rail, doing, FI_ENETDOWN);
 }
 
 int weft_rail_progress(weft_rail_t *rail)
 {
     struct fi_cq_data_entry entries[ENTRIES];
+    if (__builtin_expect(rail->is_dead, 0))
+        return 0;
     ssize_t count = fi_cq_read(rail->cq, entries, ENTRIES);
     if (count == -FI_EAVAIL)
         return take_error(rail);
     if (__builtin_expect(count < 0 && count != -FI_EAGAIN && count != -FI_EINTR, 0))
-        die(rail, (int)-count);
+        die(rail, "fi_cq_read", (int)-count);
     for (ssize_t i = 0; i < count; i++) {
         weft_ofi_op_t *op = entries[i].op_context;
         if (__builtin_expect(op != NULL, 1))

@@ -97,6 +97,9 @@ int weft_rail_open(const struct fi_info *info, int index, const weft_rail_owner_
                    weft_rail_t *out);
 void weft_rail_close(weft_rail_t *rail);
 
+/** Is its interface still up? If not it is dead, which its owner is told. */
+void weft_rail_watch(weft_rail_t *rail);
+
 /** Handle completions; how many. */
 int weft_rail_progress(weft_rail_t *rail);
 
