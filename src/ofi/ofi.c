@@ -255,6 +255,7 @@ static int progress(bool everything)
     if (__builtin_expect(wefti_ofi.unsettled != NULL, 0))
         done += wefti_outgoing_progress();
     done += wefti_fetching_progress();
+    done += wefti_device_reach_progress();
     if (__builtin_expect(has_losses(), 0))
         tell();
     return done;
@@ -266,7 +267,7 @@ static int wait_fd(void)
     weft_rail_t *rail = &wefti_ofi.rails[0];
     struct fid *queue = &rail->cq->fid;
     if (wefti_ofi.unsettled != NULL || rail->unposted > 0 || wefti_fetching_is_refused() ||
-        has_losses())
+        has_losses() || wefti_device_reach_is_busy())
         return WEFT_FD_READY; /* nothing would wake us when the provider has room again */
     if (wefti_ofi.rail_count > 1 || rail->wait_fd < 0)
         return WEFT_FD_NONE;
@@ -382,7 +383,7 @@ static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
 
 static void quiesce(void)
 {
-    while (!wefti_outgoing_is_empty() && !has_dead_rail()) {
+    while ((!wefti_outgoing_is_empty() || wefti_device_reach_is_busy()) && !has_dead_rail()) {
         if (weft_progress() == 0)
             sched_yield();
     }
@@ -416,6 +417,7 @@ static void close_transport(void)
     if (wefti_ofi.dropped > 0)
         WEFT_LOG(WEFT_WARN, "ofi", "%llu packets were dropped",
                  (unsigned long long)wefti_ofi.dropped);
+    wefti_device_reach_close();
     close_rails();
     for (int rank = 0; rank < weft_world.size; rank++) {
         if (wefti_ofi.peers[rank] != NULL)
@@ -440,6 +442,7 @@ const weft_transport_ops_t weft_ofi_transport = {
     .expose = wefti_ofi_expose,
     .conceal = wefti_ofi_conceal,
     .fetch = wefti_ofi_fetch,
+    .takes_device = wefti_ofi_takes_device,
     .throttle = wefti_ofi_throttle,
     .progress = progress,
     .wait_fd = wait_fd,

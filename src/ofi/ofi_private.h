@@ -3,6 +3,7 @@
 #ifndef WEFT_OFI_OFI_PRIVATE_H
 #define WEFT_OFI_OFI_PRIVATE_H
 
+#include "core/device.h"
 #include "core/transport.h"
 #include "core/world.h"
 #include "net/net_packet.h"
@@ -96,7 +97,7 @@ void wefti_incoming_forget(weft_ofi_peer_t *peer);
 
 /* fetching.c */
 bool wefti_ofi_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes,
-                      weft_exposure_t *out);
+                      const weft_memory_t *memory, weft_exposure_t *out);
 void wefti_ofi_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure);
 void wefti_ofi_fetch(weft_fetch_t *fetch);
 int wefti_fetching_progress(void);
@@ -105,5 +106,13 @@ bool wefti_fetching_is_refused(void);
 /** Is no fetch under way, of whatever peer? */
 bool wefti_fetching_is_idle(void);
 void wefti_fetching_close(void);
+
+/* device_reach.c */
+bool wefti_ofi_takes_device(const weft_memory_t *memory);
+/** Go on with what the provider refused; whether it took it. */
+int wefti_device_reach_progress(void);
+/** Is there a trial that is not over? */
+bool wefti_device_reach_is_busy(void);
+void wefti_device_reach_close(void);
 
 #endif

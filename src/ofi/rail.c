@@ -38,12 +38,32 @@ static int failed(const char *call, long rc)
 
 /* ---- memory ---- */
 
-int weft_rail_register(weft_rail_t *rail, const void *data, size_t bytes, uint64_t access,
+static int register_device(weft_rail_t *rail, const weft_region_t *region,
+                           struct fi_mr_attr *attributes, struct fid_mr **out)
+{
+    struct iovec piece = {(void *)region->data, region->bytes};
+    attributes->mr_iov = &piece;
+    attributes->iov_count = 1;
+    attributes->iface = FI_HMEM_CUDA; /* the one kind that there is */
+    attributes->device.cuda = weft_device_number(region->memory->device);
+    return fi_mr_regattr(rail->domain, attributes, 0, out);
+}
+
+uint64_t weft_rail_address(const weft_rail_t *rail, const void *data)
+{
+    bool by_address = (rail->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+    return by_address ? (uint64_t)(uintptr_t)data : 0;
+}
+
+int weft_rail_register(weft_rail_t *rail, const weft_region_t *region, uint64_t access,
                        struct fid_mr **out)
 {
     bool is_ours = (rail->info->domain_attr->mr_mode & FI_MR_PROV_KEY) == 0;
     uint64_t key = is_ours ? rail->next_key++ : 0;
-    int rc = fi_mr_reg(rail->domain, data, bytes, access, 0, key, 0, out, NULL);
+    struct fi_mr_attr attributes = {.access = access, .requested_key = key};
+    int rc = region->memory != NULL
+                 ? register_device(rail, region, &attributes, out)
+                 : fi_mr_reg(rail->domain, region->data, region->bytes, access, 0, key, 0, out, NULL);
     if (rc != 0 || (rail->info->domain_attr->mr_mode & FI_MR_ENDPOINT) == 0)
         return rc;
     rc = fi_mr_bind(*out, &rail->ep->fid, 0);
@@ -79,8 +99,8 @@ static int allocate(weft_rail_t *rail)
                          rail->memory_bytes);
     if (!rail->needs_local)
         return MPI_SUCCESS;
-    int rc = weft_rail_register(rail, rail->memory, rail->memory_bytes, FI_SEND | FI_RECV,
-                                &rail->memory_mr);
+    weft_region_t region = {.data = rail->memory, .bytes = rail->memory_bytes};
+    int rc = weft_rail_register(rail, &region, FI_SEND | FI_RECV, &rail->memory_mr);
     return rc == 0 ? MPI_SUCCESS : failed("fi_mr_reg", rc);
 }
 
@@ -254,6 +274,7 @@ static void measure(weft_rail_t *rail)
         rail->read_max = info->ep_attr->max_msg_size;
     rail->reads_max = rail->is_sockets ? SOCKET_READS : DEVICE_READS;
     rail->has_read = (info->caps & FI_RMA) != 0 && strcmp(weft_config.RENDEZVOUS, "stream") != 0;
+    rail->has_hmem = rail->has_read && (info->caps & FI_HMEM) != 0;
     rail->has_multi_recv = (info->caps & FI_MULTI_RECV) != 0 && !is_early_release(info);
     rail->needs_local = (info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
     rail->next_key = 1;

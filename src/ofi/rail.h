@@ -13,6 +13,7 @@
 #ifndef WEFT_OFI_RAIL_H
 #define WEFT_OFI_RAIL_H
 
+#include "core/device.h"
 #include "ofi/provider.h"
 
 #include <rdma/fi_domain.h>
@@ -78,6 +79,7 @@ struct weft_rail {
     int reads_max;      /* at a time */
     bool is_sockets;    /* the kernel's network stack carries it */
     bool has_read;      /* remote memory can be read */
+    bool has_hmem;      /* FI_HMEM is offered: registrations may be of device memory */
     bool has_multi_recv;
     bool needs_local;   /* FI_MR_LOCAL */
     uint64_t next_key;  /* of registrations, where we choose */
@@ -103,10 +105,20 @@ void weft_rail_watch(weft_rail_t *rail);
 /** Handle completions; how many. */
 int weft_rail_progress(weft_rail_t *rail);
 
+/** What is to be registered. */
+typedef struct weft_region {
+    const void *data;
+    size_t bytes;
+    const weft_memory_t *memory; /* of a device, that it lies in; NULL: the host's */
+} weft_region_t;
+
 /** Register memory: its descriptor and key, and the handle to give back to fi_close(&->fid).
  *  0, or a negative error number of libfabric. */
-int weft_rail_register(weft_rail_t *rail, const void *data, size_t bytes, uint64_t access,
+int weft_rail_register(weft_rail_t *rail, const weft_region_t *region, uint64_t access,
                        struct fid_mr **out);
+
+/** As peers name the first byte of a registration. */
+uint64_t weft_rail_address(const weft_rail_t *rail, const void *data);
 
 /** A slot with room for a packet of `bytes` bytes; NULL: none is free. */
 weft_slot_t *weft_rail_take_slot(weft_rail_t *rail, size_t bytes);

@@ -209,6 +209,7 @@ static bool begin_fetch(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft
     recv->sender = ask->request;
     recv->fetch.endpoint = endpoint;
     recv->fetch.window = ask->window;
+    recv->fetch.memory = NULL;
     recv->fetch.to = (char *)recv->args.buf + offset;
     recv->fetch.bytes = ask->bytes < recv->capacity ? ask->bytes : recv->capacity;
     recv->fetch.done = fetch_is_over;

@@ -27,6 +27,7 @@ static const struct {
     {"no_multi_recv", &options.no_multi_recv, NULL},
     {"no_wait", &options.no_wait, NULL},
     {"tell", &options.tell, NULL},
+    {"hmem", &options.hmem, NULL},
     {"eagain", NULL, &options.eagain},
     {"inject", NULL, &options.inject},
     {"iov", NULL, &options.iov},
@@ -47,6 +48,7 @@ static const struct {
     {"deny_recv", NULL, &options.deny[STRICT_RECV]},
     {"deny_reg", NULL, &options.deny_reg},
     {"deny_av", NULL, &options.deny_av},
+    {"hmem_fail", NULL, &options.hmem_fail},
 };
 
 void strict_die(const char *format, ...)

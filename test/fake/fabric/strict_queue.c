@@ -48,6 +48,13 @@ static strict_event_t take_first(strict_cq_t *cq)
 
 /* ---- those below ---- */
 
+/* A read into device memory has come as far as the host's. */
+static int finish_device(strict_op_t *op)
+{
+    op->ep->to_device += op->bytes;
+    return strict_to_device(op->data, op->copy, op->bytes) ? 0 : FI_EIO;
+}
+
 static void give_on(strict_cq_t *cq, const struct fi_cq_data_entry *below, int error)
 {
     strict_op_t *op = below->op_context;
@@ -63,6 +70,8 @@ static void give_on(strict_cq_t *cq, const struct fi_cq_data_entry *below, int e
     entry.op_context = op->user;
     if (error == 0 && op->is_lost)
         error = FI_EIO;
+    if (error == 0 && op->kind == STRICT_READ && op->copy != NULL)
+        error = finish_device(op);
     if (is_last)
         strict_op_end(op);
     if (error != 0 || !is_injected)
