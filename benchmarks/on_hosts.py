@@ -13,8 +13,10 @@ import subprocess
 import sys
 
 import peers
+import report
 
-CLUSTER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "test", "cluster")
+HERE = os.path.dirname(os.path.abspath(__file__))
+CLUSTER = os.path.join(os.path.dirname(HERE), "test", "cluster")
 SHARED = "/run/cluster"     # a folder that all hosts see
 AGENT = f"{SHARED}/bin/agent"
 SLOTS = "64"
@@ -85,8 +87,29 @@ class HostsMpi:
         self.how = " ".join([f"{key}={value}" for key, value in settings.items()] + [started, *words])
         self.label, self.library, self.programs = self.name, "", None
 
+    def knows(self, row):
+        return True
+
     def command(self, ranks, program, arguments=()):
         return [*self.launch, "-n", str(ranks), shutil.which(program) or program, *arguments]
+
+
+class BareSockets:
+    """No library: what the kernel's TCP gives a program of its own, started by Weft's mpirun. For rows that it knows."""
+
+    PROGRAMS = {"weft_latency": "latency", "weft_bw": "bw"}
+
+    def __init__(self, weft, folder):
+        self.name, self.label, self.library, self.how = report.BOUND, "bare sockets", "", "no library"
+        self.environment, self.weft, self.program = weft.environment, weft, os.path.join(folder, "bare_sockets")
+        self.programs = folder
+        subprocess.run(["cc", "-O2", "-o", self.program, f"{HERE}/bare_sockets.c"], check=True)
+
+    def knows(self, row):
+        return row.program in self.PROGRAMS
+
+    def command(self, ranks, program, arguments=()):
+        return self.weft.command(ranks, self.program, [self.PROGRAMS[os.path.basename(program)], *arguments])
 
 
 def all_of(place, wanted, per_host):

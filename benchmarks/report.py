@@ -10,6 +10,8 @@ import plan
 
 COLOURS = ("#222222", "#d1495b", "#00798c", "#edae49", "#7b5ea7", "#3a7d44", "#b56576")
 
+BOUND = "sockets"   # beside the libraries: what the kernel gives
+
 HOPELESS = 30       # times slower than the best, at every size: not run again on several hosts
 
 MODES = ("close", "near", "far")
@@ -60,7 +62,7 @@ def number(value):
 
 
 def best_peer(name, cell):
-    costs = {mpi: cost(name, values) for mpi, values in cell.items() if mpi != "weft"}
+    costs = {mpi: cost(name, values) for mpi, values in cell.items() if mpi not in ("weft", BOUND)}
     return min(costs, key=costs.get) if costs else None
 
 
@@ -85,7 +87,7 @@ def status_of(data, mpi, name, ranks):
 def table_row(data, section, key):
     name, bytes = key
     cell = section.cells[key]
-    best = min(cell, key=lambda mpi: cost(name, cell[mpi]))
+    best = min(cell.keys() - {BOUND} or cell, key=lambda mpi: cost(name, cell[mpi]))
     shown = [cell_text(cell[m["name"]], m["name"] == best) if m["name"] in cell
              else status_of(data, m["name"], name, section.ranks) for m in data["mpis"]]
     runs = sorted({len(values) for values in cell.values()})
@@ -140,9 +142,11 @@ def table(data):
            f"below {near:g} ns, else far. {mixed} of {len(data['runs'])} runs saw a change and are left out.")
     for section in found:
         yield from section_text(data, section)
-    yield "\nLibraries: " + "; ".join(dict.fromkeys(m["library"] for m in data["mpis"])) + "."
+    yield "\nLibraries: " + "; ".join(dict.fromkeys(m["library"] for m in data["mpis"] if m["library"])) + "."
     if is_on_hosts:
-        yield "\nSettings: " + "; ".join(f"{m['label']}: `{m['how']}`" for m in data["mpis"]) + "."
+        yield "\nSettings: " + "; ".join(f"{m['label']}: `{m['how']}`" for m in data["mpis"] if m["name"] != BOUND) + "."
+        if any(m["name"] == BOUND for m in data["mpis"]):
+            yield "\nBare sockets: `bare_sockets.c`, `send` and `recv` in a loop without any library; it is no peer, and never the best."
         yield f"\nWhat is {HOPELESS} times slower than the best at every size has one run."
 
 

@@ -3,8 +3,10 @@
 #ifndef WEFT_BASE_KEEP_ALIVE_H
 #define WEFT_BASE_KEEP_ALIVE_H
 
+enum { WEFT_LOST_AFTER_LEAST_S = 3 /* below that a busy host would be taken for a lost one */ };
+
 /** Have the kernel give up a connection over which nothing came, and was sent, for about `limit_s`
- *  seconds, 3 at least. What was sent and is not acknowledged is another matter. */
+ *  seconds, WEFT_LOST_AFTER_LEAST_S at least. What was sent and is not acknowledged is another matter. */
 void weft_keep_alive(int fd, int limit_s);
 
 #endif

@@ -56,11 +56,14 @@ static int open_self(void)
 int weft_comm_open(void)
 {
     weft_group_t *group;
-    int err = weft_group_create(NULL, weft_world.size, &group);
+    weft_errhandler_t *handler;
+    int err = weft_errhandler_initial(&handler);
+    if (err == MPI_SUCCESS)
+        err = weft_group_create(NULL, weft_world.size, &group);
     if (err != MPI_SUCCESS)
         return err;
     fill(&weft_comm_world, group, WORLD_CONTEXT);
-    weft_comm_world.errhandler = weft_comm_self.errhandler = &weft_errors_are_fatal;
+    weft_comm_world.errhandler = weft_comm_self.errhandler = handler;
     return open_self();
 }
 
@@ -137,7 +140,7 @@ void weft_comm_release(weft_comm_t *comm)
 static void close_predefined(weft_comm_t *comm)
 {
     weft_comm_release(comm);
-    comm->errhandler = &weft_errors_are_fatal;
+    comm->errhandler = NULL; /* which stands for it */
 }
 
 void weft_comm_close(void)

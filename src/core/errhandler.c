@@ -2,10 +2,12 @@
 #include "core/errhandler.h"
 
 #include "core/comm.h"
+#include "base/config.h"
 #include "base/fail.h"
 #include "base/pool.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define PREDEFINED(handle_value)                                                                   \
     {                                                                                              \
@@ -29,6 +31,27 @@ weft_errhandler_t *weft_errhandler_of(MPI_Errhandler handle)
     weft_errhandler_t *handler = (weft_errhandler_t *)handle;
     return weft_is_predefined(handle) || handler->object.kind != WEFT_KIND_ERRHANDLER ? NULL
                                                                                       : handler;
+}
+
+int weft_errhandler_initial(weft_errhandler_t **out)
+{
+    static const struct {
+        const char *name;
+        weft_errhandler_t *handler;
+    } known[] = {{"mpi_errors_are_fatal", &weft_errors_are_fatal},
+                 {"mpi_errors_abort", &weft_errors_abort},
+                 {"mpi_errors_return", &weft_errors_return}};
+    weft_config_read();
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strcmp(weft_config.INITIAL_ERRHANDLER, known[i].name) == 0) {
+            *out = known[i].handler;
+            return MPI_SUCCESS;
+        }
+    }
+    return weft_fail(MPI_ERR_ARG,
+                     "WEFT_INITIAL_ERRHANDLER is \"%s\"; expected is mpi_errors_are_fatal, "
+                     "mpi_errors_abort or mpi_errors_return",
+                     weft_config.INITIAL_ERRHANDLER);
 }
 
 MPI_Errhandler weft_errhandler_handle(weft_errhandler_t *handler)
@@ -87,11 +110,21 @@ int weft_error_handle(weft_errhandler_t *handler, MPI_Comm handle, int error, co
     weft_world.abort(error, text);
 }
 
+/* Before MPI_Init, where it fails, and after MPI_Finalize. The text of the error stays. */
+static weft_errhandler_t *outside_of_mpi(void)
+{
+    weft_errhandler_t *handler = &weft_errors_are_fatal;
+    char text[512];
+    snprintf(text, sizeof(text), "%s", weft_fail_text());
+    if (weft_errhandler_initial(&handler) != MPI_SUCCESS)
+        weft_fail(MPI_ERR_OTHER, "%s", text);
+    return handler;
+}
+
 int weft_error_raise(weft_comm_t *comm, int error, const char *call)
 {
     if (comm == NULL || comm->errhandler == NULL)
         comm = &weft_comm_self;
-    weft_errhandler_t *handler =
-        comm->errhandler == NULL ? &weft_errors_are_fatal : comm->errhandler;
+    weft_errhandler_t *handler = comm->errhandler != NULL ? comm->errhandler : outside_of_mpi();
     return weft_error_handle(handler, weft_comm_handle(comm), error, call);
 }

@@ -22,6 +22,13 @@ extern weft_errhandler_t weft_errors_are_fatal, weft_errors_abort, weft_errors_r
 weft_errhandler_t *weft_errhandler_of(MPI_Errhandler handle);
 MPI_Errhandler weft_errhandler_handle(weft_errhandler_t *handler);
 
+/**
+ * The initial error handler (MPI 5.0, section 9.3), which `mpirun --initial-errhandler` names: that of
+ * MPI_COMM_WORLD and MPI_COMM_SELF at first, and of errors before MPI_Init. MPI_ERR_ARG: there is none
+ * of that name.
+ */
+int weft_errhandler_initial(weft_errhandler_t **out);
+
 /** A new handler with one reference; MPI_ERR_NO_MEM. */
 int weft_errhandler_create(MPI_Comm_errhandler_function *function, weft_errhandler_t **out);
 void weft_errhandler_retain(weft_errhandler_t *handler);

@@ -54,11 +54,33 @@ int weft_crew_open(weft_crew_t *crew)
 
 /* ---- Start ---- */
 
+/* Where a channel of a rank goes: its file, or a pipe to us. */
+static int open_channel(weft_crew_t *crew, int index, int channel, int *out)
+{
+    const weft_rank_files_t *files = &crew->plan->files;
+    if (weft_rank_files_take(files, channel))
+        return weft_rank_files_open(files, channel, crew->ours->ranks[index], crew->plan->id, out);
+    return weft_output_connect(&crew->output, index, channel, out);
+}
+
+/* ends[1] may be ends[0]. */
+static int open_output(weft_crew_t *crew, int index, int ends[2])
+{
+    int err = open_channel(crew, index, 0, &ends[0]);
+    ends[1] = ends[0];
+    if (err != MPI_SUCCESS || crew->plan->files.joins_errors)
+        return err;
+    err = open_channel(crew, index, 1, &ends[1]);
+    if (err != MPI_SUCCESS)
+        close(ends[0]);
+    return err;
+}
+
 static int start_process(weft_crew_t *crew, int index, int in, const weft_variables_t *environment)
 {
     const weft_app_t *app = weft_job_plan_app_of(crew->plan, crew->ours->ranks[index]);
     int ends[2];
-    int err = weft_output_connect(&crew->output, index, ends);
+    int err = open_output(crew, index, ends);
     if (err != MPI_SUCCESS)
         return err;
     cpu_set_t cores;
@@ -74,7 +96,8 @@ static int start_process(weft_crew_t *crew, int index, int in, const weft_variab
                           .cores = is_bound ? &cores : NULL};
     err = weft_ranks_start(&crew->ranks, &start);
     close(ends[0]);
-    close(ends[1]);
+    if (ends[1] != ends[0])
+        close(ends[1]);
     return err;
 }
 
@@ -94,14 +117,14 @@ static int start_rank(weft_crew_t *crew, int index, int in)
     return err;
 }
 
-int weft_crew_start(weft_crew_t *crew, int first_in)
+int weft_crew_start(weft_crew_t *crew, int in)
 {
     int err = MPI_SUCCESS;
     if (sched_getaffinity(0, sizeof(crew->cores), &crew->cores) != 0)
         CPU_ZERO(&crew->cores); /* too few for any number of ranks */
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     for (int i = 0; i < crew->ours->count && err == MPI_SUCCESS; i++)
-        err = start_rank(crew, i, crew->ours->ranks[i] == 0 ? first_in : null);
+        err = start_rank(crew, i, crew->ours->ranks[i] == crew->plan->files.input_rank ? in : null);
     if (null >= 0)
         close(null);
     return err;

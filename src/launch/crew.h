@@ -42,9 +42,9 @@ int weft_crew_prepare(const weft_job_plan_t *plan, int host, weft_output_target_
 /** Second part, with the caller's signals blocked: from now on there is something to clean up. */
 int weft_crew_open(weft_crew_t *crew);
 
-/** Start the processes; world rank 0, if it is here, gets `first_in` as its stdin, others nothing.
- * As weft_ranks_start(). */
-int weft_crew_start(weft_crew_t *crew, int first_in);
+/** Start the processes; the rank that has mpirun's input, if it is here, gets `in` as its stdin, others
+ *  nothing. As weft_ranks_start(), weft_rank_files_open(). */
+int weft_crew_start(weft_crew_t *crew, int in);
 
 int weft_crew_poll_room(const weft_crew_t *crew);
 int weft_crew_prepare_poll(const weft_crew_t *crew, struct pollfd *out);

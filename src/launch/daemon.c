@@ -62,15 +62,22 @@ static void send_failure(daemon_t *daemon, int err)
     weft_writer_release(&body);
 }
 
+static bool has_input_rank(const daemon_t *daemon)
+{
+    const weft_job_plan_t *plan = daemon->crew.plan;
+    int rank = plan->files.input_rank;
+    return rank != WEFT_NO_RANK && plan->placement.host_of[rank] == daemon->crew.host;
+}
+
 static int start_ranks(daemon_t *daemon)
 {
-    int first_in = -1, err = MPI_SUCCESS;
-    if (daemon->crew.ours->ranks[0] == 0)
-        err = weft_input_drain_open(&daemon->input, &first_in);
+    int in = -1, err = MPI_SUCCESS;
+    if (has_input_rank(daemon))
+        err = weft_input_drain_open(&daemon->input, &in);
     if (err == MPI_SUCCESS)
-        err = weft_crew_start(&daemon->crew, first_in);
-    if (first_in >= 0)
-        close(first_in);
+        err = weft_crew_start(&daemon->crew, in);
+    if (in >= 0)
+        close(in);
     daemon->is_started = err == MPI_SUCCESS;
     return err;
 }
@@ -215,12 +222,14 @@ static void tell_end_of_output(daemon_t *daemon)
     weft_relay_send(&daemon->relay, WEFT_MSG_CLOSED, 0, NULL);
 }
 
-/* Nothing has come for a moment: does a user wait for rank 0 to say what it wants? */
+/* Nothing has come for a moment: does a user wait for the rank with the input to say what it wants? */
 static void show_prompts(daemon_t *daemon)
 {
+    const weft_job_plan_t *plan = daemon->crew.plan;
     for (int channel = 0; channel < 2 && daemon->input.pipe >= 0; channel++) {
         if (daemon->shows_prompts[channel])
-            weft_output_show_prompt(&daemon->crew.output, channel);
+            weft_output_show_prompt(&daemon->crew.output,
+                                    plan->placement.local_rank[plan->files.input_rank], channel);
     }
 }
 

@@ -103,7 +103,9 @@ static void start_ranks(fleet_t *fleet)
         weft_write_u32(&body, weft_sinks_are_terminal(fleet->base.sinks, channel));
     weft_relay_send(&fleet->relay, WEFT_MSG_START, WEFT_TO_ALL, &body);
     weft_writer_release(&body);
-    weft_input_source_open(placement_of(fleet)->host_of[0] + 1, &fleet->input);
+    int input_rank = fleet->base.plan->files.input_rank;
+    if (input_rank != WEFT_NO_RANK)
+        weft_input_source_open(placement_of(fleet)->host_of[input_rank] + 1, &fleet->input);
     fleet->is_started = true;
 }
 

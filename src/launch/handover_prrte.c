@@ -22,6 +22,12 @@ static void add_options(const weft_job_plan_t *plan, const char *host_file, weft
         weft_command_add_word(out, "--bind-to");
         weft_command_add_word(out, "none");
     }
+    if (plan->files.input_rank != 0)
+        weft_command_add_word(out, "--stdin");
+    if (plan->files.input_rank == WEFT_NO_RANK)
+        weft_command_add_word(out, "none");
+    else if (plan->files.input_rank != 0)
+        weft_command_add_number(out, "", plan->files.input_rank);
     if (plan->tags_lines) {
         weft_command_add_word(out, "--output");
         weft_command_add_word(out, "tag");

@@ -95,6 +95,10 @@ static void add_options(const weft_job_plan_t *plan, weft_command_t *out)
     weft_command_add_word(out, "--quit-on-interrupt");
     if (needs_overcommit(&plan->placement))
         weft_command_add_word(out, "--overcommit");
+    if (plan->files.input_rank == WEFT_NO_RANK)
+        weft_command_add_word(out, "--input=none");
+    else
+        weft_command_add_number(out, "--input=", plan->files.input_rank);
     if (plan->tags_lines)
         weft_command_add_word(out, "--label");
     if (plan->is_unbound)

@@ -262,6 +262,8 @@ int weft_job_plan_complete(weft_job_plan_t *plan)
         return err;
     plan->cores = weft_cores_available();
     err = settle_places(plan);
+    if (err == MPI_SUCCESS)
+        err = weft_rank_files_check_size(&plan->files, plan->size);
     if (err == MPI_SUCCESS && !weft_job_plan_is_local(plan))
         weft_variables_forget_host(&inherited);
     for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++)

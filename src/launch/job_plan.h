@@ -9,6 +9,7 @@
 #include "launch/host_list.h"
 #include "launch/placement.h"
 #include "launch/process_environment.h"
+#include "launch/rank_files.h"
 
 #include <stdbool.h>
 
@@ -31,6 +32,7 @@ typedef struct weft_app {
     int count;                          /* ranks; 0 until weft_job_plan_complete(): not given */
     int first_rank;                     /* set by weft_job_plan_complete() */
     const char *directory;              /* NULL: mpirun's */
+    const char *search;                 /* folders to look for the program in, as PATH has them; NULL: PATH */
     char **arguments;                   /* NULL-terminated, program first; part of argv */
     char *path;                         /* what to execute; set by weft_programs_find() */
     const char *host_file;              /* NULL: none */
@@ -64,6 +66,7 @@ typedef struct weft_job_plan {
     weft_route_t route;
     const char *directory; /* where ranks start that were not given one; NULL: where we are */
     long timeout_s;        /* 0: none */
+    weft_rank_files_t files;
     bool tags_lines, is_quiet, is_unbound, wants_report;
     bool wants_help, wants_version;
     char ignored[256]; /* options without effect that were given, for one note */

@@ -14,10 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An ssh costs mpirun some milliseconds; 32 at once, and then 32 of each, reach a thousand hosts in
- * two steps. */
-enum { MOST_DAEMONS = 32, LOST_AFTER_S = 15 };
-
 /* An option in the command line, as the functions of the table see it. */
 typedef struct given {
     weft_job_plan_t *plan;
@@ -26,14 +22,13 @@ typedef struct given {
     const char *values[2];
 } given_t;
 
-static int parse_count(const given_t *given, long most, long *out)
+int weft_options_number(const char *word, const char *text, long most, long *out)
 {
-    const char *text = given->values[0];
     char *end;
     long value = strtol(text, &end, 10);
     if (end == text || *end != '\0' || value < 1 || value > most)
-        return weft_fail(MPI_ERR_ARG, "%s wants a whole number from 1 to %ld, not \"%s\"",
-                         given->word, most, text);
+        return weft_fail(MPI_ERR_ARG, "%s wants a whole number from 1 to %ld, not \"%s\"", word, most,
+                         text);
     *out = value;
     return MPI_SUCCESS;
 }
@@ -41,7 +36,7 @@ static int parse_count(const given_t *given, long most, long *out)
 static int set_count(const given_t *given)
 {
     long count = 0;
-    int err = parse_count(given, INT_MAX, &count);
+    int err = weft_options_number(given->word, given->values[0], INT_MAX, &count);
     if (err == MPI_SUCCESS)
         given->app->count = (int)count;
     return err;
@@ -50,7 +45,7 @@ static int set_count(const given_t *given)
 static int set_per_host(const given_t *given)
 {
     long count = 0;
-    int err = parse_count(given, INT_MAX, &count);
+    int err = weft_options_number(given->word, given->values[0], INT_MAX, &count);
     if (err == MPI_SUCCESS)
         given->plan->placement_rules.per_host = (int)count;
     return err;
@@ -64,7 +59,7 @@ static int set_one_per_host(const given_t *given)
 
 static int set_timeout(const given_t *given)
 {
-    return parse_count(given, INT_MAX, &given->plan->timeout_s);
+    return weft_options_number(given->word, given->values[0], INT_MAX, &given->plan->timeout_s);
 }
 
 static int set_directory(const given_t *given)
@@ -105,42 +100,101 @@ static int export_variable(const given_t *given)
     return value == NULL ? MPI_SUCCESS : weft_variables_set(&given->plan->rules.set, name, value);
 }
 
+static int inherit(weft_environment_rules_t *rules, weft_inheritance_t what, const char *list)
+{
+    rules->inheritance = what;
+    rules->list = list;
+    return MPI_SUCCESS;
+}
+
 static int list_for_all(const given_t *given)
 {
-    given->plan->rules.inheritance = WEFT_INHERIT_LISTED;
-    given->plan->rules.list = given->values[0];
-    return MPI_SUCCESS;
+    return inherit(&given->plan->rules, WEFT_INHERIT_LISTED, given->values[0]);
 }
 
 static int list_for_app(const given_t *given)
 {
-    given->app->rules.inheritance = WEFT_INHERIT_LISTED;
-    given->app->rules.list = given->values[0];
-    return MPI_SUCCESS;
+    return inherit(&given->app->rules, WEFT_INHERIT_LISTED, given->values[0]);
 }
 
 static int all_for_all(const given_t *given)
 {
-    given->plan->rules.inheritance = WEFT_INHERIT_ALL;
-    return MPI_SUCCESS;
+    return inherit(&given->plan->rules, WEFT_INHERIT_ALL, NULL);
 }
 
 static int all_for_app(const given_t *given)
 {
-    given->app->rules.inheritance = WEFT_INHERIT_ALL;
-    return MPI_SUCCESS;
+    return inherit(&given->app->rules, WEFT_INHERIT_ALL, NULL);
 }
 
 static int none_for_all(const given_t *given)
 {
-    given->plan->rules.inheritance = WEFT_INHERIT_NONE;
-    return MPI_SUCCESS;
+    return inherit(&given->plan->rules, WEFT_INHERIT_NONE, NULL);
 }
 
 static int none_for_app(const given_t *given)
 {
-    given->app->rules.inheritance = WEFT_INHERIT_NONE;
+    return inherit(&given->app->rules, WEFT_INHERIT_NONE, NULL);
+}
+
+static int set_search(const given_t *given)
+{
+    given->app->search = given->values[0];
     return MPI_SUCCESS;
+}
+
+static int set_output(const given_t *given)
+{
+    given->plan->files.patterns[0] = given->values[0];
+    return weft_rank_files_check(given->word, given->values[0]);
+}
+
+static int set_errors(const given_t *given)
+{
+    given->plan->files.patterns[1] = given->values[0];
+    return weft_rank_files_check(given->word, given->values[0]);
+}
+
+/* Open MPI's has words behind a ':', of which "nocopy" is what we do anyway. */
+static int set_output_folder(const given_t *given)
+{
+    given->plan->files.folder = given->values[0];
+    if (given->values[0][0] != '\0' && strchr(given->values[0], ':') == NULL)
+        return MPI_SUCCESS;
+    return weft_fail(MPI_ERR_ARG, "%s wants the name of a folder, without words behind a ':', not \"%s\"",
+                     given->word, given->values[0]);
+}
+
+static int join_errors(const given_t *given)
+{
+    given->plan->files.joins_errors = true;
+    return MPI_SUCCESS;
+}
+
+/* The job may be smaller, which shows later. */
+static int set_input_rank(const given_t *given)
+{
+    const char *text = given->values[0];
+    char *end;
+    long rank = strtol(text, &end, 10);
+    bool is_none = strcmp(text, "none") == 0;
+    if (!is_none && (end == text || *end != '\0' || rank < 0 || rank >= INT_MAX))
+        return weft_fail(MPI_ERR_ARG, "%s wants the number of one rank, or none, not \"%s\"", given->word,
+                         text);
+    given->plan->files.input_rank = is_none ? WEFT_NO_RANK : (int)rank;
+    return MPI_SUCCESS;
+}
+
+static int set_initial_errhandler(const given_t *given)
+{
+    return weft_variables_set(&given->plan->rules.set, "WEFT_INITIAL_ERRHANDLER", given->values[0]);
+}
+
+/* The first one was taken before anything was parsed. */
+static int refuse_config_file(const given_t *given)
+{
+    return weft_fail(MPI_ERR_ARG, "%s %s: there can be only one of it, and none within such a file",
+                     given->word, given->values[0]);
 }
 
 static int tag_lines(const given_t *given)
@@ -295,6 +349,17 @@ static const option_t options[] = {
     {"envall", "", all_for_app, "As -genvall, for this program"},
     {"envnone", "", none_for_app, "As -genvnone, for this program"},
     {"wdir wd cwd", "DIR", set_directory, "Start this program in DIR"},
+    {"path", "DIR:DIR", set_search, "Look for this program there instead of in PATH"},
+    {"configfile", "FILE", refuse_config_file,
+     "The rest is in FILE: a line for each part between ':', # for comments"},
+    {"initial-errhandler", "NAME", set_initial_errhandler,
+     "mpi_errors_abort, mpi_errors_are_fatal (the default) or mpi_errors_return"},
+    {"stdin s", "RANK", set_input_rank, "Which rank has the input: a number, or none; default: 0"},
+    {"outfile-pattern", "FILE", set_output,
+     "Write stdout of each rank to a file: %r rank, %h host, %j job"},
+    {"errfile-pattern", "FILE", set_errors, "The same for stderr"},
+    {"output-filename", "DIR", set_output_folder, "Write to DIR/rank.R/stdout and stderr instead"},
+    {"merge-stderr-to-stdout", "", join_errors, "Send stderr of each rank where its stdout goes"},
     {"l prepend-rank tag-output", "", tag_lines, "Begin each line of output with its rank"},
     {"timeout", "SECONDS", set_timeout, "End the job after that time; also MPIEXEC_TIMEOUT"},
     {"host hosts H hostlist", "A:2,B", add_hosts,
@@ -325,6 +390,8 @@ static const option_t options[] = {
     {"mca prtemca", "NAME VALUE", set_foreign,
      "Open MPI's settings: plm_rsh_agent is obeyed, others have no effect"},
     {"soft", "LIST", accept, "No effect"},
+    {"arch", "NAME", ignore, "No effect"},
+    {"file", "FILE", ignore, "No effect"},
     {"v verbose", "", accept, "No effect"},
     {"rank-by", "WHAT", ignore, "No effect"},
     {"report-bindings", "", ignore, "No effect"},
@@ -380,15 +447,26 @@ static int refuse_option(const char *word, const char *name)
                      word, nearest[1] == '\0' ? "-" : "--", nearest);
 }
 
+/* The option that a word like --name or -name=value stands for; NULL: none has that name. */
+static const option_t *option_of(const char *word, char name_out[64], const char **equals_out)
+{
+    const char *bare = word + (word[1] == '-' ? 2 : 1), *equals = strchr(bare, '=');
+    snprintf(name_out, 64, "%.*s", equals == NULL ? 63 : (int)(equals - bare), bare);
+    *equals_out = equals;
+    return find_option(name_out);
+}
+
+static bool begins_option(const char *word)
+{
+    return word[0] == '-' && word[1] != '\0' && strcmp(word, "--") != 0;
+}
+
 /* Apply the option at argv[*index] and step behind its last value. */
 static int parse_option(weft_job_plan_t *plan, weft_app_t *app, char **argv, int *index)
 {
-    const char *word = argv[(*index)++];
+    const char *word = argv[(*index)++], *equals;
     char name[64];
-    const char *bare = word + (word[1] == '-' ? 2 : 1);
-    const char *equals = strchr(bare, '=');
-    snprintf(name, sizeof(name), "%.*s", equals == NULL ? 63 : (int)(equals - bare), bare);
-    const option_t *option = find_option(name);
+    const option_t *option = option_of(word, name, &equals);
     if (option == NULL)
         return refuse_option(word, name);
     given_t given = {.plan = plan, .app = app, .word = word};
@@ -410,13 +488,9 @@ static int parse_app(weft_job_plan_t *plan, char **argv, int begin, int end)
     weft_app_t *app = &plan->apps[plan->app_count++];
     argv[end] = NULL;
     int index = begin, err = MPI_SUCCESS;
-    while (err == MPI_SUCCESS && index < end && argv[index][0] == '-' && argv[index][1] != '\0') {
-        if (strcmp(argv[index], "--") == 0) {
-            index++;
-            break;
-        }
+    while (err == MPI_SUCCESS && index < end && begins_option(argv[index]))
         err = parse_option(plan, app, argv, &index);
-    }
+    index += index < end && strcmp(argv[index], "--") == 0;
     if (err != MPI_SUCCESS)
         return err;
     app->arguments = &argv[index];
@@ -426,77 +500,62 @@ static int parse_app(weft_job_plan_t *plan, char **argv, int begin, int end)
     return MPI_SUCCESS;
 }
 
-static int read_timeout_variable(weft_job_plan_t *plan)
+static const char *launcher_name(char **argv)
 {
-    const char *text = weft_environment("MPIEXEC_TIMEOUT");
-    if (text == NULL || text[0] == '\0' || plan->timeout_s > 0)
-        return MPI_SUCCESS;
-    given_t given = {.plan = plan, .word = "MPIEXEC_TIMEOUT", .values = {text}};
-    return set_timeout(&given);
+    const char *slash = strrchr(argv[0], '/');
+    return slash == NULL ? argv[0] : slash + 1;
 }
 
-/* The first of two variables that says something; NULL: none does. `b` may be NULL. */
-static const char *first_variable(const char *a, const char *b)
-{
-    const char *value = weft_environment(a);
-    if (value != NULL && value[0] != '\0')
-        return value;
-    return b == NULL ? NULL : first_variable(b, NULL);
-}
+/* ---- a file of options ---- */
 
-/* Of the launchers that only Hydra knows we need not speak. */
-static const char *hydra_launcher(void)
+/* Where the option of a configuration file stands, and which one it is; -1: nowhere. */
+static int find_config_file(int argc, char **argv, const char **path_out, int *end_out)
 {
-    static const char *const known[] = {"ssh", "rsh", "fork", "slurm"};
-    const char *name = weft_environment("HYDRA_LAUNCHER");
-    for (size_t i = 0; name != NULL && i < sizeof(known) / sizeof(known[0]); i++) {
-        if (strcmp(name, known[i]) == 0)
-            return name;
+    for (int i = 1; i < argc; i++) {
+        while (i < argc && begins_option(argv[i])) {
+            char name[64];
+            const char *equals;
+            const option_t *option = option_of(argv[i], name, &equals);
+            if (option == NULL) /* which the parser will say */
+                return -1;
+            int values = argument_count(option);
+            int next = i + 1 + values - (equals != NULL && values > 0);
+            if (option->apply == refuse_config_file && next <= argc) {
+                *path_out = equals != NULL ? equals + 1 : argv[i + 1];
+                *end_out = next;
+                return i;
+            }
+            i = next;
+        }
+        while (i < argc && strcmp(argv[i], ":") != 0)
+            i++;
     }
-    return NULL;
+    return -1;
 }
 
-static int read_number_variable(weft_job_plan_t *plan, const char *name, int fallback, int *out)
+int weft_options_expand(int argc, char **argv, weft_words_t *out)
 {
-    const char *text = weft_environment(name);
-    long number = fallback;
-    int err = MPI_SUCCESS;
-    if (text != NULL) {
-        given_t given = {.plan = plan, .word = name, .values = {text}};
-        err = parse_count(&given, INT_MAX / 1000, &number);
-    }
-    *out = (int)number;
+    const char *path = NULL;
+    weft_words_t whole = {.words = argv, .count = argc}, file = {0};
+    int end = argc, begin = find_config_file(argc, argv, &path, &end);
+    *out = (weft_words_t){0};
+    if (begin < 0)
+        return weft_words_splice(&whole, argc, argc, &file, out);
+    if (end < argc && strcmp(argv[end], ":") != 0)
+        return weft_fail(MPI_ERR_ARG,
+                         "--configfile %s: \"%s\" behind it belongs into the file, or behind a ':'",
+                         path, argv[end]);
+    int err = weft_config_file_read(path, &file);
+    if (err == MPI_SUCCESS)
+        err = weft_words_splice(&whole, begin, end, &file, out);
     return err;
 }
 
-/* What the command line leaves open, scripts may have set in the environment. */
-static int read_variables(weft_job_plan_t *plan)
-{
-    weft_route_t *route = &plan->route;
-    if (route->launcher == NULL)
-        route->launcher = first_variable("WEFT_LAUNCHER", NULL);
-    if (route->launcher == NULL)
-        route->launcher = hydra_launcher();
-    if (route->agent == NULL)
-        route->agent = first_variable("WEFT_LAUNCH_AGENT", "HYDRA_LAUNCHER_EXEC");
-    if (route->agent == NULL)
-        route->agent = first_variable("OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent");
-    if (route->interface == NULL)
-        route->interface = weft_environment("HYDRA_IFACE");
-    if (plan->apps[0].host_file == NULL && plan->apps[0].hosts.count == 0)
-        plan->apps[0].host_file = weft_environment("HYDRA_HOST_FILE");
-    if (route->agent == NULL && route->launcher != NULL && strcmp(route->launcher, "rsh") == 0)
-        route->agent = "rsh";
-    int err = read_number_variable(plan, "WEFT_LAUNCH_RADIX", MOST_DAEMONS, &route->radix);
-    if (err == MPI_SUCCESS)
-        err = read_number_variable(plan, "WEFT_LOST_AFTER", LOST_AFTER_S, &route->lost_after_s);
-    return err == MPI_SUCCESS ? read_timeout_variable(plan) : err;
-}
+/* ---- all ---- */
 
 int weft_options_parse(int argc, char **argv, weft_job_plan_t *out)
 {
-    const char *slash = strrchr(argv[0], '/');
-    *out = (weft_job_plan_t){.launcher = slash == NULL ? argv[0] : slash + 1};
+    *out = (weft_job_plan_t){.launcher = launcher_name(argv)};
     out->apps = weft_alloc_zeroed((size_t)argc, sizeof(*out->apps));
     if (out->apps == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a list of %d programs", argc);
@@ -508,7 +567,7 @@ int weft_options_parse(int argc, char **argv, weft_job_plan_t *out)
         err = parse_app(out, argv, begin, end);
         begin = end + 1;
     }
-    return err == MPI_SUCCESS ? read_variables(out) : err;
+    return err == MPI_SUCCESS ? weft_options_read_variables(out) : err;
 }
 
 static void print_option(const option_t *option)

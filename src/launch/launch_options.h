@@ -4,7 +4,15 @@
 #ifndef WEFT_LAUNCH_LAUNCH_OPTIONS_H
 #define WEFT_LAUNCH_LAUNCH_OPTIONS_H
 
+#include "launch/config_file.h"
 #include "launch/job_plan.h"
+
+/**
+ * The words of the command line, with those of a --configfile in its place; to be released when the
+ * plan is.
+ * returns  MPI_SUCCESS; errors of weft_config_file_read()
+ */
+int weft_options_expand(int argc, char **argv, weft_words_t *out);
 
 /**
  * Read argv (its ':' are replaced by NULL; the plan points into it). `out` is to be released in any
@@ -12,6 +20,12 @@
  * returns  MPI_SUCCESS; MPI_ERR_ARG with a text that names the option; MPI_ERR_NO_MEM
  */
 int weft_options_parse(int argc, char **argv, weft_job_plan_t *out);
+
+/** Part of the above: what the environment says of what the options leave open. MPI_ERR_ARG. */
+int weft_options_read_variables(weft_job_plan_t *plan);
+
+/** A number from 1 to `most`; MPI_ERR_ARG with a text that begins with `word`. */
+int weft_options_number(const char *word, const char *text, long most, long *out);
 
 /** The help text, on stdout. */
 void weft_options_print_help(const char *launcher);

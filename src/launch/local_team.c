@@ -40,16 +40,16 @@ static bool has_room(void *context, int channel)
 
 static int start(weft_team_t *team)
 {
-    int first_in;
+    int in = STDIN_FILENO;
     weft_crew_t *crew = &local(team)->crew;
     int err = weft_crew_open(crew);
-    if (err == MPI_SUCCESS)
-        err = weft_input_open(&local(team)->input, &first_in);
+    if (err == MPI_SUCCESS && team->plan->files.input_rank != WEFT_NO_RANK)
+        err = weft_input_open(&local(team)->input, &in);
     if (err != MPI_SUCCESS)
         return err;
-    err = weft_crew_start(crew, first_in);
-    if (first_in != STDIN_FILENO)
-        close(first_in);
+    err = weft_crew_start(crew, in);
+    if (in != STDIN_FILENO)
+        close(in);
     if (err != MPI_SUCCESS)
         weft_ranks_signal(&crew->ranks, SIGKILL);
     return err;
@@ -108,9 +108,9 @@ static void break_output(weft_team_t *team, int channel)
 
 static void show_prompt(weft_team_t *team)
 {
-    for (int channel = 0; channel < 2; channel++) {
+    for (int channel = 0; channel < 2 && local(team)->input.pipe >= 0; channel++) {
         if (weft_sinks_are_terminal(team->sinks, channel))
-            weft_output_show_prompt(&local(team)->crew.output, channel);
+            weft_output_show_prompt(&local(team)->crew.output, team->plan->files.input_rank, channel);
     }
 }
 

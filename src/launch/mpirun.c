@@ -86,24 +86,21 @@ static int run(weft_job_plan_t *plan, char **words)
     return err == MPI_SUCCESS ? exit_code : report(plan, err);
 }
 
-/* Parsing cuts argv into pieces; another launcher gets it whole. */
-static char **copy_words(int argc, char **argv)
+/* Parsing cuts its words into pieces; another launcher gets them whole. */
+static char **copy_words(const weft_words_t *from)
 {
-    char **words = weft_alloc_array((size_t)argc + 1, sizeof(*words));
-    for (int i = 0; words != NULL && i < argc; i++)
-        words[i] = argv[i + 1];
+    char **words = weft_alloc_array((size_t)from->count, sizeof(*words));
+    for (int i = 0; words != NULL && i < from->count; i++)
+        words[i] = from->words[i + 1];
     return words;
 }
 
-int main(int argc, char **argv)
+static int obey(const weft_words_t *command, char **words)
 {
     weft_job_plan_t plan;
-    char **words = copy_words(argc, argv);
-    if (!open_standard_files() || words == NULL)
-        return 1;
     int exit_code = 0;
-    if (weft_options_parse(argc, argv, &plan) != MPI_SUCCESS) {
-        fprintf(stderr, "%s: %s\n", plan.launcher, weft_fail_text());
+    if (weft_options_parse(command->count, command->words, &plan) != MPI_SUCCESS) {
+        report(&plan, MPI_SUCCESS);
         exit_code = WRONG_COMMAND_LINE;
     } else if (plan.wants_help) {
         weft_options_print_help(plan.launcher);
@@ -113,7 +110,22 @@ int main(int argc, char **argv)
         exit_code = run(&plan, words);
     }
     weft_job_plan_release(&plan);
+    return exit_code;
+}
+
+int main(int argc, char **argv)
+{
+    weft_words_t command;
+    if (!open_standard_files())
+        return 1;
+    if (weft_options_expand(argc, argv, &command) != MPI_SUCCESS) {
+        fprintf(stderr, "mpirun: %s\n", weft_fail_text());
+        return WRONG_COMMAND_LINE;
+    }
+    char **words = copy_words(&command);
+    int exit_code = words == NULL ? 1 : obey(&command, words);
     weft_free(words);
+    weft_words_release(&command);
     fflush(stdout);
     _exit(exit_code); /* PMIx's exit handlers may hang after a client has died */
 }

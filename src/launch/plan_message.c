@@ -35,8 +35,18 @@ static void write_app(const weft_app_t *app, weft_writer_t *out)
     weft_write_u32(out, (uint32_t)app->count);
     weft_write_u32(out, app->inherits_all);
     weft_write_text(out, app->directory);
+    weft_write_text(out, app->search);
     write_texts(app->arguments, out);
     write_texts(app->environment.entries, out);
+}
+
+static void write_files(const weft_rank_files_t *files, weft_writer_t *out)
+{
+    for (int channel = 0; channel < 2; channel++)
+        weft_write_text(out, files->patterns[channel]);
+    weft_write_text(out, files->folder);
+    weft_write_u32(out, files->joins_errors);
+    weft_write_u32(out, (uint32_t)files->input_rank);
 }
 
 void weft_plan_write(const weft_job_plan_t *plan, const char *directory, const char *agent,
@@ -53,6 +63,7 @@ void weft_plan_write(const weft_job_plan_t *plan, const char *directory, const c
     weft_write_u32(out, (uint32_t)plan->route.lost_after_s);
     weft_write_u32(out, plan->tags_lines);
     weft_write_u32(out, plan->is_unbound);
+    write_files(&plan->files, out);
     write_placement(&plan->placement, out);
     weft_write_u32(out, (uint32_t)plan->app_count);
     for (int i = 0; i < plan->app_count; i++)
@@ -123,6 +134,7 @@ static int read_app(weft_reader_t *reader, const weft_job_plan_t *plan, weft_app
     out->inherits_all = weft_read_u32(reader) != 0;
     out->first_rank = plan->size;
     out->directory = weft_read_text(reader);
+    out->search = weft_read_text(reader);
     out->arguments = read_texts(reader, &words);
     if (reader->has_failed || out->arguments == NULL || words == 0 || out->count < 1 ||
         out->count > plan->placement.size - plan->size)
@@ -157,6 +169,15 @@ static void read_route(weft_reader_t *reader, weft_route_t *out)
     out->lost_after_s = (int)weft_read_u32(reader);
 }
 
+static void read_files(weft_reader_t *reader, weft_rank_files_t *out)
+{
+    for (int channel = 0; channel < 2; channel++)
+        out->patterns[channel] = weft_read_text(reader);
+    out->folder = weft_read_text(reader);
+    out->joins_errors = weft_read_u32(reader) != 0;
+    out->input_rank = (int)weft_read_u32(reader);
+}
+
 static int read_plan(weft_reader_t *reader, weft_job_plan_t *plan)
 {
     plan->launcher = weft_read_text(reader);
@@ -165,6 +186,7 @@ static int read_plan(weft_reader_t *reader, weft_job_plan_t *plan)
     read_route(reader, &plan->route);
     plan->tags_lines = weft_read_u32(reader) != 0;
     plan->is_unbound = weft_read_u32(reader) != 0;
+    read_files(reader, &plan->files);
     if (plan->launcher == NULL || id == NULL || token == NULL || plan->route.radix < 1)
         return failed(reader);
     snprintf(plan->id, sizeof(plan->id), "%s", id);

@@ -50,9 +50,11 @@ int weft_program_path(const char *search, const char *name, char path_out[PATH_M
 static int refuse_program(const weft_app_t *app, int error)
 {
     const char *name = app->arguments[0];
+    const char *where = strchr(name, '/') != NULL ? ""
+                        : app->search != NULL     ? " in the folders of --path or the working directory"
+                                                  : " in PATH or the working directory";
     if (error == ENOENT || error == ENOTDIR)
-        return weft_fail(MPI_ERR_NO_SUCH_FILE, "the program %s was not found%s", name,
-                         strchr(name, '/') == NULL ? " in PATH or the working directory" : "");
+        return weft_fail(MPI_ERR_NO_SUCH_FILE, "the program %s was not found%s", name, where);
     return weft_fail(MPI_ERR_ACCESS, "the program %s cannot be executed: %s", name,
                      strerror(error));
 }
@@ -66,7 +68,8 @@ static int find_program(weft_app_t *app)
     if (strchr(name, '/') != NULL) {
         error = check_executable(app->directory, name);
     } else {
-        const char *search = weft_variables_get(&app->environment, "PATH");
+        const char *search = app->search != NULL ? app->search
+                                                 : weft_variables_get(&app->environment, "PATH");
         error =
             weft_program_path(search == NULL ? "/usr/local/bin:/usr/bin:/bin" : search, name, path);
         if (error != 0) {

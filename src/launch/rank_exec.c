@@ -104,6 +104,24 @@ static int make_environment(weft_job_plan_t *plan, int rank, weft_variables_t *o
     return err;
 }
 
+/* Output into files of its own, if it has them; input is the launcher's business. */
+static int redirect(const weft_job_plan_t *plan, int rank)
+{
+    const weft_rank_files_t *files = &plan->files;
+    const char *job = weft_environment("PMIX_NAMESPACE");
+    int err = MPI_SUCCESS, fd;
+    for (int channel = 0; channel < 2 && err == MPI_SUCCESS; channel++) {
+        if (!weft_rank_files_take(files, channel) || (channel == 1 && files->joins_errors))
+            continue;
+        err = weft_rank_files_open(files, channel, rank, job == NULL ? "job" : job, &fd);
+        if (err == MPI_SUCCESS)
+            dup2(fd, STDOUT_FILENO + channel);
+    }
+    if (err == MPI_SUCCESS && files->joins_errors)
+        dup2(STDOUT_FILENO, STDERR_FILENO);
+    return err;
+}
+
 /* Returns only if it fails. */
 static int execute(const weft_app_t *app, const weft_variables_t *environment)
 {
@@ -122,6 +140,8 @@ static int become_program(weft_job_plan_t *plan, int rank)
     int err = make_environment(plan, rank, &environment);
     if (err == MPI_SUCCESS)
         err = weft_programs_find(plan, plan->placement.host_of[rank]);
+    if (err == MPI_SUCCESS)
+        err = redirect(plan, rank);
     if (err == MPI_SUCCESS)
         err = execute(weft_job_plan_app_of(plan, rank), &environment);
     weft_variables_release(&environment);

@@ -26,21 +26,15 @@ int weft_output_open(const int *ranks, int count, weft_output_target_t target, w
     return MPI_SUCCESS;
 }
 
-int weft_output_connect(weft_output_t *output, int index, int write_ends[2])
+int weft_output_connect(weft_output_t *output, int index, int channel, int *write_end_out)
 {
-    for (int i = 0; i < 2; i++) {
-        int ends[2];
-        if (pipe2(ends, O_CLOEXEC) != 0) {
-            int error = errno;
-            if (i == 1)
-                close(write_ends[0]);
-            return weft_fail(MPI_ERR_SPAWN, "a pipe for the output of rank %d cannot be made: %s",
-                             output->ranks[index], strerror(error));
-        }
-        fcntl(ends[0], F_SETFL, O_NONBLOCK);
-        output->streams[2 * index + i].fd = ends[0];
-        write_ends[i] = ends[1];
-    }
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return weft_fail(MPI_ERR_SPAWN, "a pipe for the output of rank %d cannot be made: %s",
+                         output->ranks[index], strerror(errno));
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    output->streams[2 * index + channel].fd = ends[0];
+    *write_end_out = ends[1];
     return MPI_SUCCESS;
 }
 
@@ -175,9 +169,9 @@ void weft_output_break(weft_output_t *output, int channel)
     }
 }
 
-void weft_output_show_prompt(weft_output_t *output, int channel)
+void weft_output_show_prompt(weft_output_t *output, int index, int channel)
 {
-    pass_on_lines(output, channel, true);
+    pass_on_lines(output, 2 * index + channel, true);
 }
 
 bool weft_output_is_closed(const weft_output_t *output)

@@ -44,9 +44,9 @@ typedef struct weft_output {
 /** Prepare for the `count` ranks ranks[], which has to live as long. MPI_ERR_NO_MEM. */
 int weft_output_open(const int *ranks, int count, weft_output_target_t target, weft_output_t *out);
 
-/** Make the pipes of the rank with that index; the caller closes write_ends[2] (stdout, stderr)
- *  after giving them to the rank. MPI_ERR_SPAWN. */
-int weft_output_connect(weft_output_t *output, int index, int write_ends[2]);
+/** Make a pipe for a channel of the rank with that index; the caller closes its write end after
+ *  giving it to the rank. MPI_ERR_SPAWN. */
+int weft_output_connect(weft_output_t *output, int index, int channel, int *write_end_out);
 
 /** Room in an array of pollfd that the next function needs. */
 int weft_output_poll_room(const weft_output_t *output);
@@ -63,8 +63,8 @@ void weft_output_gather(weft_output_t *output, int index);
 /** Nobody reads this channel: let the ranks know in the same way, by closing their pipes. */
 void weft_output_break(weft_output_t *output, int channel);
 
-/** Nothing has come for a moment: show the prompt on this channel of the first rank. */
-void weft_output_show_prompt(weft_output_t *output, int channel);
+/** Nothing has come for a moment: show the prompt on this channel of the rank with that index. */
+void weft_output_show_prompt(weft_output_t *output, int index, int channel);
 
 /** Have all streams ended? */
 bool weft_output_is_closed(const weft_output_t *output);

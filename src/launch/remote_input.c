@@ -63,7 +63,7 @@ int weft_input_drain_open(weft_input_drain_t *out, int *rank_end_out)
     int ends[2];
     *out = (weft_input_drain_t){.pipe = -1};
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return weft_fail(MPI_ERR_SPAWN, "a pipe for the input of rank 0 cannot be made: %s",
+        return weft_fail(MPI_ERR_SPAWN, "a pipe for the input of a rank cannot be made: %s",
                          strerror(errno));
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     out->pipe = ends[1];
@@ -86,7 +86,7 @@ static void close_pipe(weft_input_drain_t *drain)
     drain->pipe = -1;
 }
 
-/* Returns how many bytes are done with: written, or of no use as rank 0 reads no more. */
+/* Returns how many bytes are done with: written, or of no use as the rank reads no more. */
 static size_t write_pipe(weft_input_drain_t *drain)
 {
     size_t waiting = weft_queue_bytes(&drain->data);

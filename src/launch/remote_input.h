@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mpirun's stdin on its way to rank 0 on another host: mpirun reads and sends, the daemon writes
- * into a pipe and says how much the rank has taken.
+ * mpirun's stdin on its way to a rank (usually 0) on another host: mpirun reads and sends, the daemon
+ * writes into a pipe and says how much the rank has taken.
  */
 #ifndef WEFT_LAUNCH_REMOTE_INPUT_H
 #define WEFT_LAUNCH_REMOTE_INPUT_H
@@ -14,7 +14,7 @@
 /** mpirun's side. */
 typedef struct weft_input_source {
     bool is_open;
-    int node; /* the daemon of rank 0 */
+    int node; /* the daemon of the rank */
     uint64_t under_way;
 } weft_input_source_t;
 
@@ -28,12 +28,12 @@ void weft_input_source_take(weft_input_source_t *source, const weft_message_t *m
 
 /** The daemon's side. */
 typedef struct weft_input_drain {
-    int pipe; /* to rank 0; -1: none, or closed */
+    int pipe; /* to the rank; -1: none, or closed */
     bool has_ended;
     weft_byte_queue_t data;
 } weft_input_drain_t;
 
-/** rank_end_out: what rank 0 gets as stdin, to be closed after its start. MPI_ERR_SPAWN. */
+/** rank_end_out: what the rank gets as stdin, to be closed after its start. MPI_ERR_SPAWN. */
 int weft_input_drain_open(weft_input_drain_t *out, int *rank_end_out);
 int weft_input_drain_prepare_poll(const weft_input_drain_t *drain, struct pollfd *out);
 /** Write what can be written, and tell mpirun. */

@@ -19,7 +19,7 @@ int weft_input_open(weft_input_t *out, int *rank_end_out)
         return MPI_SUCCESS;
     }
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return weft_fail(MPI_ERR_SPAWN, "a pipe for the input of rank 0 cannot be made: %s",
+        return weft_fail(MPI_ERR_SPAWN, "a pipe for the input of a rank cannot be made: %s",
                          strerror(errno));
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     out->pipe = ends[1];
@@ -67,7 +67,7 @@ static void write_pipe(weft_input_t *input)
     if (bytes > 0)
         input->begin += (size_t)bytes;
     else if (errno != EAGAIN && errno != EINTR)
-        weft_input_close(input); /* rank 0 reads no more */
+        weft_input_close(input); /* that rank reads no more */
 }
 
 void weft_input_advance(weft_input_t *input, const struct pollfd *poll)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stdin of rank 0. A file, pipe or socket is simply inherited. A terminal cannot be: rank 0 is in a
- * process group of its own, and the terminal stops groups in the background that read from it; so
- * we read, and pass on through a pipe, while we are in the foreground.
+ * Stdin of a rank, usually 0. A file, pipe or socket is simply inherited. A terminal cannot be: that
+ * rank is in a process group of its own, and the terminal stops groups in the background that read
+ * from it; so we read, and pass on through a pipe, while we are in the foreground.
  */
 #ifndef WEFT_LAUNCH_TERMINAL_INPUT_H
 #define WEFT_LAUNCH_TERMINAL_INPUT_H
@@ -12,12 +12,12 @@
 #include <stddef.h>
 
 typedef struct weft_input {
-    int pipe; /* to rank 0; -1: none, or closed */
+    int pipe; /* to that rank; -1: none, or closed */
     char data[4096];
     size_t begin, end;
 } weft_input_t;
 
-/** rank_end_out: what rank 0 gets as stdin; 0 when it inherits ours, else to be closed after its
+/** rank_end_out: what that rank gets as stdin; 0 when it inherits ours, else to be closed after its
  *  start. MPI_ERR_SPAWN. */
 int weft_input_open(weft_input_t *out, int *rank_end_out);
 

@@ -9,13 +9,14 @@
 
 #include "base/clock.h"
 #include "base/config.h"
+#include "base/keep_alive.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 
-enum { LOOK_EVERY_MS = 1000, LEAST_S = 3 };
+enum { LOOK_EVERY_MS = 1000 };
 
 /* linux/tcp.h has more of it than this C library; this much is old. */
 static bool is_silent(int fd, int64_t limit_ms)
@@ -33,15 +34,17 @@ bool wefti_tcp_look_for_silence(void)
 {
     static int64_t next_ms;
     int64_t now = weft_clock_ms();
-    int64_t limit_ms = (weft_config.LOST_AFTER < LEAST_S ? LEAST_S : (int64_t)weft_config.LOST_AFTER) * 1000;
+    int64_t limit_s = weft_config.LOST_AFTER;
     bool any = false;
     if (now < next_ms)
         return false;
+    if (limit_s < WEFT_LOST_AFTER_LEAST_S)
+        limit_s = WEFT_LOST_AFTER_LEAST_S;
     next_ms = now + LOOK_EVERY_MS;
     for (int rank = 0; rank < weft_world.size; rank++) {
         tcp_peer_t *peer = wefti_tcp.peers[rank];
         if (peer == NULL || peer->state != TCP_OPEN ||
-            !is_silent(peer->source.fd, limit_ms))
+            !is_silent(peer->source.fd, 1000 * limit_s))
             continue;
         wefti_tcp_peer_lost(peer, "waiting for its host to acknowledge data", ETIMEDOUT);
         any = true;

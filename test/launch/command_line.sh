@@ -26,6 +26,20 @@ refuse 'hosts names no host' --hostfile hosts
 echo 'localhost max_slots=0' >hosts
 refuse 'number of slots is "0"' --hostfile hosts
 refuse 'host file ./none' -hostfile ./none
+refuse 'none, not "all"' --stdin all -n 2
+refuse 'none, not "-1"' --stdin=-1 -n 2
+refuse '%q is none of' --outfile-pattern 'out.%q'
+refuse '% is none of' --errfile-pattern 'out.%'
+refuse 'name of a folder' --output-filename 'out:nojobid'
+refuse 'no/such: No such file' --configfile no/such :
+printf 'x "y\n' >words
+refuse 'words, line 1: a quote' --configfile words :
+printf '# nothing\n\n' >words
+refuse 'names no program' --configfile words :
+echo '-n 1 true' >words
+refuse 'behind it belongs into the file' --configfile words
+echo '--configfile words -n 1 true' >words
+refuse 'only one of it' --configfile words :
 expect 2 "$MPIRUN"
 expect_text err 'no program'
 expect 2 "$MPIRUN" -n 3
@@ -59,7 +73,34 @@ count 1 --pernode
 count 3 -host localhost -ppn 2 -n 3 --map-by node:OVERSUBSCRIBE
 expect 0 "$MPIRUN" -n 1 --bind-to core --map-by core --report-bindings true
 [ "$(wc -l <err)" -eq 1 ] || fail "more than one note: $(cat err)"
+expect 0 "$MPIRUN" -n 1 --arch x86 --file none true
+[ "$(wc -l <err)" -eq 1 ] || fail "--arch, --file: $(cat err)"
 expect 0 "$MPIRUN" -n 1 -- echo -n
+
+# The rest of the command line in a file
+cat >words <<'EOF'
+# Two programs
+-n 2 sh -c 'echo "$RANK: $1, $2"' \
+    x "a  \"b\"" c\ d
+
+  -n 1 -x W="it's" sh -c 'echo $RANK: $W'
+EOF
+printf '0: a  "b", c d\n1: a  "b", c d\n2: it'"'"'s\n3: last' >wanted
+for command in '-configfile words' '--quiet --configfile=words'; do
+    expect 0 "$MPIRUN" $command : -n 1 sh -c 'echo $RANK: last'
+    [ "$(sort out)" = "$(cat wanted)" ] || fail "$command: $(cat out)"
+done
+expect 0 "$MPIRUN" -n 1 echo -configfile words
+expect_output '-configfile words'
+
+# Where programs are looked for, which search path or not
+mkdir tools
+printf '#!/bin/sh\necho mine\n' >tools/echo
+chmod +x tools/echo
+expect 0 "$MPIRUN" --path "/none:$work/tools" -n 1 echo
+expect_output mine
+expect 127 "$MPIRUN" -path /none -n 1 echo
+expect_text err 'was not found in the folders of --path'
 expect 0 "$MPIRUN" --help
 expect_text out '--timeout SECONDS'
 expect 0 "$MPIRUN" -version

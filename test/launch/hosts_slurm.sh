@@ -20,6 +20,9 @@ echo "== tags"
 $run -ppn 1 -l echo word
 echo "== stdin"
 echo word | $run -n 3 sh -c 'if [ $RANK = 0 ]; then cat; fi'
+echo word | $run -n 3 --stdin 2 sh -c 'echo $RANK $(cat)'
+echo "== files"
+$run -n 6 --output-filename "$4/files" sh -c 'echo $RANK; echo error >&2'
 echo "== own"
 $run --launcher ssh --launch-agent agent -host h1,h2 -n 2 hostname
 echo "== local"
@@ -53,7 +56,7 @@ wait $! 2>/dev/null
 until [ -z "$(squeue -h -s | grep sleep\\\|weftd)" ]; do sleep 0.1; done
 echo "== end"
 EOF
-expect_on 0 --hosts 3 --slots 4,1,1 --slurm -- salloc -Q -N 3 -n 6 sh -c "cd $work; sh ./allocated '$MPIRUN' '$work/pmi_rank' $nap"
+expect_on 0 --hosts 3 --slots 4,1,1 --slurm -- salloc -Q -N 3 -n 6 sh -c "cd $work; sh ./allocated '$MPIRUN' '$work/pmi_rank' $nap '$work'"
 
 # part NAME: the sorted lines under this heading, with ';'
 part() {
@@ -68,7 +71,9 @@ expect_part programs "h1 1 /usr 2;h1 it's * -n;h3 0 /usr 2;"
 [ "$(part nodes | tr ';' '\n' | sed -n 's/^rank \([0-9]\) of 7, local . of \(.\):.*/\1 \2/p' | sort | tr '\n' ';')" = '0 5;1 1;2 1;3 5;4 5;5 5;6 5;' ] ||
     fail "nodes: $(part nodes)"
 expect_part tags '0: word;1: word;2: word;'
-expect_part stdin 'word;'
+expect_part stdin '0;1;2 word;word;'
+expect_part files ''
+[ "$(cat files/rank.[0-5]/stdout files/rank.3/stderr | tr '\n' ' ')" = '0 1 2 3 4 5 error ' ] || fail "files: $(ls -R files)"
 expect_part own 'h1;h2;'
 expect_part local 'h0;'
 expect_part codes ''

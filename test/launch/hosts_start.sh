@@ -32,6 +32,21 @@ for host in h1 h2 h3; do
 done
 expect_text out '^code 127$'
 
+# Files of the ranks on their hosts; the input of a rank elsewhere.
+cat >files <<'EOF'
+seq 50000 | $1 -host h1,h2,h3 -n 6 --stdin 4 --outfile-pattern '/tmp/%h.%r' --errfile-pattern '/tmp/e.%r' \
+    sh -c 'cat; echo $RANK; echo error >&2'
+for rank in 0 1 2 3 4 5; do
+    host=h$((rank / 2 + 1))
+    echo $rank $(agent $host "wc -l </tmp/$host.$rank; tail -n 1 /tmp/$host.$rank; cat /tmp/e.$rank")
+done
+EOF
+expect_on 0 --hosts 3 -- sh files "$far --map-by ppr:2:node"
+[ "$(cat out)" = "$(printf '%s\n' '0 1 0 error' '1 1 1 error' '2 1 2 error' '3 1 3 error' '4 50001 4 error' '5 1 5 error')" ] ||
+    fail "files: $(cat out err)"
+expect_on 1 --hosts 2 -- $far -host h1,h2 -n 2 --outfile-pattern '/none/%r' true
+expect_text err '/none/[01] for stdout of rank [01] cannot be written'
+
 # A bridge with one address on every host is not taken for mpirun's.
 expect_on 0 --hosts 3 --decoy-bridge -- $far -host h1,h2,h3 -n 3 "$work/pmi_rank" open board close
 expect_on 0 --hosts 2 --decoy-bridge -- $far --iface eth0 -host h1,h2 -n 3 "$work/pmi_rank" open board close

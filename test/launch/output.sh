@@ -25,6 +25,40 @@ expect 0 "$MPIRUN" -n 6 sh writer
 "$MPIRUN" -l -n 3 sh writer 2>/dev/null </dev/null | sed 's/^\[[0-2]\] //' >both
 [ "$(whole_lines both)" -eq 3000 ] || fail "$(whole_lines both) whole lines with -l, not 3000"
 
+# Into files of the ranks
+expect 0 "$MPIRUN" --outfile-pattern 'o.%r.%h.%%' --errfile-pattern 'e.%r' -n 3 sh writer
+[ ! -s out ] && [ ! -s err ] || fail "patterns: $(head -c 300 out err)"
+for rank in 0 1 2; do
+    for file in "o.$rank.$(hostname).%" "e.$rank"; do
+        [ "$(whole_lines "$file")" -eq 1000 ] || fail "$file has $(whole_lines "$file") lines"
+    done
+done
+# Both channels in one file, in the order of writing
+cat >pairs <<'EOF'
+for i in 1 2 3; do
+    echo out
+    echo error >&2
+done
+EOF
+sh pairs >pairs.wanted 2>&1
+expect 0 "$MPIRUN" --output-filename 'a/b%' --merge-stderr-to-stdout -n 2 sh pairs
+[ ! -s out ] && [ ! -s err ] || fail "folder: $(head -c 300 out err)"
+for rank in 0 1; do
+    [ "$(cat "a/b%/rank.$rank/stdout")" = "$(cat pairs.wanted)" ] || fail "rank $rank: $(cat "a/b%/rank.$rank/stdout")"
+done
+expect 0 "$MPIRUN" --outfile-pattern 'same.%r' --errfile-pattern 'same.%r' -n 1 sh pairs
+[ "$(cat same.0)" = "$(cat pairs.wanted)" ] || fail "one file for both: $(cat same.0)"
+expect 0 "$MPIRUN" --errfile-pattern 'e.%r' -n 2 sh -c 'echo out; echo err >&2'
+expect_output "$(printf 'out\nout')"
+expect 1 "$MPIRUN" --outfile-pattern 'none/o.%r' -n 3 touch started
+expect_text err 'none/o.0 for stdout of rank 0 cannot be written: No such file'
+expect 1 "$MPIRUN" --outfile-pattern all -n 3 touch started
+expect_text err 'put %r in its name'
+expect 0 "$MPIRUN" --outfile-pattern all -n 1 echo alone
+[ "$(cat all)" = alone ] && [ ! -e started ] || fail "one rank: $(ls)"
+expect 0 "$MPIRUN" --merge-stderr-to-stdout -n 1 sh pairs
+[ "$(cat out)" = "$(cat pairs.wanted)" ] && [ ! -s err ] || fail "merged: $(cat out err)"
+
 expect 0 "$MPIRUN" -n 1 printf 'no end of line'
 expect_output 'no end of line'
 expect 0 "$MPIRUN" -n 2 -l echo x

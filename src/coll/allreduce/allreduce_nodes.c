@@ -6,7 +6,23 @@
 #include "coll/team/pieces.h"
 #include "coll/team/shared.h"
 
-void weft_allreduce_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
+typedef void (*across_t)(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
+                         weft_data_t to);
+
+static void multiply(weft_plan_t *plan, const weft_team_t *team, weft_place_t from, weft_data_t to)
+{
+    weft_team_allreduce(plan, team, from, to, plan->how.radix);
+}
+
+static void up_and_down(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
+                        weft_data_t to)
+{
+    weft_team_reduce(plan, team, from, to, plan->how.radix);
+    weft_plan_wait(plan);
+    weft_team_bcast(plan, team, to, plan->how.radix);
+}
+
+static void in_two_levels(weft_plan_t *plan, const weft_coll_args_t *args, across_t across)
 {
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);
@@ -18,11 +34,28 @@ void weft_allreduce_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
     }
     if (node.index == 0) {
         weft_team_t leaders = weft_team_lane(shape, 0, args->comm->rank);
-        weft_team_allreduce(plan, &leaders, from, to, plan->how.radix);
+        across(plan, &leaders, from, to);
     }
     weft_plan_wait(plan);
     weft_node_bcast(plan, &node, to,
                     weft_plan_local_radix(plan, node.size, to.count * to.type->size));
+}
+
+void weft_allreduce_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    in_two_levels(plan, args, multiply);
+}
+
+void weft_allreduce_two_level_tree(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    in_two_levels(plan, args, up_and_down);
+}
+
+double weft_allreduce_two_level_tree_us(const weft_model_t *model)
+{
+    return weft_node_reduce_us(model, model->bytes) + weft_node_tree_us(model, model->bytes) +
+           weft_reduce_tree_us(model, &model->fabric.net, model->nodes, model->bytes) +
+           weft_tree_us(&model->fabric.net, model->nodes, model->radix, model->bytes);
 }
 
 double weft_allreduce_two_level_us(const weft_model_t *model)
@@ -55,7 +88,7 @@ double weft_allreduce_shared_us(const weft_model_t *model)
 /* What a slice does between nodes: by recursive multiplying or in another way. */
 typedef struct sliced {
     const weft_coll_args_t *args;
-    void (*across)(weft_plan_t *plan, const weft_team_t *team, weft_place_t from, weft_data_t to);
+    across_t across;
     int pieces;
 } sliced_t;
 
@@ -83,11 +116,6 @@ static void write_pieces(weft_plan_t *plan, sliced_t sliced)
     size_t bytes = sliced.args->recv_count * sliced.args->recv_type->size;
     sliced.pieces = weft_pieces(bytes, plan->how.segment_bytes);
     weft_plan_parts(plan, sliced.pieces, write_piece, &sliced);
-}
-
-static void multiply(weft_plan_t *plan, const weft_team_t *team, weft_place_t from, weft_data_t to)
-{
-    weft_team_allreduce(plan, team, from, to, plan->how.radix);
 }
 
 static void halve(weft_plan_t *plan, const weft_team_t *team, weft_place_t from, weft_data_t to)

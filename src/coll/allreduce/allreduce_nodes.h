@@ -8,6 +8,10 @@
 /** To a leader on each node, between the leaders, and back. */
 void weft_allreduce_two_level(weft_plan_t *plan, const weft_coll_args_t *args);
 
+/** The same up and down a tree of the leaders: the fewest messages between nodes, which counts where
+ *  one costs more than its way. */
+void weft_allreduce_two_level_tree(weft_plan_t *plan, const weft_coll_args_t *args);
+
 /** The same, with the leader's messages shared by the ranks of its node. */
 void weft_allreduce_shared(weft_plan_t *plan, const weft_coll_args_t *args);
 
@@ -21,6 +25,7 @@ void weft_allreduce_sliced_bine(weft_plan_t *plan, const weft_coll_args_t *args)
 void weft_allreduce_sliced_ring(weft_plan_t *plan, const weft_coll_args_t *args);
 
 double weft_allreduce_two_level_us(const weft_model_t *model);
+double weft_allreduce_two_level_tree_us(const weft_model_t *model);
 double weft_allreduce_shared_us(const weft_model_t *model);
 double weft_allreduce_sliced_us(const weft_model_t *model);
 double weft_allreduce_sliced_rabenseifner_us(const weft_model_t *model);

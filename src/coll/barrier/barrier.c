@@ -20,7 +20,9 @@ static void flat(weft_plan_t *plan, const weft_coll_args_t *args)
     weft_team_leave(plan, &team, size);
 }
 
-static void two_level(weft_plan_t *plan, const weft_coll_args_t *args)
+typedef void (*across_t)(weft_plan_t *plan, const weft_team_t *leaders, int radix);
+
+static void in_two_levels(weft_plan_t *plan, const weft_coll_args_t *args, across_t across)
 {
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);
@@ -28,10 +30,27 @@ static void two_level(weft_plan_t *plan, const weft_coll_args_t *args)
     weft_team_arrive(plan, &node, radix);
     if (node.index == 0) {
         weft_team_t leaders = weft_team_lane(shape, 0, args->comm->rank);
-        weft_team_barrier(plan, &leaders, plan->how.radix);
+        across(plan, &leaders, plan->how.radix);
         weft_plan_wait(plan);
     }
     weft_team_leave(plan, &node, radix);
+}
+
+static void up_and_down(weft_plan_t *plan, const weft_team_t *leaders, int radix)
+{
+    weft_team_arrive(plan, leaders, radix);
+    weft_team_leave(plan, leaders, radix);
+}
+
+static void two_level(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    in_two_levels(plan, args, weft_team_barrier);
+}
+
+/* The fewest messages between nodes, which counts where a message costs more than its way. */
+static void two_level_tree(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    in_two_levels(plan, args, up_and_down);
 }
 
 static void shared(weft_plan_t *plan, const weft_coll_args_t *args)
@@ -59,10 +78,18 @@ static double two_level_us(const weft_model_t *model)
            weft_tree_us(&model->fabric.net, model->nodes, model->radix, 0);
 }
 
+static double two_level_tree_us(const weft_model_t *model)
+{
+    return 2 * weft_node_tree_us(model, 0) +
+           2 * weft_tree_us(&model->fabric.net, model->nodes, model->radix, 0);
+}
+
 const weft_algorithm_t weft_barrier_algorithms[] = {
     {"dissemination", dissemination, 0, "log_k p rounds", dissemination_us, WEFT_HAS_RADIX},
     {"flat", flat, 0, "2 rounds, p messages at rank 0", NULL, 0},
     {"two_level", two_level, 0, "log_k N rounds between nodes", two_level_us, WEFT_HAS_RADIX},
+    {"two_level_tree", two_level_tree, 0, "2 log_k N rounds, 2 (N - 1) messages between nodes in all",
+     two_level_tree_us, WEFT_HAS_RADIX},
     {"shared", shared, 0, "as two_level; a node's ranks share its k - 1 messages a round",
      shared_us, WEFT_HAS_RADIX},
     {0},
