@@ -6,6 +6,7 @@
  *   is it one?      weft_is_device(buf), then weft_memory_look() for all about it
  *   work            goes into a queue of the device: copies, packing, reductions, in order
  *   is it over?     a mark behind the work: calls back in progress, or weft_mark_wait()
+ *   little          weft_bar_find() gives an address by which the processor copies itself
  *   memory          slots of pinned host memory, scratch on the device: pooled, to be given back
  *   other ranks     of this host: weft_device_share() describes a buffer in 128 bytes, a peer's
  *                   weft_device_map() makes an address of it
@@ -115,6 +116,13 @@ typedef struct weft_packing {
     void *packed;
 } weft_packing_t;
 
+/** Device memory as the processor reaches it, until the next call of weft_bar_find() or weft_memory_look(). */
+typedef struct weft_bar {
+    void *at;
+    unsigned long handle; /* these two are the back end's */
+    bool must_read_back;
+} weft_bar_t;
+
 /* ---- between processes ---- */
 
 /** A buffer in device memory as another process of the host can map it. Plain data, for a packet.
@@ -155,6 +163,11 @@ typedef struct weft_device_ops {
                        const struct weft_type *type);
     int (*reduce)(weft_queue_t *queue, const weft_reduction_t *reduction);
     int (*mark)(weft_queue_t *queue, weft_mark_t *mark);
+    bool (*bar_suits)(size_t bytes, bool is_write);
+    bool (*bar_find)(const weft_memory_t *memory, const void *buf, size_t bytes, bool is_write,
+                     weft_bar_t *out);
+    void (*bar_read)(const weft_bar_t *bar, void *to, size_t bytes);
+    void (*bar_write)(const weft_bar_t *bar, const void *from, size_t bytes);
     void *(*take_pinned)(weft_device_t *device, size_t bytes);
     void (*give_pinned)(void *slot);
     void *(*take_scratch)(weft_device_t *device, size_t bytes);
@@ -255,6 +268,32 @@ static inline int weft_queue_mark(weft_queue_t *queue, weft_mark_t *mark)
     mark->is_reached = false;
     mark->error = 0;
     return weft_device_ops->mark(queue, mark);
+}
+
+/** Is it worth asking weft_bar_find(), whatever the memory? */
+static inline bool weft_bar_suits(size_t bytes, bool is_write)
+{
+    return weft_device_ops->bar_suits(bytes, is_write);
+}
+
+/** Can the processor itself read (or write) `bytes` bytes at `buf`, within `memory`? False: there are
+ * too many, or no way, or it is not worth it yet: take a queue. */
+static inline bool weft_bar_find(const weft_memory_t *memory, const void *buf, size_t bytes,
+                                 bool is_write, weft_bar_t *out)
+{
+    return weft_device_ops->bar_find(memory, buf, bytes, is_write, out);
+}
+
+/** Copy out of device memory, without a call of the driver. */
+static inline void weft_bar_read(const weft_bar_t *bar, void *to, size_t bytes)
+{
+    weft_device_ops->bar_read(bar, to, bytes);
+}
+
+/** And into it: it is there for all work that is launched on any device afterwards. */
+static inline void weft_bar_write(const weft_bar_t *bar, const void *from, size_t bytes)
+{
+    weft_device_ops->bar_write(bar, from, bytes);
 }
 
 /** Wait, with progress, until all work so far in the queue is over. */

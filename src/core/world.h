@@ -40,6 +40,7 @@ typedef enum weft_note {
     WEFT_NOTE_NO_KERNELS,
     WEFT_NOTE_NO_PINNED,
     WEFT_NOTE_NO_HMEM, /* the network does not reach device memory */
+    WEFT_NOTE_NO_BAR,
     WEFT_NOTE_MANAGED, /* and the rest: device memory goes between processes by a detour */
     WEFT_NOTE_POOL,
     WEFT_NOTE_NO_HANDLE,

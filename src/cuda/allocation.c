@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "cuda/allocation.h"
 
+#include "cuda/bar.h"
 #include "cuda/host_place.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -105,6 +106,7 @@ static void forget(weft_allocation_t **at)
 {
     weft_allocation_t *entry = *at;
     *at = entry->next;
+    wefti_bar_forget(entry);
     if (is_shared(entry) && weft_device_freed != NULL)
         weft_device_freed(entry->memory.id);
     if (entry->handle_kind == WEFT_HANDLE_FD)

@@ -2,6 +2,7 @@
 #include "cuda/cuda.h"
 
 #include "cuda/allocation.h"
+#include "cuda/bar.h"
 #include "cuda/cuda_copy.h"
 #include "cuda/cuda_device.h"
 #include "cuda/cuda_facts.h"
@@ -37,6 +38,10 @@ static const weft_device_ops_t ops = {
     .can_reduce = wefti_can_reduce,
     .reduce = wefti_reduce,
     .mark = wefti_queue_mark,
+    .bar_suits = wefti_bar_suits,
+    .bar_find = wefti_bar_find,
+    .bar_read = wefti_bar_read,
+    .bar_write = wefti_bar_write,
     .take_pinned = wefti_pinned_take,
     .give_pinned = wefti_pinned_give,
     .take_scratch = wefti_scratch_take,
@@ -67,6 +72,7 @@ void weft_cuda_close(void)
     wefti_mappings_close();
     wefti_shares_close();
     wefti_allocations_close();
+    wefti_bar_close();
     wefti_devices_close();
     wefti_driver_close();
 }

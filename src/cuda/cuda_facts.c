@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cuda/cuda_facts.h"
 
+#include "cuda/bar.h"
 #include "cuda/kernels/kernel_arches.h"
 #include "base/config.h"
 #include "base/log.h"
@@ -67,6 +68,17 @@ static void look_at_kernels(weft_cu_device_t device, weft_facts_t *facts)
                         major, minor);
 }
 
+/* Known once a small message has asked for it: in the report at the end, if at all. */
+static void look_at_bar(weft_facts_t *facts)
+{
+    if (wefti_bar_state() == WEFT_BAR_NO_LIBRARY)
+        weft_facts_note(facts, "GDRCopy (libgdrapi.so.2) is not installed: small messages of device memory go through "
+                               "pinned memory, which takes some microseconds more");
+    else if (wefti_bar_state() == WEFT_BAR_NO_MODULE)
+        weft_facts_note(facts, "GDRCopy is installed, but its kernel module (gdrdrv) is not there or may not be used: small "
+                               "messages of device memory take some microseconds more");
+}
+
 static void note_settings(weft_facts_t *facts)
 {
     if (strcmp(weft_config.DEVICE_IPC, "no") == 0)
@@ -91,6 +103,7 @@ void wefti_facts(struct weft_facts *facts)
     memcpy(reported, gpu->pci, sizeof(reported));
     look_at_peers(device, gpu);
     look_at_kernels(device, facts);
+    look_at_bar(facts);
     note_settings(facts);
 }
 

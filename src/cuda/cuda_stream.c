@@ -39,11 +39,11 @@ struct weft_passage {
 static word_t *words, *spare_words;
 static struct weft_passage *repeated_passages;
 static int shut_gates; /* but for repeated ones */
-static bool has_repeated_gates;
+static int repeated_gates;
 
 bool wefti_streams_may_wait(void)
 {
-    return shut_gates > 0 || has_repeated_gates;
+    return shut_gates > 0 || repeated_gates > 0;
 }
 
 /* ---- words ---- */
@@ -253,9 +253,25 @@ static int make_repeated_passage(weft_gate_t *gate)
     return MPI_SUCCESS;
 }
 
+static void remove_repeated_passage(struct weft_passage *passage)
+{
+    struct weft_passage **at = &repeated_passages;
+    while (*at != passage)
+        at = &(*at)->next;
+    *at = passage->next;
+    weft_free(passage);
+}
+
+/* Its own: the stream resets it. */
+static word_t *word_for_graph(const weft_user_stream_t *stream)
+{
+    word_t *word = take_spare(stream->device);
+    return word != NULL ? word : make_word(stream->device, stream->word->is_pinned);
+}
+
 static int make_gate(weft_user_stream_t *stream, bool is_repeated, weft_gate_t *out)
 {
-    word_t *word = is_repeated ? make_word(stream->device, stream->word->is_pinned) : stream->word;
+    word_t *word = is_repeated ? word_for_graph(stream) : stream->word;
     if (word == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no pinned memory for an operation in a graph");
     weft_gate_t gate = {.word = word->at,
@@ -265,10 +281,21 @@ static int make_gate(weft_user_stream_t *stream, bool is_repeated, weft_gate_t *
     int err = gate.is_kept_by_host && is_repeated ? make_repeated_passage(&gate) : MPI_SUCCESS;
     if (err != MPI_SUCCESS)
         return err;
-    has_repeated_gates |= is_repeated;
+    repeated_gates += is_repeated;
     shut_gates += !is_repeated;
     *out = gate;
     return MPI_SUCCESS;
+}
+
+static void remove_gate(const weft_gate_t *gate)
+{
+    word_t *word = words;
+    while (word->at != gate->word)
+        word = word->next;
+    if (gate->is_kept_by_host)
+        remove_repeated_passage(gate->passage);
+    spare(word);
+    repeated_gates--;
 }
 
 static int put_call(weft_user_stream_t *stream, void (*function)(void *owner), void *owner)
@@ -282,6 +309,38 @@ static int put_call(weft_user_stream_t *stream, void (*function)(void *owner), v
     return result == WEFT_CU_SUCCESS ? MPI_SUCCESS
                                      : wefti_driver_failed(result, "cuLaunchHostFunc", "stream %p",
                                                            (void *)stream->stream);
+}
+
+/* The graph that the stream is captured into; NULL: none. In the stream's context. */
+static void *graph_of(const weft_user_stream_t *stream)
+{
+    int status = WEFT_CU_NOT_CAPTURED;
+    uint64_t id;
+    void *graph = NULL;
+    weft_cu_result_t result =
+        wefti_cu.cuStreamGetCaptureInfo(stream->stream, &status, &id, &graph, NULL, NULL);
+    return result == WEFT_CU_SUCCESS && status != WEFT_CU_NOT_CAPTURED ? graph : NULL;
+}
+
+/* An object that the graph does not take is left alone: to release it would call the function. */
+static bool hold(void *graph, void (*function)(void *owner), void *owner)
+{
+    weft_cu_user_object_t object;
+    return graph != NULL &&
+           wefti_cu.cuUserObjectCreate(&object, owner, function, 1,
+                                       WEFT_CU_OBJECT_NO_DESTRUCTOR_SYNC) == WEFT_CU_SUCCESS &&
+           wefti_cu.cuGraphRetainUserObject(graph, object, 1, WEFT_CU_OBJECT_MOVE) == WEFT_CU_SUCCESS;
+}
+
+static bool put_end(weft_user_stream_t *stream, void (*function)(void *owner), void *owner)
+{
+    weft_visit_t visit;
+    if (wefti_cu.cuUserObjectCreate == NULL || wefti_cu.cuGraphRetainUserObject == NULL ||
+        wefti_device_enter(stream->device, &visit) != MPI_SUCCESS)
+        return false;
+    bool is_held = hold(graph_of(stream), function, owner);
+    wefti_device_leave(&visit);
+    return is_held;
 }
 
 static bool is_open(const struct weft_passage *passage, unsigned now)
@@ -384,7 +443,9 @@ const weft_device_stream_ops_t wefti_stream_ops = {
     .adopt = adopt,
     .capture = find_capture,
     .make_gate = make_gate,
+    .remove_gate = remove_gate,
     .put_call = put_call,
+    .put_end = put_end,
     .put_gate = put_gate,
     .open_gate = open_gate,
     .drain = drain,
@@ -410,7 +471,7 @@ void wefti_streams_close(void)
     free_words(spare_words);
     words = spare_words = NULL;
     shut_gates = 0;
-    has_repeated_gates = false;
+    repeated_gates = 0;
     for (struct weft_passage *next; repeated_passages != NULL; repeated_passages = next) {
         next = repeated_passages->next;
         weft_free(repeated_passages);

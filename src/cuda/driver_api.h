@@ -20,6 +20,7 @@ typedef struct CUevent_st *weft_cu_event_t;
 typedef struct CUmod_st *weft_cu_module_t;
 typedef struct CUfunc_st *weft_cu_function_t;
 typedef struct CUmemPoolHandle_st *weft_cu_pool_t;
+typedef struct CUuserObject_st *weft_cu_user_object_t;
 
 enum {
     WEFT_CU_SUCCESS = 0,
@@ -64,6 +65,8 @@ enum {
     WEFT_CU_SPOILT_CAPTURE = 2,
     WEFT_CU_WAIT_GEQ = 0, /* cyclically */
     WEFT_CU_WAIT_EQ = 1,
+    WEFT_CU_OBJECT_NO_DESTRUCTOR_SYNC = 1,
+    WEFT_CU_OBJECT_MOVE = 1, /* the graph takes over the caller's references */
     WEFT_CU_HANDLE_POSIX_FD = 1,
     WEFT_CU_HANDLE_FABRIC = 8,
     WEFT_CU_LOCATION_DEVICE = 1,
@@ -82,8 +85,12 @@ enum {
     WEFT_CU_DEVICE_VMM = 102,
     WEFT_CU_DEVICE_HANDLE_POSIX_FD = 103,
     WEFT_CU_DEVICE_POOLS = 115,
+    WEFT_CU_DEVICE_RDMA_ORDERING = 118, /* WEFT_CU_RDMA_ORDER_ALL, or less */
     WEFT_CU_DEVICE_HANDLE_FABRIC = 128,
 };
+
+/* What others write into a device's memory is seen by all devices in order. */
+enum { WEFT_CU_RDMA_ORDER_ALL = 200 };
 
 typedef struct weft_cu_uuid {
     unsigned char bytes[16];
@@ -218,6 +225,11 @@ typedef struct weft_cu_copy2d {
     X(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2,                                           \
       (weft_cu_stream_t stream, int *status, uint64_t *id, void **graph, const void **needs,       \
        size_t *count))                                                                             \
+    X(cuUserObjectCreate, cuUserObjectCreate,                                                      \
+      (weft_cu_user_object_t * out, void *owner, void (*destroy)(void *), unsigned references,     \
+       unsigned flags))                                                                            \
+    X(cuGraphRetainUserObject, cuGraphRetainUserObject,                                            \
+      (void *graph, weft_cu_user_object_t object, unsigned references, unsigned flags))            \
     X(cuStreamWaitValue32, cuStreamWaitValue32_v2,                                                 \
       (weft_cu_stream_t stream, weft_cu_address_t address, uint32_t value, unsigned flags))        \
     X(cuStreamWriteValue32, cuStreamWriteValue32_v2,                                               \

@@ -3,6 +3,7 @@
 
 #include "cuda/cuda.h"
 #include "cuda/driver_api.h"
+#include "cuda/gdr_api.h"
 #include "cuda/kernels/kernel_arches.h"
 #include "cuda/kernels/kernel_image.h"
 #include "base/config.h"
@@ -230,6 +231,46 @@ static void print_device(const weft_info_format_t *format, int ordinal, int coun
     format->facts(section, sheet.facts);
 }
 
+/* ---- GDRCopy ---- */
+
+static struct {
+#define MEMBER(result, name, arguments) result(*name) arguments;
+    WEFT_GDR_FUNCTIONS(MEMBER)
+#undef MEMBER
+} gdr;
+
+static bool find_gdr_functions(void *library)
+{
+    bool are_all = true;
+#define FIND(result, name, arguments)                                                              \
+    *(void **)&gdr.name = dlsym(library, #name);                                                   \
+    are_all = are_all && gdr.name != NULL;
+    WEFT_GDR_FUNCTIONS(FIND)
+#undef FIND
+    return are_all;
+}
+
+/* The way of small messages. */
+static void put_gdr(sheet_t *sheet)
+{
+    int major = 0, minor = 0;
+    void *library = dlopen(WEFT_GDR_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL || !find_gdr_functions(library)) {
+        put(sheet, "gdrcopy", "GDRCopy", "none (%s): small messages go through pinned memory",
+            library == NULL ? dlerror() : "it lacks functions");
+        return;
+    }
+    gdr.gdr_runtime_get_version(&major, &minor);
+    weft_gdr_t connection = gdr.gdr_open();
+    if (connection == NULL)
+        put(sheet, "gdrcopy", "GDRCopy", "%d.%d, but its kernel module (gdrdrv) is not there, or may not be used: "
+            "small messages go through pinned memory", major, minor);
+    else
+        put(sheet, "gdrcopy", "GDRCopy", "%d.%d: the processor copies small messages", major, minor);
+    if (connection != NULL)
+        gdr.gdr_close(connection);
+}
+
 /* ---- the rest ---- */
 
 static void put_kernels(sheet_t *sheet)
@@ -258,8 +299,10 @@ void weft_info_cuda(const weft_info_format_t *format)
     sheet_t sheet = {.count = 0}, settings = {.count = 0};
     put_kernels(&sheet);
     int count = open_driver(&sheet);
-    if (count > 0)
+    if (count > 0) {
+        put_gdr(&sheet);
         put(&sheet, "memory_kinds", "kinds in MPI", "%s", weft_cuda_memory_kinds);
+    }
     format->facts("cuda", sheet.facts);
     for (int i = 0; i < count; i++)
         print_device(format, i, count);

@@ -25,8 +25,14 @@
 
 enum { DEVICES_MAX = 16, HALF = 4096, ADDRESS_BYTES = 128 };
 
-typedef enum stage { STAGE_FREE, STAGE_FILLING, STAGE_READING, STAGE_COPYING, STAGE_PASSED,
-                     STAGE_FAILED } stage_t;
+typedef enum stage {
+    STAGE_FREE,
+    STAGE_FILLING,
+    STAGE_READING,
+    STAGE_COPYING,
+    STAGE_PASSED,
+    STAGE_FAILED
+} stage_t;
 
 typedef struct trial {
     weft_ofi_op_t op; /* first: of the fi_read */
@@ -34,8 +40,8 @@ typedef struct trial {
     stage_t stage;
     bool is_refused; /* the provider took no fi_read yet */
     weft_device_t *device;
-    char *slot;    /* [2 * HALF] */
-    char *scratch; /* [2 * HALF] on the device */
+    char *slot;           /* [2 * HALF] */
+    char *scratch;        /* [2 * HALF] on the device */
     weft_memory_t memory; /* of `scratch` */
     struct fid_mr *mr;
     fi_addr_t self;
@@ -49,8 +55,8 @@ static int busy;
 static void say(const char *why)
 {
     if (weft_world_may_note(WEFT_NOTE_NO_HMEM))
-        WEFT_LOG(WEFT_WARN, "ofi", "device memory goes to other hosts through pinned host memory: %s",
-                 why);
+        WEFT_LOG(WEFT_WARN, "ofi",
+                 "device memory goes to other hosts through pinned host memory: %s", why);
 }
 
 static void release(trial_t *trial)

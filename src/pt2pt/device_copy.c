@@ -38,6 +38,30 @@ static int move(const typed_copy_t *copy, weft_queue_t *queue, const weft_packin
     return err == MPI_SUCCESS ? weft_queue_wait(queue) : err;
 }
 
+/* Part of one side, which is in one piece, to or from the slot, without the driver. */
+static bool move_by_processor(const typed_copy_t *copy, const weft_packing_t *what, bool is_packing)
+{
+    weft_bar_t bar;
+    const char *piece = piece_of(is_packing ? copy->from : copy->to);
+    const weft_memory_t *memory = is_packing ? &copy->from_memory : &copy->to_memory;
+    if (piece == NULL || !weft_bar_find(memory, piece + what->offset, what->bytes, !is_packing, &bar))
+        return false;
+    if (is_packing)
+        weft_bar_read(&bar, what->packed, what->bytes);
+    else
+        weft_bar_write(&bar, what->packed, what->bytes);
+    return true;
+}
+
+static int move_part(const typed_copy_t *copy, const weft_packing_t *what, bool is_packing)
+{
+    weft_device_t *device = is_packing ? copy->from_memory.device : copy->to_memory.device;
+    weft_lane_t lane = is_packing ? WEFT_LANE_DOWN : WEFT_LANE_UP;
+    if (move_by_processor(copy, what, is_packing))
+        return MPI_SUCCESS;
+    return move(copy, wefti_queue_for(device, lane, copy->bytes), what, is_packing);
+}
+
 /* One side is in one piece: the device of the other does it all. */
 static int copy_at_once(const typed_copy_t *copy, char *from, char *to)
 {
@@ -50,17 +74,16 @@ static int copy_at_once(const typed_copy_t *copy, char *from, char *to)
 /* One piece, by way of a slot. */
 static int copy_through(const typed_copy_t *copy, const weft_packing_t *what)
 {
-    weft_device_t *down = copy->from_memory.device, *up = copy->to_memory.device;
     const weft_elements_t *from = copy->from, *to = copy->to;
     int err = MPI_SUCCESS;
-    if (down != NULL)
-        err = move(copy, wefti_queue_for(down, WEFT_LANE_DOWN, copy->bytes), what, true);
+    if (copy->from_memory.device != NULL)
+        err = move_part(copy, what, true);
     else
         weft_pack(from->buf, from->count, from->type, what->offset, what->packed, what->bytes);
     if (err != MPI_SUCCESS)
         return err;
-    if (up != NULL)
-        return move(copy, wefti_queue_for(up, WEFT_LANE_UP, copy->bytes), what, false);
+    if (copy->to_memory.device != NULL)
+        return move_part(copy, what, false);
     weft_unpack(to->buf, to->count, to->type, what->offset, what->packed, what->bytes);
     return MPI_SUCCESS;
 }

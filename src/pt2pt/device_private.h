@@ -3,6 +3,7 @@
  * Messages from and to device memory. What a send or receive needs for it beside its request hangs on
  * the request's `device`, and lives while the request is active.
  *
+ *   little, by GDRCopy       device -> packet -> device                      by the processor alone
  *   small, or no other way   device -> slot -> packets -> slot -> device     slots: pinned memory
  *   ranks of one host        device -> device, or slot: by the receiver, who maps the sender's memory
  *   from host memory         sender's memory -> slot -> device: by the receiver, where it may read that
@@ -69,6 +70,10 @@ static inline weft_queue_t *wefti_queue_for(weft_device_t *device, weft_lane_t l
 /** A send with data in device memory begins. Errors of the device become the request's: then the
  *  receiver gets them, too. MPI_ERR_NO_MEM. */
 int wefti_device_send_begin(weft_send_t *send);
+
+/** Send a small message at once, by the processor; false: not possible, and nothing was done. The data
+ *  are in one piece, and it has been found that they are in device memory. */
+bool wefti_device_send_at_once(weft_endpoint_t *endpoint, const weft_send_args_t *args);
 
 /** The first packet; false: there is no room, or the data are not there yet. */
 bool wefti_device_send_push(weft_send_t *send);

@@ -3,7 +3,7 @@
  * Receiving into device memory, and out of a peer's into any memory. Where the data come from is
  * known when the message is matched:
  *
- *   PACKET    they came with it: a copy is kept until it is in slots
+ *   PACKET    they came with it: the processor writes them at once, or a copy is kept until it is in slots
  *   MAPPING   the sender's device memory, mapped here: in one copy, or through slots into ordinary
  *             host memory
  *   MEMORY    the sender's host memory, read into slots
@@ -470,10 +470,26 @@ static void stream(weft_device_recv_t *d, const weft_ask_t *ask)
     wefti_recv_stream(recv, endpoint, ask->request, &go);
 }
 
+/* Without the driver; false: not possible. */
+static bool write_at_once(weft_device_recv_t *d, const void *data)
+{
+    weft_bar_t bar;
+    const char *to = d->memory.device == NULL ? NULL : data_in_one_piece(d);
+    if (to == NULL || !weft_bar_find(&d->memory, to, d->total, true, &bar))
+        return false;
+    weft_bar_write(&bar, data, d->total);
+    d->begun = d->over = d->total;
+    return true;
+}
+
 /* The payload of a packet goes when the call returns; what is not in slots by then is kept. */
 static void take_packet(weft_device_recv_t *d, const void *data)
 {
     d->from = FROM_PACKET;
+    if (write_at_once(d, data)) {
+        conclude(d);
+        return;
+    }
     d->data = data;
     begin_chunks(d);
     if (d->begun < d->total && !has_failed(d)) {

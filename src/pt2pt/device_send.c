@@ -4,7 +4,8 @@
  *
  *   SHARE    the receiver copies: from the buffer, or from scratch on the device into which data that
  *            are not in one piece are packed first
- *   EAGER    into a slot, and out as any small message
+ *   EAGER    into a slot, and out as any small message; what the processor can read goes straight
+ *            into the packet if that can leave at once
  *   STREAM   an ASK, or an OFFER where the network reads device memory: the receiver may read the
  *            buffer then; when it wants packets, chunk after chunk into slots and out
  *   NONE     there was an error before anything went out: the receiver gets that
@@ -220,6 +221,28 @@ static void try_expose(weft_device_send_t *d)
         ops->expose(send->endpoint, data, send->bytes, &d->memory, &send->exposure);
 }
 
+/* Without the driver; false: not possible. */
+static bool read_into_slot(weft_device_send_t *d)
+{
+    const weft_send_args_t *args = &d->send->args;
+    ptrdiff_t offset;
+    size_t bytes;
+    weft_bar_t bar;
+    if (!suits_eager(d->send) || !weft_type_span(args->type, args->count, &offset, &bytes) ||
+        !weft_bar_find(&d->memory, (void *)((uintptr_t)args->buf + (uintptr_t)offset), bytes, false,
+                       &bar))
+        return false;
+    weft_chunk_t *chunk = wefti_chunk_take(d->memory.device, 0, bytes);
+    if (chunk == NULL)
+        return false;
+    weft_bar_read(&bar, chunk->slot, bytes);
+    weft_list_append(&d->chunks, &chunk->link);
+    d->staged = bytes;
+    d->way = WAY_EAGER;
+    d->is_ready = true;
+    return true;
+}
+
 static int choose_way(weft_device_send_t *d)
 {
     const weft_send_t *send = d->send;
@@ -230,6 +253,8 @@ static int choose_way(weft_device_send_t *d)
         err = weft_fail(MPI_ERR_OTHER, "the device memory at %p has gone", send->args.buf);
     if (err != MPI_SUCCESS)
         return err;
+    if (read_into_slot(d))
+        return MPI_SUCCESS;
     if (send->endpoint->is_on_host && !send->endpoint->cannot_map) {
         if (!weft_type_span(send->args.type, send->args.count, &offset, &bytes)) {
             if (take_scratch(d))
@@ -394,6 +419,23 @@ bool wefti_device_send_push(weft_send_t *send)
 }
 
 /* ---- beginning and end ---- */
+
+bool wefti_device_send_at_once(weft_endpoint_t *endpoint, const weft_send_args_t *args)
+{
+    size_t bytes = args->count * args->type->size;
+    weft_header_t header = {WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag};
+    weft_memory_t memory;
+    weft_bar_t bar;
+    if (!weft_bar_suits(bytes, false) || weft_memory_look(args->buf, &memory) != MPI_SUCCESS ||
+        memory.device == NULL || !weft_bar_find(&memory, args->buf, bytes, false, &bar))
+        return false;
+    void *room = endpoint->ops->reserve(endpoint, bytes);
+    if (room == NULL)
+        return false;
+    weft_bar_read(&bar, room, bytes);
+    endpoint->ops->commit(endpoint, &header);
+    return true;
+}
 
 int wefti_device_send_begin(weft_send_t *send)
 {

@@ -421,8 +421,10 @@ static inline bool send_at_once(const weft_send_args_t *args)
         return false;
     size_t bytes = args->count * args->type->size;
     if (!args->type->is_dense || bytes > endpoint->eager_max || endpoint->waiting_first != NULL ||
-        args->mode != WEFT_SEND_STANDARD || endpoint->is_throttled || wefti_sends_device(args))
+        args->mode != WEFT_SEND_STANDARD || endpoint->is_throttled)
         return false;
+    if (wefti_sends_device(args))
+        return wefti_device_send_at_once(endpoint, args);
     weft_header_t header = {WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag};
     return endpoint->ops->send(endpoint, &header, args->buf);
 }

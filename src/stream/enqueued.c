@@ -68,6 +68,9 @@ void wefti_enqueued_release(enqueued_t *record)
     if (!weft_object_drop(&record->request.object))
         return;
     record->request.object.kind = WEFT_FREED;
+    wefti_ticket_void(record);
+    if (record->capture != 0 && record->has_gate)
+        device()->remove_gate(&record->gate);
     weft_request_forget_error(&record->request);
     record->ops->drop(record);
     weft_comm_release(record->request.comm);
@@ -168,6 +171,8 @@ static int prepare(enqueued_t *record, bool has_gate)
     int err = wefti_capture_of(stream, &record->capture);
     if (err == MPI_SUCCESS && record->capture == 0)
         await_room(stream);
+    else
+        wefti_tickets_collect();
     if (err == MPI_SUCCESS && has_gate)
         err = device()->make_gate(stream->users, record->capture != 0, &record->gate);
     record->has_gate = err == MPI_SUCCESS && has_gate;
@@ -180,13 +185,17 @@ static int put(enqueued_t *record, bool *is_there_out)
 {
     weft_user_stream_t *users = record->stream->users;
     weft_gate_t gate = record->gate;
+    weft_ticket_t *ticket = record->capture == 0 ? NULL : wefti_ticket_create(record);
     bool has_gate = record->has_gate;
     weft_unlock();
+    bool is_held = ticket != NULL && device()->put_end(users, wefti_ticket_return, ticket);
     int err = device()->put_call(users, wefti_stream_arrived, record);
     bool is_there = err == MPI_SUCCESS;
     if (is_there && has_gate)
         err = device()->put_gate(users, &gate);
     weft_lock();
+    if (ticket != NULL && !is_held)
+        wefti_ticket_release(record);
     *is_there_out = is_there;
     return err;
 }
@@ -272,7 +281,18 @@ void wefti_enqueued_finish(enqueued_t *record)
     wefti_enqueued_release(record);
     if (!is_kept)
         wefti_enqueued_release(record);
+    else if (record->has_no_graph)
+        wefti_enqueued_graph_gone(record);
     count_unfinished(-1);
+}
+
+void wefti_enqueued_graph_gone(enqueued_t *record)
+{
+    record->has_no_graph = true;
+    if (atomic_load(&record->arrivals) > 0)
+        return;
+    weft_list_remove(&record->link);
+    wefti_enqueued_release(record);
 }
 
 /* The driver may still name it. */

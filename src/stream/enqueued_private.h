@@ -6,8 +6,8 @@
  *                  ^                                                |
  *                  +----------------- captured: the next launch ----+
  *
- * References: the library's, until it is over (captured ones: until the end of MPI, as nobody tells
- * when the graph is gone), and the one of whoever has the request.
+ * References: the library's, until it is over (captured ones: until the graph is gone, see captured.c, or
+ * MPI ends), and the one of whoever has the request.
  */
 #ifndef WEFT_STREAM_ENQUEUED_PRIVATE_H
 #define WEFT_STREAM_ENQUEUED_PRIVATE_H
@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 
 typedef struct enqueued enqueued_t;
+typedef struct weft_ticket weft_ticket_t;
 
 /* What the kinds of operations differ in. */
 typedef struct enqueued_ops {
@@ -43,6 +44,8 @@ struct enqueued {
     bool has_gate;
     bool has_status;          /* that an error can be told by */
     bool is_given_up;         /* the stream will not come to it */
+    bool has_no_graph;        /* captured, and the graph is gone */
+    weft_ticket_t *ticket;    /* captured: what the graph has of it; NULL: nobody tells when it goes */
     atomic_uint arrivals;     /* of the stream that are not dealt with */
     enqueued_t *next_arrived; /* in the stack of those, or in the list of those that failed */
     enqueued_t *waiter;       /* that was begun and waits for this one */
@@ -91,6 +94,21 @@ void wefti_enqueued_finish(enqueued_t *record);
 
 /** It is not going to happen: the stream is broken. */
 void wefti_enqueued_give_up(enqueued_t *record, int error);
+
+/** No stream comes to a captured record any more: it goes, when what has begun of it is over. */
+void wefti_enqueued_graph_gone(enqueued_t *record);
+
+/* ---- captured.c ---- */
+
+/** What a graph is to hold of a record; NULL: no memory. Then it was handed over (or not: release). */
+weft_ticket_t *wefti_ticket_create(enqueued_t *record);
+void wefti_ticket_release(enqueued_t *record);
+/** The record goes first. */
+void wefti_ticket_void(enqueued_t *record);
+/** The graph is gone: called by a thread of the driver's, without the lock, even after MPI has ended. */
+void wefti_ticket_return(void *ticket);
+/** Release the records whose tickets came back. */
+void wefti_tickets_collect(void);
 
 /** Is anything enqueued, or under way? */
 bool wefti_enqueued_is_idle(void);

@@ -111,13 +111,17 @@ void weft_stream_attach(weft_stream_t *stream, weft_comm_t *comm)
 /* Of a graph that was launched nobody knows before the stream comes to its first operation. */
 static void await_graphs(void)
 {
-    for (weft_link_t *link = wefti_streams.next; link != &wefti_streams; link = link->next) {
+    weft_link_t *link = wefti_streams.next;
+    while (link != &wefti_streams) {
         weft_stream_t *stream = WEFT_ELEMENT(link, weft_stream_t, link);
-        if (!stream->is_captured)
-            continue;
-        weft_unlock(); /* it stays: captured records have references */
-        weft_device_ops->streams->drain(stream->users);
-        weft_lock();
+        weft_stream_retain(stream);
+        if (stream->is_captured) {
+            weft_unlock();
+            weft_device_ops->streams->drain(stream->users);
+            weft_lock();
+        }
+        link = link->next;
+        weft_stream_release(stream);
     }
 }
 
@@ -131,6 +135,7 @@ void weft_streams_end(void)
         wefti_stream_await(&wefti_all_is_over);
     }
     wefti_stream_thread_end();
+    wefti_tickets_collect();
     wefti_enqueued_end();
 }
 

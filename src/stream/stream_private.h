@@ -22,6 +22,9 @@ void wefti_stream_thread_end(void);
 /** A stream has come to an operation: called by a thread of the driver's, without the lock. */
 void wefti_stream_arrived(void *record);
 
+/** There is something to do for the thread, if it runs; from any thread, without the lock. */
+void wefti_stream_ring(void);
+
 /** It was dealt with; if the stream has come to it again meanwhile it begins anew. */
 void wefti_stream_dealt_with(enqueued_t *record);
 

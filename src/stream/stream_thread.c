@@ -69,6 +69,12 @@ void wefti_stream_arrived(void *owner)
         push(record);
 }
 
+void wefti_stream_ring(void)
+{
+    if (atomic_load(&is_open))
+        ring();
+}
+
 void wefti_stream_dealt_with(enqueued_t *record)
 {
     if (atomic_fetch_sub(&record->arrivals, 1) > 1)
@@ -161,6 +167,7 @@ static void *run(void *unused)
         atomic_store(&to_do, 0);
         has_news = false;
         begin_arrived();
+        wefti_tickets_collect();
         tell_failures();
         if (under_way > 0)
             weft_progress_until(&has_news);

@@ -38,6 +38,13 @@ for devices in 1 2 8; do
     lines $((devices > 1 ? devices : 0)) '^  peer access to  *[0-7]'
     lines 1 '^WEFT_DEVICE  *auto$'
 done
+lines 1 '^GDRCopy  *none (.*): small messages go through pinned memory$'
+driver=$driver:$driver/bar
+info bar=0
+lines 1 '^GDRCopy  *2.5, but its kernel module'
+info bar=16M
+lines 1 '^GDRCopy  *2.5: the processor copies small messages$'
+driver=${driver%%:*}
 info devices=4,peers=0-2,memory=3G,capability=86,fabric
 lines 4 '^  memory  *3072 MiB$'
 lines 4 '^  capability  *8.6$'

@@ -46,6 +46,7 @@ typedef struct sim_options {
     unsigned capability; /* 90 is 9.0 */
     unsigned fault;      /* this kernel launch ends in an illegal address; 0: none */
     size_t memory;       /* bytes of each device */
+    size_t bar; /* bytes that GDRCopy can map at a time; 0: its module is not loaded */
     bool fabric, lazy, tell;
     char peers[128];    /* all, none, or pairs like 0-1+2-3 */
     char kernels[1024]; /* path of the kernels; "": beside this library */
@@ -101,7 +102,8 @@ typedef enum sim_kind {
     SIM_POOL,
     SIM_GRAPH,
     SIM_NODE,
-    SIM_EXEC
+    SIM_EXEC,
+    SIM_USER_OBJECT
 } sim_kind_t;
 
 typedef struct sim_object {
@@ -274,6 +276,8 @@ void sim_range_remove(sim_range_t *range);
 sim_range_t *sim_range_find(uintptr_t address);
 /** The range that begins at `address`; NULL: none. */
 sim_range_t *sim_range_at(uintptr_t address);
+/** The last range of which a part lies in [start, start + bytes); NULL: none. */
+sim_range_t *sim_range_within(uintptr_t start, size_t bytes);
 /** Whether any part of [start, start + bytes) is known. */
 bool sim_range_overlaps(uintptr_t start, size_t bytes);
 void sim_range_each(void (*visit)(sim_range_t *range, void *data), void *data);

@@ -11,6 +11,7 @@ typedef struct sim_exec {
     sim_work_t **works;
     bool *needs; /* count * count: row needs column */
     size_t count;
+    sim_held_t held;
     sim_op_t *last; /* its last launch: the next one waits for it */
 } sim_exec_t;
 
@@ -50,6 +51,7 @@ void sim_graph_release(sim_graph_t *graph)
         sim_object_release(node);
     }
     free(graph->nodes);
+    sim_held_release(&graph->held);
     sim_object_release(graph);
 }
 
@@ -115,11 +117,13 @@ static void drop_works(sim_exec_t *exec)
         sim_work_release(exec->works[i]);
     free(exec->works);
     free(exec->needs);
+    sim_held_release(&exec->held);
 }
 
 static void take_works(sim_exec_t *exec, const sim_graph_t *graph)
 {
     exec->count = graph->count;
+    sim_held_copy(&exec->held, &graph->held);
     exec->works = sim_alloc(graph->count * sizeof(*exec->works));
     exec->needs = sim_alloc(graph->count * graph->count);
     for (size_t i = 0; i < graph->count; i++) {

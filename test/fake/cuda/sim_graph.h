@@ -5,6 +5,24 @@
 
 #include "sim_event.h"
 
+/* ---- sim_user_object.c ---- */
+
+typedef struct sim_user_object sim_user_object_t;
+
+/** The objects that a graph, or what was made of it, has references of. Begins as zeros. */
+typedef struct sim_held {
+    sim_user_object_t **list; /* one entry a reference */
+    size_t count;
+} sim_held_t;
+
+/** References of its own. */
+void sim_held_copy(sim_held_t *to, const sim_held_t *from);
+/** Gives all back; the destructors of what nobody holds any more run in a thread of the simulator's, in the
+ * order in which the objects came. */
+void sim_held_release(sim_held_t *held);
+
+/* ---- sim_graph.c ---- */
+
 typedef struct sim_node {
     sim_object_t object;
     size_t index; /* in its graph */
@@ -17,6 +35,7 @@ typedef struct sim_graph {
     sim_object_t object;
     sim_node_t **nodes; /* each after those that it needs */
     size_t count;
+    sim_held_t held;
 } sim_graph_t;
 
 /** The event that a node of type EVENT_RECORD or WAIT_EVENT names, in its work's arguments. */

@@ -2,6 +2,7 @@
 /* cuMemAlloc and what goes with it. Small allocations share blocks, as on real devices: what
  * processes map of one another is the whole block. */
 #include "sim.h"
+#include "sim_bar.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,7 @@ static CUresult map_new(sim_device_t *device, size_t bytes, uintptr_t *start,
 
 static void unmap_old(sim_device_t *device, uintptr_t start, size_t bytes, sim_backing_t *backing)
 {
+    sim_bar_revoke(start, bytes);
     sim_space_unmap(start, bytes);
     sim_space_give(start, bytes);
     sim_backing_release(backing);

@@ -125,6 +125,8 @@ static void take_word(char *word)
         take_kill(value);
     else if (value != NULL && strcmp(word, "memory") == 0)
         options.memory = parse_bytes(word, value);
+    else if (value != NULL && strcmp(word, "bar") == 0)
+        options.bar = parse_bytes(word, value);
     else if (!take_known(word, value))
         sim_die("FAKE_CUDA: %s is none of the words in test/fake/cuda/README.md", word);
 }

@@ -75,10 +75,15 @@ sim_range_t *sim_range_at(uintptr_t address)
     return range != NULL && range->start == address ? range : NULL;
 }
 
-bool sim_range_overlaps(uintptr_t start, size_t bytes)
+sim_range_t *sim_range_within(uintptr_t start, size_t bytes)
 {
     size_t at = rank_of(start + bytes - 1);
-    return at > 0 && ranges[at - 1]->start + ranges[at - 1]->bytes > start;
+    return at > 0 && ranges[at - 1]->start + ranges[at - 1]->bytes > start ? ranges[at - 1] : NULL;
+}
+
+bool sim_range_overlaps(uintptr_t start, size_t bytes)
+{
+    return sim_range_within(start, bytes) != NULL;
 }
 
 void sim_range_each(void (*visit)(sim_range_t *range, void *data), void *data)

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rank 0 frees far more memory that was sent than the others, who have begun to finalize, can hear of: the job
- * ends nevertheless. */
+/*
+ * freed [gone]: rank 0 frees far more memory that was sent than the others, who have begun to finalize (or
+ * whose processes are gone), can hear of: the job ends nevertheless.
+ */
 #include "device_memory.h"
 #include "expect.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { PIECES = 1500, BYTES = 40000 };
 
@@ -41,21 +47,41 @@ static void replace_all(void)
     }
 }
 
+static void await_end_of(int process)
+{
+    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, process, 0), .events = POLLIN};
+    while (end.fd >= 0 && poll(&end, 1, -1) != 1)
+        continue;
+    close(end.fd);
+}
+
+static void await_others(const int *processes)
+{
+    for (int rank = 1; rank < expect_size; rank++)
+        await_end_of(processes[rank]);
+}
+
 int main(int argc, char **argv)
 {
+    int process = (int)getpid();
     MPI_Init(&argc, &argv);
     expect_begin();
     memory_begin(expect_rank);
+    int *processes = calloc((size_t)expect_size, sizeof(*processes));
+    MPI_Gather(&process, 1, MPI_INT, processes, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (expect_rank == 0)
         send_all();
     else
         receive_all();
     MPI_Barrier(MPI_COMM_WORLD);
+    if (expect_rank == 0 && argc > 1)
+        await_others(processes);
     if (expect_rank == 0)
         replace_all();
     int failed = expect_end();
     for (int i = 0; expect_rank == 0 && i < PIECES; i++)
         memory_give(&pieces[i]);
     memory_end();
+    free(processes);
     return failed;
 }

@@ -1,28 +1,59 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Wait and Test in all forms, persistent requests, cancelling, freeing, MPI_PROC_NULL, empty statuses. */
 #include "../expect.h"
+#include "memory_kinds.h"
 
-enum { REQUESTS = 40 };
+enum { REQUESTS = 40, MANY = 1000 };
 
-static int in[REQUESTS], out[REQUESTS];
+static int in[REQUESTS], out[REQUESTS]; /* on the host */
+static char in_kind, out_kind;          /* of what is given to MPI */
+static int *in_at, *out_at, *many_at;
 static MPI_Request requests[2 * REQUESTS];
 static MPI_Status statuses[2 * REQUESTS];
 
 static int right, left;
+
+static void put_both(void)
+{
+    memory_put(in_kind, in_at, in, sizeof(in));
+    memory_put(out_kind, out_at, out, sizeof(out));
+}
+
+static void get_in(void)
+{
+    memory_get(in_kind, in, in_at, sizeof(in));
+}
+
+static void take_memory(void)
+{
+    in_at = memory_take(in_kind = memory_next_kind(), sizeof(in));
+    out_at = memory_take(out_kind = memory_next_kind(), sizeof(out));
+    many_at = memory_take(out_kind, MANY * sizeof(int));
+}
+
+static void give_memory(void)
+{
+    memory_give(in_kind, in_at);
+    memory_give(out_kind, out_at);
+    memory_give(out_kind, many_at);
+}
 
 static void begin_all(int salt)
 {
     for (int i = 0; i < REQUESTS; i++) {
         out[i] = expect_rank * 1000 + i + salt;
         in[i] = -1;
-        MPI_Irecv(&in[i], 1, MPI_INT, left, i, MPI_COMM_WORLD, &requests[i]);
     }
+    put_both();
     for (int i = 0; i < REQUESTS; i++)
-        MPI_Isend(&out[i], 1, MPI_INT, right, i, MPI_COMM_WORLD, &requests[REQUESTS + i]);
+        MPI_Irecv(&in_at[i], 1, MPI_INT, left, i, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < REQUESTS; i++)
+        MPI_Isend(&out_at[i], 1, MPI_INT, right, i, MPI_COMM_WORLD, &requests[REQUESTS + i]);
 }
 
 static void check_all(int salt)
 {
+    get_in();
     for (int i = 0; i < REQUESTS; i++)
         EXPECT(in[i], left * 1000 + i + salt);
     for (int i = 0; i < 2 * REQUESTS; i++)
@@ -101,15 +132,17 @@ static void test_persistent(void)
 {
     MPI_Request both[2];
     MPI_Status status;
-    MPI_Recv_init(in, 2, MPI_INT, left, 9, MPI_COMM_WORLD, &both[0]);
-    MPI_Ssend_init(out, 2, MPI_INT, right, 9, MPI_COMM_WORLD, &both[1]);
+    MPI_Recv_init(in_at, 2, MPI_INT, left, 9, MPI_COMM_WORLD, &both[0]);
+    MPI_Ssend_init(out_at, 2, MPI_INT, right, 9, MPI_COMM_WORLD, &both[1]);
     EXPECT(MPI_Wait(&both[0], &status), MPI_SUCCESS); /* inactive: returns at once */
     EXPECT(status.MPI_TAG, MPI_ANY_TAG);
     for (int i = 0; i < 50; i++) {
         out[0] = expect_rank + i;
         out[1] = -i;
+        put_both();
         MPI_Startall(2, both);
         MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+        get_in();
         EXPECT(in[0], left + i);
         EXPECT(in[1], -i);
         EXPECT(both[0] != MPI_REQUEST_NULL, 1);
@@ -194,16 +227,18 @@ static void test_empty_statuses(void)
 
 static void test_free_active(void)
 {
-    static int numbers[1000];
+    int numbers[MANY], got;
     MPI_Request request;
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < MANY; i++)
         numbers[i] = i;
-        MPI_Isend(&numbers[i], 1, MPI_INT, right, 77, MPI_COMM_WORLD, &request);
+    memory_put(out_kind, many_at, numbers, sizeof(numbers));
+    for (int i = 0; i < MANY; i++) {
+        MPI_Isend(&many_at[i], 1, MPI_INT, right, 77, MPI_COMM_WORLD, &request);
         MPI_Request_free(&request);
     }
-    for (int i = 0; i < 1000; i++) {
-        int got;
-        MPI_Recv(&got, 1, MPI_INT, left, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; i < MANY; i++) {
+        MPI_Recv(in_at, 1, MPI_INT, left, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        memory_get(in_kind, &got, in_at, sizeof(got));
         EXPECT(got, i);
     }
 }
@@ -214,16 +249,17 @@ static void test_matched_probe(void)
     MPI_Status status;
     MPI_Request request;
     int flag = 0, count;
-    MPI_Isend(out, 5, MPI_INT, right, 21, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(out_at, 5, MPI_INT, right, 21, MPI_COMM_WORLD, &requests[0]);
     while (!flag)
         MPI_Improbe(left, 21, MPI_COMM_WORLD, &flag, &message, &status);
     MPI_Get_count(&status, MPI_INT, &count);
     EXPECT(count, 5);
     MPI_Iprobe(left, 21, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     EXPECT(flag, 0); /* nobody else can have it */
-    MPI_Imrecv(in, 5, MPI_INT, &message, &request);
+    MPI_Imrecv(in_at, 5, MPI_INT, &message, &request);
     MPI_Wait(&request, &status);
     EXPECT(status.MPI_SOURCE, left);
+    get_in();
     EXPECT(in[4], left * 1000 + 4 + 6);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
 }
@@ -232,22 +268,29 @@ static void test_isendrecv(void)
 {
     MPI_Request request;
     MPI_Status status;
-    int mine = expect_rank, theirs = -1;
-    MPI_Isendrecv(&mine, 1, MPI_INT, right, 31, &theirs, 1, MPI_INT, left, 31, MPI_COMM_WORLD, &request);
+    out[0] = expect_rank;
+    in[0] = -1;
+    put_both();
+    MPI_Isendrecv(out_at, 1, MPI_INT, right, 31, in_at, 1, MPI_INT, left, 31, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, &status);
-    EXPECT(theirs, left);
+    get_in();
+    EXPECT(in[0], left);
     EXPECT(status.MPI_SOURCE, left);
-    MPI_Isendrecv_replace(&mine, 1, MPI_INT, right, 32, left, 32, MPI_COMM_WORLD, &request);
+    MPI_Isendrecv_replace(out_at, 1, MPI_INT, right, 32, left, 32, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, &status);
-    EXPECT(mine, left);
-    MPI_Sendrecv_replace(&mine, 1, MPI_INT, left, 33, right, 33, MPI_COMM_WORLD, &status);
-    EXPECT(mine, expect_rank);
+    memory_get(out_kind, out, out_at, sizeof(out[0]));
+    EXPECT(out[0], left);
+    MPI_Sendrecv_replace(out_at, 1, MPI_INT, left, 33, right, 33, MPI_COMM_WORLD, &status);
+    memory_get(out_kind, out, out_at, sizeof(out[0]));
+    EXPECT(out[0], expect_rank);
 }
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     expect_begin();
+    memory_begin(expect_rank);
+    take_memory();
     right = (expect_rank + 1) % expect_size;
     left = (expect_rank - 1 + expect_size) % expect_size;
     test_waitall();
@@ -264,5 +307,6 @@ int main(int argc, char **argv)
     test_isendrecv();
     if (expect_size > 1)
         test_persistent();
+    give_memory();
     return expect_end();
 }

@@ -7,9 +7,12 @@
  * must have got: messages that match the same receives do not overtake (MPI 5.0, 3.5). The lanes are
  * communicators that differ in what receives leave open, so that no wildcard takes what another needs:
  *
+ * Buffers are of the kinds of TEST_MEMORY, as the dice of each rank fall.
+ *
  *   lane  0: nothing (some buffers too small)    1: the source    2: the tag    3: both
  */
 #include "../expect.h"
+#include "memory_kinds.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -77,7 +80,9 @@ typedef struct transfer {
     const message_t *message; /* of a receive: the one that asks for it */
     bool is_send, is_spread, is_persistent;
     unsigned units; /* room of the buffer */
-    unsigned char *buf;
+    unsigned char *buf; /* on the host */
+    char kind;
+    void *at; /* what is given to MPI: `buf`, or memory of another kind, copied to and from it */
     MPI_Status status;
 } transfer_t;
 
@@ -91,11 +96,39 @@ static size_t buffer_bytes(const transfer_t *transfer)
     return (size_t)transfer->units * (transfer->is_spread ? SPREAD : UNIT) + EXTRA;
 }
 
-static void make_buffer(transfer_t *transfer)
+/* What `buf` holds is what is given to MPI. */
+static void put_buffer(const transfer_t *transfer)
 {
+    if (transfer->kind != 'H')
+        memory_put(transfer->kind, transfer->at, transfer->buf, buffer_bytes(transfer));
+}
+
+static void get_buffer(const transfer_t *transfer)
+{
+    if (transfer->kind != 'H')
+        memory_get(transfer->kind, transfer->buf, transfer->at, buffer_bytes(transfer));
+}
+
+static void fill_buffer(const transfer_t *transfer, int byte)
+{
+    memset(transfer->buf, byte, buffer_bytes(transfer));
+    put_buffer(transfer);
+}
+
+static void make_buffer(transfer_t *transfer, dice_t *dice)
+{
+    transfer->kind = memory.kinds == NULL ? 'H' : memory.kinds[roll(dice, (unsigned)strlen(memory.kinds))];
     transfer->buf = malloc(buffer_bytes(transfer));
-    memset(transfer->buf, BACKGROUND, buffer_bytes(transfer));
+    transfer->at = transfer->kind == 'H' ? transfer->buf : memory_take(transfer->kind, buffer_bytes(transfer));
+    fill_buffer(transfer, BACKGROUND);
     transfer->status.MPI_ERROR = MPI_SUCCESS;
+}
+
+static void free_buffer(const transfer_t *transfer)
+{
+    if (transfer->kind != 'H')
+        memory_give(transfer->kind, transfer->at);
+    free(transfer->buf);
 }
 
 static int count_of(const transfer_t *transfer)
@@ -124,7 +157,7 @@ static transfer_t *add_transfer(traffic_t *traffic, const message_t *message, bo
     transfer_t *transfer = &traffic->transfers[traffic->count++];
     *transfer = (transfer_t){.message = message, .is_send = is_send, .units = units,
                              .is_spread = roll(&traffic->dice, 2) != 0};
-    make_buffer(transfer);
+    make_buffer(transfer, &traffic->dice);
     return transfer;
 }
 
@@ -162,10 +195,10 @@ static void post_early(traffic_t *traffic, const message_t *message)
     MPI_Comm comm = traffic->comms[message->lane];
     t->is_persistent = roll(&traffic->dice, 3) == 0;
     if (t->is_persistent) {
-        MPI_Recv_init(t->buf, count_of(t), type_of(t), source_of(message), tag_of(message), comm, request);
+        MPI_Recv_init(t->at, count_of(t), type_of(t), source_of(message), tag_of(message), comm, request);
         MPI_Start(request);
     } else {
-        MPI_Irecv(t->buf, count_of(t), type_of(t), source_of(message), tag_of(message), comm, request);
+        MPI_Irecv(t->at, count_of(t), type_of(t), source_of(message), tag_of(message), comm, request);
     }
 }
 
@@ -191,9 +224,9 @@ static void receive_matched(traffic_t *traffic, const message_t *message)
     MPI_Request *request = &traffic->requests[traffic->count];
     transfer_t *t = add_probed(traffic, message, &found);
     if (roll(&traffic->dice, 2) == 0)
-        MPI_Imrecv(t->buf, count_of(t), type_of(t), &matched, request);
+        MPI_Imrecv(t->at, count_of(t), type_of(t), &matched, request);
     else
-        MPI_Mrecv(t->buf, count_of(t), type_of(t), &matched, &t->status);
+        MPI_Mrecv(t->at, count_of(t), type_of(t), &matched, &t->status);
 }
 
 static void receive_probed(traffic_t *traffic, const message_t *message)
@@ -207,7 +240,7 @@ static void receive_probed(traffic_t *traffic, const message_t *message)
         while (!flag)
             MPI_Iprobe(source, tag, comm, &flag, &found);
     transfer_t *t = add_probed(traffic, message, &found);
-    MPI_Recv(t->buf, count_of(t), type_of(t), found.MPI_SOURCE, found.MPI_TAG, comm, &t->status);
+    MPI_Recv(t->at, count_of(t), type_of(t), found.MPI_SOURCE, found.MPI_TAG, comm, &t->status);
 }
 
 static void receive_late(traffic_t *traffic, const message_t *message)
@@ -215,7 +248,7 @@ static void receive_late(traffic_t *traffic, const message_t *message)
     switch (roll(&traffic->dice, 3)) {
     case 0: {
         transfer_t *t = add_transfer(traffic, message, false, room_for(traffic, message));
-        t->status.MPI_ERROR = MPI_Recv(t->buf, count_of(t), type_of(t), source_of(message), tag_of(message),
+        t->status.MPI_ERROR = MPI_Recv(t->at, count_of(t), type_of(t), source_of(message), tag_of(message),
                                        traffic->comms[message->lane], &t->status);
         break;
     }
@@ -237,14 +270,15 @@ static void send_message(traffic_t *traffic, const message_t *message)
     transfer_t *t = add_transfer(traffic, message, true, message->units);
     for (size_t i = 0; i < (size_t)t->units * UNIT; i++)
         t->buf[place(t, i)] = byte_of(message->content, i);
+    put_buffer(t);
     unsigned way = roll(&traffic->dice, 8);
     MPI_Comm comm = traffic->comms[message->lane];
     if (way == 7) {
-        MPI_Bsend(t->buf, count_of(t), type_of(t), message->dest, message->tag, comm);
-        memset(t->buf, BACKGROUND, buffer_bytes(t));
+        MPI_Bsend(t->at, count_of(t), type_of(t), message->dest, message->tag, comm);
+        fill_buffer(t, BACKGROUND);
         return;
     }
-    ways[way](t->buf, count_of(t), type_of(t), message->dest, message->tag, comm, request);
+    ways[way](t->at, count_of(t), type_of(t), message->dest, message->tag, comm, request);
     t->is_persistent = way >= 4;
     if (t->is_persistent)
         MPI_Start(request);
@@ -258,7 +292,7 @@ static void note(traffic_t *traffic, int at, int err, const MPI_Status *status)
     transfer->status = *status;
     transfer->status.MPI_ERROR = expect_class(err);
     if (transfer->is_send) /* a buffer that is read later than it may be shows */
-        memset(transfer->buf, 0xee, buffer_bytes(transfer));
+        fill_buffer(transfer, 0xee);
 }
 
 static void complete_singly(traffic_t *traffic, bool by_test)
@@ -373,6 +407,7 @@ static int wrong_bytes(const transfer_t *transfer, const message_t *message, uns
 static void check_receive(traffic_t *traffic, const transfer_t *transfer)
 {
     int bytes;
+    get_buffer(transfer);
     message_t *message = next_message(traffic, transfer);
     EXPECT(message != NULL, 1);
     if (message == NULL)
@@ -396,7 +431,7 @@ static void check_and_free(traffic_t *traffic)
             EXPECT(transfer->status.MPI_ERROR, MPI_SUCCESS);
         if (transfer->is_persistent)
             MPI_Request_free(&traffic->requests[i]);
-        free(transfer->buf);
+        free_buffer(transfer);
     }
 }
 
@@ -504,6 +539,7 @@ static void close_lanes(traffic_t *traffic)
 static void *run_job(void *argument)
 {
     job_t *job = argument;
+    memory_enter();
     uint64_t seed = (uint64_t)job->seed * 1000 + (uint64_t)job->thread;
     dice_t shared = {seed};
     job->traffic.dice = (dice_t){seed * 7919 + (uint64_t)expect_rank * 104729 + 1};
@@ -527,6 +563,7 @@ int main(int argc, char **argv)
     pthread_t handles[THREADS_MAX];
     MPI_Init_thread(&argc, &argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     expect_begin();
+    memory_begin(expect_rank);
     make_spread_type();
     for (int i = 0; i < threads && i < THREADS_MAX; i++) {
         jobs[i] = (job_t){.seed = argument_at(argc, argv, 1, 1), .rounds = argument_at(argc, argv, 2, 250), .thread = i};

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Records that are part of a graph, and when that is gone. The driver is given a ticket for each,
+ * not the record: a graph may be destroyed after MPI has ended, when there is no record any more.
+ *
+ *   record <-> ticket <- graph, and all that was made of it
+ *
+ *   graph gone   a thread of the driver's puts the ticket on a stack    our thread, or who captures
+ * next, releases the record, frees the ticket record gone  the ticket names none
+ */
+#include "stream/stream_private.h"
+
+#include "base/memory.h"
+
+struct weft_ticket {
+    enqueued_t *record; /* NULL: gone */
+    weft_ticket_t *next;
+};
+
+static _Atomic(weft_ticket_t *) returned; /* a stack */
+
+weft_ticket_t *wefti_ticket_create(enqueued_t *record)
+{
+    weft_ticket_t *ticket = weft_alloc(sizeof(*ticket));
+    if (ticket != NULL)
+        *ticket = (weft_ticket_t){record, NULL};
+    record->ticket = ticket;
+    return ticket;
+}
+
+void wefti_ticket_void(enqueued_t *record)
+{
+    if (record->ticket != NULL)
+        record->ticket->record = NULL;
+    record->ticket = NULL;
+}
+
+void wefti_ticket_release(enqueued_t *record)
+{
+    weft_free(record->ticket);
+    record->ticket = NULL;
+}
+
+/* In a thread of the driver's, which may call nothing of it, nor wait for our lock. */
+void wefti_ticket_return(void *owner)
+{
+    weft_ticket_t *ticket = owner, *top = atomic_load(&returned);
+    do {
+        ticket->next = top;
+    } while (!atomic_compare_exchange_weak(&returned, &top, ticket));
+    wefti_stream_ring();
+}
+
+void wefti_tickets_collect(void)
+{
+    weft_ticket_t *ticket = atomic_exchange(&returned, NULL);
+    for (weft_ticket_t *next; ticket != NULL; ticket = next) {
+        enqueued_t *record = ticket->record;
+        next = ticket->next;
+        weft_free(ticket);
+        if (record == NULL)
+            continue;
+        record->ticket = NULL;
+        wefti_enqueued_graph_gone(record);
+    }
+}
