@@ -187,6 +187,7 @@ typedef struct weft_mapping {
 
 typedef struct weft_device_ops {
     const char *name;         /* "cuda" */
+    int (*number)(const weft_device_t *device);
     const char *memory_kinds; /* for the info key mpi_memory_alloc_kinds */
     bool (*is_device)(const void *buf);
     int (*look)(const void *buf, weft_memory_t *out);
@@ -245,6 +246,12 @@ static inline bool weft_is_device(const void *buf)
 static inline int weft_memory_look(const void *buf, weft_memory_t *out)
 {
     return weft_device_ops->look(buf, out);
+}
+
+/** The number that the driver has for a device (CUdevice), for other libraries that work with it. */
+static inline int weft_device_number(const weft_device_t *device)
+{
+    return weft_device_ops->number(device);
 }
 
 /** The queue of a lane; NULL with a text: the driver refused. */

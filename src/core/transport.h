@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct weft_memory; /* of core/device.h */
+
 typedef struct weft_world weft_world_t;
 
 /** What stands in front of each payload. The transport reads `bytes` alone. */
@@ -64,6 +66,7 @@ struct weft_fetch {
     weft_window_t window;
     char *to;
     size_t bytes;
+    const struct weft_memory *memory; /* that `to` is in, of a device; NULL: the host's */
     /** Called when all of it is here, or (false) when it failed and `to` has undefined contents. */
     void (*done)(weft_fetch_t *fetch, bool is_good);
     void *owner;
@@ -116,12 +119,16 @@ struct weft_transport_ops {
     /** Copy `bytes` bytes from an address of the peer. False: not possible, now and later (can_read
      *  is cleared); `to` has undefined contents. */
     bool (*read)(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes);
-    /** Let peers read `bytes` bytes at `data` until conceal. False: not possible. NULL: this
-     * transport reads by `read`, if at all. */
-    bool (*expose)(weft_endpoint_t *endpoint, const void *data, size_t bytes, weft_exposure_t *out);
+    /** Let peers read `bytes` bytes at `data` until conceal; they lie in `memory` of a device, NULL: in the
+     * host's. False: not possible. NULL: this transport reads by `read`, if at all. */
+    bool (*expose)(weft_endpoint_t *endpoint, const void *data, size_t bytes,
+                   const struct weft_memory *memory, weft_exposure_t *out);
     void (*conceal)(weft_endpoint_t *endpoint, weft_exposure_t *exposure);
     /** Begin to copy out of a peer's window; ends with fetch->done, in progress or at once. */
     void (*fetch)(weft_fetch_t *fetch);
+    /** May expose and fetch be given this memory of a device? What has to be tried first is begun, and the
+     * answer is no until that is over. NULL: never. */
+    bool (*takes_device)(const struct weft_memory *memory);
     /** Tell the peer to ask before it sends unexpected data, or that it need not any more. */
     void (*throttle)(weft_endpoint_t *endpoint, bool is_on);
     /** Give to the sink what has arrived; the number of packets. `everything`: look at every peer

@@ -39,6 +39,7 @@ typedef enum weft_note {
     WEFT_NOTE_OLD_DRIVER,
     WEFT_NOTE_NO_KERNELS,
     WEFT_NOTE_NO_PINNED,
+    WEFT_NOTE_NO_HMEM, /* the network does not reach device memory */
     WEFT_NOTE_NO_BAR,
     WEFT_NOTE_MANAGED, /* and the rest: device memory goes between processes by a detour */
     WEFT_NOTE_POOL,
@@ -73,6 +74,8 @@ struct weft_world {
     /** Told by a transport that a rank cannot be reached any more, and why: whatever waits for it
      * ends with an error. Set by start-up. */
     void (*peer_lost)(int world_rank, const char *why);
+    /** The same of all ranks of other hosts, those that were never talked to as well. */
+    void (*network_lost)(const char *why);
     /** End the job: the launcher's abort, then _exit. Set by start-up. */
     void (*abort)(int code, const char *why) __attribute__((noreturn));
 };

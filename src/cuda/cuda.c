@@ -4,6 +4,7 @@
 #include "cuda/allocation.h"
 #include "cuda/bar.h"
 #include "cuda/cuda_copy.h"
+#include "cuda/cuda_device.h"
 #include "cuda/cuda_exchange.h"
 #include "cuda/cuda_facts.h"
 #include "cuda/cuda_kernels.h"
@@ -19,8 +20,14 @@
 
 const char weft_cuda_memory_kinds[] = "cuda,cuda:host,cuda:device,cuda:managed";
 
+static int number(const weft_device_t *device)
+{
+    return device->number;
+}
+
 static const weft_device_ops_t ops = {
     .name = "cuda",
+    .number = number,
     .memory_kinds = weft_cuda_memory_kinds,
     .is_device = wefti_is_device,
     .look = wefti_memory_look,

@@ -14,10 +14,11 @@
 
 enum {
     WEFT_WIRE_VERSION = 1,
-    /* Kinds above those of the layer above: of this transport alone, without payload. */
+    /* Kinds above those of the layer above: of this transport alone, without payload but for LOST. */
     WEFT_WIRE_THROTTLE = 0xf0, /* ask before you send unexpected data */
     WEFT_WIRE_RELEASE,         /* you need not any more */
     WEFT_WIRE_TAKEN,           /* context and tag: what was taken of yours so far (ofi/window.h) */
+    WEFT_WIRE_LOST,            /* out of turn: expect no more of me, for the reason in the payload */
 };
 
 typedef struct weft_wire {

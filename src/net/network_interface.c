@@ -40,16 +40,24 @@ static bool is_of_containers(const char *name)
     return false;
 }
 
-static const char *find_fault(const char *name)
+static unsigned long read_flags(const char *name)
 {
     char word[32];
-    unsigned long flags = 0;
-    if (read_word(name, "flags", word, sizeof(word)))
-        flags = strtoul(word, NULL, 16);
-    if ((flags & IFF_LOOPBACK) != 0)
+    return read_word(name, "flags", word, sizeof(word)) ? strtoul(word, NULL, 16) : 0;
+}
+
+static bool is_down(const char *name)
+{
+    char word[32];
+    return (read_flags(name) & IFF_UP) == 0 ||
+           (read_word(name, "operstate", word, sizeof(word)) && strcmp(word, "down") == 0);
+}
+
+static const char *find_fault(const char *name)
+{
+    if ((read_flags(name) & IFF_LOOPBACK) != 0)
         return "loopback";
-    if ((flags & IFF_UP) == 0 ||
-        (read_word(name, "operstate", word, sizeof(word)) && strcmp(word, "down") == 0))
+    if (is_down(name))
         return "down";
     if (has_entry(name, "bridge"))
         return "a bridge";
@@ -63,6 +71,7 @@ weft_interface_t weft_interface_look(const char *name)
     if (!has_entry(name, "flags"))
         return result;
     result.why = find_fault(name);
+    result.is_down = is_down(name);
     if (read_word(name, "speed", word, sizeof(word)) && (result.speed_mbit = (int)strtol(word, NULL, 10)) < 0)
         result.speed_mbit = 0;
     if (result.why != NULL)

@@ -14,6 +14,7 @@ typedef enum weft_interface_rank {
 typedef struct weft_interface {
     weft_interface_rank_t rank;
     const char *why; /* it is unfit; static */
+    bool is_down;
     int speed_mbit;  /* 0: not known */
 } weft_interface_t;
 

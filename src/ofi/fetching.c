@@ -45,17 +45,17 @@ static void release_registration(registration_t *registration)
     weft_pool_give(&registrations, registration);
 }
 
-static registration_t *create_registration(const void *data, size_t bytes, uint64_t access)
+static registration_t *create_registration(const weft_region_t *region, uint64_t access)
 {
     registration_t *registration = weft_pool_take(&registrations);
     if (registration == NULL)
         return NULL;
     *registration = (registration_t){0};
     for (int i = 0; i < wefti_ofi.rail_count; i++) {
-        int rc = weft_rail_register(&wefti_ofi.rails[i], data, bytes, access,
-                                    &registration->mr[i]);
+        int rc = weft_rail_register(&wefti_ofi.rails[i], region, access, &registration->mr[i]);
         if (rc != 0) {
-            WEFT_LOG(WEFT_INFO, "ofi", "%zu bytes cannot be registered: %s", bytes,
+            WEFT_LOG(WEFT_INFO, "ofi", "%zu bytes of %s memory cannot be registered: %s",
+                     region->bytes, region->memory == NULL ? "host" : "device",
                      weft_fabric_error(rc));
             registration->mr[i] = NULL;
             release_registration(registration);
@@ -66,17 +66,16 @@ static registration_t *create_registration(const void *data, size_t bytes, uint6
 }
 
 bool wefti_ofi_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes,
-                      weft_exposure_t *out)
+                      const weft_memory_t *memory, weft_exposure_t *out)
 {
     if (!endpoint->can_read)
         return false;
-    registration_t *registration = create_registration(data, bytes, FI_REMOTE_READ);
+    weft_region_t region = {data, bytes, memory};
+    registration_t *registration = create_registration(&region, FI_REMOTE_READ);
     if (registration == NULL)
         return false;
-    bool by_address =
-        (wefti_ofi.rails[0].info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
     *out = (weft_exposure_t){.registration = registration};
-    out->window.address = by_address ? (uint64_t)(uintptr_t)data : 0;
+    out->window.address = weft_rail_address(&wefti_ofi.rails[0], data);
     for (int i = 0; i < wefti_ofi.rail_count; i++)
         out->window.keys[i] = fi_mr_key(registration->mr[i]);
     return true;
@@ -93,8 +92,14 @@ void wefti_ofi_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure)
 
 static void pump(void);
 
+static weft_ofi_peer_t *peer_of(const weft_fetch_t *fetch)
+{
+    return (weft_ofi_peer_t *)fetch->endpoint;
+}
+
 static void finish(weft_fetch_t *fetch)
 {
+    peer_of(fetch)->fetches--;
     release_registration(fetch->registration);
     fetch->registration = NULL;
     fetch->done(fetch, !fetch->has_failed);
@@ -110,7 +115,7 @@ static void part_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry
     fetch->outstanding--;
     if (error != 0) {
         WEFT_LOG(WEFT_INFO, "ofi", "reading memory of rank %d failed: %s",
-                 ((weft_ofi_peer_t *)fetch->endpoint)->world_rank, weft_fabric_error(error));
+                 peer_of(fetch)->world_rank, weft_fabric_error(error));
         fetch->has_failed = true;
     }
     /* Looked at before pump(), which ends the fetch itself where it is still in the queue. */
@@ -122,7 +127,7 @@ static void part_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry
 
 static long begin_part(weft_fetch_t *fetch, weft_rail_t *rail, size_t bytes)
 {
-    const weft_ofi_peer_t *peer = (const weft_ofi_peer_t *)fetch->endpoint;
+    const weft_ofi_peer_t *peer = peer_of(fetch);
     const registration_t *registration = fetch->registration;
     part_t *part = weft_pool_take(&parts);
     if (part == NULL)
@@ -173,6 +178,7 @@ static void pump(void)
 {
     while (queue_first != NULL && parts_out < wefti_ofi.rails[0].reads_max) {
         weft_fetch_t *fetch = queue_first;
+        fetch->has_failed = fetch->has_failed || peer_of(fetch)->is_lost;
         if (!fetch->has_failed && !begin_next(fetch))
             return;
         if (fetch->has_failed)
@@ -194,12 +200,14 @@ static void enter_queue(weft_fetch_t *fetch)
 
 void wefti_ofi_fetch(weft_fetch_t *fetch)
 {
+    peer_of(fetch)->fetches++;
     fetch->registration = NULL;
     fetch->begun = 0;
     fetch->outstanding = 0;
     fetch->has_failed = false;
-    if (wefti_ofi.rails[0].needs_local) {
-        fetch->registration = create_registration(fetch->to, fetch->bytes, FI_READ);
+    if (wefti_ofi.rails[0].needs_local || fetch->memory != NULL) {
+        weft_region_t region = {fetch->to, fetch->bytes, fetch->memory};
+        fetch->registration = create_registration(&region, FI_READ);
         fetch->has_failed = fetch->registration == NULL;
     }
     enter_queue(fetch);
@@ -209,6 +217,11 @@ void wefti_ofi_fetch(weft_fetch_t *fetch)
 bool wefti_fetching_is_refused(void)
 {
     return queue_first != NULL && parts_out < wefti_ofi.rails[0].reads_max;
+}
+
+bool wefti_fetching_is_idle(void)
+{
+    return queue_first == NULL && parts_out == 0;
 }
 
 int wefti_fetching_progress(void)

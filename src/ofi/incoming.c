@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 
+#include <rdma/fi_errno.h>
 #include <string.h>
 
 enum { EARLY_MOST = 1 << 16 }; /* how far ahead of its turn a packet may be */
@@ -69,8 +70,11 @@ static void keep_early(weft_ofi_peer_t *peer, const weft_wire_t *wire, const cha
         return;
     }
     weft_early_t *early = weft_alloc(sizeof(*early) + wire->bytes);
-    if (early == NULL)
-        weft_world.abort(1, "no memory for a packet that came before its turn");
+    if (early == NULL) {
+        wefti_ofi_peer_failed(peer, "keeping a packet of it that came before its turn failed",
+                              FI_ENOMEM);
+        return;
+    }
     early->wire = *wire;
     memcpy(early->payload, payload, wire->bytes);
     early->next = *at;
@@ -124,7 +128,12 @@ void wefti_packet_in(const char *packet, size_t bytes)
         return;
     }
     weft_ofi_peer_t *peer = wefti_ofi_peer((int)wire.source);
-    if (peer == NULL)
-        weft_world.abort(1, "no memory for a peer");
-    take_in_order(peer, &wire, packet + sizeof(wire));
+    if (peer == NULL) {
+        wefti_ofi_failed("making room for another rank", FI_ENOMEM);
+        return;
+    }
+    if (__builtin_expect(wire.kind == WEFT_WIRE_LOST, 0))
+        wefti_ofi_peer_says(peer, packet + sizeof(wire), wire.bytes);
+    else
+        take_in_order(peer, &wire, packet + sizeof(wire));
 }

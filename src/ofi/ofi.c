@@ -9,6 +9,7 @@
 #include "net/address_card.h"
 #include "net/network_interface.h"
 #include "ofi/fabric_library.h"
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -21,6 +22,9 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Looking at an interface takes some 30 us. */
+enum { ROUNDS_PER_WATCH = 64, WATCH_NS = 1000 * 1000 * 1000 };
 
 weft_ofi_t wefti_ofi;
 
@@ -57,15 +61,16 @@ static int insert_addresses(const weft_addresses_t *addresses, weft_ofi_peer_t *
 {
     if ((int)addresses->rails != wefti_ofi.rail_count)
         return weft_fail(MPI_ERR_OTHER,
-                         "rank %d on %s uses %u network interfaces, this rank on %s uses %d: set "
-                         "WEFT_RAILS alike on all hosts",
+                         "rank %d on %s uses %u network interfaces, this rank on %s uses %d: one is "
+                         "down or missing on one of them, or WEFT_RAILS is not the same",
                          peer->world_rank, weft_card_host(peer->world_rank), addresses->rails,
                          weft_world.host, wefti_ofi.rail_count);
     for (int i = 0; i < wefti_ofi.rail_count; i++) {
         int count = fi_av_insert(wefti_ofi.rails[i].av, addresses->rail[i].data, 1,
                                  &peer->addresses[i], 0, NULL);
         if (count != 1)
-            return weft_fail(MPI_ERR_OTHER, "fi_av_insert: %s",
+            return weft_fail(MPI_ERR_OTHER, "rank %d on %s cannot be reached: fi_av_insert: %s",
+                             peer->world_rank, weft_card_host(peer->world_rank),
                              count < 0 ? weft_fabric_error(count) : "refused");
     }
     return MPI_SUCCESS;
@@ -88,65 +93,171 @@ static int reach(int world_rank, weft_endpoint_t **out)
     weft_ofi_peer_t *peer = wefti_ofi_peer(world_rank);
     if (peer == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a peer");
-    int err = wefti_ofi_resolve(peer);
+    if (wefti_ofi.failure[0] != '\0')
+        return weft_fail(MPI_ERR_OTHER, "%s", wefti_ofi.failure);
+    if (peer->why != NULL) /* until the layer above is told */
+        return weft_fail(MPI_ERR_OTHER, "%s", peer->why);
+    int err = peer->is_lost ? MPI_SUCCESS : wefti_ofi_resolve(peer);
     if (err == MPI_SUCCESS)
         *out = &peer->endpoint;
+    else
+        wefti_ofi_peer_unreachable(peer);
     return err;
 }
 
-void wefti_ofi_peer_failed(weft_ofi_peer_t *peer, const char *doing, int error)
+/* ---- losses ---- */
+
+/* It may be alive and wait for what was lost: if a packet still reaches it, it learns of it. */
+static void mark_lost(weft_ofi_peer_t *peer)
 {
-    if (wefti_ofi.is_closing || peer->is_lost)
-        return;
     peer->is_lost = true;
-    peer->doing = doing;
-    peer->error = error;
+    peer->owes_loss = peer->is_resolved;
+    wefti_ofi_note_unsettled(peer);
+}
+
+static void lose(weft_ofi_peer_t *peer, const char *why)
+{
+    mark_lost(peer);
+    peer->why = weft_strdup(why);
     peer->next_lost = wefti_ofi.lost;
     wefti_ofi.lost = peer;
 }
 
-static void tell_of_lost(void)
+void wefti_ofi_peer_failed(weft_ofi_peer_t *peer, const char *failed, int error)
 {
-    while (wefti_ofi.lost != NULL) {
-        char why[384];
-        const weft_ofi_peer_t *peer = wefti_ofi.lost;
-        wefti_ofi.lost = peer->next_lost;
-        snprintf(why, sizeof(why),
-                 "rank %d on %s cannot be reached by rank %d on %s any more: %s to it failed: %s "
-                 "(provider %s, interface %s)",
-                 peer->world_rank, weft_card_host(peer->world_rank), weft_world.rank,
-                 weft_world.host, peer->doing, weft_fabric_error(peer->error), weft_world.fabric,
-                 wefti_ofi.rails[0].info->domain_attr->name);
-        weft_world.peer_lost(peer->world_rank, why);
+    char why[384];
+    if (wefti_ofi.is_closing || peer->is_lost)
+        return;
+    snprintf(why, sizeof(why),
+             "rank %d on %s cannot be reached by rank %d on %s any more: %s: %s (provider %s, "
+             "interface %s)",
+             peer->world_rank, weft_card_host(peer->world_rank), weft_world.rank, weft_world.host,
+             failed, weft_fabric_error(error), weft_world.fabric,
+             wefti_ofi.rails[0].info->domain_attr->name);
+    lose(peer, why);
+}
+
+void wefti_ofi_peer_says(weft_ofi_peer_t *peer, const char *text, size_t bytes)
+{
+    char why[384];
+    if (wefti_ofi.is_closing || peer->is_lost)
+        return;
+    snprintf(why, sizeof(why), "rank %d on %s has told rank %d on %s: %.*s", peer->world_rank,
+             weft_card_host(peer->world_rank), weft_world.rank, weft_world.host, (int)bytes, text);
+    lose(peer, why);
+}
+
+void wefti_ofi_peer_unreachable(weft_ofi_peer_t *peer)
+{
+    if (!wefti_ofi.is_closing && !peer->is_lost)
+        lose(peer, weft_fail_text());
+}
+
+/* It may have been to any of those who are injected to. */
+static void injected_lost(int error)
+{
+    for (int rank = 0; rank < weft_world.size; rank++) {
+        weft_ofi_peer_t *peer = wefti_ofi.peers[rank];
+        if (peer != NULL && peer->has_injected)
+            wefti_ofi_peer_failed(peer, "a packet injected to it, or to another rank, was lost",
+                                  error);
     }
 }
 
-void wefti_ofi_packet_lost(const char *doing, int error)
+void wefti_ofi_failed(const char *doing, int error)
 {
-    char why[384];
-    if (wefti_ofi.is_closing)
+    if (wefti_ofi.is_closing || wefti_ofi.failure[0] != '\0')
         return;
-    snprintf(why, sizeof(why),
-             "rank %d on %s: the network has lost a packet: %s failed: %s (provider %s, interface "
-             "%s)",
+    snprintf(wefti_ofi.failure, sizeof(wefti_ofi.failure),
+             "rank %d on %s cannot be reached from other hosts any more: %s failed: %s (provider "
+             "%s, interface %s)",
              weft_world.rank, weft_world.host, doing, weft_fabric_error(error), weft_world.fabric,
              wefti_ofi.rails[0].info->domain_attr->name);
-    weft_world.abort(1, why);
+    for (int rank = 0; rank < weft_world.size; rank++) {
+        if (wefti_ofi.peers[rank] != NULL)
+            mark_lost(wefti_ofi.peers[rank]);
+    }
+}
+
+static bool has_dead_rail(void)
+{
+    for (int i = 0; i < wefti_ofi.rail_count; i++) {
+        if (wefti_ofi.rails[i].is_dead)
+            return true;
+    }
+    return false;
+}
+
+/* A request whose buffer the provider may still write to does not end, unless its end will never be
+ * told. */
+static bool may_tell(int fetches)
+{
+    return fetches == 0 || has_dead_rail();
+}
+
+static void tell_of_lost(void)
+{
+    weft_ofi_peer_t *peer = wefti_ofi.lost;
+    wefti_ofi.lost = NULL;
+    for (weft_ofi_peer_t *next; peer != NULL; peer = next) {
+        next = peer->next_lost;
+        if (may_tell(peer->fetches)) {
+            char *why = peer->why;
+            peer->why = NULL;
+            weft_world.peer_lost(peer->world_rank, why == NULL ? "no memory to say why" : why);
+            weft_free(why);
+        } else {
+            peer->next_lost = wefti_ofi.lost;
+            wefti_ofi.lost = peer;
+        }
+    }
+}
+
+static bool has_losses(void)
+{
+    bool has_failure = wefti_ofi.failure[0] != '\0' && !wefti_ofi.failure_is_told;
+    return wefti_ofi.lost != NULL || has_failure;
+}
+
+static void tell(void)
+{
+    tell_of_lost();
+    if (wefti_ofi.failure[0] == '\0' || wefti_ofi.failure_is_told ||
+        !may_tell(!wefti_fetching_is_idle()))
+        return;
+    wefti_ofi.failure_is_told = true;
+    weft_world.network_lost(wefti_ofi.failure);
 }
 
 /* ---- progress ---- */
+
+/* TCP tries for many minutes before it says that a network has gone, and meanwhile the others carry what
+ * makes no sense without its parts. */
+static void watch_interfaces(void)
+{
+    static int64_t next_ns;
+    static unsigned rounds;
+    if (++rounds % ROUNDS_PER_WATCH != 0 || weft_clock_ns() < next_ns)
+        return;
+    next_ns = weft_clock_ns() + WATCH_NS;
+    for (int i = 0; i < wefti_ofi.rail_count; i++)
+        weft_rail_watch(&wefti_ofi.rails[i]);
+}
 
 static int progress(bool everything)
 {
     int done = 0;
     (void)everything;
+    if (wefti_ofi.rail_count > 1 && wefti_ofi.rails[0].is_sockets)
+        watch_interfaces();
     for (int i = 0; i < wefti_ofi.rail_count; i++)
         done += weft_rail_progress(&wefti_ofi.rails[i]);
     if (__builtin_expect(wefti_ofi.unsettled != NULL, 0))
         done += wefti_outgoing_progress();
     done += wefti_fetching_progress();
-    if (__builtin_expect(wefti_ofi.lost != NULL, 0))
-        tell_of_lost();
+    done += wefti_device_reach_progress();
+    if (__builtin_expect(has_losses(), 0))
+        tell();
     return done;
 }
 
@@ -155,7 +266,8 @@ static int wait_fd(void)
 {
     weft_rail_t *rail = &wefti_ofi.rails[0];
     struct fid *queue = &rail->cq->fid;
-    if (wefti_ofi.unsettled != NULL || rail->unposted > 0 || wefti_fetching_is_refused())
+    if (wefti_ofi.unsettled != NULL || rail->unposted > 0 || wefti_fetching_is_refused() ||
+        has_losses() || wefti_device_reach_is_busy())
         return WEFT_FD_READY; /* nothing would wake us when the provider has room again */
     if (wefti_ofi.rail_count > 1 || rail->wait_fd < 0)
         return WEFT_FD_NONE;
@@ -172,9 +284,10 @@ static void close_rails(void)
 
 static int open_rails(void)
 {
+    static const weft_rail_owner_t owner = {
+        .sink = wefti_packet_in, .injected_lost = injected_lost, .failed = wefti_ofi_failed};
     for (int i = 0; i < wefti_ofi.provider.rail_count; i++) {
-        int err = weft_rail_open(wefti_ofi.provider.rails[i], i, wefti_packet_in,
-                                 wefti_ofi_packet_lost, &wefti_ofi.rails[i]);
+        int err = weft_rail_open(wefti_ofi.provider.rails[i], i, &owner, &wefti_ofi.rails[i]);
         if (err != MPI_SUCCESS) {
             close_rails();
             return err;
@@ -270,7 +383,7 @@ static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
 
 static void quiesce(void)
 {
-    while (!wefti_outgoing_is_empty()) {
+    while ((!wefti_outgoing_is_empty() || wefti_device_reach_is_busy()) && !has_dead_rail()) {
         if (weft_progress() == 0)
             sched_yield();
     }
@@ -292,16 +405,23 @@ static void tell_report(weft_facts_t *facts)
                                "FI_PROVIDER, Weft's own TCP is faster");
 }
 
+static void forget_peer(weft_ofi_peer_t *peer)
+{
+    wefti_incoming_forget(peer);
+    weft_free(peer->why);
+}
+
 static void close_transport(void)
 {
     wefti_ofi.is_closing = true;
     if (wefti_ofi.dropped > 0)
         WEFT_LOG(WEFT_WARN, "ofi", "%llu packets were dropped",
                  (unsigned long long)wefti_ofi.dropped);
+    wefti_device_reach_close();
     close_rails();
     for (int rank = 0; rank < weft_world.size; rank++) {
         if (wefti_ofi.peers[rank] != NULL)
-            wefti_incoming_forget(wefti_ofi.peers[rank]);
+            forget_peer(wefti_ofi.peers[rank]);
     }
     wefti_fetching_close();
     weft_card_close();
@@ -322,6 +442,7 @@ const weft_transport_ops_t weft_ofi_transport = {
     .expose = wefti_ofi_expose,
     .conceal = wefti_ofi_conceal,
     .fetch = wefti_ofi_fetch,
+    .takes_device = wefti_ofi_takes_device,
     .throttle = wefti_ofi_throttle,
     .progress = progress,
     .wait_fd = wait_fd,

@@ -3,6 +3,7 @@
 #ifndef WEFT_OFI_OFI_PRIVATE_H
 #define WEFT_OFI_OFI_PRIVATE_H
 
+#include "core/device.h"
 #include "core/transport.h"
 #include "core/world.h"
 #include "net/net_packet.h"
@@ -26,6 +27,9 @@ typedef struct weft_ofi_peer {
     bool is_resolved; /* it can be sent to: `key` and `addresses` are set */
     bool is_listed;   /* in ofi.unsettled */
     bool is_lost;     /* for good: what is sent to it is dropped */
+    bool has_injected; /* packets whose loss would not be told with its name */
+    int fetches;       /* that are not over: the provider writes to memory of the layer above */
+    bool owes_loss;   /* it has to be told that it is lost to us */
     bool throttles, has_told; /* what it has to be told, and what it was told */
     uint64_t key;             /* of packets to it */
     fi_addr_t addresses[WEFT_RAILS_MAX];
@@ -35,8 +39,7 @@ typedef struct weft_ofi_peer {
     weft_slot_t *stalled_first, **stalled_last; /* composed, and refused by the provider */
     struct weft_ofi_peer *next_unsettled;
     struct weft_ofi_peer *next_lost; /* in ofi.lost */
-    const char *doing;               /* and with what result, when it was lost */
-    int error;
+    char *why;                       /* meanwhile; NULL: there was no memory for it */
 } weft_ofi_peer_t;
 
 typedef struct weft_ofi {
@@ -48,6 +51,8 @@ typedef struct weft_ofi {
     weft_ofi_peer_t **peers; /* [world size] */
     weft_ofi_peer_t *unsettled; /* with stalled packets or something to be told */
     weft_ofi_peer_t *lost;      /* the layer above is to be told of them */
+    char failure[384];          /* of the network, all peers at once; "": none */
+    bool failure_is_told;
     uint64_t dropped;        /* packets of strangers, and malformed ones */
     bool is_closing;         /* peers may be gone, which is no failure any more */
 } weft_ofi_t;
@@ -60,12 +65,19 @@ weft_ofi_peer_t *wefti_ofi_peer(int world_rank);
 /** Find out how to send to a peer; may block for a moment. MPI_ERR_OTHER with a text. */
 int wefti_ofi_resolve(weft_ofi_peer_t *peer);
 
-/** A peer cannot be reached any more; `doing` says what was tried. The layer above is told at the end of
- *  the round (it may be in the midst of a send to it), unless all are at the end anyway. */
-void wefti_ofi_peer_failed(weft_ofi_peer_t *peer, const char *doing, int error);
+/** A peer cannot be reached any more; `failed` says what was tried ("sending to it failed"), `error` is a
+ *  number of libfabric. The layer above is told at the end of a round (it may be in the midst of a send
+ *  to it), and not before all fetches from it are over; not at all when this process is at its end. */
+void wefti_ofi_peer_failed(weft_ofi_peer_t *peer, const char *failed, int error);
 
-/** The end of the job: a packet was lost, nobody knows to or from whom. */
-void wefti_ofi_packet_lost(const char *doing, int error);
+/** The peer itself says so: `text` has `bytes` bytes. */
+void wefti_ofi_peer_says(weft_ofi_peer_t *peer, const char *text, size_t bytes);
+
+/** The same, for the reason that weft_fail has noted. */
+void wefti_ofi_peer_unreachable(weft_ofi_peer_t *peer);
+
+/** Nothing can be had any more from whatever peer: told as above, of all of them. */
+void wefti_ofi_failed(const char *doing, int error);
 
 /* outgoing.c */
 /** See to it that the peer gets its turn in wefti_outgoing_progress(). */
@@ -85,12 +97,22 @@ void wefti_incoming_forget(weft_ofi_peer_t *peer);
 
 /* fetching.c */
 bool wefti_ofi_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes,
-                      weft_exposure_t *out);
+                      const weft_memory_t *memory, weft_exposure_t *out);
 void wefti_ofi_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure);
 void wefti_ofi_fetch(weft_fetch_t *fetch);
 int wefti_fetching_progress(void);
 /** Is there a part that the provider did not take, and might take now? */
 bool wefti_fetching_is_refused(void);
+/** Is no fetch under way, of whatever peer? */
+bool wefti_fetching_is_idle(void);
 void wefti_fetching_close(void);
+
+/* device_reach.c */
+bool wefti_ofi_takes_device(const weft_memory_t *memory);
+/** Go on with what the provider refused; whether it took it. */
+int wefti_device_reach_progress(void);
+/** Is there a trial that is not over? */
+bool wefti_device_reach_is_busy(void);
+void wefti_device_reach_close(void);
 
 #endif

@@ -28,6 +28,15 @@ static void compose(const weft_ofi_peer_t *peer, const weft_header_t *header, we
                          .version = WEFT_WIRE_VERSION};
 }
 
+static void compose_into(weft_slot_t *slot, const weft_ofi_peer_t *peer,
+                         const weft_header_t *header)
+{
+    weft_wire_t wire;
+    compose(peer, header, &wire);
+    memcpy(slot->memory, &wire, sizeof(wire));
+    slot->bytes = sizeof(wire) + header->bytes;
+}
+
 /* ---- peers that need another look ---- */
 
 void wefti_ofi_note_unsettled(weft_ofi_peer_t *peer)
@@ -57,7 +66,7 @@ static void slot_is_out(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry,
     (void)entry;
     slots_out--;
     if (error != 0)
-        wefti_ofi_peer_failed(slot->owner, "sending", error);
+        wefti_ofi_peer_failed(slot->owner, "sending to it failed", error);
     weft_rail_give_slot(slot);
 }
 
@@ -134,7 +143,8 @@ static bool inject(weft_ofi_peer_t *peer, const weft_header_t *header, const voi
     if (rc == -FI_EAGAIN)
         return false;
     if (rc != 0)
-        wefti_ofi_peer_failed(peer, "sending", (int)-rc);
+        wefti_ofi_peer_failed(peer, "sending to it failed", (int)-rc);
+    peer->has_injected = true;
     count_packet(peer, header->bytes);
     return true;
 }
@@ -183,10 +193,7 @@ void wefti_ofi_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
 {
     weft_ofi_peer_t *peer = (weft_ofi_peer_t *)endpoint;
     weft_slot_t *slot = reserved;
-    weft_wire_t wire;
-    compose(peer, header, &wire);
-    memcpy(slot->memory, &wire, sizeof(wire));
-    slot->bytes = sizeof(wire) + header->bytes;
+    compose_into(slot, peer, header);
     dispatch(peer, slot);
 }
 
@@ -211,12 +218,38 @@ static bool tell_throttle(weft_ofi_peer_t *peer)
 /* Perhaps the first that this rank sends to the peer. */
 static bool tell_taken(weft_ofi_peer_t *peer)
 {
-    if (wefti_ofi_resolve(peer) != MPI_SUCCESS)
-        weft_world.abort(1, weft_fail_text());
+    if (!peer->is_lost && wefti_ofi_resolve(peer) != MPI_SUCCESS)
+        wefti_ofi_peer_unreachable(peer);
     weft_header_t header = weft_header_for(WEFT_WIRE_TAKEN, peer->window.taken, 0);
     if (!send_packet(peer, &header, NULL))
         return false;
     peer->window.told = peer->window.taken;
+    return true;
+}
+
+/* Goes to a peer that gets nothing else any more, without a number. */
+static bool tell_loss(weft_ofi_peer_t *peer)
+{
+    const char *why = wefti_ofi.failure[0] != '\0' ? wefti_ofi.failure
+                      : peer->why != NULL          ? peer->why
+                                                   : "a packet was lost";
+    weft_header_t header = {.kind = WEFT_WIRE_LOST, .bytes = (uint32_t)strlen(why)};
+    weft_slot_t *slot = weft_rail_take_slot(&wefti_ofi.rails[0], sizeof(weft_wire_t) + header.bytes);
+    if (slot == NULL)
+        return false;
+    compose_into(slot, peer, &header);
+    memcpy(slot->memory + sizeof(weft_wire_t), why, header.bytes);
+    slot->owner = peer;
+    slot->op.done = slot_is_out;
+    long rc = post_last(slot, peer->addresses[0]);
+    if (rc == -FI_EAGAIN) {
+        weft_rail_give_slot(slot);
+        return false;
+    }
+    slots_out++;
+    peer->owes_loss = false;
+    if (rc != 0)
+        slot_is_out(&slot->op, NULL, (int)-rc);
     return true;
 }
 
@@ -234,6 +267,8 @@ static int settle(weft_ofi_peer_t *peer)
         if (rc != 0)
             slot_is_out(&slot->op, NULL, (int)-rc);
     }
+    if (peer->owes_loss)
+        moved += tell_loss(peer);
     if (peer->throttles != peer->has_told)
         moved += tell_throttle(peer);
     if (weft_window_must_tell(&peer->window))
@@ -243,7 +278,7 @@ static int settle(weft_ofi_peer_t *peer)
 
 static bool is_settled(const weft_ofi_peer_t *peer)
 {
-    return peer->stalled_first == NULL && peer->throttles == peer->has_told &&
+    return peer->stalled_first == NULL && !peer->owes_loss && peer->throttles == peer->has_told &&
            !weft_window_must_tell(&peer->window);
 }
 

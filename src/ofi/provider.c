@@ -10,13 +10,15 @@
 #include "mpi.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { NAME_BYTES = 64, LIST_BYTES = 512 };
+enum { NAME_BYTES = 64, LIST_BYTES = 512, HMEM_WISHES = 2 /* the first of ask_best() */ };
 
 /* Networks with devices of their own, best first. Over the kernel's sockets src/tcp does better (its
  * README says why), so those providers serve only when they are asked for. */
@@ -100,6 +102,10 @@ static struct fi_info *make_hints(const char *name, uint64_t capabilities)
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
     hints->domain_attr->mr_mode =
         FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+    if (strcmp(name, "efa") == 0) /* it asks for none (fi_efa(7)), and keeps its cache for those without */
+        hints->domain_attr->mr_mode &= ~FI_MR_LOCAL;
+    if ((capabilities & FI_HMEM) != 0)
+        hints->domain_attr->mr_mode |= FI_MR_HMEM;
     hints->fabric_attr->prov_name = weft_strdup(name); /* freed by freeinfo */
     return hints;
 }
@@ -132,17 +138,31 @@ static int ask(const char *name, uint64_t capabilities, struct fi_info **out)
     return -FI_ENODATA;
 }
 
+/* Asked for device memory, libfabric loads the device's libraries, and some providers take longer ways with
+ * the host's: so where there is no device this is left out. The driver's back end opens after us. */
+static bool may_have_devices(void)
+{
+    if (strcmp(weft_config.DEVICE, "no") == 0 || strcmp(weft_config.DEVICE_NETWORK, "no") == 0)
+        return false;
+    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (library != NULL)
+        dlclose(library);
+    return library != NULL || access("/proc/driver/nvidia/version", F_OK) == 0;
+}
+
 /* With as much of what we can use as the provider has. */
 static int ask_best(const char *name, struct fi_info **out)
 {
     static const uint64_t wishes[] = {
+        FI_MSG | FI_MULTI_RECV | FI_RMA | FI_READ | FI_REMOTE_READ | FI_HMEM,
+        FI_MSG | FI_RMA | FI_READ | FI_REMOTE_READ | FI_HMEM,
         FI_MSG | FI_MULTI_RECV | FI_RMA | FI_READ | FI_REMOTE_READ,
         FI_MSG | FI_RMA | FI_READ | FI_REMOTE_READ,
         FI_MSG | FI_MULTI_RECV,
         FI_MSG,
     };
     int rc = -FI_ENODATA;
-    for (size_t i = 0; rc != 0 && i < sizeof(wishes) / sizeof(wishes[0]); i++)
+    for (size_t i = may_have_devices() ? 0 : HMEM_WISHES; rc != 0 && i < sizeof(wishes) / sizeof(wishes[0]); i++)
         rc = ask(name, wishes[i], out);
     return rc;
 }

@@ -3,6 +3,7 @@
 
 #include "ofi/fabric_library.h"
 #include "net/net_packet.h"
+#include "net/network_interface.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -11,6 +12,7 @@
 
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -36,12 +38,32 @@ static int failed(const char *call, long rc)
 
 /* ---- memory ---- */
 
-int weft_rail_register(weft_rail_t *rail, const void *data, size_t bytes, uint64_t access,
+static int register_device(weft_rail_t *rail, const weft_region_t *region,
+                           struct fi_mr_attr *attributes, struct fid_mr **out)
+{
+    struct iovec piece = {(void *)region->data, region->bytes};
+    attributes->mr_iov = &piece;
+    attributes->iov_count = 1;
+    attributes->iface = FI_HMEM_CUDA; /* the one kind that there is */
+    attributes->device.cuda = weft_device_number(region->memory->device);
+    return fi_mr_regattr(rail->domain, attributes, 0, out);
+}
+
+uint64_t weft_rail_address(const weft_rail_t *rail, const void *data)
+{
+    bool by_address = (rail->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+    return by_address ? (uint64_t)(uintptr_t)data : 0;
+}
+
+int weft_rail_register(weft_rail_t *rail, const weft_region_t *region, uint64_t access,
                        struct fid_mr **out)
 {
     bool is_ours = (rail->info->domain_attr->mr_mode & FI_MR_PROV_KEY) == 0;
     uint64_t key = is_ours ? rail->next_key++ : 0;
-    int rc = fi_mr_reg(rail->domain, data, bytes, access, 0, key, 0, out, NULL);
+    struct fi_mr_attr attributes = {.access = access, .requested_key = key};
+    int rc = region->memory != NULL
+                 ? register_device(rail, region, &attributes, out)
+                 : fi_mr_reg(rail->domain, region->data, region->bytes, access, 0, key, 0, out, NULL);
     if (rc != 0 || (rail->info->domain_attr->mr_mode & FI_MR_ENDPOINT) == 0)
         return rc;
     rc = fi_mr_bind(*out, &rail->ep->fid, 0);
@@ -77,8 +99,8 @@ static int allocate(weft_rail_t *rail)
                          rail->memory_bytes);
     if (!rail->needs_local)
         return MPI_SUCCESS;
-    int rc = weft_rail_register(rail, rail->memory, rail->memory_bytes, FI_SEND | FI_RECV,
-                                &rail->memory_mr);
+    weft_region_t region = {.data = rail->memory, .bytes = rail->memory_bytes};
+    int rc = weft_rail_register(rail, &region, FI_SEND | FI_RECV, &rail->memory_mr);
     return rc == 0 ? MPI_SUCCESS : failed("fi_mr_reg", rc);
 }
 
@@ -151,7 +173,7 @@ static long post_again(weft_rail_t *rail)
 static void expect_posted(weft_rail_t *rail, long rc)
 {
     if (rc != 0 && rc != -FI_EAGAIN)
-        rail->lost("fi_recvmsg", (int)-rc);
+        rail->owner->failed("fi_recvmsg", (int)-rc);
 }
 
 static void packet_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error)
@@ -164,9 +186,9 @@ static void packet_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *ent
         WEFT_LOG(WEFT_WARN, "ofi", "dropped a packet of more than %zu bytes: WEFT_FABRIC_EAGER_MAX "
                                    "must be the same on all hosts", rail->packet_max);
     else if (error != 0)
-        rail->lost("receiving", error);
+        rail->owner->failed("receiving", error);
     else if ((entry->flags & FI_RECV) != 0)
-        rail->sink(rail->has_multi_recv ? entry->buf : buffer->memory, entry->len);
+        rail->owner->sink(rail->has_multi_recv ? entry->buf : buffer->memory, entry->len);
     if (!rail->has_multi_recv || (entry->flags & FI_MULTI_RECV) != 0)
         expect_posted(rail, post(buffer));
 }
@@ -184,18 +206,38 @@ static int take_error(weft_rail_t *rail)
     if (op != NULL)
         op->done(op, &flags_alone, entry.err);
     else
-        rail->lost("sending", entry.err); /* what was injected has no context */
+        rail->owner->injected_lost(entry.err); /* what else has no context? */
     return 1;
+}
+
+/* From now on it is left alone, so that nothing is written any more to buffers that were given back. */
+static void die(weft_rail_t *rail, const char *doing, int error)
+{
+    if (rail->is_dead)
+        return;
+    rail->is_dead = true;
+    rail->owner->failed(doing, error);
+}
+
+void weft_rail_watch(weft_rail_t *rail)
+{
+    char doing[96];
+    if (rail->is_dead || !weft_interface_look(rail->info->domain_attr->name).is_down)
+        return;
+    snprintf(doing, sizeof(doing), "its interface %s", rail->info->domain_attr->name);
+    die(rail, doing, FI_ENETDOWN);
 }
 
 int weft_rail_progress(weft_rail_t *rail)
 {
     struct fi_cq_data_entry entries[ENTRIES];
+    if (__builtin_expect(rail->is_dead, 0))
+        return 0;
     ssize_t count = fi_cq_read(rail->cq, entries, ENTRIES);
     if (count == -FI_EAVAIL)
         return take_error(rail);
     if (__builtin_expect(count < 0 && count != -FI_EAGAIN && count != -FI_EINTR, 0))
-        rail->lost("fi_cq_read", (int)-count);
+        die(rail, "fi_cq_read", (int)-count);
     for (ssize_t i = 0; i < count; i++) {
         weft_ofi_op_t *op = entries[i].op_context;
         if (__builtin_expect(op != NULL, 1))
@@ -232,6 +274,7 @@ static void measure(weft_rail_t *rail)
         rail->read_max = info->ep_attr->max_msg_size;
     rail->reads_max = rail->is_sockets ? SOCKET_READS : DEVICE_READS;
     rail->has_read = (info->caps & FI_RMA) != 0 && strcmp(weft_config.RENDEZVOUS, "stream") != 0;
+    rail->has_hmem = rail->has_read && (info->caps & FI_HMEM) != 0;
     rail->has_multi_recv = (info->caps & FI_MULTI_RECV) != 0 && !is_early_release(info);
     rail->needs_local = (info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
     rail->next_key = 1;
@@ -293,10 +336,10 @@ static int post_all(weft_rail_t *rail)
     return rc == 0 || rc == -FI_EAGAIN ? MPI_SUCCESS : failed("fi_recvmsg", rc);
 }
 
-int weft_rail_open(const struct fi_info *info, int index, weft_rail_sink_fn_t sink,
-                   weft_rail_lost_fn_t lost, weft_rail_t *out)
+int weft_rail_open(const struct fi_info *info, int index, const weft_rail_owner_t *owner,
+                   weft_rail_t *out)
 {
-    *out = (weft_rail_t){.info = info, .index = index, .sink = sink, .lost = lost};
+    *out = (weft_rail_t){.info = info, .index = index, .owner = owner};
     measure(out);
     if (out->packet_max < PACKET_LEAST)
         return weft_fail(MPI_ERR_OTHER, "its messages have %zu bytes at most, Weft needs %d",

@@ -13,6 +13,7 @@
 #ifndef WEFT_OFI_RAIL_H
 #define WEFT_OFI_RAIL_H
 
+#include "core/device.h"
 #include "ofi/provider.h"
 
 #include <rdma/fi_domain.h>
@@ -53,11 +54,15 @@ typedef struct weft_receive_buffer {
     bool is_posted;
 } weft_receive_buffer_t;
 
-/** Gets each packet that arrives, header included; the memory is valid during the call only. */
-typedef void (*weft_rail_sink_fn_t)(const char *packet, size_t bytes);
-
-/** A packet was lost, nobody knows to or from whom; `error` is a number of libfabric. */
-typedef void (*weft_rail_lost_fn_t)(const char *doing, int error);
+/** Who opens a rail, and is told; errors are numbers of libfabric. */
+typedef struct weft_rail_owner {
+    /** Gets each packet that arrives, header included; the memory is valid during the call only. */
+    void (*sink)(const char *packet, size_t bytes);
+    /** A packet that was injected is lost, and the provider does not say to whom it was. */
+    void (*injected_lost)(int error);
+    /** Nothing can be received any more, or it is not known from whom a packet is missing. */
+    void (*failed)(const char *doing, int error);
+} weft_rail_owner_t;
 
 struct weft_rail {
     const struct fi_info *info;
@@ -74,11 +79,12 @@ struct weft_rail {
     int reads_max;      /* at a time */
     bool is_sockets;    /* the kernel's network stack carries it */
     bool has_read;      /* remote memory can be read */
+    bool has_hmem;      /* FI_HMEM is offered: registrations may be of device memory */
     bool has_multi_recv;
     bool needs_local;   /* FI_MR_LOCAL */
     uint64_t next_key;  /* of registrations, where we choose */
-    weft_rail_sink_fn_t sink;
-    weft_rail_lost_fn_t lost;
+    bool is_dead; /* its completions cannot be read any more */
+    const weft_rail_owner_t *owner;
     char *memory; /* of all buffers and slots */
     size_t memory_bytes;
     struct fid_mr *memory_mr;
@@ -88,18 +94,31 @@ struct weft_rail {
     weft_slot_t *free_slots[WEFT_SLOT_SIZES];
 };
 
-/** Open `info` as rail `index`. On failure nothing is left. MPI_ERR_OTHER with a text. */
-int weft_rail_open(const struct fi_info *info, int index, weft_rail_sink_fn_t sink,
-                   weft_rail_lost_fn_t lost, weft_rail_t *out);
+/** Open `info` as rail `index`; `owner` stays. On failure nothing is left. MPI_ERR_OTHER with a text. */
+int weft_rail_open(const struct fi_info *info, int index, const weft_rail_owner_t *owner,
+                   weft_rail_t *out);
 void weft_rail_close(weft_rail_t *rail);
+
+/** Is its interface still up? If not it is dead, which its owner is told. */
+void weft_rail_watch(weft_rail_t *rail);
 
 /** Handle completions; how many. */
 int weft_rail_progress(weft_rail_t *rail);
 
+/** What is to be registered. */
+typedef struct weft_region {
+    const void *data;
+    size_t bytes;
+    const weft_memory_t *memory; /* of a device, that it lies in; NULL: the host's */
+} weft_region_t;
+
 /** Register memory: its descriptor and key, and the handle to give back to fi_close(&->fid).
  *  0, or a negative error number of libfabric. */
-int weft_rail_register(weft_rail_t *rail, const void *data, size_t bytes, uint64_t access,
+int weft_rail_register(weft_rail_t *rail, const weft_region_t *region, uint64_t access,
                        struct fid_mr **out);
+
+/** As peers name the first byte of a registration. */
+uint64_t weft_rail_address(const weft_rail_t *rail, const void *data);
 
 /** A slot with room for a packet of `bytes` bytes; NULL: none is free. */
 weft_slot_t *weft_rail_take_slot(weft_rail_t *rail, size_t bytes);

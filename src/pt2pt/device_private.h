@@ -7,6 +7,7 @@
  *   small, or no other way   device -> slot -> packets -> slot -> device     slots: pinned memory
  *   ranks of one host        device -> device, or slot: by the receiver, who maps the sender's memory
  *   from host memory         sender's memory -> slot -> device: by the receiver, where it may read that
+ *   over a network           any -> any, by the network, where that reaches device memory (FI_HMEM)
  *
  * Whatever goes through slots does so in pieces, several of them on their way at a time. A buffer is
  * not given back to the program, nor a slot to its pool, while the device works on it, errors or not.

@@ -7,6 +7,7 @@
  *   MAPPING   the sender's device memory, mapped here: in one copy, or through slots into ordinary
  *             host memory
  *   MEMORY    the sender's host memory, read into slots
+ *   WINDOW    the sender's memory of any kind, read by the network into the device's
  *   STREAM    packets, into slots that were taken before the sender was told to go on
  */
 #include "pt2pt/device_private.h"
@@ -21,7 +22,7 @@
 
 enum { STREAM_CHUNKS_MAX = 8 }; /* of all receives: fewer than the slots there are (core/device.h) */
 
-typedef enum source { FROM_PACKET, FROM_MAPPING, FROM_MEMORY, FROM_STREAM } source_t;
+typedef enum source { FROM_PACKET, FROM_MAPPING, FROM_MEMORY, FROM_WINDOW, FROM_STREAM } source_t;
 
 typedef struct weft_device_recv {
     weft_recv_t *recv;
@@ -395,6 +396,34 @@ static void copy_from_mapping(weft_device_recv_t *d)
         go_on(d);
 }
 
+/* ---- from a window ---- */
+
+static void window_is_read(weft_fetch_t *fetch, bool is_good)
+{
+    weft_device_recv_t *d = ((weft_recv_t *)fetch->owner)->device;
+    d->pending--;
+    d->over = is_good ? d->total : 0;
+    d->must_stream = !is_good;
+    go_on(d);
+}
+
+static bool read_window(weft_device_recv_t *d, const weft_ask_t *ask)
+{
+    const weft_transport_ops_t *ops = d->endpoint->ops;
+    char *data = data_in_one_piece(d);
+    if (ask->kind != WEFT_PACKET_OFFER || !d->endpoint->can_read || ops->takes_device == NULL ||
+        d->memory.device == NULL || data == NULL || !ops->takes_device(&d->memory))
+        return false;
+    d->from = FROM_WINDOW;
+    d->begun = d->total;
+    d->pending++;
+    d->recv->fetch = (weft_fetch_t){.endpoint = d->endpoint, .window = ask->window, .to = data,
+                                    .bytes = d->total, .memory = &d->memory,
+                                    .done = window_is_read, .owner = d->recv};
+    ops->fetch(&d->recv->fetch);
+    return true;
+}
+
 /* ---- beginning ---- */
 
 static weft_device_recv_t *create(weft_recv_t *recv)
@@ -477,9 +506,13 @@ void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_ask_t *
                                const void *data)
 {
     weft_device_recv_t *d = recv->device != NULL ? recv->device : create(recv);
-    d->endpoint = ask->request == 0 ? NULL : wefti_answering_endpoint(source);
     d->sender = ask->request;
     d->total = ask->bytes < recv->capacity ? ask->bytes : recv->capacity;
+    if (ask->request != 0) {
+        d->endpoint = wefti_recv_endpoint(recv, source);
+        if (d->endpoint == NULL)
+            return;
+    }
     if (d->endpoint != NULL && d->endpoint->is_lost) {
         wefti_recv_lose(recv);
     } else if (has_failed(d) || d->total == 0) {
@@ -495,7 +528,7 @@ void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_ask_t *
         d->from = FROM_MEMORY;
         d->address = ask->address;
         fill(d);
-    } else {
+    } else if (!read_window(d, ask)) {
         stream(d, ask);
     }
 }

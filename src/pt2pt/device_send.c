@@ -6,7 +6,8 @@
  *            are not in one piece are packed first
  *   EAGER    into a slot, and out as any small message; what the processor can read goes straight
  *            into the packet if that can leave at once
- *   STREAM   an ASK; when the receiver wants the data, chunk after chunk into slots and out
+ *   STREAM   an ASK, or an OFFER where the network reads device memory: the receiver may read the
+ *            buffer then; when it wants packets, chunk after chunk into slots and out
  *   NONE     there was an error before anything went out: the receiver gets that
  *
  * Until the first packet can go the send stands in its endpoint's list and holds up what comes after
@@ -204,6 +205,22 @@ static bool suits_eager(const weft_send_t *send)
            send->args.mode == WEFT_SEND_STANDARD && !send->endpoint->is_throttled;
 }
 
+/* Let the network read data in one piece. */
+static void try_expose(weft_device_send_t *d)
+{
+    weft_send_t *send = d->send;
+    const weft_transport_ops_t *ops = send->endpoint->ops;
+    ptrdiff_t offset;
+    size_t bytes;
+    if (ops->takes_device == NULL || send->bytes <= send->endpoint->eager_max ||
+        !weft_type_span(send->args.type, send->args.count, &offset, &bytes) ||
+        !ops->takes_device(&d->memory))
+        return;
+    const void *data = (void *)((uintptr_t)send->args.buf + (uintptr_t)offset);
+    send->is_exposed =
+        ops->expose(send->endpoint, data, send->bytes, &d->memory, &send->exposure);
+}
+
 /* Without the driver; false: not possible. */
 static bool read_into_slot(weft_device_send_t *d)
 {
@@ -249,6 +266,8 @@ static int choose_way(weft_device_send_t *d)
      * eager send without one is none. */
     d->way = suits_eager(send) && stage_next(d, send->bytes) ? WAY_EAGER : WAY_STREAM;
     d->is_ready = d->way == WAY_STREAM;
+    if (d->way == WAY_STREAM)
+        try_expose(d);
     return MPI_SUCCESS;
 }
 
@@ -346,6 +365,11 @@ static bool push_ask(weft_send_t *send)
 {
     weft_ask_t ask = {.bytes = send->bytes, .request = (uint64_t)(uintptr_t)send};
     weft_header_t header = {WEFT_PACKET_ASK, WEFT_ASK_BYTES, send->args.context, send->args.tag};
+    if (send->is_exposed) {
+        ask.window = send->exposure.window;
+        header.kind = WEFT_PACKET_OFFER;
+        header.bytes = WEFT_OFFER_BYTES;
+    }
     return send->endpoint->ops->send(send->endpoint, &header, &ask);
 }
 

@@ -52,17 +52,40 @@ void wefti_note_trouble(weft_request_t *request, const void *payload, size_t byt
     weft_request_note_error(request, weft_fail(trouble.error_class, "%s", trouble.text));
 }
 
-void weft_pt2pt_peer_lost(int world_rank, const char *why)
+static void note_lost(const char *why)
 {
-    weft_endpoint_t *endpoint = weft_world.endpoints[world_rank];
     WEFT_LOG(WEFT_WARN, "pt2pt", "%s", why);
     snprintf(wefti_pt2pt.lost_text, sizeof(wefti_pt2pt.lost_text), "%s", why);
     wefti_pt2pt.lost_peers++;
-    if (endpoint != NULL) {
-        endpoint->is_lost = true;
-        wefti_sends_lose(endpoint);
-    }
+}
+
+static void lose_endpoint(weft_endpoint_t *endpoint)
+{
+    endpoint->is_lost = true;
+    wefti_sends_lose(endpoint);
+}
+
+/* A rank that this one has only heard of gets an endpoint now, so that later receives find it lost. */
+void weft_pt2pt_peer_lost(int world_rank, const char *why)
+{
+    note_lost(why);
+    weft_endpoint_t *endpoint = weft_world_endpoint(world_rank);
+    if (endpoint != NULL)
+        lose_endpoint(endpoint);
     wefti_recvs_lose(world_rank);
+    wefti_note_idle();
+}
+
+void weft_pt2pt_network_lost(const char *why)
+{
+    note_lost(why);
+    wefti_pt2pt.is_network_lost = true;
+    for (int rank = 0; rank < weft_world.size; rank++) {
+        weft_endpoint_t *endpoint = weft_world.endpoints[rank];
+        if (endpoint != NULL && !endpoint->is_on_host)
+            lose_endpoint(endpoint);
+    }
+    wefti_recvs_lose(MPI_ANY_SOURCE);
     wefti_note_idle();
 }
 

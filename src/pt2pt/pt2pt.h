@@ -110,6 +110,9 @@ void weft_packet_arrived(int source_world_rank, const weft_header_t *header, con
  *  with MPI_ERR_OTHER and the text `why`; so does what begins later. */
 void weft_pt2pt_peer_lost(int world_rank, const char *why);
 
+/** The same for all ranks of other hosts: weft_world.network_lost. */
+void weft_pt2pt_network_lost(const char *why);
+
 void weft_pt2pt_open(void);
 /** Wait until nothing that this process has sent is left behind. */
 void weft_pt2pt_await_idle(void);

@@ -64,6 +64,7 @@ typedef struct weft_pt2pt {
     size_t active_sends; /* not complete */
     bool is_idle;        /* as of the last wefti_note_idle() */
     int lost_peers;
+    bool is_network_lost; /* no rank of another host can be reached */
     char lost_text[384]; /* of the last that was lost */
 } weft_pt2pt_t;
 
@@ -151,9 +152,10 @@ void wefti_recv_finish(weft_recv_t *recv);
 void wefti_recv_fail(weft_recv_t *recv);
 /** The peer is lost: end with an error, as soon as no device works on the buffer. */
 void wefti_recv_lose(weft_recv_t *recv);
-/** The endpoint of a rank that a packet came from. */
-weft_endpoint_t *wefti_answering_endpoint(int source);
-/** End all receives that wait for a lost peer. */
+/** The endpoint of the rank that a matched message came from, to answer it; NULL: it cannot be reached, and
+ *  the receive has ended with that error. */
+weft_endpoint_t *wefti_recv_endpoint(weft_recv_t *recv, int source);
+/** End all receives that wait for a lost peer; MPI_ANY_SOURCE: for any of another host. */
 void wefti_recvs_lose(int world_rank);
 void wefti_recvs_close(void);
 

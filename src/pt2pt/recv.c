@@ -209,6 +209,7 @@ static bool begin_fetch(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft
     recv->sender = ask->request;
     recv->fetch.endpoint = endpoint;
     recv->fetch.window = ask->window;
+    recv->fetch.memory = NULL;
     recv->fetch.to = (char *)recv->args.buf + offset;
     recv->fetch.bytes = ask->bytes < recv->capacity ? ask->bytes : recv->capacity;
     recv->fetch.done = fetch_is_over;
@@ -217,12 +218,16 @@ static bool begin_fetch(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft
     return true;
 }
 
-weft_endpoint_t *wefti_answering_endpoint(int source)
+/* Its sender goes on waiting, since nothing can be said to it. */
+weft_endpoint_t *wefti_recv_endpoint(weft_recv_t *recv, int source)
 {
     weft_endpoint_t *endpoint = weft_world_endpoint(source);
-    if (__builtin_expect(endpoint == NULL, 0))
-        weft_world.abort(1, weft_fail_text());
-    return endpoint;
+    if (__builtin_expect(endpoint != NULL, 1))
+        return endpoint;
+    weft_request_note_error(&recv->request, MPI_ERR_OTHER);
+    if (recv->device == NULL || wefti_device_recv_stop(recv))
+        wefti_recv_fail(recv);
+    return NULL;
 }
 
 /* Device memory, on either side; or an error in place of data. */
@@ -257,7 +262,9 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
         finish(recv);
         return;
     }
-    weft_endpoint_t *endpoint = wefti_answering_endpoint(from->source);
+    weft_endpoint_t *endpoint = wefti_recv_endpoint(recv, from->source);
+    if (__builtin_expect(endpoint == NULL, 0))
+        return;
     if (__builtin_expect(endpoint->is_lost, 0)) {
         wefti_recv_lose(recv);
         return;
@@ -324,8 +331,10 @@ static weft_match_key_t key_of(const weft_recv_args_t *args)
 
 static bool is_from_lost(int source)
 {
-    return source == MPI_ANY_SOURCE ||
-           (weft_world.endpoints[source] != NULL && weft_world.endpoints[source]->is_lost);
+    if (source == MPI_ANY_SOURCE)
+        return true;
+    const weft_endpoint_t *endpoint = weft_world.endpoints[source];
+    return endpoint == NULL ? wefti_pt2pt.is_network_lost : endpoint->is_lost;
 }
 
 static void activate(weft_recv_t *recv)
@@ -514,15 +523,24 @@ void weft_packet_arrived(int source, const weft_header_t *header, const void *pa
     }
 }
 
+static bool waits_for(const weft_recv_t *recv, int lost)
+{
+    int source = recv->is_queued ? recv->entry.key.source : recv->peer;
+    if (source < 0)
+        return recv->is_queued && source == MPI_ANY_SOURCE;
+    const weft_endpoint_t *endpoint = weft_world.endpoints[source];
+    if (lost == MPI_ANY_SOURCE)
+        return endpoint == NULL || !endpoint->is_on_host;
+    return source == lost;
+}
+
 static void lose_recv(void *object, void *context)
 {
     weft_recv_t *recv = object;
     weft_request_t *request = &recv->request;
     int lost = *(const int *)context;
-    if (request->object.kind != WEFT_KIND_REQUEST || !request->is_active || request->is_complete)
-        return;
-    int source = recv->is_queued ? recv->entry.key.source : recv->peer;
-    if (source != lost && !(recv->is_queued && source == MPI_ANY_SOURCE))
+    if (request->object.kind != WEFT_KIND_REQUEST || !request->is_active || request->is_complete ||
+        !waits_for(recv, lost))
         return;
     if (recv->is_queued)
         weft_match_remove(&wefti_pt2pt.receives, &recv->entry);

@@ -111,7 +111,7 @@ static bool expose(weft_send_t *send, uint64_t address)
     weft_endpoint_t *endpoint = send->endpoint;
     if (!send->is_exposed && address != 0 && endpoint->ops->expose != NULL)
         send->is_exposed = endpoint->ops->expose(endpoint, (const void *)(uintptr_t)address,
-                                                 send->bytes, &send->exposure);
+                                                 send->bytes, NULL, &send->exposure);
     return send->is_exposed;
 }
 

@@ -190,7 +190,7 @@ bool wefti_tcp_look_for_silence(void);
 
 /* tcp_window.c */
 bool wefti_tcp_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes,
-                      weft_exposure_t *out);
+                      const struct weft_memory *memory, weft_exposure_t *out);
 void wefti_tcp_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure);
 void wefti_tcp_fetch(weft_fetch_t *fetch);
 /** Is this memory that we exposed? */

@@ -21,10 +21,10 @@ static uint64_t next_key = 1, next_fetch = 1;
 
 /* keys[1] says where the entry lies, which is checked before it is looked at. */
 bool wefti_tcp_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes,
-                      weft_exposure_t *out)
+                      const struct weft_memory *memory, weft_exposure_t *out)
 {
     (void)endpoint;
-    exposed_t *entry = weft_pool_take(&exposures);
+    exposed_t *entry = memory == NULL ? weft_pool_take(&exposures) : NULL;
     if (entry == NULL)
         return false;
     *entry = (exposed_t){data, bytes, next_key++};

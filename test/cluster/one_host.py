@@ -15,7 +15,7 @@ import sys
 import namespaces as ns
 
 SHARED = "/run/cluster"     # the one folder that all hosts see, beside the file system
-NETWORK = "10.77.0.0"         # of 24 bits
+NETWORKS = ("10.77.0.0", "10.78.0.0")   # of 24 bits; hosts are eth0 in the first, eth1 in the second
 LOGIN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -45,10 +45,11 @@ def share_of_cores(number, count):
 
 
 class Host:
-    """name and address, and how it differs: shm_size, tmp_size (of tmpfs), has_cma, cores."""
+    """name and addresses, and how it differs: shm_size, tmp_size (of tmpfs), has_cma, cores."""
 
     def __init__(self, number, options):
-        self.number, self.name, self.address = number, f"h{number}", f"{NETWORK[:-1]}{10 + number}"
+        self.number, self.name = number, f"h{number}"
+        self.addresses = [f"{network[:-1]}{10 + number}" for network in NETWORKS]
         self.shm_size = options.shm.get(self.name, options.shm.get("", "50%"))
         self.tmp_size = options.tmp.get(self.name, options.tmp.get("", "50%"))
         self.has_cma = self.name not in options.no_cma

@@ -53,6 +53,9 @@ EOF2
 expect_on 0 --shm 64M@h2 --shm 32M --no-cma h1 --mtu 9000 --rate 200mbit --cores 1 --decoy-bridge -- sh odd
 expect_text out '^h1 32768 9000 1 2 172.17.0.1/16$'
 expect_text out '^h2 65536 9000 1 0 172.17.0.1/16$'
+expect_on 0 --networks 2 -- agent h1 "cat /sys/class/net/eth1/operstate; ip -o -4 addr show eth1"
+expect_text out '^up$'
+expect_text out '10[.]78[.]0[.]11/24'
 expect_on 5 --on h2 -- sh -c '[ "$(hostname)" = h2 ] && exit 5'
 expect_on 143 -- sh -c 'kill $$'
 expect_on 127 -- no-such-program

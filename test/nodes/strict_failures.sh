@@ -18,6 +18,7 @@ reg_max=0,mr_local;2 ./bulk
 max_msg=1K;2 ./bulk
 fail_send=9,inject=0;2 ./lost
 fail_send=9,inject=0,reorder,eagain=2;3 ./lost
+deny_recv=2;2 ./bulk
 E2
 
 # ended LINE PATTERN: with one
@@ -27,9 +28,9 @@ ended() {
 }
 ended 1 'rank [0-2] on h[12] cannot be reached by rank [0-2] on h[12] any more: sending to it failed: Input/output error'
 ended 2 'rank [0-2] on h[12] cannot be reached by rank [0-2] on h[12] any more: sending to it failed: Input/output error'
-ended 3 'rank [0-2] on h[12]: the network has lost a packet: sending failed: Input/output error (provider weft_strict'
-ended 4 'rank [0-2] on h[12]: the network has lost a packet: receiving failed: Input/output error'
-ended 5 'rank [0-2] on h[12]: the network has lost a packet: receiving failed: Input/output error'
+ended 3 'rank [0-2] on h[12] cannot be reached by rank [0-2] on h[12] any more: a packet injected to it, or to another rank, was lost: Input/output error (provider weft_strict'
+ended 4 'rank [0-2] on h[12] cannot be reached from other hosts any more: receiving failed: Input/output error'
+ended 5 'rank [0-2] on h[12] cannot be reached from other hosts any more: receiving failed: Input/output error'
 for line in 6 7 8; do
     [ "$(code_of $line)" -eq 0 ] && [ ! -s $line.text ] || fail "exit code $(code_of $line) of $(of $line)"
 done
@@ -39,4 +40,5 @@ for line in 11 12; do
     [ "$(code_of $line)" -eq 42 ] || fail "exit code $(code_of $line) of $(of $line)"
     expect_text $line.text 'rank 1 on h2 cannot be reached by rank 0 on h1 any more: sending to it failed: Input/output error'
 done
+ended 13 'fi_recvmsg: Input/output error'
 finish

@@ -25,9 +25,10 @@ typedef enum strict_kind {
 typedef struct strict_options {
     bool is_read;
     bool mr_local, prov_key, virt_addr, mr_endpoint, mr_allocated;
-    bool context, context2, reorder, no_rma, no_multi_recv, no_wait, tell;
+    bool context, context2, reorder, no_rma, no_multi_recv, no_wait, tell, hmem;
     size_t eagain, inject, iov, max_msg, tx, rx, reg_max, reg_fail, seed;
-    size_t fail[STRICT_KINDS];
+    size_t fail[STRICT_KINDS], deny[STRICT_KINDS];
+    size_t deny_reg, deny_av, fail_cq, hmem_fail;
     char over[64];
 } strict_options_t;
 
@@ -62,6 +63,7 @@ typedef struct strict_domain {
 typedef struct strict_av {
     struct fid_av av;
     struct fid_av *real;
+    size_t inserted;
 } strict_av_t;
 
 typedef struct strict_ep {
@@ -75,6 +77,7 @@ typedef struct strict_ep {
     bool is_enabled;
     size_t calls;               /* of operations, for eagain= */
     size_t begun[STRICT_KINDS]; /* for fail_...= */
+    size_t to_device; /* bytes that were read into it */
     strict_op_t *in_flight;     /* all that have not completed */
     strict_op_t *held_first, **held_last; /* not given to the provider below yet */
     size_t overtaken, refused; /* told at the end */
@@ -92,6 +95,7 @@ typedef struct strict_cq {
     struct fid_cq *real;
     strict_ep_t *ep;
     strict_event_t *first, **last;
+    size_t given; /* completions so far */
 } strict_cq_t;
 
 struct strict_mr {
@@ -102,6 +106,8 @@ struct strict_mr {
     size_t bytes;
     uint64_t access, key;
     bool is_bound;
+    bool is_device; /* `data` lies on a device: */
+    char *shadow;   /* what it held when it was registered; is what peers read */
     strict_mr_t *next;
 };
 
@@ -118,7 +124,7 @@ struct strict_op {
     uint64_t address, key; /* of a read */
     bool is_multi, is_lost;
     size_t filled;           /* of a multi-receive buffer */
-    void *copy;              /* of what was injected */
+    void *copy;              /* of what was injected; of a read into device memory, where it goes first */
     strict_op_t *next;       /* in_flight */
     strict_op_t *next_held;
     unsigned rounds; /* that it was held */
@@ -139,6 +145,13 @@ extern struct fi_ops_mr strict_mr_ops;
 /** The registration that holds [data, data + bytes) and was given as `descriptor`; dies if none does. */
 strict_mr_t *strict_mr_check(strict_domain_t *domain, void *descriptor, const void *data,
                              size_t bytes, uint64_t access);
+
+/* strict_device.c */
+/** Is it memory of a device? False where there is no driver. */
+bool strict_is_device(const void *data);
+/** Between device and host memory, by the driver; false: it fails. */
+bool strict_from_device(void *to, const void *from, size_t bytes);
+bool strict_to_device(void *to, const void *from, size_t bytes);
 
 /* strict_endpoint.c */
 int strict_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **out,

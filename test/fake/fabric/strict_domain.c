@@ -17,7 +17,11 @@ static int close_av(struct fid *fid)
 static int insert(struct fid_av *av, const void *address, size_t count, fi_addr_t *out,
                   uint64_t flags, void *context)
 {
-    return fi_av_insert(((strict_av_t *)av)->real, address, count, out, flags, context);
+    strict_av_t *own = (strict_av_t *)av;
+    size_t first = strict_options()->deny_av;
+    if (++own->inserted >= first && first != 0)
+        return -FI_EIO;
+    return fi_av_insert(own->real, address, count, out, flags, context);
 }
 
 static struct fi_ops av_fid_ops = {.size = sizeof(struct fi_ops), .close = close_av};

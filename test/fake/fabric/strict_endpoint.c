@@ -96,15 +96,19 @@ static strict_op_t *begin(const strict_op_t *model, void *descriptor, uint64_t a
     *rc_out = -FI_EAGAIN;
     if (is_refused(ep, model->kind))
         return NULL;
+    ep->begun[model->kind]++;
+    *rc_out = -FI_EIO;
+    if (ep->begun[model->kind] == strict_options()->deny[model->kind])
+        return NULL;
     strict_op_t *op = malloc(sizeof(*op));
     *rc_out = -FI_ENOMEM;
     if (op == NULL)
         return NULL;
     *op = *model;
-    if (access != 0 && strict_options()->mr_local)
+    if (access != 0 && (strict_options()->mr_local || strict_is_device(op->data)))
         op->mr = strict_mr_check(ep->domain, descriptor, op->data, op->bytes, access);
     take_context(op);
-    op->is_lost = ++ep->begun[op->kind] == strict_options()->fail[op->kind];
+    op->is_lost = ep->begun[op->kind] == strict_options()->fail[op->kind];
     op->next = ep->in_flight;
     ep->in_flight = op;
     if (is_receive(op))
@@ -128,7 +132,7 @@ static long start_below(strict_op_t *op)
     case STRICT_RECV:
         return fi_recvmsg(real, &message, 0);
     case STRICT_READ:
-        return fi_read(real, op->data, op->bytes, descriptor, op->peer, op->address, op->key, op);
+        return fi_read(real, op->copy != NULL ? op->copy : op->data, op->bytes, descriptor, op->peer, op->address, op->key, op);
     default:
         return fi_send(real, op->data, op->bytes, descriptor, op->peer, op);
     }
@@ -269,8 +273,15 @@ static ssize_t read_remote(struct fid_ep *fid, void *to, size_t bytes, void *des
     strict_op_t model = {.kind = STRICT_READ, .ep = (strict_ep_t *)fid, .user = context, .data = to,
                          .bytes = bytes, .peer = peer, .address = address, .key = key};
     strict_op_t *op = begin(&model, descriptor, FI_READ, &rc);
-    if (op != NULL)
-        hold(op);
+    if (op == NULL)
+        return rc;
+    if (op->mr != NULL && op->mr->is_device) {
+        op->mr = NULL; /* the provider below knows of no device */
+        op->copy = malloc(bytes);
+        if (op->copy == NULL)
+            strict_die("no memory");
+    }
+    hold(op);
     return rc;
 }
 
@@ -318,9 +329,9 @@ static void tell(const strict_ep_t *ep)
     if (strict_options()->tell)
         fprintf(stderr,
                 "weft_strict: %zu sent, %zu injected, %zu read, %zu overtaken, %zu refused, "
-                "%zu registered\n",
+                "%zu registered, %zu bytes into device memory\n",
                 ep->begun[STRICT_SEND], ep->begun[STRICT_INJECT], ep->begun[STRICT_READ],
-                ep->overtaken, ep->refused, ep->domain->registered);
+                ep->overtaken, ep->refused, ep->domain->registered, ep->to_device);
 }
 
 static int close_ep(struct fid *fid)

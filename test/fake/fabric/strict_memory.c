@@ -18,9 +18,11 @@ static strict_domain_t *domain_of_key(strict_domain_t *domain, uint64_t key)
 static int enable(strict_mr_t *mr)
 {
     bool is_virtual = strict_options()->virt_addr && (mr->access & FI_REMOTE_READ) != 0;
+    if (is_virtual && mr->is_device)
+        strict_die("device memory with virt_addr is not played");
     if (strict_options()->mr_endpoint && !mr->is_bound)
         strict_die("FI_MR_ENDPOINT: a registration is enabled that is bound to no endpoint");
-    const char *from = is_virtual ? NULL : mr->data;
+    const char *from = is_virtual ? NULL : mr->is_device ? mr->shadow : mr->data;
     size_t bytes = is_virtual ? (uintptr_t)mr->data + mr->bytes : mr->bytes;
     int rc = fi_mr_reg(mr->domain->real, from, bytes, mr->access | FI_SEND | FI_RECV, 0, mr->key, 0,
                        &mr->real, NULL);
@@ -54,6 +56,7 @@ static int close_mr(struct fid *fid)
     *at = mr->next;
     mr->domain->live--;
     int rc = mr->real == NULL ? 0 : fi_close(&mr->real->fid);
+    free(mr->shadow);
     free(mr);
     return rc;
 }
@@ -69,25 +72,73 @@ static int is_refused(strict_domain_t *domain)
     return domain->live >= options->reg_max || is_turn;
 }
 
+static int reg_attr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
+                    struct fid_mr **out);
+
 static int reg(struct fid *fid, const void *data, size_t bytes, uint64_t access, uint64_t offset,
                uint64_t key, uint64_t flags, struct fid_mr **out, void *context)
 {
+    struct iovec piece = {(void *)data, bytes};
+    struct fi_mr_attr attr = {.mr_iov = &piece, .iov_count = 1, .access = access, .offset = offset,
+                              .requested_key = key, .context = context};
+    return reg_attr(fid, &attr, flags, out);
+}
+
+static void check_attr(const struct fi_mr_attr *attr, uint64_t flags)
+{
+    size_t bytes = attr->mr_iov->iov_len;
+    bool is_device = attr->iface == FI_HMEM_CUDA;
+    if (attr->offset != 0 || flags != 0 || bytes == 0 || attr->iov_count != 1)
+        strict_die("a registration of %zu bytes with offset %llu, flags %llx, %zu pieces", bytes,
+                   (unsigned long long)attr->offset, (unsigned long long)flags, attr->iov_count);
+    if (is_device && !strict_options()->hmem)
+        strict_die("a registration of device memory, and FI_HMEM was not offered");
+    if (is_device != strict_is_device(attr->mr_iov->iov_base))
+        strict_die("%zu bytes at %p are registered as memory of %s, which they are not", bytes,
+                   attr->mr_iov->iov_base, is_device ? "a device" : "the host");
+}
+
+/* What a device's memory holds now is what peers will read: its owner may not change it before. */
+static int copy_device(strict_mr_t *mr)
+{
+    static size_t copied;
+    if (++copied == strict_options()->hmem_fail)
+        return -FI_EIO;
+    mr->shadow = malloc(mr->bytes);
+    bool is_copied = mr->shadow != NULL && strict_from_device(mr->shadow, mr->data, mr->bytes);
+    return is_copied ? 0 : -FI_ENOMEM;
+}
+
+static int fill_in(strict_mr_t *mr, const struct fi_mr_attr *attr)
+{
+    *mr = (strict_mr_t){.domain = mr->domain, .data = attr->mr_iov->iov_base,
+                        .bytes = attr->mr_iov->iov_len, .access = attr->access,
+                        .is_device = attr->iface == FI_HMEM_CUDA};
+    mr->key = strict_options()->prov_key ? mr->domain->next_key += 1 + strict_pick(1000)
+                                         : attr->requested_key;
+    mr->mr = (struct fid_mr){{FI_CLASS_MR, attr->context, &mr_fid_ops}, mr, FI_KEY_NOTAVAIL};
+    int rc = mr->is_device ? copy_device(mr) : 0;
+    return rc != 0 || strict_options()->mr_endpoint ? rc : enable(mr);
+}
+
+static int reg_attr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
+                    struct fid_mr **out)
+{
     strict_domain_t *domain = (strict_domain_t *)fid;
-    if (offset != 0 || flags != 0 || bytes == 0)
-        strict_die("a registration of %zu bytes with offset %llu, flags %llx", bytes,
-                   (unsigned long long)offset, (unsigned long long)flags);
+    check_attr(attr, flags);
     if (is_refused(domain))
         return -FI_ENOMEM;
-    if (!strict_options()->prov_key && domain_of_key(domain, key) != NULL)
+    if (domain->registered == strict_options()->deny_reg)
+        return -FI_EIO;
+    if (!strict_options()->prov_key && domain_of_key(domain, attr->requested_key) != NULL)
         return -FI_ENOKEY;
     strict_mr_t *mr = calloc(1, sizeof(*mr));
     if (mr == NULL)
         return -FI_ENOMEM;
-    *mr = (strict_mr_t){.domain = domain, .data = data, .bytes = bytes, .access = access};
-    mr->key = strict_options()->prov_key ? domain->next_key += 1 + strict_pick(1000) : key;
-    mr->mr = (struct fid_mr){{FI_CLASS_MR, context, &mr_fid_ops}, mr, FI_KEY_NOTAVAIL};
-    int rc = strict_options()->mr_endpoint ? 0 : enable(mr);
+    mr->domain = domain;
+    int rc = fill_in(mr, attr);
     if (rc != 0) {
+        free(mr->shadow);
         free(mr);
         return rc;
     }
@@ -98,7 +149,7 @@ static int reg(struct fid *fid, const void *data, size_t bytes, uint64_t access,
     return 0;
 }
 
-struct fi_ops_mr strict_mr_ops = {.size = sizeof(struct fi_ops_mr), .reg = reg};
+struct fi_ops_mr strict_mr_ops = {.size = sizeof(struct fi_ops_mr), .reg = reg, .regattr = reg_attr};
 
 strict_mr_t *strict_mr_check(strict_domain_t *domain, void *descriptor, const void *data,
                              size_t bytes, uint64_t access)

@@ -27,6 +27,7 @@ static const struct {
     {"no_multi_recv", &options.no_multi_recv, NULL},
     {"no_wait", &options.no_wait, NULL},
     {"tell", &options.tell, NULL},
+    {"hmem", &options.hmem, NULL},
     {"eagain", NULL, &options.eagain},
     {"inject", NULL, &options.inject},
     {"iov", NULL, &options.iov},
@@ -40,6 +41,14 @@ static const struct {
     {"fail_inject", NULL, &options.fail[STRICT_INJECT]},
     {"fail_read", NULL, &options.fail[STRICT_READ]},
     {"fail_recv", NULL, &options.fail[STRICT_RECV]},
+    {"fail_cq", NULL, &options.fail_cq},
+    {"deny_send", NULL, &options.deny[STRICT_SEND]},
+    {"deny_inject", NULL, &options.deny[STRICT_INJECT]},
+    {"deny_read", NULL, &options.deny[STRICT_READ]},
+    {"deny_recv", NULL, &options.deny[STRICT_RECV]},
+    {"deny_reg", NULL, &options.deny_reg},
+    {"deny_av", NULL, &options.deny_av},
+    {"hmem_fail", NULL, &options.hmem_fail},
 };
 
 void strict_die(const char *format, ...)

@@ -40,16 +40,23 @@ static int wanted_mr_mode(void)
            (options->mr_allocated ? FI_MR_ALLOCATED : 0);
 }
 
+static uint64_t hmem_of(const struct fi_info *hints)
+{
+    return strict_options()->hmem ? hints->caps & FI_HMEM : 0;
+}
+
 static uint64_t lacking(void)
 {
     const strict_options_t *options = strict_options();
     return (options->no_rma ? FI_RMA | FI_READ | FI_REMOTE_READ | FI_WRITE | FI_REMOTE_WRITE : 0) |
-           (options->no_multi_recv ? FI_MULTI_RECV : 0);
+           (options->no_multi_recv ? FI_MULTI_RECV : 0) | (options->hmem ? 0 : FI_HMEM);
 }
 
 static bool can_serve(const struct fi_info *hints)
 {
     if (hints == NULL || (hints->caps & lacking()) != 0 || (wanted_mode() & ~hints->mode) != 0)
+        return false;
+    if (hmem_of(hints) != 0 && (hints->domain_attr->mr_mode & FI_MR_HMEM) == 0)
         return false;
     return hints->domain_attr == NULL || (wanted_mr_mode() & ~hints->domain_attr->mr_mode) == 0;
 }
@@ -67,7 +74,8 @@ static void restrict_info(struct fi_info *info, const struct fi_info *hints)
     const strict_options_t *options = strict_options();
     info->caps &= ~lacking();
     info->mode = wanted_mode();
-    info->domain_attr->mr_mode = wanted_mr_mode();
+    info->caps |= hmem_of(hints);
+    info->domain_attr->mr_mode = wanted_mr_mode() | (hmem_of(hints) != 0 ? FI_MR_HMEM : 0);
     info->domain_attr->control_progress = FI_PROGRESS_MANUAL;
     info->domain_attr->data_progress = FI_PROGRESS_MANUAL;
     info->tx_attr->mode = info->rx_attr->mode = wanted_mode();

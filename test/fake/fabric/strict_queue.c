@@ -48,6 +48,13 @@ static strict_event_t take_first(strict_cq_t *cq)
 
 /* ---- those below ---- */
 
+/* A read into device memory has come as far as the host's. */
+static int finish_device(strict_op_t *op)
+{
+    op->ep->to_device += op->bytes;
+    return strict_to_device(op->data, op->copy, op->bytes) ? 0 : FI_EIO;
+}
+
 static void give_on(strict_cq_t *cq, const struct fi_cq_data_entry *below, int error)
 {
     strict_op_t *op = below->op_context;
@@ -63,6 +70,8 @@ static void give_on(strict_cq_t *cq, const struct fi_cq_data_entry *below, int e
     entry.op_context = op->user;
     if (error == 0 && op->is_lost)
         error = FI_EIO;
+    if (error == 0 && op->kind == STRICT_READ && op->copy != NULL)
+        error = finish_device(op);
     if (is_last)
         strict_op_end(op);
     if (error != 0 || !is_injected)
@@ -101,10 +110,13 @@ static ssize_t read_queue(struct fid_cq *fid, void *to, size_t count)
         strict_ep_release(cq->ep);
     for (int round = 0; round < MOST_WAITING / TAKEN_AT_ONCE && take_below(cq) > 0; round++)
         ;
+    if (strict_options()->fail_cq != 0 && cq->given >= strict_options()->fail_cq)
+        return -FI_EIO;
     if (cq->first != NULL && cq->first->error != 0)
         return -FI_EAVAIL;
     while (given < count && cq->first != NULL && cq->first->error == 0)
         out[given++] = take_first(cq).entry;
+    cq->given += given;
     return given > 0 ? (ssize_t)given : -FI_EAGAIN;
 }
 

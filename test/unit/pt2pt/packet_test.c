@@ -80,9 +80,10 @@ static void fake_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
     look_at(header, room);
 }
 
-static bool fake_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes, weft_exposure_t *out)
+static bool fake_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes, const struct weft_memory *memory,
+                        weft_exposure_t *out)
 {
-    (void)endpoint, (void)bytes;
+    (void)endpoint, (void)bytes, (void)memory;
     *out = (weft_exposure_t){.window.address = (uint64_t)(uintptr_t)data};
     return pick(2) == 0;
 }

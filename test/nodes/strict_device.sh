@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Device memory between hosts over a provider that reaches it (FI_HMEM), on both sides, on one, and where its trial fails: messages
+# and collectives of device and host memory are right, and a line says why where they take the detour.
+. "$(dirname "$0")/setup_strict.sh"
+cuda=$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")
+[ -n "$cuda" ] || { echo "needs cuda.h"; exit 77; }
+for source in cuda/messages cuda/traffic coll/moves coll/reductions; do
+    "$MPICC" -std=gnu11 -O1 -g -I"$SOURCE/test/mpi" -I"$SOURCE/test/mpi/cuda" -I"$cuda" "$SOURCE/test/mpi/$source.c" \
+        -o "$work/${source#*/}" -L"$BUILD/test/fake/cuda" -Wl,--no-as-needed -lcuda -ldl -lm -pthread || exit 1
+done
+# Of one side: the ranks of h1 do without.
+cat >one_side <<'EOF2'
+[ "$(hostname)" != h1 ] || export WEFT_DEVICE_NETWORK=no
+exec "$@"
+EOF2
+export LD_LIBRARY_PATH="$BUILD/test/fake/cuda" FAKE_CUDA='devices=2,late=0' TEST_MEMORY=DH ASAN_OPTIONS=detect_leaks=0 WEFT_EAGER_MAX=2K \
+    WEFT_FABRIC_EAGER_MAX=4K
+
+on_strict 2 <<'E2'
+hmem;2 ./messages device host
+hmem,mr_local,prov_key,mr_endpoint,context2,reorder;2 ./messages device host
+hmem;3 ./traffic 5 6 60
+hmem,eagain=3,mr_local;4 ./moves
+hmem,no_multi_recv,inject=0;3 ./reductions
+hmem;2 sh one_side ./messages device host
+hmem,reorder;3 sh one_side ./traffic 7 6 60
+hmem,hmem_fail=1;2 ./messages device host
+hmem,fail_read=1;2 ./messages device host
+hmem,hmem_fail=3,fail_read=4;3 ./traffic 9 6 60
+mr_local;2 ./messages device host
+hmem,tell;2 ./messages device
+hmem,tell;2 sh one_side ./messages device host
+E2
+# More than the 4096 of the trial.
+direct='[1-9][0-9]\{4,\} bytes into device memory'
+detour='device memory goes to other hosts through pinned host memory'
+for line in $(seq 1 $(wc -l <lines)); do
+    [ "$(code_of $line)" -eq 0 ] || fail "exit code $(code_of $line) of $(of $line)"
+done
+for line in 1 2 3 4 5; do
+    ! grep -q "$detour" $line.text || fail "a detour: $(of $line)"
+done
+for line in 6 7; do
+    expect_text $line.text "$detour: WEFT_DEVICE_NETWORK=no"
+done
+expect_text 8.text "$detour: provider weft_strict offers FI_HMEM, but in a trial registration failed: Input/output error"
+expect_text 9.text "$detour: provider weft_strict offers FI_HMEM, but in a trial fi_read failed: Input/output error"
+expect_text 11.text "$detour: the provider offers no FI_HMEM"
+[ "$(grep -c "$direct" 12.text)" -eq 2 ] || fail "not both ranks have read into device memory: $(of 12)"
+[ "$(grep -c "$direct" 13.text)" -eq 1 ] || fail "not one rank has read into device memory: $(of 13)"
+finish
