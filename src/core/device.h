@@ -68,6 +68,7 @@ typedef enum weft_lane {
     WEFT_LANE_DOWN,  /* large copies to the host */
     WEFT_LANE_UP,    /* large copies from the host */
     WEFT_LANE_BULK,  /* large copies and reductions on the device */
+    WEFT_LANE_EXCHANGE, /* kernels that wait for other ranks: nothing else may stand behind them */
     WEFT_LANES
 } weft_lane_t;
 
@@ -123,6 +124,42 @@ typedef struct weft_bar {
     bool must_read_back;
 } weft_bar_t;
 
+/* ---- between kernels ---- */
+
+enum { WEFT_EXCHANGE_MOST_MEMBERS = 16, WEFT_WATCH_BYTES = 64 };
+
+/** Where the kernels of other ranks put what they have for this one's. */
+typedef struct weft_inbox {
+    void *memory;    /* on the device, which others map */
+    uint32_t *watch; /* WEFT_WATCH_BYTES of pinned memory, all zeros at first: pairs of words for weft_exchange_t */
+} weft_inbox_t;
+
+/** One member of an exchange, as this rank sees it. A row for n bytes of data takes 2n, in multiples of 32. */
+typedef struct weft_exchange_peer {
+    char *outbox;      /* this rank's row in that member's inbox, mapped */
+    const char *inbox; /* that member's row in this rank's */
+    const char *from;  /* out_bytes for that member; of this rank itself: its own operand, or block */
+    char *to;          /* in_bytes from that member; of this rank itself: its result */
+    size_t out_bytes, in_bytes;
+} weft_exchange_peer_t;
+
+/**
+ * Members whose kernels run at the same time, each on a device of its own, send each other blocks. With an operation
+ * each combines what it is sent, and its own, in the order of members. All launch theirs, or those who do wait until
+ * they are called off.
+ */
+typedef struct weft_exchange {
+    const struct weft_op *op; /* NULL: blocks go as they are */
+    const struct weft_type *type;
+    int members, member;
+    uint32_t flag;    /* of this exchange, not 0: all alike, and unlike those before it in the same rows */
+    uint32_t results; /* not 0: what this rank combines goes to all, into rows so many bytes after the others */
+    size_t most;      /* bytes of the longest block of all members */
+    uint32_t *watch;  /* [2]: set [0] to the flag to end the kernel early; [1] is the flag if it has ended so, or
+                         has waited for WEFT_DEVICE_WAIT_MAX */
+    weft_exchange_peer_t peer[WEFT_EXCHANGE_MOST_MEMBERS];
+} weft_exchange_t;
+
 /* ---- between processes ---- */
 
 /** A buffer in device memory as another process of the host can map it. Plain data, for a packet.
@@ -162,6 +199,9 @@ typedef struct weft_device_ops {
     bool (*can_reduce)(weft_device_t *device, const struct weft_op *op,
                        const struct weft_type *type);
     int (*reduce)(weft_queue_t *queue, const weft_reduction_t *reduction);
+    bool (*open_inbox)(weft_device_t *device, size_t bytes, weft_mark_t *cleared, weft_inbox_t *out);
+    void (*close_inbox)(weft_device_t *device, const weft_inbox_t *inbox);
+    int (*exchange)(weft_queue_t *queue, const weft_exchange_t *exchange);
     int (*mark)(weft_queue_t *queue, weft_mark_t *mark);
     bool (*bar_suits)(size_t bytes, bool is_write);
     bool (*bar_find)(const weft_memory_t *memory, const void *buf, size_t bytes, bool is_write,
@@ -259,6 +299,26 @@ static inline bool weft_device_can_reduce(weft_device_t *device, const struct we
 static inline int weft_queue_reduce(weft_queue_t *queue, const weft_reduction_t *reduction)
 {
     return weft_device_ops->reduce(queue, reduction);
+}
+
+/** An inbox of `bytes` bytes. It is empty, and can be shared, once the mark is reached, whose done and owner are set.
+ *  False: the device has no kernels, or there is no memory to be had now. */
+static inline bool weft_inbox_open(weft_device_t *device, size_t bytes, weft_mark_t *cleared,
+                                   weft_inbox_t *out)
+{
+    return weft_device_ops->open_inbox(device, bytes, cleared, out);
+}
+
+/** No kernel may write into it any more. */
+static inline void weft_inbox_close(weft_device_t *device, const weft_inbox_t *inbox)
+{
+    weft_device_ops->close_inbox(device, inbox);
+}
+
+/** Into a queue of WEFT_LANE_EXCHANGE; of a reduction that weft_device_can_reduce() allows. */
+static inline int weft_queue_exchange(weft_queue_t *queue, const weft_exchange_t *exchange)
+{
+    return weft_device_ops->exchange(queue, exchange);
 }
 
 /** Put a mark behind all work so far; mark->done and mark->owner are set. When this fails nothing

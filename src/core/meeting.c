@@ -270,7 +270,7 @@ static void wake_members(const weft_meeting_t *meeting)
 
 void weft_meeting_decide(const weft_meeting_t *meeting, weft_meeting_state_t state)
 {
-    if (state == WEFT_MEETING_DONE) {
+    if (state == WEFT_MEETING_DONE || state == WEFT_MEETING_AGREED) {
         weft_board_t *board = meeting->board;
         atomic_store(&board->last_done, meeting->number + 1);
         atomic_store(&board->skip, 0);
@@ -291,6 +291,17 @@ bool weft_meeting_part_done(const weft_meeting_t *meeting, weft_meeting_state_t 
         atomic_fetch_add(&slot->parts_done, 1) + 1 == rounds * (unsigned)meeting->members;
     *is_good = atomic_load(&slot->parts_failed) == 0;
     return is_last;
+}
+
+void weft_meeting_fail(const weft_meeting_t *meeting)
+{
+    atomic_fetch_add(&slot_of(meeting)->parts_failed, 1);
+    wake_members(meeting);
+}
+
+bool weft_meeting_has_failed(const weft_meeting_t *meeting)
+{
+    return atomic_load_explicit(&slot_of(meeting)->parts_failed, memory_order_acquire) != 0;
 }
 
 void weft_meeting_leave(const weft_meeting_t *meeting)

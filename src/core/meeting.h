@@ -9,8 +9,9 @@
  * buffers are host memory, say) pay nothing.
  *
  *   arrive ----> OPEN ---- the last one arrives ----> GATHERED --------------------------> DONE
- *                 |                                     |    '--> SHARED ----> WORKING --> or FAILED
- *                 '------ somebody gives up -----> OFF <---------'
+ *                 |                                     | | '--> SHARED ----> WORKING --> or FAILED
+ *                 |                                     | '----------'-> OFF
+ *                 '------ somebody gives up -----> OFF  '--> AGREED
  *
  * A board has DEPTH meetings at a time; one is used again when all who came have left. A word holds
  * number, counts and state of a meeting, so that each step is one compare-and-swap.
@@ -39,7 +40,8 @@ typedef enum weft_meeting_state {
     WEFT_MEETING_WORKING,  /* and all do it */
     WEFT_MEETING_DONE,
     WEFT_MEETING_FAILED,
-    WEFT_MEETING_OFF, /* each for himself */
+    WEFT_MEETING_OFF,    /* each for himself */
+    WEFT_MEETING_AGREED, /* each does his part as soon as he sees this, and ends when that is done */
 } weft_meeting_state_t;
 
 /** In shared memory, all zeros at first. */
@@ -103,6 +105,10 @@ void weft_meeting_decide(const weft_meeting_t *meeting, weft_meeting_state_t sta
  *  who decides; *is_good becomes false if any part failed. */
 bool weft_meeting_part_done(const weft_meeting_t *meeting, weft_meeting_state_t during,
                             bool *is_good);
+
+/** After AGREED: this member cannot do its part, and those who wait for it should not. */
+void weft_meeting_fail(const weft_meeting_t *meeting);
+bool weft_meeting_has_failed(const weft_meeting_t *meeting);
 
 /** The post is not looked at any more. */
 void weft_meeting_leave(const weft_meeting_t *meeting);

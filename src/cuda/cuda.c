@@ -5,6 +5,7 @@
 #include "cuda/bar.h"
 #include "cuda/cuda_copy.h"
 #include "cuda/cuda_device.h"
+#include "cuda/cuda_exchange.h"
 #include "cuda/cuda_facts.h"
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_mapping.h"
@@ -37,6 +38,9 @@ static const weft_device_ops_t ops = {
     .unpack = wefti_unpack,
     .can_reduce = wefti_can_reduce,
     .reduce = wefti_reduce,
+    .open_inbox = wefti_inbox_open,
+    .close_inbox = wefti_inbox_close,
+    .exchange = wefti_exchange,
     .mark = wefti_queue_mark,
     .bar_suits = wefti_bar_suits,
     .bar_find = wefti_bar_find,

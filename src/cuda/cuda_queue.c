@@ -34,7 +34,7 @@ static int create_stream(weft_queue_t *queue, weft_lane_t lane)
         return err;
     wefti_cu.cuCtxGetStreamPriorityRange(&least, &greatest);
     weft_cu_result_t result = wefti_cu.cuStreamCreateWithPriority(
-        &queue->stream, WEFT_CU_STREAM_NON_BLOCKING, lane == WEFT_LANE_QUICK ? greatest : least);
+        &queue->stream, WEFT_CU_STREAM_NON_BLOCKING, lane == WEFT_LANE_QUICK || lane == WEFT_LANE_EXCHANGE ? greatest : least);
     wefti_device_leave(&visit);
     if (result != WEFT_CU_SUCCESS)
         return wefti_driver_failed(result, "cuStreamCreateWithPriority", "a queue of device %s",

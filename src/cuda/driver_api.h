@@ -174,6 +174,8 @@ typedef struct weft_cu_copy2d {
     X(cuMemFreeHost, cuMemFreeHost, (void *memory))                                                \
     X(cuMemcpyAsync, cuMemcpyAsync,                                                                \
       (weft_cu_address_t to, weft_cu_address_t from, size_t bytes, weft_cu_stream_t stream))       \
+    X(cuMemsetD32Async, cuMemsetD32Async,                                                          \
+      (weft_cu_address_t to, unsigned value, size_t count, weft_cu_stream_t stream))               \
     X(cuMemcpy2DAsync, cuMemcpy2DAsync_v2,                                                         \
       (const weft_cu_copy2d_t *copy, weft_cu_stream_t stream))                                     \
     X(cuIpcGetMemHandle, cuIpcGetMemHandle,                                                        \

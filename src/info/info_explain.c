@@ -59,11 +59,14 @@ static int explain_device(char **words)
         return 2;
     weft_tuning_open();
     unsigned alone = WEFT_WAY_STEPPED | WEFT_WAY_STAGED;
+    unsigned meets = coll == WEFT_SCAN || coll == WEFT_EXSCAN ? 0 : WEFT_WAY_FLAGS;
+    weft_device_way_t each = weft_device_way(coll, (int)ranks, bytes, alone | WEFT_WAY_TOGETHER | meets);
     weft_device_way_t best = weft_device_way(coll, (int)ranks, bytes, alone | WEFT_WAY_TOGETHER);
     weft_device_way_t levels = weft_device_way(coll, (int)ranks, bytes, alone | WEFT_WAY_LEVELS);
     weft_device_way_t without = weft_device_way(coll, (int)ranks, bytes, alone);
     weft_device_way_t least = weft_device_way(coll, (int)ranks, bytes, WEFT_WAY_STAGED);
-    print_way("one host, all on devices:", &best);
+    print_way("one host, each on a device:", &each);
+    print_way("one host, some share devices:", &best);
     print_way("several hosts, by levels:", &levels);
     print_way("else, or some on host memory:", &without);
     print_way("an operation of the user's:", &least);

@@ -46,6 +46,8 @@ prints 'sliced,radix=3,segment=4096 ' --simulate allreduce --bytes 64K --algorit
 prints 'far %' --simulate bcast --nodes 64 --islands 8 --algorithm two_level_bine
 prints 'several nodes: .*' --explain allreduce 64 8 16 efa
 prints 'line [0-9]+ of the built-in' --explain bcast 16 64K
+prints 'one host, each on a device: +flags: line [0-9]+' --explain allreduce 8 64K device
+prints 'one host, each on a device: +together: line [0-9]+' --explain scan 8 64K device
 prints 'nodes N' --simulate --help
 prints '^reduce_scatter +ring +- +commutative +p - 1 rounds' --algorithms
 prints '^bcast +chain +segment +- ' --algorithms bcast

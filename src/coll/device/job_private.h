@@ -5,6 +5,7 @@
 
 #include "coll/device/device_job.h"
 #include "coll/device/device_way.h"
+#include "coll/device/flags.h"
 #include "coll/device/loan.h"
 #include "coll/device/shadow.h"
 #include "coll/device/together.h"
@@ -25,6 +26,7 @@ struct weft_job {
     /* together */
     int members, member, radix; /* who comes; the bracketing of operands (together.h) */
     bool is_inside;             /* the meeting was entered */
+    unsigned ways;              /* FLAGS, TOGETHER: what it would do at the meeting */
     bool leads;                 /* it is this rank's to begin the work, which it has not yet */
     bool is_off;                /* of a section: it was not held */
     void (*go_alone)(weft_job_t *job); /* if it is not held */
@@ -36,6 +38,8 @@ struct weft_job {
     weft_together_t work;
     weft_mark_t mark;
     weft_link_t link; /* of those that wait at meetings */
+    /* flags */
+    bool is_exchanging; /* this rank's kernel is on its way */
     /* staged */
     weft_shadows_t shadows;
     /* A job goes from step to step: each begins operations and says what comes next. */
@@ -88,6 +92,22 @@ void wefti_job_together_close(void);
 /** Lend what the job gives and gets, and come to the meeting job->meeting.number; then done, failed, or
  *  job->go_alone. */
 void wefti_job_attend(weft_job_t *job);
+
+/** What has become of a meeting that was held: results are there, or an error. The job is not waiting any more. */
+void wefti_job_take_results(weft_job_t *job);
+void wefti_job_fail_together(weft_job_t *job, int err);
+void wefti_job_stop_waiting(weft_job_t *job);
+
+/** By kernels that wait for each other (job_flags.c): would this job, as far as this rank knows? */
+bool wefti_job_may_exchange(const weft_job_t *job);
+/** Into the job's post, before it arrives: what this rank is ready for, and keep its device free for it. */
+void wefti_job_offer_exchange(weft_job_t *job, weft_post_t *post);
+/** The meeting has come to something else. */
+void wefti_job_refuse_exchange(const weft_job_t *job);
+/** All are about to: this rank's kernel, to the end of the job. */
+void wefti_job_exchange(weft_job_t *job);
+/** In each round until then. */
+void wefti_job_watch_exchange(weft_job_t *job);
 
 /** Has the communicator a board for its ranks on this host (section_job.c)? */
 bool wefti_job_has_board(weft_comm_t *comm);

@@ -41,7 +41,7 @@ static void copy_loan(weft_job_t *job, weft_side_t side)
     }
 }
 
-static void take_results(weft_job_t *job)
+void wefti_job_take_results(weft_job_t *job)
 {
     weft_meeting_leave(&job->meeting);
     wefti_job_step(job, end_together);
@@ -56,12 +56,10 @@ static void give_up_together(weft_job_t *job)
     job->go_alone(job);
 }
 
-static void fail_together(weft_job_t *job)
+void wefti_job_fail_together(weft_job_t *job, int err)
 {
     weft_meeting_leave(&job->meeting);
-    weft_request_note_error(&job->request,
-                            weft_fail(MPI_ERR_OTHER, "the device work of a collective has failed, of "
-                                                     "this rank or of another one of its host"));
+    weft_request_note_error(&job->request, err);
     end_together(job);
 }
 
@@ -97,15 +95,31 @@ static void work(weft_job_t *job)
     part_is_over(job, err);
 }
 
-static int map_all(weft_job_t *job)
+/* Where this rank's data are. */
+static weft_device_t *device_of(const weft_job_t *job)
 {
     weft_side_t side = job->loans[WEFT_GETS].device != NULL ? WEFT_GETS : WEFT_GIVES;
-    return weft_together_begin(&job->meeting, &job->args, job->loans[side].device, &job->work);
+    return job->loans[side].device;
+}
+
+static int map_all(weft_job_t *job)
+{
+    return weft_together_begin(&job->meeting, &job->args, device_of(job), &job->work);
 }
 
 /* All posts are there, and this rank is the last. */
 static void lead(weft_job_t *job)
 {
+    if (weft_flags_fit(&job->meeting)) {
+        weft_meeting_decide(&job->meeting, WEFT_MEETING_AGREED);
+        job->seen = WEFT_MEETING_AGREED;
+        wefti_job_exchange(job);
+        return;
+    }
+    if (!weft_posts_go_together(&job->meeting)) {
+        weft_meeting_decide(&job->meeting, WEFT_MEETING_OFF);
+        return;
+    }
     if (weft_together_is_shared(&job->meeting)) {
         weft_meeting_decide(&job->meeting, WEFT_MEETING_SHARED);
         return;
@@ -121,12 +135,14 @@ static void lead(weft_job_t *job)
 static void get_ready(weft_job_t *job)
 {
     job->is_shared = true;
+    if ((job->ways & WEFT_WAY_FLAGS) != 0)
+        weft_flags_learn(job->request.comm, &job->meeting, device_of(job));
     bool is_good = map_all(job) == MPI_SUCCESS;
     if (weft_meeting_part_done(&job->meeting, WEFT_MEETING_SHARED, &is_good))
         weft_meeting_decide(&job->meeting, is_good ? WEFT_MEETING_WORKING : WEFT_MEETING_OFF);
 }
 
-static void stop_waiting(weft_job_t *job)
+void wefti_job_stop_waiting(weft_job_t *job)
 {
     weft_list_remove(&job->link);
     waiting_count--;
@@ -135,14 +151,15 @@ static void stop_waiting(weft_job_t *job)
 
 static void conclude(weft_job_t *job, weft_meeting_state_t state)
 {
-    stop_waiting(job);
+    wefti_job_stop_waiting(job);
     weft_together_end(&job->work); /* if the others could not map everything */
     if (state == WEFT_MEETING_DONE)
-        take_results(job);
+        wefti_job_take_results(job);
     else if (state == WEFT_MEETING_OFF)
         give_up_together(job);
     else
-        fail_together(job);
+        wefti_job_fail_together(job, weft_fail(MPI_ERR_OTHER, "the device work of a collective has failed, of this "
+                                                              "rank or of another one of its host"));
 }
 
 /* Sections begin amid a poll of the device's marks, which must not be polled again from within; a failure
@@ -166,7 +183,8 @@ static bool enter(weft_job_t *job)
     if (!weft_meeting_enter(job->meeting.board, job->meeting.number, job->members, job->member, &job->meeting))
         return false;
     job->is_inside = true;
-    weft_together_post(&job->meeting, &call, job->loans);
+    weft_post_t *post = weft_post_write(&job->meeting, &call, job->loans);
+    wefti_job_offer_exchange(job, post);
     job->give_up_ns = weft_clock_ns() + weft_meeting_patience_ns(&job->meeting);
     job->leads = weft_meeting_arrive(&job->meeting) == WEFT_MEETING_GATHERED;
     job->seen = WEFT_MEETING_OPEN; /* whatever it is: look() has not seen it */
@@ -182,9 +200,33 @@ static bool try_again(weft_job_t *job)
         return true;
     if (weft_clock_ns() <= job->give_up_ns)
         return false;
-    stop_waiting(job);
+    wefti_job_stop_waiting(job);
     close_loans(job);
     job->go_alone(job);
+    return true;
+}
+
+/* The meeting has come to a new state; false: that is no news to this rank. */
+static bool follow(weft_job_t *job, weft_meeting_state_t state)
+{
+    job->seen = state;
+    if (state == WEFT_MEETING_OPEN || state == WEFT_MEETING_GATHERED)
+        return false;
+    if (state != WEFT_MEETING_AGREED)
+        wefti_job_refuse_exchange(job);
+    switch (state) {
+    case WEFT_MEETING_AGREED:
+        wefti_job_exchange(job);
+        break;
+    case WEFT_MEETING_SHARED:
+        get_ready(job);
+        break;
+    case WEFT_MEETING_WORKING:
+        work(job);
+        break;
+    default:
+        conclude(job, state);
+    }
     return true;
 }
 
@@ -200,23 +242,11 @@ static bool look(weft_job_t *job)
     weft_meeting_state_t state = weft_meeting_look(&job->meeting);
     if (state == WEFT_MEETING_OPEN && weft_clock_ns() > job->give_up_ns)
         state = weft_meeting_give_up(&job->meeting);
-    if (state == job->seen)
+    if (state == job->seen) {
+        wefti_job_watch_exchange(job);
         return false;
-    job->seen = state;
-    switch (state) {
-    case WEFT_MEETING_OPEN:
-    case WEFT_MEETING_GATHERED:
-        return false;
-    case WEFT_MEETING_SHARED:
-        get_ready(job);
-        return true;
-    case WEFT_MEETING_WORKING:
-        work(job);
-        return true;
-    default:
-        conclude(job, state);
-        return true;
     }
+    return follow(job, state);
 }
 
 static int poll_waiting(bool everything)
@@ -280,7 +310,7 @@ static bool lend(weft_job_t *job)
             return false;
         }
     }
-    if (weft_together_fits(job->loans))
+    if (weft_post_fits(job->loans))
         return true;
     close_loans(job);
     return false;
@@ -309,15 +339,25 @@ void wefti_job_attend(weft_job_t *job)
     wefti_job_go_on(job);
 }
 
+/* What the table would have done at a meeting: by flags where that is possible, else together. */
+static unsigned ways_to_meet(const weft_job_t *job)
+{
+    const unsigned any = WEFT_WAY_TOGETHER | WEFT_WAY_LEVELS | WEFT_WAY_STEPPED | WEFT_WAY_STAGED;
+    unsigned ways = wefti_job_way(job, any) & WEFT_WAY_TOGETHER;
+    if (wefti_job_may_exchange(job))
+        ways |= wefti_job_way(job, any | WEFT_WAY_FLAGS) & WEFT_WAY_FLAGS;
+    return ways;
+}
+
 void wefti_job_begin_together(weft_job_t *job)
 {
     weft_comm_t *comm = job->request.comm;
-    unsigned any = WEFT_WAY_TOGETHER | WEFT_WAY_LEVELS | WEFT_WAY_STEPPED | WEFT_WAY_STAGED;
     job->members = comm->size;
     job->member = comm->rank;
     job->go_alone = wefti_job_begin_alone;
-    if (wefti_job_way(job, any) != WEFT_WAY_TOGETHER || !wefti_job_has_board(comm) ||
-        !comm->is_one_host || !weft_board_meets(comm->board, job->meeting.number))
+    job->ways = ways_to_meet(job);
+    if (job->ways == 0 || !wefti_job_has_board(comm) || !comm->is_one_host ||
+        !weft_board_meets(comm->board, job->meeting.number))
         wefti_job_begin_alone(job);
     else
         wefti_job_attend(job);

@@ -69,6 +69,7 @@ bool weft_section_job_begin(const weft_section_call_t *call, const weft_section_
     job->member = call->member;
     job->radix = call->radix;
     job->go_alone = go_on_by_steps;
+    job->ways = WEFT_WAY_TOGETHER;
     job->place.tag = run->tag;
     job->meeting.number = run->number;
     job->sides[WEFT_GIVES] = weft_regions_listed(&job->args, call->gives, call->gives_count, run->buffers);

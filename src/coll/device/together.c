@@ -6,65 +6,11 @@
 
 #include <string.h>
 
-/* What a rank brings. */
-typedef struct post {
-    int32_t coll, root;
-    int32_t op, machine, radix; /* where an operation is applied */
-    uint32_t rows[WEFT_SIDES];
-    uint32_t has_data[WEFT_SIDES];
-    weft_share_t share[WEFT_SIDES];
-    weft_loan_row_t row[]; /* [rows[WEFT_GIVES] + rows[WEFT_GETS]] */
-} post_t;
-
 enum {
     SMALL_BYTES = 256 * 1024, /* a collective of so little waits for nothing else */
     PIECES = 64,              /* copies that go into the queue at a time */
     ALIGNMENT = 256,          /* of sums */
 };
-
-/* ---- posts ---- */
-
-static post_t *post_of(const weft_together_t *work, int member)
-{
-    return weft_meeting_post(&work->meeting, member);
-}
-
-static weft_loan_row_t *rows_of(post_t *post, weft_side_t side)
-{
-    return post->row + (side == WEFT_GETS ? post->rows[WEFT_GIVES] : 0);
-}
-
-bool weft_together_fits(const weft_loan_t loans[WEFT_SIDES])
-{
-    size_t rows = (size_t)loans[WEFT_GIVES].regions.count + (size_t)loans[WEFT_GETS].regions.count;
-    size_t most = weft_post_bytes(weft_meeting_place.ranks);
-    return sizeof(post_t) + rows * sizeof(weft_loan_row_t) <= most;
-}
-
-void weft_together_post(const weft_meeting_t *meeting, const weft_together_call_t *call,
-                        const weft_loan_t loans[WEFT_SIDES])
-{
-    post_t *post = weft_meeting_post(meeting, meeting->member);
-    const weft_coll_args_t *args = call->args;
-    post->coll = (int32_t)call->coll;
-    post->root = call->root;
-    post->radix = call->radix;
-    post->op = args->op == NULL ? -1 : args->op->kind;
-    post->machine = args->op == NULL ? -1 : args->recv_type->machine;
-    for (int side = 0; side < WEFT_SIDES; side++) {
-        const weft_loan_t *loan = &loans[side];
-        post->rows[side] = (uint32_t)loan->regions.count;
-        post->has_data[side] = loan->device != NULL;
-        post->share[side] = loan->share;
-        weft_loan_rows(loan, rows_of(post, (weft_side_t)side));
-    }
-}
-
-static bool is_same_call(const post_t *a, const post_t *b)
-{
-    return a->coll == b->coll && a->root == b->root && a->op == b->op && a->machine == b->machine &&
-           a->radix == b->radix;
-}
 
 /* Members whose results this one makes: all, or itself. */
 typedef struct span {
@@ -78,19 +24,22 @@ typedef struct place {
     size_t bytes;
 } place_t;
 
+static const weft_post_t *post_of(const weft_together_t *work, int member)
+{
+    return weft_post_of(&work->meeting, member);
+}
+
 static weft_mapping_t *mapping_of(const weft_together_t *work, int member, weft_side_t side)
 {
     return &work->mappings[member * WEFT_SIDES + (int)side];
 }
 
-/* Row `index` of a side that has a row a rank, or the only one; nothing where a rank takes no part. */
+/* Row `index` of a side; nothing where a rank takes no part. */
 static place_t place_of(const weft_together_t *work, int member, weft_side_t side, int index)
 {
-    post_t *post = post_of(work, member);
-    uint32_t rows = post->rows[side];
-    if (rows == 0)
+    const weft_loan_row_t *row = weft_post_row(post_of(work, member), side, index);
+    if (row == NULL)
         return (place_t){0};
-    const weft_loan_row_t *row = &rows_of(post, side)[rows == 1 ? 0 : index];
     char *base = mapping_of(work, member, side)->address;
     return (place_t){base == NULL ? NULL : base + row->offset, row->bytes};
 }
@@ -123,8 +72,8 @@ static int add(batch_t *batch, place_t to, place_t from)
 /* Whatever rank `to` gets from rank `from`. */
 static int add_all(batch_t *batch, const weft_together_t *work, int to)
 {
-    const post_t *post = post_of(work, to);
-    bool is_from_root = post->coll == WEFT_BCAST || post->coll == WEFT_SCATTER || post->coll == WEFT_SCATTERV;
+    const weft_post_t *post = post_of(work, to);
+    bool is_from_root = weft_post_is_from_root(post);
     int err = MPI_SUCCESS;
     for (int i = 0; i < (int)post->rows[WEFT_GETS] && err == MPI_SUCCESS; i++) {
         int from = is_from_root ? post->root : i;
@@ -341,9 +290,9 @@ static size_t bytes_of_all(const weft_together_t *work)
 {
     size_t bytes = 0;
     for (int member = 0; member < work->meeting.members; member++) {
-        post_t *post = post_of(work, member);
+        const weft_post_t *post = post_of(work, member);
         for (uint32_t i = 0; i < post->rows[WEFT_GETS]; i++)
-            bytes += rows_of(post, WEFT_GETS)[i].bytes;
+            bytes += weft_post_row(post, WEFT_GETS, (int)i)->bytes;
     }
     return bytes;
 }
@@ -351,7 +300,7 @@ static size_t bytes_of_all(const weft_together_t *work)
 /* All on the device of the first: that of this rank, or whichever suits if it has no data. */
 static int map_one(weft_together_t *work, int member, weft_side_t side)
 {
-    const post_t *post = post_of(work, member);
+    const weft_post_t *post = post_of(work, member);
     weft_mapping_t *mapping = mapping_of(work, member, side);
     if (!post->has_data[side])
         return MPI_SUCCESS;
@@ -366,7 +315,7 @@ static int map_all(weft_together_t *work)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < work->meeting.members && err == MPI_SUCCESS; i++) {
-        if (!is_same_call(post_of(work, i), post_of(work, work->meeting.member)))
+        if (!weft_post_is_same_call(post_of(work, i), post_of(work, work->meeting.member)))
             return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "the ranks do not call the same");
         err = map_one(work, i, WEFT_GIVES);
         if (err == MPI_SUCCESS)
@@ -378,10 +327,10 @@ static int map_all(weft_together_t *work)
 /* Room for the sums of branches. */
 static int take_sums(weft_together_t *work)
 {
-    post_t *post = post_of(work, 0);
+    const weft_post_t *post = post_of(work, 0);
     if (!has_branches(work) || post->rows[WEFT_GIVES] == 0)
         return MPI_SUCCESS;
-    size_t bytes = sum_bytes(rows_of(post, WEFT_GIVES)[0].bytes);
+    size_t bytes = sum_bytes(weft_post_row(post, WEFT_GIVES, 0)->bytes);
     size_t sums = sums_of((size_t)work->meeting.members, (size_t)post->radix);
     work->sums = weft_scratch_take(work->device, sums * bytes);
     return work->sums != NULL
@@ -397,7 +346,7 @@ bool weft_together_is_shared(const weft_meeting_t *meeting)
     if (coll == WEFT_SCAN || coll == WEFT_EXSCAN) /* one step after the other */
         return false;
     for (int i = 0; i < meeting->members * WEFT_SIDES; i++) {
-        const post_t *post = post_of(&work, i / WEFT_SIDES);
+        const weft_post_t *post = post_of(&work, i / WEFT_SIDES);
         const weft_share_t *share = &post->share[i % WEFT_SIDES];
         if (!post->has_data[i % WEFT_SIDES])
             continue;

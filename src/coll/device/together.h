@@ -11,23 +11,7 @@
 #ifndef WEFT_COLL_DEVICE_TOGETHER_H
 #define WEFT_COLL_DEVICE_TOGETHER_H
 
-#include "coll/device/loan.h"
-#include "core/meeting.h"
-
-/** Can the post of such a call be written on this host? Posts have no room for rows of many ranks. */
-bool weft_together_fits(const weft_loan_t loans[WEFT_SIDES]);
-
-/** What is called, alike by all members. */
-typedef struct weft_together_call {
-    weft_coll_t coll;
-    int root; /* a member */
-    int radix; /* operands are bracketed as a tree of this radix does; 0: from the left */
-    const weft_coll_args_t *args; /* for operation and type */
-} weft_together_call_t;
-
-/** Write this rank's post: what it calls and what it lends. */
-void weft_together_post(const weft_meeting_t *meeting, const weft_together_call_t *call,
-                        const weft_loan_t loans[WEFT_SIDES]);
+#include "coll/device/meeting_post.h"
 
 /** The work of one member. */
 typedef struct weft_together {

@@ -16,6 +16,9 @@ enum {
     WEFT_REDUCE_ADDRESSES = 32, /* sources, and as many destinations, in the arguments */
     WEFT_COPY_ENTRIES = 64,     /* in the arguments */
     WEFT_SHAPE_LEVELS = 4,      /* those of a layout, and the elements of the buffer */
+    WEFT_EXCHANGE_MEMBERS = 16, /* ranks that exchange data */
+    WEFT_UNIT_BYTES = 16,       /* data that a thread sends at a time */
+    WEFT_UNIT_LINES_BYTES = 32, /* in an inbox, with flags */
 };
 
 /**
@@ -55,6 +58,34 @@ typedef struct weft_copy_args {
         *list; /* NULL, or memory with the entries when they are too many for: */
     weft_copy_entry_t entry[WEFT_COPY_ENTRIES];
 } weft_copy_args_t;
+
+/**
+ * Exchange: each rank launches this on its device; the kernels push blocks into each other's inboxes and wait for what
+ * comes into their own. An inbox has a row for each sender; a block is there in units of 16 bytes, each of them
+ * two lines that are written at once, with the number of this exchange beside the data:
+ *
+ *   | word 0 | flag | word 1 | flag |   | word 2 | flag | word 3 | flag |
+ *
+ * Words that stand beside the flag have come: no fence, and no word that says that all is there. Results
+ * of an allreduce in two shots go into rows of their own, `results` bytes after the others.
+ */
+typedef struct weft_exchange_side {
+    void *outbox;      /* this rank's row in that member's inbox */
+    const void *inbox; /* that member's row in this rank's */
+    const void *from;  /* for that member; of this one: its own operand, or block */
+    void *to;          /* from that member; of this one: its result */
+    uint64_t out_bytes, in_bytes;
+} weft_exchange_side_t;
+
+typedef struct weft_exchange_args {
+    uint32_t members, member;
+    uint32_t flag;     /* not 0, and of no exchange before that used these inboxes */
+    uint32_t results;  /* 0: what is combined is for this rank alone */
+    uint64_t limit_ns; /* that a thread waits at most; 0: without end */
+    uint32_t *watch;   /* pinned, aligned to 8: [0] the host has called off the exchange of this flag; [1] it
+                          has ended without a result */
+    weft_exchange_side_t side[WEFT_EXCHANGE_MEMBERS];
+} weft_exchange_args_t;
 
 /** Division by a number known before: n / value = n * magic / 2^(64 + shift) for n < 2^63. */
 typedef struct weft_divisor {

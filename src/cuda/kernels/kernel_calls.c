@@ -13,6 +13,7 @@ enum {
     SHARE_LEAST = 512, /* bytes of a team: a vector for each of its threads */
     SHARE_MOST = 4096, /* twice what its threads have under way at once */
     SPAN_UNITS = 128,  /* runs of so many units and more are copied by teams */
+    EXCHANGE_PROCESSORS = 6, /* an exchange runs beside the program's kernels, and moves 144 KiB at once so */
 };
 
 /* So many threads as there is work for, at most as many as fit. */
@@ -180,4 +181,11 @@ void weft_call_move(const weft_kernel_move_t *move, unsigned processors, weft_ke
         out->kernel = unit_kernel(unit, grain.has_parts);
         set_threads(out, bytes / unit, processors);
     }
+}
+
+void weft_call_exchange(weft_kernel_t kernel, size_t most, weft_kernel_call_t *out)
+{
+    const uint64_t units = (most + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES;
+    out->kernel = kernel;
+    set_threads(out, units > 0 ? units : 1, EXCHANGE_PROCESSORS);
 }

@@ -9,6 +9,9 @@
 
 #define WEFT_DEVICE __device__ __forceinline__
 
+/** A function that is large, the same in many kernels, and called once in each. */
+#define WEFT_DEVICE_ONCE __device__ __noinline__
+
 /** Before a loop of few turns, so that arrays it runs over stay in registers. */
 #define WEFT_UNROLL _Pragma("unroll")
 
@@ -30,6 +33,22 @@ WEFT_DEVICE uint64_t weft_thread()
 WEFT_DEVICE uint64_t weft_threads()
 {
     return (uint64_t)gridDim.x * blockDim.x;
+}
+
+/* Of who waits: reads before the first pause, and between two looks at a word of the host's over the bus. */
+enum { WEFT_TRIES_AWAKE = 64, WEFT_TRIES_TO_LOOK = 4096 };
+
+/** Wait a little. */
+WEFT_DEVICE void weft_pause()
+{
+    __nanosleep(40);
+}
+
+WEFT_DEVICE uint64_t weft_clock_ns()
+{
+    uint64_t now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    return now;
 }
 
 /** The upper 64 of the 128 bits of a product. */

@@ -6,10 +6,13 @@
 #include "cuda/kernels/kernel_args.h"
 #include "cuda/kernels/kernel_on_host.h"
 
+#include <sched.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #define WEFT_DEVICE inline
+#define WEFT_DEVICE_ONCE inline
 #define WEFT_UNROLL
 #define WEFT_UNROLL_2
 #define WEFT_NO_UNROLL
@@ -47,6 +50,21 @@ WEFT_DEVICE uint64_t weft_thread()
 WEFT_DEVICE uint64_t weft_threads()
 {
     return weft_here.threads;
+}
+
+/* Who is waited for may want this processor. */
+enum { WEFT_TRIES_AWAKE = 1, WEFT_TRIES_TO_LOOK = 64 };
+
+WEFT_DEVICE void weft_pause()
+{
+    sched_yield();
+}
+
+WEFT_DEVICE uint64_t weft_clock_ns()
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 WEFT_DEVICE uint64_t weft_upper_product(uint64_t a, uint64_t b)

@@ -30,4 +30,10 @@ extern const unsigned char weft_kernel_is_dense[WEFT_KERNEL_COUNT];
  * of `type` may be several of the kernel's: count bytes. */
 weft_kernel_t weft_reduce_kernel(const weft_op_t *op, const weft_type_t *type);
 
+/** The kernel that exchanges the operands of a reduction with other devices, and then does the same. */
+static inline weft_kernel_t weft_exchange_kernel(weft_kernel_t reduction)
+{
+    return (weft_kernel_t)(reduction + 1);
+}
+
 #endif

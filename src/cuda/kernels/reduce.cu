@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernels of reductions, from the same list of operations as those of the processor. */
-#include "cuda/kernels/reduce.cuh"
+/*
+ * The kernels of reductions, from the same list of operations as those of the processor: of each one that works on
+ * memory that is there, and one that exchanges operands with other devices.
+ */
+#include "cuda/kernels/exchange.cuh"
 #include "cuda/kernels/half_on_device.cuh"
+#include "cuda/kernels/reduce.cuh"
 #include "datatype/op_list.h"
 
 template <class Item> struct weft_dense_t {
@@ -34,6 +38,10 @@ template <class Item> struct weft_plain_t : weft_dense_t<Item> {
     WEFT_KERNEL(weft_reduce_##op##_##name, weft_reduce_args_t)                                     \
     {                                                                                              \
         weft_reduce<op##_##name>(args);                                                            \
+    }                                                                                              \
+    WEFT_KERNEL(weft_exchange_##op##_##name, weft_exchange_args_t)                                 \
+    {                                                                                              \
+        weft_exchange<op##_##name>(args);                                                          \
     }
 
 #define SCALAR(name, ctype, op, expression)                                                        \

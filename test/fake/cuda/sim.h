@@ -59,6 +59,9 @@ const sim_options_t *sim_options(void);
 /** The failure that the words plan for this call of `name`; CUDA_SUCCESS: none. Does not return where they
  * plan the end of the process. */
 CUresult sim_planned_failure(const char *name);
+
+/** Count it; under the lock. The name is a string that stays. */
+void sim_count(const char *name);
 /** The next number of the sequence that `seed` began. */
 uint64_t sim_random(void);
 /** This process's rank in MPI_COMM_WORLD, as launchers tell it; 0 if they do not. */

@@ -128,6 +128,10 @@ static CUresult launch_kernel(CUfunction handle, const CUlaunchConfig *config, v
     const void *args = arguments_of(parameters, extra, kernel->args_bytes);
     if (!is_launchable(config) || args == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    result = sim_planned_failure(kernel->name);
+    if (result != CUDA_SUCCESS)
+        return result;
+    sim_count(kernel->name);
     sim_work_t *work = sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_KERNEL,
                                        sizeof(launch_t) + kernel->args_bytes);
     launch_t *launch = (launch_t *)work->arguments;

@@ -65,6 +65,28 @@ static void the_last_decides(void **state)
     weft_board_release(board);
 }
 
+/* Nobody waits for the others' parts, but all hear of one that failed. */
+static void each_does_his_part(void **state)
+{
+    (void)state;
+    weft_meeting_t meetings[RANKS], other;
+    weft_board_t *board = weft_board_claim(CONTEXT, 0);
+    for (int i = 0; i < RANKS; i++) {
+        meetings[i] = enter(board, 3, i);
+        weft_meeting_arrive(&meetings[i]);
+    }
+    weft_meeting_decide(&meetings[RANKS - 1], WEFT_MEETING_AGREED);
+    for (int i = 0; i < RANKS; i++) {
+        assert_int_equal(weft_meeting_look(&meetings[i]), WEFT_MEETING_AGREED);
+        assert_int_equal(weft_meeting_has_failed(&meetings[i]), i > 1);
+        if (i == 1)
+            weft_meeting_fail(&meetings[i]);
+        weft_meeting_leave(&meetings[i]);
+        assert_int_equal(weft_meeting_enter(board, 3 + WEFT_MEETINGS, RANKS, 0, &other), i == RANKS - 1);
+    }
+    weft_board_release(board);
+}
+
 /* Who comes after somebody gave up is told so; and the slot is free once all who came have left. */
 static void off_is_off_for_all(void **state)
 {
@@ -217,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_last_decides, open_boards, close_boards),
+        cmocka_unit_test_setup_teardown(each_does_his_part, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(off_is_off_for_all, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(learns, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(boards_are_given_back, open_boards, close_boards),

@@ -37,6 +37,8 @@ static size_t args_bytes(weft_kernel_t kernel)
 {
     if (kernel == WEFT_KERNEL_copy_batch)
         return sizeof(weft_copy_args_t);
+    if (kernel == WEFT_KERNEL_exchange_move || weft_kernel_element_bytes[kernel - 1] > 0)
+        return sizeof(weft_exchange_args_t);
     return weft_kernel_element_bytes[kernel] > 0 ? sizeof(weft_reduce_args_t)
                                                  : sizeof(weft_move_args_t);
 }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A collective by kernels that wait for each other. A meeting was held, so all ranks launch theirs, but for one
+ * whose driver refuses: that one says so at the meeting, and the others call off their kernels.
+ *
+ * Kernels of two collectives might wait for each other, where ranks launch them in different orders. So a rank is ready
+ * for one at a time: what else begins meanwhile is done together.
+ */
+#include "coll/device/job_private.h"
+
+static const weft_job_t *holder; /* this rank's devices are kept free for its kernel; NULL: for none */
+
+bool wefti_job_may_exchange(const weft_job_t *job)
+{
+    return weft_flags_are_possible(job->request.comm, job->coll);
+}
+
+void wefti_job_offer_exchange(weft_job_t *job, weft_post_t *post)
+{
+    weft_readiness_t readiness = WEFT_NOT_READY;
+    if ((job->ways & WEFT_WAY_FLAGS) != 0)
+        readiness = weft_flags_offer(job->request.comm, job->loans, job->meeting.number, post);
+    if (readiness == WEFT_READY && holder != NULL)
+        readiness = WEFT_NOT_READY;
+    if (readiness == WEFT_READY)
+        holder = job;
+    post->readiness = readiness;
+    post->goes_together = readiness != WEFT_READY || (job->ways & WEFT_WAY_TOGETHER) != 0;
+}
+
+void wefti_job_refuse_exchange(const weft_job_t *job)
+{
+    if (holder == job)
+        holder = NULL;
+}
+
+static void end_exchange(weft_job_t *job, int err)
+{
+    err = weft_flags_end(job->request.comm, &job->meeting, err);
+    job->is_exchanging = false;
+    wefti_job_refuse_exchange(job);
+    wefti_job_stop_waiting(job);
+    if (err == MPI_SUCCESS) {
+        wefti_job_take_results(job);
+    } else {
+        weft_meeting_fail(&job->meeting);
+        wefti_job_fail_together(job, err);
+    }
+}
+
+static void kernel_is_over(weft_mark_t *mark, int error)
+{
+    end_exchange(mark->owner, error);
+}
+
+void wefti_job_exchange(weft_job_t *job)
+{
+    weft_queue_t *queue;
+    int err = weft_flags_begin(&job->meeting, &job->args, job->loans, &queue);
+    job->mark = (weft_mark_t){.done = kernel_is_over, .owner = job};
+    job->is_exchanging = err == MPI_SUCCESS;
+    if (err == MPI_SUCCESS)
+        err = weft_queue_mark(queue, &job->mark);
+    if (err != MPI_SUCCESS)
+        end_exchange(job, err);
+}
+
+void wefti_job_watch_exchange(weft_job_t *job)
+{
+    if (job->is_exchanging && weft_meeting_has_failed(&job->meeting))
+        weft_flags_call_off(job->request.comm, &job->meeting);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cuda/cuda_exchange.h"
+
+#include "cuda/cuda_kernels.h"
+#include "cuda/cuda_memory.h"
+#include "cuda/cuda_stream.h"
+#include "base/config.h"
+#include "base/fail.h"
+#include "mpi.h"
+
+#include <string.h>
+
+_Static_assert((int)WEFT_EXCHANGE_MOST_MEMBERS == (int)WEFT_EXCHANGE_MEMBERS, "as many ranks as a kernel takes");
+
+/* ---- inboxes ---- */
+
+/* What lies in scratch memory from before must not look like a word that has come. */
+static int clear(weft_device_t *device, const weft_inbox_t *inbox, size_t bytes, weft_mark_t *cleared)
+{
+    weft_visit_t visit;
+    weft_queue_t *queue = wefti_queue_of(device, WEFT_LANE_QUICK);
+    if (queue == NULL)
+        return MPI_ERR_OTHER;
+    int err = wefti_device_enter(device, &visit);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_cu_result_t result = wefti_cu.cuMemsetD32Async((weft_cu_address_t)(uintptr_t)inbox->memory, 0,
+                                                        bytes / sizeof(uint32_t), queue->stream);
+    wefti_device_leave(&visit);
+    if (result != WEFT_CU_SUCCESS)
+        return wefti_queue_empty(queue, wefti_driver_failed(result, "cuMemsetD32Async", "%zu bytes", bytes));
+    return weft_queue_mark(queue, cleared);
+}
+
+/* Memory that has to be taken from the driver may wait for all streams: not while one of them waits for us. */
+static bool take(weft_device_t *device, size_t bytes, weft_inbox_t *out)
+{
+    if (wefti_streams_may_wait() || !wefti_has_kernels(device))
+        return false;
+    out->watch = wefti_pinned_word(device);
+    out->memory = out->watch == NULL ? NULL : wefti_scratch_take(device, bytes);
+    if (out->memory == NULL && out->watch != NULL)
+        wefti_pinned_give(out->watch);
+    return out->memory != NULL;
+}
+
+bool wefti_inbox_open(weft_device_t *device, size_t bytes, weft_mark_t *cleared, weft_inbox_t *out)
+{
+    weft_inbox_t inbox;
+    if (!take(device, bytes, &inbox))
+        return false;
+    memset(inbox.watch, 0, WEFT_WATCH_BYTES);
+    if (clear(device, &inbox, bytes, cleared) != MPI_SUCCESS) {
+        wefti_inbox_close(device, &inbox);
+        return false;
+    }
+    *out = inbox;
+    return true;
+}
+
+void wefti_inbox_close(weft_device_t *device, const weft_inbox_t *inbox)
+{
+    wefti_pinned_give(inbox->watch);
+    wefti_scratch_give(device, inbox->memory);
+}
+
+/* ---- the kernel ---- */
+
+static void put_sides(const weft_exchange_t *exchange, weft_exchange_args_t *args)
+{
+    for (int i = 0; i < exchange->members; i++) {
+        const weft_exchange_peer_t *peer = &exchange->peer[i];
+        args->side[i] = (weft_exchange_side_t){.outbox = peer->outbox,
+                                               .inbox = peer->inbox,
+                                               .from = peer->from,
+                                               .to = peer->to,
+                                               .out_bytes = peer->out_bytes,
+                                               .in_bytes = peer->in_bytes};
+    }
+}
+
+int wefti_exchange(weft_queue_t *queue, const weft_exchange_t *exchange)
+{
+    weft_kernel_call_t call = {.kernel = WEFT_KERNEL_exchange_move};
+    if (exchange->op != NULL) {
+        if (!wefti_can_reduce(queue->device, exchange->op, exchange->type))
+            return weft_fail(MPI_ERR_OTHER, "device %s has no kernel for this reduction", queue->device->pci);
+        call.kernel = weft_exchange_kernel(weft_reduce_kernel(exchange->op, exchange->type));
+    }
+    weft_exchange_args_t *args = &call.args.exchange;
+    args->members = (uint32_t)exchange->members;
+    args->member = (uint32_t)exchange->member;
+    args->flag = exchange->flag;
+    args->results = exchange->results;
+    args->limit_ns = (uint64_t)weft_config.DEVICE_WAIT_MAX * 1000000000;
+    args->watch = exchange->watch;
+    put_sides(exchange, args);
+    weft_call_exchange(call.kernel, exchange->most, &call);
+    return wefti_launch(queue, &call, "an exchange with other ranks");
+}

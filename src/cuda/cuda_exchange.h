@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Exchanges between kernels of several processes, as core/device.h has them. */
+#ifndef WEFT_CUDA_CUDA_EXCHANGE_H
+#define WEFT_CUDA_CUDA_EXCHANGE_H
+
+#include "cuda/cuda_queue.h"
+
+/* As the functions of core/device.h. */
+bool wefti_inbox_open(weft_device_t *device, size_t bytes, weft_mark_t *cleared, weft_inbox_t *out);
+void wefti_inbox_close(weft_device_t *device, const weft_inbox_t *inbox);
+int wefti_exchange(weft_queue_t *queue, const weft_exchange_t *exchange);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels that exchange data with those of other ranks, each on a device of its own (kernel_args.h has the layout of
+ * an inbox). These are the kernels that wait for another one's threads. What keeps that safe:
+ *
+ * - Thread t waits for nothing but what threads t of the others push, all of them launch as many threads, and each
+ *   pushes before it waits. So it does not matter how many threads run at once: those with low numbers come first.
+ * - Every line that is pushed is waited for, but by a kernel that was called off: when one has ended nothing more
+ *   goes to its inbox.
+ * - Who waits long looks at a word of the host's and at the clock now and then, and ends the kernel without a result.
+ */
+#ifndef WEFT_CUDA_KERNELS_EXCHANGE_CUH
+#define WEFT_CUDA_KERNELS_EXCHANGE_CUH
+
+#include "cuda/kernels/reduce.cuh"
+
+/* A thread of an exchange. */
+struct weft_waiter_t {
+    const weft_exchange_args_t &args;
+    uint64_t begin_ns;
+};
+
+WEFT_DEVICE weft_waiter_t weft_waiter(const weft_exchange_args_t &args)
+{
+    return {args, args.limit_ns == 0 ? 0 : weft_clock_ns()};
+}
+
+/* Has the host given up, or another thread, or is it time to? */
+WEFT_DEVICE bool weft_is_off(const weft_waiter_t &waiter)
+{
+    const weft_exchange_args_t &args = waiter.args;
+    const uint64_t words = weft_load_volatile<uint64_t>(args.watch);
+    const bool is_called_off = (uint32_t)words == args.flag, has_ended = words >> 32 == args.flag;
+    const bool is_late = args.limit_ns != 0 && weft_clock_ns() - waiter.begin_ns > args.limit_ns;
+    if (!is_called_off && !has_ended && !is_late)
+        return false;
+    if (!has_ended)
+        weft_store_volatile<uint32_t>(args.watch + 1, args.flag);
+    return true;
+}
+
+/* ---- units of 16 bytes ---- */
+
+/* So many of a block's bytes are in a unit, the last of which may be short. */
+WEFT_DEVICE unsigned weft_unit_bytes(uint64_t unit, uint64_t bytes)
+{
+    const uint64_t left = bytes - unit * WEFT_UNIT_BYTES;
+    return left < WEFT_UNIT_BYTES ? (unsigned)left : (unsigned)WEFT_UNIT_BYTES;
+}
+
+WEFT_DEVICE uint32_t weft_load_word(const char *from, unsigned bytes)
+{
+    uint32_t word = 0;
+    if (bytes == sizeof(word) && (uintptr_t)from % sizeof(word) == 0)
+        return weft_load<uint32_t>(from);
+    WEFT_NO_UNROLL for (unsigned i = 0; i < bytes; i++) word |= (uint32_t)weft_load<unsigned char>(from + i) << 8 * i;
+    return word;
+}
+
+WEFT_DEVICE void weft_store_word(char *to, uint32_t word, unsigned bytes)
+{
+    if (bytes == sizeof(word) && (uintptr_t)to % sizeof(word) == 0) {
+        weft_store(to, word);
+        return;
+    }
+    WEFT_NO_UNROLL for (unsigned i = 0; i < bytes; i++) weft_store(to + i, (unsigned char)(word >> 8 * i));
+}
+
+/* The part of a unit of `bytes` bytes that is in its word `index`. */
+WEFT_DEVICE unsigned weft_word_bytes(unsigned index, unsigned bytes)
+{
+    const unsigned before = index * (unsigned)sizeof(uint32_t);
+    const unsigned left = bytes > before ? bytes - before : 0;
+    return left < sizeof(uint32_t) ? left : (unsigned)sizeof(uint32_t);
+}
+
+WEFT_DEVICE weft_vector_t weft_load_packed(const char *from, unsigned bytes)
+{
+    weft_vector_t unit;
+    if (bytes == sizeof(unit) && (uintptr_t)from % sizeof(unit) == 0)
+        return weft_load<weft_vector_t>(from);
+    WEFT_UNROLL for (unsigned i = 0; i < 4; i++) unit.word[i] =
+        weft_load_word(from + i * sizeof(uint32_t), weft_word_bytes(i, bytes));
+    return unit;
+}
+
+WEFT_DEVICE void weft_store_packed(char *to, const weft_vector_t &unit, unsigned bytes)
+{
+    if (bytes == sizeof(unit) && (uintptr_t)to % sizeof(unit) == 0) {
+        weft_store(to, unit);
+        return;
+    }
+    WEFT_UNROLL for (unsigned i = 0; i < 4; i++)
+        weft_store_word(to + i * sizeof(uint32_t), unit.word[i], weft_word_bytes(i, bytes));
+}
+
+/* Unit `unit` of a block in the user's memory. Gaps of pairs are not touched. */
+template <class Op> WEFT_DEVICE weft_vector_t weft_load_unit(const void *block, uint64_t unit, uint64_t bytes)
+{
+    const char *from = weft_at(block, unit * WEFT_UNIT_BYTES);
+    const unsigned here = weft_unit_bytes(unit, bytes);
+    if constexpr (Op::is_dense) {
+        return weft_load_packed(from, here);
+    } else {
+        constexpr unsigned BYTES = sizeof(typename Op::item), ITEMS = WEFT_UNIT_BYTES / BYTES;
+        typename Op::item item[ITEMS] = {};
+        weft_vector_t vector;
+        WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++)
+        {
+            if (i * BYTES < here)
+                item[i] = Op::load(from + i * BYTES);
+        }
+        memcpy(&vector, (const void *)item, sizeof(vector));
+        return vector;
+    }
+}
+
+template <class Op>
+WEFT_DEVICE void weft_store_unit(void *block, uint64_t unit, uint64_t bytes, const weft_vector_t &vector)
+{
+    char *to = weft_at(block, unit * WEFT_UNIT_BYTES);
+    const unsigned here = weft_unit_bytes(unit, bytes);
+    if constexpr (Op::is_dense) {
+        weft_store_packed(to, vector, here);
+    } else {
+        constexpr unsigned BYTES = sizeof(typename Op::item), ITEMS = WEFT_UNIT_BYTES / BYTES;
+        typename Op::item item[ITEMS];
+        memcpy((void *)item, &vector, sizeof(vector));
+        WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++)
+        {
+            if (i * BYTES < here)
+                Op::store(to + i * BYTES, item[i]);
+        }
+    }
+}
+
+/* ---- rows ---- */
+
+WEFT_DEVICE void weft_push(void *row, uint64_t unit, const weft_vector_t &data, uint32_t flag)
+{
+    char *line = weft_at(row, unit * WEFT_UNIT_LINES_BYTES);
+    weft_store_volatile(line, weft_vector_t{{data.word[0], flag, data.word[1], flag}});
+    weft_store_volatile(line + sizeof(weft_vector_t), weft_vector_t{{data.word[2], flag, data.word[3], flag}});
+}
+
+/* Both lines of a unit; false: it was called off. */
+WEFT_DEVICE bool weft_pull(const weft_waiter_t &waiter, const void *row, uint64_t unit, weft_vector_t *out)
+{
+    const char *line = weft_at(row, unit * WEFT_UNIT_LINES_BYTES);
+    const uint32_t flag = waiter.args.flag;
+    WEFT_NO_UNROLL for (unsigned tries = 1;; tries++)
+    {
+        const weft_vector_t first = weft_load_volatile<weft_vector_t>(line);
+        const weft_vector_t second = weft_load_volatile<weft_vector_t>(line + sizeof(first));
+        *out = weft_vector_t{{first.word[0], first.word[2], second.word[0], second.word[2]}};
+        if (first.word[1] == flag && first.word[3] == flag && second.word[1] == flag && second.word[3] == flag)
+            return true;
+        if (tries % WEFT_TRIES_TO_LOOK == 0 && weft_is_off(waiter))
+            return false;
+        if (tries >= WEFT_TRIES_AWAKE)
+            weft_pause();
+    }
+}
+
+/* ---- what a thread does ---- */
+
+/* Member `turn` from this one on, so that not all push to the same. */
+WEFT_DEVICE const weft_exchange_side_t &weft_other(const weft_exchange_args_t &args, uint32_t turn)
+{
+    return args.side[(args.member + turn) % args.members];
+}
+
+template <class Op> WEFT_DEVICE_ONCE void weft_push_blocks(const weft_exchange_args_t &args)
+{
+    WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members; turn++)
+    {
+        const weft_exchange_side_t &side = weft_other(args, turn);
+        for (uint64_t unit = weft_thread(); unit * WEFT_UNIT_BYTES < side.out_bytes; unit += weft_threads())
+            weft_push(side.outbox, unit, weft_load_unit<Op>(side.from, unit, side.out_bytes), args.flag);
+    }
+}
+
+/* What the others have pushed `offset` bytes into the rows of this member. */
+template <class Op>
+WEFT_DEVICE_ONCE void weft_pull_blocks(const weft_exchange_args_t &args, uint64_t begin_ns, uint64_t offset)
+{
+    const weft_waiter_t waiter = {args, begin_ns};
+    weft_vector_t vector;
+    WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members; turn++)
+    {
+        const weft_exchange_side_t &side = weft_other(args, turn);
+        for (uint64_t unit = weft_thread(); unit * WEFT_UNIT_BYTES < side.in_bytes; unit += weft_threads()) {
+            if (!weft_pull(waiter, weft_at(side.inbox, offset), unit, &vector))
+                return;
+            weft_store_unit<Op>(side.to, unit, side.in_bytes, vector);
+        }
+    }
+}
+
+/* Unit `unit` of what member `index` brings to this one's result. */
+template <class Op>
+WEFT_DEVICE bool weft_operand(const weft_waiter_t &waiter, uint32_t index, uint64_t unit, typename Op::item *out)
+{
+    const weft_exchange_args_t &args = waiter.args;
+    const weft_exchange_side_t &side = args.side[index];
+    weft_vector_t vector;
+    if (index == args.member)
+        vector = weft_load_unit<Op>(side.from, unit, side.in_bytes);
+    else if (!weft_pull(waiter, side.inbox, unit, &vector))
+        return false;
+    memcpy((void *)out, &vector, sizeof(vector));
+    return true;
+}
+
+/* In the order of members, rounded once, as reduce.cuh has it. */
+template <class Op>
+WEFT_DEVICE bool weft_combine_unit(const weft_waiter_t &waiter, uint64_t unit, weft_vector_t *out)
+{
+    constexpr unsigned ITEMS = WEFT_UNIT_BYTES / sizeof(typename Op::item);
+    typename Op::item item[ITEMS];
+    typename Op::value left[ITEMS] = {};
+    WEFT_NO_UNROLL for (uint32_t index = 0; index < waiter.args.members; index++)
+    {
+        if (!weft_operand<Op>(waiter, index, unit, item))
+            return false;
+        WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++) left[i] =
+            index == 0 ? Op::raise(item[i]) : Op::apply(left[i], Op::raise(item[i]));
+    }
+    WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++) item[i] = Op::lower(left[i]);
+    memcpy(out, (const void *)item, sizeof(*out));
+    return true;
+}
+
+template <class Op> WEFT_DEVICE bool weft_combine_blocks(const weft_waiter_t &waiter)
+{
+    const weft_exchange_args_t &args = waiter.args;
+    const weft_exchange_side_t &own = args.side[args.member];
+    weft_vector_t result;
+    for (uint64_t unit = weft_thread(); unit * WEFT_UNIT_BYTES < own.in_bytes; unit += weft_threads()) {
+        if (!weft_combine_unit<Op>(waiter, unit, &result))
+            return false;
+        weft_store_unit<Op>(own.to, unit, own.in_bytes, result);
+        WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members && args.results > 0; turn++)
+            weft_push(weft_at(weft_other(args, turn).outbox, args.results), unit, result, args.flag);
+    }
+    return true;
+}
+
+/* How blocks move: most kernels share the same code. */
+struct weft_bytes_t {
+    typedef unsigned char item;
+    static constexpr bool is_dense = true;
+};
+
+template <bool IS_DENSE, class Op> struct weft_mover_t {
+    typedef weft_bytes_t type;
+};
+template <class Op> struct weft_mover_t<false, Op> {
+    typedef Op type;
+};
+
+/* Each combines the blocks that it is sent; then, of an allreduce in two shots, all get all results. */
+template <class Op> WEFT_DEVICE void weft_exchange(const weft_exchange_args_t &args)
+{
+    typedef typename weft_mover_t<Op::is_dense, Op>::type mover;
+    const weft_waiter_t waiter = weft_waiter(args);
+    weft_push_blocks<mover>(args);
+    if (weft_combine_blocks<Op>(waiter) && args.results > 0)
+        weft_pull_blocks<mover>(args, waiter.begin_ns, args.results);
+}
+
+#endif

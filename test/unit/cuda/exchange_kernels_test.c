@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels that exchange data, run on the host at the same time: every reduction against the kernel that has all operands
+ * at hand, bit for bit, in one shot and in two, at all alignments and again and again in the same inboxes; and kernels
+ * whose partners do not come.
+ */
+#include "cuda/host_kernels.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    MOST_MEMBERS = 5,
+    MOST_COUNT = 150,
+    ROOM = 64 + MOST_COUNT * 16,
+    ROW = 2 * (MOST_COUNT + 1) * 16,
+    BLOCKS = MOST_MEMBERS * ROW, /* of an inbox; results come behind them */
+};
+
+static unsigned long long seed = 1;
+static _Alignas(64) unsigned char source[MOST_MEMBERS][ROOM], result[MOST_MEMBERS][ROOM], expected[ROOM];
+static _Alignas(64) unsigned char inbox[MOST_MEMBERS][2 * BLOCKS];
+static _Alignas(8) uint32_t watch[MOST_MEMBERS][2];
+static weft_kernel_call_t calls[MOST_MEMBERS];
+
+static unsigned random_below(unsigned end)
+{
+    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (unsigned)(seed >> 33) % end;
+}
+
+static void fill(unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = (unsigned char)random_below(256);
+}
+
+/* Bits that are no large number and no NaN in any of the formats, of which one is as good as another. */
+static void fill_with_numbers(unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i + 1 < count; i += 2) {
+        unsigned bits = 0x3c00 + random_below(0x380) + random_below(2) * 0x8000;
+        bytes[i] = (unsigned char)bits;
+        bytes[i + 1] = (unsigned char)(bits >> 8);
+    }
+}
+
+/* A case: `bytes` bytes of each member, that lie `shift` bytes into its room. */
+typedef struct exchange {
+    weft_kernel_t reduction;
+    uint32_t members, flag;
+    size_t bytes, slice, shift; /* slice: of one member in two shots; 0: in one */
+} exchange_t;
+
+static void expect_result(const exchange_t *its)
+{
+    weft_kernel_call_t call;
+    const void *sources[MOST_MEMBERS];
+    void *destination = device_address(expected + its->shift);
+    for (uint32_t i = 0; i < its->members; i++)
+        sources[i] = device_address(source[i] + its->shift);
+    weft_kernel_reduction_t reduction = {.kernel = its->reduction, .bytes = its->bytes, .sources = its->members,
+                                         .destinations = 1, .source = sources, .destination = &destination};
+    weft_call_reduction(&reduction, 2, &call);
+    run_kernel(&call);
+}
+
+static weft_exchange_side_t side_of(const exchange_t *its, uint32_t self, uint32_t other)
+{
+    size_t begin = its->slice * other < its->bytes ? its->slice * other : its->bytes, left = its->bytes - begin;
+    size_t part = left < its->slice ? left : its->slice;
+    weft_exchange_side_t side = {.outbox = device_address(inbox[other] + self * ROW),
+                                 .inbox = device_address(inbox[self] + other * ROW),
+                                 .from = device_address(source[self] + its->shift + begin),
+                                 .to = device_address(result[self] + its->shift + begin)};
+    side.out_bytes = its->slice > 0 ? part : its->bytes;
+    side.in_bytes = its->slice > 0 ? part : other == self ? its->bytes : 0;
+    if (its->slice == 0) {
+        side.from = device_address(source[self] + its->shift);
+        side.to = device_address(result[self] + its->shift);
+    }
+    return side;
+}
+
+static void prepare(const exchange_t *its, uint32_t self, uint64_t limit_ns)
+{
+    weft_exchange_args_t *args = &calls[self].args.exchange;
+    *args = (weft_exchange_args_t){.members = its->members, .member = self, .flag = its->flag, .limit_ns = limit_ns,
+                                   .results = its->slice > 0 ? BLOCKS : 0, .watch = device_address(watch[self])};
+    for (uint32_t i = 0; i < its->members; i++)
+        args->side[i] = side_of(its, self, i);
+    weft_call_exchange(weft_exchange_kernel(its->reduction), its->slice > 0 ? its->slice : its->bytes, &calls[self]);
+}
+
+static void *run(void *call)
+{
+    run_kernel(call);
+    return NULL;
+}
+
+static void run_together(uint32_t members)
+{
+    pthread_t threads[MOST_MEMBERS];
+    for (uint32_t i = 0; i < members; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, run, &calls[i]), 0);
+    for (uint32_t i = 0; i < members; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static exchange_t random_case(weft_kernel_t reduction)
+{
+    static uint32_t flag;
+    size_t element = weft_kernel_element_bytes[reduction];
+    exchange_t its = {.reduction = reduction, .members = 2 + random_below(MOST_MEMBERS - 1), .flag = ++flag};
+    its.bytes = (1 + random_below(MOST_COUNT)) * element;
+    its.shift = random_below(2) * 16 + random_below(2) * random_below(16);
+    if (random_below(2) == 1)
+        its.slice = ((its.bytes + 15) / 16 + its.members - 1) / its.members * 16;
+    return its;
+}
+
+static void check(const exchange_t *its)
+{
+    fill(expected, ROOM);
+    for (uint32_t i = 0; i < its->members; i++) {
+        fill(source[i], ROOM);
+        fill_with_numbers(source[i] + its->shift, its->bytes);
+        memcpy(result[i], expected, ROOM);
+        prepare(its, i, 0);
+    }
+    expect_result(its);
+    run_together(its->members);
+    for (uint32_t i = 0; i < its->members; i++) {
+        if (memcmp(result[i], expected, ROOM) != 0)
+            fail_msg("%s of %zu bytes, slices of %zu, %zu bytes off: member %u of %u has another result",
+                     weft_kernel_names[its->reduction + 1], its->bytes, its->slice, its->shift, i, its->members);
+    }
+}
+
+static void reductions(void **state)
+{
+    (void)state;
+    for (int i = 1; i < WEFT_KERNEL_COUNT; i++) {
+        for (int round = 0; weft_kernel_element_bytes[i] > 0 && round < 6; round++) {
+            exchange_t its = random_case((weft_kernel_t)i);
+            check(&its);
+        }
+    }
+}
+
+static weft_kernel_t any_reduction(void)
+{
+    int i = 1;
+    while (weft_kernel_element_bytes[i] == 0)
+        i++;
+    return (weft_kernel_t)i;
+}
+
+/* Nobody comes: after a while the kernel ends, and says so; or it is told to. */
+static void alone(void **state)
+{
+    (void)state;
+    for (int is_called_off = 0; is_called_off < 2; is_called_off++) {
+        exchange_t its = random_case(any_reduction());
+        prepare(&its, 0, is_called_off ? 0 : 1000000);
+        memset(watch[0], 0, sizeof(watch[0]));
+        if (is_called_off)
+            watch[0][0] = its.flag;
+        run_kernel(&calls[0]);
+        assert_int_equal(watch[0][1], its.flag);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reductions), cmocka_unit_test(alone)};
+    int failed = open_kernels();
+    return failed != 0 ? failed : cmocka_run_group_tests(tests, NULL, NULL);
+}
