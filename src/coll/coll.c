@@ -13,6 +13,7 @@
 #include "coll/device/device_job.h"
 #include "coll/tuning.h"
 #include "pt2pt/pt2pt.h"
+#include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -90,6 +91,7 @@ static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
     bool is_one = shape->nodes == 1;
     weft_tuning_query_t query = {.coll = coll,
                                  .cores_are_short = is_one && weft_world.cores_are_short,
+                                 .is_crowded = weft_config.CROWDED,
                                  .ranks = args->comm->size,
                                  .bytes = bytes_of(coll, args),
                                  .has = fulfilled(args, shape),

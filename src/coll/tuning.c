@@ -22,6 +22,7 @@ typedef enum where {
     CORES_ENOUGH,
     CORES_SHORT,
     ON_NODES,
+    ON_CROWDED_NODES,
 } where_t;
 
 typedef struct row {
@@ -89,31 +90,23 @@ static bool parse_coll(const char *word, row_t *row)
     return row->coll != WEFT_COLLS;
 }
 
-/* "nodes:efa" */
-static bool parse_nodes_of(const char *word, row_t *row)
-{
-    static const char prefix[] = "nodes:";
-    if (strncmp(word, prefix, sizeof(prefix) - 1) != 0 || word[sizeof(prefix) - 1] == '\0')
-        return false;
-    row->where = ON_NODES;
-    snprintf(row->fabric, sizeof(row->fabric), "%.31s", word + sizeof(prefix) - 1);
-    return true;
-}
-
+/* "any", or of nodes "nodes:efa" */
 static bool parse_where(const char *word, row_t *row)
 {
     static const char *const words[] = {[ANYWHERE] = "any",
                                         [CORES_ENOUGH] = "enough",
                                         [CORES_SHORT] = "short",
-                                        [ON_NODES] = "nodes"};
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(word, words[i]) == 0) {
-            row->where = (where_t)i;
-            row->fabric[0] = '\0';
-            return true;
-        }
+                                        [ON_NODES] = "nodes",
+                                        [ON_CROWDED_NODES] = "crowded"};
+    size_t length = strcspn(word, ":");
+    for (int i = 0; i <= ON_CROWDED_NODES; i++) {
+        if (strncmp(word, words[i], length) != 0 || words[i][length] != '\0')
+            continue;
+        row->where = (where_t)i;
+        snprintf(row->fabric, sizeof(row->fabric), "%.31s", word[length] == ':' ? word + length + 1 : "");
+        return word[length] == '\0' || (i >= ON_NODES && row->fabric[0] != '\0');
     }
-    return parse_nodes_of(word, row);
+    return false;
 }
 
 /* ",radix=4" or ",segment=64K". */
@@ -320,7 +313,8 @@ static bool holds(const row_t *row, const weft_tuning_query_t *query)
     if (row->where == ANYWHERE)
         return true;
     if (query->nodes > 1)
-        return row->where == ON_NODES && is_over(row, query->fabric);
+        return (row->where == ON_NODES || (row->where == ON_CROWDED_NODES && query->is_crowded)) &&
+               is_over(row, query->fabric);
     return row->where == (query->cores_are_short ? CORES_SHORT : CORES_ENOUGH);
 }
 

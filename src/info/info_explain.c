@@ -105,6 +105,8 @@ int weft_info_explain(int count, char **words)
         query.cores_are_short = true;
         print_line("cores short:", &query);
     } else {
+        query.is_crowded = true;
+        print_line("crowded nodes:", &query);
         print_model(&query, its.fabric);
     }
     weft_tuning_close();

@@ -87,6 +87,7 @@ static void start(daemon_t *daemon, const weft_message_t *message)
     weft_reader_t reader = weft_read_begin(message);
     for (int channel = 0; channel < 2; channel++)
         daemon->shows_prompts[channel] = weft_read_u32(&reader) != 0;
+    daemon->crew.is_crowded = weft_read_u32(&reader) != 0;
     int err = start_ranks(daemon);
     if (err != MPI_SUCCESS)
         send_failure(daemon, err);
@@ -409,13 +410,21 @@ static void finish(daemon_t *daemon)
     weft_relay_close(&daemon->relay);
 }
 
+static void tell_ready(daemon_t *daemon)
+{
+    weft_writer_t body = {0};
+    weft_write_u32(&body, daemon->crew.ours->count > daemon->job.plan.cores);
+    weft_relay_send(&daemon->relay, WEFT_MSG_READY, 0, &body);
+    weft_writer_release(&body);
+}
+
 static void serve(daemon_t *daemon)
 {
     int err = start_children(daemon);
     if (err == MPI_SUCCESS)
         err = prepare_ranks(daemon);
     if (err == MPI_SUCCESS)
-        weft_relay_send(&daemon->relay, WEFT_MSG_READY, 0, NULL);
+        tell_ready(daemon);
     else
         send_failure(daemon, err);
     while (take_turn(daemon))

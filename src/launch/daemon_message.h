@@ -14,14 +14,14 @@
 typedef enum weft_message_kind {
     /* from mpirun, down */
     WEFT_MSG_JOB = 1, /* the plan (plan_message.h) */
-    WEFT_MSG_START,   /* all are ready: start the ranks */
+    WEFT_MSG_START,   /* all are ready: start the ranks; u32 is stdout, stderr a terminal; u32 is a host crowded */
     WEFT_MSG_SIGNAL,  /* u32 number: to all ranks */
     WEFT_MSG_INPUT,   /* bytes for stdin of rank 0; none: its end */
     WEFT_MSG_TAKEN,   /* u64: so many bytes of output have been taken */
     WEFT_MSG_BREAK,   /* u32 channel: nobody reads it */
     WEFT_MSG_FINISH,  /* end what is left and go */
     /* to mpirun, up */
-    WEFT_MSG_READY,  /* the ranks can be started */
+    WEFT_MSG_READY,  /* the ranks can be started; u32 do they outnumber the cores */
     WEFT_MSG_FAILED, /* u32 error class, text: they cannot */
     WEFT_MSG_RANK,   /* a weft_rank_event_t */
     WEFT_MSG_OUTPUT, /* u32 channel, bytes */

@@ -56,4 +56,15 @@ expect_text err 'none of the addresses 172.17.0.1'
 # Each host has its own cores to share.
 expect_on 0 --hosts 2 -- $far -host h1,h2 -n 2 sh -c 'grep Cpus_allowed_list /proc/self/status'
 [ "$(lines 'Cpus_allowed_list')" -eq 2 ] || fail "binding: $(cat out)"
+
+# All are told alike whether ranks outnumber the cores on one of the hosts; unless the user has said so.
+crowded() {
+    wanted=$1
+    shift
+    expect_on 0 --hosts 2 --cores 1 -- "$@" sh -c 'echo "<$WEFT_CROWDED>"'
+    [ "$(sort -u out)" = "<$wanted>" ] || fail "crowded: $(cat out), expected $wanted: $*"
+}
+crowded '' $far -host h1,h2 -n 2
+crowded yes $far -host h1:2,h2:1 -n 3
+crowded no env WEFT_CROWDED=no $far -host h1:2,h2:1 -n 3
 finish

@@ -124,6 +124,23 @@ static void several_nodes_are_told_apart(void **state)
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "flat");
 }
 
+static void crowded_nodes_are_told_apart(void **state)
+{
+    (void)state;
+    open_with("barrier crowded:efa any any shared\nbarrier crowded <=8 any two_level_tree\nbarrier nodes any any two_level\n",
+              weft_tuning_text);
+    weft_tuning_query_t query = {.coll = WEFT_BARRIER, .ranks = 8, .nodes = 4, .least = 2, .most = 2, .fabric = "efa"};
+    assert_string_equal(weft_tuning_choose(&query).algorithm->name, "two_level");
+    query.is_crowded = true;
+    assert_string_equal(weft_tuning_choose(&query).algorithm->name, "shared");
+    query.fabric = "tcp";
+    assert_string_equal(weft_tuning_choose(&query).algorithm->name, "two_level_tree");
+    query.ranks = 9;
+    assert_string_equal(weft_tuning_choose(&query).algorithm->name, "two_level");
+    query.nodes = 1;
+    assert_string_equal(weft_tuning_choose(&query).algorithm->name, "dissemination");
+}
+
 /* The built-in table has something for every call over nodes, whatever it fulfils. */
 static void every_call_over_nodes_is_served(void **state)
 {
@@ -275,6 +292,7 @@ int main(void)
         cmocka_unit_test(rows_for_devices_replace_the_built_in_ones),
         cmocka_unit_test(cores_are_told_apart),
         cmocka_unit_test(several_nodes_are_told_apart),
+        cmocka_unit_test(crowded_nodes_are_told_apart),
         cmocka_unit_test(every_call_over_nodes_is_served),
         cmocka_unit_test(users_constants_are_taken),
         cmocka_unit_test(needs_are_met),
