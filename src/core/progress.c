@@ -58,15 +58,33 @@ static int yield_limit_contended;
 static int silent; /* what is awaited and rings no bell */
 static atomic_int sleepers; /* threads of this process in sleep_on_bell() */
 
-enum { SLEEPS_ON_WORD = 1, SLEEPS_IN_POLL = 2 };
+enum { SLEEPS_IN_POLL = 1 };
+
+static const unsigned SLEEPS_ON_WORD = 1u << 31;
+
+/* What a bell is set to; with the lock. On the word it is another number each time: a thread that has set
+ * the bell, and is on its way to sleep when it is rung, must not take the number of the next thread that
+ * sets it for its own. */
+static unsigned next_way_to_sleep(bool in_poll)
+{
+    static unsigned number;
+    if (in_poll)
+        return SLEEPS_IN_POLL + (unsigned)weft_world.rank;
+    return SLEEPS_ON_WORD | (++number & ~SLEEPS_ON_WORD);
+}
+
+static bool is_on_word(unsigned how)
+{
+    return (how & SLEEPS_ON_WORD) != 0;
+}
 
 void weft_bell_wake(weft_bell_t *sleeping)
 {
     unsigned how = atomic_exchange(&sleeping->is_sleeping, 0);
-    if (how >= SLEEPS_IN_POLL)
-        weft_fd_watch_ring((int)(how - SLEEPS_IN_POLL));
-    else if (how == SLEEPS_ON_WORD)
+    if (is_on_word(how))
         weft_futex_wake(&sleeping->is_sleeping);
+    else if (how != 0)
+        weft_fd_watch_ring((int)(how - SLEEPS_IN_POLL));
 }
 
 /* The most polls, up to `most`, that take `limit_ns` at the price of a poll that finds nothing. */
@@ -185,12 +203,12 @@ static void sleep_now(unsigned how)
 {
     int64_t most_ns = silent > 0 ? NAP_NS : 0;
     weft_unlock();
-    if (how == SLEEPS_ON_WORD)
+    if (is_on_word(how))
         weft_futex_wait(&bell->is_sleeping, how, most_ns);
     else
         weft_fd_watch_sleep(most_ns);
     weft_lock();
-    if (how != SLEEPS_ON_WORD)
+    if (!is_on_word(how))
         atomic_store(&bell->is_sleeping, 0);
 }
 
@@ -199,7 +217,7 @@ static void sleep_now(unsigned how)
 static void sleep_on_bell(const bool *flag)
 {
     bool in_poll = weft_fd_watch_is_used();
-    unsigned how = in_poll ? SLEEPS_IN_POLL + (unsigned)weft_world.rank : SLEEPS_ON_WORD;
+    unsigned how = next_way_to_sleep(in_poll);
     atomic_fetch_add(&sleepers, 1);
     atomic_store(&bell->is_sleeping, how);
     if (weft_senders_fence)

@@ -17,7 +17,8 @@
 #include <stdbool.h>
 
 typedef struct weft_bell {
-    /* The owner sleeps, or is about to: 1: on this word, 2 + its world rank: in core/fd_watch.h. */
+    /* The owner sleeps, or is about to: 1 + its world rank: in core/fd_watch.h; with the highest bit: on
+     * this word. */
     _Alignas(64) atomic_uint is_sleeping;
 } weft_bell_t;
 
