@@ -500,7 +500,7 @@ static int parse_app(weft_job_plan_t *plan, char **argv, int begin, int end)
     return MPI_SUCCESS;
 }
 
-static const char *launcher_name(char **argv)
+const char *weft_options_launcher(char **argv)
 {
     const char *slash = strrchr(argv[0], '/');
     return slash == NULL ? argv[0] : slash + 1;
@@ -555,7 +555,7 @@ int weft_options_expand(int argc, char **argv, weft_words_t *out)
 
 int weft_options_parse(int argc, char **argv, weft_job_plan_t *out)
 {
-    *out = (weft_job_plan_t){.launcher = launcher_name(argv)};
+    *out = (weft_job_plan_t){.launcher = weft_options_launcher(argv)};
     out->apps = weft_alloc_zeroed((size_t)argc, sizeof(*out->apps));
     if (out->apps == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a list of %d programs", argc);

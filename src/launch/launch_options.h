@@ -27,6 +27,9 @@ int weft_options_read_variables(weft_job_plan_t *plan);
 /** A number from 1 to `most`; MPI_ERR_ARG with a text that begins with `word`. */
 int weft_options_number(const char *word, const char *text, long most, long *out);
 
+/** What the user has called us, without its folder: begins messages. */
+const char *weft_options_launcher(char **argv);
+
 /** The help text, on stdout. */
 void weft_options_print_help(const char *launcher);
 

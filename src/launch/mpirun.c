@@ -119,7 +119,7 @@ int main(int argc, char **argv)
     if (!open_standard_files())
         return 1;
     if (weft_options_expand(argc, argv, &command) != MPI_SUCCESS) {
-        fprintf(stderr, "mpirun: %s\n", weft_fail_text());
+        fprintf(stderr, "%s: %s\n", weft_options_launcher(argv), weft_fail_text());
         return WRONG_COMMAND_LINE;
     }
     char **words = copy_words(&command);

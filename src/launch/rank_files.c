@@ -14,17 +14,11 @@
 
 static const char *const channel_names[2] = {"stdout", "stderr"};
 
-/* The '%' and the letter of the next field of a pattern; NULL: there is none. */
-static const char *next_field(const char *at)
-{
-    return strchr(at, '%');
-}
-
 int weft_rank_files_check(const char *word, const char *pattern)
 {
     if (pattern[0] == '\0' || strlen(pattern) >= PATH_MAX)
         return weft_fail(MPI_ERR_ARG, "%s wants the name of a file, not \"%.40s\"", word, pattern);
-    for (const char *at = next_field(pattern); at != NULL; at = next_field(at + 2)) {
+    for (const char *at = strchr(pattern, '%'); at != NULL; at = strchr(at + 2, '%')) {
         if (at[1] == '\0' || strchr("rhj%", at[1]) == NULL)
             return weft_fail(MPI_ERR_ARG, "%s: in \"%s\" %.2s is none of %%r (rank), %%h (host), "
                                           "%%j (job) and %%%%",
@@ -35,7 +29,7 @@ int weft_rank_files_check(const char *word, const char *pattern)
 
 static bool names_rank(const char *pattern)
 {
-    for (const char *at = next_field(pattern); at != NULL; at = next_field(at + 2)) {
+    for (const char *at = strchr(pattern, '%'); at != NULL; at = strchr(at + 2, '%')) {
         if (at[1] == 'r')
             return true;
     }

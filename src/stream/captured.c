@@ -5,8 +5,9 @@
  *
  *   record <-> ticket <- graph, and all that was made of it
  *
- *   graph gone   a thread of the driver's puts the ticket on a stack    our thread, or who captures
- * next, releases the record, frees the ticket record gone  the ticket names none
+ *   graph gone    a thread of the driver's puts the ticket on a stack; our thread, or who captures
+ *                 next, releases the record and frees the ticket
+ *   record gone   the ticket names none
  */
 #include "stream/stream_private.h"
 

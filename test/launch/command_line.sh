@@ -108,4 +108,6 @@ expect_text out Weft
 ln -s "$MPIRUN" mpiexec
 expect 127 ./mpiexec -n 1 no-such-program
 expect_text err '^mpiexec: '
+expect 2 ./mpiexec --configfile no/such
+expect_text err '^mpiexec: '
 finish
