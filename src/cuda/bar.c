@@ -28,12 +28,7 @@ typedef struct weft_bar_window {
     bool must_read_back; /* writes arrive in no order that other devices could rely on */
 } window_t;
 
-static struct {
-#define MEMBER(result, name, arguments) result(*name) arguments;
-    WEFT_GDR_FUNCTIONS(MEMBER)
-#undef MEMBER
-} api;
-
+static weft_gdr_api_t api;
 static weft_bar_state_t state;
 static void *library;
 static weft_gdr_t gdr;
@@ -55,24 +50,6 @@ int wefti_bar_windows(void)
 
 /* ---- the library ---- */
 
-static bool find_functions(void)
-{
-    const struct {
-        const char *name;
-        void **at;
-    } symbols[] = {
-#define SYMBOL(result, name, arguments) {#name, (void **)&api.name},
-        WEFT_GDR_FUNCTIONS(SYMBOL)
-#undef SYMBOL
-    };
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        *symbols[i].at = dlsym(library, symbols[i].name);
-        if (*symbols[i].at == NULL)
-            return false;
-    }
-    return true;
-}
-
 static void note_detour(const char *why, int error)
 {
     if (weft_world_may_note(WEFT_NOTE_NO_BAR))
@@ -88,7 +65,7 @@ static void open_library(void)
     int major = 0, minor = 0;
     state = WEFT_BAR_NO_LIBRARY;
     library = dlopen(WEFT_GDR_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL || !find_functions())
+    if (library == NULL || !weft_gdr_find(library, &api))
         return;
     gdr = api.gdr_open();
     if (gdr == NULL) {

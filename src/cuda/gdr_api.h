@@ -7,6 +7,7 @@
 #ifndef WEFT_CUDA_GDR_API_H
 #define WEFT_CUDA_GDR_API_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,5 +54,14 @@ typedef struct weft_gdr_info {
     X(int, gdr_copy_from_mapping,                                                                  \
       (weft_gdr_handle_t handle, void *to, const void *from, size_t bytes))                        \
     X(void, gdr_runtime_get_version, (int *major_out, int *minor_out))
+
+typedef struct weft_gdr_api {
+#define WEFT_GDR_MEMBER(result, name, arguments) result(*name) arguments;
+    WEFT_GDR_FUNCTIONS(WEFT_GDR_MEMBER)
+#undef WEFT_GDR_MEMBER
+} weft_gdr_api_t;
+
+/** The functions out of the library that dlopen() gave; false: it lacks one. */
+bool weft_gdr_find(void *library, weft_gdr_api_t *out);
 
 #endif

@@ -233,29 +233,13 @@ static void print_device(const weft_info_format_t *format, int ordinal, int coun
 
 /* ---- GDRCopy ---- */
 
-static struct {
-#define MEMBER(result, name, arguments) result(*name) arguments;
-    WEFT_GDR_FUNCTIONS(MEMBER)
-#undef MEMBER
-} gdr;
-
-static bool find_gdr_functions(void *library)
-{
-    bool are_all = true;
-#define FIND(result, name, arguments)                                                              \
-    *(void **)&gdr.name = dlsym(library, #name);                                                   \
-    are_all = are_all && gdr.name != NULL;
-    WEFT_GDR_FUNCTIONS(FIND)
-#undef FIND
-    return are_all;
-}
-
 /* The way of small messages. */
 static void put_gdr(sheet_t *sheet)
 {
     int major = 0, minor = 0;
+    weft_gdr_api_t gdr;
     void *library = dlopen(WEFT_GDR_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL || !find_gdr_functions(library)) {
+    if (library == NULL || !weft_gdr_find(library, &gdr)) {
         put(sheet, "gdrcopy", "GDRCopy", "none (%s): small messages go through pinned memory",
             library == NULL ? dlerror() : "it lacks functions");
         return;
