@@ -68,6 +68,8 @@ static int reach(int world_rank, weft_endpoint_t **out)
     tcp_peer_t *peer = wefti_tcp_peer(world_rank);
     if (peer == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a peer");
+    if (peer->why != NULL) /* until the layer above is told */
+        return weft_fail(MPI_ERR_OTHER, "%s", peer->why);
     int err = peer->state == TCP_APART ? wefti_tcp_connect(peer) : MPI_SUCCESS;
     if (peer->state == TCP_LOST)
         peer->endpoint.is_lost = true;
@@ -90,31 +92,43 @@ static void part(tcp_peer_t *peer)
         wefti_tcp.hot = NULL;
 }
 
+static void lose(tcp_peer_t *peer, const char *why)
+{
+    if (wefti_tcp.is_closing)
+        return;
+    peer->why = weft_strdup(why);
+    peer->next_lost = wefti_tcp.lost;
+    wefti_tcp.lost = peer;
+}
+
 void wefti_tcp_peer_lost(tcp_peer_t *peer, const char *doing, int error)
 {
+    char why[384];
     if (peer->state == TCP_LOST)
         return;
     part(peer);
-    if (wefti_tcp.is_closing)
-        return;
-    peer->doing = doing;
-    peer->error = error;
-    peer->next_lost = wefti_tcp.lost;
-    wefti_tcp.lost = peer;
+    snprintf(why, sizeof(why),
+             "rank %d on %s has lost its connection to rank %d on %s while %s: %s; that rank or its "
+             "host has probably died",
+             weft_world.rank, weft_world.host, peer->world_rank, peer->host, doing, strerror(error));
+    lose(peer, why);
+}
+
+void wefti_tcp_peer_unreachable(tcp_peer_t *peer)
+{
+    part(peer);
+    lose(peer, weft_fail_text());
 }
 
 static void tell_of_lost(void)
 {
     while (wefti_tcp.lost != NULL) {
-        char why[384];
-        const tcp_peer_t *peer = wefti_tcp.lost;
+        tcp_peer_t *peer = wefti_tcp.lost;
+        char *why = peer->why;
         wefti_tcp.lost = peer->next_lost;
-        snprintf(why, sizeof(why),
-                 "rank %d on %s has lost its connection to rank %d on %s while %s: %s; that rank "
-                 "or its host has probably died",
-                 weft_world.rank, weft_world.host, peer->world_rank, peer->host, peer->doing,
-                 strerror(peer->error));
-        weft_world.peer_lost(peer->world_rank, why);
+        peer->why = NULL;
+        weft_world.peer_lost(peer->world_rank, why == NULL ? "no memory to say why" : why);
+        weft_free(why);
     }
 }
 
@@ -177,11 +191,9 @@ static bool may_skip(bool everything)
     return true;
 }
 
-static int progress(bool everything)
+static int advance(bool everything)
 {
     int done = 0;
-    if (may_skip(everything))
-        return 0;
     wefti_tcp.epoch++;
     if (__builtin_expect(wefti_tcp.dirty != NULL, 0))
         done += wefti_tcp_flush_dirty();
@@ -193,9 +205,17 @@ static int progress(bool everything)
         wefti_tcp_check_attempts();
     if (wefti_tcp.dirty != NULL) /* answers that came out of this round */
         done += wefti_tcp_flush_dirty();
+    wefti_tcp.quiet_rounds = done > 0 ? 0 : wefti_tcp.quiet_rounds + 1;
+    return done;
+}
+
+static int progress(bool everything)
+{
+    if (may_skip(everything))
+        return 0;
+    int done = advance(everything);
     if (__builtin_expect(wefti_tcp.lost != NULL, 0))
         tell_of_lost();
-    wefti_tcp.quiet_rounds = done > 0 ? 0 : wefti_tcp.quiet_rounds + 1;
     return done;
 }
 
@@ -219,11 +239,15 @@ static int check_next_host(void)
     if (weft_world.local_rank != 0)
         return MPI_SUCCESS;
     int err = reach(next, &endpoint);
-    while (err == MPI_SUCCESS && wefti_tcp_peer(next)->state == TCP_CONNECTING) {
-        if (progress(true) == 0)
+    if (err != MPI_SUCCESS)
+        return err;
+    const tcp_peer_t *peer = wefti_tcp_peer(next);
+    while (peer->state == TCP_CONNECTING) {
+        if (advance(true) == 0)
             sched_yield();
     }
-    return err;
+    return peer->state == TCP_LOST ? weft_fail(MPI_ERR_OTHER, "%s", peer->why == NULL ? "" : peer->why)
+                                   : MPI_SUCCESS;
 }
 
 static int open_network(void)
@@ -295,6 +319,7 @@ static void close_transport(void)
         part(peer);
         wefti_tcp_out_forget(peer);
         wefti_tcp_in_forget(peer);
+        weft_free(peer->why);
     }
     wefti_tcp_out_close();
     wefti_tcp_in_close();

@@ -209,14 +209,17 @@ static void describe_attempt(const tcp_attempt_t *attempt, char *out, size_t byt
 
 static void give_up(tcp_peer_t *peer)
 {
-    char tried[128], why[512];
-    describe_attempt(peer->attempt, tried, sizeof(tried));
-    snprintf(why, sizeof(why),
-             "rank %d on %s cannot reach rank %d on %s over TCP from %s: %s; tried %s. "
-             "WEFT_FABRIC_INTERFACE names the interface to use",
-             weft_world.rank, weft_world.host, peer->world_rank, peer->host, wefti_tcp_interface(), strerror(peer->attempt->last_error),
-             peer->attempt->count == 0 ? "nothing, since all its addresses are our own" : tried);
-    weft_world.abort(1, why);
+    char tried[128];
+    const tcp_attempt_t *attempt = peer->attempt;
+    describe_attempt(attempt, tried, sizeof(tried));
+    weft_fail(MPI_ERR_OTHER,
+              "rank %d on %s cannot reach rank %d on %s over TCP from %s: %s; tried %s. "
+              "WEFT_FABRIC_INTERFACE names the interface to use",
+              weft_world.rank, weft_world.host, peer->world_rank, peer->host, wefti_tcp_interface(),
+              strerror(attempt->last_error),
+              attempt->count == 0 ? "nothing, since all its addresses are our own" : tried);
+    end_attempt(peer);
+    wefti_tcp_peer_unreachable(peer);
 }
 
 static void try_next(tcp_peer_t *peer)
@@ -319,7 +322,7 @@ int wefti_tcp_connect(tcp_peer_t *peer)
     trying = peer;
     wefti_tcp.attempts++;
     try_next(peer);
-    return MPI_SUCCESS;
+    return peer->state == TCP_LOST ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
 void wefti_tcp_check_attempts(void)

@@ -7,11 +7,9 @@
  */
 #include "tcp/tcp_private.h"
 
-#include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/pool.h"
-#include "mpi.h"
 
 #include <errno.h>
 #include <string.h>
@@ -242,8 +240,6 @@ static bool is_open(tcp_peer_t *peer)
 {
     if (__builtin_expect(peer->state == TCP_OPEN, 1))
         return true;
-    if (peer->state == TCP_APART && wefti_tcp_connect(peer) != MPI_SUCCESS)
-        weft_world.abort(1, weft_fail_text());
     /* Until the layer above is told, what it sends is lost, too. */
     return peer->state == TCP_LOST && !peer->endpoint.is_lost;
 }
