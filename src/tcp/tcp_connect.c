@@ -390,7 +390,8 @@ static void admit(newcomer_t *newcomer, const greeting_t *greeting)
         weft_world.abort(1, "no memory for a peer");
     bool is_ours_better = peer->attempt != NULL && peer->source.fd >= 0 &&
                           weft_world.rank < (int)greeting->source;
-    if (peer->state == TCP_OPEN) { /* both connected at once, and this one was given up */
+    /* Both connected at once, and this one was given up; or it is lost, and said to be so, for good. */
+    if (peer->state == TCP_OPEN || peer->state == TCP_LOST) {
         dismiss(newcomer, NULL);
         return;
     }

@@ -72,6 +72,8 @@ static void part(tcp_peer_t *peer, int other_end)
         wefti_tcp_receive(peer);
     assert_int_equal(peer->source.fd, -1);
     wefti_tcp.lost = NULL;
+    weft_free(peer->why);
+    peer->why = NULL;
 }
 
 /* In pieces, which are received between. */
