@@ -5,8 +5,9 @@
  *   connector   connect --> greeting (who I am, whom I want, proof that I know its key) -->
  *   acceptor    <-- verdict (proof that I am the one)                    now both may send
  *
- * When both connect at once, the connection of the lower rank stays: the lower rank refuses the
- * other's, and the higher rank gives up its own when the lower one's greeting comes.
+ * When both connect at once, the connection of the lower rank stays, once its greeting is out: the lower rank
+ * refuses the other's, and the higher rank gives up its own when the lower one's greeting comes. One that the kernel
+ * still works at may never come through, where a firewall lets others in on one side only.
  *
  * A host has several addresses, and some of them lead nowhere, or to ourselves (bridges of
  * containers have the same address everywhere). Those of a subnet that we are in come first, our
@@ -262,13 +263,6 @@ static void greet(tcp_peer_t *peer)
     wefti_tcp_want_room(&peer->source, false);
 }
 
-/* Refused by a rank that connects to us: its connection comes, or has come. */
-static void step_back(tcp_peer_t *peer)
-{
-    close_source(&peer->source);
-    peer->attempt->deadline_ns = weft_clock_ns() + (int64_t)weft_config.TIMEOUT * 1000000000;
-}
-
 static void read_verdict(tcp_peer_t *peer)
 {
     tcp_attempt_t *attempt = peer->attempt;
@@ -289,8 +283,8 @@ static void read_verdict(tcp_peer_t *peer)
         fail_attempt(peer, EPROTO);
     else if (verdict.is_welcome != 0)
         is_connected(peer);
-    else
-        step_back(peer);
+    else /* by a rank whose greeting is on its way to us */
+        close_source(&peer->source);
 }
 
 static void connector_ready(tcp_source_t *source, bool is_readable, bool is_writable)
@@ -388,7 +382,7 @@ static void admit(newcomer_t *newcomer, const greeting_t *greeting)
     tcp_peer_t *peer = wefti_tcp_peer((int)greeting->source);
     if (peer == NULL)
         weft_world.abort(1, "no memory for a peer");
-    bool is_ours_better = peer->attempt != NULL && peer->source.fd >= 0 &&
+    bool is_ours_better = peer->state == TCP_GREETING && peer->source.fd >= 0 &&
                           weft_world.rank < (int)greeting->source;
     /* Both connected at once, and this one was given up; or it is lost, and said to be so, for good. */
     if (peer->state == TCP_OPEN || peer->state == TCP_LOST) {
