@@ -12,6 +12,7 @@
 #include "base/pool.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -199,12 +200,21 @@ int wefti_tcp_flush_dirty(void)
 
 /* ---- packets ---- */
 
+static void make_buffer(tcp_peer_t *peer)
+{
+    char why[160];
+    peer->out = weft_alloc(OUT_BYTES);
+    if (peer->out != NULL)
+        return;
+    snprintf(why, sizeof(why), "no memory (%d bytes) for what is sent to rank %d on %s", OUT_BYTES,
+             peer->world_rank, peer->host);
+    weft_world.abort(1, why);
+}
+
 static bool has_room(tcp_peer_t *peer, size_t bytes)
 {
     if (peer->out == NULL)
-        peer->out = weft_alloc(OUT_BYTES);
-    if (peer->out == NULL)
-        return false;
+        make_buffer(peer);
     if (OUT_BYTES - peer->out_end >= bytes)
         return true;
     memmove(peer->out, peer->out + peer->out_begin, buffered(peer));
