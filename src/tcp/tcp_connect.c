@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/fail.h"
+#include "base/file_limit.h"
 #include "base/keep_alive.h"
 #include "base/keyed_hash.h"
 #include "base/list.h"
@@ -136,6 +137,13 @@ static void size_send_buffer(int fd)
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 }
 
+static int open_socket(void)
+{
+    enum { TYPE = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC };
+    int fd = socket(AF_INET, TYPE, 0);
+    return fd < 0 && errno == EMFILE && weft_file_limit_raise() ? socket(AF_INET, TYPE, 0) : fd;
+}
+
 static void close_source(tcp_source_t *source)
 {
     if (source->fd < 0)
@@ -175,7 +183,7 @@ static bool try_address(tcp_peer_t *peer)
 {
     tcp_attempt_t *attempt = peer->attempt;
     const struct sockaddr_in *address = &attempt->addresses[attempt->next++];
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = open_socket();
     if (fd < 0) {
         attempt->last_error = errno;
         return false;
@@ -449,23 +457,43 @@ void wefti_tcp_limit_newcomers(void)
         dismiss_oldest();
 }
 
+static void welcome(int fd)
+{
+    newcomer_t *newcomer = weft_alloc_zeroed(1, sizeof(*newcomer));
+    if (newcomer == NULL) {
+        close(fd);
+        return;
+    }
+    prepare_socket(fd);
+    newcomer->source = (tcp_source_t){.fd = fd, .ready = newcomer_ready};
+    newcomer->next = newcomers;
+    newcomers = newcomer;
+    newcomer_count++;
+    wefti_tcp_watch(&newcomer->source);
+}
+
+/* Who has connected would wait for an answer for ever, and so would we for whoever it is. */
+static void cannot_accept(int error)
+{
+    char why[384];
+    if (error != EMFILE && error != ENFILE)
+        return;
+    snprintf(why, sizeof(why),
+             "rank %d on %s cannot accept a connection: %s; a rank needs one for each rank of another host "
+             "that it talks to, and the limit is %lu (ulimit -n)",
+             weft_world.rank, weft_world.host, strerror(error), weft_file_limit());
+    weft_world.abort(1, why);
+}
+
 static void listener_ready(tcp_source_t *source, bool is_readable, bool is_writable)
 {
     int fd;
     (void)is_readable, (void)is_writable;
-    while ((fd = accept4(source->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
-        newcomer_t *newcomer = weft_alloc_zeroed(1, sizeof(*newcomer));
-        if (newcomer == NULL) {
-            close(fd);
-            return;
-        }
-        prepare_socket(fd);
-        newcomer->source = (tcp_source_t){.fd = fd, .ready = newcomer_ready};
-        newcomer->next = newcomers;
-        newcomers = newcomer;
-        newcomer_count++;
-        wefti_tcp_watch(&newcomer->source);
-    }
+    do {
+        while ((fd = accept4(source->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
+            welcome(fd);
+    } while (errno == EMFILE && weft_file_limit_raise());
+    cannot_accept(errno);
 }
 
 int wefti_tcp_listen(void)
@@ -473,7 +501,7 @@ int wefti_tcp_listen(void)
     int err = wefti_tcp_find_interfaces();
     if (err != MPI_SUCCESS)
         return err;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = open_socket();
     struct sockaddr_in any = {.sin_family = AF_INET};
     if (weft_config.FABRIC_INTERFACE[0] != '\0')
         any.sin_addr.s_addr = wefti_tcp_address(0);
