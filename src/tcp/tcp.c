@@ -312,6 +312,7 @@ static void close_transport(void)
         WEFT_LOG(WEFT_WARN, "tcp", "%llu connections of strangers were dropped",
                  (unsigned long long)wefti_tcp.dropped);
     wefti_tcp_connect_close();
+    wefti_tcp_interfaces_close();
     for (int rank = 0; rank < weft_world.size; rank++) {
         tcp_peer_t *peer = wefti_tcp.peers[rank];
         if (peer == NULL)

@@ -147,6 +147,7 @@ void wefti_tcp_connect_close(void);
 /* tcp_interfaces.c */
 /** Look at the interfaces of this host; MPI_ERR_OTHER when none could reach others. */
 int wefti_tcp_find_interfaces(void);
+void wefti_tcp_interfaces_close(void);
 /** The interface of the first address. */
 const char *wefti_tcp_interface(void);
 /** The addresses where others may find us, best first. */
