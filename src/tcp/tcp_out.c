@@ -36,12 +36,17 @@ static size_t buffered(const tcp_peer_t *peer)
     return peer->out_end - peer->out_begin;
 }
 
+/* Of what has begun to go out, so much has not. */
+static size_t rest_bytes(const tcp_peer_t *peer)
+{
+    return peer->stub_bytes + peer->tail_bytes + buffered(peer);
+}
+
 bool wefti_tcp_has_output(const tcp_peer_t *peer)
 {
     if (peer->state == TCP_LOST)
         return false;
-    return peer->stub_bytes > 0 || peer->tail_bytes > 0 || buffered(peer) > 0 || peer->blocks != NULL ||
-           peer->throttles != peer->has_told;
+    return rest_bytes(peer) > 0 || peer->blocks != NULL || peer->throttles != peer->has_told;
 }
 
 /* ---- the socket ---- */
@@ -189,10 +194,10 @@ int wefti_tcp_flush_dirty(void)
     wefti_tcp.dirty = NULL;
     while (peer != NULL) {
         tcp_peer_t *next = peer->next_dirty;
-        size_t before = buffered(peer) + peer->tail_bytes;
+        size_t before = rest_bytes(peer);
         peer->is_dirty = false;
         settle(peer);
-        moved += buffered(peer) + peer->tail_bytes != before;
+        moved += rest_bytes(peer) != before;
         peer = next;
     }
     return moved;
@@ -241,7 +246,7 @@ static void gather(tcp_peer_t *peer)
 /* Nothing waits, and nothing was sent to the peer in this round. */
 static inline bool is_first(tcp_peer_t *peer)
 {
-    bool result = buffered(peer) == 0 && peer->tail_bytes == 0 && peer->epoch != wefti_tcp.epoch;
+    bool result = rest_bytes(peer) == 0 && peer->epoch != wefti_tcp.epoch;
     peer->epoch = wefti_tcp.epoch;
     return result;
 }
