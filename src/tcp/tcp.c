@@ -292,6 +292,7 @@ static bool has_output(void)
 static void quiesce(void)
 {
     while (has_output()) {
+        wefti_tcp_look_for_silence(); /* nobody sleeps here, who would look */
         if (weft_progress() == 0)
             sched_yield();
     }

@@ -188,7 +188,8 @@ void wefti_tcp_in_forget(tcp_peer_t *peer);
 void wefti_tcp_in_close(void);
 
 /* tcp_silence.c */
-/** Before a sleep: give up peers whose hosts have been silent for too long. Were there any? */
+/** Before a sleep, or where a wait does not sleep: give up peers whose hosts have been silent for too long. Were
+ *  there any? Looks once a second. */
 bool wefti_tcp_look_for_silence(void);
 
 /* tcp_window.c */
