@@ -199,6 +199,18 @@ static void stay_awake(void)
         atomic_store(&bell->is_sleeping, 0);
 }
 
+/* After a sleep in core/fd_watch.h, where a ring wakes one thread only. If others sleep there, it may have been
+ * meant for them: the bell stays set, and what has come by now is taken for all. */
+static void answer_ring(unsigned how)
+{
+    bool is_alone = atomic_load(&sleepers) == 1;
+    atomic_store(&bell->is_sleeping, is_alone ? 0 : how);
+    if (is_alone)
+        return;
+    weft_asymmetric_fence();
+    poll_all(true);
+}
+
 static void sleep_now(unsigned how)
 {
     int64_t most_ns = silent > 0 ? NAP_NS : 0;
@@ -209,7 +221,7 @@ static void sleep_now(unsigned how)
         weft_fd_watch_sleep(most_ns);
     weft_lock();
     if (!is_on_word(how))
-        atomic_store(&bell->is_sleeping, 0);
+        answer_ring(how);
 }
 
 /* Sleep until somebody rings. The bell is set before the last look for packets, so a packet
