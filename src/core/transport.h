@@ -96,6 +96,7 @@ struct weft_endpoint {
     bool has_shares;   /* of the layer above: it may have mapped some */
     bool is_throttled; /* the peer has no room for unexpected data: ask before sending any */
     bool is_lost;      /* set by the layer above once it was told that the peer is lost */
+    bool is_crowded;   /* of the layer above: in its list of peers with `waiting` sends */
     unsigned asked;    /* of the layer above: messages announced that the peer may be reading */
     struct weft_send *waiting_first,
         **waiting_last; /* of the layer above: sends that wait for room */

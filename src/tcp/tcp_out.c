@@ -7,13 +7,12 @@
  */
 #include "tcp/tcp_private.h"
 
-#include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/pool.h"
-#include "mpi.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -37,12 +36,17 @@ static size_t buffered(const tcp_peer_t *peer)
     return peer->out_end - peer->out_begin;
 }
 
+/* Of what has begun to go out, so much has not. */
+static size_t rest_bytes(const tcp_peer_t *peer)
+{
+    return peer->stub_bytes + peer->tail_bytes + buffered(peer);
+}
+
 bool wefti_tcp_has_output(const tcp_peer_t *peer)
 {
     if (peer->state == TCP_LOST)
         return false;
-    return peer->stub_bytes > 0 || peer->tail_bytes > 0 || buffered(peer) > 0 || peer->blocks != NULL ||
-           peer->throttles != peer->has_told;
+    return rest_bytes(peer) > 0 || peer->blocks != NULL || peer->throttles != peer->has_told;
 }
 
 static void note_waiting(tcp_peer_t *peer, bool is_waiting)
@@ -223,10 +227,10 @@ int wefti_tcp_flush_dirty(void)
     wefti_tcp.dirty = NULL;
     while (peer != NULL) {
         tcp_peer_t *next = peer->next_dirty;
-        size_t before = buffered(peer) + peer->tail_bytes;
+        size_t before = rest_bytes(peer);
         peer->is_dirty = false;
         settle(peer);
-        moved += buffered(peer) + peer->tail_bytes != before;
+        moved += rest_bytes(peer) != before;
         peer = next;
     }
     return moved;
@@ -234,12 +238,21 @@ int wefti_tcp_flush_dirty(void)
 
 /* ---- packets ---- */
 
+static void make_buffer(tcp_peer_t *peer)
+{
+    char why[160];
+    peer->out = weft_alloc(OUT_BYTES);
+    if (peer->out != NULL)
+        return;
+    snprintf(why, sizeof(why), "no memory (%d bytes) for what is sent to rank %d on %s", OUT_BYTES,
+             peer->world_rank, peer->host);
+    weft_world.abort(1, why);
+}
+
 static bool has_room(tcp_peer_t *peer, size_t bytes)
 {
     if (peer->out == NULL)
-        peer->out = weft_alloc(OUT_BYTES);
-    if (peer->out == NULL)
-        return false;
+        make_buffer(peer);
     if (OUT_BYTES - peer->out_end >= bytes)
         return true;
     memmove(peer->out, peer->out + peer->out_begin, buffered(peer));
@@ -266,8 +279,7 @@ static void gather(tcp_peer_t *peer)
 /* Nothing waits, and nothing was sent to the peer in this round. */
 static inline bool is_first(tcp_peer_t *peer)
 {
-    size_t waiting = buffered(peer) + peer->stub_bytes + peer->tail_bytes;
-    bool result = waiting == 0 && peer->epoch != wefti_tcp.epoch;
+    bool result = rest_bytes(peer) == 0 && peer->epoch != wefti_tcp.epoch;
     peer->epoch = wefti_tcp.epoch;
     return result;
 }
@@ -276,8 +288,6 @@ static bool is_open(tcp_peer_t *peer)
 {
     if (__builtin_expect(peer->state == TCP_OPEN, 1))
         return true;
-    if (peer->state == TCP_APART && wefti_tcp_connect(peer) != MPI_SUCCESS)
-        weft_world.abort(1, weft_fail_text());
     /* Until the layer above is told, what it sends is lost, too. */
     return peer->state == TCP_LOST && !peer->endpoint.is_lost;
 }

@@ -84,8 +84,7 @@ typedef struct tcp_peer {
     size_t eager_busy, eager_idle; /* what endpoint.eager_max is while something waits to be written, and else */
     struct tcp_peer *next_dirty;
     struct tcp_peer *next_lost; /* in tcp.lost */
-    const char *doing;          /* and with what result, when the connection was lost */
-    int error;
+    char *why;                  /* meanwhile; NULL: there was no memory for it */
     /* out: the rest of a block's header, the rest of its data, the buffer; then new blocks */
     char stub[sizeof(weft_header_t)];
     const char *tail;
@@ -129,6 +128,9 @@ tcp_peer_t *wefti_tcp_peer(int world_rank);
  *  the midst of a send to it), unless all are at the end anyway. */
 void wefti_tcp_peer_lost(tcp_peer_t *peer, const char *doing, int error);
 
+/** The same of a peer that was never reached, for the reason that weft_fail has noted. */
+void wefti_tcp_peer_unreachable(tcp_peer_t *peer);
+
 /** Have `source` watched for reading, and for writing or not. */
 void wefti_tcp_watch(tcp_source_t *source);
 void wefti_tcp_want_room(tcp_source_t *source, bool is_wanted);
@@ -139,7 +141,7 @@ void wefti_tcp_unwatch(tcp_source_t *source);
 int wefti_tcp_listen(void);
 /** Tell the others where this rank listens. */
 int wefti_tcp_publish(void);
-/** Begin to connect to a peer that is apart. MPI_ERR_OTHER with a text. */
+/** Begin to connect to a peer that is apart. MPI_ERR_OTHER with a text, if there is no way to it. */
 int wefti_tcp_connect(tcp_peer_t *peer);
 /** Connections that take too long fail. */
 void wefti_tcp_check_attempts(void);
@@ -151,6 +153,7 @@ void wefti_tcp_connect_close(void);
 /* tcp_interfaces.c */
 /** Look at the interfaces of this host; MPI_ERR_OTHER when none could reach others. */
 int wefti_tcp_find_interfaces(void);
+void wefti_tcp_interfaces_close(void);
 /** The interface of the first address. */
 const char *wefti_tcp_interface(void);
 /** The addresses where others may find us, best first. */
@@ -193,7 +196,8 @@ void wefti_tcp_in_forget(tcp_peer_t *peer);
 void wefti_tcp_in_close(void);
 
 /* tcp_silence.c */
-/** Before a sleep: give up peers whose hosts have been silent for too long. Were there any? */
+/** Before a sleep, or where a wait does not sleep: give up peers whose hosts have been silent for too long. Were
+ *  there any? Looks once a second. */
 bool wefti_tcp_look_for_silence(void);
 
 /* tcp_window.c */

@@ -99,6 +99,8 @@ static void part(tcp_peer_t *peer, int other_end)
         wefti_tcp_receive(peer);
     assert_int_equal(peer->source.fd, -1);
     wefti_tcp.lost = NULL;
+    weft_free(peer->why);
+    peer->why = NULL;
 }
 
 /* In pieces, which are received between. */
@@ -287,10 +289,32 @@ static void test_windows_end(void **unused)
     weft_free(data);
 }
 
+/* The socket was full in the middle of the header of a refusal: what is sent next does not overtake its rest. */
+static void test_cut_refusal(void **unused)
+{
+    static const char rest[] = "rest";
+    unsigned char came[64];
+    int other_end;
+    (void)unused;
+    tcp_peer_t *peer = connect_peer(&other_end);
+    weft_header_t header = {.kind = 1, .context = 5};
+    memcpy(peer->stub, rest, sizeof(rest));
+    peer->stub_bytes = sizeof(rest);
+    wefti_tcp.epoch++;
+    assert_true(wefti_tcp_send(&peer->endpoint, &header, NULL));
+    wefti_tcp.epoch++;
+    wefti_tcp_note_dirty(peer);
+    wefti_tcp_flush_dirty();
+    assert_int_equal(read(other_end, came, sizeof(came)), sizeof(rest) + sizeof(header));
+    assert_memory_equal(came, rest, sizeof(rest));
+    assert_memory_equal(came + sizeof(rest), &header, sizeof(header));
+    part(peer, other_end);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_strange),
-                                       cmocka_unit_test(test_windows_end)};
+                                       cmocka_unit_test(test_windows_end), cmocka_unit_test(test_cut_refusal)};
     static tcp_peer_t *peers[2];
     weft_config_read();
     weft_log_threshold = -1;
