@@ -31,6 +31,9 @@ enum {
      * so many of them have found nothing, only one in some is made. */
     QUIET_ROUNDS = 256,
     QUIET_SKIP = 32,
+    /* What an idle socket takes at once costs nothing but its place with the receiver, while asking first costs two
+     * messages: 85 us for 256 KiB, 57 us unasked. What a busy one does not take has to be copied. */
+    IDLE_FACTOR = 4,
 };
 
 weft_tcp_t wefti_tcp;
@@ -44,14 +47,18 @@ static tcp_peer_t *create_peer(int world_rank)
     tcp_peer_t *peer = weft_pool_take(&peers);
     if (peer == NULL)
         return NULL;
-    size_t eager_max = weft_config.FABRIC_EAGER_MAX;
+    size_t busy = weft_config.FABRIC_EAGER_MAX < PACKET_MAX ? weft_config.FABRIC_EAGER_MAX : PACKET_MAX;
+    size_t idle = busy < PACKET_MAX / IDLE_FACTOR ? busy * IDLE_FACTOR : PACKET_MAX;
     *peer = (tcp_peer_t){
         .endpoint = {.ops = &weft_tcp_transport,
                      .packet_max = PACKET_MAX,
-                     .eager_max = eager_max < PACKET_MAX ? eager_max : PACKET_MAX,
-                     .can_read = strcmp(weft_config.RENDEZVOUS, "stream") != 0},
+                     .eager_max = idle,
+                     .can_read = strcmp(weft_config.RENDEZVOUS, "stream") != 0,
+                     .tells_owner = true},
         .source.fd = -1,
         .world_rank = world_rank,
+        .eager_busy = busy,
+        .eager_idle = idle,
     };
     wefti_tcp.peers[world_rank] = peer;
     return peer;
@@ -205,6 +212,8 @@ static int advance(bool everything)
         wefti_tcp_check_attempts();
     if (wefti_tcp.dirty != NULL) /* answers that came out of this round */
         done += wefti_tcp_flush_dirty();
+    if (__builtin_expect(wefti_tcp.taken != NULL, 0))
+        done += wefti_tcp_tell_taken();
     wefti_tcp.quiet_rounds = done > 0 ? 0 : wefti_tcp.quiet_rounds + 1;
     return done;
 }

@@ -5,7 +5,8 @@
  * One connection a pair of ranks, made by whoever sends first. On it go frames: a weft_header_t,
  * then its payload. Kinds from FRAME_THROTTLE on are of this transport.
  *
- *   READ   asks for bytes of a window; the peer answers with BLOCKs, or with NO_READ
+ *   READ   asks for bytes of a window; the peer answers with BLOCKs, or with NO_READ. When it `ends` the window, the
+ *          window's owner is told once the socket has the last of them
  *   BLOCK  some of the bytes that were asked for; context and tag hold the number of the fetch
  */
 #ifndef WEFT_TCP_TCP_PRIVATE_H
@@ -29,7 +30,7 @@ enum {
     FRAME_NO_READ,
     /* Bytes of a frame at most; what stands in front of the payload. */
     HEADER_BYTES = sizeof(weft_header_t),
-    PACKET_MAX = 128 * 1024,
+    PACKET_MAX = 256 * 1024,
     BLOCK_MAX = 1024 * 1024,
 };
 
@@ -38,6 +39,7 @@ typedef struct tcp_read {
     uint64_t address, bytes;
     uint64_t key, entry; /* of the window */
     uint64_t fetch; /* the number of the reader */
+    uint64_t ends;  /* 1: nothing else will be asked for */
 } tcp_read_t;
 
 /** What epoll knows of: the first member of whatever has a descriptor. */
@@ -53,8 +55,9 @@ typedef struct tcp_block {
     struct tcp_block *next;
     const char *data;
     bool is_refusal; /* the answer is NO_READ */
+    bool has_begun;
     size_t bytes, sent; /* `sent`: in frames that have begun */
-    uint64_t fetch;
+    tcp_read_t read;
 } tcp_block_t;
 
 typedef enum tcp_state {
@@ -78,6 +81,7 @@ typedef struct tcp_peer {
     bool is_dirty;          /* in tcp.dirty: there may be something to be sent */
     bool throttles, has_told; /* what it has to be told, and what it was told */
     unsigned epoch;           /* of the last direct write */
+    size_t eager_busy, eager_idle; /* what endpoint.eager_max is while something waits to be written, and else */
     struct tcp_peer *next_dirty;
     struct tcp_peer *next_lost; /* in tcp.lost */
     char *why;                  /* meanwhile; NULL: there was no memory for it */
@@ -93,6 +97,7 @@ typedef struct tcp_peer {
     size_t header_got;
     char *place; /* where the payload of `header` goes; NULL: it has not begun */
     size_t place_got;
+    bool expects_large; /* as the last packet was */
     char *assembly; /* [PACKET_MAX] for a packet that came in pieces */
     weft_fetch_t *fetches; /* what we have asked for, oldest first */
 } tcp_peer_t;
@@ -105,6 +110,7 @@ typedef struct weft_tcp {
     tcp_peer_t **peers; /* [world size] */
     tcp_peer_t *dirty;
     tcp_peer_t *lost; /* the layer above is to be told of them */
+    tcp_block_t *taken; /* and of these, which were the last of their windows */
     tcp_peer_t *hot; /* the last that had something for us */
     unsigned epoch;  /* of progress: what is sent between two rounds goes out together */
     int quiet_rounds; /* of progress, since anything happened */
@@ -173,6 +179,8 @@ void wefti_tcp_note_dirty(tcp_peer_t *peer);
 /** How much went out. */
 int wefti_tcp_flush_dirty(void);
 bool wefti_tcp_has_output(const tcp_peer_t *peer);
+/** Tell the owners of windows that ended. How many. */
+int wefti_tcp_tell_taken(void);
 /** Answer a READ. */
 void wefti_tcp_add_block(tcp_peer_t *peer, const tcp_read_t *read);
 /** Give up what was to be sent. */
@@ -199,6 +207,8 @@ void wefti_tcp_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure);
 void wefti_tcp_fetch(weft_fetch_t *fetch);
 /** Is this memory that we exposed? */
 bool wefti_tcp_may_read(const tcp_read_t *read);
+/** The socket has all bytes of the READ that ends a window: tell its owner. */
+void wefti_tcp_window_ends(const tcp_read_t *read);
 /** The fetch of this number that waits for the peer's answer; NULL: none. */
 weft_fetch_t *wefti_tcp_find_fetch(tcp_peer_t *peer, uint64_t number);
 /** A fetch is over. */
