@@ -68,6 +68,7 @@ struct weft_world {
     atomic_uint *noted;          /* of this host: a bit for each weft_note_t that was said; NULL: alone */
     const weft_wireup_t *wireup;
     const char *fabric; /* the libfabric provider between hosts; "" where there is none */
+    bool has_lost; /* some rank, or could not reach it: what goes wrong from now on is probably a consequence */
     /** Make the endpoint of a rank that has none and enter it in `endpoints`; NULL, with a text of
      * weft_fail, when it cannot be reached. Set by start-up. */
     weft_endpoint_t *(*reach)(int world_rank);

@@ -10,24 +10,33 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DOUBT_MS = 100 };
+enum {
+    DOUBT_MS = 100,
+    /* Of whom the rank has lost we shall hear; it may be on another host, and have to write its memory to a file. */
+    DOUBT_ABOUT_BEREFT_MS = 500,
+};
 
 int weft_blame_open(const weft_job_plan_t *plan, weft_blame_t *out)
 {
     *out = (weft_blame_t){.plan = plan};
     out->is_connected = weft_alloc_zeroed((size_t)plan->size, sizeof(bool));
-    return out->is_connected != NULL ? MPI_SUCCESS
-                                     : weft_fail(MPI_ERR_NO_MEM, "a job of %d ranks", plan->size);
+    out->is_bereft = weft_alloc_zeroed((size_t)plan->size, sizeof(bool));
+    if (out->is_connected != NULL && out->is_bereft != NULL)
+        return MPI_SUCCESS;
+    weft_blame_release(out);
+    return weft_fail(MPI_ERR_NO_MEM, "a job of %d ranks", plan->size);
 }
 
 static void suspect(weft_blame_t *blame, weft_reason_t reason, const weft_rank_event_t *event,
                     int64_t now_ms)
 {
-    if (blame->reason != WEFT_NO_REASON &&
-        (reason < WEFT_SIGNALLED || blame->reason >= WEFT_SIGNALLED))
+    bool is_first = blame->reason == WEFT_NO_REASON, is_better = blame->reason < WEFT_SIGNALLED && reason >= WEFT_SIGNALLED;
+    if (blame->reason == WEFT_BEREFT)
+        is_better = reason > WEFT_BEREFT;
+    if (!is_first && !is_better)
         return;
-    if (blame->reason == WEFT_NO_REASON)
-        blame->sentence_at_ms = now_ms + DOUBT_MS;
+    if (is_first || blame->reason == WEFT_BEREFT)
+        blame->sentence_at_ms = now_ms + (reason == WEFT_BEREFT ? DOUBT_ABOUT_BEREFT_MS : DOUBT_MS);
     blame->reason = reason;
     blame->event = *event;
 }
@@ -36,6 +45,8 @@ static weft_reason_t judge_end(const weft_blame_t *blame, const weft_rank_event_
 {
     if (event->signal != 0)
         return WEFT_SIGNALLED;
+    if (blame->is_bereft[event->rank])
+        return WEFT_NO_REASON;
     if (event->code != 0)
         return WEFT_EXIT_CODE;
     return blame->is_connected[event->rank] && blame->plan->size > 1 ? WEFT_NO_FINALIZE
@@ -52,6 +63,10 @@ void weft_blame_take(weft_blame_t *blame, const weft_rank_event_t *event, int64_
         break;
     case WEFT_RANK_ABORTED:
         reason = WEFT_ABORTED;
+        break;
+    case WEFT_RANK_BEREFT:
+        reason = WEFT_BEREFT;
+        blame->is_bereft[event->rank] = true;
         break;
     case WEFT_RANK_ENDED:
         reason = judge_end(blame, event);
@@ -90,6 +105,7 @@ void weft_blame_describe(const weft_blame_t *blame, char *out, size_t bytes)
     snprintf(who, sizeof(who), "rank %d (process %d on %s)", event->rank, event->pid, host->name);
     switch (blame->reason) {
     case WEFT_ABORTED:
+    case WEFT_BEREFT:
         snprintf(out, bytes, "%s aborted the job with code %d%s%s", who, event->code,
                  event->text[0] == '\0' ? "" : ": ", event->text);
         break;
@@ -118,7 +134,7 @@ static int exit_status(int code)
 
 int weft_blame_exit_code(const weft_blame_t *blame)
 {
-    if (blame->reason == WEFT_ABORTED)
+    if (blame->reason == WEFT_ABORTED || blame->reason == WEFT_BEREFT)
         return exit_status(blame->event.code);
     if (blame->reason == WEFT_NO_FINALIZE)
         return 1;
@@ -129,4 +145,6 @@ int weft_blame_exit_code(const weft_blame_t *blame)
 void weft_blame_release(weft_blame_t *blame)
 {
     weft_free(blame->is_connected);
+    weft_free(blame->is_bereft);
+    blame->is_connected = blame->is_bereft = NULL;
 }

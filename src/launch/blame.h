@@ -17,6 +17,7 @@
 /** The reasons to end a job. */
 typedef enum weft_reason {
     WEFT_NO_REASON,
+    WEFT_BEREFT, /* aborted because of another one, it seems: any other reason is better */
     WEFT_EXIT_CODE,
     WEFT_NO_FINALIZE, /* connected, then exited with 0 without MPI_Finalize: the others wait for it
                        */
@@ -29,6 +30,7 @@ typedef enum weft_reason {
 typedef struct weft_blame {
     const weft_job_plan_t *plan;
     bool *is_connected; /* [size] between MPI_Init and MPI_Finalize */
+    bool *is_bereft;    /* [size] has said why it is going to end */
     weft_reason_t reason;
     weft_rank_event_t event; /* of who failed first, as far as we know */
     int64_t sentence_at_ms;  /* when we stop doubting that */

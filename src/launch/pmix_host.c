@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* pipe2 */
 #include "launch/pmix_host.h"
 
+#include "base/abort_mark.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "launch/pmix_exchange.h"
@@ -112,7 +113,8 @@ static pmix_status_t on_aborted(const pmix_proc_t *process, void *object, int co
                                 pmix_op_cbfunc_t done, void *cookie)
 {
     (void)object, (void)others, (void)count, (void)done, (void)cookie;
-    return pass_on(WEFT_RANK_ABORTED, process, code, text);
+    bool is_bereft = text != NULL && text[0] == WEFT_BEREFT_MARK;
+    return pass_on(is_bereft ? WEFT_RANK_BEREFT : WEFT_RANK_ABORTED, process, code, is_bereft ? text + 1 : text);
 }
 
 /* ---- ranks of one host among themselves: all have come, and nobody else takes part ---- */

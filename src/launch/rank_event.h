@@ -9,6 +9,7 @@ typedef enum weft_rank_event_kind {
     WEFT_RANK_CONNECTED, /* has called MPI_Init */
     WEFT_RANK_FINALIZED, /* has called MPI_Finalize */
     WEFT_RANK_ABORTED,   /* has called MPI_Abort */
+    WEFT_RANK_BEREFT,    /* the same, after it had lost another rank (base/abort_mark.h) */
     WEFT_RANK_ENDED,
     WEFT_HOST_LOST, /* its ranks are out of our reach, and dead as soon as it knows */
 } weft_rank_event_kind_t;

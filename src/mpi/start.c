@@ -65,7 +65,7 @@ void weft_abort_job(int code, const char *why)
     fflush(NULL);
     if (code == 0)
         code = 1;
-    weft_pmi_abort(code, why);
+    weft_pmi_abort(code, why, weft_world.has_lost);
 }
 
 static int join_job(int thread_level)
@@ -94,8 +94,10 @@ static weft_endpoint_t *reach(int world_rank)
         weft_endpoint_t *endpoint;
         if (!is_open[i] || transports[i]->reach == NULL)
             continue;
-        if (transports[i]->reach(world_rank, &endpoint) != MPI_SUCCESS)
+        if (transports[i]->reach(world_rank, &endpoint) != MPI_SUCCESS) {
+            weft_world.has_lost = true;
             return NULL;
+        }
         weft_world.endpoints[world_rank] = endpoint;
         return endpoint;
     }

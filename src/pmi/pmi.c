@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pmi/pmi.h"
 
+#include "base/abort_mark.h"
 #include "base/fail.h"
 #include "base/list.h"
 #include "base/log.h"
@@ -311,12 +312,15 @@ static bool does_launcher_explain(void)
     return pmi.state == CONNECTED && strncmp(pmi.self.nspace, "weft-", 5) == 0;
 }
 
-void weft_pmi_abort(int code, const char *message)
+void weft_pmi_abort(int code, const char *message, bool is_bereft)
 {
-    if (message[0] != '\0' && !does_launcher_explain())
+    char marked[512];
+    bool is_ours = does_launcher_explain();
+    if (message[0] != '\0' && !is_ours)
         weft_log_write(WEFT_ERROR, "pmi", "%s", message);
+    snprintf(marked, sizeof(marked), "%c%s", WEFT_BEREFT_MARK, message);
     if (pmi.state == CONNECTED)
-        PMIx_Abort(code, message, NULL, 0);
+        PMIx_Abort(code, is_ours && is_bereft ? marked : message, NULL, 0);
     /* A code like 256 must not turn into success. */
     _exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
 }

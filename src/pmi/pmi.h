@@ -76,7 +76,7 @@ int weft_pmi_find_nodes(int *node_of);
 
 /** End all ranks of the job (MPI 5.0 section 9.7, MPI_Abort); `message` is printed ("": nothing
  * is), by us or by the launcher, which returns `code`. From any thread, at any time. */
-void weft_pmi_abort(int code, const char *message) __attribute__((noreturn));
+void weft_pmi_abort(int code, const char *message, bool is_bereft) __attribute__((noreturn));
 
 /** Leave the job in good order: the launcher takes an exit without it for a failure. Waits for
  *  nobody. local_ranks ends here. */

@@ -57,6 +57,7 @@ static void note_lost(const char *why)
     WEFT_LOG(WEFT_WARN, "pt2pt", "%s", why);
     snprintf(wefti_pt2pt.lost_text, sizeof(wefti_pt2pt.lost_text), "%s", why);
     wefti_pt2pt.lost_peers++;
+    weft_world.has_lost = true;
 }
 
 static void lose_endpoint(weft_endpoint_t *endpoint)

@@ -7,6 +7,7 @@
  *   late           wait for blobs that others publish later, some after others of theirs
  *   abort=R,CODE   rank R aborts the job           kill=R   rank R kills itself
  *   exit=R,CODE    rank R exits                    pause    wait to be killed
+ *   bereft=R,CODE  rank R aborts because of others
  */
 #include "pmi/pmi.h"
 
@@ -138,7 +139,9 @@ static void act(const char *action)
     else if (strcmp(action, "pause") == 0)
         pause();
     else if (sscanf(action, "abort=%d,%d", &rank, &code) == 2 && rank == job.rank)
-        weft_pmi_abort(code, "told to abort");
+        weft_pmi_abort(code, "told to abort", false);
+    else if (sscanf(action, "bereft=%d,%d", &rank, &code) == 2 && rank == job.rank)
+        weft_pmi_abort(code, "told to abort", true);
     else if (sscanf(action, "kill=%d", &rank) == 1 && rank == job.rank)
         kill(getpid(), SIGKILL);
     else if (sscanf(action, "exit=%d,%d", &rank, &code) == 2 && rank == job.rank)
