@@ -336,18 +336,42 @@ static void say_why_not(const mapped_t *entry)
                           "says which call and why)");
 }
 
+static weft_cu_result_t try_open(mapped_t *entry)
+{
+    weft_visit_t visit;
+    weft_cu_result_t result = WEFT_CU_INVALID_CONTEXT;
+    if (wefti_device_enter(entry->device, &visit) == MPI_SUCCESS) {
+        result = handle_of(&entry->share)->open(&entry->share, entry->device, &entry->address);
+        wefti_device_leave(&visit);
+    }
+    return result;
+}
+
+/* The driver maps whole blocks of small allocations. Where one of the owner's has taken the place of another, what is
+ * mapped of that one is in the way, though it need not overlap. */
+static weft_cu_result_t open_again(mapped_t *entry)
+{
+    unmap_late();
+    for (weft_link_t *at = order.next, *next; at != &order; at = next) {
+        mapped_t *other = WEFT_ELEMENT(at, mapped_t, order);
+        next = at->next;
+        if (other->share.owner == entry->share.owner && other->address != 0 && other->users == 0)
+            drop(other);
+    }
+    return try_open(entry);
+}
+
 static bool open_entry(mapped_t *entry)
 {
     const handle_ops_t *handle = handle_of(&entry->share);
-    weft_visit_t visit;
-    weft_cu_result_t result = WEFT_CU_INVALID_CONTEXT;
     entry->users++;
     make_room(entry->share.bytes);
     entry->users--;
-    if (wefti_device_enter(entry->device, &visit) == MPI_SUCCESS) {
-        result = handle->open(&entry->share, entry->device, &entry->address);
-        wefti_device_leave(&visit);
-    }
+    weft_cu_result_t result = try_open(entry);
+    if (result == WEFT_CU_ALREADY_MAPPED && wefti_streams_may_wait())
+        return false; /* nothing can be unmapped now */
+    if (result == WEFT_CU_ALREADY_MAPPED)
+        result = open_again(entry);
     if (result == WEFT_CU_SUCCESS) {
         mapped_bytes += entry->share.bytes;
         return true;
