@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { BINS = 256, MAPPED_MOST = 512, POOLS_MAX = 64 };
+enum { BINS = 256, MAPPED_MOST = 512, POOLS_MAX = 64, BLOCK = 2 << 20 };
 
 /* A peer's allocation, mapped for one device. */
 typedef struct mapped {
@@ -27,6 +27,7 @@ typedef struct mapped {
     weft_cu_address_t address; /* 0: seen, but not mapped */
     size_t users;
     bool is_refused; /* cannot be mapped; not to be tried again */
+    bool made_way;   /* was unmapped for another one of its block */
 } mapped_t;
 
 typedef struct pool {
@@ -43,6 +44,7 @@ static size_t mapped_bytes;
 static int mapped_count;
 static pool_t pools[POOLS_MAX];
 static int pool_count;
+static bool blocks_are_shared; /* what made way is still in use: nothing more makes way */
 
 int wefti_mappings(void)
 {
@@ -336,18 +338,50 @@ static void say_why_not(const mapped_t *entry)
                           "says which call and why)");
 }
 
+static weft_cu_result_t try_open(mapped_t *entry)
+{
+    weft_visit_t visit;
+    weft_cu_result_t result = WEFT_CU_INVALID_CONTEXT;
+    if (wefti_device_enter(entry->device, &visit) == MPI_SUCCESS) {
+        result = handle_of(&entry->share)->open(&entry->share, entry->device, &entry->address);
+        wefti_device_leave(&visit);
+    }
+    return result;
+}
+
+static bool are_in_one_block(const weft_share_t *a, const weft_share_t *b)
+{
+    return a->owner == b->owner && a->base / BLOCK <= (b->base + b->bytes - 1) / BLOCK &&
+           b->base / BLOCK <= (a->base + a->bytes - 1) / BLOCK;
+}
+
+/* The driver maps whole blocks of small allocations. Where one of the owner's has taken the place of another, what is
+ * mapped of that one is in the way, though it need not overlap. */
+static weft_cu_result_t open_again(mapped_t *entry)
+{
+    unmap_late();
+    for (weft_link_t *at = order.next; at != &order; at = at->next) {
+        mapped_t *other = WEFT_ELEMENT(at, mapped_t, order);
+        if (other->users > 0 || other->address == 0 || !are_in_one_block(&other->share, &entry->share))
+            continue;
+        unmap_entry(other);
+        other->made_way = true;
+    }
+    return try_open(entry);
+}
+
 static bool open_entry(mapped_t *entry)
 {
     const handle_ops_t *handle = handle_of(&entry->share);
-    weft_visit_t visit;
-    weft_cu_result_t result = WEFT_CU_INVALID_CONTEXT;
+    blocks_are_shared |= entry->made_way;
     entry->users++;
     make_room(entry->share.bytes);
     entry->users--;
-    if (wefti_device_enter(entry->device, &visit) == MPI_SUCCESS) {
-        result = handle->open(&entry->share, entry->device, &entry->address);
-        wefti_device_leave(&visit);
-    }
+    weft_cu_result_t result = try_open(entry);
+    if (result == WEFT_CU_ALREADY_MAPPED && wefti_streams_may_wait())
+        return false; /* nothing can be unmapped now */
+    if (result == WEFT_CU_ALREADY_MAPPED && !blocks_are_shared)
+        result = open_again(entry);
     if (result == WEFT_CU_SUCCESS) {
         mapped_bytes += entry->share.bytes;
         return true;
@@ -472,6 +506,7 @@ void wefti_forget_mapping(int owner, uint64_t id)
 
 void wefti_mappings_close(void)
 {
+    blocks_are_shared = false;
     unmap_late();
     while (!weft_list_is_empty(&order))
         drop(WEFT_ELEMENT(order.next, mapped_t, order));

@@ -136,6 +136,10 @@ static void say_why_not(const weft_allocation_t *entry)
 {
     if (entry->memory.kind == WEFT_MEMORY_MANAGED)
         wefti_note_detour(WEFT_NOTE_MANAGED, "managed memory cannot be shared between processes");
+    else if (entry->is_legacy)
+        wefti_note_detour(WEFT_NOTE_REFUSED,
+                          "the driver gives no handles of device memory for other processes "
+                          "(cuIpcGetMemHandle)");
     else if (entry->pool != NULL)
         wefti_note_detour(WEFT_NOTE_POOL,
                           "memory of a pool without exportable handles (cudaMallocAsync's default) "

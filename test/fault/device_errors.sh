@@ -40,6 +40,7 @@ notes 'managed memory cannot be shared between processes; such messages go throu
 notes 'create the pool with handle type POSIX_FILE_DESCRIPTOR; such messages' "" 2 pool
 notes 'two devices of this host cannot reach each other' devices=2,peers=none 2 device
 notes 'let each rank see all devices' devices=2,per_task=1 2 device
+notes 'the driver gives no handles of device memory for other processes' fail=cuIpcGetMemHandle:1+ 2 device
 notes 'cuMemHostAlloc of [0-9]* bytes: CUDA_ERROR_' fail=cuMemHostAlloc:1+ 2 device
 notes 'does not take Weft.s kernels (cuModuleLoadData: CUDA_ERROR_' fail=cuModuleLoadData:1+ 2 device
 nothing_left

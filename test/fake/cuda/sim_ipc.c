@@ -20,6 +20,7 @@ static CUresult export_memory(CUipcMemHandle *out, CUdeviceptr address)
         sim_token_create(SIM_SHARED_MEMORY, range->backing->fd, range->device_index);
     token.offset = range->offset;
     token.bytes = range->bytes;
+    token.granule = (uint32_t)((range->start - range->offset) / SIM_GRANULE);
     memcpy(out, &token, sizeof(*out));
     return CUDA_SUCCESS;
 }
@@ -40,6 +41,24 @@ static void match(sim_range_t *range, void *data)
     import_t *import = data;
     if (range->what == SIM_IMPORTED &&
         memcmp(range->handle, import->token, sizeof(range->handle)) == 0)
+        import->found = range;
+}
+
+static uint64_t end_granule(const sim_token_t *token)
+{
+    return token->granule + (token->offset + token->bytes + SIM_GRANULE - 1) / SIM_GRANULE;
+}
+
+/* What the owner has freed is in the way as long as it is open here, be it by another piece of the same block. */
+static void match_stale(sim_range_t *range, void *data)
+{
+    import_t *import = data;
+    sim_token_t old;
+    if (range->what != SIM_IMPORTED)
+        return;
+    memcpy(&old, range->handle, sizeof(old));
+    if (old.pid == import->token->pid && old.index == import->token->index && old.inode != import->token->inode &&
+        old.granule < end_granule(import->token) && import->token->granule < end_granule(&old))
         import->found = range;
 }
 
@@ -102,6 +121,9 @@ static CUresult import_memory(CUdeviceptr *out, const CUipcMemHandle *handle, un
     if (result != CUDA_SUCCESS)
         return result;
     import_t import = {&token, NULL};
+    sim_range_each(match_stale, &import);
+    if (import.found != NULL)
+        return CUDA_ERROR_ALREADY_MAPPED;
     sim_range_each(match, &import);
     if (import.found != NULL && import.found->context != context)
         return CUDA_ERROR_ALREADY_MAPPED;

@@ -26,7 +26,7 @@ typedef struct sim_token {
     uint64_t bytes, offset; /* of the allocation in the file */
     CUuuid uuid;            /* of the device: also tells hosts apart */
     uint32_t types;         /* CUmemAllocationHandleType bits it was made for */
-    uint32_t reserved;
+    uint32_t granule;       /* of the owner's addresses, where the file lies; of SIM_SHARED_MEMORY */
 } sim_token_t;
 
 _Static_assert(sizeof(sim_token_t) == CU_IPC_HANDLE_SIZE, "a token is as large as a handle");
