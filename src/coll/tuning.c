@@ -4,14 +4,13 @@
 #include "coll/device/device_way.h"
 #include "coll/tuning_words.h"
 #include "base/config.h"
+#include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text_file.h"
+#include "mpi.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { COLUMNS = 5, WORD_BYTES = 64, FABRIC_BYTES = 32, DEFAULT_RADIX = 2, LEAST_RADIX = 2, MOST_RADIX = 64 };
@@ -239,22 +238,12 @@ static bool is_complete(const char *name)
     return true;
 }
 
-/* The whole file as a string; NULL, with a warning, when it cannot be read. */
-static char *read_file(const char *path)
+/* The text of the user's table; NULL, with a warning, when it cannot be read. */
+static char *read_own_table(void)
 {
-    enum { FILE_MAX_BYTES = 1 << 20 };
-    FILE *file = fopen(path, "re");
-    char *text = weft_alloc(FILE_MAX_BYTES);
-    if (file == NULL || text == NULL) {
-        WEFT_LOG(WEFT_WARN, "coll", "cannot read WEFT_COLL_TUNING=%s; using the built-in table",
-                 path);
-        weft_free(text);
-        text = NULL;
-    } else {
-        text[fread(text, 1, FILE_MAX_BYTES - 1, file)] = '\0';
-    }
-    if (file != NULL)
-        fclose(file);
+    char *text = NULL;
+    if (weft_text_file_read("WEFT_COLL_TUNING", weft_config.COLL_TUNING, &text) != MPI_SUCCESS)
+        WEFT_LOG(WEFT_WARN, "coll", "%s; using the built-in table", weft_fail_text());
     return text;
 }
 
@@ -274,7 +263,7 @@ static void read_tables(void)
 {
     parse_table(weft_tuning_text, "tuning.conf");
     if (weft_config.COLL_TUNING[0] != '\0') {
-        char *text = read_file(weft_config.COLL_TUNING);
+        char *text = read_own_table();
         bool is_good = text != NULL && parse_table(text, weft_config.COLL_TUNING) &&
                        is_complete(weft_config.COLL_TUNING);
         weft_free(text);

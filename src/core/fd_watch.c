@@ -6,7 +6,6 @@
 #include "base/log.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,17 +14,14 @@
 #include <unistd.h>
 
 enum {
-    SOURCES_MAX = 4,
     SLEEP_MOST_MS = 20, /* should a ring go astray */
     BLIND_MS = 1,       /* for a source without a descriptor */
 };
 
 static struct {
-    int (*sources[SOURCES_MAX])(void);
+    int (*sources[WEFT_FD_WATCHES])(void);
     int source_count;
     int socket; /* of this process: to be rung at, and to ring from; -1: none */
-    struct pollfd polls[SOURCES_MAX + 1]; /* the last is the socket */
-    int timeout_ms;
 } watch = {.socket = -1};
 
 /* "\0weft.<job>.<rank>"; the length of the address. */
@@ -54,7 +50,7 @@ void weft_fd_watch_add(int (*wait_fd)(void))
 {
     if (watch.source_count == 0)
         open_socket();
-    if (watch.source_count < SOURCES_MAX)
+    if (watch.source_count < WEFT_FD_WATCHES)
         watch.sources[watch.source_count++] = wait_fd;
 }
 
@@ -63,30 +59,28 @@ bool weft_fd_watch_is_used(void)
     return watch.source_count > 0;
 }
 
-bool weft_fd_watch_prepare(void)
+bool weft_fd_watch_prepare(weft_fd_watch_t *out)
 {
-    watch.timeout_ms = SLEEP_MOST_MS;
-    for (int i = 0; i < watch.source_count; i++) {
+    *out = (weft_fd_watch_t){.count = watch.source_count, .timeout_ms = SLEEP_MOST_MS};
+    for (int i = 0; i < out->count; i++) {
         int fd = watch.sources[i]();
         if (fd == WEFT_FD_READY)
             return false;
         if (fd == WEFT_FD_NONE)
-            watch.timeout_ms = BLIND_MS;
-        watch.polls[i] = (struct pollfd){.fd = fd, .events = POLLIN}; /* negative: ignored */
+            out->timeout_ms = BLIND_MS;
+        out->polls[i] = (struct pollfd){.fd = fd, .events = POLLIN}; /* negative: ignored */
     }
-    watch.polls[watch.source_count] = (struct pollfd){.fd = watch.socket, .events = POLLIN};
+    out->polls[out->count] = (struct pollfd){.fd = watch.socket, .events = POLLIN};
     return true;
 }
 
-void weft_fd_watch_sleep(int64_t most_ns)
+void weft_fd_watch_sleep(weft_fd_watch_t *prepared, int64_t most_ns)
 {
-    struct pollfd polls[SOURCES_MAX + 1]; /* several threads may sleep */
-    int count = watch.source_count + 1;
     char rings[64];
-    memcpy(polls, watch.polls, sizeof(polls));
-    int64_t limit_ns = most_ns > 0 ? most_ns : (int64_t)watch.timeout_ms * 1000000;
+    int64_t limit_ns = most_ns > 0 ? most_ns : (int64_t)prepared->timeout_ms * 1000000;
     struct timespec limit = {.tv_sec = limit_ns / 1000000000, .tv_nsec = limit_ns % 1000000000};
-    if (ppoll(polls, (nfds_t)count, &limit, NULL) > 0 && polls[count - 1].revents != 0) {
+    if (ppoll(prepared->polls, (nfds_t)prepared->count + 1, &limit, NULL) > 0 &&
+        prepared->polls[prepared->count].revents != 0) {
         while (recv(watch.socket, rings, sizeof(rings), MSG_DONTWAIT) >= 0)
             ;
     }

@@ -199,17 +199,29 @@ static void stay_awake(void)
         atomic_store(&bell->is_sleeping, 0);
 }
 
-static void sleep_now(unsigned how)
+/* After a sleep in core/fd_watch.h, where a ring wakes one thread only. If others sleep there, it may have been
+ * meant for them: the bell stays set, and what has come by now is taken for all. */
+static void answer_ring(unsigned how)
+{
+    bool is_alone = atomic_load(&sleepers) == 1;
+    atomic_store(&bell->is_sleeping, is_alone ? 0 : how);
+    if (is_alone)
+        return;
+    weft_asymmetric_fence();
+    poll_all(true);
+}
+
+static void sleep_now(unsigned how, weft_fd_watch_t *watch)
 {
     int64_t most_ns = silent > 0 ? NAP_NS : 0;
     weft_unlock();
     if (is_on_word(how))
         weft_futex_wait(&bell->is_sleeping, how, most_ns);
     else
-        weft_fd_watch_sleep(most_ns);
+        weft_fd_watch_sleep(watch, most_ns);
     weft_lock();
     if (!is_on_word(how))
-        atomic_store(&bell->is_sleeping, 0);
+        answer_ring(how);
 }
 
 /* Sleep until somebody rings. The bell is set before the last look for packets, so a packet
@@ -218,16 +230,17 @@ static void sleep_on_bell(const bool *flag)
 {
     bool in_poll = weft_fd_watch_is_used();
     unsigned how = next_way_to_sleep(in_poll);
+    weft_fd_watch_t watch;
     atomic_fetch_add(&sleepers, 1);
     atomic_store(&bell->is_sleeping, how);
     if (weft_senders_fence)
         atomic_thread_fence(memory_order_seq_cst);
     else
         weft_asymmetric_fence();
-    if (poll_all(true) > 0 || *flag || (in_poll && !weft_fd_watch_prepare()))
+    if (poll_all(true) > 0 || *flag || (in_poll && !weft_fd_watch_prepare(&watch)))
         stay_awake();
     else
-        sleep_now(how);
+        sleep_now(how, &watch);
     atomic_fetch_sub(&sleepers, 1);
 }
 

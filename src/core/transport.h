@@ -54,10 +54,15 @@ typedef struct weft_window {
 } weft_window_t;
 
 /** Memory that peers may read; the owner keeps it until they have. */
-typedef struct weft_exposure {
+typedef struct weft_exposure weft_exposure_t;
+struct weft_exposure {
     weft_window_t window;
+    /** Called in a round of progress when a fetch that `ends` the window has got its bytes from us: the memory is
+     *  not needed any more. Set by the layer above after `expose`, where the endpoint tells_owner. */
+    void (*taken)(weft_exposure_t *exposure);
+    void *owner;        /* of the layer above */
     void *registration; /* of the transport */
-} weft_exposure_t;
+};
 
 /** A copy out of a peer's window, on its way. Filled in by the layer above, up to `owner`. */
 typedef struct weft_fetch weft_fetch_t;
@@ -70,6 +75,7 @@ struct weft_fetch {
     /** Called when all of it is here, or (false) when it failed and `to` has undefined contents. */
     void (*done)(weft_fetch_t *fetch, bool is_good);
     void *owner;
+    bool ends; /* nothing else will be read, and no word of ours will say so: only where the endpoint tells_owner */
     /* of the transport */
     void *registration;
     size_t begun;    /* bytes asked for */
@@ -84,11 +90,13 @@ struct weft_endpoint {
     size_t packet_max; /* largest payload of a packet; fixed after open */
     size_t eager_max;  /* largest message worth sending unasked; at most packet_max */
     bool can_read;     /* `read` works; the transport clears it when it turns out not to */
+    bool tells_owner;  /* of a window, that the fetch which ends it is over (weft_exposure_t.taken) */
     bool is_on_host;   /* the peer is on this host, and may map device memory of this process */
     bool cannot_map;   /* of the layer above: it has said that it cannot */
     bool has_shares;   /* of the layer above: it may have mapped some */
     bool is_throttled; /* the peer has no room for unexpected data: ask before sending any */
     bool is_lost;      /* set by the layer above once it was told that the peer is lost */
+    bool is_crowded;   /* of the layer above: in its list of peers with `waiting` sends */
     unsigned asked;    /* of the layer above: messages announced that the peer may be reading */
     struct weft_send *waiting_first,
         **waiting_last; /* of the layer above: sends that wait for room */

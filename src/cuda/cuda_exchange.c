@@ -39,7 +39,7 @@ static bool take(weft_device_t *device, size_t bytes, weft_inbox_t *out)
     out->watch = wefti_pinned_word(device);
     out->memory = out->watch == NULL ? NULL : wefti_scratch_take(device, bytes);
     if (out->memory == NULL && out->watch != NULL)
-        wefti_pinned_give(out->watch);
+        wefti_pinned_give_word(device, out->watch);
     return out->memory != NULL;
 }
 
@@ -59,7 +59,7 @@ bool wefti_inbox_open(weft_device_t *device, size_t bytes, weft_mark_t *cleared,
 
 void wefti_inbox_close(weft_device_t *device, const weft_inbox_t *inbox)
 {
-    wefti_pinned_give(inbox->watch);
+    wefti_pinned_give_word(device, inbox->watch);
     wefti_scratch_give(device, inbox->memory);
 }
 

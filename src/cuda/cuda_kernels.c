@@ -16,6 +16,7 @@ struct weft_kernels {
     weft_cu_module_t module; /* NULL: there are none */
     weft_cu_function_t functions[WEFT_KERNEL_COUNT];
     unsigned processors;
+    bool are_loaded;
 };
 
 /* ---- loading ---- */
@@ -80,21 +81,46 @@ void wefti_kernels_release(weft_device_t *device, bool is_alive)
     device->kernels = NULL;
 }
 
+/* In the device's context. */
+static weft_cu_result_t find_function(struct weft_kernels *kernels, weft_kernel_t kernel,
+                                      weft_cu_function_t *out)
+{
+    weft_cu_result_t result = WEFT_CU_SUCCESS;
+    if (kernels->functions[kernel] == NULL)
+        result = wefti_cu.cuModuleGetFunction(&kernels->functions[kernel], kernels->module,
+                                              weft_kernel_names[kernel]);
+    *out = kernels->functions[kernel];
+    return result;
+}
+
+/* What does not load now is told of when it is launched. Before CUDA 12.4 finding a function loads it. */
+void wefti_kernels_preload(weft_device_t *device)
+{
+    weft_visit_t visit;
+    weft_cu_function_t function;
+    if (!wefti_has_kernels(device) || device->kernels->are_loaded ||
+        wefti_device_enter(device, &visit) != MPI_SUCCESS)
+        return;
+    for (int kernel = WEFT_NO_KERNEL + 1; kernel < WEFT_KERNEL_COUNT; kernel++) {
+        if (find_function(device->kernels, (weft_kernel_t)kernel, &function) == WEFT_CU_SUCCESS &&
+            wefti_cu.cuFuncLoad != NULL)
+            wefti_cu.cuFuncLoad(function);
+    }
+    wefti_device_leave(&visit);
+    device->kernels->are_loaded = true;
+}
+
 /* ---- launching ---- */
 
 /* In the device's context. */
 static weft_cu_result_t launch(const weft_queue_t *queue, weft_kernel_call_t *call)
 {
-    struct weft_kernels *kernels = queue->device->kernels;
-    weft_cu_function_t *function = &kernels->functions[call->kernel];
+    weft_cu_function_t function;
     void *arguments[] = {&call->args};
-    weft_cu_result_t result = WEFT_CU_SUCCESS;
-    if (*function == NULL)
-        result = wefti_cu.cuModuleGetFunction(function, kernels->module,
-                                              weft_kernel_names[call->kernel]);
+    weft_cu_result_t result = find_function(queue->device->kernels, call->kernel, &function);
     if (result != WEFT_CU_SUCCESS)
         return result;
-    return wefti_cu.cuLaunchKernel(*function, call->blocks, 1, 1, call->threads, 1, 1, 0,
+    return wefti_cu.cuLaunchKernel(function, call->blocks, 1, 1, call->threads, 1, 1, 0,
                                    queue->stream, arguments, NULL);
 }
 

@@ -17,19 +17,21 @@ static const size_t slot_bytes[SLOT_CLASSES] = {64, 16 * 1024, WEFT_PINNED_SLOT}
  * must not take them all. */
 static const int slabs_least[SLOT_CLASSES] = {1, 1, 4};
 
-/* A free slot holds the address of the next one. */
+enum { BITS = 64, SLOTS_MOST = 2 * BITS };
+
+/* Which slots are free is not noted in them: when the program ends the context that the memory is
+ * of, it is gone, while slots may still be to be given back. */
 typedef struct slab {
     char *memory;
     size_t bytes;
     int class;
     bool is_pageable;
-    struct weft_pinned *pool;
+    uint64_t free[SLOTS_MOST / BITS];
     struct slab *next;
 } slab_t;
 
 struct weft_pinned {
     slab_t *slabs;
-    void *free_slots[SLOT_CLASSES];
     int slab_count[SLOT_CLASSES];
     size_t bytes;
     bool has_pageable; /* the driver has refused once, which has been said */
@@ -63,15 +65,37 @@ static char *pin(weft_device_t *device, size_t bytes)
     return NULL;
 }
 
+static void give_index(slab_t *slab, size_t index)
+{
+    slab->free[index / BITS] |= (uint64_t)1 << index % BITS;
+}
+
 static void add_slots(slab_t *slab)
 {
-    struct weft_pinned *pool = slab->pool;
-    size_t each = slot_bytes[slab->class];
-    for (size_t at = 0; at + each <= slab->bytes; at += each) {
-        void **slot = (void **)(void *)(slab->memory + at);
-        *slot = pool->free_slots[slab->class];
-        pool->free_slots[slab->class] = slot;
+    size_t count = slab->bytes / slot_bytes[slab->class];
+    for (size_t index = 0; index < count && index < SLOTS_MOST; index++)
+        give_index(slab, index);
+}
+
+/* NULL: none of this slab is free. */
+static char *take_slot(slab_t *slab)
+{
+    for (size_t i = 0; i < SLOTS_MOST / BITS; i++) {
+        if (slab->free[i] == 0)
+            continue;
+        size_t index = i * BITS + (size_t)__builtin_ctzll(slab->free[i]);
+        slab->free[i] &= slab->free[i] - 1;
+        return slab->memory + index * slot_bytes[slab->class];
     }
+    return NULL;
+}
+
+static void *take_free(const struct weft_pinned *pool, int class)
+{
+    char *slot = NULL;
+    for (slab_t *slab = pool->slabs; slab != NULL && slot == NULL; slab = slab->next)
+        slot = slab->class == class ? take_slot(slab) : NULL;
+    return slot;
 }
 
 /* Words must be pinned; for the others ordinary memory is better than none. */
@@ -95,7 +119,7 @@ static bool add_slab(weft_device_t *device, int class)
     slab_t *slab = weft_alloc(sizeof(*slab));
     if (slab == NULL)
         return false;
-    *slab = (slab_t){.bytes = bytes, .class = class, .pool = pool, .next = pool->slabs};
+    *slab = (slab_t){.bytes = bytes, .class = class, .next = pool->slabs};
     if (!get_memory(device, slab)) {
         weft_free(slab);
         return false;
@@ -113,12 +137,8 @@ static void *take(weft_device_t *device, int class)
         device->pinned = weft_alloc_zeroed(1, sizeof(*device->pinned));
     if (device->pinned == NULL || class == SLOT_CLASSES)
         return NULL;
-    struct weft_pinned *pool = device->pinned;
-    if (pool->free_slots[class] == NULL && !add_slab(device, class))
-        return NULL;
-    void **slot = pool->free_slots[class];
-    pool->free_slots[class] = *slot;
-    return slot;
+    void *slot = take_free(device->pinned, class);
+    return slot == NULL && add_slab(device, class) ? take_free(device->pinned, class) : slot;
 }
 
 void *wefti_pinned_take(weft_device_t *device, size_t bytes)
@@ -131,16 +151,21 @@ uint32_t *wefti_pinned_word(weft_device_t *device)
     return take(device, WORDS);
 }
 
+static slab_t *slab_in(const weft_device_t *device, const void *slot)
+{
+    slab_t *slab = device->pinned == NULL ? NULL : device->pinned->slabs;
+    while (slab != NULL && (uintptr_t)slot - (uintptr_t)slab->memory >= slab->bytes)
+        slab = slab->next;
+    return slab;
+}
+
+/* The latest device comes first: the memory of one whose context has ended may be another's by now. */
 static slab_t *slab_of(const void *slot)
 {
-    for (weft_device_t *device = wefti_devices; device != NULL; device = device->next) {
-        slab_t *slab = device->pinned == NULL ? NULL : device->pinned->slabs;
-        for (; slab != NULL; slab = slab->next) {
-            if ((uintptr_t)slot - (uintptr_t)slab->memory < slab->bytes)
-                return slab;
-        }
-    }
-    return NULL;
+    slab_t *slab = NULL;
+    for (weft_device_t *device = wefti_devices; device != NULL && slab == NULL; device = device->next)
+        slab = slab_in(device, slot);
+    return slab;
 }
 
 bool wefti_is_pageable_slot(const weft_device_t *device, const void *memory)
@@ -151,11 +176,19 @@ bool wefti_is_pageable_slot(const weft_device_t *device, const void *memory)
     return slab != NULL && slab->is_pageable;
 }
 
+static void give(slab_t *slab, const void *slot)
+{
+    give_index(slab, (size_t)((const char *)slot - slab->memory) / slot_bytes[slab->class]);
+}
+
 void wefti_pinned_give(void *slot)
 {
-    slab_t *slab = slab_of(slot);
-    *(void **)slot = slab->pool->free_slots[slab->class];
-    slab->pool->free_slots[slab->class] = slot;
+    give(slab_of(slot), slot);
+}
+
+void wefti_pinned_give_word(weft_device_t *device, uint32_t *word)
+{
+    give(slab_in(device, word), word);
 }
 
 void wefti_pinned_release(weft_device_t *device, bool is_alive)

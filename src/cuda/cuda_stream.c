@@ -159,7 +159,7 @@ static int make_ready(weft_user_stream_t *stream)
         if (slot != NULL)
             wefti_pinned_give(slot);
     }
-    wefti_has_kernels(device);
+    wefti_kernels_preload(device);
     void *scratch = wefti_scratch_take(device, 1);
     if (scratch != NULL)
         wefti_scratch_give(device, scratch);

@@ -3,45 +3,11 @@
 
 #include "base/fail.h"
 #include "base/memory.h"
+#include "base/text_file.h"
 #include "mpi.h"
 
-#include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
-
-/* ---- Reading ---- */
-
-static int read_stream(FILE *file, const char *path, char **out)
-{
-    size_t used = 0, room = 0;
-    char *text = NULL;
-    do {
-        room = room == 0 ? 4096 : 2 * room;
-        char *larger = weft_realloc(text, room);
-        if (larger == NULL) {
-            weft_free(text);
-            return weft_fail(MPI_ERR_NO_MEM, "the text of %s", path);
-        }
-        text = larger;
-        used += fread(text + used, 1, room - used - 1, file);
-    } while (used == room - 1);
-    text[used] = '\0';
-    *out = text;
-    if (ferror(file) || strlen(text) != used)
-        return weft_fail(MPI_ERR_ARG, "--configfile %s: this is not a text that can be read", path);
-    return MPI_SUCCESS;
-}
-
-static int read_file(const char *path, char **out)
-{
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return weft_fail(MPI_ERR_NO_SUCH_FILE, "--configfile %s: %s", path, strerror(errno));
-    int err = read_stream(file, path, out);
-    fclose(file);
-    return err;
-}
 
 /* ---- Words ---- */
 
@@ -165,7 +131,7 @@ int weft_config_file_read(const char *path, weft_words_t *out)
 {
     char *text = NULL;
     *out = (weft_words_t){0};
-    int err = read_file(path, &text);
+    int err = weft_text_file_read("--configfile", path, &text);
     if (err == MPI_SUCCESS)
         err = cut_text(path, text, out);
     weft_free(text);

@@ -17,8 +17,8 @@ typedef struct weft_words {
  * Read the words of a file. Lines that begin with '#' are comments, a '\' at the end of a line
  * joins the next one to it, quotes and backslashes work as in a shell and nothing else does. Between
  * lines there is a word ":".
- * returns  MPI_SUCCESS; MPI_ERR_NO_SUCH_FILE; MPI_ERR_ARG: a quote does not end, or there is nothing
- *          in it; MPI_ERR_NO_MEM
+ * returns  MPI_SUCCESS; MPI_ERR_NO_SUCH_FILE; MPI_ERR_ARG: it is no text, a quote does not end, or there is
+ *          nothing in it; MPI_ERR_NO_MEM
  */
 int weft_config_file_read(const char *path, weft_words_t *out);
 

@@ -3,11 +3,11 @@
 
 #include "base/fail.h"
 #include "base/memory.h"
+#include "base/text_file.h"
 #include "launch/interfaces.h"
 #include "mpi.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LONGEST_WORD = 1024, LONGEST_NAME = 256, MOST_IN_RANGE = 100000 };
+enum { LONGEST_NAME = 256, NUMBER_BYTES = 24, MOST_IN_RANGE = 100000 };
 
 /* ---- Is it this host? ---- */
 
@@ -126,11 +126,25 @@ void weft_host_list_release(weft_host_list_t *list)
 /* ---- Words: name, name:slots, ranges in brackets ---- */
 
 typedef struct host_word {
-    char name[LONGEST_WORD];
+    char *name; /* of any length: Slurm names thousands of nodes in one pair of brackets */
     int slots, most;
 } host_word_t;
 
 static int append_expanded(weft_host_list_t *list, const host_word_t *word);
+
+/* The word with number `n` in place of its first brackets, behind which `tail` stands. */
+static int append_numbered(weft_host_list_t *list, const host_word_t *word, const char *number,
+                           const char *tail)
+{
+    size_t head = strcspn(word->name, "["), bytes = head + strlen(number) + strlen(tail) + 1;
+    host_word_t each = {.name = weft_alloc(bytes), .slots = word->slots, .most = word->most};
+    if (each.name == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for the name of a host");
+    snprintf(each.name, bytes, "%.*s%s%s", (int)head, word->name, number, tail);
+    int err = append_expanded(list, &each);
+    weft_free(each.name);
+    return err;
+}
 
 /* One "a" or "a-b" of the brackets, with as many digits as `a` has. */
 static int append_range(weft_host_list_t *list, const host_word_t *word, const char *range,
@@ -142,15 +156,14 @@ static int append_range(weft_host_list_t *list, const host_word_t *word, const c
     if (*end == '-')
         last = strtol(end + 1, &end, 10);
     if (!isdigit((unsigned char)range[0]) || (*end != ',' && *end != ']') || last < first ||
-        last - first > MOST_IN_RANGE)
+        last - first > MOST_IN_RANGE || digits >= NUMBER_BYTES)
         return weft_fail(MPI_ERR_ARG, "in \"%s\" the brackets want numbers like [1-4,7]",
                          word->name);
     int err = MPI_SUCCESS;
     for (long n = first; n <= last && err == MPI_SUCCESS; n++) {
-        host_word_t each = {.slots = word->slots, .most = word->most};
-        snprintf(each.name, sizeof(each.name), "%.*s%0*ld%s", (int)strcspn(word->name, "["),
-                 word->name, digits, n, tail);
-        err = append_expanded(list, &each);
+        char number[NUMBER_BYTES];
+        snprintf(number, sizeof(number), "%0*ld", digits, n);
+        err = append_numbered(list, word, number, tail);
     }
     return err;
 }
@@ -218,13 +231,15 @@ int weft_host_list_add(weft_host_list_t *list, const char *words)
 {
     int err = MPI_SUCCESS;
     while (*words != '\0' && err == MPI_SUCCESS) {
-        host_word_t word = {0};
         size_t length = word_length(words);
-        if (length >= sizeof(word.name))
-            return weft_fail(MPI_ERR_ARG, "a name of %zu letters in a list of hosts", length);
+        host_word_t word = {.name = weft_alloc(length + 1)};
+        if (word.name == NULL)
+            return weft_fail(MPI_ERR_NO_MEM, "no memory for a list of hosts");
         memcpy(word.name, words, length);
+        word.name[length] = '\0';
         if (length > 0)
             err = append_word(list, &word);
+        weft_free(word.name);
         words += length + (words[length] == ',');
     }
     return err;
@@ -249,7 +264,7 @@ static int add_line(weft_host_list_t *list, char *line)
 {
     static const char blanks[] = " \t";
     line[strcspn(line, "#\r\n")] = '\0';
-    char *rest = line, *name = NULL;
+    char *rest = line;
     host_word_t word = {0};
     int err = MPI_SUCCESS;
     while (err == MPI_SUCCESS && *(rest += strspn(rest, blanks)) != '\0') {
@@ -257,28 +272,27 @@ static int add_line(weft_host_list_t *list, char *line)
         rest += strcspn(rest, blanks);
         if (*rest != '\0')
             *rest++ = '\0';
-        if (name == NULL)
-            name = text;
+        if (word.name == NULL)
+            word.name = text;
         else
             err = take_setting(text, &word);
     }
-    if (err != MPI_SUCCESS || name == NULL)
-        return err;
-    snprintf(word.name, sizeof(word.name), "%s", name);
-    return append_word(list, &word);
+    return err != MPI_SUCCESS || word.name == NULL ? err : append_word(list, &word);
 }
 
 int weft_host_list_add_file(weft_host_list_t *list, const char *path)
 {
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return weft_fail(MPI_ERR_NO_SUCH_FILE, "the host file %s cannot be read: %s", path,
-                         strerror(errno));
-    char line[LONGEST_WORD];
-    int err = MPI_SUCCESS;
-    while (err == MPI_SUCCESS && fgets(line, sizeof(line), file) != NULL)
+    char *text;
+    int err = weft_text_file_read("the host file", path, &text);
+    if (err != MPI_SUCCESS)
+        return err;
+    for (char *line = text, *next; line != NULL && err == MPI_SUCCESS; line = next) {
+        next = strchr(line, '\n');
+        if (next != NULL)
+            *next++ = '\0';
         err = add_line(list, line);
-    fclose(file);
+    }
+    weft_free(text);
     if (err == MPI_SUCCESS && list->count == 0)
         return weft_fail(MPI_ERR_ARG, "the host file %s names no host", path);
     return err;

@@ -24,7 +24,7 @@ typedef struct weft_host_list {
 int weft_host_list_add(weft_host_list_t *list, const char *words);
 
 /** Add the lines of a host file: "name", "name:4", "name slots=4 max_slots=8"; '#' begins a
- * comment. Also MPI_ERR_NO_SUCH_FILE. */
+ * comment. Also MPI_ERR_NO_SUCH_FILE; MPI_ERR_ARG: it is no text. */
 int weft_host_list_add_file(weft_host_list_t *list, const char *path);
 
 /** Add the hosts of another list. MPI_ERR_NO_MEM. */

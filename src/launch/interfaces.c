@@ -62,23 +62,43 @@ static bool describe(const struct ifaddrs *interface, char out[INET6_ADDRSTRLEN]
     return !IN6_IS_ADDR_LINKLOCAL(wide) && inet_ntop(AF_INET6, wide, out, INET6_ADDRSTRLEN) != NULL;
 }
 
+/* Where others may find us: text of `used` bytes, more while it fits. */
+typedef struct address_text {
+    char *out;
+    size_t bytes, used;
+} address_text_t;
+
+static void add(address_text_t *text, const char *address)
+{
+    if (text->used + strlen(address) + 2 < text->bytes)
+        text->used += (size_t)snprintf(text->out + text->used, text->bytes - text->used, "%s%s",
+                                       text->used > 0 ? " " : "", address);
+}
+
+/* Those of lo, or the others: the one of `interface`, if that is not NULL. */
+static void add_all(const struct ifaddrs *list, const char *interface, bool of_lo, address_text_t *text)
+{
+    for (const struct ifaddrs *each = list; each != NULL; each = each->ifa_next) {
+        char address[INET6_ADDRSTRLEN];
+        bool is_wanted = interface == NULL || strcmp(interface, each->ifa_name) == 0;
+        if (is_wanted && ((each->ifa_flags & IFF_LOOPBACK) != 0) == of_lo && describe(each, address))
+            add(text, address);
+    }
+}
+
 int weft_list_addresses(const char *interface, char *out, size_t bytes)
 {
     struct ifaddrs *interfaces = NULL;
     if (getifaddrs(&interfaces) != 0)
         return weft_fail(MPI_ERR_OTHER, "the network interfaces cannot be listed: %s",
                          strerror(errno));
-    size_t used = 0;
+    address_text_t text = {.out = out, .bytes = bytes};
     out[0] = '\0';
-    for (const struct ifaddrs *each = interfaces; each != NULL; each = each->ifa_next) {
-        char text[INET6_ADDRSTRLEN];
-        if ((interface != NULL && strcmp(interface, each->ifa_name) != 0) || !describe(each, text))
-            continue;
-        if (used + strlen(text) + 2 < bytes)
-            used += (size_t)snprintf(out + used, bytes - used, "%s%s", used > 0 ? " " : "", text);
-    }
+    /* lo may have hundreds of addresses that are no way to us; or the only one, where hosts are routers. */
+    add_all(interfaces, interface, false, &text);
+    add_all(interfaces, interface, true, &text);
     freeifaddrs(interfaces);
-    if (used == 0 && interface != NULL)
+    if (text.used == 0 && interface != NULL)
         return weft_fail(MPI_ERR_ARG, "there is no interface %s with an address that is up",
                          interface);
     return MPI_SUCCESS;

@@ -179,6 +179,7 @@ int weft_start(int thread_level)
     weft_world.abort = weft_abort_job;
     weft_world.reach = reach;
     weft_world.peer_lost = weft_pt2pt_peer_lost;
+    weft_world.land = weft_packet_land;
     weft_world.network_lost = weft_pt2pt_network_lost;
     int err = join_job(thread_level);
     if (err != MPI_SUCCESS)

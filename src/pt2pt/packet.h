@@ -4,7 +4,7 @@
  *
  *   eager            sender -- EAGER (data) -->
  *   direct copy      sender -- ASK --> receiver copies from the sender's memory -- DONE -->
- *   over a network   sender -- OFFER --> receiver reads the sender's window -- DONE -->
+ *   over a network   sender -- OFFER --> receiver reads the sender's window -- DONE -->   (or the transport tells)
  *   through packets  sender -- ASK -->      <-- GO --      -- DATA, DATA, ... -->    (<-- GO -- ...)
  *   device memory    sender -- SHARE --> receiver maps it and copies -- DONE -->
  *   no data to send  sender -- SORRY -->
@@ -39,6 +39,7 @@ enum {
     WEFT_PACKET_REFUSED,
     WEFT_PACKET_BROKEN,
     WEFT_PACKET_FREED, /* an allocation that was shared, by its id */
+    WEFT_PACKET_LANDED, /* never on the wire: an EAGER whose data went straight into the receiver's buffer */
     /* Most data that an ASK carries along. */
     WEFT_ASK_INLINE = 1024,
 };

@@ -103,6 +103,9 @@ int weft_request_result(const weft_request_t *request);
 /** Wait for a request and release it. *status (or MPI_STATUS_IGNORE) is set; returns its result. */
 int weft_request_finish(weft_request_t *request, MPI_Status *status);
 
+/** weft_world.land: the buffer of the receive that a packet is for. */
+void *weft_packet_land(int source_world_rank, weft_header_t *header);
+
 /** Gets every packet: given to the transports when they are opened. */
 void weft_packet_arrived(int source_world_rank, const weft_header_t *header, const void *payload);
 

@@ -40,6 +40,7 @@ typedef struct weft_recv {
     size_t arrived;       /* bytes of the stream so far */
     int peer;             /* world rank that the matched message came from */
     bool is_streaming;    /* DATA may come */
+    bool is_landing;      /* the transport writes to fetch.to */
     uint64_t sender;      /* the sender's request, while its window is being read */
     weft_fetch_t fetch;
     struct weft_device_recv *device; /* device_recv.c; NULL: host memory on both sides */
@@ -158,6 +159,12 @@ weft_endpoint_t *wefti_recv_endpoint(weft_recv_t *recv, int source);
 /** End all receives that wait for a lost peer; MPI_ANY_SOURCE: for any of another host. */
 void wefti_recvs_lose(int world_rank);
 void wefti_recvs_close(void);
+
+/** A message has come: to the receive that matches, or to those that wait. */
+void wefti_deliver(const weft_match_key_t *key, const weft_ask_t *ask, const void *data);
+
+/* unusual.c */
+void wefti_unusual_packet(int source, const weft_header_t *header, const void *payload);
 
 /* exchange.c */
 void wefti_exchanges_close(void);

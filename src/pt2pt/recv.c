@@ -59,6 +59,7 @@ int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out)
     recv->is_queued = false;
     recv->peer = MPI_PROC_NULL;
     recv->is_streaming = false;
+    recv->is_landing = false;
     recv->device = NULL;
     weft_type_retain(args->type);
     weft_comm_retain(args->comm);
@@ -115,7 +116,7 @@ static void unpack(weft_recv_t *recv, size_t offset, const void *data, size_t by
 static void finish(weft_recv_t *recv)
 {
     size_t bytes = recv->message_bytes;
-    recv->is_streaming = false;
+    recv->is_streaming = recv->is_landing = false;
     if (__builtin_expect(bytes > recv->capacity, 0)) {
         bytes = recv->capacity;
         recv->request.status.MPI_ERROR = MPI_ERR_TRUNCATE;
@@ -161,7 +162,7 @@ void wefti_recv_finish(weft_recv_t *recv)
 
 void wefti_recv_fail(weft_recv_t *recv)
 {
-    recv->is_streaming = false;
+    recv->is_streaming = recv->is_landing = false;
     weft_request_complete(&recv->request);
 }
 
@@ -194,7 +195,8 @@ static void fetch_is_over(weft_fetch_t *fetch, bool is_good)
         ask_for_stream(recv, fetch->endpoint, recv->sender);
         return;
     }
-    wefti_send_answer(fetch->endpoint, WEFT_PACKET_DONE, recv->sender, NULL);
+    if (!fetch->ends)
+        wefti_send_answer(fetch->endpoint, WEFT_PACKET_DONE, recv->sender, NULL);
     finish(recv);
 }
 
@@ -212,6 +214,7 @@ static bool begin_fetch(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft
     recv->fetch.memory = NULL;
     recv->fetch.to = (char *)recv->args.buf + offset;
     recv->fetch.bytes = ask->bytes < recv->capacity ? ask->bytes : recv->capacity;
+    recv->fetch.ends = endpoint->tells_owner && recv->fetch.bytes > 0;
     recv->fetch.done = fetch_is_over;
     recv->fetch.owner = recv;
     endpoint->ops->fetch(&recv->fetch);
@@ -242,16 +245,21 @@ static void match_unusual(weft_recv_t *recv, int source, const weft_ask_t *ask, 
         wefti_recv_fail(recv);
 }
 
-void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const weft_ask_t *ask,
-                        const void *data)
+static inline void note_match(weft_recv_t *recv, const weft_match_key_t *from, size_t bytes)
 {
     MPI_Status *status = &recv->request.status;
     status->MPI_TAG = from->tag;
     status->MPI_SOURCE = recv->args.source != MPI_ANY_SOURCE
                              ? recv->args.source
                              : weft_group_rank_of(recv->args.comm->group, from->source);
-    recv->message_bytes = ask->bytes;
+    recv->message_bytes = bytes;
     recv->peer = from->source;
+}
+
+void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const weft_ask_t *ask,
+                        const void *data)
+{
+    note_match(recv, from, ask->bytes);
     if (__builtin_expect(recv->device != NULL || ask->extra != NULL, 0)) {
         match_unusual(recv, from->source, ask, data);
         return;
@@ -278,12 +286,12 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
         ask_for_stream(recv, endpoint, ask->request);
 }
 
-/* The receive whose stream a packet belongs to; NULL: none. */
-static weft_recv_t *streaming_recv(int source, const weft_header_t *header)
+/* The receive that the data of a packet are for, if it expects them; NULL: none. */
+static weft_recv_t *named_recv(int source, const weft_header_t *header)
 {
     weft_recv_t *recv = (weft_recv_t *)(uintptr_t)weft_header_number(header);
-    if (weft_pool_owns(&recvs, recv) && recv->request.object.kind == WEFT_KIND_REQUEST &&
-        recv->is_streaming && recv->peer == source)
+    if (weft_pool_owns(&recvs, recv) && recv->request.object.kind == WEFT_KIND_REQUEST && recv->peer == source &&
+        (header->kind == WEFT_PACKET_LANDED ? recv->is_landing : recv->is_streaming))
         return recv;
     WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped data that belong to no receive");
     return NULL;
@@ -291,7 +299,7 @@ static weft_recv_t *streaming_recv(int source, const weft_header_t *header)
 
 void wefti_recv_broken(int source, const weft_header_t *header, const void *payload)
 {
-    weft_recv_t *recv = streaming_recv(source, header);
+    weft_recv_t *recv = named_recv(source, header);
     if (recv == NULL)
         return;
     wefti_note_trouble(&recv->request, payload, header->bytes);
@@ -303,7 +311,7 @@ void wefti_recv_broken(int source, const weft_header_t *header, const void *payl
 
 void wefti_recv_data(int source, const weft_header_t *header, const void *payload)
 {
-    weft_recv_t *recv = streaming_recv(source, header);
+    weft_recv_t *recv = named_recv(source, header);
     if (recv == NULL)
         return;
     if (header->bytes > recv->message_bytes - recv->arrived) {
@@ -405,6 +413,12 @@ int weft_recv_init(const weft_recv_args_t *args, weft_request_t **out)
 
 /* ---- what arrives ---- */
 
+static inline void take_receive(weft_recv_t *recv)
+{
+    weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
+    recv->is_queued = false;
+}
+
 static weft_recv_t *match_receive(const weft_match_key_t *key)
 {
     if (wefti_pt2pt.receives.count == 0)
@@ -412,13 +426,40 @@ static weft_recv_t *match_receive(const weft_match_key_t *key)
     weft_match_entry_t *entry = weft_match_find(&wefti_pt2pt.receives, *key);
     if (entry == NULL)
         return NULL;
-    weft_match_remove(&wefti_pt2pt.receives, entry);
     weft_recv_t *recv = WEFT_ELEMENT(entry, weft_recv_t, entry);
-    recv->is_queued = false;
+    take_receive(recv);
     return recv;
 }
 
-static void deliver(const weft_match_key_t *key, const weft_ask_t *ask, const void *data)
+/* Data that are large enough to come in pieces are copied once less when they go where they belong at once. */
+void *weft_packet_land(int source, weft_header_t *header)
+{
+    weft_match_key_t key = {header->context, source, header->tag};
+    ptrdiff_t offset;
+    size_t span, bytes = header->bytes;
+    if (header->kind != WEFT_PACKET_EAGER || wefti_pt2pt.receives.count == 0)
+        return NULL;
+    weft_match_entry_t *entry = weft_match_find(&wefti_pt2pt.receives, key);
+    weft_recv_t *recv = entry == NULL ? NULL : WEFT_ELEMENT(entry, weft_recv_t, entry);
+    if (recv == NULL || recv->device != NULL || recv->capacity < bytes ||
+        !weft_type_span(recv->args.type, recv->args.count, &offset, &span))
+        return NULL;
+    take_receive(recv);
+    note_match(recv, &key, bytes);
+    recv->is_landing = true;
+    recv->fetch.to = (char *)((uintptr_t)recv->args.buf + (uintptr_t)offset);
+    *header = weft_header_for(WEFT_PACKET_LANDED, (uint64_t)(uintptr_t)recv, bytes);
+    return recv->fetch.to;
+}
+
+static void take_landed(int source, const weft_header_t *header, const void *payload)
+{
+    weft_recv_t *recv = named_recv(source, header);
+    if (recv != NULL && payload == recv->fetch.to && header->bytes == recv->message_bytes)
+        finish(recv);
+}
+
+void wefti_deliver(const weft_match_key_t *key, const weft_ask_t *ask, const void *data)
 {
     weft_recv_t *recv = match_receive(key);
     if (recv != NULL)
@@ -443,59 +484,7 @@ static void deliver_ask(const weft_match_key_t *key, const weft_header_t *header
         return;
     }
     bool has_data = !is_offer && along == ask.bytes;
-    deliver(key, &ask, has_data ? (const char *)payload + bytes : NULL);
-}
-
-static void deliver_share(const weft_match_key_t *key, const weft_header_t *header,
-                          const char *payload)
-{
-    weft_ask_t ask = {0};
-    weft_share_t share;
-    if (header->bytes == WEFT_SHARE_BYTES)
-        memcpy(&ask, payload, WEFT_ASK_BYTES);
-    if (ask.request == 0) {
-        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed packet of rank %d", key->source);
-        return;
-    }
-    memcpy(&share, payload + WEFT_ASK_BYTES, sizeof(share));
-    ask.kind = header->kind;
-    ask.extra = &share;
-    deliver(key, &ask, NULL);
-}
-
-static void deliver_sorry(const weft_match_key_t *key, const weft_header_t *header,
-                          const void *payload)
-{
-    if (header->bytes == sizeof(weft_trouble_t))
-        deliver(key, &(weft_ask_t){.kind = WEFT_PACKET_SORRY, .extra = payload}, NULL);
-    else
-        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed packet of rank %d", key->source);
-}
-
-/* What goes with device memory, and errors. */
-static void unusual_packet(int source, const weft_header_t *header, const void *payload)
-{
-    weft_match_key_t key = {header->context, source, header->tag};
-    switch (header->kind) {
-    case WEFT_PACKET_SHARE:
-    case WEFT_PACKET_SHARE_LATER:
-        deliver_share(&key, header, payload);
-        break;
-    case WEFT_PACKET_SORRY:
-        deliver_sorry(&key, header, payload);
-        break;
-    case WEFT_PACKET_REFUSED:
-        wefti_send_refused(source, header, payload);
-        break;
-    case WEFT_PACKET_BROKEN:
-        wefti_recv_broken(source, header, payload);
-        break;
-    case WEFT_PACKET_FREED:
-        weft_device_forget(source, weft_header_number(header));
-        break;
-    default:
-        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a packet of unknown kind %d", header->kind);
-    }
+    wefti_deliver(key, &ask, has_data ? (const char *)payload + bytes : NULL);
 }
 
 void weft_packet_arrived(int source, const weft_header_t *header, const void *payload)
@@ -503,7 +492,7 @@ void weft_packet_arrived(int source, const weft_header_t *header, const void *pa
     weft_match_key_t key = {header->context, source, header->tag};
     switch (header->kind) {
     case WEFT_PACKET_EAGER:
-        deliver(&key, &(weft_ask_t){.bytes = header->bytes}, payload);
+        wefti_deliver(&key, &(weft_ask_t){.bytes = header->bytes}, payload);
         break;
     case WEFT_PACKET_ASK:
     case WEFT_PACKET_OFFER:
@@ -518,8 +507,11 @@ void weft_packet_arrived(int source, const weft_header_t *header, const void *pa
     case WEFT_PACKET_DONE:
         wefti_send_taken(source, header);
         break;
+    case WEFT_PACKET_LANDED:
+        take_landed(source, header, payload);
+        break;
     default:
-        unusual_packet(source, header, payload);
+        wefti_unusual_packet(source, header, payload);
     }
 }
 

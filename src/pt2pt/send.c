@@ -104,6 +104,15 @@ static uint64_t data_address(const weft_send_t *send)
     return (uint64_t)((uintptr_t)send->args.buf + (uintptr_t)offset);
 }
 
+static void window_is_taken(weft_exposure_t *exposure)
+{
+    weft_send_t *send = exposure->owner;
+    if (send->stage != WEFT_SEND_ASKED)
+        return;
+    send->endpoint->asked--;
+    finish(send);
+}
+
 /* Let the peer read the data, where its transport reads windows; it has been done when there was no
  * room for the packet before. */
 static bool expose(weft_send_t *send, uint64_t address)
@@ -112,6 +121,8 @@ static bool expose(weft_send_t *send, uint64_t address)
     if (!send->is_exposed && address != 0 && endpoint->ops->expose != NULL)
         send->is_exposed = endpoint->ops->expose(endpoint, (const void *)(uintptr_t)address,
                                                  send->bytes, NULL, &send->exposure);
+    send->exposure.taken = window_is_taken;
+    send->exposure.owner = send;
     return send->is_exposed;
 }
 

@@ -11,18 +11,9 @@ static int crowded_count, crowded_room;
 
 static int push_all(bool everything);
 
-static bool is_crowded(const weft_endpoint_t *endpoint)
-{
-    for (int i = 0; i < crowded_count; i++) {
-        if (crowded[i] == endpoint)
-            return true;
-    }
-    return false;
-}
-
 static bool note_crowded(weft_endpoint_t *endpoint)
 {
-    if (is_crowded(endpoint))
+    if (endpoint->is_crowded)
         return true;
     if (crowded_count == crowded_room) {
         int room = crowded_room == 0 ? 16 : crowded_room * 2;
@@ -33,6 +24,7 @@ static bool note_crowded(weft_endpoint_t *endpoint)
         crowded_room = room;
     }
     crowded[crowded_count++] = endpoint;
+    endpoint->is_crowded = true;
     weft_progress_add(push_all);
     return true;
 }
@@ -85,8 +77,10 @@ static int push_all(bool everything)
     int pushed = 0;
     for (int i = 0; i < crowded_count; i++) {
         pushed += push_waiting(crowded[i]);
-        if (crowded[i]->waiting_first == NULL)
+        if (crowded[i]->waiting_first == NULL) {
+            crowded[i]->is_crowded = false;
             crowded[i--] = crowded[--crowded_count];
+        }
     }
     if (crowded_count == 0) {
         weft_progress_remove(push_all);

@@ -5,8 +5,9 @@
  *   connector   connect --> greeting (who I am, whom I want, proof that I know its key) -->
  *   acceptor    <-- verdict (proof that I am the one)                    now both may send
  *
- * When both connect at once, the connection of the lower rank stays: the lower rank refuses the
- * other's, and the higher rank gives up its own when the lower one's greeting comes.
+ * When both connect at once, the connection of the lower rank stays, once its greeting is out: the lower rank
+ * refuses the other's, and the higher rank gives up its own when the lower one's greeting comes. One that the kernel
+ * still works at may never come through, where a firewall lets others in on one side only.
  *
  * A host has several addresses, and some of them lead nowhere, or to ourselves (bridges of
  * containers have the same address everywhere). Those of a subnet that we are in come first, our
@@ -19,6 +20,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/fail.h"
+#include "base/file_limit.h"
 #include "base/keep_alive.h"
 #include "base/keyed_hash.h"
 #include "base/list.h"
@@ -135,6 +137,13 @@ static void size_send_buffer(int fd)
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 }
 
+static int open_socket(void)
+{
+    enum { TYPE = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC };
+    int fd = socket(AF_INET, TYPE, 0);
+    return fd < 0 && errno == EMFILE && weft_file_limit_raise() ? socket(AF_INET, TYPE, 0) : fd;
+}
+
 static void close_source(tcp_source_t *source)
 {
     if (source->fd < 0)
@@ -174,7 +183,7 @@ static bool try_address(tcp_peer_t *peer)
 {
     tcp_attempt_t *attempt = peer->attempt;
     const struct sockaddr_in *address = &attempt->addresses[attempt->next++];
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = open_socket();
     if (fd < 0) {
         attempt->last_error = errno;
         return false;
@@ -209,14 +218,17 @@ static void describe_attempt(const tcp_attempt_t *attempt, char *out, size_t byt
 
 static void give_up(tcp_peer_t *peer)
 {
-    char tried[128], why[512];
-    describe_attempt(peer->attempt, tried, sizeof(tried));
-    snprintf(why, sizeof(why),
-             "rank %d on %s cannot reach rank %d on %s over TCP from %s: %s; tried %s. "
-             "WEFT_FABRIC_INTERFACE names the interface to use",
-             weft_world.rank, weft_world.host, peer->world_rank, peer->host, wefti_tcp_interface(), strerror(peer->attempt->last_error),
-             peer->attempt->count == 0 ? "nothing, since all its addresses are our own" : tried);
-    weft_world.abort(1, why);
+    char tried[128];
+    const tcp_attempt_t *attempt = peer->attempt;
+    describe_attempt(attempt, tried, sizeof(tried));
+    weft_fail(MPI_ERR_OTHER,
+              "rank %d on %s cannot reach rank %d on %s over TCP from %s: %s; tried %s. "
+              "WEFT_FABRIC_INTERFACE names the interface to use",
+              weft_world.rank, weft_world.host, peer->world_rank, peer->host, wefti_tcp_interface(),
+              strerror(attempt->last_error),
+              attempt->count == 0 ? "nothing, since all its addresses are our own" : tried);
+    end_attempt(peer);
+    wefti_tcp_peer_unreachable(peer);
 }
 
 static void try_next(tcp_peer_t *peer)
@@ -259,13 +271,6 @@ static void greet(tcp_peer_t *peer)
     wefti_tcp_want_room(&peer->source, false);
 }
 
-/* Refused by a rank that connects to us: its connection comes, or has come. */
-static void step_back(tcp_peer_t *peer)
-{
-    close_source(&peer->source);
-    peer->attempt->deadline_ns = weft_clock_ns() + (int64_t)weft_config.TIMEOUT * 1000000000;
-}
-
 static void read_verdict(tcp_peer_t *peer)
 {
     tcp_attempt_t *attempt = peer->attempt;
@@ -286,8 +291,8 @@ static void read_verdict(tcp_peer_t *peer)
         fail_attempt(peer, EPROTO);
     else if (verdict.is_welcome != 0)
         is_connected(peer);
-    else
-        step_back(peer);
+    else /* by a rank whose greeting is on its way to us */
+        close_source(&peer->source);
 }
 
 static void connector_ready(tcp_source_t *source, bool is_readable, bool is_writable)
@@ -319,7 +324,7 @@ int wefti_tcp_connect(tcp_peer_t *peer)
     trying = peer;
     wefti_tcp.attempts++;
     try_next(peer);
-    return MPI_SUCCESS;
+    return peer->state == TCP_LOST ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
 void wefti_tcp_check_attempts(void)
@@ -385,9 +390,10 @@ static void admit(newcomer_t *newcomer, const greeting_t *greeting)
     tcp_peer_t *peer = wefti_tcp_peer((int)greeting->source);
     if (peer == NULL)
         weft_world.abort(1, "no memory for a peer");
-    bool is_ours_better = peer->attempt != NULL && peer->source.fd >= 0 &&
+    bool is_ours_better = peer->state == TCP_GREETING && peer->source.fd >= 0 &&
                           weft_world.rank < (int)greeting->source;
-    if (peer->state == TCP_OPEN) { /* both connected at once, and this one was given up */
+    /* Both connected at once, and this one was given up; or it is lost, and said to be so, for good. */
+    if (peer->state == TCP_OPEN || peer->state == TCP_LOST) {
         dismiss(newcomer, NULL);
         return;
     }
@@ -451,23 +457,43 @@ void wefti_tcp_limit_newcomers(void)
         dismiss_oldest();
 }
 
+static void welcome(int fd)
+{
+    newcomer_t *newcomer = weft_alloc_zeroed(1, sizeof(*newcomer));
+    if (newcomer == NULL) {
+        close(fd);
+        return;
+    }
+    prepare_socket(fd);
+    newcomer->source = (tcp_source_t){.fd = fd, .ready = newcomer_ready};
+    newcomer->next = newcomers;
+    newcomers = newcomer;
+    newcomer_count++;
+    wefti_tcp_watch(&newcomer->source);
+}
+
+/* Who has connected would wait for an answer for ever, and so would we for whoever it is. */
+static void cannot_accept(int error)
+{
+    char why[384];
+    if (error != EMFILE && error != ENFILE)
+        return;
+    snprintf(why, sizeof(why),
+             "rank %d on %s cannot accept a connection: %s; a rank needs one for each rank of another host "
+             "that it talks to, and the limit is %lu (ulimit -n)",
+             weft_world.rank, weft_world.host, strerror(error), weft_file_limit());
+    weft_world.abort(1, why);
+}
+
 static void listener_ready(tcp_source_t *source, bool is_readable, bool is_writable)
 {
     int fd;
     (void)is_readable, (void)is_writable;
-    while ((fd = accept4(source->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
-        newcomer_t *newcomer = weft_alloc_zeroed(1, sizeof(*newcomer));
-        if (newcomer == NULL) {
-            close(fd);
-            return;
-        }
-        prepare_socket(fd);
-        newcomer->source = (tcp_source_t){.fd = fd, .ready = newcomer_ready};
-        newcomer->next = newcomers;
-        newcomers = newcomer;
-        newcomer_count++;
-        wefti_tcp_watch(&newcomer->source);
-    }
+    do {
+        while ((fd = accept4(source->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
+            welcome(fd);
+    } while (errno == EMFILE && weft_file_limit_raise());
+    cannot_accept(errno);
 }
 
 int wefti_tcp_listen(void)
@@ -475,7 +501,7 @@ int wefti_tcp_listen(void)
     int err = wefti_tcp_find_interfaces();
     if (err != MPI_SUCCESS)
         return err;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = open_socket();
     struct sockaddr_in any = {.sin_family = AF_INET};
     if (weft_config.FABRIC_INTERFACE[0] != '\0')
         any.sin_addr.s_addr = wefti_tcp_address(0);

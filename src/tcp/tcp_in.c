@@ -16,9 +16,10 @@
 
 enum {
     INBOX_BYTES = 256 * 1024,
-    /* While a block is expected, so little is read beyond what has a place: what lies in the inbox has
-     * to be copied, and the rest of a block is read to where it belongs. */
+    /* While a block or, after a large packet, another one is expected, so little is read beyond what has a place:
+     * what lies in the inbox has to be copied, and the rest is read to where it belongs. */
     INBOX_OF_BLOCKS = 4096,
+    LARGE_BYTES = 16 * 1024,
 };
 
 static char *inbox; /* [INBOX_BYTES] of all peers; nothing stays in it between two reads */
@@ -104,6 +105,9 @@ static char *find_place(tcp_peer_t *peer)
         weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, weft_header_number(&peer->header));
         return fetch->to + fetch->begun;
     }
+    char *place = weft_world.land == NULL ? NULL : weft_world.land(peer->world_rank, &peer->header);
+    if (place != NULL)
+        return place;
     if (peer->assembly == NULL)
         peer->assembly = weft_alloc(PACKET_MAX);
     if (peer->assembly == NULL)
@@ -120,6 +124,7 @@ static size_t take_header(tcp_peer_t *peer, const char *data, size_t bytes)
     memcpy((char *)&peer->header + peer->header_got, data, wanted);
     peer->header_got += wanted;
     if (peer->header_got == HEADER_BYTES) {
+        peer->expects_large = peer->header.bytes >= LARGE_BYTES;
         const char *fault = find_fault(peer);
         if (fault != NULL)
             drop(peer, fault);
@@ -163,7 +168,7 @@ static void parse(tcp_peer_t *peer, const char *data, size_t bytes)
 
 static size_t inbox_room(const tcp_peer_t *peer)
 {
-    return peer->fetches != NULL ? INBOX_OF_BLOCKS : INBOX_BYTES;
+    return peer->fetches != NULL || peer->expects_large ? INBOX_OF_BLOCKS : INBOX_BYTES;
 }
 
 /* The rest of an unfinished payload goes to its place, and what follows it into the inbox. */
@@ -186,19 +191,16 @@ static ssize_t read_socket(tcp_peer_t *peer, size_t *placed_out)
     return got;
 }
 
-int wefti_tcp_receive(tcp_peer_t *peer)
+/* Read once; false when there was nothing. */
+static bool receive_some(tcp_peer_t *peer)
 {
     size_t placed;
-    if (inbox == NULL && (inbox = weft_alloc(INBOX_BYTES)) == NULL)
-        weft_world.abort(1, "no memory to receive from the network");
-    if (peer->state != TCP_OPEN)
-        return 0;
     ssize_t got = read_socket(peer, &placed);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-        return 0;
+        return false;
     if (got <= 0) {
         wefti_tcp_peer_lost(peer, "receiving", got == 0 ? ECONNRESET : errno);
-        return 1;
+        return true;
     }
     wefti_tcp.hot = peer;
     if (placed > 0) {
@@ -208,7 +210,21 @@ int wefti_tcp_receive(tcp_peer_t *peer)
     }
     if (peer->state == TCP_OPEN)
         parse(peer, inbox, (size_t)got - placed);
-    return 1;
+    return true;
+}
+
+/* Once, and then the rest of a payload that has begun, as far as it is there. */
+int wefti_tcp_receive(tcp_peer_t *peer)
+{
+    int done = 0;
+    if (inbox == NULL && (inbox = weft_alloc(INBOX_BYTES)) == NULL)
+        weft_world.abort(1, "no memory to receive from the network");
+    do {
+        if (peer->state != TCP_OPEN || !receive_some(peer))
+            break;
+        done = 1;
+    } while (peer->place != NULL);
+    return done;
 }
 
 void wefti_tcp_peer_ready(tcp_source_t *source, bool is_readable, bool is_writable)

@@ -6,6 +6,7 @@
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "mpi.h"
 
 #include <arpa/inet.h>
@@ -15,7 +16,6 @@
 #include <string.h>
 
 enum {
-    INTERFACES_MAX = 16,
     NAME_BYTES = 32,
     GUESSED_MBIT = 10000,
     SLOW_MBIT = 10000, /* below it, the report warns */
@@ -29,13 +29,13 @@ typedef struct own_interface {
     in_addr_t address, mask; /* network order */
 } own_interface_t;
 
-static own_interface_t interfaces[INTERFACES_MAX]; /* [interface_count] fit ones first */
+static own_interface_t *interfaces; /* [interface_count] fit ones first; an address each */
 static int interface_count, fit_count;
 
 static void add_interface(const struct ifaddrs *entry)
 {
     if (entry->ifa_addr == NULL || entry->ifa_addr->sa_family != AF_INET ||
-        entry->ifa_netmask == NULL || interface_count == INTERFACES_MAX)
+        entry->ifa_netmask == NULL)
         return;
     own_interface_t *own = &interfaces[interface_count++];
     weft_interface_t looks = weft_interface_look(entry->ifa_name);
@@ -68,26 +68,49 @@ static void sort_interfaces(void)
     }
 }
 
+/* Some hosts have hundreds of addresses: of containers, of services, on lo. */
+static int add_all(const struct ifaddrs *list)
+{
+    size_t most = 0;
+    for (const struct ifaddrs *entry = list; entry != NULL; entry = entry->ifa_next)
+        most++;
+    weft_free(interfaces);
+    interface_count = fit_count = 0;
+    interfaces = weft_alloc_array(most, sizeof(*interfaces));
+    if (interfaces == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a list of %zu network addresses", most);
+    for (const struct ifaddrs *entry = list; entry != NULL; entry = entry->ifa_next)
+        add_interface(entry);
+    return MPI_SUCCESS;
+}
+
 int wefti_tcp_find_interfaces(void)
 {
     struct ifaddrs *list;
     if (getifaddrs(&list) != 0)
         return weft_fail(MPI_ERR_OTHER, "the network interfaces cannot be listed: %s",
                          strerror(errno));
-    interface_count = 0;
-    for (const struct ifaddrs *entry = list; entry != NULL; entry = entry->ifa_next)
-        add_interface(entry);
+    int err = add_all(list);
     freeifaddrs(list);
+    if (err != MPI_SUCCESS)
+        return err;
     sort_interfaces();
     if (fit_count > 0)
         return MPI_SUCCESS;
     return weft_fail(MPI_ERR_OTHER,
-                     "no network interface of %s could reach other hosts%s%s (WEFT_LOG=info says "
-                     "why each was passed over)",
+                     "no network interface of %s has an IPv4 address and could reach other hosts%s%s "
+                     "(WEFT_LOG=info says why each was passed over)",
                      weft_world.host,
                      weft_config.FABRIC_INTERFACE[0] == '\0' ? ""
                                                              : "; WEFT_FABRIC_INTERFACE asks for ",
                      weft_config.FABRIC_INTERFACE);
+}
+
+void wefti_tcp_interfaces_close(void)
+{
+    weft_free(interfaces);
+    interfaces = NULL;
+    interface_count = fit_count = 0;
 }
 
 const char *wefti_tcp_interface(void)
@@ -149,5 +172,5 @@ in_addr_t wefti_tcp_address(int index)
 
 int wefti_tcp_speed_mbit(void)
 {
-    return interfaces[0].speed_mbit > 0 ? interfaces[0].speed_mbit : GUESSED_MBIT;
+    return fit_count > 0 && interfaces[0].speed_mbit > 0 ? interfaces[0].speed_mbit : GUESSED_MBIT;
 }

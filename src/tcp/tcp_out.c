@@ -7,13 +7,12 @@
  */
 #include "tcp/tcp_private.h"
 
-#include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/pool.h"
-#include "mpi.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -37,12 +36,22 @@ static size_t buffered(const tcp_peer_t *peer)
     return peer->out_end - peer->out_begin;
 }
 
+/* Of what has begun to go out, so much has not. */
+static size_t rest_bytes(const tcp_peer_t *peer)
+{
+    return peer->stub_bytes + peer->tail_bytes + buffered(peer);
+}
+
 bool wefti_tcp_has_output(const tcp_peer_t *peer)
 {
     if (peer->state == TCP_LOST)
         return false;
-    return peer->stub_bytes > 0 || peer->tail_bytes > 0 || buffered(peer) > 0 || peer->blocks != NULL ||
-           peer->throttles != peer->has_told;
+    return rest_bytes(peer) > 0 || peer->blocks != NULL || peer->throttles != peer->has_told;
+}
+
+static void note_waiting(tcp_peer_t *peer, bool is_waiting)
+{
+    peer->endpoint.eager_max = is_waiting ? peer->eager_busy : peer->eager_idle;
 }
 
 /* ---- the socket ---- */
@@ -112,7 +121,7 @@ static bool write_block(tcp_peer_t *peer)
     if (bytes > BLOCK_MAX)
         bytes = BLOCK_MAX;
     weft_header_t header =
-        weft_header_for(block->is_refusal ? FRAME_NO_READ : FRAME_BLOCK, block->fetch, bytes);
+        weft_header_for(block->is_refusal ? FRAME_NO_READ : FRAME_BLOCK, block->read.fetch, bytes);
     struct iovec pieces[2] = {{&header, sizeof(header)},
                               {(void *)(uintptr_t)(block->data + block->sent), bytes}};
     size_t taken = write_pieces(peer, pieces, bytes > 0 ? 2 : 1);
@@ -126,11 +135,36 @@ static bool write_block(tcp_peer_t *peer)
     peer->tail = block->data + block->sent + (taken - sizeof(header));
     peer->tail_bytes = bytes - (taken - sizeof(header));
     block->sent += bytes;
-    if (block->sent == block->bytes) {
-        peer->blocks = block->next;
-        weft_pool_give(&blocks, block);
-    }
+    block->has_begun = true;
     return peer->stub_bytes == 0 && peer->tail_bytes == 0;
+}
+
+/* Take the oldest answer off the list if the socket has all of it. Who owns the window is told later: he may send
+ * something at once, and we are in the midst of writing. */
+static void end_block(tcp_peer_t *peer)
+{
+    tcp_block_t *block = peer->blocks;
+    if (block == NULL || !block->has_begun || block->sent < block->bytes)
+        return;
+    peer->blocks = block->next;
+    if (block->read.ends == 0 || block->is_refusal) {
+        weft_pool_give(&blocks, block);
+        return;
+    }
+    block->next = wefti_tcp.taken;
+    wefti_tcp.taken = block;
+}
+
+int wefti_tcp_tell_taken(void)
+{
+    int told = 0;
+    for (tcp_block_t *block; (block = wefti_tcp.taken) != NULL; told++) {
+        tcp_read_t read = block->read;
+        wefti_tcp.taken = block->next;
+        weft_pool_give(&blocks, block);
+        wefti_tcp_window_ends(&read);
+    }
+    return told;
 }
 
 /* ---- what waits ---- */
@@ -147,9 +181,10 @@ static bool tell(tcp_peer_t *peer)
 /* What has begun, in order; true when nothing of it is left. */
 static bool write_rests(tcp_peer_t *peer)
 {
-    return (peer->stub_bytes == 0 || write_stub(peer)) &&
-           (peer->tail_bytes == 0 || write_tail(peer)) &&
-           (buffered(peer) == 0 || write_buffer(peer));
+    if ((peer->stub_bytes > 0 && !write_stub(peer)) || (peer->tail_bytes > 0 && !write_tail(peer)))
+        return false;
+    end_block(peer);
+    return buffered(peer) == 0 || write_buffer(peer);
 }
 
 /* Write what there is until the socket is full; true when nothing is left. */
@@ -166,6 +201,7 @@ static bool write_all(tcp_peer_t *peer)
     while (peer->blocks != NULL) { /* the buffer is empty: a frame in it may be cut */
         if (!write_block(peer))
             return false;
+        end_block(peer);
     }
     return true;
 }
@@ -178,6 +214,7 @@ static void settle(tcp_peer_t *peer)
             wefti_tcp_note_dirty(peer);
         return;
     }
+    note_waiting(peer, !is_done);
     wefti_tcp_want_room(&peer->source, !is_done);
     if (!is_done)
         wefti_tcp_note_dirty(peer);
@@ -190,10 +227,10 @@ int wefti_tcp_flush_dirty(void)
     wefti_tcp.dirty = NULL;
     while (peer != NULL) {
         tcp_peer_t *next = peer->next_dirty;
-        size_t before = buffered(peer) + peer->tail_bytes;
+        size_t before = rest_bytes(peer);
         peer->is_dirty = false;
         settle(peer);
-        moved += buffered(peer) + peer->tail_bytes != before;
+        moved += rest_bytes(peer) != before;
         peer = next;
     }
     return moved;
@@ -201,12 +238,21 @@ int wefti_tcp_flush_dirty(void)
 
 /* ---- packets ---- */
 
+static void make_buffer(tcp_peer_t *peer)
+{
+    char why[160];
+    peer->out = weft_alloc(OUT_BYTES);
+    if (peer->out != NULL)
+        return;
+    snprintf(why, sizeof(why), "no memory (%d bytes) for what is sent to rank %d on %s", OUT_BYTES,
+             peer->world_rank, peer->host);
+    weft_world.abort(1, why);
+}
+
 static bool has_room(tcp_peer_t *peer, size_t bytes)
 {
     if (peer->out == NULL)
-        peer->out = weft_alloc(OUT_BYTES);
-    if (peer->out == NULL)
-        return false;
+        make_buffer(peer);
     if (OUT_BYTES - peer->out_end >= bytes)
         return true;
     memmove(peer->out, peer->out + peer->out_begin, buffered(peer));
@@ -233,7 +279,7 @@ static void gather(tcp_peer_t *peer)
 /* Nothing waits, and nothing was sent to the peer in this round. */
 static inline bool is_first(tcp_peer_t *peer)
 {
-    bool result = buffered(peer) == 0 && peer->tail_bytes == 0 && peer->epoch != wefti_tcp.epoch;
+    bool result = rest_bytes(peer) == 0 && peer->epoch != wefti_tcp.epoch;
     peer->epoch = wefti_tcp.epoch;
     return result;
 }
@@ -242,8 +288,6 @@ static bool is_open(tcp_peer_t *peer)
 {
     if (__builtin_expect(peer->state == TCP_OPEN, 1))
         return true;
-    if (peer->state == TCP_APART && wefti_tcp_connect(peer) != MPI_SUCCESS)
-        weft_world.abort(1, weft_fail_text());
     /* Until the layer above is told, what it sends is lost, too. */
     return peer->state == TCP_LOST && !peer->endpoint.is_lost;
 }
@@ -257,8 +301,10 @@ static void write_or_keep(tcp_peer_t *peer, struct iovec *pieces, int count)
         taken -= gone;
         append(peer, (const char *)pieces[i].iov_base + gone, pieces[i].iov_len - gone);
     }
-    if (buffered(peer) > 0)
+    if (buffered(peer) > 0) {
+        note_waiting(peer, true);
         wefti_tcp_note_dirty(peer);
+    }
 }
 
 /* Copied together, a short packet costs the kernel less than in two pieces. */
@@ -349,7 +395,7 @@ void wefti_tcp_add_block(tcp_peer_t *peer, const tcp_read_t *read)
     *block = (tcp_block_t){.data = is_allowed ? (const char *)(uintptr_t)read->address : "",
                            .bytes = is_allowed ? read->bytes : 0,
                            .is_refusal = !is_allowed,
-                           .fetch = read->fetch};
+                           .read = *read};
     if (peer->blocks == NULL)
         peer->last_block = &peer->blocks;
     *peer->last_block = block;
@@ -378,5 +424,6 @@ void wefti_tcp_out_forget(tcp_peer_t *peer)
 
 void wefti_tcp_out_close(void)
 {
+    wefti_tcp.taken = NULL;
     weft_pool_close(&blocks);
 }

@@ -5,7 +5,8 @@
  * One connection a pair of ranks, made by whoever sends first. On it go frames: a weft_header_t,
  * then its payload. Kinds from FRAME_THROTTLE on are of this transport.
  *
- *   READ   asks for bytes of a window; the peer answers with BLOCKs, or with NO_READ
+ *   READ   asks for bytes of a window; the peer answers with BLOCKs, or with NO_READ. When it `ends` the window, the
+ *          window's owner is told once the socket has the last of them
  *   BLOCK  some of the bytes that were asked for; context and tag hold the number of the fetch
  */
 #ifndef WEFT_TCP_TCP_PRIVATE_H
@@ -29,7 +30,7 @@ enum {
     FRAME_NO_READ,
     /* Bytes of a frame at most; what stands in front of the payload. */
     HEADER_BYTES = sizeof(weft_header_t),
-    PACKET_MAX = 128 * 1024,
+    PACKET_MAX = 256 * 1024,
     BLOCK_MAX = 1024 * 1024,
 };
 
@@ -38,6 +39,7 @@ typedef struct tcp_read {
     uint64_t address, bytes;
     uint64_t key, entry; /* of the window */
     uint64_t fetch; /* the number of the reader */
+    uint64_t ends;  /* 1: nothing else will be asked for */
 } tcp_read_t;
 
 /** What epoll knows of: the first member of whatever has a descriptor. */
@@ -53,8 +55,9 @@ typedef struct tcp_block {
     struct tcp_block *next;
     const char *data;
     bool is_refusal; /* the answer is NO_READ */
+    bool has_begun;
     size_t bytes, sent; /* `sent`: in frames that have begun */
-    uint64_t fetch;
+    tcp_read_t read;
 } tcp_block_t;
 
 typedef enum tcp_state {
@@ -78,10 +81,10 @@ typedef struct tcp_peer {
     bool is_dirty;          /* in tcp.dirty: there may be something to be sent */
     bool throttles, has_told; /* what it has to be told, and what it was told */
     unsigned epoch;           /* of the last direct write */
+    size_t eager_busy, eager_idle; /* what endpoint.eager_max is while something waits to be written, and else */
     struct tcp_peer *next_dirty;
     struct tcp_peer *next_lost; /* in tcp.lost */
-    const char *doing;          /* and with what result, when the connection was lost */
-    int error;
+    char *why;                  /* meanwhile; NULL: there was no memory for it */
     /* out: the rest of a block's header, the rest of its data, the buffer; then new blocks */
     char stub[sizeof(weft_header_t)];
     const char *tail;
@@ -94,6 +97,7 @@ typedef struct tcp_peer {
     size_t header_got;
     char *place; /* where the payload of `header` goes; NULL: it has not begun */
     size_t place_got;
+    bool expects_large; /* as the last packet was */
     char *assembly; /* [PACKET_MAX] for a packet that came in pieces */
     weft_fetch_t *fetches; /* what we have asked for, oldest first */
 } tcp_peer_t;
@@ -106,6 +110,7 @@ typedef struct weft_tcp {
     tcp_peer_t **peers; /* [world size] */
     tcp_peer_t *dirty;
     tcp_peer_t *lost; /* the layer above is to be told of them */
+    tcp_block_t *taken; /* and of these, which were the last of their windows */
     tcp_peer_t *hot; /* the last that had something for us */
     unsigned epoch;  /* of progress: what is sent between two rounds goes out together */
     int quiet_rounds; /* of progress, since anything happened */
@@ -123,6 +128,9 @@ tcp_peer_t *wefti_tcp_peer(int world_rank);
  *  the midst of a send to it), unless all are at the end anyway. */
 void wefti_tcp_peer_lost(tcp_peer_t *peer, const char *doing, int error);
 
+/** The same of a peer that was never reached, for the reason that weft_fail has noted. */
+void wefti_tcp_peer_unreachable(tcp_peer_t *peer);
+
 /** Have `source` watched for reading, and for writing or not. */
 void wefti_tcp_watch(tcp_source_t *source);
 void wefti_tcp_want_room(tcp_source_t *source, bool is_wanted);
@@ -133,7 +141,7 @@ void wefti_tcp_unwatch(tcp_source_t *source);
 int wefti_tcp_listen(void);
 /** Tell the others where this rank listens. */
 int wefti_tcp_publish(void);
-/** Begin to connect to a peer that is apart. MPI_ERR_OTHER with a text. */
+/** Begin to connect to a peer that is apart. MPI_ERR_OTHER with a text, if there is no way to it. */
 int wefti_tcp_connect(tcp_peer_t *peer);
 /** Connections that take too long fail. */
 void wefti_tcp_check_attempts(void);
@@ -145,6 +153,7 @@ void wefti_tcp_connect_close(void);
 /* tcp_interfaces.c */
 /** Look at the interfaces of this host; MPI_ERR_OTHER when none could reach others. */
 int wefti_tcp_find_interfaces(void);
+void wefti_tcp_interfaces_close(void);
 /** The interface of the first address. */
 const char *wefti_tcp_interface(void);
 /** The addresses where others may find us, best first. */
@@ -170,6 +179,8 @@ void wefti_tcp_note_dirty(tcp_peer_t *peer);
 /** How much went out. */
 int wefti_tcp_flush_dirty(void);
 bool wefti_tcp_has_output(const tcp_peer_t *peer);
+/** Tell the owners of windows that ended. How many. */
+int wefti_tcp_tell_taken(void);
 /** Answer a READ. */
 void wefti_tcp_add_block(tcp_peer_t *peer, const tcp_read_t *read);
 /** Give up what was to be sent. */
@@ -185,7 +196,8 @@ void wefti_tcp_in_forget(tcp_peer_t *peer);
 void wefti_tcp_in_close(void);
 
 /* tcp_silence.c */
-/** Before a sleep: give up peers whose hosts have been silent for too long. Were there any? */
+/** Before a sleep, or where a wait does not sleep: give up peers whose hosts have been silent for too long. Were
+ *  there any? Looks once a second. */
 bool wefti_tcp_look_for_silence(void);
 
 /* tcp_window.c */
@@ -195,6 +207,8 @@ void wefti_tcp_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure);
 void wefti_tcp_fetch(weft_fetch_t *fetch);
 /** Is this memory that we exposed? */
 bool wefti_tcp_may_read(const tcp_read_t *read);
+/** The socket has all bytes of the READ that ends a window: tell its owner. */
+void wefti_tcp_window_ends(const tcp_read_t *read);
 /** The fetch of this number that waits for the peer's answer; NULL: none. */
 weft_fetch_t *wefti_tcp_find_fetch(tcp_peer_t *peer, uint64_t number);
 /** A fetch is over. */

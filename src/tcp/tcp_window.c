@@ -14,6 +14,7 @@ typedef struct exposed {
     const char *data;
     size_t bytes;
     uint64_t key; /* 0: nothing is exposed here */
+    weft_exposure_t *exposure;
 } exposed_t;
 
 static weft_pool_t exposures = WEFT_POOL(exposed_t);
@@ -27,7 +28,7 @@ bool wefti_tcp_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes,
     exposed_t *entry = memory == NULL ? weft_pool_take(&exposures) : NULL;
     if (entry == NULL)
         return false;
-    *entry = (exposed_t){data, bytes, next_key++};
+    *entry = (exposed_t){data, bytes, next_key++, out};
     *out = (weft_exposure_t){.registration = entry};
     out->window.address = (uint64_t)(uintptr_t)data;
     out->window.keys[0] = entry->key;
@@ -43,14 +44,29 @@ void wefti_tcp_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure)
     weft_pool_give(&exposures, entry);
 }
 
-bool wefti_tcp_may_read(const tcp_read_t *read)
+/* NULL: it is not, or no more. */
+static const exposed_t *find_exposed(const tcp_read_t *read)
 {
     const exposed_t *entry = (const exposed_t *)(uintptr_t)read->entry;
-    if (!weft_pool_owns(&exposures, entry) || entry->key == 0 || entry->key != read->key)
+    bool is_exposed = weft_pool_owns(&exposures, entry) && entry->key != 0 && entry->key == read->key;
+    return is_exposed ? entry : NULL;
+}
+
+bool wefti_tcp_may_read(const tcp_read_t *read)
+{
+    const exposed_t *entry = find_exposed(read);
+    if (entry == NULL)
         return false;
     uint64_t first = (uint64_t)(uintptr_t)entry->data;
     return read->address >= first && read->address - first <= entry->bytes &&
            read->bytes <= entry->bytes - (read->address - first);
+}
+
+void wefti_tcp_window_ends(const tcp_read_t *read)
+{
+    const exposed_t *entry = find_exposed(read);
+    if (entry != NULL && entry->exposure->taken != NULL)
+        entry->exposure->taken(entry->exposure);
 }
 
 /* ---- fetches, oldest first ---- */
@@ -87,7 +103,8 @@ static bool ask(tcp_peer_t *peer, const weft_fetch_t *fetch)
                        .key = fetch->window.keys[0],
                        .entry = fetch->window.keys[1],
                        .bytes = fetch->bytes,
-                       .fetch = number_of(fetch)};
+                       .fetch = number_of(fetch),
+                       .ends = fetch->ends};
     return wefti_tcp_send(&peer->endpoint, &header, &read);
 }
 

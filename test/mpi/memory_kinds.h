@@ -2,8 +2,8 @@
 /*
  * Buffers of several kinds of memory for programs that otherwise know nothing of devices. The variable
  * TEST_MEMORY has a letter a kind, which rank r's n-th buffer takes in turn: H the host's, D cuMemAlloc,
- * M managed, P pinned, A of the device's pool. Unset: all are the host's, and no driver is looked for.
- * Device memory is on device r modulo their number, filled and read by way of the host.
+ * E cuMemAlloc of the next device, M managed, P pinned, A of the device's pool. Unset: all are the host's, and no
+ * driver is looked for. Device memory is on device r modulo their number, filled and read by way of the host.
  */
 #ifndef TEST_MPI_MEMORY_KINDS_H
 #define TEST_MPI_MEMORY_KINDS_H
@@ -18,8 +18,8 @@ typedef unsigned long long memory_address_t; /* CUdeviceptr */
 
 static struct {
     const char *kinds;
-    int rank, next;
-    void *context;
+    int rank, next, devices;
+    void *context, *next_context; /* of the next device; NULL: not wanted yet */
     int (*init)(unsigned flags), (*device_count)(int *out), (*device)(int *out, int ordinal);
     int (*retain)(void **context_out, int device), (*set_current)(void *context);
     int (*alloc)(memory_address_t *out, size_t bytes), (*free)(memory_address_t address);
@@ -67,7 +67,7 @@ static inline void memory_load(void *library)
 /* Once, after MPI_Init. */
 static inline void memory_begin(int rank)
 {
-    int count = 0, device;
+    int device;
     memory.kinds = getenv("TEST_MEMORY");
     memory.rank = rank;
     if (memory.kinds == NULL)
@@ -79,8 +79,8 @@ static inline void memory_begin(int rank)
     }
     memory_load(library);
     memory_must(memory.init(0), "cuInit");
-    memory_must(memory.device_count(&count), "cuDeviceGetCount");
-    memory_must(memory.device(&device, rank % count), "cuDeviceGet");
+    memory_must(memory.device_count(&memory.devices), "cuDeviceGetCount");
+    memory_must(memory.device(&device, rank % memory.devices), "cuDeviceGet");
     memory_must(memory.retain(&memory.context, device), "cuDevicePrimaryCtxRetain");
     memory_must(memory.set_current(memory.context), "cuCtxSetCurrent");
 }
@@ -98,6 +98,19 @@ static inline char memory_next_kind(void)
     return memory.kinds == NULL ? 'H' : memory.kinds[(memory.next++ + memory.rank) % (int)strlen(memory.kinds)];
 }
 
+static inline memory_address_t memory_take_on_next(size_t bytes)
+{
+    memory_address_t address;
+    int device;
+    memory_must(memory.device(&device, (memory.rank + 1) % memory.devices), "cuDeviceGet");
+    if (memory.next_context == NULL)
+        memory_must(memory.retain(&memory.next_context, device), "cuDevicePrimaryCtxRetain");
+    memory_must(memory.set_current(memory.next_context), "cuCtxSetCurrent");
+    memory_must(memory.alloc(&address, bytes), "cuMemAlloc");
+    memory_must(memory.set_current(memory.context), "cuCtxSetCurrent");
+    return address;
+}
+
 static inline void *memory_take(char kind, size_t bytes)
 {
     memory_address_t address = 0;
@@ -105,6 +118,9 @@ static inline void *memory_take(char kind, size_t bytes)
     switch (kind) {
     case 'D':
         memory_must(memory.alloc(&address, bytes), "cuMemAlloc");
+        break;
+    case 'E':
+        address = memory_take_on_next(bytes);
         break;
     case 'M':
         memory_must(memory.alloc_managed(&address, bytes, 1), "cuMemAllocManaged");

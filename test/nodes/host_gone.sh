@@ -39,4 +39,21 @@ EOT
 rm -f "$work/begun"
 expect_on 0 --hosts 2 -- sh "$work/go" "$work" "$MPIRUN"
 grep -q '^code 42: ' out || fail "a vanished network: $(cat out err)"
+
+# It vanishes before it is first talked to.
+"$MPICC" -o "$work/first_contact" "$SOURCE/test/nodes/first_contact.c" || fail "first_contact.c cannot be compiled"
+cat >"$work/go" <<'EOT'
+cd "$1"
+WEFT_LOST_AFTER=600 timeout 50 "$2" --launch-agent agent -host h1,h2:2 -np 3 -x WEFT_TIMEOUT=3 ./first_contact "$1/begun" "$1/gone" >said 2>&1 </dev/null &
+job=$!
+until [ -e begun ]; do sleep 0.05; done
+agent h2 'ip link set eth0 down'
+: >gone
+wait $job
+echo "code $?: $(tr '\n' ' ' <said)"
+EOT
+rm -f "$work/begun"
+expect_on 0 --hosts 2 -- sh "$work/go" "$work" "$MPIRUN"
+grep -q '^code 42: ' out || fail "a host that vanished before it was talked to: $(cat out err)"
+grep -q 'cannot reach rank 2 on h2' out || fail "the pair is not named: $(cat out err)"
 finish

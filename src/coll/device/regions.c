@@ -165,13 +165,17 @@ static bool is_left_out(const weft_regions_t *regions, int index)
            index == regions->args->comm->rank;
 }
 
+weft_region_t weft_regions_room_at(const weft_regions_t *regions, int index)
+{
+    if (regions->list == NULL)
+        return find(source_of(regions), regions->args, index);
+    const weft_data_t *data = &regions->list[index];
+    return (weft_region_t){data->place.offset, data->count, data->type};
+}
+
 weft_region_t weft_regions_at(const weft_regions_t *regions, int index)
 {
-    if (regions->list != NULL) {
-        const weft_data_t *data = &regions->list[index];
-        return (weft_region_t){data->place.offset, data->count, data->type};
-    }
-    weft_region_t region = find(source_of(regions), regions->args, index);
+    weft_region_t region = weft_regions_room_at(regions, index);
     if (is_left_out(regions, index))
         region.count = 0;
     return region;

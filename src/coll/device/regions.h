@@ -48,6 +48,10 @@ weft_regions_t weft_regions_listed(const weft_coll_args_t *args, const weft_data
  *  elements with nothing between them. */
 weft_region_t weft_regions_at(const weft_regions_t *regions, int index);
 
+/** The same, with the block that is there already when data are gathered in place: a plan may take it out of the buffer
+ *  and put it back. */
+weft_region_t weft_regions_room_at(const weft_regions_t *regions, int index);
+
 /** The address of the first byte of data of the first region that has some; NULL: none has. */
 void *weft_regions_first(const weft_regions_t *regions);
 

@@ -23,7 +23,7 @@ static void widen(room_t *room, ptrdiff_t low, ptrdiff_t high)
 static void add_room(const weft_regions_t *regions, room_t *room)
 {
     for (int i = 0; i < regions->count; i++) {
-        weft_region_t region = weft_regions_at(regions, i);
+        weft_region_t region = weft_regions_room_at(regions, i);
         ptrdiff_t low, high;
         if (region.count == 0)
             continue;

@@ -308,6 +308,9 @@ static int map_one(weft_together_t *work, int member, weft_side_t side)
         return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "a buffer cannot be mapped");
     if (work->device == NULL)
         work->device = mapping->device;
+    /* This rank's own buffer may be on another device, which a kernel here cannot count on reaching. */
+    if (mapping->device != work->device)
+        return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "a rank's buffers are on two devices");
     return MPI_SUCCESS;
 }
 

@@ -152,7 +152,7 @@ static CUresult launch_kernel(CUfunction handle, const CUlaunchConfig *config, v
 {
     static unsigned launches;
     sim_stream_t *stream;
-    const sim_function_t *function = sim_object_find(SIM_FUNCTION, handle);
+    sim_function_t *function = sim_object_find(SIM_FUNCTION, handle);
     if (function == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
     CUresult result = sim_stream_of(config->hStream, &stream);
@@ -168,6 +168,7 @@ static CUresult launch_kernel(CUfunction handle, const CUlaunchConfig *config, v
     if (result != CUDA_SUCCESS)
         return result;
     sim_count(kernel->name);
+    sim_function_load(function, stream->context);
     sim_work_t *work = sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_KERNEL,
                                        sizeof(launch_t) + kernel->args_bytes);
     launch_t *launch = (launch_t *)work->arguments;
@@ -259,6 +260,37 @@ CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *d
 }
 
 /* ---- what functions say of themselves ---- */
+
+static CUresult load_function(sim_function_t *function)
+{
+    sim_context_t *context;
+    CUresult result = sim_current(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (function == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    sim_function_load(function, context);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuFuncLoad(CUfunction function)
+{
+    CUresult result = sim_begin(__func__);
+    return sim_end(result ? result : load_function(sim_object_find(SIM_FUNCTION, function)));
+}
+
+CUresult cuFuncIsLoaded(CUfunctionLoadingState *out, CUfunction handle)
+{
+    CUresult result = sim_begin(__func__);
+    const sim_function_t *function = sim_object_find(SIM_FUNCTION, handle);
+    if (result == CUDA_SUCCESS && function == NULL)
+        result = CUDA_ERROR_INVALID_HANDLE;
+    if (result == CUDA_SUCCESS && out == NULL)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        *out = function->is_loaded ? CU_FUNCTION_LOADING_STATE_LOADED : CU_FUNCTION_LOADING_STATE_UNLOADED;
+    return sim_end(result);
+}
 
 CUresult cuFuncGetAttribute(int *out, CUfunction_attribute attribute, CUfunction function)
 {

@@ -95,6 +95,14 @@ CUresult sim_function_get(sim_module_t *module, const char *name, sim_function_t
     return CUDA_SUCCESS;
 }
 
+void sim_function_load(sim_function_t *function, sim_context_t *context)
+{
+    if (function->is_loaded)
+        return;
+    sim_context_drain(context);
+    function->is_loaded = true;
+}
+
 static void release_if_of(void *object, void *module)
 {
     if (((sim_function_t *)object)->module == module)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collectives by kernels that wait for each other (way "flags"): are they taken where each rank has a device of its own,
- * and are their results right? The simulated driver counts the kernels. Arguments: taken or not-taken, counts...
+ * and are their results right? The simulated driver counts the kernels; on another one only results are looked at.
+ * Arguments: taken or not-taken, counts...
  */
 #include "expect.h"
 #include "memory_kinds.h"
@@ -157,12 +158,11 @@ static void bcast_in_pieces(void)
 
 /* ---- whether kernels ran ---- */
 
+static unsigned long (*launches_of)(const char *prefix); /* NULL: not the simulated driver */
+
 static unsigned long launches(void)
 {
-    static unsigned long (*of_simulator)(const char *prefix);
-    if (of_simulator == NULL)
-        *(void **)&of_simulator = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fakeLaunches");
-    return of_simulator == NULL ? 0 : of_simulator("weft_exchange");
+    return launches_of == NULL ? 0 : launches_of("weft_exchange");
 }
 
 static bool all_are(bool claim)
@@ -194,14 +194,16 @@ static void check(const char *name, void (*collective)(void), bool is_taken)
     char what[64];
     bool is_over = false;
     snprintf(what, sizeof(what), "%s of %d integers: wrong ones", name, count);
-    for (int round = 0; round < (is_taken ? ROUNDS_MOST : ROUNDS_WITHOUT) && !is_over; round++) {
+    int rounds = is_taken && launches_of != NULL ? ROUNDS_MOST : ROUNDS_WITHOUT;
+    for (int round = 0; round < rounds && !is_over; round++) {
         unsigned long before = launches();
         root = round % size;
         expect_equal(try_once(collective), 0, what, __FILE__, __LINE__);
         is_over = all_are(launches() > before);
     }
     snprintf(what, sizeof(what), "%s of %d integers: by flags", name, count);
-    expect_equal(is_over, is_taken, what, __FILE__, __LINE__);
+    if (launches_of != NULL)
+        expect_equal(is_over, is_taken, what, __FILE__, __LINE__);
 }
 
 /* Of many elements only allreduces go by flags. */
@@ -242,6 +244,7 @@ int main(int argc, char **argv)
     expect_begin();
     memory_begin(expect_rank);
     bool is_taken = strcmp(argv[1], "taken") == 0;
+    *(void **)&launches_of = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fakeLaunches");
     for (int part = 0; part < 2; part++) {
         MPI_Comm_split(MPI_COMM_WORLD, part == 0 || expect_rank > 0, part == 0 ? 0 : -expect_rank, &comm);
         MPI_Comm_rank(comm, &rank);

@@ -98,6 +98,54 @@ static void reads_files_of_both_dialects(void **state)
     expect_file("n[1-2] slots=3\n", "n1:3/0 n2:3/0");
 }
 
+/* "n[1000,1002,...]": 2000 nodes take more than 10000 letters, as in a large allocation of Slurm. */
+static void write_long_word(char *out, size_t bytes)
+{
+    size_t used = (size_t)snprintf(out, bytes, "n[");
+    for (int i = 0; i < 2000; i++)
+        used += (size_t)snprintf(out + used, bytes - used, "%s%d", i > 0 ? "," : "", 1000 + 2 * i);
+    snprintf(out + used, bytes - used, "]:3");
+}
+
+static void expect_long_list(const weft_host_list_t *list)
+{
+    assert_int_equal(list->count, 2000);
+    assert_string_equal(list->hosts[1999].name, "n4998");
+    assert_int_equal(list->hosts[1999].slots, 3);
+}
+
+static void reads_words_of_any_length(void **state)
+{
+    char words[16384], path[] = "/tmp/weft-hosts-XXXXXX";
+    weft_host_list_t list = {0}, file = {0};
+    (void)state;
+    write_long_word(words, sizeof(words));
+    if (weft_host_list_add(&list, words) != MPI_SUCCESS)
+        fail_msg("%s", weft_fail_text());
+    expect_long_list(&list);
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, words, strlen(words)), strlen(words));
+    close(fd);
+    int err = weft_host_list_add_file(&file, path);
+    unlink(path);
+    if (err != MPI_SUCCESS)
+        fail_msg("%s", weft_fail_text());
+    expect_long_list(&file);
+    weft_host_list_release(&list);
+    weft_host_list_release(&file);
+}
+
+/* What stands behind the 1023rd letter of a comment is no host. */
+static void reads_lines_of_any_length(void **state)
+{
+    char content[2048];
+    (void)state;
+    size_t used = (size_t)snprintf(content, sizeof(content), "a # ");
+    memset(content + used, 'x', 1500);
+    snprintf(content + used + 1500, sizeof(content) - used - 1500, "\nb\n");
+    expect_file(content, "a:0/0 b:0/0");
+}
+
 static void takes_slots_from_a_file(void **state)
 {
     weft_host_list_t list = {0}, file = {0};
@@ -129,6 +177,8 @@ int main(void)
         cmocka_unit_test(reads_words),
         cmocka_unit_test(refuses_words),
         cmocka_unit_test(reads_files_of_both_dialects),
+        cmocka_unit_test(reads_words_of_any_length),
+        cmocka_unit_test(reads_lines_of_any_length),
         cmocka_unit_test(takes_slots_from_a_file),
         cmocka_unit_test(knows_this_host),
     };

@@ -33,6 +33,8 @@ static weft_endpoint_t *by_rank[RANKS];
 static uint64_t known[KNOWN]; /* numbers of requests, ours and others */
 static unsigned known_count;
 static char room[PACKET_MAX];
+static weft_exposure_t *exposed[PENDING];
+static unsigned exposed_count, landings_ended;
 
 static void learn(uint64_t number)
 {
@@ -85,12 +87,28 @@ static bool fake_expose(weft_endpoint_t *endpoint, const void *data, size_t byte
 {
     (void)endpoint, (void)bytes, (void)memory;
     *out = (weft_exposure_t){.window.address = (uint64_t)(uintptr_t)data};
-    return pick(2) == 0;
+    if (exposed_count == PENDING || pick(2) == 0)
+        return false;
+    exposed[exposed_count++] = out;
+    return true;
 }
 
 static void fake_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure)
 {
-    (void)endpoint, (void)exposure;
+    unsigned at = 0;
+    (void)endpoint;
+    while (at < exposed_count && exposed[at] != exposure)
+        at++;
+    assert_true(at < exposed_count);
+    exposed[at] = exposed[--exposed_count];
+}
+
+/* As a transport that has given away all bytes of a window. */
+static void end_a_window(void)
+{
+    weft_exposure_t *exposure = exposed_count == 0 ? NULL : exposed[pick(exposed_count)];
+    if (exposure != NULL && exposure->taken != NULL)
+        exposure->taken(exposure);
 }
 
 static void fake_fetch(weft_fetch_t *fetch)
@@ -204,7 +222,7 @@ static uint32_t some_length(uint8_t kind)
 
 static void packet_comes(void)
 {
-    uint8_t kind = (uint8_t)(pick(30) == 0 ? pick(256) : 1 + pick(WEFT_PACKET_FREED));
+    uint8_t kind = (uint8_t)(pick(30) == 0 ? pick(256) : 1 + pick(WEFT_PACKET_LANDED));
     bool is_matched = kind == WEFT_PACKET_EAGER || is_ask(kind) || kind == WEFT_PACKET_SORRY;
     weft_header_t header = weft_header_for(kind, some_number(), some_length(kind));
     if (is_matched && pick(20) != 0) {
@@ -215,6 +233,30 @@ static void packet_comes(void)
     fill_payload(&header, payload);
     weft_packet_arrived(1 + (int)pick(RANKS - 1), &header, payload);
     free(payload);
+}
+
+/* Data that a transport writes straight to where they belong: of one packet a peer at a time. */
+static void land(void)
+{
+    static struct {
+        weft_header_t header;
+        unsigned char *place;
+    } landings[RANKS], *landing;
+    int source = 1 + (int)pick(RANKS - 1);
+    landing = &landings[source];
+    if (landing->place != NULL) {
+        memset(landing->place, 2, landing->header.bytes);
+        weft_packet_arrived(source, &landing->header, landing->place);
+        landing->place = NULL;
+        landings_ended++;
+        return;
+    }
+    weft_header_t header = {.kind = pick(9) ? WEFT_PACKET_EAGER : (uint8_t)pick(256), .bytes = pick(BUFFER),
+                            .context = weft_comm_world.context, .tag = (int32_t)pick(4)};
+    landing->header = header;
+    landing->place = weft_packet_land(source, &landing->header);
+    assert_true(landing->place == NULL || header.kind == WEFT_PACKET_EAGER);
+    assert_true((landing->place == NULL) == (memcmp(&header, &landing->header, sizeof(header)) == 0));
 }
 
 static void check_pending(void)
@@ -238,9 +280,14 @@ static void test_malformed(void **unused)
         if (at->request == NULL)
             begin(at);
         packet_comes();
+        if (pick(4) == 0)
+            land();
+        if (pick(8) == 0)
+            end_a_window();
         weft_progress();
         check_pending();
     }
+    assert_true(landings_ended > 0);
 }
 
 int main(void)
@@ -252,7 +299,8 @@ int main(void)
     weft_world.size = weft_world.local_size = RANKS;
     weft_world.endpoints = by_rank;
     for (int i = 0; i < RANKS; i++) {
-        endpoints[i] = (weft_endpoint_t){.ops = &fake, .packet_max = PACKET_MAX, .eager_max = 512, .can_read = true};
+        endpoints[i] = (weft_endpoint_t){.ops = &fake, .packet_max = PACKET_MAX, .eager_max = 512, .can_read = true,
+                                        .tells_owner = i % 2 == 1};
         by_rank[i] = &endpoints[i];
     }
     weft_pt2pt_open();

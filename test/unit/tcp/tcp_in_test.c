@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames that come out of a socket: good ones in pieces of all lengths arrive whole and in order; a malformed one ends
- * the connection, nothing of it is delivered, and nothing is written outside a fetch's buffer. */
+/* Frames that come out of a socket: good ones in pieces of all lengths arrive whole and in order, where the layer above
+ * wants them; a malformed one ends the connection, nothing of it is delivered, and nothing is written outside a fetch's
+ * buffer. And windows: who owns one is told once the socket has all that was asked for. */
 #include "tcp/tcp_private.h"
 
 #include "tcp/tcp.h"
@@ -19,7 +20,17 @@
 
 #include <cmocka.h>
 
-enum { GOOD_ROUNDS = 3000, BAD_ROUNDS = 6000, STREAM = 1 << 16, FETCH_BYTES = 5000, GUARD = 64 };
+enum {
+    GOOD_ROUNDS = 3000,
+    BAD_ROUNDS = 6000,
+    STREAM = 1 << 18,
+    FETCH_BYTES = 5000,
+    GUARD = 64,
+    LARGEST = 20000, /* of a frame; above what makes the reader expect large ones */
+    KIND = 1,
+    KIND_LANDED = 2,
+    WINDOW_BYTES = 3 << 20, /* more than a socket takes, and than a frame */
+};
 
 static uint64_t state;
 static unsigned delivered, sent;
@@ -27,6 +38,8 @@ static bool is_checked; /* what is delivered is what the test has sent */
 static weft_fetch_t fetch;
 static unsigned char fetched[GUARD + FETCH_BYTES + GUARD];
 static bool is_fetched;
+static unsigned char landing[LARGEST + GUARD];
+static unsigned landed;
 
 static unsigned pick(unsigned below)
 {
@@ -39,6 +52,8 @@ static void sink(int source, const weft_header_t *header, const void *payload)
     const unsigned char *bytes = payload;
     assert_int_equal(source, 1);
     unsigned number = delivered++;
+    if (is_checked)
+        assert_true((header->kind == KIND_LANDED) == (payload == landing));
     volatile unsigned char last = 0;
     for (unsigned at = 0; at < header->bytes; at++) {
         last = bytes[at];
@@ -47,6 +62,18 @@ static void sink(int source, const weft_header_t *header, const void *payload)
     }
     if (is_checked)
         assert_int_equal(header->context, number);
+}
+
+/* Some of the packets that come in pieces. */
+static void *land(int source, weft_header_t *header)
+{
+    assert_int_equal(source, 1);
+    if (header->kind != KIND || header->bytes > LARGEST || pick(3) == 0)
+        return NULL;
+    memset(landing, 0xa5, sizeof(landing));
+    header->kind = KIND_LANDED;
+    landed++;
+    return landing;
 }
 
 /* ---- a peer, and the other end of its connection ---- */
@@ -72,6 +99,8 @@ static void part(tcp_peer_t *peer, int other_end)
         wefti_tcp_receive(peer);
     assert_int_equal(peer->source.fd, -1);
     wefti_tcp.lost = NULL;
+    weft_free(peer->why);
+    peer->why = NULL;
 }
 
 /* In pieces, which are received between. */
@@ -96,7 +125,7 @@ static void feed(tcp_peer_t *peer, int other_end, const unsigned char *bytes, si
 
 static size_t put_frame(unsigned char *to, unsigned bytes)
 {
-    weft_header_t header = {.kind = 1, .bytes = bytes, .context = sent};
+    weft_header_t header = {.kind = KIND, .bytes = bytes, .context = sent};
     memcpy(to, &header, sizeof(header));
     for (unsigned at = 0; at < bytes; at++)
         to[sizeof(header) + at] = (unsigned char)(sent + at);
@@ -108,7 +137,7 @@ static size_t put_many(unsigned char *to, size_t room)
 {
     size_t used = 0;
     for (int i = 0; i < 12; i++) {
-        unsigned bytes = pick(4) ? pick(100) : pick(5000);
+        unsigned bytes = pick(4) ? pick(100) : pick(pick(4) ? 5000 : LARGEST);
         if (used + sizeof(weft_header_t) + bytes > room)
             break;
         used += put_frame(to + used, bytes);
@@ -129,7 +158,10 @@ static void test_pieces(void **unused)
         feed(peer, other_end, stream, put_many(stream, STREAM));
         assert_int_equal(peer->state, TCP_OPEN);
         assert_int_equal(delivered, sent);
+        for (int i = 0; i < GUARD && landed > 0; i++)
+            assert_int_equal(landing[LARGEST + i], 0xa5);
     }
+    assert_true(landed > 0);
     part(peer, other_end);
 }
 
@@ -191,17 +223,109 @@ static void test_strange(void **unused)
     }
 }
 
+/* ---- windows ---- */
+
+static int times_taken;
+
+static void window_is_taken(weft_exposure_t *exposure)
+{
+    assert_ptr_equal(exposure->owner, &times_taken);
+    times_taken++;
+}
+
+static void ask_for(int other_end, const weft_exposure_t *exposure, uint64_t bytes, uint64_t ends)
+{
+    weft_header_t header = {.kind = FRAME_READ, .bytes = sizeof(tcp_read_t)};
+    tcp_read_t read = {.address = exposure->window.address, .bytes = bytes, .key = exposure->window.keys[0],
+                       .entry = exposure->window.keys[1], .fetch = 7, .ends = ends};
+    assert_int_equal(write(other_end, &header, sizeof(header)), sizeof(header));
+    assert_int_equal(write(other_end, &read, sizeof(read)), sizeof(read));
+}
+
+/* Until nothing comes any more; how many bytes came. Nobody may be told before the last can be read. */
+static size_t drain(tcp_peer_t *peer, int other_end, size_t expected)
+{
+    static char sink_of_bytes[1 << 16];
+    size_t got = 0;
+    ssize_t piece;
+    wefti_tcp_receive(peer);
+    do {
+        wefti_tcp_flush_dirty();
+        wefti_tcp_tell_taken();
+        if (got + (512 << 10) < expected)
+            assert_int_equal(times_taken, 0);
+        piece = read(other_end, sink_of_bytes, sizeof(sink_of_bytes));
+        got += piece > 0 ? (size_t)piece : 0;
+    } while (piece > 0);
+    return got;
+}
+
+static void test_windows_end(void **unused)
+{
+    static const struct {
+        uint64_t bytes, ends;
+        int taken;
+    } cases[] = {{WINDOW_BYTES, 1, 1}, {1, 1, 1}, {WINDOW_BYTES / 2, 0, 0}, {WINDOW_BYTES + 1, 1, 0}};
+    char *data = weft_alloc_zeroed(1, WINDOW_BYTES);
+    int other_end;
+    (void)unused;
+    tcp_peer_t *peer = connect_peer(&other_end);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        weft_exposure_t exposure;
+        bool is_refused = cases[i].bytes > WINDOW_BYTES;
+        size_t data_bytes = is_refused ? 0 : cases[i].bytes;
+        size_t frames = is_refused ? 1 : (data_bytes + BLOCK_MAX - 1) / BLOCK_MAX;
+        size_t expected = data_bytes + frames * HEADER_BYTES;
+        assert_true(wefti_tcp_expose(&peer->endpoint, data, WINDOW_BYTES, NULL, &exposure));
+        exposure.taken = window_is_taken;
+        exposure.owner = &times_taken;
+        times_taken = 0;
+        ask_for(other_end, &exposure, cases[i].bytes, cases[i].ends);
+        assert_int_equal(drain(peer, other_end, expected), expected);
+        assert_int_equal(times_taken, cases[i].taken);
+        wefti_tcp_conceal(&peer->endpoint, &exposure);
+    }
+    part(peer, other_end);
+    weft_free(data);
+}
+
+/* The socket was full in the middle of the header of a refusal: what is sent next does not overtake its rest. */
+static void test_cut_refusal(void **unused)
+{
+    static const char rest[] = "rest";
+    unsigned char came[64];
+    int other_end;
+    (void)unused;
+    tcp_peer_t *peer = connect_peer(&other_end);
+    weft_header_t header = {.kind = 1, .context = 5};
+    memcpy(peer->stub, rest, sizeof(rest));
+    peer->stub_bytes = sizeof(rest);
+    wefti_tcp.epoch++;
+    assert_true(wefti_tcp_send(&peer->endpoint, &header, NULL));
+    wefti_tcp.epoch++;
+    wefti_tcp_note_dirty(peer);
+    wefti_tcp_flush_dirty();
+    assert_int_equal(read(other_end, came, sizeof(came)), sizeof(rest) + sizeof(header));
+    assert_memory_equal(came, rest, sizeof(rest));
+    assert_memory_equal(came + sizeof(rest), &header, sizeof(header));
+    part(peer, other_end);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_strange)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_strange),
+                                       cmocka_unit_test(test_windows_end), cmocka_unit_test(test_cut_refusal)};
     static tcp_peer_t *peers[2];
     weft_config_read();
     weft_log_threshold = -1;
     weft_world.size = 2;
+    weft_world.land = land;
     wefti_tcp = (weft_tcp_t){.sink = sink, .listener.fd = -1, .peers = peers, .epoll_fd = epoll_create1(0)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     wefti_tcp_out_forget(peers[1]);
     wefti_tcp_in_forget(peers[1]);
     wefti_tcp_in_close();
+    wefti_tcp_out_close();
+    wefti_tcp_window_close();
     return failed;
 }

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How many files a process may have open: the soft limit is often 1024, far below what it may have. */
+#ifndef WEFT_BASE_FILE_LIMIT_H
+#define WEFT_BASE_FILE_LIMIT_H
+
+#include <stdbool.h>
+
+/** After an EMFILE: allow this process all that it may have; false: it has that already. */
+bool weft_file_limit_raise(void);
+
+/** The limit in force; for messages. */
+unsigned long weft_file_limit(void);
+
+#endif

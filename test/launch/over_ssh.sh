@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# mpirun on several hosts as users have them: each runs sshd, and nothing says how to get there.
+. "$(dirname "$0")/../nodes/setup_hosts.sh"
+sshd=$(PATH=$PATH:/usr/sbin command -v sshd) && [ -f /etc/ssh/ssh_config ] || {
+    echo "sshd or ssh is missing (packages openssh-server, openssh-client)"
+    exit 77
+}
+build_pmi_rank
+for key in user host stranger; do
+    ssh-keygen -q -t ed25519 -N '' -f $key || exit 1
+done
+cat >sshd_config <<EOF
+HostKey $work/host
+AuthorizedKeysFile $work/user.pub
+PidFile none
+PermitRootLogin yes
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+StrictModes no
+UsePAM no
+EOF
+cat >ssh_config <<EOF
+Match originalhost closed
+    Hostname h2
+    IdentityFile $work/stranger
+Match !originalhost closed
+    IdentityFile $work/user
+Match all
+    IdentitiesOnly yes
+    IdentityAgent none
+    UserKnownHostsFile $work/known
+    StrictHostKeyChecking accept-new
+    ConnectionAttempts 20
+    LogLevel ERROR
+EOF
+
+# sh serve COMMAND...: on the login host, when all others run sshd and each knows how to reach them.
+cat >serve <<EOF
+mount --bind $work/ssh_config /etc/ssh/ssh_config || exit 1
+for host in \$(echo \$CLUSTER_HOSTS | tr , ' '); do
+    agent \$host "mkdir -p /run/sshd; mount --bind $work/ssh_config /etc/ssh/ssh_config; $sshd -f $work/sshd_config" || exit 1
+done
+exec "\$@"
+EOF
+far="timeout 100 $MPIRUN"
+
+# Daemons start daemons from host to host; ranks join, and what they print and return comes back.
+expect_on 0 --hosts 5 -- sh serve env WEFT_LAUNCH_RADIX=2 $far -host 'h[1-5]' -n 7 "$work/pmi_rank" open late halves board nodes say close
+[ "$(lines ' of 7, local')" -eq 7 ] || fail "five hosts: $(cat out err)"
+[ ! -s err ] || fail "printed: $(cat err)"
+
+# Input, environment and exit code cross, as with any other agent.
+echo words >input
+cat >cross <<'EOF'
+FOO='a  b' "$@" -host h1,h2 -n 2 --stdin 1 sh -c 'echo $(hostname) "$FOO" $(cat)' <input
+"$@" -host h1,h2 -n 2 sh -c 'exit $((RANK * 3))'
+echo code $?
+EOF
+expect_on 0 --hosts 2 -- sh serve sh cross $far
+expect_text out '^h1 a  b'
+expect_text out '^h2 a  b words$'
+expect_text out '^code 3$'
+
+# Nothing is left of a job whose launcher dies.
+cat >sudden <<'EOF'
+$2 -host h1,h2 -n 2 sh -c 'touch ready.$RANK; exec sleep '$1 &
+until [ -e ready.0 ] && [ -e ready.1 ]; do sleep 0.05; done
+kill -9 $!
+sh left sleep h1 h2
+EOF
+expect_on 0 --hosts 2 -- sh serve sh sudden $nap "$MPIRUN"
+[ "$(lines 'left on h[12]: \.$')" -eq 2 ] || fail "a launcher that was killed: $(cat out err)"
+
+# Who may not log in, and who does not exist, are named with what ssh says.
+expect_on 1 --hosts 2 -- sh serve $far -host h1,closed -n 2 true
+expect_text err 'Permission denied'
+expect_text err 'mpirun: .*closed'
+expect_on 1 --hosts 1 -- sh serve $far -host h1,none-such -n 2 true
+expect_text err 'none-such'
+finish
