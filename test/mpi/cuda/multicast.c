@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Allreduces through multicast memory: are they taken where all devices have it, and for all operations that a switch
- * knows, and are their results those of host memory? The simulated driver counts the kernels. Arguments: taken or
- * not-taken, counts...
+ * knows, and are their results those of host memory? The simulated driver counts the kernels; on another one only
+ * results are looked at. Arguments: taken or not-taken, counts...
  */
 #include "expect.h"
 #include "memory_kinds.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 /* Streams that run late make ranks go alone, until they have learnt to wait. */
-enum { ROUNDS_MOST = 50, ROUNDS_WITHOUT = 6, MOST_BYTES = 16, GUARD = 64, UNTOUCHED = 0x5a };
+enum { ROUNDS_MOST = 50, ROUNDS_WITHOUT = 6, MOST_BYTES = 16, GUARD = 64, UNTOUCHED = 0x5a, MANY = 100000, FEW = 2 };
 
 typedef enum how {
     APART,
@@ -117,12 +117,11 @@ static int try_once(const reduction_t *its, how_t how)
     return wrong;
 }
 
+static unsigned long (*launches_of)(const char *prefix); /* NULL: not the simulated driver */
+
 static unsigned long launches(void)
 {
-    static unsigned long (*of_simulator)(const char *prefix);
-    if (of_simulator == NULL)
-        *(void **)&of_simulator = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fakeLaunches");
-    return of_simulator == NULL ? 0 : of_simulator("weft_multicast");
+    return launches_of == NULL ? 0 : launches_of("weft_multicast");
 }
 
 static bool all_are(bool claim)
@@ -137,15 +136,18 @@ static void check(const reduction_t *its, how_t how, bool is_taken)
     char what[96];
     bool is_over = false;
     snprintf(what, sizeof(what), "%s (%d) of %d elements: wrong bytes", its->name, (int)how, count);
-    for (int round = 0; round < (is_taken ? ROUNDS_MOST : ROUNDS_WITHOUT) && !is_over; round++) {
+    int rounds = is_taken && launches_of != NULL ? ROUNDS_MOST : ROUNDS_WITHOUT;
+    for (int round = 0; round < rounds && !is_over; round++) {
         unsigned long before = launches();
         expect_equal(try_once(its, how), 0, what, __FILE__, __LINE__);
         is_over = all_are(launches() > before);
     }
     snprintf(what, sizeof(what), "%s (%d) of %d elements: by multicast", its->name, (int)how, count);
-    expect_equal(is_over, is_taken, what, __FILE__, __LINE__);
+    if (launches_of != NULL)
+        expect_equal(is_over, is_taken, what, __FILE__, __LINE__);
 }
 
+/* Of many elements only few reductions are tried. */
 static void check_all(bool is_taken)
 {
     const reduction_t all[] = {
@@ -175,10 +177,10 @@ static void check_all(bool is_taken)
         {"max of DOUBLE", MPI_MAX, MPI_DOUBLE, DOUBLE, false},
         {"max of FLOAT16", MPI_MAX, MPIX_C_FLOAT16, HALF, false},
         {"lor of INT32", MPI_LOR, MPI_INT32_T, INTEGER, false}};
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && (is_taken || i < 2); i++)
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && (i < FEW || (is_taken && count < MANY)); i++)
         check(&all[i], all[i].form == HALF || all[i].form == BRAIN ? APART : (how_t)(i % HOWS),
               is_taken && all[i].is_known && count > 0);
-    for (int how = 0; how < HOWS; how++)
+    for (int how = 0; how < HOWS && count < MANY; how++)
         check(&all[3], (how_t)how, is_taken && count > 0);
 }
 
@@ -204,6 +206,7 @@ int main(int argc, char **argv)
     expect_begin();
     memory_begin(expect_rank);
     bool is_taken = strcmp(argv[1], "taken") == 0;
+    *(void **)&launches_of = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fakeLaunches");
     for (int part = 0; part < 2; part++) {
         MPI_Comm_split(MPI_COMM_WORLD, part == 0 || expect_rank > 0, part == 0 ? 0 : -expect_rank, &comm);
         MPI_Comm_rank(comm, &rank);
