@@ -4,6 +4,7 @@
 #include "base/nearest.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,16 @@ static bool parse_INT(const char *text, void *out)
     if (end == text || *end != '\0' || errno != 0 || value != (int)value)
         return false;
     *(int *)out = (int)value;
+    return true;
+}
+
+static bool parse_SECONDS(const char *text, void *out)
+{
+    enum { MOST = INT_MAX / 1000 };
+    int value;
+    if (!parse_INT(text, &value) || value < 1 || value > MOST)
+        return false;
+    *(int *)out = value;
     return true;
 }
 

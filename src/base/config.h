@@ -12,6 +12,7 @@
 
 typedef bool weft_config_BOOL_t;
 typedef int weft_config_INT_t;
+typedef int weft_config_SECONDS_t; /* 1 or more, and few enough to be counted in ms */
 typedef size_t weft_config_SIZE_t;
 typedef const char *weft_config_TEXT_t;
 

@@ -199,6 +199,15 @@ static void stay_awake(void)
         atomic_store(&bell->is_sleeping, 0);
 }
 
+/* Between setting the bell and looking for packets. */
+static void fence_bell(void)
+{
+    if (weft_senders_fence)
+        atomic_thread_fence(memory_order_seq_cst);
+    else
+        weft_asymmetric_fence();
+}
+
 /* After a sleep in core/fd_watch.h, where a ring wakes one thread only. If others sleep there, it may have been
  * meant for them: the bell stays set, and what has come by now is taken for all. */
 static void answer_ring(unsigned how)
@@ -207,7 +216,7 @@ static void answer_ring(unsigned how)
     atomic_store(&bell->is_sleeping, is_alone ? 0 : how);
     if (is_alone)
         return;
-    weft_asymmetric_fence();
+    fence_bell();
     poll_all(true);
 }
 
@@ -233,10 +242,7 @@ static void sleep_on_bell(const bool *flag)
     weft_fd_watch_t watch;
     atomic_fetch_add(&sleepers, 1);
     atomic_store(&bell->is_sleeping, how);
-    if (weft_senders_fence)
-        atomic_thread_fence(memory_order_seq_cst);
-    else
-        weft_asymmetric_fence();
+    fence_bell();
     if (poll_all(true) > 0 || *flag || (in_poll && !weft_fd_watch_prepare(&watch)))
         stay_awake();
     else

@@ -30,6 +30,7 @@
 
 enum {
     PROMPT_MS = 100,
+    LOST_BEFORE_PLAN_S = 30, /* after so much silence, until the plan says how long to wait */
     FAREWELL_MS = 4000, /* for the daemons below us to end, and for our last words */
 };
 
@@ -356,6 +357,7 @@ static int join_job(daemon_t *daemon, int fd)
 {
     weft_wire_t wire;
     weft_wire_open(fd, &wire);
+    weft_wire_limit_silence(&wire, LOST_BEFORE_PLAN_S);
     int err = receive_job(daemon, &wire);
     if (err != MPI_SUCCESS)
         return err;

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "launch/byte_queue.h"
 #include "launch/daemon_path.h"
+#include "launch/number_list.h"
 #include "launch/program_search.h"
 #include "mpi.h"
 
@@ -100,24 +101,12 @@ int wefti_handover_write_hosts(const weft_placement_t *placement, char path_out[
     return MPI_SUCCESS;
 }
 
-/* "0,0,1" */
-static bool append_numbers(weft_byte_queue_t *text, const int *numbers, int count)
-{
-    for (int i = 0; i < count; i++) {
-        char number[16];
-        int used = snprintf(number, sizeof(number), "%s%d", i == 0 ? "" : ",", numbers[i]);
-        if (!weft_queue_append(text, number, (size_t)used))
-            return false;
-    }
-    return weft_queue_append(text, "", 1);
-}
-
 static bool append_counts(weft_byte_queue_t *text, const weft_job_plan_t *plan)
 {
     int *counts = weft_alloc_array((size_t)plan->app_count, sizeof(*counts));
     for (int i = 0; i < plan->app_count && counts != NULL; i++)
         counts[i] = plan->apps[i].count;
-    bool is_complete = counts != NULL && append_numbers(text, counts, plan->app_count);
+    bool is_complete = counts != NULL && weft_number_list_write(counts, plan->app_count, text);
     weft_free(counts);
     return is_complete;
 }
@@ -131,7 +120,7 @@ int wefti_handover_add_rank(const weft_job_plan_t *plan, char *const *words, wef
         return err;
     weft_command_add_word(out, daemon);
     weft_command_add_word(out, "as-rank");
-    if (append_numbers(&places, plan->placement.host_of, plan->size) &&
+    if (weft_number_list_write(plan->placement.host_of, plan->size, &places) &&
         append_counts(&counts, plan)) {
         weft_command_add_word(out, weft_queue_front(&places));
         weft_command_add_word(out, weft_queue_front(&counts));

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "launch/job_plan.h"
 #include "launch/launch_options.h"
+#include "launch/number_list.h"
 #include "launch/program_search.h"
 #include "mpi.h"
 
@@ -18,21 +19,6 @@
 
 enum { PLACES, COUNTS, COMMAND };
 
-/* "0,0,1" */
-static int *read_numbers(const char *text, int *count_out)
-{
-    int *numbers = weft_alloc_array(strlen(text) / 2 + 1, sizeof(*numbers)), count = 0;
-    while (numbers != NULL && *text != '\0') {
-        char *end;
-        numbers[count++] = (int)strtol(text, &end, 10);
-        text = end + (*end == ',');
-        if (end == text)
-            break;
-    }
-    *count_out = count;
-    return numbers;
-}
-
 static int count_hosts(const int *host_of, int size)
 {
     int most = 0;
@@ -43,14 +29,14 @@ static int count_hosts(const int *host_of, int size)
 
 static int read_places(const char *text, weft_job_plan_t *plan)
 {
-    int *host_of = read_numbers(text, &plan->size);
+    int *host_of = weft_number_list_read(text, &plan->size);
     int hosts = host_of == NULL ? 0 : count_hosts(host_of, plan->size);
     char **names = weft_alloc_array((size_t)hosts, sizeof(*names)), unnamed[] = "";
     for (int i = 0; names != NULL && i < hosts; i++)
         names[i] = unnamed; /* nobody asks here */
     int err = host_of != NULL && names != NULL
                   ? weft_placement_rebuild(host_of, plan->size, names, hosts, &plan->placement)
-                  : weft_fail(MPI_ERR_NO_MEM, "a list of places");
+                  : weft_fail(MPI_ERR_ARG, "\"%.60s\" does not say where ranks are, or there is no memory", text);
     weft_free(host_of);
     weft_free(names);
     return err;
@@ -59,7 +45,7 @@ static int read_places(const char *text, weft_job_plan_t *plan)
 static int read_counts(const char *text, weft_job_plan_t *plan)
 {
     int count = 0, first_rank = 0;
-    int *counts = read_numbers(text, &count);
+    int *counts = weft_number_list_read(text, &count);
     int err = counts != NULL && count == plan->app_count
                   ? MPI_SUCCESS
                   : weft_fail(MPI_ERR_ARG, "\"%s\" counts the ranks of %d programs", text,

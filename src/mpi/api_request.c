@@ -453,7 +453,10 @@ static int start_request(weft_call_t *call, MPI_Request handle)
         return weft_fail(MPI_ERR_REQUEST,
                          "request is active: it must be completed before it is started "
                          "again");
-    return request->ops->start(request);
+    err = request->ops->start(request);
+    if (err != MPI_SUCCESS) /* nothing is under way that could be waited for */
+        request->is_active = false;
+    return err;
 }
 
 WEFT_API(MPI_Start)

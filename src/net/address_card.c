@@ -200,7 +200,8 @@ static bool decode(const void *data, size_t bytes, card_t *card)
 {
     const unsigned char *at = data, *end = at + bytes;
     if (!take(&at, end, &card->head, sizeof(card->head)) || card->head.magic != CARD_MAGIC ||
-        card->head.rails == 0 || card->head.rails > WEFT_RAILS_MAX || !take_bases(&at, end, card))
+        card->head.version != WEFT_WIRE_VERSION || card->head.rails == 0 ||
+        card->head.rails > WEFT_RAILS_MAX || !take_bases(&at, end, card))
         return false;
     card->head.provider[sizeof(card->head.provider) - 1] = '\0';
     card->head.host[sizeof(card->head.host) - 1] = '\0';

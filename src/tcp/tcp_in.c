@@ -20,6 +20,7 @@ enum {
      * what lies in the inbox has to be copied, and the rest is read to where it belongs. */
     INBOX_OF_BLOCKS = 4096,
     LARGE_BYTES = 16 * 1024,
+    READS_MOST = 16, /* in one turn */
 };
 
 static char *inbox; /* [INBOX_BYTES] of all peers; nothing stays in it between two reads */
@@ -213,7 +214,8 @@ static bool receive_some(tcp_peer_t *peer)
     return true;
 }
 
-/* Once, and then the rest of a payload that has begun, as far as it is there. */
+/* Once, and then the rest of a payload that has begun, as far as it is there. Others get their turn, too: behind the
+ * end of a payload the next one begins, and a fast sender might keep us for as long as it likes. */
 int wefti_tcp_receive(tcp_peer_t *peer)
 {
     int done = 0;
@@ -222,9 +224,9 @@ int wefti_tcp_receive(tcp_peer_t *peer)
     do {
         if (peer->state != TCP_OPEN || !receive_some(peer))
             break;
-        done = 1;
-    } while (peer->place != NULL);
-    return done;
+        done++;
+    } while (peer->place != NULL && done < READS_MOST);
+    return done > 0;
 }
 
 void wefti_tcp_peer_ready(tcp_source_t *source, bool is_readable, bool is_writable)

@@ -32,6 +32,11 @@ int main(int argc, char **argv)
         ;
     judge(MPI_Ssend(&number, 1, MPI_INT, 2, 1, MPI_COMM_WORLD), "MPI_Ssend");
     judge(MPI_Send(&number, 1, MPI_INT, 2, 1, MPI_COMM_WORLD), "MPI_Send after it");
+    MPI_Request request;
+    MPI_Send_init(&number, 1, MPI_INT, 2, 1, MPI_COMM_WORLD, &request);
+    judge(MPI_Start(&request), "MPI_Start");
+    MPI_Wait(&request, MPI_STATUS_IGNORE); /* it was not started */
+    MPI_Request_free(&request);
     judge(MPI_Recv(&number, 1, MPI_INT, 2, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "MPI_Recv after it");
     MPI_Abort(MPI_COMM_WORLD, TOLD);
 }

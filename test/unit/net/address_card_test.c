@@ -6,6 +6,7 @@
 #include "core/nodes.h"
 #include "core/world.h"
 #include "base/config.h"
+#include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "mpi.h"
@@ -124,6 +125,19 @@ static void test_round_trip(void **unused)
     }
 }
 
+/* A host with another Weft, whose packets would be dropped. */
+static void test_version(void **unused)
+{
+    enum { VERSION_AT = 4 };
+    weft_addresses_t read;
+    uint64_t key;
+    (void)unused;
+    publish_names();
+    other[VERSION_AT]++;
+    assert_int_equal(weft_card_read(HERE, &read, &key), MPI_ERR_OTHER);
+    assert_non_null(strstr(weft_fail_text(), "rank 5 runs another version of Weft"));
+}
+
 static void spoil(void)
 {
     unsigned what = pick(4);
@@ -161,7 +175,8 @@ static void test_spoilt(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_spoilt)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_version),
+                                       cmocka_unit_test(test_spoilt)};
     static const int local_ranks[HERE] = {0, 1, 2};
     weft_config_read();
     weft_log_threshold = -1;

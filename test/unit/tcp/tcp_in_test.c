@@ -289,6 +289,31 @@ static void test_windows_end(void **unused)
     weft_free(data);
 }
 
+/* A sender whose payloads never end where a read ends does not keep the receiver for all that it has sent. */
+static void test_turns(void **unused)
+{
+    enum { LARGE = 16 * 1024, FRAMES = 64, TURN_MOST = 32 };
+    static unsigned char frame[sizeof(weft_header_t) + LARGE];
+    int other_end, room = 4 << 20;
+    (void)unused;
+    is_checked = true;
+    sent = delivered = 0;
+    tcp_peer_t *peer = connect_peer(&other_end);
+    if (setsockopt(other_end, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) != 0) {
+        part(peer, other_end);
+        skip(); /* only root may send so much at once */
+    }
+    for (int i = 0; i < FRAMES; i++) {
+        size_t bytes = put_frame(frame, LARGE);
+        assert_int_equal(write(other_end, frame, bytes), bytes);
+    }
+    wefti_tcp_receive(peer);
+    assert_in_range(delivered, 1, TURN_MOST);
+    while (delivered < sent)
+        assert_int_equal(wefti_tcp_receive(peer), 1);
+    part(peer, other_end);
+}
+
 /* The socket was full in the middle of the header of a refusal: what is sent next does not overtake its rest. */
 static void test_cut_refusal(void **unused)
 {
@@ -314,7 +339,8 @@ static void test_cut_refusal(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_strange),
-                                       cmocka_unit_test(test_windows_end), cmocka_unit_test(test_cut_refusal)};
+                                       cmocka_unit_test(test_windows_end), cmocka_unit_test(test_turns),
+                                       cmocka_unit_test(test_cut_refusal)};
     static tcp_peer_t *peers[2];
     weft_config_read();
     weft_log_threshold = -1;
