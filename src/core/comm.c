@@ -15,6 +15,7 @@ weft_comm_t weft_comm_self = {.name = "MPI_COMM_SELF"};
 
 void (*weft_comm_release_coll)(weft_comm_t *comm);
 void (*weft_comm_release_flags)(weft_comm_t *comm);
+void (*weft_comm_release_multicast)(weft_comm_t *comm);
 void (*weft_comm_release_stream)(weft_comm_t *comm);
 
 static weft_pool_t comms = WEFT_POOL(weft_comm_t);
@@ -128,6 +129,8 @@ void weft_comm_release(weft_comm_t *comm)
         weft_comm_release_coll(comm);
     if (comm->flags != NULL)
         weft_comm_release_flags(comm);
+    if (comm->multicast != NULL)
+        weft_comm_release_multicast(comm);
     if (comm->stream != NULL)
         weft_comm_release_stream(comm);
     if (comm->board != NULL)

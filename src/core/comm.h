@@ -32,6 +32,7 @@ struct weft_comm {
     bool has_no_board, is_one_host;
     void *coll_cache;       /* of src/coll; released by weft_comm_release_coll */
     struct weft_flags *flags; /* of src/coll/device; released by weft_comm_release_flags */
+    struct weft_multicast_part *multicast; /* of src/coll/device; released by weft_comm_release_multicast */
     bool is_host_only;      /* the program has asserted that its buffers are host memory */
     void *bsend_buffer;     /* of src/pt2pt: MPI_Comm_attach_buffer; NULL: none */
     struct weft_stream *stream; /* of src/stream, by MPIX_Stream_comm_create; NULL: none */
@@ -97,6 +98,9 @@ extern void (*weft_comm_release_coll)(weft_comm_t *comm);
 
 /** Set by src/coll/device: releases comm->flags. */
 extern void (*weft_comm_release_flags)(weft_comm_t *comm);
+
+/** The same for comm->multicast. */
+extern void (*weft_comm_release_multicast)(weft_comm_t *comm);
 
 /** Set by src/stream: releases comm->stream. */
 extern void (*weft_comm_release_stream)(weft_comm_t *comm);

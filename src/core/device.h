@@ -160,6 +160,34 @@ typedef struct weft_exchange {
     weft_exchange_peer_t peer[WEFT_EXCHANGE_MOST_MEMBERS];
 } weft_exchange_t;
 
+/* ---- by multicast ---- */
+
+/** An object of multicast memory as the other ranks of the host join it. Plain data. */
+typedef struct weft_multicast_share {
+    int32_t pid, fd;
+    uint64_t bytes; /* of each device's part */
+    uint64_t granule; /* that its addresses are a multiple of */
+} weft_multicast_share_t;
+
+/** What a rank has of such an object; the back end's memory. */
+typedef struct weft_multicast {
+    weft_multicast_share_t share;
+    uint32_t *watch; /* as of an inbox; NULL: no memory is bound yet */
+} weft_multicast_t;
+
+/** An allreduce by kernels of all members, which run at the same time, as those of an exchange. */
+typedef struct weft_multicast_call {
+    const struct weft_op *op;
+    const struct weft_type *type;
+    const weft_multicast_t *multicast;
+    int members, member;
+    uint32_t flag;    /* of this call, not 0: all alike, and greater than those before it in the same object */
+    size_t bytes;     /* of elements laid out as in the user's memory */
+    const void *from; /* this rank's operand */
+    void *to;         /* the result; may be the operand */
+    uint32_t *watch;  /* [2] as of an exchange */
+} weft_multicast_call_t;
+
 /* ---- between processes ---- */
 
 /** A buffer in device memory as another process of the host can map it. Plain data, for a packet.
@@ -202,6 +230,13 @@ typedef struct weft_device_ops {
     bool (*open_inbox)(weft_device_t *device, size_t bytes, weft_mark_t *cleared, weft_inbox_t *out);
     void (*close_inbox)(weft_device_t *device, const weft_inbox_t *inbox);
     int (*exchange)(weft_queue_t *queue, const weft_exchange_t *exchange);
+    bool (*can_multicast)(weft_device_t *device, const struct weft_op *op,
+                          const struct weft_type *type);
+    weft_multicast_t *(*make_multicast)(weft_device_t *device, int members);
+    weft_multicast_t *(*join_multicast)(weft_device_t *device, const weft_multicast_share_t *share);
+    bool (*bind_multicast)(weft_multicast_t *multicast, weft_mark_t *cleared);
+    void (*close_multicast)(weft_multicast_t *multicast, bool is_in_use);
+    int (*multicast)(weft_queue_t *queue, const weft_multicast_call_t *call);
     int (*mark)(weft_queue_t *queue, weft_mark_t *mark);
     bool (*bar_suits)(size_t bytes, bool is_write);
     bool (*bar_find)(const weft_memory_t *memory, const void *buf, size_t bytes, bool is_write,
@@ -319,6 +354,45 @@ static inline void weft_inbox_close(weft_device_t *device, const weft_inbox_t *i
 static inline int weft_queue_exchange(weft_queue_t *queue, const weft_exchange_t *exchange)
 {
     return weft_device_ops->exchange(queue, exchange);
+}
+
+/** Can the device have part in multicast memory, and does the switch know this reduction (NULL: any)? */
+static inline bool weft_device_can_multicast(weft_device_t *device, const struct weft_op *op,
+                                             const struct weft_type *type)
+{
+    return weft_device_ops->can_multicast(device, op, type);
+}
+
+/** Make an object for so many devices, to which this one belongs. NULL: the driver refuses, or cannot be asked now. */
+static inline weft_multicast_t *weft_multicast_make(weft_device_t *device, int members)
+{
+    return weft_device_ops->make_multicast(device, members);
+}
+
+/** Have this device belong to an object of another rank, for ever. NULL: as above. */
+static inline weft_multicast_t *weft_multicast_join(weft_device_t *device,
+                                                    const weft_multicast_share_t *share)
+{
+    return weft_device_ops->join_multicast(device, share);
+}
+
+/** Give it memory of the device; all members' devices must have joined, for which the driver waits. Others may use
+ *  it once the mark is reached, whose done and owner are set. False: as above. */
+static inline bool weft_multicast_bind(weft_multicast_t *multicast, weft_mark_t *cleared)
+{
+    return weft_device_ops->bind_multicast(multicast, cleared);
+}
+
+/** At any step. `is_in_use`: kernels of others may still use its memory, which stays until MPI ends. */
+static inline void weft_multicast_close(weft_multicast_t *multicast, bool is_in_use)
+{
+    weft_device_ops->close_multicast(multicast, is_in_use);
+}
+
+/** Into a queue of WEFT_LANE_EXCHANGE; of a reduction that weft_device_can_multicast() allows. */
+static inline int weft_queue_multicast(weft_queue_t *queue, const weft_multicast_call_t *call)
+{
+    return weft_device_ops->multicast(queue, call);
 }
 
 /** Put a mark behind all work so far; mark->done and mark->owner are set. When this fails nothing

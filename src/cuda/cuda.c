@@ -10,6 +10,7 @@
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_mapping.h"
 #include "cuda/cuda_memory.h"
+#include "cuda/cuda_multicast.h"
 #include "cuda/cuda_pack.h"
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
@@ -41,6 +42,12 @@ static const weft_device_ops_t ops = {
     .open_inbox = wefti_inbox_open,
     .close_inbox = wefti_inbox_close,
     .exchange = wefti_exchange,
+    .can_multicast = wefti_can_multicast,
+    .make_multicast = wefti_multicast_make,
+    .join_multicast = wefti_multicast_join,
+    .bind_multicast = wefti_multicast_bind,
+    .close_multicast = wefti_multicast_close,
+    .multicast = wefti_multicast,
     .mark = wefti_queue_mark,
     .bar_suits = wefti_bar_suits,
     .bar_find = wefti_bar_find,
@@ -73,6 +80,7 @@ void weft_cuda_close(void)
     weft_device_close();
     wefti_streams_close();
     wefti_shapes_close();
+    wefti_multicasts_close();
     wefti_mappings_close();
     wefti_shares_close();
     wefti_allocations_close();

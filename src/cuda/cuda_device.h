@@ -25,6 +25,7 @@ struct weft_device {
     struct weft_pinned *pinned;       /* of cuda_memory.c */
     struct weft_scratch *scratch;
     struct weft_kernels *kernels; /* of cuda_kernels.c */
+    int multicasts;               /* of cuda_multicast.c: 1, -1; 0: not asked yet */
     weft_device_t *next;
 };
 

@@ -14,8 +14,7 @@ _Static_assert((int)WEFT_EXCHANGE_MOST_MEMBERS == (int)WEFT_EXCHANGE_MEMBERS, "a
 
 /* ---- inboxes ---- */
 
-/* What lies in scratch memory from before must not look like a word that has come. */
-static int clear(weft_device_t *device, const weft_inbox_t *inbox, size_t bytes, weft_mark_t *cleared)
+int wefti_clear(weft_device_t *device, void *memory, size_t bytes, weft_mark_t *cleared)
 {
     weft_visit_t visit;
     weft_queue_t *queue = wefti_queue_of(device, WEFT_LANE_QUICK);
@@ -24,7 +23,7 @@ static int clear(weft_device_t *device, const weft_inbox_t *inbox, size_t bytes,
     int err = wefti_device_enter(device, &visit);
     if (err != MPI_SUCCESS)
         return err;
-    weft_cu_result_t result = wefti_cu.cuMemsetD32Async((weft_cu_address_t)(uintptr_t)inbox->memory, 0,
+    weft_cu_result_t result = wefti_cu.cuMemsetD32Async((weft_cu_address_t)(uintptr_t)memory, 0,
                                                         bytes / sizeof(uint32_t), queue->stream);
     wefti_device_leave(&visit);
     if (result != WEFT_CU_SUCCESS)
@@ -50,7 +49,7 @@ bool wefti_inbox_open(weft_device_t *device, size_t bytes, weft_mark_t *cleared,
     if (!take(device, bytes, &inbox))
         return false;
     memset(inbox.watch, 0, WEFT_WATCH_BYTES);
-    if (clear(device, &inbox, bytes, cleared) != MPI_SUCCESS) {
+    if (wefti_clear(device, inbox.memory, bytes, cleared) != MPI_SUCCESS) {
         wefti_inbox_close(device, &inbox);
         return false;
     }

@@ -5,6 +5,9 @@
 
 #include "cuda/cuda_queue.h"
 
+/** Zeros, and a mark behind them: what lies in memory from before must not look like a word that has come. */
+int wefti_clear(weft_device_t *device, void *memory, size_t bytes, weft_mark_t *cleared);
+
 /* As the functions of core/device.h. */
 bool wefti_inbox_open(weft_device_t *device, size_t bytes, weft_mark_t *cleared, weft_inbox_t *out);
 void wefti_inbox_close(weft_device_t *device, const weft_inbox_t *inbox);

@@ -77,15 +77,14 @@ static void close_legacy(weft_cu_address_t address, size_t bytes)
     wefti_cu.cuIpcCloseMemHandle(address);
 }
 
-/* A file descriptor of another process as one of ours; -1: not allowed, or it has gone. */
-static int fetch_fd(const weft_share_t *share)
+int wefti_fetch_fd(int pid, int fd)
 {
-    int process = (int)syscall(SYS_pidfd_open, share->pid, 0);
+    int process = (int)syscall(SYS_pidfd_open, pid, 0);
     if (process < 0)
         return -1;
-    int fd = (int)syscall(SYS_pidfd_getfd, process, share->fd, 0);
+    int own = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
     close(process);
-    return fd;
+    return own;
 }
 
 static weft_cu_access_t access_by(const weft_device_t *device)
@@ -93,12 +92,12 @@ static weft_cu_access_t access_by(const weft_device_t *device)
     return (weft_cu_access_t){{WEFT_CU_LOCATION_DEVICE, device->number}, WEFT_CU_ACCESS_READWRITE};
 }
 
-static weft_cu_result_t map_allocation(weft_cu_allocation_t allocation, size_t bytes,
-                                       const weft_device_t *device, weft_cu_address_t *out)
+weft_cu_result_t wefti_map_allocation(weft_cu_allocation_t allocation, size_t bytes, size_t alignment,
+                                      const weft_device_t *device, weft_cu_address_t *out)
 {
     weft_cu_access_t access = access_by(device);
     weft_cu_address_t address;
-    weft_cu_result_t result = wefti_cu.cuMemAddressReserve(&address, bytes, 0, 0, 0);
+    weft_cu_result_t result = wefti_cu.cuMemAddressReserve(&address, bytes, alignment, 0, 0);
     if (result != WEFT_CU_SUCCESS)
         return result;
     result = wefti_cu.cuMemMap(address, bytes, 0, allocation, 0);
@@ -122,7 +121,7 @@ static weft_cu_result_t import_allocation(const weft_share_t *share, void *handl
     weft_cu_result_t result = wefti_cu.cuMemImportFromShareableHandle(&allocation, handle, type);
     if (result != WEFT_CU_SUCCESS)
         return result;
-    result = map_allocation(allocation, share->bytes, device, out);
+    result = wefti_map_allocation(allocation, share->bytes, 0, device, out);
     wefti_cu.cuMemRelease(allocation);
     return result;
 }
@@ -130,7 +129,7 @@ static weft_cu_result_t import_allocation(const weft_share_t *share, void *handl
 static weft_cu_result_t open_fd(const weft_share_t *share, const weft_device_t *device,
                                 weft_cu_address_t *out)
 {
-    int fd = fetch_fd(share);
+    int fd = wefti_fetch_fd(share->pid, share->fd);
     if (fd < 0)
         return WEFT_CU_INVALID_VALUE;
     weft_cu_result_t result =
@@ -147,7 +146,7 @@ static weft_cu_result_t open_fabric(const weft_share_t *share, const weft_device
     return import_allocation(share, handle, WEFT_CU_HANDLE_FABRIC, device, out);
 }
 
-static void close_allocation(weft_cu_address_t address, size_t bytes)
+void wefti_unmap_allocation(weft_cu_address_t address, size_t bytes)
 {
     wefti_cu.cuMemUnmap(address, bytes);
     wefti_cu.cuMemAddressFree(address, bytes);
@@ -155,7 +154,7 @@ static void close_allocation(weft_cu_address_t address, size_t bytes)
 
 static weft_cu_result_t import_pool(const weft_share_t *share, weft_cu_pool_t *out)
 {
-    int fd = fetch_fd(share);
+    int fd = wefti_fetch_fd(share->pid, share->fd);
     if (fd < 0)
         return WEFT_CU_INVALID_VALUE;
     weft_cu_result_t result = wefti_cu.cuMemPoolImportFromShareableHandle(
@@ -204,8 +203,8 @@ static void close_place_in_pool(weft_cu_address_t address, size_t bytes)
 
 static const handle_ops_t handles[] = {
     [WEFT_HANDLE_LEGACY] = {"cuIpcOpenMemHandle", open_legacy, close_legacy, true},
-    [WEFT_HANDLE_FD] = {"cuMemImportFromShareableHandle", open_fd, close_allocation, true},
-    [WEFT_HANDLE_FABRIC] = {"cuMemImportFromShareableHandle", open_fabric, close_allocation, true},
+    [WEFT_HANDLE_FD] = {"cuMemImportFromShareableHandle", open_fd, wefti_unmap_allocation, true},
+    [WEFT_HANDLE_FABRIC] = {"cuMemImportFromShareableHandle", open_fabric, wefti_unmap_allocation, true},
     [WEFT_HANDLE_POOL] = {"cuMemPoolImportPointer", open_place_in_pool, close_place_in_pool, false},
 };
 

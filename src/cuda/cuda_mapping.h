@@ -23,6 +23,14 @@ bool wefti_map(const weft_share_t *share, weft_device_t *device, bool at_any_pri
 void wefti_unmap(weft_mapping_t *mapping);
 void wefti_forget_mapping(int owner, uint64_t id);
 
+/** A file descriptor of another process as one of ours; -1: not allowed, or it has gone. */
+int wefti_fetch_fd(int pid, int fd);
+
+/** An allocation of VMM at an address of its own, for a device, in whose context this is called; and its opposite. */
+weft_cu_result_t wefti_map_allocation(weft_cu_allocation_t allocation, size_t bytes, size_t alignment,
+                                      const weft_device_t *device, weft_cu_address_t *out);
+void wefti_unmap_allocation(weft_cu_address_t address, size_t bytes);
+
 /** How many are kept; for tests. */
 int wefti_mappings(void);
 

@@ -72,6 +72,9 @@ enum {
     WEFT_CU_HANDLE_FABRIC = 8,
     WEFT_CU_LOCATION_DEVICE = 1,
     WEFT_CU_ACCESS_READWRITE = 3,
+    WEFT_CU_ALLOCATION_PINNED = 1,
+    WEFT_CU_MULTICAST_MINIMUM = 0,
+    WEFT_CU_MULTICAST_RECOMMENDED = 1,
 };
 
 /* Attributes of devices. */
@@ -88,6 +91,7 @@ enum {
     WEFT_CU_DEVICE_POOLS = 115,
     WEFT_CU_DEVICE_RDMA_ORDERING = 118, /* WEFT_CU_RDMA_ORDER_ALL, or less */
     WEFT_CU_DEVICE_HANDLE_FABRIC = 128,
+    WEFT_CU_DEVICE_MULTICAST = 132,
 };
 
 /* What others write into a device's memory is seen by all devices in order. */
@@ -109,6 +113,25 @@ typedef struct weft_cu_access {
     weft_cu_location_t location;
     int flags;
 } weft_cu_access_t;
+
+/* Of an allocation. */
+typedef struct weft_cu_allocation_properties {
+    int type, handle_types;
+    weft_cu_location_t location;
+    void *win32;
+    struct {
+        unsigned char compression, allows_rdma;
+        unsigned short usage;
+        unsigned char reserved[4];
+    } flags;
+} weft_cu_allocation_properties_t;
+
+/* Of an object of multicast memory. */
+typedef struct weft_cu_multicast {
+    unsigned devices;
+    size_t bytes;
+    unsigned long long handle_types, flags;
+} weft_cu_multicast_t;
 
 /* One side of a copy of rows. */
 typedef struct weft_cu_rows {
@@ -234,6 +257,20 @@ typedef struct weft_cu_copy2d {
        unsigned flags))                                                                            \
     X(cuGraphRetainUserObject, cuGraphRetainUserObject,                                            \
       (void *graph, weft_cu_user_object_t object, unsigned references, unsigned flags))            \
+    X(cuMemCreate, cuMemCreate,                                                                    \
+      (weft_cu_allocation_t * out, size_t bytes,                                                   \
+       const weft_cu_allocation_properties_t *properties, unsigned long long flags))               \
+    X(cuMulticastCreate, cuMulticastCreate,                                                        \
+      (weft_cu_allocation_t * out, const weft_cu_multicast_t *properties))                         \
+    X(cuMulticastAddDevice, cuMulticastAddDevice,                                                  \
+      (weft_cu_allocation_t object, weft_cu_device_t device))                                      \
+    X(cuMulticastBindMem, cuMulticastBindMem,                                                      \
+      (weft_cu_allocation_t object, size_t offset, weft_cu_allocation_t memory,                    \
+       size_t memory_offset, size_t bytes, unsigned long long flags))                              \
+    X(cuMulticastUnbind, cuMulticastUnbind,                                                        \
+      (weft_cu_allocation_t object, weft_cu_device_t device, size_t offset, size_t bytes))         \
+    X(cuMulticastGetGranularity, cuMulticastGetGranularity,                                        \
+      (size_t * out, const weft_cu_multicast_t *properties, int which))                            \
     X(cuStreamWaitValue32, cuStreamWaitValue32_v2,                                                 \
       (weft_cu_stream_t stream, weft_cu_address_t address, uint32_t value, unsigned flags))        \
     X(cuStreamWriteValue32, cuStreamWriteValue32_v2,                                               \

@@ -203,6 +203,15 @@ static void put_peers(sheet_t *sheet, weft_cu_device_t device, int count)
         put(sheet, "peers", "  peer access to", "%s", peers[0] == '\0' ? "none of the others: messages go through pinned memory" : peers);
 }
 
+static void put_multicast(sheet_t *sheet, weft_cu_device_t device, int capability)
+{
+    bool is_there = attribute_of(device, WEFT_CU_DEVICE_MULTICAST) != 0;
+    put(sheet, "multicast", "  multicast", "%s",
+        !is_there                              ? "no"
+        : !weft_kernel_multicasts(capability) ? "yes, but Weft has no kernels for it (configure --with-cuda-arch=90 or later)"
+                                               : "yes: large allreduces of ranks with a device each");
+}
+
 static void print_device(const weft_info_format_t *format, int ordinal, int count)
 {
     sheet_t sheet = {.count = 0};
@@ -228,6 +237,7 @@ static void print_device(const weft_info_format_t *format, int ordinal, int coun
     put_kinds(&sheet, device);
     put_handles(&sheet, device);
     put_peers(&sheet, device, count);
+    put_multicast(&sheet, device, capability);
     format->facts(section, sheet.facts);
 }
 

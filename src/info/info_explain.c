@@ -60,11 +60,14 @@ static int explain_device(char **words)
     weft_tuning_open();
     unsigned alone = WEFT_WAY_STEPPED | WEFT_WAY_STAGED;
     unsigned meets = coll == WEFT_SCAN || coll == WEFT_EXSCAN ? 0 : WEFT_WAY_FLAGS;
+    unsigned casts = coll == WEFT_ALLREDUCE ? meets | WEFT_WAY_MULTICAST : meets;
+    weft_device_way_t cast = weft_device_way(coll, (int)ranks, bytes, alone | WEFT_WAY_TOGETHER | casts);
     weft_device_way_t each = weft_device_way(coll, (int)ranks, bytes, alone | WEFT_WAY_TOGETHER | meets);
     weft_device_way_t best = weft_device_way(coll, (int)ranks, bytes, alone | WEFT_WAY_TOGETHER);
     weft_device_way_t levels = weft_device_way(coll, (int)ranks, bytes, alone | WEFT_WAY_LEVELS);
     weft_device_way_t without = weft_device_way(coll, (int)ranks, bytes, alone);
     weft_device_way_t least = weft_device_way(coll, (int)ranks, bytes, WEFT_WAY_STAGED);
+    print_way("one host, multicast on devices:", &cast);
     print_way("one host, each on a device:", &each);
     print_way("one host, some share devices:", &best);
     print_way("several hosts, by levels:", &levels);

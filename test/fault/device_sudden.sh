@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # A rank that meets a sudden end while others are in a collective of device memory: before it comes, while it waits for the
-# others, while one of them works for all, while it does so itself; together, stepped and staged, with one device
+# others, while one of them works for all, while it does so itself; together, stepped, staged, by flags and multicast, with one device
 # for all and one for each. The job ends, the rank is named, the exit code says how it ended, and nothing is left.
 . "$(dirname "$0")/judge.sh"
 [ -n "$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")" ] || skip "needs cuda.h"
@@ -65,6 +65,20 @@ ends 137 "$killed" 'devices=4,lazy,late=300,kill=weft_exchange_sum_F32:2@2' 4 am
 expect 16 env TEST_MEMORY=D WEFT_DEVICE_WAIT_MAX=1 FAKE_CUDA=devices=3,late=0,kill=weft_exchange_sum_F32:5:19@2 \
     "$MPIRUN" -n 3 ./device_ends last none 2 1000
 # Whose words come first is open: its own limit, or what the other one has said of his.
+expect_text err '^mpirun: rank [01] .*\(a kernel has waited for those of other ranks for longer than WEFT_DEVICE_WAIT_MAX, 1 s\|the device work of another rank of this host has failed\)'
+
+# The same by multicast memory, and on the way to it.
+by_multicast=WEFT_COLL_TUNING=$SOURCE/test/mpi/cuda/multicast.conf
+for call in weft_multicast_sum_F32:1 weft_multicast_sum_F32:20; do
+    ends 137 "$killed" "devices=3,multicast=1,late=0,kill=$call@1 $by_multicast" 3 last none 1 1000
+    ends 137 "$killed" "devices=8,multicast=1,late=0,kill=$call@3 $by_multicast" 5 amid none 3 50000 return
+done
+for call in cuMulticastCreate:1@0 cuMulticastBindMem:1@0; do
+    ends 137 "$killed" "devices=3,multicast=1,late=0,kill=$call $by_multicast" 3 last none 0 1000
+done
+ends 139 "$crashed" "devices=3,multicast=1,late=0,kill=cuMulticastAddDevice:1:11@2 $by_multicast" 3 last none 2 1000
+expect 16 env TEST_MEMORY=D $by_multicast WEFT_DEVICE_WAIT_MAX=1 \
+    FAKE_CUDA=devices=3,multicast=1,late=0,kill=weft_multicast_sum_F32:5:19@2 "$MPIRUN" -n 3 ./device_ends last none 2 1000
 expect_text err '^mpirun: rank [01] .*\(a kernel has waited for those of other ranks for longer than WEFT_DEVICE_WAIT_MAX, 1 s\|the device work of another rank of this host has failed\)'
 nothing_left
 finish

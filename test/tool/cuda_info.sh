@@ -35,6 +35,7 @@ for devices in 1 2 8; do
     lines $devices '^  UUID  *GPU-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*$'
     lines $devices "^  Weft's kernels "
     lines $devices '^  shared by  *CUDA IPC, file descriptors$'
+    lines $devices '^  multicast  *no$'
     lines $((devices > 1 ? devices : 0)) '^  peer access to  *[0-7]'
     lines 1 '^WEFT_DEVICE  *auto$'
 done
@@ -52,6 +53,8 @@ lines 4 'fabric handles'
 lines 1 '^  peer access to  *2$'
 lines 1 '^  peer access to  *0$'
 lines 2 '^  peer access to  *none of the others'
+info devices=2,multicast=1
+lines 2 '^  multicast  *yes'
 info devices=2 --parsable
 lines 2 '^cuda_device_[01]:pci:0000:'
 lines 1 '^cuda:driver:for CUDA '

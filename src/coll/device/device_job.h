@@ -2,6 +2,7 @@
 /*
  * A collective with device memory in it. Which way it goes depends on what the others bring, too:
  *
+ *   multicast as flags, an allreduce that the switch between the devices does (multicast.h)
  *   flags     as together, with a device for each rank: kernels of all exchange the data (flags.h)
  *   together  all ranks are on this host and lend device memory: one of them does it all
  *   levels    several hosts: what the plan has the ranks of one host do among themselves is done together,
@@ -10,7 +11,7 @@
  *   staged    the plan runs on host memory that stands for the buffers: few bytes, or an operation that
  *             the device does not have
  *
- * All but the first two send other hosts the same messages as a rank whose buffers are host memory, so each
+ * All but the first three send other hosts the same messages as a rank whose buffers are host memory, so each
  * rank chooses for itself between them.
  */
 #ifndef WEFT_COLL_DEVICE_DEVICE_JOB_H

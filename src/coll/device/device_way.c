@@ -24,6 +24,7 @@ static const struct {
     weft_way_flag_t way;
     const char *name;
 } ways[] = {
+    {WEFT_WAY_MULTICAST, "multicast"},
     {WEFT_WAY_FLAGS, "flags"},
     {WEFT_WAY_TOGETHER, "together"},
     {WEFT_WAY_LEVELS, "levels"},

@@ -13,6 +13,7 @@ typedef enum weft_way_flag {
     WEFT_WAY_STEPPED = 4,
     WEFT_WAY_STAGED = 8, /* always possible */
     WEFT_WAY_FLAGS = 16,
+    WEFT_WAY_MULTICAST = 32,
 } weft_way_flag_t;
 
 typedef struct weft_device_way {

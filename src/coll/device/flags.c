@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/device/flags.h"
 
-#include "base/config.h"
-#include "base/fail.h"
+#include "coll/device/kernel_watch.h"
 #include "base/log.h"
 #include "base/memory.h"
 
-#include <inttypes.h>
-#include <stdatomic.h>
 #include <string.h>
 
 enum {
@@ -111,14 +108,6 @@ bool weft_flags_are_possible(const weft_comm_t *comm, weft_coll_t coll)
            coll != WEFT_EXSCAN && (comm->flags == NULL || comm->flags->state != IMPOSSIBLE);
 }
 
-static bool is_on(const weft_device_t *device, const weft_loan_t loans[WEFT_SIDES])
-{
-    bool is_alike = true;
-    for (int side = 0; side < WEFT_SIDES; side++)
-        is_alike &= loans[side].device == NULL || loans[side].device == device;
-    return is_alike;
-}
-
 weft_readiness_t weft_flags_offer(weft_comm_t *comm, const weft_loan_t loans[WEFT_SIDES], uint32_t number,
                                   weft_post_t *post)
 {
@@ -126,31 +115,10 @@ weft_readiness_t weft_flags_offer(weft_comm_t *comm, const weft_loan_t loans[WEF
     if (flags != NULL && number >= NUMBERS)
         flags->state = IMPOSSIBLE;
     if (flags == NULL || (flags->state != OFFERED && flags->state != READY) || !is_cleared(flags) ||
-        !is_on(flags->device, loans))
+        !weft_loans_are_on(loans, flags->device))
         return WEFT_NOT_READY;
     post->inbox = flags->share;
     return flags->state == READY ? WEFT_READY : WEFT_INBOX_OFFERED;
-}
-
-static const weft_share_t *any_share(const weft_post_t *post)
-{
-    return post->has_data[WEFT_GIVES] ? &post->share[WEFT_GIVES]
-           : post->has_data[WEFT_GETS] ? &post->share[WEFT_GETS]
-                                       : NULL;
-}
-
-/* A kernel that waits for another one's on the same device would wait for a whole time slice, or for ever. */
-static bool have_devices_each(const weft_meeting_t *meeting)
-{
-    for (int i = 0; i < meeting->members; i++) {
-        const weft_share_t *own = any_share(weft_post_of(meeting, i));
-        for (int j = 0; j < i; j++) {
-            const weft_share_t *other = any_share(weft_post_of(meeting, j));
-            if (own == NULL || memcmp(own->uuid, other->uuid, sizeof(own->uuid)) == 0)
-                return false;
-        }
-    }
-    return any_share(weft_post_of(meeting, 0)) != NULL;
 }
 
 static bool share_inbox(weft_flags_t *flags)
@@ -202,7 +170,7 @@ void weft_flags_learn(weft_comm_t *comm, const weft_meeting_t *meeting, weft_dev
         return;
     if (flags->state == OFFERED)
         map_inboxes(flags, meeting);
-    else if (flags->state == NEW && !have_devices_each(meeting))
+    else if (flags->state == NEW && !weft_posts_have_devices_each(meeting))
         give_up(flags, "ranks share a device");
     else if (flags->state == NEW)
         make_inbox(flags, device);
@@ -373,23 +341,16 @@ int weft_flags_begin(const weft_meeting_t *meeting, const weft_coll_args_t *args
 
 void weft_flags_call_off(weft_comm_t *comm, const weft_meeting_t *meeting)
 {
-    atomic_uint *words = (atomic_uint *)watch_of(comm->flags, meeting);
-    atomic_store(&words[0], flag_of(meeting));
+    weft_watch_call_off(watch_of(comm->flags, meeting), flag_of(meeting));
 }
 
 int weft_flags_end(weft_comm_t *comm, const weft_meeting_t *meeting, int err)
 {
     weft_flags_t *flags = comm->flags;
-    atomic_uint *words = (atomic_uint *)watch_of(flags, meeting);
-    uint32_t flag = flag_of(meeting);
-    bool is_off = atomic_load(&words[0]) == flag;
-    if (err == MPI_SUCCESS && atomic_load(&words[1]) != flag)
-        return MPI_SUCCESS;
-    flags->is_unsafe = true; /* others may not have seen yet that it is over */
-    give_up(flags, "one has failed");
-    if (err != MPI_SUCCESS)
-        return err;
-    return is_off ? weft_fail(MPI_ERR_OTHER, "the device work of another rank of this host has failed")
-                  : weft_fail(MPI_ERR_OTHER, "a kernel has waited for those of other ranks for longer than "
-                                             "WEFT_DEVICE_WAIT_MAX, %d s", weft_config.DEVICE_WAIT_MAX);
+    err = weft_watch_end(watch_of(flags, meeting), flag_of(meeting), err);
+    if (err != MPI_SUCCESS) {
+        flags->is_unsafe = true; /* others may not have seen yet that it is over */
+        give_up(flags, "one has failed");
+    }
+    return err;
 }

@@ -7,6 +7,7 @@
 #include "coll/device/device_way.h"
 #include "coll/device/flags.h"
 #include "coll/device/loan.h"
+#include "coll/device/multicast.h"
 #include "coll/device/shadow.h"
 #include "coll/device/together.h"
 #include "coll/engine.h"
@@ -26,7 +27,7 @@ struct weft_job {
     /* together */
     int members, member, radix; /* who comes; the bracketing of operands (together.h) */
     bool is_inside;             /* the meeting was entered */
-    unsigned ways;              /* FLAGS, TOGETHER: what it would do at the meeting */
+    unsigned ways;              /* FLAGS, MULTICAST, TOGETHER: what it would do at the meeting */
     bool leads;                 /* it is this rank's to begin the work, which it has not yet */
     bool is_off;                /* of a section: it was not held */
     void (*go_alone)(weft_job_t *job); /* if it is not held */
@@ -38,8 +39,9 @@ struct weft_job {
     weft_together_t work;
     weft_mark_t mark;
     weft_link_t link; /* of those that wait at meetings */
-    /* flags */
+    /* flags and multicast */
     bool is_exchanging; /* this rank's kernel is on its way */
+    bool is_multicast;
     /* staged */
     weft_shadows_t shadows;
     /* A job goes from step to step: each begins operations and says what comes next. */
@@ -98,10 +100,12 @@ void wefti_job_take_results(weft_job_t *job);
 void wefti_job_fail_together(weft_job_t *job, int err);
 void wefti_job_stop_waiting(weft_job_t *job);
 
-/** By kernels that wait for each other (job_flags.c): would this job, as far as this rank knows? */
-bool wefti_job_may_exchange(const weft_job_t *job);
+/** By kernels that wait for each other (job_flags.c): the ways that this job could go, as far as this rank knows. */
+unsigned wefti_job_exchanges(const weft_job_t *job);
 /** Into the job's post, before it arrives: what this rank is ready for, and keep its device free for it. */
 void wefti_job_offer_exchange(weft_job_t *job, weft_post_t *post);
+/** All posts are there: does it go so? */
+bool wefti_job_can_exchange(const weft_job_t *job);
 /** The meeting has come to something else. */
 void wefti_job_refuse_exchange(const weft_job_t *job);
 /** All are about to: this rank's kernel, to the end of the job. */

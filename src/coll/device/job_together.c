@@ -110,7 +110,7 @@ static int map_all(weft_job_t *job)
 /* All posts are there, and this rank is the last. */
 static void lead(weft_job_t *job)
 {
-    if (weft_flags_fit(&job->meeting)) {
+    if (wefti_job_can_exchange(job)) {
         weft_meeting_decide(&job->meeting, WEFT_MEETING_AGREED);
         job->seen = WEFT_MEETING_AGREED;
         wefti_job_exchange(job);
@@ -137,6 +137,8 @@ static void get_ready(weft_job_t *job)
     job->is_shared = true;
     if ((job->ways & WEFT_WAY_FLAGS) != 0)
         weft_flags_learn(job->request.comm, &job->meeting, device_of(job));
+    if ((job->ways & WEFT_WAY_MULTICAST) != 0)
+        weft_multicast_learn(job->request.comm, &job->meeting, device_of(job));
     bool is_good = map_all(job) == MPI_SUCCESS;
     if (weft_meeting_part_done(&job->meeting, WEFT_MEETING_SHARED, &is_good))
         weft_meeting_decide(&job->meeting, is_good ? WEFT_MEETING_WORKING : WEFT_MEETING_OFF);
@@ -339,13 +341,15 @@ void wefti_job_attend(weft_job_t *job)
     wefti_job_go_on(job);
 }
 
-/* What the table would have done at a meeting: by flags where that is possible, else together. */
+/* What the table would have done at a meeting: by multicast or flags where that is possible, else together. A way for
+ * which all have to get ready first leaves those after it as they are until then. */
 static unsigned ways_to_meet(const weft_job_t *job)
 {
     const unsigned any = WEFT_WAY_TOGETHER | WEFT_WAY_LEVELS | WEFT_WAY_STEPPED | WEFT_WAY_STAGED;
     unsigned ways = wefti_job_way(job, any) & WEFT_WAY_TOGETHER;
-    if (wefti_job_may_exchange(job))
-        ways |= wefti_job_way(job, any | WEFT_WAY_FLAGS) & WEFT_WAY_FLAGS;
+    unsigned exchanges = wefti_job_exchanges(job);
+    ways |= wefti_job_way(job, any | (exchanges & WEFT_WAY_FLAGS)) & WEFT_WAY_FLAGS;
+    ways |= wefti_job_way(job, any | exchanges) & WEFT_WAY_MULTICAST;
     return ways;
 }
 

@@ -110,6 +110,14 @@ void weft_loan_copy_of(const weft_loan_t *loan, int index, weft_elements_t *user
                                : (weft_elements_t){user, region.count, region.type};
 }
 
+bool weft_loans_are_on(const weft_loan_t loans[WEFT_SIDES], const weft_device_t *device)
+{
+    bool are_alike = true;
+    for (int side = 0; side < WEFT_SIDES; side++)
+        are_alike &= loans[side].device == NULL || loans[side].device == device;
+    return are_alike;
+}
+
 void weft_loan_close(weft_loan_t *loan)
 {
     if (loan->scratch != NULL)

@@ -50,4 +50,7 @@ void weft_loan_copy_of(const weft_loan_t *loan, int index, weft_elements_t *user
 
 void weft_loan_close(weft_loan_t *loan);
 
+/** Do all data that a call lends lie on this device? */
+bool weft_loans_are_on(const weft_loan_t loans[WEFT_SIDES], const weft_device_t *device);
+
 #endif

@@ -21,6 +21,15 @@ typedef enum weft_readiness {
     WEFT_READY,         /* and it has mapped those of all others */
 } weft_readiness_t;
 
+/** How far a member is on the way to multicast memory (multicast.h). */
+typedef enum weft_multicast_step {
+    WEFT_MULTICAST_NONE, /* not for this call */
+    WEFT_MULTICAST_NEVER,
+    WEFT_MULTICAST_ABLE,
+    WEFT_MULTICAST_JOINED,
+    WEFT_MULTICAST_BOUND,
+} weft_multicast_step_t;
+
 /** Plain data, in shared memory. */
 typedef struct weft_post {
     int32_t coll, root;
@@ -31,6 +40,9 @@ typedef struct weft_post {
     uint32_t has_data[WEFT_SIDES];
     weft_share_t share[WEFT_SIDES];
     weft_share_t inbox;
+    uint32_t multicast;     /* a weft_multicast_step_t */
+    uint32_t is_multicast_ready; /* for this call */
+    weft_multicast_share_t object; /* of member 0, once it has joined */
     weft_loan_row_t row[]; /* [rows[WEFT_GIVES] + rows[WEFT_GETS]] */
 } weft_post_t;
 
@@ -63,5 +75,9 @@ bool weft_post_is_same_call(const weft_post_t *a, const weft_post_t *b);
 
 /** Would all members have it done together? All posts are there. */
 bool weft_posts_go_together(const weft_meeting_t *meeting);
+
+/** Has each member brought data, and all to different devices? A kernel that waits for another one's on the
+ *  same device would wait for a whole time slice, or for ever. */
+bool weft_posts_have_devices_each(const weft_meeting_t *meeting);
 
 #endif

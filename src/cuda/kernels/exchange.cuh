@@ -13,86 +13,12 @@
 #define WEFT_CUDA_KERNELS_EXCHANGE_CUH
 
 #include "cuda/kernels/reduce.cuh"
+#include "cuda/kernels/unit.cuh"
+#include "cuda/kernels/waiter.cuh"
 
-/* A thread of an exchange. */
-struct weft_waiter_t {
-    const weft_exchange_args_t &args;
-    uint64_t begin_ns;
-};
-
-WEFT_DEVICE weft_waiter_t weft_waiter(const weft_exchange_args_t &args)
-{
-    return {args, args.limit_ns == 0 ? 0 : weft_clock_ns()};
-}
-
-/* Has the host given up, or another thread, or is it time to? */
-WEFT_DEVICE bool weft_is_off(const weft_waiter_t &waiter)
-{
-    const weft_exchange_args_t &args = waiter.args;
-    const uint64_t words = weft_load_volatile<uint64_t>(args.watch);
-    const bool is_called_off = (uint32_t)words == args.flag, has_ended = words >> 32 == args.flag;
-    const bool is_late = args.limit_ns != 0 && weft_clock_ns() - waiter.begin_ns > args.limit_ns;
-    if (!is_called_off && !has_ended && !is_late)
-        return false;
-    if (!has_ended)
-        weft_store_volatile<uint32_t>(args.watch + 1, args.flag);
-    return true;
-}
+typedef weft_waiter_t<weft_exchange_args_t> weft_exchanger_t;
 
 /* ---- units of 16 bytes ---- */
-
-/* So many of a block's bytes are in a unit, the last of which may be short. */
-WEFT_DEVICE unsigned weft_unit_bytes(uint64_t unit, uint64_t bytes)
-{
-    const uint64_t left = bytes - unit * WEFT_UNIT_BYTES;
-    return left < WEFT_UNIT_BYTES ? (unsigned)left : (unsigned)WEFT_UNIT_BYTES;
-}
-
-WEFT_DEVICE uint32_t weft_load_word(const char *from, unsigned bytes)
-{
-    uint32_t word = 0;
-    if (bytes == sizeof(word) && (uintptr_t)from % sizeof(word) == 0)
-        return weft_load<uint32_t>(from);
-    WEFT_NO_UNROLL for (unsigned i = 0; i < bytes; i++) word |= (uint32_t)weft_load<unsigned char>(from + i) << 8 * i;
-    return word;
-}
-
-WEFT_DEVICE void weft_store_word(char *to, uint32_t word, unsigned bytes)
-{
-    if (bytes == sizeof(word) && (uintptr_t)to % sizeof(word) == 0) {
-        weft_store(to, word);
-        return;
-    }
-    WEFT_NO_UNROLL for (unsigned i = 0; i < bytes; i++) weft_store(to + i, (unsigned char)(word >> 8 * i));
-}
-
-/* The part of a unit of `bytes` bytes that is in its word `index`. */
-WEFT_DEVICE unsigned weft_word_bytes(unsigned index, unsigned bytes)
-{
-    const unsigned before = index * (unsigned)sizeof(uint32_t);
-    const unsigned left = bytes > before ? bytes - before : 0;
-    return left < sizeof(uint32_t) ? left : (unsigned)sizeof(uint32_t);
-}
-
-WEFT_DEVICE weft_vector_t weft_load_packed(const char *from, unsigned bytes)
-{
-    weft_vector_t unit;
-    if (bytes == sizeof(unit) && (uintptr_t)from % sizeof(unit) == 0)
-        return weft_load<weft_vector_t>(from);
-    WEFT_UNROLL for (unsigned i = 0; i < 4; i++) unit.word[i] =
-        weft_load_word(from + i * sizeof(uint32_t), weft_word_bytes(i, bytes));
-    return unit;
-}
-
-WEFT_DEVICE void weft_store_packed(char *to, const weft_vector_t &unit, unsigned bytes)
-{
-    if (bytes == sizeof(unit) && (uintptr_t)to % sizeof(unit) == 0) {
-        weft_store(to, unit);
-        return;
-    }
-    WEFT_UNROLL for (unsigned i = 0; i < 4; i++)
-        weft_store_word(to + i * sizeof(uint32_t), unit.word[i], weft_word_bytes(i, bytes));
-}
 
 /* Unit `unit` of a block in the user's memory. Gaps of pairs are not touched. */
 template <class Op> WEFT_DEVICE weft_vector_t weft_load_unit(const void *block, uint64_t unit, uint64_t bytes)
@@ -144,7 +70,7 @@ WEFT_DEVICE void weft_push(void *row, uint64_t unit, const weft_vector_t &data, 
 }
 
 /* Both lines of a unit; false: it was called off. */
-WEFT_DEVICE bool weft_pull(const weft_waiter_t &waiter, const void *row, uint64_t unit, weft_vector_t *out)
+WEFT_DEVICE bool weft_pull(const weft_exchanger_t &waiter, const void *row, uint64_t unit, weft_vector_t *out)
 {
     const char *line = weft_at(row, unit * WEFT_UNIT_LINES_BYTES);
     const uint32_t flag = waiter.args.flag;
@@ -155,10 +81,8 @@ WEFT_DEVICE bool weft_pull(const weft_waiter_t &waiter, const void *row, uint64_
         *out = weft_vector_t{{first.word[0], first.word[2], second.word[0], second.word[2]}};
         if (first.word[1] == flag && first.word[3] == flag && second.word[1] == flag && second.word[3] == flag)
             return true;
-        if (tries % WEFT_TRIES_TO_LOOK == 0 && weft_is_off(waiter))
+        if (weft_is_in_vain(waiter, tries))
             return false;
-        if (tries >= WEFT_TRIES_AWAKE)
-            weft_pause();
     }
 }
 
@@ -184,7 +108,7 @@ template <class Op> WEFT_DEVICE_ONCE void weft_push_blocks(const weft_exchange_a
 template <class Op>
 WEFT_DEVICE_ONCE void weft_pull_blocks(const weft_exchange_args_t &args, uint64_t begin_ns, uint64_t offset)
 {
-    const weft_waiter_t waiter = {args, begin_ns};
+    const weft_exchanger_t waiter = {args, begin_ns};
     weft_vector_t vector;
     WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members; turn++)
     {
@@ -199,7 +123,7 @@ WEFT_DEVICE_ONCE void weft_pull_blocks(const weft_exchange_args_t &args, uint64_
 
 /* Unit `unit` of what member `index` brings to this one's result. */
 template <class Op>
-WEFT_DEVICE bool weft_operand(const weft_waiter_t &waiter, uint32_t index, uint64_t unit, typename Op::item *out)
+WEFT_DEVICE bool weft_operand(const weft_exchanger_t &waiter, uint32_t index, uint64_t unit, typename Op::item *out)
 {
     const weft_exchange_args_t &args = waiter.args;
     const weft_exchange_side_t &side = args.side[index];
@@ -214,7 +138,7 @@ WEFT_DEVICE bool weft_operand(const weft_waiter_t &waiter, uint32_t index, uint6
 
 /* In the order of members, rounded once, as reduce.cuh has it. */
 template <class Op>
-WEFT_DEVICE bool weft_combine_unit(const weft_waiter_t &waiter, uint64_t unit, weft_vector_t *out)
+WEFT_DEVICE bool weft_combine_unit(const weft_exchanger_t &waiter, uint64_t unit, weft_vector_t *out)
 {
     constexpr unsigned ITEMS = WEFT_UNIT_BYTES / sizeof(typename Op::item);
     typename Op::item item[ITEMS];
@@ -231,7 +155,7 @@ WEFT_DEVICE bool weft_combine_unit(const weft_waiter_t &waiter, uint64_t unit, w
     return true;
 }
 
-template <class Op> WEFT_DEVICE bool weft_combine_blocks(const weft_waiter_t &waiter)
+template <class Op> WEFT_DEVICE bool weft_combine_blocks(const weft_exchanger_t &waiter)
 {
     const weft_exchange_args_t &args = waiter.args;
     const weft_exchange_side_t &own = args.side[args.member];
@@ -263,7 +187,7 @@ template <class Op> struct weft_mover_t<false, Op> {
 template <class Op> WEFT_DEVICE void weft_exchange(const weft_exchange_args_t &args)
 {
     typedef typename weft_mover_t<Op::is_dense, Op>::type mover;
-    const weft_waiter_t waiter = weft_waiter(args);
+    const weft_exchanger_t waiter = weft_waiter(args);
     weft_push_blocks<mover>(args);
     if (weft_combine_blocks<Op>(waiter) && args.results > 0)
         weft_pull_blocks<mover>(args, waiter.begin_ns, args.results);

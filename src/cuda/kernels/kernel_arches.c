@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MULTICAST_LEAST = 90 }; /* the first architecture of which the kernels are more than a trap */
+
 const char *const weft_kernel_arches = WEFT_KERNEL_ARCHES;
 
 weft_kernel_fit_t weft_kernel_fit_of(const char *arches, int ptx, int capability)
@@ -23,6 +25,24 @@ weft_kernel_fit_t weft_kernel_fit_of(const char *arches, int ptx, int capability
 weft_kernel_fit_t weft_kernel_fit(int capability)
 {
     return weft_kernel_fit_of(weft_kernel_arches, WEFT_KERNEL_PTX, capability);
+}
+
+bool weft_kernel_multicasts_of(const char *arches, int ptx, int capability)
+{
+    switch (weft_kernel_fit_of(arches, ptx, capability)) {
+    case WEFT_KERNELS_COMPILED:
+    case WEFT_KERNELS_NATIVE:
+        return capability >= MULTICAST_LEAST;
+    case WEFT_KERNELS_PTX:
+        return ptx >= MULTICAST_LEAST;
+    default:
+        return false;
+    }
+}
+
+bool weft_kernel_multicasts(int capability)
+{
+    return weft_kernel_multicasts_of(weft_kernel_arches, WEFT_KERNEL_PTX, capability);
 }
 
 const char *weft_kernel_fit_text(weft_kernel_fit_t fit)

@@ -3,6 +3,8 @@
 #ifndef WEFT_CUDA_KERNELS_KERNEL_ARCHES_H
 #define WEFT_CUDA_KERNELS_KERNEL_ARCHES_H
 
+#include <stdbool.h>
+
 typedef enum weft_kernel_fit {
     WEFT_KERNELS_NONE,     /* for other devices only, or there is no image */
     WEFT_KERNELS_COMPILED, /* as they are */
@@ -20,6 +22,12 @@ weft_kernel_fit_t weft_kernel_fit_of(const char *arches, int ptx, int capability
 
 /** The same of this library's. */
 weft_kernel_fit_t weft_kernel_fit(int capability);
+
+/** Has an image as above kernels for multicast that such a device runs? */
+bool weft_kernel_multicasts_of(const char *arches, int ptx, int capability);
+
+/** The same of this library's. */
+bool weft_kernel_multicasts(int capability);
 
 /** "compiled for it", "none for it", ...: what a user reads. */
 const char *weft_kernel_fit_text(weft_kernel_fit_t fit);

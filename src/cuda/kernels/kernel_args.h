@@ -19,6 +19,10 @@ enum {
     WEFT_EXCHANGE_MEMBERS = 16, /* ranks that exchange data */
     WEFT_UNIT_BYTES = 16,       /* data that a thread sends at a time */
     WEFT_UNIT_LINES_BYTES = 32, /* in an inbox, with flags */
+    WEFT_MULTICAST_BLOCKS = 32, /* at most, of a kernel */
+    WEFT_MULTICAST_AREA = 512 * 1024, /* of multicast memory, for each block */
+    WEFT_MULTICAST_LINE = WEFT_EXCHANGE_MEMBERS * 8,
+    WEFT_MULTICAST_PIECE = (WEFT_MULTICAST_AREA - WEFT_MULTICAST_LINE) / 2, /* of the operand, at most */
 };
 
 /**
@@ -86,6 +90,28 @@ typedef struct weft_exchange_args {
                           has ended without a result */
     weft_exchange_side_t side[WEFT_EXCHANGE_MEMBERS];
 } weft_exchange_args_t;
+
+/**
+ * Allreduce through multicast memory: an object in which each member's device has as much memory of its own; a load at
+ * the object's address gives what lies at that place in the memory of all, reduced, and a store goes to all. Each
+ * block has an area in it, with a word for what each member tells, and two slots for pieces of the operand:
+ *
+ *   area   | word of member 0 | of 1 | ... | slot of pieces 0, 2, 4 ... | of pieces 1, 3, 5 ... |
+ *
+ * All members launch as many blocks.
+ */
+typedef struct weft_multicast_args {
+    uint32_t members, member;
+    uint32_t flag; /* not 0, and greater than in all launches before in this memory */
+    uint32_t piece; /* bytes that a block takes at a time: a multiple of 16, at most WEFT_MULTICAST_PIECE */
+    uint64_t bytes; /* of the operand */
+    uint64_t limit_ns; /* as above */
+    uint32_t *watch;
+    const void *from;
+    void *to;  /* may be `from`; else nothing overlaps */
+    void *own; /* this rank's memory, all zeros at first */
+    void *all; /* the object */
+} weft_multicast_args_t;
 
 /** Division by a number known before: n / value = n * magic / 2^(64 + shift) for n < 2^63. */
 typedef struct weft_divisor {

@@ -14,6 +14,7 @@ enum {
     SHARE_MOST = 4096, /* twice what its threads have under way at once */
     SPAN_UNITS = 128,  /* runs of so many units and more are copied by teams */
     EXCHANGE_PROCESSORS = 6, /* an exchange runs beside the program's kernels, and moves 144 KiB at once so */
+    MULTICAST_PIECE_LEAST = 16 * 1024, /* so that a round of telling all is worth it */
 };
 
 /* So many threads as there is work for, at most as many as fit. */
@@ -188,4 +189,21 @@ void weft_call_exchange(weft_kernel_t kernel, size_t most, weft_kernel_call_t *o
     const uint64_t units = (most + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES;
     out->kernel = kernel;
     set_threads(out, units > 0 ? units : 1, EXCHANGE_PROCESSORS);
+}
+
+/* Pieces are so small that all blocks have one, if the operand allows it, and that none is more than the others. */
+void weft_call_multicast(weft_kernel_t kernel, weft_kernel_call_t *out)
+{
+    weft_multicast_args_t *args = &out->args.multicast;
+    const uint64_t round = (uint64_t)WEFT_MULTICAST_BLOCKS * WEFT_MULTICAST_PIECE;
+    const uint64_t rounds = args->bytes > round ? (args->bytes + round - 1) / round : 1;
+    const uint64_t parts = rounds * WEFT_MULTICAST_BLOCKS;
+    uint64_t piece = (args->bytes + parts - 1) / parts;
+    piece = piece < MULTICAST_PIECE_LEAST ? MULTICAST_PIECE_LEAST : piece;
+    piece = (piece + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES * WEFT_UNIT_BYTES;
+    const uint64_t pieces = (args->bytes + piece - 1) / piece;
+    args->piece = (uint32_t)piece;
+    out->kernel = kernel;
+    out->blocks = (unsigned)(pieces < WEFT_MULTICAST_BLOCKS ? pieces : WEFT_MULTICAST_BLOCKS);
+    out->threads = WEFT_KERNEL_THREADS;
 }

@@ -11,7 +11,7 @@
  * arguments, in pinned memory: it is written here, has one address on host and device, and must
  * stay as it is until the kernel has run. `processors` is the number of multiprocessors that the
  * kernel may fill, 1 or more. Fewer blocks give the same results: who launches may lower their
- * number to what the driver says fits at once; but not of exchanges, all of which have as many threads.
+ * number to what the driver says fits at once; but not of exchanges and multicasts, all of which have as many.
  */
 #ifndef WEFT_CUDA_KERNELS_KERNEL_CALLS_H
 #define WEFT_CUDA_KERNELS_KERNEL_CALLS_H
@@ -31,6 +31,7 @@ typedef struct weft_kernel_call {
         weft_copy_args_t copy;
         weft_move_args_t move;
         weft_exchange_args_t exchange;
+        weft_multicast_args_t multicast;
     } args;
 } weft_kernel_call_t;
 
@@ -97,5 +98,8 @@ void weft_call_move(const weft_kernel_move_t *move, unsigned processors, weft_ke
 
 /** out->args.exchange is filled in. `most`: the bytes of the longest block of all, alike on all ranks. */
 void weft_call_exchange(weft_kernel_t kernel, size_t most, weft_kernel_call_t *out);
+
+/** out->args.multicast is filled in, but for `piece`: bytes alike on all ranks. */
+void weft_call_multicast(weft_kernel_t kernel, weft_kernel_call_t *out);
 
 #endif

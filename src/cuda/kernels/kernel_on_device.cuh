@@ -24,6 +24,11 @@
     extern "C" __global__ void __launch_bounds__(WEFT_KERNEL_THREADS, 2)                           \
         name(const __grid_constant__ args_t args)
 
+/* One whose blocks work as one each: the functions of blocks are for these. There are few, of 128 registers a thread. */
+#define WEFT_BLOCK_KERNEL(name, args_t)                                                            \
+    extern "C" __global__ void __launch_bounds__(WEFT_KERNEL_THREADS, 1)                           \
+        name(const __grid_constant__ args_t args)
+
 /** This thread's number among all of the launch, and how many there are. */
 WEFT_DEVICE uint64_t weft_thread()
 {
@@ -33,6 +38,33 @@ WEFT_DEVICE uint64_t weft_thread()
 WEFT_DEVICE uint64_t weft_threads()
 {
     return (uint64_t)gridDim.x * blockDim.x;
+}
+
+/** This thread's block, how many there are, its number in the block, and how many are in it. */
+WEFT_DEVICE uint64_t weft_block()
+{
+    return blockIdx.x;
+}
+
+WEFT_DEVICE uint64_t weft_blocks()
+{
+    return gridDim.x;
+}
+
+WEFT_DEVICE unsigned weft_block_thread()
+{
+    return threadIdx.x;
+}
+
+WEFT_DEVICE unsigned weft_block_threads()
+{
+    return blockDim.x;
+}
+
+/** Is it true of all threads of the block? All come here, and what each did before is seen by all afterwards. */
+WEFT_DEVICE bool weft_block_all(bool claim)
+{
+    return __syncthreads_and(claim) != 0;
 }
 
 /* Of who waits: reads before the first pause, and between two looks at a word of the host's over the bus. */

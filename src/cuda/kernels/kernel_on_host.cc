@@ -2,3 +2,4 @@
 #include "cuda/kernels/kernel_on_host.h"
 
 void *(*weft_host_translate)(const void *);
+unsigned (*weft_host_multicast)(const void *, void **, unsigned);

@@ -33,12 +33,23 @@ void weft_invoke(const void *args, unsigned blocks, unsigned threads)
         body(copy);
 }
 
-#define WEFT_KERNEL(name, args_t)                                                                  \
+/* A block is one thread, which does the work of all. */
+template <class Args, void (*body)(const Args &)>
+void weft_invoke_blocks(const void *args, unsigned blocks, unsigned threads)
+{
+    (void)threads;
+    weft_invoke<Args, body>(args, blocks, 1);
+}
+
+#define WEFT_KERNEL(name, args_t)       WEFT_KERNEL_BY(weft_invoke, name, args_t)
+#define WEFT_BLOCK_KERNEL(name, args_t) WEFT_KERNEL_BY(weft_invoke_blocks, name, args_t)
+
+#define WEFT_KERNEL_BY(invoke, name, args_t)                                                       \
     static void name(const args_t &args);                                                          \
     extern "C" {                                                                                   \
     extern const weft_kernel_on_host_t name##_on_host __attribute__((visibility("default")));      \
     const weft_kernel_on_host_t name##_on_host = {#name, sizeof(args_t),                           \
-                                                  weft_invoke<args_t, name>};                      \
+                                                  invoke<args_t, name>};                      \
     }                                                                                              \
     static void name(const args_t &args)
 
@@ -50,6 +61,31 @@ WEFT_DEVICE uint64_t weft_thread()
 WEFT_DEVICE uint64_t weft_threads()
 {
     return weft_here.threads;
+}
+
+WEFT_DEVICE uint64_t weft_block()
+{
+    return weft_here.thread;
+}
+
+WEFT_DEVICE uint64_t weft_blocks()
+{
+    return weft_here.threads;
+}
+
+WEFT_DEVICE unsigned weft_block_thread()
+{
+    return 0;
+}
+
+WEFT_DEVICE unsigned weft_block_threads()
+{
+    return 1;
+}
+
+WEFT_DEVICE bool weft_block_all(bool claim)
+{
+    return claim;
 }
 
 /* Who is waited for may want this processor. */

@@ -34,3 +34,22 @@ weft_kernel_t weft_reduce_kernel(const weft_op_t *op, const weft_type_t *type)
     const unsigned char kernel = reductions[op->kind][type->machine];
     return kernel != WEFT_NO_KERNEL ? kernel : reductions[op->kind][weft_op_folded[type->machine]];
 }
+
+static const unsigned char multicasts[WEFT_KERNEL_COUNT] = {
+#define MULTICAST(op, machine, width, instruction)                                                 \
+    [WEFT_KERNEL_reduce_##op##_##machine] = WEFT_KERNEL_multicast_##op##_##machine,
+    WEFT_MULTICASTS(MULTICAST)
+};
+
+static bool is_bitwise(const weft_op_t *op)
+{
+    return op->kind == WEFT_OP_band || op->kind == WEFT_OP_bor || op->kind == WEFT_OP_bxor;
+}
+
+weft_kernel_t weft_multicast_kernel(const weft_op_t *op, const weft_type_t *type)
+{
+    weft_kernel_t kernel = weft_reduce_kernel(op, type);
+    if (kernel != WEFT_NO_KERNEL && is_bitwise(op))
+        kernel = reductions[op->kind][WEFT_MACHINE_U64];
+    return multicasts[kernel];
+}

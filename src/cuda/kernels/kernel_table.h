@@ -3,6 +3,7 @@
 #ifndef WEFT_CUDA_KERNELS_KERNEL_TABLE_H
 #define WEFT_CUDA_KERNELS_KERNEL_TABLE_H
 
+#include "cuda/kernels/multicast_list.h"
 #include "datatype/op.h"
 #include "datatype/type.h"
 
@@ -29,6 +30,9 @@ extern const unsigned char weft_kernel_is_dense[WEFT_KERNEL_COUNT];
  * such machine type (long double, 16-byte floats), or weft_op_kernel() has none either. An element
  * of `type` may be several of the kernel's: count bytes. */
 weft_kernel_t weft_reduce_kernel(const weft_op_t *op, const weft_type_t *type);
+
+/** The kernel by which a switch does it (multicast.cuh); WEFT_NO_KERNEL: it cannot. */
+weft_kernel_t weft_multicast_kernel(const weft_op_t *op, const weft_type_t *type);
 
 /** The kernel that exchanges the operands of a reduction with other devices, and then does the same. */
 static inline weft_kernel_t weft_exchange_kernel(weft_kernel_t reduction)

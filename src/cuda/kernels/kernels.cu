@@ -4,3 +4,4 @@
 #include "cuda/kernels/exchange.cu"
 #include "cuda/kernels/move.cu"
 #include "cuda/kernels/reduce.cu"
+#include "cuda/kernels/multicast.cu"

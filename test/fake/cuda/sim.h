@@ -47,6 +47,7 @@ typedef struct sim_options {
     unsigned fault;      /* this kernel launch ends in an illegal address; 0: none */
     size_t memory;       /* bytes of each device */
     size_t bar; /* bytes that GDRCopy can map at a time; 0: its module is not loaded */
+    unsigned multicast; /* 1: devices have it */
     bool fabric, lazy, tell;
     char peers[128];    /* all, none, or pairs like 0-1+2-3 */
     char kernels[1024]; /* path of the kernels; "": beside this library */
@@ -243,6 +244,7 @@ typedef enum sim_what {
     SIM_MANAGED,
     SIM_POOLED,  /* cuMemAllocAsync and the like */
     SIM_MAPPED,  /* cuMemMap */
+    SIM_MULTICAST, /* cuMemMap of an object of multicast memory */
     SIM_IMPORTED /* cuIpcOpenMemHandle */
 } sim_what_t;
 
@@ -259,11 +261,11 @@ typedef struct sim_range {
     int device_index;       /* as the host counts; -1: host memory */
     unsigned flags;         /* of host and managed memory */
     bool sync_memops;
-    uint64_t readers, writers; /* bits: ordinals; of SIM_MAPPED and SIM_POOLED */
+    uint64_t readers, writers; /* bits: ordinals; of SIM_MAPPED, SIM_MULTICAST and SIM_POOLED */
     sim_backing_t *backing;    /* NULL: host memory */
     size_t offset;             /* in the backing */
     sim_block_t *block;        /* that it is a part of, NULL: none */
-    sim_memory_t *memory;      /* SIM_MAPPED */
+    sim_memory_t *memory;      /* SIM_MAPPED, SIM_MULTICAST */
     sim_pool_t *pool;          /* SIM_POOLED */
     bool is_pending;           /* SIM_POOLED: its stream has not got there yet, or has freed it */
     bool is_freed;             /* SIM_POOLED: a stream is going to free it */
@@ -300,6 +302,8 @@ typedef struct sim_area {
 bool sim_range_covers(uintptr_t start, size_t bytes);
 /** Whether kernels of `context` may touch an area now; pageable host memory is none of theirs. */
 bool sim_may_touch(const sim_context_t *context, sim_area_t area);
+/** Whether kernels of `context` may access an address by multimem instructions. */
+bool sim_may_multicast(const sim_context_t *context, uintptr_t address);
 /** The same for the driver's copies and memsets. */
 bool sim_may_copy(const sim_context_t *context, sim_area_t area);
 

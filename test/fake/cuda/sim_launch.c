@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Launching kernels and host functions; what kernels may touch. */
 #include "sim_module.h"
+#include "sim_vmm.h"
 
 #include <setjmp.h>
 #include <string.h>
@@ -26,6 +27,13 @@ static _Thread_local struct {
         size_t bytes;
     } touched[TOUCHED];
     uint64_t epoch; /* that they were found in */
+    struct {
+        uintptr_t start;
+        size_t bytes; /* 0: none */
+        unsigned count;
+        char *places[SIM_DEVICES_MAX];
+        uint64_t epoch;
+    } team; /* the granule of multicast memory that was accessed last */
 } running;
 
 static unsigned place_of(uintptr_t address)
@@ -61,6 +69,33 @@ void *sim_kernel_translate(const void *given)
     return sim_alias(address);
 }
 
+static bool find_team(uintptr_t address)
+{
+    sim_lock();
+    const sim_range_t *range = sim_may_multicast(running.context, address) ? sim_range_find(address) : NULL;
+    if (range != NULL) {
+        running.team.epoch = sim_range_epoch();
+        running.team.start = address & ~((uintptr_t)SIM_GRANULE - 1);
+        running.team.bytes = SIM_GRANULE;
+        running.team.count =
+            sim_team_places(range->memory->team, running.team.start - range->start, SIM_GRANULE, running.team.places);
+    }
+    sim_unlock();
+    return range != NULL && running.team.count > 0;
+}
+
+unsigned sim_kernel_multicast(const void *given, void **places_out, unsigned most)
+{
+    uintptr_t address = (uintptr_t)given;
+    bool is_known = address - running.team.start < running.team.bytes && running.team.count > 0 &&
+                    running.team.epoch == sim_range_epoch();
+    if (!is_known && !find_team(address))
+        longjmp(*running.illegal, 1);
+    for (unsigned i = 0; i < running.team.count && i < most; i++)
+        places_out[i] = running.team.places[i] + (address - running.team.start);
+    return running.team.count < most ? running.team.count : most;
+}
+
 /* ---- launches ---- */
 
 typedef struct launch {
@@ -79,6 +114,7 @@ static CUresult run_kernel(sim_work_t *work)
     running.context = work->context;
     running.illegal = &illegal;
     running.epoch = 0;
+    running.team.bytes = 0;
     int is_illegal = setjmp(illegal);
     if (is_illegal == 0)
         launch->kernel->invoke(launch->args, launch->blocks, launch->threads);

@@ -45,6 +45,10 @@ static void open_kernels(void)
         kernels == NULL ? NULL : dlsym(kernels, "weft_host_translate");
     if (translate != NULL)
         *translate = sim_kernel_translate;
+    unsigned (**multicast)(const void *, void **, unsigned) =
+        kernels == NULL ? NULL : dlsym(kernels, "weft_host_multicast");
+    if (multicast != NULL)
+        *multicast = sim_kernel_multicast;
 }
 
 const weft_kernel_on_host_t *sim_kernel_find(const char *name)

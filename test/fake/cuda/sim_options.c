@@ -25,6 +25,7 @@ static const struct {
     {"seed", NULL, &options.seed, NULL, 0},
     {"per_task", NULL, &options.per_task, NULL, 0},
     {"capability", NULL, &options.capability, NULL, 0},
+    {"multicast", NULL, &options.multicast, NULL, 0},
     {"fault", NULL, &options.fault, NULL, 0},
     {"fabric", &options.fabric, NULL, NULL, 0},
     {"lazy", &options.lazy, NULL, NULL, 0},

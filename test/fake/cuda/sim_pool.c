@@ -293,7 +293,7 @@ static CUresult export_pool(void *out, const sim_pool_t *pool, CUmemAllocationHa
         memcpy(out, &token, sizeof(token));
         return CUDA_SUCCESS;
     }
-    int fd = sim_trailer_export(pool->backing, &token);
+    int fd = sim_trailer_export(pool->backing->fd, pool->backing->bytes, &token);
     if (fd == -1)
         return CUDA_ERROR_OPERATING_SYSTEM;
     *(int *)out = fd;

@@ -107,6 +107,8 @@ static bool has_right(const sim_range_t *range, int device, bool writes)
 static bool may_touch(const sim_context_t *context, const sim_range_t *range, bool writes)
 {
     switch (range->what) {
+    case SIM_MULTICAST:
+        return false;
     case SIM_POOLED:
     case SIM_MAPPED:
         return !range->is_pending && has_right(range, context->device->ordinal, writes);
@@ -122,6 +124,8 @@ static bool may_touch(const sim_context_t *context, const sim_range_t *range, bo
 /* The driver copies between devices that are no peers, too. */
 static bool may_move(const sim_context_t *context, const sim_range_t *range, bool writes)
 {
+    if (range->what == SIM_MULTICAST)
+        return false;
     if (range->what == SIM_POOLED || range->what == SIM_MAPPED)
         return may_touch(context, range, writes) ||
                (!range->is_pending && has_right(range, range->device, writes));
@@ -143,6 +147,12 @@ static bool may_all(may_fn_t *may, const sim_context_t *context, sim_area_t area
 bool sim_may_touch(const sim_context_t *context, sim_area_t area)
 {
     return may_all(may_touch, context, area);
+}
+
+bool sim_may_multicast(const sim_context_t *context, uintptr_t address)
+{
+    const sim_range_t *range = sim_range_find(address);
+    return range != NULL && range->what == SIM_MULTICAST && has_right(range, context->device->ordinal, true);
 }
 
 bool sim_may_copy(const sim_context_t *context, sim_area_t area)

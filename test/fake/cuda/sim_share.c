@@ -55,13 +55,12 @@ sim_device_t *sim_token_device(const sim_token_t *token)
     return sim_device_of_uuid(&token->uuid);
 }
 
-int sim_trailer_export(const sim_backing_t *backing, const sim_token_t *token)
+int sim_trailer_export(int file, size_t bytes, const sim_token_t *token)
 {
-    off_t end = (off_t)backing->bytes;
-    if (ftruncate(backing->fd, end + TRAILER) != 0 ||
-        pwrite(backing->fd, token, sizeof(*token), end) != (ssize_t)sizeof(*token))
+    off_t end = (off_t)bytes;
+    if (ftruncate(file, end + TRAILER) != 0 || pwrite(file, token, sizeof(*token), end) != (ssize_t)sizeof(*token))
         return -1;
-    return fcntl(backing->fd, F_DUPFD_CLOEXEC, 0);
+    return fcntl(file, F_DUPFD_CLOEXEC, 0);
 }
 
 static CUresult read_trailer(int fd, sim_share_kind_t kind, sim_token_t *out)

@@ -15,7 +15,8 @@ typedef enum sim_share_kind {
     SIM_SHARED_EVENT,
     SIM_SHARED_HANDLE, /* VMM */
     SIM_SHARED_POOL,
-    SIM_SHARED_POINTER /* of a pool */
+    SIM_SHARED_POINTER, /* of a pool */
+    SIM_SHARED_TEAM     /* multicast */
 } sim_share_kind_t;
 
 typedef struct sim_token {
@@ -39,8 +40,8 @@ bool sim_token_is_own(const sim_token_t *token);
 /** The visible device of a token, or NULL. */
 sim_device_t *sim_token_device(const sim_token_t *token);
 
-/** A new descriptor of a backing, with a trailer; -1: none is left. */
-int sim_trailer_export(const sim_backing_t *backing, const sim_token_t *token);
+/** A new descriptor of a file of `bytes` bytes, with a trailer; -1: none is left. */
+int sim_trailer_export(int file, size_t bytes, const sim_token_t *token);
 /** A descriptor of our own, and the token, for what somebody's shareable handle (as
  * cuMemImportFromShareableHandle takes it) names. */
 CUresult sim_share_open(void *given, CUmemAllocationHandleType type, sim_share_kind_t kind,

@@ -120,5 +120,7 @@ void sim_modules_end(sim_context_t *context);
 /** Where the simulator finds what the running kernel touches; ends the kernel if it may not.
  * Without the lock. */
 void *sim_kernel_translate(const void *address);
+/** The same for multimem accesses: where the address lies in the memory of each member; how many there are. */
+unsigned sim_kernel_multicast(const void *address, void **places_out, unsigned most);
 
 #endif

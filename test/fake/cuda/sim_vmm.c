@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Virtual memory management: addresses, allocations, and which lies where, each for itself. */
-#include "sim_share.h"
+#include "sim_vmm.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* An allocation; it lives as long as handles or mappings do. */
-struct sim_memory {
-    sim_object_t object;
-    unsigned handles, mappings;
-    sim_backing_t *backing;
-    CUmemAllocationProp properties;
-    sim_device_t *device;
-    bool is_imported; /* whose bytes another process counts */
-};
 
 typedef struct reservation {
     struct reservation *next;
@@ -85,7 +75,7 @@ static bool is_reserved(uintptr_t start, size_t bytes)
 
 /* ---- allocations ---- */
 
-static sim_memory_t *memory_of(CUmemGenericAllocationHandle handle)
+sim_memory_t *sim_memory_of(CUmemGenericAllocationHandle handle)
 {
     sim_memory_t *memory = sim_object_find(SIM_MEMORY, (void *)(uintptr_t)handle);
     return memory == NULL || memory->handles == 0 ? NULL : memory;
@@ -95,8 +85,10 @@ static void release_if_unused(sim_memory_t *memory)
 {
     if (memory->handles + memory->mappings > 0)
         return;
-    if (!memory->is_imported)
-        memory->device->used -= memory->backing->bytes;
+    if (memory->team != NULL)
+        sim_team_release(memory->team);
+    else if (!memory->is_imported)
+        memory->device->used -= memory->bytes;
     sim_backing_release(memory->backing);
     sim_object_release(memory);
 }
@@ -121,9 +113,20 @@ static sim_memory_t *create_handle(sim_backing_t *backing, sim_device_t *device,
 {
     sim_memory_t *memory = sim_object_create(SIM_MEMORY, sizeof(*memory));
     memory->handles = 1;
+    memory->bytes = backing->bytes;
     memory->backing = backing;
     memory->device = device;
     memory->properties = properties;
+    return memory;
+}
+
+sim_memory_t *sim_memory_of_team(sim_team_t *team, unsigned types)
+{
+    sim_memory_t *memory = sim_object_create(SIM_MEMORY, sizeof(*memory));
+    memory->handles = 1;
+    memory->bytes = sim_team_bytes(team);
+    memory->team = team;
+    memory->properties.requestedHandleTypes = types;
     return memory;
 }
 
@@ -161,7 +164,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t bytes,
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 {
     CUresult result = sim_begin(__func__);
-    sim_memory_t *memory = memory_of(handle);
+    sim_memory_t *memory = sim_memory_of(handle);
     if (result == CUDA_SUCCESS && memory == NULL)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS) {
@@ -188,8 +191,8 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *out,
                                                 CUmemGenericAllocationHandle handle)
 {
     CUresult result = sim_begin(__func__);
-    const sim_memory_t *memory = memory_of(handle);
-    if (result == CUDA_SUCCESS && (out == NULL || memory == NULL))
+    const sim_memory_t *memory = sim_memory_of(handle);
+    if (result == CUDA_SUCCESS && (out == NULL || memory == NULL || memory->team != NULL))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
         *out = memory->properties;
@@ -213,21 +216,38 @@ CUresult cuMemGetAllocationGranularity(size_t *out, const CUmemAllocationProp *p
 
 /* ---- mappings ---- */
 
+/* Nothing lies there for anybody but kernels that ask for its members' memory. */
+static sim_range_t range_of_team(uintptr_t start, size_t bytes)
+{
+    return (sim_range_t){
+        .start = start, .bytes = bytes, .what = SIM_MULTICAST, .device = CU_DEVICE_INVALID, .device_index = -1};
+}
+
+static sim_range_t range_of_memory(uintptr_t start, size_t bytes, const sim_memory_t *memory)
+{
+    return (sim_range_t){.start = start,
+                         .bytes = bytes,
+                         .what = SIM_MAPPED,
+                         .device = memory->device->ordinal,
+                         .device_index = memory->device->index,
+                         .backing = memory->backing};
+}
+
 static CUresult map(uintptr_t start, size_t bytes, size_t offset, sim_memory_t *memory)
 {
-    if (memory == NULL || offset != 0 || !is_whole(bytes) || bytes > memory->backing->bytes ||
+    if (memory == NULL || offset != 0 || !is_whole(bytes) || bytes > memory->bytes ||
         start % SIM_GRANULE != 0 || !is_reserved(start, bytes) || sim_range_overlaps(start, bytes))
         return CUDA_ERROR_INVALID_VALUE;
-    if (!sim_space_map(start, memory->backing, 0, bytes))
-        return CUDA_ERROR_OUT_OF_MEMORY;
     memory->mappings++;
-    sim_range_add(&(sim_range_t){.start = start,
-                                 .bytes = bytes,
-                                 .what = SIM_MAPPED,
-                                 .device = memory->device->ordinal,
-                                 .device_index = memory->device->index,
-                                 .backing = memory->backing,
-                                 .memory = memory});
+    if (memory->team != NULL)
+        sim_team_wait(memory->team);
+    else if (!sim_space_map(start, memory->backing, 0, bytes)) {
+        memory->mappings--;
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    sim_range_t range = memory->team != NULL ? range_of_team(start, bytes) : range_of_memory(start, bytes, memory);
+    range.memory = memory;
+    sim_range_add(&range);
     return CUDA_SUCCESS;
 }
 
@@ -237,7 +257,12 @@ CUresult cuMemMap(CUdeviceptr start, size_t bytes, size_t offset,
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && flags != 0)
         result = CUDA_ERROR_INVALID_VALUE;
-    return sim_end(result ? result : map(start, bytes, offset, memory_of(handle)));
+    return sim_end(result ? result : map(start, bytes, offset, sim_memory_of(handle)));
+}
+
+static bool is_mapping(const sim_range_t *range)
+{
+    return range != NULL && (range->what == SIM_MAPPED || range->what == SIM_MULTICAST);
 }
 
 /* Whether [start, start + bytes) is made of whole mappings. */
@@ -246,7 +271,7 @@ static bool is_made_of_mappings(uintptr_t start, size_t bytes)
     uintptr_t end = start + bytes;
     while (start < end) {
         const sim_range_t *range = sim_range_at(start);
-        if (range == NULL || range->what != SIM_MAPPED)
+        if (!is_mapping(range))
             return false;
         start += range->bytes;
     }
@@ -298,11 +323,21 @@ void sim_set_access(uint64_t *readers, uint64_t *writers, const CUmemAccessDesc 
     sim_range_changed();
 }
 
+static CUresult check_range_access(const sim_range_t *range, const CUmemAccessDesc *access)
+{
+    if (range->memory->team == NULL)
+        return sim_check_access(access, range->device_index);
+    const sim_device_t *device = sim_device(access->location.id);
+    if (access->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return device != NULL && sim_team_has(range->memory->team, device->index) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
 static CUresult set_range(sim_range_t *range, const CUmemAccessDesc *list, size_t count)
 {
     CUresult result = CUDA_SUCCESS;
     for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) {
-        result = sim_check_access(&list[i], range->device_index);
+        result = check_range_access(range, &list[i]);
         if (result == CUDA_SUCCESS)
             sim_set_access(&range->readers, &range->writers, &list[i]);
     }
@@ -341,7 +376,7 @@ CUresult cuMemGetAccess(unsigned long long *out, const CUmemLocation *location, 
     CUresult result = sim_begin(__func__);
     const sim_range_t *range = sim_range_find(address);
     if (result == CUDA_SUCCESS &&
-        (out == NULL || location == NULL || range == NULL || range->what != SIM_MAPPED))
+        (out == NULL || location == NULL || !is_mapping(range)))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS &&
         (location->type != CU_MEM_LOCATION_TYPE_DEVICE || sim_device(location->id) == NULL))
@@ -353,20 +388,28 @@ CUresult cuMemGetAccess(unsigned long long *out, const CUmemLocation *location, 
 
 /* ---- other processes ---- */
 
+static sim_token_t token_of(const sim_memory_t *memory)
+{
+    sim_token_t token = memory->team != NULL
+                            ? sim_token_create(SIM_SHARED_TEAM, sim_team_fd(memory->team), -1)
+                            : sim_token_create(SIM_SHARED_HANDLE, memory->backing->fd, memory->device->index);
+    token.bytes = memory->bytes;
+    token.types = memory->properties.requestedHandleTypes;
+    return token;
+}
+
 static CUresult export_handle(void *out, const sim_memory_t *memory, CUmemAllocationHandleType type)
 {
     if (out == NULL || memory == NULL ||
         ((int)memory->properties.requestedHandleTypes & (int)type) == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    sim_token_t token =
-        sim_token_create(SIM_SHARED_HANDLE, memory->backing->fd, memory->device->index);
-    token.bytes = memory->backing->bytes;
-    token.types = memory->properties.requestedHandleTypes;
+    sim_token_t token = token_of(memory);
     if (type == CU_MEM_HANDLE_TYPE_FABRIC) {
         memcpy(out, &token, sizeof(token));
         return CUDA_SUCCESS;
     }
-    int fd = sim_trailer_export(memory->backing, &token);
+    int fd = memory->team != NULL ? sim_trailer_export(sim_team_fd(memory->team), sim_team_table_bytes(), &token)
+                                  : sim_trailer_export(memory->backing->fd, memory->bytes, &token);
     if (fd == -1)
         return CUDA_ERROR_OPERATING_SYSTEM;
     *(int *)out = fd;
@@ -379,7 +422,35 @@ CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle ha
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && flags != 0)
         result = CUDA_ERROR_INVALID_VALUE;
-    return sim_end(result ? result : export_handle(out, memory_of(handle), type));
+    return sim_end(result ? result : export_handle(out, sim_memory_of(handle), type));
+}
+
+static CUresult import_team(CUmemGenericAllocationHandle *out, const sim_token_t *token, int fd)
+{
+    sim_team_t *team = sim_team_adopt(fd);
+    if (team == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    sim_memory_t *memory = sim_memory_of_team(team, token->types);
+    memory->is_imported = true;
+    *out = (uintptr_t)memory;
+    return CUDA_SUCCESS;
+}
+
+static CUresult import_memory(CUmemGenericAllocationHandle *out, const sim_token_t *token, int fd)
+{
+    sim_device_t *device = sim_token_device(token);
+    if (device == NULL) {
+        close(fd);
+        return CUDA_ERROR_INVALID_DEVICE;
+    }
+    const CUmemAllocationProp properties = {
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = token->types,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->ordinal}};
+    sim_memory_t *memory = create_handle(sim_backing_adopt(fd, token->bytes), device, properties);
+    memory->is_imported = true;
+    *out = (uintptr_t)memory;
+    return CUDA_SUCCESS;
 }
 
 static CUresult import_handle(CUmemGenericAllocationHandle *out, void *given,
@@ -387,23 +458,12 @@ static CUresult import_handle(CUmemGenericAllocationHandle *out, void *given,
 {
     sim_token_t token;
     int fd;
-    CUresult result = out == NULL ? CUDA_ERROR_INVALID_VALUE
-                                  : sim_share_open(given, type, SIM_SHARED_HANDLE, &token, &fd);
-    if (result != CUDA_SUCCESS)
-        return result;
-    sim_device_t *device = sim_token_device(&token);
-    if (device == NULL) {
-        close(fd);
-        return CUDA_ERROR_INVALID_DEVICE;
-    }
-    const CUmemAllocationProp properties = {
-        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-        .requestedHandleTypes = token.types,
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->ordinal}};
-    sim_memory_t *memory = create_handle(sim_backing_adopt(fd, token.bytes), device, properties);
-    memory->is_imported = true;
-    *out = (uintptr_t)memory;
-    return CUDA_SUCCESS;
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (sim_share_open(given, type, SIM_SHARED_TEAM, &token, &fd) == CUDA_SUCCESS)
+        return import_team(out, &token, fd);
+    CUresult result = sim_share_open(given, type, SIM_SHARED_HANDLE, &token, &fd);
+    return result == CUDA_SUCCESS ? import_memory(out, &token, fd) : result;
 }
 
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out, void *given,
@@ -418,28 +478,12 @@ uint64_t sim_memory_types(const sim_memory_t *memory)
     return memory->properties.requestedHandleTypes;
 }
 
-/* ---- there is none of these ---- */
+/* ---- there is none of it ---- */
 
 CUresult cuMemGetHandleForAddressRange(void *out, CUdeviceptr start, size_t bytes,
                                        CUmemRangeHandleType type, unsigned long long flags)
 {
     CUresult result = sim_begin(__func__);
     (void)out, (void)start, (void)bytes, (void)type, (void)flags;
-    return sim_end(result ? result : CUDA_ERROR_NOT_SUPPORTED);
-}
-
-CUresult cuMulticastCreate(CUmemGenericAllocationHandle *out,
-                           const CUmulticastObjectProp *properties)
-{
-    CUresult result = sim_begin(__func__);
-    (void)out, (void)properties;
-    return sim_end(result ? result : CUDA_ERROR_NOT_SUPPORTED);
-}
-
-CUresult cuMulticastGetGranularity(size_t *out, const CUmulticastObjectProp *properties,
-                                   CUmulticastGranularity_flags flags)
-{
-    CUresult result = sim_begin(__func__);
-    (void)out, (void)properties, (void)flags;
     return sim_end(result ? result : CUDA_ERROR_NOT_SUPPORTED);
 }

@@ -61,6 +61,10 @@ SAME(WEFT_CU_DEVICE_RDMA_ORDERING, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_OR
 SAME(WEFT_CU_RDMA_ORDER_ALL, CU_GPU_DIRECT_RDMA_WRITES_ORDERING_ALL_DEVICES);
 SAME(WEFT_CU_DEVICE_POOLS, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
 SAME(WEFT_CU_DEVICE_HANDLE_FABRIC, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED);
+SAME(WEFT_CU_ALLOCATION_PINNED, CU_MEM_ALLOCATION_TYPE_PINNED);
+SAME(WEFT_CU_MULTICAST_MINIMUM, CU_MULTICAST_GRANULARITY_MINIMUM);
+SAME(WEFT_CU_MULTICAST_RECOMMENDED, CU_MULTICAST_GRANULARITY_RECOMMENDED);
+SAME(WEFT_CU_DEVICE_MULTICAST, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED);
 SAME_SIZE(weft_cu_address_t, CUdeviceptr);
 SAME_SIZE(weft_cu_allocation_t, CUmemGenericAllocationHandle);
 SAME_SIZE(weft_cu_device_t, CUdevice);
@@ -73,6 +77,14 @@ SAME_PLACE(weft_cu_copy2d_t, from.device, CUDA_MEMCPY2D, srcDevice);
 SAME_PLACE(weft_cu_copy2d_t, to.device, CUDA_MEMCPY2D, dstDevice);
 SAME_PLACE(weft_cu_copy2d_t, to.pitch, CUDA_MEMCPY2D, dstPitch);
 SAME_PLACE(weft_cu_copy2d_t, height, CUDA_MEMCPY2D, Height);
+SAME_SIZE(weft_cu_allocation_properties_t, CUmemAllocationProp);
+SAME_PLACE(weft_cu_allocation_properties_t, handle_types, CUmemAllocationProp, requestedHandleTypes);
+SAME_PLACE(weft_cu_allocation_properties_t, location, CUmemAllocationProp, location);
+SAME_PLACE(weft_cu_allocation_properties_t, flags, CUmemAllocationProp, allocFlags);
+SAME_SIZE(weft_cu_multicast_t, CUmulticastObjectProp);
+SAME_PLACE(weft_cu_multicast_t, bytes, CUmulticastObjectProp, size);
+SAME_PLACE(weft_cu_multicast_t, handle_types, CUmulticastObjectProp, handleTypes);
+SAME_PLACE(weft_cu_multicast_t, flags, CUmulticastObjectProp, flags);
 
 /* A form that not every cuda.h declares. */
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,

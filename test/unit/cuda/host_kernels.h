@@ -14,10 +14,15 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define NOT_AN_ADDRESS ((uintptr_t)1 << 62)
 
 static const weft_kernel_on_host_t *host_kernels[WEFT_KERNEL_COUNT];
+
+/** Where the kernels ask for the places of a multicast address; for tests that have some. */
+typedef unsigned host_multicast_t(const void *address, void **places_out, unsigned most);
+static host_multicast_t **host_multicast;
 
 static inline void *device_address(const void *address)
 {
@@ -37,6 +42,8 @@ static size_t args_bytes(weft_kernel_t kernel)
 {
     if (kernel == WEFT_KERNEL_copy_batch)
         return sizeof(weft_copy_args_t);
+    if (strncmp(weft_kernel_names[kernel], "weft_multicast", strlen("weft_multicast")) == 0)
+        return sizeof(weft_multicast_args_t);
     if (kernel == WEFT_KERNEL_exchange_move || weft_kernel_element_bytes[kernel - 1] > 0)
         return sizeof(weft_exchange_args_t);
     return weft_kernel_element_bytes[kernel] > 0 ? sizeof(weft_reduce_args_t)
@@ -71,6 +78,7 @@ static int open_kernels(void)
     }
     void *(**translate)(const void *) = dlsym(library, "weft_host_translate");
     *translate = host_address;
+    host_multicast = (host_multicast_t **)dlsym(library, "weft_host_multicast");
     return find_kernels(library) ? 0 : 1;
 }
 

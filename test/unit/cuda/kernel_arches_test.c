@@ -33,12 +33,26 @@ static void none_and_native(void **state)
     assert_int_equal(weft_kernel_fit_of("native", 0, 90), WEFT_KERNELS_NATIVE);
 }
 
+/* Compiled, or from PTX, of an architecture that has them. */
+static void multicast_is_of_90_and_later(void **state)
+{
+    (void)state;
+    assert_true(weft_kernel_multicasts_of("80 90", 0, 90));
+    assert_true(weft_kernel_multicasts_of("80", 90, 100));
+    assert_true(weft_kernel_multicasts_of("native", 0, 90));
+    assert_false(weft_kernel_multicasts_of("80 90", 80, 86));
+    assert_false(weft_kernel_multicasts_of("80", 80, 90));
+    assert_false(weft_kernel_multicasts_of("native", 0, 80));
+    assert_false(weft_kernel_multicasts_of("", 0, 90));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compiled_code_runs_on_later_minor_versions),
         cmocka_unit_test(ptx_runs_on_all_later_ones),
         cmocka_unit_test(none_and_native),
+        cmocka_unit_test(multicast_is_of_90_and_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cuda/cuda_multicast.h"
+
+#include "cuda/cuda_exchange.h"
+#include "cuda/cuda_kernels.h"
+#include "cuda/cuda_mapping.h"
+#include "cuda/cuda_memory.h"
+#include "cuda/cuda_stream.h"
+#include "cuda/kernels/kernel_arches.h"
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert((int)WEFT_EXCHANGE_MOST_MEMBERS == (int)WEFT_EXCHANGE_MEMBERS, "as many ranks as a kernel takes");
+
+enum { OBJECT_BYTES = WEFT_MULTICAST_BLOCKS * WEFT_MULTICAST_AREA };
+
+/* What is 0 is not there. */
+typedef struct part {
+    weft_multicast_t common; /* first */
+    weft_device_t *device;
+    weft_cu_allocation_t object, memory;
+    weft_cu_address_t own, all;
+    bool is_bound;
+    weft_link_t link; /* of those that are closed */
+} part_t;
+
+static weft_list_t closed = {&closed, &closed}, in_use = {&in_use, &in_use};
+
+/* ---- what a device can ---- */
+
+static int attribute_of(const weft_device_t *device, int attribute)
+{
+    int value = 0;
+    return wefti_cu.cuDeviceGetAttribute(&value, attribute, device->number) == WEFT_CU_SUCCESS ? value : 0;
+}
+
+static bool has_functions(void)
+{
+    return wefti_cu.cuMemCreate != NULL && wefti_cu.cuMulticastCreate != NULL &&
+           wefti_cu.cuMulticastAddDevice != NULL && wefti_cu.cuMulticastBindMem != NULL &&
+           wefti_cu.cuMulticastUnbind != NULL && wefti_cu.cuMulticastGetGranularity != NULL;
+}
+
+static bool look_at(const weft_device_t *device)
+{
+    int capability = 10 * attribute_of(device, WEFT_CU_DEVICE_CAPABILITY_MAJOR) +
+                     attribute_of(device, WEFT_CU_DEVICE_CAPABILITY_MINOR);
+    return has_functions() && attribute_of(device, WEFT_CU_DEVICE_MULTICAST) != 0 &&
+           attribute_of(device, WEFT_CU_DEVICE_HANDLE_POSIX_FD) != 0 && weft_kernel_multicasts(capability) &&
+           strcmp(weft_config.DEVICE_IPC, "no") != 0;
+}
+
+bool wefti_can_multicast(weft_device_t *device, const struct weft_op *op, const struct weft_type *type)
+{
+    if (device->multicasts == 0)
+        device->multicasts = look_at(device) && wefti_has_kernels(device) ? 1 : -1;
+    return device->multicasts > 0 && (op == NULL || weft_multicast_kernel(op, type) != WEFT_NO_KERNEL);
+}
+
+/* ---- steps: each in the device's context; what fails leaves the rest to give_back() ---- */
+
+static bool is_good(weft_cu_result_t result, const char *call)
+{
+    if (result != WEFT_CU_SUCCESS)
+        WEFT_LOG(WEFT_INFO, "cuda", "no multicast memory: %s: %s", call, wefti_driver_error(result));
+    return result == WEFT_CU_SUCCESS;
+}
+
+/* What the driver recommends may be far more than is of use. */
+static bool measure(part_t *part, weft_cu_multicast_t *properties)
+{
+    size_t best = 0;
+    if (!is_good(wefti_cu.cuMulticastGetGranularity(&best, properties, WEFT_CU_MULTICAST_RECOMMENDED),
+                 "cuMulticastGetGranularity"))
+        return false;
+    if (best > OBJECT_BYTES &&
+        !is_good(wefti_cu.cuMulticastGetGranularity(&best, properties, WEFT_CU_MULTICAST_MINIMUM),
+                 "cuMulticastGetGranularity"))
+        return false;
+    part->common.share.granule = best;
+    properties->bytes = (OBJECT_BYTES + best - 1) / best * best;
+    return true;
+}
+
+static bool make_object(part_t *part, int members)
+{
+    weft_multicast_share_t *share = &part->common.share;
+    weft_cu_multicast_t properties = {
+        .devices = (unsigned)members, .bytes = OBJECT_BYTES, .handle_types = WEFT_CU_HANDLE_POSIX_FD};
+    if (!measure(part, &properties) ||
+        !is_good(wefti_cu.cuMulticastCreate(&part->object, &properties), "cuMulticastCreate") ||
+        !is_good(wefti_cu.cuMemExportToShareableHandle(&share->fd, part->object, WEFT_CU_HANDLE_POSIX_FD, 0),
+                 "cuMemExportToShareableHandle"))
+        return false;
+    share->pid = getpid();
+    share->bytes = properties.bytes;
+    return true;
+}
+
+static bool import_object(part_t *part, const weft_multicast_share_t *share)
+{
+    int fd = wefti_fetch_fd(share->pid, share->fd);
+    if (fd < 0)
+        return is_good(WEFT_CU_INVALID_VALUE, "pidfd_getfd");
+    weft_cu_result_t result = wefti_cu.cuMemImportFromShareableHandle(&part->object, (void *)(intptr_t)fd,
+                                                                      WEFT_CU_HANDLE_POSIX_FD);
+    close(fd);
+    part->common.share.bytes = share->bytes;
+    part->common.share.granule = share->granule;
+    return is_good(result, "cuMemImportFromShareableHandle");
+}
+
+static bool add_device(part_t *part)
+{
+    return is_good(wefti_cu.cuMulticastAddDevice(part->object, part->device->number), "cuMulticastAddDevice");
+}
+
+static bool take_memory(part_t *part)
+{
+    weft_cu_allocation_properties_t properties = {.type = WEFT_CU_ALLOCATION_PINNED,
+                                                  .handle_types = WEFT_CU_HANDLE_POSIX_FD,
+                                                  .location = {WEFT_CU_LOCATION_DEVICE, part->device->number}};
+    return is_good(wefti_cu.cuMemCreate(&part->memory, part->common.share.bytes, &properties, 0), "cuMemCreate");
+}
+
+static bool map_both(part_t *part)
+{
+    const weft_multicast_share_t *share = &part->common.share;
+    return is_good(wefti_map_allocation(part->memory, share->bytes, share->granule, part->device, &part->own),
+                   "cuMemMap of memory") &&
+           is_good(wefti_map_allocation(part->object, share->bytes, share->granule, part->device, &part->all),
+                   "cuMemMap of an object");
+}
+
+static bool bind_memory(part_t *part)
+{
+    if (!take_memory(part))
+        return false;
+    part->is_bound = is_good(wefti_cu.cuMulticastBindMem(part->object, 0, part->memory, 0, part->common.share.bytes, 0),
+                             "cuMulticastBindMem");
+    return part->is_bound && map_both(part);
+}
+
+/* ---- and back ---- */
+
+static void unbind(part_t *part)
+{
+    size_t bytes = part->common.share.bytes;
+    if (part->all != 0)
+        wefti_unmap_allocation(part->all, bytes);
+    if (part->own != 0)
+        wefti_unmap_allocation(part->own, bytes);
+    if (part->is_bound)
+        wefti_cu.cuMulticastUnbind(part->object, part->device->number, 0, bytes);
+    if (part->memory != 0)
+        wefti_cu.cuMemRelease(part->memory);
+    part->all = part->own = 0;
+    part->memory = 0;
+    part->is_bound = false;
+}
+
+static void give_back(part_t *part)
+{
+    weft_visit_t visit;
+    if (!part->device->is_dead && wefti_device_enter(part->device, &visit) == MPI_SUCCESS) {
+        unbind(part);
+        if (part->object != 0)
+            wefti_cu.cuMemRelease(part->object);
+        wefti_device_leave(&visit);
+    }
+    if (part->common.share.fd >= 0)
+        close(part->common.share.fd);
+    weft_free(part);
+}
+
+/* Unmapping waits for all work of the context. */
+static void give_back_late(void)
+{
+    for (weft_link_t *link; (link = weft_list_pop(&closed)) != NULL;)
+        give_back(WEFT_ELEMENT(link, part_t, link));
+}
+
+void wefti_multicasts_close(void)
+{
+    give_back_late();
+    for (weft_link_t *link; (link = weft_list_pop(&in_use)) != NULL;)
+        give_back(WEFT_ELEMENT(link, part_t, link));
+}
+
+void wefti_multicast_close(weft_multicast_t *multicast, bool is_in_use)
+{
+    part_t *part = (part_t *)multicast;
+    if (is_in_use) {
+        weft_list_append(&in_use, &part->link);
+        return;
+    }
+    if (multicast->watch != NULL)
+        wefti_pinned_give(multicast->watch);
+    weft_list_append(&closed, &part->link);
+    if (!wefti_streams_may_wait())
+        give_back_late();
+}
+
+/* ---- the calls ---- */
+
+static part_t *begin(weft_device_t *device)
+{
+    if (wefti_streams_may_wait())
+        return NULL;
+    give_back_late();
+    part_t *part = weft_alloc_zeroed(1, sizeof(*part));
+    if (part != NULL) {
+        part->device = device;
+        part->common.share.fd = -1;
+    }
+    return part;
+}
+
+/* The object of member 0; of the others `share` says which. */
+static weft_multicast_t *join(weft_device_t *device, int members, const weft_multicast_share_t *share)
+{
+    weft_visit_t visit;
+    part_t *part = begin(device);
+    if (part == NULL)
+        return NULL;
+    bool is_there = wefti_device_enter(device, &visit) == MPI_SUCCESS;
+    if (is_there) {
+        is_there = (share == NULL ? make_object(part, members) : import_object(part, share)) && add_device(part);
+        wefti_device_leave(&visit);
+    }
+    if (is_there)
+        return &part->common;
+    give_back(part);
+    return NULL;
+}
+
+weft_multicast_t *wefti_multicast_make(weft_device_t *device, int members)
+{
+    return join(device, members, NULL);
+}
+
+weft_multicast_t *wefti_multicast_join(weft_device_t *device, const weft_multicast_share_t *share)
+{
+    return join(device, 0, share);
+}
+
+static bool bind(part_t *part, weft_mark_t *cleared)
+{
+    weft_visit_t visit;
+    if (wefti_device_enter(part->device, &visit) != MPI_SUCCESS)
+        return false;
+    bool is_there = bind_memory(part);
+    if (is_there)
+        is_there = wefti_clear(part->device, (void *)(uintptr_t)part->own, part->common.share.bytes, cleared) == MPI_SUCCESS;
+    if (!is_there)
+        unbind(part);
+    wefti_device_leave(&visit);
+    return is_there;
+}
+
+bool wefti_multicast_bind(weft_multicast_t *multicast, weft_mark_t *cleared)
+{
+    part_t *part = (part_t *)multicast;
+    uint32_t *watch = wefti_streams_may_wait() ? NULL : wefti_pinned_word(part->device);
+    if (watch == NULL)
+        return false;
+    if (!bind(part, cleared)) {
+        wefti_pinned_give(watch);
+        return false;
+    }
+    memset(watch, 0, WEFT_WATCH_BYTES);
+    multicast->watch = watch;
+    return true;
+}
+
+int wefti_multicast(weft_queue_t *queue, const weft_multicast_call_t *its)
+{
+    const part_t *part = (const part_t *)its->multicast;
+    weft_kernel_call_t call;
+    weft_multicast_args_t *args = &call.args.multicast;
+    *args = (weft_multicast_args_t){.members = (uint32_t)its->members,
+                                    .member = (uint32_t)its->member,
+                                    .flag = its->flag,
+                                    .bytes = its->bytes,
+                                    .limit_ns = (uint64_t)weft_config.DEVICE_WAIT_MAX * 1000000000,
+                                    .watch = its->watch,
+                                    .from = its->from,
+                                    .to = its->to,
+                                    .own = (void *)(uintptr_t)part->own,
+                                    .all = (void *)(uintptr_t)part->all};
+    weft_call_multicast(weft_multicast_kernel(its->op, its->type), &call);
+    return wefti_launch(queue, &call, "an allreduce with other ranks, by multicast");
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The kernels of what a switch can reduce. On the host it is the operations of reduce.cu, which comes before this. */
+#include "cuda/kernels/multicast.cuh"
+#include "cuda/kernels/multicast_list.h"
+
+#define MULTICAST(op, name, width, instruction)                                                    \
+    struct reduced_##op##_##name {                                                                 \
+        WEFT_REDUCED_LOAD_##width(op##_##name, instruction)                                        \
+    };                                                                                             \
+    WEFT_BLOCK_KERNEL(weft_multicast_##op##_##name, weft_multicast_args_t)                         \
+    {                                                                                              \
+        weft_multicast<reduced_##op##_##name>(args);                                               \
+    }
+WEFT_MULTICASTS(MULTICAST)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A thread that waits for kernels of other ranks: until what it waits for has come, or the kernel is to end. */
+#ifndef WEFT_CUDA_KERNELS_WAITER_CUH
+#define WEFT_CUDA_KERNELS_WAITER_CUH
+
+#include "cuda/kernels/kernel.cuh"
+
+/* `Args` has flag, limit_ns and watch, as weft_exchange_args_t describes them. */
+template <class Args> struct weft_waiter_t {
+    const Args &args;
+    uint64_t begin_ns;
+};
+
+template <class Args> WEFT_DEVICE weft_waiter_t<Args> weft_waiter(const Args &args)
+{
+    return {args, args.limit_ns == 0 ? 0 : weft_clock_ns()};
+}
+
+/* Has the host given up, or another thread, or is it time to? */
+template <class Args> WEFT_DEVICE bool weft_is_off(const weft_waiter_t<Args> &waiter)
+{
+    const Args &args = waiter.args;
+    const uint64_t words = weft_load_volatile<uint64_t>(args.watch);
+    const bool is_called_off = (uint32_t)words == args.flag, has_ended = words >> 32 == args.flag;
+    const bool is_late = args.limit_ns != 0 && weft_clock_ns() - waiter.begin_ns > args.limit_ns;
+    if (!is_called_off && !has_ended && !is_late)
+        return false;
+    if (!has_ended)
+        weft_store_volatile<uint32_t>(args.watch + 1, args.flag);
+    return true;
+}
+
+/* After so many tries in vain: is there an end of it? */
+template <class Args> WEFT_DEVICE bool weft_is_in_vain(const weft_waiter_t<Args> &waiter, unsigned tries)
+{
+    if (tries % WEFT_TRIES_TO_LOOK == 0 && weft_is_off(waiter))
+        return true;
+    if (tries >= WEFT_TRIES_AWAKE)
+        weft_pause();
+    return false;
+}
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allreduces through multicast memory: are they taken where all devices have it, and for all operations that a switch
+ * knows, and are their results those of host memory? The simulated driver counts the kernels; on another one only
+ * results are looked at. Arguments: taken or not-taken, counts...
+ */
+#include "expect.h"
+#include "memory_kinds.h"
+
+#include <mpix.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Streams that run late make ranks go alone, until they have learnt to wait. */
+enum { ROUNDS_MOST = 50, ROUNDS_WITHOUT = 6, MOST_BYTES = 16, GUARD = 64, UNTOUCHED = 0x5a, MANY = 100000, FEW = 2 };
+
+typedef enum how {
+    APART,
+    IN_PLACE,
+    SHIFTED, /* by one element: nothing is aligned to 16 bytes */
+    LATER,   /* MPI_Iallreduce */
+    HOWS
+} how_t;
+
+/* Numbers that all types hold, so small that sums of 16-bit floats are exact. */
+typedef enum form {
+    INTEGER,
+    SINGLE,
+    DOUBLE,
+    HALF,
+    BRAIN
+} form_t;
+
+typedef struct reduction {
+    const char *name;
+    MPI_Op op;
+    MPI_Datatype type;
+    form_t form;
+    bool is_known; /* to the switch */
+} reduction_t;
+
+static MPI_Comm comm;
+static int rank, size, count;
+static unsigned char *in, *out;            /* of the device */
+static unsigned char *sent, *wanted, *got; /* of the host */
+
+static size_t room(void)
+{
+    return (size_t)(count + 1) * MOST_BYTES + GUARD;
+}
+
+/* ---- operands ---- */
+
+static void put_number(unsigned char *at, form_t form, int bytes, unsigned number)
+{
+    float single = (float)number;
+    double exact = number;
+    unsigned bits;
+    memcpy(&bits, &single, sizeof(bits));
+    unsigned short brain = (unsigned short)(bits >> 16);
+    unsigned short half = number == 0 ? 0 : (unsigned short)((bits >> 13) - ((127 - 15) << 10));
+    const void *from = form == SINGLE ? (void *)&single
+                       : form == DOUBLE ? (void *)&exact
+                       : form == HALF   ? (void *)&half
+                       : form == BRAIN  ? (void *)&brain
+                                        : NULL;
+    if (from != NULL)
+        memcpy(at, from, (size_t)bytes);
+    for (int i = 0; i < bytes && from == NULL; i++)
+        at[i] = (unsigned char)(number * 77 >> i % 3);
+}
+
+static int part_bytes(const reduction_t *its)
+{
+    int bytes;
+    MPI_Type_size(its->type, &bytes);
+    return its->form == SINGLE ? 4 : its->form == DOUBLE ? 8 : bytes;
+}
+
+static void fill(const reduction_t *its, int total_bytes)
+{
+    int bytes = part_bytes(its);
+    for (int i = 0; i < total_bytes / bytes; i++)
+        put_number(sent + i * bytes, its->form, bytes, (unsigned)(rank * 3 + i) % 8);
+}
+
+/* ---- the call, and its result ---- */
+
+static void reduce(const reduction_t *its, how_t how, int element_bytes)
+{
+    MPI_Request request;
+    size_t shift = how == SHIFTED ? (size_t)element_bytes : 0, bytes = (size_t)count * (size_t)element_bytes;
+    memory_put('D', in + shift, sent, bytes);
+    if (how == IN_PLACE)
+        memory_put('D', out, sent, bytes);
+    if (how == LATER) {
+        MPI_Iallreduce(in, out, count, its->type, its->op, comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Allreduce(how == IN_PLACE ? MPI_IN_PLACE : in + shift, out + shift, count, its->type, its->op, comm);
+    }
+}
+
+static int try_once(const reduction_t *its, how_t how)
+{
+    int element_bytes, wrong = 0;
+    MPI_Type_size(its->type, &element_bytes);
+    fill(its, count * element_bytes);
+    memset(wanted, UNTOUCHED, room());
+    memory_put('D', out, wanted, room());
+    reduce(its, how, element_bytes);
+    memory_get('D', got, out, room());
+    MPI_Allreduce(sent, wanted + (how == SHIFTED ? element_bytes : 0), count, its->type, its->op, comm);
+    for (size_t i = 0; i < room(); i++)
+        wrong += got[i] != wanted[i];
+    return wrong;
+}
+
+static unsigned long (*launches_of)(const char *prefix); /* NULL: not the simulated driver */
+
+static unsigned long launches(void)
+{
+    return launches_of == NULL ? 0 : launches_of("weft_multicast");
+}
+
+static bool all_are(bool claim)
+{
+    int own = claim, all = 0;
+    MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm);
+    return all;
+}
+
+static void check(const reduction_t *its, how_t how, bool is_taken)
+{
+    char what[96];
+    bool is_over = false;
+    snprintf(what, sizeof(what), "%s (%d) of %d elements: wrong bytes", its->name, (int)how, count);
+    int rounds = is_taken && launches_of != NULL ? ROUNDS_MOST : ROUNDS_WITHOUT;
+    for (int round = 0; round < rounds && !is_over; round++) {
+        unsigned long before = launches();
+        expect_equal(try_once(its, how), 0, what, __FILE__, __LINE__);
+        is_over = all_are(launches() > before);
+    }
+    snprintf(what, sizeof(what), "%s (%d) of %d elements: by multicast", its->name, (int)how, count);
+    if (launches_of != NULL)
+        expect_equal(is_over, is_taken, what, __FILE__, __LINE__);
+}
+
+/* Of many elements only few reductions are tried. */
+static void check_all(bool is_taken)
+{
+    const reduction_t all[] = {
+        {"sum of INT32", MPI_SUM, MPI_INT32_T, INTEGER, true},
+        {"sum of UINT32", MPI_SUM, MPI_UINT32_T, INTEGER, true},
+        {"sum of INT64", MPI_SUM, MPI_INT64_T, INTEGER, true},
+        {"sum of FLOAT", MPI_SUM, MPI_FLOAT, SINGLE, true},
+        {"sum of DOUBLE", MPI_SUM, MPI_DOUBLE, DOUBLE, true},
+        {"sum of C_FLOAT_COMPLEX", MPI_SUM, MPI_C_FLOAT_COMPLEX, SINGLE, true},
+        {"sum of C_DOUBLE_COMPLEX", MPI_SUM, MPI_C_DOUBLE_COMPLEX, DOUBLE, true},
+        {"sum of FLOAT16", MPI_SUM, MPIX_C_FLOAT16, HALF, true},
+        {"sum of BFLOAT16", MPI_SUM, MPIX_BFLOAT16, BRAIN, true},
+        {"min of INT32", MPI_MIN, MPI_INT32_T, INTEGER, true},
+        {"min of UINT32", MPI_MIN, MPI_UINT32_T, INTEGER, true},
+        {"min of INT64", MPI_MIN, MPI_INT64_T, INTEGER, true},
+        {"min of UINT64", MPI_MIN, MPI_UINT64_T, INTEGER, true},
+        {"max of INT32", MPI_MAX, MPI_INT32_T, INTEGER, true},
+        {"max of UINT32", MPI_MAX, MPI_UINT32_T, INTEGER, true},
+        {"max of INT64", MPI_MAX, MPI_INT64_T, INTEGER, true},
+        {"max of UINT64", MPI_MAX, MPI_UINT64_T, INTEGER, true},
+        {"band of UINT8", MPI_BAND, MPI_UINT8_T, INTEGER, true},
+        {"bor of INT16", MPI_BOR, MPI_INT16_T, INTEGER, true},
+        {"bxor of BYTE", MPI_BXOR, MPI_BYTE, INTEGER, true},
+        {"bxor of UINT64", MPI_BXOR, MPI_UINT64_T, INTEGER, true},
+        {"sum of INT8", MPI_SUM, MPI_INT8_T, INTEGER, false},
+        {"prod of FLOAT", MPI_PROD, MPI_FLOAT, SINGLE, false},
+        {"max of DOUBLE", MPI_MAX, MPI_DOUBLE, DOUBLE, false},
+        {"max of FLOAT16", MPI_MAX, MPIX_C_FLOAT16, HALF, false},
+        {"lor of INT32", MPI_LOR, MPI_INT32_T, INTEGER, false}};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && (i < FEW || (is_taken && count < MANY)); i++)
+        check(&all[i], all[i].form == HALF || all[i].form == BRAIN ? APART : (how_t)(i % HOWS),
+              is_taken && all[i].is_known && count > 0);
+    for (int how = 0; how < HOWS && count < MANY; how++)
+        check(&all[3], (how_t)how, is_taken && count > 0);
+}
+
+static void check_count(bool is_taken)
+{
+    in = memory_take('D', room());
+    out = memory_take('D', room());
+    sent = malloc(room());
+    wanted = malloc(room());
+    got = malloc(room());
+    check_all(is_taken);
+    memory_give('D', in);
+    memory_give('D', out);
+    free(sent);
+    free(wanted);
+    free(got);
+}
+
+/* On the communicator of all, and on one without the first rank, whose order is turned round. */
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    expect_begin();
+    memory_begin(expect_rank);
+    bool is_taken = strcmp(argv[1], "taken") == 0;
+    *(void **)&launches_of = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fakeLaunches");
+    for (int part = 0; part < 2; part++) {
+        MPI_Comm_split(MPI_COMM_WORLD, part == 0 || expect_rank > 0, part == 0 ? 0 : -expect_rank, &comm);
+        MPI_Comm_rank(comm, &rank);
+        MPI_Comm_size(comm, &size);
+        for (int i = 2; i < argc && size > 1; i++) {
+            count = atoi(argv[i]);
+            check_count(is_taken);
+        }
+        MPI_Comm_free(&comm);
+    }
+    return expect_end();
+}

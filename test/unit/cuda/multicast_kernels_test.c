@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels for multicast memory, run on the host at the same time: every one against the kernel that has all operands at
+ * hand, at all alignments, in many pieces and in few, again and again in the same memory; and kernels whose partners
+ * do not come. An address of the object is one with a bit of its own, whose rest is the place in each member's memory.
+ */
+#include "cuda/host_kernels.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST_MEMBERS = 5, MOST_BYTES = 5000, ROOM = MOST_BYTES + 64, AREAS = 3 };
+
+#define OF_OBJECT ((uintptr_t)1 << 61)
+
+static unsigned long long seed = 1;
+static _Alignas(64) unsigned char source[MOST_MEMBERS][ROOM], result[MOST_MEMBERS][ROOM], expected[ROOM];
+static _Alignas(64) unsigned char object[MOST_MEMBERS][AREAS * WEFT_MULTICAST_AREA];
+static _Alignas(8) uint32_t watch[MOST_MEMBERS][2];
+static weft_kernel_call_t calls[MOST_MEMBERS];
+static unsigned members; /* of the object now */
+
+static unsigned places_of(const void *address, void **places_out, unsigned most)
+{
+    uintptr_t place = (uintptr_t)address & ~OF_OBJECT;
+    if (((uintptr_t)address & OF_OBJECT) == 0 || place >= sizeof(object[0]) || members > most)
+        abort();
+    for (unsigned i = 0; i < members; i++)
+        places_out[i] = object[i] + place;
+    return members;
+}
+
+static unsigned random_below(unsigned end)
+{
+    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (unsigned)(seed >> 33) % end;
+}
+
+static void fill(unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = (unsigned char)random_below(256);
+}
+
+/* As integers anything; as floats none that is large, or NaN. */
+static void fill_with_numbers(unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i + 1 < count; i += 2) {
+        unsigned bits = 0x3c00 + random_below(0x380) + random_below(2) * 0x8000;
+        bytes[i] = (unsigned char)bits;
+        bytes[i + 1] = (unsigned char)(bits >> 8);
+    }
+}
+
+/* A case: `bytes` bytes of each member, that lie so many bytes into its room. */
+typedef struct reduction {
+    weft_kernel_t kernel, reduce; /* by multicast, and with all operands at hand */
+    uint32_t flag, piece;
+    size_t bytes, from_shift, to_shift;
+    bool is_in_place;
+} reduction_t;
+
+static void expect_result(const reduction_t *its)
+{
+    weft_kernel_call_t call;
+    const void *sources[MOST_MEMBERS];
+    void *destination = device_address(expected + its->to_shift);
+    for (uint32_t i = 0; i < members; i++)
+        sources[i] = device_address(source[i] + its->from_shift);
+    weft_kernel_reduction_t reduction = {.kernel = its->reduce, .bytes = its->bytes, .sources = members,
+                                         .destinations = 1, .source = sources, .destination = &destination};
+    weft_call_reduction(&reduction, 2, &call);
+    run_kernel(&call);
+}
+
+/* In pieces of the size that is asked for, so that blocks have several turns. */
+static void prepare(const reduction_t *its, uint32_t self, uint64_t limit_ns)
+{
+    weft_multicast_args_t *args = &calls[self].args.multicast;
+    unsigned char *from = source[self] + its->from_shift, *to = result[self] + its->to_shift;
+    if (its->is_in_place)
+        memcpy(to, from, its->bytes);
+    *args = (weft_multicast_args_t){.members = members, .member = self, .flag = its->flag, .bytes = its->bytes,
+                                    .limit_ns = limit_ns, .watch = device_address(watch[self]),
+                                    .from = device_address(its->is_in_place ? to : from), .to = device_address(to),
+                                    .own = device_address(object[self]), .all = (void *)OF_OBJECT};
+    weft_call_multicast(its->kernel, &calls[self]);
+    assert_true(args->piece % 16 == 0 && args->piece <= WEFT_MULTICAST_PIECE);
+    args->piece = its->piece;
+    size_t pieces = (its->bytes + its->piece - 1) / its->piece;
+    calls[self].blocks = pieces < AREAS ? (unsigned)pieces : AREAS;
+}
+
+static void *run(void *call)
+{
+    run_kernel(call);
+    return NULL;
+}
+
+static void run_together(void)
+{
+    pthread_t threads[MOST_MEMBERS];
+    for (uint32_t i = 0; i < members; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, run, &calls[i]), 0);
+    for (uint32_t i = 0; i < members; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static reduction_t random_case(weft_kernel_t reduce, weft_kernel_t kernel)
+{
+    static uint32_t flag;
+    size_t element = weft_kernel_element_bytes[reduce];
+    reduction_t its = {.kernel = kernel, .reduce = reduce, .flag = ++flag, .piece = 16 * (1 + random_below(20))};
+    members = 1 + random_below(MOST_MEMBERS);
+    its.bytes = (1 + random_below((unsigned)(random_below(4) == 0 ? 20 : MOST_BYTES / element))) * element;
+    its.from_shift = random_below(2) * random_below(32);
+    its.to_shift = random_below(2) * random_below(32);
+    its.is_in_place = random_below(3) == 0;
+    return its;
+}
+
+static void check(const reduction_t *its)
+{
+    fill(expected, ROOM);
+    for (uint32_t i = 0; i < members; i++) {
+        fill(source[i], ROOM);
+        fill_with_numbers(source[i] + its->from_shift, its->bytes);
+        memcpy(result[i], expected, ROOM);
+        prepare(its, i, 0);
+    }
+    expect_result(its);
+    run_together();
+    for (uint32_t i = 0; i < members; i++) {
+        if (memcmp(result[i], expected, ROOM) != 0)
+            fail_msg("%s of %zu bytes, pieces of %u, %zu and %zu bytes off: member %u of %u has another result",
+                     weft_kernel_names[its->kernel], its->bytes, its->piece, its->from_shift, its->to_shift, i, members);
+    }
+}
+
+static const struct {
+    weft_kernel_t reduce, multicast;
+} kernels[] = {
+#define PAIR(op, name, width, instruction) {WEFT_KERNEL_reduce_##op##_##name, WEFT_KERNEL_multicast_##op##_##name},
+    WEFT_MULTICASTS(PAIR)
+};
+
+static void reductions(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
+        for (int round = 0; round < 8; round++) {
+            reduction_t its = random_case(kernels[i].reduce, kernels[i].multicast);
+            check(&its);
+        }
+    }
+}
+
+/* Nobody comes: after a while the kernel ends, and says so; or it is told to. */
+static void alone(void **state)
+{
+    (void)state;
+    for (int is_called_off = 0; is_called_off < 2; is_called_off++) {
+        reduction_t its = random_case(kernels[0].reduce, kernels[0].multicast);
+        members = 2;
+        prepare(&its, 0, is_called_off ? 0 : 1000000);
+        memset(watch[0], 0, sizeof(watch[0]));
+        if (is_called_off)
+            watch[0][0] = its.flag;
+        run_kernel(&calls[0]);
+        assert_int_equal(watch[0][1], its.flag);
+    }
+}
+
+/* All memory is used by the largest, and none needs more. */
+static void launches(void **state)
+{
+    (void)state;
+    for (uint64_t bytes = 1; bytes < (uint64_t)1 << 40; bytes = bytes * 3 + 1) {
+        weft_kernel_call_t call = {.args.multicast.bytes = bytes};
+        weft_call_multicast(kernels[0].multicast, &call);
+        const weft_multicast_args_t *args = &call.args.multicast;
+        assert_int_equal(args->piece % 16, 0);
+        assert_in_range(args->piece, 16, WEFT_MULTICAST_PIECE);
+        assert_in_range(call.blocks, 1, WEFT_MULTICAST_BLOCKS);
+        assert_true((uint64_t)call.blocks * args->piece >= bytes || call.blocks == WEFT_MULTICAST_BLOCKS);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reductions), cmocka_unit_test(alone), cmocka_unit_test(launches)};
+    int failed = open_kernels();
+    if (failed != 0)
+        return failed;
+    *host_multicast = places_of;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
