@@ -35,11 +35,19 @@ Match all
     LogLevel ERROR
 EOF
 
-# sh serve COMMAND...: on the login host, when all others run sshd and each knows how to reach them.
+# On each host: it knows how to reach the others, and what this machine's user does at a login is not done.
+cat >prepare <<EOF
+mkdir -p /run/sshd && mount --bind $work/ssh_config /etc/ssh/ssh_config || exit 1
+for file in ~/.bashrc ~/.profile ~/.bash_profile; do
+    [ ! -e \$file ] || mount --bind /dev/null \$file || exit 1
+done
+EOF
+
+# sh serve COMMAND...: on the login host, when all others run sshd.
 cat >serve <<EOF
-mount --bind $work/ssh_config /etc/ssh/ssh_config || exit 1
+sh $work/prepare || exit 1
 for host in \$(echo \$CLUSTER_HOSTS | tr , ' '); do
-    agent \$host "mkdir -p /run/sshd; mount --bind $work/ssh_config /etc/ssh/ssh_config; $sshd -f $work/sshd_config" || exit 1
+    agent \$host "sh $work/prepare && $sshd -f $work/sshd_config" || exit 1
 done
 exec "\$@"
 EOF
