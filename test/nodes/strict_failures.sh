@@ -4,6 +4,7 @@
 # is refused is made up for, and a provider that does not do is named with its reason.
 . "$(dirname "$0")/setup_strict.sh"
 compile nodes/bulk.c nodes/lost.c
+start_ranks=$by_mpirun
 
 on_strict 2 <<'E2'
 fail_send=9;3 ./bulk
