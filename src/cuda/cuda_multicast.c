@@ -202,7 +202,7 @@ void wefti_multicast_close(weft_multicast_t *multicast, bool is_in_use)
         return;
     }
     if (multicast->watch != NULL)
-        wefti_pinned_give(multicast->watch);
+        wefti_pinned_give_word(part->device, multicast->watch);
     weft_list_append(&closed, &part->link);
     if (!wefti_streams_may_wait())
         give_back_late();
@@ -272,7 +272,7 @@ bool wefti_multicast_bind(weft_multicast_t *multicast, weft_mark_t *cleared)
     if (watch == NULL)
         return false;
     if (!bind(part, cleared)) {
-        wefti_pinned_give(watch);
+        wefti_pinned_give_word(part->device, watch);
         return false;
     }
     memset(watch, 0, WEFT_WATCH_BYTES);
