@@ -204,6 +204,8 @@ static bool receive_some(tcp_peer_t *peer)
         return true;
     }
     wefti_tcp.hot = peer;
+    if (peer->has_pushed)
+        wefti_tcp_note_heard(peer);
     if (placed > 0) {
         peer->place_got += placed;
         if (peer->place_got == peer->header.bytes)

@@ -51,7 +51,23 @@ bool wefti_tcp_has_output(const tcp_peer_t *peer)
 
 static void note_waiting(tcp_peer_t *peer, bool is_waiting)
 {
-    peer->endpoint.eager_max = is_waiting ? peer->eager_busy : peer->eager_idle;
+    peer->endpoint.eager_max = is_waiting || peer->has_pushed ? peer->eager_busy : peer->eager_idle;
+}
+
+/* One large packet unasked, and then the peer has the next word: of many in a row the second would wait behind the first,
+ * and have to be copied. */
+static void note_pushed(tcp_peer_t *peer, size_t bytes)
+{
+    if (bytes <= peer->eager_busy)
+        return;
+    peer->has_pushed = true;
+    note_waiting(peer, true);
+}
+
+void wefti_tcp_note_heard(tcp_peer_t *peer)
+{
+    peer->has_pushed = false;
+    note_waiting(peer, wefti_tcp_has_output(peer));
 }
 
 /* ---- the socket ---- */
@@ -332,6 +348,7 @@ bool wefti_tcp_send(weft_endpoint_t *endpoint, const weft_header_t *header, cons
         return false;
     if (__builtin_expect(peer->state == TCP_LOST, 0))
         return true;
+    note_pushed(peer, header->bytes);
     if (is_first(peer)) {
         if (header->bytes <= SHORT_BYTES - HEADER_BYTES)
             write_short(peer, header, payload);
@@ -359,6 +376,7 @@ void wefti_tcp_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
     if (__builtin_expect(peer->state == TCP_LOST, 0))
         return;
     bool goes_now = is_first(peer);
+    note_pushed(peer, header->bytes);
     append(peer, header, HEADER_BYTES);
     peer->out_end += header->bytes;
     if (goes_now)

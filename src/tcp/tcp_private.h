@@ -81,7 +81,8 @@ typedef struct tcp_peer {
     bool is_dirty;          /* in tcp.dirty: there may be something to be sent */
     bool throttles, has_told; /* what it has to be told, and what it was told */
     unsigned epoch;           /* of the last direct write */
-    size_t eager_busy, eager_idle; /* what endpoint.eager_max is while something waits to be written, and else */
+    size_t eager_busy, eager_idle; /* what endpoint.eager_max is while something waits or has_pushed, and else */
+    bool has_pushed; /* a packet of more than eager_busy went unasked, and nothing has come from the peer since */
     struct tcp_peer *next_dirty;
     struct tcp_peer *next_lost; /* in tcp.lost */
     char *why;                  /* meanwhile; NULL: there was no memory for it */
@@ -174,6 +175,8 @@ void *wefti_tcp_reserve(weft_endpoint_t *endpoint, size_t bytes);
 void wefti_tcp_commit(weft_endpoint_t *endpoint, const weft_header_t *header);
 void wefti_tcp_flush(weft_endpoint_t *endpoint);
 void wefti_tcp_throttle(weft_endpoint_t *endpoint, bool is_on);
+/** Something has come from the peer. */
+void wefti_tcp_note_heard(tcp_peer_t *peer);
 /** See to it that the peer gets its turn in wefti_tcp_flush_dirty(). */
 void wefti_tcp_note_dirty(tcp_peer_t *peer);
 /** How much went out. */
