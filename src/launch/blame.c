@@ -27,16 +27,18 @@ int weft_blame_open(const weft_job_plan_t *plan, weft_blame_t *out)
     return weft_fail(MPI_ERR_NO_MEM, "a job of %d ranks", plan->size);
 }
 
+/* How good a claim to the blame a reason is; of equal ones the first counts. */
+static int claim_of(weft_reason_t reason)
+{
+    return reason <= WEFT_BEREFT ? (int)reason : reason < WEFT_SIGNALLED ? WEFT_BEREFT + 1 : WEFT_BEREFT + 2;
+}
+
 static void suspect(weft_blame_t *blame, weft_reason_t reason, const weft_rank_event_t *event,
                     int64_t now_ms)
 {
-    bool is_first = blame->reason == WEFT_NO_REASON, is_better = blame->reason < WEFT_SIGNALLED && reason >= WEFT_SIGNALLED;
-    if (blame->reason == WEFT_BEREFT)
-        is_better = reason > WEFT_BEREFT;
-    if (!is_first && !is_better)
+    if (claim_of(reason) <= claim_of(blame->reason))
         return;
-    if (is_first || blame->reason == WEFT_BEREFT)
-        blame->sentence_at_ms = now_ms + (reason == WEFT_BEREFT ? DOUBT_ABOUT_BEREFT_MS : DOUBT_MS);
+    blame->sentence_at_ms = now_ms + (reason == WEFT_BEREFT ? DOUBT_ABOUT_BEREFT_MS : DOUBT_MS);
     blame->reason = reason;
     blame->event = *event;
 }
@@ -75,8 +77,7 @@ void weft_blame_take(weft_blame_t *blame, const weft_rank_event_t *event, int64_
         reason = WEFT_UNREACHABLE;
         break;
     }
-    if (reason != WEFT_NO_REASON)
-        suspect(blame, reason, event, now_ms);
+    suspect(blame, reason, event, now_ms);
 }
 
 bool weft_blame_is_doubtful(const weft_blame_t *blame, int running)

@@ -33,7 +33,7 @@ typedef struct weft_blame {
     bool *is_bereft;    /* [size] has said why it is going to end */
     weft_reason_t reason;
     weft_rank_event_t event; /* of who failed first, as far as we know */
-    int64_t sentence_at_ms;  /* when we stop doubting that */
+    int64_t sentence_at_ms;  /* when we stop doubting that, where it is doubtful */
 } weft_blame_t;
 
 /** MPI_ERR_NO_MEM. */
