@@ -17,7 +17,6 @@ enum {
     /* One shot sends each operand to all; two send two parts of one to each, and wait twice. Others have found the
      * change between 16 and 64 KiB on eight devices; not measured here. */
     ONE_SHOT_MOST = 32 * 1024,
-    NUMBERS = INT32_MAX, /* of meetings; a flag is never used twice */
 };
 
 struct weft_flags {
@@ -112,7 +111,7 @@ weft_readiness_t weft_flags_offer(weft_comm_t *comm, const weft_loan_t loans[WEF
                                   weft_post_t *post)
 {
     weft_flags_t *flags = flags_of(comm);
-    if (flags != NULL && number >= NUMBERS)
+    if (flags != NULL && number >= WEFT_WATCH_FLAGS)
         flags->state = IMPOSSIBLE;
     if (flags == NULL || (flags->state != OFFERED && flags->state != READY) || !is_cleared(flags) ||
         !weft_loans_are_on(loans, flags->device))
@@ -259,21 +258,14 @@ static char *row_in(const void *inbox, const weft_meeting_t *meeting, int writer
     return part + (size_t)writer * row_bytes(meeting->members);
 }
 
-/* In this rank's own memory. */
-static char *place_of(const weft_meeting_t *meeting, const weft_loan_t *loan, weft_side_t side, int index)
-{
-    const weft_loan_row_t *row = weft_post_row(weft_post_of(meeting, meeting->member), side, index);
-    return row == NULL ? NULL : (char *)(uintptr_t)(loan->share.address + row->offset);
-}
-
 static void put_blocks(const weft_meeting_t *meeting, const weft_loan_t loans[WEFT_SIDES],
                        const shot_t *shot, weft_exchange_t *out)
 {
     int self = meeting->member;
     for (int i = 0; i < meeting->members; i++) {
         weft_exchange_peer_t *peer = &out->peer[i];
-        peer->from = place_of(meeting, &loans[WEFT_GIVES], WEFT_GIVES, i);
-        peer->to = place_of(meeting, &loans[WEFT_GETS], WEFT_GETS, i);
+        peer->from = weft_loan_place(meeting, loans, WEFT_GIVES, i);
+        peer->to = weft_loan_place(meeting, loans, WEFT_GETS, i);
         peer->out_bytes = block_bytes(meeting, self, i);
         peer->in_bytes = shot->is_reduction && i != self ? 0 : block_bytes(meeting, i, self);
     }
@@ -287,8 +279,8 @@ static void put_slices(const weft_meeting_t *meeting, const weft_loan_t loans[WE
         weft_exchange_peer_t *peer = &out->peer[i];
         size_t begin = (size_t)i * shot->slice < bytes ? (size_t)i * shot->slice : bytes;
         size_t left = bytes - begin;
-        peer->from = place_of(meeting, &loans[WEFT_GIVES], WEFT_GIVES, 0) + begin;
-        peer->to = place_of(meeting, &loans[WEFT_GETS], WEFT_GETS, 0) + begin;
+        peer->from = weft_loan_place(meeting, loans, WEFT_GIVES, 0) + begin;
+        peer->to = weft_loan_place(meeting, loans, WEFT_GETS, 0) + begin;
         peer->out_bytes = peer->in_bytes = left < shot->slice ? left : shot->slice;
     }
     out->results = PART_BYTES / 2;
@@ -300,11 +292,6 @@ static void put_rows(const weft_flags_t *flags, const weft_meeting_t *meeting, w
         out->peer[i].outbox = row_in(flags->peers[i].address, meeting, meeting->member);
         out->peer[i].inbox = row_in(flags->inbox.memory, meeting, i);
     }
-}
-
-static uint32_t flag_of(const weft_meeting_t *meeting)
-{
-    return meeting->number + 1;
 }
 
 static uint32_t *watch_of(const weft_flags_t *flags, const weft_meeting_t *meeting)
@@ -324,7 +311,7 @@ int weft_flags_begin(const weft_meeting_t *meeting, const weft_coll_args_t *args
                                 .type = args->recv_type,
                                 .members = meeting->members,
                                 .member = meeting->member,
-                                .flag = flag_of(meeting),
+                                .flag = weft_watch_flag(meeting),
                                 .watch = watch_of(flags, meeting)};
     plan(meeting, &shot);
     exchange.most = shot.most;
@@ -341,13 +328,13 @@ int weft_flags_begin(const weft_meeting_t *meeting, const weft_coll_args_t *args
 
 void weft_flags_call_off(weft_comm_t *comm, const weft_meeting_t *meeting)
 {
-    weft_watch_call_off(watch_of(comm->flags, meeting), flag_of(meeting));
+    weft_watch_call_off(watch_of(comm->flags, meeting), weft_watch_flag(meeting));
 }
 
 int weft_flags_end(weft_comm_t *comm, const weft_meeting_t *meeting, int err)
 {
     weft_flags_t *flags = comm->flags;
-    err = weft_watch_end(watch_of(flags, meeting), flag_of(meeting), err);
+    err = weft_watch_end(watch_of(flags, meeting), weft_watch_flag(meeting), err);
     if (err != MPI_SUCCESS) {
         flags->is_unsafe = true; /* others may not have seen yet that it is over */
         give_up(flags, "one has failed");

@@ -5,10 +5,20 @@
 
 #include "base/config.h"
 #include "base/fail.h"
+#include "core/meeting.h"
 #include "mpi.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
+
+/** Meetings with a flag of their own: no flag is used twice. */
+enum { WEFT_WATCH_FLAGS = INT32_MAX };
+
+/** The flag of a meeting's kernels. */
+static inline uint32_t weft_watch_flag(const weft_meeting_t *meeting)
+{
+    return meeting->number + 1;
+}
 
 /** Have the kernel of this flag end soon, if it waits. */
 static inline void weft_watch_call_off(uint32_t *watch, uint32_t flag)

@@ -65,6 +65,14 @@ static inline const weft_loan_row_t *weft_post_row(const weft_post_t *post, weft
     return post->rows[side] == 0 ? NULL : &first[post->rows[side] == 1 ? 0 : index];
 }
 
+/** Where in this rank's own memory row `index` of a side lies; NULL where it takes no part. */
+static inline char *weft_loan_place(const weft_meeting_t *meeting, const weft_loan_t loans[WEFT_SIDES], weft_side_t side,
+                                    int index)
+{
+    const weft_loan_row_t *row = weft_post_row(weft_post_of(meeting, meeting->member), side, index);
+    return row == NULL ? NULL : (char *)(uintptr_t)(loans[side].share.address + row->offset);
+}
+
 /** Does only the root give anything in this collective, to all the others? */
 static inline bool weft_post_is_from_root(const weft_post_t *post)
 {

@@ -9,7 +9,6 @@ enum {
     TRIES_MOST = 3, /* of a step, where the driver refuses */
     /* Objects of a process: each takes 16 MiB of the device, and what a switch has for them is not much. */
     OBJECTS_MOST = 4,
-    NUMBERS = INT32_MAX, /* of meetings; a flag is never used twice */
 };
 
 /* Of a communicator; what this rank has of its object. */
@@ -111,7 +110,7 @@ bool weft_multicast_offer(const weft_coll_args_t *args, const weft_loan_t loans[
         part->device = device;
         part->step = first_step(device);
     }
-    if (number >= NUMBERS)
+    if (number >= WEFT_WATCH_FLAGS)
         give_up(part, "there were many collectives");
     weft_multicast_decline(args->comm, post);
     if (part->step == WEFT_MULTICAST_NEVER || !weft_loans_are_on(loans, part->device) || is_being_cleared(part))
@@ -222,17 +221,6 @@ bool weft_multicast_fits(const weft_meeting_t *meeting)
     return operand_bytes(meeting) > 0;
 }
 
-static char *place_of(const weft_meeting_t *meeting, const weft_loan_t *loan, weft_side_t side)
-{
-    const weft_loan_row_t *row = weft_post_row(weft_post_of(meeting, meeting->member), side, 0);
-    return (char *)(uintptr_t)(loan->share.address + row->offset);
-}
-
-static uint32_t flag_of(const weft_meeting_t *meeting)
-{
-    return meeting->number + 1;
-}
-
 int weft_multicast_begin(const weft_meeting_t *meeting, const weft_coll_args_t *args,
                          const weft_loan_t loans[WEFT_SIDES], weft_queue_t **queue_out)
 {
@@ -245,10 +233,10 @@ int weft_multicast_begin(const weft_meeting_t *meeting, const weft_coll_args_t *
                                   .multicast = part->multicast,
                                   .members = meeting->members,
                                   .member = meeting->member,
-                                  .flag = flag_of(meeting),
+                                  .flag = weft_watch_flag(meeting),
                                   .bytes = operand_bytes(meeting),
-                                  .from = place_of(meeting, &loans[WEFT_GIVES], WEFT_GIVES),
-                                  .to = place_of(meeting, &loans[WEFT_GETS], WEFT_GETS),
+                                  .from = weft_loan_place(meeting, loans, WEFT_GIVES, 0),
+                                  .to = weft_loan_place(meeting, loans, WEFT_GETS, 0),
                                   .watch = part->multicast->watch};
     *queue_out = queue;
     return weft_queue_multicast(queue, &call);
@@ -256,13 +244,13 @@ int weft_multicast_begin(const weft_meeting_t *meeting, const weft_coll_args_t *
 
 void weft_multicast_call_off(weft_comm_t *comm, const weft_meeting_t *meeting)
 {
-    weft_watch_call_off(comm->multicast->multicast->watch, flag_of(meeting));
+    weft_watch_call_off(comm->multicast->multicast->watch, weft_watch_flag(meeting));
 }
 
 int weft_multicast_end(weft_comm_t *comm, const weft_meeting_t *meeting, int err)
 {
     weft_multicast_part_t *part = comm->multicast;
-    err = weft_watch_end(part->multicast->watch, flag_of(meeting), err);
+    err = weft_watch_end(part->multicast->watch, weft_watch_flag(meeting), err);
     if (err != MPI_SUCCESS) {
         part->is_unsafe = true; /* others may not have seen yet that it is over */
         give_up(part, "one has failed");
