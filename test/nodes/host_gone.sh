@@ -25,26 +25,12 @@ dies() {
 dies 'kill -9 -1'
 dies 'ip link set eth0 down; kill -9 -1'
 
-# The network of a host vanishes, and mpirun is told to be patient: the rank that waits for it finds out itself.
-"$MPICC" -o "$work/vanished" "$SOURCE/test/nodes/vanished.c" || fail "vanished.c cannot be compiled"
+# The network of h2 vanishes once the program has begun, and mpirun is told to be patient: the rank that waits finds out
+# itself. gone PROGRAM OPTION...
 cat >"$work/go" <<'EOT'
 cd "$1"
-WEFT_LOST_AFTER=600 timeout 50 "$2" --launch-agent agent -host h1,h2 -np 2 -x WEFT_LOST_AFTER=3 ./vanished "$1/begun" >said 2>&1 </dev/null &
-job=$!
-until [ -e begun ]; do sleep 0.05; done
-agent h2 'ip link set eth0 down'
-wait $job
-echo "code $?: $(tr '\n' ' ' <said)"
-EOT
-rm -f "$work/begun"
-expect_on 0 --hosts 2 -- sh "$work/go" "$work" "$MPIRUN"
-grep -q '^code 42: ' out || fail "a vanished network: $(cat out err)"
-
-# It vanishes before it is first talked to.
-"$MPICC" -o "$work/first_contact" "$SOURCE/test/nodes/first_contact.c" || fail "first_contact.c cannot be compiled"
-cat >"$work/go" <<'EOT'
-cd "$1"
-WEFT_LOST_AFTER=600 timeout 50 "$2" --launch-agent agent -host h1,h2:2 -np 3 -x WEFT_TIMEOUT=3 ./first_contact "$1/begun" "$1/gone" >said 2>&1 </dev/null &
+shift
+WEFT_LOST_AFTER=600 timeout 50 "$@" "$PWD/begun" "$PWD/gone" >said 2>&1 </dev/null &
 job=$!
 until [ -e begun ]; do sleep 0.05; done
 agent h2 'ip link set eth0 down'
@@ -52,8 +38,16 @@ agent h2 'ip link set eth0 down'
 wait $job
 echo "code $?: $(tr '\n' ' ' <said)"
 EOT
-rm -f "$work/begun"
-expect_on 0 --hosts 2 -- sh "$work/go" "$work" "$MPIRUN"
-grep -q '^code 42: ' out || fail "a host that vanished before it was talked to: $(cat out err)"
+gone() {
+    program=$1
+    shift
+    "$MPICC" -o "$work/$program" "$SOURCE/test/nodes/$program.c" || fail "$program.c cannot be compiled"
+    rm -f "$work/begun" "$work/gone"
+    expect_on 0 --hosts 2 -- sh "$work/go" "$work" "$MPIRUN" --launch-agent agent "$@" "./$program"
+    grep -q '^code 42: ' out || fail "a vanished network: $program: $(cat out err)"
+}
+gone vanished -host h1,h2 -np 2 -x WEFT_LOST_AFTER=3
+# Before it is first talked to.
+gone first_contact -host h1,h2:2 -np 3 -x WEFT_TIMEOUT=3
 grep -q 'cannot reach rank 2 on h2' out || fail "the pair is not named: $(cat out err)"
 finish

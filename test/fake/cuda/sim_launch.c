@@ -279,14 +279,19 @@ CUresult cuFuncLoad(CUfunction function)
     return sim_end(result ? result : load_function(sim_object_find(SIM_FUNCTION, function)));
 }
 
+/* The function that is asked about, and whether there is a place for the answer. */
+static CUresult find_asked(CUfunction handle, const void *out, const sim_function_t **function_out)
+{
+    *function_out = sim_object_find(SIM_FUNCTION, handle);
+    return *function_out == NULL ? CUDA_ERROR_INVALID_HANDLE : out == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *out, CUfunction handle)
 {
+    const sim_function_t *function = NULL;
     CUresult result = sim_begin(__func__);
-    const sim_function_t *function = sim_object_find(SIM_FUNCTION, handle);
-    if (result == CUDA_SUCCESS && function == NULL)
-        result = CUDA_ERROR_INVALID_HANDLE;
-    if (result == CUDA_SUCCESS && out == NULL)
-        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        result = find_asked(handle, out, &function);
     if (result == CUDA_SUCCESS)
         *out = function->is_loaded ? CU_FUNCTION_LOADING_STATE_LOADED : CU_FUNCTION_LOADING_STATE_UNLOADED;
     return sim_end(result);
@@ -318,12 +323,10 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
 
 CUresult cuFuncGetName(const char **out, CUfunction handle)
 {
+    const sim_function_t *function = NULL;
     CUresult result = sim_begin(__func__);
-    const sim_function_t *function = sim_object_find(SIM_FUNCTION, handle);
-    if (result == CUDA_SUCCESS && function == NULL)
-        result = CUDA_ERROR_INVALID_HANDLE;
-    if (result == CUDA_SUCCESS && out == NULL)
-        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        result = find_asked(handle, out, &function);
     if (result == CUDA_SUCCESS)
         *out = function->kernel->name;
     return sim_end(result);
