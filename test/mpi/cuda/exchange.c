@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collectives by kernels that wait for each other (way "flags"): are they taken where each rank has a device of its own,
- * and are their results right? The simulated driver counts the kernels; on another one only results are looked at.
- * Arguments: taken or not-taken, counts...
+ * and are their results right?
  */
-#include "expect.h"
-#include "memory_kinds.h"
+#include "way_taken.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
+enum { STEP = 100000, UNTOUCHED = -1, MANY = 10000, ALLREDUCES = 3 };
 
-/* Streams that run late make ranks go alone, until they have learnt to wait. */
-enum { ROUNDS_MOST = 50, ROUNDS_WITHOUT = 6, STEP = 100000, UNTOUCHED = -1, MANY = 10000, ALLREDUCES = 3 };
-
-static MPI_Comm comm;
-static int rank, size, root, count;
 static int *in, *out;      /* of the device: size * (count + size) integers */
 static int *sent, *wanted; /* what lies in `in`, and what has to lie in `out` at the end */
 static int *got;
@@ -22,6 +14,11 @@ static int *got;
 static int total(void)
 {
     return size * (count + size);
+}
+
+static size_t buffer_bytes(void)
+{
+    return (size_t)total() * sizeof(int);
 }
 
 static int value(int of_rank, int index)
@@ -156,104 +153,44 @@ static void bcast_in_pieces(void)
     MPI_Type_free(&pieces);
 }
 
-/* ---- whether kernels ran ---- */
+typedef struct call {
+    const char *name;
+    void (*collective)(void);
+} call_t;
 
-static unsigned long (*launches_of)(const char *prefix); /* NULL: not the simulated driver */
-
-static unsigned long launches(void)
-{
-    return launches_of == NULL ? 0 : launches_of("weft_exchange");
-}
-
-static bool all_are(bool claim)
-{
-    int own = claim, all = 0;
-    MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm);
-    return all;
-}
-
-static int try_once(void (*collective)(void))
+static int try_once(const void *call)
 {
     int wrong = 0;
-    size_t bytes = (size_t)total() * sizeof(int);
+    size_t bytes = buffer_bytes();
     for (int i = 0; i < total(); i++) {
         sent[i] = value(rank, i);
         wanted[i] = got[i] = UNTOUCHED;
     }
     memory_put('D', in, sent, bytes);
     memory_put('D', out, got, bytes);
-    collective();
+    ((const call_t *)call)->collective();
     memory_get('D', got, out, bytes);
     for (int i = 0; i < total(); i++)
         wrong += got[i] != wanted[i];
     return wrong;
 }
 
-static void check(const char *name, void (*collective)(void), bool is_taken)
-{
-    char what[64];
-    bool is_over = false;
-    snprintf(what, sizeof(what), "%s of %d integers: wrong ones", name, count);
-    int rounds = is_taken && launches_of != NULL ? ROUNDS_MOST : ROUNDS_WITHOUT;
-    for (int round = 0; round < rounds && !is_over; round++) {
-        unsigned long before = launches();
-        root = round % size;
-        expect_equal(try_once(collective), 0, what, __FILE__, __LINE__);
-        is_over = all_are(launches() > before);
-    }
-    snprintf(what, sizeof(what), "%s of %d integers: by flags", name, count);
-    if (launches_of != NULL)
-        expect_equal(is_over, is_taken, what, __FILE__, __LINE__);
-}
-
 /* Of many elements only allreduces go by flags. */
-static void check_all(bool is_taken)
+static void check_all(const buffers_t *buffers, bool is_taken)
 {
-    static const struct {
-        const char *name;
-        void (*collective)(void);
-    } all[] = {{"allreduce", allreduce}, {"allreduce in place", allreduce_in_place}, {"iallreduce", allreduce_later},
+    static const call_t all[] = {{"allreduce", allreduce}, {"allreduce in place", allreduce_in_place}, {"iallreduce", allreduce_later},
                {"reduce", reduce}, {"reduce_scatter_block", reduce_scatter_block},
                {"reduce_scatter", reduce_scatter}, {"bcast", bcast}, {"allgather", allgather}, {"gather", gather},
                {"scatter", scatter}, {"alltoall", alltoall}, {"allgatherv", allgatherv},
                {"bcast in pieces", bcast_in_pieces}};
+    in = buffers->in, out = buffers->out;
+    sent = buffers->sent, wanted = buffers->wanted, got = buffers->got;
     for (size_t i = 0; i < (count < MANY ? sizeof(all) / sizeof(all[0]) : ALLREDUCES); i++)
-        check(all[i].name, all[i].collective, is_taken);
+        check_way(all[i].name, try_once, &all[i], is_taken);
 }
 
-static void check_count(bool is_taken)
-{
-    size_t bytes = (size_t)total() * sizeof(int);
-    in = memory_take('D', bytes);
-    out = memory_take('D', bytes);
-    sent = malloc(bytes);
-    wanted = malloc(bytes);
-    got = malloc(bytes);
-    check_all(is_taken);
-    memory_give('D', in);
-    memory_give('D', out);
-    free(sent);
-    free(wanted);
-    free(got);
-}
-
-/* On the communicator of all, and on one without the first rank, whose order is turned round. */
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    expect_begin();
-    memory_begin(expect_rank);
-    bool is_taken = strcmp(argv[1], "taken") == 0;
-    *(void **)&launches_of = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fakeLaunches");
-    for (int part = 0; part < 2; part++) {
-        MPI_Comm_split(MPI_COMM_WORLD, part == 0 || expect_rank > 0, part == 0 ? 0 : -expect_rank, &comm);
-        MPI_Comm_rank(comm, &rank);
-        MPI_Comm_size(comm, &size);
-        for (int i = 2; i < argc && size > 1; i++) {
-            count = atoi(argv[i]);
-            check_count(is_taken);
-        }
-        MPI_Comm_free(&comm);
-    }
-    return expect_end();
+    static const way_t flags = {"flags", "weft_exchange", buffer_bytes, check_all};
+    return check_taken(&flags, argc, argv);
 }

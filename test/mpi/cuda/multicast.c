@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Allreduces through multicast memory: are they taken where all devices have it, and for all operations that a switch
- * knows, and are their results those of host memory? The simulated driver counts the kernels; on another one only
- * results are looked at. Arguments: taken or not-taken, counts...
+ * knows, and are their results those of host memory?
  */
-#include "expect.h"
-#include "memory_kinds.h"
+#include "way_taken.h"
 
 #include <mpix.h>
 
-#include <stdbool.h>
-#include <stdlib.h>
-
-/* Streams that run late make ranks go alone, until they have learnt to wait. */
-enum { ROUNDS_MOST = 50, ROUNDS_WITHOUT = 6, MOST_BYTES = 16, GUARD = 64, UNTOUCHED = 0x5a, MANY = 100000, FEW = 2 };
+enum { MOST_BYTES = 16, GUARD = 64, UNTOUCHED = 0x5a, MANY = 100000, FEW = 2 };
 
 typedef enum how {
     APART,
@@ -40,8 +34,6 @@ typedef struct reduction {
     bool is_known; /* to the switch */
 } reduction_t;
 
-static MPI_Comm comm;
-static int rank, size, count;
 static unsigned char *in, *out;            /* of the device */
 static unsigned char *sent, *wanted, *got; /* of the host */
 
@@ -102,8 +94,16 @@ static void reduce(const reduction_t *its, how_t how, int element_bytes)
     }
 }
 
-static int try_once(const reduction_t *its, how_t how)
+/* A case. */
+typedef struct allreduce {
+    const reduction_t *its;
+    how_t how;
+} allreduce_t;
+
+static int try_once(const void *allreduce)
 {
+    const reduction_t *its = ((const allreduce_t *)allreduce)->its;
+    how_t how = ((const allreduce_t *)allreduce)->how;
     int element_bytes, wrong = 0;
     MPI_Type_size(its->type, &element_bytes);
     fill(its, count * element_bytes);
@@ -117,38 +117,15 @@ static int try_once(const reduction_t *its, how_t how)
     return wrong;
 }
 
-static unsigned long (*launches_of)(const char *prefix); /* NULL: not the simulated driver */
-
-static unsigned long launches(void)
-{
-    return launches_of == NULL ? 0 : launches_of("weft_multicast");
-}
-
-static bool all_are(bool claim)
-{
-    int own = claim, all = 0;
-    MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm);
-    return all;
-}
-
 static void check(const reduction_t *its, how_t how, bool is_taken)
 {
-    char what[96];
-    bool is_over = false;
-    snprintf(what, sizeof(what), "%s (%d) of %d elements: wrong bytes", its->name, (int)how, count);
-    int rounds = is_taken && launches_of != NULL ? ROUNDS_MOST : ROUNDS_WITHOUT;
-    for (int round = 0; round < rounds && !is_over; round++) {
-        unsigned long before = launches();
-        expect_equal(try_once(its, how), 0, what, __FILE__, __LINE__);
-        is_over = all_are(launches() > before);
-    }
-    snprintf(what, sizeof(what), "%s (%d) of %d elements: by multicast", its->name, (int)how, count);
-    if (launches_of != NULL)
-        expect_equal(is_over, is_taken, what, __FILE__, __LINE__);
+    char name[64];
+    snprintf(name, sizeof(name), "%s (%d)", its->name, (int)how);
+    check_way(name, try_once, &(allreduce_t){its, how}, is_taken);
 }
 
 /* Of many elements only few reductions are tried. */
-static void check_all(bool is_taken)
+static void check_all(const buffers_t *buffers, bool is_taken)
 {
     const reduction_t all[] = {
         {"sum of INT32", MPI_SUM, MPI_INT32_T, INTEGER, true},
@@ -177,6 +154,8 @@ static void check_all(bool is_taken)
         {"max of DOUBLE", MPI_MAX, MPI_DOUBLE, DOUBLE, false},
         {"max of FLOAT16", MPI_MAX, MPIX_C_FLOAT16, HALF, false},
         {"lor of INT32", MPI_LOR, MPI_INT32_T, INTEGER, false}};
+    in = buffers->in, out = buffers->out;
+    sent = buffers->sent, wanted = buffers->wanted, got = buffers->got;
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && (i < FEW || (is_taken && count < MANY)); i++)
         check(&all[i], all[i].form == HALF || all[i].form == BRAIN ? APART : (how_t)(i % HOWS),
               is_taken && all[i].is_known && count > 0);
@@ -184,38 +163,8 @@ static void check_all(bool is_taken)
         check(&all[3], (how_t)how, is_taken && count > 0);
 }
 
-static void check_count(bool is_taken)
-{
-    in = memory_take('D', room());
-    out = memory_take('D', room());
-    sent = malloc(room());
-    wanted = malloc(room());
-    got = malloc(room());
-    check_all(is_taken);
-    memory_give('D', in);
-    memory_give('D', out);
-    free(sent);
-    free(wanted);
-    free(got);
-}
-
-/* On the communicator of all, and on one without the first rank, whose order is turned round. */
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    expect_begin();
-    memory_begin(expect_rank);
-    bool is_taken = strcmp(argv[1], "taken") == 0;
-    *(void **)&launches_of = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fakeLaunches");
-    for (int part = 0; part < 2; part++) {
-        MPI_Comm_split(MPI_COMM_WORLD, part == 0 || expect_rank > 0, part == 0 ? 0 : -expect_rank, &comm);
-        MPI_Comm_rank(comm, &rank);
-        MPI_Comm_size(comm, &size);
-        for (int i = 2; i < argc && size > 1; i++) {
-            count = atoi(argv[i]);
-            check_count(is_taken);
-        }
-        MPI_Comm_free(&comm);
-    }
-    return expect_end();
+    static const way_t multicast = {"multicast", "weft_multicast", room, check_all};
+    return check_taken(&multicast, argc, argv);
 }

@@ -4,50 +4,17 @@
  * at hand, bit for bit, in one shot and in two, at all alignments and again and again in the same inboxes; and kernels
  * whose partners do not come.
  */
-#include "cuda/host_kernels.h"
-
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "cuda/partner_kernels.h"
 
 enum {
-    MOST_MEMBERS = 5,
     MOST_COUNT = 150,
     ROOM = 64 + MOST_COUNT * 16,
     ROW = 2 * (MOST_COUNT + 1) * 16,
     BLOCKS = MOST_MEMBERS * ROW, /* of an inbox; results come behind them */
 };
 
-static unsigned long long seed = 1;
 static _Alignas(64) unsigned char source[MOST_MEMBERS][ROOM], result[MOST_MEMBERS][ROOM], expected[ROOM];
 static _Alignas(64) unsigned char inbox[MOST_MEMBERS][2 * BLOCKS];
-static _Alignas(8) uint32_t watch[MOST_MEMBERS][2];
-static weft_kernel_call_t calls[MOST_MEMBERS];
-
-static unsigned random_below(unsigned end)
-{
-    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-    return (unsigned)(seed >> 33) % end;
-}
-
-static void fill(unsigned char *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        bytes[i] = (unsigned char)random_below(256);
-}
-
-/* Bits that are no large number and no NaN in any of the formats, of which one is as good as another. */
-static void fill_with_numbers(unsigned char *bytes, size_t count)
-{
-    for (size_t i = 0; i + 1 < count; i += 2) {
-        unsigned bits = 0x3c00 + random_below(0x380) + random_below(2) * 0x8000;
-        bytes[i] = (unsigned char)bits;
-        bytes[i + 1] = (unsigned char)(bits >> 8);
-    }
-}
 
 /* A case: `bytes` bytes of each member, that lie `shift` bytes into its room. */
 typedef struct exchange {
@@ -58,15 +25,10 @@ typedef struct exchange {
 
 static void expect_result(const exchange_t *its)
 {
-    weft_kernel_call_t call;
     const void *sources[MOST_MEMBERS];
-    void *destination = device_address(expected + its->shift);
     for (uint32_t i = 0; i < its->members; i++)
         sources[i] = device_address(source[i] + its->shift);
-    weft_kernel_reduction_t reduction = {.kernel = its->reduction, .bytes = its->bytes, .sources = its->members,
-                                         .destinations = 1, .source = sources, .destination = &destination};
-    weft_call_reduction(&reduction, 2, &call);
-    run_kernel(&call);
+    reduce_at_hand(its->reduction, sources, its->members, its->bytes, device_address(expected + its->shift));
 }
 
 static weft_exchange_side_t side_of(const exchange_t *its, uint32_t self, uint32_t other)
@@ -94,21 +56,6 @@ static void prepare(const exchange_t *its, uint32_t self, uint64_t limit_ns)
     for (uint32_t i = 0; i < its->members; i++)
         args->side[i] = side_of(its, self, i);
     weft_call_exchange(weft_exchange_kernel(its->reduction), its->slice > 0 ? its->slice : its->bytes, &calls[self]);
-}
-
-static void *run(void *call)
-{
-    run_kernel(call);
-    return NULL;
-}
-
-static void run_together(uint32_t members)
-{
-    pthread_t threads[MOST_MEMBERS];
-    for (uint32_t i = 0; i < members; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, run, &calls[i]), 0);
-    for (uint32_t i = 0; i < members; i++)
-        pthread_join(threads[i], NULL);
 }
 
 static exchange_t random_case(weft_kernel_t reduction)
@@ -167,11 +114,7 @@ static void alone(void **state)
     for (int is_called_off = 0; is_called_off < 2; is_called_off++) {
         exchange_t its = random_case(any_reduction());
         prepare(&its, 0, is_called_off ? 0 : 1000000);
-        memset(watch[0], 0, sizeof(watch[0]));
-        if (is_called_off)
-            watch[0][0] = its.flag;
-        run_kernel(&calls[0]);
-        assert_int_equal(watch[0][1], its.flag);
+        run_alone(its.flag, is_called_off);
     }
 }
 

@@ -4,24 +4,14 @@
  * hand, at all alignments, in many pieces and in few, again and again in the same memory; and kernels whose partners
  * do not come. An address of the object is one with a bit of its own, whose rest is the place in each member's memory.
  */
-#include "cuda/host_kernels.h"
+#include "cuda/partner_kernels.h"
 
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-enum { MOST_MEMBERS = 5, MOST_BYTES = 5000, ROOM = MOST_BYTES + 64, AREAS = 3 };
+enum { MOST_BYTES = 5000, ROOM = MOST_BYTES + 64, AREAS = 3 };
 
 #define OF_OBJECT ((uintptr_t)1 << 61)
 
-static unsigned long long seed = 1;
 static _Alignas(64) unsigned char source[MOST_MEMBERS][ROOM], result[MOST_MEMBERS][ROOM], expected[ROOM];
 static _Alignas(64) unsigned char object[MOST_MEMBERS][AREAS * WEFT_MULTICAST_AREA];
-static _Alignas(8) uint32_t watch[MOST_MEMBERS][2];
-static weft_kernel_call_t calls[MOST_MEMBERS];
 static unsigned members; /* of the object now */
 
 static unsigned places_of(const void *address, void **places_out, unsigned most)
@@ -34,28 +24,6 @@ static unsigned places_of(const void *address, void **places_out, unsigned most)
     return members;
 }
 
-static unsigned random_below(unsigned end)
-{
-    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-    return (unsigned)(seed >> 33) % end;
-}
-
-static void fill(unsigned char *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        bytes[i] = (unsigned char)random_below(256);
-}
-
-/* As integers anything; as floats none that is large, or NaN. */
-static void fill_with_numbers(unsigned char *bytes, size_t count)
-{
-    for (size_t i = 0; i + 1 < count; i += 2) {
-        unsigned bits = 0x3c00 + random_below(0x380) + random_below(2) * 0x8000;
-        bytes[i] = (unsigned char)bits;
-        bytes[i + 1] = (unsigned char)(bits >> 8);
-    }
-}
-
 /* A case: `bytes` bytes of each member, that lie so many bytes into its room. */
 typedef struct reduction {
     weft_kernel_t kernel, reduce; /* by multicast, and with all operands at hand */
@@ -66,15 +34,10 @@ typedef struct reduction {
 
 static void expect_result(const reduction_t *its)
 {
-    weft_kernel_call_t call;
     const void *sources[MOST_MEMBERS];
-    void *destination = device_address(expected + its->to_shift);
     for (uint32_t i = 0; i < members; i++)
         sources[i] = device_address(source[i] + its->from_shift);
-    weft_kernel_reduction_t reduction = {.kernel = its->reduce, .bytes = its->bytes, .sources = members,
-                                         .destinations = 1, .source = sources, .destination = &destination};
-    weft_call_reduction(&reduction, 2, &call);
-    run_kernel(&call);
+    reduce_at_hand(its->reduce, sources, members, its->bytes, device_address(expected + its->to_shift));
 }
 
 /* In pieces of the size that is asked for, so that blocks have several turns. */
@@ -93,21 +56,6 @@ static void prepare(const reduction_t *its, uint32_t self, uint64_t limit_ns)
     args->piece = its->piece;
     size_t pieces = (its->bytes + its->piece - 1) / its->piece;
     calls[self].blocks = pieces < AREAS ? (unsigned)pieces : AREAS;
-}
-
-static void *run(void *call)
-{
-    run_kernel(call);
-    return NULL;
-}
-
-static void run_together(void)
-{
-    pthread_t threads[MOST_MEMBERS];
-    for (uint32_t i = 0; i < members; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, run, &calls[i]), 0);
-    for (uint32_t i = 0; i < members; i++)
-        pthread_join(threads[i], NULL);
 }
 
 static reduction_t random_case(weft_kernel_t reduce, weft_kernel_t kernel)
@@ -133,7 +81,7 @@ static void check(const reduction_t *its)
         prepare(its, i, 0);
     }
     expect_result(its);
-    run_together();
+    run_together(members);
     for (uint32_t i = 0; i < members; i++) {
         if (memcmp(result[i], expected, ROOM) != 0)
             fail_msg("%s of %zu bytes, pieces of %u, %zu and %zu bytes off: member %u of %u has another result",
@@ -167,11 +115,7 @@ static void alone(void **state)
         reduction_t its = random_case(kernels[0].reduce, kernels[0].multicast);
         members = 2;
         prepare(&its, 0, is_called_off ? 0 : 1000000);
-        memset(watch[0], 0, sizeof(watch[0]));
-        if (is_called_off)
-            watch[0][0] = its.flag;
-        run_kernel(&calls[0]);
-        assert_int_equal(watch[0][1], its.flag);
+        run_alone(its.flag, is_called_off);
     }
 }
 
