@@ -200,15 +200,22 @@ static bool may_skip(bool everything)
     return true;
 }
 
+/* Then its socket is better not looked at without need (see MUCH_BYTES): epoll does it without the lock. */
+static bool expects_data(const tcp_peer_t *peer)
+{
+    return peer->place != NULL || peer->fetches != NULL;
+}
+
 static int advance(bool everything)
 {
     int done = 0;
     wefti_tcp.epoch++;
     if (__builtin_expect(wefti_tcp.dirty != NULL, 0))
         done += wefti_tcp_flush_dirty();
-    if (wefti_tcp.hot != NULL)
+    bool is_guess = wefti_tcp.hot != NULL && !expects_data(wefti_tcp.hot);
+    if (is_guess)
         done += wefti_tcp_receive(wefti_tcp.hot);
-    if (wefti_tcp.hot == NULL || everything || wefti_tcp.epoch % ROUNDS_PER_LOOK == 0)
+    if (!is_guess || everything || wefti_tcp.epoch % ROUNDS_PER_LOOK == 0)
         done += look_at_all();
     if (__builtin_expect(wefti_tcp.attempts > 0, 0))
         wefti_tcp_check_attempts();

@@ -43,7 +43,6 @@ enum {
     MAGIC = 0x57465431,
     BACKLOG = 4096,
     NEWCOMERS_MOST = 256, /* and one for each rank: more are strangers that say nothing */
-    SEND_BUFFER_BYTES = 208 * 1024,
 };
 
 typedef struct greeting {
@@ -119,24 +118,6 @@ static void prepare_socket(int fd)
     weft_keep_alive(fd, weft_config.LOST_AFTER);
 }
 
-/* On a short way a small buffer is faster: what is on its way stays in the cache (1 MiB between two
- * hosts on two busy cores: 420 us with the kernel's own choice, which grows to megabytes, half of it
- * with a few hundred KiB). On a long way, where more than that is in flight at a time, the kernel's
- * choice stays. */
-static void size_send_buffer(int fd)
-{
-    struct tcp_info info;
-    socklen_t length = sizeof(info);
-    int bytes = SEND_BUFFER_BYTES;
-    int64_t mbit = wefti_tcp_speed_mbit();
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
-        return;
-    int64_t in_flight = info.tcpi_rtt * mbit / 8; /* us * Mbit/s = bits */
-    WEFT_LOG(WEFT_DEBUG, "tcp", "round trip %u us, %lld Mbit/s", info.tcpi_rtt, (long long)mbit);
-    if (2 * in_flight <= SEND_BUFFER_BYTES)
-        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-}
-
 static int open_socket(void)
 {
     enum { TYPE = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC };
@@ -171,7 +152,6 @@ static void end_attempt(tcp_peer_t *peer)
 static void is_connected(tcp_peer_t *peer)
 {
     end_attempt(peer);
-    size_send_buffer(peer->source.fd);
     peer->state = TCP_OPEN;
     peer->source.ready = wefti_tcp_peer_ready;
     wefti_tcp_want_room(&peer->source, false);
@@ -378,7 +358,6 @@ static void adopt(tcp_peer_t *peer, newcomer_t *newcomer)
     }
     wefti_tcp_unwatch(&newcomer->source);
     forget_newcomer(newcomer);
-    size_send_buffer(fd);
     peer->source = (tcp_source_t){.fd = fd, .ready = wefti_tcp_peer_ready};
     peer->state = TCP_OPEN;
     wefti_tcp_watch(&peer->source);

@@ -6,6 +6,7 @@
  */
 #include "tcp/tcp_private.h"
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -20,7 +21,11 @@ enum {
      * what lies in the inbox has to be copied, and the rest is read to where it belongs. */
     INBOX_OF_BLOCKS = 4096,
     LARGE_BYTES = 16 * 1024,
-    READS_MOST = 16, /* in one turn */
+    /* While so much of a payload is missing, the socket is left alone for a moment after each read, so that the next one
+     * finds more: each takes the lock of the socket, for which whoever brings the data has to wait. Windows of 1 MiB
+     * between two hosts on two cores came at 4.6 GB/s when read as soon as anything was there, and at 6.2 so. */
+    MUCH_BYTES = 256 * 1024,
+    REST_NS = 5000,
 };
 
 static char *inbox; /* [INBOX_BYTES] of all peers; nothing stays in it between two reads */
@@ -216,19 +221,22 @@ static bool receive_some(tcp_peer_t *peer)
     return true;
 }
 
-/* Once, and then the rest of a payload that has begun, as far as it is there. Others get their turn, too: behind the
- * end of a payload the next one begins, and a fast sender might keep us for as long as it likes. */
+static bool misses_much(const tcp_peer_t *peer)
+{
+    return peer->place != NULL && peer->header.bytes - peer->place_got >= MUCH_BYTES;
+}
+
+/* Once: others get their turn, too, and a fast sender might keep us for as long as it likes. */
 int wefti_tcp_receive(tcp_peer_t *peer)
 {
-    int done = 0;
     if (inbox == NULL && (inbox = weft_alloc(INBOX_BYTES)) == NULL)
         weft_world.abort(1, "no memory to receive from the network");
-    do {
-        if (peer->state != TCP_OPEN || !receive_some(peer))
-            break;
-        done++;
-    } while (peer->place != NULL && done < READS_MOST);
-    return done > 0;
+    if (peer->state != TCP_OPEN || (misses_much(peer) && weft_clock_ns() < peer->rests_until))
+        return 0;
+    bool has_come = receive_some(peer);
+    if (misses_much(peer))
+        peer->rests_until = weft_clock_ns() + REST_NS;
+    return has_come;
 }
 
 void wefti_tcp_peer_ready(tcp_source_t *source, bool is_readable, bool is_writable)

@@ -17,7 +17,6 @@
 
 enum {
     NAME_BYTES = 32,
-    GUESSED_MBIT = 10000,
     SLOW_MBIT = 10000, /* below it, the report warns */
 };
 
@@ -168,9 +167,4 @@ int wefti_tcp_address_count(void)
 in_addr_t wefti_tcp_address(int index)
 {
     return interfaces[index].address;
-}
-
-int wefti_tcp_speed_mbit(void)
-{
-    return fit_count > 0 && interfaces[0].speed_mbit > 0 ? interfaces[0].speed_mbit : GUESSED_MBIT;
 }

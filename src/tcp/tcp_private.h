@@ -31,7 +31,7 @@ enum {
     /* Bytes of a frame at most; what stands in front of the payload. */
     HEADER_BYTES = sizeof(weft_header_t),
     PACKET_MAX = 256 * 1024,
-    BLOCK_MAX = 1024 * 1024,
+    BLOCK_MAX = 4 * 1024 * 1024,
 };
 
 /** The payload of a READ. */
@@ -98,6 +98,7 @@ typedef struct tcp_peer {
     size_t header_got;
     char *place; /* where the payload of `header` goes; NULL: it has not begun */
     size_t place_got;
+    int64_t rests_until; /* while much of it is missing */
     bool expects_large; /* as the last packet was */
     char *assembly; /* [PACKET_MAX] for a packet that came in pieces */
     weft_fetch_t *fetches; /* what we have asked for, oldest first */
@@ -164,8 +165,6 @@ in_addr_t wefti_tcp_address(int index);
 bool wefti_tcp_is_own(in_addr_t address);
 /** Is it in a subnet that we are in? */
 bool wefti_tcp_is_near(in_addr_t address);
-/** Of the first interface; a guess where the kernel does not know. */
-int wefti_tcp_speed_mbit(void);
 /** For the report: which interfaces are passed over, and how fast the best is. */
 void wefti_tcp_describe_interfaces(weft_facts_t *facts);
 
