@@ -192,7 +192,7 @@ void wefti_tcp_out_close(void);
 
 /* tcp_in.c */
 void wefti_tcp_peer_ready(tcp_source_t *source, bool is_readable, bool is_writable);
-/** Read what there is; how much was done. */
+/** Read once, unless the peer's socket rests; how much was done: 0 or 1. */
 int wefti_tcp_receive(tcp_peer_t *peer);
 void wefti_tcp_in_forget(tcp_peer_t *peer);
 void wefti_tcp_in_close(void);
