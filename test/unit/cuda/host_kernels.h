@@ -24,6 +24,14 @@ static const weft_kernel_on_host_t *host_kernels[WEFT_KERNEL_COUNT];
 typedef unsigned host_multicast_t(const void *address, void **places_out, unsigned most);
 static host_multicast_t **host_multicast;
 
+/* The same in every run. */
+static inline unsigned random_bits(void)
+{
+    static unsigned long long seed = 1;
+    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (unsigned)(seed >> 33);
+}
+
 static inline void *device_address(const void *address)
 {
     return (void *)((uintptr_t)address | NOT_AN_ADDRESS);

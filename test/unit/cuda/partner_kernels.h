@@ -19,9 +19,7 @@ static _Alignas(8) uint32_t watch[MOST_MEMBERS][2];
 
 static inline unsigned random_below(unsigned end)
 {
-    static unsigned long long seed = 1;
-    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-    return (unsigned)(seed >> 33) % end;
+    return random_bits() % end;
 }
 
 static inline void fill(unsigned char *bytes, size_t count)

@@ -16,14 +16,6 @@
 
 enum { MOST_SOURCES = 40, MOST_COUNT = 300, ROOM = 160 + MOST_COUNT * 16, PROCESSORS = 2 };
 
-static unsigned long long seed = 1;
-
-static unsigned random_bits(void)
-{
-    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-    return (unsigned)(seed >> 33);
-}
-
 /* ---- what an element is made of ---- */
 
 typedef enum format {
