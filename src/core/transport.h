@@ -20,13 +20,19 @@ struct weft_memory; /* of core/device.h */
 
 typedef struct weft_world weft_world_t;
 
-/** What stands in front of each payload. The transport reads `bytes` alone. */
+/** What stands in front of each payload. Of the layer above's members the transport reads `bytes` alone. */
 typedef struct weft_header {
     uint8_t kind;     /* a packet kind of the layer above */
+    uint8_t lead;     /* of the transport, on its way: bytes between this and the payload */
     uint32_t bytes;   /* of the payload, below 16 MiB */
     uint32_t context; /* of the communicator, or the low half of a request's number */
     int32_t tag;      /* of the message, or the high half */
 } weft_header_t;
+
+static inline weft_header_t weft_header(uint8_t kind, uint32_t bytes, uint32_t context, int32_t tag)
+{
+    return (weft_header_t){.kind = kind, .bytes = bytes, .context = context, .tag = tag};
+}
 
 /** A header that carries a number of 64 bits (of a request, say) where others have context and tag. */
 static inline weft_header_t weft_header_for(uint8_t kind, uint64_t number, size_t bytes)

@@ -355,8 +355,8 @@ static bool push_share(weft_send_t *send)
     } packet = {.share = send->device->share};
     weft_ask_t ask = {.bytes = send->bytes, .request = (uint64_t)(uintptr_t)send};
     bool is_synchronous = args->mode == WEFT_SEND_SYNCHRONOUS;
-    weft_header_t header = {is_synchronous ? WEFT_PACKET_SHARE_LATER : WEFT_PACKET_SHARE,
-                            WEFT_SHARE_BYTES, args->context, args->tag};
+    weft_header_t header = weft_header(is_synchronous ? WEFT_PACKET_SHARE_LATER : WEFT_PACKET_SHARE,
+                                        WEFT_SHARE_BYTES, args->context, args->tag);
     memcpy(packet.ask, &ask, WEFT_ASK_BYTES);
     return endpoint->ops->send(endpoint, &header, &packet);
 }
@@ -364,7 +364,7 @@ static bool push_share(weft_send_t *send)
 static bool push_ask(weft_send_t *send)
 {
     weft_ask_t ask = {.bytes = send->bytes, .request = (uint64_t)(uintptr_t)send};
-    weft_header_t header = {WEFT_PACKET_ASK, WEFT_ASK_BYTES, send->args.context, send->args.tag};
+    weft_header_t header = weft_header(WEFT_PACKET_ASK, WEFT_ASK_BYTES, send->args.context, send->args.tag);
     if (send->is_exposed) {
         ask.window = send->exposure.window;
         header.kind = WEFT_PACKET_OFFER;
@@ -390,16 +390,16 @@ static bool push_question(weft_send_t *send, bool (*push)(weft_send_t *send))
 static bool push_eager(weft_send_t *send)
 {
     const weft_chunk_t *chunk = wefti_chunk_of(send->device->chunks.next);
-    weft_header_t header = {WEFT_PACKET_EAGER, (uint32_t)send->bytes, send->args.context,
-                            send->args.tag};
+    weft_header_t header = weft_header(WEFT_PACKET_EAGER, (uint32_t)send->bytes, send->args.context,
+                                        send->args.tag);
     return send->endpoint->ops->send(send->endpoint, &header, chunk->slot);
 }
 
 static bool push_sorry(weft_send_t *send)
 {
     weft_trouble_t trouble = wefti_trouble(&send->request);
-    weft_header_t header = {WEFT_PACKET_SORRY, sizeof(trouble), send->args.context,
-                            send->args.tag};
+    weft_header_t header = weft_header(WEFT_PACKET_SORRY, sizeof(trouble), send->args.context,
+                                        send->args.tag);
     return send->endpoint->ops->send(send->endpoint, &header, &trouble);
 }
 
@@ -423,7 +423,7 @@ bool wefti_device_send_push(weft_send_t *send)
 bool wefti_device_send_at_once(weft_endpoint_t *endpoint, const weft_send_args_t *args)
 {
     size_t bytes = args->count * args->type->size;
-    weft_header_t header = {WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag};
+    weft_header_t header = weft_header(WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag);
     weft_memory_t memory;
     weft_bar_t bar;
     if (!weft_bar_suits(bytes, false) || weft_memory_look(args->buf, &memory) != MPI_SUCCESS ||

@@ -83,7 +83,7 @@ static bool send_eager(weft_send_t *send)
 {
     const weft_send_args_t *args = &send->args;
     weft_endpoint_t *endpoint = send->endpoint;
-    weft_header_t header = {WEFT_PACKET_EAGER, (uint32_t)send->bytes, args->context, args->tag};
+    weft_header_t header = weft_header(WEFT_PACKET_EAGER, (uint32_t)send->bytes, args->context, args->tag);
     if (args->type->is_dense)
         return endpoint->ops->send(endpoint, &header, args->buf);
     void *room = endpoint->ops->reserve(endpoint, send->bytes);
@@ -130,7 +130,7 @@ static bool send_offer(weft_send_t *send, weft_ask_t *ask)
 {
     const weft_send_args_t *args = &send->args;
     ask->window = send->exposure.window;
-    weft_header_t header = {WEFT_PACKET_OFFER, WEFT_OFFER_BYTES, args->context, args->tag};
+    weft_header_t header = weft_header(WEFT_PACKET_OFFER, WEFT_OFFER_BYTES, args->context, args->tag);
     send->endpoint->asked++;
     if (send->endpoint->ops->send(send->endpoint, &header, ask))
         return true;
@@ -148,8 +148,8 @@ static bool send_ask(weft_send_t *send)
                       .request = (uint64_t)(uintptr_t)send};
     if (along < send->bytes && expose(send, ask.address))
         return send_offer(send, &ask);
-    weft_header_t header = {WEFT_PACKET_ASK, (uint32_t)(WEFT_ASK_BYTES + along), args->context,
-                            args->tag};
+    weft_header_t header = weft_header(WEFT_PACKET_ASK, (uint32_t)(WEFT_ASK_BYTES + along), args->context,
+                                        args->tag);
     char *room = endpoint->ops->reserve(endpoint, header.bytes);
     if (room == NULL)
         return false;
@@ -308,7 +308,7 @@ void weft_send_sorry(const weft_send_args_t *args, int error)
     if (endpoint == NULL)
         return;
     snprintf(trouble.text, sizeof(trouble.text), "%s", weft_fail_text());
-    weft_header_t header = {WEFT_PACKET_SORRY, sizeof(trouble), args->context, args->tag};
+    weft_header_t header = weft_header(WEFT_PACKET_SORRY, sizeof(trouble), args->context, args->tag);
     if (endpoint->waiting_first != NULL || !send_now(endpoint, &header, &trouble))
         enqueue_trouble(endpoint, &header, &trouble);
 }
@@ -436,7 +436,7 @@ static inline bool send_at_once(const weft_send_args_t *args)
         return false;
     if (wefti_sends_device(args))
         return wefti_device_send_at_once(endpoint, args);
-    weft_header_t header = {WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag};
+    weft_header_t header = weft_header(WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag);
     return endpoint->ops->send(endpoint, &header, args->buf);
 }
 

@@ -121,20 +121,37 @@ static char *find_place(tcp_peer_t *peer)
     return peer->assembly;
 }
 
-/* Bytes of the header out of `bytes` at `data`; how many were taken. */
+static void note_header(tcp_peer_t *peer)
+{
+    peer->expects_large = peer->header.bytes >= LARGE_BYTES;
+    const char *fault = find_fault(peer);
+    if (fault != NULL)
+        drop(peer, fault);
+}
+
+/* Is the header complete, but for its lead? */
+static bool has_header(const tcp_peer_t *peer)
+{
+    return peer->header_got >= HEADER_BYTES;
+}
+
+static bool is_in_payload(const tcp_peer_t *peer)
+{
+    return has_header(peer) && peer->header_got == HEADER_BYTES + (size_t)peer->header.lead;
+}
+
+/* Bytes of the header, or of its lead, out of `bytes` at `data`; how many were taken. */
 static size_t take_header(tcp_peer_t *peer, const char *data, size_t bytes)
 {
-    size_t wanted = HEADER_BYTES - peer->header_got;
+    bool is_lead = has_header(peer);
+    size_t wanted = HEADER_BYTES + (is_lead ? peer->header.lead : 0u) - peer->header_got;
     if (wanted > bytes)
         wanted = bytes;
-    memcpy((char *)&peer->header + peer->header_got, data, wanted);
+    if (!is_lead)
+        memcpy((char *)&peer->header + peer->header_got, data, wanted);
     peer->header_got += wanted;
-    if (peer->header_got == HEADER_BYTES) {
-        peer->expects_large = peer->header.bytes >= LARGE_BYTES;
-        const char *fault = find_fault(peer);
-        if (fault != NULL)
-            drop(peer, fault);
-    }
+    if (!is_lead && has_header(peer))
+        note_header(peer);
     return wanted;
 }
 
@@ -160,9 +177,8 @@ static size_t take_payload(tcp_peer_t *peer, const char *data, size_t bytes)
 
 static void parse(tcp_peer_t *peer, const char *data, size_t bytes)
 {
-    while (bytes > 0 || (peer->header_got == HEADER_BYTES && peer->header.bytes == 0)) {
-        size_t taken = peer->header_got < HEADER_BYTES ? take_header(peer, data, bytes)
-                                                       : take_payload(peer, data, bytes);
+    while (bytes > 0 || (is_in_payload(peer) && peer->header.bytes == 0)) {
+        size_t taken = is_in_payload(peer) ? take_payload(peer, data, bytes) : take_header(peer, data, bytes);
         if (peer->state != TCP_OPEN)
             return;
         data += taken;

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { OUT_BYTES = 2 * (PACKET_MAX + HEADER_BYTES), GATHER_BYTES = PACKET_MAX / 2, SHORT_BYTES = 1024 };
+enum { OUT_BYTES = 2 * (PACKET_MAX + HEAD_MAX), GATHER_BYTES = PACKET_MAX / 2, SHORT_BYTES = 1024 };
 
 static weft_pool_t blocks = WEFT_POOL(tcp_block_t);
 
@@ -129,6 +129,20 @@ static bool write_buffer(tcp_peer_t *peer)
     return true;
 }
 
+/* A header and its lead, in front of a payload that goes to the socket from where it lies; how many bytes. The kernel
+ * copies what it is given to the places of a page in turn, and where such a place is ahead of the source's place in its
+ * page by less than 32 bytes that copy takes half as long again: 1 MiB from the beginning of a page took 186 us from
+ * one host to another with 8, 16 or 24 bytes in front of it and 147 with 64. So the payload begins as far into a line as
+ * it does in the memory that it comes from. */
+static size_t make_head(char *head, const weft_header_t *header, const void *payload)
+{
+    weft_header_t own = *header;
+    own.lead = (uint8_t)(((uintptr_t)payload - HEADER_BYTES) % LINE_BYTES);
+    memcpy(head, &own, HEADER_BYTES);
+    memset(head + HEADER_BYTES, 0, own.lead);
+    return HEADER_BYTES + own.lead;
+}
+
 /* The next frame of the oldest answer; false when the socket did not take all of it. */
 static bool write_block(tcp_peer_t *peer)
 {
@@ -138,18 +152,20 @@ static bool write_block(tcp_peer_t *peer)
         bytes = BLOCK_MAX;
     weft_header_t header =
         weft_header_for(block->is_refusal ? FRAME_NO_READ : FRAME_BLOCK, block->read.fetch, bytes);
-    struct iovec pieces[2] = {{&header, sizeof(header)},
-                              {(void *)(uintptr_t)(block->data + block->sent), bytes}};
+    const char *data = block->data + block->sent;
+    char head[HEAD_MAX];
+    size_t head_bytes = make_head(head, &header, data);
+    struct iovec pieces[2] = {{head, head_bytes}, {(void *)(uintptr_t)data, bytes}};
     size_t taken = write_pieces(peer, pieces, bytes > 0 ? 2 : 1);
     if (taken == 0) /* the peer may be lost, and the block with it */
         return false;
-    if (taken < sizeof(header)) {
-        peer->stub_bytes = sizeof(header) - taken;
-        memcpy(peer->stub, (char *)&header + taken, peer->stub_bytes);
-        taken = sizeof(header);
+    if (taken < head_bytes) {
+        peer->stub_bytes = head_bytes - taken;
+        memcpy(peer->stub, head + taken, peer->stub_bytes);
+        taken = head_bytes;
     }
-    peer->tail = block->data + block->sent + (taken - sizeof(header));
-    peer->tail_bytes = bytes - (taken - sizeof(header));
+    peer->tail = data + (taken - head_bytes);
+    peer->tail_bytes = bytes - (taken - head_bytes);
     block->sent += bytes;
     block->has_begun = true;
     return peer->stub_bytes == 0 && peer->tail_bytes == 0;
@@ -336,7 +352,8 @@ static void write_short(tcp_peer_t *peer, const weft_header_t *header, const voi
 
 static void write_long(tcp_peer_t *peer, const weft_header_t *header, const void *payload)
 {
-    struct iovec pieces[2] = {{(void *)(uintptr_t)header, HEADER_BYTES},
+    char head[HEAD_MAX];
+    struct iovec pieces[2] = {{head, make_head(head, header, payload)},
                               {(void *)(uintptr_t)payload, header->bytes}};
     write_or_keep(peer, pieces, 2);
 }
@@ -344,7 +361,7 @@ static void write_long(tcp_peer_t *peer, const weft_header_t *header, const void
 bool wefti_tcp_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
 {
     tcp_peer_t *peer = (tcp_peer_t *)endpoint;
-    if (!is_open(peer) || !has_room(peer, HEADER_BYTES + header->bytes))
+    if (!is_open(peer) || !has_room(peer, HEAD_MAX + header->bytes))
         return false;
     if (__builtin_expect(peer->state == TCP_LOST, 0))
         return true;

@@ -3,7 +3,7 @@
  * What the files of this folder share.
  *
  * One connection a pair of ranks, made by whoever sends first. On it go frames: a weft_header_t,
- * then its payload. Kinds from FRAME_THROTTLE on are of this transport.
+ * `lead` bytes without meaning, then its payload. Kinds from FRAME_THROTTLE on are of this transport.
  *
  *   READ   asks for bytes of a window; the peer answers with BLOCKs, or with NO_READ. When it `ends` the window, the
  *          window's owner is told once the socket has the last of them
@@ -30,6 +30,8 @@ enum {
     FRAME_NO_READ,
     /* Bytes of a frame at most; what stands in front of the payload. */
     HEADER_BYTES = sizeof(weft_header_t),
+    LINE_BYTES = 64,
+    HEAD_MAX = HEADER_BYTES + LINE_BYTES, /* a header and its lead */
     PACKET_MAX = 256 * 1024,
     BLOCK_MAX = 4 * 1024 * 1024,
 };
@@ -87,7 +89,7 @@ typedef struct tcp_peer {
     struct tcp_peer *next_lost; /* in tcp.lost */
     char *why;                  /* meanwhile; NULL: there was no memory for it */
     /* out: the rest of a block's header, the rest of its data, the buffer; then new blocks */
-    char stub[sizeof(weft_header_t)];
+    char stub[HEAD_MAX];
     const char *tail;
     size_t stub_bytes, tail_bytes;
     char *out; /* [OUT_BYTES] frames that the socket did not take yet */
@@ -95,7 +97,7 @@ typedef struct tcp_peer {
     tcp_block_t *blocks, **last_block;
     /* in */
     weft_header_t header;
-    size_t header_got;
+    size_t header_got; /* and of its lead */
     char *place; /* where the payload of `header` goes; NULL: it has not begun */
     size_t place_got;
     int64_t rests_until; /* while much of it is missing */
