@@ -3,22 +3,19 @@
  * Sending. The first packet for a peer in a round of progress goes straight to the socket. Those
  * that follow in the same round (a loop of MPI_Isend) gather in a buffer, which goes out with the
  * next round, when it is half full, or at the end of a blocking send: a system call takes longer
- * than the rest of a small message.
+ * than the rest of a small message. What was asked for goes last (tcp_block.c).
  */
 #include "tcp/tcp_private.h"
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/pool.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
-enum { OUT_BYTES = 2 * (PACKET_MAX + HEAD_MAX), GATHER_BYTES = PACKET_MAX / 2, SHORT_BYTES = 1024 };
-
-static weft_pool_t blocks = WEFT_POOL(tcp_block_t);
+enum { GATHER_BYTES = 128 * 1024, OUT_BYTES = PACKET_MAX + 2 * GATHER_BYTES, SHORT_BYTES = 1024 };
 
 /* ---- peers with output ---- */
 
@@ -80,8 +77,7 @@ static ssize_t write_once(int fd, struct iovec *pieces, int count)
     return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* How many bytes the socket took; 0: none, or the peer is gone. */
-static size_t write_pieces(tcp_peer_t *peer, struct iovec *pieces, int count)
+size_t wefti_tcp_write(tcp_peer_t *peer, struct iovec *pieces, int count)
 {
     ssize_t taken;
     do {
@@ -94,10 +90,22 @@ static size_t write_pieces(tcp_peer_t *peer, struct iovec *pieces, int count)
     return 0;
 }
 
+/* The kernel copies what it is given to the places of a page in turn, and where such a place is ahead of the source's
+ * place in its page by less than 32 bytes that copy takes half as long again: 1 MiB from the beginning of a page took
+ * 186 us from one host to another with 8, 16 or 24 bytes in front of it, and 147 with 64. */
+size_t wefti_tcp_make_head(char *head, const weft_header_t *header, const void *payload, size_t before)
+{
+    weft_header_t own = *header;
+    own.lead = (uint8_t)(((uintptr_t)payload - HEADER_BYTES - before) % LINE_BYTES);
+    memcpy(head, &own, HEADER_BYTES);
+    memset(head + HEADER_BYTES, 0, own.lead);
+    return HEADER_BYTES + own.lead;
+}
+
 static bool write_stub(tcp_peer_t *peer)
 {
     struct iovec piece = {peer->stub, peer->stub_bytes};
-    size_t taken = write_pieces(peer, &piece, 1);
+    size_t taken = wefti_tcp_write(peer, &piece, 1);
     if (taken == 0)
         return false;
     peer->stub_bytes -= taken;
@@ -108,7 +116,7 @@ static bool write_stub(tcp_peer_t *peer)
 static bool write_tail(tcp_peer_t *peer)
 {
     struct iovec piece = {(void *)(uintptr_t)peer->tail, peer->tail_bytes};
-    size_t taken = write_pieces(peer, &piece, 1);
+    size_t taken = wefti_tcp_write(peer, &piece, 1);
     if (taken == 0)
         return false;
     peer->tail += taken;
@@ -119,7 +127,7 @@ static bool write_tail(tcp_peer_t *peer)
 static bool write_buffer(tcp_peer_t *peer)
 {
     struct iovec piece = {peer->out + peer->out_begin, buffered(peer)};
-    size_t taken = write_pieces(peer, &piece, 1);
+    size_t taken = wefti_tcp_write(peer, &piece, 1);
     if (taken == 0)
         return false;
     peer->out_begin += taken;
@@ -127,76 +135,6 @@ static bool write_buffer(tcp_peer_t *peer)
         return false;
     peer->out_begin = peer->out_end = 0;
     return true;
-}
-
-/* A header and its lead, in front of a payload that goes to the socket from where it lies; how many bytes. The kernel
- * copies what it is given to the places of a page in turn, and where such a place is ahead of the source's place in its
- * page by less than 32 bytes that copy takes half as long again: 1 MiB from the beginning of a page took 186 us from
- * one host to another with 8, 16 or 24 bytes in front of it and 147 with 64. So the payload begins as far into a line as
- * it does in the memory that it comes from. */
-static size_t make_head(char *head, const weft_header_t *header, const void *payload)
-{
-    weft_header_t own = *header;
-    own.lead = (uint8_t)(((uintptr_t)payload - HEADER_BYTES) % LINE_BYTES);
-    memcpy(head, &own, HEADER_BYTES);
-    memset(head + HEADER_BYTES, 0, own.lead);
-    return HEADER_BYTES + own.lead;
-}
-
-/* The next frame of the oldest answer; false when the socket did not take all of it. */
-static bool write_block(tcp_peer_t *peer)
-{
-    tcp_block_t *block = peer->blocks;
-    size_t bytes = block->bytes - block->sent;
-    if (bytes > BLOCK_MAX)
-        bytes = BLOCK_MAX;
-    weft_header_t header =
-        weft_header_for(block->is_refusal ? FRAME_NO_READ : FRAME_BLOCK, block->read.fetch, bytes);
-    const char *data = block->data + block->sent;
-    char head[HEAD_MAX];
-    size_t head_bytes = make_head(head, &header, data);
-    struct iovec pieces[2] = {{head, head_bytes}, {(void *)(uintptr_t)data, bytes}};
-    size_t taken = write_pieces(peer, pieces, bytes > 0 ? 2 : 1);
-    if (taken == 0) /* the peer may be lost, and the block with it */
-        return false;
-    if (taken < head_bytes) {
-        peer->stub_bytes = head_bytes - taken;
-        memcpy(peer->stub, head + taken, peer->stub_bytes);
-        taken = head_bytes;
-    }
-    peer->tail = data + (taken - head_bytes);
-    peer->tail_bytes = bytes - (taken - head_bytes);
-    block->sent += bytes;
-    block->has_begun = true;
-    return peer->stub_bytes == 0 && peer->tail_bytes == 0;
-}
-
-/* Take the oldest answer off the list if the socket has all of it. Who owns the window is told later: he may send
- * something at once, and we are in the midst of writing. */
-static void end_block(tcp_peer_t *peer)
-{
-    tcp_block_t *block = peer->blocks;
-    if (block == NULL || !block->has_begun || block->sent < block->bytes)
-        return;
-    peer->blocks = block->next;
-    if (block->read.ends == 0 || block->is_refusal) {
-        weft_pool_give(&blocks, block);
-        return;
-    }
-    block->next = wefti_tcp.taken;
-    wefti_tcp.taken = block;
-}
-
-int wefti_tcp_tell_taken(void)
-{
-    int told = 0;
-    for (tcp_block_t *block; (block = wefti_tcp.taken) != NULL; told++) {
-        tcp_read_t read = block->read;
-        wefti_tcp.taken = block->next;
-        weft_pool_give(&blocks, block);
-        wefti_tcp_window_ends(&read);
-    }
-    return told;
 }
 
 /* ---- what waits ---- */
@@ -215,7 +153,7 @@ static bool write_rests(tcp_peer_t *peer)
 {
     if ((peer->stub_bytes > 0 && !write_stub(peer)) || (peer->tail_bytes > 0 && !write_tail(peer)))
         return false;
-    end_block(peer);
+    wefti_tcp_end_block(peer);
     return buffered(peer) == 0 || write_buffer(peer);
 }
 
@@ -230,12 +168,7 @@ static bool write_all(tcp_peer_t *peer)
         return false;
     if (!wefti_tcp_ask_fetches(peer) || !write_rests(peer))
         return false;
-    while (peer->blocks != NULL) { /* the buffer is empty: a frame in it may be cut */
-        if (!write_block(peer))
-            return false;
-        end_block(peer);
-    }
-    return true;
+    return wefti_tcp_write_blocks(peer); /* the buffer is empty: a frame in it may be cut */
 }
 
 static void settle(tcp_peer_t *peer)
@@ -327,7 +260,7 @@ static bool is_open(tcp_peer_t *peer)
 /* What the socket does not take waits in the buffer. */
 static void write_or_keep(tcp_peer_t *peer, struct iovec *pieces, int count)
 {
-    size_t taken = write_pieces(peer, pieces, count);
+    size_t taken = wefti_tcp_write(peer, pieces, count);
     for (int i = 0; i < count && peer->state == TCP_OPEN; i++) {
         size_t gone = taken < pieces[i].iov_len ? taken : pieces[i].iov_len;
         taken -= gone;
@@ -353,7 +286,7 @@ static void write_short(tcp_peer_t *peer, const weft_header_t *header, const voi
 static void write_long(tcp_peer_t *peer, const weft_header_t *header, const void *payload)
 {
     char head[HEAD_MAX];
-    struct iovec pieces[2] = {{head, make_head(head, header, payload)},
+    struct iovec pieces[2] = {{head, wefti_tcp_make_head(head, header, payload, 0)},
                               {(void *)(uintptr_t)payload, header->bytes}};
     write_or_keep(peer, pieces, 2);
 }
@@ -416,38 +349,12 @@ void wefti_tcp_throttle(weft_endpoint_t *endpoint, bool is_on)
     wefti_tcp_note_dirty(peer);
 }
 
-/* ---- blocks ---- */
-
-void wefti_tcp_add_block(tcp_peer_t *peer, const tcp_read_t *read)
-{
-    bool is_allowed = wefti_tcp_may_read(read);
-    if (!is_allowed)
-        WEFT_LOG(WEFT_ERROR, "tcp", "rank %d asked for memory that was not offered to it",
-                 peer->world_rank);
-    tcp_block_t *block = weft_pool_take(&blocks);
-    if (block == NULL)
-        weft_world.abort(1, "no memory to answer a read");
-    *block = (tcp_block_t){.data = is_allowed ? (const char *)(uintptr_t)read->address : "",
-                           .bytes = is_allowed ? read->bytes : 0,
-                           .is_refusal = !is_allowed,
-                           .read = *read};
-    if (peer->blocks == NULL)
-        peer->last_block = &peer->blocks;
-    *peer->last_block = block;
-    peer->last_block = &block->next;
-    wefti_tcp_note_dirty(peer);
-}
-
 void wefti_tcp_out_drop(tcp_peer_t *peer)
 {
     peer->stub_bytes = peer->tail_bytes = 0;
     peer->out_begin = peer->out_end = 0;
     peer->has_told = peer->throttles;
-    for (tcp_block_t *block = peer->blocks, *next; block != NULL; block = next) {
-        next = block->next;
-        weft_pool_give(&blocks, block);
-    }
-    peer->blocks = NULL;
+    wefti_tcp_drop_blocks(peer);
 }
 
 void wefti_tcp_out_forget(tcp_peer_t *peer)
@@ -455,10 +362,4 @@ void wefti_tcp_out_forget(tcp_peer_t *peer)
     wefti_tcp_out_drop(peer);
     weft_free(peer->out);
     peer->out = NULL;
-}
-
-void wefti_tcp_out_close(void)
-{
-    wefti_tcp.taken = NULL;
-    weft_pool_close(&blocks);
 }

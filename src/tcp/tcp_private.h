@@ -32,7 +32,7 @@ enum {
     HEADER_BYTES = sizeof(weft_header_t),
     LINE_BYTES = 64,
     HEAD_MAX = HEADER_BYTES + LINE_BYTES, /* a header and its lead */
-    PACKET_MAX = 256 * 1024,
+    PACKET_MAX = 1024 * 1024,
     BLOCK_MAX = 4 * 1024 * 1024,
 };
 
@@ -183,14 +183,28 @@ void wefti_tcp_note_dirty(tcp_peer_t *peer);
 /** How much went out. */
 int wefti_tcp_flush_dirty(void);
 bool wefti_tcp_has_output(const tcp_peer_t *peer);
-/** Tell the owners of windows that ended. How many. */
-int wefti_tcp_tell_taken(void);
-/** Answer a READ. */
-void wefti_tcp_add_block(tcp_peer_t *peer, const tcp_read_t *read);
 /** Give up what was to be sent. */
 void wefti_tcp_out_drop(tcp_peer_t *peer);
 void wefti_tcp_out_forget(tcp_peer_t *peer);
-void wefti_tcp_out_close(void);
+/** Write to the peer's socket: how many bytes it took; 0: none, or the peer is lost. */
+size_t wefti_tcp_write(tcp_peer_t *peer, struct iovec *pieces, int count);
+/** A header and its lead at `head` [HEAD_MAX], to stand in front of a payload that goes to the socket from where it
+ *  lies, `before` bytes after the beginning of what the same system call writes. The lead makes the payload begin as far
+ *  into a line as it does at its source. How many bytes. */
+size_t wefti_tcp_make_head(char *head, const weft_header_t *header, const void *payload, size_t before);
+
+/* tcp_block.c */
+/** Answer a READ. */
+void wefti_tcp_add_block(tcp_peer_t *peer, const tcp_read_t *read);
+/** Write the answers until the socket is full; true when none is left. Nothing else may wait. */
+bool wefti_tcp_write_blocks(tcp_peer_t *peer);
+/** Take the oldest answer off the list if the socket has all of it. */
+void wefti_tcp_end_block(tcp_peer_t *peer);
+/** Tell the owners of windows that ended. How many. */
+int wefti_tcp_tell_taken(void);
+/** Give up the answers to a peer. */
+void wefti_tcp_drop_blocks(tcp_peer_t *peer);
+void wefti_tcp_blocks_close(void);
 
 /* tcp_in.c */
 void wefti_tcp_peer_ready(tcp_source_t *source, bool is_readable, bool is_writable);
