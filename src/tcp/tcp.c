@@ -96,6 +96,7 @@ static void part(tcp_peer_t *peer)
     peer->source.fd = -1;
     peer->state = TCP_LOST;
     peer->fetches = NULL; /* their owners are told otherwise */
+    peer->fetched_bytes = 0;
     wefti_tcp_out_drop(peer);
     if (wefti_tcp.hot == peer)
         wefti_tcp.hot = NULL;
@@ -177,16 +178,17 @@ void wefti_tcp_unwatch(tcp_source_t *source)
 static int look_at_all(void)
 {
     struct epoll_event events[EVENTS];
-    int most = wefti_tcp.attempts > 0 ? 1 : EVENTS;
+    int most = wefti_tcp.attempts > 0 ? 1 : EVENTS, done = 0;
     int count = epoll_wait(wefti_tcp.epoll_fd, events, most, 0);
     for (int i = 0; i < count; i++) {
         tcp_source_t *source = events[i].data.ptr;
         uint32_t happened = events[i].events;
+        done += !source->rests; /* before it may be gone */
         source->ready(source, (happened & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0,
                       (happened & EPOLLOUT) != 0);
     }
     wefti_tcp_limit_newcomers();
-    return count > 0 ? count : 0;
+    return done;
 }
 
 static bool may_skip(bool everything)

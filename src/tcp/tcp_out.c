@@ -96,7 +96,8 @@ size_t wefti_tcp_write(tcp_peer_t *peer, struct iovec *pieces, int count)
 size_t wefti_tcp_make_head(char *head, const weft_header_t *header, const void *payload, size_t before)
 {
     weft_header_t own = *header;
-    own.lead = (uint8_t)(((uintptr_t)payload - HEADER_BYTES - before) % LINE_BYTES);
+    if (header->bytes > 0)
+        own.lead = (uint8_t)(((uintptr_t)payload - HEADER_BYTES - before) % LINE_BYTES);
     memcpy(head, &own, HEADER_BYTES);
     memset(head + HEADER_BYTES, 0, own.lead);
     return HEADER_BYTES + own.lead;

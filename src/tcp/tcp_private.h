@@ -48,6 +48,7 @@ typedef struct tcp_read {
 typedef struct tcp_source {
     int fd;
     bool wants_room; /* EPOLLOUT is asked for */
+    bool rests;      /* what has come is left alone, for more to come */
     /** Something can be read, or (is_writable) written. */
     void (*ready)(struct tcp_source *source, bool is_readable, bool is_writable);
 } tcp_source_t;
@@ -100,10 +101,12 @@ typedef struct tcp_peer {
     size_t header_got; /* and of its lead */
     char *place; /* where the payload of `header` goes; NULL: it has not begun */
     size_t place_got;
-    int64_t rests_until; /* while much of it is missing */
+    int rest_found; /* while source.rests: so much there is, since then; when to look next */
+    int64_t rest_since, rest_looks;
     bool expects_large; /* as the last packet was */
     char *assembly; /* [PACKET_MAX] for a packet that came in pieces */
     weft_fetch_t *fetches; /* what we have asked for, oldest first */
+    size_t fetched_bytes;  /* of them, that are to come */
 } tcp_peer_t;
 
 typedef struct weft_tcp {

@@ -93,6 +93,7 @@ void wefti_tcp_end_fetch(tcp_peer_t *peer, weft_fetch_t *fetch, bool is_good)
     while (*at != fetch)
         at = &(*at)->next;
     *at = fetch->next;
+    peer->fetched_bytes -= fetch->bytes - fetch->begun;
     fetch->done(fetch, is_good);
 }
 
@@ -134,6 +135,7 @@ void wefti_tcp_fetch(weft_fetch_t *fetch)
     fetch->next = NULL;
     fetch->registration = (void *)(uintptr_t)next_fetch++;
     fetch->begun = 0;
+    peer->fetched_bytes += fetch->bytes;
     fetch->has_failed = !ask(peer, fetch);
     if (fetch->has_failed)
         wefti_tcp_note_dirty(peer);

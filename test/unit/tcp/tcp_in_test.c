@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -29,7 +30,11 @@ enum {
     LARGEST = 20000, /* of a frame; above what makes the reader expect large ones */
     KIND = 1,
     KIND_LANDED = 2,
-    WINDOW_BYTES = 3 << 20, /* more than a socket takes, and than a frame */
+    WINDOW_BYTES = 3 << 20, /* more than a socket takes; in one frame */
+    ANSWERS = 60,
+    ANSWER_MOST = 100000,
+    LARGE_FETCHES = 3,
+    LARGE_FETCH = 3 << 20, /* together more than makes a reader rest */
 };
 
 static uint64_t state;
@@ -125,12 +130,14 @@ static void feed(tcp_peer_t *peer, int other_end, const unsigned char *bytes, si
 
 static size_t put_frame(unsigned char *to, unsigned bytes)
 {
-    weft_header_t header = {.kind = KIND, .bytes = bytes, .context = sent};
+    weft_header_t header = {.kind = KIND, .lead = (uint8_t)pick(2) * (uint8_t)pick(256), .bytes = bytes, .context = sent};
+    unsigned char *payload = to + sizeof(header) + header.lead;
     memcpy(to, &header, sizeof(header));
+    memset(to + sizeof(header), 0xff, header.lead);
     for (unsigned at = 0; at < bytes; at++)
-        to[sizeof(header) + at] = (unsigned char)(sent + at);
+        payload[at] = (unsigned char)(sent + at);
     sent++;
-    return sizeof(header) + bytes;
+    return sizeof(header) + header.lead + bytes;
 }
 
 static size_t put_many(unsigned char *to, size_t room)
@@ -138,7 +145,7 @@ static size_t put_many(unsigned char *to, size_t room)
     size_t used = 0;
     for (int i = 0; i < 12; i++) {
         unsigned bytes = pick(4) ? pick(100) : pick(pick(4) ? 5000 : LARGEST);
-        if (used + sizeof(weft_header_t) + bytes > room)
+        if (used + sizeof(weft_header_t) + UINT8_MAX + bytes > room)
             break;
         used += put_frame(to + used, bytes);
     }
@@ -189,7 +196,8 @@ static size_t put_strange(unsigned char *to, size_t room)
                             .context = (uint32_t)number, .tag = (int32_t)(number >> 32)};
     if (header.kind == FRAME_READ && pick(4) != 0)
         header.bytes = sizeof(tcp_read_t);
-    size_t bytes = sizeof(header) + header.bytes;
+    header.lead = (uint8_t)pick(2) * (uint8_t)pick(256);
+    size_t bytes = sizeof(header) + header.lead + header.bytes;
     if (bytes > room)
         bytes = room;
     for (size_t at = 0; at < bytes; at++)
@@ -274,8 +282,9 @@ static void test_windows_end(void **unused)
         weft_exposure_t exposure;
         bool is_refused = cases[i].bytes > WINDOW_BYTES;
         size_t data_bytes = is_refused ? 0 : cases[i].bytes;
-        size_t frames = is_refused ? 1 : (data_bytes + BLOCK_MAX - 1) / BLOCK_MAX;
-        size_t expected = data_bytes + frames * HEADER_BYTES;
+        weft_header_t header = {.bytes = (uint32_t)data_bytes};
+        char head[HEAD_MAX];
+        size_t expected = data_bytes + wefti_tcp_make_head(head, &header, data, 0);
         assert_true(wefti_tcp_expose(&peer->endpoint, data, WINDOW_BYTES, NULL, &exposure));
         exposure.taken = window_is_taken;
         exposure.owner = &times_taken;
@@ -289,11 +298,130 @@ static void test_windows_end(void **unused)
     weft_free(data);
 }
 
+/* ---- many at once ---- */
+
+typedef struct window {
+    const char *data;
+    size_t bytes;
+    weft_exposure_t exposure;
+} window_t;
+
+static void read_whole(int other_end, void *to, size_t bytes)
+{
+    for (size_t got = 0; got < bytes;) {
+        ssize_t piece = read(other_end, (char *)to + got, bytes - got);
+        got += piece > 0 ? (size_t)piece : 0;
+        if (piece <= 0)
+            wefti_tcp_flush_dirty();
+    }
+}
+
+static void check_answer(int other_end, const window_t *window)
+{
+    static char bytes[UINT8_MAX + ANSWER_MOST];
+    weft_header_t header;
+    bool is_refused = window->exposure.registration == NULL;
+    read_whole(other_end, &header, sizeof(header));
+    assert_int_equal(header.kind, is_refused ? FRAME_NO_READ : FRAME_BLOCK);
+    assert_int_equal(header.bytes, is_refused ? 0 : window->bytes);
+    read_whole(other_end, bytes, header.lead + (size_t)header.bytes);
+    assert_memory_equal(bytes + header.lead, window->data, header.bytes);
+}
+
+/* Of windows of all lengths, some of which are not offered any more: the answers come in order, and whole, whatever the
+ * socket takes at a time. */
+static void test_answers(void **unused)
+{
+    static window_t windows[ANSWERS];
+    static char data[2 * ANSWER_MOST];
+    int other_end;
+    (void)unused;
+    state = 3;
+    for (size_t at = 0; at < sizeof(data); at++)
+        data[at] = (char)pick(256);
+    tcp_peer_t *peer = connect_peer(&other_end);
+    for (int i = 0; i < ANSWERS; i++) {
+        window_t *window = &windows[i];
+        window->data = data + pick(ANSWER_MOST);
+        window->bytes = pick(3) ? pick(ANSWER_MOST) : pick(100);
+        assert_true(wefti_tcp_expose(&peer->endpoint, window->data, window->bytes, NULL, &window->exposure));
+        weft_exposure_t asked = window->exposure;
+        if (pick(10) == 0) {
+            wefti_tcp_conceal(&peer->endpoint, &window->exposure);
+            window->exposure.registration = NULL;
+        }
+        ask_for(other_end, &asked, window->bytes, 0);
+        wefti_tcp_receive(peer);
+    }
+    for (int i = 0; i < ANSWERS; i++) {
+        check_answer(other_end, &windows[i]);
+        if (windows[i].exposure.registration != NULL)
+            wefti_tcp_conceal(&peer->endpoint, &windows[i].exposure);
+    }
+    assert_null(peer->blocks);
+    part(peer, other_end);
+}
+
+static int large_over;
+
+static void large_is_over(weft_fetch_t *over, bool is_good)
+{
+    assert_true(is_good);
+    assert_ptr_equal(over->owner, &large_over);
+    large_over++;
+}
+
+/* However it comes, and whatever then does not come any more: a socket that rests is read in the end. */
+static void feed_large(tcp_peer_t *peer, int other_end, const char *bytes, size_t count)
+{
+    while (count > 0) {
+        size_t piece = 1 + pick(pick(2) ? 100000 : 1000);
+        ssize_t written = write(other_end, bytes, piece < count ? piece : count);
+        if (written > 0) {
+            bytes += written;
+            count -= (size_t)written;
+        }
+        wefti_tcp_receive(peer);
+    }
+    for (int there = 1; there > 0; wefti_tcp_receive(peer))
+        assert_int_equal(ioctl(peer->source.fd, FIONREAD, &there), 0);
+}
+
+static void test_rests(void **unused)
+{
+    static weft_fetch_t fetches[LARGE_FETCHES];
+    char *data = weft_alloc(LARGE_FETCH), *came = weft_alloc_zeroed(LARGE_FETCHES, LARGE_FETCH);
+    int other_end;
+    (void)unused;
+    state = 4;
+    large_over = 0;
+    for (size_t at = 0; at < LARGE_FETCH; at++)
+        data[at] = (char)pick(256);
+    tcp_peer_t *peer = connect_peer(&other_end);
+    for (int i = 0; i < LARGE_FETCHES; i++) {
+        fetches[i] = (weft_fetch_t){.endpoint = &peer->endpoint, .to = came + (size_t)i * LARGE_FETCH,
+                                    .bytes = LARGE_FETCH, .done = large_is_over, .owner = &large_over};
+        wefti_tcp_fetch(&fetches[i]);
+    }
+    for (int i = 0; i < LARGE_FETCHES; i++) {
+        uint64_t number = (uint64_t)(uintptr_t)fetches[i].registration;
+        weft_header_t header = weft_header_for(FRAME_BLOCK, number, LARGE_FETCH);
+        feed_large(peer, other_end, (const char *)&header, sizeof(header));
+        feed_large(peer, other_end, data, LARGE_FETCH);
+        assert_int_equal(large_over, i + 1);
+        assert_memory_equal(came + (size_t)i * LARGE_FETCH, data, LARGE_FETCH);
+    }
+    assert_int_equal(peer->fetched_bytes, 0);
+    part(peer, other_end);
+    weft_free(data);
+    weft_free(came);
+}
+
 /* A sender whose payloads never end where a read ends does not keep the receiver for all that it has sent. */
 static void test_turns(void **unused)
 {
     enum { LARGE = 16 * 1024, FRAMES = 64, TURN_MOST = 32 };
-    static unsigned char frame[sizeof(weft_header_t) + LARGE];
+    static unsigned char frame[sizeof(weft_header_t) + UINT8_MAX + LARGE];
     int other_end, room = 4 << 20;
     (void)unused;
     is_checked = true;
@@ -340,6 +468,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_strange),
                                        cmocka_unit_test(test_windows_end), cmocka_unit_test(test_turns),
+                                       cmocka_unit_test(test_answers), cmocka_unit_test(test_rests),
                                        cmocka_unit_test(test_cut_refusal)};
     static tcp_peer_t *peers[2];
     weft_config_read();
@@ -351,7 +480,7 @@ int main(void)
     wefti_tcp_out_forget(peers[1]);
     wefti_tcp_in_forget(peers[1]);
     wefti_tcp_in_close();
-    wefti_tcp_out_close();
+    wefti_tcp_blocks_close();
     wefti_tcp_window_close();
     return failed;
 }
