@@ -156,6 +156,9 @@ struct weft_transport_ops {
     /** The end is near: wait until what this process has sent is out of its hands. From now on a peer
      * that goes away is no failure. NULL: there is nothing to wait for. */
     void (*quiesce)(void);
+    /** What quiesce has waited for is out of our hands, and still may not have come: the network can lose it when we
+     *  close. */
+    bool is_unsure;
     /** Release everything; logs what goes wrong. */
     void (*close)(void);
 };

@@ -133,6 +133,21 @@ static void quiesce_transports(void)
     }
 }
 
+static bool is_unsure(void)
+{
+    bool any = false;
+    for (int i = 0; i < TRANSPORTS; i++)
+        any = any || (is_open[i] && transports[i]->is_unsure);
+    return any;
+}
+
+static void meet(void)
+{
+    weft_coll_args_t args = {.comm = &weft_comm_world};
+    if (weft_coll_run(WEFT_BARRIER, &args) != MPI_SUCCESS)
+        WEFT_LOG(WEFT_WARN, "start", "the ranks could not end together: %s", weft_fail_text());
+}
+
 /* Who closes a connection while bytes for it are on their way resets it, and its own last bytes may
  * be lost with it. So nobody closes before all have come here. (A fence of PMIx would not do: under
  * Slurm 22.05 one that carries no data waits for the ranks of the own host only.) */
@@ -141,9 +156,9 @@ static void part_in_order(void)
     if (weft_world.local_size == weft_world.size)
         return;
     quiesce_transports();
-    weft_coll_args_t args = {.comm = &weft_comm_world};
-    if (weft_coll_run(WEFT_BARRIER, &args) != MPI_SUCCESS)
-        WEFT_LOG(WEFT_WARN, "start", "the ranks could not end together: %s", weft_fail_text());
+    if (is_unsure()) /* to come out of this one, a rank needs what was sent to it before it: nobody may leave until all have */
+        meet();
+    meet();
     quiesce_transports();
 }
 

@@ -448,5 +448,6 @@ const weft_transport_ops_t weft_ofi_transport = {
     .wait_fd = wait_fd,
     .describe = tell_report,
     .quiesce = quiesce,
+    .is_unsure = true, /* of what was injected, nothing tells that it has come */
     .close = close_transport,
 };

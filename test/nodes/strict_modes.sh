@@ -16,6 +16,8 @@ no_rma,no_multi_recv,inject=0,rx=2,tx=4,no_wait,reorder;3 ./matching
 context2,no_rma,eagain=3,rx=1,tx=1,max_msg=8K;3 ./stress 14 12
 context2,no_rma,eagain=3,rx=1,tx=1,max_msg=8K;2 ./flood
 mr_local,reg_max=2,virt_addr,reorder,seed=2;4 ./bulk
+mr_local,reg_max=2,virt_addr,reorder,late_inject,seed=8;4 ./bulk
+reorder,late_inject,seed=5;5 ./matching
 mr_local,reg_max=2,virt_addr,reorder,seed=2;3 ./coll_stress 15 15
 mr_local,prov_key,reg_fail=3,eagain=5,max_msg=16K,inject=48;4 ./bulk
 virt_addr,context,reorder,eagain=4,max_msg=3K,seed=3;3 ./stress 16 12

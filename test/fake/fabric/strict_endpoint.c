@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS_MOST = 6 }; /* a message is held so often, and no longer */
+enum { ROUNDS_MOST = 6, ROUNDS_OF_LATE = 200 }; /* a message is held so often, and no longer */
 
 /* ---- contexts ---- */
 
@@ -172,6 +172,8 @@ bool strict_op_goes_on(strict_op_t *op, size_t bytes)
 
 static bool stays(const strict_op_t *op)
 {
+    if (op->kind == STRICT_INJECT && strict_options()->late_inject)
+        return op->rounds < ROUNDS_OF_LATE;
     return strict_options()->reorder && !is_receive(op) && op->rounds < ROUNDS_MOST &&
            strict_pick(2) == 0;
 }

@@ -23,6 +23,7 @@ static const struct {
     {"context", &options.context, NULL},
     {"context2", &options.context2, NULL},
     {"reorder", &options.reorder, NULL},
+    {"late_inject", &options.late_inject, NULL},
     {"no_rma", &options.no_rma, NULL},
     {"no_multi_recv", &options.no_multi_recv, NULL},
     {"no_wait", &options.no_wait, NULL},
