@@ -20,7 +20,7 @@ enum {
     INBOX_BYTES = 256 * 1024,
     /* While a block or, after a large packet, another one is expected, so little is read beyond what has a place:
      * what lies in the inbox has to be copied, and the rest is read to where it belongs. */
-    INBOX_OF_BLOCKS = 4096,
+    INBOX_OF_BLOCKS = 512,
     LARGE_BYTES = 16 * 1024,
     /* While more than MUCH_BYTES are to come in a stream, a socket that was read empty is left alone until ENOUGH_BYTES
      * are there, or for STILL_NS no more have come. Each read takes the lock of the socket, for which whoever brings the
@@ -264,16 +264,18 @@ static bool is_resting(tcp_peer_t *peer)
     return peer->source.rests;
 }
 
-/* Read once; false when there was nothing. */
-static bool receive_some(tcp_peer_t *peer)
+typedef enum tcp_found { FOUND_NOTHING, FOUND_SOME, FOUND_MORE } tcp_found_t;
+
+/* Read once. FOUND_MORE: there is a place for more, and more to be read. */
+static tcp_found_t receive_some(tcp_peer_t *peer)
 {
     size_t placed, room = missing_bytes(peer) + inbox_room(peer);
     ssize_t got = read_socket(peer, &placed);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-        return false;
+        return FOUND_NOTHING;
     if (got <= 0) {
         wefti_tcp_peer_lost(peer, "receiving", got == 0 ? ECONNRESET : errno);
-        return true;
+        return FOUND_SOME;
     }
     wefti_tcp.hot = peer;
     if (peer->has_pushed)
@@ -287,17 +289,22 @@ static bool receive_some(tcp_peer_t *peer)
         parse(peer, inbox, (size_t)got - placed);
     if (got >= STREAM_BYTES && (size_t)got < room && misses_much(peer))
         begin_rest(peer);
-    return true;
+    bool has_more = peer->state == TCP_OPEN && (size_t)got == room && placed == 0 && missing_bytes(peer) > 0;
+    return has_more ? FOUND_MORE : FOUND_SOME;
 }
 
-/* Once: others get their turn, too, and a fast sender might keep us for as long as it likes. */
+/* Once, but for a payload whose header has just come: others get their turn, too, and a fast sender might keep us for as
+ * long as it likes. */
 int wefti_tcp_receive(tcp_peer_t *peer)
 {
     if (inbox == NULL && (inbox = weft_alloc(INBOX_BYTES)) == NULL)
         weft_world.abort(1, "no memory to receive from the network");
     if (peer->state != TCP_OPEN || is_resting(peer))
         return 0;
-    return receive_some(peer);
+    tcp_found_t found = receive_some(peer);
+    if (found == FOUND_MORE)
+        receive_some(peer);
+    return found != FOUND_NOTHING;
 }
 
 void wefti_tcp_peer_ready(tcp_source_t *source, bool is_readable, bool is_writable)
