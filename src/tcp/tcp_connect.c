@@ -41,6 +41,7 @@
 
 enum {
     MAGIC = 0x57465431,
+    VERSION = 2, /* of frames */
     BACKLOG = 4096,
     NEWCOMERS_MOST = 256, /* and one for each rank: more are strangers that say nothing */
 };
@@ -237,7 +238,7 @@ static void greet(tcp_peer_t *peer)
         return;
     }
     greeting_t greeting = {.magic = MAGIC,
-                           .version = 1,
+                           .version = VERSION,
                            .source = (uint32_t)weft_world.rank,
                            .dest = (uint32_t)peer->world_rank,
                            .proof = prove(peer->attempt->key, ROLE_CONNECTOR, weft_world.rank)};
@@ -386,7 +387,7 @@ static void admit(newcomer_t *newcomer, const greeting_t *greeting)
 
 static const char *find_fault(const greeting_t *greeting)
 {
-    if (greeting->magic != MAGIC || greeting->version != 1)
+    if (greeting->magic != MAGIC || greeting->version != VERSION)
         return "it does not speak our protocol";
     if (greeting->dest != (uint32_t)weft_world.rank ||
         greeting->proof != prove(wefti_tcp.own_key, ROLE_CONNECTOR, (int)greeting->source))

@@ -28,7 +28,7 @@ static void greet_us(int source)
     newcomers = newcomer;
     newcomer_count = 1;
     wefti_tcp_watch(&newcomer->source);
-    greeting_t greeting = {.magic = MAGIC, .version = 1, .source = (uint32_t)source, .dest = WE, .host = "there"};
+    greeting_t greeting = {.magic = MAGIC, .version = VERSION, .source = (uint32_t)source, .dest = WE, .host = "there"};
     greeting.proof = prove(wefti_tcp.own_key, ROLE_CONNECTOR, source);
     assert_int_equal(write(their_end, &greeting, sizeof(greeting)), sizeof(greeting));
     newcomer->source.ready(&newcomer->source, true, false);
