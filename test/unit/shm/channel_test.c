@@ -45,7 +45,8 @@ static bool send(uint32_t number, size_t bytes)
     if (to == NULL)
         return false;
     memset(to, (int)(number & 0xff), bytes);
-    weft_header_t header = {(uint8_t)(number % 200 + 1), (uint32_t)bytes, number * 3, (int32_t)number - 5};
+    weft_header_t header =
+        weft_header((uint8_t)(number % 200 + 1), (uint32_t)bytes, number * 3, (int32_t)number - 5);
     weft_channel_publish(&out, &header);
     return true;
 }
