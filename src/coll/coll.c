@@ -22,12 +22,10 @@ enum { CACHED_PLANS = 16 };
 
 /* What decides the plan of a call, where no arrays are involved. */
 typedef struct shape {
-    weft_coll_t coll;
-    int root;
+    uint64_t call; /* the collective, its root, and which buffers are MPI_IN_PLACE, in one word to be compared at once */
     size_t send_count, recv_count;
     const weft_type_t *send_type, *recv_type;
     const weft_op_t *op;
-    bool send_in_place, recv_in_place;
 } shape_t;
 
 typedef struct cache {
@@ -149,10 +147,14 @@ static bool has_shape(weft_coll_t coll, const weft_coll_args_t *args)
 
 static inline bool is_equal(const shape_t *a, const shape_t *b)
 {
-    return a->coll == b->coll && a->root == b->root && a->send_count == b->send_count &&
-           a->recv_count == b->recv_count && a->send_type == b->send_type &&
-           a->recv_type == b->recv_type && a->op == b->op && a->send_in_place == b->send_in_place &&
-           a->recv_in_place == b->recv_in_place;
+    return a->call == b->call && a->send_count == b->send_count && a->recv_count == b->recv_count &&
+           a->send_type == b->send_type && a->recv_type == b->recv_type && a->op == b->op;
+}
+
+static inline uint64_t pack_call(weft_coll_t coll, const weft_coll_args_t *args)
+{
+    uint64_t in_place = (uint64_t)(args->send_buf == MPI_IN_PLACE) << 1 | (args->recv_buf == MPI_IN_PLACE);
+    return (uint64_t)coll << 34 | in_place << 32 | (uint32_t)args->root;
 }
 
 static void release_cache(weft_comm_t *comm)
@@ -177,15 +179,12 @@ static cache_t *cache_of(weft_comm_t *comm)
 
 static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
 {
-    shape_t shape = {coll,
-                     args->root,
-                     args->send_count,
-                     args->recv_count,
-                     args->send_type,
-                     args->recv_type,
-                     args->op,
-                     args->send_buf == MPI_IN_PLACE,
-                     args->recv_buf == MPI_IN_PLACE};
+    shape_t shape = {.call = pack_call(coll, args),
+                     .send_count = args->send_count,
+                     .recv_count = args->recv_count,
+                     .send_type = args->send_type,
+                     .recv_type = args->recv_type,
+                     .op = args->op};
     cache_t *cache = cache_of(args->comm);
     if (cache == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for the plans of a communicator");

@@ -76,7 +76,7 @@ static inline void weft_request_init(weft_request_t *request, const weft_request
     request->is_detached = false;
     request->on_complete = NULL;
     request->why = NULL;
-    request->status = weft_status_empty();
+    weft_status_clear(&request->status);
 }
 
 /** Note an error, with the present text of weft_fail, unless there is one already. */

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 static inline void weft_status_set_bytes(MPI_Status *status, uint64_t bytes)
 {
@@ -34,11 +35,22 @@ static inline bool weft_status_is_cancelled(const MPI_Status *status)
     return status->MPI_internal[2] != 0;
 }
 
-/** The empty status of MPI 5.0 section 3.7.3, MPI_ERROR included. */
+enum { WEFT_STATUS_INTERNALS = sizeof(((MPI_Status *)NULL)->MPI_internal) / sizeof(int) };
+
+/** Make `status` the empty one of MPI 5.0 section 3.7.3, MPI_ERROR included. */
+static inline void weft_status_clear(MPI_Status *status)
+{
+    status->MPI_SOURCE = MPI_ANY_SOURCE;
+    status->MPI_TAG = MPI_ANY_TAG;
+    status->MPI_ERROR = MPI_SUCCESS;
+    memset(status->MPI_internal, 0, sizeof(status->MPI_internal));
+}
+
 static inline MPI_Status weft_status_empty(void)
 {
-    return (MPI_Status){
-        .MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS};
+    MPI_Status status;
+    weft_status_clear(&status);
+    return status;
 }
 
 /** The status of a receive from MPI_PROC_NULL. */
@@ -54,9 +66,10 @@ static inline void weft_status_copy(MPI_Status *user, const MPI_Status *status)
 {
     if (user == MPI_STATUS_IGNORE)
         return;
-    int kept = user->MPI_ERROR;
-    *user = *status;
-    user->MPI_ERROR = kept;
+    user->MPI_SOURCE = status->MPI_SOURCE; /* one by one: as they were written */
+    user->MPI_TAG = status->MPI_TAG;
+    for (int i = 0; i < WEFT_STATUS_INTERNALS; i++)
+        user->MPI_internal[i] = status->MPI_internal[i];
 }
 
 #endif

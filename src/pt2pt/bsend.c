@@ -275,7 +275,7 @@ static int start_persistent(weft_request_t *request)
     if (err != MPI_SUCCESS)
         return err;
     request->is_active = true;
-    request->status = weft_status_empty();
+    weft_status_clear(&request->status);
     weft_request_complete(request);
     return MPI_SUCCESS;
 }

@@ -54,7 +54,7 @@ int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out)
     if (recv == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a receive request");
     weft_request_init(&recv->request, &recv_ops, args->comm);
-    recv->args = *args;
+    weft_recv_args_copy(&recv->args, args);
     recv->capacity = args->count * args->type->size;
     recv->is_queued = false;
     recv->peer = MPI_PROC_NULL;
@@ -375,7 +375,7 @@ static int start_recv(weft_request_t *request)
 {
     request->is_active = true;
     request->is_complete = false;
-    request->status = weft_status_empty();
+    weft_status_clear(&request->status);
     weft_request_forget_error(request);
     activate((weft_recv_t *)request);
     return MPI_SUCCESS;

@@ -46,7 +46,7 @@ static int create_send(const weft_send_args_t *args, weft_send_t **out)
     if (send == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a send request");
     weft_request_init(&send->request, &send_ops, args->comm);
-    send->args = *args;
+    weft_send_args_copy(&send->args, args);
     send->device = NULL;
     weft_type_retain(args->type);
     weft_comm_retain(args->comm);
@@ -404,7 +404,7 @@ static int start_send(weft_request_t *request)
 {
     request->is_active = true;
     request->is_complete = false;
-    request->status = weft_status_empty();
+    weft_status_clear(&request->status);
     weft_request_forget_error(request);
     return activate((weft_send_t *)request);
 }
