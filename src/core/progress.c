@@ -284,8 +284,10 @@ void weft_progress_until(const bool *flag)
 {
     int empty = 0;
     int64_t clock_ns = 0;
+    bool was_waiting = atomic_load_explicit(&bell->is_waiting, memory_order_relaxed);
     if (contended > 0)
         contended--;
+    atomic_store_explicit(&bell->is_waiting, true, memory_order_relaxed);
     while (!*(const volatile bool *)flag) {
         if (poll_all(false) > 0) {
             empty = 0;
@@ -297,6 +299,7 @@ void weft_progress_until(const bool *flag)
         else if (empty % POLLS_PER_CLOCK == 0)
             look_at_clock(&clock_ns);
     }
+    atomic_store_explicit(&bell->is_waiting, was_waiting, memory_order_relaxed);
 }
 
 void weft_progress_await_silent(int more)

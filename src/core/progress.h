@@ -20,6 +20,8 @@ typedef struct weft_bell {
     /* The owner sleeps, or is about to: 1 + its world rank: in core/fd_watch.h; with the highest bit: on
      * this word. */
     _Alignas(64) atomic_uint is_sleeping;
+    /* The owner waits in MPI, and answers. Not on the line above, which all senders read. */
+    _Alignas(64) atomic_bool is_waiting;
 } weft_bell_t;
 
 /** Set when senders have to fence (cores are short, or the kernel has no asymmetric fence). */

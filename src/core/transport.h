@@ -133,6 +133,8 @@ struct weft_transport_ops {
     /** Copy `bytes` bytes from an address of the peer. False: not possible, now and later (can_read
      *  is cleared); `to` has undefined contents. */
     bool (*read)(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes);
+    /** Would a stream of packets from the peer be faster now than `read`? NULL: no. */
+    bool (*prefers_stream)(const weft_endpoint_t *endpoint);
     /** Let peers read `bytes` bytes at `data` until conceal; they lie in `memory` of a device, NULL: in the
      * host's. False: not possible. NULL: this transport reads by `read`, if at all. */
     bool (*expose)(weft_endpoint_t *endpoint, const void *data, size_t bytes,

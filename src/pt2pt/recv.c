@@ -148,6 +148,8 @@ static bool read_directly(weft_recv_t *recv, weft_endpoint_t *endpoint, const we
         return true;
     if (ask->address == 0 || !endpoint->can_read || endpoint->ops->read == NULL)
         return false;
+    if (endpoint->ops->prefers_stream != NULL && endpoint->ops->prefers_stream(endpoint))
+        return false;
     ptrdiff_t offset;
     size_t span;
     if (weft_type_span(recv->args.type, recv->args.count, &offset, &span))

@@ -45,6 +45,7 @@ static struct {
     int busy_count;
     weft_rank_block_t *own;
     int local_rank, contact_words;
+    enum { STREAMS_NEVER, STREAMS_IF_AWAITED, STREAMS_ALWAYS } streams; /* in place of reading */
     uint64_t known_contacts[64]; /* senders in `busy`, a bit each */
 } shm;
 
@@ -103,6 +104,16 @@ static bool read_peer(weft_endpoint_t *endpoint, uint64_t address, void *to, siz
              peer->world_rank, strerror(errno));
     endpoint->can_read = false;
     return false;
+}
+
+/* Two copies at a time, by two cores, may be faster than one by the kernel. But the sender has to do its part: if it does
+ * not wait in MPI, its memory is read. */
+static bool prefers_stream(const weft_endpoint_t *endpoint)
+{
+    const peer_t *peer = (const peer_t *)endpoint;
+    if (shm.streams != STREAMS_IF_AWAITED)
+        return shm.streams == STREAMS_ALWAYS;
+    return atomic_load_explicit(&peer->bell->is_waiting, memory_order_relaxed);
 }
 
 static void throttle(weft_endpoint_t *endpoint, bool is_on)
@@ -233,6 +244,15 @@ static void agree_on_waiting(weft_world_t *world)
     world->cores_are_short = shm.segment.ranks > (cores < quota ? cores : quota);
 }
 
+/* Where the writer and the reader take turns on a core, one copy is better than two. */
+static void choose_way(void)
+{
+    if (strcmp(weft_config.RENDEZVOUS, "auto") == 0)
+        shm.streams = !weft_world.cores_are_short && weft_shared_copy_is_slow() ? STREAMS_IF_AWAITED : STREAMS_NEVER;
+    else
+        shm.streams = strcmp(weft_config.RENDEZVOUS, "stream") == 0 ? STREAMS_ALWAYS : STREAMS_NEVER;
+}
+
 static void wake(int local_rank)
 {
     if (local_rank != shm.local_rank)
@@ -260,6 +280,7 @@ static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
     shm.contact_words = (world->local_size + 63) / 64;
     agree_on_waiting(world);
     world->noted = &shm.segment.header->noted;
+    choose_way();
     bool can_read = probe_reading();
     for (int i = 0; i < world->local_size; i++) {
         int world_rank = world->local_ranks[i];
@@ -307,6 +328,7 @@ const weft_transport_ops_t weft_shm_transport = {
     .reserve = reserve,
     .commit = commit,
     .read = read_peer,
+    .prefers_stream = prefers_stream,
     .throttle = throttle,
     .progress = progress,
     .describe = describe,
