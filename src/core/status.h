@@ -46,6 +46,7 @@ static inline void weft_status_clear(MPI_Status *status)
     memset(status->MPI_internal, 0, sizeof(status->MPI_internal));
 }
 
+/** The same, as a value. */
 static inline MPI_Status weft_status_empty(void)
 {
     MPI_Status status;

@@ -41,32 +41,6 @@ typedef struct weft_recv_args {
     weft_where_t where;
 } weft_recv_args_t;
 
-/* Member by member, as the caller has just written them (WEFT_CFLAGS in configure.ac). */
-static inline void weft_send_args_copy(weft_send_args_t *to, const weft_send_args_t *from)
-{
-    to->buf = from->buf;
-    to->count = from->count;
-    to->type = from->type;
-    to->comm = from->comm;
-    to->context = from->context;
-    to->dest = from->dest;
-    to->tag = from->tag;
-    to->mode = from->mode;
-    to->where = from->where;
-}
-
-static inline void weft_recv_args_copy(weft_recv_args_t *to, const weft_recv_args_t *from)
-{
-    to->buf = from->buf;
-    to->count = from->count;
-    to->type = from->type;
-    to->comm = from->comm;
-    to->context = from->context;
-    to->source = from->source;
-    to->tag = from->tag;
-    to->where = from->where;
-}
-
 /** Begin a send. *out = &weft_request_done when the buffer may be changed already. MPI_ERR_NO_MEM.
  */
 int weft_send_begin(const weft_send_args_t *args, weft_request_t **out);

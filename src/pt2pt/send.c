@@ -46,7 +46,7 @@ static int create_send(const weft_send_args_t *args, weft_send_t **out)
     if (send == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a send request");
     weft_request_init(&send->request, &send_ops, args->comm);
-    weft_send_args_copy(&send->args, args);
+    send->args = *args;
     send->device = NULL;
     weft_type_retain(args->type);
     weft_comm_retain(args->comm);

@@ -280,8 +280,9 @@ static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
     shm.contact_words = (world->local_size + 63) / 64;
     agree_on_waiting(world);
     world->noted = &shm.segment.header->noted;
-    choose_way();
     bool can_read = probe_reading();
+    if (can_read)
+        choose_way();
     for (int i = 0; i < world->local_size; i++) {
         int world_rank = world->local_ranks[i];
         open_peer(i, world_rank, can_read && shares_pids(i));

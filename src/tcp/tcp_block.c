@@ -100,9 +100,10 @@ static bool note_taken(tcp_peer_t *peer, const frames_t *frames, size_t taken)
             return false;
         peer->blocks->sent += pieces[1].iov_len;
         peer->blocks->has_begun = true;
-        keep_rest(peer, pieces, taken < bytes ? taken : bytes);
-        if (taken < bytes)
+        if (taken < bytes) {
+            keep_rest(peer, pieces, taken);
             return false;
+        }
         taken -= bytes;
         wefti_tcp_end_block(peer);
     }

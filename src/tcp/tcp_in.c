@@ -230,11 +230,10 @@ static ssize_t read_socket(tcp_peer_t *peer, size_t *placed_out)
 
 static bool misses_much(const tcp_peer_t *peer)
 {
-    size_t missing = peer->fetched_bytes;
-    if (peer->place != NULL && peer->header.kind != FRAME_BLOCK)
-        missing += peer->header.bytes;
+    bool is_block = peer->place != NULL && peer->header.kind == FRAME_BLOCK; /* of what is fetched */
+    size_t missing = is_block ? peer->fetched_bytes - peer->place_got : peer->fetched_bytes + missing_bytes(peer);
     bool are_several = peer->fetches != NULL && peer->fetches->next != NULL;
-    return missing > (are_several ? MUCH_BYTES : MUCH_AT_ONCE) + (peer->place == NULL ? 0 : peer->place_got);
+    return missing > (are_several ? MUCH_BYTES : MUCH_AT_ONCE);
 }
 
 /* The socket was read empty. */
