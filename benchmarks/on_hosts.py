@@ -76,11 +76,11 @@ class HostsMpi:
     """A library in one set-up; to be used as a peers.Mpi."""
 
     def __init__(self, mpi, setup, names, per_host):
-        is_crowded = len(names) * per_host > len(os.sched_getaffinity(0))
+        has_pending = len(names) * per_host > len(os.sched_getaffinity(0))
         self.library_name, self.way, self.mpicc = mpi.name, setup.way, mpi.mpicc
         self.name = "-".join(filter(None, (mpi.name, setup.way)))
-        settings = {**setup.settings, **(setup.crowded_settings if is_crowded else {})}
-        words = setup.words + (setup.crowded_words if is_crowded else [])
+        settings = {**setup.settings, **(setup.crowded_settings if has_pending else {})}
+        words = setup.words + (setup.crowded_words if has_pending else [])
         self.environment = {**mpi.environment, **settings}
         self.launch = launch(mpi, names, per_host) + words
         started = "srun --mpi=pmix" if self.launch[0] == "srun" else os.path.basename(self.launch[0])

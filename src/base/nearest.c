@@ -11,7 +11,7 @@ static int smaller(int a, int b)
 }
 
 /* Levenshtein's distance over one row of the table; only the first LONGEST letters count. */
-static int distance(const char *a, const char *b)
+static int edit_distance(const char *a, const char *b)
 {
     int row[LONGEST + 1];
     int width = smaller((int)strlen(b), LONGEST);
@@ -33,7 +33,7 @@ const char *weft_nearest(const char *word, const char *const words[], int count)
 {
     const char *best = words[0];
     for (int i = 1; i < count; i++) {
-        if (distance(word, words[i]) < distance(word, best))
+        if (edit_distance(word, words[i]) < edit_distance(word, best))
             best = words[i];
     }
     return best;

@@ -10,13 +10,13 @@ typedef struct block {
     void *memory; /* as allocated */
     char *first;  /* first object, 64-byte aligned */
     size_t objects;
-} block_t;
+} pool_block_t;
 
 enum { FIRST_OBJECTS = 16, MOST_OBJECTS = 4096, ALIGNMENT = 64 };
 
-static block_t *new_block(size_t object_bytes, size_t objects)
+static pool_block_t *new_block(size_t object_bytes, size_t objects)
 {
-    block_t *block = weft_alloc(sizeof(*block));
+    pool_block_t *block = weft_alloc(sizeof(*block));
     void *memory = weft_alloc(object_bytes * objects + ALIGNMENT);
     if (block == NULL || memory == NULL) {
         weft_free(block);
@@ -24,15 +24,15 @@ static block_t *new_block(size_t object_bytes, size_t objects)
         return NULL;
     }
     uintptr_t first = ((uintptr_t)memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1);
-    *block = (block_t){.memory = memory, .first = (char *)first, .objects = objects};
+    *block = (pool_block_t){.memory = memory, .first = (char *)first, .objects = objects};
     return block;
 }
 
 bool weft_pool_grow(weft_pool_t *pool)
 {
-    const block_t *newest = pool->blocks;
+    const pool_block_t *newest = pool->blocks;
     size_t objects = newest == NULL ? FIRST_OBJECTS : newest->objects * 2;
-    block_t *block = new_block(pool->object_bytes, objects > MOST_OBJECTS ? MOST_OBJECTS : objects);
+    pool_block_t *block = new_block(pool->object_bytes, objects > MOST_OBJECTS ? MOST_OBJECTS : objects);
     if (block == NULL)
         return false;
     block->next = pool->blocks;
@@ -49,7 +49,7 @@ bool weft_pool_grow(weft_pool_t *pool)
 
 bool weft_pool_owns(const weft_pool_t *pool, const void *pointer)
 {
-    for (const block_t *block = pool->blocks; block != NULL; block = block->next) {
+    for (const pool_block_t *block = pool->blocks; block != NULL; block = block->next) {
         uintptr_t offset = (uintptr_t)pointer - (uintptr_t)block->first;
         if (offset < block->objects * pool->object_bytes)
             return offset % pool->object_bytes == 0;
@@ -60,7 +60,7 @@ bool weft_pool_owns(const weft_pool_t *pool, const void *pointer)
 void weft_pool_each(const weft_pool_t *pool, void (*visit)(void *object, void *context),
                     void *context)
 {
-    for (const block_t *block = pool->blocks; block != NULL; block = block->next) {
+    for (const pool_block_t *block = pool->blocks; block != NULL; block = block->next) {
         for (size_t i = 0; i < block->objects; i++)
             visit(block->first + i * pool->object_bytes, context);
     }
@@ -68,8 +68,8 @@ void weft_pool_each(const weft_pool_t *pool, void (*visit)(void *object, void *c
 
 void weft_pool_close(weft_pool_t *pool)
 {
-    for (block_t *block = pool->blocks; block != NULL;) {
-        block_t *next = block->next;
+    for (pool_block_t *block = pool->blocks; block != NULL;) {
+        pool_block_t *next = block->next;
         weft_free(block->memory);
         weft_free(block);
         block = next;

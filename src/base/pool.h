@@ -2,7 +2,7 @@
 /*
  * A pool of objects of one size. Memory is taken in blocks that are never given back before
  * weft_pool_close(), so a stale pointer to a released object still points to readable memory: the
- * handle checks of core/object.h rely on that.
+ * handle checks of object/object.h rely on that.
  *
  *   block:  | next block | object | object | ... |        free list: object -> object -> NULL
  */

@@ -16,9 +16,9 @@ enum { FIRST_BYTES = 4096, MOST_BYTES = 64 << 20 };
 typedef struct text {
     char *data; /* [room] */
     size_t used, room;
-} text_t;
+} file_text_t;
 
-static bool grow(text_t *text)
+static bool grow_text(file_text_t *text)
 {
     size_t room = text->room == 0 ? FIRST_BYTES : 2 * text->room;
     char *larger = weft_realloc(text->data, room);
@@ -30,10 +30,10 @@ static bool grow(text_t *text)
 }
 
 /* To the end, or until it is too long. */
-static int read_stream(FILE *file, const char *what, const char *path, text_t *text)
+static int read_stream(FILE *file, const char *what, const char *path, file_text_t *text)
 {
     do {
-        if (!grow(text))
+        if (!grow_text(text))
             return weft_fail(MPI_ERR_NO_MEM, "no memory for the text of %s %s", what, path);
         errno = 0;
         text->used += fread(text->data + text->used, 1, text->room - text->used - 1, file);
@@ -50,7 +50,7 @@ static int read_stream(FILE *file, const char *what, const char *path, text_t *t
 
 int weft_text_file_read(const char *what, const char *path, char **out)
 {
-    text_t text = {0};
+    file_text_t text = {0};
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return weft_fail(MPI_ERR_NO_SUCH_FILE, "%s %s: %s", what, path, strerror(errno));

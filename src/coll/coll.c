@@ -88,8 +88,8 @@ static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
 {
     bool is_one = shape->nodes == 1;
     weft_tuning_query_t query = {.coll = coll,
-                                 .cores_are_short = is_one && weft_world.cores_are_short,
-                                 .is_crowded = weft_config.CROWDED,
+                                 .is_oversubscribed = is_one && weft_world.is_oversubscribed,
+                                 .has_pending = weft_config.CROWDED,
                                  .ranks = args->comm->size,
                                  .bytes = bytes_of(coll, args),
                                  .has = fulfilled(args, shape),
@@ -103,7 +103,7 @@ static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
 static int write_plan(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
 {
     weft_shape_t room;
-    weft_how_t how = {.cores_are_short = weft_world.cores_are_short};
+    weft_how_t how = {.is_oversubscribed = weft_world.is_oversubscribed};
     int err = weft_comm_shape(args->comm, &room, &how.shape);
     if (err != MPI_SUCCESS)
         return err;

@@ -10,9 +10,9 @@
 #ifndef WEFT_COLL_COLL_H
 #define WEFT_COLL_COLL_H
 
-#include "core/comm.h"
-#include "core/counts.h"
-#include "core/request.h"
+#include "object/comm.h"
+#include "object/counts.h"
+#include "object/request.h"
 #include "datatype/op.h"
 #include "datatype/type.h"
 

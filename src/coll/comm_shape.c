@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/comm_shape.h"
 
-#include "core/group.h"
-#include "core/nodes.h"
-#include "core/world.h"
+#include "object/group.h"
+#include "runtime/nodes.h"
+#include "runtime/world.h"
 #include "base/fail.h"
 #include "base/list.h"
 #include "base/memory.h"

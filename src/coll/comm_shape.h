@@ -4,7 +4,7 @@
 #define WEFT_COLL_COMM_SHAPE_H
 
 #include "coll/team/shape.h"
-#include "core/comm.h"
+#include "object/comm.h"
 
 /**
  * room     where the shape goes if it is not worth keeping: all ranks on one node

@@ -4,9 +4,9 @@
 #include "coll/device/section_job.h"
 #include "pt2pt/pt2pt.h"
 #include "datatype/pack.h"
-#include "core/device.h"
-#include "core/lock.h"
-#include "core/progress.h"
+#include "runtime/device.h"
+#include "runtime/lock.h"
+#include "runtime/progress.h"
 #include "base/fail.h"
 #include "base/list.h"
 #include "base/memory.h"
@@ -33,9 +33,9 @@ typedef struct run {
     bool is_advancing; /* advance() is at work further up the stack, or in another thread */
     weft_link_t ready; /* in `ready_runs` */
     weft_device_t *device; /* of scratch and reductions; NULL: the host */
-    weft_queue_t *queue;   /* of the device, with reductions that no mark is behind; NULL: none */
+    weft_queue_t *queue;   /* of the device, with reductions that no event is behind; NULL: none */
     int held;              /* work on device memory that has to end before the next step */
-    weft_mark_t mark;
+    weft_event_t event;
     bool by_levels;        /* sections are done together if all ranks of the node come */
     int section;           /* the next */
     uint32_t number, number_step; /* of its meeting; to that of the section after it */
@@ -105,7 +105,7 @@ static int post_send(const run_t *run, const weft_data_t *from, int peer, weft_r
         return weft_send_begin(&args, out);
     int error = run->request.status.MPI_ERROR;
     weft_fail(error, "%s", run->request.why != NULL ? run->request.why : "a collective failed");
-    weft_send_sorry(&args, error);
+    weft_send_failed_data(&args, error);
     *out = &weft_request_done;
     return MPI_SUCCESS;
 }
@@ -157,22 +157,22 @@ static void copy(run_t *run, const weft_step_t *step)
 
 /* ---- steps on a device ---- */
 
-/* Goes into the queue; who needs the result waits for a mark behind it. */
+/* Goes into the queue; who needs the result waits for a event behind it. */
 static void queue_reduction(run_t *run, const weft_step_t *step)
 {
     const void *in[2] = {address(run, step->from.place), address(run, step->second)};
     void *out = address(run, step->to.place);
     weft_reduction_t reduction = {.op = run->op, .type = step->to.type, .count = step->to.count,
                                   .in = in, .sources = 2, .out = &out, .outs = 1};
-    run->queue = weft_device_queue(run->device, WEFT_LANE_BULK);
+    run->queue = weft_device_queue(run->device, WEFT_STREAM_BULK);
     int err = run->queue != NULL ? weft_queue_reduce(run->queue, &reduction) : MPI_ERR_OTHER;
     if (err != MPI_SUCCESS)
         weft_request_note_error(&run->request, err);
 }
 
-static void queue_is_done(weft_mark_t *mark, int error)
+static void queue_is_done(weft_event_t *event, int error)
 {
-    run_t *run = mark->owner;
+    run_t *run = event->owner;
     if (error != MPI_SUCCESS)
         weft_request_note_error(&run->request, error);
     run->outstanding--;
@@ -180,10 +180,10 @@ static void queue_is_done(weft_mark_t *mark, int error)
     advance(run);
 }
 
-static void put_mark(run_t *run)
+static void put_event(run_t *run)
 {
-    run->mark = (weft_mark_t){.done = queue_is_done, .owner = run};
-    int err = weft_queue_mark(run->queue, &run->mark);
+    run->event = (weft_event_t){.done = queue_is_done, .owner = run};
+    int err = weft_queue_record(run->queue, &run->event);
     run->queue = NULL;
     if (err != MPI_SUCCESS) {
         weft_request_note_error(&run->request, err);
@@ -221,7 +221,7 @@ static void copy_by_message(run_t *run, const weft_step_t *step)
 static bool is_free(run_t *run, weft_step_kind_t next)
 {
     if (run->queue != NULL && next != WEFT_STEP_REDUCE)
-        put_mark(run);
+        put_event(run);
     return run->held == 0;
 }
 
@@ -359,7 +359,7 @@ static void advance(run_t *run)
     }
     bool is_at_end = run->next == plan->count && section_here(run) == NULL;
     if (is_at_end && run->queue != NULL)
-        put_mark(run);
+        put_event(run);
     run->is_advancing = false;
     if (is_at_end && run->outstanding == 0)
         finish(run);

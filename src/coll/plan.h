@@ -66,13 +66,13 @@ typedef struct weft_step {
     weft_data_t to;      /* recv, reduce, copy */
 } weft_step_t;
 
-/** What an algorithm may know beside the arguments of the call. Only cores_are_short may differ
+/** What an algorithm may know beside the arguments of the call. Only is_oversubscribed may differ
  *  between the ranks, and it only decides what ranks of one node do among themselves. */
 typedef struct weft_how {
     const weft_shape_t *shape; /* of the communicator */
     int radix;                 /* at least 2 */
     size_t segment_bytes;      /* cut the data into pieces of about this size; 0: do not */
-    bool cores_are_short;      /* ranks of this host outnumber its cores */
+    bool is_oversubscribed;      /* ranks of this host outnumber its cores */
 } weft_how_t;
 
 enum { WEFT_FEW_STEPS = 8 };

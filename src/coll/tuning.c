@@ -302,9 +302,9 @@ static bool holds(const row_t *row, const weft_tuning_query_t *query)
     if (row->where == ANYWHERE)
         return true;
     if (query->nodes > 1)
-        return (row->where == ON_NODES || (row->where == ON_CROWDED_NODES && query->is_crowded)) &&
+        return (row->where == ON_NODES || (row->where == ON_CROWDED_NODES && query->has_pending)) &&
                is_over(row, query->fabric);
-    return row->where == (query->cores_are_short ? CORES_SHORT : CORES_ENOUGH);
+    return row->where == (query->is_oversubscribed ? CORES_SHORT : CORES_ENOUGH);
 }
 
 static bool fits(const row_t *row, const weft_tuning_query_t *query)

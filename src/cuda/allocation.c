@@ -76,14 +76,14 @@ bool wefti_is_device(const void *buf)
 
 /* ---- what is known ---- */
 
-static weft_allocation_t **bin_of(uint64_t id)
+static weft_allocation_t **allocation_bin(uint64_t id)
 {
     return &bins[id % BINS];
 }
 
 weft_allocation_t *wefti_allocation_of(uint64_t id)
 {
-    weft_allocation_t *entry = *bin_of(id);
+    weft_allocation_t *entry = *allocation_bin(id);
     while (entry != NULL && entry->memory.id != id)
         entry = entry->next;
     return entry;
@@ -102,7 +102,7 @@ static bool is_shared(const weft_allocation_t *entry)
 }
 
 /* Remove *at. */
-static void forget(weft_allocation_t **at)
+static void forget_allocation(weft_allocation_t **at)
 {
     weft_allocation_t *entry = *at;
     *at = entry->next;
@@ -127,12 +127,12 @@ static void forget_freed(void)
             if (wefti_allocation_lives(&(*at)->memory))
                 at = &(*at)->next;
             else
-                forget(at);
+                forget_allocation(at);
         }
     }
 }
 
-static weft_allocation_t *add(uint64_t id)
+static weft_allocation_t *add_allocation(uint64_t id)
 {
     forget_freed();
     weft_allocation_t *entry = wefti_allocation_of(id);
@@ -141,8 +141,8 @@ static weft_allocation_t *add(uint64_t id)
     entry = weft_alloc_zeroed(1, sizeof(*entry));
     if (entry == NULL)
         return NULL;
-    entry->next = *bin_of(id);
-    *bin_of(id) = entry;
+    entry->next = *allocation_bin(id);
+    *allocation_bin(id) = entry;
     count++;
     return entry;
 }
@@ -160,7 +160,7 @@ static void make_synchronous(const weft_allocation_t *entry)
     wefti_device_leave(&visit);
 }
 
-static int learn(const void *buf, weft_memory_t *out)
+static int learn_allocation(const void *buf, weft_memory_t *out)
 {
     answers_t answers = {0};
     weft_device_t *device;
@@ -175,7 +175,7 @@ static int learn(const void *buf, weft_memory_t *out)
                   : wefti_device_of_number(number, &device);
     if (err != MPI_SUCCESS)
         return err;
-    weft_allocation_t *entry = add(answers.id);
+    weft_allocation_t *entry = add_allocation(answers.id);
     if (entry == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory to know an allocation by");
     entry->memory =
@@ -204,7 +204,7 @@ int wefti_memory_look(const void *buf, weft_memory_t *out)
         return MPI_SUCCESS;
     const weft_allocation_t *known = wefti_allocation_of(answers.id);
     if (known == NULL || known->memory.device->is_dead)
-        return learn(buf, out);
+        return learn_allocation(buf, out);
     *out = known->memory;
     return MPI_SUCCESS;
 }
@@ -213,7 +213,7 @@ void wefti_allocations_close(void)
 {
     for (int i = 0; i < BINS; i++) {
         while (bins[i] != NULL)
-            forget(&bins[i]);
+            forget_allocation(&bins[i]);
     }
     learned = 0;
 }

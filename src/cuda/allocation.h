@@ -27,7 +27,7 @@ typedef struct weft_allocation {
     weft_handle_kind_t handle_kind;
     int fd; /* of kind FD its own, of kind POOL the pool's */
     uint8_t handle[64];
-    struct weft_bar_window *windows; /* of bar.c, as are the next two */
+    struct weft_bar_mapping *mappings; /* of bar.c, as are the next two */
     size_t small_uses;               /* that would have had one */
     bool has_no_window;              /* and cannot have one */
     struct weft_allocation *next; /* in its bin */

@@ -3,7 +3,7 @@
 
 #include "cuda/cuda_stream.h"
 #include "cuda/gdr_api.h"
-#include "core/world.h"
+#include "runtime/world.h"
 #include "base/config.h"
 #include "base/list.h"
 #include "base/log.h"
@@ -16,9 +16,9 @@
 
 enum { WINDOW = 2 << 20, REFUSALS_MAX = 4 };
 
-typedef struct weft_bar_window {
+typedef struct weft_bar_mapping {
     weft_link_t order; /* by use, the latest last */
-    struct weft_bar_window *next;
+    struct weft_bar_mapping *next;
     weft_allocation_t *of;
     uintptr_t start; /* of the device's addresses */
     size_t bytes;
@@ -26,7 +26,7 @@ typedef struct weft_bar_window {
     char *at; /* the mapping, which begins at `start` or before it */
     size_t before;
     bool must_read_back; /* writes arrive in no order that other devices could rely on */
-} window_t;
+} bar_mapping_t;
 
 static weft_gdr_api_t api;
 static weft_bar_state_t state;
@@ -34,8 +34,8 @@ static void *library;
 static weft_gdr_t gdr;
 static weft_list_t order = {&order, &order};
 static size_t mapped_bytes;
-static int windows;
-static int refusals;             /* of plain memory, in a row: then no more windows are made */
+static int mappings;
+static int refusals;             /* of plain memory, in a row: then no more mappings are made */
 static bool refuses_other_kinds; /* virtual memory, pools: some versions take them */
 
 weft_bar_state_t wefti_bar_state(void)
@@ -43,16 +43,16 @@ weft_bar_state_t wefti_bar_state(void)
     return state;
 }
 
-int wefti_bar_windows(void)
+int wefti_bar_mappings(void)
 {
-    return windows;
+    return mappings;
 }
 
 /* ---- the library ---- */
 
 static void note_detour(const char *why, int error)
 {
-    if (weft_world_may_note(WEFT_NOTE_NO_BAR))
+    if (weft_world_may_warn(WEFT_WARNING_NO_BAR))
         WEFT_LOG(WEFT_WARN, "cuda",
                  "GDRCopy is installed but %s%s%s: small messages of device memory go through "
                  "pinned memory, some microseconds slower (WEFT_DEVICE_BAR_MAX=0 does without it)",
@@ -79,31 +79,31 @@ static void open_library(void)
              minor);
 }
 
-/* ---- windows ---- */
+/* ---- mappings ---- */
 
-static void close_window(window_t *window)
+static void close_bar_mapping(bar_mapping_t *mapping)
 {
-    window_t **link = &window->of->windows;
-    while (*link != window)
+    bar_mapping_t **link = &mapping->of->mappings;
+    while (*link != mapping)
         link = &(*link)->next;
-    *link = window->next;
-    weft_list_remove(&window->order);
+    *link = mapping->next;
+    weft_list_remove(&mapping->order);
     /* Neither may fail, but where the memory was freed the pin is void already. */
-    api.gdr_unmap(gdr, window->handle, window->at, window->bytes);
-    api.gdr_unpin_buffer(gdr, window->handle);
-    mapped_bytes -= window->bytes;
-    windows--;
-    weft_free(window);
+    api.gdr_unmap(gdr, mapping->handle, mapping->at, mapping->bytes);
+    api.gdr_unpin_buffer(gdr, mapping->handle);
+    mapped_bytes -= mapping->bytes;
+    mappings--;
+    weft_free(mapping);
 }
 
 void wefti_bar_forget(weft_allocation_t *allocation)
 {
-    while (allocation->windows != NULL)
-        close_window(allocation->windows);
+    while (allocation->mappings != NULL)
+        close_bar_mapping(allocation->mappings);
 }
 
 /* Pages that begin the allocation's share of the 2 MiB around [from, to). */
-static void choose_pages(const weft_memory_t *memory, uintptr_t from, uintptr_t to, window_t *out)
+static void choose_pages(const weft_memory_t *memory, uintptr_t from, uintptr_t to, bar_mapping_t *out)
 {
     uintptr_t page = WEFT_GDR_PAGE - 1, piece = WINDOW - 1;
     uintptr_t low = memory->base & ~page, high = (memory->base + memory->bytes + page) & ~page;
@@ -112,51 +112,51 @@ static void choose_pages(const weft_memory_t *memory, uintptr_t from, uintptr_t 
     out->bytes = (end > high ? high : end) - out->start;
 }
 
-static bool make_room(size_t bytes)
+static bool make_bar_room(size_t bytes)
 {
     if (bytes > weft_config.DEVICE_BAR_MAX)
         return false;
     while (mapped_bytes + bytes > weft_config.DEVICE_BAR_MAX) {
-        window_t *oldest = WEFT_ELEMENT(order.next, window_t, order);
+        bar_mapping_t *oldest = WEFT_ELEMENT(order.next, bar_mapping_t, order);
         oldest->of->small_uses = 0; /* it has to earn a new one */
-        close_window(oldest);
+        close_bar_mapping(oldest);
     }
     return true;
 }
 
 /* A value of errno. */
-static int map_pages(window_t *window)
+static int map_pages(bar_mapping_t *mapping)
 {
     weft_gdr_info_t info;
     void *at;
-    int error = api.gdr_pin_buffer(gdr, window->start, window->bytes, 0, 0, &window->handle);
+    int error = api.gdr_pin_buffer(gdr, mapping->start, mapping->bytes, 0, 0, &mapping->handle);
     if (error != 0)
         return error;
-    error = api.gdr_map(gdr, window->handle, &at, window->bytes);
+    error = api.gdr_map(gdr, mapping->handle, &at, mapping->bytes);
     if (error == 0) {
-        window->at = at;
-        error = api.gdr_get_info_v2(gdr, window->handle, &info);
-        window->before = window->start - info.address;
+        mapping->at = at;
+        error = api.gdr_get_info_v2(gdr, mapping->handle, &info);
+        mapping->before = mapping->start - info.address;
         if (error != 0)
-            api.gdr_unmap(gdr, window->handle, at, window->bytes);
+            api.gdr_unmap(gdr, mapping->handle, at, mapping->bytes);
     }
     if (error != 0)
-        api.gdr_unpin_buffer(gdr, window->handle);
+        api.gdr_unpin_buffer(gdr, mapping->handle);
     return error;
 }
 
 /* Nothing that must wait for the memory's context is done here, but versions differ in whether it
  * has to be current. */
-static int map_in_context(window_t *window)
+static int map_in_context(bar_mapping_t *mapping)
 {
     weft_visit_t visit;
     int ordering = 0;
-    const weft_device_t *device = window->of->memory.device;
+    const weft_device_t *device = mapping->of->memory.device;
     if (wefti_device_enter(device, &visit) != MPI_SUCCESS)
         return -1;
-    int error = map_pages(window);
+    int error = map_pages(mapping);
     wefti_cu.cuDeviceGetAttribute(&ordering, WEFT_CU_DEVICE_RDMA_ORDERING, device->number);
-    window->must_read_back = ordering < WEFT_CU_RDMA_ORDER_ALL;
+    mapping->must_read_back = ordering < WEFT_CU_RDMA_ORDER_ALL;
     wefti_device_leave(&visit);
     return error;
 }
@@ -167,43 +167,43 @@ static void note_refusal(weft_allocation_t *allocation, int error)
         refuses_other_kinds = true;
         return;
     }
-    refusals = windows == 0 ? REFUSALS_MAX : refusals + 1;
+    refusals = mappings == 0 ? REFUSALS_MAX : refusals + 1;
     note_detour("refuses to map device memory", error < 0 ? 0 : error);
 }
 
 /* NULL: not possible, and not to be tried again. */
-static window_t *add_window(weft_allocation_t *allocation, uintptr_t from, uintptr_t to)
+static bar_mapping_t *add_bar_mapping(weft_allocation_t *allocation, uintptr_t from, uintptr_t to)
 {
-    window_t found = {.of = allocation};
+    bar_mapping_t found = {.of = allocation};
     choose_pages(&allocation->memory, from, to, &found);
-    window_t *window = make_room(found.bytes) ? weft_alloc(sizeof(*window)) : NULL;
-    int error = window == NULL ? 0 : map_in_context(&found);
-    if (window == NULL || error != 0) {
-        weft_free(window);
+    bar_mapping_t *mapping = make_bar_room(found.bytes) ? weft_alloc(sizeof(*mapping)) : NULL;
+    int error = mapping == NULL ? 0 : map_in_context(&found);
+    if (mapping == NULL || error != 0) {
+        weft_free(mapping);
         allocation->has_no_window = true;
         if (error != 0)
             note_refusal(allocation, error);
         return NULL;
     }
-    *window = found;
-    weft_list_append(&order, &window->order);
-    window->next = allocation->windows;
-    allocation->windows = window;
-    mapped_bytes += window->bytes;
-    windows++;
+    *mapping = found;
+    weft_list_append(&order, &mapping->order);
+    mapping->next = allocation->mappings;
+    allocation->mappings = mapping;
+    mapped_bytes += mapping->bytes;
+    mappings++;
     refusals = 0;
-    return window;
+    return mapping;
 }
 
-static window_t *window_of(const weft_allocation_t *allocation, uintptr_t from, uintptr_t to)
+static bar_mapping_t *bar_mapping_of(const weft_allocation_t *allocation, uintptr_t from, uintptr_t to)
 {
-    window_t *window = allocation->windows;
-    while (window != NULL && (from < window->start || to > window->start + window->bytes))
-        window = window->next;
-    return window;
+    bar_mapping_t *mapping = allocation->mappings;
+    while (mapping != NULL && (from < mapping->start || to > mapping->start + mapping->bytes))
+        mapping = mapping->next;
+    return mapping;
 }
 
-/* Is it time for a window? */
+/* Is it time for a mapping? */
 static bool has_earned(weft_allocation_t *allocation)
 {
     if (allocation->has_no_window || refusals == REFUSALS_MAX ||
@@ -232,15 +232,15 @@ bool wefti_bar_find(const weft_memory_t *memory, const void *buf, size_t bytes, 
     uintptr_t from = (uintptr_t)buf, to = from + bytes;
     if (allocation == NULL || from < memory->base || to > memory->base + memory->bytes)
         return false;
-    window_t *window = window_of(allocation, from, to);
-    if (window == NULL && has_earned(allocation))
-        window = add_window(allocation, from, to);
-    if (window == NULL)
+    bar_mapping_t *mapping = bar_mapping_of(allocation, from, to);
+    if (mapping == NULL && has_earned(allocation))
+        mapping = add_bar_mapping(allocation, from, to);
+    if (mapping == NULL)
         return false;
-    weft_list_remove(&window->order);
-    weft_list_append(&order, &window->order);
-    *out = (weft_bar_t){window->at + window->before + (from - window->start), window->handle.number,
-                        window->must_read_back};
+    weft_list_remove(&mapping->order);
+    weft_list_append(&order, &mapping->order);
+    *out = (weft_bar_t){mapping->at + mapping->before + (from - mapping->start), mapping->handle.number,
+                        mapping->must_read_back};
     return true;
 }
 

@@ -5,7 +5,7 @@
  * but both faster than to tell the driver (8 to 12 us and more).
  *
  *   allocation  | 64 KiB | ... | ... |            pages of the device
- *   window      [ up to 2 MiB, as a mapping  )    made when a part of it was wanted some times,
+ *   mapping      [ up to 2 MiB, as a mapping  )    made when a part of it was wanted some times,
  *                                                 since that takes about a millisecond
  *
  * Windows belong to an allocation by its id: what is known of freed memory is never taken for what
@@ -26,18 +26,18 @@ typedef enum weft_bar_state {
 
 weft_bar_state_t wefti_bar_state(void);
 
-/** As the functions of core/device.h. */
+/** As the functions of runtime/device.h. */
 bool wefti_bar_suits(size_t bytes, bool is_write);
 bool wefti_bar_find(const weft_memory_t *memory, const void *buf, size_t bytes, bool is_write,
                     weft_bar_t *out);
 void wefti_bar_read(const weft_bar_t *bar, void *to, size_t bytes);
 void wefti_bar_write(const weft_bar_t *bar, const void *from, size_t bytes);
 
-/** An allocation is forgotten: its windows go. */
+/** An allocation is forgotten: its mappings go. */
 void wefti_bar_forget(weft_allocation_t *allocation);
 
-/** How many windows there are; for tests. */
-int wefti_bar_windows(void);
+/** How many mappings there are; for tests. */
+int wefti_bar_mappings(void);
 
 /** After the allocations. */
 void wefti_bar_close(void);

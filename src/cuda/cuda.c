@@ -6,7 +6,7 @@
 #include "cuda/cuda_copy.h"
 #include "cuda/cuda_device.h"
 #include "cuda/cuda_exchange.h"
-#include "cuda/cuda_facts.h"
+#include "cuda/cuda_report.h"
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_mapping.h"
 #include "cuda/cuda_memory.h"
@@ -21,14 +21,14 @@
 
 const char weft_cuda_memory_kinds[] = "cuda,cuda:host,cuda:device,cuda:managed";
 
-static int number(const weft_device_t *device)
+static int read_number(const weft_device_t *device)
 {
     return device->number;
 }
 
 static const weft_device_ops_t ops = {
     .name = "cuda",
-    .number = number,
+    .number = read_number,
     .memory_kinds = weft_cuda_memory_kinds,
     .is_device = wefti_is_device,
     .look = wefti_memory_look,
@@ -48,7 +48,7 @@ static const weft_device_ops_t ops = {
     .bind_multicast = wefti_multicast_bind,
     .close_multicast = wefti_multicast_close,
     .multicast = wefti_multicast,
-    .mark = wefti_queue_mark,
+    .event = wefti_queue_record,
     .bar_suits = wefti_bar_suits,
     .bar_find = wefti_bar_find,
     .bar_read = wefti_bar_read,
@@ -62,7 +62,7 @@ static const weft_device_ops_t ops = {
     .is_refused = wefti_is_refused,
     .unmap = wefti_unmap,
     .forget = wefti_forget_mapping,
-    .describe = wefti_facts,
+    .describe = wefti_cuda_report,
     .streams = &wefti_stream_ops,
 };
 

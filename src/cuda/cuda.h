@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Device memory by CUDA's driver: the back end of core/device.h. */
+/* Device memory by CUDA's driver: the back end of runtime/device.h. */
 #ifndef WEFT_CUDA_CUDA_H
 #define WEFT_CUDA_CUDA_H
 

@@ -15,7 +15,7 @@ static int copy_failed(weft_queue_t *queue, weft_cu_result_t result, const void 
                                                         from, to));
 }
 
-static weft_cu_result_t copy_run(const weft_queue_t *queue, void *to, const void *from,
+static weft_cu_result_t copy_one_run(const weft_queue_t *queue, void *to, const void *from,
                                  size_t bytes)
 {
     return wefti_cu.cuMemcpyAsync((uintptr_t)to, (uintptr_t)from, bytes, queue->stream);
@@ -29,7 +29,7 @@ int wefti_copy(weft_queue_t *queue, void *to, const void *from, size_t bytes)
     int err = wefti_device_enter(queue->device, &visit);
     if (err != MPI_SUCCESS)
         return err;
-    weft_cu_result_t result = copy_run(queue, to, from, bytes);
+    weft_cu_result_t result = copy_one_run(queue, to, from, bytes);
     wefti_device_leave(&visit);
     return result == WEFT_CU_SUCCESS ? MPI_SUCCESS : copy_failed(queue, result, to, from, bytes);
 }
@@ -44,7 +44,7 @@ int wefti_copy_pieces(weft_queue_t *queue, const weft_piece_t *pieces, size_t co
     const weft_piece_t *piece = pieces;
     for (; result == WEFT_CU_SUCCESS && piece < pieces + count; piece++) {
         if (piece->bytes > 0)
-            result = copy_run(queue, piece->to, piece->from, piece->bytes);
+            result = copy_one_run(queue, piece->to, piece->from, piece->bytes);
     }
     wefti_device_leave(&visit);
     if (result == WEFT_CU_SUCCESS)
@@ -62,11 +62,11 @@ static struct {
     weft_cu_result_t result; /* the first that is no success: nothing more is tried then */
 } current;
 
-static char *queue_span(char *typed, char *stream, size_t bytes)
+static char *cuda_queue_span(char *typed, char *stream, size_t bytes)
 {
     if (current.result == WEFT_CU_SUCCESS)
-        current.result = current.is_packing ? copy_run(current.queue, stream, typed, bytes)
-                                            : copy_run(current.queue, typed, stream, bytes);
+        current.result = current.is_packing ? copy_one_run(current.queue, stream, typed, bytes)
+                                            : copy_one_run(current.queue, typed, stream, bytes);
     return stream + bytes;
 }
 
@@ -78,7 +78,7 @@ static weft_cu_rows_t rows_at(const char *at, size_t pitch)
 }
 
 /* Rows: `count` blocks whose distances are positive on both sides. */
-static void queue_rows(char *typed, char *stream, const weft_blocks_t *blocks, size_t stream_pitch)
+static void queue_rows(char *typed, char *stream, const weft_pack_blocks_t *blocks, size_t stream_pitch)
 {
     weft_cu_rows_t memory = rows_at(typed, (size_t)blocks->stride);
     weft_cu_rows_t packed = rows_at(stream, stream_pitch);
@@ -91,24 +91,24 @@ static void queue_rows(char *typed, char *stream, const weft_blocks_t *blocks, s
 }
 
 /* The driver takes pitches that hold a row, up to a limit that all devices have (2^31 - 1). */
-static bool are_rows(const weft_blocks_t *blocks)
+static bool are_rows(const weft_pack_blocks_t *blocks)
 {
     return blocks->count > 1 && blocks->stride >= (ptrdiff_t)blocks->block_bytes &&
            blocks->stride <= INT32_MAX;
 }
 
-static void queue_each(char *typed, char *stream, const weft_blocks_t *blocks, size_t stream_pitch)
+static void queue_each(char *typed, char *stream, const weft_pack_blocks_t *blocks, size_t stream_pitch)
 {
     if (are_rows(blocks)) {
         queue_rows(typed, stream, blocks, stream_pitch);
         return;
     }
     for (size_t i = 0; i < blocks->count; i++)
-        queue_span(typed + (ptrdiff_t)i * blocks->stride, stream + i * stream_pitch,
+        cuda_queue_span(typed + (ptrdiff_t)i * blocks->stride, stream + i * stream_pitch,
                    blocks->block_bytes);
 }
 
-static char *queue_strided(char *typed, char *stream, const weft_blocks_t *blocks)
+static char *cuda_queue_strided(char *typed, char *stream, const weft_pack_blocks_t *blocks)
 {
     for (size_t i = 0; i < blocks->outer_count; i++) {
         queue_each(typed + (ptrdiff_t)i * blocks->outer_stride, stream, blocks,
@@ -118,28 +118,28 @@ static char *queue_strided(char *typed, char *stream, const weft_blocks_t *block
     return stream;
 }
 
-static char *queue_listed(char *typed, char *stream, const weft_blocks_t *blocks)
+static char *cuda_queue_listed(char *typed, char *stream, const weft_pack_blocks_t *blocks)
 {
     for (size_t i = 0; i < blocks->outer_count; i++) {
         for (size_t j = 0; j < blocks->count; j++)
-            stream = queue_span(typed + blocks->offsets[j], stream, blocks->block_bytes);
+            stream = cuda_queue_span(typed + blocks->offsets[j], stream, blocks->block_bytes);
         typed += blocks->outer_stride;
     }
     return stream;
 }
 
-static char *queue_runs(char *typed, char *stream, const weft_blocks_t *blocks)
+static char *cuda_queue_runs(char *typed, char *stream, const weft_pack_blocks_t *blocks)
 {
     for (size_t i = 0; i < blocks->outer_count; i++) {
         const weft_run_t *end = blocks->runs + blocks->count;
         for (const weft_run_t *run = blocks->runs; run < end; run++)
-            stream = queue_span(typed + run->offset, stream, run[1].start - run->start);
+            stream = cuda_queue_span(typed + run->offset, stream, run[1].start - run->start);
         typed += blocks->outer_stride;
     }
     return stream;
 }
 
-static char *queue_field(char *typed, char *stream, const weft_blocks_t *blocks)
+static char *cuda_queue_field(char *typed, char *stream, const weft_pack_blocks_t *blocks)
 {
     queue_each(typed, stream, blocks, (size_t)blocks->stream_stride);
     return stream + (ptrdiff_t)blocks->count * blocks->stream_stride;
@@ -147,11 +147,11 @@ static char *queue_field(char *typed, char *stream, const weft_blocks_t *blocks)
 
 static weft_pack_kernels_t copying_kernels(void)
 {
-    weft_pack_kernels_t kernels = {.runs = queue_runs, .span = queue_span};
+    weft_pack_kernels_t kernels = {.runs = cuda_queue_runs, .span = cuda_queue_span};
     for (int i = 0; i < WEFT_BLOCK_CLASS_COUNT; i++) {
-        kernels.strided[i] = queue_strided;
-        kernels.listed[i] = queue_listed;
-        kernels.fields[i] = queue_field;
+        kernels.strided[i] = cuda_queue_strided;
+        kernels.listed[i] = cuda_queue_listed;
+        kernels.fields[i] = cuda_queue_field;
     }
     return kernels;
 }

@@ -8,7 +8,7 @@
 
 #include "cuda/cuda_queue.h"
 
-/* As the functions of core/device.h; each leaves the queue empty when it fails. */
+/* As the functions of runtime/device.h; each leaves the queue empty when it fails. */
 int wefti_copy(weft_queue_t *queue, void *to, const void *from, size_t bytes);
 int wefti_copy_pieces(weft_queue_t *queue, const weft_piece_t *pieces, size_t count);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cuda/cuda_device.h"
 
-#include "cuda/cuda_facts.h"
+#include "cuda/cuda_report.h"
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_memory.h"
 #include "cuda/cuda_queue.h"
@@ -42,7 +42,7 @@ static unsigned long long id_of(weft_cu_context_t context)
     return id;
 }
 
-static int describe(weft_device_t *device)
+static int describe_device(weft_device_t *device)
 {
     weft_visit_t visit;
     int err = wefti_device_enter(device, &visit);
@@ -59,7 +59,7 @@ static int describe(weft_device_t *device)
     return MPI_SUCCESS;
 }
 
-static int create(weft_cu_context_t context, unsigned long long id, weft_device_t **out)
+static int create_device(weft_cu_context_t context, unsigned long long id, weft_device_t **out)
 {
     weft_device_t *device = weft_alloc_zeroed(1, sizeof(*device));
     if (device == NULL)
@@ -67,14 +67,14 @@ static int create(weft_cu_context_t context, unsigned long long id, weft_device_
     device->context = context;
     device->context_id = id;
     memcpy(device->pci, "(new)", sizeof("(new)"));
-    int err = describe(device);
+    int err = describe_device(device);
     if (err != MPI_SUCCESS) {
         weft_free(device);
         return err;
     }
     device->next = wefti_devices;
     wefti_devices = device;
-    wefti_facts_news(device);
+    wefti_cuda_report_news(device);
     *out = device;
     return MPI_SUCCESS;
 }
@@ -91,7 +91,7 @@ int wefti_device_of_context(weft_cu_context_t context, weft_device_t **out)
         }
         device->is_dead = true; /* another context has got its address */
     }
-    return create(context, id, out);
+    return create_device(context, id, out);
 }
 
 static weft_cu_context_t current_context_on(weft_cu_device_t number)
@@ -159,7 +159,7 @@ bool wefti_device_of_uuid(const uint8_t uuid[16], weft_device_t **out)
 
 /* ---- the end ---- */
 
-static void release(weft_device_t *device)
+static void release_device(weft_device_t *device)
 {
     weft_visit_t visit;
     bool is_alive = !device->is_dead && id_of(device->context) == device->context_id &&
@@ -178,7 +178,7 @@ void wefti_devices_close(void)
     while (wefti_devices != NULL) {
         weft_device_t *device = wefti_devices;
         wefti_devices = device->next;
-        release(device);
+        release_device(device);
     }
     weft_fail_clear();
 }

@@ -8,7 +8,7 @@
 #define WEFT_CUDA_CUDA_DEVICE_H
 
 #include "cuda/driver.h"
-#include "core/device.h"
+#include "runtime/device.h"
 
 struct weft_kernels;
 struct weft_pinned;
@@ -21,7 +21,7 @@ struct weft_device {
     weft_cu_device_t number; /* the driver's */
     weft_cu_uuid_t uuid;
     char pci[16];
-    weft_queue_t *queues[WEFT_LANES]; /* of cuda_queue.c; NULL: not yet made */
+    weft_queue_t *queues[WEFT_STREAM_CLASSES]; /* of cuda_queue.c; NULL: not yet made */
     struct weft_pinned *pinned;       /* of cuda_memory.c */
     struct weft_scratch *scratch;
     struct weft_kernels *kernels; /* of cuda_kernels.c */

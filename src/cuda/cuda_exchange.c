@@ -14,10 +14,10 @@ _Static_assert((int)WEFT_EXCHANGE_MOST_MEMBERS == (int)WEFT_EXCHANGE_MEMBERS, "a
 
 /* ---- inboxes ---- */
 
-int wefti_clear(weft_device_t *device, void *memory, size_t bytes, weft_mark_t *cleared)
+int wefti_clear(weft_device_t *device, void *memory, size_t bytes, weft_event_t *cleared)
 {
     weft_visit_t visit;
-    weft_queue_t *queue = wefti_queue_of(device, WEFT_LANE_QUICK);
+    weft_queue_t *queue = wefti_queue_of(device, WEFT_STREAM_QUICK);
     if (queue == NULL)
         return MPI_ERR_OTHER;
     int err = wefti_device_enter(device, &visit);
@@ -28,11 +28,11 @@ int wefti_clear(weft_device_t *device, void *memory, size_t bytes, weft_mark_t *
     wefti_device_leave(&visit);
     if (result != WEFT_CU_SUCCESS)
         return wefti_queue_empty(queue, wefti_driver_failed(result, "cuMemsetD32Async", "%zu bytes", bytes));
-    return weft_queue_mark(queue, cleared);
+    return weft_queue_record(queue, cleared);
 }
 
 /* Memory that has to be taken from the driver may wait for all streams: not while one of them waits for us. */
-static bool take(weft_device_t *device, size_t bytes, weft_inbox_t *out)
+static bool take_exchange(weft_device_t *device, size_t bytes, weft_inbox_t *out)
 {
     if (wefti_streams_may_wait() || !wefti_has_kernels(device))
         return false;
@@ -43,10 +43,10 @@ static bool take(weft_device_t *device, size_t bytes, weft_inbox_t *out)
     return out->memory != NULL;
 }
 
-bool wefti_inbox_open(weft_device_t *device, size_t bytes, weft_mark_t *cleared, weft_inbox_t *out)
+bool wefti_inbox_open(weft_device_t *device, size_t bytes, weft_event_t *cleared, weft_inbox_t *out)
 {
     weft_inbox_t inbox;
-    if (!take(device, bytes, &inbox))
+    if (!take_exchange(device, bytes, &inbox))
         return false;
     memset(inbox.watch, 0, WEFT_WATCH_BYTES);
     if (wefti_clear(device, inbox.memory, bytes, cleared) != MPI_SUCCESS) {

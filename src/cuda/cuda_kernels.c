@@ -4,7 +4,7 @@
 #include "cuda/cuda_copy.h"
 #include "cuda/cuda_memory.h"
 #include "cuda/kernels/kernel_image.h"
-#include "core/world.h"
+#include "runtime/world.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -21,7 +21,7 @@ struct weft_kernels {
 
 /* ---- loading ---- */
 
-static void load(weft_device_t *device)
+static void load_kernels(weft_device_t *device)
 {
     weft_visit_t visit;
     int processors = 0;
@@ -34,7 +34,7 @@ static void load(weft_device_t *device)
     if (result == WEFT_CU_SUCCESS)
         return;
     device->kernels->module = NULL;
-    if (weft_world_may_note(WEFT_NOTE_NO_KERNELS))
+    if (weft_world_may_warn(WEFT_WARNING_NO_KERNELS))
         WEFT_LOG(
             WEFT_WARN, "cuda",
             "device %s does not take Weft's kernels (cuModuleLoadData: %s): reductions go through "
@@ -44,7 +44,7 @@ static void load(weft_device_t *device)
 
 static void say_there_are_none(void)
 {
-    if (weft_world_may_note(WEFT_NOTE_NO_KERNELS))
+    if (weft_world_may_warn(WEFT_WARNING_NO_KERNELS))
         WEFT_LOG(
             WEFT_WARN, "cuda",
             "Weft was built without nvcc: reductions of device memory go through the host, and "
@@ -61,7 +61,7 @@ bool wefti_has_kernels(weft_device_t *device)
         device->kernels = weft_alloc_zeroed(1, sizeof(*device->kernels));
         if (device->kernels == NULL)
             return false;
-        load(device);
+        load_kernels(device);
     }
     return device->kernels->module != NULL;
 }
@@ -149,13 +149,13 @@ bool wefti_can_reduce(weft_device_t *device, const struct weft_op *op, const str
 
 /* A slot that a kernel reads, and that is given back when it has run. */
 typedef struct lent {
-    weft_mark_t mark; /* first */
+    weft_event_t event; /* first */
     void *slot;
 } lent_t;
 
-static void give_back(weft_mark_t *mark, int error)
+static void return_kernel_slot(weft_event_t *event, int error)
 {
-    lent_t *lent = (lent_t *)mark;
+    lent_t *lent = (lent_t *)event;
     (void)error;
     wefti_pinned_give(lent->slot);
     weft_free(lent);
@@ -174,14 +174,14 @@ static int reduce_listed(weft_queue_t *queue, weft_kernel_reduction_t *reduction
                          reduction->sources);
     }
     reduction->list = slot;
-    lent->mark.done = give_back;
+    lent->event.done = return_kernel_slot;
     lent->slot = slot;
     weft_call_reduction(reduction, wefti_processors(queue->device), &call);
     int err = wefti_launch(queue, &call, "a reduction");
     if (err == MPI_SUCCESS)
-        err = weft_queue_mark(queue, &lent->mark);
+        err = weft_queue_record(queue, &lent->event);
     if (err != MPI_SUCCESS)
-        give_back(&lent->mark, err); /* the queue is empty */
+        return_kernel_slot(&lent->event, err); /* the queue is empty */
     return err;
 }
 

@@ -24,7 +24,7 @@ unsigned wefti_processors(weft_device_t *device);
  * error, with which the queue is empty. */
 int wefti_launch(weft_queue_t *queue, weft_kernel_call_t *call, const char *about);
 
-/* As the functions of core/device.h. */
+/* As the functions of runtime/device.h. */
 bool wefti_can_reduce(weft_device_t *device, const struct weft_op *op,
                       const struct weft_type *type);
 int wefti_reduce(weft_queue_t *queue, const weft_reduction_t *reduction);

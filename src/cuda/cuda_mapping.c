@@ -5,7 +5,7 @@
 #include "cuda/allocation.h"
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
-#include "core/world.h"
+#include "runtime/world.h"
 #include "base/config.h"
 #include "base/list.h"
 #include "base/log.h"
@@ -62,7 +62,7 @@ typedef struct handle_ops {
     bool is_kept; /* between uses */
 } handle_ops_t;
 
-static weft_cu_result_t open_legacy(const weft_share_t *share, const weft_device_t *device,
+static weft_cu_result_t mapping_open_legacy(const weft_share_t *share, const weft_device_t *device,
                                     weft_cu_address_t *out)
 {
     weft_cu_ipc_handle_t handle;
@@ -71,7 +71,7 @@ static weft_cu_result_t open_legacy(const weft_share_t *share, const weft_device
     return wefti_cu.cuIpcOpenMemHandle(out, handle, WEFT_CU_IPC_LAZY_PEER_ACCESS);
 }
 
-static void close_legacy(weft_cu_address_t address, size_t bytes)
+static void mapping_close_legacy(weft_cu_address_t address, size_t bytes)
 {
     (void)bytes;
     wefti_cu.cuIpcCloseMemHandle(address);
@@ -126,7 +126,7 @@ static weft_cu_result_t import_allocation(const weft_share_t *share, void *handl
     return result;
 }
 
-static weft_cu_result_t open_fd(const weft_share_t *share, const weft_device_t *device,
+static weft_cu_result_t mapping_open_fd(const weft_share_t *share, const weft_device_t *device,
                                 weft_cu_address_t *out)
 {
     int fd = wefti_fetch_fd(share->pid, share->fd);
@@ -138,7 +138,7 @@ static weft_cu_result_t open_fd(const weft_share_t *share, const weft_device_t *
     return result;
 }
 
-static weft_cu_result_t open_fabric(const weft_share_t *share, const weft_device_t *device,
+static weft_cu_result_t mapping_open_fabric(const weft_share_t *share, const weft_device_t *device,
                                     weft_cu_address_t *out)
 {
     uint8_t handle[sizeof(share->handle)];
@@ -184,7 +184,7 @@ static weft_cu_result_t find_pool(const weft_share_t *share, weft_device_t *devi
     return result;
 }
 
-static weft_cu_result_t open_place_in_pool(const weft_share_t *share, const weft_device_t *device,
+static weft_cu_result_t mapping_open_in_pool(const weft_share_t *share, const weft_device_t *device,
                                            weft_cu_address_t *out)
 {
     weft_cu_pool_t pool;
@@ -195,17 +195,17 @@ static weft_cu_result_t open_place_in_pool(const weft_share_t *share, const weft
 }
 
 /* Of memory of pools this waits for nothing (cuMemFree). */
-static void close_place_in_pool(weft_cu_address_t address, size_t bytes)
+static void mapping_close_in_pool(weft_cu_address_t address, size_t bytes)
 {
     (void)bytes;
     wefti_cu.cuMemFree(address);
 }
 
 static const handle_ops_t handles[] = {
-    [WEFT_HANDLE_LEGACY] = {"cuIpcOpenMemHandle", open_legacy, close_legacy, true},
-    [WEFT_HANDLE_FD] = {"cuMemImportFromShareableHandle", open_fd, wefti_unmap_allocation, true},
-    [WEFT_HANDLE_FABRIC] = {"cuMemImportFromShareableHandle", open_fabric, wefti_unmap_allocation, true},
-    [WEFT_HANDLE_POOL] = {"cuMemPoolImportPointer", open_place_in_pool, close_place_in_pool, false},
+    [WEFT_HANDLE_LEGACY] = {"cuIpcOpenMemHandle", mapping_open_legacy, mapping_close_legacy, true},
+    [WEFT_HANDLE_FD] = {"cuMemImportFromShareableHandle", mapping_open_fd, wefti_unmap_allocation, true},
+    [WEFT_HANDLE_FABRIC] = {"cuMemImportFromShareableHandle", mapping_open_fabric, wefti_unmap_allocation, true},
+    [WEFT_HANDLE_POOL] = {"cuMemPoolImportPointer", mapping_open_in_pool, mapping_close_in_pool, false},
 };
 
 static const handle_ops_t *handle_of(const weft_share_t *share)
@@ -217,14 +217,14 @@ static const handle_ops_t *handle_of(const weft_share_t *share)
 
 /* ---- the table ---- */
 
-static mapped_t **bin_of(uint32_t owner, uint64_t id)
+static mapped_t **mapping_bin(uint32_t owner, uint64_t id)
 {
     return &bins[(id * 0x9e3779b97f4a7c15u + owner * 0xbf58476d1ce4e5b9u) >> 56];
 }
 
-static mapped_t *find(const weft_share_t *share, const weft_device_t *device)
+static mapped_t *find_mapping(const weft_share_t *share, const weft_device_t *device)
 {
-    mapped_t *entry = *bin_of(share->owner, share->id);
+    mapped_t *entry = *mapping_bin(share->owner, share->id);
     while (entry != NULL && (entry->share.owner != share->owner || entry->share.id != share->id ||
                              entry->device != device))
         entry = entry->next_in_bin;
@@ -250,9 +250,9 @@ static bool may_unmap(const mapped_t *entry)
     return entry->address == 0 || !handle_of(&entry->share)->is_kept || !wefti_streams_may_wait();
 }
 
-static void drop(mapped_t *entry)
+static void drop_mapping(mapped_t *entry)
 {
-    mapped_t **at = bin_of(entry->share.owner, entry->share.id);
+    mapped_t **at = mapping_bin(entry->share.owner, entry->share.id);
     while (*at != entry)
         at = &(*at)->next_in_bin;
     *at = entry->next_in_bin;
@@ -287,11 +287,11 @@ static void drop_predecessors(const weft_share_t *share)
         mapped_t *entry = WEFT_ELEMENT(at, mapped_t, order);
         next = at->next;
         if (entry->users == 0 && entry->share.id != share->id && overlaps(&entry->share, share))
-            drop(entry);
+            drop_mapping(entry);
     }
 }
 
-static void make_room(size_t bytes)
+static void make_mapping_room(size_t bytes)
 {
     for (weft_link_t *at = order.next, *next; at != &order; at = next) {
         mapped_t *entry = WEFT_ELEMENT(at, mapped_t, order);
@@ -299,22 +299,22 @@ static void make_room(size_t bytes)
         if (mapped_count < MAPPED_MOST && mapped_bytes + bytes <= weft_config.DEVICE_MAPPED_MAX)
             return;
         if (entry->users == 0)
-            drop(entry);
+            drop_mapping(entry);
     }
 }
 
-static mapped_t *add(const weft_share_t *share, weft_device_t *device)
+static mapped_t *add_mapping(const weft_share_t *share, weft_device_t *device)
 {
     if (!wefti_streams_may_wait())
         unmap_late();
     drop_predecessors(share);
-    make_room(0);
+    make_mapping_room(0);
     mapped_t *entry = weft_alloc_zeroed(1, sizeof(*entry));
     if (entry == NULL)
         return NULL;
     entry->share = *share;
     entry->device = device;
-    mapped_t **bin = bin_of(share->owner, share->id);
+    mapped_t **bin = mapping_bin(share->owner, share->id);
     entry->next_in_bin = *bin;
     *bin = entry;
     weft_list_append(&order, &entry->order);
@@ -324,15 +324,15 @@ static mapped_t *add(const weft_share_t *share, weft_device_t *device)
 
 /* ---- mapping ---- */
 
-static void say_why_not(const mapped_t *entry)
+static void say_why_not_mapped(const mapped_t *entry)
 {
     if (wefti_device_number(entry->share.uuid) < 0)
-        wefti_note_detour(WEFT_NOTE_NOT_VISIBLE,
+        wefti_warn_of_detour(WEFT_WARNING_NOT_VISIBLE,
                           "a rank's device is not visible to the other ranks of its host, so they "
                           "cannot map its memory: let each rank see all devices (--gpu-bind=none, "
                           "CUDA_VISIBLE_DEVICES)");
     else
-        wefti_note_detour(WEFT_NOTE_REFUSED,
+        wefti_warn_of_detour(WEFT_WARNING_REFUSED,
                           "the driver refuses to map device memory of other ranks (WEFT_LOG=info "
                           "says which call and why)");
 }
@@ -374,7 +374,7 @@ static bool open_entry(mapped_t *entry)
     const handle_ops_t *handle = handle_of(&entry->share);
     blocks_are_shared |= entry->made_way;
     entry->users++;
-    make_room(entry->share.bytes);
+    make_mapping_room(entry->share.bytes);
     entry->users--;
     weft_cu_result_t result = try_open(entry);
     if (result == WEFT_CU_ALREADY_MAPPED && wefti_streams_may_wait())
@@ -389,7 +389,7 @@ static bool open_entry(mapped_t *entry)
     entry->is_refused = true;
     WEFT_LOG(WEFT_INFO, "cuda", "%s of memory of rank %u: %s", handle->name, entry->share.owner,
              wefti_driver_error(result));
-    say_why_not(entry);
+    say_why_not_mapped(entry);
     return false;
 }
 
@@ -405,13 +405,13 @@ static bool is_reachable(const weft_share_t *share, const weft_device_t *device)
                       */
     if (wefti_cu.cuDeviceCanAccessPeer(&is_possible, device->number, owners) != WEFT_CU_SUCCESS ||
         !is_possible)
-        wefti_note_detour(WEFT_NOTE_NO_PEERS,
+        wefti_warn_of_detour(WEFT_WARNING_NO_PEERS,
                           "two devices of this host cannot reach each other's memory");
     return is_possible;
 }
 
 /* The device of the memory, or any: the driver knows whether that reaches it. */
-static weft_device_t *choose_device(const weft_share_t *share)
+static weft_device_t *choose_mapping_device(const weft_share_t *share)
 {
     weft_device_t *device;
     weft_cu_context_t context = NULL;
@@ -434,7 +434,7 @@ static bool map_own(const weft_share_t *share, weft_mapping_t *out)
     return true;
 }
 
-static bool give(mapped_t *entry, const weft_share_t *share, weft_mapping_t *out)
+static bool give_mapping(mapped_t *entry, const weft_share_t *share, weft_mapping_t *out)
 {
     entry->users++;
     weft_list_remove(&entry->order);
@@ -453,24 +453,24 @@ bool wefti_map(const weft_share_t *share, weft_device_t *device, bool at_any_pri
     if (handle == NULL || !wefti_driver_find() || strcmp(weft_config.DEVICE_IPC, "no") == 0)
         return false;
     if (device == NULL)
-        device = choose_device(share);
+        device = choose_mapping_device(share);
     if (device == NULL)
         return false;
-    mapped_t *entry = find(share, device);
+    mapped_t *entry = find_mapping(share, device);
     bool is_first = entry == NULL;
     if (is_first)
-        entry = add(share, device);
+        entry = add_mapping(share, device);
     if (entry == NULL || entry->is_refused)
         return false;
     if (entry->address != 0)
-        return give(entry, share, out);
+        return give_mapping(entry, share, out);
     if (is_first && !is_reachable(share, device)) {
         entry->is_refused = true;
         return false;
     }
     if (is_first && handle->is_kept && !at_any_price)
         return false;
-    return open_entry(entry) && give(entry, share, out);
+    return open_entry(entry) && give_mapping(entry, share, out);
 }
 
 bool wefti_is_refused(const weft_share_t *share, weft_device_t *device)
@@ -480,8 +480,8 @@ bool wefti_is_refused(const weft_share_t *share, weft_device_t *device)
     if (!wefti_driver_find())
         return false;
     if (device == NULL)
-        device = choose_device(share);
-    const mapped_t *entry = device == NULL ? NULL : find(share, device);
+        device = choose_mapping_device(share);
+    const mapped_t *entry = device == NULL ? NULL : find_mapping(share, device);
     return entry != NULL && entry->is_refused;
 }
 
@@ -490,16 +490,16 @@ void wefti_unmap(weft_mapping_t *mapping)
     mapped_t *entry = mapping->entry;
     mapping->entry = NULL;
     if (entry != NULL && --entry->users == 0 && !handle_of(&entry->share)->is_kept)
-        drop(entry);
+        drop_mapping(entry);
 }
 
 void wefti_forget_mapping(int owner, uint64_t id)
 {
-    mapped_t *entry = *bin_of((uint32_t)owner, id);
+    mapped_t *entry = *mapping_bin((uint32_t)owner, id);
     for (mapped_t *next; entry != NULL; entry = next) {
         next = entry->next_in_bin;
         if (entry->share.owner == (uint32_t)owner && entry->share.id == id && entry->users == 0)
-            drop(entry);
+            drop_mapping(entry);
     }
 }
 
@@ -508,7 +508,7 @@ void wefti_mappings_close(void)
     blocks_are_shared = false;
     unmap_late();
     while (!weft_list_is_empty(&order))
-        drop(WEFT_ELEMENT(order.next, mapped_t, order));
+        drop_mapping(WEFT_ELEMENT(order.next, mapped_t, order));
     for (weft_visit_t visit; pool_count > 0;) {
         const pool_t *pool = &pools[--pool_count];
         if (pool->device->is_dead || wefti_device_enter(pool->device, &visit) != MPI_SUCCESS)

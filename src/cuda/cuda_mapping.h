@@ -16,7 +16,7 @@
 
 #include "cuda/cuda_device.h"
 
-/* As the functions of core/device.h. */
+/* As the functions of runtime/device.h. */
 bool wefti_is_refused(const weft_share_t *share, weft_device_t *device);
 bool wefti_map(const weft_share_t *share, weft_device_t *device, bool at_any_price,
                weft_mapping_t *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cuda/cuda_memory.h"
 
-#include "core/world.h"
+#include "runtime/world.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -56,7 +56,7 @@ static char *pin(weft_device_t *device, size_t bytes)
     wefti_device_leave(&visit);
     if (result == WEFT_CU_SUCCESS)
         return memory;
-    if (weft_world_may_note(WEFT_NOTE_NO_PINNED))
+    if (weft_world_may_warn(WEFT_WARNING_NO_PINNED))
         WEFT_LOG(WEFT_WARN, "cuda",
                  "no pinned host memory (cuMemHostAlloc of %zu bytes: %s): messages of device "
                  "memory are slower, as copies to and from ordinary memory block",
@@ -78,7 +78,7 @@ static void add_slots(slab_t *slab)
 }
 
 /* NULL: none of this slab is free. */
-static char *take_slot(slab_t *slab)
+static char *take_memory_slot(slab_t *slab)
 {
     for (size_t i = 0; i < SLOTS_MOST / BITS; i++) {
         if (slab->free[i] == 0)
@@ -94,7 +94,7 @@ static void *take_free(const struct weft_pinned *pool, int class)
 {
     char *slot = NULL;
     for (slab_t *slab = pool->slabs; slab != NULL && slot == NULL; slab = slab->next)
-        slot = slab->class == class ? take_slot(slab) : NULL;
+        slot = slab->class == class ? take_memory_slot(slab) : NULL;
     return slot;
 }
 
@@ -131,7 +131,7 @@ static bool add_slab(weft_device_t *device, int class)
     return true;
 }
 
-static void *take(weft_device_t *device, int class)
+static void *take_memory(weft_device_t *device, int class)
 {
     if (device->pinned == NULL)
         device->pinned = weft_alloc_zeroed(1, sizeof(*device->pinned));
@@ -143,12 +143,12 @@ static void *take(weft_device_t *device, int class)
 
 void *wefti_pinned_take(weft_device_t *device, size_t bytes)
 {
-    return take(device, class_for(bytes));
+    return take_memory(device, class_for(bytes));
 }
 
 uint32_t *wefti_pinned_word(weft_device_t *device)
 {
-    return take(device, WORDS);
+    return take_memory(device, WORDS);
 }
 
 static slab_t *slab_in(const weft_device_t *device, const void *slot)
@@ -176,19 +176,19 @@ bool wefti_is_pageable_slot(const weft_device_t *device, const void *memory)
     return slab != NULL && slab->is_pageable;
 }
 
-static void give(slab_t *slab, const void *slot)
+static void give_memory(slab_t *slab, const void *slot)
 {
     give_index(slab, (size_t)((const char *)slot - slab->memory) / slot_bytes[slab->class]);
 }
 
 void wefti_pinned_give(void *slot)
 {
-    give(slab_of(slot), slot);
+    give_memory(slab_of(slot), slot);
 }
 
 void wefti_pinned_give_word(weft_device_t *device, uint32_t *word)
 {
-    give(slab_in(device, word), word);
+    give_memory(slab_in(device, word), word);
 }
 
 void wefti_pinned_release(weft_device_t *device, bool is_alive)
@@ -231,7 +231,7 @@ static int scratch_class(size_t bytes)
     return class;
 }
 
-static weft_cu_address_t allocate(weft_device_t *device, size_t bytes)
+static weft_cu_address_t allocate_memory(weft_device_t *device, size_t bytes)
 {
     weft_visit_t visit;
     weft_cu_address_t address = 0;
@@ -250,7 +250,7 @@ static piece_t *add_piece(weft_device_t *device, int class)
     piece_t *piece = weft_alloc(sizeof(*piece));
     if (piece == NULL)
         return NULL;
-    *piece = (piece_t){allocate(device, bytes), class, false, device->scratch->pieces};
+    *piece = (piece_t){allocate_memory(device, bytes), class, false, device->scratch->pieces};
     if (piece->address == 0) {
         weft_free(piece);
         return NULL;

@@ -12,7 +12,7 @@
 
 #include "cuda/cuda_device.h"
 
-/* As the functions of core/device.h. */
+/* As the functions of runtime/device.h. */
 void *wefti_pinned_take(weft_device_t *device, size_t bytes);
 void wefti_pinned_give(void *slot);
 

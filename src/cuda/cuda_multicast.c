@@ -29,13 +29,13 @@ typedef struct part {
     weft_cu_address_t own, all;
     bool is_bound;
     weft_link_t link; /* of those that are closed */
-} part_t;
+} multicast_part_t;
 
 static weft_list_t closed = {&closed, &closed}, in_use = {&in_use, &in_use};
 
 /* ---- what a device can ---- */
 
-static int attribute_of(const weft_device_t *device, int attribute)
+static int multicast_attribute(const weft_device_t *device, int attribute)
 {
     int value = 0;
     return wefti_cu.cuDeviceGetAttribute(&value, attribute, device->number) == WEFT_CU_SUCCESS ? value : 0;
@@ -50,10 +50,10 @@ static bool has_functions(void)
 
 static bool look_at(const weft_device_t *device)
 {
-    int capability = 10 * attribute_of(device, WEFT_CU_DEVICE_CAPABILITY_MAJOR) +
-                     attribute_of(device, WEFT_CU_DEVICE_CAPABILITY_MINOR);
-    return has_functions() && attribute_of(device, WEFT_CU_DEVICE_MULTICAST) != 0 &&
-           attribute_of(device, WEFT_CU_DEVICE_HANDLE_POSIX_FD) != 0 && weft_kernel_multicasts(capability) &&
+    int capability = 10 * multicast_attribute(device, WEFT_CU_DEVICE_CAPABILITY_MAJOR) +
+                     multicast_attribute(device, WEFT_CU_DEVICE_CAPABILITY_MINOR);
+    return has_functions() && multicast_attribute(device, WEFT_CU_DEVICE_MULTICAST) != 0 &&
+           multicast_attribute(device, WEFT_CU_DEVICE_HANDLE_POSIX_FD) != 0 && weft_kernel_multicasts(capability) &&
            strcmp(weft_config.DEVICE_IPC, "no") != 0;
 }
 
@@ -64,7 +64,7 @@ bool wefti_can_multicast(weft_device_t *device, const struct weft_op *op, const 
     return device->multicasts > 0 && (op == NULL || weft_multicast_kernel(op, type) != WEFT_NO_KERNEL);
 }
 
-/* ---- steps: each in the device's context; what fails leaves the rest to give_back() ---- */
+/* ---- steps: each in the device's context; what fails leaves the rest to return_object() ---- */
 
 static bool is_good(weft_cu_result_t result, const char *call)
 {
@@ -74,7 +74,7 @@ static bool is_good(weft_cu_result_t result, const char *call)
 }
 
 /* What the driver recommends may be far more than is of use. */
-static bool measure(part_t *part, weft_cu_multicast_t *properties)
+static bool measure_granularity(multicast_part_t *part, weft_cu_multicast_t *properties)
 {
     size_t best = 0;
     if (!is_good(wefti_cu.cuMulticastGetGranularity(&best, properties, WEFT_CU_MULTICAST_RECOMMENDED),
@@ -89,12 +89,12 @@ static bool measure(part_t *part, weft_cu_multicast_t *properties)
     return true;
 }
 
-static bool make_object(part_t *part, int members)
+static bool make_object(multicast_part_t *part, int members)
 {
     weft_multicast_share_t *share = &part->common.share;
     weft_cu_multicast_t properties = {
         .devices = (unsigned)members, .bytes = OBJECT_BYTES, .handle_types = WEFT_CU_HANDLE_POSIX_FD};
-    if (!measure(part, &properties) ||
+    if (!measure_granularity(part, &properties) ||
         !is_good(wefti_cu.cuMulticastCreate(&part->object, &properties), "cuMulticastCreate") ||
         !is_good(wefti_cu.cuMemExportToShareableHandle(&share->fd, part->object, WEFT_CU_HANDLE_POSIX_FD, 0),
                  "cuMemExportToShareableHandle"))
@@ -104,7 +104,7 @@ static bool make_object(part_t *part, int members)
     return true;
 }
 
-static bool import_object(part_t *part, const weft_multicast_share_t *share)
+static bool import_object(multicast_part_t *part, const weft_multicast_share_t *share)
 {
     int fd = wefti_fetch_fd(share->pid, share->fd);
     if (fd < 0)
@@ -117,12 +117,12 @@ static bool import_object(part_t *part, const weft_multicast_share_t *share)
     return is_good(result, "cuMemImportFromShareableHandle");
 }
 
-static bool add_device(part_t *part)
+static bool add_device(multicast_part_t *part)
 {
     return is_good(wefti_cu.cuMulticastAddDevice(part->object, part->device->number), "cuMulticastAddDevice");
 }
 
-static bool take_memory(part_t *part)
+static bool take_memory(multicast_part_t *part)
 {
     weft_cu_allocation_properties_t properties = {.type = WEFT_CU_ALLOCATION_PINNED,
                                                   .handle_types = WEFT_CU_HANDLE_POSIX_FD,
@@ -130,7 +130,7 @@ static bool take_memory(part_t *part)
     return is_good(wefti_cu.cuMemCreate(&part->memory, part->common.share.bytes, &properties, 0), "cuMemCreate");
 }
 
-static bool map_both(part_t *part)
+static bool map_both(multicast_part_t *part)
 {
     const weft_multicast_share_t *share = &part->common.share;
     return is_good(wefti_map_allocation(part->memory, share->bytes, share->granule, part->device, &part->own),
@@ -139,7 +139,7 @@ static bool map_both(part_t *part)
                    "cuMemMap of an object");
 }
 
-static bool bind_memory(part_t *part)
+static bool bind_memory(multicast_part_t *part)
 {
     if (!take_memory(part))
         return false;
@@ -150,7 +150,7 @@ static bool bind_memory(part_t *part)
 
 /* ---- and back ---- */
 
-static void unbind(part_t *part)
+static void unbind(multicast_part_t *part)
 {
     size_t bytes = part->common.share.bytes;
     if (part->all != 0)
@@ -166,7 +166,7 @@ static void unbind(part_t *part)
     part->is_bound = false;
 }
 
-static void give_back(part_t *part)
+static void return_object(multicast_part_t *part)
 {
     weft_visit_t visit;
     if (!part->device->is_dead && wefti_device_enter(part->device, &visit) == MPI_SUCCESS) {
@@ -184,19 +184,19 @@ static void give_back(part_t *part)
 static void give_back_late(void)
 {
     for (weft_link_t *link; (link = weft_list_pop(&closed)) != NULL;)
-        give_back(WEFT_ELEMENT(link, part_t, link));
+        return_object(WEFT_ELEMENT(link, multicast_part_t, link));
 }
 
 void wefti_multicasts_close(void)
 {
     give_back_late();
     for (weft_link_t *link; (link = weft_list_pop(&in_use)) != NULL;)
-        give_back(WEFT_ELEMENT(link, part_t, link));
+        return_object(WEFT_ELEMENT(link, multicast_part_t, link));
 }
 
 void wefti_multicast_close(weft_multicast_t *multicast, bool is_in_use)
 {
-    part_t *part = (part_t *)multicast;
+    multicast_part_t *part = (multicast_part_t *)multicast;
     if (is_in_use) {
         weft_list_append(&in_use, &part->link);
         return;
@@ -210,12 +210,12 @@ void wefti_multicast_close(weft_multicast_t *multicast, bool is_in_use)
 
 /* ---- the calls ---- */
 
-static part_t *begin(weft_device_t *device)
+static multicast_part_t *begin_object(weft_device_t *device)
 {
     if (wefti_streams_may_wait())
         return NULL;
     give_back_late();
-    part_t *part = weft_alloc_zeroed(1, sizeof(*part));
+    multicast_part_t *part = weft_alloc_zeroed(1, sizeof(*part));
     if (part != NULL) {
         part->device = device;
         part->common.share.fd = -1;
@@ -224,10 +224,10 @@ static part_t *begin(weft_device_t *device)
 }
 
 /* The object of member 0; of the others `share` says which. */
-static weft_multicast_t *join(weft_device_t *device, int members, const weft_multicast_share_t *share)
+static weft_multicast_t *join_object(weft_device_t *device, int members, const weft_multicast_share_t *share)
 {
     weft_visit_t visit;
-    part_t *part = begin(device);
+    multicast_part_t *part = begin_object(device);
     if (part == NULL)
         return NULL;
     bool is_there = wefti_device_enter(device, &visit) == MPI_SUCCESS;
@@ -237,21 +237,21 @@ static weft_multicast_t *join(weft_device_t *device, int members, const weft_mul
     }
     if (is_there)
         return &part->common;
-    give_back(part);
+    return_object(part);
     return NULL;
 }
 
 weft_multicast_t *wefti_multicast_make(weft_device_t *device, int members)
 {
-    return join(device, members, NULL);
+    return join_object(device, members, NULL);
 }
 
 weft_multicast_t *wefti_multicast_join(weft_device_t *device, const weft_multicast_share_t *share)
 {
-    return join(device, 0, share);
+    return join_object(device, 0, share);
 }
 
-static bool bind(part_t *part, weft_mark_t *cleared)
+static bool bind_part(multicast_part_t *part, weft_event_t *cleared)
 {
     weft_visit_t visit;
     if (wefti_device_enter(part->device, &visit) != MPI_SUCCESS)
@@ -265,13 +265,13 @@ static bool bind(part_t *part, weft_mark_t *cleared)
     return is_there;
 }
 
-bool wefti_multicast_bind(weft_multicast_t *multicast, weft_mark_t *cleared)
+bool wefti_multicast_bind(weft_multicast_t *multicast, weft_event_t *cleared)
 {
-    part_t *part = (part_t *)multicast;
+    multicast_part_t *part = (multicast_part_t *)multicast;
     uint32_t *watch = wefti_streams_may_wait() ? NULL : wefti_pinned_word(part->device);
     if (watch == NULL)
         return false;
-    if (!bind(part, cleared)) {
+    if (!bind_part(part, cleared)) {
         wefti_pinned_give_word(part->device, watch);
         return false;
     }
@@ -282,7 +282,7 @@ bool wefti_multicast_bind(weft_multicast_t *multicast, weft_mark_t *cleared)
 
 int wefti_multicast(weft_queue_t *queue, const weft_multicast_call_t *its)
 {
-    const part_t *part = (const part_t *)its->multicast;
+    const multicast_part_t *part = (const multicast_part_t *)its->multicast;
     weft_kernel_call_t call;
     weft_multicast_args_t *args = &call.args.multicast;
     *args = (weft_multicast_args_t){.members = (uint32_t)its->members,

@@ -13,11 +13,11 @@
 
 #include "cuda/cuda_queue.h"
 
-/* As the functions of core/device.h. */
+/* As the functions of runtime/device.h. */
 bool wefti_can_multicast(weft_device_t *device, const struct weft_op *op, const struct weft_type *type);
 weft_multicast_t *wefti_multicast_make(weft_device_t *device, int members);
 weft_multicast_t *wefti_multicast_join(weft_device_t *device, const weft_multicast_share_t *share);
-bool wefti_multicast_bind(weft_multicast_t *multicast, weft_mark_t *cleared);
+bool wefti_multicast_bind(weft_multicast_t *multicast, weft_event_t *cleared);
 void wefti_multicast_close(weft_multicast_t *multicast, bool is_in_use);
 int wefti_multicast(weft_queue_t *queue, const weft_multicast_call_t *call);
 

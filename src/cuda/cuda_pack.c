@@ -23,15 +23,15 @@ typedef struct shape {
     weft_type_t *type;
     weft_move_shape_t moves;
     image_t *images;
-} shape_t;
+} pack_shape_t;
 
 static weft_list_t shapes = {&shapes, &shapes};
 
 /* ---- shapes ---- */
 
-static void release_shape(void *released)
+static void pack_release_layout(void *released)
 {
-    shape_t *shape = released;
+    pack_shape_t *shape = released;
     weft_list_remove(&shape->all);
     shape->type->device_shape = NULL;
     for (image_t *image = shape->images, *next; image != NULL; image = next) {
@@ -44,11 +44,11 @@ static void release_shape(void *released)
 }
 
 /* NULL: no memory. */
-static shape_t *shape_of(weft_type_t *type)
+static pack_shape_t *shape_of(weft_type_t *type)
 {
     if (type->device_shape != NULL)
         return type->device_shape;
-    shape_t *shape = weft_alloc_zeroed(1, sizeof(*shape));
+    pack_shape_t *shape = weft_alloc_zeroed(1, sizeof(*shape));
     if (shape == NULL || weft_move_shape_create(type, &shape->moves) != MPI_SUCCESS) {
         weft_free(shape);
         return NULL;
@@ -61,7 +61,7 @@ static shape_t *shape_of(weft_type_t *type)
 
 /* Put the image where queues other than this one may read it next, hence the wait: once for a type
  * and a device. */
-static image_t *add_image(shape_t *shape, weft_queue_t *queue)
+static image_t *add_image(pack_shape_t *shape, weft_queue_t *queue)
 {
     weft_device_t *device = queue->device;
     image_t *image = weft_alloc_zeroed(1, sizeof(*image));
@@ -80,7 +80,7 @@ static image_t *add_image(shape_t *shape, weft_queue_t *queue)
 }
 
 /* False: there is no memory for it. *out may be NULL, when the shape needs none. */
-static bool image_for(shape_t *shape, weft_queue_t *queue, const void **out)
+static bool image_for(pack_shape_t *shape, weft_queue_t *queue, const void **out)
 {
     *out = NULL;
     if (shape->moves.image == NULL)
@@ -97,13 +97,13 @@ static bool image_for(shape_t *shape, weft_queue_t *queue, const void **out)
 
 void wefti_shapes_open(void)
 {
-    weft_type_release_shape = release_shape;
+    weft_type_release_shape = pack_release_layout;
 }
 
 void wefti_shapes_close(void)
 {
     while (!weft_list_is_empty(&shapes))
-        release_shape(WEFT_ELEMENT(shapes.next, shape_t, all));
+        pack_release_layout(WEFT_ELEMENT(shapes.next, pack_shape_t, all));
     weft_type_release_shape = NULL;
 }
 
@@ -117,7 +117,7 @@ static int move_run(weft_queue_t *queue, const weft_packing_t *packing, ptrdiff_
                       : wefti_copy(queue, typed, packing->packed, packing->bytes);
 }
 
-static int move_by_kernel(weft_queue_t *queue, const weft_packing_t *packing, shape_t *shape,
+static int move_by_kernel(weft_queue_t *queue, const weft_packing_t *packing, pack_shape_t *shape,
                           const void *image, bool is_packing)
 {
     const weft_elements_t *elements = packing->elements;
@@ -144,7 +144,7 @@ static int move(weft_queue_t *queue, const weft_packing_t *packing, bool is_pack
         return move_run(queue, packing, offset, is_packing);
     if (wefti_is_pageable_slot(queue->device, packing->packed) || !wefti_has_kernels(queue->device))
         return wefti_copy_blocks(queue, packing, is_packing);
-    shape_t *shape = shape_of(type);
+    pack_shape_t *shape = shape_of(type);
     if (shape == NULL || !image_for(shape, queue, &image))
         return wefti_copy_blocks(queue, packing, is_packing);
     return move_by_kernel(queue, packing, shape, image, is_packing);

@@ -9,7 +9,7 @@
 
 #include "cuda/cuda_queue.h"
 
-/* As the functions of core/device.h. */
+/* As the functions of runtime/device.h. */
 int wefti_pack(weft_queue_t *queue, const weft_packing_t *packing);
 int wefti_unpack(weft_queue_t *queue, const weft_packing_t *packing);
 

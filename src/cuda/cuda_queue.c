@@ -2,7 +2,7 @@
 #include "cuda/cuda_queue.h"
 
 #include "cuda/cuda_memory.h"
-#include "core/progress.h"
+#include "runtime/progress.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -25,7 +25,7 @@ static weft_queue_t *busy;
 
 /* ---- making ---- */
 
-static int create_stream(weft_queue_t *queue, weft_lane_t lane)
+static int create_stream(weft_queue_t *queue, weft_stream_class_t stream_class)
 {
     int least = 0, greatest = 0;
     weft_visit_t visit;
@@ -34,7 +34,7 @@ static int create_stream(weft_queue_t *queue, weft_lane_t lane)
         return err;
     wefti_cu.cuCtxGetStreamPriorityRange(&least, &greatest);
     weft_cu_result_t result = wefti_cu.cuStreamCreateWithPriority(
-        &queue->stream, WEFT_CU_STREAM_NON_BLOCKING, lane == WEFT_LANE_QUICK || lane == WEFT_LANE_EXCHANGE ? greatest : least);
+        &queue->stream, WEFT_CU_STREAM_NON_BLOCKING, stream_class == WEFT_STREAM_QUICK || stream_class == WEFT_STREAM_EXCHANGE ? greatest : least);
     wefti_device_leave(&visit);
     if (result != WEFT_CU_SUCCESS)
         return wefti_driver_failed(result, "cuStreamCreateWithPriority", "a queue of device %s",
@@ -42,7 +42,7 @@ static int create_stream(weft_queue_t *queue, weft_lane_t lane)
     return MPI_SUCCESS;
 }
 
-static weft_queue_t *create_queue(weft_device_t *device, weft_lane_t lane)
+static weft_queue_t *create_queue(weft_device_t *device, weft_stream_class_t stream_class)
 {
     weft_queue_t *queue = weft_alloc_zeroed(1, sizeof(*queue));
     if (queue == NULL) {
@@ -51,7 +51,7 @@ static weft_queue_t *create_queue(weft_device_t *device, weft_lane_t lane)
     }
     queue->device = device;
     queue->last = &queue->first;
-    if (create_stream(queue, lane) != MPI_SUCCESS) {
+    if (create_stream(queue, stream_class) != MPI_SUCCESS) {
         weft_free(queue);
         return NULL;
     }
@@ -64,57 +64,57 @@ static weft_queue_t *create_queue(weft_device_t *device, weft_lane_t lane)
     return queue;
 }
 
-weft_queue_t *wefti_queue_of(weft_device_t *device, weft_lane_t lane)
+weft_queue_t *wefti_queue_of(weft_device_t *device, weft_stream_class_t stream_class)
 {
-    if (device->queues[lane] == NULL)
-        device->queues[lane] = create_queue(device, lane);
-    return device->queues[lane];
+    if (device->queues[stream_class] == NULL)
+        device->queues[stream_class] = create_queue(device, stream_class);
+    return device->queues[stream_class];
 }
 
-/* ---- marks ---- */
+/* ---- events ---- */
 
-static weft_cu_result_t write_word(weft_queue_t *queue, weft_mark_t *mark)
+static weft_cu_result_t write_word(weft_queue_t *queue, weft_event_t *event)
 {
-    mark->event = NULL;
-    mark->number = queue->last_number + 1;
+    event->driver_event = NULL;
+    event->number = queue->last_number + 1;
     weft_cu_result_t result =
-        wefti_cu.cuStreamWriteValue32(queue->stream, queue->word_address, mark->number, 0);
+        wefti_cu.cuStreamWriteValue32(queue->stream, queue->word_address, event->number, 0);
     if (result == WEFT_CU_SUCCESS)
-        queue->last_number = mark->number;
+        queue->last_number = event->number;
     return result;
 }
 
-static void spare_event(weft_queue_t *queue, weft_cu_event_t event)
+static void spare_driver_event(weft_queue_t *queue, weft_cu_event_t driver_event)
 {
     if (queue->spare_count < WEFT_SPARE_EVENTS)
-        queue->spare_events[queue->spare_count++] = event;
+        queue->spare_events[queue->spare_count++] = driver_event;
     else
-        wefti_cu.cuEventDestroy(event);
+        wefti_cu.cuEventDestroy(driver_event);
 }
 
-static weft_cu_result_t record_event(weft_queue_t *queue, weft_mark_t *mark)
+static weft_cu_result_t record_event(weft_queue_t *queue, weft_event_t *event)
 {
-    weft_cu_event_t event = NULL;
+    weft_cu_event_t driver_event = NULL;
     weft_cu_result_t result = WEFT_CU_SUCCESS;
     if (queue->spare_count > 0)
-        event = queue->spare_events[--queue->spare_count];
+        driver_event = queue->spare_events[--queue->spare_count];
     else
-        result = wefti_cu.cuEventCreate(&event, WEFT_CU_EVENT_DISABLE_TIMING);
+        result = wefti_cu.cuEventCreate(&driver_event, WEFT_CU_EVENT_DISABLE_TIMING);
     if (result != WEFT_CU_SUCCESS)
         return result;
-    mark->event = event;
-    result = wefti_cu.cuEventRecord(event, queue->stream);
+    event->driver_event = driver_event;
+    result = wefti_cu.cuEventRecord(driver_event, queue->stream);
     if (result != WEFT_CU_SUCCESS)
-        spare_event(queue, event);
+        spare_driver_event(queue, driver_event);
     return result;
 }
 
-static unsigned first_question(const weft_mark_t *mark)
+static unsigned first_question(const weft_event_t *event)
 {
-    return mark->event != NULL ? EVENT_QUESTION : WORD_QUESTION;
+    return event->driver_event != NULL ? EVENT_QUESTION : WORD_QUESTION;
 }
 
-static int poll_marks(bool everything);
+static int queue_poll_events(bool everything);
 
 static void note_busy(weft_queue_t *queue)
 {
@@ -125,24 +125,24 @@ static void note_busy(weft_queue_t *queue)
     *at = queue; /* last, as the poll may be in the middle of the list */
     queue->next_busy = NULL;
     queue->is_busy = true;
-    weft_progress_add(poll_marks);
+    weft_progress_add(queue_poll_events);
 }
 
-static void append(weft_queue_t *queue, weft_mark_t *mark)
+static void append_entry_to_queue(weft_queue_t *queue, weft_event_t *event)
 {
     if (queue->first == NULL) {
         queue->last = &queue->first;
         queue->idle_polls = 0;
-        queue->next_question = first_question(mark);
+        queue->next_question = first_question(event);
     }
-    mark->next = NULL;
-    *queue->last = mark;
-    queue->last = &mark->next;
+    event->next = NULL;
+    *queue->last = event;
+    queue->last = &event->next;
     if (!queue->is_busy)
         note_busy(queue);
 }
 
-int wefti_queue_mark(weft_queue_t *queue, weft_mark_t *mark)
+int wefti_queue_record(weft_queue_t *queue, weft_event_t *event)
 {
     weft_visit_t visit;
     int err = wefti_device_enter(queue->device, &visit);
@@ -150,15 +150,15 @@ int wefti_queue_mark(weft_queue_t *queue, weft_mark_t *mark)
         return err;
     weft_cu_result_t result = WEFT_CU_INVALID_VALUE;
     if (queue->word != NULL)
-        result = write_word(queue, mark);
+        result = write_word(queue, event);
     if (result != WEFT_CU_SUCCESS)
-        result = record_event(queue, mark);
+        result = record_event(queue, event);
     wefti_device_leave(&visit);
     if (result != WEFT_CU_SUCCESS)
         return wefti_queue_empty(
             queue,
             wefti_driver_failed(result, "cuEventRecord", "work on device %s", queue->device->pci));
-    append(queue, mark);
+    append_entry_to_queue(queue, event);
     return MPI_SUCCESS;
 }
 
@@ -174,34 +174,34 @@ int wefti_queue_empty(weft_queue_t *queue, int err)
 
 /* ---- polling ---- */
 
-static void reach(weft_queue_t *queue, weft_mark_t *mark, int error)
+static void reach_queue(weft_queue_t *queue, weft_event_t *event, int error)
 {
-    if (mark->event != NULL)
-        spare_event(queue, mark->event);
-    mark->error = error;
-    mark->why = queue->why;
-    mark->is_reached = true;
+    if (event->driver_event != NULL)
+        spare_driver_event(queue, event->driver_event);
+    event->error = error;
+    event->why = queue->why;
+    event->is_reached = true;
     weft_progress_notify();
     if (error != MPI_SUCCESS)
         weft_fail(error, "%s", queue->why);
-    if (mark->done != NULL)
-        mark->done(mark, error);
+    if (event->done != NULL)
+        event->done(event, error);
 }
 
 static void reach_first(weft_queue_t *queue)
 {
-    weft_mark_t *mark = queue->first;
-    queue->first = mark->next;
-    reach(queue, mark, MPI_SUCCESS);
+    weft_event_t *event = queue->first;
+    queue->first = event->next;
+    reach_queue(queue, event, MPI_SUCCESS);
 }
 
 /* What the device has written before the word is read after it. */
-static bool is_written(const weft_queue_t *queue, const weft_mark_t *mark)
+static bool is_written(const weft_queue_t *queue, const weft_event_t *event)
 {
-    if (mark->event != NULL)
+    if (event->driver_event != NULL)
         return false;
     uint32_t reached = atomic_load_explicit(queue->word, memory_order_acquire);
-    return (int32_t)(reached - mark->number) >= 0;
+    return (int32_t)(reached - event->number) >= 0;
 }
 
 /* What is in the stream is over before anybody is told, or it would write into memory that is
@@ -213,11 +213,11 @@ static int fail_all(weft_queue_t *queue, weft_cu_result_t result)
     snprintf(queue->why, sizeof(queue->why), "%s", weft_fail_text());
     WEFT_LOG(WEFT_ERROR, "cuda", "%s", queue->why);
     wefti_queue_empty(queue, err);
-    weft_mark_t *mark = queue->first;
+    weft_event_t *event = queue->first;
     queue->first = NULL;
-    for (weft_mark_t *next; mark != NULL; mark = next) {
-        next = mark->next;
-        reach(queue, mark, err);
+    for (weft_event_t *next; event != NULL; event = next) {
+        next = event->next;
+        reach_queue(queue, event, err);
         failed++;
     }
     return failed;
@@ -228,16 +228,16 @@ static weft_cu_result_t ask_driver(weft_queue_t *queue)
     weft_visit_t visit;
     if (wefti_device_enter(queue->device, &visit) != MPI_SUCCESS)
         return WEFT_CU_CONTEXT_IS_DESTROYED;
-    weft_cu_event_t event = queue->first->event;
+    weft_cu_event_t driver_event = queue->first->driver_event;
     weft_cu_result_t result =
-        event != NULL ? wefti_cu.cuEventQuery(event) : wefti_cu.cuStreamQuery(queue->stream);
+        driver_event != NULL ? wefti_cu.cuEventQuery(driver_event) : wefti_cu.cuStreamQuery(queue->stream);
     wefti_device_leave(&visit);
     return result;
 }
 
 static void ask_later(weft_queue_t *queue)
 {
-    unsigned most = queue->first->event != NULL ? EVENT_QUESTION_MOST : WORD_QUESTION_MOST;
+    unsigned most = queue->first->driver_event != NULL ? EVENT_QUESTION_MOST : WORD_QUESTION_MOST;
     unsigned pause = queue->idle_polls < most ? queue->idle_polls : most;
     queue->next_question = queue->idle_polls + pause;
 }
@@ -265,9 +265,9 @@ static int poll_queue(weft_queue_t *queue)
     return reached;
 }
 
-/* A device rings no bell: sleeps are short while it works, and as long as it may be about to finish
+/* A device rings no doorbell: sleeps are short while it works, and as long as it may be about to finish
  * there are none. */
-static int poll_marks(bool everything)
+static int queue_poll_events(bool everything)
 {
     int done = 0;
     for (weft_queue_t **at = &busy; *at != NULL;) {
@@ -283,7 +283,7 @@ static int poll_marks(bool everything)
         weft_progress_await_silent(-1);
     }
     if (busy == NULL)
-        weft_progress_remove(poll_marks);
+        weft_progress_remove(queue_poll_events);
     return done;
 }
 
@@ -300,7 +300,7 @@ static void leave_list(weft_queue_t *queue)
     weft_progress_await_silent(-1);
 }
 
-static void release(weft_queue_t *queue, bool is_alive)
+static void release_queue(weft_queue_t *queue, bool is_alive)
 {
     leave_list(queue);
     for (int i = 0; is_alive && i < queue->spare_count; i++)
@@ -312,11 +312,11 @@ static void release(weft_queue_t *queue, bool is_alive)
 
 void wefti_queues_release(weft_device_t *device, bool is_alive)
 {
-    for (int i = 0; i < WEFT_LANES; i++) {
+    for (int i = 0; i < WEFT_STREAM_CLASSES; i++) {
         if (device->queues[i] != NULL)
-            release(device->queues[i], is_alive);
+            release_queue(device->queues[i], is_alive);
         device->queues[i] = NULL;
     }
     if (busy == NULL)
-        weft_progress_remove(poll_marks);
+        weft_progress_remove(queue_poll_events);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cuda/cuda_share.h"
 
-#include "core/world.h"
+#include "runtime/world.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-void wefti_note_detour(weft_note_t note, const char *reason)
+void wefti_warn_of_detour(weft_warning_t note, const char *reason)
 {
-    if (weft_world_may_note(note))
+    if (weft_world_may_warn(note))
         WEFT_LOG(WEFT_WARN, "cuda",
                  "%s; such messages go through pinned host memory, at the speed of the bus",
                  reason);
@@ -21,7 +21,7 @@ void wefti_note_detour(weft_note_t note, const char *reason)
 
 typedef bool (*export_fn_t)(weft_allocation_t *entry);
 
-static bool export_legacy(weft_allocation_t *entry)
+static bool share_export_legacy(weft_allocation_t *entry)
 {
     weft_cu_ipc_handle_t handle;
     if (wefti_cu.cuIpcGetMemHandle(&handle, entry->memory.base) != WEFT_CU_SUCCESS)
@@ -48,7 +48,7 @@ static bool retain_whole(const weft_allocation_t *entry, weft_cu_allocation_t *o
     return is_whole;
 }
 
-static bool export_fd(weft_allocation_t *entry)
+static bool share_export_fd(weft_allocation_t *entry)
 {
     weft_cu_allocation_t allocation;
     if (!retain_whole(entry, &allocation))
@@ -59,7 +59,7 @@ static bool export_fd(weft_allocation_t *entry)
     return is_exported;
 }
 
-static bool export_fabric(weft_allocation_t *entry)
+static bool share_export_fabric(weft_allocation_t *entry)
 {
     weft_cu_allocation_t allocation;
     if (!retain_whole(entry, &allocation))
@@ -94,7 +94,7 @@ static int pool_fd(weft_cu_pool_t pool)
     return fd;
 }
 
-static bool export_pool(weft_allocation_t *entry)
+static bool share_export_pool(weft_allocation_t *entry)
 {
     weft_cu_ipc_handle_t place;
     entry->fd = pool_fd(entry->pool);
@@ -118,35 +118,35 @@ static export_fn_t exporter_for(const weft_allocation_t *entry, weft_handle_kind
         return NULL;
     if (entry->is_legacy) {
         *kind_out = WEFT_HANDLE_LEGACY;
-        return export_legacy;
+        return share_export_legacy;
     }
     if (entry->pool != NULL) {
         *kind_out = WEFT_HANDLE_POOL;
-        return export_pool;
+        return share_export_pool;
     }
     if (types & WEFT_CU_HANDLE_POSIX_FD) {
         *kind_out = WEFT_HANDLE_FD;
-        return export_fd;
+        return share_export_fd;
     }
     *kind_out = WEFT_HANDLE_FABRIC;
-    return types & WEFT_CU_HANDLE_FABRIC ? export_fabric : NULL;
+    return types & WEFT_CU_HANDLE_FABRIC ? share_export_fabric : NULL;
 }
 
-static void say_why_not(const weft_allocation_t *entry)
+static void say_why_not_shared(const weft_allocation_t *entry)
 {
     if (entry->memory.kind == WEFT_MEMORY_MANAGED)
-        wefti_note_detour(WEFT_NOTE_MANAGED, "managed memory cannot be shared between processes");
+        wefti_warn_of_detour(WEFT_WARNING_MANAGED, "managed memory cannot be shared between processes");
     else if (entry->is_legacy)
-        wefti_note_detour(WEFT_NOTE_REFUSED,
+        wefti_warn_of_detour(WEFT_WARNING_REFUSED,
                           "the driver gives no handles of device memory for other processes "
                           "(cuIpcGetMemHandle)");
     else if (entry->pool != NULL)
-        wefti_note_detour(WEFT_NOTE_POOL,
+        wefti_warn_of_detour(WEFT_WARNING_POOL,
                           "memory of a pool without exportable handles (cudaMallocAsync's default) "
                           "cannot be shared between processes: create the pool with handle type "
                           "POSIX_FILE_DESCRIPTOR");
     else
-        wefti_note_detour(WEFT_NOTE_NO_HANDLE,
+        wefti_warn_of_detour(WEFT_WARNING_NO_HANDLE,
                           "memory of cuMemCreate without an exportable handle, or put together of "
                           "several allocations, cannot be shared between processes: ask for handle "
                           "type POSIX_FILE_DESCRIPTOR");
@@ -164,7 +164,7 @@ static void export_entry(weft_allocation_t *entry)
     }
     if (!is_exported) {
         kind = WEFT_HANDLE_NONE;
-        say_why_not(entry);
+        say_why_not_shared(entry);
     }
     entry->handle_kind = kind;
 }

@@ -10,13 +10,13 @@
 #define WEFT_CUDA_CUDA_SHARE_H
 
 #include "cuda/allocation.h"
-#include "core/world.h"
+#include "runtime/world.h"
 
 /** As weft_device_share(). */
 bool wefti_share(const weft_memory_t *memory, const void *buf, size_t bytes, weft_share_t *out);
 
 /** Say, once a host, why memory goes between processes by a detour. */
-void wefti_note_detour(weft_note_t note, const char *reason);
+void wefti_warn_of_detour(weft_warning_t note, const char *reason);
 
 void wefti_shares_close(void);
 

@@ -20,12 +20,12 @@ typedef struct word {
     weft_device_t *device;
     bool is_pinned;
     struct word *next;
-} word_t;
+} stream_word_t;
 
 struct weft_user_stream {
     weft_device_t *device;
     weft_cu_stream_t stream;
-    word_t *word;
+    stream_word_t *word;
 };
 
 /* A gate kept by a host function; one that is not repeated is freed by it. */
@@ -36,7 +36,7 @@ struct weft_passage {
     struct weft_passage *next; /* of the repeated ones */
 };
 
-static word_t *words, *spare_words;
+static stream_word_t *words, *spare_words;
 static struct weft_passage *repeated_passages;
 static int shut_gates; /* but for repeated ones */
 static int repeated_gates;
@@ -48,12 +48,12 @@ bool wefti_streams_may_wait(void)
 
 /* ---- words ---- */
 
-static word_t *make_word(weft_device_t *device, bool is_pinned)
+static stream_word_t *make_word(weft_device_t *device, bool is_pinned)
 {
-    word_t *word = weft_alloc(sizeof(*word));
+    stream_word_t *word = weft_alloc(sizeof(*word));
     if (word == NULL)
         return NULL;
-    *word = (word_t){.device = device, .is_pinned = is_pinned, .next = words};
+    *word = (stream_word_t){.device = device, .is_pinned = is_pinned, .next = words};
     word->at =
         is_pinned ? (atomic_uint *)(void *)wefti_pinned_word(device) : weft_alloc_aligned(64, 64);
     if (word->at == NULL) {
@@ -65,10 +65,10 @@ static word_t *make_word(weft_device_t *device, bool is_pinned)
     return word;
 }
 
-static word_t *take_spare(const weft_device_t *device)
+static stream_word_t *take_spare(const weft_device_t *device)
 {
-    for (word_t **at = &spare_words; *at != NULL; at = &(*at)->next) {
-        word_t *word = *at;
+    for (stream_word_t **at = &spare_words; *at != NULL; at = &(*at)->next) {
+        stream_word_t *word = *at;
         if (word->device == device) {
             *at = word->next;
             word->next = words;
@@ -79,9 +79,9 @@ static word_t *take_spare(const weft_device_t *device)
     return NULL;
 }
 
-static void spare(word_t *word)
+static void spare(stream_word_t *word)
 {
-    word_t **at = &words;
+    stream_word_t **at = &words;
     while (*at != word)
         at = &(*at)->next;
     *at = word->next;
@@ -90,9 +90,9 @@ static void spare(word_t *word)
 }
 
 /* Whether streams can wait for words of this device is tried out where it disturbs nobody. */
-static bool can_wait(const weft_user_stream_t *stream, const word_t *word)
+static bool can_wait(const weft_user_stream_t *stream, const stream_word_t *word)
 {
-    weft_queue_t *queue = wefti_queue_of(stream->device, WEFT_LANE_QUICK);
+    weft_queue_t *queue = wefti_queue_of(stream->device, WEFT_STREAM_QUICK);
     weft_visit_t visit;
     if (queue == NULL || wefti_device_enter(stream->device, &visit) != MPI_SUCCESS)
         return false;
@@ -150,8 +150,8 @@ static int make_ready(weft_user_stream_t *stream)
 {
     weft_device_t *device = stream->device;
     static const size_t sizes[] = {1, WEFT_PINNED_SLOT};
-    for (int lane = 0; lane < WEFT_LANES; lane++) {
-        if (wefti_queue_of(device, (weft_lane_t)lane) == NULL)
+    for (int stream_class = 0; stream_class < WEFT_STREAM_CLASSES; stream_class++) {
+        if (wefti_queue_of(device, (weft_stream_class_t)stream_class) == NULL)
             return MPI_ERR_OTHER;
     }
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -175,7 +175,7 @@ static int find_device(weft_user_stream_t *stream)
     return wefti_device_of_context(context, &stream->device);
 }
 
-static int open_stream(const void *handle, size_t bytes, weft_user_stream_t **out)
+static int stream_open(const void *handle, size_t bytes, weft_user_stream_t **out)
 {
     weft_cu_stream_t given = NULL;
     int err = check_handle(handle, bytes, &given);
@@ -196,7 +196,7 @@ static int open_stream(const void *handle, size_t bytes, weft_user_stream_t **ou
     return MPI_SUCCESS;
 }
 
-static void close_stream(weft_user_stream_t *stream)
+static void stream_close(weft_user_stream_t *stream)
 {
     spare(stream->word);
     weft_free(stream);
@@ -204,12 +204,12 @@ static void close_stream(weft_user_stream_t *stream)
 
 /* ---- work in it ---- */
 
-static void adopt(weft_user_stream_t *stream)
+static void stream_adopt(weft_user_stream_t *stream)
 {
     wefti_cu.cuCtxSetCurrent(stream->device->context);
 }
 
-static int find_capture(weft_user_stream_t *stream, uint64_t *out)
+static int stream_find_capture(weft_user_stream_t *stream, uint64_t *out)
 {
     int status = WEFT_CU_NOT_CAPTURED;
     weft_visit_t visit;
@@ -263,15 +263,15 @@ static void remove_repeated_passage(struct weft_passage *passage)
 }
 
 /* Its own: the stream resets it. */
-static word_t *word_for_graph(const weft_user_stream_t *stream)
+static stream_word_t *word_for_graph(const weft_user_stream_t *stream)
 {
-    word_t *word = take_spare(stream->device);
+    stream_word_t *word = take_spare(stream->device);
     return word != NULL ? word : make_word(stream->device, stream->word->is_pinned);
 }
 
-static int make_gate(weft_user_stream_t *stream, bool is_repeated, weft_gate_t *out)
+static int stream_make_gate(weft_user_stream_t *stream, bool is_repeated, weft_gate_t *out)
 {
-    word_t *word = is_repeated ? word_for_graph(stream) : stream->word;
+    stream_word_t *word = is_repeated ? word_for_graph(stream) : stream->word;
     if (word == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no pinned memory for an operation in a graph");
     weft_gate_t gate = {.word = word->at,
@@ -287,9 +287,9 @@ static int make_gate(weft_user_stream_t *stream, bool is_repeated, weft_gate_t *
     return MPI_SUCCESS;
 }
 
-static void remove_gate(const weft_gate_t *gate)
+static void stream_remove_gate(const weft_gate_t *gate)
 {
-    word_t *word = words;
+    stream_word_t *word = words;
     while (word->at != gate->word)
         word = word->next;
     if (gate->is_kept_by_host)
@@ -298,7 +298,7 @@ static void remove_gate(const weft_gate_t *gate)
     repeated_gates--;
 }
 
-static int put_call(weft_user_stream_t *stream, void (*function)(void *owner), void *owner)
+static int stream_put_call(weft_user_stream_t *stream, void (*function)(void *owner), void *owner)
 {
     weft_visit_t visit;
     int err = wefti_device_enter(stream->device, &visit);
@@ -323,7 +323,7 @@ static void *graph_of(const weft_user_stream_t *stream)
 }
 
 /* An object that the graph does not take is left alone: to release it would call the function. */
-static bool hold(void *graph, void (*function)(void *owner), void *owner)
+static bool hold_stream(void *graph, void (*function)(void *owner), void *owner)
 {
     weft_cu_user_object_t object;
     return graph != NULL &&
@@ -332,28 +332,28 @@ static bool hold(void *graph, void (*function)(void *owner), void *owner)
            wefti_cu.cuGraphRetainUserObject(graph, object, 1, WEFT_CU_OBJECT_MOVE) == WEFT_CU_SUCCESS;
 }
 
-static bool put_end(weft_user_stream_t *stream, void (*function)(void *owner), void *owner)
+static bool stream_put_end(weft_user_stream_t *stream, void (*function)(void *owner), void *owner)
 {
     weft_visit_t visit;
     if (wefti_cu.cuUserObjectCreate == NULL || wefti_cu.cuGraphRetainUserObject == NULL ||
         wefti_device_enter(stream->device, &visit) != MPI_SUCCESS)
         return false;
-    bool is_held = hold(graph_of(stream), function, owner);
+    bool is_held = hold_stream(graph_of(stream), function, owner);
     wefti_device_leave(&visit);
     return is_held;
 }
 
-static bool is_open(const struct weft_passage *passage, unsigned now)
+static bool is_stream_open(const struct weft_passage *passage, unsigned now)
 {
     return passage->is_repeated ? now == passage->number : (int)(now - passage->number) >= 0;
 }
 
 /* In a thread of the driver's. */
-static void wait_at_passage(void *owner)
+static void stream_wait_at_passage(void *owner)
 {
     struct weft_passage *passage = owner;
     unsigned now;
-    while (!is_open(passage, now = atomic_load(passage->word)))
+    while (!is_stream_open(passage, now = atomic_load(passage->word)))
         weft_futex_wait(passage->word, now, 0);
     if (passage->is_repeated)
         atomic_store(passage->word, 0);
@@ -378,13 +378,13 @@ static int put_passage(weft_user_stream_t *stream, const weft_gate_t *gate)
     int err = gate->is_repeated ? MPI_SUCCESS : make_passage(gate, &passage);
     if (err != MPI_SUCCESS)
         return err;
-    err = put_call(stream, wait_at_passage, passage);
+    err = stream_put_call(stream, stream_wait_at_passage, passage);
     if (err != MPI_SUCCESS && !gate->is_repeated)
         weft_free(passage);
     return err;
 }
 
-static int put_gate(weft_user_stream_t *stream, const weft_gate_t *gate)
+static int stream_put_gate(weft_user_stream_t *stream, const weft_gate_t *gate)
 {
     weft_visit_t visit;
     if (gate->is_kept_by_host)
@@ -401,7 +401,7 @@ static int put_gate(weft_user_stream_t *stream, const weft_gate_t *gate)
 
 /* A word never goes back, whatever the order in which operations that failed to get a gate end. The
  * fence: what the operation wrote is there before the stream goes on. */
-static void open_gate(const weft_gate_t *gate)
+static void stream_open_gate(const weft_gate_t *gate)
 {
     bool is_behind = (int)(gate->number - atomic_load(gate->word)) > 0;
     if (gate->is_repeated || is_behind)
@@ -412,7 +412,7 @@ static void open_gate(const weft_gate_t *gate)
 }
 
 /* A context that is gone has nothing to wait for. */
-static void drain(weft_user_stream_t *stream)
+static void stream_drain(weft_user_stream_t *stream)
 {
     weft_visit_t visit;
     if (wefti_device_enter(stream->device, &visit) != MPI_SUCCESS)
@@ -423,13 +423,13 @@ static void drain(weft_user_stream_t *stream)
 
 /* A queue of ours in the same context is asked: the program may have destroyed the stream
  * meanwhile, and one that is captured must not be asked. */
-static int check(weft_user_stream_t *stream)
+static int stream_check(weft_user_stream_t *stream)
 {
     weft_visit_t visit;
     int err = wefti_device_enter(stream->device, &visit);
     if (err != MPI_SUCCESS)
         return err;
-    weft_queue_t *queue = wefti_queue_of(stream->device, WEFT_LANE_QUICK);
+    weft_queue_t *queue = wefti_queue_of(stream->device, WEFT_STREAM_QUICK);
     weft_cu_result_t result = wefti_cu.cuStreamQuery(queue->stream);
     wefti_device_leave(&visit);
     if (result == WEFT_CU_SUCCESS || result == WEFT_CU_NOT_READY)
@@ -438,26 +438,26 @@ static int check(weft_user_stream_t *stream)
 }
 
 const weft_device_stream_ops_t wefti_stream_ops = {
-    .open = open_stream,
-    .close = close_stream,
-    .adopt = adopt,
-    .capture = find_capture,
-    .make_gate = make_gate,
-    .remove_gate = remove_gate,
-    .put_call = put_call,
-    .put_end = put_end,
-    .put_gate = put_gate,
-    .open_gate = open_gate,
-    .drain = drain,
-    .check = check,
+    .open = stream_open,
+    .close = stream_close,
+    .adopt = stream_adopt,
+    .capture = stream_find_capture,
+    .make_gate = stream_make_gate,
+    .remove_gate = stream_remove_gate,
+    .put_call = stream_put_call,
+    .put_end = stream_put_end,
+    .put_gate = stream_put_gate,
+    .open_gate = stream_open_gate,
+    .drain = stream_drain,
+    .check = stream_check,
 };
 
 /* ---- the end ---- */
 
 /* Pinned words go with their slabs. */
-static void free_words(word_t *word)
+static void free_words(stream_word_t *word)
 {
-    for (word_t *next; word != NULL; word = next) {
+    for (stream_word_t *next; word != NULL; word = next) {
         next = word->next;
         if (!word->is_pinned)
             weft_free(word->at);

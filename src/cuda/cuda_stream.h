@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Streams of the program's (core/device_stream.h): calls are host functions, gates are waits for a
+ * Streams of the program's (runtime/device_stream.h): calls are host functions, gates are waits for a
  * word in pinned memory.
  *
  *   once       WAIT word >= n          one word a stream; its gates have ascending numbers
@@ -13,7 +13,7 @@
 #ifndef WEFT_CUDA_CUDA_STREAM_H
 #define WEFT_CUDA_CUDA_STREAM_H
 
-#include "core/device_stream.h"
+#include "runtime/device_stream.h"
 
 extern const weft_device_stream_ops_t wefti_stream_ops;
 

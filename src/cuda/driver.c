@@ -2,8 +2,8 @@
 #define _GNU_SOURCE
 #include "cuda/driver.h"
 
-#include "core/device.h"
-#include "core/world.h"
+#include "runtime/device.h"
+#include "runtime/world.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "mpi.h"
@@ -22,7 +22,7 @@ static unsigned long long loads_seen;
 
 static const uintptr_t always = 1, never = 0;
 
-static void watch(const uintptr_t *news)
+static void watch_loads(const uintptr_t *news)
 {
     weft_device_news = news;
 }
@@ -35,7 +35,7 @@ typedef struct symbol {
     bool is_needed;
 } symbol_t;
 
-static bool find_functions(void)
+static bool find_driver_functions(void)
 {
     const symbol_t symbols[] = {
 #define WEFT_SYMBOL(name, exported, arguments) {#exported, (void **)&wefti_cu.name, true},
@@ -49,7 +49,7 @@ static bool find_functions(void)
         *symbols[i].at = dlsym(library, symbols[i].name);
         if (*symbols[i].at != NULL || !symbols[i].is_needed)
             continue;
-        if (weft_world_may_note(WEFT_NOTE_OLD_DRIVER))
+        if (weft_world_may_warn(WEFT_WARNING_OLD_DRIVER))
             WEFT_LOG(WEFT_WARN, "cuda",
                      "the CUDA driver of this process has no %s: it is older than 11.4, and device "
                      "memory cannot be given to MPI",
@@ -61,7 +61,7 @@ static bool find_functions(void)
 
 /* ---- is it there? ---- */
 
-static int take_loads(struct dl_phdr_info *info, size_t bytes, void *out)
+static int driver_take_loads(struct dl_phdr_info *info, size_t bytes, void *out)
 {
     (void)bytes;
     *(unsigned long long *)out = info->dlpi_adds;
@@ -71,7 +71,7 @@ static int take_loads(struct dl_phdr_info *info, size_t bytes, void *out)
 static bool is_something_new(void)
 {
     unsigned long long loads = 0;
-    dl_iterate_phdr(take_loads, &loads);
+    dl_iterate_phdr(driver_take_loads, &loads);
     if (loads == loads_seen)
         return false;
     loads_seen = loads;
@@ -87,16 +87,16 @@ static void unpin_tail(void)
 
 static void look_for_library(void)
 {
-    watch(&always);
+    watch_loads(&always);
     unpin_tail();
     if (!is_something_new())
         return;
     library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
     if (library == NULL)
         return;
-    state = find_functions() ? LOADED : UNUSABLE;
+    state = find_driver_functions() ? LOADED : UNUSABLE;
     if (state == UNUSABLE)
-        watch(&never);
+        watch_loads(&never);
 }
 
 static void look_for_initialisation(void)

@@ -15,7 +15,7 @@ weft_host_places_t wefti_host_places = {.heap_end = &nowhere};
 _Thread_local weft_stack_place_t wefti_stack_place;
 
 /* The first object that the linker lists is the program. */
-static int find_program(struct dl_phdr_info *info, size_t bytes, void *out)
+static int host_find_program(struct dl_phdr_info *info, size_t bytes, void *out)
 {
     weft_host_places_t *places = out;
     uintptr_t low = UINTPTR_MAX, high = 0;
@@ -56,7 +56,7 @@ static uintptr_t heap_start(void)
 void wefti_host_places_open(void)
 {
     weft_host_places_t places = {.heap_end = &nowhere};
-    dl_iterate_phdr(find_program, &places);
+    dl_iterate_phdr(host_find_program, &places);
     sbrk(0); /* or the word may not be set yet */
     const uintptr_t *end = dlsym(RTLD_DEFAULT, "__curbrk");
     uintptr_t start = heap_start();

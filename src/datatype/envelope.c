@@ -53,7 +53,7 @@ weft_envelope_sizes_t weft_envelope_sizes(const weft_type_t *type)
     weft_envelope_sizes_t sizes = {.types = (MPI_Count)envelope->type_count,
                                    .combiner = envelope->combiner};
     for (int i = 0; i < envelope->section_count; i++) {
-        const weft_section_t *section = &envelope->section[i];
+        const weft_envelope_section_t *section = &envelope->section[i];
         if (section->kind == WEFT_SECTION_INT)
             sizes.integers += (MPI_Count)section->length;
         else if (envelope->is_wide)
@@ -72,7 +72,7 @@ void weft_envelope_contents(const weft_type_t *type, const weft_contents_t *out)
     const MPI_Count *value = envelope->values;
     size_t integers = 0, addresses = 0, large_counts = 0;
     for (int i = 0; i < envelope->section_count; i++) {
-        const weft_section_t *section = &envelope->section[i];
+        const weft_envelope_section_t *section = &envelope->section[i];
         bool is_large = envelope->is_wide && section->kind != WEFT_SECTION_INT;
         for (size_t j = 0; j < section->length; j++, value++) {
             if (is_large)

@@ -24,10 +24,10 @@ typedef enum weft_section_kind {
     WEFT_SECTION_ADDRESS, /* an MPI_Aint, or a large count in the _c form */
 } weft_section_kind_t;
 
-typedef struct weft_section {
+typedef struct weft_envelope_section {
     weft_section_kind_t kind;
     size_t length;
-} weft_section_t;
+} weft_envelope_section_t;
 
 enum { WEFT_SECTIONS = 8 };
 
@@ -35,7 +35,7 @@ typedef struct weft_envelope {
     int combiner;
     bool is_wide; /* the _c form was called */
     int section_count;
-    weft_section_t section[WEFT_SECTIONS];
+    weft_envelope_section_t section[WEFT_SECTIONS];
     size_t value_count, type_count;
     MPI_Count *values;
     weft_type_t **types; /* retained */
@@ -74,7 +74,7 @@ void weft_envelope_contents(const weft_type_t *type, const weft_contents_t *out)
 /** The arguments to weft_envelope_create(). */
 typedef struct weft_envelope_shape {
     int combiner, section_count;
-    weft_section_t section[WEFT_SECTIONS];
+    weft_envelope_section_t section[WEFT_SECTIONS];
     size_t type_count;
 } weft_envelope_shape_t;
 

@@ -49,7 +49,7 @@ static weft_layout_t view_of(const weft_type_t *type)
     return view;
 }
 
-static int no_memory(void)
+static int fail_layout_memory(void)
 {
     return weft_fail(MPI_ERR_NO_MEM, "no memory for the layout of a datatype");
 }
@@ -68,7 +68,7 @@ static int repeat(weft_layout_t *layout, size_t count, ptrdiff_t stride)
     if (inner == NULL || parts == NULL) {
         weft_free(inner);
         weft_free(parts);
-        return no_memory();
+        return fail_layout_memory();
     }
     *inner = *layout;
     size_t bytes = count * layout->bytes;
@@ -89,24 +89,24 @@ typedef struct entry {
     ptrdiff_t offset;
     size_t count;
     const weft_type_t *type;
-} entry_t;
+} layout_entry_t;
 
-static entry_t entry_at(const weft_envelope_t *envelope, size_t index)
+static layout_entry_t entry_at(const weft_envelope_t *envelope, size_t index)
 {
     const MPI_Count *values = envelope->values;
     size_t n = (size_t)values[0];
     const weft_type_t *old = envelope->types[0];
     switch (envelope->combiner) {
     case MPI_COMBINER_INDEXED:
-        return (entry_t){values[1 + n + index] * old->extent, (size_t)values[1 + index], old};
+        return (layout_entry_t){values[1 + n + index] * old->extent, (size_t)values[1 + index], old};
     case MPI_COMBINER_HINDEXED:
-        return (entry_t){values[1 + n + index], (size_t)values[1 + index], old};
+        return (layout_entry_t){values[1 + n + index], (size_t)values[1 + index], old};
     case MPI_COMBINER_INDEXED_BLOCK:
-        return (entry_t){values[2 + index] * old->extent, (size_t)values[1], old};
+        return (layout_entry_t){values[2 + index] * old->extent, (size_t)values[1], old};
     case MPI_COMBINER_HINDEXED_BLOCK:
-        return (entry_t){values[2 + index], (size_t)values[1], old};
+        return (layout_entry_t){values[2 + index], (size_t)values[1], old};
     default: /* struct */
-        return (entry_t){values[1 + n + index], (size_t)values[1 + index], envelope->types[index]};
+        return (layout_entry_t){values[1 + n + index], (size_t)values[1 + index], envelope->types[index]};
     }
 }
 
@@ -115,7 +115,7 @@ static size_t entries_of(const weft_envelope_t *envelope)
     return (size_t)envelope->values[0];
 }
 
-static bool is_empty(const entry_t *entry)
+static bool is_empty(const layout_entry_t *entry)
 {
     return entry->count == 0 || entry->type->size == 0;
 }
@@ -137,13 +137,13 @@ static size_t runs_of(const weft_layout_t *layout)
 typedef struct survey {
     size_t entries;   /* with data */
     size_t runs;      /* SIZE_MAX: too many */
-    entry_t first;    /* of those with data */
+    layout_entry_t first;    /* of those with data */
     ptrdiff_t step;   /* from the first to the second */
     ptrdiff_t newest; /* offset of the last one seen */
     bool is_regular;  /* the same elements over and over, `step` apart */
 } survey_t;
 
-static void survey_entry(survey_t *survey, const entry_t *entry)
+static void survey_entry(survey_t *survey, const layout_entry_t *entry)
 {
     weft_layout_t item = view_of(entry->type);
     size_t runs =
@@ -168,7 +168,7 @@ static survey_t survey_list(const weft_envelope_t *envelope)
 {
     survey_t survey = {0};
     for (size_t i = 0; i < entries_of(envelope); i++) {
-        entry_t entry = entry_at(envelope, i);
+        layout_entry_t entry = entry_at(envelope, i);
         if (!is_empty(&entry))
             survey_entry(&survey, &entry);
     }
@@ -182,7 +182,7 @@ typedef struct run_list {
     size_t bytes;
 } run_list_t;
 
-static void add_run(run_list_t *list, ptrdiff_t offset, size_t bytes)
+static void add_layout_run(run_list_t *list, ptrdiff_t offset, size_t bytes)
 {
     if (list->count > 0) {
         const weft_run_t *last = &list->runs[list->count - 1];
@@ -198,15 +198,15 @@ static void add_run(run_list_t *list, ptrdiff_t offset, size_t bytes)
 static void add_leaf(run_list_t *list, const weft_layout_t *layout, ptrdiff_t origin)
 {
     if (layout->leaf == WEFT_LEAF_BLOCK) {
-        add_run(list, origin, layout->leaf_bytes);
+        add_layout_run(list, origin, layout->leaf_bytes);
         return;
     }
     for (size_t i = 0; i < layout->list_count; i++) {
         if (layout->leaf == WEFT_LEAF_BLOCKS) {
-            add_run(list, origin + layout->offsets[i], layout->block_bytes);
+            add_layout_run(list, origin + layout->offsets[i], layout->block_bytes);
         } else {
             const weft_run_t *run = &layout->runs[i];
-            add_run(list, origin + run->offset, run[1].start - run->start);
+            add_layout_run(list, origin + run->offset, run[1].start - run->start);
         }
     }
 }
@@ -266,7 +266,7 @@ static int take_blocks(weft_layout_t *layout, run_list_t *list)
     if (offsets == NULL) {
         weft_free(list->runs);
         *layout = (weft_layout_t){0};
-        return no_memory();
+        return fail_layout_memory();
     }
     for (size_t i = 0; i < count; i++)
         offsets[i] = list->runs[i].offset;
@@ -282,7 +282,7 @@ static int take_blocks(weft_layout_t *layout, run_list_t *list)
 }
 
 /* Give the room back that joined neighbours left. */
-static void take_runs(weft_layout_t *layout, run_list_t *list)
+static void take_layout_runs(weft_layout_t *layout, run_list_t *list)
 {
     weft_run_t *runs = weft_realloc(list->runs, (list->count + 1) * sizeof(*runs));
     if (runs == NULL)
@@ -299,9 +299,9 @@ static int write_out_runs(weft_layout_t *layout, const weft_envelope_t *envelope
 {
     run_list_t list = {.runs = weft_alloc_array(room + 1, sizeof(weft_run_t))};
     if (list.runs == NULL)
-        return no_memory();
+        return fail_layout_memory();
     for (size_t i = 0; i < entries_of(envelope); i++) {
-        entry_t entry = entry_at(envelope, i);
+        layout_entry_t entry = entry_at(envelope, i);
         if (is_empty(&entry))
             continue;
         weft_layout_t item = view_of(entry.type);
@@ -311,18 +311,18 @@ static int write_out_runs(weft_layout_t *layout, const weft_envelope_t *envelope
     list.runs[list.count] = (weft_run_t){0, list.bytes};
     if (have_one_length(&list))
         return take_blocks(layout, &list);
-    take_runs(layout, &list);
+    take_layout_runs(layout, &list);
     return MPI_SUCCESS;
 }
 
-static int list_parts(weft_layout_t *layout, const weft_envelope_t *envelope, size_t room)
+static int list_layout_parts(weft_layout_t *layout, const weft_envelope_t *envelope, size_t room)
 {
     weft_part_t *parts = weft_alloc_array(room + 1, sizeof(*parts));
     if (parts == NULL)
-        return no_memory();
+        return fail_layout_memory();
     size_t count = 0, bytes = 0;
     for (size_t i = 0; i < entries_of(envelope); i++) {
-        entry_t entry = entry_at(envelope, i);
+        layout_entry_t entry = entry_at(envelope, i);
         if (is_empty(&entry))
             continue;
         parts[count++] = (weft_part_t){.offset = entry.offset,
@@ -355,7 +355,7 @@ static int lay_out_list(weft_layout_t *layout, const weft_envelope_t *envelope)
     }
     if (survey.runs <= RUNS_ALWAYS || survey.runs / RUNS_PER_ARGUMENT <= survey.entries)
         return write_out_runs(layout, envelope, survey.runs);
-    return list_parts(layout, envelope, survey.entries);
+    return list_layout_parts(layout, envelope, survey.entries);
 }
 
 static int lay_out_vector(weft_layout_t *layout, const weft_envelope_t *envelope)

@@ -3,7 +3,7 @@
 
 #include "datatype/op_kernels_private.h"
 #include "datatype/pack.h"
-#include "core/int_handles.h"
+#include "object/int_handles.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/pool.h"
@@ -181,7 +181,7 @@ int weft_op_combine(const weft_op_t *op, const weft_type_t *type, const weft_ope
     return MPI_SUCCESS;
 }
 
-static const void *advance(const void *buf, size_t bytes)
+static const void *advance_bytes(const void *buf, size_t bytes)
 {
     return (const char *)buf + bytes;
 }
@@ -192,11 +192,11 @@ static void fold_piece(weft_reduce3_fn_t kernel, const weft_sources_t *from, voi
                        size_t start, size_t count)
 {
     _Alignas(64) char partial[FOLD_BYTES];
-    const void *left = advance(from->in[0], start);
+    const void *left = advance_bytes(from->in[0], start);
     for (int i = 1; i < from->sources; i++) {
         bool is_last = i == from->sources - 1;
         void *to = is_last ? (char *)out + start : partial;
-        kernel(left, advance(from->in[i], start), to, count);
+        kernel(left, advance_bytes(from->in[i], start), to, count);
         left = partial;
     }
 }

@@ -11,7 +11,7 @@
 
 #include "datatype/op_list.h"
 #include "datatype/type.h"
-#include "core/object.h"
+#include "object/object.h"
 #include "mpi.h"
 
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #include <cpuid.h>
 #endif
 
-static bool always(void)
+static bool cpu_has_baseline(void)
 {
     return true;
 }
@@ -21,26 +21,26 @@ static bool has_f16c(void)
     return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C) != 0;
 }
 
-static bool has_avx2(void)
+static bool cpu_has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && has_f16c();
 }
 
-static bool has_avx512(void)
+static bool cpu_has_avx512(void)
 {
-    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+    return cpu_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 
 const weft_op_set_t weft_op_sets[] = {
-    {"base", &weft_op_kernels_base, always},
-    {"avx2", &weft_op_kernels_avx2, has_avx2},
-    {"avx512", &weft_op_kernels_avx512, has_avx512},
+    {"base", &weft_op_kernels_base, cpu_has_baseline},
+    {"avx2", &weft_op_kernels_avx2, cpu_has_avx2},
+    {"avx512", &weft_op_kernels_avx512, cpu_has_avx512},
     {NULL, NULL, NULL},
 };
 #else
 const weft_op_set_t weft_op_sets[] = {
-    {"base", &weft_op_kernels_base, always},
+    {"base", &weft_op_kernels_base, cpu_has_baseline},
     {NULL, NULL, NULL},
 };
 #endif

@@ -64,7 +64,7 @@ static void move_span(mover_t *mover, char *typed, size_t bytes)
 static void move_items(mover_t *mover, const walk_t *walk, int levels, char *typed, size_t items);
 static void move_range(mover_t *mover, const walk_t *walk, int levels, char *typed, range_t range);
 
-static void move_part(mover_t *mover, const weft_part_t *part, char *typed)
+static void pack_part(mover_t *mover, const weft_part_t *part, char *typed)
 {
     walk_t walk;
     begin_walk(&walk, part->layout, part->count, part->stride);
@@ -78,7 +78,7 @@ static void move_blocks(mover_t *mover, const walk_t *walk, int levels, char *ty
         move_span(mover, typed, walk->block_bytes);
         return;
     }
-    weft_blocks_t blocks = {.block_bytes = walk->block_bytes,
+    weft_pack_blocks_t blocks = {.block_bytes = walk->block_bytes,
                             .count = levels == 1 ? items : walk->level[0].count,
                             .stride = walk->level[0].stride,
                             .outer_count = levels == 1 ? 1 : items,
@@ -97,7 +97,7 @@ static void move_fields(mover_t *mover, const weft_layout_t *layout, char *typed
 {
     for (size_t done = 0; done < structs; done += FIELD_STRUCTS) {
         size_t left = structs - done;
-        weft_blocks_t blocks = {.count = left < FIELD_STRUCTS ? left : FIELD_STRUCTS,
+        weft_pack_blocks_t blocks = {.count = left < FIELD_STRUCTS ? left : FIELD_STRUCTS,
                                 .stride = stride,
                                 .outer_count = 1,
                                 .stream_stride = (ptrdiff_t)layout->leaf_bytes};
@@ -120,7 +120,7 @@ static void move_list(mover_t *mover, const walk_t *walk, char *typed, entries_t
                       size_t repetitions)
 {
     const weft_layout_t *layout = walk->layout;
-    weft_blocks_t blocks = {.block_bytes = layout->block_bytes,
+    weft_pack_blocks_t blocks = {.block_bytes = layout->block_bytes,
                             .count = entries.count,
                             .outer_count = repetitions,
                             .outer_stride = walk->level[0].stride};
@@ -136,7 +136,7 @@ static void move_list(mover_t *mover, const walk_t *walk, char *typed, entries_t
         mover->stream = mover->kernels->runs(typed, mover->stream, &blocks);
     } else {
         for (size_t i = 0; i < entries.count; i++)
-            move_part(mover, &layout->parts[entries.first + i], typed);
+            pack_part(mover, &layout->parts[entries.first + i], typed);
     }
 }
 

@@ -35,7 +35,7 @@
 /* A kernel: PLACE says where block j of the leaf at `leaf` lies. */
 #define KERNEL(function, MOVE, COPY, bytes_expression, exact, PLACE)                               \
     static char *function(char *restrict typed, char *restrict stream,                             \
-                          const weft_blocks_t *blocks)                                             \
+                          const weft_pack_blocks_t *blocks)                                             \
     {                                                                                              \
         const size_t count = blocks->count, outer_count = blocks->outer_count;                     \
         const size_t bytes = bytes_expression;                                                     \
@@ -102,7 +102,7 @@ OVERLAPPING(65_to_127, 64)
 SIX_KERNELS(128_to_511, COPY_CHUNKS, blocks->block_bytes, 64)
 SIX_KERNELS(long, COPY_LONG, blocks->block_bytes, 0)
 
-static inline void copy_run(char *restrict to, const char *restrict from, size_t bytes)
+static inline void copy_packed_run(char *restrict to, const char *restrict from, size_t bytes)
 {
     if (bytes == 8)
         COPY_EXACT(to, from, bytes, 8);
@@ -122,7 +122,7 @@ static inline void copy_run(char *restrict to, const char *restrict from, size_t
         COPY_OVERLAPPING(to, from, bytes, 2);
 }
 
-#define COPY_RUN(to, from, bytes, exact) copy_run(to, from, bytes)
+#define COPY_RUN(to, from, bytes, exact) copy_packed_run(to, from, bytes)
 
 #define RUNS(MOVE, COPY, exact)                                                                    \
     for (const weft_run_t *run = blocks->runs, *end = run + count; run < end; run++) {             \
@@ -135,13 +135,13 @@ static inline void copy_run(char *restrict to, const char *restrict from, size_t
 KERNEL(pack_runs, PACK, COPY_RUN, 0, 0, RUNS)
 KERNEL(unpack_runs, UNPACK, COPY_RUN, 0, 0, RUNS)
 
-static char *pack_span(char *typed, char *stream, size_t bytes)
+static char *kernel_pack_span(char *typed, char *stream, size_t bytes)
 {
     memcpy(stream, typed, bytes);
     return stream + bytes;
 }
 
-static char *unpack_span(char *typed, char *stream, size_t bytes)
+static char *kernel_unpack_span(char *typed, char *stream, size_t bytes)
 {
     memcpy(typed, stream, bytes);
     return stream + bytes;
@@ -174,7 +174,7 @@ const weft_pack_kernels_t weft_pack_kernels = {
     .listed = {WEFT_BLOCK_CLASSES(PACK_LISTED) LISTED_ENTRY(pack, long)},
     .runs = pack_runs,
     .fields = {WEFT_BLOCK_CLASSES(PACK_FIELDS) FIELDS_ENTRY(pack, long)},
-    .span = pack_span,
+    .span = kernel_pack_span,
 };
 
 const weft_pack_kernels_t weft_unpack_kernels = {
@@ -182,5 +182,5 @@ const weft_pack_kernels_t weft_unpack_kernels = {
     .listed = {WEFT_BLOCK_CLASSES(UNPACK_LISTED) LISTED_ENTRY(unpack, long)},
     .runs = unpack_runs,
     .fields = {WEFT_BLOCK_CLASSES(UNPACK_FIELDS) FIELDS_ENTRY(unpack, long)},
-    .span = unpack_span,
+    .span = kernel_unpack_span,
 };

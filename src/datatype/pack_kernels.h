@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-typedef struct weft_blocks {
+typedef struct weft_pack_blocks {
     size_t block_bytes; /* unused with runs */
     size_t count;
     ptrdiff_t stride;
@@ -23,10 +23,10 @@ typedef struct weft_blocks {
     const ptrdiff_t *offsets;
     const weft_run_t *runs;
     ptrdiff_t stream_stride; /* from block to block in the stream, for fields only */
-} weft_blocks_t;
+} weft_pack_blocks_t;
 
 /** Returns the end of what it read from or wrote to the stream. */
-typedef char *(*weft_pack_fn_t)(char *typed, char *stream, const weft_blocks_t *blocks);
+typedef char *(*weft_pack_fn_t)(char *typed, char *stream, const weft_pack_blocks_t *blocks);
 
 /** Block lengths that have kernels of their own. */
 typedef enum weft_block_class {

@@ -3,7 +3,7 @@
 
 #include "datatype/envelope.h"
 #include "datatype/layout_private.h"
-#include "core/int_handles.h"
+#include "object/int_handles.h"
 #include "base/fail.h"
 #include "base/pool.h"
 
@@ -105,7 +105,7 @@ MPI_Count weft_type_elements(const weft_type_t *type, size_t bytes)
     return part == MPI_UNDEFINED ? part : whole + part;
 }
 
-static ptrdiff_t lower(ptrdiff_t a, ptrdiff_t b)
+static ptrdiff_t lower_bound(ptrdiff_t a, ptrdiff_t b)
 {
     return a < b ? a : b;
 }
@@ -119,7 +119,7 @@ void weft_type_room(const weft_type_t *type, size_t count, ptrdiff_t *low_out, p
 {
     /* The last element may lie before the first. */
     ptrdiff_t last = (ptrdiff_t)(count - 1) * type->extent;
-    *low_out = lower(type->lb, type->true_lb) + lower(last, 0);
+    *low_out = lower_bound(type->lb, type->true_lb) + lower_bound(last, 0);
     *high_out = upper(type->lb + type->extent, type->true_lb + type->true_extent) + upper(last, 0);
 }
 

@@ -10,8 +10,8 @@
 #define WEFT_DATATYPE_TYPE_H
 
 #include "datatype/layout.h"
-#include "core/counts.h"
-#include "core/object.h"
+#include "object/counts.h"
+#include "object/object.h"
 #include "mpi.h"
 
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #include "datatype/envelope.h"
 #include "datatype/layout_private.h"
 #include "datatype/type.h"
-#include "core/counts.h"
+#include "object/counts.h"
 #include "base/fail.h"
 
 #define COUNTS(n)                                                                                  \
@@ -19,7 +19,7 @@
         WEFT_SECTION_INT, (size_t)(n)                                                              \
     }
 
-static int check_count(MPI_Count count, const char *name)
+static int check_type_count(MPI_Count count, const char *name)
 {
     if (count < 0)
         return weft_fail(MPI_ERR_COUNT, "%s is %lld, but must be at least 0", name,
@@ -50,14 +50,14 @@ static int create_over(const weft_envelope_shape_t *shape, weft_type_t *old, wef
     return MPI_SUCCESS;
 }
 
-static MPI_Count *append(MPI_Count *values, weft_counts_t counts, MPI_Count count)
+static MPI_Count *append_component(MPI_Count *values, weft_counts_t counts, MPI_Count count)
 {
     for (MPI_Count i = 0; i < count; i++)
         *values++ = weft_count_at(counts, (size_t)i);
     return values;
 }
 
-static int finish(weft_type_t *type, weft_bounds_t *bounds, weft_type_t **out)
+static int finish_type(weft_type_t *type, weft_bounds_t *bounds, weft_type_t **out)
 {
     int err = weft_bounds_apply(bounds, type);
     if (err != MPI_SUCCESS) {
@@ -72,7 +72,7 @@ int weft_type_contiguous(MPI_Count count, weft_type_t *old, weft_type_t **out)
 {
     static const weft_envelope_shape_t shape = {MPI_COMBINER_CONTIGUOUS, 1, {COUNTS(1)}, 1};
     weft_type_t *type;
-    int err = check_count(count, "count");
+    int err = check_type_count(count, "count");
     if (err == MPI_SUCCESS)
         err = create_over(&shape, old, &type);
     if (err != MPI_SUCCESS)
@@ -80,7 +80,7 @@ int weft_type_contiguous(MPI_Count count, weft_type_t *old, weft_type_t **out)
     type->envelope->values[0] = count;
     weft_bounds_t bounds = {0};
     weft_bounds_add(&bounds, old, 0, count);
-    return finish(type, &bounds, out);
+    return finish_type(type, &bounds, out);
 }
 
 /* The arguments of both vectors, the stride as given and in bytes. */
@@ -105,9 +105,9 @@ static int construct_vector(const weft_envelope_shape_t *shape, const vector_t *
                             weft_type_t *old, weft_bounds_t *bounds, weft_type_t **out)
 {
     weft_type_t *type;
-    int err = check_count(vector->count, "count");
+    int err = check_type_count(vector->count, "count");
     if (err == MPI_SUCCESS)
-        err = check_count(vector->block_count, "blocklength");
+        err = check_type_count(vector->block_count, "blocklength");
     if (err == MPI_SUCCESS)
         err = create_over(shape, old, &type);
     if (err != MPI_SUCCESS)
@@ -116,7 +116,7 @@ static int construct_vector(const weft_envelope_shape_t *shape, const vector_t *
     type->envelope->values[1] = vector->block_count;
     type->envelope->values[2] = vector->stride;
     bound_vector(vector, old, bounds);
-    return finish(type, bounds, out);
+    return finish_type(type, bounds, out);
 }
 
 int weft_type_vector(MPI_Count count, MPI_Count block_count, MPI_Count stride, weft_type_t *old,
@@ -172,16 +172,16 @@ static int construct_indexed(const weft_envelope_shape_t *shape, const indexed_t
     if (indexed->block_counts.at == NULL)
         *values++ = indexed->block_count;
     else
-        values = append(values, indexed->block_counts, indexed->count);
-    append(values, indexed->displacements, indexed->count);
+        values = append_component(values, indexed->block_counts, indexed->count);
+    append_component(values, indexed->displacements, indexed->count);
     weft_bounds_t bounds = {0};
     bound_indexed(indexed, old, &bounds);
-    return finish(type, &bounds, out);
+    return finish_type(type, &bounds, out);
 }
 
 static int check_indexed(MPI_Count count, weft_counts_t block_counts)
 {
-    int err = check_count(count, "count");
+    int err = check_type_count(count, "count");
     return err == MPI_SUCCESS ? check_block_counts(count, block_counts) : err;
 }
 
@@ -211,8 +211,8 @@ int weft_type_hindexed(MPI_Count count, weft_counts_t block_counts, weft_counts_
 
 static int check_indexed_block(MPI_Count count, MPI_Count block_count)
 {
-    int err = check_count(count, "count");
-    return err == MPI_SUCCESS ? check_count(block_count, "blocklength") : err;
+    int err = check_type_count(count, "count");
+    return err == MPI_SUCCESS ? check_type_count(block_count, "blocklength") : err;
 }
 
 int weft_type_indexed_block(MPI_Count count, MPI_Count block_count, weft_counts_t displacements,
@@ -264,7 +264,7 @@ int weft_type_struct(MPI_Count count, weft_counts_t block_counts, weft_counts_t 
     if (err != MPI_SUCCESS)
         return err;
     type->envelope->values[0] = count;
-    append(append(type->envelope->values + 1, block_counts, count), displacements, count);
+    append_component(append_component(type->envelope->values + 1, block_counts, count), displacements, count);
     weft_bounds_t bounds = {0};
     for (size_t i = 0; i < (size_t)count; i++) {
         weft_type_t *member = type->envelope->types[i] = weft_type_of(types[i]);
@@ -273,7 +273,7 @@ int weft_type_struct(MPI_Count count, weft_counts_t block_counts, weft_counts_t 
                         weft_count_at(block_counts, i));
     }
     weft_bounds_pad(&bounds);
-    return finish(type, &bounds, out);
+    return finish_type(type, &bounds, out);
 }
 
 static int check_dimension(const weft_subarray_t *subarray, size_t dimension)
@@ -344,13 +344,13 @@ int weft_type_subarray(const weft_subarray_t *subarray, weft_type_t *old, weft_t
         return err;
     MPI_Count *values = type->envelope->values;
     *values++ = dimensions;
-    values = append(values, subarray->sizes, dimensions);
-    values = append(values, subarray->subsizes, dimensions);
-    values = append(values, subarray->starts, dimensions);
+    values = append_component(values, subarray->sizes, dimensions);
+    values = append_component(values, subarray->subsizes, dimensions);
+    values = append_component(values, subarray->starts, dimensions);
     *values = subarray->order;
     weft_bounds_t bounds = {0};
     bound_subarray(subarray, old, &bounds);
-    return finish(type, &bounds, out);
+    return finish_type(type, &bounds, out);
 }
 
 int weft_type_resized(weft_type_t *old, MPI_Count lb, MPI_Count extent, weft_type_t **out)
@@ -367,7 +367,7 @@ int weft_type_resized(weft_type_t *old, MPI_Count lb, MPI_Count extent, weft_typ
     bounds.lb = lb;
     bounds.ub = weft_bounds_plus(&bounds, lb, extent);
     bounds.has_markers = true;
-    return finish(type, &bounds, out);
+    return finish_type(type, &bounds, out);
 }
 
 int weft_type_dup(weft_type_t *old, weft_type_t **out)
@@ -381,7 +381,7 @@ int weft_type_dup(weft_type_t *old, weft_type_t **out)
     weft_bounds_add(&bounds, old, 0, 1);
     bounds.lb = old->lb;
     bounds.ub = old->lb + old->extent;
-    err = finish(type, &bounds, &type);
+    err = finish_type(type, &bounds, &type);
     if (err == MPI_SUCCESS && old->is_committed) {
         err = weft_type_commit(type);
         if (err != MPI_SUCCESS)

@@ -19,7 +19,7 @@ enum { FACTS_MAX = 24, TEXT_BYTES = 512 };
 /* ---- facts that are put together here ---- */
 
 typedef struct sheet {
-    weft_fact_t facts[FACTS_MAX + 1]; /* the last one ends the list */
+    weft_fact_t report[FACTS_MAX + 1]; /* the last one ends the list */
     char values[FACTS_MAX][TEXT_BYTES];
     int count;
 } sheet_t;
@@ -36,7 +36,7 @@ static void put(sheet_t *sheet, const char *key, const char *label, const char *
     va_start(args, format);
     vsnprintf(value, TEXT_BYTES, format, args);
     va_end(args);
-    sheet->facts[sheet->count++] = (weft_fact_t){key, label, value};
+    sheet->report[sheet->count++] = (weft_fact_t){key, label, value};
 }
 
 /* Add a word to a list with commas; what has no room is left out. */
@@ -221,7 +221,7 @@ static void print_device(const weft_info_format_t *format, int ordinal, int coun
     snprintf(section, sizeof(section), "cuda_device_%d", ordinal);
     if (result != WEFT_CU_SUCCESS) {
         put(&sheet, "name", "device", "%d: cuDeviceGet: %s", ordinal, error_text(result));
-        format->facts(section, sheet.facts);
+        format->report(section, sheet.report);
         return;
     }
     cu.cuDeviceGetName(name, sizeof(name), device);
@@ -238,7 +238,7 @@ static void print_device(const weft_info_format_t *format, int ordinal, int coun
     put_handles(&sheet, device);
     put_peers(&sheet, device, count);
     put_multicast(&sheet, device, capability);
-    format->facts(section, sheet.facts);
+    format->report(section, sheet.report);
 }
 
 /* ---- GDRCopy ---- */
@@ -297,9 +297,9 @@ void weft_info_cuda(const weft_info_format_t *format)
         put_gdr(&sheet);
         put(&sheet, "memory_kinds", "kinds in MPI", "%s", weft_cuda_memory_kinds);
     }
-    format->facts("cuda", sheet.facts);
+    format->report("cuda", sheet.report);
     for (int i = 0; i < count; i++)
         print_device(format, i, count);
     put_settings(&settings);
-    format->facts("cuda_settings", settings.facts);
+    format->report("cuda_settings", settings.report);
 }

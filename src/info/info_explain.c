@@ -105,10 +105,10 @@ int weft_info_explain(int count, char **words)
     weft_tuning_query_t query = weft_sim_query(&its);
     print_line(nodes == 1 ? "enough cores:" : "several nodes:", &query);
     if (nodes == 1) {
-        query.cores_are_short = true;
+        query.is_oversubscribed = true;
         print_line("cores short:", &query);
     } else {
-        query.is_crowded = true;
+        query.has_pending = true;
         print_line("crowded nodes:", &query);
         print_model(&query, its.fabric);
     }

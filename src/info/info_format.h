@@ -10,7 +10,7 @@ typedef struct weft_fact {
 
 typedef struct weft_info_format {
     void (*begin)(void);
-    void (*facts)(const char *section, const weft_fact_t *facts);
+    void (*report)(const char *section, const weft_fact_t *report);
     void (*variables)(void);
     void (*end)(void);
 } weft_info_format_t;

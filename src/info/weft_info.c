@@ -44,10 +44,10 @@ static void print_nothing(void)
 
 /* For people. */
 
-static void text_facts(const char *section, const weft_fact_t *facts)
+static void text_facts(const char *section, const weft_fact_t *report)
 {
     (void)section;
-    for (const weft_fact_t *fact = facts; fact->key != NULL; fact++)
+    for (const weft_fact_t *fact = report; fact->key != NULL; fact++)
         printf("%-18s %s\n", fact->label, fact->value);
 }
 
@@ -65,9 +65,9 @@ static void text_variables(void)
 
 /* For scripts: section:key:value a line. */
 
-static void parsable_facts(const char *section, const weft_fact_t *facts)
+static void parsable_facts(const char *section, const weft_fact_t *report)
 {
-    for (const weft_fact_t *fact = facts; fact->key != NULL; fact++)
+    for (const weft_fact_t *fact = report; fact->key != NULL; fact++)
         printf("%s:%s:%s\n", section, fact->key, fact->value);
 }
 
@@ -114,10 +114,10 @@ static void json_begin(void)
     json_separator = "{";
 }
 
-static void json_facts(const char *section, const weft_fact_t *facts)
+static void json_facts(const char *section, const weft_fact_t *report)
 {
     printf("%s\n  \"%s\": {", json_separator, section);
-    for (const weft_fact_t *fact = facts; fact->key != NULL; fact++) {
+    for (const weft_fact_t *fact = report; fact->key != NULL; fact++) {
         printf("\n    ");
         json_member(fact->key, fact->value, fact[1].key == NULL ? "" : ",");
     }
@@ -221,9 +221,9 @@ static int print_facts(const options_t *options)
     bool all = !options->version && !options->build && !options->variables && !options->cuda;
     options->format->begin();
     if (all || options->version)
-        options->format->facts("weft", version_facts);
+        options->format->report("weft", version_facts);
     if (all || options->build)
-        options->format->facts("build", build_facts);
+        options->format->report("build", build_facts);
     if (all || options->variables)
         options->format->variables();
     if (options->cuda)

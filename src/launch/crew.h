@@ -27,7 +27,7 @@ typedef struct weft_crew {
                  */
     int next_ended, ended_count;
     int host_fd;
-    bool is_crowded; /* on a host of several, ranks outnumber the cores */
+    bool has_pending; /* on a host of several, ranks outnumber the cores */
     cpu_set_t cores; /* that we may use */
 } weft_crew_t;
 

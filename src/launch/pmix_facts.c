@@ -10,73 +10,73 @@
 #include <stdlib.h>
 #include <string.h>
 
-int weft_facts_open(size_t capacity, weft_facts_t *out)
+int weft_facts_open(size_t capacity, weft_rank_report_t *out)
 {
-    *out = (weft_facts_t){.capacity = capacity};
+    *out = (weft_rank_report_t){.capacity = capacity};
     PMIX_INFO_CREATE(out->infos, capacity);
     return out->infos != NULL ? MPI_SUCCESS
                               : weft_fail(MPI_ERR_NO_MEM, "%zu facts of the job", capacity);
 }
 
-void weft_facts_release(weft_facts_t *facts)
+void weft_facts_release(weft_rank_report_t *facts)
 {
     PMIX_INFO_FREE(facts->infos, facts->capacity);
-    *facts = (weft_facts_t){0};
+    *facts = (weft_rank_report_t){0};
 }
 
-static void add(weft_facts_t *facts, const char *key, const void *value, pmix_data_type_t type)
+static void add(weft_rank_report_t *facts, const char *key, const void *value, pmix_data_type_t type)
 {
     PMIX_INFO_LOAD(&facts->infos[facts->count], key, value, type);
     facts->count++;
 }
 
-static void add_number(weft_facts_t *facts, const char *key, int value)
+static void add_number(weft_rank_report_t *facts, const char *key, int value)
 {
     uint32_t number = (uint32_t)value;
     add(facts, key, &number, PMIX_UINT32);
 }
 
-static void add_short(weft_facts_t *facts, const char *key, int value)
+static void add_short(weft_rank_report_t *facts, const char *key, int value)
 {
     uint16_t number = (uint16_t)value;
     add(facts, key, &number, PMIX_UINT16);
 }
 
-void weft_facts_add_rank(weft_facts_t *facts, const char *key, pmix_rank_t value)
+void weft_facts_add_rank(weft_rank_report_t *facts, const char *key, pmix_rank_t value)
 {
     add(facts, key, &value, PMIX_PROC_RANK);
 }
 
-void weft_facts_add_text(weft_facts_t *facts, const char *key, const char *value)
+void weft_facts_add_text(weft_rank_report_t *facts, const char *key, const char *value)
 {
     add(facts, key, value, PMIX_STRING);
 }
 
-void weft_facts_add_bool(weft_facts_t *facts, const char *key, bool value)
+void weft_facts_add_bool(weft_rank_report_t *facts, const char *key, bool value)
 {
     add(facts, key, &value, PMIX_BOOL);
 }
 
 /* Add a copy of `array`, which ends here. */
-static void add_array(weft_facts_t *facts, const char *key, pmix_data_array_t *array)
+static void add_array(weft_rank_report_t *facts, const char *key, pmix_data_array_t *array)
 {
     add(facts, key, array, PMIX_DATA_ARRAY);
     PMIX_DATA_ARRAY_DESTRUCT(array);
 }
 
-static void add_app(weft_facts_t *facts, const weft_job_plan_t *plan, int index)
+static void add_app(weft_rank_report_t *facts, const weft_job_plan_t *plan, int index)
 {
     enum { FACTS = 3 };
     pmix_data_array_t array;
     PMIX_DATA_ARRAY_CONSTRUCT(&array, FACTS, PMIX_INFO);
-    weft_facts_t app = {.infos = array.array};
+    weft_rank_report_t app = {.infos = array.array};
     add_number(&app, PMIX_APPNUM, index);
     add_number(&app, PMIX_APP_SIZE, plan->apps[index].count);
     weft_facts_add_rank(&app, PMIX_APPLDR, (pmix_rank_t)plan->apps[index].first_rank);
     add_array(facts, PMIX_APP_INFO_ARRAY, &array);
 }
 
-static void add_process(weft_facts_t *facts, const weft_job_plan_t *plan, int rank)
+static void add_process(weft_rank_report_t *facts, const weft_job_plan_t *plan, int rank)
 {
     enum { FACTS = 8 };
     const weft_app_t *app = weft_job_plan_app_of(plan, rank);
@@ -84,7 +84,7 @@ static void add_process(weft_facts_t *facts, const weft_job_plan_t *plan, int ra
     int host = placement->host_of[rank], local_rank = placement->local_rank[rank];
     pmix_data_array_t array;
     PMIX_DATA_ARRAY_CONSTRUCT(&array, FACTS, PMIX_INFO);
-    weft_facts_t process = {.infos = array.array};
+    weft_rank_report_t process = {.infos = array.array};
     weft_facts_add_rank(&process, PMIX_RANK, (pmix_rank_t)rank); /* has to come first */
     add_short(&process, PMIX_LOCAL_RANK, local_rank);
     add_short(&process, PMIX_NODE_RANK, local_rank);
@@ -129,7 +129,7 @@ static int list_places(const weft_placement_t *placement, weft_byte_queue_t *nam
 }
 
 /* PMIx derives node list, local size, local ranks and more from the two maps. */
-static int add_maps(weft_facts_t *facts, const char *names, const char *ranks)
+static int add_maps(weft_rank_report_t *facts, const char *names, const char *ranks)
 {
     char *nodes = NULL, *processes = NULL;
     if (PMIx_generate_regex(names, &nodes) != PMIX_SUCCESS ||
@@ -142,7 +142,7 @@ static int add_maps(weft_facts_t *facts, const char *names, const char *ranks)
     return MPI_SUCCESS;
 }
 
-static int add_places(weft_facts_t *facts, const weft_placement_t *placement, int host)
+static int add_places(weft_rank_report_t *facts, const weft_placement_t *placement, int host)
 {
     weft_byte_queue_t names = {0}, ranks = {0}, peers = {0};
     int err = list_places(placement, &names, &ranks);
@@ -160,7 +160,7 @@ static int add_places(weft_facts_t *facts, const weft_placement_t *placement, in
 }
 
 int weft_facts_of_job(const weft_job_plan_t *plan, int host, const char *directory,
-                      weft_facts_t *out)
+                      weft_rank_report_t *out)
 {
     enum { FACTS_OF_JOB = 14 };
     const weft_placement_t *placement = &plan->placement;

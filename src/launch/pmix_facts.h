@@ -9,17 +9,17 @@
 #include <stddef.h>
 
 /** A list of facts under construction; the memory is PMIx's. */
-typedef struct weft_facts {
+typedef struct weft_rank_report {
     pmix_info_t *infos;
     size_t count, capacity;
-} weft_facts_t;
+} weft_rank_report_t;
 
 /** Room for `capacity` facts. MPI_ERR_NO_MEM. */
-int weft_facts_open(size_t capacity, weft_facts_t *out);
+int weft_facts_open(size_t capacity, weft_rank_report_t *out);
 
-void weft_facts_add_text(weft_facts_t *facts, const char *key, const char *value);
-void weft_facts_add_rank(weft_facts_t *facts, const char *key, pmix_rank_t value);
-void weft_facts_add_bool(weft_facts_t *facts, const char *key, bool value);
+void weft_facts_add_text(weft_rank_report_t *facts, const char *key, const char *value);
+void weft_facts_add_rank(weft_rank_report_t *facts, const char *key, pmix_rank_t value);
+void weft_facts_add_bool(weft_rank_report_t *facts, const char *key, bool value);
 
 /**
  * All that the ranks on the host with that index are told of the job.
@@ -27,8 +27,8 @@ void weft_facts_add_bool(weft_facts_t *facts, const char *key, bool value);
  * returns    MPI_SUCCESS; MPI_ERR_NO_MEM; MPI_ERR_SERVICE
  */
 int weft_facts_of_job(const weft_job_plan_t *plan, int host, const char *directory,
-                      weft_facts_t *out);
+                      weft_rank_report_t *out);
 
-void weft_facts_release(weft_facts_t *facts);
+void weft_facts_release(weft_rank_report_t *facts);
 
 #endif

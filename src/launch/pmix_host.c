@@ -141,7 +141,7 @@ static pmix_status_t on_local_connect(const pmix_proc_t processes[], size_t coun
 
 static int register_job(const weft_job_plan_t *plan, int index, const weft_scratch_t *scratch)
 {
-    weft_facts_t facts;
+    weft_rank_report_t facts;
     int err = weft_facts_of_job(plan, index, scratch->path, &facts);
     if (err != MPI_SUCCESS)
         return err;
@@ -192,7 +192,7 @@ static int start_server(const weft_job_plan_t *plan, int index, const weft_scrat
     };
     enum { FACTS = 5 };
     char name[sizeof(plan->id) + 8];
-    weft_facts_t facts;
+    weft_rank_report_t facts;
     int err = weft_facts_open(FACTS, &facts);
     if (err != MPI_SUCCESS)
         return err;

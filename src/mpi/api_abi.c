@@ -4,7 +4,7 @@
 
 #include "mpi/check.h"
 #include "datatype/type.h"
-#include "core/info.h"
+#include "object/info.h"
 #include "base/fail.h"
 
 #include <stdio.h>

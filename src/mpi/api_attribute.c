@@ -4,7 +4,7 @@
 
 #include "mpi/attribute_owner.h"
 #include "mpi/check.h"
-#include "core/attribute.h"
+#include "object/attribute.h"
 #include "base/fail.h"
 
 /* ---- keyvals ---- */

@@ -8,7 +8,7 @@
 #include <limits.h>
 
 /* `comm` NULL: the process's buffer. */
-static int attach(weft_comm_t *comm, void *buffer, MPI_Count size)
+static int attach_buffer(weft_comm_t *comm, void *buffer, MPI_Count size)
 {
     int err = weft_check_count(size, "size");
     if (err == MPI_SUCCESS && buffer == NULL && size > 0)
@@ -17,7 +17,7 @@ static int attach(weft_comm_t *comm, void *buffer, MPI_Count size)
 }
 
 /* buffer_addr is a pointer to the pointer that gets the address. */
-static int detach(weft_comm_t *comm, void *buffer_addr, MPI_Count *size)
+static int detach_buffer(weft_comm_t *comm, void *buffer_addr, MPI_Count *size)
 {
     void *memory;
     size_t bytes;
@@ -36,7 +36,7 @@ static int detach(weft_comm_t *comm, void *buffer_addr, MPI_Count *size)
 static int detach_narrow(weft_comm_t *comm, void *buffer_addr, int *size)
 {
     MPI_Count wide;
-    int err = detach(comm, buffer_addr, size == NULL ? NULL : &wide);
+    int err = detach_buffer(comm, buffer_addr, size == NULL ? NULL : &wide);
     if (err == MPI_SUCCESS)
         *size = wide > INT_MAX ? MPI_UNDEFINED : (int)wide;
     return err;
@@ -46,14 +46,14 @@ WEFT_API(MPI_Buffer_attach_c)
 int PMPI_Buffer_attach_c(void *buffer, MPI_Count size)
 {
     weft_call_t call = weft_call_begin("MPI_Buffer_attach");
-    return weft_call_end(&call, attach(NULL, buffer, size));
+    return weft_call_end(&call, attach_buffer(NULL, buffer, size));
 }
 
 WEFT_API(MPI_Buffer_detach_c)
 int PMPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size)
 {
     weft_call_t call = weft_call_begin("MPI_Buffer_detach");
-    return weft_call_end(&call, detach(NULL, buffer_addr, size));
+    return weft_call_end(&call, detach_buffer(NULL, buffer_addr, size));
 }
 
 WEFT_API(MPI_Buffer_detach)
@@ -96,7 +96,7 @@ int PMPI_Comm_attach_buffer_c(MPI_Comm handle, void *buffer, MPI_Count size)
     weft_comm_t *comm;
     int err = weft_check_comm(&call, handle, &comm);
     if (err == MPI_SUCCESS)
-        err = attach(comm, buffer, size);
+        err = attach_buffer(comm, buffer, size);
     return weft_call_end(&call, err);
 }
 
@@ -107,7 +107,7 @@ int PMPI_Comm_detach_buffer_c(MPI_Comm handle, void *buffer_addr, MPI_Count *siz
     weft_comm_t *comm;
     int err = weft_check_comm(&call, handle, &comm);
     if (err == MPI_SUCCESS)
-        err = detach(comm, buffer_addr, size);
+        err = detach_buffer(comm, buffer_addr, size);
     return weft_call_end(&call, err);
 }
 

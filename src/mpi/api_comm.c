@@ -4,11 +4,11 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
-#include "mpi/comm_make.h"
+#include "comm/comm_make.h"
 #include "coll/coll.h"
-#include "core/attribute.h"
-#include "core/comm_hints.h"
-#include "core/group_set.h"
+#include "object/attribute.h"
+#include "object/comm_hints.h"
+#include "object/group_set.h"
 #include "base/fail.h"
 
 #include <stdio.h>
@@ -230,7 +230,7 @@ static int check_subset(const weft_comm_t *comm, const weft_group_t *group)
 }
 
 /* Who is not in the group gets MPI_COMM_NULL and waits for nobody. */
-static int create(weft_call_t *call, MPI_Comm handle, MPI_Group group_handle, int tag,
+static int create_comm(weft_call_t *call, MPI_Comm handle, MPI_Group group_handle, int tag,
                   MPI_Comm *newcomm)
 {
     weft_comm_t *comm, *made;
@@ -258,19 +258,19 @@ WEFT_API(MPI_Comm_create)
 int PMPI_Comm_create(MPI_Comm handle, MPI_Group group, MPI_Comm *newcomm)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_create");
-    return weft_call_end(&call, create(&call, handle, group, WEFT_CREATE_TAG, newcomm));
+    return weft_call_end(&call, create_comm(&call, handle, group, WEFT_CREATE_TAG, newcomm));
 }
 
 WEFT_API(MPI_Comm_create_group)
 int PMPI_Comm_create_group(MPI_Comm handle, MPI_Group group, int tag, MPI_Comm *newcomm)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_create_group");
-    return weft_call_end(&call, create(&call, handle, group, tag, newcomm));
+    return weft_call_end(&call, create_comm(&call, handle, group, tag, newcomm));
 }
 
 /* ---- splits ---- */
 
-static int split(weft_comm_t *comm, int color, int key, MPI_Comm *newcomm)
+static int split_comm(weft_comm_t *comm, int color, int key, MPI_Comm *newcomm)
 {
     weft_comm_t *made;
     int err = weft_comm_split(comm, color, key, &made);
@@ -288,7 +288,7 @@ int PMPI_Comm_split(MPI_Comm handle, int color, int key, MPI_Comm *newcomm)
     if (err == MPI_SUCCESS && color < 0 && color != MPI_UNDEFINED)
         err = weft_fail(MPI_ERR_ARG, "color is %d, but must be at least 0 or MPI_UNDEFINED", color);
     if (err == MPI_SUCCESS)
-        err = split(comm, color, key, newcomm);
+        err = split_comm(comm, color, key, newcomm);
     return weft_call_end(&call, err);
 }
 
@@ -367,7 +367,7 @@ int PMPI_Comm_split_type(MPI_Comm handle, int split_type, int key, MPI_Info info
     if (err == MPI_SUCCESS)
         err = split_color(comm, split_type, info, &color);
     if (err == MPI_SUCCESS)
-        err = split(comm, color, key, newcomm);
+        err = split_comm(comm, color, key, newcomm);
     if (err == MPI_SUCCESS && *newcomm != MPI_COMM_NULL)
         err = weft_comm_set_hints(weft_comm_of(*newcomm), info);
     if (err == MPI_SUCCESS && *newcomm != MPI_COMM_NULL)

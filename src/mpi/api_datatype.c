@@ -6,7 +6,7 @@
 #include "mpi/check.h"
 #include "datatype/envelope.h"
 #include "datatype/type.h"
-#include "core/int_handles.h"
+#include "object/int_handles.h"
 #include "base/fail.h"
 
 #include <limits.h>
@@ -51,7 +51,7 @@ int PMPI_Type_free(MPI_Datatype *datatype)
     return weft_call_end(&call, err);
 }
 
-static int copy_attributes(weft_type_t *from, weft_type_t *to)
+static int copy_type_attributes(weft_type_t *from, weft_type_t *to)
 {
     int err = weft_attributes_copy(weft_type_attributes(from), weft_type_attributes(to));
     if (err != MPI_SUCCESS)
@@ -70,7 +70,7 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
     if (err == MPI_SUCCESS)
         err = weft_type_dup(old, &type);
     if (err == MPI_SUCCESS)
-        err = copy_attributes(old, type);
+        err = copy_type_attributes(old, type);
     if (err == MPI_SUCCESS)
         *newtype = weft_type_handle(type);
     return weft_call_end(&call, err);
@@ -225,7 +225,7 @@ int PMPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_ad
     return weft_call_end(&call, err);
 }
 
-static int check_room(MPI_Count room, MPI_Count needed, const char *name)
+static int check_name_room(MPI_Count room, MPI_Count needed, const char *name)
 {
     if (room < needed)
         return weft_fail(MPI_ERR_ARG, "%s is %lld, but must be at least %lld", name,
@@ -239,13 +239,13 @@ static int get_contents(const weft_type_t *type, const weft_envelope_sizes_t *ro
     if (type->envelope == NULL)
         return weft_fail(MPI_ERR_TYPE, "datatype is %s, which is predefined", type->name);
     weft_envelope_sizes_t sizes = weft_envelope_sizes(type);
-    int err = check_room(room->integers, sizes.integers, "max_integers");
+    int err = check_name_room(room->integers, sizes.integers, "max_integers");
     if (err == MPI_SUCCESS)
-        err = check_room(room->addresses, sizes.addresses, "max_addresses");
+        err = check_name_room(room->addresses, sizes.addresses, "max_addresses");
     if (err == MPI_SUCCESS)
-        err = check_room(room->large_counts, sizes.large_counts, "max_large_counts");
+        err = check_name_room(room->large_counts, sizes.large_counts, "max_large_counts");
     if (err == MPI_SUCCESS)
-        err = check_room(room->types, sizes.types, "max_datatypes");
+        err = check_name_room(room->types, sizes.types, "max_datatypes");
     if (err == MPI_SUCCESS)
         weft_envelope_contents(type, out);
     return err;

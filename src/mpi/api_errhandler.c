@@ -3,8 +3,8 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
-#include "core/errhandler.h"
-#include "core/error_code.h"
+#include "object/errhandler.h"
+#include "object/error_code.h"
 #include "base/fail.h"
 
 WEFT_API(MPI_Comm_create_errhandler)

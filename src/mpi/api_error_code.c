@@ -3,7 +3,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
-#include "core/error_code.h"
+#include "object/error_code.h"
 #include "base/fail.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
-#include "core/group_set.h"
+#include "object/group_set.h"
 #include "base/fail.h"
 
 /* ---- enquiries ---- */
@@ -90,7 +90,7 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_
 
 typedef int (*combine_fn_t)(weft_group_t *one, weft_group_t *two, weft_group_t **out);
 
-static int combine(const char *name, MPI_Group group1, MPI_Group group2, combine_fn_t make,
+static int combine_groups(const char *name, MPI_Group group1, MPI_Group group2, combine_fn_t make,
                    MPI_Group *newgroup)
 {
     weft_call_t call = weft_call_begin(name);
@@ -108,19 +108,19 @@ static int combine(const char *name, MPI_Group group1, MPI_Group group2, combine
 WEFT_API(MPI_Group_union)
 int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
-    return combine("MPI_Group_union", group1, group2, weft_group_union, newgroup);
+    return combine_groups("MPI_Group_union", group1, group2, weft_group_union, newgroup);
 }
 
 WEFT_API(MPI_Group_intersection)
 int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
-    return combine("MPI_Group_intersection", group1, group2, weft_group_intersection, newgroup);
+    return combine_groups("MPI_Group_intersection", group1, group2, weft_group_intersection, newgroup);
 }
 
 WEFT_API(MPI_Group_difference)
 int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
-    return combine("MPI_Group_difference", group1, group2, weft_group_difference, newgroup);
+    return combine_groups("MPI_Group_difference", group1, group2, weft_group_difference, newgroup);
 }
 
 static int check_choice(MPI_Group handle, const MPI_Group *newgroup, weft_group_t **out)

@@ -4,7 +4,7 @@
  * that nobody was given becomes the null handle. */
 #include "mpi/api.h"
 
-#include "core/handle_numbers.h"
+#include "object/handle_numbers.h"
 
 WEFT_API(MPI_Comm_toint)
 int PMPI_Comm_toint(MPI_Comm comm)

@@ -3,7 +3,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
-#include "core/info_env.h"
+#include "object/info_env.h"
 #include "base/fail.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static int check_key(const char *key)
     return err;
 }
 
-static int check_entry(MPI_Info handle, const char *key, const int *flag, weft_info_t **out)
+static int check_info_entry(MPI_Info handle, const char *key, const int *flag, weft_info_t **out)
 {
     int err = check_live(handle, out);
     if (err == MPI_SUCCESS)
@@ -138,7 +138,7 @@ int PMPI_Info_delete(MPI_Info handle, const char *key)
 }
 
 /* `bytes` of the user's buffer, the final 0 included; 0: nothing is stored. */
-static void store(const char *value, int bytes, char *out)
+static void store_value(const char *value, int bytes, char *out)
 {
     if (bytes > 0)
         snprintf(out, (size_t)bytes, "%s", value);
@@ -149,7 +149,7 @@ int PMPI_Info_get_string(MPI_Info handle, const char *key, int *buflen, char *va
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_get_string");
     weft_info_t *info;
-    int err = check_entry(handle, key, flag, &info);
+    int err = check_info_entry(handle, key, flag, &info);
     if (err == MPI_SUCCESS)
         err = weft_check_output(buflen, "buflen");
     if (err == MPI_SUCCESS && *buflen < 0)
@@ -161,7 +161,7 @@ int PMPI_Info_get_string(MPI_Info handle, const char *key, int *buflen, char *va
     const char *found = weft_info_get(info, key);
     *flag = found != NULL;
     if (found != NULL) {
-        store(found, *buflen, value);
+        store_value(found, *buflen, value);
         *buflen = (int)strlen(found) + 1;
     }
     return weft_call_end_anytime(&call, err);
@@ -173,7 +173,7 @@ int PMPI_Info_get(MPI_Info handle, const char *key, int valuelen, char *value, i
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_get");
     weft_info_t *info;
-    int err = check_entry(handle, key, flag, &info);
+    int err = check_info_entry(handle, key, flag, &info);
     if (err == MPI_SUCCESS && (valuelen < 0 || valuelen > MPI_MAX_INFO_VAL))
         err = weft_fail(MPI_ERR_ARG, "valuelen is %d, but must be 0 to %d", valuelen,
                         MPI_MAX_INFO_VAL);
@@ -184,7 +184,7 @@ int PMPI_Info_get(MPI_Info handle, const char *key, int valuelen, char *value, i
     const char *found = weft_info_get(info, key);
     *flag = found != NULL;
     if (found != NULL)
-        store(found, valuelen + 1, value);
+        store_value(found, valuelen + 1, value);
     return weft_call_end_anytime(&call, err);
 }
 
@@ -193,7 +193,7 @@ int PMPI_Info_get_valuelen(MPI_Info handle, const char *key, int *valuelen, int 
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_get_valuelen");
     weft_info_t *info;
-    int err = check_entry(handle, key, flag, &info);
+    int err = check_info_entry(handle, key, flag, &info);
     if (err == MPI_SUCCESS)
         err = weft_check_output(valuelen, "valuelen");
     if (err != MPI_SUCCESS)

@@ -4,7 +4,7 @@
 #include "mpi/call.h"
 #include "mpi/check.h"
 #include "datatype/op.h"
-#include "core/int_handles.h"
+#include "object/int_handles.h"
 #include "base/fail.h"
 
 static int create_op(const weft_op_t *functions, int commute, bool is_given, MPI_Op *op)

@@ -20,7 +20,7 @@ typedef struct packing {
     const char *typed_name, *count_name, *size_name;
 } packing_t;
 
-static int check_room(const packing_t *packing, const weft_type_t *type, MPI_Count *bytes_out)
+static int check_pack_room(const packing_t *packing, const weft_type_t *type, MPI_Count *bytes_out)
 {
     MPI_Count bytes, end;
     if (*packing->position < 0)
@@ -51,7 +51,7 @@ static int check_packing(weft_call_t *call, const packing_t *packing, weft_type_
         err = weft_check_buffer(packing->typed, packing->count, *type, packing->typed_name);
     if (err == MPI_SUCCESS)
         err = weft_check_output(packing->position, "position");
-    return err == MPI_SUCCESS ? check_room(packing, *type, bytes_out) : err;
+    return err == MPI_SUCCESS ? check_pack_room(packing, *type, bytes_out) : err;
 }
 
 static const weft_type_t *byte_type(void)

@@ -82,7 +82,7 @@ static inline int check_recv(weft_call_t *call, const user_message_t *user, weft
 
 typedef int (*begin_send_fn_t)(const weft_send_args_t *args, weft_request_t **out);
 
-static inline int send_now(const char *name, const user_message_t *user, weft_send_mode_t mode)
+static inline int send_blocking(const char *name, const user_message_t *user, weft_send_mode_t mode)
 {
     weft_call_t call = weft_call_begin(name);
     weft_send_args_t args;
@@ -119,7 +119,7 @@ int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int des
                 MPI_Comm comm)
 {
     user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_now("MPI_Send", &user, WEFT_SEND_STANDARD);
+    return send_blocking("MPI_Send", &user, WEFT_SEND_STANDARD);
 }
 
 WEFT_API(MPI_Rsend_c)
@@ -127,7 +127,7 @@ int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
                  MPI_Comm comm)
 {
     user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_now("MPI_Rsend", &user, WEFT_SEND_STANDARD);
+    return send_blocking("MPI_Rsend", &user, WEFT_SEND_STANDARD);
 }
 
 WEFT_API(MPI_Ssend_c)
@@ -135,7 +135,7 @@ int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
                  MPI_Comm comm)
 {
     user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_now("MPI_Ssend", &user, WEFT_SEND_SYNCHRONOUS);
+    return send_blocking("MPI_Ssend", &user, WEFT_SEND_SYNCHRONOUS);
 }
 
 WEFT_API(MPI_Bsend_c)

@@ -4,18 +4,18 @@
 
 #include "mpi/check.h"
 #include "stream/enqueue.h"
-#include "core/progress.h"
+#include "runtime/progress.h"
 #include "pt2pt/pt2pt.h"
 #include "base/fail.h"
 
 /* ---- one request ---- */
 
-static inline bool is_over(const weft_request_t *request)
+static inline bool is_request_over(const weft_request_t *request)
 {
     return request->is_complete || !request->is_active;
 }
 
-static void give_empty(MPI_Status *status)
+static void give_empty_status(MPI_Status *status)
 {
     if (status != MPI_STATUS_IGNORE)
         *status = weft_status_empty();
@@ -24,11 +24,11 @@ static void give_empty(MPI_Status *status)
 /* Hand the result of a request to the user and give the request up, or make it inactive when it is
  * persistent; *handle follows. Returns the request's own error; the first is for its communicator.
  */
-static inline int collect(weft_call_t *call, weft_request_t *request, MPI_Request *handle,
+static inline int collect_request(weft_call_t *call, weft_request_t *request, MPI_Request *handle,
                           MPI_Status *status)
 {
     if (__builtin_expect(!request->is_active, 0)) {
-        give_empty(status);
+        give_empty_status(status);
         return MPI_SUCCESS;
     }
     weft_status_copy(status, &request->status);
@@ -65,11 +65,11 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
     if (err == MPI_SUCCESS)
         err = request_of(*handle, &request);
     if (err == MPI_SUCCESS && request == NULL)
-        give_empty(status);
+        give_empty_status(status);
     if (request != NULL) {
         if (request->is_active)
             weft_request_wait(request);
-        err = collect(&call, request, handle, status);
+        err = collect_request(&call, request, handle, status);
     }
     return weft_call_end(&call, err);
 }
@@ -86,13 +86,13 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
         err = request_of(*handle, &request);
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
-    if (request != NULL && !is_over(request))
+    if (request != NULL && !is_request_over(request))
         weft_progress_test();
-    *flag = request == NULL || is_over(request);
+    *flag = request == NULL || is_request_over(request);
     if (request == NULL) {
-        give_empty(status);
+        give_empty_status(status);
     } else if (*flag) {
-        err = collect(&call, request, handle, status);
+        err = collect_request(&call, request, handle, status);
     }
     return weft_call_end(&call, err);
 }
@@ -107,11 +107,11 @@ int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
         err = request_of(handle, &request);
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
-    if (request != NULL && !is_over(request))
+    if (request != NULL && !is_request_over(request))
         weft_progress_test();
-    *flag = request == NULL || is_over(request);
+    *flag = request == NULL || is_request_over(request);
     if (*flag && (request == NULL || !request->is_active))
-        give_empty(status);
+        give_empty_status(status);
     else if (*flag)
         weft_status_copy(status, &request->status);
     return weft_call_end(&call, err);
@@ -119,7 +119,7 @@ int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
 
 /* ---- many requests ---- */
 
-static int check_array(int count, const MPI_Request handles[], const char *name)
+static int check_request_array(int count, const MPI_Request handles[], const char *name)
 {
     int err = weft_check_count(count, "count");
     if (err == MPI_SUCCESS && count > 0)
@@ -131,7 +131,7 @@ static int check_array(int count, const MPI_Request handles[], const char *name)
     return err;
 }
 
-static MPI_Status *status_at(MPI_Status statuses[], int i)
+static MPI_Status *request_status_at(MPI_Status statuses[], int i)
 {
     return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
@@ -142,9 +142,9 @@ static int collect_one_of_many(weft_call_t *call, weft_request_t *request, MPI_R
 {
     int err = MPI_SUCCESS;
     if (request == NULL)
-        give_empty(status);
+        give_empty_status(status);
     else
-        err = collect(call, request, handle, status);
+        err = collect_request(call, request, handle, status);
     if (status != MPI_STATUS_IGNORE)
         status->MPI_ERROR = err;
     return err;
@@ -156,7 +156,7 @@ static int collect_all(weft_call_t *call, int count, MPI_Request handles[], MPI_
     int failed = MPI_SUCCESS;
     for (int i = 0; i < count; i++) {
         weft_request_t *request = weft_request_of(handles[i]);
-        if (collect_one_of_many(call, request, &handles[i], status_at(statuses, i)) != MPI_SUCCESS)
+        if (collect_one_of_many(call, request, &handles[i], request_status_at(statuses, i)) != MPI_SUCCESS)
             failed = MPI_ERR_IN_STATUS;
     }
     return failed;
@@ -166,7 +166,7 @@ WEFT_API(MPI_Waitall)
 int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
 {
     weft_call_t call = weft_call_begin("MPI_Waitall");
-    int err = check_array(count, handles, "array_of_requests");
+    int err = check_request_array(count, handles, "array_of_requests");
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
     for (int i = 0; i < count; i++) {
@@ -181,7 +181,7 @@ static bool are_all_over(int count, const MPI_Request handles[])
 {
     for (int i = 0; i < count; i++) {
         const weft_request_t *request = weft_request_of(handles[i]);
-        if (request != NULL && !is_over(request))
+        if (request != NULL && !is_request_over(request))
             return false;
     }
     return true;
@@ -191,7 +191,7 @@ WEFT_API(MPI_Testall)
 int PMPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuses[])
 {
     weft_call_t call = weft_call_begin("MPI_Testall");
-    int err = check_array(count, handles, "array_of_requests");
+    int err = check_request_array(count, handles, "array_of_requests");
     if (err == MPI_SUCCESS)
         err = weft_check_output(flag, "flag");
     if (err != MPI_SUCCESS)
@@ -245,14 +245,14 @@ static void await_any(int count, const MPI_Request handles[])
 
 static int collect_any(weft_call_t *call, MPI_Request *handle, MPI_Status *status)
 {
-    return collect(call, weft_request_of(*handle), handle, status);
+    return collect_request(call, weft_request_of(*handle), handle, status);
 }
 
 WEFT_API(MPI_Waitany)
 int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Waitany");
-    int err = check_array(count, handles, "array_of_requests");
+    int err = check_request_array(count, handles, "array_of_requests");
     if (err == MPI_SUCCESS)
         err = weft_check_output(index, "index");
     if (err != MPI_SUCCESS)
@@ -263,7 +263,7 @@ int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *statu
         await_any(count, handles);
     *index = found;
     if (found == MPI_UNDEFINED)
-        give_empty(status);
+        give_empty_status(status);
     else
         err = collect_any(&call, &handles[found], status);
     return weft_call_end(&call, err);
@@ -273,7 +273,7 @@ WEFT_API(MPI_Testany)
 int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Testany");
-    int err = check_array(count, handles, "array_of_requests");
+    int err = check_request_array(count, handles, "array_of_requests");
     if (err == MPI_SUCCESS)
         err = weft_check_output(index, "index");
     if (err == MPI_SUCCESS)
@@ -290,7 +290,7 @@ int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_St
     if (*index != MPI_UNDEFINED)
         err = collect_any(&call, &handles[*index], status);
     else if (*flag)
-        give_empty(status);
+        give_empty_status(status);
     return weft_call_end(&call, err);
 }
 
@@ -304,7 +304,7 @@ typedef struct some {
 
 static int check_some(const some_t *some)
 {
-    int err = check_array(some->count, some->handles, "array_of_requests");
+    int err = check_request_array(some->count, some->handles, "array_of_requests");
     if (err == MPI_SUCCESS)
         err = weft_check_output(some->outcount, "outcount");
     if (err == MPI_SUCCESS && some->count > 0)
@@ -322,7 +322,7 @@ static int collect_some(weft_call_t *call, const some_t *some)
             continue;
         int at = (*some->outcount)++;
         some->indices[at] = i;
-        if (collect_one_of_many(call, request, &some->handles[i], status_at(some->statuses, at)) !=
+        if (collect_one_of_many(call, request, &some->handles[i], request_status_at(some->statuses, at)) !=
             MPI_SUCCESS)
             failed = MPI_ERR_IN_STATUS;
     }
@@ -372,7 +372,7 @@ int PMPI_Testsome(int incount, MPI_Request handles[], int *outcount, int indices
 static void show_status(const weft_request_t *request, MPI_Status *status)
 {
     if (request == NULL || !request->is_active)
-        give_empty(status);
+        give_empty_status(status);
     else
         weft_status_copy(status, &request->status);
 }
@@ -382,7 +382,7 @@ int PMPI_Request_get_status_all(int count, const MPI_Request handles[], int *fla
                                 MPI_Status statuses[])
 {
     weft_call_t call = weft_call_begin("MPI_Request_get_status_all");
-    int err = check_array(count, handles, "array_of_requests");
+    int err = check_request_array(count, handles, "array_of_requests");
     if (err == MPI_SUCCESS)
         err = weft_check_output(flag, "flag");
     if (err != MPI_SUCCESS)
@@ -391,7 +391,7 @@ int PMPI_Request_get_status_all(int count, const MPI_Request handles[], int *fla
         weft_progress_test();
     *flag = are_all_over(count, handles);
     for (int i = 0; *flag && i < count; i++)
-        show_status(weft_request_of(handles[i]), status_at(statuses, i));
+        show_status(weft_request_of(handles[i]), request_status_at(statuses, i));
     return weft_call_end(&call, err);
 }
 
@@ -400,7 +400,7 @@ int PMPI_Request_get_status_any(int count, const MPI_Request handles[], int *ind
                                 MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Request_get_status_any");
-    int err = check_array(count, handles, "array_of_requests");
+    int err = check_request_array(count, handles, "array_of_requests");
     if (err == MPI_SUCCESS)
         err = weft_check_output(index, "index");
     if (err == MPI_SUCCESS)
@@ -433,7 +433,7 @@ int PMPI_Request_get_status_some(int incount, const MPI_Request handles[], int *
         if (request == NULL || !request->is_active || !request->is_complete)
             continue;
         indices[*outcount] = i;
-        show_status(request, status_at(statuses, (*outcount)++));
+        show_status(request, request_status_at(statuses, (*outcount)++));
     }
     return weft_call_end(&call, err);
 }
@@ -488,7 +488,7 @@ int PMPI_Request_free(MPI_Request *handle)
     if (err == MPI_SUCCESS)
         err = weft_check_request(*handle, &request);
     if (err == MPI_SUCCESS) {
-        if (is_over(request))
+        if (is_request_over(request))
             weft_request_release(request);
         else
             request->is_detached = true;
@@ -505,7 +505,7 @@ int PMPI_Cancel(MPI_Request *handle)
     int err = weft_check_output(handle, "request");
     if (err == MPI_SUCCESS)
         err = weft_check_request(*handle, &request);
-    if (err == MPI_SUCCESS && !is_over(request))
+    if (err == MPI_SUCCESS && !is_request_over(request))
         request->ops->cancel(request);
     return weft_call_end(&call, err);
 }
@@ -518,7 +518,7 @@ static int wait_enqueued(const char *name, int count, MPI_Request handles[], MPI
     weft_call_t call = weft_call_begin(name);
     weft_enqueue_wait_t args = {
         .name = name, .count = count, .handles = handles, .statuses = statuses};
-    int err = check_array(count, handles, "array_of_requests");
+    int err = check_request_array(count, handles, "array_of_requests");
     if (err == MPI_SUCCESS)
         err = weft_enqueue_wait(&args);
     call.comm = args.comm;

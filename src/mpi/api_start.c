@@ -4,7 +4,7 @@
 
 #include "mpi/check.h"
 #include "mpi/start.h"
-#include "core/attribute.h"
+#include "object/attribute.h"
 #include "base/clock.h"
 #include "base/fail.h"
 #include "mpix.h"
@@ -15,7 +15,7 @@
 
 static pthread_t main_thread;
 
-static int start(const char *name, int required)
+static int start_mpi(const char *name, int required)
 {
     if (weft_world.stage != WEFT_BEFORE_INIT) {
         weft_fail(MPI_ERR_OTHER, weft_world.stage == WEFT_RUNNING ? "MPI is running already"
@@ -32,7 +32,7 @@ int PMPI_Init(int *argc, char ***argv)
 {
     (void)argc;
     (void)argv;
-    return start("MPI_Init", MPI_THREAD_SINGLE);
+    return start_mpi("MPI_Init", MPI_THREAD_SINGLE);
 }
 
 WEFT_API(MPI_Init_thread)
@@ -47,7 +47,7 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
         if (required <= levels[i])
             granted = levels[i];
     }
-    int err = start("MPI_Init_thread", granted);
+    int err = start_mpi("MPI_Init_thread", granted);
     if (err == MPI_SUCCESS && provided != NULL)
         *provided = granted;
     return err;

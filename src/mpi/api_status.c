@@ -3,7 +3,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
-#include "core/status.h"
+#include "object/status.h"
 #include "base/fail.h"
 
 #include <limits.h>

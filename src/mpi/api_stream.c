@@ -4,7 +4,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
-#include "mpi/comm_make.h"
+#include "comm/comm_make.h"
 #include "stream/stream.h"
 #include "base/fail.h"
 

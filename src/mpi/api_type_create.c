@@ -5,10 +5,10 @@
 #include "mpi/call.h"
 #include "mpi/check.h"
 #include "datatype/type.h"
-#include "core/counts.h"
+#include "object/counts.h"
 #include "base/fail.h"
 
-typedef enum form { INT_FORM, WIDE_FORM } form_t;
+typedef enum form { INT_FORM, WIDE_FORM } constructor_form_t;
 
 static int check_arguments(MPI_Datatype oldtype, const MPI_Datatype *newtype, weft_type_t **old)
 {
@@ -17,14 +17,14 @@ static int check_arguments(MPI_Datatype oldtype, const MPI_Datatype *newtype, we
 }
 
 /* An array may be missing when nothing would be read from it. */
-static int check_array(MPI_Count count, const void *array, const char *name)
+static int check_type_array(MPI_Count count, const void *array, const char *name)
 {
     if (count > 0 && array == NULL)
         return weft_fail(MPI_ERR_ARG, "%s is NULL, but has %lld entries", name, (long long)count);
     return MPI_SUCCESS;
 }
 
-static int end_create(const weft_call_t *call, int err, weft_type_t *type, form_t form,
+static int end_create(const weft_call_t *call, int err, weft_type_t *type, constructor_form_t form,
                       MPI_Datatype *newtype)
 {
     if (err == MPI_SUCCESS) {
@@ -35,7 +35,7 @@ static int end_create(const weft_call_t *call, int err, weft_type_t *type, form_
     return weft_call_end(call, err);
 }
 
-static int contiguous(MPI_Count count, MPI_Datatype oldtype, form_t form, MPI_Datatype *newtype)
+static int contiguous(MPI_Count count, MPI_Datatype oldtype, constructor_form_t form, MPI_Datatype *newtype)
 {
     weft_call_t call = weft_call_begin("MPI_Type_contiguous");
     weft_type_t *old = NULL, *type = NULL;
@@ -62,12 +62,12 @@ typedef struct blocks {
     const char *name;
     MPI_Count count, block_count, stride;
     weft_counts_t block_counts, displacements;
-} blocks_t;
+} type_blocks_t;
 
 typedef int (*vector_fn_t)(MPI_Count count, MPI_Count block_count, MPI_Count stride,
                            weft_type_t *old, weft_type_t **out);
 
-static int vector(vector_fn_t construct, const blocks_t *blocks, MPI_Datatype oldtype, form_t form,
+static int vector(vector_fn_t construct, const type_blocks_t *blocks, MPI_Datatype oldtype, constructor_form_t form,
                   MPI_Datatype *newtype)
 {
     weft_call_t call = weft_call_begin(blocks->name);
@@ -82,7 +82,7 @@ WEFT_API(MPI_Type_vector)
 int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype,
                      MPI_Datatype *newtype)
 {
-    blocks_t blocks = {"MPI_Type_vector", count, blocklength, stride, {0}, {0}};
+    type_blocks_t blocks = {"MPI_Type_vector", count, blocklength, stride, {0}, {0}};
     return vector(weft_type_vector, &blocks, oldtype, INT_FORM, newtype);
 }
 
@@ -90,7 +90,7 @@ WEFT_API(MPI_Type_vector_c)
 int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
                        MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    blocks_t blocks = {"MPI_Type_vector", count, blocklength, stride, {0}, {0}};
+    type_blocks_t blocks = {"MPI_Type_vector", count, blocklength, stride, {0}, {0}};
     return vector(weft_type_vector, &blocks, oldtype, WIDE_FORM, newtype);
 }
 
@@ -98,7 +98,7 @@ WEFT_API(MPI_Type_create_hvector)
 int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype,
                              MPI_Datatype *newtype)
 {
-    blocks_t blocks = {"MPI_Type_create_hvector", count, blocklength, stride, {0}, {0}};
+    type_blocks_t blocks = {"MPI_Type_create_hvector", count, blocklength, stride, {0}, {0}};
     return vector(weft_type_hvector, &blocks, oldtype, INT_FORM, newtype);
 }
 
@@ -106,23 +106,23 @@ WEFT_API(MPI_Type_create_hvector_c)
 int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
                                MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    blocks_t blocks = {"MPI_Type_create_hvector", count, blocklength, stride, {0}, {0}};
+    type_blocks_t blocks = {"MPI_Type_create_hvector", count, blocklength, stride, {0}, {0}};
     return vector(weft_type_hvector, &blocks, oldtype, WIDE_FORM, newtype);
 }
 
 typedef int (*indexed_fn_t)(MPI_Count count, weft_counts_t block_counts,
                             weft_counts_t displacements, weft_type_t *old, weft_type_t **out);
 
-static int indexed(indexed_fn_t construct, const blocks_t *blocks, MPI_Datatype oldtype,
-                   form_t form, MPI_Datatype *newtype)
+static int indexed(indexed_fn_t construct, const type_blocks_t *blocks, MPI_Datatype oldtype,
+                   constructor_form_t form, MPI_Datatype *newtype)
 {
     weft_call_t call = weft_call_begin(blocks->name);
     weft_type_t *old = NULL, *type = NULL;
     int err = check_arguments(oldtype, newtype, &old);
     if (err == MPI_SUCCESS)
-        err = check_array(blocks->count, blocks->block_counts.at, "array_of_blocklengths");
+        err = check_type_array(blocks->count, blocks->block_counts.at, "array_of_blocklengths");
     if (err == MPI_SUCCESS)
-        err = check_array(blocks->count, blocks->displacements.at, "array_of_displacements");
+        err = check_type_array(blocks->count, blocks->displacements.at, "array_of_displacements");
     if (err == MPI_SUCCESS)
         err = construct(blocks->count, blocks->block_counts, blocks->displacements, old, &type);
     return end_create(&call, err, type, form, newtype);
@@ -133,7 +133,7 @@ int PMPI_Type_indexed(int count, const int array_of_blocklengths[],
                       const int array_of_displacements[], MPI_Datatype oldtype,
                       MPI_Datatype *newtype)
 {
-    blocks_t blocks = {.name = "MPI_Type_indexed",
+    type_blocks_t blocks = {.name = "MPI_Type_indexed",
                        .count = count,
                        .block_counts = weft_counts_int(array_of_blocklengths),
                        .displacements = weft_counts_int(array_of_displacements)};
@@ -145,7 +145,7 @@ int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[]
                         const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
                         MPI_Datatype *newtype)
 {
-    blocks_t blocks = {.name = "MPI_Type_indexed",
+    type_blocks_t blocks = {.name = "MPI_Type_indexed",
                        .count = count,
                        .block_counts = weft_counts_wide(array_of_blocklengths),
                        .displacements = weft_counts_wide(array_of_displacements)};
@@ -157,7 +157,7 @@ int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[],
                               const MPI_Aint array_of_displacements[], MPI_Datatype oldtype,
                               MPI_Datatype *newtype)
 {
-    blocks_t blocks = {.name = "MPI_Type_create_hindexed",
+    type_blocks_t blocks = {.name = "MPI_Type_create_hindexed",
                        .count = count,
                        .block_counts = weft_counts_int(array_of_blocklengths),
                        .displacements = weft_counts_aint(array_of_displacements)};
@@ -169,7 +169,7 @@ int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blockl
                                 const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
                                 MPI_Datatype *newtype)
 {
-    blocks_t blocks = {.name = "MPI_Type_create_hindexed",
+    type_blocks_t blocks = {.name = "MPI_Type_create_hindexed",
                        .count = count,
                        .block_counts = weft_counts_wide(array_of_blocklengths),
                        .displacements = weft_counts_wide(array_of_displacements)};
@@ -179,14 +179,14 @@ int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blockl
 typedef int (*indexed_block_fn_t)(MPI_Count count, MPI_Count block_count,
                                   weft_counts_t displacements, weft_type_t *old, weft_type_t **out);
 
-static int indexed_block(indexed_block_fn_t construct, const blocks_t *blocks, MPI_Datatype oldtype,
-                         form_t form, MPI_Datatype *newtype)
+static int indexed_block(indexed_block_fn_t construct, const type_blocks_t *blocks, MPI_Datatype oldtype,
+                         constructor_form_t form, MPI_Datatype *newtype)
 {
     weft_call_t call = weft_call_begin(blocks->name);
     weft_type_t *old = NULL, *type = NULL;
     int err = check_arguments(oldtype, newtype, &old);
     if (err == MPI_SUCCESS)
-        err = check_array(blocks->count, blocks->displacements.at, "array_of_displacements");
+        err = check_type_array(blocks->count, blocks->displacements.at, "array_of_displacements");
     if (err == MPI_SUCCESS)
         err = construct(blocks->count, blocks->block_count, blocks->displacements, old, &type);
     return end_create(&call, err, type, form, newtype);
@@ -196,7 +196,7 @@ WEFT_API(MPI_Type_create_indexed_block)
 int PMPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[],
                                    MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    blocks_t blocks = {.name = "MPI_Type_create_indexed_block",
+    type_blocks_t blocks = {.name = "MPI_Type_create_indexed_block",
                        .count = count,
                        .block_count = blocklength,
                        .displacements = weft_counts_int(array_of_displacements)};
@@ -208,7 +208,7 @@ int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength,
                                      const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
                                      MPI_Datatype *newtype)
 {
-    blocks_t blocks = {.name = "MPI_Type_create_indexed_block",
+    type_blocks_t blocks = {.name = "MPI_Type_create_indexed_block",
                        .count = count,
                        .block_count = blocklength,
                        .displacements = weft_counts_wide(array_of_displacements)};
@@ -220,7 +220,7 @@ int PMPI_Type_create_hindexed_block(int count, int blocklength,
                                     const MPI_Aint array_of_displacements[], MPI_Datatype oldtype,
                                     MPI_Datatype *newtype)
 {
-    blocks_t blocks = {.name = "MPI_Type_create_hindexed_block",
+    type_blocks_t blocks = {.name = "MPI_Type_create_hindexed_block",
                        .count = count,
                        .block_count = blocklength,
                        .displacements = weft_counts_aint(array_of_displacements)};
@@ -232,25 +232,25 @@ int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength,
                                       const MPI_Count array_of_displacements[],
                                       MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    blocks_t blocks = {.name = "MPI_Type_create_hindexed_block",
+    type_blocks_t blocks = {.name = "MPI_Type_create_hindexed_block",
                        .count = count,
                        .block_count = blocklength,
                        .displacements = weft_counts_wide(array_of_displacements)};
     return indexed_block(weft_type_hindexed_block, &blocks, oldtype, WIDE_FORM, newtype);
 }
 
-static int create_struct(const blocks_t *blocks, const MPI_Datatype types[], form_t form,
+static int create_struct(const type_blocks_t *blocks, const MPI_Datatype types[], constructor_form_t form,
                          MPI_Datatype *newtype)
 {
     weft_call_t call = weft_call_begin("MPI_Type_create_struct");
     weft_type_t *type = NULL;
     int err = weft_check_output(newtype, "newtype");
     if (err == MPI_SUCCESS)
-        err = check_array(blocks->count, blocks->block_counts.at, "array_of_blocklengths");
+        err = check_type_array(blocks->count, blocks->block_counts.at, "array_of_blocklengths");
     if (err == MPI_SUCCESS)
-        err = check_array(blocks->count, blocks->displacements.at, "array_of_displacements");
+        err = check_type_array(blocks->count, blocks->displacements.at, "array_of_displacements");
     if (err == MPI_SUCCESS)
-        err = check_array(blocks->count, types, "array_of_types");
+        err = check_type_array(blocks->count, types, "array_of_types");
     if (err == MPI_SUCCESS)
         err = weft_type_struct(blocks->count, blocks->block_counts, blocks->displacements, types,
                                &type);
@@ -262,7 +262,7 @@ int PMPI_Type_create_struct(int count, const int array_of_blocklengths[],
                             const MPI_Aint array_of_displacements[],
                             const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
 {
-    blocks_t blocks = {.count = count,
+    type_blocks_t blocks = {.count = count,
                        .block_counts = weft_counts_int(array_of_blocklengths),
                        .displacements = weft_counts_aint(array_of_displacements)};
     return create_struct(&blocks, array_of_types, INT_FORM, newtype);
@@ -273,24 +273,24 @@ int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of_blocklen
                               const MPI_Count array_of_displacements[],
                               const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
 {
-    blocks_t blocks = {.count = count,
+    type_blocks_t blocks = {.count = count,
                        .block_counts = weft_counts_wide(array_of_blocklengths),
                        .displacements = weft_counts_wide(array_of_displacements)};
     return create_struct(&blocks, array_of_types, WIDE_FORM, newtype);
 }
 
-static int create_subarray(const weft_subarray_t *subarray, MPI_Datatype oldtype, form_t form,
+static int create_subarray(const weft_subarray_t *subarray, MPI_Datatype oldtype, constructor_form_t form,
                            MPI_Datatype *newtype)
 {
     weft_call_t call = weft_call_begin("MPI_Type_create_subarray");
     weft_type_t *old = NULL, *type = NULL;
     int err = check_arguments(oldtype, newtype, &old);
     if (err == MPI_SUCCESS)
-        err = check_array(subarray->dimensions, subarray->sizes.at, "array_of_sizes");
+        err = check_type_array(subarray->dimensions, subarray->sizes.at, "array_of_sizes");
     if (err == MPI_SUCCESS)
-        err = check_array(subarray->dimensions, subarray->subsizes.at, "array_of_subsizes");
+        err = check_type_array(subarray->dimensions, subarray->subsizes.at, "array_of_subsizes");
     if (err == MPI_SUCCESS)
-        err = check_array(subarray->dimensions, subarray->starts.at, "array_of_starts");
+        err = check_type_array(subarray->dimensions, subarray->starts.at, "array_of_starts");
     if (err == MPI_SUCCESS)
         err = weft_type_subarray(subarray, old, &type);
     return end_create(&call, err, type, form, newtype);
@@ -319,7 +319,7 @@ int PMPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[],
     return create_subarray(&subarray, oldtype, WIDE_FORM, newtype);
 }
 
-static int create_resized(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, form_t form,
+static int create_resized(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, constructor_form_t form,
                           MPI_Datatype *newtype)
 {
     weft_call_t call = weft_call_begin("MPI_Type_create_resized");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owners of attributes that src/core does not know; weft_comm_attributes is in core/attribute.h. */
+/* Owners of attributes that src/core does not know; weft_comm_attributes is in object/attribute.h. */
 #ifndef WEFT_MPI_ATTRIBUTE_OWNER_H
 #define WEFT_MPI_ATTRIBUTE_OWNER_H
 
 #include "datatype/type.h"
-#include "core/attribute.h"
+#include "object/attribute.h"
 
 /** For MPI_Type_set_attr and its kin; MPI_Type_dup copies these attributes and MPI_Type_free
  * deletes them. */

@@ -11,9 +11,9 @@
 #ifndef WEFT_MPI_CALL_H
 #define WEFT_MPI_CALL_H
 
-#include "core/comm.h"
-#include "core/lock.h"
-#include "core/world.h"
+#include "object/comm.h"
+#include "runtime/lock.h"
+#include "runtime/world.h"
 
 typedef struct weft_call {
     const char *name;  /* without _c: what messages call the function */

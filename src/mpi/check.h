@@ -11,9 +11,9 @@
 #include "pt2pt/pt2pt.h"
 #include "datatype/op.h"
 #include "datatype/type.h"
-#include "core/comm.h"
-#include "core/group.h"
-#include "core/info.h"
+#include "object/comm.h"
+#include "object/group.h"
+#include "object/info.h"
 #include "base/config.h"
 
 int weft_bad_comm(MPI_Comm handle) __attribute__((cold));

@@ -54,7 +54,7 @@ static int check_piece_type(const weft_coll_side_t *side, const weft_side_names_
 
 /* What is exchanged with `rank`. Where that is nothing its type may be any, MPI_DATATYPE_NULL too.
  */
-static int check_entry(const weft_coll_side_t *side, const weft_side_names_t *names, int rank)
+static int check_vector_entry(const weft_coll_side_t *side, const weft_side_names_t *names, int rank)
 {
     MPI_Count count = weft_count_at(side->counts, (size_t)rank);
     weft_type_t *type = weft_type_of(side->type);
@@ -89,7 +89,7 @@ int weft_check_arrays(const weft_coll_side_t *side, const weft_side_names_t *nam
         return weft_bad_in_place(names->buf);
     int err = check_presences(side, names, comm);
     for (int rank = 0; err == MPI_SUCCESS && rank < comm->size; rank++)
-        err = check_entry(side, names, rank);
+        err = check_vector_entry(side, names, rank);
     return err;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/start.h"
 
-#include "mpi/audit.h"
-#include "mpi/comm_make.h"
+#include "report/report.h"
+#include "comm/comm_make.h"
 #include "stream/stream.h"
 #include "coll/coll.h"
 #include "pt2pt/bsend.h"
@@ -14,17 +14,17 @@
 #include "shm/shm.h"
 #include "datatype/op.h"
 #include "datatype/type.h"
-#include "core/attribute.h"
-#include "core/comm.h"
-#include "core/errhandler.h"
-#include "core/fd_watch.h"
-#include "core/group.h"
-#include "core/handle_numbers.h"
-#include "core/info.h"
-#include "core/lock.h"
-#include "core/nodes.h"
-#include "core/progress.h"
-#include "core/world.h"
+#include "object/attribute.h"
+#include "object/comm.h"
+#include "object/errhandler.h"
+#include "object/group.h"
+#include "object/handle_numbers.h"
+#include "object/info.h"
+#include "runtime/fd_watch.h"
+#include "runtime/lock.h"
+#include "runtime/nodes.h"
+#include "runtime/progress.h"
+#include "runtime/world.h"
 #include "base/config.h"
 #include "base/cpu.h"
 #include "base/fail.h"
@@ -44,7 +44,7 @@ enum { TRANSPORTS = sizeof(transports) / sizeof(transports[0]) };
 static bool is_open[TRANSPORTS];
 static weft_pmi_job_t job;
 
-static int fence_host(void)
+static int start_fence_host(void)
 {
     if (job.local_size == job.size)
         return weft_pmi_fence();
@@ -53,7 +53,7 @@ static int fence_host(void)
 
 static const weft_wireup_t wireup = {
     .put = weft_pmi_publish,
-    .fence = fence_host,
+    .fence = start_fence_host,
     .get = weft_pmi_get,
     .publish = weft_pmi_publish,
     .await = weft_pmi_await,
@@ -88,7 +88,7 @@ static int join_job(int thread_level)
     return MPI_SUCCESS;
 }
 
-static weft_endpoint_t *reach(int world_rank)
+static weft_endpoint_t *start_reach(int world_rank)
 {
     for (int i = 0; i < TRANSPORTS; i++) {
         weft_endpoint_t *endpoint;
@@ -141,7 +141,7 @@ static bool is_unsure(void)
     return any;
 }
 
-static void meet(void)
+static void meet_all(void)
 {
     weft_coll_args_t args = {.comm = &weft_comm_world};
     if (weft_coll_run(WEFT_BARRIER, &args) != MPI_SUCCESS)
@@ -157,8 +157,8 @@ static void part_in_order(void)
         return;
     quiesce_transports();
     if (is_unsure()) /* to come out of this one, a rank needs what was sent to it before it: nobody may leave until all have */
-        meet();
-    meet();
+        meet_all();
+    meet_all();
     quiesce_transports();
 }
 
@@ -176,17 +176,17 @@ static void close_transports(void)
     weft_world.endpoints = NULL;
 }
 
-static int report(void)
+static int report_failure(void)
 {
-    weft_facts_t facts;
+    weft_rank_report_t report_failure;
     if (!weft_config.REPORT)
         return MPI_SUCCESS;
-    weft_audit_begin(&facts);
+    weft_report_begin(&report_failure);
     for (int i = 0; i < TRANSPORTS; i++) {
         if (is_open[i] && transports[i]->describe != NULL)
-            transports[i]->describe(&facts);
+            transports[i]->describe(&report_failure);
     }
-    return weft_audit(&facts);
+    return weft_report(&report_failure);
 }
 
 int weft_start(int thread_level)
@@ -194,7 +194,7 @@ int weft_start(int thread_level)
     weft_config_read();
     weft_log_open(-1);
     weft_world.abort = weft_abort_job;
-    weft_world.reach = reach;
+    weft_world.reach = start_reach;
     weft_world.peer_lost = weft_pt2pt_peer_lost;
     weft_world.land = weft_packet_land;
     weft_world.network_lost = weft_pt2pt_network_lost;
@@ -208,13 +208,13 @@ int weft_start(int thread_level)
         err = open_transports();
     if (err != MPI_SUCCESS)
         return err;
-    weft_progress_open(weft_world.bell);
+    weft_progress_open(weft_world.doorbell);
     weft_cuda_open(); /* late: it watches for libraries that are loaded from now on */
     weft_world.is_threaded = thread_level == MPI_THREAD_MULTIPLE;
     weft_world.stage = WEFT_RUNNING;
     WEFT_LOG(WEFT_INFO, "start", "%zu bytes of heap", weft_memory_in_use());
     weft_lock();
-    err = report();
+    err = report_failure();
     weft_unlock();
     return err;
 }
@@ -234,7 +234,7 @@ int weft_stop(void)
 {
     weft_lock(); /* waiting gives it up now and then */
     weft_streams_end();
-    if (weft_config.REPORT && weft_audit_end() != MPI_SUCCESS)
+    if (weft_config.REPORT && weft_report_end() != MPI_SUCCESS)
         WEFT_LOG(WEFT_WARN, "start", "no report at the end: %s", weft_fail_text());
     weft_pt2pt_await_idle();
     weft_bsend_close();

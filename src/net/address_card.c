@@ -12,8 +12,8 @@
  */
 #include "net/address_card.h"
 
-#include "core/nodes.h"
-#include "core/world.h"
+#include "runtime/nodes.h"
+#include "runtime/world.h"
 #include "net/net_packet.h"
 #include "base/config.h"
 #include "base/fail.h"
@@ -176,7 +176,7 @@ static int gather_and_publish(const weft_addresses_t *own)
 /* ---- reading ---- */
 
 /* Take `bytes` bytes from a card that may be of any length. */
-static bool take(const unsigned char **from, const unsigned char *end, void *to, size_t bytes)
+static bool take_bytes(const unsigned char **from, const unsigned char *end, void *to, size_t bytes)
 {
     if ((size_t)(end - *from) < bytes)
         return false;
@@ -189,8 +189,8 @@ static bool take_bases(const unsigned char **at, const unsigned char *end, card_
 {
     for (uint32_t i = 0; i < card->head.rails; i++) {
         rail_base_t *base = &card->rails[i];
-        if (!take(at, end, base, offsetof(rail_base_t, address)) || base->bytes > WEFT_ADDRESS_MOST ||
-            !take(at, end, base->address, base->bytes))
+        if (!take_bytes(at, end, base, offsetof(rail_base_t, address)) || base->bytes > WEFT_ADDRESS_MOST ||
+            !take_bytes(at, end, base->address, base->bytes))
             return false;
     }
     return true;
@@ -199,7 +199,7 @@ static bool take_bases(const unsigned char **at, const unsigned char *end, card_
 static bool decode(const void *data, size_t bytes, card_t *card)
 {
     const unsigned char *at = data, *end = at + bytes;
-    if (!take(&at, end, &card->head, sizeof(card->head)) || card->head.magic != CARD_MAGIC ||
+    if (!take_bytes(&at, end, &card->head, sizeof(card->head)) || card->head.magic != CARD_MAGIC ||
         card->head.version != WEFT_WIRE_VERSION || card->head.rails == 0 ||
         card->head.rails > WEFT_RAILS_MAX || !take_bases(&at, end, card))
         return false;
@@ -210,7 +210,7 @@ static bool decode(const void *data, size_t bytes, card_t *card)
     if (rest != card->rank_bytes * card->head.ranks)
         return false;
     card->rank_data = weft_alloc(rest);
-    return card->rank_data != NULL && take(&at, end, card->rank_data, rest);
+    return card->rank_data != NULL && take_bytes(&at, end, card->rank_data, rest);
 }
 
 static void free_card(card_t *card)

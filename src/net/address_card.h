@@ -10,7 +10,7 @@
 #ifndef WEFT_NET_ADDRESS_CARD_H
 #define WEFT_NET_ADDRESS_CARD_H
 
-#include "core/transport.h"
+#include "runtime/transport.h"
 
 #include <stdint.h>
 

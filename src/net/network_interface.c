@@ -53,7 +53,7 @@ static bool is_down(const char *name)
            (read_word(name, "operstate", word, sizeof(word)) && strcmp(word, "down") == 0);
 }
 
-static const char *find_fault(const char *name)
+static const char *find_interface_fault(const char *name)
 {
     if ((read_flags(name) & IFF_LOOPBACK) != 0)
         return "loopback";
@@ -70,7 +70,7 @@ weft_interface_t weft_interface_look(const char *name)
     weft_interface_t result = {.rank = WEFT_INTERFACE_REAL};
     if (!has_entry(name, "flags"))
         return result;
-    result.why = find_fault(name);
+    result.why = find_interface_fault(name);
     result.is_down = is_down(name);
     if (read_word(name, "speed", word, sizeof(word)) && (result.speed_mbit = (int)strtol(word, NULL, 10)) < 0)
         result.speed_mbit = 0;

@@ -32,12 +32,12 @@ typedef enum stage {
     STAGE_COPYING,
     STAGE_PASSED,
     STAGE_FAILED
-} stage_t;
+} reach_stage_t;
 
 typedef struct trial {
     weft_ofi_op_t op; /* first: of the fi_read */
-    weft_mark_t mark;
-    stage_t stage;
+    weft_event_t event;
+    reach_stage_t stage;
     bool is_refused; /* the provider took no fi_read yet */
     weft_device_t *device;
     char *slot;           /* [2 * HALF] */
@@ -54,12 +54,12 @@ static int busy;
 
 static void say(const char *why)
 {
-    if (weft_world_may_note(WEFT_NOTE_NO_HMEM))
+    if (weft_world_may_warn(WEFT_WARNING_NO_HMEM))
         WEFT_LOG(WEFT_WARN, "ofi",
                  "device memory goes to other hosts through pinned host memory: %s", why);
 }
 
-static void release(trial_t *trial)
+static void release_trial(trial_t *trial)
 {
     if (trial->mr != NULL)
         fi_close(&trial->mr->fid);
@@ -71,14 +71,14 @@ static void release(trial_t *trial)
     trial->scratch = trial->slot = NULL;
 }
 
-static void end(trial_t *trial, stage_t stage)
+static void end(trial_t *trial, reach_stage_t stage)
 {
     trial->stage = stage;
     busy--;
-    release(trial);
+    release_trial(trial);
 }
 
-static void fail(trial_t *trial, const char *doing, const char *error)
+static void trial_failed(trial_t *trial, const char *doing, const char *error)
 {
     char why[256];
     snprintf(why, sizeof(why), "provider %s offers FI_HMEM, but in a trial %s failed: %s",
@@ -92,16 +92,16 @@ static unsigned char pattern(int at)
     return (unsigned char)(at * 7 + 1);
 }
 
-static void is_back(weft_mark_t *mark, int error)
+static void trial_is_back(weft_event_t *event, int error)
 {
-    trial_t *trial = mark->owner;
+    trial_t *trial = event->owner;
     if (error != MPI_SUCCESS) {
-        fail(trial, "copying back", weft_fail_text());
+        trial_failed(trial, "copying back", weft_fail_text());
         return;
     }
     for (int i = 0; i < HALF; i++) {
         if ((unsigned char)trial->slot[i] != pattern(i)) {
-            fail(trial, "reading", "other data than those that were written");
+            trial_failed(trial, "reading", "other data than those that were written");
             return;
         }
     }
@@ -112,42 +112,42 @@ static void is_back(weft_mark_t *mark, int error)
 
 /* ---- the steps ---- */
 
-/* Copy and put a mark behind it. */
-static int copy(trial_t *trial, void *to, const void *from, size_t bytes)
+/* Copy and put a event behind it. */
+static int copy_trial(trial_t *trial, void *to, const void *from, size_t bytes)
 {
-    weft_queue_t *queue = weft_device_queue(trial->device, WEFT_LANE_QUICK);
+    weft_queue_t *queue = weft_device_queue(trial->device, WEFT_STREAM_QUICK);
     int err = queue == NULL ? MPI_ERR_OTHER : weft_queue_copy(queue, to, from, bytes);
-    return err == MPI_SUCCESS ? weft_queue_mark(queue, &trial->mark) : err;
+    return err == MPI_SUCCESS ? weft_queue_record(queue, &trial->event) : err;
 }
 
-static void is_read(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error)
+static void trial_is_read(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error)
 {
     trial_t *trial = (trial_t *)op;
     (void)entry;
     if (error != 0) {
-        fail(trial, "fi_read", weft_fabric_error(error));
+        trial_failed(trial, "fi_read", weft_fabric_error(error));
         return;
     }
     trial->stage = STAGE_COPYING;
-    trial->mark = (weft_mark_t){.done = is_back, .owner = trial};
+    trial->event = (weft_event_t){.done = trial_is_back, .owner = trial};
     memset(trial->slot, 0, HALF);
-    if (copy(trial, trial->slot, trial->scratch + HALF, HALF) != MPI_SUCCESS)
-        fail(trial, "copying back", weft_fail_text());
+    if (copy_trial(trial, trial->slot, trial->scratch + HALF, HALF) != MPI_SUCCESS)
+        trial_failed(trial, "copying back", weft_fail_text());
 }
 
 static void read_from_self(trial_t *trial)
 {
     weft_rail_t *rail = &wefti_ofi.rails[0];
-    trial->op.done = is_read;
+    trial->op.done = trial_is_read;
     long rc = fi_read(rail->ep, trial->scratch + HALF, HALF, fi_mr_desc(trial->mr), trial->self,
                       weft_rail_address(rail, trial->scratch), fi_mr_key(trial->mr),
                       &trial->op.context);
     trial->is_refused = rc == -FI_EAGAIN;
     if (rc != 0 && rc != -FI_EAGAIN)
-        fail(trial, "fi_read", weft_fabric_error(rc));
+        trial_failed(trial, "fi_read", weft_fabric_error(rc));
 }
 
-static int find_self(trial_t *trial)
+static int find_own_endpoint(trial_t *trial)
 {
     char address[ADDRESS_BYTES];
     size_t bytes = sizeof(address);
@@ -157,23 +157,23 @@ static int find_self(trial_t *trial)
     return rc == 1 ? 0 : rc == 0 ? -FI_EADDRNOTAVAIL : rc;
 }
 
-static void is_filled(weft_mark_t *mark, int error)
+static void trial_is_filled(weft_event_t *event, int error)
 {
-    trial_t *trial = mark->owner;
-    weft_region_t region = {trial->scratch, 2 * HALF, &trial->memory};
+    trial_t *trial = event->owner;
+    weft_rail_region_t region = {trial->scratch, 2 * HALF, &trial->memory};
     if (error != MPI_SUCCESS) {
-        fail(trial, "copying to the device", weft_fail_text());
+        trial_failed(trial, "copying to the device", weft_fail_text());
         return;
     }
     int rc = weft_rail_register(&wefti_ofi.rails[0], &region, FI_READ | FI_REMOTE_READ, &trial->mr);
     if (rc != 0) {
         trial->mr = NULL;
-        fail(trial, "registration", weft_fabric_error(rc));
+        trial_failed(trial, "registration", weft_fabric_error(rc));
         return;
     }
-    rc = find_self(trial);
+    rc = find_own_endpoint(trial);
     if (rc != 0) {
-        fail(trial, "fi_av_insert of the own address", weft_fabric_error(rc));
+        trial_failed(trial, "fi_av_insert of the own address", weft_fabric_error(rc));
         return;
     }
     trial->stage = STAGE_READING;
@@ -181,7 +181,7 @@ static void is_filled(weft_mark_t *mark, int error)
 }
 
 /* What it needs may be in use: then another buffer begins it. */
-static void begin(trial_t *trial, weft_device_t *device)
+static void begin_trial(trial_t *trial, weft_device_t *device)
 {
     *trial = (trial_t){.stage = STAGE_FILLING, .device = device};
     trial->slot = weft_pinned_take(device, 2 * HALF);
@@ -195,9 +195,9 @@ static void begin(trial_t *trial, weft_device_t *device)
     memset(trial->slot, 0, 2 * HALF);
     for (int i = 0; i < HALF; i++)
         trial->slot[i] = (char)pattern(i);
-    trial->mark = (weft_mark_t){.done = is_filled, .owner = trial};
-    if (copy(trial, trial->scratch, trial->slot, 2 * HALF) != MPI_SUCCESS)
-        fail(trial, "copying to the device", weft_fail_text());
+    trial->event = (weft_event_t){.done = trial_is_filled, .owner = trial};
+    if (copy_trial(trial, trial->scratch, trial->slot, 2 * HALF) != MPI_SUCCESS)
+        trial_failed(trial, "copying to the device", weft_fail_text());
 }
 
 /* ---- for the others ---- */
@@ -222,7 +222,7 @@ bool wefti_ofi_takes_device(const weft_memory_t *memory)
     }
     trial_t *trial = trial_of(memory->device);
     if (trial != NULL && trial->stage == STAGE_FREE)
-        begin(trial, memory->device);
+        begin_trial(trial, memory->device);
     return trial != NULL && trial->stage == STAGE_PASSED;
 }
 

@@ -25,7 +25,7 @@ static const struct {
 };
 
 /* Where the loader looks first, then where configure found it. */
-static void *load(void)
+static void *load_fabric_library(void)
 {
     void *library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
     return library != NULL ? library : dlopen(WEFT_LIBFABRIC_PATH, RTLD_NOW | RTLD_LOCAL);
@@ -36,7 +36,7 @@ int weft_fabric_library_open(void)
 {
     if (weft_fabric.getinfo != NULL)
         return MPI_SUCCESS;
-    void *library = load();
+    void *library = load_fabric_library();
     if (library == NULL)
         return weft_fail(MPI_ERR_OTHER, "libfabric cannot be loaded: %s", dlerror());
     weft_fabric_library_t found;

@@ -25,10 +25,10 @@ typedef struct registration {
 typedef struct part {
     weft_ofi_op_t op;
     weft_fetch_t *fetch;
-} part_t;
+} get_part_t;
 
 static weft_pool_t registrations = WEFT_POOL(registration_t);
-static weft_pool_t parts = WEFT_POOL(part_t);
+static weft_pool_t parts = WEFT_POOL(get_part_t);
 static weft_fetch_t *queue_first, **queue_last = &queue_first; /* not all parts have begun */
 static int parts_out;
 
@@ -45,7 +45,7 @@ static void release_registration(registration_t *registration)
     weft_pool_give(&registrations, registration);
 }
 
-static registration_t *create_registration(const weft_region_t *region, uint64_t access)
+static registration_t *create_registration(const weft_rail_region_t *region, uint64_t access)
 {
     registration_t *registration = weft_pool_take(&registrations);
     if (registration == NULL)
@@ -70,7 +70,7 @@ bool wefti_ofi_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes,
 {
     if (!endpoint->can_read)
         return false;
-    weft_region_t region = {data, bytes, memory};
+    weft_rail_region_t region = {data, bytes, memory};
     registration_t *registration = create_registration(&region, FI_REMOTE_READ);
     if (registration == NULL)
         return false;
@@ -97,7 +97,7 @@ static weft_ofi_peer_t *peer_of(const weft_fetch_t *fetch)
     return (weft_ofi_peer_t *)fetch->endpoint;
 }
 
-static void finish(weft_fetch_t *fetch)
+static void finish_get(weft_fetch_t *fetch)
 {
     peer_of(fetch)->fetches--;
     release_registration(fetch->registration);
@@ -105,9 +105,9 @@ static void finish(weft_fetch_t *fetch)
     fetch->done(fetch, !fetch->has_failed);
 }
 
-static void part_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error)
+static void get_part_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error)
 {
-    part_t *part = (part_t *)op;
+    get_part_t *part = (get_part_t *)op;
     weft_fetch_t *fetch = part->fetch;
     (void)entry;
     weft_pool_give(&parts, part);
@@ -121,18 +121,18 @@ static void part_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry
     /* Looked at before pump(), which ends the fetch itself where it is still in the queue. */
     bool is_over = fetch->outstanding == 0 && fetch->begun == fetch->bytes;
     if (is_over)
-        finish(fetch);
+        finish_get(fetch);
     pump();
 }
 
-static long begin_part(weft_fetch_t *fetch, weft_rail_t *rail, size_t bytes)
+static long begin_get_part(weft_fetch_t *fetch, weft_rail_t *rail, size_t bytes)
 {
     const weft_ofi_peer_t *peer = peer_of(fetch);
     const registration_t *registration = fetch->registration;
-    part_t *part = weft_pool_take(&parts);
+    get_part_t *part = weft_pool_take(&parts);
     if (part == NULL)
         return -FI_ENOMEM;
-    part->op.done = part_is_here;
+    part->op.done = get_part_is_here;
     part->fetch = fetch;
     void *descriptor = registration == NULL ? NULL : fi_mr_desc(registration->mr[rail->index]);
     long rc = fi_read(rail->ep, fetch->to + fetch->begun, bytes, descriptor,
@@ -151,7 +151,7 @@ static bool begin_next(weft_fetch_t *fetch)
     size_t bytes = fetch->bytes - fetch->begun;
     if (bytes > rail->read_max)
         bytes = rail->read_max;
-    long rc = begin_part(fetch, rail, bytes);
+    long rc = begin_get_part(fetch, rail, bytes);
     if (rc == -FI_EAGAIN)
         return false;
     turn++;
@@ -187,7 +187,7 @@ static void pump(void)
             continue;
         leave_queue(fetch);
         if (fetch->outstanding == 0)
-            finish(fetch);
+            finish_get(fetch);
     }
 }
 
@@ -206,7 +206,7 @@ void wefti_ofi_fetch(weft_fetch_t *fetch)
     fetch->outstanding = 0;
     fetch->has_failed = false;
     if (wefti_ofi.rails[0].needs_local || fetch->memory != NULL) {
-        weft_region_t region = {fetch->to, fetch->bytes, fetch->memory};
+        weft_rail_region_t region = {fetch->to, fetch->bytes, fetch->memory};
         fetch->registration = create_registration(&region, FI_READ);
         fetch->has_failed = fetch->registration == NULL;
     }

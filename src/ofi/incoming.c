@@ -13,14 +13,14 @@
 
 enum { EARLY_MOST = 1 << 16 }; /* how far ahead of its turn a packet may be */
 
-static void drop(const char *why)
+static void drop_peer(const char *why)
 {
     if (wefti_ofi.dropped++ == 0)
         WEFT_LOG(WEFT_WARN, "ofi", "dropped a packet: %s; more of them are only counted", why);
 }
 
 /* Is this a packet of our job, of the length it says? */
-static const char *find_fault(const weft_wire_t *wire, size_t bytes)
+static const char *find_packet_fault(const weft_wire_t *wire, size_t bytes)
 {
     if (wire->key != wefti_ofi.own_key)
         return "it does not carry the key of this job";
@@ -37,7 +37,7 @@ static void note_confirmed(weft_ofi_peer_t *peer, uint64_t taken)
 {
     weft_window_count_t *window = &peer->window;
     if (taken - window->confirmed > window->sent - window->confirmed)
-        drop("it says that more was taken than was sent");
+        drop_peer("it says that more was taken than was sent");
     else
         window->confirmed = taken;
 }
@@ -66,7 +66,7 @@ static void keep_early(weft_ofi_peer_t *peer, const weft_wire_t *wire, const cha
     while (*at != NULL && (int32_t)((*at)->wire.sequence - wire->sequence) < 0)
         at = &(*at)->next;
     if (*at != NULL && (*at)->wire.sequence == wire->sequence) {
-        drop("it came twice");
+        drop_peer("it came twice");
         return;
     }
     weft_early_t *early = weft_alloc(sizeof(*early) + wire->bytes);
@@ -110,7 +110,7 @@ static void take_in_order(weft_ofi_peer_t *peer, const weft_wire_t *wire, const 
     } else if (ahead < EARLY_MOST) {
         keep_early(peer, wire, payload);
     } else {
-        drop("its number is out of all order");
+        drop_peer("its number is out of all order");
     }
 }
 
@@ -118,13 +118,13 @@ void wefti_packet_in(const char *packet, size_t bytes)
 {
     weft_wire_t wire;
     if (bytes < sizeof(wire)) {
-        drop("it is shorter than a header");
+        drop_peer("it is shorter than a header");
         return;
     }
     memcpy(&wire, packet, sizeof(wire));
-    const char *fault = find_fault(&wire, bytes);
+    const char *fault = find_packet_fault(&wire, bytes);
     if (__builtin_expect(fault != NULL, 0)) {
-        drop(fault);
+        drop_peer(fault);
         return;
     }
     weft_ofi_peer_t *peer = wefti_ofi_peer((int)wire.source);

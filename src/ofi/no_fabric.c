@@ -5,10 +5,10 @@
 #include "mpi.h"
 
 /* TCP is there. */
-static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
+static int no_fabric_open(weft_world_t *world, weft_sink_fn_t sink)
 {
     (void)world, (void)sink;
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
-const weft_transport_ops_t weft_ofi_transport = {.name = "ofi", .open = open_transport};
+const weft_transport_ops_t weft_ofi_transport = {.name = "ofi", .open = no_fabric_open};

@@ -3,9 +3,9 @@
 
 #include "ofi/ofi_private.h"
 
-#include "core/fd_watch.h"
-#include "core/nodes.h"
-#include "core/progress.h"
+#include "runtime/fd_watch.h"
+#include "runtime/nodes.h"
+#include "runtime/progress.h"
 #include "net/address_card.h"
 #include "net/network_interface.h"
 #include "ofi/fabric_library.h"
@@ -32,7 +32,7 @@ static weft_pool_t peers = WEFT_POOL(weft_ofi_peer_t);
 
 /* ---- peers ---- */
 
-static weft_ofi_peer_t *create_peer(int world_rank)
+static weft_ofi_peer_t *create_ofi_peer(int world_rank)
 {
     weft_ofi_peer_t *peer = weft_pool_take(&peers);
     if (peer == NULL)
@@ -54,7 +54,7 @@ static weft_ofi_peer_t *create_peer(int world_rank)
 weft_ofi_peer_t *wefti_ofi_peer(int world_rank)
 {
     weft_ofi_peer_t *peer = wefti_ofi.peers[world_rank];
-    return __builtin_expect(peer != NULL, 1) ? peer : create_peer(world_rank);
+    return __builtin_expect(peer != NULL, 1) ? peer : create_ofi_peer(world_rank);
 }
 
 static int insert_addresses(const weft_addresses_t *addresses, weft_ofi_peer_t *peer)
@@ -88,7 +88,7 @@ int wefti_ofi_resolve(weft_ofi_peer_t *peer)
     return err;
 }
 
-static int reach(int world_rank, weft_endpoint_t **out)
+static int ofi_reach(int world_rank, weft_endpoint_t **out)
 {
     weft_ofi_peer_t *peer = wefti_ofi_peer(world_rank);
     if (peer == NULL)
@@ -115,7 +115,7 @@ static void mark_lost(weft_ofi_peer_t *peer)
     wefti_ofi_note_unsettled(peer);
 }
 
-static void lose(weft_ofi_peer_t *peer, const char *why)
+static void lose_ofi_peer(weft_ofi_peer_t *peer, const char *why)
 {
     mark_lost(peer);
     peer->why = weft_strdup(why);
@@ -134,7 +134,7 @@ void wefti_ofi_peer_failed(weft_ofi_peer_t *peer, const char *failed, int error)
              peer->world_rank, weft_card_host(peer->world_rank), weft_world.rank, weft_world.host,
              failed, weft_fabric_error(error), weft_world.fabric,
              wefti_ofi.rails[0].info->domain_attr->name);
-    lose(peer, why);
+    lose_ofi_peer(peer, why);
 }
 
 void wefti_ofi_peer_says(weft_ofi_peer_t *peer, const char *text, size_t bytes)
@@ -144,17 +144,17 @@ void wefti_ofi_peer_says(weft_ofi_peer_t *peer, const char *text, size_t bytes)
         return;
     snprintf(why, sizeof(why), "rank %d on %s has told rank %d on %s: %.*s", peer->world_rank,
              weft_card_host(peer->world_rank), weft_world.rank, weft_world.host, (int)bytes, text);
-    lose(peer, why);
+    lose_ofi_peer(peer, why);
 }
 
 void wefti_ofi_peer_unreachable(weft_ofi_peer_t *peer)
 {
     if (!wefti_ofi.is_closing && !peer->is_lost)
-        lose(peer, weft_fail_text());
+        lose_ofi_peer(peer, weft_fail_text());
 }
 
 /* It may have been to any of those who are injected to. */
-static void injected_lost(int error)
+static void ofi_injected_lost(int error)
 {
     for (int rank = 0; rank < weft_world.size; rank++) {
         weft_ofi_peer_t *peer = wefti_ofi.peers[rank];
@@ -195,7 +195,7 @@ static bool may_tell(int fetches)
     return fetches == 0 || has_dead_rail();
 }
 
-static void tell_of_lost(void)
+static void tell_of_lost_ofi(void)
 {
     weft_ofi_peer_t *peer = wefti_ofi.lost;
     wefti_ofi.lost = NULL;
@@ -219,9 +219,9 @@ static bool has_losses(void)
     return wefti_ofi.lost != NULL || has_failure;
 }
 
-static void tell(void)
+static void tell_ofi_peer(void)
 {
-    tell_of_lost();
+    tell_of_lost_ofi();
     if (wefti_ofi.failure[0] == '\0' || wefti_ofi.failure_is_told ||
         !may_tell(!wefti_fetching_is_idle()))
         return;
@@ -244,7 +244,7 @@ static void watch_interfaces(void)
         weft_rail_watch(&wefti_ofi.rails[i]);
 }
 
-static int progress(bool everything)
+static int ofi_progress(bool everything)
 {
     int done = 0;
     (void)everything;
@@ -257,12 +257,12 @@ static int progress(bool everything)
     done += wefti_fetching_progress();
     done += wefti_device_reach_progress();
     if (__builtin_expect(has_losses(), 0))
-        tell();
+        tell_ofi_peer();
     return done;
 }
 
 /* With several rails, none alone would do. */
-static int wait_fd(void)
+static int ofi_wait_fd(void)
 {
     weft_rail_t *rail = &wefti_ofi.rails[0];
     struct fid *queue = &rail->cq->fid;
@@ -285,7 +285,7 @@ static void close_rails(void)
 static int open_rails(void)
 {
     static const weft_rail_owner_t owner = {
-        .sink = wefti_packet_in, .injected_lost = injected_lost, .failed = wefti_ofi_failed};
+        .sink = wefti_packet_in, .injected_lost = ofi_injected_lost, .failed = wefti_ofi_failed};
     for (int i = 0; i < wefti_ofi.provider.rail_count; i++) {
         int err = weft_rail_open(wefti_ofi.provider.rails[i], i, &owner, &wefti_ofi.rails[i]);
         if (err != MPI_SUCCESS) {
@@ -319,7 +319,7 @@ static int open_best(void)
     }
 }
 
-static int publish(void)
+static int publish_ofi_card(void)
 {
     weft_addresses_t own = {.rails = (uint32_t)wefti_ofi.rail_count};
     for (int i = 0; i < wefti_ofi.rail_count; i++) {
@@ -333,7 +333,7 @@ static int publish(void)
     return weft_card_publish(&own, &wefti_ofi.own_key);
 }
 
-static void describe(void)
+static void ofi_describe(void)
 {
     const struct fi_info *info = wefti_ofi.rails[0].info;
     uint32_t version = weft_fabric.version();
@@ -357,7 +357,7 @@ static int give_way(int err)
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
-static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
+static int ofi_open(weft_world_t *world, weft_sink_fn_t sink)
 {
     if (world->local_size == world->size || !weft_provider_is_wanted())
         return MPI_ERR_UNSUPPORTED_OPERATION;
@@ -377,11 +377,11 @@ static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
         return give_way(err);
     }
     world->fabric = wefti_ofi.rails[0].info->fabric_attr->prov_name;
-    describe();
-    return publish();
+    ofi_describe();
+    return publish_ofi_card();
 }
 
-static void quiesce(void)
+static void ofi_quiesce(void)
 {
     while ((!wefti_outgoing_is_empty() || wefti_device_reach_is_busy()) && !has_dead_rail()) {
         if (weft_progress() == 0)
@@ -390,18 +390,18 @@ static void quiesce(void)
     wefti_ofi.is_closing = true;
 }
 
-static void tell_report(weft_facts_t *facts)
+static void ofi_tell_report(weft_rank_report_t *report)
 {
     uint32_t version = weft_fabric.version();
     const char *name = wefti_ofi.rails[0].info->domain_attr->name;
-    snprintf(facts->other_hosts, sizeof(facts->other_hosts), "libfabric %u.%u %s, %d rail%s, %s",
+    snprintf(report->other_hosts, sizeof(report->other_hosts), "libfabric %u.%u %s, %d rail%s, %s",
              FI_MAJOR(version), FI_MINOR(version), weft_world.fabric, wefti_ofi.rail_count,
              wefti_ofi.rail_count == 1 ? "" : "s",
              wefti_ofi.rails[0].has_read ? "reads" : "streams");
-    snprintf(facts->interface, sizeof(facts->interface), "%s", name);
-    facts->speed_mbit = weft_interface_look(name).speed_mbit;
+    snprintf(report->interface, sizeof(report->interface), "%s", name);
+    report->speed_mbit = weft_interface_look(name).speed_mbit;
     if (wefti_ofi.rails[0].is_sockets)
-        weft_facts_note(facts, "libfabric over the kernel's sockets: leave out WEFT_FABRIC and "
+        weft_rank_report_warn(report, "libfabric over the kernel's sockets: leave out WEFT_FABRIC and "
                                "FI_PROVIDER, Weft's own TCP is faster");
 }
 
@@ -411,7 +411,7 @@ static void forget_peer(weft_ofi_peer_t *peer)
     weft_free(peer->why);
 }
 
-static void close_transport(void)
+static void ofi_close(void)
 {
     wefti_ofi.is_closing = true;
     if (wefti_ofi.dropped > 0)
@@ -434,8 +434,8 @@ static void close_transport(void)
 
 const weft_transport_ops_t weft_ofi_transport = {
     .name = "ofi",
-    .open = open_transport,
-    .reach = reach,
+    .open = ofi_open,
+    .reach = ofi_reach,
     .send = wefti_ofi_send,
     .reserve = wefti_ofi_reserve,
     .commit = wefti_ofi_commit,
@@ -444,10 +444,10 @@ const weft_transport_ops_t weft_ofi_transport = {
     .fetch = wefti_ofi_fetch,
     .takes_device = wefti_ofi_takes_device,
     .throttle = wefti_ofi_throttle,
-    .progress = progress,
-    .wait_fd = wait_fd,
-    .describe = tell_report,
-    .quiesce = quiesce,
+    .progress = ofi_progress,
+    .wait_fd = ofi_wait_fd,
+    .describe = ofi_tell_report,
+    .quiesce = ofi_quiesce,
     .is_unsure = true, /* of what was injected, nothing tells that it has come */
-    .close = close_transport,
+    .close = ofi_close,
 };

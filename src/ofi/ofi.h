@@ -6,7 +6,7 @@
 #ifndef WEFT_OFI_OFI_H
 #define WEFT_OFI_OFI_H
 
-#include "core/transport.h"
+#include "runtime/transport.h"
 
 extern const weft_transport_ops_t weft_ofi_transport;
 

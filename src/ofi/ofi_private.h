@@ -3,9 +3,9 @@
 #ifndef WEFT_OFI_OFI_PRIVATE_H
 #define WEFT_OFI_OFI_PRIVATE_H
 
-#include "core/device.h"
-#include "core/transport.h"
-#include "core/world.h"
+#include "runtime/device.h"
+#include "runtime/transport.h"
+#include "runtime/world.h"
 #include "net/net_packet.h"
 #include "ofi/rail.h"
 #include "ofi/window.h"
@@ -36,7 +36,7 @@ typedef struct weft_ofi_peer {
     uint32_t sent, received; /* packets so far */
     weft_window_count_t window;
     weft_early_t *early;     /* by sequence */
-    weft_slot_t *stalled_first, **stalled_last; /* composed, and refused by the provider */
+    weft_rail_slot_t *stalled_first, **stalled_last; /* composed, and refused by the provider */
     struct weft_ofi_peer *next_unsettled;
     struct weft_ofi_peer *next_lost; /* in ofi.lost */
     char *why;                       /* meanwhile; NULL: there was no memory for it */

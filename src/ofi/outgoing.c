@@ -16,7 +16,7 @@
 
 static int slots_out; /* packets that the provider has, or has refused so far */
 
-static void compose(const weft_ofi_peer_t *peer, const weft_header_t *header, weft_wire_t *out)
+static void compose_packet(const weft_ofi_peer_t *peer, const weft_header_t *header, weft_wire_t *out)
 {
     *out = (weft_wire_t){.key = peer->key,
                          .source = (uint32_t)weft_world.rank,
@@ -28,11 +28,11 @@ static void compose(const weft_ofi_peer_t *peer, const weft_header_t *header, we
                          .version = WEFT_WIRE_VERSION};
 }
 
-static void compose_into(weft_slot_t *slot, const weft_ofi_peer_t *peer,
+static void compose_into(weft_rail_slot_t *slot, const weft_ofi_peer_t *peer,
                          const weft_header_t *header)
 {
     weft_wire_t wire;
-    compose(peer, header, &wire);
+    compose_packet(peer, header, &wire);
     memcpy(slot->memory, &wire, sizeof(wire));
     slot->bytes = sizeof(wire) + header->bytes;
 }
@@ -48,7 +48,7 @@ void wefti_ofi_note_unsettled(weft_ofi_peer_t *peer)
     wefti_ofi.unsettled = peer;
 }
 
-static void stall(weft_ofi_peer_t *peer, weft_slot_t *slot)
+static void stall(weft_ofi_peer_t *peer, weft_rail_slot_t *slot)
 {
     if (peer->stalled_first == NULL)
         peer->stalled_last = &peer->stalled_first;
@@ -60,9 +60,9 @@ static void stall(weft_ofi_peer_t *peer, weft_slot_t *slot)
 
 /* ---- slots ---- */
 
-static void slot_is_out(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error)
+static void outgoing_slot_is_out(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error)
 {
-    weft_slot_t *slot = (weft_slot_t *)op;
+    weft_rail_slot_t *slot = (weft_rail_slot_t *)op;
     (void)entry;
     slots_out--;
     if (error != 0)
@@ -71,7 +71,7 @@ static void slot_is_out(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry,
 }
 
 /* At the end a packet must be with its receiver before we close, not just out of our buffer. */
-static long post_last(weft_slot_t *slot, fi_addr_t to)
+static long post_last(weft_rail_slot_t *slot, fi_addr_t to)
 {
     struct iovec piece = {slot->memory, slot->bytes};
     struct fi_msg message = {.msg_iov = &piece, .desc = &slot->descriptor, .iov_count = 1,
@@ -79,13 +79,13 @@ static long post_last(weft_slot_t *slot, fi_addr_t to)
     return fi_sendmsg(slot->rail->ep, &message, FI_COMPLETION | FI_TRANSMIT_COMPLETE);
 }
 
-static long post(weft_slot_t *slot)
+static long post_packet(weft_rail_slot_t *slot)
 {
     const weft_ofi_peer_t *peer = slot->owner;
     fi_addr_t to = peer->addresses[slot->rail->index];
     if (__builtin_expect(peer->is_lost, 0))
         return -FI_ECONNABORTED;
-    slot->op.done = slot_is_out;
+    slot->op.done = outgoing_slot_is_out;
     if (__builtin_expect(wefti_ofi.is_closing, 0))
         return post_last(slot, to);
     return fi_send(slot->rail->ep, slot->memory, slot->bytes, slot->descriptor, to,
@@ -99,22 +99,22 @@ static void count_packet(weft_ofi_peer_t *peer, size_t payload_bytes)
 }
 
 /* The packet in `slot` has its number and goes, now or later. */
-static void dispatch(weft_ofi_peer_t *peer, weft_slot_t *slot)
+static void dispatch(weft_ofi_peer_t *peer, weft_rail_slot_t *slot)
 {
     slots_out++;
     count_packet(peer, slot->bytes - sizeof(weft_wire_t));
-    long rc = peer->stalled_first != NULL ? -FI_EAGAIN : post(slot);
+    long rc = peer->stalled_first != NULL ? -FI_EAGAIN : post_packet(slot);
     if (rc == -FI_EAGAIN)
         stall(peer, slot);
     else if (rc != 0)
-        slot_is_out(&slot->op, NULL, (int)-rc);
+        outgoing_slot_is_out(&slot->op, NULL, (int)-rc);
 }
 
-static weft_slot_t *take_slot(weft_ofi_peer_t *peer, size_t payload_bytes)
+static weft_rail_slot_t *take_packet_slot(weft_ofi_peer_t *peer, size_t payload_bytes)
 {
     if (peer->stalled_first != NULL)
         return NULL;
-    weft_slot_t *slot =
+    weft_rail_slot_t *slot =
         weft_rail_take_slot(&wefti_ofi.rails[0], payload_bytes + sizeof(weft_wire_t));
     if (slot != NULL)
         slot->owner = peer;
@@ -134,7 +134,7 @@ static bool inject(weft_ofi_peer_t *peer, const weft_header_t *header, const voi
 {
     char packet[WEFT_INJECT_MOST];
     weft_wire_t wire;
-    compose(peer, header, &wire);
+    compose_packet(peer, header, &wire);
     memcpy(packet, &wire, sizeof(wire));
     if (header->bytes > 0)
         memcpy(packet + sizeof(wire), payload, header->bytes);
@@ -149,11 +149,11 @@ static bool inject(weft_ofi_peer_t *peer, const weft_header_t *header, const voi
     return true;
 }
 
-static weft_slot_t *reserved;
+static weft_rail_slot_t *reserved;
 
-static void *reserve(weft_ofi_peer_t *peer, size_t bytes)
+static void *reserve_slot(weft_ofi_peer_t *peer, size_t bytes)
 {
-    reserved = take_slot(peer, bytes);
+    reserved = take_packet_slot(peer, bytes);
     return reserved == NULL ? NULL : reserved->memory + sizeof(weft_wire_t);
 }
 
@@ -162,7 +162,7 @@ static bool send_packet(weft_ofi_peer_t *peer, const weft_header_t *header, cons
     if (can_inject(peer, header->bytes) && inject(peer, header, payload))
         return true;
     /* Refused, too: a slot is tried again by us. Nothing would tell when there is room to inject. */
-    void *room = reserve(peer, header->bytes);
+    void *room = reserve_slot(peer, header->bytes);
     if (room == NULL)
         return false;
     if (header->bytes > 0)
@@ -186,13 +186,13 @@ bool wefti_ofi_send(weft_endpoint_t *endpoint, const weft_header_t *header, cons
 void *wefti_ofi_reserve(weft_endpoint_t *endpoint, size_t bytes)
 {
     weft_ofi_peer_t *peer = (weft_ofi_peer_t *)endpoint;
-    return may_send(peer) ? reserve(peer, bytes) : NULL;
+    return may_send(peer) ? reserve_slot(peer, bytes) : NULL;
 }
 
 void wefti_ofi_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
 {
     weft_ofi_peer_t *peer = (weft_ofi_peer_t *)endpoint;
-    weft_slot_t *slot = reserved;
+    weft_rail_slot_t *slot = reserved;
     compose_into(slot, peer, header);
     dispatch(peer, slot);
 }
@@ -234,13 +234,13 @@ static bool tell_loss(weft_ofi_peer_t *peer)
                       : peer->why != NULL          ? peer->why
                                                    : "a packet was lost";
     weft_header_t header = {.kind = WEFT_WIRE_LOST, .bytes = (uint32_t)strlen(why)};
-    weft_slot_t *slot = weft_rail_take_slot(&wefti_ofi.rails[0], sizeof(weft_wire_t) + header.bytes);
+    weft_rail_slot_t *slot = weft_rail_take_slot(&wefti_ofi.rails[0], sizeof(weft_wire_t) + header.bytes);
     if (slot == NULL)
         return false;
     compose_into(slot, peer, &header);
     memcpy(slot->memory + sizeof(weft_wire_t), why, header.bytes);
     slot->owner = peer;
-    slot->op.done = slot_is_out;
+    slot->op.done = outgoing_slot_is_out;
     long rc = post_last(slot, peer->addresses[0]);
     if (rc == -FI_EAGAIN) {
         weft_rail_give_slot(slot);
@@ -249,23 +249,23 @@ static bool tell_loss(weft_ofi_peer_t *peer)
     slots_out++;
     peer->owes_loss = false;
     if (rc != 0)
-        slot_is_out(&slot->op, NULL, (int)-rc);
+        outgoing_slot_is_out(&slot->op, NULL, (int)-rc);
     return true;
 }
 
-static int settle(weft_ofi_peer_t *peer)
+static int settle_credit(weft_ofi_peer_t *peer)
 {
     int moved = 0;
     while (peer->stalled_first != NULL) {
-        weft_slot_t *slot = peer->stalled_first;
-        weft_slot_t *next = slot->next; /* the completion may come before post returns */
-        long rc = post(slot);
+        weft_rail_slot_t *slot = peer->stalled_first;
+        weft_rail_slot_t *next = slot->next; /* the completion may come before post returns */
+        long rc = post_packet(slot);
         if (rc == -FI_EAGAIN)
             return moved;
         peer->stalled_first = next;
         moved++;
         if (rc != 0)
-            slot_is_out(&slot->op, NULL, (int)-rc);
+            outgoing_slot_is_out(&slot->op, NULL, (int)-rc);
     }
     if (peer->owes_loss)
         moved += tell_loss(peer);
@@ -290,7 +290,7 @@ int wefti_outgoing_progress(void)
     while (peer != NULL) {
         weft_ofi_peer_t *next = peer->next_unsettled;
         peer->is_listed = false;
-        moved += settle(peer);
+        moved += settle_credit(peer);
         if (!is_settled(peer))
             wefti_ofi_note_unsettled(peer);
         peer = next;

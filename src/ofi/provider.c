@@ -125,7 +125,7 @@ static bool has_named(const struct fi_info *info, const char *name)
     return info != NULL;
 }
 
-static int ask(const char *name, uint64_t capabilities, struct fi_info **out)
+static int ask_providers(const char *name, uint64_t capabilities, struct fi_info **out)
 {
     struct fi_info *hints = make_hints(name, capabilities);
     if (hints == NULL)
@@ -163,7 +163,7 @@ static int ask_best(const char *name, struct fi_info **out)
     };
     int rc = -FI_ENODATA;
     for (size_t i = may_have_devices() ? 0 : HMEM_WISHES; rc != 0 && i < sizeof(wishes) / sizeof(wishes[0]); i++)
-        rc = ask(name, wishes[i], out);
+        rc = ask_providers(name, wishes[i], out);
     return rc;
 }
 

@@ -3,7 +3,7 @@
 #ifndef WEFT_OFI_PROVIDER_H
 #define WEFT_OFI_PROVIDER_H
 
-#include "core/transport.h"
+#include "runtime/transport.h"
 
 #include <rdma/fabric.h>
 #include <stdbool.h>

@@ -31,14 +31,14 @@ enum {
     DEVICE_READS = 16,
 };
 
-static int failed(const char *call, long rc)
+static int rail_failed(const char *call, long rc)
 {
     return weft_fail(MPI_ERR_OTHER, "%s: %s", call, weft_fabric_error(rc));
 }
 
 /* ---- memory ---- */
 
-static int register_device(weft_rail_t *rail, const weft_region_t *region,
+static int register_device(weft_rail_t *rail, const weft_rail_region_t *region,
                            struct fi_mr_attr *attributes, struct fid_mr **out)
 {
     struct iovec piece = {(void *)region->data, region->bytes};
@@ -55,7 +55,7 @@ uint64_t weft_rail_address(const weft_rail_t *rail, const void *data)
     return by_address ? (uint64_t)(uintptr_t)data : 0;
 }
 
-int weft_rail_register(weft_rail_t *rail, const weft_region_t *region, uint64_t access,
+int weft_rail_register(weft_rail_t *rail, const weft_rail_region_t *region, uint64_t access,
                        struct fid_mr **out)
 {
     bool is_ours = (rail->info->domain_attr->mr_mode & FI_MR_PROV_KEY) == 0;
@@ -74,23 +74,23 @@ int weft_rail_register(weft_rail_t *rail, const weft_region_t *region, uint64_t 
     return rc;
 }
 
-static size_t round_up(size_t bytes)
+static size_t round_up_slot(size_t bytes)
 {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 static size_t buffer_bytes(const weft_rail_t *rail)
 {
-    return round_up(rail->has_multi_recv ? rail->packet_max * PACKETS_A_BUFFER : rail->packet_max);
+    return round_up_slot(rail->has_multi_recv ? rail->packet_max * PACKETS_A_BUFFER : rail->packet_max);
 }
 
-static int allocate(weft_rail_t *rail)
+static int allocate_slots(weft_rail_t *rail)
 {
     rail->buffer_count = rail->has_multi_recv ? MULTI_BUFFERS : SINGLE_BUFFERS;
     if ((size_t)rail->buffer_count > rail->info->rx_attr->size)
         rail->buffer_count = (int)rail->info->rx_attr->size;
     rail->memory_bytes = buffer_bytes(rail) * (size_t)rail->buffer_count +
-                         round_up(rail->packet_max) * LARGE_SLOTS + WEFT_SLOT_SMALL * SMALL_SLOTS;
+                         round_up_slot(rail->packet_max) * LARGE_SLOTS + WEFT_SLOT_SMALL * SMALL_SLOTS;
     rail->memory = weft_alloc_aligned(rail->memory_bytes, ALIGNMENT);
     rail->buffers = weft_alloc_zeroed((size_t)rail->buffer_count, sizeof(*rail->buffers));
     rail->slots = weft_alloc_zeroed(SMALL_SLOTS + LARGE_SLOTS, sizeof(*rail->slots));
@@ -99,9 +99,9 @@ static int allocate(weft_rail_t *rail)
                          rail->memory_bytes);
     if (!rail->needs_local)
         return MPI_SUCCESS;
-    weft_region_t region = {.data = rail->memory, .bytes = rail->memory_bytes};
+    weft_rail_region_t region = {.data = rail->memory, .bytes = rail->memory_bytes};
     int rc = weft_rail_register(rail, &region, FI_SEND | FI_RECV, &rail->memory_mr);
-    return rc == 0 ? MPI_SUCCESS : failed("fi_mr_reg", rc);
+    return rc == 0 ? MPI_SUCCESS : rail_failed("fi_mr_reg", rc);
 }
 
 static void lay_out(weft_rail_t *rail)
@@ -112,36 +112,36 @@ static void lay_out(weft_rail_t *rail)
         rail->buffers[i] = (weft_receive_buffer_t){
             .rail = rail, .memory = at, .bytes = buffer_bytes(rail)};
     for (int i = 0; i < SMALL_SLOTS + LARGE_SLOTS; i++) {
-        weft_slot_t *slot = &rail->slots[i];
-        *slot = (weft_slot_t){.rail = rail, .size_class = i >= SMALL_SLOTS, .memory = at,
+        weft_rail_slot_t *slot = &rail->slots[i];
+        *slot = (weft_rail_slot_t){.rail = rail, .size_class = i >= SMALL_SLOTS, .memory = at,
                               .descriptor = descriptor};
-        at += i < SMALL_SLOTS ? WEFT_SLOT_SMALL : round_up(rail->packet_max);
+        at += i < SMALL_SLOTS ? WEFT_SLOT_SMALL : round_up_slot(rail->packet_max);
         weft_rail_give_slot(slot);
     }
 }
 
-weft_slot_t *weft_rail_take_slot(weft_rail_t *rail, size_t bytes)
+weft_rail_slot_t *weft_rail_take_slot(weft_rail_t *rail, size_t bytes)
 {
     int size_class = bytes > WEFT_SLOT_SMALL;
-    weft_slot_t *slot = rail->free_slots[size_class];
+    weft_rail_slot_t *slot = rail->free_slots[size_class];
     if (slot != NULL)
         rail->free_slots[size_class] = slot->next;
     return slot;
 }
 
-void weft_rail_give_slot(weft_slot_t *slot)
+void weft_rail_give_slot(weft_rail_slot_t *slot)
 {
-    weft_slot_t **list = &slot->rail->free_slots[slot->size_class];
+    weft_rail_slot_t **list = &slot->rail->free_slots[slot->size_class];
     slot->next = *list;
     *list = slot;
 }
 
 /* ---- receiving ---- */
 
-static void packet_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error);
+static void rail_packet_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error);
 
 /* 0, or a negative error number of libfabric; -FI_EAGAIN: it waits for post_again(). */
-static long post(weft_receive_buffer_t *buffer)
+static long post_receive(weft_receive_buffer_t *buffer)
 {
     weft_rail_t *rail = buffer->rail;
     struct iovec piece = {buffer->memory, buffer->bytes};
@@ -151,7 +151,7 @@ static long post(weft_receive_buffer_t *buffer)
                              .iov_count = 1,
                              .addr = FI_ADDR_UNSPEC,
                              .context = &buffer->op.context};
-    buffer->op.done = packet_is_here;
+    buffer->op.done = rail_packet_is_here;
     uint64_t flags = rail->has_multi_recv ? FI_MULTI_RECV : 0;
     long rc = fi_recvmsg(rail->ep, &message, flags);
     buffer->is_posted = rc == 0;
@@ -165,7 +165,7 @@ static long post_again(weft_rail_t *rail)
     rail->unposted = 0;
     for (int i = 0; i < rail->buffer_count && (rc == 0 || rc == -FI_EAGAIN); i++) {
         if (!rail->buffers[i].is_posted)
-            rc = post(&rail->buffers[i]);
+            rc = post_receive(&rail->buffers[i]);
     }
     return rc;
 }
@@ -176,7 +176,7 @@ static void expect_posted(weft_rail_t *rail, long rc)
         rail->owner->failed("fi_recvmsg", (int)-rc);
 }
 
-static void packet_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error)
+static void rail_packet_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error)
 {
     weft_receive_buffer_t *buffer = (weft_receive_buffer_t *)op;
     weft_rail_t *rail = buffer->rail;
@@ -190,7 +190,7 @@ static void packet_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *ent
     else if ((entry->flags & FI_RECV) != 0)
         rail->owner->sink(rail->has_multi_recv ? entry->buf : buffer->memory, entry->len);
     if (!rail->has_multi_recv || (entry->flags & FI_MULTI_RECV) != 0)
-        expect_posted(rail, post(buffer));
+        expect_posted(rail, post_receive(buffer));
 }
 
 /* ---- completions ---- */
@@ -257,7 +257,7 @@ static bool is_early_release(const struct fi_info *info)
     return strstr(info->fabric_attr->prov_name, "ofi_rxm") != NULL;
 }
 
-static void measure(weft_rail_t *rail)
+static void measure_rail(weft_rail_t *rail)
 {
     const struct fi_info *info = rail->info;
     rail->packet_max = weft_config.FABRIC_EAGER_MAX + sizeof(weft_wire_t);
@@ -315,38 +315,38 @@ static int open_objects(weft_rail_t *rail)
     struct fi_av_attr table = {.type = FI_AV_TABLE};
     int rc = weft_fabric.fabric(info->fabric_attr, &rail->fabric, NULL);
     if (rc != 0)
-        return failed("fi_fabric", rc);
+        return rail_failed("fi_fabric", rc);
     rc = fi_domain(rail->fabric, (struct fi_info *)info, &rail->domain, NULL);
     if (rc != 0)
-        return failed("fi_domain", rc);
+        return rail_failed("fi_domain", rc);
     rc = fi_av_open(rail->domain, &table, &rail->av, NULL);
     if (rc != 0)
-        return failed("fi_av_open", rc);
+        return rail_failed("fi_av_open", rc);
     rc = open_queue(rail);
     if (rc != 0)
-        return failed("fi_cq_open", rc);
+        return rail_failed("fi_cq_open", rc);
     rc = open_endpoint(rail);
-    return rc == 0 ? MPI_SUCCESS : failed("fi_endpoint", rc);
+    return rc == 0 ? MPI_SUCCESS : rail_failed("fi_endpoint", rc);
 }
 
 static int post_all(weft_rail_t *rail)
 {
     lay_out(rail);
     long rc = post_again(rail);
-    return rc == 0 || rc == -FI_EAGAIN ? MPI_SUCCESS : failed("fi_recvmsg", rc);
+    return rc == 0 || rc == -FI_EAGAIN ? MPI_SUCCESS : rail_failed("fi_recvmsg", rc);
 }
 
 int weft_rail_open(const struct fi_info *info, int index, const weft_rail_owner_t *owner,
                    weft_rail_t *out)
 {
     *out = (weft_rail_t){.info = info, .index = index, .owner = owner};
-    measure(out);
+    measure_rail(out);
     if (out->packet_max < PACKET_LEAST)
         return weft_fail(MPI_ERR_OTHER, "its messages have %zu bytes at most, Weft needs %d",
                          out->packet_max, PACKET_LEAST);
     int err = open_objects(out);
     if (err == MPI_SUCCESS)
-        err = allocate(out);
+        err = allocate_slots(out);
     if (err == MPI_SUCCESS)
         err = post_all(out);
     if (err != MPI_SUCCESS)
@@ -354,7 +354,7 @@ int weft_rail_open(const struct fi_info *info, int index, const weft_rail_owner_
     return err;
 }
 
-static void close_object(struct fid *object)
+static void close_fabric_object(struct fid *object)
 {
     int rc = fi_close(object);
     if (rc != 0)
@@ -364,17 +364,17 @@ static void close_object(struct fid *object)
 void weft_rail_close(weft_rail_t *rail)
 {
     if (rail->ep != NULL)
-        close_object(&rail->ep->fid);
+        close_fabric_object(&rail->ep->fid);
     if (rail->memory_mr != NULL)
-        close_object(&rail->memory_mr->fid);
+        close_fabric_object(&rail->memory_mr->fid);
     if (rail->cq != NULL)
-        close_object(&rail->cq->fid);
+        close_fabric_object(&rail->cq->fid);
     if (rail->av != NULL)
-        close_object(&rail->av->fid);
+        close_fabric_object(&rail->av->fid);
     if (rail->domain != NULL)
-        close_object(&rail->domain->fid);
+        close_fabric_object(&rail->domain->fid);
     if (rail->fabric != NULL)
-        close_object(&rail->fabric->fid);
+        close_fabric_object(&rail->fabric->fid);
     weft_free(rail->memory);
     weft_free(rail->buffers);
     weft_free(rail->slots);

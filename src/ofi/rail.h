@@ -13,7 +13,7 @@
 #ifndef WEFT_OFI_RAIL_H
 #define WEFT_OFI_RAIL_H
 
-#include "core/device.h"
+#include "runtime/device.h"
 #include "ofi/provider.h"
 
 #include <rdma/fi_domain.h>
@@ -35,16 +35,16 @@ struct weft_ofi_op {
 enum { WEFT_SLOT_SIZES = 2, WEFT_SLOT_SMALL = 4096, WEFT_INJECT_MOST = 256 };
 
 /** Memory for a packet on its way out. */
-typedef struct weft_slot {
+typedef struct weft_rail_slot {
     weft_ofi_op_t op;
     weft_rail_t *rail;
-    struct weft_slot *next; /* while it is free, or waits for the provider */
+    struct weft_rail_slot *next; /* while it is free, or waits for the provider */
     void *owner;            /* of whoever took it */
     size_t bytes;           /* of the packet in it */
     int size_class;
     void *descriptor; /* for FI_MR_LOCAL */
     char *memory;
-} weft_slot_t;
+} weft_rail_slot_t;
 
 typedef struct weft_receive_buffer {
     weft_ofi_op_t op;
@@ -90,8 +90,8 @@ struct weft_rail {
     struct fid_mr *memory_mr;
     weft_receive_buffer_t *buffers; /* [buffer_count] */
     int buffer_count, unposted;
-    weft_slot_t *slots;
-    weft_slot_t *free_slots[WEFT_SLOT_SIZES];
+    weft_rail_slot_t *slots;
+    weft_rail_slot_t *free_slots[WEFT_SLOT_SIZES];
 };
 
 /** Open `info` as rail `index`; `owner` stays. On failure nothing is left. MPI_ERR_OTHER with a text. */
@@ -106,22 +106,22 @@ void weft_rail_watch(weft_rail_t *rail);
 int weft_rail_progress(weft_rail_t *rail);
 
 /** What is to be registered. */
-typedef struct weft_region {
+typedef struct weft_rail_region {
     const void *data;
     size_t bytes;
     const weft_memory_t *memory; /* of a device, that it lies in; NULL: the host's */
-} weft_region_t;
+} weft_rail_region_t;
 
 /** Register memory: its descriptor and key, and the handle to give back to fi_close(&->fid).
  *  0, or a negative error number of libfabric. */
-int weft_rail_register(weft_rail_t *rail, const weft_region_t *region, uint64_t access,
+int weft_rail_register(weft_rail_t *rail, const weft_rail_region_t *region, uint64_t access,
                        struct fid_mr **out);
 
 /** As peers name the first byte of a registration. */
 uint64_t weft_rail_address(const weft_rail_t *rail, const void *data);
 
 /** A slot with room for a packet of `bytes` bytes; NULL: none is free. */
-weft_slot_t *weft_rail_take_slot(weft_rail_t *rail, size_t bytes);
-void weft_rail_give_slot(weft_slot_t *slot);
+weft_rail_slot_t *weft_rail_take_slot(weft_rail_t *rail, size_t bytes);
+void weft_rail_give_slot(weft_rail_slot_t *slot);
 
 #endif

@@ -20,12 +20,12 @@ typedef struct entry {
     char *key;
     void *data;
     size_t bytes;
-} entry_t;
+} pmi_entry_t;
 
-typedef enum state { CLOSED, SINGLETON, CONNECTED } state_t;
+typedef enum state { CLOSED, SINGLETON, CONNECTED } pmi_state_t;
 
 static struct {
-    _Atomic state_t state; /* weft_pmi_abort() reads it in any thread */
+    _Atomic pmi_state_t state; /* weft_pmi_abort() reads it in any thread */
     pmix_proc_t self;
     int *local_ranks;
     bool is_one_host;
@@ -66,7 +66,7 @@ pmix_value_t *weft_pmi_fact(const pmix_proc_t *self, pmix_rank_t rank, const cha
     return look_up(&whose, key, PMIX_OPTIONAL, &value) == PMIX_SUCCESS ? value : NULL;
 }
 
-static int number_of(pmix_rank_t rank, const char *key, int fallback)
+static int number_of_entry(pmix_rank_t rank, const char *key, int fallback)
 {
     pmix_value_t *value = weft_pmi_fact(&pmi.self, rank, key);
     if (value == NULL)
@@ -103,12 +103,12 @@ static void open_singleton(weft_pmi_job_t *job)
 static int describe_job(weft_pmi_job_t *job)
 {
     *job = (weft_pmi_job_t){.rank = (int)pmi.self.rank};
-    job->size = number_of(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
+    job->size = number_of_entry(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
     if (job->size <= job->rank)
         return weft_fail(MPI_ERR_OTHER, "the PMIx server gives rank %d of a job of size %d",
                          job->rank, job->size);
-    job->app_number = number_of(pmi.self.rank, PMIX_APPNUM, 0);
-    job->universe_size = number_of(PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, job->size);
+    job->app_number = number_of_entry(pmi.self.rank, PMIX_APPNUM, 0);
+    job->universe_size = number_of_entry(PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, job->size);
     /* Open MPI's launcher counts the slots, and starts more ranks than these when told to. */
     if (job->universe_size < job->size)
         job->universe_size = job->size;
@@ -149,17 +149,17 @@ int weft_pmi_open(weft_pmi_job_t *out)
     return err;
 }
 
-static entry_t *find_entry(const char *key)
+static pmi_entry_t *find_entry(const char *key)
 {
     for (weft_link_t *link = pmi.entries.next; link != &pmi.entries; link = link->next) {
-        entry_t *entry = WEFT_ELEMENT(link, entry_t, link);
+        pmi_entry_t *entry = WEFT_ELEMENT(link, pmi_entry_t, link);
         if (strcmp(entry->key, key) == 0)
             return entry;
     }
     return NULL;
 }
 
-static void release_entry(entry_t *entry)
+static void release_entry(pmi_entry_t *entry)
 {
     weft_list_remove(&entry->link);
     weft_free(entry->key);
@@ -167,7 +167,7 @@ static void release_entry(entry_t *entry)
     weft_free(entry);
 }
 
-static int copy(const void *data, size_t bytes, void **out)
+static int copy_value(const void *data, size_t bytes, void **out)
 {
     void *result = weft_alloc(bytes);
     if (result == NULL)
@@ -180,17 +180,17 @@ static int copy(const void *data, size_t bytes, void **out)
 
 static int put_entry(const char *key, const void *data, size_t bytes)
 {
-    entry_t *entry = weft_alloc_zeroed(1, sizeof(*entry));
+    pmi_entry_t *entry = weft_alloc_zeroed(1, sizeof(*entry));
     if (entry == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a start-up message of %zu bytes", bytes);
-    entry_t *old = find_entry(key);
+    pmi_entry_t *old = find_entry(key);
     if (old != NULL)
         release_entry(old);
     weft_list_append(&pmi.entries, &entry->link);
     entry->bytes = bytes;
     entry->key = weft_strdup(key);
     int err = entry->key == NULL ? weft_fail(MPI_ERR_NO_MEM, "a copy of the key %s", key)
-                                 : copy(data, bytes, &entry->data);
+                                 : copy_value(data, bytes, &entry->data);
     if (err != MPI_SUCCESS)
         release_entry(entry);
     return err;
@@ -209,7 +209,7 @@ int weft_pmi_put(const char *key, const void *data, size_t bytes)
     return MPI_SUCCESS;
 }
 
-static int commit(void)
+static int commit_values(void)
 {
     if (!pmi.has_uncommitted)
         return MPI_SUCCESS;
@@ -223,14 +223,14 @@ static int commit(void)
 int weft_pmi_publish(const char *key, const void *data, size_t bytes)
 {
     int err = weft_pmi_put(key, data, bytes);
-    return err != MPI_SUCCESS || pmi.state == SINGLETON ? err : commit();
+    return err != MPI_SUCCESS || pmi.state == SINGLETON ? err : commit_values();
 }
 
 int weft_pmi_fence(void)
 {
     if (pmi.state == SINGLETON)
         return MPI_SUCCESS;
-    int err = commit();
+    int err = commit_values();
     if (err != MPI_SUCCESS)
         return err;
     pmix_proc_t all = process(&pmi.self, PMIX_RANK_WILDCARD);
@@ -262,10 +262,10 @@ int weft_pmi_fence_ranks(const int *ranks, int count)
 
 static int get_entry(const char *key, void **out, size_t *bytes_out)
 {
-    const entry_t *entry = find_entry(key);
+    const pmi_entry_t *entry = find_entry(key);
     if (entry == NULL)
         return weft_fail(MPI_ERR_OTHER, "there is no start-up data %s", key);
-    int err = copy(entry->data, entry->bytes, out);
+    int err = copy_value(entry->data, entry->bytes, out);
     if (err == MPI_SUCCESS)
         *bytes_out = entry->bytes;
     return err;
@@ -282,7 +282,7 @@ int weft_pmi_get(int rank, const char *key, void **out, size_t *bytes_out)
         return weft_fail(MPI_ERR_OTHER, "there is no start-up data %s of rank %d: %s", key, rank,
                          PMIx_Error_string(status));
     int err = value->type == PMIX_BYTE_OBJECT
-                  ? copy(value->data.bo.bytes, value->data.bo.size, out)
+                  ? copy_value(value->data.bo.bytes, value->data.bo.size, out)
                   : weft_fail(MPI_ERR_OTHER, "start-up data %s of rank %d is no blob", key, rank);
     if (err == MPI_SUCCESS)
         *bytes_out = value->data.bo.size;
@@ -327,11 +327,11 @@ void weft_pmi_abort(int code, const char *message, bool is_bereft)
 
 int weft_pmi_close(void)
 {
-    state_t was = pmi.state;
+    pmi_state_t was = pmi.state;
     pmi.state = CLOSED;
     if (was == SINGLETON) {
         while (!weft_list_is_empty(&pmi.entries))
-            release_entry(WEFT_ELEMENT(pmi.entries.next, entry_t, link));
+            release_entry(WEFT_ELEMENT(pmi.entries.next, pmi_entry_t, link));
         return MPI_SUCCESS;
     }
     pmix_status_t status = PMIx_Finalize(NULL, 0);

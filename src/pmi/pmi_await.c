@@ -48,7 +48,7 @@ static void take_value(answer_t *answer, pmix_status_t status, const pmix_value_
 }
 
 /* On a thread of PMIx. */
-static void on_value(pmix_status_t status, pmix_value_t *value, void *cookie)
+static void await_on_value(pmix_status_t status, pmix_value_t *value, void *cookie)
 {
     answer_t *answer = cookie;
     pthread_mutex_lock(&answer->lock);
@@ -92,13 +92,13 @@ static bool wait_for(answer_t *answer, int limit_s)
 }
 
 /* One question. *out is set on PMIX_SUCCESS. */
-static pmix_status_t ask(const pmix_proc_t *whose, const char *key, int limit_s, void **out,
+static pmix_status_t ask_for_value(const pmix_proc_t *whose, const char *key, int limit_s, void **out,
                          size_t *bytes_out)
 {
     answer_t *answer = create_answer();
     if (answer == NULL)
         return PMIX_ERR_NOMEM;
-    pmix_status_t status = PMIx_Get_nb(whose, key, NULL, 0, on_value, answer);
+    pmix_status_t status = PMIx_Get_nb(whose, key, NULL, 0, await_on_value, answer);
     if (status != PMIX_SUCCESS) {
         free_answer(answer);
         return status;
@@ -130,11 +130,11 @@ int weft_pmi_await_blob(const pmix_proc_t *whose, const char *key, int limit_s, 
                         size_t *bytes_out)
 {
     int waited_ms = 0;
-    pmix_status_t status = ask(whose, key, limit_s, out, bytes_out);
+    pmix_status_t status = ask_for_value(whose, key, limit_s, out, bytes_out);
     for (int ms = 1; is_too_early(status) && waited_ms < limit_s * 1000; ms += ms < 64 ? ms : 0) {
         pause_for(ms);
         waited_ms += ms;
-        status = ask(whose, key, limit_s, out, bytes_out);
+        status = ask_for_value(whose, key, limit_s, out, bytes_out);
     }
     if (status == PMIX_SUCCESS)
         return MPI_SUCCESS;

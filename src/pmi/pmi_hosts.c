@@ -62,21 +62,21 @@ static bool from_node_list(const pmix_proc_t *self, int size, int *marks)
 typedef struct place {
     char *host;
     int rank;
-} place_t;
+} pmi_place_t;
 
 static int compare_places(const void *a, const void *b)
 {
-    const place_t *x = a, *y = b;
+    const pmi_place_t *x = a, *y = b;
     int order = strcmp(x->host, y->host);
     return order != 0 ? order : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-static bool from_host_names(const pmix_proc_t *self, int size, int *marks)
+static bool hosts_from_names(const pmix_proc_t *self, int size, int *marks)
 {
-    place_t *places = weft_alloc_zeroed((size_t)size, sizeof(*places));
+    pmi_place_t *places = weft_alloc_zeroed((size_t)size, sizeof(*places));
     bool is_known = places != NULL;
     for (int rank = 0; is_known && rank < size; rank++) {
-        places[rank] = (place_t){text_of(self, (pmix_rank_t)rank, PMIX_HOSTNAME), rank};
+        places[rank] = (pmi_place_t){text_of(self, (pmix_rank_t)rank, PMIX_HOSTNAME), rank};
         is_known = places[rank].host != NULL;
     }
     if (is_known)
@@ -91,7 +91,7 @@ static bool from_host_names(const pmix_proc_t *self, int size, int *marks)
     return is_known;
 }
 
-static void forget(int size, int *marks)
+static void forget_hosts(int size, int *marks)
 {
     for (int rank = 0; rank < size; rank++)
         marks[rank] = UNKNOWN;
@@ -99,10 +99,10 @@ static void forget(int size, int *marks)
 
 int weft_pmi_find_hosts(const pmix_proc_t *self, int size, int *node_of)
 {
-    forget(size, node_of);
+    forget_hosts(size, node_of);
     if (!from_node_list(self, size, node_of)) {
-        forget(size, node_of);
-        if (!from_host_names(self, size, node_of))
+        forget_hosts(size, node_of);
+        if (!hosts_from_names(self, size, node_of))
             return weft_fail(MPI_ERR_OTHER,
                              "the launcher does not tell which host each of the %d ranks is on",
                              size);

@@ -13,7 +13,7 @@ static bool is_set(const char *name)
     return weft_environment(name) != NULL;
 }
 
-static long number(const char *name, long fallback)
+static long read_rank_number(const char *name, long fallback)
 {
     const char *text = weft_environment(name);
     return text == NULL ? fallback : strtol(text, NULL, 10);
@@ -25,14 +25,14 @@ static long slurm_step_tasks(void)
 {
     if (!is_set("SLURM_PROCID") || !is_set("SLURM_STEP_ID"))
         return 0;
-    return number("SLURM_STEP_NUM_TASKS", number("SLURM_NTASKS", 1));
+    return read_rank_number("SLURM_STEP_NUM_TASKS", read_rank_number("SLURM_NTASKS", 1));
 }
 
 /* The size of a job of PMI-1 or PMI-2; 0 without one, -1 when it is not known. */
 static long foreign_pmi_size(void)
 {
     if (is_set("PMI_SIZE"))
-        return number("PMI_SIZE", -1);
+        return read_rank_number("PMI_SIZE", -1);
     return is_set("PMI_FD") || is_set("PMI_PORT") || is_set("PMI_RANK") ? -1 : 0;
 }
 
@@ -49,7 +49,7 @@ int weft_pmi_find_server(bool *out)
             "this is task %ld of %ld of a Slurm step that has no PMIx server; start it "
             "with `srun --mpi=pmix` (`srun --mpi=list` shows whether Slurm has it) or "
             "with Weft's mpirun",
-            number("SLURM_PROCID", 0), tasks);
+            read_rank_number("SLURM_PROCID", 0), tasks);
     long size = foreign_pmi_size();
     if (size > 1 || size < 0)
         return weft_fail(MPI_ERR_OTHER,

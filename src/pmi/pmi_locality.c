@@ -39,7 +39,7 @@ static void add_listed(const char *text, int size, peers_t *peers)
     }
 }
 
-static void from_peer_list(const pmix_proc_t *self, const weft_pmi_job_t *job, peers_t *peers)
+static void locality_from_peers(const pmix_proc_t *self, const weft_pmi_job_t *job, peers_t *peers)
 {
     pmix_value_t *value = weft_pmi_fact(self, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS);
     if (value == NULL)
@@ -49,7 +49,7 @@ static void from_peer_list(const pmix_proc_t *self, const weft_pmi_job_t *job, p
     PMIX_VALUE_RELEASE(value);
 }
 
-static void from_resolver(const pmix_proc_t *self, const weft_pmi_job_t *job, peers_t *peers)
+static void locality_from_resolver(const pmix_proc_t *self, const weft_pmi_job_t *job, peers_t *peers)
 {
     pmix_proc_t *found = NULL;
     size_t count = 0;
@@ -60,7 +60,7 @@ static void from_resolver(const pmix_proc_t *self, const weft_pmi_job_t *job, pe
     PMIX_PROC_FREE(found, count);
 }
 
-static void from_host_names(const pmix_proc_t *self, const weft_pmi_job_t *job, peers_t *peers)
+static void locality_from_names(const pmix_proc_t *self, const weft_pmi_job_t *job, peers_t *peers)
 {
     for (int rank = 0; rank < job->size; rank++) {
         pmix_value_t *value = weft_pmi_fact(self, (pmix_rank_t)rank, PMIX_HOSTNAME);
@@ -101,7 +101,7 @@ static void find_hostname(const pmix_proc_t *self, weft_pmi_job_t *job)
 int weft_pmi_find_locality(const pmix_proc_t *self, weft_pmi_job_t *job)
 {
     typedef void (*source_fn_t)(const pmix_proc_t *, const weft_pmi_job_t *, peers_t *);
-    static const source_fn_t sources[] = {from_peer_list, from_resolver, from_host_names};
+    static const source_fn_t sources[] = {locality_from_peers, locality_from_resolver, locality_from_names};
 
     find_hostname(self, job);
     peers_t peers = {.ranks = weft_alloc_array((size_t)job->size, sizeof(int))};

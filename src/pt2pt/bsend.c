@@ -2,7 +2,7 @@
 #include "pt2pt/bsend.h"
 
 #include "pt2pt/device_copy.h"
-#include "core/progress.h"
+#include "runtime/progress.h"
 #include "base/fail.h"
 #include "base/list.h"
 #include "base/memory.h"
@@ -18,7 +18,7 @@ typedef struct block {
     size_t bytes;     /* header and data */
     uint64_t number;  /* in the order of sending */
     weft_bsend_buffer_t *buffer;
-} block_t;
+} bsend_block_t;
 
 struct weft_bsend_buffer {
     char *memory;
@@ -46,7 +46,7 @@ static weft_pool_t persistents = WEFT_POOL(persistent_t);
 
 /* ---- buffers ---- */
 
-static weft_bsend_buffer_t **slot_of(weft_comm_t *comm)
+static weft_bsend_buffer_t **slot_of_buffer(weft_comm_t *comm)
 {
     return comm == NULL ? &process_buffer : (weft_bsend_buffer_t **)&comm->bsend_buffer;
 }
@@ -58,7 +58,7 @@ static weft_bsend_buffer_t *buffer_for(weft_comm_t *comm)
 
 int weft_bsend_attach(weft_comm_t *comm, void *memory, size_t bytes)
 {
-    weft_bsend_buffer_t **slot = slot_of(comm);
+    weft_bsend_buffer_t **slot = slot_of_buffer(comm);
     if (*slot != NULL)
         return weft_fail(MPI_ERR_BUFFER, "a buffer is attached already; detach it first");
     weft_bsend_buffer_t *buffer = weft_alloc_zeroed(1, sizeof(*buffer));
@@ -75,7 +75,7 @@ int weft_bsend_attach(weft_comm_t *comm, void *memory, size_t bytes)
 
 int weft_bsend_detach(weft_comm_t *comm, void **memory_out, size_t *bytes_out)
 {
-    weft_bsend_buffer_t **slot = slot_of(comm), *buffer = *slot;
+    weft_bsend_buffer_t **slot = slot_of_buffer(comm), *buffer = *slot;
     if (buffer == NULL)
         return weft_fail(MPI_ERR_BUFFER, "no buffer is attached");
     while (!weft_list_is_empty(&buffer->blocks)) /* waiting lets other threads put in more */
@@ -101,24 +101,24 @@ static char *find_gap(weft_bsend_buffer_t *buffer, size_t bytes, weft_link_t **a
     weft_link_t *link = &buffer->blocks;
     for (;;) {
         weft_link_t *next = link->next;
-        char *limit = next == &buffer->blocks ? end : (char *)WEFT_ELEMENT(next, block_t, link);
+        char *limit = next == &buffer->blocks ? end : (char *)WEFT_ELEMENT(next, bsend_block_t, link);
         if (limit >= at && (size_t)(limit - at) >= bytes) {
             *after = link;
             return at;
         }
         if (next == &buffer->blocks)
             return NULL;
-        at = align((char *)WEFT_ELEMENT(next, block_t, link) +
-                   WEFT_ELEMENT(next, block_t, link)->bytes);
+        at = align((char *)WEFT_ELEMENT(next, bsend_block_t, link) +
+                   WEFT_ELEMENT(next, bsend_block_t, link)->bytes);
         link = next;
     }
 }
 
-static block_t *take_block(weft_bsend_buffer_t *buffer, size_t bytes)
+static bsend_block_t *take_bsend_block(weft_bsend_buffer_t *buffer, size_t bytes)
 {
     weft_link_t *after = buffer->blocks.previous;
-    block_t *block = buffer->is_automatic ? weft_alloc(bytes)
-                                          : (block_t *)(void *)find_gap(buffer, bytes, &after);
+    bsend_block_t *block = buffer->is_automatic ? weft_alloc(bytes)
+                                          : (bsend_block_t *)(void *)find_gap(buffer, bytes, &after);
     if (block == NULL)
         return NULL;
     block->bytes = bytes;
@@ -135,7 +135,7 @@ static uint64_t lowest_number(const weft_bsend_buffer_t *buffer)
 {
     uint64_t lowest = UINT64_MAX;
     for (weft_link_t *at = buffer->blocks.next; at != &buffer->blocks; at = at->next) {
-        const block_t *block = WEFT_ELEMENT(at, block_t, link);
+        const bsend_block_t *block = WEFT_ELEMENT(at, bsend_block_t, link);
         if (block->number < lowest)
             lowest = block->number;
     }
@@ -155,16 +155,16 @@ static void complete_flushes(weft_bsend_buffer_t *buffer)
     }
 }
 
-static void give_block(block_t *block)
+static void give_block(bsend_block_t *block)
 {
     weft_list_remove(&block->link);
     if (block->buffer->is_automatic)
         weft_free(block);
 }
 
-static void block_is_sent(weft_request_t *request, void *owner)
+static void bsend_block_is_sent(weft_request_t *request, void *owner)
 {
-    block_t *block = owner;
+    bsend_block_t *block = owner;
     weft_bsend_buffer_t *buffer = block->buffer;
     weft_request_release(request);
     give_block(block);
@@ -174,7 +174,7 @@ static void block_is_sent(weft_request_t *request, void *owner)
 
 /* ---- sending ---- */
 
-static int send_block(const weft_send_args_t *args, block_t *block, size_t bytes)
+static int send_block(const weft_send_args_t *args, bsend_block_t *block, size_t bytes)
 {
     weft_elements_t typed = {(void *)args->buf, args->count, args->type};
     weft_elements_t packed = {block + 1, bytes, weft_type_of(MPI_BYTE)};
@@ -188,7 +188,7 @@ static int send_block(const weft_send_args_t *args, block_t *block, size_t bytes
     if (err == MPI_SUCCESS)
         err = weft_send_begin(&copy, &request);
     if (err == MPI_SUCCESS)
-        weft_request_watch(request, block_is_sent, block);
+        weft_request_watch(request, bsend_block_is_sent, block);
     else
         give_block(block);
     return err;
@@ -204,10 +204,10 @@ int weft_bsend_begin(const weft_send_args_t *args, weft_request_t **out)
     if (buffer == NULL)
         return weft_fail(MPI_ERR_BUFFER,
                          "a message of %zu bytes needs a buffer, but none is attached", bytes);
-    block_t *block = take_block(buffer, sizeof(block_t) + bytes);
+    bsend_block_t *block = take_bsend_block(buffer, sizeof(bsend_block_t) + bytes);
     if (block == NULL) {
         weft_progress(); /* something may have gone out */
-        block = take_block(buffer, sizeof(block_t) + bytes);
+        block = take_bsend_block(buffer, sizeof(bsend_block_t) + bytes);
     }
     if (block == NULL)
         return weft_fail(MPI_ERR_BUFFER,
@@ -219,22 +219,22 @@ int weft_bsend_begin(const weft_send_args_t *args, weft_request_t **out)
 
 /* ---- flushing ---- */
 
-static void release_flush(weft_request_t *request)
+static void bsend_release_flush(weft_request_t *request)
 {
     weft_pool_give(&flushes, request);
 }
 
-static void cannot_cancel(weft_request_t *request)
+static void bsend_cannot_cancel(weft_request_t *request)
 {
     (void)request;
 }
 
 static const weft_request_ops_t flush_ops = {
-    .name = "flush", .release = release_flush, .cancel = cannot_cancel};
+    .name = "flush", .release = bsend_release_flush, .cancel = bsend_cannot_cancel};
 
 int weft_bsend_flush_begin(weft_comm_t *comm, weft_request_t **out)
 {
-    weft_bsend_buffer_t *buffer = *slot_of(comm);
+    weft_bsend_buffer_t *buffer = *slot_of_buffer(comm);
     if (buffer == NULL || weft_list_is_empty(&buffer->blocks)) {
         *out = &weft_request_done;
         return MPI_SUCCESS;
@@ -260,7 +260,7 @@ void weft_bsend_flush(weft_comm_t *comm)
 
 /* ---- persistent buffered sends ---- */
 
-static void release_persistent(weft_request_t *request)
+static void bsend_release_persistent(weft_request_t *request)
 {
     persistent_t *persistent = (persistent_t *)request;
     weft_type_release(persistent->args.type);
@@ -268,7 +268,7 @@ static void release_persistent(weft_request_t *request)
     weft_pool_give(&persistents, persistent);
 }
 
-static int start_persistent(weft_request_t *request)
+static int bsend_start_persistent(weft_request_t *request)
 {
     weft_request_t *sent;
     int err = weft_bsend_begin(&((persistent_t *)request)->args, &sent);
@@ -281,9 +281,9 @@ static int start_persistent(weft_request_t *request)
 }
 
 static const weft_request_ops_t persistent_ops = {.name = "buffered send",
-                                                  .release = release_persistent,
-                                                  .start = start_persistent,
-                                                  .cancel = cannot_cancel};
+                                                  .release = bsend_release_persistent,
+                                                  .start = bsend_start_persistent,
+                                                  .cancel = bsend_cannot_cancel};
 
 int weft_bsend_init(const weft_send_args_t *args, weft_request_t **out)
 {

@@ -2,7 +2,7 @@
 /* Pieces of messages in pinned slots, and the queue of those who wait for slots. */
 #include "pt2pt/device_private.h"
 
-#include "core/progress.h"
+#include "runtime/progress.h"
 #include "base/pool.h"
 
 static weft_pool_t chunks = WEFT_POOL(weft_chunk_t);
@@ -30,41 +30,41 @@ void wefti_chunk_give(weft_chunk_t *chunk)
 }
 
 /* One tries in each round; who has to wait again goes to the end. */
-static int retry_first(bool everything)
+static int chunk_retry_first(bool everything)
 {
     (void)everything;
     weft_link_t *link = weft_list_pop(&waiting);
     if (link == NULL) {
-        weft_progress_remove(retry_first);
+        weft_progress_remove(chunk_retry_first);
         return 0;
     }
-    weft_starved_t *starved = WEFT_ELEMENT(link, weft_starved_t, link);
-    starved->retry(starved->owner);
+    weft_slot_waiter_t *slot_waiter = WEFT_ELEMENT(link, weft_slot_waiter_t, link);
+    slot_waiter->retry(slot_waiter->owner);
     return weft_list_is_empty(&waiting) || waiting.previous != link;
 }
 
-void wefti_starved_init(weft_starved_t *starved, void (*retry)(void *owner), void *owner)
+void wefti_slot_waiter_init(weft_slot_waiter_t *slot_waiter, void (*retry)(void *owner), void *owner)
 {
-    weft_list_init(&starved->link);
-    starved->retry = retry;
-    starved->owner = owner;
+    weft_list_init(&slot_waiter->link);
+    slot_waiter->retry = retry;
+    slot_waiter->owner = owner;
 }
 
-void wefti_starved_wait(weft_starved_t *starved)
+void wefti_slot_waiter_wait(weft_slot_waiter_t *slot_waiter)
 {
-    if (!weft_list_is_empty(&starved->link))
+    if (!weft_list_is_empty(&slot_waiter->link))
         return;
-    weft_list_append(&waiting, &starved->link);
-    weft_progress_add(retry_first);
+    weft_list_append(&waiting, &slot_waiter->link);
+    weft_progress_add(chunk_retry_first);
 }
 
-void wefti_starved_forget(weft_starved_t *starved)
+void wefti_slot_waiter_forget(weft_slot_waiter_t *slot_waiter)
 {
-    weft_list_remove(&starved->link);
+    weft_list_remove(&slot_waiter->link);
 }
 
 void wefti_chunks_close(void)
 {
-    weft_progress_remove(retry_first);
+    weft_progress_remove(chunk_retry_first);
     weft_pool_close(&chunks);
 }

@@ -3,7 +3,7 @@
 
 #include "pt2pt/device_private.h"
 
-#include "core/progress.h"
+#include "runtime/progress.h"
 
 /* Both sides, and what of them lies on a device. */
 typedef struct typed_copy {
@@ -12,7 +12,7 @@ typedef struct typed_copy {
     size_t bytes;
 } typed_copy_t;
 
-static int look(const weft_elements_t *elements, weft_memory_t *out)
+static int look_at_copy(const weft_elements_t *elements, weft_memory_t *out)
 {
     return weft_memory_look(wefti_first_byte(elements->buf, elements->type), out);
 }
@@ -27,7 +27,7 @@ static char *piece_of(const weft_elements_t *elements)
     return (char *)((uintptr_t)elements->buf + (uintptr_t)offset);
 }
 
-static int move(const typed_copy_t *copy, weft_queue_t *queue, const weft_packing_t *what,
+static int move_runs(const typed_copy_t *copy, weft_queue_t *queue, const weft_packing_t *what,
                 bool is_packing)
 {
     if (queue == NULL)
@@ -53,22 +53,22 @@ static bool move_by_processor(const typed_copy_t *copy, const weft_packing_t *wh
     return true;
 }
 
-static int move_part(const typed_copy_t *copy, const weft_packing_t *what, bool is_packing)
+static int move_device_part(const typed_copy_t *copy, const weft_packing_t *what, bool is_packing)
 {
     weft_device_t *device = is_packing ? copy->from_memory.device : copy->to_memory.device;
-    weft_lane_t lane = is_packing ? WEFT_LANE_DOWN : WEFT_LANE_UP;
+    weft_stream_class_t stream_class = is_packing ? WEFT_STREAM_DOWN : WEFT_STREAM_UP;
     if (move_by_processor(copy, what, is_packing))
         return MPI_SUCCESS;
-    return move(copy, wefti_queue_for(device, lane, copy->bytes), what, is_packing);
+    return move_runs(copy, wefti_queue_for(device, stream_class, copy->bytes), what, is_packing);
 }
 
 /* One side is in one piece: the device of the other does it all. */
-static int copy_at_once(const typed_copy_t *copy, char *from, char *to)
+static int copy_span_at_once(const typed_copy_t *copy, char *from, char *to)
 {
     weft_packing_t what = {.bytes = copy->bytes, .packed = from != NULL ? from : to};
     bool is_packing = from == NULL;
     weft_device_t *device = is_packing ? copy->from_memory.device : copy->to_memory.device;
-    return move(copy, wefti_queue_for(device, WEFT_LANE_BULK, copy->bytes), &what, is_packing);
+    return move_runs(copy, wefti_queue_for(device, WEFT_STREAM_BULK, copy->bytes), &what, is_packing);
 }
 
 /* One piece, by way of a slot. */
@@ -77,13 +77,13 @@ static int copy_through(const typed_copy_t *copy, const weft_packing_t *what)
     const weft_elements_t *from = copy->from, *to = copy->to;
     int err = MPI_SUCCESS;
     if (copy->from_memory.device != NULL)
-        err = move_part(copy, what, true);
+        err = move_device_part(copy, what, true);
     else
         weft_pack(from->buf, from->count, from->type, what->offset, what->packed, what->bytes);
     if (err != MPI_SUCCESS)
         return err;
     if (copy->to_memory.device != NULL)
-        return move_part(copy, what, false);
+        return move_device_part(copy, what, false);
     weft_unpack(to->buf, to->count, to->type, what->offset, what->packed, what->bytes);
     return MPI_SUCCESS;
 }
@@ -115,9 +115,9 @@ int weft_copy_anywhere(const weft_elements_t *from, const weft_elements_t *to)
         weft_copy_elements(from, to);
         return MPI_SUCCESS;
     }
-    int err = look(from, &copy.from_memory);
+    int err = look_at_copy(from, &copy.from_memory);
     if (err == MPI_SUCCESS)
-        err = look(to, &copy.to_memory);
+        err = look_at_copy(to, &copy.to_memory);
     if (err != MPI_SUCCESS)
         return err;
     bool both = copy.from_memory.device != NULL && copy.to_memory.device != NULL;
@@ -128,6 +128,6 @@ int weft_copy_anywhere(const weft_elements_t *from, const weft_elements_t *to)
     char *from_piece = piece_of(from), *to_piece = piece_of(to);
     if (both && (from_piece != NULL || to_piece != NULL) &&
         copy.from_memory.device == copy.to_memory.device)
-        return copy_at_once(&copy, from_piece, to_piece);
+        return copy_span_at_once(&copy, from_piece, to_piece);
     return copy_in_slots(&copy);
 }

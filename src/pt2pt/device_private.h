@@ -29,7 +29,7 @@ enum {
 
 /* A piece of a message in a pinned slot. */
 typedef struct weft_chunk {
-    weft_mark_t mark; /* first: behind the work on it */
+    weft_event_t event; /* first: behind the work on it */
     weft_link_t link;
     char *slot;
     size_t offset, bytes; /* of the packed message */
@@ -47,22 +47,22 @@ static inline weft_chunk_t *wefti_chunk_of(weft_link_t *link)
 }
 
 /* Who waits for slots: `retry` is called in progress, once. */
-typedef struct weft_starved {
+typedef struct weft_slot_waiter {
     weft_link_t link;
     void (*retry)(void *owner);
     void *owner;
-} weft_starved_t;
+} weft_slot_waiter_t;
 
-void wefti_starved_init(weft_starved_t *starved, void (*retry)(void *owner), void *owner);
-void wefti_starved_wait(weft_starved_t *starved);
-void wefti_starved_forget(weft_starved_t *starved);
+void wefti_slot_waiter_init(weft_slot_waiter_t *slot_waiter, void (*retry)(void *owner), void *owner);
+void wefti_slot_waiter_wait(weft_slot_waiter_t *slot_waiter);
+void wefti_slot_waiter_forget(weft_slot_waiter_t *slot_waiter);
 
 void wefti_chunks_close(void);
 
-/** The queue for `bytes` bytes in a lane. */
-static inline weft_queue_t *wefti_queue_for(weft_device_t *device, weft_lane_t lane, size_t bytes)
+/** The queue for `bytes` bytes in a stream_class. */
+static inline weft_queue_t *wefti_queue_for(weft_device_t *device, weft_stream_class_t stream_class, size_t bytes)
 {
-    return weft_device_queue(device, bytes <= WEFT_QUICK_BYTES ? WEFT_LANE_QUICK : lane);
+    return weft_device_queue(device, bytes <= WEFT_QUICK_BYTES ? WEFT_STREAM_QUICK : stream_class);
 }
 
 /* ---- device_send.c ---- */
@@ -79,7 +79,7 @@ bool wefti_device_send_at_once(weft_endpoint_t *endpoint, const weft_send_args_t
 bool wefti_device_send_push(weft_send_t *send);
 
 /** The receiver wants a stream, or more of one. */
-void wefti_device_send_go(weft_send_t *send);
+void wefti_device_send_cts(weft_send_t *send);
 
 /** Packets of the stream; false: no room. */
 bool wefti_device_send_stream(weft_send_t *send);
@@ -104,7 +104,7 @@ void wefti_device_sends_close(void);
 void wefti_device_recv_begin(weft_recv_t *recv);
 
 /** Its message, or a share for any receive, is there: as wefti_recv_matched(). */
-void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_ask_t *ask,
+void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_rts_t *rts,
                                const void *data);
 
 /** Data of a stream: recv->arrived counts those before. */

@@ -20,21 +20,21 @@
 
 #include <string.h>
 
-enum { STREAM_CHUNKS_MAX = 8 }; /* of all receives: fewer than the slots there are (core/device.h) */
+enum { STREAM_CHUNKS_MAX = 8 }; /* of all receives: fewer than the slots there are (runtime/device.h) */
 
-typedef enum source { FROM_PACKET, FROM_MAPPING, FROM_MEMORY, FROM_WINDOW, FROM_STREAM } source_t;
+typedef enum source { FROM_PACKET, FROM_MAPPING, FROM_MEMORY, FROM_WINDOW, FROM_STREAM } recv_source_t;
 
 typedef struct weft_device_recv {
     weft_recv_t *recv;
     weft_memory_t memory; /* of the buffer; device NULL: the host's */
-    source_t from;
+    recv_source_t from;
     weft_endpoint_t *endpoint; /* NULL: no answer is due */
     uint64_t sender;           /* its request */
     size_t total;              /* bytes that fit into the buffer */
     size_t begun, over;        /* of them: are, or were, in slots or copies; and are in their place */
     uint64_t granted;          /* STREAM: what the sender was told that it may send */
     bool cannot_map;           /* STREAM: though the sender offered it */
-    int pending;               /* marks that are not reached */
+    int pending;               /* events that are not reached */
     bool is_stopped;           /* the peer is lost */
     bool must_stream;          /* once nothing is pending: reading memory did not work */
     const char *data;          /* PACKET: `kept`, or the payload during the call that brought it */
@@ -42,25 +42,25 @@ typedef struct weft_device_recv {
     uint64_t address;       /* MEMORY */
     weft_mapping_t mapping; /* MAPPING */
     bool is_mapped;
-    weft_mark_t mark;    /* behind a copy in one go */
+    weft_event_t event;    /* behind a copy in one go */
     weft_list_t filling; /* STREAM: chunks that wait for data, in order */
-    weft_starved_t starved;
+    weft_slot_waiter_t slot_waiter;
 } weft_device_recv_t;
 
 static weft_pool_t device_recvs = WEFT_POOL(weft_device_recv_t);
 static int stream_chunks;
 
-static void fill(weft_device_recv_t *d);
+static void fill_chunk(weft_device_recv_t *d);
 static void grant(weft_device_recv_t *d);
 
 /* ---- the end ---- */
 
-static bool has_failed(const weft_device_recv_t *d)
+static bool recv_has_failed(const weft_device_recv_t *d)
 {
     return d->recv->request.status.MPI_ERROR != MPI_SUCCESS;
 }
 
-static void note_error(weft_device_recv_t *d, int error)
+static void note_recv_error(weft_device_recv_t *d, int error)
 {
     if (error != MPI_SUCCESS)
         weft_request_note_error(&d->recv->request, error);
@@ -74,10 +74,10 @@ static void give_chunk(weft_device_recv_t *d, weft_chunk_t *chunk)
 }
 
 /* Give everything back. */
-static void release(weft_device_recv_t *d)
+static void release_device_recv(weft_device_recv_t *d)
 {
     d->recv->device = NULL;
-    wefti_starved_forget(&d->starved);
+    wefti_slot_waiter_forget(&d->slot_waiter);
     while (!weft_list_is_empty(&d->filling))
         give_chunk(d, wefti_chunk_of(d->filling.next));
     if (d->is_mapped)
@@ -87,42 +87,42 @@ static void release(weft_device_recv_t *d)
 }
 
 /* A stream's sender knows by itself when it has sent all; the others hear how it went. */
-static void answer(const weft_device_recv_t *d)
+static void answer_sender(const weft_device_recv_t *d)
 {
     if (d->endpoint == NULL || d->is_stopped || d->from == FROM_STREAM)
         return;
-    if (has_failed(d))
-        wefti_send_trouble(d->endpoint, WEFT_PACKET_REFUSED, d->sender, &d->recv->request);
+    if (recv_has_failed(d))
+        wefti_send_error(d->endpoint, WEFT_PACKET_NACK, d->sender, &d->recv->request);
     else
-        wefti_send_answer(d->endpoint, WEFT_PACKET_DONE, d->sender, NULL);
+        wefti_send_answer(d->endpoint, WEFT_PACKET_FIN, d->sender, NULL);
 }
 
-static void conclude(weft_device_recv_t *d)
+static void conclude_recv(weft_device_recv_t *d)
 {
     weft_recv_t *recv = d->recv;
-    bool failed = has_failed(d);
-    answer(d);
-    release(d);
+    bool failed = recv_has_failed(d);
+    answer_sender(d);
+    release_device_recv(d);
     if (failed)
         wefti_recv_fail(recv);
     else
         wefti_recv_finish(recv);
 }
 
-static bool is_over(const weft_device_recv_t *d)
+static bool is_recv_over(const weft_device_recv_t *d)
 {
     if (d->is_stopped)
         return true;
     if (d->from == FROM_STREAM && d->recv->arrived < d->recv->message_bytes)
         return false;
-    return has_failed(d) || d->over == d->total;
+    return recv_has_failed(d) || d->over == d->total;
 }
 
 /* Something has come to its end. The receive may be gone afterwards. */
-static void go_on(weft_device_recv_t *d)
+static void recv_go_on(weft_device_recv_t *d)
 {
-    if (d->pending == 0 && is_over(d)) {
-        conclude(d);
+    if (d->pending == 0 && is_recv_over(d)) {
+        conclude_recv(d);
         return;
     }
     if (d->must_stream && d->pending == 0) {
@@ -133,25 +133,25 @@ static void go_on(weft_device_recv_t *d)
         grant(d);
     } else if (d->from == FROM_STREAM)
         grant(d);
-    else if (!has_failed(d) && !d->must_stream)
-        fill(d);
+    else if (!recv_has_failed(d) && !d->must_stream)
+        fill_chunk(d);
 }
 
 /* ---- work ---- */
 
-static int put_mark(weft_device_recv_t *d, weft_queue_t *queue, weft_mark_t *mark,
-                    void (*done)(weft_mark_t *mark, int error))
+static int put_event(weft_device_recv_t *d, weft_queue_t *queue, weft_event_t *event,
+                    void (*done)(weft_event_t *event, int error))
 {
-    mark->done = done;
-    mark->owner = d;
-    int err = weft_queue_mark(queue, mark);
+    event->done = done;
+    event->owner = d;
+    int err = weft_queue_record(queue, event);
     if (err == MPI_SUCCESS)
         d->pending++;
     return err;
 }
 
 /* Of data [offset, offset + bytes) at `from`, into the buffer on the device. */
-static int unpack(weft_device_recv_t *d, weft_queue_t *queue, const weft_packing_t *what)
+static int unpack_chunk(weft_device_recv_t *d, weft_queue_t *queue, const weft_packing_t *what)
 {
     const weft_recv_args_t *args = &d->recv->args;
     if (queue == NULL)
@@ -168,17 +168,17 @@ static void unpack_on_host(const weft_device_recv_t *d, const weft_chunk_t *chun
     weft_unpack(args->buf, args->count, args->type, chunk->offset, chunk->slot, chunk->bytes);
 }
 
-static void chunk_is_over(weft_mark_t *mark, int error)
+static void recv_chunk_is_over(weft_event_t *event, int error)
 {
-    weft_chunk_t *chunk = (weft_chunk_t *)mark;
-    weft_device_recv_t *d = mark->owner;
+    weft_chunk_t *chunk = (weft_chunk_t *)event;
+    weft_device_recv_t *d = event->owner;
     d->pending--;
-    note_error(d, error);
+    note_recv_error(d, error);
     if (error == MPI_SUCCESS && d->memory.device == NULL && !d->is_stopped)
         unpack_on_host(d, chunk);
     d->over += chunk->bytes;
     give_chunk(d, chunk);
-    go_on(d);
+    recv_go_on(d);
 }
 
 /* The device's part of a chunk: from the slot into the buffer, or from the mapping into the slot. */
@@ -187,17 +187,17 @@ static int submit(weft_device_recv_t *d, weft_chunk_t *chunk)
     bool is_down = d->memory.device == NULL;
     weft_device_t *device = is_down ? d->mapping.device : d->memory.device;
     weft_queue_t *queue =
-        wefti_queue_for(device, is_down ? WEFT_LANE_DOWN : WEFT_LANE_UP, d->total);
+        wefti_queue_for(device, is_down ? WEFT_STREAM_DOWN : WEFT_STREAM_UP, d->total);
     weft_packing_t what = {.offset = chunk->offset, .bytes = chunk->bytes, .packed = chunk->slot};
     int err = queue == NULL ? MPI_ERR_OTHER
               : is_down     ? weft_queue_copy(queue, chunk->slot,
                                               (char *)d->mapping.address + chunk->offset, chunk->bytes)
-                            : unpack(d, queue, &what);
-    return err == MPI_SUCCESS ? put_mark(d, queue, &chunk->mark, chunk_is_over) : err;
+                            : unpack_chunk(d, queue, &what);
+    return err == MPI_SUCCESS ? put_event(d, queue, &chunk->event, recv_chunk_is_over) : err;
 }
 
 /* What must be in the slot before. False: the sender's memory cannot be read. */
-static bool load(weft_device_recv_t *d, weft_chunk_t *chunk)
+static bool load_chunk(weft_device_recv_t *d, weft_chunk_t *chunk)
 {
     if (d->from == FROM_PACKET)
         memcpy(chunk->slot, d->data + chunk->offset, chunk->bytes);
@@ -216,21 +216,21 @@ static bool begin_chunk(weft_device_recv_t *d)
         wefti_chunk_take(device, d->begun, left < WEFT_PINNED_SLOT ? left : WEFT_PINNED_SLOT);
     if (chunk == NULL)
         return false;
-    d->must_stream = !load(d, chunk);
+    d->must_stream = !load_chunk(d, chunk);
     int err = d->must_stream ? MPI_ERR_OTHER : submit(d, chunk);
     if (err != MPI_SUCCESS) {
         wefti_chunk_give(chunk);
         if (!d->must_stream)
-            note_error(d, err);
+            note_recv_error(d, err);
         return false;
     }
     d->begun += chunk->bytes;
     return true;
 }
 
-static void retry(void *owner)
+static void recv_retry(void *owner)
 {
-    go_on(owner);
+    recv_go_on(owner);
 }
 
 /* Keep up to WEFT_CHUNKS chunks on their way. */
@@ -245,13 +245,13 @@ static void await_chunks(weft_device_recv_t *d)
 {
     if (d->pending > 0)
         return;
-    if (has_failed(d) || d->must_stream)
-        go_on(d);
+    if (recv_has_failed(d) || d->must_stream)
+        recv_go_on(d);
     else
-        wefti_starved_wait(&d->starved);
+        wefti_slot_waiter_wait(&d->slot_waiter);
 }
 
-static void fill(weft_device_recv_t *d)
+static void fill_chunk(weft_device_recv_t *d)
 {
     begin_chunks(d);
     await_chunks(d);
@@ -279,15 +279,15 @@ static void take_slots(weft_device_recv_t *d)
  * wanted any more, needs none. */
 static void grant(weft_device_recv_t *d)
 {
-    if (!has_failed(d))
+    if (!recv_has_failed(d))
         take_slots(d);
-    bool is_all = has_failed(d) || d->begun == d->total;
-    weft_go_t go = {.limit = is_all ? UINT64_MAX : d->begun, .cannot_map = d->cannot_map};
-    if (go.limit != d->granted) {
-        d->granted = go.limit;
-        wefti_recv_stream(d->recv, d->endpoint, d->sender, &go);
+    bool is_all = recv_has_failed(d) || d->begun == d->total;
+    weft_cts_t cts = {.limit = is_all ? UINT64_MAX : d->begun, .cannot_map = d->cannot_map};
+    if (cts.limit != d->granted) {
+        d->granted = cts.limit;
+        wefti_recv_stream(d->recv, d->endpoint, d->sender, &cts);
     } else if (!is_all && d->pending == 0 && weft_list_is_empty(&d->filling))
-        wefti_starved_wait(&d->starved);
+        wefti_slot_waiter_wait(&d->slot_waiter);
 }
 
 void wefti_device_recv_data(weft_recv_t *recv, const char *data, size_t bytes)
@@ -305,30 +305,30 @@ void wefti_device_recv_data(weft_recv_t *recv, const char *data, size_t bytes)
         if (chunk->filled < chunk->bytes)
             continue;
         weft_list_remove(&chunk->link);
-        int err = has_failed(d) ? MPI_ERR_OTHER : submit(d, chunk);
+        int err = recv_has_failed(d) ? MPI_ERR_OTHER : submit(d, chunk);
         if (err != MPI_SUCCESS) {
-            note_error(d, err);
+            note_recv_error(d, err);
             give_chunk(d, chunk);
         }
     }
-    go_on(d);
+    recv_go_on(d);
 }
 
 void wefti_device_recv_break(weft_recv_t *recv)
 {
     recv->arrived = recv->message_bytes;
-    go_on(recv->device);
+    recv_go_on(recv->device);
 }
 
 /* ---- from a mapping ---- */
 
-static void copy_is_over(weft_mark_t *mark, int error)
+static void recv_copy_is_over(weft_event_t *event, int error)
 {
-    weft_device_recv_t *d = mark->owner;
+    weft_device_recv_t *d = event->owner;
     d->pending--;
-    note_error(d, error);
+    note_recv_error(d, error);
     d->over = d->total;
-    go_on(d);
+    recv_go_on(d);
 }
 
 /* The address of the buffer's data, if they are in one piece; else NULL. */
@@ -351,17 +351,17 @@ static bool is_pinned(const weft_device_recv_t *d)
            memory.kind == WEFT_MEMORY_PINNED;
 }
 
-static int copy_at_once(weft_device_recv_t *d)
+static int copy_message_at_once(weft_device_recv_t *d)
 {
-    weft_lane_t lane = d->memory.device == NULL ? WEFT_LANE_DOWN : WEFT_LANE_BULK;
-    weft_queue_t *queue = wefti_queue_for(d->mapping.device, lane, d->total);
+    weft_stream_class_t stream_class = d->memory.device == NULL ? WEFT_STREAM_DOWN : WEFT_STREAM_BULK;
+    weft_queue_t *queue = wefti_queue_for(d->mapping.device, stream_class, d->total);
     weft_packing_t what = {.bytes = d->total, .packed = d->mapping.address};
     char *data = data_in_one_piece(d);
     if (queue == NULL)
         return MPI_ERR_OTHER;
     int err = data != NULL ? weft_queue_copy(queue, data, d->mapping.address, d->total)
-                           : unpack(d, queue, &what);
-    return err == MPI_SUCCESS ? put_mark(d, queue, &d->mark, copy_is_over) : err;
+                           : unpack_chunk(d, queue, &what);
+    return err == MPI_SUCCESS ? put_event(d, queue, &d->event, recv_copy_is_over) : err;
 }
 
 /* Kernels work on memory of their own device only. */
@@ -371,7 +371,7 @@ static bool can_unpack(const weft_device_recv_t *d)
            data_in_one_piece(d) != NULL;
 }
 
-static bool map(weft_device_recv_t *d, const weft_share_t *share)
+static bool map_export(weft_device_recv_t *d, const weft_share_t *share)
 {
     bool at_any_price = d->total >= WEFT_MAP_BYTES;
     if (weft_device_ops == NULL ||
@@ -387,53 +387,53 @@ static void copy_from_mapping(weft_device_recv_t *d)
 {
     d->from = FROM_MAPPING;
     if (d->memory.device == NULL && !is_pinned(d)) {
-        fill(d);
+        fill_chunk(d);
         return;
     }
     d->begun = d->total;
-    note_error(d, copy_at_once(d));
+    note_recv_error(d, copy_message_at_once(d));
     if (d->pending == 0)
-        go_on(d);
+        recv_go_on(d);
 }
 
 /* ---- from a window ---- */
 
-static void window_is_read(weft_fetch_t *fetch, bool is_good)
+static void recv_get_is_over(weft_fetch_t *fetch, bool is_good)
 {
     weft_device_recv_t *d = ((weft_recv_t *)fetch->owner)->device;
     d->pending--;
     d->over = is_good ? d->total : 0;
     d->must_stream = !is_good;
-    go_on(d);
+    recv_go_on(d);
 }
 
-static bool read_window(weft_device_recv_t *d, const weft_ask_t *ask)
+static bool read_window(weft_device_recv_t *d, const weft_rts_t *rts)
 {
     const weft_transport_ops_t *ops = d->endpoint->ops;
     char *data = data_in_one_piece(d);
-    if (ask->kind != WEFT_PACKET_OFFER || !d->endpoint->can_read || ops->takes_device == NULL ||
+    if (rts->kind != WEFT_PACKET_RTS_RKEY || !d->endpoint->can_read || ops->takes_device == NULL ||
         d->memory.device == NULL || data == NULL || !ops->takes_device(&d->memory))
         return false;
     d->from = FROM_WINDOW;
     d->begun = d->total;
     d->pending++;
-    d->recv->fetch = (weft_fetch_t){.endpoint = d->endpoint, .window = ask->window, .to = data,
+    d->recv->fetch = (weft_fetch_t){.endpoint = d->endpoint, .window = rts->window, .to = data,
                                     .bytes = d->total, .memory = &d->memory,
-                                    .done = window_is_read, .owner = d->recv};
+                                    .done = recv_get_is_over, .owner = d->recv};
     ops->fetch(&d->recv->fetch);
     return true;
 }
 
 /* ---- beginning ---- */
 
-static weft_device_recv_t *create(weft_recv_t *recv)
+static weft_device_recv_t *create_device_recv(weft_recv_t *recv)
 {
     weft_device_recv_t *d = weft_pool_take(&device_recvs);
     if (d == NULL)
         weft_world.abort(1, "no memory for a receive from or into device memory");
     *d = (weft_device_recv_t){.recv = recv};
     weft_list_init(&d->filling);
-    wefti_starved_init(&d->starved, retry, d);
+    wefti_slot_waiter_init(&d->slot_waiter, recv_retry, d);
     recv->device = d;
     return d;
 }
@@ -441,11 +441,11 @@ static weft_device_recv_t *create(weft_recv_t *recv)
 /* An error waits for the message, so that its sender gets to know. */
 void wefti_device_recv_begin(weft_recv_t *recv)
 {
-    weft_device_recv_t *d = create(recv);
+    weft_device_recv_t *d = create_device_recv(recv);
     int err = weft_memory_look(wefti_first_byte(recv->args.buf, recv->args.type), &d->memory);
     if (err == MPI_SUCCESS && d->memory.device == NULL)
         err = weft_fail(MPI_ERR_OTHER, "the device memory at %p has gone", recv->args.buf);
-    note_error(d, err);
+    note_recv_error(d, err);
 }
 
 static bool can_never_map(const weft_device_recv_t *d, const weft_share_t *share)
@@ -453,21 +453,21 @@ static bool can_never_map(const weft_device_recv_t *d, const weft_share_t *share
     return share != NULL && (weft_device_ops == NULL || weft_device_is_refused(share, d->memory.device));
 }
 
-static void stream(weft_device_recv_t *d, const weft_ask_t *ask)
+static void stream(weft_device_recv_t *d, const weft_rts_t *rts)
 {
     weft_recv_t *recv = d->recv;
     d->from = FROM_STREAM;
-    d->cannot_map = can_never_map(d, ask->extra);
+    d->cannot_map = can_never_map(d, rts->extra);
     recv->arrived = 0;
     if (d->memory.device != NULL) {
         grant(d);
         return;
     }
     /* Into host memory it is a stream like others. */
-    weft_go_t go = {.limit = UINT64_MAX, .cannot_map = d->cannot_map};
+    weft_cts_t cts = {.limit = UINT64_MAX, .cannot_map = d->cannot_map};
     weft_endpoint_t *endpoint = d->endpoint;
-    release(d);
-    wefti_recv_stream(recv, endpoint, ask->request, &go);
+    release_device_recv(d);
+    wefti_recv_stream(recv, endpoint, rts->request, &cts);
 }
 
 /* Without the driver; false: not possible. */
@@ -487,12 +487,12 @@ static void take_packet(weft_device_recv_t *d, const void *data)
 {
     d->from = FROM_PACKET;
     if (write_at_once(d, data)) {
-        conclude(d);
+        conclude_recv(d);
         return;
     }
     d->data = data;
     begin_chunks(d);
-    if (d->begun < d->total && !has_failed(d)) {
+    if (d->begun < d->total && !recv_has_failed(d)) {
         d->kept = weft_alloc(d->total);
         if (d->kept == NULL)
             weft_world.abort(1, "no memory to keep a message for device memory");
@@ -502,34 +502,34 @@ static void take_packet(weft_device_recv_t *d, const void *data)
     await_chunks(d);
 }
 
-void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_ask_t *ask,
+void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_rts_t *rts,
                                const void *data)
 {
-    weft_device_recv_t *d = recv->device != NULL ? recv->device : create(recv);
-    d->sender = ask->request;
-    d->total = ask->bytes < recv->capacity ? ask->bytes : recv->capacity;
-    if (ask->request != 0) {
+    weft_device_recv_t *d = recv->device != NULL ? recv->device : create_device_recv(recv);
+    d->sender = rts->request;
+    d->total = rts->bytes < recv->capacity ? rts->bytes : recv->capacity;
+    if (rts->request != 0) {
         d->endpoint = wefti_recv_endpoint(recv, source);
         if (d->endpoint == NULL)
             return;
     }
     if (d->endpoint != NULL && d->endpoint->is_lost) {
         wefti_recv_lose(recv);
-    } else if (has_failed(d) || d->total == 0) {
+    } else if (recv_has_failed(d) || d->total == 0) {
         d->from = FROM_PACKET; /* nothing is wanted of the sender: it gets an answer */
         d->over = d->total;
-        conclude(d);
+        conclude_recv(d);
     } else if (data != NULL) {
         take_packet(d, data);
-    } else if (ask->extra != NULL && map(d, ask->extra)) {
+    } else if (rts->extra != NULL && map_export(d, rts->extra)) {
         copy_from_mapping(d);
-    } else if (d->memory.device != NULL && ask->address != 0 && d->endpoint->can_read &&
+    } else if (d->memory.device != NULL && rts->address != 0 && d->endpoint->can_read &&
                d->endpoint->ops->read != NULL) {
         d->from = FROM_MEMORY;
-        d->address = ask->address;
-        fill(d);
-    } else if (!read_window(d, ask)) {
-        stream(d, ask);
+        d->address = rts->address;
+        fill_chunk(d);
+    } else if (!read_window(d, rts)) {
+        stream(d, rts);
     }
 }
 
@@ -539,7 +539,7 @@ bool wefti_device_recv_stop(weft_recv_t *recv)
     d->is_stopped = true;
     if (d->pending > 0)
         return false;
-    release(d);
+    release_device_recv(d);
     return true;
 }
 

@@ -21,37 +21,37 @@
 
 #include <string.h>
 
-typedef enum way { WAY_SHARE, WAY_EAGER, WAY_STREAM, WAY_NONE } way_t;
+typedef enum protocol { PROTOCOL_SHARE, PROTOCOL_EAGER, PROTOCOL_STREAM, PROTOCOL_NONE } protocol_t;
 
 typedef struct weft_device_send {
     weft_send_t *send;
     weft_memory_t memory; /* of the buffer */
-    way_t way;
+    protocol_t protocol;
     bool is_ready;   /* the first packet can go */
     bool is_stopped; /* the peer is lost */
-    int pending;     /* marks that are not reached */
+    int pending;     /* events that are not reached */
     void *scratch;   /* [send->bytes] the packed message; NULL: it stays where it is */
     weft_share_t share;
-    weft_mark_t mark;   /* behind the packing into scratch */
+    weft_event_t event;   /* behind the packing into scratch */
     weft_list_t chunks; /* in order: what is in slots, or on its way there */
     size_t staged;      /* bytes of the message that are, or were */
-    weft_starved_t starved;
+    weft_slot_waiter_t slot_waiter;
 } weft_device_send_t;
 
 static weft_pool_t device_sends = WEFT_POOL(weft_device_send_t);
 
-/* ---- marks ---- */
+/* ---- events ---- */
 
-static void note_error(weft_device_send_t *d, int error)
+static void note_send_error(weft_device_send_t *d, int error)
 {
     if (error == MPI_SUCCESS)
         return;
     weft_request_note_error(&d->send->request, error);
     if (!d->is_ready)
-        d->way = WAY_NONE;
+        d->protocol = PROTOCOL_NONE;
 }
 
-static bool has_failed(const weft_device_send_t *d)
+static bool send_has_failed(const weft_device_send_t *d)
 {
     return d->send->request.status.MPI_ERROR != MPI_SUCCESS;
 }
@@ -61,7 +61,7 @@ static void break_off(weft_device_send_t *d)
 {
     weft_send_t *send = d->send;
     if (!d->is_stopped)
-        wefti_send_trouble(send->endpoint, WEFT_PACKET_BROKEN, send->go.request, &send->request);
+        wefti_send_error(send->endpoint, WEFT_PACKET_DATA_ERROR, send->cts.request, &send->request);
     wefti_send_finish(send);
 }
 
@@ -74,15 +74,15 @@ static void count_ready(weft_device_send_t *d)
 }
 
 /* Something has come to its end. The send may be gone afterwards. */
-static void go_on(weft_device_send_t *d)
+static void send_go_on(weft_device_send_t *d)
 {
     bool is_first = !d->is_ready;
-    if (d->pending > 0 && (is_first || has_failed(d)))
+    if (d->pending > 0 && (is_first || send_has_failed(d)))
         return;
-    if (d->send->is_queued && !is_first && !d->is_stopped && has_failed(d))
+    if (d->send->is_queued && !is_first && !d->is_stopped && send_has_failed(d))
         return; /* it ends when its turn comes */
     d->is_ready = true;
-    if (d->is_stopped || (!is_first && has_failed(d))) {
+    if (d->is_stopped || (!is_first && send_has_failed(d))) {
         break_off(d);
         return;
     }
@@ -92,36 +92,36 @@ static void go_on(weft_device_send_t *d)
     wefti_send_more(d->send);
 }
 
-static void settle(weft_device_send_t *d, int error)
+static void settle_send(weft_device_send_t *d, int error)
 {
     d->pending--;
-    note_error(d, error);
-    go_on(d);
+    note_send_error(d, error);
+    send_go_on(d);
 }
 
-static void scratch_is_packed(weft_mark_t *mark, int error)
+static void send_scratch_is_packed(weft_event_t *event, int error)
 {
-    settle(mark->owner, error);
+    settle_send(event->owner, error);
 }
 
-static void chunk_is_filled(weft_mark_t *mark, int error)
+static void send_chunk_is_filled(weft_event_t *event, int error)
 {
-    ((weft_chunk_t *)mark)->is_ready = true;
-    settle(mark->owner, error);
+    ((weft_chunk_t *)event)->is_ready = true;
+    settle_send(event->owner, error);
 }
 
-static int put_mark(weft_device_send_t *d, weft_queue_t *queue, weft_mark_t *mark,
-                    void (*done)(weft_mark_t *mark, int error))
+static int put_event(weft_device_send_t *d, weft_queue_t *queue, weft_event_t *event,
+                    void (*done)(weft_event_t *event, int error))
 {
-    mark->done = done;
-    mark->owner = d;
-    int err = weft_queue_mark(queue, mark);
+    event->done = done;
+    event->owner = d;
+    int err = weft_queue_record(queue, event);
     if (err == MPI_SUCCESS)
         d->pending++;
     return err;
 }
 
-static int pack(weft_device_send_t *d, weft_queue_t *queue, void *to, size_t offset, size_t bytes)
+static int pack_chunk(weft_device_send_t *d, weft_queue_t *queue, void *to, size_t offset, size_t bytes)
 {
     const weft_send_args_t *args = &d->send->args;
     if (queue == NULL)
@@ -134,7 +134,7 @@ static int pack(weft_device_send_t *d, weft_queue_t *queue, void *to, size_t off
 
 /* ---- the ways ---- */
 
-static bool describe(weft_device_send_t *d, const weft_memory_t *memory, const void *data)
+static bool describe_message(weft_device_send_t *d, const weft_memory_t *memory, const void *data)
 {
     const weft_send_t *send = d->send;
     if (send->endpoint == weft_world.endpoints[weft_world.rank]) {
@@ -148,22 +148,22 @@ static bool describe(weft_device_send_t *d, const weft_memory_t *memory, const v
 static bool share_buffer(weft_device_send_t *d, ptrdiff_t offset)
 {
     const void *data = (void *)((uintptr_t)d->send->args.buf + (uintptr_t)offset);
-    if (!describe(d, &d->memory, data))
+    if (!describe_message(d, &d->memory, data))
         return false;
-    d->way = WAY_SHARE;
+    d->protocol = PROTOCOL_SHARE;
     d->is_ready = true;
     return true;
 }
 
 /* Others have to be packed first. False: there is no memory for it, or it cannot be shared. */
-static bool take_scratch(weft_device_send_t *d)
+static bool take_send_scratch(weft_device_send_t *d)
 {
     weft_memory_t memory;
     d->scratch = weft_scratch_take(d->memory.device, d->send->bytes);
     if (d->scratch == NULL)
         return false;
-    if (weft_memory_look(d->scratch, &memory) == MPI_SUCCESS && describe(d, &memory, d->scratch)) {
-        d->way = WAY_SHARE;
+    if (weft_memory_look(d->scratch, &memory) == MPI_SUCCESS && describe_message(d, &memory, d->scratch)) {
+        d->protocol = PROTOCOL_SHARE;
         return true;
     }
     weft_scratch_give(d->memory.device, d->scratch);
@@ -174,18 +174,18 @@ static bool take_scratch(weft_device_send_t *d)
 static int pack_into_scratch(weft_device_send_t *d)
 {
     size_t bytes = d->send->bytes;
-    weft_queue_t *queue = wefti_queue_for(d->memory.device, WEFT_LANE_BULK, bytes);
-    int err = pack(d, queue, d->scratch, 0, bytes);
-    return err == MPI_SUCCESS ? put_mark(d, queue, &d->mark, scratch_is_packed) : err;
+    weft_queue_t *queue = wefti_queue_for(d->memory.device, WEFT_STREAM_BULK, bytes);
+    int err = pack_chunk(d, queue, d->scratch, 0, bytes);
+    return err == MPI_SUCCESS ? put_event(d, queue, &d->event, send_scratch_is_packed) : err;
 }
 
 static int stage_chunk(weft_device_send_t *d, weft_chunk_t *chunk)
 {
-    weft_queue_t *queue = wefti_queue_for(d->memory.device, WEFT_LANE_DOWN, d->send->bytes);
+    weft_queue_t *queue = wefti_queue_for(d->memory.device, WEFT_STREAM_DOWN, d->send->bytes);
     weft_list_append(&d->chunks, &chunk->link);
     d->staged += chunk->bytes;
-    int err = pack(d, queue, chunk->slot, chunk->offset, chunk->bytes);
-    return err == MPI_SUCCESS ? put_mark(d, queue, &chunk->mark, chunk_is_filled) : err;
+    int err = pack_chunk(d, queue, chunk->slot, chunk->offset, chunk->bytes);
+    return err == MPI_SUCCESS ? put_event(d, queue, &chunk->event, send_chunk_is_filled) : err;
 }
 
 /* Begin to fill a chunk from `staged` on; false: there is no slot. */
@@ -195,7 +195,7 @@ static bool stage_next(weft_device_send_t *d, size_t bytes)
     weft_chunk_t *chunk = wefti_chunk_take(d->memory.device, d->staged, most);
     if (chunk == NULL)
         return false;
-    note_error(d, stage_chunk(d, chunk));
+    note_send_error(d, stage_chunk(d, chunk));
     return true;
 }
 
@@ -238,12 +238,12 @@ static bool read_into_slot(weft_device_send_t *d)
     weft_bar_read(&bar, chunk->slot, bytes);
     weft_list_append(&d->chunks, &chunk->link);
     d->staged = bytes;
-    d->way = WAY_EAGER;
+    d->protocol = PROTOCOL_EAGER;
     d->is_ready = true;
     return true;
 }
 
-static int choose_way(weft_device_send_t *d)
+static int choose_send_protocol(weft_device_send_t *d)
 {
     const weft_send_t *send = d->send;
     ptrdiff_t offset;
@@ -257,16 +257,16 @@ static int choose_way(weft_device_send_t *d)
         return MPI_SUCCESS;
     if (send->endpoint->is_on_host && !send->endpoint->cannot_map) {
         if (!weft_type_span(send->args.type, send->args.count, &offset, &bytes)) {
-            if (take_scratch(d))
+            if (take_send_scratch(d))
                 return pack_into_scratch(d);
         } else if (share_buffer(d, offset))
             return MPI_SUCCESS;
     }
     /* What waits for a slot holds up what comes after it, perhaps those who have the slots: so an
      * eager send without one is none. */
-    d->way = suits_eager(send) && stage_next(d, send->bytes) ? WAY_EAGER : WAY_STREAM;
-    d->is_ready = d->way == WAY_STREAM;
-    if (d->way == WAY_STREAM)
+    d->protocol = suits_eager(send) && stage_next(d, send->bytes) ? PROTOCOL_EAGER : PROTOCOL_STREAM;
+    d->is_ready = d->protocol == PROTOCOL_STREAM;
+    if (d->protocol == PROTOCOL_STREAM)
         try_expose(d);
     return MPI_SUCCESS;
 }
@@ -276,34 +276,34 @@ static int choose_way(weft_device_send_t *d)
 static void fill_slots(weft_device_send_t *d)
 {
     weft_send_t *send = d->send;
-    size_t limit = send->go.limit < send->bytes ? send->go.limit : send->bytes;
+    size_t limit = send->cts.limit < send->bytes ? send->cts.limit : send->bytes;
     int chunks = 0;
     for (weft_link_t *at = d->chunks.next; at != &d->chunks; at = at->next)
         chunks++;
-    while (!has_failed(d) && d->staged < limit && chunks < WEFT_CHUNKS) {
+    while (!send_has_failed(d) && d->staged < limit && chunks < WEFT_CHUNKS) {
         if (!stage_next(d, limit - d->staged)) {
             if (chunks == 0)
-                wefti_starved_wait(&d->starved);
+                wefti_slot_waiter_wait(&d->slot_waiter);
             return;
         }
         chunks++;
     }
 }
 
-static void retry(void *owner)
+static void send_retry(void *owner)
 {
     weft_device_send_t *d = owner;
     fill_slots(d);
-    if (has_failed(d))
-        go_on(d);
+    if (send_has_failed(d))
+        send_go_on(d);
 }
 
-void wefti_device_send_go(weft_send_t *send)
+void wefti_device_send_cts(weft_send_t *send)
 {
     weft_device_send_t *d = send->device;
     fill_slots(d);
-    if (has_failed(d))
-        go_on(d);
+    if (send_has_failed(d))
+        send_go_on(d);
 }
 
 static bool send_chunk(weft_send_t *send, weft_chunk_t *chunk)
@@ -312,7 +312,7 @@ static bool send_chunk(weft_send_t *send, weft_chunk_t *chunk)
     while (chunk->filled < chunk->bytes) {
         size_t left = chunk->bytes - chunk->filled;
         size_t bytes = left < endpoint->packet_max ? left : endpoint->packet_max;
-        weft_header_t header = weft_header_for(WEFT_PACKET_DATA, send->go.request, bytes);
+        weft_header_t header = weft_header_for(WEFT_PACKET_DATA, send->cts.request, bytes);
         if (!endpoint->ops->send(endpoint, &header, chunk->slot + chunk->filled))
             return false;
         chunk->filled += bytes;
@@ -324,7 +324,7 @@ static bool send_chunk(weft_send_t *send, weft_chunk_t *chunk)
 bool wefti_device_send_stream(weft_send_t *send)
 {
     weft_device_send_t *d = send->device;
-    while (send->sent < send->ready && !has_failed(d)) {
+    while (send->sent < send->ready && !send_has_failed(d)) {
         weft_chunk_t *chunk = wefti_chunk_of(d->chunks.next);
         chunk->filled = send->sent - chunk->offset;
         if (!send_chunk(send, chunk))
@@ -337,46 +337,46 @@ bool wefti_device_send_stream(weft_send_t *send)
 
 void wefti_device_send_go_on(weft_send_t *send)
 {
-    if (has_failed(send->device))
-        go_on(send->device);
+    if (send_has_failed(send->device))
+        send_go_on(send->device);
     else if (send->sent == send->bytes)
         wefti_send_finish(send);
 }
 
 /* ---- the first packet ---- */
 
-static bool push_share(weft_send_t *send)
+static bool send_push_share(weft_send_t *send)
 {
     const weft_send_args_t *args = &send->args;
     weft_endpoint_t *endpoint = send->endpoint;
     struct {
-        char ask[WEFT_ASK_BYTES];
+        char rts[WEFT_RTS_BYTES];
         weft_share_t share;
     } packet = {.share = send->device->share};
-    weft_ask_t ask = {.bytes = send->bytes, .request = (uint64_t)(uintptr_t)send};
+    weft_rts_t rts = {.bytes = send->bytes, .request = (uint64_t)(uintptr_t)send};
     bool is_synchronous = args->mode == WEFT_SEND_SYNCHRONOUS;
-    weft_header_t header = weft_header(is_synchronous ? WEFT_PACKET_SHARE_LATER : WEFT_PACKET_SHARE,
-                                        WEFT_SHARE_BYTES, args->context, args->tag);
-    memcpy(packet.ask, &ask, WEFT_ASK_BYTES);
+    weft_header_t header = weft_header(is_synchronous ? WEFT_PACKET_RTS_SHARE_SYNC : WEFT_PACKET_RTS_SHARE,
+                                        WEFT_RTS_SHARE_BYTES, args->context, args->tag);
+    memcpy(packet.rts, &rts, WEFT_RTS_BYTES);
     return endpoint->ops->send(endpoint, &header, &packet);
 }
 
-static bool push_ask(weft_send_t *send)
+static bool push_rts(weft_send_t *send)
 {
-    weft_ask_t ask = {.bytes = send->bytes, .request = (uint64_t)(uintptr_t)send};
-    weft_header_t header = weft_header(WEFT_PACKET_ASK, WEFT_ASK_BYTES, send->args.context, send->args.tag);
+    weft_rts_t rts = {.bytes = send->bytes, .request = (uint64_t)(uintptr_t)send};
+    weft_header_t header = weft_header(WEFT_PACKET_RTS, WEFT_RTS_BYTES, send->args.context, send->args.tag);
     if (send->is_exposed) {
-        ask.window = send->exposure.window;
-        header.kind = WEFT_PACKET_OFFER;
-        header.bytes = WEFT_OFFER_BYTES;
+        rts.window = send->exposure.window;
+        header.kind = WEFT_PACKET_RTS_RKEY;
+        header.bytes = WEFT_RTS_RKEY_BYTES;
     }
-    return send->endpoint->ops->send(send->endpoint, &header, &ask);
+    return send->endpoint->ops->send(send->endpoint, &header, &rts);
 }
 
 /* These two are answered; to oneself at once, so all is said of the send before. */
 static bool push_question(weft_send_t *send, bool (*push)(weft_send_t *send))
 {
-    send->stage = WEFT_SEND_ASKED;
+    send->stage = WEFT_SEND_RTS_OUT;
     send->endpoint->asked++;
     send->endpoint->has_shares = true;
     weft_endpoint_t *endpoint = send->endpoint;
@@ -395,12 +395,12 @@ static bool push_eager(weft_send_t *send)
     return send->endpoint->ops->send(send->endpoint, &header, chunk->slot);
 }
 
-static bool push_sorry(weft_send_t *send)
+static bool push_error(weft_send_t *send)
 {
-    weft_trouble_t trouble = wefti_trouble(&send->request);
-    weft_header_t header = weft_header(WEFT_PACKET_SORRY, sizeof(trouble), send->args.context,
+    weft_packet_error_t packet_error = wefti_packet_error(&send->request);
+    weft_header_t header = weft_header(WEFT_PACKET_ERROR, sizeof(packet_error), send->args.context,
                                         send->args.tag);
-    return send->endpoint->ops->send(send->endpoint, &header, &trouble);
+    return send->endpoint->ops->send(send->endpoint, &header, &packet_error);
 }
 
 bool wefti_device_send_push(weft_send_t *send)
@@ -408,11 +408,11 @@ bool wefti_device_send_push(weft_send_t *send)
     const weft_device_send_t *d = send->device;
     if (!d->is_ready)
         return false;
-    if (d->way == WAY_SHARE)
-        return push_question(send, push_share);
-    if (d->way == WAY_STREAM)
-        return push_question(send, push_ask);
-    if (!(d->way == WAY_EAGER ? push_eager(send) : push_sorry(send)))
+    if (d->protocol == PROTOCOL_SHARE)
+        return push_question(send, send_push_share);
+    if (d->protocol == PROTOCOL_STREAM)
+        return push_question(send, push_rts);
+    if (!(d->protocol == PROTOCOL_EAGER ? push_eager(send) : push_error(send)))
         return false;
     wefti_send_finish(send);
     return true;
@@ -444,12 +444,12 @@ int wefti_device_send_begin(weft_send_t *send)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a send from device memory");
     *d = (weft_device_send_t){.send = send};
     weft_list_init(&d->chunks);
-    wefti_starved_init(&d->starved, retry, d);
+    wefti_slot_waiter_init(&d->slot_waiter, send_retry, d);
     send->device = d;
     send->ready = 0;
-    note_error(d, choose_way(d));
-    if (has_failed(d)) {
-        d->way = WAY_NONE;
+    note_send_error(d, choose_send_protocol(d));
+    if (send_has_failed(d)) {
+        d->protocol = PROTOCOL_NONE;
         d->is_ready = d->pending == 0;
     }
     return MPI_SUCCESS;
@@ -465,7 +465,7 @@ void wefti_device_send_end(weft_send_t *send)
 {
     weft_device_send_t *d = send->device;
     send->device = NULL;
-    wefti_starved_forget(&d->starved);
+    wefti_slot_waiter_forget(&d->slot_waiter);
     while (!weft_list_is_empty(&d->chunks))
         wefti_chunk_give(wefti_chunk_of(d->chunks.next));
     if (d->scratch != NULL)
@@ -478,7 +478,7 @@ void wefti_device_tell_freed(uint64_t id)
     for (int i = 0; i < weft_world.local_size; i++) {
         weft_endpoint_t *endpoint = weft_world.endpoints[weft_world.local_ranks[i]];
         if (endpoint != NULL && endpoint->has_shares)
-            wefti_send_answer(endpoint, WEFT_PACKET_FREED, id, NULL);
+            wefti_send_answer(endpoint, WEFT_PACKET_SHARE_FREED, id, NULL);
     }
 }
 

@@ -12,13 +12,13 @@ typedef struct exchange {
     int pending;            /* of the two */
     void *copy;             /* of what is sent; NULL when it goes out of the user's buffer */
     weft_device_t *device;  /* on which the copy is; NULL: the host */
-} exchange_t;
+} sendrecv_t;
 
-static weft_pool_t exchanges = WEFT_POOL(exchange_t);
+static weft_pool_t exchanges = WEFT_POOL(sendrecv_t);
 
-static void release_exchange(weft_request_t *request)
+static void exchange_release(weft_request_t *request)
 {
-    exchange_t *exchange = (exchange_t *)request;
+    sendrecv_t *exchange = (sendrecv_t *)request;
     if (exchange->device != NULL)
         weft_scratch_give(exchange->device, exchange->copy);
     else
@@ -27,30 +27,30 @@ static void release_exchange(weft_request_t *request)
     weft_pool_give(&exchanges, exchange);
 }
 
-static void cancel_exchange(weft_request_t *request)
+static void exchange_cancel(weft_request_t *request)
 {
     (void)request;
 }
 
 static const weft_request_ops_t exchange_ops = {
-    .name = "sendrecv", .release = release_exchange, .cancel = cancel_exchange};
+    .name = "sendrecv", .release = exchange_release, .cancel = exchange_cancel};
 
-static void count_down(exchange_t *exchange)
+static void count_down(sendrecv_t *exchange)
 {
     if (--exchange->pending == 0)
         weft_request_complete(&exchange->request);
 }
 
-static void send_is_over(weft_request_t *send, void *owner)
+static void exchange_send_is_over(weft_request_t *send, void *owner)
 {
-    weft_request_inherit_error(&((exchange_t *)owner)->request, send);
+    weft_request_inherit_error(&((sendrecv_t *)owner)->request, send);
     weft_request_release(send);
     count_down(owner);
 }
 
-static void recv_is_over(weft_request_t *recv, void *owner)
+static void exchange_recv_is_over(weft_request_t *recv, void *owner)
 {
-    exchange_t *exchange = owner;
+    sendrecv_t *exchange = owner;
     int error = exchange->request.status.MPI_ERROR; /* of the send */
     exchange->request.status = recv->status;
     exchange->request.status.MPI_ERROR = error;
@@ -60,7 +60,7 @@ static void recv_is_over(weft_request_t *recv, void *owner)
 }
 
 /* On the device that the data are on, if there is room; otherwise on the host. */
-static int make_room(exchange_t *exchange, const weft_send_args_t *send, size_t bytes)
+static int make_exchange_room(sendrecv_t *exchange, const weft_send_args_t *send, size_t bytes)
 {
     weft_memory_t memory = {.device = NULL};
     int err = MPI_SUCCESS;
@@ -80,11 +80,11 @@ static int make_room(exchange_t *exchange, const weft_send_args_t *send, size_t 
                : weft_fail(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);
 }
 
-static int copy_data(exchange_t *exchange, weft_send_args_t *send)
+static int copy_exchanged(sendrecv_t *exchange, weft_send_args_t *send)
 {
     size_t bytes = send->count * send->type->size;
     weft_elements_t typed = {(void *)send->buf, send->count, send->type};
-    int err = make_room(exchange, send, bytes);
+    int err = make_exchange_room(exchange, send, bytes);
     if (err != MPI_SUCCESS)
         return err;
     weft_elements_t packed = {exchange->copy, bytes, weft_type_of(MPI_BYTE)};
@@ -102,7 +102,7 @@ static void drop_receive(weft_request_t *receiving)
     weft_request_release(receiving);
 }
 
-static int begin_both(exchange_t *exchange, const weft_send_args_t *send,
+static int begin_both(sendrecv_t *exchange, const weft_send_args_t *send,
                       const weft_recv_args_t *recv)
 {
     weft_request_t *receiving, *sending;
@@ -115,15 +115,15 @@ static int begin_both(exchange_t *exchange, const weft_send_args_t *send,
         return err;
     }
     exchange->pending = 2;
-    weft_request_watch(receiving, recv_is_over, exchange);
-    weft_request_watch(sending, send_is_over, exchange);
+    weft_request_watch(receiving, exchange_recv_is_over, exchange);
+    weft_request_watch(sending, exchange_send_is_over, exchange);
     return MPI_SUCCESS;
 }
 
 int weft_sendrecv_begin(const weft_send_args_t *send, const weft_recv_args_t *recv, bool is_replace,
                         weft_request_t **out)
 {
-    exchange_t *exchange = weft_pool_take(&exchanges);
+    sendrecv_t *exchange = weft_pool_take(&exchanges);
     if (exchange == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a request");
     weft_request_init(&exchange->request, &exchange_ops, send->comm);
@@ -131,7 +131,7 @@ int weft_sendrecv_begin(const weft_send_args_t *send, const weft_recv_args_t *re
     exchange->copy = NULL;
     exchange->device = NULL;
     weft_send_args_t outgoing = *send;
-    int err = is_replace ? copy_data(exchange, &outgoing) : MPI_SUCCESS;
+    int err = is_replace ? copy_exchanged(exchange, &outgoing) : MPI_SUCCESS;
     if (err == MPI_SUCCESS)
         err = begin_both(exchange, &outgoing, recv);
     if (err != MPI_SUCCESS) {

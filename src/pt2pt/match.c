@@ -12,7 +12,7 @@ void weft_match_init(weft_match_queue_t *queue, bool holds_messages)
     weft_list_init(&queue->order);
 }
 
-static inline bool fits(const weft_match_key_t *a, const weft_match_key_t *b)
+static inline bool match_fits(const weft_match_key_t *a, const weft_match_key_t *b)
 {
     return a->context == b->context &&
            (a->tag == b->tag || a->tag == MPI_ANY_TAG || b->tag == MPI_ANY_TAG) &&
@@ -34,7 +34,7 @@ static int copies_of(const weft_match_queue_t *queue)
     return queue->holds_messages ? WEFT_MATCH_BINS : 1;
 }
 
-static weft_list_t *bin_of(const weft_match_queue_t *queue, weft_match_key_t key, int copy)
+static weft_list_t *match_bin(const weft_match_queue_t *queue, weft_match_key_t key, int copy)
 {
     uint64_t hash = (uint64_t)key.context * 0x9e3779b97f4a7c15u;
     hash = (hash ^ (uint32_t)key.source) * 0xbf58476d1ce4e5b9u;
@@ -46,7 +46,7 @@ static weft_list_t *bin_of(const weft_match_queue_t *queue, weft_match_key_t key
 static void put_in_bins(weft_match_queue_t *queue, weft_match_entry_t *entry)
 {
     for (int i = 0; i < copies_of(queue); i++)
-        weft_list_append(bin_of(queue, generalise(entry->key, i), i), &entry->bins[i]);
+        weft_list_append(match_bin(queue, generalise(entry->key, i), i), &entry->bins[i]);
 }
 
 static void take_from_bins(const weft_match_queue_t *queue, weft_match_entry_t *entry)
@@ -76,7 +76,7 @@ static bool make_bins(weft_match_queue_t *queue, size_t bin_count)
     return true;
 }
 
-static void grow(weft_match_queue_t *queue)
+static void grow_bins(weft_match_queue_t *queue)
 {
     if (!queue->is_long) {
         queue->is_long = queue->bins != NULL || make_bins(queue, FIRST_BINS);
@@ -94,7 +94,7 @@ void weft_match_add(weft_match_queue_t *queue, weft_match_entry_t *entry)
         put_in_bins(queue, entry);
     weft_list_append(&queue->order, &entry->order);
     if (++queue->count > SHORT_QUEUE)
-        grow(queue);
+        grow_bins(queue);
 }
 
 void weft_match_remove(weft_match_queue_t *queue, weft_match_entry_t *entry)
@@ -111,7 +111,7 @@ static weft_match_entry_t *find_in_order(const weft_match_queue_t *queue,
 {
     for (weft_link_t *at = queue->order.next; at != &queue->order; at = at->next) {
         weft_match_entry_t *entry = WEFT_ELEMENT(at, weft_match_entry_t, order);
-        if (fits(&entry->key, key))
+        if (match_fits(&entry->key, key))
             return entry;
     }
     return NULL;
@@ -126,7 +126,7 @@ static bool are_equal(const weft_match_key_t *a, const weft_match_key_t *b)
 static weft_match_entry_t *find_in_bin(const weft_match_queue_t *queue, weft_match_key_t key,
                                        int copy)
 {
-    const weft_list_t *bin = bin_of(queue, key, copy);
+    const weft_list_t *bin = match_bin(queue, key, copy);
     for (weft_link_t *at = bin->next; at != bin; at = at->next) {
         weft_link_t *first_copy = at - copy;
         weft_match_entry_t *entry = WEFT_ELEMENT(first_copy, weft_match_entry_t, bins);

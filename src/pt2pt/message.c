@@ -6,7 +6,7 @@
  */
 #include "pt2pt/device_private.h"
 
-#include "core/progress.h"
+#include "runtime/progress.h"
 #include "base/config.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -34,7 +34,7 @@ static void throttle_senders(bool is_on)
 static size_t cost_of(const weft_message_t *message)
 {
     bool is_outside = message->data != NULL && message->data != message->room;
-    return sizeof(*message) + (is_outside ? message->ask.bytes : 0);
+    return sizeof(*message) + (is_outside ? message->rts.bytes : 0);
 }
 
 static void count_bytes(size_t before, size_t after)
@@ -47,31 +47,31 @@ static void count_bytes(size_t before, size_t after)
         throttle_senders(false);
 }
 
-static bool make_room(weft_message_t *message)
+static bool make_message_room(weft_message_t *message)
 {
-    size_t bytes = message->ask.bytes;
+    size_t bytes = message->rts.bytes;
     message->data = bytes <= sizeof(message->room) ? message->room : weft_alloc(bytes);
     return message->data != NULL;
 }
 
 static bool keep_data(weft_message_t *message, const void *data)
 {
-    if (!make_room(message))
+    if (!make_message_room(message))
         return false;
-    memcpy(message->data, data, message->ask.bytes);
+    memcpy(message->data, data, message->rts.bytes);
     return true;
 }
 
 /* What came with the message in place of data: a share, or an error. */
 static bool keep_extra(weft_message_t *message)
 {
-    bool is_error = message->ask.kind == WEFT_PACKET_SORRY;
-    size_t bytes = is_error ? sizeof(weft_trouble_t) : sizeof(weft_share_t);
+    bool is_error = message->rts.kind == WEFT_PACKET_ERROR;
+    size_t bytes = is_error ? sizeof(weft_packet_error_t) : sizeof(weft_share_t);
     void *extra = weft_alloc(bytes);
     if (extra == NULL)
         return false;
-    memcpy(extra, message->ask.extra, bytes);
-    message->ask.extra = extra;
+    memcpy(extra, message->rts.extra, bytes);
+    message->rts.extra = extra;
     return true;
 }
 
@@ -80,8 +80,8 @@ static void free_message(weft_message_t *message)
     count_bytes(cost_of(message), 0);
     if (message->data != message->room)
         weft_free(message->data);
-    if (__builtin_expect(message->ask.extra != NULL, 0))
-        weft_free((void *)message->ask.extra);
+    if (__builtin_expect(message->rts.extra != NULL, 0))
+        weft_free((void *)message->rts.extra);
     message->object.kind = WEFT_FREED;
     weft_pool_give(&messages, message);
 }
@@ -107,17 +107,17 @@ static void tell_watchers(void)
 /* A short message in device memory is fetched before anybody receives it, so that its sender, too, can
  * go on: ranks that send to each other before they receive would wait for ever otherwise, which they
  * do not with host memory. */
-static void fetch_is_over(weft_request_t *request, void *owner)
+static void message_get_is_over(weft_request_t *request, void *owner)
 {
     weft_message_t *message = owner;
     weft_recv_t *taker = message->taker;
     message->fetching = NULL;
-    weft_free((void *)message->ask.extra);
-    message->ask = (weft_ask_t){.bytes = message->ask.bytes};
+    weft_free((void *)message->rts.extra);
+    message->rts = (weft_rts_t){.bytes = message->rts.bytes};
     if (request->status.MPI_ERROR != MPI_SUCCESS) {
-        weft_trouble_t trouble = wefti_trouble(request);
-        message->ask.kind = WEFT_PACKET_SORRY;
-        message->ask.extra = &trouble;
+        weft_packet_error_t packet_error = wefti_packet_error(request);
+        message->rts.kind = WEFT_PACKET_ERROR;
+        message->rts.extra = &packet_error;
         if (!keep_extra(message))
             weft_world.abort(1, "no memory for the error of a message");
     }
@@ -129,16 +129,16 @@ static void fetch_is_over(weft_request_t *request, void *owner)
 static bool suits_fetching(const weft_message_t *message)
 {
     const weft_endpoint_t *endpoint = weft_world.endpoints[message->entry.key.source];
-    return message->ask.kind == WEFT_PACKET_SHARE && endpoint != NULL &&
-           message->ask.bytes <= endpoint->eager_max && !wefti_pt2pt.is_throttling;
+    return message->rts.kind == WEFT_PACKET_RTS_SHARE && endpoint != NULL &&
+           message->rts.bytes <= endpoint->eager_max && !wefti_pt2pt.is_throttling;
 }
 
 static void fetch(weft_message_t *message)
 {
-    if (!make_room(message))
+    if (!make_message_room(message))
         weft_world.abort(1, "no memory for a message that nobody receives");
     weft_recv_args_t args = {.buf = message->data,
-                             .count = message->ask.bytes,
+                             .count = message->rts.bytes,
                              .type = weft_type_of(MPI_BYTE),
                              .comm = &weft_comm_world,
                              .where = WEFT_WHERE_HOST,
@@ -147,25 +147,25 @@ static void fetch(weft_message_t *message)
     if (wefti_recv_create(&args, &message->fetching) != MPI_SUCCESS)
         weft_world.abort(1, "no memory for a message that nobody receives");
     weft_recv_t *recv = message->fetching;
-    wefti_recv_matched(recv, &message->entry.key, &message->ask, NULL);
-    weft_request_watch(&recv->request, fetch_is_over, message);
+    wefti_recv_matched(recv, &message->entry.key, &message->rts, NULL);
+    weft_request_watch(&recv->request, message_get_is_over, message);
 }
 
-void wefti_message_keep(const weft_match_key_t *key, const weft_ask_t *ask, const void *data)
+void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, const void *data)
 {
     weft_message_t *message = weft_pool_take(&messages);
     if (message == NULL)
         weft_world.abort(1, "no memory for a message that nobody receives");
     message->object.kind = WEFT_FREED;
     message->entry.key = *key;
-    message->ask = *ask;
+    message->rts = *rts;
     message->data = NULL;
     message->fetching = NULL;
     message->taker = NULL;
     if ((data != NULL && !keep_data(message, data)) ||
-        (ask->extra != NULL && !keep_extra(message)))
+        (rts->extra != NULL && !keep_extra(message)))
         weft_world.abort(1, "no memory for a message that nobody receives");
-    if (__builtin_expect(ask->extra != NULL, 0) && suits_fetching(message))
+    if (__builtin_expect(rts->extra != NULL, 0) && suits_fetching(message))
         fetch(message);
     count_bytes(0, cost_of(message));
     weft_match_add(&wefti_pt2pt.messages, &message->entry);
@@ -192,13 +192,13 @@ void wefti_message_deliver(weft_message_t *message, weft_recv_t *recv)
         message->taker = recv; /* it is delivered when it is here */
         return;
     }
-    wefti_recv_matched(recv, &message->entry.key, &message->ask, message->data);
+    wefti_recv_matched(recv, &message->entry.key, &message->rts, message->data);
     free_message(message);
 }
 
 /* ---- probes ---- */
 
-static weft_message_t *look(const weft_probe_args_t *args, MPI_Status *status)
+static weft_message_t *look_for_message(const weft_probe_args_t *args, MPI_Status *status)
 {
     int source = args->source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE
                                                 : weft_comm_world_rank(args->comm, args->source);
@@ -208,21 +208,21 @@ static weft_message_t *look(const weft_probe_args_t *args, MPI_Status *status)
         return NULL;
     MPI_Status found = {.MPI_TAG = message->entry.key.tag};
     found.MPI_SOURCE = weft_group_rank_of(args->comm->group, message->entry.key.source);
-    weft_status_set_bytes(&found, message->ask.bytes);
+    weft_status_set_bytes(&found, message->rts.bytes);
     weft_status_copy(status, &found);
     return message;
 }
 
 static weft_message_t *look_with_progress(const weft_probe_args_t *args, MPI_Status *status)
 {
-    weft_message_t *message = look(args, status);
+    weft_message_t *message = look_for_message(args, status);
     if (message != NULL)
         return message;
     weft_progress_test();
-    return look(args, status);
+    return look_for_message(args, status);
 }
 
-static void forget(const watcher_t *watcher)
+static void forget_message(const watcher_t *watcher)
 {
     watcher_t **at = &watchers;
     while (*at != watcher)
@@ -235,11 +235,11 @@ static weft_message_t *look_until_found(const weft_probe_args_t *args, MPI_Statu
     watcher_t self = {.next = watchers};
     watchers = &self;
     weft_message_t *message;
-    while ((message = look(args, status)) == NULL) {
+    while ((message = look_for_message(args, status)) == NULL) {
         self.has_news = false;
         weft_progress_until(&self.has_news);
     }
-    forget(&self);
+    forget_message(&self);
     return message;
 }
 

@@ -19,8 +19,8 @@
 #ifndef WEFT_PT2PT_PACKET_H
 #define WEFT_PT2PT_PACKET_H
 
-#include "core/device.h"
-#include "core/transport.h"
+#include "runtime/device.h"
+#include "runtime/transport.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,23 +28,23 @@
 
 enum {
     WEFT_PACKET_EAGER = 1,
-    WEFT_PACKET_ASK,
-    WEFT_PACKET_GO,
+    WEFT_PACKET_RTS,
+    WEFT_PACKET_CTS,
     WEFT_PACKET_DATA,
-    WEFT_PACKET_DONE,
-    WEFT_PACKET_OFFER,
-    WEFT_PACKET_SHARE,
-    WEFT_PACKET_SHARE_LATER, /* not to be fetched before it is received: a synchronous send */
-    WEFT_PACKET_SORRY,
-    WEFT_PACKET_REFUSED,
-    WEFT_PACKET_BROKEN,
-    WEFT_PACKET_FREED, /* an allocation that was shared, by its id */
+    WEFT_PACKET_FIN,
+    WEFT_PACKET_RTS_RKEY,
+    WEFT_PACKET_RTS_SHARE,
+    WEFT_PACKET_RTS_SHARE_SYNC, /* not to be fetched before it is received: a synchronous send */
+    WEFT_PACKET_ERROR,
+    WEFT_PACKET_NACK,
+    WEFT_PACKET_DATA_ERROR,
+    WEFT_PACKET_SHARE_FREED, /* an allocation that was shared, by its id */
     WEFT_PACKET_LANDED, /* never on the wire: an EAGER whose data went straight into the receiver's buffer */
     /* Most data that an ASK carries along. */
-    WEFT_ASK_INLINE = 1024,
+    WEFT_RTS_INLINE = 1024,
 };
 
-typedef struct weft_ask {
+typedef struct weft_rts {
     uint64_t bytes;   /* of the whole message */
     uint64_t address; /* of the data in the sender's memory; 0: not in one run, it has to send it */
     uint64_t request; /* the sender's */
@@ -52,25 +52,25 @@ typedef struct weft_ask {
     weft_window_t window; /* of an OFFER, which ends after it */
     /* not on the wire */
     uint8_t kind;      /* of the packet */
-    const void *extra; /* a weft_share_t or weft_trouble_t that came with it; NULL: none */
-} weft_ask_t;
+    const void *extra; /* a weft_share_t or weft_packet_error_t that came with it; NULL: none */
+} weft_rts_t;
 
 /** An error in place of data. */
-typedef struct weft_trouble {
+typedef struct weft_packet_error {
     int32_t error_class;
     char text[236];
-} weft_trouble_t;
+} weft_packet_error_t;
 
 enum {
-    WEFT_ASK_BYTES = offsetof(weft_ask_t, window),
-    WEFT_OFFER_BYTES = WEFT_ASK_BYTES + sizeof(weft_window_t),
-    WEFT_SHARE_BYTES = WEFT_ASK_BYTES + sizeof(weft_share_t),
+    WEFT_RTS_BYTES = offsetof(weft_rts_t, window),
+    WEFT_RTS_RKEY_BYTES = WEFT_RTS_BYTES + sizeof(weft_window_t),
+    WEFT_RTS_SHARE_BYTES = WEFT_RTS_BYTES + sizeof(weft_share_t),
 };
 
-typedef struct weft_go {
+typedef struct weft_cts {
     uint64_t request; /* the receiver's */
     uint64_t limit;   /* bytes of the message that may be sent so far */
     uint64_t cannot_map; /* 1: it was a SHARE, which this receiver will never be able to use */
-} weft_go_t;
+} weft_cts_t;
 
 #endif

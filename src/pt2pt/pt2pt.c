@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pt2pt/device_private.h"
 
-#include "core/progress.h"
+#include "runtime/progress.h"
 #include "base/fail.h"
 #include "base/log.h"
 
@@ -32,24 +32,24 @@ void weft_pt2pt_await_idle(void)
         weft_progress_until(&wefti_pt2pt.is_idle);
 }
 
-weft_trouble_t wefti_trouble(const weft_request_t *request)
+weft_packet_error_t wefti_packet_error(const weft_request_t *request)
 {
-    weft_trouble_t trouble = {.error_class = request->status.MPI_ERROR};
-    snprintf(trouble.text, sizeof(trouble.text), "rank %d: %s", weft_world.rank,
+    weft_packet_error_t packet_error = {.error_class = request->status.MPI_ERROR};
+    snprintf(packet_error.text, sizeof(packet_error.text), "rank %d: %s", weft_world.rank,
              request->why == NULL ? "no memory to say what failed" : request->why);
-    return trouble;
+    return packet_error;
 }
 
-void wefti_note_trouble(weft_request_t *request, const void *payload, size_t bytes)
+void wefti_note_packet_error(weft_request_t *request, const void *payload, size_t bytes)
 {
-    weft_trouble_t trouble;
-    if (bytes != sizeof(trouble)) {
+    weft_packet_error_t packet_error;
+    if (bytes != sizeof(packet_error)) {
         weft_request_note_error(request, weft_fail(MPI_ERR_INTERN, "a malformed packet"));
         return;
     }
-    memcpy(&trouble, payload, sizeof(trouble));
-    trouble.text[sizeof(trouble.text) - 1] = '\0';
-    weft_request_note_error(request, weft_fail(trouble.error_class, "%s", trouble.text));
+    memcpy(&packet_error, payload, sizeof(packet_error));
+    packet_error.text[sizeof(packet_error.text) - 1] = '\0';
+    weft_request_note_error(request, weft_fail(packet_error.error_class, "%s", packet_error.text));
 }
 
 static void note_lost(const char *why)

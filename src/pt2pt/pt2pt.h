@@ -6,9 +6,9 @@
 #ifndef WEFT_PT2PT_PT2PT_H
 #define WEFT_PT2PT_PT2PT_H
 
-#include "core/comm.h"
-#include "core/device.h"
-#include "core/request.h"
+#include "object/comm.h"
+#include "object/request.h"
+#include "runtime/device.h"
 #include "datatype/type.h"
 #include "mpi.h"
 
@@ -47,7 +47,7 @@ int weft_send_begin(const weft_send_args_t *args, weft_request_t **out);
 
 /** Send an error, of class `error` with the text of weft_fail, in place of the message of `args`: what
  *  receives it ends with that error. */
-void weft_send_sorry(const weft_send_args_t *args, int error);
+void weft_send_failed_data(const weft_send_args_t *args, int error);
 
 /** Send and wait. */
 int weft_send(const weft_send_args_t *args);

@@ -14,18 +14,18 @@ typedef struct weft_send {
     weft_endpoint_t *endpoint;
     enum {
         WEFT_SEND_FIRST,  /* EAGER or ASK has to go out */
-        WEFT_SEND_ASKED,  /* ASK is out; the receiver has the next word */
+        WEFT_SEND_RTS_OUT,  /* ASK is out; the receiver has the next word */
         WEFT_SEND_STREAM, /* DATA goes out as there is room */
         WEFT_SEND_CONTROL /* no request of a user: an answer that found no room */
     } stage;
     weft_header_t header;   /* of a WEFT_SEND_CONTROL */
-    weft_go_t go;           /* its payload; of a WEFT_SEND_STREAM: what DATA names */
+    weft_cts_t cts;           /* its payload; of a WEFT_SEND_STREAM: what DATA names */
     size_t sent;            /* bytes of the stream that went out */
     size_t ready;           /* bytes of the stream that may go out so far */
     bool is_queued;         /* in the endpoint's list */
     bool is_exposed;        /* the peer may read the data: `exposure` is to be concealed */
     weft_exposure_t exposure;
-    weft_trouble_t *trouble; /* of a WEFT_SEND_CONTROL, its payload; NULL: that is `go` */
+    weft_packet_error_t *packet_error; /* of a WEFT_SEND_CONTROL, its payload; NULL: that is `go` */
     struct weft_device_send *device; /* device_send.c; NULL: host memory */
     struct weft_send *next; /* in the endpoint's list of sends that wait for room */
 } weft_send_t;
@@ -51,7 +51,7 @@ struct weft_message {
     weft_object_t object; /* first; its kind is set when a matched probe has taken the message */
     weft_match_entry_t entry; /* key.source is a world rank */
     weft_comm_t *comm;        /* of the probe */
-    weft_ask_t ask;           /* an eager message: request is 0 */
+    weft_rts_t rts;           /* an eager message: request is 0 */
     void *data;               /* [ask.bytes] NULL when the sender still has them */
     weft_recv_t *fetching;    /* of ours, into `data`, before anybody receives it; NULL: none */
     weft_recv_t *taker;       /* the receive that waits for it */
@@ -98,23 +98,23 @@ static inline bool wefti_receives_device(const weft_recv_args_t *args)
 void wefti_note_idle(void);
 
 /** The error of a request as it goes to the peer. */
-weft_trouble_t wefti_trouble(const weft_request_t *request);
+weft_packet_error_t wefti_packet_error(const weft_request_t *request);
 /** Note the error that came in place of data. */
-void wefti_note_trouble(weft_request_t *request, const void *payload, size_t bytes);
+void wefti_note_packet_error(weft_request_t *request, const void *payload, size_t bytes);
 
 /* send.c */
 /** Send an answer (GO or DONE) about the sender's request; later when there is no room now. `go` NULL:
  *  without payload. */
 void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
-                       const weft_go_t *go);
+                       const weft_cts_t *cts);
 /** The same with the error of `failed`. */
-void wefti_send_trouble(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
+void wefti_send_error(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
                         const weft_request_t *failed);
-void wefti_send_go(int source, const weft_header_t *header, const void *payload);
+void wefti_send_cts(int source, const weft_header_t *header, const void *payload);
 /** The receiver has all data of a send. */
-void wefti_send_taken(int source, const weft_header_t *header);
+void wefti_send_fin(int source, const weft_header_t *header);
 /** The receiver cannot take them. */
-void wefti_send_refused(int source, const weft_header_t *header, const void *payload);
+void wefti_send_nack(int source, const weft_header_t *header, const void *payload);
 /** More of a stream may go out. */
 void wefti_send_more(weft_send_t *send);
 /** End a send: its request is complete, with whatever error was noted. */
@@ -139,14 +139,14 @@ void wefti_send_queues_close(void);
 /* recv.c */
 int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out);
 /** A matched message: takes the data, or sees to it that they come. `data` NULL: not here. */
-void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const weft_ask_t *ask,
+void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const weft_rts_t *rts,
                         const void *data);
 void wefti_recv_data(int source, const weft_header_t *header, const void *payload);
 /** The sender cannot go on with a stream. */
-void wefti_recv_broken(int source, const weft_header_t *header, const void *payload);
+void wefti_recv_data_error(int source, const weft_header_t *header, const void *payload);
 /** Ask for the data as packets, or for more of them; fills in go->request. `sender` is its request. */
 void wefti_recv_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender,
-                       weft_go_t *go);
+                       weft_cts_t *cts);
 /** All data are there: complete the request. */
 void wefti_recv_finish(weft_recv_t *recv);
 /** End with the error that was noted. */
@@ -161,7 +161,7 @@ void wefti_recvs_lose(int world_rank);
 void wefti_recvs_close(void);
 
 /** A message has come: to the receive that matches, or to those that wait. */
-void wefti_deliver(const weft_match_key_t *key, const weft_ask_t *ask, const void *data);
+void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const void *data);
 
 /* unusual.c */
 void wefti_unusual_packet(int source, const weft_header_t *header, const void *payload);
@@ -173,7 +173,7 @@ void wefti_exchanges_close(void);
 void wefti_messages_close(void);
 weft_message_t *wefti_message_take(weft_match_key_t key);
 weft_message_t *wefti_message_peek(weft_match_key_t key);
-void wefti_message_keep(const weft_match_key_t *key, const weft_ask_t *ask, const void *data);
+void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, const void *data);
 /** Hand the message's data to a receive and free it. */
 void wefti_message_deliver(weft_message_t *message, weft_recv_t *recv);
 

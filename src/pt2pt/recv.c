@@ -6,7 +6,7 @@
  */
 #include "pt2pt/device_private.h"
 
-#include "core/progress.h"
+#include "runtime/progress.h"
 #include "datatype/pack.h"
 #include "base/copy.h"
 #include "base/fail.h"
@@ -22,7 +22,7 @@ static weft_pool_t recvs = WEFT_POOL(weft_recv_t);
 
 /* ---- requests ---- */
 
-static void release_recv(weft_request_t *request)
+static void recv_release(weft_request_t *request)
 {
     weft_recv_t *recv = (weft_recv_t *)request;
     weft_type_release(recv->args.type);
@@ -30,7 +30,7 @@ static void release_recv(weft_request_t *request)
     weft_pool_give(&recvs, recv);
 }
 
-static void cancel_recv(weft_request_t *request)
+static void recv_cancel(weft_request_t *request)
 {
     weft_recv_t *recv = (weft_recv_t *)request;
     if (!recv->is_queued)
@@ -43,10 +43,10 @@ static void cancel_recv(weft_request_t *request)
     weft_request_complete(request);
 }
 
-static int start_recv(weft_request_t *request);
+static int recv_start(weft_request_t *request);
 
 static const weft_request_ops_t recv_ops = {
-    .name = "receive", .release = release_recv, .start = start_recv, .cancel = cancel_recv};
+    .name = "receive", .release = recv_release, .start = recv_start, .cancel = recv_cancel};
 
 /* Member by member, as the caller has just written them (WEFT_CFLAGS in configure.ac). A send that gets a request is long
  * enough not to need it. */
@@ -112,7 +112,7 @@ int weft_request_finish(weft_request_t *request, MPI_Status *status)
 
 /* ---- data ---- */
 
-static void unpack(weft_recv_t *recv, size_t offset, const void *data, size_t bytes)
+static void unpack_message(weft_recv_t *recv, size_t offset, const void *data, size_t bytes)
 {
     const weft_recv_args_t *args = &recv->args;
     if (offset >= recv->capacity)
@@ -127,7 +127,7 @@ static void unpack(weft_recv_t *recv, size_t offset, const void *data, size_t by
         memcpy((char *)args->buf + offset, data, bytes);
 }
 
-static void finish(weft_recv_t *recv)
+static void finish_recv(weft_recv_t *recv)
 {
     size_t bytes = recv->message_bytes;
     recv->is_streaming = recv->is_landing = false;
@@ -149,31 +149,31 @@ static bool read_in_pieces(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_
         size_t piece = bytes - at < BOUNCE_BYTES ? bytes - at : BOUNCE_BYTES;
         is_read = endpoint->ops->read(endpoint, address + at, bounce, piece);
         if (is_read)
-            unpack(recv, at, bounce, piece);
+            unpack_message(recv, at, bounce, piece);
     }
     weft_free(bounce);
     return is_read;
 }
 
-static bool read_directly(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft_ask_t *ask)
+static bool read_directly(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft_rts_t *rts)
 {
-    size_t bytes = ask->bytes < recv->capacity ? ask->bytes : recv->capacity;
+    size_t bytes = rts->bytes < recv->capacity ? rts->bytes : recv->capacity;
     if (bytes == 0)
         return true;
-    if (ask->address == 0 || !endpoint->can_read || endpoint->ops->read == NULL)
+    if (rts->address == 0 || !endpoint->can_read || endpoint->ops->read == NULL)
         return false;
     if (endpoint->ops->prefers_stream != NULL && endpoint->ops->prefers_stream(endpoint))
         return false;
     ptrdiff_t offset;
     size_t span;
     if (weft_type_span(recv->args.type, recv->args.count, &offset, &span))
-        return endpoint->ops->read(endpoint, ask->address, (char *)recv->args.buf + offset, bytes);
-    return read_in_pieces(recv, endpoint, ask->address, bytes);
+        return endpoint->ops->read(endpoint, rts->address, (char *)recv->args.buf + offset, bytes);
+    return read_in_pieces(recv, endpoint, rts->address, bytes);
 }
 
 void wefti_recv_finish(weft_recv_t *recv)
 {
-    finish(recv);
+    finish_recv(recv);
 }
 
 void wefti_recv_fail(weft_recv_t *recv)
@@ -189,21 +189,21 @@ void wefti_recv_lose(weft_recv_t *recv)
         wefti_recv_fail(recv);
 }
 
-void wefti_recv_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender, weft_go_t *go)
+void wefti_recv_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender, weft_cts_t *cts)
 {
     recv->is_streaming = true;
-    go->request = (uint64_t)(uintptr_t)recv;
-    wefti_send_answer(endpoint, WEFT_PACKET_GO, sender, go);
+    cts->request = (uint64_t)(uintptr_t)recv;
+    wefti_send_answer(endpoint, WEFT_PACKET_CTS, sender, cts);
 }
 
 static void ask_for_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender)
 {
-    weft_go_t go = {.limit = UINT64_MAX};
+    weft_cts_t cts = {.limit = UINT64_MAX};
     recv->arrived = 0;
-    wefti_recv_stream(recv, endpoint, sender, &go);
+    wefti_recv_stream(recv, endpoint, sender, &cts);
 }
 
-static void fetch_is_over(weft_fetch_t *fetch, bool is_good)
+static void recv_message_get_is_over(weft_fetch_t *fetch, bool is_good)
 {
     weft_recv_t *recv = fetch->owner;
     if (!is_good) {
@@ -212,26 +212,26 @@ static void fetch_is_over(weft_fetch_t *fetch, bool is_good)
         return;
     }
     if (!fetch->ends)
-        wefti_send_answer(fetch->endpoint, WEFT_PACKET_DONE, recv->sender, NULL);
-    finish(recv);
+        wefti_send_answer(fetch->endpoint, WEFT_PACKET_FIN, recv->sender, NULL);
+    finish_recv(recv);
 }
 
 /* Read the sender's window, if it opened one and our buffer is one run. */
-static bool begin_fetch(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft_ask_t *ask)
+static bool begin_fetch(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft_rts_t *rts)
 {
     ptrdiff_t offset;
     size_t span;
-    if (ask->kind != WEFT_PACKET_OFFER || !endpoint->can_read || endpoint->ops->fetch == NULL ||
+    if (rts->kind != WEFT_PACKET_RTS_RKEY || !endpoint->can_read || endpoint->ops->fetch == NULL ||
         !weft_type_span(recv->args.type, recv->args.count, &offset, &span))
         return false;
-    recv->sender = ask->request;
+    recv->sender = rts->request;
     recv->fetch.endpoint = endpoint;
-    recv->fetch.window = ask->window;
+    recv->fetch.window = rts->window;
     recv->fetch.memory = NULL;
     recv->fetch.to = (char *)recv->args.buf + offset;
-    recv->fetch.bytes = ask->bytes < recv->capacity ? ask->bytes : recv->capacity;
+    recv->fetch.bytes = rts->bytes < recv->capacity ? rts->bytes : recv->capacity;
     recv->fetch.ends = endpoint->tells_owner && recv->fetch.bytes > 0;
-    recv->fetch.done = fetch_is_over;
+    recv->fetch.done = recv_message_get_is_over;
     recv->fetch.owner = recv;
     endpoint->ops->fetch(&recv->fetch);
     return true;
@@ -250,13 +250,13 @@ weft_endpoint_t *wefti_recv_endpoint(weft_recv_t *recv, int source)
 }
 
 /* Device memory, on either side; or an error in place of data. */
-static void match_unusual(weft_recv_t *recv, int source, const weft_ask_t *ask, const void *data)
+static void match_unusual(weft_recv_t *recv, int source, const weft_rts_t *rts, const void *data)
 {
-    if (ask->kind != WEFT_PACKET_SORRY) {
-        wefti_device_recv_matched(recv, source, ask, data);
+    if (rts->kind != WEFT_PACKET_ERROR) {
+        wefti_device_recv_matched(recv, source, rts, data);
         return;
     }
-    wefti_note_trouble(&recv->request, ask->extra, sizeof(weft_trouble_t));
+    wefti_note_packet_error(&recv->request, rts->extra, sizeof(weft_packet_error_t));
     if (recv->device == NULL || wefti_device_recv_stop(recv))
         wefti_recv_fail(recv);
 }
@@ -272,18 +272,18 @@ static inline void note_match(weft_recv_t *recv, const weft_match_key_t *from, s
     recv->peer = from->source;
 }
 
-void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const weft_ask_t *ask,
+void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const weft_rts_t *rts,
                         const void *data)
 {
-    note_match(recv, from, ask->bytes);
-    if (__builtin_expect(recv->device != NULL || ask->extra != NULL, 0)) {
-        match_unusual(recv, from->source, ask, data);
+    note_match(recv, from, rts->bytes);
+    if (__builtin_expect(recv->device != NULL || rts->extra != NULL, 0)) {
+        match_unusual(recv, from->source, rts, data);
         return;
     }
     if (data != NULL)
-        unpack(recv, 0, data, ask->bytes);
-    if (ask->request == 0) {
-        finish(recv);
+        unpack_message(recv, 0, data, rts->bytes);
+    if (rts->request == 0) {
+        finish_recv(recv);
         return;
     }
     weft_endpoint_t *endpoint = wefti_recv_endpoint(recv, from->source);
@@ -293,13 +293,13 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
         wefti_recv_lose(recv);
         return;
     }
-    if (data != NULL || read_directly(recv, endpoint, ask)) {
-        wefti_send_answer(endpoint, WEFT_PACKET_DONE, ask->request, NULL);
-        finish(recv);
+    if (data != NULL || read_directly(recv, endpoint, rts)) {
+        wefti_send_answer(endpoint, WEFT_PACKET_FIN, rts->request, NULL);
+        finish_recv(recv);
         return;
     }
-    if (!begin_fetch(recv, endpoint, ask))
-        ask_for_stream(recv, endpoint, ask->request);
+    if (!begin_fetch(recv, endpoint, rts))
+        ask_for_stream(recv, endpoint, rts->request);
 }
 
 /* The receive that the data of a packet are for, if it expects them; NULL: none. */
@@ -313,12 +313,12 @@ static weft_recv_t *named_recv(int source, const weft_header_t *header)
     return NULL;
 }
 
-void wefti_recv_broken(int source, const weft_header_t *header, const void *payload)
+void wefti_recv_data_error(int source, const weft_header_t *header, const void *payload)
 {
     weft_recv_t *recv = named_recv(source, header);
     if (recv == NULL)
         return;
-    wefti_note_trouble(&recv->request, payload, header->bytes);
+    wefti_note_packet_error(&recv->request, payload, header->bytes);
     if (recv->device != NULL)
         wefti_device_recv_break(recv);
     else
@@ -338,10 +338,10 @@ void wefti_recv_data(int source, const weft_header_t *header, const void *payloa
         wefti_device_recv_data(recv, payload, header->bytes);
         return;
     }
-    unpack(recv, recv->arrived, payload, header->bytes);
+    unpack_message(recv, recv->arrived, payload, header->bytes);
     recv->arrived += header->bytes;
     if (recv->arrived == recv->message_bytes)
-        finish(recv);
+        finish_recv(recv);
 }
 
 /* ---- beginning ---- */
@@ -361,7 +361,7 @@ static bool is_from_lost(int source)
     return endpoint == NULL ? wefti_pt2pt.is_network_lost : endpoint->is_lost;
 }
 
-static void activate(weft_recv_t *recv)
+static void activate_recv(weft_recv_t *recv)
 {
     if (recv->args.source == MPI_PROC_NULL) {
         recv->request.status = weft_status_proc_null();
@@ -387,13 +387,13 @@ static void activate(weft_recv_t *recv)
     weft_match_add(&wefti_pt2pt.receives, &recv->entry);
 }
 
-static int start_recv(weft_request_t *request)
+static int recv_start(weft_request_t *request)
 {
     request->is_active = true;
     request->is_complete = false;
     weft_status_clear(&request->status);
     weft_request_forget_error(request);
-    activate((weft_recv_t *)request);
+    activate_recv((weft_recv_t *)request);
     return MPI_SUCCESS;
 }
 
@@ -404,7 +404,7 @@ int weft_recv_begin(const weft_recv_args_t *args, weft_request_t **out)
     if (err != MPI_SUCCESS)
         return err;
     *out = &recv->request;
-    activate(recv);
+    activate_recv(recv);
     return MPI_SUCCESS;
 }
 
@@ -472,35 +472,35 @@ static void take_landed(int source, const weft_header_t *header, const void *pay
 {
     weft_recv_t *recv = named_recv(source, header);
     if (recv != NULL && payload == recv->fetch.to && header->bytes == recv->message_bytes)
-        finish(recv);
+        finish_recv(recv);
 }
 
-void wefti_deliver(const weft_match_key_t *key, const weft_ask_t *ask, const void *data)
+void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const void *data)
 {
     weft_recv_t *recv = match_receive(key);
     if (recv != NULL)
-        wefti_recv_matched(recv, key, ask, data);
+        wefti_recv_matched(recv, key, rts, data);
     else
-        wefti_message_keep(key, ask, data);
+        wefti_message_keep(key, rts, data);
 }
 
-static void deliver_ask(const weft_match_key_t *key, const weft_header_t *header,
+static void deliver_rts(const weft_match_key_t *key, const weft_header_t *header,
                         const void *payload)
 {
-    weft_ask_t ask = {0};
-    bool is_offer = header->kind == WEFT_PACKET_OFFER;
-    size_t bytes = is_offer ? WEFT_OFFER_BYTES : WEFT_ASK_BYTES;
+    weft_rts_t rts = {0};
+    bool is_rts_rkey = header->kind == WEFT_PACKET_RTS_RKEY;
+    size_t bytes = is_rts_rkey ? WEFT_RTS_RKEY_BYTES : WEFT_RTS_BYTES;
     size_t along = header->bytes - bytes;
     if (header->bytes >= bytes)
-        memcpy(&ask, payload, bytes);
-    ask.kind = header->kind;
-    if (header->bytes < bytes || ask.request == 0 ||
-        (along != 0 && (is_offer || along != ask.bytes))) {
+        memcpy(&rts, payload, bytes);
+    rts.kind = header->kind;
+    if (header->bytes < bytes || rts.request == 0 ||
+        (along != 0 && (is_rts_rkey || along != rts.bytes))) {
         WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed packet of rank %d", key->source);
         return;
     }
-    bool has_data = !is_offer && along == ask.bytes;
-    wefti_deliver(key, &ask, has_data ? (const char *)payload + bytes : NULL);
+    bool has_data = !is_rts_rkey && along == rts.bytes;
+    wefti_deliver(key, &rts, has_data ? (const char *)payload + bytes : NULL);
 }
 
 void weft_packet_arrived(int source, const weft_header_t *header, const void *payload)
@@ -508,20 +508,20 @@ void weft_packet_arrived(int source, const weft_header_t *header, const void *pa
     weft_match_key_t key = {header->context, source, header->tag};
     switch (header->kind) {
     case WEFT_PACKET_EAGER:
-        wefti_deliver(&key, &(weft_ask_t){.bytes = header->bytes}, payload);
+        wefti_deliver(&key, &(weft_rts_t){.bytes = header->bytes}, payload);
         break;
-    case WEFT_PACKET_ASK:
-    case WEFT_PACKET_OFFER:
-        deliver_ask(&key, header, payload);
+    case WEFT_PACKET_RTS:
+    case WEFT_PACKET_RTS_RKEY:
+        deliver_rts(&key, header, payload);
         break;
-    case WEFT_PACKET_GO:
-        wefti_send_go(source, header, payload);
+    case WEFT_PACKET_CTS:
+        wefti_send_cts(source, header, payload);
         break;
     case WEFT_PACKET_DATA:
         wefti_recv_data(source, header, payload);
         break;
-    case WEFT_PACKET_DONE:
-        wefti_send_taken(source, header);
+    case WEFT_PACKET_FIN:
+        wefti_send_fin(source, header);
         break;
     case WEFT_PACKET_LANDED:
         take_landed(source, header, payload);
@@ -542,7 +542,7 @@ static bool waits_for(const weft_recv_t *recv, int lost)
     return source == lost;
 }
 
-static void lose_recv(void *object, void *context)
+static void recv_lose(void *object, void *context)
 {
     weft_recv_t *recv = object;
     weft_request_t *request = &recv->request;
@@ -558,7 +558,7 @@ static void lose_recv(void *object, void *context)
 
 void wefti_recvs_lose(int world_rank)
 {
-    weft_pool_each(&recvs, lose_recv, &world_rank);
+    weft_pool_each(&recvs, recv_lose, &world_rank);
 }
 
 void wefti_recvs_close(void)

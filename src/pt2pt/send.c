@@ -5,7 +5,7 @@
  */
 #include "pt2pt/device_private.h"
 
-#include "core/progress.h"
+#include "runtime/progress.h"
 #include "datatype/pack.h"
 #include "base/config.h"
 #include "base/fail.h"
@@ -20,7 +20,7 @@ static weft_pool_t sends = WEFT_POOL(weft_send_t);
 
 /* ---- requests ---- */
 
-static void release_send(weft_request_t *request)
+static void send_release(weft_request_t *request)
 {
     weft_send_t *send = (weft_send_t *)request;
     weft_type_release(send->args.type);
@@ -28,17 +28,17 @@ static void release_send(weft_request_t *request)
     weft_pool_give(&sends, send);
 }
 
-static int start_send(weft_request_t *request);
+static int send_start(weft_request_t *request);
 
 /* A send cannot be taken back once it is announced, and one that is not has a peer that progresses:
  * it completes normally, which the standard allows (section 3.8.4). */
-static void cancel_send(weft_request_t *request)
+static void send_cancel(weft_request_t *request)
 {
     (void)request;
 }
 
 static const weft_request_ops_t send_ops = {
-    .name = "send", .release = release_send, .start = start_send, .cancel = cancel_send};
+    .name = "send", .release = send_release, .start = send_start, .cancel = send_cancel};
 
 static int create_send(const weft_send_args_t *args, weft_send_t **out)
 {
@@ -61,7 +61,7 @@ static void conceal(weft_send_t *send)
     send->is_exposed = false;
 }
 
-static void finish(weft_send_t *send)
+static void finish_send(weft_send_t *send)
 {
     wefti_pt2pt.active_sends--;
     send->stage = WEFT_SEND_FIRST; /* no answer is expected any more */
@@ -74,7 +74,7 @@ static void finish(weft_send_t *send)
 
 void wefti_send_finish(weft_send_t *send)
 {
-    finish(send);
+    finish_send(send);
 }
 
 /* ---- packets ---- */
@@ -104,13 +104,13 @@ static uint64_t data_address(const weft_send_t *send)
     return (uint64_t)((uintptr_t)send->args.buf + (uintptr_t)offset);
 }
 
-static void window_is_taken(weft_exposure_t *exposure)
+static void send_data_is_taken(weft_exposure_t *exposure)
 {
     weft_send_t *send = exposure->owner;
-    if (send->stage != WEFT_SEND_ASKED)
+    if (send->stage != WEFT_SEND_RTS_OUT)
         return;
     send->endpoint->asked--;
-    finish(send);
+    finish_send(send);
 }
 
 /* Let the peer read the data, where its transport reads windows; it has been done when there was no
@@ -121,40 +121,40 @@ static bool expose(weft_send_t *send, uint64_t address)
     if (!send->is_exposed && address != 0 && endpoint->ops->expose != NULL)
         send->is_exposed = endpoint->ops->expose(endpoint, (const void *)(uintptr_t)address,
                                                  send->bytes, NULL, &send->exposure);
-    send->exposure.taken = window_is_taken;
+    send->exposure.taken = send_data_is_taken;
     send->exposure.owner = send;
     return send->is_exposed;
 }
 
-static bool send_offer(weft_send_t *send, weft_ask_t *ask)
+static bool send_rts_rkey(weft_send_t *send, weft_rts_t *rts)
 {
     const weft_send_args_t *args = &send->args;
-    ask->window = send->exposure.window;
-    weft_header_t header = weft_header(WEFT_PACKET_OFFER, WEFT_OFFER_BYTES, args->context, args->tag);
+    rts->window = send->exposure.window;
+    weft_header_t header = weft_header(WEFT_PACKET_RTS_RKEY, WEFT_RTS_RKEY_BYTES, args->context, args->tag);
     send->endpoint->asked++;
-    if (send->endpoint->ops->send(send->endpoint, &header, ask))
+    if (send->endpoint->ops->send(send->endpoint, &header, rts))
         return true;
     send->endpoint->asked--;
     return false;
 }
 
-static bool send_ask(weft_send_t *send)
+static bool send_rts(weft_send_t *send)
 {
     const weft_send_args_t *args = &send->args;
     weft_endpoint_t *endpoint = send->endpoint;
-    size_t along = send->bytes <= WEFT_ASK_INLINE && !endpoint->is_throttled ? send->bytes : 0;
-    weft_ask_t ask = {.bytes = send->bytes,
+    size_t along = send->bytes <= WEFT_RTS_INLINE && !endpoint->is_throttled ? send->bytes : 0;
+    weft_rts_t rts = {.bytes = send->bytes,
                       .address = data_address(send),
                       .request = (uint64_t)(uintptr_t)send};
-    if (along < send->bytes && expose(send, ask.address))
-        return send_offer(send, &ask);
-    weft_header_t header = weft_header(WEFT_PACKET_ASK, (uint32_t)(WEFT_ASK_BYTES + along), args->context,
+    if (along < send->bytes && expose(send, rts.address))
+        return send_rts_rkey(send, &rts);
+    weft_header_t header = weft_header(WEFT_PACKET_RTS, (uint32_t)(WEFT_RTS_BYTES + along), args->context,
                                         args->tag);
     char *room = endpoint->ops->reserve(endpoint, header.bytes);
     if (room == NULL)
         return false;
-    memcpy(room, &ask, WEFT_ASK_BYTES);
-    weft_pack(args->buf, args->count, args->type, 0, room + WEFT_ASK_BYTES, along);
+    memcpy(room, &rts, WEFT_RTS_BYTES);
+    weft_pack(args->buf, args->count, args->type, 0, room + WEFT_RTS_BYTES, along);
     endpoint->asked++;
     endpoint->ops->commit(endpoint, &header);
     return true;
@@ -179,7 +179,7 @@ static bool push_stream(weft_send_t *send)
         if (room == NULL)
             return false;
         weft_pack(args->buf, args->count, args->type, send->sent, room, bytes);
-        weft_header_t header = weft_header_for(WEFT_PACKET_DATA, send->go.request, bytes);
+        weft_header_t header = weft_header_for(WEFT_PACKET_DATA, send->cts.request, bytes);
         endpoint->ops->commit(endpoint, &header);
         send->sent += bytes;
     }
@@ -190,13 +190,13 @@ static bool push_stream(weft_send_t *send)
 
 void wefti_send_give_control(weft_send_t *send)
 {
-    weft_free(send->trouble);
+    weft_free(send->packet_error);
     weft_pool_give(&sends, send);
 }
 
 static bool push_control(weft_send_t *send)
 {
-    const void *payload = send->trouble != NULL ? (const void *)send->trouble : &send->go;
+    const void *payload = send->packet_error != NULL ? (const void *)send->packet_error : &send->cts;
     if (!send->endpoint->ops->send(send->endpoint, &send->header, payload))
         return false;
     wefti_send_give_control(send);
@@ -214,7 +214,7 @@ static bool push_more(weft_send_t *send)
     if (send->device != NULL)
         wefti_device_send_go_on(send);
     else if (send->sent == send->bytes)
-        finish(send);
+        finish_send(send);
     return true;
 }
 
@@ -230,11 +230,11 @@ bool wefti_send_push(weft_send_t *send)
     if (is_eager(send)) {
         if (!send_eager(send))
             return false;
-        finish(send);
+        finish_send(send);
         return true;
     }
-    send->stage = WEFT_SEND_ASKED; /* before: to oneself the answer comes at once */
-    if (send_ask(send))
+    send->stage = WEFT_SEND_RTS_OUT; /* before: to oneself the answer comes at once */
+    if (send_rts(send))
         return true;
     send->stage = WEFT_SEND_FIRST;
     return false;
@@ -259,58 +259,58 @@ static weft_send_t *enqueue_control(weft_endpoint_t *endpoint, const weft_header
     send->endpoint = endpoint;
     send->stage = WEFT_SEND_CONTROL;
     send->header = *header;
-    send->trouble = NULL;
+    send->packet_error = NULL;
     wefti_send_enqueue(send);
     return send;
 }
 
 /* Answers overtake what waits, which may not be for room but for a device. */
-static bool send_now(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
+static bool send_without_request(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
 {
     return endpoint->is_lost || endpoint->ops->send(endpoint, header, payload);
 }
 
 void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
-                       const weft_go_t *go)
+                       const weft_cts_t *cts)
 {
-    weft_header_t header = weft_header_for(kind, request, go == NULL ? 0 : sizeof(*go));
-    if (send_now(endpoint, &header, go))
+    weft_header_t header = weft_header_for(kind, request, cts == NULL ? 0 : sizeof(*cts));
+    if (send_without_request(endpoint, &header, cts))
         return;
     weft_send_t *send = enqueue_control(endpoint, &header);
-    if (go != NULL)
-        send->go = *go;
+    if (cts != NULL)
+        send->cts = *cts;
 }
 
 static void enqueue_trouble(weft_endpoint_t *endpoint, const weft_header_t *header,
-                            const weft_trouble_t *trouble)
+                            const weft_packet_error_t *packet_error)
 {
     weft_send_t *send = enqueue_control(endpoint, header);
-    send->trouble = weft_alloc(sizeof(*trouble));
-    if (send->trouble == NULL)
+    send->packet_error = weft_alloc(sizeof(*packet_error));
+    if (send->packet_error == NULL)
         weft_world.abort(1, "no memory to answer a message");
-    *send->trouble = *trouble;
+    *send->packet_error = *packet_error;
 }
 
-void wefti_send_trouble(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
+void wefti_send_error(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
                         const weft_request_t *failed)
 {
-    weft_trouble_t trouble = wefti_trouble(failed);
-    weft_header_t header = weft_header_for(kind, request, sizeof(trouble));
-    if (!send_now(endpoint, &header, &trouble))
-        enqueue_trouble(endpoint, &header, &trouble);
+    weft_packet_error_t packet_error = wefti_packet_error(failed);
+    weft_header_t header = weft_header_for(kind, request, sizeof(packet_error));
+    if (!send_without_request(endpoint, &header, &packet_error))
+        enqueue_trouble(endpoint, &header, &packet_error);
 }
 
 /* Unlike an answer it has its place among the messages to this peer. */
-void weft_send_sorry(const weft_send_args_t *args, int error)
+void weft_send_failed_data(const weft_send_args_t *args, int error)
 {
-    weft_trouble_t trouble = {.error_class = error};
+    weft_packet_error_t packet_error = {.error_class = error};
     weft_endpoint_t *endpoint = weft_comm_endpoint(args->comm, args->dest);
     if (endpoint == NULL)
         return;
-    snprintf(trouble.text, sizeof(trouble.text), "%s", weft_fail_text());
-    weft_header_t header = weft_header(WEFT_PACKET_SORRY, sizeof(trouble), args->context, args->tag);
-    if (endpoint->waiting_first != NULL || !send_now(endpoint, &header, &trouble))
-        enqueue_trouble(endpoint, &header, &trouble);
+    snprintf(packet_error.text, sizeof(packet_error.text), "%s", weft_fail_text());
+    weft_header_t header = weft_header(WEFT_PACKET_ERROR, sizeof(packet_error), args->context, args->tag);
+    if (endpoint->waiting_first != NULL || !send_without_request(endpoint, &header, &packet_error))
+        enqueue_trouble(endpoint, &header, &packet_error);
 }
 
 /* The send that an answer names, if that is what it waits for. */
@@ -319,7 +319,7 @@ static weft_send_t *answered_send(int source, const weft_header_t *header, bool 
     weft_send_t *send = (weft_send_t *)(uintptr_t)weft_header_number(header);
     if (weft_pool_owns(&sends, send) && send->request.object.kind == WEFT_KIND_REQUEST &&
         send->endpoint == weft_world.endpoints[source]) {
-        if (send->stage == WEFT_SEND_ASKED) {
+        if (send->stage == WEFT_SEND_RTS_OUT) {
             send->endpoint->asked--;
             return send;
         }
@@ -330,14 +330,14 @@ static weft_send_t *answered_send(int source, const weft_header_t *header, bool 
     return NULL;
 }
 
-void wefti_send_go(int source, const weft_header_t *header, const void *payload)
+void wefti_send_cts(int source, const weft_header_t *header, const void *payload)
 {
     weft_send_t *send =
-        header->bytes == sizeof(weft_go_t) ? answered_send(source, header, true) : NULL;
+        header->bytes == sizeof(weft_cts_t) ? answered_send(source, header, true) : NULL;
     if (send == NULL)
         return;
-    memcpy(&send->go, payload, sizeof(send->go));
-    if (send->go.cannot_map)
+    memcpy(&send->cts, payload, sizeof(send->cts));
+    if (send->cts.cannot_map)
         send->endpoint->cannot_map = true;
     if (send->stage != WEFT_SEND_STREAM) {
         conceal(send);
@@ -345,10 +345,10 @@ void wefti_send_go(int source, const weft_header_t *header, const void *payload)
         send->stage = WEFT_SEND_STREAM;
     }
     if (send->device != NULL) {
-        wefti_device_send_go(send);
+        wefti_device_send_cts(send);
         return;
     }
-    send->ready = send->go.limit < send->bytes ? send->go.limit : send->bytes;
+    send->ready = send->cts.limit < send->bytes ? send->cts.limit : send->bytes;
     wefti_send_more(send);
 }
 
@@ -358,25 +358,25 @@ void wefti_send_more(weft_send_t *send)
         push_or_enqueue(send);
 }
 
-void wefti_send_taken(int source, const weft_header_t *header)
+void wefti_send_fin(int source, const weft_header_t *header)
 {
     weft_send_t *send = answered_send(source, header, false);
     if (send != NULL)
-        finish(send);
+        finish_send(send);
 }
 
-void wefti_send_refused(int source, const weft_header_t *header, const void *payload)
+void wefti_send_nack(int source, const weft_header_t *header, const void *payload)
 {
     weft_send_t *send = answered_send(source, header, false);
     if (send == NULL)
         return;
-    wefti_note_trouble(&send->request, payload, header->bytes);
-    finish(send);
+    wefti_note_packet_error(&send->request, payload, header->bytes);
+    finish_send(send);
 }
 
 /* ---- beginning ---- */
 
-static int activate(weft_send_t *send)
+static int activate_send(weft_send_t *send)
 {
     const weft_send_args_t *args = &send->args;
     if (args->dest == MPI_PROC_NULL) {
@@ -400,13 +400,13 @@ static int activate(weft_send_t *send)
     return MPI_SUCCESS;
 }
 
-static int start_send(weft_request_t *request)
+static int send_start(weft_request_t *request)
 {
     request->is_active = true;
     request->is_complete = false;
     weft_status_clear(&request->status);
     weft_request_forget_error(request);
-    return activate((weft_send_t *)request);
+    return activate_send((weft_send_t *)request);
 }
 
 static int begin_slowly(const weft_send_args_t *args, weft_request_t **out)
@@ -416,7 +416,7 @@ static int begin_slowly(const weft_send_args_t *args, weft_request_t **out)
     if (err != MPI_SUCCESS)
         return err;
     *out = &send->request;
-    err = activate(send);
+    err = activate_send(send);
     if (err != MPI_SUCCESS)
         weft_request_release(&send->request);
     return err;
@@ -450,7 +450,7 @@ int weft_send_begin(const weft_send_args_t *args, weft_request_t **out)
 }
 
 /* The program may leave MPI for long after a blocking send. */
-static inline void flush(const weft_send_args_t *args)
+static inline void flush_endpoint(const weft_send_args_t *args)
 {
     if (args->dest == MPI_PROC_NULL)
         return;
@@ -462,7 +462,7 @@ static inline void flush(const weft_send_args_t *args)
 int weft_send(const weft_send_args_t *args)
 {
     if (__builtin_expect(send_at_once(args), 1)) {
-        flush(args);
+        flush_endpoint(args);
         return MPI_SUCCESS;
     }
     weft_request_t *request;
@@ -484,7 +484,7 @@ int weft_send_init(const weft_send_args_t *args, weft_request_t **out)
     return MPI_SUCCESS;
 }
 
-static void lose_send(void *object, void *context)
+static void send_lose(void *object, void *context)
 {
     weft_send_t *send = object;
     weft_request_t *request = &send->request;
@@ -493,7 +493,7 @@ static void lose_send(void *object, void *context)
         return;
     request->status.MPI_ERROR = MPI_ERR_OTHER;
     if (send->device == NULL || wefti_device_send_stop(send))
-        finish(send);
+        finish_send(send);
 }
 
 void wefti_sends_lose(weft_endpoint_t *endpoint)
@@ -505,7 +505,7 @@ void wefti_sends_lose(weft_endpoint_t *endpoint)
         if (send->stage == WEFT_SEND_CONTROL)
             wefti_send_give_control(send);
     }
-    weft_pool_each(&sends, lose_send, endpoint);
+    weft_pool_each(&sends, send_lose, endpoint);
 }
 
 void wefti_sends_close(void)

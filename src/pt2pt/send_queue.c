@@ -2,18 +2,18 @@
 /* Packets that wait for room at a peer: sends and answers, in order for each peer. */
 #include "pt2pt/pt2pt_private.h"
 
-#include "core/progress.h"
+#include "runtime/progress.h"
 #include "base/memory.h"
 
 /* Peers with sends that wait for room. */
 static weft_endpoint_t **crowded;
 static int crowded_count, crowded_room;
 
-static int push_all(bool everything);
+static int send_queue_push_all(bool everything);
 
 static bool note_crowded(weft_endpoint_t *endpoint)
 {
-    if (endpoint->is_crowded)
+    if (endpoint->has_pending)
         return true;
     if (crowded_count == crowded_room) {
         int room = crowded_room == 0 ? 16 : crowded_room * 2;
@@ -24,8 +24,8 @@ static bool note_crowded(weft_endpoint_t *endpoint)
         crowded_room = room;
     }
     crowded[crowded_count++] = endpoint;
-    endpoint->is_crowded = true;
-    weft_progress_add(push_all);
+    endpoint->has_pending = true;
+    weft_progress_add(send_queue_push_all);
     return true;
 }
 
@@ -71,19 +71,19 @@ static int push_waiting(weft_endpoint_t *endpoint)
     return pushed;
 }
 
-static int push_all(bool everything)
+static int send_queue_push_all(bool everything)
 {
     (void)everything;
     int pushed = 0;
     for (int i = 0; i < crowded_count; i++) {
         pushed += push_waiting(crowded[i]);
         if (crowded[i]->waiting_first == NULL) {
-            crowded[i]->is_crowded = false;
+            crowded[i]->has_pending = false;
             crowded[i--] = crowded[--crowded_count];
         }
     }
     if (crowded_count == 0) {
-        weft_progress_remove(push_all);
+        weft_progress_remove(send_queue_push_all);
         wefti_note_idle();
     }
     return pushed;
@@ -95,7 +95,7 @@ static void forget_hints(weft_endpoint_t *endpoint)
     weft_send_t **at = &endpoint->waiting_first;
     while (*at != NULL) {
         weft_send_t *send = *at;
-        if (send->stage != WEFT_SEND_CONTROL || send->header.kind != WEFT_PACKET_FREED) {
+        if (send->stage != WEFT_SEND_CONTROL || send->header.kind != WEFT_PACKET_SHARE_FREED) {
             at = &send->next;
             continue;
         }

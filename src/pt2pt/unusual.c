@@ -9,25 +9,25 @@
 static void deliver_share(const weft_match_key_t *key, const weft_header_t *header,
                           const char *payload)
 {
-    weft_ask_t ask = {0};
+    weft_rts_t rts = {0};
     weft_share_t share;
-    if (header->bytes == WEFT_SHARE_BYTES)
-        memcpy(&ask, payload, WEFT_ASK_BYTES);
-    if (ask.request == 0) {
+    if (header->bytes == WEFT_RTS_SHARE_BYTES)
+        memcpy(&rts, payload, WEFT_RTS_BYTES);
+    if (rts.request == 0) {
         WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed packet of rank %d", key->source);
         return;
     }
-    memcpy(&share, payload + WEFT_ASK_BYTES, sizeof(share));
-    ask.kind = header->kind;
-    ask.extra = &share;
-    wefti_deliver(key, &ask, NULL);
+    memcpy(&share, payload + WEFT_RTS_BYTES, sizeof(share));
+    rts.kind = header->kind;
+    rts.extra = &share;
+    wefti_deliver(key, &rts, NULL);
 }
 
-static void deliver_sorry(const weft_match_key_t *key, const weft_header_t *header,
+static void deliver_error(const weft_match_key_t *key, const weft_header_t *header,
                           const void *payload)
 {
-    if (header->bytes == sizeof(weft_trouble_t))
-        wefti_deliver(key, &(weft_ask_t){.kind = WEFT_PACKET_SORRY, .extra = payload}, NULL);
+    if (header->bytes == sizeof(weft_packet_error_t))
+        wefti_deliver(key, &(weft_rts_t){.kind = WEFT_PACKET_ERROR, .extra = payload}, NULL);
     else
         WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed packet of rank %d", key->source);
 }
@@ -36,20 +36,20 @@ void wefti_unusual_packet(int source, const weft_header_t *header, const void *p
 {
     weft_match_key_t key = {header->context, source, header->tag};
     switch (header->kind) {
-    case WEFT_PACKET_SHARE:
-    case WEFT_PACKET_SHARE_LATER:
+    case WEFT_PACKET_RTS_SHARE:
+    case WEFT_PACKET_RTS_SHARE_SYNC:
         deliver_share(&key, header, payload);
         break;
-    case WEFT_PACKET_SORRY:
-        deliver_sorry(&key, header, payload);
+    case WEFT_PACKET_ERROR:
+        deliver_error(&key, header, payload);
         break;
-    case WEFT_PACKET_REFUSED:
-        wefti_send_refused(source, header, payload);
+    case WEFT_PACKET_NACK:
+        wefti_send_nack(source, header, payload);
         break;
-    case WEFT_PACKET_BROKEN:
-        wefti_recv_broken(source, header, payload);
+    case WEFT_PACKET_DATA_ERROR:
+        wefti_recv_data_error(source, header, payload);
         break;
-    case WEFT_PACKET_FREED:
+    case WEFT_PACKET_SHARE_FREED:
         weft_device_forget(source, weft_header_number(header));
         break;
     default:

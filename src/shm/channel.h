@@ -15,7 +15,7 @@
 #ifndef WEFT_SHM_CHANNEL_H
 #define WEFT_SHM_CHANNEL_H
 
-#include "core/transport.h"
+#include "runtime/transport.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -30,11 +30,11 @@ enum {
     WEFT_CREDIT_SHARE = 4,
 };
 
-typedef struct weft_slot {
+typedef struct weft_channel_slot {
     _Alignas(64) _Atomic uint64_t first; /* number:32 | kind:8 | bytes:24 */
     uint64_t second;                     /* context:32 | tag:32 */
     char payload[WEFT_SLOT_PAYLOAD];
-} weft_slot_t;
+} weft_channel_slot_t;
 
 typedef struct weft_credit {
     _Alignas(64) atomic_uint slots; /* taken by the receiver so far */
@@ -42,12 +42,12 @@ typedef struct weft_credit {
     atomic_uint is_throttled; /* the sender must ask before it sends unexpected data */
 } weft_credit_t;
 
-_Static_assert(sizeof(weft_slot_t) == 64, "a slot is a cache line");
+_Static_assert(sizeof(weft_channel_slot_t) == 64, "a slot is a cache line");
 _Static_assert(sizeof(weft_credit_t) == 64, "credits have a line of their own");
 
 /** The shared memory of a channel, and its size. */
 typedef struct weft_channel {
-    weft_slot_t *slots;
+    weft_channel_slot_t *slots;
     weft_credit_t *credit;
     char *data;
     uint32_t units; /* of the data ring; a power of two */
@@ -120,7 +120,7 @@ static inline void *weft_channel_reserve(weft_channel_out_t *out, size_t bytes)
 /** Make the reserved packet visible. */
 static inline void weft_channel_publish(weft_channel_out_t *out, const weft_header_t *header)
 {
-    weft_slot_t *slot = &out->channel.slots[out->slots_sent % WEFT_SLOTS];
+    weft_channel_slot_t *slot = &out->channel.slots[out->slots_sent % WEFT_SLOTS];
     slot->second = (uint64_t)header->context << 32 | (uint32_t)header->tag;
     out->units_sent += out->reserved_units;
     uint64_t number = ++out->slots_sent;
@@ -132,7 +132,7 @@ static inline void weft_channel_publish(weft_channel_out_t *out, const weft_head
 static inline bool weft_channel_peek(const weft_channel_in_t *in, weft_header_t *header,
                                      const void **payload)
 {
-    const weft_slot_t *slot = &in->channel.slots[in->slots_taken % WEFT_SLOTS];
+    const weft_channel_slot_t *slot = &in->channel.slots[in->slots_taken % WEFT_SLOTS];
     uint64_t first = atomic_load_explicit(&slot->first, memory_order_acquire);
     if (first >> 32 != (uint32_t)(in->slots_taken + 1))
         return false;

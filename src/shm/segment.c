@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "shm/segment.h"
 
-#include "core/meeting.h"
+#include "runtime/meeting.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -30,19 +30,19 @@ typedef struct invitation {
     bool has_name; /* to be removed by the last who attaches */
 } invitation_t;
 
-static size_t round_up(size_t bytes, size_t unit)
+static size_t round_up_to_page(size_t bytes, size_t unit)
 {
     return (bytes + unit - 1) / unit * unit;
 }
 
-static size_t block_bytes(int ranks)
+static size_t segment_block_bytes(int ranks)
 {
-    return round_up(sizeof(weft_rank_block_t) + ((size_t)ranks + 63) / 64 * 8, 128);
+    return round_up_to_page(sizeof(weft_rank_block_t) + ((size_t)ranks + 63) / 64 * 8, 128);
 }
 
 static size_t credits_offset(int ranks)
 {
-    return round_up(sizeof(weft_segment_header_t), 128) + block_bytes(ranks) * (size_t)ranks;
+    return round_up_to_page(sizeof(weft_segment_header_t), 128) + segment_block_bytes(ranks) * (size_t)ranks;
 }
 
 static size_t pairs_of(int ranks)
@@ -57,12 +57,12 @@ static size_t jobs_offset(int ranks)
 
 static size_t slots_offset(int ranks)
 {
-    return round_up(jobs_offset(ranks) + pairs_of(ranks) * sizeof(weft_copy_job_t), PAGE);
+    return round_up_to_page(jobs_offset(ranks) + pairs_of(ranks) * sizeof(weft_copy_job_t), PAGE);
 }
 
 static size_t data_offset(int ranks)
 {
-    return slots_offset(ranks) + pairs_of(ranks) * WEFT_SLOTS * sizeof(weft_slot_t);
+    return slots_offset(ranks) + pairs_of(ranks) * WEFT_SLOTS * sizeof(weft_channel_slot_t);
 }
 
 static size_t segment_bytes(int ranks, size_t data_bytes)
@@ -73,7 +73,7 @@ static size_t segment_bytes(int ranks, size_t data_bytes)
 /* They are sparse, which is of use where a page that nobody touches costs nothing. */
 static size_t bytes_with_boards(int ranks, size_t data_bytes)
 {
-    return round_up(segment_bytes(ranks, data_bytes), PAGE) + weft_boards_bytes(ranks);
+    return round_up_to_page(segment_bytes(ranks, data_bytes), PAGE) + weft_boards_bytes(ranks);
 }
 
 /* The largest power of two that keeps all data rings of the host within WEFT_SHM_BYTES. */
@@ -123,7 +123,7 @@ static int make_file(int ranks, size_t *data_bytes, invitation_t *out)
     return -1;
 }
 
-static int make(int ranks, size_t *data_bytes, invitation_t *out)
+static int make_segment(int ranks, size_t *data_bytes, invitation_t *out)
 {
     if (strcmp(weft_config.SHM, "file") != 0) {
         int fd = make_memfd(ranks, data_bytes, out);
@@ -133,7 +133,7 @@ static int make(int ranks, size_t *data_bytes, invitation_t *out)
     return make_file(ranks, data_bytes, out);
 }
 
-static int map(int fd, size_t bytes, weft_segment_t *out)
+static int map_segment(int fd, size_t bytes, weft_segment_t *out)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
@@ -144,14 +144,14 @@ static int map(int fd, size_t bytes, weft_segment_t *out)
 }
 
 /* *fd_out stays open until all have attached: the others open it through /proc. */
-static int create(const weft_world_t *world, invitation_t *invitation, int *fd_out,
+static int create_segment(const weft_world_t *world, invitation_t *invitation, int *fd_out,
                   weft_segment_t *out)
 {
     int err = weft_random(&invitation->token, sizeof(invitation->token));
     if (err != MPI_SUCCESS)
         return err;
     size_t data_bytes = 0;
-    int fd = make(world->local_size, &data_bytes, invitation);
+    int fd = make_segment(world->local_size, &data_bytes, invitation);
     if (fd < 0)
         return weft_fail(
             MPI_ERR_NO_MEM,
@@ -159,7 +159,7 @@ static int create(const weft_world_t *world, invitation_t *invitation, int *fd_o
             "(WEFT_SHM=%s): %s: %s",
             world->local_size, segment_bytes(world->local_size, DATA_BYTES_MIN), weft_config.SHM,
             invitation->path[0] == '\0' ? "memfd_create" : invitation->path, strerror(errno));
-    err = map(fd, invitation->bytes, out);
+    err = map_segment(fd, invitation->bytes, out);
     if (err == MPI_SUCCESS) {
         out->header->token = invitation->token;
         out->header->data_bytes = (uint32_t)data_bytes;
@@ -177,7 +177,7 @@ static int create(const weft_world_t *world, invitation_t *invitation, int *fd_o
     return MPI_SUCCESS;
 }
 
-static int attach(const weft_world_t *world, invitation_t *invitation, weft_segment_t *out)
+static int attach_segment(const weft_world_t *world, invitation_t *invitation, weft_segment_t *out)
 {
     void *data;
     size_t bytes;
@@ -194,7 +194,7 @@ static int attach(const weft_world_t *world, invitation_t *invitation, weft_segm
         return weft_fail(MPI_ERR_OTHER, "cannot open the shared segment %s of rank %d: %s%s",
                          invitation->path, world->local_ranks[0], strerror(errno),
                          invitation->has_name ? "" : "; WEFT_SHM=file may help");
-    err = map(fd, invitation->bytes, out);
+    err = map_segment(fd, invitation->bytes, out);
     close(fd);
     if (err == MPI_SUCCESS && out->header->token != invitation->token) {
         munmap(out->header, out->bytes);
@@ -243,12 +243,12 @@ int weft_segment_open(const weft_world_t *world, weft_segment_t *out)
 {
     invitation_t invitation = {0};
     int fd = -1;
-    int err = world->local_rank == 0 ? create(world, &invitation, &fd, out)
-                                     : attach(world, &invitation, out);
+    int err = world->local_rank == 0 ? create_segment(world, &invitation, &fd, out)
+                                     : attach_segment(world, &invitation, out);
     if (err != MPI_SUCCESS)
         return err;
     out->ranks = world->local_size;
-    out->block_bytes = block_bytes(world->local_size);
+    out->block_bytes = segment_block_bytes(world->local_size);
     out->is_file = invitation.has_name;
     out->wanted_data_bytes = (uint32_t)data_bytes_for(world->local_size);
     show_self(out, world->local_rank);
@@ -267,7 +267,7 @@ void weft_segment_close(weft_segment_t *segment)
 
 weft_rank_block_t *weft_segment_block(const weft_segment_t *segment, int local_rank)
 {
-    char *blocks = (char *)segment->header + round_up(sizeof(weft_segment_header_t), 128);
+    char *blocks = (char *)segment->header + round_up_to_page(sizeof(weft_segment_header_t), 128);
     return (weft_rank_block_t *)(void *)(blocks + segment->block_bytes * (size_t)local_rank);
 }
 
@@ -277,7 +277,7 @@ weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver,
     size_t pair = (size_t)receiver * (size_t)segment->ranks + (size_t)sender;
     size_t data_bytes = segment->header->data_bytes;
     weft_credit_t *credits = (weft_credit_t *)(void *)(base + credits_offset(segment->ranks));
-    weft_slot_t *slots = (weft_slot_t *)(void *)(base + slots_offset(segment->ranks));
+    weft_channel_slot_t *slots = (weft_channel_slot_t *)(void *)(base + slots_offset(segment->ranks));
     return (weft_channel_t){
         .slots = slots + pair * WEFT_SLOTS,
         .credit = credits + pair,

@@ -3,7 +3,7 @@
  * The memory that the ranks of one host share: one segment a job and host, made by its lowest rank.
  *
  *   | header | rank blocks [n] | credits | copy jobs | slots | data |     the last four:
- * [receiver][sender]; in a memfd the boards of core/meeting.h follow
+ * [receiver][sender]; in a memfd the boards of runtime/meeting.h follow
  *
  * It is sparse: a page costs memory only when a pair of ranks uses it. By default it is a memfd
  * that the others open through /proc, so the size of /dev/shm does not matter and nothing has a
@@ -13,8 +13,8 @@
 #ifndef WEFT_SHM_SEGMENT_H
 #define WEFT_SHM_SEGMENT_H
 
-#include "core/progress.h"
-#include "core/world.h"
+#include "runtime/progress.h"
+#include "runtime/world.h"
 #include "shm/channel.h"
 #include "shm/shared_copy.h"
 #include "base/cpu.h"
@@ -32,7 +32,7 @@ typedef struct weft_segment_header {
 
 /** What one rank shows to the others. */
 typedef struct weft_rank_block {
-    weft_bell_t bell;
+    weft_doorbell_t doorbell;
     weft_cpus_t cpus;          /* it may run on */
     int cpu_quota;             /* processors that its control group pays for */
     bool has_asymmetric_fence; /* and is reached by those of others */

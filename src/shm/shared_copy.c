@@ -49,19 +49,19 @@ static unsigned front_of(unsigned long long claims)
     return claims & 0xffff;
 }
 
-static unsigned end_of(unsigned long long claims)
+static unsigned end_of_copy(unsigned long long claims)
 {
     return claims >> 16 & 0xffff;
 }
 
 /* Take a chunk from the front or from the back; -1: none is left. */
-static int claim(weft_copy_job_t *job, bool from_front)
+static int claim_copy(weft_copy_job_t *job, bool from_front)
 {
     unsigned long long claims = atomic_load_explicit(&job->claims, memory_order_acquire);
-    while (front_of(claims) < end_of(claims)) {
+    while (front_of(claims) < end_of_copy(claims)) {
         unsigned long long taken = from_front ? claims + 1 : claims - (1ull << 16);
         if (atomic_compare_exchange_weak(&job->claims, &claims, taken))
-            return (int)(from_front ? front_of(claims) : end_of(claims) - 1);
+            return (int)(from_front ? front_of(claims) : end_of_copy(claims) - 1);
     }
     return -1;
 }
@@ -103,7 +103,7 @@ static unsigned offer(weft_copy_job_t *job, uint64_t from, void *to, size_t byte
 
 static void withdraw(weft_copy_job_t *job)
 {
-    while (claim(job, true) >= 0)
+    while (claim_copy(job, true) >= 0)
         continue;
 }
 
@@ -120,7 +120,7 @@ static void await_helper(weft_copy_job_t *job, unsigned helped)
 static bool read_chunks(weft_copy_job_t *job, pid_t pid)
 {
     int chunk;
-    while ((chunk = claim(job, true)) >= 0) {
+    while ((chunk = claim_copy(job, true)) >= 0) {
         uint64_t at = (uint64_t)chunk * job->chunk_bytes;
         if (!copy_all(process_vm_readv, pid, (void *)(uintptr_t)(job->to + at), job->from + at,
                       bytes_of_chunk(job, chunk)))
@@ -138,7 +138,7 @@ bool weft_shared_copy_read(weft_copy_job_t *job, pid_t pid, uint64_t from, void 
     bool is_read = read_chunks(job, pid);
     if (!is_read)
         withdraw(job);
-    unsigned end = end_of(atomic_load_explicit(&job->claims, memory_order_acquire));
+    unsigned end = end_of_copy(atomic_load_explicit(&job->claims, memory_order_acquire));
     await_helper(job, chunks - end);
     size_t own = (size_t)end * job->chunk_bytes;
     /* What the sender claimed and could not write. */
@@ -187,7 +187,7 @@ bool weft_shared_copy_is_slow(void)
 
 bool weft_shared_copy_help(weft_copy_job_t *job, pid_t pid)
 {
-    int chunk = claim(job, false);
+    int chunk = claim_copy(job, false);
     if (chunk < 0)
         return false;
     uint64_t at = (uint64_t)chunk * job->chunk_bytes;

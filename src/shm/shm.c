@@ -2,9 +2,9 @@
 #define _GNU_SOURCE
 #include "shm/shm.h"
 
-#include "core/meeting.h"
-#include "core/progress.h"
-#include "core/world.h"
+#include "runtime/meeting.h"
+#include "runtime/progress.h"
+#include "runtime/world.h"
 #include "shm/channel.h"
 #include "shm/segment.h"
 #include "base/config.h"
@@ -27,7 +27,7 @@ enum { BATCH = 32 }; /* packets taken from one peer before the others get their 
 typedef struct peer {
     weft_endpoint_t endpoint; /* first: endpoint pointers are peer pointers */
     weft_channel_out_t out;
-    weft_bell_t *bell;
+    weft_doorbell_t *doorbell;
     bool is_contacted; /* it knows that we send */
     int world_rank;
     weft_channel_in_t in;
@@ -59,15 +59,15 @@ static void make_contact(peer_t *peer)
     atomic_fetch_or(&peer->block->contacts[shm.local_rank / 64], 1ULL << (shm.local_rank % 64));
 }
 
-static void publish(peer_t *peer, const weft_header_t *header)
+static void publish_memory(peer_t *peer, const weft_header_t *header)
 {
     weft_channel_publish(&peer->out, header);
     if (__builtin_expect(!peer->is_contacted, 0))
         make_contact(peer);
-    weft_bell_ring(peer->bell);
+    weft_doorbell_ring(peer->doorbell);
 }
 
-static bool send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
+static bool shm_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
 {
     peer_t *peer = (peer_t *)endpoint;
     void *to = weft_channel_reserve(&peer->out, header->bytes);
@@ -77,21 +77,21 @@ static bool send(weft_endpoint_t *endpoint, const weft_header_t *header, const v
         weft_copy_small(to, payload, header->bytes);
     else
         memcpy(to, payload, header->bytes);
-    publish(peer, header);
+    publish_memory(peer, header);
     return true;
 }
 
-static void *reserve(weft_endpoint_t *endpoint, size_t bytes)
+static void *shm_reserve(weft_endpoint_t *endpoint, size_t bytes)
 {
     return weft_channel_reserve(&((peer_t *)endpoint)->out, bytes);
 }
 
-static void commit(weft_endpoint_t *endpoint, const weft_header_t *header)
+static void shm_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
 {
-    publish((peer_t *)endpoint, header);
+    publish_memory((peer_t *)endpoint, header);
 }
 
-static bool read_peer(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes)
+static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes)
 {
     peer_t *peer = (peer_t *)endpoint;
     if (!peer->is_contacted)
@@ -108,15 +108,15 @@ static bool read_peer(weft_endpoint_t *endpoint, uint64_t address, void *to, siz
 
 /* Two copies at a time, by two cores, may be faster than one by the kernel. But the sender has to do its part: if it does
  * not wait in MPI, its memory is read. */
-static bool prefers_stream(const weft_endpoint_t *endpoint)
+static bool shm_prefers_stream(const weft_endpoint_t *endpoint)
 {
     const peer_t *peer = (const peer_t *)endpoint;
     if (shm.streams != STREAMS_IF_AWAITED)
         return shm.streams == STREAMS_ALWAYS;
-    return atomic_load_explicit(&peer->bell->is_waiting, memory_order_relaxed);
+    return atomic_load_explicit(&peer->doorbell->is_waiting, memory_order_relaxed);
 }
 
-static void throttle(weft_endpoint_t *endpoint, bool is_on)
+static void shm_throttle(weft_endpoint_t *endpoint, bool is_on)
 {
     atomic_store_explicit(&((peer_t *)endpoint)->in.channel.credit->is_throttled, is_on,
                           memory_order_release);
@@ -141,7 +141,7 @@ static inline void look_for_contacts(void)
     }
 }
 
-static inline int drain(peer_t *peer)
+static inline int drain_channel(peer_t *peer)
 {
     weft_header_t header;
     const void *payload;
@@ -150,19 +150,19 @@ static inline int drain(peer_t *peer)
         shm.sink(peer->world_rank, &header, payload);
         taken++;
         if (weft_channel_take(&peer->in, &header))
-            weft_bell_ring(peer->bell);
+            weft_doorbell_ring(peer->doorbell);
     }
     return taken;
 }
 
-static int progress(bool everything)
+static int shm_progress(bool everything)
 {
     (void)everything;
     int taken = 0;
     look_for_contacts();
     for (int i = 0; i < shm.busy_count; i++) {
         peer_t *peer = shm.busy[i];
-        taken += drain(peer);
+        taken += drain_channel(peer);
         if (__builtin_expect(peer->endpoint.asked > 0, 0))
             taken += weft_shared_copy_help(peer->offers, peer->block->pid);
     }
@@ -188,7 +188,7 @@ static bool probe_reading(void)
     if (got < 0 && errno == ESRCH)
         return true; /* it has ended already, which says nothing about the others */
     const char *why = got < 0 ? strerror(errno) : "it reads another process";
-    if (weft_world_may_note(WEFT_NOTE_NO_READING))
+    if (weft_world_may_warn(WEFT_WARNING_NO_READING))
         WEFT_LOG(WEFT_WARN, "shm",
                  "processes may not read each other's memory (process_vm_readv: %s); "
                  "large messages are copied twice. WEFT_CMA=no silences this",
@@ -209,10 +209,10 @@ static void open_peer(int local_rank, int world_rank, bool can_read)
     weft_channel_out_init(&peer->out, &out, &peer->endpoint.is_throttled);
     peer->in.channel = weft_segment_channel(&shm.segment, shm.local_rank, local_rank);
     peer->block = weft_segment_block(&shm.segment, local_rank);
-    peer->bell = &peer->block->bell;
+    peer->doorbell = &peer->block->doorbell;
     peer->world_rank = world_rank;
     peer->offers = weft_segment_copy_job(&shm.segment, local_rank, shm.local_rank);
-    if (!weft_world.cores_are_short)
+    if (!weft_world.is_oversubscribed)
         peer->offered = weft_segment_copy_job(&shm.segment, shm.local_rank, local_rank);
     size_t packet_max = shm.segment.header->data_bytes / WEFT_CREDIT_SHARE;
     size_t eager_max = weft_config.EAGER_MAX < packet_max ? weft_config.EAGER_MAX : packet_max;
@@ -241,25 +241,25 @@ static void agree_on_waiting(weft_world_t *world)
             world->has_asymmetric_fence = false;
     }
     int cores = weft_cpus_count(&cpus);
-    world->cores_are_short = shm.segment.ranks > (cores < quota ? cores : quota);
+    world->is_oversubscribed = shm.segment.ranks > (cores < quota ? cores : quota);
 }
 
 /* Where the writer and the reader take turns on a core, one copy is better than two. */
-static void choose_way(void)
+static void choose_large_path(void)
 {
     if (strcmp(weft_config.RENDEZVOUS, "auto") == 0)
-        shm.streams = !weft_world.cores_are_short && weft_shared_copy_is_slow() ? STREAMS_IF_AWAITED : STREAMS_NEVER;
+        shm.streams = !weft_world.is_oversubscribed && weft_shared_copy_is_slow() ? STREAMS_IF_AWAITED : STREAMS_NEVER;
     else
         shm.streams = strcmp(weft_config.RENDEZVOUS, "stream") == 0 ? STREAMS_ALWAYS : STREAMS_NEVER;
 }
 
-static void wake(int local_rank)
+static void wake_peer(int local_rank)
 {
     if (local_rank != shm.local_rank)
-        weft_bell_ring(&weft_segment_block(&shm.segment, local_rank)->bell);
+        weft_doorbell_ring(&weft_segment_block(&shm.segment, local_rank)->doorbell);
 }
 
-static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
+static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
 {
     if (world->local_size == 1)
         return MPI_ERR_UNSUPPORTED_OPERATION;
@@ -282,37 +282,37 @@ static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
     world->noted = &shm.segment.header->noted;
     bool can_read = probe_reading();
     if (can_read)
-        choose_way();
+        choose_large_path();
     for (int i = 0; i < world->local_size; i++) {
         int world_rank = world->local_ranks[i];
         open_peer(i, world_rank, can_read && shares_pids(i));
         if (i != world->local_rank)
             world->endpoints[world_rank] = &shm.peers[i].endpoint;
     }
-    world->bell = &shm.own->bell;
+    world->doorbell = &shm.own->doorbell;
     weft_meeting_place = (weft_meeting_place_t){weft_segment_boards(&shm.segment),
-                                                world->local_size, wake};
+                                                world->local_size, wake_peer};
     return MPI_SUCCESS;
 }
 
-static void describe(weft_facts_t *facts)
+static void shm_describe(weft_rank_report_t *report)
 {
     const peer_t *next = &shm.peers[(shm.local_rank + 1) % shm.segment.ranks];
     bool can_read = next->endpoint.can_read;
-    snprintf(facts->same_host, sizeof(facts->same_host), "shm%s, %s", can_read ? "+CMA" : "",
+    snprintf(report->same_host, sizeof(report->same_host), "shm%s, %s", can_read ? "+CMA" : "",
              shm.segment.is_file ? "file" : "memfd");
     if (!can_read && strcmp(weft_config.CMA, "no") != 0)
-        weft_facts_note(facts, "ranks may not read each other's memory (process_vm_readv), so large "
+        weft_rank_report_warn(report, "ranks may not read each other's memory (process_vm_readv), so large "
                                "messages of a host are copied twice: kernel.yama.ptrace_scope=0, "
                                "--cap-add=SYS_PTRACE, or one pid namespace allows it");
     if (shm.segment.header->data_bytes < shm.segment.wanted_data_bytes)
-        weft_facts_note(facts, "/dev/shm has room for rings of %u KiB only, not %u: make it larger, "
+        weft_rank_report_warn(report, "/dev/shm has room for rings of %u KiB only, not %u: make it larger, "
                                "or leave out WEFT_SHM=file",
                         shm.segment.header->data_bytes / 1024,
                         shm.segment.wanted_data_bytes / 1024);
 }
 
-static void close_transport(void)
+static void shm_close(void)
 {
     weft_meeting_place = (weft_meeting_place_t){0};
     weft_world.noted = NULL;
@@ -324,14 +324,14 @@ static void close_transport(void)
 
 const weft_transport_ops_t weft_shm_transport = {
     .name = "shm",
-    .open = open_transport,
-    .send = send,
-    .reserve = reserve,
-    .commit = commit,
-    .read = read_peer,
-    .prefers_stream = prefers_stream,
-    .throttle = throttle,
-    .progress = progress,
-    .describe = describe,
-    .close = close_transport,
+    .open = shm_open_transport,
+    .send = shm_send,
+    .reserve = shm_reserve,
+    .commit = shm_commit,
+    .read = shm_read,
+    .prefers_stream = shm_prefers_stream,
+    .throttle = shm_throttle,
+    .progress = shm_progress,
+    .describe = shm_describe,
+    .close = shm_close,
 };

@@ -3,7 +3,7 @@
 #ifndef WEFT_SHM_SHM_H
 #define WEFT_SHM_SHM_H
 
-#include "core/transport.h"
+#include "runtime/transport.h"
 
 extern const weft_transport_ops_t weft_shm_transport;
 

@@ -21,7 +21,7 @@ weft_tuning_query_t weft_sim_query(const weft_simulation_t *its)
     bool is_one = shape->nodes == 1;
     size_t count = (its->bytes + ELEMENT_BYTES - 1) / ELEMENT_BYTES;
     return (weft_tuning_query_t){.coll = its->coll,
-                                 .cores_are_short = is_one && its->cores_are_short,
+                                 .is_oversubscribed = is_one && its->is_oversubscribed,
                                  .ranks = shape->ranks,
                                  .bytes = its->bytes,
                                  .has = weft_shape_fulfils(shape, commutes) |
@@ -104,7 +104,7 @@ static int write_plan(weft_sim_world_t *world, int rank, weft_plan_t **out)
 {
     const weft_simulation_t *its = world->its;
     weft_how_t how = {its->shape, its->choice.radix, its->choice.segment_bytes,
-                      its->cores_are_short};
+                      its->is_oversubscribed};
     weft_coll_args_t args = weft_sim_args(world, rank);
     weft_plan_t *plan = weft_plan_create(&how);
     if (plan != NULL)

@@ -26,7 +26,7 @@ typedef struct weft_simulation {
     weft_choice_t choice;
     const char *fabric;
     int island_nodes; /* so many nodes lie near each other; 0: all do */
-    bool is_in_place, cores_are_short;
+    bool is_in_place, is_oversubscribed;
     bool commutes;       /* the operation of a reduction */
     bool compares_bits;  /* reduce by an operation that is not associative, and look whether all
                             ranks agree, instead of at the values */

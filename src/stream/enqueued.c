@@ -2,9 +2,9 @@
 #include "stream/enqueued_private.h"
 
 #include "stream/stream_private.h"
-#include "core/device.h"
-#include "core/lock.h"
-#include "core/progress.h"
+#include "runtime/device.h"
+#include "runtime/lock.h"
+#include "runtime/progress.h"
 #include "base/fail.h"
 #include "base/pool.h"
 
@@ -21,26 +21,26 @@ static weft_list_t kept = {&kept, &kept};
 static int unfinished;
 bool wefti_all_is_over;
 
-static const weft_device_stream_ops_t *device(void)
+static const weft_device_stream_ops_t *enqueued_run(void)
 {
     return weft_device_ops->streams;
 }
 
 /* ---- records ---- */
 
-static void release_handle(weft_request_t *request)
+static void enqueued_release_handle(weft_request_t *request)
 {
     wefti_enqueued_release((enqueued_t *)request);
 }
 
 /* What peers count on, and a stream waits for, goes on. */
-static void cancel(weft_request_t *request)
+static void enqueued_cancel(weft_request_t *request)
 {
     (void)request;
 }
 
 static const weft_request_ops_t request_ops = {
-    .name = "operation in a stream", .release = release_handle, .cancel = cancel};
+    .name = "operation in a stream", .release = enqueued_release_handle, .cancel = enqueued_cancel};
 
 bool wefti_is_enqueued(const weft_request_t *request)
 {
@@ -70,7 +70,7 @@ void wefti_enqueued_release(enqueued_t *record)
     record->request.object.kind = WEFT_FREED;
     wefti_ticket_void(record);
     if (record->capture != 0 && record->has_gate)
-        device()->remove_gate(&record->gate);
+        enqueued_run()->remove_gate(&record->gate);
     weft_request_forget_error(&record->request);
     record->ops->drop(record);
     weft_comm_release(record->request.comm);
@@ -107,7 +107,7 @@ void wefti_enqueued_close(void)
 
 int wefti_capture_of(weft_stream_t *stream, uint64_t *out)
 {
-    return device()->capture(stream->users, out);
+    return enqueued_run()->capture(stream->users, out);
 }
 
 static void begin_feeding(weft_stream_t *stream)
@@ -160,7 +160,7 @@ static void take_back(enqueued_t *record)
 {
     leave_stream(record);
     if (record->has_gate)
-        device()->open_gate(&record->gate);
+        enqueued_run()->open_gate(&record->gate);
     if (record->capture == 0)
         count_unfinished(-1);
 }
@@ -174,25 +174,25 @@ static int prepare(enqueued_t *record, bool has_gate)
     else
         wefti_tickets_collect();
     if (err == MPI_SUCCESS && has_gate)
-        err = device()->make_gate(stream->users, record->capture != 0, &record->gate);
+        err = enqueued_run()->make_gate(stream->users, record->capture != 0, &record->gate);
     record->has_gate = err == MPI_SUCCESS && has_gate;
     return err;
 }
 
 /* The lock is given up: the driver may block while the stream is full of the program's work, which
  * may wait for what our thread is to do. Once the call is there, the record is our thread's. */
-static int put(enqueued_t *record, bool *is_there_out)
+static int put_enqueued(enqueued_t *record, bool *is_there_out)
 {
     weft_user_stream_t *users = record->stream->users;
     weft_gate_t gate = record->gate;
     weft_ticket_t *ticket = record->capture == 0 ? NULL : wefti_ticket_create(record);
     bool has_gate = record->has_gate;
     weft_unlock();
-    bool is_held = ticket != NULL && device()->put_end(users, wefti_ticket_return, ticket);
-    int err = device()->put_call(users, wefti_stream_arrived, record);
+    bool is_held = ticket != NULL && enqueued_run()->put_end(users, wefti_ticket_return, ticket);
+    int err = enqueued_run()->put_call(users, wefti_stream_arrived, record);
     bool is_there = err == MPI_SUCCESS;
     if (is_there && has_gate)
-        err = device()->put_gate(users, &gate);
+        err = enqueued_run()->put_gate(users, &gate);
     weft_lock();
     if (ticket != NULL && !is_held)
         wefti_ticket_release(record);
@@ -209,7 +209,7 @@ int wefti_enqueued_put(enqueued_t *record, bool has_gate)
     int err = prepare(record, has_gate);
     if (err == MPI_SUCCESS) {
         enter_stream(record);
-        err = put(record, &is_there);
+        err = put_enqueued(record, &is_there);
         if (!is_there)
             take_back(record);
     }
@@ -235,7 +235,7 @@ void wefti_enqueued_begin(enqueued_t *record)
         record->request.is_complete = false;
     }
     wefti_stream_under_way(1);
-    device()->adopt(record->stream->users);
+    enqueued_run()->adopt(record->stream->users);
     int err = record->ops->begin(record);
     if (err != MPI_SUCCESS)
         wefti_enqueued_over(record, err);
@@ -252,7 +252,7 @@ void wefti_enqueued_over(enqueued_t *record, int error)
         wefti_enqueued_finish(record);
 }
 
-static void report(enqueued_t *record)
+static void report_enqueued(enqueued_t *record)
 {
     const MPI_Status *status = &record->request.status;
     if (record->status == MPI_STATUS_IGNORE)
@@ -266,9 +266,9 @@ void wefti_enqueued_finish(enqueued_t *record)
 {
     enqueued_t *waiter = record->waiter;
     bool is_kept = record->capture != 0 || record->is_given_up;
-    report(record);
+    report_enqueued(record);
     if (record->has_gate)
-        device()->open_gate(&record->gate);
+        enqueued_run()->open_gate(&record->gate);
     record->waiter = NULL;
     wefti_stream_under_way(-1);
     weft_object_retain(

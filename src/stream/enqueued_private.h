@@ -15,7 +15,7 @@
 #include "stream/stream.h"
 #include "coll/coll.h"
 #include "pt2pt/pt2pt.h"
-#include "core/request.h"
+#include "object/request.h"
 
 #include <stdatomic.h>
 

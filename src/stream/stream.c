@@ -2,8 +2,8 @@
 #include "stream/stream.h"
 
 #include "stream/stream_private.h"
-#include "core/device.h"
-#include "core/lock.h"
+#include "runtime/device.h"
+#include "runtime/lock.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -62,7 +62,7 @@ int weft_stream_create(const void *handle, size_t bytes, weft_stream_t **out)
 /* ---- references ---- */
 
 /* An error that nobody came to hear of is not to be lost. */
-static void close_stream(weft_stream_t *stream)
+static void close_handle(weft_stream_t *stream)
 {
     if (stream->error != MPI_SUCCESS)
         WEFT_LOG(WEFT_WARN, "stream",
@@ -84,7 +84,7 @@ void weft_stream_retain(weft_stream_t *stream)
 void weft_stream_release(weft_stream_t *stream)
 {
     if (weft_object_drop(&stream->object))
-        close_stream(stream);
+        close_handle(stream);
 }
 
 void weft_stream_free(weft_stream_t *stream)
@@ -93,7 +93,7 @@ void weft_stream_free(weft_stream_t *stream)
     weft_stream_release(stream);
 }
 
-static void detach(weft_comm_t *comm)
+static void detach_stream(weft_comm_t *comm)
 {
     weft_stream_release(comm->stream);
     comm->stream = NULL;
@@ -101,7 +101,7 @@ static void detach(weft_comm_t *comm)
 
 void weft_stream_attach(weft_stream_t *stream, weft_comm_t *comm)
 {
-    weft_comm_release_stream = detach;
+    weft_comm_release_stream = detach_stream;
     weft_stream_retain(stream);
     comm->stream = stream;
 }
@@ -143,7 +143,7 @@ void weft_streams_end(void)
 void weft_streams_close(void)
 {
     while (!weft_list_is_empty(&wefti_streams))
-        close_stream(WEFT_ELEMENT(wefti_streams.next, weft_stream_t, link));
+        close_handle(WEFT_ELEMENT(wefti_streams.next, weft_stream_t, link));
     wefti_enqueued_close();
     weft_pool_close(&streams);
 }

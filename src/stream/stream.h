@@ -9,9 +9,9 @@
 #ifndef WEFT_STREAM_STREAM_H
 #define WEFT_STREAM_STREAM_H
 
-#include "core/comm.h"
-#include "core/device_stream.h"
-#include "core/object.h"
+#include "object/comm.h"
+#include "object/object.h"
+#include "runtime/device_stream.h"
 #include "base/list.h"
 
 typedef struct weft_stream {

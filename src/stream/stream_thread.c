@@ -2,10 +2,10 @@
 #define _GNU_SOURCE
 #include "stream/stream_private.h"
 
-#include "core/device.h"
-#include "core/errhandler.h"
-#include "core/lock.h"
-#include "core/progress.h"
+#include "object/errhandler.h"
+#include "runtime/device.h"
+#include "runtime/lock.h"
+#include "runtime/progress.h"
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/fail.h"
@@ -34,8 +34,8 @@ static pthread_t thread;
 /* ---- waking it ---- */
 
 /* It sleeps on to_do, or in progress as everybody does. The fence: whoever goes to sleep there
- * looks at to_do after having set the bell. */
-static void ring(void)
+ * looks at to_do after having set the doorbell. */
+static void ring_thread(void)
 {
     if (atomic_exchange(&to_do, 1) == 0)
         weft_futex_wake(&to_do);
@@ -44,7 +44,7 @@ static void ring(void)
 }
 
 /* A poll: the end of the thread's waiting in progress. Others who poll have done nothing by it. */
-static int hear_of_it(bool everything)
+static int thread_hear(bool everything)
 {
     (void)everything;
     if (atomic_load_explicit(&to_do, memory_order_relaxed) != 0)
@@ -58,7 +58,7 @@ static void push(enqueued_t *record)
     do {
         record->next_arrived = top;
     } while (!atomic_compare_exchange_weak(&arrived, &top, record));
-    ring();
+    ring_thread();
 }
 
 /* After MPI_Finalize a graph may still be launched, wrongly, but the record is gone. */
@@ -72,7 +72,7 @@ void wefti_stream_arrived(void *owner)
 void wefti_stream_ring(void)
 {
     if (atomic_load(&is_open))
-        ring();
+        ring_thread();
 }
 
 void wefti_stream_dealt_with(enqueued_t *record)
@@ -86,7 +86,7 @@ void wefti_stream_failed(enqueued_t *record)
     record->next_arrived = NULL;
     *failed_end = record;
     failed_end = &record->next_arrived;
-    ring();
+    ring_thread();
 }
 
 void wefti_stream_under_way(int more)
@@ -125,7 +125,7 @@ static void remember(const enqueued_t *record)
 }
 
 /* The handler may be the program's, and call MPI. */
-static void tell(enqueued_t *record)
+static void tell_thread(enqueued_t *record)
 {
     weft_comm_t *comm = record->request.comm;
     int error = record->request.status.MPI_ERROR;
@@ -145,14 +145,14 @@ static void tell_failures(void)
         failed = record->next_arrived;
         if (failed == NULL)
             failed_end = &failed;
-        tell(record);
+        tell_thread(record);
     }
 }
 
 static void sleep_until_needed(void)
 {
     weft_lock_give();
-    int64_t start = weft_world.cores_are_short ? 0 : weft_clock_ns();
+    int64_t start = weft_world.is_oversubscribed ? 0 : weft_clock_ns();
     while (atomic_load(&to_do) == 0 && weft_clock_ns() - start < SPIN_NS)
         weft_cpu_relax();
     while (atomic_load(&to_do) == 0)
@@ -160,7 +160,7 @@ static void sleep_until_needed(void)
     weft_lock_take();
 }
 
-static void *run(void *unused)
+static void *thread_run(void *unused)
 {
     weft_lock_take();
     while (!is_ending) {
@@ -186,7 +186,7 @@ static int create_thread(void)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread, NULL, run, NULL);
+    int error = pthread_create(&thread, NULL, thread_run, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0)
         return weft_fail(MPI_ERR_OTHER, "no thread for operations in streams: %s", strerror(error));
@@ -214,7 +214,7 @@ int wefti_stream_thread_start(void)
         return err;
     runs = true;
     atomic_store(&is_open, true);
-    weft_progress_add(hear_of_it);
+    weft_progress_add(thread_hear);
     return MPI_SUCCESS;
 }
 
@@ -227,17 +227,17 @@ void wefti_stream_thread_end(void)
 {
     atomic_store(&is_open, false);
     is_ending = true;
-    ring();
+    ring_thread();
     weft_unlock();
     pthread_join(thread, NULL);
     weft_lock();
-    weft_progress_remove(hear_of_it);
+    weft_progress_remove(thread_hear);
     runs = is_ending = false;
 }
 
 /* ---- streams that do not go on ---- */
 
-static void give_up(weft_stream_t *stream, int error)
+static void give_up_thread(weft_stream_t *stream, int error)
 {
     while (!weft_list_is_empty(&stream->waiting))
         wefti_enqueued_give_up(WEFT_ELEMENT(stream->waiting.next, enqueued_t, link), error);
@@ -245,7 +245,7 @@ static void give_up(weft_stream_t *stream, int error)
 
 /* After an error of its context a stream's host functions are not called any more, and nobody says
  * so. */
-static int check_streams(bool everything)
+static int thread_check_streams(bool everything)
 {
     static int64_t last_ms;
     int64_t now_ms = weft_clock_ms();
@@ -260,7 +260,7 @@ static int check_streams(bool everything)
         int err = weft_device_ops->streams->check(stream->users);
         if (err == MPI_SUCCESS)
             continue;
-        give_up(stream, err);
+        give_up_thread(stream, err);
         return 1; /* of all else nothing is certain: the list may have changed */
     }
     return 0;
@@ -269,10 +269,10 @@ static int check_streams(bool everything)
 void wefti_stream_await(const bool *flag)
 {
     if (watchers++ == 0)
-        weft_progress_add(check_streams);
+        weft_progress_add(thread_check_streams);
     weft_progress_await_silent(1);
     weft_progress_until(flag);
     weft_progress_await_silent(-1);
     if (--watchers == 0)
-        weft_progress_remove(check_streams);
+        weft_progress_remove(thread_check_streams);
 }

@@ -4,9 +4,9 @@
 
 #include "tcp/tcp_private.h"
 
-#include "core/fd_watch.h"
-#include "core/nodes.h"
-#include "core/progress.h"
+#include "runtime/fd_watch.h"
+#include "runtime/nodes.h"
+#include "runtime/progress.h"
 #include "net/address_card.h"
 #include "base/config.h"
 #include "base/fail.h"
@@ -44,7 +44,7 @@ static weft_pool_t peers = WEFT_POOL(tcp_peer_t);
 
 /* ---- peers ---- */
 
-static tcp_peer_t *create_peer(int world_rank)
+static tcp_peer_t *create_tcp_peer(int world_rank)
 {
     tcp_peer_t *peer = weft_pool_take(&peers);
     if (peer == NULL)
@@ -69,10 +69,10 @@ static tcp_peer_t *create_peer(int world_rank)
 tcp_peer_t *wefti_tcp_peer(int world_rank)
 {
     tcp_peer_t *peer = wefti_tcp.peers[world_rank];
-    return __builtin_expect(peer != NULL, 1) ? peer : create_peer(world_rank);
+    return __builtin_expect(peer != NULL, 1) ? peer : create_tcp_peer(world_rank);
 }
 
-static int reach(int world_rank, weft_endpoint_t **out)
+static int tcp_reach(int world_rank, weft_endpoint_t **out)
 {
     tcp_peer_t *peer = wefti_tcp_peer(world_rank);
     if (peer == NULL)
@@ -102,7 +102,7 @@ static void part(tcp_peer_t *peer)
         wefti_tcp.hot = NULL;
 }
 
-static void lose(tcp_peer_t *peer, const char *why)
+static void lose_tcp_peer(tcp_peer_t *peer, const char *why)
 {
     if (wefti_tcp.is_closing)
         return;
@@ -121,16 +121,16 @@ void wefti_tcp_peer_lost(tcp_peer_t *peer, const char *doing, int error)
              "rank %d on %s has lost its connection to rank %d on %s while %s: %s; that rank or its "
              "host has probably died",
              weft_world.rank, weft_world.host, peer->world_rank, peer->host, doing, strerror(error));
-    lose(peer, why);
+    lose_tcp_peer(peer, why);
 }
 
 void wefti_tcp_peer_unreachable(tcp_peer_t *peer)
 {
     part(peer);
-    lose(peer, weft_fail_text());
+    lose_tcp_peer(peer, weft_fail_text());
 }
 
-static void tell_of_lost(void)
+static void tell_of_lost_tcp(void)
 {
     while (wefti_tcp.lost != NULL) {
         tcp_peer_t *peer = wefti_tcp.lost;
@@ -187,7 +187,7 @@ static int look_at_all(void)
         source->ready(source, (happened & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0,
                       (happened & EPOLLOUT) != 0);
     }
-    wefti_tcp_limit_newcomers();
+    wefti_tcp_limit_pending();
     return done;
 }
 
@@ -208,7 +208,7 @@ static bool expects_data(const tcp_peer_t *peer)
     return peer->place != NULL || peer->fetches != NULL;
 }
 
-static int advance(bool everything)
+static int advance_connection(bool everything)
 {
     int done = 0;
     wefti_tcp.epoch++;
@@ -229,17 +229,17 @@ static int advance(bool everything)
     return done;
 }
 
-static int progress(bool everything)
+static int tcp_progress(bool everything)
 {
     if (may_skip(everything))
         return 0;
-    int done = advance(everything);
+    int done = advance_connection(everything);
     if (__builtin_expect(wefti_tcp.lost != NULL, 0))
-        tell_of_lost();
+        tell_of_lost_tcp();
     return done;
 }
 
-static int wait_fd(void)
+static int tcp_wait_fd(void)
 {
     if (wefti_tcp_look_for_silence())
         return WEFT_FD_READY;
@@ -258,12 +258,12 @@ static int check_next_host(void)
     weft_endpoint_t *endpoint;
     if (weft_world.local_rank != 0)
         return MPI_SUCCESS;
-    int err = reach(next, &endpoint);
+    int err = tcp_reach(next, &endpoint);
     if (err != MPI_SUCCESS)
         return err;
     const tcp_peer_t *peer = wefti_tcp_peer(next);
     while (peer->state == TCP_CONNECTING) {
-        if (advance(true) == 0)
+        if (advance_connection(true) == 0)
             sched_yield();
     }
     return peer->state == TCP_LOST ? weft_fail(MPI_ERR_OTHER, "%s", peer->why == NULL ? "" : peer->why)
@@ -281,7 +281,7 @@ static int open_network(void)
     return err == MPI_SUCCESS ? check_next_host() : err;
 }
 
-static int open_transport(weft_world_t *world, weft_sink_fn_t sink)
+static int tcp_open(weft_world_t *world, weft_sink_fn_t sink)
 {
     bool is_served = world->fabric[0] != '\0'; /* by src/ofi */
     if (world->local_size == world->size || is_served)
@@ -309,7 +309,7 @@ static bool has_output(void)
     return false;
 }
 
-static void quiesce(void)
+static void tcp_quiesce(void)
 {
     while (has_output()) {
         wefti_tcp_look_for_silence(); /* nobody sleeps here, who would look */
@@ -319,14 +319,14 @@ static void quiesce(void)
     wefti_tcp.is_closing = true;
 }
 
-static void describe(weft_facts_t *facts)
+static void tcp_describe(weft_rank_report_t *report)
 {
-    snprintf(facts->other_hosts, sizeof(facts->other_hosts), "weft-tcp");
-    snprintf(facts->interface, sizeof(facts->interface), "%s", wefti_tcp_interface());
-    wefti_tcp_describe_interfaces(facts);
+    snprintf(report->other_hosts, sizeof(report->other_hosts), "weft-tcp");
+    snprintf(report->interface, sizeof(report->interface), "%s", wefti_tcp_interface());
+    wefti_tcp_describe_interfaces(report);
 }
 
-static void close_transport(void)
+static void tcp_close(void)
 {
     wefti_tcp.is_closing = true;
     if (wefti_tcp.dropped > 0)
@@ -355,8 +355,8 @@ static void close_transport(void)
 
 const weft_transport_ops_t weft_tcp_transport = {
     .name = "tcp",
-    .open = open_transport,
-    .reach = reach,
+    .open = tcp_open,
+    .reach = tcp_reach,
     .send = wefti_tcp_send,
     .reserve = wefti_tcp_reserve,
     .commit = wefti_tcp_commit,
@@ -365,9 +365,9 @@ const weft_transport_ops_t weft_tcp_transport = {
     .conceal = wefti_tcp_conceal,
     .fetch = wefti_tcp_fetch,
     .throttle = wefti_tcp_throttle,
-    .progress = progress,
-    .wait_fd = wait_fd,
-    .describe = describe,
-    .quiesce = quiesce,
-    .close = close_transport,
+    .progress = tcp_progress,
+    .wait_fd = tcp_wait_fd,
+    .describe = tcp_describe,
+    .quiesce = tcp_quiesce,
+    .close = tcp_close,
 };

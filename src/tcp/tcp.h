@@ -6,7 +6,7 @@
 #ifndef WEFT_TCP_TCP_H
 #define WEFT_TCP_TCP_H
 
-#include "core/transport.h"
+#include "runtime/transport.h"
 
 extern const weft_transport_ops_t weft_tcp_transport;
 

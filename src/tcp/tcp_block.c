@@ -57,7 +57,7 @@ static void add_frame(frames_t *frames, const tcp_block_t *block)
     frames->bytes += pieces[0].iov_len + bytes;
 }
 
-static void collect(frames_t *frames, const tcp_block_t *block)
+static void collect_answers(frames_t *frames, const tcp_block_t *block)
 {
     frames->count = 0;
     frames->bytes = 0;
@@ -114,7 +114,7 @@ bool wefti_tcp_write_blocks(tcp_peer_t *peer)
 {
     frames_t frames;
     while (peer->blocks != NULL) {
-        collect(&frames, peer->blocks);
+        collect_answers(&frames, peer->blocks);
         size_t taken = wefti_tcp_write(peer, frames.pieces[0], 2 * frames.count);
         if (taken == 0 || !note_taken(peer, &frames, taken)) /* with taken == 0 the peer may be lost, and its blocks */
             return false;

@@ -2,11 +2,11 @@
 /*
  * Making connections.
  *
- *   connector   connect --> greeting (who I am, whom I want, proof that I know its key) -->
+ *   connector   connect --> handshake (who I am, whom I want, proof that I know its key) -->
  *   acceptor    <-- verdict (proof that I am the one)                    now both may send
  *
- * When both connect at once, the connection of the lower rank stays, once its greeting is out: the lower rank
- * refuses the other's, and the higher rank gives up its own when the lower one's greeting comes. One that the kernel
+ * When both connect at once, the connection of the lower rank stays, once its handshake is out: the lower rank
+ * refuses the other's, and the higher rank gives up its own when the lower one's handshake comes. One that the kernel
  * still works at may never come through, where a firewall lets others in on one side only.
  *
  * A host has several addresses, and some of them lead nowhere, or to ourselves (bridges of
@@ -43,15 +43,15 @@ enum {
     MAGIC = 0x57465431,
     VERSION = 2, /* of frames */
     BACKLOG = 4096,
-    NEWCOMERS_MOST = 256, /* and one for each rank: more are strangers that say nothing */
+    PENDING_MOST = 256, /* and one for each rank: more are strangers that say nothing */
 };
 
-typedef struct greeting {
+typedef struct handshake {
     uint32_t magic, version;
     uint32_t source, dest; /* world ranks */
     uint64_t proof;
     char host[TCP_HOST_BYTES]; /* of the source */
-} greeting_t;
+} handshake_t;
 
 typedef struct verdict {
     uint64_t proof;
@@ -72,17 +72,17 @@ struct tcp_attempt {
 };
 
 /* Somebody who has connected and not said yet who it is. */
-typedef struct newcomer {
+typedef struct pending {
     tcp_source_t source; /* first */
-    struct newcomer *next; /* in `newcomers` */
-    char greeting[sizeof(greeting_t)];
-    size_t greeting_got;
-} newcomer_t;
+    struct pending *next; /* in `pending connections` */
+    char handshake[sizeof(handshake_t)];
+    size_t handshake_got;
+} pending_t;
 
 static struct sockaddr_in listens_at;
 static tcp_peer_t *trying;
-static newcomer_t *newcomers; /* youngest first */
-static int newcomer_count;
+static pending_t *pending_connections; /* youngest first */
+static int pending_count;
 
 enum { ROLE_CONNECTOR = 1, ROLE_ACCEPTOR = 2 };
 
@@ -119,7 +119,7 @@ static void prepare_socket(int fd)
     weft_keep_alive(fd, weft_config.LOST_AFTER);
 }
 
-static int open_socket(void)
+static int open_tcp_socket(void)
 {
     enum { TYPE = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC };
     int fd = socket(AF_INET, TYPE, 0);
@@ -137,7 +137,7 @@ static void close_source(tcp_source_t *source)
 
 /* ---- connecting ---- */
 
-static void connector_ready(tcp_source_t *source, bool is_readable, bool is_writable);
+static void tcp_connector_ready(tcp_source_t *source, bool is_readable, bool is_writable);
 
 static void end_attempt(tcp_peer_t *peer)
 {
@@ -164,7 +164,7 @@ static bool try_address(tcp_peer_t *peer)
 {
     tcp_attempt_t *attempt = peer->attempt;
     const struct sockaddr_in *address = &attempt->addresses[attempt->next++];
-    int fd = open_socket();
+    int fd = open_tcp_socket();
     if (fd < 0) {
         attempt->last_error = errno;
         return false;
@@ -180,7 +180,7 @@ static bool try_address(tcp_peer_t *peer)
         weft_clock_ns() + (int64_t)weft_config.TIMEOUT * 1000000000 / (attempt->count > 0 ? attempt->count : 1);
     attempt->verdict_got = 0;
     peer->state = TCP_CONNECTING;
-    peer->source = (tcp_source_t){.fd = fd, .ready = connector_ready};
+    peer->source = (tcp_source_t){.fd = fd, .ready = tcp_connector_ready};
     wefti_tcp_watch(&peer->source);
     wefti_tcp_want_room(&peer->source, true);
     return true;
@@ -197,7 +197,7 @@ static void describe_attempt(const tcp_attempt_t *attempt, char *out, size_t byt
     }
 }
 
-static void give_up(tcp_peer_t *peer)
+static void give_up_connecting(tcp_peer_t *peer)
 {
     char tried[128];
     const tcp_attempt_t *attempt = peer->attempt;
@@ -219,7 +219,7 @@ static void try_next(tcp_peer_t *peer)
         if (try_address(peer))
             return;
     }
-    give_up(peer);
+    give_up_connecting(peer);
 }
 
 static void fail_attempt(tcp_peer_t *peer, int error)
@@ -228,7 +228,7 @@ static void fail_attempt(tcp_peer_t *peer, int error)
     try_next(peer);
 }
 
-static void greet(tcp_peer_t *peer)
+static void begin_handshake(tcp_peer_t *peer)
 {
     int error = 0;
     socklen_t length = sizeof(error);
@@ -237,18 +237,18 @@ static void greet(tcp_peer_t *peer)
         fail_attempt(peer, error);
         return;
     }
-    greeting_t greeting = {.magic = MAGIC,
+    handshake_t handshake = {.magic = MAGIC,
                            .version = VERSION,
                            .source = (uint32_t)weft_world.rank,
                            .dest = (uint32_t)peer->world_rank,
                            .proof = prove(peer->attempt->key, ROLE_CONNECTOR, weft_world.rank)};
-    snprintf(greeting.host, sizeof(greeting.host), "%.39s", weft_world.host);
-    ssize_t sent = send(peer->source.fd, &greeting, sizeof(greeting), MSG_NOSIGNAL);
-    if (sent != (ssize_t)sizeof(greeting)) { /* a new socket has room */
+    snprintf(handshake.host, sizeof(handshake.host), "%.39s", weft_world.host);
+    ssize_t sent = send(peer->source.fd, &handshake, sizeof(handshake), MSG_NOSIGNAL);
+    if (sent != (ssize_t)sizeof(handshake)) { /* a new socket has room */
         fail_attempt(peer, sent < 0 ? errno : EIO);
         return;
     }
-    peer->state = TCP_GREETING;
+    peer->state = TCP_HANDSHAKE;
     wefti_tcp_want_room(&peer->source, false);
 }
 
@@ -272,16 +272,16 @@ static void read_verdict(tcp_peer_t *peer)
         fail_attempt(peer, EPROTO);
     else if (verdict.is_welcome != 0)
         is_connected(peer);
-    else /* by a rank whose greeting is on its way to us */
+    else /* by a rank whose handshake is on its way to us */
         close_source(&peer->source);
 }
 
-static void connector_ready(tcp_source_t *source, bool is_readable, bool is_writable)
+static void tcp_connector_ready(tcp_source_t *source, bool is_readable, bool is_writable)
 {
     tcp_peer_t *peer = WEFT_ELEMENT(source, tcp_peer_t, source);
     if (peer->state == TCP_CONNECTING && (is_writable || is_readable))
-        greet(peer);
-    else if (peer->state == TCP_GREETING && is_readable)
+        begin_handshake(peer);
+    else if (peer->state == TCP_HANDSHAKE && is_readable)
         read_verdict(peer);
 }
 
@@ -316,140 +316,140 @@ void wefti_tcp_check_attempts(void)
     int64_t now = weft_clock_ns();
     for (tcp_peer_t *peer = trying, *next; peer != NULL; peer = next) {
         next = peer->attempt->following;
-        /* In our greeting's place the kernel has answered: the peer may well be computing. */
-        if (peer->state != TCP_GREETING && now > peer->attempt->deadline_ns)
+        /* In our handshake's place the kernel has answered: the peer may well be computing. */
+        if (peer->state != TCP_HANDSHAKE && now > peer->attempt->deadline_ns)
             fail_attempt(peer, ETIMEDOUT);
     }
 }
 
 /* ---- accepting ---- */
 
-static void forget_newcomer(newcomer_t *newcomer)
+static void forget_pending(pending_t *pending)
 {
-    newcomer_t **at = &newcomers;
-    while (*at != newcomer)
+    pending_t **at = &pending_connections;
+    while (*at != pending)
         at = &(*at)->next;
-    *at = newcomer->next;
-    newcomer_count--;
-    weft_free(newcomer);
+    *at = pending->next;
+    pending_count--;
+    weft_free(pending);
 }
 
-static void dismiss(newcomer_t *newcomer, const char *why)
+static void dismiss(pending_t *pending, const char *why)
 {
     if (why != NULL && wefti_tcp.dropped++ == 0)
         WEFT_LOG(WEFT_WARN, "tcp", "dropped a connection: %s; more of them are only counted", why);
-    close_source(&newcomer->source);
-    forget_newcomer(newcomer);
+    close_source(&pending->source);
+    forget_pending(pending);
 }
 
-static bool answer(int fd, bool is_welcome)
+static bool answer_handshake(int fd, bool is_welcome)
 {
     verdict_t verdict = {.proof = prove(wefti_tcp.own_key, ROLE_ACCEPTOR, weft_world.rank),
                          .is_welcome = is_welcome};
     return send(fd, &verdict, sizeof(verdict), MSG_NOSIGNAL) == (ssize_t)sizeof(verdict);
 }
 
-/* The newcomer is `peer`: its connection becomes the one between us. */
-static void adopt(tcp_peer_t *peer, newcomer_t *newcomer)
+/* The pending connection is `peer`: its connection becomes the one between us. */
+static void adopt_connection(tcp_peer_t *peer, pending_t *pending)
 {
-    int fd = newcomer->source.fd;
+    int fd = pending->source.fd;
     if (peer->attempt != NULL) {
         close_source(&peer->source);
         end_attempt(peer);
     }
-    wefti_tcp_unwatch(&newcomer->source);
-    forget_newcomer(newcomer);
+    wefti_tcp_unwatch(&pending->source);
+    forget_pending(pending);
     peer->source = (tcp_source_t){.fd = fd, .ready = wefti_tcp_peer_ready};
     peer->state = TCP_OPEN;
     wefti_tcp_watch(&peer->source);
     wefti_tcp_note_dirty(peer);
 }
 
-static void admit(newcomer_t *newcomer, const greeting_t *greeting)
+static void admit(pending_t *pending, const handshake_t *handshake)
 {
-    tcp_peer_t *peer = wefti_tcp_peer((int)greeting->source);
+    tcp_peer_t *peer = wefti_tcp_peer((int)handshake->source);
     if (peer == NULL)
         weft_world.abort(1, "no memory for a peer");
-    bool is_ours_better = peer->state == TCP_GREETING && peer->source.fd >= 0 &&
-                          weft_world.rank < (int)greeting->source;
+    bool is_ours_better = peer->state == TCP_HANDSHAKE && peer->source.fd >= 0 &&
+                          weft_world.rank < (int)handshake->source;
     /* Both connected at once, and this one was given up; or it is lost, and said to be so, for good. */
     if (peer->state == TCP_OPEN || peer->state == TCP_LOST) {
-        dismiss(newcomer, NULL);
+        dismiss(pending, NULL);
         return;
     }
-    bool is_answered = answer(newcomer->source.fd, !is_ours_better);
-    snprintf(peer->host, sizeof(peer->host), "%.39s", greeting->host);
+    bool is_answered = answer_handshake(pending->source.fd, !is_ours_better);
+    snprintf(peer->host, sizeof(peer->host), "%.39s", handshake->host);
     if (is_answered && !is_ours_better)
-        adopt(peer, newcomer);
+        adopt_connection(peer, pending);
     else
-        dismiss(newcomer, NULL);
+        dismiss(pending, NULL);
 }
 
-static const char *find_fault(const greeting_t *greeting)
+static const char *find_handshake_fault(const handshake_t *handshake)
 {
-    if (greeting->magic != MAGIC || greeting->version != VERSION)
+    if (handshake->magic != MAGIC || handshake->version != VERSION)
         return "it does not speak our protocol";
-    if (greeting->dest != (uint32_t)weft_world.rank ||
-        greeting->proof != prove(wefti_tcp.own_key, ROLE_CONNECTOR, (int)greeting->source))
+    if (handshake->dest != (uint32_t)weft_world.rank ||
+        handshake->proof != prove(wefti_tcp.own_key, ROLE_CONNECTOR, (int)handshake->source))
         return "it does not know the key of this rank";
-    if (greeting->source >= (uint32_t)weft_world.size ||
-        greeting->source == (uint32_t)weft_world.rank)
+    if (handshake->source >= (uint32_t)weft_world.size ||
+        handshake->source == (uint32_t)weft_world.rank)
         return "it names a rank that does not exist";
     return NULL;
 }
 
-static void newcomer_ready(tcp_source_t *source, bool is_readable, bool is_writable)
+static void tcp_pending_ready(tcp_source_t *source, bool is_readable, bool is_writable)
 {
-    newcomer_t *newcomer = (newcomer_t *)source;
+    pending_t *pending = (pending_t *)source;
     (void)is_readable, (void)is_writable;
-    ssize_t got = recv(source->fd, newcomer->greeting + newcomer->greeting_got,
-                       sizeof(newcomer->greeting) - newcomer->greeting_got, MSG_DONTWAIT);
+    ssize_t got = recv(source->fd, pending->handshake + pending->handshake_got,
+                       sizeof(pending->handshake) - pending->handshake_got, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
-        dismiss(newcomer, NULL); /* its rank has found another way to us */
+        dismiss(pending, NULL); /* its rank has found another way to us */
         return;
     }
-    newcomer->greeting_got += (size_t)got;
-    if (newcomer->greeting_got < sizeof(greeting_t))
+    pending->handshake_got += (size_t)got;
+    if (pending->handshake_got < sizeof(handshake_t))
         return;
-    greeting_t greeting;
-    memcpy(&greeting, newcomer->greeting, sizeof(greeting));
-    const char *fault = find_fault(&greeting);
+    handshake_t handshake;
+    memcpy(&handshake, pending->handshake, sizeof(handshake));
+    const char *fault = find_handshake_fault(&handshake);
     if (fault != NULL)
-        dismiss(newcomer, fault);
+        dismiss(pending, fault);
     else
-        admit(newcomer, &greeting);
+        admit(pending, &handshake);
 }
 
 /* The oldest has had the longest time to say who it is. */
 static void dismiss_oldest(void)
 {
-    newcomer_t *oldest = newcomers;
+    pending_t *oldest = pending_connections;
     while (oldest->next != NULL)
         oldest = oldest->next;
     dismiss(oldest, "it says nothing, and many others wait");
 }
 
-void wefti_tcp_limit_newcomers(void)
+void wefti_tcp_limit_pending(void)
 {
-    while (newcomer_count > NEWCOMERS_MOST + weft_world.size)
+    while (pending_count > PENDING_MOST + weft_world.size)
         dismiss_oldest();
 }
 
 static void welcome(int fd)
 {
-    newcomer_t *newcomer = weft_alloc_zeroed(1, sizeof(*newcomer));
-    if (newcomer == NULL) {
+    pending_t *pending = weft_alloc_zeroed(1, sizeof(*pending));
+    if (pending == NULL) {
         close(fd);
         return;
     }
     prepare_socket(fd);
-    newcomer->source = (tcp_source_t){.fd = fd, .ready = newcomer_ready};
-    newcomer->next = newcomers;
-    newcomers = newcomer;
-    newcomer_count++;
-    wefti_tcp_watch(&newcomer->source);
+    pending->source = (tcp_source_t){.fd = fd, .ready = tcp_pending_ready};
+    pending->next = pending_connections;
+    pending_connections = pending;
+    pending_count++;
+    wefti_tcp_watch(&pending->source);
 }
 
 /* Who has connected would wait for an answer for ever, and so would we for whoever it is. */
@@ -465,7 +465,7 @@ static void cannot_accept(int error)
     weft_world.abort(1, why);
 }
 
-static void listener_ready(tcp_source_t *source, bool is_readable, bool is_writable)
+static void tcp_listener_ready(tcp_source_t *source, bool is_readable, bool is_writable)
 {
     int fd;
     (void)is_readable, (void)is_writable;
@@ -481,7 +481,7 @@ int wefti_tcp_listen(void)
     int err = wefti_tcp_find_interfaces();
     if (err != MPI_SUCCESS)
         return err;
-    int fd = open_socket();
+    int fd = open_tcp_socket();
     struct sockaddr_in any = {.sin_family = AF_INET};
     if (weft_config.FABRIC_INTERFACE[0] != '\0')
         any.sin_addr.s_addr = wefti_tcp_address(0);
@@ -493,7 +493,7 @@ int wefti_tcp_listen(void)
             close(fd);
         return err;
     }
-    wefti_tcp.listener = (tcp_source_t){.fd = fd, .ready = listener_ready};
+    wefti_tcp.listener = (tcp_source_t){.fd = fd, .ready = tcp_listener_ready};
     wefti_tcp_watch(&wefti_tcp.listener);
     return MPI_SUCCESS;
 }
@@ -514,8 +514,8 @@ int wefti_tcp_publish(void)
 void wefti_tcp_connect_close(void)
 {
     close_source(&wefti_tcp.listener);
-    while (newcomers != NULL)
-        dismiss(newcomers, NULL);
+    while (pending_connections != NULL)
+        dismiss(pending_connections, NULL);
     while (trying != NULL)
         end_attempt(trying);
 }

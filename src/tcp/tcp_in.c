@@ -36,7 +36,7 @@ enum {
 
 static char *inbox; /* [INBOX_BYTES] of all peers; nothing stays in it between two reads */
 
-static void drop(tcp_peer_t *peer, const char *why)
+static void drop_connection(tcp_peer_t *peer, const char *why)
 {
     WEFT_LOG(WEFT_ERROR, "tcp", "rank %d sent a malformed packet: %s", peer->world_rank, why);
     wefti_tcp_peer_lost(peer, "receiving", EPROTO);
@@ -59,7 +59,7 @@ static void take_no_read(tcp_peer_t *peer)
 }
 
 /* A block is in its place. */
-static void take_block(tcp_peer_t *peer)
+static void take_frame_block(tcp_peer_t *peer)
 {
     weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, weft_header_number(&peer->header));
     if (fetch == NULL)
@@ -88,7 +88,7 @@ static void take_frame(tcp_peer_t *peer, const char *payload)
         take_no_read(peer);
         break;
     case FRAME_BLOCK:
-        take_block(peer);
+        take_frame_block(peer);
         break;
     default:
         wefti_tcp.sink(peer->world_rank, &header, payload);
@@ -98,7 +98,7 @@ static void take_frame(tcp_peer_t *peer, const char *payload)
 /* ---- frames in pieces ---- */
 
 /* What is wrong with a header; NULL: nothing. */
-static const char *find_fault(tcp_peer_t *peer)
+static const char *find_frame_fault(tcp_peer_t *peer)
 {
     const weft_header_t *header = &peer->header;
     if (header->kind == FRAME_READ && header->bytes != sizeof(tcp_read_t))
@@ -131,9 +131,9 @@ static char *find_place(tcp_peer_t *peer)
 static void note_header(tcp_peer_t *peer)
 {
     peer->expects_large = peer->header.bytes >= LARGE_BYTES;
-    const char *fault = find_fault(peer);
+    const char *fault = find_frame_fault(peer);
     if (fault != NULL)
-        drop(peer, fault);
+        drop_connection(peer, fault);
 }
 
 /* Is the header complete, but for its lead? */

@@ -68,7 +68,7 @@ static void sort_interfaces(void)
 }
 
 /* Some hosts have hundreds of addresses: of containers, of services, on lo. */
-static int add_all(const struct ifaddrs *list)
+static int add_all_interfaces(const struct ifaddrs *list)
 {
     size_t most = 0;
     for (const struct ifaddrs *entry = list; entry != NULL; entry = entry->ifa_next)
@@ -89,7 +89,7 @@ int wefti_tcp_find_interfaces(void)
     if (getifaddrs(&list) != 0)
         return weft_fail(MPI_ERR_OTHER, "the network interfaces cannot be listed: %s",
                          strerror(errno));
-    int err = add_all(list);
+    int err = add_all_interfaces(list);
     freeifaddrs(list);
     if (err != MPI_SUCCESS)
         return err;
@@ -122,22 +122,22 @@ static bool is_loopback(in_addr_t address)
     return (ntohl(address) >> 24) == IN_LOOPBACKNET;
 }
 
-void wefti_tcp_describe_interfaces(weft_facts_t *facts)
+void wefti_tcp_describe_interfaces(weft_rank_report_t *report)
 {
-    facts->speed_mbit = interfaces[0].speed_mbit;
+    report->speed_mbit = interfaces[0].speed_mbit;
     for (int i = 0; i < interface_count; i++) {
         char address[INET_ADDRSTRLEN];
         if (interfaces[i].rank != WEFT_INTERFACE_UNFIT || is_loopback(interfaces[i].address))
             continue;
         inet_ntop(AF_INET, &interfaces[i].address, address, sizeof(address));
-        weft_facts_note(facts, "interface %s (%s) is passed over: %s; WEFT_FABRIC_INTERFACE names "
+        weft_rank_report_warn(report, "interface %s (%s) is passed over: %s; WEFT_FABRIC_INTERFACE names "
                                "another than %s",
                         interfaces[i].name, address,
                         interfaces[i].why == NULL ? "another was asked for" : interfaces[i].why,
                         wefti_tcp_interface());
     }
     if (interfaces[0].speed_mbit > 0 && interfaces[0].speed_mbit < SLOW_MBIT)
-        weft_facts_note(facts, "the network has %d Mbit/s; WEFT_FABRIC_INTERFACE chooses another "
+        weft_rank_report_warn(report, "the network has %d Mbit/s; WEFT_FABRIC_INTERFACE chooses another "
                                "interface, if there is one", interfaces[0].speed_mbit);
 }
 

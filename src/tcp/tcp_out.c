@@ -140,7 +140,7 @@ static bool write_buffer(tcp_peer_t *peer)
 
 /* ---- what waits ---- */
 
-static bool tell(tcp_peer_t *peer)
+static bool tell_owner(tcp_peer_t *peer)
 {
     weft_header_t header = {.kind = peer->throttles ? FRAME_THROTTLE : FRAME_RELEASE};
     if (!wefti_tcp_send(&peer->endpoint, &header, NULL))
@@ -165,14 +165,14 @@ static bool write_all(tcp_peer_t *peer)
         return false;
     if (!write_rests(peer))
         return false;
-    if (peer->throttles != peer->has_told && !tell(peer))
+    if (peer->throttles != peer->has_told && !tell_owner(peer))
         return false;
     if (!wefti_tcp_ask_fetches(peer) || !write_rests(peer))
         return false;
     return wefti_tcp_write_blocks(peer); /* the buffer is empty: a frame in it may be cut */
 }
 
-static void settle(tcp_peer_t *peer)
+static void settle_sent(tcp_peer_t *peer)
 {
     bool is_done = write_all(peer);
     if (peer->state != TCP_OPEN) {
@@ -195,7 +195,7 @@ int wefti_tcp_flush_dirty(void)
         tcp_peer_t *next = peer->next_dirty;
         size_t before = rest_bytes(peer);
         peer->is_dirty = false;
-        settle(peer);
+        settle_sent(peer);
         moved += rest_bytes(peer) != before;
         peer = next;
     }
@@ -227,30 +227,30 @@ static bool has_room(tcp_peer_t *peer, size_t bytes)
     return OUT_BYTES - peer->out_end >= bytes;
 }
 
-static void append(tcp_peer_t *peer, const void *data, size_t bytes)
+static void append_frame(tcp_peer_t *peer, const void *data, size_t bytes)
 {
     if (bytes > 0)
         memcpy(peer->out + peer->out_end, data, bytes);
     peer->out_end += bytes;
 }
 
-static void gather(tcp_peer_t *peer)
+static void gather_frames(tcp_peer_t *peer)
 {
     if (buffered(peer) >= GATHER_BYTES)
-        settle(peer);
+        settle_sent(peer);
     else
         wefti_tcp_note_dirty(peer);
 }
 
 /* Nothing waits, and nothing was sent to the peer in this round. */
-static inline bool is_first(tcp_peer_t *peer)
+static inline bool is_first_waiting(tcp_peer_t *peer)
 {
     bool result = rest_bytes(peer) == 0 && peer->epoch != wefti_tcp.epoch;
     peer->epoch = wefti_tcp.epoch;
     return result;
 }
 
-static bool is_open(tcp_peer_t *peer)
+static bool is_connection_open(tcp_peer_t *peer)
 {
     if (__builtin_expect(peer->state == TCP_OPEN, 1))
         return true;
@@ -265,7 +265,7 @@ static void write_or_keep(tcp_peer_t *peer, struct iovec *pieces, int count)
     for (int i = 0; i < count && peer->state == TCP_OPEN; i++) {
         size_t gone = taken < pieces[i].iov_len ? taken : pieces[i].iov_len;
         taken -= gone;
-        append(peer, (const char *)pieces[i].iov_base + gone, pieces[i].iov_len - gone);
+        append_frame(peer, (const char *)pieces[i].iov_base + gone, pieces[i].iov_len - gone);
     }
     if (buffered(peer) > 0) {
         note_waiting(peer, true);
@@ -295,28 +295,28 @@ static void write_long(tcp_peer_t *peer, const weft_header_t *header, const void
 bool wefti_tcp_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
 {
     tcp_peer_t *peer = (tcp_peer_t *)endpoint;
-    if (!is_open(peer) || !has_room(peer, HEAD_MAX + header->bytes))
+    if (!is_connection_open(peer) || !has_room(peer, HEAD_MAX + header->bytes))
         return false;
     if (__builtin_expect(peer->state == TCP_LOST, 0))
         return true;
     note_pushed(peer, header->bytes);
-    if (is_first(peer)) {
+    if (is_first_waiting(peer)) {
         if (header->bytes <= SHORT_BYTES - HEADER_BYTES)
             write_short(peer, header, payload);
         else
             write_long(peer, header, payload);
         return true;
     }
-    append(peer, header, HEADER_BYTES);
-    append(peer, payload, header->bytes);
-    gather(peer);
+    append_frame(peer, header, HEADER_BYTES);
+    append_frame(peer, payload, header->bytes);
+    gather_frames(peer);
     return true;
 }
 
 void *wefti_tcp_reserve(weft_endpoint_t *endpoint, size_t bytes)
 {
     tcp_peer_t *peer = (tcp_peer_t *)endpoint;
-    if (!is_open(peer) || !has_room(peer, HEADER_BYTES + bytes))
+    if (!is_connection_open(peer) || !has_room(peer, HEADER_BYTES + bytes))
         return NULL;
     return peer->out + peer->out_end + HEADER_BYTES;
 }
@@ -326,21 +326,21 @@ void wefti_tcp_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
     tcp_peer_t *peer = (tcp_peer_t *)endpoint;
     if (__builtin_expect(peer->state == TCP_LOST, 0))
         return;
-    bool goes_now = is_first(peer);
+    bool goes_now = is_first_waiting(peer);
     note_pushed(peer, header->bytes);
-    append(peer, header, HEADER_BYTES);
+    append_frame(peer, header, HEADER_BYTES);
     peer->out_end += header->bytes;
     if (goes_now)
-        settle(peer);
+        settle_sent(peer);
     else
-        gather(peer);
+        gather_frames(peer);
 }
 
 void wefti_tcp_flush(weft_endpoint_t *endpoint)
 {
     tcp_peer_t *peer = (tcp_peer_t *)endpoint;
     if (buffered(peer) > 0)
-        settle(peer);
+        settle_sent(peer);
 }
 
 void wefti_tcp_throttle(weft_endpoint_t *endpoint, bool is_on)

@@ -12,8 +12,8 @@
 #ifndef WEFT_TCP_TCP_PRIVATE_H
 #define WEFT_TCP_TCP_PRIVATE_H
 
-#include "core/transport.h"
-#include "core/world.h"
+#include "runtime/transport.h"
+#include "runtime/world.h"
 
 #include <stdbool.h>
 #include <netinet/in.h>
@@ -66,7 +66,7 @@ typedef struct tcp_block {
 typedef enum tcp_state {
     TCP_APART,
     TCP_CONNECTING, /* the kernel works at it */
-    TCP_GREETING,   /* our greeting is out */
+    TCP_HANDSHAKE,   /* our handshake is out */
     TCP_OPEN,
     TCP_LOST, /* for good */
 } tcp_state_t;
@@ -154,7 +154,7 @@ int wefti_tcp_connect(tcp_peer_t *peer);
 void wefti_tcp_check_attempts(void);
 /** Of those who have connected and not said who they are, only so many stay. Not while there are events
  *  of epoll to be looked at: they name them. */
-void wefti_tcp_limit_newcomers(void);
+void wefti_tcp_limit_pending(void);
 void wefti_tcp_connect_close(void);
 
 /* tcp_interfaces.c */
@@ -171,7 +171,7 @@ bool wefti_tcp_is_own(in_addr_t address);
 /** Is it in a subnet that we are in? */
 bool wefti_tcp_is_near(in_addr_t address);
 /** For the report: which interfaces are passed over, and how fast the best is. */
-void wefti_tcp_describe_interfaces(weft_facts_t *facts);
+void wefti_tcp_describe_interfaces(weft_rank_report_t *report);
 
 /* tcp_out.c */
 bool wefti_tcp_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload);

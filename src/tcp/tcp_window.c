@@ -73,7 +73,7 @@ void wefti_tcp_window_ends(const tcp_read_t *read)
 
 /* In a fetch of ours `registration` holds its number, `has_failed` says that it was not asked for
  * yet, and `begun` counts what has come. */
-static uint64_t number_of(const weft_fetch_t *fetch)
+static uint64_t number_of_get(const weft_fetch_t *fetch)
 {
     return (uint64_t)(uintptr_t)fetch->registration;
 }
@@ -81,7 +81,7 @@ static uint64_t number_of(const weft_fetch_t *fetch)
 weft_fetch_t *wefti_tcp_find_fetch(tcp_peer_t *peer, uint64_t number)
 {
     for (weft_fetch_t *fetch = peer->fetches; fetch != NULL; fetch = fetch->next) {
-        if (number_of(fetch) == number)
+        if (number_of_get(fetch) == number)
             return fetch;
     }
     return NULL;
@@ -97,14 +97,14 @@ void wefti_tcp_end_fetch(tcp_peer_t *peer, weft_fetch_t *fetch, bool is_good)
     fetch->done(fetch, is_good);
 }
 
-static bool ask(tcp_peer_t *peer, const weft_fetch_t *fetch)
+static bool ask_peer(tcp_peer_t *peer, const weft_fetch_t *fetch)
 {
     weft_header_t header = {.kind = FRAME_READ, .bytes = sizeof(tcp_read_t)};
     tcp_read_t read = {.address = fetch->window.address,
                        .key = fetch->window.keys[0],
                        .entry = fetch->window.keys[1],
                        .bytes = fetch->bytes,
-                       .fetch = number_of(fetch),
+                       .fetch = number_of_get(fetch),
                        .ends = fetch->ends};
     return wefti_tcp_send(&peer->endpoint, &header, &read);
 }
@@ -114,7 +114,7 @@ bool wefti_tcp_ask_fetches(tcp_peer_t *peer)
     for (weft_fetch_t *fetch = peer->fetches; fetch != NULL; fetch = fetch->next) {
         if (!fetch->has_failed)
             continue;
-        if (!ask(peer, fetch))
+        if (!ask_peer(peer, fetch))
             return false;
         fetch->has_failed = false;
     }
@@ -136,7 +136,7 @@ void wefti_tcp_fetch(weft_fetch_t *fetch)
     fetch->registration = (void *)(uintptr_t)next_fetch++;
     fetch->begun = 0;
     peer->fetched_bytes += fetch->bytes;
-    fetch->has_failed = !ask(peer, fetch);
+    fetch->has_failed = !ask_peer(peer, fetch);
     if (fetch->has_failed)
         wefti_tcp_note_dirty(peer);
 }

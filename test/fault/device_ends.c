@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* device_ends WHERE HOW VICTIM COUNT [return]: the ranks reduce COUNT floats of device memory on a communicator of
  * their own, and VICTIM meets its end (HOW, as fault/ends.c has it: kill segv abort=CODE exit=CODE; none: what
- * FAKE_CUDA's kill= does) at a place that others have reached, or not:
+ * SIMCUDA's kill= does) at a place that others have reached, or not:
  *
  *   before    it never comes
  *   arrived   it has begun its part before anybody else comes

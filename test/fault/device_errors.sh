@@ -4,14 +4,14 @@
 . "$(dirname "$0")/judge.sh"
 include=$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")
 [ -n "$include" ] || skip "needs cuda.h"
-driver=$BUILD/test/fake/cuda
+driver=$BUILD/simcuda
 "$MPICC" -O1 -g -Wall -Wextra -I"$SOURCE/test/mpi" -isystem "$include" "$SOURCE/test/mpi/cuda/messages.c" -o "$work/messages" \
     -L"$driver" -lcuda || exit 1
 
 # run WORDS RANKS KIND [ENVIRONMENT]: the words are for the simulated driver
 run() {
     set -- "$1" "$2" "$3" "${4:-WEFT_DEVICE=auto}"
-    env LD_LIBRARY_PATH="$driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" FAKE_CUDA="late=0,$1" "$4" timeout 60 \
+    env LD_LIBRARY_PATH="$driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" SIMCUDA="late=0,$1" "$4" timeout 60 \
         "$MPIRUN" -n "$2" ./messages "$3" >out 2>err
 }
 

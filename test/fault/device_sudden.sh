@@ -6,7 +6,7 @@
 . "$(dirname "$0")/judge.sh"
 [ -n "$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")" ] || skip "needs cuda.h"
 "$MPICC" -O1 -g -Wall -Wextra -I"$SOURCE/test/mpi" "$SOURCE/test/fault/device_ends.c" -o "$work/device_ends" -ldl || exit 1
-LD_LIBRARY_PATH=$BUILD/test/fake/cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+LD_LIBRARY_PATH=$BUILD/simcuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 WEFT_LOG=error
 export LD_LIBRARY_PATH ASAN_OPTIONS WEFT_LOG
@@ -18,7 +18,7 @@ crashed='was killed by signal 11 (Segmentation fault)'
 ends() {
     code=$1 pattern=$2 settings=$3 ranks=$4
     shift 4
-    expect "$code" env TEST_MEMORY="${kinds:-D}" FAKE_CUDA=$settings "$MPIRUN" -n "$ranks" ./device_ends "$@"
+    expect "$code" env TEST_MEMORY="${kinds:-D}" SIMCUDA=$settings "$MPIRUN" -n "$ranks" ./device_ends "$@"
     expect_text err "^mpirun: rank $3 (process [0-9]* on $host) $pattern"
 }
 
@@ -62,7 +62,7 @@ for call in weft_exchange_sum_F32:1 weft_exchange_sum_F32:20 cuStreamWriteValue3
     ends 137 "$killed" "devices=8,late=0,kill=$call@3" 5 amid none 3 50000 return
 done
 ends 137 "$killed" 'devices=4,lazy,late=300,kill=weft_exchange_sum_F32:2@2' 4 amid none 2 1000
-expect 16 env TEST_MEMORY=D WEFT_DEVICE_WAIT_MAX=1 FAKE_CUDA=devices=3,late=0,kill=weft_exchange_sum_F32:5:19@2 \
+expect 16 env TEST_MEMORY=D WEFT_DEVICE_WAIT_MAX=1 SIMCUDA=devices=3,late=0,kill=weft_exchange_sum_F32:5:19@2 \
     "$MPIRUN" -n 3 ./device_ends last none 2 1000
 # Whose words come first is open: its own limit, or what the other one has said of his.
 expect_text err '^mpirun: rank [01] .*\(a kernel has waited for those of other ranks for longer than WEFT_DEVICE_WAIT_MAX, 1 s\|the device work of another rank of this host has failed\)'
@@ -78,7 +78,7 @@ for call in cuMulticastCreate:1@0 cuMulticastBindMem:1@0; do
 done
 ends 139 "$crashed" "devices=3,multicast=1,late=0,kill=cuMulticastAddDevice:1:11@2 $by_multicast" 3 last none 2 1000
 expect 16 env TEST_MEMORY=D $by_multicast WEFT_DEVICE_WAIT_MAX=1 \
-    FAKE_CUDA=devices=3,multicast=1,late=0,kill=weft_multicast_sum_F32:5:19@2 "$MPIRUN" -n 3 ./device_ends last none 2 1000
+    SIMCUDA=devices=3,multicast=1,late=0,kill=weft_multicast_sum_F32:5:19@2 "$MPIRUN" -n 3 ./device_ends last none 2 1000
 expect_text err '^mpirun: rank [01] .*\(a kernel has waited for those of other ranks for longer than WEFT_DEVICE_WAIT_MAX, 1 s\|the device work of another rank of this host has failed\)'
 nothing_left
 finish

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/judge.sh"
 include=$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")
 [ -n "$include" ] || skip "needs cuda.h"
-driver=$BUILD/test/fake/cuda
+driver=$BUILD/simcuda
 
 # compile SOURCE PROGRAM
 compile() {
@@ -16,7 +16,7 @@ compile() {
 breaks() {
     text=$1 words=$2 ranks=$3
     shift 3
-    env LD_LIBRARY_PATH="$driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" FAKE_CUDA="$words" timeout 60 \
+    env LD_LIBRARY_PATH="$driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" SIMCUDA="$words" timeout 60 \
         "$MPIRUN" -n "$ranks" "$@" >out 2>err
     code=$?
     [ "$code" -ne 0 ] || fail "it went well: $words $*"

@@ -8,14 +8,14 @@
 
 cat >"$work/go" <<'EOT'
 cd "$1"
-env WEFT_LOG=error TEST_MEMORY=D LD_LIBRARY_PATH="$3" FAKE_CUDA="$4" ASAN_OPTIONS=handle_segv=0:detect_leaks=0 \
+env WEFT_LOG=error TEST_MEMORY=D LD_LIBRARY_PATH="$3" SIMCUDA="$4" ASAN_OPTIONS=handle_segv=0:detect_leaks=0 \
     timeout 50 "$2" --launch-agent agent -host h1:2,h2:3 -np 5 ./device_ends $5 >said 2>&1 </dev/null
 echo "code $?: $(tr '\n' ' ' <said)"
 sh left device_ends h1 h2
 EOT
 # dies CODE DRIVER HOW: what the driver is told, and the arguments of fault/device_ends.c; rank 3 is the one
 dies() {
-    expect_on 0 --hosts 2 --slots 3 -- sh "$work/go" "$work" "$MPIRUN" "$BUILD/test/fake/cuda" "$2" "$3"
+    expect_on 0 --hosts 2 --slots 3 -- sh "$work/go" "$work" "$MPIRUN" "$BUILD/simcuda" "$2" "$3"
     grep -q "^code $1: .*rank 3 (process [0-9]* on h2)" out || fail "$3: not code $1 and rank 3: $(cat out err)"
     [ "$(grep -c '^left on h[12]: \.$' out)" -eq 2 ] || fail "$3: something is left: $(cat out err)"
 }

@@ -7,14 +7,14 @@ cuda=$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")
 [ -n "$cuda" ] || { echo "needs cuda.h"; exit 77; }
 for source in cuda/messages cuda/traffic coll/moves coll/reductions; do
     "$MPICC" -std=gnu11 -O1 -g -I"$SOURCE/test/mpi" -I"$SOURCE/test/mpi/cuda" -I"$cuda" "$SOURCE/test/mpi/$source.c" \
-        -o "$work/${source#*/}" -L"$BUILD/test/fake/cuda" -Wl,--no-as-needed -lcuda -ldl -lm -pthread || exit 1
+        -o "$work/${source#*/}" -L"$BUILD/simcuda" -Wl,--no-as-needed -lcuda -ldl -lm -pthread || exit 1
 done
 # Of one side: the ranks of h1 do without.
 cat >one_side <<'EOF2'
 [ "$(hostname)" != h1 ] || export WEFT_DEVICE_NETWORK=no
 exec "$@"
 EOF2
-export LD_LIBRARY_PATH="$BUILD/test/fake/cuda" FAKE_CUDA='devices=2,late=0' TEST_MEMORY=DH ASAN_OPTIONS=detect_leaks=0 WEFT_EAGER_MAX=2K \
+export LD_LIBRARY_PATH="$BUILD/simcuda" SIMCUDA='devices=2,late=0' TEST_MEMORY=DH ASAN_OPTIONS=detect_leaks=0 WEFT_EAGER_MAX=2K \
     WEFT_FABRIC_EAGER_MAX=4K
 
 on_strict 2 <<'E2'

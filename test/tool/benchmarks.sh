@@ -30,8 +30,8 @@ done
 check 3 weft_init --json
 
 # Device memory, on the simulated driver: directly, staged, strided, on one side only.
-[ -e "$BUILD/test/fake/cuda/libcuda.so.1" ] && [ -z "$SANITIZERS" ] || exit 0
-LD_LIBRARY_PATH=$BUILD/test/fake/cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+[ -e "$BUILD/simcuda/libcuda.so.1" ] && [ -z "$SANITIZERS" ] || exit 0
+LD_LIBRARY_PATH=$BUILD/simcuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 for placement in "D D" "H D" "M M"; do
     check 2 weft_latency -i 3 -c -s 0,8,100K --turns 1 $placement

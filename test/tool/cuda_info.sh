@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # weft_info --cuda on the simulated driver with several devices, with none, and on a machine without a driver.
 : "${SOURCE:=$(cd "$(dirname "$0")/../.." && pwd)}" "${BUILD:=$SOURCE/build}"
-driver=$BUILD/test/fake/cuda
+driver=$BUILD/simcuda
 [ -e "$driver/libcuda.so.1" ] || { echo "there is no simulated driver"; exit 77; }
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 export ASAN_OPTIONS
@@ -16,7 +16,7 @@ fail() {
 info() {
     told=$1
     shift
-    words=$(LD_LIBRARY_PATH="$driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" FAKE_CUDA="$told" "$BUILD/weft_info" --cuda "$@" 2>&1) ||
+    words=$(LD_LIBRARY_PATH="$driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" SIMCUDA="$told" "$BUILD/weft_info" --cuda "$@" 2>&1) ||
         fail "$told $*: exit code $?: $words"
 }
 

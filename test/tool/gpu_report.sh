@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../launch/setup.sh"
 include=$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")
 [ -n "$include" ] || { echo "needs cuda.h"; exit 77; }
-driver=$BUILD/test/fake/cuda
+driver=$BUILD/simcuda
 "${MPICC:-$BUILD/tools/mpicc}" -O1 -g -Wall -Wextra -I"$SOURCE/test/mpi" -isystem "$include" "$SOURCE/test/tool/gpus_used.c" \
     -o gpus_used -L"$driver" -lcuda || exit 1
 LD_LIBRARY_PATH=$driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -13,7 +13,7 @@ export LD_LIBRARY_PATH ASAN_OPTIONS
 
 # report WORDS RANKS WHEN WHICH: the driver's words; variables of the ranks may follow them, after blanks
 report() {
-    expect 0 env FAKE_CUDA=$1 "$MPIRUN" --report -n "$2" ./gpus_used "$3" "$4"
+    expect 0 env SIMCUDA=$1 "$MPIRUN" --report -n "$2" ./gpus_used "$3" "$4"
 }
 
 # said NUMBER PATTERN: so many lines are like it
@@ -80,7 +80,7 @@ said 1 'between ranks: CUDA IPC and peer access$'
 report devices=1,capability=52 2 late one
 said 1 'warning: .*reductions .*go through the host'
 
-expect 0 "$MPIRUN" -n 2 env FAKE_CUDA=devices=2 ./gpus_used late each
+expect 0 "$MPIRUN" -n 2 env SIMCUDA=devices=2 ./gpus_used late each
 said 0 GPU
 report 'devices=1 WEFT_DEVICE=no' 2 never one
 said 1 'warning: .*WEFT_DEVICE=no'

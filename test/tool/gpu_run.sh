@@ -3,7 +3,7 @@
 # benchmarks/gpu-run: a short session on the simulated driver ends well, its results are right, and its report can be made
 # again from data.json.
 set -eu
-[ -e "$BUILD/test/fake/cuda/libcuda.so.1" ] || {
+[ -e "$BUILD/simcuda/libcuda.so.1" ] || {
     echo "needs cuda.h"
     exit 77
 }

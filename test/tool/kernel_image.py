@@ -42,7 +42,7 @@ def contained():
 
 
 def kernels_on_host():
-    library = f"{BUILD}/test/fake/cuda/libweft_kernels_host.so"
+    library = f"{BUILD}/simcuda/libweft_kernels_host.so"
     if not os.path.exists(library):
         skip("no kernels for the host to compare with")
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout

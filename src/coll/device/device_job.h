@@ -19,7 +19,7 @@
 
 #include "coll/coll.h"
 #include "coll/plan.h"
-#include "core/device.h"
+#include "runtime/device.h"
 
 #include <stdbool.h>
 

@@ -32,7 +32,7 @@ struct weft_flags {
     weft_device_t *device; /* of the inbox */
     weft_inbox_t inbox;
     weft_share_t share;
-    weft_mark_t cleared;
+    weft_event_t cleared;
     weft_mapping_t peers[WEFT_EXCHANGE_MOST_MEMBERS];
 };
 
@@ -58,9 +58,9 @@ static void destroy(weft_flags_t *flags)
     weft_free(flags);
 }
 
-static void inbox_is_cleared(weft_mark_t *mark, int error)
+static void inbox_is_cleared(weft_event_t *event, int error)
 {
-    weft_flags_t *flags = mark->owner;
+    weft_flags_t *flags = event->owner;
     if (error != MPI_SUCCESS)
         flags->state = IMPOSSIBLE;
     if (flags->is_abandoned)
@@ -134,7 +134,7 @@ static void make_inbox(weft_flags_t *flags, weft_device_t *device)
         return;
     }
     flags->device = device;
-    flags->cleared = (weft_mark_t){.done = inbox_is_cleared, .owner = flags};
+    flags->cleared = (weft_event_t){.done = inbox_is_cleared, .owner = flags};
     if (!weft_inbox_open(device, INBOX_BYTES, &flags->cleared, &flags->inbox)) {
         if (++flags->openings == OPENINGS_MOST)
             give_up(flags, "no memory for an inbox, or no kernels");
@@ -304,7 +304,7 @@ int weft_flags_begin(const weft_meeting_t *meeting, const weft_coll_args_t *args
 {
     const weft_flags_t *flags = args->comm->flags;
     shot_t shot = {0};
-    weft_queue_t *queue = weft_device_queue(flags->device, WEFT_LANE_EXCHANGE);
+    weft_queue_t *queue = weft_device_queue(flags->device, WEFT_STREAM_EXCHANGE);
     if (queue == NULL)
         return MPI_ERR_OTHER;
     weft_exchange_t exchange = {.op = args->op,

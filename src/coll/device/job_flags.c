@@ -70,9 +70,9 @@ static void end_exchange(weft_job_t *job, int err)
     }
 }
 
-static void kernel_is_over(weft_mark_t *mark, int error)
+static void kernel_is_over(weft_event_t *event, int error)
 {
-    end_exchange(mark->owner, error);
+    end_exchange(event->owner, error);
 }
 
 void wefti_job_exchange(weft_job_t *job)
@@ -81,10 +81,10 @@ void wefti_job_exchange(weft_job_t *job)
     job->is_multicast = weft_multicast_fits(&job->meeting);
     int err = job->is_multicast ? weft_multicast_begin(&job->meeting, &job->args, job->loans, &queue)
                                 : weft_flags_begin(&job->meeting, &job->args, job->loans, &queue);
-    job->mark = (weft_mark_t){.done = kernel_is_over, .owner = job};
+    job->event = (weft_event_t){.done = kernel_is_over, .owner = job};
     job->is_exchanging = err == MPI_SUCCESS;
     if (err == MPI_SUCCESS)
-        err = weft_queue_mark(queue, &job->mark);
+        err = weft_queue_record(queue, &job->event);
     if (err != MPI_SUCCESS)
         end_exchange(job, err);
 }

@@ -37,7 +37,7 @@ struct weft_job {
     int64_t give_up_ns;
     bool is_shared; /* this rank does a part of the work */
     weft_together_t work;
-    weft_mark_t mark;
+    weft_event_t event;
     weft_link_t link; /* of those that wait at meetings */
     /* flags and multicast */
     bool is_exchanging; /* this rank's kernel is on its way */

@@ -5,8 +5,8 @@
  */
 #include "coll/device/job_private.h"
 
-#include "core/meeting.h"
-#include "core/progress.h"
+#include "runtime/meeting.h"
+#include "runtime/progress.h"
 #include "base/clock.h"
 #include "base/fail.h"
 
@@ -77,17 +77,17 @@ static void part_is_over(weft_job_t *job, int err)
         weft_meeting_decide(&job->meeting, is_good ? WEFT_MEETING_DONE : WEFT_MEETING_FAILED);
 }
 
-static void work_is_over(weft_mark_t *mark, int error)
+static void work_is_over(weft_event_t *event, int error)
 {
-    part_is_over(mark->owner, error);
+    part_is_over(event->owner, error);
 }
 
 static void work(weft_job_t *job)
 {
     int err = weft_together_work(&job->work, job->is_shared);
-    job->mark = (weft_mark_t){.done = work_is_over, .owner = job};
+    job->event = (weft_event_t){.done = work_is_over, .owner = job};
     if (err == MPI_SUCCESS)
-        err = weft_queue_mark(job->work.queue, &job->mark);
+        err = weft_queue_record(job->work.queue, &job->event);
     if (err == MPI_SUCCESS)
         return;
     if (job->work.queue != NULL) /* what went into it must not outlive the mappings */
@@ -164,7 +164,7 @@ static void conclude(weft_job_t *job, weft_meeting_state_t state)
                                                               "rank or of another one of its host"));
 }
 
-/* Sections begin amid a poll of the device's marks, which must not be polled again from within; a failure
+/* Sections begin amid a poll of the device's events, which must not be polled again from within; a failure
  * waits for the queue. So their work begins in a round of progress. */
 static bool is_section(const weft_job_t *job)
 {

@@ -8,7 +8,7 @@
 #define WEFT_COLL_DEVICE_LOAN_H
 
 #include "coll/device/regions.h"
-#include "core/device.h"
+#include "runtime/device.h"
 #include "datatype/pack.h"
 
 #include <stdbool.h>

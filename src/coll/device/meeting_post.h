@@ -4,7 +4,7 @@
 #define WEFT_COLL_DEVICE_MEETING_POST_H
 
 #include "coll/device/loan.h"
-#include "core/meeting.h"
+#include "runtime/meeting.h"
 
 /** What is called, alike by all members. */
 typedef struct weft_together_call {

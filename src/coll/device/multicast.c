@@ -19,7 +19,7 @@ typedef struct weft_multicast_part {
     bool is_unsafe;    /* kernels may use the memory still */
     weft_device_t *device;
     weft_multicast_t *multicast; /* NULL: not yet joined */
-    weft_mark_t cleared;         /* once bound */
+    weft_event_t cleared;         /* once bound */
 } weft_multicast_part_t;
 
 static int objects;
@@ -56,9 +56,9 @@ static void give_up(weft_multicast_part_t *part, const char *why)
         close_object(part);
 }
 
-static void memory_is_cleared(weft_mark_t *mark, int error)
+static void memory_is_cleared(weft_event_t *event, int error)
 {
-    weft_multicast_part_t *part = mark->owner;
+    weft_multicast_part_t *part = event->owner;
     if (error != MPI_SUCCESS)
         give_up(part, "its memory could not be cleared");
     if (part->step == WEFT_MULTICAST_NEVER)
@@ -165,7 +165,7 @@ static void join(weft_multicast_part_t *part, const weft_meeting_t *meeting)
 
 static void bind(weft_multicast_part_t *part)
 {
-    part->cleared = (weft_mark_t){.done = memory_is_cleared, .owner = part};
+    part->cleared = (weft_event_t){.done = memory_is_cleared, .owner = part};
     if (weft_multicast_bind(part->multicast, &part->cleared))
         part->step = WEFT_MULTICAST_BOUND;
     else
@@ -225,7 +225,7 @@ int weft_multicast_begin(const weft_meeting_t *meeting, const weft_coll_args_t *
                          const weft_loan_t loans[WEFT_SIDES], weft_queue_t **queue_out)
 {
     const weft_multicast_part_t *part = args->comm->multicast;
-    weft_queue_t *queue = weft_device_queue(part->device, WEFT_LANE_EXCHANGE);
+    weft_queue_t *queue = weft_device_queue(part->device, WEFT_STREAM_EXCHANGE);
     if (queue == NULL)
         return MPI_ERR_OTHER;
     weft_multicast_call_t call = {.op = args->op,

@@ -3,7 +3,7 @@
 
 #include "coll/device/job_private.h"
 #include "coll/comm_shape.h"
-#include "core/meeting.h"
+#include "runtime/meeting.h"
 #include "base/log.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #define WEFT_COLL_DEVICE_SHADOW_H
 
 #include "coll/device/regions.h"
-#include "core/device.h"
+#include "runtime/device.h"
 
 /** One buffer. */
 typedef struct weft_shadow {

@@ -381,7 +381,7 @@ int weft_together_work(weft_together_t *work, bool is_shared)
     int self = work->meeting.member;
     span_t members = {is_shared ? self : 0, is_shared ? self + 1 : work->meeting.members};
     bool is_small = bytes_of_all(work) <= SMALL_BYTES;
-    work->queue = weft_device_queue(work->device, is_small ? WEFT_LANE_QUICK : WEFT_LANE_BULK);
+    work->queue = weft_device_queue(work->device, is_small ? WEFT_STREAM_QUICK : WEFT_STREAM_BULK);
     if (work->queue == NULL)
         return MPI_ERR_OTHER;
     return work->args->op == NULL ? move(work, members) : reduce(work, members);

@@ -5,7 +5,7 @@
  * a device this is the fast way: their contexts take turns on it, and each change of turn costs more
  * than a small collective.
  *
- * Each rank brings a post to a meeting (core/meeting.h); whoever comes last works, or, where there are
+ * Each rank brings a post to a meeting (runtime/meeting.h); whoever comes last works, or, where there are
  * several devices, each does a part: a slice of a result that all get, or what it gets itself.
  */
 #ifndef WEFT_COLL_DEVICE_TOGETHER_H
@@ -36,7 +36,7 @@ bool weft_together_is_shared(const weft_meeting_t *meeting);
 int weft_together_begin(const weft_meeting_t *meeting, const weft_coll_args_t *args,
                         weft_device_t *device, weft_together_t *work);
 
-/** Put the work into work->queue: all of it, or (is_shared) this member's part. A mark behind it tells
+/** Put the work into work->queue: all of it, or (is_shared) this member's part. A event behind it tells
  *  when it is over. MPI_ERR_UNSUPPORTED_OPERATION: nothing was written; else what the device says. */
 int weft_together_work(weft_together_t *work, bool is_shared);
 void weft_together_end(weft_together_t *work);

@@ -17,17 +17,17 @@ enum { WEFT_LOCAL_RADIX = 4, WEFT_LOCAL_FLAT_RANKS = 8, WEFT_LOCAL_FLAT_BYTES = 
  * ranks, whose messages the root takes one by one as fast as a tree brings them, and for long
  * messages, which all receivers copy at once.
  */
-static inline int weft_local_radix(int size, double bytes, bool cores_are_short)
+static inline int weft_local_radix(int size, double bytes, bool is_oversubscribed)
 {
     bool is_flat =
-        cores_are_short || size <= WEFT_LOCAL_FLAT_RANKS || bytes >= WEFT_LOCAL_FLAT_BYTES;
+        is_oversubscribed || size <= WEFT_LOCAL_FLAT_RANKS || bytes >= WEFT_LOCAL_FLAT_BYTES;
     return is_flat && size > 2 ? size : is_flat ? 2 : WEFT_LOCAL_RADIX;
 }
 
 /** The same for a plan that is being written. */
 static inline int weft_plan_local_radix(const weft_plan_t *plan, int size, size_t bytes)
 {
-    return weft_local_radix(size, (double)bytes, plan->how.cores_are_short);
+    return weft_local_radix(size, (double)bytes, plan->how.is_oversubscribed);
 }
 
 /** Into how many pieces `bytes` bytes are cut that go through several stages one after the other:

@@ -18,7 +18,7 @@ enum { WEFT_BATCH = 4 };
 template <class Unit> WEFT_DEVICE void weft_copy_units(char *to, const char *from, uint64_t count)
 {
     Unit unit[WEFT_BATCH];
-    uint64_t i = weft_lane();
+    uint64_t i = weft_stream_class();
     for (; i + (WEFT_BATCH - 1) * WEFT_TEAM_THREADS < count; i += WEFT_BATCH * WEFT_TEAM_THREADS) {
         WEFT_UNROLL for (unsigned j = 0; j < WEFT_BATCH; j++) unit[j] =
             weft_load<Unit>(from + (i + j * WEFT_TEAM_THREADS) * sizeof(Unit));
@@ -36,7 +36,7 @@ template <class Unit> WEFT_DEVICE void weft_copy_alike(const weft_span_t &span)
     const uint64_t to_unit = -(uintptr_t)span.to % sizeof(Unit);
     const uint64_t head = to_unit < span.bytes ? to_unit : span.bytes;
     const uint64_t units = (span.bytes - head) / sizeof(Unit), whole = head + units * sizeof(Unit);
-    const unsigned half = WEFT_TEAM_THREADS / 2, lane = weft_lane();
+    const unsigned half = WEFT_TEAM_THREADS / 2, lane = weft_stream_class();
     const uint64_t loose = lane < half ? lane : whole + lane - half;
     if (loose < (lane < half ? head : span.bytes))
         weft_store(span.to + loose, weft_load<char>(span.from + loose));

@@ -39,7 +39,7 @@ WEFT_DEVICE uint64_t weft_team()
     return weft_thread() / WEFT_TEAM_THREADS;
 }
 
-WEFT_DEVICE unsigned weft_lane()
+WEFT_DEVICE unsigned weft_stream_class()
 {
     return (unsigned)(weft_thread() % WEFT_TEAM_THREADS);
 }

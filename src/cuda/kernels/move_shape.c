@@ -50,7 +50,7 @@ static size_t extend(writer_t *writer, size_t bytes)
     return at;
 }
 
-static written_t *slot_of(written_t *table, size_t slots, const weft_layout_t *layout)
+static written_t *slot_of_loop(written_t *table, size_t slots, const weft_layout_t *layout)
 {
     size_t slot = ((uintptr_t)layout >> 4) * 0x9e3779b97f4a7c15u >> 32 & (slots - 1);
     while (table[slot].layout != NULL && table[slot].layout != layout)
@@ -58,7 +58,7 @@ static written_t *slot_of(written_t *table, size_t slots, const weft_layout_t *l
     return &table[slot];
 }
 
-static bool make_room(writer_t *writer)
+static bool make_loop_room(writer_t *writer)
 {
     if (2 * writer->used < writer->slots)
         return true;
@@ -68,7 +68,7 @@ static bool make_room(writer_t *writer)
         return false;
     for (size_t i = 0; i < writer->slots; i++) {
         if (writer->written[i].layout != NULL)
-            *slot_of(table, slots, writer->written[i].layout) = writer->written[i];
+            *slot_of_loop(table, slots, writer->written[i].layout) = writer->written[i];
     }
     weft_free(writer->written);
     writer->written = table;
@@ -137,7 +137,7 @@ static bool write_runs(writer_t *writer, const weft_layout_t *layout, uint64_t *
 }
 
 /* Write the list of the layout's leaf, and describe the layout. */
-static bool describe(writer_t *writer, const weft_layout_t *layout, weft_shape_node_t *out,
+static bool describe_move(writer_t *writer, const weft_layout_t *layout, weft_shape_node_t *out,
                      size_t *runs_out)
 {
     weft_shape_node_t node = {.offset = layout->offset,
@@ -169,30 +169,30 @@ static bool describe(writer_t *writer, const weft_layout_t *layout, weft_shape_n
 
 static bool write_node(writer_t *writer, const weft_layout_t *layout, written_t *out)
 {
-    if (!make_room(writer))
+    if (!make_loop_room(writer))
         return false;
-    const written_t *known = slot_of(writer->written, writer->slots, layout);
+    const written_t *known = slot_of_loop(writer->written, writer->slots, layout);
     if (known->layout != NULL) {
         *out = *known;
         return true;
     }
     weft_shape_node_t node;
     written_t written = {.layout = layout};
-    if (!describe(writer, layout, &node, &written.runs))
+    if (!describe_move(writer, layout, &node, &written.runs))
         return false;
     const size_t at = extend(writer, sizeof(node));
-    if (at == SIZE_MAX || !make_room(writer))
+    if (at == SIZE_MAX || !make_loop_room(writer))
         return false;
     memcpy(writer->image + at, &node, sizeof(node));
     written.node = at;
-    *slot_of(writer->written, writer->slots, layout) = written;
+    *slot_of_loop(writer->written, writer->slots, layout) = written;
     writer->used++;
     *out = written;
     return true;
 }
 
 /* Elements one after the other need no level when the outermost one takes them. */
-static bool is_open(const weft_type_t *type)
+static bool is_loop_open(const weft_type_t *type)
 {
     const weft_layout_t *layout = &type->layout;
     if (layout->levels == 0)
@@ -210,13 +210,13 @@ int weft_move_shape_create(const weft_type_t *type, weft_move_shape_t *out)
         *out = shape;
         return MPI_SUCCESS;
     }
-    bool is_written = describe(&writer, &type->layout, &shape.root, &runs);
+    bool is_written = describe_move(&writer, &type->layout, &shape.root, &runs);
     weft_free(writer.written);
     if (!is_written) {
         weft_free(writer.image);
         return weft_fail(MPI_ERR_NO_MEM, "no memory for the layout of a datatype on a device");
     }
-    shape.is_open = is_open(type);
+    shape.is_open = is_loop_open(type);
     shape.has_parts = type->layout.leaf == WEFT_LEAF_PARTS;
     shape.unit = weft_unit_of(writer.bits);
     shape.run_bytes = type->size / runs;

@@ -83,7 +83,7 @@ static int check_taken(const way_t *its, int argc, char **argv)
     expect_begin();
     memory_begin(expect_rank);
     bool is_taken = strcmp(argv[1], "taken") == 0;
-    *(void **)&launches_of = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fakeLaunches");
+    *(void **)&launches_of = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "simLaunches");
     for (int part = 0; part < 2; part++) {
         MPI_Comm_split(MPI_COMM_WORLD, part == 0 || expect_rank > 0, part == 0 ? 0 : -expect_rank, &comm);
         MPI_Comm_rank(comm, &rank);

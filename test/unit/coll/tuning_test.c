@@ -46,7 +46,7 @@ static void built_in_table_serves_every_call(void **state)
         for (int i = 0; i < 6; i++) {
             for (size_t bytes = 0; bytes < 1 << 26; bytes = bytes * 8 + 7) {
                 for (unsigned has = 0; has < 8; has++) {
-                    weft_tuning_query_t query = {.coll = (weft_coll_t)coll, .cores_are_short = (has & 4) != 0, .ranks = ranks[i], .bytes = bytes, .has = has & 3};
+                    weft_tuning_query_t query = {.coll = (weft_coll_t)coll, .is_oversubscribed = (has & 4) != 0, .ranks = ranks[i], .bytes = bytes, .has = has & 3};
                     const weft_algorithm_t *algorithm = weft_tuning_choose(&query).algorithm;
                     assert_non_null(algorithm->name);
                     assert_int_equal(algorithm->needs & ~query.has, 0);
@@ -100,7 +100,7 @@ static void cores_are_told_apart(void **state)
     open_with("barrier short any any flat\nbarrier enough any any dissemination\n", weft_tuning_text);
     weft_tuning_query_t query = {.coll = WEFT_BARRIER, .ranks = 2};
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "dissemination");
-    query.cores_are_short = true;
+    query.is_oversubscribed = true;
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "flat");
 }
 
@@ -120,7 +120,7 @@ static void several_nodes_are_told_apart(void **state)
     assert_int_equal(choice.algorithm->needs, 0);
     query.nodes = 1;
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "recursive_multiplying");
-    query.cores_are_short = true;
+    query.is_oversubscribed = true;
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "flat");
 }
 
@@ -131,7 +131,7 @@ static void crowded_nodes_are_told_apart(void **state)
               weft_tuning_text);
     weft_tuning_query_t query = {.coll = WEFT_BARRIER, .ranks = 8, .nodes = 4, .least = 2, .most = 2, .fabric = "efa"};
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "two_level");
-    query.is_crowded = true;
+    query.has_pending = true;
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "shared");
     query.fabric = "tcp";
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "two_level_tree");

@@ -17,7 +17,7 @@ static void load_gdr(void)
 {
     char path[4096];
     const char *build = getenv("BUILD");
-    snprintf(path, sizeof(path), "%s/test/fake/cuda/bar/" WEFT_GDR_LIBRARY,
+    snprintf(path, sizeof(path), "%s/simcuda/bar/" WEFT_GDR_LIBRARY,
              build == NULL ? "." : build);
     assert_non_null(dlopen(path, RTLD_NOW | RTLD_LOCAL));
 }
@@ -95,7 +95,7 @@ static void test_not_before_it_is_needed(void **state)
     assert_int_equal(wefti_bar_state(), WEFT_BAR_UNKNOWN);
     assert_true(can_read(memory, 8));
     assert_false(can_read(other, 8));
-    assert_int_equal(wefti_bar_windows(), 1);
+    assert_int_equal(wefti_bar_mappings(), 1);
     give_device(memory);
     give_device(other);
 }
@@ -169,15 +169,15 @@ static void test_oldest_goes(void **state)
     char *memory = take_device(12 * MIB);
     for (int i = 0; i < 4; i++)
         assert_true(can_read(memory + i * 2 * MIB, 8));
-    assert_int_equal(wefti_bar_windows(), 4);
+    assert_int_equal(wefti_bar_mappings(), 4);
     assert_true(can_read(memory, 8));
     weft_config.DEVICE_BAR_AFTER = 1;
     assert_true(can_read(memory + 8 * MIB, 8));
-    assert_int_equal(wefti_bar_windows(), 4);
+    assert_int_equal(wefti_bar_mappings(), 4);
     assert_true(can_read(memory, 8));
     assert_false(can_read(memory + 2 * MIB, 8)); /* the one that went has to earn a new one */
     assert_true(can_read(memory + 2 * MIB, 8));
-    assert_int_equal(wefti_bar_windows(), 4);
+    assert_int_equal(wefti_bar_mappings(), 4);
     give_device(memory);
 }
 

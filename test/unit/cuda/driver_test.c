@@ -102,7 +102,7 @@ int main(void)
         cmocka_unit_test(test_in_use),
         cmocka_unit_test(test_let_go),
     };
-    setenv("FAKE_CUDA", "devices=2", 1);
+    setenv("SIMCUDA", "devices=2", 1);
     mapped = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     find_plug_in();
     open_library();

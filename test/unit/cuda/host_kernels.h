@@ -78,7 +78,7 @@ static bool find_kernels(void *library)
 static int open_kernels(void)
 {
     char path[4096];
-    snprintf(path, sizeof(path), "%s/test/fake/cuda/libweft_kernels_host.so", getenv("BUILD"));
+    snprintf(path, sizeof(path), "%s/simcuda/libweft_kernels_host.so", getenv("BUILD"));
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         printf("no kernels for the host: %s\n", dlerror());

@@ -8,8 +8,8 @@
 
 #include "cuda/cuda.h"
 #include "cuda/driver_api.h"
-#include "core/device.h"
-#include "core/progress.h"
+#include "runtime/device.h"
+#include "runtime/progress.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -28,7 +28,7 @@ static inline void load_driver(void)
 {
     char path[4096];
     const char *build = getenv("BUILD");
-    snprintf(path, sizeof(path), "%s/test/fake/cuda/libcuda.so.1", build == NULL ? "." : build);
+    snprintf(path, sizeof(path), "%s/simcuda/libcuda.so.1", build == NULL ? "." : build);
     loaded_driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (loaded_driver != NULL)
         return;
@@ -82,7 +82,7 @@ static inline void open_library(void)
 /* Both: the library first, then a driver with `words` for its settings, in use. */
 static inline void open_all(const char *words)
 {
-    setenv("FAKE_CUDA", words, 1);
+    setenv("SIMCUDA", words, 1);
     setenv("WEFT_LOG", "error", 1);
     open_library();
     load_driver();

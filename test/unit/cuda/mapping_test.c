@@ -3,7 +3,7 @@
  * opened where they were made. Between processes: test/mpi/cuda. */
 #include "cuda/cuda_mapping.h"
 
-#include "core/world.h"
+#include "runtime/world.h"
 #include "loaded_driver.h"
 
 #include <setjmp.h>
@@ -80,7 +80,7 @@ static void test_same_bytes(void **state)
     assert_false(weft_device_is_refused(&share, device));
     assert_true(weft_device_map(&share, device, false, &mapping));
     assert_ptr_not_equal(mapping.address, (char *)(uintptr_t)vmm.address + 4000);
-    weft_queue_t *queue = weft_device_queue(device, WEFT_LANE_QUICK);
+    weft_queue_t *queue = weft_device_queue(device, WEFT_STREAM_QUICK);
     char *slot = weft_pinned_take(device, 300);
     strcpy(slot, "written by its owner");
     assert_int_equal(weft_queue_copy(queue, (char *)(uintptr_t)vmm.address + 4000, slot, 100), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queues and marks, by words that the device writes and by events; pinned slots and scratch. */
+/* Queues and events, by words that the device writes and by events; pinned slots and scratch. */
 #include "cuda/cuda_queue.h"
 
 #include "cuda/cuda_memory.h"
@@ -38,7 +38,7 @@ static int end(void **state)
 static void test_there_and_back(void **state)
 {
     (void)state;
-    weft_queue_t *queue = weft_device_queue(device, WEFT_LANE_QUICK);
+    weft_queue_t *queue = weft_device_queue(device, WEFT_STREAM_QUICK);
     unsigned char *slot = weft_pinned_take(device, BYTES), *other = weft_pinned_take(device, BYTES);
     for (int i = 0; i < BYTES; i++)
         slot[i] = (unsigned char)(i * 7 % 253);
@@ -56,49 +56,49 @@ enum { MARKS = 50 };
 
 static int reached[MARKS], reached_count;
 
-static void note(weft_mark_t *mark, int error)
+static void note(weft_event_t *event, int error)
 {
     assert_int_equal(error, MPI_SUCCESS);
-    reached[reached_count++] = (int)(intptr_t)mark->owner;
+    reached[reached_count++] = (int)(intptr_t)event->owner;
 }
 
-static void test_marks_in_order(void **state)
+static void test_events_in_order(void **state)
 {
-    static weft_mark_t marks[MARKS];
+    static weft_event_t events[MARKS];
     (void)state;
-    weft_queue_t *queue = weft_device_queue(device, WEFT_LANE_BULK);
+    weft_queue_t *queue = weft_device_queue(device, WEFT_STREAM_BULK);
     char *slot = weft_pinned_take(device, BYTES);
     reached_count = 0;
     for (int i = 0; i < MARKS; i++) {
         assert_int_equal(weft_queue_copy(queue, memory, slot, 64), MPI_SUCCESS);
-        marks[i] = (weft_mark_t){.done = note, .owner = (void *)(intptr_t)i};
-        assert_int_equal(weft_queue_mark(queue, &marks[i]), MPI_SUCCESS);
+        events[i] = (weft_event_t){.done = note, .owner = (void *)(intptr_t)i};
+        assert_int_equal(weft_queue_record(queue, &events[i]), MPI_SUCCESS);
     }
-    weft_progress_until(&marks[MARKS - 1].is_reached);
+    weft_progress_until(&events[MARKS - 1].is_reached);
     assert_int_equal(reached_count, MARKS);
     for (int i = 0; i < MARKS; i++)
         assert_int_equal(reached[i], i);
     weft_pinned_give(slot);
 }
 
-static weft_mark_t chain;
+static weft_event_t chain;
 static int chain_left;
 
-static void go_on(weft_mark_t *mark, int error)
+static void go_on(weft_event_t *event, int error)
 {
     assert_int_equal(error, MPI_SUCCESS);
     if (--chain_left > 0) {
-        assert_int_equal(weft_queue_mark(mark->owner, mark), MPI_SUCCESS);
+        assert_int_equal(weft_queue_record(event->owner, event), MPI_SUCCESS);
     }
 }
 
-/* A mark's end may begin the next one, with the same memory. */
+/* A event's end may begin the next one, with the same memory. */
 static void test_chain(void **state)
 {
     (void)state;
     chain_left = 10;
-    chain = (weft_mark_t){.done = go_on, .owner = weft_device_queue(device, WEFT_LANE_UP)};
-    assert_int_equal(weft_queue_mark(chain.owner, &chain), MPI_SUCCESS);
+    chain = (weft_event_t){.done = go_on, .owner = weft_device_queue(device, WEFT_STREAM_UP)};
+    assert_int_equal(weft_queue_record(chain.owner, &chain), MPI_SUCCESS);
     while (chain_left > 0)
         weft_progress();
 }
@@ -142,7 +142,7 @@ static void test_scratch(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    weft_queue_t *queue = weft_device_queue(device, WEFT_LANE_QUICK);
+    weft_queue_t *queue = weft_device_queue(device, WEFT_STREAM_QUICK);
     assert_int_equal(weft_queue_copy(queue, memory, memory + 64, 64), MPI_ERR_OTHER);
     assert_non_null(strstr(weft_fail_text(), "copying 64 bytes from 0x"));
     assert_non_null(strstr(weft_fail_text(), "cuMemcpyAsync failed: CUDA_ERROR_"));
@@ -154,7 +154,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_there_and_back, begin, end),
-        cmocka_unit_test_setup_teardown(test_marks_in_order, begin, end),
+        cmocka_unit_test_setup_teardown(test_events_in_order, begin, end),
         cmocka_unit_test_setup_teardown(test_chain, begin, end),
         cmocka_unit_test_setup_teardown(test_slots, begin, end),
         cmocka_unit_test_setup_teardown(test_scratch, begin, end),

@@ -3,8 +3,8 @@
  * made up is refused or read within its bounds. */
 #include "net/address_card.h"
 
-#include "core/nodes.h"
-#include "core/world.h"
+#include "runtime/nodes.h"
+#include "runtime/world.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"

@@ -3,8 +3,8 @@
  * in the midst of end right, nothing is written outside a buffer. */
 #include "pt2pt/pt2pt_private.h"
 
-#include "core/comm.h"
-#include "core/progress.h"
+#include "object/comm.h"
+#include "runtime/progress.h"
 #include "base/config.h"
 #include "base/log.h"
 
@@ -41,22 +41,22 @@ static void learn(uint64_t number)
     known[known_count++ % KNOWN] = number;
 }
 
-static bool is_ask(uint8_t kind)
+static bool is_rts(uint8_t kind)
 {
-    return kind == WEFT_PACKET_ASK || kind == WEFT_PACKET_OFFER || kind == WEFT_PACKET_SHARE ||
-           kind == WEFT_PACKET_SHARE_LATER;
+    return kind == WEFT_PACKET_RTS || kind == WEFT_PACKET_RTS_RKEY || kind == WEFT_PACKET_RTS_SHARE ||
+           kind == WEFT_PACKET_RTS_SHARE_SYNC;
 }
 
 static void look_at(const weft_header_t *header, const void *payload)
 {
-    weft_ask_t ask;
-    weft_go_t go;
-    if (is_ask(header->kind)) {
-        memcpy(&ask, payload, WEFT_ASK_BYTES);
-        learn(ask.request);
-    } else if (header->kind == WEFT_PACKET_GO) {
-        memcpy(&go, payload, sizeof(go));
-        learn(go.request);
+    weft_rts_t rts;
+    weft_cts_t cts;
+    if (is_rts(header->kind)) {
+        memcpy(&rts, payload, WEFT_RTS_BYTES);
+        learn(rts.request);
+    } else if (header->kind == WEFT_PACKET_CTS) {
+        memcpy(&cts, payload, sizeof(cts));
+        learn(cts.request);
     }
 }
 
@@ -186,14 +186,14 @@ static void fill_payload(weft_header_t *header, unsigned char *payload)
 {
     for (unsigned i = 0; i < header->bytes; i++)
         payload[i] = (unsigned char)pick(256);
-    weft_ask_t ask = {.bytes = pick(3) ? pick(2 * BUFFER) : (uint64_t)pick(1 << 30) << pick(35),
+    weft_rts_t rts = {.bytes = pick(3) ? pick(2 * BUFFER) : (uint64_t)pick(1 << 30) << pick(35),
                       .address = pick(2) ? 0 : known[pick(KNOWN)], .request = some_number()};
-    if (pick(4) == 0 && header->bytes >= WEFT_ASK_BYTES)
-        ask.bytes = header->bytes - WEFT_ASK_BYTES;
+    if (pick(4) == 0 && header->bytes >= WEFT_RTS_BYTES)
+        rts.bytes = header->bytes - WEFT_RTS_BYTES;
     uint64_t number = some_number();
-    if (is_ask(header->kind) && pick(10) != 0)
-        memcpy(payload, &ask, header->bytes < WEFT_ASK_BYTES ? header->bytes : WEFT_ASK_BYTES);
-    else if (header->kind == WEFT_PACKET_GO)
+    if (is_rts(header->kind) && pick(10) != 0)
+        memcpy(payload, &rts, header->bytes < WEFT_RTS_BYTES ? header->bytes : WEFT_RTS_BYTES);
+    else if (header->kind == WEFT_PACKET_CTS)
         memcpy(payload, &number, header->bytes < sizeof(number) ? header->bytes : sizeof(number));
 }
 
@@ -202,19 +202,19 @@ static uint32_t some_length(uint8_t kind)
     if (pick(3) == 0)
         return pick(2) * pick(100);
     switch (kind) {
-    case WEFT_PACKET_ASK:
-        return WEFT_ASK_BYTES + pick(2) * pick(900);
-    case WEFT_PACKET_OFFER:
-        return WEFT_OFFER_BYTES;
-    case WEFT_PACKET_SHARE:
-    case WEFT_PACKET_SHARE_LATER:
-        return WEFT_SHARE_BYTES;
-    case WEFT_PACKET_SORRY:
-    case WEFT_PACKET_REFUSED:
-    case WEFT_PACKET_BROKEN:
-        return sizeof(weft_trouble_t);
-    case WEFT_PACKET_GO:
-        return sizeof(weft_go_t);
+    case WEFT_PACKET_RTS:
+        return WEFT_RTS_BYTES + pick(2) * pick(900);
+    case WEFT_PACKET_RTS_RKEY:
+        return WEFT_RTS_RKEY_BYTES;
+    case WEFT_PACKET_RTS_SHARE:
+    case WEFT_PACKET_RTS_SHARE_SYNC:
+        return WEFT_RTS_SHARE_BYTES;
+    case WEFT_PACKET_ERROR:
+    case WEFT_PACKET_NACK:
+    case WEFT_PACKET_DATA_ERROR:
+        return sizeof(weft_packet_error_t);
+    case WEFT_PACKET_CTS:
+        return sizeof(weft_cts_t);
     default:
         return pick(PACKET_MAX);
     }
@@ -223,7 +223,7 @@ static uint32_t some_length(uint8_t kind)
 static void packet_comes(void)
 {
     uint8_t kind = (uint8_t)(pick(30) == 0 ? pick(256) : 1 + pick(WEFT_PACKET_LANDED));
-    bool is_matched = kind == WEFT_PACKET_EAGER || is_ask(kind) || kind == WEFT_PACKET_SORRY;
+    bool is_matched = kind == WEFT_PACKET_EAGER || is_rts(kind) || kind == WEFT_PACKET_ERROR;
     weft_header_t header = weft_header_for(kind, some_number(), some_length(kind));
     if (is_matched && pick(20) != 0) {
         header.context = weft_comm_world.context | pick(2) * pick(2);

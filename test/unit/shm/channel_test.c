@@ -12,7 +12,7 @@
 
 enum { DATA_BYTES = 4096, PACKET_MAX = DATA_BYTES / WEFT_CREDIT_SHARE };
 
-static _Alignas(64) weft_slot_t slots[WEFT_SLOTS];
+static _Alignas(64) weft_channel_slot_t slots[WEFT_SLOTS];
 static weft_credit_t credit;
 static _Alignas(64) char data[DATA_BYTES];
 static bool is_throttled;

@@ -74,7 +74,7 @@ static void prove_somehow(weft_coll_t coll, const weft_algorithm_t *algorithm, i
                              .root = (int)random_below((unsigned)ranks),
                              .fabric = random_below(2) == 0 ? "efa" : "tcp",
                              .is_in_place = random_below(2) == 0,
-                             .cores_are_short = random_below(4) == 0,
+                             .is_oversubscribed = random_below(4) == 0,
                              .commutes = random_below(2) == 0,
                              .memory_bytes = memory};
     its.choice = (weft_choice_t){algorithm, 2 + (int)random_below(7), random_below(2) == 0 ? 0 : 100, 0, false, 0};

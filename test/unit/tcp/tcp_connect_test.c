@@ -17,22 +17,22 @@ enum { WE = 1, LOWER = 0, HIGHER = 2, RANKS = 3 };
 
 static int own_end, their_end; /* of the connection that the other rank makes to us */
 
-static void greet_us(int source)
+static void handshake_us(int source)
 {
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
     own_end = ends[0];
     their_end = ends[1];
-    newcomer_t *newcomer = weft_alloc_zeroed(1, sizeof(*newcomer));
-    newcomer->source = (tcp_source_t){.fd = own_end, .ready = newcomer_ready};
-    newcomers = newcomer;
-    newcomer_count = 1;
-    wefti_tcp_watch(&newcomer->source);
-    greeting_t greeting = {.magic = MAGIC, .version = VERSION, .source = (uint32_t)source, .dest = WE, .host = "there"};
-    greeting.proof = prove(wefti_tcp.own_key, ROLE_CONNECTOR, source);
-    assert_int_equal(write(their_end, &greeting, sizeof(greeting)), sizeof(greeting));
-    newcomer->source.ready(&newcomer->source, true, false);
-    assert_null(newcomers);
+    pending_t *pending = weft_alloc_zeroed(1, sizeof(*pending));
+    pending->source = (tcp_source_t){.fd = own_end, .ready = tcp_pending_ready};
+    pending_connections = pending;
+    pending_count = 1;
+    wefti_tcp_watch(&pending->source);
+    handshake_t handshake = {.magic = MAGIC, .version = VERSION, .source = (uint32_t)source, .dest = WE, .host = "there"};
+    handshake.proof = prove(wefti_tcp.own_key, ROLE_CONNECTOR, source);
+    assert_int_equal(write(their_end, &handshake, sizeof(handshake)), sizeof(handshake));
+    pending->source.ready(&pending->source, true, false);
+    assert_null(pending_connections);
 }
 
 /* 1: welcome, 0: not, -1: there was no answer */
@@ -49,7 +49,7 @@ static tcp_peer_t *connect_to(int rank, tcp_state_t state)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
     assert_true(fd >= 0);
     peer->state = state;
-    peer->source = (tcp_source_t){.fd = fd, .ready = connector_ready};
+    peer->source = (tcp_source_t){.fd = fd, .ready = tcp_connector_ready};
     peer->attempt = weft_alloc_zeroed(1, sizeof(*peer->attempt));
     trying = peer;
     wefti_tcp.attempts = 1;
@@ -69,7 +69,7 @@ static void forget(tcp_peer_t *peer)
 static void expect(int rank, tcp_state_t state, int welcome, tcp_state_t after)
 {
     tcp_peer_t *peer = connect_to(rank, state);
-    greet_us(rank);
+    handshake_us(rank);
     assert_int_equal(answer_to_them(), welcome);
     assert_int_equal(peer->state, after);
     assert_int_equal(peer->source.fd == own_end, welcome == 1);
@@ -80,8 +80,8 @@ static void expect(int rank, tcp_state_t state, int welcome, tcp_state_t after)
 static void the_lower_ranks_connection_stays(void **unused)
 {
     (void)unused;
-    expect(HIGHER, TCP_GREETING, 0, TCP_GREETING);
-    expect(LOWER, TCP_GREETING, 1, TCP_OPEN);
+    expect(HIGHER, TCP_HANDSHAKE, 0, TCP_HANDSHAKE);
+    expect(LOWER, TCP_HANDSHAKE, 1, TCP_OPEN);
     expect(LOWER, TCP_CONNECTING, 1, TCP_OPEN);
 }
 
@@ -97,7 +97,7 @@ static void who_was_lost_stays_so(void **unused)
     for (int rank = LOWER; rank <= HIGHER; rank += HIGHER - LOWER) {
         tcp_peer_t *peer = wefti_tcp_peer(rank);
         peer->state = TCP_LOST;
-        greet_us(rank);
+        handshake_us(rank);
         assert_int_equal(answer_to_them(), -1);
         assert_int_equal(peer->state, TCP_LOST);
         forget(peer);

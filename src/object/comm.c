@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "object/comm.h"
+
+#include "object/info.h"
+#include "runtime/meeting.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "base/pool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+weft_comm_t weft_comm_world = {.name = "MPI_COMM_WORLD"};
+weft_comm_t weft_comm_self = {.name = "MPI_COMM_SELF"};
+
+void (*weft_comm_release_coll)(weft_comm_t *comm);
+void (*weft_comm_release_flags)(weft_comm_t *comm);
+void (*weft_comm_release_multicast)(weft_comm_t *comm);
+void (*weft_comm_release_stream)(weft_comm_t *comm);
+
+static weft_pool_t comms = WEFT_POOL(weft_comm_t);
+
+enum { WORLD_CONTEXT = 0, SELF_CONTEXT = 2, FIRST_FREE_CONTEXT = 4 };
+
+MPI_Comm weft_comm_handle(const weft_comm_t *comm)
+{
+    if (comm == &weft_comm_world)
+        return MPI_COMM_WORLD;
+    return comm == &weft_comm_self ? MPI_COMM_SELF : (MPI_Comm)comm;
+}
+
+static void fill_comm(weft_comm_t *comm, weft_group_t *group, uint32_t context)
+{
+    weft_object_init(&comm->object, WEFT_KIND_COMM);
+    comm->context = context;
+    comm->group = group;
+    comm->world_ranks = group->world_ranks;
+    comm->rank = group->rank;
+    comm->size = group->size;
+}
+
+static int open_self(void)
+{
+    int *self = NULL;
+    if (weft_world.size > 1) {
+        self = weft_alloc(sizeof(*self));
+        if (self == NULL)
+            return weft_fail(MPI_ERR_NO_MEM, "no memory for MPI_COMM_SELF");
+        *self = weft_world.rank;
+    }
+    weft_group_t *group;
+    int err = weft_group_create(self, 1, &group);
+    if (err == MPI_SUCCESS)
+        fill_comm(&weft_comm_self, group, SELF_CONTEXT);
+    return err;
+}
+
+int weft_comm_open(void)
+{
+    weft_group_t *group;
+    weft_errhandler_t *handler;
+    int err = weft_errhandler_initial(&handler);
+    if (err == MPI_SUCCESS)
+        err = weft_group_create(NULL, weft_world.size, &group);
+    if (err != MPI_SUCCESS)
+        return err;
+    fill_comm(&weft_comm_world, group, WORLD_CONTEXT);
+    weft_comm_world.errhandler = weft_comm_self.errhandler = handler;
+    return open_self();
+}
+
+/* Contexts that came back: as many as threads create communicators at once. More are lost. */
+enum { RETURNED_MAX = 32 };
+static uint32_t returned[RETURNED_MAX];
+static int returned_count;
+
+void weft_comm_return_context(uint32_t context)
+{
+    if (returned_count < RETURNED_MAX)
+        returned[returned_count++] = context;
+}
+
+/* Each process has contexts of its own to give away: its world rank modulo the number of ranks. */
+int weft_comm_new_context(uint32_t *out)
+{
+    static uint64_t given;
+    if (returned_count > 0) {
+        *out = returned[--returned_count];
+        return MPI_SUCCESS;
+    }
+    uint64_t number = given * (uint64_t)weft_world.size + (uint64_t)weft_world.rank;
+    uint64_t context = FIRST_FREE_CONTEXT + 2 * number;
+    if (context > UINT32_MAX)
+        return weft_fail(MPI_ERR_OTHER,
+                         "this process has led the creation of %llu communicators, "
+                         "and there are no contexts left",
+                         (unsigned long long)given);
+    given++;
+    *out = (uint32_t)context;
+    return MPI_SUCCESS;
+}
+
+int weft_comm_create(weft_group_t *group, uint32_t context, const weft_comm_t *parent,
+                     weft_comm_t **out)
+{
+    weft_comm_t *comm = weft_pool_take(&comms);
+    if (comm == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a communicator of %d ranks", group->size);
+    memset(comm, 0, sizeof(*comm));
+    weft_group_retain(group);
+    fill_comm(comm, group, context);
+    comm->errhandler = parent->errhandler;
+    weft_errhandler_retain(comm->errhandler);
+    *out = comm;
+    return MPI_SUCCESS;
+}
+
+void weft_comm_retain(weft_comm_t *comm)
+{
+    weft_object_retain(&comm->object);
+}
+
+void weft_comm_release(weft_comm_t *comm)
+{
+    if (!weft_object_drop(&comm->object))
+        return;
+    comm->object.kind = WEFT_FREED;
+    if (weft_comm_release_coll != NULL)
+        weft_comm_release_coll(comm);
+    if (comm->flags != NULL)
+        weft_comm_release_flags(comm);
+    if (comm->multicast != NULL)
+        weft_comm_release_multicast(comm);
+    if (comm->stream != NULL)
+        weft_comm_release_stream(comm);
+    if (comm->board != NULL)
+        weft_board_release(comm->board);
+    weft_info_release(comm->info);
+    weft_errhandler_release(comm->errhandler);
+    weft_group_release(comm->group);
+    if (comm != &weft_comm_world && comm != &weft_comm_self)
+        weft_pool_give(&comms, comm);
+}
+
+/* What goes wrong after MPI_Finalize is for the initial error handler (MPI 5.0, 9.3). */
+static void close_predefined(weft_comm_t *comm)
+{
+    weft_comm_release(comm);
+    comm->errhandler = NULL; /* which stands for it */
+}
+
+void weft_comm_close(void)
+{
+    close_predefined(&weft_comm_self);
+    close_predefined(&weft_comm_world);
+    weft_pool_close(&comms);
+}

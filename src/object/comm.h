@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Communicators (intracommunicators; MPI 5.0 chapter 7).
+ *
+ * Two contexts each, so that collectives never meet the user's messages: `context` for
+ * point-to-point and `context | 1` for collectives. Nobody below src/mpi sees an MPI_Comm.
+ */
+#ifndef WEFT_OBJECT_COMM_H
+#define WEFT_OBJECT_COMM_H
+
+#include "object/errhandler.h"
+#include "object/group.h"
+#include "object/object.h"
+#include "runtime/world.h"
+#include "mpi.h"
+
+#include <stdbool.h>
+
+typedef struct weft_attributes weft_attributes_t;
+typedef struct weft_info weft_info_t;
+
+struct weft_comm {
+    weft_object_t object;
+    uint32_t context; /* even */
+    int rank, size;
+    const int *world_ranks; /* of the group; NULL: identity */
+    weft_group_t *group;
+    weft_errhandler_t *errhandler;
+    uint32_t coll_sequence; /* of the next collective: its tag */
+    uint32_t coll_count;    /* meetings that collectives begun so far may hold on this host */
+    struct weft_board *board; /* of runtime/meeting.h, claimed by src/coll; NULL: not yet, or (has_no_board) */
+    bool has_no_board, is_one_host;
+    void *coll_cache;       /* of src/coll; released by weft_comm_release_coll */
+    struct weft_flags *flags; /* of src/coll/device; released by weft_comm_release_flags */
+    struct weft_multicast_part *multicast; /* of src/coll/device; released by weft_comm_release_multicast */
+    bool is_host_only;      /* the program has asserted that its buffers are host memory */
+    void *bsend_buffer;     /* of src/pt2pt: MPI_Comm_attach_buffer; NULL: none */
+    struct weft_stream *stream; /* of src/stream, by MPIX_Stream_comm_create; NULL: none */
+    weft_attributes_t *attributes;
+    weft_info_t *info; /* hints; NULL: none */
+    char name[MPI_MAX_OBJECT_NAME];
+};
+
+extern weft_comm_t weft_comm_world, weft_comm_self;
+
+/** NULL: not a live communicator (MPI_COMM_NULL included). */
+static inline weft_comm_t *weft_comm_of(MPI_Comm handle)
+{
+    if (__builtin_expect(handle == MPI_COMM_WORLD, 1))
+        return &weft_comm_world;
+    if (handle == MPI_COMM_SELF)
+        return &weft_comm_self;
+    weft_comm_t *comm = (weft_comm_t *)handle;
+    return weft_is_predefined(handle) || comm->object.kind != WEFT_KIND_COMM ? NULL : comm;
+}
+
+MPI_Comm weft_comm_handle(const weft_comm_t *comm);
+
+static inline int weft_comm_world_rank(const weft_comm_t *comm, int rank)
+{
+    return comm->world_ranks == NULL ? rank : comm->world_ranks[rank];
+}
+
+/** NULL, with a text of weft_fail, when the rank cannot be reached. */
+static inline weft_endpoint_t *weft_comm_endpoint(const weft_comm_t *comm, int rank)
+{
+    return weft_world_endpoint(weft_comm_world_rank(comm, rank));
+}
+
+/** Set up MPI_COMM_WORLD and MPI_COMM_SELF from weft_world; MPI_ERR_NO_MEM. */
+int weft_comm_open(void);
+
+/** Its opposite; communicators that the program has not freed go, too. */
+void weft_comm_close(void);
+
+/** A context that no communicator of any process has had: what the process that leads the creation
+ *  of a communicator gives to the others. Even. MPI_ERR_OTHER when there are none left. */
+int weft_comm_new_context(uint32_t *out);
+
+/** Take back a context of weft_comm_new_context that no communicator got: some other process leads.
+ */
+void weft_comm_return_context(uint32_t context);
+
+/**
+ * A communicator of `group` (which gets a reference) with a context that its members agreed on;
+ * error handler as `parent`'s; no attributes, hints or name. One reference. MPI_ERR_NO_MEM.
+ */
+int weft_comm_create(weft_group_t *group, uint32_t context, const weft_comm_t *parent,
+                     weft_comm_t **out);
+
+void weft_comm_retain(weft_comm_t *comm);
+/** At the last reference everything that belongs to the communicator goes, but attributes, which
+ *  MPI_Comm_free has deleted before. */
+void weft_comm_release(weft_comm_t *comm);
+
+/** Set by src/coll: releases comm->coll_cache. */
+extern void (*weft_comm_release_coll)(weft_comm_t *comm);
+
+/** Set by src/coll/device: releases comm->flags. */
+extern void (*weft_comm_release_flags)(weft_comm_t *comm);
+
+/** The same for comm->multicast. */
+extern void (*weft_comm_release_multicast)(weft_comm_t *comm);
+
+/** Set by src/stream: releases comm->stream. */
+extern void (*weft_comm_release_stream)(weft_comm_t *comm);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "object/errhandler.h"
+
+#include "object/comm.h"
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/pool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PREDEFINED(handle_value)                                                                   \
+    {                                                                                              \
+        .object = {.kind = WEFT_KIND_ERRHANDLER, .references = 1}, .predefined = handle_value      \
+    }
+
+weft_errhandler_t weft_errors_are_fatal = PREDEFINED(MPI_ERRORS_ARE_FATAL);
+weft_errhandler_t weft_errors_abort = PREDEFINED(MPI_ERRORS_ABORT);
+weft_errhandler_t weft_errors_return = PREDEFINED(MPI_ERRORS_RETURN);
+
+static weft_pool_t handlers = WEFT_POOL(weft_errhandler_t);
+
+weft_errhandler_t *weft_errhandler_of(MPI_Errhandler handle)
+{
+    if (handle == MPI_ERRORS_ARE_FATAL)
+        return &weft_errors_are_fatal;
+    if (handle == MPI_ERRORS_ABORT)
+        return &weft_errors_abort;
+    if (handle == MPI_ERRORS_RETURN)
+        return &weft_errors_return;
+    weft_errhandler_t *handler = (weft_errhandler_t *)handle;
+    return weft_is_predefined(handle) || handler->object.kind != WEFT_KIND_ERRHANDLER ? NULL
+                                                                                      : handler;
+}
+
+int weft_errhandler_initial(weft_errhandler_t **out)
+{
+    static const struct {
+        const char *name;
+        weft_errhandler_t *handler;
+    } known[] = {{"mpi_errors_are_fatal", &weft_errors_are_fatal},
+                 {"mpi_errors_abort", &weft_errors_abort},
+                 {"mpi_errors_return", &weft_errors_return}};
+    weft_config_read();
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strcmp(weft_config.INITIAL_ERRHANDLER, known[i].name) == 0) {
+            *out = known[i].handler;
+            return MPI_SUCCESS;
+        }
+    }
+    return weft_fail(MPI_ERR_ARG,
+                     "WEFT_INITIAL_ERRHANDLER is \"%s\"; expected is mpi_errors_are_fatal, "
+                     "mpi_errors_abort or mpi_errors_return",
+                     weft_config.INITIAL_ERRHANDLER);
+}
+
+MPI_Errhandler weft_errhandler_handle(weft_errhandler_t *handler)
+{
+    return handler->predefined != MPI_ERRHANDLER_NULL ? handler->predefined
+                                                      : (MPI_Errhandler)handler;
+}
+
+int weft_errhandler_create(MPI_Comm_errhandler_function *function, weft_errhandler_t **out)
+{
+    weft_errhandler_t *handler = weft_pool_take(&handlers);
+    if (handler == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for an error handler");
+    weft_object_init(&handler->object, WEFT_KIND_ERRHANDLER);
+    handler->predefined = MPI_ERRHANDLER_NULL;
+    handler->comm_function = function;
+    *out = handler;
+    return MPI_SUCCESS;
+}
+
+static bool is_user_made(const weft_errhandler_t *handler)
+{
+    return handler->predefined == MPI_ERRHANDLER_NULL;
+}
+
+void weft_errhandler_retain(weft_errhandler_t *handler)
+{
+    if (is_user_made(handler))
+        weft_object_retain(&handler->object);
+}
+
+void weft_errhandler_release(weft_errhandler_t *handler)
+{
+    if (!is_user_made(handler) || !weft_object_drop(&handler->object))
+        return;
+    handler->object.kind = WEFT_FREED;
+    weft_pool_give(&handlers, handler);
+}
+
+bool weft_errhandlers_close(void)
+{
+    return weft_pool_close_unused(&handlers);
+}
+
+int weft_error_handle(weft_errhandler_t *handler, MPI_Comm handle, int error, const char *call)
+{
+    if (handler == &weft_errors_return)
+        return error;
+    if (is_user_made(handler)) {
+        handler->comm_function(&handle, &error, call);
+        return error;
+    }
+    char text[640];
+    const char *cause = weft_fail_text();
+    snprintf(text, sizeof(text), "%s: %s", call, cause[0] == '\0' ? "error" : cause);
+    weft_world.abort(error, text);
+}
+
+/* Before MPI_Init, where it fails, and after MPI_Finalize. The text of the error stays. */
+static weft_errhandler_t *outside_of_mpi(void)
+{
+    weft_errhandler_t *handler = &weft_errors_are_fatal;
+    char text[512];
+    snprintf(text, sizeof(text), "%s", weft_fail_text());
+    if (weft_errhandler_initial(&handler) != MPI_SUCCESS)
+        weft_fail(MPI_ERR_OTHER, "%s", text);
+    return handler;
+}
+
+int weft_error_raise(weft_comm_t *comm, int error, const char *call)
+{
+    if (comm == NULL || comm->errhandler == NULL)
+        comm = &weft_comm_self;
+    weft_errhandler_t *handler = comm->errhandler != NULL ? comm->errhandler : outside_of_mpi();
+    return weft_error_handle(handler, weft_comm_handle(comm), error, call);
+}

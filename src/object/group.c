@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "object/group.h"
+
+#include "runtime/world.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "base/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+weft_group_t weft_group_empty = {
+    .object = {.kind = WEFT_KIND_GROUP, .references = 1},
+    .rank = MPI_UNDEFINED,
+};
+
+void (*weft_group_release_shape)(weft_group_t *group);
+
+static weft_pool_t groups = WEFT_POOL(weft_group_t);
+
+weft_group_t *weft_group_of(MPI_Group handle)
+{
+    if (handle == MPI_GROUP_EMPTY)
+        return &weft_group_empty;
+    weft_group_t *group = (weft_group_t *)handle;
+    return weft_is_predefined(handle) || group->object.kind != WEFT_KIND_GROUP ? NULL : group;
+}
+
+MPI_Group weft_group_handle(weft_group_t *group)
+{
+    return group == &weft_group_empty ? MPI_GROUP_EMPTY : (MPI_Group)group;
+}
+
+static int find_own_rank(const weft_group_t *group)
+{
+    if (group->world_ranks == NULL)
+        return weft_world.rank < group->size ? weft_world.rank : MPI_UNDEFINED;
+    for (int i = 0; i < group->size; i++) {
+        if (group->world_ranks[i] == weft_world.rank)
+            return i;
+    }
+    return MPI_UNDEFINED;
+}
+
+static bool is_identity(const int *world_ranks, int size)
+{
+    for (int i = 0; i < size; i++) {
+        if (world_ranks[i] != i)
+            return false;
+    }
+    return true;
+}
+
+int weft_group_create(int *world_ranks, int size, weft_group_t **out)
+{
+    if (size == 0) {
+        weft_free(world_ranks);
+        weft_group_retain(&weft_group_empty);
+        *out = &weft_group_empty;
+        return MPI_SUCCESS;
+    }
+    weft_group_t *group = weft_pool_take(&groups);
+    if (group == NULL) {
+        weft_free(world_ranks);
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a group of %d", size);
+    }
+    /* Without an array ranks are translated at no cost. */
+    if (world_ranks != NULL && is_identity(world_ranks, size)) {
+        weft_free(world_ranks);
+        world_ranks = NULL;
+    }
+    weft_object_init(&group->object, WEFT_KIND_GROUP);
+    group->size = size;
+    group->world_ranks = world_ranks;
+    group->sorted = NULL;
+    group->shape = NULL;
+    group->rank = find_own_rank(group);
+    *out = group;
+    return MPI_SUCCESS;
+}
+
+void weft_group_retain(weft_group_t *group)
+{
+    weft_object_retain(&group->object);
+}
+
+void weft_group_release(weft_group_t *group)
+{
+    if (group == &weft_group_empty || !weft_object_drop(&group->object))
+        return;
+    group->object.kind = WEFT_FREED;
+    if (group->shape != NULL)
+        weft_group_release_shape(group);
+    weft_free(group->world_ranks);
+    weft_free(group->sorted);
+    weft_pool_give(&groups, group);
+}
+
+void weft_groups_close(void)
+{
+    weft_pool_close(&groups);
+}
+
+static int compare_world_ranks(const void *a, const void *b, void *world_ranks)
+{
+    const int *ranks = world_ranks;
+    return ranks[*(const int *)a] - ranks[*(const int *)b];
+}
+
+static int *sort_group_members(const weft_group_t *group)
+{
+    int *sorted = weft_alloc_array((size_t)group->size, sizeof(int));
+    if (sorted == NULL)
+        return NULL;
+    for (int i = 0; i < group->size; i++)
+        sorted[i] = i;
+    qsort_r(sorted, (size_t)group->size, sizeof(int), compare_world_ranks, group->world_ranks);
+    return sorted;
+}
+
+static int scan_members(const weft_group_t *group, int world_rank)
+{
+    for (int i = 0; i < group->size; i++) {
+        if (group->world_ranks[i] == world_rank)
+            return i;
+    }
+    return MPI_UNDEFINED;
+}
+
+int weft_group_rank_of(weft_group_t *group, int world_rank)
+{
+    if (group->world_ranks == NULL)
+        return world_rank >= 0 && world_rank < group->size ? world_rank : MPI_UNDEFINED;
+    if (group->sorted == NULL &&
+        (group->size <= 8 || (group->sorted = sort_group_members(group)) == NULL))
+        return scan_members(group, world_rank);
+    int low = 0, high = group->size;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (group->world_ranks[group->sorted[middle]] < world_rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < group->size && group->world_ranks[group->sorted[low]] == world_rank)
+        return group->sorted[low];
+    return MPI_UNDEFINED;
+}

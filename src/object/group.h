@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Groups: ordered sets of processes, named by their rank in MPI_COMM_WORLD. Fixed after creation
+ * and shared by reference, so a communicator's dup costs no memory for ranks.
+ */
+#ifndef WEFT_OBJECT_GROUP_H
+#define WEFT_OBJECT_GROUP_H
+
+#include "object/object.h"
+#include "mpi.h"
+
+typedef struct weft_group {
+    weft_object_t object;
+    int size;
+    int rank;         /* of this process; MPI_UNDEFINED when it is no member */
+    int *world_ranks; /* [size]; NULL: rank i of the group is world rank i */
+    int *sorted;      /* [size] ranks of the group by their world rank, made when first needed */
+    void *shape;      /* of src/coll: who shares a node; released by weft_group_release_shape */
+} weft_group_t;
+
+extern weft_group_t weft_group_empty;
+
+/** NULL: not a live group (MPI_GROUP_NULL included). */
+weft_group_t *weft_group_of(MPI_Group handle);
+MPI_Group weft_group_handle(weft_group_t *group);
+
+/**
+ * world_ranks  [size], from weft_alloc; the group owns it, also when creation fails. NULL:
+ * 0..size-1 out          a new group, one reference; MPI_GROUP_EMPTY's object for size 0 returns
+ * MPI_SUCCESS, MPI_ERR_NO_MEM
+ */
+int weft_group_create(int *world_ranks, int size, weft_group_t **out);
+void weft_group_retain(weft_group_t *group);
+void weft_group_release(weft_group_t *group);
+
+/** Set by src/coll: releases group->shape. */
+extern void (*weft_group_release_shape)(weft_group_t *group);
+
+/** The end of all groups, freed or not. */
+void weft_groups_close(void);
+
+static inline int weft_group_world_rank(const weft_group_t *group, int rank)
+{
+    return group->world_ranks == NULL ? rank : group->world_ranks[rank];
+}
+
+/** The rank in `group` of a world rank; MPI_UNDEFINED when it is no member. O(log size). */
+int weft_group_rank_of(weft_group_t *group, int world_rank);
+
+#endif

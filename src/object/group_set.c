@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "object/group_set.h"
+
+#include "base/fail.h"
+#include "base/memory.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static bool is_member(weft_group_t *group, int world_rank)
+{
+    return weft_group_rank_of(group, world_rank) != MPI_UNDEFINED;
+}
+
+static int share(weft_group_t *group, weft_group_t **out)
+{
+    weft_group_retain(group);
+    *out = group;
+    return MPI_SUCCESS;
+}
+
+static int fail_set_memory(int size)
+{
+    return weft_fail(MPI_ERR_NO_MEM, "no memory for a group of %d", size);
+}
+
+/* ---- of two groups ---- */
+
+static bool have_same_order(const weft_group_t *one, const weft_group_t *two)
+{
+    for (int i = 0; i < one->size; i++) {
+        if (weft_group_world_rank(one, i) != weft_group_world_rank(two, i))
+            return false;
+    }
+    return true;
+}
+
+int weft_group_compare(weft_group_t *one, weft_group_t *two)
+{
+    if (one == two)
+        return MPI_IDENT;
+    if (one->size != two->size)
+        return MPI_UNEQUAL;
+    if (have_same_order(one, two))
+        return MPI_IDENT;
+    for (int i = 0; i < one->size; i++) {
+        if (!is_member(two, weft_group_world_rank(one, i)))
+            return MPI_UNEQUAL;
+    }
+    return MPI_SIMILAR;
+}
+
+/* Append to ranks[] the members of `from` that are in `other`, or those that are not; how many. */
+static int filter(const weft_group_t *from, weft_group_t *other, bool are_in, int ranks[])
+{
+    int count = 0;
+    for (int i = 0; i < from->size; i++) {
+        int world_rank = weft_group_world_rank(from, i);
+        if (is_member(other, world_rank) == are_in)
+            ranks[count++] = world_rank;
+    }
+    return count;
+}
+
+static int make_filtered(weft_group_t *one, weft_group_t *two, bool are_in, weft_group_t **out)
+{
+    int *ranks = weft_alloc_array((size_t)one->size, sizeof(int));
+    if (ranks == NULL)
+        return fail_set_memory(one->size);
+    int count = filter(one, two, are_in, ranks);
+    if (count == one->size) {
+        weft_free(ranks);
+        return share(one, out);
+    }
+    return weft_group_create(ranks, count, out);
+}
+
+int weft_group_intersection(weft_group_t *one, weft_group_t *two, weft_group_t **out)
+{
+    return make_filtered(one, two, true, out);
+}
+
+int weft_group_difference(weft_group_t *one, weft_group_t *two, weft_group_t **out)
+{
+    return make_filtered(one, two, false, out);
+}
+
+int weft_group_union(weft_group_t *one, weft_group_t *two, weft_group_t **out)
+{
+    size_t room = (size_t)one->size + (size_t)two->size;
+    int *ranks = weft_alloc_array(room, sizeof(int));
+    if (ranks == NULL)
+        return fail_set_memory(one->size + two->size);
+    for (int i = 0; i < one->size; i++)
+        ranks[i] = weft_group_world_rank(one, i);
+    int added = filter(two, one, false, ranks + one->size);
+    if (added == 0) {
+        weft_free(ranks);
+        return share(one, out);
+    }
+    return weft_group_create(ranks, one->size + added, out);
+}
+
+/* ---- of chosen ranks ---- */
+
+/* Ranks that were named, in their order; which they are. */
+typedef struct choice {
+    weft_group_t *group;
+    int count;
+    int *world_ranks; /* [group->size] */
+    bool *is_chosen;  /* [group->size] */
+} choice_t;
+
+static int choice_open(choice_t *choice, weft_group_t *group)
+{
+    *choice = (choice_t){
+        .group = group,
+        .world_ranks = weft_alloc_array((size_t)group->size, sizeof(int)),
+        .is_chosen = weft_alloc_zeroed((size_t)group->size + 1, sizeof(bool)),
+    };
+    if (choice->world_ranks != NULL && choice->is_chosen != NULL)
+        return MPI_SUCCESS;
+    weft_free(choice->world_ranks);
+    weft_free(choice->is_chosen);
+    return fail_set_memory(group->size);
+}
+
+static int choose_members(choice_t *choice, int rank)
+{
+    if (rank < 0 || rank >= choice->group->size)
+        return weft_fail(MPI_ERR_RANK, "rank %d is not in the group, which has %d members", rank,
+                         choice->group->size);
+    if (choice->is_chosen[rank])
+        return weft_fail(MPI_ERR_RANK, "rank %d is named twice", rank);
+    choice->is_chosen[rank] = true;
+    choice->world_ranks[choice->count++] = weft_group_world_rank(choice->group, rank);
+    return MPI_SUCCESS;
+}
+
+/* The group of what was chosen, or of all the rest; the choice is used up. */
+static int choice_close(choice_t *choice, int err, bool is_rest, weft_group_t **out)
+{
+    weft_group_t *group = choice->group;
+    if (err == MPI_SUCCESS && is_rest) {
+        choice->count = 0;
+        for (int rank = 0; rank < group->size; rank++) {
+            if (!choice->is_chosen[rank])
+                choice->world_ranks[choice->count++] = weft_group_world_rank(group, rank);
+        }
+    }
+    weft_free(choice->is_chosen);
+    if (err == MPI_SUCCESS)
+        return weft_group_create(choice->world_ranks, choice->count, out);
+    weft_free(choice->world_ranks);
+    return err;
+}
+
+static int check_member_count(int count, const void *array, const char *name)
+{
+    if (count < 0)
+        return weft_fail(MPI_ERR_ARG, "n is %d, but must be at least 0", count);
+    if (count > 0 && array == NULL)
+        return weft_fail(MPI_ERR_ARG, "%s is NULL, but n is %d", name, count);
+    return MPI_SUCCESS;
+}
+
+static int make_chosen(weft_group_t *group, int count, const int ranks[], bool is_rest,
+                       weft_group_t **out)
+{
+    choice_t choice;
+    int err = check_member_count(count, ranks, "ranks");
+    if (err == MPI_SUCCESS)
+        err = choice_open(&choice, group);
+    if (err != MPI_SUCCESS)
+        return err;
+    for (int i = 0; err == MPI_SUCCESS && i < count; i++)
+        err = choose_members(&choice, ranks[i]);
+    return choice_close(&choice, err, is_rest, out);
+}
+
+int weft_group_include(weft_group_t *group, int count, const int ranks[], weft_group_t **out)
+{
+    return make_chosen(group, count, ranks, false, out);
+}
+
+int weft_group_exclude(weft_group_t *group, int count, const int ranks[], weft_group_t **out)
+{
+    return make_chosen(group, count, ranks, true, out);
+}
+
+static int choose_range(choice_t *choice, int index, const int range[3])
+{
+    int first = range[0], last = range[1], stride = range[2];
+    if (stride == 0)
+        return weft_fail(MPI_ERR_ARG, "the stride of range %d is 0", index);
+    if ((first < last && stride < 0) || (first > last && stride > 0))
+        return weft_fail(MPI_ERR_ARG, "range %d goes from %d to %d, but its stride is %d", index,
+                         first, last, stride);
+    int err = MPI_SUCCESS;
+    for (long rank = first; err == MPI_SUCCESS && (stride > 0 ? rank <= last : rank >= last);
+         rank += stride)
+        err = choose_members(choice, (int)rank);
+    return err;
+}
+
+static int make_of_ranges(weft_group_t *group, int count, int ranges[][3], bool is_rest,
+                          weft_group_t **out)
+{
+    choice_t choice;
+    int err = check_member_count(count, ranges, "ranges");
+    if (err == MPI_SUCCESS)
+        err = choice_open(&choice, group);
+    if (err != MPI_SUCCESS)
+        return err;
+    for (int i = 0; err == MPI_SUCCESS && i < count; i++)
+        err = choose_range(&choice, i, ranges[i]);
+    return choice_close(&choice, err, is_rest, out);
+}
+
+int weft_group_include_ranges(weft_group_t *group, int count, int ranges[][3], weft_group_t **out)
+{
+    return make_of_ranges(group, count, ranges, false, out);
+}
+
+int weft_group_exclude_ranges(weft_group_t *group, int count, int ranges[][3], weft_group_t **out)
+{
+    return make_of_ranges(group, count, ranges, true, out);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "object/info_env.h"
+
+#include "runtime/world.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* A value as long as an info may hold, and what is left of a longer one. */
+typedef struct text {
+    char at[MPI_MAX_INFO_VAL];
+    size_t length;
+} env_text_t;
+
+static void append_word(env_text_t *text, const char *word)
+{
+    size_t room = sizeof(text->at) - text->length;
+    int wanted = snprintf(text->at + text->length, room, text->length == 0 ? "%s" : " %s", word);
+    text->length = (size_t)wanted < room ? text->length + (size_t)wanted : sizeof(text->at) - 1;
+}
+
+/* The words of a command line: the first one, and the others with blanks between them. */
+typedef struct command_line {
+    env_text_t command, arguments;
+} command_line_t;
+
+static void join_words(command_line_t *line, int argc, char *const argv[])
+{
+    append_word(&line->command, argv[0]);
+    for (int i = 1; i < argc; i++)
+        append_word(&line->arguments, argv[i]);
+}
+
+/* The kernel ends each word with a 0. */
+static void read_command_line(command_line_t *line)
+{
+    char words[2 * MPI_MAX_INFO_VAL + 1];
+    int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = file < 0 ? -1 : read(file, words, sizeof(words) - 1);
+    if (file >= 0)
+        close(file);
+    if (bytes <= 0)
+        return;
+    words[bytes] = '\0';
+    append_word(&line->command, words);
+    for (char *word = words + strlen(words) + 1; word < words + bytes; word += strlen(word) + 1)
+        append_word(&line->arguments, word);
+}
+
+static int set_command(weft_info_t *info, int argc, char *const argv[])
+{
+    command_line_t line = {.command.length = 0};
+    if (argc > 0 && argv != NULL)
+        join_words(&line, argc, argv);
+    else
+        read_command_line(&line);
+    int err = MPI_SUCCESS;
+    if (line.command.length > 0)
+        err = weft_info_set(info, "command", line.command.at);
+    if (err == MPI_SUCCESS && line.arguments.length > 0)
+        err = weft_info_set(info, "argv", line.arguments.at);
+    return err;
+}
+
+static const char *thread_level_name(void)
+{
+    switch (weft_world.thread_level) {
+    case MPI_THREAD_SINGLE:
+        return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED:
+        return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED:
+        return "MPI_THREAD_SERIALIZED";
+    default:
+        return "MPI_THREAD_MULTIPLE";
+    }
+}
+
+/* What is known when MPI runs. */
+static int set_job(weft_info_t *info)
+{
+    char size[16];
+    snprintf(size, sizeof(size), "%d", weft_world.size);
+    int err = weft_info_set(info, "maxprocs", size);
+    if (err == MPI_SUCCESS)
+        err = weft_info_set(info, "soft", size);
+    if (err == MPI_SUCCESS)
+        err = weft_info_set(info, "thread_level", thread_level_name());
+    return err;
+}
+
+static int set_machine(weft_info_t *info)
+{
+    struct utsname machine;
+    char directory[MPI_MAX_INFO_VAL];
+    int err = MPI_SUCCESS;
+    if (uname(&machine) == 0) {
+        err = weft_info_set(info, "host", machine.nodename);
+        if (err == MPI_SUCCESS)
+            err = weft_info_set(info, "arch", machine.machine);
+    }
+    if (err == MPI_SUCCESS && getcwd(directory, sizeof(directory)) != NULL)
+        err = weft_info_set(info, "wdir", directory);
+    return err;
+}
+
+int weft_info_describe_process(weft_info_t *info, int argc, char *const argv[])
+{
+    int err = set_command(info, argc, argv);
+    if (err == MPI_SUCCESS)
+        err = set_machine(info);
+    if (err == MPI_SUCCESS && weft_world.stage == WEFT_RUNNING)
+        err = set_job(info);
+    return err;
+}

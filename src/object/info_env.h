@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What MPI_INFO_ENV and MPI_Info_create_env say about this process (MPI 5.0 section 10, 11.2.1). */
+#ifndef WEFT_OBJECT_INFO_ENV_H
+#define WEFT_OBJECT_INFO_ENV_H
+
+#include "object/info.h"
+
+/**
+ * Set command, argv, maxprocs, soft, host, arch, wdir and thread_level, as far as they are known:
+ * those that start-up finds out are missing before MPI_Init, and `file` always is.
+ *
+ * argc, argv   of main; argc 0: as the kernel tells them
+ * returns      MPI_SUCCESS, MPI_ERR_NO_MEM
+ */
+int weft_info_describe_process(weft_info_t *info, int argc, char *const argv[]);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "object/request.h"
+
+#include "runtime/progress.h"
+#include "base/fail.h"
+
+static const weft_request_ops_t done_ops = {.name = "send"};
+
+weft_request_t weft_request_done = {
+    .object = {.kind = WEFT_KIND_REQUEST, .references = 1},
+    .ops = &done_ops,
+    .is_complete = true,
+    .is_active = true,
+    .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG},
+};
+
+void weft_request_complete(weft_request_t *request)
+{
+    request->is_complete = true;
+    weft_progress_notify();
+    if (request->on_complete != NULL)
+        request->on_complete(request, request->owner);
+    else if (request->is_detached)
+        weft_request_release(request);
+}
+
+void weft_request_note_error(weft_request_t *request, int error)
+{
+    if (request->status.MPI_ERROR != MPI_SUCCESS)
+        return;
+    request->status.MPI_ERROR = error;
+    request->why = weft_strdup(weft_fail_text());
+}
+
+void weft_request_inherit_error(weft_request_t *request, weft_request_t *part)
+{
+    if (part->status.MPI_ERROR == MPI_SUCCESS || request->status.MPI_ERROR != MPI_SUCCESS)
+        return;
+    request->status.MPI_ERROR = part->status.MPI_ERROR;
+    request->why = part->why;
+    part->why = NULL;
+}
+
+void weft_request_watch(weft_request_t *request,
+                        void (*on_complete)(weft_request_t *request, void *owner), void *owner)
+{
+    if (request->is_complete) {
+        on_complete(request, owner);
+        return;
+    }
+    request->on_complete = on_complete;
+    request->owner = owner;
+}
+
+static void __attribute__((cold, noinline)) release_with_error(weft_request_t *request)
+{
+    weft_request_forget_error(request);
+    request->ops->release(request);
+}
+
+void weft_request_release(weft_request_t *request)
+{
+    if (request == &weft_request_done)
+        return;
+    request->object.kind = WEFT_FREED;
+    if (__builtin_expect(request->why != NULL, 0))
+        release_with_error(request);
+    else
+        request->ops->release(request);
+}
+
+void weft_request_wait(weft_request_t *request)
+{
+    weft_progress_until(&request->is_complete);
+}

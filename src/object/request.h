@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests: what all of them share. Point-to-point and collective requests begin with this
+ * structure and bring a table of what is theirs.
+ *
+ *   states   inactive (persistent only) -> active -> complete -> released, or inactive again
+ *
+ * A request belongs to whoever holds its handle. A freed active request (MPI_Request_free) belongs
+ * to the library and releases itself when it completes.
+ */
+#ifndef WEFT_OBJECT_REQUEST_H
+#define WEFT_OBJECT_REQUEST_H
+
+#include "object/object.h"
+#include "object/status.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <stdbool.h>
+
+typedef struct weft_request weft_request_t;
+typedef struct weft_comm weft_comm_t;
+
+typedef struct weft_request_ops {
+    const char *name; /* for messages: "send", "receive", "allreduce" */
+    /** Give the request's memory back; it is not active. */
+    void (*release)(weft_request_t *request);
+    /** Make an inactive persistent request active; an error class. */
+    int (*start)(weft_request_t *request);
+    /** Try to cancel an active request; the request completes either way, sooner or later. */
+    void (*cancel)(weft_request_t *request);
+} weft_request_ops_t;
+
+struct weft_request {
+    weft_object_t object;
+    const weft_request_ops_t *ops;
+    weft_comm_t *comm; /* whose error handler gets errors; NULL: MPI_COMM_SELF's */
+    bool is_complete;  /* fixed once true, until a persistent request is started again */
+    bool is_active;    /* false: persistent and not started */
+    bool is_persistent;
+    bool is_detached; /* freed by the user while active */
+    /* Called when it completes, NULL: nothing; may release the request, if the library owns it. */
+    void (*on_complete)(weft_request_t *request, void *owner);
+    void *owner;
+    char *why;         /* the text of an error of its own; NULL: there is none */
+    MPI_Status status; /* valid when complete; MPI_ERROR is the request's own result */
+};
+
+/** Stands for every send that completed before it returned; never active, never released. */
+extern weft_request_t weft_request_done;
+
+/** NULL: not a live request (MPI_REQUEST_NULL included). */
+static inline weft_request_t *weft_request_of(MPI_Request handle)
+{
+    weft_request_t *request = (weft_request_t *)handle;
+    if (weft_is_predefined(handle) || request->object.kind != WEFT_KIND_REQUEST)
+        return NULL;
+    return request;
+}
+
+static inline MPI_Request weft_request_handle(weft_request_t *request)
+{
+    return (MPI_Request)request;
+}
+
+/** Set up the shared part as active and not complete. */
+static inline void weft_request_init(weft_request_t *request, const weft_request_ops_t *ops,
+                                     weft_comm_t *comm)
+{
+    weft_object_init(&request->object, WEFT_KIND_REQUEST);
+    request->ops = ops;
+    request->comm = comm;
+    request->is_complete = false;
+    request->is_active = true;
+    request->is_persistent = false;
+    request->is_detached = false;
+    request->on_complete = NULL;
+    request->why = NULL;
+    weft_status_clear(&request->status);
+}
+
+/** Note an error, with the present text of weft_fail, unless there is one already. */
+void weft_request_note_error(weft_request_t *request, int error) __attribute__((cold));
+
+/** Take over the error of a request that is part of this one, if it has any. */
+void weft_request_inherit_error(weft_request_t *request, weft_request_t *part)
+    __attribute__((cold));
+
+/** Forget the text of an error; the request is to be started again, or its memory is the caller's. */
+static inline void weft_request_forget_error(weft_request_t *request)
+{
+    if (__builtin_expect(request->why != NULL, 0))
+        weft_free(request->why);
+    request->why = NULL;
+}
+
+/** Say that the operation is over; status is filled in already. */
+void weft_request_complete(weft_request_t *request);
+
+/** Have on_complete called when the request completes: at once when it has already. */
+void weft_request_watch(weft_request_t *request,
+                        void (*on_complete)(weft_request_t *request, void *owner), void *owner);
+
+/** Forget what weft_request_watch said, if anything. */
+static inline void weft_request_unwatch(weft_request_t *request)
+{
+    request->on_complete = NULL;
+}
+
+/** Release a request that is complete or inactive. weft_request_done is left alone. */
+void weft_request_release(weft_request_t *request);
+
+/** Wait for one request. */
+void weft_request_wait(weft_request_t *request);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MPI_Status: what the standard leaves to us in it (MPI_internal) and how to fill it.
+ *
+ *   MPI_internal[0]  low half of the bytes received     [2]  1: cancelled
+ *   MPI_internal[1]  high half                          [3], [4]  0
+ */
+#ifndef WEFT_OBJECT_STATUS_H
+#define WEFT_OBJECT_STATUS_H
+
+#include "mpi.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline void weft_status_set_bytes(MPI_Status *status, uint64_t bytes)
+{
+    status->MPI_internal[0] = (int)(uint32_t)bytes;
+    status->MPI_internal[1] = (int)(uint32_t)(bytes >> 32);
+}
+
+static inline uint64_t weft_status_bytes(const MPI_Status *status)
+{
+    return (uint32_t)status->MPI_internal[0] | (uint64_t)(uint32_t)status->MPI_internal[1] << 32;
+}
+
+static inline void weft_status_set_cancelled(MPI_Status *status, bool is_cancelled)
+{
+    status->MPI_internal[2] = is_cancelled;
+}
+
+static inline bool weft_status_is_cancelled(const MPI_Status *status)
+{
+    return status->MPI_internal[2] != 0;
+}
+
+enum { WEFT_STATUS_INTERNALS = sizeof(((MPI_Status *)NULL)->MPI_internal) / sizeof(int) };
+
+/** Make `status` the empty one of MPI 5.0 section 3.7.3, MPI_ERROR included. */
+static inline void weft_status_clear(MPI_Status *status)
+{
+    status->MPI_SOURCE = MPI_ANY_SOURCE;
+    status->MPI_TAG = MPI_ANY_TAG;
+    status->MPI_ERROR = MPI_SUCCESS;
+    memset(status->MPI_internal, 0, sizeof(status->MPI_internal));
+}
+
+/** The same, as a value. */
+static inline MPI_Status weft_status_empty(void)
+{
+    MPI_Status status;
+    weft_status_clear(&status);
+    return status;
+}
+
+/** The status of a receive from MPI_PROC_NULL. */
+static inline MPI_Status weft_status_proc_null(void)
+{
+    return (MPI_Status){
+        .MPI_SOURCE = MPI_PROC_NULL, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS};
+}
+
+/** Hand a status to the user, who may not want it. MPI_ERROR stays as the user had it: only calls
+ *  that complete several requests set it (section 3.2.5), and an empty status has it. */
+static inline void weft_status_copy(MPI_Status *user, const MPI_Status *status)
+{
+    if (user == MPI_STATUS_IGNORE)
+        return;
+    user->MPI_SOURCE = status->MPI_SOURCE; /* one by one: as they were written */
+    user->MPI_TAG = status->MPI_TAG;
+    for (int i = 0; i < WEFT_STATUS_INTERNALS; i++)
+        user->MPI_internal[i] = status->MPI_internal[i];
+}
+
+#endif

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory that is not the host's, as the layers above see it. What kind of device there is, is known
+ * to the back end alone (src/cuda), which puts its table here; without one no memory is a device's.
+ *
+ *   is it one?      weft_is_device(buf), then weft_memory_look() for all about it
+ *   work            goes into a queue of the device: copies, packing, reductions, in order
+ *   is it over?     a event behind the work: calls back in progress, or weft_event_wait()
+ *   little          weft_bar_find() gives an address by which the processor copies itself
+ *   memory          slots of pinned host memory, scratch on the device: pooled, to be given back
+ *   other ranks     of this host: weft_device_share() describes a buffer in 128 bytes, a peer's
+ *                   weft_device_map() makes an address of it
+ *
+ * Nothing here blocks but weft_event_wait(), nothing creates a context that the program did not
+ * create, and the program's current context is the same after each call. What is on its way in
+ * queues of the program must be over when a buffer is given to MPI (as MPI 5.0 has it: the data are
+ * there), and our work is over when a request is complete. All functions are called with the
+ * library's lock held; those that return int return an error class, with a text of weft_fail that
+ * names the driver's call, its error and the buffer.
+ */
+#ifndef WEFT_RUNTIME_DEVICE_H
+#define WEFT_RUNTIME_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct weft_elements; /* of datatype/pack.h */
+struct weft_rank_report;    /* of runtime/rank_report.h */
+struct weft_op;       /* of datatype/op.h */
+struct weft_type;     /* of datatype/type.h */
+
+/* ---- what memory is ---- */
+
+typedef enum weft_memory_kind {
+    WEFT_MEMORY_HOST,
+    WEFT_MEMORY_PINNED,  /* the host's, and known to the device: copies need no detour */
+    WEFT_MEMORY_MANAGED, /* goes to and fro by itself: left to the device, not touched by us */
+    WEFT_MEMORY_DEVICE,  /* the host must not touch it */
+} weft_memory_kind_t;
+
+/** A device as this process uses it, in one context of the program's. Lives until MPI ends. */
+typedef struct weft_device weft_device_t;
+
+/** One allocation. */
+typedef struct weft_memory {
+    weft_memory_kind_t kind;
+    weft_device_t *device; /* where work on it is done; NULL: host memory */
+    uintptr_t base;        /* where the allocation begins */
+    size_t bytes;          /* its size; of host memory: 0, not known */
+    uint64_t id;           /* of the allocation, never used again in this process */
+} weft_memory_t;
+
+/** What a caller knows of a buffer already; to be handed down so that it is asked once a call. */
+typedef enum weft_where {
+    WEFT_WHERE_UNKNOWN,
+    WEFT_WHERE_HOST, /* or pinned */
+    WEFT_WHERE_DEVICE,
+} weft_where_t;
+
+/* ---- work ---- */
+
+/** An ordered queue of work on one device. Different stream classes of a device go on side by side. */
+typedef struct weft_queue weft_queue_t;
+
+typedef enum weft_stream_class {
+    WEFT_STREAM_QUICK, /* short work that somebody waits for */
+    WEFT_STREAM_DOWN,  /* large copies to the host */
+    WEFT_STREAM_UP,    /* large copies from the host */
+    WEFT_STREAM_BULK,  /* large copies and reductions on the device */
+    WEFT_STREAM_EXCHANGE, /* kernels that wait for other ranks: nothing else may stand behind them */
+    WEFT_STREAM_CLASSES
+} weft_stream_class_t;
+
+/** A place in a queue: reached when all work before it is over. The caller's memory, from
+ *  weft_queue_record() until `done` was called or `is_reached` is set. */
+typedef struct weft_event weft_event_t;
+struct weft_event {
+    /** Called once, in progress; `error` is MPI_SUCCESS, or a class with a text of weft_fail: then
+     * what the work wrote is undefined. It may free the event and queue more. NULL: nobody. */
+    void (*done)(weft_event_t *event, int error);
+    void *owner;
+    /* of the back end */
+    bool is_reached;
+    int error;
+    const char *why; /* the text of the error; until the queue fails again */
+    uint32_t number;
+    void *driver_event;
+    weft_event_t *next;
+};
+
+/** A piece of a batch of copies. */
+typedef struct weft_piece {
+    void *to;
+    const void *from;
+    size_t bytes;
+} weft_piece_t;
+
+/** Each of out[outs] = in[0] op in[1] op ..., `count` elements laid out as in the user's memory,
+ * from the left. All are memory that the queue's device reaches: its own, mapped, or pinned. An out
+ * may be any of the sources; nothing else overlaps. The arrays may be changed at once. */
+typedef struct weft_reduction {
+    const struct weft_op *op;
+    const struct weft_type *type;
+    size_t count;
+    const void *const *in;
+    int sources; /* at least 1 */
+    void *const *out;
+    int outs; /* at least 1 */
+} weft_reduction_t;
+
+/** Bytes [offset, offset + bytes) of the packed form of `elements` (device memory), and where they
+ * are or go: device memory, mapped or pinned. */
+typedef struct weft_packing {
+    const struct weft_elements *elements;
+    size_t offset, bytes;
+    void *packed;
+} weft_packing_t;
+
+/** Device memory as the processor reaches it, until the next call of weft_bar_find() or weft_memory_look(). */
+typedef struct weft_bar {
+    void *at;
+    unsigned long handle; /* these two are the back end's */
+    bool must_read_back;
+} weft_bar_t;
+
+/* ---- between kernels ---- */
+
+enum { WEFT_EXCHANGE_MOST_MEMBERS = 16, WEFT_WATCH_BYTES = 64 };
+
+/** Where the kernels of other ranks put what they have for this one's. */
+typedef struct weft_inbox {
+    void *memory;    /* on the device, which others map */
+    uint32_t *watch; /* WEFT_WATCH_BYTES of pinned memory, all zeros at first: pairs of words for weft_exchange_t */
+} weft_inbox_t;
+
+/** One member of an exchange, as this rank sees it. A row for n bytes of data takes 2n, in multiples of 32. */
+typedef struct weft_exchange_peer {
+    char *outbox;      /* this rank's row in that member's inbox, mapped */
+    const char *inbox; /* that member's row in this rank's */
+    const char *from;  /* out_bytes for that member; of this rank itself: its own operand, or block */
+    char *to;          /* in_bytes from that member; of this rank itself: its result */
+    size_t out_bytes, in_bytes;
+} weft_exchange_peer_t;
+
+/**
+ * Members whose kernels run at the same time, each on a device of its own, send each other blocks. With an operation
+ * each combines what it is sent, and its own, in the order of members. All launch theirs, or those who do wait until
+ * they are called off.
+ */
+typedef struct weft_exchange {
+    const struct weft_op *op; /* NULL: blocks go as they are */
+    const struct weft_type *type;
+    int members, member;
+    uint32_t flag;    /* of this exchange, not 0: all alike, and unlike those before it in the same rows */
+    uint32_t results; /* not 0: what this rank combines goes to all, into rows so many bytes after the others */
+    size_t most;      /* bytes of the longest block of all members */
+    uint32_t *watch;  /* [2]: set [0] to the flag to end the kernel early; [1] is the flag if it has ended so, or
+                         has waited for WEFT_DEVICE_WAIT_MAX */
+    weft_exchange_peer_t peer[WEFT_EXCHANGE_MOST_MEMBERS];
+} weft_exchange_t;
+
+/* ---- by multicast ---- */
+
+/** An object of multicast memory as the other ranks of the host join it. Plain data. */
+typedef struct weft_multicast_share {
+    int32_t pid, fd;
+    uint64_t bytes; /* of each device's part */
+    uint64_t granule; /* that its addresses are a multiple of */
+} weft_multicast_share_t;
+
+/** What a rank has of such an object; the back end's memory. */
+typedef struct weft_multicast {
+    weft_multicast_share_t share;
+    uint32_t *watch; /* as of an inbox; NULL: no memory is bound yet */
+} weft_multicast_t;
+
+/** An allreduce by kernels of all members, which run at the same time, as those of an exchange. */
+typedef struct weft_multicast_call {
+    const struct weft_op *op;
+    const struct weft_type *type;
+    const weft_multicast_t *multicast;
+    int members, member;
+    uint32_t flag;    /* of this call, not 0: all alike, and greater than those before it in the same object */
+    size_t bytes;     /* of elements laid out as in the user's memory */
+    const void *from; /* this rank's operand */
+    void *to;         /* the result; may be the operand */
+    uint32_t *watch;  /* [2] as of an exchange */
+} weft_multicast_call_t;
+
+/* ---- between processes ---- */
+
+/** A buffer in device memory as another process of the host can map it. Plain data, for a packet.
+ */
+typedef struct weft_share {
+    uint8_t uuid[16];         /* of the device */
+    uint64_t base, bytes, id; /* of the allocation: weft_memory_t of its owner */
+    uint64_t address;         /* of the data, in the owner's memory */
+    uint32_t owner;           /* world rank */
+    int32_t pid, fd;          /* for handles that are file descriptors */
+    uint32_t kind;            /* of handle; the back end's */
+    uint8_t handle[64];
+} weft_share_t;
+
+_Static_assert(sizeof(weft_share_t) == 128, "a share is two cache lines");
+
+/** A peer's buffer, mapped. */
+typedef struct weft_mapping {
+    void *address; /* of the data, for work in queues of `device` only */
+    weft_device_t *device;
+    void *entry; /* of the back end */
+} weft_mapping_t;
+
+/* ---- the table of the back end ---- */
+
+typedef struct weft_device_ops {
+    const char *name;         /* "cuda" */
+    int (*number)(const weft_device_t *device);
+    const char *memory_kinds; /* for the info key mpi_memory_alloc_kinds */
+    bool (*is_device)(const void *buf);
+    int (*look)(const void *buf, weft_memory_t *out);
+    weft_queue_t *(*queue)(weft_device_t *device, weft_stream_class_t stream_class);
+    int (*copy)(weft_queue_t *queue, void *to, const void *from, size_t bytes);
+    int (*copy_many)(weft_queue_t *queue, const weft_piece_t *pieces, size_t count);
+    int (*pack)(weft_queue_t *queue, const weft_packing_t *packing);
+    int (*unpack)(weft_queue_t *queue, const weft_packing_t *packing);
+    bool (*can_reduce)(weft_device_t *device, const struct weft_op *op,
+                       const struct weft_type *type);
+    int (*reduce)(weft_queue_t *queue, const weft_reduction_t *reduction);
+    bool (*open_inbox)(weft_device_t *device, size_t bytes, weft_event_t *cleared, weft_inbox_t *out);
+    void (*close_inbox)(weft_device_t *device, const weft_inbox_t *inbox);
+    int (*exchange)(weft_queue_t *queue, const weft_exchange_t *exchange);
+    bool (*can_multicast)(weft_device_t *device, const struct weft_op *op,
+                          const struct weft_type *type);
+    weft_multicast_t *(*make_multicast)(weft_device_t *device, int members);
+    weft_multicast_t *(*join_multicast)(weft_device_t *device, const weft_multicast_share_t *share);
+    bool (*bind_multicast)(weft_multicast_t *multicast, weft_event_t *cleared);
+    void (*close_multicast)(weft_multicast_t *multicast, bool is_in_use);
+    int (*multicast)(weft_queue_t *queue, const weft_multicast_call_t *call);
+    int (*event)(weft_queue_t *queue, weft_event_t *event);
+    bool (*bar_suits)(size_t bytes, bool is_write);
+    bool (*bar_find)(const weft_memory_t *memory, const void *buf, size_t bytes, bool is_write,
+                     weft_bar_t *out);
+    void (*bar_read)(const weft_bar_t *bar, void *to, size_t bytes);
+    void (*bar_write)(const weft_bar_t *bar, const void *from, size_t bytes);
+    void *(*take_pinned)(weft_device_t *device, size_t bytes);
+    void (*give_pinned)(void *slot);
+    void *(*take_scratch)(weft_device_t *device, size_t bytes);
+    void (*give_scratch)(weft_device_t *device, void *scratch);
+    bool (*share)(const weft_memory_t *memory, const void *buf, size_t bytes, weft_share_t *out);
+    bool (*map)(const weft_share_t *share, weft_device_t *device, bool at_any_price,
+                weft_mapping_t *out);
+    bool (*is_refused)(const weft_share_t *share, weft_device_t *device);
+    void (*unmap)(weft_mapping_t *mapping);
+    void (*forget)(int owner, uint64_t id);
+    void (*describe)(struct weft_rank_report *report);
+    const struct weft_device_stream_ops *streams; /* of device_stream.h */
+} weft_device_ops_t;
+
+/** The back end; NULL: there is none, and no function below may be called but weft_is_device(). */
+extern const weft_device_ops_t *weft_device_ops;
+
+/** Points to a word that is 0 as long as there can be no memory but the host's: the back end sees
+ * to that. The fast half of weft_is_device(). */
+extern const uintptr_t *weft_device_news __attribute__((visibility("hidden")));
+
+/** Set the two; for the back end. And its opposite: all memory is the host's again. */
+void weft_device_open(const weft_device_ops_t *ops, const uintptr_t *news);
+void weft_device_close(void);
+
+/** Is it device or managed memory? `buf` is the address of the first byte of data (not MPI_BOTTOM).
+ * 1 ns where no device is in use, else 3 for the stack, the heap and the program's own variables,
+ * and a question to the driver for what lies elsewhere: ask once per buffer and MPI call. */
+static inline bool weft_is_device(const void *buf)
+{
+    return __builtin_expect(*weft_device_news != 0, 0) && weft_device_ops->is_device(buf);
+}
+
+/** All about the memory at `buf`; for the host's as well. MPI_ERR_OTHER: it is a device's, but
+ * there is no context to work in. */
+static inline int weft_memory_look(const void *buf, weft_memory_t *out)
+{
+    return weft_device_ops->look(buf, out);
+}
+
+/** The number that the driver has for a device (CUdevice), for other libraries that work with it. */
+static inline int weft_device_number(const weft_device_t *device)
+{
+    return weft_device_ops->number(device);
+}
+
+/** The queue of a stream_class; NULL with a text: the driver refused. */
+static inline weft_queue_t *weft_device_queue(weft_device_t *device, weft_stream_class_t stream_class)
+{
+    return weft_device_ops->queue(device, stream_class);
+}
+
+/* What follows puts work into a queue and returns at once, but for copies that involve host memory
+ * which is not pinned: these may block until it is read or written. Take a pinned slot instead. */
+
+/** Any memory to any memory. */
+static inline int weft_queue_copy(weft_queue_t *queue, void *to, const void *from, size_t bytes)
+{
+    return weft_device_ops->copy(queue, to, from, bytes);
+}
+
+/** `count` copies that do not overlap, in no order; by one kernel where the pieces are small. The
+ * array may be changed at once. */
+static inline int weft_queue_copy_many(weft_queue_t *queue, const weft_piece_t *pieces,
+                                       size_t count)
+{
+    return weft_device_ops->copy_many(queue, pieces, count);
+}
+
+/** Typed device memory to packed bytes, and back. The type stays until the work is over. */
+static inline int weft_queue_pack(weft_queue_t *queue, const weft_packing_t *packing)
+{
+    return weft_device_ops->pack(queue, packing);
+}
+
+static inline int weft_queue_unpack(weft_queue_t *queue, const weft_packing_t *packing)
+{
+    return weft_device_ops->unpack(queue, packing);
+}
+
+/** Has the device a kernel for it? If not the caller reduces on the host. */
+static inline bool weft_device_can_reduce(weft_device_t *device, const struct weft_op *op,
+                                          const struct weft_type *type)
+{
+    return weft_device_ops->can_reduce(device, op, type);
+}
+
+/** What weft_device_can_reduce() allows. */
+static inline int weft_queue_reduce(weft_queue_t *queue, const weft_reduction_t *reduction)
+{
+    return weft_device_ops->reduce(queue, reduction);
+}
+
+/** An inbox of `bytes` bytes. It is empty, and can be shared, once the event is reached, whose done and owner are set.
+ *  False: the device has no kernels, or there is no memory to be had now. */
+static inline bool weft_inbox_open(weft_device_t *device, size_t bytes, weft_event_t *cleared,
+                                   weft_inbox_t *out)
+{
+    return weft_device_ops->open_inbox(device, bytes, cleared, out);
+}
+
+/** No kernel may write into it any more. */
+static inline void weft_inbox_close(weft_device_t *device, const weft_inbox_t *inbox)
+{
+    weft_device_ops->close_inbox(device, inbox);
+}
+
+/** Into a queue of WEFT_STREAM_EXCHANGE; of a reduction that weft_device_can_reduce() allows. */
+static inline int weft_queue_exchange(weft_queue_t *queue, const weft_exchange_t *exchange)
+{
+    return weft_device_ops->exchange(queue, exchange);
+}
+
+/** Can the device have part in multicast memory, and does the switch know this reduction (NULL: any)? */
+static inline bool weft_device_can_multicast(weft_device_t *device, const struct weft_op *op,
+                                             const struct weft_type *type)
+{
+    return weft_device_ops->can_multicast(device, op, type);
+}
+
+/** Make an object for so many devices, to which this one belongs. NULL: the driver refuses, or cannot be asked now. */
+static inline weft_multicast_t *weft_multicast_make(weft_device_t *device, int members)
+{
+    return weft_device_ops->make_multicast(device, members);
+}
+
+/** Have this device belong to an object of another rank, for ever. NULL: as above. */
+static inline weft_multicast_t *weft_multicast_join(weft_device_t *device,
+                                                    const weft_multicast_share_t *share)
+{
+    return weft_device_ops->join_multicast(device, share);
+}
+
+/** Give it memory of the device; all members' devices must have joined, for which the driver waits. Others may use
+ *  it once the event is reached, whose done and owner are set. False: as above. */
+static inline bool weft_multicast_bind(weft_multicast_t *multicast, weft_event_t *cleared)
+{
+    return weft_device_ops->bind_multicast(multicast, cleared);
+}
+
+/** At any step. `is_in_use`: kernels of others may still use its memory, which stays until MPI ends. */
+static inline void weft_multicast_close(weft_multicast_t *multicast, bool is_in_use)
+{
+    weft_device_ops->close_multicast(multicast, is_in_use);
+}
+
+/** Into a queue of WEFT_STREAM_EXCHANGE; of a reduction that weft_device_can_multicast() allows. */
+static inline int weft_queue_multicast(weft_queue_t *queue, const weft_multicast_call_t *call)
+{
+    return weft_device_ops->multicast(queue, call);
+}
+
+/** Put a event behind all work so far; event->done and event->owner are set. When this fails nothing
+ * of the work goes on, and `done` is not called. */
+static inline int weft_queue_record(weft_queue_t *queue, weft_event_t *event)
+{
+    event->is_reached = false;
+    event->error = 0;
+    return weft_device_ops->event(queue, event);
+}
+
+/** Is it worth asking weft_bar_find(), whatever the memory? */
+static inline bool weft_bar_suits(size_t bytes, bool is_write)
+{
+    return weft_device_ops->bar_suits(bytes, is_write);
+}
+
+/** Can the processor itself read (or write) `bytes` bytes at `buf`, within `memory`? False: there are
+ * too many, or no way, or it is not worth it yet: take a queue. */
+static inline bool weft_bar_find(const weft_memory_t *memory, const void *buf, size_t bytes,
+                                 bool is_write, weft_bar_t *out)
+{
+    return weft_device_ops->bar_find(memory, buf, bytes, is_write, out);
+}
+
+/** Copy out of device memory, without a call of the driver. */
+static inline void weft_bar_read(const weft_bar_t *bar, void *to, size_t bytes)
+{
+    weft_device_ops->bar_read(bar, to, bytes);
+}
+
+/** And into it: it is there for all work that is launched on any device afterwards. */
+static inline void weft_bar_write(const weft_bar_t *bar, const void *from, size_t bytes)
+{
+    weft_device_ops->bar_write(bar, from, bytes);
+}
+
+/** Wait, with progress, until all work so far in the queue is over. */
+int weft_queue_wait(weft_queue_t *queue);
+
+/** `bytes` bytes of pinned host memory, at most WEFT_PINNED_SLOT, that all devices reach at the
+ * same address. NULL: all slots are in use now, try again after progress. */
+enum { WEFT_PINNED_SLOT = 512 * 1024 };
+static inline void *weft_pinned_take(weft_device_t *device, size_t bytes)
+{
+    return weft_device_ops->take_pinned(device, bytes);
+}
+
+static inline void weft_pinned_give(void *slot)
+{
+    weft_device_ops->give_pinned(slot);
+}
+
+/** `bytes` bytes on the device, aligned to 256, which peers can map; NULL: there are none to be
+ * had. To be given back when no work uses it any more. */
+static inline void *weft_scratch_take(weft_device_t *device, size_t bytes)
+{
+    return weft_device_ops->take_scratch(device, bytes);
+}
+
+static inline void weft_scratch_give(weft_device_t *device, void *scratch)
+{
+    weft_device_ops->give_scratch(device, scratch);
+}
+
+/** Describe `bytes` bytes at `buf`, within `memory`, to processes of this host. False: such memory
+ * cannot be shared (managed, a pool without handles, ...), which has been noted once. */
+static inline bool weft_device_share(const weft_memory_t *memory, const void *buf, size_t bytes,
+                                     weft_share_t *out)
+{
+    return weft_device_ops->share(memory, buf, bytes, out);
+}
+
+/** The same for the process itself, rank `rank`, for which all memory will do. */
+static inline void weft_device_share_own(const weft_memory_t *memory, const void *buf, int rank,
+                                         weft_share_t *out)
+{
+    *out = (weft_share_t){.base = memory->base,
+                          .bytes = memory->bytes,
+                          .id = memory->id,
+                          .address = (uint64_t)(uintptr_t)buf,
+                          .owner = (uint32_t)rank};
+}
+
+/** Map a buffer of a peer, or of this process itself, for work on `device` (NULL: on whichever
+ * suits). Mappings are kept: but for the first one of an allocation (some 1 ms) it costs 100 ns.
+ * False: not possible, which has been noted once; or, unless `at_any_price`, not worth it yet: a
+ * small allocation that is seen for the first time. The owner must keep the memory until unmap. */
+static inline bool weft_device_map(const weft_share_t *share, weft_device_t *device,
+                                   bool at_any_price, weft_mapping_t *out)
+{
+    return weft_device_ops->map(share, device, at_any_price, out);
+}
+
+/** Was it found that it can never be mapped? False where it was only not worth it, or this process does
+ *  not use a device yet. */
+static inline bool weft_device_is_refused(const weft_share_t *share, weft_device_t *device)
+{
+    return weft_device_ops->is_refused(share, device);
+}
+
+static inline void weft_device_unmap(weft_mapping_t *mapping)
+{
+    weft_device_ops->unmap(mapping);
+}
+
+/** The owner has freed an allocation: its mapping, if any, can go. Until then, or until something else is
+ * shared at its place, it stays mapped, and the memory is not to be had. */
+static inline void weft_device_forget(int owner, uint64_t id)
+{
+    if (weft_device_ops != NULL)
+        weft_device_ops->forget(owner, id);
+}
+
+/** Fill in, for the report, what is known of the device that this rank works on: the one it has worked on,
+ *  else that of the current context; what costs speed as notes. */
+static inline void weft_device_describe(struct weft_rank_report *report)
+{
+    if (weft_device_ops != NULL)
+        weft_device_ops->describe(report);
+}
+
+/** Set by the layer above: called when the back end sees that an allocation which it has shared was
+ * freed, so that others hear of it. */
+extern void (*weft_device_freed)(uint64_t id);
+
+#endif

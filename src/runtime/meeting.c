@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "runtime/meeting.h"
+
+enum {
+    LINE = 64,
+    POST_FIXED = 512,
+    /* For an entry a member, where the posts of all do not become too large by it. */
+    ROW_BYTES = 32,
+    ROW_RANKS_MAX = 32,
+    PATIENCE_LEAST_US = 2000,
+    PATIENCE_MOST_US = 1000000,
+    SKIP_MOST = 4096,
+};
+
+typedef struct slot {
+    _Alignas(LINE) atomic_ullong word; /* of count_t */
+    atomic_uint parts_done, parts_failed;
+} slot_t;
+
+struct weft_board {
+    _Alignas(LINE) atomic_ullong owner; /* of owner_t; 0: free */
+    atomic_uint patience_us;
+    atomic_uint skip, skip_until; /* meetings that are left out; the next that is not */
+    atomic_uint last_done;        /* number + 1 of the last meeting that ended well; 0: none */
+    slot_t slots[WEFT_MEETINGS];
+};
+
+weft_meeting_place_t weft_meeting_place;
+
+/* ---- the memory ---- */
+
+size_t weft_post_bytes(int ranks)
+{
+    return POST_FIXED + (ranks <= ROW_RANKS_MAX ? (size_t)ranks * ROW_BYTES : 0);
+}
+
+static size_t board_bytes(int ranks)
+{
+    return sizeof(weft_board_t) + WEFT_MEETINGS * (size_t)ranks * weft_post_bytes(ranks);
+}
+
+size_t weft_boards_bytes(int ranks)
+{
+    return WEFT_BOARDS * board_bytes(ranks);
+}
+
+static weft_board_t *board_at(size_t index)
+{
+    char *memory = weft_meeting_place.memory;
+    return (weft_board_t *)(void *)(memory + index * board_bytes(weft_meeting_place.ranks));
+}
+
+void *weft_meeting_post(const weft_meeting_t *meeting, int member)
+{
+    size_t ranks = (size_t)weft_meeting_place.ranks;
+    size_t index = (size_t)meeting->slot * ranks + (size_t)member;
+    return (char *)(meeting->board + 1) + index * weft_post_bytes(weft_meeting_place.ranks);
+}
+
+/* ---- boards ---- */
+
+/* | context 32 | first 12 | claims 12 | is being cleared 1 | is taken 1 | */
+enum { TAKEN = 1, CLEARING = 2, CLAIM = 4, CLAIMS_MASK = 0xfff << 2, FIRST_SHIFT = 14, CONTEXT_SHIFT = 26 };
+
+static unsigned long long name_of(uint32_t context, int first)
+{
+    return (unsigned long long)context << CONTEXT_SHIFT | (unsigned long long)first << FIRST_SHIFT | TAKEN;
+}
+
+static bool claim_board(weft_board_t *board, unsigned long long name)
+{
+    unsigned long long owner = atomic_load(&board->owner);
+    do {
+        unsigned long long others_name = owner & ~(unsigned long long)CLAIMS_MASK;
+        if (owner != 0 && others_name != name)
+            return false;
+    } while (!atomic_compare_exchange_weak(&board->owner, &owner, (owner | name) + CLAIM));
+    return true;
+}
+
+weft_board_t *weft_board_claim(uint32_t context, int first)
+{
+    unsigned long long name = name_of(context, first);
+    for (size_t i = 0; weft_meeting_place.memory != NULL && i < WEFT_BOARDS; i++) {
+        weft_board_t *board = board_at((context / 2 + (size_t)first + i) % WEFT_BOARDS);
+        if (claim_board(board, name))
+            return board;
+    }
+    return NULL;
+}
+
+static void clear(weft_board_t *board)
+{
+    for (int i = 0; i < WEFT_MEETINGS; i++)
+        atomic_store(&board->slots[i].word, 0);
+    atomic_store(&board->patience_us, 0);
+    atomic_store(&board->skip, 0);
+    atomic_store(&board->skip_until, 0);
+    atomic_store(&board->last_done, 0);
+}
+
+void weft_board_release(weft_board_t *board)
+{
+    unsigned long long owner = atomic_load(&board->owner), rest;
+    do {
+        rest = owner - CLAIM;
+        if ((rest & CLAIMS_MASK) == 0)
+            rest |= CLEARING;
+    } while (!atomic_compare_exchange_weak(&board->owner, &owner, rest));
+    if ((rest & CLEARING) != 0) {
+        clear(board);
+        atomic_store(&board->owner, 0);
+    }
+}
+
+/* ---- the word of a meeting ---- */
+
+/* | number 24 | entered 12 | arrived 12 | left 12 | state 4 | */
+typedef struct count {
+    uint32_t number;
+    unsigned entered, arrived, left;
+    weft_meeting_state_t state;
+} count_t;
+
+enum { NUMBER_MASK = 0xffffff, COUNT_MASK = 0xfff };
+
+static count_t unpack_call(unsigned long long word)
+{
+    return (count_t){.number = (uint32_t)(word >> 40),
+                     .entered = (unsigned)(word >> 28) & COUNT_MASK,
+                     .arrived = (unsigned)(word >> 16) & COUNT_MASK,
+                     .left = (unsigned)(word >> 4) & COUNT_MASK,
+                     .state = (weft_meeting_state_t)(word & 0xf)};
+}
+
+static unsigned long long pack_call(const count_t *count)
+{
+    return (unsigned long long)count->number << 40 | (unsigned long long)count->entered << 28 |
+           (unsigned long long)count->arrived << 16 | (unsigned long long)count->left << 4 |
+           (unsigned long long)count->state;
+}
+
+static slot_t *slot_of_member(const weft_meeting_t *meeting)
+{
+    return &meeting->board->slots[meeting->slot];
+}
+
+static bool is_of(const count_t *count, uint32_t number)
+{
+    return count->entered > 0 && count->number == (number & NUMBER_MASK);
+}
+
+bool weft_board_meets(weft_board_t *board, uint32_t number)
+{
+    if ((int32_t)(number - atomic_load_explicit(&board->skip_until, memory_order_relaxed)) >= 0)
+        return true;
+    count_t count = unpack_call(atomic_load(&board->slots[number % WEFT_MEETINGS].word));
+    return is_of(&count, number);
+}
+
+/* ---- how long to wait ---- */
+
+static unsigned at_most(unsigned value, unsigned most)
+{
+    return value < most ? value : most;
+}
+
+/* The meeting `number` begins in the slot of one that is over. If that was off: all came, too late: wait
+ * longer. Some did not: come less often. */
+static void learn_members(weft_board_t *board, const count_t *old, uint32_t number, int members)
+{
+    uint32_t done = atomic_load(&board->last_done);
+    bool is_outdated = done != 0 && ((done - 1 - old->number) & NUMBER_MASK) < NUMBER_MASK / 2;
+    if (old->state != WEFT_MEETING_OFF || is_outdated)
+        return;
+    if (old->arrived == (unsigned)members) {
+        unsigned patience = atomic_load(&board->patience_us);
+        atomic_store(&board->patience_us,
+                     at_most(2 * (patience == 0 ? PATIENCE_LEAST_US : patience), PATIENCE_MOST_US));
+        atomic_store(&board->skip, 0);
+        return;
+    }
+    unsigned skip = at_most(2 * atomic_load(&board->skip) + 1, SKIP_MOST);
+    atomic_store(&board->skip, skip);
+    atomic_store(&board->skip_until, number + 1 + skip);
+}
+
+int64_t weft_meeting_patience_ns(const weft_meeting_t *meeting)
+{
+    unsigned patience = atomic_load_explicit(&meeting->board->patience_us, memory_order_relaxed);
+    return (int64_t)(patience == 0 ? PATIENCE_LEAST_US : patience) * 1000;
+}
+
+/* ---- meetings ---- */
+
+bool weft_meeting_enter(weft_board_t *board, uint32_t number, int members, int member,
+                        weft_meeting_t *out)
+{
+    slot_t *slot = &board->slots[number % WEFT_MEETINGS];
+    unsigned long long word = atomic_load(&slot->word), next;
+    count_t old, count;
+    do {
+        old = count = unpack_call(word);
+        if (!is_of(&old, number)) {
+            if (old.left != old.entered)
+                return false;
+            count = (count_t){.number = number & NUMBER_MASK, .state = WEFT_MEETING_OPEN};
+        }
+        count.entered++;
+        next = pack_call(&count);
+    } while (!atomic_compare_exchange_weak(&slot->word, &word, next));
+    if (count.entered == 1)
+        learn_members(board, &old, number, members);
+    *out = (weft_meeting_t){.board = board, .number = number,
+                            .slot = (int)(number % WEFT_MEETINGS),
+                            .members = members, .member = member};
+    return true;
+}
+
+weft_meeting_state_t weft_meeting_arrive(const weft_meeting_t *meeting)
+{
+    slot_t *slot = slot_of_member(meeting);
+    unsigned long long word = atomic_load(&slot->word);
+    count_t count;
+    do {
+        count = unpack_call(word);
+        count.arrived++;
+        if (count.state == WEFT_MEETING_OPEN && count.arrived == (unsigned)meeting->members)
+            count.state = WEFT_MEETING_GATHERED;
+    } while (!atomic_compare_exchange_weak(&slot->word, &word, pack_call(&count)));
+    if (count.state == WEFT_MEETING_GATHERED) {
+        atomic_store(&slot->parts_done, 0);
+        atomic_store(&slot->parts_failed, 0);
+    }
+    return count.state;
+}
+
+weft_meeting_state_t weft_meeting_look(const weft_meeting_t *meeting)
+{
+    return unpack_call(atomic_load_explicit(&slot_of_member(meeting)->word, memory_order_acquire)).state;
+}
+
+/* To another state, if it is between two; the state after it. */
+static weft_meeting_state_t change(const weft_meeting_t *meeting, weft_meeting_state_t least,
+                                   weft_meeting_state_t most, weft_meeting_state_t to)
+{
+    slot_t *slot = slot_of_member(meeting);
+    unsigned long long word = atomic_load(&slot->word);
+    count_t count;
+    do {
+        count = unpack_call(word);
+        if (count.state < least || count.state > most)
+            return count.state;
+        count.state = to;
+    } while (!atomic_compare_exchange_weak(&slot->word, &word, pack_call(&count)));
+    return to;
+}
+
+weft_meeting_state_t weft_meeting_give_up(const weft_meeting_t *meeting)
+{
+    return change(meeting, WEFT_MEETING_OPEN, WEFT_MEETING_OPEN, WEFT_MEETING_OFF);
+}
+
+static void wake_members(const weft_meeting_t *meeting)
+{
+    (void)meeting;
+    for (int i = 0; i < weft_meeting_place.ranks; i++)
+        weft_meeting_place.wake(i);
+}
+
+void weft_meeting_decide(const weft_meeting_t *meeting, weft_meeting_state_t state)
+{
+    if (state == WEFT_MEETING_DONE || state == WEFT_MEETING_AGREED) {
+        weft_board_t *board = meeting->board;
+        atomic_store(&board->last_done, meeting->number + 1);
+        atomic_store(&board->skip, 0);
+        atomic_store(&board->skip_until, 0);
+    }
+    change(meeting, WEFT_MEETING_GATHERED, WEFT_MEETING_WORKING, state);
+    wake_members(meeting);
+}
+
+bool weft_meeting_part_done(const weft_meeting_t *meeting, weft_meeting_state_t during,
+                            bool *is_good)
+{
+    slot_t *slot = slot_of_member(meeting);
+    if (!*is_good)
+        atomic_fetch_add(&slot->parts_failed, 1);
+    unsigned rounds = during == WEFT_MEETING_WORKING ? 2 : 1;
+    bool is_last =
+        atomic_fetch_add(&slot->parts_done, 1) + 1 == rounds * (unsigned)meeting->members;
+    *is_good = atomic_load(&slot->parts_failed) == 0;
+    return is_last;
+}
+
+void weft_meeting_fail(const weft_meeting_t *meeting)
+{
+    atomic_fetch_add(&slot_of_member(meeting)->parts_failed, 1);
+    wake_members(meeting);
+}
+
+bool weft_meeting_has_failed(const weft_meeting_t *meeting)
+{
+    return atomic_load_explicit(&slot_of_member(meeting)->parts_failed, memory_order_acquire) != 0;
+}
+
+void weft_meeting_leave(const weft_meeting_t *meeting)
+{
+    slot_t *slot = slot_of_member(meeting);
+    atomic_fetch_add(&slot->word, 1ULL << 4);
+}

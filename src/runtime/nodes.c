@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "runtime/nodes.h"
+
+#include "runtime/world.h"
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <stdlib.h>
+
+static int *node_of; /* [world size]; NULL: not known, or all on one */
+static int *firsts, *lasts; /* [count] world ranks */
+static int count = 1;
+
+/* WEFT_NODES=0,0,1,2, on one host: rank i is taken to be on the i-th host of the list, which begins
+ * anew when it is over. Hosts are numbered as they come, whatever the numbers in the list. */
+static bool pretend(const char *list)
+{
+    const char *at = list;
+    for (int rank = 0; rank < weft_world.size; rank++) {
+        char *end;
+        long node = strtol(at, &end, 10);
+        if (end == at || node < 0 || node >= weft_world.size)
+            return false;
+        node_of[rank] = (int)node;
+        at = *end == ',' ? end + 1 : *end == '\0' ? list : end;
+    }
+    return true;
+}
+
+/* Number the hosts by their lowest rank. */
+static int number_anew(void)
+{
+    int next = 0, size = weft_world.size;
+    int *numbers = weft_alloc_array((size_t)size, sizeof(*numbers));
+    firsts = weft_alloc_array((size_t)size, sizeof(*firsts));
+    lasts = weft_alloc_array((size_t)size, sizeof(*lasts));
+    bool has_room = numbers != NULL && firsts != NULL && lasts != NULL;
+    for (int i = 0; has_room && i < size; i++)
+        numbers[i] = -1;
+    for (int rank = 0; has_room && rank < size; rank++) {
+        int *number = &numbers[node_of[rank]];
+        if (*number < 0) {
+            firsts[next] = rank;
+            *number = next++;
+        }
+        node_of[rank] = *number;
+        lasts[*number] = rank;
+    }
+    weft_free(numbers);
+    count = next;
+    if (has_room) { /* they were as long as there could have been hosts; a smaller one is no failure */
+        int *shorter = weft_realloc(firsts, (size_t)count * sizeof(*firsts));
+        firsts = shorter == NULL ? firsts : shorter;
+        shorter = weft_realloc(lasts, (size_t)count * sizeof(*lasts));
+        lasts = shorter == NULL ? lasts : shorter;
+    }
+    return has_room ? MPI_SUCCESS : weft_fail(MPI_ERR_NO_MEM, "a table of %d hosts", size);
+}
+
+static int find_node(void)
+{
+    if (weft_world.local_size < weft_world.size) {
+        int err = weft_world.wireup->find_nodes(node_of);
+        return err == MPI_SUCCESS ? number_anew() : err;
+    }
+    if (pretend(weft_config.NODES))
+        return number_anew();
+    WEFT_LOG(WEFT_WARN, "nodes", "WEFT_NODES=%s is not a list of numbers from 0 to %d",
+             weft_config.NODES, weft_world.size - 1);
+    weft_nodes_close();
+    return MPI_SUCCESS;
+}
+
+int weft_nodes_open(void)
+{
+    if (node_of != NULL || weft_nodes_is_one())
+        return MPI_SUCCESS;
+    node_of = weft_alloc_array((size_t)weft_world.size, sizeof(*node_of));
+    if (node_of == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "a table of the hosts of %d ranks", weft_world.size);
+    int err = find_node();
+    if (err != MPI_SUCCESS)
+        weft_nodes_close();
+    return err;
+}
+
+void weft_nodes_close(void)
+{
+    weft_free(node_of);
+    weft_free(firsts);
+    weft_free(lasts);
+    node_of = firsts = lasts = NULL;
+    count = 1;
+}
+
+bool weft_nodes_is_one(void)
+{
+    return weft_world.local_size == weft_world.size && weft_config.NODES[0] == '\0';
+}
+
+int weft_nodes_count(void)
+{
+    return count;
+}
+
+int weft_node_of(int world_rank)
+{
+    return node_of == NULL ? 0 : node_of[world_rank];
+}
+
+int weft_node_first(int node)
+{
+    return firsts == NULL ? 0 : firsts[node];
+}
+
+int weft_node_last(int node)
+{
+    return lasts == NULL ? weft_world.size - 1 : lasts[node];
+}

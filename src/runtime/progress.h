@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Waiting, in one place: spin, then yield, then sleep on a doorbell.
+ *
+ * A doorbell is a word in memory that peers can reach. Its owner sets it before it goes to sleep and
+ * looks once more for packets; whoever has published a packet looks at it and wakes the owner. Both
+ * sides store first and load second, so a full fence must stand between the two on one side at
+ * least: by default the sleeper pays (an asymmetric fence, some microseconds once before a sleep).
+ * Where cores are short, sleeps are frequent and the senders pay.
+ */
+#ifndef WEFT_RUNTIME_PROGRESS_H
+#define WEFT_RUNTIME_PROGRESS_H
+
+#include "base/futex.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef struct weft_doorbell {
+    /* The owner sleeps, or is about to: 1 + its world rank: in runtime/fd_watch.h; with the highest bit: on
+     * this word. */
+    _Alignas(64) atomic_uint is_sleeping;
+    /* The owner waits in MPI, and answers. Not on the line above, which all senders read. */
+    _Alignas(64) atomic_bool is_waiting;
+} weft_doorbell_t;
+
+/** Set when senders have to fence (cores are short, or the kernel has no asymmetric fence). */
+extern bool weft_senders_fence;
+
+void weft_doorbell_wake(weft_doorbell_t *doorbell) __attribute__((cold));
+
+/** Wake the owner of `doorbell` if it sleeps; called after something was published for it. */
+static inline void weft_doorbell_ring(weft_doorbell_t *doorbell)
+{
+    if (weft_senders_fence)
+        atomic_thread_fence(memory_order_seq_cst);
+    else
+        atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(atomic_load_explicit(&doorbell->is_sleeping, memory_order_relaxed) != 0, 0))
+        weft_doorbell_wake(doorbell);
+}
+
+/** Choose how to wait, by what weft_world says of cores and fences and by the configuration. `doorbell`
+ * is where peers wake this process; NULL: nobody outside can. */
+void weft_progress_open(weft_doorbell_t *doorbell);
+
+/** Have `poll` called in each round of progress, until it is removed. It returns how much it did;
+ *  `everything` as in weft_transport_ops. At most 16; the same function once. */
+typedef int (*weft_poll_fn_t)(bool everything);
+void weft_progress_add(weft_poll_fn_t poll);
+void weft_progress_remove(weft_poll_fn_t poll);
+
+/** One round; how much was done. */
+int weft_progress(void);
+
+/** One round, for calls that test and return: yields now and then when nothing is done, so that a
+ *  loop around MPI_Test lets others run. */
+void weft_progress_test(void);
+
+/** Rounds until *flag is true. Gives up the lock while it yields or sleeps. */
+void weft_progress_until(const bool *flag);
+
+/** So many more things (or fewer) are polled for that ring no doorbell: a device's work, say, or the end of
+ *  somebody's patience. While there are any, sleeps are short. */
+void weft_progress_await_silent(int more);
+
+/** Wake threads of this process that sleep in weft_progress_until: something they may wait for
+ *  happened outside their own polling. */
+void weft_progress_notify(void);
+
+#endif

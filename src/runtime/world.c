@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "runtime/world.h"
+
+weft_world_t weft_world = {.fabric = ""};
+
+bool weft_world_may_warn(weft_warning_t note)
+{
+    static atomic_uint own;
+    atomic_uint *noted = weft_world.noted != NULL ? weft_world.noted : &own;
+    return (atomic_fetch_or(noted, 1u << note) & 1u << note) == 0;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "runtime/meeting.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { RANKS = 5, NUMBERS = 2000, CONTEXT = 6 };
+
+static void wake_nobody(int local_rank)
+{
+    (void)local_rank;
+}
+
+static int open_boards(void **state)
+{
+    size_t bytes = weft_boards_bytes(RANKS);
+    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    memset(memory, 0, bytes);
+    weft_meeting_place = (weft_meeting_place_t){memory, RANKS, wake_nobody};
+    *state = memory;
+    return memory == NULL;
+}
+
+static int close_boards(void **state)
+{
+    free(*state);
+    weft_meeting_place.memory = NULL;
+    return 0;
+}
+
+static weft_meeting_t enter(weft_board_t *board, uint32_t number, int member)
+{
+    weft_meeting_t meeting;
+    assert_true(weft_meeting_enter(board, number, RANKS, member, &meeting));
+    return meeting;
+}
+
+static void the_last_decides(void **state)
+{
+    (void)state;
+    weft_meeting_t meetings[RANKS];
+    weft_board_t *board = weft_board_claim(CONTEXT, 0);
+    for (int i = 0; i < RANKS; i++) {
+        meetings[i] = enter(board, 7, i);
+        *(int *)weft_meeting_post(&meetings[i], i) = 10 + i;
+        weft_meeting_state_t expected = i < RANKS - 1 ? WEFT_MEETING_OPEN : WEFT_MEETING_GATHERED;
+        assert_int_equal(weft_meeting_arrive(&meetings[i]), expected);
+    }
+    for (int i = 0; i < RANKS; i++)
+        assert_int_equal(*(int *)weft_meeting_post(&meetings[RANKS - 1], i), 10 + i);
+    assert_int_equal(weft_meeting_give_up(&meetings[0]), WEFT_MEETING_GATHERED);
+    weft_meeting_decide(&meetings[RANKS - 1], WEFT_MEETING_DONE);
+    for (int i = 0; i < RANKS; i++) {
+        assert_int_equal(weft_meeting_look(&meetings[i]), WEFT_MEETING_DONE);
+        weft_meeting_leave(&meetings[i]);
+    }
+    weft_board_release(board);
+}
+
+/* Nobody waits for the others' parts, but all hear of one that failed. */
+static void each_does_his_part(void **state)
+{
+    (void)state;
+    weft_meeting_t meetings[RANKS], other;
+    weft_board_t *board = weft_board_claim(CONTEXT, 0);
+    for (int i = 0; i < RANKS; i++) {
+        meetings[i] = enter(board, 3, i);
+        weft_meeting_arrive(&meetings[i]);
+    }
+    weft_meeting_decide(&meetings[RANKS - 1], WEFT_MEETING_AGREED);
+    for (int i = 0; i < RANKS; i++) {
+        assert_int_equal(weft_meeting_look(&meetings[i]), WEFT_MEETING_AGREED);
+        assert_int_equal(weft_meeting_has_failed(&meetings[i]), i > 1);
+        if (i == 1)
+            weft_meeting_fail(&meetings[i]);
+        weft_meeting_leave(&meetings[i]);
+        assert_int_equal(weft_meeting_enter(board, 3 + WEFT_MEETINGS, RANKS, 0, &other), i == RANKS - 1);
+    }
+    weft_board_release(board);
+}
+
+/* Who comes after somebody gave up is told so; and the slot is free once all who came have left. */
+static void off_is_off_for_all(void **state)
+{
+    (void)state;
+    weft_board_t *board = weft_board_claim(CONTEXT, 0);
+    weft_meeting_t first = enter(board, 0, 0), second = enter(board, 0, 1), other;
+    assert_int_equal(weft_meeting_arrive(&first), WEFT_MEETING_OPEN);
+    assert_int_equal(weft_meeting_give_up(&first), WEFT_MEETING_OFF);
+    assert_int_equal(weft_meeting_arrive(&second), WEFT_MEETING_OFF);
+    weft_meeting_leave(&first);
+    assert_false(weft_meeting_enter(board, WEFT_MEETINGS, RANKS, 0, &other));
+    weft_meeting_leave(&second);
+    assert_true(weft_meeting_enter(board, WEFT_MEETINGS, RANKS, 0, &other));
+    weft_board_release(board);
+}
+
+static void pass(weft_board_t *board, uint32_t number, int members)
+{
+    weft_meeting_t meeting = enter(board, number, 0);
+    weft_meeting_arrive(&meeting);
+    weft_meeting_give_up(&meeting);
+    for (int i = 1; i < members; i++) {
+        weft_meeting_t late = enter(board, number, i);
+        weft_meeting_arrive(&late);
+        weft_meeting_leave(&late);
+    }
+    weft_meeting_leave(&meeting);
+}
+
+/* Where some never come, fewer and fewer meetings are worth it; where all come late, it is worth waiting. */
+static void learns(void **state)
+{
+    (void)state;
+    int came = 0, came_late = 0;
+    weft_board_t *board = weft_board_claim(CONTEXT, 0);
+    for (uint32_t number = 0; number < NUMBERS; number++) {
+        if (weft_board_meets(board, number)) {
+            pass(board, number, RANKS - 1);
+            came++;
+        }
+    }
+    assert_in_range(came, 1, 60);
+    weft_board_release(board);
+
+    board = weft_board_claim(CONTEXT + 2, 0);
+    weft_meeting_t meeting;
+    for (uint32_t number = 0; number < 40; number++) {
+        came_late += weft_board_meets(board, number);
+        pass(board, number, RANKS);
+    }
+    assert_int_equal(came_late, 40);
+    meeting = enter(board, 40, 0);
+    assert_in_range(weft_meeting_patience_ns(&meeting), 100000000, 2000000000);
+    weft_board_release(board);
+}
+
+static void boards_are_given_back(void **state)
+{
+    (void)state;
+    weft_board_t *boards[WEFT_BOARDS];
+    for (int i = 0; i < WEFT_BOARDS; i++) {
+        boards[i] = weft_board_claim((uint32_t)(2 * i), i % 2);
+        assert_non_null(boards[i]);
+        assert_ptr_equal(weft_board_claim((uint32_t)(2 * i), i % 2), boards[i]);
+        for (int j = 0; j < i; j++)
+            assert_ptr_not_equal(boards[i], boards[j]);
+    }
+    assert_null(weft_board_claim(2 * WEFT_BOARDS, 0));
+    weft_board_release(boards[3]);
+    assert_null(weft_board_claim(2 * WEFT_BOARDS, 0));
+    weft_board_release(boards[3]);
+    assert_ptr_equal(weft_board_claim(2 * WEFT_BOARDS, 0), boards[3]);
+}
+
+/* ---- ranks as threads: whatever some of them skip, all agree on each meeting ---- */
+
+enum { ABREAST = 16 }; /* so many meetings from one barrier to the next */
+
+static unsigned char outcome[RANKS][NUMBERS];
+static pthread_barrier_t abreast;
+
+static weft_meeting_state_t attend(weft_board_t *board, uint32_t number, int member, unsigned *seed)
+{
+    weft_meeting_t meeting;
+    int patience = rand_r(seed) % 4 == 0 ? rand_r(seed) % 50 : 5000;
+    if (!weft_meeting_enter(board, number, RANKS, member, &meeting))
+        return WEFT_MEETING_OFF;
+    *(uint32_t *)weft_meeting_post(&meeting, member) = number * RANKS + (uint32_t)member;
+    weft_meeting_state_t now = weft_meeting_arrive(&meeting);
+    if (now == WEFT_MEETING_GATHERED) {
+        bool is_right = true;
+        for (int i = 0; i < RANKS; i++)
+            is_right &= *(uint32_t *)weft_meeting_post(&meeting, i) == number * RANKS + (uint32_t)i;
+        weft_meeting_decide(&meeting, is_right ? WEFT_MEETING_SHARED : WEFT_MEETING_FAILED);
+    }
+    while ((now = weft_meeting_look(&meeting)) == WEFT_MEETING_OPEN || now == WEFT_MEETING_GATHERED) {
+        if (now == WEFT_MEETING_OPEN && patience-- == 0)
+            weft_meeting_give_up(&meeting);
+        sched_yield();
+    }
+    for (weft_meeting_state_t during = WEFT_MEETING_SHARED; during <= WEFT_MEETING_WORKING && now == during; during++) {
+        bool is_good = true;
+        if (weft_meeting_part_done(&meeting, during, &is_good))
+            weft_meeting_decide(&meeting, is_good ? during + 1 : WEFT_MEETING_FAILED);
+        while ((now = weft_meeting_look(&meeting)) == during)
+            sched_yield();
+    }
+    weft_meeting_leave(&meeting);
+    return now;
+}
+
+static void *be_rank(void *argument)
+{
+    int member = *(int *)argument;
+    unsigned seed = (unsigned)member + 1;
+    weft_board_t *board = weft_board_claim(CONTEXT, 0);
+    for (uint32_t number = 0; number < NUMBERS; number++) {
+        if (number % ABREAST == 0)
+            pthread_barrier_wait(&abreast);
+        bool comes = rand_r(&seed) % 50 != 0;
+        outcome[member][number] = (unsigned char)(comes ? attend(board, number, member, &seed) : WEFT_MEETING_OFF);
+    }
+    weft_board_release(board);
+    return NULL;
+}
+
+static void all_agree(void **state)
+{
+    pthread_t threads[RANKS];
+    int members[RANKS], done = 0;
+    (void)state;
+    assert_int_equal(pthread_barrier_init(&abreast, NULL, RANKS), 0);
+    for (int i = 0; i < RANKS; i++) {
+        members[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, be_rank, &members[i]), 0);
+    }
+    for (int i = 0; i < RANKS; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&abreast);
+    for (int number = 0; number < NUMBERS; number++) {
+        for (int i = 1; i < RANKS; i++)
+            assert_int_equal(outcome[i][number], outcome[0][number]);
+        assert_int_not_equal(outcome[0][number], WEFT_MEETING_FAILED);
+        done += outcome[0][number] == WEFT_MEETING_DONE;
+    }
+    assert_in_range(done, 1, NUMBERS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_last_decides, open_boards, close_boards),
+        cmocka_unit_test_setup_teardown(each_does_his_part, open_boards, close_boards),
+        cmocka_unit_test_setup_teardown(off_is_off_for_all, open_boards, close_boards),
+        cmocka_unit_test_setup_teardown(learns, open_boards, close_boards),
+        cmocka_unit_test_setup_teardown(boards_are_given_back, open_boards, close_boards),
+        cmocka_unit_test_setup_teardown(all_agree, open_boards, close_boards),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two threads sleep, on descriptors: while one of them does, the doorbell is set, so that whoever has something for it rings. */
+#include "runtime/progress.h"
+
+#include "runtime/fd_watch.h"
+#include "runtime/lock.h"
+#include "runtime/world.h"
+#include "base/config.h"
+#include "base/log.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { ROUNDS = 40 };
+
+typedef struct sleeper {
+    pthread_t thread;
+    bool flag;
+    int descriptor;
+    atomic_uint polls;
+} sleeper_t;
+
+static weft_doorbell_t doorbell;
+static _Thread_local sleeper_t *self;
+
+/* Each sleeps on a descriptor of its own. */
+static int wait_fd(void)
+{
+    return self == NULL ? WEFT_FD_NONE : self->descriptor;
+}
+
+static int poll_nothing(bool everything)
+{
+    (void)everything;
+    if (self != NULL)
+        atomic_fetch_add(&self->polls, 1);
+    return 0;
+}
+
+static void *sleep_until_told(void *argument)
+{
+    self = argument;
+    weft_lock();
+    weft_progress_until(&self->flag);
+    weft_unlock();
+    return NULL;
+}
+
+static void begin(sleeper_t *sleeper)
+{
+    *sleeper = (sleeper_t){.descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    assert_true(sleeper->descriptor >= 0);
+    assert_int_equal(pthread_create(&sleeper->thread, NULL, sleep_until_told, sleeper), 0);
+    while (atomic_load(&sleeper->polls) < 4 || atomic_load(&doorbell.is_sleeping) == 0)
+        usleep(100); /* it sleeps for 20 ms at a time */
+}
+
+static void end(sleeper_t *sleeper)
+{
+    weft_lock();
+    sleeper->flag = true;
+    weft_unlock();
+    uint64_t one = 1;
+    assert_int_equal(write(sleeper->descriptor, &one, sizeof(one)), sizeof(one));
+    pthread_join(sleeper->thread, NULL);
+    close(sleeper->descriptor);
+}
+
+/* One of two has woken: is the doorbell set before the other one looks around again by itself? */
+static bool is_still_set(void)
+{
+    sleeper_t first, second;
+    bool is_set;
+    begin(&second);
+    begin(&first);
+    end(&first);
+    unsigned polls = atomic_load(&second.polls);
+    do
+        is_set = atomic_load(&doorbell.is_sleeping) != 0;
+    while (!is_set && atomic_load(&second.polls) == polls);
+    is_set = is_set && atomic_load(&second.polls) == polls;
+    end(&second);
+    return is_set;
+}
+
+/* The other may have come to the end of its sleep just then, hence not each time. */
+static void the_doorbell_of_a_sleeper_is_set(void **unused)
+{
+    int count = 0;
+    (void)unused;
+    for (int i = 0; i < ROUNDS; i++)
+        count += is_still_set();
+    if (count < ROUNDS / 2)
+        fail_msg("set in %d of %d rounds", count, ROUNDS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_doorbell_of_a_sleeper_is_set)};
+    weft_config_read();
+    weft_log_threshold = -1;
+    weft_config.SPIN = weft_config.YIELDS = 0;
+    weft_world.job_id = "unit-progress";
+    weft_world.is_threaded = true;
+    weft_fd_watch_add(wait_fd);
+    weft_progress_add(poll_nothing);
+    weft_lock();
+    weft_progress_open(&doorbell);
+    weft_unlock();
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    weft_fd_watch_close();
+    return failed;
+}
