@@ -6,7 +6,7 @@
  *            are not in one piece are packed first
  *   EAGER    into a slot, and out as any small message; what the processor can read goes straight
  *            into the packet if that can leave at once
- *   STREAM   an ASK, or an OFFER where the network reads device memory: the receiver may read the
+ *   STREAM   an RTS, or an RTS_RKEY where the network reads device memory: the receiver may read the
  *            buffer then; when it wants packets, chunk after chunk into slots and out
  *   NONE     there was an error before anything went out: the receiver gets that
  *

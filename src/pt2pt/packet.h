@@ -3,18 +3,22 @@
  * The protocol between two ranks.
  *
  *   eager            sender -- EAGER (data) -->
- *   direct copy      sender -- ASK --> receiver copies from the sender's memory -- DONE -->
- *   over a network   sender -- OFFER --> receiver reads the sender's window -- DONE -->   (or the transport tells)
- *   through packets  sender -- ASK -->      <-- GO --      -- DATA, DATA, ... -->    (<-- GO -- ...)
- *   device memory    sender -- SHARE --> receiver maps it and copies -- DONE -->
- *   no data to send  sender -- SORRY -->
+ *   direct copy      sender -- RTS -->        receiver copies out of the sender's memory          -- FIN -->
+ *   over a network   sender -- RTS_RKEY -->   receiver gets by remote key                          -- FIN -->
+ *   through packets  sender -- RTS -->        <-- CTS --    -- DATA, DATA, ... -->    (<-- CTS -- ...)
+ *   device memory    sender -- RTS_SHARE -->  receiver maps the allocation and copies out of it    -- FIN -->
+ *   error            sender -- ERROR -->                    sender -- RTS -->  <-- NACK --
  *
- * ASK carries the data as well when it is short (synchronous sends); OFFER is an ASK with a window,
- * SHARE one with a description of device memory. Who cannot use these answers GO. A GO says how much
- * may be sent; more of them may follow. EAGER, ASK, OFFER, SHARE and SORRY are matched by (context,
- * source, tag); GO, DONE and REFUSED name the sender's request, DATA and BROKEN the receiver's, by a
- * number that takes the place of context and tag in the header. SORRY, REFUSED and BROKEN carry the
- * error that takes the place of the data.
+ * Every kind of RTS asks to send one message. The plain one carries the data along when they are short (synchronous
+ * sends). A receiver that cannot use the remote key or the share answers with CTS, which says how much of the message may
+ * be sent as DATA; more CTS may follow. Where the transport tells the owner of a remote key that its data were read,
+ * there is no FIN.
+ *
+ * EAGER, every RTS and ERROR are matched by (context, source, tag). CTS, FIN and NACK name the sender's request, DATA and
+ * DATA_ERROR the receiver's, by a number that takes the place of context and tag in the header. ERROR, NACK and
+ * DATA_ERROR carry a weft_packet_error_t in place of data.
+ *
+ * packet.c has the table of the kinds, with the payload that each must have and the function that takes it.
  */
 #ifndef WEFT_PT2PT_PACKET_H
 #define WEFT_PT2PT_PACKET_H
@@ -34,13 +38,14 @@ enum {
     WEFT_PACKET_FIN,
     WEFT_PACKET_RTS_RKEY,
     WEFT_PACKET_RTS_SHARE,
-    WEFT_PACKET_RTS_SHARE_SYNC, /* not to be fetched before it is received: a synchronous send */
-    WEFT_PACKET_ERROR,
-    WEFT_PACKET_NACK,
-    WEFT_PACKET_DATA_ERROR,
-    WEFT_PACKET_SHARE_FREED, /* an allocation that was shared, by its id */
-    WEFT_PACKET_LANDED, /* never on the wire: an EAGER whose data went straight into the receiver's buffer */
-    /* Most data that an ASK carries along. */
+    WEFT_PACKET_RTS_SHARE_SYNC, /* of a synchronous send: not to be copied before a receive has matched it */
+    WEFT_PACKET_ERROR,          /* the sender cannot give the data of a message */
+    WEFT_PACKET_NACK,           /* the receiver cannot take the data of a message */
+    WEFT_PACKET_DATA_ERROR,     /* the sender cannot go on with DATA */
+    WEFT_PACKET_SHARE_FREED,    /* the sender has freed an allocation that it shared; names it by its id */
+    WEFT_PACKET_LANDED,         /* never sent: an EAGER whose data the transport wrote into the receiver's buffer */
+    WEFT_PACKET_KINDS,
+    /* Bytes of data that an RTS carries along at most. */
     WEFT_RTS_INLINE = 1024,
 };
 
@@ -48,14 +53,14 @@ typedef struct weft_rts {
     uint64_t bytes;   /* of the whole message */
     uint64_t address; /* of the data in the sender's memory; 0: not in one run, it has to send it */
     uint64_t request; /* the sender's */
-    /* An ASK ends here; the data follow, all of it or none. */
-    weft_window_t window; /* of an OFFER, which ends after it */
+    /* A plain RTS ends here; behind it come all of the data, or none. */
+    weft_window_t window; /* of an RTS_RKEY, which ends here */
     /* not on the wire */
     uint8_t kind;      /* of the packet */
     const void *extra; /* a weft_share_t or weft_packet_error_t that came with it; NULL: none */
 } weft_rts_t;
 
-/** An error in place of data. */
+/** The payload of ERROR, NACK and DATA_ERROR. */
 typedef struct weft_packet_error {
     int32_t error_class;
     char text[236];
@@ -70,7 +75,7 @@ enum {
 typedef struct weft_cts {
     uint64_t request; /* the receiver's */
     uint64_t limit;   /* bytes of the message that may be sent so far */
-    uint64_t cannot_map; /* 1: it was a SHARE, which this receiver will never be able to use */
+    uint64_t cannot_map; /* 1: answers an RTS_SHARE, and this receiver can never map what the sender shares */
 } weft_cts_t;
 
 #endif

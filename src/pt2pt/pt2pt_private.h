@@ -13,8 +13,8 @@ typedef struct weft_send {
     size_t bytes;           /* of the message */
     weft_endpoint_t *endpoint;
     enum {
-        WEFT_SEND_FIRST,  /* EAGER or ASK has to go out */
-        WEFT_SEND_RTS_OUT,  /* ASK is out; the receiver has the next word */
+        WEFT_SEND_FIRST,  /* EAGER or RTS has to go out */
+        WEFT_SEND_RTS_OUT,  /* RTS is out; the receiver answers next */
         WEFT_SEND_STREAM, /* DATA goes out as there is room */
         WEFT_SEND_CONTROL /* no request of a user: an answer that found no room */
     } stage;
@@ -103,7 +103,7 @@ weft_packet_error_t wefti_packet_error(const weft_request_t *request);
 void wefti_note_packet_error(weft_request_t *request, const void *payload, size_t bytes);
 
 /* send.c */
-/** Send an answer (GO or DONE) about the sender's request; later when there is no room now. `go` NULL:
+/** Send an answer (CTS or FIN) about the sender's request; later when there is no room now. `go` NULL:
  *  without payload. */
 void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
                        const weft_cts_t *cts);
@@ -112,7 +112,7 @@ void wefti_send_error(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
                         const weft_request_t *failed);
 void wefti_send_cts(int source, const weft_header_t *header, const void *payload);
 /** The receiver has all data of a send. */
-void wefti_send_fin(int source, const weft_header_t *header);
+void wefti_send_fin(int source, const weft_header_t *header, const void *payload);
 /** The receiver cannot take them. */
 void wefti_send_nack(int source, const weft_header_t *header, const void *payload);
 /** More of a stream may go out. */
@@ -144,6 +144,8 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
 void wefti_recv_data(int source, const weft_header_t *header, const void *payload);
 /** The sender cannot go on with a stream. */
 void wefti_recv_data_error(int source, const weft_header_t *header, const void *payload);
+/** The transport has written all data of an EAGER into the receiver's buffer (weft_packet_land). */
+void wefti_recv_landed(int source, const weft_header_t *header, const void *payload);
 /** Ask for the data as packets, or for more of them; fills in go->request. `sender` is its request. */
 void wefti_recv_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender,
                        weft_cts_t *cts);
@@ -162,9 +164,6 @@ void wefti_recvs_close(void);
 
 /** A message has come: to the receive that matches, or to those that wait. */
 void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const void *data);
-
-/* unusual.c */
-void wefti_unusual_packet(int source, const weft_header_t *header, const void *payload);
 
 /* exchange.c */
 void wefti_exchanges_close(void);

@@ -468,7 +468,7 @@ void *weft_packet_land(int source, weft_header_t *header)
     return recv->fetch.to;
 }
 
-static void take_landed(int source, const weft_header_t *header, const void *payload)
+void wefti_recv_landed(int source, const weft_header_t *header, const void *payload)
 {
     weft_recv_t *recv = named_recv(source, header);
     if (recv != NULL && payload == recv->fetch.to && header->bytes == recv->message_bytes)
@@ -482,53 +482,6 @@ void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const voi
         wefti_recv_matched(recv, key, rts, data);
     else
         wefti_message_keep(key, rts, data);
-}
-
-static void deliver_rts(const weft_match_key_t *key, const weft_header_t *header,
-                        const void *payload)
-{
-    weft_rts_t rts = {0};
-    bool is_rts_rkey = header->kind == WEFT_PACKET_RTS_RKEY;
-    size_t bytes = is_rts_rkey ? WEFT_RTS_RKEY_BYTES : WEFT_RTS_BYTES;
-    size_t along = header->bytes - bytes;
-    if (header->bytes >= bytes)
-        memcpy(&rts, payload, bytes);
-    rts.kind = header->kind;
-    if (header->bytes < bytes || rts.request == 0 ||
-        (along != 0 && (is_rts_rkey || along != rts.bytes))) {
-        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed packet of rank %d", key->source);
-        return;
-    }
-    bool has_data = !is_rts_rkey && along == rts.bytes;
-    wefti_deliver(key, &rts, has_data ? (const char *)payload + bytes : NULL);
-}
-
-void weft_packet_arrived(int source, const weft_header_t *header, const void *payload)
-{
-    weft_match_key_t key = {header->context, source, header->tag};
-    switch (header->kind) {
-    case WEFT_PACKET_EAGER:
-        wefti_deliver(&key, &(weft_rts_t){.bytes = header->bytes}, payload);
-        break;
-    case WEFT_PACKET_RTS:
-    case WEFT_PACKET_RTS_RKEY:
-        deliver_rts(&key, header, payload);
-        break;
-    case WEFT_PACKET_CTS:
-        wefti_send_cts(source, header, payload);
-        break;
-    case WEFT_PACKET_DATA:
-        wefti_recv_data(source, header, payload);
-        break;
-    case WEFT_PACKET_FIN:
-        wefti_send_fin(source, header);
-        break;
-    case WEFT_PACKET_LANDED:
-        take_landed(source, header, payload);
-        break;
-    default:
-        wefti_unusual_packet(source, header, payload);
-    }
 }
 
 static bool waits_for(const weft_recv_t *recv, int lost)

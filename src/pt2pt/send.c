@@ -203,7 +203,7 @@ static bool push_control(weft_send_t *send)
     return true;
 }
 
-/* All that may go out so far, and the end when that is all. To oneself the next GO may come from
+/* All that may go out so far, and the end when that is all. To the process itself the next CTS may come from
  * within: it finds the send in good hands. */
 static bool push_more(weft_send_t *send)
 {
@@ -332,8 +332,7 @@ static weft_send_t *answered_send(int source, const weft_header_t *header, bool 
 
 void wefti_send_cts(int source, const weft_header_t *header, const void *payload)
 {
-    weft_send_t *send =
-        header->bytes == sizeof(weft_cts_t) ? answered_send(source, header, true) : NULL;
+    weft_send_t *send = answered_send(source, header, true);
     if (send == NULL)
         return;
     memcpy(&send->cts, payload, sizeof(send->cts));
@@ -358,8 +357,9 @@ void wefti_send_more(weft_send_t *send)
         push_or_enqueue(send);
 }
 
-void wefti_send_fin(int source, const weft_header_t *header)
+void wefti_send_fin(int source, const weft_header_t *header, const void *payload)
 {
+    (void)payload;
     weft_send_t *send = answered_send(source, header, false);
     if (send != NULL)
         finish_send(send);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where packets arrive: the table of their kinds (packet.h draws the protocol), and what is matched. */
+#include "pt2pt/device_private.h"
+
+#include "base/log.h"
+
+#include <string.h>
+
+typedef void (*packet_handler_t)(int source, const weft_header_t *header, const void *payload);
+
+typedef struct packet_kind {
+    const char *name;
+    uint32_t least, most; /* bytes of payload */
+    packet_handler_t handler;
+} packet_kind_t;
+
+static void drop_malformed(int source, const char *name, uint32_t bytes)
+{
+    WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed %s packet of rank %d (%u bytes)", name, source, bytes);
+}
+
+static weft_match_key_t key_of(int source, const weft_header_t *header)
+{
+    return (weft_match_key_t){header->context, source, header->tag};
+}
+
+static void packet_eager(int source, const weft_header_t *header, const void *payload)
+{
+    weft_match_key_t key = key_of(source, header);
+    wefti_deliver(&key, &(weft_rts_t){.bytes = header->bytes}, payload);
+}
+
+static void packet_rts(int source, const weft_header_t *header, const void *payload)
+{
+    weft_match_key_t key = key_of(source, header);
+    weft_rts_t rts = {0};
+    size_t along = header->bytes - WEFT_RTS_BYTES;
+    memcpy(&rts, payload, WEFT_RTS_BYTES);
+    rts.kind = WEFT_PACKET_RTS;
+    if (rts.request == 0 || (along != 0 && along != rts.bytes)) {
+        drop_malformed(source, "RTS", header->bytes);
+        return;
+    }
+    wefti_deliver(&key, &rts, along == rts.bytes ? (const char *)payload + WEFT_RTS_BYTES : NULL);
+}
+
+static void packet_rts_rkey(int source, const weft_header_t *header, const void *payload)
+{
+    weft_match_key_t key = key_of(source, header);
+    weft_rts_t rts = {0};
+    memcpy(&rts, payload, WEFT_RTS_RKEY_BYTES);
+    rts.kind = WEFT_PACKET_RTS_RKEY;
+    if (rts.request == 0)
+        drop_malformed(source, "RTS_RKEY", header->bytes);
+    else
+        wefti_deliver(&key, &rts, NULL);
+}
+
+static void packet_rts_share(int source, const weft_header_t *header, const void *payload)
+{
+    weft_match_key_t key = key_of(source, header);
+    weft_rts_t rts = {0};
+    weft_share_t share;
+    memcpy(&rts, payload, WEFT_RTS_BYTES);
+    memcpy(&share, (const char *)payload + WEFT_RTS_BYTES, sizeof(share));
+    rts.kind = header->kind;
+    rts.extra = &share;
+    if (rts.request == 0)
+        drop_malformed(source, "RTS_SHARE", header->bytes);
+    else
+        wefti_deliver(&key, &rts, NULL);
+}
+
+static void packet_error(int source, const weft_header_t *header, const void *payload)
+{
+    weft_match_key_t key = key_of(source, header);
+    wefti_deliver(&key, &(weft_rts_t){.kind = WEFT_PACKET_ERROR, .extra = payload}, NULL);
+}
+
+static void packet_share_freed(int source, const weft_header_t *header, const void *payload)
+{
+    (void)payload;
+    weft_device_forget(source, weft_header_number(header));
+}
+
+enum { ANY = UINT32_MAX, PACKET_ERROR_BYTES = sizeof(weft_packet_error_t) };
+
+/* clang-format off */
+static const packet_kind_t packet_kinds[WEFT_PACKET_KINDS] = {
+    [WEFT_PACKET_EAGER]          = {"EAGER",          0,                    ANY,                  packet_eager},
+    [WEFT_PACKET_RTS]            = {"RTS",            WEFT_RTS_BYTES,       ANY,                  packet_rts},
+    [WEFT_PACKET_CTS]            = {"CTS",            sizeof(weft_cts_t),   sizeof(weft_cts_t),   wefti_send_cts},
+    [WEFT_PACKET_DATA]           = {"DATA",           0,                    ANY,                  wefti_recv_data},
+    [WEFT_PACKET_FIN]            = {"FIN",            0,                    0,                    wefti_send_fin},
+    [WEFT_PACKET_RTS_RKEY]       = {"RTS_RKEY",       WEFT_RTS_RKEY_BYTES,  WEFT_RTS_RKEY_BYTES,  packet_rts_rkey},
+    [WEFT_PACKET_RTS_SHARE]      = {"RTS_SHARE",      WEFT_RTS_SHARE_BYTES, WEFT_RTS_SHARE_BYTES, packet_rts_share},
+    [WEFT_PACKET_RTS_SHARE_SYNC] = {"RTS_SHARE_SYNC", WEFT_RTS_SHARE_BYTES, WEFT_RTS_SHARE_BYTES, packet_rts_share},
+    [WEFT_PACKET_ERROR]          = {"ERROR",          PACKET_ERROR_BYTES,   PACKET_ERROR_BYTES,   packet_error},
+    [WEFT_PACKET_NACK]           = {"NACK",           PACKET_ERROR_BYTES,   PACKET_ERROR_BYTES,   wefti_send_nack},
+    [WEFT_PACKET_DATA_ERROR]     = {"DATA_ERROR",     PACKET_ERROR_BYTES,   PACKET_ERROR_BYTES,   wefti_recv_data_error},
+    [WEFT_PACKET_SHARE_FREED]    = {"SHARE_FREED",    0,                    0,                    packet_share_freed},
+    [WEFT_PACKET_LANDED]         = {"LANDED",         0,                    ANY,                  wefti_recv_landed},
+};
+/* clang-format on */
+
+void weft_packet_arrived(int source, const weft_header_t *header, const void *payload)
+{
+    if (__builtin_expect(header->kind == WEFT_PACKET_EAGER, 1)) { /* without a jump through the table */
+        packet_eager(source, header, payload);
+        return;
+    }
+    const packet_kind_t *kind = header->kind < WEFT_PACKET_KINDS ? &packet_kinds[header->kind] : &packet_kinds[0];
+    if (kind->handler == NULL)
+        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a packet of unknown kind %d of rank %d", header->kind, source);
+    else if (header->bytes < kind->least || header->bytes > kind->most)
+        drop_malformed(source, kind->name, header->bytes);
+    else
+        kind->handler(source, header, payload);
+}
