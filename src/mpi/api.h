@@ -3,7 +3,7 @@
  * What every file of MPI functions includes first. The library is compiled with hidden visibility;
  * the declarations of mpi.h and mpix.h are what leaves it.
  *
- *     WEFT_API(MPI_Send_c)
+ *     WEFT_API(MPI_Send_c);
  *     int PMPI_Send_c(const void *buf, MPI_Count count, ...) { ... }
  *
  * PMPI_x is the function; MPI_x is a weak second name for it, which a profiling tool may replace
@@ -18,6 +18,6 @@
 #pragma GCC visibility pop
 
 #define WEFT_API(name)                                                                             \
-    extern __typeof__(P##name) name __attribute__((weak, alias("P" #name), visibility("default")));
+    extern __typeof__(P##name) name __attribute__((weak, alias("P" #name), visibility("default")))
 
 #endif

@@ -20,7 +20,7 @@ static int set_size(weft_info_t *info, const char *key, size_t bytes)
     return weft_info_set(info, key, text);
 }
 
-WEFT_API(MPI_Abi_get_info)
+WEFT_API(MPI_Abi_get_info);
 int PMPI_Abi_get_info(MPI_Info *handle)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Abi_get_info");
@@ -79,7 +79,7 @@ static int check_fortran_info(MPI_Info handle, weft_info_t **out)
     return err;
 }
 
-WEFT_API(MPI_Abi_set_fortran_info)
+WEFT_API(MPI_Abi_set_fortran_info);
 int PMPI_Abi_set_fortran_info(MPI_Info handle)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Abi_set_fortran_info");
@@ -90,7 +90,7 @@ int PMPI_Abi_set_fortran_info(MPI_Info handle)
     return weft_call_end_anytime(&call, err);
 }
 
-WEFT_API(MPI_Abi_get_fortran_info)
+WEFT_API(MPI_Abi_get_fortran_info);
 int PMPI_Abi_get_fortran_info(MPI_Info *handle)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Abi_get_fortran_info");
@@ -117,7 +117,7 @@ static int check_logical_size(int size)
     return weft_fail(MPI_ERR_ARG, "logical_size is %d, but must be 1, 2, 4, 8 or 16", size);
 }
 
-WEFT_API(MPI_Abi_set_fortran_booleans)
+WEFT_API(MPI_Abi_set_fortran_booleans);
 int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true, void *logical_false)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Abi_set_fortran_booleans");
@@ -136,7 +136,7 @@ int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true, void *lo
     return weft_call_end_anytime(&call, err);
 }
 
-WEFT_API(MPI_Abi_get_fortran_booleans)
+WEFT_API(MPI_Abi_get_fortran_booleans);
 int PMPI_Abi_get_fortran_booleans(int logical_size, void *logical_true, void *logical_false,
                                   int *is_set)
 {

@@ -29,7 +29,7 @@ static int free_keyval(const char *name, weft_kind_t kind, int *keyval)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Comm_create_keyval)
+WEFT_API(MPI_Comm_create_keyval);
 int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy,
                             MPI_Comm_delete_attr_function *delete, int *keyval, void *extra_state)
 {
@@ -37,7 +37,7 @@ int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy,
     return create_keyval("MPI_Comm_create_keyval", &args, keyval);
 }
 
-WEFT_API(MPI_Type_create_keyval)
+WEFT_API(MPI_Type_create_keyval);
 int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy,
                             MPI_Type_delete_attr_function *delete, int *keyval, void *extra_state)
 {
@@ -45,7 +45,7 @@ int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy,
     return create_keyval("MPI_Type_create_keyval", &args, keyval);
 }
 
-WEFT_API(MPI_Keyval_create)
+WEFT_API(MPI_Keyval_create);
 int PMPI_Keyval_create(MPI_Copy_function *copy, MPI_Delete_function *delete, int *keyval,
                        void *extra_state)
 {
@@ -53,19 +53,19 @@ int PMPI_Keyval_create(MPI_Copy_function *copy, MPI_Delete_function *delete, int
     return create_keyval("MPI_Keyval_create", &args, keyval);
 }
 
-WEFT_API(MPI_Comm_free_keyval)
+WEFT_API(MPI_Comm_free_keyval);
 int PMPI_Comm_free_keyval(int *keyval)
 {
     return free_keyval("MPI_Comm_free_keyval", WEFT_KIND_COMM, keyval);
 }
 
-WEFT_API(MPI_Type_free_keyval)
+WEFT_API(MPI_Type_free_keyval);
 int PMPI_Type_free_keyval(int *keyval)
 {
     return free_keyval("MPI_Type_free_keyval", WEFT_KIND_TYPE, keyval);
 }
 
-WEFT_API(MPI_Keyval_free)
+WEFT_API(MPI_Keyval_free);
 int PMPI_Keyval_free(int *keyval)
 {
     return free_keyval("MPI_Keyval_free", WEFT_KIND_COMM, keyval);
@@ -127,37 +127,37 @@ static int get_of_comm(const char *name, MPI_Comm handle, int keyval, void *valu
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Comm_set_attr)
+WEFT_API(MPI_Comm_set_attr);
 int PMPI_Comm_set_attr(MPI_Comm comm, int keyval, void *value)
 {
     return set_on_comm("MPI_Comm_set_attr", comm, keyval, value);
 }
 
-WEFT_API(MPI_Comm_get_attr)
+WEFT_API(MPI_Comm_get_attr);
 int PMPI_Comm_get_attr(MPI_Comm comm, int keyval, void *value_out, int *flag)
 {
     return get_of_comm("MPI_Comm_get_attr", comm, keyval, value_out, flag);
 }
 
-WEFT_API(MPI_Comm_delete_attr)
+WEFT_API(MPI_Comm_delete_attr);
 int PMPI_Comm_delete_attr(MPI_Comm comm, int keyval)
 {
     return delete_of_comm("MPI_Comm_delete_attr", comm, keyval);
 }
 
-WEFT_API(MPI_Attr_put)
+WEFT_API(MPI_Attr_put);
 int PMPI_Attr_put(MPI_Comm comm, int keyval, void *value)
 {
     return set_on_comm("MPI_Attr_put", comm, keyval, value);
 }
 
-WEFT_API(MPI_Attr_get)
+WEFT_API(MPI_Attr_get);
 int PMPI_Attr_get(MPI_Comm comm, int keyval, void *value_out, int *flag)
 {
     return get_of_comm("MPI_Attr_get", comm, keyval, value_out, flag);
 }
 
-WEFT_API(MPI_Attr_delete)
+WEFT_API(MPI_Attr_delete);
 int PMPI_Attr_delete(MPI_Comm comm, int keyval)
 {
     return delete_of_comm("MPI_Attr_delete", comm, keyval);
@@ -165,7 +165,7 @@ int PMPI_Attr_delete(MPI_Comm comm, int keyval)
 
 /* ---- datatypes ---- */
 
-WEFT_API(MPI_Type_set_attr)
+WEFT_API(MPI_Type_set_attr);
 int PMPI_Type_set_attr(MPI_Datatype handle, int keyval, void *value)
 {
     weft_call_t call = weft_call_begin("MPI_Type_set_attr");
@@ -176,7 +176,7 @@ int PMPI_Type_set_attr(MPI_Datatype handle, int keyval, void *value)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Type_get_attr)
+WEFT_API(MPI_Type_get_attr);
 int PMPI_Type_get_attr(MPI_Datatype handle, int keyval, void *value_out, int *flag)
 {
     weft_call_t call = weft_call_begin("MPI_Type_get_attr");
@@ -189,7 +189,7 @@ int PMPI_Type_get_attr(MPI_Datatype handle, int keyval, void *value_out, int *fl
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Type_delete_attr)
+WEFT_API(MPI_Type_delete_attr);
 int PMPI_Type_delete_attr(MPI_Datatype handle, int keyval)
 {
     weft_call_t call = weft_call_begin("MPI_Type_delete_attr");

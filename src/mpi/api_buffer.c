@@ -42,28 +42,28 @@ static int detach_narrow(weft_comm_t *comm, void *buffer_addr, int *size)
     return err;
 }
 
-WEFT_API(MPI_Buffer_attach_c)
+WEFT_API(MPI_Buffer_attach_c);
 int PMPI_Buffer_attach_c(void *buffer, MPI_Count size)
 {
     weft_call_t call = weft_call_begin("MPI_Buffer_attach");
     return weft_call_end(&call, attach_buffer(NULL, buffer, size));
 }
 
-WEFT_API(MPI_Buffer_detach_c)
+WEFT_API(MPI_Buffer_detach_c);
 int PMPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size)
 {
     weft_call_t call = weft_call_begin("MPI_Buffer_detach");
     return weft_call_end(&call, detach_buffer(NULL, buffer_addr, size));
 }
 
-WEFT_API(MPI_Buffer_detach)
+WEFT_API(MPI_Buffer_detach);
 int PMPI_Buffer_detach(void *buffer_addr, int *size)
 {
     weft_call_t call = weft_call_begin("MPI_Buffer_detach");
     return weft_call_end(&call, detach_narrow(NULL, buffer_addr, size));
 }
 
-WEFT_API(MPI_Buffer_flush)
+WEFT_API(MPI_Buffer_flush);
 int PMPI_Buffer_flush(void)
 {
     weft_call_t call = weft_call_begin("MPI_Buffer_flush");
@@ -82,14 +82,14 @@ static int begin_flush(weft_comm_t *comm, MPI_Request *out)
     return err;
 }
 
-WEFT_API(MPI_Buffer_iflush)
+WEFT_API(MPI_Buffer_iflush);
 int PMPI_Buffer_iflush(MPI_Request *request)
 {
     weft_call_t call = weft_call_begin("MPI_Buffer_iflush");
     return weft_call_end(&call, begin_flush(NULL, request));
 }
 
-WEFT_API(MPI_Comm_attach_buffer_c)
+WEFT_API(MPI_Comm_attach_buffer_c);
 int PMPI_Comm_attach_buffer_c(MPI_Comm handle, void *buffer, MPI_Count size)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_attach_buffer");
@@ -100,7 +100,7 @@ int PMPI_Comm_attach_buffer_c(MPI_Comm handle, void *buffer, MPI_Count size)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Comm_detach_buffer_c)
+WEFT_API(MPI_Comm_detach_buffer_c);
 int PMPI_Comm_detach_buffer_c(MPI_Comm handle, void *buffer_addr, MPI_Count *size)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_detach_buffer");
@@ -111,7 +111,7 @@ int PMPI_Comm_detach_buffer_c(MPI_Comm handle, void *buffer_addr, MPI_Count *siz
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Comm_detach_buffer)
+WEFT_API(MPI_Comm_detach_buffer);
 int PMPI_Comm_detach_buffer(MPI_Comm handle, void *buffer_addr, int *size)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_detach_buffer");
@@ -122,7 +122,7 @@ int PMPI_Comm_detach_buffer(MPI_Comm handle, void *buffer_addr, int *size)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Comm_flush_buffer)
+WEFT_API(MPI_Comm_flush_buffer);
 int PMPI_Comm_flush_buffer(MPI_Comm handle)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_flush_buffer");
@@ -133,7 +133,7 @@ int PMPI_Comm_flush_buffer(MPI_Comm handle)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Comm_iflush_buffer)
+WEFT_API(MPI_Comm_iflush_buffer);
 int PMPI_Comm_iflush_buffer(MPI_Comm handle, MPI_Request *request)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_iflush_buffer");

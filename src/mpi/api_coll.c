@@ -18,7 +18,7 @@ static WEFT_COLL_INLINE int settle_barrier(weft_coll_call_t *user, weft_comm_t *
     return MPI_SUCCESS;
 }
 
-WEFT_API(MPI_Barrier)
+WEFT_API(MPI_Barrier);
 int PMPI_Barrier(MPI_Comm comm)
 {
     return weft_coll_enter(
@@ -26,7 +26,7 @@ int PMPI_Barrier(MPI_Comm comm)
         settle_barrier);
 }
 
-WEFT_API(MPI_Ibarrier)
+WEFT_API(MPI_Ibarrier);
 int PMPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
     return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_BARRIER,
@@ -37,7 +37,7 @@ int PMPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
                            settle_barrier);
 }
 
-WEFT_API(MPIX_Barrier_enqueue)
+WEFT_API(MPIX_Barrier_enqueue);
 int PMPIX_Barrier_enqueue(MPI_Comm comm)
 {
     return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_BARRIER,
@@ -66,7 +66,7 @@ static WEFT_COLL_INLINE int settle_bcast(weft_coll_call_t *user, weft_comm_t *co
     return err;
 }
 
-WEFT_API(MPI_Bcast_c)
+WEFT_API(MPI_Bcast_c);
 int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_BCAST,
@@ -77,7 +77,7 @@ int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
                            settle_bcast);
 }
 
-WEFT_API(MPI_Ibcast_c)
+WEFT_API(MPI_Ibcast_c);
 int PMPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
                   MPI_Request *request)
 {
@@ -91,7 +91,7 @@ int PMPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root
                            settle_bcast);
 }
 
-WEFT_API(MPIX_Bcast_enqueue)
+WEFT_API(MPIX_Bcast_enqueue);
 int PMPIX_Bcast_enqueue(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_BCAST,
@@ -131,7 +131,7 @@ static int settle_gather(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_ar
     return err;
 }
 
-WEFT_API(MPI_Gather_c)
+WEFT_API(MPI_Gather_c);
 int PMPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                   MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
@@ -144,7 +144,7 @@ int PMPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtyp
                            settle_gather);
 }
 
-WEFT_API(MPI_Igather_c)
+WEFT_API(MPI_Igather_c);
 int PMPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
                    MPI_Request *request)
@@ -160,7 +160,7 @@ int PMPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
                            settle_gather);
 }
 
-WEFT_API(MPI_Gatherv)
+WEFT_API(MPI_Gatherv);
 int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
                  MPI_Comm comm)
@@ -175,7 +175,7 @@ int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void
         settle_gather);
 }
 
-WEFT_API(MPI_Gatherv_c)
+WEFT_API(MPI_Gatherv_c);
 int PMPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
                    int root, MPI_Comm comm)
@@ -190,7 +190,7 @@ int PMPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
         settle_gather);
 }
 
-WEFT_API(MPI_Igatherv)
+WEFT_API(MPI_Igatherv);
 int PMPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                   const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
                   MPI_Comm comm, MPI_Request *request)
@@ -207,7 +207,7 @@ int PMPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, voi
         settle_gather);
 }
 
-WEFT_API(MPI_Igatherv_c)
+WEFT_API(MPI_Igatherv_c);
 int PMPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                     const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
                     int root, MPI_Comm comm, MPI_Request *request)
@@ -252,7 +252,7 @@ static int settle_scatter(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_a
     return err;
 }
 
-WEFT_API(MPI_Scatter_c)
+WEFT_API(MPI_Scatter_c);
 int PMPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
@@ -265,7 +265,7 @@ int PMPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
                            settle_scatter);
 }
 
-WEFT_API(MPI_Iscatter_c)
+WEFT_API(MPI_Iscatter_c);
 int PMPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                     MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
                     MPI_Request *request)
@@ -281,7 +281,7 @@ int PMPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
                            settle_scatter);
 }
 
-WEFT_API(MPI_Scatterv)
+WEFT_API(MPI_Scatterv);
 int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[],
                   MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype,
                   int root, MPI_Comm comm)
@@ -296,7 +296,7 @@ int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[
         settle_scatter);
 }
 
-WEFT_API(MPI_Scatterv_c)
+WEFT_API(MPI_Scatterv_c);
 int PMPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
                     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
                     MPI_Datatype recvtype, int root, MPI_Comm comm)
@@ -311,7 +311,7 @@ int PMPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI
         settle_scatter);
 }
 
-WEFT_API(MPI_Iscatterv)
+WEFT_API(MPI_Iscatterv);
 int PMPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[],
                    MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype,
                    int root, MPI_Comm comm, MPI_Request *request)
@@ -328,7 +328,7 @@ int PMPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs
         settle_scatter);
 }
 
-WEFT_API(MPI_Iscatterv_c)
+WEFT_API(MPI_Iscatterv_c);
 int PMPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
                      MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
                      MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)

@@ -37,7 +37,7 @@ static int settle_allgather(weft_coll_call_t *user, weft_comm_t *comm, weft_coll
     return err;
 }
 
-WEFT_API(MPI_Allgather_c)
+WEFT_API(MPI_Allgather_c);
 int PMPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
@@ -49,7 +49,7 @@ int PMPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
                            settle_allgather);
 }
 
-WEFT_API(MPI_Iallgather_c)
+WEFT_API(MPI_Iallgather_c);
 int PMPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                       void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                       MPI_Request *request)
@@ -64,7 +64,7 @@ int PMPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sen
                            settle_allgather);
 }
 
-WEFT_API(MPIX_Allgather_enqueue)
+WEFT_API(MPIX_Allgather_enqueue);
 int PMPIX_Allgather_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                             int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
@@ -77,7 +77,7 @@ int PMPIX_Allgather_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sen
                            settle_allgather);
 }
 
-WEFT_API(MPI_Allgatherv)
+WEFT_API(MPI_Allgatherv);
 int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                     const int recvcounts[], const int displs[], MPI_Datatype recvtype,
                     MPI_Comm comm)
@@ -91,7 +91,7 @@ int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, v
         settle_allgather);
 }
 
-WEFT_API(MPI_Allgatherv_c)
+WEFT_API(MPI_Allgatherv_c);
 int PMPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                       void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
                       MPI_Datatype recvtype, MPI_Comm comm)
@@ -105,7 +105,7 @@ int PMPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sen
         settle_allgather);
 }
 
-WEFT_API(MPI_Iallgatherv)
+WEFT_API(MPI_Iallgatherv);
 int PMPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                      const int recvcounts[], const int displs[], MPI_Datatype recvtype,
                      MPI_Comm comm, MPI_Request *request)
@@ -121,7 +121,7 @@ int PMPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, 
         settle_allgather);
 }
 
-WEFT_API(MPI_Iallgatherv_c)
+WEFT_API(MPI_Iallgatherv_c);
 int PMPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                        void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
                        MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
@@ -151,7 +151,7 @@ static int settle_alltoall(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_
     return err;
 }
 
-WEFT_API(MPI_Alltoall_c)
+WEFT_API(MPI_Alltoall_c);
 int PMPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
@@ -163,7 +163,7 @@ int PMPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
                            settle_alltoall);
 }
 
-WEFT_API(MPI_Ialltoall_c)
+WEFT_API(MPI_Ialltoall_c);
 int PMPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                      MPI_Request *request)
@@ -178,7 +178,7 @@ int PMPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
                            settle_alltoall);
 }
 
-WEFT_API(MPIX_Alltoall_enqueue)
+WEFT_API(MPIX_Alltoall_enqueue);
 int PMPIX_Alltoall_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                            int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
@@ -191,7 +191,7 @@ int PMPIX_Alltoall_enqueue(const void *sendbuf, int sendcount, MPI_Datatype send
                            settle_alltoall);
 }
 
-WEFT_API(MPI_Alltoallv)
+WEFT_API(MPI_Alltoallv);
 int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
                    MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
                    const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
@@ -205,7 +205,7 @@ int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispl
         settle_alltoall);
 }
 
-WEFT_API(MPI_Alltoallv_c)
+WEFT_API(MPI_Alltoallv_c);
 int PMPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
                      MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
                      const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
@@ -219,7 +219,7 @@ int PMPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
         settle_alltoall);
 }
 
-WEFT_API(MPI_Ialltoallv)
+WEFT_API(MPI_Ialltoallv);
 int PMPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
                     MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
                     const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
@@ -235,7 +235,7 @@ int PMPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdisp
         settle_alltoall);
 }
 
-WEFT_API(MPI_Ialltoallv_c)
+WEFT_API(MPI_Ialltoallv_c);
 int PMPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
                       MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
                       const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
@@ -252,7 +252,7 @@ int PMPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const M
         settle_alltoall);
 }
 
-WEFT_API(MPI_Alltoallw)
+WEFT_API(MPI_Alltoallw);
 int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[],
                    const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
                    const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
@@ -266,7 +266,7 @@ int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispl
         settle_alltoall);
 }
 
-WEFT_API(MPI_Alltoallw_c)
+WEFT_API(MPI_Alltoallw_c);
 int PMPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
                      const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
                      const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
@@ -280,7 +280,7 @@ int PMPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
         settle_alltoall);
 }
 
-WEFT_API(MPI_Ialltoallw)
+WEFT_API(MPI_Ialltoallw);
 int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[],
                     const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
                     const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
@@ -297,7 +297,7 @@ int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdisp
         settle_alltoall);
 }
 
-WEFT_API(MPI_Ialltoallw_c)
+WEFT_API(MPI_Ialltoallw_c);
 int PMPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
                       const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
                       const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,

@@ -16,7 +16,7 @@
 
 /* ---- enquiries ---- */
 
-WEFT_API(MPI_Comm_size)
+WEFT_API(MPI_Comm_size);
 int PMPI_Comm_size(MPI_Comm handle, int *size)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_size");
@@ -29,7 +29,7 @@ int PMPI_Comm_size(MPI_Comm handle, int *size)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Comm_rank)
+WEFT_API(MPI_Comm_rank);
 int PMPI_Comm_rank(MPI_Comm handle, int *rank)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_rank");
@@ -50,7 +50,7 @@ static int compare(const weft_comm_t *one, const weft_comm_t *two)
     return result == MPI_IDENT ? MPI_CONGRUENT : result;
 }
 
-WEFT_API(MPI_Comm_compare)
+WEFT_API(MPI_Comm_compare);
 int PMPI_Comm_compare(MPI_Comm handle1, MPI_Comm handle2, int *result)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_compare");
@@ -65,7 +65,7 @@ int PMPI_Comm_compare(MPI_Comm handle1, MPI_Comm handle2, int *result)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Comm_group)
+WEFT_API(MPI_Comm_group);
 int PMPI_Comm_group(MPI_Comm handle, MPI_Group *group)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_group");
@@ -80,7 +80,7 @@ int PMPI_Comm_group(MPI_Comm handle, MPI_Group *group)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Comm_test_inter)
+WEFT_API(MPI_Comm_test_inter);
 int PMPI_Comm_test_inter(MPI_Comm handle, int *flag)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_test_inter");
@@ -94,7 +94,7 @@ int PMPI_Comm_test_inter(MPI_Comm handle, int *flag)
 }
 
 /* No communicator has a topology: those that make one are not there yet. */
-WEFT_API(MPI_Topo_test)
+WEFT_API(MPI_Topo_test);
 int PMPI_Topo_test(MPI_Comm handle, int *status)
 {
     weft_call_t call = weft_call_begin("MPI_Topo_test");
@@ -119,14 +119,14 @@ static int fail_no_remote(const char *name, MPI_Comm handle)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Comm_remote_size)
+WEFT_API(MPI_Comm_remote_size);
 int PMPI_Comm_remote_size(MPI_Comm handle, int *size)
 {
     (void)size;
     return fail_no_remote("MPI_Comm_remote_size", handle);
 }
 
-WEFT_API(MPI_Comm_remote_group)
+WEFT_API(MPI_Comm_remote_group);
 int PMPI_Comm_remote_group(MPI_Comm handle, MPI_Group *group)
 {
     (void)group;
@@ -134,7 +134,7 @@ int PMPI_Comm_remote_group(MPI_Comm handle, MPI_Group *group)
 }
 
 /* Nobody spawns processes, so nobody has parents. */
-WEFT_API(MPI_Comm_get_parent)
+WEFT_API(MPI_Comm_get_parent);
 int PMPI_Comm_get_parent(MPI_Comm *parent)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_get_parent");
@@ -152,7 +152,7 @@ static int check_dup(weft_call_t *call, MPI_Comm handle, const MPI_Comm *newcomm
     return err == MPI_SUCCESS ? weft_check_output(newcomm, "newcomm") : err;
 }
 
-WEFT_API(MPI_Comm_dup)
+WEFT_API(MPI_Comm_dup);
 int PMPI_Comm_dup(MPI_Comm handle, MPI_Comm *newcomm)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_dup");
@@ -165,7 +165,7 @@ int PMPI_Comm_dup(MPI_Comm handle, MPI_Comm *newcomm)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Comm_dup_with_info)
+WEFT_API(MPI_Comm_dup_with_info);
 int PMPI_Comm_dup_with_info(MPI_Comm handle, MPI_Info info_handle, MPI_Comm *newcomm)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_dup_with_info");
@@ -203,13 +203,13 @@ static int idup(const char *name, MPI_Comm handle, MPI_Info info_handle, MPI_Com
     return weft_call_end(&call, weft_comm_set_hints(copy, info));
 }
 
-WEFT_API(MPI_Comm_idup)
+WEFT_API(MPI_Comm_idup);
 int PMPI_Comm_idup(MPI_Comm handle, MPI_Comm *newcomm, MPI_Request *request)
 {
     return idup("MPI_Comm_idup", handle, MPI_INFO_NULL, newcomm, request);
 }
 
-WEFT_API(MPI_Comm_idup_with_info)
+WEFT_API(MPI_Comm_idup_with_info);
 int PMPI_Comm_idup_with_info(MPI_Comm handle, MPI_Info info, MPI_Comm *newcomm,
                              MPI_Request *request)
 {
@@ -254,14 +254,14 @@ static int create_comm(weft_call_t *call, MPI_Comm handle, MPI_Group group_handl
     return err;
 }
 
-WEFT_API(MPI_Comm_create)
+WEFT_API(MPI_Comm_create);
 int PMPI_Comm_create(MPI_Comm handle, MPI_Group group, MPI_Comm *newcomm)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_create");
     return weft_call_end(&call, create_comm(&call, handle, group, WEFT_CREATE_TAG, newcomm));
 }
 
-WEFT_API(MPI_Comm_create_group)
+WEFT_API(MPI_Comm_create_group);
 int PMPI_Comm_create_group(MPI_Comm handle, MPI_Group group, int tag, MPI_Comm *newcomm)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_create_group");
@@ -279,7 +279,7 @@ static int split_comm(weft_comm_t *comm, int color, int key, MPI_Comm *newcomm)
     return err;
 }
 
-WEFT_API(MPI_Comm_split)
+WEFT_API(MPI_Comm_split);
 int PMPI_Comm_split(MPI_Comm handle, int color, int key, MPI_Comm *newcomm)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_split");
@@ -353,7 +353,7 @@ static int name_resource(int split_type, weft_info_t *info)
     return weft_info_set(info, "mpi_hw_resource_type", "mpi_shared_memory");
 }
 
-WEFT_API(MPI_Comm_split_type)
+WEFT_API(MPI_Comm_split_type);
 int PMPI_Comm_split_type(MPI_Comm handle, int split_type, int key, MPI_Info info_handle,
                          MPI_Comm *newcomm)
 {
@@ -399,7 +399,7 @@ static int free_comm(weft_call_t *call, weft_comm_t *comm, MPI_Comm *handle)
     return MPI_SUCCESS;
 }
 
-WEFT_API(MPI_Comm_free)
+WEFT_API(MPI_Comm_free);
 int PMPI_Comm_free(MPI_Comm *handle)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_free");
@@ -412,7 +412,7 @@ int PMPI_Comm_free(MPI_Comm *handle)
 
 /* The processes of a job stay connected until MPI_Finalize, which waits for all that is under way;
  * so what is left to do here is to wait for each other. */
-WEFT_API(MPI_Comm_disconnect)
+WEFT_API(MPI_Comm_disconnect);
 int PMPI_Comm_disconnect(MPI_Comm *handle)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_disconnect");
@@ -427,7 +427,7 @@ int PMPI_Comm_disconnect(MPI_Comm *handle)
 
 /* ---- hints and names ---- */
 
-WEFT_API(MPI_Comm_set_info)
+WEFT_API(MPI_Comm_set_info);
 int PMPI_Comm_set_info(MPI_Comm handle, MPI_Info info_handle)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_set_info");
@@ -441,7 +441,7 @@ int PMPI_Comm_set_info(MPI_Comm handle, MPI_Info info_handle)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Comm_get_info)
+WEFT_API(MPI_Comm_get_info);
 int PMPI_Comm_get_info(MPI_Comm handle, MPI_Info *info_used)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_get_info");
@@ -457,7 +457,7 @@ int PMPI_Comm_get_info(MPI_Comm handle, MPI_Info *info_used)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Comm_set_name)
+WEFT_API(MPI_Comm_set_name);
 int PMPI_Comm_set_name(MPI_Comm handle, const char *name)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_set_name");
@@ -471,7 +471,7 @@ int PMPI_Comm_set_name(MPI_Comm handle, const char *name)
 }
 
 /* Even MPI_COMM_NULL has a name (section 7.8). */
-WEFT_API(MPI_Comm_get_name)
+WEFT_API(MPI_Comm_get_name);
 int PMPI_Comm_get_name(MPI_Comm handle, char *name, int *length)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_get_name");

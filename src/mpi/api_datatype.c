@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <string.h>
 
-WEFT_API(MPI_Type_commit)
+WEFT_API(MPI_Type_commit);
 int PMPI_Type_commit(MPI_Datatype *datatype)
 {
     weft_call_t call = weft_call_begin("MPI_Type_commit");
@@ -41,7 +41,7 @@ static int free_type(MPI_Datatype *datatype)
     return MPI_SUCCESS;
 }
 
-WEFT_API(MPI_Type_free)
+WEFT_API(MPI_Type_free);
 int PMPI_Type_free(MPI_Datatype *datatype)
 {
     weft_call_t call = weft_call_begin("MPI_Type_free");
@@ -59,7 +59,7 @@ static int copy_type_attributes(weft_type_t *from, weft_type_t *to)
     return err;
 }
 
-WEFT_API(MPI_Type_dup)
+WEFT_API(MPI_Type_dup);
 int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
     weft_call_t call = weft_call_begin("MPI_Type_dup");
@@ -76,7 +76,7 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Type_size_c)
+WEFT_API(MPI_Type_size_c);
 int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count *size)
 {
     weft_call_t call = weft_call_begin("MPI_Type_size");
@@ -89,7 +89,7 @@ int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count *size)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Type_size_x)
+WEFT_API(MPI_Type_size_x);
 int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size)
 {
     return PMPI_Type_size_c(datatype, size);
@@ -101,7 +101,7 @@ static int int_or_undefined(MPI_Count value)
     return value > INT_MAX ? MPI_UNDEFINED : (int)value;
 }
 
-WEFT_API(MPI_Type_size)
+WEFT_API(MPI_Type_size);
 int PMPI_Type_size(MPI_Datatype datatype, int *size)
 {
     MPI_Count wide;
@@ -111,7 +111,7 @@ int PMPI_Type_size(MPI_Datatype datatype, int *size)
     return err;
 }
 
-WEFT_API(MPI_Type_get_extent_c)
+WEFT_API(MPI_Type_get_extent_c);
 int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
 {
     weft_call_t call = weft_call_begin("MPI_Type_get_extent");
@@ -128,7 +128,7 @@ int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *exte
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Type_get_extent_x)
+WEFT_API(MPI_Type_get_extent_x);
 int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
 {
     return PMPI_Type_get_extent_c(datatype, lb, extent);
@@ -136,13 +136,13 @@ int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *exte
 
 _Static_assert(sizeof(MPI_Aint) == sizeof(MPI_Count), "extents are stored through either");
 
-WEFT_API(MPI_Type_get_extent)
+WEFT_API(MPI_Type_get_extent);
 int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent)
 {
     return PMPI_Type_get_extent_c(datatype, (MPI_Count *)lb, (MPI_Count *)extent);
 }
 
-WEFT_API(MPI_Type_get_true_extent_c)
+WEFT_API(MPI_Type_get_true_extent_c);
 int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
 {
     weft_call_t call = weft_call_begin("MPI_Type_get_true_extent");
@@ -159,19 +159,19 @@ int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb, MPI_C
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Type_get_true_extent_x)
+WEFT_API(MPI_Type_get_true_extent_x);
 int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
 {
     return PMPI_Type_get_true_extent_c(datatype, true_lb, true_extent);
 }
 
-WEFT_API(MPI_Type_get_true_extent)
+WEFT_API(MPI_Type_get_true_extent);
 int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *true_lb, MPI_Aint *true_extent)
 {
     return PMPI_Type_get_true_extent_c(datatype, (MPI_Count *)true_lb, (MPI_Count *)true_extent);
 }
 
-WEFT_API(MPI_Type_get_envelope_c)
+WEFT_API(MPI_Type_get_envelope_c);
 int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers,
                              MPI_Count *num_addresses, MPI_Count *num_large_counts,
                              MPI_Count *num_datatypes, int *combiner)
@@ -204,7 +204,7 @@ static int check_is_narrow(const weft_type_t *type)
     return MPI_SUCCESS;
 }
 
-WEFT_API(MPI_Type_get_envelope)
+WEFT_API(MPI_Type_get_envelope);
 int PMPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_addresses,
                            int *num_datatypes, int *combiner)
 {
@@ -251,7 +251,7 @@ static int get_contents(const weft_type_t *type, const weft_envelope_sizes_t *ro
     return err;
 }
 
-WEFT_API(MPI_Type_get_contents_c)
+WEFT_API(MPI_Type_get_contents_c);
 int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses,
                              MPI_Count max_large_counts, MPI_Count max_datatypes,
                              int array_of_integers[], MPI_Aint array_of_addresses[],
@@ -268,7 +268,7 @@ int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Type_get_contents)
+WEFT_API(MPI_Type_get_contents);
 int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses,
                            int max_datatypes, int array_of_integers[],
                            MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[])
@@ -285,7 +285,7 @@ int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addr
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Type_set_name)
+WEFT_API(MPI_Type_set_name);
 int PMPI_Type_set_name(MPI_Datatype datatype, const char *type_name)
 {
     weft_call_t call = weft_call_begin("MPI_Type_set_name");
@@ -301,7 +301,7 @@ int PMPI_Type_set_name(MPI_Datatype datatype, const char *type_name)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Type_get_name)
+WEFT_API(MPI_Type_get_name);
 int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
 {
     weft_call_t call = weft_call_begin("MPI_Type_get_name");
@@ -321,7 +321,7 @@ int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Get_address)
+WEFT_API(MPI_Get_address);
 int PMPI_Get_address(const void *location, MPI_Aint *address)
 {
     weft_call_t call = weft_call_begin("MPI_Get_address");
@@ -332,13 +332,13 @@ int PMPI_Get_address(const void *location, MPI_Aint *address)
 }
 
 /* Address arithmetic has no error to report, and may be called at any time. */
-WEFT_API(MPI_Aint_add)
+WEFT_API(MPI_Aint_add);
 MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp)
 {
     return (MPI_Aint)((uintptr_t)base + (uintptr_t)disp);
 }
 
-WEFT_API(MPI_Aint_diff)
+WEFT_API(MPI_Aint_diff);
 MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2)
 {
     return (MPI_Aint)((uintptr_t)addr1 - (uintptr_t)addr2);
@@ -377,7 +377,7 @@ static int match_size(int typeclass, int size, MPI_Datatype *datatype)
     return weft_fail(MPI_ERR_ARG, "size is %d, but there is no type of that class and size", size);
 }
 
-WEFT_API(MPI_Type_match_size)
+WEFT_API(MPI_Type_match_size);
 int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
 {
     weft_call_t call = weft_call_begin("MPI_Type_match_size");
@@ -408,7 +408,7 @@ static MPI_Datatype find_pair(MPI_Datatype value, MPI_Datatype index)
     return MPI_DATATYPE_NULL;
 }
 
-WEFT_API(MPI_Type_get_value_index)
+WEFT_API(MPI_Type_get_value_index);
 int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type,
                               MPI_Datatype *pair_type)
 {
@@ -425,7 +425,7 @@ int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type,
 }
 
 /* Conversions of handles report no errors, and may be called at any time. */
-WEFT_API(MPI_Type_toint)
+WEFT_API(MPI_Type_toint);
 int PMPI_Type_toint(MPI_Datatype datatype)
 {
     if (weft_is_predefined(datatype))
@@ -440,7 +440,7 @@ int PMPI_Type_toint(MPI_Datatype datatype)
     return type->index;
 }
 
-WEFT_API(MPI_Type_fromint)
+WEFT_API(MPI_Type_fromint);
 MPI_Datatype PMPI_Type_fromint(int datatype)
 {
     if (datatype >= 0 && datatype < WEFT_PREDEFINED_HANDLES)

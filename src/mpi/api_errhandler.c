@@ -7,7 +7,7 @@
 #include "object/error_code.h"
 #include "base/fail.h"
 
-WEFT_API(MPI_Comm_create_errhandler)
+WEFT_API(MPI_Comm_create_errhandler);
 int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *errhandler)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_create_errhandler");
@@ -24,7 +24,7 @@ int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errh
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Comm_set_errhandler)
+WEFT_API(MPI_Comm_set_errhandler);
 int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler errhandler)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_set_errhandler");
@@ -42,7 +42,7 @@ int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler errhandler)
 }
 
 /* The user gets a reference, to be given up with MPI_Errhandler_free. */
-WEFT_API(MPI_Comm_get_errhandler)
+WEFT_API(MPI_Comm_get_errhandler);
 int PMPI_Comm_get_errhandler(MPI_Comm handle, MPI_Errhandler *errhandler)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_get_errhandler");
@@ -58,7 +58,7 @@ int PMPI_Comm_get_errhandler(MPI_Comm handle, MPI_Errhandler *errhandler)
 }
 
 /* MPI_SUCCESS when the handler was called, whatever the code (section 9.5). */
-WEFT_API(MPI_Comm_call_errhandler)
+WEFT_API(MPI_Comm_call_errhandler);
 int PMPI_Comm_call_errhandler(MPI_Comm handle, int errorcode)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_call_errhandler");
@@ -76,7 +76,7 @@ int PMPI_Comm_call_errhandler(MPI_Comm handle, int errorcode)
 }
 
 /* Predefined handlers may be freed: MPI_Comm_get_errhandler returns them too. */
-WEFT_API(MPI_Errhandler_free)
+WEFT_API(MPI_Errhandler_free);
 int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Errhandler_free");

@@ -15,7 +15,7 @@ static int check_code(int code)
     return weft_fail(MPI_ERR_ARG, "errorcode is %d, which is no error code", code);
 }
 
-WEFT_API(MPI_Error_class)
+WEFT_API(MPI_Error_class);
 int PMPI_Error_class(int errorcode, int *errorclass)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Error_class");
@@ -27,7 +27,7 @@ int PMPI_Error_class(int errorcode, int *errorclass)
     return weft_call_end_anytime(&call, err);
 }
 
-WEFT_API(MPI_Error_string)
+WEFT_API(MPI_Error_string);
 int PMPI_Error_string(int errorcode, char *string, int *resultlen)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Error_string");
@@ -41,7 +41,7 @@ int PMPI_Error_string(int errorcode, char *string, int *resultlen)
     return weft_call_end_anytime(&call, err);
 }
 
-WEFT_API(MPI_Add_error_class)
+WEFT_API(MPI_Add_error_class);
 int PMPI_Add_error_class(int *errorclass)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Add_error_class");
@@ -51,14 +51,14 @@ int PMPI_Add_error_class(int *errorclass)
     return weft_call_end_anytime(&call, err);
 }
 
-WEFT_API(MPI_Remove_error_class)
+WEFT_API(MPI_Remove_error_class);
 int PMPI_Remove_error_class(int errorclass)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Remove_error_class");
     return weft_call_end_anytime(&call, weft_error_remove_class(errorclass));
 }
 
-WEFT_API(MPI_Add_error_code)
+WEFT_API(MPI_Add_error_code);
 int PMPI_Add_error_code(int errorclass, int *errorcode)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Add_error_code");
@@ -68,14 +68,14 @@ int PMPI_Add_error_code(int errorclass, int *errorcode)
     return weft_call_end_anytime(&call, err);
 }
 
-WEFT_API(MPI_Remove_error_code)
+WEFT_API(MPI_Remove_error_code);
 int PMPI_Remove_error_code(int errorcode)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Remove_error_code");
     return weft_call_end_anytime(&call, weft_error_remove_code(errorcode));
 }
 
-WEFT_API(MPI_Add_error_string)
+WEFT_API(MPI_Add_error_string);
 int PMPI_Add_error_string(int errorcode, const char *string)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Add_error_string");
@@ -85,7 +85,7 @@ int PMPI_Add_error_string(int errorcode, const char *string)
     return weft_call_end_anytime(&call, err);
 }
 
-WEFT_API(MPI_Remove_error_string)
+WEFT_API(MPI_Remove_error_string);
 int PMPI_Remove_error_string(int errorcode)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Remove_error_string");

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-WEFT_API(MPIX_Query_cuda_support)
+WEFT_API(MPIX_Query_cuda_support);
 /* Also before MPI_Init, when nobody has read the configuration yet. */
 int PMPIX_Query_cuda_support(void)
 {

@@ -8,7 +8,7 @@
 
 /* ---- enquiries ---- */
 
-WEFT_API(MPI_Group_size)
+WEFT_API(MPI_Group_size);
 int PMPI_Group_size(MPI_Group handle, int *size)
 {
     weft_call_t call = weft_call_begin("MPI_Group_size");
@@ -21,7 +21,7 @@ int PMPI_Group_size(MPI_Group handle, int *size)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Group_rank)
+WEFT_API(MPI_Group_rank);
 int PMPI_Group_rank(MPI_Group handle, int *rank)
 {
     weft_call_t call = weft_call_begin("MPI_Group_rank");
@@ -40,7 +40,7 @@ static int check_two(MPI_Group handle1, MPI_Group handle2, weft_group_t **one, w
     return err == MPI_SUCCESS ? weft_check_group(handle2, "group2", two) : err;
 }
 
-WEFT_API(MPI_Group_compare)
+WEFT_API(MPI_Group_compare);
 int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
 {
     weft_call_t call = weft_call_begin("MPI_Group_compare");
@@ -72,7 +72,7 @@ static int check_ranks(int n, const int ranks1[], int ranks2[])
     return err;
 }
 
-WEFT_API(MPI_Group_translate_ranks)
+WEFT_API(MPI_Group_translate_ranks);
 int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2,
                                int ranks2[])
 {
@@ -105,19 +105,19 @@ static int combine_groups(const char *name, MPI_Group group1, MPI_Group group2, 
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Group_union)
+WEFT_API(MPI_Group_union);
 int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
     return combine_groups("MPI_Group_union", group1, group2, weft_group_union, newgroup);
 }
 
-WEFT_API(MPI_Group_intersection)
+WEFT_API(MPI_Group_intersection);
 int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
     return combine_groups("MPI_Group_intersection", group1, group2, weft_group_intersection, newgroup);
 }
 
-WEFT_API(MPI_Group_difference)
+WEFT_API(MPI_Group_difference);
 int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
     return combine_groups("MPI_Group_difference", group1, group2, weft_group_difference, newgroup);
@@ -129,7 +129,7 @@ static int check_choice(MPI_Group handle, const MPI_Group *newgroup, weft_group_
     return err == MPI_SUCCESS ? weft_check_output(newgroup, "newgroup") : err;
 }
 
-WEFT_API(MPI_Group_incl)
+WEFT_API(MPI_Group_incl);
 int PMPI_Group_incl(MPI_Group handle, int n, const int ranks[], MPI_Group *newgroup)
 {
     weft_call_t call = weft_call_begin("MPI_Group_incl");
@@ -142,7 +142,7 @@ int PMPI_Group_incl(MPI_Group handle, int n, const int ranks[], MPI_Group *newgr
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Group_excl)
+WEFT_API(MPI_Group_excl);
 int PMPI_Group_excl(MPI_Group handle, int n, const int ranks[], MPI_Group *newgroup)
 {
     weft_call_t call = weft_call_begin("MPI_Group_excl");
@@ -155,7 +155,7 @@ int PMPI_Group_excl(MPI_Group handle, int n, const int ranks[], MPI_Group *newgr
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Group_range_incl)
+WEFT_API(MPI_Group_range_incl);
 int PMPI_Group_range_incl(MPI_Group handle, int n, int ranges[][3], MPI_Group *newgroup)
 {
     weft_call_t call = weft_call_begin("MPI_Group_range_incl");
@@ -168,7 +168,7 @@ int PMPI_Group_range_incl(MPI_Group handle, int n, int ranges[][3], MPI_Group *n
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Group_range_excl)
+WEFT_API(MPI_Group_range_excl);
 int PMPI_Group_range_excl(MPI_Group handle, int n, int ranges[][3], MPI_Group *newgroup)
 {
     weft_call_t call = weft_call_begin("MPI_Group_range_excl");
@@ -182,7 +182,7 @@ int PMPI_Group_range_excl(MPI_Group handle, int n, int ranges[][3], MPI_Group *n
 }
 
 /* MPI_GROUP_EMPTY may be freed: it is what the functions above return for an empty group. */
-WEFT_API(MPI_Group_free)
+WEFT_API(MPI_Group_free);
 int PMPI_Group_free(MPI_Group *handle)
 {
     weft_call_t call = weft_call_begin("MPI_Group_free");

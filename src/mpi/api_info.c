@@ -47,7 +47,7 @@ static int check_info_entry(MPI_Info handle, const char *key, const int *flag, w
 
 /* ---- objects ---- */
 
-WEFT_API(MPI_Info_create)
+WEFT_API(MPI_Info_create);
 int PMPI_Info_create(MPI_Info *handle)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_create");
@@ -60,7 +60,7 @@ int PMPI_Info_create(MPI_Info *handle)
     return weft_call_end_anytime(&call, err);
 }
 
-WEFT_API(MPI_Info_create_env)
+WEFT_API(MPI_Info_create_env);
 int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *handle)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_create_env");
@@ -77,7 +77,7 @@ int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *handle)
     return weft_call_end_anytime(&call, err);
 }
 
-WEFT_API(MPI_Info_dup)
+WEFT_API(MPI_Info_dup);
 int PMPI_Info_dup(MPI_Info handle, MPI_Info *newinfo)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_dup");
@@ -92,7 +92,7 @@ int PMPI_Info_dup(MPI_Info handle, MPI_Info *newinfo)
     return weft_call_end_anytime(&call, err);
 }
 
-WEFT_API(MPI_Info_free)
+WEFT_API(MPI_Info_free);
 int PMPI_Info_free(MPI_Info *handle)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_free");
@@ -109,7 +109,7 @@ int PMPI_Info_free(MPI_Info *handle)
 
 /* ---- entries ---- */
 
-WEFT_API(MPI_Info_set)
+WEFT_API(MPI_Info_set);
 int PMPI_Info_set(MPI_Info handle, const char *key, const char *value)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_set");
@@ -124,7 +124,7 @@ int PMPI_Info_set(MPI_Info handle, const char *key, const char *value)
     return weft_call_end_anytime(&call, err);
 }
 
-WEFT_API(MPI_Info_delete)
+WEFT_API(MPI_Info_delete);
 int PMPI_Info_delete(MPI_Info handle, const char *key)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_delete");
@@ -144,7 +144,7 @@ static void store_value(const char *value, int bytes, char *out)
         snprintf(out, (size_t)bytes, "%s", value);
 }
 
-WEFT_API(MPI_Info_get_string)
+WEFT_API(MPI_Info_get_string);
 int PMPI_Info_get_string(MPI_Info handle, const char *key, int *buflen, char *value, int *flag)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_get_string");
@@ -168,7 +168,7 @@ int PMPI_Info_get_string(MPI_Info handle, const char *key, int *buflen, char *va
 }
 
 /* valuelen does not count the final 0, for which there is room. */
-WEFT_API(MPI_Info_get)
+WEFT_API(MPI_Info_get);
 int PMPI_Info_get(MPI_Info handle, const char *key, int valuelen, char *value, int *flag)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_get");
@@ -188,7 +188,7 @@ int PMPI_Info_get(MPI_Info handle, const char *key, int valuelen, char *value, i
     return weft_call_end_anytime(&call, err);
 }
 
-WEFT_API(MPI_Info_get_valuelen)
+WEFT_API(MPI_Info_get_valuelen);
 int PMPI_Info_get_valuelen(MPI_Info handle, const char *key, int *valuelen, int *flag)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_get_valuelen");
@@ -205,7 +205,7 @@ int PMPI_Info_get_valuelen(MPI_Info handle, const char *key, int *valuelen, int 
     return weft_call_end_anytime(&call, err);
 }
 
-WEFT_API(MPI_Info_get_nkeys)
+WEFT_API(MPI_Info_get_nkeys);
 int PMPI_Info_get_nkeys(MPI_Info handle, int *nkeys)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_get_nkeys");
@@ -218,7 +218,7 @@ int PMPI_Info_get_nkeys(MPI_Info handle, int *nkeys)
     return weft_call_end_anytime(&call, err);
 }
 
-WEFT_API(MPI_Info_get_nthkey)
+WEFT_API(MPI_Info_get_nthkey);
 int PMPI_Info_get_nthkey(MPI_Info handle, int n, char *key)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_get_nthkey");

@@ -29,7 +29,7 @@ static int find_alignment(const weft_info_t *info, size_t *out)
     return MPI_SUCCESS;
 }
 
-WEFT_API(MPI_Alloc_mem)
+WEFT_API(MPI_Alloc_mem);
 int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info_handle, void *baseptr)
 {
     weft_call_t call = weft_call_begin("MPI_Alloc_mem");
@@ -52,7 +52,7 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info_handle, void *baseptr)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Free_mem)
+WEFT_API(MPI_Free_mem);
 int PMPI_Free_mem(void *base)
 {
     weft_call_t call = weft_call_begin("MPI_Free_mem");
@@ -62,7 +62,7 @@ int PMPI_Free_mem(void *base)
 
 /* What MPI_Comm_split_type can be guided by (section 9.1.2); "true": this process is bound to one.
  */
-WEFT_API(MPI_Get_hw_resource_info)
+WEFT_API(MPI_Get_hw_resource_info);
 int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
 {
     weft_call_t call = weft_call_begin("MPI_Get_hw_resource_info");

@@ -21,13 +21,13 @@ static int create_op(const weft_op_t *functions, int commute, bool is_given, MPI
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Op_create)
+WEFT_API(MPI_Op_create);
 int PMPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op)
 {
     return create_op(&(weft_op_t){.user = user_fn}, commute, user_fn != NULL, op);
 }
 
-WEFT_API(MPI_Op_create_c)
+WEFT_API(MPI_Op_create_c);
 int PMPI_Op_create_c(MPI_User_function_c *user_fn, int commute, MPI_Op *op)
 {
     return create_op(&(weft_op_t){.user_c = user_fn}, commute, user_fn != NULL, op);
@@ -46,7 +46,7 @@ static int free_op(MPI_Op *handle)
     return MPI_SUCCESS;
 }
 
-WEFT_API(MPI_Op_free)
+WEFT_API(MPI_Op_free);
 int PMPI_Op_free(MPI_Op *op)
 {
     weft_call_t call = weft_call_begin("MPI_Op_free");
@@ -56,7 +56,7 @@ int PMPI_Op_free(MPI_Op *op)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Op_commutative)
+WEFT_API(MPI_Op_commutative);
 int PMPI_Op_commutative(MPI_Op op, int *commute)
 {
     weft_call_t call = weft_call_begin("MPI_Op_commutative");
@@ -80,7 +80,7 @@ static int check_reduction(MPI_Op handle, MPI_Datatype datatype, MPI_Count count
     return err == MPI_SUCCESS ? weft_op_check(*op, *type) : err;
 }
 
-WEFT_API(MPI_Reduce_local_c)
+WEFT_API(MPI_Reduce_local_c);
 int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype,
                         MPI_Op op)
 {
@@ -102,7 +102,7 @@ int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_
 }
 
 /* Conversions of handles report no errors, and may be called at any time. */
-WEFT_API(MPI_Op_toint)
+WEFT_API(MPI_Op_toint);
 int PMPI_Op_toint(MPI_Op op)
 {
     if (weft_is_predefined(op))
@@ -117,7 +117,7 @@ int PMPI_Op_toint(MPI_Op op)
     return found->index;
 }
 
-WEFT_API(MPI_Op_fromint)
+WEFT_API(MPI_Op_fromint);
 MPI_Op PMPI_Op_fromint(int op)
 {
     if (op >= 0 && op < WEFT_PREDEFINED_HANDLES)

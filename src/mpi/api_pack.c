@@ -59,7 +59,7 @@ static const weft_type_t *byte_type(void)
     return weft_type_of(MPI_BYTE);
 }
 
-WEFT_API(MPI_Pack_c)
+WEFT_API(MPI_Pack_c);
 int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf,
                 MPI_Count outsize, MPI_Count *position, MPI_Comm comm)
 {
@@ -79,7 +79,7 @@ int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, voi
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Pack)
+WEFT_API(MPI_Pack);
 int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize,
               int *position, MPI_Comm comm)
 {
@@ -91,7 +91,7 @@ int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbu
     return err;
 }
 
-WEFT_API(MPI_Unpack_c)
+WEFT_API(MPI_Unpack_c);
 int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf,
                   MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm)
 {
@@ -111,7 +111,7 @@ int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Unpack)
+WEFT_API(MPI_Unpack);
 int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int outcount,
                 MPI_Datatype datatype, MPI_Comm comm)
 {
@@ -123,7 +123,7 @@ int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int 
     return err;
 }
 
-WEFT_API(MPI_Pack_size_c)
+WEFT_API(MPI_Pack_size_c);
 int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count *size)
 {
     weft_call_t call = weft_call_begin("MPI_Pack_size");
@@ -141,7 +141,7 @@ int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MP
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Pack_size)
+WEFT_API(MPI_Pack_size);
 int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
 {
     MPI_Count wide;

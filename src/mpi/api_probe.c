@@ -25,7 +25,7 @@ static void give_proc_null(MPI_Status *status)
     weft_status_copy(status, &from_nobody);
 }
 
-WEFT_API(MPI_Probe)
+WEFT_API(MPI_Probe);
 int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Probe");
@@ -38,7 +38,7 @@ int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Iprobe)
+WEFT_API(MPI_Iprobe);
 int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Iprobe");
@@ -55,7 +55,7 @@ int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *statu
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Mprobe)
+WEFT_API(MPI_Mprobe);
 int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Mprobe");
@@ -74,7 +74,7 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_St
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Improbe)
+WEFT_API(MPI_Improbe);
 int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
                  MPI_Status *status)
 {
@@ -132,7 +132,7 @@ static int check_mrecv(const void *buf, MPI_Count count, MPI_Datatype datatype,
     return err;
 }
 
-WEFT_API(MPI_Mrecv_c)
+WEFT_API(MPI_Mrecv_c);
 int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
                  MPI_Status *status)
 {
@@ -154,7 +154,7 @@ int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message 
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Imrecv_c)
+WEFT_API(MPI_Imrecv_c);
 int PMPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
                   MPI_Request *handle)
 {

@@ -114,7 +114,7 @@ static inline int send_with(const char *name, const user_message_t *user, weft_s
 
 /* ---- sends ---- */
 
-WEFT_API(MPI_Send_c)
+WEFT_API(MPI_Send_c);
 int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                 MPI_Comm comm)
 {
@@ -122,7 +122,7 @@ int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int des
     return send_blocking("MPI_Send", &user, WEFT_SEND_STANDARD);
 }
 
-WEFT_API(MPI_Rsend_c)
+WEFT_API(MPI_Rsend_c);
 int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm)
 {
@@ -130,7 +130,7 @@ int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     return send_blocking("MPI_Rsend", &user, WEFT_SEND_STANDARD);
 }
 
-WEFT_API(MPI_Ssend_c)
+WEFT_API(MPI_Ssend_c);
 int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm)
 {
@@ -138,7 +138,7 @@ int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     return send_blocking("MPI_Ssend", &user, WEFT_SEND_SYNCHRONOUS);
 }
 
-WEFT_API(MPI_Bsend_c)
+WEFT_API(MPI_Bsend_c);
 int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm)
 {
@@ -147,7 +147,7 @@ int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     return send_with("MPI_Bsend", &user, WEFT_SEND_STANDARD, weft_bsend_begin, &ignored);
 }
 
-WEFT_API(MPI_Isend_c)
+WEFT_API(MPI_Isend_c);
 int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm, MPI_Request *request)
 {
@@ -155,7 +155,7 @@ int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     return send_with("MPI_Isend", &user, WEFT_SEND_STANDARD, weft_send_begin, request);
 }
 
-WEFT_API(MPI_Irsend_c)
+WEFT_API(MPI_Irsend_c);
 int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm, MPI_Request *request)
 {
@@ -163,7 +163,7 @@ int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
     return send_with("MPI_Irsend", &user, WEFT_SEND_STANDARD, weft_send_begin, request);
 }
 
-WEFT_API(MPI_Issend_c)
+WEFT_API(MPI_Issend_c);
 int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm, MPI_Request *request)
 {
@@ -171,7 +171,7 @@ int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
     return send_with("MPI_Issend", &user, WEFT_SEND_SYNCHRONOUS, weft_send_begin, request);
 }
 
-WEFT_API(MPI_Ibsend_c)
+WEFT_API(MPI_Ibsend_c);
 int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm, MPI_Request *request)
 {
@@ -179,7 +179,7 @@ int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
     return send_with("MPI_Ibsend", &user, WEFT_SEND_STANDARD, weft_bsend_begin, request);
 }
 
-WEFT_API(MPI_Send_init_c)
+WEFT_API(MPI_Send_init_c);
 int PMPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                      MPI_Comm comm, MPI_Request *request)
 {
@@ -187,7 +187,7 @@ int PMPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, in
     return send_with("MPI_Send_init", &user, WEFT_SEND_STANDARD, weft_send_init, request);
 }
 
-WEFT_API(MPI_Rsend_init_c)
+WEFT_API(MPI_Rsend_init_c);
 int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                       MPI_Comm comm, MPI_Request *request)
 {
@@ -195,7 +195,7 @@ int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
     return send_with("MPI_Rsend_init", &user, WEFT_SEND_STANDARD, weft_send_init, request);
 }
 
-WEFT_API(MPI_Ssend_init_c)
+WEFT_API(MPI_Ssend_init_c);
 int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                       MPI_Comm comm, MPI_Request *request)
 {
@@ -203,7 +203,7 @@ int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
     return send_with("MPI_Ssend_init", &user, WEFT_SEND_SYNCHRONOUS, weft_send_init, request);
 }
 
-WEFT_API(MPI_Bsend_init_c)
+WEFT_API(MPI_Bsend_init_c);
 int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                       MPI_Comm comm, MPI_Request *request)
 {
@@ -213,7 +213,7 @@ int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
 
 /* ---- receives ---- */
 
-WEFT_API(MPI_Recv_c)
+WEFT_API(MPI_Recv_c);
 int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                 MPI_Comm comm, MPI_Status *status)
 {
@@ -244,7 +244,7 @@ static inline int recv_with(const char *name, const user_message_t *user, begin_
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Irecv_c)
+WEFT_API(MPI_Irecv_c);
 int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Request *request)
 {
@@ -252,7 +252,7 @@ int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, 
     return recv_with("MPI_Irecv", &user, weft_recv_begin, request);
 }
 
-WEFT_API(MPI_Recv_init_c)
+WEFT_API(MPI_Recv_init_c);
 int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                      MPI_Comm comm, MPI_Request *request)
 {
@@ -262,7 +262,7 @@ int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int sour
 
 /* ---- both at once ---- */
 
-WEFT_API(MPI_Sendrecv_c)
+WEFT_API(MPI_Sendrecv_c);
 int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                     int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                     int source, int recvtag, MPI_Comm comm, MPI_Status *status)
@@ -280,7 +280,7 @@ int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Sendrecv_replace_c)
+WEFT_API(MPI_Sendrecv_replace_c);
 int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                             int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
@@ -307,7 +307,7 @@ static int begin_exchange(const weft_send_args_t *send, const weft_recv_args_t *
     return err;
 }
 
-WEFT_API(MPI_Isendrecv_c)
+WEFT_API(MPI_Isendrecv_c);
 int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                      int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                      int source, int recvtag, MPI_Comm comm, MPI_Request *request)
@@ -325,7 +325,7 @@ int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Isendrecv_replace_c)
+WEFT_API(MPI_Isendrecv_replace_c);
 int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                              int sendtag, int source, int recvtag, MPI_Comm comm,
                              MPI_Request *request)
@@ -379,7 +379,7 @@ static int no_request(const char *name, const user_message_t *user)
     return weft_call_end(&call, weft_bad_output("request"));
 }
 
-WEFT_API(MPIX_Send_enqueue)
+WEFT_API(MPIX_Send_enqueue);
 int PMPIX_Send_enqueue(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                        MPI_Comm comm)
 {
@@ -387,7 +387,7 @@ int PMPIX_Send_enqueue(const void *buf, int count, MPI_Datatype datatype, int de
     return enqueue_send("MPIX_Send_enqueue", &user, NULL);
 }
 
-WEFT_API(MPIX_Recv_enqueue)
+WEFT_API(MPIX_Recv_enqueue);
 int PMPIX_Recv_enqueue(void *buf, int count, MPI_Datatype datatype, int source, int tag,
                        MPI_Comm comm, MPI_Status *status)
 {
@@ -395,7 +395,7 @@ int PMPIX_Recv_enqueue(void *buf, int count, MPI_Datatype datatype, int source, 
     return enqueue_recv("MPIX_Recv_enqueue", &user, status, NULL);
 }
 
-WEFT_API(MPIX_Isend_enqueue)
+WEFT_API(MPIX_Isend_enqueue);
 int PMPIX_Isend_enqueue(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                         MPI_Comm comm, MPI_Request *request)
 {
@@ -404,7 +404,7 @@ int PMPIX_Isend_enqueue(const void *buf, int count, MPI_Datatype datatype, int d
                            : enqueue_send("MPIX_Isend_enqueue", &user, request);
 }
 
-WEFT_API(MPIX_Irecv_enqueue)
+WEFT_API(MPIX_Irecv_enqueue);
 int PMPIX_Irecv_enqueue(void *buf, int count, MPI_Datatype datatype, int source, int tag,
                         MPI_Comm comm, MPI_Request *request)
 {

@@ -67,7 +67,7 @@ static int settle_reduce(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_ar
     return weft_check_place(args->send_buf, user->recv.count, args->recv_type, "sendbuf");
 }
 
-WEFT_API(MPI_Reduce_c)
+WEFT_API(MPI_Reduce_c);
 int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                   MPI_Op op, int root, MPI_Comm comm)
 {
@@ -81,7 +81,7 @@ int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datat
                            settle_reduce);
 }
 
-WEFT_API(MPI_Ireduce_c)
+WEFT_API(MPI_Ireduce_c);
 int PMPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                    MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
 {
@@ -109,7 +109,7 @@ static WEFT_COLL_INLINE int settle_allreduce(weft_coll_call_t *user, weft_comm_t
     return __builtin_expect(err == MPI_SUCCESS, 1) ? check_buffers(args, user->recv.count) : err;
 }
 
-WEFT_API(MPI_Allreduce_c)
+WEFT_API(MPI_Allreduce_c);
 int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                      MPI_Op op, MPI_Comm comm)
 {
@@ -122,7 +122,7 @@ int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Da
                            settle_allreduce);
 }
 
-WEFT_API(MPI_Iallreduce_c)
+WEFT_API(MPI_Iallreduce_c);
 int PMPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                       MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
@@ -137,7 +137,7 @@ int PMPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_D
                            settle_allreduce);
 }
 
-WEFT_API(MPIX_Allreduce_enqueue)
+WEFT_API(MPIX_Allreduce_enqueue);
 int PMPIX_Allreduce_enqueue(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
                             MPI_Op op, MPI_Comm comm)
 {
@@ -151,7 +151,7 @@ int PMPIX_Allreduce_enqueue(const void *sendbuf, void *recvbuf, int count, MPI_D
                            settle_allreduce);
 }
 
-WEFT_API(MPI_Scan_c)
+WEFT_API(MPI_Scan_c);
 int PMPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                 MPI_Op op, MPI_Comm comm)
 {
@@ -164,7 +164,7 @@ int PMPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatyp
                            settle_allreduce);
 }
 
-WEFT_API(MPI_Iscan_c)
+WEFT_API(MPI_Iscan_c);
 int PMPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                  MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
@@ -191,7 +191,7 @@ static int settle_exscan(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_ar
     return err;
 }
 
-WEFT_API(MPI_Exscan_c)
+WEFT_API(MPI_Exscan_c);
 int PMPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                   MPI_Op op, MPI_Comm comm)
 {
@@ -204,7 +204,7 @@ int PMPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datat
                            settle_exscan);
 }
 
-WEFT_API(MPI_Iexscan_c)
+WEFT_API(MPI_Iexscan_c);
 int PMPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                    MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
@@ -231,7 +231,7 @@ static int settle_reduce_scatter_block(weft_coll_call_t *user, weft_comm_t *comm
     return err == MPI_SUCCESS ? check_buffers(args, user->recv.count) : err;
 }
 
-WEFT_API(MPI_Reduce_scatter_block_c)
+WEFT_API(MPI_Reduce_scatter_block_c);
 int PMPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
@@ -244,7 +244,7 @@ int PMPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count re
                            settle_reduce_scatter_block);
 }
 
-WEFT_API(MPI_Ireduce_scatter_block_c)
+WEFT_API(MPI_Ireduce_scatter_block_c);
 int PMPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
                                  MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                  MPI_Request *request)
@@ -294,7 +294,7 @@ static int settle_reduce_scatter(weft_coll_call_t *user, weft_comm_t *comm, weft
     return check_buffers(args, total);
 }
 
-WEFT_API(MPI_Reduce_scatter)
+WEFT_API(MPI_Reduce_scatter);
 int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
@@ -308,7 +308,7 @@ int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts
         settle_reduce_scatter);
 }
 
-WEFT_API(MPI_Reduce_scatter_c)
+WEFT_API(MPI_Reduce_scatter_c);
 int PMPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[],
                           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
@@ -322,7 +322,7 @@ int PMPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count re
         settle_reduce_scatter);
 }
 
-WEFT_API(MPI_Ireduce_scatter)
+WEFT_API(MPI_Ireduce_scatter);
 int PMPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
@@ -338,7 +338,7 @@ int PMPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcount
         settle_reduce_scatter);
 }
 
-WEFT_API(MPI_Ireduce_scatter_c)
+WEFT_API(MPI_Ireduce_scatter_c);
 int PMPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[],
                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
@@ -354,7 +354,7 @@ int PMPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count r
         settle_reduce_scatter);
 }
 
-WEFT_API(MPIX_Reduce_scatter_enqueue)
+WEFT_API(MPIX_Reduce_scatter_enqueue);
 int PMPIX_Reduce_scatter_enqueue(const void *sendbuf, void *recvbuf, const int recvcounts[],
                                  MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {

@@ -56,7 +56,7 @@ static inline void note_comm(weft_call_t *call, const weft_request_t *request)
     call->comm = request->comm;
 }
 
-WEFT_API(MPI_Wait)
+WEFT_API(MPI_Wait);
 int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Wait");
@@ -74,7 +74,7 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Test)
+WEFT_API(MPI_Test);
 int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Test");
@@ -97,7 +97,7 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Request_get_status)
+WEFT_API(MPI_Request_get_status);
 int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Request_get_status");
@@ -162,7 +162,7 @@ static int collect_all(weft_call_t *call, int count, MPI_Request handles[], MPI_
     return failed;
 }
 
-WEFT_API(MPI_Waitall)
+WEFT_API(MPI_Waitall);
 int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
 {
     weft_call_t call = weft_call_begin("MPI_Waitall");
@@ -187,7 +187,7 @@ static bool are_all_over(int count, const MPI_Request handles[])
     return true;
 }
 
-WEFT_API(MPI_Testall)
+WEFT_API(MPI_Testall);
 int PMPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuses[])
 {
     weft_call_t call = weft_call_begin("MPI_Testall");
@@ -248,7 +248,7 @@ static int collect_any(weft_call_t *call, MPI_Request *handle, MPI_Status *statu
     return collect_request(call, weft_request_of(*handle), handle, status);
 }
 
-WEFT_API(MPI_Waitany)
+WEFT_API(MPI_Waitany);
 int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Waitany");
@@ -269,7 +269,7 @@ int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *statu
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Testany)
+WEFT_API(MPI_Testany);
 int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Testany");
@@ -329,7 +329,7 @@ static int collect_some(weft_call_t *call, const some_t *some)
     return failed;
 }
 
-WEFT_API(MPI_Waitsome)
+WEFT_API(MPI_Waitsome);
 int PMPI_Waitsome(int incount, MPI_Request handles[], int *outcount, int indices[],
                   MPI_Status statuses[])
 {
@@ -348,7 +348,7 @@ int PMPI_Waitsome(int incount, MPI_Request handles[], int *outcount, int indices
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Testsome)
+WEFT_API(MPI_Testsome);
 int PMPI_Testsome(int incount, MPI_Request handles[], int *outcount, int indices[],
                   MPI_Status statuses[])
 {
@@ -377,7 +377,7 @@ static void show_status(const weft_request_t *request, MPI_Status *status)
         weft_status_copy(status, &request->status);
 }
 
-WEFT_API(MPI_Request_get_status_all)
+WEFT_API(MPI_Request_get_status_all);
 int PMPI_Request_get_status_all(int count, const MPI_Request handles[], int *flag,
                                 MPI_Status statuses[])
 {
@@ -395,7 +395,7 @@ int PMPI_Request_get_status_all(int count, const MPI_Request handles[], int *fla
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Request_get_status_any)
+WEFT_API(MPI_Request_get_status_any);
 int PMPI_Request_get_status_any(int count, const MPI_Request handles[], int *index, int *flag,
                                 MPI_Status *status)
 {
@@ -416,7 +416,7 @@ int PMPI_Request_get_status_any(int count, const MPI_Request handles[], int *ind
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Request_get_status_some)
+WEFT_API(MPI_Request_get_status_some);
 int PMPI_Request_get_status_some(int incount, const MPI_Request handles[], int *outcount,
                                  int indices[], MPI_Status statuses[])
 {
@@ -459,7 +459,7 @@ static int start_request(weft_call_t *call, MPI_Request handle)
     return err;
 }
 
-WEFT_API(MPI_Start)
+WEFT_API(MPI_Start);
 int PMPI_Start(MPI_Request *handle)
 {
     weft_call_t call = weft_call_begin("MPI_Start");
@@ -469,7 +469,7 @@ int PMPI_Start(MPI_Request *handle)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Startall)
+WEFT_API(MPI_Startall);
 int PMPI_Startall(int count, MPI_Request handles[])
 {
     weft_call_t call = weft_call_begin("MPI_Startall");
@@ -479,7 +479,7 @@ int PMPI_Startall(int count, MPI_Request handles[])
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Request_free)
+WEFT_API(MPI_Request_free);
 int PMPI_Request_free(MPI_Request *handle)
 {
     weft_call_t call = weft_call_begin("MPI_Request_free");
@@ -497,7 +497,7 @@ int PMPI_Request_free(MPI_Request *handle)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Cancel)
+WEFT_API(MPI_Cancel);
 int PMPI_Cancel(MPI_Request *handle)
 {
     weft_call_t call = weft_call_begin("MPI_Cancel");
@@ -527,7 +527,7 @@ static int wait_enqueued(const char *name, int count, MPI_Request handles[], MPI
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPIX_Wait_enqueue)
+WEFT_API(MPIX_Wait_enqueue);
 int PMPIX_Wait_enqueue(MPI_Request *handle, MPI_Status *status)
 {
     if (handle != NULL)
@@ -536,7 +536,7 @@ int PMPIX_Wait_enqueue(MPI_Request *handle, MPI_Status *status)
     return weft_call_end(&call, weft_bad_output("request"));
 }
 
-WEFT_API(MPIX_Waitall_enqueue)
+WEFT_API(MPIX_Waitall_enqueue);
 int PMPIX_Waitall_enqueue(int count, MPI_Request handles[], MPI_Status statuses[])
 {
     return wait_enqueued("MPIX_Waitall_enqueue", count, handles, statuses);

@@ -27,7 +27,7 @@ static int start_mpi(const char *name, int required)
     return err == MPI_SUCCESS ? err : weft_error_raise(NULL, err, name);
 }
 
-WEFT_API(MPI_Init)
+WEFT_API(MPI_Init);
 int PMPI_Init(int *argc, char ***argv)
 {
     (void)argc;
@@ -35,7 +35,7 @@ int PMPI_Init(int *argc, char ***argv)
     return start_mpi("MPI_Init", MPI_THREAD_SINGLE);
 }
 
-WEFT_API(MPI_Init_thread)
+WEFT_API(MPI_Init_thread);
 int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     (void)argc;
@@ -53,21 +53,21 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
     return err;
 }
 
-WEFT_API(MPI_Initialized)
+WEFT_API(MPI_Initialized);
 int PMPI_Initialized(int *flag)
 {
     *flag = weft_world.stage != WEFT_BEFORE_INIT;
     return MPI_SUCCESS;
 }
 
-WEFT_API(MPI_Finalized)
+WEFT_API(MPI_Finalized);
 int PMPI_Finalized(int *flag)
 {
     *flag = weft_world.stage == WEFT_AFTER_FINALIZE;
     return MPI_SUCCESS;
 }
 
-WEFT_API(MPI_Finalize)
+WEFT_API(MPI_Finalize);
 int PMPI_Finalize(void)
 {
     weft_call_t call = weft_call_begin("MPI_Finalize");
@@ -79,7 +79,7 @@ int PMPI_Finalize(void)
     return err == MPI_SUCCESS ? err : weft_error_raise(NULL, err, call.name);
 }
 
-WEFT_API(MPI_Abort)
+WEFT_API(MPI_Abort);
 int PMPI_Abort(MPI_Comm comm, int errorcode)
 {
     (void)comm; /* the whole job ends, which the standard allows */
@@ -88,7 +88,7 @@ int PMPI_Abort(MPI_Comm comm, int errorcode)
     weft_abort_job(errorcode, text);
 }
 
-WEFT_API(MPI_Query_thread)
+WEFT_API(MPI_Query_thread);
 int PMPI_Query_thread(int *provided)
 {
     weft_call_t call = weft_call_begin("MPI_Query_thread");
@@ -98,7 +98,7 @@ int PMPI_Query_thread(int *provided)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Is_thread_main)
+WEFT_API(MPI_Is_thread_main);
 int PMPI_Is_thread_main(int *flag)
 {
     weft_call_t call = weft_call_begin("MPI_Is_thread_main");
@@ -108,7 +108,7 @@ int PMPI_Is_thread_main(int *flag)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Get_version)
+WEFT_API(MPI_Get_version);
 int PMPI_Get_version(int *version, int *subversion)
 {
     *version = MPI_VERSION;
@@ -116,7 +116,7 @@ int PMPI_Get_version(int *version, int *subversion)
     return MPI_SUCCESS;
 }
 
-WEFT_API(MPI_Get_library_version)
+WEFT_API(MPI_Get_library_version);
 int PMPI_Get_library_version(char *version, int *resultlen)
 {
     *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING,
@@ -126,7 +126,7 @@ int PMPI_Get_library_version(char *version, int *resultlen)
     return MPI_SUCCESS;
 }
 
-WEFT_API(MPI_Abi_get_version)
+WEFT_API(MPI_Abi_get_version);
 int PMPI_Abi_get_version(int *abi_major, int *abi_minor)
 {
     *abi_major = MPI_ABI_VERSION;
@@ -134,7 +134,7 @@ int PMPI_Abi_get_version(int *abi_major, int *abi_minor)
     return MPI_SUCCESS;
 }
 
-WEFT_API(MPI_Get_processor_name)
+WEFT_API(MPI_Get_processor_name);
 int PMPI_Get_processor_name(char *name, int *resultlen)
 {
     weft_call_t call = weft_call_begin("MPI_Get_processor_name");
@@ -146,19 +146,19 @@ int PMPI_Get_processor_name(char *name, int *resultlen)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Wtime)
+WEFT_API(MPI_Wtime);
 double PMPI_Wtime(void)
 {
     return weft_clock_seconds();
 }
 
-WEFT_API(MPI_Wtick)
+WEFT_API(MPI_Wtick);
 double PMPI_Wtick(void)
 {
     return 1e-9;
 }
 
-WEFT_API(MPI_Pcontrol)
+WEFT_API(MPI_Pcontrol);
 int PMPI_Pcontrol(const int level, ...)
 {
     (void)level;

@@ -61,42 +61,42 @@ static int count_as_int(count_fn_t count, const MPI_Status *status, MPI_Datatype
     return err;
 }
 
-WEFT_API(MPI_Get_count_c)
+WEFT_API(MPI_Get_count_c);
 int PMPI_Get_count_c(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
 {
     weft_call_t call = weft_call_begin("MPI_Get_count");
     return weft_call_end(&call, count_elements(status, datatype, count));
 }
 
-WEFT_API(MPI_Get_count)
+WEFT_API(MPI_Get_count);
 int PMPI_Get_count(const MPI_Status *status, MPI_Datatype datatype, int *count)
 {
     weft_call_t call = weft_call_begin("MPI_Get_count");
     return weft_call_end(&call, count_as_int(count_elements, status, datatype, count));
 }
 
-WEFT_API(MPI_Get_elements_c)
+WEFT_API(MPI_Get_elements_c);
 int PMPI_Get_elements_c(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
 {
     weft_call_t call = weft_call_begin("MPI_Get_elements");
     return weft_call_end(&call, count_basic_elements(status, datatype, count));
 }
 
-WEFT_API(MPI_Get_elements_x)
+WEFT_API(MPI_Get_elements_x);
 int PMPI_Get_elements_x(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
 {
     weft_call_t call = weft_call_begin("MPI_Get_elements_x");
     return weft_call_end(&call, count_basic_elements(status, datatype, count));
 }
 
-WEFT_API(MPI_Get_elements)
+WEFT_API(MPI_Get_elements);
 int PMPI_Get_elements(const MPI_Status *status, MPI_Datatype datatype, int *count)
 {
     weft_call_t call = weft_call_begin("MPI_Get_elements");
     return weft_call_end(&call, count_as_int(count_basic_elements, status, datatype, count));
 }
 
-WEFT_API(MPI_Test_cancelled)
+WEFT_API(MPI_Test_cancelled);
 int PMPI_Test_cancelled(const MPI_Status *status, int *flag)
 {
     weft_call_t call = weft_call_begin("MPI_Test_cancelled");
@@ -108,7 +108,7 @@ int PMPI_Test_cancelled(const MPI_Status *status, int *flag)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Status_set_cancelled)
+WEFT_API(MPI_Status_set_cancelled);
 int PMPI_Status_set_cancelled(MPI_Status *status, int flag)
 {
     weft_call_t call = weft_call_begin("MPI_Status_set_cancelled");
@@ -133,33 +133,58 @@ static int set_elements(const char *name, MPI_Status *status, MPI_Datatype datat
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Status_set_elements_c)
+WEFT_API(MPI_Status_set_elements_c);
 int PMPI_Status_set_elements_c(MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
 {
     return set_elements("MPI_Status_set_elements", status, datatype, count);
 }
 
-WEFT_API(MPI_Status_set_elements_x)
+WEFT_API(MPI_Status_set_elements_x);
 int PMPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
 {
     return set_elements("MPI_Status_set_elements_x", status, datatype, count);
 }
 
-/* MPI 4.1: the public fields by function. */
-#define FIELD(lower, field)                                                                        \
-    WEFT_API(MPI_Status_get_##lower)                                                               \
-    int PMPI_Status_get_##lower(const MPI_Status *status, int *value)                              \
-    {                                                                                              \
-        *value = status->field;                                                                    \
-        return MPI_SUCCESS;                                                                        \
-    }                                                                                              \
-    WEFT_API(MPI_Status_set_##lower)                                                               \
-    int PMPI_Status_set_##lower(MPI_Status *status, int value)                                     \
-    {                                                                                              \
-        status->field = value;                                                                     \
-        return MPI_SUCCESS;                                                                        \
-    }
+/* The public fields by function: MPI 4.1 and later. */
 
-FIELD(source, MPI_SOURCE)
-FIELD(tag, MPI_TAG)
-FIELD(error, MPI_ERROR)
+WEFT_API(MPI_Status_get_source);
+int PMPI_Status_get_source(const MPI_Status *status, int *source)
+{
+    *source = status->MPI_SOURCE;
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Status_set_source);
+int PMPI_Status_set_source(MPI_Status *status, int source)
+{
+    status->MPI_SOURCE = source;
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Status_get_tag);
+int PMPI_Status_get_tag(const MPI_Status *status, int *tag)
+{
+    *tag = status->MPI_TAG;
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Status_set_tag);
+int PMPI_Status_set_tag(MPI_Status *status, int tag)
+{
+    status->MPI_TAG = tag;
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Status_get_error);
+int PMPI_Status_get_error(const MPI_Status *status, int *error)
+{
+    *error = status->MPI_ERROR;
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Status_set_error);
+int PMPI_Status_set_error(MPI_Status *status, int error)
+{
+    status->MPI_ERROR = error;
+    return MPI_SUCCESS;
+}

@@ -64,7 +64,7 @@ static int read_hex(const char *text, unsigned char *out, size_t *bytes_out)
     return MPI_SUCCESS;
 }
 
-WEFT_API(MPIX_Info_set_hex)
+WEFT_API(MPIX_Info_set_hex);
 int PMPIX_Info_set_hex(MPI_Info info, const char *key, const void *value, int value_size)
 {
     char text[2 * HEX_BYTES_MOST + 1];
@@ -112,7 +112,7 @@ static int read_handle(const weft_info_t *info, unsigned char *out, size_t *byte
     return read_hex(value, out, bytes_out);
 }
 
-WEFT_API(MPIX_Stream_create)
+WEFT_API(MPIX_Stream_create);
 int PMPIX_Stream_create(MPI_Info info_handle, MPIX_Stream *out)
 {
     weft_call_t call = weft_call_begin("MPIX_Stream_create");
@@ -132,7 +132,7 @@ int PMPIX_Stream_create(MPI_Info info_handle, MPIX_Stream *out)
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPIX_Stream_free)
+WEFT_API(MPIX_Stream_free);
 int PMPIX_Stream_free(MPIX_Stream *handle)
 {
     weft_call_t call = weft_call_begin("MPIX_Stream_free");
@@ -149,7 +149,7 @@ int PMPIX_Stream_free(MPIX_Stream *handle)
 
 /* ---- communicators ---- */
 
-WEFT_API(MPIX_Stream_comm_create)
+WEFT_API(MPIX_Stream_comm_create);
 int PMPIX_Stream_comm_create(MPI_Comm comm_handle, MPIX_Stream handle, MPI_Comm *newcomm)
 {
     weft_call_t call = weft_call_begin("MPIX_Stream_comm_create");
@@ -169,7 +169,7 @@ int PMPIX_Stream_comm_create(MPI_Comm comm_handle, MPIX_Stream handle, MPI_Comm 
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPIX_Comm_get_stream)
+WEFT_API(MPIX_Comm_get_stream);
 int PMPIX_Comm_get_stream(MPI_Comm comm_handle, int idx, MPIX_Stream *stream)
 {
     weft_call_t call = weft_call_begin("MPIX_Comm_get_stream");

@@ -45,13 +45,13 @@ static int contiguous(MPI_Count count, MPI_Datatype oldtype, constructor_form_t 
     return end_create(&call, err, type, form, newtype);
 }
 
-WEFT_API(MPI_Type_contiguous)
+WEFT_API(MPI_Type_contiguous);
 int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
     return contiguous(count, oldtype, INT_FORM, newtype);
 }
 
-WEFT_API(MPI_Type_contiguous_c)
+WEFT_API(MPI_Type_contiguous_c);
 int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
     return contiguous(count, oldtype, WIDE_FORM, newtype);
@@ -78,7 +78,7 @@ static int vector(vector_fn_t construct, const type_blocks_t *blocks, MPI_Dataty
     return end_create(&call, err, type, form, newtype);
 }
 
-WEFT_API(MPI_Type_vector)
+WEFT_API(MPI_Type_vector);
 int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype,
                      MPI_Datatype *newtype)
 {
@@ -86,7 +86,7 @@ int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtyp
     return vector(weft_type_vector, &blocks, oldtype, INT_FORM, newtype);
 }
 
-WEFT_API(MPI_Type_vector_c)
+WEFT_API(MPI_Type_vector_c);
 int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
                        MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
@@ -94,7 +94,7 @@ int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
     return vector(weft_type_vector, &blocks, oldtype, WIDE_FORM, newtype);
 }
 
-WEFT_API(MPI_Type_create_hvector)
+WEFT_API(MPI_Type_create_hvector);
 int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype,
                              MPI_Datatype *newtype)
 {
@@ -102,7 +102,7 @@ int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Da
     return vector(weft_type_hvector, &blocks, oldtype, INT_FORM, newtype);
 }
 
-WEFT_API(MPI_Type_create_hvector_c)
+WEFT_API(MPI_Type_create_hvector_c);
 int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
                                MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
@@ -128,7 +128,7 @@ static int indexed(indexed_fn_t construct, const type_blocks_t *blocks, MPI_Data
     return end_create(&call, err, type, form, newtype);
 }
 
-WEFT_API(MPI_Type_indexed)
+WEFT_API(MPI_Type_indexed);
 int PMPI_Type_indexed(int count, const int array_of_blocklengths[],
                       const int array_of_displacements[], MPI_Datatype oldtype,
                       MPI_Datatype *newtype)
@@ -140,7 +140,7 @@ int PMPI_Type_indexed(int count, const int array_of_blocklengths[],
     return indexed(weft_type_indexed, &blocks, oldtype, INT_FORM, newtype);
 }
 
-WEFT_API(MPI_Type_indexed_c)
+WEFT_API(MPI_Type_indexed_c);
 int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[],
                         const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
                         MPI_Datatype *newtype)
@@ -152,7 +152,7 @@ int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[]
     return indexed(weft_type_indexed, &blocks, oldtype, WIDE_FORM, newtype);
 }
 
-WEFT_API(MPI_Type_create_hindexed)
+WEFT_API(MPI_Type_create_hindexed);
 int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[],
                               const MPI_Aint array_of_displacements[], MPI_Datatype oldtype,
                               MPI_Datatype *newtype)
@@ -164,7 +164,7 @@ int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[],
     return indexed(weft_type_hindexed, &blocks, oldtype, INT_FORM, newtype);
 }
 
-WEFT_API(MPI_Type_create_hindexed_c)
+WEFT_API(MPI_Type_create_hindexed_c);
 int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[],
                                 const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
                                 MPI_Datatype *newtype)
@@ -192,7 +192,7 @@ static int indexed_block(indexed_block_fn_t construct, const type_blocks_t *bloc
     return end_create(&call, err, type, form, newtype);
 }
 
-WEFT_API(MPI_Type_create_indexed_block)
+WEFT_API(MPI_Type_create_indexed_block);
 int PMPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[],
                                    MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
@@ -203,7 +203,7 @@ int PMPI_Type_create_indexed_block(int count, int blocklength, const int array_o
     return indexed_block(weft_type_indexed_block, &blocks, oldtype, INT_FORM, newtype);
 }
 
-WEFT_API(MPI_Type_create_indexed_block_c)
+WEFT_API(MPI_Type_create_indexed_block_c);
 int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength,
                                      const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
                                      MPI_Datatype *newtype)
@@ -215,7 +215,7 @@ int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength,
     return indexed_block(weft_type_indexed_block, &blocks, oldtype, WIDE_FORM, newtype);
 }
 
-WEFT_API(MPI_Type_create_hindexed_block)
+WEFT_API(MPI_Type_create_hindexed_block);
 int PMPI_Type_create_hindexed_block(int count, int blocklength,
                                     const MPI_Aint array_of_displacements[], MPI_Datatype oldtype,
                                     MPI_Datatype *newtype)
@@ -227,7 +227,7 @@ int PMPI_Type_create_hindexed_block(int count, int blocklength,
     return indexed_block(weft_type_hindexed_block, &blocks, oldtype, INT_FORM, newtype);
 }
 
-WEFT_API(MPI_Type_create_hindexed_block_c)
+WEFT_API(MPI_Type_create_hindexed_block_c);
 int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength,
                                       const MPI_Count array_of_displacements[],
                                       MPI_Datatype oldtype, MPI_Datatype *newtype)
@@ -257,7 +257,7 @@ static int create_struct(const type_blocks_t *blocks, const MPI_Datatype types[]
     return end_create(&call, err, type, form, newtype);
 }
 
-WEFT_API(MPI_Type_create_struct)
+WEFT_API(MPI_Type_create_struct);
 int PMPI_Type_create_struct(int count, const int array_of_blocklengths[],
                             const MPI_Aint array_of_displacements[],
                             const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
@@ -268,7 +268,7 @@ int PMPI_Type_create_struct(int count, const int array_of_blocklengths[],
     return create_struct(&blocks, array_of_types, INT_FORM, newtype);
 }
 
-WEFT_API(MPI_Type_create_struct_c)
+WEFT_API(MPI_Type_create_struct_c);
 int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of_blocklengths[],
                               const MPI_Count array_of_displacements[],
                               const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
@@ -296,7 +296,7 @@ static int create_subarray(const weft_subarray_t *subarray, MPI_Datatype oldtype
     return end_create(&call, err, type, form, newtype);
 }
 
-WEFT_API(MPI_Type_create_subarray)
+WEFT_API(MPI_Type_create_subarray);
 int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[],
                               const int array_of_starts[], int order, MPI_Datatype oldtype,
                               MPI_Datatype *newtype)
@@ -307,7 +307,7 @@ int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int a
     return create_subarray(&subarray, oldtype, INT_FORM, newtype);
 }
 
-WEFT_API(MPI_Type_create_subarray_c)
+WEFT_API(MPI_Type_create_subarray_c);
 int PMPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[],
                                 const MPI_Count array_of_subsizes[],
                                 const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype,
@@ -330,14 +330,14 @@ static int create_resized(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, 
     return end_create(&call, err, type, form, newtype);
 }
 
-WEFT_API(MPI_Type_create_resized)
+WEFT_API(MPI_Type_create_resized);
 int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent,
                              MPI_Datatype *newtype)
 {
     return create_resized(oldtype, lb, extent, INT_FORM, newtype);
 }
 
-WEFT_API(MPI_Type_create_resized_c)
+WEFT_API(MPI_Type_create_resized_c);
 int PMPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent,
                                MPI_Datatype *newtype)
 {

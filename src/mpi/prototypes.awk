@@ -25,6 +25,6 @@ function add_prototype(text,    open, words)
 # The head of the function's definition, and its weak second name.
 function head(function_name)
 {
-    return sprintf("\nWEFT_API(%s)\n%s P%s(%s)", function_name, returns[function_name],
+    return sprintf("\nWEFT_API(%s);\n%s P%s(%s)", function_name, returns[function_name],
                    function_name, parameters[function_name])
 }
