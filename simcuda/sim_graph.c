@@ -221,7 +221,7 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateRes
 
 typedef struct launch {
     sim_exec_t *exec;
-} launch_t;
+} graph_launch_t;
 
 /* One that has not been done, but all that it needs, by chance: what has no order in the graph gets
  * none here. */
@@ -240,7 +240,7 @@ static size_t choose_next(const sim_exec_t *exec, const bool *is_done)
 
 static CUresult run_graph(sim_work_t *work)
 {
-    const sim_exec_t *exec = ((launch_t *)work->arguments)->exec;
+    const sim_exec_t *exec = ((graph_launch_t *)work->arguments)->exec;
     bool *is_done = sim_alloc(exec->count);
     CUresult result = CUDA_SUCCESS;
     for (size_t i = 0; i < exec->count && result == CUDA_SUCCESS; i++) {
@@ -257,7 +257,7 @@ static CUresult run_graph(sim_work_t *work)
 
 static void drop_launch(sim_work_t *work)
 {
-    release_exec(((launch_t *)work->arguments)->exec);
+    release_exec(((graph_launch_t *)work->arguments)->exec);
 }
 
 /* Events outside are awaited before the whole graph and recorded after it. */
@@ -275,8 +275,8 @@ static void touch_events(sim_stream_t *stream, const sim_exec_t *exec, CUgraphNo
 
 static sim_work_t *launch_work(sim_stream_t *stream, sim_exec_t *exec)
 {
-    sim_work_t *work = sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_GRAPH, sizeof(launch_t));
-    *(launch_t *)work->arguments = (launch_t){exec};
+    sim_work_t *work = sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_GRAPH, sizeof(graph_launch_t));
+    *(graph_launch_t *)work->arguments = (graph_launch_t){exec};
     exec->references++;
     work->run = run_graph;
     work->drop = drop_launch;

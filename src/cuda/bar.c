@@ -125,7 +125,7 @@ static bool make_bar_room(size_t bytes)
 }
 
 /* A value of errno. */
-static int map_pages(bar_mapping_t *mapping)
+static int map_bar_pages(bar_mapping_t *mapping)
 {
     weft_gdr_info_t info;
     void *at;
@@ -154,7 +154,7 @@ static int map_in_context(bar_mapping_t *mapping)
     const weft_device_t *device = mapping->of->memory.device;
     if (wefti_device_enter(device, &visit) != MPI_SUCCESS)
         return -1;
-    int error = map_pages(mapping);
+    int error = map_bar_pages(mapping);
     wefti_cu.cuDeviceGetAttribute(&ordering, WEFT_CU_DEVICE_RDMA_ORDERING, device->number);
     mapping->must_read_back = ordering < WEFT_CU_RDMA_ORDER_ALL;
     wefti_device_leave(&visit);

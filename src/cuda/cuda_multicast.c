@@ -117,12 +117,12 @@ static bool import_object(multicast_part_t *part, const weft_multicast_share_t *
     return is_good(result, "cuMemImportFromShareableHandle");
 }
 
-static bool add_device(multicast_part_t *part)
+static bool add_own_device(multicast_part_t *part)
 {
     return is_good(wefti_cu.cuMulticastAddDevice(part->object, part->device->number), "cuMulticastAddDevice");
 }
 
-static bool take_memory(multicast_part_t *part)
+static bool take_part_memory(multicast_part_t *part)
 {
     weft_cu_allocation_properties_t properties = {.type = WEFT_CU_ALLOCATION_PINNED,
                                                   .handle_types = WEFT_CU_HANDLE_POSIX_FD,
@@ -141,7 +141,7 @@ static bool map_both(multicast_part_t *part)
 
 static bool bind_memory(multicast_part_t *part)
 {
-    if (!take_memory(part))
+    if (!take_part_memory(part))
         return false;
     part->is_bound = is_good(wefti_cu.cuMulticastBindMem(part->object, 0, part->memory, 0, part->common.share.bytes, 0),
                              "cuMulticastBindMem");
@@ -232,7 +232,7 @@ static weft_multicast_t *join_object(weft_device_t *device, int members, const w
         return NULL;
     bool is_there = wefti_device_enter(device, &visit) == MPI_SUCCESS;
     if (is_there) {
-        is_there = (share == NULL ? make_object(part, members) : import_object(part, share)) && add_device(part);
+        is_there = (share == NULL ? make_object(part, members) : import_object(part, share)) && add_own_device(part);
         wefti_device_leave(&visit);
     }
     if (is_there)

@@ -25,7 +25,7 @@ static weft_queue_t *busy;
 
 /* ---- making ---- */
 
-static int create_stream(weft_queue_t *queue, weft_stream_class_t stream_class)
+static int create_class_stream(weft_queue_t *queue, weft_stream_class_t stream_class)
 {
     int least = 0, greatest = 0;
     weft_visit_t visit;
@@ -51,7 +51,7 @@ static weft_queue_t *create_queue(weft_device_t *device, weft_stream_class_t str
     }
     queue->device = device;
     queue->last = &queue->first;
-    if (create_stream(queue, stream_class) != MPI_SUCCESS) {
+    if (create_class_stream(queue, stream_class) != MPI_SUCCESS) {
         weft_free(queue);
         return NULL;
     }

@@ -86,7 +86,7 @@ bool weft_infos_close(void)
     return weft_pool_close_unused(&infos);
 }
 
-static weft_info_entry_t *find_entry(const weft_info_t *info, const char *key)
+static weft_info_entry_t *find_info_entry(const weft_info_t *info, const char *key)
 {
     for (int i = 0; i < info->count; i++) {
         if (strcmp(info->entries[i].key, key) == 0)
@@ -97,7 +97,7 @@ static weft_info_entry_t *find_entry(const weft_info_t *info, const char *key)
 
 const char *weft_info_get(const weft_info_t *info, const char *key)
 {
-    const weft_info_entry_t *entry = find_entry(info, key);
+    const weft_info_entry_t *entry = find_info_entry(info, key);
     return entry == NULL ? NULL : entry->value;
 }
 
@@ -130,7 +130,7 @@ int weft_info_set(weft_info_t *info, const char *key, const char *value)
     char *own_value = weft_strdup(value);
     if (own_value == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for the value of key \"%s\"", key);
-    weft_info_entry_t *entry = find_entry(info, key);
+    weft_info_entry_t *entry = find_info_entry(info, key);
     if (entry != NULL) {
         weft_free(entry->value);
         entry->value = own_value;
@@ -144,7 +144,7 @@ int weft_info_set(weft_info_t *info, const char *key, const char *value)
 
 int weft_info_delete(weft_info_t *info, const char *key)
 {
-    weft_info_entry_t *entry = find_entry(info, key);
+    weft_info_entry_t *entry = find_info_entry(info, key);
     if (entry == NULL)
         return weft_fail(MPI_ERR_INFO_NOKEY, "info has no key \"%s\"", key);
     weft_free(entry->key);

@@ -71,7 +71,7 @@ static void release_trial(trial_t *trial)
     trial->scratch = trial->slot = NULL;
 }
 
-static void end(trial_t *trial, reach_stage_t stage)
+static void end_trial(trial_t *trial, reach_stage_t stage)
 {
     trial->stage = stage;
     busy--;
@@ -84,10 +84,10 @@ static void trial_failed(trial_t *trial, const char *doing, const char *error)
     snprintf(why, sizeof(why), "provider %s offers FI_HMEM, but in a trial %s failed: %s",
              weft_world.fabric, doing, error);
     say(why);
-    end(trial, STAGE_FAILED);
+    end_trial(trial, STAGE_FAILED);
 }
 
-static unsigned char pattern(int at)
+static unsigned char trial_pattern(int at)
 {
     return (unsigned char)(at * 7 + 1);
 }
@@ -100,14 +100,14 @@ static void trial_is_back(weft_event_t *event, int error)
         return;
     }
     for (int i = 0; i < HALF; i++) {
-        if ((unsigned char)trial->slot[i] != pattern(i)) {
+        if ((unsigned char)trial->slot[i] != trial_pattern(i)) {
             trial_failed(trial, "reading", "other data than those that were written");
             return;
         }
     }
     WEFT_LOG(WEFT_INFO, "ofi", "the network reaches memory of device %d",
              weft_device_number(trial->device));
-    end(trial, STAGE_PASSED);
+    end_trial(trial, STAGE_PASSED);
 }
 
 /* ---- the steps ---- */
@@ -189,12 +189,12 @@ static void begin_trial(trial_t *trial, weft_device_t *device)
     busy++;
     if (trial->slot == NULL || trial->scratch == NULL ||
         weft_memory_look(trial->scratch, &trial->memory) != MPI_SUCCESS) {
-        end(trial, STAGE_FREE);
+        end_trial(trial, STAGE_FREE);
         return;
     }
     memset(trial->slot, 0, 2 * HALF);
     for (int i = 0; i < HALF; i++)
-        trial->slot[i] = (char)pattern(i);
+        trial->slot[i] = (char)trial_pattern(i);
     trial->event = (weft_event_t){.done = trial_is_filled, .owner = trial};
     if (copy_trial(trial, trial->scratch, trial->slot, 2 * HALF) != MPI_SUCCESS)
         trial_failed(trial, "copying to the device", weft_fail_text());

@@ -21,9 +21,9 @@ typedef struct answer {
     pmix_status_t status;
     void *data; /* [bytes], of weft_alloc */
     size_t bytes;
-} answer_t;
+} pmi_answer_t;
 
-static void free_answer(answer_t *answer)
+static void free_answer(pmi_answer_t *answer)
 {
     pthread_cond_destroy(&answer->has_come);
     pthread_mutex_destroy(&answer->lock);
@@ -31,7 +31,7 @@ static void free_answer(answer_t *answer)
     weft_free(answer);
 }
 
-static void take_value(answer_t *answer, pmix_status_t status, const pmix_value_t *value)
+static void take_value(pmi_answer_t *answer, pmix_status_t status, const pmix_value_t *value)
 {
     answer->status = status;
     if (status != PMIX_SUCCESS)
@@ -50,7 +50,7 @@ static void take_value(answer_t *answer, pmix_status_t status, const pmix_value_
 /* On a thread of PMIx. */
 static void await_on_value(pmix_status_t status, pmix_value_t *value, void *cookie)
 {
-    answer_t *answer = cookie;
+    pmi_answer_t *answer = cookie;
     pthread_mutex_lock(&answer->lock);
     take_value(answer, status, value);
     answer->is_here = true;
@@ -61,9 +61,9 @@ static void await_on_value(pmix_status_t status, pmix_value_t *value, void *cook
         free_answer(answer);
 }
 
-static answer_t *create_answer(void)
+static pmi_answer_t *create_answer(void)
 {
-    answer_t *answer = weft_alloc_zeroed(1, sizeof(*answer));
+    pmi_answer_t *answer = weft_alloc_zeroed(1, sizeof(*answer));
     if (answer == NULL)
         return NULL;
     pthread_condattr_t clock;
@@ -76,7 +76,7 @@ static answer_t *create_answer(void)
 }
 
 /* True when the answer has come; else it is no longer ours. */
-static bool wait_for(answer_t *answer, int limit_s)
+static bool wait_for(pmi_answer_t *answer, int limit_s)
 {
     struct timespec end;
     clock_gettime(CLOCK_MONOTONIC, &end);
@@ -95,7 +95,7 @@ static bool wait_for(answer_t *answer, int limit_s)
 static pmix_status_t ask_for_value(const pmix_proc_t *whose, const char *key, int limit_s, void **out,
                          size_t *bytes_out)
 {
-    answer_t *answer = create_answer();
+    pmi_answer_t *answer = create_answer();
     if (answer == NULL)
         return PMIX_ERR_NOMEM;
     pmix_status_t status = PMIx_Get_nb(whose, key, NULL, 0, await_on_value, answer);

@@ -139,7 +139,7 @@ static void recv_go_on(weft_device_recv_t *d)
 
 /* ---- work ---- */
 
-static int put_event(weft_device_recv_t *d, weft_queue_t *queue, weft_event_t *event,
+static int put_recv_event(weft_device_recv_t *d, weft_queue_t *queue, weft_event_t *event,
                     void (*done)(weft_event_t *event, int error))
 {
     event->done = done;
@@ -193,7 +193,7 @@ static int submit(weft_device_recv_t *d, weft_chunk_t *chunk)
               : is_down     ? weft_queue_copy(queue, chunk->slot,
                                               (char *)d->mapping.address + chunk->offset, chunk->bytes)
                             : unpack_chunk(d, queue, &what);
-    return err == MPI_SUCCESS ? put_event(d, queue, &chunk->event, recv_chunk_is_over) : err;
+    return err == MPI_SUCCESS ? put_recv_event(d, queue, &chunk->event, recv_chunk_is_over) : err;
 }
 
 /* What must be in the slot before. False: the sender's memory cannot be read. */
@@ -361,7 +361,7 @@ static int copy_message_at_once(weft_device_recv_t *d)
         return MPI_ERR_OTHER;
     int err = data != NULL ? weft_queue_copy(queue, data, d->mapping.address, d->total)
                            : unpack_chunk(d, queue, &what);
-    return err == MPI_SUCCESS ? put_event(d, queue, &d->event, recv_copy_is_over) : err;
+    return err == MPI_SUCCESS ? put_recv_event(d, queue, &d->event, recv_copy_is_over) : err;
 }
 
 /* Kernels work on memory of their own device only. */

@@ -110,7 +110,7 @@ static void send_chunk_is_filled(weft_event_t *event, int error)
     settle_send(event->owner, error);
 }
 
-static int put_event(weft_device_send_t *d, weft_queue_t *queue, weft_event_t *event,
+static int put_send_event(weft_device_send_t *d, weft_queue_t *queue, weft_event_t *event,
                     void (*done)(weft_event_t *event, int error))
 {
     event->done = done;
@@ -176,7 +176,7 @@ static int pack_into_scratch(weft_device_send_t *d)
     size_t bytes = d->send->bytes;
     weft_queue_t *queue = wefti_queue_for(d->memory.device, WEFT_STREAM_BULK, bytes);
     int err = pack_chunk(d, queue, d->scratch, 0, bytes);
-    return err == MPI_SUCCESS ? put_event(d, queue, &d->event, send_scratch_is_packed) : err;
+    return err == MPI_SUCCESS ? put_send_event(d, queue, &d->event, send_scratch_is_packed) : err;
 }
 
 static int stage_chunk(weft_device_send_t *d, weft_chunk_t *chunk)
@@ -185,7 +185,7 @@ static int stage_chunk(weft_device_send_t *d, weft_chunk_t *chunk)
     weft_list_append(&d->chunks, &chunk->link);
     d->staged += chunk->bytes;
     int err = pack_chunk(d, queue, chunk->slot, chunk->offset, chunk->bytes);
-    return err == MPI_SUCCESS ? put_event(d, queue, &chunk->event, send_chunk_is_filled) : err;
+    return err == MPI_SUCCESS ? put_send_event(d, queue, &chunk->event, send_chunk_is_filled) : err;
 }
 
 /* Begin to fill a chunk from `staged` on; false: there is no slot. */

@@ -19,20 +19,20 @@ static void drop_malformed(int source, const char *name, uint32_t bytes)
     WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed %s packet of rank %d (%u bytes)", name, source, bytes);
 }
 
-static weft_match_key_t key_of(int source, const weft_header_t *header)
+static weft_match_key_t packet_key(int source, const weft_header_t *header)
 {
     return (weft_match_key_t){header->context, source, header->tag};
 }
 
 static void packet_eager(int source, const weft_header_t *header, const void *payload)
 {
-    weft_match_key_t key = key_of(source, header);
+    weft_match_key_t key = packet_key(source, header);
     wefti_deliver(&key, &(weft_rts_t){.bytes = header->bytes}, payload);
 }
 
 static void packet_rts(int source, const weft_header_t *header, const void *payload)
 {
-    weft_match_key_t key = key_of(source, header);
+    weft_match_key_t key = packet_key(source, header);
     weft_rts_t rts = {0};
     size_t along = header->bytes - WEFT_RTS_BYTES;
     memcpy(&rts, payload, WEFT_RTS_BYTES);
@@ -46,7 +46,7 @@ static void packet_rts(int source, const weft_header_t *header, const void *payl
 
 static void packet_rts_rkey(int source, const weft_header_t *header, const void *payload)
 {
-    weft_match_key_t key = key_of(source, header);
+    weft_match_key_t key = packet_key(source, header);
     weft_rts_t rts = {0};
     memcpy(&rts, payload, WEFT_RTS_RKEY_BYTES);
     rts.kind = WEFT_PACKET_RTS_RKEY;
@@ -58,7 +58,7 @@ static void packet_rts_rkey(int source, const weft_header_t *header, const void 
 
 static void packet_rts_share(int source, const weft_header_t *header, const void *payload)
 {
-    weft_match_key_t key = key_of(source, header);
+    weft_match_key_t key = packet_key(source, header);
     weft_rts_t rts = {0};
     weft_share_t share;
     memcpy(&rts, payload, WEFT_RTS_BYTES);
@@ -73,7 +73,7 @@ static void packet_rts_share(int source, const weft_header_t *header, const void
 
 static void packet_error(int source, const weft_header_t *header, const void *payload)
 {
-    weft_match_key_t key = key_of(source, header);
+    weft_match_key_t key = packet_key(source, header);
     wefti_deliver(&key, &(weft_rts_t){.kind = WEFT_PACKET_ERROR, .extra = payload}, NULL);
 }
 

@@ -38,6 +38,26 @@ def bare(text):
     return COMMENT_OR_STRING.sub(blank, text)
 
 
+def functions(text):
+    """(name, arguments, first line, lines, is static) of each definition; its braces stand in the first column."""
+    lines = bare(text).splitlines()
+    for end, line in enumerate(lines):
+        if line.startswith("{"):
+            start = end
+            while start > 0 and lines[start - 1].strip() and not re.match(r"[#}]|.*;\s*$", lines[start - 1]):
+                start -= 1
+            head = " ".join(lines[start:end])
+            match = re.search(r"(\w+)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)\s*(?:__attribute__.*)?$", head)
+            last = next((i for i in range(end, len(lines)) if lines[i].startswith("}")), end)
+            if match and not re.match(r"\s*(struct|union|enum|typedef)\b[^()]*$", head):
+                arguments = 0 if match.group(2).strip() in ("", "void") else depth_zero_commas(match.group(2)) + 1
+                yield match.group(1), arguments, start + 1, last - start + 1, bool(re.match(r"\s*static\b", head))
+
+
+def depth_zero_commas(text):
+    return re.sub(r"\([^()]*\)", "", text).count(",")
+
+
 def allowed(path):
     """A list of exceptions: the first words of its lines (the rest is the reason, which must be there)."""
     rows = [line.split(None, 2) for line in read(path).splitlines() if line.strip() and not line.startswith("#")]
