@@ -216,13 +216,21 @@ class Plot:
                 '<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(self.parts) + "\n</svg>\n")
 
 
-def write(folder, latest=None):
-    """table.md and plot.svg beside folder/data.json; the plot also as `latest`, if that names a file."""
+def store(folder, data):
+    """folder/data.json, a line a run, so that a new run is a small change of the file."""
+    os.makedirs(folder, exist_ok=True)
+    runs = ",\n".join("  " + json.dumps(run) for run in data["runs"])
+    head = json.dumps({key: value for key, value in data.items() if key != "runs"}, indent=1)
+    with open(os.path.join(folder, "data.json"), "w") as file:
+        file.write(f'{head[:-2]},\n "runs": [\n{runs}\n ]\n}}\n')
+
+
+def write(folder):
+    """table.md and plot.svg beside folder/data.json."""
     with open(os.path.join(folder, "data.json")) as file:
         data = json.load(file)
     with open(os.path.join(folder, "table.md"), "w") as file:
         file.write("\n".join(table(data)) + "\n")
-    for path in filter(None, (os.path.join(folder, "plot.svg"), latest)):
-        with open(path, "w") as file:
-            file.write(Plot(data).svg())
+    with open(os.path.join(folder, "plot.svg"), "w") as file:
+        file.write(Plot(data).svg())
     print(os.path.join(folder, "table.md"))
