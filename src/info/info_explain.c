@@ -108,7 +108,7 @@ int weft_info_explain(int count, char **words)
         query.is_oversubscribed = true;
         print_line("cores short:", &query);
     } else {
-        query.has_pending = true;
+        query.any_is_oversubscribed = true;
         print_line("crowded nodes:", &query);
         print_model(&query, its.fabric);
     }

@@ -109,7 +109,7 @@ static int start_rank(weft_crew_t *crew, int index, int in)
     if (err != MPI_SUCCESS)
         return err;
     err = weft_host_extend_environment(rank, &environment);
-    if (err == MPI_SUCCESS && crew->has_pending && weft_variables_get(&environment, "WEFT_CROWDED") == NULL)
+    if (err == MPI_SUCCESS && crew->is_oversubscribed && weft_variables_get(&environment, "WEFT_CROWDED") == NULL)
         err = weft_variables_set(&environment, "WEFT_CROWDED", "yes");
     if (err == MPI_SUCCESS)
         err = start_process(crew, index, in, &environment);

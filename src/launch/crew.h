@@ -27,7 +27,7 @@ typedef struct weft_crew {
                  */
     int next_ended, ended_count;
     int host_fd;
-    bool has_pending; /* on a host of several, ranks outnumber the cores */
+    bool is_oversubscribed; /* on a host of several, ranks outnumber the cores */
     cpu_set_t cores; /* that we may use */
 } weft_crew_t;
 

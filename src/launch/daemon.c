@@ -88,7 +88,7 @@ static void start(daemon_t *daemon, const weft_message_t *message)
     weft_reader_t reader = weft_read_begin(message);
     for (int channel = 0; channel < 2; channel++)
         daemon->shows_prompts[channel] = weft_read_u32(&reader) != 0;
-    daemon->crew.has_pending = weft_read_u32(&reader) != 0;
+    daemon->crew.is_oversubscribed = weft_read_u32(&reader) != 0;
     int err = start_ranks(daemon);
     if (err != MPI_SUCCESS)
         send_failure(daemon, err);

@@ -45,7 +45,7 @@ typedef struct fleet {
     weft_writer_t job_text;
     host_state_t *hosts; /* [host_count] */
     int ready;           /* hosts whose ranks can be started */
-    bool has_pending;     /* on one of them ranks outnumber the cores */
+    bool is_oversubscribed;     /* on one of them ranks outnumber the cores */
     bool is_started, is_cancelled, is_finishing;
     weft_byte_queue_t events; /* of weft_rank_event_t */
     weft_input_source_t input;
@@ -102,7 +102,7 @@ static void start_ranks(fleet_t *fleet)
     weft_writer_t body = {0};
     for (int channel = 0; channel < 2; channel++)
         weft_write_u32(&body, weft_sinks_are_terminal(fleet->base.sinks, channel));
-    weft_write_u32(&body, fleet->has_pending);
+    weft_write_u32(&body, fleet->is_oversubscribed);
     weft_relay_send(&fleet->relay, WEFT_MSG_START, WEFT_TO_ALL, &body);
     weft_writer_release(&body);
     int input_rank = fleet->base.plan->files.input_rank;
@@ -114,7 +114,7 @@ static void start_ranks(fleet_t *fleet)
 static void take_ready(fleet_t *fleet, const weft_message_t *message)
 {
     weft_reader_t reader = weft_read_begin(message);
-    fleet->has_pending |= weft_read_u32(&reader) != 0;
+    fleet->is_oversubscribed |= weft_read_u32(&reader) != 0;
     fleet->ready++;
     if (fleet->ready == placement_of(fleet)->host_count && !fleet->is_cancelled)
         start_ranks(fleet);

@@ -131,7 +131,7 @@ static void crowded_nodes_are_told_apart(void **state)
               weft_tuning_text);
     weft_tuning_query_t query = {.coll = WEFT_BARRIER, .ranks = 8, .nodes = 4, .least = 2, .most = 2, .fabric = "efa"};
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "two_level");
-    query.has_pending = true;
+    query.any_is_oversubscribed = true;
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "shared");
     query.fabric = "tcp";
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "two_level_tree");
