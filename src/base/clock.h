@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The monotonic clock: of a fixed moment in the past, the same for all processes of the host. */
+/* The monotonic clock: it counts from a moment in the past that all processes of the host share. */
 #ifndef WEFT_BASE_CLOCK_H
 #define WEFT_BASE_CLOCK_H
 

@@ -90,7 +90,7 @@ static variable_t variables[] = {
 };
 enum { VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 
-/* One rank warns, not all: the environment is the job's. */
+/* Only one rank warns, since all ranks of a job have the same environment. */
 static bool speaks_for_all(void)
 {
     const char *rank = getenv("PMIX_RANK");

@@ -12,7 +12,7 @@
 
 typedef bool weft_config_BOOL_t;
 typedef int weft_config_INT_t;
-typedef int weft_config_SECONDS_t; /* 1 or more, and few enough to be counted in ms */
+typedef int weft_config_SECONDS_t; /* at least 1; in ms it fits an int */
 typedef size_t weft_config_SIZE_t;
 typedef const char *weft_config_TEXT_t;
 
@@ -39,7 +39,7 @@ typedef struct weft_config_row {
 int weft_config_rows(void);
 weft_config_row_t weft_config_row(int index);
 
-/** A variable of somebody else (PMIX_RANK, SLURM_PROCID, ...); NULL when it is not set. */
+/** A variable that is not Weft's (PMIX_RANK, SLURM_PROCID, ...); NULL when it is not set. */
 const char *weft_environment(const char *name);
 
 #endif

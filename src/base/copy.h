@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies of a few bytes without a call. */
+/* Copies of a few bytes without a function call. */
 #ifndef WEFT_BASE_COPY_H
 #define WEFT_BASE_COPY_H
 
 #include <stddef.h>
 #include <string.h>
 
-/* The first and the last `part` bytes, which may overlap; `part` is a constant: no call, no branch.
- */
+/* Copy the first and the last `part` bytes, which may overlap. `part` is a constant, so that the
+ * compiler needs neither a call nor a branch. */
 static inline __attribute__((always_inline)) void weft_copy_ends(char *to, const char *from,
                                                                  size_t bytes, size_t part)
 {
@@ -18,7 +18,7 @@ static inline __attribute__((always_inline)) void weft_copy_ends(char *to, const
     memcpy(to + bytes - part, tail, part);
 }
 
-/** Copy up to 64 bytes: the two ends of one size cover every length of its class. */
+/** Copy up to 64 bytes: two copies of n bytes, one at each end, cover every length from n to 2n. */
 static inline void weft_copy_small(void *to, const void *from, size_t bytes)
 {
     char *t = to;

@@ -77,7 +77,7 @@ int weft_cpu_quota(void)
     own_group(group, sizeof(group));
     int least =
         read_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-    /* A quota of any group above ours holds for us too. */
+    /* The quota of any group above this process's group limits the process too. */
     for (char *end = group + strlen(group);; end = strrchr(group, '/')) {
         if (end == NULL)
             return least;

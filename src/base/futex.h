@@ -14,11 +14,11 @@ void weft_futex_wait(atomic_uint *word, unsigned expected, int64_t most_ns);
 /** Wake all who sleep on `word`. */
 void weft_futex_wake(atomic_uint *word);
 
-/** Ask the kernel for asymmetric fences between processes (membarrier(2)); false: it has none. */
+/** Register for asymmetric fences between processes (membarrier(2)); false: the kernel has none. */
 bool weft_asymmetric_fence_open(void);
 
-/** A full fence on every processor that runs a process of the machine which opened it. Costs some
- *  microseconds here and nothing there. */
+/** A full fence on every processor that runs a registered process of the host. It costs the caller
+ *  some microseconds and the other processes nothing. */
 void weft_asymmetric_fence(void);
 
 #endif

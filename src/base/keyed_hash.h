@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SipHash-2-4 with 128 bits (Aumasson and Bernstein 2012): who can compute it knows the secret. */
+/* SipHash-2-4 with 128 bits (Aumasson and Bernstein 2012). Only a process that knows the secret can
+ * compute it. */
 #ifndef WEFT_BASE_KEYED_HASH_H
 #define WEFT_BASE_KEYED_HASH_H
 

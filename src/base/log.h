@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Logging: one line on stderr, "weft: rank 3: area: text". Nothing else of the library writes
- * there. Switched off, a call costs one test of a byte.
+ * Logging: one line on stderr, "weft: rank 3: area: text". Of the library only the warnings of
+ * config.c and the report (report/) write there besides. A call below the threshold costs one test
+ * of a byte.
  */
 #ifndef WEFT_BASE_LOG_H
 #define WEFT_BASE_LOG_H

@@ -5,13 +5,13 @@
 
 #include <stddef.h>
 
-/** `bytes` bytes, not cleared; NULL when there are none. bytes may be 0 (a pointer to free). */
+/** `bytes` bytes, not cleared; NULL when there is no memory. bytes may be 0 (a pointer to free). */
 void *weft_alloc(size_t bytes) __attribute__((malloc));
-/** count * size cleared bytes; NULL when there are none or the product overflows. */
+/** count * size cleared bytes; NULL when there is no memory or the product overflows. */
 void *weft_alloc_zeroed(size_t count, size_t size) __attribute__((malloc));
-/** count * size bytes, not cleared; NULL when there are none or the product overflows. */
+/** count * size bytes, not cleared; NULL when there is no memory or the product overflows. */
 void *weft_alloc_array(size_t count, size_t size) __attribute__((malloc));
-/** `bytes` bytes at a multiple of `alignment`, a power of two; NULL when there are none. */
+/** `bytes` bytes at a multiple of `alignment`, a power of two; NULL when there is no memory. */
 void *weft_alloc_aligned(size_t bytes, size_t alignment) __attribute__((malloc));
 /** As realloc. */
 void *weft_realloc(void *old, size_t bytes);

@@ -3,8 +3,8 @@
 #ifndef WEFT_BASE_NEAREST_H
 #define WEFT_BASE_NEAREST_H
 
-/** The word of words[count] with the smallest edit distance to `word`; ties: the first. count > 0.
- */
+/** The word of words[count] with the smallest edit distance to `word`, the first one among equals.
+ *  count > 0. */
 const char *weft_nearest(const char *word, const char *const words[], int count);
 
 #endif

@@ -54,15 +54,15 @@ static inline void weft_pool_give(weft_pool_t *pool, void *object)
 /** Does `pointer` name an object of this pool, live or released? O(blocks). */
 bool weft_pool_owns(const weft_pool_t *pool, const void *pointer);
 
-/** Call `visit` with every object, live or released (the first int of one that is not live is 0 if
- *  its owner sees to it). It may take and give objects. */
+/** Call `visit` with every object, live or released (the first int of a released object is 0 if its
+ *  owner sets it so). `visit` may take and give objects. */
 void weft_pool_each(const weft_pool_t *pool, void (*visit)(void *object, void *context),
                     void *context);
 
-/** Free all blocks, whatever is live. */
+/** Free all blocks, also those with live objects. */
 void weft_pool_close(weft_pool_t *pool);
 
-/** Free all blocks if nothing is live; false: something is, and nothing was done. */
+/** Free all blocks if no object is live; false: an object is live, and nothing was freed. */
 bool weft_pool_close_unused(weft_pool_t *pool);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers that nobody can guess: of tokens and secrets. */
+/* Random numbers that cannot be guessed, for tokens and secrets. */
 #ifndef WEFT_BASE_RANDOM_H
 #define WEFT_BASE_RANDOM_H
 

@@ -29,7 +29,7 @@ static bool grow_text(file_text_t *text)
     return true;
 }
 
-/* To the end, or until it is too long. */
+/* Read to the end of the file, or until the text is too long. */
 static int read_stream(FILE *file, const char *what, const char *path, file_text_t *text)
 {
     do {
