@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a singleton puts on the board: nobody else is there to keep it. */
+/* A singleton has no server, so it keeps the values that it puts itself. */
 typedef struct entry {
     weft_link_t link;
     char *key;
@@ -109,7 +109,7 @@ static int describe_job(weft_pmi_job_t *job)
                          job->rank, job->size);
     job->app_number = number_of_entry(pmi.self.rank, PMIX_APPNUM, 0);
     job->universe_size = number_of_entry(PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, job->size);
-    /* Open MPI's launcher counts the slots, and starts more ranks than these when told to. */
+    /* Open MPI's launcher gives its slots, and starts more ranks than slots when told to. */
     if (job->universe_size < job->size)
         job->universe_size = job->size;
     set_id(pmi.self.nspace, job);
@@ -237,7 +237,7 @@ int weft_pmi_fence(void)
     pmix_info_t collect;
     bool yes = true;
     PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
-    /* Data of this host are with its server anyway; only those of others have to be collected. */
+    /* The server of this host has the data of its ranks; only those of other hosts are missing. */
     pmix_status_t status = PMIx_Fence(&all, 1, &collect, pmi.is_one_host ? 0 : 1);
     PMIX_INFO_DESTRUCT(&collect);
     return status == PMIX_SUCCESS ? MPI_SUCCESS
@@ -306,7 +306,8 @@ int weft_pmi_find_nodes(int *node_of)
     return MPI_SUCCESS;
 }
 
-/* Our mpirun does, with the rank and its host; others say nothing or that they lack the words. */
+/* Weft's mpirun prints the message, with the rank and its host. Other launchers print nothing, or
+ * that they do not have the message. */
 static bool does_launcher_explain(void)
 {
     return pmi.state == CONNECTED && strncmp(pmi.self.nspace, "weft-", 5) == 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who am I, who are the others, and a board on which ranks exchange small blobs at start-up. A
- * client of PMIx: it works under Weft's mpirun, `srun --mpi=pmix` and any other launcher with a
- * PMIx server.
+ * Tells which rank this process is and where the others are, and lets ranks exchange small values
+ * at start-up through a key-value space. A client of PMIx: it works under Weft's mpirun,
+ * `srun --mpi=pmix` and any other launcher with a PMIx server.
  *
  *   weft_pmi_open -> weft_pmi_put ... -> weft_pmi_fence -> weft_pmi_get ... -> weft_pmi_close
  *
@@ -24,31 +24,31 @@ typedef struct weft_pmi_job {
     int universe_size;      /* MPI_UNIVERSE_SIZE; never below size */
     bool is_singleton;      /* started without a launcher */
     char hostname[256];
-    /* Names the job on this host; letters, digits and "-._" only. Under Weft's mpirun whatever in
-     * /dev/shm begins with id and a dot is removed when the job ends, however it ends. */
+    /* Names the job on this host; letters, digits and "-._" only. Weft's mpirun removes every file
+     * of /dev/shm whose name begins with the id and a dot when the job ends, however it ends. */
     char id[256];
 } weft_pmi_job_t;
 
 /**
  * Connect to the launcher; collective over all ranks that were started together. Without a launcher
  * the process becomes a singleton, at no cost.
- * returns  MPI_SUCCESS; MPI_ERR_OTHER when the launcher has no PMIx server for us (so that N ranks
+ * returns  MPI_SUCCESS; MPI_ERR_OTHER when the launcher has no PMIx server for it (so that N ranks
  *          never become N singletons) or the server fails; MPI_ERR_NO_MEM
  */
 int weft_pmi_open(weft_pmi_job_t *out);
 
-/** Put a copy of `bytes` bytes of `data` on the board; others see it after the next fence. `key`
- * has at most 500 letters. */
+/** Put a copy of `bytes` bytes of `data` under `key`, which has at most 500 letters; other ranks
+ * see it after the next fence. */
 int weft_pmi_put(const char *key, const void *data, size_t bytes);
 
-/** Wait until all ranks have come here; what they put before is visible after it. */
+/** Wait until all ranks have called this; what they put before the call is visible after it. */
 int weft_pmi_fence(void);
 
-/** As weft_pmi_put, and at once, without a fence: others get it with weft_pmi_await. */
+/** As weft_pmi_put, but visible at once, without a fence: others get it with weft_pmi_await. */
 int weft_pmi_publish(const char *key, const void *data, size_t bytes);
 
-/** Wait until the `count` ranks ranks[] (the caller among them, the same order everywhere) have
- * come here. Publishes nothing. */
+/** Wait until the `count` ranks of ranks[] (the caller among them, in the same order on every rank)
+ * have called this. Publishes nothing. */
 int weft_pmi_fence_ranks(const int *ranks, int count);
 
 /**
@@ -60,8 +60,8 @@ int weft_pmi_fence_ranks(const int *ranks, int count);
 int weft_pmi_get(int rank, const char *key, void **out, size_t *bytes_out);
 
 /**
- * What world rank `rank` publishes under `key`, sooner or later; works across hosts and needs no
- * fence. Waits, at most `limit_s` seconds.
+ * What world rank `rank` publishes under `key`; works across hosts and needs no fence. Waits at
+ * most `limit_s` seconds for it.
  * out      to be given to weft_free(), `bytes_out` long
  * returns  MPI_SUCCESS; MPI_ERR_OTHER when it did not come; MPI_ERR_NO_MEM
  */
@@ -74,12 +74,12 @@ int weft_pmi_await(int rank, const char *key, int limit_s, void **out, size_t *b
  */
 int weft_pmi_find_nodes(int *node_of);
 
-/** End all ranks of the job (MPI 5.0 section 9.7, MPI_Abort); `message` is printed ("": nothing
- * is), by us or by the launcher, which returns `code`. From any thread, at any time. */
+/** End all ranks of the job (MPI 5.0 section 9.7, MPI_Abort). This process or the launcher prints
+ * `message` ("": neither does), and the launcher returns `code`. From any thread, at any time. */
 void weft_pmi_abort(int code, const char *message, bool is_bereft) __attribute__((noreturn));
 
-/** Leave the job in good order: the launcher takes an exit without it for a failure. Waits for
- *  nobody. local_ranks ends here. */
+/** Leave the job: the launcher takes an exit without this call for a failure. Waits for no other
+ *  rank. Frees local_ranks. */
 int weft_pmi_close(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiting for a blob of another rank, on whatever host, with a time limit of our own: servers
- * differ in whether they obey PMIX_TIMEOUT (Slurm's waits for ever for a rank of another host).
+ * Waiting for a value of another rank, on any host. The time limit is kept here, since not every
+ * server obeys PMIX_TIMEOUT (Slurm's waits for ever for a rank of another host).
  */
 #include "pmi/pmi_private.h"
 
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The answer may come after we gave up: the last of the two parties frees it. */
+/* The answer may come after the wait has ended: the later of waiter and answer frees it. */
 typedef struct answer {
     pthread_mutex_t lock;
     pthread_cond_t has_come;
@@ -47,7 +47,7 @@ static void take_value(pmi_answer_t *answer, pmix_status_t status, const pmix_va
     answer->bytes = value->data.bo.size;
 }
 
-/* On a thread of PMIx. */
+/* Runs on a thread of PMIx. */
 static void await_on_value(pmix_status_t status, pmix_value_t *value, void *cookie)
 {
     pmi_answer_t *answer = cookie;
@@ -75,7 +75,7 @@ static pmi_answer_t *create_answer(void)
     return answer;
 }
 
-/* True when the answer has come; else it is no longer ours. */
+/* True when the answer has come; if not, await_on_value() will free it. */
 static bool wait_for(pmi_answer_t *answer, int limit_s)
 {
     struct timespec end;
@@ -91,7 +91,7 @@ static bool wait_for(pmi_answer_t *answer, int limit_s)
     return is_here;
 }
 
-/* One question. *out is set on PMIX_SUCCESS. */
+/* Ask the server once. *out is set on PMIX_SUCCESS. */
 static pmix_status_t ask_for_value(const pmix_proc_t *whose, const char *key, int limit_s, void **out,
                          size_t *bytes_out)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which host every rank is on. Asked for when first needed, since a job of one host never does.
- * The cheap way costs one question a host (its list of ranks), the other one a rank (its host
- * name); both work under every launcher that was tried, node numbers do not.
+ * Which host every rank is on. This is asked for when first needed, since a job of one host never
+ * needs it. The cheap way costs a question for each host (its list of ranks), the other way a
+ * question for each rank (its host name). Both work under every launcher that was tried; node
+ * numbers do not.
  */
 #include "pmi/pmi_private.h"
 
@@ -26,7 +27,7 @@ static char *text_of(const pmix_proc_t *self, pmix_rank_t rank, const char *key)
     return text;
 }
 
-/* Mark the ranks of one host; how many. */
+/* Mark the ranks of one host and return how many they are. */
 static int mark_ranks_on(const pmix_proc_t *self, const char *host, int size, int mark, int *marks)
 {
     pmix_proc_t *found = NULL;
@@ -44,7 +45,7 @@ static int mark_ranks_on(const pmix_proc_t *self, const char *host, int size, in
     return marked;
 }
 
-/* By the list of hosts; true when every rank was found. */
+/* Mark the ranks by the list of hosts; true when every rank was found. */
 static bool from_node_list(const pmix_proc_t *self, int size, int *marks)
 {
     char *list = text_of(self, PMIX_RANK_WILDCARD, PMIX_NODE_LIST), *rest = list, *host;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the environment says about who started this process. */
+/* What the environment says about the launcher that started this process. */
 #include "pmi/pmi_private.h"
 
 #include "base/config.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which ranks are on this host. No single source is there under every launcher, so three are tried,
- * cheapest first: the list of local peers, the server's resolver, and the host name of every rank.
- * Node numbers and the local ranks of others are not used: Open MPI's daemon and Slurm leave them
- * out.
+ * Which ranks are on this host. No single source works under every launcher, so three are tried,
+ * the cheapest first: the list of local peers, the server's resolver, and the host name of every
+ * rank. Node numbers and the local ranks of others are not used: Open MPI's daemon and Slurm leave
+ * them out.
  */
 #include "pmi/pmi_private.h"
 
@@ -73,7 +73,7 @@ static void locality_from_names(const pmix_proc_t *self, const weft_pmi_job_t *j
     }
 }
 
-/* Sort the list; is it without doubles, with this rank in it? */
+/* Sort the list; true when it has no duplicates and this rank is in it. */
 static bool is_sound(const weft_pmi_job_t *job, peers_t *peers)
 {
     qsort(peers->ranks, (size_t)peers->count, sizeof(int), compare_ranks);
@@ -86,7 +86,7 @@ static bool is_sound(const weft_pmi_job_t *job, peers_t *peers)
     return has_self;
 }
 
-/* The launcher's name for this host: it is what other ranks' names are compared with. */
+/* The launcher's name for this host, with which the host names of other ranks are compared. */
 static void find_hostname(const pmix_proc_t *self, weft_pmi_job_t *job)
 {
     gethostname(job->hostname, sizeof(job->hostname) - 1);

@@ -7,8 +7,8 @@
 
 #include <pmix.h>
 
-/** Does the environment name a PMIx server? Fails when it shows that this process is one of several
- *  of a launcher without one. */
+/** Does the environment name a PMIx server? Fails when it shows that the launcher started several
+ *  processes and has no server. */
 int weft_pmi_find_server(bool *out);
 
 /** Fill hostname, local_rank, local_size and local_ranks (to be freed by the caller) of a job whose
