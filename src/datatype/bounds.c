@@ -27,8 +27,7 @@ static MPI_Aint greater(MPI_Aint a, MPI_Aint b)
     return a > b ? a : b;
 }
 
-/* Markers win over entries without: section 5.1.6 takes lb and ub from the markers alone, if any.
- */
+/* If any entry has markers, lb and ub come from the markers alone (section 5.1.6). */
 static void widen_bounds(weft_bounds_t *bounds, MPI_Aint lb, MPI_Aint ub, bool has_markers)
 {
     if (bounds->has_entries && bounds->has_markers && !has_markers)

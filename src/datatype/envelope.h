@@ -39,8 +39,8 @@ typedef struct weft_envelope {
     size_t value_count, type_count;
     MPI_Count *values;
     weft_type_t **types; /* retained */
-    /* Has the layout and the elements of this type when its arguments do not say them in a form
-     * that layout.c knows (darray, f90); retained; NULL: none. Whoever sets it copies size and
+    /* A type with the layout and the elements of this one, for arguments of a form that layout.c
+     * does not know (darray, f90); retained; NULL: none. The function that sets it copies size and
      * bounds. */
     weft_type_t *expansion;
 } weft_envelope_t;

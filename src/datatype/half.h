@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Conversions between float and the 16-bit formats, which are held as their bits. Plain arithmetic
- * without branches: loops over them become vectors on every processor, and devices without
- * instructions of their own take them as they are.
+ * Conversions between float and the 16-bit formats, which are held as their bits. They are plain
+ * arithmetic without branches, so that compilers vectorise loops over them on every processor, and
+ * devices without such instructions can use them too.
  *
  *   F16   1 sign, 5 exponent, 10 fraction bits    IEEE 754 binary16
  *   BF16  1 sign, 8 exponent, 7 fraction bits     the upper half of a float
@@ -24,13 +24,13 @@
 enum {
     WEFT_FLOAT_MANTISSA = 23,
     WEFT_F16_SHIFT =
-        WEFT_FLOAT_MANTISSA - 10, /* from the place of a fraction to that of a float's */
+        WEFT_FLOAT_MANTISSA - 10, /* from a half's fraction to a float's */
     WEFT_F16_BIAS = 127 - 15,     /* of the exponents */
-    WEFT_F16_EXPONENT = 0x7c00 << WEFT_F16_SHIFT, /* in a float's place */
+    WEFT_F16_EXPONENT = 0x7c00 << WEFT_F16_SHIFT, /* at its place in a float */
     WEFT_F16_NORMAL = (WEFT_F16_BIAS + 1)
-                      << WEFT_FLOAT_MANTISSA, /* the least normal one, as a float */
+                      << WEFT_FLOAT_MANTISSA, /* the least normal half, as a float */
     WEFT_F16_OVERFLOW = (WEFT_F16_BIAS + 31) << WEFT_FLOAT_MANTISSA, /* 2^16 */
-    /* Its last bit is the least half. */
+    /* The float whose last bit is worth the least half. */
     WEFT_F16_UNIT = (WEFT_F16_BIAS + 1 + WEFT_F16_SHIFT) << WEFT_FLOAT_MANTISSA,
     WEFT_FLOAT_INFINITY = 0x7f800000,
 };
@@ -64,7 +64,7 @@ WEFT_HALF_INLINE float weft_float_of_F16(uint16_t half)
     return weft_float_of_bits(bits | (uint32_t)(half & 0x8000) << 16);
 }
 
-/** To the nearest, ties to even. */
+/** Rounds to the nearest, ties to even. */
 WEFT_HALF_INLINE uint16_t weft_F16_of_float(float value)
 {
     uint32_t bits = weft_bits_of_float(value), sign = bits & 0x80000000u, magnitude = bits ^ sign;
@@ -85,8 +85,8 @@ WEFT_HALF_INLINE float weft_float_of_BF16(uint16_t half)
     return weft_float_of_bits((uint32_t)half << 16);
 }
 
-/** To the nearest, ties to even; a carry out of the fraction makes the next exponent, or infinity.
- */
+/** Rounds to the nearest, ties to even; a carry out of the fraction gives the next exponent,
+ *  or infinity. */
 WEFT_HALF_INLINE uint16_t weft_BF16_of_float(float value)
 {
     uint32_t bits = weft_bits_of_float(value), odd = bits >> 16 & 1;

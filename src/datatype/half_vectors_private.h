@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * 16-bit floats as vectors of floats: what half_plain_private.h has, 8 or 16 at once. What
- * compilers make of loops over the plain ones with AVX2 are sums of 1.5 GB/s (F16) and 5.8 GB/s
- * (BF16); this makes 26 and 11 (gcc 12, 16 KiB, a Xeon of 2.8 GHz). Empty without F16C.
+ * 16-bit floats as vectors of floats: the functions of half_plain_private.h for 8 or 16 at once.
+ * Loops over the plain functions, compiled for AVX2, sum 1.5 GB/s (F16) and 5.8 GB/s (BF16); these
+ * sum 26 and 11 (gcc 12, 16 KiB, a Xeon of 2.8 GHz). Empty without F16C.
  */
 #ifndef WEFT_DATATYPE_HALF_VECTORS_PRIVATE_H
 #define WEFT_DATATYPE_HALF_VECTORS_PRIVATE_H
@@ -34,7 +34,7 @@ typedef float weft_floats_t __attribute__((vector_size(4 * WEFT_HALVES_AT_ONCE))
 typedef uint32_t weft_bits_t __attribute__((vector_size(4 * WEFT_HALVES_AT_ONCE)));
 typedef uint16_t weft_halves_t __attribute__((vector_size(2 * WEFT_HALVES_AT_ONCE)));
 
-/* C has no choice between vectors. */
+/* C has no ?: for vectors. */
 #undef WEFT_PICK
 #define WEFT_PICK(condition, yes, no)                                                              \
     (weft_floats_t)(((weft_bits_t)(yes) & (weft_bits_t)(condition)) |                              \
@@ -45,8 +45,8 @@ static inline weft_floats_t weft_load_F16(const void *from)
     weft_halves_t halves;
     memcpy(&halves, from, sizeof(halves));
     weft_floats_t floats = (weft_floats_t)WEFT_FLOATS_OF_F16(halves);
-    /* Or clang 14 takes a comparison for one of halves, which it makes of scalars: 0.9 GB/s,
-     * not 20. */
+    /* Without this clang 14 turns a comparison of the floats into one of halves, element by
+     * element: 0.9 GB/s instead of 20. */
     __asm__("" : "+x"(floats));
     return floats;
 }
@@ -64,8 +64,8 @@ static inline weft_floats_t weft_load_BF16(const void *from)
     return (weft_floats_t)((weft_bits_t)WEFT_WIDENED(halves) << 16);
 }
 
-/* To the nearest, ties to even. A NaN that comes of 16-bit operands has nothing in its lower half,
- * so that it is left as it is. */
+/* Rounds to the nearest, ties to even. A NaN made of 16-bit operands has zeros in its lower half,
+ * so rounding does not change it. */
 static inline void weft_store_BF16(void *to, weft_floats_t values)
 {
     const weft_bits_t bits = (weft_bits_t)values, odd = bits >> 16 & 1;

@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* A list of runs is written out when it has no more than these, or few for each argument of the
- * constructor; otherwise the layouts of the parts stay as they are. */
+/* A list of runs is written out when it has at most RUNS_ALWAYS runs, or at most RUNS_PER_ARGUMENT
+ * for each argument of the constructor; otherwise the layouts of the parts stay as they are. */
 enum { RUNS_ALWAYS = 256, RUNS_PER_ARGUMENT = 8 };
 
 void weft_layout_clear(weft_layout_t *layout)
@@ -40,7 +40,7 @@ bool weft_layout_fold(weft_layout_t *layout, size_t count, ptrdiff_t stride)
     return true;
 }
 
-/* A copy that owns nothing: the original outlives it. */
+/* A copy that owns nothing; the original outlives it. */
 static weft_layout_t view_of(const weft_type_t *type)
 {
     weft_layout_t view = type->layout;
@@ -54,7 +54,7 @@ static int fail_layout_memory(void)
     return weft_fail(MPI_ERR_NO_MEM, "no memory for the layout of a datatype");
 }
 
-/* Fold, or make the layout the one part of a new layout. */
+/* Fold the repetitions in, or make the layout the one part of a new layout. */
 static int repeat(weft_layout_t *layout, size_t count, ptrdiff_t stride)
 {
     if (count == 0) {
@@ -140,7 +140,7 @@ typedef struct survey {
     layout_entry_t first;    /* of those with data */
     ptrdiff_t step;   /* from the first to the second */
     ptrdiff_t newest; /* offset of the last one seen */
-    bool is_regular;  /* the same elements over and over, `step` apart */
+    bool is_regular;  /* all entries have the same elements and are `step` apart */
 } survey_t;
 
 static void survey_entry(survey_t *survey, const layout_entry_t *entry)
@@ -175,7 +175,7 @@ static survey_t survey_list(const weft_envelope_t *envelope)
     return survey;
 }
 
-/* Runs as they are written out, neighbours joined; there is room for all, and for the end. */
+/* The runs written out so far, neighbours joined; there is room for all runs and the end entry. */
 typedef struct run_list {
     weft_run_t *runs;
     size_t count;
@@ -251,7 +251,7 @@ static weft_layout_t layout_of_block(ptrdiff_t offset, size_t bytes)
                            .block_bytes = bytes};
 }
 
-/* Blocks of one length: levels if they are regular, else their offsets. Takes the runs over. */
+/* Blocks of one length become levels if regular, else a list of offsets. Frees the runs. */
 static int take_blocks(weft_layout_t *layout, run_list_t *list)
 {
     size_t block_bytes = list->runs[1].start, count = list->count;
@@ -281,7 +281,7 @@ static int take_blocks(weft_layout_t *layout, run_list_t *list)
     return MPI_SUCCESS;
 }
 
-/* Give the room back that joined neighbours left. */
+/* Joined neighbours left room in the list, which is given back. */
 static void take_layout_runs(weft_layout_t *layout, run_list_t *list)
 {
     weft_run_t *runs = weft_realloc(list->runs, (list->count + 1) * sizeof(*runs));

@@ -9,9 +9,9 @@
  *         leaf       a block, a list of blocks of one length, a list of runs, or a list of parts
  *
  * A vector, a subarray or a column of a matrix is levels around a block; an array of structs is a
- * level around a few runs; an indexed type is a list. What is too irregular and too large to be
- * written out is a list of parts, each a repeated layout of another type: memory stays in
- * proportion to the arguments of the constructors, never to the number of blocks.
+ * level around a few runs; an indexed type is a list. A type too irregular and too large to be
+ * written out is a list of parts, each a repeated layout of another type: memory is in proportion
+ * to the arguments of the constructors, never to the number of blocks.
  */
 #ifndef WEFT_DATATYPE_LAYOUT_H
 #define WEFT_DATATYPE_LAYOUT_H
@@ -34,7 +34,7 @@ typedef struct weft_run {
     size_t start;
 } weft_run_t;
 
-/** `count` times another layout. The list ends as that of runs does. */
+/** Another layout, `count` times. The list ends as a list of runs does. */
 typedef struct weft_part {
     ptrdiff_t offset;
     size_t start;
@@ -64,8 +64,8 @@ typedef struct weft_layout {
         const weft_run_t *runs;
         const weft_part_t *parts;
     };
-    void *owned;                     /* the list, when it is this layout's to free */
-    const struct weft_layout *inner; /* a layout that a part points to, when it is ours to free */
+    void *owned;                     /* the list, if this layout frees it */
+    const struct weft_layout *inner; /* the layout of the one part, if this layout frees it */
 } weft_layout_t;
 
 #endif

@@ -7,8 +7,8 @@
 #include "datatype/layout.h"
 #include "datatype/type.h"
 
-/** An uncommitted type with one reference and an envelope that is still to be filled, with no types
- * in it yet. MPI_ERR_NO_MEM. */
+/** An uncommitted type with one reference, and an envelope whose values and types are still to be
+ * set. MPI_ERR_NO_MEM. */
 int weft_type_create(const weft_envelope_shape_t *shape, weft_type_t **out);
 
 /** Bytes of the value of a predefined pair type. */
@@ -20,8 +20,8 @@ static inline size_t weft_pair_value_bytes(const weft_type_t *type)
 /** Give `type`, and the types it is made of, their layouts. MPI_ERR_NO_MEM. */
 int weft_type_lay_out(weft_type_t *type);
 
-/** Fold `count` repetitions of the layout into it, `stride` bytes apart, without new memory; false
- *  when it has no free level and none of its levels takes them. */
+/** Fold `count` repetitions of the layout, `stride` bytes apart, into it without new memory; false
+ *  when no level is free and its outermost level cannot take them. */
 bool weft_layout_fold(weft_layout_t *layout, size_t count, ptrdiff_t stride);
 
 /** Free what the layout owns. */

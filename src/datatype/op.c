@@ -10,8 +10,8 @@
 
 #include <limits.h>
 
-/* weft_op_fold() works on this much of a source at a time, so that the partial result stays in the
- * first-level cache. */
+/* weft_op_fold() works on so many bytes of a source at a time, so that the partial result stays in
+ * the first-level cache. */
 enum { FOLD_BYTES = 8192 };
 
 static weft_pool_t pool = WEFT_POOL(weft_op_t);
@@ -96,7 +96,7 @@ int weft_op_check(const weft_op_t *op, const weft_type_t *type)
     return weft_fail(MPI_ERR_OP, "%s does not take %s", op->name, type->name);
 }
 
-/* The user's function may change the variables that it gets pointers to. */
+/* The user's function may change the variables behind its pointers, so it gets copies. */
 static void call_user(const weft_op_t *op, const weft_type_t *type, const weft_operands_t *operands)
 {
     MPI_Datatype handle = weft_type_handle(type);
@@ -117,7 +117,7 @@ static void call_int_user(const weft_op_t *op, const weft_type_t *type,
     }
 }
 
-/* out = a op out, for what has no kernel. */
+/* out = a op out, for operations without a kernel. */
 static void apply_slowly(const weft_op_t *op, const weft_type_t *type,
                          const weft_operands_t *operands)
 {
@@ -140,7 +140,8 @@ void weft_op_apply(const weft_op_t *op, const weft_type_t *type, const void *in,
         apply_slowly(op, type, &(weft_operands_t){in, inout, inout, count});
 }
 
-/* out is a, and the operands cannot be exchanged: the function needs a copy of b to write to. */
+/* For the case that out is a and the operands cannot be exchanged: the function writes to its right
+ * operand, which must then be a copy of b. */
 static int combine_through_copy(const weft_op_t *op, const weft_type_t *type,
                                 const weft_operands_t *operands)
 {
@@ -186,8 +187,8 @@ static const void *advance_bytes(const void *buf, size_t bytes)
     return (const char *)buf + bytes;
 }
 
-/* `count` elements, `start` bytes into the buffers. All of a source is read before out is written.
- */
+/* Fold `count` elements that begin `start` bytes into the buffers. `out` is written in the last
+ * step only, since it may be one of the sources. */
 static void fold_piece(weft_reduce3_fn_t kernel, const weft_sources_t *from, void *out,
                        size_t start, size_t count)
 {
@@ -201,8 +202,8 @@ static void fold_piece(weft_reduce3_fn_t kernel, const weft_sources_t *from, voi
     }
 }
 
-/* Without kernels the sources are taken from the right: a function of the user's writes to its
- * right operand, and the operation is associative. */
+/* Without kernels the sources are taken from the right: a user's function writes to its right
+ * operand, and the operation is associative. */
 static void fold_slowly(const weft_op_t *op, const weft_type_t *type, const weft_sources_t *from,
                         void *out)
 {

@@ -3,8 +3,8 @@
  * Reduction operations (MPI 5.0, section 6.9): the object, the predefined ones, and applying them.
  *
  * The bits of a result depend on the operands alone, not on the machine's instruction set: nothing
- * is reassociated or contracted, and MIN and MAX give NaN when one of the operands is NaN. (Of two
- * NaNs as operands either may be the result.) Products of complex numbers are the textbook formula.
+ * is reassociated or contracted, and MIN and MAX give NaN when one of the operands is NaN. (If both
+ * are NaN, the result is either of them.) Products of complex numbers follow the textbook formula.
  */
 #ifndef WEFT_DATATYPE_OP_H
 #define WEFT_DATATYPE_OP_H
@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** What an element is to the kernels; MPI_INT, MPI_INT32_T and MPI_INTEGER are all I32. */
+/** The type of an element to the kernels; MPI_INT, MPI_INT32_T and MPI_INTEGER are all I32. */
 typedef enum weft_machine {
     WEFT_NO_MACHINE = 0,
 #define WEFT_ENUMERATE(name, ctype, ...) WEFT_MACHINE_##name,
@@ -58,7 +58,7 @@ typedef struct weft_op {
     MPI_User_function *user; /* one of the two, when kind is WEFT_OP_user */
     MPI_User_function_c *user_c;
     int index;     /* in the table of MPI_Op_toint; 0: none yet */
-    char name[16]; /* "MPI_SUM"; "" when the user's */
+    char name[16]; /* "MPI_SUM"; "" for the user's operations */
 } weft_op_t;
 
 enum { WEFT_OP_HANDLES = 64 };
@@ -83,8 +83,7 @@ static inline MPI_Op weft_op_handle(const weft_op_t *op)
     return op->handle;
 }
 
-/** An operation of the user's, with one reference; exactly one function is given. MPI_ERR_NO_MEM.
- */
+/** A user's operation, with one reference; exactly one function is given. MPI_ERR_NO_MEM. */
 int weft_op_create(MPI_User_function *user, MPI_User_function_c *user_c, bool is_commutative,
                    weft_op_t **out);
 
@@ -106,7 +105,7 @@ static inline void weft_op_release(weft_op_t *op)
 /** May a collective or MPI_Reduce_local apply `op` to `type`? MPI_ERR_OP with a text. */
 int weft_op_check(const weft_op_t *op, const weft_type_t *type);
 
-/** Where the kernels of a machine type are found that has none of its own. */
+/** The machine type whose kernels serve a machine type that has no kernels of its own. */
 extern const unsigned char weft_op_folded[WEFT_MACHINE_COUNT];
 
 /** inout[i] = in[i] op inout[i]; any alignment; the buffers are the same or do not overlap. */
@@ -116,14 +115,14 @@ typedef void (*weft_reduce_fn_t)(const void *in, void *inout, size_t count);
 typedef void (*weft_reduce3_fn_t)(const void *a, const void *b, void *out, size_t count);
 
 /** The kernel of a predefined operation on a predefined type; NULL when there is none (the user's
- *  operations, MPI_REPLACE, MPI_NO_OP, and whatever weft_op_check() refuses). */
+ *  operations, MPI_REPLACE, MPI_NO_OP, and all that weft_op_check() refuses). */
 weft_reduce_fn_t weft_op_kernel(const weft_op_t *op, const weft_type_t *type);
 weft_reduce3_fn_t weft_op_kernel3(const weft_op_t *op, const weft_type_t *type);
 
 /*
- * The following take what weft_op_check() takes, and MPI_REPLACE and MPI_NO_OP on any committed
- * type. Buffers hold `count` elements laid out as in the user's memory. A function of the user's
- * gets int counts in chunks of at most INT_MAX elements.
+ * The following functions take what weft_op_check() allows, and MPI_REPLACE and MPI_NO_OP on any
+ * committed type. Buffers hold `count` elements laid out as in the user's memory. A user's function
+ * with int counts gets chunks of at most INT_MAX elements.
  */
 
 /** inout = in op inout, element by element. */
@@ -138,7 +137,7 @@ typedef struct weft_operands {
 } weft_operands_t;
 
 /** out = a op b. MPI_ERR_NO_MEM only when out is a, and the operation is the user's and does not
- *  commute: then `b` has to be copied. */
+ *  commute: `b` must then be copied. */
 int weft_op_combine(const weft_op_t *op, const weft_type_t *type, const weft_operands_t *operands);
 
 /** As weft_op_combine(), its arguments spread out. */
@@ -148,15 +147,15 @@ static inline int weft_op_apply3(const weft_op_t *op, const weft_type_t *type, c
     return weft_op_combine(op, type, &(weft_operands_t){a, b, out, count});
 }
 
-/** What weft_op_reduce_many() reduces: sources buffers of `count` elements. */
+/** What weft_op_reduce_many() reduces: `sources` buffers of `count` elements. */
 typedef struct weft_sources {
     const void *const *in;
     int sources; /* at least 1 */
     size_t count;
 } weft_sources_t;
 
-/** out = in[0] op in[1] op ... , in one pass over the memory for predefined operations. `out` may
- * be in[0] or in[sources - 1] for predefined operations, only the latter for the user's. */
+/** out = in[0] op in[1] op ... `out` may be in[sources - 1]. Predefined operations pass once over
+ * the memory, and `out` may also be in[0]. */
 void weft_op_fold(const weft_op_t *op, const weft_type_t *type, const weft_sources_t *from,
                   void *out);
 
@@ -167,8 +166,7 @@ static inline void weft_op_reduce_many(const weft_op_t *op, const weft_type_t *t
     weft_op_fold(op, type, &(weft_sources_t){in, sources, count}, out);
 }
 
-/** Choose the kernels for this processor and weft_config.SIMD; before it the baseline is in force.
- */
+/** Choose the kernels for this processor and weft_config.SIMD; until then the baseline is used. */
 void weft_op_select(void);
 
 /** Free all operations, at the end of MPI. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernels of one instruction set: compiled once for each, with WEFT_OP_KERNELS the name of the
- * table. Every kernel has three addresses; that with two is the same code.
+ * The kernels of one instruction set. The file is compiled once for each set, with WEFT_OP_KERNELS
+ * as the name of the table. Every kernel has three addresses; the one with two calls it.
  */
 #include "datatype/op_kernels_private.h"
 #include "datatype/half.h"
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The result may be one of the operands, never a shifted one: iterations do not depend on others. */
+/* The result may be an operand but never overlaps one in part, so iterations are independent. */
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #pragma clang diagnostic ignored "-Wpass-failed"
@@ -23,7 +23,7 @@
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/* Buffers of users have any alignment, and were written as any type. */
+/* A user's buffers have any alignment, and were written as any type. */
 #define LOOSE(name, ctype, ...)                                                                    \
     typedef ctype value_##name;                                                                    \
     typedef ctype loose_##name __attribute__((aligned(1), may_alias));
@@ -34,16 +34,16 @@ WEFT_REALS(LOOSE, )
 #define LOOSE_PAIR(name, ctype, ...) typedef ctype loose_##name __attribute__((aligned(1)));
 WEFT_PAIRS(LOOSE_PAIR, )
 
-/* The two names of a kernel around the body of a loop over i, with the operands p and q, the result r. */
+/* The form with two addresses. In all kernels p and q are the operands and r is the result. */
 #define TWO_ADDRESSES(op, name)                                                                    \
     static void op##_##name##_two(const void *in, void *inout, size_t count)                       \
     {                                                                                              \
         op##_##name(in, inout, inout, count);                                                      \
     }
 
-/* Elements before the first 64-byte boundary of `out`; 0 when that is not worth a loop of its own.
- * Results that straddle cache lines halve the speed of 64-byte vectors (40 against 82 GB/s for sums of
- * 16 KiB), and buffers from malloc are 16 bytes off. */
+/* Elements before the first 64-byte boundary of `out`; 0 when a separate loop for them does not
+ * pay. Results that straddle cache lines halve the speed of 64-byte vectors (40 against 82 GB/s for
+ * sums of 16 KiB), and buffers from malloc begin 16 bytes after a boundary. */
 static inline size_t elements_to_boundary(const void *out, size_t bytes, size_t count)
 {
     size_t off = -(uintptr_t)out % 64;
@@ -71,7 +71,7 @@ static inline size_t elements_to_boundary(const void *out, size_t bytes, size_t 
     }                                                                                              \
     TWO_ADDRESSES(op, name)
 
-/* The last few go through a place with room for all that are computed at once. */
+/* The last few elements go through arrays with room for as many as are computed at once. */
 #define HALF(name, ctype, op, expression)                                                          \
     static inline void op##_##name##_some(const void *p, const void *q, void *r)                   \
     {                                                                                              \
@@ -104,8 +104,8 @@ static inline size_t elements_to_boundary(const void *out, size_t bytes, size_t 
     }                                                                                              \
     TWO_ADDRESSES(op, name)
 
-/* Products lie in memory before they are added: gcc 12 would fuse the two operations into fmaddsub,
- * whose result has other bits, in spite of -ffp-contract=off. */
+/* Products are stored in memory before they are added: gcc 12 would fuse the two operations into
+ * fmaddsub, whose result has other bits, in spite of -ffp-contract=off. */
 enum { PRODUCTS = 64 };
 
 #define COMPLEX_PROD(name, part, op, expression)                                                   \
@@ -136,7 +136,7 @@ enum { PRODUCTS = 64 };
     }                                                                                              \
     TWO_ADDRESSES(op, name)
 
-/* Products of halves are exact in a float; the two are added, and rounded once more. */
+/* Products of halves are exact in a float; their sum is rounded to a float, then to a half. */
 #define HALF_COMPLEX_PROD(name, part, op, expression)                                              \
     static void op##_##name(const void *left, const void *right, void *out, size_t count)          \
     {                                                                                              \
@@ -152,7 +152,7 @@ enum { PRODUCTS = 64 };
     }                                                                                              \
     TWO_ADDRESSES(op, name)
 
-/* The preferred value with its index; of equal values the lesser index (MPI 5.0, section 6.9.4). */
+/* The preferred value and its index; for equal values the lesser index (MPI 5.0, section 6.9.4). */
 #define PAIR(name, ctype, op, expression)                                                          \
     static inline bool op##_##name##_prefers(__typeof__(((ctype *)NULL)->value) x,                 \
                                              __typeof__(((ctype *)NULL)->value) y)                 \

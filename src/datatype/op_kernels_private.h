@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of kernels, one an instruction set; op_kernels.c is compiled once for each. */
+/* The tables of kernels, one for each instruction set, for which op_kernels.c is compiled once. */
 #ifndef WEFT_DATATYPE_OP_KERNELS_PRIVATE_H
 #define WEFT_DATATYPE_OP_KERNELS_PRIVATE_H
 
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/** By operation and machine type; NULL: not an operation on this type, or see weft_op_folded. */
+/** By operation and machine type; NULL: the operation takes no such type, or see weft_op_folded. */
 typedef struct weft_op_kernels {
     weft_reduce_fn_t two[WEFT_OP_KINDS][WEFT_MACHINE_COUNT];
     weft_reduce3_fn_t three[WEFT_OP_KINDS][WEFT_MACHINE_COUNT];
@@ -22,7 +22,7 @@ typedef struct weft_op_set {
     bool (*is_available)(void);
 } weft_op_set_t;
 
-/** All there are, the fastest last; ends with a name of NULL. */
+/** All instruction sets, the fastest last; ends with a name of NULL. */
 extern const weft_op_set_t weft_op_sets[];
 
 /** The kernels in force. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The list of machine types, of operations, and of the kernels that join them. From it are made the
- * enumerations and the test of legality (op.h), the kernels of the processor and their table
- * (op_kernels.c), and those of a device.
+ * The list of machine types, of operations, and of the kernels that join them. The enumerations and
+ * the test of legality (op.h), the kernels of the processor and their table (op_kernels.c), and the
+ * kernels of a device are made from it.
  *
- * A list is a macro that takes a maker X and calls X(machine type, C type, ...) for each of its members.
+ * A list is a macro that takes a maker X and calls X(machine type, C type, ...) for each member.
  */
 #ifndef WEFT_DATATYPE_OP_LIST_H
 #define WEFT_DATATYPE_OP_LIST_H
@@ -12,7 +12,7 @@
 #include <float.h>
 #include <stdint.h>
 
-/* What only some compilers have. Where it is absent the types exist, but cannot be reduced. */
+/* Types that only some compilers have. With other compilers they exist, but cannot be reduced. */
 #ifdef __SIZEOF_INT128__
 #define WEFT_U128(X, ...)       X(U128, unsigned __int128, __VA_ARGS__)
 #define WEFT_I128(X, ...)       X(I128, __int128, __VA_ARGS__)
@@ -74,7 +74,7 @@ typedef long double weft_float128_t;
     WEFT_PAIRS_ON_DEVICE(X, __VA_ARGS__)                                                           \
     X(FLD_I32, weft_long_double_int_t, __VA_ARGS__)
 
-/* The parts of the lists above that a GPU has machine types for: not long double, not __float128. */
+/* The members of the lists above that a GPU can compute with: not long double, not __float128. */
 #define WEFT_UNSIGNED_ON_DEVICE(X, ...)       WEFT_UNSIGNED(X, __VA_ARGS__)
 #define WEFT_SIGNED_ON_DEVICE(X, ...)         WEFT_SIGNED(X, __VA_ARGS__)
 #define WEFT_HALVES_ON_DEVICE(X, ...)         WEFT_HALVES(X, __VA_ARGS__)
@@ -136,18 +136,18 @@ WEFT_DECLARE_PAIR(weft_2double_precision_t, double, double)
     X(minloc, MINLOC, WEFT_PAIR)                                                               \
     X(maxloc, MAXLOC, WEFT_PAIR)
 
-/* `x` before `y` for the extremes of floating-point numbers: NaN is before everything. The self
- * comparison is false for integers. */
+/* Is `x` preferred to `y` in MINLOC and MAXLOC? NaN is preferred to every number. Comparing x with
+ * itself is false for integers. */
 #define WEFT_FIRST(x, y, less) ((less) || (((x) != (x)) & ((y) == (y))))
 
-/* A choice in the kernels of halves, whose operands may be vectors. */
+/* The ?: in the kernels of halves, whose operands may be vectors. */
 #define WEFT_PICK(condition, yes, no) ((condition) ? (yes) : (no))
 
 /*
  * Kernels: X(operation, list of machine types, maker, expression in the operands a and b).
- * What has the same bits for signed and unsigned integers is made for the unsigned ones only, and
- * found for the others through WEFT_FOLDS. 1u keeps small operands from becoming (signed) int.
- * The expression of the pairs says whether value x is to be preferred to y.
+ * An operation with the same bits for signed and unsigned integers has kernels for the unsigned
+ * ones only; WEFT_FOLDS finds them for the signed ones. 1u keeps small operands from becoming
+ * (signed) int. The expression of the pairs says whether value x is preferred to y.
  */
 #define WEFT_KERNELS(X)                                                                            \
     X(sum, WEFT_UNSIGNED, SCALAR, a + b)                                                           \
@@ -177,7 +177,7 @@ WEFT_DECLARE_PAIR(weft_2double_precision_t, double, double)
     X(minloc, WEFT_PAIRS, PAIR, WEFT_FIRST(x, y, x < y))                                           \
     X(maxloc, WEFT_PAIRS, PAIR, WEFT_FIRST(x, y, x > y))
 
-/* X(signed machine type, unsigned one with the same kernels). */
+/* X(signed machine type, the unsigned type whose kernels it uses). */
 #define WEFT_FOLDS(X)                                                                              \
     X(I8, U8)                                                                                      \
     X(I16, U16)                                                                                    \

@@ -14,7 +14,7 @@ static bool cpu_has_baseline(void)
 }
 
 #ifdef __x86_64__
-/* Conversions of half precision: not among the names that every compiler's builtin knows. */
+/* Half precision conversions. Not every compiler's __builtin_cpu_supports() knows their name. */
 static bool has_f16c(void)
 {
     unsigned eax, ebx, ecx, edx;

@@ -5,28 +5,28 @@
 
 #include <string.h>
 
-/* Data between two buffers with gaps goes through the stack in pieces of this size: half of the
+/* A copy between two buffers with gaps goes through the stack in pieces of this size: half of the
  * smallest first-level cache. */
 enum { PIECE_BYTES = 16384 };
 
-/* One more level than a layout has: the elements of the buffer. */
+/* One level more than a layout has, for the elements of the buffer. */
 enum { WALK_LEVELS = WEFT_LEVELS + 1 };
 
 /* A layout repeated; the outermost level is the last. */
 typedef struct walk {
     const weft_layout_t *layout; /* of the leaf */
-    size_t block_bytes;          /* of a leaf that is a block, contiguous repetitions folded in */
+    size_t block_bytes;          /* of a leaf that is a block, with contiguous repetitions */
     int levels;
     weft_level_t level[WALK_LEVELS];
 } walk_t;
 
-/* Where in the stream the next byte goes, and in which direction. */
+/* The place of the next byte in the stream, and the kernels of the direction. */
 typedef struct mover {
     char *stream;
     const weft_pack_kernels_t *kernels;
 } mover_t;
 
-/* A part of the packed form of whatever it is a part of. */
+/* A part of the packed form of a leaf, a level or a buffer. */
 typedef struct range {
     size_t offset, bytes;
 } range_t;
@@ -36,7 +36,7 @@ static void begin_walk(walk_t *walk, const weft_layout_t *layout, size_t count, 
     walk->layout = layout;
     walk->block_bytes = layout->block_bytes;
     walk->levels = layout->levels;
-    walk->level[0] = (weft_level_t){0}; /* without levels its stride is still read, for one item */
+    walk->level[0] = (weft_level_t){0}; /* its stride is read, for one item, even without levels */
     for (int i = 0; i < layout->levels; i++)
         walk->level[i] = layout->level[i];
     if (count == 1)
@@ -87,9 +87,10 @@ static void move_blocks(mover_t *mover, const walk_t *walk, int levels, char *ty
     mover->stream = mover->kernels->strided[class](typed, mover->stream, &blocks);
 }
 
-/* Arrays of structs of a few members go member by member, some structs at a time: the loop over one
- * member is four times as fast as that over runs of all lengths (4096 MPI_DOUBLE_INT, 2.4 us
- * against 9.5 us), and the structs stay in the first-level cache meanwhile. */
+/* Arrays of structs of a few members are moved member by member, FIELD_STRUCTS structs at a
+ * time: the loop over one member is four times as fast as the loop over runs of all lengths
+ * (4096 MPI_DOUBLE_INT, 2.4 us against 9.5 us), and the structs stay in the first-level cache
+ * meanwhile. */
 enum { FIELD_ENTRIES = 16, FIELD_STRUCTS_LEAST = 4, FIELD_STRUCTS = 64 };
 
 static void move_fields(mover_t *mover, const weft_layout_t *layout, char *typed, ptrdiff_t stride,
@@ -148,7 +149,7 @@ static int kernel_levels(const walk_t *walk)
     return levels[walk->layout->leaf];
 }
 
-/* `items` whole items of the outermost of `levels` levels; a leaf when there are none. */
+/* Move `items` whole items of the outermost of `levels` levels; without levels, a leaf. */
 static void move_items(mover_t *mover, const walk_t *walk, int levels, char *typed, size_t items)
 {
     if (levels > kernel_levels(walk)) {
@@ -231,8 +232,8 @@ static void move_within_leaf(mover_t *mover, const walk_t *walk, char *typed, ra
         move_within_list(mover, walk, typed, range);
 }
 
-/* A non-empty range of what `levels` levels span: the rest of an item, whole items, a part of one.
- */
+/* Move a non-empty range of what `levels` levels span: the rest of an item, whole items, then the
+ * beginning of an item. */
 static void move_range(mover_t *mover, const walk_t *walk, int levels, char *typed, range_t range)
 {
     if (levels == 0) {
@@ -266,7 +267,7 @@ static size_t available(const weft_elements_t *elements, range_t range)
     return range.bytes < total - range.offset ? range.bytes : total - range.offset;
 }
 
-/* In integers: MPI_BOTTOM is NULL, from which C does not reckon addresses. */
+/* Computed in integers: MPI_BOTTOM is NULL, to which C adds no offsets. */
 static char *displaced(const void *buf, ptrdiff_t offset)
 {
     return (char *)((uintptr_t)buf + (uintptr_t)offset);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between typed buffers and streams of bytes. The packed form is the data of the elements in the
- * order of the type map, nothing between. Any part of a stream can be packed or unpacked by itself,
- * in any order: a seek costs a division a level and a binary search a list, and no state is kept.
- * All types are committed. Buffers that overlap give undefined data.
+ * Packing typed buffers into streams of bytes, and unpacking. The packed form is the data of the
+ * elements in the order of the type map, without gaps. Any part of a stream can be packed or
+ * unpacked by itself, in any order: a seek costs a division for each level and a binary search for
+ * each list, and no state is kept. All types are committed. Buffers that overlap give undefined
+ * data.
  */
 #ifndef WEFT_DATATYPE_PACK_H
 #define WEFT_DATATYPE_PACK_H

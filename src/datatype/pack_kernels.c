@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * A block of `exact` bytes is one fixed-size move. One of a few bytes more, but less than twice as
- * many, is two moves that overlap: cheaper than memcpy with a length known at run time only.
+ * A block of `exact` bytes is one fixed-size move. A longer block of less than twice as many bytes
+ * is two moves that overlap: cheaper than memcpy with a length known at run time only.
  */
 #define COPY_EXACT(to, from, bytes, exact) memcpy(to, from, exact)
 
@@ -18,8 +18,7 @@
         memcpy((to) + (bytes) - (exact), tail_, exact);                                            \
     } while (0)
 
-/* 64 bytes a turn, the last of them overlapping: a call of memcpy costs more up to some 500 bytes.
- */
+/* Moves of 64 bytes, the last overlapping: a call of memcpy costs more up to some 500 bytes. */
 #define COPY_CHUNKS(to, from, bytes, exact)                                                        \
     do {                                                                                           \
         for (size_t done_ = 0; done_ + (exact) <= (bytes); done_ += (exact))                       \
@@ -46,7 +45,7 @@
         return stream;                                                                             \
     }
 
-/* Four blocks a turn: a loop's own cost is that of a small block. */
+/* Four blocks in each iteration, since a loop's own cost is that of a small block. */
 #define STRIDED(MOVE, COPY, exact)                                                                 \
     const ptrdiff_t stride = blocks->stride;                                                       \
     char *at = leaf;                                                                               \

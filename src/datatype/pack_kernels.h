@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inner loops of packing, and packing by loops of one's own. A kernel moves outer_count times a
- * leaf's blocks between typed memory and the stream:
+ * The inner loops of packing, and packing by the caller's own loops. A kernel moves the blocks of
+ * outer_count leaves between typed memory and the stream:
  *
  *   for i in 0..outer_count:  for j in 0..count:  block at  typed + i * outer_stride + place(j)
  *
@@ -56,12 +56,12 @@ typedef enum weft_block_class {
 
 weft_block_class_t weft_block_class(size_t bytes);
 
-/** The two directions have a table each, by class of block. */
+/** The kernels of one direction, by class of block. */
 typedef struct weft_pack_kernels {
     weft_pack_fn_t strided[WEFT_BLOCK_CLASS_COUNT];
     weft_pack_fn_t listed[WEFT_BLOCK_CLASS_COUNT];
     weft_pack_fn_t runs;
-    /* count blocks that lie apart in the stream too: a member of an array of structs. */
+    /* `count` blocks with gaps between them in the stream too: a member of an array of structs. */
     weft_pack_fn_t fields[WEFT_BLOCK_CLASS_COUNT];
     /* One run of bytes; returns the end in the stream. */
     char *(*span)(char *typed, char *stream, size_t bytes);
@@ -77,9 +77,9 @@ typedef struct weft_stream_part {
     void *at;
 } weft_stream_part_t;
 
-/** Move a part of the packed form of `elements` by kernels of the caller's, who may have memory
- * moved that this process cannot touch: neither side is read or written here. Returns the bytes:
- * fewer where the stream ends. */
+/** Move a part of the packed form of `elements` by the caller's kernels. Neither side is read or
+ * written here, so both may be memory that this process cannot access. Returns the bytes: fewer
+ * where the stream ends. */
 size_t weft_pack_by(const weft_pack_kernels_t *kernels, const struct weft_elements *elements,
                     const weft_stream_part_t *part);
 

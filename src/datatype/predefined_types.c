@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <wchar.h>
 
-/* Stand-ins for types of Fortran that C compilers may not have. */
+/* Stand-ins for Fortran types that C compilers may not have. */
 typedef struct sixteen_bytes {
     _Alignas(16) char bytes[16];
 } weft_sixteen_bytes_t;
@@ -23,7 +23,7 @@ typedef struct quad_complex {
 #define PAIR_BYTES(ctype)           (MEMBER_BYTES(ctype, value) + MEMBER_BYTES(ctype, index))
 #define IS_DENSE_PAIR(ctype)        (sizeof(ctype) == PAIR_BYTES(ctype))
 
-/* The value, the index, and the end of the list. */
+/* The runs of a pair: the value, the index, and the end of the list. */
 #define TYPE(...)
 #define EXTENSION(...)
 #define PAIR(label, ctype, machine)                                                                \

@@ -2,9 +2,9 @@
 /*
  * Datatypes (MPI 5.0, chapter 5): the object, the predefined ones, the constructors.
  *
- * A constructor notes its arguments (the envelope) and works out size and bounds; commit lays out
- * the canonical form (layout.h) that pack.h runs on. An envelope keeps the types it is made of
- * alive, and so a layout may point into theirs.
+ * A constructor keeps its arguments (the envelope) and works out size and bounds; commit lays out
+ * the canonical form (layout.h) that pack.h uses. An envelope keeps the types it is made of alive,
+ * so a layout may point into theirs.
  */
 #ifndef WEFT_DATATYPE_TYPE_H
 #define WEFT_DATATYPE_TYPE_H
@@ -40,7 +40,7 @@ typedef struct weft_type {
     size_t elements;                /* basic elements in one element */
     struct weft_envelope *envelope; /* NULL for predefined types */
     struct weft_attributes *attributes;
-    void *device_shape; /* of a device's back end: the layout as it needs it; NULL: not yet made */
+    void *device_shape; /* the device back end's form of the layout; NULL: not yet made */
     char name[MPI_MAX_OBJECT_NAME];
 } weft_type_t;
 
@@ -74,13 +74,13 @@ static inline MPI_Datatype weft_type_handle(const weft_type_t *type)
     return type->handle;
 }
 
-/** Set by a device's back end: releases type->device_shape. */
+/** Set by a device's back end; releases type->device_shape. */
 extern void (*weft_type_release_shape)(void *shape);
 
 /** Free the type and drop its references; for weft_type_release() only. */
 void weft_type_destroy(weft_type_t *type);
 
-/** Keep a type alive, for example while a request uses it. Costs nothing for predefined ones. */
+/** Keep a type alive, for example while a request uses it. Does nothing for predefined types. */
 static inline void weft_type_retain(weft_type_t *type)
 {
     if (!type->is_predefined)
@@ -124,13 +124,13 @@ typedef struct weft_subarray {
 
 int weft_type_subarray(const weft_subarray_t *subarray, weft_type_t *old, weft_type_t **out);
 int weft_type_resized(weft_type_t *old, MPI_Count lb, MPI_Count extent, weft_type_t **out);
-/** The copy is committed if `old` is. Attributes are the caller's to copy. */
+/** The copy is committed if `old` is. The caller copies the attributes. */
 int weft_type_dup(weft_type_t *old, weft_type_t **out);
 
 /** Note that the _c form of the constructor was called: its counts are large counts. */
 void weft_type_set_wide(weft_type_t *type);
 
-/** Lay out the canonical form; twice is once. MPI_ERR_NO_MEM. */
+/** Lay out the canonical form; does nothing for a committed type. MPI_ERR_NO_MEM. */
 int weft_type_commit(weft_type_t *type);
 
 /** Basic elements in the first `bytes` bytes of a stream of elements of `type` (MPI_Get_elements);
@@ -138,13 +138,14 @@ int weft_type_commit(weft_type_t *type);
 MPI_Count weft_type_elements(const weft_type_t *type, size_t bytes);
 
 /** Where the data of `count` elements lies, when it is one run in the order of the type map:
- * `offset` bytes from the buffer. False: it is not, and nothing is set. The type is committed. */
+ * `offset` bytes from the buffer. False: it is not one run, and nothing is set. The type is
+ * committed. */
 bool weft_type_span(const weft_type_t *type, size_t count, ptrdiff_t *offset_out,
                     size_t *bytes_out);
 
-/** The memory that `count` > 0 elements need where functions of the user's may work on them: bytes
- *  [low, high) from the buffer. Bounds included: such a function may copy structures of which the
- * type names some members only. */
+/** The memory that `count` > 0 elements need where a user's function may work on them: bytes
+ * [low, high) from the buffer. It covers the bounds as well as the data, since such a function may
+ * copy whole structs of which the type names only some members. */
 void weft_type_room(const weft_type_t *type, size_t count, ptrdiff_t *low_out, ptrdiff_t *high_out);
 
 /** Free all types, at the end of MPI. */

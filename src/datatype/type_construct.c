@@ -39,7 +39,7 @@ static int check_block_counts(MPI_Count count, weft_counts_t block_counts)
     return MPI_SUCCESS;
 }
 
-/* A type made of one other, with the values of its envelope unset. */
+/* Create a type made of one other type; the values of its envelope are still to be set. */
 static int create_over(const weft_envelope_shape_t *shape, weft_type_t *old, weft_type_t **out)
 {
     int err = weft_type_create(shape, out);
@@ -83,7 +83,7 @@ int weft_type_contiguous(MPI_Count count, weft_type_t *old, weft_type_t **out)
     return finish_type(type, &bounds, out);
 }
 
-/* The arguments of both vectors, the stride as given and in bytes. */
+/* The arguments of vector and hvector, the stride as given and in bytes. */
 typedef struct vector {
     MPI_Count count, block_count, stride, stride_bytes;
 } vector_t;
@@ -306,7 +306,7 @@ static int check_subarray(const weft_subarray_t *subarray)
     return err;
 }
 
-/* Dimension by dimension, the fastest first: a subarray is a vector of smaller subarrays. */
+/* Goes dimension by dimension, the fastest first: a subarray is a vector of smaller subarrays. */
 static void bound_subarray(const weft_subarray_t *subarray, const weft_type_t *old,
                            weft_bounds_t *bounds)
 {
