@@ -153,7 +153,7 @@ static int call_copy(weft_attribute_owner_t owner, const attribute_t *attribute,
 
 /* ---- lists ---- */
 
-/* Callbacks may change a list, so nobody keeps a pointer into one across a callback. */
+/* Callbacks may change a list, so no function keeps a pointer into one across a callback. */
 static attribute_t *find_attribute(weft_attribute_owner_t owner, const keyval_t *keyval)
 {
     weft_attributes_t *list = *owner.list;
@@ -270,8 +270,8 @@ static int copy_one(weft_attribute_owner_t from, weft_attribute_owner_t to, attr
     return err;
 }
 
-/* Clean up after a copy that failed: the object will be gone, so attributes go even if their delete
- * callbacks do not want it. */
+/* Clean up after a copy that failed: the new object will not exist, so its attributes are removed
+ * even if their delete callbacks fail. */
 static void undo_copy(weft_attribute_owner_t to)
 {
     while (weft_attributes_delete_all(to) != MPI_SUCCESS)

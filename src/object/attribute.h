@@ -19,8 +19,8 @@
 
 #include <stdbool.h>
 
-/** Callbacks of a keyval: one member each is in use, by the kind of the owner. The ready-made ones
- *  (null and dup) have the same values for all kinds. */
+/** Callbacks of a keyval: the kind of the owner says which member is in use. The predefined
+ *  callbacks (null and dup) have the same values for all kinds. */
 typedef union weft_attribute_copy_fn {
     MPI_Comm_copy_attr_function *comm;
     MPI_Type_copy_attr_function *type;
@@ -43,7 +43,7 @@ typedef struct weft_keyval_args {
 /** An object with attributes. */
 typedef struct weft_attribute_owner {
     weft_kind_t kind;
-    void *handle;             /* what callbacks get to see */
+    void *handle;             /* passed to callbacks */
     weft_attributes_t **list; /* in the object; NULL there: no attributes */
 } weft_attribute_owner_t;
 
@@ -58,7 +58,7 @@ int weft_keyval_create(const weft_keyval_args_t *args, int *number_out);
 /** Give up the user's reference. MPI_ERR_KEYVAL: predefined, unknown, of another kind or freed. */
 int weft_keyval_free(weft_kind_t kind, int number);
 
-/** The end of all keyvals, freed or not. */
+/** Free all keyvals, also those that the user has not freed. */
 void weft_keyvals_close(void);
 
 /** Replaces a value that is there already, after its delete callback. MPI_ERR_KEYVAL,
@@ -72,12 +72,12 @@ int weft_attribute_get(weft_attribute_owner_t owner, int number, void **out, boo
 /** MPI_ERR_KEYVAL, MPI_ERR_ARG when there is no such attribute, or what the callback returns. */
 int weft_attribute_delete(weft_attribute_owner_t owner, int number);
 
-/** Copy those attributes whose callbacks want it, in the order in which they were set; `to` has
- * none. When a callback fails nothing is left in `to`. */
+/** Copy the attributes whose copy callbacks ask for it, in the order in which they were set; `to`
+ * has none. When a callback fails, `to` has none again. */
 int weft_attributes_copy(weft_attribute_owner_t from, weft_attribute_owner_t to);
 
 /** Delete all attributes, the last set first (section 11.2.4). The first callback that fails ends
- * it, and its attribute stays. */
+ * the deletion, and its attribute stays. */
 int weft_attributes_delete_all(weft_attribute_owner_t owner);
 
 /** The value of a predefined attribute of communicators, which lasts as long as the program;

@@ -69,7 +69,8 @@ int weft_comm_open(void)
     return open_self();
 }
 
-/* Contexts that came back: as many as threads create communicators at once. More are lost. */
+/* Contexts that came back unused, one for each thread that creates a communicator at the same time.
+ * More than RETURNED_MAX are lost. */
 enum { RETURNED_MAX = 32 };
 static uint32_t returned[RETURNED_MAX];
 static int returned_count;
@@ -80,7 +81,7 @@ void weft_comm_return_context(uint32_t context)
         returned[returned_count++] = context;
 }
 
-/* Each process has contexts of its own to give away: its world rank modulo the number of ranks. */
+/* Each process gives contexts of its own: those whose number modulo the world size is its rank. */
 int weft_comm_new_context(uint32_t *out)
 {
     static uint64_t given;
@@ -142,11 +143,11 @@ void weft_comm_release(weft_comm_t *comm)
         weft_pool_give(&comms, comm);
 }
 
-/* What goes wrong after MPI_Finalize is for the initial error handler (MPI 5.0, 9.3). */
+/* Errors after MPI_Finalize go to the initial error handler (MPI 5.0, 9.3). */
 static void close_predefined(weft_comm_t *comm)
 {
     weft_comm_release(comm);
-    comm->errhandler = NULL; /* which stands for it */
+    comm->errhandler = NULL; /* stands for the initial error handler */
 }
 
 void weft_comm_close(void)

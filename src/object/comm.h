@@ -2,8 +2,9 @@
 /*
  * Communicators (intracommunicators; MPI 5.0 chapter 7).
  *
- * Two contexts each, so that collectives never meet the user's messages: `context` for
- * point-to-point and `context | 1` for collectives. Nobody below src/mpi sees an MPI_Comm.
+ * Each has two contexts, so that collectives never match the user's messages: `context` for
+ * point-to-point and `context | 1` for collectives. The folders below src/mpi pass a weft_comm_t
+ * on, not an MPI_Comm.
  */
 #ifndef WEFT_OBJECT_COMM_H
 #define WEFT_OBJECT_COMM_H
@@ -28,7 +29,7 @@ struct weft_comm {
     weft_errhandler_t *errhandler;
     uint32_t coll_sequence; /* of the next collective: its tag */
     uint32_t coll_count;    /* meetings that collectives begun so far may hold on this host */
-    struct weft_board *board; /* of runtime/meeting.h, claimed by src/coll; NULL: not yet, or (has_no_board) */
+    struct weft_board *board; /* of runtime/meeting.h, claimed by src/coll; NULL: none yet */
     bool has_no_board, is_one_host;
     void *coll_cache;       /* of src/coll; released by weft_comm_release_coll */
     struct weft_flags *flags; /* of src/coll/device; released by weft_comm_release_flags */
@@ -70,15 +71,14 @@ static inline weft_endpoint_t *weft_comm_endpoint(const weft_comm_t *comm, int r
 /** Set up MPI_COMM_WORLD and MPI_COMM_SELF from weft_world; MPI_ERR_NO_MEM. */
 int weft_comm_open(void);
 
-/** Its opposite; communicators that the program has not freed go, too. */
+/** The reverse of weft_comm_open; also frees communicators that the program has not freed. */
 void weft_comm_close(void);
 
-/** A context that no communicator of any process has had: what the process that leads the creation
- *  of a communicator gives to the others. Even. MPI_ERR_OTHER when there are none left. */
+/** A context that no communicator of any process has had. The process that leads the creation of a
+ *  communicator gives it to the others. Even. MPI_ERR_OTHER when there are none left. */
 int weft_comm_new_context(uint32_t *out);
 
-/** Take back a context of weft_comm_new_context that no communicator got: some other process leads.
- */
+/** Take back a context of weft_comm_new_context that is not used, since another process leads. */
 void weft_comm_return_context(uint32_t context);
 
 /**
@@ -89,7 +89,7 @@ int weft_comm_create(weft_group_t *group, uint32_t context, const weft_comm_t *p
                      weft_comm_t **out);
 
 void weft_comm_retain(weft_comm_t *comm);
-/** At the last reference everything that belongs to the communicator goes, but attributes, which
+/** The last release frees all that belongs to the communicator, except attributes, which
  *  MPI_Comm_free has deleted before. */
 void weft_comm_release(weft_comm_t *comm);
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Promises of the program, "true" or "false". */
+/* Assertions of the program, "true" or "false". */
 static const char *const assertions[] = {
     "mpi_assert_no_any_tag",
     "mpi_assert_no_any_source",
@@ -18,7 +18,7 @@ static const char *const assertions[] = {
 
 enum { ASSERTIONS = sizeof(assertions) / sizeof(assertions[0]) };
 
-/* Kinds of memory (MPI 5.0 section 12.4.3): what there is, and what the program says it uses. */
+/* Kinds of memory (MPI 5.0 section 12.4.3): those of Weft, and those that the program uses. */
 static const char kinds_key[] = "mpi_memory_alloc_kinds";
 static const char kinds_assertion[] = "mpi_assert_memory_alloc_kinds";
 static const char host_kinds[] = "mpi,system";
@@ -55,7 +55,7 @@ static bool are_host_kinds(const char *kinds)
     }
 }
 
-/* Who asserts that no buffer is a device's is not asked about buffers any more. */
+/* Buffers are not tested for device memory if the program asserts that it uses host memory only. */
 static int assert_kinds(weft_comm_t *comm, const char *kinds)
 {
     if (kinds == NULL)

@@ -10,7 +10,7 @@
  * were set before stay in force. MPI_ERR_NO_MEM. */
 int weft_comm_set_hints(weft_comm_t *comm, const weft_info_t *info);
 
-/** A new info, the caller's, with the value in force of each known hint. MPI_ERR_NO_MEM. */
+/** A new info, owned by the caller, with the value in force of each known hint. MPI_ERR_NO_MEM. */
 int weft_comm_get_hints(const weft_comm_t *comm, weft_info_t **out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An array of integers of a caller, int or 64 bits wide. The int and the _c form of an MPI function
- * share one body through it, and nobody copies an array only to widen it.
+ * A caller's array of integers, int or 64 bits wide. The int and the _c form of an MPI function
+ * share one body through it, and no array is copied only to widen it.
  */
 #ifndef WEFT_OBJECT_COUNTS_H
 #define WEFT_OBJECT_COUNTS_H

@@ -110,7 +110,8 @@ int weft_error_handle(weft_errhandler_t *handler, MPI_Comm handle, int error, co
     weft_world.abort(error, text);
 }
 
-/* Before MPI_Init, where it fails, and after MPI_Finalize. The text of the error stays. */
+/* The handler before MPI_Init, in an MPI_Init that fails, and after MPI_Finalize. The text of the
+ * error stays. */
 static weft_errhandler_t *outside_of_mpi(void)
 {
     weft_errhandler_t *handler = &weft_errors_are_fatal;

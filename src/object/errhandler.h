@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Error handlers (MPI 5.0 section 9.3) and what becomes of an error. */
+/* Error handlers (MPI 5.0 section 9.3), and how errors reach them. */
 #ifndef WEFT_OBJECT_ERRHANDLER_H
 #define WEFT_OBJECT_ERRHANDLER_H
 
@@ -34,19 +34,19 @@ int weft_errhandler_create(MPI_Comm_errhandler_function *function, weft_errhandl
 void weft_errhandler_retain(weft_errhandler_t *handler);
 void weft_errhandler_release(weft_errhandler_t *handler);
 
-/** Give memory back; false: there are handlers that the program has not freed, which it may do
- * after MPI_Finalize. */
+/** Give memory back, unless there are handlers that the program has not freed (false): it may free
+ * them after MPI_Finalize. */
 bool weft_errhandlers_close(void);
 
 /**
  * Give an error to the handler of `comm` (NULL: the one of MPI_COMM_SELF). The text is that of
  * weft_fail, with "call: " in front.
  *
- * returns  the error class, when the handler returns at all
+ * returns  the error class, if the handler returns
  */
 int weft_error_raise(weft_comm_t *comm, int error, const char *call);
 
-/** As weft_error_raise with a handler given; `handle` is what a user's handler gets to see. */
+/** As weft_error_raise, for a given handler; `handle` is passed to a user's handler. */
 int weft_error_handle(weft_errhandler_t *handler, MPI_Comm handle, int error, const char *call);
 
 #endif

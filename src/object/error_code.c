@@ -106,7 +106,7 @@ _Static_assert(CLASSES == MPI_ERR_ABI + 1, "a class has no text");
 _Static_assert(TOOL_CLASSES == MPI_T_ERR_PVAR_NO_ATOMIC - MPI_T_ERR_CANNOT_INIT + 1,
                "a class of the tool interface has no text");
 
-/* A class or code of the user's; a class is its own class. */
+/* A user's class or code; a class is its own class. */
 typedef struct code {
     bool is_used;
     int error_class;
@@ -215,7 +215,7 @@ int weft_error_add_text(int code, const char *text)
     return MPI_SUCCESS;
 }
 
-/* The text goes first, and not by itself (section 9.5). */
+/* The program must have removed the text before (section 9.5). */
 static int free_code(code_t *own)
 {
     if (own->text != NULL)

@@ -9,8 +9,7 @@
 /** MPI_LASTUSEDCODE: the highest code in use, at least MPI_ERR_LASTCODE. */
 extern int weft_error_last_used;
 
-/** What a code means; "" for a code of the user's without a text, NULL when there is no such code.
- */
+/** What a code means; "" for a user's code without a text, NULL when there is no such code. */
 const char *weft_error_text(int code);
 
 /** The class of a code; -1 when there is no such code. */
@@ -21,7 +20,7 @@ int weft_error_add_class(int *class_out);
 /** A code in a class, predefined or not. MPI_ERR_ARG when there is no such class; MPI_ERR_NO_MEM.
  */
 int weft_error_add_code(int error_class, int *code_out);
-/** Set or replace the text of a class or code of the user's. MPI_ERR_ARG, MPI_ERR_NO_MEM. */
+/** Set or replace the text of a user's class or code. MPI_ERR_ARG, MPI_ERR_NO_MEM. */
 int weft_error_add_text(int code, const char *text);
 
 /** MPI_ERR_ARG: not a class that the user added, or one that has codes or a text. */

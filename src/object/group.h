@@ -15,7 +15,7 @@ typedef struct weft_group {
     int rank;         /* of this process; MPI_UNDEFINED when it is no member */
     int *world_ranks; /* [size]; NULL: rank i of the group is world rank i */
     int *sorted;      /* [size] ranks of the group by their world rank, made when first needed */
-    void *shape;      /* of src/coll: who shares a node; released by weft_group_release_shape */
+    void *shape;      /* of src/coll: ranks by node; released by weft_group_release_shape */
 } weft_group_t;
 
 extern weft_group_t weft_group_empty;
@@ -25,9 +25,9 @@ weft_group_t *weft_group_of(MPI_Group handle);
 MPI_Group weft_group_handle(weft_group_t *group);
 
 /**
- * world_ranks  [size], from weft_alloc; the group owns it, also when creation fails. NULL:
- * 0..size-1 out          a new group, one reference; MPI_GROUP_EMPTY's object for size 0 returns
- * MPI_SUCCESS, MPI_ERR_NO_MEM
+ * world_ranks  [size], from weft_alloc; the group owns it, also when creation fails; NULL: identity
+ * out          a new group, one reference; MPI_GROUP_EMPTY's object for size 0
+ * returns      MPI_SUCCESS, MPI_ERR_NO_MEM
  */
 int weft_group_create(int *world_ranks, int size, weft_group_t **out);
 void weft_group_retain(weft_group_t *group);
@@ -36,7 +36,7 @@ void weft_group_release(weft_group_t *group);
 /** Set by src/coll: releases group->shape. */
 extern void (*weft_group_release_shape)(weft_group_t *group);
 
-/** The end of all groups, freed or not. */
+/** Free all groups, also those that the program has not freed. */
 void weft_groups_close(void);
 
 static inline int weft_group_world_rank(const weft_group_t *group, int rank)

@@ -24,7 +24,7 @@ static int fail_set_memory(int size)
     return weft_fail(MPI_ERR_NO_MEM, "no memory for a group of %d", size);
 }
 
-/* ---- of two groups ---- */
+/* ---- made of two groups ---- */
 
 static bool have_same_order(const weft_group_t *one, const weft_group_t *two)
 {
@@ -50,7 +50,7 @@ int weft_group_compare(weft_group_t *one, weft_group_t *two)
     return MPI_SIMILAR;
 }
 
-/* Append to ranks[] the members of `from` that are in `other`, or those that are not; how many. */
+/* List the members of `from` that are in `other`, or those that are not; returns how many. */
 static int filter(const weft_group_t *from, weft_group_t *other, bool are_in, int ranks[])
 {
     int count = 0;
@@ -101,9 +101,9 @@ int weft_group_union(weft_group_t *one, weft_group_t *two, weft_group_t **out)
     return weft_group_create(ranks, one->size + added, out);
 }
 
-/* ---- of chosen ranks ---- */
+/* ---- made of chosen ranks ---- */
 
-/* Ranks that were named, in their order; which they are. */
+/* The ranks that were named: as a list in their order, and as flags. */
 typedef struct choice {
     weft_group_t *group;
     int count;
@@ -137,7 +137,7 @@ static int choose_members(choice_t *choice, int rank)
     return MPI_SUCCESS;
 }
 
-/* The group of what was chosen, or of all the rest; the choice is used up. */
+/* Make the group of the chosen ranks, or of all others (is_rest), and free the choice. */
 static int choice_close(choice_t *choice, int err, bool is_rest, weft_group_t **out)
 {
     weft_group_t *group = choice->group;

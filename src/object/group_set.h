@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups made of groups (MPI 5.0 section 7.3.2). All new groups have one reference of the caller's;
- * where the result is one of the operands, that one gets it. Errors: MPI_ERR_NO_MEM, and what is
- * said below. Costs O(n log n) for n members.
+ * Groups made of groups (MPI 5.0 section 7.3.2). The caller gets one reference to the result, which
+ * may be one of the operands. Errors: MPI_ERR_NO_MEM, and those named below. Costs O(n log n) for n
+ * members.
  */
 #ifndef WEFT_OBJECT_GROUP_SET_H
 #define WEFT_OBJECT_GROUP_SET_H
@@ -20,7 +20,7 @@ int weft_group_intersection(weft_group_t *one, weft_group_t *two, weft_group_t *
 int weft_group_difference(weft_group_t *one, weft_group_t *two, weft_group_t **out);
 
 /** The members ranks[count], in that order, or all others in the group's order. MPI_ERR_ARG for a
- *  negative count, MPI_ERR_RANK when a rank is out of range or there twice. */
+ *  negative count, MPI_ERR_RANK when a rank is out of range or occurs twice. */
 int weft_group_include(weft_group_t *group, int count, const int ranks[], weft_group_t **out);
 int weft_group_exclude(weft_group_t *group, int count, const int ranks[], weft_group_t **out);
 

@@ -10,7 +10,7 @@
 
 static weft_int_handles_t handles; /* by number */
 
-/* The way back: a hash of addresses, at most half full, that is searched slot by slot. */
+/* From handle to number: a hash table of addresses, at most half full, with linear probing. */
 static int *slots; /* [slot_count] numbers; 0: free */
 static size_t slot_count, used;
 

@@ -3,7 +3,7 @@
  * Handles as ints (MPI 5.0 section 20.4: MPI_Comm_toint and its like) for objects that keep no
  * number themselves: communicators, groups, requests and others. A predefined handle is its own
  * value. Any other is an address; objects come from pools that give no memory back while MPI runs,
- * so an address that got a number keeps it, and nobody has to say that an object is gone.
+ * so an address keeps its number, and nothing needs to be done when an object is freed.
  */
 #ifndef WEFT_OBJECT_HANDLE_NUMBERS_H
 #define WEFT_OBJECT_HANDLE_NUMBERS_H

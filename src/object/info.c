@@ -15,8 +15,8 @@ static weft_pool_t infos = WEFT_POOL(weft_info_t);
 
 enum { FIRST_ROOM = 8 };
 
-/* What there is to say grows until MPI runs. Without memory some keys are missing, which is legal.
- */
+/* Some keys are known only once MPI runs, so the info is filled again then. Without memory some
+ * keys are missing, which is legal. */
 static void fill_env(void)
 {
     static bool is_complete;

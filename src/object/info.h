@@ -32,8 +32,8 @@ int weft_info_dup(const weft_info_t *info, weft_info_t **out);
 /** Drop a reference; NULL is allowed. */
 void weft_info_release(weft_info_t *info);
 
-/** Give memory back, but MPI_INFO_ENV's; false: there are infos that the program has not freed,
- * which it may do after MPI_Finalize. */
+/** Give memory back, except MPI_INFO_ENV's, unless there are infos that the program has not freed
+ * (false): it may free them after MPI_Finalize. */
 bool weft_infos_close(void);
 
 /** The value of `key`, owned by the info; NULL when there is none. */

@@ -9,7 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* A value as long as an info may hold, and what is left of a longer one. */
+/* A value, cut off at the length that an info may hold. */
 typedef struct text {
     char at[MPI_MAX_INFO_VAL];
     size_t length;
@@ -79,7 +79,7 @@ static const char *thread_level_name(void)
     }
 }
 
-/* What is known when MPI runs. */
+/* Set the keys that are known only while MPI runs. */
 static int set_job(weft_info_t *info)
 {
     char size[16];

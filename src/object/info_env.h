@@ -9,7 +9,7 @@
  * Set command, argv, maxprocs, soft, host, arch, wdir and thread_level, as far as they are known:
  * those that start-up finds out are missing before MPI_Init, and `file` always is.
  *
- * argc, argv   of main; argc 0: as the kernel tells them
+ * argc, argv   of main; argc 0: the kernel is asked for them
  * returns      MPI_SUCCESS, MPI_ERR_NO_MEM
  */
 int weft_info_describe_process(weft_info_t *info, int argc, char *const argv[]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Handles as ints, for Fortran (MPI 5.0, chapter 20: MPI_Type_toint and its like). Predefined
- * handles are their own value; an object of the user's gets the first free number from 0x2000 on
- * when it is first asked for. One table a kind of handle, under the library's lock.
+ * handles are their own value; a user's object gets the first free number from 0x2000 on when the
+ * number is first asked for. There is one table for each kind of handle, under the library's lock.
  */
 #ifndef WEFT_OBJECT_INT_HANDLES_H
 #define WEFT_OBJECT_INT_HANDLES_H

@@ -3,8 +3,8 @@
  * What every object behind an MPI handle begins with, and how a handle becomes a pointer.
  *
  * In the standard ABI (MPI 5.0, chapter 20) a handle is a pointer whose values below 0x1000 are the
- * predefined ones. Ours: a predefined handle is looked up in a table of its kind, any other handle
- * IS the address of the object. Objects come from pools that give no memory back while MPI runs, so
+ * predefined ones. Weft looks a predefined handle up in a table of its kind; any other handle is
+ * the address of the object. Objects come from pools that give no memory back while MPI runs, so
  * the kind of a freed object can still be read, and says that it was freed.
  */
 #ifndef WEFT_OBJECT_OBJECT_H
@@ -32,7 +32,7 @@ typedef struct weft_object {
     int references;   /* at 0 the object goes back to its pool */
 } weft_object_t;
 
-/* Up to 0xfff the standard's, then those of mpix.h. */
+/* Handles up to 0xfff are the standard's, those above it are mpix.h's. */
 enum { WEFT_PREDEFINED_HANDLES = 0x2000 };
 
 static inline bool weft_is_predefined(const void *handle)
@@ -46,7 +46,8 @@ static inline void weft_object_init(weft_object_t *object, weft_kind_t kind)
     object->references = 1;
 }
 
-/* References are counted under the library's lock: a plain add does, at a tenth of the price. */
+/* References are counted under the library's lock, so a plain add is enough, at a tenth of the cost
+ * of an atomic one. */
 static inline void weft_object_retain(weft_object_t *object)
 {
     object->references++;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Requests: what all of them share. Point-to-point and collective requests begin with this
- * structure and bring a table of what is theirs.
+ * structure and bring a table of their own functions.
  *
  *   states   inactive (persistent only) -> active -> complete -> released, or inactive again
  *
- * A request belongs to whoever holds its handle. A freed active request (MPI_Request_free) belongs
+ * A request belongs to the holder of its handle. A freed active request (MPI_Request_free) belongs
  * to the library and releases itself when it completes.
  */
 #ifndef WEFT_OBJECT_REQUEST_H
@@ -27,7 +27,7 @@ typedef struct weft_request_ops {
     void (*release)(weft_request_t *request);
     /** Make an inactive persistent request active; an error class. */
     int (*start)(weft_request_t *request);
-    /** Try to cancel an active request; the request completes either way, sooner or later. */
+    /** Try to cancel an active request, which will complete either way. */
     void (*cancel)(weft_request_t *request);
 } weft_request_ops_t;
 
@@ -39,10 +39,10 @@ struct weft_request {
     bool is_active;    /* false: persistent and not started */
     bool is_persistent;
     bool is_detached; /* freed by the user while active */
-    /* Called when it completes, NULL: nothing; may release the request, if the library owns it. */
+    /* Called when it completes; NULL: none. May release the request, if the library owns it. */
     void (*on_complete)(weft_request_t *request, void *owner);
     void *owner;
-    char *why;         /* the text of an error of its own; NULL: there is none */
+    char *why;         /* the text of the request's error; NULL: none */
     MPI_Status status; /* valid when complete; MPI_ERROR is the request's own result */
 };
 
@@ -79,14 +79,14 @@ static inline void weft_request_init(weft_request_t *request, const weft_request
     weft_status_clear(&request->status);
 }
 
-/** Note an error, with the present text of weft_fail, unless there is one already. */
+/** Note an error, with the text of the last weft_fail(), unless the request has one already. */
 void weft_request_note_error(weft_request_t *request, int error) __attribute__((cold));
 
 /** Take over the error of a request that is part of this one, if it has any. */
 void weft_request_inherit_error(weft_request_t *request, weft_request_t *part)
     __attribute__((cold));
 
-/** Forget the text of an error; the request is to be started again, or its memory is the caller's. */
+/** Free the text of an error: before a new start, or when the caller owns the request's memory. */
 static inline void weft_request_forget_error(weft_request_t *request)
 {
     if (__builtin_expect(request->why != NULL, 0))
@@ -94,14 +94,14 @@ static inline void weft_request_forget_error(weft_request_t *request)
     request->why = NULL;
 }
 
-/** Say that the operation is over; status is filled in already. */
+/** Mark the operation as complete; its status is filled in already. */
 void weft_request_complete(weft_request_t *request);
 
-/** Have on_complete called when the request completes: at once when it has already. */
+/** Have on_complete called when the request completes; at once if it is complete already. */
 void weft_request_watch(weft_request_t *request,
                         void (*on_complete)(weft_request_t *request, void *owner), void *owner);
 
-/** Forget what weft_request_watch said, if anything. */
+/** Undo weft_request_watch; does nothing when there was none. */
 static inline void weft_request_unwatch(weft_request_t *request)
 {
     request->on_complete = NULL;

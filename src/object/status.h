@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Status: what the standard leaves to us in it (MPI_internal) and how to fill it.
+ * MPI_Status: how Weft uses the part that the standard leaves to the library (MPI_internal).
  *
  *   MPI_internal[0]  low half of the bytes received     [2]  1: cancelled
  *   MPI_internal[1]  high half                          [3], [4]  0
@@ -61,13 +61,13 @@ static inline MPI_Status weft_status_proc_null(void)
         .MPI_SOURCE = MPI_PROC_NULL, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS};
 }
 
-/** Hand a status to the user, who may not want it. MPI_ERROR stays as the user had it: only calls
- *  that complete several requests set it (section 3.2.5), and an empty status has it. */
+/** Copy a status to the user, unless it is MPI_STATUS_IGNORE. MPI_ERROR keeps the user's value:
+ *  only calls that complete several requests set it (section 3.2.5), and an empty status has it. */
 static inline void weft_status_copy(MPI_Status *user, const MPI_Status *status)
 {
     if (user == MPI_STATUS_IGNORE)
         return;
-    user->MPI_SOURCE = status->MPI_SOURCE; /* one by one: as they were written */
+    user->MPI_SOURCE = status->MPI_SOURCE; /* one by one, as they were written */
     user->MPI_TAG = status->MPI_TAG;
     for (int i = 0; i < WEFT_STATUS_INTERNALS; i++)
         user->MPI_internal[i] = status->MPI_internal[i];
