@@ -61,7 +61,7 @@ int weft_comm_dup(weft_comm_t *comm, weft_comm_t **out)
 
 typedef struct idup {
     weft_request_t request; /* first */
-    weft_comm_t *copy; /* gets its context when the broadcast is over; a reference of its own */
+    weft_comm_t *copy; /* gets its context when the broadcast is over; holds a reference */
     uint32_t context;  /* the buffer of the broadcast */
 } idup_t;
 
@@ -75,7 +75,7 @@ static void idup_release(weft_request_t *request)
     weft_pool_give(&idups, idup);
 }
 
-/* The other members count on it: a collective cannot be cancelled (section 6.12). */
+/* The other members wait for it: a collective cannot be cancelled (section 6.12). */
 static void idup_cancel(weft_request_t *request)
 {
     (void)request;
@@ -113,7 +113,7 @@ static int create_idup(weft_comm_t *comm, idup_t **out)
     return MPI_SUCCESS;
 }
 
-/* The broadcast goes on whatever the callbacks say, for the others' sake. */
+/* A callback has failed, but the broadcast must complete, since the other members need it. */
 static int give_up_dup(idup_t *idup, int err)
 {
     weft_request_wait(&idup->request);

@@ -10,7 +10,7 @@
 /* What each rank tells all others. */
 typedef struct offer {
     int color, key;
-    uint32_t context; /* what it would give if it led */
+    uint32_t context; /* for the new communicator, if this rank leads it */
 } offer_t;
 
 typedef struct member {
@@ -25,7 +25,7 @@ static int by_key_and_rank(const void *a, const void *b)
     return one->rank < two->rank ? -1 : 1;
 }
 
-/* Those with a colour, in their order in the new communicator; how many. */
+/* List the ranks of a colour in their order in the new communicator; returns how many. */
 static int sort_split_members(const offer_t offers[], int count, int color, member_t members[])
 {
     int found = 0;
@@ -78,7 +78,7 @@ static int join_split(weft_comm_t *comm, const offer_t offers[], int color, weft
         return err;
     err = weft_comm_create(group, offers[leader].context, comm, out);
     weft_group_release(group);
-    /* The leader's context is taken, whether this rank found memory or not. */
+    /* The members use the leader's context: this rank takes its own back, also after a failure. */
     if (leader != comm->rank && offers[comm->rank].context != WEFT_NO_CONTEXT)
         weft_comm_return_context(offers[comm->rank].context);
     return err;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A communicator of a group whose members alone take part: the context of the first one goes down a
- * binomial tree. Rank r hears from r without its lowest bit, and tells r + 1, r + 2, r + 4, ...
- * below that bit:
+ * A communicator of a group, made by its members alone: the context of the first member goes down a
+ * binomial tree. Rank r receives from r without its lowest bit, and sends to r + 1, r + 2, r + 4,
+ * ... below that bit:
  *
  *   0 -> 4 -> 6 -> 7        0 -> 2 -> 3        0 -> 1
  *        4 -> 5
@@ -12,7 +12,7 @@
 #include "pt2pt/pt2pt.h"
 #include "object/group.h"
 
-/* Of the context of collectives, whose own tags are below. */
+/* A tag in the context of collectives, whose own tags are below it. */
 enum { FIRST_TAG = 0x40000000 };
 
 _Static_assert((long)FIRST_TAG + WEFT_CREATE_TAG <= INT32_MAX, "tags are 32 bits wide");
@@ -53,7 +53,7 @@ static int tell_child(const tree_t *tree, int child, const uint32_t *context)
     return weft_send(&args);
 }
 
-/* The largest subtree first, so that all leaves are reached early. */
+/* Send to the largest subtree first, so that all leaves are reached early. */
 static int tell_children(const tree_t *tree, const uint32_t *context)
 {
     int64_t rank = tree->group->rank, size = tree->group->size;
@@ -71,8 +71,8 @@ static int tell_children(const tree_t *tree, const uint32_t *context)
 
 int weft_comm_create_of(weft_comm_t *comm, weft_group_t *group, int tag, weft_comm_t **out)
 {
-    /* Only calls of several threads at once meet here, and only if their tags are equal modulo
-     * this. */
+    /* Only simultaneous calls of several threads can collide, and only if their tags are equal
+     * modulo WEFT_CREATE_TAG. */
     int folded = tag == WEFT_CREATE_TAG ? tag : tag % WEFT_CREATE_TAG;
     tree_t tree = {comm, group, FIRST_TAG + folded};
     int rank = group->rank, err = MPI_SUCCESS;
