@@ -22,9 +22,9 @@
 
 enum { SHM_BYTES_GOOD = 256 << 20, TEXT_BYTES = 160 };
 
-static int gpus_reported; /* ranks whose GPU was known at the start; of rank 0 */
+static int gpus_reported; /* ranks whose GPU was known at the start; set on rank 0 only */
 
-/* Neither do our segments need /dev/shm as a rule, but other libraries in the same program do. */
+/* Weft's segments need no /dev/shm as a rule, but other libraries in the same program do. */
 static void look_at_shm(weft_rank_report_t *report)
 {
     struct statvfs shm;
@@ -42,7 +42,7 @@ static void look_at_shm(weft_rank_report_t *report)
 
 static void begin_facts(weft_rank_report_t *out)
 {
-    memset(out, 0, sizeof(*out)); /* padding too: it travels */
+    memset(out, 0, sizeof(*out)); /* padding too, since it is sent */
     snprintf(out->host, sizeof(out->host), "%.63s", weft_world.host);
 }
 
@@ -91,7 +91,7 @@ static void print_host(const weft_rank_report_t *report)
             speed);
 }
 
-/* The hosts that say `note`, and forget it, so that it is printed once. */
+/* List the hosts that have `warning`, and clear it there, so that it is printed once. */
 static void gather_hosts(weft_rank_report_t *all, const char *warning, char *hosts)
 {
     size_t used = 0;
@@ -122,7 +122,8 @@ static void print_warnings(weft_rank_report_t *all)
     }
 }
 
-/* Programs may choose their devices after MPI_Init only: who had none then is named at the end. */
+/* Programs may choose their devices only after MPI_Init: ranks that had none then are named at the
+ * end. */
 static void print_end(weft_rank_report_t *all)
 {
     weft_job_facts_t job = {all, weft_world.size};
@@ -155,7 +156,7 @@ static void print(weft_rank_report_t *all)
     fflush(stderr);
 }
 
-/* All ranks' facts, at rank 0; NULL elsewhere. The caller frees them. */
+/* Gather all ranks' facts at rank 0, where the caller frees them; NULL elsewhere. */
 static int gather_facts(const weft_rank_report_t *own, weft_rank_report_t **all_out)
 {
     weft_rank_report_t *all = NULL;

@@ -6,10 +6,10 @@
 #include "runtime/rank_report.h"
 
 /** Print the report on rank 0's stderr. Collective over MPI_COMM_WORLD, whose ranks all call it or
- *  none does; `own` is what the transports of this rank have filled in. Error classes. */
+ *  none does; the transports of this rank have filled in `own`. Returns an error class. */
 int weft_report(const weft_rank_report_t *own);
 
-/** In MPI_Finalize, alike: print which GPUs were used, if more is known of them than at the start. */
+/** As weft_report, in MPI_Finalize: print the GPUs in use, if more are known than at the start. */
 int weft_report_end(void);
 
 /** The facts that no transport knows: host, cores, GPU. */

@@ -33,7 +33,7 @@ static bool share_gpu(const weft_job_facts_t *job, int a, int b)
 
 typedef bool (*relation_fn_t)(const weft_job_facts_t *job, int a, int b);
 
-/* Is this the first of those that it is related to? */
+/* Is this rank's GPU known, and is it the first of the ranks that it is related to? */
 static bool is_first_of_gpu(const weft_job_facts_t *job, int rank, relation_fn_t are_related)
 {
     for (int i = 0; i < rank; i++) {
@@ -111,7 +111,7 @@ static void print_unknown(const weft_job_facts_t *job)
     }
 }
 
-/* ---- pairs of them ---- */
+/* ---- pairs of GPUs ---- */
 
 static reach_t reach_from(const weft_gpu_report_t *own, const weft_gpu_report_t *other)
 {
@@ -122,7 +122,7 @@ static reach_t reach_from(const weft_gpu_report_t *own, const weft_gpu_report_t 
     return NOT_SEEN;
 }
 
-/* Messages may go either way: the worse one counts. */
+/* Messages go in both directions, so the worse one counts. */
 static reach_t reach_between(const weft_job_facts_t *job, int a, int b)
 {
     reach_t there = reach_from(gpu_of(job, a), gpu_of(job, b)), back = reach_from(gpu_of(job, b), gpu_of(job, a));
@@ -181,7 +181,7 @@ static void warn_of_crowd(const weft_job_facts_t *job, int rank)
                 job->of[rank].host, ranks, gpu_of(job, rank)->pci, seen, seen);
 }
 
-/* How memory goes between the ranks of the host whose first one this is. */
+/* Print how memory goes between the ranks of a host, whose first rank is `rank`. */
 static void print_ways(const weft_job_facts_t *job, int rank)
 {
     if (count_related(job, rank, are_neighbours) == 1)

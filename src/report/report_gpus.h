@@ -16,8 +16,8 @@ typedef struct weft_job_facts {
 /** How many ranks work on a GPU that is known. */
 int weft_gpus_known(const weft_job_facts_t *job);
 
-/** Print which rank works on which GPU, how memory goes between them, and what costs speed; on stderr. Nothing
- *  where no rank has initialised CUDA. */
+/** Print which rank works on which GPU, how memory goes between them, and what costs
+ *  speed; on stderr. Prints nothing where no rank has initialised CUDA. */
 void weft_report_gpus(const weft_job_facts_t *job);
 
 #endif
