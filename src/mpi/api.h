@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What every file of MPI functions includes first. The library is compiled with hidden visibility;
- * the declarations of mpi.h and mpix.h are what leaves it.
+ * Every file of MPI functions includes this first. The library is compiled with hidden visibility;
+ * it exports the declarations of mpi.h and mpix.h.
  *
  *     WEFT_API(MPI_Send_c);
  *     int PMPI_Send_c(const void *buf, MPI_Count count, ...) { ... }

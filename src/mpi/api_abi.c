@@ -41,11 +41,11 @@ int PMPI_Abi_get_info(MPI_Info *handle)
     return weft_call_end_anytime(&call, err);
 }
 
-/* ---- Fortran: told once by a Fortran binding, and never by Weft itself ---- */
+/* ---- Fortran: set once by a Fortran binding, never by Weft itself ---- */
 
 static weft_info_t *fortran_info;
 
-/* Sizes that the predefined datatypes are built for. */
+/* The sizes of Fortran types that the predefined datatypes have. */
 static const struct {
     const char *key;
     MPI_Datatype type;

@@ -7,7 +7,7 @@
 
 #include <limits.h>
 
-/* `comm` NULL: the process's buffer. */
+/* comm  NULL: the process's buffer */
 static int attach_buffer(weft_comm_t *comm, void *buffer, MPI_Count size)
 {
     int err = weft_check_count(size, "size");

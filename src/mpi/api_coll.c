@@ -5,7 +5,7 @@
 
 #include "mpi/coll_call.h"
 
-/* What one side is at a rank where it is not significant, and where it says MPI_IN_PLACE. */
+/* A side that is not significant on this rank, and one that is MPI_IN_PLACE. */
 static const weft_coll_side_t no_side;
 static const weft_coll_side_t in_place = {.buf = MPI_IN_PLACE};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators: what they are, making and freeing them, hints and names (MPI 5.0
+/* Communicators: enquiries, making and freeing them, hints and names (MPI 5.0
  * sections 7.4, 7.8). */
 #include "mpi/api.h"
 
@@ -93,7 +93,7 @@ int PMPI_Comm_test_inter(MPI_Comm handle, int *flag)
     return weft_call_end(&call, err);
 }
 
-/* No communicator has a topology: those that make one are not there yet. */
+/* No communicator has a topology: the functions that make one are not implemented yet. */
 WEFT_API(MPI_Topo_test);
 int PMPI_Topo_test(MPI_Comm handle, int *status)
 {
@@ -133,7 +133,7 @@ int PMPI_Comm_remote_group(MPI_Comm handle, MPI_Group *group)
     return fail_no_remote("MPI_Comm_remote_group", handle);
 }
 
-/* Nobody spawns processes, so nobody has parents. */
+/* Processes cannot be spawned, so none has a parent. */
 WEFT_API(MPI_Comm_get_parent);
 int PMPI_Comm_get_parent(MPI_Comm *parent)
 {
@@ -216,7 +216,7 @@ int PMPI_Comm_idup_with_info(MPI_Comm handle, MPI_Info info, MPI_Comm *newcomm,
     return idup("MPI_Comm_idup_with_info", handle, info, newcomm, request);
 }
 
-/* ---- of a group ---- */
+/* ---- made of a group ---- */
 
 static int check_subset(const weft_comm_t *comm, const weft_group_t *group)
 {
@@ -229,7 +229,7 @@ static int check_subset(const weft_comm_t *comm, const weft_group_t *group)
     return MPI_SUCCESS;
 }
 
-/* Who is not in the group gets MPI_COMM_NULL and waits for nobody. */
+/* A rank that is not in the group gets MPI_COMM_NULL at once. */
 static int create_comm(weft_call_t *call, MPI_Comm handle, MPI_Group group_handle, int tag,
                   MPI_Comm *newcomm)
 {
@@ -310,14 +310,14 @@ static bool is_on_one_host(const weft_comm_t *comm)
     return true;
 }
 
-/* The first rank of a host stands for it. */
+/* The colour of a host is its first rank. */
 static int host_color(void)
 {
     return weft_world.local_ranks[0];
 }
 
-/* The host is the one resource that Weft tells apart (section 7.4.2). Guided by anything else, and
- * unguided where a host's part would not be smaller than the whole: MPI_COMM_NULL. */
+/* The host is the only resource that Weft knows (section 7.4.2). The result is MPI_COMM_NULL for a
+ * split guided by another resource, and for an unguided one that would not make comm smaller. */
 static int split_color(const weft_comm_t *comm, int split_type, const weft_info_t *info,
                        int *color_out)
 {
@@ -345,7 +345,7 @@ static int split_color(const weft_comm_t *comm, int split_type, const weft_info_
     }
 }
 
-/* An unguided split says in the info what the new communicators share (section 7.4.2). */
+/* An unguided split names in the info what the new communicators share (section 7.4.2). */
 static int name_resource(int split_type, weft_info_t *info)
 {
     if (split_type != MPI_COMM_TYPE_HW_UNGUIDED || info == NULL)
@@ -375,7 +375,7 @@ int PMPI_Comm_split_type(MPI_Comm handle, int split_type, int key, MPI_Info info
     return weft_call_end(&call, err);
 }
 
-/* ---- the end ---- */
+/* ---- freeing ---- */
 
 static int check_freeable(weft_call_t *call, const MPI_Comm *handle, weft_comm_t **out)
 {
@@ -387,7 +387,7 @@ static int check_freeable(weft_call_t *call, const MPI_Comm *handle, weft_comm_t
     return err;
 }
 
-/* Operations that are under way hold references of their own. */
+/* Operations in progress hold references of their own. */
 static int free_comm(weft_call_t *call, weft_comm_t *comm, MPI_Comm *handle)
 {
     int err = weft_attributes_delete_all(weft_comm_attributes(comm));
@@ -410,8 +410,8 @@ int PMPI_Comm_free(MPI_Comm *handle)
     return weft_call_end(&call, err);
 }
 
-/* The processes of a job stay connected until MPI_Finalize, which waits for all that is under way;
- * so what is left to do here is to wait for each other. */
+/* The processes of a job stay connected until MPI_Finalize, which waits for all operations in
+ * progress, so a barrier is all that is needed here. */
 WEFT_API(MPI_Comm_disconnect);
 int PMPI_Comm_disconnect(MPI_Comm *handle)
 {
@@ -470,7 +470,7 @@ int PMPI_Comm_set_name(MPI_Comm handle, const char *name)
     return weft_call_end(&call, err);
 }
 
-/* Even MPI_COMM_NULL has a name (section 7.8). */
+/* MPI_COMM_NULL has a name too (section 7.8). */
 WEFT_API(MPI_Comm_get_name);
 int PMPI_Comm_get_name(MPI_Comm handle, char *name, int *length)
 {

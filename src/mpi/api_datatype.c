@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datatypes but for their constructors (MPI 5.0, chapter 5). */
+/* Datatypes, except their constructors (MPI 5.0, chapter 5). */
 #include "mpi/api.h"
 #include "mpi/attribute_owner.h"
 #include "mpi/call.h"
@@ -95,7 +95,7 @@ int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size)
     return PMPI_Type_size_c(datatype, size);
 }
 
-/* A result that does not fit (MPI 5.0, section 5.1.5). */
+/* A result that does not fit an int is MPI_UNDEFINED (MPI 5.0, section 5.1.5). */
 static int int_or_undefined(MPI_Count value)
 {
     return value > INT_MAX ? MPI_UNDEFINED : (int)value;
@@ -387,7 +387,7 @@ int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
     return weft_call_end(&call, err);
 }
 
-/* MPI_DATATYPE_NULL where there is no such pair: section 5.1.3 asks for no others. */
+/* MPI_DATATYPE_NULL when there is no such pair type: section 5.1.3 asks for no others. */
 static MPI_Datatype find_pair(MPI_Datatype value, MPI_Datatype index)
 {
     const MPI_Datatype pairs[][3] = {

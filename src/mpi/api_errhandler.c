@@ -41,7 +41,7 @@ int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler errhandler)
     return weft_call_end(&call, err);
 }
 
-/* The user gets a reference, to be given up with MPI_Errhandler_free. */
+/* The user gets a reference, which MPI_Errhandler_free releases. */
 WEFT_API(MPI_Comm_get_errhandler);
 int PMPI_Comm_get_errhandler(MPI_Comm handle, MPI_Errhandler *errhandler)
 {

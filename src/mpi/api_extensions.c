@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What mpix.h declares. */
+/* The function of mpix.h about CUDA support. */
 #include "mpi/api.h"
 
 #include "base/config.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 
 WEFT_API(MPIX_Query_cuda_support);
-/* Also before MPI_Init, when nobody has read the configuration yet. */
+/* Reads the configuration, since it may be called before MPI_Init. */
 int PMPIX_Query_cuda_support(void)
 {
     weft_config_read();

@@ -181,7 +181,7 @@ int PMPI_Group_range_excl(MPI_Group handle, int n, int ranges[][3], MPI_Group *n
     return weft_call_end(&call, err);
 }
 
-/* MPI_GROUP_EMPTY may be freed: it is what the functions above return for an empty group. */
+/* MPI_GROUP_EMPTY may be freed: the functions above return it for an empty group. */
 WEFT_API(MPI_Group_free);
 int PMPI_Group_free(MPI_Group *handle)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Handles as integers, for other languages (MPI 5.0 section 20.4). Datatypes and operations, which
  * keep their numbers themselves, are in the files of their chapters. All work at any time; a number
- * that nobody was given becomes the null handle. */
+ * that no handle has gives the null handle. */
 #include "mpi/api.h"
 
 #include "object/handle_numbers.h"

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* A cache line: no element of an array shares its line with a stranger. */
+/* A cache line, so that the memory shares no line with other data. */
 enum { DEFAULT_ALIGNMENT = 64 };
 
 /* The key mpi_minimum_memory_alignment: bytes, a power of two. */
@@ -60,8 +60,7 @@ int PMPI_Free_mem(void *base)
     return weft_call_end(&call, MPI_SUCCESS);
 }
 
-/* What MPI_Comm_split_type can be guided by (section 9.1.2); "true": this process is bound to one.
- */
+/* The resources for MPI_Comm_split_type (section 9.1.2); "true": this process is bound to one. */
 WEFT_API(MPI_Get_hw_resource_info);
 int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
 {

@@ -93,7 +93,7 @@ int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_
     if (err == MPI_SUCCESS)
         err = weft_check_buffer(inoutbuf, count, type, "inoutbuf");
     if (err == MPI_SUCCESS && count > 0) {
-        /* A function of the user's may ask for extents and the like. */
+        /* The user's function may call MPI, for example for extents. */
         weft_unlock();
         weft_op_apply(checked_op, type, inbuf, inoutbuf, (size_t)count);
         weft_lock();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Pack and MPI_Unpack (MPI 5.0, section 5.2). A packed message is the data alone, no header. */
+/* MPI_Pack and MPI_Unpack (MPI 5.0, section 5.2). A packed message has no header. */
 #include "mpi/api.h"
 #include "mpi/call.h"
 #include "mpi/check.h"

@@ -148,7 +148,7 @@ int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message 
         weft_status_copy(status, &request->status);
         err = weft_request_result(request);
         if (err != MPI_SUCCESS)
-            weft_call_blame(&call, request->comm); /* perhaps the request alone holds it */
+            weft_call_blame(&call, request->comm); /* the request may have the last reference */
         weft_request_release(request);
     }
     return weft_call_end(&call, err);

@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-/* ---- from the arguments of MPI functions to those of pt2pt ---- */
+/* ---- converting the arguments of MPI functions to those of pt2pt ---- */
 
-/* What a send and a receive have in common, as the user gave it. */
+/* The arguments that sends and receives share, as the user gave them. */
 typedef struct user_message {
     const void *buf;
     MPI_Count count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions (MPI 5.0, sections 6.9 to 6.12). The sides of a weft_coll_call_t: send has the buffer
- * alone, recv has the count and the type of both.
+ * Reductions (MPI 5.0, sections 6.9 to 6.12). Of the sides of a weft_coll_call_t, send has only the
+ * buffer, and recv has the count and the type of both.
  */
 #include "mpi/api.h"
 
@@ -20,7 +20,7 @@ static WEFT_COLL_INLINE int check_op(const weft_op_t *op, MPI_Op handle, const w
                                                                 : weft_op_check(op, type);
 }
 
-/* Count, type and operation, which are the same on all ranks. */
+/* Check count, type and operation, which are the same on all ranks. */
 static WEFT_COLL_INLINE int check_operation(const weft_coll_call_t *user,
                                             const weft_coll_args_t *args, const char *count_name)
 {
@@ -34,7 +34,7 @@ static WEFT_COLL_INLINE int check_operation(const weft_coll_call_t *user,
     return check_op(args->op, user->op, args->recv_type);
 }
 
-/* Operand and result, where this rank has both: `count` elements in the operand. */
+/* Check operand and result on a rank that has both; the operand has `count` elements. */
 static WEFT_COLL_INLINE int check_buffers(const weft_coll_args_t *args, MPI_Count count)
 {
     const void *in = args->send_buf, *out = args->recv_buf;
@@ -49,7 +49,7 @@ static WEFT_COLL_INLINE int check_buffers(const weft_coll_args_t *args, MPI_Coun
 
 /* ---- reduce ---- */
 
-/* Only the root has a result, and may have its operand in that place. */
+/* Only the root has a result, and its operand may be in the result's place. */
 static int settle_reduce(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
 {
     if (comm->rank != user->root)
@@ -179,7 +179,7 @@ int PMPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Dataty
                            settle_allreduce);
 }
 
-/* Rank 0 gets no result: its recvbuf matters only where the operand lies in it. */
+/* Rank 0 gets no result: its recvbuf matters only when it holds the operand. */
 static int settle_exscan(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
 {
     if (comm->rank > 0 || user->send.buf == MPI_IN_PLACE || !weft_config.CHECK_ARGS)
@@ -260,7 +260,7 @@ int PMPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count r
                            settle_reduce_scatter_block);
 }
 
-/* The entries of recvcounts, and their sum: the elements of the operand. */
+/* Check the entries of recvcounts; their sum is the number of elements of the operand. */
 static int check_counts(weft_counts_t counts, const weft_comm_t *comm, MPI_Count *total_out)
 {
     MPI_Count total = 0;

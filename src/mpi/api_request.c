@@ -21,9 +21,9 @@ static void give_empty_status(MPI_Status *status)
         *status = weft_status_empty();
 }
 
-/* Hand the result of a request to the user and give the request up, or make it inactive when it is
- * persistent; *handle follows. Returns the request's own error; the first is for its communicator.
- */
+/* Give the result of a request to the user, and release the request, or make it inactive if it is
+ * persistent; sets *handle to match. Returns the request's error; the first error of the call goes
+ * to the handler of its communicator. */
 static inline int collect_request(weft_call_t *call, weft_request_t *request, MPI_Request *handle,
                           MPI_Status *status)
 {
@@ -44,7 +44,7 @@ static inline int collect_request(weft_call_t *call, weft_request_t *request, MP
     return err;
 }
 
-/* NULL for MPI_REQUEST_NULL, which all of these functions take. */
+/* NULL for MPI_REQUEST_NULL, which all these functions accept. */
 static inline int request_of(MPI_Request handle, weft_request_t **out)
 {
     *out = NULL;
@@ -136,7 +136,7 @@ static MPI_Status *request_status_at(MPI_Status statuses[], int i)
     return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
 
-/* Sets MPI_ERROR as well, which only calls with several statuses do. */
+/* Also sets MPI_ERROR, as only calls with several statuses do. */
 static int collect_one_of_many(weft_call_t *call, weft_request_t *request, MPI_Request *handle,
                                MPI_Status *status)
 {
@@ -204,8 +204,8 @@ int PMPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuse
     return weft_call_end(&call, err);
 }
 
-/* The first active request that is complete; MPI_UNDEFINED: none. *any_active_out: is one active?
- */
+/* The first request that is active and complete; MPI_UNDEFINED: none. Are any active, complete or
+ * not? */
 static int find_complete(int count, const MPI_Request handles[], bool *any_active_out)
 {
     *any_active_out = false;
@@ -220,7 +220,7 @@ static int find_complete(int count, const MPI_Request handles[], bool *any_activ
     return MPI_UNDEFINED;
 }
 
-/* Wait until some active request is complete: any of them makes *is_any true. */
+/* Called when an active request completes, while await_any waits for any of them. */
 static void note_any(weft_request_t *request, void *is_any)
 {
     (void)request;
@@ -367,7 +367,7 @@ int PMPI_Testsome(int incount, MPI_Request handles[], int *outcount, int indices
     return weft_call_end(&call, err);
 }
 
-/* Request_get_status for many (MPI 4.1): what Testall and the others say, with nothing freed. */
+/* Request_get_status for many (MPI 4.1): as Testall, Testany and Testsome, but nothing is freed. */
 
 static void show_status(const weft_request_t *request, MPI_Status *status)
 {
@@ -454,7 +454,7 @@ static int start_request(weft_call_t *call, MPI_Request handle)
                          "request is active: it must be completed before it is started "
                          "again");
     err = request->ops->start(request);
-    if (err != MPI_SUCCESS) /* nothing is under way that could be waited for */
+    if (err != MPI_SUCCESS) /* there is no operation to wait for */
         request->is_active = false;
     return err;
 }
@@ -512,7 +512,7 @@ int PMPI_Cancel(MPI_Request *handle)
 
 /* ---- in the order of a stream ---- */
 
-/* A failure is for the communicator of the first request. */
+/* Errors go to the communicator of the first request. */
 static int wait_enqueued(const char *name, int count, MPI_Request handles[], MPI_Status *statuses)
 {
     weft_call_t call = weft_call_begin(name);

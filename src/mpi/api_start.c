@@ -71,7 +71,7 @@ WEFT_API(MPI_Finalize);
 int PMPI_Finalize(void)
 {
     weft_call_t call = weft_call_begin("MPI_Finalize");
-    /* First of all, as if MPI_COMM_SELF were freed (section 11.2.4); MPI still works meanwhile. */
+    /* This comes first, as if MPI_COMM_SELF were freed (section 11.2.4): callbacks may use MPI. */
     weft_attributes_delete_all(weft_comm_attributes(&weft_comm_self));
     weft_attributes_delete_all(weft_comm_attributes(&weft_comm_world));
     weft_unlock();
@@ -82,7 +82,7 @@ int PMPI_Finalize(void)
 WEFT_API(MPI_Abort);
 int PMPI_Abort(MPI_Comm comm, int errorcode)
 {
-    (void)comm; /* the whole job ends, which the standard allows */
+    (void)comm; /* all of the job is ended, which the standard allows */
     char text[96];
     snprintf(text, sizeof(text), "MPI_Abort was called with error code %d", errorcode);
     weft_abort_job(errorcode, text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a status says (MPI 5.0 sections 3.2.5, 3.9, 13.3). */
+/* Enquiries about statuses, and setting them (MPI 5.0 sections 3.2.5, 3.9, 13.3). */
 #include "mpi/api.h"
 
 #include "mpi/check.h"
@@ -49,7 +49,7 @@ static int count_basic_elements(const MPI_Status *status, MPI_Datatype datatype,
 
 typedef int (*count_fn_t)(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *out);
 
-/* MPI_UNDEFINED for what does not fit into an int (section 3.2.5). */
+/* MPI_UNDEFINED for a count that does not fit an int (section 3.2.5). */
 static int count_as_int(count_fn_t count, const MPI_Status *status, MPI_Datatype datatype, int *out)
 {
     MPI_Count wide = 0;
@@ -145,8 +145,7 @@ int PMPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Co
     return set_elements("MPI_Status_set_elements_x", status, datatype, count);
 }
 
-/* The public fields by function: MPI 4.1 and later. */
-
+/* Functions for the public fields: MPI 4.1 and later. */
 WEFT_API(MPI_Status_get_source);
 int PMPI_Status_get_source(const MPI_Status *status, int *source)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streams of devices and their communicators (mpix.h); what is enqueued on them stands with what it
- * does. */
+/* Streams of devices and their communicators (mpix.h). The _enqueue functions are in the files of
+ * their operations. */
 #include "mpi/api.h"
 
 #include "mpi/check.h"
@@ -93,7 +93,7 @@ static int check_stream(MPIX_Stream handle, weft_stream_t **out)
                      "stream is a handle that was freed, or no MPIX_Stream handle at all");
 }
 
-/* The handle in an info; 0 bytes: it speaks of none. */
+/* The stream's handle in an info; 0 bytes: the info has none. */
 static int read_handle(const weft_info_t *info, unsigned char *out, size_t *bytes_out)
 {
     const char *type = info == NULL ? NULL : weft_info_get(info, "type");

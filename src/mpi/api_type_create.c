@@ -16,7 +16,7 @@ static int check_arguments(MPI_Datatype oldtype, const MPI_Datatype *newtype, we
     return err == MPI_SUCCESS ? weft_check_output(newtype, "newtype") : err;
 }
 
-/* An array may be missing when nothing would be read from it. */
+/* An array may be NULL when it has no entries. */
 static int check_type_array(MPI_Count count, const void *array, const char *name)
 {
     if (count > 0 && array == NULL)
@@ -57,7 +57,7 @@ int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype *
     return contiguous(count, oldtype, WIDE_FORM, newtype);
 }
 
-/* What the two vectors and the four indexed types are made of. */
+/* The arguments of the two vectors and the four indexed types. */
 typedef struct blocks {
     const char *name;
     MPI_Count count, block_count, stride;

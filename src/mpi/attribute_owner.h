@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owners of attributes that src/core does not know; weft_comm_attributes is in object/attribute.h. */
+/* Owners of attributes that src/object does not know; for weft_comm_t see object/attribute.h. */
 #ifndef WEFT_MPI_ATTRIBUTE_OWNER_H
 #define WEFT_MPI_ATTRIBUTE_OWNER_H
 

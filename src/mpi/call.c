@@ -14,7 +14,7 @@ void weft_call_outside(const char *name)
     weft_abort_job(1, text);
 }
 
-/* The handler is the user's code, which may call MPI: the lock has been given up. */
+/* The handler is the user's code and may call MPI, so the lock has been given up before. */
 static int raise_error(const weft_call_t *call, int error)
 {
     int result = weft_error_raise(call->comm, error, call->name);
@@ -54,6 +54,6 @@ int weft_call_end_anytime(const weft_call_t *call, int error)
     if (error == MPI_SUCCESS)
         return MPI_SUCCESS;
     if (weft_world.abort == NULL)
-        weft_world.abort = weft_abort_job; /* start-up sets it, and has not come yet */
+        weft_world.abort = weft_abort_job; /* start-up, which sets it, has not run yet */
     return raise_error(call, error);
 }

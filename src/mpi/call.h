@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The frame of every MPI function: is MPI running, the lock, the error handler.
+ * The frame of every MPI function: the test that MPI is running, the lock, the error handler.
  *
  *     weft_call_t call = weft_call_begin("MPI_Comm_size");
  *     weft_comm_t *comm;
@@ -16,23 +16,24 @@
 #include "runtime/world.h"
 
 typedef struct weft_call {
-    const char *name;  /* without _c: what messages call the function */
+    const char *name;  /* without _c, as messages name the function */
     weft_comm_t *comm; /* whose error handler gets errors; NULL: MPI_COMM_SELF's */
-    bool holds_comm;   /* a reference of the call's own */
+    bool holds_comm;   /* the call has a reference */
 } weft_call_t;
 
-/** MPI is not running: says so and ends the process (MPI 5.0 section 11.2). */
+/** MPI is not running: print so and end the process (MPI 5.0 section 11.2). */
 void weft_call_outside(const char *name) __attribute__((cold, noreturn));
 
-/** Errors go to the handler of `comm` (may be NULL), which the user may have freed: it stays until
- * then. To be called for the first error, before what refers to the communicator is released. */
+/** Errors go to the handler of `comm` (may be NULL). The user may have freed `comm`, so the call
+ * keeps it alive. To be called for the first error, before the request or message that refers to
+ * `comm` is released. */
 void weft_call_blame(weft_call_t *call, weft_comm_t *comm) __attribute__((cold));
 
 /** Unlock and run the error handler; returns what the MPI function returns. */
 int weft_call_failed(const weft_call_t *call, int error) __attribute__((cold));
 
-/** As weft_call_begin and weft_call_end for the functions that work before MPI_Init and after
- *  MPI_Finalize too (MPI 5.0 section 11.4.1): from any thread, whatever the thread level. */
+/** As weft_call_begin and weft_call_end, for functions that work before MPI_Init and after
+ *  MPI_Finalize too (MPI 5.0 section 11.4.1), from any thread, at any thread level. */
 weft_call_t weft_call_begin_anytime(const char *name);
 int weft_call_end_anytime(const weft_call_t *call, int error);
 

@@ -11,7 +11,7 @@ const char *weft_comm_label(const weft_comm_t *comm)
     return comm->name[0] == '\0' ? "the communicator" : comm->name;
 }
 
-/* What is wrong with a handle that names no live object. */
+/* Tell what is wrong with a handle that names no live object. */
 static int bad_handle(int error_class, const void *handle, const void *null, const char *name,
                       const char *kind)
 {

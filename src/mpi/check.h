@@ -2,7 +2,7 @@
 /*
  * Checks of arguments: the only place where an MPI handle becomes an object. Each returns an error
  * class with a text that names the argument, its value and what was expected. The quick test of
- * each is inline, what explains a failure is not.
+ * each is inline; the explanation of a failure is not.
  */
 #ifndef WEFT_MPI_CHECK_H
 #define WEFT_MPI_CHECK_H
@@ -33,7 +33,7 @@ const char *weft_comm_label(const weft_comm_t *comm);
 static inline int weft_check_comm(weft_call_t *call, MPI_Comm handle, weft_comm_t **out)
 {
     weft_comm_t *comm = weft_comm_of(handle);
-    *out = comm; /* also when NULL: compilers cannot see that weft_bad_comm() fails */
+    *out = comm; /* also when NULL: compilers do not see that weft_bad_comm() fails */
     if (__builtin_expect(comm == NULL, 0))
         return weft_bad_comm(handle);
     call->comm = comm;
@@ -84,11 +84,11 @@ static inline int weft_check_output(const void *pointer, const char *name)
 /** A pointer that the function reads from. */
 int weft_check_input(const void *pointer, const char *name);
 
-/** A string of the user's with at most `most` letters: `error_class` otherwise. */
+/** A user's string of at most `most` letters: `error_class` otherwise. */
 int weft_check_text(const char *text, size_t most, int error_class, const char *name);
 
-/** A buffer of `count` elements, whose bytes can be counted. MPI_BOTTOM is 0: it is wrong where the
- * type's data begin at 0. */
+/** A buffer of `count` elements, whose bytes must fit an MPI_Count. MPI_BOTTOM is 0, so it is wrong
+ * for a type whose data begin at 0. */
 static inline int weft_check_buffer(const void *buf, MPI_Count count, const weft_type_t *type,
                                     const char *name)
 {

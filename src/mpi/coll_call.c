@@ -52,8 +52,7 @@ static int check_piece_type(const weft_coll_side_t *side, const weft_side_names_
     return weft_check_committed_type(side->types[rank], name.text, out);
 }
 
-/* What is exchanged with `rank`. Where that is nothing its type may be any, MPI_DATATYPE_NULL too.
- */
+/* The entries for `rank`. With a count of 0 the type may be any, MPI_DATATYPE_NULL too. */
 static int check_vector_entry(const weft_coll_side_t *side, const weft_side_names_t *names, int rank)
 {
     MPI_Count count = weft_count_at(side->counts, (size_t)rank);
@@ -67,7 +66,7 @@ static int check_vector_entry(const weft_coll_side_t *side, const weft_side_name
     return err == MPI_SUCCESS ? weft_check_buffer(side->buf, count, type, names->buf) : err;
 }
 
-/* The arguments that are one for all ranks. */
+/* The arguments that are not arrays' entries. */
 static int check_presences(const weft_coll_side_t *side, const weft_side_names_t *names,
                            const weft_comm_t *comm)
 {
@@ -104,7 +103,7 @@ static size_t own_bytes(const weft_coll_side_t *side, int rank)
     return count == 0 ? 0 : count * weft_type_of(type)->size;
 }
 
-/* Types with gaps may interleave, and the displacements of arrays may keep the sides apart. */
+/* Types with gaps may interleave, and displacements may keep the sides apart. */
 static bool is_one_run(const weft_coll_side_t *side)
 {
     return side->layout == WEFT_LAYOUT_BLOCK && weft_type_of(side->type)->is_dense;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The frame of every function of a collective: what the user gave as one structure, and one way
+ * The frame of every function of a collective: the user's arguments as one structure, and one way
  * from there into coll, blocking or not.
  *
  *     return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_GATHER, .name = "MPI_Gather", ...},
- * settle_gather);
+ *                            settle_gather);
  *
- * A `settle` function checks the arguments and fills in those of coll, leaving out what is not
- * significant on this rank (it may be anything, MPI 5.0 section 6.2).
+ * A `settle` function checks the arguments and fills in those of coll, except those that are not
+ * significant on this rank, which may have any value (MPI 5.0 section 6.2).
  */
 #ifndef WEFT_MPI_COLL_CALL_H
 #define WEFT_MPI_COLL_CALL_H
@@ -18,11 +18,11 @@
 #include "coll/coll.h"
 #include "base/config.h"
 
-/* Inlined wherever it is called: then most of a weft_coll_call_t is known to be 0, and none of it
- * is ever written to memory. */
+/* Always inlined: the compiler then knows that most of a weft_coll_call_t is 0, and writes none of
+ * it to memory. */
 #define WEFT_COLL_INLINE inline __attribute__((always_inline))
 
-/* How the data of one side lie. */
+/* How the data of one side are laid out. */
 typedef enum weft_coll_layout {
     WEFT_LAYOUT_BLOCK,  /* count elements of type, or that many for each rank */
     WEFT_LAYOUT_SLICES, /* counts[rank] elements of type at displs[rank] */
@@ -44,7 +44,7 @@ typedef struct weft_coll_call {
     const char *name;
     MPI_Comm comm;
     int root;
-    weft_coll_side_t send, recv; /* of a reduction: send has the buffer only */
+    weft_coll_side_t send, recv; /* in a reduction send has only the buffer */
     MPI_Op op;
     bool is_nonblocking;
     bool is_enqueued; /* in the order of the communicator's stream */
@@ -103,17 +103,16 @@ static inline weft_coll_side_t weft_pieces_c(const void *buf, const MPI_Count co
                               .types = types};
 }
 
-/** MPI_IN_PLACE where it is not allowed: MPI_ERR_BUFFER. */
+/** Fails with MPI_ERR_BUFFER: MPI_IN_PLACE where it is not allowed. */
 int weft_bad_in_place(const char *name) __attribute__((cold));
-/** Both buffers at one address: MPI_ERR_BUFFER. */
+/** Fails with MPI_ERR_BUFFER: both buffers have one address. */
 int weft_bad_alias(void) __attribute__((cold));
 
-/** A side with arrays: they are there and their entries make sense for each rank of `comm`. */
+/** A side with arrays: none is NULL, and the entries are valid for each rank of `comm`. */
 int weft_check_arrays(const weft_coll_side_t *side, const weft_side_names_t *names,
                       const weft_comm_t *comm);
 
-/** What this rank sends to itself has the size of what it receives from itself, and lies elsewhere.
- */
+/** What this rank sends to itself must have the size of what it receives, and another place. */
 int weft_check_own_block(const weft_coll_call_t *user, const weft_comm_t *comm);
 
 /** A buffer that is not MPI_IN_PLACE, and is not NULL if it has data. */
@@ -146,8 +145,8 @@ static inline void weft_counts_set(weft_counts_t *counts, weft_counts_t value)
     counts->wide = value.wide;
 }
 
-/** What coll gets. Member by member: one initialiser would have compilers clear the whole first, in
- * ways that cost more than all checks together. */
+/** Fill in coll's arguments, member by member: for an initialiser compilers clear the whole
+ * structure first, which costs more than all checks together. */
 static WEFT_COLL_INLINE void weft_coll_fill(const weft_coll_call_t *user, weft_comm_t *comm,
                                             weft_coll_args_t *args)
 {
@@ -182,7 +181,7 @@ static inline int weft_coll_begin_for(MPI_Request *handle, weft_coll_t coll,
 
 typedef int (*weft_settle_fn_t)(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args);
 
-/** Run, begin or enqueue what has been checked. */
+/** Run, begin or enqueue a collective whose arguments have been checked. */
 static WEFT_COLL_INLINE int weft_coll_perform(const weft_coll_call_t *user,
                                               const weft_coll_args_t *args)
 {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # awk -f prototypes.awk -f narrow.awk narrow.by_hand unsupported.list mpi.h *.c: where MPI_X and MPI_X_c
-# differ only by the width of integers passed by value, MPI_X hands on to MPI_X_c. Left out: the names of
-# the two lists, functions that the .c files define, and those whose wide form they do not define.
+# differ only by the width of integers passed by value, MPI_X calls MPI_X_c. Left out are the names of the two
+# lists, functions that the .c files define, and those whose wide form they do not define.
 END {
     print "/* Made from mpi.h by narrow.awk. */\n#include \"mpi/api.h\""
     for (i = 1; i <= functions; i++) {
@@ -21,7 +21,7 @@ function hand_on(f, count, wide_count,    i, arguments)
     printf "%s\n{\n    return P%s_c(%s);\n}\n", head(f), f, arguments
 }
 
-# "int count" and "MPI_Count count": by value, and the same name.
+# "int count" and "MPI_Count count": passed by value, and with the same name.
 function is_widened(from, to)
 {
     sub(/^(int|MPI_Aint) /, "MPI_Count ", from)

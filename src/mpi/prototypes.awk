@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Read the MPI_ half of mpi.h: name[1..functions], returns[name], parameters[name] ("int count, ..."),
-# and from the other files given which functions they define (defined[name], by WEFT_API) and which
-# names they list (listed[file name, name]; lists end in .list or .by_hand).
+# Reads the MPI_ half of mpi.h: name[1..functions], returns[name], parameters[name] ("int count, ..."),
+# and from the other files which functions they define (defined[name], by WEFT_API) and which names they
+# list (listed["list" or "by_hand", name], for files that end in .list or .by_hand).
 FILENAME ~ /mpi\.h$/ && (text != "" || /^[A-Za-z_]+ MPI_[A-Za-z0-9_]+\(/) {
     sub(/^ +/, "")
     text = text (text == "" ? "" : " ") $0

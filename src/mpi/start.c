@@ -36,7 +36,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In the order in which they are opened; the last two open themselves or leave it to the other. */
+/* In the order in which they are opened; of the last two at most one opens. */
 static const weft_transport_ops_t *const transports[] = {
     &weft_self_transport, &weft_shm_transport, &weft_ofi_transport, &weft_tcp_transport};
 enum { TRANSPORTS = sizeof(transports) / sizeof(transports[0]) };
@@ -148,15 +148,17 @@ static void meet_all(void)
         WEFT_LOG(WEFT_WARN, "start", "the ranks could not end together: %s", weft_fail_text());
 }
 
-/* Who closes a connection while bytes for it are on their way resets it, and its own last bytes may
- * be lost with it. So nobody closes before all have come here. (A fence of PMIx would not do: under
- * Slurm 22.05 one that carries no data waits for the ranks of the own host only.) */
+/* A process that closes a connection while bytes for it are on their way resets it, and its own
+ * last bytes may be lost. So no rank closes before all have come here. (A fence of PMIx is not
+ * enough: under Slurm 22.05 a fence without data waits only for the ranks of the same host.) */
 static void part_in_order(void)
 {
     if (weft_world.local_size == weft_world.size)
         return;
     quiesce_transports();
-    if (is_unsure()) /* to come out of this one, a rank needs what was sent to it before it: nobody may leave until all have */
+    /* To leave this barrier a rank needs what was sent to it before; no rank may close until all
+     * have left it. */
+    if (is_unsure())
         meet_all();
     meet_all();
     quiesce_transports();
@@ -203,13 +205,13 @@ int weft_start(int thread_level)
         return err;
     weft_op_select();
     weft_pt2pt_open();
-    err = weft_comm_open(); /* before others can send to us */
+    err = weft_comm_open(); /* before others can send to this rank */
     if (err == MPI_SUCCESS)
         err = open_transports();
     if (err != MPI_SUCCESS)
         return err;
     weft_progress_open(weft_world.doorbell);
-    weft_cuda_open(); /* late: it watches for libraries that are loaded from now on */
+    weft_cuda_open(); /* late, since it watches for libraries that are loaded after it */
     weft_world.is_threaded = thread_level == MPI_THREAD_MULTIPLE;
     weft_world.stage = WEFT_RUNNING;
     WEFT_LOG(WEFT_INFO, "start", "%zu bytes of heap", weft_memory_in_use());
@@ -219,8 +221,8 @@ int weft_start(int thread_level)
     return err;
 }
 
-/* Infos and error handlers work after MPI_Finalize (MPI 5.0, 11.4.1): with some left, they and the
- * numbers of their handles stay. */
+/* Infos and error handlers work after MPI_Finalize (MPI 5.0, 11.4.1): if the program has some left,
+ * they and the numbers of all handles stay. */
 static void close_objects(void)
 {
     weft_groups_close();
@@ -232,7 +234,7 @@ static void close_objects(void)
 
 int weft_stop(void)
 {
-    weft_lock(); /* waiting gives it up now and then */
+    weft_lock(); /* released at times while waiting */
     weft_streams_end();
     if (weft_config.REPORT && weft_report_end() != MPI_SUCCESS)
         WEFT_LOG(WEFT_WARN, "start", "no report at the end: %s", weft_fail_text());

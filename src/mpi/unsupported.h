@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What stands in for MPI functions that are not implemented yet (unsupported.list). */
+/* The body of MPI functions that are not implemented yet (unsupported.list). */
 #ifndef WEFT_MPI_UNSUPPORTED_H
 #define WEFT_MPI_UNSUPPORTED_H
 
 /**
- * Say that `function` is not there yet.
+ * Raise the error that `function` is not implemented yet.
  *
  * function   its name with MPI_ in front; lives as long as the program
  * returns    MPI_ERR_UNSUPPORTED_OPERATION
