@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mpix.h: what Weft offers beyond the standard, under names that begin with MPIX_. A program can also ask
- * at compile time which Weft it is built with, and with which MPI: mpi.h has no such macro, because a
- * program built with it runs over any library of the standard ABI.
+ * mpix.h: what Weft offers beyond the standard, under names that begin with MPIX_. A program can
+ * also test at compile time whether it is built with Weft, and with which version: mpi.h has no
+ * such macro, because a program built with it runs with any library of the standard ABI.
  */
 #ifndef MPIX_H_INCLUDED
 #define MPIX_H_INCLUDED
@@ -15,22 +15,25 @@
 #define WEFT_VERSION       "0.1.0"
 
 /*
- * 16-bit floating point: IEEE 754 binary16 (_Float16), and bfloat16, the upper half of a float. They are
- * in the group "floating point" of predefined operations: MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX. Numbers
- * are combined as floats. On the host each combination of two is rounded to 16 bits, to the nearest,
- * ties to even; on devices all that is combined at once is rounded once, in the order of ranks.
+ * 16-bit floating point: IEEE 754 binary16 (_Float16), and bfloat16, the upper half of a float.
+ * They are in the group "floating point" of predefined operations: MPI_SUM, MPI_PROD, MPI_MIN,
+ * MPI_MAX. Numbers are combined as floats. On the host each result of two operands is rounded to 16
+ * bits, to the nearest, ties to even; on devices operands that are combined together, in the
+ * order of ranks, are rounded once.
  *
- * Like MPI's own, these handles are constants. The standard ABI reserves the values below 0x1000 (MPI 5.0,
- * section 21.3.3); Weft's extensions lie from there to 0x1fff, which no object's address can be. Bits 5:3
- * encode the size as in the standard's. Other libraries take them for handles that they did not make.
+ * Like MPI's own, these handles are constants. The standard ABI reserves the values below 0x1000
+ * (MPI 5.0, section 21.3.3); Weft's extensions are from there to 0x1fff, where no object can be.
+ * Bits 5:3 encode the size as in the standard's handles. To other libraries they are
+ * handles that they did not make.
  */
 #define MPIX_C_FLOAT16 ((MPI_Datatype)0x0000124a)
 #define MPIX_BFLOAT16  ((MPI_Datatype)0x0000124b)
 
 /*
- * Device memory (CUDA). All calls take pointers to it, in every build and without any setting: the driver
- * is the one that the program has loaded. 1: this run does so; 0: it was switched off (WEFT_DEVICE=no). May
- * be called at any time, before MPI_Init and after MPI_Finalize as well.
+ * Device memory (CUDA). All calls take pointers to it, in every build and without any setting: the
+ * driver is the one that the program has loaded. MPIX_Query_cuda_support returns 1, or 0 when this
+ * is switched off (WEFT_DEVICE=no). It may be called at any time, also before MPI_Init and after
+ * MPI_Finalize.
  */
 #define MPIX_CUDA_AWARE_SUPPORT 1
 
@@ -41,16 +44,16 @@ int MPIX_Query_cuda_support(void);
 int PMPIX_Query_cuda_support(void);
 
 /*
- * Operations in the order of a CUDA stream (docs/streams.md). A stream communicator belongs to a stream;
- * the _enqueue functions return at once, the operation happens after what was put into the stream before,
- * and what is put there later happens after it. No synchronisation by the host is needed, and a stream
- * that is being captured makes the operation part of the graph.
+ * Operations in the order of a CUDA stream (docs/streams.md). A stream communicator belongs to a
+ * stream. The _enqueue functions return at once; the operation runs after the work that was put
+ * into the stream before it, and before the work that is put there later. No synchronisation by the
+ * host is needed, and while a stream is being captured the operation becomes part of the graph.
  *
- * MPIX_Stream_create takes the info keys "type", which is "cudaStream_t", and "value", the stream's handle
- * as MPIX_Info_set_hex writes it. Without "type" the stream is no device's, and _enqueue is an error.
- * MPIX_Stream_comm_create is collective over comm; each rank gives a stream of its own, or
- * MPIX_STREAM_NULL. MPIX_Comm_get_stream: idx is 0. What is enqueued when a stream or a communicator is
- * freed goes on; MPI_Finalize waits for it.
+ * MPIX_Stream_create takes the info keys "type", which is "cudaStream_t", and "value", the stream's
+ * handle as MPIX_Info_set_hex writes it. Without "type" the stream belongs to no device, and
+ * _enqueue is an error. MPIX_Stream_comm_create is collective over comm; each rank gives a stream
+ * of its own, or MPIX_STREAM_NULL. In MPIX_Comm_get_stream idx is 0. Operations that are enqueued
+ * when a stream or a communicator is freed still complete; MPI_Finalize waits for them.
  */
 typedef struct MPIX_ABI_Stream *MPIX_Stream;
 #define MPIX_STREAM_NULL ((MPIX_Stream)0x00001300)
