@@ -87,7 +87,7 @@ static void the_same_memory_is_seen(void)
     OK(cuMemFree(mapped.address));
 }
 
-/* Pages are shared by what is small. */
+/* Small allocations share pages. */
 static void small_ones_are_reached(void)
 {
     weft_gdr_t gdr = open_all();

@@ -40,7 +40,7 @@ static void one_stream(void)
     open_device(0);
     CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
     CUdeviceptr memory = ints_on_device(100, 0), ones = ints_on_device(100, 1);
-    OK(launch_add(memory, memory, 100, stream)); /* loads the kernel, which is unsafe below */
+    OK(launch_add(memory, memory, 100, stream)); /* loads the kernel: the capture forbids that */
     OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     OK(cuStreamIsCapturing(stream, &status));
     SAME(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
@@ -194,7 +194,7 @@ static CUresult asked_by_another_thread(CUevent event)
     return (CUresult)(intptr_t)code;
 }
 
-/* A global capture forbids unsafe calls to all threads, one of a thread to itself. */
+/* A global capture forbids unsafe calls to all threads, a thread-local one to its own thread. */
 static void other_threads(void)
 {
     CUgraph graph;

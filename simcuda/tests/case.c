@@ -51,8 +51,8 @@ void check_code(CUresult got, CUresult expected, const char *text, const char *f
 
 /* ---- cases ---- */
 
-/* Its exit status; a signal that is expected leaves no core file, and sanitizers do not report it.
- */
+/* Returns the wait status of the case; an expected signal leaves no core file, and sanitizers do
+ * not report it. */
 static int run_in_child(const test_case_t *test)
 {
     char words[256];
@@ -130,7 +130,7 @@ CUfunction test_kernel(const char *name)
     return function;
 }
 
-/* Modules cannot be loaded while a stream is captured: the last one is kept. */
+/* Modules cannot be loaded while a stream is captured, so the last kernel is kept. */
 static CUfunction add_kernel(void)
 {
     static CUcontext of;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the simulator's tests share. Each case runs in a process of its own, since the driver is
- * opened once a process; the first thing that is not as it should be ends it. With REAL_DRIVER set,
- * the cases run on the machine's driver whose words it can follow (devices=N alone): so it says
- * whether the simulator keeps to its rules. */
+/* What the simulator's tests share. Each case runs in a process of its own, since a process opens
+ * the driver once; the first check that fails ends the process. With REAL_DRIVER set, the cases run
+ * on the machine's driver, except those with words that it cannot follow (it can follow devices=N
+ * alone): so they say whether the simulator keeps to the driver's rules. */
 #ifndef SIMCUDA_CASE_H
 #define SIMCUDA_CASE_H
 
@@ -35,7 +35,8 @@ void check_code(CUresult got, CUresult expected, const char *text, const char *f
 
 /** cuInit, and the primary context of a device made current. */
 CUcontext open_device(int ordinal);
-/** The kernels for tests, which the simulator does not look at and finds in the program. */
+/** The image of the kernels for tests. The simulator ignores it, and finds the kernels in the
+ * program. */
 extern const char kernel_image[];
 /** A kernel of a new module in the current context. */
 CUfunction test_kernel(const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies and memsets in all forms, against the same on the host. */
+/* Copies and memsets in all forms, compared with the same on the host. */
 #include "case.h"
 
 #include <stdlib.h>

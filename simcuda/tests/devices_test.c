@@ -64,8 +64,8 @@ static void exporter_of_uuids(int peer)
     send_to(peer, all, sizeof(all));
 }
 
-/* Sees the last and the first, in this order, by a UUID and an index; what follows a word that is
- * none is lost. */
+/* Sees the last device and the first, in this order, named by a UUID and an index; the list ends
+ * before a word that names no device. */
 static void importer_of_uuids(int peer)
 {
     CUuuid all[3];

@@ -62,7 +62,7 @@ static void store(uint64_t address, int value)
     *(int *)weft_host_translate((void *)address) = value;
 }
 
-/* to[i] += from[i], a thread an element. */
+/* to[i] += from[i], a thread for each element. */
 static void add(const void *given, unsigned blocks, unsigned threads)
 {
     const add_args_t *args = given;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Modules, launches, what kernels may touch, failures that were asked for. */
+/* Modules, launches, what kernels may touch, and planned failures. */
 #include "case.h"
 
 #include <signal.h>
@@ -52,7 +52,7 @@ static void of_a_library(void)
     OK(cuLibraryUnload(library));
 }
 
-/* After it nothing works in this context, but in others. */
+/* After an illegal address nothing works in this context, but others work. */
 static void expect_broken(CUdeviceptr memory)
 {
     CUdeviceptr other;
@@ -97,7 +97,7 @@ static void freed_before(void)
     expect_broken(memory);
 }
 
-/* The other stream comes before the memory is there. */
+/* The second stream comes before the memory is there. */
 static void allocated_after(void)
 {
     CUstream first, second;

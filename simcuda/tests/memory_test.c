@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocations, what pointers say of themselves, and that the host cannot touch a device's memory.
- */
+/* Allocations, attributes of pointers, and that the host cannot touch memory of a device. */
 #include "case.h"
 
 #include <errno.h>
@@ -175,7 +174,7 @@ static void many_attributes(void)
     SAME(ordinal, 0);
 }
 
-/* ---- the trap ---- */
+/* ---- accesses by the host ---- */
 
 static void host_reads(void)
 {

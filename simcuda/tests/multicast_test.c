@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Multicast memory: objects, the devices that belong to them, what is bound to them, and who may access it how. */
+/* Multicast memory: objects, the devices that belong to them, what is bound to them, and which
+ * accesses are legal. */
 #include "cuda/kernels/kernel_on_host.h"
 
 #include "case.h"
@@ -12,7 +13,7 @@ enum { GRANULE = 2 << 20, ADDED = 5 };
 
 static const unsigned by_fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
-/* ---- a kernel: what all have at an address, added up, and a number to all at the next one ---- */
+/* ---- a kernel that adds up what the members have at an address, and writes after it ---- */
 
 typedef struct sum_args {
     uint64_t object, to; /* addresses of int */
@@ -45,7 +46,7 @@ static CUresult run_sum(CUdeviceptr object, CUdeviceptr to)
     return result == CUDA_SUCCESS ? cuCtxSynchronize() : result;
 }
 
-/* ---- pieces of the cases ---- */
+/* ---- helpers ---- */
 
 static CUmemGenericAllocationHandle object_for(unsigned devices)
 {
@@ -81,7 +82,8 @@ static void unmap(CUdeviceptr address)
     OK(cuMemAddressFree(address, 2 * GRANULE));
 }
 
-/* Memory of a device, bound to all of an object, with a number at its beginning; its address. */
+/* Binds memory of a device to all of an object, writes a number at its beginning, returns its
+ * address. */
 static CUdeviceptr bind_number(CUmemGenericAllocationHandle object, int device, int number)
 {
     CUmemGenericAllocationHandle memory = memory_of(device, by_fd);
@@ -175,7 +177,8 @@ static void by_address(void)
     SAME(int_at(own + GRANULE + 4), ADDED);
 }
 
-/* Kernels find nothing where nothing is bound, and reach an object by multimem instructions alone. */
+/* Kernels find no memory where none is bound, and reach an object by multimem
+ * instructions alone. */
 static CUdeviceptr mapped_object(bool is_bound)
 {
     open_device(0);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory and events of other processes: legacy IPC, virtual memory, pools, and what each refuses.
- */
+/* Memory and events of other processes: legacy IPC, virtual memory, pools; what each refuses. */
 #include "case.h"
 
 #include <stdlib.h>
@@ -58,8 +57,8 @@ static void import_legacy(int peer)
     OK(cuMemsetD32(large + 4, 12, 1));
     OK(cuCtxSynchronize());
     meet(peer);
-    meet(peer); /* its owner has freed the large one: it stays readable here, and cannot be opened
-                   anew */
+    /* The owner has freed the large one: it stays readable here, but cannot be opened again. */
+    meet(peer);
     SAME(int_at(large + 4), 12);
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMemFree(large));
     OK(cuIpcCloseMemHandle(large));
@@ -98,7 +97,7 @@ static void without_peer(void)
     run_two(export_one, import_without_peer);
 }
 
-/* A device that the program does not wish to see can still be reached. */
+/* A device that CUDA_VISIBLE_DEVICES hides can still be reached. */
 static void import_unseen(int peer)
 {
     CUipcMemHandle handle;
@@ -119,7 +118,7 @@ static void unseen(void)
     run_two(export_one, import_unseen);
 }
 
-/* One that the system does not let it use cannot. */
+/* A device that the system does not let the process use cannot be reached. */
 static void import_withheld(int peer)
 {
     CUipcMemHandle handle;
@@ -247,7 +246,7 @@ static void virtual_memory(void)
     OK(cuMemRelease(handles[1]));
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMemRelease(handles[1]));
     OK(cuMemSetAccess(memory, 2 * GRANULE, &all_on_device, 1));
-    OK(cuMemsetD32(memory, 3, 2 * GRANULE / 4)); /* over both */
+    OK(cuMemsetD32(memory, 3, 2 * GRANULE / 4)); /* over both mappings */
     SAME(int_at(memory + 2 * GRANULE - 4), 3);
     GIVES(CUDA_ERROR_INVALID_VALUE, cuIpcGetMemHandle(&legacy_handle, memory));
     OK(cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, memory));

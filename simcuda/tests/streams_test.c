@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order of streams, and that whoever does not keep to it sees so. */
+/* The order of streams, and that a program that ignores it sees wrong data. */
 #include "case.h"
 
 #include <pthread.h>
@@ -141,7 +141,7 @@ static void times(void)
 
 typedef struct seen {
     _Atomic int calls;
-    CUresult code; /* of a CUDA call from within */
+    CUresult code; /* of a CUDA call inside the host function */
 } seen_t;
 
 static void look(void *data)
@@ -226,7 +226,7 @@ static void threads_of_the_program(void)
     OK(cuDevicePrimaryCtxRelease(0));
 }
 
-/* Destroyed while it has work: the work is done all the same. */
+/* A stream that is destroyed while it has work still does the work. */
 static void streams_end_later(void)
 {
     open_device(0);

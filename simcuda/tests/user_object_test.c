@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* User objects: their destructors run when the last of whatever holds them is gone, and not before.
- */
+/* User objects: their destructors run when the last reference is released, and not before. */
 #include "case.h"
 
 #include <semaphore.h>
@@ -9,11 +8,11 @@
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
                                    CUgraph *graph, const CUgraphNode **needs, size_t *count);
 
-/* What a destructor tells of. */
+/* What a destructor reports. */
 typedef struct told {
     sem_t is_over;
     int calls;
-    CUresult of_call; /* of the driver, from within */
+    CUresult of_call; /* of a driver call inside the destructor */
 } told_t;
 
 static void destroy(void *data)
@@ -95,7 +94,7 @@ static void held_by_a_launch(void)
     SAME(int_at(memory), 5);
 }
 
-/* Clones take the place of what the graph that is updated had. */
+/* An update replaces the references of an executable graph by those of the new graph. */
 static void replaced_by_an_update(void)
 {
     told_t first, second;
