@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the simulated CUDA driver share.
  *
- * One lock guards everything. An entry point takes it in sim_begin and gives it back in sim_end:
+ * One lock guards everything. An entry point takes it in sim_begin and releases it in sim_end:
  *
  *     CUresult cuMemAlloc(CUdeviceptr *out, size_t bytes)
  *     {
@@ -40,7 +40,7 @@ typedef struct sim_failure {
 
 typedef struct sim_options {
     unsigned devices;
-    unsigned late_ms; /* 0: streams do not dawdle */
+    unsigned late_ms; /* longest delay of a stream; 0: none on purpose */
     unsigned seed;
     unsigned per_task;   /* devices that each process sees; 0: all */
     unsigned capability; /* 90 is 9.0 */
@@ -57,41 +57,42 @@ typedef struct sim_options {
 
 /** SIMCUDA, read at the first call; ends the program if it has an unknown word. */
 const sim_options_t *sim_options(void);
-/** The failure that the words plan for this call of `name`; CUDA_SUCCESS: none. Does not return where they
- * plan the end of the process. */
+/** The failure that SIMCUDA plans for this call of `name`; CUDA_SUCCESS: none. Does not return if
+ * SIMCUDA ends the process at this call. */
 CUresult sim_planned_failure(const char *name);
 
-/** Count it; under the lock. The name is a string that stays. */
+/** Counts a call or a launch of `name`, a string that is never freed. */
 void sim_count(const char *name);
 /** The next number of the sequence that `seed` began. */
 uint64_t sim_random(void);
-/** This process's rank in MPI_COMM_WORLD, as launchers tell it; 0 if they do not. */
+/** This process's rank in MPI_COMM_WORLD, by PMIX_RANK or SLURM_PROCID; 0 if neither is set. */
 unsigned sim_rank(void);
 
 /* ---- sim_entry.c ---- */
 
-/** Begins the call `name` and takes the lock, also if it returns an error: of an injected failure,
- * of a driver that is not initialised, of a call from within a host function. */
+/** Begins the call `name`. Takes the lock even if it returns an error, which it does for a planned
+ * failure, before cuInit, and inside a host function. */
 CUresult sim_begin(const char *name);
 /** The same for calls that work before cuInit. */
 CUresult sim_begin_early(const char *name);
-/** Gives the lock back; returns `result`. */
+/** Releases the lock; returns `result`. */
 CUresult sim_end(CUresult result);
 void sim_lock(void);
 void sim_unlock(void);
-/** Waits for `condition` without the lock; takes it again. */
+/** Releases the lock, waits for `condition` and takes the lock again. */
 void sim_wait(pthread_cond_t *condition);
-/** The same, until `deadline_ns` of sim_now at most. */
+/** The same, but waits no longer than until sim_now() is `deadline_ns`. */
 void sim_wait_until(pthread_cond_t *condition, uint64_t deadline_ns);
-/** A condition whose clock is that of sim_now. */
+/** Initialises a condition that uses the clock of sim_now. */
 void sim_condition_init(pthread_cond_t *condition);
-/** This thread begins or ends a host function, which may call nothing of CUDA. Without the lock. */
+/** Says that this thread begins or ends a host function, which must not call CUDA. Without the
+ * lock. */
 void sim_host_function(bool begins);
 /** Nanoseconds of the monotonic clock. */
 uint64_t sim_now(void);
 /** A number that this process has not given before. */
 uint64_t sim_next_id(void);
-/** Prints to stderr and ends the program: the simulator itself is at its end. */
+/** Prints to stderr and aborts the program, where the simulator cannot go on. */
 void sim_die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /* ---- sim_object.c: what handles name ---- */
@@ -112,7 +113,7 @@ typedef enum sim_kind {
 
 typedef struct sim_object {
     sim_kind_t kind;
-    struct sim_object *next, **link; /* among those of one slot of the table */
+    struct sim_object *next, **link; /* in the list of one slot of the table */
 } sim_object_t;
 
 /** Zeroed memory; the program ends when there is none. */
@@ -125,7 +126,7 @@ void sim_object_release(void *object);
 void sim_object_forget(void *object);
 /** The object that `handle` names; NULL: no live one of that kind. */
 void *sim_object_find(sim_kind_t kind, const void *handle);
-/** Calls `visit` for all of a kind; it may release the one it is given. */
+/** Calls `visit` for each object of a kind; `visit` may release the object that it is given. */
 void sim_object_each(sim_kind_t kind, void (*visit)(void *object, void *data), void *data);
 
 /* ---- sim_device.c, sim_context.c ---- */
@@ -138,7 +139,7 @@ typedef struct sim_device {
     int ordinal; /* as this process counts */
     int index;   /* as the host counts */
     CUuuid uuid;
-    size_t used; /* bytes of this process */
+    size_t used; /* bytes that this process has allocated */
     sim_context_t *primary;
     unsigned primary_uses, primary_flags;
     sim_pool_t *default_pool, *pool;
@@ -154,7 +155,7 @@ struct sim_context {
     uint64_t peers;            /* bits: ordinals of devices whose memory its kernels may touch */
     sim_stream_t *null_stream; /* the legacy one */
     sim_stream_t *streams;     /* all, by their next_in_context */
-    unsigned captures; /* streams that synchronise with the legacy one and are captured now */
+    unsigned captures; /* captured streams that synchronise with the legacy one */
 };
 
 /** Finds the devices of the host that this process may see. */
@@ -164,11 +165,11 @@ int sim_device_count(void);
 sim_device_t *sim_device(int ordinal);
 /** The visible device of this UUID; NULL: none. */
 sim_device_t *sim_device_of_uuid(const CUuuid *uuid);
-/** Whether the system lets this process use device `index` of the host, be it visible or not. */
+/** Whether the system lets this process use device `index` of the host, visible or not. */
 bool sim_is_granted(int index);
 /** The UUID of device `index` of this host. */
 CUuuid sim_uuid(int index);
-/** May device `index` of the host reach the memory of device `other`? */
+/** Whether device `index` of the host can reach the memory of device `other`. */
 bool sim_are_peers(int index, int other);
 
 /** The current context; CUDA_ERROR_INVALID_CONTEXT if there is none, its sticky error if it has
@@ -178,25 +179,25 @@ CUresult sim_current(sim_context_t **out);
 sim_context_t *sim_context_of(CUcontext handle);
 /** Ends the primary context of a device if there is one. */
 void sim_primary_reset(sim_device_t *device);
-/** The context in which a pool's or a VMM allocation's work is done: the current one, else the
- * primary one. */
+/** The context for the work of a pool or a VMM allocation: the current one if it is of this device,
+ * else the device's primary one. */
 sim_context_t *sim_context_on(const sim_device_t *device);
 
-/* ---- sim_extents.c: what is free of a space ---- */
+/* ---- sim_extents.c: the free parts of a space ---- */
 
 typedef struct sim_extent {
     uint64_t start, bytes;
 } sim_extent_t;
 
-/** Free stretches: sorted, never touching one another. Begins as zeros: nothing is free. */
+/** Free extents, sorted; no two of them are adjacent. All zeros: nothing is free. */
 typedef struct sim_extents {
     sim_extent_t *list;
     size_t count, room;
 } sim_extents_t;
 
 void sim_extents_give(sim_extents_t *extents, uint64_t start, uint64_t bytes);
-/** The first that fits from below: what was freed is soon taken again, as on real devices, and old
- * addresses mislead whoever still believes in them. False: none fits. */
+/** Takes the lowest place that fits, so that freed addresses are soon used again, as on real
+ * devices: a program that kept an old address then reaches other memory. False: none fits. */
 bool sim_extents_take(sim_extents_t *extents, uint64_t bytes, uint64_t alignment,
                       uint64_t *start_out);
 bool sim_extents_take_at(sim_extents_t *extents, uint64_t start, uint64_t bytes);
@@ -205,10 +206,8 @@ void sim_extents_end(sim_extents_t *extents);
 /* ---- sim_space.c: addresses and what lies behind them ----
  *
  *     device addresses  [ ....XXXX....XX.......... ]   never accessible to the host
- *                             |    |
- *     the alias         [ ....XXXX....XX.......... ]   the same at a fixed distance: memory of
- * backings
- */
+ *                             |       |
+ *     the alias         [ ....XXXX....XX.......... ]   at a fixed distance: memory of backings */
 
 /** Memory of a device: a file in memory that other processes can map, too. */
 typedef struct sim_backing {
@@ -218,18 +217,18 @@ typedef struct sim_backing {
 } sim_backing_t;
 
 CUresult sim_space_open(void);
-/** Whether `address` is one of a device. Needs no lock. */
+/** Whether `address` is a device address. Needs no lock. */
 bool sim_space_holds(uintptr_t address);
-/** Where the simulator itself finds what lies at `address`; host addresses stay. Needs no lock. */
+/** Where the simulator accesses what lies at `address`: the alias, or a host address itself. Needs
+ * no lock. */
 void *sim_alias(uintptr_t address);
-/** Addresses for `bytes` (a multiple of SIM_GRANULE); at `wish` if they are free there. 0: no room.
- */
+/** Addresses for `bytes` (a multiple of SIM_GRANULE), at `wish` if these are free. 0: no room. */
 uintptr_t sim_space_take(size_t bytes, size_t alignment, uintptr_t wish);
 void sim_space_give(uintptr_t start, size_t bytes);
 
 /** New memory, or NULL. */
 sim_backing_t *sim_backing_create(size_t bytes);
-/** Memory of somebody else, by a descriptor that the backing owns from now on. */
+/** Memory of another process, by a descriptor that the backing then owns. */
 sim_backing_t *sim_backing_adopt(int fd, size_t bytes);
 void sim_backing_release(sim_backing_t *backing);
 bool sim_space_map(uintptr_t start, const sim_backing_t *backing, size_t offset, size_t bytes);
@@ -267,8 +266,8 @@ typedef struct sim_range {
     sim_block_t *block;        /* that it is a part of, NULL: none */
     sim_memory_t *memory;      /* SIM_MAPPED, SIM_MULTICAST */
     sim_pool_t *pool;          /* SIM_POOLED */
-    bool is_pending;           /* SIM_POOLED: its stream has not got there yet, or has freed it */
-    bool is_freed;             /* SIM_POOLED: a stream is going to free it */
+    bool is_pending;           /* SIM_POOLED: not yet allocated by its stream, or freed */
+    bool is_freed;             /* SIM_POOLED: its free was given to a stream */
     bool of_graph;  /* SIM_POOLED: made by a node of a graph, which keeps the addresses */
     unsigned opens; /* SIM_IMPORTED: how often */
     unsigned char handle[CU_IPC_HANDLE_SIZE]; /* SIM_IMPORTED */
@@ -297,10 +296,10 @@ typedef struct sim_area {
     bool is_written;
 } sim_area_t;
 
-/** Whether all of [start, start + bytes) is known, be it in several ranges that follow one another.
- */
+/** Whether all of [start, start + bytes) is known, perhaps as several adjacent ranges. */
 bool sim_range_covers(uintptr_t start, size_t bytes);
-/** Whether kernels of `context` may touch an area now; pageable host memory is none of theirs. */
+/** Whether kernels of `context` may touch an area at this time; never if it is pageable host
+ * memory. */
 bool sim_may_touch(const sim_context_t *context, sim_area_t area);
 /** Whether kernels of `context` may access an address by multimem instructions. */
 bool sim_may_multicast(const sim_context_t *context, uintptr_t address);
@@ -311,7 +310,7 @@ bool sim_may_copy(const sim_context_t *context, sim_area_t area);
 
 /** Frees all that was allocated in a context. */
 void sim_memory_end(const sim_context_t *context);
-/** Frees what cuMemFree would. */
+/** Frees what cuMemFree frees, but waits for nothing. */
 CUresult sim_memory_free(uintptr_t address);
 /** Counts `bytes` of a device as used; CUDA_ERROR_OUT_OF_MEMORY. */
 CUresult sim_memory_charge(sim_device_t *device, size_t bytes);
@@ -328,7 +327,7 @@ void sim_import_close(sim_range_t *range);
 
 /* ---- sim_vmm.c ---- */
 
-/** Whether rights on memory of device `index` of the host may be changed so. */
+/** Whether rights on memory of device `index` of the host may be changed as `access` says. */
 CUresult sim_check_access(const CUmemAccessDesc *access, int index);
 void sim_set_access(uint64_t *readers, uint64_t *writers, const CUmemAccessDesc *access);
 CUmemAccess_flags sim_get_access(uint64_t readers, uint64_t writers, int ordinal);

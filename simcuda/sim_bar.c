@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* GDRCopy: device memory that the processor reaches through a mapping. The functions of
- * libgdrapi.so.2 are here, where the memory is; that library itself holds nothing but its need of
- * this one. */
+ * libgdrapi.so.2 are defined here, where the memory is; that library is empty and depends on this
+ * one. */
 #include "sim.h"
 #include "sim_bar.h"
 
@@ -20,11 +20,11 @@ int gdr_get_callback_flag(weft_gdr_t gdr, weft_gdr_handle_t handle, int *out);
 typedef struct pin {
     struct pin *next;
     unsigned long number;
-    uintptr_t start; /* of the device's addresses */
+    uintptr_t start; /* a device address */
     size_t bytes;
     const sim_backing_t *backing;
     size_t offset; /* in the backing */
-    void *at;      /* of the mapping; NULL: there is none */
+    void *at;      /* the mapping; NULL: none */
     size_t at_bytes;
     bool is_revoked; /* the memory was freed */
 } pin_t;
@@ -145,7 +145,7 @@ static void describe(const pin_t *pin, weft_gdr_info_t *out)
 
 /* ---- entry points ---- */
 
-/* Takes the lock. `error`: what was planned, or that there is no such connection or pin. */
+/* Takes the lock. `error`: the planned failure, or EINVAL if there is no such connection or pin. */
 static pin_t *begin(const char *name, weft_gdr_t gdr, weft_gdr_handle_t handle, int *error)
 {
     *error = (int)sim_begin_early(name);
@@ -237,7 +237,8 @@ int gdr_unmap(weft_gdr_t gdr, weft_gdr_handle_t handle, void *at, size_t bytes)
     return end(error);
 }
 
-/* The real one looks at nothing: who misses the mapping has lost. Memory that was freed faults. */
+/* The real library checks nothing; the simulator aborts if the copy is not in the mapping. Memory
+ * that was freed faults. */
 static int copy(const char *name, weft_gdr_handle_t handle, const void *mapped, size_t bytes)
 {
     int error = (int)sim_begin_early(name);

@@ -11,7 +11,7 @@ struct sim_capture {
     uint64_t id;
     sim_graph_t *graph;
     CUstreamCaptureMode mode;
-    sim_stream_t *origin; /* NULL: destroyed */
+    sim_stream_t *origin; /* the stream on which it began */
     pthread_t thread;     /* that began it */
     bool is_spoilt;
 };
@@ -66,7 +66,7 @@ static void leave(sim_stream_t *stream)
     stream->frontier_count = 0;
 }
 
-/* ---- what others ask ---- */
+/* ---- calls while streams are captured ---- */
 
 static sim_capture_t *capture_of(uint64_t id)
 {
@@ -94,7 +94,7 @@ CUresult sim_spoil_capture(sim_stream_t *stream)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
-/* Of a relaxed capture, or in a relaxed thread, everything is allowed. */
+/* A relaxed capture forbids nothing, and a relaxed thread may do everything. */
 static bool forbids(const sim_capture_t *capture)
 {
     bool is_own = pthread_equal(capture->thread, pthread_self()) != 0;
@@ -142,7 +142,7 @@ CUresult sim_capture_record(sim_stream_t *stream, sim_event_t *event, unsigned f
     return CUDA_SUCCESS;
 }
 
-/* What was recorded outside cannot be waited for inside. */
+/* A captured stream cannot wait for an event that was recorded outside the capture. */
 static CUresult await_outside(sim_stream_t *stream, const sim_event_t *event)
 {
     if (event->op == NULL && event->shared == NULL)
@@ -224,7 +224,7 @@ static void mark_needed(const sim_node_t *node, bool *is_needed)
         mark_needed(node->needs[i], is_needed);
 }
 
-/* Whether all that was captured comes before the end of the first stream. */
+/* Whether all that was captured comes before the end of the stream on which it began. */
 static bool is_joined(const sim_capture_t *capture)
 {
     const sim_graph_t *graph = capture->graph;
@@ -244,7 +244,7 @@ static void leave_if_of(void *object, void *capture)
         leave(stream);
 }
 
-/* The graph is the caller's. */
+/* Ends a capture; its graph becomes the caller's. */
 static void finish(sim_capture_t *capture)
 {
     sim_capture_t **link = &captures;
@@ -318,7 +318,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
     return sim_end(result);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 static CUresult find_asked(CUstream handle, sim_stream_t **out)
 {

@@ -40,7 +40,7 @@ static sim_context_t *create_context(sim_device_t *device, unsigned flags)
     return context;
 }
 
-/* What was queued is done first; then all that belongs to the context goes. */
+/* Waits for queued work, then frees all that belongs to the context. */
 static void end_context(sim_context_t *context)
 {
     sim_context_drain(context);
@@ -155,7 +155,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned *flags, int *is_a
     return sim_end(result);
 }
 
-/* ---- the others, and the stack ---- */
+/* ---- other contexts, and the stack ---- */
 
 static CUresult push(sim_context_t *context)
 {
@@ -225,7 +225,7 @@ CUresult cuCtxPopCurrent(CUcontext *out)
     return sim_end(result);
 }
 
-/* NULL takes the top off the stack; anything else stands in its place. */
+/* NULL pops the top of the stack; a context replaces it. */
 static CUresult set_current(CUcontext handle)
 {
     sim_context_t *context = sim_context_of(handle);
@@ -252,7 +252,7 @@ CUresult cuCtxGetCurrent(CUcontext *out)
     return sim_end(result);
 }
 
-/* ---- what a context says of itself ---- */
+/* ---- about a context ---- */
 
 /* Begins a call about the current context that fills in `out`. */
 static CUresult begin_current(const char *name, const void *out, sim_context_t **context)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-    STAGED_MAX = 64 << 10 /* pageable memory up to this is taken along at the call */
+    STAGED_MAX = 64 << 10 /* a pageable source up to this size is read at the call */
 };
 
 typedef enum place {
@@ -17,7 +17,7 @@ typedef enum place {
 
 typedef struct job {
     sim_copy_t copy;
-    bool is_staged; /* the source is a copy of it, which follows */
+    bool is_staged; /* the source was copied to `staged` */
     _Alignas(16) char staged[];
 } job_t;
 
@@ -44,7 +44,7 @@ static place_t place_of(const sim_copy_t *copy, const sim_side_t *side)
     return range->what == SIM_MANAGED ? MANAGED : DEVICE;
 }
 
-/* ---- doing it ---- */
+/* ---- running a copy ---- */
 
 static bool may_copy(const sim_context_t *context, const sim_copy_t *copy, const sim_side_t *side)
 {
@@ -81,7 +81,7 @@ static CUresult run_copy(sim_work_t *work)
     return CUDA_SUCCESS;
 }
 
-/* ---- giving it to a stream ---- */
+/* ---- giving a copy to a stream ---- */
 
 static bool has_sync_memops(const sim_side_t *side)
 {
@@ -89,8 +89,8 @@ static bool has_sync_memops(const sim_side_t *side)
     return range != NULL && range->sync_memops;
 }
 
-/* "API synchronization behavior" of the driver's manual; CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is about
- * synchronous operations. */
+/* The rules are those of "API synchronization behavior" in the driver's manual.
+ * CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is about synchronous operations. */
 static bool must_wait(const sim_copy_t *copy, place_t to, place_t from, bool is_async)
 {
     if (!is_async && (has_sync_memops(&copy->to) || has_sync_memops(&copy->from)))

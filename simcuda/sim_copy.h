@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies: all forms become rows of slices of bytes between two addresses. */
+/* Copies. Each form becomes slices, made of rows of bytes, between two addresses. */
 #ifndef SIMCUDA_SIM_COPY_H
 #define SIMCUDA_SIM_COPY_H
 
@@ -28,9 +28,9 @@ static inline sim_side_t sim_any_side(const void *start)
     return (sim_side_t){.start = (uintptr_t)start};
 }
 
-/** Gives a copy to a stream, and waits as the real driver does: an asynchronous copy waits when
- * host memory is pageable (and not small), a synchronous one does not between devices, nor for
- * small pageable memory. */
+/** Gives a copy to a stream, and waits as the real driver does. Every copy waits if the target is
+ * pageable, or the source is pageable and not small. Beyond that only synchronous copies wait: not
+ * between devices, nor for a small pageable source. */
 CUresult sim_copy_submit(sim_stream_t *stream, const sim_copy_t *copy, bool is_async);
 
 #endif

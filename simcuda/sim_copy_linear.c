@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The copies of one piece, synchronous (on the legacy stream) and not, and batches of them. */
+/* Copies of one piece, synchronous (on the legacy stream) and asynchronous, and batches of them. */
 #include "sim_copy.h"
 #include "sim_older.h"
 
@@ -73,7 +73,7 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
                           : copy_later(sim_device_side(to), sim_device_side(from), bytes, stream));
 }
 
-/* ---- between contexts: addresses say all, the contexts must only be there ---- */
+/* ---- between contexts: these need only exist, the addresses say which memory is meant ---- */
 
 static CUresult check_contexts(CUcontext to, CUcontext from)
 {

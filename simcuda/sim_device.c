@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The devices of a host, those that this process sees, and what they say of themselves. */
+/* The devices of a host, those that this process sees, and their attributes. */
 #include "sim.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ CUuuid sim_uuid(int index)
     return uuid;
 }
 
-/* ---- which are seen ---- */
+/* ---- visible devices ---- */
 
 static void show(int index)
 {
@@ -81,7 +81,7 @@ static int named_device(const char *word, const int *indices, int count)
         if (strncasecmp(word, text, strlen(word)) != 0)
             continue;
         if (found != -1)
-            return -1; /* two begin so */
+            return -1; /* two of them begin like this */
         found = indices[i];
     }
     return found;
@@ -96,8 +96,8 @@ static bool is_shown(int index)
     return false;
 }
 
-/* The list counts up to the first word that names no device; a device that stands there twice
- * spoils all. */
+/* The list ends before the first word that names no device. If it has a device twice, no device is
+ * visible. */
 static void show_listed(const char *list, const int *indices, int count)
 {
     char *copy = strdup(list), *rest = copy, *word;
@@ -115,7 +115,8 @@ static void show_listed(const char *list, const int *indices, int count)
     free(copy);
 }
 
-/* What the system lets this task see at all (as Slurm does by control groups); how many. */
+/* The devices that the system lets this task use (as Slurm does by control groups); returns their
+ * number. */
 static int granted_devices(int indices[SIM_DEVICES_MAX])
 {
     const sim_options_t *options = sim_options();
@@ -137,7 +138,7 @@ bool sim_is_granted(int index)
     return false;
 }
 
-/* Of what is granted, what the program itself wishes to see. */
+/* Of the granted devices, those are visible that CUDA_VISIBLE_DEVICES names. */
 CUresult sim_devices_open(void)
 {
     int indices[SIM_DEVICES_MAX], count = granted_devices(indices);
@@ -154,7 +155,7 @@ CUresult sim_devices_open(void)
 
 /* ---- peers ---- */
 
-/* Is "0-1" or "1-0" a word of peers=? */
+/* Whether "0-1" or "1-0" is a word of peers=. */
 static bool is_listed_pair(const char *list, int index, int other)
 {
     int low, high, used;
@@ -206,7 +207,7 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CU
     return sim_end(result);
 }
 
-/* ---- what they say of themselves ---- */
+/* ---- attributes ---- */
 
 CUresult cuDeviceGetCount(int *count)
 {
@@ -230,7 +231,7 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal)
     return sim_end(result);
 }
 
-/* What most calls about a device check; `device_out` only on success. */
+/* Makes the checks of most calls about a device; sets `device_out` on success only. */
 static CUresult begin_about(const char *name, CUdevice ordinal, const void *out,
                             sim_device_t **device_out)
 {
@@ -355,7 +356,7 @@ static const struct {
     {CU_DEVICE_ATTRIBUTE_NUMA_ID, -1},
 };
 
-/* What is not listed, the device cannot do: 0. */
+/* Attributes that are not listed are 0: the device cannot do it. */
 static int attribute_of(const sim_device_t *device, CUdevice_attribute attribute)
 {
     const sim_options_t *options = sim_options();

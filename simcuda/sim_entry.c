@@ -21,7 +21,7 @@ void sim_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* How often each call was made, and each kernel launched; names are told apart by their addresses. */
+/* How often each call was made, and each kernel launched; names are compared by their addresses. */
 static struct {
     const char *name;
     unsigned long calls;
@@ -36,7 +36,8 @@ void sim_count(const char *name)
     counts[at].calls++;
 }
 
-/* Not one of the driver's, for tests: how often kernels were launched whose names begin so. */
+/* For tests, no function of the driver: how often kernels were launched whose names begin with
+ * `prefix`. */
 __attribute__((visibility("default"))) unsigned long simLaunches(const char *prefix)
 {
     unsigned long launches = 0;

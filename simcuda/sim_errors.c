@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The errors' names, and what the driver says of them. */
+/* The names of errors, and the driver's texts for them. */
 #include "sim.h"
 
 #define ERROR(name, text)                                                                          \

@@ -238,9 +238,9 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
     return sim_end(result ? result : wait_on(stream, event, flags));
 }
 
-/* ---- asking ---- */
+/* ---- query and synchronise ---- */
 
-/* In another process nobody can be hurried: ask its page. */
+/* Another process may have recorded a shared event, so its page decides. */
 static bool is_complete(const sim_event_t *event)
 {
     if (event->shared != NULL)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is launched: a copy of a graph's work, in which indices stand for nodes. */
+/* What is launched: the work of a graph's nodes, in which indices stand for nodes. */
 typedef struct sim_exec {
     sim_object_t object;
     unsigned references; /* of the handle, and of launches */
@@ -104,7 +104,7 @@ CUresult cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType *out)
     return sim_end(result);
 }
 
-/* ---- what is launched ---- */
+/* ---- executable graphs ---- */
 
 static sim_exec_t *exec_of(CUgraphExec handle)
 {
@@ -190,7 +190,7 @@ CUresult cuGraphExecDestroy(CUgraphExec handle)
     return sim_end(result);
 }
 
-/* Only what nodes do may differ, not how many there are or their types. */
+/* What nodes do may differ, but not their number or their types. */
 static CUresult update(sim_exec_t *exec, const sim_graph_t *graph,
                        CUgraphExecUpdateResultInfo *info)
 {
@@ -223,8 +223,8 @@ typedef struct launch {
     sim_exec_t *exec;
 } graph_launch_t;
 
-/* One that has not been done, but all that it needs, by chance: what has no order in the graph gets
- * none here. */
+/* A node at random among those that are not done but have all that they need: nodes without an
+ * order in the graph get none here. */
 static size_t choose_next(const sim_exec_t *exec, const bool *is_done)
 {
     size_t chosen = 0, candidates = 0;
@@ -260,7 +260,7 @@ static void drop_launch(sim_work_t *work)
     release_exec(((graph_launch_t *)work->arguments)->exec);
 }
 
-/* Events outside are awaited before the whole graph and recorded after it. */
+/* Events outside the graph are awaited before all of it and recorded after all of it. */
 static void touch_events(sim_stream_t *stream, const sim_exec_t *exec, CUgraphNodeType type)
 {
     for (size_t i = 0; i < exec->count; i++) {

@@ -9,16 +9,17 @@
 
 typedef struct sim_user_object sim_user_object_t;
 
-/** The objects that a graph, or what was made of it, has references of. Begins as zeros. */
+/** The references to user objects that a graph, or what was instantiated from it, holds. All zeros:
+ * none. */
 typedef struct sim_held {
-    sim_user_object_t **list; /* one entry a reference */
+    sim_user_object_t **list; /* an entry for each reference */
     size_t count;
 } sim_held_t;
 
-/** References of its own. */
+/** Adds to `to` references of its own, to the objects that `from` holds. */
 void sim_held_copy(sim_held_t *to, const sim_held_t *from);
-/** Gives all back; the destructors of what nobody holds any more run in a thread of the simulator's, in the
- * order in which the objects came. */
+/** Releases all references. Objects without references are destroyed: their destructors run in a
+ * thread of the simulator, in the order of the list. */
 void sim_held_release(sim_held_t *held);
 
 /* ---- sim_graph.c ---- */

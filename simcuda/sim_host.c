@@ -12,7 +12,7 @@ static size_t whole_pages(size_t bytes)
     return (bytes + page - 1) / page * page;
 }
 
-/* A range of new memory of the kind that `range` says. */
+/* Maps new memory for `range`, sets its start, and enters a copy of it. */
 static CUresult map_host(sim_range_t *range)
 {
     void *memory = mmap(NULL, whole_pages(range->bytes), PROT_READ | PROT_WRITE,
@@ -107,7 +107,7 @@ CUresult cuMemFreeHost(void *memory)
 
 /* ---- registered ---- */
 
-/* Whether all pages of [start, start + bytes) are there. */
+/* Whether all pages of [start, start + bytes) are mapped. */
 static bool is_mapped(uintptr_t start, size_t bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -245,7 +245,7 @@ static CUresult check_managed(CUdeviceptr address, size_t bytes)
     return CUDA_SUCCESS;
 }
 
-/* Where managed memory is just now makes no difference here. */
+/* The location of managed memory makes no difference here. */
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location,
                                unsigned flags, CUstream handle)
 {

@@ -49,7 +49,8 @@ static uint64_t end_granule(const sim_token_t *token)
     return token->granule + (token->offset + token->bytes + SIM_GRANULE - 1) / SIM_GRANULE;
 }
 
-/* What the owner has freed is in the way as long as it is open here, be it by another piece of the same block. */
+/* Memory that its owner has freed occupies its place as long as this process has it open, be it by
+ * another allocation of the same block: what lies there then cannot be opened. */
 static void match_stale(sim_range_t *range, void *data)
 {
     import_t *import = data;
@@ -75,7 +76,8 @@ static CUresult may_open(const sim_context_t *context, const sim_token_t *token)
     return CUDA_SUCCESS;
 }
 
-/* The whole file is mapped, as it may be a block of many allocations; only the one is known. */
+/* Maps the whole file, which may be a block of many allocations, but enters only the
+ * imported one. */
 static CUresult map_import(sim_context_t *context, const sim_token_t *token, sim_range_t **out)
 {
     int fd;

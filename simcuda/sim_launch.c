@@ -17,16 +17,16 @@ enum {
     TOUCHED = 64 /* ranges that are remembered */
 };
 
-/* The kernel that this thread runs, and memory that it has touched: at the place that the address
- * says, the range that the last such address lay in. */
+/* The kernel that this thread runs, and a cache of the ranges that it has touched: each place has
+ * the range of the last address that belongs to this place. */
 static _Thread_local struct {
     const sim_context_t *context; /* NULL: none runs */
-    jmp_buf *illegal;             /* where an illegal address leads */
+    jmp_buf *illegal;             /* where an illegal address jumps to */
     struct {
         uintptr_t start;
         size_t bytes;
     } touched[TOUCHED];
-    uint64_t epoch; /* that they were found in */
+    uint64_t epoch; /* of the ranges when these were found */
     struct {
         uintptr_t start;
         size_t bytes; /* 0: none */
@@ -122,7 +122,8 @@ static CUresult run_kernel(sim_work_t *work)
     return is_illegal == 0 ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
-/* Either one pointer for each parameter, of which our kernels have one, or all in one buffer. */
+/* The program gives either a pointer for each parameter (kernels here have one), or one buffer with
+ * all parameters. */
 static const void *arguments_of(void **parameters, void **extra, size_t bytes)
 {
     if (parameters != NULL)
@@ -259,7 +260,7 @@ CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *d
                           : submit_host_call(&(host_call_t){NULL, callback, stream, data}));
 }
 
-/* ---- what functions say of themselves ---- */
+/* ---- about functions ---- */
 
 static CUresult load_function(sim_function_t *function)
 {
@@ -279,7 +280,7 @@ CUresult cuFuncLoad(CUfunction function)
     return sim_end(result ? result : load_function(sim_object_find(SIM_FUNCTION, function)));
 }
 
-/* The function that is asked about, and whether there is a place for the answer. */
+/* Finds the function that a call is about, and checks that `out` is given. */
 static CUresult find_asked(CUfunction handle, const void *out, const sim_function_t **function_out)
 {
     *function_out = sim_object_find(SIM_FUNCTION, handle);

@@ -21,7 +21,7 @@ static bool may_touch(const sim_context_t *context, CUdeviceptr address, size_t 
 static bool is_met(uint64_t now, uint64_t value, unsigned flags, bool is_wide)
 {
     switch (flags & 3) {
-    case CU_STREAM_WAIT_VALUE_GEQ: /* cyclically: counters may go round */
+    case CU_STREAM_WAIT_VALUE_GEQ: /* cyclic: counters may wrap round */
         return is_wide ? (int64_t)(now - value) >= 0 : (int32_t)(uint32_t)(now - value) >= 0;
     case CU_STREAM_WAIT_VALUE_EQ:
         return now == value;

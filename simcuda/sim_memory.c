@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cuMemAlloc and what goes with it. Small allocations share blocks, as on real devices: what
- * processes map of one another is the whole block. */
+/* cuMemAlloc and the calls that belong to it. Small allocations share blocks, as on real devices,
+ * and another process that maps one maps the whole block. */
 #include "sim.h"
 #include "sim_bar.h"
 
@@ -10,7 +10,7 @@
 enum {
     PIECE = 512, /* allocations begin at a multiple of this */
     SMALL_MAX = SIM_GRANULE / 2,
-    FRESH = 0xa5 /* what small allocations hold at first: not zero, as programs may wrongly hope */
+    FRESH = 0xa5 /* first content of small allocations: not zero, as programs may wrongly expect */
 };
 
 /* A block of the context's device, cut into allocations. */
@@ -32,7 +32,7 @@ CUresult sim_memory_charge(sim_device_t *device, size_t bytes)
     return CUDA_SUCCESS;
 }
 
-/* Addresses with memory behind them. */
+/* Allocates addresses with memory behind them. */
 static CUresult map_new(sim_device_t *device, size_t bytes, uintptr_t *start,
                         sim_backing_t **backing)
 {
@@ -162,7 +162,7 @@ static void free_device(sim_range_t *range)
         release_block(block);
 }
 
-/* Waits for what is queued in the context, as real drivers do, if only in practice. */
+/* Waits for the work that is queued in the context, as real drivers do in practice. */
 static CUresult free_at(CUdeviceptr address)
 {
     sim_context_t *context;

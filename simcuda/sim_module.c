@@ -10,7 +10,7 @@
 
 static void *kernels;
 
-/* NULL: there is none, so there are no kernels. */
+/* NULL: there is no such file, so there are no kernels. */
 static void *open_file(const char *path)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -31,7 +31,7 @@ static void *open_beside(void)
     return open_file(path);
 }
 
-/* Beside this library, in the program, or where the words say. */
+/* Opens the kernels beside this library, in the program, or in the file that SIMCUDA names. */
 static void open_kernels(void)
 {
     const char *given = sim_options()->kernels;
@@ -63,7 +63,7 @@ const weft_kernel_on_host_t *sim_kernel_find(const char *name)
 
 typedef struct wanted {
     const sim_module_t *module;
-    const char *name; /* NULL: all */
+    const char *name;
     sim_function_t *found;
 } wanted_t;
 
@@ -142,7 +142,8 @@ static CUresult load_module(CUmodule *out, const void *image)
     return CUDA_SUCCESS;
 }
 
-/* The module that a handle names, if it is one of contexts or a library, as asked. */
+/* The module that a handle names if it is a library, or belongs to a context, as
+ * `is_library` says. */
 static sim_module_t *module_of(const void *handle, bool is_library)
 {
     sim_module_t *module = sim_object_find(SIM_MODULE, handle);
@@ -251,7 +252,7 @@ CUresult cuLibraryGetKernel(CUkernel *out, CUlibrary handle, const char *name)
         result ? result : sim_function_get(module_of(handle, true), name, (sim_function_t **)out));
 }
 
-/* A kernel of a library is launched in any context: it is its own function. */
+/* A kernel of a library can be launched in any context, so it is its own function. */
 CUresult cuKernelGetFunction(CUfunction *out, CUkernel kernel)
 {
     CUresult result = sim_begin(__func__);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Modules and functions. What an image holds is not looked at: kernels are found by name among
- * those that were compiled for the host. */
+/* Modules and functions. The content of an image is ignored: kernels are found by name among those
+ * that were compiled for the host. */
 #ifndef SIMCUDA_SIM_MODULE_H
 #define SIMCUDA_SIM_MODULE_H
 
@@ -21,8 +21,8 @@ typedef struct sim_function {
 
 /** The kernel of that name; NULL: there is none. */
 const weft_kernel_on_host_t *sim_kernel_find(const char *name);
-/** Load a function into a context, if it is not there yet. Drivers do that when it is first launched ("lazy loading"), and may
- *  wait for all that is under way in the context; this one does. */
+/** Loads a function into a context, if it is not there yet. Drivers do that at its first launch
+ * ("lazy loading"), and may wait for all work in the context; this one does. */
 void sim_function_load(sim_function_t *function, sim_context_t *context);
 /** The function of a module, or kernel of a library, of that name: CUDA_ERROR_NOT_FOUND. */
 CUresult sim_function_get(sim_module_t *module, const char *name, sim_function_t **out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Multicast memory: objects, the devices that belong to them, and memory bound to them. They are mapped and shared
- * as allocations of virtual memory are. */
+/* Multicast memory: objects, the devices that belong to them, and memory bound to them. Objects are
+ * mapped and shared like allocations of virtual memory. */
 #include "sim_vmm.h"
 
 static bool is_whole(uint64_t number)
@@ -85,7 +85,7 @@ typedef struct wish {
     uint64_t offset, memory_offset, bytes;
 } wish_t;
 
-/* What can be shared binds what can be shared only. */
+/* An object that can be shared accepts only memory that can be shared. */
 static CUresult bind(const wish_t *wish)
 {
     const sim_memory_t *object = wish->object, *memory = wish->memory;
@@ -117,7 +117,7 @@ CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t offset, 
     return sim_end(result ? result : bind(&wish));
 }
 
-/* Of an allocation of virtual memory; those of pools are not known here. */
+/* The address must be one of virtual memory: allocations of pools are not supported. */
 CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle handle, size_t offset, CUdeviceptr address, size_t bytes,
                              unsigned long long flags)
 {

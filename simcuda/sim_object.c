@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of live objects: a handle that is not in it is refused, where the real driver might
+/* The table of live objects. A handle that is not in it is refused, where the real driver might
  * crash. */
 #include "sim.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim_older.h"
 
-/* These names themselves are the older forms; cuda.h gives them the newest form's symbol. */
+/* The plain names are the older forms, but cuda.h defines them as the newest form's symbol. */
 #undef cuDeviceGetUuid
 #undef cuEventElapsedTime
 #undef cuGetProcAddress
@@ -54,7 +54,7 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *bytes, s
     CUresult result = cuMemcpyBatchAsync_v2(to, from, bytes, count, attributes, attribute_indices,
                                             attribute_count, stream);
     if (result != CUDA_SUCCESS && failed_out != NULL)
-        *failed_out = SIZE_MAX; /* none in particular */
+        *failed_out = SIZE_MAX; /* no particular copy */
     return result;
 }
 

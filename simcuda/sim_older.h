@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Forms that libcuda.so.1 has and not every cuda.h from 12.8 on declares. */
+/* Forms of calls that libcuda.so.1 has, but not every cuda.h from 12.8 on declares. */
 #ifndef SIMCUDA_SIM_OLDER_H
 #define SIMCUDA_SIM_OLDER_H
 

@@ -61,7 +61,7 @@ static size_t parse_bytes(const char *word, const char *text)
     return unit == NULL ? value : value << 10 * (unit - units + 1);
 }
 
-/* NAME:N[+][:CODE][@RANK]; the code, if there is one, is left to the caller. */
+/* Parses NAME:N[+][:CODE][@RANK], but leaves CODE, if there is one, to the caller. */
 static sim_failure_t *take_failure(const char *word, char *text, char **code_out)
 {
     if (options.failure_count == sizeof(options.failures) / sizeof(options.failures[0]))
@@ -160,7 +160,7 @@ unsigned sim_rank(void)
     return text == NULL ? 0 : (unsigned)strtoul(text, NULL, 10);
 }
 
-/* Is `call` (perhaps cuMemAlloc_v2) the `name` (cuMemAlloc)? */
+/* Whether `call` (perhaps cuMemAlloc_v2) is the call `name` (cuMemAlloc). */
 static bool is_call(const char *call, const char *name)
 {
     size_t length = strlen(name);
@@ -169,7 +169,7 @@ static bool is_call(const char *call, const char *name)
             (strncmp(call + length, "_v", 2) == 0 && call[length + 3] == '\0'));
 }
 
-/* Whatever the program or a sanitizer has made of the signal. */
+/* Ends the process even if the program or a sanitizer has a handler for the signal. */
 static void end_by(int number)
 {
     signal(number, SIG_DFL);
@@ -195,7 +195,7 @@ CUresult sim_planned_failure(const char *name)
     return result;
 }
 
-/* splitmix64; ranks have sequences of their own, so that they do not dawdle together. */
+/* splitmix64; each rank has its own sequence, so that ranks are not delayed alike. */
 uint64_t sim_random(void)
 {
     static uint64_t state;

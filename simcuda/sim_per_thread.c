@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calls that programs get which are compiled with CUDA_API_PER_THREAD_DEFAULT_STREAM: the same,
- * but the stream NULL is the thread's own. */
+/* The forms of calls in programs that are compiled with CUDA_API_PER_THREAD_DEFAULT_STREAM: the
+ * same, but the stream NULL is the thread's own. */
 #include "sim_stream.h"
 
 #define EXPORTED __attribute__((visibility("default")))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What cuPointerGetAttribute says of an address. */
+/* The attributes of pointers. */
 #include "sim.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static int access_flags(const sim_range_t *range)
     return reads ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
 }
 
-/* Where the allocation behind a range begins, and its size: of a small one, the block's. */
+/* Where the allocation behind a range begins, and its size: for a small one those of its block. */
 static void mapping_of(const sim_range_t *range, uintptr_t *start, size_t *bytes)
 {
     *start = range->block == NULL ? range->start : range->start - range->offset;
@@ -120,7 +120,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     return sim_end(result ? result : get_one(data, attribute, address));
 }
 
-/* Memory that CUDA does not know is no error here, as the plural call has it: it gets zeros, and no
+/* cuPointerGetAttributes does not fail for memory that CUDA does not know: it gives zeros, and no
  * device. */
 static void fill_in(void *data, CUpointer_attribute attribute, uintptr_t address)
 {

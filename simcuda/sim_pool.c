@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools as such: create, destroy, attributes, rights, other processes. */
+/* Pools themselves: create, destroy, attributes, rights, other processes. */
 #include "sim_pool.h"
 #include "sim_share.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Written by cuMemPoolExportPointer: which piece of which pool. */
+/* cuMemPoolExportPointer writes a token: which piece of which pool the pointer names. */
 _Static_assert(sizeof(CUmemPoolPtrExportData) == sizeof(sim_token_t),
                "a token is as large as a pointer's data");
 
@@ -45,7 +45,8 @@ uint64_t sim_pool_types(const sim_pool_t *pool)
     return pool->types;
 }
 
-/* Files in memory take no room before they are written to: a pool may have all of the device. */
+/* A file in memory takes no room before it is written to, so a pool may be as large as
+ * its device. */
 static size_t pool_bytes(size_t asked)
 {
     size_t bytes = asked == 0 || asked > sim_options()->memory ? sim_options()->memory : asked;
@@ -136,8 +137,8 @@ CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *properties)
     return sim_end(result ? result : create(out, properties));
 }
 
-/* Allocations keep the pool in memory until they are freed; devices that used it go back to their
- * own. */
+/* Allocations keep the pool in memory until they are freed; a device that uses the pool goes back
+ * to its default pool. */
 CUresult cuMemPoolDestroy(CUmemoryPool handle)
 {
     CUresult result = sim_begin(__func__);
@@ -163,8 +164,8 @@ CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t bytes)
 
 /* ---- attributes ---- */
 
-/* The 64-bit attribute of a pool, NULL: there is none of that number. What is freed is given back
- * at once, so that used and reserved bytes are the same. */
+/* The 64-bit attribute of a pool; NULL: there is none of that number. Freed memory is given back at
+ * once, so used and reserved bytes are the same. */
 static uint64_t *wide_attribute(sim_pool_t *pool, CUmemPool_attribute attribute)
 {
     switch ((int)attribute) {
@@ -207,7 +208,7 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
     return sim_end(result ? result : get_attribute(sim_pool_of(pool), attribute, out));
 }
 
-/* The two high marks may be set to zero only, the current sizes not at all. */
+/* The two high-water marks may only be set to zero, the current sizes not at all. */
 static CUresult set_attribute(sim_pool_t *pool, CUmemPool_attribute attribute, const void *value)
 {
     if (pool == NULL || value == NULL)
@@ -250,7 +251,7 @@ static CUresult set_access(sim_pool_t *pool, const CUmemAccessDesc *list, size_t
         CUresult result = sim_check_access(&list[i], pool->device->index);
         if (result == CUDA_SUCCESS && list[i].location.id == pool->device->ordinal &&
             list[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
-            result = CUDA_ERROR_INVALID_DEVICE; /* its own device always has all */
+            result = CUDA_ERROR_INVALID_DEVICE; /* its own device always has all rights */
         if (result != CUDA_SUCCESS)
             return result;
     }

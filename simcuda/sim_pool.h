@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools: each one file in memory, of which allocations are pieces. */
+/* Pools. Each is one file in memory, and its allocations are pieces of that file. */
 #ifndef SIMCUDA_SIM_POOL_H
 #define SIMCUDA_SIM_POOL_H
 
@@ -26,12 +26,12 @@ void sim_pool_release(sim_pool_t *pool);
 /** The pool that a device allocates from if none is named. */
 CUresult sim_pool_current(sim_device_t *device, sim_pool_t **out);
 
-/** Enters [offset, offset + bytes) of a pool at new addresses, where nothing is mapped yet; NULL:
+/** Enters [offset, offset + bytes) of a pool at new addresses, without memory there; NULL:
  * no room. */
 sim_range_t *sim_pooled_add(sim_pool_t *pool, uint64_t offset, size_t bytes);
-/** Puts the pool's memory behind the addresses. */
+/** Maps the pool's memory at the addresses of a range. */
 void sim_pooled_map(sim_range_t *range);
-/** Takes it away again; what it held is lost if `forget`. */
+/** Unmaps it; `forget`: its content is lost. */
 void sim_pooled_unmap(sim_range_t *range, bool forget);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocations in stream order. The addresses are there at once; memory is behind them from when the
- * stream gets there until it gets to the free: whoever comes from another stream too early or too
- * late touches nothing. Allocations that a graph makes keep their addresses as long as the graph
- * lives. */
+/* Allocations in stream order. An allocation has addresses at once; memory is behind them from when
+ * the stream reaches the allocation until it reaches the free. An access from another stream that
+ * comes too early or too late finds no memory. Allocations that a graph makes keep their addresses
+ * as long as the graph lives. */
 #include "sim_pool.h"
 
 #include <fcntl.h>
@@ -80,8 +80,8 @@ CUresult sim_pooled_free(sim_range_t *range)
 
 typedef struct step {
     uintptr_t start;
-    uint64_t id; /* of the range: addresses may be others' by then */
-    bool owns;   /* a graph's: dropping the work frees it */
+    uint64_t id; /* of the range: another may have the addresses by then */
+    bool owns;   /* the work of a graph: dropping it frees the range */
 } step_t;
 
 static sim_range_t *range_of(const step_t *step)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A sorted table of pointers to ranges, searched by halves. */
+/* A sorted table of pointers to ranges, searched by bisection. */
 #include "sim.h"
 
 #include <stdatomic.h>
@@ -20,7 +20,7 @@ void sim_range_changed(void)
     atomic_fetch_add(&epoch, 1);
 }
 
-/* How many begin at or below `address`. */
+/* How many ranges begin at or below `address`. */
 static size_t rank_of(uintptr_t address)
 {
     size_t low = 0, high = count;
@@ -121,7 +121,7 @@ static bool may_touch(const sim_context_t *context, const sim_range_t *range, bo
     }
 }
 
-/* The driver copies between devices that are no peers, too. */
+/* The driver also copies between devices that are not peers. */
 static bool may_move(const sim_context_t *context, const sim_range_t *range, bool writes)
 {
     if (range->what == SIM_MULTICAST)

@@ -31,8 +31,8 @@ static CUresult run_fill(sim_work_t *work)
     return CUDA_SUCCESS;
 }
 
-/* Memory that the host sees is set before the synchronous call returns; of a device, perhaps after
- * it. */
+/* A synchronous call returns when memory that the host can touch is set; for memory of a device it
+ * may return before. */
 static CUresult submit_fill(const fill_t *fill, CUstream handle, bool is_async)
 {
     sim_stream_t *stream;

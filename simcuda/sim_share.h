@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How memory and events get to other processes.
+/* How memory and events are shared with other processes.
  *
  * A token (64 bytes, in the handles of legacy IPC, fabric handles, pointers of pools) names a
- * descriptor of the process that exports: others open it by /proc/<pid>/fd, and see by the file's
- * number whether it is still the same. A descriptor that is itself passed on (VMM, pools) has a
- * trailer behind its memory that says what it is. */
+ * descriptor of the exporting process. Others open it by /proc/<pid>/fd, and compare the file's
+ * inode number to see whether the descriptor is still that of the same file. Where the descriptor
+ * itself is passed on (VMM, pools, multicast), a trailer after the memory says what the file is. */
 #ifndef SIMCUDA_SIM_SHARE_H
 #define SIMCUDA_SIM_SHARE_H
 
@@ -27,14 +27,14 @@ typedef struct sim_token {
     uint64_t bytes, offset; /* of the allocation in the file */
     CUuuid uuid;            /* of the device: also tells hosts apart */
     uint32_t types;         /* CUmemAllocationHandleType bits it was made for */
-    uint32_t granule;       /* of the owner's addresses, where the file lies; of SIM_SHARED_MEMORY */
+    uint32_t granule;       /* SIM_SHARED_MEMORY: where the owner has mapped the file */
 } sim_token_t;
 
 _Static_assert(sizeof(sim_token_t) == CU_IPC_HANDLE_SIZE, "a token is as large as a handle");
 
 /** A token for `fd` of this process; the caller fills in offset, bytes and types. */
 sim_token_t sim_token_create(sim_share_kind_t kind, int fd, int index);
-/** Opens what a token names; CUDA_ERROR_INVALID_VALUE: it is none of this kind, or gone. */
+/** Opens what a token names; CUDA_ERROR_INVALID_VALUE: it is of another kind, or gone. */
 CUresult sim_token_open(const sim_token_t *token, sim_share_kind_t kind, int *fd_out);
 bool sim_token_is_own(const sim_token_t *token);
 /** The visible device of a token, or NULL. */
@@ -42,8 +42,8 @@ sim_device_t *sim_token_device(const sim_token_t *token);
 
 /** A new descriptor of a file of `bytes` bytes, with a trailer; -1: none is left. */
 int sim_trailer_export(int file, size_t bytes, const sim_token_t *token);
-/** A descriptor of our own, and the token, for what somebody's shareable handle (as
- * cuMemImportFromShareableHandle takes it) names. */
+/** Opens what a shareable handle names (as cuMemImportFromShareableHandle takes it): its token, and
+ * a new descriptor, which the caller owns. */
 CUresult sim_share_open(void *given, CUmemAllocationHandleType type, sim_share_kind_t kind,
                         sim_token_t *token_out, int *fd_out);
 

@@ -12,8 +12,8 @@ static size_t size;
 static intptr_t distance; /* from a device address to its alias */
 static sim_extents_t unused;
 
-/* Two halves of one reservation of addresses. Sanitizers leave little room: asks for less until it
- * gets it. */
+/* Reserves device addresses and the alias as two halves of one mapping. Sanitizers leave little
+ * room, so it halves the size until the mapping succeeds. */
 CUresult sim_space_open(void)
 {
     for (size = (size_t)512 << 30; size >= (size_t)8 << 30; size /= 2) {

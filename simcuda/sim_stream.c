@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The queues, their threads, and who waits for whom. */
+/* The queues of streams, their threads, and what waits for what. */
 #include "sim_stream.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Told whenever an op is done. */
+/* Signalled whenever an op is done. */
 static pthread_cond_t some_done = PTHREAD_COND_INITIALIZER;
 
 /* ---- work and ops ---- */
@@ -54,7 +54,7 @@ static void add_await(sim_op_t *op, sim_op_t *awaited)
     op->awaits[op->await_count++] = sim_op_retain(awaited);
 }
 
-/* Nobody dawdles any more over `op`, what stands before it and what these await. */
+/* Ends the delays of `op`, of the ops before it in its stream, and of all that these await. */
 static void hurry(sim_op_t *op)
 {
     if (op->is_done || op->is_wanted)
@@ -104,7 +104,7 @@ static void await_others(sim_op_t *op)
     op->await_count = 0;
 }
 
-/* After an error nothing more is done in a context. */
+/* After an error a context does no more work. */
 static void do_work(sim_work_t *work)
 {
     if (work == NULL || work->run == NULL || work->context->error != CUDA_SUCCESS)
@@ -151,7 +151,7 @@ static void *serve(void *argument)
     return NULL;
 }
 
-/* It takes no signal: those are the program's. */
+/* The thread blocks all signals: they are for the threads of the program. */
 static void start_thread(sim_stream_t *stream)
 {
     pthread_attr_t attributes;
@@ -168,15 +168,15 @@ static void start_thread(sim_stream_t *stream)
     stream->has_thread = true;
 }
 
-/* ---- giving work ---- */
+/* ---- giving work to streams ---- */
 
 static bool is_blocking(const sim_stream_t *stream)
 {
     return (stream->flags & CU_STREAM_NON_BLOCKING) == 0;
 }
 
-/* Work of the legacy stream comes after all that stands in blocking streams, and theirs after it.
- */
+/* Work of the legacy stream comes after all that is queued in blocking streams, and their later
+ * work after it. */
 static void await_legacy(sim_stream_t *stream, sim_op_t *op)
 {
     sim_stream_t *legacy = stream->context->null_stream;
@@ -193,7 +193,8 @@ static void await_legacy(sim_stream_t *stream, sim_op_t *op)
     }
 }
 
-/* Mostly a little late, seldom much. A busy stream goes on at once more often than not. */
+/* Without `lazy`, most delays are below a sixteenth of late_ms, and one in eight is above half of
+ * it; a busy stream goes on at once in three cases of four. */
 static uint64_t late_until(bool is_idle)
 {
     const sim_options_t *options = sim_options();

@@ -3,8 +3,8 @@
  *
  * A sim_work_t says what to do; it never changes, so a graph can do it again and again. Given to a
  * stream it becomes a sim_op_t, one entry of the stream's queue, or, while the stream is captured,
- * a node of a graph. Each stream has a thread, which dawdles (SIMCUDA's late) until somebody
- * waits for what it is to do:
+ * a node of a graph. Each stream has a thread, which delays its ops (SIMCUDA's late) until the
+ * program waits for them:
  *
  *     stream   op (runs) -> op -> op -> op (last)
  *                            |
@@ -22,12 +22,11 @@ typedef struct sim_capture sim_capture_t;
 struct sim_event; /* sim_event.h */
 
 struct sim_work {
-    CUgraphNodeType type; /* that it has as a node */
+    CUgraphNodeType type; /* its type as a node of a graph */
     unsigned references;
-    sim_context_t *context; /* that it works in */
-    CUresult (*run)(
-        sim_work_t *work);          /* without the lock; an error is sticky. NULL: nothing to do */
-    void (*drop)(sim_work_t *work); /* gives back what `arguments` hold; NULL: nothing */
+    sim_context_t *context;            /* in which it runs */
+    CUresult (*run)(sim_work_t *work); /* without the lock; its error is sticky. NULL: no-op */
+    void (*drop)(sim_work_t *work);    /* releases what `arguments` hold; NULL: nothing */
     _Alignas(16) char arguments[];
 };
 
@@ -35,7 +34,7 @@ struct sim_op {
     unsigned references;
     sim_stream_t *stream; /* while it is queued */
     sim_work_t *work;     /* NULL: a marker */
-    sim_op_t **awaits;    /* that must be done before */
+    sim_op_t **awaits;    /* ops that must be done before it */
     size_t await_count;
     sim_op_t *next;
     bool is_wanted, is_done;
@@ -50,11 +49,11 @@ struct sim_stream {
     int priority;
     uint64_t id;
     bool is_legacy, is_per_thread, has_thread, is_destroyed;
-    sim_op_t *first, *last; /* last: also when it is done, NULL: there was none */
+    sim_op_t *first, *last; /* last: stays when it is done; NULL: there has been none */
     pthread_cond_t has_work;
-    unsigned asked;             /* times that it was found busy since it was idle */
+    unsigned asked;             /* times that a query found it busy since it last ended an op */
     sim_capture_t *capture;     /* NULL: not captured */
-    struct sim_node **frontier; /* of a captured one: what its next node depends on */
+    struct sim_node **frontier; /* if captured: what its next node depends on */
     size_t frontier_count;
 };
 
@@ -64,50 +63,51 @@ struct sim_stream {
 sim_work_t *sim_work_create(sim_context_t *context, CUgraphNodeType type, size_t bytes);
 void sim_work_release(sim_work_t *work);
 
-/** The stream that a handle names in the current context; `context_out` may be NULL. */
+/** The stream that a handle names in the current context; returns the sticky error of the stream's
+ * context. */
 CUresult sim_stream_of(CUstream handle, sim_stream_t **out);
-/** Whether the stream NULL is CU_STREAM_PER_THREAD to this thread, as in calls whose names end in
- * _ptsz and _ptds. Without the lock. */
+/** Sets whether the stream NULL is CU_STREAM_PER_THREAD to this thread, as in calls whose names end
+ * in _ptsz and _ptds. Without the lock. */
 void sim_null_is_mine(bool is_mine);
 /** The legacy stream of a context. */
 sim_stream_t *sim_null_stream(sim_context_t *context);
 /** Gives work to a stream, which takes the caller's reference; a captured stream makes a node of
- * it. `wait`: until it is done, its error is the result; refused on a captured stream. */
+ * it. `wait`: returns the context's error when the work is done; not on a captured stream. */
 CUresult sim_submit(sim_stream_t *stream, sim_work_t *work, bool wait);
-/** The same for an op that awaits `awaited` (may be NULL); `out` (may be NULL) gets a reference to
- * it. The stream is not captured. */
+/** Gives work to a stream that is not captured, as an op that awaits `awaited` (may be NULL); `out`
+ * (may be NULL) gets a reference to the op. */
 void sim_enqueue(sim_stream_t *stream, sim_work_t *work, sim_op_t *awaited, sim_op_t **out);
-/** What must hold before a stream that is not captured takes work:
- * CUDA_ERROR_STREAM_CAPTURE_IMPLICIT. */
+/** Whether a stream that is not captured may take work: CUDA_ERROR_STREAM_CAPTURE_IMPLICIT if it is
+ * the legacy stream and a stream that synchronises with it is captured. */
 CUresult sim_may_enqueue(const sim_stream_t *stream);
 sim_op_t *sim_op_retain(sim_op_t *op);
 void sim_op_release(sim_op_t *op);
-/** Returns when it is done. The lock is given away meanwhile. */
+/** Returns when the op is done; releases the lock while it waits. */
 void sim_op_wait(sim_op_t *op);
-/** Somebody asks again and again whether it is done: from some time on nobody dawdles over it. */
+/** A query has found that the op is not done; after a few queries the op is not delayed further. */
 void sim_op_asked(sim_op_t *op);
 /** Waits for all that is queued in a context; its sticky error. */
 CUresult sim_context_drain(sim_context_t *context);
-/** Work goes on, the handle is dead. */
+/** Ends the handle; work that is queued still runs. */
 void sim_stream_end(sim_stream_t *stream);
 
 /* ---- sim_capture.c ---- */
 
-/** Makes a node of work on a captured stream, which takes the caller's reference, also if it
- * refuses. */
+/** Makes a node of work on a captured stream. Takes the caller's reference even if it refuses. */
 CUresult sim_capture_add(sim_stream_t *stream, sim_work_t *work);
-/** A call that may not be made while a stream is captured, by the mode of this thread; the captures
- * are spoilt. */
+/** Every call that captures can forbid begins with this: spoils all captures that forbid it to this
+ * thread, and returns CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED if there are any. */
 CUresult sim_unsafe_call(void);
-/** A call that cannot be made on this stream while it is captured: spoils the capture. */
+/** Spoils the capture of a stream, after a call that cannot be made on a captured stream; returns
+ * CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED. */
 CUresult sim_spoil_capture(sim_stream_t *stream);
 /** cuEventRecord on a captured stream. */
 CUresult sim_capture_record(sim_stream_t *stream, struct sim_event *event, unsigned flags);
 /** cuStreamWaitEvent of a captured stream or for a captured event. */
 CUresult sim_capture_wait(sim_stream_t *stream, struct sim_event *event, unsigned flags);
-/** A captured stream ends before its capture. */
+/** A captured stream is destroyed before its capture ends: spoils the capture. */
 void sim_capture_leave(sim_stream_t *stream);
-/** A captured event is asked whether it is complete: spoils the capture. */
+/** A captured event is queried or waited for by the host: spoils the capture. */
 CUresult sim_capture_asked(struct sim_event *event);
 
 /* ---- sim_event.c ---- */
@@ -117,10 +117,11 @@ void sim_events_end(sim_context_t *context);
 /* ---- sim_module.c, sim_launch.c ---- */
 
 void sim_modules_end(sim_context_t *context);
-/** Where the simulator finds what the running kernel touches; ends the kernel if it may not.
- * Without the lock. */
+/** Where the simulator accesses what the running kernel touches; ends the kernel if it may not
+ * touch it. Without the lock. */
 void *sim_kernel_translate(const void *address);
-/** The same for multimem accesses: where the address lies in the memory of each member; how many there are. */
+/** The same for multimem accesses: writes where the address lies in the memory of each member,
+ * `most` at most; returns how many were written. */
 unsigned sim_kernel_multicast(const void *address, void **places_out, unsigned most);
 
 #endif

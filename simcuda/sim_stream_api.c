@@ -30,7 +30,7 @@ sim_stream_t *sim_null_stream(sim_context_t *context)
 
 typedef struct mine {
     struct mine *next;
-    sim_stream_t *stream; /* perhaps dead: its context may have ended */
+    sim_stream_t *stream; /* may be destroyed: its context may have ended */
 } mine_t;
 
 static pthread_key_t mine_key;
@@ -197,8 +197,8 @@ CUresult cuStreamGetDevice(CUstream handle, CUdevice *out)
     return sim_end(result);
 }
 
-/* The op that is over when a stream is idle, with a reference; NULL: it is. The legacy stream
- * stands for all blocking ones: a marker finds out. */
+/* The op whose end makes a stream idle, with a reference; NULL: the stream is idle. The legacy
+ * stream stands for all blocking ones, so it gets a marker, which awaits these. */
 static sim_op_t *last_op(sim_stream_t *stream)
 {
     sim_op_t *op;

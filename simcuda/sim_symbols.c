@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cuGetProcAddress: a plain name and a version of the interface give the function that had that
- * form then. */
+/* cuGetProcAddress: finds the form of a call that a version of the interface had under a plain
+ * name. */
 #include "sim_older.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Names whose form has changed, newest first. Of others there is one form here, whatever its
+/* Names whose form has changed, newest first. Every other name has one form here, whatever its
  * suffix. */
 static const struct {
     const char *name, *symbol;
@@ -49,7 +49,8 @@ static bool ends_in_version(const char *name)
            (length > 5 && strncmp(name + length - 5, "_pt", 3) == 0);
 }
 
-/* The form of `name` that `version` had; CUDA_ERROR_NOT_FOUND, with the reason. */
+/* The form of `name` that `version` had. NULL: the name is not listed, or `reason` says that the
+ * version is too old for it. */
 static const char *listed_form(const char *name, int version,
                                CUdriverProcAddressQueryResult *reason)
 {

@@ -8,7 +8,7 @@
 
 enum { BINDINGS_MAX = 128, WAIT_NS = 1000000 };
 
-/* What has a number is bound; it is never the number of another one. */
+/* An entry with a number is bound; no two bindings ever get the same number. */
 typedef struct entry {
     _Atomic uint64_t number; /* 0: free; CLAIMED: being written */
     sim_binding_t binding;
@@ -210,7 +210,8 @@ static bool map_binding(sim_team_t *team, size_t slot)
     return true;
 }
 
-/* In the memory of one device; NULL: nothing of it is bound there. */
+/* The place in the memory of one device; NULL: nothing of it is bound there, or cannot
+ * be mapped. */
 static char *place_of(sim_team_t *team, int index, uint64_t offset, uint64_t bytes)
 {
     for (size_t i = 0; i < BINDINGS_MAX; i++) {

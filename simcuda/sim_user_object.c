@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* User objects: what a graph holds for the program, and tells it when the graph, all that was
- * instantiated of it and all launches are over. */
+/* User objects. A graph holds references to them for the program; their destructors tell it when
+ * the graph, all that was instantiated from it and all launches have ended. */
 #include "sim_graph.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void *run_calls(void *given)
     return NULL;
 }
 
-/* Takes one reference of each; `list` is the caller's. */
+/* Releases one reference for each entry of `list`, which stays the caller's. */
 static void release(sim_user_object_t *const *list, size_t count)
 {
     last_calls_t *last = sim_alloc(sizeof(*last) + count * sizeof(last->calls[0]));
@@ -59,7 +59,7 @@ static void release(sim_user_object_t *const *list, size_t count)
         sim_die("no thread for a destructor");
 }
 
-/* ---- what is held ---- */
+/* ---- held references ---- */
 
 static void hold(sim_held_t *held, sim_user_object_t *object, unsigned count)
 {

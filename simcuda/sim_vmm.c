@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Virtual memory management: addresses, allocations, and which lies where, each for itself. */
+/* Virtual memory management: reserved addresses, allocations, and mappings. */
 #include "sim_vmm.h"
 
 #include <stdlib.h>
@@ -216,7 +216,7 @@ CUresult cuMemGetAllocationGranularity(size_t *out, const CUmemAllocationProp *p
 
 /* ---- mappings ---- */
 
-/* Nothing lies there for anybody but kernels that ask for its members' memory. */
+/* Only multimem accesses of kernels find memory there: that of the members. */
 static sim_range_t range_of_team(uintptr_t start, size_t bytes)
 {
     return (sim_range_t){
@@ -478,7 +478,7 @@ uint64_t sim_memory_types(const sim_memory_t *memory)
     return memory->properties.requestedHandleTypes;
 }
 
-/* ---- there is none of it ---- */
+/* ---- not supported ---- */
 
 CUresult cuMemGetHandleForAddressRange(void *out, CUdeviceptr start, size_t bytes,
                                        CUmemRangeHandleType type, unsigned long long flags)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What handles of virtual memory name: allocations, and objects of multicast memory. */
+/* What handles of virtual memory name: allocations and multicast objects. */
 #ifndef SIMCUDA_SIM_VMM_H
 #define SIMCUDA_SIM_VMM_H
 
@@ -13,13 +13,13 @@ struct sim_memory {
     sim_backing_t *backing; /* of an allocation */
     CUmemAllocationProp properties;
     sim_device_t *device;
-    bool is_imported; /* whose bytes another process counts */
-    sim_team_t *team; /* an object of multicast memory, which has no backing and no device; NULL: it is an allocation */
+    bool is_imported; /* then another process counts its bytes */
+    sim_team_t *team; /* of a multicast object, without backing and device; NULL: an allocation */
 };
 
 /** What a live handle names, or NULL. */
 sim_memory_t *sim_memory_of(CUmemGenericAllocationHandle handle);
-/** A handle for a team that was made or imported: `types` by which it may be exported. */
+/** A handle for a new or imported team; `types` are the handle types for its export. */
 sim_memory_t *sim_memory_of_team(sim_team_t *team, unsigned types);
 
 #endif
