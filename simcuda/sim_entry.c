@@ -50,8 +50,10 @@ __attribute__((visibility("default"))) unsigned long simLaunches(const char *pre
 
 static __attribute__((destructor)) void tell_counts(void)
 {
+    if (sim_options()->tell)
+        fprintf(stderr, "simcuda: version %s\n", SIMCUDA_VERSION);
     for (size_t i = 0; sim_options()->tell && counts[i].name != NULL; i++)
-        fprintf(stderr, "weft_simcuda: %s %lu\n", counts[i].name, counts[i].calls);
+        fprintf(stderr, "simcuda: %s %lu\n", counts[i].name, counts[i].calls);
 }
 
 CUresult sim_begin_early(const char *name)
@@ -122,7 +124,7 @@ void sim_die(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "weft_simcuda: ");
+    fprintf(stderr, "simcuda: ");
     vfprintf(stderr, format, arguments);
     fprintf(stderr, "\n");
     va_end(arguments);

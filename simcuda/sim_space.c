@@ -64,7 +64,7 @@ sim_backing_t *sim_backing_adopt(int fd, size_t bytes)
 
 sim_backing_t *sim_backing_create(size_t bytes)
 {
-    int fd = memfd_create("weft_simcuda", MFD_CLOEXEC);
+    int fd = memfd_create("simcuda", MFD_CLOEXEC);
     if (fd == -1)
         return NULL;
     if (ftruncate(fd, (off_t)bytes) == 0)

@@ -52,7 +52,7 @@ static sim_team_t *open_table(int fd)
 
 sim_team_t *sim_team_create(unsigned devices, size_t bytes)
 {
-    int fd = memfd_create("weft_simcuda_team", MFD_CLOEXEC);
+    int fd = memfd_create("simcuda_team", MFD_CLOEXEC);
     if (fd == -1)
         return NULL;
     if (ftruncate(fd, sizeof(table_t)) != 0) {
