@@ -14,6 +14,7 @@
 #include "object/object.h"
 #include "mpi.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,10 +24,13 @@ typedef enum weft_machine {
 #define WEFT_ENUMERATE(name, ctype, ...) WEFT_MACHINE_##name,
     WEFT_MACHINES(WEFT_ENUMERATE)
 #undef WEFT_ENUMERATE
-        WEFT_MACHINE_COUNT
+        WEFT_MACHINE_COUNT,
+    WEFT_MACHINE_CHAR =
+        CHAR_MIN < 0 ? WEFT_MACHINE_I8 : WEFT_MACHINE_U8, /* as the compiler has it */
 } weft_machine_t;
 
-/** The rows of the table of legal operations (MPI 5.0, section 6.9.2). */
+/** The rows of the table of legal operations (MPI 5.0, section 6.9.2). Beyond it, MPI_CHAR counts
+ * as a C integer, and types of several languages have logical operations. */
 typedef enum weft_op_group {
     WEFT_GROUP_NONE = 0,
     WEFT_C_INTEGER = 1,

@@ -130,9 +130,9 @@ WEFT_DECLARE_PAIR(weft_2double_precision_t, double, double)
     X(band, BAND, WEFT_ANY_INTEGER | WEFT_BYTE)                                                \
     X(bor, BOR, WEFT_ANY_INTEGER | WEFT_BYTE)                                                  \
     X(bxor, BXOR, WEFT_ANY_INTEGER | WEFT_BYTE)                                                \
-    X(land, LAND, WEFT_C_INTEGER | WEFT_LOGICAL)                                               \
-    X(lor, LOR, WEFT_C_INTEGER | WEFT_LOGICAL)                                                 \
-    X(lxor, LXOR, WEFT_C_INTEGER | WEFT_LOGICAL)                                               \
+    X(land, LAND, WEFT_C_INTEGER | WEFT_MULTI_LANGUAGE | WEFT_LOGICAL)                         \
+    X(lor, LOR, WEFT_C_INTEGER | WEFT_MULTI_LANGUAGE | WEFT_LOGICAL)                           \
+    X(lxor, LXOR, WEFT_C_INTEGER | WEFT_MULTI_LANGUAGE | WEFT_LOGICAL)                         \
     X(minloc, MINLOC, WEFT_PAIR)                                                               \
     X(maxloc, MAXLOC, WEFT_PAIR)
 

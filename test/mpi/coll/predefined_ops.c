@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The rows of the table of legal operations (MPI 5.0, section 6.9.2). */
+/* The rows of the table of legal operations (MPI 5.0, section 6.9.2); MPI_CHAR, and the logical
+ * operations of several languages, go beyond it. */
 enum {
     C_INTEGER = 1,
     FLOATING = 2,
@@ -21,6 +22,7 @@ enum {
     MULTI_LANGUAGE = 32,
     PAIR = 64,
     ORDERED = C_INTEGER | FLOATING | MULTI_LANGUAGE,
+    TRUTHS = C_INTEGER | LOGICAL | MULTI_LANGUAGE,
     BITS = C_INTEGER | BYTE | MULTI_LANGUAGE,
 };
 
@@ -32,6 +34,7 @@ static const struct {
     unsigned group;
     unsigned gap_first, gap_end; /* bytes that mean nothing */
 } types[] = {
+    {"char", MPI_CHAR, C_INTEGER, 0, 0},
     {"signed char", MPI_SIGNED_CHAR, C_INTEGER, 0, 0},
     {"unsigned char", MPI_UNSIGNED_CHAR, C_INTEGER, 0, 0},
     {"short", MPI_SHORT, C_INTEGER, 0, 0},
@@ -66,9 +69,9 @@ static const struct {
     {"MPI_MIN", MPI_MIN, ORDERED},
     {"MPI_SUM", MPI_SUM, ORDERED | COMPLEX},
     {"MPI_PROD", MPI_PROD, ORDERED | COMPLEX},
-    {"MPI_LAND", MPI_LAND, C_INTEGER | LOGICAL},
-    {"MPI_LOR", MPI_LOR, C_INTEGER | LOGICAL},
-    {"MPI_LXOR", MPI_LXOR, C_INTEGER | LOGICAL},
+    {"MPI_LAND", MPI_LAND, TRUTHS},
+    {"MPI_LOR", MPI_LOR, TRUTHS},
+    {"MPI_LXOR", MPI_LXOR, TRUTHS},
     {"MPI_BAND", MPI_BAND, BITS},
     {"MPI_BOR", MPI_BOR, BITS},
     {"MPI_BXOR", MPI_BXOR, BITS},
