@@ -105,6 +105,38 @@ MPI_Count weft_type_elements(const weft_type_t *type, size_t bytes)
     return part == MPI_UNDEFINED ? part : whole + part;
 }
 
+/* The bytes of the first `elements` basic elements of one struct. */
+static size_t element_bytes_of_struct(const weft_envelope_t *envelope, MPI_Count elements)
+{
+    const MPI_Count *block_counts = envelope->values + 1;
+    size_t bytes = 0;
+    for (size_t i = 0; i < envelope->type_count; i++) {
+        const weft_type_t *type = envelope->types[i];
+        MPI_Count block_elements = block_counts[i] * (MPI_Count)type->elements;
+        if (elements < block_elements)
+            return bytes + weft_type_element_bytes(type, elements);
+        elements -= block_elements;
+        bytes += (size_t)block_counts[i] * type->size;
+    }
+    return bytes;
+}
+
+size_t weft_type_element_bytes(const weft_type_t *type, MPI_Count elements)
+{
+    if (type->elements == 0)
+        return 0;
+    size_t whole = (size_t)elements / type->elements * type->size;
+    MPI_Count rest = elements % (MPI_Count)type->elements;
+    const weft_envelope_t *envelope = type->envelope;
+    if (rest == 0)
+        return whole;
+    if (envelope == NULL) /* a pair */
+        return whole + weft_pair_value_bytes(type);
+    if (envelope->combiner == MPI_COMBINER_STRUCT)
+        return whole + element_bytes_of_struct(envelope, rest);
+    return whole + weft_type_element_bytes(weft_envelope_base(envelope), rest);
+}
+
 static ptrdiff_t lower_bound(ptrdiff_t a, ptrdiff_t b)
 {
     return a < b ? a : b;

@@ -137,6 +137,10 @@ int weft_type_commit(weft_type_t *type);
  *  MPI_UNDEFINED when the bytes end within a basic element. */
 MPI_Count weft_type_elements(const weft_type_t *type, size_t bytes);
 
+/** The other way round: the bytes of the first `elements` >= 0 basic elements of such a stream. The
+ *  bytes of all instances of the type that they begin must fit into a size_t. */
+size_t weft_type_element_bytes(const weft_type_t *type, MPI_Count elements);
+
 /** Where the data of `count` elements lies, when it is one run in the order of the type map:
  * `offset` bytes from the buffer. False: it is not one run, and nothing is set. The type is
  * committed. */

@@ -118,18 +118,31 @@ int PMPI_Status_set_cancelled(MPI_Status *status, int flag)
     return weft_call_end(&call, err);
 }
 
+/* The bytes of so many basic elements, as if they had been received (section 13.3). */
+static int bytes_of_elements(const weft_type_t *type, MPI_Count count, uint64_t *out)
+{
+    MPI_Count instances = type->elements == 0 ? 0 : count / (MPI_Count)type->elements + 1, bytes;
+    if (__builtin_mul_overflow(instances, (MPI_Count)type->size, &bytes))
+        return weft_bad_size(instances, type);
+    *out = weft_type_element_bytes(type, count);
+    return MPI_SUCCESS;
+}
+
 static int set_elements(const char *name, MPI_Status *status, MPI_Datatype datatype,
                         MPI_Count count)
 {
     weft_call_t call = weft_call_begin(name);
     weft_type_t *type;
+    uint64_t bytes = 0;
     int err = check_status(status);
     if (err == MPI_SUCCESS)
         err = weft_check_type(datatype, &type);
     if (err == MPI_SUCCESS)
         err = weft_check_count(count, "count");
     if (err == MPI_SUCCESS)
-        weft_status_set_bytes(status, (uint64_t)count * type->size);
+        err = bytes_of_elements(type, count, &bytes);
+    if (err == MPI_SUCCESS)
+        weft_status_set_bytes(status, bytes);
     return weft_call_end(&call, err);
 }
 

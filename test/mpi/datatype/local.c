@@ -183,6 +183,54 @@ static void test_operations(void)
     expect(commutes, 1, "commutes");
 }
 
+/* A status of `set` basic elements: what it is said to have, in every form of the calls. */
+static void check_status_elements(MPI_Datatype type, int set, int count)
+{
+    MPI_Status status;
+    MPI_Count wide;
+    int narrow;
+    MPI_Status_set_elements(&status, type, set);
+    MPI_Get_elements(&status, type, &narrow);
+    expect(narrow, set, "elements of a status");
+    MPI_Get_count(&status, type, &narrow);
+    expect(narrow, count, "count of a status");
+    MPI_Status_set_elements(&status, type, 0);
+    MPI_Status_set_elements_x(&status, type, set);
+    MPI_Get_elements_x(&status, type, &wide);
+    expect(wide, set, "elements_x of a status");
+    MPI_Status_set_elements(&status, type, 0);
+    MPI_Status_set_elements_c(&status, type, set);
+    MPI_Get_elements_c(&status, type, &wide);
+    expect(wide, set, "elements_c of a status");
+    MPI_Get_count_c(&status, type, &wide);
+    expect(wide, count, "count_c of a status");
+}
+
+static void test_status_elements(void)
+{
+    MPI_Datatype four, mixed, parts[] = {MPI_CHAR, MPI_DOUBLE, MPI_SHORT_INT};
+    int counts[] = {3, 2, 1};
+    MPI_Aint places[] = {0, 8, 24};
+    MPI_Status status;
+    MPI_Type_contiguous(4, MPI_INT, &four);
+    MPI_Type_commit(&four);
+    MPI_Type_create_struct(3, counts, places, parts, &mixed);
+    MPI_Type_commit(&mixed);
+    check_status_elements(four, 4, 1);
+    check_status_elements(four, 12, 3);
+    check_status_elements(four, 5, MPI_UNDEFINED);
+    check_status_elements(MPI_INT, 4, 4);
+    check_status_elements(MPI_DOUBLE_INT, 6, 3);
+    check_status_elements(MPI_DOUBLE_INT, 7, MPI_UNDEFINED);
+    check_status_elements(mixed, 14, 2);
+    for (int partial = 1; partial < 7; partial++)
+        check_status_elements(mixed, 7 + partial, MPI_UNDEFINED);
+    expect_class(MPI_Status_set_elements_c(&status, MPI_DOUBLE, (MPI_Count)1 << 62), MPI_ERR_COUNT,
+                 "more elements than memory can hold");
+    MPI_Type_free(&mixed);
+    MPI_Type_free(&four);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -194,6 +242,7 @@ int main(int argc, char **argv)
     test_packing();
     test_names_and_numbers();
     test_operations();
+    test_status_elements();
     MPI_Finalize();
     return failures != 0;
 }

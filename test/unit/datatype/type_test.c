@@ -64,6 +64,15 @@ static MPI_Count count_elements(const model_t *model, size_t bytes)
     return elements;
 }
 
+/* Elements of bytes, and bytes of elements. */
+static void check_elements(const model_t *model, size_t bytes)
+{
+    MPI_Count elements = count_elements(model, bytes);
+    assert_int_equal(weft_type_elements(model->type, bytes), elements);
+    if (elements != MPI_UNDEFINED)
+        assert_int_equal(weft_type_element_bytes(model->type, elements), bytes);
+}
+
 static void check_bounds(const model_t *model)
 {
     const weft_type_t *type = model->type;
@@ -88,7 +97,7 @@ static void random_types_have_the_bounds_of_their_maps(void **state)
         model_t model = model_random_type(1 + i % 4);
         check_bounds(&model);
         for (size_t bytes = 0; bytes < 2 * model.bytes && bytes < 300; bytes++)
-            assert_int_equal(weft_type_elements(model.type, bytes), count_elements(&model, bytes));
+            check_elements(&model, bytes);
         model_free(&model);
     }
 }
