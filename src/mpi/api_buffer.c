@@ -11,8 +11,8 @@
 static int attach_buffer(weft_comm_t *comm, void *buffer, MPI_Count size)
 {
     int err = weft_check_count(size, "size");
-    if (err == MPI_SUCCESS && buffer == NULL && size > 0)
-        err = weft_bad_buffer("buffer");
+    if (err == MPI_SUCCESS && weft_is_odd_buffer(buffer) && size > 0)
+        err = weft_bad_buffer(buffer, "buffer");
     return err == MPI_SUCCESS ? weft_bsend_attach(comm, buffer, (size_t)size) : err;
 }
 

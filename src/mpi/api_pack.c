@@ -17,7 +17,7 @@ typedef struct packing {
     MPI_Count size; /* of the packed buffer */
     MPI_Count *position;
     MPI_Comm comm;
-    const char *typed_name, *count_name, *size_name;
+    const char *typed_name, *packed_name, *count_name, *size_name;
 } packing_t;
 
 static int check_pack_room(const packing_t *packing, const weft_type_t *type, MPI_Count *bytes_out)
@@ -32,6 +32,8 @@ static int check_pack_room(const packing_t *packing, const weft_type_t *type, MP
                          "%s is %lld, but %lld elements of %zu bytes from position %lld exceed it",
                          packing->size_name, (long long)packing->size, (long long)packing->count,
                          type->size, (long long)*packing->position);
+    if (weft_is_odd_buffer(packing->packed) && bytes > 0)
+        return weft_bad_buffer(packing->packed, packing->packed_name);
     *bytes_out = bytes;
     return MPI_SUCCESS;
 }
@@ -64,8 +66,17 @@ int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, voi
                 MPI_Count outsize, MPI_Count *position, MPI_Comm comm)
 {
     weft_call_t call = weft_call_begin("MPI_Pack");
-    packing_t packing = {(void *)inbuf, incount, datatype, outbuf,    outsize,
-                         position,      comm,    "inbuf",  "incount", "outsize"};
+    packing_t packing = {.typed = (void *)inbuf,
+                         .count = incount,
+                         .datatype = datatype,
+                         .packed = outbuf,
+                         .size = outsize,
+                         .position = position,
+                         .comm = comm,
+                         .typed_name = "inbuf",
+                         .packed_name = "outbuf",
+                         .count_name = "incount",
+                         .size_name = "outsize"};
     weft_type_t *type = NULL;
     MPI_Count bytes;
     int err = check_packing(&call, &packing, &type, &bytes);
@@ -96,8 +107,17 @@ int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void
                   MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm)
 {
     weft_call_t call = weft_call_begin("MPI_Unpack");
-    packing_t packing = {outbuf,   outcount, datatype, (void *)inbuf, insize,
-                         position, comm,     "outbuf", "outcount",    "insize"};
+    packing_t packing = {.typed = outbuf,
+                         .count = outcount,
+                         .datatype = datatype,
+                         .packed = (void *)inbuf,
+                         .size = insize,
+                         .position = position,
+                         .comm = comm,
+                         .typed_name = "outbuf",
+                         .packed_name = "inbuf",
+                         .count_name = "outcount",
+                         .size_name = "insize"};
     weft_type_t *type = NULL;
     MPI_Count bytes;
     int err = check_packing(&call, &packing, &type, &bytes);

@@ -56,9 +56,21 @@ int weft_bad_tag(int tag)
     return weft_fail(MPI_ERR_TAG, "tag is %d, but must be at least 0", tag);
 }
 
-int weft_bad_buffer(const char *name)
+int weft_bad_in_place(const char *name)
 {
+    return weft_fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which is not allowed here", name);
+}
+
+int weft_bad_buffer(const void *buf, const char *name)
+{
+    if (buf == MPI_IN_PLACE)
+        return weft_bad_in_place(name);
     return weft_fail(MPI_ERR_BUFFER, "%s is NULL, but data are to be found there", name);
+}
+
+int weft_check_odd_buffer(const void *buf, const weft_type_t *type, const char *name)
+{
+    return buf == MPI_BOTTOM && !type->is_predefined ? MPI_SUCCESS : weft_bad_buffer(buf, name);
 }
 
 int weft_bad_output(const char *name)

@@ -21,7 +21,9 @@ int weft_bad_type(MPI_Datatype handle, const char *name) __attribute__((cold));
 int weft_bad_count(MPI_Count count, const char *name) __attribute__((cold));
 int weft_bad_rank(const weft_comm_t *comm, int rank, const char *name) __attribute__((cold));
 int weft_bad_tag(int tag) __attribute__((cold));
-int weft_bad_buffer(const char *name) __attribute__((cold));
+int weft_bad_buffer(const void *buf, const char *name) __attribute__((cold));
+/** MPI_IN_PLACE where it is not allowed: MPI_ERR_BUFFER. */
+int weft_bad_in_place(const char *name) __attribute__((cold));
 int weft_bad_output(const char *name) __attribute__((cold));
 int weft_bad_size(MPI_Count count, const weft_type_t *type) __attribute__((cold));
 int weft_uncommitted_type(const weft_type_t *type, const char *name) __attribute__((cold));
@@ -87,16 +89,25 @@ int weft_check_input(const void *pointer, const char *name);
 /** A user's string of at most `most` letters: `error_class` otherwise. */
 int weft_check_text(const char *text, size_t most, int error_class, const char *name);
 
-/** A buffer of `count` elements, whose bytes must fit an MPI_Count. MPI_BOTTOM is 0, so it is wrong
- * for a type whose data begin at 0. */
+/** MPI_BOTTOM or MPI_IN_PLACE where there are data. The former is right where the type has
+ * addresses. */
+int weft_check_odd_buffer(const void *buf, const weft_type_t *type, const char *name)
+    __attribute__((cold));
+
+static inline bool weft_is_odd_buffer(const void *buf)
+{
+    return (uintptr_t)buf <= (uintptr_t)MPI_IN_PLACE; /* MPI_BOTTOM is 0 */
+}
+
+/** A buffer of `count` elements, whose bytes can be counted; not MPI_IN_PLACE. */
 static inline int weft_check_buffer(const void *buf, MPI_Count count, const weft_type_t *type,
                                     const char *name)
 {
     MPI_Count bytes;
     if (__builtin_expect(__builtin_mul_overflow(count, (MPI_Count)type->size, &bytes), 0))
         return weft_bad_size(count, type);
-    bool is_wrong = buf == NULL && count > 0 && type->size > 0 && type->is_predefined;
-    return __builtin_expect(is_wrong, 0) ? weft_bad_buffer(name) : MPI_SUCCESS;
+    bool is_odd = weft_is_odd_buffer(buf) && bytes > 0;
+    return __builtin_expect(is_odd, 0) ? weft_check_odd_buffer(buf, type, name) : MPI_SUCCESS;
 }
 
 /** A rank of `comm`, or MPI_PROC_NULL, or MPI_ANY_SOURCE if that is allowed. */

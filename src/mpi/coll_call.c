@@ -10,11 +10,6 @@ const weft_side_names_t weft_send_names = {"sendbuf",    "sendcount", "sendtype"
 const weft_side_names_t weft_recv_names = {"recvbuf",    "recvcount", "recvtype",
                                            "recvcounts", "displs",    "recvtypes"};
 
-int weft_bad_in_place(const char *name)
-{
-    return weft_fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which is not allowed here", name);
-}
-
 int weft_bad_alias(void)
 {
     return weft_fail(MPI_ERR_BUFFER, "sendbuf and recvbuf are the same; use MPI_IN_PLACE");

@@ -103,9 +103,7 @@ static inline weft_coll_side_t weft_pieces_c(const void *buf, const MPI_Count co
                               .types = types};
 }
 
-/** Fails with MPI_ERR_BUFFER: MPI_IN_PLACE where it is not allowed. */
-int weft_bad_in_place(const char *name) __attribute__((cold));
-/** Fails with MPI_ERR_BUFFER: both buffers have one address. */
+/** Both buffers at one address: MPI_ERR_BUFFER. */
 int weft_bad_alias(void) __attribute__((cold));
 
 /** A side with arrays: none is NULL, and the entries are valid for each rank of `comm`. */

@@ -231,6 +231,31 @@ static void test_status_elements(void)
     MPI_Type_free(&four);
 }
 
+static void test_in_place(void)
+{
+    int in = 1, inout = 2;
+    MPI_Datatype derived;
+    MPI_Type_contiguous(1, MPI_INT, &derived);
+    MPI_Type_commit(&derived);
+    expect_class(MPI_Reduce_local(MPI_IN_PLACE, &inout, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER,
+                 "inbuf in place");
+    expect_class(MPI_Reduce_local(&in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER,
+                 "inoutbuf in place");
+    int position = 0;
+    char room[8];
+    expect_class(MPI_Pack(MPI_IN_PLACE, 1, derived, room, 8, &position, MPI_COMM_WORLD),
+                 MPI_ERR_BUFFER, "packing in place");
+    expect_class(MPI_Pack(&in, 1, MPI_INT, MPI_IN_PLACE, 8, &position, MPI_COMM_WORLD),
+                 MPI_ERR_BUFFER, "packing to MPI_IN_PLACE");
+    expect_class(MPI_Unpack(MPI_IN_PLACE, 8, &position, &in, 1, MPI_INT, MPI_COMM_WORLD),
+                 MPI_ERR_BUFFER, "unpacking in place");
+    expect_class(MPI_Unpack(room, 8, &position, NULL, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER,
+                 "unpacking to nowhere");
+    expect(position, 0, "position after failures");
+    expect_class(MPI_Buffer_attach(MPI_IN_PLACE, 8), MPI_ERR_BUFFER, "a buffer in place");
+    MPI_Type_free(&derived);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -243,6 +268,7 @@ int main(int argc, char **argv)
     test_names_and_numbers();
     test_operations();
     test_status_elements();
+    test_in_place();
     MPI_Finalize();
     return failures != 0;
 }

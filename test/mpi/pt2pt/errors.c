@@ -45,6 +45,30 @@ static void test_arguments(void)
     EXPECT(class_of(MPI_Send(&x, 1, MPI_INT, 0, 0, gone)), MPI_ERR_COMM);
 }
 
+/* MPI_IN_PLACE is a buffer of collectives alone. */
+static void test_in_place(void)
+{
+    int x = 0;
+    MPI_Comm world = MPI_COMM_WORLD;
+    MPI_Status *ignore = MPI_STATUS_IGNORE;
+    MPI_Request request;
+    MPI_Datatype derived;
+    MPI_Type_contiguous(2, MPI_INT, &derived);
+    MPI_Type_commit(&derived);
+    EXPECT_ERROR(MPI_Send(MPI_IN_PLACE, 1, MPI_INT, 0, 0, world), MPI_ERR_BUFFER);
+    EXPECT_ERROR(MPI_Send(MPI_IN_PLACE, 1, derived, 0, 0, world), MPI_ERR_BUFFER);
+    EXPECT_ERROR(MPI_Isend(MPI_IN_PLACE, 1, MPI_INT, 0, 0, world, &request), MPI_ERR_BUFFER);
+    EXPECT_ERROR(MPI_Bsend(MPI_IN_PLACE, 1, MPI_INT, 0, 0, world), MPI_ERR_BUFFER);
+    EXPECT_ERROR(MPI_Ssend_init(MPI_IN_PLACE, 1, MPI_INT, 0, 0, world, &request), MPI_ERR_BUFFER);
+    EXPECT_ERROR(MPI_Recv(MPI_IN_PLACE, 1, MPI_INT, 0, 0, world, ignore), MPI_ERR_BUFFER);
+    EXPECT_ERROR(MPI_Irecv(MPI_IN_PLACE, 1, MPI_INT, 0, 0, world, &request), MPI_ERR_BUFFER);
+    EXPECT_ERROR(MPI_Sendrecv(&x, 1, MPI_INT, 0, 0, MPI_IN_PLACE, 1, MPI_INT, 0, 0, world, ignore),
+                 MPI_ERR_BUFFER);
+    EXPECT_ERROR(MPI_Sendrecv_replace(MPI_IN_PLACE, 1, MPI_INT, 0, 0, 0, 0, world, ignore),
+                 MPI_ERR_BUFFER);
+    MPI_Type_free(&derived);
+}
+
 /* Counts whose bytes no 64 bits can hold must not shrink to a few. */
 static void test_sizes(void)
 {
@@ -114,6 +138,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     test_arguments();
+    test_in_place();
     test_sizes();
     test_text();
     for (int i = 0; i < 5; i++) {
