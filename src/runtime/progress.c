@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "runtime/progress.h"
 
+#include "object/contention.h"
 #include "runtime/fd_watch.h"
 #include "runtime/lock.h"
 #include "base/clock.h"
@@ -24,22 +25,15 @@ enum {
      * ranks may find themselves on one core. */
     YIELDS_ALONE = 400,
     YIELDS_OVERSUBSCRIBED = 2,
-    /* Who sleeps on descriptors takes longer to wake (25 us and more where a peer's answer takes 5):
-     * it yields longer before. On four hosts of two ranks and two cores in all, 50 made a barrier of
-     * 80 us, 1 one of 100 us, none one of 160 us. */
+    /* Who sleeps on descriptors takes longer to wake (25 us and more where a peer's answer takes
+     * 5): it yields longer before. On four hosts of two ranks and two cores in all, 50 made a
+     * barrier of 80 us, 1 one of 100 us, none one of 160 us. */
     YIELDS_NETWORK = 50,
     POLLS_PER_YIELD = 20,
     TESTS_PER_YIELD_ALONE = 1000,
     TESTS_PER_YIELD_OVERSUBSCRIBED = 10,
-    /* A yield that takes longer has let somebody else run, and a gap between two polls that is
-     * longer was somebody else's: cores are short now, whatever was known at the start (ranks of
-     * other hosts, or other jobs, on the same cores). Yields alone do not show it: they pass the
-     * core on within a session's group of processes only. */
-    CONTENDED_YIELD_NS = 4000,
-    CONTENDED_GAP_NS = 200000,
-    /* So many waits we believe it; twice as many each time that it shows again. */
-    CONTENDED_WAITS = 64,
-    CONTENDED_WAITS_MOST = 1 << 16,
+    /* A loop of tests cannot sleep: where yields are dear it makes one in so many. */
+    DEAR_YIELDS_SKIPPED = 64,
     NAP_NS = 50000, /* a sleep while something is awaited that rings no doorbell */
     POLLS_PER_CLOCK = 16,
     POLLS_TO_MEASURE = 32,
@@ -52,8 +46,7 @@ static int poll_count;
 static weft_doorbell_t private_doorbell;
 static weft_doorbell_t *doorbell = &private_doorbell;
 static int spin_limit, spin_limit_contended, yield_limit, polls_per_yield, test_limit;
-static int contended; /* waits left that take cores to be short */
-static int contended_next = CONTENDED_WAITS;
+static weft_contention_t contention; /* with the lock */
 static int yield_limit_contended;
 static int silent; /* what is awaited and rings no doorbell */
 static atomic_int sleepers; /* threads of this process in sleep_on_doorbell() */
@@ -107,6 +100,7 @@ void weft_progress_open(weft_doorbell_t *shared_doorbell)
 {
     doorbell = shared_doorbell == NULL ? &private_doorbell : shared_doorbell;
     bool is_short = weft_world.is_oversubscribed;
+    wefti_contention_open(&contention, is_short);
     int64_t poll_ns = measure_poll();
     spin_limit_contended = polls_within(poll_ns, SPIN_OVERSUBSCRIBED_NS, SPIN_OVERSUBSCRIBED);
     spin_limit =
@@ -157,23 +151,28 @@ int weft_progress(void)
     return poll_all(false);
 }
 
-static void note_contention(void)
-{
-    if (contended == 0 && contended_next < CONTENDED_WAITS_MOST)
-        contended_next *= 2;
-    contended = contended_next;
-}
-
 /* Also finds out whether others want the core. */
 static void progress_yield(void)
 {
     weft_unlock();
     int64_t start = weft_clock_ns();
     sched_yield();
-    bool was_long = weft_clock_ns() - start > CONTENDED_YIELD_NS;
+    int64_t elapsed_ns = weft_clock_ns() - start;
     weft_lock();
-    if (was_long)
-        note_contention();
+    wefti_contention_note_yield(&contention, elapsed_ns);
+}
+
+/* For loops of tests, once in a while. With more ranks than cores the others need the core, whoever
+ * else computes. */
+static void yield_between_tests(void)
+{
+    static int skipped;
+    wefti_contention_count(&contention);
+    if (wefti_yields_are_dear(&contention) && !weft_world.is_oversubscribed &&
+        ++skipped < DEAR_YIELDS_SKIPPED)
+        return;
+    skipped = 0;
+    progress_yield();
 }
 
 void weft_progress_test(void)
@@ -186,7 +185,7 @@ void weft_progress_test(void)
     if (++empty_tests < test_limit)
         return;
     empty_tests = 0;
-    progress_yield();
+    yield_between_tests();
 }
 
 /* Another thread of this process that sleeps on the same doorbell must not be left with a cleared one.
@@ -254,17 +253,20 @@ static void sleep_on_doorbell(const bool *flag)
 static void look_at_clock(int64_t *last_ns)
 {
     int64_t now = weft_clock_ns();
-    if (*last_ns != 0 && now - *last_ns > CONTENDED_GAP_NS)
-        note_contention();
+    if (*last_ns != 0)
+        wefti_contention_note_gap(&contention, now - *last_ns);
     *last_ns = now;
 }
 
 /* The `empty`-th empty round of a wait. 0: begin anew. */
 static int idle(const bool *flag, int empty)
 {
-    int spins = contended > 0 ? spin_limit_contended : spin_limit;
-    int yields = contended > 0 ? yield_limit_contended : yield_limit;
-    int step = contended > 0 ? 1 : polls_per_yield;
+    bool is_short = wefti_cores_are_short(&contention);
+    int spins = is_short ? spin_limit_contended : spin_limit;
+    int step = is_short ? 1 : polls_per_yield;
+    int yields = is_short ? yield_limit_contended : yield_limit;
+    if (weft_config.YIELDS < 0 && wefti_yields_are_dear(&contention))
+        yields = 0;
     if (empty <= spins) {
         if (weft_world.is_threaded)
             weft_lock_offer();
@@ -285,8 +287,7 @@ void weft_progress_until(const bool *flag)
     int empty = 0;
     int64_t clock_ns = 0;
     bool was_waiting = atomic_load_explicit(&doorbell->is_waiting, memory_order_relaxed);
-    if (contended > 0)
-        contended--;
+    wefti_contention_count(&contention);
     atomic_store_explicit(&doorbell->is_waiting, true, memory_order_relaxed);
     while (!*(const volatile bool *)flag) {
         if (poll_all(false) > 0) {

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "object/contention.h"
+
+enum {
+    /* A yield that takes longer has let another process run, and a gap between two polls that is
+     * longer was another's. Gaps show what yields do not: these pass the core on within a session's
+     * group of processes only. */
+    CONTENDED_YIELD_NS = 4000,
+    CONTENDED_GAP_NS = 200000,
+    /* A yield that takes longer was a slice of the scheduler's (0.7 ms and more on Linux, by the
+     * number of cores). Ranks that wait for each other pass the core on within microseconds. */
+    DEAR_YIELD_NS = 400000,
+    SHORT_YIELDS = 64, /* so many in a row are a sign that nobody computes here */
+    WAITS_FIRST = 64,
+    WAITS_MOST = 1 << 16,
+    DEAR_WAITS_MOST = 1 << 12, /* a slice of some 4 ms to find out is 1 us for each */
+};
+
+void wefti_contention_open(weft_contention_t *contention, bool ranks_exceed_cores)
+{
+    *contention = (weft_contention_t){.is_oversubscribed = {.next = WAITS_FIRST},
+                                      .yields_are_dear = {.next = WAITS_FIRST},
+                                      .long_yields_believed = ranks_exceed_cores ? 2 : 1};
+}
+
+static void believe(weft_belief_t *belief, int most)
+{
+    if (belief->left == 0 && belief->next < most)
+        belief->next *= 2;
+    belief->left = belief->next;
+}
+
+static void count_long_yield(weft_contention_t *contention)
+{
+    contention->short_yields = 0;
+    if (++contention->long_yields < contention->long_yields_believed)
+        return;
+    contention->long_yields = 0;
+    believe(&contention->yields_are_dear, DEAR_WAITS_MOST);
+}
+
+static void count_short_yield(weft_contention_t *contention)
+{
+    weft_belief_t *dear = &contention->yields_are_dear;
+    contention->long_yields = 0;
+    if (++contention->short_yields < SHORT_YIELDS)
+        return;
+    contention->short_yields = 0;
+    if (dear->next > WAITS_FIRST)
+        dear->next /= 2;
+}
+
+void wefti_contention_note_yield(weft_contention_t *contention, int64_t elapsed_ns)
+{
+    if (elapsed_ns > CONTENDED_YIELD_NS)
+        believe(&contention->is_oversubscribed, WAITS_MOST);
+    if (elapsed_ns > DEAR_YIELD_NS)
+        count_long_yield(contention);
+    else
+        count_short_yield(contention);
+}
+
+void wefti_contention_note_gap(weft_contention_t *contention, int64_t elapsed_ns)
+{
+    if (elapsed_ns > CONTENDED_GAP_NS)
+        believe(&contention->is_oversubscribed, WAITS_MOST);
+}

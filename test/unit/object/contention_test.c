@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How often a wait yields, beside a process that computes and beside ranks that wait. The clock is
+ * the test's: it stands still but for yields, which take as long as the test says.
+ */
+#include "object/contention.h"
+
+#include "runtime/lock.h"
+#include "runtime/progress.h"
+#include "runtime/world.h"
+#include "base/config.h"
+#include "base/log.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+enum { SLICE_NS = 3000000, BRIEF_NS = 500, WAITS = 100000 };
+
+static int64_t now_ns, yield_ns;
+static int yields;
+static bool flag;
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+    (void)clock;
+    *out = (struct timespec){.tv_sec = now_ns / 1000000000, .tv_nsec = now_ns % 1000000000};
+    return 0;
+}
+
+int sched_yield(void)
+{
+    yields++;
+    now_ns += yield_ns;
+    return 0;
+}
+
+/* Something has come when the wait is about to sleep, so that it does not. */
+static int poll_before_sleep(bool everything)
+{
+    if (everything)
+        flag = true;
+    return 0;
+}
+
+/* The yields of so many waits. */
+static int yields_of(int waits, int64_t each_ns)
+{
+    yield_ns = each_ns;
+    yields = 0;
+    for (int i = 0; i < waits; i++) {
+        flag = false;
+        weft_progress_until(&flag);
+    }
+    return yields;
+}
+
+static void open_progress(bool is_oversubscribed)
+{
+    weft_world.is_oversubscribed = is_oversubscribed;
+    weft_progress_open(NULL);
+}
+
+static void a_wait_yields_where_nobody_computes(void **unused)
+{
+    (void)unused;
+    open_progress(false);
+    assert_in_range(yields_of(100, BRIEF_NS), 100 * 100, 100 * 1000);
+    open_progress(true);
+    assert_int_equal(yields_of(100, BRIEF_NS), 2 * 100);
+}
+
+/* One slice is lost before the first sleep, and ever fewer to see whether it is still so. */
+static void a_wait_sleeps_at_once_beside_a_process_that_computes(void **unused)
+{
+    (void)unused;
+    open_progress(false);
+    assert_int_equal(yields_of(1, SLICE_NS), 1);
+    assert_int_equal(yields_of(64, SLICE_NS), 0);
+    assert_in_range(yields_of(WAITS, SLICE_NS), 1, WAITS / 2000);
+}
+
+/* Where ranks outnumber cores, one slice may have been another group's. */
+static void one_slice_is_no_sign_where_cores_are_short(void **unused)
+{
+    (void)unused;
+    open_progress(true);
+    yield_ns = SLICE_NS;
+    weft_contention_t contention;
+    wefti_contention_open(&contention, true);
+    wefti_contention_note_yield(&contention, SLICE_NS);
+    wefti_contention_note_yield(&contention, BRIEF_NS);
+    wefti_contention_note_yield(&contention, SLICE_NS);
+    assert_false(wefti_yields_are_dear(&contention));
+    wefti_contention_note_yield(&contention, SLICE_NS);
+    assert_true(wefti_yields_are_dear(&contention));
+    assert_int_equal(yields_of(1, SLICE_NS), 2);
+    assert_int_equal(yields_of(64, SLICE_NS), 0);
+}
+
+static void yields_come_back_when_the_process_has_gone(void **unused)
+{
+    (void)unused;
+    open_progress(false);
+    yields_of(WAITS, SLICE_NS);
+    yields_of(WAITS, BRIEF_NS);
+    assert_in_range(yields_of(100, BRIEF_NS), 100 * 100, 100 * 1000);
+    yields_of(1, SLICE_NS); /* and what was learnt is forgotten: a new sign holds for few waits */
+    assert_true(yields_of(1000, BRIEF_NS) > 100 * 100);
+}
+
+/* A loop of tests yields now and then, also beside a process that computes. */
+static void tests_yield_rarely_where_yields_are_dear(void **unused)
+{
+    (void)unused;
+    open_progress(false);
+    yields_of(1, SLICE_NS);
+    yields = 0;
+    for (int i = 0; i < 1000 * 1000; i++)
+        weft_progress_test();
+    assert_in_range(yields, 1, 1000 / 16);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wait_yields_where_nobody_computes),
+        cmocka_unit_test(a_wait_sleeps_at_once_beside_a_process_that_computes),
+        cmocka_unit_test(one_slice_is_no_sign_where_cores_are_short),
+        cmocka_unit_test(yields_come_back_when_the_process_has_gone),
+        cmocka_unit_test(tests_yield_rarely_where_yields_are_dear)};
+    weft_config_read();
+    weft_log_threshold = -1;
+    weft_progress_add(poll_before_sleep);
+    weft_lock();
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    weft_unlock();
+    return failed;
+}
