@@ -48,12 +48,29 @@ weft_call_t weft_call_begin_anytime(const char *name)
     return (weft_call_t){.name = name};
 }
 
+/* Start-up sets it, and may not have come yet. */
+static void open_abort(void)
+{
+    if (weft_world.abort == NULL)
+        weft_world.abort = weft_abort_job;
+}
+
 int weft_call_end_anytime(const weft_call_t *call, int error)
 {
     weft_lock_give();
     if (error == MPI_SUCCESS)
         return MPI_SUCCESS;
-    if (weft_world.abort == NULL)
-        weft_world.abort = weft_abort_job; /* start-up, which sets it, has not run yet */
+    open_abort();
     return raise_error(call, error);
+}
+
+int weft_call_end_with(const weft_call_t *call, weft_errhandler_t *handler, int error)
+{
+    weft_lock_give();
+    if (error == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    open_abort();
+    int result = weft_error_handle(handler, MPI_COMM_NULL, error, call->name);
+    weft_fail_clear();
+    return result;
 }

@@ -2,6 +2,7 @@
 #include "object/errhandler.h"
 
 #include "object/comm.h"
+#include "object/error_code.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/pool.h"
@@ -96,6 +97,13 @@ bool weft_errhandlers_close(void)
     return weft_pool_close_unused(&handlers);
 }
 
+/* The class of our own codes, of which a shell would see the lowest byte; the user's are the
+ * user's. */
+static int exit_code(int error)
+{
+    return error > 0 && error <= MPI_ERR_LASTCODE ? weft_error_class(error) : error;
+}
+
 int weft_error_handle(weft_errhandler_t *handler, MPI_Comm handle, int error, const char *call)
 {
     if (handler == &weft_errors_return)
@@ -107,7 +115,7 @@ int weft_error_handle(weft_errhandler_t *handler, MPI_Comm handle, int error, co
     char text[640];
     const char *cause = weft_fail_text();
     snprintf(text, sizeof(text), "%s: %s", call, cause[0] == '\0' ? "error" : cause);
-    weft_world.abort(error, text);
+    weft_world.abort(exit_code(error), text);
 }
 
 /* The handler before MPI_Init, in an MPI_Init that fails, and after MPI_Finalize. The text of the

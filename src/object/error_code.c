@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const texts[] = {
@@ -100,6 +101,8 @@ enum {
     CLASSES = sizeof(texts) / sizeof(texts[0]),
     TOOL_CLASSES = sizeof(tool_texts) / sizeof(tool_texts[0]),
     FIRST_CODE = MPI_ERR_LASTCODE + 1,
+    FIRST_MISSING = 0x2000, /* codes for functions that are missing */
+    MISSING_MOST = 512,
 };
 
 _Static_assert(CLASSES == MPI_ERR_ABI + 1, "a class has no text");
@@ -125,8 +128,42 @@ static code_t *user_code(int code)
     return &codes[code - FIRST_CODE];
 }
 
+/* Functions that are missing and were called, with the text of each; by code - FIRST_MISSING. */
+static struct missing {
+    const char *function;
+    char text[MPI_MAX_OBJECT_NAME];
+} missing[MISSING_MOST];
+static int missing_count;
+
+_Static_assert(FIRST_MISSING > MPI_T_ERR_PVAR_NO_ATOMIC && FIRST_MISSING > MPI_ERR_ABI &&
+                   FIRST_MISSING + MISSING_MOST <= MPI_ERR_LASTCODE,
+               "codes for missing functions are no classes, and not the user's");
+
+int weft_error_of_missing(const char *function)
+{
+    int i = 0;
+    while (i < missing_count && strcmp(missing[i].function, function) != 0)
+        i++;
+    if (i == MISSING_MOST)
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    if (i == missing_count) {
+        snprintf(missing[i].text, sizeof(missing[i].text),
+                 "%s is not implemented in this version of Weft", function);
+        missing[i].function = function;
+        missing_count++;
+    }
+    return FIRST_MISSING + i;
+}
+
+static bool is_missing(int code)
+{
+    return code >= FIRST_MISSING && code < FIRST_MISSING + missing_count;
+}
+
 const char *weft_error_text(int code)
 {
+    if (is_missing(code))
+        return missing[code - FIRST_MISSING].text;
     if (code >= 0 && code < CLASSES)
         return texts[code];
     if (code >= MPI_T_ERR_CANNOT_INIT && code < MPI_T_ERR_CANNOT_INIT + TOOL_CLASSES)
@@ -142,6 +179,8 @@ int weft_error_class(int code)
     const code_t *own = user_code(code);
     if (own != NULL)
         return own->error_class;
+    if (is_missing(code))
+        return MPI_ERR_UNSUPPORTED_OPERATION;
     return weft_error_text(code) == NULL ? -1 : code;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Error classes, codes and their texts (MPI 5.0 sections 9.4 and 9.5). The library itself returns
- * classes only; codes beyond MPI_ERR_LASTCODE are the user's.
+ * classes, and codes up to MPI_ERR_LASTCODE for functions that are missing; codes beyond are the
+ * user's.
  */
 #ifndef WEFT_OBJECT_ERROR_CODE_H
 #define WEFT_OBJECT_ERROR_CODE_H
@@ -14,6 +15,10 @@ const char *weft_error_text(int code);
 
 /** The class of a code; -1 when there is no such code. */
 int weft_error_class(int code);
+
+/** The code for the lack of a function, of class MPI_ERR_UNSUPPORTED_OPERATION, whose text names
+ * it; always the same. `function` lives as long as the program. With the lock. */
+int weft_error_of_missing(const char *function);
 
 /** MPI_ERR_NO_MEM. */
 int weft_error_add_class(int *class_out);
