@@ -24,6 +24,8 @@ static void fill_env(void)
         return;
     is_complete = weft_world.stage != WEFT_BEFORE_INIT;
     weft_info_describe_process(&weft_info_env, 0, NULL);
+    if (weft_world.stage == WEFT_RUNNING)
+        weft_info_describe_job(&weft_info_env);
 }
 
 weft_info_t *weft_info_of(MPI_Info handle)

@@ -79,8 +79,7 @@ static const char *thread_level_name(void)
     }
 }
 
-/* Set the keys that are known only while MPI runs. */
-static int set_job(weft_info_t *info)
+int weft_info_describe_job(weft_info_t *info)
 {
     char size[16];
     snprintf(size, sizeof(size), "%d", weft_world.size);
@@ -112,7 +111,5 @@ int weft_info_describe_process(weft_info_t *info, int argc, char *const argv[])
     int err = set_command(info, argc, argv);
     if (err == MPI_SUCCESS)
         err = set_machine(info);
-    if (err == MPI_SUCCESS && weft_world.stage == WEFT_RUNNING)
-        err = set_job(info);
     return err;
 }

@@ -6,12 +6,16 @@
 #include "object/info.h"
 
 /**
- * Set command, argv, maxprocs, soft, host, arch, wdir and thread_level, as far as they are known:
- * those that start-up finds out are missing before MPI_Init, and `file` always is.
+ * Set command, argv, host, arch and wdir, as far as they are known: the same at any time of a
+ * process, as MPI_Info_create_env promises.
  *
  * argc, argv   of main; argc 0: the kernel is asked for them
  * returns      MPI_SUCCESS, MPI_ERR_NO_MEM
  */
 int weft_info_describe_process(weft_info_t *info, int argc, char *const argv[]);
+
+/** Set what start-up has found out, and only MPI_INFO_ENV says: maxprocs, soft and thread_level.
+ *  MPI_ERR_NO_MEM. MPI runs. */
+int weft_info_describe_job(weft_info_t *info);
 
 #endif

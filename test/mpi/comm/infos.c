@@ -125,10 +125,41 @@ static void test_abi(void)
     MPI_Info_free(&info);
 }
 
+/* Every key of one, with the same value in the other. */
+static void check_same(MPI_Info one, MPI_Info other)
+{
+    char key[MPI_MAX_INFO_KEY], value[MPI_MAX_INFO_VAL + 1];
+    int keys, other_keys, is_there;
+    MPI_Info_get_nkeys(one, &keys);
+    MPI_Info_get_nkeys(other, &other_keys);
+    EXPECT(keys, other_keys);
+    for (int i = 0; i < keys; i++) {
+        MPI_Info_get_nthkey(one, i, key);
+        MPI_Info_get(one, key, MPI_MAX_INFO_VAL, value, &is_there);
+        check_key(other, key, value);
+    }
+}
+
+/* Those made by the first call of all, and by each later one: before, during and after MPI. */
+static void test_created(int argc, char *argv[])
+{
+    static MPI_Info first = MPI_INFO_NULL;
+    MPI_Info with_words, without;
+    MPI_Info_create_env(argc, argv, &with_words);
+    MPI_Info_create_env(0, NULL, &without);
+    if (first == MPI_INFO_NULL)
+        MPI_Info_dup(with_words, &first);
+    check_same(first, with_words);
+    check_same(first, without);
+    MPI_Info_free(&with_words);
+    MPI_Info_free(&without);
+}
+
 int main(int argc, char *argv[])
 {
     int granted;
     test_entries();
+    test_created(argc, argv);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &granted);
     expect_begin();
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -137,7 +168,9 @@ int main(int argc, char *argv[])
     test_errors();
     test_environment(argv);
     test_abi();
+    test_created(argc, argv);
     MPI_Finalize();
     test_entries();
+    test_created(argc, argv);
     return expect_failures != 0;
 }
