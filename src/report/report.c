@@ -48,11 +48,10 @@ static void begin_facts(weft_rank_report_t *out)
 
 void weft_report_begin(weft_rank_report_t *out)
 {
-    weft_cpus_t cpus = weft_cpus_allowed();
     begin_facts(out);
     out->rank = weft_world.rank;
     out->local_size = weft_world.local_size;
-    out->cores = weft_cpus_count(&cpus);
+    out->cpus = weft_cpus_allowed();
     out->is_oversubscribed = weft_world.is_oversubscribed;
     if (weft_world.is_oversubscribed)
         weft_rank_report_warn(out, "more ranks than cores: ranks take turns; they yield at once and sleep "
@@ -80,15 +79,25 @@ static bool speaks_for_host(const weft_rank_report_t *all, int rank)
     return true;
 }
 
-static void print_host(const weft_rank_report_t *report)
+/* Processors that the ranks of a host have together. */
+static int count_cores(const weft_rank_report_t *all, const weft_rank_report_t *host)
+{
+    weft_cpus_t cpus = {{0}};
+    for (int rank = 0; rank < weft_world.size; rank++) {
+        if (compare_hosts(&all[rank], host) == 0)
+            weft_cpus_add(&cpus, &all[rank].cpus);
+    }
+    return weft_cpus_count(&cpus);
+}
+
+static void print_host(const weft_rank_report_t *all, const weft_rank_report_t *report)
 {
     char speed[32] = "";
     if (report->speed_mbit > 0)
         snprintf(speed, sizeof(speed), ", %g Gbit/s", report->speed_mbit / 1000.0);
     fprintf(stderr, "  %-16s %5d  %5d%-6s  %-28s  %s%s%s%s\n", report->host, report->local_size,
-            report->cores, report->is_oversubscribed ? " short" : "", report->same_host,
-            report->other_hosts, report->interface[0] == '\0' ? "" : " at ", report->interface,
-            speed);
+            count_cores(all, report), report->is_oversubscribed ? " short" : "", report->same_host,
+            report->other_hosts, report->interface[0] == '\0' ? "" : " at ", report->interface, speed);
 }
 
 /* List the hosts that have `warning`, and clear it there, so that it is printed once. */
@@ -147,7 +156,7 @@ static void print(weft_rank_report_t *all)
             "other hosts");
     for (int rank = 0; rank < weft_world.size; rank++) {
         if (speaks_for_host(all, rank))
-            print_host(&all[rank]);
+            print_host(all, &all[rank]);
     }
     weft_job_facts_t job = {all, weft_world.size};
     weft_report_gpus(&job);

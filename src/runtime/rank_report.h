@@ -6,6 +6,8 @@
 #ifndef WEFT_RUNTIME_RANK_REPORT_H
 #define WEFT_RUNTIME_RANK_REPORT_H
 
+#include "base/cpu.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,7 +33,7 @@ typedef struct weft_gpu_report {
 typedef struct weft_rank_report {
     char host[64];
     int rank, local_size;
-    int cores;             /* that this rank may run on */
+    weft_cpus_t cpus;      /* that this rank may run on */
     bool is_oversubscribed;  /* on this host */
     char same_host[48];    /* the way to ranks of the same host */
     char other_hosts[96];  /* the way to ranks of others */
