@@ -117,16 +117,24 @@ static int begin_mrecv(weft_call_t *call, const weft_recv_args_t *buffer, MPI_Me
     return weft_mrecv_begin(buffer, message, out);
 }
 
+/* A message from MPI_PROC_NULL has no data, and needs no type. */
+static bool is_left_out(MPI_Count count, MPI_Datatype datatype, MPI_Message message)
+{
+    return message == MPI_MESSAGE_NO_PROC && count == 0 && datatype == MPI_DATATYPE_NULL;
+}
+
 static int check_mrecv(const void *buf, MPI_Count count, MPI_Datatype datatype,
                        const MPI_Message *message, weft_recv_args_t *out)
 {
     int err = weft_check_count(count, "count");
     if (err == MPI_SUCCESS)
+        err = weft_check_output(message, "message");
+    if (err == MPI_SUCCESS && is_left_out(count, datatype, *message))
+        datatype = MPI_BYTE;
+    if (err == MPI_SUCCESS)
         err = weft_check_committed_type(datatype, "datatype", &out->type);
     if (err == MPI_SUCCESS)
         err = weft_check_buffer(buf, count, out->type, "buf");
-    if (err == MPI_SUCCESS)
-        err = weft_check_output(message, "message");
     out->buf = (void *)buf;
     out->count = (size_t)count;
     return err;

@@ -20,29 +20,51 @@ typedef struct user_message {
     MPI_Comm comm;
 } user_message_t;
 
+/* Nothing goes to or comes from MPI_PROC_NULL: programs leave the type out there. */
+static int __attribute__((cold)) check_no_type(const user_message_t *user, weft_type_t **out)
+{
+    if (user->peer != MPI_PROC_NULL || user->count != 0 || user->datatype != MPI_DATATYPE_NULL)
+        return weft_bad_type(user->datatype, "datatype");
+    *out = weft_type_of(MPI_BYTE);
+    return MPI_SUCCESS;
+}
+
+static inline int check_type(const user_message_t *user, weft_type_t **type)
+{
+    if (__builtin_expect(*type == NULL, 0))
+        return check_no_type(user, type);
+    return __builtin_expect((*type)->is_committed, 1) ? MPI_SUCCESS
+                                                      : weft_uncommitted_type(*type, "datatype");
+}
+
+/* *type: that of the handle, or NULL. */
+static inline int check_message(const user_message_t *user, const weft_comm_t *comm, bool is_recv,
+                                weft_type_t **type)
+{
+    int err = weft_check_count(user->count, "count");
+    if (err == MPI_SUCCESS)
+        err = check_type(user, type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_rank(comm, user->peer, is_recv, is_recv ? "source" : "dest");
+    if (err == MPI_SUCCESS)
+        err = weft_check_tag(user->tag, is_recv);
+    if (err == MPI_SUCCESS)
+        err = weft_check_buffer(user->buf, user->count, *type, "buf");
+    return err;
+}
+
 static inline int check_send(weft_call_t *call, const user_message_t *user, weft_send_args_t *out)
 {
     weft_comm_t *comm;
-    weft_type_t *type = NULL;
+    weft_type_t *type = weft_type_of(user->datatype);
     int err = weft_check_comm(call, user->comm, &comm);
-    if (err != MPI_SUCCESS)
+    if (err == MPI_SUCCESS && __builtin_expect(weft_config.CHECK_ARGS, 1))
+        err = check_message(user, comm, false, &type);
+    if (__builtin_expect(err != MPI_SUCCESS, 0))
         return err;
-    if (__builtin_expect(weft_config.CHECK_ARGS, 1)) {
-        err = weft_check_count(user->count, "count");
-        if (err == MPI_SUCCESS)
-            err = weft_check_committed_type(user->datatype, "datatype", &type);
-        if (err == MPI_SUCCESS)
-            err = weft_check_rank(comm, user->peer, false, "dest");
-        if (err == MPI_SUCCESS)
-            err = weft_check_tag(user->tag, false);
-        if (err == MPI_SUCCESS)
-            err = weft_check_buffer(user->buf, user->count, type, "buf");
-        if (__builtin_expect(err != MPI_SUCCESS, 0))
-            return err;
-    }
     *out = (weft_send_args_t){.buf = user->buf,
                               .count = (size_t)user->count,
-                              .type = weft_type_of(user->datatype),
+                              .type = type,
                               .comm = comm,
                               .context = comm->context,
                               .dest = user->peer,
@@ -53,26 +75,15 @@ static inline int check_send(weft_call_t *call, const user_message_t *user, weft
 static inline int check_recv(weft_call_t *call, const user_message_t *user, weft_recv_args_t *out)
 {
     weft_comm_t *comm;
-    weft_type_t *type = NULL;
+    weft_type_t *type = weft_type_of(user->datatype);
     int err = weft_check_comm(call, user->comm, &comm);
-    if (err != MPI_SUCCESS)
+    if (err == MPI_SUCCESS && __builtin_expect(weft_config.CHECK_ARGS, 1))
+        err = check_message(user, comm, true, &type);
+    if (__builtin_expect(err != MPI_SUCCESS, 0))
         return err;
-    if (__builtin_expect(weft_config.CHECK_ARGS, 1)) {
-        err = weft_check_count(user->count, "count");
-        if (err == MPI_SUCCESS)
-            err = weft_check_committed_type(user->datatype, "datatype", &type);
-        if (err == MPI_SUCCESS)
-            err = weft_check_rank(comm, user->peer, true, "source");
-        if (err == MPI_SUCCESS)
-            err = weft_check_tag(user->tag, true);
-        if (err == MPI_SUCCESS)
-            err = weft_check_buffer(user->buf, user->count, type, "buf");
-        if (__builtin_expect(err != MPI_SUCCESS, 0))
-            return err;
-    }
     *out = (weft_recv_args_t){.buf = (void *)user->buf,
                               .count = (size_t)user->count,
-                              .type = weft_type_of(user->datatype),
+                              .type = type,
                               .comm = comm,
                               .context = comm->context,
                               .source = user->peer,

@@ -69,6 +69,47 @@ static void test_in_place(void)
     MPI_Type_free(&derived);
 }
 
+/* Nothing goes to or comes from MPI_PROC_NULL, so that the type may be left out. */
+static void test_no_type(void)
+{
+    MPI_Comm world = MPI_COMM_WORLD;
+    MPI_Datatype none = MPI_DATATYPE_NULL;
+    MPI_Request request;
+    MPI_Status status;
+    MPI_Message message = MPI_MESSAGE_NO_PROC;
+    int x = 0;
+    EXPECT_ERROR(MPI_Recv(NULL, 0, none, MPI_PROC_NULL, 0, world, &status), MPI_SUCCESS);
+    EXPECT(status.MPI_SOURCE, MPI_PROC_NULL);
+    EXPECT_ERROR(MPI_Irecv(NULL, 0, none, MPI_PROC_NULL, MPI_ANY_TAG, world, &request),
+                 MPI_SUCCESS);
+    MPI_Wait(&request, &status);
+    EXPECT(status.MPI_SOURCE, MPI_PROC_NULL);
+    EXPECT_ERROR(MPI_Send(NULL, 0, none, MPI_PROC_NULL, 0, world), MPI_SUCCESS);
+    EXPECT_ERROR(MPI_Isend(NULL, 0, none, MPI_PROC_NULL, 0, world, &request), MPI_SUCCESS);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    EXPECT_ERROR(MPI_Ssend(NULL, 0, none, MPI_PROC_NULL, 0, world), MPI_SUCCESS);
+    EXPECT_ERROR(MPI_Bsend(NULL, 0, none, MPI_PROC_NULL, 0, world), MPI_SUCCESS);
+    EXPECT_ERROR(MPI_Recv_init(NULL, 0, none, MPI_PROC_NULL, 0, world, &request), MPI_SUCCESS);
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+    EXPECT_ERROR(MPI_Send_init(NULL, 0, none, MPI_PROC_NULL, 0, world, &request), MPI_SUCCESS);
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+    EXPECT_ERROR(MPI_Sendrecv(NULL, 0, none, MPI_PROC_NULL, 0, NULL, 0, none, MPI_PROC_NULL, 0,
+                              world, &status),
+                 MPI_SUCCESS);
+    EXPECT_ERROR(
+        MPI_Sendrecv_replace(NULL, 0, none, MPI_PROC_NULL, 0, MPI_PROC_NULL, 0, world, &status),
+        MPI_SUCCESS);
+    EXPECT_ERROR(MPI_Mrecv(NULL, 0, none, &message, &status), MPI_SUCCESS);
+    EXPECT_ERROR(MPI_Send(&x, 1, none, MPI_PROC_NULL, 0, world), MPI_ERR_TYPE);
+    EXPECT_ERROR(MPI_Recv(&x, 1, none, MPI_PROC_NULL, 0, world, &status), MPI_ERR_TYPE);
+    EXPECT_ERROR(MPI_Send(NULL, 0, none, 0, 0, world), MPI_ERR_TYPE);
+    EXPECT_ERROR(MPI_Send(NULL, -1, none, MPI_PROC_NULL, 0, world), MPI_ERR_COUNT);
+}
+
 /* Counts whose bytes no 64 bits can hold must not shrink to a few. */
 static void test_sizes(void)
 {
@@ -139,6 +180,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     test_arguments();
     test_in_place();
+    test_no_type();
     test_sizes();
     test_text();
     for (int i = 0; i < 5; i++) {
