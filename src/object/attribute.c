@@ -88,10 +88,10 @@ int weft_keyval_free(weft_kind_t kind, int number)
     int err = find_keyval(kind, number, &keyval);
     if (err != MPI_SUCCESS)
         return err;
-    if (keyval->is_freed)
-        return weft_fail(MPI_ERR_KEYVAL, "keyval is %d, which was freed already", number);
-    keyval->is_freed = true;
-    drop_keyval(keyval);
+    if (!keyval->is_freed) {
+        keyval->is_freed = true;
+        drop_keyval(keyval);
+    }
     return MPI_SUCCESS;
 }
 

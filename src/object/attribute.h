@@ -55,7 +55,9 @@ static inline weft_attribute_owner_t weft_comm_attributes(weft_comm_t *comm)
 /** MPI_ERR_NO_MEM. */
 int weft_keyval_create(const weft_keyval_args_t *args, int *number_out);
 
-/** Give up the user's reference. MPI_ERR_KEYVAL: predefined, unknown, of another kind or freed. */
+/** Give up the user's reference; nothing more while attributes keep a keyval that was freed, since
+ *  programs free other copies of its number. MPI_ERR_KEYVAL: predefined, unknown, of another kind
+ * or gone. */
 int weft_keyval_free(weft_kind_t kind, int number);
 
 /** Free all keyvals, also those that the user has not freed. */

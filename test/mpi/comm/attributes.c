@@ -184,6 +184,25 @@ static void test_errors(void)
     MPI_Type_free_keyval(&type_key);
 }
 
+/* Programs keep copies of a keyval, and free each. */
+static void test_freed_twice(void)
+{
+    int key, copy, is_set;
+    void *value;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    copy = key;
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, (void *)5L);
+    EXPECT_ERROR(MPI_Comm_free_keyval(&key), MPI_SUCCESS);
+    EXPECT(key, MPI_KEYVAL_INVALID);
+    key = copy;
+    EXPECT_ERROR(MPI_Comm_free_keyval(&key), MPI_SUCCESS);
+    EXPECT(key, MPI_KEYVAL_INVALID);
+    EXPECT_ERROR(MPI_Comm_get_attr(MPI_COMM_SELF, copy, &value, &is_set), MPI_SUCCESS);
+    EXPECT(is_set ? (long)value : 0, 5);
+    EXPECT_ERROR(MPI_Comm_delete_attr(MPI_COMM_SELF, copy), MPI_SUCCESS);
+    EXPECT_ERROR(MPI_Comm_free_keyval(&copy), MPI_ERR_KEYVAL);
+}
+
 static int note_type_delete(MPI_Datatype type, int keyval, void *value, void *extra_state)
 {
     (void)type;
@@ -250,6 +269,7 @@ int main(void)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     test_refusals();
     test_predefined();
+    test_freed_twice();
     test_errors();
     test_types();
     deletions = 0;
