@@ -3041,8 +3041,9 @@ int PMPI_Abi_get_fortran_booleans(int logical_size, void *logical_true, void *lo
 int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true, void *logical_false);
 
 /* ==========================================================================
- * Names that MPI 3.0 removed. They are no part of the library: old programs compile, and are told.
- * WEFT_NO_REMOVED_NAMES, defined before this header, leaves them out.
+ * Names that MPI 3.0 removed: old programs compile, and are told. The library exports the functions
+ * too, for programs compiled with another header. WEFT_NO_REMOVED_NAMES, defined before this
+ * header, leaves them out.
  * ========================================================================== */
 
 #if defined(__GNUC__) && !defined(WEFT_NO_REMOVED_NAMES)

@@ -19,6 +19,12 @@ def unsupported():
         return [line.strip() for line in lines if line.startswith("MPI_")]
 
 
+def removed():
+    """The functions of test/abi/removed.list."""
+    with open(f"{ROOT}/test/abi/removed.list") as lines:
+        return [line.strip() for line in lines if line.startswith("MPI_")]
+
+
 def limit(key):
     """A row of test/abi/limits: numbers that go down, never up."""
     with open(f"{ROOT}/test/abi/limits") as lines:

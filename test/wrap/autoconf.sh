@@ -16,6 +16,7 @@ AC_PROG_CC
 AC_PROG_CXX
 AC_CHECK_HEADERS([mpi.h], [], [AC_MSG_ERROR([no mpi.h])])
 AC_CHECK_FUNC([MPI_Init], [], [AC_MSG_ERROR([MPI_Init is not in what CC links])])
+AC_CHECK_FUNC([MPI_Errhandler_set], [], [AC_MSG_ERROR([what MPI 3.0 removed is not found])])
 AC_CHECK_FUNC([MPI_No_such_function], [AC_MSG_ERROR([every function is found])])
 AC_CHECK_LIB([mpi_abi], [MPI_Init], [], [AC_MSG_ERROR([-lmpi_abi does not link])])
 AC_LANG_PUSH([C++])
