@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "runtime/progress.h"
 
-#include "object/contention.h"
+#include "runtime/contention.h"
 #include "runtime/fd_watch.h"
 #include "runtime/lock.h"
 #include "base/clock.h"

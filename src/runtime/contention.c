@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "object/contention.h"
+#include "runtime/contention.h"
 
 enum {
     /* A yield that takes longer has let another process run, and a gap between two polls that is

@@ -3,7 +3,7 @@
  * How often a wait yields, beside a process that computes and beside ranks that wait. The clock is
  * the test's: it stands still but for yields, which take as long as the test says.
  */
-#include "object/contention.h"
+#include "runtime/contention.h"
 
 #include "runtime/lock.h"
 #include "runtime/progress.h"

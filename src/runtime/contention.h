@@ -13,8 +13,8 @@
  * A belief that shows to be true again after it has run out is held for twice as many waits, so
  * that the yields that find out cost little in the mean; many short yields make it half as many.
  */
-#ifndef WEFT_OBJECT_CONTENTION_H
-#define WEFT_OBJECT_CONTENTION_H
+#ifndef WEFT_RUNTIME_CONTENTION_H
+#define WEFT_RUNTIME_CONTENTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
