@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What two processes get that have nothing between them and the kernel's TCP: weft_latency and weft_bw without an
- * MPI library. No library over TCP can be much faster with large messages, so compare shows it beside them.
+ * weft_latency and weft_bw over bare TCP sockets, without an MPI library. No library over TCP can
+ * be much faster with large messages, so compare shows this program beside the libraries.
  *
  *     mpirun --host h1,h2 -n 2 bare_sockets latency|bw [-s 8,1K,1M] [-t SECONDS]
  *
- * mpirun, or any launcher that sets them, says who is who: RANK, MASTER_ADDR, MASTER_PORT. The lines are those of
- * --json of the other benchmarks. Both sides poll.
+ * Any launcher will do that sets RANK, MASTER_ADDR and MASTER_PORT, as mpirun does. The lines of
+ * output are those of --json of the other benchmarks. Both sides poll.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -68,7 +68,7 @@ static int accept_peer(void)
     return fd;
 }
 
-/* The other one may not listen yet. */
+/* Repeats, since the peer may not listen yet. */
 static int connect_to_peer(void)
 {
     struct addrinfo wanted = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found;
@@ -129,7 +129,7 @@ static void round_trips(const link_t *link, size_t bytes, uint64_t count)
     }
 }
 
-/* An answer of a byte after each window. */
+/* The receiver answers each window with one byte. */
 static void windows(const link_t *link, size_t bytes, uint64_t count)
 {
     char answer = 0;
@@ -142,7 +142,7 @@ static void windows(const link_t *link, size_t bytes, uint64_t count)
 
 typedef void (*work_fn_t)(const link_t *link, size_t bytes, uint64_t count);
 
-/* Rank 0 times, and says how often it is done. */
+/* Rank 0 tells rank 1 the number of repetitions. The result is the microseconds of one. */
 static double time_once(const link_t *link, work_fn_t work, size_t bytes, uint64_t *count)
 {
     if (link->rank == 0)
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
     link.fd = link.rank == 0 ? accept_peer() : connect_to_peer();
     setsockopt(link.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     for (size_t bytes; *sizes != '\0' && (bytes = read_size(&sizes), true);) {
-        if (bytes == 0) /* there are no empty messages here */
+        if (bytes == 0) /* a stream of bytes has no empty messages */
             continue;
         link.data = malloc(bytes);
         if (link.data == NULL)

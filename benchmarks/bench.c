@@ -170,14 +170,15 @@ static void print_line(const bench_t *bench, const bench_test_t *test, size_t by
     printf(bench->is_staged ? "  staged\n" : "\n");
 }
 
-/* The least of what three iterations took here; one is enough if it takes as long as all may. */
+/* The shortest of three iterations on this rank. One iteration is enough if it uses up the
+ * limit. */
 static double probe_us(bench_t *bench, const bench_test_t *test, size_t bytes)
 {
     double least_us = 1e300, limit_us = bench->options.limit_s * 1e6;
     int goes_on = 1;
 
-    for (int i = 0; i < 3 && goes_on;
-         i++) { /* the first meets cold caches, any may be interrupted */
+    /* The first iteration meets cold caches, and any may be interrupted. */
+    for (int i = 0; i < 3 && goes_on; i++) {
         double begin_us = bench_now_us(), us;
 
         test->run(bench, bytes, 1);
@@ -246,7 +247,8 @@ static int warmup_for(const bench_t *bench, int iterations)
     return iterations == 1 && bench->options.limit_s > 0 ? 0 : (iterations + 9) / 10;
 }
 
-/* With the buffers that are there. A probe warms up what one iteration fills the time of. */
+/* Uses the buffers that prepare has made. Where one iteration fills the limit, the probe of
+ * fit_limit is the only warm-up. */
 static void measure(bench_t *bench, const bench_test_t *test, size_t bytes, outcome_t *out)
 {
     const bench_options_t *options = &bench->options;
@@ -327,7 +329,7 @@ static int run_tests(bench_t *bench, const bench_test_t *tests, int count)
     return code;
 }
 
-/* Among the ranks of this host: as the launcher says, or asked of MPI. */
+/* This rank's number among the ranks of its host: from the launcher's variables, else from MPI. */
 static int local_rank(void)
 {
     static const char *const names[] = {"MPI_LOCALRANKID",           "OMPI_COMM_WORLD_LOCAL_RANK",
@@ -348,7 +350,7 @@ static int local_rank(void)
     return rank;
 }
 
-/* All ranks go on, or none. */
+/* The same result on all ranks: false if one of them has no device. */
 static bool open_device(const bench_options_t *options)
 {
     int is_open = 1, all_open;

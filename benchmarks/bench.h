@@ -16,7 +16,7 @@
 #define BENCH_BUFFERS_MAX 8
 #define BENCH_AREAS_MAX   2
 
-/* What run returns on a rank whose time does not count. */
+/* run returns this on a rank whose time does not count. */
 #define BENCH_NO_PART (-1.0)
 
 typedef struct bench_area bench_area_t; /* bench_area.h */
@@ -33,7 +33,7 @@ typedef struct bench_options {
 
     char placement[2]; /* 'H' host, 'D' device, 'M' managed: see bench_area.h */
     bool is_staged;    /* device memory goes by way of pinned host memory */
-    int turns; /* so many times each, without and with staging, in turns; 0: one of the two */
+    int turns; /* runs without and with staging, alternately; 0: one, as is_staged says */
     size_t most_bytes;                /* of one buffer: larger sizes are left out; 0: no limit */
     size_t block_bytes, stride_bytes; /* of a strided message; block 0: contiguous */
 } bench_options_t;
@@ -45,7 +45,7 @@ typedef struct bench {
     int buffer_count;
     bench_area_t *areas[BENCH_AREAS_MAX]; /* likewise */
     int area_count;
-    bool is_staged; /* this time */
+    bool is_staged; /* in the run that is being timed */
     int slots; /* staged messages of an area under way at once; set by prepare before the areas */
     void *own; /* the program's, for its own use */
 } bench_t;
@@ -57,7 +57,7 @@ typedef struct bench_test {
     const char *name;                   /* as in the output: "weft_latency" */
     const char *column, *second_column; /* heads with their units; the second may be NULL */
     bench_value_fn_t value, second;     /* value NULL: the microseconds themselves */
-    size_t min_bytes, max_bytes, unit; /* sizes if none are given, and what they are multiples of */
+    size_t min_bytes, max_bytes, unit; /* if no sizes are given; sizes are multiples of unit */
     bool has_no_size;                  /* one line, without a size: a barrier */
     bool takes_vector;                 /* --vector */
     bool has_blocks;                   /* buffers have room for a message of each rank */
@@ -68,8 +68,8 @@ typedef struct bench_test {
     void (*prepare)(bench_t *bench, size_t bytes);
     /* The microseconds that `iterations` took on this rank, or BENCH_NO_PART. */
     double (*run)(bench_t *bench, size_t bytes, int iterations);
-    /* Wrong bytes or elements in this rank's buffers after one iteration. NULL: nothing to check.
-     */
+    /* Wrong bytes or elements in this rank's buffers after one iteration. NULL: nothing to
+     * check. */
     size_t (*check)(bench_t *bench, size_t bytes);
     void *own; /* becomes bench->own */
 } bench_test_t;
@@ -78,14 +78,14 @@ typedef struct bench_test {
  * The whole program: MPI_Init, options, every size of every test, output on rank 0, MPI_Finalize.
  *
  * tests    [count]; the options are the first one's, so several have the same sizes
- * returns  the exit code: 0; 1 if a check failed; 2 if the command line or the number of ranks will
- * not do; 77 if there is no device
+ * returns  the exit code: 0; 1 if a check failed; 2 if the command line or the number of ranks is
+ *          wrong; 77 if there is no device
  */
 int bench_main(const bench_test_t *tests, int count, int argc, char **argv);
 
 /**
- * Which of several tests in one program is meant: by the first argument, if it is a name
- * (it is then taken out of argv), else by the program's own name (weft_<name>, a link).
+ * Choose one of several tests of a program: by the first argument, if that is a name (it is then
+ * taken out of argv), else by the program's own name (weft_<name>, a link).
  *
  * names    ends with NULL
  * returns  the index; -1 after a line that lists the names
@@ -108,7 +108,7 @@ void *bench_buffer(bench_t *bench, size_t bytes, unsigned char fill);
 double bench_now_us(void);
 
 /* The library's name and version: the first line of MPI_Get_library_version up to a comma or
- * bracket, which may be followed by whose machine built it. */
+ * bracket, since the text behind it may name the machine that built the library. */
 void bench_library(char *out, size_t bytes);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is in gaps, and everywhere at first. */
+/* The byte of gaps, and of all memory before it is filled. */
 #define GAP 0xA5
 
 static size_t extent(const bench_area_t *area)

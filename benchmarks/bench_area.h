@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The memory that messages come from and go to: of the host, of a device, managed, contiguous or in
- * blocks (--vector). With --staged MPI never sees device memory: out copies the area to pinned host
- * memory before a send, in copies it back after a receive, and these copies are timed as well.
+ * blocks (--vector). With --staged MPI never sees device memory: bench_area_out copies the area to
+ * pinned host memory before a send, bench_area_in copies it back after a receive, and these copies
+ * are timed as well.
  *
  *     at     |block|.gap.|block|.gap.|block|       "D", with --vector
  *             out |  ^ in
  *     stage  |block|block|block|                   MPI gets this: packed, MPI_CHAR
  *
- * Areas belong to one size and are released by the harness after it. All calls that fail end the
+ * Areas belong to one size and are released by the harness after it. A call that fails ends the
  * job.
  */
 #ifndef BENCH_AREA_H
@@ -26,26 +27,27 @@ struct bench_area {
     char *stage;           /* pinned; NULL if nothing is ever staged */
     MPI_Datatype strided;  /* MPI_DATATYPE_NULL if it is contiguous */
 
-    bool is_staged;    /* now */
-    MPI_Datatype type; /* what MPI gets now, `count` of it, from bench_area_buffer */
+    bool is_staged;    /* see bench_area_use */
+    MPI_Datatype type; /* MPI gets `count` of it, from bench_area_buffer */
     int count;
 };
 
-/* An area of `bytes` in the memory that `which` (0: the first letter of the placement, 1: the
- * second) says. Its stage has room for bench->slots messages. */
+/* An area of `bytes` in the memory that the placement's first (`which` 0) or second (1) letter
+ * names. Its stage has room for bench->slots messages. */
 bench_area_t *bench_area(bench_t *bench, size_t bytes, int which);
 
-/* Staged or not, from now on. */
+/* Whether the messages that follow are staged. */
 void bench_area_use(bench_area_t *area, bool is_staged);
 
-/* What MPI sends from or receives to; the slot (below bench->slots) matters where it is staged. */
+/* The buffer that MPI sends from or receives to. The slot (below bench->slots) matters for staged
+ * areas. */
 void *bench_area_buffer(const bench_area_t *area, int slot);
 
-/* Area to stage and stage to area; nothing where nothing is staged. */
+/* Copy the area to the stage, and the stage to the area. Without staging they do nothing. */
 void bench_area_out(const bench_area_t *area, int slot);
 void bench_area_in(const bench_area_t *area, int slot);
 
-/* All of the area (gaps too) in host memory, to be filled or looked at; close writes it back. */
+/* All of the area (gaps too) in host memory, to be filled or checked; close writes it back. */
 char *bench_area_open(const bench_area_t *area);
 void bench_area_close(const bench_area_t *area, char *image);
 

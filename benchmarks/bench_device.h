@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The little that a benchmark needs of the CUDA driver. libcuda.so.1 is loaded when a program asks
- * for it (-d), and no header of CUDA is needed. What goes wrong ends the program after a line that
- * names the call.
+ * The few functions of the CUDA driver that a benchmark needs. libcuda.so.1 is loaded when a
+ * program asks for it (-d), and no header of CUDA is needed. An error ends the program after a line
+ * that names the call.
  */
 #ifndef BENCH_DEVICE_H
 #define BENCH_DEVICE_H
@@ -16,34 +16,36 @@ typedef struct bench_blocks {
 } bench_blocks_t;
 
 /**
- * Load the driver and make device `local_rank` modulo their number current, by its primary context.
+ * Load the driver and make the primary context of device `local_rank` modulo the number of devices
+ * current.
  *
  * returns  false, after a line on stderr that says why, if there is no driver or no device
  */
 bool bench_device_open(int local_rank);
 
-/* A function of the driver, by the name that the library exports (cuMemAlloc_v2). After open. */
+/* A function of the driver, by the name that the library exports (cuMemAlloc_v2). The driver must
+ * be open. */
 void *bench_device_function(const char *name);
 
 /* Memory of the device, or managed memory; released by free. */
 void *bench_device_alloc(size_t bytes, bool is_managed);
 void bench_device_free(void *memory);
 
-/* All bytes; done when it returns. */
+/* Set all bytes; the device has done it when the call returns. */
 void bench_device_set(void *memory, unsigned char byte, size_t bytes);
 
 /* Host memory that the device reaches without a copy in between. */
 void *bench_device_alloc_pinned(size_t bytes);
 void bench_device_free_pinned(void *memory);
 
-/* From the device to host memory (get) and back (put); complete when they return, but for a put
- * from memory that is not pinned: wait makes sure. */
+/* Copy from the device to host memory (get) and back (put). The copies are complete when the calls
+ * return, but a put from memory that is not pinned needs bench_device_wait. */
 void bench_device_get(void *to, const void *from, size_t bytes);
 void bench_device_put(void *to, const void *from, size_t bytes);
 void bench_device_wait(void);
 
-/* The same between blocks on the device and a packed copy on the host: a copy a block is put into a
- * stream and all are waited for once. */
+/* The same between blocks on the device and a packed copy on the host. Each block is one copy in a
+ * stream, which is waited for once. */
 void bench_device_get_blocks(void *to, const void *from, const bench_blocks_t *blocks);
 void bench_device_put_blocks(void *to, const void *from, const bench_blocks_t *blocks);
 

@@ -27,7 +27,7 @@ static const char bench_help[] =
 
 enum { STAGED = 256, TURNS, VECTOR };
 
-/* "64K" in bytes; false if it is no size or something stands behind it. */
+/* "64K" in bytes; false if the text is no size, or a character other than `stop` follows it. */
 static bool parse_size(const char *text, char stop, size_t *out, const char **rest)
 {
     char *end;
@@ -165,7 +165,7 @@ static bool parse_placement(char **words, int count, bench_options_t *out)
     return count == 0 || count == 2;
 }
 
-/* Sizes are whole blocks, and these fit MPI_Type_vector. */
+/* Each size must be a multiple of a block. */
 static bool has_whole_blocks(const bench_options_t *options)
 {
     for (int i = 0; i < options->size_count && options->block_bytes > 0; i++)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a card and its driver allow, without MPI: copies on the device by size, copies to and from
+ * The limits of a GPU and its driver, without MPI: copies on the device by size, copies to and from
  * pinned host memory, a kernel launch, a pointer query, IPC handles, and what it costs when two
- * processes take turns on one device. A JSON object a line: {"limit", "bytes", "us"}.
+ * processes take turns on one device. Prints one JSON object a line: {"limit", "bytes", "us"}.
  *
  *   gpu_limits [LARGEST-BYTES]     default 268435456
  *
- * Two processes: the child owns memory that the parent opens, and takes its turns.
+ * There are two processes: the child owns memory that the parent opens, and works in turns with it.
  */
 #include "bench_device.h"
 
@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BUDGET_US   30000.0 /* a measurement of one size takes about so long */
+#define BUDGET_US   30000.0 /* about the time for one size */
 #define LEAST_RUNS  5
 #define MOST_RUNS   2000
 #define TURNS       200
@@ -36,7 +36,7 @@ typedef struct handle {
     char bytes[64]; /* CUipcMemHandle */
 } handle_t;
 
-/* Between the two processes. */
+/* Shared by the two processes. */
 typedef struct turns {
     _Atomic int turn; /* counts up; even: the parent's */
     handle_t handle;
@@ -56,7 +56,7 @@ static struct {
     int (*close_handle)(address_t address);
 } cuda;
 
-/* What is measured repeatedly. */
+/* The arguments of an operation that is measured. */
 typedef struct subject {
     void *to;
     const void *from;
@@ -66,7 +66,7 @@ typedef struct subject {
 
 static void *kernel; /* NULL: the driver did not take it */
 
-/* Any driver compiles it for its device. */
+/* PTX, which any driver compiles for its device. */
 static const char empty_kernel[] =
     ".version 6.4\n.target sm_75\n.address_size 64\n.visible .entry weft_empty()\n{\nret;\n}\n";
 
@@ -106,7 +106,7 @@ static double median_us(void (*work)(const subject_t *), const subject_t *subjec
     double begin_us = now_us();
     int runs = 0;
 
-    work(subject); /* the first one meets what is not yet mapped */
+    work(subject); /* the first call pays for mappings */
     while (runs < MOST_RUNS && (runs < LEAST_RUNS || now_us() - begin_us < BUDGET_US)) {
         double before_us = now_us();
 
@@ -265,7 +265,7 @@ static void measure_alone(size_t largest)
     bench_device_free_pinned(pinned);
 }
 
-/* Both processes work in turns; half of a round is one piece of work and one change. */
+/* Both processes work in turns; half a round is one piece of work and one change of the process. */
 static void measure_turns(turns_t *turns)
 {
     subject_t s = {
@@ -309,7 +309,7 @@ int main(int argc, char **argv)
         return 2;
     }
     parent = getpid();
-    child = fork(); /* before the driver is there: it does not survive a fork */
+    child = fork(); /* before the driver is loaded, since it does not survive a fork */
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() == parent)
@@ -320,7 +320,7 @@ int main(int argc, char **argv)
     measure_alone(largest);
     while (atomic_load(&turns->turn) < 2)
         if (waitpid(child, &status, WNOHANG) != 0)
-            return 1; /* it has said why */
+            return 1; /* the child has printed why */
     measure_turns(turns);
     measure_ipc(turns, largest);
     atomic_store(&turns->turn, 2 * TURNS + 1);

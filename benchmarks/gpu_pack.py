@@ -3,9 +3,9 @@
 tests that take a device, and the sources for a machine on which the programs do not start.
 
     weft/          make install
-    lib/           shared libraries of others, found before the system's; what they are linked with under the same name
+    lib/           the shared libraries that Weft needs, directly or not, found before the system's
     include/       headers of PMIx and hwloc, to build with
-    share, etc.    what PMIx looks for
+    share, etc.    files that PMIx looks for
     benchmarks/    programs
     tests/         programs and rows.json
     source/        make dist
@@ -24,7 +24,7 @@ import job_runs
 
 HERE = job_runs.HERE
 MOST_BYTES = 60 << 20
-# Part of every system, and not to be mixed with another libc.
+# These libraries are part of every system, and must not be mixed with another libc.
 OF_SYSTEM = re.compile(r"^(ld-linux|libc\.|libm\.|libdl\.|libpthread\.|librt\.|libresolv\.|libutil\.|linux-vdso|libgcc_s\.|libcuda\.)")
 PROGRAMS = ("weft_latency", "weft_bw", "weft_coll", "weft_init")
 
@@ -42,7 +42,7 @@ def setting(build, name):
 
 
 def make_benchmarks(mpicc, folder):
-    """All programs by `mpicc`, with links for those that have several names."""
+    """Compile all programs with `mpicc`, and make links for those that have several names."""
     os.makedirs(folder, exist_ok=True)
     parts = glob.glob(f"{HERE}/bench*.c")
     for name in PROGRAMS:
@@ -61,7 +61,8 @@ def make_tests(build, folder):
 
 
 def needed_libraries(file):
-    """Name to path of all that `file` is linked with, directly or not, but for the system's own and Weft's."""
+    """Name -> path of all libraries that `file` is linked with, directly or not, except the
+    system's and Weft's."""
     found = dict(re.findall(r"^\s*(\S+) => (/\S+)", must(["ldd", file]), re.M))
     return {name: path for name, path in found.items() if not OF_SYSTEM.match(name) and not name.startswith("libmpi")}
 
@@ -80,7 +81,7 @@ def pack_libraries(folder):
 
 
 def pack_headers(folder, build):
-    """Those of PMIx and hwloc, as the compiler of the build finds them."""
+    """Pack the headers of PMIx and hwloc that the compiler of the build finds."""
     flags = [f[2:] for name in ("PMIX_CFLAGS", "HWLOC_CFLAGS") for f in setting(build, name).split() if f.startswith("-I")]
     for place in [*flags, "/usr/include"]:
         for path in glob.glob(f"{place}/pmix*.h") + glob.glob(f"{place}/hwloc*"):
@@ -93,7 +94,7 @@ def pack_headers(folder, build):
 
 
 def pack_pmix(folder, libraries):
-    """Its plugins and texts, below a prefix that PMIX_INSTALL_PREFIX then names."""
+    """Pack the plugins and texts of PMIx, below the prefix that PMIX_INSTALL_PREFIX will name."""
     for plugins in glob.glob(f"{libraries}/pmix") + glob.glob(f"{libraries}/../pmix2/lib/pmix"):
         shutil.copytree(plugins, f"{folder}/lib/pmix", dirs_exist_ok=True)
     for texts in glob.glob(f"{libraries}/../share/pmix") + glob.glob("/usr/share/pmix*"):
@@ -101,7 +102,7 @@ def pack_pmix(folder, libraries):
 
 
 def strip(folder):
-    """Debugging data is most of what the programs weigh."""
+    """Remove debugging data, which is most of the programs' size."""
     for path, _, files in os.walk(folder):
         for file in files:
             if ".so" in file or "/bin" in path or "/benchmarks" in path or "/tests" in path:
@@ -120,7 +121,7 @@ def pack_source(folder, build):
 
 
 def pack(build, folder):
-    """Make the folder, which must not be there; its size is said."""
+    """Make the folder, which must not exist, and print its size."""
     if os.path.exists(folder):
         sys.exit(f"gpu-run: {folder} is there already: remove it, or name another folder")
     build, folder = os.path.abspath(build), os.path.abspath(folder)

@@ -3,7 +3,7 @@
 import collections
 
 # name       as in the tables
-# program    of this folder; for several collectives their names stand first among the arguments
+# program    in this folder; for several collectives the first argument lists their names
 # settings   added to the environment
 # limit_s    of one job
 Job = collections.namedtuple("Job", "name program arguments ranks limit_s settings", defaults=({},))
@@ -30,7 +30,7 @@ def on_host(name, settings):
 
 
 def full():
-    """Everything, for a card."""
+    """Everything, for a real GPU."""
     host = [on_host("host latency", {}), on_host("host latency, no device", {"WEFT_DEVICE": "no"})]
     vectors = [pair("latency", "4K,64K,1M", ["-d", "cuda", "--vector", v], turns=2) for v in VECTORS]
     places = [pair("latency", "8,4K,64K,1M,16M", p, turns=2) for p in (["D", "H"], ["H", "D"], ["M", "M"])]
@@ -48,7 +48,7 @@ def full():
 
 
 def short():
-    """A little of everything, checked, for the simulated driver."""
+    """A few sizes of everything, with results checked, for the simulated driver."""
     check = ["-c"]
     return [
         pair("latency", "8,64K", ["-d", "cuda", *check], turns=2, seconds="0.01"),

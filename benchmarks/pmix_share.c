@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the PMIx client alone takes of the heap in a job of this size: the part of weft_scale's init_heap that is not
- * Weft's. Rank 0 prints it. */
+/* The heap that the PMIx client alone takes in a job of this size: the part of weft_scale's
+ * init_heap that is not Weft's. Rank 0 prints it. */
 #include <malloc.h>
 #include <pmix.h>
 #include <stdio.h>

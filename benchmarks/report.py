@@ -10,9 +10,10 @@ import plan
 
 COLOURS = ("#222222", "#d1495b", "#00798c", "#edae49", "#7b5ea7", "#3a7d44", "#b56576")
 
-BOUND = "sockets"   # beside the libraries: what the kernel gives
+BOUND = "sockets"   # bare_sockets, shown beside the libraries
 
-HOPELESS = 30       # times slower than the best, at every size: not run again on several hosts
+# On several hosts a library so many times slower than the best at every size is not run again.
+HOPELESS = 30
 
 MODES = ("close", "near", "far")
 
@@ -21,13 +22,14 @@ Section = collections.namedtuple("Section", "ranks mode cells")
 
 
 def mode_of(run, bounds_ns):
-    """close, near or far, if the cores were so before and after the run; mixed if they moved."""
+    """close, near or far, if the probes before and after the run agree; mixed if the cores
+    moved."""
     modes = {MODES[sum(ns >= bound for bound in bounds_ns)] for ns in run["line_ns"]}
     return modes.pop() if len(modes) == 1 else "mixed"
 
 
 def sections(data):
-    """Sections with runs of one mode, and how many runs were mixed."""
+    """Sections, each with the runs of one mode, and the number of mixed runs."""
     found, mixed = {}, 0
     for run in data["runs"]:
         mode = mode_of(run, data["settings"]["mode_bounds_ns"])
@@ -51,13 +53,13 @@ def unit(name):
 
 
 def cost(name, values):
-    """Less is better, also for rates: what is compared."""
+    """The figure that is compared: less is better, also for rates."""
     median = statistics.median(values)
     return 1 / median if is_rate(name) else median
 
 
 def number(value):
-    """Three figures, at least; no exponent."""
+    """At least three significant figures, and no exponent."""
     return f"{value:.{max(0, 2 - int(math.floor(math.log10(value))))}f}" if value > 0 else "0"
 
 
@@ -67,7 +69,8 @@ def best_peer(name, cell):
 
 
 def ratio(name, cell):
-    """Weft's cost over the best other library's: below 1 Weft is faster. None where one is missing."""
+    """Weft's cost over the best other library's: below 1 Weft is faster. None if either is
+    missing."""
     best = best_peer(name, cell)
     return cost(name, cell["weft"]) / cost(name, cell[best]) if best and "weft" in cell else None
 
@@ -97,7 +100,7 @@ def table_row(data, section, key):
 
 
 def missing_rows(data, section):
-    """Rows that no library finished are worth a line too."""
+    """The rows that no library finished; they are shown, too."""
     ran = {r["row"] for r in data["runs"] if r["ranks"] == section.ranks}
     return sorted(ran - {name for name, _ in section.cells})
 

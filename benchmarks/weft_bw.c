@@ -4,7 +4,8 @@
  *   bw      rank 0 to rank 1; an empty answer after each window
  *   bibw    both ways at once
  *   mbw_mr  rank i to rank i + N/2, for all i < N/2; also messages a second
- * All messages of a window use one buffer, as is the custom: the figures are of warm caches.
+ * All messages of a window use one buffer, as in other benchmarks: the figures are those of warm
+ * caches.
  * Staged messages go through several pinned slots, so that copies and messages overlap.
  */
 #include "bench.h"
@@ -19,9 +20,8 @@
 #define DATA_TAG   1
 #define ANSWER_TAG 2
 
-#define SLOT_BYTES_MAX                                                                             \
-    ((size_t)64 << 20) /* pinned for one window, if more than two messages fit                     \
-                        */
+/* Pinned bytes for one window, if more than two messages fit. */
+#define SLOT_BYTES_MAX ((size_t)64 << 20)
 
 typedef struct windows {
     bool both_ways, all_pairs;
@@ -46,7 +46,7 @@ static int partner(const bench_t *bench)
     return bench->rank < pairs ? bench->rank + pairs : bench->rank - pairs;
 }
 
-/* As many as the window has messages, or as there is room for. */
+/* One slot for each message of the window, or fewer if SLOT_BYTES_MAX has less room. */
 static int slots_for(const bench_t *bench, size_t bytes)
 {
     size_t fitting = bytes > 0 ? SLOT_BYTES_MAX / bytes : SLOT_BYTES_MAX;
@@ -71,7 +71,7 @@ static void prepare(bench_t *bench, size_t bytes)
 static void post_send(const bench_t *bench, int index, MPI_Request *out)
 {
     const windows_t *own = bench->own;
-    int slot = index % bench->slots; /* without meaning where nothing is staged */
+    int slot = index % bench->slots; /* ignored where nothing is staged */
 
     bench_area_out(own->send, slot);
     MPI_Isend(bench_area_buffer(own->send, slot), own->send->count, own->send->type, partner(bench),
@@ -87,7 +87,7 @@ static void post_receive(const bench_t *bench, int index, MPI_Request *out)
               partner(bench), DATA_TAG, MPI_COMM_WORLD, out);
 }
 
-/* Messages of a rank that only sends or only receives, or does both, without stages in between. */
+/* A window of messages without staging; the rank sends, receives or does both. */
 static void direct_window(const bench_t *bench, bool sends, bool receives)
 {
     const windows_t *own = bench->own;
@@ -100,7 +100,7 @@ static void direct_window(const bench_t *bench, bool sends, bool receives)
     MPI_Waitall(posted, own->requests, MPI_STATUSES_IGNORE);
 }
 
-/* A slot is used again when its message has gone, or has been copied to the device. */
+/* A slot is used again when its message has been sent, or has been copied to the device. */
 static void staged_window(const bench_t *bench, bool sends, bool receives)
 {
     const windows_t *own = bench->own;

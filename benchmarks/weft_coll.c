@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every blocking collective: a row of `collectives` each. Each iteration is timed by itself and
- * followed by an untimed barrier; the mean over the ranks is shown (the custom of the OSU
- * benchmarks). Sizes are bytes of one rank's block, for reduce_scatter of the whole vector.
- * Reductions add floats.
+ * Every blocking collective is a row of `collectives`. Each iteration is timed by itself and
+ * followed by an untimed barrier; the mean over the ranks is shown, as in the OSU benchmarks. Sizes
+ * are bytes of one rank's block, for reduce_scatter of the whole vector. Reductions add floats.
  */
 #include "bench.h"
 #include "bench_area.h"
@@ -22,7 +21,7 @@
 /* How much of a buffer a collective uses. */
 typedef enum { NOTHING, BLOCK, BLOCKS, ROOT_BLOCKS, SHARE } extent_t;
 
-/* What a rank finds in its receive buffer: from whom, and which of the sender's blocks. */
+/* What a rank finds in its receive buffer: from which rank, and which of the sender's blocks. */
 typedef enum {
     NO_DATA,
     OF_ROOT,
@@ -234,7 +233,7 @@ static void fill(const coll_t *c)
     bench_area_close(c->receive_area, receive);
 }
 
-/* A block of each rank in some buffer, not one vector that is dealt out. */
+/* True if a buffer holds a block for each rank; false for one vector that is divided among them. */
 static bool has_blocks(const collective_t *which)
 {
     extent_t send = which->send, receive = which->receive;
@@ -253,7 +252,7 @@ static void check_blocks(const coll_t *c, size_t bytes)
     MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
-/* reduce_scatter deals one vector of `bytes` out; elsewhere a block has `bytes`. */
+/* reduce_scatter divides one vector of `bytes`; for the others a block has `bytes`. */
 static void deal_counts(coll_t *c, size_t bytes)
 {
     bool is_dealt = c->which->receive == SHARE;
@@ -291,7 +290,7 @@ static bool has_result(const coll_t *c)
     return c->which->result != NO_DATA && (!c->which->at_root_only || c->rank == ROOT);
 }
 
-/* With --staged the copies before and after it are part of the operation. */
+/* With --staged the copies before and after the call are part of the operation. */
 static void call_between_copies(const coll_t *c)
 {
     bool is_source = c->which->result == OF_ROOT && c->rank == ROOT;
@@ -380,7 +379,7 @@ static const bench_test_t test_of_collectives = {
     .check = check,
 };
 
-/* What a test of one collective is. */
+/* Fill in the test of one collective. */
 static void describe(const collective_t *which, coll_t *own, char *name, bench_test_t *out)
 {
     own->which = which;

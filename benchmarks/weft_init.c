@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How long MPI_Init and MPI_Finalize take: mean, least and greatest of all ranks. --json as
- * elsewhere. */
+/* How long MPI_Init and MPI_Finalize take: mean, least and greatest of all ranks. --json prints
+ * JSON, as in the other benchmarks. */
 #include "bench.h"
 
 #include <mpi.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a job of this size costs each rank: time of MPI_Init, memory of the heap after it, after a dup, and after the
- * first message to everybody. Rank 0 prints the greatest of all ranks as one object of JSON. */
+/* What a job of this size costs each rank: time of MPI_Init, memory of the heap after it, after a
+ * dup, and after the first message to every rank. Rank 0 prints the greatest of all ranks as one
+ * object of JSON. */
 #include <mpi.h>
 
 #include <malloc.h>
@@ -14,7 +15,7 @@ static double heap_bytes(void)
     return (double)mallinfo2().uordblks;
 }
 
-/* A microsecond and a byte for each. */
+/* Microseconds and bytes of one dup. */
 static void dup_some(double *us_out, double *bytes_out)
 {
     MPI_Comm comms[DUPS];
@@ -27,7 +28,7 @@ static void dup_some(double *us_out, double *bytes_out)
         MPI_Comm_free(&comms[i]);
 }
 
-/* Everybody to everybody, so that all connections are made. */
+/* Every rank sends to every rank, so that all connections are made. */
 static double talk_to_all(int rank, int size)
 {
     double start = MPI_Wtime();
