@@ -20,7 +20,7 @@
 #define WEIGHTS (1 << 18)
 #define STEPS   5
 
-/* Between -1 and 1; for every rank, step and place another number. */
+/* A number between -1 and 1, different for every rank, step and place. */
 static float gradient(int rank, int step, int at)
 {
     uint32_t x =
@@ -60,7 +60,7 @@ static int all_agree(const float *mean, float *scratch, int rank)
     return all_same;
 }
 
-/* One step; the same answer on every rank: is the mean right, and the same everywhere? */
+/* One step. True, on every rank, if the mean is right and has the same bits on all ranks. */
 static int train_step(float *weights, float *scratch, int step)
 {
     int rank, ranks, agree;

@@ -25,7 +25,7 @@ enum { UP, DOWN, LEFT, RIGHT };
  * + 2) + c]. */
 typedef struct block {
     int rows, columns, first_row,
-        first_column; /* inner cells; the first one's place in the plate, from 1 */
+        first_column; /* inner cells; place of the first one in the plate, from 1 */
     double *at, *next;
 } block_t;
 
@@ -63,8 +63,8 @@ static void sweep(block_t *block)
     block->next = old;
 }
 
-/* The corners are not needed, so four exchanges in any order do. MPI_PROC_NULL: the plate ends
- * here. */
+/* The corners are not needed, so four exchanges in any order are enough. A neighbour is
+ * MPI_PROC_NULL at the edge of the plate. */
 static void exchange_halo(block_t *block, MPI_Datatype column, const int neighbours[4])
 {
     int width = block->columns + 2;
@@ -96,7 +96,7 @@ static void solve(block_t *block, const int neighbours[4])
     MPI_Type_free(&column);
 }
 
-/* The greatest difference between our block and the same cells of a plate that was never cut. */
+/* The greatest difference between this block and the same cells of a plate that was not cut. */
 static double compare(const block_t *block)
 {
     block_t plate = {.rows = SIDE, .columns = SIDE, .first_row = 1, .first_column = 1};
@@ -116,15 +116,15 @@ static double compare(const block_t *block)
     return worst;
 }
 
-/* Cut SIDE lines into `parts`; which of them are part `mine`? */
+/* Cut SIDE lines into `parts`, and return the lines of part `mine`. */
 static void cut(int parts, int mine, int *first, int *count)
 {
     *first = 1 + SIDE * mine / parts;
     *count = 1 + SIDE * (mine + 1) / parts - *first;
 }
 
-/* `ranks` blocks in as square a grid as there is, ranks counted along its rows; no wrapping round.
- */
+/* Arrange `ranks` blocks in the most square grid possible, numbered along its rows; the grid is not
+ * periodic. */
 static void make_grid(int rank, int ranks, int dims[2], int neighbours[4])
 {
     int row, column;

@@ -40,7 +40,8 @@ int main(int argc, char **argv)
     part = my_part(strips, rank, ranks);
     MPI_Reduce(&part, &pi, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0) {
-        /* The midpoint rule errs by 1 / (12 n^2) here; adding n numbers up by a few roundings. */
+        /* The error of the midpoint rule is 1 / (12 n^2) here; the sum of n numbers adds a few
+         * roundings. */
         double bound = 1.0 / (12.0 * (double)strips * (double)strips) + 1e-11;
 
         is_right = fabs(pi - PI) <= 1.01 * bound;

@@ -14,8 +14,8 @@
 #define SUM_TAG  1
 #define LIST_TAG 2
 
-/* Everybody but rank 0: take the token, sign, pass it on. The list has one entry for each rank
- * before us. */
+/* All ranks but 0 receive the token, sign it and pass it on. The list has one entry for each rank
+ * before this one. */
 static void pass_on(int rank, int ranks, int *list)
 {
     int sum;
@@ -28,7 +28,8 @@ static void pass_on(int rank, int ranks, int *list)
     MPI_Send(list, rank + 1, MPI_INT, (rank + 1) % ranks, LIST_TAG, MPI_COMM_WORLD);
 }
 
-/* Rank 0: send the token off and wait for it. Nonblocking, since alone it is its own neighbour. */
+/* Rank 0 sends the token and waits for it. The send is nonblocking, since a single rank is its own
+ * neighbour. */
 static int start(int ranks, int *list)
 {
     int first[1] = {0}, zero = 0, sum = -1, signed_by, is_right;

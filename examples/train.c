@@ -32,8 +32,8 @@ typedef struct flower {
     int species;
 } flower_t;
 
-/* Weights, or their gradients: only doubles, so that one MPI_Allreduce takes all. The last of a row
- * is the bias. */
+/* Weights, or their gradients: only doubles, so that one MPI_Allreduce adds them all. The last of a
+ * row is the bias. */
 typedef struct net {
     double hidden[HIDDEN][INPUTS + 1];
     double out[SPECIES][HIDDEN + 1];
@@ -58,7 +58,7 @@ static int read_flowers(const char *path, flower_t *out)
         double *in = out[count].in;
 
         if (sscanf(line, "%lf,%lf,%lf,%lf,%31s", &in[0], &in[1], &in[2], &in[3], name) != 5)
-            continue; /* the head */
+            continue; /* the header line */
         for (int i = 0; i < SPECIES; i++)
             if (strcmp(name, names[i]) == 0)
                 out[count].species = i;
@@ -69,7 +69,7 @@ static int read_flowers(const char *path, flower_t *out)
     return count == FLOWERS;
 }
 
-/* Mean 0 and deviation 1 for each input, so that all weigh the same. */
+/* Give each input mean 0 and deviation 1, so that all have the same weight. */
 static void standardise(flower_t *flowers)
 {
     for (int i = 0; i < INPUTS; i++) {
@@ -105,7 +105,8 @@ static void start_weights(net_t *net, unsigned *state)
         weights[i] = next_random(state) - 0.5;
 }
 
-/* Probabilities of the species; `hidden` are the inner values, which the way back needs. */
+/* Probabilities of the species; `hidden` are the values of the hidden layer, which backward
+ * needs. */
 static void forward(const net_t *net, const double *in, double hidden[HIDDEN], double out[SPECIES])
 {
     double sum = 0;
@@ -149,7 +150,8 @@ static void backward(const net_t *net, const flower_t *flower, net_t *gradient)
     }
 }
 
-/* One step: my flowers of the batch, then the sum over all ranks. This is all that is parallel. */
+/* One step: this rank's flowers of the batch, then the sum over all ranks. All parallel work is
+ * here. */
 static void train_batch(net_t *net, const flower_t *batch, int count)
 {
     net_t gradient = {0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An old program. Every line marked so has to compile with a warning; test/abi/header looks. */
+/* A program with names that MPI 3.0 removed. Every line with the comment "warns" must compile with
+ * a warning; test/abi/header checks it. */
 #include <mpi.h>
 
 int uses_removed_names(int combiner);

@@ -7,7 +7,7 @@ import struct
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
-HOST_FLAGS = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET   # a host's, beside its process ids
+HOST_FLAGS = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET   # beside process ids
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 4096, 16384, 1 << 18
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 22, 2
@@ -48,7 +48,7 @@ def enter(pid, kinds):
 
 
 def fork_first():
-    """fork; the child is process 1 of new process ids."""
+    """fork; the child is process 1 of a new process-id namespace."""
     own = os.open("/proc/self/ns/pid", os.O_RDONLY)
     unshare(CLONE_NEWPID)
     pid = os.fork()
@@ -63,7 +63,8 @@ def die_with_parent():
 
 
 def deny_cma():
-    """From now on, and in all children, process_vm_readv and process_vm_writev give EPERM, as in many containers."""
+    """Makes process_vm_readv and process_vm_writev return EPERM here and in all children, as in
+    many containers."""
     arch, read, write = CMA_CALLS[platform.machine()]
     load, equal, end = 0x20, 0x15, 0x06         # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
     allow, refuse = 0x7FFF0000, 0x00050000 | 1  # SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO with EPERM

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One host of the cluster: namespaces, files of its own, and a server that starts programs for `agent`.
 
-Process 1 of the host is that server. A request is one packet on /run/cluster/<name>.socket: the words of a command
-and three file descriptors; the answer is its exit code. So a host can be reached from every other one although
-none sees the other's processes, and what is started there belongs to that host, not to who asked.
+Process 1 of the host is that server. A request is one packet on /run/cluster/<name>.socket: the
+words of a command and three file descriptors; the answer is the exit code. So each host can be
+reached from every other one although none sees the other's processes, and a program that is started
+there belongs to that host.
 """
 import json
 import os
@@ -20,12 +21,12 @@ LOGIN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def exit_code(status):
-    """As a shell has it."""
+    """The exit code that a shell would have for this status."""
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
 def replace_process(words, environment):
-    """exec, with the signals as Python found them."""
+    """exec, with the signals restored that Python changes."""
     for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
@@ -37,7 +38,8 @@ def replace_process(words, environment):
 
 
 def share_of_cores(number, count):
-    """So many cores for this host: hosts take them in turns. All for h0, and if count is None."""
+    """The `count` cores of this host; the hosts take them in turns. All cores for h0, and if count
+    is None."""
     cores = sorted(os.sched_getaffinity(0))
     if number == 0 or not count:
         return set(cores)
@@ -45,7 +47,8 @@ def share_of_cores(number, count):
 
 
 class Host:
-    """name and addresses, and how it differs: shm_size, tmp_size (of tmpfs), has_cma, cores."""
+    """A host: name, addresses and what may differ: shm_size, tmp_size (of tmpfs), has_cma,
+    cores."""
 
     def __init__(self, number, options):
         self.number, self.name = number, f"h{number}"
@@ -57,7 +60,7 @@ class Host:
         self.pid = None
 
     def boot(self, shared_folders):
-        """Start process 1; True is read from the pipe when all but the network is there."""
+        """Start process 1. The pipe delivers True when all but the network is set up."""
         ready, tell = os.pipe()
         self.pid = ns.fork_first()
         if self.pid == 0:
@@ -80,7 +83,7 @@ class Host:
         os._exit(1)
 
     def restrict(self):
-        """What holds for this process and all that it starts"""
+        """Set the cores and forbidden calls of this process and of all that it starts."""
         os.sched_setaffinity(0, self.cores)
         if not self.has_cma:
             ns.deny_cma()
@@ -102,7 +105,8 @@ class Host:
         self.have_an_identity()
 
     def have_an_identity(self):
-        """Real hosts differ in these; some libraries take two processes with one boot_id to be neighbours."""
+        """Give the host a boot_id and machine-id of its own: some libraries take processes with the
+        same boot_id to be on one host."""
         with open("/proc/sys/kernel/random/uuid") as random:
             identity = random.read()
         for path, words in (("/proc/sys/kernel/random/boot_id", identity), ("/etc/machine-id", identity.replace("-", ""))):
@@ -113,7 +117,8 @@ class Host:
                 ns.mount(own, path, flags=ns.MS_BIND)
 
     def start(self, words, environment, folder="/"):
-        """Start a program there as our child, in our session and with our files; returns the process to wait for."""
+        """Start a program on the host as a child of this process, in its session and with its
+        files. Returns the process."""
         pid = os.fork()
         if pid != 0:
             return pid
@@ -130,18 +135,18 @@ class Host:
         os._exit(exit_code(os.waitpid(inside, 0)[1]))
 
     def run(self, words, environment):
-        """start, wait, and its exit code."""
+        """Start a program, wait for it, and return its exit code."""
         return exit_code(os.waitpid(self.start(words, environment), 0)[1])
 
 
 class Server:
-    """What sshd is on other hosts."""
+    """The server of a host, which takes the place of sshd."""
 
     def __init__(self, path):
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.listener.bind(path)
         self.listener.listen(1024)
-        self.clients = {}       # process -> who waits for its exit code
+        self.clients = {}       # process -> the connection that waits for its exit code
         wake, self.woken = socket.socketpair()
         wake.setblocking(False)
         signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
@@ -167,7 +172,7 @@ class Server:
             os.close(fd)
 
     def start(self, command, files):
-        """A shell with a clean environment in the home folder, as a login has it."""
+        """Run a shell with a clean environment in the home folder, as a login does."""
         pid = os.fork()
         if pid != 0:
             return pid
@@ -180,7 +185,7 @@ class Server:
                                                     "PATH": LOGIN_PATH})
 
     def reap(self):
-        """Our children, and orphans of this host."""
+        """Wait for children that have ended, among them the orphans of this host."""
         self.woken.recv(4096)
         while True:
             try:
@@ -194,7 +199,8 @@ class Server:
 
     @staticmethod
     def answer(client, status):
-        """As ssh: 255 for what a signal has ended. A client that is gone wants no answer."""
+        """Send the exit code, as ssh does: 255 for a process that a signal has ended. A client may
+        be gone."""
         with client:
             try:
                 client.send(bytes([255 if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)]))

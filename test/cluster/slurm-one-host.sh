@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# A Slurm cluster of this host alone, for tests; nothing of it lies outside a directory, nobody else sees it.
+# A private Slurm cluster of this host alone, for tests; all its files lie in one directory.
 #
 #   slurm-one-host.sh start DIR [SLOTS]    prints the line to evaluate: export SLURM_CONF=DIR/slurm.conf
 #   slurm-one-host.sh stop DIR
 #
-# DIR is an absolute path of at most 64 characters. Exit code 77: what is needed is not there, and why.
-# Always run srun under timeout, with -O if there are more tasks than slots, and look at what the program says:
-# srun (22.05) returns 0 for some launches that failed.
+# DIR is an absolute path of at most 64 characters. Exit code 77: a program is missing; a line says
+# which. Always run srun under timeout, with -O if there are more tasks than slots, and check what
+# the program prints: srun (22.05) returns 0 for some launches that failed.
 set -eu
 command=${1:?start or stop}
 directory=${2:?a directory}
@@ -25,7 +25,7 @@ fail() {
     exit 1
 }
 
-# try TENTHS COMMAND...: until it succeeds, for so many tenths of a second
+# try TENTHS COMMAND...: repeat until it succeeds, for at most so many tenths of a second
 try() {
     left=$1
     shift
@@ -36,7 +36,7 @@ try() {
     done
 }
 
-# A TCP port below the ephemeral range that nobody listens on; NOT: another one
+# free_port [NOT]: a TCP port below the ephemeral range on which no process listens, other than NOT
 free_port() {
     awk -v seed="$$$1" -v other="$1" '
         FNR > 1 { split($2, address, ":"); taken[address[2]] }
@@ -54,7 +54,7 @@ check() {
     done
     getent ahostsv4 "$host" >/dev/null || skip "the name of this host, $host, does not resolve"
     case $directory in /*) ;; *) fail "$directory is no absolute path" ;; esac
-    # Sockets lie below it, and their paths have 107 characters at most.
+    # The paths of the sockets in this directory may have 107 characters at most.
     [ ${#directory} -le 64 ] || fail "$directory is longer than 64 characters"
     [ ! -e "$directory/slurm.conf" ] || fail "$directory/slurm.conf exists: stop that cluster first"
 }
@@ -65,7 +65,7 @@ start_munge() {
         --pid-file="$directory/munged.pid" --log-file="$directory/log/munged" --seed-file="$directory/munge/seed"
 }
 
-# The daemons listen on what the host's name resolves to: with these flags on that address alone.
+# With these flags the daemons listen only on the address to which the host's name resolves.
 loopback() {
     case $(getent ahostsv4 "$host" | awk '{print $1; exit}') in
     127.*) echo CommunicationParameters=NoInAddrAny,NoCtldInAddrAny ;;
@@ -110,9 +110,10 @@ $(loopback)
 NodeName=$host NodeAddr=127.0.0.1 Sockets=1 CoresPerSocket=$slots ThreadsPerCore=1 RealMemory=1000 State=UNKNOWN
 PartitionName=p Nodes=$host Default=YES MaxTime=INFINITE OverSubscribe=NO State=UP
 EOF
-    # With another plugin slurmd wants a cgroup file system, and stays away without one.
+    # With another plugin slurmd needs a cgroup file system, and does not start without one.
     echo CgroupPlugin=cgroup/v1 >"$directory/cgroup.conf"
-    # Job numbers begin at 1 in every cluster, and in /tmp the directories of two would have one name.
+    # Job numbers begin at 1 in every cluster, so in /tmp the directories of two clusters would
+    # clash.
     echo "PMIxCliTmpDirBase=$directory/tmp" >"$directory/mpi.conf"
 }
 
@@ -138,12 +139,12 @@ start() {
     echo "export SLURM_CONF=$SLURM_CONF"
 }
 
-# Also what has ended and was not waited for yet
+# True also for a process that has ended and was not waited for yet
 is_gone() {
     ! grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
 }
 
-# stop_daemon NAME: ask, insist after 5 s. A number that belongs to another process by now is left alone.
+# stop_daemon NAME: SIGTERM, and SIGKILL after 5 s; nothing if the process id is another program's.
 stop_daemon() {
     [ -s "$directory/$1.pid" ] || return 0
     pid=$(cat "$directory/$1.pid")

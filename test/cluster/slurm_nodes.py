@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Slurm on the hosts of the cluster: slurmctld on h0, slurmd on the others, munged on all.
 
-All its files lie in /run, which each host has for itself, so paths are short (sockets: 107 characters) and equal.
+All its files lie in /run, of which each host has its own, so that paths are short (sockets: 107
+characters) and equal.
 """
 import glob
 import os
@@ -50,7 +51,7 @@ UnkillableStepTimeout=10
 
 
 def missing():
-    """The packages of programs that are not there, or ""."""
+    """The packages of missing programs, or ""."""
     lacking = sorted({package for program, package in PROGRAMS.items() if not shutil.which(program)})
     return f"Slurm is not complete: packages {' '.join(lacking)}" if lacking else ""
 
@@ -64,13 +65,14 @@ def configure(nodes, slots):
             conf.write(f"NodeName={node.name} Sockets=1 CoresPerSocket={count} ThreadsPerCore=1 RealMemory=1000\n")
         conf.write(f"PartitionName=p Nodes={','.join(n.name for n in nodes)} Default=YES MaxTime=INFINITE State=UP\n")
     with open(f"{SHARED}/cgroup.conf", "w") as conf:
-        conf.write("CgroupPlugin=cgroup/v1\n")      # another would want a cgroup file system
+        conf.write("CgroupPlugin=cgroup/v1\n")      # other plugins need a cgroup file system
     with open(f"{SHARED}/mpi.conf", "w") as conf:
         conf.write("PMIxCliTmpDirBase=/tmp\n")
 
 
 def start_all(hosts, command, environment):
-    """The same daemon on several hosts at once; each has gone into the background when this returns."""
+    """Start the same daemon on several hosts at once; each runs in the background when this
+    returns."""
     waiting = [(host, host.start(["sh", "-c", f"umask 022; exec 1>>{SHARED}/start.log 2>&1; {command}"], environment))
                for host in hosts]
     for host, pid in waiting:
