@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many more ranks than cores: each says hello to rank 0, which takes them from anybody; sums; all to all. */
+/* Many more ranks than cores: each sends to rank 0, which receives from any source; then sums, and
+ * messages from all to all. */
 #include "../mpi/expect.h"
 
 #include <stdlib.h>

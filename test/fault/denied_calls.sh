@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# System calls that the library would like to have and that containers forbid: results are right without them, and a
-# job says once what makes it slower.
+# System calls that the library uses if it can and that containers forbid: results are right without
+# them, and a job says once what makes it slower.
 . "$(dirname "$0")/judge.sh"
 [ -z "${SANITIZERS:-}" ] || skip "sanitizers make the calls that are denied here"
 compile outside/all_sorts.c fault/deny.c
 
-# runs RANKS LINES COMMAND...: well, with so many lines on stderr
+# runs RANKS LINES COMMAND...: it succeeds, with so many lines on stderr
 runs() {
     ranks=$1 lines=$2
     shift 2
@@ -23,7 +23,7 @@ for ranks in 2 5; do
     runs $ranks 0 env WEFT_CMA=no "$MPIRUN" -n $ranks ./deny process_vm_readv ./all_sorts
     runs $ranks 0 env WEFT_CMA=no "$MPIRUN" -n $ranks ./all_sorts
 done
-# One rank may not, all others may
+# The call is denied to one rank only
 runs 4 1 "$MPIRUN" -n 2 ./all_sorts : -n 1 ./deny process_vm_readv ./all_sorts : -n 1 ./all_sorts
 for call in memfd_create membarrier sched_getaffinity; do
     runs 3 0 "$MPIRUN" -n 3 ./deny $call ./all_sorts

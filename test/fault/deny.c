@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* deny CALL[,CALL...] PROGRAM [ARGUMENT...]: run a program that gets EPERM from these system calls, as container
- * runtimes have it. Exit code 77: no filter can be installed. */
+/* deny CALL[,CALL...] PROGRAM [ARGUMENT...]: run a program that gets EPERM from these system calls,
+ * as in many containers. Exit code 77: no filter can be installed. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
@@ -35,7 +35,7 @@ static unsigned number_of(const char *name)
     exit(2);
 }
 
-/* One filter a call; the kernel asks them all. */
+/* Install one filter a call; the kernel runs all of them. */
 static int deny(unsigned number)
 {
     struct sock_filter code[] = {

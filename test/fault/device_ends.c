@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* device_ends WHERE HOW VICTIM COUNT [return]: the ranks reduce COUNT floats of device memory on a communicator of
- * their own, and VICTIM meets its end (HOW, as fault/ends.c has it: kill segv abort=CODE exit=CODE; none: what
- * SIMCUDA's kill= does) at a place that others have reached, or not:
+/* device_ends WHERE HOW VICTIM COUNT [return]: the ranks reduce COUNT floats of device memory on a
+ * communicator of their own, and rank VICTIM ends (HOW as in fault/ends.c: kill segv abort=CODE
+ * exit=CODE; none: by SIMCUDA's kill=) at one of these points:
  *
- *   before    it never comes
- *   arrived   it has begun its part before anybody else comes
- *   begun     all have begun, nobody has waited
- *   last      it comes when all others have begun, again and again, so that it leads where one rank works for all
- *   amid      anywhere in a series of collectives, blocking ones and others
+ *   before    VICTIM does not call the collective
+ *   arrived   VICTIM has begun the collective, and no other rank has
+ *   begun     all ranks have begun it, and none has waited
+ *   last      VICTIM begins each of many collectives last, so it leads where one rank works for all
+ *   amid      anywhere in a series of collectives, blocking and nonblocking ones
  *
- * return: errors are returned, and a rank that gets one waits for a message that nobody sends.
+ * return: errors are returned, and a rank that gets one waits for a message that is never sent.
  */
 #include "memory_kinds.h"
 
@@ -46,7 +46,7 @@ static void meet_end(void)
         _Exit(number_after("exit="));
 }
 
-/* Only with `return` does an error come back; then the rank's part is over. */
+/* An error comes back only with `return`; the rank then waits until it is ended. */
 static void must(int err)
 {
     while (err != MPI_SUCCESS)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What a user reads when the driver refuses or fails, and when there is a detour: which call, why, about what; once.
+# The messages to the user when the driver refuses or fails, and when data take a slower path: they
+# name the call, the reason and the object, once.
 . "$(dirname "$0")/judge.sh"
 include=$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")
 [ -n "$include" ] || skip "needs cuda.h"
@@ -15,7 +16,7 @@ run() {
         "$MPIRUN" -n "$2" ./messages "$3" >out 2>err
 }
 
-# notes TEXT WORDS RANKS KIND: it goes well, and says this alone
+# notes TEXT WORDS RANKS KIND: it succeeds, and prints this line alone
 notes() {
     text=$1
     shift
@@ -24,7 +25,7 @@ notes() {
     [ "$(wc -l <err)" -eq 1 ] || fail "$(wc -l <err) lines on stderr, not 1: $*: $(cat err)"
 }
 
-# breaks TEXT WORDS RANKS KIND [ENVIRONMENT]: the job ends with this
+# breaks TEXT WORDS RANKS KIND [ENVIRONMENT]: the job ends with this text
 breaks() {
     text=$1
     shift

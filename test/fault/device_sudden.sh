@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# A rank that meets a sudden end while others are in a collective of device memory: before it comes, while it waits for the
-# others, while one of them works for all, while it does so itself; together, stepped, staged, by flags and multicast, with one device
-# for all and one for each. The job ends, the rank is named, the exit code says how it ended, and nothing is left.
+# A rank ends suddenly while others are in a collective of device memory: before it begins its part,
+# while it waits for the others, while another rank works for all, while it does so itself;
+# together, stepped, staged, by flags and multicast, with one device for all and one for each. The
+# job ends, the rank is named, the exit code says how it ended, and nothing is left.
 . "$(dirname "$0")/judge.sh"
 [ -n "$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")" ] || skip "needs cuda.h"
 "$MPICC" -O1 -g -Wall -Wextra -I"$SOURCE/test/mpi" "$SOURCE/test/fault/device_ends.c" -o "$work/device_ends" -ldl || exit 1
@@ -22,7 +23,7 @@ ends() {
     expect_text err "^mpirun: rank $3 (process [0-9]* on $host) $pattern"
 }
 
-# By its own hand, wherever the others are.
+# The rank ends itself, wherever the others are.
 for where in before arrived begun; do
     ends 137 "$killed" devices=1 2 $where kill 1 1000
     ends 137 "$killed" devices=4 4 $where kill 0 100000
@@ -40,14 +41,14 @@ ends 137 "$killed" 'devices=1,lazy,late=300' 4 begun kill 2 1000
 ends 137 "$killed" 'devices=4,lazy,late=300' 4 begun kill 2 1000000
 kinds=DH ends 137 "$killed" devices=1 3 arrived kill 1 1000
 
-# In a call of the driver that works for all.
+# The rank ends in a call of the driver while it works for all.
 for call in cuIpcOpenMemHandle:1 cuLaunchKernel:1 cuLaunchKernel:4 cuStreamWriteValue32:2; do
     ends 137 "$killed" "devices=1,kill=$call@1" 3 last none 1 1000
     ends 139 "$crashed" "devices=3,kill=$call:11@2" 3 last none 2 1000 return
 done
 ends 137 "$killed" "devices=1,kill=cuLaunchKernel:5@15" 16 last none 15 1000
 
-# Anywhere: together, where all do a part of it, stepped, staged.
+# The rank ends at any point: together where each rank does a part, stepped, staged.
 for call in cuLaunchKernel:2 cuLaunchKernel:9 cuMemcpyAsync:3 cuStreamWriteValue32:7; do
     ends 137 "$killed" "devices=3,late=0,kill=$call@1 WEFT_DEVICE_IPC=no" 3 amid none 1 100000
     ends 137 "$killed" "devices=1,late=0,kill=$call@0 WEFT_NODES=0,1,1,0,1" 5 amid none 0 100000 return
@@ -55,8 +56,9 @@ done
 ends 137 "$killed" 'devices=2,late=0,kill=cuMemcpyAsync:20@1 WEFT_DEVICE_IPC=no' 3 amid none 1 100
 ends 137 "$killed" 'devices=4,late=0,kill=cuLaunchKernel:3@3' 4 amid none 3 1000000
 
-# Where kernels wait for each other: before its own, in it, and stopped for ever, which the others' kernels notice. (Not
-# amid other work: a rank may wait for the stopped one in another collective, and nothing but that may end.)
+# Where kernels wait for each other: the rank ends before its own kernel, in it, or is stopped for
+# ever, which the others' kernels notice. (A rank is not stopped amid other work: another rank may
+# wait for it in another collective, and that wait has no limit.)
 for call in weft_exchange_sum_F32:1 weft_exchange_sum_F32:20 cuStreamWriteValue32:9; do
     ends 137 "$killed" "devices=3,late=0,kill=$call@1" 3 amid none 1 1000
     ends 137 "$killed" "devices=8,late=0,kill=$call@3" 5 amid none 3 50000 return
@@ -64,10 +66,11 @@ done
 ends 137 "$killed" 'devices=4,lazy,late=300,kill=weft_exchange_sum_F32:2@2' 4 amid none 2 1000
 expect 16 env TEST_MEMORY=D WEFT_DEVICE_WAIT_MAX=1 SIMCUDA=devices=3,late=0,kill=weft_exchange_sum_F32:5:19@2 \
     "$MPIRUN" -n 3 ./device_ends last none 2 1000
-# Whose words come first is open: its own limit, or what the other one has said of his.
+# Either rank may report first: its own time limit, or the failure that the other rank has
+# announced.
 expect_text err '^mpirun: rank [01] .*\(a kernel has waited for those of other ranks for longer than WEFT_DEVICE_WAIT_MAX, 1 s\|the device work of another rank of this host has failed\)'
 
-# The same by multicast memory, and on the way to it.
+# The same with multicast memory, and while it is being set up.
 by_multicast=WEFT_COLL_TUNING=$SOURCE/test/mpi/cuda/multicast.conf
 for call in weft_multicast_sum_F32:1 weft_multicast_sum_F32:20; do
     ends 137 "$killed" "devices=3,multicast=1,late=0,kill=$call@1 $by_multicast" 3 last none 1 1000

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ends WHERE HOW [RANK]: all ranks block WHERE (recv, allreduce, barrier, outside of MPI: pause); before that
- * RANK (1 if not given) meets its end: HOW is
+/* ends WHERE HOW [RANK]: all ranks block WHERE (recv, allreduce, barrier, outside of MPI: pause);
+ * before that RANK (1 if not given) ends. HOW is
  *
- *   kill  segv  abort=CODE  exit=CODE   what they say
- *   send         a message to rank 7, an error unless there is such a rank
- *   before       it calls MPI_Abort before MPI_Init
- *   wait         none: all ranks wait for what the test does. Each makes a file rank.RANK with its process's number.
+ *   kill  segv  abort=CODE  exit=CODE   by SIGKILL, SIGSEGV, MPI_Abort or _Exit
+ *   send         by a message to rank 7, an error unless there is such a rank
+ *   before       by MPI_Abort before MPI_Init
+ *   wait         not at all: all ranks wait for the test. Each writes its process id to a file
+ * rank.RANK.
  */
 #include <mpi.h>
 
@@ -47,7 +48,7 @@ static void meet_end(const char *how)
         MPI_Send(&rank, 1, MPI_INT, 7, 0, MPI_COMM_WORLD);
 }
 
-/* In collectives the last rank is missing; it waits for a message that nobody sends. */
+/* The last rank takes no part in collectives; it waits for a message that is never sent. */
 static void block(const char *where)
 {
     int in, out = 1, size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* idle SECONDS: rank 0 is away for so long while all others wait for it in MPI. What they waste meanwhile is
- * printed: processor milliseconds of all ranks together. */
+/* idle SECONDS: rank 0 sleeps for so long while all others wait for it in MPI. Prints the processor
+ * milliseconds that all ranks together use meanwhile. */
 #include <mpi.h>
 
 #include <stdio.h>

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Read by the tests of this folder with `. judge.sh`: what test/launch/setup.sh has, MPI programs in $work, and
-# what a job may leave behind: nothing.
+# Read by the tests of this folder with `. judge.sh`: the functions of test/launch/setup.sh, MPI
+# programs in $work, and checks that a job leaves nothing behind.
 . "$(dirname "$0")/../launch/setup.sh"
 : "${MPICC:=$BUILD/tools/mpicc}"
 host=$(hostname)
-# Bad ends are wanted here, and are to look like those of programs without sanitizers.
+# These tests make programs fail, and the failures must look like those of programs without
+# sanitizers.
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0:detect_leaks=0
 TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}handle_segv=0
 export ASAN_OPTIONS TSAN_OPTIONS
 
-# compile SOURCE...: programs in $work, from paths below test
+# compile SOURCE...: make programs in $work from paths below test
 compile() {
     for source in "$@"; do
         program=${source##*/}
@@ -22,12 +23,12 @@ skip() {
     exit 77
 }
 
-# Processes whose command or program is in $work; one that ended and was not waited for has no command.
+# No process has its command or program in $work. A zombie does not count.
 no_process() {
     ! ps -eo stat=,args= | grep -v '^Z' | grep -q "[ /]${work##*/}/"
 }
 
-# Segments with a name are called after the mpirun that started the job.
+# The name of a segment contains the process id of the mpirun that started the job.
 no_orphaned_segment() {
     for segment in /dev/shm/weft-*; do
         pid=${segment#/dev/shm/weft-}
@@ -35,14 +36,14 @@ no_orphaned_segment() {
     done
 }
 
-# What mpirun has started, and each file of it, is gone within 10 s.
+# All processes that mpirun has started, and all files of the job, must be gone within 10 s.
 nothing_left() {
     until_true no_process || ps -eo pid=,stat=,args= | grep "${work##*/}/" >&2
     until_true no_orphaned_segment
     until_true is_scratch_gone
 }
 
-# is_blocked RANK: it has said that it blocks, and sleeps
+# is_blocked RANK: the rank has written its file, and sleeps
 is_blocked() {
     [ -s "rank.$1" ] && grep -q '^State:[[:space:]]*S' "/proc/$(cat "rank.$1")/status"
 }

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# SIGKILL from outside, to ranks that sleep in MPI and to mpirun itself.
+# The test sends SIGKILL to ranks that sleep in MPI, and to mpirun itself.
 . "$(dirname "$0")/judge.sh"
 compile fault/ends.c
 
-# start WHERE: four ranks, all of them asleep there when it returns; mpirun's process in $mpirun
+# start WHERE: start four ranks, which all sleep there when it returns; $mpirun is the process id of
+# mpirun
 start() {
     rm -f rank.*
     "$MPIRUN" -n 4 ./ends "$1" wait >out 2>err </dev/null &
@@ -40,7 +41,7 @@ for where in recv allreduce pause; do
     nothing_left
 done
 
-# A rank that will not end when asked, and one whose child holds on
+# A rank that ignores SIGTERM, and whose child does not end
 printf '#!/bin/sh\ntrap "" TERM\n./ends recv wait 3 &\nwait\nwait\n' >stubborn
 chmod +x stubborn
 "$MPIRUN" -n 2 ./ends recv kill 0 : -n 1 ./stubborn >out 2>err </dev/null

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The last rank dies while the others' streams wait for it, and they in MPI_Finalize for these. */
+/* The last rank dies while the others' streams wait for it, and while these ranks wait for their
+ * streams in MPI_Finalize. */
 #include "cuda/stream_comm.h"
 
 #include <signal.h>

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What a user reads when operations in a stream fail, and that a job ends whose streams wait for a rank that has died.
+# The messages to the user when operations in a stream fail; and a job must end whose streams wait
+# for a rank that has died.
 . "$(dirname "$0")/judge.sh"
 include=$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")
 [ -n "$include" ] || skip "needs cuda.h"
@@ -12,7 +13,8 @@ compile() {
         -o "$work/$2" -L"$driver" -lcuda -pthread || exit 1
 }
 
-# breaks TEXT WORDS RANKS PROGRAM [ARGUMENTS]: the job ends with this; the words are for the simulated driver
+# breaks TEXT WORDS RANKS PROGRAM [ARGUMENTS]: the job ends with this text; WORDS are for the
+# simulated driver
 breaks() {
     text=$1 words=$2 ranks=$3
     shift 3

@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Ranks that meet a sudden end while others are blocked: the job ends, the rank, its host and how are named, the exit
-# code says the same, and nothing is left.
+# Ranks end suddenly while others are blocked: the job ends, one line names the rank, its host and
+# the cause, the exit code agrees, and nothing is left.
 . "$(dirname "$0")/judge.sh"
 compile fault/ends.c
 
-# one_line: mpirun needs one line to say it, and no rank adds to it
+# one_line: mpirun prints one line, and no rank prints another
 one_line() {
     [ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
 }
 
-# ends CODE HOW PATTERN: wherever the other ranks are, and in jobs of several sizes; a single rank that leaves
-# without MPI_Finalize leaves nobody waiting
+# ends CODE HOW PATTERN: wherever the other ranks are, and in jobs of several sizes. A single rank
+# may exit with 0 without MPI_Finalize, since no other rank waits for it.
 ends() {
     for where in recv allreduce barrier pause; do
         for ranks in 2 4 7; do
@@ -33,7 +33,7 @@ ends 1 abort=256 'aborted the job with code 256'
 ends 3 exit=3 'exited with code 3'
 ends 1 exit=0 'exited without calling MPI_Finalize'
 
-# An MPI error that nobody handles
+# An MPI error under MPI_ERRORS_ARE_FATAL
 expect 6 "$MPIRUN" -n 4 ./ends recv send 2
 expect_text err "^mpirun: rank 2 (process [0-9]* on $host) aborted the job .*: MPI_Send: dest is 7, but MPI_COMM_WORLD has ranks 0 to 3"
 one_line

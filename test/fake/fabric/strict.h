@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the strict provider share: the words of FI_WEFT_STRICT, and the wrapped objects. */
+/* Declarations that the files of the strict provider share: the words of FI_WEFT_STRICT, and the
+ * wrapped objects. */
 #ifndef WEFT_FAKE_STRICT_H
 #define WEFT_FAKE_STRICT_H
 
@@ -47,7 +48,7 @@ typedef struct strict_mr strict_mr_t;
 typedef struct strict_op strict_op_t;
 
 typedef struct strict_fabric {
-    struct fid_fabric fabric; /* first, as in the others */
+    struct fid_fabric fabric; /* first, as in the other structures */
     struct fid_fabric *real;
 } strict_fabric_t;
 
@@ -56,7 +57,7 @@ typedef struct strict_domain {
     struct fid_domain *real;
     struct fi_info *info; /* of the provider below */
     strict_mr_t *registrations;
-    size_t live, registered; /* now, and ever */
+    size_t live, registered; /* registrations at present, and in total */
     uint64_t next_key;
 } strict_domain_t;
 
@@ -77,10 +78,10 @@ typedef struct strict_ep {
     bool is_enabled;
     size_t calls;               /* of operations, for eagain= */
     size_t begun[STRICT_KINDS]; /* for fail_...= */
-    size_t to_device; /* bytes that were read into it */
-    strict_op_t *in_flight;     /* all that have not completed */
+    size_t to_device;           /* bytes that were read into device memory */
+    strict_op_t *in_flight;     /* operations that have not completed */
     strict_op_t *held_first, **held_last; /* not given to the provider below yet */
-    size_t overtaken, refused; /* told at the end */
+    size_t overtaken, refused;            /* printed at the end, with `tell` */
 } strict_ep_t;
 
 /** A completion that waits to be read. */
@@ -106,8 +107,8 @@ struct strict_mr {
     size_t bytes;
     uint64_t access, key;
     bool is_bound;
-    bool is_device; /* `data` lies on a device: */
-    char *shadow;   /* what it held when it was registered; is what peers read */
+    bool is_device; /* `data` lies on a device */
+    char *shadow;   /* a copy of the device memory at registration, which peers read */
     strict_mr_t *next;
 };
 
@@ -119,21 +120,21 @@ struct strict_op {
     void *user; /* the program's context; NULL: none */
     char *data;
     size_t bytes;
-    strict_mr_t *mr; /* that `data` lies in */
+    strict_mr_t *mr; /* the registration that holds `data` */
     fi_addr_t peer;
     uint64_t address, key; /* of a read */
     bool is_multi, is_lost;
     size_t filled;           /* of a multi-receive buffer */
-    void *copy;              /* of what was injected; of a read into device memory, where it goes first */
+    void *copy;              /* of injected data; for a read into device memory the host buffer */
     strict_op_t *next;       /* in_flight */
     strict_op_t *next_held;
-    unsigned rounds; /* that it was held */
+    unsigned rounds; /* how often it was held */
 };
 
 extern struct fi_ops_fabric strict_fabric_ops;
 
 /* strict_provider.c */
-/** What the provider below offers for a domain of this name, NULL: for any; the caller frees it. */
+/** The fi_info of the provider below for a domain of this name (NULL: any); the caller frees it. */
 int strict_find_below(const char *domain_name, struct fi_info **out);
 
 /* strict_domain.c */
@@ -147,20 +148,21 @@ strict_mr_t *strict_mr_check(strict_domain_t *domain, void *descriptor, const vo
                              size_t bytes, uint64_t access);
 
 /* strict_device.c */
-/** Is it memory of a device? False where there is no driver. */
+/** Does `data` lie on a device? False where there is no driver. */
 bool strict_is_device(const void *data);
-/** Between device and host memory, by the driver; false: it fails. */
+/** Copy between device and host memory by the driver; false if that fails. */
 bool strict_from_device(void *to, const void *from, size_t bytes);
 bool strict_to_device(void *to, const void *from, size_t bytes);
 
 /* strict_endpoint.c */
 int strict_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **out,
                    void *context);
-/** A packet has come into a multi-receive buffer: receives the next; false when the buffer is full. */
+/** A packet has arrived in a multi-receive buffer: receive the next one. False if the buffer is
+ * full. */
 bool strict_op_goes_on(strict_op_t *op, size_t bytes);
 /** Give held operations to the provider below. */
 void strict_ep_release(strict_ep_t *ep);
-/** An operation is over: gives the context back and forgets it. */
+/** An operation has ended: give its context back and free it. */
 void strict_op_end(strict_op_t *op);
 
 /* strict_queue.c */

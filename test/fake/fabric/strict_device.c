@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Device memory (FI_HMEM): a real provider reaches it over the bus; here the driver copies. It is the one that the
- * program has loaded; without one no memory is a device's. */
+/* Device memory (FI_HMEM): a real provider reaches it over the bus; here the driver copies. The
+ * driver is the one that the program has loaded; without it no memory counts as device memory. */
 #include "strict.h"
 
 #include <dlfcn.h>

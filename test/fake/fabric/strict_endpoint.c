@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Operations. Each is checked, becomes a strict_op_t, and is held until the completion queue is
- * read; then it goes to the provider below, with `reorder` not always in its turn.
+ * read; then it goes to the provider below, with `reorder` sometimes out of order.
  */
 #include "strict.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS_MOST = 6, ROUNDS_OF_LATE = 200 }; /* a message is held so often, and no longer */
+enum { ROUNDS_MOST = 6, ROUNDS_OF_LATE = 200 }; /* how often a message is held at most */
 
 /* ---- contexts ---- */
 
@@ -85,7 +85,8 @@ static bool is_refused(strict_ep_t *ep, strict_kind_t kind)
     return is_full || is_turn;
 }
 
-/* `model` says what; the copy of it that goes on. NULL with the error that the caller returns. */
+/* Begin the operation that `model` describes; returns the copy of it that is in flight, or NULL and
+ * the error that the caller returns. */
 static strict_op_t *begin(const strict_op_t *model, void *descriptor, uint64_t access, long *rc_out)
 {
     strict_ep_t *ep = model->ep;
@@ -146,7 +147,7 @@ static void fail(strict_op_t *op, int error)
     strict_cq_add(cq, &entry, error);
 }
 
-/* False when the provider below takes no more now. */
+/* False if the provider below cannot take the operation yet. */
 static bool start(strict_op_t *op)
 {
     if (op->is_lost && !is_receive(op)) {
@@ -159,8 +160,9 @@ static bool start(strict_op_t *op)
     return rc != -FI_EAGAIN;
 }
 
-/* Below, a multi-receive buffer is a receive after the other: those of ofi_rxm (libfabric 1.17) give
- * packets above 16 KiB after they have said that the buffer is free. */
+/* For the provider below a multi-receive buffer is a sequence of single receives: the multi-receive
+ * buffers of ofi_rxm (libfabric 1.17) deliver packets above 16 KiB after they have reported that
+ * the buffer is free. */
 bool strict_op_goes_on(strict_op_t *op, size_t bytes)
 {
     op->filled += bytes;
@@ -336,8 +338,9 @@ static void tell(const strict_ep_t *ep)
                 ep->overtaken, ep->refused, ep->domain->registered, ep->to_device);
 }
 
-/* What was injected may be lost so: nothing could be waited for. Whoever needs it waits in vain then, which its test sees;
- * more room at a sender that has nothing more to send is needed by nobody. */
+/* Injected messages may be lost here, since the program cannot wait for them. A peer that needs
+ * such a message waits in vain, and its test fails; a credit for a peer that sends no more may be
+ * lost. */
 static int close_ep(struct fid *fid)
 {
     strict_ep_t *ep = (strict_ep_t *)fid;

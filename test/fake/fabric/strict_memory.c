@@ -13,8 +13,8 @@ static strict_domain_t *domain_of_key(strict_domain_t *domain, uint64_t key)
     return NULL;
 }
 
-/* Registered below, from now on it can be used. Below, remote addresses count from where a registration
- * begins: one that begins at address 0 has virtual addresses. */
+/* Register the memory with the provider below, and so make it usable. There remote addresses count
+ * from the beginning of a registration: one that begins at address 0 has virtual addresses. */
 static int enable(strict_mr_t *mr)
 {
     bool is_virtual = strict_options()->virt_addr && (mr->access & FI_REMOTE_READ) != 0;
@@ -98,7 +98,8 @@ static void check_attr(const struct fi_mr_attr *attr, uint64_t flags)
                    attr->mr_iov->iov_base, is_device ? "a device" : "the host");
 }
 
-/* What a device's memory holds now is what peers will read: its owner may not change it before. */
+/* Copy the device memory: peers will read the copy, since the owner may not change the data
+ * before. */
 static int copy_device(strict_mr_t *mr)
 {
     static size_t copied;

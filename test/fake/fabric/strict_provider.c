@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is offered: what the provider below has, less what FI_WEFT_STRICT takes away, for programs that
- * can do what FI_WEFT_STRICT demands. */
+/* The provider offers the capabilities of the provider below, less those that FI_WEFT_STRICT takes
+ * away, to programs that support the modes that FI_WEFT_STRICT demands. */
 #include "strict.h"
 
 #include <rdma/providers/fi_prov.h>
@@ -95,7 +95,7 @@ static void restrict_info(struct fi_info *info, const struct fi_info *hints)
         info->caps &= ~(uint64_t)(FI_RMA | FI_READ | FI_REMOTE_READ);
     if ((hints->caps & FI_MULTI_RECV) == 0)
         info->caps &= ~(uint64_t)FI_MULTI_RECV;
-    free(info->fabric_attr->prov_name); /* libfabric puts our name there */
+    free(info->fabric_attr->prov_name); /* libfabric puts this provider's name there */
     info->fabric_attr->prov_name = NULL;
 }
 

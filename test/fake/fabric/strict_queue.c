@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions: taken from the queue below, given on with the program's context, with `reorder` not
- * always in their turn. */
+/* Completions: taken from the queue below and delivered with the program's context, with `reorder`
+ * sometimes out of order. */
 #include "strict.h"
 
 #include <stdlib.h>
 
 enum { TAKEN_AT_ONCE = 16, MOST_WAITING = 256 };
 
-/* ---- those that wait to be read ---- */
+/* ---- completions that wait to be read ---- */
 
 /* An entry may overtake others, but none of its own context: the last packet of a multi-receive
- * buffer says that the buffer is free. */
+ * buffer reports that the buffer is free. */
 static strict_event_t **find_place(strict_cq_t *cq, const strict_event_t *event)
 {
     strict_event_t **place = &cq->first;
@@ -46,9 +46,9 @@ static strict_event_t take_first(strict_cq_t *cq)
     return taken;
 }
 
-/* ---- those below ---- */
+/* ---- completions of the provider below ---- */
 
-/* A read into device memory has come as far as the host's. */
+/* A read into device memory has filled the host buffer; the driver copies it to the device. */
 static int finish_device(strict_op_t *op)
 {
     op->ep->to_device += op->bytes;
