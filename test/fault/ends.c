@@ -5,8 +5,7 @@
  *   kill  segv  abort=CODE  exit=CODE   by SIGKILL, SIGSEGV, MPI_Abort or _Exit
  *   send         by a message to rank 7, an error unless there is such a rank
  *   before       by MPI_Abort before MPI_Init
- *   wait         not at all: all ranks wait for the test. Each writes its process id to a file
- * rank.RANK.
+ *   wait         not at all: each rank writes its process id to a file rank.RANK and waits
  */
 #include <mpi.h>
 

@@ -4,8 +4,7 @@
 . "$(dirname "$0")/judge.sh"
 compile fault/ends.c
 
-# start WHERE: start four ranks, which all sleep there when it returns; $mpirun is the process id of
-# mpirun
+# start WHERE: start four ranks, which all sleep there when it returns; mpirun's process is $mpirun
 start() {
     rm -f rank.*
     "$MPIRUN" -n 4 ./ends "$1" wait >out 2>err </dev/null &

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Hosts with more addresses than one: hundreds on lo, where nobody is found, and two on the interface between hosts.
+# Hosts with more than one address: hundreds on lo, which lead to no other host, and two on the
+# interface between hosts.
 . "$(dirname "$0")/setup_hosts.sh"
 "$MPICC" -o "$work/sums" "$SOURCE/test/nodes/sums.c" || fail "sums.c cannot be compiled"
 
@@ -17,7 +18,7 @@ for count in 20 300; do
     [ "$(lines '^rank [0-3]: right$')" -eq 4 ] || fail "$count more addresses: $(head -c 600 out err)"
 done
 
-# Without any that Weft's TCP can use.
+# Hosts without an address that Weft's TCP can use.
 cat >"$work/go" <<'EOT'
 for number in 1 2; do
     agent h$number "ip addr add fd00:77::1$number/64 dev eth0 nodad && ip addr del 10.77.0.1$number/24 dev eth0" || exit 99

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The report of a run on three hosts, each with something that costs speed: the right result, and a warning for each.
+# The report of a run on three hosts, each with a setting that costs speed: the results are right,
+# and each setting gets a warning.
 . "$(dirname "$0")/setup_hosts.sh"
 "$MPICC" -o "$work/sums" "$SOURCE/test/nodes/sums.c" || fail "sums.c cannot be compiled"
 
-# warned TEXT: one warning holds it
+# warned TEXT: exactly one warning contains it
 warned() {
     [ "$(grep -c "warning: .*$1" err)" -eq 1 ] || fail "not one warning about $1: $(cat err)"
 }

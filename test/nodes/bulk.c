@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages of all sizes up to some MiB, around a ring of ranks, in order and whole: bulk [rounds]. Prints nothing. */
+/* bulk [rounds]: messages of all sizes up to some MiB, around a ring of ranks, must arrive in order
+ * and complete. Prints nothing. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

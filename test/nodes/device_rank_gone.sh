@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# A rank dies amid collectives of device memory over two hosts, by its own hand or in a call of the driver: the job ends,
-# the rank is named, nothing is left on either host.
+# A rank dies amid collectives of device memory over two hosts, by itself or in a call of the
+# driver: the job ends, the rank is named, nothing is left on either host.
 . "$(dirname "$0")/setup_hosts.sh"
 [ -n "$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")" ] || { echo "needs cuda.h"; exit 77; }
 "$MPICC" -I"$SOURCE/test/mpi" -o "$work/device_ends" "$SOURCE/test/fault/device_ends.c" -ldl || fail "device_ends.c cannot be compiled"
@@ -13,7 +13,8 @@ env WEFT_LOG=error TEST_MEMORY=D LD_LIBRARY_PATH="$3" SIMCUDA="$4" ASAN_OPTIONS=
 echo "code $?: $(tr '\n' ' ' <said)"
 sh left device_ends h1 h2
 EOT
-# dies CODE DRIVER HOW: what the driver is told, and the arguments of fault/device_ends.c; rank 3 is the one
+# dies CODE DRIVER HOW: DRIVER are words for the simulated driver, HOW the arguments of
+# fault/device_ends.c; rank 3 dies
 dies() {
     expect_on 0 --hosts 2 --slots 3 -- sh "$work/go" "$work" "$MPIRUN" "$BUILD/simcuda" "$2" "$3"
     grep -q "^code $1: .*rank 3 (process [0-9]* on h2)" out || fail "$3: not code $1 and rank 3: $(cat out err)"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rank 0 talks to rank 2 for the first time when its host has vanished (the file argv[2] is there; argv[1] is made once
- * all have started): calls say so. The ends are those of lost.c: code 42 once it was told, 43 if it was told
- * something else. */
+/* Rank 0 first sends to rank 2 when the host of rank 2 has vanished: calls must return an error.
+ * The file argv[1] is made when all ranks have started, and argv[2] appears when the host has
+ * vanished. The exit codes are those of lost.c: 42 after the expected error, 43 after another
+ * one. */
 #include <mpi.h>
 
 #include <stdio.h>
@@ -35,7 +36,7 @@ int main(int argc, char **argv)
     MPI_Request request;
     MPI_Send_init(&number, 1, MPI_INT, 2, 1, MPI_COMM_WORLD, &request);
     judge(MPI_Start(&request), "MPI_Start");
-    MPI_Wait(&request, MPI_STATUS_IGNORE); /* it was not started */
+    MPI_Wait(&request, MPI_STATUS_IGNORE); /* the request was not started */
     MPI_Request_free(&request);
     judge(MPI_Recv(&number, 1, MPI_INT, 2, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "MPI_Recv after it");
     MPI_Abort(MPI_COMM_WORLD, TOLD);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exchanges small and large messages until it is ended; makes the file argv[1] when the first round is over. */
+/* Exchanges small and large messages until it is killed; makes the file argv[1] after the first
+ * round. */
 #include <mpi.h>
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# A host dies in the middle of a program that talks: the job ends, the host or one of its ranks is named, nothing is left.
+# A host dies while its ranks communicate: the job ends, the host or one of its ranks is named,
+# nothing is left.
 . "$(dirname "$0")/setup_hosts.sh"
 "$MPICC" -o "$work/forever" "$SOURCE/test/nodes/forever.c" || fail "forever.c cannot be compiled"
 
@@ -14,7 +15,7 @@ wait $job
 echo "code $?: $(tr '\n' ' ' <said)"
 sh left forever h1 h3
 EOT
-# dies HOW: what happens on h2
+# dies HOW: HOW is a command for h2
 dies() {
     rm -f "$work/begun"
     expect_on 0 --hosts 3 --slots 2 -- sh "$work/go" "$work" "$MPIRUN" "$1"
@@ -25,8 +26,8 @@ dies() {
 dies 'kill -9 -1'
 dies 'ip link set eth0 down; kill -9 -1'
 
-# The network of h2 vanishes once the program has begun, and mpirun is told to be patient: the rank that waits finds out
-# itself. gone PROGRAM OPTION...
+# gone PROGRAM OPTION...: the network of h2 vanishes once the program has begun. mpirun's own limit
+# is high, so the rank that waits must detect the loss.
 cat >"$work/go" <<'EOT'
 cd "$1"
 shift
@@ -47,7 +48,7 @@ gone() {
     grep -q '^code 42: ' out || fail "a vanished network: $program: $(cat out err)"
 }
 gone vanished -host h1,h2 -np 2 -x WEFT_LOST_AFTER=3
-# Before it is first talked to.
+# The host vanishes before the first message to it.
 gone first_contact -host h1,h2:2 -np 3 -x WEFT_TIMEOUT=3
 grep -q 'cannot reach rank 2 on h2' out || fail "the pair is not named: $(cat out err)"
 finish

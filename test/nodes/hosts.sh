@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The hosts of test/cluster themselves: they are apart, they reach one another, and nothing of them stays.
+# The hosts of test/cluster themselves: they are isolated, they reach one another, and nothing of
+# them is left at the end.
 . "$(dirname "$0")/setup_hosts.sh"
 
-# Each reaches each, by name and as ssh does.
+# Each host reaches each other one by name, as by ssh.
 cat >reach <<'EOF2'
 for from in h1 h2 h3; do
     for to in h0 h1 h2 h3; do
@@ -31,7 +32,7 @@ expect_text err 'no host h9'
 expect_text out '^words$'
 expect_text out '^end of input$'
 
-# What belongs to one host is not seen on another.
+# Files, processes and interfaces of one host are not visible on another.
 cat >apart <<'EOF2'
 agent h1 "echo 1 >/tmp/mine; echo 1 >/dev/shm/mine; sleep $1 & cat /proc/sys/kernel/random/boot_id"
 agent h2 "ls /tmp /dev/shm | grep mine; grep -c $1 /proc/[0-9]*/cmdline | grep -v ':0$'; cat /proc/sys/kernel/random/boot_id"
@@ -62,7 +63,8 @@ expect_on 127 -- no-such-program
 expect_on 2 --slots 1,2,3 -- true
 expect_text err '3 numbers for 2 hosts'
 
-# Nothing stays: not after a good end, a signal, or SIGKILL to any of the processes that hold it up.
+# Nothing is left after a normal end, a signal, or SIGKILL to either of the processes that hold the
+# cluster.
 expect_on 0 -- sh -c "agent h1 'sleep $nap & sleep $nap'&
     sleep $nap & until [ \"\$(agent h1 'grep -l $nap /proc/[0-9]*/cmdline | wc -l')\" -ge 2 ]; do :; done"
 expect_nothing_left

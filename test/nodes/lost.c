@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The network loses rank 0's way to rank 1: with MPI_ERRORS_RETURN a call says so, and those after it do,
- * too. Ends the job with code 42 once it was told, with 43 if it was told something else. */
+/* Rank 0 loses its connection to rank 1: with MPI_ERRORS_RETURN a call returns an error, and so do
+ * the calls after it. Ends the job with code 42 after the expected error, with 43 after another
+ * one. */
 #include <mpi.h>
 
 #include <stdio.h>

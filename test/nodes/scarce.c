@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks that may have only so much more, once MPI runs, exchange numbers with all others: scarce files|hard-files|memory */
+/* scarce files|hard-files|memory: each rank limits its open files or memory after MPI_Init to a
+ * little more than it uses, then exchanges numbers with all others. */
 #define _GNU_SOURCE
 #include <mpi.h>
 

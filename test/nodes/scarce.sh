@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Ranks of two hosts that may open few files, or have little memory: more files are taken where that is allowed, and else
-# the job ends with a line that says what is missing.
+# Ranks of two hosts may open few files, or have little memory: Weft raises the limit of files where
+# that is allowed; otherwise the job ends with a line that says what is missing.
 . "$(dirname "$0")/setup_hosts.sh"
 "$MPICC" -O1 -Wall -Wextra -o "$work/scarce" "$SOURCE/test/nodes/scarce.c" || fail "scarce.c cannot be compiled"
 
-# scarce CODE RANKS WHAT: so many ranks on each host
+# scarce CODE RANKS WHAT: with RANKS ranks on each host
 scarce() {
     expect_on "$1" --hosts 2 -- sh -c "cd '$work' && exec timeout 40 '$MPIRUN' --launch-agent agent -host h1:$2,h2:$2 ./scarce $3"
 }

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Read by the tests of this folder with `. setup_hosts.sh`: what test/launch/setup.sh has, and hosts. What runs on them
-# sees $work.
+# Read by the tests of this folder with `. setup_hosts.sh`: the functions of test/launch/setup.sh,
+# and hosts. Programs on the hosts see $work.
 . "$(dirname "$0")/../launch/setup.sh"
 
-# A build below /tmp would be hidden by the hosts' own.
+# Each host has its own /tmp, which would hide a build there.
 case $BUILD in
 /tmp/*) shared="--share $BUILD" ;;
 *) shared= ;;
 esac
 
-# on OPTION... -- COMMAND...: on the login host of a new cluster; the words it writes are in out and err
+# on OPTION... -- COMMAND...: run a command on the login host of a new cluster, with output in the
+# files out and err
 on() {
     timeout -k 5 150 "$SOURCE/test/cluster/hosts" --share "$work" $shared "$@" >out 2>err </dev/null
     got=$?
@@ -27,12 +28,13 @@ expect_on() {
     [ $got -eq "$expected" ] || fail "exit code $got, expected $expected: $*: $(head -c 600 err)"
 }
 
-# lines PATTERN: how many lines of out are like it
+# lines PATTERN: the number of lines of out that match
 lines() {
     grep -c -e "$1" out
 }
 
-# sh left PROGRAM HOST...: in $work on the login host; what is left of a job on each of the hosts, after 10 s at most
+# sh left PROGRAM HOST...: run in $work on the login host; prints what is left of a job on each host
+# after at most 10 s
 cat >"$work/left" <<'EOT'
 program=$1
 shift

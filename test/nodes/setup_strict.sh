@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Read by the tests of this folder and of outside with `. setup_strict.sh`: what setup_hosts.sh has, the provider of test/fake/fabric, and
-# MPI programs in $work.
+# Read by the tests of this folder and of outside with `. setup_strict.sh`: the functions of
+# setup_hosts.sh, the provider of test/fake/fabric, and MPI programs in $work.
 . "$(dirname "$0")/../nodes/setup_hosts.sh"
 : "${MPICC:=$BUILD/tools/mpicc}" "${CC:=cc}"
 
@@ -12,7 +12,7 @@ grep -q '^#define HAVE_LIBFABRIC' "$BUILD/config.h" || {
 FI_PROVIDER_PATH=$work WEFT_FABRIC=weft_strict
 export FI_PROVIDER_PATH WEFT_FABRIC
 
-# compile SOURCE...: from paths below test
+# compile SOURCE...: make programs in $work from paths below test
 compile() {
     for source in "$@"; do
         program=${source##*/}
@@ -20,14 +20,15 @@ compile() {
     done
 }
 
-# What starts so many ranks, spread over the hosts: by Slurm. Where jobs are to end badly, by mpirun: a job step that was
-# cancelled may leave Slurm 22.05 with PMIx waiting for it, and all that comes after it, too (3 of 25 on a busy machine).
+# The command that starts ranks, spread over the hosts. Slurm does it, except for jobs that must
+# fail, which mpirun starts: with PMIx, Slurm 22.05 may wait for ever for a cancelled job step and
+# all later ones (3 of 25 on a busy machine).
 by_slurm="$SOURCE/test/cluster/uneven -np"
 by_mpirun="$MPIRUN --launch-agent agent --map-by node -host \$CLUSTER_HOSTS -np"
 : "${start_ranks:=$by_slurm}"
 
-# on_strict HOSTS: the lines "WORDS; RANKS PROGRAM ARGUMENT..." of stdin are run, each with these words of FI_WEFT_STRICT.
-# Of line N `code_of N` is the exit code, and N.text what it printed.
+# on_strict HOSTS: runs the lines "WORDS;RANKS PROGRAM ARGUMENT..." of stdin, each with these words
+# of FI_WEFT_STRICT. For line N `code_of N` is the exit code, and the file N.text has the output.
 on_strict() {
     cat >lines
     cat >all <<EOF2
@@ -45,7 +46,7 @@ EOF2
     [ $got -eq 0 ] || fail "exit code $got of the cluster: $(cat out err)"
 }
 
-# of N: what was run as line N, for messages
+# of N: line N and its output, for messages
 of() {
     echo "$(sed -n "$1p" lines): $(head -c 600 "$1.text")"
 }

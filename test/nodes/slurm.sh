@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# srun --mpi=pmix on hosts of test/cluster: ranks find each other through PMIx, however they are placed.
+# srun --mpi=pmix on hosts of test/cluster: ranks find each other through PMIx in every placement.
 . "$(dirname "$0")/setup_hosts.sh"
 build_pmi_rank
 
-# ranks OPTION...: "rank local-rank/local-size" of each, in order
+# ranks OPTION...: prints "rank local-rank/local-size" of each rank, in order
 ranks() {
     expect_on 0 --hosts 3 --slots 4 --slurm -- timeout 30 srun --mpi=pmix "$@" "$work/pmi_rank" open board nodes say board close
     sed -n 's/^rank \([0-9]*\) of [0-9]*, local \([0-9]*\) of \([0-9]*\):.*/\1 \2\/\3/p' out | sort -n | tr '\n' ';'

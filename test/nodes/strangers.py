@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Strangers connect to the ports that the ranks of a job listen at, and talk nonsense while it runs.
+"""Connects to the ports on which the ranks of a job listen, and sends invalid data while it runs.
 
 strangers.py NAME COMMAND WORD... starts the job; processes of this name on this host are its ranks.
 """
@@ -28,11 +28,11 @@ def sockets_of(name):
             for entry in os.listdir(f"{process}/fd"):
                 yield os.readlink(f"{process}/fd/{entry}")
         except OSError:
-            pass    # it has ended
+            pass    # the process has ended
 
 
 def listening(name):
-    """The ports that processes of this name listen at, at all addresses of this host."""
+    """The ports on which processes of this name listen, at all addresses of this host."""
     inodes, found = set(sockets_of(name)), set()
     with open("/proc/net/tcp") as table:
         for line in table.readlines()[1:]:
@@ -63,7 +63,7 @@ def visit(dice, port, open_ones):
         stranger.connect(("127.0.0.1", port))
         stranger.sendall(nonsense(dice))
     except OSError:
-        pass    # it was dropped in the midst of a word, or its rank has ended
+        pass    # the rank closed the connection, or has ended
     if dice.randrange(2):
         open_ones.append(stranger)
     else:

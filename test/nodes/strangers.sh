@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Strangers at the ports of a job of two hosts, over Weft's own TCP: they are dropped and counted, the job ends right.
+# Foreign connections to the ports of a job of two hosts, over Weft's own TCP: the ranks drop and
+# count them, and the job's results are right.
 . "$(dirname "$0")/setup_hosts.sh"
 : "${MPICC:=$BUILD/tools/mpicc}" "${PYTHON:=python3}"
 "$MPICC" -O1 -g -Wall -Wextra "$SOURCE/test/nodes/bulk.c" -o bulk || exit 1
 
-# The ranks of h1 are visited there, on which srun runs too.
+# The connections are made on h1 to the ranks of h1; srun runs there, too.
 expect_on 0 --on h1 --slurm -- timeout 50 "$PYTHON" "$SOURCE/test/nodes/strangers.py" bulk \
     "$SOURCE/test/cluster/uneven" -np 3 "$work/bulk" 60
 expect_text err 'dropped a connection'

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Device memory between hosts over a provider that reaches it (FI_HMEM), on both sides, on one, and where its trial fails: messages
-# and collectives of device and host memory are right, and a line says why where they take the detour.
+# Device memory between hosts over a provider that reaches it (FI_HMEM), on both sides, on one, and
+# where the trial fails: messages and collectives of device and host memory are right, and a line
+# says why data go through host memory.
 . "$(dirname "$0")/setup_strict.sh"
 cuda=$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")
 [ -n "$cuda" ] || { echo "needs cuda.h"; exit 77; }
@@ -9,7 +10,7 @@ for source in cuda/messages cuda/traffic coll/moves coll/reductions; do
     "$MPICC" -std=gnu11 -O1 -g -I"$SOURCE/test/mpi" -I"$SOURCE/test/mpi/cuda" -I"$cuda" "$SOURCE/test/mpi/$source.c" \
         -o "$work/${source#*/}" -L"$BUILD/simcuda" -Wl,--no-as-needed -lcuda -ldl -lm -pthread || exit 1
 done
-# Of one side: the ranks of h1 do without.
+# One side only: the ranks of h1 do not use FI_HMEM.
 cat >one_side <<'EOF2'
 [ "$(hostname)" != h1 ] || export WEFT_DEVICE_NETWORK=no
 exec "$@"
@@ -32,7 +33,7 @@ mr_local;2 ./messages device host
 hmem,tell;2 ./messages device
 hmem,tell;2 sh one_side ./messages device host
 E2
-# More than the 4096 of the trial.
+# More bytes than the 4096 of the trial.
 direct='[1-9][0-9]\{4,\} bytes into device memory'
 detour='device memory goes to other hosts through pinned host memory'
 for line in $(seq 1 $(wc -l <lines)); do

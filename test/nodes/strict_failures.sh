@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Operations of the provider that fail: a lost packet ends the job with the rank and what failed, a read or a registration that
-# is refused is made up for, and a provider that does not do is named with its reason.
+# Operations of the provider that fail: after a lost packet the job ends and names the rank and the
+# failure; Weft replaces a read or a registration that is refused; an unsuitable provider is named
+# with the reason.
 . "$(dirname "$0")/setup_strict.sh"
 compile nodes/bulk.c nodes/lost.c
 start_ranks=$by_mpirun
@@ -22,7 +23,7 @@ fail_send=9,inject=0,reorder,eagain=2;3 ./lost
 deny_recv=2;2 ./bulk
 E2
 
-# ended LINE PATTERN: with one
+# ended LINE PATTERN: the line has failed, but not by the time limit, with this message
 ended() {
     [ "$(code_of $1)" -ne 0 ] && [ "$(code_of $1)" -ne 124 ] || fail "exit code $(code_of $1) of $(of $1)"
     expect_text $1.text "$2"

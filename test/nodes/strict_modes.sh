@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Over a provider that is hard to please (test/fake/fabric): what EFA, verbs and others demand and refuse, in several
-# combinations. Programs that check all they get pass and print nothing.
+# Over the strict provider of test/fake/fabric: what EFA, verbs and others demand and refuse, in
+# several combinations. Programs that check all data they receive pass and print nothing.
 . "$(dirname "$0")/setup_strict.sh"
 compile mpi/pt2pt/stress.c mpi/pt2pt/matching.c mpi/pt2pt/flood.c mpi/coll/coll_stress.c mpi/coll/moves.c nodes/bulk.c
 
@@ -29,7 +29,7 @@ for line in $(seq 1 $((lines - 1))); do
     [ "$(code_of $line)" -eq 0 ] && [ ! -s $line.text ] || fail "exit code $(code_of $line) of $(of $line)"
 done
 
-# It did what it was told to: every rank says how often.
+# The provider did reorder and refuse: every rank prints how often.
 [ "$(code_of $lines)" -eq 0 ] || fail "exit code $(code_of $lines) of $(of $lines)"
 [ "$(grep -c -E '[1-9][0-9]* overtaken, [1-9][0-9]* refused' $lines.text)" -eq 3 ] ||
     fail "nothing was overtaken or refused: $(of $lines)"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Every kind of operation of the provider fails once, on 2 to 5 ranks: under MPI_ERRORS_RETURN a call returns an error where
-# the loss cannot be made up for, and one line names the rank and its host.
+# Every kind of operation of the provider fails once, on 2 to 5 ranks: under MPI_ERRORS_RETURN a
+# call returns an error if Weft cannot recover from the loss, and one line names the rank and its
+# host.
 . "$(dirname "$0")/setup_strict.sh"
 compile nodes/survivor.c
 
@@ -30,7 +31,7 @@ deny_reg=2,mr_local;2 ./survivor
 deny_reg=3,mr_local,prov_key,virt_addr;5 ./survivor
 reg_fail=4,mr_local;3 ./survivor
 E2
-# The first fail for good, the others are made up for.
+# The first 16 lines end in errors; Weft recovers from the failures of the others.
 told=16
 for line in $(seq 1 $(wc -l <lines)); do
     expected=$([ $line -le $told ] && echo 42 || echo 0)

@@ -1,14 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Two networks: libfabric's messages go in parts over both, and arrive whole. A host that lacks one of them at the start is
-# named, and so is the interface that goes down in the middle.
+# Two networks: messages over libfabric go in parts over both, and arrive complete. A host that
+# lacks one of the networks at the start is named, and so is an interface that goes down while the
+# job runs.
 . "$(dirname "$0")/setup_hosts.sh"
 grep -q '^#define HAVE_LIBFABRIC' "$BUILD/config.h" || { echo "this build has no libfabric"; exit 77; }
 for program in bulk forever; do
     "$MPICC" -o "$work/$program" "$SOURCE/test/nodes/$program.c" || fail "$program.c cannot be compiled"
 done
 
-# What each host has sent over each network; a word of the first argument is run on h2 before, of the second in the middle.
+# Prints the bytes that each host has sent over each network. The command $3 runs on h2 before the
+# job, $4 while it runs.
 cat >"$work/go" <<'EOT'
 cd "$1"
 [ -z "$3" ] || agent h2 "$3"
@@ -34,7 +36,7 @@ striped() {
 
 striped '' '' ./bulk 4
 grep -q '^code 0: $' out || fail "over two networks: $(cat out err)"
-# Of the 12 messages that each rank sends, all but a few KiB go in parts.
+# Almost all bytes of the 12 messages that each rank sends go in parts.
 awk '/^h[12] / { hosts++; if ($2 < 1e6 || $3 < 1e6 || $2 > 4 * $3 || $3 > 4 * $2) bad = 1 } END { exit bad || hosts != 2 }' out ||
     fail "not both networks have carried it: $(cat out)"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small and large messages between all ranks; each says "rank N: right", or what is wrong. */
+/* Small and large messages between all ranks; each rank prints "rank N: right", or the error. */
 #include <mpi.h>
 
 #include <stdio.h>

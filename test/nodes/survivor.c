@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages of several sizes between all pairs, under MPI_ERRORS_RETURN, until an operation of the network fails: then
- * the call says so, and so do the next ones. Ends the job with code 42 once it was told; with 43, and what was
- * wrong, if it was told something else or if data are not right. Prints nothing and returns 0 when nothing fails.
- * `survivor any`: receives are from MPI_ANY_SOURCE. */
+/* Messages of several sizes between all pairs, under MPI_ERRORS_RETURN, until an operation of the
+ * network fails: then the call returns an error, and so do the next ones. Ends the job with code 42
+ * after the expected error; with 43 and a message after another error or wrong data. Prints nothing
+ * and returns 0 if nothing fails. `survivor any`: receives are from MPI_ANY_SOURCE. */
 #include <mpi.h>
 
 #include <stdio.h>
@@ -22,7 +22,8 @@ static void check_error(int err, const char *call)
     MPI_Abort(MPI_COMM_WORLD, WRONG);
 }
 
-/* The first call that failed has named the reason; those with the same rank fail as well, and do not hang. */
+/* The first call that failed has named the reason; later calls with the same rank fail as well, and
+ * do not hang. */
 static void end(int err, int peer, const char *call)
 {
     int number = 0;

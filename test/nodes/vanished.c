@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rank 0 sends to rank 1, whose host vanishes once the file argv[1] is there: a call says so. The ends are those
- * of lost.c: code 42 once it was told, 43 if it was told something else. */
+/* Rank 0 sends to rank 1, whose host vanishes once the file argv[1] exists: a call returns an
+ * error. The exit codes are those of lost.c: 42 after the expected error, 43 after another one. */
 #include <mpi.h>
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ int main(int argc, char **argv)
             fclose(fopen(argv[1], "w"));
     }
     if (rank == 1)
-        MPI_Recv(&number, 1, MPI_INT, 0, 2, MPI_COMM_SELF, MPI_STATUS_IGNORE); /* never: it is cut off */
+        MPI_Recv(&number, 1, MPI_INT, 0, 2, MPI_COMM_SELF, MPI_STATUS_IGNORE); /* never: cut off */
     MPI_Error_class(err, &error_class);
     MPI_Abort(MPI_COMM_WORLD, error_class == MPI_ERR_OTHER ? TOLD : TOLD_SOMETHING_ELSE);
 }

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# One program, two libraries of the MPI 5.0 ABI: compiled by MPICH's wrapper and run over Weft, compiled by ours
-# and run over MPICH, each by LD_LIBRARY_PATH alone and under the launcher of the library that it runs over.
+# One program, two libraries of the MPI 5.0 ABI: compiled by MPICH's wrapper and run over Weft,
+# compiled by Weft's wrapper and run over MPICH, each by LD_LIBRARY_PATH alone and under the
+# launcher of the library that it runs over.
 . "$(dirname "$0")/wheels.sh"
 mpich=$cache/weft-peers/mpich-wheel
 
-# expect LIBRARY PROGRAM LAUNCHER...: on 1, 2 and 5 ranks; the library says its name once
+# expect LIBRARY PROGRAM LAUNCHER...: run on 1, 2 and 5 ranks; the library's name is printed once
 expect() {
     library=$1 program=$2
     shift 2

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bit of everything, for any library of the MPI 5.0 ABI and any launcher. Rank 0 prints the library's
- * name and the number of ranks; nothing else is printed unless something is wrong. */
+/* A few calls of every chapter, for any library of the MPI 5.0 ABI and any launcher. Rank 0 prints
+ * the library's name and the number of ranks; nothing else is printed unless something is wrong. */
 #include "../mpi/expect.h"
 
 #include <stddef.h>
@@ -148,7 +148,7 @@ static void test_vectors(void)
 
 /* ---- collectives ---- */
 
-/* "a then b" of affine maps modulo a prime: associative, not commutative. */
+/* The composition of affine maps modulo a prime: associative, not commutative. */
 static void compose(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     const long *a = in;

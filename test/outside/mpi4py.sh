@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# mpi4py, built from its unmodified source distribution with our mpicc, passes its own tests over Weft. The wheel
-# is kept: it speaks the standard ABI, so a change of Weft does not make it another one.
+# mpi4py, built from its unmodified source distribution with Weft's mpicc, passes its own tests over
+# Weft. The wheel is kept: it uses the standard ABI, so it does not depend on changes of Weft.
 . "$(dirname "$0")/wheels.sh"
 version=4.1.2
 place=$cache/weft-tests/mpi4py-$version-$(python3 -c 'import sys; print(sys.implementation.cache_tag)') ||
     skip "python3 is missing"
 
-# Modules of chapters that are not there yet, and why. A pattern of this list never hides a chapter that is.
+# Modules of chapters that are missing in Weft. A pattern of this list must not hide a chapter that
+# exists.
 modules_left_out='
 _inter\.                        intercommunicators
 test_comm_topo|test_cco_ngh     topologies
@@ -36,7 +37,7 @@ tests_left_out='
 *Darray*                        distributed arrays
 '
 
-# options LETTER LIST: "-LETTER" in front of the first word of each line
+# options LETTER LIST: prints "-LETTER" in front of the first word of each line
 options() {
     echo "$2" | sed -n "s/^\([^ ][^ ]*\) .*/-$1\n\1/p"
 }
@@ -48,7 +49,8 @@ download() {
     tar -xzf "$place/mpi4py-$version.tar.gz" -C "$place"
 }
 
-# One file of 10 MB of C: -O0 takes a minute, -O2 three, and the time is not spent there when the tests run.
+# mpi4py is one file of 10 MB of C: -O0 takes a minute, -O2 three, and the tests spend little time
+# in it.
 build_wheel() {
     CFLAGS=-O0 MPICC=$MPICC "$place/bin/pip" wheel -q --no-deps -w "$place" "$place/mpi4py-$version.tar.gz" \
         >"$work/log" 2>&1 || fail "mpi4py cannot be built: $(tail -n 20 "$work/log")"
@@ -61,7 +63,7 @@ install_wheel() {
     touch "$place/complete"
 }
 
-# judge RANKS OPTION...: mpi4py's tests; the log names each with its rank
+# judge RANKS OPTION...: run mpi4py's tests; the log names each test with its rank
 judge() {
     ranks=$1
     shift
@@ -89,7 +91,8 @@ assert MPI.Get_abi_version() == (1, 0), MPI.Get_abi_version()
 assert MPI.Get_library_version().startswith("Weft "), MPI.Get_library_version()
 ' || fail "mpi4py does not run over this build"
 judge 1
-# What a datatype is does not depend on ranks, and mpi4py has a quarter of a minute of it.
+# Datatypes do not depend on the number of ranks, and mpi4py's tests of them take a quarter of a
+# minute.
 for ranks in 2 3 5; do
     judge $ranks -e test_datatype
 done

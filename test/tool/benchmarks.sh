@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Every benchmark runs, a few iterations, and its own check of the results (-c) passes.
+# Every benchmark runs a few iterations, and its own check of the results (-c) passes.
 set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
@@ -29,7 +29,7 @@ for collective in barrier bcast gather gatherv scatter scatterv allgather allgat
 done
 check 3 weft_init --json
 
-# Device memory, on the simulated driver: directly, staged, strided, on one side only.
+# Device memory on the simulated driver: direct, staged, strided, on one side only.
 [ -e "$BUILD/simcuda/libcuda.so.1" ] && [ -z "$SANITIZERS" ] || exit 0
 LD_LIBRARY_PATH=$BUILD/simcuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH

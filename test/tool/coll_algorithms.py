@@ -3,8 +3,8 @@
 """The programs of test/mpi/coll with every algorithm of every collective, by tables for WEFT_COLL_TUNING.
 
 Table k takes the k-th algorithm of each collective, with a radix and segments that are not the default
-where it has them; weft_info says what there is. The ranks are taken to be on one host or, by WEFT_NODES,
-on several.
+where it has them; weft_info lists them. The ranks are on one host or, by WEFT_NODES, seem to be on
+several.
 """
 import os
 import subprocess
@@ -17,7 +17,7 @@ PROGRAMS = {"moves": (MIXED,), "reductions": (MIXED,), "outstanding": (ONE_HOST,
 
 
 def algorithms():
-    """{collective: [(name with options, does it need something)]}, in the order of weft_info."""
+    """{collective: [(name with options, does it have needs?)]}, in the order of weft_info."""
     words = subprocess.run([f"{BUILD}/weft_info", "--algorithms"], check=True, stdout=subprocess.PIPE, text=True).stdout
     found = {}
     for line in words.splitlines():
@@ -34,7 +34,8 @@ def table(found, index):
     lines = []
     for collective, rows in found.items():
         lines.append(f"{collective} any any any {rows[index % len(rows)][0]}\n")
-        # What the first cannot do, and what makes the table complete.
+        # Algorithms without needs follow, for calls that the first cannot do, so that the table is
+        # complete.
         lines += [f"{collective} any any any {name}\n" for name, needs in rows if not needs]
     return "".join(lines)
 

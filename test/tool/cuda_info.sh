@@ -12,7 +12,7 @@ fail() {
     failures=$((failures + 1))
 }
 
-# info WORDS OPTION...: with the simulated driver so told; the words it prints are in $words
+# info WORDS OPTION...: WORDS are for the simulated driver; the output is in $words
 info() {
     told=$1
     shift
@@ -20,7 +20,7 @@ info() {
         fail "$told $*: exit code $?: $words"
 }
 
-# lines NUMBER PATTERN
+# lines NUMBER PATTERN: so many lines of the output match
 lines() {
     got=$(echo "$words" | grep -c -e "$2")
     [ "$got" -eq "$1" ] || fail "$told: $got lines are like '$2', not $1: $words"
@@ -68,7 +68,7 @@ info devices=2,fail=cuDeviceTotalMem:1
 lines 1 '^  memory  *not known: cuDeviceTotalMem: error 999'
 lines 1 '^  memory  *16384 MiB$'
 
-# None is seen; none is there, whatever this machine has.
+# The driver shows no device; then there is no driver, even if this machine has one.
 words=$(CUDA_VISIBLE_DEVICES='' LD_LIBRARY_PATH="$driver" "$BUILD/weft_info" --cuda 2>&1) || fail "no device: exit code $?"
 lines 1 '^CUDA driver .*without a device: cuInit: error 100, CUDA_ERROR_NO_DEVICE'
 nothing=$(mktemp -d) || exit 1

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What mpirun --report says of GPUs: who works on which, how memory goes between them, what costs speed.
+# The report of mpirun --report about GPUs: which rank uses which GPU, how memory goes between them,
+# what costs speed.
 . "$(dirname "$0")/../launch/setup.sh"
 include=$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")
 [ -n "$include" ] || { echo "needs cuda.h"; exit 77; }
@@ -11,12 +12,13 @@ LD_LIBRARY_PATH=$driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 export LD_LIBRARY_PATH ASAN_OPTIONS
 
-# report WORDS RANKS WHEN WHICH: the driver's words; variables of the ranks may follow them, after blanks
+# report WORDS RANKS WHEN WHICH: WORDS are for the simulated driver; variables of the ranks may
+# follow them, after blanks
 report() {
     expect 0 env SIMCUDA=$1 "$MPIRUN" --report -n "$2" ./gpus_used "$3" "$4"
 }
 
-# said NUMBER PATTERN: so many lines are like it
+# said NUMBER PATTERN: so many lines match
 said() {
     [ "$(grep -c -e "$2" err)" -eq "$1" ] || fail "$(grep -c -e "$2" err) lines are like \"$2\", not $1: $(cat err)"
 }
@@ -70,7 +72,8 @@ report devices=1 2 never one
 said 1 'no CUDA context yet: ranks 0-1$'
 said 0 'GPU 0000'
 
-# Chosen after MPI_Init: said when it is first seen, and again for all at the end.
+# The ranks choose devices after MPI_Init: each is reported at its first use, and all again at the
+# end.
 report devices=2 2 late each
 said 1 'no CUDA context yet: ranks 0-1$'
 said 1 'rank 0: cuda: works on GPU 0000:1B:00.0'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# benchmarks/gpu-run: a short session on the simulated driver ends well, its results are right, and its report can be made
-# again from data.json.
+# benchmarks/gpu-run: a short session on the simulated driver succeeds, its results are right, and
+# its report can be made again from data.json.
 set -eu
 [ -e "$BUILD/simcuda/libcuda.so.1" ] || {
     echo "needs cuda.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gpus_used early|late|never each|one: rank r makes a context on device r, modulo their number, or all on the first one,
- * before MPI_Init or after it, or only initialises CUDA; then device memory goes once round. */
+/* gpus_used early|late|never each|one: rank r makes a context on device r modulo the number of
+ * devices, or all ranks on the first device, before MPI_Init or after it, or only initialises CUDA;
+ * then device memory is sent round all ranks once. */
 #include "cuda/device_memory.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The image of kernels has every kernel for every architecture that configure chose, threads keep what they
-work on in registers, and the image is small. What it should have is what the kernels for the host have,
-which a unit test compares with the table; what it has, ptxas said while it was built."""
+"""The image of kernels has every kernel for every architecture that configure chose, threads keep
+their data in registers, and the image is small. The kernels for the host are the reference, which a
+unit test compares with the table; the log of ptxas lists the kernels of the image."""
 import os
 import re
 import struct
@@ -27,7 +27,8 @@ def chosen():
 
 
 def contained():
-    """The same of the image: a list of entries, each with its kind and architecture."""
+    """The architectures of the image, which is a list of entries, each with its kind and
+    architecture."""
     with open(IMAGE, "rb") as file:
         image = file.read()
     magic, _, header, size = struct.unpack_from("<IHHQ", image)
@@ -50,7 +51,7 @@ def kernels_on_host():
 
 
 def built():
-    """Of each architecture the kernels; and those that need a stack."""
+    """The kernels of each architecture, and messages about kernels that need a stack."""
     with open(IMAGE + ".log") as text:
         entries = re.findall(r"Compiling entry function '(\w+)' for 'sm_(\d+)\w?'\n(?:.*\n)\s*(\d+) bytes stack", text.read())
     kernels, spilled = {}, []

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# weft_info --simulate, --explain and --algorithms: what they print, and what they say to words that are wrong.
+# weft_info --simulate, --explain and --algorithms: their output, and their errors about wrong
+# arguments.
 info=$BUILD/weft_info
 failures=0
 

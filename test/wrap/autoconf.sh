@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# An Autotools project in the usual manner: CC=mpicc ./configure, with probes for functions and headers.
+# A usual Autotools project: CC=mpicc ./configure, with probes for functions and headers.
 set -eu
 command -v autoconf >/dev/null || {
     echo "needs autoconf"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Install, look at what is there, use it from another place, uninstall: nothing is left.
+# Install, check the files, use the library from another place, uninstall: nothing is left.
 set -eu
 . "$SOURCE/test/wrap/stage"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What the wrappers of the build tree answer, and that bad questions fail.
+# The answers of the wrappers of the build tree; bad queries fail.
 set -u
 failures=0
 
@@ -20,7 +20,7 @@ expect() {
     esac
 }
 
-# refuse COMMAND...: fails, with words on stderr and none on stdout.
+# refuse COMMAND...: the command fails, with a message on stderr and nothing on stdout.
 refuse() {
     got=$("$@" 2>/dev/null) && complain "$*: succeeds"
     [ -z "$got" ] || complain "$*: prints \"$got\""
