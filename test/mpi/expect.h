@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the MPI test programs share: checks that name the rank and both values. */
+/* Checks for the MPI test programs; a failed one names the rank and both values. */
 #ifndef TEST_MPI_EXPECT_H
 #define TEST_MPI_EXPECT_H
 
@@ -53,7 +53,7 @@ static inline void expect_begin(void)
     MPI_Comm_size(MPI_COMM_WORLD, &expect_size);
 }
 
-/* How many ranks of MPI_COMM_WORLD, up to and with this one or all, run on this host; by the hosts' names. */
+/* How many of the ranks 0 to `last` of MPI_COMM_WORLD run on this host, by the hosts' names. */
 static inline int expect_ranks_here(int last)
 {
     char name[MPI_MAX_PROCESSOR_NAME] = "", other[MPI_MAX_PROCESSOR_NAME];
@@ -67,7 +67,7 @@ static inline int expect_ranks_here(int last)
     return count;
 }
 
-/* Ends MPI; what main returns. */
+/* Ends MPI and returns the exit code for main. */
 static inline int expect_end(void)
 {
     MPI_Finalize();

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Buffers of several kinds of memory for programs that otherwise know nothing of devices. The variable
- * TEST_MEMORY has a letter a kind, which rank r's n-th buffer takes in turn: H the host's, D cuMemAlloc,
- * E cuMemAlloc of the next device, M managed, P pinned, A of the device's pool. Unset: all are the host's, and no
- * driver is looked for. Device memory is on device r modulo their number, filled and read by way of the host.
+ * Buffers of several kinds of memory for programs that otherwise know nothing of devices. The
+ * variable TEST_MEMORY has a letter for each kind, which the buffers of a rank take in turn: H host
+ * memory, D cuMemAlloc, E cuMemAlloc on the next device, M managed, P pinned, A from the device's
+ * pool. If it is not set, all buffers are host memory, and no driver is needed. The device memory
+ * of rank r is on device r modulo the number of devices, and is filled and read through host
+ * memory.
  */
 #ifndef TEST_MPI_MEMORY_KINDS_H
 #define TEST_MPI_MEMORY_KINDS_H
@@ -19,7 +21,7 @@ typedef unsigned long long memory_address_t; /* CUdeviceptr */
 static struct {
     const char *kinds;
     int rank, next, devices;
-    void *context, *next_context; /* of the next device; NULL: not wanted yet */
+    void *context, *next_context; /* next_context: of the next device; NULL: not needed yet */
     int (*init)(unsigned flags), (*device_count)(int *out), (*device)(int *out, int ordinal);
     int (*retain)(void **context_out, int device), (*set_current)(void *context);
     int (*alloc)(memory_address_t *out, size_t bytes), (*free)(memory_address_t address);
@@ -64,7 +66,7 @@ static inline void memory_load(void *library)
     *(void **)&memory.synchronize = memory_symbol(library, "cuCtxSynchronize");
 }
 
-/* Once, after MPI_Init. */
+/* To be called once, after MPI_Init. */
 static inline void memory_begin(int rank)
 {
     int device;
@@ -85,7 +87,7 @@ static inline void memory_begin(int rank)
     memory_must(memory.set_current(memory.context), "cuCtxSetCurrent");
 }
 
-/* In each further thread that takes memory. */
+/* To be called in each further thread that takes memory. */
 static inline void memory_enter(void)
 {
     if (memory.kinds != NULL)
@@ -153,7 +155,7 @@ static inline int memory_is_device(char kind)
     return kind != 'H' && kind != 'P';
 }
 
-/* Host memory to a buffer, and back; it is there when they return. */
+/* Copy host memory to a buffer, and back; complete when they return. */
 static inline void memory_put(char kind, void *to, const void *from, size_t bytes)
 {
     if (!memory_is_device(kind)) {

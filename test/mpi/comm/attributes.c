@@ -7,7 +7,7 @@
 
 static int rank, size;
 
-/* What the callbacks note: the values in the order in which they were deleted. */
+/* The callbacks note the values in the order in which they are deleted. */
 static long deleted[16];
 static int deletions, copies;
 
@@ -114,7 +114,7 @@ static void test_ready_made(void)
     check_value(copy, null, 0, 0);
     int kept = dup;
     MPI_Comm_free_keyval(&dup);
-    check_value(from, kept, 1, 7); /* alive while in use */
+    check_value(from, kept, 1, 7); /* a keyval lives while an attribute uses it */
     MPI_Comm_delete_attr(from, kept);
     MPI_Comm_free_keyval(&null);
     MPI_Comm_free(&from);
@@ -139,7 +139,7 @@ static void test_refusals(void)
     EXPECT_ERROR(MPI_Comm_dup(from, &copy), MPI_ERR_NAME);
     EXPECT(copy, MPI_COMM_NULL);
     int sum, one = 1;
-    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, from); /* nobody is left behind in the dup */
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, from); /* no rank is still in the dup */
     EXPECT(sum, size);
     MPI_Comm_free_keyval(&stubborn);
     MPI_Comm_free_keyval(&private);

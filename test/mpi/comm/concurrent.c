@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads that make communicators at once: each from its own communicator, and all from MPI_COMM_WORLD
+/* Threads make communicators at once: each from its own communicator, and all from MPI_COMM_WORLD
  * with create_group and a tag of their own. */
 #include "../expect.h"
 
@@ -11,7 +11,7 @@ static MPI_Comm own[THREADS];
 static MPI_Group upper; /* the ranks from size / 2 on */
 static int wrong[THREADS];
 
-/* Each rank hears its left neighbour's number, and nobody else's. */
+/* Each rank receives its left neighbour's number, and no other. */
 static void pass_on(MPI_Comm comm, int thread, int number)
 {
     int rank, size, got = -1, out;

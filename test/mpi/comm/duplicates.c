@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Comm_dup and its forms: who is in a copy, what it inherits, messages that keep apart, and many
- * copies made and freed. */
+/* MPI_Comm_dup and its forms: the members of a copy, what it inherits, the separation of messages,
+ * and many copies made and freed. */
 #include "../expect.h"
 
 static int rank, size;

@@ -61,7 +61,8 @@ static void test_undefined(void)
     }
 }
 
-/* Contexts that were offered and not needed come back: many splits, always the same leader. */
+/* Contexts that were reserved and not needed are given back: many splits, always with the same
+ * leader. */
 static void test_many_splits(void)
 {
     for (int i = 0; i < 200; i++) {
@@ -84,7 +85,7 @@ static void test_types(void)
     EXPECT(got, here);
     MPI_Comm_free(&part);
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &part);
-    EXPECT(part == MPI_COMM_NULL, here == size); /* only what is smaller than the whole is a part */
+    EXPECT(part == MPI_COMM_NULL, here == size); /* a part must be smaller than the whole */
     if (part != MPI_COMM_NULL) {
         MPI_Comm_size(part, &got);
         EXPECT(got, here);
@@ -144,7 +145,7 @@ static void test_create_group(void)
     MPI_Group_free(&world);
 }
 
-/* A split of a split of a turned communicator. */
+/* A split of a split of a communicator in reverse order. */
 static void test_nesting(void)
 {
     MPI_Comm turned, half, quarter;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tests of device memory share: a device for each rank, memory of all kinds, and copies
- * between it and the host. By CUDA's driver; they run on the simulated one and on a real one.
+ * Functions for the tests of device memory: a device for each rank, memory of all kinds, and copies
+ * between it and the host. They call CUDA's driver, simulated or real.
  */
 #ifndef TEST_MPI_CUDA_DEVICE_MEMORY_H
 #define TEST_MPI_CUDA_DEVICE_MEMORY_H
@@ -18,17 +18,17 @@ typedef enum memory_kind {
     PINNED,
     DEVICE,
     MANAGED,
-    POOL,        /* of the device's own pool, without handles */
-    SHARED_POOL, /* of a pool with handles */
+    POOL,        /* from the device's default pool, without handles */
+    SHARED_POOL, /* from a pool with handles */
     VMM,         /* cuMemCreate without a handle */
-    SHARED_VMM,  /* and with one */
+    SHARED_VMM,  /* cuMemCreate with one */
     MEMORY_KINDS
 } memory_kind_t;
 
 static const char *const memory_names[MEMORY_KINDS] = {
     "host", "pinned", "device", "managed", "pool", "shared-pool", "vmm", "shared-vmm"};
 
-/* Ends the program where there is none of this name. */
+/* Ends the program if no kind has this name. */
 static inline memory_kind_t memory_kind_named(const char *name)
 {
     for (int i = 0; i < MEMORY_KINDS; i++) {
@@ -62,7 +62,8 @@ static inline void cu_check(CUresult result, const char *call, const char *file,
     MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
-/* The device of this rank, and its primary context; after MPI_Init or before. */
+/* Choose the device of this rank, and make its primary context current; after MPI_Init or
+ * before. */
 static inline void memory_begin(int rank)
 {
     int count;
@@ -166,7 +167,7 @@ static inline void memory_give(memory_t *memory)
     }
 }
 
-/* Between any memory and the host's; over when it returns. */
+/* Copies between any memory and host memory; complete when they return. */
 static inline void memory_put(void *to, const void *host, size_t bytes)
 {
     if (bytes > 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each operation in the order of streams: buffers are filled before, saved after and filled again
- * by the stream itself, and the host waits only at the end of a chain. Two streams at once, which
- * even and odd ranks feed in different order. Arguments: elements, rounds, then kinds of memory.
+ * Each operation in the order of streams: the stream itself fills buffers before, saves them after
+ * and fills them again, and the host waits only at the end of a chain. There are two streams at
+ * once, to which even and odd ranks add in different order. Arguments: elements, rounds, then kinds
+ * of memory.
  */
 #include "stream_comm.h"
 
@@ -14,7 +15,7 @@ typedef struct chain {
     memory_t in_memory, out_memory, log_memory;
     int *in, *out, *log, *expected;
     int count;  /* elements of a block */
-    int used;   /* of the log */
+    int used;   /* elements of the log */
     int number; /* of the next step: it decides what is sent */
     MPI_Datatype every_other;
 } chain_t;
@@ -45,7 +46,7 @@ static void expect_run(chain_t *chain, int value, int count)
         chain->expected[chain->used++] = value;
 }
 
-/* Save what was expected since `from`, and spoil the buffers for whoever comes too late. */
+/* Save the results expected since `from`, and overwrite the buffers, so that late accesses show. */
 static void save(chain_t *chain, const int *buf, memory_kind_t kind, int from)
 {
     CUstream stream = chain->on.stream;
@@ -115,7 +116,7 @@ static void alltoall(chain_t *chain)
     save(chain, chain->out, chain->out_kind, from);
 }
 
-/* The counts are ours again when the call returns. */
+/* The counts may be changed when the call returns. */
 static void reduce_scatter(chain_t *chain)
 {
     int from = chain->used;
@@ -151,7 +152,7 @@ static void recv(chain_t *chain, MPI_Status *status)
                       status);
 }
 
-/* Round the ring; rank 0 begins, and the last one to send need not be awaited. */
+/* A message round the ring; rank 0 begins, and needs no status of the last message. */
 static void ring(chain_t *chain)
 {
     int from = chain->used;
@@ -198,7 +199,7 @@ static void exchange_vector(chain_t *chain)
     exchange(chain, chain->every_other, 2);
 }
 
-/* One after the other, and to and from nobody. */
+/* Waits for one request after the other; also MPI_REQUEST_NULL and MPI_PROC_NULL. */
 static void wait_each(chain_t *chain)
 {
     int from = chain->used;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Streams and communicators are freed, and MPI ends, while the stream has not come to what was
- * enqueued: it happens all the same. More operations than a stream takes at once, most of them
- * before any is begun.
+ * Streams and communicators are freed, and MPI ends, before the stream has reached the enqueued
+ * operations: these are done nevertheless. There are more operations than a stream takes at once,
+ * most of them enqueued before any has begun.
  */
 #include "stream_comm.h"
 
@@ -15,7 +15,7 @@ static void wait_for_host(void *gate)
     sem_wait(gate);
 }
 
-/* One that nobody has begun when all handles are gone. */
+/* Operations that no rank has begun when all handles are freed. */
 static void free_early(int *value)
 {
     sem_t gate;

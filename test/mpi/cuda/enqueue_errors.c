@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Wrong arguments are found by the call; an operation that fails later tells its status, the next
- * call on the stream or the program's error handler; and neither stops the stream.
+ * The call finds wrong arguments; an operation that fails later reports to its status, to the next
+ * call on the stream or to the program's error handler; neither error stops the stream.
  */
 #include "stream_comm.h"
 
@@ -112,7 +112,7 @@ static void count_error(MPI_Comm *comm, int *error, ...)
     handled++;
 }
 
-/* Two elements for one: to oneself. */
+/* Send two elements to a receive of one, on the same rank. */
 static void send_too_much(const stream_comm_t *on, int *buf, MPI_Status *status)
 {
     MPI_Request request;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations captured into a graph: each launch does them again, with the data of then; launched
- * one after the other without a look, between other work, and after the handles that it was
- * captured with are gone.
+ * Operations captured into a graph: each launch does them again, with the data of that moment. The
+ * graph is launched repeatedly without waiting, between other work, and after the handles used in
+ * its capture are freed.
  */
 #include "stream_comm.h"
 
@@ -10,7 +10,7 @@ enum { COUNT = 50, LAUNCHES = 6, TAG = 4 };
 
 typedef struct buffers {
     int *input, *sums, *received; /* pinned */
-    int *in, *out;                /* of the device */
+    int *in, *out;                /* on the device */
     MPI_Status *statuses;
 } buffers_t;
 
@@ -69,7 +69,7 @@ static void launch_with_other_data(const stream_comm_t *on, const buffers_t *at,
     }
 }
 
-/* x := sum of all x, again and again, with work of the stream's own between. */
+/* x := sum of all x, many times, with other work of the stream between. */
 static void launch_in_a_row(const stream_comm_t *on, const buffers_t *at)
 {
     int expected = 1;
@@ -92,7 +92,7 @@ static void launch_in_a_row(const stream_comm_t *on, const buffers_t *at)
     CU(cuGraphExecDestroy(exec));
 }
 
-/* A request belongs to its capture. */
+/* A request can be waited for only in its own capture. */
 static void wait_elsewhere(const stream_comm_t *on, const buffers_t *at)
 {
     MPI_Request inside, outside, kept;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A thousand graphs with operations, made, launched (or not) and destroyed: each takes words of
- * pinned memory while it is there, of which WEFT_DEVICE_PINNED_MAX allows for a few graphs only.
- * Were anything kept, they would soon run out.
+ * pinned memory while it exists, and WEFT_DEVICE_PINNED_MAX allows enough for a few graphs only. If
+ * a destroyed graph kept any, the words would soon run out.
  */
 #include "stream_comm.h"
 
@@ -18,7 +18,7 @@ static void tell(void *unused)
     sem_post(&graph_is_gone);
 }
 
-/* The last object that the graph holds: the library's were told before. */
+/* Add the last object of the graph: those of the library are released before it. */
 static void watch(CUgraph graph)
 {
     CUuserObject object;

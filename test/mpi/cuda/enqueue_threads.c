@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads that feed streams at the same time, each its own, and all of them one that they share,
- * while the first thread is in calls that wait.
+ * Threads enqueue operations at the same time, each in its own stream and all in one that they
+ * share, while the first thread is in calls that wait.
  */
 #include "stream_comm.h"
 
@@ -13,7 +13,7 @@ typedef struct feeder {
     pthread_t thread;
     stream_comm_t own;
     const stream_comm_t *shared;
-    int *value, *saved; /* of the device; pinned */
+    int *value, *saved; /* on the device; pinned */
 } feeder_t;
 
 static void *feed(void *owner)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives by kernels that wait for each other (way "flags"): are they taken where each rank has a device of its own,
- * and are their results right?
+ * Collectives by kernels that wait for each other (way "flags"): are they used where each rank has
+ * a device of its own, and are their results right?
  */
 #include "way_taken.h"
 
 enum { STEP = 100000, UNTOUCHED = -1, MANY = 10000, ALLREDUCES = 3 };
 
-static int *in, *out;      /* of the device: size * (count + size) integers */
-static int *sent, *wanted; /* what lies in `in`, and what has to lie in `out` at the end */
+static int *in, *out;      /* on the device: size * (count + size) integers */
+static int *sent, *wanted; /* the content of `in`, and the content expected of `out` at the end */
 static int *got;
 
 static int total(void)
@@ -34,7 +34,7 @@ static int sum(int index)
     return result;
 }
 
-/* ---- the collectives: each says what it leaves, and does it ---- */
+/* ---- the collectives: each sets the expected result, and calls MPI ---- */
 
 static void want_sums(int first, int many)
 {
@@ -76,7 +76,7 @@ static void reduce_scatter_block(void)
     MPI_Reduce_scatter_block(in, out, count, MPI_INT, MPI_SUM, comm);
 }
 
-/* Rank r has count + r. */
+/* Rank r receives count + r elements. */
 static void reduce_scatter(void)
 {
     int counts[64];
@@ -127,7 +127,7 @@ static void alltoall(void)
     MPI_Alltoall(in, count, MPI_INT, out, count, MPI_INT, comm);
 }
 
-/* Rank r sends r + count + 1 to each. */
+/* Rank r sends r + count + 1 elements to each. */
 static void allgatherv(void)
 {
     int counts[64], places[64], place = 0;
@@ -175,7 +175,7 @@ static int try_once(const void *call)
     return wrong;
 }
 
-/* Of many elements only allreduces go by flags. */
+/* With many elements only allreduces go by flags. */
 static void check_all(const buffers_t *buffers, bool is_taken)
 {
     static const call_t all[] = {{"allreduce", allreduce}, {"allreduce in place", allreduce_in_place}, {"iallreduce", allreduce_later},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Nonblocking reductions on several communicators, which the ranks begin in different orders, several on each: kernels
- * that wait for each other must not do so crosswise.
+ * Nonblocking reductions, several on each of several communicators, which the ranks begin in
+ * different orders: kernels that wait for each other must not deadlock.
  */
 #include "expect.h"
 #include "memory_kinds.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the driver refuses ends as an error of MPI on all ranks concerned, and nobody hangs; or there is
- * another way, and nobody notices. Argument: "errors" or "no-errors". The simulated driver is told what
- * to refuse. (test/fault/driver_errors looks at the texts.)
+ * A call that the driver refuses becomes an MPI error on all ranks concerned, and no rank hangs; or
+ * the library takes another path, and the program sees no error. Argument: "errors" or "no-errors".
+ * The simulated driver is told what to refuse. (test/fault/device_errors.sh checks the texts.)
  */
 #include "device_memory.h"
 #include "expect.h"
@@ -63,7 +63,7 @@ static void run(const test_t *test)
                  MPI_STATUS_IGNORE);
     errors_seen += error != MPI_SUCCESS || theirs != MPI_SUCCESS;
     if (!is_sender && error == MPI_SUCCESS) {
-        EXPECT(theirs, MPI_SUCCESS); /* who could not send has told */
+        EXPECT(theirs, MPI_SUCCESS); /* the sender that failed has told its peer */
         check_data(test, &memory);
     }
     memory_give(&memory);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * freed [gone]: rank 0 frees far more memory that was sent than the others, who have begun to finalize (or
- * whose processes are gone), can hear of: the job ends nevertheless.
+ * freed [gone]: rank 0 frees far more memory that it has sent from than it can announce to the
+ * others, which have begun to finalize (or whose processes have ended): the job ends nevertheless.
  */
 #include "device_memory.h"
 #include "expect.h"
@@ -36,7 +36,7 @@ static void receive_all(void)
     memory_give(&in);
 }
 
-/* What is freed is found when other memory is seen. */
+/* The library finds freed memory when it meets other memory. */
 static void replace_all(void)
 {
     for (int i = 0; i < PIECES; i++)

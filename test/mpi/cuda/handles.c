@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks open one another's device memory by handles that MPI carries: what the library is built on.
- * Ranks may see other devices, in another order; UUIDs say which are the same. */
+/* Ranks open one another's device memory by handles that MPI carries, as the library does. Ranks
+ * may see different devices, in different orders; UUIDs say which are the same. */
 #include "expect.h"
 
 #include <cuda.h>
@@ -24,7 +24,7 @@ static void must(CUresult result, const char *what)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* The device of this rank; how many it sees. */
+/* Choose the device of this rank; returns how many it sees. */
 static int begin_device(void)
 {
     int count;
@@ -56,7 +56,7 @@ static void check_contents(CUdeviceptr memory, int owner)
     EXPECT(last, owner + 1);
 }
 
-/* Memory of one's own device can be opened, of another one perhaps. */
+/* Memory of the rank's own device can be opened, memory of another device perhaps. */
 static void check_rank(const card_t *cards, int owner)
 {
     CUdeviceptr memory;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages between memory of any kind and memory of any kind: contiguous and not, of all sizes, in
- * all modes, to the next rank and to oneself. Arguments: kinds of memory (all of them, without any).
+ * Messages between memory of any two kinds: contiguous and not, of all sizes, in all modes, to the
+ * next rank and to the rank itself. Arguments: kinds of memory (all of them if none is given).
  */
 #include "device_memory.h"
 #include "expect.h"
@@ -10,14 +10,14 @@
 
 enum { TAG = 7, GUARD = 64 };
 
-/* The last is cut into several pieces on its way. What is not contiguous is shorter: on the simulated
- * driver kernels take 100 ns a byte. */
+/* The last size is sent in several pieces. Data that are not contiguous are shorter: on the
+ * simulated driver kernels take 100 ns a byte. */
 static const size_t sizes[] = {0, 1, 8, 1000, 4096, 20000, 100000, 3 << 20};
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]), SHORTER = 8 };
 
 typedef struct shape {
     const char *name;
-    size_t unit; /* bytes of data in an element */
+    size_t unit; /* data bytes of an element */
     size_t extent;
     MPI_Datatype type;
 } shape_t;
@@ -47,7 +47,7 @@ static void make_shapes(void)
     }
 }
 
-/* One message, as its receiver knows it, too. */
+/* One message, which its receiver knows as well. */
 typedef struct test {
     memory_kind_t from, to;
     const shape_t *shape;
@@ -61,7 +61,7 @@ static size_t room_for(const test_t *test)
     return (size_t)test->count * test->shape->extent + 2 * GUARD;
 }
 
-/* A buffer of the kind, with guards; all bytes are told apart. */
+/* A buffer of the kind, with guards; all bytes differ from their neighbours. */
 static memory_t make_buffer(const test_t *test, memory_kind_t kind, unsigned seed)
 {
     size_t room = room_for(test);
@@ -74,7 +74,7 @@ static memory_t make_buffer(const test_t *test, memory_kind_t kind, unsigned see
     return memory;
 }
 
-/* The bytes of the data, in order, are those of the sender; all others as they were. */
+/* The data bytes must be those of the sender, in order, and all other bytes unchanged. */
 static void check_buffer(const test_t *test, const memory_t *memory, unsigned own_seed)
 {
     size_t room = room_for(test), bytes = (size_t)test->count * test->shape->unit;

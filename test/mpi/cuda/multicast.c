@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allreduces through multicast memory: are they taken where all devices have it, and for all operations that a switch
- * knows, and are their results those of host memory?
+ * Allreduces through multicast memory: is it used where all devices have it, for all operations
+ * that a switch knows, and are the results those of host memory?
  */
 #include "way_taken.h"
 
@@ -31,11 +31,11 @@ typedef struct reduction {
     MPI_Op op;
     MPI_Datatype type;
     form_t form;
-    bool is_known; /* to the switch */
+    bool is_known; /* the switch has the operation */
 } reduction_t;
 
-static unsigned char *in, *out;            /* of the device */
-static unsigned char *sent, *wanted, *got; /* of the host */
+static unsigned char *in, *out;            /* on the device */
+static unsigned char *sent, *wanted, *got; /* on the host */
 
 static size_t room(void)
 {
@@ -94,7 +94,7 @@ static void reduce(const reduction_t *its, how_t how, int element_bytes)
     }
 }
 
-/* A case. */
+/* One case. */
 typedef struct allreduce {
     const reduction_t *its;
     how_t how;
@@ -124,7 +124,7 @@ static void check(const reduction_t *its, how_t how, bool is_taken)
     check_way(name, try_once, &(allreduce_t){its, how}, is_taken);
 }
 
-/* Of many elements only few reductions are tried. */
+/* With many elements only few reductions are tried. */
 static void check_all(const buffers_t *buffers, bool is_taken)
 {
     const reduction_t all[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Little device memory, of odd sizes at odd places: small [messages] [collectives] [freed]. Where
- * every copy and kernel of the driver's is made to fail, this shows that none is needed.
+ * small [messages] [collectives] [freed]: few bytes of device memory, of odd sizes at odd places. A
+ * run in which every copy and kernel of the driver fails shows that none is needed.
  */
 #include "device_memory.h"
 #include "expect.h"
@@ -17,7 +17,7 @@ static unsigned char byte_of(int rank, int at, int salt)
     return (unsigned char)(rank * 41 + at * 7 + at / 251 + salt * 3 + 1);
 }
 
-/* One message: where it lies, and how long it is. */
+/* The place and length of one message. */
 typedef struct letter {
     size_t at;
     int bytes, salt;
@@ -95,7 +95,7 @@ static void exchange_again(const letter_t *letter)
     MPI_Request_free(&requests[1]);
 }
 
-/* Data that begin behind the address that is given. */
+/* The data begin behind the address that MPI gets. */
 static void exchange_displaced(const letter_t *letter)
 {
     MPI_Datatype type;
@@ -167,7 +167,7 @@ static void test_collectives(void)
 
 /* ---- freed memory ---- */
 
-/* What comes to where it was is other memory. */
+/* New memory at the address of freed memory must be treated as different memory. */
 static void test_freed(void)
 {
     static const size_t sizes[] = {4096, 3 << 20, 70000, 8 << 20};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A CUDA stream and a communicator that belongs to it; work in the stream that fills and saves
+/* A CUDA stream, a communicator that belongs to it, and work in the stream that fills and saves
  * memory. */
 #ifndef TEST_MPI_CUDA_STREAM_COMM_H
 #define TEST_MPI_CUDA_STREAM_COMM_H
@@ -37,14 +37,14 @@ static inline stream_comm_t stream_comm_make(unsigned flags)
     return made;
 }
 
-/* Whatever is still in the stream. */
+/* Operations may still be in the stream. */
 static inline void stream_comm_free(stream_comm_t *made)
 {
     MPI_Comm_free(&made->comm);
     MPIX_Stream_free(&made->mpix);
 }
 
-/* What a host function is to do; never freed before the stream has been waited for. */
+/* The work of a host function; it is not freed before the stream has been waited for. */
 typedef struct host_work {
     int *to;
     const int *from; /* NULL: fill with `value` */

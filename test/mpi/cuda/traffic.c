@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many messages at a time between all ranks and all kinds of memory, short and long, contiguous and not,
- * received before they come and after; they keep their order. All ranks draw the
- * same numbers. Arguments: seed, rounds, messages a round, and any word where even short ones have to ask.
+ * Many messages at a time between all ranks and all kinds of memory, short and long, contiguous and
+ * not, with receives posted before they arrive and after; they keep their order. All ranks draw the
+ * same random numbers. Arguments: seed, rounds, messages a round, and any word if even short
+ * messages go by rendezvous.
  */
 #include "device_memory.h"
 #include "expect.h"
@@ -39,8 +40,8 @@ static int some_units(void)
     return (int)pick((unsigned)most[pick(5)]);
 }
 
-/* The last sizes are cut into pieces on their way; where kernels work they are shorter, as these are slow on
- * the simulated driver. */
+/* The last sizes are sent in pieces; where kernels move the data they are shorter, as kernels are
+ * slow on the simulated driver. */
 static void draw_messages(int count)
 {
     static const memory_kind_t kinds[] = {HOST, DEVICE, DEVICE, MANAGED, SHARED_VMM, PINNED};
@@ -63,7 +64,7 @@ static void draw_messages(int count)
     }
 }
 
-/* Of each kind one allocation, of which messages have a part each. */
+/* One allocation of each kind, of which each message has a part. */
 typedef struct arena {
     memory_t memory;
     size_t used;
@@ -188,7 +189,7 @@ static void run_round(bool sends_first)
     }
 }
 
-/* Ranks that send short messages to each other before they receive: as with host memory, that works. */
+/* Ranks may send short messages to each other before they receive, as with host memory. */
 static void send_before_receive(void)
 {
     memory_t out = memory_take(DEVICE, 40), in = memory_take(DEVICE, 40);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Is a way taken, for each of a list of collectives, once a communicator has come to it, and are the results right? The
- * simulated driver counts the kernels of the way; on another one only results are looked at. Arguments of the programs:
- * taken or not-taken, counts...
+ * Checks for each of a list of collectives that a communicator takes a way after its first calls,
+ * and that the results are right. The simulated driver counts the kernels of the way; on a real one
+ * only results are checked. Arguments of the programs: taken or not-taken, counts...
  */
 #ifndef TEST_MPI_CUDA_WAY_TAKEN_H
 #define TEST_MPI_CUDA_WAY_TAKEN_H
@@ -13,14 +13,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Each has way->buffer_bytes(). */
+/* Each buffer has way->buffer_bytes(). */
 typedef struct buffers {
-    void *in, *out;            /* of the device */
-    void *sent, *wanted, *got; /* of the host */
+    void *in, *out;            /* on the device */
+    void *sent, *wanted, *got; /* on the host */
 } buffers_t;
 
 typedef struct way {
-    const char *name, *kernels; /* and how the names of its kernels begin */
+    const char *name, *kernels; /* kernels: the prefix of its kernels' names */
     size_t (*buffer_bytes)(void);
     void (*check_all)(const buffers_t *buffers, bool is_taken); /* with `count` elements, by check_way() */
 } way_t;
@@ -43,8 +43,8 @@ static bool all_are(bool claim)
     return all;
 }
 
-/* `try_once` returns how much of a result is wrong. Streams that run late make ranks go alone, until they have learnt to
- * wait: so until all have gone this way. */
+/* `try_once` returns the number of wrong elements. Streams that run late make ranks go alone until
+ * they have learnt to wait, so it is called until all ranks have taken the way in one call. */
 static void check_way(const char *name, int (*try_once)(const void *its), const void *its, bool is_taken)
 {
     enum { ROUNDS_MOST = 50, ROUNDS_WITHOUT = 6 };
@@ -75,7 +75,7 @@ static void check_count(bool is_taken)
     free(buffers.got);
 }
 
-/* On the communicator of all, and on one without the first rank, whose order is turned round. */
+/* On the communicator of all ranks, and on one without the first rank, in reverse order. */
 static int check_taken(const way_t *its, int argc, char **argv)
 {
     way = its;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What of datatypes and operations needs no messages: forms, envelopes, errors, packing, local
- * reductions. */
+/* Datatypes and operations as far as they need no messages: forms, envelopes, errors, packing,
+ * local reductions. */
 #include <mpi.h>
 #include <mpix.h>
 

@@ -110,7 +110,7 @@ static void test_no_type(void)
     EXPECT_ERROR(MPI_Send(NULL, -1, none, MPI_PROC_NULL, 0, world), MPI_ERR_COUNT);
 }
 
-/* Counts whose bytes no 64 bits can hold must not shrink to a few. */
+/* Counts whose bytes do not fit 64 bits must not wrap round to small ones. */
 static void test_sizes(void)
 {
     double x = 0;

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 #ifdef __SANITIZE_THREAD__
-enum { MOST_KIB = 1000 * 1024 }; /* that sanitizer's notes about memory count, too */
+enum { MOST_KIB = 1000 * 1024 }; /* includes the memory that the sanitizer itself uses */
 #else
 enum { MOST_KIB = 200 * 1024 };
 #endif
@@ -31,7 +31,7 @@ static void receive_late(void)
     MPI_Request other;
     int got, flag = 0;
     MPI_Irecv(&got, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, &other);
-    /* Makes progress, and so takes messages in, until the sender has to wait. */
+    /* MPI_Test makes progress and so takes messages in, until the sender has to wait. */
     for (int i = 0; i < 20000 && !flag; i++)
         MPI_Test(&other, &flag, MPI_STATUS_IGNORE);
     for (int i = 0; i < MESSAGES; i++) {

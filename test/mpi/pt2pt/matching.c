@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order of matching (MPI 5.0 section 3.5): wildcards, ten thousand receives and messages that wait,
- * taken in an order of their own. */
+/* The order of matching (MPI 5.0 section 3.5): wildcards, ten thousand receives and messages that wait
+ * and are matched in another order. */
 #include "../expect.h"
 
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static void test_unexpected(void)
     }
     if (expect_rank == last) {
         MPI_Status status;
-        MPI_Probe(0, MANY - 1, MPI_COMM_WORLD, &status); /* all are here */
+        MPI_Probe(0, MANY - 1, MPI_COMM_WORLD, &status); /* all messages have arrived */
         for (int i = MANY; i-- > 0;) {
             int got;
             MPI_Recv(&got, 1, MPI_INT, i % 2 ? 0 : MPI_ANY_SOURCE, i, MPI_COMM_WORLD, &status);
@@ -91,7 +91,7 @@ static void test_unexpected(void)
         MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
 }
 
-/* Any source, from everybody. */
+/* Receives from any source, of messages from every rank. */
 static void test_any_source(void)
 {
     if (expect_rank == 0) {

@@ -11,7 +11,7 @@ enum { LARGEST = 300000 };
 
 enum { ROOM = LARGEST * 2 + 8 };
 static unsigned char out[ROOM], in[ROOM]; /* on the host */
-static char out_kind, in_kind;            /* what is given to MPI */
+static char out_kind, in_kind;            /* of the buffers that MPI gets */
 static void *out_at, *in_at;
 
 static void put_both(size_t bytes)

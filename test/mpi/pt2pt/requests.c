@@ -6,7 +6,7 @@
 enum { REQUESTS = 40, MANY = 1000 };
 
 static int in[REQUESTS], out[REQUESTS]; /* on the host */
-static char in_kind, out_kind;          /* of what is given to MPI */
+static char in_kind, out_kind;          /* of the buffers that MPI gets */
 static int *in_at, *out_at, *many_at;
 static MPI_Request requests[2 * REQUESTS];
 static MPI_Status statuses[2 * REQUESTS];
@@ -196,7 +196,7 @@ static void test_proc_null(void)
     EXPECT(status.MPI_SOURCE, MPI_PROC_NULL);
 }
 
-/* MPI_ERROR is part of it (MPI 5.0 section 3.7.3). */
+/* MPI_ERROR is part of an empty status (MPI 5.0 section 3.7.3). */
 static void expect_empty(MPI_Status *status)
 {
     EXPECT(status->MPI_SOURCE, MPI_ANY_SOURCE);
@@ -255,7 +255,7 @@ static void test_matched_probe(void)
     MPI_Get_count(&status, MPI_INT, &count);
     EXPECT(count, 5);
     MPI_Iprobe(left, 21, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
-    EXPECT(flag, 0); /* nobody else can have it */
+    EXPECT(flag, 0); /* no other probe or receive can find it */
     MPI_Imrecv(in_at, 5, MPI_INT, &message, &request);
     MPI_Wait(&request, &status);
     EXPECT(status.MPI_SOURCE, left);

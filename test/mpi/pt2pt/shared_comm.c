@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads of a rank that share a communicator: each message is probed and received by one of them, and a receive
- * that one waits for is cancelled by another. */
+/* Threads of a rank share a communicator: one of them probes and receives each message, and one
+ * cancels a receive for which another waits. */
 #include "../expect.h"
 
 #include <pthread.h>
@@ -25,7 +25,7 @@ static void count(tally_t *tally, const MPI_Status *status, const unsigned char 
         tally->wrong += data[i] != (unsigned char)(status->MPI_SOURCE + i);
 }
 
-/* Receive whatever comes until a message says that it is enough. */
+/* Receive all messages until one says that it is the last. */
 static void *receive(void *argument)
 {
     tally_t *tally = argument;
@@ -56,7 +56,7 @@ static void send_all(void)
         data[i] = (unsigned char)(expect_rank + i);
     for (int i = 0; i < MESSAGES - 1; i++)
         MPI_Send(data, (int)size_of(expect_rank, i), MPI_BYTE, 0, DATA, MPI_COMM_WORLD);
-    /* When the last one is matched, all are; only then may the threads end. */
+    /* When the last message is matched, all are; only then may the threads end. */
     MPI_Ssend(data, (int)size_of(expect_rank, MESSAGES - 1), MPI_BYTE, 0, DATA, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; expect_rank == 0 && i < THREADS; i++)

@@ -2,14 +2,16 @@
 /*
  * Random point-to-point traffic: stress [seed [rounds [threads]]].
  *
- * All ranks draw the same list of messages from the seed. Each receives and sends its own in random ways
- * and then knows, from the statuses in the order in which the receives were posted, which message each
- * must have got: messages that match the same receives do not overtake (MPI 5.0, 3.5). The lanes are
- * communicators that differ in what receives leave open, so that no wildcard takes what another needs:
+ * All ranks draw the same list of messages from the seed. Each rank receives and sends its own in
+ * random ways and then knows, from the statuses in the order in which the receives were posted,
+ * which message each receive must have got: messages that match the same receives do not overtake
+ * (MPI 5.0, 3.5).
  *
- * Buffers are of the kinds of TEST_MEMORY, as the dice of each rank fall.
+ * Each rank chooses the kinds of its buffers from TEST_MEMORY at random. The lanes are
+ * communicators that differ in the wildcards of receives, so that no wildcard takes a message that
+ * another receive needs:
  *
- *   lane  0: nothing (some buffers too small)    1: the source    2: the tag    3: both
+ *   lane  0: none (some buffers too small)    1: the source    2: the tag    3: both
  */
 #include "../expect.h"
 #include "memory_kinds.h"
@@ -37,8 +39,8 @@ static unsigned roll(dice_t *dice, unsigned limit)
 
 typedef struct message {
     int source, dest, lane, tag;
-    unsigned units, content; /* of UNIT bytes */
-    bool is_taken;           /* some receive was found to have got it */
+    unsigned units, content; /* units of UNIT bytes; content: the seed of its bytes */
+    bool is_taken;           /* a receive has got it */
 } message_t;
 
 static unsigned roll_units(dice_t *dice)
@@ -77,12 +79,12 @@ static void make_spread_type(void)
 }
 
 typedef struct transfer {
-    const message_t *message; /* of a receive: the one that asks for it */
+    const message_t *message; /* for a receive the message whose envelope it asks for */
     bool is_send, is_spread, is_persistent;
     unsigned units; /* room of the buffer */
     unsigned char *buf; /* on the host */
     char kind;
-    void *at; /* what is given to MPI: `buf`, or memory of another kind, copied to and from it */
+    void *at; /* MPI gets this: `buf`, or memory of another kind, copied from and to it */
     MPI_Status status;
 } transfer_t;
 
@@ -96,7 +98,7 @@ static size_t buffer_bytes(const transfer_t *transfer)
     return (size_t)transfer->units * (transfer->is_spread ? SPREAD : UNIT) + EXTRA;
 }
 
-/* What `buf` holds is what is given to MPI. */
+/* Copy `buf` to the buffer that MPI gets. */
 static void put_buffer(const transfer_t *transfer)
 {
     if (transfer->kind != 'H')
@@ -144,7 +146,7 @@ static MPI_Datatype type_of(const transfer_t *transfer)
 /* ---- a round of one thread ---- */
 
 typedef struct traffic {
-    dice_t dice; /* own: how, not what */
+    dice_t dice; /* the rank's own, for how messages go; all ranks share those for which messages */
     MPI_Comm comms[LANES];
     message_t *messages;
     int message_count, count;
@@ -202,7 +204,7 @@ static void post_early(traffic_t *traffic, const message_t *message)
     }
 }
 
-/* The buffer of a receive whose message a probe has found. */
+/* Add the receive of a message that a probe has found. */
 static transfer_t *add_probed(traffic_t *traffic, const message_t *message, const MPI_Status *found)
 {
     int bytes;
@@ -284,14 +286,14 @@ static void send_message(traffic_t *traffic, const message_t *message)
         MPI_Start(request);
 }
 
-/* ---- completing, in the way that the die says ---- */
+/* ---- completing, in ways chosen at random ---- */
 
 static void note(traffic_t *traffic, int at, int err, const MPI_Status *status)
 {
     transfer_t *transfer = &traffic->transfers[at];
     transfer->status = *status;
     transfer->status.MPI_ERROR = expect_class(err);
-    if (transfer->is_send) /* a buffer that is read later than it may be shows */
+    if (transfer->is_send) /* so that a late read of the buffer shows */
         fill_buffer(transfer, 0xee);
 }
 
@@ -379,7 +381,7 @@ static void complete(traffic_t *traffic)
 
 /* ---- checking ---- */
 
-/* What the next receive that asked as `asked` must have got, if the status tells the truth. */
+/* The message that the next such receive must have got, if its status is right. */
 static message_t *next_message(traffic_t *traffic, const transfer_t *transfer)
 {
     const message_t *asked = transfer->message;
@@ -437,7 +439,7 @@ static void check_and_free(traffic_t *traffic)
 
 /* ---- rounds ---- */
 
-/* A receive that nothing matches is in the way of the others, and goes away again. */
+/* Cancel a receive that matches no message and stands before the others in the queue. */
 static void cancel_receive(MPI_Request *request)
 {
     MPI_Status status;
@@ -482,14 +484,14 @@ static void run_round(traffic_t *traffic, dice_t *shared)
     for (size_t i = 0; i < most; i++)
         traffic->requests[i] = MPI_REQUEST_NULL;
     run_transfers(traffic);
-    MPI_Barrier(traffic->comms[0]); /* or a wildcard of this round takes what belongs to the next */
+    MPI_Barrier(traffic->comms[0]); /* else a wildcard may take a message of the next round */
     check_and_free(traffic);
     free(traffic->transfers);
     free(traffic->requests);
     free(traffic->messages);
 }
 
-/* Everybody to the right, in both ways that use one call. */
+/* All ranks send to the right, by the two calls that send and receive. */
 static void shift(traffic_t *traffic, dice_t *shared)
 {
     int right = (expect_rank + 1) % expect_size, left = (expect_rank - 1 + expect_size) % expect_size;

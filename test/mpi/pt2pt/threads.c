@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_THREAD_MULTIPLE: several threads of every rank talk to their counterparts at once, blocking and
- * not, large and small, and all of them to one receiver by wildcards. */
+/* MPI_THREAD_MULTIPLE: several threads of every rank exchange messages with their counterparts at
+ * once, blocking and not, large and small, and all of them send to one receiver with wildcards. */
 #include "../expect.h"
 #include "memory_kinds.h"
 
@@ -49,7 +49,7 @@ static void *talk(void *argument)
     return NULL;
 }
 
-/* One thread receives from anybody what the others of all ranks send to rank 0. */
+/* One thread receives from any source what the other threads of all ranks send to rank 0. */
 static void *collect(void *argument)
 {
     long long *sum = argument;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What programs ask before they pass device pointers, before MPI runs and after it; WEFT_DEVICE=no is heard. */
+/* The queries of programs before they pass device pointers, before MPI_Init and after it; they obey
+ * WEFT_DEVICE=no. */
 #include "expect.h"
 
 #include <mpi-ext.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Finalize waits for a send that the program has let go of, with MPI_THREAD_MULTIPLE, and leaves no lock behind
- * for the functions that work afterwards. */
+/* MPI_Finalize waits for a send whose request the program has freed, with MPI_THREAD_MULTIPLE, and
+ * leaves no lock held for the functions that work afterwards. */
 #include "../expect.h"
 
 enum { BYTES = 1 << 20, ASKS = 100000 };

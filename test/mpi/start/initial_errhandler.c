@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The initial error handler (MPI 5.0, section 9.3), here MPI_ERRORS_RETURN by the environment, is that of
- * MPI_COMM_WORLD and MPI_COMM_SELF, of what is made from them, and of errors outside of MPI. */
+/* The initial error handler (MPI 5.0, section 9.3), here MPI_ERRORS_RETURN by the environment,
+ * holds for MPI_COMM_WORLD and MPI_COMM_SELF, for objects made from them, and for errors outside of
+ * MPI. */
 #include "../expect.h"
 
 static int number;

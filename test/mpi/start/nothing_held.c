@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* After MPI_Finalize the library holds no memory, whatever the program did before, as long as it freed what it made.
- * The functions of base/memory.h are replaced by some that remember each block. */
+/* After MPI_Finalize the library holds no memory, whatever the program did before, if the program
+ * has freed the objects that it made. The functions of base/memory.h are replaced by versions that
+ * remember each block. */
 #include "../expect.h"
 
 #include "base/memory.h"
@@ -89,7 +90,7 @@ size_t weft_memory_in_use(void)
 
 static char sent[BYTES], got[BYTES];
 
-/* Short and long, expected and unexpected. */
+/* Short and long messages, expected and unexpected. */
 static void send_messages(MPI_Comm comm)
 {
     int next = (expect_rank + 1) % expect_size, previous = (expect_rank + expect_size - 1) % expect_size;
