@@ -146,7 +146,7 @@ static MPI_Datatype type_of(const transfer_t *transfer)
 /* ---- a round of one thread ---- */
 
 typedef struct traffic {
-    dice_t dice; /* the rank's own, for how messages go; all ranks share those for which messages */
+    dice_t dice; /* the rank's own: they choose how messages go, not which */
     MPI_Comm comms[LANES];
     message_t *messages;
     int message_count, count;

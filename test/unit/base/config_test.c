@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values that a variable cannot take leave its default in force. */
+/* A value that a variable cannot take leaves its default unchanged. */
 #include "base/config.h"
 
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static void refuses_the_rest(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_makes_sense), cmocka_unit_test(refuses_the_rest)};
-    setenv("PMIX_RANK", "1", 1); /* rank 0 would warn */
+    setenv("PMIX_RANK", "1", 1); /* since rank 0 would print a warning */
     setenv("WEFT_LOST_AFTER", "20", 1);
     setenv("WEFT_EAGER_MAX", "3M", 1);
     setenv("WEFT_SPIN", "-1", 1);

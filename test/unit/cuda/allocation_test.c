@@ -15,7 +15,7 @@
 
 static int variable;
 
-/* In a frame of its own, as in the library: the caller's variables are above it. */
+/* Has a stack frame of its own, as in the library: the caller's variables lie above it. */
 static __attribute__((noinline)) bool is_host_place(const void *memory)
 {
     return wefti_is_host_place(memory);
@@ -25,7 +25,7 @@ static void test_host_places(void **state)
 {
     (void)state;
     int local;
-    char *small = sbrk(4096); /* malloc may be a sanitizer's */
+    char *small = sbrk(4096); /* the malloc of a sanitizer may use other memory */
     char *mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *device = take_device(4096);
     assert_true(is_host_place(&variable));
@@ -43,7 +43,7 @@ static void *look_at_stack(void *mine)
     return (void *)(uintptr_t)(is_host_place(&local) && !is_host_place(mine));
 }
 
-/* Of each thread its own. */
+/* Each thread has its own stack. */
 static void test_stacks(void **state)
 {
     (void)state;
@@ -87,7 +87,7 @@ static void test_kinds(void **state)
     free(host);
 }
 
-/* What has the address of another allocation is not taken for it. */
+/* A new allocation at the address of a freed one is not mistaken for it. */
 static void test_address_used_again(void **state)
 {
     (void)state;
@@ -108,7 +108,7 @@ static void test_address_used_again(void **state)
     give_device(first);
 }
 
-/* Many more allocations than there are places for in the table. */
+/* Many more allocations than the table has places. */
 static void test_many(void **state)
 {
     enum { COUNT = 1000 };
@@ -142,8 +142,8 @@ static void test_current_context_stays(void **state)
     give_device(device);
 }
 
-/* Memory of a pool belongs to no context; without one of the program's nothing can be done with it, and
- * none is made. */
+/* Memory of a pool belongs to no context. Unless the program has a context nothing can be done with
+ * the memory, and the library makes none. */
 static void test_no_context(void **state)
 {
     (void)state;

@@ -12,7 +12,7 @@
 
 enum { MIB = 1 << 20 };
 
-/* By its path, as the tests know it; what is under test finds it by its name then. */
+/* Load the library by its path; the code under test then finds it by its name. */
 static void load_gdr(void)
 {
     char path[4096];
@@ -148,7 +148,7 @@ static void test_other_kinds(void **state)
     give_device((void *)(uintptr_t)again);
 }
 
-/* The same address, another allocation: the old window faults. */
+/* Another allocation at the same address: an access through the old mapping would fault. */
 static void test_freed(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void test_oldest_goes(void **state)
     assert_true(can_read(memory + 8 * MIB, 8));
     assert_int_equal(wefti_bar_mappings(), 4);
     assert_true(can_read(memory, 8));
-    assert_false(can_read(memory + 2 * MIB, 8)); /* the one that went has to earn a new one */
+    assert_false(can_read(memory + 2 * MIB, 8)); /* the evicted mapping must be earned again */
     assert_true(can_read(memory + 2 * MIB, 8));
     assert_int_equal(wefti_bar_mappings(), 4);
     give_device(memory);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Our declarations of the driver against NVIDIA's, where cuda.h is installed. */
+/* Weft's declarations of the driver against NVIDIA's, where cuda.h is installed. */
 #include "cuda/driver_api.h"
 
 #if __has_include(<cuda.h>)
@@ -90,7 +90,7 @@ SAME_PLACE(weft_cu_multicast_t, flags, CUmulticastObjectProp, flags);
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
                                    CUgraph *graph, const CUgraphNode **needs, size_t *count);
 
-/* And each function is there under the name that is looked for. */
+/* Each function exists under the name that Weft looks up. */
 #define DECLARED(name, exported, arguments)                                                        \
     static __typeof__(exported) *declared_##name __attribute__((unused));
 WEFT_CU_NEEDED(DECLARED)

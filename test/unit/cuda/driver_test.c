@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One life of a process: its libraries come one by one, the driver among them. */
+/* The life of a process: its libraries are loaded one by one, the driver among them. */
 #include "loaded_driver.h"
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static const char *plug_in; /* a library that nothing here needs, and that can be unloaded; NULL: none */
+static const char *plug_in; /* a library that is not needed here and can be unloaded; NULL: none */
 
 static char *mapped;
 
@@ -43,7 +43,8 @@ static void find_plug_in(void)
     }
 }
 
-/* News of it may cost questions, but what the program unloads is gone. */
+/* A new library may make Weft look for the driver again, but it keeps no library that the program
+ * unloads. */
 static void test_other_libraries(void **state)
 {
     (void)state;
@@ -81,7 +82,7 @@ static void test_in_use(void **state)
     give_device(device);
 }
 
-/* The program may let go of the driver; we hold it. */
+/* The program may unload the driver; Weft holds it. */
 static void test_let_go(void **state)
 {
     (void)state;

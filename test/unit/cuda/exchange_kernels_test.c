@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels that exchange data, run on the host at the same time: every reduction against the kernel that has all operands
- * at hand, bit for bit, in one shot and in two, at all alignments and again and again in the same inboxes; and kernels
- * whose partners do not come.
+ * Kernels that exchange data, run on the host at the same time: every reduction is compared bit for
+ * bit with the kernel that has all operands at hand, in one shot and in two, at all alignments and
+ * repeatedly in the same inboxes; and kernels whose partners do not come.
  */
 #include "cuda/partner_kernels.h"
 
@@ -16,7 +16,7 @@ enum {
 static _Alignas(64) unsigned char source[MOST_MEMBERS][ROOM], result[MOST_MEMBERS][ROOM], expected[ROOM];
 static _Alignas(64) unsigned char inbox[MOST_MEMBERS][2 * BLOCKS];
 
-/* A case: `bytes` bytes of each member, that lie `shift` bytes into its room. */
+/* A case: `bytes` bytes of each member, which begin `shift` bytes into its buffer. */
 typedef struct exchange {
     weft_kernel_t reduction;
     uint32_t members, flag;
@@ -107,7 +107,7 @@ static weft_kernel_t any_reduction(void)
     return (weft_kernel_t)i;
 }
 
-/* Nobody comes: after a while the kernel ends, and says so; or it is told to. */
+/* No partner comes: the kernel reports that and ends after its limit, or when it is called off. */
 static void alone(void **state)
 {
     (void)state;

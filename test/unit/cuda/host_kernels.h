@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels compiled for the host, run in this process. What they get are addresses that no processor
- * takes, as a device's are, so that an access which does not go through kernel.cuh ends the test.
+ * Kernels compiled for the host, run in this process. They get addresses that no processor accepts,
+ * as those of a device, so that an access which does not go through kernel.cuh ends the test.
  */
 #ifndef TEST_UNIT_CUDA_HOST_KERNELS_H
 #define TEST_UNIT_CUDA_HOST_KERNELS_H
@@ -20,11 +20,12 @@
 
 static const weft_kernel_on_host_t *host_kernels[WEFT_KERNEL_COUNT];
 
-/** Where the kernels ask for the places of a multicast address; for tests that have some. */
+/** The kernels call this for the places of a multicast address; for tests that have such
+ * addresses. */
 typedef unsigned host_multicast_t(const void *address, void **places_out, unsigned most);
 static host_multicast_t **host_multicast;
 
-/* The same in every run. */
+/* The same numbers in every run. */
 static inline unsigned random_bits(void)
 {
     static unsigned long long seed = 1;
@@ -58,7 +59,7 @@ static size_t args_bytes(weft_kernel_t kernel)
                                                  : sizeof(weft_move_args_t);
 }
 
-/* Every kernel of the table is there and takes what the table's users give it. */
+/* Every kernel of the table exists and takes the arguments that the table's users pass. */
 static bool find_kernels(void *library)
 {
     for (int i = 1; i < WEFT_KERNEL_COUNT; i++) {

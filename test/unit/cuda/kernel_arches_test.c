@@ -33,7 +33,7 @@ static void none_and_native(void **state)
     assert_int_equal(weft_kernel_fit_of("native", 0, 90), WEFT_KERNELS_NATIVE);
 }
 
-/* Compiled, or from PTX, of an architecture that has them. */
+/* The kernels must be compiled, or be PTX, for an architecture that has multicast. */
 static void multicast_is_of_90_and_later(void **state)
 {
     (void)state;

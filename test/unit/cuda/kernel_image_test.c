@@ -18,7 +18,7 @@ static const bool is_built = false;
 
 static void image_is_there_if_nvcc_was(void **state)
 {
-    static const unsigned char begins[] = {0x50, 0xed, 0x55, 0xba}; /* as every fatbin */
+    static const unsigned char begins[] = {0x50, 0xed, 0x55, 0xba}; /* of every fatbin */
     (void)state;
     assert_int_equal(weft_fatbin_bytes > 0, is_built);
     if (!is_built)

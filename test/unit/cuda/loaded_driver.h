@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulated driver, loaded while the test runs, as a program's libraries do it: what is under test
- * never loads it. A test that has none is skipped.
+ * The simulated driver, loaded while the test runs, as a program's libraries do: the code under
+ * test never loads it. Without the driver the test is skipped.
  */
 #ifndef TEST_UNIT_CUDA_LOADED_DRIVER_H
 #define TEST_UNIT_CUDA_LOADED_DRIVER_H
@@ -60,7 +60,7 @@ static inline void give_device(void *memory)
     CU(cuMemFree_v2, (weft_cu_address_t), (uintptr_t)memory);
 }
 
-/* The primary context of a device, current. */
+/* Make the primary context of a device current. */
 static inline weft_cu_context_t use_device(int number)
 {
     weft_cu_context_t context;
@@ -69,7 +69,7 @@ static inline weft_cu_context_t use_device(int number)
     return context;
 }
 
-/* What start-up does, as far as device memory needs it. */
+/* The part of start-up that device memory needs. */
 static inline void open_library(void)
 {
     weft_config_read();
@@ -79,7 +79,7 @@ static inline void open_library(void)
     weft_cuda_open();
 }
 
-/* Both: the library first, then a driver with `words` for its settings, in use. */
+/* Open the library first, then load and use a driver with `words` for its settings. */
 static inline void open_all(const char *words)
 {
     setenv("SIMCUDA", words, 1);

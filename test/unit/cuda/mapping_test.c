@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sharing and mapping. The peer is this process under another rank: descriptors of virtual memory can be
- * opened where they were made. Between processes: test/mpi/cuda. */
+ * opened in the process that made them. test/mpi/cuda tests it between processes. */
 #include "cuda/cuda_mapping.h"
 
 #include "runtime/world.h"
@@ -59,7 +59,7 @@ static weft_memory_t look(const vmm_t *vmm)
     return memory;
 }
 
-/* As a peer of rank PEER would have sent it. */
+/* The share as rank PEER would have sent it. */
 static weft_share_t share_of(const vmm_t *vmm, size_t offset)
 {
     weft_share_t share;
@@ -76,7 +76,7 @@ static void test_same_bytes(void **state)
     weft_share_t share = share_of(&vmm, 4000);
     weft_mapping_t mapping;
     weft_device_t *device = look(&vmm).device;
-    assert_false(weft_device_map(&share, device, false, &mapping)); /* not worth it yet */
+    assert_false(weft_device_map(&share, device, false, &mapping)); /* a mapping does not pay yet */
     assert_false(weft_device_is_refused(&share, device));
     assert_true(weft_device_map(&share, device, false, &mapping));
     assert_ptr_not_equal(mapping.address, (char *)(uintptr_t)vmm.address + 4000);
@@ -105,7 +105,7 @@ static void test_kept_and_forgotten(void **state)
     assert_ptr_equal((char *)two.address - 64, one.address);
     assert_int_equal(wefti_mappings(), before + 1);
     weft_device_unmap(&one);
-    weft_device_forget(PEER, first.id); /* in use still */
+    weft_device_forget(PEER, first.id); /* still in use */
     assert_int_equal(wefti_mappings(), before + 1);
     weft_device_unmap(&two);
     assert_int_equal(wefti_mappings(), before + 1);
@@ -116,7 +116,7 @@ static void test_kept_and_forgotten(void **state)
     give_vmm(&vmm);
 }
 
-/* What comes to lie where another allocation was says that this one has gone. */
+/* A share of a new allocation at the address of another one means that the old one was freed. */
 static void test_successor(void **state)
 {
     (void)state;
@@ -129,7 +129,7 @@ static void test_successor(void **state)
         weft_device_unmap(&mapping);
         assert_int_equal(wefti_mappings(), before + 1);
         share.id += 1000;
-        share.bytes -= 4096; /* the driver refuses such a mapping, but the old one goes */
+        share.bytes -= 4096; /* the driver refuses such a mapping, but the old one is removed */
         assert_false(weft_device_map(&share, NULL, true, &mapping));
         assert_true(weft_device_is_refused(&share, NULL));
         assert_int_equal(wefti_mappings(), before + 1);
@@ -139,7 +139,8 @@ static void test_successor(void **state)
     give_vmm(&vmm);
 }
 
-/* The least recently used go when there are too many bytes; those in use never. */
+/* The least recently used mappings are removed when there are too many bytes; those in use never
+ * are. */
 static void test_bounded(void **state)
 {
     enum { COUNT = 8 };
@@ -173,7 +174,7 @@ static void note_freed(uint64_t id)
     freed = id;
 }
 
-/* The owner sees that what it has shared was freed when it learns of other memory. */
+/* The owner finds that memory it has shared was freed when it meets other memory. */
 static void test_owner_tells(void **state)
 {
     (void)state;
@@ -198,7 +199,7 @@ static void test_malformed(void **state)
     weft_share_t share = {.owner = PEER, .id = 77, .bytes = 4096, .kind = 1000};
     weft_mapping_t mapping;
     assert_false(weft_device_map(&share, NULL, true, &mapping));
-    share.kind = 4; /* says nothing that the driver knows */
+    share.kind = 4; /* a valid kind, with a handle that the driver does not know */
     assert_false(weft_device_map(&share, NULL, true, &mapping));
     assert_true(weft_device_is_refused(&share, NULL));
 }

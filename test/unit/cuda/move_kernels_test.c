@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's packing, unpacking, typed copies and batches of copies, run on the host, against
- * pack.h. */
+/* The device's packing, unpacking, typed copies and batches of copies, run on the host and compared
+ * with pack.h. */
 #include "cuda/host_kernels.h"
 #include "datatype/arena.h"
 #include "datatype/pack.h"
@@ -42,7 +42,7 @@ static void run_move(const weft_kernel_move_t *move)
     run_kernel(&call);
 }
 
-/* A buffer of the model's, `skewed` bytes off what malloc gives. */
+/* A buffer for a model, `skewed` bytes behind the address that malloc returned. */
 typedef struct skewed {
     arena_t arena;
     unsigned char *room, *at;
@@ -102,7 +102,7 @@ static void check_unpack(const model_t *model, const weft_move_shape_t *shape, s
     free_skewed(&to);
 }
 
-/* The whole, and parts of it. */
+/* The whole stream, and parts of it. */
 static void check_ranges(const model_t *model, size_t count)
 {
     const size_t total = count * model->bytes;
@@ -269,7 +269,7 @@ static void between_two_types(void **state)
     }
 }
 
-/* A type may use one type often, and that one another: the image has each once. */
+/* A type may use one type many times, and that type another: the image has each of them once. */
 static void shared_parts_are_written_once(void **state)
 {
     enum { DEPTH = 24 };

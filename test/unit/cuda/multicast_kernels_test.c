@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels for multicast memory, run on the host at the same time: every one against the kernel that has all operands at
- * hand, at all alignments, in many pieces and in few, again and again in the same memory; and kernels whose partners
- * do not come. An address of the object is one with a bit of its own, whose rest is the place in each member's memory.
+ * Kernels for multicast memory, run on the host at the same time: each is compared with the kernel
+ * that has all operands at hand, at all alignments, in many pieces and in few, repeatedly in the
+ * same memory; and kernels whose partners do not come. An address of the multicast object has the
+ * bit OF_OBJECT; its other bits are the place in each member's memory.
  */
 #include "cuda/partner_kernels.h"
 
@@ -12,7 +13,7 @@ enum { MOST_BYTES = 5000, ROOM = MOST_BYTES + 64, AREAS = 3 };
 
 static _Alignas(64) unsigned char source[MOST_MEMBERS][ROOM], result[MOST_MEMBERS][ROOM], expected[ROOM];
 static _Alignas(64) unsigned char object[MOST_MEMBERS][AREAS * WEFT_MULTICAST_AREA];
-static unsigned members; /* of the object now */
+static unsigned members; /* of the object at present */
 
 static unsigned places_of(const void *address, void **places_out, unsigned most)
 {
@@ -24,7 +25,7 @@ static unsigned places_of(const void *address, void **places_out, unsigned most)
     return members;
 }
 
-/* A case: `bytes` bytes of each member, that lie so many bytes into its room. */
+/* A case: `bytes` bytes of each member, which begin so many bytes (the shifts) into its buffers. */
 typedef struct reduction {
     weft_kernel_t kernel, reduce; /* by multicast, and with all operands at hand */
     uint32_t flag, piece;
@@ -40,7 +41,7 @@ static void expect_result(const reduction_t *its)
     reduce_at_hand(its->reduce, sources, members, its->bytes, device_address(expected + its->to_shift));
 }
 
-/* In pieces of the size that is asked for, so that blocks have several turns. */
+/* The data go in pieces of the size given, so that blocks have several turns. */
 static void prepare(const reduction_t *its, uint32_t self, uint64_t limit_ns)
 {
     weft_multicast_args_t *args = &calls[self].args.multicast;
@@ -107,7 +108,7 @@ static void reductions(void **state)
     }
 }
 
-/* Nobody comes: after a while the kernel ends, and says so; or it is told to. */
+/* No partner comes: the kernel reports that and ends after its limit, or when it is called off. */
 static void alone(void **state)
 {
     (void)state;
@@ -119,7 +120,7 @@ static void alone(void **state)
     }
 }
 
-/* All memory is used by the largest, and none needs more. */
+/* The largest launch uses all the memory, and no launch needs more. */
 static void launches(void **state)
 {
     (void)state;

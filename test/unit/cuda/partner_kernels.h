@@ -28,7 +28,8 @@ static inline void fill(unsigned char *bytes, size_t count)
         bytes[i] = (unsigned char)random_below(256);
 }
 
-/* Bits that are no large number and no NaN in any of the formats, of which one is as good as another. */
+/* Bits that are no large number and no NaN in any of the formats, since one NaN is as good as
+ * another. */
 static inline void fill_with_numbers(unsigned char *bytes, size_t count)
 {
     for (size_t i = 0; i + 1 < count; i += 2) {
@@ -53,7 +54,7 @@ static inline void run_together(uint32_t members)
         pthread_join(threads[i], NULL);
 }
 
-/* What the kernel makes that has all operands at hand. */
+/* The result of the kernel that has all operands at hand. */
 static inline void reduce_at_hand(weft_kernel_t kernel, const void *const *sources, uint32_t count, size_t bytes, void *to)
 {
     weft_kernel_call_t call;
@@ -63,7 +64,7 @@ static inline void reduce_at_hand(weft_kernel_t kernel, const void *const *sourc
     run_kernel(&call);
 }
 
-/* Member 0's kernel, whose partners do not come, has ended and said so. */
+/* Member 0's kernel, whose partners do not come, must end and report it. */
 static inline void run_alone(uint32_t flag, bool is_called_off)
 {
     memset(watch[0], 0, sizeof(watch[0]));

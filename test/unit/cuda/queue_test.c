@@ -92,7 +92,7 @@ static void go_on(weft_event_t *event, int error)
     }
 }
 
-/* A event's end may begin the next one, with the same memory. */
+/* The end of an event may begin the next one, with the same memory. */
 static void test_chain(void **state)
 {
     (void)state;
@@ -111,7 +111,7 @@ static void test_slots(void **state)
     (void)state;
     while (count < COUNT && (slots[count] = weft_pinned_take(device, WEFT_PINNED_SLOT)) != NULL)
         count++;
-    assert_in_range(count, 16, COUNT - 1); /* bounded, and there is always a number of them */
+    assert_in_range(count, 16, COUNT - 1); /* bounded, and at least 16 */
     void *small = weft_pinned_take(device, 100);
     assert_non_null(small); /* of a class of its own */
     weft_pinned_give(small);
@@ -160,7 +160,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_scratch, begin, end),
         cmocka_unit_test_setup_teardown(test_refused, begin, end),
     };
-    /* So that a part goes by events; and the copy after those of the first two tests. */
+    /* The failing writes make later waits go by events; the failing copy is the one after those of the
+     * first two tests. */
     open_all("fail=cuStreamWriteValue32:30+,fail=cuMemcpyAsync:54");
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_cuda_close();

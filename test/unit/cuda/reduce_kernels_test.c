@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The device's reductions, run on the host, against the processor's: every operation on every
- * machine type, bit for bit (but one NaN is as good as another), at all alignments, in place, with
- * guards around the results and in the gaps of pairs.
+ * The device's reductions, run on the host and compared with the processor's: every operation on
+ * every machine type, bit for bit (but one NaN is as good as another), at all alignments, in place,
+ * with guards around the results and in the gaps of pairs.
  */
 #include "cuda/host_kernels.h"
 #include "datatype/half.h"
@@ -16,7 +16,7 @@
 
 enum { MOST_SOURCES = 40, MOST_COUNT = 300, ROOM = 160 + MOST_COUNT * 16, PROCESSORS = 2 };
 
-/* ---- what an element is made of ---- */
+/* ---- the fields of an element ---- */
 
 typedef enum format {
     INTEGER,
@@ -85,8 +85,7 @@ static void put_real(const field_t *field, double value, void *at)
         memcpy(at, &half, sizeof(half));
 }
 
-/* Numbers of one size, so that sums are rounded and values tie; now and then one that is special.
- */
+/* Numbers of one size, so that sums are rounded and values tie; sometimes a special one. */
 static void fill_real(const field_t *field, void *at)
 {
     static const double special[] = {
@@ -128,8 +127,8 @@ typedef struct trial {
     unsigned char *source[MOST_SOURCES], *destination[MOST_SOURCES];
 } trial_t;
 
-/* 16-bit floats are added up as floats and rounded once, the processor's kernels round each time.
- */
+/* 16-bit floats are added up as floats and rounded once; the processor's kernels round each
+ * time. */
 static bool is_rounded_once(const trial_t *trial)
 {
     const element_t *element = &elements[trial->type->machine];
@@ -197,7 +196,7 @@ static void check_field(const trial_t *trial, const field_t *field, const unsign
                  text_of(field, expected, (char[64]){0}));
 }
 
-/* `expected` and `found` are whole rooms, of which the elements begin `start` bytes in. */
+/* `expected` and `found` are whole buffers, in which the elements begin at byte `start`. */
 static void check_room(const trial_t *trial, const unsigned char *expected, unsigned char *found,
                        size_t start)
 {
@@ -265,8 +264,8 @@ static void run_trial(trial_t *trial)
     }
 }
 
-/* Where buffer i lies in its room: all alike, all alike but not at a vector, each elsewhere but
- * aligned for its type, anywhere. */
+/* Where the data of buffer i begin, by alignment: 0 all at one place, 1 all at one place that is
+ * not aligned for a vector, 2 each elsewhere but aligned for its type, 3 anywhere. */
 static size_t start_of(const trial_t *trial, int alignment, int i)
 {
     const size_t unit = trial->type->alignment,
@@ -340,7 +339,7 @@ static void device_and_processor_agree(void **state)
     assert_true(found > 100);
 }
 
-/* A device has a kernel for what the processor has one, but for types that a device lacks. */
+/* A device has a kernel where the processor has one, except for types that a device lacks. */
 static void only_long_floats_have_no_kernel(void **state)
 {
     static const bool is_lacking[WEFT_MACHINE_COUNT] = {[WEFT_MACHINE_FLD] = true,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every legal (operation, type) on every instruction set of this processor, against one plain
- * function an element; odd counts, unaligned buffers, all ways in which the result may share
+ * Every legal (operation, type) on every instruction set of this processor, compared with a plain
+ * function for one element; odd counts, unaligned buffers, all ways in which the result may share
  * memory.
  */
 #include "datatype/op.h"
@@ -28,7 +28,7 @@ static unsigned random_bits(void)
     return (unsigned)(seed >> 33);
 }
 
-/* Small numbers, so that there are ties, and now and then a special one. */
+/* Small numbers, so that there are ties, and sometimes a special one. */
 static double random_real(void)
 {
     switch (random_bits() % 24) {
@@ -72,7 +72,7 @@ static uint16_t half_of_real(double value)
     return (uint16_t)(((unit + 24) << 10) + (int)units) | sign;
 }
 
-/* a op b, an element; 0 when the operation is unknown here. */
+/* a op b for one element; 0 if the operation is unknown here. */
 #define REFERENCE(ctype, expressions)                                                              \
     ctype a, b, r = 0;                                                                             \
     memcpy(&a, left, sizeof(a));                                                                   \
@@ -125,7 +125,7 @@ static uint16_t half_of_real(double value)
 WEFT_UNSIGNED(DEFINE_INTEGER, )
 WEFT_SIGNED(DEFINE_INTEGER, )
 
-/* Bit for bit, but any NaN for another: the sign of zero counts. */
+/* Compares bit for bit, so the sign of zero counts, but one NaN equals another. */
 #define DEFINE_REAL(name, ctype, ...)                                                              \
     static void reference_##name(int kind, const void *left, const void *right, void *out)         \
     {                                                                                              \
@@ -157,7 +157,8 @@ static void reference_F16(int kind, const void *left, const void *right, void *o
     memcpy(out, &x, 2);
 }
 
-/* Computed as floats, whose upper halves they are, and rounded to the nearest, ties to even. */
+/* bfloat16 is the upper half of a float: computed as floats and rounded to the nearest, ties to
+ * even. */
 static float float_of_upper(const void *at)
 {
     uint16_t upper;
@@ -432,12 +433,12 @@ static void all_kernels_agree_with_the_reference(void **state)
             if (op != NULL)
                 legal += run_types(op, set->name);
         }
-        assert_true(legal > 300); /* were the tables empty, the loop would pass */
+        assert_true(legal > 300); /* with empty tables the loop would pass */
     }
     weft_op_kernels = &weft_op_kernels_base;
 }
 
-/* Section 6.9.2, written out once more, and the pairs that programs ask for beyond it. */
+/* The table of section 6.9.2, written out again. */
 static void legality_is_that_of_the_standard(void **state)
 {
     static const struct {
@@ -493,7 +494,7 @@ static void no_kernel_is_missing(void **state)
     }
 }
 
-/* 10 * in + inout does not commute, nor does it care for the gaps of a type. */
+/* 10 * in + inout does not commute, and does not touch the gaps of a type. */
 static int calls, greatest;
 
 static void shift(void *in, void *inout, int *count, MPI_Datatype *datatype)
@@ -559,7 +560,7 @@ static void count_only(void *in, void *inout, int *count, MPI_Datatype *datatype
     (void)datatype;
     calls++;
     wide_total += (size_t)*count;
-    *count = 0; /* a function may do so */
+    *count = 0; /* a user's function may do so */
 }
 
 static void int_functions_are_called_in_chunks(void **state)

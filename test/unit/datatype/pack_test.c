@@ -59,7 +59,7 @@ static void check_span(const model_t *model, size_t count)
         assert_int_equal(place_of(model, i), offset + (ptrdiff_t)i);
 }
 
-/* The whole, every offset of a small stream, some of a large one. */
+/* The whole stream, and parts from every offset of a small stream or some of a large one. */
 static void check_streams(const model_t *model, size_t count)
 {
     size_t total = count * model->bytes, step = 1 + total / 50;
@@ -134,8 +134,8 @@ static void runs_of_all_lengths(void **state)
     model_free(&byte);
 }
 
-/* Six dimensions need more levels than a layout has; a struct of two long vectors is not written
- * out. */
+/* Six dimensions need more levels than a layout has; a struct of two long vectors is too long to be
+ * listed block by block. */
 static void what_is_too_deep_or_too_long_is_in_parts(void **state)
 {
     (void)state;

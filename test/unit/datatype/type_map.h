@@ -18,8 +18,8 @@ typedef struct model {
     weft_type_t *type;
     size_t bytes;     /* of data */
     size_t room;      /* of the two lists */
-    ptrdiff_t *place; /* of each, in the order of the type map */
-    bool *ends_basic; /* is it the last of a basic element? */
+    ptrdiff_t *place; /* of each byte, in the order of the type map */
+    bool *ends_basic; /* is the byte the last one of a basic element? */
     ptrdiff_t lb, ub;
     bool has_entries, has_markers;
     ptrdiff_t alignment;
@@ -70,7 +70,7 @@ static void model_append_block(model_t *to, const model_t *old, ptrdiff_t displa
         model_append(to, old, displacement + i * (old->ub - old->lb));
 }
 
-/* The second part of a pair, or nothing. */
+/* A basic type of `first` bytes, and for a pair a second part of `second` bytes (0: none). */
 static model_t model_basic(MPI_Datatype handle, size_t first, ptrdiff_t second_place, size_t second)
 {
     model_t model = {.type = weft_type_of(handle), .has_entries = true, .bytes = first + second};
@@ -237,7 +237,7 @@ static model_t model_subarray(const weft_subarray_t *subarray, const model_t *ol
 
 static unsigned long long model_seed = 1;
 
-/* In 0..limit-1. */
+/* A number in 0..limit-1. */
 static int model_random(int limit)
 {
     model_seed = model_seed * 6364136223846793005ull + 1442695040888963407ull;

@@ -53,7 +53,7 @@ static void pairs_are_structs(void **state)
     assert_string_equal(weft_type_of(MPI_C_FLOAT_COMPLEX)->name, "MPI_C_COMPLEX");
 }
 
-/* What section 3.2.5 asks of MPI_Get_elements, counted byte by byte. */
+/* The result that section 3.2.5 demands of MPI_Get_elements, counted byte by byte. */
 static MPI_Count count_elements(const model_t *model, size_t bytes)
 {
     MPI_Count elements = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The checks of the collectives: which arguments are let pass, and the words for those that are not. */
+/* The checks of the collectives: which arguments pass, and the error texts for the others. */
 #include "mpi/coll_call.h"
 
 #include "base/fail.h"

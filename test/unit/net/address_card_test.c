@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Address cards: what a host publishes is what others read, whatever its addresses look like; a card that was cut, changed or
- * made up is refused or read within its bounds. */
+/* Address cards: other hosts read what a host publishes, whatever its addresses look like; a card
+ * that was cut, changed or forged is refused or read within its bounds. */
 #include "net/address_card.h"
 
 #include "runtime/nodes.h"
@@ -47,7 +47,7 @@ static int fence(void)
 
 static int copy_out(const void *data, size_t bytes, void **out, size_t *bytes_out)
 {
-    *out = weft_alloc(bytes); /* of its own, so that a sanitizer sees what is read beyond */
+    *out = weft_alloc(bytes); /* a separate block, so that a sanitizer detects reads beyond it */
     if (bytes > 0)
         memcpy(*out, data, bytes);
     *bytes_out = bytes;
@@ -125,7 +125,7 @@ static void test_round_trip(void **unused)
     }
 }
 
-/* A host with another Weft, whose packets would be dropped. */
+/* A host with another version of Weft, whose packets would be dropped. */
 static void test_version(void **unused)
 {
     enum { VERSION_AT = 4 };

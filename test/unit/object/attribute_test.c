@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attributes whose callbacks change the very list they are called for, and keyvals that are freed. */
+/* Attributes whose callbacks change the list that is being walked, and keyvals that are freed. */
 #include "object/attribute.h"
 
 #include "object/object.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups against plain sets: world ranks in order, in an array. */
+/* Groups compared with plain sets: arrays of world ranks in order. */
 #include "object/group_set.h"
 
 #include "runtime/world.h"

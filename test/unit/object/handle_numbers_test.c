@@ -18,7 +18,7 @@ static void leaves_predefined_handles(void **state)
     assert_ptr_equal(weft_handle_of_number((int)(intptr_t)MPI_COMM_SELF, NULL), MPI_COMM_SELF);
 }
 
-/* Objects are 64 bytes apart, as pools lay them out. */
+/* Objects are 64 bytes apart, as in pools. */
 static void numbers_many(void **state)
 {
     enum { OBJECTS = 5000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What arrives from the network: strangers' and malformed packets are dropped and counted; those of peers are delivered
- * once, whole and in order, however the network mixes them. */
+/* Packets from the network: foreign and malformed ones are dropped and counted; those of peers are
+ * delivered once, complete and in order, however the network reorders them. */
 #include "config.h"
 #ifndef HAVE_LIBFABRIC
 int main(void)
@@ -69,7 +69,7 @@ static void tear_down(void)
     weft_free(wefti_ofi.peers);
 }
 
-/* In memory of its own, so that a sanitizer sees what is read beyond it. */
+/* The packet lies in a separate block, so that a sanitizer detects reads beyond it. */
 static void arrive(const weft_wire_t *wire, const unsigned char *payload, size_t bytes)
 {
     unsigned char whole[sizeof(*wire) + PAYLOAD];
@@ -107,7 +107,7 @@ static void test_garbage(void **unused)
     tear_down();
 }
 
-/* A good packet with one thing wrong. */
+/* Make one field or the length of a good packet wrong. */
 static size_t spoil(weft_wire_t *wire, size_t bytes)
 {
     switch (pick(6)) {
@@ -124,7 +124,7 @@ static size_t spoil(weft_wire_t *wire, size_t bytes)
         wire->version++;
         break;
     case 4:
-        wire->sequence -= 1 + pick(1 << 20); /* it came before, or is out of all order */
+        wire->sequence -= 1 + pick(1 << 20); /* a duplicate, or far out of order */
         break;
     default:
         return pick((unsigned)bytes);
@@ -156,7 +156,7 @@ static void test_mutations(void **unused)
     tear_down();
 }
 
-/* Each packet of a window comes in any order, some come twice, and numbers wrap. */
+/* WINDOW packets at a time arrive in any order, some of them twice, and numbers wrap. */
 static void test_order(void **unused)
 {
     unsigned char payload[PAYLOAD];

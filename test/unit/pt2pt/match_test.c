@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The queue against a plain one that is looked through from the front. */
+/* The queue compared with a plain one that is searched from the front. */
 #include "pt2pt/match.h"
 
 #include "mpi.h"

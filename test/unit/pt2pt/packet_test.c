@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packets that no rank would send, among good ones: what is malformed is dropped, receives and sends that others are
- * in the midst of end right, nothing is written outside a buffer. */
+/* Packets that no rank would send, among good ones: malformed ones are dropped, receives and sends
+ * under way end correctly, nothing is written outside a buffer. */
 #include "pt2pt/pt2pt_private.h"
 
 #include "object/comm.h"
@@ -26,11 +26,11 @@ static unsigned pick(unsigned below)
     return (unsigned)(state >> 33) % below;
 }
 
-/* ---- a transport that takes everything and remembers the requests that packets named ---- */
+/* ---- a transport that accepts packets and remembers the requests that they named ---- */
 
 static weft_endpoint_t endpoints[RANKS];
 static weft_endpoint_t *by_rank[RANKS];
-static uint64_t known[KNOWN]; /* numbers of requests, ours and others */
+static uint64_t known[KNOWN]; /* numbers of requests, of this rank and of others */
 static unsigned known_count;
 static char room[PACKET_MAX];
 static weft_exposure_t *exposed[PENDING];
@@ -103,7 +103,7 @@ static void fake_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure)
     exposed[at] = exposed[--exposed_count];
 }
 
-/* As a transport that has given away all bytes of a window. */
+/* Act as a transport that has delivered all bytes of an exposure. */
 static void end_a_window(void)
 {
     weft_exposure_t *exposure = exposed_count == 0 ? NULL : exposed[pick(exposed_count)];
@@ -129,7 +129,7 @@ static const weft_transport_ops_t fake = {.name = "fake", .send = fake_send, .re
                                           .conceal = fake_conceal, .fetch = fake_fetch,
                                           .throttle = fake_throttle};
 
-/* ---- requests in the midst of which packets come ---- */
+/* ---- requests that are under way while packets arrive ---- */
 
 typedef struct pending {
     weft_request_t *request; /* NULL: none */
@@ -229,13 +229,15 @@ static void packet_comes(void)
         header.context = weft_comm_world.context | pick(2) * pick(2);
         header.tag = pick(30) == 0 ? (int32_t)(pick(1 << 30) << 2) : (int32_t)pick(4);
     }
-    unsigned char *payload = malloc(header.bytes); /* its own, so that a sanitizer sees what is read beyond */
+    /* A separate block, so that a sanitizer detects reads beyond it. */
+    unsigned char *payload = malloc(header.bytes);
     fill_payload(&header, payload);
     weft_packet_arrived(1 + (int)pick(RANKS - 1), &header, payload);
     free(payload);
 }
 
-/* Data that a transport writes straight to where they belong: of one packet a peer at a time. */
+/* Data that a transport writes directly to their destination, for one packet of each peer at a
+ * time. */
 static void land(void)
 {
     static struct {

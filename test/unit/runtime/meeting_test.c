@@ -65,7 +65,7 @@ static void the_last_decides(void **state)
     weft_board_release(board);
 }
 
-/* Nobody waits for the others' parts, but all hear of one that failed. */
+/* No rank waits for the others' parts, but all learn of one that failed. */
 static void each_does_his_part(void **state)
 {
     (void)state;
@@ -87,7 +87,8 @@ static void each_does_his_part(void **state)
     weft_board_release(board);
 }
 
-/* Who comes after somebody gave up is told so; and the slot is free once all who came have left. */
+/* A rank that arrives after another has given up is told so; the slot is free once all that arrived
+ * have left. */
 static void off_is_off_for_all(void **state)
 {
     (void)state;
@@ -116,7 +117,8 @@ static void pass(weft_board_t *board, uint32_t number, int members)
     weft_meeting_leave(&meeting);
 }
 
-/* Where some never come, fewer and fewer meetings are worth it; where all come late, it is worth waiting. */
+/* Where some ranks never come, ever fewer meetings are held; where all come late, ranks wait
+ * longer. */
 static void learns(void **state)
 {
     (void)state;
@@ -161,9 +163,9 @@ static void boards_are_given_back(void **state)
     assert_ptr_equal(weft_board_claim(2 * WEFT_BOARDS, 0), boards[3]);
 }
 
-/* ---- ranks as threads: whatever some of them skip, all agree on each meeting ---- */
+/* ---- threads as ranks: some skip meetings, yet all agree on the outcome of each ---- */
 
-enum { ABREAST = 16 }; /* so many meetings from one barrier to the next */
+enum { ABREAST = 16 }; /* meetings from one barrier to the next */
 
 static unsigned char outcome[RANKS][NUMBERS];
 static pthread_barrier_t abreast;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two threads sleep, on descriptors: while one of them does, the doorbell is set, so that whoever has something for it rings. */
+/* Two threads sleep on descriptors: while either of them sleeps, the doorbell must be set, so that
+ * a peer with a packet for it rings. */
 #include "runtime/progress.h"
 
 #include "runtime/fd_watch.h"
@@ -31,7 +32,7 @@ typedef struct sleeper {
 static weft_doorbell_t doorbell;
 static _Thread_local sleeper_t *self;
 
-/* Each sleeps on a descriptor of its own. */
+/* Each thread sleeps on a descriptor of its own. */
 static int wait_fd(void)
 {
     return self == NULL ? WEFT_FD_NONE : self->descriptor;
@@ -60,7 +61,7 @@ static void begin(sleeper_t *sleeper)
     assert_true(sleeper->descriptor >= 0);
     assert_int_equal(pthread_create(&sleeper->thread, NULL, sleep_until_told, sleeper), 0);
     while (atomic_load(&sleeper->polls) < 4 || atomic_load(&doorbell.is_sleeping) == 0)
-        usleep(100); /* it sleeps for 20 ms at a time */
+        usleep(100); /* the thread sleeps for 20 ms at a time */
 }
 
 static void end(sleeper_t *sleeper)
@@ -74,7 +75,7 @@ static void end(sleeper_t *sleeper)
     close(sleeper->descriptor);
 }
 
-/* One of two has woken: is the doorbell set before the other one looks around again by itself? */
+/* One of two threads has woken: is the doorbell set before the other one polls again? */
 static bool is_still_set(void)
 {
     sleeper_t first, second;
@@ -91,7 +92,8 @@ static bool is_still_set(void)
     return is_set;
 }
 
-/* The other may have come to the end of its sleep just then, hence not each time. */
+/* Not every round succeeds, since the other thread may have reached the end of its sleep just
+ * then. */
 static void the_doorbell_of_a_sleeper_is_set(void **unused)
 {
     int count = 0;

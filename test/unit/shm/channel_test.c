@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A channel with both ends in one process: every packet arrives once, in order, whole; a full channel
- * refuses and goes on later; numbers wrap. */
+/* A channel with both ends in one process: every packet arrives once, in order, complete; a full
+ * channel refuses packets until there is room; numbers wrap. */
 #include "shm/channel.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receiver and sender as two threads of one process: whoever takes which chunk, every byte arrives once,
- * job after job. */
+/* Receiver and sender are two threads of one process: whichever of them copies a chunk, every byte
+ * arrives once, in job after job. */
 #include "shm/shared_copy.h"
 
 #include <pthread.h>
@@ -62,7 +62,7 @@ static void test_alone(void **state)
 {
     (void)state;
     run_jobs(false);
-    assert_false(weft_shared_copy_help(&job, getpid())); /* nothing is left over */
+    assert_false(weft_shared_copy_help(&job, getpid())); /* no chunk is left */
 }
 
 static void test_with_helper(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two ranks connect to each other at once: which connection stays, by how far the own one has come. */
-#include "tcp/tcp_connect.c" /* what it says to whom is its own business */
+/* Two ranks connect to each other at once: which connection stays depends on the state of this
+ * rank's own. */
+#include "tcp/tcp_connect.c" /* for its static functions and the handshake's format */
 
 #include "tcp/tcp.h"
 
@@ -15,7 +16,7 @@
 
 enum { WE = 1, LOWER = 0, HIGHER = 2, RANKS = 3 };
 
-static int own_end, their_end; /* of the connection that the other rank makes to us */
+static int own_end, their_end; /* of the connection that the other rank makes to this one */
 
 static void handshake_us(int source)
 {
@@ -35,14 +36,14 @@ static void handshake_us(int source)
     assert_null(pending_connections);
 }
 
-/* 1: welcome, 0: not, -1: there was no answer */
+/* 1: welcome, 0: not welcome, -1: no answer */
 static int answer_to_them(void)
 {
     verdict_t verdict;
     return read(their_end, &verdict, sizeof(verdict)) == (ssize_t)sizeof(verdict) ? (int)verdict.is_welcome : -1;
 }
 
-/* Our own connection to `rank` has come so far. */
+/* Make this rank's own connection to `rank`, in the given state. */
 static tcp_peer_t *connect_to(int rank, tcp_state_t state)
 {
     tcp_peer_t *peer = wefti_tcp_peer(rank);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames that come out of a socket: good ones in pieces of all lengths arrive whole and in order, where the layer above
- * wants them; a malformed one ends the connection, nothing of it is delivered, and nothing is written outside a fetch's
- * buffer. And windows: who owns one is told once the socket has all that was asked for. */
+/* Frames from a socket: good ones in pieces of all lengths arrive complete and in order, where the
+ * layer above wants them; a malformed one ends the connection, nothing of it is delivered, and
+ * nothing is written outside the buffer of a fetch. The owner of an exposure is told once the
+ * socket has all bytes that were requested. */
 #include "tcp/tcp_private.h"
 
 #include "tcp/tcp.h"
@@ -27,19 +28,19 @@ enum {
     STREAM = 1 << 18,
     FETCH_BYTES = 5000,
     GUARD = 64,
-    LARGEST = 20000, /* of a frame; above what makes the reader expect large ones */
+    LARGEST = 20000, /* bytes of a frame; above the size that makes the reader expect large ones */
     KIND = 1,
     KIND_LANDED = 2,
-    WINDOW_BYTES = 3 << 20, /* more than a socket takes; in one frame */
+    WINDOW_BYTES = 3 << 20, /* one frame, of more bytes than a socket takes */
     ANSWERS = 60,
     ANSWER_MOST = 100000,
     LARGE_FETCHES = 3,
-    LARGE_FETCH = 3 << 20, /* together more than makes a reader rest */
+    LARGE_FETCH = 3 << 20, /* all fetches together exceed the bytes after which a reader rests */
 };
 
 static uint64_t state;
 static unsigned delivered, sent;
-static bool is_checked; /* what is delivered is what the test has sent */
+static bool is_checked; /* the sink compares the data with what was sent */
 static weft_fetch_t fetch;
 static unsigned char fetched[GUARD + FETCH_BYTES + GUARD];
 static bool is_fetched;
@@ -69,7 +70,7 @@ static void sink(int source, const weft_header_t *header, const void *payload)
         assert_int_equal(header->context, number);
 }
 
-/* Some of the packets that come in pieces. */
+/* Gives some of the packets that come in pieces a place to land. */
 static void *land(int source, weft_header_t *header)
 {
     assert_int_equal(source, 1);
@@ -108,7 +109,7 @@ static void part(tcp_peer_t *peer, int other_end)
     peer->why = NULL;
 }
 
-/* In pieces, which are received between. */
+/* Write the bytes in pieces, and receive after each. */
 static void feed(tcp_peer_t *peer, int other_end, const unsigned char *bytes, size_t count)
 {
     char answers[4096];
@@ -187,7 +188,7 @@ static void begin_fetch(tcp_peer_t *peer)
     wefti_tcp_fetch(&fetch);
 }
 
-/* A frame of a random kind, with the number of the fetch that waits where that fits. */
+/* A frame of a random kind; it mostly has the number of the fetch that waits. */
 static size_t put_strange(unsigned char *to, size_t room)
 {
     static const uint8_t kinds[] = {FRAME_THROTTLE, FRAME_RELEASE, FRAME_READ, FRAME_BLOCK, FRAME_NO_READ, 1, 200, 255};
@@ -231,7 +232,7 @@ static void test_strange(void **unused)
     }
 }
 
-/* ---- windows ---- */
+/* ---- exposures ---- */
 
 static int times_taken;
 
@@ -250,7 +251,8 @@ static void ask_for(int other_end, const weft_exposure_t *exposure, uint64_t byt
     assert_int_equal(write(other_end, &read, sizeof(read)), sizeof(read));
 }
 
-/* Until nothing comes any more; how many bytes came. Nobody may be told before the last can be read. */
+/* Read until no more bytes come; returns their number. The owner must not be told before the last
+ * bytes can be read. */
 static size_t drain(tcp_peer_t *peer, int other_end, size_t expected)
 {
     static char sink_of_bytes[1 << 16];
@@ -328,8 +330,8 @@ static void check_answer(int other_end, const window_t *window)
     assert_memory_equal(bytes + header.lead, window->data, header.bytes);
 }
 
-/* Of windows of all lengths, some of which are not offered any more: the answers come in order, and whole, whatever the
- * socket takes at a time. */
+/* Reads of exposures of all lengths, some of which have ended: the answers come in order and
+ * complete, however much the socket takes at a time. */
 static void test_answers(void **unused)
 {
     static window_t windows[ANSWERS];
@@ -371,7 +373,8 @@ static void large_is_over(weft_fetch_t *over, bool is_good)
     large_over++;
 }
 
-/* However it comes, and whatever then does not come any more: a socket that rests is read in the end. */
+/* Write the bytes in pieces of any size. A socket whose reader rests must be read in the end,
+ * though no more bytes come. */
 static void feed_large(tcp_peer_t *peer, int other_end, const char *bytes, size_t count)
 {
     while (count > 0) {
@@ -417,7 +420,8 @@ static void test_rests(void **unused)
     weft_free(came);
 }
 
-/* A sender whose payloads never end where a read ends does not keep the receiver for all that it has sent. */
+/* A sender whose payloads never end where a read ends must not make the receiver read all that it
+ * has sent in one turn. */
 static void test_turns(void **unused)
 {
     enum { LARGE = 16 * 1024, FRAMES = 64, TURN_MOST = 32 };
@@ -442,7 +446,8 @@ static void test_turns(void **unused)
     part(peer, other_end);
 }
 
-/* The socket was full in the middle of the header of a refusal: what is sent next does not overtake its rest. */
+/* The socket was full in the middle of the header of a refusal: the next frame must not overtake
+ * the rest of it. */
 static void test_cut_refusal(void **unused)
 {
     static const char rest[] = "rest";
