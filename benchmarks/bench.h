@@ -33,8 +33,8 @@ typedef struct bench_options {
 
     char placement[2]; /* 'H' host, 'D' device, 'M' managed: see bench_area.h */
     bool is_staged;    /* device memory goes by way of pinned host memory */
-    int turns; /* runs without and with staging, alternately; 0: one, as is_staged says */
-    size_t most_bytes;                /* of one buffer: larger sizes are left out; 0: no limit */
+    int turns;         /* runs without and with staging, alternately; 0: one, as is_staged says */
+    size_t most_bytes; /* of one buffer: larger sizes are left out; 0: no limit */
     size_t block_bytes, stride_bytes; /* of a strided message; block 0: contiguous */
 } bench_options_t;
 
@@ -57,10 +57,10 @@ typedef struct bench_test {
     const char *name;                   /* as in the output: "weft_latency" */
     const char *column, *second_column; /* heads with their units; the second may be NULL */
     bench_value_fn_t value, second;     /* value NULL: the microseconds themselves */
-    size_t min_bytes, max_bytes, unit; /* if no sizes are given; sizes are multiples of unit */
-    bool has_no_size;                  /* one line, without a size: a barrier */
-    bool takes_vector;                 /* --vector */
-    bool has_blocks;                   /* buffers have room for a message of each rank */
+    size_t min_bytes, max_bytes, unit;  /* if no sizes are given; sizes are multiples of unit */
+    bool has_no_size;                   /* one line, without a size: a barrier */
+    bool takes_vector;                  /* --vector */
+    bool has_blocks;                    /* buffers have room for a message of each rank */
     int min_ranks;
     int iterations, large_iterations; /* up to 8 KiB, above */
 

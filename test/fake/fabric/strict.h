@@ -76,10 +76,10 @@ typedef struct strict_ep {
     size_t rx_out, tx_out;
     size_t inject_max, msg_max, multi_min;
     bool is_enabled;
-    size_t calls;               /* of operations, for eagain= */
-    size_t begun[STRICT_KINDS]; /* for fail_...= */
-    size_t to_device;           /* bytes that were read into device memory */
-    strict_op_t *in_flight;     /* operations that have not completed */
+    size_t calls;                         /* of operations, for eagain= */
+    size_t begun[STRICT_KINDS];           /* for fail_...= */
+    size_t to_device;                     /* bytes that were read into device memory */
+    strict_op_t *in_flight;               /* operations that have not completed */
     strict_op_t *held_first, **held_last; /* not given to the provider below yet */
     size_t overtaken, refused;            /* printed at the end, with `tell` */
 } strict_ep_t;
@@ -124,9 +124,9 @@ struct strict_op {
     fi_addr_t peer;
     uint64_t address, key; /* of a read */
     bool is_multi, is_lost;
-    size_t filled;           /* of a multi-receive buffer */
-    void *copy;              /* of injected data; for a read into device memory the host buffer */
-    strict_op_t *next;       /* in_flight */
+    size_t filled;     /* of a multi-receive buffer */
+    void *copy;        /* of injected data; for a read into device memory the host buffer */
+    strict_op_t *next; /* in_flight */
     strict_op_t *next_held;
     unsigned rounds; /* how often it was held */
 };
