@@ -160,8 +160,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_scratch, begin, end),
         cmocka_unit_test_setup_teardown(test_refused, begin, end),
     };
-    /* The failing writes make later waits go by events; the failing copy is the one after those of the
-     * first two tests. */
+    /* The failing writes make later waits go by events; the failing copy is the one after those of
+     * the first two tests. */
     open_all("fail=cuStreamWriteValue32:30+,fail=cuMemcpyAsync:54");
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_cuda_close();

@@ -438,7 +438,7 @@ static void all_kernels_agree_with_the_reference(void **state)
     weft_op_kernels = &weft_op_kernels_base;
 }
 
-/* The table of section 6.9.2, written out again. */
+/* The table of section 6.9.2, written out again, and the pairs that programs ask for beyond it. */
 static void legality_is_that_of_the_standard(void **state)
 {
     static const struct {
