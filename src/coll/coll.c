@@ -35,6 +35,8 @@ typedef struct cache {
     } entries[CACHED_PLANS];
 } cache_t;
 
+static int cache_slot; /* of communicators */
+
 /* ---- choosing ---- */
 
 static size_t sum(weft_counts_t counts, int size)
@@ -157,24 +159,28 @@ static inline uint64_t pack_call(weft_coll_t coll, const weft_coll_args_t *args)
     return (uint64_t)coll << 34 | in_place << 32 | (uint32_t)args->root;
 }
 
-static void release_cache(weft_comm_t *comm)
+static void release_cache(weft_comm_t *comm, void *state)
 {
-    cache_t *cache = comm->coll_cache;
-    for (int i = 0; cache != NULL && i < CACHED_PLANS; i++) {
+    cache_t *cache = state;
+    (void)comm;
+    for (int i = 0; i < CACHED_PLANS; i++) {
         if (cache->entries[i].plan != NULL)
             weft_plan_release(cache->entries[i].plan);
     }
     weft_free(cache);
-    comm->coll_cache = NULL;
+}
+
+int weft_coll_open(void)
+{
+    cache_slot = weft_comm_slot_register("plans", release_cache);
+    return cache_slot < 0 ? MPI_ERR_INTERN : MPI_SUCCESS;
 }
 
 static cache_t *cache_of(weft_comm_t *comm)
 {
-    if (comm->coll_cache == NULL) {
-        comm->coll_cache = weft_alloc_zeroed(1, sizeof(cache_t));
-        weft_comm_release_coll = release_cache;
-    }
-    return comm->coll_cache;
+    if (comm->slot[cache_slot] == NULL)
+        comm->slot[cache_slot] = weft_alloc_zeroed(1, sizeof(cache_t));
+    return comm->slot[cache_slot];
 }
 
 static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)

@@ -63,6 +63,8 @@ int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args);
 int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out);
 
 /** At the end of MPI. */
+/** At start-up; MPI_ERR_INTERN with a text. */
+int weft_coll_open(void);
 void weft_coll_close(void);
 
 #endif

@@ -180,8 +180,9 @@ int PMPIX_Comm_get_stream(MPI_Comm comm_handle, int idx, MPIX_Stream *stream)
             weft_fail(MPI_ERR_ARG, "idx is %d, but must be 0: a communicator has one stream", idx);
     if (err == MPI_SUCCESS)
         err = weft_check_output(stream, "stream");
-    if (err == MPI_SUCCESS)
-        *stream =
-            weft_stream_of(comm->stream) == NULL ? MPIX_STREAM_NULL : (MPIX_Stream)comm->stream;
+    if (err == MPI_SUCCESS) {
+        weft_stream_t *own = weft_stream_of_comm(comm);
+        *stream = weft_stream_of(own) == NULL ? MPIX_STREAM_NULL : (MPIX_Stream)own;
+    }
     return weft_call_end(&call, err);
 }

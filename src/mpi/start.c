@@ -191,6 +191,15 @@ static int report_failure(void)
     return weft_report(&report_failure);
 }
 
+/* What the layers above communicators need before there are any. */
+static int open_layers(void)
+{
+    int err = weft_pt2pt_open();
+    if (err == MPI_SUCCESS)
+        err = weft_coll_open();
+    return err == MPI_SUCCESS ? weft_streams_open() : err;
+}
+
 int weft_start(int thread_level)
 {
     weft_config_read();
@@ -204,8 +213,9 @@ int weft_start(int thread_level)
     if (err != MPI_SUCCESS)
         return err;
     weft_op_select();
-    weft_pt2pt_open();
-    err = weft_comm_open(); /* before others can send to this rank */
+    err = open_layers();
+    if (err == MPI_SUCCESS)
+        err = weft_comm_open(); /* before others can send to us */
     if (err == MPI_SUCCESS)
         err = open_transports();
     if (err != MPI_SUCCESS)

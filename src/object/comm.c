@@ -13,12 +13,16 @@
 weft_comm_t weft_comm_world = {.name = "MPI_COMM_WORLD"};
 weft_comm_t weft_comm_self = {.name = "MPI_COMM_SELF"};
 
-void (*weft_comm_release_coll)(weft_comm_t *comm);
 void (*weft_comm_release_flags)(weft_comm_t *comm);
 void (*weft_comm_release_multicast)(weft_comm_t *comm);
-void (*weft_comm_release_stream)(weft_comm_t *comm);
 
 static weft_pool_t comms = WEFT_POOL(weft_comm_t);
+
+static struct {
+    const char *name;
+    void (*release)(weft_comm_t *comm, void *state);
+} slots[WEFT_COMM_SLOTS];
+static int slot_count;
 
 enum { WORLD_CONTEXT = 0, SELF_CONTEXT = 2, FIRST_FREE_CONTEXT = 4 };
 
@@ -116,6 +120,32 @@ int weft_comm_create(weft_group_t *group, uint32_t context, const weft_comm_t *p
     return MPI_SUCCESS;
 }
 
+int weft_comm_slot_register(const char *name, void (*release)(weft_comm_t *comm, void *state))
+{
+    for (int i = 0; i < slot_count; i++) {
+        if (strcmp(slots[i].name, name) == 0)
+            return i;
+    }
+    if (slot_count == WEFT_COMM_SLOTS) {
+        weft_fail(MPI_ERR_INTERN, "communicators have no slot for \"%s\": all %d are taken", name,
+                  WEFT_COMM_SLOTS);
+        return -1;
+    }
+    slots[slot_count].name = name;
+    slots[slot_count].release = release;
+    return slot_count++;
+}
+
+static void release_slots(weft_comm_t *comm)
+{
+    for (int i = 0; i < slot_count; i++) {
+        void *state = comm->slot[i];
+        comm->slot[i] = NULL;
+        if (state != NULL)
+            slots[i].release(comm, state);
+    }
+}
+
 void weft_comm_retain(weft_comm_t *comm)
 {
     weft_object_retain(&comm->object);
@@ -126,14 +156,11 @@ void weft_comm_release(weft_comm_t *comm)
     if (!weft_object_drop(&comm->object))
         return;
     comm->object.kind = WEFT_FREED;
-    if (weft_comm_release_coll != NULL)
-        weft_comm_release_coll(comm);
     if (comm->flags != NULL)
         weft_comm_release_flags(comm);
     if (comm->multicast != NULL)
         weft_comm_release_multicast(comm);
-    if (comm->stream != NULL)
-        weft_comm_release_stream(comm);
+    release_slots(comm);
     if (comm->board != NULL)
         weft_board_release(comm->board);
     weft_info_release(comm->info);

@@ -20,6 +20,8 @@
 typedef struct weft_attributes weft_attributes_t;
 typedef struct weft_info weft_info_t;
 
+enum { WEFT_COMM_SLOTS = 8 };
+
 struct weft_comm {
     weft_object_t object;
     uint32_t context; /* even */
@@ -29,14 +31,14 @@ struct weft_comm {
     weft_errhandler_t *errhandler;
     uint32_t coll_sequence; /* of the next collective: its tag */
     uint32_t coll_count;    /* meetings that collectives begun so far may hold on this host */
-    struct weft_board *board; /* of runtime/meeting.h, claimed by src/coll; NULL: none yet */
+    struct weft_board
+        *board; /* of runtime/meeting.h, claimed by src/coll; NULL: not yet, or (has_no_board) */
     bool has_no_board, is_one_host;
-    void *coll_cache;       /* of src/coll; released by weft_comm_release_coll */
     struct weft_flags *flags; /* of src/coll/device; released by weft_comm_release_flags */
-    struct weft_multicast_part *multicast; /* of src/coll/device; released by weft_comm_release_multicast */
-    bool is_host_only;      /* the program has asserted that its buffers are host memory */
-    void *bsend_buffer;     /* of src/pt2pt: MPI_Comm_attach_buffer; NULL: none */
-    struct weft_stream *stream; /* of src/stream, by MPIX_Stream_comm_create; NULL: none */
+    struct weft_multicast_part
+        *multicast;              /* of src/coll/device; released by weft_comm_release_multicast */
+    bool is_host_only;           /* the program has asserted that its buffers are host memory */
+    void *slot[WEFT_COMM_SLOTS]; /* state of the layers above: weft_comm_slot_register() */
     weft_attributes_t *attributes;
     weft_info_t *info; /* hints; NULL: none */
     char name[MPI_MAX_OBJECT_NAME];
@@ -93,16 +95,21 @@ void weft_comm_retain(weft_comm_t *comm);
  *  MPI_Comm_free has deleted before. */
 void weft_comm_release(weft_comm_t *comm);
 
-/** Set by src/coll: releases comm->coll_cache. */
-extern void (*weft_comm_release_coll)(weft_comm_t *comm);
-
 /** Set by src/coll/device: releases comm->flags. */
 extern void (*weft_comm_release_flags)(weft_comm_t *comm);
 
 /** The same for comm->multicast. */
 extern void (*weft_comm_release_multicast)(weft_comm_t *comm);
 
-/** Set by src/stream: releases comm->stream. */
-extern void (*weft_comm_release_stream)(weft_comm_t *comm);
+/**
+ * Reserve an element of weft_comm_t.slot for state that a layer above keeps with each communicator.
+ * All are NULL in a new communicator. Called at start-up; may be called again.
+ *
+ * name     says whose state it is; one name has one slot
+ * release  called when a communicator goes whose slot is not NULL, in the order of registration:
+ *          it frees `state`, which is no longer in the slot. The rest of `comm` is still there.
+ * returns  the index, the same for the same name; -1, with a text of weft_fail, if all are taken
+ */
+int weft_comm_slot_register(const char *name, void (*release)(weft_comm_t *comm, void *state));
 
 #endif

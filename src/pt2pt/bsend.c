@@ -41,25 +41,47 @@ typedef struct persistent {
 } persistent_t;
 
 static weft_bsend_buffer_t *process_buffer;
+static int buffer_slot; /* of communicators: MPI_Comm_attach_buffer */
 static weft_pool_t flushes = WEFT_POOL(flush_t);
 static weft_pool_t persistents = WEFT_POOL(persistent_t);
 
 /* ---- buffers ---- */
 
-static weft_bsend_buffer_t **slot_of_buffer(weft_comm_t *comm)
+/* All blocks have gone: each is part of a send that holds the communicator. */
+static void release_buffer(weft_comm_t *comm, void *state)
 {
-    return comm == NULL ? &process_buffer : (weft_bsend_buffer_t **)&comm->bsend_buffer;
+    (void)comm;
+    weft_free(state);
 }
 
-static weft_bsend_buffer_t *buffer_for(weft_comm_t *comm)
+int weft_bsend_open(void)
 {
-    return comm->bsend_buffer != NULL ? comm->bsend_buffer : process_buffer;
+    buffer_slot = weft_comm_slot_register("buffered sends", release_buffer);
+    return buffer_slot < 0 ? MPI_ERR_INTERN : MPI_SUCCESS;
+}
+
+static weft_bsend_buffer_t *attached_buffer(const weft_comm_t *comm)
+{
+    return comm == NULL ? process_buffer : comm->slot[buffer_slot];
+}
+
+static void attach_buffer(weft_comm_t *comm, weft_bsend_buffer_t *buffer)
+{
+    if (comm == NULL)
+        process_buffer = buffer;
+    else
+        comm->slot[buffer_slot] = buffer;
+}
+
+static weft_bsend_buffer_t *buffer_for(const weft_comm_t *comm)
+{
+    weft_bsend_buffer_t *own = comm->slot[buffer_slot];
+    return own != NULL ? own : process_buffer;
 }
 
 int weft_bsend_attach(weft_comm_t *comm, void *memory, size_t bytes)
 {
-    weft_bsend_buffer_t **slot = slot_of_buffer(comm);
-    if (*slot != NULL)
+    if (attached_buffer(comm) != NULL)
         return weft_fail(MPI_ERR_BUFFER, "a buffer is attached already; detach it first");
     weft_bsend_buffer_t *buffer = weft_alloc_zeroed(1, sizeof(*buffer));
     if (buffer == NULL)
@@ -69,20 +91,20 @@ int weft_bsend_attach(weft_comm_t *comm, void *memory, size_t bytes)
     buffer->is_automatic = memory == MPI_BUFFER_AUTOMATIC;
     weft_list_init(&buffer->blocks);
     weft_list_init(&buffer->flushes);
-    *slot = buffer;
+    attach_buffer(comm, buffer);
     return MPI_SUCCESS;
 }
 
 int weft_bsend_detach(weft_comm_t *comm, void **memory_out, size_t *bytes_out)
 {
-    weft_bsend_buffer_t **slot = slot_of_buffer(comm), *buffer = *slot;
+    weft_bsend_buffer_t *buffer = attached_buffer(comm);
     if (buffer == NULL)
         return weft_fail(MPI_ERR_BUFFER, "no buffer is attached");
     while (!weft_list_is_empty(&buffer->blocks)) /* waiting lets other threads put in more */
         weft_bsend_flush(comm);
     *memory_out = buffer->memory;
     *bytes_out = buffer->is_automatic ? 0 : buffer->bytes;
-    *slot = NULL;
+    attach_buffer(comm, NULL);
     weft_free(buffer);
     return MPI_SUCCESS;
 }
@@ -166,10 +188,10 @@ static void bsend_block_is_sent(weft_request_t *request, void *owner)
 {
     bsend_block_t *block = owner;
     weft_bsend_buffer_t *buffer = block->buffer;
-    weft_request_release(request);
     give_block(block);
     if (!weft_list_is_empty(&buffer->flushes))
         complete_flushes(buffer);
+    weft_request_release(request); /* last: the communicator may go with it, and its buffer */
 }
 
 /* ---- sending ---- */
@@ -234,7 +256,7 @@ static const weft_request_ops_t flush_ops = {
 
 int weft_bsend_flush_begin(weft_comm_t *comm, weft_request_t **out)
 {
-    weft_bsend_buffer_t *buffer = *slot_of_buffer(comm);
+    weft_bsend_buffer_t *buffer = attached_buffer(comm);
     if (buffer == NULL || weft_list_is_empty(&buffer->blocks)) {
         *out = &weft_request_done;
         return MPI_SUCCESS;

@@ -15,6 +15,9 @@
 
 typedef struct weft_bsend_buffer weft_bsend_buffer_t;
 
+/** At start-up; MPI_ERR_INTERN with a text. */
+int weft_bsend_open(void);
+
 /**
  * Attach `bytes` bytes at `memory` (MPI_BUFFER_AUTOMATIC: the library finds the memory) as the
  * buffer of `comm` (NULL: of the process). returns  MPI_SUCCESS; MPI_ERR_BUFFER when there is one

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "pt2pt/bsend.h"
 #include "pt2pt/device_private.h"
 
 #include "runtime/progress.h"
@@ -10,12 +11,13 @@
 
 weft_pt2pt_t wefti_pt2pt;
 
-void weft_pt2pt_open(void)
+int weft_pt2pt_open(void)
 {
     wefti_pt2pt = (weft_pt2pt_t){0};
     weft_match_init(&wefti_pt2pt.receives, false);
     weft_match_init(&wefti_pt2pt.messages, true);
     weft_device_freed = wefti_device_tell_freed;
+    return weft_bsend_open();
 }
 
 void wefti_note_idle(void)
@@ -66,7 +68,8 @@ static void lose_endpoint(weft_endpoint_t *endpoint)
     wefti_sends_lose(endpoint);
 }
 
-/* A rank that this one has only heard of gets an endpoint now, so that later receives find it lost. */
+/* A rank that this one has only heard of gets an endpoint now, so that later receives find it lost.
+ */
 void weft_pt2pt_peer_lost(int world_rank, const char *why)
 {
     note_lost(why);

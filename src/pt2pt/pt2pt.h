@@ -45,8 +45,8 @@ typedef struct weft_recv_args {
  */
 int weft_send_begin(const weft_send_args_t *args, weft_request_t **out);
 
-/** Send an error, of class `error` with the text of weft_fail, in place of the message of `args`: what
- *  receives it ends with that error. */
+/** Send an error, of class `error` with the text of weft_fail, in place of the message of `args`:
+ * what receives it ends with that error. */
 void weft_send_failed_data(const weft_send_args_t *args, int error);
 
 /** Send and wait. */
@@ -116,7 +116,7 @@ void weft_pt2pt_peer_lost(int world_rank, const char *why);
 /** The same for all ranks of other hosts: weft_world.network_lost. */
 void weft_pt2pt_network_lost(const char *why);
 
-void weft_pt2pt_open(void);
+int weft_pt2pt_open(void);
 /** Wait until nothing that this process has sent is left behind. */
 void weft_pt2pt_await_idle(void);
 void weft_pt2pt_close(void);

@@ -23,7 +23,7 @@ static int old_error(weft_stream_t *stream)
 
 static int find_stream(const weft_comm_t *comm, weft_stream_t **out)
 {
-    weft_stream_t *stream = comm->stream;
+    weft_stream_t *stream = weft_stream_of_comm(comm);
     if (stream == NULL)
         return weft_fail(MPI_ERR_COMM, "comm has no stream: it must be made by "
                                        "MPIX_Stream_comm_create");

@@ -13,6 +13,7 @@
 #include <string.h>
 
 static weft_pool_t streams = WEFT_POOL(weft_stream_t);
+static int stream_slot; /* of communicators */
 weft_list_t wefti_streams = {&wefti_streams, &wefti_streams};
 
 weft_stream_t *weft_stream_of(const void *handle)
@@ -93,17 +94,27 @@ void weft_stream_free(weft_stream_t *stream)
     weft_stream_release(stream);
 }
 
-static void detach_stream(weft_comm_t *comm)
+static void detach_stream(weft_comm_t *comm, void *state)
 {
-    weft_stream_release(comm->stream);
-    comm->stream = NULL;
+    (void)comm;
+    weft_stream_release(state);
+}
+
+int weft_streams_open(void)
+{
+    stream_slot = weft_comm_slot_register("stream", detach_stream);
+    return stream_slot < 0 ? MPI_ERR_INTERN : MPI_SUCCESS;
 }
 
 void weft_stream_attach(weft_stream_t *stream, weft_comm_t *comm)
 {
-    weft_comm_release_stream = detach_stream;
     weft_stream_retain(stream);
-    comm->stream = stream;
+    comm->slot[stream_slot] = stream;
+}
+
+weft_stream_t *weft_stream_of_comm(const weft_comm_t *comm)
+{
+    return comm->slot[stream_slot];
 }
 
 /* ---- the end ---- */

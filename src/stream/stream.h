@@ -45,6 +45,12 @@ void weft_stream_release(weft_stream_t *stream);
 /** Make operations on `comm` go to `stream`; for a communicator that is new. */
 void weft_stream_attach(weft_stream_t *stream, weft_comm_t *comm);
 
+/** The stream of a communicator; NULL: it has none. */
+weft_stream_t *weft_stream_of_comm(const weft_comm_t *comm);
+
+/** At start-up; MPI_ERR_INTERN with a text. */
+int weft_streams_open(void);
+
 /** Wait for all that is enqueued and not done, and end the thread; nothing may be enqueued any
  * more. */
 void weft_streams_end(void);
