@@ -329,7 +329,7 @@ static int poll_ready(bool everything)
 static void defer(run_t *run)
 {
     weft_list_append(&ready_runs, &run->ready);
-    weft_progress_add(poll_ready);
+    weft_progress_need(poll_ready);
     weft_progress_notify();
 }
 

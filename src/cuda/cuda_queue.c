@@ -125,7 +125,7 @@ static void note_busy(weft_queue_t *queue)
     *at = queue; /* last, as the poll may be in the middle of the list */
     queue->next_busy = NULL;
     queue->is_busy = true;
-    weft_progress_add(queue_poll_events);
+    weft_progress_need(queue_poll_events);
 }
 
 static void append_entry_to_queue(weft_queue_t *queue, weft_event_t *event)

@@ -92,9 +92,10 @@ static weft_endpoint_t *start_reach(int world_rank)
 {
     for (int i = 0; i < TRANSPORTS; i++) {
         weft_endpoint_t *endpoint;
-        if (!is_open[i] || transports[i]->reach == NULL)
+        int err = is_open[i] ? transports[i]->reach(world_rank, &endpoint) : MPI_ERR_UNSUPPORTED_OPERATION;
+        if (err == MPI_ERR_UNSUPPORTED_OPERATION)
             continue;
-        if (transports[i]->reach(world_rank, &endpoint) != MPI_SUCCESS) {
+        if (err != MPI_SUCCESS) {
             weft_world.has_lost = true;
             return NULL;
         }
@@ -118,9 +119,6 @@ static int open_transports(void)
         if (err != MPI_SUCCESS)
             return err;
         is_open[i] = true;
-        weft_progress_add(transports[i]->progress);
-        if (transports[i]->wait_fd != NULL)
-            weft_fd_watch_add(transports[i]->wait_fd);
     }
     return MPI_SUCCESS;
 }
@@ -128,7 +126,7 @@ static int open_transports(void)
 static void quiesce_transports(void)
 {
     for (int i = 0; i < TRANSPORTS; i++) {
-        if (is_open[i] && transports[i]->quiesce != NULL)
+        if (is_open[i])
             transports[i]->quiesce();
     }
 }
@@ -170,7 +168,6 @@ static void close_transports(void)
     for (int i = TRANSPORTS - 1; i >= 0; i--) {
         if (!is_open[i])
             continue;
-        weft_progress_remove(transports[i]->progress);
         transports[i]->close();
         is_open[i] = false;
     }
@@ -185,7 +182,7 @@ static int report_failure(void)
         return MPI_SUCCESS;
     weft_report_begin(&report_failure);
     for (int i = 0; i < TRANSPORTS; i++) {
-        if (is_open[i] && transports[i]->describe != NULL)
+        if (is_open[i])
             transports[i]->describe(&report_failure);
     }
     return weft_report(&report_failure);

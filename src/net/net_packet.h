@@ -2,7 +2,8 @@
 /*
  * What goes over the network: a packet of runtime/transport.h with this header.
  *
- *   | key 8 | source 4 | sequence 4 | context 4 | tag 4 | bytes 4 | kind 1 | version 1 | 0 2 | payload
+ *   | key 8 | source 4 | sequence 4 | context 4 | tag 4 | bytes 4 | kind 1 | version 1 | 0 2 |
+ * payload
  *
  * All hosts of a job have the same byte order. The key is a secret of the receiver's host that only
  * ranks of the job can read (through PMIx): a packet without it is a stranger's, and is dropped.
@@ -14,11 +15,12 @@
 
 enum {
     WEFT_WIRE_VERSION = 1,
-    /* Kinds above those of the layer above: of this transport alone, without payload but for LOST. */
+    /* Kinds above those of the layer above: of this transport alone, without payload but for LOST.
+     */
     WEFT_WIRE_THROTTLE = 0xf0, /* ask before you send unexpected data */
     WEFT_WIRE_RELEASE,         /* you need not any more */
-    WEFT_WIRE_TAKEN,           /* context and tag: what was taken of yours so far (ofi/window.h) */
-    WEFT_WIRE_LOST,            /* out of turn: expect no more of me, for the reason in the payload */
+    WEFT_WIRE_TAKEN,           /* context and tag: what was taken of yours so far (ofi/credit.h) */
+    WEFT_WIRE_LOST, /* out of turn: expect no more of me, for the reason in the payload */
 };
 
 typedef struct weft_wire {

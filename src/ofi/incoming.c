@@ -35,20 +35,20 @@ static const char *find_packet_fault(const weft_wire_t *wire, size_t bytes)
 
 static void note_confirmed(weft_ofi_peer_t *peer, uint64_t taken)
 {
-    weft_window_count_t *window = &peer->window;
-    if (taken - window->confirmed > window->sent - window->confirmed)
+    weft_credit_count_t *credit = &peer->credit;
+    if (taken - credit->confirmed > credit->sent - credit->confirmed)
         drop_peer("it says that more was taken than was sent");
     else
-        window->confirmed = taken;
+        credit->confirmed = taken;
 }
 
 static void deliver(weft_ofi_peer_t *peer, const weft_wire_t *wire, const char *payload)
 {
-    weft_header_t header = {.kind = wire->kind, .bytes = wire->bytes, .context = wire->context,
-                            .tag = wire->tag};
+    weft_header_t header = {
+        .kind = wire->kind, .bytes = wire->bytes, .context = wire->context, .tag = wire->tag};
     peer->received++;
-    peer->window.taken += weft_window_cost(wire->bytes);
-    if (weft_window_must_tell(&peer->window))
+    peer->credit.taken += weft_credit_cost(wire->bytes);
+    if (weft_credit_must_tell(&peer->credit))
         wefti_ofi_note_unsettled(peer);
     if (wire->kind == WEFT_WIRE_THROTTLE || wire->kind == WEFT_WIRE_RELEASE)
         peer->endpoint.is_throttled = wire->kind == WEFT_WIRE_THROTTLE;

@@ -32,6 +32,23 @@ static weft_pool_t peers = WEFT_POOL(weft_ofi_peer_t);
 
 /* ---- peers ---- */
 
+static const weft_link_ops_t ofi_link = {
+    .send = wefti_ofi_send,
+    .reserve = wefti_ofi_reserve,
+    .commit = wefti_ofi_commit,
+    .flush = weft_no_flush,
+    .throttle = wefti_ofi_throttle,
+};
+
+static const weft_remote_ops_t ofi_remote = {
+    .read = weft_no_read,
+    .prefers_stream = weft_no_preference,
+    .register_memory = wefti_ofi_register,
+    .deregister_memory = wefti_ofi_deregister,
+    .get = wefti_ofi_get,
+    .takes_device = wefti_ofi_takes_device,
+};
+
 static weft_ofi_peer_t *create_ofi_peer(int world_rank)
 {
     weft_ofi_peer_t *peer = weft_pool_take(&peers);
@@ -41,10 +58,11 @@ static weft_ofi_peer_t *create_ofi_peer(int world_rank)
     size_t payload_max = rail->packet_max - sizeof(weft_wire_t);
     size_t eager_max = weft_config.FABRIC_EAGER_MAX;
     *peer = (weft_ofi_peer_t){
-        .endpoint = {.ops = &weft_ofi_transport,
+        .endpoint = {.link = &ofi_link,
+                     .remote = &ofi_remote,
                      .packet_max = payload_max,
                      .eager_max = eager_max < payload_max ? eager_max : payload_max,
-                     .can_read = rail->has_read},
+                     .can_get = rail->has_read},
         .world_rank = world_rank,
     };
     wefti_ofi.peers[world_rank] = peer;
@@ -60,11 +78,12 @@ weft_ofi_peer_t *wefti_ofi_peer(int world_rank)
 static int insert_addresses(const weft_addresses_t *addresses, weft_ofi_peer_t *peer)
 {
     if ((int)addresses->rails != wefti_ofi.rail_count)
-        return weft_fail(MPI_ERR_OTHER,
-                         "rank %d on %s uses %u network interfaces, this rank on %s uses %d: one is "
-                         "down or missing on one of them, or WEFT_RAILS is not the same",
-                         peer->world_rank, weft_card_host(peer->world_rank), addresses->rails,
-                         weft_world.host, wefti_ofi.rail_count);
+        return weft_fail(
+            MPI_ERR_OTHER,
+            "rank %d on %s uses %u network interfaces, this rank on %s uses %d: one is "
+            "down or missing on one of them, or WEFT_RAILS is not the same",
+            peer->world_rank, weft_card_host(peer->world_rank), addresses->rails, weft_world.host,
+            wefti_ofi.rail_count);
     for (int i = 0; i < wefti_ofi.rail_count; i++) {
         int count = fi_av_insert(wefti_ofi.rails[i].av, addresses->rail[i].data, 1,
                                  &peer->addresses[i], 0, NULL);
@@ -190,9 +209,9 @@ static bool has_dead_rail(void)
 
 /* A request whose buffer the provider may still write to does not end, unless its end will never be
  * told. */
-static bool may_tell(int fetches)
+static bool may_tell(int gets)
 {
-    return fetches == 0 || has_dead_rail();
+    return gets == 0 || has_dead_rail();
 }
 
 static void tell_of_lost_ofi(void)
@@ -201,7 +220,7 @@ static void tell_of_lost_ofi(void)
     wefti_ofi.lost = NULL;
     for (weft_ofi_peer_t *next; peer != NULL; peer = next) {
         next = peer->next_lost;
-        if (may_tell(peer->fetches)) {
+        if (may_tell(peer->gets)) {
             char *why = peer->why;
             peer->why = NULL;
             weft_world.peer_lost(peer->world_rank, why == NULL ? "no memory to say why" : why);
@@ -223,7 +242,7 @@ static void tell_ofi_peer(void)
 {
     tell_of_lost_ofi();
     if (wefti_ofi.failure[0] == '\0' || wefti_ofi.failure_is_told ||
-        !may_tell(!wefti_fetching_is_idle()))
+        !may_tell(!wefti_gets_is_idle()))
         return;
     wefti_ofi.failure_is_told = true;
     weft_world.network_lost(wefti_ofi.failure);
@@ -231,8 +250,8 @@ static void tell_ofi_peer(void)
 
 /* ---- progress ---- */
 
-/* TCP tries for many minutes before it says that a network has gone, and meanwhile the others carry what
- * makes no sense without its parts. */
+/* TCP tries for many minutes before it says that a network has gone, and meanwhile the others carry
+ * what makes no sense without its parts. */
 static void watch_interfaces(void)
 {
     static int64_t next_ns;
@@ -254,7 +273,7 @@ static int ofi_progress(bool everything)
         done += weft_rail_progress(&wefti_ofi.rails[i]);
     if (__builtin_expect(wefti_ofi.unsettled != NULL, 0))
         done += wefti_outgoing_progress();
-    done += wefti_fetching_progress();
+    done += wefti_gets_progress();
     done += wefti_device_reach_progress();
     if (__builtin_expect(has_losses(), 0))
         tell_ofi_peer();
@@ -266,7 +285,7 @@ static int ofi_wait_fd(void)
 {
     weft_rail_t *rail = &wefti_ofi.rails[0];
     struct fid *queue = &rail->cq->fid;
-    if (wefti_ofi.unsettled != NULL || rail->unposted > 0 || wefti_fetching_is_refused() ||
+    if (wefti_ofi.unsettled != NULL || rail->unposted > 0 || wefti_gets_is_refused() ||
         has_losses() || wefti_device_reach_is_busy())
         return WEFT_FD_READY; /* nothing would wake us when the provider has room again */
     if (wefti_ofi.rail_count > 1 || rail->wait_fd < 0)
@@ -304,11 +323,11 @@ static int open_best(void)
     for (int i = 0;; i++) {
         int err = weft_provider_find(i, &wefti_ofi.provider);
         if (err == MPI_ERR_OTHER)
-            return weft_fail(MPI_ERR_OTHER,
-                             "the job spans several hosts, and no provider of libfabric works "
-                             "here%s%s: %s",
-                             weft_config.FABRIC[0] == '\0' ? "" : " with WEFT_FABRIC=",
-                             weft_config.FABRIC, why);
+            return weft_fail(
+                MPI_ERR_OTHER,
+                "the job spans several hosts, and no provider of libfabric works "
+                "here%s%s: %s",
+                weft_config.FABRIC[0] == '\0' ? "" : " with WEFT_FABRIC=", weft_config.FABRIC, why);
         if (err == MPI_SUCCESS && open_rails() == MPI_SUCCESS)
             return MPI_SUCCESS;
         snprintf(why, sizeof(why), "%s", weft_fail_text());
@@ -333,7 +352,7 @@ static int publish_ofi_card(void)
     return weft_card_publish(&own, &wefti_ofi.own_key);
 }
 
-static void ofi_describe(void)
+static void log_provider(void)
 {
     const struct fi_info *info = wefti_ofi.rails[0].info;
     uint32_t version = weft_fabric.version();
@@ -346,8 +365,8 @@ static void ofi_describe(void)
              wefti_ofi.rails[0].has_multi_recv ? "multi-receive" : "single receives");
 }
 
-/* Without libfabric, or without a provider that works, TCP is there; but what the user has asked for
- * is not replaced by something else. */
+/* Without libfabric, or without a provider that works, TCP is there; but what the user has asked
+ * for is not replaced by something else. */
 static int give_way(int err)
 {
     if (weft_provider_is_demanded())
@@ -377,8 +396,11 @@ static int ofi_open(weft_world_t *world, weft_sink_fn_t sink)
         return give_way(err);
     }
     world->fabric = wefti_ofi.rails[0].info->fabric_attr->prov_name;
-    ofi_describe();
-    return publish_ofi_card();
+    log_provider();
+    err = publish_ofi_card();
+    if (err == MPI_SUCCESS)
+        err = weft_fd_watch_add(ofi_wait_fd);
+    return err == MPI_SUCCESS ? weft_progress_add(ofi_progress) : err;
 }
 
 static void ofi_quiesce(void)
@@ -390,7 +412,7 @@ static void ofi_quiesce(void)
     wefti_ofi.is_closing = true;
 }
 
-static void ofi_tell_report(weft_rank_report_t *report)
+static void ofi_describe(weft_rank_report_t *report)
 {
     uint32_t version = weft_fabric.version();
     const char *name = wefti_ofi.rails[0].info->domain_attr->name;
@@ -413,6 +435,7 @@ static void forget_peer(weft_ofi_peer_t *peer)
 
 static void ofi_close(void)
 {
+    weft_progress_remove(ofi_progress);
     wefti_ofi.is_closing = true;
     if (wefti_ofi.dropped > 0)
         WEFT_LOG(WEFT_WARN, "ofi", "%llu packets were dropped",
@@ -423,7 +446,7 @@ static void ofi_close(void)
         if (wefti_ofi.peers[rank] != NULL)
             forget_peer(wefti_ofi.peers[rank]);
     }
-    wefti_fetching_close();
+    wefti_gets_close();
     weft_card_close();
     weft_pool_close(&peers);
     weft_free(wefti_ofi.peers);
@@ -434,20 +457,10 @@ static void ofi_close(void)
 
 const weft_transport_ops_t weft_ofi_transport = {
     .name = "ofi",
+    .is_unsure = true, /* of what was injected, nothing tells that it has come */
     .open = ofi_open,
     .reach = ofi_reach,
-    .send = wefti_ofi_send,
-    .reserve = wefti_ofi_reserve,
-    .commit = wefti_ofi_commit,
-    .expose = wefti_ofi_expose,
-    .conceal = wefti_ofi_conceal,
-    .fetch = wefti_ofi_fetch,
-    .takes_device = wefti_ofi_takes_device,
-    .throttle = wefti_ofi_throttle,
-    .progress = ofi_progress,
-    .wait_fd = ofi_wait_fd,
-    .describe = ofi_tell_report,
+    .describe = ofi_describe,
     .quiesce = ofi_quiesce,
-    .is_unsure = true, /* of what was injected, nothing tells that it has come */
     .close = ofi_close,
 };

@@ -8,7 +8,7 @@
 #include "runtime/world.h"
 #include "net/net_packet.h"
 #include "ofi/rail.h"
-#include "ofi/window.h"
+#include "ofi/credit.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,18 +24,18 @@ typedef struct weft_early {
 typedef struct weft_ofi_peer {
     weft_endpoint_t endpoint; /* first: endpoint pointers are peer pointers */
     int world_rank;
-    bool is_resolved; /* it can be sent to: `key` and `addresses` are set */
-    bool is_listed;   /* in ofi.unsettled */
-    bool is_lost;     /* for good: what is sent to it is dropped */
+    bool is_resolved;  /* it can be sent to: `key` and `addresses` are set */
+    bool is_listed;    /* in ofi.unsettled */
+    bool is_lost;      /* for good: what is sent to it is dropped */
     bool has_injected; /* packets whose loss would not be told with its name */
-    int fetches;       /* that are not over: the provider writes to memory of the layer above */
-    bool owes_loss;   /* it has to be told that it is lost to us */
+    int gets;          /* that are not over: the provider writes to memory of the layer above */
+    bool owes_loss;    /* it has to be told that it is lost to us */
     bool throttles, has_told; /* what it has to be told, and what it was told */
     uint64_t key;             /* of packets to it */
     fi_addr_t addresses[WEFT_RAILS_MAX];
     uint32_t sent, received; /* packets so far */
-    weft_window_count_t window;
-    weft_early_t *early;     /* by sequence */
+    weft_credit_count_t credit;
+    weft_early_t *early;                        /* by sequence */
     weft_rail_slot_t *stalled_first, **stalled_last; /* composed, and refused by the provider */
     struct weft_ofi_peer *next_unsettled;
     struct weft_ofi_peer *next_lost; /* in ofi.lost */
@@ -47,14 +47,14 @@ typedef struct weft_ofi {
     weft_provider_t provider;
     weft_rail_t rails[WEFT_RAILS_MAX];
     int rail_count;
-    uint64_t own_key;        /* of packets to this rank */
-    weft_ofi_peer_t **peers; /* [world size] */
+    uint64_t own_key;           /* of packets to this rank */
+    weft_ofi_peer_t **peers;    /* [world size] */
     weft_ofi_peer_t *unsettled; /* with stalled packets or something to be told */
     weft_ofi_peer_t *lost;      /* the layer above is to be told of them */
     char failure[384];          /* of the network, all peers at once; "": none */
     bool failure_is_told;
-    uint64_t dropped;        /* packets of strangers, and malformed ones */
-    bool is_closing;         /* peers may be gone, which is no failure any more */
+    uint64_t dropped; /* packets of strangers, and malformed ones */
+    bool is_closing;  /* peers may be gone, which is no failure any more */
 } weft_ofi_t;
 
 extern weft_ofi_t wefti_ofi;
@@ -65,9 +65,10 @@ weft_ofi_peer_t *wefti_ofi_peer(int world_rank);
 /** Find out how to send to a peer; may block for a moment. MPI_ERR_OTHER with a text. */
 int wefti_ofi_resolve(weft_ofi_peer_t *peer);
 
-/** A peer cannot be reached any more; `failed` says what was tried ("sending to it failed"), `error` is a
- *  number of libfabric. The layer above is told at the end of a round (it may be in the midst of a send
- *  to it), and not before all fetches from it are over; not at all when this process is at its end. */
+/** A peer cannot be reached any more; `failed` says what was tried ("sending to it failed"),
+ * `error` is a number of libfabric. The layer above is told at the end of a round (it may be in the
+ * midst of a send to it), and not before all gets from it are over; not at all when this process is
+ * at its end. */
 void wefti_ofi_peer_failed(weft_ofi_peer_t *peer, const char *failed, int error);
 
 /** The peer itself says so: `text` has `bytes` bytes. */
@@ -95,17 +96,17 @@ bool wefti_outgoing_is_empty(void);
 void wefti_packet_in(const char *packet, size_t bytes);
 void wefti_incoming_forget(weft_ofi_peer_t *peer);
 
-/* fetching.c */
-bool wefti_ofi_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes,
-                      const weft_memory_t *memory, weft_exposure_t *out);
-void wefti_ofi_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure);
-void wefti_ofi_fetch(weft_fetch_t *fetch);
-int wefti_fetching_progress(void);
+/* ofi_get.c */
+bool wefti_ofi_register(weft_endpoint_t *endpoint, const void *data, size_t bytes,
+                        const weft_memory_t *memory, weft_registration_t *out);
+void wefti_ofi_deregister(weft_endpoint_t *endpoint, weft_registration_t *registration);
+void wefti_ofi_get(weft_get_t *get);
+int wefti_gets_progress(void);
 /** Is there a part that the provider did not take, and might take now? */
-bool wefti_fetching_is_refused(void);
-/** Is no fetch under way, of whatever peer? */
-bool wefti_fetching_is_idle(void);
-void wefti_fetching_close(void);
+bool wefti_gets_is_refused(void);
+/** Is no get under way, of whatever peer? */
+bool wefti_gets_is_idle(void);
+void wefti_gets_close(void);
 
 /* device_reach.c */
 bool wefti_ofi_takes_device(const weft_memory_t *memory);

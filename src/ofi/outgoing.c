@@ -2,7 +2,7 @@
 /*
  * Packets on their way out. Short ones are injected: the provider has them when the call returns.
  * Longer ones lie in a slot until their completion. A packet that was composed and then refused
- * (FI_EAGAIN) keeps its place: nothing overtakes it. How much may be on its way: ofi/window.h.
+ * (FI_EAGAIN) keeps its place: nothing overtakes it. How much may be on its way: ofi/credit.h.
  */
 #include "ofi/ofi_private.h"
 
@@ -74,8 +74,11 @@ static void outgoing_slot_is_out(weft_ofi_op_t *op, const struct fi_cq_data_entr
 static long post_last(weft_rail_slot_t *slot, fi_addr_t to)
 {
     struct iovec piece = {slot->memory, slot->bytes};
-    struct fi_msg message = {.msg_iov = &piece, .desc = &slot->descriptor, .iov_count = 1,
-                             .addr = to, .context = &slot->op.context};
+    struct fi_msg message = {.msg_iov = &piece,
+                             .desc = &slot->descriptor,
+                             .iov_count = 1,
+                             .addr = to,
+                             .context = &slot->op.context};
     return fi_sendmsg(slot->rail->ep, &message, FI_COMPLETION | FI_TRANSMIT_COMPLETE);
 }
 
@@ -95,7 +98,7 @@ static long post_packet(weft_rail_slot_t *slot)
 static void count_packet(weft_ofi_peer_t *peer, size_t payload_bytes)
 {
     peer->sent++;
-    peer->window.sent += weft_window_cost(payload_bytes);
+    peer->credit.sent += weft_credit_cost(payload_bytes);
 }
 
 /* The packet in `slot` has its number and goes, now or later. */
@@ -138,8 +141,8 @@ static bool inject(weft_ofi_peer_t *peer, const weft_header_t *header, const voi
     memcpy(packet, &wire, sizeof(wire));
     if (header->bytes > 0)
         memcpy(packet + sizeof(wire), payload, header->bytes);
-    long rc = fi_inject(wefti_ofi.rails[0].ep, packet, sizeof(wire) + header->bytes,
-                        peer->addresses[0]);
+    long rc =
+        fi_inject(wefti_ofi.rails[0].ep, packet, sizeof(wire) + header->bytes, peer->addresses[0]);
     if (rc == -FI_EAGAIN)
         return false;
     if (rc != 0)
@@ -161,7 +164,8 @@ static bool send_packet(weft_ofi_peer_t *peer, const weft_header_t *header, cons
 {
     if (can_inject(peer, header->bytes) && inject(peer, header, payload))
         return true;
-    /* Refused, too: a slot is tried again by us. Nothing would tell when there is room to inject. */
+    /* Refused, too: a slot is tried again by us. Nothing would tell when there is room to inject.
+     */
     void *room = reserve_slot(peer, header->bytes);
     if (room == NULL)
         return false;
@@ -174,7 +178,7 @@ static bool send_packet(weft_ofi_peer_t *peer, const weft_header_t *header, cons
 /* Until the layer above is told of a loss, what it sends is lost, too. */
 static bool may_send(const weft_ofi_peer_t *peer)
 {
-    return weft_window_is_open(&peer->window) && !peer->endpoint.is_lost;
+    return weft_credit_is_left(&peer->credit) && !peer->endpoint.is_lost;
 }
 
 bool wefti_ofi_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
@@ -220,10 +224,10 @@ static bool tell_taken(weft_ofi_peer_t *peer)
 {
     if (!peer->is_lost && wefti_ofi_resolve(peer) != MPI_SUCCESS)
         wefti_ofi_peer_unreachable(peer);
-    weft_header_t header = weft_header_for(WEFT_WIRE_TAKEN, peer->window.taken, 0);
+    weft_header_t header = weft_header_for(WEFT_WIRE_TAKEN, peer->credit.taken, 0);
     if (!send_packet(peer, &header, NULL))
         return false;
-    peer->window.told = peer->window.taken;
+    peer->credit.told = peer->credit.taken;
     return true;
 }
 
@@ -234,7 +238,8 @@ static bool tell_loss(weft_ofi_peer_t *peer)
                       : peer->why != NULL          ? peer->why
                                                    : "a packet was lost";
     weft_header_t header = {.kind = WEFT_WIRE_LOST, .bytes = (uint32_t)strlen(why)};
-    weft_rail_slot_t *slot = weft_rail_take_slot(&wefti_ofi.rails[0], sizeof(weft_wire_t) + header.bytes);
+    weft_rail_slot_t *slot =
+        weft_rail_take_slot(&wefti_ofi.rails[0], sizeof(weft_wire_t) + header.bytes);
     if (slot == NULL)
         return false;
     compose_into(slot, peer, &header);
@@ -271,7 +276,7 @@ static int settle_credit(weft_ofi_peer_t *peer)
         moved += tell_loss(peer);
     if (peer->throttles != peer->has_told)
         moved += tell_throttle(peer);
-    if (weft_window_must_tell(&peer->window))
+    if (weft_credit_must_tell(&peer->credit))
         moved += tell_taken(peer);
     return moved;
 }
@@ -279,7 +284,7 @@ static int settle_credit(weft_ofi_peer_t *peer)
 static bool is_settled(const weft_ofi_peer_t *peer)
 {
     return peer->stalled_first == NULL && !peer->owes_loss && peer->throttles == peer->has_told &&
-           !weft_window_must_tell(&peer->window);
+           !weft_credit_must_tell(&peer->credit);
 }
 
 int wefti_outgoing_progress(void)

@@ -55,7 +55,7 @@ void wefti_slot_waiter_wait(weft_slot_waiter_t *slot_waiter)
     if (!weft_list_is_empty(&slot_waiter->link))
         return;
     weft_list_append(&waiting, &slot_waiter->link);
-    weft_progress_add(chunk_retry_first);
+    weft_progress_need(chunk_retry_first);
 }
 
 void wefti_slot_waiter_forget(weft_slot_waiter_t *slot_waiter)

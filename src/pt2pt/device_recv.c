@@ -3,12 +3,11 @@
  * Receiving into device memory, and out of a peer's into any memory. Where the data come from is
  * known when the message is matched:
  *
- *   PACKET    they came with it: the processor writes them at once, or a copy is kept until it is in slots
- *   MAPPING   the sender's device memory, mapped here: in one copy, or through slots into ordinary
- *             host memory
- *   MEMORY    the sender's host memory, read into slots
- *   WINDOW    the sender's memory of any kind, read by the network into the device's
- *   STREAM    packets, into slots that were taken before the sender was told to go on
+ *   PACKET    they came with it: the processor writes them at once, or a copy is kept until it is
+ * in slots MAPPING   the sender's device memory, mapped here: in one copy, or through slots into
+ * ordinary host memory MEMORY    the sender's host memory, read into slots WINDOW    the sender's
+ * memory of any kind, read by the network into the device's STREAM    packets, into slots that were
+ * taken before the sender was told to go on
  */
 #include "pt2pt/device_private.h"
 
@@ -20,9 +19,11 @@
 
 #include <string.h>
 
-enum { STREAM_CHUNKS_MAX = 8 }; /* of all receives: fewer than the slots there are (runtime/device.h) */
+enum {
+    STREAM_CHUNKS_MAX = 8
+}; /* of all receives: fewer than the slots there are (runtime/device.h) */
 
-typedef enum source { FROM_PACKET, FROM_MAPPING, FROM_MEMORY, FROM_WINDOW, FROM_STREAM } recv_source_t;
+typedef enum source { FROM_PACKET, FROM_MAPPING, FROM_MEMORY, FROM_GET, FROM_STREAM } recv_source_t;
 
 typedef struct weft_device_recv {
     weft_recv_t *recv;
@@ -31,13 +32,13 @@ typedef struct weft_device_recv {
     weft_endpoint_t *endpoint; /* NULL: no answer is due */
     uint64_t sender;           /* its request */
     size_t total;              /* bytes that fit into the buffer */
-    size_t begun, over;        /* of them: are, or were, in slots or copies; and are in their place */
-    uint64_t granted;          /* STREAM: what the sender was told that it may send */
-    bool cannot_map;           /* STREAM: though the sender offered it */
-    int pending;               /* events that are not reached */
-    bool is_stopped;           /* the peer is lost */
-    bool must_stream;          /* once nothing is pending: reading memory did not work */
-    const char *data;          /* PACKET: `kept`, or the payload during the call that brought it */
+    size_t begun, over; /* of them: are, or were, in slots or copies; and are in their place */
+    uint64_t granted;   /* STREAM: what the sender was told that it may send */
+    bool cannot_map;    /* STREAM: though the sender offered it */
+    int pending;        /* events that are not reached */
+    bool is_stopped;    /* the peer is lost */
+    bool must_stream;   /* once nothing is pending: reading memory did not work */
+    const char *data;   /* PACKET: `kept`, or the payload during the call that brought it */
     char *kept;
     uint64_t address;       /* MEMORY */
     weft_mapping_t mapping; /* MAPPING */
@@ -181,7 +182,8 @@ static void recv_chunk_is_over(weft_event_t *event, int error)
     recv_go_on(d);
 }
 
-/* The device's part of a chunk: from the slot into the buffer, or from the mapping into the slot. */
+/* The device's part of a chunk: from the slot into the buffer, or from the mapping into the slot.
+ */
 static int submit(weft_device_recv_t *d, weft_chunk_t *chunk)
 {
     bool is_down = d->memory.device == NULL;
@@ -202,12 +204,13 @@ static bool load_chunk(weft_device_recv_t *d, weft_chunk_t *chunk)
     if (d->from == FROM_PACKET)
         memcpy(chunk->slot, d->data + chunk->offset, chunk->bytes);
     else if (d->from == FROM_MEMORY)
-        return d->endpoint->ops->read(d->endpoint, d->address + chunk->offset, chunk->slot,
-                                      chunk->bytes);
+        return d->endpoint->remote->read(d->endpoint, d->address + chunk->offset, chunk->slot,
+                                         chunk->bytes);
     return true;
 }
 
-/* One more chunk on its way; false: there is no slot, or it has come to an end for other reasons. */
+/* One more chunk on its way; false: there is no slot, or it has come to an end for other reasons.
+ */
 static bool begin_chunk(weft_device_recv_t *d)
 {
     weft_device_t *device = d->memory.device == NULL ? d->mapping.device : d->memory.device;
@@ -396,31 +399,35 @@ static void copy_from_mapping(weft_device_recv_t *d)
         recv_go_on(d);
 }
 
-/* ---- from a window ---- */
+/* ---- from memory that the peer has registered ---- */
 
-static void recv_get_is_over(weft_fetch_t *fetch, bool is_good)
+static void get_is_over(weft_get_t *get, bool is_good)
 {
-    weft_device_recv_t *d = ((weft_recv_t *)fetch->owner)->device;
+    weft_device_recv_t *d = ((weft_recv_t *)get->owner)->device;
     d->pending--;
     d->over = is_good ? d->total : 0;
     d->must_stream = !is_good;
     recv_go_on(d);
 }
 
-static bool read_window(weft_device_recv_t *d, const weft_rts_t *rts)
+static bool begin_get(weft_device_recv_t *d, const weft_rts_t *rts)
 {
-    const weft_transport_ops_t *ops = d->endpoint->ops;
+    const weft_remote_ops_t *remote = d->endpoint->remote;
     char *data = data_in_one_piece(d);
-    if (rts->kind != WEFT_PACKET_RTS_RKEY || !d->endpoint->can_read || ops->takes_device == NULL ||
-        d->memory.device == NULL || data == NULL || !ops->takes_device(&d->memory))
+    if (rts->kind != WEFT_PACKET_RTS_RKEY || !d->endpoint->can_get || d->memory.device == NULL ||
+        data == NULL || !remote->takes_device(&d->memory))
         return false;
-    d->from = FROM_WINDOW;
+    d->from = FROM_GET;
     d->begun = d->total;
     d->pending++;
-    d->recv->fetch = (weft_fetch_t){.endpoint = d->endpoint, .window = rts->window, .to = data,
-                                    .bytes = d->total, .memory = &d->memory,
-                                    .done = recv_get_is_over, .owner = d->recv};
-    ops->fetch(&d->recv->fetch);
+    d->recv->get = (weft_get_t){.endpoint = d->endpoint,
+                                .rkey = rts->rkey,
+                                .to = data,
+                                .bytes = d->total,
+                                .memory = &d->memory,
+                                .done = get_is_over,
+                                .owner = d->recv};
+    remote->get(&d->recv->get);
     return true;
 }
 
@@ -450,7 +457,8 @@ void wefti_device_recv_begin(weft_recv_t *recv)
 
 static bool can_never_map(const weft_device_recv_t *d, const weft_share_t *share)
 {
-    return share != NULL && (weft_device_ops == NULL || weft_device_is_refused(share, d->memory.device));
+    return share != NULL &&
+           (weft_device_ops == NULL || weft_device_is_refused(share, d->memory.device));
 }
 
 static void stream(weft_device_recv_t *d, const weft_rts_t *rts)
@@ -523,12 +531,11 @@ void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_rts_t *
         take_packet(d, data);
     } else if (rts->extra != NULL && map_export(d, rts->extra)) {
         copy_from_mapping(d);
-    } else if (d->memory.device != NULL && rts->address != 0 && d->endpoint->can_read &&
-               d->endpoint->ops->read != NULL) {
+    } else if (d->memory.device != NULL && rts->address != 0 && d->endpoint->can_read) {
         d->from = FROM_MEMORY;
         d->address = rts->address;
         fill_chunk(d);
-    } else if (!read_window(d, rts)) {
+    } else if (!begin_get(d, rts)) {
         stream(d, rts);
     }
 }

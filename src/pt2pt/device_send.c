@@ -10,8 +10,8 @@
  *            buffer then; when it wants packets, chunk after chunk into slots and out
  *   NONE     there was an error before anything went out: the receiver gets that
  *
- * Until the first packet can go the send stands in its endpoint's list and holds up what comes after
- * it, so that messages stay in order.
+ * Until the first packet can go the send stands in its endpoint's list and holds up what comes
+ * after it, so that messages stay in order.
  */
 #include "pt2pt/device_private.h"
 
@@ -206,19 +206,19 @@ static bool suits_eager(const weft_send_t *send)
 }
 
 /* Let the network read data in one piece. */
-static void try_expose(weft_device_send_t *d)
+static void try_to_register(weft_device_send_t *d)
 {
     weft_send_t *send = d->send;
-    const weft_transport_ops_t *ops = send->endpoint->ops;
+    const weft_remote_ops_t *remote = send->endpoint->remote;
     ptrdiff_t offset;
     size_t bytes;
-    if (ops->takes_device == NULL || send->bytes <= send->endpoint->eager_max ||
+    if (send->bytes <= send->endpoint->eager_max ||
         !weft_type_span(send->args.type, send->args.count, &offset, &bytes) ||
-        !ops->takes_device(&d->memory))
+        !remote->takes_device(&d->memory))
         return;
     const void *data = (void *)((uintptr_t)send->args.buf + (uintptr_t)offset);
-    send->is_exposed =
-        ops->expose(send->endpoint, data, send->bytes, &d->memory, &send->exposure);
+    send->is_registered =
+        remote->register_memory(send->endpoint, data, send->bytes, &d->memory, &send->registration);
 }
 
 /* Without the driver; false: not possible. */
@@ -255,7 +255,7 @@ static int choose_send_protocol(weft_device_send_t *d)
         return err;
     if (read_into_slot(d))
         return MPI_SUCCESS;
-    if (send->endpoint->is_on_host && !send->endpoint->cannot_map) {
+    if (send->endpoint->is_on_host && !wefti_sends_to(send->endpoint)->cannot_map) {
         if (!weft_type_span(send->args.type, send->args.count, &offset, &bytes)) {
             if (take_send_scratch(d))
                 return pack_into_scratch(d);
@@ -267,7 +267,7 @@ static int choose_send_protocol(weft_device_send_t *d)
     d->protocol = suits_eager(send) && stage_next(d, send->bytes) ? PROTOCOL_EAGER : PROTOCOL_STREAM;
     d->is_ready = d->protocol == PROTOCOL_STREAM;
     if (d->protocol == PROTOCOL_STREAM)
-        try_expose(d);
+        try_to_register(d);
     return MPI_SUCCESS;
 }
 
@@ -313,7 +313,7 @@ static bool send_chunk(weft_send_t *send, weft_chunk_t *chunk)
         size_t left = chunk->bytes - chunk->filled;
         size_t bytes = left < endpoint->packet_max ? left : endpoint->packet_max;
         weft_header_t header = weft_header_for(WEFT_PACKET_DATA, send->cts.request, bytes);
-        if (!endpoint->ops->send(endpoint, &header, chunk->slot + chunk->filled))
+        if (!endpoint->link->send(endpoint, &header, chunk->slot + chunk->filled))
             return false;
         chunk->filled += bytes;
         send->sent += bytes;
@@ -356,21 +356,22 @@ static bool send_push_share(weft_send_t *send)
     weft_rts_t rts = {.bytes = send->bytes, .request = (uint64_t)(uintptr_t)send};
     bool is_synchronous = args->mode == WEFT_SEND_SYNCHRONOUS;
     weft_header_t header = weft_header(is_synchronous ? WEFT_PACKET_RTS_SHARE_SYNC : WEFT_PACKET_RTS_SHARE,
-                                        WEFT_RTS_SHARE_BYTES, args->context, args->tag);
+                                       WEFT_RTS_SHARE_BYTES, args->context, args->tag);
     memcpy(packet.rts, &rts, WEFT_RTS_BYTES);
-    return endpoint->ops->send(endpoint, &header, &packet);
+    return endpoint->link->send(endpoint, &header, &packet);
 }
 
 static bool push_rts(weft_send_t *send)
 {
     weft_rts_t rts = {.bytes = send->bytes, .request = (uint64_t)(uintptr_t)send};
-    weft_header_t header = weft_header(WEFT_PACKET_RTS, WEFT_RTS_BYTES, send->args.context, send->args.tag);
-    if (send->is_exposed) {
-        rts.window = send->exposure.window;
+    weft_header_t header =
+        weft_header(WEFT_PACKET_RTS, WEFT_RTS_BYTES, send->args.context, send->args.tag);
+    if (send->is_registered) {
+        rts.rkey = send->registration.rkey;
         header.kind = WEFT_PACKET_RTS_RKEY;
         header.bytes = WEFT_RTS_RKEY_BYTES;
     }
-    return send->endpoint->ops->send(send->endpoint, &header, &rts);
+    return send->endpoint->link->send(send->endpoint, &header, &rts);
 }
 
 /* These two are answered; to oneself at once, so all is said of the send before. */
@@ -378,7 +379,7 @@ static bool push_question(weft_send_t *send, bool (*push)(weft_send_t *send))
 {
     send->stage = WEFT_SEND_RTS_OUT;
     send->endpoint->asked++;
-    send->endpoint->has_shares = true;
+    wefti_sends_to(send->endpoint)->has_shares = true;
     weft_endpoint_t *endpoint = send->endpoint;
     if (push(send))
         return true;
@@ -390,17 +391,17 @@ static bool push_question(weft_send_t *send, bool (*push)(weft_send_t *send))
 static bool push_eager(weft_send_t *send)
 {
     const weft_chunk_t *chunk = wefti_chunk_of(send->device->chunks.next);
-    weft_header_t header = weft_header(WEFT_PACKET_EAGER, (uint32_t)send->bytes, send->args.context,
-                                        send->args.tag);
-    return send->endpoint->ops->send(send->endpoint, &header, chunk->slot);
+    weft_header_t header =
+        weft_header(WEFT_PACKET_EAGER, (uint32_t)send->bytes, send->args.context, send->args.tag);
+    return send->endpoint->link->send(send->endpoint, &header, chunk->slot);
 }
 
 static bool push_error(weft_send_t *send)
 {
     weft_packet_error_t packet_error = wefti_packet_error(&send->request);
-    weft_header_t header = weft_header(WEFT_PACKET_ERROR, sizeof(packet_error), send->args.context,
-                                        send->args.tag);
-    return send->endpoint->ops->send(send->endpoint, &header, &packet_error);
+    weft_header_t header =
+        weft_header(WEFT_PACKET_ERROR, sizeof(packet_error), send->args.context, send->args.tag);
+    return send->endpoint->link->send(send->endpoint, &header, &packet_error);
 }
 
 bool wefti_device_send_push(weft_send_t *send)
@@ -423,17 +424,18 @@ bool wefti_device_send_push(weft_send_t *send)
 bool wefti_device_send_at_once(weft_endpoint_t *endpoint, const weft_send_args_t *args)
 {
     size_t bytes = args->count * args->type->size;
-    weft_header_t header = weft_header(WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag);
+    weft_header_t header =
+        weft_header(WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag);
     weft_memory_t memory;
     weft_bar_t bar;
     if (!weft_bar_suits(bytes, false) || weft_memory_look(args->buf, &memory) != MPI_SUCCESS ||
         memory.device == NULL || !weft_bar_find(&memory, args->buf, bytes, false, &bar))
         return false;
-    void *room = endpoint->ops->reserve(endpoint, bytes);
+    void *room = endpoint->link->reserve(endpoint, bytes);
     if (room == NULL)
         return false;
     weft_bar_read(&bar, room, bytes);
-    endpoint->ops->commit(endpoint, &header);
+    endpoint->link->commit(endpoint, &header);
     return true;
 }
 
@@ -477,7 +479,7 @@ void wefti_device_tell_freed(uint64_t id)
 {
     for (int i = 0; i < weft_world.local_size; i++) {
         weft_endpoint_t *endpoint = weft_world.endpoints[weft_world.local_ranks[i]];
-        if (endpoint != NULL && endpoint->has_shares)
+        if (endpoint != NULL && wefti_sends_to(endpoint)->has_shares)
             wefti_send_answer(endpoint, WEFT_PACKET_SHARE_FREED, id, NULL);
     }
 }

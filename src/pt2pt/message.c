@@ -26,7 +26,7 @@ static void throttle_senders(bool is_on)
     for (int rank = 0; rank < weft_world.size; rank++) {
         weft_endpoint_t *endpoint = weft_world.endpoints[rank];
         if (endpoint != NULL)
-            endpoint->ops->throttle(endpoint, is_on);
+            endpoint->link->throttle(endpoint, is_on);
     }
 }
 
@@ -104,9 +104,9 @@ static void tell_watchers(void)
 
 /* ---- fetching ---- */
 
-/* A short message in device memory is fetched before anybody receives it, so that its sender, too, can
- * go on: ranks that send to each other before they receive would wait for ever otherwise, which they
- * do not with host memory. */
+/* A short message in device memory is fetched before anybody receives it, so that its sender, too,
+ * can go on: ranks that send to each other before they receive would wait for ever otherwise, which
+ * they do not with host memory. */
 static void message_get_is_over(weft_request_t *request, void *owner)
 {
     weft_message_t *message = owner;
@@ -162,8 +162,7 @@ void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, cons
     message->data = NULL;
     message->fetching = NULL;
     message->taker = NULL;
-    if ((data != NULL && !keep_data(message, data)) ||
-        (rts->extra != NULL && !keep_extra(message)))
+    if ((data != NULL && !keep_data(message, data)) || (rts->extra != NULL && !keep_extra(message)))
         weft_world.abort(1, "no memory for a message that nobody receives");
     if (__builtin_expect(rts->extra != NULL, 0) && suits_fetching(message))
         fetch(message);

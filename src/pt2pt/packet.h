@@ -38,14 +38,14 @@ enum {
     WEFT_PACKET_FIN,
     WEFT_PACKET_RTS_RKEY,
     WEFT_PACKET_RTS_SHARE,
-    WEFT_PACKET_RTS_SHARE_SYNC, /* of a synchronous send: not to be copied before a receive has matched it */
-    WEFT_PACKET_ERROR,          /* the sender cannot give the data of a message */
-    WEFT_PACKET_NACK,           /* the receiver cannot take the data of a message */
-    WEFT_PACKET_DATA_ERROR,     /* the sender cannot go on with DATA */
-    WEFT_PACKET_SHARE_FREED,    /* the sender has freed an allocation that it shared; names it by its id */
-    WEFT_PACKET_LANDED,         /* never sent: an EAGER whose data the transport wrote into the receiver's buffer */
-    WEFT_PACKET_KINDS,
-    /* Bytes of data that an RTS carries along at most. */
+    WEFT_PACKET_RTS_SHARE_SYNC, /* not to be fetched before it is received: a synchronous send */
+    WEFT_PACKET_ERROR,
+    WEFT_PACKET_NACK,
+    WEFT_PACKET_DATA_ERROR,
+    WEFT_PACKET_SHARE_FREED,  /* an allocation that was shared, by its id */
+    WEFT_PACKET_LANDED, /* never on the wire: an EAGER whose data went straight into the receiver's
+                           buffer */
+    /* Most data that an ASK carries along. */
     WEFT_RTS_INLINE = 1024,
 };
 
@@ -67,8 +67,8 @@ typedef struct weft_packet_error {
 } weft_packet_error_t;
 
 enum {
-    WEFT_RTS_BYTES = offsetof(weft_rts_t, window),
-    WEFT_RTS_RKEY_BYTES = WEFT_RTS_BYTES + sizeof(weft_window_t),
+    WEFT_RTS_BYTES = offsetof(weft_rts_t, rkey),
+    WEFT_RTS_RKEY_BYTES = WEFT_RTS_BYTES + sizeof(weft_rkey_t),
     WEFT_RTS_SHARE_BYTES = WEFT_RTS_BYTES + sizeof(weft_share_t),
 };
 

@@ -18,16 +18,16 @@ typedef struct weft_send {
         WEFT_SEND_STREAM, /* DATA goes out as there is room */
         WEFT_SEND_CONTROL /* no request of a user: an answer that found no room */
     } stage;
-    weft_header_t header;   /* of a WEFT_SEND_CONTROL */
-    weft_cts_t cts;           /* its payload; of a WEFT_SEND_STREAM: what DATA names */
-    size_t sent;            /* bytes of the stream that went out */
-    size_t ready;           /* bytes of the stream that may go out so far */
-    bool is_queued;         /* in the endpoint's list */
-    bool is_exposed;        /* the peer may read the data: `exposure` is to be concealed */
-    weft_exposure_t exposure;
-    weft_packet_error_t *packet_error; /* of a WEFT_SEND_CONTROL, its payload; NULL: that is `go` */
+    weft_header_t header; /* of a WEFT_SEND_CONTROL */
+    weft_cts_t cts;         /* its payload; of a WEFT_SEND_STREAM: what DATA names */
+    size_t sent;          /* bytes of the stream that went out */
+    size_t ready;         /* bytes of the stream that may go out so far */
+    bool is_queued;       /* in the endpoint's list */
+    bool is_registered;   /* the peer may read the data, until `registration` goes */
+    weft_registration_t registration;
+    weft_packet_error_t *packet_error;         /* of a WEFT_SEND_CONTROL, its payload; NULL: that is `go` */
     struct weft_device_send *device; /* device_send.c; NULL: host memory */
-    struct weft_send *next; /* in the endpoint's list of sends that wait for room */
+    struct weft_send *next;          /* in the endpoint's list of sends that wait for room */
 } weft_send_t;
 
 typedef struct weft_recv {
@@ -40,9 +40,9 @@ typedef struct weft_recv {
     size_t arrived;       /* bytes of the stream so far */
     int peer;             /* world rank that the matched message came from */
     bool is_streaming;    /* DATA may come */
-    bool is_landing;      /* the transport writes to fetch.to */
-    uint64_t sender;      /* the sender's request, while its window is being read */
-    weft_fetch_t fetch;
+    bool is_landing;      /* the transport writes to get.to */
+    uint64_t sender;      /* the sender's request, while its memory is being read */
+    weft_get_t get;
     struct weft_device_recv *device; /* device_recv.c; NULL: host memory on both sides */
 } weft_recv_t;
 
@@ -66,10 +66,26 @@ typedef struct weft_pt2pt {
     bool is_idle;        /* as of the last wefti_note_idle() */
     int lost_peers;
     bool is_network_lost; /* no rank of another host can be reached */
-    char lost_text[384]; /* of the last that was lost */
+    char lost_text[384];  /* of the last that was lost */
 } weft_pt2pt_t;
 
 extern weft_pt2pt_t wefti_pt2pt;
+
+/** What this folder keeps for each peer, in weft_endpoint_t.upper. */
+typedef struct __attribute__((may_alias)) weft_peer_sends {
+    weft_send_t *waiting_first, **waiting_last; /* sends that wait for room, in order */
+    weft_endpoint_t *next_pending;              /* in the list of peers with such sends */
+    bool has_pending;                           /* the peer is in that list */
+    bool cannot_map; /* the peer has said that it cannot map device memory of this process */
+    bool has_shares; /* the peer may have mapped some */
+} weft_peer_sends_t;
+
+_Static_assert(sizeof(weft_peer_sends_t) <= WEFT_UPPER_BYTES, "it fits into an endpoint");
+
+static inline weft_peer_sends_t *wefti_sends_to(weft_endpoint_t *endpoint)
+{
+    return (weft_peer_sends_t *)endpoint->upper;
+}
 
 /** Where the first byte of data is. In integers: the buffer may be MPI_BOTTOM. */
 static inline void *wefti_first_byte(const void *buf, const weft_type_t *type)
@@ -144,9 +160,8 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
 void wefti_recv_data(int source, const weft_header_t *header, const void *payload);
 /** The sender cannot go on with a stream. */
 void wefti_recv_data_error(int source, const weft_header_t *header, const void *payload);
-/** The transport has written all data of an EAGER into the receiver's buffer (weft_packet_land). */
-void wefti_recv_landed(int source, const weft_header_t *header, const void *payload);
-/** Ask for the data as packets, or for more of them; fills in go->request. `sender` is its request. */
+/** Ask for the data as packets, or for more of them; fills in go->request. `sender` is its request.
+ */
 void wefti_recv_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender,
                        weft_cts_t *cts);
 /** All data are there: complete the request. */
@@ -155,8 +170,8 @@ void wefti_recv_finish(weft_recv_t *recv);
 void wefti_recv_fail(weft_recv_t *recv);
 /** The peer is lost: end with an error, as soon as no device works on the buffer. */
 void wefti_recv_lose(weft_recv_t *recv);
-/** The endpoint of the rank that a matched message came from, to answer it; NULL: it cannot be reached, and
- *  the receive has ended with that error. */
+/** The endpoint of the rank that a matched message came from, to answer it; NULL: it cannot be
+ * reached, and the receive has ended with that error. */
 weft_endpoint_t *wefti_recv_endpoint(weft_recv_t *recv, int source);
 /** End all receives that wait for a lost peer; MPI_ANY_SOURCE: for any of another host. */
 void wefti_recvs_lose(int world_rank);

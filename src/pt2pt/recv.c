@@ -48,8 +48,8 @@ static int recv_start(weft_request_t *request);
 static const weft_request_ops_t recv_ops = {
     .name = "receive", .release = recv_release, .start = recv_start, .cancel = recv_cancel};
 
-/* Member by member, as the caller has just written them (WEFT_CFLAGS in configure.ac). A send that gets a request is long
- * enough not to need it. */
+/* Member by member, as the caller has just written them (WEFT_CFLAGS in configure.ac). A send that
+ * gets a request is long enough not to need it. */
 static inline void copy_args(weft_recv_args_t *to, const weft_recv_args_t *from)
 {
     to->buf = from->buf;
@@ -147,7 +147,7 @@ static bool read_in_pieces(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_
     bool is_read = bounce != NULL;
     for (size_t at = 0; is_read && at < bytes; at += BOUNCE_BYTES) {
         size_t piece = bytes - at < BOUNCE_BYTES ? bytes - at : BOUNCE_BYTES;
-        is_read = endpoint->ops->read(endpoint, address + at, bounce, piece);
+        is_read = endpoint->remote->read(endpoint, address + at, bounce, piece);
         if (is_read)
             unpack_message(recv, at, bounce, piece);
     }
@@ -160,14 +160,13 @@ static bool read_directly(weft_recv_t *recv, weft_endpoint_t *endpoint, const we
     size_t bytes = rts->bytes < recv->capacity ? rts->bytes : recv->capacity;
     if (bytes == 0)
         return true;
-    if (rts->address == 0 || !endpoint->can_read || endpoint->ops->read == NULL)
-        return false;
-    if (endpoint->ops->prefers_stream != NULL && endpoint->ops->prefers_stream(endpoint))
+    if (rts->address == 0 || !endpoint->can_read || endpoint->remote->prefers_stream(endpoint))
         return false;
     ptrdiff_t offset;
     size_t span;
     if (weft_type_span(recv->args.type, recv->args.count, &offset, &span))
-        return endpoint->ops->read(endpoint, rts->address, (char *)recv->args.buf + offset, bytes);
+        return endpoint->remote->read(endpoint, rts->address, (char *)recv->args.buf + offset,
+                                      bytes);
     return read_in_pieces(recv, endpoint, rts->address, bytes);
 }
 
@@ -203,37 +202,37 @@ static void ask_for_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_
     wefti_recv_stream(recv, endpoint, sender, &cts);
 }
 
-static void recv_message_get_is_over(weft_fetch_t *fetch, bool is_good)
+static void get_is_over(weft_get_t *get, bool is_good)
 {
-    weft_recv_t *recv = fetch->owner;
+    weft_recv_t *recv = get->owner;
     if (!is_good) {
-        fetch->endpoint->can_read = false;
-        ask_for_stream(recv, fetch->endpoint, recv->sender);
+        get->endpoint->can_get = false;
+        ask_for_stream(recv, get->endpoint, recv->sender);
         return;
     }
-    if (!fetch->ends)
-        wefti_send_answer(fetch->endpoint, WEFT_PACKET_FIN, recv->sender, NULL);
+    if (!get->ends)
+        wefti_send_answer(get->endpoint, WEFT_PACKET_FIN, recv->sender, NULL);
     finish_recv(recv);
 }
 
-/* Read the sender's window, if it opened one and our buffer is one run. */
-static bool begin_fetch(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft_rts_t *rts)
+/* Get the sender's memory, if it has registered it and our buffer is one run. */
+static bool begin_get(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft_rts_t *rts)
 {
     ptrdiff_t offset;
     size_t span;
-    if (rts->kind != WEFT_PACKET_RTS_RKEY || !endpoint->can_read || endpoint->ops->fetch == NULL ||
+    if (rts->kind != WEFT_PACKET_RTS_RKEY || !endpoint->can_get ||
         !weft_type_span(recv->args.type, recv->args.count, &offset, &span))
         return false;
     recv->sender = rts->request;
-    recv->fetch.endpoint = endpoint;
-    recv->fetch.window = rts->window;
-    recv->fetch.memory = NULL;
-    recv->fetch.to = (char *)recv->args.buf + offset;
-    recv->fetch.bytes = rts->bytes < recv->capacity ? rts->bytes : recv->capacity;
-    recv->fetch.ends = endpoint->tells_owner && recv->fetch.bytes > 0;
-    recv->fetch.done = recv_message_get_is_over;
-    recv->fetch.owner = recv;
-    endpoint->ops->fetch(&recv->fetch);
+    recv->get.endpoint = endpoint;
+    recv->get.rkey = rts->rkey;
+    recv->get.memory = NULL;
+    recv->get.to = (char *)recv->args.buf + offset;
+    recv->get.bytes = rts->bytes < recv->capacity ? rts->bytes : recv->capacity;
+    recv->get.ends = endpoint->remote->tells_owner && recv->get.bytes > 0;
+    recv->get.done = get_is_over;
+    recv->get.owner = recv;
+    endpoint->remote->get(&recv->get);
     return true;
 }
 
@@ -298,7 +297,7 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
         finish_recv(recv);
         return;
     }
-    if (!begin_fetch(recv, endpoint, rts))
+    if (!begin_get(recv, endpoint, rts))
         ask_for_stream(recv, endpoint, rts->request);
 }
 
@@ -306,7 +305,8 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
 static weft_recv_t *named_recv(int source, const weft_header_t *header)
 {
     weft_recv_t *recv = (weft_recv_t *)(uintptr_t)weft_header_number(header);
-    if (weft_pool_owns(&recvs, recv) && recv->request.object.kind == WEFT_KIND_REQUEST && recv->peer == source &&
+    if (weft_pool_owns(&recvs, recv) && recv->request.object.kind == WEFT_KIND_REQUEST &&
+        recv->peer == source &&
         (header->kind == WEFT_PACKET_LANDED ? recv->is_landing : recv->is_streaming))
         return recv;
     WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped data that belong to no receive");
@@ -447,7 +447,8 @@ static weft_recv_t *match_receive(const weft_match_key_t *key)
     return recv;
 }
 
-/* Data that are large enough to come in pieces are copied once less when they go where they belong at once. */
+/* Data that are large enough to come in pieces are copied once less when they go where they belong
+ * at once. */
 void *weft_packet_land(int source, weft_header_t *header)
 {
     weft_match_key_t key = {header->context, source, header->tag};
@@ -463,15 +464,15 @@ void *weft_packet_land(int source, weft_header_t *header)
     take_receive(recv);
     note_match(recv, &key, bytes);
     recv->is_landing = true;
-    recv->fetch.to = (char *)((uintptr_t)recv->args.buf + (uintptr_t)offset);
+    recv->get.to = (char *)((uintptr_t)recv->args.buf + (uintptr_t)offset);
     *header = weft_header_for(WEFT_PACKET_LANDED, (uint64_t)(uintptr_t)recv, bytes);
-    return recv->fetch.to;
+    return recv->get.to;
 }
 
 void wefti_recv_landed(int source, const weft_header_t *header, const void *payload)
 {
     weft_recv_t *recv = named_recv(source, header);
-    if (recv != NULL && payload == recv->fetch.to && header->bytes == recv->message_bytes)
+    if (recv != NULL && payload == recv->get.to && header->bytes == recv->message_bytes)
         finish_recv(recv);
 }
 

@@ -54,18 +54,18 @@ static int create_send(const weft_send_args_t *args, weft_send_t **out)
     return MPI_SUCCESS;
 }
 
-static void conceal(weft_send_t *send)
+static void deregister(weft_send_t *send)
 {
-    if (__builtin_expect(send->is_exposed, 0))
-        send->endpoint->ops->conceal(send->endpoint, &send->exposure);
-    send->is_exposed = false;
+    if (__builtin_expect(send->is_registered, 0))
+        send->endpoint->remote->deregister_memory(send->endpoint, &send->registration);
+    send->is_registered = false;
 }
 
 static void finish_send(weft_send_t *send)
 {
     wefti_pt2pt.active_sends--;
     send->stage = WEFT_SEND_FIRST; /* no answer is expected any more */
-    conceal(send);
+    deregister(send);
     if (__builtin_expect(send->device != NULL, 0))
         wefti_device_send_end(send);
     weft_request_complete(&send->request); /* which may begin others */
@@ -83,14 +83,15 @@ static bool send_eager(weft_send_t *send)
 {
     const weft_send_args_t *args = &send->args;
     weft_endpoint_t *endpoint = send->endpoint;
-    weft_header_t header = weft_header(WEFT_PACKET_EAGER, (uint32_t)send->bytes, args->context, args->tag);
+    weft_header_t header =
+        weft_header(WEFT_PACKET_EAGER, (uint32_t)send->bytes, args->context, args->tag);
     if (args->type->is_dense)
-        return endpoint->ops->send(endpoint, &header, args->buf);
-    void *room = endpoint->ops->reserve(endpoint, send->bytes);
+        return endpoint->link->send(endpoint, &header, args->buf);
+    void *room = endpoint->link->reserve(endpoint, send->bytes);
     if (room == NULL)
         return false;
     weft_pack(args->buf, args->count, args->type, 0, room, send->bytes);
-    endpoint->ops->commit(endpoint, &header);
+    endpoint->link->commit(endpoint, &header);
     return true;
 }
 
@@ -104,35 +105,36 @@ static uint64_t data_address(const weft_send_t *send)
     return (uint64_t)((uintptr_t)send->args.buf + (uintptr_t)offset);
 }
 
-static void send_data_is_taken(weft_exposure_t *exposure)
+static void send_is_taken(weft_registration_t *registration)
 {
-    weft_send_t *send = exposure->owner;
+    weft_send_t *send = registration->owner;
     if (send->stage != WEFT_SEND_RTS_OUT)
         return;
     send->endpoint->asked--;
     finish_send(send);
 }
 
-/* Let the peer read the data, where its transport reads windows; it has been done when there was no
+/* Let the peer read the data, where its transport can; it has been done already if there was no
  * room for the packet before. */
-static bool expose(weft_send_t *send, uint64_t address)
+static bool register_data(weft_send_t *send, uint64_t address)
 {
     weft_endpoint_t *endpoint = send->endpoint;
-    if (!send->is_exposed && address != 0 && endpoint->ops->expose != NULL)
-        send->is_exposed = endpoint->ops->expose(endpoint, (const void *)(uintptr_t)address,
-                                                 send->bytes, NULL, &send->exposure);
-    send->exposure.taken = send_data_is_taken;
-    send->exposure.owner = send;
-    return send->is_exposed;
+    if (!send->is_registered && address != 0)
+        send->is_registered = endpoint->remote->register_memory(
+            endpoint, (const void *)(uintptr_t)address, send->bytes, NULL, &send->registration);
+    send->registration.taken = send_is_taken;
+    send->registration.owner = send;
+    return send->is_registered;
 }
 
 static bool send_rts_rkey(weft_send_t *send, weft_rts_t *rts)
 {
     const weft_send_args_t *args = &send->args;
-    rts->window = send->exposure.window;
-    weft_header_t header = weft_header(WEFT_PACKET_RTS_RKEY, WEFT_RTS_RKEY_BYTES, args->context, args->tag);
+    rts->rkey = send->registration.rkey;
+    weft_header_t header =
+        weft_header(WEFT_PACKET_RTS_RKEY, WEFT_RTS_RKEY_BYTES, args->context, args->tag);
     send->endpoint->asked++;
-    if (send->endpoint->ops->send(send->endpoint, &header, rts))
+    if (send->endpoint->link->send(send->endpoint, &header, rts))
         return true;
     send->endpoint->asked--;
     return false;
@@ -143,20 +145,19 @@ static bool send_rts(weft_send_t *send)
     const weft_send_args_t *args = &send->args;
     weft_endpoint_t *endpoint = send->endpoint;
     size_t along = send->bytes <= WEFT_RTS_INLINE && !endpoint->is_throttled ? send->bytes : 0;
-    weft_rts_t rts = {.bytes = send->bytes,
-                      .address = data_address(send),
-                      .request = (uint64_t)(uintptr_t)send};
-    if (along < send->bytes && expose(send, rts.address))
+    weft_rts_t rts = {
+        .bytes = send->bytes, .address = data_address(send), .request = (uint64_t)(uintptr_t)send};
+    if (along < send->bytes && register_data(send, rts.address))
         return send_rts_rkey(send, &rts);
-    weft_header_t header = weft_header(WEFT_PACKET_RTS, (uint32_t)(WEFT_RTS_BYTES + along), args->context,
-                                        args->tag);
-    char *room = endpoint->ops->reserve(endpoint, header.bytes);
+    weft_header_t header =
+        weft_header(WEFT_PACKET_RTS, (uint32_t)(WEFT_RTS_BYTES + along), args->context, args->tag);
+    char *room = endpoint->link->reserve(endpoint, header.bytes);
     if (room == NULL)
         return false;
     memcpy(room, &rts, WEFT_RTS_BYTES);
     weft_pack(args->buf, args->count, args->type, 0, room + WEFT_RTS_BYTES, along);
     endpoint->asked++;
-    endpoint->ops->commit(endpoint, &header);
+    endpoint->link->commit(endpoint, &header);
     return true;
 }
 
@@ -175,12 +176,12 @@ static bool push_stream(weft_send_t *send)
         size_t bytes = send->ready - send->sent;
         if (bytes > endpoint->packet_max)
             bytes = endpoint->packet_max;
-        void *room = endpoint->ops->reserve(endpoint, bytes);
+        void *room = endpoint->link->reserve(endpoint, bytes);
         if (room == NULL)
             return false;
         weft_pack(args->buf, args->count, args->type, send->sent, room, bytes);
         weft_header_t header = weft_header_for(WEFT_PACKET_DATA, send->cts.request, bytes);
-        endpoint->ops->commit(endpoint, &header);
+        endpoint->link->commit(endpoint, &header);
         send->sent += bytes;
     }
     return true;
@@ -197,7 +198,7 @@ void wefti_send_give_control(weft_send_t *send)
 static bool push_control(weft_send_t *send)
 {
     const void *payload = send->packet_error != NULL ? (const void *)send->packet_error : &send->cts;
-    if (!send->endpoint->ops->send(send->endpoint, &send->header, payload))
+    if (!send->endpoint->link->send(send->endpoint, &send->header, payload))
         return false;
     wefti_send_give_control(send);
     return true;
@@ -243,7 +244,7 @@ bool wefti_send_push(weft_send_t *send)
 /* Send now, or when there is room; after whatever waits already. */
 static void push_or_enqueue(weft_send_t *send)
 {
-    if (send->endpoint->waiting_first != NULL || !wefti_send_push(send))
+    if (wefti_sends_to(send->endpoint)->waiting_first != NULL || !wefti_send_push(send))
         wefti_send_enqueue(send);
 }
 
@@ -267,7 +268,7 @@ static weft_send_t *enqueue_control(weft_endpoint_t *endpoint, const weft_header
 /* Answers overtake what waits, which may not be for room but for a device. */
 static bool send_without_request(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
 {
-    return endpoint->is_lost || endpoint->ops->send(endpoint, header, payload);
+    return endpoint->is_lost || endpoint->link->send(endpoint, header, payload);
 }
 
 void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
@@ -308,8 +309,9 @@ void weft_send_failed_data(const weft_send_args_t *args, int error)
     if (endpoint == NULL)
         return;
     snprintf(packet_error.text, sizeof(packet_error.text), "%s", weft_fail_text());
-    weft_header_t header = weft_header(WEFT_PACKET_ERROR, sizeof(packet_error), args->context, args->tag);
-    if (endpoint->waiting_first != NULL || !send_without_request(endpoint, &header, &packet_error))
+    weft_header_t header =
+        weft_header(WEFT_PACKET_ERROR, sizeof(packet_error), args->context, args->tag);
+    if (wefti_sends_to(endpoint)->waiting_first != NULL || !send_without_request(endpoint, &header, &packet_error))
         enqueue_trouble(endpoint, &header, &packet_error);
 }
 
@@ -337,9 +339,9 @@ void wefti_send_cts(int source, const weft_header_t *header, const void *payload
         return;
     memcpy(&send->cts, payload, sizeof(send->cts));
     if (send->cts.cannot_map)
-        send->endpoint->cannot_map = true;
+        wefti_sends_to(send->endpoint)->cannot_map = true;
     if (send->stage != WEFT_SEND_STREAM) {
-        conceal(send);
+        deregister(send);
         send->sent = 0;
         send->stage = WEFT_SEND_STREAM;
     }
@@ -389,11 +391,10 @@ static int activate_send(weft_send_t *send)
     if (send->endpoint->is_lost)
         return weft_fail(MPI_ERR_OTHER, "%s", wefti_pt2pt.lost_text);
     send->bytes = args->count * args->type->size;
-    send->is_exposed = false;
+    send->is_registered = false;
     send->is_queued = false;
     send->stage = WEFT_SEND_FIRST;
-    if (send->bytes > 0 && wefti_sends_device(args) &&
-        wefti_device_send_begin(send) != MPI_SUCCESS)
+    if (send->bytes > 0 && wefti_sends_device(args) && wefti_device_send_begin(send) != MPI_SUCCESS)
         return MPI_ERR_NO_MEM;
     wefti_pt2pt.active_sends++;
     push_or_enqueue(send);
@@ -431,13 +432,15 @@ static inline bool send_at_once(const weft_send_args_t *args)
     if (__builtin_expect(endpoint == NULL, 0))
         return false;
     size_t bytes = args->count * args->type->size;
-    if (!args->type->is_dense || bytes > endpoint->eager_max || endpoint->waiting_first != NULL ||
-        args->mode != WEFT_SEND_STANDARD || endpoint->is_throttled)
+    if (!args->type->is_dense || bytes > endpoint->eager_max ||
+        wefti_sends_to(endpoint)->waiting_first != NULL || args->mode != WEFT_SEND_STANDARD ||
+        endpoint->is_throttled)
         return false;
     if (wefti_sends_device(args))
         return wefti_device_send_at_once(endpoint, args);
-    weft_header_t header = weft_header(WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag);
-    return endpoint->ops->send(endpoint, &header, args->buf);
+    weft_header_t header =
+        weft_header(WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag);
+    return endpoint->link->send(endpoint, &header, args->buf);
 }
 
 int weft_send_begin(const weft_send_args_t *args, weft_request_t **out)
@@ -455,8 +458,8 @@ static inline void flush_endpoint(const weft_send_args_t *args)
     if (args->dest == MPI_PROC_NULL)
         return;
     weft_endpoint_t *endpoint = weft_comm_endpoint(args->comm, args->dest);
-    if (__builtin_expect(endpoint->ops->flush != NULL, 0))
-        endpoint->ops->flush(endpoint);
+    if (__builtin_expect(endpoint->holds_back, 0))
+        endpoint->link->flush(endpoint);
 }
 
 int weft_send(const weft_send_args_t *args)
@@ -498,8 +501,8 @@ static void send_lose(void *object, void *context)
 
 void wefti_sends_lose(weft_endpoint_t *endpoint)
 {
-    weft_send_t *send = endpoint->waiting_first;
-    endpoint->waiting_first = NULL; /* the list of crowded peers notices */
+    weft_send_t *send = wefti_sends_to(endpoint)->waiting_first;
+    wefti_sends_to(endpoint)->waiting_first = NULL; /* send_queue.c notices */
     for (weft_send_t *next; send != NULL; send = next) {
         next = send->next;
         if (send->stage == WEFT_SEND_CONTROL)

@@ -3,7 +3,9 @@
 #include "runtime/fd_watch.h"
 
 #include "runtime/world.h"
+#include "base/fail.h"
 #include "base/log.h"
+#include "mpi.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -46,12 +48,15 @@ static void open_wake_socket(void)
     WEFT_LOG(WEFT_INFO, "progress", "no socket to be woken at: %s", strerror(errno));
 }
 
-void weft_fd_watch_add(int (*wait_fd)(void))
+int weft_fd_watch_add(int (*wait_fd)(void))
 {
+    if (watch.source_count == WEFT_FD_WATCHES)
+        return weft_fail(MPI_ERR_INTERN, "no more than %d sources of descriptors can be slept on",
+                         WEFT_FD_WATCHES);
     if (watch.source_count == 0)
         open_wake_socket();
-    if (watch.source_count < WEFT_FD_WATCHES)
-        watch.sources[watch.source_count++] = wait_fd;
+    watch.sources[watch.source_count++] = wait_fd;
+    return MPI_SUCCESS;
 }
 
 bool weft_fd_watch_is_used(void)

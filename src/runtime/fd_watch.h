@@ -15,7 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** What weft_transport_ops_t.wait_fd returns instead of a descriptor. */
+/** What a source returns instead of a descriptor: there is something to do; there is no descriptor,
+ * so that the sleep must be short. */
 enum { WEFT_FD_READY = -1, WEFT_FD_NONE = -2 };
 
 enum { WEFT_FD_WATCHES = 4 };
@@ -26,17 +27,20 @@ typedef struct weft_fd_watch {
     int count, timeout_ms;
 } weft_fd_watch_t;
 
-/** Have `wait_fd` asked before each sleep. At most WEFT_FD_WATCHES. The first one makes the socket. */
-void weft_fd_watch_add(int (*wait_fd)(void));
+/** Have `wait_fd` asked before each sleep, with the lock, for a descriptor that becomes readable
+ * when there is something to do, or a value as above. The first one makes the socket.
+ * MPI_ERR_INTERN, with a text: there are WEFT_FD_WATCHES of them already. */
+int weft_fd_watch_add(int (*wait_fd)(void)) __attribute__((warn_unused_result));
 
 /** Is there anything to be watched? Then sleeps are made here, and not on a futex. */
 bool weft_fd_watch_is_used(void);
 
-/** Before a sleep, with the lock: which descriptors are to be watched. False: something is there, do not sleep. */
+/** Before a sleep, with the lock: which descriptors are to be watched. False: something is there,
+ * do not sleep. */
 bool weft_fd_watch_prepare(weft_fd_watch_t *out);
 
-/** Sleep until a descriptor is readable or somebody rings, at most `most_ns` if that is not 0; without the
- *  lock. */
+/** Sleep until a descriptor is readable or somebody rings, at most `most_ns` if that is not 0;
+ * without the lock. */
 void weft_fd_watch_sleep(weft_fd_watch_t *prepared, int64_t most_ns);
 
 /** Wake a rank of this host that sleeps here. */

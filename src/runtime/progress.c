@@ -7,12 +7,13 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/cpu.h"
+#include "base/fail.h"
 #include "base/log.h"
+#include "mpi.h"
 
 #include <sched.h>
 
 enum {
-    POLLS_MAX = 16,
     /* Empty polls before a wait yields: with a core each about 50 us; when cores are short, just
      * long enough for a peer on another core to answer. */
     SPIN_ALONE = 5000,
@@ -41,7 +42,7 @@ enum {
 
 bool weft_senders_fence = true;
 
-static weft_poll_fn_t polls[POLLS_MAX];
+static weft_poll_fn_t polls[WEFT_POLLS];
 static int poll_count;
 static weft_doorbell_t private_doorbell;
 static weft_doorbell_t *doorbell = &private_doorbell;
@@ -120,14 +121,23 @@ void weft_progress_open(weft_doorbell_t *shared_doorbell)
              weft_senders_fence ? "fence" : "do not fence");
 }
 
-void weft_progress_add(weft_poll_fn_t poll)
+int weft_progress_add(weft_poll_fn_t poll)
 {
     for (int i = 0; i < poll_count; i++) {
         if (polls[i] == poll)
-            return;
+            return MPI_SUCCESS;
     }
-    if (poll_count < POLLS_MAX)
-        polls[poll_count++] = poll;
+    if (poll_count == WEFT_POLLS)
+        return weft_fail(MPI_ERR_INTERN, "no more than %d functions can be polled for progress",
+                         WEFT_POLLS);
+    polls[poll_count++] = poll;
+    return MPI_SUCCESS;
+}
+
+void weft_progress_need(weft_poll_fn_t poll)
+{
+    if (weft_progress_add(poll) != MPI_SUCCESS)
+        weft_world.abort(1, weft_fail_text());
 }
 
 void weft_progress_remove(weft_poll_fn_t poll)

@@ -17,8 +17,8 @@
 #include <stdbool.h>
 
 typedef struct weft_doorbell {
-    /* The owner sleeps, or is about to: 1 + its world rank: in runtime/fd_watch.h; with the highest bit: on
-     * this word. */
+    /* The owner sleeps, or is about to: 1 + its world rank: in runtime/fd_watch.h; with the highest
+     * bit: on this word. */
     _Alignas(64) atomic_uint is_sleeping;
     /* The owner waits in MPI, and answers. Not on the line above, which all senders read. */
     _Alignas(64) atomic_bool is_waiting;
@@ -44,10 +44,16 @@ static inline void weft_doorbell_ring(weft_doorbell_t *doorbell)
  * is where peers wake this process; NULL: nobody outside can. */
 void weft_progress_open(weft_doorbell_t *doorbell);
 
-/** Have `poll` called in each round of progress, until it is removed. It returns how much it did;
- *  `everything` as in weft_transport_ops. At most 16; the same function once. */
+/** Called in each round of progress, with the lock; never blocks. Returns how much it did.
+ * `everything`: look at every peer (before a sleep), not only at the busy ones. */
 typedef int (*weft_poll_fn_t)(bool everything);
-void weft_progress_add(weft_poll_fn_t poll);
+
+/** Have `poll` called until it is removed; once a round, also if it is added again. MPI_ERR_INTERN,
+ *  with a text: there are WEFT_POLLS already. */
+enum { WEFT_POLLS = 16 };
+int weft_progress_add(weft_poll_fn_t poll) __attribute__((warn_unused_result));
+/** The same where no caller can pass the error on: ends the job in its place. */
+void weft_progress_need(weft_poll_fn_t poll);
 void weft_progress_remove(weft_poll_fn_t poll);
 
 /** One round; how much was done. */
@@ -60,8 +66,8 @@ void weft_progress_test(void);
 /** Rounds until *flag is true. Gives up the lock while it yields or sleeps. */
 void weft_progress_until(const bool *flag);
 
-/** So many more things (or fewer) are polled for that ring no doorbell: a device's work, say, or the end of
- *  somebody's patience. While there are any, sleeps are short. */
+/** So many more things (or fewer) are polled for that ring no doorbell: a device's work, say, or the
+ * end of somebody's patience. While there are any, sleeps are short. */
 void weft_progress_await_silent(int more);
 
 /** Wake threads of this process that sleep in weft_progress_until: something they may wait for

@@ -50,15 +50,27 @@ static void self_throttle(weft_endpoint_t *endpoint, bool is_on)
     endpoint->is_throttled = is_on;
 }
 
-static int self_progress(bool everything)
-{
-    (void)everything;
-    return 0;
-}
+static const weft_link_ops_t self_link = {
+    .send = self_send,
+    .reserve = self_reserve,
+    .commit = self_commit,
+    .flush = weft_no_flush,
+    .throttle = self_throttle,
+};
+
+static const weft_remote_ops_t self_remote = {
+    .read = self_read,
+    .prefers_stream = weft_no_preference,
+    .register_memory = weft_no_registration,
+    .deregister_memory = weft_no_deregistration,
+    .get = weft_no_get,
+    .takes_device = weft_no_device,
+};
 
 static int self_open(weft_world_t *world, weft_sink_fn_t sink)
 {
-    self = (weft_endpoint_t){.ops = &weft_self_transport,
+    self = (weft_endpoint_t){.link = &self_link,
+                             .remote = &self_remote,
                              .packet_max = PACKET_MAX,
                              .eager_max = PACKET_MAX,
                              .can_read = true,
@@ -75,11 +87,8 @@ static void self_close(void)
 const weft_transport_ops_t weft_self_transport = {
     .name = "self",
     .open = self_open,
-    .send = self_send,
-    .reserve = self_reserve,
-    .commit = self_commit,
-    .read = self_read,
-    .throttle = self_throttle,
-    .progress = self_progress,
+    .reach = weft_no_reach,
+    .describe = weft_no_description,
+    .quiesce = weft_no_quiesce,
     .close = self_close,
 };

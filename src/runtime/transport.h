@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The socket that back ends plug into: how packets reach another rank.
+ * What back ends that carry packets between ranks implement, in three tables:
  *
- * A transport carries packets (an envelope of 16 bytes and a payload) between this process and its
- * peers, in order for each peer, and gives what arrives to the sink. It knows nothing of matching,
- * requests or datatypes. All functions are called with the library's lock held; none of them
- * blocks, except open and close.
+ *   weft_transport_ops_t  the life of a transport: it is opened, makes endpoints, is closed
+ *   weft_link_ops_t       packets to one peer: an envelope of 16 bytes and a payload, in order
+ *   weft_remote_ops_t     memory of one peer: registered by its owner, read by others
+ *
+ * A transport gives what arrives to the sink. It knows nothing of matching, requests or datatypes.
+ *
+ * No entry of a table is NULL: an entry that a transport has no use for is one of the functions
+ * weft_no_... below, and a transport that cannot read remote memory has weft_no_remote. All entries
+ * are called with the library's lock held, and keep it. An entry blocks only if its comment says
+ * so; an entry of a link or of remote memory never does. None may be called from within the sink
+ * but those of a link and of remote memory.
  */
 #ifndef WEFT_RUNTIME_TRANSPORT_H
 #define WEFT_RUNTIME_TRANSPORT_H
@@ -20,7 +27,8 @@ struct weft_memory; /* of runtime/device.h */
 
 typedef struct weft_world weft_world_t;
 
-/** What stands in front of each payload. Of the layer above's members the transport reads `bytes` alone. */
+/** What stands in front of each payload. Of the layer above's members the transport reads `bytes`
+ * alone. */
 typedef struct weft_header {
     uint8_t kind;     /* a packet kind of the layer above */
     uint8_t lead;     /* of the transport, on its way: bytes between this and the payload */
@@ -34,7 +42,8 @@ static inline weft_header_t weft_header(uint8_t kind, uint32_t bytes, uint32_t c
     return (weft_header_t){.kind = kind, .bytes = bytes, .context = context, .tag = tag};
 }
 
-/** A header that carries a number of 64 bits (of a request, say) where others have context and tag. */
+/** A header that carries a number of 64 bits (of a request, say) where others have context and tag.
+ */
 static inline weft_header_t weft_header_for(uint8_t kind, uint64_t number, size_t bytes)
 {
     return (weft_header_t){.kind = kind,
@@ -48,122 +57,174 @@ static inline uint64_t weft_header_number(const weft_header_t *header)
     return header->context | (uint64_t)(uint32_t)header->tag << 32;
 }
 
-typedef struct weft_transport_ops weft_transport_ops_t;
 typedef struct weft_endpoint weft_endpoint_t;
+typedef struct weft_link_ops weft_link_ops_t;
+typedef struct weft_remote_ops weft_remote_ops_t;
+typedef struct weft_transport_ops weft_transport_ops_t;
 
-enum { WEFT_RAILS_MAX = 4 }; /* network interfaces that one transfer may use */
-
-/** Memory of one process as a peer names it to read it. */
-typedef struct weft_window {
-    uint64_t address;
-    uint64_t keys[WEFT_RAILS_MAX];
-} weft_window_t;
-
-/** Memory that peers may read; the owner keeps it until they have. */
-typedef struct weft_exposure weft_exposure_t;
-struct weft_exposure {
-    weft_window_t window;
-    /** Called in a round of progress when a fetch that `ends` the window has got its bytes from us: the memory is
-     *  not needed any more. Set by the layer above after `expose`, where the endpoint tells_owner. */
-    void (*taken)(weft_exposure_t *exposure);
-    void *owner;        /* of the layer above */
-    void *registration; /* of the transport */
+enum {
+    WEFT_RAILS_MAX = 4, /* network interfaces that one transfer may use */
+    WEFT_UPPER_BYTES = 32,
 };
 
-/** A copy out of a peer's window, on its way. Filled in by the layer above, up to `owner`. */
-typedef struct weft_fetch weft_fetch_t;
-struct weft_fetch {
-    weft_endpoint_t *endpoint;
-    weft_window_t window;
-    char *to;
-    size_t bytes;
-    const struct weft_memory *memory; /* that `to` is in, of a device; NULL: the host's */
-    /** Called when all of it is here, or (false) when it failed and `to` has undefined contents. */
-    void (*done)(weft_fetch_t *fetch, bool is_good);
-    void *owner;
-    bool ends; /* nothing else will be read, and no word of ours will say so: only where the endpoint tells_owner */
-    /* of the transport */
-    void *registration;
-    size_t begun;    /* bytes asked for */
-    int outstanding; /* parts asked for that have not come */
-    bool has_failed;
-    weft_fetch_t *next;
-};
-
-/** One peer as a transport sees it; the transport's own structure begins with it. */
+/** A peer as a transport sees it; the transport's own structure begins with it. Sending a small
+ * packet reads the first line of cache alone. */
 struct weft_endpoint {
-    const weft_transport_ops_t *ops;
-    size_t packet_max; /* largest payload of a packet; fixed after open */
+    const weft_link_ops_t *link;
     size_t eager_max;  /* largest message worth sending unasked; at most packet_max */
-    bool can_read;     /* `read` works; the transport clears it when it turns out not to */
-    bool tells_owner;  /* of a window, that the fetch which ends it is over (weft_exposure_t.taken) */
-    bool is_on_host;   /* the peer is on this host, and may map device memory of this process */
-    bool cannot_map;   /* of the layer above: it has said that it cannot */
-    bool has_shares;   /* of the layer above: it may have mapped some */
+    size_t packet_max; /* largest payload of a packet; does not change */
     bool is_throttled; /* the peer has no room for unexpected data: ask before sending any */
-    bool is_lost;      /* set by the layer above once it was told that the peer is lost */
-    bool has_pending;   /* of the layer above: in its list of peers with `waiting` sends */
-    unsigned asked;    /* of the layer above: messages announced that the peer may be reading */
-    struct weft_send *waiting_first,
-        **waiting_last; /* of the layer above: sends that wait for room */
+    bool holds_back;   /* packets may be held back for others to join them: `flush` sends them */
+    bool is_on_host;   /* the peer is on this host, and may map device memory of this process */
+    bool can_read; /* `read` works; the transport clears it when it turns out that it does not */
+    bool can_get;  /* `get` works; the layer above clears it when one has failed */
+    /* What the layer above tells the transport. */
+    bool is_lost;   /* it was told that the peer is lost, and sends nothing more */
+    unsigned asked; /* messages announced to the peer, whose data the peer may be reading */
+    /** Of the layer above alone: what that keeps for each peer, zeros at first. */
+    _Alignas(void *) unsigned char upper[WEFT_UPPER_BYTES];
+    const weft_remote_ops_t *remote;
 };
 
 /** Gets every packet that arrives: `payload` is valid during the call only. */
 typedef void (*weft_sink_fn_t)(int source_world_rank, const weft_header_t *header,
                                const void *payload);
 
+/* ---- packets to a peer ---- */
+
+struct weft_link_ops {
+    /** Send a packet. true: it is on its way, and `header` and `payload` are the caller's again; if
+     *  the peer is lost before it arrives, weft_world.peer_lost() says so. false: there is no room,
+     *  nothing was taken; call again after progress. */
+    bool (*send)(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload);
+    /** Room for a payload of `bytes` bytes, at most packet_max; the caller fills it, and commit
+     *  sends it. It is the transport's memory, and no other call to any endpoint of the transport
+     * may come between the two. NULL: no room; call again after progress. */
+    void *(*reserve)(weft_endpoint_t *endpoint, size_t bytes);
+    /** Send what was reserved; header->bytes is what was reserved. Always succeeds, as `send` does.
+     */
+    void (*commit)(weft_endpoint_t *endpoint, const weft_header_t *header);
+    /** Packets that are held back go out now: the program may leave MPI for long. Called only where
+     *  the endpoint holds_back. What finds no room goes out in progress. */
+    void (*flush)(weft_endpoint_t *endpoint);
+    /** Have the peer's is_throttled set, or cleared again: later, when there is room to say it. */
+    void (*throttle)(weft_endpoint_t *endpoint, bool is_on);
+};
+
+void weft_no_flush(weft_endpoint_t *endpoint);
+
+/* ---- memory of a peer ---- */
+
+/** A remote key: memory of one process as a peer names it to read it. Plain data, for a packet. */
+typedef struct weft_rkey {
+    uint64_t address;
+    uint64_t keys[WEFT_RAILS_MAX];
+} weft_rkey_t;
+
+/** Memory that peers may read; its owner keeps the memory until they have. */
+typedef struct weft_registration weft_registration_t;
+struct weft_registration {
+    weft_rkey_t rkey;
+    /** Set by the layer above after register_memory, where the transport tells_owner: called in a
+     * round of progress when a get that `ends` has got its bytes from us. The memory is not needed
+     * any more. */
+    void (*taken)(weft_registration_t *registration);
+    void *owner;  /* of the layer above */
+    void *handle; /* of the transport */
+};
+
+/** A copy out of a peer's memory, on its way. Filled in by the layer above, up to `ends`. */
+typedef struct weft_get weft_get_t;
+struct weft_get {
+    weft_endpoint_t *endpoint;
+    weft_rkey_t rkey;
+    char *to;
+    size_t bytes;
+    const struct weft_memory *memory; /* that `to` is in, of a device; NULL: the host's */
+    /** Called once, when all of it is here, or (false) when it failed and `to` has undefined
+     * contents. */
+    void (*done)(weft_get_t *get, bool is_good);
+    void *owner;
+    bool ends; /* nothing else will be read, and no packet will say so: only where the transport
+                  tells_owner */
+    /* of the transport */
+    void *handle;
+    size_t begun;    /* bytes asked for */
+    int outstanding; /* parts asked for that have not come */
+    bool has_failed;
+    weft_get_t *next;
+};
+
+struct weft_remote_ops {
+    /** The owner of a registration is told that a get which `ends` is over
+     * (weft_registration_t.taken). */
+    bool tells_owner;
+    /** Copy `bytes` bytes from an address of the peer, at once. Called where the endpoint can_read.
+     * false: not possible, now and later (can_read is cleared, the cause was logged); `to` has
+     * undefined contents. */
+    bool (*read)(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes);
+    /** Would a stream of packets from the peer be faster now than `read`? */
+    bool (*prefers_stream)(const weft_endpoint_t *endpoint);
+    /** Let the peer read `bytes` bytes at `data`, in `memory` of a device or (NULL) of the host,
+     * until deregister_memory. true: *out is filled in, and stays where it is as long as it is
+     * registered. false: not possible, the cause was logged; *out is undefined, and the data go as
+     * packets. */
+    bool (*register_memory)(weft_endpoint_t *endpoint, const void *data, size_t bytes,
+                            const struct weft_memory *memory, weft_registration_t *out);
+    /** Once for each registration. What a peer is still reading fails for the peer. */
+    void (*deregister_memory)(weft_endpoint_t *endpoint, weft_registration_t *registration);
+    /** Begin to copy out of memory that the peer has registered. Called where the endpoint can_get.
+     * `get` and get->to are the transport's until get->done, which is called in progress or before
+     * this returns; not if the peer is lost before: then weft_world.peer_lost() says so, when the
+     * transport writes to get->to no more. */
+    void (*get)(weft_get_t *get);
+    /** May register_memory and get be given this memory of a device? What has to be tried first is
+     * begun, and the answer is false until that is over. */
+    bool (*takes_device)(const struct weft_memory *memory);
+};
+
+bool weft_no_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes);
+bool weft_no_preference(const weft_endpoint_t *endpoint);
+bool weft_no_registration(weft_endpoint_t *endpoint, const void *data, size_t bytes,
+                          const struct weft_memory *memory, weft_registration_t *out);
+void weft_no_deregistration(weft_endpoint_t *endpoint, weft_registration_t *registration);
+void weft_no_get(weft_get_t *get);
+bool weft_no_device(const struct weft_memory *memory);
+
+/** All of these: memory of peers cannot be read. */
+extern const weft_remote_ops_t weft_no_remote;
+
+/* ---- the life of a transport ---- */
+
 struct weft_transport_ops {
     const char *name;
+    /** What quiesce has waited for is out of our hands, and still may not have come: the network
+     * can lose it when we close. */
+    bool is_unsure;
     /** Make endpoints to the ranks that this transport reaches and that have none yet
-     *  (world->endpoints), or be ready to (`reach`). Collective over all ranks.
-     *  MPI_ERR_UNSUPPORTED_OPERATION: not on this machine; the next transport is tried. */
+     *  (world->endpoints), or be ready to (`reach`). Registers what is polled (weft_progress_add)
+     * and, where not all peers ring the doorbell, what is slept on (weft_fd_watch_add). Collective over
+     * all ranks, blocks. MPI_ERR_UNSUPPORTED_OPERATION: not on this machine, nothing is left
+     * behind, the next transport is tried. MPI_ERR_NO_MEM, MPI_ERR_OTHER with a text: the job
+     * cannot start. */
     int (*open)(weft_world_t *world, weft_sink_fn_t sink);
-    /** Make the endpoint of a rank that has none, at the first message to it; may block for a
-     * moment. MPI_ERR_OTHER with a text. NULL: all endpoints are made by open. */
+    /** The endpoint of a rank that has none, at the first message to it: *out stays the
+     * transport's. May block for WEFT_TIMEOUT until the peer has said where it is, without
+     * progress. MPI_ERR_UNSUPPORTED_OPERATION: all endpoints were made by open. MPI_ERR_NO_MEM,
+     * MPI_ERR_OTHER with a text: the rank cannot be reached. */
     int (*reach)(int world_rank, weft_endpoint_t **out);
-    /** Send a packet; the payload may be changed at once. False: no room, nothing was taken. */
-    bool (*send)(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload);
-    /** Room for a payload of `bytes` bytes, to be filled and then sent by commit, with no other
-     * call to this endpoint between them. NULL: no room. */
-    void *(*reserve)(weft_endpoint_t *endpoint, size_t bytes);
-    void (*commit)(weft_endpoint_t *endpoint, const weft_header_t *header);
-    /** Packets that may be held back for others to join them go out now: a blocking send is at its
-     * end. NULL: none are. */
-    void (*flush)(weft_endpoint_t *endpoint);
-    /** Copy `bytes` bytes from an address of the peer. False: not possible, now and later (can_read
-     *  is cleared); `to` has undefined contents. */
-    bool (*read)(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes);
-    /** Would a stream of packets from the peer be faster now than `read`? NULL: no. */
-    bool (*prefers_stream)(const weft_endpoint_t *endpoint);
-    /** Let peers read `bytes` bytes at `data` until conceal; they lie in `memory` of a device, NULL: in the
-     * host's. False: not possible. NULL: this transport reads by `read`, if at all. */
-    bool (*expose)(weft_endpoint_t *endpoint, const void *data, size_t bytes,
-                   const struct weft_memory *memory, weft_exposure_t *out);
-    void (*conceal)(weft_endpoint_t *endpoint, weft_exposure_t *exposure);
-    /** Begin to copy out of a peer's window; ends with fetch->done, in progress or at once. */
-    void (*fetch)(weft_fetch_t *fetch);
-    /** May expose and fetch be given this memory of a device? What has to be tried first is begun, and the
-     * answer is no until that is over. NULL: never. */
-    bool (*takes_device)(const struct weft_memory *memory);
-    /** Tell the peer to ask before it sends unexpected data, or that it need not any more. */
-    void (*throttle)(weft_endpoint_t *endpoint, bool is_on);
-    /** Give to the sink what has arrived; the number of packets. `everything`: look at every peer
-     *  (before sleeping), not only at the busy ones. */
-    int (*progress)(bool everything);
-    /** Before a sleep: a file descriptor that is readable when there is something to do, or a value
-     * of runtime/fd_watch.h. NULL: peers ring the doorbell. */
-    int (*wait_fd)(void);
     /** Fill in what this transport knows for the report; what costs speed as a note. */
     void (*describe)(weft_rank_report_t *report);
-    /** The end is near: wait until what this process has sent is out of its hands. From now on a peer
-     * that goes away is no failure. NULL: there is nothing to wait for. */
+    /** The end is near: wait, with progress, until what this process has sent is out of its hands
+     * or its peer is lost. From now on a peer that goes away is no failure. Called twice. */
     void (*quiesce)(void);
-    /** What quiesce has waited for is out of our hands, and still may not have come: the network can lose it when we
-     *  close. */
-    bool is_unsure;
-    /** Release everything; logs what goes wrong. */
+    /** Release everything, endpoints too, and what `open` has registered; logs what goes wrong. */
     void (*close)(void);
 };
+
+int weft_no_reach(int world_rank, weft_endpoint_t **out);
+void weft_no_description(weft_rank_report_t *report);
+void weft_no_quiesce(void);
 
 /** The calling process as its own peer: send gives to the sink at once. Reaches only world->rank.
  */

@@ -106,8 +106,8 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
     return false;
 }
 
-/* Two copies at a time, by two cores, may be faster than one by the kernel. But the sender has to do its part: if it does
- * not wait in MPI, its memory is read. */
+/* Two copies at a time, by two cores, may be faster than one by the kernel. But the sender has to
+ * do its part: if it does not wait in MPI, its memory is read. */
 static bool shm_prefers_stream(const weft_endpoint_t *endpoint)
 {
     const peer_t *peer = (const peer_t *)endpoint;
@@ -169,6 +169,23 @@ static int shm_progress(bool everything)
     return taken;
 }
 
+static const weft_link_ops_t shm_link = {
+    .send = shm_send,
+    .reserve = shm_reserve,
+    .commit = shm_commit,
+    .flush = weft_no_flush,
+    .throttle = shm_throttle,
+};
+
+static const weft_remote_ops_t shm_remote = {
+    .read = shm_read,
+    .prefers_stream = shm_prefers_stream,
+    .register_memory = weft_no_registration,
+    .deregister_memory = weft_no_deregistration,
+    .get = weft_no_get,
+    .takes_device = weft_no_device,
+};
+
 /* ---- opening and closing ---- */
 
 /* Can this process read another's memory? Tried on the next rank, whose block says where to find a
@@ -217,7 +234,8 @@ static void open_peer(int local_rank, int world_rank, bool can_read)
     size_t packet_max = shm.segment.header->data_bytes / WEFT_CREDIT_SHARE;
     size_t eager_max = weft_config.EAGER_MAX < packet_max ? weft_config.EAGER_MAX : packet_max;
     peer->endpoint = (weft_endpoint_t){
-        .ops = &weft_shm_transport,
+        .link = &shm_link,
+        .remote = &shm_remote,
         .packet_max = packet_max,
         .eager_max = eager_max,
         .can_read = can_read,
@@ -248,9 +266,11 @@ static void agree_on_waiting(weft_world_t *world)
 static void choose_large_path(void)
 {
     if (strcmp(weft_config.RENDEZVOUS, "auto") == 0)
-        shm.streams = !weft_world.is_oversubscribed && weft_shared_copy_is_slow() ? STREAMS_IF_AWAITED : STREAMS_NEVER;
+        shm.streams = !weft_world.is_oversubscribed && weft_shared_copy_is_slow() ? STREAMS_IF_AWAITED
+                                                                                : STREAMS_NEVER;
     else
-        shm.streams = strcmp(weft_config.RENDEZVOUS, "stream") == 0 ? STREAMS_ALWAYS : STREAMS_NEVER;
+        shm.streams =
+            strcmp(weft_config.RENDEZVOUS, "stream") == 0 ? STREAMS_ALWAYS : STREAMS_NEVER;
 }
 
 static void wake_peer(int local_rank)
@@ -290,9 +310,9 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
             world->endpoints[world_rank] = &shm.peers[i].endpoint;
     }
     world->doorbell = &shm.own->doorbell;
-    weft_meeting_place = (weft_meeting_place_t){weft_segment_boards(&shm.segment),
-                                                world->local_size, wake_peer};
-    return MPI_SUCCESS;
+    weft_meeting_place =
+        (weft_meeting_place_t){weft_segment_boards(&shm.segment), world->local_size, wake_peer};
+    return weft_progress_add(shm_progress);
 }
 
 static void shm_describe(weft_rank_report_t *report)
@@ -302,18 +322,21 @@ static void shm_describe(weft_rank_report_t *report)
     snprintf(report->same_host, sizeof(report->same_host), "shm%s, %s", can_read ? "+CMA" : "",
              shm.segment.is_file ? "file" : "memfd");
     if (!can_read && strcmp(weft_config.CMA, "no") != 0)
-        weft_rank_report_warn(report, "ranks may not read each other's memory (process_vm_readv), so large "
-                               "messages of a host are copied twice: kernel.yama.ptrace_scope=0, "
-                               "--cap-add=SYS_PTRACE, or one pid namespace allows it");
+        weft_rank_report_warn(report,
+                        "ranks may not read each other's memory (process_vm_readv), so large "
+                        "messages of a host are copied twice: kernel.yama.ptrace_scope=0, "
+                        "--cap-add=SYS_PTRACE, or one pid namespace allows it");
     if (shm.segment.header->data_bytes < shm.segment.wanted_data_bytes)
-        weft_rank_report_warn(report, "/dev/shm has room for rings of %u KiB only, not %u: make it larger, "
-                               "or leave out WEFT_SHM=file",
+        weft_rank_report_warn(report,
+                        "/dev/shm has room for rings of %u KiB only, not %u: make it larger, "
+                        "or leave out WEFT_SHM=file",
                         shm.segment.header->data_bytes / 1024,
                         shm.segment.wanted_data_bytes / 1024);
 }
 
 static void shm_close(void)
 {
+    weft_progress_remove(shm_progress);
     weft_meeting_place = (weft_meeting_place_t){0};
     weft_world.noted = NULL;
     weft_segment_close(&shm.segment);
@@ -325,13 +348,8 @@ static void shm_close(void)
 const weft_transport_ops_t weft_shm_transport = {
     .name = "shm",
     .open = shm_open_transport,
-    .send = shm_send,
-    .reserve = shm_reserve,
-    .commit = shm_commit,
-    .read = shm_read,
-    .prefers_stream = shm_prefers_stream,
-    .throttle = shm_throttle,
-    .progress = shm_progress,
+    .reach = weft_no_reach,
     .describe = shm_describe,
+    .quiesce = weft_no_quiesce,
     .close = shm_close,
 };

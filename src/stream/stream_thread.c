@@ -214,7 +214,7 @@ int wefti_stream_thread_start(void)
         return err;
     runs = true;
     atomic_store(&is_open, true);
-    weft_progress_add(thread_hear);
+    weft_progress_need(thread_hear);
     return MPI_SUCCESS;
 }
 
@@ -269,7 +269,7 @@ static int thread_check_streams(bool everything)
 void wefti_stream_await(const bool *flag)
 {
     if (watchers++ == 0)
-        weft_progress_add(thread_check_streams);
+        weft_progress_need(thread_check_streams);
     weft_progress_await_silent(1);
     weft_progress_until(flag);
     weft_progress_await_silent(-1);

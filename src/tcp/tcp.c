@@ -27,13 +27,13 @@ enum {
     /* Rounds between two looks at all connections, while the last busy one is looked at in each:
      * a look at one costs 0.2 us, at all 0.3 us and 0.2 us for each that has something. */
     ROUNDS_PER_LOOK = 4,
-    /* A round that looks at sockets takes ten times as long as one that looks at shared memory: once
-     * so many of them have found nothing, only one in some is made. */
+    /* A round that looks at sockets takes ten times as long as one that looks at shared memory:
+     * once so many of them have found nothing, only one in some is made. */
     QUIET_ROUNDS = 256,
     QUIET_SKIP = 32,
-    /* What an idle socket takes at once costs nothing but its place with the receiver, while asking first costs two
-     * messages: 168 us for 1 MiB, 155 unasked. What a busy one does not take has to be copied, and answers to several
-     * questions go out together. */
+    /* What an idle socket takes at once costs nothing but its place with the receiver, while asking
+     * first costs two messages: 168 us for 1 MiB, 155 unasked. What a busy one does not take has to
+     * be copied, and answers to several questions go out together. */
     IDLE_FACTOR = 16,
     BUSY_PART = 4,
 };
@@ -44,19 +44,40 @@ static weft_pool_t peers = WEFT_POOL(tcp_peer_t);
 
 /* ---- peers ---- */
 
+static const weft_link_ops_t tcp_link = {
+    .send = wefti_tcp_send,
+    .reserve = wefti_tcp_reserve,
+    .commit = wefti_tcp_commit,
+    .flush = wefti_tcp_flush,
+    .throttle = wefti_tcp_throttle,
+};
+
+static const weft_remote_ops_t tcp_remote = {
+    .tells_owner = true,
+    .read = weft_no_read,
+    .prefers_stream = weft_no_preference,
+    .register_memory = wefti_tcp_register,
+    .deregister_memory = wefti_tcp_deregister,
+    .get = wefti_tcp_get,
+    .takes_device = weft_no_device,
+};
+
 static tcp_peer_t *create_tcp_peer(int world_rank)
 {
     tcp_peer_t *peer = weft_pool_take(&peers);
     if (peer == NULL)
         return NULL;
-    size_t most = weft_config.FABRIC_EAGER_MAX < PACKET_MAX ? weft_config.FABRIC_EAGER_MAX : PACKET_MAX;
-    size_t busy = most / BUSY_PART, idle = most < PACKET_MAX / IDLE_FACTOR ? most * IDLE_FACTOR : PACKET_MAX;
+    size_t most =
+        weft_config.FABRIC_EAGER_MAX < PACKET_MAX ? weft_config.FABRIC_EAGER_MAX : PACKET_MAX;
+    size_t busy = most / BUSY_PART,
+           idle = most < PACKET_MAX / IDLE_FACTOR ? most * IDLE_FACTOR : PACKET_MAX;
     *peer = (tcp_peer_t){
-        .endpoint = {.ops = &weft_tcp_transport,
+        .endpoint = {.link = &tcp_link,
+                     .remote = &tcp_remote,
+                     .holds_back = true,
                      .packet_max = PACKET_MAX,
                      .eager_max = idle,
-                     .can_read = strcmp(weft_config.RENDEZVOUS, "stream") != 0,
-                     .tells_owner = true},
+                     .can_get = strcmp(weft_config.RENDEZVOUS, "stream") != 0},
         .source.fd = -1,
         .world_rank = world_rank,
         .eager_busy = busy,
@@ -95,8 +116,8 @@ static void part(tcp_peer_t *peer)
     }
     peer->source.fd = -1;
     peer->state = TCP_LOST;
-    peer->fetches = NULL; /* their owners are told otherwise */
-    peer->fetched_bytes = 0;
+    peer->gets = NULL; /* their owners are told otherwise */
+    peer->wanted_bytes = 0;
     wefti_tcp_out_drop(peer);
     if (wefti_tcp.hot == peer)
         wefti_tcp.hot = NULL;
@@ -117,10 +138,11 @@ void wefti_tcp_peer_lost(tcp_peer_t *peer, const char *doing, int error)
     if (peer->state == TCP_LOST)
         return;
     part(peer);
-    snprintf(why, sizeof(why),
-             "rank %d on %s has lost its connection to rank %d on %s while %s: %s; that rank or its "
-             "host has probably died",
-             weft_world.rank, weft_world.host, peer->world_rank, peer->host, doing, strerror(error));
+    snprintf(
+        why, sizeof(why),
+        "rank %d on %s has lost its connection to rank %d on %s while %s: %s; that rank or its "
+        "host has probably died",
+        weft_world.rank, weft_world.host, peer->world_rank, peer->host, doing, strerror(error));
     lose_tcp_peer(peer, why);
 }
 
@@ -202,10 +224,11 @@ static bool may_skip(bool everything)
     return true;
 }
 
-/* Then its socket is better not looked at without need (see MUCH_BYTES): epoll does it without the lock. */
+/* Then its socket is better not looked at without need (see MUCH_BYTES): epoll does it without the
+ * lock. */
 static bool expects_data(const tcp_peer_t *peer)
 {
-    return peer->place != NULL || peer->fetches != NULL;
+    return peer->place != NULL || peer->gets != NULL;
 }
 
 static int advance_connection(bool everything)
@@ -266,8 +289,9 @@ static int check_next_host(void)
         if (advance_connection(true) == 0)
             sched_yield();
     }
-    return peer->state == TCP_LOST ? weft_fail(MPI_ERR_OTHER, "%s", peer->why == NULL ? "" : peer->why)
-                                   : MPI_SUCCESS;
+    return peer->state == TCP_LOST
+               ? weft_fail(MPI_ERR_OTHER, "%s", peer->why == NULL ? "" : peer->why)
+               : MPI_SUCCESS;
 }
 
 static int open_network(void)
@@ -295,9 +319,11 @@ static int tcp_open(weft_world_t *world, weft_sink_fn_t sink)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", world->size);
     world->fabric = "weft-tcp";
     err = open_network();
-    if (err == MPI_SUCCESS)
-        WEFT_LOG(WEFT_INFO, "tcp", "listening at %s", wefti_tcp_interface());
-    return err;
+    if (err != MPI_SUCCESS)
+        return err;
+    WEFT_LOG(WEFT_INFO, "tcp", "listening at %s", wefti_tcp_interface());
+    err = weft_fd_watch_add(tcp_wait_fd);
+    return err == MPI_SUCCESS ? weft_progress_add(tcp_progress) : err;
 }
 
 static bool has_output(void)
@@ -328,6 +354,7 @@ static void tcp_describe(weft_rank_report_t *report)
 
 static void tcp_close(void)
 {
+    weft_progress_remove(tcp_progress);
     wefti_tcp.is_closing = true;
     if (wefti_tcp.dropped > 0)
         WEFT_LOG(WEFT_WARN, "tcp", "%llu connections of strangers were dropped",
@@ -345,7 +372,7 @@ static void tcp_close(void)
     }
     wefti_tcp_blocks_close();
     wefti_tcp_in_close();
-    wefti_tcp_window_close();
+    wefti_tcp_gets_close();
     weft_card_close();
     weft_pool_close(&peers);
     weft_free(wefti_tcp.peers);
@@ -357,16 +384,6 @@ const weft_transport_ops_t weft_tcp_transport = {
     .name = "tcp",
     .open = tcp_open,
     .reach = tcp_reach,
-    .send = wefti_tcp_send,
-    .reserve = wefti_tcp_reserve,
-    .commit = wefti_tcp_commit,
-    .flush = wefti_tcp_flush,
-    .expose = wefti_tcp_expose,
-    .conceal = wefti_tcp_conceal,
-    .fetch = wefti_tcp_fetch,
-    .throttle = wefti_tcp_throttle,
-    .progress = tcp_progress,
-    .wait_fd = tcp_wait_fd,
     .describe = tcp_describe,
     .quiesce = tcp_quiesce,
     .close = tcp_close,

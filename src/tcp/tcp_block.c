@@ -11,8 +11,8 @@
 
 enum { FRAMES = 16 };
 
-/* One frame each of the oldest answers, which go out in one system call: with one for each, windows of 64 KiB came at
- * 3 GB/s from one host to another. */
+/* One frame each of the oldest answers, which go out in one system call: with one for each,
+ * messages of 64 KiB came at 3 GB/s from one host to another. */
 typedef struct frames {
     int count;
     size_t bytes;
@@ -51,7 +51,7 @@ static void add_frame(frames_t *frames, const tcp_block_t *block)
     const char *data = block->data + block->sent;
     size_t bytes = block->bytes - block->sent < BLOCK_MAX ? block->bytes - block->sent : BLOCK_MAX;
     weft_header_t header =
-        weft_header_for(block->is_refusal ? FRAME_NO_READ : FRAME_BLOCK, block->read.fetch, bytes);
+        weft_header_for(block->is_refusal ? FRAME_NO_READ : FRAME_BLOCK, block->read.get, bytes);
     pieces[0] = (struct iovec){head, wefti_tcp_make_head(head, &header, data, frames->bytes)};
     pieces[1] = (struct iovec){(void *)(uintptr_t)data, bytes};
     frames->bytes += pieces[0].iov_len + bytes;
@@ -61,7 +61,8 @@ static void collect_answers(frames_t *frames, const tcp_block_t *block)
 {
     frames->count = 0;
     frames->bytes = 0;
-    for (; block != NULL && frames->count < FRAMES && frames->bytes < BLOCK_MAX; block = block->next)
+    for (; block != NULL && frames->count < FRAMES && frames->bytes < BLOCK_MAX;
+         block = block->next)
         add_frame(frames, block);
 }
 
@@ -75,7 +76,8 @@ static void keep_rest(tcp_peer_t *peer, const struct iovec pieces[2], size_t tak
     peer->tail_bytes = pieces[1].iov_len - (taken - of_head);
 }
 
-/* Who owns the window is told later: he may send something at once, and we are in the midst of writing. */
+/* The owner of the memory is told later: it may send something at once, and the socket is being
+ * written to. */
 void wefti_tcp_end_block(tcp_peer_t *peer)
 {
     tcp_block_t *block = peer->blocks;
@@ -116,13 +118,15 @@ bool wefti_tcp_write_blocks(tcp_peer_t *peer)
     while (peer->blocks != NULL) {
         collect_answers(&frames, peer->blocks);
         size_t taken = wefti_tcp_write(peer, frames.pieces[0], 2 * frames.count);
-        if (taken == 0 || !note_taken(peer, &frames, taken)) /* with taken == 0 the peer may be lost, and its blocks */
+        if (taken == 0 ||
+            !note_taken(peer, &frames,
+                        taken)) /* with taken == 0 the peer may be lost, and its blocks */
             return false;
     }
     return true;
 }
 
-/* ---- the owners of windows ---- */
+/* ---- the owners of memory that was read ---- */
 
 int wefti_tcp_tell_taken(void)
 {
@@ -131,7 +135,7 @@ int wefti_tcp_tell_taken(void)
         tcp_read_t read = block->read;
         wefti_tcp.taken = block->next;
         weft_pool_give(&blocks, block);
-        wefti_tcp_window_ends(&read);
+        wefti_tcp_registration_ends(&read);
     }
     return told;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Receiving. What the socket has is read into one buffer, and whole packets are handed on from
- * there. Of a packet that is not whole the rest is read to where it belongs: the block of a fetch
+ * there. Of a packet that is not whole the rest is read to where it belongs: the block of a get
  * straight into the user's memory.
  */
 #include "tcp/tcp_private.h"
@@ -18,16 +18,19 @@
 
 enum {
     INBOX_BYTES = 256 * 1024,
-    /* While a block or, after a large packet, another one is expected, so little is read beyond what has a place:
-     * what lies in the inbox has to be copied, and the rest is read to where it belongs. */
+    /* While a block or, after a large packet, another one is expected, so little is read beyond
+     * what has a place: what lies in the inbox has to be copied, and the rest is read to where it
+     * belongs. */
     INBOX_OF_BLOCKS = 512,
     LARGE_BYTES = 16 * 1024,
-    /* While more than MUCH_BYTES are to come in a stream, a socket that was read empty is left alone until ENOUGH_BYTES
-     * are there, or for STILL_NS no more have come. Each read takes the lock of the socket, for which whoever brings the
-     * data has to wait, and finds little: so the reader's core worked half as long, and windows of 64 KiB, 256 KiB and
-     * 1 MiB came at 5.8, 6.7 and 6.3 GB/s (means of ten runs), read at once at 5.1, 5.8 and 5.9. */
+    /* While more than MUCH_BYTES are to come in a stream, a socket that was read empty is left
+     * alone until ENOUGH_BYTES are there, or for STILL_NS no more have come. Each read takes the
+     * lock of the socket, for which whoever brings the data has to wait, and finds little: so the
+     * reader's core worked half as long, and messages of 64 KiB, 256 KiB and 1 MiB came at 5.8, 6.7
+     * and 6.3 GB/s (means of ten runs), read at once at 5.1, 5.8 and 5.9. */
     MUCH_BYTES = 1024 * 1024,
-    MUCH_AT_ONCE = 4 * 1024 * 1024, /* of one message: waiting for it to gather costs more than it gains */
+    MUCH_AT_ONCE =
+        4 * 1024 * 1024, /* of one message: waiting for it to gather costs more than it gains */
     ENOUGH_BYTES = 512 * 1024,
     STREAM_BYTES = 32 * 1024, /* what a read of a stream gets at least */
     STILL_NS = 20000,
@@ -53,21 +56,21 @@ static void take_read(tcp_peer_t *peer, const char *payload)
 
 static void take_no_read(tcp_peer_t *peer)
 {
-    weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, weft_header_number(&peer->header));
-    if (fetch != NULL)
-        wefti_tcp_end_fetch(peer, fetch, false);
+    weft_get_t *get = wefti_tcp_find_get(peer, weft_header_number(&peer->header));
+    if (get != NULL)
+        wefti_tcp_end_get(peer, get, false);
 }
 
 /* A block is in its place. */
 static void take_frame_block(tcp_peer_t *peer)
 {
-    weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, weft_header_number(&peer->header));
-    if (fetch == NULL)
+    weft_get_t *get = wefti_tcp_find_get(peer, weft_header_number(&peer->header));
+    if (get == NULL)
         return;
-    fetch->begun += peer->header.bytes;
-    peer->fetched_bytes -= peer->header.bytes;
-    if (fetch->begun == fetch->bytes)
-        wefti_tcp_end_fetch(peer, fetch, true);
+    get->begun += peer->header.bytes;
+    peer->wanted_bytes -= peer->header.bytes;
+    if (get->begun == get->bytes)
+        wefti_tcp_end_get(peer, get, true);
 }
 
 static void take_frame(tcp_peer_t *peer, const char *payload)
@@ -105,18 +108,18 @@ static const char *find_frame_fault(tcp_peer_t *peer)
         return "a read of the wrong length";
     if (header->kind != FRAME_BLOCK)
         return header->bytes > PACKET_MAX ? "it is too long" : NULL;
-    weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, weft_header_number(header));
-    if (fetch == NULL)
+    weft_get_t *get = wefti_tcp_find_get(peer, weft_header_number(header));
+    if (get == NULL)
         return "a block that nobody asked for";
-    return header->bytes > fetch->bytes - fetch->begun ? "a block that is too long" : NULL;
+    return header->bytes > get->bytes - get->begun ? "a block that is too long" : NULL;
 }
 
 /* Where a payload goes that is not whole. */
 static char *find_place(tcp_peer_t *peer)
 {
     if (peer->header.kind == FRAME_BLOCK) {
-        weft_fetch_t *fetch = wefti_tcp_find_fetch(peer, weft_header_number(&peer->header));
-        return fetch->to + fetch->begun;
+        weft_get_t *get = wefti_tcp_find_get(peer, weft_header_number(&peer->header));
+        return get->to + get->begun;
     }
     char *place = weft_world.land == NULL ? NULL : weft_world.land(peer->world_rank, &peer->header);
     if (place != NULL)
@@ -185,7 +188,8 @@ static size_t take_payload(tcp_peer_t *peer, const char *data, size_t bytes)
 static void parse(tcp_peer_t *peer, const char *data, size_t bytes)
 {
     while (bytes > 0 || (is_in_payload(peer) && peer->header.bytes == 0)) {
-        size_t taken = is_in_payload(peer) ? take_payload(peer, data, bytes) : take_header(peer, data, bytes);
+        size_t taken =
+            is_in_payload(peer) ? take_payload(peer, data, bytes) : take_header(peer, data, bytes);
         if (peer->state != TCP_OPEN)
             return;
         data += taken;
@@ -197,7 +201,7 @@ static void parse(tcp_peer_t *peer, const char *data, size_t bytes)
 
 static size_t inbox_room(const tcp_peer_t *peer)
 {
-    return peer->fetches != NULL || peer->expects_large ? INBOX_OF_BLOCKS : INBOX_BYTES;
+    return peer->gets != NULL || peer->expects_large ? INBOX_OF_BLOCKS : INBOX_BYTES;
 }
 
 /* The rest of an unfinished payload goes to its place, and what follows it into the inbox. */
@@ -230,9 +234,10 @@ static ssize_t read_socket(tcp_peer_t *peer, size_t *placed_out)
 
 static bool misses_much(const tcp_peer_t *peer)
 {
-    bool is_block = peer->place != NULL && peer->header.kind == FRAME_BLOCK; /* of what is fetched */
-    size_t missing = is_block ? peer->fetched_bytes - peer->place_got : peer->fetched_bytes + missing_bytes(peer);
-    bool are_several = peer->fetches != NULL && peer->fetches->next != NULL;
+    bool is_block = peer->place != NULL && peer->header.kind == FRAME_BLOCK; /* of a get */
+    size_t missing =
+        is_block ? peer->wanted_bytes - peer->place_got : peer->wanted_bytes + missing_bytes(peer);
+    bool are_several = peer->gets != NULL && peer->gets->next != NULL;
     return missing > (are_several ? MUCH_BYTES : MUCH_AT_ONCE);
 }
 
@@ -288,12 +293,13 @@ static tcp_found_t receive_some(tcp_peer_t *peer)
         parse(peer, inbox, (size_t)got - placed);
     if (got >= STREAM_BYTES && (size_t)got < room && misses_much(peer))
         begin_rest(peer);
-    bool has_more = peer->state == TCP_OPEN && (size_t)got == room && placed == 0 && missing_bytes(peer) > 0;
+    bool has_more =
+        peer->state == TCP_OPEN && (size_t)got == room && placed == 0 && missing_bytes(peer) > 0;
     return has_more ? FOUND_MORE : FOUND_SOME;
 }
 
-/* Once, but for a payload whose header has just come: others get their turn, too, and a fast sender might keep us for as
- * long as it likes. */
+/* Once, but for a payload whose header has just come: others get their turn, too, and a fast sender
+ * might keep us for as long as it likes. */
 int wefti_tcp_receive(tcp_peer_t *peer)
 {
     if (inbox == NULL && (inbox = weft_alloc(INBOX_BYTES)) == NULL)

@@ -51,8 +51,8 @@ static void note_waiting(tcp_peer_t *peer, bool is_waiting)
     peer->endpoint.eager_max = is_waiting || peer->has_pushed ? peer->eager_busy : peer->eager_idle;
 }
 
-/* One large packet unasked, and then the peer has the next word: of many in a row the second would wait behind the first,
- * and have to be copied. */
+/* One large packet unasked, and then the peer has the next word: of many in a row the second would
+ * wait behind the first, and have to be copied. */
 static void note_pushed(tcp_peer_t *peer, size_t bytes)
 {
     if (bytes <= peer->eager_busy)
@@ -90,10 +90,12 @@ size_t wefti_tcp_write(tcp_peer_t *peer, struct iovec *pieces, int count)
     return 0;
 }
 
-/* The kernel copies what it is given to the places of a page in turn, and where such a place is ahead of the source's
- * place in its page by less than 32 bytes that copy takes half as long again: 1 MiB from the beginning of a page took
- * 186 us from one host to another with 8, 16 or 24 bytes in front of it, and 147 with 64. */
-size_t wefti_tcp_make_head(char *head, const weft_header_t *header, const void *payload, size_t before)
+/* The kernel copies what it is given to the places of a page in turn, and where such a place is
+ * ahead of the source's place in its page by less than 32 bytes that copy takes half as long again:
+ * 1 MiB from the beginning of a page took 186 us from one host to another with 8, 16 or 24 bytes in
+ * front of it, and 147 with 64. */
+size_t wefti_tcp_make_head(char *head, const weft_header_t *header, const void *payload,
+                           size_t before)
 {
     weft_header_t own = *header;
     if (header->bytes > 0)
@@ -167,7 +169,7 @@ static bool write_all(tcp_peer_t *peer)
         return false;
     if (peer->throttles != peer->has_told && !tell_owner(peer))
         return false;
-    if (!wefti_tcp_ask_fetches(peer) || !write_rests(peer))
+    if (!wefti_tcp_ask_gets(peer) || !write_rests(peer))
         return false;
     return wefti_tcp_write_blocks(peer); /* the buffer is empty: a frame in it may be cut */
 }

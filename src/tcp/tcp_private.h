@@ -3,11 +3,12 @@
  * What the files of this folder share.
  *
  * One connection a pair of ranks, made by whoever sends first. On it go frames: a weft_header_t,
- * `lead` bytes without meaning, then its payload. Kinds from FRAME_THROTTLE on are of this transport.
+ * `lead` bytes without meaning, then its payload. Kinds from FRAME_THROTTLE on are of this
+ * transport.
  *
- *   READ   asks for bytes of a window; the peer answers with BLOCKs, or with NO_READ. When it `ends` the window, the
- *          window's owner is told once the socket has the last of them
- *   BLOCK  some of the bytes that were asked for; context and tag hold the number of the fetch
+ *   READ   asks for bytes of registered memory; the peer answers with BLOCKs, or with NO_READ. If
+ * nothing else will be read (`ends`), the owner of the memory is told once the socket has the last
+ * of them BLOCK  some of the bytes that were asked for; context and tag hold the number of the get
  */
 #ifndef WEFT_TCP_TCP_PRIVATE_H
 #define WEFT_TCP_TCP_PRIVATE_H
@@ -39,9 +40,9 @@ enum {
 /** The payload of a READ. */
 typedef struct tcp_read {
     uint64_t address, bytes;
-    uint64_t key, entry; /* of the window */
-    uint64_t fetch; /* the number of the reader */
-    uint64_t ends;  /* 1: nothing else will be asked for */
+    uint64_t key, entry; /* of the registration */
+    uint64_t get;        /* the number of the reader */
+    uint64_t ends;       /* 1: nothing else will be asked for */
 } tcp_read_t;
 
 /** What epoll knows of: the first member of whatever has a descriptor. */
@@ -80,12 +81,14 @@ typedef struct tcp_peer {
     int world_rank;
     char host[TCP_HOST_BYTES]; /* its name, for messages */
     tcp_state_t state;
-    tcp_attempt_t *attempt; /* while we try to connect */
-    bool is_dirty;          /* in tcp.dirty: there may be something to be sent */
+    tcp_attempt_t *attempt;   /* while we try to connect */
+    bool is_dirty;            /* in tcp.dirty: there may be something to be sent */
     bool throttles, has_told; /* what it has to be told, and what it was told */
     unsigned epoch;           /* of the last direct write */
-    size_t eager_busy, eager_idle; /* what endpoint.eager_max is while something waits or has_pushed, and else */
-    bool has_pushed; /* a packet of more than eager_busy went unasked, and nothing has come from the peer since */
+    size_t eager_busy,
+        eager_idle;  /* what endpoint.eager_max is while something waits or has_pushed, and else */
+    bool has_pushed; /* a packet of more than eager_busy went unasked, and nothing has come from the
+                        peer since */
     struct tcp_peer *next_dirty;
     struct tcp_peer *next_lost; /* in tcp.lost */
     char *why;                  /* meanwhile; NULL: there was no memory for it */
@@ -99,14 +102,14 @@ typedef struct tcp_peer {
     /* in */
     weft_header_t header;
     size_t header_got; /* and of its lead */
-    char *place; /* where the payload of `header` goes; NULL: it has not begun */
+    char *place;       /* where the payload of `header` goes; NULL: it has not begun */
     size_t place_got;
     int rest_found; /* while source.rests: so much there is, since then; when to look next */
     int64_t rest_since, rest_looks;
-    bool expects_large; /* as the last packet was */
-    char *assembly; /* [PACKET_MAX] for a packet that came in pieces */
-    weft_fetch_t *fetches; /* what we have asked for, oldest first */
-    size_t fetched_bytes;  /* of them, that are to come */
+    bool expects_large;  /* as the last packet was */
+    char *assembly;      /* [PACKET_MAX] for a packet that came in pieces */
+    weft_get_t *gets;    /* what we have asked for, oldest first */
+    size_t wanted_bytes; /* of them, that are to come */
 } tcp_peer_t;
 
 typedef struct weft_tcp {
@@ -116,14 +119,14 @@ typedef struct weft_tcp {
     uint64_t own_key;
     tcp_peer_t **peers; /* [world size] */
     tcp_peer_t *dirty;
-    tcp_peer_t *lost; /* the layer above is to be told of them */
-    tcp_block_t *taken; /* and of these, which were the last of their windows */
-    tcp_peer_t *hot; /* the last that had something for us */
-    unsigned epoch;  /* of progress: what is sent between two rounds goes out together */
-    int quiet_rounds; /* of progress, since anything happened */
-    int attempts;    /* connections that are being made */
-    uint64_t dropped; /* connections of strangers */
-    bool is_closing;  /* peers may be gone, which is no failure any more */
+    tcp_peer_t *lost;   /* the layer above is to be told of them */
+    tcp_block_t *taken; /* answers to READs that `end`: the owners of the memory are to be told */
+    tcp_peer_t *hot;    /* the last that had something for us */
+    unsigned epoch;     /* of progress: what is sent between two rounds goes out together */
+    int quiet_rounds;   /* of progress, since anything happened */
+    int attempts;       /* connections that are being made */
+    uint64_t dropped;   /* connections of strangers */
+    bool is_closing;    /* peers may be gone, which is no failure any more */
 } weft_tcp_t;
 
 extern weft_tcp_t wefti_tcp;
@@ -148,12 +151,13 @@ void wefti_tcp_unwatch(tcp_source_t *source);
 int wefti_tcp_listen(void);
 /** Tell the others where this rank listens. */
 int wefti_tcp_publish(void);
-/** Begin to connect to a peer that is apart. MPI_ERR_OTHER with a text, if there is no way to it. */
+/** Begin to connect to a peer that is apart. MPI_ERR_OTHER with a text, if there is no way to it.
+ */
 int wefti_tcp_connect(tcp_peer_t *peer);
 /** Connections that take too long fail. */
 void wefti_tcp_check_attempts(void);
-/** Of those who have connected and not said who they are, only so many stay. Not while there are events
- *  of epoll to be looked at: they name them. */
+/** Of those who have connected and not said who they are, only so many stay. Not while there are
+ * events of epoll to be looked at: they name them. */
 void wefti_tcp_limit_pending(void);
 void wefti_tcp_connect_close(void);
 
@@ -191,10 +195,12 @@ void wefti_tcp_out_drop(tcp_peer_t *peer);
 void wefti_tcp_out_forget(tcp_peer_t *peer);
 /** Write to the peer's socket: how many bytes it took; 0: none, or the peer is lost. */
 size_t wefti_tcp_write(tcp_peer_t *peer, struct iovec *pieces, int count);
-/** A header and its lead at `head` [HEAD_MAX], to stand in front of a payload that goes to the socket from where it
- *  lies, `before` bytes after the beginning of what the same system call writes. The lead makes the payload begin as far
- *  into a line as it does at its source. How many bytes. */
-size_t wefti_tcp_make_head(char *head, const weft_header_t *header, const void *payload, size_t before);
+/** A header and its lead at `head` [HEAD_MAX], to stand in front of a payload that goes to the
+ * socket from where it lies, `before` bytes after the beginning of what the same system call
+ * writes. The lead makes the payload begin as far into a line as it does at its source. How many
+ * bytes. */
+size_t wefti_tcp_make_head(char *head, const weft_header_t *header, const void *payload,
+                           size_t before);
 
 /* tcp_block.c */
 /** Answer a READ. */
@@ -203,7 +209,7 @@ void wefti_tcp_add_block(tcp_peer_t *peer, const tcp_read_t *read);
 bool wefti_tcp_write_blocks(tcp_peer_t *peer);
 /** Take the oldest answer off the list if the socket has all of it. */
 void wefti_tcp_end_block(tcp_peer_t *peer);
-/** Tell the owners of windows that ended. How many. */
+/** Tell the owners of memory that was read to its end. How many. */
 int wefti_tcp_tell_taken(void);
 /** Give up the answers to a peer. */
 void wefti_tcp_drop_blocks(tcp_peer_t *peer);
@@ -217,25 +223,25 @@ void wefti_tcp_in_forget(tcp_peer_t *peer);
 void wefti_tcp_in_close(void);
 
 /* tcp_silence.c */
-/** Before a sleep, or where a wait does not sleep: give up peers whose hosts have been silent for too long. Were
- *  there any? Looks once a second. */
+/** Before a sleep, or where a wait does not sleep: give up peers whose hosts have been silent for
+ * too long. Were there any? Looks once a second. */
 bool wefti_tcp_look_for_silence(void);
 
-/* tcp_window.c */
-bool wefti_tcp_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes,
-                      const struct weft_memory *memory, weft_exposure_t *out);
-void wefti_tcp_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure);
-void wefti_tcp_fetch(weft_fetch_t *fetch);
-/** Is this memory that we exposed? */
+/* tcp_get.c */
+bool wefti_tcp_register(weft_endpoint_t *endpoint, const void *data, size_t bytes,
+                        const struct weft_memory *memory, weft_registration_t *out);
+void wefti_tcp_deregister(weft_endpoint_t *endpoint, weft_registration_t *registration);
+void wefti_tcp_get(weft_get_t *get);
+/** Is this memory that is registered? */
 bool wefti_tcp_may_read(const tcp_read_t *read);
-/** The socket has all bytes of the READ that ends a window: tell its owner. */
-void wefti_tcp_window_ends(const tcp_read_t *read);
-/** The fetch of this number that waits for the peer's answer; NULL: none. */
-weft_fetch_t *wefti_tcp_find_fetch(tcp_peer_t *peer, uint64_t number);
-/** A fetch is over. */
-void wefti_tcp_end_fetch(tcp_peer_t *peer, weft_fetch_t *fetch, bool is_good);
+/** The socket has all bytes of a READ that `ends`: tell the owner of the memory. */
+void wefti_tcp_registration_ends(const tcp_read_t *read);
+/** The get of this number that waits for the peer's answer; NULL: none. */
+weft_get_t *wefti_tcp_find_get(tcp_peer_t *peer, uint64_t number);
+/** A get is over. */
+void wefti_tcp_end_get(tcp_peer_t *peer, weft_get_t *get, bool is_good);
 /** Send the READs that found no room before. */
-bool wefti_tcp_ask_fetches(tcp_peer_t *peer);
-void wefti_tcp_window_close(void);
+bool wefti_tcp_ask_gets(tcp_peer_t *peer);
+void wefti_tcp_gets_close(void);
 
 #endif

@@ -267,7 +267,7 @@ static int poll_waiting(bool everything)
 static void start_waiting(weft_job_t *job)
 {
     weft_progress_await_silent(1);
-    weft_progress_add(poll_waiting);
+    weft_progress_need(poll_waiting);
     weft_list_append(&waiting, &job->link);
     waiting_count++;
 }

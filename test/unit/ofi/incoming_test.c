@@ -85,8 +85,13 @@ static weft_wire_t good(int source, unsigned number, unsigned bytes, unsigned ch
 {
     for (unsigned at = 0; at < PAYLOAD; at++)
         payload[at] = content(source, number, at);
-    return (weft_wire_t){.key = key, .source = (uint32_t)source, .sequence = number, .context = number,
-                         .bytes = bytes, .kind = 1, .version = WEFT_WIRE_VERSION};
+    return (weft_wire_t){.key = key,
+                         .source = (uint32_t)source,
+                         .sequence = number,
+                         .context = number,
+                         .bytes = bytes,
+                         .kind = 1,
+                         .version = WEFT_WIRE_VERSION};
 }
 
 static void test_garbage(void **unused)
@@ -184,7 +189,8 @@ static void test_order(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_garbage), cmocka_unit_test(test_mutations),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_garbage),
+                                       cmocka_unit_test(test_mutations),
                                        cmocka_unit_test(test_order)};
     weft_log_threshold = -1;
     return cmocka_run_group_tests(tests, NULL, NULL);

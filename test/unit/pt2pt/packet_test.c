@@ -16,7 +16,15 @@
 
 #include <cmocka.h>
 
-enum { RANKS = 4, ROUNDS = 20000, PENDING = 24, BUFFER = 4096, PACKET_MAX = 2048, GUARD = 64, KNOWN = 64 };
+enum {
+    RANKS = 4,
+    ROUNDS = 20000,
+    PENDING = 24,
+    BUFFER = 4096,
+    PACKET_MAX = 2048,
+    GUARD = 64,
+    KNOWN = 64
+};
 
 static uint64_t state = 11;
 
@@ -33,8 +41,8 @@ static weft_endpoint_t *by_rank[RANKS];
 static uint64_t known[KNOWN]; /* numbers of requests, of this rank and of others */
 static unsigned known_count;
 static char room[PACKET_MAX];
-static weft_exposure_t *exposed[PENDING];
-static unsigned exposed_count, landings_ended;
+static weft_registration_t *registered[PENDING];
+static unsigned registered_count, landings_ended;
 
 static void learn(uint64_t number)
 {
@@ -82,41 +90,42 @@ static void fake_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
     look_at(header, room);
 }
 
-static bool fake_expose(weft_endpoint_t *endpoint, const void *data, size_t bytes, const struct weft_memory *memory,
-                        weft_exposure_t *out)
+static bool fake_register(weft_endpoint_t *endpoint, const void *data, size_t bytes,
+                          const struct weft_memory *memory, weft_registration_t *out)
 {
     (void)endpoint, (void)bytes, (void)memory;
-    *out = (weft_exposure_t){.window.address = (uint64_t)(uintptr_t)data};
-    if (exposed_count == PENDING || pick(2) == 0)
+    *out = (weft_registration_t){.rkey.address = (uint64_t)(uintptr_t)data};
+    if (registered_count == PENDING || pick(2) == 0)
         return false;
-    exposed[exposed_count++] = out;
+    registered[registered_count++] = out;
     return true;
 }
 
-static void fake_conceal(weft_endpoint_t *endpoint, weft_exposure_t *exposure)
+static void fake_deregister(weft_endpoint_t *endpoint, weft_registration_t *registration)
 {
     unsigned at = 0;
     (void)endpoint;
-    while (at < exposed_count && exposed[at] != exposure)
+    while (at < registered_count && registered[at] != registration)
         at++;
-    assert_true(at < exposed_count);
-    exposed[at] = exposed[--exposed_count];
+    assert_true(at < registered_count);
+    registered[at] = registered[--registered_count];
 }
 
-/* Act as a transport that has delivered all bytes of an exposure. */
-static void end_a_window(void)
+/* As a transport that has given away all bytes that were asked for. */
+static void end_a_registration(void)
 {
-    weft_exposure_t *exposure = exposed_count == 0 ? NULL : exposed[pick(exposed_count)];
-    if (exposure != NULL && exposure->taken != NULL)
-        exposure->taken(exposure);
+    weft_registration_t *registration =
+        registered_count == 0 ? NULL : registered[pick(registered_count)];
+    if (registration != NULL && registration->taken != NULL)
+        registration->taken(registration);
 }
 
-static void fake_fetch(weft_fetch_t *fetch)
+static void fake_get(weft_get_t *get)
 {
     bool is_good = pick(2) == 0;
     if (is_good)
-        memset(fetch->to, 1, fetch->bytes);
-    fetch->done(fetch, is_good);
+        memset(get->to, 1, get->bytes);
+    get->done(get, is_good);
 }
 
 static void fake_throttle(weft_endpoint_t *endpoint, bool is_on)
@@ -124,12 +133,28 @@ static void fake_throttle(weft_endpoint_t *endpoint, bool is_on)
     (void)endpoint, (void)is_on;
 }
 
-static const weft_transport_ops_t fake = {.name = "fake", .send = fake_send, .reserve = fake_reserve,
-                                          .commit = fake_commit, .expose = fake_expose,
-                                          .conceal = fake_conceal, .fetch = fake_fetch,
+static const weft_link_ops_t fake_link = {.send = fake_send,
+                                          .reserve = fake_reserve,
+                                          .commit = fake_commit,
+                                          .flush = weft_no_flush,
                                           .throttle = fake_throttle};
 
-/* ---- requests that are under way while packets arrive ---- */
+/* Of every second rank; the second tells owners. */
+static const weft_remote_ops_t fake_remotes[2] = {{.read = weft_no_read,
+                                                   .prefers_stream = weft_no_preference,
+                                                   .register_memory = fake_register,
+                                                   .deregister_memory = fake_deregister,
+                                                   .get = fake_get,
+                                                   .takes_device = weft_no_device},
+                                                  {.tells_owner = true,
+                                                   .read = weft_no_read,
+                                                   .prefers_stream = weft_no_preference,
+                                                   .register_memory = fake_register,
+                                                   .deregister_memory = fake_deregister,
+                                                   .get = fake_get,
+                                                   .takes_device = weft_no_device}};
+
+/* ---- requests in the midst of which packets come ---- */
 
 typedef struct pending {
     weft_request_t *request; /* NULL: none */
@@ -149,12 +174,25 @@ static void begin(pending_t *at)
     int peer = 1 + (int)pick(RANKS - 1), tag = (int)pick(4);
     at->is_send = pick(2) == 0;
     if (at->is_send) {
-        weft_send_args_t args = {at->memory + GUARD, at->bytes, type, &weft_comm_world, weft_comm_world.context, peer,
-                                 tag, pick(2) ? WEFT_SEND_STANDARD : WEFT_SEND_SYNCHRONOUS, WEFT_WHERE_UNKNOWN};
+        weft_send_args_t args = {at->memory + GUARD,
+                                 at->bytes,
+                                 type,
+                                 &weft_comm_world,
+                                 weft_comm_world.context,
+                                 peer,
+                                 tag,
+                                 pick(2) ? WEFT_SEND_STANDARD : WEFT_SEND_SYNCHRONOUS,
+                                 WEFT_WHERE_UNKNOWN};
         assert_int_equal(weft_send_begin(&args, &at->request), MPI_SUCCESS);
     } else {
-        weft_recv_args_t args = {at->memory + GUARD, at->bytes, type, &weft_comm_world, weft_comm_world.context,
-                                 pick(3) ? peer : MPI_ANY_SOURCE, pick(3) ? tag : MPI_ANY_TAG, WEFT_WHERE_UNKNOWN};
+        weft_recv_args_t args = {at->memory + GUARD,
+                                 at->bytes,
+                                 type,
+                                 &weft_comm_world,
+                                 weft_comm_world.context,
+                                 pick(3) ? peer : MPI_ANY_SOURCE,
+                                 pick(3) ? tag : MPI_ANY_TAG,
+                                 WEFT_WHERE_UNKNOWN};
         assert_int_equal(weft_recv_begin(&args, &at->request), MPI_SUCCESS);
     }
     learn((uint64_t)(uintptr_t)at->request);
@@ -187,7 +225,8 @@ static void fill_payload(weft_header_t *header, unsigned char *payload)
     for (unsigned i = 0; i < header->bytes; i++)
         payload[i] = (unsigned char)pick(256);
     weft_rts_t rts = {.bytes = pick(3) ? pick(2 * BUFFER) : (uint64_t)pick(1 << 30) << pick(35),
-                      .address = pick(2) ? 0 : known[pick(KNOWN)], .request = some_number()};
+                      .address = pick(2) ? 0 : known[pick(KNOWN)],
+                      .request = some_number()};
     if (pick(4) == 0 && header->bytes >= WEFT_RTS_BYTES)
         rts.bytes = header->bytes - WEFT_RTS_BYTES;
     uint64_t number = some_number();
@@ -229,8 +268,8 @@ static void packet_comes(void)
         header.context = weft_comm_world.context | pick(2) * pick(2);
         header.tag = pick(30) == 0 ? (int32_t)(pick(1 << 30) << 2) : (int32_t)pick(4);
     }
-    /* A separate block, so that a sanitizer detects reads beyond it. */
-    unsigned char *payload = malloc(header.bytes);
+    unsigned char *payload =
+        malloc(header.bytes); /* its own, so that a sanitizer sees what is read beyond */
     fill_payload(&header, payload);
     weft_packet_arrived(1 + (int)pick(RANKS - 1), &header, payload);
     free(payload);
@@ -253,12 +292,15 @@ static void land(void)
         landings_ended++;
         return;
     }
-    weft_header_t header = {.kind = pick(9) ? WEFT_PACKET_EAGER : (uint8_t)pick(256), .bytes = pick(BUFFER),
-                            .context = weft_comm_world.context, .tag = (int32_t)pick(4)};
+    weft_header_t header = {.kind = pick(9) ? WEFT_PACKET_EAGER : (uint8_t)pick(256),
+                            .bytes = pick(BUFFER),
+                            .context = weft_comm_world.context,
+                            .tag = (int32_t)pick(4)};
     landing->header = header;
     landing->place = weft_packet_land(source, &landing->header);
     assert_true(landing->place == NULL || header.kind == WEFT_PACKET_EAGER);
-    assert_true((landing->place == NULL) == (memcmp(&header, &landing->header, sizeof(header)) == 0));
+    assert_true((landing->place == NULL) ==
+                (memcmp(&header, &landing->header, sizeof(header)) == 0));
 }
 
 static void check_pending(void)
@@ -285,7 +327,7 @@ static void test_malformed(void **unused)
         if (pick(4) == 0)
             land();
         if (pick(8) == 0)
-            end_a_window();
+            end_a_registration();
         weft_progress();
         check_pending();
     }
@@ -301,8 +343,11 @@ int main(void)
     weft_world.size = weft_world.local_size = RANKS;
     weft_world.endpoints = by_rank;
     for (int i = 0; i < RANKS; i++) {
-        endpoints[i] = (weft_endpoint_t){.ops = &fake, .packet_max = PACKET_MAX, .eager_max = 512, .can_read = true,
-                                        .tells_owner = i % 2 == 1};
+        endpoints[i] = (weft_endpoint_t){.link = &fake_link,
+                                         .remote = &fake_remotes[i % 2],
+                                         .packet_max = PACKET_MAX,
+                                         .eager_max = 512,
+                                         .can_get = true};
         by_rank[i] = &endpoints[i];
     }
     weft_pt2pt_open();

@@ -7,7 +7,9 @@
 #include "runtime/lock.h"
 #include "runtime/world.h"
 #include "base/config.h"
+#include "base/fail.h"
 #include "base/log.h"
+#include "mpi.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -104,16 +106,54 @@ static void the_doorbell_of_a_sleeper_is_set(void **unused)
         fail_msg("set in %d of %d rounds", count, ROUNDS);
 }
 
+#define POLL(i)                                                                                    \
+    static int poll_##i(bool everything)                                                           \
+    {                                                                                              \
+        (void)everything;                                                                          \
+        return 0;                                                                                  \
+    }
+POLL(1)
+POLL(2) POLL(3) POLL(4) POLL(5) POLL(6) POLL(7) POLL(8) POLL(9) POLL(10) POLL(11) POLL(12) POLL(13)
+    POLL(14) POLL(15) POLL(16)
+
+    /* One was added by main(). */
+    static void the_17th_poll_is_refused(void **unused)
+{
+    static const weft_poll_fn_t more[] = {poll_1,  poll_2,  poll_3,  poll_4,  poll_5,  poll_6,
+                                          poll_7,  poll_8,  poll_9,  poll_10, poll_11, poll_12,
+                                          poll_13, poll_14, poll_15, poll_16};
+    (void)unused;
+    for (int i = 0; i < WEFT_POLLS - 1; i++)
+        assert_int_equal(weft_progress_add(more[i]), MPI_SUCCESS);
+    assert_int_equal(weft_progress_add(more[WEFT_POLLS - 1]), MPI_ERR_INTERN);
+    assert_string_not_equal(weft_fail_text(), "");
+    assert_int_equal(weft_progress_add(more[0]), MPI_SUCCESS); /* it is polled already */
+    for (int i = 0; i < WEFT_POLLS; i++)
+        weft_progress_remove(more[i]);
+}
+
+static void the_5th_source_is_refused(void **unused)
+{
+    (void)unused;
+    for (int i = 1; i < WEFT_FD_WATCHES; i++)
+        assert_int_equal(weft_fd_watch_add(wait_fd), MPI_SUCCESS);
+    weft_fail_clear();
+    assert_int_equal(weft_fd_watch_add(wait_fd), MPI_ERR_INTERN);
+    assert_string_not_equal(weft_fail_text(), "");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_doorbell_of_a_sleeper_is_set)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_doorbell_of_a_sleeper_is_set),
+                                       cmocka_unit_test(the_17th_poll_is_refused),
+                                       cmocka_unit_test(the_5th_source_is_refused)};
     weft_config_read();
     weft_log_threshold = -1;
     weft_config.SPIN = weft_config.YIELDS = 0;
     weft_world.job_id = "unit-progress";
     weft_world.is_threaded = true;
-    weft_fd_watch_add(wait_fd);
-    weft_progress_add(poll_nothing);
+    if (weft_fd_watch_add(wait_fd) != MPI_SUCCESS || weft_progress_add(poll_nothing) != MPI_SUCCESS)
+        return 1;
     weft_lock();
     weft_progress_open(&doorbell);
     weft_unlock();

@@ -26,7 +26,7 @@ enum {
     GOOD_ROUNDS = 3000,
     BAD_ROUNDS = 6000,
     STREAM = 1 << 18,
-    FETCH_BYTES = 5000,
+    GET_BYTES = 5000,
     GUARD = 64,
     LARGEST = 20000, /* bytes of a frame; above the size that makes the reader expect large ones */
     KIND = 1,
@@ -40,10 +40,10 @@ enum {
 
 static uint64_t state;
 static unsigned delivered, sent;
-static bool is_checked; /* the sink compares the data with what was sent */
-static weft_fetch_t fetch;
-static unsigned char fetched[GUARD + FETCH_BYTES + GUARD];
-static bool is_fetched;
+static bool is_checked; /* what is delivered is what the test has sent */
+static weft_get_t get;
+static unsigned char gotten[GUARD + GET_BYTES + GUARD];
+static bool is_got;
 static unsigned char landing[LARGEST + GUARD];
 static unsigned landed;
 
@@ -131,7 +131,10 @@ static void feed(tcp_peer_t *peer, int other_end, const unsigned char *bytes, si
 
 static size_t put_frame(unsigned char *to, unsigned bytes)
 {
-    weft_header_t header = {.kind = KIND, .lead = (uint8_t)pick(2) * (uint8_t)pick(256), .bytes = bytes, .context = sent};
+    weft_header_t header = {.kind = KIND,
+                            .lead = (uint8_t)pick(2) * (uint8_t)pick(256),
+                            .bytes = bytes,
+                            .context = sent};
     unsigned char *payload = to + sizeof(header) + header.lead;
     memcpy(to, &header, sizeof(header));
     memset(to + sizeof(header), 0xff, header.lead);
@@ -173,28 +176,33 @@ static void test_pieces(void **unused)
     part(peer, other_end);
 }
 
-static void fetch_is_over(weft_fetch_t *over, bool is_good)
+static void get_is_over(weft_get_t *over, bool is_good)
 {
     (void)over, (void)is_good;
-    is_fetched = true;
+    is_got = true;
 }
 
-static void begin_fetch(tcp_peer_t *peer)
+static void begin_get(tcp_peer_t *peer)
 {
-    memset(fetched, 0xa5, sizeof(fetched));
-    fetch = (weft_fetch_t){.endpoint = &peer->endpoint, .to = (char *)fetched + GUARD, .bytes = FETCH_BYTES,
-                           .done = fetch_is_over};
-    is_fetched = false;
-    wefti_tcp_fetch(&fetch);
+    memset(gotten, 0xa5, sizeof(gotten));
+    get = (weft_get_t){.endpoint = &peer->endpoint,
+                       .to = (char *)gotten + GUARD,
+                       .bytes = GET_BYTES,
+                       .done = get_is_over};
+    is_got = false;
+    wefti_tcp_get(&get);
 }
 
 /* A frame of a random kind; it mostly has the number of the fetch that waits. */
 static size_t put_strange(unsigned char *to, size_t room)
 {
-    static const uint8_t kinds[] = {FRAME_THROTTLE, FRAME_RELEASE, FRAME_READ, FRAME_BLOCK, FRAME_NO_READ, 1, 200, 255};
-    uint64_t number = (uint64_t)(uintptr_t)fetch.registration + (pick(5) == 0);
-    weft_header_t header = {.kind = kinds[pick(sizeof(kinds))], .bytes = pick(5) ? pick(3000) : pick(1u << 31),
-                            .context = (uint32_t)number, .tag = (int32_t)(number >> 32)};
+    static const uint8_t kinds[] = {
+        FRAME_THROTTLE, FRAME_RELEASE, FRAME_READ, FRAME_BLOCK, FRAME_NO_READ, 1, 200, 255};
+    uint64_t number = (uint64_t)(uintptr_t)get.handle + (pick(5) == 0);
+    weft_header_t header = {.kind = kinds[pick(sizeof(kinds))],
+                            .bytes = pick(5) ? pick(3000) : pick(1u << 31),
+                            .context = (uint32_t)number,
+                            .tag = (int32_t)(number >> 32)};
     if (header.kind == FRAME_READ && pick(4) != 0)
         header.bytes = sizeof(tcp_read_t);
     header.lead = (uint8_t)pick(2) * (uint8_t)pick(256);
@@ -217,7 +225,7 @@ static void test_strange(void **unused)
     for (int round = 0; round < BAD_ROUNDS; round++) {
         int other_end;
         tcp_peer_t *peer = connect_peer(&other_end);
-        begin_fetch(peer);
+        begin_get(peer);
         size_t bytes = put_many(stream, 3000);
         for (unsigned i = pick(4); i > 0; i--)
             bytes += put_strange(stream + bytes, 12000);
@@ -226,8 +234,8 @@ static void test_strange(void **unused)
         feed(peer, other_end, stream, bytes);
         part(peer, other_end);
         for (int i = 0; i < GUARD; i++) {
-            assert_int_equal(fetched[i], 0xa5);
-            assert_int_equal(fetched[GUARD + FETCH_BYTES + i], 0xa5);
+            assert_int_equal(gotten[i], 0xa5);
+            assert_int_equal(gotten[GUARD + GET_BYTES + i], 0xa5);
         }
     }
 }
@@ -236,17 +244,22 @@ static void test_strange(void **unused)
 
 static int times_taken;
 
-static void window_is_taken(weft_exposure_t *exposure)
+static void memory_is_taken(weft_registration_t *registration)
 {
-    assert_ptr_equal(exposure->owner, &times_taken);
+    assert_ptr_equal(registration->owner, &times_taken);
     times_taken++;
 }
 
-static void ask_for(int other_end, const weft_exposure_t *exposure, uint64_t bytes, uint64_t ends)
+static void ask_for(int other_end, const weft_registration_t *registration, uint64_t bytes,
+                    uint64_t ends)
 {
     weft_header_t header = {.kind = FRAME_READ, .bytes = sizeof(tcp_read_t)};
-    tcp_read_t read = {.address = exposure->window.address, .bytes = bytes, .key = exposure->window.keys[0],
-                       .entry = exposure->window.keys[1], .fetch = 7, .ends = ends};
+    tcp_read_t read = {.address = registration->rkey.address,
+                       .bytes = bytes,
+                       .key = registration->rkey.keys[0],
+                       .entry = registration->rkey.keys[1],
+                       .get = 7,
+                       .ends = ends};
     assert_int_equal(write(other_end, &header, sizeof(header)), sizeof(header));
     assert_int_equal(write(other_end, &read, sizeof(read)), sizeof(read));
 }
@@ -270,31 +283,32 @@ static size_t drain(tcp_peer_t *peer, int other_end, size_t expected)
     return got;
 }
 
-static void test_windows_end(void **unused)
+static void test_registrations_end(void **unused)
 {
     static const struct {
         uint64_t bytes, ends;
         int taken;
-    } cases[] = {{WINDOW_BYTES, 1, 1}, {1, 1, 1}, {WINDOW_BYTES / 2, 0, 0}, {WINDOW_BYTES + 1, 1, 0}};
-    char *data = weft_alloc_zeroed(1, WINDOW_BYTES);
+    } cases[] = {
+        {MEMORY_BYTES, 1, 1}, {1, 1, 1}, {MEMORY_BYTES / 2, 0, 0}, {MEMORY_BYTES + 1, 1, 0}};
+    char *data = weft_alloc_zeroed(1, MEMORY_BYTES);
     int other_end;
     (void)unused;
     tcp_peer_t *peer = connect_peer(&other_end);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        weft_exposure_t exposure;
-        bool is_refused = cases[i].bytes > WINDOW_BYTES;
+        weft_registration_t registration;
+        bool is_refused = cases[i].bytes > MEMORY_BYTES;
         size_t data_bytes = is_refused ? 0 : cases[i].bytes;
         weft_header_t header = {.bytes = (uint32_t)data_bytes};
         char head[HEAD_MAX];
         size_t expected = data_bytes + wefti_tcp_make_head(head, &header, data, 0);
-        assert_true(wefti_tcp_expose(&peer->endpoint, data, WINDOW_BYTES, NULL, &exposure));
-        exposure.taken = window_is_taken;
-        exposure.owner = &times_taken;
+        assert_true(wefti_tcp_register(&peer->endpoint, data, MEMORY_BYTES, NULL, &registration));
+        registration.taken = memory_is_taken;
+        registration.owner = &times_taken;
         times_taken = 0;
-        ask_for(other_end, &exposure, cases[i].bytes, cases[i].ends);
+        ask_for(other_end, &registration, cases[i].bytes, cases[i].ends);
         assert_int_equal(drain(peer, other_end, expected), expected);
         assert_int_equal(times_taken, cases[i].taken);
-        wefti_tcp_conceal(&peer->endpoint, &exposure);
+        wefti_tcp_deregister(&peer->endpoint, &registration);
     }
     part(peer, other_end);
     weft_free(data);
@@ -302,11 +316,11 @@ static void test_windows_end(void **unused)
 
 /* ---- many at once ---- */
 
-typedef struct window {
+typedef struct memory {
     const char *data;
     size_t bytes;
-    weft_exposure_t exposure;
-} window_t;
+    weft_registration_t registration;
+} memory_t;
 
 static void read_whole(int other_end, void *to, size_t bytes)
 {
@@ -318,23 +332,23 @@ static void read_whole(int other_end, void *to, size_t bytes)
     }
 }
 
-static void check_answer(int other_end, const window_t *window)
+static void check_answer(int other_end, const memory_t *memory)
 {
     static char bytes[UINT8_MAX + ANSWER_MOST];
     weft_header_t header;
-    bool is_refused = window->exposure.registration == NULL;
+    bool is_refused = memory->registration.handle == NULL;
     read_whole(other_end, &header, sizeof(header));
     assert_int_equal(header.kind, is_refused ? FRAME_NO_READ : FRAME_BLOCK);
-    assert_int_equal(header.bytes, is_refused ? 0 : window->bytes);
+    assert_int_equal(header.bytes, is_refused ? 0 : memory->bytes);
     read_whole(other_end, bytes, header.lead + (size_t)header.bytes);
-    assert_memory_equal(bytes + header.lead, window->data, header.bytes);
+    assert_memory_equal(bytes + header.lead, memory->data, header.bytes);
 }
 
 /* Reads of exposures of all lengths, some of which have ended: the answers come in order and
  * complete, however much the socket takes at a time. */
 static void test_answers(void **unused)
 {
-    static window_t windows[ANSWERS];
+    static memory_t memories[ANSWERS];
     static char data[2 * ANSWER_MOST];
     int other_end;
     (void)unused;
@@ -343,22 +357,23 @@ static void test_answers(void **unused)
         data[at] = (char)pick(256);
     tcp_peer_t *peer = connect_peer(&other_end);
     for (int i = 0; i < ANSWERS; i++) {
-        window_t *window = &windows[i];
-        window->data = data + pick(ANSWER_MOST);
-        window->bytes = pick(3) ? pick(ANSWER_MOST) : pick(100);
-        assert_true(wefti_tcp_expose(&peer->endpoint, window->data, window->bytes, NULL, &window->exposure));
-        weft_exposure_t asked = window->exposure;
+        memory_t *memory = &memories[i];
+        memory->data = data + pick(ANSWER_MOST);
+        memory->bytes = pick(3) ? pick(ANSWER_MOST) : pick(100);
+        assert_true(wefti_tcp_register(&peer->endpoint, memory->data, memory->bytes, NULL,
+                                       &memory->registration));
+        weft_registration_t asked = memory->registration;
         if (pick(10) == 0) {
-            wefti_tcp_conceal(&peer->endpoint, &window->exposure);
-            window->exposure.registration = NULL;
+            wefti_tcp_deregister(&peer->endpoint, &memory->registration);
+            memory->registration.handle = NULL;
         }
-        ask_for(other_end, &asked, window->bytes, 0);
+        ask_for(other_end, &asked, memory->bytes, 0);
         wefti_tcp_receive(peer);
     }
     for (int i = 0; i < ANSWERS; i++) {
-        check_answer(other_end, &windows[i]);
-        if (windows[i].exposure.registration != NULL)
-            wefti_tcp_conceal(&peer->endpoint, &windows[i].exposure);
+        check_answer(other_end, &memories[i]);
+        if (memories[i].registration.handle != NULL)
+            wefti_tcp_deregister(&peer->endpoint, &memories[i].registration);
     }
     assert_null(peer->blocks);
     part(peer, other_end);
@@ -366,7 +381,7 @@ static void test_answers(void **unused)
 
 static int large_over;
 
-static void large_is_over(weft_fetch_t *over, bool is_good)
+static void large_is_over(weft_get_t *over, bool is_good)
 {
     assert_true(is_good);
     assert_ptr_equal(over->owner, &large_over);
@@ -392,7 +407,7 @@ static void feed_large(tcp_peer_t *peer, int other_end, const char *bytes, size_
 
 static void test_rests(void **unused)
 {
-    static weft_fetch_t fetches[LARGE_FETCHES];
+    static weft_get_t gets[LARGE_FETCHES];
     char *data = weft_alloc(LARGE_FETCH), *came = weft_alloc_zeroed(LARGE_FETCHES, LARGE_FETCH);
     int other_end;
     (void)unused;
@@ -402,19 +417,22 @@ static void test_rests(void **unused)
         data[at] = (char)pick(256);
     tcp_peer_t *peer = connect_peer(&other_end);
     for (int i = 0; i < LARGE_FETCHES; i++) {
-        fetches[i] = (weft_fetch_t){.endpoint = &peer->endpoint, .to = came + (size_t)i * LARGE_FETCH,
-                                    .bytes = LARGE_FETCH, .done = large_is_over, .owner = &large_over};
-        wefti_tcp_fetch(&fetches[i]);
+        gets[i] = (weft_get_t){.endpoint = &peer->endpoint,
+                               .to = came + (size_t)i * LARGE_FETCH,
+                               .bytes = LARGE_FETCH,
+                               .done = large_is_over,
+                               .owner = &large_over};
+        wefti_tcp_get(&gets[i]);
     }
     for (int i = 0; i < LARGE_FETCHES; i++) {
-        uint64_t number = (uint64_t)(uintptr_t)fetches[i].registration;
+        uint64_t number = (uint64_t)(uintptr_t)gets[i].handle;
         weft_header_t header = weft_header_for(FRAME_BLOCK, number, LARGE_FETCH);
         feed_large(peer, other_end, (const char *)&header, sizeof(header));
         feed_large(peer, other_end, data, LARGE_FETCH);
         assert_int_equal(large_over, i + 1);
         assert_memory_equal(came + (size_t)i * LARGE_FETCH, data, LARGE_FETCH);
     }
-    assert_int_equal(peer->fetched_bytes, 0);
+    assert_int_equal(peer->wanted_bytes, 0);
     part(peer, other_end);
     weft_free(data);
     weft_free(came);
@@ -471,21 +489,25 @@ static void test_cut_refusal(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_strange),
-                                       cmocka_unit_test(test_windows_end), cmocka_unit_test(test_turns),
-                                       cmocka_unit_test(test_answers), cmocka_unit_test(test_rests),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces),
+                                       cmocka_unit_test(test_strange),
+                                       cmocka_unit_test(test_registrations_end),
+                                       cmocka_unit_test(test_turns),
+                                       cmocka_unit_test(test_answers),
+                                       cmocka_unit_test(test_rests),
                                        cmocka_unit_test(test_cut_refusal)};
     static tcp_peer_t *peers[2];
     weft_config_read();
     weft_log_threshold = -1;
     weft_world.size = 2;
     weft_world.land = land;
-    wefti_tcp = (weft_tcp_t){.sink = sink, .listener.fd = -1, .peers = peers, .epoll_fd = epoll_create1(0)};
+    wefti_tcp =
+        (weft_tcp_t){.sink = sink, .listener.fd = -1, .peers = peers, .epoll_fd = epoll_create1(0)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     wefti_tcp_out_forget(peers[1]);
     wefti_tcp_in_forget(peers[1]);
     wefti_tcp_in_close();
     wefti_tcp_blocks_close();
-    wefti_tcp_window_close();
+    wefti_tcp_gets_close();
     return failed;
 }

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What stands in the tables of transports for what they have no use for. */
+#include "runtime/transport.h"
+
+#include "mpi.h"
+
+void weft_no_flush(weft_endpoint_t *endpoint)
+{
+    (void)endpoint;
+}
+
+/* ---- memory of a peer ---- */
+
+bool weft_no_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes)
+{
+    (void)address;
+    (void)to;
+    (void)bytes;
+    endpoint->can_read = false;
+    return false;
+}
+
+bool weft_no_preference(const weft_endpoint_t *endpoint)
+{
+    (void)endpoint;
+    return false;
+}
+
+bool weft_no_registration(weft_endpoint_t *endpoint, const void *data, size_t bytes,
+                          const struct weft_memory *memory, weft_registration_t *out)
+{
+    (void)endpoint;
+    (void)data;
+    (void)bytes;
+    (void)memory;
+    (void)out;
+    return false;
+}
+
+void weft_no_deregistration(weft_endpoint_t *endpoint, weft_registration_t *registration)
+{
+    (void)endpoint;
+    (void)registration;
+}
+
+void weft_no_get(weft_get_t *get)
+{
+    get->done(get, false);
+}
+
+bool weft_no_device(const struct weft_memory *memory)
+{
+    (void)memory;
+    return false;
+}
+
+const weft_remote_ops_t weft_no_remote = {
+    .read = weft_no_read,
+    .prefers_stream = weft_no_preference,
+    .register_memory = weft_no_registration,
+    .deregister_memory = weft_no_deregistration,
+    .get = weft_no_get,
+    .takes_device = weft_no_device,
+};
+
+/* ---- the life of a transport ---- */
+
+int weft_no_reach(int world_rank, weft_endpoint_t **out)
+{
+    (void)world_rank;
+    (void)out;
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+void weft_no_description(weft_rank_report_t *report)
+{
+    (void)report;
+}
+
+void weft_no_quiesce(void)
+{
+}
