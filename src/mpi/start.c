@@ -202,6 +202,7 @@ int weft_start(int thread_level)
     weft_config_read();
     weft_log_open(-1);
     weft_world.abort = weft_abort_job;
+    weft_out_of_memory_end = weft_abort_job;
     weft_world.reach = start_reach;
     weft_world.peer_lost = weft_pt2pt_peer_lost;
     weft_world.land = weft_packet_land;

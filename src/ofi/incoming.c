@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 
-#include <rdma/fi_errno.h>
 #include <string.h>
 
 enum { EARLY_MOST = 1 << 16 }; /* how far ahead of its turn a packet may be */
@@ -70,11 +69,8 @@ static void keep_early(weft_ofi_peer_t *peer, const weft_wire_t *wire, const cha
         return;
     }
     weft_early_t *early = weft_alloc(sizeof(*early) + wire->bytes);
-    if (early == NULL) {
-        wefti_ofi_peer_failed(peer, "keeping a packet of it that came before its turn failed",
-                              FI_ENOMEM);
-        return;
-    }
+    if (early == NULL)
+        weft_out_of_memory("a packet that came before its turn", sizeof(*early) + wire->bytes);
     early->wire = *wire;
     memcpy(early->payload, payload, wire->bytes);
     early->next = *at;
@@ -128,10 +124,8 @@ void wefti_packet_in(const char *packet, size_t bytes)
         return;
     }
     weft_ofi_peer_t *peer = wefti_ofi_peer((int)wire.source);
-    if (peer == NULL) {
-        wefti_ofi_failed("making room for another rank", FI_ENOMEM);
-        return;
-    }
+    if (peer == NULL)
+        weft_out_of_memory("a rank that has sent something", sizeof(*peer));
     if (__builtin_expect(wire.kind == WEFT_WIRE_LOST, 0))
         wefti_ofi_peer_says(peer, packet + sizeof(wire), wire.bytes);
     else

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages from and to device memory. What a send or receive needs for it beside its request hangs on
- * the request's `device`, and lives while the request is active.
+ * Messages from and to device memory. What a send or receive needs for it beside its request hangs
+ * on the request's `device`, and lives while the request is active.
  *
  *   little, by GDRCopy       device -> packet -> device                      by the processor alone
  *   small, or no other way   device -> slot -> packets -> slot -> device     slots: pinned memory
- *   ranks of one host        device -> device, or slot: by the receiver, who maps the sender's memory
- *   from host memory         sender's memory -> slot -> device: by the receiver, where it may read that
- *   over a network           any -> any, by the network, where that reaches device memory (FI_HMEM)
+ *   ranks of one host        device -> device, or slot: by the receiver, who maps the sender's
+ * memory from host memory         sender's memory -> slot -> device: by the receiver, where it may
+ * read that over a network           any -> any, by the network, where that reaches device memory
+ * (FI_HMEM)
  *
- * Whatever goes through slots does so in pieces, several of them on their way at a time. A buffer is
- * not given back to the program, nor a slot to its pool, while the device works on it, errors or not.
+ * Whatever goes through slots does so in pieces, several of them on their way at a time. A buffer
+ * is not given back to the program, nor a slot to its pool, while the device works on it, errors or
+ * not.
  */
 #ifndef WEFT_PT2PT_DEVICE_PRIVATE_H
 #define WEFT_PT2PT_DEVICE_PRIVATE_H
@@ -20,9 +22,9 @@
 #include "base/list.h"
 
 enum {
-    WEFT_CHUNKS = 4,               /* of a message at a time */
-    WEFT_QUICK_BYTES = 64 * 1024,  /* messages up to here do not queue up behind large ones */
-    WEFT_MAP_BYTES = 1024 * 1024,  /* one message of so many bytes is worth a mapping */
+    WEFT_CHUNKS = 4,              /* of a message at a time */
+    WEFT_QUICK_BYTES = 64 * 1024, /* messages up to here do not queue up behind large ones */
+    WEFT_MAP_BYTES = 1024 * 1024, /* one message of so many bytes is worth a mapping */
 };
 
 /* ---- chunk.c ---- */
@@ -71,8 +73,8 @@ static inline weft_queue_t *wefti_queue_for(weft_device_t *device, weft_stream_c
  *  receiver gets them, too. MPI_ERR_NO_MEM. */
 int wefti_device_send_begin(weft_send_t *send);
 
-/** Send a small message at once, by the processor; false: not possible, and nothing was done. The data
- *  are in one piece, and it has been found that they are in device memory. */
+/** Send a small message at once, by the processor; false: not possible, and nothing was done. The
+ * data are in one piece, and it has been found that they are in device memory. */
 bool wefti_device_send_at_once(weft_endpoint_t *endpoint, const weft_send_args_t *args);
 
 /** The first packet; false: there is no room, or the data are not there yet. */
@@ -100,8 +102,9 @@ void wefti_device_sends_close(void);
 
 /* ---- device_recv.c ---- */
 
-/** A receive into device memory begins. */
-void wefti_device_recv_begin(weft_recv_t *recv);
+/** A receive into device memory begins. Errors of the device become the request's. MPI_ERR_NO_MEM.
+ */
+int wefti_device_recv_begin(weft_recv_t *recv);
 
 /** Its message, or a share for any receive, is there: as wefti_recv_matched(). */
 void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_rts_t *rts,

@@ -433,11 +433,12 @@ static bool begin_get(weft_device_recv_t *d, const weft_rts_t *rts)
 
 /* ---- beginning ---- */
 
+/* NULL: there is no memory. */
 static weft_device_recv_t *create_device_recv(weft_recv_t *recv)
 {
     weft_device_recv_t *d = weft_pool_take(&device_recvs);
     if (d == NULL)
-        weft_world.abort(1, "no memory for a receive from or into device memory");
+        return NULL;
     *d = (weft_device_recv_t){.recv = recv};
     weft_list_init(&d->filling);
     wefti_slot_waiter_init(&d->slot_waiter, recv_retry, d);
@@ -446,13 +447,16 @@ static weft_device_recv_t *create_device_recv(weft_recv_t *recv)
 }
 
 /* An error waits for the message, so that its sender gets to know. */
-void wefti_device_recv_begin(weft_recv_t *recv)
+int wefti_device_recv_begin(weft_recv_t *recv)
 {
     weft_device_recv_t *d = create_device_recv(recv);
+    if (d == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a receive into device memory");
     int err = weft_memory_look(wefti_first_byte(recv->args.buf, recv->args.type), &d->memory);
     if (err == MPI_SUCCESS && d->memory.device == NULL)
         err = weft_fail(MPI_ERR_OTHER, "the device memory at %p has gone", recv->args.buf);
     note_recv_error(d, err);
+    return MPI_SUCCESS;
 }
 
 static bool can_never_map(const weft_device_recv_t *d, const weft_share_t *share)
@@ -501,11 +505,14 @@ static void take_packet(weft_device_recv_t *d, const void *data)
     d->data = data;
     begin_chunks(d);
     if (d->begun < d->total && !recv_has_failed(d)) {
-        d->kept = weft_alloc(d->total);
-        if (d->kept == NULL)
-            weft_world.abort(1, "no memory to keep a message for device memory");
-        memcpy(d->kept, data, d->total);
-        d->data = d->kept;
+        d->data = d->kept = weft_alloc(d->total);
+        if (d->kept != NULL)
+            memcpy(d->kept, data, d->total);
+        else
+            note_recv_error(d, weft_fail(MPI_ERR_NO_MEM,
+                                    "no memory for a message of %zu bytes on its "
+                                    "way to device memory",
+                                    d->total));
     }
     await_chunks(d);
 }
@@ -514,6 +521,8 @@ void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_rts_t *
                                const void *data)
 {
     weft_device_recv_t *d = recv->device != NULL ? recv->device : create_device_recv(recv);
+    if (d == NULL)
+        weft_out_of_memory("a message from device memory", sizeof(*d));
     d->sender = rts->request;
     d->total = rts->bytes < recv->capacity ? rts->bytes : recv->capacity;
     if (rts->request != 0) {

@@ -119,7 +119,7 @@ static void message_get_is_over(weft_request_t *request, void *owner)
         message->rts.kind = WEFT_PACKET_ERROR;
         message->rts.extra = &packet_error;
         if (!keep_extra(message))
-            weft_world.abort(1, "no memory for the error of a message");
+            weft_out_of_memory("the error of a message", sizeof(packet_error));
     }
     weft_request_release(request);
     if (taker != NULL)
@@ -136,7 +136,7 @@ static bool suits_fetching(const weft_message_t *message)
 static void fetch(weft_message_t *message)
 {
     if (!make_message_room(message))
-        weft_world.abort(1, "no memory for a message that nobody receives");
+        weft_out_of_memory("a message that nobody receives", message->rts.bytes);
     weft_recv_args_t args = {.buf = message->data,
                              .count = message->rts.bytes,
                              .type = weft_type_of(MPI_BYTE),
@@ -145,7 +145,7 @@ static void fetch(weft_message_t *message)
                              .source = message->entry.key.source,
                              .tag = message->entry.key.tag};
     if (wefti_recv_create(&args, &message->fetching) != MPI_SUCCESS)
-        weft_world.abort(1, "no memory for a message that nobody receives");
+        weft_out_of_memory("a message that nobody receives", sizeof(weft_recv_t));
     weft_recv_t *recv = message->fetching;
     wefti_recv_matched(recv, &message->entry.key, &message->rts, NULL);
     weft_request_watch(&recv->request, message_get_is_over, message);
@@ -155,7 +155,7 @@ void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, cons
 {
     weft_message_t *message = weft_pool_take(&messages);
     if (message == NULL)
-        weft_world.abort(1, "no memory for a message that nobody receives");
+        weft_out_of_memory("a message that nobody receives", sizeof(*message));
     message->object.kind = WEFT_FREED;
     message->entry.key = *key;
     message->rts = *rts;
@@ -163,7 +163,7 @@ void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, cons
     message->fetching = NULL;
     message->taker = NULL;
     if ((data != NULL && !keep_data(message, data)) || (rts->extra != NULL && !keep_extra(message)))
-        weft_world.abort(1, "no memory for a message that nobody receives");
+        weft_out_of_memory("a message that nobody receives", rts->bytes);
     if (__builtin_expect(rts->extra != NULL, 0) && suits_fetching(message))
         fetch(message);
     count_bytes(0, cost_of(message));
@@ -302,9 +302,11 @@ int weft_mrecv_begin(const weft_recv_args_t *args, weft_message_t *message, weft
     int err = wefti_recv_create(&matched, &recv);
     if (err != MPI_SUCCESS)
         return err;
+    if (wefti_receives_device(&matched) && wefti_device_recv_begin(recv) != MPI_SUCCESS) {
+        weft_request_release(&recv->request);
+        return MPI_ERR_NO_MEM;
+    }
     *out = &recv->request;
-    if (wefti_receives_device(&matched))
-        wefti_device_recv_begin(recv);
     wefti_message_deliver(message, recv);
     weft_comm_release(comm);
     return MPI_SUCCESS;

@@ -361,6 +361,17 @@ static bool is_from_lost(int source)
     return endpoint == NULL ? wefti_pt2pt.is_network_lost : endpoint->is_lost;
 }
 
+/* False: the receive has ended for want of memory. */
+static __attribute__((cold)) bool begin_on_device(weft_recv_t *recv)
+{
+    int err = wefti_device_recv_begin(recv);
+    if (err == MPI_SUCCESS)
+        return true;
+    weft_request_note_error(&recv->request, err);
+    weft_request_complete(&recv->request);
+    return false;
+}
+
 static void activate_recv(weft_recv_t *recv)
 {
     if (recv->args.source == MPI_PROC_NULL) {
@@ -368,8 +379,8 @@ static void activate_recv(weft_recv_t *recv)
         weft_request_complete(&recv->request);
         return;
     }
-    if (wefti_receives_device(&recv->args))
-        wefti_device_recv_begin(recv);
+    if (wefti_receives_device(&recv->args) && !begin_on_device(recv))
+        return;
     weft_match_key_t key = key_of(&recv->args);
     if (wefti_pt2pt.messages.count > 0) {
         weft_message_t *message = wefti_message_take(key);

@@ -255,7 +255,7 @@ static weft_send_t *enqueue_control(weft_endpoint_t *endpoint, const weft_header
 {
     weft_send_t *send = weft_pool_take(&sends);
     if (send == NULL)
-        weft_world.abort(1, "no memory to answer a message");
+        weft_out_of_memory("the answer to a message", sizeof(*send));
     send->request.object.kind = WEFT_FREED; /* nobody may name it */
     send->endpoint = endpoint;
     send->stage = WEFT_SEND_CONTROL;
@@ -288,7 +288,7 @@ static void enqueue_trouble(weft_endpoint_t *endpoint, const weft_header_t *head
     weft_send_t *send = enqueue_control(endpoint, header);
     send->packet_error = weft_alloc(sizeof(*packet_error));
     if (send->packet_error == NULL)
-        weft_world.abort(1, "no memory to answer a message");
+        weft_out_of_memory("the answer to a message", sizeof(*packet_error));
     *send->packet_error = *packet_error;
 }
 

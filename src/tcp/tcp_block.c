@@ -5,6 +5,7 @@
 #include "tcp/tcp_private.h"
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/pool.h"
 
 #include <string.h>
@@ -30,7 +31,7 @@ void wefti_tcp_add_block(tcp_peer_t *peer, const tcp_read_t *read)
                  peer->world_rank);
     tcp_block_t *block = weft_pool_take(&blocks);
     if (block == NULL)
-        weft_world.abort(1, "no memory to answer a read");
+        weft_out_of_memory("the answer to a read", sizeof(*block));
     *block = (tcp_block_t){.data = is_allowed ? (const char *)(uintptr_t)read->address : "",
                            .bytes = is_allowed ? read->bytes : 0,
                            .is_refusal = !is_allowed,

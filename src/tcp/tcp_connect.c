@@ -5,9 +5,10 @@
  *   connector   connect --> handshake (who I am, whom I want, proof that I know its key) -->
  *   acceptor    <-- verdict (proof that I am the one)                    now both may send
  *
- * When both connect at once, the connection of the lower rank stays, once its handshake is out: the lower rank
- * refuses the other's, and the higher rank gives up its own when the lower one's handshake comes. One that the kernel
- * still works at may never come through, where a firewall lets others in on one side only.
+ * When both connect at once, the connection of the lower rank stays, once its handshake is out: the
+ * lower rank refuses the other's, and the higher rank gives up its own when the lower one's
+ * handshake comes. One that the kernel still works at may never come through, where a firewall lets
+ * others in on one side only.
  *
  * A host has several addresses, and some of them lead nowhere, or to ourselves (bridges of
  * containers have the same address everywhere). Those of a subnet that we are in come first, our
@@ -73,7 +74,7 @@ struct tcp_attempt {
 
 /* Somebody who has connected and not said yet who it is. */
 typedef struct pending {
-    tcp_source_t source; /* first */
+    tcp_source_t source;   /* first */
     struct pending *next; /* in `pending connections` */
     char handshake[sizeof(handshake_t)];
     size_t handshake_got;
@@ -105,7 +106,8 @@ static void add_addresses(tcp_attempt_t *attempt, const weft_addresses_t *all, b
         if (all->rail[i].bytes != sizeof(address))
             continue;
         memcpy(&address, all->rail[i].data, sizeof(address));
-        if (!wefti_tcp_is_own(address.sin_addr.s_addr) && wefti_tcp_is_near(address.sin_addr.s_addr) == near)
+        if (!wefti_tcp_is_own(address.sin_addr.s_addr) &&
+            wefti_tcp_is_near(address.sin_addr.s_addr) == near)
             attempt->addresses[attempt->count++] = address;
     }
 }
@@ -176,8 +178,8 @@ static bool try_address(tcp_peer_t *peer)
         close(fd);
         return false;
     }
-    attempt->deadline_ns =
-        weft_clock_ns() + (int64_t)weft_config.TIMEOUT * 1000000000 / (attempt->count > 0 ? attempt->count : 1);
+    attempt->deadline_ns = weft_clock_ns() + (int64_t)weft_config.TIMEOUT * 1000000000 /
+                                                 (attempt->count > 0 ? attempt->count : 1);
     attempt->verdict_got = 0;
     peer->state = TCP_CONNECTING;
     peer->source = (tcp_source_t){.fd = fd, .ready = tcp_connector_ready};
@@ -369,10 +371,11 @@ static void admit(pending_t *pending, const handshake_t *handshake)
 {
     tcp_peer_t *peer = wefti_tcp_peer((int)handshake->source);
     if (peer == NULL)
-        weft_world.abort(1, "no memory for a peer");
+        weft_out_of_memory("a rank that has connected", sizeof(*peer));
     bool is_ours_better = peer->state == TCP_HANDSHAKE && peer->source.fd >= 0 &&
                           weft_world.rank < (int)handshake->source;
-    /* Both connected at once, and this one was given up; or it is lost, and said to be so, for good. */
+    /* Both connected at once, and this one was given up; or it is lost, and said to be so, for
+     * good. */
     if (peer->state == TCP_OPEN || peer->state == TCP_LOST) {
         dismiss(pending, NULL);
         return;
@@ -459,7 +462,8 @@ static void cannot_accept(int error)
     if (error != EMFILE && error != ENFILE)
         return;
     snprintf(why, sizeof(why),
-             "rank %d on %s cannot accept a connection: %s; a rank needs one for each rank of another host "
+             "rank %d on %s cannot accept a connection: %s; a rank needs one for each rank of "
+             "another host "
              "that it talks to, and the limit is %lu (ulimit -n)",
              weft_world.rank, weft_world.host, strerror(error), weft_file_limit());
     weft_world.abort(1, why);

@@ -127,7 +127,7 @@ static char *find_place(tcp_peer_t *peer)
     if (peer->assembly == NULL)
         peer->assembly = weft_alloc(PACKET_MAX);
     if (peer->assembly == NULL)
-        weft_world.abort(1, "no memory to receive a packet");
+        weft_out_of_memory("a packet that comes in pieces", PACKET_MAX);
     return peer->assembly;
 }
 
@@ -303,7 +303,7 @@ static tcp_found_t receive_some(tcp_peer_t *peer)
 int wefti_tcp_receive(tcp_peer_t *peer)
 {
     if (inbox == NULL && (inbox = weft_alloc(INBOX_BYTES)) == NULL)
-        weft_world.abort(1, "no memory to receive from the network");
+        weft_out_of_memory("what comes from the network", INBOX_BYTES);
     if (peer->state != TCP_OPEN || is_resting(peer))
         return 0;
     tcp_found_t found = receive_some(peer);

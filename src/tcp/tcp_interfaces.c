@@ -96,13 +96,13 @@ int wefti_tcp_find_interfaces(void)
     sort_interfaces();
     if (fit_count > 0)
         return MPI_SUCCESS;
-    return weft_fail(MPI_ERR_OTHER,
-                     "no network interface of %s has an IPv4 address and could reach other hosts%s%s "
-                     "(WEFT_LOG=info says why each was passed over)",
-                     weft_world.host,
-                     weft_config.FABRIC_INTERFACE[0] == '\0' ? ""
-                                                             : "; WEFT_FABRIC_INTERFACE asks for ",
-                     weft_config.FABRIC_INTERFACE);
+    return weft_fail(
+        MPI_ERR_OTHER,
+        "no network interface of %s has an IPv4 address and could reach other hosts%s%s "
+        "(WEFT_LOG=info says why each was passed over)",
+        weft_world.host,
+        weft_config.FABRIC_INTERFACE[0] == '\0' ? "" : "; WEFT_FABRIC_INTERFACE asks for ",
+        weft_config.FABRIC_INTERFACE);
 }
 
 void wefti_tcp_interfaces_close(void)
@@ -130,15 +130,18 @@ void wefti_tcp_describe_interfaces(weft_rank_report_t *report)
         if (interfaces[i].rank != WEFT_INTERFACE_UNFIT || is_loopback(interfaces[i].address))
             continue;
         inet_ntop(AF_INET, &interfaces[i].address, address, sizeof(address));
-        weft_rank_report_warn(report, "interface %s (%s) is passed over: %s; WEFT_FABRIC_INTERFACE names "
-                               "another than %s",
+        weft_rank_report_warn(report,
+                        "interface %s (%s) is passed over: %s; WEFT_FABRIC_INTERFACE names "
+                        "another than %s",
                         interfaces[i].name, address,
                         interfaces[i].why == NULL ? "another was asked for" : interfaces[i].why,
                         wefti_tcp_interface());
     }
     if (interfaces[0].speed_mbit > 0 && interfaces[0].speed_mbit < SLOW_MBIT)
-        weft_rank_report_warn(report, "the network has %d Mbit/s; WEFT_FABRIC_INTERFACE chooses another "
-                               "interface, if there is one", interfaces[0].speed_mbit);
+        weft_rank_report_warn(report,
+                        "the network has %d Mbit/s; WEFT_FABRIC_INTERFACE chooses another "
+                        "interface, if there is one",
+                        interfaces[0].speed_mbit);
 }
 
 bool wefti_tcp_is_own(in_addr_t address)

@@ -208,13 +208,12 @@ int wefti_tcp_flush_dirty(void)
 
 static void make_buffer(tcp_peer_t *peer)
 {
-    char why[160];
+    char what[128];
     peer->out = weft_alloc(OUT_BYTES);
     if (peer->out != NULL)
         return;
-    snprintf(why, sizeof(why), "no memory (%d bytes) for what is sent to rank %d on %s", OUT_BYTES,
-             peer->world_rank, peer->host);
-    weft_world.abort(1, why);
+    snprintf(what, sizeof(what), "what is sent to rank %d on %s", peer->world_rank, peer->host);
+    weft_out_of_memory(what, OUT_BYTES);
 }
 
 static bool has_room(tcp_peer_t *peer, size_t bytes)

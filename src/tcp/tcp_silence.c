@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hosts that have vanished while something is on its way to them. The kernel would try for a quarter of
- * an hour, and TCP_USER_TIMEOUT is not for us: it also ends connections to a rank that computes, and
- * does not read, for longer than that. So whoever goes to sleep looks, now and then, for how long
- * nobody has acknowledged anything: the kernel of a rank that computes does.
+ * Hosts that have vanished while something is on its way to them. The kernel would try for a
+ * quarter of an hour, and TCP_USER_TIMEOUT is not for us: it also ends connections to a rank that
+ * computes, and does not read, for longer than that. So whoever goes to sleep looks, now and then,
+ * for how long nobody has acknowledged anything: the kernel of a rank that computes does.
  */
 #include "tcp/tcp_private.h"
 
@@ -43,8 +43,7 @@ bool wefti_tcp_look_for_silence(void)
     next_ms = now + LOOK_EVERY_MS;
     for (int rank = 0; rank < weft_world.size; rank++) {
         tcp_peer_t *peer = wefti_tcp.peers[rank];
-        if (peer == NULL || peer->state != TCP_OPEN ||
-            !is_silent(peer->source.fd, 1000 * limit_s))
+        if (peer == NULL || peer->state != TCP_OPEN || !is_silent(peer->source.fd, 1000 * limit_s))
             continue;
         wefti_tcp_peer_lost(peer, "waiting for its host to acknowledge data", ETIMEDOUT);
         any = true;
