@@ -164,8 +164,8 @@ static void queue_reduction(run_t *run, const weft_step_t *step)
     void *out = address(run, step->to.place);
     weft_reduction_t reduction = {.op = run->op, .type = step->to.type, .count = step->to.count,
                                   .in = in, .sources = 2, .out = &out, .outs = 1};
-    run->queue = weft_device_queue(run->device, WEFT_STREAM_BULK);
-    int err = run->queue != NULL ? weft_queue_reduce(run->queue, &reduction) : MPI_ERR_OTHER;
+    run->queue = weft_device->queue(run->device, WEFT_STREAM_BULK);
+    int err = run->queue != NULL ? weft_device->reduce(run->queue, &reduction) : MPI_ERR_OTHER;
     if (err != MPI_SUCCESS)
         weft_request_note_error(&run->request, err);
 }
@@ -183,7 +183,7 @@ static void queue_is_done(weft_event_t *event, int error)
 static void put_event(run_t *run)
 {
     run->event = (weft_event_t){.done = queue_is_done, .owner = run};
-    int err = weft_queue_record(run->queue, &run->event);
+    int err = weft_device->record(run->queue, &run->event);
     run->queue = NULL;
     if (err != MPI_SUCCESS) {
         weft_request_note_error(&run->request, err);
@@ -381,7 +381,7 @@ static bool take_scratch(run_t *run)
 {
     weft_plan_t *plan = run->plan;
     if (run->device != NULL && plan->scratch_bytes > 0) {
-        run->buffers[WEFT_SCRATCH] = weft_scratch_take(run->device, plan->scratch_bytes);
+        run->buffers[WEFT_SCRATCH] = weft_device->take_scratch(run->device, plan->scratch_bytes);
         return run->buffers[WEFT_SCRATCH] != NULL;
     }
     run->buffers[WEFT_SCRATCH] = run->small_scratch;
@@ -401,7 +401,7 @@ static void give_scratch(run_t *run)
     if (scratch == run->small_scratch)
         return;
     if (run->device != NULL) {
-        weft_scratch_give(run->device, scratch);
+        weft_device->give_scratch(run->device, scratch);
         return;
     }
     if (plan->spare_scratch == NULL && plan->scratch_bytes <= SPARE_SCRATCH_MAX)

@@ -33,7 +33,7 @@ typedef struct weft_allocation {
     struct weft_allocation *next; /* in its bin */
 } weft_allocation_t;
 
-/** As weft_is_device() and weft_memory_look(). */
+/** As weft_is_device() and weft_device->look(). */
 bool wefti_is_device(const void *buf);
 int wefti_memory_look(const void *buf, weft_memory_t *out);
 

@@ -21,14 +21,14 @@
 
 const char weft_cuda_memory_kinds[] = "cuda,cuda:host,cuda:device,cuda:managed";
 
-static int read_number(const weft_device_t *device)
+static int cuda_number(const weft_device_t *device)
 {
     return device->number;
 }
 
 static const weft_device_ops_t ops = {
     .name = "cuda",
-    .number = read_number,
+    .number = cuda_number,
     .memory_kinds = weft_cuda_memory_kinds,
     .is_device = wefti_is_device,
     .look = wefti_memory_look,
@@ -48,7 +48,7 @@ static const weft_device_ops_t ops = {
     .bind_multicast = wefti_multicast_bind,
     .close_multicast = wefti_multicast_close,
     .multicast = wefti_multicast,
-    .event = wefti_queue_record,
+    .record = wefti_queue_record,
     .bar_suits = wefti_bar_suits,
     .bar_find = wefti_bar_find,
     .bar_read = wefti_bar_read,

@@ -28,7 +28,7 @@ int wefti_clear(weft_device_t *device, void *memory, size_t bytes, weft_event_t 
     wefti_device_leave(&visit);
     if (result != WEFT_CU_SUCCESS)
         return wefti_queue_empty(queue, wefti_driver_failed(result, "cuMemsetD32Async", "%zu bytes", bytes));
-    return weft_queue_record(queue, cleared);
+    return weft_device->record(queue, cleared);
 }
 
 /* Memory that has to be taken from the driver may wait for all streams: not while one of them waits for us. */

@@ -179,7 +179,7 @@ static int reduce_listed(weft_queue_t *queue, weft_kernel_reduction_t *reduction
     weft_call_reduction(reduction, wefti_processors(queue->device), &call);
     int err = wefti_launch(queue, &call, "a reduction");
     if (err == MPI_SUCCESS)
-        err = weft_queue_record(queue, &lent->event);
+        err = weft_device->record(queue, &lent->event);
     if (err != MPI_SUCCESS)
         return_kernel_slot(&lent->event, err); /* the queue is empty */
     return err;

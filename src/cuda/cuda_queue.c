@@ -145,6 +145,8 @@ static void append_entry_to_queue(weft_queue_t *queue, weft_event_t *event)
 int wefti_queue_record(weft_queue_t *queue, weft_event_t *event)
 {
     weft_visit_t visit;
+    event->is_reached = false;
+    event->error = MPI_SUCCESS;
     int err = wefti_device_enter(queue->device, &visit);
     if (err != MPI_SUCCESS)
         return err;

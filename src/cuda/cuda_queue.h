@@ -34,7 +34,7 @@ struct weft_queue {
 
 weft_queue_t *wefti_queue_of(weft_device_t *device, weft_stream_class_t stream_class);
 
-/** As weft_queue_record(). */
+/** As weft_device->record(). */
 int wefti_queue_record(weft_queue_t *queue, weft_event_t *event);
 
 /** A call failed that was to put work into the queue: wait until what was put in before is over, so

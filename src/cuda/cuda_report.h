@@ -6,7 +6,7 @@
 #include "cuda/cuda_device.h"
 #include "runtime/rank_report.h"
 
-/** As weft_device_describe(). */
+/** As weft_device->describe(). */
 void wefti_cuda_report(struct weft_rank_report *report);
 
 /** The rank begins to work on a device: said where a report is wanted that could not know it. */

@@ -12,7 +12,7 @@
 #include "cuda/allocation.h"
 #include "runtime/world.h"
 
-/** As weft_device_share(). */
+/** As weft_device->share(). */
 bool wefti_share(const weft_memory_t *memory, const void *buf, size_t bytes, weft_share_t *out);
 
 /** Say, once a host, why memory goes between processes by a detour. */

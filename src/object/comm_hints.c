@@ -81,7 +81,7 @@ static int get_kinds(const weft_comm_t *comm, weft_info_t *info)
 {
     char kinds[MPI_MAX_INFO_VAL];
     const char *asserted = comm->info == NULL ? NULL : weft_info_get(comm->info, kinds_assertion);
-    const weft_device_ops_t *ops = weft_device_ops;
+    const weft_device_ops_t *ops = weft_device;
     snprintf(kinds, sizeof(kinds), "%s%s%s", host_kinds, ops == NULL ? "" : ",",
              ops == NULL ? "" : ops->memory_kinds);
     int err = weft_info_set(info, kinds_key, kinds);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Does the network reach device memory? A provider that offers FI_HMEM may still fail with this driver,
- * device or kernel. So the first buffer of each device begins a trial, in memory of ours on that device:
+ * Does the network reach device memory? A provider that offers FI_HMEM may still fail with this
+ * driver, device or kernel. So the first buffer of each device begins a trial, in memory of ours on
+ * that device:
  *
- *   pinned slot: pattern, zeros  -- copy -->  device  -- fi_read from ourselves, first half to second -->
- *   device  -- copy -->  pinned slot: compared
+ *   pinned slot: pattern, zeros  -- copy -->  device  -- fi_read from ourselves, first half to
+ * second --> device  -- copy -->  pinned slot: compared
  *
- * Nothing waits for it; until it has passed, messages go through pinned memory. It is made on the first
- * rail: others are devices of the same provider, and what cannot be registered there is streamed.
+ * Nothing waits for it; until it has passed, messages go through pinned memory. It is made on the
+ * first rail: others are devices of the same provider, and what cannot be registered there is
+ * streamed.
  */
 #include "ofi/ofi_private.h"
 
@@ -64,9 +66,9 @@ static void release_trial(trial_t *trial)
     if (trial->mr != NULL)
         fi_close(&trial->mr->fid);
     if (trial->scratch != NULL)
-        weft_scratch_give(trial->device, trial->scratch);
+        weft_device->give_scratch(trial->device, trial->scratch);
     if (trial->slot != NULL)
-        weft_pinned_give(trial->slot);
+        weft_device->give_pinned(trial->slot);
     trial->mr = NULL;
     trial->scratch = trial->slot = NULL;
 }
@@ -106,8 +108,8 @@ static void trial_is_back(weft_event_t *event, int error)
         }
     }
     WEFT_LOG(WEFT_INFO, "ofi", "the network reaches memory of device %d",
-             weft_device_number(trial->device));
-    end_trial(trial, STAGE_PASSED);
+             weft_device->number(trial->device));
+    end(trial, STAGE_PASSED);
 }
 
 /* ---- the steps ---- */
@@ -115,9 +117,9 @@ static void trial_is_back(weft_event_t *event, int error)
 /* Copy and put a event behind it. */
 static int copy_trial(trial_t *trial, void *to, const void *from, size_t bytes)
 {
-    weft_queue_t *queue = weft_device_queue(trial->device, WEFT_STREAM_QUICK);
-    int err = queue == NULL ? MPI_ERR_OTHER : weft_queue_copy(queue, to, from, bytes);
-    return err == MPI_SUCCESS ? weft_queue_record(queue, &trial->event) : err;
+    weft_queue_t *queue = weft_device->queue(trial->device, WEFT_STREAM_QUICK);
+    int err = queue == NULL ? MPI_ERR_OTHER : weft_device->copy(queue, to, from, bytes);
+    return err == MPI_SUCCESS ? weft_device->record(queue, &trial->event) : err;
 }
 
 static void trial_is_read(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error)
@@ -139,9 +141,9 @@ static void read_from_self(trial_t *trial)
 {
     weft_rail_t *rail = &wefti_ofi.rails[0];
     trial->op.done = trial_is_read;
-    long rc = fi_read(rail->ep, trial->scratch + HALF, HALF, fi_mr_desc(trial->mr), trial->self,
-                      weft_rail_address(rail, trial->scratch), fi_mr_key(trial->mr),
-                      &trial->op.context);
+    long rc =
+        fi_read(rail->ep, trial->scratch + HALF, HALF, fi_mr_desc(trial->mr), trial->self,
+                weft_rail_address(rail, trial->scratch), fi_mr_key(trial->mr), &trial->op.context);
     trial->is_refused = rc == -FI_EAGAIN;
     if (rc != 0 && rc != -FI_EAGAIN)
         trial_failed(trial, "fi_read", weft_fabric_error(rc));
@@ -184,12 +186,12 @@ static void trial_is_filled(weft_event_t *event, int error)
 static void begin_trial(trial_t *trial, weft_device_t *device)
 {
     *trial = (trial_t){.stage = STAGE_FILLING, .device = device};
-    trial->slot = weft_pinned_take(device, 2 * HALF);
-    trial->scratch = weft_scratch_take(device, 2 * HALF);
+    trial->slot = weft_device->take_pinned(device, 2 * HALF);
+    trial->scratch = weft_device->take_scratch(device, 2 * HALF);
     busy++;
     if (trial->slot == NULL || trial->scratch == NULL ||
-        weft_memory_look(trial->scratch, &trial->memory) != MPI_SUCCESS) {
-        end_trial(trial, STAGE_FREE);
+        weft_device->look(trial->scratch, &trial->memory) != MPI_SUCCESS) {
+        end(trial, STAGE_FREE);
         return;
     }
     memset(trial->slot, 0, 2 * HALF);

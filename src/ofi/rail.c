@@ -45,7 +45,7 @@ static int register_device(weft_rail_t *rail, const weft_rail_region_t *region,
     attributes->mr_iov = &piece;
     attributes->iov_count = 1;
     attributes->iface = FI_HMEM_CUDA; /* the one kind that there is */
-    attributes->device.cuda = weft_device_number(region->memory->device);
+    attributes->device.cuda = weft_device->number(region->memory->device);
     return fi_mr_regattr(rail->domain, attributes, 0, out);
 }
 
@@ -61,9 +61,9 @@ int weft_rail_register(weft_rail_t *rail, const weft_rail_region_t *region, uint
     bool is_ours = (rail->info->domain_attr->mr_mode & FI_MR_PROV_KEY) == 0;
     uint64_t key = is_ours ? rail->next_key++ : 0;
     struct fi_mr_attr attributes = {.access = access, .requested_key = key};
-    int rc = region->memory != NULL
-                 ? register_device(rail, region, &attributes, out)
-                 : fi_mr_reg(rail->domain, region->data, region->bytes, access, 0, key, 0, out, NULL);
+    int rc = region->memory != NULL ? register_device(rail, region, &attributes, out)
+                                    : fi_mr_reg(rail->domain, region->data, region->bytes, access,
+                                                0, key, 0, out, NULL);
     if (rc != 0 || (rail->info->domain_attr->mr_mode & FI_MR_ENDPOINT) == 0)
         return rc;
     rc = fi_mr_bind(*out, &rail->ep->fid, 0);
@@ -109,12 +109,12 @@ static void lay_out(weft_rail_t *rail)
     void *descriptor = rail->memory_mr == NULL ? NULL : fi_mr_desc(rail->memory_mr);
     char *at = rail->memory;
     for (int i = 0; i < rail->buffer_count; i++, at += buffer_bytes(rail))
-        rail->buffers[i] = (weft_receive_buffer_t){
-            .rail = rail, .memory = at, .bytes = buffer_bytes(rail)};
+        rail->buffers[i] =
+            (weft_receive_buffer_t){.rail = rail, .memory = at, .bytes = buffer_bytes(rail)};
     for (int i = 0; i < SMALL_SLOTS + LARGE_SLOTS; i++) {
         weft_rail_slot_t *slot = &rail->slots[i];
-        *slot = (weft_rail_slot_t){.rail = rail, .size_class = i >= SMALL_SLOTS, .memory = at,
-                              .descriptor = descriptor};
+        *slot = (weft_rail_slot_t){
+            .rail = rail, .size_class = i >= SMALL_SLOTS, .memory = at, .descriptor = descriptor};
         at += i < SMALL_SLOTS ? WEFT_SLOT_SMALL : round_up_slot(rail->packet_max);
         weft_rail_give_slot(slot);
     }
@@ -183,8 +183,10 @@ static void rail_packet_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry
     if (error == FI_ECANCELED)
         return;
     if (error == FI_ETRUNC)
-        WEFT_LOG(WEFT_WARN, "ofi", "dropped a packet of more than %zu bytes: WEFT_FABRIC_EAGER_MAX "
-                                   "must be the same on all hosts", rail->packet_max);
+        WEFT_LOG(WEFT_WARN, "ofi",
+                 "dropped a packet of more than %zu bytes: WEFT_FABRIC_EAGER_MAX "
+                 "must be the same on all hosts",
+                 rail->packet_max);
     else if (error != 0)
         rail->owner->failed("receiving", error);
     else if ((entry->flags & FI_RECV) != 0)
@@ -210,7 +212,8 @@ static int take_error(weft_rail_t *rail)
     return 1;
 }
 
-/* From now on it is left alone, so that nothing is written any more to buffers that were given back. */
+/* From now on it is left alone, so that nothing is written any more to buffers that were given
+ * back. */
 static void die(weft_rail_t *rail, const char *doing, int error)
 {
     if (rail->is_dead)
@@ -250,8 +253,9 @@ int weft_rail_progress(weft_rail_t *rail)
 
 /* ---- opening and closing ---- */
 
-/* ofi_rxm receives packets above 16 KiB by reading them; meanwhile others fill their multi-receive buffer, and
- * it says that the buffer is free before the last is read (seen with tcp;ofi_rxm of libfabric 1.17). */
+/* ofi_rxm receives packets above 16 KiB by reading them; meanwhile others fill their multi-receive
+ * buffer, and it says that the buffer is free before the last is read (seen with tcp;ofi_rxm of
+ * libfabric 1.17). */
 static bool is_early_release(const struct fi_info *info)
 {
     return strstr(info->fabric_attr->prov_name, "ofi_rxm") != NULL;

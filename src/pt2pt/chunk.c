@@ -15,7 +15,7 @@ weft_chunk_t *wefti_chunk_take(weft_device_t *device, size_t offset, size_t byte
         return NULL;
     *chunk = (weft_chunk_t){.offset = offset, .bytes = bytes};
     weft_list_init(&chunk->link);
-    chunk->slot = weft_pinned_take(device, bytes);
+    chunk->slot = weft_device->take_pinned(device, bytes);
     if (chunk->slot != NULL)
         return chunk;
     weft_pool_give(&chunks, chunk);
@@ -25,7 +25,7 @@ weft_chunk_t *wefti_chunk_take(weft_device_t *device, size_t offset, size_t byte
 void wefti_chunk_give(weft_chunk_t *chunk)
 {
     weft_list_remove(&chunk->link);
-    weft_pinned_give(chunk->slot);
+    weft_device->give_pinned(chunk->slot);
     weft_pool_give(&chunks, chunk);
 }
 

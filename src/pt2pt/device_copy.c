@@ -14,7 +14,7 @@ typedef struct typed_copy {
 
 static int look_at_copy(const weft_elements_t *elements, weft_memory_t *out)
 {
-    return weft_memory_look(wefti_first_byte(elements->buf, elements->type), out);
+    return weft_device->look(wefti_first_byte(elements->buf, elements->type), out);
 }
 
 /* The data when they are in one piece; else NULL. */
@@ -34,7 +34,8 @@ static int move_runs(const typed_copy_t *copy, weft_queue_t *queue, const weft_p
         return MPI_ERR_OTHER; /* it was said why */
     weft_packing_t packing = *what;
     packing.elements = is_packing ? copy->from : copy->to;
-    int err = is_packing ? weft_queue_pack(queue, &packing) : weft_queue_unpack(queue, &packing);
+    int err =
+        is_packing ? weft_device->pack(queue, &packing) : weft_device->unpack(queue, &packing);
     return err == MPI_SUCCESS ? weft_queue_wait(queue) : err;
 }
 
@@ -44,12 +45,13 @@ static bool move_by_processor(const typed_copy_t *copy, const weft_packing_t *wh
     weft_bar_t bar;
     const char *piece = piece_of(is_packing ? copy->from : copy->to);
     const weft_memory_t *memory = is_packing ? &copy->from_memory : &copy->to_memory;
-    if (piece == NULL || !weft_bar_find(memory, piece + what->offset, what->bytes, !is_packing, &bar))
+    if (piece == NULL ||
+        !weft_device->bar_find(memory, piece + what->offset, what->bytes, !is_packing, &bar))
         return false;
     if (is_packing)
-        weft_bar_read(&bar, what->packed, what->bytes);
+        weft_device->bar_read(&bar, what->packed, what->bytes);
     else
-        weft_bar_write(&bar, what->packed, what->bytes);
+        weft_device->bar_write(&bar, what->packed, what->bytes);
     return true;
 }
 
@@ -98,10 +100,10 @@ static int copy_in_slots(const typed_copy_t *copy)
         size_t left = copy->bytes - at;
         weft_packing_t what = {.offset = at,
                                .bytes = left < WEFT_PINNED_SLOT ? left : WEFT_PINNED_SLOT};
-        while ((what.packed = weft_pinned_take(device, what.bytes)) == NULL)
+        while ((what.packed = weft_device->take_pinned(device, what.bytes)) == NULL)
             weft_progress();
         err = copy_through(copy, &what);
-        weft_pinned_give(what.packed);
+        weft_device->give_pinned(what.packed);
     }
     return err;
 }

@@ -64,7 +64,7 @@ void wefti_chunks_close(void);
 /** The queue for `bytes` bytes in a stream_class. */
 static inline weft_queue_t *wefti_queue_for(weft_device_t *device, weft_stream_class_t stream_class, size_t bytes)
 {
-    return weft_device_queue(device, bytes <= WEFT_QUICK_BYTES ? WEFT_STREAM_QUICK : stream_class);
+    return weft_device->queue(device, bytes <= WEFT_QUICK_BYTES ? WEFT_STREAM_QUICK : stream_class);
 }
 
 /* ---- device_send.c ---- */

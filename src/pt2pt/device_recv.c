@@ -82,7 +82,7 @@ static void release_device_recv(weft_device_recv_t *d)
     while (!weft_list_is_empty(&d->filling))
         give_chunk(d, wefti_chunk_of(d->filling.next));
     if (d->is_mapped)
-        weft_device_unmap(&d->mapping);
+        weft_device->unmap(&d->mapping);
     weft_free(d->kept);
     weft_pool_give(&device_recvs, d);
 }
@@ -145,7 +145,7 @@ static int put_recv_event(weft_device_recv_t *d, weft_queue_t *queue, weft_event
 {
     event->done = done;
     event->owner = d;
-    int err = weft_queue_record(queue, event);
+    int err = weft_device->record(queue, event);
     if (err == MPI_SUCCESS)
         d->pending++;
     return err;
@@ -160,7 +160,7 @@ static int unpack_chunk(weft_device_recv_t *d, weft_queue_t *queue, const weft_p
     weft_elements_t elements = {args->buf, args->count, args->type};
     weft_packing_t packing = *what;
     packing.elements = &elements;
-    return weft_queue_unpack(queue, &packing);
+    return weft_device->unpack(queue, &packing);
 }
 
 static void unpack_on_host(const weft_device_recv_t *d, const weft_chunk_t *chunk)
@@ -192,10 +192,11 @@ static int submit(weft_device_recv_t *d, weft_chunk_t *chunk)
         wefti_queue_for(device, is_down ? WEFT_STREAM_DOWN : WEFT_STREAM_UP, d->total);
     weft_packing_t what = {.offset = chunk->offset, .bytes = chunk->bytes, .packed = chunk->slot};
     int err = queue == NULL ? MPI_ERR_OTHER
-              : is_down     ? weft_queue_copy(queue, chunk->slot,
-                                              (char *)d->mapping.address + chunk->offset, chunk->bytes)
-                            : unpack_chunk(d, queue, &what);
-    return err == MPI_SUCCESS ? put_recv_event(d, queue, &chunk->event, recv_chunk_is_over) : err;
+              : is_down
+                  ? weft_device->copy(queue, chunk->slot,
+                                      (char *)d->mapping.address + chunk->offset, chunk->bytes)
+                  : unpack_chunk(d, queue, &what);
+    return err == MPI_SUCCESS ? put_event(d, queue, &chunk->event, recv_chunk_is_over) : err;
 }
 
 /* What must be in the slot before. False: the sender's memory cannot be read. */
@@ -350,7 +351,7 @@ static bool is_pinned(const weft_device_recv_t *d)
 {
     const char *data = data_in_one_piece(d);
     weft_memory_t memory;
-    return data != NULL && weft_memory_look(data, &memory) == MPI_SUCCESS &&
+    return data != NULL && weft_device->look(data, &memory) == MPI_SUCCESS &&
            memory.kind == WEFT_MEMORY_PINNED;
 }
 
@@ -362,7 +363,7 @@ static int copy_message_at_once(weft_device_recv_t *d)
     char *data = data_in_one_piece(d);
     if (queue == NULL)
         return MPI_ERR_OTHER;
-    int err = data != NULL ? weft_queue_copy(queue, data, d->mapping.address, d->total)
+    int err = data != NULL ? weft_device->copy(queue, data, d->mapping.address, d->total)
                            : unpack_chunk(d, queue, &what);
     return err == MPI_SUCCESS ? put_recv_event(d, queue, &d->event, recv_copy_is_over) : err;
 }
@@ -377,12 +378,12 @@ static bool can_unpack(const weft_device_recv_t *d)
 static bool map_export(weft_device_recv_t *d, const weft_share_t *share)
 {
     bool at_any_price = d->total >= WEFT_MAP_BYTES;
-    if (weft_device_ops == NULL ||
-        !weft_device_map(share, d->memory.device, at_any_price, &d->mapping))
+    if (weft_device == NULL ||
+        !weft_device->map(share, d->memory.device, at_any_price, &d->mapping))
         return false;
     d->is_mapped = can_unpack(d);
     if (!d->is_mapped)
-        weft_device_unmap(&d->mapping);
+        weft_device->unmap(&d->mapping);
     return d->is_mapped;
 }
 
@@ -452,7 +453,7 @@ int wefti_device_recv_begin(weft_recv_t *recv)
     weft_device_recv_t *d = create_device_recv(recv);
     if (d == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a receive into device memory");
-    int err = weft_memory_look(wefti_first_byte(recv->args.buf, recv->args.type), &d->memory);
+    int err = weft_device->look(wefti_first_byte(recv->args.buf, recv->args.type), &d->memory);
     if (err == MPI_SUCCESS && d->memory.device == NULL)
         err = weft_fail(MPI_ERR_OTHER, "the device memory at %p has gone", recv->args.buf);
     note_recv_error(d, err);
@@ -462,7 +463,7 @@ int wefti_device_recv_begin(weft_recv_t *recv)
 static bool can_never_map(const weft_device_recv_t *d, const weft_share_t *share)
 {
     return share != NULL &&
-           (weft_device_ops == NULL || weft_device_is_refused(share, d->memory.device));
+           (weft_device == NULL || weft_device->is_refused(share, d->memory.device));
 }
 
 static void stream(weft_device_recv_t *d, const weft_rts_t *rts)
@@ -487,9 +488,9 @@ static bool write_at_once(weft_device_recv_t *d, const void *data)
 {
     weft_bar_t bar;
     const char *to = d->memory.device == NULL ? NULL : data_in_one_piece(d);
-    if (to == NULL || !weft_bar_find(&d->memory, to, d->total, true, &bar))
+    if (to == NULL || !weft_device->bar_find(&d->memory, to, d->total, true, &bar))
         return false;
-    weft_bar_write(&bar, data, d->total);
+    weft_device->bar_write(&bar, data, d->total);
     d->begun = d->over = d->total;
     return true;
 }

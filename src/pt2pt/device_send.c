@@ -115,7 +115,7 @@ static int put_send_event(weft_device_send_t *d, weft_queue_t *queue, weft_event
 {
     event->done = done;
     event->owner = d;
-    int err = weft_queue_record(queue, event);
+    int err = weft_device->record(queue, event);
     if (err == MPI_SUCCESS)
         d->pending++;
     return err;
@@ -127,9 +127,9 @@ static int pack_chunk(weft_device_send_t *d, weft_queue_t *queue, void *to, size
     if (queue == NULL)
         return MPI_ERR_OTHER; /* it was said why */
     if (d->scratch != NULL && to != d->scratch)
-        return weft_queue_copy(queue, to, (char *)d->scratch + offset, bytes);
+        return weft_device->copy(queue, to, (char *)d->scratch + offset, bytes);
     weft_elements_t elements = {(void *)args->buf, args->count, args->type};
-    return weft_queue_pack(queue, &(weft_packing_t){&elements, offset, bytes, to});
+    return weft_device->pack(queue, &(weft_packing_t){&elements, offset, bytes, to});
 }
 
 /* ---- the ways ---- */
@@ -141,7 +141,7 @@ static bool describe_message(weft_device_send_t *d, const weft_memory_t *memory,
         weft_device_share_own(memory, data, weft_world.rank, &d->share);
         return true;
     }
-    return weft_device_share(memory, data, send->bytes, &d->share);
+    return weft_device->share(memory, data, send->bytes, &d->share);
 }
 
 /* Data in one piece can be shared where they are. */
@@ -159,14 +159,14 @@ static bool share_buffer(weft_device_send_t *d, ptrdiff_t offset)
 static bool take_send_scratch(weft_device_send_t *d)
 {
     weft_memory_t memory;
-    d->scratch = weft_scratch_take(d->memory.device, d->send->bytes);
+    d->scratch = weft_device->take_scratch(d->memory.device, d->send->bytes);
     if (d->scratch == NULL)
         return false;
-    if (weft_memory_look(d->scratch, &memory) == MPI_SUCCESS && describe_message(d, &memory, d->scratch)) {
+    if (weft_device->look(d->scratch, &memory) == MPI_SUCCESS && describe_message(d, &memory, d->scratch)) {
         d->protocol = PROTOCOL_SHARE;
         return true;
     }
-    weft_scratch_give(d->memory.device, d->scratch);
+    weft_device->give_scratch(d->memory.device, d->scratch);
     d->scratch = NULL;
     return false;
 }
@@ -229,13 +229,13 @@ static bool read_into_slot(weft_device_send_t *d)
     size_t bytes;
     weft_bar_t bar;
     if (!suits_eager(d->send) || !weft_type_span(args->type, args->count, &offset, &bytes) ||
-        !weft_bar_find(&d->memory, (void *)((uintptr_t)args->buf + (uintptr_t)offset), bytes, false,
-                       &bar))
+        !weft_device->bar_find(&d->memory, (void *)((uintptr_t)args->buf + (uintptr_t)offset),
+                               bytes, false, &bar))
         return false;
     weft_chunk_t *chunk = wefti_chunk_take(d->memory.device, 0, bytes);
     if (chunk == NULL)
         return false;
-    weft_bar_read(&bar, chunk->slot, bytes);
+    weft_device->bar_read(&bar, chunk->slot, bytes);
     weft_list_append(&d->chunks, &chunk->link);
     d->staged = bytes;
     d->protocol = PROTOCOL_EAGER;
@@ -248,7 +248,7 @@ static int choose_send_protocol(weft_device_send_t *d)
     const weft_send_t *send = d->send;
     ptrdiff_t offset;
     size_t bytes;
-    int err = weft_memory_look(wefti_first_byte(send->args.buf, send->args.type), &d->memory);
+    int err = weft_device->look(wefti_first_byte(send->args.buf, send->args.type), &d->memory);
     if (err == MPI_SUCCESS && d->memory.device == NULL)
         err = weft_fail(MPI_ERR_OTHER, "the device memory at %p has gone", send->args.buf);
     if (err != MPI_SUCCESS)
@@ -428,13 +428,14 @@ bool wefti_device_send_at_once(weft_endpoint_t *endpoint, const weft_send_args_t
         weft_header(WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag);
     weft_memory_t memory;
     weft_bar_t bar;
-    if (!weft_bar_suits(bytes, false) || weft_memory_look(args->buf, &memory) != MPI_SUCCESS ||
-        memory.device == NULL || !weft_bar_find(&memory, args->buf, bytes, false, &bar))
+    if (!weft_device->bar_suits(bytes, false) ||
+        weft_device->look(args->buf, &memory) != MPI_SUCCESS || memory.device == NULL ||
+        !weft_device->bar_find(&memory, args->buf, bytes, false, &bar))
         return false;
     void *room = endpoint->link->reserve(endpoint, bytes);
     if (room == NULL)
         return false;
-    weft_bar_read(&bar, room, bytes);
+    weft_device->bar_read(&bar, room, bytes);
     endpoint->link->commit(endpoint, &header);
     return true;
 }
@@ -471,7 +472,7 @@ void wefti_device_send_end(weft_send_t *send)
     while (!weft_list_is_empty(&d->chunks))
         wefti_chunk_give(wefti_chunk_of(d->chunks.next));
     if (d->scratch != NULL)
-        weft_scratch_give(d->memory.device, d->scratch);
+        weft_device->give_scratch(d->memory.device, d->scratch);
     weft_pool_give(&device_sends, d);
 }
 

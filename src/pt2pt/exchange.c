@@ -20,7 +20,7 @@ static void exchange_release(weft_request_t *request)
 {
     sendrecv_t *exchange = (sendrecv_t *)request;
     if (exchange->device != NULL)
-        weft_scratch_give(exchange->device, exchange->copy);
+        weft_device->give_scratch(exchange->device, exchange->copy);
     else
         weft_free(exchange->copy);
     weft_comm_release(request->comm);
@@ -65,12 +65,12 @@ static int make_exchange_room(sendrecv_t *exchange, const weft_send_args_t *send
     weft_memory_t memory = {.device = NULL};
     int err = MPI_SUCCESS;
     if (bytes > 0 && wefti_sends_device(send))
-        err = weft_memory_look(wefti_first_byte(send->buf, send->type), &memory);
+        err = weft_device->look(wefti_first_byte(send->buf, send->type), &memory);
     if (err != MPI_SUCCESS)
         return err;
     exchange->device = memory.device;
     if (memory.device != NULL)
-        exchange->copy = weft_scratch_take(memory.device, bytes);
+        exchange->copy = weft_device->take_scratch(memory.device, bytes);
     if (exchange->copy != NULL)
         return MPI_SUCCESS;
     exchange->device = NULL;

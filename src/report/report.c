@@ -59,7 +59,8 @@ void weft_report_begin(weft_rank_report_t *out)
     look_at_shm(out);
     if (strcmp(weft_config.DEVICE, "no") == 0)
         weft_rank_report_warn(out, "WEFT_DEVICE=no: device memory cannot be given to MPI");
-    weft_device_describe(out);
+    if (weft_device != NULL)
+        weft_device->describe(out);
 }
 
 /* ---- printing ---- */
@@ -203,7 +204,8 @@ int weft_report_end(void)
 {
     weft_rank_report_t own, *all = NULL;
     begin_facts(&own);
-    weft_device_describe(&own);
+    if (weft_device != NULL)
+        weft_device->describe(&own);
     int err = gather_facts(&own, &all);
     if (all != NULL)
         print_end(all);

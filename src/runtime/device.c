@@ -7,26 +7,26 @@
 
 static const uintptr_t no_news = 0;
 
-const weft_device_ops_t *weft_device_ops;
+const weft_device_ops_t *weft_device;
 void (*weft_device_freed)(uint64_t id);
 const uintptr_t *weft_device_news = &no_news;
 
 void weft_device_open(const weft_device_ops_t *ops, const uintptr_t *news)
 {
-    weft_device_ops = ops;
+    weft_device = ops;
     weft_device_news = news;
 }
 
 void weft_device_close(void)
 {
     weft_device_news = &no_news;
-    weft_device_ops = NULL;
+    weft_device = NULL;
 }
 
 int weft_queue_wait(weft_queue_t *queue)
 {
     weft_event_t event = {.done = NULL};
-    int err = weft_queue_record(queue, &event);
+    int err = weft_device->record(queue, &event);
     if (err != MPI_SUCCESS)
         return err;
     weft_progress_until(&event.is_reached);

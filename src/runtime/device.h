@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory that is not the host's, as the layers above see it. What kind of device there is, is known
- * to the back end alone (src/cuda), which puts its table here; without one no memory is a device's.
+ * to the back end alone (src/cuda), whose table is weft_device; without one no memory is a
+ * device's.
  *
- *   is it one?      weft_is_device(buf), then weft_memory_look() for all about it
+ *   is it one?      weft_is_device(buf), then `look` for all about it
  *   work            goes into a queue of the device: copies, packing, reductions, in order
- *   is it over?     a event behind the work: calls back in progress, or weft_event_wait()
- *   little          weft_bar_find() gives an address by which the processor copies itself
+ *   is it over?     a event behind the work: calls back in progress, or weft_queue_wait()
+ *   little          `bar_find` gives an address by which the processor copies itself
  *   memory          slots of pinned host memory, scratch on the device: pooled, to be given back
- *   other ranks     of this host: weft_device_share() describes a buffer in 128 bytes, a peer's
- *                   weft_device_map() makes an address of it
+ *   other ranks     of this host: `share` describes a buffer in 128 bytes, a peer's `map` makes an
+ *                   address of it
  *
- * Nothing here blocks but weft_event_wait(), nothing creates a context that the program did not
+ * Nothing here blocks but what says so, nothing creates a context that the program did not
  * create, and the program's current context is the same after each call. What is on its way in
  * queues of the program must be over when a buffer is given to MPI (as MPI 5.0 has it: the data are
  * there), and our work is over when a request is complete. All functions are called with the
@@ -64,16 +65,16 @@ typedef enum weft_where {
 typedef struct weft_queue weft_queue_t;
 
 typedef enum weft_stream_class {
-    WEFT_STREAM_QUICK, /* short work that somebody waits for */
-    WEFT_STREAM_DOWN,  /* large copies to the host */
-    WEFT_STREAM_UP,    /* large copies from the host */
-    WEFT_STREAM_BULK,  /* large copies and reductions on the device */
+    WEFT_STREAM_QUICK,    /* short work that somebody waits for */
+    WEFT_STREAM_DOWN,     /* large copies to the host */
+    WEFT_STREAM_UP,       /* large copies from the host */
+    WEFT_STREAM_BULK,     /* large copies and reductions on the device */
     WEFT_STREAM_EXCHANGE, /* kernels that wait for other ranks: nothing else may stand behind them */
     WEFT_STREAM_CLASSES
 } weft_stream_class_t;
 
 /** A place in a queue: reached when all work before it is over. The caller's memory, from
- *  weft_queue_record() until `done` was called or `is_reached` is set. */
+ *  `record` until `done` was called or `is_reached` is set. */
 typedef struct weft_event weft_event_t;
 struct weft_event {
     /** Called once, in progress; `error` is MPI_SUCCESS, or a class with a text of weft_fail: then
@@ -117,7 +118,7 @@ typedef struct weft_packing {
     void *packed;
 } weft_packing_t;
 
-/** Device memory as the processor reaches it, until the next call of weft_bar_find() or weft_memory_look(). */
+/** Device memory as the processor reaches it, until the next call of `bar_find` or `look`. */
 typedef struct weft_bar {
     void *at;
     unsigned long handle; /* these two are the back end's */
@@ -131,32 +132,37 @@ enum { WEFT_EXCHANGE_MOST_MEMBERS = 16, WEFT_WATCH_BYTES = 64 };
 /** Where the kernels of other ranks put what they have for this one's. */
 typedef struct weft_inbox {
     void *memory;    /* on the device, which others map */
-    uint32_t *watch; /* WEFT_WATCH_BYTES of pinned memory, all zeros at first: pairs of words for weft_exchange_t */
+    uint32_t *watch; /* WEFT_WATCH_BYTES of pinned memory, all zeros at first: pairs of words for
+                        weft_exchange_t */
 } weft_inbox_t;
 
-/** One member of an exchange, as this rank sees it. A row for n bytes of data takes 2n, in multiples of 32. */
+/** One member of an exchange, as this rank sees it. A row for n bytes of data takes 2n, in
+ * multiples of 32. */
 typedef struct weft_exchange_peer {
     char *outbox;      /* this rank's row in that member's inbox, mapped */
     const char *inbox; /* that member's row in this rank's */
-    const char *from;  /* out_bytes for that member; of this rank itself: its own operand, or block */
-    char *to;          /* in_bytes from that member; of this rank itself: its result */
+    const char
+        *from; /* out_bytes for that member; of this rank itself: its own operand, or block */
+    char *to;  /* in_bytes from that member; of this rank itself: its result */
     size_t out_bytes, in_bytes;
 } weft_exchange_peer_t;
 
 /**
- * Members whose kernels run at the same time, each on a device of its own, send each other blocks. With an operation
- * each combines what it is sent, and its own, in the order of members. All launch theirs, or those who do wait until
- * they are called off.
+ * Members whose kernels run at the same time, each on a device of its own, send each other blocks.
+ * With an operation each combines what it is sent, and its own, in the order of members. All launch
+ * theirs, or those who do wait until they are called off.
  */
 typedef struct weft_exchange {
     const struct weft_op *op; /* NULL: blocks go as they are */
     const struct weft_type *type;
     int members, member;
-    uint32_t flag;    /* of this exchange, not 0: all alike, and unlike those before it in the same rows */
-    uint32_t results; /* not 0: what this rank combines goes to all, into rows so many bytes after the others */
+    uint32_t
+        flag; /* of this exchange, not 0: all alike, and unlike those before it in the same rows */
+    uint32_t results; /* not 0: what this rank combines goes to all, into rows so many bytes after
+                         the others */
     size_t most;      /* bytes of the longest block of all members */
-    uint32_t *watch;  /* [2]: set [0] to the flag to end the kernel early; [1] is the flag if it has ended so, or
-                         has waited for WEFT_DEVICE_WAIT_MAX */
+    uint32_t *watch;  /* [2]: set [0] to the flag to end the kernel early; [1] is the flag if it has
+                         ended so, or  has waited for WEFT_DEVICE_WAIT_MAX */
     weft_exchange_peer_t peer[WEFT_EXCHANGE_MOST_MEMBERS];
 } weft_exchange_t;
 
@@ -165,7 +171,7 @@ typedef struct weft_exchange {
 /** An object of multicast memory as the other ranks of the host join it. Plain data. */
 typedef struct weft_multicast_share {
     int32_t pid, fd;
-    uint64_t bytes; /* of each device's part */
+    uint64_t bytes;   /* of each device's part */
     uint64_t granule; /* that its addresses are a multiple of */
 } weft_multicast_share_t;
 
@@ -181,8 +187,9 @@ typedef struct weft_multicast_call {
     const struct weft_type *type;
     const weft_multicast_t *multicast;
     int members, member;
-    uint32_t flag;    /* of this call, not 0: all alike, and greater than those before it in the same object */
-    size_t bytes;     /* of elements laid out as in the user's memory */
+    uint32_t flag; /* of this call, not 0: all alike, and greater than those before it in the same
+                      object */
+    size_t bytes;  /* of elements laid out as in the user's memory */
     const void *from; /* this rank's operand */
     void *to;         /* the result; may be the operand */
     uint32_t *watch;  /* [2] as of an exchange */
@@ -213,52 +220,131 @@ typedef struct weft_mapping {
 
 /* ---- the table of the back end ---- */
 
+/** No entry is NULL. An entry that returns int fails with MPI_ERR_NO_MEM (memory of the host or of
+ * the device) or MPI_ERR_OTHER, with a text, and leaves nothing behind. An entry that puts work
+ * into a queue returns at once, but for copies that involve host memory which is not pinned: these
+ * may block until it is read or written (take a pinned slot instead). What the work reads and
+ * writes, types and operations included, stays the caller's and stays there until the work is over.
+ */
 typedef struct weft_device_ops {
     const char *name;         /* "cuda" */
-    int (*number)(const weft_device_t *device);
     const char *memory_kinds; /* for the info key mpi_memory_alloc_kinds */
+
+    /* ---- what memory is ---- */
+    /** The slow half of weft_is_device(). */
     bool (*is_device)(const void *buf);
+    /** All about the memory at `buf`; for the host's as well. Fails where it is a device's, but
+     * there is no context to work in. */
     int (*look)(const void *buf, weft_memory_t *out);
+    /** The number that the driver has for a device (CUdevice), for other libraries that work with
+     * it. */
+    int (*number)(const weft_device_t *device);
+
+    /* ---- work ---- */
+    /** The queue of a stream_class; lives as long as the device. NULL with a text: the driver refused. */
     weft_queue_t *(*queue)(weft_device_t *device, weft_stream_class_t stream_class);
+    /** Any memory to any memory. */
     int (*copy)(weft_queue_t *queue, void *to, const void *from, size_t bytes);
+    /** `count` copies that do not overlap, in no order; by one kernel where the pieces are small.
+     * The array may be changed at once. */
     int (*copy_many)(weft_queue_t *queue, const weft_piece_t *pieces, size_t count);
+    /** Typed device memory to packed bytes, and back. */
     int (*pack)(weft_queue_t *queue, const weft_packing_t *packing);
     int (*unpack)(weft_queue_t *queue, const weft_packing_t *packing);
+    /** Has the device a kernel for it? If not the caller reduces on the host. */
     bool (*can_reduce)(weft_device_t *device, const struct weft_op *op,
                        const struct weft_type *type);
+    /** What can_reduce allows. */
     int (*reduce)(weft_queue_t *queue, const weft_reduction_t *reduction);
-    bool (*open_inbox)(weft_device_t *device, size_t bytes, weft_event_t *cleared, weft_inbox_t *out);
+    /** Put a event behind all work so far; the caller has set event->done and event->owner, and the
+     * event is the back end's until it is reached. When this fails nothing of the work goes on, and
+     * `done` is not called. */
+    int (*record)(weft_queue_t *queue, weft_event_t *event);
+
+    /* ---- kernels that wait for those of other ranks ---- */
+    /** An inbox of `bytes` bytes, to be closed. It is empty, and can be shared, once `cleared` is
+     * reached, whose done and owner are set. false: the device has no kernels, or there is no
+     * memory to be had now. */
+    bool (*open_inbox)(weft_device_t *device, size_t bytes, weft_event_t *cleared,
+                       weft_inbox_t *out);
+    /** No kernel may write into it any more. */
     void (*close_inbox)(weft_device_t *device, const weft_inbox_t *inbox);
+    /** Into a queue of WEFT_STREAM_EXCHANGE; of a reduction that can_reduce allows. */
     int (*exchange)(weft_queue_t *queue, const weft_exchange_t *exchange);
+    /** Can the device have part in multicast memory, and does the switch know this reduction (NULL:
+     * any)? */
     bool (*can_multicast)(weft_device_t *device, const struct weft_op *op,
                           const struct weft_type *type);
+    /** Make an object for so many devices, to which this one belongs; to be closed. NULL: the
+     * driver refuses, or cannot be asked now. */
     weft_multicast_t *(*make_multicast)(weft_device_t *device, int members);
+    /** Have this device belong to an object of another rank, for ever; to be closed. NULL: as
+     * above. */
     weft_multicast_t *(*join_multicast)(weft_device_t *device, const weft_multicast_share_t *share);
+    /** Give it memory of the device; the devices of all members must have joined: the driver blocks
+     * until they have. Others may use it once `cleared` is reached, whose done and owner are set.
+     * false: as above. */
     bool (*bind_multicast)(weft_multicast_t *multicast, weft_event_t *cleared);
+    /** At any step. `is_in_use`: kernels of others may still use its memory, which stays until MPI
+     * ends. */
     void (*close_multicast)(weft_multicast_t *multicast, bool is_in_use);
+    /** Into a queue of WEFT_STREAM_EXCHANGE; of a reduction that can_multicast allows. */
     int (*multicast)(weft_queue_t *queue, const weft_multicast_call_t *call);
-    int (*event)(weft_queue_t *queue, weft_event_t *event);
+
+    /* ---- by the processor ---- */
+    /** Is it worth asking bar_find, whatever the memory? */
     bool (*bar_suits)(size_t bytes, bool is_write);
+    /** Can the processor itself read (or write) `bytes` bytes at `buf`, within `memory`? *out is
+     * good until the next call of bar_find or look. false: there are too many, or no way, or it is
+     * not worth it yet: take a queue. */
     bool (*bar_find)(const weft_memory_t *memory, const void *buf, size_t bytes, bool is_write,
                      weft_bar_t *out);
+    /** Copy out of device memory, without a call of the driver. */
     void (*bar_read)(const weft_bar_t *bar, void *to, size_t bytes);
+    /** And into it: it is there for all work that is launched on any device afterwards. */
     void (*bar_write)(const weft_bar_t *bar, const void *from, size_t bytes);
+
+    /* ---- memory of the library ---- */
+    /** `bytes` bytes of pinned host memory, at most WEFT_PINNED_SLOT, that all devices reach at the
+     * same address. NULL: all slots are in use now, try again after progress. */
     void *(*take_pinned)(weft_device_t *device, size_t bytes);
     void (*give_pinned)(void *slot);
+    /** `bytes` bytes on the device, aligned to 256, which peers can map; NULL: there are none to be
+     * had. */
     void *(*take_scratch)(weft_device_t *device, size_t bytes);
+    /** No work uses it any more. */
     void (*give_scratch)(weft_device_t *device, void *scratch);
+
+    /* ---- between processes ---- */
+    /** Describe `bytes` bytes at `buf`, within `memory`, to processes of this host. false: such
+     * memory cannot be shared (managed, a pool without handles, ...), which has been noted once. */
     bool (*share)(const weft_memory_t *memory, const void *buf, size_t bytes, weft_share_t *out);
+    /** Map a buffer of a peer, or of this process itself, for work on `device` (NULL: on whichever
+     * suits), until unmap; the owner keeps the memory as long. Mappings are kept: but for the first
+     * one of an allocation (some 1 ms) it costs 100 ns. false: not possible, which has been noted
+     * once; or, unless `at_any_price`, not worth it yet: a small allocation that is seen for the
+     * first time. */
     bool (*map)(const weft_share_t *share, weft_device_t *device, bool at_any_price,
                 weft_mapping_t *out);
+    /** Was it found that it can never be mapped? false where it was only not worth it, or this
+     * process does not use a device yet. */
     bool (*is_refused)(const weft_share_t *share, weft_device_t *device);
     void (*unmap)(weft_mapping_t *mapping);
+    /** The owner, a world rank, has freed an allocation: its mapping, if any, can go. Until then,
+     * or until something else is shared at its place, it stays mapped, and the memory is not to be
+     * had. */
     void (*forget)(int owner, uint64_t id);
+
+    /** Fill in, for the report, what is known of the device that this rank works on: the one it has
+     * worked on, else that of the current context; what costs speed as notes. */
     void (*describe)(struct weft_rank_report *report);
     const struct weft_device_stream_ops *streams; /* of device_stream.h */
 } weft_device_ops_t;
 
-/** The back end; NULL: there is none, and no function below may be called but weft_is_device(). */
-extern const weft_device_ops_t *weft_device_ops;
+enum { WEFT_PINNED_SLOT = 512 * 1024 };
+
+/** The back end; NULL: there is none, no memory is a device's. */
+extern const weft_device_ops_t *weft_device;
 
 /** Points to a word that is 0 as long as there can be no memory but the host's: the back end sees
  * to that. The fast half of weft_is_device(). */
@@ -273,200 +359,15 @@ void weft_device_close(void);
  * and a question to the driver for what lies elsewhere: ask once per buffer and MPI call. */
 static inline bool weft_is_device(const void *buf)
 {
-    return __builtin_expect(*weft_device_news != 0, 0) && weft_device_ops->is_device(buf);
+    return __builtin_expect(*weft_device_news != 0, 0) && weft_device->is_device(buf);
 }
 
-/** All about the memory at `buf`; for the host's as well. MPI_ERR_OTHER: it is a device's, but
- * there is no context to work in. */
-static inline int weft_memory_look(const void *buf, weft_memory_t *out)
-{
-    return weft_device_ops->look(buf, out);
-}
-
-/** The number that the driver has for a device (CUdevice), for other libraries that work with it. */
-static inline int weft_device_number(const weft_device_t *device)
-{
-    return weft_device_ops->number(device);
-}
-
-/** The queue of a stream_class; NULL with a text: the driver refused. */
-static inline weft_queue_t *weft_device_queue(weft_device_t *device, weft_stream_class_t stream_class)
-{
-    return weft_device_ops->queue(device, stream_class);
-}
-
-/* What follows puts work into a queue and returns at once, but for copies that involve host memory
- * which is not pinned: these may block until it is read or written. Take a pinned slot instead. */
-
-/** Any memory to any memory. */
-static inline int weft_queue_copy(weft_queue_t *queue, void *to, const void *from, size_t bytes)
-{
-    return weft_device_ops->copy(queue, to, from, bytes);
-}
-
-/** `count` copies that do not overlap, in no order; by one kernel where the pieces are small. The
- * array may be changed at once. */
-static inline int weft_queue_copy_many(weft_queue_t *queue, const weft_piece_t *pieces,
-                                       size_t count)
-{
-    return weft_device_ops->copy_many(queue, pieces, count);
-}
-
-/** Typed device memory to packed bytes, and back. The type stays until the work is over. */
-static inline int weft_queue_pack(weft_queue_t *queue, const weft_packing_t *packing)
-{
-    return weft_device_ops->pack(queue, packing);
-}
-
-static inline int weft_queue_unpack(weft_queue_t *queue, const weft_packing_t *packing)
-{
-    return weft_device_ops->unpack(queue, packing);
-}
-
-/** Has the device a kernel for it? If not the caller reduces on the host. */
-static inline bool weft_device_can_reduce(weft_device_t *device, const struct weft_op *op,
-                                          const struct weft_type *type)
-{
-    return weft_device_ops->can_reduce(device, op, type);
-}
-
-/** What weft_device_can_reduce() allows. */
-static inline int weft_queue_reduce(weft_queue_t *queue, const weft_reduction_t *reduction)
-{
-    return weft_device_ops->reduce(queue, reduction);
-}
-
-/** An inbox of `bytes` bytes. It is empty, and can be shared, once the event is reached, whose done and owner are set.
- *  False: the device has no kernels, or there is no memory to be had now. */
-static inline bool weft_inbox_open(weft_device_t *device, size_t bytes, weft_event_t *cleared,
-                                   weft_inbox_t *out)
-{
-    return weft_device_ops->open_inbox(device, bytes, cleared, out);
-}
-
-/** No kernel may write into it any more. */
-static inline void weft_inbox_close(weft_device_t *device, const weft_inbox_t *inbox)
-{
-    weft_device_ops->close_inbox(device, inbox);
-}
-
-/** Into a queue of WEFT_STREAM_EXCHANGE; of a reduction that weft_device_can_reduce() allows. */
-static inline int weft_queue_exchange(weft_queue_t *queue, const weft_exchange_t *exchange)
-{
-    return weft_device_ops->exchange(queue, exchange);
-}
-
-/** Can the device have part in multicast memory, and does the switch know this reduction (NULL: any)? */
-static inline bool weft_device_can_multicast(weft_device_t *device, const struct weft_op *op,
-                                             const struct weft_type *type)
-{
-    return weft_device_ops->can_multicast(device, op, type);
-}
-
-/** Make an object for so many devices, to which this one belongs. NULL: the driver refuses, or cannot be asked now. */
-static inline weft_multicast_t *weft_multicast_make(weft_device_t *device, int members)
-{
-    return weft_device_ops->make_multicast(device, members);
-}
-
-/** Have this device belong to an object of another rank, for ever. NULL: as above. */
-static inline weft_multicast_t *weft_multicast_join(weft_device_t *device,
-                                                    const weft_multicast_share_t *share)
-{
-    return weft_device_ops->join_multicast(device, share);
-}
-
-/** Give it memory of the device; all members' devices must have joined, for which the driver waits. Others may use
- *  it once the event is reached, whose done and owner are set. False: as above. */
-static inline bool weft_multicast_bind(weft_multicast_t *multicast, weft_event_t *cleared)
-{
-    return weft_device_ops->bind_multicast(multicast, cleared);
-}
-
-/** At any step. `is_in_use`: kernels of others may still use its memory, which stays until MPI ends. */
-static inline void weft_multicast_close(weft_multicast_t *multicast, bool is_in_use)
-{
-    weft_device_ops->close_multicast(multicast, is_in_use);
-}
-
-/** Into a queue of WEFT_STREAM_EXCHANGE; of a reduction that weft_device_can_multicast() allows. */
-static inline int weft_queue_multicast(weft_queue_t *queue, const weft_multicast_call_t *call)
-{
-    return weft_device_ops->multicast(queue, call);
-}
-
-/** Put a event behind all work so far; event->done and event->owner are set. When this fails nothing
- * of the work goes on, and `done` is not called. */
-static inline int weft_queue_record(weft_queue_t *queue, weft_event_t *event)
-{
-    event->is_reached = false;
-    event->error = 0;
-    return weft_device_ops->event(queue, event);
-}
-
-/** Is it worth asking weft_bar_find(), whatever the memory? */
-static inline bool weft_bar_suits(size_t bytes, bool is_write)
-{
-    return weft_device_ops->bar_suits(bytes, is_write);
-}
-
-/** Can the processor itself read (or write) `bytes` bytes at `buf`, within `memory`? False: there are
- * too many, or no way, or it is not worth it yet: take a queue. */
-static inline bool weft_bar_find(const weft_memory_t *memory, const void *buf, size_t bytes,
-                                 bool is_write, weft_bar_t *out)
-{
-    return weft_device_ops->bar_find(memory, buf, bytes, is_write, out);
-}
-
-/** Copy out of device memory, without a call of the driver. */
-static inline void weft_bar_read(const weft_bar_t *bar, void *to, size_t bytes)
-{
-    weft_device_ops->bar_read(bar, to, bytes);
-}
-
-/** And into it: it is there for all work that is launched on any device afterwards. */
-static inline void weft_bar_write(const weft_bar_t *bar, const void *from, size_t bytes)
-{
-    weft_device_ops->bar_write(bar, from, bytes);
-}
-
-/** Wait, with progress, until all work so far in the queue is over. */
+/** Wait, with progress, until all work so far in the queue is over. Blocks. The error of the work,
+ * with a text. */
 int weft_queue_wait(weft_queue_t *queue);
 
-/** `bytes` bytes of pinned host memory, at most WEFT_PINNED_SLOT, that all devices reach at the
- * same address. NULL: all slots are in use now, try again after progress. */
-enum { WEFT_PINNED_SLOT = 512 * 1024 };
-static inline void *weft_pinned_take(weft_device_t *device, size_t bytes)
-{
-    return weft_device_ops->take_pinned(device, bytes);
-}
-
-static inline void weft_pinned_give(void *slot)
-{
-    weft_device_ops->give_pinned(slot);
-}
-
-/** `bytes` bytes on the device, aligned to 256, which peers can map; NULL: there are none to be
- * had. To be given back when no work uses it any more. */
-static inline void *weft_scratch_take(weft_device_t *device, size_t bytes)
-{
-    return weft_device_ops->take_scratch(device, bytes);
-}
-
-static inline void weft_scratch_give(weft_device_t *device, void *scratch)
-{
-    weft_device_ops->give_scratch(device, scratch);
-}
-
-/** Describe `bytes` bytes at `buf`, within `memory`, to processes of this host. False: such memory
- * cannot be shared (managed, a pool without handles, ...), which has been noted once. */
-static inline bool weft_device_share(const weft_memory_t *memory, const void *buf, size_t bytes,
-                                     weft_share_t *out)
-{
-    return weft_device_ops->share(memory, buf, bytes, out);
-}
-
-/** The same for the process itself, rank `rank`, for which all memory will do. */
+/** What `share` would say of memory of the process itself, rank `rank`, for which all memory will
+ * do. */
 static inline void weft_device_share_own(const weft_memory_t *memory, const void *buf, int rank,
                                          weft_share_t *out)
 {
@@ -475,44 +376,6 @@ static inline void weft_device_share_own(const weft_memory_t *memory, const void
                           .id = memory->id,
                           .address = (uint64_t)(uintptr_t)buf,
                           .owner = (uint32_t)rank};
-}
-
-/** Map a buffer of a peer, or of this process itself, for work on `device` (NULL: on whichever
- * suits). Mappings are kept: but for the first one of an allocation (some 1 ms) it costs 100 ns.
- * False: not possible, which has been noted once; or, unless `at_any_price`, not worth it yet: a
- * small allocation that is seen for the first time. The owner must keep the memory until unmap. */
-static inline bool weft_device_map(const weft_share_t *share, weft_device_t *device,
-                                   bool at_any_price, weft_mapping_t *out)
-{
-    return weft_device_ops->map(share, device, at_any_price, out);
-}
-
-/** Was it found that it can never be mapped? False where it was only not worth it, or this process does
- *  not use a device yet. */
-static inline bool weft_device_is_refused(const weft_share_t *share, weft_device_t *device)
-{
-    return weft_device_ops->is_refused(share, device);
-}
-
-static inline void weft_device_unmap(weft_mapping_t *mapping)
-{
-    weft_device_ops->unmap(mapping);
-}
-
-/** The owner has freed an allocation: its mapping, if any, can go. Until then, or until something else is
- * shared at its place, it stays mapped, and the memory is not to be had. */
-static inline void weft_device_forget(int owner, uint64_t id)
-{
-    if (weft_device_ops != NULL)
-        weft_device_ops->forget(owner, id);
-}
-
-/** Fill in, for the report, what is known of the device that this rank works on: the one it has worked on,
- *  else that of the current context; what costs speed as notes. */
-static inline void weft_device_describe(struct weft_rank_report *report)
-{
-    if (weft_device_ops != NULL)
-        weft_device_ops->describe(report);
 }
 
 /** Set by the layer above: called when the back end sees that an allocation which it has shared was

@@ -23,7 +23,7 @@ bool wefti_all_is_over;
 
 static const weft_device_stream_ops_t *enqueued_run(void)
 {
-    return weft_device_ops->streams;
+    return weft_device->streams;
 }
 
 /* ---- records ---- */

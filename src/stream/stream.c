@@ -30,15 +30,15 @@ static int open_device(weft_stream_t *stream, const void *handle, size_t bytes)
 {
     if (handle == NULL)
         return MPI_SUCCESS;
-    if (weft_device_ops == NULL)
+    if (weft_device == NULL)
         return weft_fail(MPI_ERR_OTHER, "info key \"type\" is \"cudaStream_t\", but the use of "
                                         "devices is switched off (WEFT_DEVICE=no)");
-    int err = weft_device_ops->streams->open(handle, bytes, &stream->users);
+    int err = weft_device->streams->open(handle, bytes, &stream->users);
     if (err != MPI_SUCCESS)
         return err;
     err = wefti_stream_thread_start();
     if (err != MPI_SUCCESS)
-        weft_device_ops->streams->close(stream->users);
+        weft_device->streams->close(stream->users);
     return err;
 }
 
@@ -71,7 +71,7 @@ static void close_handle(weft_stream_t *stream)
                  stream->why == NULL ? "no memory to say why" : stream->why);
     weft_free(stream->why);
     if (stream->users != NULL)
-        weft_device_ops->streams->close(stream->users);
+        weft_device->streams->close(stream->users);
     weft_list_remove(&stream->link);
     stream->object.kind = WEFT_FREED;
     weft_pool_give(&streams, stream);
@@ -128,7 +128,7 @@ static void await_graphs(void)
         weft_stream_retain(stream);
         if (stream->is_captured) {
             weft_unlock();
-            weft_device_ops->streams->drain(stream->users);
+            weft_device->streams->drain(stream->users);
             weft_lock();
         }
         link = link->next;

@@ -257,7 +257,7 @@ static int thread_check_streams(bool everything)
         weft_stream_t *stream = WEFT_ELEMENT(link, weft_stream_t, link);
         if (stream->waiting_count == 0)
             continue;
-        int err = weft_device_ops->streams->check(stream->users);
+        int err = weft_device->streams->check(stream->users);
         if (err == MPI_SUCCESS)
             continue;
         give_up_thread(stream, err);

@@ -44,7 +44,7 @@ static void close_mappings(weft_flags_t *flags)
 {
     for (int i = 0; i < flags->members; i++) {
         if (flags->peers[i].entry != NULL)
-            weft_device_unmap(&flags->peers[i]);
+            weft_device->unmap(&flags->peers[i]);
     }
 }
 
@@ -52,7 +52,7 @@ static void destroy(weft_flags_t *flags)
 {
     close_mappings(flags);
     if (flags->inbox.memory != NULL && !flags->is_unsafe) {
-        weft_inbox_close(flags->device, &flags->inbox);
+        weft_device->close_inbox(flags->device, &flags->inbox);
         inboxes--;
     }
     weft_free(flags);
@@ -123,8 +123,8 @@ weft_readiness_t weft_flags_offer(weft_comm_t *comm, const weft_loan_t loans[WEF
 static bool share_inbox(weft_flags_t *flags)
 {
     weft_memory_t memory;
-    return weft_memory_look(flags->inbox.memory, &memory) == MPI_SUCCESS &&
-           weft_device_share(&memory, flags->inbox.memory, INBOX_BYTES, &flags->share);
+    return weft_device->look(flags->inbox.memory, &memory) == MPI_SUCCESS &&
+           weft_device->share(&memory, flags->inbox.memory, INBOX_BYTES, &flags->share);
 }
 
 static void make_inbox(weft_flags_t *flags, weft_device_t *device)
@@ -135,7 +135,7 @@ static void make_inbox(weft_flags_t *flags, weft_device_t *device)
     }
     flags->device = device;
     flags->cleared = (weft_event_t){.done = inbox_is_cleared, .owner = flags};
-    if (!weft_inbox_open(device, INBOX_BYTES, &flags->cleared, &flags->inbox)) {
+    if (!weft_device->open_inbox(device, INBOX_BYTES, &flags->cleared, &flags->inbox)) {
         if (++flags->openings == OPENINGS_MOST)
             give_up(flags, "no memory for an inbox, or no kernels");
         return;
@@ -154,7 +154,7 @@ static void map_inboxes(weft_flags_t *flags, const weft_meeting_t *meeting)
     }
     for (int i = 0; i < meeting->members; i++) {
         if (flags->peers[i].address == NULL &&
-            !weft_device_map(&weft_post_of(meeting, i)->inbox, flags->device, true, &flags->peers[i])) {
+            !weft_device->map(&weft_post_of(meeting, i)->inbox, flags->device, true, &flags->peers[i])) {
             give_up(flags, "an inbox cannot be mapped");
             return;
         }
@@ -304,7 +304,7 @@ int weft_flags_begin(const weft_meeting_t *meeting, const weft_coll_args_t *args
 {
     const weft_flags_t *flags = args->comm->flags;
     shot_t shot = {0};
-    weft_queue_t *queue = weft_device_queue(flags->device, WEFT_STREAM_EXCHANGE);
+    weft_queue_t *queue = weft_device->queue(flags->device, WEFT_STREAM_EXCHANGE);
     if (queue == NULL)
         return MPI_ERR_OTHER;
     weft_exchange_t exchange = {.op = args->op,
@@ -321,7 +321,7 @@ int weft_flags_begin(const weft_meeting_t *meeting, const weft_coll_args_t *args
     else
         put_blocks(meeting, loans, &shot, &exchange);
     *queue_out = queue;
-    return weft_queue_exchange(queue, &exchange);
+    return weft_device->exchange(queue, &exchange);
 }
 
 /* ---- the end ---- */

@@ -84,7 +84,7 @@ static weft_device_t *device_of(const weft_regions_t *regions)
 {
     weft_memory_t memory;
     const void *first = weft_regions_first(regions);
-    if (first == NULL || !weft_is_device(first) || weft_memory_look(first, &memory) != MPI_SUCCESS)
+    if (first == NULL || !weft_is_device(first) || weft_device->look(first, &memory) != MPI_SUCCESS)
         return NULL;
     return memory.device;
 }
@@ -94,7 +94,7 @@ static bool can_reduce(const weft_job_t *job, weft_device_t *gives, weft_device_
 {
     bool has_result = weft_regions_first(&job->sides[WEFT_GETS]) != NULL;
     return gives != NULL && (gets == gives || !has_result) &&
-           weft_device_can_reduce(gives, job->args.op, job->args.recv_type);
+           weft_device->can_reduce(gives, job->args.op, job->args.recv_type);
 }
 
 /* Is there anything that the ranks of this host could do together? */

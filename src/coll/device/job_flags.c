@@ -84,7 +84,7 @@ void wefti_job_exchange(weft_job_t *job)
     job->event = (weft_event_t){.done = kernel_is_over, .owner = job};
     job->is_exchanging = err == MPI_SUCCESS;
     if (err == MPI_SUCCESS)
-        err = weft_queue_record(queue, &job->event);
+        err = weft_device->record(queue, &job->event);
     if (err != MPI_SUCCESS)
         end_exchange(job, err);
 }

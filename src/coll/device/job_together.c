@@ -87,7 +87,7 @@ static void work(weft_job_t *job)
     int err = weft_together_work(&job->work, job->is_shared);
     job->event = (weft_event_t){.done = work_is_over, .owner = job};
     if (err == MPI_SUCCESS)
-        err = weft_queue_record(job->work.queue, &job->event);
+        err = weft_device->record(job->work.queue, &job->event);
     if (err == MPI_SUCCESS)
         return;
     if (job->work.queue != NULL) /* what went into it must not outlive the mappings */
@@ -322,7 +322,7 @@ static bool knows_operation(const weft_job_t *job, const weft_loan_t loans[WEFT_
 {
     weft_device_t *device = loans[WEFT_GIVES].device;
     return job->args.op == NULL ||
-           (device != NULL && weft_device_can_reduce(device, job->args.op, job->args.recv_type));
+           (device != NULL && weft_device->can_reduce(device, job->args.op, job->args.recv_type));
 }
 
 void wefti_job_attend(weft_job_t *job)

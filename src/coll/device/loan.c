@@ -47,19 +47,19 @@ static bool lend_buffer(weft_loan_t *loan, const weft_memory_t *memory)
     size_t bytes = (size_t)(high - low);
     return first >= memory->base && first - memory->base <= memory->bytes &&
            bytes <= memory->bytes - (first - memory->base) &&
-           weft_device_share(memory, (void *)first, bytes, &loan->share);
+           weft_device->share(memory, (void *)first, bytes, &loan->share);
 }
 
 static bool lend_copy(weft_loan_t *loan)
 {
     size_t bytes = scratch_bytes(loan);
     weft_memory_t memory;
-    loan->scratch = weft_scratch_take(loan->device, bytes);
+    loan->scratch = weft_device->take_scratch(loan->device, bytes);
     if (loan->scratch == NULL)
         return false;
     loan->share = (weft_share_t){0};
-    if (weft_memory_look(loan->scratch, &memory) == MPI_SUCCESS &&
-        weft_device_share(&memory, loan->scratch, bytes, &loan->share))
+    if (weft_device->look(loan->scratch, &memory) == MPI_SUCCESS &&
+        weft_device->share(&memory, loan->scratch, bytes, &loan->share))
         return true;
     weft_loan_close(loan);
     return false;
@@ -72,7 +72,7 @@ bool weft_loan_open(const weft_regions_t *regions, bool as_copy, weft_loan_t *ou
     *out = (weft_loan_t){.regions = *regions, .is_array = regions->args->op != NULL};
     if (first == NULL)
         return true;
-    if (!weft_is_device(first) || weft_memory_look(first, &memory) != MPI_SUCCESS)
+    if (!weft_is_device(first) || weft_device->look(first, &memory) != MPI_SUCCESS)
         return false;
     out->device = memory.device;
     return (!as_copy && lend_buffer(out, &memory)) || lend_copy(out);
@@ -121,6 +121,6 @@ bool weft_loans_are_on(const weft_loan_t loans[WEFT_SIDES], const weft_device_t 
 void weft_loan_close(weft_loan_t *loan)
 {
     if (loan->scratch != NULL)
-        weft_scratch_give(loan->device, loan->scratch);
+        weft_device->give_scratch(loan->device, loan->scratch);
     loan->scratch = NULL;
 }

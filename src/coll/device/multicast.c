@@ -30,7 +30,7 @@ static void close_object(weft_multicast_part_t *part)
 {
     if (part->multicast == NULL)
         return;
-    weft_multicast_close(part->multicast, part->is_unsafe);
+    weft_device->close_multicast(part->multicast, part->is_unsafe);
     part->multicast = NULL;
     objects--;
 }
@@ -96,7 +96,7 @@ bool weft_multicast_is_possible(const weft_comm_t *comm, weft_coll_t coll)
 
 static weft_multicast_step_t first_step(weft_device_t *device)
 {
-    return device != NULL && weft_device_can_multicast(device, NULL, NULL) ? WEFT_MULTICAST_ABLE : WEFT_MULTICAST_NEVER;
+    return device != NULL && weft_device->can_multicast(device, NULL, NULL) ? WEFT_MULTICAST_ABLE : WEFT_MULTICAST_NEVER;
 }
 
 bool weft_multicast_offer(const weft_coll_args_t *args, const weft_loan_t loans[WEFT_SIDES], uint32_t number,
@@ -119,7 +119,7 @@ bool weft_multicast_offer(const weft_coll_args_t *args, const weft_loan_t loans[
     if (part->multicast != NULL)
         post->object = part->multicast->share;
     post->is_multicast_ready = part->step == WEFT_MULTICAST_BOUND &&
-                               weft_device_can_multicast(part->device, args->op, args->recv_type);
+                               weft_device->can_multicast(part->device, args->op, args->recv_type);
     return post->is_multicast_ready;
 }
 
@@ -150,9 +150,9 @@ static void join(weft_multicast_part_t *part, const weft_meeting_t *meeting)
 {
     const weft_post_t *maker = weft_post_of(meeting, 0);
     if (meeting->member == 0)
-        part->multicast = weft_multicast_make(part->device, meeting->members);
+        part->multicast = weft_device->make_multicast(part->device, meeting->members);
     else if (maker->multicast >= WEFT_MULTICAST_JOINED)
-        part->multicast = weft_multicast_join(part->device, &maker->object);
+        part->multicast = weft_device->join_multicast(part->device, &maker->object);
     else
         return;
     if (part->multicast == NULL) {
@@ -166,7 +166,7 @@ static void join(weft_multicast_part_t *part, const weft_meeting_t *meeting)
 static void bind(weft_multicast_part_t *part)
 {
     part->cleared = (weft_event_t){.done = memory_is_cleared, .owner = part};
-    if (weft_multicast_bind(part->multicast, &part->cleared))
+    if (weft_device->bind_multicast(part->multicast, &part->cleared))
         part->step = WEFT_MULTICAST_BOUND;
     else
         part->tries++;
@@ -225,7 +225,7 @@ int weft_multicast_begin(const weft_meeting_t *meeting, const weft_coll_args_t *
                          const weft_loan_t loans[WEFT_SIDES], weft_queue_t **queue_out)
 {
     const weft_multicast_part_t *part = args->comm->multicast;
-    weft_queue_t *queue = weft_device_queue(part->device, WEFT_STREAM_EXCHANGE);
+    weft_queue_t *queue = weft_device->queue(part->device, WEFT_STREAM_EXCHANGE);
     if (queue == NULL)
         return MPI_ERR_OTHER;
     weft_multicast_call_t call = {.op = args->op,
@@ -239,7 +239,7 @@ int weft_multicast_begin(const weft_meeting_t *meeting, const weft_coll_args_t *
                                   .to = weft_loan_place(meeting, loans, WEFT_GETS, 0),
                                   .watch = part->multicast->watch};
     *queue_out = queue;
-    return weft_queue_multicast(queue, &call);
+    return weft_device->multicast(queue, &call);
 }
 
 void weft_multicast_call_off(weft_comm_t *comm, const weft_meeting_t *meeting)

@@ -50,11 +50,11 @@ static int open_shadow(const weft_regions_t sides[WEFT_SIDES], const void *buf, 
         first = first == NULL ? weft_regions_first(&sides[i]) : first;
     }
     weft_memory_t memory;
-    if (first == NULL || !weft_is_device(first) || weft_memory_look(first, &memory) != MPI_SUCCESS)
+    if (first == NULL || !weft_is_device(first) || weft_device->look(first, &memory) != MPI_SUCCESS)
         return MPI_SUCCESS;
     size_t bytes = (size_t)(room.high - room.low);
     out->low = room.low;
-    out->memory = bytes <= WEFT_PINNED_SLOT ? weft_pinned_take(memory.device, bytes) : NULL;
+    out->memory = bytes <= WEFT_PINNED_SLOT ? weft_device->take_pinned(memory.device, bytes) : NULL;
     out->is_pinned = out->memory != NULL;
     if (out->memory == NULL)
         out->memory = weft_alloc_zeroed(bytes, 1);
@@ -78,7 +78,7 @@ int weft_shadows_open(weft_coll_t coll, const weft_coll_args_t *args, weft_shado
 static void close_shadow(weft_shadow_t *shadow)
 {
     if (shadow->is_pinned)
-        weft_pinned_give(shadow->memory);
+        weft_device->give_pinned(shadow->memory);
     else
         weft_free(shadow->memory);
     shadow->memory = NULL;

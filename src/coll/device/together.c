@@ -56,7 +56,7 @@ static int flush(batch_t *batch)
 {
     size_t count = batch->count;
     batch->count = 0;
-    return count == 0 ? MPI_SUCCESS : weft_queue_copy_many(batch->queue, batch->pieces, count);
+    return count == 0 ? MPI_SUCCESS : weft_device->copy_many(batch->queue, batch->pieces, count);
 }
 
 static int add(batch_t *batch, place_t to, place_t from)
@@ -132,7 +132,7 @@ static int put_reduction(const weft_together_t *work, const operands_t *operands
                                   .sources = operands->sources,
                                   .out = operands->out,
                                   .outs = operands->outs};
-    return weft_queue_reduce(work->queue, &reduction);
+    return weft_device->reduce(work->queue, &reduction);
 }
 
 /* ---- brackets ---- */
@@ -304,7 +304,7 @@ static int map_one(weft_together_t *work, int member, weft_side_t side)
     weft_mapping_t *mapping = mapping_of(work, member, side);
     if (!post->has_data[side])
         return MPI_SUCCESS;
-    if (!weft_device_map(&post->share[side], work->device, true, mapping))
+    if (!weft_device->map(&post->share[side], work->device, true, mapping))
         return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "a buffer cannot be mapped");
     if (work->device == NULL)
         work->device = mapping->device;
@@ -335,7 +335,7 @@ static int take_sums(weft_together_t *work)
         return MPI_SUCCESS;
     size_t bytes = sum_bytes(weft_post_row(post, WEFT_GIVES, 0)->bytes);
     size_t sums = sums_of((size_t)work->meeting.members, (size_t)post->radix);
-    work->sums = weft_scratch_take(work->device, sums * bytes);
+    work->sums = weft_device->take_scratch(work->device, sums * bytes);
     return work->sums != NULL
                ? MPI_SUCCESS
                : weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "no memory for sums on the device");
@@ -381,7 +381,7 @@ int weft_together_work(weft_together_t *work, bool is_shared)
     int self = work->meeting.member;
     span_t members = {is_shared ? self : 0, is_shared ? self + 1 : work->meeting.members};
     bool is_small = bytes_of_all(work) <= SMALL_BYTES;
-    work->queue = weft_device_queue(work->device, is_small ? WEFT_STREAM_QUICK : WEFT_STREAM_BULK);
+    work->queue = weft_device->queue(work->device, is_small ? WEFT_STREAM_QUICK : WEFT_STREAM_BULK);
     if (work->queue == NULL)
         return MPI_ERR_OTHER;
     return work->args->op == NULL ? move(work, members) : reduce(work, members);
@@ -390,11 +390,11 @@ int weft_together_work(weft_together_t *work, bool is_shared)
 void weft_together_end(weft_together_t *work)
 {
     if (work->sums != NULL)
-        weft_scratch_give(work->device, work->sums);
+        weft_device->give_scratch(work->device, work->sums);
     work->sums = NULL;
     for (int i = 0; work->mappings != NULL && i < work->meeting.members * WEFT_SIDES; i++) {
         if (work->mappings[i].entry != NULL)
-            weft_device_unmap(&work->mappings[i]);
+            weft_device->unmap(&work->mappings[i]);
     }
     weft_free(work->mappings);
     work->mappings = NULL;

@@ -59,7 +59,7 @@ static void test_stacks(void **state)
 static weft_memory_t look(const void *at)
 {
     weft_memory_t memory;
-    assert_int_equal(weft_memory_look(at, &memory), MPI_SUCCESS);
+    assert_int_equal(weft_device->look(at, &memory), MPI_SUCCESS);
     return memory;
 }
 
@@ -157,7 +157,7 @@ static void test_no_context(void **state)
     CU(cuMemAllocFromPoolAsync, (weft_cu_address_t *, size_t, void *, void *), &address, 4096,
        *(void **)*state, NULL);
     CU(cuCtxSynchronize, (void));
-    assert_int_equal(weft_memory_look((void *)(uintptr_t)address, &memory), MPI_ERR_OTHER);
+    assert_int_equal(weft_device->look((void *)(uintptr_t)address, &memory), MPI_ERR_OTHER);
     assert_non_null(strstr(weft_fail_text(), "no context"));
     CU(cuDevicePrimaryCtxGetState, (int, unsigned *, int *), 1, &flags, &is_active);
     assert_int_equal(is_active, 0);

@@ -25,14 +25,14 @@ static void load_gdr(void)
 static weft_memory_t look(const void *at)
 {
     weft_memory_t memory;
-    assert_int_equal(weft_memory_look(at, &memory), MPI_SUCCESS);
+    assert_int_equal(weft_device->look(at, &memory), MPI_SUCCESS);
     return memory;
 }
 
 static bool find(const char *at, size_t bytes, bool is_write, weft_bar_t *out)
 {
     weft_memory_t memory = look(at);
-    return weft_bar_find(&memory, at, bytes, is_write, out);
+    return weft_device->bar_find(&memory, at, bytes, is_write, out);
 }
 
 static bool can_read(const char *at, size_t bytes)
@@ -52,7 +52,7 @@ static void write_at(const char *at, int value)
 {
     weft_bar_t bar;
     assert_true(find(at, sizeof(value), true, &bar));
-    weft_bar_write(&bar, &value, sizeof(value));
+    weft_device->bar_write(&bar, &value, sizeof(value));
 }
 
 static int read_at(const char *at)
@@ -60,7 +60,7 @@ static int read_at(const char *at)
     weft_bar_t bar;
     int value;
     assert_true(find(at, sizeof(value), false, &bar));
-    weft_bar_read(&bar, &value, sizeof(value));
+    weft_device->bar_read(&bar, &value, sizeof(value));
     return value;
 }
 

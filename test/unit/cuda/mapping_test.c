@@ -37,9 +37,8 @@ static vmm_t take_vmm(weft_cu_address_t place)
     CU(cuMemAddressReserve,
        (weft_cu_address_t *, size_t, size_t, weft_cu_address_t, unsigned long long), &vmm.address,
        BYTES, 0, place, 0);
-    CU(cuMemMap,
-       (weft_cu_address_t, size_t, size_t, weft_cu_allocation_t, unsigned long long), vmm.address,
-       BYTES, 0, vmm.allocation, 0);
+    CU(cuMemMap, (weft_cu_address_t, size_t, size_t, weft_cu_allocation_t, unsigned long long),
+       vmm.address, BYTES, 0, vmm.allocation, 0);
     CU(cuMemSetAccess, (weft_cu_address_t, size_t, const weft_cu_access_t *, size_t), vmm.address,
        BYTES, &access, 1);
     return vmm;
@@ -55,7 +54,7 @@ static void give_vmm(const vmm_t *vmm)
 static weft_memory_t look(const vmm_t *vmm)
 {
     weft_memory_t memory;
-    assert_int_equal(weft_memory_look((void *)(uintptr_t)vmm->address, &memory), MPI_SUCCESS);
+    assert_int_equal(weft_device->look((void *)(uintptr_t)vmm->address, &memory), MPI_SUCCESS);
     return memory;
 }
 
@@ -64,7 +63,7 @@ static weft_share_t share_of(const vmm_t *vmm, size_t offset)
 {
     weft_share_t share;
     weft_memory_t memory = look(vmm);
-    assert_true(weft_device_share(&memory, (char *)(uintptr_t)vmm->address + offset, 100, &share));
+    assert_true(weft_device->share(&memory, (char *)(uintptr_t)vmm->address + offset, 100, &share));
     share.owner = PEER;
     return share;
 }
@@ -76,20 +75,20 @@ static void test_same_bytes(void **state)
     weft_share_t share = share_of(&vmm, 4000);
     weft_mapping_t mapping;
     weft_device_t *device = look(&vmm).device;
-    assert_false(weft_device_map(&share, device, false, &mapping)); /* a mapping does not pay yet */
-    assert_false(weft_device_is_refused(&share, device));
-    assert_true(weft_device_map(&share, device, false, &mapping));
+    assert_false(weft_device->map(&share, device, false, &mapping)); /* not worth it yet */
+    assert_false(weft_device->is_refused(&share, device));
+    assert_true(weft_device->map(&share, device, false, &mapping));
     assert_ptr_not_equal(mapping.address, (char *)(uintptr_t)vmm.address + 4000);
-    weft_queue_t *queue = weft_device_queue(device, WEFT_STREAM_QUICK);
-    char *slot = weft_pinned_take(device, 300);
+    weft_queue_t *queue = weft_device->queue(device, WEFT_STREAM_QUICK);
+    char *slot = weft_device->take_pinned(device, 300);
     strcpy(slot, "written by its owner");
-    assert_int_equal(weft_queue_copy(queue, (char *)(uintptr_t)vmm.address + 4000, slot, 100), 0);
-    assert_int_equal(weft_queue_copy(queue, slot + 200, mapping.address, 100), 0);
+    assert_int_equal(weft_device->copy(queue, (char *)(uintptr_t)vmm.address + 4000, slot, 100), 0);
+    assert_int_equal(weft_device->copy(queue, slot + 200, mapping.address, 100), 0);
     assert_int_equal(weft_queue_wait(queue), MPI_SUCCESS);
     assert_string_equal(slot + 200, "written by its owner");
-    weft_pinned_give(slot);
-    weft_device_unmap(&mapping);
-    weft_device_forget(PEER, share.id);
+    weft_device->give_pinned(slot);
+    weft_device->unmap(&mapping);
+    weft_device->forget(PEER, share.id);
     give_vmm(&vmm);
 }
 
@@ -100,18 +99,18 @@ static void test_kept_and_forgotten(void **state)
     weft_share_t first = share_of(&vmm, 0), second = share_of(&vmm, 64);
     weft_mapping_t one, two;
     int before = wefti_mappings();
-    assert_true(weft_device_map(&first, NULL, true, &one));
-    assert_true(weft_device_map(&second, NULL, true, &two));
+    assert_true(weft_device->map(&first, NULL, true, &one));
+    assert_true(weft_device->map(&second, NULL, true, &two));
     assert_ptr_equal((char *)two.address - 64, one.address);
     assert_int_equal(wefti_mappings(), before + 1);
-    weft_device_unmap(&one);
-    weft_device_forget(PEER, first.id); /* still in use */
+    weft_device->unmap(&one);
+    weft_device->forget(PEER, first.id); /* in use still */
     assert_int_equal(wefti_mappings(), before + 1);
-    weft_device_unmap(&two);
+    weft_device->unmap(&two);
     assert_int_equal(wefti_mappings(), before + 1);
-    weft_device_forget(PEER + 1, first.id);
+    weft_device->forget(PEER + 1, first.id);
     assert_int_equal(wefti_mappings(), before + 1);
-    weft_device_forget(PEER, first.id);
+    weft_device->forget(PEER, first.id);
     assert_int_equal(wefti_mappings(), before);
     give_vmm(&vmm);
 }
@@ -125,15 +124,15 @@ static void test_successor(void **state)
     weft_mapping_t mapping;
     int before = wefti_mappings();
     for (int i = 0; i < 5; i++) {
-        assert_true(weft_device_map(&share, NULL, true, &mapping));
-        weft_device_unmap(&mapping);
+        assert_true(weft_device->map(&share, NULL, true, &mapping));
+        weft_device->unmap(&mapping);
         assert_int_equal(wefti_mappings(), before + 1);
         share.id += 1000;
-        share.bytes -= 4096; /* the driver refuses such a mapping, but the old one is removed */
-        assert_false(weft_device_map(&share, NULL, true, &mapping));
-        assert_true(weft_device_is_refused(&share, NULL));
+        share.bytes -= 4096; /* the driver refuses such a mapping, but the old one goes */
+        assert_false(weft_device->map(&share, NULL, true, &mapping));
+        assert_true(weft_device->is_refused(&share, NULL));
         assert_int_equal(wefti_mappings(), before + 1);
-        weft_device_forget(PEER, share.id);
+        weft_device->forget(PEER, share.id);
         share = share_of(&vmm, 0);
     }
     give_vmm(&vmm);
@@ -152,16 +151,16 @@ static void test_bounded(void **state)
     for (int i = 0; i < COUNT; i++) {
         vmm[i] = take_vmm(0);
         weft_share_t share = share_of(&vmm[i], 0);
-        assert_true(weft_device_map(&share, NULL, true, i == 0 ? &used : &mapping));
+        assert_true(weft_device->map(&share, NULL, true, i == 0 ? &used : &mapping));
         if (i > 0)
-            weft_device_unmap(&mapping);
+            weft_device->unmap(&mapping);
         assert_in_range(wefti_mappings(), 1, 3);
     }
     weft_share_t first = share_of(&vmm[0], 0);
-    assert_true(weft_device_map(&first, NULL, false, &mapping));
+    assert_true(weft_device->map(&first, NULL, false, &mapping));
     assert_ptr_equal(mapping.address, used.address);
-    weft_device_unmap(&mapping);
-    weft_device_unmap(&used);
+    weft_device->unmap(&mapping);
+    weft_device->unmap(&used);
     weft_config.DEVICE_MAPPED_MAX = most;
     for (int i = 0; i < COUNT; i++)
         give_vmm(&vmm[i]);
@@ -186,7 +185,7 @@ static void test_owner_tells(void **state)
     for (int i = 0; i < 1000 && freed != id; i++) {
         char *device = take_device(512);
         weft_memory_t memory;
-        assert_int_equal(weft_memory_look(device, &memory), MPI_SUCCESS);
+        assert_int_equal(weft_device->look(device, &memory), MPI_SUCCESS);
         give_device(device);
     }
     weft_device_freed = NULL;
@@ -198,17 +197,17 @@ static void test_malformed(void **state)
     (void)state;
     weft_share_t share = {.owner = PEER, .id = 77, .bytes = 4096, .kind = 1000};
     weft_mapping_t mapping;
-    assert_false(weft_device_map(&share, NULL, true, &mapping));
-    share.kind = 4; /* a valid kind, with a handle that the driver does not know */
-    assert_false(weft_device_map(&share, NULL, true, &mapping));
-    assert_true(weft_device_is_refused(&share, NULL));
+    assert_false(weft_device->map(&share, NULL, true, &mapping));
+    share.kind = 4; /* says nothing that the driver knows */
+    assert_false(weft_device->map(&share, NULL, true, &mapping));
+    assert_true(weft_device->is_refused(&share, NULL));
 }
 
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_kept_and_forgotten),
-        cmocka_unit_test(test_successor),  cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_same_bytes),  cmocka_unit_test(test_kept_and_forgotten),
+        cmocka_unit_test(test_successor),   cmocka_unit_test(test_bounded),
         cmocka_unit_test(test_owner_tells), cmocka_unit_test(test_malformed),
     };
     open_all("late=1");
