@@ -215,7 +215,7 @@ static trial_t *trial_of(const weft_device_t *device)
 
 bool wefti_ofi_takes_device(const weft_memory_t *memory)
 {
-    if (memory->kind != WEFT_MEMORY_DEVICE || wefti_ofi.is_closing)
+    if (memory->kind != WEFT_MEMORY_DEVICE || wefti_ofi.net.is_closing)
         return false;
     if (!wefti_ofi.rails[0].has_hmem) {
         say(strcmp(weft_config.DEVICE_NETWORK, "no") == 0 ? "WEFT_DEVICE_NETWORK=no"

@@ -50,11 +50,11 @@ static void deliver(weft_ofi_peer_t *peer, const weft_wire_t *wire, const char *
     if (weft_credit_must_tell(&peer->credit))
         wefti_ofi_note_unsettled(peer);
     if (wire->kind == WEFT_WIRE_THROTTLE || wire->kind == WEFT_WIRE_RELEASE)
-        peer->endpoint.is_throttled = wire->kind == WEFT_WIRE_THROTTLE;
+        weft_net_take_throttle(&peer->net, wire->kind);
     else if (wire->kind == WEFT_WIRE_TAKEN)
         note_confirmed(peer, weft_header_number(&header));
     else
-        wefti_ofi.sink(peer->world_rank, &header, payload);
+        wefti_ofi.sink(peer->net.world_rank, &header, payload);
 }
 
 /* ---- order ---- */

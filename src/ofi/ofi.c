@@ -58,20 +58,20 @@ static weft_ofi_peer_t *create_ofi_peer(int world_rank)
     size_t payload_max = rail->packet_max - sizeof(weft_wire_t);
     size_t eager_max = weft_config.FABRIC_EAGER_MAX;
     *peer = (weft_ofi_peer_t){
-        .endpoint = {.link = &ofi_link,
-                     .remote = &ofi_remote,
-                     .packet_max = payload_max,
-                     .eager_max = eager_max < payload_max ? eager_max : payload_max,
-                     .can_get = rail->has_read},
-        .world_rank = world_rank,
+        .net.endpoint = {.link = &ofi_link,
+                         .remote = &ofi_remote,
+                         .packet_max = payload_max,
+                         .eager_max = eager_max < payload_max ? eager_max : payload_max,
+                         .can_get = rail->has_read},
+        .net.world_rank = world_rank,
     };
-    wefti_ofi.peers[world_rank] = peer;
+    wefti_ofi.net.at[world_rank] = &peer->net;
     return peer;
 }
 
 weft_ofi_peer_t *wefti_ofi_peer(int world_rank)
 {
-    weft_ofi_peer_t *peer = wefti_ofi.peers[world_rank];
+    weft_ofi_peer_t *peer = (weft_ofi_peer_t *)wefti_ofi.net.at[world_rank];
     return __builtin_expect(peer != NULL, 1) ? peer : create_ofi_peer(world_rank);
 }
 
@@ -82,14 +82,14 @@ static int insert_addresses(const weft_addresses_t *addresses, weft_ofi_peer_t *
             MPI_ERR_OTHER,
             "rank %d on %s uses %u network interfaces, this rank on %s uses %d: one is "
             "down or missing on one of them, or WEFT_RAILS is not the same",
-            peer->world_rank, weft_card_host(peer->world_rank), addresses->rails, weft_world.host,
-            wefti_ofi.rail_count);
+            peer->net.world_rank, weft_card_host(peer->net.world_rank), addresses->rails,
+            weft_world.host, wefti_ofi.rail_count);
     for (int i = 0; i < wefti_ofi.rail_count; i++) {
         int count = fi_av_insert(wefti_ofi.rails[i].av, addresses->rail[i].data, 1,
                                  &peer->addresses[i], 0, NULL);
         if (count != 1)
             return weft_fail(MPI_ERR_OTHER, "rank %d on %s cannot be reached: fi_av_insert: %s",
-                             peer->world_rank, weft_card_host(peer->world_rank),
+                             peer->net.world_rank, weft_card_host(peer->net.world_rank),
                              count < 0 ? weft_fabric_error(count) : "refused");
     }
     return MPI_SUCCESS;
@@ -100,7 +100,7 @@ int wefti_ofi_resolve(weft_ofi_peer_t *peer)
     weft_addresses_t addresses;
     if (peer->is_resolved)
         return MPI_SUCCESS;
-    int err = weft_card_read(peer->world_rank, &addresses, &peer->key);
+    int err = weft_card_read(peer->net.world_rank, &addresses, &peer->key);
     if (err == MPI_SUCCESS)
         err = insert_addresses(&addresses, peer);
     peer->is_resolved = err == MPI_SUCCESS;
@@ -110,15 +110,15 @@ int wefti_ofi_resolve(weft_ofi_peer_t *peer)
 static int ofi_reach(int world_rank, weft_endpoint_t **out)
 {
     weft_ofi_peer_t *peer = wefti_ofi_peer(world_rank);
-    if (peer == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for a peer");
     if (wefti_ofi.failure[0] != '\0')
         return weft_fail(MPI_ERR_OTHER, "%s", wefti_ofi.failure);
-    if (peer->why != NULL) /* until the layer above is told */
-        return weft_fail(MPI_ERR_OTHER, "%s", peer->why);
-    int err = peer->is_lost ? MPI_SUCCESS : wefti_ofi_resolve(peer);
+    int err = weft_net_peer_check((const weft_net_peer_t *)peer);
+    if (err != MPI_SUCCESS)
+        return err;
+    if (!peer->is_lost)
+        err = wefti_ofi_resolve(peer);
     if (err == MPI_SUCCESS)
-        *out = &peer->endpoint;
+        *out = &peer->net.endpoint;
     else
         wefti_ofi_peer_unreachable(peer);
     return err;
@@ -134,49 +134,48 @@ static void mark_lost(weft_ofi_peer_t *peer)
     wefti_ofi_note_unsettled(peer);
 }
 
-static void lose_ofi_peer(weft_ofi_peer_t *peer, const char *why)
+static void lose_peer(weft_ofi_peer_t *peer, const char *why)
 {
     mark_lost(peer);
-    peer->why = weft_strdup(why);
-    peer->next_lost = wefti_ofi.lost;
-    wefti_ofi.lost = peer;
+    weft_net_peer_lose(&wefti_ofi.net, &peer->net, why);
 }
 
 void wefti_ofi_peer_failed(weft_ofi_peer_t *peer, const char *failed, int error)
 {
     char why[384];
-    if (wefti_ofi.is_closing || peer->is_lost)
+    if (wefti_ofi.net.is_closing || peer->is_lost)
         return;
     snprintf(why, sizeof(why),
              "rank %d on %s cannot be reached by rank %d on %s any more: %s: %s (provider %s, "
              "interface %s)",
-             peer->world_rank, weft_card_host(peer->world_rank), weft_world.rank, weft_world.host,
-             failed, weft_fabric_error(error), weft_world.fabric,
+             peer->net.world_rank, weft_card_host(peer->net.world_rank), weft_world.rank,
+             weft_world.host, failed, weft_fabric_error(error), weft_world.fabric,
              wefti_ofi.rails[0].info->domain_attr->name);
-    lose_ofi_peer(peer, why);
+    lose_peer(peer, why);
 }
 
 void wefti_ofi_peer_says(weft_ofi_peer_t *peer, const char *text, size_t bytes)
 {
     char why[384];
-    if (wefti_ofi.is_closing || peer->is_lost)
+    if (wefti_ofi.net.is_closing || peer->is_lost)
         return;
-    snprintf(why, sizeof(why), "rank %d on %s has told rank %d on %s: %.*s", peer->world_rank,
-             weft_card_host(peer->world_rank), weft_world.rank, weft_world.host, (int)bytes, text);
-    lose_ofi_peer(peer, why);
+    snprintf(why, sizeof(why), "rank %d on %s has told rank %d on %s: %.*s", peer->net.world_rank,
+             weft_card_host(peer->net.world_rank), weft_world.rank, weft_world.host, (int)bytes,
+             text);
+    lose_peer(peer, why);
 }
 
 void wefti_ofi_peer_unreachable(weft_ofi_peer_t *peer)
 {
-    if (!wefti_ofi.is_closing && !peer->is_lost)
-        lose_ofi_peer(peer, weft_fail_text());
+    if (!wefti_ofi.net.is_closing && !peer->is_lost)
+        lose_peer(peer, weft_fail_text());
 }
 
 /* It may have been to any of those who are injected to. */
 static void ofi_injected_lost(int error)
 {
     for (int rank = 0; rank < weft_world.size; rank++) {
-        weft_ofi_peer_t *peer = wefti_ofi.peers[rank];
+        weft_ofi_peer_t *peer = (weft_ofi_peer_t *)wefti_ofi.net.at[rank];
         if (peer != NULL && peer->has_injected)
             wefti_ofi_peer_failed(peer, "a packet injected to it, or to another rank, was lost",
                                   error);
@@ -185,7 +184,7 @@ static void ofi_injected_lost(int error)
 
 void wefti_ofi_failed(const char *doing, int error)
 {
-    if (wefti_ofi.is_closing || wefti_ofi.failure[0] != '\0')
+    if (wefti_ofi.net.is_closing || wefti_ofi.failure[0] != '\0')
         return;
     snprintf(wefti_ofi.failure, sizeof(wefti_ofi.failure),
              "rank %d on %s cannot be reached from other hosts any more: %s failed: %s (provider "
@@ -193,8 +192,8 @@ void wefti_ofi_failed(const char *doing, int error)
              weft_world.rank, weft_world.host, doing, weft_fabric_error(error), weft_world.fabric,
              wefti_ofi.rails[0].info->domain_attr->name);
     for (int rank = 0; rank < weft_world.size; rank++) {
-        if (wefti_ofi.peers[rank] != NULL)
-            mark_lost(wefti_ofi.peers[rank]);
+        if (wefti_ofi.net.at[rank] != NULL)
+            mark_lost((weft_ofi_peer_t *)wefti_ofi.net.at[rank]);
     }
 }
 
@@ -214,33 +213,20 @@ static bool may_tell(int gets)
     return gets == 0 || has_dead_rail();
 }
 
-static void tell_of_lost_ofi(void)
+static bool ofi_may_tell(const weft_net_peer_t *peer)
 {
-    weft_ofi_peer_t *peer = wefti_ofi.lost;
-    wefti_ofi.lost = NULL;
-    for (weft_ofi_peer_t *next; peer != NULL; peer = next) {
-        next = peer->next_lost;
-        if (may_tell(peer->gets)) {
-            char *why = peer->why;
-            peer->why = NULL;
-            weft_world.peer_lost(peer->world_rank, why == NULL ? "no memory to say why" : why);
-            weft_free(why);
-        } else {
-            peer->next_lost = wefti_ofi.lost;
-            wefti_ofi.lost = peer;
-        }
-    }
+    return may_tell(((const weft_ofi_peer_t *)peer)->gets);
 }
 
 static bool has_losses(void)
 {
     bool has_failure = wefti_ofi.failure[0] != '\0' && !wefti_ofi.failure_is_told;
-    return wefti_ofi.lost != NULL || has_failure;
+    return wefti_ofi.net.lost != NULL || has_failure;
 }
 
 static void tell_ofi_peer(void)
 {
-    tell_of_lost_ofi();
+    weft_net_tell_lost(&wefti_ofi.net, ofi_may_tell);
     if (wefti_ofi.failure[0] == '\0' || wefti_ofi.failure_is_told ||
         !may_tell(!wefti_gets_is_idle()))
         return;
@@ -387,12 +373,12 @@ static int ofi_open(weft_world_t *world, weft_sink_fn_t sink)
     if (err != MPI_SUCCESS)
         return err;
     wefti_ofi.sink = sink;
-    wefti_ofi.peers = weft_alloc_zeroed((size_t)world->size, sizeof(*wefti_ofi.peers));
-    if (wefti_ofi.peers == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", world->size);
+    err = weft_net_peers_open(&wefti_ofi.net);
+    if (err != MPI_SUCCESS)
+        return err;
     err = open_best();
     if (err != MPI_SUCCESS) {
-        weft_free(wefti_ofi.peers);
+        weft_net_peers_close(&wefti_ofi.net);
         return give_way(err);
     }
     world->fabric = wefti_ofi.rails[0].info->fabric_attr->prov_name;
@@ -409,7 +395,7 @@ static void ofi_quiesce(void)
         if (weft_progress() == 0)
             sched_yield();
     }
-    wefti_ofi.is_closing = true;
+    wefti_ofi.net.is_closing = true;
 }
 
 static void ofi_describe(weft_rank_report_t *report)
@@ -427,29 +413,23 @@ static void ofi_describe(weft_rank_report_t *report)
                                "FI_PROVIDER, Weft's own TCP is faster");
 }
 
-static void forget_peer(weft_ofi_peer_t *peer)
-{
-    wefti_incoming_forget(peer);
-    weft_free(peer->why);
-}
-
 static void ofi_close(void)
 {
     weft_progress_remove(ofi_progress);
-    wefti_ofi.is_closing = true;
+    wefti_ofi.net.is_closing = true;
     if (wefti_ofi.dropped > 0)
         WEFT_LOG(WEFT_WARN, "ofi", "%llu packets were dropped",
                  (unsigned long long)wefti_ofi.dropped);
     wefti_device_reach_close();
     close_rails();
     for (int rank = 0; rank < weft_world.size; rank++) {
-        if (wefti_ofi.peers[rank] != NULL)
-            forget_peer(wefti_ofi.peers[rank]);
+        if (wefti_ofi.net.at[rank] != NULL)
+            wefti_incoming_forget((weft_ofi_peer_t *)wefti_ofi.net.at[rank]);
     }
     wefti_gets_close();
     weft_card_close();
+    weft_net_peers_close(&wefti_ofi.net);
     weft_pool_close(&peers);
-    weft_free(wefti_ofi.peers);
     weft_provider_release(&wefti_ofi.provider);
     weft_world.fabric = "";
     memset(&wefti_ofi, 0, sizeof(wefti_ofi));

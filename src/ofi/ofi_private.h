@@ -7,6 +7,7 @@
 #include "runtime/transport.h"
 #include "runtime/world.h"
 #include "net/net_packet.h"
+#include "net/net_peer.h"
 #include "ofi/rail.h"
 #include "ofi/credit.h"
 
@@ -22,24 +23,20 @@ typedef struct weft_early {
 
 /** A rank of another host, made when it is first sent to or heard of. */
 typedef struct weft_ofi_peer {
-    weft_endpoint_t endpoint; /* first: endpoint pointers are peer pointers */
-    int world_rank;
-    bool is_resolved;  /* it can be sent to: `key` and `addresses` are set */
-    bool is_listed;    /* in ofi.unsettled */
-    bool is_lost;      /* for good: what is sent to it is dropped */
-    bool has_injected; /* packets whose loss would not be told with its name */
-    int gets;          /* that are not over: the provider writes to memory of the layer above */
-    bool owes_loss;    /* it has to be told that it is lost to us */
-    bool throttles, has_told; /* what it has to be told, and what it was told */
-    uint64_t key;             /* of packets to it */
+    weft_net_peer_t net; /* first: endpoint pointers are peer pointers */
+    bool is_resolved;    /* it can be sent to: `key` and `addresses` are set */
+    bool is_listed;      /* in ofi.unsettled */
+    bool is_lost;        /* for good: what is sent to it is dropped */
+    bool has_injected;   /* packets whose loss would not be told with its name */
+    int gets;            /* that are not over: the provider writes to memory of the layer above */
+    bool owes_loss;      /* it has to be told that it is lost to us */
+    uint64_t key;        /* of packets to it */
     fi_addr_t addresses[WEFT_RAILS_MAX];
     uint32_t sent, received; /* packets so far */
     weft_credit_count_t credit;
     weft_early_t *early;                        /* by sequence */
     weft_rail_slot_t *stalled_first, **stalled_last; /* composed, and refused by the provider */
     struct weft_ofi_peer *next_unsettled;
-    struct weft_ofi_peer *next_lost; /* in ofi.lost */
-    char *why;                       /* meanwhile; NULL: there was no memory for it */
 } weft_ofi_peer_t;
 
 typedef struct weft_ofi {
@@ -47,14 +44,12 @@ typedef struct weft_ofi {
     weft_provider_t provider;
     weft_rail_t rails[WEFT_RAILS_MAX];
     int rail_count;
-    uint64_t own_key;           /* of packets to this rank */
-    weft_ofi_peer_t **peers;    /* [world size] */
+    uint64_t own_key; /* of packets to this rank */
+    weft_net_peers_t net;
     weft_ofi_peer_t *unsettled; /* with stalled packets or something to be told */
-    weft_ofi_peer_t *lost;      /* the layer above is to be told of them */
     char failure[384];          /* of the network, all peers at once; "": none */
     bool failure_is_told;
     uint64_t dropped; /* packets of strangers, and malformed ones */
-    bool is_closing;  /* peers may be gone, which is no failure any more */
 } weft_ofi_t;
 
 extern weft_ofi_t wefti_ofi;

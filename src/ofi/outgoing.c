@@ -89,7 +89,7 @@ static long post_packet(weft_rail_slot_t *slot)
     if (__builtin_expect(peer->is_lost, 0))
         return -FI_ECONNABORTED;
     slot->op.done = outgoing_slot_is_out;
-    if (__builtin_expect(wefti_ofi.is_closing, 0))
+    if (__builtin_expect(wefti_ofi.net.is_closing, 0))
         return post_last(slot, to);
     return fi_send(slot->rail->ep, slot->memory, slot->bytes, slot->descriptor, to,
                    &slot->op.context);
@@ -130,7 +130,7 @@ static weft_rail_slot_t *take_packet_slot(weft_ofi_peer_t *peer, size_t payload_
 static bool can_inject(const weft_ofi_peer_t *peer, size_t payload_bytes)
 {
     return payload_bytes + sizeof(weft_wire_t) <= wefti_ofi.rails[0].inject_max &&
-           peer->stalled_first == NULL && !peer->is_lost && !wefti_ofi.is_closing;
+           peer->stalled_first == NULL && !peer->is_lost && !wefti_ofi.net.is_closing;
 }
 
 static bool inject(weft_ofi_peer_t *peer, const weft_header_t *header, const void *payload)
@@ -171,14 +171,14 @@ static bool send_packet(weft_ofi_peer_t *peer, const weft_header_t *header, cons
         return false;
     if (header->bytes > 0)
         memcpy(room, payload, header->bytes);
-    wefti_ofi_commit(&peer->endpoint, header);
+    wefti_ofi_commit(&peer->net.endpoint, header);
     return true;
 }
 
 /* Until the layer above is told of a loss, what it sends is lost, too. */
 static bool may_send(const weft_ofi_peer_t *peer)
 {
-    return weft_credit_is_left(&peer->credit) && !peer->endpoint.is_lost;
+    return weft_credit_is_left(&peer->credit) && !peer->net.endpoint.is_lost;
 }
 
 bool wefti_ofi_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
@@ -204,19 +204,17 @@ void wefti_ofi_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
 void wefti_ofi_throttle(weft_endpoint_t *endpoint, bool is_on)
 {
     weft_ofi_peer_t *peer = (weft_ofi_peer_t *)endpoint;
-    peer->throttles = is_on;
+    peer->net.throttles = is_on;
     wefti_ofi_note_unsettled(peer);
 }
 
 /* ---- progress ---- */
 
-static bool tell_throttle(weft_ofi_peer_t *peer)
+/* What this transport itself has to say needs no credit. */
+static bool send_without_credit(weft_endpoint_t *endpoint, const weft_header_t *header,
+                                const void *payload)
 {
-    weft_header_t header = {.kind = peer->throttles ? WEFT_WIRE_THROTTLE : WEFT_WIRE_RELEASE};
-    if (!send_packet(peer, &header, NULL))
-        return false;
-    peer->has_told = peer->throttles;
-    return true;
+    return send_packet((weft_ofi_peer_t *)endpoint, header, payload);
 }
 
 /* Perhaps the first that this rank sends to the peer. */
@@ -235,7 +233,7 @@ static bool tell_taken(weft_ofi_peer_t *peer)
 static bool tell_loss(weft_ofi_peer_t *peer)
 {
     const char *why = wefti_ofi.failure[0] != '\0' ? wefti_ofi.failure
-                      : peer->why != NULL          ? peer->why
+                      : peer->net.why != NULL      ? peer->net.why
                                                    : "a packet was lost";
     weft_header_t header = {.kind = WEFT_WIRE_LOST, .bytes = (uint32_t)strlen(why)};
     weft_rail_slot_t *slot =
@@ -274,8 +272,8 @@ static int settle_credit(weft_ofi_peer_t *peer)
     }
     if (peer->owes_loss)
         moved += tell_loss(peer);
-    if (peer->throttles != peer->has_told)
-        moved += tell_throttle(peer);
+    if (weft_net_must_tell_throttle(&peer->net))
+        moved += weft_net_tell_throttle(&peer->net, send_without_credit);
     if (weft_credit_must_tell(&peer->credit))
         moved += tell_taken(peer);
     return moved;
@@ -283,8 +281,8 @@ static int settle_credit(weft_ofi_peer_t *peer)
 
 static bool is_settled(const weft_ofi_peer_t *peer)
 {
-    return peer->stalled_first == NULL && !peer->owes_loss && peer->throttles == peer->has_told &&
-           !weft_credit_must_tell(&peer->credit);
+    return peer->stalled_first == NULL && !peer->owes_loss &&
+           !weft_net_must_tell_throttle(&peer->net) && !weft_credit_must_tell(&peer->credit);
 }
 
 int wefti_outgoing_progress(void)

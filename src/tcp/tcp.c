@@ -72,39 +72,39 @@ static tcp_peer_t *create_tcp_peer(int world_rank)
     size_t busy = most / BUSY_PART,
            idle = most < PACKET_MAX / IDLE_FACTOR ? most * IDLE_FACTOR : PACKET_MAX;
     *peer = (tcp_peer_t){
-        .endpoint = {.link = &tcp_link,
-                     .remote = &tcp_remote,
-                     .holds_back = true,
-                     .packet_max = PACKET_MAX,
-                     .eager_max = idle,
-                     .can_get = strcmp(weft_config.RENDEZVOUS, "stream") != 0},
+        .net.endpoint = {.link = &tcp_link,
+                         .remote = &tcp_remote,
+                         .holds_back = true,
+                         .packet_max = PACKET_MAX,
+                         .eager_max = idle,
+                         .can_get = strcmp(weft_config.RENDEZVOUS, "stream") != 0},
         .source.fd = -1,
-        .world_rank = world_rank,
+        .net.world_rank = world_rank,
         .eager_busy = busy,
         .eager_idle = idle,
     };
-    wefti_tcp.peers[world_rank] = peer;
+    wefti_tcp.net.at[world_rank] = &peer->net;
     return peer;
 }
 
 tcp_peer_t *wefti_tcp_peer(int world_rank)
 {
-    tcp_peer_t *peer = wefti_tcp.peers[world_rank];
+    tcp_peer_t *peer = (tcp_peer_t *)wefti_tcp.net.at[world_rank];
     return __builtin_expect(peer != NULL, 1) ? peer : create_tcp_peer(world_rank);
 }
 
 static int tcp_reach(int world_rank, weft_endpoint_t **out)
 {
     tcp_peer_t *peer = wefti_tcp_peer(world_rank);
-    if (peer == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for a peer");
-    if (peer->why != NULL) /* until the layer above is told */
-        return weft_fail(MPI_ERR_OTHER, "%s", peer->why);
-    int err = peer->state == TCP_APART ? wefti_tcp_connect(peer) : MPI_SUCCESS;
+    int err = weft_net_peer_check((const weft_net_peer_t *)peer);
+    if (err != MPI_SUCCESS)
+        return err;
+    if (peer->state == TCP_APART)
+        err = wefti_tcp_connect(peer);
     if (peer->state == TCP_LOST)
-        peer->endpoint.is_lost = true;
+        peer->net.endpoint.is_lost = true;
     if (err == MPI_SUCCESS)
-        *out = &peer->endpoint;
+        *out = &peer->net.endpoint;
     return err;
 }
 
@@ -123,15 +123,6 @@ static void part(tcp_peer_t *peer)
         wefti_tcp.hot = NULL;
 }
 
-static void lose_tcp_peer(tcp_peer_t *peer, const char *why)
-{
-    if (wefti_tcp.is_closing)
-        return;
-    peer->why = weft_strdup(why);
-    peer->next_lost = wefti_tcp.lost;
-    wefti_tcp.lost = peer;
-}
-
 void wefti_tcp_peer_lost(tcp_peer_t *peer, const char *doing, int error)
 {
     char why[384];
@@ -142,26 +133,20 @@ void wefti_tcp_peer_lost(tcp_peer_t *peer, const char *doing, int error)
         why, sizeof(why),
         "rank %d on %s has lost its connection to rank %d on %s while %s: %s; that rank or its "
         "host has probably died",
-        weft_world.rank, weft_world.host, peer->world_rank, peer->host, doing, strerror(error));
-    lose_tcp_peer(peer, why);
+        weft_world.rank, weft_world.host, peer->net.world_rank, peer->host, doing, strerror(error));
+    weft_net_peer_lose(&wefti_tcp.net, &peer->net, why);
 }
 
 void wefti_tcp_peer_unreachable(tcp_peer_t *peer)
 {
     part(peer);
-    lose_tcp_peer(peer, weft_fail_text());
+    weft_net_peer_lose(&wefti_tcp.net, &peer->net, weft_fail_text());
 }
 
-static void tell_of_lost_tcp(void)
+static bool tcp_may_tell(const weft_net_peer_t *peer)
 {
-    while (wefti_tcp.lost != NULL) {
-        tcp_peer_t *peer = wefti_tcp.lost;
-        char *why = peer->why;
-        wefti_tcp.lost = peer->next_lost;
-        peer->why = NULL;
-        weft_world.peer_lost(peer->world_rank, why == NULL ? "no memory to say why" : why);
-        weft_free(why);
-    }
+    (void)peer;
+    return true;
 }
 
 /* ---- watching ---- */
@@ -257,8 +242,8 @@ static int tcp_progress(bool everything)
     if (may_skip(everything))
         return 0;
     int done = advance_connection(everything);
-    if (__builtin_expect(wefti_tcp.lost != NULL, 0))
-        tell_of_lost_tcp();
+    if (__builtin_expect(wefti_tcp.net.lost != NULL, 0))
+        weft_net_tell_lost(&wefti_tcp.net, tcp_may_tell);
     return done;
 }
 
@@ -289,9 +274,7 @@ static int check_next_host(void)
         if (advance_connection(true) == 0)
             sched_yield();
     }
-    return peer->state == TCP_LOST
-               ? weft_fail(MPI_ERR_OTHER, "%s", peer->why == NULL ? "" : peer->why)
-               : MPI_SUCCESS;
+    return peer->state == TCP_LOST ? weft_net_peer_check(&peer->net) : MPI_SUCCESS;
 }
 
 static int open_network(void)
@@ -314,9 +297,9 @@ static int tcp_open(weft_world_t *world, weft_sink_fn_t sink)
     if (err != MPI_SUCCESS)
         return err;
     wefti_tcp = (weft_tcp_t){.sink = sink, .listener.fd = -1};
-    wefti_tcp.peers = weft_alloc_zeroed((size_t)world->size, sizeof(*wefti_tcp.peers));
-    if (wefti_tcp.peers == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", world->size);
+    err = weft_net_peers_open(&wefti_tcp.net);
+    if (err != MPI_SUCCESS)
+        return err;
     world->fabric = "weft-tcp";
     err = open_network();
     if (err != MPI_SUCCESS)
@@ -342,7 +325,7 @@ static void tcp_quiesce(void)
         if (weft_progress() == 0)
             sched_yield();
     }
-    wefti_tcp.is_closing = true;
+    wefti_tcp.net.is_closing = true;
 }
 
 static void tcp_describe(weft_rank_report_t *report)
@@ -355,27 +338,26 @@ static void tcp_describe(weft_rank_report_t *report)
 static void tcp_close(void)
 {
     weft_progress_remove(tcp_progress);
-    wefti_tcp.is_closing = true;
+    wefti_tcp.net.is_closing = true;
     if (wefti_tcp.dropped > 0)
         WEFT_LOG(WEFT_WARN, "tcp", "%llu connections of strangers were dropped",
                  (unsigned long long)wefti_tcp.dropped);
     wefti_tcp_connect_close();
     wefti_tcp_interfaces_close();
     for (int rank = 0; rank < weft_world.size; rank++) {
-        tcp_peer_t *peer = wefti_tcp.peers[rank];
+        tcp_peer_t *peer = (tcp_peer_t *)wefti_tcp.net.at[rank];
         if (peer == NULL)
             continue;
         part(peer);
         wefti_tcp_out_forget(peer);
         wefti_tcp_in_forget(peer);
-        weft_free(peer->why);
     }
     wefti_tcp_blocks_close();
     wefti_tcp_in_close();
     wefti_tcp_gets_close();
     weft_card_close();
+    weft_net_peers_close(&wefti_tcp.net);
     weft_pool_close(&peers);
-    weft_free(wefti_tcp.peers);
     close(wefti_tcp.epoll_fd);
     weft_world.fabric = "";
 }

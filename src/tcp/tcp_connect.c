@@ -159,7 +159,7 @@ static void is_connected(tcp_peer_t *peer)
     peer->source.ready = wefti_tcp_peer_ready;
     wefti_tcp_want_room(&peer->source, false);
     wefti_tcp_note_dirty(peer);
-    WEFT_LOG(WEFT_DEBUG, "tcp", "connected to rank %d", peer->world_rank);
+    WEFT_LOG(WEFT_DEBUG, "tcp", "connected to rank %d", peer->net.world_rank);
 }
 
 static bool try_address(tcp_peer_t *peer)
@@ -207,8 +207,8 @@ static void give_up_connecting(tcp_peer_t *peer)
     weft_fail(MPI_ERR_OTHER,
               "rank %d on %s cannot reach rank %d on %s over TCP from %s: %s; tried %s. "
               "WEFT_FABRIC_INTERFACE names the interface to use",
-              weft_world.rank, weft_world.host, peer->world_rank, peer->host, wefti_tcp_interface(),
-              strerror(attempt->last_error),
+              weft_world.rank, weft_world.host, peer->net.world_rank, peer->host,
+              wefti_tcp_interface(), strerror(attempt->last_error),
               attempt->count == 0 ? "nothing, since all its addresses are our own" : tried);
     end_attempt(peer);
     wefti_tcp_peer_unreachable(peer);
@@ -242,7 +242,7 @@ static void begin_handshake(tcp_peer_t *peer)
     handshake_t handshake = {.magic = MAGIC,
                            .version = VERSION,
                            .source = (uint32_t)weft_world.rank,
-                           .dest = (uint32_t)peer->world_rank,
+                           .dest = (uint32_t)peer->net.world_rank,
                            .proof = prove(peer->attempt->key, ROLE_CONNECTOR, weft_world.rank)};
     snprintf(handshake.host, sizeof(handshake.host), "%.39s", weft_world.host);
     ssize_t sent = send(peer->source.fd, &handshake, sizeof(handshake), MSG_NOSIGNAL);
@@ -270,7 +270,7 @@ static void read_verdict(tcp_peer_t *peer)
         return;
     verdict_t verdict;
     memcpy(&verdict, attempt->verdict, sizeof(verdict));
-    if (verdict.proof != prove(attempt->key, ROLE_ACCEPTOR, peer->world_rank))
+    if (verdict.proof != prove(attempt->key, ROLE_ACCEPTOR, peer->net.world_rank))
         fail_attempt(peer, EPROTO);
     else if (verdict.is_welcome != 0)
         is_connected(peer);
@@ -293,12 +293,12 @@ int wefti_tcp_connect(tcp_peer_t *peer)
     tcp_attempt_t *attempt = weft_alloc_zeroed(1, sizeof(*attempt));
     if (attempt == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory to connect");
-    int err = weft_card_read(peer->world_rank, &addresses, &attempt->key);
+    int err = weft_card_read(peer->net.world_rank, &addresses, &attempt->key);
     if (err != MPI_SUCCESS) {
         weft_free(attempt);
         return err;
     }
-    snprintf(peer->host, sizeof(peer->host), "%.39s", weft_card_host(peer->world_rank));
+    snprintf(peer->host, sizeof(peer->host), "%.39s", weft_card_host(peer->net.world_rank));
     add_addresses(attempt, &addresses, true);
     add_addresses(attempt, &addresses, false);
     attempt->last_error = EHOSTUNREACH;

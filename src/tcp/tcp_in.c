@@ -41,7 +41,7 @@ static char *inbox; /* [INBOX_BYTES] of all peers; nothing stays in it between t
 
 static void drop_connection(tcp_peer_t *peer, const char *why)
 {
-    WEFT_LOG(WEFT_ERROR, "tcp", "rank %d sent a malformed packet: %s", peer->world_rank, why);
+    WEFT_LOG(WEFT_ERROR, "tcp", "rank %d sent a malformed packet: %s", peer->net.world_rank, why);
     wefti_tcp_peer_lost(peer, "receiving", EPROTO);
 }
 
@@ -80,9 +80,9 @@ static void take_frame(tcp_peer_t *peer, const char *payload)
     peer->place = NULL;
     peer->place_got = 0;
     switch (header.kind) {
-    case FRAME_THROTTLE:
-    case FRAME_RELEASE:
-        peer->endpoint.is_throttled = header.kind == FRAME_THROTTLE;
+    case WEFT_WIRE_THROTTLE:
+    case WEFT_WIRE_RELEASE:
+        weft_net_take_throttle(&peer->net, header.kind);
         break;
     case FRAME_READ:
         take_read(peer, payload);
@@ -94,7 +94,7 @@ static void take_frame(tcp_peer_t *peer, const char *payload)
         take_frame_block(peer);
         break;
     default:
-        wefti_tcp.sink(peer->world_rank, &header, payload);
+        wefti_tcp.sink(peer->net.world_rank, &header, payload);
     }
 }
 
@@ -121,7 +121,8 @@ static char *find_place(tcp_peer_t *peer)
         weft_get_t *get = wefti_tcp_find_get(peer, weft_header_number(&peer->header));
         return get->to + get->begun;
     }
-    char *place = weft_world.land == NULL ? NULL : weft_world.land(peer->world_rank, &peer->header);
+    char *place =
+        weft_world.land == NULL ? NULL : weft_world.land(peer->net.world_rank, &peer->header);
     if (place != NULL)
         return place;
     if (peer->assembly == NULL)

@@ -43,12 +43,13 @@ bool wefti_tcp_has_output(const tcp_peer_t *peer)
 {
     if (peer->state == TCP_LOST)
         return false;
-    return rest_bytes(peer) > 0 || peer->blocks != NULL || peer->throttles != peer->has_told;
+    return rest_bytes(peer) > 0 || peer->blocks != NULL || weft_net_must_tell_throttle(&peer->net);
 }
 
 static void note_waiting(tcp_peer_t *peer, bool is_waiting)
 {
-    peer->endpoint.eager_max = is_waiting || peer->has_pushed ? peer->eager_busy : peer->eager_idle;
+    peer->net.endpoint.eager_max =
+        is_waiting || peer->has_pushed ? peer->eager_busy : peer->eager_idle;
 }
 
 /* One large packet unasked, and then the peer has the next word: of many in a row the second would
@@ -142,15 +143,6 @@ static bool write_buffer(tcp_peer_t *peer)
 
 /* ---- what waits ---- */
 
-static bool tell_owner(tcp_peer_t *peer)
-{
-    weft_header_t header = {.kind = peer->throttles ? FRAME_THROTTLE : FRAME_RELEASE};
-    if (!wefti_tcp_send(&peer->endpoint, &header, NULL))
-        return false;
-    peer->has_told = peer->throttles;
-    return true;
-}
-
 /* What has begun, in order; true when nothing of it is left. */
 static bool write_rests(tcp_peer_t *peer)
 {
@@ -167,7 +159,8 @@ static bool write_all(tcp_peer_t *peer)
         return false;
     if (!write_rests(peer))
         return false;
-    if (peer->throttles != peer->has_told && !tell_owner(peer))
+    if (weft_net_must_tell_throttle(&peer->net) &&
+        !weft_net_tell_throttle(&peer->net, wefti_tcp_send))
         return false;
     if (!wefti_tcp_ask_gets(peer) || !write_rests(peer))
         return false;
@@ -212,7 +205,7 @@ static void make_buffer(tcp_peer_t *peer)
     peer->out = weft_alloc(OUT_BYTES);
     if (peer->out != NULL)
         return;
-    snprintf(what, sizeof(what), "what is sent to rank %d on %s", peer->world_rank, peer->host);
+    snprintf(what, sizeof(what), "what is sent to rank %d on %s", peer->net.world_rank, peer->host);
     weft_out_of_memory(what, OUT_BYTES);
 }
 
@@ -256,7 +249,7 @@ static bool is_connection_open(tcp_peer_t *peer)
     if (__builtin_expect(peer->state == TCP_OPEN, 1))
         return true;
     /* Until the layer above is told, what it sends is lost, too. */
-    return peer->state == TCP_LOST && !peer->endpoint.is_lost;
+    return peer->state == TCP_LOST && !peer->net.endpoint.is_lost;
 }
 
 /* What the socket does not take waits in the buffer. */
@@ -347,7 +340,7 @@ void wefti_tcp_flush(weft_endpoint_t *endpoint)
 void wefti_tcp_throttle(weft_endpoint_t *endpoint, bool is_on)
 {
     tcp_peer_t *peer = (tcp_peer_t *)endpoint;
-    peer->throttles = is_on;
+    peer->net.throttles = is_on;
     wefti_tcp_note_dirty(peer);
 }
 
@@ -355,7 +348,7 @@ void wefti_tcp_out_drop(tcp_peer_t *peer)
 {
     peer->stub_bytes = peer->tail_bytes = 0;
     peer->out_begin = peer->out_end = 0;
-    peer->has_told = peer->throttles;
+    peer->net.has_told = peer->net.throttles;
     wefti_tcp_drop_blocks(peer);
 }
 

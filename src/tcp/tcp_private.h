@@ -15,6 +15,8 @@
 
 #include "runtime/transport.h"
 #include "runtime/world.h"
+#include "net/net_packet.h"
+#include "net/net_peer.h"
 
 #include <stdbool.h>
 #include <netinet/in.h>
@@ -24,9 +26,7 @@
 enum { TCP_HOST_BYTES = 40 };
 
 enum {
-    FRAME_THROTTLE = 0xf0, /* ask before you send unexpected data */
-    FRAME_RELEASE,         /* you need not any more */
-    FRAME_READ,
+    FRAME_READ = WEFT_WIRE_RELEASE + 1,
     FRAME_BLOCK,
     FRAME_NO_READ,
     /* Bytes of a frame at most; what stands in front of the payload. */
@@ -76,22 +76,18 @@ typedef struct tcp_attempt tcp_attempt_t;
 
 /** A rank of another host, made when it is first sent to or heard of. */
 typedef struct tcp_peer {
-    weft_endpoint_t endpoint; /* first: endpoint pointers are peer pointers */
+    weft_net_peer_t net; /* first: endpoint pointers are peer pointers */
     tcp_source_t source;
-    int world_rank;
     char host[TCP_HOST_BYTES]; /* its name, for messages */
     tcp_state_t state;
-    tcp_attempt_t *attempt;   /* while we try to connect */
-    bool is_dirty;            /* in tcp.dirty: there may be something to be sent */
-    bool throttles, has_told; /* what it has to be told, and what it was told */
-    unsigned epoch;           /* of the last direct write */
+    tcp_attempt_t *attempt; /* while we try to connect */
+    bool is_dirty;          /* in tcp.dirty: there may be something to be sent */
+    unsigned epoch;         /* of the last direct write */
     size_t eager_busy,
         eager_idle;  /* what endpoint.eager_max is while something waits or has_pushed, and else */
     bool has_pushed; /* a packet of more than eager_busy went unasked, and nothing has come from the
                         peer since */
     struct tcp_peer *next_dirty;
-    struct tcp_peer *next_lost; /* in tcp.lost */
-    char *why;                  /* meanwhile; NULL: there was no memory for it */
     /* out: the rest of a block's header, the rest of its data, the buffer; then new blocks */
     char stub[HEAD_MAX];
     const char *tail;
@@ -117,16 +113,14 @@ typedef struct weft_tcp {
     int epoll_fd;
     tcp_source_t listener;
     uint64_t own_key;
-    tcp_peer_t **peers; /* [world size] */
+    weft_net_peers_t net;
     tcp_peer_t *dirty;
-    tcp_peer_t *lost;   /* the layer above is to be told of them */
     tcp_block_t *taken; /* answers to READs that `end`: the owners of the memory are to be told */
     tcp_peer_t *hot;    /* the last that had something for us */
     unsigned epoch;     /* of progress: what is sent between two rounds goes out together */
     int quiet_rounds;   /* of progress, since anything happened */
     int attempts;       /* connections that are being made */
     uint64_t dropped;   /* connections of strangers */
-    bool is_closing;    /* peers may be gone, which is no failure any more */
 } weft_tcp_t;
 
 extern weft_tcp_t wefti_tcp;

@@ -42,7 +42,7 @@ bool wefti_tcp_look_for_silence(void)
         limit_s = WEFT_LOST_AFTER_LEAST_S;
     next_ms = now + LOOK_EVERY_MS;
     for (int rank = 0; rank < weft_world.size; rank++) {
-        tcp_peer_t *peer = wefti_tcp.peers[rank];
+        tcp_peer_t *peer = (tcp_peer_t *)wefti_tcp.net.at[rank];
         if (peer == NULL || peer->state != TCP_OPEN || !is_silent(peer->source.fd, 1000 * limit_s))
             continue;
         wefti_tcp_peer_lost(peer, "waiting for its host to acknowledge data", ETIMEDOUT);

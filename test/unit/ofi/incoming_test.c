@@ -57,16 +57,16 @@ static void set_up(unsigned seed)
     weft_world.size = RANKS;
     wefti_ofi = (weft_ofi_t){.sink = sink, .own_key = key};
     wefti_ofi.rails[0].packet_max = 65536;
-    wefti_ofi.peers = weft_alloc_zeroed(RANKS, sizeof(*wefti_ofi.peers));
+    wefti_ofi.net.at = weft_alloc_zeroed(RANKS, sizeof(*wefti_ofi.net.at));
 }
 
 static void tear_down(void)
 {
     for (int rank = 0; rank < RANKS; rank++) {
-        if (wefti_ofi.peers[rank] != NULL)
-            wefti_incoming_forget(wefti_ofi.peers[rank]);
+        if (wefti_ofi.net.at[rank] != NULL)
+            wefti_incoming_forget((weft_ofi_peer_t *)wefti_ofi.net.at[rank]);
     }
-    weft_free(wefti_ofi.peers);
+    weft_free(wefti_ofi.net.at);
 }
 
 /* The packet lies in a separate block, so that a sanitizer detects reads beyond it. */

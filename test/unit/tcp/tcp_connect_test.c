@@ -29,7 +29,11 @@ static void handshake_us(int source)
     pending_connections = pending;
     pending_count = 1;
     wefti_tcp_watch(&pending->source);
-    handshake_t handshake = {.magic = MAGIC, .version = VERSION, .source = (uint32_t)source, .dest = WE, .host = "there"};
+    handshake_t handshake = {.magic = MAGIC,
+                           .version = VERSION,
+                           .source = (uint32_t)source,
+                           .dest = WE,
+                           .host = "there"};
     handshake.proof = prove(wefti_tcp.own_key, ROLE_CONNECTOR, source);
     assert_int_equal(write(their_end, &handshake, sizeof(handshake)), sizeof(handshake));
     pending->source.ready(&pending->source, true, false);
@@ -40,7 +44,9 @@ static void handshake_us(int source)
 static int answer_to_them(void)
 {
     verdict_t verdict;
-    return read(their_end, &verdict, sizeof(verdict)) == (ssize_t)sizeof(verdict) ? (int)verdict.is_welcome : -1;
+    return read(their_end, &verdict, sizeof(verdict)) == (ssize_t)sizeof(verdict)
+               ? (int)verdict.is_welcome
+               : -1;
 }
 
 /* Make this rank's own connection to `rank`, in the given state. */
@@ -112,11 +118,12 @@ int main(void)
         cmocka_unit_test(a_connection_that_is_there_is_better_than_one_to_come),
         cmocka_unit_test(who_was_lost_stays_so),
     };
-    static tcp_peer_t *peers[RANKS];
+    static weft_net_peer_t *peers[RANKS];
     weft_config_read();
     weft_log_threshold = -1;
     weft_world.size = RANKS;
     weft_world.rank = WE;
-    wefti_tcp = (weft_tcp_t){.listener.fd = -1, .peers = peers, .epoll_fd = epoll_create1(0), .own_key = 77};
+    wefti_tcp = (weft_tcp_t){
+        .listener.fd = -1, .net.at = peers, .epoll_fd = epoll_create1(0), .own_key = 77};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,9 +104,10 @@ static void part(tcp_peer_t *peer, int other_end)
     while (peer->state == TCP_OPEN)
         wefti_tcp_receive(peer);
     assert_int_equal(peer->source.fd, -1);
-    wefti_tcp.lost = NULL;
-    weft_free(peer->why);
-    peer->why = NULL;
+    wefti_tcp.net.lost = NULL;
+    weft_free(peer->net.why);
+    peer->net.why = NULL;
+    peer->net.is_losing = false;
 }
 
 /* Write the bytes in pieces, and receive after each. */
@@ -185,7 +186,7 @@ static void get_is_over(weft_get_t *over, bool is_good)
 static void begin_get(tcp_peer_t *peer)
 {
     memset(gotten, 0xa5, sizeof(gotten));
-    get = (weft_get_t){.endpoint = &peer->endpoint,
+    get = (weft_get_t){.endpoint = &peer->net.endpoint,
                        .to = (char *)gotten + GUARD,
                        .bytes = GET_BYTES,
                        .done = get_is_over};
@@ -197,7 +198,7 @@ static void begin_get(tcp_peer_t *peer)
 static size_t put_strange(unsigned char *to, size_t room)
 {
     static const uint8_t kinds[] = {
-        FRAME_THROTTLE, FRAME_RELEASE, FRAME_READ, FRAME_BLOCK, FRAME_NO_READ, 1, 200, 255};
+        WEFT_WIRE_THROTTLE, WEFT_WIRE_RELEASE, FRAME_READ, FRAME_BLOCK, FRAME_NO_READ, 1, 200, 255};
     uint64_t number = (uint64_t)(uintptr_t)get.handle + (pick(5) == 0);
     weft_header_t header = {.kind = kinds[pick(sizeof(kinds))],
                             .bytes = pick(5) ? pick(3000) : pick(1u << 31),
@@ -301,14 +302,15 @@ static void test_registrations_end(void **unused)
         weft_header_t header = {.bytes = (uint32_t)data_bytes};
         char head[HEAD_MAX];
         size_t expected = data_bytes + wefti_tcp_make_head(head, &header, data, 0);
-        assert_true(wefti_tcp_register(&peer->endpoint, data, MEMORY_BYTES, NULL, &registration));
+        assert_true(
+            wefti_tcp_register(&peer->net.endpoint, data, MEMORY_BYTES, NULL, &registration));
         registration.taken = memory_is_taken;
         registration.owner = &times_taken;
         times_taken = 0;
         ask_for(other_end, &registration, cases[i].bytes, cases[i].ends);
         assert_int_equal(drain(peer, other_end, expected), expected);
         assert_int_equal(times_taken, cases[i].taken);
-        wefti_tcp_deregister(&peer->endpoint, &registration);
+        wefti_tcp_deregister(&peer->net.endpoint, &registration);
     }
     part(peer, other_end);
     weft_free(data);
@@ -360,11 +362,11 @@ static void test_answers(void **unused)
         memory_t *memory = &memories[i];
         memory->data = data + pick(ANSWER_MOST);
         memory->bytes = pick(3) ? pick(ANSWER_MOST) : pick(100);
-        assert_true(wefti_tcp_register(&peer->endpoint, memory->data, memory->bytes, NULL,
+        assert_true(wefti_tcp_register(&peer->net.endpoint, memory->data, memory->bytes, NULL,
                                        &memory->registration));
         weft_registration_t asked = memory->registration;
         if (pick(10) == 0) {
-            wefti_tcp_deregister(&peer->endpoint, &memory->registration);
+            wefti_tcp_deregister(&peer->net.endpoint, &memory->registration);
             memory->registration.handle = NULL;
         }
         ask_for(other_end, &asked, memory->bytes, 0);
@@ -373,7 +375,7 @@ static void test_answers(void **unused)
     for (int i = 0; i < ANSWERS; i++) {
         check_answer(other_end, &memories[i]);
         if (memories[i].registration.handle != NULL)
-            wefti_tcp_deregister(&peer->endpoint, &memories[i].registration);
+            wefti_tcp_deregister(&peer->net.endpoint, &memories[i].registration);
     }
     assert_null(peer->blocks);
     part(peer, other_end);
@@ -417,7 +419,7 @@ static void test_rests(void **unused)
         data[at] = (char)pick(256);
     tcp_peer_t *peer = connect_peer(&other_end);
     for (int i = 0; i < LARGE_FETCHES; i++) {
-        gets[i] = (weft_get_t){.endpoint = &peer->endpoint,
+        gets[i] = (weft_get_t){.endpoint = &peer->net.endpoint,
                                .to = came + (size_t)i * LARGE_FETCH,
                                .bytes = LARGE_FETCH,
                                .done = large_is_over,
@@ -477,7 +479,7 @@ static void test_cut_refusal(void **unused)
     memcpy(peer->stub, rest, sizeof(rest));
     peer->stub_bytes = sizeof(rest);
     wefti_tcp.epoch++;
-    assert_true(wefti_tcp_send(&peer->endpoint, &header, NULL));
+    assert_true(wefti_tcp_send(&peer->net.endpoint, &header, NULL));
     wefti_tcp.epoch++;
     wefti_tcp_note_dirty(peer);
     wefti_tcp_flush_dirty();
@@ -496,16 +498,16 @@ int main(void)
                                        cmocka_unit_test(test_answers),
                                        cmocka_unit_test(test_rests),
                                        cmocka_unit_test(test_cut_refusal)};
-    static tcp_peer_t *peers[2];
+    static weft_net_peer_t *peers[2];
     weft_config_read();
     weft_log_threshold = -1;
     weft_world.size = 2;
     weft_world.land = land;
-    wefti_tcp =
-        (weft_tcp_t){.sink = sink, .listener.fd = -1, .peers = peers, .epoll_fd = epoll_create1(0)};
+    wefti_tcp = (weft_tcp_t){
+        .sink = sink, .listener.fd = -1, .net.at = peers, .epoll_fd = epoll_create1(0)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    wefti_tcp_out_forget(peers[1]);
-    wefti_tcp_in_forget(peers[1]);
+    wefti_tcp_out_forget((tcp_peer_t *)peers[1]);
+    wefti_tcp_in_forget((tcp_peer_t *)peers[1]);
     wefti_tcp_in_close();
     wefti_tcp_blocks_close();
     wefti_tcp_gets_close();
