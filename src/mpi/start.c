@@ -92,7 +92,9 @@ static weft_endpoint_t *start_reach(int world_rank)
 {
     for (int i = 0; i < TRANSPORTS; i++) {
         weft_endpoint_t *endpoint;
-        int err = is_open[i] ? transports[i]->reach(world_rank, &endpoint) : MPI_ERR_UNSUPPORTED_OPERATION;
+        if (!is_open[i])
+            continue;
+        int err = transports[i]->reach(world_rank, &endpoint);
         if (err == MPI_ERR_UNSUPPORTED_OPERATION)
             continue;
         if (err != MPI_SUCCESS) {

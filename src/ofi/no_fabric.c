@@ -5,10 +5,21 @@
 #include "mpi.h"
 
 /* TCP is there. */
-static int no_fabric_open(weft_world_t *world, weft_sink_fn_t sink)
+static int ofi_open(weft_world_t *world, weft_sink_fn_t sink)
 {
     (void)world, (void)sink;
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
-const weft_transport_ops_t weft_ofi_transport = {.name = "ofi", .open = no_fabric_open};
+static void ofi_close(void)
+{
+}
+
+const weft_transport_ops_t weft_ofi_transport = {
+    .name = "ofi",
+    .open = ofi_open,
+    .reach = weft_no_reach,
+    .describe = weft_no_description,
+    .quiesce = weft_no_quiesce,
+    .close = ofi_close,
+};
