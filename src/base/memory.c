@@ -3,7 +3,6 @@
 
 #include <malloc.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,17 +64,6 @@ void weft_free(void *memory)
 {
     discount(memory);
     free(memory);
-}
-
-void (*weft_out_of_memory_end)(int code, const char *why);
-
-void weft_out_of_memory(const char *what, size_t bytes)
-{
-    char why[256];
-    snprintf(why, sizeof(why), "no memory for %s (%zu bytes)", what, bytes);
-    if (weft_out_of_memory_end != NULL)
-        weft_out_of_memory_end(1, why);
-    __builtin_trap();
 }
 
 size_t weft_memory_in_use(void)

@@ -20,19 +20,6 @@ char *weft_strdup(const char *text);
 /** NULL is allowed. */
 void weft_free(void *memory);
 
-/**
- * End the job with one sentence, since there is no memory and nobody to whom an error could be
- * returned: a packet has arrived, say. Where a caller can pass MPI_ERR_NO_MEM on, return that in
- * its place.
- *
- * what   the memory is for: "an answer to rank 3"
- * bytes  that were wanted
- */
-void weft_out_of_memory(const char *what, size_t bytes) __attribute__((noreturn, cold));
-
-/** How the job is ended, with an exit code and the sentence; does not return. Set by start-up. */
-extern void (*weft_out_of_memory_end)(int code, const char *why);
-
 /** Bytes of the heap that this library holds now. */
 size_t weft_memory_in_use(void);
 

@@ -30,6 +30,7 @@
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/out_of_memory.h"
 #include "mpi.h"
 
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "net/network_interface.h"
 
+#include "base/config.h"
+
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +33,8 @@ static bool has_entry(const char *name, const char *entry)
  * interfaces of these names. */
 static bool is_of_containers(const char *name)
 {
-    static const char *const prefixes[] = {"docker", "br-", "virbr", "cni", "podman",
-                                           "flannel", "cali", "lxc", "kube", "vnet"};
+    static const char *const prefixes[] = {"docker",  "br-",  "virbr", "cni",  "podman",
+                                           "flannel", "cali", "lxc",   "kube", "vnet"};
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
@@ -72,11 +74,24 @@ weft_interface_t weft_interface_look(const char *name)
         return result;
     result.why = find_interface_fault(name);
     result.is_down = is_down(name);
-    if (read_word(name, "speed", word, sizeof(word)) && (result.speed_mbit = (int)strtol(word, NULL, 10)) < 0)
+    if (read_word(name, "speed", word, sizeof(word)) &&
+        (result.speed_mbit = (int)strtol(word, NULL, 10)) < 0)
         result.speed_mbit = 0;
     if (result.why != NULL)
         result.rank = WEFT_INTERFACE_UNFIT;
     else if (!has_entry(name, "device"))
         result.rank = WEFT_INTERFACE_VIRTUAL;
+    return result;
+}
+
+weft_interface_t weft_interface_choose(const char *name)
+{
+    weft_interface_t result = weft_interface_look(name);
+    if (weft_config.FABRIC_INTERFACE[0] == '\0')
+        return result;
+    bool is_wanted = strcmp(name, weft_config.FABRIC_INTERFACE) == 0;
+    result.rank = is_wanted ? WEFT_INTERFACE_REAL : WEFT_INTERFACE_UNFIT;
+    if (is_wanted)
+        result.why = NULL;
     return result;
 }

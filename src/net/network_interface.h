@@ -15,11 +15,15 @@ typedef struct weft_interface {
     weft_interface_rank_t rank;
     const char *why; /* it is unfit; static */
     bool is_down;
-    int speed_mbit;  /* 0: not known */
+    int speed_mbit; /* 0: not known */
 } weft_interface_t;
 
 /** Look at interface `name`. A name that is none of the kernel's interfaces (a device of an RDMA
  *  provider) is real. */
 weft_interface_t weft_interface_look(const char *name);
+
+/** The same as the user wants it: the interface that WEFT_FABRIC_INTERFACE names is real whatever
+ * it is, and all others are unfit then. */
+weft_interface_t weft_interface_choose(const char *name);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/out_of_memory.h"
 
 #include <string.h>
 

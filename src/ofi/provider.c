@@ -175,13 +175,13 @@ static bool is_usable(const struct fi_info *info, const char *name)
     bool is_other_internet = info->addr_format == FI_SOCKADDR_IN6;
     if (!is_named(info, name) || is_other_internet)
         return false;
-    if (weft_config.FABRIC_INTERFACE[0] != '\0')
-        return strcmp(info->domain_attr->name, weft_config.FABRIC_INTERFACE) == 0;
-    weft_interface_t interface = weft_interface_look(info->domain_attr->name);
-    if (interface.rank == WEFT_INTERFACE_UNFIT)
+    weft_interface_t interface = weft_interface_choose(info->domain_attr->name);
+    if (interface.rank != WEFT_INTERFACE_UNFIT)
+        return true;
+    if (interface.why != NULL)
         WEFT_LOG(WEFT_INFO, "ofi", "%s: interface %s is passed over: it is %s", name,
                  info->domain_attr->name, interface.why);
-    return interface.rank != WEFT_INTERFACE_UNFIT || !is_internet;
+    return !is_internet && weft_config.FABRIC_INTERFACE[0] == '\0';
 }
 
 static bool is_listed(const weft_provider_t *provider, const struct fi_info *info)
@@ -207,7 +207,7 @@ static void pick_rails(weft_provider_t *provider)
             most = 1;
         for (const struct fi_info *info = provider->info; info != NULL; info = info->next) {
             if (provider->rail_count < most && is_usable(info, provider->name) &&
-                (int)weft_interface_look(info->domain_attr->name).rank == rank &&
+                (int)weft_interface_choose(info->domain_attr->name).rank == rank &&
                 !is_listed(provider, info))
                 provider->rails[provider->rail_count++] = info;
         }

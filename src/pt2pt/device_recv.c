@@ -15,6 +15,7 @@
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/out_of_memory.h"
 #include "base/pool.h"
 
 #include <string.h>

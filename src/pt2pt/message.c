@@ -10,6 +10,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/out_of_memory.h"
 #include "base/pool.h"
 
 #include <string.h>

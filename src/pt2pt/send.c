@@ -11,6 +11,7 @@
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/out_of_memory.h"
 #include "base/pool.h"
 
 #include <stdio.h>

@@ -11,8 +11,9 @@
  * No entry of a table is NULL: an entry that a transport has no use for is one of the functions
  * weft_no_... below, and a transport that cannot read remote memory has weft_no_remote. All entries
  * are called with the library's lock held, and keep it. An entry blocks only if its comment says
- * so; an entry of a link or of remote memory never does. None may be called from within the sink
- * but those of a link and of remote memory.
+ * so; an entry of a link or of remote memory never does. From within the sink, and the functions
+ * that a transport calls back, the entries of a link and of remote memory may be called, and
+ * `reach`.
  */
 #ifndef WEFT_RUNTIME_TRANSPORT_H
 #define WEFT_RUNTIME_TRANSPORT_H
@@ -67,8 +68,8 @@ enum {
     WEFT_UPPER_BYTES = 32,
 };
 
-/** A peer as a transport sees it; the transport's own structure begins with it. Sending a small
- * packet reads the first line of cache alone. */
+/** A peer as a transport sees it; the transport's own structure begins with it. What the sending of
+ * a small packet reads stands first. */
 struct weft_endpoint {
     const weft_link_ops_t *link;
     size_t eager_max;  /* largest message worth sending unasked; at most packet_max */

@@ -209,12 +209,16 @@ int wefti_stream_thread_start(void)
     if (runs)
         return MPI_SUCCESS;
     lock_from_now_on();
-    int err = create_thread();
+    int err = weft_progress_add(thread_hear);
     if (err != MPI_SUCCESS)
         return err;
+    err = create_thread();
+    if (err != MPI_SUCCESS) {
+        weft_progress_remove(thread_hear);
+        return err;
+    }
     runs = true;
     atomic_store(&is_open, true);
-    weft_progress_need(thread_hear);
     return MPI_SUCCESS;
 }
 

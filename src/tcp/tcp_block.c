@@ -5,7 +5,7 @@
 #include "tcp/tcp_private.h"
 
 #include "base/log.h"
-#include "base/memory.h"
+#include "base/out_of_memory.h"
 #include "base/pool.h"
 
 #include <string.h>

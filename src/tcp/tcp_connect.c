@@ -27,6 +27,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/out_of_memory.h"
 #include "mpi.h"
 
 #include <arpa/inet.h>

@@ -10,6 +10,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/out_of_memory.h"
 
 #include <errno.h>
 #include <string.h>

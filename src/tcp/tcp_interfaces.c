@@ -37,16 +37,13 @@ static void add_interface(const struct ifaddrs *entry)
         entry->ifa_netmask == NULL)
         return;
     own_interface_t *own = &interfaces[interface_count++];
-    weft_interface_t looks = weft_interface_look(entry->ifa_name);
+    weft_interface_t looks = weft_interface_choose(entry->ifa_name);
     snprintf(own->name, sizeof(own->name), "%s", entry->ifa_name);
     own->rank = looks.rank;
     own->speed_mbit = looks.speed_mbit;
     own->why = looks.why;
     own->address = ((const struct sockaddr_in *)entry->ifa_addr)->sin_addr.s_addr;
     own->mask = ((const struct sockaddr_in *)entry->ifa_netmask)->sin_addr.s_addr;
-    if (weft_config.FABRIC_INTERFACE[0] != '\0')
-        own->rank = strcmp(own->name, weft_config.FABRIC_INTERFACE) == 0 ? WEFT_INTERFACE_REAL
-                                                                         : WEFT_INTERFACE_UNFIT;
     if (looks.why != NULL)
         WEFT_LOG(WEFT_INFO, "tcp", "interface %s is passed over: it is %s", own->name, looks.why);
 }

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/out_of_memory.h"
 
 #include <errno.h>
 #include <stdio.h>

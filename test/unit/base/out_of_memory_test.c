@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of a job for want of memory says what for. */
-#include "base/memory.h"
+#include "base/out_of_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,21 +31,10 @@ static void out_of_memory_ends_the_job(void **state)
     assert_string_equal(sentence, "no memory for an answer to rank 3 (4096 bytes)");
 }
 
-/* What cannot be had is NULL, sizes that overflow included. */
-static void too_much_is_refused(void **state)
-{
-    size_t before = weft_memory_in_use();
-    (void)state;
-    assert_null(weft_alloc_zeroed(SIZE_MAX / 2, 3));
-    assert_null(weft_alloc_array(SIZE_MAX / 2, 3));
-    assert_int_equal(weft_memory_in_use(), before);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(out_of_memory_ends_the_job),
-        cmocka_unit_test(too_much_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
