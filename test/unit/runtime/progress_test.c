@@ -106,26 +106,30 @@ static void the_doorbell_of_a_sleeper_is_set(void **unused)
         fail_msg("set in %d of %d rounds", count, ROUNDS);
 }
 
+/* clang-format off */
 #define POLL(i)                                                                                    \
     static int poll_##i(bool everything)                                                           \
     {                                                                                              \
         (void)everything;                                                                          \
         return 0;                                                                                  \
     }
-POLL(1)
-POLL(2) POLL(3) POLL(4) POLL(5) POLL(6) POLL(7) POLL(8) POLL(9) POLL(10) POLL(11) POLL(12) POLL(13)
-    POLL(14) POLL(15) POLL(16)
+POLL(1) POLL(2) POLL(3) POLL(4) POLL(5) POLL(6) POLL(7) POLL(8)
+POLL(9) POLL(10) POLL(11) POLL(12) POLL(13) POLL(14) POLL(15) POLL(16)
+    /* clang-format on */
 
-    /* One was added by main(). */
+    /* Some were added by main(). */
     static void the_17th_poll_is_refused(void **unused)
 {
     static const weft_poll_fn_t more[] = {poll_1,  poll_2,  poll_3,  poll_4,  poll_5,  poll_6,
                                           poll_7,  poll_8,  poll_9,  poll_10, poll_11, poll_12,
                                           poll_13, poll_14, poll_15, poll_16};
     (void)unused;
-    for (int i = 0; i < WEFT_POLLS - 1; i++)
-        assert_int_equal(weft_progress_add(more[i]), MPI_SUCCESS);
-    assert_int_equal(weft_progress_add(more[WEFT_POLLS - 1]), MPI_ERR_INTERN);
+    int added = 0;
+    weft_fail_clear();
+    while (added < WEFT_POLLS && weft_progress_add(more[added]) == MPI_SUCCESS)
+        added++;
+    assert_in_range(added, 1, WEFT_POLLS - 1);
+    assert_int_equal(weft_progress_add(more[added]), MPI_ERR_INTERN);
     assert_string_not_equal(weft_fail_text(), "");
     assert_int_equal(weft_progress_add(more[0]), MPI_SUCCESS); /* it is polled already */
     for (int i = 0; i < WEFT_POLLS; i++)
