@@ -109,7 +109,7 @@ static void trial_is_back(weft_event_t *event, int error)
     }
     WEFT_LOG(WEFT_INFO, "ofi", "the network reaches memory of device %d",
              weft_device->number(trial->device));
-    end(trial, STAGE_PASSED);
+    end_trial(trial, STAGE_PASSED);
 }
 
 /* ---- the steps ---- */
@@ -191,7 +191,7 @@ static void begin_trial(trial_t *trial, weft_device_t *device)
     busy++;
     if (trial->slot == NULL || trial->scratch == NULL ||
         weft_device->look(trial->scratch, &trial->memory) != MPI_SUCCESS) {
-        end(trial, STAGE_FREE);
+        end_trial(trial, STAGE_FREE);
         return;
     }
     memset(trial->slot, 0, 2 * HALF);

@@ -20,8 +20,8 @@
 
 enum { NAME_BYTES = 64, LIST_BYTES = 512, HMEM_WISHES = 2 /* the first of ask_best() */ };
 
-/* Networks with devices of their own, best first. Over the kernel's sockets src/tcp does better (its
- * README says why), so those providers serve only when they are asked for. */
+/* Networks with devices of their own, best first. Over the kernel's sockets src/tcp does better
+ * (its README says why), so those providers serve only when they are asked for. */
 static const char devices[] = "efa,cxi,psm3,verbs;ofi_rxm";
 
 /* "tcp" became a provider of reliable datagrams in libfabric 1.18; before, that code was called
@@ -102,7 +102,8 @@ static struct fi_info *make_hints(const char *name, uint64_t capabilities)
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
     hints->domain_attr->mr_mode =
         FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
-    if (strcmp(name, "efa") == 0) /* it asks for none (fi_efa(7)), and keeps its cache for those without */
+    if (strcmp(name, "efa") ==
+        0) /* it asks for none (fi_efa(7)), and keeps its cache for those without */
         hints->domain_attr->mr_mode &= ~FI_MR_LOCAL;
     if ((capabilities & FI_HMEM) != 0)
         hints->domain_attr->mr_mode |= FI_MR_HMEM;
@@ -116,8 +117,8 @@ static bool is_named(const struct fi_info *info, const char *name)
     return strcmp(info->fabric_attr->prov_name, name) == 0;
 }
 
-/* libfabric also lays its own ofi_rxd and ofi_rxm over a provider to make what that one lacks: this is
- * no answer of the provider's. */
+/* libfabric also lays its own ofi_rxd and ofi_rxm over a provider to make what that one lacks: this
+ * is no answer of the provider's. */
 static bool has_named(const struct fi_info *info, const char *name)
 {
     while (info != NULL && !is_named(info, name))
@@ -138,8 +139,9 @@ static int ask_providers(const char *name, uint64_t capabilities, struct fi_info
     return -FI_ENODATA;
 }
 
-/* Asked for device memory, libfabric loads the device's libraries, and some providers take longer ways with
- * the host's: so where there is no device this is left out. The driver's back end opens after us. */
+/* Asked for device memory, libfabric loads the device's libraries, and some providers take longer
+ * ways with the host's: so where there is no device this is left out. The driver's back end opens
+ * after us. */
 static bool may_have_devices(void)
 {
     if (strcmp(weft_config.DEVICE, "no") == 0 || strcmp(weft_config.DEVICE_NETWORK, "no") == 0)
@@ -162,7 +164,8 @@ static int ask_best(const char *name, struct fi_info **out)
         FI_MSG,
     };
     int rc = -FI_ENODATA;
-    for (size_t i = may_have_devices() ? 0 : HMEM_WISHES; rc != 0 && i < sizeof(wishes) / sizeof(wishes[0]); i++)
+    for (size_t i = may_have_devices() ? 0 : HMEM_WISHES;
+         rc != 0 && i < sizeof(wishes) / sizeof(wishes[0]); i++)
         rc = ask_providers(name, wishes[i], out);
     return rc;
 }

@@ -197,7 +197,7 @@ static int submit(weft_device_recv_t *d, weft_chunk_t *chunk)
                   ? weft_device->copy(queue, chunk->slot,
                                       (char *)d->mapping.address + chunk->offset, chunk->bytes)
                   : unpack_chunk(d, queue, &what);
-    return err == MPI_SUCCESS ? put_event(d, queue, &chunk->event, recv_chunk_is_over) : err;
+    return err == MPI_SUCCESS ? put_recv_event(d, queue, &chunk->event, recv_chunk_is_over) : err;
 }
 
 /* What must be in the slot before. False: the sender's memory cannot be read. */

@@ -80,7 +80,8 @@ static void packet_error(int source, const weft_header_t *header, const void *pa
 static void packet_share_freed(int source, const weft_header_t *header, const void *payload)
 {
     (void)payload;
-    weft_device_forget(source, weft_header_number(header));
+    if (weft_device != NULL)
+        weft_device->forget(source, weft_header_number(header));
 }
 
 enum { ANY = UINT32_MAX, PACKET_ERROR_BYTES = sizeof(weft_packet_error_t) };

@@ -38,14 +38,14 @@ enum {
     WEFT_PACKET_FIN,
     WEFT_PACKET_RTS_RKEY,
     WEFT_PACKET_RTS_SHARE,
-    WEFT_PACKET_RTS_SHARE_SYNC, /* not to be fetched before it is received: a synchronous send */
-    WEFT_PACKET_ERROR,
-    WEFT_PACKET_NACK,
-    WEFT_PACKET_DATA_ERROR,
-    WEFT_PACKET_SHARE_FREED,  /* an allocation that was shared, by its id */
-    WEFT_PACKET_LANDED, /* never on the wire: an EAGER whose data went straight into the receiver's
-                           buffer */
-    /* Most data that an ASK carries along. */
+    WEFT_PACKET_RTS_SHARE_SYNC, /* of a synchronous send: not to be copied before a receive has matched it */
+    WEFT_PACKET_ERROR,          /* the sender cannot give the data of a message */
+    WEFT_PACKET_NACK,           /* the receiver cannot take the data of a message */
+    WEFT_PACKET_DATA_ERROR,     /* the sender cannot go on with DATA */
+    WEFT_PACKET_SHARE_FREED,    /* the sender has freed an allocation that it shared; names it by its id */
+    WEFT_PACKET_LANDED,         /* never sent: an EAGER whose data the transport wrote into the receiver's buffer */
+    WEFT_PACKET_KINDS,
+    /* Bytes of data that an RTS carries along at most. */
     WEFT_RTS_INLINE = 1024,
 };
 
@@ -54,7 +54,7 @@ typedef struct weft_rts {
     uint64_t address; /* of the data in the sender's memory; 0: not in one run, it has to send it */
     uint64_t request; /* the sender's */
     /* A plain RTS ends here; behind it come all of the data, or none. */
-    weft_window_t window; /* of an RTS_RKEY, which ends here */
+    weft_rkey_t rkey; /* of an RTS_RKEY, which ends here */
     /* not on the wire */
     uint8_t kind;      /* of the packet */
     const void *extra; /* a weft_share_t or weft_packet_error_t that came with it; NULL: none */

@@ -160,6 +160,8 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
 void wefti_recv_data(int source, const weft_header_t *header, const void *payload);
 /** The sender cannot go on with a stream. */
 void wefti_recv_data_error(int source, const weft_header_t *header, const void *payload);
+/** The transport has written all data of an EAGER into the receiver's buffer (weft_packet_land). */
+void wefti_recv_landed(int source, const weft_header_t *header, const void *payload);
 /** Ask for the data as packets, or for more of them; fills in go->request. `sender` is its request.
  */
 void wefti_recv_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender,

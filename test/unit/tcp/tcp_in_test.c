@@ -31,7 +31,7 @@ enum {
     LARGEST = 20000, /* bytes of a frame; above the size that makes the reader expect large ones */
     KIND = 1,
     KIND_LANDED = 2,
-    WINDOW_BYTES = 3 << 20, /* one frame, of more bytes than a socket takes */
+    MEMORY_BYTES = 3 << 20, /* one frame, of more bytes than a socket takes */
     ANSWERS = 60,
     ANSWER_MOST = 100000,
     LARGE_FETCHES = 3,
