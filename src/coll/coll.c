@@ -8,15 +8,17 @@
 
 #include "coll/engine.h"
 #include "coll/comm_shape.h"
+#include "coll/device_calls.h"
 #include "coll/plan.h"
 #include "coll/section.h"
-#include "coll/device/device_job.h"
 #include "coll/tuning.h"
 #include "pt2pt/pt2pt.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
+
+const weft_device_calls_t *weft_device_calls;
 
 enum { CACHED_PLANS = 16 };
 
@@ -222,7 +224,7 @@ static int run_on_device(weft_coll_t coll, const weft_coll_args_t *args, weft_pl
                          uint32_t number)
 {
     weft_request_t *request;
-    int err = weft_device_job_begin(coll, args, plan, number, &request);
+    int err = weft_device_calls->begin(coll, args, plan, number, &request);
     if (err != MPI_SUCCESS)
         return err;
     weft_request_wait(request);
@@ -235,7 +237,7 @@ static int run_on_device(weft_coll_t coll, const weft_coll_args_t *args, weft_pl
 static inline bool has_device_memory(weft_coll_t coll, const weft_coll_args_t *args)
 {
     return __builtin_expect(*weft_device_news != 0, 0) && !args->comm->is_host_only &&
-           weft_device_job_is_needed(coll, args);
+           weft_device_calls != NULL && weft_device_calls->is_needed(coll, args);
 }
 
 int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args)
@@ -260,7 +262,7 @@ int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request
     if (err != MPI_SUCCESS)
         return err;
     args->comm->coll_count += plan->meetings;
-    err = has_device_memory(coll, args) ? weft_device_job_begin(coll, args, plan, number, out)
+    err = has_device_memory(coll, args) ? weft_device_calls->begin(coll, args, plan, number, out)
                                         : weft_engine_begin(plan, args, out);
     weft_plan_release(plan);
     return err;
@@ -268,7 +270,6 @@ int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request
 
 void weft_coll_close(void)
 {
-    weft_device_jobs_close();
     weft_engine_close();
     weft_comm_shapes_close();
     weft_tuning_close();

@@ -115,6 +115,15 @@ void weft_plan_wait(weft_plan_t *plan)
     plan->next_waits = true;
 }
 
+/* This step waits for nothing: where sections are run step by step, their first steps wait. */
+void weft_plan_mark_section(weft_plan_t *plan, int index)
+{
+    bool waits = plan->next_waits;
+    plan->next_waits = false;
+    append(plan, &(weft_step_t){.kind = WEFT_STEP_SECTION, .peer = index});
+    plan->next_waits = waits;
+}
+
 /* Element 0 is aligned as memory from the heap is. */
 weft_place_t weft_plan_scratch(weft_plan_t *plan, size_t count, const weft_type_t *type)
 {

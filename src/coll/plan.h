@@ -8,6 +8,7 @@
  *   send  out of a place to a peer        reduce  place = place op place
  *   recv  from a peer into a place        copy    place to place, perhaps of different types
  *   part  begin a plan within the plan
+ *   section  says what the steps that follow come to, for executors that can do it otherwise
  *
  * Steps begin in order. Sends, receives and parts go on while the next steps begin; a step marked
  * `waits` begins only when everything before it is over. Between two ranks messages match in the
@@ -55,6 +56,7 @@ typedef enum weft_step_kind {
     WEFT_STEP_REDUCE, /* to = from op second */
     WEFT_STEP_COPY,   /* to = from */
     WEFT_STEP_PART,   /* parts[peer] */
+    WEFT_STEP_SECTION, /* sections[peer]; does nothing where its steps are run one by one */
 } weft_step_kind_t;
 
 typedef struct weft_step {
@@ -83,7 +85,7 @@ typedef struct weft_plan {
     size_t count, room;
     struct weft_plan **parts; /* [part_count] */
     int part_count;           /* the same on all ranks */
-    struct weft_section **sections; /* [section_count], by their first steps: coll/section.h */
+    struct weft_plan_section **sections; /* [section_count], in the order of steps: coll/section.h */
     int section_count;              /* the same on all ranks of a node */
     uint32_t meetings;              /* weft_plan_meetings() */
     size_t scratch_bytes;
@@ -109,6 +111,8 @@ void weft_plan_reduce(weft_plan_t *plan, weft_place_t a, weft_place_t b, weft_da
 void weft_plan_copy(weft_plan_t *plan, weft_data_t from, weft_data_t to);
 /** The next step waits for all before it. */
 void weft_plan_wait(weft_plan_t *plan);
+/** Section `index` begins with the next step. (weft_section_begin() calls it.) */
+void weft_plan_mark_section(weft_plan_t *plan, int index);
 
 /** Room for `count` elements of `type` in the scratch buffer: where element 0 begins. */
 weft_place_t weft_plan_scratch(weft_plan_t *plan, size_t count, const weft_type_t *type);

@@ -2,8 +2,9 @@
 /*
  * Sections of a plan: steps by which the ranks of one node do something among themselves that is a
  * collective of its own (reduce to a leader, spread what it got, ...). What a section comes to is written
- * down beside its steps, so that a run with device memory may do it otherwise: all members bring their
- * memory to a meeting and one of them does it by a kernel (coll/device). Other runs take no notice.
+ * down beside its steps, so that an executor may do it otherwise: with device memory all members bring
+ * their memory to a meeting and one of them does it by a kernel (devcoll). A step of its own, of kind
+ * WEFT_STEP_SECTION, stands in front of the section's steps; on host memory it does nothing.
  *
  *   steps      | reduce on the node | leaders among themselves | spread on the node |
  *   sections   |<------- 0 -------->|                          |<------- 1 -------->|
@@ -27,11 +28,11 @@ typedef struct weft_section_call {
     const weft_data_t *gives, *gets;
 } weft_section_call_t;
 
-typedef struct weft_section {
-    size_t begin, end; /* its steps */
+typedef struct weft_plan_section {
+    size_t end; /* the step behind its last one; its first stands behind the WEFT_STEP_SECTION */
     weft_section_call_t call;
     weft_data_t data[]; /* [gives_count + gets_count] */
-} weft_section_t;
+} weft_plan_section_t;
 
 /** The steps appended until weft_section_end() do this; *call is copied, and its types are retained by
  *  the plan. Nothing where there is only one member. */

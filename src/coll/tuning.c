@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/tuning.h"
 
-#include "coll/device/device_way.h"
+#include "devcoll/device_way.h"
 #include "coll/tuning_words.h"
 #include "base/config.h"
 #include "base/fail.h"

@@ -2,7 +2,7 @@
 #include "info/info_explain.h"
 
 #include "info/info_options.h"
-#include "coll/device/device_way.h"
+#include "devcoll/device_way.h"
 #include "simulator/simulator.h"
 #include "base/config.h"
 

@@ -4,6 +4,7 @@
 #include "report/report.h"
 #include "comm/comm_make.h"
 #include "stream/stream.h"
+#include "devcoll/device_job.h"
 #include "coll/coll.h"
 #include "pt2pt/bsend.h"
 #include "pt2pt/pt2pt.h"
@@ -205,6 +206,7 @@ int weft_start(int thread_level)
         return err;
     weft_op_select();
     weft_pt2pt_open();
+    weft_devcoll_open();
     err = weft_comm_open(); /* before others can send to this rank */
     if (err == MPI_SUCCESS)
         err = open_transports();
@@ -247,6 +249,7 @@ int weft_stop(void)
     weft_comm_close();
     weft_comm_idups_close();
     weft_streams_close();
+    weft_devcoll_close();
     weft_coll_close();
     weft_pt2pt_close();
     weft_cuda_close();

@@ -335,6 +335,8 @@ static double begin_step(replay_t *replay, uint32_t thread, double at)
     case WEFT_STEP_PART:
         begin_part(replay, thread, at);
         return at;
+    case WEFT_STEP_SECTION:
+        return at;
     }
     return at;
 }

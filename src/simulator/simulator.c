@@ -121,8 +121,7 @@ static int write_plan(weft_sim_world_t *world, int rank, weft_plan_t **out)
 static weft_sim_step_t short_step(const weft_step_t *step)
 {
     const weft_data_t *data = step->kind == WEFT_STEP_RECV ? &step->to : &step->from;
-    bool is_part = step->kind == WEFT_STEP_PART;
-    return (weft_sim_step_t){.bytes = is_part ? 0 : data->count * data->type->size,
+    return (weft_sim_step_t){.bytes = data->type == NULL ? 0 : data->count * data->type->size,
                              .peer = step->peer,
                              .kind = (uint8_t)step->kind,
                              .waits = step->waits};

@@ -153,6 +153,8 @@ static void sim_step(sim_t *sim, sim_rank_t *rank, sim_thread_t *thread, const w
         thread->outstanding++;
         rank->threads[1 + step->peer].has_begun = true;
         break;
+    case WEFT_STEP_SECTION: /* its steps follow */
+        break;
     }
 }
 

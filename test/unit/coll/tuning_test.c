@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The tuning table: what a line may say, what makes a table complete, and which line is taken. */
-#include "coll/device/device_way.h"
+#include "devcoll/device_way.h"
 #include "coll/tuning.h"
 #include "base/config.h"
 #include "base/log.h"

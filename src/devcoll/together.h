@@ -8,10 +8,10 @@
  * Each rank brings a post to a meeting (runtime/meeting.h); whoever comes last works, or, where there are
  * several devices, each does a part: a slice of a result that all get, or what it gets itself.
  */
-#ifndef WEFT_COLL_DEVICE_TOGETHER_H
-#define WEFT_COLL_DEVICE_TOGETHER_H
+#ifndef WEFT_DEVCOLL_TOGETHER_H
+#define WEFT_DEVCOLL_TOGETHER_H
 
-#include "coll/device/meeting_post.h"
+#include "devcoll/meeting_post.h"
 
 /** The work of one member. */
 typedef struct weft_together {

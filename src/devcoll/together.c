@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/device/together.h"
+#include "devcoll/together.h"
 
 #include "base/fail.h"
 #include "base/memory.h"

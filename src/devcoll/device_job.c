@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/device/job_private.h"
+#include "devcoll/job_private.h"
 
+#include "devcoll/device_executor.h"
+#include "coll/device_calls.h"
 #include "pt2pt/pt2pt.h"
 #include "base/fail.h"
 #include "base/pool.h"
@@ -96,7 +98,7 @@ int wefti_job_create(weft_coll_t coll, const weft_coll_args_t *args, weft_job_t 
 
 /* ---- the calls ---- */
 
-bool weft_device_job_is_needed(weft_coll_t coll, const weft_coll_args_t *args)
+static bool devcoll_is_needed(weft_coll_t coll, const weft_coll_args_t *args)
 {
     for (int side = 0; side < WEFT_SIDES; side++) {
         weft_regions_t regions = weft_regions_of(coll, args, (weft_side_t)side);
@@ -107,8 +109,8 @@ bool weft_device_job_is_needed(weft_coll_t coll, const weft_coll_args_t *args)
     return false;
 }
 
-int weft_device_job_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan,
-                          uint32_t number, weft_request_t **out)
+static int devcoll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan,
+                         uint32_t number, weft_request_t **out)
 {
     weft_job_t *job;
     int err = wefti_job_create(coll, args, &job);
@@ -117,7 +119,7 @@ int weft_device_job_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_p
     for (int side = 0; side < WEFT_SIDES; side++)
         job->sides[side] = weft_regions_of(coll, &job->args, (weft_side_t)side);
     job->place.tag = weft_engine_take_tag(plan, args->comm);
-    job->place.number = number + 1;
+    job->section_number = number + 1;
     job->meeting.number = number;
     job->plan = plan;
     plan->references++;
@@ -126,8 +128,16 @@ int weft_device_job_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_p
     return MPI_SUCCESS;
 }
 
-void weft_device_jobs_close(void)
+void weft_devcoll_open(void)
 {
+    static const weft_device_calls_t calls = {.is_needed = devcoll_is_needed, .begin = devcoll_begin};
+    weft_device_calls = &calls;
+}
+
+void weft_devcoll_close(void)
+{
+    weft_device_calls = NULL;
+    weft_device_executor_close();
     wefti_job_together_close();
     weft_pool_close(&jobs);
 }

@@ -4,8 +4,8 @@
  * (together.h) if all of them come with device memory; else by the section's own steps. What goes between
  * nodes is the same in both cases.
  */
-#ifndef WEFT_COLL_DEVICE_SECTION_JOB_H
-#define WEFT_COLL_DEVICE_SECTION_JOB_H
+#ifndef WEFT_DEVCOLL_SECTION_JOB_H
+#define WEFT_DEVCOLL_SECTION_JOB_H
 
 #include "coll/section.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/device/section_job.h"
+#include "devcoll/section_job.h"
 
-#include "coll/device/job_private.h"
+#include "devcoll/job_private.h"
 #include "coll/comm_shape.h"
 #include "runtime/meeting.h"
 #include "base/log.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/device/loan.h"
+#include "devcoll/loan.h"
 
 #include "datatype/pack.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The two words by which the host and a kernel that waits tell each other of its end (runtime/device.h). */
-#ifndef WEFT_COLL_DEVICE_KERNEL_WATCH_H
-#define WEFT_COLL_DEVICE_KERNEL_WATCH_H
+#ifndef WEFT_DEVCOLL_KERNEL_WATCH_H
+#define WEFT_DEVCOLL_KERNEL_WATCH_H
 
 #include "base/config.h"
 #include "base/fail.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/device/device_way.h"
+#include "devcoll/device_way.h"
 
 #include "coll/tuning.h"
 #include "coll/tuning_words.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a rank brings to a meeting: what it calls, how it would do it, and the memory that it lends. */
-#ifndef WEFT_COLL_DEVICE_MEETING_POST_H
-#define WEFT_COLL_DEVICE_MEETING_POST_H
+#ifndef WEFT_DEVCOLL_MEETING_POST_H
+#define WEFT_DEVCOLL_MEETING_POST_H
 
-#include "coll/device/loan.h"
+#include "devcoll/loan.h"
 #include "runtime/meeting.h"
 
 /** What is called, alike by all members. */

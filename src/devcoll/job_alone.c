@@ -4,9 +4,10 @@
  * device memory, and so does `levels` with what is not a section; `staged` on host memory that stands
  * for it.
  */
-#include "coll/device/job_private.h"
+#include "devcoll/job_private.h"
 
-#include "coll/device/section_job.h"
+#include "devcoll/device_executor.h"
+#include "devcoll/section_job.h"
 #include "pt2pt/pt2pt.h"
 #include "base/log.h"
 
@@ -57,7 +58,6 @@ static void run_on_host(weft_job_t *job)
 static void begin_staged(weft_job_t *job)
 {
     wefti_job_step(job, run_on_host);
-    job->place.device = NULL;
     int err = weft_shadows_open(job->coll, &job->args, &job->shadows);
     if (err == MPI_SUCCESS)
         copy_shadow(job, WEFT_GIVES);
@@ -68,11 +68,15 @@ static void begin_staged(weft_job_t *job)
 
 /* ---- stepped, or in levels ---- */
 
-static void begin_stepped(weft_job_t *job)
+static void begin_stepped(weft_job_t *job, weft_device_t *device, bool does_sections)
 {
     weft_request_t *request = NULL;
     wefti_job_step(job, wefti_job_finish);
-    int err = weft_engine_begin_at(job->plan, &job->args, &job->place, &request);
+    int err = weft_device_executor_open(device, does_sections, job->section_number, &job->place);
+    if (err == MPI_SUCCESS)
+        err = weft_engine_begin_at(job->plan, &job->args, &job->place, &request);
+    if (err != MPI_SUCCESS && job->place.state != NULL)
+        weft_device_executor_drop(&job->place);
     wefti_job_watch(job, err, request);
     wefti_job_go_on(job);
 }
@@ -112,12 +116,10 @@ void wefti_job_begin_alone(weft_job_t *job)
     if (can_step && has_sections(job))
         possible |= WEFT_WAY_LEVELS;
     weft_way_flag_t way = wefti_job_way(job, possible);
-    job->place.by_levels = way == WEFT_WAY_LEVELS;
-    job->place.device = gives != NULL ? gives : gets;
     WEFT_LOG(WEFT_DEBUG, "coll", "device memory: %s", weft_device_way_name(way));
     if (way == WEFT_WAY_STAGED)
         begin_staged(job);
     else
-        begin_stepped(job);
+        begin_stepped(job, gives != NULL ? gives : gets, way == WEFT_WAY_LEVELS);
 }
 

@@ -13,10 +13,10 @@
  *
  * Once all are bound a meeting's allreduce goes so. Whoever cannot says so, and the others give up as well.
  */
-#ifndef WEFT_COLL_DEVICE_MULTICAST_H
-#define WEFT_COLL_DEVICE_MULTICAST_H
+#ifndef WEFT_DEVCOLL_MULTICAST_H
+#define WEFT_DEVCOLL_MULTICAST_H
 
-#include "coll/device/meeting_post.h"
+#include "devcoll/meeting_post.h"
 
 /** Can such a collective ever be done so in this communicator, as far as is known? */
 bool weft_multicast_is_possible(const weft_comm_t *comm, weft_coll_t coll);

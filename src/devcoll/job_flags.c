@@ -6,7 +6,7 @@
  * Kernels of two collectives might wait for each other, where ranks launch them in different orders. So a rank is ready
  * for one at a time: what else begins meanwhile is done together.
  */
-#include "coll/device/job_private.h"
+#include "devcoll/job_private.h"
 
 static const weft_job_t *holder; /* this rank's devices are kept free for its kernel; NULL: for none */
 

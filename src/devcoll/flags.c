@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/device/flags.h"
+#include "devcoll/flags.h"
 
-#include "coll/device/kernel_watch.h"
+#include "devcoll/kernel_watch.h"
 #include "base/log.h"
 #include "base/memory.h"
 

@@ -4,10 +4,10 @@
  * that one of them can work on the memory of all. The user's buffer itself where others can map it and
  * its data are in one piece; else a copy in memory of ours (scratch), made before or carried back after.
  */
-#ifndef WEFT_COLL_DEVICE_LOAN_H
-#define WEFT_COLL_DEVICE_LOAN_H
+#ifndef WEFT_DEVCOLL_LOAN_H
+#define WEFT_DEVCOLL_LOAN_H
 
-#include "coll/device/regions.h"
+#include "devcoll/regions.h"
 #include "runtime/device.h"
 #include "datatype/pack.h"
 

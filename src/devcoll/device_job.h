@@ -14,8 +14,8 @@
  * All but the first three send other hosts the same messages as a rank whose buffers are host memory, so each
  * rank chooses for itself between them.
  */
-#ifndef WEFT_COLL_DEVICE_DEVICE_JOB_H
-#define WEFT_COLL_DEVICE_DEVICE_JOB_H
+#ifndef WEFT_DEVCOLL_DEVICE_JOB_H
+#define WEFT_DEVCOLL_DEVICE_JOB_H
 
 #include "coll/coll.h"
 #include "coll/plan.h"
@@ -23,14 +23,10 @@
 
 #include <stdbool.h>
 
-/** Does device memory take part, on this rank? */
-bool weft_device_job_is_needed(weft_coll_t coll, const weft_coll_args_t *args);
+/** Collectives with device memory come here from now on: registers with coll/device_calls.h. */
+void weft_devcoll_open(void);
 
-/** Begin it. `plan` is what a rank with host memory would run; `number` counts the collectives of the
- *  communicator. MPI_ERR_NO_MEM. */
-int weft_device_job_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan,
-                          uint32_t number, weft_request_t **out);
-
-void weft_device_jobs_close(void);
+/** At the end of MPI. */
+void weft_devcoll_close(void);
 
 #endif

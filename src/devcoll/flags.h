@@ -11,10 +11,10 @@
  * How a communicator comes to it: at a meeting whose posts show that all devices differ each makes an inbox;
  * at the next one all offer theirs and map those of the others; these two are held together. From then on each is ready.
  */
-#ifndef WEFT_COLL_DEVICE_FLAGS_H
-#define WEFT_COLL_DEVICE_FLAGS_H
+#ifndef WEFT_DEVCOLL_FLAGS_H
+#define WEFT_DEVCOLL_FLAGS_H
 
-#include "coll/device/meeting_post.h"
+#include "devcoll/meeting_post.h"
 
 /** Of a communicator; what this rank knows of it. */
 typedef struct weft_flags weft_flags_t;

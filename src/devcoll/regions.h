@@ -5,8 +5,8 @@
  * be done for all data of a call (copy it to the host, describe it to others) is written once, for all
  * collectives and their forms.
  */
-#ifndef WEFT_COLL_DEVICE_REGIONS_H
-#define WEFT_COLL_DEVICE_REGIONS_H
+#ifndef WEFT_DEVCOLL_REGIONS_H
+#define WEFT_DEVCOLL_REGIONS_H
 
 #include "coll/coll.h"
 #include "coll/plan.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/device/shadow.h"
+#include "devcoll/shadow.h"
 
 #include "base/fail.h"
 #include "base/memory.h"

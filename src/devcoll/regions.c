@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/device/regions.h"
+#include "devcoll/regions.h"
 
 #include <stdint.h>
 

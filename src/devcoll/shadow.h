@@ -3,10 +3,10 @@
  * Host memory that stands for the buffers of a call that lie on a device: the collective runs on it as
  * on any host memory. What the call gives is copied into it before, what it gets is copied out after.
  */
-#ifndef WEFT_COLL_DEVICE_SHADOW_H
-#define WEFT_COLL_DEVICE_SHADOW_H
+#ifndef WEFT_DEVCOLL_SHADOW_H
+#define WEFT_DEVCOLL_SHADOW_H
 
-#include "coll/device/regions.h"
+#include "devcoll/regions.h"
 #include "runtime/device.h"
 
 /** One buffer. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which way a collective with device memory takes: rows "device" of tuning.conf. */
-#ifndef WEFT_COLL_DEVICE_DEVICE_WAY_H
-#define WEFT_COLL_DEVICE_DEVICE_WAY_H
+#ifndef WEFT_DEVCOLL_DEVICE_WAY_H
+#define WEFT_DEVCOLL_DEVICE_WAY_H
 
 #include "coll/coll.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/device/meeting_post.h"
+#include "devcoll/meeting_post.h"
 
 #include <string.h>
 

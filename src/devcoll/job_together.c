@@ -3,7 +3,7 @@
  * All ranks of a host together: each lends its buffers and comes to a meeting; the last who comes does
  * the work (together.h). If somebody does not come, each goes on alone.
  */
-#include "coll/device/job_private.h"
+#include "devcoll/job_private.h"
 
 #include "runtime/meeting.h"
 #include "runtime/progress.h"

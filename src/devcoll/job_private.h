@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A collective with device memory in it, as the files that carry it on see it. */
-#ifndef WEFT_COLL_DEVICE_JOB_PRIVATE_H
-#define WEFT_COLL_DEVICE_JOB_PRIVATE_H
+#ifndef WEFT_DEVCOLL_JOB_PRIVATE_H
+#define WEFT_DEVCOLL_JOB_PRIVATE_H
 
-#include "coll/device/device_job.h"
-#include "coll/device/device_way.h"
-#include "coll/device/flags.h"
-#include "coll/device/loan.h"
-#include "coll/device/multicast.h"
-#include "coll/device/shadow.h"
-#include "coll/device/together.h"
+#include "devcoll/device_job.h"
+#include "devcoll/device_way.h"
+#include "devcoll/flags.h"
+#include "devcoll/loan.h"
+#include "devcoll/multicast.h"
+#include "devcoll/shadow.h"
+#include "devcoll/together.h"
 #include "coll/engine.h"
 #include "base/list.h"
 
@@ -23,6 +23,7 @@ struct weft_job {
     weft_coll_args_t args;
     weft_plan_t *plan;      /* NULL: a section of one */
     weft_run_place_t place; /* of the plan's messages and work */
+    uint32_t section_number; /* of the meeting of the plan's first section */
     weft_regions_t sides[WEFT_SIDES];
     /* together */
     int members, member, radix; /* who comes; the bracketing of operands (together.h) */
