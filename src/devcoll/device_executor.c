@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "devcoll/device_executor.h"
 
-#include "devcoll/section_job.h"
+#include "devcoll/section_task.h"
 #include "coll/section.h"
 #include "base/fail.h"
 #include "base/pool.h"
@@ -114,7 +114,7 @@ static bool queue_is_free(weft_plan_run_t *run, const weft_step_t *next)
 static void section_is_over(weft_request_t *request, void *owner)
 {
     weft_plan_run_t *run = owner;
-    if (weft_section_job_is_settled(request))
+    if (wefti_section_task_is_settled(request))
         run->next = state_of(run)->section->end;
     held_is_over(request, owner);
 }
@@ -131,7 +131,7 @@ static void queue_begin_section(weft_plan_run_t *run, int index)
     if (!state->does_sections)
         return;
     state->section = run->plan->sections[index];
-    if (weft_section_job_begin(&state->section->call, &place, &request)) {
+    if (wefti_section_task_begin(&state->section->call, &place, &request)) {
         state->held++;
         weft_plan_run_watch(run, MPI_SUCCESS, request, section_is_over);
     }
@@ -189,7 +189,7 @@ static const weft_executor_t device_executor = {.reduce = queue_reduce,
                                                 .open_part = queue_open_part,
                                                 .close = queue_close};
 
-int weft_device_executor_open(weft_device_t *device, bool does_sections, uint32_t number,
+int wefti_device_executor_open(weft_device_t *device, bool does_sections, uint32_t number,
                               weft_run_place_t *place)
 {
     device_run_t *state = create_state(device, does_sections);
@@ -201,14 +201,14 @@ int weft_device_executor_open(weft_device_t *device, bool does_sections, uint32_
     return MPI_SUCCESS;
 }
 
-void weft_device_executor_drop(weft_run_place_t *place)
+void wefti_device_executor_drop(weft_run_place_t *place)
 {
     weft_pool_give(&device_runs, place->state);
     place->executor = NULL;
     place->state = NULL;
 }
 
-void weft_device_executor_close(void)
+void wefti_device_executor_close(void)
 {
     weft_pool_close(&device_runs);
 }

@@ -15,20 +15,20 @@
 enum { WEFT_WATCH_FLAGS = INT32_MAX };
 
 /** The flag of a meeting's kernels. */
-static inline uint32_t weft_watch_flag(const weft_meeting_t *meeting)
+static inline uint32_t wefti_watch_flag(const weft_meeting_t *meeting)
 {
     return meeting->number + 1;
 }
 
 /** Have the kernel of this flag end soon, if it waits. */
-static inline void weft_watch_call_off(uint32_t *watch, uint32_t flag)
+static inline void wefti_watch_call_off(uint32_t *watch, uint32_t flag)
 {
     atomic_store((atomic_uint *)watch, flag);
 }
 
 /** The kernel has ended, or (`err`) it never began: did it end well? MPI_ERR_OTHER, with a text: it was called off, or
  *  has waited too long. */
-static inline int weft_watch_end(uint32_t *watch, uint32_t flag, int err)
+static inline int wefti_watch_end(uint32_t *watch, uint32_t flag, int err)
 {
     atomic_uint *words = (atomic_uint *)watch;
     bool is_off = atomic_load(&words[0]) == flag;

@@ -1,194 +1,169 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "devcoll/multicast.h"
+/*
+ * The method "multicast": large allreduces of ranks that have a device each, through multicast
+ * memory, an object in which each device has a part. A load at its address gives the sum of all
+ * parts, a store goes to all of them; the switch between the devices does both. Kernels of all ranks
+ * take the operands through it (cuda/kernels/multicast.cuh).
+ *
+ * Stages. Each rank takes the next one at a meeting that is held directly, once the offers show that
+ * all others have got to it:
+ *
+ *   ABLE     the device and the driver can                   member 0 makes the object, once all are
+ *   JOINED   the object is known, the device belongs to it   each joins when member 0 has
+ *   BOUND    and has memory in it, which is cleared          each binds when all have joined: the driver waits for that
+ *
+ * Once all are bound a meeting's allreduce goes so. A rank that cannot says so, and the others give
+ * up as well.
+ */
+#include "devcoll/kernel_method.h"
 
 #include "devcoll/kernel_watch.h"
-#include "base/log.h"
-#include "base/memory.h"
 
 enum {
-    TRIES_MOST = 3, /* of a step, where the driver refuses */
-    /* Objects of a process: each takes 16 MiB of the device, and what a switch has for them is not much. */
-    OBJECTS_MOST = 4,
+    STAGE_ABLE = WEFT_STAGE_OWN,
+    STAGE_JOINED,
+    STAGE_BOUND,
 };
 
-/* Of a communicator; what this rank has of its object. */
-typedef struct weft_multicast_part {
-    weft_multicast_step_t step;
-    int tries;
-    bool is_abandoned; /* the communicator has gone, before the memory was cleared */
-    bool is_unsafe;    /* kernels may use the memory still */
-    weft_device_t *device;
-    weft_multicast_t *multicast; /* NULL: not yet joined */
-    weft_event_t cleared;         /* once bound */
-} weft_multicast_part_t;
+typedef struct multicast_state {
+    weft_kernel_state_t state; /* first */
+    weft_multicast_t *object;  /* NULL: not yet joined */
+} multicast_state_t;
 
-static int objects;
-
-/* ---- making and releasing ---- */
-
-static void close_object(weft_multicast_part_t *part)
+static bool multicast_close(weft_kernel_state_t *state)
 {
-    if (part->multicast == NULL)
-        return;
-    weft_multicast_close(part->multicast, part->is_unsafe);
-    part->multicast = NULL;
-    objects--;
+    multicast_state_t *its = (multicast_state_t *)state;
+    weft_multicast_close(its->object, state->is_unsafe);
+    its->object = NULL;
+    return true;
 }
 
-static void destroy(weft_multicast_part_t *part)
+static uint32_t *multicast_watch(const weft_kernel_state_t *state, const weft_meeting_t *meeting)
 {
-    close_object(part);
-    weft_free(part);
+    (void)meeting;
+    return ((const multicast_state_t *)state)->object->watch;
 }
 
-static bool is_being_cleared(const weft_multicast_part_t *part)
-{
-    return part->multicast != NULL && part->multicast->watch != NULL && !part->cleared.is_reached;
-}
+static int multicast_launch(const weft_kernel_state_t *state, const weft_task_t *task,
+                            weft_queue_t **queue_out);
 
-static void give_up(weft_multicast_part_t *part, const char *why)
-{
-    if (part->step == WEFT_MULTICAST_NEVER)
-        return;
-    part->step = WEFT_MULTICAST_NEVER;
-    WEFT_LOG(WEFT_DEBUG, "coll", "device memory: no multicast: %s", why);
-    if (!is_being_cleared(part))
-        close_object(part);
-}
-
-static void memory_is_cleared(weft_event_t *event, int error)
-{
-    weft_multicast_part_t *part = event->owner;
-    if (error != MPI_SUCCESS)
-        give_up(part, "its memory could not be cleared");
-    if (part->step == WEFT_MULTICAST_NEVER)
-        close_object(part);
-    if (part->is_abandoned)
-        destroy(part);
-}
-
-static void release_part(weft_comm_t *comm)
-{
-    weft_multicast_part_t *part = comm->multicast;
-    comm->multicast = NULL;
-    if (is_being_cleared(part))
-        part->is_abandoned = true;
-    else
-        destroy(part);
-}
-
-static weft_multicast_part_t *part_of(weft_comm_t *comm)
-{
-    if (comm->multicast == NULL) {
-        comm->multicast = weft_alloc_zeroed(1, sizeof(*comm->multicast));
-        weft_comm_release_multicast = release_part;
-    }
-    return comm->multicast;
-}
+static weft_kernel_kind_t multicast_kind = {
+    .method = WEFT_METHOD_MULTICAST,
+    .what = "multicast",
+    .state_bytes = sizeof(multicast_state_t),
+    .most = 4, /* each takes 16 MiB of the device, and what a switch has for them is not much */
+    .tries_most = 3,
+    .closes_early = true,
+    .close = multicast_close,
+    .watch = multicast_watch,
+    .launch = multicast_launch,
+};
 
 /* ---- becoming ready ---- */
 
-bool weft_multicast_is_possible(const weft_comm_t *comm, weft_coll_t coll)
+static bool multicast_knows(weft_coll_t coll)
 {
-    return coll == WEFT_ALLREDUCE && comm->size <= WEFT_EXCHANGE_MOST_MEMBERS &&
-           (comm->multicast == NULL || comm->multicast->step != WEFT_MULTICAST_NEVER);
+    return coll == WEFT_ALLREDUCE;
 }
 
-static weft_multicast_step_t first_step(weft_device_t *device)
+static bool multicast_possible(const weft_task_t *task)
 {
-    return device != NULL && weft_device_can_multicast(device, NULL, NULL) ? WEFT_MULTICAST_ABLE : WEFT_MULTICAST_NEVER;
+    return wefti_kernel_possible(task, WEFT_METHOD_MULTICAST);
 }
 
-bool weft_multicast_offer(const weft_coll_args_t *args, const weft_loan_t loans[WEFT_SIDES], uint32_t number,
-                          weft_post_t *post)
+/* False: this rank has given up. */
+static bool enter_first_stage(weft_kernel_state_t *state, weft_device_t *device)
 {
-    weft_multicast_part_t *part = part_of(args->comm);
-    weft_device_t *device = loans[WEFT_GETS].device;
-    if (part == NULL || device == NULL)
+    state->device = device;
+    if (weft_device_can_multicast(device, NULL, NULL))
+        state->stage = STAGE_ABLE;
+    else
+        wefti_kernel_give_up(state, "the device or its driver cannot");
+    return state->stage != WEFT_STAGE_NEVER;
+}
+
+static bool multicast_offer(weft_task_t *task, weft_offer_t *offer)
+{
+    multicast_state_t *its = (multicast_state_t *)wefti_kernel_offer(task, &multicast_kind, offer);
+    weft_device_t *device = task->exports[WEFT_GETS].device;
+    uint32_t *stage = &offer->stage[WEFT_METHOD_MULTICAST];
+    if (its == NULL || device == NULL)
         return false;
-    if (part->step == WEFT_MULTICAST_NONE) {
-        part->device = device;
-        part->step = first_step(device);
+    if (its->state.stage == WEFT_STAGE_NEW && !enter_first_stage(&its->state, device)) {
+        *stage = WEFT_STAGE_NEVER;
+        return false;
     }
-    if (number >= WEFT_WATCH_FLAGS)
-        give_up(part, "there were many collectives");
-    weft_multicast_decline(args->comm, post);
-    if (part->step == WEFT_MULTICAST_NEVER || !weft_loans_are_on(loans, part->device) || is_being_cleared(part))
+    if (!wefti_exports_are_on(task->exports, its->state.device))
         return false;
-    post->multicast = part->step;
-    if (part->multicast != NULL)
-        post->object = part->multicast->share;
-    post->is_multicast_ready = part->step == WEFT_MULTICAST_BOUND &&
-                               weft_device_can_multicast(part->device, args->op, args->recv_type);
-    return post->is_multicast_ready;
+    *stage = (uint32_t)its->state.stage;
+    if (its->object != NULL)
+        offer->object = its->object->share;
+    return its->state.stage == STAGE_BOUND &&
+           weft_device_can_multicast(its->state.device, task->args.op, task->args.recv_type) &&
+           wefti_kernel_hold(task);
 }
 
-void weft_multicast_decline(const weft_comm_t *comm, weft_post_t *post)
-{
-    bool is_never = comm->multicast != NULL && comm->multicast->step == WEFT_MULTICAST_NEVER;
-    post->multicast = is_never ? WEFT_MULTICAST_NEVER : WEFT_MULTICAST_NONE;
-    post->is_multicast_ready = false;
-}
-
-static bool does_any_say(const weft_meeting_t *meeting, weft_multicast_step_t step)
+static bool does_any_give_up(const weft_meeting_t *meeting)
 {
     bool is_said = false;
     for (int i = 0; i < meeting->members; i++)
-        is_said |= weft_post_of(meeting, i)->multicast == step;
+        is_said |= wefti_offer_of(meeting, i)->stage[WEFT_METHOD_MULTICAST] == WEFT_STAGE_NEVER;
     return is_said;
 }
 
-static bool are_all_at(const weft_meeting_t *meeting, weft_multicast_step_t step)
+static bool are_all_at(const weft_meeting_t *meeting, uint32_t stage)
 {
     bool are_there = true;
     for (int i = 0; i < meeting->members; i++)
-        are_there &= weft_post_of(meeting, i)->multicast >= (uint32_t)step;
+        are_there &= wefti_offer_of(meeting, i)->stage[WEFT_METHOD_MULTICAST] >= stage;
     return are_there;
 }
 
-static void join(weft_multicast_part_t *part, const weft_meeting_t *meeting)
+static void join_object(multicast_state_t *its, const weft_meeting_t *meeting)
 {
-    const weft_post_t *maker = weft_post_of(meeting, 0);
+    const weft_offer_t *maker = wefti_offer_of(meeting, 0);
     if (meeting->member == 0)
-        part->multicast = weft_multicast_make(part->device, meeting->members);
-    else if (maker->multicast >= WEFT_MULTICAST_JOINED)
-        part->multicast = weft_multicast_join(part->device, &maker->object);
+        its->object = weft_multicast_make(its->state.device, meeting->members);
+    else if (maker->stage[WEFT_METHOD_MULTICAST] >= STAGE_JOINED)
+        its->object = weft_multicast_join(its->state.device, &maker->object);
     else
         return;
-    if (part->multicast == NULL) {
-        part->tries++;
+    if (its->object == NULL) {
+        wefti_kernel_refused(&its->state, "the driver refuses");
         return;
     }
-    objects++;
-    part->step = WEFT_MULTICAST_JOINED;
+    wefti_kernel_got_memory(&its->state);
+    its->state.stage = STAGE_JOINED;
 }
 
-static void bind(weft_multicast_part_t *part)
+static void bind_memory(multicast_state_t *its)
 {
-    part->cleared = (weft_event_t){.done = memory_is_cleared, .owner = part};
-    if (weft_multicast_bind(part->multicast, &part->cleared))
-        part->step = WEFT_MULTICAST_BOUND;
-    else
-        part->tries++;
-}
-
-void weft_multicast_learn(weft_comm_t *comm, const weft_meeting_t *meeting, weft_device_t *device)
-{
-    weft_multicast_part_t *part = part_of(comm);
-    if (part == NULL || part->device != device || part->step <= WEFT_MULTICAST_NEVER)
+    if (!weft_multicast_bind(its->object, wefti_kernel_clear_mark(&its->state))) {
+        wefti_kernel_refused(&its->state, "the driver refuses");
         return;
-    if (does_any_say(meeting, WEFT_MULTICAST_NEVER))
-        give_up(part, "another rank cannot");
-    else if (part->step == WEFT_MULTICAST_ABLE && !weft_posts_have_devices_each(meeting))
-        give_up(part, "ranks share a device");
-    else if (part->step == WEFT_MULTICAST_ABLE && objects == OBJECTS_MOST)
-        give_up(part, "many communicators do so already");
-    else if (part->step == WEFT_MULTICAST_ABLE && are_all_at(meeting, WEFT_MULTICAST_ABLE))
-        join(part, meeting);
-    else if (part->step == WEFT_MULTICAST_JOINED && are_all_at(meeting, WEFT_MULTICAST_JOINED))
-        bind(part);
-    if (part->tries == TRIES_MOST)
-        give_up(part, "the driver refuses");
+    }
+    its->state.is_cleared_first = true;
+    its->state.stage = STAGE_BOUND;
+}
+
+static void multicast_learn(weft_task_t *task)
+{
+    const weft_meeting_t *meeting = &task->meeting;
+    multicast_state_t *its = (multicast_state_t *)wefti_kernel_state(task, WEFT_METHOD_MULTICAST);
+    if (its == NULL || its->state.stage < STAGE_ABLE ||
+        its->state.device != wefti_exports_device(task->exports))
+        return;
+    int stage = its->state.stage;
+    if (does_any_give_up(meeting))
+        wefti_kernel_give_up(&its->state, "another rank cannot");
+    else if (stage == STAGE_ABLE && !wefti_offers_have_devices_each(meeting))
+        wefti_kernel_give_up(&its->state, "ranks share a device");
+    else if (stage == STAGE_ABLE && !wefti_kernel_has_room(&its->state))
+        wefti_kernel_give_up(&its->state, "many communicators do so already");
+    else if (stage == STAGE_ABLE && are_all_at(meeting, STAGE_ABLE))
+        join_object(its, meeting);
+    else if (stage == STAGE_JOINED && are_all_at(meeting, STAGE_JOINED))
+        bind_memory(its);
 }
 
 /* ---- the call ---- */
@@ -199,7 +174,7 @@ static size_t operand_bytes(const weft_meeting_t *meeting)
     size_t bytes = 0;
     for (int i = 0; i < meeting->members; i++) {
         for (int side = 0; side < WEFT_SIDES; side++) {
-            const weft_loan_row_t *row = weft_post_row(weft_post_of(meeting, i), (weft_side_t)side, 0);
+            const weft_export_row_t *row = wefti_offer_row(wefti_offer_of(meeting, i), (weft_side_t)side, 0);
             if (row == NULL || (bytes != 0 && row->bytes != bytes))
                 return 0;
             bytes = row->bytes;
@@ -208,52 +183,45 @@ static size_t operand_bytes(const weft_meeting_t *meeting)
     return bytes;
 }
 
-bool weft_multicast_fits(const weft_meeting_t *meeting)
+static bool multicast_agrees(const weft_task_t *task)
 {
-    const weft_post_t *own = weft_post_of(meeting, meeting->member);
-    if (own->coll != WEFT_ALLREDUCE || own->radix != 0)
-        return false;
-    for (int i = 0; i < meeting->members; i++) {
-        const weft_post_t *post = weft_post_of(meeting, i);
-        if (!post->is_multicast_ready || !weft_post_is_same_call(post, own))
-            return false;
-    }
-    return operand_bytes(meeting) > 0;
+    return wefti_kernel_agrees(task, WEFT_METHOD_MULTICAST) && operand_bytes(&task->meeting) > 0;
 }
 
-int weft_multicast_begin(const weft_meeting_t *meeting, const weft_coll_args_t *args,
-                         const weft_loan_t loans[WEFT_SIDES], weft_queue_t **queue_out)
+static int multicast_launch(const weft_kernel_state_t *state, const weft_task_t *task,
+                            weft_queue_t **queue_out)
 {
-    const weft_multicast_part_t *part = args->comm->multicast;
-    weft_queue_t *queue = weft_device_queue(part->device, WEFT_STREAM_EXCHANGE);
+    const weft_multicast_t *object = ((const multicast_state_t *)state)->object;
+    const weft_meeting_t *meeting = &task->meeting;
+    weft_queue_t *queue = weft_device_queue(state->device, WEFT_STREAM_EXCHANGE);
     if (queue == NULL)
         return MPI_ERR_OTHER;
-    weft_multicast_call_t call = {.op = args->op,
-                                  .type = args->recv_type,
-                                  .multicast = part->multicast,
+    weft_multicast_call_t call = {.op = task->args.op,
+                                  .type = task->args.recv_type,
+                                  .multicast = object,
                                   .members = meeting->members,
                                   .member = meeting->member,
-                                  .flag = weft_watch_flag(meeting),
+                                  .flag = wefti_watch_flag(meeting),
                                   .bytes = operand_bytes(meeting),
-                                  .from = weft_loan_place(meeting, loans, WEFT_GIVES, 0),
-                                  .to = weft_loan_place(meeting, loans, WEFT_GETS, 0),
-                                  .watch = part->multicast->watch};
+                                  .from = wefti_export_place(meeting, task->exports, WEFT_GIVES, 0),
+                                  .to = wefti_export_place(meeting, task->exports, WEFT_GETS, 0),
+                                  .watch = object->watch};
     *queue_out = queue;
     return weft_queue_multicast(queue, &call);
 }
 
-void weft_multicast_call_off(weft_comm_t *comm, const weft_meeting_t *meeting)
-{
-    weft_watch_call_off(comm->multicast->multicast->watch, weft_watch_flag(meeting));
-}
-
-int weft_multicast_end(weft_comm_t *comm, const weft_meeting_t *meeting, int err)
-{
-    weft_multicast_part_t *part = comm->multicast;
-    err = weft_watch_end(part->multicast->watch, weft_watch_flag(meeting), err);
-    if (err != MPI_SUCCESS) {
-        part->is_unsafe = true; /* others may not have seen yet that it is over */
-        give_up(part, "one has failed");
-    }
-    return err;
-}
+const weft_device_method_t wefti_multicast_method = {
+    .name = "multicast",
+    .where = "one host, multicast on devices",
+    .scope = WEFT_SCOPE_ONE_HOST,
+    .knows = multicast_knows,
+    .possible = multicast_possible,
+    .offer = multicast_offer,
+    .learn = multicast_learn,
+    .agrees = multicast_agrees,
+    .begin = wefti_kernel_begin,
+    .cancel = wefti_kernel_cancel,
+    .end = wefti_kernel_end,
+    .release = wefti_kernel_release,
+    .is_done_by_all = true,
+};

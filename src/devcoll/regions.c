@@ -46,34 +46,34 @@ static const form_t forms[WEFT_COLLS] = {
 
 /* ---- one region ---- */
 
-static weft_region_t block(size_t count, weft_type_t *type, int index)
+static weft_coll_region_t block(size_t count, weft_type_t *type, int index)
 {
-    return (weft_region_t){(ptrdiff_t)count * index * type->extent, count, type};
+    return (weft_coll_region_t){(ptrdiff_t)count * index * type->extent, count, type};
 }
 
-static weft_region_t listed(weft_counts_t counts, weft_counts_t displs, weft_type_t *type, int index)
+static weft_coll_region_t listed(weft_counts_t counts, weft_counts_t displs, weft_type_t *type, int index)
 {
-    return (weft_region_t){(ptrdiff_t)(weft_count_at(displs, (size_t)index) * type->extent),
+    return (weft_coll_region_t){(ptrdiff_t)(weft_count_at(displs, (size_t)index) * type->extent),
                            (size_t)weft_count_at(counts, (size_t)index), type};
 }
 
-static weft_region_t typed(weft_counts_t counts, weft_counts_t displs, const MPI_Datatype *types, int index)
+static weft_coll_region_t typed(weft_counts_t counts, weft_counts_t displs, const MPI_Datatype *types, int index)
 {
     size_t count = (size_t)weft_count_at(counts, (size_t)index);
-    return (weft_region_t){(ptrdiff_t)weft_count_at(displs, (size_t)index), count,
+    return (weft_coll_region_t){(ptrdiff_t)weft_count_at(displs, (size_t)index), count,
                            count == 0 ? NULL : weft_type_of(types[index])};
 }
 
-static weft_region_t cut(const weft_coll_args_t *args, int index)
+static weft_coll_region_t cut(const weft_coll_args_t *args, int index)
 {
     MPI_Count before = 0;
     for (int i = 0; i < index; i++)
         before += weft_count_at(args->recv_counts, (size_t)i);
-    return (weft_region_t){(ptrdiff_t)(before * args->recv_type->extent),
+    return (weft_coll_region_t){(ptrdiff_t)(before * args->recv_type->extent),
                            (size_t)weft_count_at(args->recv_counts, (size_t)index), args->recv_type};
 }
 
-static weft_region_t find(source_t source, const weft_coll_args_t *args, int index)
+static weft_coll_region_t find(source_t source, const weft_coll_args_t *args, int index)
 {
     switch (source) {
     case SEND:
@@ -99,7 +99,7 @@ static weft_region_t find(source_t source, const weft_coll_args_t *args, int ind
     case OWN_ENTRY:
         return listed(args->recv_counts, args->recv_displs, args->recv_type, args->comm->rank);
     default: /* OWN_CUT */
-        return (weft_region_t){0, cut(args, args->comm->rank).count, args->recv_type};
+        return (weft_coll_region_t){0, cut(args, args->comm->rank).count, args->recv_type};
     }
 }
 
@@ -132,7 +132,7 @@ static bool takes_part(const weft_regions_t *regions)
     return (is_root || !form->root_gets) && args->recv_buf != MPI_IN_PLACE;
 }
 
-weft_regions_t weft_regions_of(weft_coll_t coll, const weft_coll_args_t *args, weft_side_t side)
+weft_regions_t wefti_regions_of(weft_coll_t coll, const weft_coll_args_t *args, weft_side_t side)
 {
     weft_regions_t regions = {.coll = coll, .args = args, .side = side,
                               .is_in_place = args->send_buf == MPI_IN_PLACE};
@@ -145,7 +145,7 @@ weft_regions_t weft_regions_of(weft_coll_t coll, const weft_coll_args_t *args, w
     return regions;
 }
 
-weft_regions_t weft_regions_listed(const weft_coll_args_t *args, const weft_data_t *list, int count,
+weft_regions_t wefti_regions_listed(const weft_coll_args_t *args, const weft_data_t *list, int count,
                                    char *const *buffers)
 {
     return (weft_regions_t){.coll = WEFT_COLLS,
@@ -165,33 +165,33 @@ static bool is_left_out(const weft_regions_t *regions, int index)
            index == regions->args->comm->rank;
 }
 
-weft_region_t weft_regions_room_at(const weft_regions_t *regions, int index)
+weft_coll_region_t wefti_regions_room_at(const weft_regions_t *regions, int index)
 {
     if (regions->list == NULL)
         return find(source_of(regions), regions->args, index);
     const weft_data_t *data = &regions->list[index];
-    return (weft_region_t){data->place.offset, data->count, data->type};
+    return (weft_coll_region_t){data->place.offset, data->count, data->type};
 }
 
-weft_region_t weft_regions_at(const weft_regions_t *regions, int index)
+weft_coll_region_t wefti_regions_at(const weft_regions_t *regions, int index)
 {
-    weft_region_t region = weft_regions_room_at(regions, index);
+    weft_coll_region_t region = wefti_regions_room_at(regions, index);
     if (is_left_out(regions, index))
         region.count = 0;
     return region;
 }
 
-void *weft_regions_first(const weft_regions_t *regions)
+void *wefti_regions_first(const weft_regions_t *regions)
 {
     for (int i = 0; i < regions->count; i++) {
-        weft_region_t region = weft_regions_at(regions, i);
+        weft_coll_region_t region = wefti_regions_at(regions, i);
         if (region.count > 0 && region.type->size > 0)
             return (void *)((uintptr_t)regions->buf + (uintptr_t)(region.offset + region.type->true_lb));
     }
     return NULL;
 }
 
-static void room_of(const weft_region_t *region, ptrdiff_t *low, ptrdiff_t *high)
+static void room_of(const weft_coll_region_t *region, ptrdiff_t *low, ptrdiff_t *high)
 {
     ptrdiff_t last = (ptrdiff_t)(region->count - 1) * region->type->extent;
     ptrdiff_t first = region->offset + region->type->true_lb;
@@ -199,11 +199,11 @@ static void room_of(const weft_region_t *region, ptrdiff_t *low, ptrdiff_t *high
     *high = first + (last > 0 ? last : 0) + region->type->true_extent;
 }
 
-bool weft_regions_span(const weft_regions_t *regions, ptrdiff_t *low_out, ptrdiff_t *high_out)
+bool wefti_regions_span(const weft_regions_t *regions, ptrdiff_t *low_out, ptrdiff_t *high_out)
 {
     bool is_first = true;
     for (int i = 0; i < regions->count; i++) {
-        weft_region_t region = weft_regions_at(regions, i);
+        weft_coll_region_t region = wefti_regions_at(regions, i);
         ptrdiff_t low, high;
         if (region.count == 0 || region.type->size == 0)
             continue;

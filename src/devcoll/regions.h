@@ -21,11 +21,11 @@ typedef enum weft_side {
 } weft_side_t;
 
 /** `count` elements of `type`, `offset` bytes from the buffer. */
-typedef struct weft_region {
+typedef struct weft_coll_region {
     ptrdiff_t offset;
     size_t count;
     weft_type_t *type;
-} weft_region_t;
+} weft_coll_region_t;
 
 /** One side of a call. */
 typedef struct weft_regions {
@@ -38,24 +38,24 @@ typedef struct weft_regions {
     bool is_in_place; /* what it gives lies where it gets */
 } weft_regions_t;
 
-weft_regions_t weft_regions_of(weft_coll_t coll, const weft_coll_args_t *args, weft_side_t side);
+weft_regions_t wefti_regions_of(weft_coll_t coll, const weft_coll_args_t *args, weft_side_t side);
 
 /** One side of a section of a plan: `count` data that lie in one of `buffers` (by weft_buffer_t). */
-weft_regions_t weft_regions_listed(const weft_coll_args_t *args, const weft_data_t *list, int count,
+weft_regions_t wefti_regions_listed(const weft_coll_args_t *args, const weft_data_t *list, int count,
                                    char *const *buffers);
 
 /** Region `index`; for one with no data count is 0, and there may be no type. Where an operation is applied, a region is an array of
  *  elements with nothing between them. */
-weft_region_t weft_regions_at(const weft_regions_t *regions, int index);
+weft_coll_region_t wefti_regions_at(const weft_regions_t *regions, int index);
 
 /** The same, with the block that is there already when data are gathered in place: a plan may take it out of the buffer
  *  and put it back. */
-weft_region_t weft_regions_room_at(const weft_regions_t *regions, int index);
+weft_coll_region_t wefti_regions_room_at(const weft_regions_t *regions, int index);
 
 /** The address of the first byte of data of the first region that has some; NULL: none has. */
-void *weft_regions_first(const weft_regions_t *regions);
+void *wefti_regions_first(const weft_regions_t *regions);
 
 /** Bytes [low, high) from the buffer hold all regions. False: there is no data. */
-bool weft_regions_span(const weft_regions_t *regions, ptrdiff_t *low_out, ptrdiff_t *high_out);
+bool wefti_regions_span(const weft_regions_t *regions, ptrdiff_t *low_out, ptrdiff_t *high_out);
 
 #endif

@@ -4,7 +4,7 @@
 #include "report/report.h"
 #include "comm/comm_make.h"
 #include "stream/stream.h"
-#include "devcoll/device_job.h"
+#include "devcoll/devcoll.h"
 #include "coll/coll.h"
 #include "pt2pt/bsend.h"
 #include "pt2pt/pt2pt.h"

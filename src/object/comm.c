@@ -2,7 +2,6 @@
 #include "object/comm.h"
 
 #include "object/info.h"
-#include "runtime/meeting.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/pool.h"
@@ -14,8 +13,7 @@ weft_comm_t weft_comm_world = {.name = "MPI_COMM_WORLD"};
 weft_comm_t weft_comm_self = {.name = "MPI_COMM_SELF"};
 
 void (*weft_comm_release_coll)(weft_comm_t *comm);
-void (*weft_comm_release_flags)(weft_comm_t *comm);
-void (*weft_comm_release_multicast)(weft_comm_t *comm);
+void (*weft_comm_release_devcoll)(weft_comm_t *comm);
 void (*weft_comm_release_stream)(weft_comm_t *comm);
 
 static weft_pool_t comms = WEFT_POOL(weft_comm_t);
@@ -128,14 +126,10 @@ void weft_comm_release(weft_comm_t *comm)
     comm->object.kind = WEFT_FREED;
     if (weft_comm_release_coll != NULL)
         weft_comm_release_coll(comm);
-    if (comm->flags != NULL)
-        weft_comm_release_flags(comm);
-    if (comm->multicast != NULL)
-        weft_comm_release_multicast(comm);
+    if (comm->devcoll != NULL)
+        weft_comm_release_devcoll(comm);
     if (comm->stream != NULL)
         weft_comm_release_stream(comm);
-    if (comm->board != NULL)
-        weft_board_release(comm->board);
     weft_info_release(comm->info);
     weft_errhandler_release(comm->errhandler);
     weft_group_release(comm->group);

@@ -29,11 +29,8 @@ struct weft_comm {
     weft_errhandler_t *errhandler;
     uint32_t coll_sequence; /* of the next collective: its tag */
     uint32_t coll_count;    /* meetings that collectives begun so far may hold on this host */
-    struct weft_board *board; /* of runtime/meeting.h, claimed by src/coll; NULL: none yet */
-    bool has_no_board, is_one_host;
     void *coll_cache;       /* of src/coll; released by weft_comm_release_coll */
-    struct weft_flags *flags; /* of src/coll/device; released by weft_comm_release_flags */
-    struct weft_multicast_part *multicast; /* of src/coll/device; released by weft_comm_release_multicast */
+    void *devcoll;          /* of src/devcoll; released by weft_comm_release_devcoll */
     bool is_host_only;      /* the program has asserted that its buffers are host memory */
     void *bsend_buffer;     /* of src/pt2pt: MPI_Comm_attach_buffer; NULL: none */
     struct weft_stream *stream; /* of src/stream, by MPIX_Stream_comm_create; NULL: none */
@@ -96,11 +93,8 @@ void weft_comm_release(weft_comm_t *comm);
 /** Set by src/coll: releases comm->coll_cache. */
 extern void (*weft_comm_release_coll)(weft_comm_t *comm);
 
-/** Set by src/coll/device: releases comm->flags. */
-extern void (*weft_comm_release_flags)(weft_comm_t *comm);
-
-/** The same for comm->multicast. */
-extern void (*weft_comm_release_multicast)(weft_comm_t *comm);
+/** Set by src/devcoll: releases comm->devcoll. */
+extern void (*weft_comm_release_devcoll)(weft_comm_t *comm);
 
 /** Set by src/stream: releases comm->stream. */
 extern void (*weft_comm_release_stream)(weft_comm_t *comm);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A rank ends suddenly while others are in a collective of device memory: before it begins its part,
 # while it waits for the others, while another rank works for all, while it does so itself;
-# together, stepped, staged, by flags and multicast, with one device for all and one for each. The
+# direct, p2p, staged, by ll and multicast, with one device for all and one for each. The
 # job ends, the rank is named, the exit code says how it ended, and nothing is left.
 . "$(dirname "$0")/judge.sh"
 [ -n "$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")" ] || skip "needs cuda.h"
@@ -48,7 +48,7 @@ for call in cuIpcOpenMemHandle:1 cuLaunchKernel:1 cuLaunchKernel:4 cuStreamWrite
 done
 ends 137 "$killed" "devices=1,kill=cuLaunchKernel:5@15" 16 last none 15 1000
 
-# The rank ends at any point: together where each rank does a part, stepped, staged.
+# The rank ends at any point: direct where each rank does a part, p2p, staged.
 for call in cuLaunchKernel:2 cuLaunchKernel:9 cuMemcpyAsync:3 cuStreamWriteValue32:7; do
     ends 137 "$killed" "devices=3,late=0,kill=$call@1 WEFT_DEVICE_IPC=no" 3 amid none 1 100000
     ends 137 "$killed" "devices=1,late=0,kill=$call@0 WEFT_NODES=0,1,1,0,1" 5 amid none 0 100000 return

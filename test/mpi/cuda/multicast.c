@@ -3,7 +3,7 @@
  * Allreduces through multicast memory: is it used where all devices have it, for all operations
  * that a switch knows, and are the results those of host memory?
  */
-#include "way_taken.h"
+#include "method_taken.h"
 
 #include <mpix.h>
 
@@ -121,7 +121,7 @@ static void check(const reduction_t *its, how_t how, bool is_taken)
 {
     char name[64];
     snprintf(name, sizeof(name), "%s (%d)", its->name, (int)how);
-    check_way(name, try_once, &(allreduce_t){its, how}, is_taken);
+    check_method(name, try_once, &(allreduce_t){its, how}, is_taken);
 }
 
 /* With many elements only few reductions are tried. */
@@ -165,6 +165,6 @@ static void check_all(const buffers_t *buffers, bool is_taken)
 
 int main(int argc, char **argv)
 {
-    static const way_t multicast = {"multicast", "weft_multicast", room, check_all};
+    static const method_t multicast = {"multicast", "weft_multicast", room, check_all};
     return check_taken(&multicast, argc, argv);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The tuning table: what a line may say, what makes a table complete, and which line is taken. */
-#include "devcoll/device_way.h"
+#include "devcoll/devcoll.h"
+#include "devcoll/method.h"
+#include "coll/device_calls.h"
 #include "coll/tuning.h"
 #include "base/config.h"
 #include "base/log.h"
@@ -82,16 +84,90 @@ static void first_line_that_fits_is_taken(void **state)
     assert_string_equal(choice(WEFT_BCAST, 5, 1 << 20), "binomial");
 }
 
+/* ---- rows for devices ---- */
+
+enum { FAST, SLOW, SURE, ALL = 1 << FAST | 1 << SLOW | 1 << SURE };
+
+/* Methods that stand for those of src/devcoll. */
+static void open_devices(const char *lines, const char *rest)
+{
+    static const char *const names[] = {"fast", "slow", "sure", NULL};
+    static const weft_device_calls_t calls = {.methods = names};
+    weft_device_calls = &calls;
+    open_with(lines, rest);
+    weft_device_calls = NULL;
+}
+
+static int method(weft_coll_t coll, int ranks, size_t bytes, unsigned possible)
+{
+    return weft_tuning_choose_method(coll, ranks, bytes, possible).method;
+}
+
+/* A table in which every collective has a row, and devices the rows of `lines`. */
+static const char *complete_with(const char *lines)
+{
+    static char text[2000];
+    snprintf(text, sizeof(text), "%s", lines);
+    for (int coll = 0; coll < WEFT_COLLS; coll++) {
+        const weft_algorithm_t *its = weft_coll_algorithms((weft_coll_t)coll);
+        while (its->needs != 0)
+            its++;
+        size_t length = strlen(text);
+        snprintf(text + length, sizeof(text) - length, "%s any any any %s\n",
+                 weft_coll_name((weft_coll_t)coll), its->name);
+    }
+    return text;
+}
+
+static void rows_for_devices_choose_methods(void **state)
+{
+    (void)state;
+    open_devices(complete_with("device bcast <=4 <1M fast\ndevice any any any slow\ndevice any any any sure\n"), "");
+    assert_int_equal(method(WEFT_BCAST, 4, 1000, ALL), FAST);
+    assert_int_equal(method(WEFT_BCAST, 5, 1000, ALL), SLOW);
+    assert_int_equal(method(WEFT_BCAST, 4, 1 << 20, ALL), SLOW);
+    assert_int_equal(method(WEFT_REDUCE, 4, 1000, ALL), SLOW);
+    assert_int_equal(method(WEFT_BCAST, 4, 1000, 1 << SURE), SURE);
+    assert_int_equal(weft_tuning_choose_method(WEFT_BCAST, 8, 1000, ALL).line, 2);
+    assert_int_equal(method(WEFT_BCAST, 4, 1000, 0), -1);
+    assert_int_equal(weft_tuning_choose_method(WEFT_BCAST, 8, 1000, 0).line, 0);
+}
+
+/* Those of the built-in table stay in force where the user's has none. */
 static void rows_for_devices_replace_the_built_in_ones(void **state)
 {
-    const unsigned all = WEFT_WAY_TOGETHER | WEFT_WAY_LEVELS | WEFT_WAY_STEPPED | WEFT_WAY_STAGED;
     (void)state;
-    open_with("", weft_tuning_text);
-    assert_int_equal(weft_device_way(WEFT_BCAST, 8, 1 << 20, all).way, WEFT_WAY_TOGETHER);
-    open_with("device bcast <=4 any stepped\ndevice any any any staged\n", weft_tuning_text);
-    assert_int_equal(weft_device_way(WEFT_BCAST, 4, 1 << 20, all).way, WEFT_WAY_STEPPED);
-    assert_int_equal(weft_device_way(WEFT_BCAST, 8, 1 << 20, all).way, WEFT_WAY_STAGED);
-    assert_int_equal(weft_device_way(WEFT_BCAST, 8, 1 << 20, all).line, 2);
+    weft_devcoll_open();
+    open_with(complete_with(""), "");
+    int first = weft_tuning_choose_method(WEFT_BCAST, 2, 8, ~0u).line;
+    assert_true(first > 5);
+    open_with("device bcast <=4 any p2p\ndevice any any any staged\n", weft_tuning_text);
+    assert_int_equal(method(WEFT_BCAST, 4, 1 << 20, ~0u), WEFT_METHOD_P2P);
+    assert_int_equal(weft_tuning_choose_method(WEFT_BCAST, 8, 1 << 20, ~0u).line, 2);
+    open_with(complete_with("device any any any staged\n"), "");
+    assert_int_equal(method(WEFT_BCAST, 4, 1 << 20, ~0u & ~(1u << WEFT_METHOD_STAGED)), -1);
+    weft_devcoll_close();
+}
+
+static void bad_rows_for_devices_are_not_taken(void **state)
+{
+    static const char *const lines[] = {
+        "device bcst any any fast\n",   "device any any any quick\n",       "device any <4 any fast\n",
+        "device any any <=4 fast\n",    "device any any any fast,radix=2\n", "device any any fast\n",
+        "device any any any any fast\n", "device\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char text[2200];
+        snprintf(text, sizeof(text), "bcast any any any binomial\n%s%s", lines[i], complete_with(""));
+        open_devices(text, "");
+        if (strcmp(choice(WEFT_BCAST, 2, 0), "flat") != 0)
+            fail_msg("this line was taken: %s", lines[i]);
+    }
+    char good[2200];
+    snprintf(good, sizeof(good), "bcast any any any binomial\ndevice any any any fast\n%s", complete_with(""));
+    open_devices(good, "");
+    assert_string_equal(choice(WEFT_BCAST, 2, 0), "binomial");
 }
 
 static void cores_are_told_apart(void **state)
@@ -289,7 +365,9 @@ int main(void)
         cmocka_unit_test(built_in_table_serves_every_call),
         cmocka_unit_test(built_in_table_has_no_bad_line),
         cmocka_unit_test(first_line_that_fits_is_taken),
+        cmocka_unit_test(rows_for_devices_choose_methods),
         cmocka_unit_test(rows_for_devices_replace_the_built_in_ones),
+        cmocka_unit_test(bad_rows_for_devices_are_not_taken),
         cmocka_unit_test(cores_are_told_apart),
         cmocka_unit_test(several_nodes_are_told_apart),
         cmocka_unit_test(crowded_nodes_are_told_apart),

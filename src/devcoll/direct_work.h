@@ -5,40 +5,40 @@
  * a device this is the fast way: their contexts take turns on it, and each change of turn costs more
  * than a small collective.
  *
- * Each rank brings a post to a meeting (runtime/meeting.h); whoever comes last works, or, where there are
+ * Each rank brings a offer to a meeting (runtime/meeting.h); whoever comes last works, or, where there are
  * several devices, each does a part: a slice of a result that all get, or what it gets itself.
  */
-#ifndef WEFT_DEVCOLL_TOGETHER_H
-#define WEFT_DEVCOLL_TOGETHER_H
+#ifndef WEFT_DEVCOLL_DIRECT_WORK_H
+#define WEFT_DEVCOLL_DIRECT_WORK_H
 
-#include "devcoll/meeting_post.h"
+#include "devcoll/meeting_offer.h"
 
 /** The work of one member. */
-typedef struct weft_together {
+typedef struct weft_direct_work {
     weft_meeting_t meeting;
     const weft_coll_args_t *args; /* of this rank */
     weft_device_t *device;
     weft_queue_t *queue;
     weft_mapping_t *mappings; /* [members][WEFT_SIDES] */
     char *sums;               /* of the branches of a tree, in scratch memory of the device */
-} weft_together_t;
+} weft_direct_work_t;
 
-/** Is the work to be shared by all members? It is where they brought several devices. All posts are
+/** Is the work to be shared by all members? It is where they brought several devices. All offers are
  *  there. */
-bool weft_together_is_shared(const weft_meeting_t *meeting);
+bool wefti_direct_is_shared(const weft_meeting_t *meeting);
 
 /**
- * Map what all have lent. weft_together_end() follows, also after an error.
+ * Map what all have lent. wefti_direct_unmap() follows, also after an error.
  * device   where to work; NULL: where any of the data are
  * returns  MPI_SUCCESS; MPI_ERR_UNSUPPORTED_OPERATION: it cannot be done so (something cannot be
  *          mapped, or the ranks do not call the same): everybody on his own may do better; MPI_ERR_NO_MEM
  */
-int weft_together_begin(const weft_meeting_t *meeting, const weft_coll_args_t *args,
-                        weft_device_t *device, weft_together_t *work);
+int wefti_direct_map(const weft_meeting_t *meeting, const weft_coll_args_t *args,
+                        weft_device_t *device, weft_direct_work_t *work);
 
 /** Put the work into work->queue: all of it, or (is_shared) this member's part. A event behind it tells
  *  when it is over. MPI_ERR_UNSUPPORTED_OPERATION: nothing was written; else what the device says. */
-int weft_together_work(weft_together_t *work, bool is_shared);
-void weft_together_end(weft_together_t *work);
+int wefti_direct_queue(weft_direct_work_t *work, bool is_shared);
+void wefti_direct_unmap(weft_direct_work_t *work);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "devcoll/together.h"
+#include "devcoll/direct_work.h"
 
 #include "base/fail.h"
 #include "base/memory.h"
@@ -24,20 +24,20 @@ typedef struct place {
     size_t bytes;
 } place_t;
 
-static const weft_post_t *post_of(const weft_together_t *work, int member)
+static const weft_offer_t *offer_of(const weft_direct_work_t *work, int member)
 {
-    return weft_post_of(&work->meeting, member);
+    return wefti_offer_of(&work->meeting, member);
 }
 
-static weft_mapping_t *mapping_of(const weft_together_t *work, int member, weft_side_t side)
+static weft_mapping_t *mapping_of(const weft_direct_work_t *work, int member, weft_side_t side)
 {
     return &work->mappings[member * WEFT_SIDES + (int)side];
 }
 
 /* Row `index` of a side; nothing where a rank takes no part. */
-static place_t place_of(const weft_together_t *work, int member, weft_side_t side, int index)
+static place_t place_of(const weft_direct_work_t *work, int member, weft_side_t side, int index)
 {
-    const weft_loan_row_t *row = weft_post_row(post_of(work, member), side, index);
+    const weft_export_row_t *row = wefti_offer_row(offer_of(work, member), side, index);
     if (row == NULL)
         return (place_t){0};
     char *base = mapping_of(work, member, side)->address;
@@ -70,13 +70,13 @@ static int add(batch_t *batch, place_t to, place_t from)
 }
 
 /* Whatever rank `to` gets from rank `from`. */
-static int add_all(batch_t *batch, const weft_together_t *work, int to)
+static int add_all(batch_t *batch, const weft_direct_work_t *work, int to)
 {
-    const weft_post_t *post = post_of(work, to);
-    bool is_from_root = weft_post_is_from_root(post);
+    const weft_offer_t *offer = offer_of(work, to);
+    bool is_from_root = wefti_offer_is_from_root(offer);
     int err = MPI_SUCCESS;
-    for (int i = 0; i < (int)post->rows[WEFT_GETS] && err == MPI_SUCCESS; i++) {
-        int from = is_from_root ? post->root : i;
+    for (int i = 0; i < (int)offer->rows[WEFT_GETS] && err == MPI_SUCCESS; i++) {
+        int from = is_from_root ? offer->root : i;
         place_t target = place_of(work, to, WEFT_GETS, i);
         if (target.bytes > 0)
             err = add(batch, target, place_of(work, from, WEFT_GIVES, to));
@@ -84,7 +84,7 @@ static int add_all(batch_t *batch, const weft_together_t *work, int to)
     return err;
 }
 
-static int move(const weft_together_t *work, span_t members)
+static int move(const weft_direct_work_t *work, span_t members)
 {
     batch_t batch = {.queue = work->queue};
     int err = MPI_SUCCESS;
@@ -120,7 +120,7 @@ static int take_out(operands_t *operands, place_t place)
     return MPI_SUCCESS;
 }
 
-static int put_reduction(const weft_together_t *work, const operands_t *operands)
+static int put_reduction(const weft_direct_work_t *work, const operands_t *operands)
 {
     const weft_type_t *type = work->args->recv_type;
     if (operands->bytes == 0 || operands->outs == 0)
@@ -146,9 +146,9 @@ static size_t sums_of(size_t sources, size_t radix)
     return sums;
 }
 
-static bool has_branches(const weft_together_t *work)
+static bool has_branches(const weft_direct_work_t *work)
 {
-    int radix = post_of(work, 0)->radix;
+    int radix = offer_of(work, 0)->radix;
     return radix > 1 && radix < work->meeting.members;
 }
 
@@ -158,7 +158,7 @@ static size_t sum_bytes(size_t bytes)
 }
 
 /* The next `radix` operands, which become one. */
-static int put_branch(const weft_together_t *work, const operands_t *all, span_t range, void *sum)
+static int put_branch(const weft_direct_work_t *work, const operands_t *all, span_t range, void *sum)
 {
     operands_t branch = {.in = all->in + range.first,
                          .out = &sum,
@@ -170,9 +170,9 @@ static int put_branch(const weft_together_t *work, const operands_t *all, span_t
 
 /* Until no more than `radix` operands are left, as coll/team/knomial.c does it by messages: the same
  * bits come of both. */
-static int put_branches(const weft_together_t *work, operands_t *operands)
+static int put_branches(const weft_direct_work_t *work, operands_t *operands)
 {
-    int radix = post_of(work, 0)->radix, err = MPI_SUCCESS;
+    int radix = offer_of(work, 0)->radix, err = MPI_SUCCESS;
     char *sum = work->sums;
     while (operands->sources > radix && err == MPI_SUCCESS) {
         int left = 0;
@@ -190,7 +190,7 @@ static int put_branches(const weft_together_t *work, operands_t *operands)
 }
 
 /* Block `index` of what members 0 to `last` give. */
-static int take_sources(const weft_together_t *work, operands_t *operands, int last, int index)
+static int take_sources(const weft_direct_work_t *work, operands_t *operands, int last, int index)
 {
     int err = MPI_SUCCESS;
     operands->sources = operands->outs = 0;
@@ -200,7 +200,7 @@ static int take_sources(const weft_together_t *work, operands_t *operands, int l
 }
 
 /* Leave of all operands the slices that belong to these members. */
-static void cut_slice(const weft_together_t *work, operands_t *operands, span_t members)
+static void cut_slice(const weft_direct_work_t *work, operands_t *operands, span_t members)
 {
     size_t extent = (size_t)work->args->recv_type->extent, count = operands->bytes / extent;
     size_t all = (size_t)work->meeting.members;
@@ -214,12 +214,12 @@ static void cut_slice(const weft_together_t *work, operands_t *operands, span_t 
 }
 
 /* All of all, to whoever gets something. */
-static int reduce_to_all(const weft_together_t *work, operands_t *operands, span_t slices)
+static int reduce_to_all(const weft_direct_work_t *work, operands_t *operands, span_t slices)
 {
     int members = work->meeting.members;
     int err = take_sources(work, operands, members - 1, 0);
     for (int member = 0; member < members && err == MPI_SUCCESS; member++) {
-        if (post_of(work, member)->rows[WEFT_GETS] > 0)
+        if (offer_of(work, member)->rows[WEFT_GETS] > 0)
             err = take_out(operands, place_of(work, member, WEFT_GETS, 0));
     }
     if (err == MPI_SUCCESS && operands->bytes > 0)
@@ -229,11 +229,11 @@ static int reduce_to_all(const weft_together_t *work, operands_t *operands, span
     return err == MPI_SUCCESS ? put_reduction(work, operands) : err;
 }
 
-static int reduce_blocks(const weft_together_t *work, operands_t *operands, span_t owners)
+static int reduce_blocks(const weft_direct_work_t *work, operands_t *operands, span_t owners)
 {
     int members = work->meeting.members, err = MPI_SUCCESS;
     for (int member = owners.first; member < owners.end && err == MPI_SUCCESS; member++) {
-        if (post_of(work, member)->rows[WEFT_GETS] == 0)
+        if (offer_of(work, member)->rows[WEFT_GETS] == 0)
             continue;
         err = take_sources(work, operands, members - 1, member);
         if (err == MPI_SUCCESS)
@@ -246,7 +246,7 @@ static int reduce_blocks(const weft_together_t *work, operands_t *operands, span
 
 /* Each result is that of the rank before and one operand more. From the front: a result may lie where
  * its last operand was. */
-static int scan(const weft_together_t *work, operands_t *operands, bool is_exclusive)
+static int scan(const weft_direct_work_t *work, operands_t *operands, bool is_exclusive)
 {
     int err = MPI_SUCCESS;
     for (int member = is_exclusive; member < work->meeting.members && err == MPI_SUCCESS; member++) {
@@ -264,12 +264,12 @@ static int scan(const weft_together_t *work, operands_t *operands, bool is_exclu
     return err;
 }
 
-static int reduce(const weft_together_t *work, span_t members_of_part)
+static int reduce(const weft_direct_work_t *work, span_t members_of_part)
 {
     size_t members = (size_t)work->meeting.members;
     operands_t operands = {.in = weft_alloc_array(members, sizeof(*operands.in)),
                            .out = weft_alloc_array(members, sizeof(*operands.out))};
-    weft_coll_t coll = (weft_coll_t)post_of(work, 0)->coll;
+    weft_coll_t coll = (weft_coll_t)offer_of(work, 0)->coll;
     int err = MPI_SUCCESS;
     if (operands.in == NULL || operands.out == NULL)
         err = weft_fail(MPI_ERR_NO_MEM, "no memory for the operands of %zu ranks", members);
@@ -286,25 +286,25 @@ static int reduce(const weft_together_t *work, span_t members_of_part)
 
 /* ---- beginning and end ---- */
 
-static size_t bytes_of_all(const weft_together_t *work)
+static size_t bytes_of_all(const weft_direct_work_t *work)
 {
     size_t bytes = 0;
     for (int member = 0; member < work->meeting.members; member++) {
-        const weft_post_t *post = post_of(work, member);
-        for (uint32_t i = 0; i < post->rows[WEFT_GETS]; i++)
-            bytes += weft_post_row(post, WEFT_GETS, (int)i)->bytes;
+        const weft_offer_t *offer = offer_of(work, member);
+        for (uint32_t i = 0; i < offer->rows[WEFT_GETS]; i++)
+            bytes += wefti_offer_row(offer, WEFT_GETS, (int)i)->bytes;
     }
     return bytes;
 }
 
 /* All on the device of the first: that of this rank, or whichever suits if it has no data. */
-static int map_one(weft_together_t *work, int member, weft_side_t side)
+static int map_one(weft_direct_work_t *work, int member, weft_side_t side)
 {
-    const weft_post_t *post = post_of(work, member);
+    const weft_offer_t *offer = offer_of(work, member);
     weft_mapping_t *mapping = mapping_of(work, member, side);
-    if (!post->has_data[side])
+    if (!offer->has_data[side])
         return MPI_SUCCESS;
-    if (!weft_device_map(&post->share[side], work->device, true, mapping))
+    if (!weft_device_map(&offer->share[side], work->device, true, mapping))
         return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "a buffer cannot be mapped");
     if (work->device == NULL)
         work->device = mapping->device;
@@ -314,11 +314,11 @@ static int map_one(weft_together_t *work, int member, weft_side_t side)
     return MPI_SUCCESS;
 }
 
-static int map_all(weft_together_t *work)
+static int map_all(weft_direct_work_t *work)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < work->meeting.members && err == MPI_SUCCESS; i++) {
-        if (!weft_post_is_same_call(post_of(work, i), post_of(work, work->meeting.member)))
+        if (!wefti_offer_is_same_call(offer_of(work, i), offer_of(work, work->meeting.member)))
             return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "the ranks do not call the same");
         err = map_one(work, i, WEFT_GIVES);
         if (err == MPI_SUCCESS)
@@ -328,30 +328,30 @@ static int map_all(weft_together_t *work)
 }
 
 /* Room for the sums of branches. */
-static int take_sums(weft_together_t *work)
+static int take_sums(weft_direct_work_t *work)
 {
-    const weft_post_t *post = post_of(work, 0);
-    if (!has_branches(work) || post->rows[WEFT_GIVES] == 0)
+    const weft_offer_t *offer = offer_of(work, 0);
+    if (!has_branches(work) || offer->rows[WEFT_GIVES] == 0)
         return MPI_SUCCESS;
-    size_t bytes = sum_bytes(weft_post_row(post, WEFT_GIVES, 0)->bytes);
-    size_t sums = sums_of((size_t)work->meeting.members, (size_t)post->radix);
+    size_t bytes = sum_bytes(wefti_offer_row(offer, WEFT_GIVES, 0)->bytes);
+    size_t sums = sums_of((size_t)work->meeting.members, (size_t)offer->radix);
     work->sums = weft_scratch_take(work->device, sums * bytes);
     return work->sums != NULL
                ? MPI_SUCCESS
                : weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "no memory for sums on the device");
 }
 
-bool weft_together_is_shared(const weft_meeting_t *meeting)
+bool wefti_direct_is_shared(const weft_meeting_t *meeting)
 {
-    const weft_together_t work = {.meeting = *meeting};
+    const weft_direct_work_t work = {.meeting = *meeting};
     const weft_share_t *first = NULL;
-    weft_coll_t coll = (weft_coll_t)post_of(&work, 0)->coll;
+    weft_coll_t coll = (weft_coll_t)offer_of(&work, 0)->coll;
     if (coll == WEFT_SCAN || coll == WEFT_EXSCAN) /* one step after the other */
         return false;
     for (int i = 0; i < meeting->members * WEFT_SIDES; i++) {
-        const weft_post_t *post = post_of(&work, i / WEFT_SIDES);
-        const weft_share_t *share = &post->share[i % WEFT_SIDES];
-        if (!post->has_data[i % WEFT_SIDES])
+        const weft_offer_t *offer = offer_of(&work, i / WEFT_SIDES);
+        const weft_share_t *share = &offer->share[i % WEFT_SIDES];
+        if (!offer->has_data[i % WEFT_SIDES])
             continue;
         if (first != NULL && memcmp(first->uuid, share->uuid, sizeof(share->uuid)) != 0)
             return true;
@@ -360,10 +360,10 @@ bool weft_together_is_shared(const weft_meeting_t *meeting)
     return false;
 }
 
-int weft_together_begin(const weft_meeting_t *meeting, const weft_coll_args_t *args,
-                        weft_device_t *device, weft_together_t *work)
+int wefti_direct_map(const weft_meeting_t *meeting, const weft_coll_args_t *args,
+                        weft_device_t *device, weft_direct_work_t *work)
 {
-    *work = (weft_together_t){.meeting = *meeting, .args = args, .device = device};
+    *work = (weft_direct_work_t){.meeting = *meeting, .args = args, .device = device};
     size_t sides = (size_t)meeting->members * WEFT_SIDES;
     work->mappings = weft_alloc_zeroed(sides, sizeof(*work->mappings));
     if (work->mappings == NULL)
@@ -376,7 +376,7 @@ int weft_together_begin(const weft_meeting_t *meeting, const weft_coll_args_t *a
     return take_sums(work);
 }
 
-int weft_together_work(weft_together_t *work, bool is_shared)
+int wefti_direct_queue(weft_direct_work_t *work, bool is_shared)
 {
     int self = work->meeting.member;
     span_t members = {is_shared ? self : 0, is_shared ? self + 1 : work->meeting.members};
@@ -387,7 +387,7 @@ int weft_together_work(weft_together_t *work, bool is_shared)
     return work->args->op == NULL ? move(work, members) : reduce(work, members);
 }
 
-void weft_together_end(weft_together_t *work)
+void wefti_direct_unmap(weft_direct_work_t *work)
 {
     if (work->sums != NULL)
         weft_scratch_give(work->device, work->sums);

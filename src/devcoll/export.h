@@ -4,8 +4,8 @@
  * that one of them can work on the memory of all. The user's buffer itself where others can map it and
  * its data are in one piece; else a copy in memory of ours (scratch), made before or carried back after.
  */
-#ifndef WEFT_DEVCOLL_LOAN_H
-#define WEFT_DEVCOLL_LOAN_H
+#ifndef WEFT_DEVCOLL_EXPORT_H
+#define WEFT_DEVCOLL_EXPORT_H
 
 #include "devcoll/regions.h"
 #include "runtime/device.h"
@@ -15,42 +15,45 @@
 #include <stdint.h>
 
 /** One region as others see it. */
-typedef struct weft_loan_row {
+typedef struct weft_export_row {
     uint64_t offset; /* from the address of the share */
     uint64_t bytes;  /* where an operation is applied: with what lies between elements */
-} weft_loan_row_t;
+} weft_export_row_t;
 
-typedef struct weft_loan {
+typedef struct weft_export {
     weft_regions_t regions;
     bool is_array;         /* an operation is applied: elements as they lie in memory */
     weft_device_t *device; /* NULL: there are no data on this side */
     void *scratch;         /* NULL: the user's buffer is lent itself */
     weft_share_t share;
-} weft_loan_t;
+} weft_export_t;
 
 /**
  * Prepare to lend a side of a call.
  * as_copy  lend a copy, whatever the memory: others write where this rank still reads
  * returns  false: it is not device memory, or cannot be lent; nothing is held then
  */
-bool weft_loan_open(const weft_regions_t *regions, bool as_copy, weft_loan_t *out);
+bool wefti_export_open(const weft_regions_t *regions, bool as_copy, weft_export_t *out);
 
 /** rows_out[regions.count] */
-void weft_loan_rows(const weft_loan_t *loan, weft_loan_row_t *rows_out);
+void wefti_export_rows(const weft_export_t *export, weft_export_row_t *rows_out);
 
 /** Is there anything to be copied before (a side that gives) or after (one that gets)? */
-static inline bool weft_loan_needs_copy(const weft_loan_t *loan)
+static inline bool wefti_export_needs_copy(const weft_export_t *export)
 {
-    return loan->scratch != NULL;
+    return export->scratch != NULL;
 }
 
 /** Of region `index`: the user's elements, and the same data in scratch. */
-void weft_loan_copy_of(const weft_loan_t *loan, int index, weft_elements_t *user_out,
+void wefti_export_copy_of(const weft_export_t *export, int index, weft_elements_t *user_out,
                        weft_elements_t *scratch_out);
 
-void weft_loan_close(weft_loan_t *loan);
+void wefti_export_close(weft_export_t *export);
 
 /** Do all data that a call lends lie on this device? */
-bool weft_loans_are_on(const weft_loan_t loans[WEFT_SIDES], const weft_device_t *device);
+bool wefti_exports_are_on(const weft_export_t exports[WEFT_SIDES], const weft_device_t *device);
+
+/** The device of what a call gets, or else of what it gives; NULL: there are no data. */
+weft_device_t *wefti_exports_device(const weft_export_t exports[WEFT_SIDES]);
 
 #endif

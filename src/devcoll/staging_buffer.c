@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "devcoll/shadow.h"
+#include "devcoll/staging_buffer.h"
 
 #include "base/fail.h"
 #include "base/memory.h"
@@ -23,7 +23,7 @@ static void widen(room_t *room, ptrdiff_t low, ptrdiff_t high)
 static void add_room(const weft_regions_t *regions, room_t *room)
 {
     for (int i = 0; i < regions->count; i++) {
-        weft_region_t region = weft_regions_room_at(regions, i);
+        weft_coll_region_t region = wefti_regions_room_at(regions, i);
         ptrdiff_t low, high;
         if (region.count == 0)
             continue;
@@ -38,16 +38,16 @@ static bool lies_in(const weft_regions_t *regions, const void *buf)
 }
 
 /* Both sides may lie in the same buffer. */
-static int open_shadow(const weft_regions_t sides[WEFT_SIDES], const void *buf, weft_shadow_t *out)
+static int open_staging_buffer(const weft_regions_t sides[WEFT_SIDES], const void *buf, weft_staging_buffer_t *out)
 {
     room_t room = {0};
     const void *first = NULL;
-    *out = (weft_shadow_t){.buf = buf};
+    *out = (weft_staging_buffer_t){.buf = buf};
     for (int i = 0; i < WEFT_SIDES; i++) {
         if (!lies_in(&sides[i], buf))
             continue;
         add_room(&sides[i], &room);
-        first = first == NULL ? weft_regions_first(&sides[i]) : first;
+        first = first == NULL ? wefti_regions_first(&sides[i]) : first;
     }
     weft_memory_t memory;
     if (first == NULL || !weft_is_device(first) || weft_memory_look(first, &memory) != MPI_SUCCESS)
@@ -62,54 +62,54 @@ static int open_shadow(const weft_regions_t sides[WEFT_SIDES], const void *buf, 
                                : weft_fail(MPI_ERR_NO_MEM, "no memory for %zu bytes of a device", bytes);
 }
 
-int weft_shadows_open(weft_coll_t coll, const weft_coll_args_t *args, weft_shadows_t *out)
+int wefti_staging_buffers_open(weft_coll_t coll, const weft_coll_args_t *args, weft_staging_buffers_t *out)
 {
-    const weft_regions_t sides[WEFT_SIDES] = {weft_regions_of(coll, args, WEFT_GIVES),
-                                              weft_regions_of(coll, args, WEFT_GETS)};
-    *out = (weft_shadows_t){.send = {.buf = args->send_buf}, .recv = {.buf = args->recv_buf}};
-    int err = open_shadow(sides, args->send_buf, &out->send);
+    const weft_regions_t sides[WEFT_SIDES] = {wefti_regions_of(coll, args, WEFT_GIVES),
+                                              wefti_regions_of(coll, args, WEFT_GETS)};
+    *out = (weft_staging_buffers_t){.send = {.buf = args->send_buf}, .recv = {.buf = args->recv_buf}};
+    int err = open_staging_buffer(sides, args->send_buf, &out->send);
     if (err == MPI_SUCCESS && args->recv_buf != args->send_buf)
-        err = open_shadow(sides, args->recv_buf, &out->recv);
+        err = open_staging_buffer(sides, args->recv_buf, &out->recv);
     if (err != MPI_SUCCESS)
-        weft_shadows_close(out);
+        wefti_staging_buffers_close(out);
     return err;
 }
 
-static void close_shadow(weft_shadow_t *shadow)
+static void close_staging_buffer(weft_staging_buffer_t *buffer)
 {
-    if (shadow->is_pinned)
-        weft_pinned_give(shadow->memory);
+    if (buffer->is_pinned)
+        weft_pinned_give(buffer->memory);
     else
-        weft_free(shadow->memory);
-    shadow->memory = NULL;
+        weft_free(buffer->memory);
+    buffer->memory = NULL;
 }
 
-void weft_shadows_close(weft_shadows_t *shadows)
+void wefti_staging_buffers_close(weft_staging_buffers_t *buffers)
 {
-    close_shadow(&shadows->send);
-    close_shadow(&shadows->recv);
+    close_staging_buffer(&buffers->send);
+    close_staging_buffer(&buffers->recv);
 }
 
 /* In integers: the buffer may begin before its data. */
-static void *stand_in(const weft_shadow_t *shadow, const void *buf)
+static void *stand_in(const weft_staging_buffer_t *buffer, const void *buf)
 {
-    return shadow->memory == NULL ? (void *)(uintptr_t)buf
-                                  : (void *)((uintptr_t)shadow->memory - (uintptr_t)shadow->low);
+    return buffer->memory == NULL ? (void *)(uintptr_t)buf
+                                  : (void *)((uintptr_t)buffer->memory - (uintptr_t)buffer->low);
 }
 
-weft_coll_args_t weft_shadows_args(const weft_shadows_t *shadows, const weft_coll_args_t *args)
+weft_coll_args_t wefti_staging_buffers_args(const weft_staging_buffers_t *buffers, const weft_coll_args_t *args)
 {
     weft_coll_args_t result = *args;
-    result.send_buf = stand_in(&shadows->send, args->send_buf);
-    result.recv_buf = stand_in(&shadows->recv, args->recv_buf);
+    result.send_buf = stand_in(&buffers->send, args->send_buf);
+    result.recv_buf = stand_in(&buffers->recv, args->recv_buf);
     return result;
 }
 
-const weft_shadow_t *weft_shadows_of(const weft_shadows_t *shadows, const weft_regions_t *regions)
+const weft_staging_buffer_t *wefti_staging_buffers_of(const weft_staging_buffers_t *buffers, const weft_regions_t *regions)
 {
-    if (shadows->send.memory != NULL && lies_in(regions, shadows->send.buf))
-        return &shadows->send;
-    if (shadows->recv.memory != NULL && lies_in(regions, shadows->recv.buf))
-        return &shadows->recv;
+    if (buffers->send.memory != NULL && lies_in(regions, buffers->send.buf))
+        return &buffers->send;
+    if (buffers->recv.memory != NULL && lies_in(regions, buffers->recv.buf))
+        return &buffers->recv;
     return NULL;
 }

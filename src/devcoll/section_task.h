@@ -4,8 +4,8 @@
  * (together.h) if all of them come with device memory; else by the section's own steps. What goes between
  * nodes is the same in both cases.
  */
-#ifndef WEFT_DEVCOLL_SECTION_JOB_H
-#define WEFT_DEVCOLL_SECTION_JOB_H
+#ifndef WEFT_DEVCOLL_SECTION_TASK_H
+#define WEFT_DEVCOLL_SECTION_TASK_H
 
 #include "coll/section.h"
 
@@ -21,16 +21,13 @@ typedef struct weft_section_run {
     uint32_t number;      /* of the meeting */
 } weft_section_run_t;
 
-/** Can the ranks of this host meet for what this communicator does? */
-bool weft_section_job_can_meet(weft_comm_t *comm);
-
 /** Begin to do it together. The request belongs to the caller; plan and buffers stay until it is complete.
  *  False: not this time (others will not come, or this rank's memory cannot be lent). */
-bool weft_section_job_begin(const weft_section_call_t *call, const weft_section_run_t *run,
+bool wefti_section_task_begin(const weft_section_call_t *call, const weft_section_run_t *run,
                             weft_request_t **out);
 
 /** Of a complete request: was it done, or has it failed for all (its error)? False: each is to go on
  *  with the section's steps. */
-bool weft_section_job_is_settled(const weft_request_t *request);
+bool wefti_section_task_is_settled(const weft_request_t *request);
 
 #endif

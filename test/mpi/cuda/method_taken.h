@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks for each of a list of collectives that a communicator takes a way after its first calls,
- * and that the results are right. The simulated driver counts the kernels of the way; on a real one
+ * Checks for each of a list of collectives that a communicator takes a method after its first calls,
+ * and that the results are right. The simulated driver counts the kernels of the method; on a real one
  * only results are checked. Arguments of the programs: taken or not-taken, counts...
  */
 #ifndef TEST_MPI_CUDA_WAY_TAKEN_H
@@ -13,19 +13,19 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Each buffer has way->buffer_bytes(). */
+/* Each buffer has method->buffer_bytes(). */
 typedef struct buffers {
     void *in, *out;            /* on the device */
     void *sent, *wanted, *got; /* on the host */
 } buffers_t;
 
-typedef struct way {
-    const char *name, *kernels; /* kernels: the prefix of its kernels' names */
+typedef struct method {
+    const char *name, *kernels; /* and how the names of its kernels begin */
     size_t (*buffer_bytes)(void);
-    void (*check_all)(const buffers_t *buffers, bool is_taken); /* with `count` elements, by check_way() */
-} way_t;
+    void (*check_all)(const buffers_t *buffers, bool is_taken); /* with `count` elements, by check_method() */
+} method_t;
 
-static const way_t *way;
+static const method_t *method;
 static MPI_Comm comm;
 static int rank, size, root, count;
 
@@ -33,7 +33,7 @@ static unsigned long (*launches_of)(const char *prefix); /* NULL: not the simula
 
 static unsigned long launches(void)
 {
-    return launches_of == NULL ? 0 : launches_of(way->kernels);
+    return launches_of == NULL ? 0 : launches_of(method->kernels);
 }
 
 static bool all_are(bool claim)
@@ -43,9 +43,9 @@ static bool all_are(bool claim)
     return all;
 }
 
-/* `try_once` returns the number of wrong elements. Streams that run late make ranks go alone until
- * they have learnt to wait, so it is called until all ranks have taken the way in one call. */
-static void check_way(const char *name, int (*try_once)(const void *its), const void *its, bool is_taken)
+/* `try_once` returns how much of a result is wrong. Streams that run late make ranks go solo, until they have learnt to
+ * wait: so until all have gone by the method. */
+static void check_method(const char *name, int (*try_once)(const void *its), const void *its, bool is_taken)
 {
     enum { ROUNDS_MOST = 50, ROUNDS_WITHOUT = 6 };
     char what[128];
@@ -58,16 +58,16 @@ static void check_way(const char *name, int (*try_once)(const void *its), const 
         expect_equal(try_once(its), 0, what, __FILE__, __LINE__);
         is_over = all_are(launches() > before);
     }
-    snprintf(what, sizeof(what), "%s of %d elements: by %s", name, count, way->name);
+    snprintf(what, sizeof(what), "%s of %d elements: by %s", name, count, method->name);
     if (launches_of != NULL)
         expect_equal(is_over, is_taken, what, __FILE__, __LINE__);
 }
 
 static void check_count(bool is_taken)
 {
-    size_t bytes = way->buffer_bytes();
+    size_t bytes = method->buffer_bytes();
     buffers_t buffers = {memory_take('D', bytes), memory_take('D', bytes), malloc(bytes), malloc(bytes), malloc(bytes)};
-    way->check_all(&buffers, is_taken);
+    method->check_all(&buffers, is_taken);
     memory_give('D', buffers.in);
     memory_give('D', buffers.out);
     free(buffers.sent);
@@ -75,10 +75,10 @@ static void check_count(bool is_taken)
     free(buffers.got);
 }
 
-/* On the communicator of all ranks, and on one without the first rank, in reverse order. */
-static int check_taken(const way_t *its, int argc, char **argv)
+/* On the communicator of all, and on one without the first rank, whose order is turned round. */
+static int check_taken(const method_t *its, int argc, char **argv)
 {
-    way = its;
+    method = its;
     MPI_Init(&argc, &argv);
     expect_begin();
     memory_begin(expect_rank);
