@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/engine.h"
 
+#include "coll/failure.h"
 #include "pt2pt/pt2pt.h"
 #include "runtime/lock.h"
 #include "runtime/progress.h"
@@ -45,7 +46,7 @@ void weft_plan_run_watch(weft_plan_run_t *run, int err, weft_request_t *request,
 }
 
 /* No rank may take what a failed run has for a result, or wait for it in vain. */
-int weft_plan_run_send(const weft_plan_run_t *run, const weft_data_t *from, int peer,
+int weft_plan_run_send(weft_plan_run_t *run, const weft_data_t *from, int peer,
                        weft_request_t **out)
 {
     weft_send_args_t args = {.buf = weft_plan_run_address(run, from->place),
@@ -58,7 +59,8 @@ int weft_plan_run_send(const weft_plan_run_t *run, const weft_data_t *from, int 
     if (!weft_plan_run_has_failed(run))
         return weft_send_begin(&args, out);
     int error = run->request.status.MPI_ERROR;
-    weft_fail(error, "%s", run->request.why != NULL ? run->request.why : "a collective failed");
+    weft_coll_explain_failure(&run->request);
+    weft_request_result(&run->request); /* the text that goes with it */
     weft_send_failed_data(&args, error);
     *out = &weft_request_done;
     return MPI_SUCCESS;
@@ -176,8 +178,11 @@ void weft_plan_run_advance(weft_plan_run_t *run)
     if (is_at_end && !is_immediate)
         run->executor->drain(run);
     run->is_advancing = false;
-    if (is_at_end && run->outstanding == 0)
+    if (is_at_end && run->outstanding == 0) {
+        if (weft_plan_run_has_failed(run))
+            weft_coll_explain_failure(&run->request);
         weft_request_complete(&run->request);
+    }
 }
 
 /* ---- runs ---- */

@@ -89,7 +89,7 @@ void weft_plan_run_advance(weft_plan_run_t *run);
 
 /** A message of the run. After an error of the run the peer gets that error in place of the data.
  *  *out may be &weft_request_done. MPI_ERR_NO_MEM, or what the transport says. */
-int weft_plan_run_send(const weft_plan_run_t *run, const weft_data_t *from, int peer,
+int weft_plan_run_send(weft_plan_run_t *run, const weft_data_t *from, int peer,
                        weft_request_t **out);
 int weft_plan_run_recv(const weft_plan_run_t *run, const weft_data_t *to, int peer,
                        weft_request_t **out);

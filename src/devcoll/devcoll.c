@@ -5,6 +5,7 @@
 
 #include "devcoll/device_executor.h"
 #include "coll/device_calls.h"
+#include "coll/failure.h"
 #include "pt2pt/pt2pt.h"
 #include "base/fail.h"
 #include "base/pool.h"
@@ -32,6 +33,7 @@ static const weft_request_ops_t task_ops = {
 
 void wefti_task_finish(weft_task_t *task)
 {
+    weft_coll_explain_failure(&task->request);
     weft_request_complete(&task->request);
 }
 
