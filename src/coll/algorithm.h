@@ -60,7 +60,7 @@ static inline bool weft_is_in_place(const weft_coll_args_t *args)
 static inline weft_place_t weft_element(weft_buffer_t buffer, MPI_Count index,
                                         const weft_type_t *type)
 {
-    return weft_at(buffer, (ptrdiff_t)(index * type->extent));
+    return weft_place_at(buffer, (ptrdiff_t)(index * type->extent));
 }
 
 /** A place some elements further on. */
@@ -107,9 +107,9 @@ static inline weft_data_t weft_recv_slice(const weft_coll_args_t *args, int rank
 }
 
 /** This rank's operand of a reduction: recv_count elements of recv_type. */
-static inline weft_place_t weft_operand(const weft_coll_args_t *args)
+static inline weft_place_t weft_own_operand(const weft_coll_args_t *args)
 {
-    return weft_at(weft_is_in_place(args) ? WEFT_OUT : WEFT_IN, 0);
+    return weft_place_at(weft_is_in_place(args) ? WEFT_OUT : WEFT_IN, 0);
 }
 
 /** A whole vector of a reduction at a place: recv_count elements of recv_type. */

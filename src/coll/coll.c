@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a call to a running plan: choose an algorithm, write its plan, run it. Plans of calls whose
- * shape is a few numbers are kept with the communicator, so that a loop of small collectives writes
+ * From a call to a running plan: choose an algorithm, write its plan, run it. Plans of calls that a
+ * few numbers describe are kept with the communicator, so that a loop of small collectives writes
  * none.
  */
 #include "coll/coll.h"
@@ -23,16 +23,16 @@ const weft_device_calls_t *weft_device_calls;
 enum { CACHED_PLANS = 16 };
 
 /* What decides the plan of a call, where no arrays are involved. */
-typedef struct shape {
+typedef struct plan_key {
     uint64_t call; /* the collective, its root, and which buffers are MPI_IN_PLACE, in one word to be compared at once */
     size_t send_count, recv_count;
     const weft_type_t *send_type, *recv_type;
     const weft_op_t *op;
-} shape_t;
+} plan_key_t;
 
 typedef struct cache {
     struct {
-        shape_t shape;
+        plan_key_t key;
         weft_plan_t *plan; /* NULL: free */
     } entries[CACHED_PLANS];
 } cache_t;
@@ -48,7 +48,7 @@ static size_t sum(weft_counts_t counts, int size)
 }
 
 /* The bytes that tuning.conf speaks of; 0 where the ranks could not agree on them. */
-static size_t bytes_of(weft_coll_t coll, const weft_coll_args_t *args)
+static size_t bytes_of_call(weft_coll_t coll, const weft_coll_args_t *args)
 {
     bool is_root = args->comm->rank == args->root;
     switch (coll) {
@@ -93,7 +93,7 @@ static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
                                  .is_oversubscribed = is_one && weft_world.is_oversubscribed,
                                  .any_is_oversubscribed = weft_config.CROWDED,
                                  .ranks = args->comm->size,
-                                 .bytes = bytes_of(coll, args),
+                                 .bytes = bytes_of_call(coll, args),
                                  .has = fulfilled(args, shape),
                                  .nodes = shape->nodes,
                                  .least = shape->least,
@@ -137,7 +137,7 @@ static bool is_lasting(const weft_type_t *type)
 }
 
 /* Derived types and operations may be freed, and others come to lie at their addresses. */
-static bool has_shape(weft_coll_t coll, const weft_coll_args_t *args)
+static bool has_key(weft_coll_t coll, const weft_coll_args_t *args)
 {
     static const bool has_arrays[WEFT_COLLS] = {
         [WEFT_GATHERV] = true,   [WEFT_SCATTERV] = true,  [WEFT_ALLGATHERV] = true,
@@ -147,7 +147,7 @@ static bool has_shape(weft_coll_t coll, const weft_coll_args_t *args)
            (args->op == NULL || args->op->is_predefined);
 }
 
-static inline bool is_equal(const shape_t *a, const shape_t *b)
+static inline bool is_equal(const plan_key_t *a, const plan_key_t *b)
 {
     return a->call == b->call && a->send_count == b->send_count && a->recv_count == b->recv_count &&
            a->send_type == b->send_type && a->recv_type == b->recv_type && a->op == b->op;
@@ -159,7 +159,7 @@ static inline uint64_t pack_call(weft_coll_t coll, const weft_coll_args_t *args)
     return (uint64_t)coll << 34 | in_place << 32 | (uint32_t)args->root;
 }
 
-static void release_cache(weft_comm_t *comm)
+static void coll_release_cache(weft_comm_t *comm)
 {
     cache_t *cache = comm->coll_cache;
     for (int i = 0; cache != NULL && i < CACHED_PLANS; i++) {
@@ -174,14 +174,14 @@ static cache_t *cache_of(weft_comm_t *comm)
 {
     if (comm->coll_cache == NULL) {
         comm->coll_cache = weft_alloc_zeroed(1, sizeof(cache_t));
-        weft_comm_release_coll = release_cache;
+        weft_comm_release_coll = coll_release_cache;
     }
     return comm->coll_cache;
 }
 
 static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
 {
-    shape_t shape = {.call = pack_call(coll, args),
+    plan_key_t key = {.call = pack_call(coll, args),
                      .send_count = args->send_count,
                      .recv_count = args->recv_count,
                      .send_type = args->send_type,
@@ -192,7 +192,7 @@ static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, weft_pl
         return weft_fail(MPI_ERR_NO_MEM, "no memory for the plans of a communicator");
     size_t count = args->send_count + args->recv_count;
     size_t slot = ((size_t)coll * 5 + count + (count >> 8) + (size_t)args->root) % CACHED_PLANS;
-    if (cache->entries[slot].plan == NULL || !is_equal(&cache->entries[slot].shape, &shape)) {
+    if (cache->entries[slot].plan == NULL || !is_equal(&cache->entries[slot].key, &key)) {
         weft_plan_t *plan;
         int err = write_plan(coll, args, &plan);
         if (err != MPI_SUCCESS)
@@ -200,7 +200,7 @@ static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, weft_pl
         if (cache->entries[slot].plan != NULL)
             weft_plan_release(cache->entries[slot].plan);
         cache->entries[slot].plan = plan;
-        cache->entries[slot].shape = shape;
+        cache->entries[slot].key = key;
     }
     *out = cache->entries[slot].plan;
     (*out)->references++;
@@ -214,7 +214,7 @@ static int plan_for(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t 
         weft_tuning_open();
         is_open = true;
     }
-    return has_shape(coll, args) ? find_or_write(coll, args, out) : write_plan(coll, args, out);
+    return has_key(coll, args) ? find_or_write(coll, args, out) : write_plan(coll, args, out);
 }
 
 /* ---- running ---- */

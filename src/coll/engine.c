@@ -125,7 +125,7 @@ static void begin_step(weft_plan_run_t *run, const weft_step_t *step)
     }
 }
 
-static int poll_ready(bool everything)
+static int engine_poll_ready(bool everything)
 {
     int moved = 0;
     weft_link_t *link;
@@ -141,11 +141,11 @@ static int poll_ready(bool everything)
     return moved;
 }
 
-/* The next step is left to poll_ready(). */
+/* The next step is left to engine_poll_ready(). */
 static void defer(weft_plan_run_t *run)
 {
     weft_list_append(&ready_runs, &run->ready);
-    weft_progress_add(poll_ready);
+    weft_progress_add(engine_poll_ready);
     weft_progress_notify();
 }
 
@@ -187,15 +187,15 @@ void weft_plan_run_advance(weft_plan_run_t *run)
 
 /* ---- runs ---- */
 
-static void release_run(weft_request_t *request);
+static void engine_release_run(weft_request_t *request);
 
-static void cancel_run(weft_request_t *request)
+static void engine_cancel_run(weft_request_t *request)
 {
     (void)request; /* collectives cannot be cancelled (section 6.12) */
 }
 
 static const weft_request_ops_t run_ops = {
-    .name = "collective", .release = release_run, .cancel = cancel_run};
+    .name = "collective", .release = engine_release_run, .cancel = engine_cancel_run};
 
 static void reset(weft_plan_run_t *run)
 {
@@ -233,7 +233,7 @@ static int set_up(weft_plan_run_t *run, weft_plan_t *plan, const weft_coll_args_
     return MPI_SUCCESS;
 }
 
-static void release_part(weft_request_t *request)
+static void engine_release_part(weft_request_t *request)
 {
     weft_plan_run_t *run = (weft_plan_run_t *)request;
     run->executor->close(run);
@@ -244,7 +244,7 @@ static void release_part(weft_request_t *request)
 static void begin_part(weft_plan_run_t *whole, int index)
 {
     static const weft_request_ops_t part_ops = {
-        .name = "part of a collective", .release = release_part, .cancel = cancel_run};
+        .name = "part of a collective", .release = engine_release_part, .cancel = engine_cancel_run};
     weft_plan_run_t *run = weft_pool_take(&runs);
     if (run == NULL || !whole->executor->open_part(run, whole, index)) {
         if (run != NULL)
@@ -267,7 +267,7 @@ static void begin_part(weft_plan_run_t *whole, int index)
     weft_plan_run_advance(run);
 }
 
-static void release_run(weft_request_t *request)
+static void engine_release_run(weft_request_t *request)
 {
     weft_plan_run_t *run = (weft_plan_run_t *)request;
     run->executor->give_scratch(run);
@@ -322,6 +322,6 @@ int weft_engine_begin(weft_plan_t *plan, const weft_coll_args_t *args, weft_requ
 
 void weft_engine_close(void)
 {
-    weft_progress_remove(poll_ready);
+    weft_progress_remove(engine_poll_ready);
     weft_pool_close(&runs);
 }

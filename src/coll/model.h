@@ -13,16 +13,16 @@
 #include <stddef.h>
 
 /** Between two ranks. */
-typedef struct weft_wire {
+typedef struct weft_link_cost {
     double latency_us;  /* of an empty message */
     double gap_us;      /* from one message of a rank to its next, each way */
     double port_us;     /* from one message of a node to its next, each way */
     double us_per_byte; /* of one stream; between nodes, of all of a node's */
     size_t eager_bytes; /* a longer message asks first, which takes two latencies more */
-} weft_wire_t;
+} weft_link_cost_t;
 
 typedef struct weft_fabric {
-    weft_wire_t net, node;     /* between nodes and on one */
+    weft_link_cost_t net, node;     /* between nodes and on one */
     double reduce_us_per_byte; /* of one operand */
     double copy_us_per_byte;
 } weft_fabric_t;
@@ -56,34 +56,34 @@ typedef struct weft_model {
 } weft_model_t;
 
 /** `others` messages of `bytes` at once from each rank, and as many to it. */
-double weft_round_us(const weft_wire_t *link, double others, double bytes);
+double weft_round_us(const weft_link_cost_t *link, double others, double bytes);
 
 /** The round, and putting what came together. */
-double weft_reduce_round_us(const weft_model_t *model, const weft_wire_t *link, double others,
+double weft_reduce_round_us(const weft_model_t *model, const weft_link_cost_t *link, double others,
                             double bytes);
 
 /** A tree over `size` ranks of the model's radix. */
-double weft_tree_us(const weft_wire_t *link, int size, int radix, double bytes);
+double weft_tree_us(const weft_link_cost_t *link, int size, int radix, double bytes);
 
 /** The same upwards, with what its nodes put together. */
-double weft_reduce_tree_us(const weft_model_t *model, const weft_wire_t *link, int size,
+double weft_reduce_tree_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
                            double bytes);
 
 /** The same of a gather or scatter of blocks of `bytes`. */
-double weft_blocks_tree_us(const weft_wire_t *link, int size, int radix, double bytes);
+double weft_blocks_tree_us(const weft_link_cost_t *link, int size, int radix, double bytes);
 
 /** Recursive multiplying of vectors of `bytes` over `size` ranks. */
-double weft_multiplying_us(const weft_model_t *model, const weft_wire_t *link, int size,
+double weft_multiplying_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
                            double bytes);
 
 /** Rabenseifner's, of parts; `size` ranks. */
-double weft_halving_us(const weft_model_t *model, const weft_wire_t *link, int size, double bytes);
+double weft_halving_us(const weft_model_t *model, const weft_link_cost_t *link, int size, double bytes);
 
 /** p - 1 rounds around the ring of all ranks, which may put together what comes. */
 double weft_ring_us(const weft_model_t *model, double bytes, bool reduces);
 
 /** A link that `sharers` ranks of a node use at the same time. */
-weft_wire_t weft_shared(weft_wire_t link, int sharers);
+weft_link_cost_t weft_shared(weft_link_cost_t link, int sharers);
 
 /* What ranks of a node do among themselves: a tree there, parts exchanged straight. */
 double weft_node_tree_us(const weft_model_t *model, double bytes);

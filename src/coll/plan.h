@@ -3,7 +3,7 @@
  * Plans: what one rank does in a collective, as a list of steps over three buffers. An algorithm
  * only writes a plan; coll/engine.c runs it, for the blocking and the nonblocking form alike. A
  * plan names places (buffer and offset), not addresses, so one plan serves every call with the same
- * shape.
+ * counts, types and root.
  *
  *   send  out of a place to a peer        reduce  place = place op place
  *   recv  from a peer into a place        copy    place to place, perhaps of different types
@@ -38,7 +38,7 @@ typedef struct weft_place {
     ptrdiff_t offset; /* bytes from the start of the buffer; may be negative (lower bounds) */
 } weft_place_t;
 
-static inline weft_place_t weft_at(weft_buffer_t buffer, ptrdiff_t offset)
+static inline weft_place_t weft_place_at(weft_buffer_t buffer, ptrdiff_t offset)
 {
     return (weft_place_t){buffer, offset};
 }

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 
-static bool make_room(weft_plan_t *plan)
+static bool make_section_room(weft_plan_t *plan)
 {
     size_t room = (size_t)plan->section_count + 1;
     weft_plan_section_t **sections = weft_realloc(plan->sections, room * sizeof(weft_plan_section_t *));
@@ -20,7 +20,7 @@ static void copy_data(weft_plan_section_t *section, int first, int count, const 
     }
 }
 
-static weft_plan_section_t *create(const weft_section_call_t *call)
+static weft_plan_section_t *create_section(const weft_section_call_t *call)
 {
     size_t regions = (size_t)call->gives_count + (size_t)call->gets_count;
     weft_plan_section_t *section = weft_alloc(sizeof(*section) + regions * sizeof(weft_data_t));
@@ -39,7 +39,7 @@ void weft_section_begin(weft_plan_t *plan, const weft_section_call_t *call)
     plan->is_in_section = call->members > 1;
     if (!plan->is_in_section)
         return;
-    weft_plan_section_t *section = make_room(plan) ? create(call) : NULL;
+    weft_plan_section_t *section = make_section_room(plan) ? create_section(call) : NULL;
     if (section == NULL) {
         plan->error = MPI_ERR_NO_MEM;
         plan->is_in_section = false;

@@ -203,7 +203,7 @@ void weft_tuning_close(void)
 
 /* ---- choosing ---- */
 
-static bool is_over(const weft_tuning_row_t *row, const char *fabric)
+static bool is_over_fabric(const weft_tuning_row_t *row, const char *fabric)
 {
     return row->fabric[0] == '\0' || (fabric != NULL && strcmp(fabric, row->fabric) == 0);
 }
@@ -214,7 +214,7 @@ static bool holds(const weft_tuning_row_t *row, const weft_tuning_query_t *query
         return true;
     if (query->nodes > 1)
         return (row->where == WEFT_WHERE_NODES || (row->where == WEFT_WHERE_CROWDED_NODES && query->is_oversubscribed)) &&
-               is_over(row, query->fabric);
+               is_over_fabric(row, query->fabric);
     return row->where == (query->is_oversubscribed ? WEFT_WHERE_SHORT : WEFT_WHERE_ENOUGH);
 }
 

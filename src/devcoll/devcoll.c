@@ -12,7 +12,7 @@
 
 static weft_pool_t tasks = WEFT_POOL(weft_task_t);
 
-static void release_task(weft_request_t *request)
+static void devcoll_release_task(weft_request_t *request)
 {
     weft_task_t *task = (weft_task_t *)request;
     if (task->plan != NULL)
@@ -23,13 +23,13 @@ static void release_task(weft_request_t *request)
     weft_pool_give(&tasks, task);
 }
 
-static void cancel_task(weft_request_t *request)
+static void devcoll_cancel_task(weft_request_t *request)
 {
     (void)request; /* collectives cannot be cancelled (section 6.12) */
 }
 
 static const weft_request_ops_t task_ops = {
-    .name = "collective", .release = release_task, .cancel = cancel_task};
+    .name = "collective", .release = devcoll_release_task, .cancel = devcoll_cancel_task};
 
 void wefti_task_finish(weft_task_t *task)
 {
@@ -37,7 +37,7 @@ void wefti_task_finish(weft_task_t *task)
     weft_request_complete(&task->request);
 }
 
-static void operation_is_over(weft_request_t *request, void *owner)
+static void devcoll_operation_is_over(weft_request_t *request, void *owner)
 {
     weft_task_t *task = owner;
     if (request->status.MPI_ERROR != MPI_SUCCESS)
@@ -55,7 +55,7 @@ void wefti_task_watch(weft_task_t *task, int err, weft_request_t *request)
     if (request == &weft_request_done)
         return;
     task->pending++;
-    weft_request_watch(request, operation_is_over, task);
+    weft_request_watch(request, devcoll_operation_is_over, task);
 }
 
 /* A message to oneself. */

@@ -68,7 +68,7 @@ static void queue_drain(weft_plan_run_t *run)
     state->held++;
 }
 
-static void held_is_over(weft_request_t *request, void *owner)
+static void queue_held_is_over(weft_request_t *request, void *owner)
 {
     state_of(owner)->held--;
     weft_plan_run_step_is_over(request, owner);
@@ -77,7 +77,7 @@ static void held_is_over(weft_request_t *request, void *owner)
 static void hold(weft_plan_run_t *run, int err, weft_request_t *request)
 {
     state_of(run)->held += err == MPI_SUCCESS && request != &weft_request_done;
-    weft_plan_run_watch(run, err, request, held_is_over);
+    weft_plan_run_watch(run, err, request, queue_held_is_over);
 }
 
 /* Any memory to any memory: a message to oneself. */
@@ -111,12 +111,12 @@ static bool queue_is_free(weft_plan_run_t *run, const weft_step_t *next)
 
 /* ---- sections ---- */
 
-static void section_is_over(weft_request_t *request, void *owner)
+static void queue_section_is_over(weft_request_t *request, void *owner)
 {
     weft_plan_run_t *run = owner;
     if (wefti_section_task_is_settled(request))
         run->next = state_of(run)->section->end;
-    held_is_over(request, owner);
+    queue_held_is_over(request, owner);
 }
 
 static void queue_begin_section(weft_plan_run_t *run, int index)
@@ -133,7 +133,7 @@ static void queue_begin_section(weft_plan_run_t *run, int index)
     state->section = run->plan->sections[index];
     if (wefti_section_task_begin(&state->section->call, &place, &request)) {
         state->held++;
-        weft_plan_run_watch(run, MPI_SUCCESS, request, section_is_over);
+        weft_plan_run_watch(run, MPI_SUCCESS, request, queue_section_is_over);
     }
 }
 

@@ -52,25 +52,25 @@ typedef struct batch {
     size_t count;
 } batch_t;
 
-static int flush(batch_t *batch)
+static int flush_pieces(batch_t *batch)
 {
     size_t count = batch->count;
     batch->count = 0;
     return count == 0 ? MPI_SUCCESS : weft_queue_copy_many(batch->queue, batch->pieces, count);
 }
 
-static int add(batch_t *batch, place_t to, place_t from)
+static int add_piece(batch_t *batch, place_t to, place_t from)
 {
     if (to.bytes != from.bytes)
         return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "the ranks disagree on sizes");
     if (to.bytes == 0 || to.at == from.at)
         return MPI_SUCCESS;
     batch->pieces[batch->count++] = (weft_piece_t){to.at, from.at, to.bytes};
-    return batch->count == PIECES ? flush(batch) : MPI_SUCCESS;
+    return batch->count == PIECES ? flush_pieces(batch) : MPI_SUCCESS;
 }
 
 /* Whatever rank `to` gets from rank `from`. */
-static int add_all(batch_t *batch, const weft_direct_work_t *work, int to)
+static int add_pieces_of(batch_t *batch, const weft_direct_work_t *work, int to)
 {
     const weft_offer_t *offer = offer_of(work, to);
     bool is_from_root = wefti_offer_is_from_root(offer);
@@ -79,18 +79,18 @@ static int add_all(batch_t *batch, const weft_direct_work_t *work, int to)
         int from = is_from_root ? offer->root : i;
         place_t target = place_of(work, to, WEFT_GETS, i);
         if (target.bytes > 0)
-            err = add(batch, target, place_of(work, from, WEFT_GIVES, to));
+            err = add_piece(batch, target, place_of(work, from, WEFT_GIVES, to));
     }
     return err;
 }
 
-static int move(const weft_direct_work_t *work, span_t members)
+static int move_pieces(const weft_direct_work_t *work, span_t members)
 {
     batch_t batch = {.queue = work->queue};
     int err = MPI_SUCCESS;
     for (int member = members.first; member < members.end && err == MPI_SUCCESS; member++)
-        err = add_all(&batch, work, member);
-    return err == MPI_SUCCESS ? flush(&batch) : err;
+        err = add_pieces_of(&batch, work, member);
+    return err == MPI_SUCCESS ? flush_pieces(&batch) : err;
 }
 
 /* ---- reductions ---- */
@@ -246,7 +246,7 @@ static int reduce_blocks(const weft_direct_work_t *work, operands_t *operands, s
 
 /* Each result is that of the rank before and one operand more. From the front: a result may lie where
  * its last operand was. */
-static int scan(const weft_direct_work_t *work, operands_t *operands, bool is_exclusive)
+static int scan_exports(const weft_direct_work_t *work, operands_t *operands, bool is_exclusive)
 {
     int err = MPI_SUCCESS;
     for (int member = is_exclusive; member < work->meeting.members && err == MPI_SUCCESS; member++) {
@@ -264,7 +264,7 @@ static int scan(const weft_direct_work_t *work, operands_t *operands, bool is_ex
     return err;
 }
 
-static int reduce(const weft_direct_work_t *work, span_t members_of_part)
+static int reduce_exports(const weft_direct_work_t *work, span_t members_of_part)
 {
     size_t members = (size_t)work->meeting.members;
     operands_t operands = {.in = weft_alloc_array(members, sizeof(*operands.in)),
@@ -276,7 +276,7 @@ static int reduce(const weft_direct_work_t *work, span_t members_of_part)
     else if (coll == WEFT_REDUCE_SCATTER || coll == WEFT_REDUCE_SCATTER_BLOCK)
         err = reduce_blocks(work, &operands, members_of_part);
     else if (coll == WEFT_SCAN || coll == WEFT_EXSCAN)
-        err = scan(work, &operands, coll == WEFT_EXSCAN);
+        err = scan_exports(work, &operands, coll == WEFT_EXSCAN);
     else
         err = reduce_to_all(work, &operands, members_of_part);
     weft_free(operands.in);
@@ -384,7 +384,7 @@ int wefti_direct_queue(weft_direct_work_t *work, bool is_shared)
     work->queue = weft_device_queue(work->device, is_small ? WEFT_STREAM_QUICK : WEFT_STREAM_BULK);
     if (work->queue == NULL)
         return MPI_ERR_OTHER;
-    return work->args->op == NULL ? move(work, members) : reduce(work, members);
+    return work->args->op == NULL ? move_pieces(work, members) : reduce_exports(work, members);
 }
 
 void wefti_direct_unmap(weft_direct_work_t *work)

@@ -46,7 +46,7 @@ void wefti_kernel_refused(weft_kernel_state_t *state, const char *why)
         wefti_kernel_give_up(state, why);
 }
 
-static void memory_is_cleared(weft_event_t *event, int error)
+static void kernel_memory_is_cleared(weft_event_t *event, int error)
 {
     weft_kernel_state_t *state = event->owner;
     if (error != MPI_SUCCESS)
@@ -59,7 +59,7 @@ static void memory_is_cleared(weft_event_t *event, int error)
 
 weft_event_t *wefti_kernel_clear_mark(weft_kernel_state_t *state)
 {
-    state->cleared = (weft_event_t){.done = memory_is_cleared, .owner = state};
+    state->cleared = (weft_event_t){.done = kernel_memory_is_cleared, .owner = state};
     return &state->cleared;
 }
 

@@ -172,7 +172,7 @@ static size_t block_bytes(const weft_meeting_t *meeting, int from, int to)
 }
 
 /* Do both sides of all blocks have the same size? */
-static bool measure(const weft_meeting_t *meeting, shot_t *shot)
+static bool measure_blocks(const weft_meeting_t *meeting, shot_t *shot)
 {
     for (int from = 0; from < meeting->members; from++) {
         for (int to = 0; to < meeting->members; to++) {
@@ -197,7 +197,7 @@ static bool plan_shot(const weft_meeting_t *meeting, shot_t *out)
 {
     const weft_offer_t *own = wefti_offer_of(meeting, meeting->member);
     shot_t shot = {.is_reduction = own->op >= 0};
-    if (!measure(meeting, &shot))
+    if (!measure_blocks(meeting, &shot))
         return false;
     if (own->coll == WEFT_ALLREDUCE && meeting->members > 2 && shot.most > ONE_SHOT_MOST) {
         shot.slice = slice_of(shot.most, meeting->members);

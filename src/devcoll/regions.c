@@ -73,7 +73,7 @@ static weft_coll_region_t cut(const weft_coll_args_t *args, int index)
                            (size_t)weft_count_at(args->recv_counts, (size_t)index), args->recv_type};
 }
 
-static weft_coll_region_t find(source_t source, const weft_coll_args_t *args, int index)
+static weft_coll_region_t find_region(source_t source, const weft_coll_args_t *args, int index)
 {
     switch (source) {
     case SEND:
@@ -168,7 +168,7 @@ static bool is_left_out(const weft_regions_t *regions, int index)
 weft_coll_region_t wefti_regions_room_at(const weft_regions_t *regions, int index)
 {
     if (regions->list == NULL)
-        return find(source_of(regions), regions->args, index);
+        return find_region(source_of(regions), regions->args, index);
     const weft_data_t *data = &regions->list[index];
     return (weft_coll_region_t){data->place.offset, data->count, data->type};
 }

@@ -66,7 +66,7 @@ void wefti_task_fail_at_meeting(weft_task_t *task, int err)
 
 /* ---- methods ---- */
 
-static void work_is_over(weft_event_t *event, int error)
+static void meeting_work_is_over(weft_event_t *event, int error)
 {
     weft_task_t *task = event->owner;
     weft_device_methods[task->method]->end(task, error);
@@ -74,7 +74,7 @@ static void work_is_over(weft_event_t *event, int error)
 
 int wefti_task_mark(weft_task_t *task, weft_queue_t *queue)
 {
-    task->event = (weft_event_t){.done = work_is_over, .owner = task};
+    task->event = (weft_event_t){.done = meeting_work_is_over, .owner = task};
     return weft_queue_record(queue, &task->event);
 }
 
@@ -241,7 +241,7 @@ static bool look(weft_task_t *task)
     return follow(task, state);
 }
 
-static int poll_waiting(bool everything)
+static int meeting_poll_waiting(bool everything)
 {
     int moved = 0;
     (void)everything;
@@ -257,7 +257,7 @@ static int poll_waiting(bool everything)
 static void start_waiting(weft_task_t *task)
 {
     weft_progress_await_silent(1);
-    weft_progress_add(poll_waiting);
+    weft_progress_add(meeting_poll_waiting);
     weft_list_append(&waiting, &task->link);
     waiting_count++;
 }
@@ -363,5 +363,5 @@ void wefti_task_begin(weft_task_t *task)
 
 void wefti_task_meetings_close(void)
 {
-    weft_progress_remove(poll_waiting);
+    weft_progress_remove(meeting_poll_waiting);
 }

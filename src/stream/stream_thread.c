@@ -44,7 +44,7 @@ static void ring_thread(void)
 }
 
 /* A poll: the end of the thread's waiting in progress. Others who poll have done nothing by it. */
-static int thread_hear(bool everything)
+static int stream_hear_of_it(bool everything)
 {
     (void)everything;
     if (atomic_load_explicit(&to_do, memory_order_relaxed) != 0)
@@ -125,7 +125,7 @@ static void remember(const enqueued_t *record)
 }
 
 /* The handler may be the program's, and call MPI. */
-static void tell_thread(enqueued_t *record)
+static void tell_over(enqueued_t *record)
 {
     weft_comm_t *comm = record->request.comm;
     int error = record->request.status.MPI_ERROR;
@@ -145,7 +145,7 @@ static void tell_failures(void)
         failed = record->next_arrived;
         if (failed == NULL)
             failed_end = &failed;
-        tell_thread(record);
+        tell_over(record);
     }
 }
 
@@ -160,7 +160,7 @@ static void sleep_until_needed(void)
     weft_lock_take();
 }
 
-static void *thread_run(void *unused)
+static void *stream_thread_run(void *unused)
 {
     weft_lock_take();
     while (!is_ending) {
@@ -186,7 +186,7 @@ static int create_thread(void)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread, NULL, thread_run, NULL);
+    int error = pthread_create(&thread, NULL, stream_thread_run, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0)
         return weft_fail(MPI_ERR_OTHER, "no thread for operations in streams: %s", strerror(error));
@@ -214,7 +214,7 @@ int wefti_stream_thread_start(void)
         return err;
     runs = true;
     atomic_store(&is_open, true);
-    weft_progress_add(thread_hear);
+    weft_progress_add(stream_hear_of_it);
     return MPI_SUCCESS;
 }
 
@@ -231,13 +231,13 @@ void wefti_stream_thread_end(void)
     weft_unlock();
     pthread_join(thread, NULL);
     weft_lock();
-    weft_progress_remove(thread_hear);
+    weft_progress_remove(stream_hear_of_it);
     runs = is_ending = false;
 }
 
 /* ---- streams that do not go on ---- */
 
-static void give_up_thread(weft_stream_t *stream, int error)
+static void give_up_stream(weft_stream_t *stream, int error)
 {
     while (!weft_list_is_empty(&stream->waiting))
         wefti_enqueued_give_up(WEFT_ELEMENT(stream->waiting.next, enqueued_t, link), error);
@@ -245,7 +245,7 @@ static void give_up_thread(weft_stream_t *stream, int error)
 
 /* After an error of its context a stream's host functions are not called any more, and nobody says
  * so. */
-static int thread_check_streams(bool everything)
+static int stream_check_streams(bool everything)
 {
     static int64_t last_ms;
     int64_t now_ms = weft_clock_ms();
@@ -260,7 +260,7 @@ static int thread_check_streams(bool everything)
         int err = weft_device_ops->streams->check(stream->users);
         if (err == MPI_SUCCESS)
             continue;
-        give_up_thread(stream, err);
+        give_up_stream(stream, err);
         return 1; /* of all else nothing is certain: the list may have changed */
     }
     return 0;
@@ -269,10 +269,10 @@ static int thread_check_streams(bool everything)
 void wefti_stream_await(const bool *flag)
 {
     if (watchers++ == 0)
-        weft_progress_add(thread_check_streams);
+        weft_progress_add(stream_check_streams);
     weft_progress_await_silent(1);
     weft_progress_until(flag);
     weft_progress_await_silent(-1);
     if (--watchers == 0)
-        weft_progress_remove(thread_check_streams);
+        weft_progress_remove(stream_check_streams);
 }

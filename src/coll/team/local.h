@@ -32,7 +32,7 @@ static inline int weft_plan_local_radix(const weft_plan_t *plan, int size, size_
 
 /** Into how many pieces `bytes` bytes are cut that go through several stages one after the other:
  *  the same on all ranks. */
-static inline int weft_pieces(size_t bytes, size_t segment_bytes)
+static inline int weft_plan_pieces(size_t bytes, size_t segment_bytes)
 {
     enum { PIECES_MAX = 16 };
     if (segment_bytes == 0 || bytes <= segment_bytes)

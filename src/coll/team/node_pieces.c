@@ -10,7 +10,7 @@ static weft_section_call_t call_of(const weft_team_t *node, weft_coll_t coll)
     return (weft_section_call_t){.coll = coll, .members = node->size, .member = node->index};
 }
 
-static size_t bytes_of(const weft_data_t *data)
+static size_t bytes_of_data(const weft_data_t *data)
 {
     return data->count * data->type->size;
 }
@@ -21,7 +21,7 @@ void weft_node_bcast(weft_plan_t *plan, const weft_team_t *node, weft_data_t dat
     call.gives = call.gets = &data;
     call.gives_count = node->index == 0;
     call.gets_count = node->index != 0;
-    if (bytes_of(&data) == 0)
+    if (bytes_of_data(&data) == 0)
         return;
     weft_section_begin(plan, &call);
     weft_team_bcast(plan, node, data, radix);
@@ -39,7 +39,7 @@ void weft_node_reduce(weft_plan_t *plan, const weft_team_t *node, weft_place_t f
     call.gets = &to;
     call.gives_count = 1;
     call.gets_count = node->index == 0;
-    if (bytes_of(&to) == 0)
+    if (bytes_of_data(&to) == 0)
         return;
     weft_section_begin(plan, &call);
     weft_team_reduce(plan, node, from, to, radix);

@@ -17,7 +17,7 @@ static const weft_how_t how = {.radix = 2};
 
 static weft_data_t data_at(ptrdiff_t offset, size_t count, weft_type_t *type)
 {
-    return (weft_data_t){weft_at(WEFT_OUT, offset), count, type};
+    return (weft_data_t){weft_place_at(WEFT_OUT, offset), count, type};
 }
 
 static weft_data_t ints_at(ptrdiff_t offset, size_t count)

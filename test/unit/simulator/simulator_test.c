@@ -147,7 +147,7 @@ static void says_what_it_did_not_prove(void **state)
 
 static weft_data_t vector(const weft_coll_args_t *args)
 {
-    return weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type);
+    return weft_data(weft_place_at(WEFT_IN, 0), args->send_count, args->send_type);
 }
 
 static void forget_a_rank(weft_plan_t *plan, const weft_coll_args_t *args)
