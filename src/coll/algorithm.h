@@ -38,7 +38,7 @@ typedef struct weft_algorithm {
     weft_build_fn_t build;
     unsigned needs;
     const char *cost; /* in words, for p ranks, N nodes and n bytes */
-    /* For communicators of several nodes: NULL where it is not worth a thought there. */
+    /* For communicators of several nodes; NULL: the model never takes it there. */
     double (*cost_us)(const weft_model_t *model);
     unsigned has; /* WEFT_HAS_ flags */
 } weft_algorithm_t;

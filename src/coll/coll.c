@@ -24,7 +24,8 @@ enum { CACHED_PLANS = 16 };
 
 /* What decides the plan of a call, where no arrays are involved. */
 typedef struct plan_key {
-    uint64_t call; /* the collective, its root, and which buffers are MPI_IN_PLACE, in one word to be compared at once */
+    uint64_t call; /* the collective, its root, and which buffers are MPI_IN_PLACE, in one word to
+                      be compared at once */
     size_t send_count, recv_count;
     const weft_type_t *send_type, *recv_type;
     const weft_op_t *op;
@@ -84,7 +85,7 @@ static unsigned fulfilled(const weft_coll_args_t *args, const weft_shape_t *shap
            weft_shape_fulfils(shape, commutes);
 }
 
-/* Several nodes must choose alike: what is known of one host does not count then. */
+/* Ranks of several nodes must choose alike, so facts of one host do not count there. */
 static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
                             const weft_shape_t *shape)
 {
@@ -136,7 +137,7 @@ static bool is_lasting(const weft_type_t *type)
     return type == NULL || type->is_predefined;
 }
 
-/* Derived types and operations may be freed, and others come to lie at their addresses. */
+/* Derived types and operations may be freed, and new ones may get their addresses. */
 static bool has_key(weft_coll_t coll, const weft_coll_args_t *args)
 {
     static const bool has_arrays[WEFT_COLLS] = {
@@ -155,7 +156,8 @@ static inline bool is_equal(const plan_key_t *a, const plan_key_t *b)
 
 static inline uint64_t pack_call(weft_coll_t coll, const weft_coll_args_t *args)
 {
-    uint64_t in_place = (uint64_t)(args->send_buf == MPI_IN_PLACE) << 1 | (args->recv_buf == MPI_IN_PLACE);
+    uint64_t in_place =
+        (uint64_t)(args->send_buf == MPI_IN_PLACE) << 1 | (args->recv_buf == MPI_IN_PLACE);
     return (uint64_t)coll << 34 | in_place << 32 | (uint32_t)args->root;
 }
 
@@ -182,11 +184,11 @@ static cache_t *cache_of(weft_comm_t *comm)
 static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
 {
     plan_key_t key = {.call = pack_call(coll, args),
-                     .send_count = args->send_count,
-                     .recv_count = args->recv_count,
-                     .send_type = args->send_type,
-                     .recv_type = args->recv_type,
-                     .op = args->op};
+                      .send_count = args->send_count,
+                      .recv_count = args->recv_count,
+                      .send_type = args->send_type,
+                      .recv_type = args->recv_type,
+                      .op = args->op};
     cache_t *cache = cache_of(args->comm);
     if (cache == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for the plans of a communicator");
@@ -219,7 +221,7 @@ static int plan_for(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t 
 
 /* ---- running ---- */
 
-/* To its end, also where there is more to it than a plan. */
+/* Run a call with device memory to its end; there may be more to it than a plan. */
 static int run_on_device(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan,
                          uint32_t number)
 {
@@ -233,7 +235,7 @@ static int run_on_device(weft_coll_t coll, const weft_coll_args_t *args, weft_pl
     return err;
 }
 
-/* Nothing but a look at a word where no device is in use. */
+/* Where no device is in use this costs one load. */
 static inline bool has_device_memory(weft_coll_t coll, const weft_coll_args_t *args)
 {
     return __builtin_expect(*weft_device_news != 0, 0) && !args->comm->is_host_only &&

@@ -16,8 +16,9 @@ enum { TAG_MASK = 0x3fffffff }; /* tags above are those of MPI_Comm_create_group
 static weft_pool_t runs = WEFT_POOL(weft_plan_run_t);
 
 /* Runs whose next step calls a function of the user's. That function may wait for a lock of the
- * user's whose holder waits for ours (an interpreter's lock is such a one), so it is called without
- * ours; and that is possible in a round of progress only, not amid the arrival of a packet. */
+ * user's whose holder waits for the library's (an interpreter's lock is one of this kind), so it is
+ * called without the library's lock. This is possible in a round of progress only, not while a
+ * packet is being taken in. */
 static weft_list_t ready_runs = {&ready_runs, &ready_runs};
 
 /* ---- what executors use, too ---- */
@@ -243,8 +244,9 @@ static void engine_release_part(weft_request_t *request)
 /* A part has the buffers of the whole and a tag of its own. The whole keeps the rest alive. */
 static void begin_part(weft_plan_run_t *whole, int index)
 {
-    static const weft_request_ops_t part_ops = {
-        .name = "part of a collective", .release = engine_release_part, .cancel = engine_cancel_run};
+    static const weft_request_ops_t part_ops = {.name = "part of a collective",
+                                                .release = engine_release_part,
+                                                .cancel = engine_cancel_run};
     weft_plan_run_t *run = weft_pool_take(&runs);
     if (run == NULL || !whole->executor->open_part(run, whole, index)) {
         if (run != NULL)

@@ -28,8 +28,8 @@ typedef struct weft_executor {
     void (*reduce)(weft_plan_run_t *run, const weft_step_t *step);
     void (*copy)(weft_plan_run_t *run, const weft_step_t *step);
 
-    /** May this step begin, as far as earlier reductions, copies and sections go? If not, the executor
-     *  calls weft_plan_run_advance() later. */
+    /** May this step begin, as far as earlier reductions, copies and sections go? If not, the
+     * executor calls weft_plan_run_advance() later. */
     bool (*is_free)(weft_plan_run_t *run, const weft_step_t *next);
 
     /** Section `index` begins. An executor that does it as a whole sets run->next behind its steps
@@ -94,8 +94,8 @@ int weft_plan_run_send(weft_plan_run_t *run, const weft_data_t *from, int peer,
 int weft_plan_run_recv(const weft_plan_run_t *run, const weft_data_t *to, int peer,
                        weft_request_t **out);
 
-/** An operation counts as outstanding until it is over, when `is_over` gets the request with the run.
- *  `err`: why it could not begin, which is noted. Nothing is done for &weft_request_done. */
+/** An operation counts as outstanding until it is over, when `is_over` gets the request with the
+ * run. `err`: why it could not begin, which is noted. Nothing is done for &weft_request_done. */
 void weft_plan_run_watch(weft_plan_run_t *run, int err, weft_request_t *request,
                          void (*is_over)(weft_request_t *request, void *run));
 

@@ -28,7 +28,9 @@ static void name_lost(const weft_comm_t *comm, char out[LOST_BYTES])
     for (int rank = 0; rank < comm->size && named <= LOST_NAMED && weft_world.has_lost; rank++) {
         if (!is_lost(comm, rank))
             continue;
-        const char *format = named == 0 ? ", which has lost rank %d" : named < LOST_NAMED ? ", %d" : ", ...";
+        const char *format = named == 0           ? ", which has lost rank %d"
+                             : named < LOST_NAMED ? ", %d"
+                                                  : ", ...";
         length += (size_t)snprintf(out + length, LOST_BYTES - length, format, rank);
         named++;
     }

@@ -158,7 +158,8 @@ double weft_multiplying_us(const weft_model_t *model, const weft_link_cost_t *li
     return sum;
 }
 
-double weft_halving_us(const weft_model_t *model, const weft_link_cost_t *link, int size, double bytes)
+double weft_halving_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
+                       double bytes)
 {
     weft_digits_t digits = weft_digits_of(size, model->radix);
     double sum = 0, share = bytes;

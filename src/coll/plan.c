@@ -94,7 +94,8 @@ void weft_plan_reduce(weft_plan_t *plan, weft_place_t a, weft_place_t b, weft_da
     if (to.count * to.type->size == 0)
         return;
     weft_data_t from = {a, to.count, to.type};
-    append_step(plan, &(weft_step_t){.kind = WEFT_STEP_REDUCE, .from = from, .second = b, .to = to});
+    append_step(plan,
+                &(weft_step_t){.kind = WEFT_STEP_REDUCE, .from = from, .second = b, .to = to});
 }
 
 static bool is_same(const weft_data_t *a, const weft_data_t *b)

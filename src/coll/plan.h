@@ -53,9 +53,9 @@ typedef struct weft_data {
 typedef enum weft_step_kind {
     WEFT_STEP_SEND,
     WEFT_STEP_RECV,
-    WEFT_STEP_REDUCE, /* to = from op second */
-    WEFT_STEP_COPY,   /* to = from */
-    WEFT_STEP_PART,   /* parts[peer] */
+    WEFT_STEP_REDUCE,  /* to = from op second */
+    WEFT_STEP_COPY,    /* to = from */
+    WEFT_STEP_PART,    /* parts[peer] */
     WEFT_STEP_SECTION, /* sections[peer]; does nothing where its steps are run one by one */
 } weft_step_kind_t;
 
@@ -85,9 +85,10 @@ typedef struct weft_plan {
     size_t count, room;
     struct weft_plan **parts; /* [part_count] */
     int part_count;           /* the same on all ranks */
-    struct weft_plan_section **sections; /* [section_count], in the order of steps: coll/section.h */
-    int section_count;              /* the same on all ranks of a node */
-    uint32_t meetings;              /* weft_plan_meetings() */
+    struct weft_plan_section *
+        *sections;     /* [section_count], in the order of steps: coll/section.h */
+    int section_count; /* the same on all ranks of a node */
+    uint32_t meetings; /* weft_plan_meetings() */
     size_t scratch_bytes;
     void *spare_scratch; /* kept between runs; NULL while a run has it */
     weft_how_t how;      /* this and the rest: while it is written */

@@ -6,7 +6,8 @@
 static bool make_section_room(weft_plan_t *plan)
 {
     size_t room = (size_t)plan->section_count + 1;
-    weft_plan_section_t **sections = weft_realloc(plan->sections, room * sizeof(weft_plan_section_t *));
+    weft_plan_section_t **sections =
+        weft_realloc(plan->sections, room * sizeof(weft_plan_section_t *));
     if (sections != NULL)
         plan->sections = sections;
     return sections != NULL;

@@ -166,7 +166,8 @@ static void link_rows(void)
     }
 }
 
-/* Constants of the built-in table, and its rows for devices, stay in force where the user's table has none. */
+/* Constants of the built-in table, and its rows for devices, stay in force where the user's table
+ * has none. */
 static void read_tables(void)
 {
     parse_table(weft_tuning_text, "tuning.conf");
@@ -213,7 +214,8 @@ static bool holds(const weft_tuning_row_t *row, const weft_tuning_query_t *query
     if (row->where == WEFT_WHERE_ANY)
         return true;
     if (query->nodes > 1)
-        return (row->where == WEFT_WHERE_NODES || (row->where == WEFT_WHERE_CROWDED_NODES && query->is_oversubscribed)) &&
+        return (row->where == WEFT_WHERE_NODES ||
+                (row->where == WEFT_WHERE_CROWDED_NODES && query->is_oversubscribed)) &&
                is_over_fabric(row, query->fabric);
     return row->where == (query->is_oversubscribed ? WEFT_WHERE_SHORT : WEFT_WHERE_ENOUGH);
 }

@@ -19,7 +19,7 @@ typedef struct weft_tuning_query {
     const char *fabric; /* the provider between them; NULL is "" */
 } weft_tuning_query_t;
 
-/** An algorithm, and what it is to be told (weft_how_t). */
+/** An algorithm, and its options (weft_how_t). */
 typedef struct weft_choice {
     const weft_algorithm_t *algorithm;
     int radix;
@@ -55,7 +55,7 @@ weft_choice_t weft_tuning_model(const weft_tuning_query_t *query);
  *  formula. */
 weft_choice_t weft_tuning_tune(const weft_tuning_query_t *query, const weft_algorithm_t *algorithm);
 
-/** What the last column of a row says ("sliced,radix=4,segment=64K"); false: it is not good. */
+/** What the last column of a row says ("sliced,radix=4,segment=64K"); false: it is no such word. */
 bool weft_tuning_parse(weft_coll_t coll, const char *text, weft_choice_t *out);
 
 /** The algorithms of a collective, ended by a row without a name. */

@@ -21,7 +21,8 @@ static bool parse_where(const char *word, weft_tuning_row_t *row)
         if (strncmp(word, words[i], length) != 0 || words[i][length] != '\0')
             continue;
         row->where = (weft_tuning_where_t)i;
-        snprintf(row->fabric, sizeof(row->fabric), "%.31s", word[length] == ':' ? word + length + 1 : "");
+        snprintf(row->fabric, sizeof(row->fabric), "%.31s",
+                 word[length] == ':' ? word + length + 1 : "");
         return word[length] == '\0' || (i >= WEFT_WHERE_NODES && row->fabric[0] != '\0');
     }
     return false;
@@ -34,8 +35,8 @@ static bool parse_option(const char *text, weft_tuning_row_t *row)
     if (strncmp(text, "segment=", 8) == 0)
         return (row->algorithm->has & WEFT_HAS_SEGMENT) != 0 &&
                weft_tuning_number(text + 8, &row->segment_bytes);
-    if (strncmp(text, "radix=", 6) != 0 || !weft_tuning_number(text + 6, &radix) || radix < RADIX_LEAST ||
-        radix > RADIX_MOST)
+    if (strncmp(text, "radix=", 6) != 0 || !weft_tuning_number(text + 6, &radix) ||
+        radix < RADIX_LEAST || radix > RADIX_MOST)
         return false;
     row->radix = (int)radix;
     return (row->algorithm->has & WEFT_HAS_RADIX) != 0;

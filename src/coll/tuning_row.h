@@ -31,7 +31,7 @@ typedef struct weft_tuning_row {
     const weft_algorithm_t *algorithm; /* NULL: the model chooses */
     int radix;
     size_t segment_bytes;
-    int method; /* of devices: index in weft_device_calls->methods; -1: nobody has said what there is */
+    int method; /* of devices: index in weft_device_calls->methods; -1: no methods are registered */
     int line;
     size_t next; /* the caller's */
 } weft_tuning_row_t;

@@ -40,7 +40,8 @@ static void claim_board(comm_state_t *state, const weft_comm_t *comm)
     state->has_no_board = true;
     if (weft_comm_shape(comm, &room, &shape) != MPI_SUCCESS)
         return;
-    int node = weft_shape_node(shape, comm->rank), members = weft_shape_count(shape, node), first = 0;
+    int node = weft_shape_node(shape, comm->rank), members = weft_shape_count(shape, node),
+        first = 0;
     int lowest = weft_comm_world_rank(comm, weft_shape_rank(shape, node, 0));
     while (first < weft_world.local_size && weft_world.local_ranks[first] != lowest)
         first++;

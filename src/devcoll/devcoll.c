@@ -58,16 +58,24 @@ void wefti_task_watch(weft_task_t *task, int err, weft_request_t *request)
     weft_request_watch(request, devcoll_operation_is_over, task);
 }
 
-/* A message to oneself. */
+/* A message from this rank to itself. */
 void wefti_task_copy(weft_task_t *task, const weft_elements_t *from, const weft_elements_t *to)
 {
     weft_request_t *send = NULL, *recv = NULL;
     weft_comm_t *comm = task->request.comm;
-    weft_recv_args_t recv_args = {.buf = to->buf, .count = to->count, .type = (weft_type_t *)to->type,
-                                  .comm = comm, .context = comm->context | 1, .source = comm->rank,
+    weft_recv_args_t recv_args = {.buf = to->buf,
+                                  .count = to->count,
+                                  .type = (weft_type_t *)to->type,
+                                  .comm = comm,
+                                  .context = comm->context | 1,
+                                  .source = comm->rank,
                                   .tag = task->place.tag};
-    weft_send_args_t send_args = {.buf = from->buf, .count = from->count, .type = (weft_type_t *)from->type,
-                                  .comm = comm, .context = comm->context | 1, .dest = comm->rank,
+    weft_send_args_t send_args = {.buf = from->buf,
+                                  .count = from->count,
+                                  .type = (weft_type_t *)from->type,
+                                  .comm = comm,
+                                  .context = comm->context | 1,
+                                  .dest = comm->rank,
                                   .tag = task->place.tag};
     int err = weft_recv_begin(&recv_args, &recv);
     wefti_task_watch(task, err, recv);

@@ -14,7 +14,7 @@ typedef struct device_run {
     weft_event_t event;
     bool does_sections;
     const weft_plan_section_t *section; /* on its way */
-    uint32_t number, number_step; /* of the meeting of section 0; to that of the next */
+    uint32_t number, number_step;       /* of the meeting of section 0; to that of the next */
 } device_run_t;
 
 static weft_pool_t device_runs = WEFT_POOL(device_run_t);
@@ -33,8 +33,13 @@ static void queue_reduce(weft_plan_run_t *run, const weft_step_t *step)
     const void *in[2] = {weft_plan_run_address(run, step->from.place),
                          weft_plan_run_address(run, step->second)};
     void *out = weft_plan_run_address(run, step->to.place);
-    weft_reduction_t reduction = {.op = run->op, .type = step->to.type, .count = step->to.count,
-                                  .in = in, .sources = 2, .out = &out, .outs = 1};
+    weft_reduction_t reduction = {.op = run->op,
+                                  .type = step->to.type,
+                                  .count = step->to.count,
+                                  .in = in,
+                                  .sources = 2,
+                                  .out = &out,
+                                  .outs = 1};
     state->queue = weft_device_queue(state->device, WEFT_STREAM_BULK);
     int err = state->queue != NULL ? weft_queue_reduce(state->queue, &reduction) : MPI_ERR_OTHER;
     if (err != MPI_SUCCESS)
@@ -190,7 +195,7 @@ static const weft_executor_t device_executor = {.reduce = queue_reduce,
                                                 .close = queue_close};
 
 int wefti_device_executor_open(weft_device_t *device, bool does_sections, uint32_t number,
-                              weft_run_place_t *place)
+                               weft_run_place_t *place)
 {
     device_run_t *state = create_state(device, does_sections);
     if (state == NULL)

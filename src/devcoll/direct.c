@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The method "direct": all ranks of a host export their memory, and the one that comes last does the
- * collective for all of them, or each does a part of it (direct_work.h).
+ * The method "direct": all ranks of a host export their memory, and the one that comes last does
+ * the collective for all of them, or each does a part of it (direct_work.h).
  */
 #include "devcoll/task_private.h"
 
@@ -56,7 +56,8 @@ void wefti_direct_do_part(weft_task_t *task)
 
 static int map_exports(weft_task_t *task)
 {
-    return wefti_direct_map(&task->meeting, &task->args, wefti_exports_device(task->exports), &task->work);
+    return wefti_direct_map(&task->meeting, &task->args, wefti_exports_device(task->exports),
+                            &task->work);
 }
 
 /* This rank came last. */

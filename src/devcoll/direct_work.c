@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum {
-    SMALL_BYTES = 256 * 1024, /* a collective of so little waits for nothing else */
+    SMALL_BYTES = 256 * 1024, /* a collective of at most so many bytes goes into the quick queue,
+                                 where it waits for no large work */
     PIECES = 64,              /* copies that go into the queue at a time */
     ALIGNMENT = 256,          /* of sums */
 };
@@ -158,7 +159,8 @@ static size_t sum_bytes(size_t bytes)
 }
 
 /* The next `radix` operands, which become one. */
-static int put_branch(const weft_direct_work_t *work, const operands_t *all, span_t range, void *sum)
+static int put_branch(const weft_direct_work_t *work, const operands_t *all, span_t range,
+                      void *sum)
 {
     operands_t branch = {.in = all->in + range.first,
                          .out = &sum,
@@ -168,8 +170,8 @@ static int put_branch(const weft_direct_work_t *work, const operands_t *all, spa
     return put_reduction(work, &branch);
 }
 
-/* Until no more than `radix` operands are left, as coll/team/knomial.c does it by messages: the same
- * bits come of both. */
+/* Until no more than `radix` operands are left, as coll/team/knomial.c does it by messages: the
+ * same bits come of both. */
 static int put_branches(const weft_direct_work_t *work, operands_t *operands)
 {
     int radix = offer_of(work, 0)->radix, err = MPI_SUCCESS;
@@ -199,7 +201,7 @@ static int take_sources(const weft_direct_work_t *work, operands_t *operands, in
     return err;
 }
 
-/* Leave of all operands the slices that belong to these members. */
+/* Cut from all operands the slices that belong to these members. */
 static void cut_slice(const weft_direct_work_t *work, operands_t *operands, span_t members)
 {
     size_t extent = (size_t)work->args->recv_type->extent, count = operands->bytes / extent;
@@ -213,7 +215,7 @@ static void cut_slice(const weft_direct_work_t *work, operands_t *operands, span
     operands->bytes = end - begin;
 }
 
-/* All of all, to whoever gets something. */
+/* The operands of all members, to all members that get a result. */
 static int reduce_to_all(const weft_direct_work_t *work, operands_t *operands, span_t slices)
 {
     int members = work->meeting.members;
@@ -244,12 +246,13 @@ static int reduce_blocks(const weft_direct_work_t *work, operands_t *operands, s
     return err;
 }
 
-/* Each result is that of the rank before and one operand more. From the front: a result may lie where
- * its last operand was. */
+/* Each result is that of the rank before and one operand more. The work begins with the first rank,
+ * since a result may lie where its last operand was. */
 static int scan_exports(const weft_direct_work_t *work, operands_t *operands, bool is_exclusive)
 {
     int err = MPI_SUCCESS;
-    for (int member = is_exclusive; member < work->meeting.members && err == MPI_SUCCESS; member++) {
+    for (int member = is_exclusive; member < work->meeting.members && err == MPI_SUCCESS;
+         member++) {
         int last = member - is_exclusive;
         operands->sources = operands->outs = 0;
         if (last > 0)
@@ -297,7 +300,8 @@ static size_t bytes_of_all(const weft_direct_work_t *work)
     return bytes;
 }
 
-/* All on the device of the first: that of this rank, or whichever suits if it has no data. */
+/* All mappings are on one device: that of this rank's data, or of the first mapping if it has none.
+ */
 static int map_one(weft_direct_work_t *work, int member, weft_side_t side)
 {
     const weft_offer_t *offer = offer_of(work, member);
@@ -308,7 +312,8 @@ static int map_one(weft_direct_work_t *work, int member, weft_side_t side)
         return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "a buffer cannot be mapped");
     if (work->device == NULL)
         work->device = mapping->device;
-    /* This rank's own buffer may be on another device, which a kernel here cannot count on reaching. */
+    /* This rank's own buffer may be on another device, which a kernel here cannot count on
+     * reaching. */
     if (mapping->device != work->device)
         return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "a rank's buffers are on two devices");
     return MPI_SUCCESS;
@@ -346,7 +351,7 @@ bool wefti_direct_is_shared(const weft_meeting_t *meeting)
     const weft_direct_work_t work = {.meeting = *meeting};
     const weft_share_t *first = NULL;
     weft_coll_t coll = (weft_coll_t)offer_of(&work, 0)->coll;
-    if (coll == WEFT_SCAN || coll == WEFT_EXSCAN) /* one step after the other */
+    if (coll == WEFT_SCAN || coll == WEFT_EXSCAN) /* each step needs the one before it */
         return false;
     for (int i = 0; i < meeting->members * WEFT_SIDES; i++) {
         const weft_offer_t *offer = offer_of(&work, i / WEFT_SIDES);
@@ -361,7 +366,7 @@ bool wefti_direct_is_shared(const weft_meeting_t *meeting)
 }
 
 int wefti_direct_map(const weft_meeting_t *meeting, const weft_coll_args_t *args,
-                        weft_device_t *device, weft_direct_work_t *work)
+                     weft_device_t *device, weft_direct_work_t *work)
 {
     *work = (weft_direct_work_t){.meeting = *meeting, .args = args, .device = device};
     size_t sides = (size_t)meeting->members * WEFT_SIDES;
@@ -372,7 +377,7 @@ int wefti_direct_map(const weft_meeting_t *meeting, const weft_coll_args_t *args
     if (err != MPI_SUCCESS)
         return err;
     if (work->device == NULL)
-        return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "nobody has data");
+        return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "no rank has data");
     return take_sums(work);
 }
 

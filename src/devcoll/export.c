@@ -37,13 +37,13 @@ static bool is_in_pieces(const weft_export_t *export)
     return false;
 }
 
-/* The user's own buffer; false: that does not do. */
+/* Export the user's own buffer. False: others cannot map it, or its data are not in one piece. */
 static bool export_buffer(weft_export_t *export, const weft_memory_t *memory)
 {
     ptrdiff_t low, high;
     if (is_in_pieces(export) || !wefti_regions_span(&export->regions, &low, &high))
         return false;
-    uintptr_t first = (uintptr_t)export->regions.buf + (uintptr_t)low;
+    uintptr_t first = (uintptr_t) export->regions.buf + (uintptr_t)low;
     size_t bytes = (size_t)(high - low);
     return first >= memory->base && first - memory->base <= memory->bytes &&
            bytes <= memory->bytes - (first - memory->base) &&
@@ -92,9 +92,9 @@ void wefti_export_rows(const weft_export_t *export, weft_export_row_t *rows_out)
     }
 }
 
-/* An array of elements goes as it is: what lies between the members of a pair is nobody's. */
+/* An array of elements is copied as it is, with the gaps between the members of a pair. */
 void wefti_export_copy_of(const weft_export_t *export, int index, weft_elements_t *user_out,
-                       weft_elements_t *scratch_out)
+                          weft_elements_t *scratch_out)
 {
     size_t at = 0;
     for (int i = 0; i < index; i++) {
@@ -103,11 +103,11 @@ void wefti_export_copy_of(const weft_export_t *export, int index, weft_elements_
     }
     weft_coll_region_t region = wefti_regions_at(&export->regions, index);
     size_t bytes = region_bytes(export, &region);
-    char *user = (char *)((uintptr_t)export->regions.buf + (uintptr_t)region.offset);
+    char *user = (char *)((uintptr_t) export->regions.buf + (uintptr_t)region.offset);
     weft_type_t *byte = weft_type_of(MPI_BYTE);
     *scratch_out = (weft_elements_t){(char *)export->scratch + at, bytes, byte};
     *user_out = export->is_array ? (weft_elements_t){user, bytes, byte}
-                               : (weft_elements_t){user, region.count, region.type};
+                                 : (weft_elements_t){user, region.count, region.type};
 }
 
 bool wefti_exports_are_on(const weft_export_t exports[WEFT_SIDES], const weft_device_t *device)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a rank lends to the others of its host for a collective: the memory of one side of its call, so
- * that one of them can work on the memory of all. The user's buffer itself where others can map it and
- * its data are in one piece; else a copy in memory of ours (scratch), made before or carried back after.
+ * The memory of one side of a call that a rank exports to the others of its host, so that one of
+ * them can work on the memory of all. It is the user's buffer itself where others can map it and
+ * its data are in one piece; else a copy in scratch memory of the library, which is made before the
+ * collective or copied back after it.
  */
 #ifndef WEFT_DEVCOLL_EXPORT_H
 #define WEFT_DEVCOLL_EXPORT_H
@@ -17,21 +18,21 @@
 /** One region as others see it. */
 typedef struct weft_export_row {
     uint64_t offset; /* from the address of the share */
-    uint64_t bytes;  /* where an operation is applied: with what lies between elements */
+    uint64_t bytes;  /* where an operation is applied, with the gaps between elements */
 } weft_export_row_t;
 
 typedef struct weft_export {
     weft_regions_t regions;
-    bool is_array;         /* an operation is applied: elements as they lie in memory */
+    bool is_array; /* an operation is applied, so elements are exported as they lie in memory */
     weft_device_t *device; /* NULL: there are no data on this side */
-    void *scratch;         /* NULL: the user's buffer is lent itself */
+    void *scratch;         /* NULL: the user's buffer is exported itself */
     weft_share_t share;
 } weft_export_t;
 
 /**
- * Prepare to lend a side of a call.
- * as_copy  lend a copy, whatever the memory: others write where this rank still reads
- * returns  false: it is not device memory, or cannot be lent; nothing is held then
+ * Prepare to export a side of a call.
+ * as_copy  export a copy, whatever the memory: others write where this rank still reads
+ * returns  false: it is not device memory, or cannot be exported; nothing is held then
  */
 bool wefti_export_open(const weft_regions_t *regions, bool as_copy, weft_export_t *out);
 
@@ -46,11 +47,11 @@ static inline bool wefti_export_needs_copy(const weft_export_t *export)
 
 /** Of region `index`: the user's elements, and the same data in scratch. */
 void wefti_export_copy_of(const weft_export_t *export, int index, weft_elements_t *user_out,
-                       weft_elements_t *scratch_out);
+                          weft_elements_t *scratch_out);
 
 void wefti_export_close(weft_export_t *export);
 
-/** Do all data that a call lends lie on this device? */
+/** Do all data that a call exports lie on this device? */
 bool wefti_exports_are_on(const weft_export_t exports[WEFT_SIDES], const weft_device_t *device);
 
 /** The device of what a call gets, or else of what it gives; NULL: there are no data. */

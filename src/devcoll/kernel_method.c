@@ -89,7 +89,8 @@ bool wefti_kernel_possible(const weft_task_t *task, weft_method_index_t method)
 {
     const weft_comm_t *comm = task->request.comm;
     const weft_kernel_state_t *state = wefti_comm_method_state(comm, method);
-    return comm->size <= WEFT_EXCHANGE_MOST_MEMBERS && weft_device_methods[method]->knows(task->coll) &&
+    return comm->size <= WEFT_EXCHANGE_MOST_MEMBERS &&
+           weft_device_methods[method]->knows(task->coll) &&
            (state == NULL || state->stage != WEFT_STAGE_NEVER);
 }
 
@@ -104,7 +105,8 @@ static weft_kernel_state_t *create_state(weft_comm_t *comm, weft_kernel_kind_t *
     return state;
 }
 
-weft_kernel_state_t *wefti_kernel_offer(weft_task_t *task, weft_kernel_kind_t *kind, weft_offer_t *offer)
+weft_kernel_state_t *wefti_kernel_offer(weft_task_t *task, weft_kernel_kind_t *kind,
+                                        weft_offer_t *offer)
 {
     weft_kernel_state_t *state = wefti_comm_method_state(task->request.comm, kind->method);
     bool is_wanted = (task->methods & 1u << kind->method) != 0;
@@ -116,7 +118,8 @@ weft_kernel_state_t *wefti_kernel_offer(weft_task_t *task, weft_kernel_kind_t *k
     offer->stage[kind->method] = is_never ? WEFT_STAGE_NEVER : WEFT_STAGE_NEW;
     if (state == NULL || !is_wanted || is_never || is_being_cleared(state))
         return NULL;
-    return state->device == NULL || wefti_exports_are_on(task->exports, state->device) ? state : NULL;
+    return state->device == NULL || wefti_exports_are_on(task->exports, state->device) ? state
+                                                                                       : NULL;
 }
 
 bool wefti_kernel_hold(const weft_task_t *task)
@@ -174,13 +177,15 @@ void wefti_kernel_cancel(weft_task_t *task)
 {
     const weft_kernel_state_t *state = state_of(task);
     if (task->has_kernel)
-        wefti_watch_call_off(state->kind->watch(state, &task->meeting), wefti_watch_flag(&task->meeting));
+        wefti_watch_call_off(state->kind->watch(state, &task->meeting),
+                             wefti_watch_flag(&task->meeting));
 }
 
 void wefti_kernel_end(weft_task_t *task, int err)
 {
     weft_kernel_state_t *state = state_of(task);
-    err = wefti_watch_end(state->kind->watch(state, &task->meeting), wefti_watch_flag(&task->meeting), err);
+    err = wefti_watch_end(state->kind->watch(state, &task->meeting),
+                          wefti_watch_flag(&task->meeting), err);
     if (err != MPI_SUCCESS) {
         state->is_unsafe = true; /* other ranks may not have seen yet that it is over */
         wefti_kernel_give_up(state, "one has failed");

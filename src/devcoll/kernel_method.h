@@ -27,7 +27,8 @@ typedef struct weft_kernel_kind {
     size_t state_bytes; /* of its state, whose first member is a weft_kernel_state_t */
     int most;           /* communicators of a process that may have memory at a time */
     int tries_most;     /* attempts at stages that the driver refuses */
-    bool closes_early;  /* the memory may go once this rank has given up: no other rank depends on it */
+    bool closes_early; /* the memory may go once this rank has given up: no other rank depends on it
+                        */
 
     /** Release the memory. True: others may have as much in its place. */
     bool (*close)(weft_kernel_state_t *state);
@@ -36,7 +37,8 @@ typedef struct weft_kernel_kind {
     uint32_t *(*watch)(const weft_kernel_state_t *state, const weft_meeting_t *meeting);
 
     /** Put this rank's kernel into a queue. When it fails, no kernel runs. */
-    int (*launch)(const weft_kernel_state_t *state, const weft_task_t *task, weft_queue_t **queue_out);
+    int (*launch)(const weft_kernel_state_t *state, const weft_task_t *task,
+                  weft_queue_t **queue_out);
 
     int count; /* communicators that have memory */
 } weft_kernel_kind_t;
@@ -63,7 +65,8 @@ void wefti_kernel_release(void *state);
 
 /** Begin to write an offer. NULL: this call does not go so, and the offer says what it has to. Else
  *  the state, made at the first call; the offer's stage is the caller's to set. */
-weft_kernel_state_t *wefti_kernel_offer(weft_task_t *task, weft_kernel_kind_t *kind, weft_offer_t *offer);
+weft_kernel_state_t *wefti_kernel_offer(weft_task_t *task, weft_kernel_kind_t *kind,
+                                        weft_offer_t *offer);
 
 /** The last step of an offer: keep this rank's devices free for the kernel of this task. A rank is
  *  ready for one at a time: kernels of two collectives would wait for each other where ranks launch

@@ -2,17 +2,17 @@
 /*
  * The method "ll", for ranks that have a device each and few bytes: the kernels of all ranks send
  * each other the data through inboxes, with a flag in every 8 bytes (an LL protocol;
- * cuda/kernels/kernel_args.h). An inbox has a part for each meeting of a board that can be held at a
- * time, so a part is written again only when all have left the earlier meeting, and with it have
+ * cuda/kernels/kernel_args.h). An inbox has a part for each meeting of a board that can be held at
+ * a time, so a part is written again only when all have left the earlier meeting, and with it have
  * ended their kernels. In a part are two rows for each member, for blocks and for results of an
  * allreduce in two shots:
  *
  *   inbox   | part of meetings 0, 4, 8 ... | of 1, 5, 9 ... | of 2, 6, 10 ... | of 3, 7, 11 ... |
  *   part    | blocks of member 0 | of 1 | ... | results of member 0 | of 1 | ... |
  *
- * Stages: at a meeting whose offers show that all devices differ each rank makes an inbox (OFFERED);
- * at the next one all offer theirs and map those of the others (READY). Both meetings are held
- * directly. From then on each rank is ready.
+ * Stages: at a meeting whose offers show that all devices differ each rank makes an inbox
+ * (OFFERED); at the next one all offer theirs and map those of the others (READY). Both meetings
+ * are held directly. From then on each rank is ready.
  */
 #include "devcoll/kernel_method.h"
 
@@ -25,8 +25,8 @@ enum {
     INBOX_BYTES = WEFT_MEETINGS * PART_BYTES,
     LINES_BYTES = 32, /* rows are a multiple of */
     UNIT_BYTES = 16,
-    /* One shot sends each operand to all; two send two parts of one to each, and wait twice. Others have found the
-     * change between 16 and 64 KiB on eight devices; not measured here. */
+    /* One shot sends each operand to all; two send two parts of one to each, and wait twice. Others
+     * have found the change between 16 and 64 KiB on eight devices; not measured here. */
     ONE_SHOT_MOST = 32 * 1024,
 };
 
@@ -61,7 +61,8 @@ static uint32_t *ll_watch(const weft_kernel_state_t *state, const weft_meeting_t
     return ((const ll_state_t *)state)->inbox.watch + 2 * meeting->slot;
 }
 
-static int ll_launch(const weft_kernel_state_t *state, const weft_task_t *task, weft_queue_t **queue_out);
+static int ll_launch(const weft_kernel_state_t *state, const weft_task_t *task,
+                     weft_queue_t **queue_out);
 
 static weft_kernel_kind_t ll_kind = {
     .method = WEFT_METHOD_LL,
@@ -177,7 +178,8 @@ static bool measure_blocks(const weft_meeting_t *meeting, shot_t *shot)
     for (int from = 0; from < meeting->members; from++) {
         for (int to = 0; to < meeting->members; to++) {
             size_t bytes = block_bytes(meeting, from, to);
-            const weft_export_row_t *given = wefti_offer_row(wefti_offer_of(meeting, from), WEFT_GIVES, to);
+            const weft_export_row_t *given =
+                wefti_offer_row(wefti_offer_of(meeting, from), WEFT_GIVES, to);
             if (bytes > 0 && (given == NULL || given->bytes != bytes))
                 return false;
             shot->most = bytes > shot->most ? bytes : shot->most;
@@ -265,7 +267,8 @@ static void put_rows(const ll_state_t *ll, const weft_meeting_t *meeting, weft_e
     }
 }
 
-static int ll_launch(const weft_kernel_state_t *state, const weft_task_t *task, weft_queue_t **queue_out)
+static int ll_launch(const weft_kernel_state_t *state, const weft_task_t *task,
+                     weft_queue_t **queue_out)
 {
     const ll_state_t *ll = (const ll_state_t *)state;
     const weft_meeting_t *meeting = &task->meeting;

@@ -5,13 +5,14 @@
 
 bool wefti_offer_fits(const weft_export_t exports[WEFT_SIDES])
 {
-    size_t rows = (size_t)exports[WEFT_GIVES].regions.count + (size_t)exports[WEFT_GETS].regions.count;
+    size_t rows =
+        (size_t)exports[WEFT_GIVES].regions.count + (size_t)exports[WEFT_GETS].regions.count;
     size_t most = weft_meeting_offer_bytes(weft_meeting_place.ranks);
     return sizeof(weft_offer_t) + rows * sizeof(weft_export_row_t) <= most;
 }
 
 weft_offer_t *wefti_offer_write(const weft_meeting_t *meeting, const weft_offer_call_t *call,
-                             const weft_export_t exports[WEFT_SIDES])
+                                const weft_export_t exports[WEFT_SIDES])
 {
     weft_offer_t *offer = wefti_offer_of(meeting, meeting->member);
     const weft_coll_args_t *args = call->args;
@@ -25,7 +26,7 @@ weft_offer_t *wefti_offer_write(const weft_meeting_t *meeting, const weft_offer_
     memset(offer->stage, 0, sizeof(offer->stage));
     for (int side = 0; side < WEFT_SIDES; side++) {
         const weft_export_t *export = &exports[side];
-        offer->rows[side] = (uint32_t)export->regions.count;
+        offer->rows[side] = (uint32_t) export->regions.count;
         offer->has_data[side] = export->device != NULL;
         offer->share[side] = export->share;
         wefti_export_rows(export, row);
@@ -50,9 +51,9 @@ bool wefti_offers_are_ready(const weft_meeting_t *meeting, weft_method_index_t m
 
 static const weft_share_t *any_share(const weft_offer_t *offer)
 {
-    return offer->has_data[WEFT_GIVES] ? &offer->share[WEFT_GIVES]
+    return offer->has_data[WEFT_GIVES]  ? &offer->share[WEFT_GIVES]
            : offer->has_data[WEFT_GETS] ? &offer->share[WEFT_GETS]
-                                       : NULL;
+                                        : NULL;
 }
 
 bool wefti_offers_have_devices_each(const weft_meeting_t *meeting)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The methods by which a collective with device memory is done, in order of preference; the rows
- * "device" of tuning.conf choose among those that are possible for a call. README.md describes them.
+ * "device" of tuning.conf choose among those that are possible for a call. README.md describes
+ * them.
  *
  * Most need all ranks of the host at a meeting (runtime/meeting.h). There a method goes through this:
  *
@@ -50,8 +51,8 @@ typedef struct weft_device_method {
     /** Can this call be done so, as far as this rank knows? */
     bool (*possible)(const weft_task_t *task);
 
-    /** Write into the rank's offer how far this rank is; called at each meeting, also where the task
-     *  would not go by this method. True: it is ready for this call. NULL: needs no meeting. */
+    /** Write into the rank's offer how far this rank is; called at each meeting, also where the
+     * task would not go by this method. True: it is ready for this call. NULL: needs no meeting. */
     bool (*offer)(weft_task_t *task, weft_offer_t *offer);
 
     /** All offers are there, and the call goes by another method: take a step towards being ready
@@ -67,7 +68,8 @@ typedef struct weft_device_method {
     /** Another member has failed: have this rank's part end soon. NULL: it ends by itself. */
     void (*cancel)(weft_task_t *task);
 
-    /** What begin() put into a queue is over, well or with `err`. NULL where there is no meeting. */
+    /** What begin() put into a queue is over, well or with `err`. NULL where there is no meeting.
+     */
     void (*end)(weft_task_t *task, int err);
 
     /** A communicator goes, with what the method keeps for it. NULL: it keeps nothing. */
@@ -85,7 +87,8 @@ extern const weft_device_method_t wefti_multicast_method, wefti_ll_method, wefti
     wefti_hierarchical_method, wefti_p2p_method, wefti_staged_method;
 
 /** What the tuning table chooses among a set of methods, of which WEFT_METHOD_STAGED should be one;
- *  *line_out, if not NULL: the line of the table, 0 if none fitted. `bytes`: of one rank's buffers. */
+ *  *line_out, if not NULL: the line of the table, 0 if none fitted. `bytes`: of one rank's buffers.
+ */
 weft_method_index_t weft_device_method_choose(weft_coll_t coll, int ranks, size_t bytes,
                                               unsigned possible, int *line_out);
 

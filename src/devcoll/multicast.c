@@ -2,15 +2,16 @@
 /*
  * The method "multicast": large allreduces of ranks that have a device each, through multicast
  * memory, an object in which each device has a part. A load at its address gives the sum of all
- * parts, a store goes to all of them; the switch between the devices does both. Kernels of all ranks
- * take the operands through it (cuda/kernels/multicast.cuh).
+ * parts, a store goes to all of them; the switch between the devices does both. Kernels of all
+ * ranks take the operands through it (cuda/kernels/multicast.cuh).
  *
- * Stages. Each rank takes the next one at a meeting that is held directly, once the offers show that
- * all others have got to it:
+ * Stages. Each rank takes the next one at a meeting that is held directly, once the offers show
+ * that all others have got to it:
  *
- *   ABLE     the device and the driver can                   member 0 makes the object, once all are
- *   JOINED   the object is known, the device belongs to it   each joins when member 0 has
- *   BOUND    and has memory in it, which is cleared          each binds when all have joined: the driver waits for that
+ *   ABLE     The device and the driver can. Once all ranks are, member 0 makes the object.
+ *   JOINED   The device belongs to the object. The others join when member 0 has.
+ *   BOUND    The device has memory in it, which is cleared. Each rank binds when all have joined,
+ *            for which the driver would wait.
  *
  * Once all are bound a meeting's allreduce goes so. A rank that cannot says so, and the others give
  * up as well.
@@ -174,7 +175,8 @@ static size_t operand_bytes(const weft_meeting_t *meeting)
     size_t bytes = 0;
     for (int i = 0; i < meeting->members; i++) {
         for (int side = 0; side < WEFT_SIDES; side++) {
-            const weft_export_row_t *row = wefti_offer_row(wefti_offer_of(meeting, i), (weft_side_t)side, 0);
+            const weft_export_row_t *row =
+                wefti_offer_row(wefti_offer_of(meeting, i), (weft_side_t)side, 0);
             if (row == NULL || (bytes != 0 && row->bytes != bytes))
                 return 0;
             bytes = row->bytes;

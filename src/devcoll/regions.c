@@ -14,7 +14,7 @@ typedef enum source {
     RECV_LIST,
     SEND_TYPES, /* with send_types; displacements in bytes */
     RECV_TYPES,
-    CUT, /* recv_counts of recv_type, one behind the other */
+    CUT,       /* recv_counts of recv_type, one behind the other */
     OWN_BLOCK, /* of RECV_BLOCKS */
     OWN_ENTRY, /* of RECV_LIST */
     OWN_CUT,   /* of CUT, but at the start of the buffer */
@@ -22,7 +22,7 @@ typedef enum source {
 
 typedef struct form {
     source_t gives, gives_in_place, gets;
-    bool root_gives, root_gets; /* and nobody else */
+    bool root_gives, root_gets; /* and no other rank */
 } form_t;
 
 static const form_t forms[WEFT_COLLS] = {
@@ -39,7 +39,9 @@ static const form_t forms[WEFT_COLLS] = {
     [WEFT_REDUCE] = {.gives = RECV, .gives_in_place = RECV, .gets = RECV, .root_gets = true},
     [WEFT_ALLREDUCE] = {.gives = RECV, .gives_in_place = RECV, .gets = RECV},
     [WEFT_REDUCE_SCATTER] = {.gives = CUT, .gives_in_place = CUT, .gets = OWN_CUT},
-    [WEFT_REDUCE_SCATTER_BLOCK] = {.gives = RECV_BLOCKS, .gives_in_place = RECV_BLOCKS, .gets = RECV},
+    [WEFT_REDUCE_SCATTER_BLOCK] = {.gives = RECV_BLOCKS,
+                                   .gives_in_place = RECV_BLOCKS,
+                                   .gets = RECV},
     [WEFT_SCAN] = {.gives = RECV, .gives_in_place = RECV, .gets = RECV},
     [WEFT_EXSCAN] = {.gives = RECV, .gives_in_place = RECV, .gets = RECV},
 };
@@ -51,17 +53,19 @@ static weft_coll_region_t block(size_t count, weft_type_t *type, int index)
     return (weft_coll_region_t){(ptrdiff_t)count * index * type->extent, count, type};
 }
 
-static weft_coll_region_t listed(weft_counts_t counts, weft_counts_t displs, weft_type_t *type, int index)
+static weft_coll_region_t listed(weft_counts_t counts, weft_counts_t displs, weft_type_t *type,
+                                 int index)
 {
     return (weft_coll_region_t){(ptrdiff_t)(weft_count_at(displs, (size_t)index) * type->extent),
-                           (size_t)weft_count_at(counts, (size_t)index), type};
+                                (size_t)weft_count_at(counts, (size_t)index), type};
 }
 
-static weft_coll_region_t typed(weft_counts_t counts, weft_counts_t displs, const MPI_Datatype *types, int index)
+static weft_coll_region_t typed(weft_counts_t counts, weft_counts_t displs,
+                                const MPI_Datatype *types, int index)
 {
     size_t count = (size_t)weft_count_at(counts, (size_t)index);
     return (weft_coll_region_t){(ptrdiff_t)weft_count_at(displs, (size_t)index), count,
-                           count == 0 ? NULL : weft_type_of(types[index])};
+                                count == 0 ? NULL : weft_type_of(types[index])};
 }
 
 static weft_coll_region_t cut(const weft_coll_args_t *args, int index)
@@ -70,7 +74,8 @@ static weft_coll_region_t cut(const weft_coll_args_t *args, int index)
     for (int i = 0; i < index; i++)
         before += weft_count_at(args->recv_counts, (size_t)i);
     return (weft_coll_region_t){(ptrdiff_t)(before * args->recv_type->extent),
-                           (size_t)weft_count_at(args->recv_counts, (size_t)index), args->recv_type};
+                                (size_t)weft_count_at(args->recv_counts, (size_t)index),
+                                args->recv_type};
 }
 
 static weft_coll_region_t find_region(source_t source, const weft_coll_args_t *args, int index)
@@ -134,8 +139,8 @@ static bool takes_part(const weft_regions_t *regions)
 
 weft_regions_t wefti_regions_of(weft_coll_t coll, const weft_coll_args_t *args, weft_side_t side)
 {
-    weft_regions_t regions = {.coll = coll, .args = args, .side = side,
-                              .is_in_place = args->send_buf == MPI_IN_PLACE};
+    weft_regions_t regions = {
+        .coll = coll, .args = args, .side = side, .is_in_place = args->send_buf == MPI_IN_PLACE};
     bool is_send_buf = coll == WEFT_BCAST || (side == WEFT_GIVES && !regions.is_in_place);
     source_t source = source_of(&regions);
     if (source == NOTHING || !takes_part(&regions))
@@ -145,8 +150,8 @@ weft_regions_t wefti_regions_of(weft_coll_t coll, const weft_coll_args_t *args, 
     return regions;
 }
 
-weft_regions_t wefti_regions_listed(const weft_coll_args_t *args, const weft_data_t *list, int count,
-                                   char *const *buffers)
+weft_regions_t wefti_regions_listed(const weft_coll_args_t *args, const weft_data_t *list,
+                                    int count, char *const *buffers)
 {
     return (weft_regions_t){.coll = WEFT_COLLS,
                             .args = args,
@@ -186,7 +191,8 @@ void *wefti_regions_first(const weft_regions_t *regions)
     for (int i = 0; i < regions->count; i++) {
         weft_coll_region_t region = wefti_regions_at(regions, i);
         if (region.count > 0 && region.type->size > 0)
-            return (void *)((uintptr_t)regions->buf + (uintptr_t)(region.offset + region.type->true_lb));
+            return (void *)((uintptr_t)regions->buf +
+                            (uintptr_t)(region.offset + region.type->true_lb));
     }
     return NULL;
 }

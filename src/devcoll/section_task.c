@@ -11,7 +11,9 @@
 /* Sections have one type: of elements, where an operation is applied. */
 static weft_type_t *type_of(const weft_section_call_t *call)
 {
-    return call->gives_count > 0 ? call->gives[0].type : call->gets_count > 0 ? call->gets[0].type : NULL;
+    return call->gives_count > 0  ? call->gives[0].type
+           : call->gets_count > 0 ? call->gets[0].type
+                                  : NULL;
 }
 
 static bool applies_operation(const weft_section_call_t *call)
@@ -22,12 +24,13 @@ static bool applies_operation(const weft_section_call_t *call)
 static void section_go_solo(weft_task_t *task)
 {
     task->is_off = true;
-    WEFT_LOG(WEFT_DEBUG, "coll", "device memory: a section goes by messages, meeting %" PRIu32, task->meeting.number);
+    WEFT_LOG(WEFT_DEBUG, "coll", "device memory: a section goes by messages, meeting %" PRIu32,
+             task->meeting.number);
     wefti_task_finish(task);
 }
 
 bool wefti_section_task_begin(const weft_section_call_t *call, const weft_section_run_t *run,
-                            weft_request_t **out)
+                              weft_request_t **out)
 {
     weft_coll_args_t args = {.comm = run->comm, .root = call->root, .recv_type = type_of(call)};
     args.op = applies_operation(call) ? run->op : NULL;
@@ -42,8 +45,10 @@ bool wefti_section_task_begin(const weft_section_call_t *call, const weft_sectio
     task->methods = 1u << WEFT_METHOD_DIRECT;
     task->place.tag = run->tag;
     task->meeting.number = run->number;
-    task->sides[WEFT_GIVES] = wefti_regions_listed(&task->args, call->gives, call->gives_count, run->buffers);
-    task->sides[WEFT_GETS] = wefti_regions_listed(&task->args, call->gets, call->gets_count, run->buffers);
+    task->sides[WEFT_GIVES] =
+        wefti_regions_listed(&task->args, call->gives, call->gives_count, run->buffers);
+    task->sides[WEFT_GETS] =
+        wefti_regions_listed(&task->args, call->gets, call->gets_count, run->buffers);
     *out = &task->request;
     wefti_task_attend(task);
     return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sections of a plan on device memory: what the ranks of a node do among themselves, they do together
- * (together.h) if all of them come with device memory; else by the section's own steps. What goes between
- * nodes is the same in both cases.
+ * Sections of a plan on device memory: what the ranks of a node do among themselves is done
+ * directly (direct_work.h) if all of them come with device memory, else by the section's own steps.
+ * What goes between nodes is the same in both cases.
  */
 #ifndef WEFT_DEVCOLL_SECTION_TASK_H
 #define WEFT_DEVCOLL_SECTION_TASK_H
@@ -21,13 +21,14 @@ typedef struct weft_section_run {
     uint32_t number;      /* of the meeting */
 } weft_section_run_t;
 
-/** Begin to do it together. The request belongs to the caller; plan and buffers stay until it is complete.
- *  False: not this time (others will not come, or this rank's memory cannot be lent). */
+/** Begin to do a section directly. The request belongs to the caller; plan and buffers stay until
+ * it is complete. False: not this time (others will not come, or this rank's memory cannot be
+ * exported). */
 bool wefti_section_task_begin(const weft_section_call_t *call, const weft_section_run_t *run,
-                            weft_request_t **out);
+                              weft_request_t **out);
 
-/** Of a complete request: was it done, or has it failed for all (its error)? False: each is to go on
- *  with the section's steps. */
+/** Of a complete request: True: the section was done, or has failed for all (the request's error).
+ * False: each rank goes on with the section's steps. */
 bool wefti_section_task_is_settled(const weft_request_t *request);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Methods by which each rank does its part of a plan by itself, with messages that are the same as
- * those of a rank with host memory. "p2p" runs the plan on device memory, and so does "hierarchical"
- * with what is not a section of it; "staged" runs it on host memory that stands for the buffers.
+ * those of a rank with host memory. "p2p" runs the plan on device memory, and so does
+ * "hierarchical" with what is not a section of it; "staged" runs it on host memory that stands for
+ * the buffers.
  */
 #include "devcoll/task_private.h"
 
@@ -19,7 +20,7 @@ static bool solo_knows(weft_coll_t coll)
 
 /* ---- staged ---- */
 
-/* Between the user's memory and the buffer of a side. */
+/* Copy between the user's memory and the staging buffer of a side. */
 static void copy_staging_buffer(weft_task_t *task, weft_side_t side)
 {
     const weft_regions_t *regions = &task->sides[side];
@@ -29,8 +30,10 @@ static void copy_staging_buffer(weft_task_t *task, weft_side_t side)
         if (region.count == 0)
             continue;
         weft_elements_t user = {regions->buf + region.offset, region.count, region.type};
-        weft_elements_t host = {wefti_staging_buffer_at(buffer, region.offset), region.count, region.type};
-        wefti_task_copy(task, side == WEFT_GIVES ? &user : &host, side == WEFT_GIVES ? &host : &user);
+        weft_elements_t host = {wefti_staging_buffer_at(buffer, region.offset), region.count,
+                                region.type};
+        wefti_task_copy(task, side == WEFT_GIVES ? &user : &host,
+                        side == WEFT_GIVES ? &host : &user);
     }
 }
 
@@ -53,7 +56,8 @@ static void run_on_host(weft_task_t *task)
     weft_request_t *request = NULL;
     weft_coll_args_t args = wefti_staging_buffers_args(&task->buffers, &task->args);
     wefti_task_step(task, copy_results);
-    task->place.error = wefti_task_error(task); /* the others wait for messages */
+    task->place.error =
+        wefti_task_error(task); /* the other ranks wait for messages, which have to say so */
     if (task->place.error != MPI_SUCCESS)
         weft_request_result(&task->request);
     int err = weft_engine_begin_at(task->plan, &args, &task->place, &request);
@@ -92,7 +96,8 @@ static void run_on_device(weft_task_t *task, bool does_sections)
 {
     weft_request_t *request = NULL;
     wefti_task_step(task, wefti_task_finish);
-    int err = wefti_device_executor_open(task->device, does_sections, task->section_number, &task->place);
+    int err =
+        wefti_device_executor_open(task->device, does_sections, task->section_number, &task->place);
     if (err == MPI_SUCCESS)
         err = weft_engine_begin_at(task->plan, &task->args, &task->place, &request);
     if (err != MPI_SUCCESS && task->place.state != NULL)
@@ -153,7 +158,7 @@ static weft_device_t *device_of(const weft_regions_t *regions)
     return memory.device;
 }
 
-/* A kernel reaches both sides, or the one that there is. */
+/* A kernel can reduce if it reaches both sides, or the only one that there is. */
 static bool can_reduce(const weft_task_t *task, weft_device_t *gives, weft_device_t *gets)
 {
     bool has_result = wefti_regions_first(&task->sides[WEFT_GETS]) != NULL;

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* What of a buffer is needed, so far. */
+/* The bytes of a buffer that are needed, so far. */
 typedef struct room {
     bool is_some;
     ptrdiff_t low, high;
@@ -19,7 +19,7 @@ static void widen(room_t *room, ptrdiff_t low, ptrdiff_t high)
     room->is_some = true;
 }
 
-/* Functions of the user's may work on what lies around the data, too. */
+/* A user's function may also work on the gaps around the data, so they have room as well. */
 static void add_room(const weft_regions_t *regions, room_t *room)
 {
     for (int i = 0; i < regions->count; i++) {
@@ -38,7 +38,8 @@ static bool lies_in(const weft_regions_t *regions, const void *buf)
 }
 
 /* Both sides may lie in the same buffer. */
-static int open_staging_buffer(const weft_regions_t sides[WEFT_SIDES], const void *buf, weft_staging_buffer_t *out)
+static int open_staging_buffer(const weft_regions_t sides[WEFT_SIDES], const void *buf,
+                               weft_staging_buffer_t *out)
 {
     room_t room = {0};
     const void *first = NULL;
@@ -58,15 +59,18 @@ static int open_staging_buffer(const weft_regions_t sides[WEFT_SIDES], const voi
     out->is_pinned = out->memory != NULL;
     if (out->memory == NULL)
         out->memory = weft_alloc_zeroed(bytes, 1);
-    return out->memory != NULL ? MPI_SUCCESS
-                               : weft_fail(MPI_ERR_NO_MEM, "no memory for %zu bytes of a device", bytes);
+    return out->memory != NULL
+               ? MPI_SUCCESS
+               : weft_fail(MPI_ERR_NO_MEM, "no memory for %zu bytes of a device", bytes);
 }
 
-int wefti_staging_buffers_open(weft_coll_t coll, const weft_coll_args_t *args, weft_staging_buffers_t *out)
+int wefti_staging_buffers_open(weft_coll_t coll, const weft_coll_args_t *args,
+                               weft_staging_buffers_t *out)
 {
     const weft_regions_t sides[WEFT_SIDES] = {wefti_regions_of(coll, args, WEFT_GIVES),
                                               wefti_regions_of(coll, args, WEFT_GETS)};
-    *out = (weft_staging_buffers_t){.send = {.buf = args->send_buf}, .recv = {.buf = args->recv_buf}};
+    *out =
+        (weft_staging_buffers_t){.send = {.buf = args->send_buf}, .recv = {.buf = args->recv_buf}};
     int err = open_staging_buffer(sides, args->send_buf, &out->send);
     if (err == MPI_SUCCESS && args->recv_buf != args->send_buf)
         err = open_staging_buffer(sides, args->recv_buf, &out->recv);
@@ -97,7 +101,8 @@ static void *stand_in(const weft_staging_buffer_t *buffer, const void *buf)
                                   : (void *)((uintptr_t)buffer->memory - (uintptr_t)buffer->low);
 }
 
-weft_coll_args_t wefti_staging_buffers_args(const weft_staging_buffers_t *buffers, const weft_coll_args_t *args)
+weft_coll_args_t wefti_staging_buffers_args(const weft_staging_buffers_t *buffers,
+                                            const weft_coll_args_t *args)
 {
     weft_coll_args_t result = *args;
     result.send_buf = stand_in(&buffers->send, args->send_buf);
@@ -105,7 +110,8 @@ weft_coll_args_t wefti_staging_buffers_args(const weft_staging_buffers_t *buffer
     return result;
 }
 
-const weft_staging_buffer_t *wefti_staging_buffers_of(const weft_staging_buffers_t *buffers, const weft_regions_t *regions)
+const weft_staging_buffer_t *wefti_staging_buffers_of(const weft_staging_buffers_t *buffers,
+                                                      const weft_regions_t *regions)
 {
     if (buffers->send.memory != NULL && lies_in(regions, buffers->send.buf))
         return &buffers->send;

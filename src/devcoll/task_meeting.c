@@ -12,7 +12,8 @@
 #include "base/clock.h"
 #include "base/fail.h"
 
-/* Members of an older meeting that have not left yet are in MPI, mostly: their next round ends it. */
+/* Members of an older meeting that have not left yet are in MPI, mostly: their next round ends it.
+ */
 enum { DOOR_PATIENCE_NS = 2000000 };
 
 static weft_list_t waiting = {&waiting, &waiting}; /* at meetings */
@@ -30,7 +31,7 @@ static void end_at_meeting(weft_task_t *task)
     wefti_task_finish(task);
 }
 
-/* Between the user's memory and the copy that is lent instead. */
+/* Copy between the user's memory and the copy that is exported in its place. */
 static void copy_export(weft_task_t *task, weft_side_t side)
 {
     const weft_export_t *export = &task->exports[side];
@@ -38,7 +39,8 @@ static void copy_export(weft_task_t *task, weft_side_t side)
         weft_elements_t user, scratch;
         wefti_export_copy_of(export, i, &user, &scratch);
         if (user.count > 0)
-            wefti_task_copy(task, side == WEFT_GIVES ? &user : &scratch, side == WEFT_GIVES ? &scratch : &user);
+            wefti_task_copy(task, side == WEFT_GIVES ? &user : &scratch,
+                            side == WEFT_GIVES ? &scratch : &user);
     }
 }
 
@@ -150,12 +152,13 @@ static void conclude(weft_task_t *task, weft_meeting_state_t state)
     else if (state == WEFT_MEETING_OFF)
         give_up_meeting(task);
     else
-        wefti_task_fail_at_meeting(task, weft_fail(MPI_ERR_OTHER, "the device work of a collective has failed, of this "
-                                                              "rank or of another one of its host"));
+        wefti_task_fail_at_meeting(
+            task, weft_fail(MPI_ERR_OTHER, "the device work of a collective has failed, of this "
+                                           "rank or of another one of its host"));
 }
 
-/* Sections begin amid a poll of the device's events, which must not be polled again from within; a failure
- * waits for the queue. So their work begins in a round of progress. */
+/* Sections begin amid a poll of the device's events, which must not be polled again from within; a
+ * failure waits for the queue. So their work begins in a round of progress. */
 static bool is_section(const weft_task_t *task)
 {
     return task->plan == NULL;
@@ -171,19 +174,20 @@ static void begin_to_lead(weft_task_t *task)
 /* False: an older meeting in its place is not over for all. */
 static bool enter(weft_task_t *task)
 {
-    if (!weft_meeting_enter(task->meeting.board, task->meeting.number, task->members, task->member, &task->meeting))
+    if (!weft_meeting_enter(task->meeting.board, task->meeting.number, task->members, task->member,
+                            &task->meeting))
         return false;
     task->is_inside = true;
     write_offer(task);
     task->give_up_ns = weft_clock_ns() + weft_meeting_patience_ns(&task->meeting);
     task->leads = weft_meeting_arrive(&task->meeting) == WEFT_MEETING_GATHERED;
-    task->seen = WEFT_MEETING_OPEN; /* whatever it is: look() has not seen it */
+    task->seen = WEFT_MEETING_OPEN; /* whatever the state is, look() has not seen it yet */
     if (task->leads && !is_section(task))
         begin_to_lead(task);
     return true;
 }
 
-/* At the door. */
+/* The task waits for an older meeting in its place to be over for all. */
 static bool try_again(weft_task_t *task)
 {
     if (enter(task))
@@ -275,7 +279,8 @@ static void attend(weft_task_t *task)
     enter(task);
 }
 
-/* Where others write, or what lies where results go, while it is still read. */
+/* Must this side be exported as a copy? It must where others write, or results go, while this
+ * memory is still read. */
 static bool must_copy(const weft_task_t *task, weft_side_t side)
 {
     bool is_in_place = task->sides[WEFT_GIVES].is_in_place;
@@ -296,7 +301,8 @@ static bool must_copy(const weft_task_t *task, weft_side_t side)
 static bool export_sides(weft_task_t *task)
 {
     for (int side = 0; side < WEFT_SIDES; side++) {
-        if (!wefti_export_open(&task->sides[side], must_copy(task, (weft_side_t)side), &task->exports[side])) {
+        if (!wefti_export_open(&task->sides[side], must_copy(task, (weft_side_t)side),
+                               &task->exports[side])) {
             task->exports[side].scratch = NULL;
             close_exports(task);
             return false;
@@ -355,7 +361,8 @@ void wefti_task_begin(weft_task_t *task)
     task->go_solo = wefti_task_begin_solo;
     task->methods = methods_to_meet(task);
     weft_board_t *board = task->methods == 0 ? NULL : wefti_comm_board(comm);
-    if (board == NULL || !wefti_comm_is_one_host(comm) || !weft_board_meets(board, task->meeting.number))
+    if (board == NULL || !wefti_comm_is_one_host(comm) ||
+        !weft_board_meets(board, task->meeting.number))
         wefti_task_begin_solo(task);
     else
         wefti_task_attend(task);

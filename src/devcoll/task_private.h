@@ -23,11 +23,12 @@ struct weft_task {
     int method; /* weft_method_index_t, once it is known */
 
     /* at a meeting (task_meeting.c) */
-    int members, member, radix; /* who comes; how operands are bracketed (direct_work.h) */
-    unsigned methods;           /* by which it would be done at the meeting: bits */
-    bool is_inside;             /* the meeting was entered */
-    bool leads;                 /* this rank came last, and has not begun the work yet */
-    bool is_off;                /* of a section: the meeting was not held */
+    int members, member,
+        radix;        /* the ranks that meet; how operands are bracketed (direct_work.h) */
+    unsigned methods; /* by which it would be done at the meeting: bits */
+    bool is_inside;   /* the meeting was entered */
+    bool leads;       /* this rank came last, and has not begun the work yet */
+    bool is_off;      /* of a section: the meeting was not held */
     void (*go_solo)(weft_task_t *task); /* if it is not held */
     weft_export_t exports[WEFT_SIDES];
     weft_meeting_t meeting;
@@ -40,8 +41,8 @@ struct weft_task {
     weft_direct_work_t work; /* direct */
     bool has_kernel;         /* ll, multicast: this rank's kernel is on its way */
 
-    weft_device_t *device; /* p2p, hierarchical */
-    bool can_step;         /* these two can do it, as far as memory and operation go */
+    weft_device_t *device;          /* p2p, hierarchical */
+    bool can_step;                  /* these two can do it, as far as memory and operation go */
     weft_staging_buffers_t buffers; /* staged */
 
     /* A task goes from step to step: each begins operations and says what comes next. */
@@ -97,8 +98,8 @@ void wefti_task_begin_solo(weft_task_t *task);
 void wefti_task_begin(weft_task_t *task);
 void wefti_task_meetings_close(void);
 
-/** Export what the task gives and gets, and come to the meeting task->meeting.number; then it is done,
- *  has failed, or goes on with task->go_solo. */
+/** Export what the task gives and gets, and come to the meeting task->meeting.number; then it is
+ * done, has failed, or goes on with task->go_solo. */
 void wefti_task_attend(weft_task_t *task);
 
 /** A event in the queue, behind which the `end` of the task's method is called. */

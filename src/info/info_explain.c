@@ -73,7 +73,8 @@ static int explain_device(char **words)
         weft_method_index_t taken =
             weft_device_method_choose(coll, (int)ranks, bytes, methods_from(i, coll), &line);
         printf("%s:%*s %s: line %d\n", weft_device_methods[i]->where,
-               31 - (int)strlen(weft_device_methods[i]->where), "", weft_device_methods[taken]->name, line);
+               31 - (int)strlen(weft_device_methods[i]->where), "",
+               weft_device_methods[taken]->name, line);
     }
     weft_tuning_close();
     weft_devcoll_close();

@@ -5,7 +5,7 @@
  *
  *   record <-> ticket <- graph, and all that was made of it
  *
- *   graph gone    a thread of the driver's puts the ticket on a stack; our thread, or who captures
+ *   graph gone    a thread of the driver's puts the ticket on a stack; the library's thread, or a rank that captures
  *                 next, releases the record and frees the ticket
  *   record gone   the ticket names none
  */

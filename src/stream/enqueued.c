@@ -11,8 +11,8 @@
 #include <string.h>
 
 /* Streams hold about 1000 entries, and a call that finds its stream full would block with all that
- * the driver locks: so many operations of two entries may wait in one, and who wants more waits
- * here. */
+ * the driver locks: so many operations of two entries may wait in one stream, and a call that wants
+ * more waits here. */
 enum { WAITING_MOST = 256 };
 
 static weft_pool_t records = WEFT_POOL(enqueued_t);

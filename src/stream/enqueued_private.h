@@ -7,7 +7,7 @@
  *                  +----------------- captured: the next launch ----+
  *
  * References: the library's, until it is over (captured ones: until the graph is gone, see captured.c, or
- * MPI ends), and the one of whoever has the request.
+ * MPI ends), and that of the program, if it has the request.
  */
 #ifndef WEFT_STREAM_ENQUEUED_PRIVATE_H
 #define WEFT_STREAM_ENQUEUED_PRIVATE_H
@@ -45,7 +45,7 @@ struct enqueued {
     bool has_status;          /* that an error can be told by */
     bool is_given_up;         /* the stream will not come to it */
     bool has_no_graph;        /* captured, and the graph is gone */
-    weft_ticket_t *ticket;    /* captured: what the graph has of it; NULL: nobody tells when it goes */
+    weft_ticket_t *ticket;    /* captured: what the graph holds of it; NULL: it will not be known when the graph goes */
     atomic_uint arrivals;     /* of the stream that are not dealt with */
     enqueued_t *next_arrived; /* in the stack of those, or in the list of those that failed */
     enqueued_t *waiter;       /* that was begun and waits for this one */

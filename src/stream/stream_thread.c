@@ -17,8 +17,8 @@
 #include <string.h>
 
 enum {
-    /* With a core to itself the thread looks so long for the next arrival: who sleeps takes 50 us
-     * to wake, and operations often come in rows. */
+    /* With a core to itself the thread looks so long for the next arrival: a thread that sleeps
+       takes 50 us to wake, and operations often come in rows. */
     SPIN_NS = 20000,
     CHECK_MS = 20,
 };
@@ -33,8 +33,8 @@ static pthread_t thread;
 
 /* ---- waking it ---- */
 
-/* It sleeps on to_do, or in progress as everybody does. The fence: whoever goes to sleep there
- * looks at to_do after having set the doorbell. */
+/* It sleeps on to_do, or in progress as every thread does. The fence: a thread that goes to sleep
+ * there looks at to_do after it has set the doorbell. */
 static void ring_thread(void)
 {
     if (atomic_exchange(&to_do, 1) == 0)
@@ -43,7 +43,8 @@ static void ring_thread(void)
     weft_progress_notify();
 }
 
-/* A poll: the end of the thread's waiting in progress. Others who poll have done nothing by it. */
+/* A poll that ends the thread's wait in progress. For other threads that poll it counts as nothing
+ * done. */
 static int stream_hear_of_it(bool everything)
 {
     (void)everything;
@@ -243,8 +244,8 @@ static void give_up_stream(weft_stream_t *stream, int error)
         wefti_enqueued_give_up(WEFT_ELEMENT(stream->waiting.next, enqueued_t, link), error);
 }
 
-/* After an error of its context a stream's host functions are not called any more, and nobody says
- * so. */
+/* After an error of its context a stream's host functions are not called any more, and the driver
+ * does not say so. */
 static int stream_check_streams(bool everything)
 {
     static int64_t last_ms;

@@ -37,7 +37,7 @@ double weft_allgather_ring_us(const weft_model_t *model)
     return weft_ring_us(model, model->bytes, false);
 }
 
-/* Half the rounds of a ring, with twice the bytes. Where ranks are in order those who cross do so
+/* Half the rounds of a ring, with twice the bytes. Where ranks are in order those that cross do so
  * in every other round. */
 double weft_allgather_neighbour_us(const weft_model_t *model)
 {

@@ -194,7 +194,7 @@ static void exchange(weft_plan_t *plan, const by_node_t *layout, const weft_team
 }
 
 static void write_two_level(weft_plan_t *plan, const weft_coll_args_t *args, weft_block_fn_t block,
-                      across_t across)
+                            across_t across)
 {
     weft_team_t node = weft_team_node(plan->how.shape, args->comm->rank);
     by_node_t layout = {.args = args, .block = block};

@@ -163,7 +163,8 @@ static double sliced_us(const weft_model_t *model, across_us_t across, double me
     return weft_pipeline_us(on_node + between, step, pieces);
 }
 
-static double ring_us(const weft_model_t *model, const weft_link_cost_t *link, int size, double bytes)
+static double ring_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
+                      double bytes)
 {
     double part = bytes / size;
     return (size - 1) * (weft_reduce_round_us(model, link, 1, part) + weft_round_us(link, 1, part));

@@ -96,10 +96,11 @@ static void alltoall_through_root(weft_plan_t *plan, const weft_coll_args_t *arg
     int size = args->comm->size, rank = args->comm->rank;
     weft_type_t *byte = weft_type_of(MPI_BYTE);
     size_t block = args->recv_count * args->recv_type->size, row = block * (size_t)size;
-    weft_data_t in =
-        weft_is_in_place(args)
-            ? weft_data(weft_place_at(WEFT_OUT, 0), args->recv_count * (size_t)size, args->recv_type)
-            : weft_data(weft_place_at(WEFT_IN, 0), args->send_count * (size_t)size, args->send_type);
+    weft_data_t in = weft_is_in_place(args)
+                         ? weft_data(weft_place_at(WEFT_OUT, 0), args->recv_count * (size_t)size,
+                                     args->recv_type)
+                         : weft_data(weft_place_at(WEFT_IN, 0), args->send_count * (size_t)size,
+                                     args->send_type);
     weft_data_t out =
         weft_data(weft_place_at(WEFT_OUT, 0), args->recv_count * (size_t)size, args->recv_type);
     if (rank != 0) {
@@ -171,8 +172,8 @@ const weft_algorithm_t weft_alltoall_algorithms[] = {
     {"pairwise", alltoall_pairwise, 0, "p - 1 rounds of n bytes", NULL, 0},
     {"windowed", alltoall_windowed, 0, "p - 1 messages of n bytes, 32 at a time",
      weft_alltoall_windowed_us, 0},
-    {"through_root", alltoall_through_root, 0, "2 rounds, 2 (p - 1) messages of p n bytes at rank 0", NULL,
-     0},
+    {"through_root", alltoall_through_root, 0,
+     "2 rounds, 2 (p - 1) messages of p n bytes at rank 0", NULL, 0},
     {"bruck", weft_alltoall_bruck, 0, "log_k p rounds of (k - 1) p/k n bytes",
      weft_alltoall_bruck_us, WEFT_HAS_RADIX},
     {"lanes", weft_alltoall_lanes, WEFT_NEEDS_REGULAR, "N - 1 messages of m n bytes a rank",

@@ -25,7 +25,8 @@ static double windowed_us(const weft_model_t *model, double count, double bytes)
 }
 
 /* The rounds of Bruck over `size` members: one digit of all blocks a message. */
-static double bruck_us(const weft_model_t *model, const weft_link_cost_t *link, int size, double block)
+static double bruck_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
+                       double block)
 {
     double sum = 0;
     for (double stride = 1; stride < size; stride *= model->radix) {

@@ -17,15 +17,16 @@ weft_rank_blocks_t weft_alltoall_begin(weft_plan_t *plan, const weft_coll_args_t
         from.place = weft_plan_scratch(plan, to.count, to.type);
         weft_plan_copy(plan, out, from);
     } else {
-        weft_data_t in = weft_data(weft_place_at(WEFT_IN, 0), args->send_count * (size_t)args->comm->size,
-                                   args->send_type);
+        weft_data_t in = weft_data(weft_place_at(WEFT_IN, 0),
+                                   args->send_count * (size_t)args->comm->size, args->send_type);
         from = weft_plan_as_bytes(plan, in);
         weft_plan_copy(plan, in, from);
     }
     return (weft_rank_blocks_t){from.place, to.place, to.count / (size_t)args->comm->size};
 }
 
-void weft_alltoall_end(weft_plan_t *plan, const weft_coll_args_t *args, const weft_rank_blocks_t *rows)
+void weft_alltoall_end(weft_plan_t *plan, const weft_coll_args_t *args,
+                       const weft_rank_blocks_t *rows)
 {
     size_t bytes = rows->bytes * (size_t)args->comm->size;
     weft_plan_wait(plan);
@@ -48,8 +49,8 @@ void weft_alltoall_bruck(weft_plan_t *plan, const weft_coll_args_t *args)
 
 /* ---- lanes ---- */
 
-typedef void (*across_t)(weft_plan_t *plan, const weft_team_t *team, const weft_rank_blocks_t *blocks,
-                         int parameter);
+typedef void (*across_t)(weft_plan_t *plan, const weft_team_t *team,
+                         const weft_rank_blocks_t *blocks, int parameter);
 
 /* The blocks of a lane in a row of blocks by rank. */
 static weft_data_t lane_blocks(weft_plan_t *plan, weft_place_t all, size_t block, int lane)

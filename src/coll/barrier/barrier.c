@@ -85,11 +85,14 @@ static double barrier_two_level_tree_us(const weft_model_t *model)
 }
 
 const weft_algorithm_t weft_barrier_algorithms[] = {
-    {"dissemination", barrier_dissemination, 0, "log_k p rounds", barrier_dissemination_us, WEFT_HAS_RADIX},
+    {"dissemination", barrier_dissemination, 0, "log_k p rounds", barrier_dissemination_us,
+     WEFT_HAS_RADIX},
     {"flat", barrier_flat, 0, "2 rounds, p messages at rank 0", NULL, 0},
-    {"two_level", barrier_two_level, 0, "log_k N rounds between nodes", barrier_two_level_us, WEFT_HAS_RADIX},
-    {"two_level_tree", barrier_two_level_tree, 0, "2 log_k N rounds, 2 (N - 1) messages between nodes in all",
-     barrier_two_level_tree_us, WEFT_HAS_RADIX},
+    {"two_level", barrier_two_level, 0, "log_k N rounds between nodes", barrier_two_level_us,
+     WEFT_HAS_RADIX},
+    {"two_level_tree", barrier_two_level_tree, 0,
+     "2 log_k N rounds, 2 (N - 1) messages between nodes in all", barrier_two_level_tree_us,
+     WEFT_HAS_RADIX},
     {"shared", barrier_shared, 0, "as two_level; a node's ranks share its k - 1 messages a round",
      barrier_shared_us, WEFT_HAS_RADIX},
     {0},

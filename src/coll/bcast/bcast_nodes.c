@@ -125,7 +125,7 @@ void weft_bcast_chain(weft_plan_t *plan, const weft_coll_args_t *args)
 
 /* ---- in slices ---- */
 
-/* From the root to those of its node who carry them. */
+/* From the root to those ranks of its node that carry them. */
 static void hand_out(weft_plan_t *plan, const weft_team_t *node, const weft_cut_t *slices, int root)
 {
     weft_node_parts_t parts = {.coll = WEFT_SCATTER, .root = root, .left_out = root};
@@ -143,7 +143,8 @@ static void hand_out(weft_plan_t *plan, const weft_team_t *node, const weft_cut_
     weft_section_end(plan);
 }
 
-/* Within the root's node the slices go to those who carry them, and then everything to everybody.
+/* Within the root's node the slices go to those ranks that carry them, and then everything goes to
+ * all.
  */
 static void write_slices(weft_plan_t *plan, const void *context, int index)
 {
@@ -240,7 +241,8 @@ double weft_bcast_chain_us(const weft_model_t *model)
                             copied > busy ? copied : busy, pieces);
 }
 
-typedef double (*across_us_t)(const weft_model_t *model, const weft_link_cost_t *link, double bytes);
+typedef double (*across_us_t)(const weft_model_t *model, const weft_link_cost_t *link,
+                              double bytes);
 
 static double sliced_us(const weft_model_t *model, across_us_t across, double messages,
                         double volumes)

@@ -13,7 +13,7 @@ static bool is_gather_root(const weft_coll_args_t *args)
     return args->comm->rank == args->root;
 }
 
-/* The root's own block is in place, or comes from send_buf as everybody else's. */
+/* The root's own block is in place, or comes from send_buf as that of any other rank. */
 static weft_data_t own_block(const weft_coll_args_t *args)
 {
     return weft_is_in_place(args)
@@ -136,9 +136,10 @@ static double gather_two_level_us(const weft_model_t *model)
 
 const weft_algorithm_t weft_gather_algorithms[] = {
     {"flat", gather_flat, 0, "1 round, p - 1 messages at the root", gather_flat_us, 0},
-    {"binomial", gather_binomial, 0, "log_k p rounds, p n bytes at the root", gather_binomial_us, WEFT_HAS_RADIX},
-    {"two_level", gather_two_level, 0, "log_k N rounds between nodes, p n bytes at the root", gather_two_level_us,
+    {"binomial", gather_binomial, 0, "log_k p rounds, p n bytes at the root", gather_binomial_us,
      WEFT_HAS_RADIX},
+    {"two_level", gather_two_level, 0, "log_k N rounds between nodes, p n bytes at the root",
+     gather_two_level_us, WEFT_HAS_RADIX},
     {0},
 };
 

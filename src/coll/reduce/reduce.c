@@ -90,7 +90,8 @@ static double reduce_binomial_us(const weft_model_t *model)
 }
 
 const weft_algorithm_t weft_reduce_algorithms[] = {
-    {"binomial", reduce_binomial, 0, "log_k p rounds of (k - 1) n bytes", reduce_binomial_us, WEFT_HAS_RADIX},
+    {"binomial", reduce_binomial, 0, "log_k p rounds of (k - 1) n bytes", reduce_binomial_us,
+     WEFT_HAS_RADIX},
     {"flat", reduce_flat, 0, "1 round, p - 1 messages of n bytes at the root", NULL, 0},
     {"two_shot", reduce_two_shot, WEFT_NEEDS_COUNT, "2 rounds, 2 n bytes", NULL, 0},
     {"two_level", weft_reduce_two_level, WEFT_NEEDS_ORDER,

@@ -7,7 +7,8 @@
 #include "coll/team/node_pieces.h"
 #include "coll/team/pieces.h"
 
-/* Who collects: the root, or where the order must be kept rank 0, which sends the result on. */
+/* The rank that collects: the root; or rank 0 where the order must be kept, which then sends the
+ * result on. */
 static int collector_of(const weft_coll_args_t *args)
 {
     return args->op->is_commutative ? args->root : 0;
@@ -84,7 +85,7 @@ static void by_halving(weft_plan_t *plan, const weft_team_t *lane, weft_data_t s
 
 /* The carriers of the root's node hand their slices to the collector. */
 static void collect_slices(weft_plan_t *plan, const weft_team_t *node, const weft_cut_t *slices,
-                    int collector)
+                           int collector)
 {
     weft_node_parts_t parts = {.coll = WEFT_GATHER, .root = collector, .left_out = collector};
     bool is_collector = node->index == collector;

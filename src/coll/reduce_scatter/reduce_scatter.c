@@ -154,17 +154,36 @@ static void reduce_scatter_lanes_bine(weft_plan_t *plan, const weft_coll_args_t 
 
 /* What parts of any size can have. */
 #define FOR_ANY_COUNTS                                                                             \
-    {"direct", direct, 0, "1 round, p - 1 messages of a block each",                               \
-     weft_reduce_scatter_direct_us, 0},                                                            \
-    {"through_root", through_root, 0, "2 rounds, rank 0 reduces all", NULL, 0},                    \
-    {"ring", ring, WEFT_NEEDS_COMMUTATIVE, "p - 1 rounds of a block",                              \
-     weft_reduce_scatter_ring_us, 0},                                                              \
-    {"bine", bine, WEFT_NEEDS_COMMUTATIVE, "log2 p rounds, p blocks, short ways",                  \
-     weft_reduce_scatter_bine_us, 0},                                                              \
-    {"two_level", reduce_scatter_two_level, WEFT_NEEDS_BLOCKS,                                                    \
-     "a leader a node reduces all: 1 round, N - 1 messages", weft_reduce_scatter_two_level_us, 0}, \
-    {"two_level_bine", two_level_bine, WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,                 \
-     "a leader a node reduces all: log2 N rounds", weft_reduce_scatter_two_level_bine_us, 0}
+    {                                                                                              \
+        "direct",                                                                                  \
+        direct,                                                                                    \
+        0,                                                                                         \
+        "1 round, p - 1 messages of a block each",                                                 \
+        weft_reduce_scatter_direct_us,                                                             \
+        0},                                                                                        \
+        {"through_root", through_root, 0, "2 rounds, rank 0 reduces all", NULL, 0},                \
+        {"ring",                                                                                   \
+         ring,                                                                                     \
+         WEFT_NEEDS_COMMUTATIVE,                                                                   \
+         "p - 1 rounds of a block",                                                                \
+         weft_reduce_scatter_ring_us,                                                              \
+         0},                                                                                       \
+        {"bine",                                                                                   \
+         bine,                                                                                     \
+         WEFT_NEEDS_COMMUTATIVE,                                                                   \
+         "log2 p rounds, p blocks, short ways",                                                    \
+         weft_reduce_scatter_bine_us,                                                              \
+         0},                                                                                       \
+        {"two_level",                                                                              \
+         reduce_scatter_two_level,                                                                 \
+         WEFT_NEEDS_BLOCKS,                                                                        \
+         "a leader a node reduces all: 1 round, N - 1 messages",                                   \
+         weft_reduce_scatter_two_level_us,                                                         \
+         0},                                                                                       \
+    {                                                                                              \
+        "two_level_bine", two_level_bine, WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,              \
+            "a leader a node reduces all: log2 N rounds", weft_reduce_scatter_two_level_bine_us, 0 \
+    }
 
 const weft_algorithm_t weft_reduce_scatter_block_algorithms[] = {
     FOR_ANY_COUNTS,

@@ -23,7 +23,7 @@ static size_t *firsts_of_nodes(weft_plan_t *plan, const weft_cut_t *cut)
 }
 
 static void write_two_level(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut,
-                      across_t across)
+                            across_t across)
 {
     const weft_shape_t *shape = plan->how.shape;
     int rank = args->comm->rank, first = weft_shape_before(shape, weft_shape_node(shape, rank));
@@ -121,7 +121,8 @@ void weft_reduce_scatter_lanes_bine(weft_plan_t *plan, const weft_coll_args_t *a
 
 /* ---- what they cost; bytes of the whole operand ---- */
 
-static double halving_us(const weft_model_t *model, const weft_link_cost_t *link, int size, double bytes)
+static double halving_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
+                         double bytes)
 {
     double sum = 0;
     int power = 1;
@@ -136,7 +137,8 @@ static double halving_us(const weft_model_t *model, const weft_link_cost_t *link
     return sum;
 }
 
-static double direct_us(const weft_model_t *model, const weft_link_cost_t *link, int size, double bytes)
+static double direct_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
+                        double bytes)
 {
     return weft_reduce_round_us(model, link, size - 1, bytes / size);
 }

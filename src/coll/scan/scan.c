@@ -51,7 +51,8 @@ static weft_data_t doubling(weft_plan_t *plan, const weft_team_t *team, const sc
 static void by_doubling(weft_plan_t *plan, const weft_coll_args_t *args, bool is_inclusive)
 {
     weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
-    scan_t scan = {weft_own_operand(args), weft_vector(args, weft_place_at(WEFT_OUT, 0)), is_inclusive};
+    scan_t scan = {weft_own_operand(args), weft_vector(args, weft_place_at(WEFT_OUT, 0)),
+                   is_inclusive};
     doubling(plan, &team, &scan);
 }
 

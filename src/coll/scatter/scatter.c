@@ -141,8 +141,8 @@ static double scatter_two_level_us(const weft_model_t *model)
 
 const weft_algorithm_t weft_scatter_algorithms[] = {
     {"flat", scatter_flat, 0, "1 round, p - 1 messages at the root", scatter_flat_us, 0},
-    {"binomial", scatter_binomial, 0, "log_k p rounds, p n bytes from the root", scatter_binomial_us,
-     WEFT_HAS_RADIX},
+    {"binomial", scatter_binomial, 0, "log_k p rounds, p n bytes from the root",
+     scatter_binomial_us, WEFT_HAS_RADIX},
     {"two_level", scatter_two_level, 0, "log_k N rounds between nodes, p n bytes from the root",
      scatter_two_level_us, WEFT_HAS_RADIX},
     {0},

@@ -13,7 +13,7 @@
 typedef struct bine {
     const weft_team_t *team;
     int steps, speakers, pairs;
-    int self; /* number among the speakers; of the pair, for who is none */
+    int self; /* number among the speakers; a rank that is none has that of its pair */
     bool is_paired, is_speaker;
 } bine_t;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the ranks of a node go about what they do among themselves. */
+/* The shape of what the ranks of a node do among themselves: how many children a tree has, and how
+ * many pieces data are cut into. */
 #ifndef WEFT_COLL_TEAM_LOCAL_H
 #define WEFT_COLL_TEAM_LOCAL_H
 

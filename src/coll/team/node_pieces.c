@@ -115,7 +115,8 @@ void weft_node_reduce_scatter(weft_plan_t *plan, const weft_team_t *node, weft_p
 {
     weft_cut_t mine = weft_cut_at(cut, from);
     weft_data_t own = weft_data(cut->at, 0, cut->type);
-    weft_node_parts_t parts = {.coll = WEFT_REDUCE_SCATTER, .one = &own, .cut = &mine, .left_out = -1};
+    weft_node_parts_t parts = {
+        .coll = WEFT_REDUCE_SCATTER, .one = &own, .cut = &mine, .left_out = -1};
     if (node->index < cut->parts)
         own = weft_cut_part(cut, node->index);
     if (cut->count == 0)
@@ -128,7 +129,8 @@ void weft_node_reduce_scatter(weft_plan_t *plan, const weft_team_t *node, weft_p
 void weft_node_allgather(weft_plan_t *plan, const weft_team_t *node, const weft_cut_t *cut)
 {
     weft_data_t own = weft_data(cut->at, 0, cut->type);
-    weft_node_parts_t parts = {.coll = WEFT_ALLGATHER, .one = &own, .cut = cut, .left_out = node->index};
+    weft_node_parts_t parts = {
+        .coll = WEFT_ALLGATHER, .one = &own, .cut = cut, .left_out = node->index};
     if (node->index < cut->parts)
         own = weft_cut_part(cut, node->index);
     if (cut->count == 0)

@@ -94,8 +94,8 @@ void weft_team_alltoall_bruck(weft_plan_t *plan, const weft_team_t *team,
 
 /* ---- pairs ---- */
 
-void weft_team_alltoall(weft_plan_t *plan, const weft_team_t *team, const weft_rank_blocks_t *blocks,
-                        int window)
+void weft_team_alltoall(weft_plan_t *plan, const weft_team_t *team,
+                        const weft_rank_blocks_t *blocks, int window)
 {
     size_t bytes = blocks->bytes;
     for (int i = 1; i < team->size; i++) {

@@ -178,11 +178,19 @@ static int try_once(const void *call)
 /* With many elements only allreduces go by ll. */
 static void check_all(const buffers_t *buffers, bool is_taken)
 {
-    static const call_t all[] = {{"allreduce", allreduce}, {"allreduce in place", allreduce_in_place}, {"iallreduce", allreduce_later},
-               {"reduce", reduce}, {"reduce_scatter_block", reduce_scatter_block},
-               {"reduce_scatter", reduce_scatter}, {"bcast", bcast}, {"allgather", allgather}, {"gather", gather},
-               {"scatter", scatter}, {"alltoall", alltoall}, {"allgatherv", allgatherv},
-               {"bcast in pieces", bcast_in_pieces}};
+    static const call_t all[] = {{"allreduce", allreduce},
+                                 {"allreduce in place", allreduce_in_place},
+                                 {"iallreduce", allreduce_later},
+                                 {"reduce", reduce},
+                                 {"reduce_scatter_block", reduce_scatter_block},
+                                 {"reduce_scatter", reduce_scatter},
+                                 {"bcast", bcast},
+                                 {"allgather", allgather},
+                                 {"gather", gather},
+                                 {"scatter", scatter},
+                                 {"alltoall", alltoall},
+                                 {"allgatherv", allgatherv},
+                                 {"bcast in pieces", bcast_in_pieces}};
     in = buffers->in, out = buffers->out;
     sent = buffers->sent, wanted = buffers->wanted, got = buffers->got;
     for (size_t i = 0; i < (count < MANY ? sizeof(all) / sizeof(all[0]) : ALLREDUCES); i++)

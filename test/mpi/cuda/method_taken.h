@@ -22,7 +22,8 @@ typedef struct buffers {
 typedef struct method {
     const char *name, *kernels; /* and how the names of its kernels begin */
     size_t (*buffer_bytes)(void);
-    void (*check_all)(const buffers_t *buffers, bool is_taken); /* with `count` elements, by check_method() */
+    void (*check_all)(const buffers_t *buffers,
+                      bool is_taken); /* with `count` elements, by check_method() */
 } method_t;
 
 static const method_t *method;
@@ -43,9 +44,10 @@ static bool all_are(bool claim)
     return all;
 }
 
-/* `try_once` returns how much of a result is wrong. Streams that run late make ranks go solo, until they have learnt to
- * wait: so until all have gone by the method. */
-static void check_method(const char *name, int (*try_once)(const void *its), const void *its, bool is_taken)
+/* `try_once` returns how much of a result is wrong. Streams that run late make ranks go solo, until
+ * they have learnt to wait: so until all have gone by the method. */
+static void check_method(const char *name, int (*try_once)(const void *its), const void *its,
+                         bool is_taken)
 {
     enum { ROUNDS_MOST = 50, ROUNDS_WITHOUT = 6 };
     char what[128];
@@ -66,7 +68,8 @@ static void check_method(const char *name, int (*try_once)(const void *its), con
 static void check_count(bool is_taken)
 {
     size_t bytes = method->buffer_bytes();
-    buffers_t buffers = {memory_take('D', bytes), memory_take('D', bytes), malloc(bytes), malloc(bytes), malloc(bytes)};
+    buffers_t buffers = {memory_take('D', bytes), memory_take('D', bytes), malloc(bytes),
+                         malloc(bytes), malloc(bytes)};
     method->check_all(&buffers, is_taken);
     memory_give('D', buffers.in);
     memory_give('D', buffers.out);
@@ -85,7 +88,8 @@ static int check_taken(const method_t *its, int argc, char **argv)
     bool is_taken = strcmp(argv[1], "taken") == 0;
     *(void **)&launches_of = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "simLaunches");
     for (int part = 0; part < 2; part++) {
-        MPI_Comm_split(MPI_COMM_WORLD, part == 0 || expect_rank > 0, part == 0 ? 0 : -expect_rank, &comm);
+        MPI_Comm_split(MPI_COMM_WORLD, part == 0 || expect_rank > 0, part == 0 ? 0 : -expect_rank,
+                       &comm);
         MPI_Comm_rank(comm, &rank);
         MPI_Comm_size(comm, &size);
         for (int i = 2; i < argc && size > 1; i++) {

@@ -71,8 +71,9 @@ static void lost_ranks_are_named(void **state)
     lose(3);
     assert_false(request->is_complete); /* rank 2 is still to come */
     lose(2);
-    expect_text(request, "in a collective of MPI_COMM_WORLD (4 ranks), rank 0, which has lost rank 1, 2, 3: "
-                         "host h2 does not answer");
+    expect_text(request,
+                "in a collective of MPI_COMM_WORLD (4 ranks), rank 0, which has lost rank 1, 2, 3: "
+                "host h2 does not answer");
 }
 
 static void communicators_without_name_are_counted(void **state)
@@ -82,8 +83,9 @@ static void communicators_without_name_are_counted(void **state)
     weft_request_t *request = begin_barrier();
     for (int rank = 1; rank < RANKS; rank++)
         lose(rank);
-    expect_text(request, "in a collective of a communicator (4 ranks), rank 0, which has lost rank 1, 2, 3: "
-                         "host h3 does not answer");
+    expect_text(request,
+                "in a collective of a communicator (4 ranks), rank 0, which has lost rank 1, 2, 3: "
+                "host h3 does not answer");
 }
 
 /* The run has failed on this rank: it says so, and no rank is lost. */
@@ -95,7 +97,8 @@ static void own_failures_are_named(void **state)
     weft_request_init(&request, &ops, &weft_comm_world);
     weft_request_note_error(&request, weft_fail(MPI_ERR_OTHER, "the device is gone"));
     weft_coll_explain_failure(&request);
-    static const char wanted[] = "in a collective of MPI_COMM_WORLD (4 ranks), rank 0: the device is gone";
+    static const char wanted[] =
+        "in a collective of MPI_COMM_WORLD (4 ranks), rank 0: the device is gone";
     assert_string_equal(request.why, wanted);
     weft_coll_explain_failure(&request);
     assert_string_equal(request.why, wanted);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* weft_info --explain: every method for device memory has a line of its own, and what a line names
- * is what the tuning table chooses. (The program's objects are in no library: its sources are here.) */
+ * is what the tuning table chooses. (The program's objects are in no library: its sources are
+ * here.) */
 #include "info/info_explain.c"
 #include "info/info_options.c"
 

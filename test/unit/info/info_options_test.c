@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The words of weft_info's command line: numbers, lists of them and collectives. What is refused is
- * named on stderr, with its value. (The program's objects are in no library: its source is here.) */
+ * named on stderr, with its value. (The program's objects are in no library: its source is here.)
+ */
 #include "info/info_options.c"
 
 #include <setjmp.h>
@@ -51,7 +52,8 @@ static void numbers_with_units(void **state)
     static const struct {
         const char *text;
         size_t value;
-    } good[] = {{"0", 0}, {"8", 8}, {"64K", 65536}, {"1M", 1 << 20}, {"007", 7}, {"1024M", 1 << 30}};
+    } good[] = {{"0", 0},        {"8", 8},   {"64K", 65536},
+                {"1M", 1 << 20}, {"007", 7}, {"1024M", 1 << 30}};
     (void)state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         size_t value = 12345;
@@ -62,8 +64,22 @@ static void numbers_with_units(void **state)
 
 static void bad_numbers_are_named(void **state)
 {
-    static const char *const bad[] = {"", "x", "-1", "+1", " 1", "1 ", "1k", "1KK", "1.5", "8,", ",8", "1025",
-                                      "2K", "99999999999999999999", "99999999999999999M", "0x10"};
+    static const char *const bad[] = {"",
+                                      "x",
+                                      "-1",
+                                      "+1",
+                                      " 1",
+                                      "1 ",
+                                      "1k",
+                                      "1KK",
+                                      "1.5",
+                                      "8,",
+                                      ",8",
+                                      "1025",
+                                      "2K",
+                                      "99999999999999999999",
+                                      "99999999999999999M",
+                                      "0x10"};
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         size_t value = 12345;
@@ -124,12 +140,14 @@ static void collectives_by_name(void **state)
 
 static void the_nearest_collective_is_named(void **state)
 {
-    static const char *const pairs[][2] = {{"alreduce", "allreduce"}, {"bariers", "barrier"}, {"exscans", "exscan"}};
+    static const char *const pairs[][2] = {
+        {"alreduce", "allreduce"}, {"bariers", "barrier"}, {"exscans", "exscan"}};
     (void)state;
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         char part[80];
         weft_coll_t coll = WEFT_COLLS;
-        snprintf(part, sizeof(part), "no collective %s; the nearest is %s", pairs[i][0], pairs[i][1]);
+        snprintf(part, sizeof(part), "no collective %s; the nearest is %s", pairs[i][0],
+                 pairs[i][1]);
         catch_words();
         bool is_taken = weft_info_coll(pairs[i][0], &coll);
         expect_words(pairs[i][0], part);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations in streams of a fake device: each begins when its stream has come to it, the stream goes
- * on when it is over, streams do not wait for each other, and what fails is remembered. The device's
- * streams are lists of calls and gates; run_stream() takes the driver's part.
+ * Operations in streams of a fake device: each begins when its stream has come to it, the stream
+ * goes on when it is over, streams do not wait for each other, and what fails is remembered. The
+ * device's streams are lists of calls and gates; run_stream() takes the driver's part.
  */
 #include "stream/stream_private.h"
 
@@ -93,7 +93,8 @@ static void fake_open_gate(const weft_gate_t *gate)
 
 static int fake_check(weft_user_stream_t *stream)
 {
-    return stream->trouble == MPI_SUCCESS ? MPI_SUCCESS : weft_fail(stream->trouble, "the fake device is gone");
+    return stream->trouble == MPI_SUCCESS ? MPI_SUCCESS
+                                          : weft_fail(stream->trouble, "the fake device is gone");
 }
 
 static const weft_device_stream_ops_t fake_streams = {.open = fake_open,
@@ -112,7 +113,8 @@ static void run_stream(weft_user_stream_t *stream)
 {
     while (stream->next < stream->count) {
         int at = stream->next;
-        if (stream->entries[at].function == NULL && atomic_load(&stream->word) < stream->entries[at].number)
+        if (stream->entries[at].function == NULL &&
+            atomic_load(&stream->word) < stream->entries[at].number)
             return;
         stream->next++;
         if (stream->entries[at].function != NULL)
