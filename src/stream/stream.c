@@ -108,7 +108,8 @@ void weft_stream_attach(weft_stream_t *stream, weft_comm_t *comm)
 
 /* ---- the end ---- */
 
-/* The library learns of a graph's launch only when the stream comes to the graph's first operation, so it waits for all that is in the streams. */
+/* The library learns of a graph's launch only when the stream comes to the graph's first operation,
+ * so it waits for all that is in the streams. */
 static void await_graphs(void)
 {
     weft_link_t *link = wefti_streams.next;
