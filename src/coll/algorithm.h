@@ -38,7 +38,7 @@ typedef struct weft_algorithm {
     weft_build_fn_t build;
     unsigned needs;
     const char *cost; /* in words, for p ranks, N nodes and n bytes */
-    /* For communicators of several nodes: NULL where it is not worth a thought there. */
+    /* For communicators of several nodes; NULL: the model never takes it there. */
     double (*cost_us)(const weft_model_t *model);
     unsigned has; /* WEFT_HAS_ flags */
 } weft_algorithm_t;
@@ -60,7 +60,7 @@ static inline bool weft_is_in_place(const weft_coll_args_t *args)
 static inline weft_place_t weft_element(weft_buffer_t buffer, MPI_Count index,
                                         const weft_type_t *type)
 {
-    return weft_at(buffer, (ptrdiff_t)(index * type->extent));
+    return weft_place_at(buffer, (ptrdiff_t)(index * type->extent));
 }
 
 /** A place some elements further on. */
@@ -107,9 +107,9 @@ static inline weft_data_t weft_recv_slice(const weft_coll_args_t *args, int rank
 }
 
 /** This rank's operand of a reduction: recv_count elements of recv_type. */
-static inline weft_place_t weft_operand(const weft_coll_args_t *args)
+static inline weft_place_t weft_own_operand(const weft_coll_args_t *args)
 {
-    return weft_at(weft_is_in_place(args) ? WEFT_OUT : WEFT_IN, 0);
+    return weft_place_at(weft_is_in_place(args) ? WEFT_OUT : WEFT_IN, 0);
 }
 
 /** A whole vector of a reduction at a place: recv_count elements of recv_type. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a call to a running plan: choose an algorithm, write its plan, run it. Plans of calls whose
- * shape is a few numbers are kept with the communicator, so that a loop of small collectives writes
+ * From a call to a running plan: choose an algorithm, write its plan, run it. Plans of calls that a
+ * few numbers describe are kept with the communicator, so that a loop of small collectives writes
  * none.
  */
 #include "coll/coll.h"
 
 #include "coll/engine.h"
 #include "coll/comm_shape.h"
+#include "coll/device_calls.h"
 #include "coll/plan.h"
 #include "coll/section.h"
-#include "coll/device/device_job.h"
 #include "coll/tuning.h"
 #include "pt2pt/pt2pt.h"
 #include "base/config.h"
@@ -18,19 +18,22 @@
 #include "base/log.h"
 #include "base/memory.h"
 
+const weft_device_calls_t *weft_device_calls;
+
 enum { CACHED_PLANS = 16 };
 
 /* What decides the plan of a call, where no arrays are involved. */
-typedef struct shape {
-    uint64_t call; /* the collective, its root, and which buffers are MPI_IN_PLACE, in one word to be compared at once */
+typedef struct plan_key {
+    uint64_t call; /* the collective, its root, and which buffers are MPI_IN_PLACE, in one word to
+                      be compared at once */
     size_t send_count, recv_count;
     const weft_type_t *send_type, *recv_type;
     const weft_op_t *op;
-} shape_t;
+} plan_key_t;
 
 typedef struct cache {
     struct {
-        shape_t shape;
+        plan_key_t key;
         weft_plan_t *plan; /* NULL: free */
     } entries[CACHED_PLANS];
 } cache_t;
@@ -48,7 +51,7 @@ static size_t sum(weft_counts_t counts, int size)
 }
 
 /* The bytes that tuning.conf speaks of; 0 where the ranks could not agree on them. */
-static size_t bytes_of(weft_coll_t coll, const weft_coll_args_t *args)
+static size_t bytes_of_call(weft_coll_t coll, const weft_coll_args_t *args)
 {
     bool is_root = args->comm->rank == args->root;
     switch (coll) {
@@ -84,7 +87,7 @@ static unsigned fulfilled(const weft_coll_args_t *args, const weft_shape_t *shap
            weft_shape_fulfils(shape, commutes);
 }
 
-/* Several nodes must choose alike: what is known of one host does not count then. */
+/* Ranks of several nodes must choose alike, so facts of one host do not count there. */
 static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
                             const weft_shape_t *shape)
 {
@@ -93,7 +96,7 @@ static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
                                  .is_oversubscribed = is_one && weft_world.is_oversubscribed,
                                  .any_is_oversubscribed = weft_config.CROWDED,
                                  .ranks = args->comm->size,
-                                 .bytes = bytes_of(coll, args),
+                                 .bytes = bytes_of_call(coll, args),
                                  .has = fulfilled(args, shape),
                                  .nodes = shape->nodes,
                                  .least = shape->least,
@@ -136,8 +139,8 @@ static bool is_lasting(const weft_type_t *type)
     return type == NULL || type->is_predefined;
 }
 
-/* Derived types and operations may be freed, and others come to lie at their addresses. */
-static bool has_shape(weft_coll_t coll, const weft_coll_args_t *args)
+/* Derived types and operations may be freed, and new ones may get their addresses. */
+static bool has_key(weft_coll_t coll, const weft_coll_args_t *args)
 {
     static const bool has_arrays[WEFT_COLLS] = {
         [WEFT_GATHERV] = true,   [WEFT_SCATTERV] = true,  [WEFT_ALLGATHERV] = true,
@@ -147,7 +150,7 @@ static bool has_shape(weft_coll_t coll, const weft_coll_args_t *args)
            (args->op == NULL || args->op->is_predefined);
 }
 
-static inline bool is_equal(const shape_t *a, const shape_t *b)
+static inline bool is_equal(const plan_key_t *a, const plan_key_t *b)
 {
     return a->call == b->call && a->send_count == b->send_count && a->recv_count == b->recv_count &&
            a->send_type == b->send_type && a->recv_type == b->recv_type && a->op == b->op;
@@ -155,7 +158,8 @@ static inline bool is_equal(const shape_t *a, const shape_t *b)
 
 static inline uint64_t pack_call(weft_coll_t coll, const weft_coll_args_t *args)
 {
-    uint64_t in_place = (uint64_t)(args->send_buf == MPI_IN_PLACE) << 1 | (args->recv_buf == MPI_IN_PLACE);
+    uint64_t in_place =
+        (uint64_t)(args->send_buf == MPI_IN_PLACE) << 1 | (args->recv_buf == MPI_IN_PLACE);
     return (uint64_t)coll << 34 | in_place << 32 | (uint32_t)args->root;
 }
 
@@ -185,18 +189,18 @@ static cache_t *cache_of(weft_comm_t *comm)
 
 static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
 {
-    shape_t shape = {.call = pack_call(coll, args),
-                     .send_count = args->send_count,
-                     .recv_count = args->recv_count,
-                     .send_type = args->send_type,
-                     .recv_type = args->recv_type,
-                     .op = args->op};
+    plan_key_t key = {.call = pack_call(coll, args),
+                      .send_count = args->send_count,
+                      .recv_count = args->recv_count,
+                      .send_type = args->send_type,
+                      .recv_type = args->recv_type,
+                      .op = args->op};
     cache_t *cache = cache_of(args->comm);
     if (cache == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for the plans of a communicator");
     size_t count = args->send_count + args->recv_count;
     size_t slot = ((size_t)coll * 5 + count + (count >> 8) + (size_t)args->root) % CACHED_PLANS;
-    if (cache->entries[slot].plan == NULL || !is_equal(&cache->entries[slot].shape, &shape)) {
+    if (cache->entries[slot].plan == NULL || !is_equal(&cache->entries[slot].key, &key)) {
         weft_plan_t *plan;
         int err = write_plan(coll, args, &plan);
         if (err != MPI_SUCCESS)
@@ -204,7 +208,7 @@ static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, weft_pl
         if (cache->entries[slot].plan != NULL)
             weft_plan_release(cache->entries[slot].plan);
         cache->entries[slot].plan = plan;
-        cache->entries[slot].shape = shape;
+        cache->entries[slot].key = key;
     }
     *out = cache->entries[slot].plan;
     (*out)->references++;
@@ -218,17 +222,17 @@ static int plan_for(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t 
         weft_tuning_open();
         is_open = true;
     }
-    return has_shape(coll, args) ? find_or_write(coll, args, out) : write_plan(coll, args, out);
+    return has_key(coll, args) ? find_or_write(coll, args, out) : write_plan(coll, args, out);
 }
 
 /* ---- running ---- */
 
-/* To its end, also where there is more to it than a plan. */
+/* Run a call with device memory to its end; there may be more to it than a plan. */
 static int run_on_device(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan,
                          uint32_t number)
 {
     weft_request_t *request;
-    int err = weft_device_job_begin(coll, args, plan, number, &request);
+    int err = weft_device_calls->begin(coll, args, plan, number, &request);
     if (err != MPI_SUCCESS)
         return err;
     weft_request_wait(request);
@@ -237,11 +241,11 @@ static int run_on_device(weft_coll_t coll, const weft_coll_args_t *args, weft_pl
     return err;
 }
 
-/* Nothing but a look at a word where no device is in use. */
+/* Where no device is in use this costs one load. */
 static inline bool has_device_memory(weft_coll_t coll, const weft_coll_args_t *args)
 {
     return __builtin_expect(*weft_device_news != 0, 0) && !args->comm->is_host_only &&
-           weft_device_job_is_needed(coll, args);
+           weft_device_calls != NULL && weft_device_calls->is_needed(coll, args);
 }
 
 int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args)
@@ -266,7 +270,7 @@ int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request
     if (err != MPI_SUCCESS)
         return err;
     args->comm->coll_count += plan->meetings;
-    err = has_device_memory(coll, args) ? weft_device_job_begin(coll, args, plan, number, out)
+    err = has_device_memory(coll, args) ? weft_device_calls->begin(coll, args, plan, number, out)
                                         : weft_engine_begin(plan, args, out);
     weft_plan_release(plan);
     return err;
@@ -274,7 +278,6 @@ int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request
 
 void weft_coll_close(void)
 {
-    weft_device_jobs_close();
     weft_engine_close();
     weft_comm_shapes_close();
     weft_tuning_close();

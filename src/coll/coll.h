@@ -51,7 +51,8 @@ typedef struct weft_coll_args {
     size_t recv_count;
     weft_type_t *recv_type;
     weft_op_t *op;
-    weft_counts_t send_counts, send_displs, recv_counts, recv_displs; /* NULL where not named above */
+    weft_counts_t send_counts, send_displs, recv_counts,
+        recv_displs;                             /* NULL where not named above */
     const MPI_Datatype *send_types, *recv_types; /* of alltoallw */
 } weft_coll_args_t;
 

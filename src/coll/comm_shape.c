@@ -17,7 +17,7 @@ typedef struct kept_shape {
 
 static weft_list_t shapes = {&shapes, &shapes};
 
-static void release(weft_group_t *group)
+static void coll_release_shape(weft_group_t *group)
 {
     kept_shape_t *kept = group->shape;
     group->shape = NULL;
@@ -53,7 +53,7 @@ static int keep_shape(weft_group_t *group)
     }
     *kept = (kept_shape_t){.shape = shape, .group = group};
     weft_list_append(&shapes, &kept->link);
-    weft_group_release_shape = release;
+    weft_group_release_shape = coll_release_shape;
     group->shape = kept;
     return MPI_SUCCESS;
 }
@@ -74,5 +74,5 @@ int weft_comm_shape(const weft_comm_t *comm, weft_shape_t *room, const weft_shap
 void weft_comm_shapes_close(void)
 {
     while (!weft_list_is_empty(&shapes))
-        release(WEFT_ELEMENT(shapes.next, kept_shape_t, link)->group);
+        coll_release_shape(WEFT_ELEMENT(shapes.next, kept_shape_t, link)->group);
 }

@@ -14,7 +14,7 @@
  */
 int weft_comm_shape(const weft_comm_t *comm, weft_shape_t *room, const weft_shape_t **out);
 
-/** At the end of MPI: groups keep none. */
+/** At the end of MPI: release the shapes that groups keep. */
 void weft_comm_shapes_close(void);
 
 #endif

@@ -8,6 +8,7 @@
 #define WEFT_COLL_ENGINE_H
 
 #include "coll/coll.h"
+#include "coll/executor.h"
 #include "coll/plan.h"
 
 #include <stdbool.h>
@@ -19,13 +20,13 @@ int weft_engine_run(weft_plan_t *plan, const weft_coll_args_t *args);
 /** Begin to run it; the request retains the plan. MPI_ERR_NO_MEM. */
 int weft_engine_begin(weft_plan_t *plan, const weft_coll_args_t *args, weft_request_t **out);
 
-/** Where a run takes place that was not begun at once. */
+/** How weft_engine_begin_at() runs a plan. */
 typedef struct weft_run_place {
-    int tag;                    /* of its messages: weft_engine_take_tag() */
-    struct weft_device *device; /* of its scratch and reductions; NULL: the host */
-    bool by_levels;             /* sections of the plan may be done together (device/section_job.h) */
-    uint32_t number;            /* of the meetings of its sections: the first */
-    int error; /* the run has failed before it began, with the text of weft_fail: it tells the others */
+    int tag;                         /* of its messages: weft_engine_take_tag() */
+    const weft_executor_t *executor; /* NULL: weft_host_executor */
+    void *state;                     /* of the executor, which the run releases once it has begun */
+    int error; /* the run has failed before it began, with the text of weft_fail: it tells the
+                  others */
 } weft_run_place_t;
 
 /** The tag of the communicator's next collective, which is this plan. */

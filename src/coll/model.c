@@ -11,7 +11,7 @@ enum { FABRICS_MAX = 32, NAME_BYTES = 32 };
 
 typedef struct row {
     char name[NAME_BYTES];
-    weft_wire_t link;
+    weft_link_cost_t link;
 } row_t;
 
 static row_t rows[FABRICS_MAX];
@@ -20,7 +20,7 @@ static double reduce_us_per_byte, copy_us_per_byte;
 
 /* ---- constants ---- */
 
-static row_t *find(const char *name, size_t length)
+static row_t *find_fabric(const char *name, size_t length)
 {
     for (int i = 0; i < row_count; i++) {
         if (strncmp(rows[i].name, name, length) == 0 && rows[i].name[length] == '\0')
@@ -42,7 +42,7 @@ static bool parse_fabric(const char *line)
         return false;
     row.link.us_per_byte = 1 / rate;
     row.link.eager_bytes *= unit == 'K' ? 1024 : unit == 'M' ? 1024 * 1024 : 1;
-    row_t *place = find(row.name, strlen(row.name));
+    row_t *place = find_fabric(row.name, strlen(row.name));
     if (place == NULL && row_count == FABRICS_MAX)
         return false;
     *(place != NULL ? place : &rows[row_count++]) = row;
@@ -71,14 +71,14 @@ void weft_fabrics_close(void)
     row_count = 0;
 }
 
-static weft_wire_t link_of(const char *name)
+static weft_link_cost_t link_of(const char *name)
 {
-    static const weft_wire_t unknown = {10, 1, 0.1, 1e-3, 16384};
-    const row_t *row = find(name, strlen(name));
+    static const weft_link_cost_t unknown = {10, 1, 0.1, 1e-3, 16384};
+    const row_t *row = find_fabric(name, strlen(name));
     if (row == NULL)
-        row = find(name, strcspn(name, ";"));
+        row = find_fabric(name, strcspn(name, ";"));
     if (row == NULL)
-        row = find("net", 3);
+        row = find_fabric("net", 3);
     return row != NULL ? row->link : unknown;
 }
 
@@ -89,7 +89,7 @@ weft_fabric_t weft_fabric_of(const char *provider)
 
 bool weft_fabric_is_known(const char *provider)
 {
-    return find(provider, strlen(provider)) != NULL;
+    return find_fabric(provider, strlen(provider)) != NULL;
 }
 
 const char *weft_fabric_name(int index)
@@ -104,20 +104,20 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-double weft_round_us(const weft_wire_t *link, double others, double bytes)
+double weft_round_us(const weft_link_cost_t *link, double others, double bytes)
 {
     double asking = bytes > (double)link->eager_bytes ? 2 * link->latency_us : 0;
     double carried = larger(link->port_us, bytes * link->us_per_byte);
     return asking + link->latency_us + carried + (others - 1) * larger(link->gap_us, carried);
 }
 
-double weft_reduce_round_us(const weft_model_t *model, const weft_wire_t *link, double others,
+double weft_reduce_round_us(const weft_model_t *model, const weft_link_cost_t *link, double others,
                             double bytes)
 {
     return weft_round_us(link, others, bytes) + others * bytes * model->fabric.reduce_us_per_byte;
 }
 
-double weft_tree_us(const weft_wire_t *link, int size, int radix, double bytes)
+double weft_tree_us(const weft_link_cost_t *link, int size, int radix, double bytes)
 {
     double sum = 0;
     for (int left = size; left > 1; left = (left + radix - 1) / radix)
@@ -125,7 +125,7 @@ double weft_tree_us(const weft_wire_t *link, int size, int radix, double bytes)
     return sum;
 }
 
-double weft_reduce_tree_us(const weft_model_t *model, const weft_wire_t *link, int size,
+double weft_reduce_tree_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
                            double bytes)
 {
     double folded = 0;
@@ -135,7 +135,7 @@ double weft_reduce_tree_us(const weft_model_t *model, const weft_wire_t *link, i
            folded * bytes * model->fabric.reduce_us_per_byte;
 }
 
-double weft_blocks_tree_us(const weft_wire_t *link, int size, int radix, double bytes)
+double weft_blocks_tree_us(const weft_link_cost_t *link, int size, int radix, double bytes)
 {
     double sum = 0, branch = size * bytes;
     for (int left = size; left > 1; left = (left + radix - 1) / radix) {
@@ -146,7 +146,7 @@ double weft_blocks_tree_us(const weft_wire_t *link, int size, int radix, double 
     return sum;
 }
 
-double weft_multiplying_us(const weft_model_t *model, const weft_wire_t *link, int size,
+double weft_multiplying_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
                            double bytes)
 {
     weft_digits_t digits = weft_digits_of(size, model->radix);
@@ -158,7 +158,8 @@ double weft_multiplying_us(const weft_model_t *model, const weft_wire_t *link, i
     return sum;
 }
 
-double weft_halving_us(const weft_model_t *model, const weft_wire_t *link, int size, double bytes)
+double weft_halving_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
+                       double bytes)
 {
     weft_digits_t digits = weft_digits_of(size, model->radix);
     double sum = 0, share = bytes;
@@ -177,7 +178,7 @@ double weft_halving_us(const weft_model_t *model, const weft_wire_t *link, int s
  */
 double weft_ring_us(const weft_model_t *model, double bytes, bool reduces)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->is_consecutive ? 1 : model->most);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->is_consecutive ? 1 : model->most);
     double folded = reduces ? bytes * model->fabric.reduce_us_per_byte : 0;
     double crossing = weft_round_us(&net, 1, bytes) + folded;
     double inside = weft_round_us(&model->fabric.node, 1, bytes) + folded;
@@ -190,7 +191,7 @@ double weft_ring_us(const weft_model_t *model, double bytes, bool reduces)
                   (model->ranks - 1) * busy);
 }
 
-weft_wire_t weft_shared(weft_wire_t link, int sharers)
+weft_link_cost_t weft_shared(weft_link_cost_t link, int sharers)
 {
     link.us_per_byte *= sharers;
     link.port_us *= sharers;
@@ -201,7 +202,7 @@ weft_wire_t weft_shared(weft_wire_t link, int sharers)
  * the same on all ranks. */
 double weft_node_tree_us(const weft_model_t *model, double bytes)
 {
-    const weft_wire_t *node = &model->fabric.node;
+    const weft_link_cost_t *node = &model->fabric.node;
     int radix = weft_local_radix(model->most, bytes, false);
     double rounds = weft_digits_rounds(model->most, radix);
     return rounds * (weft_round_us(node, 1, bytes) + (radix - 2) * node->gap_us);
@@ -231,7 +232,7 @@ int weft_multiplying_messages(const weft_model_t *model, int size)
 
 double weft_busy_us(const weft_model_t *model, double messages, double bytes)
 {
-    const weft_wire_t *net = &model->fabric.net;
+    const weft_link_cost_t *net = &model->fabric.net;
     double gaps = messages * larger(net->gap_us, model->least * net->port_us);
     return larger(gaps, bytes * net->us_per_byte);
 }

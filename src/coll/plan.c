@@ -45,7 +45,7 @@ void weft_plan_release(weft_plan_t *plan)
     weft_free(plan);
 }
 
-static bool make_room(weft_plan_t *plan)
+static bool make_step_room(weft_plan_t *plan)
 {
     if (plan->count < plan->room)
         return true;
@@ -63,9 +63,9 @@ static bool make_room(weft_plan_t *plan)
     return true;
 }
 
-static void append(weft_plan_t *plan, const weft_step_t *step)
+static void append_step(weft_plan_t *plan, const weft_step_t *step)
 {
-    if (!make_room(plan))
+    if (!make_step_room(plan))
         return;
     weft_step_t *added = &plan->steps[plan->count++];
     *added = *step;
@@ -80,13 +80,13 @@ static void append(weft_plan_t *plan, const weft_step_t *step)
 void weft_plan_send(weft_plan_t *plan, weft_data_t from, int peer)
 {
     if (from.count * from.type->size > 0)
-        append(plan, &(weft_step_t){.kind = WEFT_STEP_SEND, .from = from, .peer = peer});
+        append_step(plan, &(weft_step_t){.kind = WEFT_STEP_SEND, .from = from, .peer = peer});
 }
 
 void weft_plan_recv(weft_plan_t *plan, weft_data_t to, int peer)
 {
     if (to.count * to.type->size > 0)
-        append(plan, &(weft_step_t){.kind = WEFT_STEP_RECV, .to = to, .peer = peer});
+        append_step(plan, &(weft_step_t){.kind = WEFT_STEP_RECV, .to = to, .peer = peer});
 }
 
 void weft_plan_reduce(weft_plan_t *plan, weft_place_t a, weft_place_t b, weft_data_t to)
@@ -94,7 +94,8 @@ void weft_plan_reduce(weft_plan_t *plan, weft_place_t a, weft_place_t b, weft_da
     if (to.count * to.type->size == 0)
         return;
     weft_data_t from = {a, to.count, to.type};
-    append(plan, &(weft_step_t){.kind = WEFT_STEP_REDUCE, .from = from, .second = b, .to = to});
+    append_step(plan,
+                &(weft_step_t){.kind = WEFT_STEP_REDUCE, .from = from, .second = b, .to = to});
 }
 
 static bool is_same(const weft_data_t *a, const weft_data_t *b)
@@ -107,7 +108,7 @@ void weft_plan_copy(weft_plan_t *plan, weft_data_t from, weft_data_t to)
 {
     if (from.count * from.type->size == 0 || is_same(&from, &to))
         return;
-    append(plan, &(weft_step_t){.kind = WEFT_STEP_COPY, .from = from, .to = to});
+    append_step(plan, &(weft_step_t){.kind = WEFT_STEP_COPY, .from = from, .to = to});
 }
 
 void weft_plan_wait(weft_plan_t *plan)
@@ -115,17 +116,26 @@ void weft_plan_wait(weft_plan_t *plan)
     plan->next_waits = true;
 }
 
+/* This step waits for nothing: where sections are run step by step, their first steps wait. */
+void weft_plan_mark_section(weft_plan_t *plan, int index)
+{
+    bool waits = plan->next_waits;
+    plan->next_waits = false;
+    append_step(plan, &(weft_step_t){.kind = WEFT_STEP_SECTION, .peer = index});
+    plan->next_waits = waits;
+}
+
 /* Element 0 is aligned as memory from the heap is. */
 weft_place_t weft_plan_scratch(weft_plan_t *plan, size_t count, const weft_type_t *type)
 {
     ptrdiff_t taken = (ptrdiff_t)plan->scratch_bytes, low, high;
     if (count == 0)
-        return weft_at(WEFT_SCRATCH, taken);
+        return weft_place_at(WEFT_SCRATCH, taken);
     weft_type_room(type, count, &low, &high);
     ptrdiff_t first = (taken - low + SCRATCH_ALIGNMENT - 1) & -(ptrdiff_t)SCRATCH_ALIGNMENT;
     if (first + high > taken)
         plan->scratch_bytes = (size_t)(first + high);
-    return weft_at(WEFT_SCRATCH, first);
+    return weft_place_at(WEFT_SCRATCH, first);
 }
 
 /* Parts run at the same time, so none shares scratch memory with another. */
@@ -139,7 +149,7 @@ static bool write_part(weft_plan_t *plan, weft_part_fn_t write, const void *cont
     part->scratch_bytes = plan->scratch_bytes;
     write(part, context, index);
     plan->scratch_bytes = part->scratch_bytes;
-    append(plan, &(weft_step_t){.kind = WEFT_STEP_PART, .peer = index});
+    append_step(plan, &(weft_step_t){.kind = WEFT_STEP_PART, .peer = index});
     return part->error == MPI_SUCCESS;
 }
 
@@ -160,15 +170,15 @@ void weft_plan_parts(weft_plan_t *plan, int count, weft_part_fn_t write, const v
 
 static weft_data_t nothing(void)
 {
-    return (weft_data_t){weft_at(WEFT_OUT, 0), 0, weft_type_of(MPI_BYTE)};
+    return (weft_data_t){weft_place_at(WEFT_OUT, 0), 0, weft_type_of(MPI_BYTE)};
 }
 
 void weft_plan_signal(weft_plan_t *plan, int peer)
 {
-    append(plan, &(weft_step_t){.kind = WEFT_STEP_SEND, .from = nothing(), .peer = peer});
+    append_step(plan, &(weft_step_t){.kind = WEFT_STEP_SEND, .from = nothing(), .peer = peer});
 }
 
 void weft_plan_await(weft_plan_t *plan, int peer)
 {
-    append(plan, &(weft_step_t){.kind = WEFT_STEP_RECV, .to = nothing(), .peer = peer});
+    append_step(plan, &(weft_step_t){.kind = WEFT_STEP_RECV, .to = nothing(), .peer = peer});
 }

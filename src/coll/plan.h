@@ -3,11 +3,12 @@
  * Plans: what one rank does in a collective, as a list of steps over three buffers. An algorithm
  * only writes a plan; coll/engine.c runs it, for the blocking and the nonblocking form alike. A
  * plan names places (buffer and offset), not addresses, so one plan serves every call with the same
- * shape.
+ * counts, types and root.
  *
  *   send  out of a place to a peer        reduce  place = place op place
  *   recv  from a peer into a place        copy    place to place, perhaps of different types
  *   part  begin a plan within the plan
+ *   section  says what the steps that follow come to, for executors that can do it otherwise
  *
  * Steps begin in order. Sends, receives and parts go on while the next steps begin; a step marked
  * `waits` begins only when everything before it is over. Between two ranks messages match in the
@@ -37,7 +38,7 @@ typedef struct weft_place {
     ptrdiff_t offset; /* bytes from the start of the buffer; may be negative (lower bounds) */
 } weft_place_t;
 
-static inline weft_place_t weft_at(weft_buffer_t buffer, ptrdiff_t offset)
+static inline weft_place_t weft_place_at(weft_buffer_t buffer, ptrdiff_t offset)
 {
     return (weft_place_t){buffer, offset};
 }
@@ -52,9 +53,10 @@ typedef struct weft_data {
 typedef enum weft_step_kind {
     WEFT_STEP_SEND,
     WEFT_STEP_RECV,
-    WEFT_STEP_REDUCE, /* to = from op second */
-    WEFT_STEP_COPY,   /* to = from */
-    WEFT_STEP_PART,   /* parts[peer] */
+    WEFT_STEP_REDUCE,  /* to = from op second */
+    WEFT_STEP_COPY,    /* to = from */
+    WEFT_STEP_PART,    /* parts[peer] */
+    WEFT_STEP_SECTION, /* sections[peer]; does nothing where its steps are run one by one */
 } weft_step_kind_t;
 
 typedef struct weft_step {
@@ -83,9 +85,10 @@ typedef struct weft_plan {
     size_t count, room;
     struct weft_plan **parts; /* [part_count] */
     int part_count;           /* the same on all ranks */
-    struct weft_section **sections; /* [section_count], by their first steps: coll/section.h */
-    int section_count;              /* the same on all ranks of a node */
-    uint32_t meetings;              /* weft_plan_meetings() */
+    struct weft_plan_section *
+        *sections;     /* [section_count], in the order of steps: coll/section.h */
+    int section_count; /* the same on all ranks of a node */
+    uint32_t meetings; /* weft_plan_meetings() */
     size_t scratch_bytes;
     void *spare_scratch; /* kept between runs; NULL while a run has it */
     weft_how_t how;      /* this and the rest: while it is written */
@@ -109,6 +112,8 @@ void weft_plan_reduce(weft_plan_t *plan, weft_place_t a, weft_place_t b, weft_da
 void weft_plan_copy(weft_plan_t *plan, weft_data_t from, weft_data_t to);
 /** The next step waits for all before it. */
 void weft_plan_wait(weft_plan_t *plan);
+/** Section `index` begins with the next step. (weft_section_begin() calls it.) */
+void weft_plan_mark_section(weft_plan_t *plan, int index);
 
 /** Room for `count` elements of `type` in the scratch buffer: where element 0 begins. */
 weft_place_t weft_plan_scratch(weft_plan_t *plan, size_t count, const weft_type_t *type);

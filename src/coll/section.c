@@ -3,16 +3,17 @@
 
 #include "base/memory.h"
 
-static bool make_room(weft_plan_t *plan)
+static bool make_section_room(weft_plan_t *plan)
 {
     size_t room = (size_t)plan->section_count + 1;
-    weft_section_t **sections = weft_realloc(plan->sections, room * sizeof(weft_section_t *));
+    weft_plan_section_t **sections =
+        weft_realloc(plan->sections, room * sizeof(weft_plan_section_t *));
     if (sections != NULL)
         plan->sections = sections;
     return sections != NULL;
 }
 
-static void copy_data(weft_section_t *section, int first, int count, const weft_data_t *data)
+static void copy_data(weft_plan_section_t *section, int first, int count, const weft_data_t *data)
 {
     for (int i = 0; i < count; i++) {
         section->data[first + i] = data[i];
@@ -20,10 +21,10 @@ static void copy_data(weft_section_t *section, int first, int count, const weft_
     }
 }
 
-static weft_section_t *create(const weft_section_call_t *call)
+static weft_plan_section_t *create_section(const weft_section_call_t *call)
 {
     size_t regions = (size_t)call->gives_count + (size_t)call->gets_count;
-    weft_section_t *section = weft_alloc(sizeof(*section) + regions * sizeof(weft_data_t));
+    weft_plan_section_t *section = weft_alloc(sizeof(*section) + regions * sizeof(weft_data_t));
     if (section == NULL)
         return NULL;
     section->call = *call;
@@ -39,14 +40,15 @@ void weft_section_begin(weft_plan_t *plan, const weft_section_call_t *call)
     plan->is_in_section = call->members > 1;
     if (!plan->is_in_section)
         return;
-    weft_section_t *section = make_room(plan) ? create(call) : NULL;
+    weft_plan_section_t *section = make_section_room(plan) ? create_section(call) : NULL;
     if (section == NULL) {
         plan->error = MPI_ERR_NO_MEM;
         plan->is_in_section = false;
         return;
     }
-    section->begin = plan->count;
     section->call.waits = call->waits || plan->next_waits;
+    weft_plan_mark_section(plan, plan->section_count);
+    section->end = plan->count;
     plan->sections[plan->section_count++] = section;
 }
 
@@ -70,7 +72,7 @@ uint32_t weft_plan_meetings(const weft_plan_t *plan)
 void weft_sections_release(weft_plan_t *plan)
 {
     for (int i = 0; i < plan->section_count; i++) {
-        weft_section_t *section = plan->sections[i];
+        weft_plan_section_t *section = plan->sections[i];
         for (int j = 0; j < section->call.gives_count + section->call.gets_count; j++)
             weft_type_release(section->data[j].type);
         weft_free(section);

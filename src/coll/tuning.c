@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/tuning.h"
 
-#include "coll/device/device_way.h"
-#include "coll/tuning_words.h"
+#include "coll/tuning_row.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -13,32 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMNS = 5, WORD_BYTES = 64, FABRIC_BYTES = 32, DEFAULT_RADIX = 2, LEAST_RADIX = 2, MOST_RADIX = 64 };
+typedef struct table {
+    weft_tuning_row_t *rows; /* [count] */
+    size_t count, room;
+} table_t;
 
-/* Where a row holds: on one host with enough cores or short of them, on several nodes, anywhere. */
-typedef enum where {
-    ANYWHERE,
-    CORES_ENOUGH,
-    CORES_SHORT,
-    ON_NODES,
-    ON_CROWDED_NODES,
-} where_t;
-
-typedef struct row {
-    weft_coll_t coll;
-    where_t where;
-    char fabric[FABRIC_BYTES]; /* between the nodes; "": any */
-    weft_tuning_range_t range;
-    const weft_algorithm_t *algorithm; /* NULL: the model chooses */
-    int radix;
-    size_t segment_bytes;
-    int line;
-    size_t next; /* row of the same collective; row_count: none */
-} row_t;
-
-static row_t *rows;
-static size_t row_count, row_room;
-static size_t first_rows[WEFT_COLLS]; /* row_count: none */
+static table_t hosts, devices;
+static size_t first_rows[WEFT_COLLS]; /* in `hosts`; hosts.count: none */
 
 static const struct {
     const char *name;
@@ -83,129 +63,57 @@ const weft_algorithm_t *weft_coll_algorithms(weft_coll_t coll)
 
 /* ---- reading ---- */
 
-static bool parse_coll(const char *word, row_t *row)
-{
-    row->coll = weft_coll_named(word);
-    return row->coll != WEFT_COLLS;
-}
-
-/* "any", or of nodes "nodes:efa" */
-static bool parse_where(const char *word, row_t *row)
-{
-    static const char *const words[] = {[ANYWHERE] = "any",
-                                        [CORES_ENOUGH] = "enough",
-                                        [CORES_SHORT] = "short",
-                                        [ON_NODES] = "nodes",
-                                        [ON_CROWDED_NODES] = "crowded"};
-    size_t length = strcspn(word, ":");
-    for (int i = 0; i <= ON_CROWDED_NODES; i++) {
-        if (strncmp(word, words[i], length) != 0 || words[i][length] != '\0')
-            continue;
-        row->where = (where_t)i;
-        snprintf(row->fabric, sizeof(row->fabric), "%.31s", word[length] == ':' ? word + length + 1 : "");
-        return word[length] == '\0' || (i >= ON_NODES && row->fabric[0] != '\0');
-    }
-    return false;
-}
-
-/* ",radix=4" or ",segment=64K". */
-static bool parse_option(const char *text, row_t *row)
-{
-    size_t radix;
-    if (strncmp(text, "segment=", 8) == 0)
-        return (row->algorithm->has & WEFT_HAS_SEGMENT) != 0 &&
-               weft_tuning_number(text + 8, &row->segment_bytes);
-    if (strncmp(text, "radix=", 6) != 0 || !weft_tuning_number(text + 6, &radix) || radix < LEAST_RADIX ||
-        radix > MOST_RADIX)
-        return false;
-    row->radix = (int)radix;
-    return (row->algorithm->has & WEFT_HAS_RADIX) != 0;
-}
-
-/* The model must find something, whatever the call. */
-static bool can_be_modelled(weft_coll_t coll)
-{
-    for (const weft_algorithm_t *its = colls[coll].algorithms; its->name != NULL; its++) {
-        if (its->cost_us != NULL && its->needs == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool parse_algorithm(char *word, row_t *row)
-{
-    char *option = strchr(word, ',');
-    row->radix = DEFAULT_RADIX;
-    row->segment_bytes = 0;
-    row->algorithm = NULL;
-    if (strcmp(word, "model") == 0)
-        return can_be_modelled(row->coll);
-    if (option != NULL)
-        *option++ = '\0';
-    row->algorithm = colls[row->coll].algorithms;
-    while (row->algorithm->name != NULL && strcmp(word, row->algorithm->name) != 0)
-        row->algorithm++;
-    while (row->algorithm->name != NULL && option != NULL) {
-        char *next = strchr(option, ',');
-        if (next != NULL)
-            *next++ = '\0';
-        if (!parse_option(option, row))
-            return false;
-        option = next;
-    }
-    return row->algorithm->name != NULL;
-}
-
-static bool parse_row(const char *line, row_t *row)
-{
-    char words[COLUMNS][WORD_BYTES], more[2];
-    if (sscanf(line, "%63s %63s %63s %63s %63s %1s", words[0], words[1], words[2], words[3],
-               words[4], more) != COLUMNS)
-        return false;
-    return parse_coll(words[0], row) && parse_where(words[1], row) && weft_tuning_ranks(words[2], &row->range) &&
-           weft_tuning_bytes(words[3], &row->range) && parse_algorithm(words[4], row);
-}
-
 bool weft_tuning_parse(weft_coll_t coll, const char *text, weft_choice_t *out)
 {
-    char word[WORD_BYTES];
-    row_t row = {.coll = coll};
+    char word[WEFT_TUNING_WORD_BYTES];
+    weft_tuning_row_t row = {.coll = coll};
     if ((size_t)snprintf(word, sizeof(word), "%s", text) >= sizeof(word) ||
-        !parse_algorithm(word, &row) || row.algorithm == NULL)
+        !wefti_tuning_algorithm_parse(word, &row) || row.algorithm == NULL)
         return false;
     *out = (weft_choice_t){row.algorithm, row.radix, row.segment_bytes, 0, false, -1};
     return true;
 }
 
-static bool add_row(const row_t *row)
+static bool add_row(table_t *table, const weft_tuning_row_t *row)
 {
-    if (row_count == row_room) {
-        size_t room = row_room == 0 ? 64 : row_room * 2;
-        row_t *bigger = weft_realloc(rows, room * sizeof(*rows));
+    if (table->count == table->room) {
+        size_t room = table->room == 0 ? 64 : table->room * 2;
+        weft_tuning_row_t *bigger = weft_realloc(table->rows, room * sizeof(*table->rows));
         if (bigger == NULL)
             return false;
-        rows = bigger;
-        row_room = room;
+        table->rows = bigger;
+        table->room = room;
     }
-    rows[row_count++] = *row;
+    table->rows[table->count++] = *row;
     return true;
+}
+
+/* The first row for devices replaces those of the table before. */
+static bool take_row(const char *line, int number, bool *has_devices)
+{
+    weft_tuning_row_t row = {.line = number};
+    if (!wefti_tuning_row_parse(line, &row))
+        return false;
+    if (row.where != WEFT_WHERE_DEVICE)
+        return add_row(&hosts, &row);
+    if (!*has_devices)
+        devices.count = 0;
+    *has_devices = true;
+    return add_row(&devices, &row);
 }
 
 /* Read a whole table; false at the first bad line. */
 static bool parse_table(const char *text, const char *name)
 {
-    row_count = 0;
-    weft_device_ways_begin_table();
+    bool has_devices = false;
+    hosts.count = 0;
     for (int number = 1; *text != '\0'; number++) {
         size_t length = strcspn(text, "\n");
         char line[256];
-        row_t row;
         snprintf(line, sizeof(line), "%.*s", (int)length, text);
         line[strcspn(line, "#")] = '\0';
-        row.line = number;
         if (line[strspn(line, " \t")] != '\0' && !weft_fabric_parse(line) &&
-            !weft_device_way_parse(line, number) &&
-            !(parse_row(line, &row) && add_row(&row))) {
+            !take_row(line, number, &has_devices)) {
             WEFT_LOG(WEFT_WARN, "coll",
                      "%s line %d is not a row of a tuning table: %s; using the built-in "
                      "table",
@@ -222,9 +130,9 @@ static bool is_complete(const char *name)
 {
     for (int coll = 0; coll < WEFT_COLLS; coll++) {
         bool fits_all = false;
-        for (size_t i = 0; i < row_count; i++) {
-            const row_t *row = &rows[i];
-            fits_all |= (int)row->coll == coll && row->where == ANYWHERE &&
+        for (size_t i = 0; i < hosts.count; i++) {
+            const weft_tuning_row_t *row = &hosts.rows[i];
+            fits_all |= (int)row->coll == coll && row->where == WEFT_WHERE_ANY &&
                         weft_tuning_is_any(&row->range) && row->algorithm != NULL &&
                         row->algorithm->needs == 0;
         }
@@ -251,14 +159,15 @@ static char *read_own_table(void)
 static void link_rows(void)
 {
     for (int coll = 0; coll < WEFT_COLLS; coll++)
-        first_rows[coll] = row_count;
-    for (size_t i = row_count; i-- > 0;) {
-        rows[i].next = first_rows[rows[i].coll];
-        first_rows[rows[i].coll] = i;
+        first_rows[coll] = hosts.count;
+    for (size_t i = hosts.count; i-- > 0;) {
+        hosts.rows[i].next = first_rows[hosts.rows[i].coll];
+        first_rows[hosts.rows[i].coll] = i;
     }
 }
 
-/* Constants of the built-in table, and its rows for devices, stay in force where the user's table has none. */
+/* Constants of the built-in table, and its rows for devices, stay in force where the user's table
+ * has none. */
 static void read_tables(void)
 {
     parse_table(weft_tuning_text, "tuning.conf");
@@ -270,7 +179,6 @@ static void read_tables(void)
         if (is_good)
             return;
         weft_fabrics_close();
-        weft_device_ways_close();
         parse_table(weft_tuning_text, "tuning.conf");
     }
 }
@@ -281,33 +189,38 @@ void weft_tuning_open(void)
     link_rows();
 }
 
+static void close_table(table_t *table)
+{
+    weft_free(table->rows);
+    *table = (table_t){.rows = NULL};
+}
+
 void weft_tuning_close(void)
 {
-    weft_free(rows);
-    rows = NULL;
-    row_count = row_room = 0;
+    close_table(&hosts);
+    close_table(&devices);
     weft_fabrics_close();
-    weft_device_ways_close();
 }
 
 /* ---- choosing ---- */
 
-static bool is_over(const row_t *row, const char *fabric)
+static bool is_over_fabric(const weft_tuning_row_t *row, const char *fabric)
 {
     return row->fabric[0] == '\0' || (fabric != NULL && strcmp(fabric, row->fabric) == 0);
 }
 
-static bool holds(const row_t *row, const weft_tuning_query_t *query)
+static bool holds(const weft_tuning_row_t *row, const weft_tuning_query_t *query)
 {
-    if (row->where == ANYWHERE)
+    if (row->where == WEFT_WHERE_ANY)
         return true;
     if (query->nodes > 1)
-        return (row->where == ON_NODES || (row->where == ON_CROWDED_NODES && query->any_is_oversubscribed)) &&
-               is_over(row, query->fabric);
-    return row->where == (query->is_oversubscribed ? CORES_SHORT : CORES_ENOUGH);
+        return (row->where == WEFT_WHERE_NODES ||
+                (row->where == WEFT_WHERE_CROWDED_NODES && query->any_is_oversubscribed)) &&
+               is_over_fabric(row, query->fabric);
+    return row->where == (query->is_oversubscribed ? WEFT_WHERE_SHORT : WEFT_WHERE_ENOUGH);
 }
 
-static bool fits(const row_t *row, const weft_tuning_query_t *query)
+static bool fits(const weft_tuning_row_t *row, const weft_tuning_query_t *query)
 {
     return holds(row, query) && weft_tuning_covers(&row->range, query->ranks, query->bytes) &&
            (row->algorithm == NULL || (row->algorithm->needs & ~query->has) == 0);
@@ -315,8 +228,8 @@ static bool fits(const row_t *row, const weft_tuning_query_t *query)
 
 weft_choice_t weft_tuning_choose(const weft_tuning_query_t *query)
 {
-    for (size_t i = first_rows[query->coll]; i < row_count; i = rows[i].next) {
-        const row_t *row = &rows[i];
+    for (size_t i = first_rows[query->coll]; i < hosts.count; i = hosts.rows[i].next) {
+        const weft_tuning_row_t *row = &hosts.rows[i];
         if (!fits(row, query))
             continue;
         weft_choice_t choice = {row->algorithm, row->radix, row->segment_bytes,
@@ -327,5 +240,17 @@ weft_choice_t weft_tuning_choose(const weft_tuning_query_t *query)
         }
         return choice;
     }
-    return (weft_choice_t){colls[query->coll].algorithms, DEFAULT_RADIX, 0, 0, false, -1};
+    return (weft_choice_t){colls[query->coll].algorithms, WEFT_TUNING_RADIX, 0, 0, false, -1};
+}
+
+weft_method_choice_t weft_tuning_choose_method(weft_coll_t coll, int ranks, size_t bytes,
+                                               unsigned possible)
+{
+    for (size_t i = 0; i < devices.count; i++) {
+        const weft_tuning_row_t *row = &devices.rows[i];
+        if ((row->coll == coll || row->coll == WEFT_COLLS) && row->method >= 0 &&
+            (possible & 1u << row->method) != 0 && weft_tuning_covers(&row->range, ranks, bytes))
+            return (weft_method_choice_t){row->method, row->line};
+    }
+    return (weft_method_choice_t){-1, 0};
 }

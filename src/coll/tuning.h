@@ -19,7 +19,7 @@ typedef struct weft_tuning_query {
     const char *fabric; /* the provider between them; NULL is "" */
 } weft_tuning_query_t;
 
-/** An algorithm, and what it is to be told (weft_how_t). */
+/** An algorithm, and its options (weft_how_t). */
 typedef struct weft_choice {
     const weft_algorithm_t *algorithm;
     int radix;
@@ -37,6 +37,17 @@ void weft_tuning_close(void);
 /** What the first row that fits says. */
 weft_choice_t weft_tuning_choose(const weft_tuning_query_t *query);
 
+/** A method for a call with device memory. */
+typedef struct weft_method_choice {
+    int method; /* index in weft_device_calls->methods; -1: no row fits */
+    int line;   /* of the table, from 1; 0: no row fits */
+} weft_method_choice_t;
+
+/** The method of the first row "device" that fits, among those of the set `possible` (1 << index).
+ *  `bytes` as in the table: of one rank's buffers. */
+weft_method_choice_t weft_tuning_choose_method(weft_coll_t coll, int ranks, size_t bytes,
+                                               unsigned possible);
+
 /** What the model says, whatever the rows say; among the algorithms that have a formula. */
 weft_choice_t weft_tuning_model(const weft_tuning_query_t *query);
 
@@ -44,7 +55,7 @@ weft_choice_t weft_tuning_model(const weft_tuning_query_t *query);
  *  formula. */
 weft_choice_t weft_tuning_tune(const weft_tuning_query_t *query, const weft_algorithm_t *algorithm);
 
-/** What the last column of a row says ("sliced,radix=4,segment=64K"); false: it is not good. */
+/** What the last column of a row says ("sliced,radix=4,segment=64K"); false: it is no such word. */
 bool weft_tuning_parse(weft_coll_t coll, const char *text, weft_choice_t *out);
 
 /** The algorithms of a collective, ended by a row without a name. */

@@ -13,8 +13,8 @@ enum {
     SEGMENTS = sizeof(segments) / sizeof(segments[0])
 };
 
-/* Collectives with a count for each rank share the formulas of those with one for all: an allgather's
- * count the bytes of a rank, all equal, those of a reduce_scatter all bytes. */
+/* Collectives with a count for each rank share the formulas of those with one for all: an
+ * allgather's count the bytes of a rank, all equal, those of a reduce_scatter all bytes. */
 static double bytes_in_formulas(const weft_tuning_query_t *query)
 {
     if (query->coll == WEFT_ALLGATHERV)

@@ -10,10 +10,6 @@
 
 #include <limits.h>
 
-/* weft_op_fold() works on so many bytes of a source at a time, so that the partial result stays in
- * the first-level cache. */
-enum { FOLD_BYTES = 8192 };
-
 static weft_pool_t pool = WEFT_POOL(weft_op_t);
 
 #define PREDEFINED(symbol, label, taken_groups)                                                    \
@@ -180,52 +176,4 @@ int weft_op_combine(const weft_op_t *op, const weft_type_t *type, const weft_ope
         weft_copy_typed(operands->b, count, type, operands->out, count, type);
     weft_op_apply(op, type, operands->a, operands->out, count);
     return MPI_SUCCESS;
-}
-
-static const void *advance_bytes(const void *buf, size_t bytes)
-{
-    return (const char *)buf + bytes;
-}
-
-/* Fold `count` elements that begin `start` bytes into the buffers. `out` is written in the last
- * step only, since it may be one of the sources. */
-static void fold_piece(weft_reduce3_fn_t kernel, const weft_sources_t *from, void *out,
-                       size_t start, size_t count)
-{
-    _Alignas(64) char partial[FOLD_BYTES];
-    const void *left = advance_bytes(from->in[0], start);
-    for (int i = 1; i < from->sources; i++) {
-        bool is_last = i == from->sources - 1;
-        void *to = is_last ? (char *)out + start : partial;
-        kernel(left, advance_bytes(from->in[i], start), to, count);
-        left = partial;
-    }
-}
-
-/* Without kernels the sources are taken from the right: a user's function writes to its right
- * operand, and the operation is associative. */
-static void fold_slowly(const weft_op_t *op, const weft_type_t *type, const weft_sources_t *from,
-                        void *out)
-{
-    size_t count = from->count;
-    const void *last = from->in[from->sources - 1];
-    if (last != out)
-        weft_copy_typed(last, count, type, out, count, type);
-    for (int i = from->sources - 2; i >= 0; i--)
-        weft_op_apply(op, type, from->in[i], out, count);
-}
-
-void weft_op_fold(const weft_op_t *op, const weft_type_t *type, const weft_sources_t *from,
-                  void *out)
-{
-    weft_reduce3_fn_t kernel = weft_op_kernel3(op, type);
-    if (kernel == NULL || from->sources == 1) {
-        fold_slowly(op, type, from, out);
-        return;
-    }
-    size_t extent = (size_t)type->extent, step = FOLD_BYTES / extent;
-    for (size_t done = 0; done < from->count; done += step) {
-        size_t left = from->count - done;
-        fold_piece(kernel, from, out, done * extent, left < step ? left : step);
-    }
 }

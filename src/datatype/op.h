@@ -151,26 +151,8 @@ static inline int weft_op_apply3(const weft_op_t *op, const weft_type_t *type, c
     return weft_op_combine(op, type, &(weft_operands_t){a, b, out, count});
 }
 
-/** What weft_op_reduce_many() reduces: `sources` buffers of `count` elements. */
-typedef struct weft_sources {
-    const void *const *in;
-    int sources; /* at least 1 */
-    size_t count;
-} weft_sources_t;
-
-/** out = in[0] op in[1] op ... `out` may be in[sources - 1]. Predefined operations pass once over
- * the memory, and `out` may also be in[0]. */
-void weft_op_fold(const weft_op_t *op, const weft_type_t *type, const weft_sources_t *from,
-                  void *out);
-
-/** As weft_op_fold(), its arguments spread out. */
-static inline void weft_op_reduce_many(const weft_op_t *op, const weft_type_t *type,
-                                       const void *const *in, int sources, void *out, size_t count)
-{
-    weft_op_fold(op, type, &(weft_sources_t){in, sources, count}, out);
-}
-
-/** Choose the kernels for this processor and weft_config.SIMD; until then the baseline is used. */
+/** Choose the kernels for this processor and weft_config.SIMD; before it the baseline is in force.
+ */
 void weft_op_select(void);
 
 /** Free all operations, at the end of MPI. */

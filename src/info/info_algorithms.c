@@ -18,7 +18,8 @@ static const word_t needs_words[] = {{WEFT_NEEDS_COMMUTATIVE, "commutative"},
                                      {WEFT_NEEDS_REGULAR, "regular"},
                                      {WEFT_NEEDS_BLOCKS, "blocks"},
                                      {0, NULL}};
-static const word_t has_words[] = {{WEFT_HAS_RADIX, "radix"}, {WEFT_HAS_SEGMENT, "segment"}, {0, NULL}};
+static const word_t has_words[] = {
+    {WEFT_HAS_RADIX, "radix"}, {WEFT_HAS_SEGMENT, "segment"}, {0, NULL}};
 
 /* "a,b", or "-" for none, in a column. */
 static void print_words(unsigned flags, const word_t *words, int width)
@@ -45,11 +46,14 @@ static void print_algorithms(weft_coll_t coll)
 
 static void print_legend(void)
 {
-    puts("# For p ranks on N nodes. Options follow the name in a tuning table (ring,segment=64K), what "
+    puts("# For p ranks on N nodes. Options follow the name in a tuning table (ring,segment=64K), "
+         "what "
          "is needed must hold:\n"
-         "# commutative: of the operation; count: an element for each rank; order: commutative, or the "
+         "# commutative: of the operation; count: an element for each rank; order: commutative, or "
+         "the "
          "nodes' order is\n"
-         "# the ranks'; blocks: that order is the ranks'; regular: as many ranks on each node, in blocks "
+         "# the ranks'; blocks: that order is the ranks'; regular: as many ranks on each node, in "
+         "blocks "
          "or cyclic.");
     printf("%-20s %-21s %-14s %-26s %s\n", "# collective", "algorithm", "options", "needs", "cost");
 }

@@ -24,10 +24,10 @@ typedef struct sheet {
     int count;
 } sheet_t;
 
-static void put(sheet_t *sheet, const char *key, const char *label, const char *format, ...)
+static void put_line(sheet_t *sheet, const char *key, const char *label, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-static void put(sheet_t *sheet, const char *key, const char *label, const char *format, ...)
+static void put_line(sheet_t *sheet, const char *key, const char *label, const char *format, ...)
 {
     va_list args;
     if (sheet->count == FACTS_MAX)
@@ -105,12 +105,13 @@ static int open_driver(sheet_t *sheet)
     int version = 0, count = 0;
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
-        put(sheet, "driver", "CUDA driver", "none (%s)", dlerror());
+        put_line(sheet, "driver", "CUDA driver", "none (%s)", dlerror());
         return 0;
     }
     const char *missing = find_functions(library);
     if (missing != NULL) {
-        put(sheet, "driver", "CUDA driver", "too old: it has no %s (11.4 or later is needed)", missing);
+        put_line(sheet, "driver", "CUDA driver", "too old: it has no %s (11.4 or later is needed)",
+                 missing);
         return 0;
     }
     cu.cuDriverGetVersion(&version);
@@ -118,11 +119,11 @@ static int open_driver(sheet_t *sheet)
     if (result == WEFT_CU_SUCCESS)
         result = cu.cuDeviceGetCount(&count);
     if (result != WEFT_CU_SUCCESS)
-        put(sheet, "driver", "CUDA driver", "for CUDA %d.%d, but without a device: cuInit: %s", version / 1000,
-            version % 1000 / 10, error_text(result));
+        put_line(sheet, "driver", "CUDA driver", "for CUDA %d.%d, but without a device: cuInit: %s",
+                 version / 1000, version % 1000 / 10, error_text(result));
     else
-        put(sheet, "driver", "CUDA driver", "for CUDA %d.%d, %d device%s", version / 1000, version % 1000 / 10,
-            count, count == 1 ? "" : "s");
+        put_line(sheet, "driver", "CUDA driver", "for CUDA %d.%d, %d device%s", version / 1000,
+                 version % 1000 / 10, count, count == 1 ? "" : "s");
     return count;
 }
 
@@ -142,9 +143,10 @@ static void put_uuid(sheet_t *sheet, weft_cu_device_t device)
     cu.cuDeviceGetUuid(&uuid, device);
     for (int i = 0; i < 16; i++) {
         bool begins_group = i == 4 || i == 6 || i == 8 || i == 10;
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%02x", begins_group ? "-" : "", uuid.bytes[i]);
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%02x",
+                                 begins_group ? "-" : "", uuid.bytes[i]);
     }
-    put(sheet, "uuid", "  UUID", "%s", text);
+    put_line(sheet, "uuid", "  UUID", "%s", text);
 }
 
 static void put_memory(sheet_t *sheet, weft_cu_device_t device)
@@ -152,9 +154,10 @@ static void put_memory(sheet_t *sheet, weft_cu_device_t device)
     size_t bytes = 0;
     weft_cu_result_t result = cu.cuDeviceTotalMem(&bytes, device);
     if (result == WEFT_CU_SUCCESS)
-        put(sheet, "memory", "  memory", "%zu MiB", bytes >> 20);
+        put_line(sheet, "memory", "  memory", "%zu MiB", bytes >> 20);
     else
-        put(sheet, "memory", "  memory", "not known: cuDeviceTotalMem: %s", error_text(result));
+        put_line(sheet, "memory", "  memory", "not known: cuDeviceTotalMem: %s",
+                 error_text(result));
 }
 
 static void put_kinds(sheet_t *sheet, weft_cu_device_t device)
@@ -171,20 +174,22 @@ static void put_kinds(sheet_t *sheet, weft_cu_device_t device)
         if (attribute_of(device, offered[i].attribute) != 0)
             list_add(kinds, offered[i].word);
     }
-    put(sheet, "memory_kinds", "  kinds of memory", "%s", kinds);
+    put_line(sheet, "memory_kinds", "  kinds of memory", "%s", kinds);
 }
 
 static void put_handles(sheet_t *sheet, weft_cu_device_t device)
 {
     char handles[TEXT_BYTES] = "";
-    if (attribute_of(device, WEFT_CU_DEVICE_UNIFIED_ADDRESSING) && !attribute_of(device, WEFT_CU_DEVICE_IS_INTEGRATED))
+    if (attribute_of(device, WEFT_CU_DEVICE_UNIFIED_ADDRESSING) &&
+        !attribute_of(device, WEFT_CU_DEVICE_IS_INTEGRATED))
         list_add(handles, "CUDA IPC");
     if (attribute_of(device, WEFT_CU_DEVICE_HANDLE_POSIX_FD))
         list_add(handles, "file descriptors");
     if (attribute_of(device, WEFT_CU_DEVICE_HANDLE_FABRIC))
         list_add(handles, "fabric handles");
-    put(sheet, "sharing", "  shared by", "%s",
-        handles[0] == '\0' ? "nothing: messages between ranks go through pinned memory" : handles);
+    put_line(sheet, "sharing", "  shared by", "%s",
+             handles[0] == '\0' ? "nothing: messages between ranks go through pinned memory"
+                                : handles);
 }
 
 static void put_peers(sheet_t *sheet, weft_cu_device_t device, int count)
@@ -200,16 +205,19 @@ static void put_peers(sheet_t *sheet, weft_cu_device_t device, int count)
         list_add(peers, number);
     }
     if (count > 1)
-        put(sheet, "peers", "  peer access to", "%s", peers[0] == '\0' ? "none of the others: messages go through pinned memory" : peers);
+        put_line(sheet, "peers", "  peer access to", "%s",
+                 peers[0] == '\0' ? "none of the others: messages go through pinned memory"
+                                  : peers);
 }
 
 static void put_multicast(sheet_t *sheet, weft_cu_device_t device, int capability)
 {
     bool is_there = attribute_of(device, WEFT_CU_DEVICE_MULTICAST) != 0;
-    put(sheet, "multicast", "  multicast", "%s",
-        !is_there                              ? "no"
-        : !weft_kernel_multicasts(capability) ? "yes, but Weft has no kernels for it (configure --with-cuda-arch=90 or later)"
-                                               : "yes: large allreduces of ranks with a device each");
+    put_line(sheet, "multicast", "  multicast", "%s",
+             !is_there ? "no"
+             : !weft_kernel_multicasts(capability)
+                 ? "yes, but Weft has no kernels for it (configure --with-cuda-arch=90 or later)"
+                 : "yes: large allreduces of ranks with a device each");
 }
 
 static void print_device(const weft_info_format_t *format, int ordinal, int count)
@@ -220,7 +228,7 @@ static void print_device(const weft_info_format_t *format, int ordinal, int coun
     weft_cu_result_t result = cu.cuDeviceGet(&device, ordinal);
     snprintf(section, sizeof(section), "cuda_device_%d", ordinal);
     if (result != WEFT_CU_SUCCESS) {
-        put(&sheet, "name", "device", "%d: cuDeviceGet: %s", ordinal, error_text(result));
+        put_line(&sheet, "name", "device", "%d: cuDeviceGet: %s", ordinal, error_text(result));
         format->report(section, sheet.report);
         return;
     }
@@ -228,12 +236,13 @@ static void print_device(const weft_info_format_t *format, int ordinal, int coun
     cu.cuDeviceGetPCIBusId(pci, sizeof(pci), device);
     int capability = 10 * attribute_of(device, WEFT_CU_DEVICE_CAPABILITY_MAJOR) +
                      attribute_of(device, WEFT_CU_DEVICE_CAPABILITY_MINOR);
-    put(&sheet, "name", "device", "%d: %s", ordinal, name);
-    put(&sheet, "pci", "  PCI id", "%s", pci);
+    put_line(&sheet, "name", "device", "%d: %s", ordinal, name);
+    put_line(&sheet, "pci", "  PCI id", "%s", pci);
     put_uuid(&sheet, device);
     put_memory(&sheet, device);
-    put(&sheet, "capability", "  capability", "%d.%d", capability / 10, capability % 10);
-    put(&sheet, "kernels", "  Weft's kernels", "%s", weft_kernel_fit_text(weft_kernel_fit(capability)));
+    put_line(&sheet, "capability", "  capability", "%d.%d", capability / 10, capability % 10);
+    put_line(&sheet, "kernels", "  Weft's kernels", "%s",
+             weft_kernel_fit_text(weft_kernel_fit(capability)));
     put_kinds(&sheet, device);
     put_handles(&sheet, device);
     put_peers(&sheet, device, count);
@@ -250,17 +259,20 @@ static void put_gdr(sheet_t *sheet)
     weft_gdr_api_t gdr;
     void *library = dlopen(WEFT_GDR_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL || !weft_gdr_find(library, &gdr)) {
-        put(sheet, "gdrcopy", "GDRCopy", "none (%s): small messages go through pinned memory",
-            library == NULL ? dlerror() : "it lacks functions");
+        put_line(sheet, "gdrcopy", "GDRCopy", "none (%s): small messages go through pinned memory",
+                 library == NULL ? dlerror() : "it lacks functions");
         return;
     }
     gdr.gdr_runtime_get_version(&major, &minor);
     weft_gdr_t connection = gdr.gdr_open();
     if (connection == NULL)
-        put(sheet, "gdrcopy", "GDRCopy", "%d.%d, but its kernel module (gdrdrv) is not there, or may not be used: "
-            "small messages go through pinned memory", major, minor);
+        put_line(sheet, "gdrcopy", "GDRCopy",
+                 "%d.%d, but its kernel module (gdrdrv) is not there, or may not be used: "
+                 "small messages go through pinned memory",
+                 major, minor);
     else
-        put(sheet, "gdrcopy", "GDRCopy", "%d.%d: the processor copies small messages", major, minor);
+        put_line(sheet, "gdrcopy", "GDRCopy", "%d.%d: the processor copies small messages", major,
+                 minor);
     if (connection != NULL)
         gdr.gdr_close(connection);
 }
@@ -270,9 +282,11 @@ static void put_gdr(sheet_t *sheet)
 static void put_kernels(sheet_t *sheet)
 {
     if (weft_fatbin_bytes == 0)
-        put(sheet, "kernels", "kernels", "none, built without nvcc: reductions go through the host");
+        put_line(sheet, "kernels", "kernels",
+                 "none, built without nvcc: reductions go through the host");
     else
-        put(sheet, "kernels", "kernels", "%zu bytes, for %s", weft_fatbin_bytes, weft_kernel_arches);
+        put_line(sheet, "kernels", "kernels", "%zu bytes, for %s", weft_fatbin_bytes,
+                 weft_kernel_arches);
 }
 
 static void put_settings(sheet_t *sheet)
@@ -284,7 +298,7 @@ static void put_settings(sheet_t *sheet)
         if (strncmp(row.name, "DEVICE", strlen("DEVICE")) != 0)
             continue;
         snprintf(name, sizeof(names[0]), "WEFT_%s", row.name);
-        put(sheet, name, name, "%s", row.value);
+        put_line(sheet, name, name, "%s", row.value);
     }
 }
 
@@ -295,7 +309,7 @@ void weft_info_cuda(const weft_info_format_t *format)
     int count = open_driver(&sheet);
     if (count > 0) {
         put_gdr(&sheet);
-        put(&sheet, "memory_kinds", "kinds in MPI", "%s", weft_cuda_memory_kinds);
+        put_line(&sheet, "memory_kinds", "kinds in MPI", "%s", weft_cuda_memory_kinds);
     }
     format->report("cuda", sheet.report);
     for (int i = 0; i < count; i++)

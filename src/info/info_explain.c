@@ -2,7 +2,8 @@
 #include "info/info_explain.h"
 
 #include "info/info_options.h"
-#include "coll/device/device_way.h"
+#include "devcoll/devcoll.h"
+#include "devcoll/method.h"
 #include "simulator/simulator.h"
 #include "base/config.h"
 
@@ -44,9 +45,17 @@ static void print_model(const weft_tuning_query_t *query, const char *fabric)
     }
 }
 
-static void print_way(const char *where, const weft_device_way_t *its)
+/* What is possible where nothing before method `first` is. */
+static unsigned methods_from(int first, weft_coll_t coll)
 {
-    printf("%-32s %s: line %d\n", where, weft_device_way_name(its->way), its->line);
+    weft_method_scope_t scope = weft_device_methods[first]->scope;
+    unsigned possible = 0;
+    for (int i = first; i < WEFT_METHODS; i++) {
+        const weft_device_method_t *its = weft_device_methods[i];
+        if ((its->scope == scope || its->scope == WEFT_SCOPE_ANY) && its->knows(coll))
+            possible |= 1u << i;
+    }
+    return possible;
 }
 
 /* What decides beside the table: where the ranks are, and what the others bring. */
@@ -57,23 +66,18 @@ static int explain_device(char **words)
     if (!weft_info_coll(words[0], &coll) || !weft_info_number("RANKS", words[1], INT_MAX, &ranks) ||
         !weft_info_number("BYTES", words[2], SIZE_MAX / 2, &bytes))
         return 2;
+    weft_devcoll_open();
     weft_tuning_open();
-    unsigned alone = WEFT_WAY_STEPPED | WEFT_WAY_STAGED;
-    unsigned meets = coll == WEFT_SCAN || coll == WEFT_EXSCAN ? 0 : WEFT_WAY_FLAGS;
-    unsigned casts = coll == WEFT_ALLREDUCE ? meets | WEFT_WAY_MULTICAST : meets;
-    weft_device_way_t cast = weft_device_way(coll, (int)ranks, bytes, alone | WEFT_WAY_TOGETHER | casts);
-    weft_device_way_t each = weft_device_way(coll, (int)ranks, bytes, alone | WEFT_WAY_TOGETHER | meets);
-    weft_device_way_t best = weft_device_way(coll, (int)ranks, bytes, alone | WEFT_WAY_TOGETHER);
-    weft_device_way_t levels = weft_device_way(coll, (int)ranks, bytes, alone | WEFT_WAY_LEVELS);
-    weft_device_way_t without = weft_device_way(coll, (int)ranks, bytes, alone);
-    weft_device_way_t least = weft_device_way(coll, (int)ranks, bytes, WEFT_WAY_STAGED);
-    print_way("one host, multicast on devices:", &cast);
-    print_way("one host, each on a device:", &each);
-    print_way("one host, some share devices:", &best);
-    print_way("several hosts, by levels:", &levels);
-    print_way("else, or some on host memory:", &without);
-    print_way("an operation of the user's:", &least);
+    for (int i = 0; i < WEFT_METHODS; i++) {
+        int line;
+        weft_method_index_t taken =
+            weft_device_method_choose(coll, (int)ranks, bytes, methods_from(i, coll), &line);
+        printf("%s:%*s %s: line %d\n", weft_device_methods[i]->where,
+               31 - (int)strlen(weft_device_methods[i]->where), "",
+               weft_device_methods[taken]->name, line);
+    }
     weft_tuning_close();
+    weft_devcoll_close();
     return 0;
 }
 

@@ -146,9 +146,10 @@ static void json_end(void)
     printf("\n}\n");
 }
 
-static const weft_info_format_t text_format = {print_nothing, text_facts, text_variables, print_nothing};
-static const weft_info_format_t parsable_format = {print_nothing, parsable_facts, parsable_variables,
-                                             print_nothing};
+static const weft_info_format_t text_format = {print_nothing, text_facts, text_variables,
+                                               print_nothing};
+static const weft_info_format_t parsable_format = {print_nothing, parsable_facts,
+                                                   parsable_variables, print_nothing};
 static const weft_info_format_t json_format = {json_begin, json_facts, json_variables, json_end};
 
 typedef struct options {
@@ -156,8 +157,9 @@ typedef struct options {
     bool version, build, variables, cuda, help;
 } options_t;
 
-static const char *const option_names[] = {"--version",  "--build", "--config",  "--cuda",     "--json",
-                                           "--parsable", "--help",  "--explain", "--simulate", "--algorithms"};
+static const char *const option_names[] = {"--version",  "--build",     "--config", "--cuda",
+                                           "--json",     "--parsable",  "--help",   "--explain",
+                                           "--simulate", "--algorithms"};
 enum { OPTIONS = sizeof(option_names) / sizeof(option_names[0]) };
 
 static bool parse_option(const char *text, options_t *out)

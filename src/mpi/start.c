@@ -4,6 +4,7 @@
 #include "report/report.h"
 #include "comm/comm_make.h"
 #include "stream/stream.h"
+#include "devcoll/devcoll.h"
 #include "coll/coll.h"
 #include "pt2pt/bsend.h"
 #include "pt2pt/pt2pt.h"
@@ -178,17 +179,17 @@ static void close_transports(void)
     weft_world.endpoints = NULL;
 }
 
-static int report_failure(void)
+static int report_paths(void)
 {
-    weft_rank_report_t report_failure;
+    weft_rank_report_t report;
     if (!weft_config.REPORT)
         return MPI_SUCCESS;
-    weft_report_begin(&report_failure);
+    weft_report_begin(&report);
     for (int i = 0; i < TRANSPORTS; i++) {
         if (is_open[i])
-            transports[i]->describe(&report_failure);
+            transports[i]->describe(&report);
     }
-    return weft_report(&report_failure);
+    return weft_report(&report);
 }
 
 /* What the layers above communicators need before there are any. */
@@ -197,6 +198,8 @@ static int open_layers(void)
     int err = weft_pt2pt_open();
     if (err == MPI_SUCCESS)
         err = weft_coll_open();
+    if (err == MPI_SUCCESS)
+        err = weft_devcoll_open();
     return err == MPI_SUCCESS ? weft_streams_open() : err;
 }
 
@@ -227,7 +230,7 @@ int weft_start(int thread_level)
     weft_world.stage = WEFT_RUNNING;
     WEFT_LOG(WEFT_INFO, "start", "%zu bytes of heap", weft_memory_in_use());
     weft_lock();
-    err = report_failure();
+    err = report_paths();
     weft_unlock();
     return err;
 }
@@ -258,6 +261,7 @@ int weft_stop(void)
     weft_comm_close();
     weft_comm_idups_close();
     weft_streams_close();
+    weft_devcoll_close();
     weft_coll_close();
     weft_pt2pt_close();
     weft_cuda_close();

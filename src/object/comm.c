@@ -2,7 +2,6 @@
 #include "object/comm.h"
 
 #include "object/info.h"
-#include "runtime/meeting.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/pool.h"
@@ -12,9 +11,6 @@
 
 weft_comm_t weft_comm_world = {.name = "MPI_COMM_WORLD"};
 weft_comm_t weft_comm_self = {.name = "MPI_COMM_SELF"};
-
-void (*weft_comm_release_flags)(weft_comm_t *comm);
-void (*weft_comm_release_multicast)(weft_comm_t *comm);
 
 static weft_pool_t comms = WEFT_POOL(weft_comm_t);
 
@@ -156,13 +152,7 @@ void weft_comm_release(weft_comm_t *comm)
     if (!weft_object_drop(&comm->object))
         return;
     comm->object.kind = WEFT_FREED;
-    if (comm->flags != NULL)
-        weft_comm_release_flags(comm);
-    if (comm->multicast != NULL)
-        weft_comm_release_multicast(comm);
     release_slots(comm);
-    if (comm->board != NULL)
-        weft_board_release(comm->board);
     weft_info_release(comm->info);
     weft_errhandler_release(comm->errhandler);
     weft_group_release(comm->group);

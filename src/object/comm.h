@@ -31,12 +31,6 @@ struct weft_comm {
     weft_errhandler_t *errhandler;
     uint32_t coll_sequence; /* of the next collective: its tag */
     uint32_t coll_count;    /* meetings that collectives begun so far may hold on this host */
-    struct weft_board
-        *board; /* of runtime/meeting.h, claimed by src/coll; NULL: not yet, or (has_no_board) */
-    bool has_no_board, is_one_host;
-    struct weft_flags *flags; /* of src/coll/device; released by weft_comm_release_flags */
-    struct weft_multicast_part
-        *multicast;              /* of src/coll/device; released by weft_comm_release_multicast */
     bool is_host_only;           /* the program has asserted that its buffers are host memory */
     void *slot[WEFT_COMM_SLOTS]; /* state of the layers above: weft_comm_slot_register() */
     weft_attributes_t *attributes;
@@ -94,12 +88,6 @@ void weft_comm_retain(weft_comm_t *comm);
 /** The last release frees all that belongs to the communicator, except attributes, which
  *  MPI_Comm_free has deleted before. */
 void weft_comm_release(weft_comm_t *comm);
-
-/** Set by src/coll/device: releases comm->flags. */
-extern void (*weft_comm_release_flags)(weft_comm_t *comm);
-
-/** The same for comm->multicast. */
-extern void (*weft_comm_release_multicast)(weft_comm_t *comm);
 
 /**
  * Reserve an element of weft_comm_t.slot for state that a layer above keeps with each communicator.

@@ -4,7 +4,7 @@
 enum {
     LINE = 64,
     POST_FIXED = 512,
-    /* For an entry a member, where the posts of all do not become too large by it. */
+    /* For an entry a member, where the offers of all do not become too large by it. */
     ROW_BYTES = 32,
     ROW_RANKS_MAX = 32,
     PATIENCE_LEAST_US = 2000,
@@ -29,14 +29,14 @@ weft_meeting_place_t weft_meeting_place;
 
 /* ---- the memory ---- */
 
-size_t weft_post_bytes(int ranks)
+size_t weft_meeting_offer_bytes(int ranks)
 {
     return POST_FIXED + (ranks <= ROW_RANKS_MAX ? (size_t)ranks * ROW_BYTES : 0);
 }
 
 static size_t board_bytes(int ranks)
 {
-    return sizeof(weft_board_t) + WEFT_MEETINGS * (size_t)ranks * weft_post_bytes(ranks);
+    return sizeof(weft_board_t) + WEFT_MEETINGS * (size_t)ranks * weft_meeting_offer_bytes(ranks);
 }
 
 size_t weft_boards_bytes(int ranks)
@@ -50,11 +50,11 @@ static weft_board_t *board_at(size_t index)
     return (weft_board_t *)(void *)(memory + index * board_bytes(weft_meeting_place.ranks));
 }
 
-void *weft_meeting_post(const weft_meeting_t *meeting, int member)
+void *weft_meeting_offer(const weft_meeting_t *meeting, int member)
 {
     size_t ranks = (size_t)weft_meeting_place.ranks;
     size_t index = (size_t)meeting->slot * ranks + (size_t)member;
-    return (char *)(meeting->board + 1) + index * weft_post_bytes(weft_meeting_place.ranks);
+    return (char *)(meeting->board + 1) + index * weft_meeting_offer_bytes(weft_meeting_place.ranks);
 }
 
 /* ---- boards ---- */

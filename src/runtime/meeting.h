@@ -3,9 +3,9 @@
  * Meetings of the ranks of one host in shared memory: "does everybody take part, and in what?"
  *
  * A rank that could do something together with all members of a communicator, if they all wanted to,
- * comes to the meeting of that number and leaves a post. Nobody is obliged to come: who waits may give
+ * comes to the meeting of that number and leaves a offer. Nobody is obliged to come: who waits may give
  * up, and then the meeting is off for all, also for those who come later. The one who comes last while
- * it is still open finds all posts, and says how it ends. So ranks that know nothing of meetings (their
+ * it is still open finds all offers, and says how it ends. So ranks that know nothing of meetings (their
  * buffers are host memory, say) pay nothing.
  *
  *   arrive ----> OPEN ---- the last one arrives ----> GATHERED --------------------------> DONE
@@ -35,7 +35,7 @@ enum {
 
 typedef enum weft_meeting_state {
     WEFT_MEETING_OPEN,
-    WEFT_MEETING_GATHERED, /* all posts are there; the last who came decides */
+    WEFT_MEETING_GATHERED, /* all offers are there; the last who came decides */
     WEFT_MEETING_SHARED,   /* all make ready to do a part of the work */
     WEFT_MEETING_WORKING,  /* and all do it */
     WEFT_MEETING_DONE,
@@ -54,11 +54,11 @@ typedef struct weft_meeting {
     int slot, members, member;
 } weft_meeting_t;
 
-/** Memory for the boards of a host with `ranks` ranks; every post has `post_bytes`. */
+/** Memory for the boards of a host with `ranks` ranks; every offer has `offer_bytes`. */
 size_t weft_boards_bytes(int ranks);
 
-/** The most bytes of a post on a host with `ranks` ranks. */
-size_t weft_post_bytes(int ranks);
+/** The most bytes of a offer on a host with `ranks` ranks. */
+size_t weft_meeting_offer_bytes(int ranks);
 
 /** Set by the transport within the host before the first use: memory of weft_boards_bytes(), all
  *  zeros at first, and how to wake its ranks. NULL: there are no meetings. */
@@ -78,13 +78,13 @@ void weft_board_release(weft_board_t *board);
 /** Is the meeting of this number worth coming to? Numbers count up from 0 in the communicator's calls. */
 bool weft_board_meets(weft_board_t *board, uint32_t number);
 
-/** Enter the meeting; false: it cannot be held (an older one is not over for all). Then the post is
+/** Enter the meeting; false: it cannot be held (an older one is not over for all). Then the offer is
  *  the caller's to fill in, and weft_meeting_arrive() follows. */
 bool weft_meeting_enter(weft_board_t *board, uint32_t number, int members, int member,
                         weft_meeting_t *out);
 
-/** The post of a member, of weft_post_bytes(): one's own, or once GATHERED anybody's. */
-void *weft_meeting_post(const weft_meeting_t *meeting, int member);
+/** The offer of a member, of weft_meeting_offer_bytes(): one's own, or once GATHERED anybody's. */
+void *weft_meeting_offer(const weft_meeting_t *meeting, int member);
 
 /** GATHERED: the caller is the last, and has to decide. OPEN or OFF otherwise, or what it has come to
  *  meanwhile. */
@@ -110,7 +110,7 @@ bool weft_meeting_part_done(const weft_meeting_t *meeting, weft_meeting_state_t 
 void weft_meeting_fail(const weft_meeting_t *meeting);
 bool weft_meeting_has_failed(const weft_meeting_t *meeting);
 
-/** The post is not looked at any more. */
+/** The offer is not looked at any more. */
 void weft_meeting_leave(const weft_meeting_t *meeting);
 
 #endif

@@ -17,7 +17,7 @@ static double spread_us(const weft_sim_world_t *world)
 {
     enum { UNITS_MAX = 1 << 14 };
     static double known[UNITS_MAX];
-    const weft_wire_t *net = &world->fabric.net;
+    const weft_link_cost_t *net = &world->fabric.net;
     int nodes = world->its->shape->nodes;
     double gap = net->gap_us / world->its->shape->most;
     gap = gap > net->port_us ? gap : net->port_us;
@@ -67,7 +67,7 @@ static double busiest_bytes(const weft_sim_world_t *world)
 
 double weft_sim_bound_us(const weft_sim_world_t *world)
 {
-    const weft_wire_t *net = &world->fabric.net;
+    const weft_link_cost_t *net = &world->fabric.net;
     if (world->its->shape->nodes == 1)
         return world->size == 1 ? 0 : world->fabric.node.latency_us;
     double bytes = net->latency_us + busiest_bytes(world) * net->us_per_byte;

@@ -34,7 +34,7 @@ static element_t compose(element_t x, element_t y)
     return (element_t){x.a * y.a, x.b * y.a + y.b};
 }
 
-static element_t add(element_t x, element_t y)
+static element_t add_elements(element_t x, element_t y)
 {
     return (element_t){x.a + y.a, x.b ^ y.b};
 }
@@ -60,12 +60,12 @@ static void compose_all(void *in, void *inout, int *count, MPI_Datatype *type)
         y[i] = compose(x[i], y[i]);
 }
 
-static void add_all(void *in, void *inout, int *count, MPI_Datatype *type)
+static void sim_add_all(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     element_t *x = in, *y = inout;
     (void)type;
     for (int i = 0; i < *count; i++)
-        y[i] = add(x[i], y[i]);
+        y[i] = add_elements(x[i], y[i]);
 }
 
 static void stir_all(void *in, void *inout, int *count, MPI_Datatype *type)
@@ -79,7 +79,7 @@ static void stir_all(void *in, void *inout, int *count, MPI_Datatype *type)
 int weft_sim_open_contents(weft_sim_world_t *world)
 {
     MPI_User_function *function = world->its->compares_bits ? stir_all
-                                  : world->its->commutes    ? add_all
+                                  : world->its->commutes    ? sim_add_all
                                                             : compose_all;
     int err = weft_type_contiguous(2, weft_type_of(MPI_UINT32_T), &world->type);
     if (err == MPI_SUCCESS)
@@ -99,7 +99,7 @@ void weft_sim_close_contents(weft_sim_world_t *world)
 
 /* ---- buffers ---- */
 
-static bool is_root(const weft_sim_world_t *world, int rank)
+static bool is_sim_root(const weft_sim_world_t *world, int rank)
 {
     return rank == world->its->root;
 }
@@ -111,7 +111,7 @@ typedef struct sides {
 
 static sides_t sides_of(const weft_sim_world_t *world, int rank)
 {
-    int size = world->size, at_root = is_root(world, rank) ? size : 0;
+    int size = world->size, at_root = is_sim_root(world, rank) ? size : 0;
     switch (world->its->coll) {
     case WEFT_BARRIER:
         return (sides_t){0, 0};
@@ -164,7 +164,7 @@ void weft_sim_fill(weft_sim_world_t *world, int rank)
 {
     weft_coll_args_t args = weft_sim_args(world, rank);
     weft_sim_rank_t *its = &world->ranks[rank];
-    bool is_receiver = world->its->coll == WEFT_BCAST && !is_root(world, rank);
+    bool is_receiver = world->its->coll == WEFT_BCAST && !is_sim_root(world, rank);
     if (args.send_buf != MPI_IN_PLACE && !is_receiver)
         write_blocks(world, (element_t *)its->buffers[WEFT_IN], rank, sides_of(world, rank));
     if (args.send_buf != MPI_IN_PLACE)
@@ -187,7 +187,7 @@ static bool complain(weft_sim_world_t *world, int rank, size_t index)
 
 static element_t combine(const weft_sim_world_t *world, element_t x, element_t y)
 {
-    return world->its->commutes ? add(x, y) : compose(x, y);
+    return world->its->commutes ? add_elements(x, y) : compose(x, y);
 }
 
 static bool is_equal(element_t x, element_t y)
@@ -225,7 +225,7 @@ static bool check_reductions(weft_sim_world_t *world, element_t *expected)
     for (int rank = 0; rank < world->size; rank++) {
         if (is_scatter)
             reduce_all(world, expected, (size_t)rank * world->count, world->count);
-        if (world->its->coll == WEFT_REDUCE && !is_root(world, rank))
+        if (world->its->coll == WEFT_REDUCE && !is_sim_root(world, rank))
             continue;
         if (!has_elements(world, rank, expected))
             return false;

@@ -12,7 +12,7 @@ typedef struct weft_sim_end {
     int32_t from, to;
     int16_t part;
     bool is_send;
-    uint32_t thread, step; /* who began it, and by which of its steps */
+    uint32_t thread, step; /* the thread that began it, and by which of its steps */
     double begun_at;
     double arrives_at; /* of a short message: when its data are there */
     int32_t rounds, net_rounds;

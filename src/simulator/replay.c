@@ -102,7 +102,7 @@ static bool crosses(const replay_t *replay, int from, int to)
     return weft_shape_node(shape, from) != weft_shape_node(shape, to);
 }
 
-static const weft_wire_t *wire_between(const replay_t *replay, int from, int to)
+static const weft_link_cost_t *wire_between(const replay_t *replay, int from, int to)
 {
     return crosses(replay, from, to) ? &replay->world->fabric.net : &replay->world->fabric.node;
 }
@@ -111,7 +111,7 @@ static const weft_wire_t *wire_between(const replay_t *replay, int from, int to)
 static double cross(replay_t *replay, const weft_sim_end_t *end, double at, double bytes)
 {
     weft_sim_world_t *world = replay->world;
-    const weft_wire_t *net = &world->fabric.net;
+    const weft_link_cost_t *net = &world->fabric.net;
     int from = weft_shape_node(world->its->shape, end->from);
     int to = weft_shape_node(world->its->shape, end->to);
     double busy = later(net->port_us, bytes * net->us_per_byte);
@@ -144,7 +144,7 @@ static void move_data(replay_t *replay, const weft_sim_end_t *send, const weft_s
     weft_free(send->data);
 }
 
-static double bytes_of(const replay_t *replay, const weft_sim_end_t *end)
+static double bytes_of_end(const replay_t *replay, const weft_sim_end_t *end)
 {
     return (double)replay->world->threads[end->thread].steps[end->step].bytes;
 }
@@ -153,9 +153,9 @@ static double bytes_of(const replay_t *replay, const weft_sim_end_t *end)
 static void end_message(replay_t *replay, const weft_sim_end_t *send, const weft_sim_end_t *recv,
                         double there)
 {
-    const weft_wire_t *wire = wire_between(replay, send->from, send->to);
+    const weft_link_cost_t *wire = wire_between(replay, send->from, send->to);
     weft_sim_rank_t *receiver = &replay->world->ranks[send->to];
-    if (bytes_of(replay, send) > (double)wire->eager_bytes)
+    if (bytes_of_end(replay, send) > (double)wire->eager_bytes)
         end_at(replay, send->thread, there, NULL);
     there = later(later(there, recv->begun_at), receiver->take_free_at);
     receiver->take_free_at = there + wire->gap_us;
@@ -191,17 +191,17 @@ static void run_transfer(replay_t *replay, uint32_t index, double at)
     transfer_t transfer = replay->transfers[index];
     replay->transfers[index].next = replay->unused;
     replay->unused = index;
-    double there = cross(replay, &transfer.send, at, bytes_of(replay, &transfer.send));
+    double there = cross(replay, &transfer.send, at, bytes_of_end(replay, &transfer.send));
     end_message(replay, &transfer.send, &transfer.recv, there);
 }
 
 /* Both ends are there. A short message has left already. */
 static void meet(replay_t *replay, const weft_sim_end_t *send, const weft_sim_end_t *recv)
 {
-    const weft_wire_t *wire = wire_between(replay, send->from, send->to);
-    double bytes = bytes_of(replay, send), there = send->arrives_at;
+    const weft_link_cost_t *wire = wire_between(replay, send->from, send->to);
+    double bytes = bytes_of_end(replay, send), there = send->arrives_at;
     bool is_net = crosses(replay, send->from, send->to);
-    if (bytes != bytes_of(replay, recv)) {
+    if (bytes != bytes_of_end(replay, recv)) {
         complain(replay, "the message has another size than the receive", send);
         weft_free(send->data);
         return;
@@ -334,6 +334,8 @@ static double begin_step(replay_t *replay, uint32_t thread, double at)
         return at + (double)step->bytes * world->fabric.copy_us_per_byte;
     case WEFT_STEP_PART:
         begin_part(replay, thread, at);
+        return at;
+    case WEFT_STEP_SECTION:
         return at;
     }
     return at;

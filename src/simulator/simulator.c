@@ -121,8 +121,7 @@ static int write_plan(weft_sim_world_t *world, int rank, weft_plan_t **out)
 static weft_sim_step_t short_step(const weft_step_t *step)
 {
     const weft_data_t *data = step->kind == WEFT_STEP_RECV ? &step->to : &step->from;
-    bool is_part = step->kind == WEFT_STEP_PART;
-    return (weft_sim_step_t){.bytes = is_part ? 0 : data->count * data->type->size,
+    return (weft_sim_step_t){.bytes = data->type == NULL ? 0 : data->count * data->type->size,
                              .peer = step->peer,
                              .kind = (uint8_t)step->kind,
                              .waits = step->waits};
@@ -220,7 +219,7 @@ typedef struct needs {
     double steps, proof_bytes;
 } needs_t;
 
-static int measure(weft_sim_world_t *world, int rank, needs_t *out)
+static int measure_rank(weft_sim_world_t *world, int rank, needs_t *out)
 {
     weft_plan_t *plan;
     int err = write_plan(world, rank, &plan);
@@ -254,7 +253,7 @@ static int estimate(weft_sim_world_t *world, needs_t *out)
     for (int i = 0; i < 5; i++) {
         needs_t needs;
         bool is_again = i == 3 && (shape->nodes == 1 || last == 0);
-        int err = is_again ? MPI_SUCCESS : measure(world, samples[i].rank, &needs);
+        int err = is_again ? MPI_SUCCESS : measure_rank(world, samples[i].rank, &needs);
         if (err != MPI_SUCCESS)
             return err;
         if (!is_again) {
@@ -292,7 +291,7 @@ static int open_ranks(weft_sim_world_t *world)
     return err;
 }
 
-static int run(weft_sim_world_t *world)
+static int run_world(weft_sim_world_t *world)
 {
     needs_t needs;
     int err = weft_sim_open_contents(world);
@@ -339,7 +338,7 @@ int weft_simulate(const weft_simulation_t *simulation, weft_sim_result_t *out)
                               .fabric = weft_fabric_of(simulation->fabric),
                               .size = simulation->shape->ranks,
                               .count = block_count(simulation)};
-    int err = run(&world);
+    int err = run_world(&world);
     if (err == MPI_SUCCESS)
         *out = world.result;
     close_world(&world);

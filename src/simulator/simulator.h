@@ -2,7 +2,7 @@
 /*
  * The simulator: runs the plans of all ranks of a collective in one process, in the order of the
  * time that the cost model's constants say. It counts what they do, and proves the result: the
- * ranks have numbers that tell who they are of, and at the end each must have what the standard
+ * ranks have numbers that tell whose they are, and at the end each must have what the standard
  * says.
  *
  *   a rank     does one thing at a time: begins a message (gap), reduces, copies; it takes the

@@ -5,9 +5,9 @@
  *
  *   record <-> ticket <- graph, and all that was made of it
  *
- *   graph gone    a thread of the driver's puts the ticket on a stack; our thread, or who captures
- *                 next, releases the record and frees the ticket
- *   record gone   the ticket names none
+ * When the graph is gone, a thread of the driver's puts the ticket on a stack; the library's
+ * thread, or the next call that captures, releases the record and frees the ticket. When the record
+ * is gone, the ticket names none.
  */
 #include "stream/stream_private.h"
 

@@ -38,7 +38,7 @@ static int find_stream(const weft_comm_t *comm, weft_stream_t **out)
     return err;
 }
 
-static int create_target(const char *name, weft_comm_t *comm, enqueued_t **out)
+static int create_record(const char *name, weft_comm_t *comm, enqueued_t **out)
 {
     weft_stream_t *stream = NULL;
     int err = find_stream(comm, &stream);
@@ -49,7 +49,7 @@ static int create_target(const char *name, weft_comm_t *comm, enqueued_t **out)
 }
 
 /* With a request, the program has a reference. */
-static int put_operation(enqueued_t *record, weft_request_t **out)
+static int enqueue_record(enqueued_t *record, weft_request_t **out)
 {
     if (out == NULL)
         return wefti_enqueued_put(record, true);
@@ -64,7 +64,7 @@ static int put_operation(enqueued_t *record, weft_request_t **out)
 
 /* ---- what runs ---- */
 
-static void enqueue_running_is_over(weft_request_t *running, void *owner)
+static void stream_running_is_over(weft_request_t *running, void *owner)
 {
     enqueued_t *record = owner;
     int err = weft_request_result(running);
@@ -76,64 +76,64 @@ static void enqueue_running_is_over(weft_request_t *running, void *owner)
 static int watch_request(enqueued_t *record, weft_request_t *running, int err)
 {
     if (err == MPI_SUCCESS)
-        weft_request_watch(running, enqueue_running_is_over, record);
+        weft_request_watch(running, stream_running_is_over, record);
     return err;
 }
 
-static void enqueue_awaits_nothing(enqueued_t *record)
+static void stream_awaits_nothing(enqueued_t *record)
 {
     (void)record;
 }
 
 /* ---- sends ---- */
 
-static int enqueue_begin_send(enqueued_t *record)
+static int stream_begin_send(enqueued_t *record)
 {
     weft_request_t *running = NULL;
     int err = weft_send_begin(&record->of.send, &running);
     return watch_request(record, running, err);
 }
 
-static void enqueue_drop_send(enqueued_t *record)
+static void stream_drop_send(enqueued_t *record)
 {
     weft_type_release(record->of.send.type);
 }
 
-static const enqueued_ops_t send_ops = {enqueue_begin_send, enqueue_awaits_nothing, enqueue_drop_send};
+static const enqueued_ops_t send_ops = {stream_begin_send, stream_awaits_nothing, stream_drop_send};
 
 int weft_enqueue_send(const char *name, const weft_send_args_t *args, weft_request_t **out)
 {
     enqueued_t *record;
-    int err = create_target(name, args->comm, &record);
+    int err = create_record(name, args->comm, &record);
     if (err != MPI_SUCCESS)
         return err;
     record->ops = &send_ops;
     record->of.send = *args;
     weft_type_retain(args->type);
-    return put_operation(record, out);
+    return enqueue_record(record, out);
 }
 
 /* ---- receives ---- */
 
-static int enqueue_begin_recv(enqueued_t *record)
+static int stream_begin_recv(enqueued_t *record)
 {
     weft_request_t *running = NULL;
     int err = weft_recv_begin(&record->of.recv, &running);
     return watch_request(record, running, err);
 }
 
-static void enqueue_drop_recv(enqueued_t *record)
+static void stream_drop_recv(enqueued_t *record)
 {
     weft_type_release(record->of.recv.type);
 }
 
-static const enqueued_ops_t recv_ops = {enqueue_begin_recv, enqueue_awaits_nothing, enqueue_drop_recv};
+static const enqueued_ops_t recv_ops = {stream_begin_recv, stream_awaits_nothing, stream_drop_recv};
 
 int weft_enqueue_recv(const char *name, const weft_recv_args_t *args, MPI_Status *status,
                       weft_request_t **out)
 {
     enqueued_t *record;
-    int err = create_target(name, args->comm, &record);
+    int err = create_record(name, args->comm, &record);
     if (err != MPI_SUCCESS)
         return err;
     record->ops = &recv_ops;
@@ -141,19 +141,19 @@ int weft_enqueue_recv(const char *name, const weft_recv_args_t *args, MPI_Status
     record->status = status;
     record->has_status = status != MPI_STATUS_IGNORE;
     weft_type_retain(args->type);
-    return put_operation(record, out);
+    return enqueue_record(record, out);
 }
 
 /* ---- collectives ---- */
 
-static int enqueue_begin_coll(enqueued_t *record)
+static int stream_begin_coll(enqueued_t *record)
 {
     weft_request_t *running = NULL;
     int err = weft_coll_begin(record->of.coll.coll, &record->of.coll.args, &running);
     return watch_request(record, running, err);
 }
 
-static void enqueue_drop_coll(enqueued_t *record)
+static void stream_drop_coll(enqueued_t *record)
 {
     const weft_coll_args_t *args = &record->of.coll.args;
     if (args->send_type != NULL)
@@ -165,7 +165,7 @@ static void enqueue_drop_coll(enqueued_t *record)
     weft_free(record->of.coll.counts);
 }
 
-static const enqueued_ops_t coll_ops = {enqueue_begin_coll, enqueue_awaits_nothing, enqueue_drop_coll};
+static const enqueued_ops_t coll_ops = {stream_begin_coll, stream_awaits_nothing, stream_drop_coll};
 
 static void retain(const weft_coll_args_t *args)
 {
@@ -199,7 +199,7 @@ int weft_enqueue_coll(const char *name, weft_coll_t coll, const weft_coll_args_t
     MPI_Count *counts;
     int err = copy_counts(args, &counts);
     if (err == MPI_SUCCESS)
-        err = create_target(name, args->comm, &record);
+        err = create_record(name, args->comm, &record);
     if (err != MPI_SUCCESS) {
         weft_free(counts);
         return err;
@@ -211,7 +211,7 @@ int weft_enqueue_coll(const char *name, weft_coll_t coll, const weft_coll_args_t
     if (counts != NULL)
         record->of.coll.args.recv_counts = weft_counts_wide(counts);
     retain(args);
-    return put_operation(record, NULL);
+    return enqueue_record(record, NULL);
 }
 
 /* ---- waits ---- */
@@ -223,7 +223,7 @@ static MPI_Status *enqueued_status_at(const enqueued_t *record, int i)
 }
 
 /* The first error; of several requests the statuses tell which. */
-static int collect_statuses(enqueued_t *record)
+static int collect_result(enqueued_t *record)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < record->of.wait.count; i++) {
@@ -239,13 +239,13 @@ static int collect_statuses(enqueued_t *record)
     return err;
 }
 
-static void enqueue_target_is_over(enqueued_t *record)
+static void stream_target_is_over(enqueued_t *record)
 {
     if (--record->of.wait.missing == 0)
-        wefti_enqueued_over(record, collect_statuses(record));
+        wefti_enqueued_over(record, collect_result(record));
 }
 
-static int enqueue_begin_wait(enqueued_t *record)
+static int stream_begin_wait(enqueued_t *record)
 {
     record->of.wait.missing = 1; /* so that it is not over before all were looked at */
     for (int i = 0; i < record->of.wait.count; i++) {
@@ -255,11 +255,11 @@ static int enqueue_begin_wait(enqueued_t *record)
         target->waiter = record;
         record->of.wait.missing++;
     }
-    enqueue_target_is_over(record);
+    stream_target_is_over(record);
     return MPI_SUCCESS;
 }
 
-static void enqueue_drop_wait(enqueued_t *record)
+static void stream_drop_wait(enqueued_t *record)
 {
     for (int i = 0; i < record->of.wait.count; i++) {
         if (record->of.wait.targets[i] != NULL)
@@ -268,7 +268,7 @@ static void enqueue_drop_wait(enqueued_t *record)
     weft_free(record->of.wait.targets);
 }
 
-static const enqueued_ops_t wait_ops = {enqueue_begin_wait, enqueue_target_is_over, enqueue_drop_wait};
+static const enqueued_ops_t wait_ops = {stream_begin_wait, stream_target_is_over, stream_drop_wait};
 
 static int check_target(const enqueued_t *target, const enqueued_t *first, uint64_t capture)
 {
@@ -332,7 +332,7 @@ static int put_wait(const weft_enqueue_wait_t *args, enqueued_t **targets, enque
         if (targets[i] != NULL)
             weft_object_retain(&targets[i]->request.object);
     }
-    return put_operation(record, NULL);
+    return enqueue_record(record, NULL);
 }
 
 static void give_handles_up(const weft_enqueue_wait_t *args)

@@ -11,8 +11,8 @@
 #include <string.h>
 
 /* Streams hold about 1000 entries, and a call that finds its stream full would block with all that
- * the driver locks: so many operations of two entries may wait in one, and who wants more waits
- * here. */
+ * the driver locks: so many operations of two entries may wait in one stream, and a call that wants
+ * more waits here. */
 enum { WAITING_MOST = 256 };
 
 static weft_pool_t records = WEFT_POOL(enqueued_t);
@@ -28,19 +28,19 @@ static const weft_device_stream_ops_t *enqueued_run(void)
 
 /* ---- records ---- */
 
-static void enqueued_release_handle(weft_request_t *request)
+static void stream_release_handle(weft_request_t *request)
 {
     wefti_enqueued_release((enqueued_t *)request);
 }
 
 /* What peers count on, and a stream waits for, goes on. */
-static void enqueued_cancel(weft_request_t *request)
+static void stream_cancel(weft_request_t *request)
 {
     (void)request;
 }
 
 static const weft_request_ops_t request_ops = {
-    .name = "operation in a stream", .release = enqueued_release_handle, .cancel = enqueued_cancel};
+    .name = "operation in a stream", .release = stream_release_handle, .cancel = stream_cancel};
 
 bool wefti_is_enqueued(const weft_request_t *request)
 {
@@ -181,7 +181,7 @@ static int prepare(enqueued_t *record, bool has_gate)
 
 /* The lock is given up: the driver may block while the stream is full of the program's work, which
  * may wait for what our thread is to do. Once the call is there, the record is our thread's. */
-static int put_enqueued(enqueued_t *record, bool *is_there_out)
+static int put_record(enqueued_t *record, bool *is_there_out)
 {
     weft_user_stream_t *users = record->stream->users;
     weft_gate_t gate = record->gate;
@@ -209,7 +209,7 @@ int wefti_enqueued_put(enqueued_t *record, bool has_gate)
     int err = prepare(record, has_gate);
     if (err == MPI_SUCCESS) {
         enter_stream(record);
-        err = put_enqueued(record, &is_there);
+        err = put_record(record, &is_there);
         if (!is_there)
             take_back(record);
     }

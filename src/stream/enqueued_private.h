@@ -6,8 +6,8 @@
  *                  ^                                                |
  *                  +----------------- captured: the next launch ----+
  *
- * References: the library's, until it is over (captured ones: until the graph is gone, see captured.c, or
- * MPI ends), and the one of whoever has the request.
+ * References: the library's, until it is over (captured ones: until the graph is gone, see
+ * captured.c, or MPI ends), and that of the program, if it has the request.
  */
 #ifndef WEFT_STREAM_ENQUEUED_PRIVATE_H
 #define WEFT_STREAM_ENQUEUED_PRIVATE_H
@@ -42,11 +42,12 @@ struct enqueued {
     uint64_t capture; /* that it is part of; 0: none */
     weft_gate_t gate;
     bool has_gate;
-    bool has_status;          /* that an error can be told by */
-    bool is_given_up;         /* the stream will not come to it */
-    bool has_no_graph;        /* captured, and the graph is gone */
-    weft_ticket_t *ticket;    /* captured: what the graph has of it; NULL: nobody tells when it goes */
-    atomic_uint arrivals;     /* of the stream that are not dealt with */
+    bool has_status;       /* that an error can be told by */
+    bool is_given_up;      /* the stream will not come to it */
+    bool has_no_graph;     /* captured, and the graph is gone */
+    weft_ticket_t *ticket; /* captured: what the graph holds of it; NULL: it will not be known when
+                              the graph goes */
+    atomic_uint arrivals;  /* of the stream that are not dealt with */
     enqueued_t *next_arrived; /* in the stack of those, or in the list of those that failed */
     enqueued_t *waiter;       /* that was begun and waits for this one */
     weft_request_t *running;
@@ -100,12 +101,14 @@ void wefti_enqueued_graph_gone(enqueued_t *record);
 
 /* ---- captured.c ---- */
 
-/** What a graph is to hold of a record; NULL: no memory. Then it was handed over (or not: release). */
+/** What a graph is to hold of a record; NULL: no memory. Then it was handed over (or not: release).
+ */
 weft_ticket_t *wefti_ticket_create(enqueued_t *record);
 void wefti_ticket_release(enqueued_t *record);
 /** The record goes first. */
 void wefti_ticket_void(enqueued_t *record);
-/** The graph is gone: called by a thread of the driver's, without the lock, even after MPI has ended. */
+/** The graph is gone: called by a thread of the driver's, without the lock, even after MPI has
+ * ended. */
 void wefti_ticket_return(void *ticket);
 /** Release the records whose tickets came back. */
 void wefti_tickets_collect(void);

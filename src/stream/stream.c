@@ -62,7 +62,7 @@ int weft_stream_create(const void *handle, size_t bytes, weft_stream_t **out)
 
 /* ---- references ---- */
 
-/* An error that nobody came to hear of is not to be lost. */
+/* An error that no call has returned must not be lost: it is logged. */
 static void close_handle(weft_stream_t *stream)
 {
     if (stream->error != MPI_SUCCESS)
@@ -119,7 +119,8 @@ weft_stream_t *weft_stream_of_comm(const weft_comm_t *comm)
 
 /* ---- the end ---- */
 
-/* Of a graph that was launched nobody knows before the stream comes to its first operation. */
+/* The library learns of a graph's launch only when the stream comes to the graph's first operation,
+ * so it waits for all that is in the streams. */
 static void await_graphs(void)
 {
     weft_link_t *link = wefti_streams.next;

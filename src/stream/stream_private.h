@@ -4,8 +4,9 @@
  * as anything is under way.
  *
  *   driver's thread   wefti_stream_arrived(record): a push, a wake; no lock, no call of the driver
- *   our thread        takes all that arrived, begins it, polls while anything is under way, else
- * sleeps any thread        that polls may complete an operation, and so open its gate
+ *   library's thread  takes all that arrived, begins it, polls while anything is under way,
+ *                     else sleeps
+ *   any thread        that polls may complete an operation, and so open its gate
  */
 #ifndef WEFT_STREAM_STREAM_PRIVATE_H
 #define WEFT_STREAM_STREAM_PRIVATE_H

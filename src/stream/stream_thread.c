@@ -17,8 +17,8 @@
 #include <string.h>
 
 enum {
-    /* With a core to itself the thread looks so long for the next arrival: who sleeps takes 50 us
-     * to wake, and operations often come in rows. */
+    /* With a core to itself the thread looks so long for the next arrival: a thread that sleeps
+       takes 50 us to wake, and operations often come in rows. */
     SPIN_NS = 20000,
     CHECK_MS = 20,
 };
@@ -33,8 +33,8 @@ static pthread_t thread;
 
 /* ---- waking it ---- */
 
-/* It sleeps on to_do, or in progress as everybody does. The fence: whoever goes to sleep there
- * looks at to_do after having set the doorbell. */
+/* It sleeps on to_do, or in progress as every thread does. The fence: a thread that goes to sleep
+ * there looks at to_do after it has set the doorbell. */
 static void ring_thread(void)
 {
     if (atomic_exchange(&to_do, 1) == 0)
@@ -43,8 +43,9 @@ static void ring_thread(void)
     weft_progress_notify();
 }
 
-/* A poll: the end of the thread's waiting in progress. Others who poll have done nothing by it. */
-static int thread_hear(bool everything)
+/* A poll that ends the thread's wait in progress. For other threads that poll it counts as nothing
+ * done. */
+static int stream_hear_of_it(bool everything)
 {
     (void)everything;
     if (atomic_load_explicit(&to_do, memory_order_relaxed) != 0)
@@ -125,7 +126,7 @@ static void remember(const enqueued_t *record)
 }
 
 /* The handler may be the program's, and call MPI. */
-static void tell_thread(enqueued_t *record)
+static void tell_over(enqueued_t *record)
 {
     weft_comm_t *comm = record->request.comm;
     int error = record->request.status.MPI_ERROR;
@@ -145,7 +146,7 @@ static void tell_failures(void)
         failed = record->next_arrived;
         if (failed == NULL)
             failed_end = &failed;
-        tell_thread(record);
+        tell_over(record);
     }
 }
 
@@ -160,7 +161,7 @@ static void sleep_until_needed(void)
     weft_lock_take();
 }
 
-static void *thread_run(void *unused)
+static void *stream_thread_run(void *unused)
 {
     weft_lock_take();
     while (!is_ending) {
@@ -186,7 +187,7 @@ static int create_thread(void)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread, NULL, thread_run, NULL);
+    int error = pthread_create(&thread, NULL, stream_thread_run, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0)
         return weft_fail(MPI_ERR_OTHER, "no thread for operations in streams: %s", strerror(error));
@@ -209,12 +210,12 @@ int wefti_stream_thread_start(void)
     if (runs)
         return MPI_SUCCESS;
     lock_from_now_on();
-    int err = weft_progress_add(thread_hear);
+    int err = weft_progress_add(stream_hear_of_it);
     if (err != MPI_SUCCESS)
         return err;
     err = create_thread();
     if (err != MPI_SUCCESS) {
-        weft_progress_remove(thread_hear);
+        weft_progress_remove(stream_hear_of_it);
         return err;
     }
     runs = true;
@@ -235,21 +236,21 @@ void wefti_stream_thread_end(void)
     weft_unlock();
     pthread_join(thread, NULL);
     weft_lock();
-    weft_progress_remove(thread_hear);
+    weft_progress_remove(stream_hear_of_it);
     runs = is_ending = false;
 }
 
 /* ---- streams that do not go on ---- */
 
-static void give_up_thread(weft_stream_t *stream, int error)
+static void give_up_stream(weft_stream_t *stream, int error)
 {
     while (!weft_list_is_empty(&stream->waiting))
         wefti_enqueued_give_up(WEFT_ELEMENT(stream->waiting.next, enqueued_t, link), error);
 }
 
-/* After an error of its context a stream's host functions are not called any more, and nobody says
- * so. */
-static int thread_check_streams(bool everything)
+/* After an error of its context a stream's host functions are not called any more, and the driver
+ * does not say so. */
+static int stream_check_streams(bool everything)
 {
     static int64_t last_ms;
     int64_t now_ms = weft_clock_ms();
@@ -264,7 +265,7 @@ static int thread_check_streams(bool everything)
         int err = weft_device->streams->check(stream->users);
         if (err == MPI_SUCCESS)
             continue;
-        give_up_thread(stream, err);
+        give_up_stream(stream, err);
         return 1; /* of all else nothing is certain: the list may have changed */
     }
     return 0;
@@ -273,10 +274,10 @@ static int thread_check_streams(bool everything)
 void wefti_stream_await(const bool *flag)
 {
     if (watchers++ == 0)
-        weft_progress_need(thread_check_streams);
+        weft_progress_need(stream_check_streams);
     weft_progress_await_silent(1);
     weft_progress_until(flag);
     weft_progress_await_silent(-1);
     if (--watchers == 0)
-        weft_progress_remove(thread_check_streams);
+        weft_progress_remove(stream_check_streams);
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A rank ends suddenly while others are in a collective of device memory: before it begins its part,
 # while it waits for the others, while another rank works for all, while it does so itself;
-# together, stepped, staged, by flags and multicast, with one device for all and one for each. The
+# direct, p2p, staged, by ll and multicast, with one device for all and one for each. The
 # job ends, the rank is named, the exit code says how it ended, and nothing is left.
 . "$(dirname "$0")/judge.sh"
 [ -n "$(sed -n 's/^cuda_include //p' "$BUILD/test/settings")" ] || skip "needs cuda.h"
@@ -48,7 +48,7 @@ for call in cuIpcOpenMemHandle:1 cuLaunchKernel:1 cuLaunchKernel:4 cuStreamWrite
 done
 ends 137 "$killed" "devices=1,kill=cuLaunchKernel:5@15" 16 last none 15 1000
 
-# The rank ends at any point: together where each rank does a part, stepped, staged.
+# The rank ends at any point: direct where each rank does a part, p2p, staged.
 for call in cuLaunchKernel:2 cuLaunchKernel:9 cuMemcpyAsync:3 cuStreamWriteValue32:7; do
     ends 137 "$killed" "devices=3,late=0,kill=$call@1 WEFT_DEVICE_IPC=no" 3 amid none 1 100000
     ends 137 "$killed" "devices=1,late=0,kill=$call@0 WEFT_NODES=0,1,1,0,1" 5 amid none 0 100000 return
@@ -66,9 +66,8 @@ done
 ends 137 "$killed" 'devices=4,lazy,late=300,kill=weft_exchange_sum_F32:2@2' 4 amid none 2 1000
 expect 16 env TEST_MEMORY=D WEFT_DEVICE_WAIT_MAX=1 SIMCUDA=devices=3,late=0,kill=weft_exchange_sum_F32:5:19@2 \
     "$MPIRUN" -n 3 ./device_ends last none 2 1000
-# Either rank may report first: its own time limit, or the failure that the other rank has
-# announced.
-expect_text err '^mpirun: rank [01] .*\(a kernel has waited for those of other ranks for longer than WEFT_DEVICE_WAIT_MAX, 1 s\|the device work of another rank of this host has failed\)'
+# Whose words come first is open: its own limit, or what the other one has said of his.
+expect_text err '^mpirun: rank [01] .*in a collective of [^(]*(3 ranks), rank [0-9]: \(a kernel has waited for those of other ranks for longer than WEFT_DEVICE_WAIT_MAX, 1 s\|the device work of another rank of this host has failed\)'
 
 # The same with multicast memory, and while it is being set up.
 by_multicast=WEFT_COLL_TUNING=$SOURCE/test/mpi/cuda/multicast.conf
@@ -82,6 +81,6 @@ done
 ends 139 "$crashed" "devices=3,multicast=1,late=0,kill=cuMulticastAddDevice:1:11@2 $by_multicast" 3 last none 2 1000
 expect 16 env TEST_MEMORY=D $by_multicast WEFT_DEVICE_WAIT_MAX=1 \
     SIMCUDA=devices=3,multicast=1,late=0,kill=weft_multicast_sum_F32:5:19@2 "$MPIRUN" -n 3 ./device_ends last none 2 1000
-expect_text err '^mpirun: rank [01] .*\(a kernel has waited for those of other ranks for longer than WEFT_DEVICE_WAIT_MAX, 1 s\|the device work of another rank of this host has failed\)'
+expect_text err '^mpirun: rank [01] .*in a collective of [^(]*(3 ranks), rank [0-9]: \(a kernel has waited for those of other ranks for longer than WEFT_DEVICE_WAIT_MAX, 1 s\|the device work of another rank of this host has failed\)'
 nothing_left
 finish

@@ -47,11 +47,14 @@ prints 'sliced,radix=3,segment=4096 ' --simulate allreduce --bytes 64K --algorit
 prints 'far %' --simulate bcast --nodes 64 --islands 8 --algorithm two_level_bine
 prints 'several nodes: .*' --explain allreduce 64 8 16 efa
 prints 'line [0-9]+ of the built-in' --explain bcast 16 64K
-prints 'one host, each on a device: +flags: line [0-9]+' --explain allreduce 8 64K device
+prints 'one host, each on a device: +ll: line [0-9]+' --explain allreduce 8 64K device
 prints 'one host, multicast on devices: +multicast: line [0-9]+' --explain allreduce 8 64M device
-prints 'one host, multicast on devices: +flags: line [0-9]+' --explain allreduce 8 64K device
-prints 'one host, multicast on devices: +together: line [0-9]+' --explain bcast 8 64M device
-prints 'one host, each on a device: +together: line [0-9]+' --explain scan 8 64K device
+prints 'one host, multicast on devices: +ll: line [0-9]+' --explain allreduce 8 64K device
+prints 'one host, multicast on devices: +direct: line [0-9]+' --explain bcast 8 64M device
+prints 'one host, each on a device: +direct: line [0-9]+' --explain scan 8 64K device
+prints 'several hosts: +hierarchical: line [0-9]+' --explain allreduce 8 64K device
+prints 'else, or some on host memory: +p2p: line [0-9]+' --explain allreduce 8 64K device
+prints "an operation of the user's: +staged: line [0-9]+" --explain allreduce 8 64K device
 prints 'nodes N' --simulate --help
 prints '^reduce_scatter +ring +- +commutative +p - 1 rounds' --algorithms
 prints '^bcast +chain +segment +- ' --algorithms bcast

@@ -60,11 +60,11 @@ static void through_root(weft_plan_t *plan, const weft_coll_args_t *args, weft_b
 }
 
 /* The blocks lie one after the other in recv_buf: rank 0 can send them as one. */
-static void gather_bcast(weft_plan_t *plan, const weft_coll_args_t *args)
+static void allgather_gather_bcast(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size, rank = args->comm->rank;
     weft_data_t all =
-        weft_data(weft_at(WEFT_OUT, 0), args->recv_count * (size_t)size, args->recv_type);
+        weft_data(weft_place_at(WEFT_OUT, 0), args->recv_count * (size_t)size, args->recv_type);
     place_own(plan, args, weft_recv_block);
     if (rank != 0) {
         weft_plan_send(plan, weft_recv_block(args, rank), 0);
@@ -107,7 +107,7 @@ static void allgatherv_through_root(weft_plan_t *plan, const weft_coll_args_t *a
 const weft_algorithm_t weft_allgather_algorithms[] = {
     {"direct", allgather_direct, 0, "1 round, p - 1 messages of n bytes a rank", NULL, 0},
     {"ring", allgather_ring, 0, "p - 1 rounds of n bytes", weft_allgather_ring_us, 0},
-    {"gather_bcast", gather_bcast, 0, "2 rounds, 2 (p - 1) messages at rank 0", NULL, 0},
+    {"gather_bcast", allgather_gather_bcast, 0, "2 rounds, 2 (p - 1) messages at rank 0", NULL, 0},
     {"bruck", weft_allgather_bruck, 0, "log_k p rounds, p n bytes", weft_allgather_bruck_us,
      WEFT_HAS_RADIX},
     {"neighbour", weft_allgather_neighbour, 0, "p / 2 rounds of 2 n bytes",

@@ -4,7 +4,7 @@
 #include "coll/team/digits.h"
 
 /* Bruck's rounds over `size` blocks: every round moves as much as is there, k - 1 times over. */
-static double bruck_us(const weft_wire_t *link, int size, int radix, double block)
+static double bruck_us(const weft_link_cost_t *link, int size, int radix, double block)
 {
     double sum = 0;
     for (double have = 1; have < size; have *= radix) {
@@ -15,20 +15,20 @@ static double bruck_us(const weft_wire_t *link, int size, int radix, double bloc
     return sum;
 }
 
-static double ring_us(const weft_wire_t *link, int size, double block)
+static double ring_us(const weft_link_cost_t *link, int size, double block)
 {
     return (size - 1) * weft_round_us(link, 1, block);
 }
 
 double weft_allgather_bruck_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
     return bruck_us(&net, model->ranks, model->radix, model->bytes);
 }
 
 double weft_allgather_bine_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
     return bruck_us(&net, model->ranks, 2, model->bytes);
 }
 
@@ -37,11 +37,11 @@ double weft_allgather_ring_us(const weft_model_t *model)
     return weft_ring_us(model, model->bytes, false);
 }
 
-/* Half the rounds of a ring, with twice the bytes. Where ranks are in order those who cross do so
+/* Half the rounds of a ring, with twice the bytes. Where ranks are in order those that cross do so
  * in every other round. */
 double weft_allgather_neighbour_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->is_consecutive ? 1 : model->most);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->is_consecutive ? 1 : model->most);
     double crossing = weft_round_us(&net, 1, 2 * model->bytes);
     double inside = weft_round_us(&model->fabric.node, 1, 2 * model->bytes);
     bool all_cross = !model->is_consecutive || model->most == 1;
@@ -78,12 +78,12 @@ static double share_us(const weft_model_t *model)
 
 double weft_allgather_lanes_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
     return bruck_us(&net, model->nodes, model->radix, model->bytes) + share_us(model);
 }
 
 double weft_allgather_lanes_ring_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
     return ring_us(&net, model->nodes, model->bytes) + share_us(model);
 }

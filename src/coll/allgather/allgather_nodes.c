@@ -20,12 +20,12 @@ weft_data_t weft_allgather_own(const weft_coll_args_t *args, weft_block_fn_t blo
 {
     if (weft_is_in_place(args))
         return block(args, args->comm->rank);
-    return weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type);
+    return weft_data(weft_place_at(WEFT_IN, 0), args->send_count, args->send_type);
 }
 
 static weft_data_t all_blocks(const weft_coll_args_t *args)
 {
-    return weft_data(weft_at(WEFT_OUT, 0), args->recv_count * (size_t)args->comm->size,
+    return weft_data(weft_place_at(WEFT_OUT, 0), args->recv_count * (size_t)args->comm->size,
                      args->recv_type);
 }
 
@@ -91,7 +91,7 @@ typedef struct by_node {
     bool is_straight;     /* and in recv_buf they lie so, without gaps */
 } by_node_t;
 
-static size_t bytes_of(const by_node_t *layout, int rank)
+static size_t bytes_of_rank(const by_node_t *layout, int rank)
 {
     weft_data_t data = layout->block(layout->args, rank);
     return data.count * data.type->size;
@@ -106,7 +106,7 @@ static bool lies_straight(const by_node_t *layout, const weft_shape_t *shape)
     for (int rank = 0; layout->block != weft_recv_block && rank < shape->ranks; rank++) {
         if (layout->block(layout->args, rank).place.offset != at)
             return false;
-        at += (ptrdiff_t)bytes_of(layout, rank);
+        at += (ptrdiff_t)bytes_of_rank(layout, rank);
     }
     return true;
 }
@@ -115,10 +115,10 @@ static size_t bytes_on(const by_node_t *layout, const weft_shape_t *shape, int n
 {
     int count = weft_shape_count(shape, node);
     if (layout->block == weft_recv_block)
-        return (size_t)count * bytes_of(layout, 0);
+        return (size_t)count * bytes_of_rank(layout, 0);
     size_t sum = 0;
     for (int local = 0; local < count; local++)
-        sum += bytes_of(layout, weft_shape_rank(shape, node, local));
+        sum += bytes_of_rank(layout, weft_shape_rank(shape, node, local));
     return sum;
 }
 
@@ -136,7 +136,7 @@ static bool open_layout(weft_plan_t *plan, const weft_team_t *node, by_node_t *l
         layout->node_firsts[i + 1] = layout->node_firsts[i] + bytes_on(layout, shape, i);
     for (int i = 0; i < node->size; i++)
         layout->local_firsts[i + 1] =
-            layout->local_firsts[i] + bytes_of(layout, weft_team_rank(node, i));
+            layout->local_firsts[i] + bytes_of_rank(layout, weft_team_rank(node, i));
     layout->is_straight = lies_straight(layout, shape);
     return true;
 }
@@ -154,7 +154,7 @@ static void put_right(weft_plan_t *plan, const by_node_t *layout, weft_place_t a
     for (int node = 0; node < shape->nodes; node++) {
         for (int local = 0; local < weft_shape_count(shape, node); local++) {
             int rank = weft_shape_rank(shape, node, local);
-            weft_data_t bytes = weft_data(all, bytes_of(layout, rank), weft_type_of(MPI_BYTE));
+            weft_data_t bytes = weft_data(all, bytes_of_rank(layout, rank), weft_type_of(MPI_BYTE));
             weft_plan_copy(plan, bytes, layout->block(layout->args, rank));
             all.offset += (ptrdiff_t)bytes.count;
         }
@@ -193,8 +193,8 @@ static void exchange(weft_plan_t *plan, const by_node_t *layout, const weft_team
     }
 }
 
-static void two_level(weft_plan_t *plan, const weft_coll_args_t *args, weft_block_fn_t block,
-                      across_t across)
+static void write_two_level(weft_plan_t *plan, const weft_coll_args_t *args, weft_block_fn_t block,
+                            across_t across)
 {
     weft_team_t node = weft_team_node(plan->how.shape, args->comm->rank);
     by_node_t layout = {.args = args, .block = block};
@@ -205,22 +205,22 @@ static void two_level(weft_plan_t *plan, const weft_coll_args_t *args, weft_bloc
 
 void weft_allgather_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    two_level(plan, args, weft_recv_block, weft_team_allgather_bruck);
+    write_two_level(plan, args, weft_recv_block, weft_team_allgather_bruck);
 }
 
 void weft_allgather_two_level_ring(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    two_level(plan, args, weft_recv_block, around_ring);
+    write_two_level(plan, args, weft_recv_block, around_ring);
 }
 
 void weft_allgatherv_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    two_level(plan, args, weft_recv_slice, weft_team_allgather_bruck);
+    write_two_level(plan, args, weft_recv_slice, weft_team_allgather_bruck);
 }
 
 void weft_allgatherv_two_level_ring(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    two_level(plan, args, weft_recv_slice, around_ring);
+    write_two_level(plan, args, weft_recv_slice, around_ring);
 }
 
 /* ---- lanes ---- */
@@ -231,7 +231,7 @@ static weft_data_t lane_blocks(weft_plan_t *plan, weft_place_t all, size_t block
     const weft_shape_t *shape = plan->how.shape;
     ptrdiff_t first = (ptrdiff_t)block * weft_shape_rank(shape, 0, lane);
     ptrdiff_t stride = (ptrdiff_t)block * (shape->placing == WEFT_CYCLIC ? 1 : shape->most);
-    weft_runs_t runs = {weft_at(all.buffer, all.offset + first), (size_t)shape->nodes, block,
+    weft_runs_t runs = {weft_place_at(all.buffer, all.offset + first), (size_t)shape->nodes, block,
                         stride, 0};
     return weft_runs_data(plan, runs);
 }

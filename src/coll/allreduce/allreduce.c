@@ -5,101 +5,104 @@
 #include "coll/allreduce/allreduce_nodes.h"
 #include "coll/team/pieces.h"
 
-static weft_team_t everybody(const weft_coll_args_t *args)
+static weft_team_t team_of_all(const weft_coll_args_t *args)
 {
     return weft_team_all(args->comm->size, args->comm->rank);
 }
 
 static weft_data_t result_of(const weft_coll_args_t *args)
 {
-    return weft_vector(args, weft_at(WEFT_OUT, 0));
+    return weft_vector(args, weft_place_at(WEFT_OUT, 0));
 }
 
-static void recursive_multiplying(weft_plan_t *plan, const weft_coll_args_t *args)
+static void allreduce_recursive_multiplying(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    weft_team_t team = everybody(args);
-    weft_team_allreduce(plan, &team, weft_operand(args), result_of(args), plan->how.radix);
+    weft_team_t team = team_of_all(args);
+    weft_team_allreduce(plan, &team, weft_own_operand(args), result_of(args), plan->how.radix);
 }
 
-static void rabenseifner(weft_plan_t *plan, const weft_coll_args_t *args)
+static void allreduce_rabenseifner(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    weft_team_t team = everybody(args);
-    weft_team_allreduce_halving(plan, &team, weft_operand(args), result_of(args), plan->how.radix);
+    weft_team_t team = team_of_all(args);
+    weft_team_allreduce_halving(plan, &team, weft_own_operand(args), result_of(args),
+                                plan->how.radix);
 }
 
-static void bine(weft_plan_t *plan, const weft_coll_args_t *args)
+static void allreduce_bine(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    weft_team_t team = everybody(args);
-    weft_team_allreduce_bine(plan, &team, weft_operand(args), result_of(args));
+    weft_team_t team = team_of_all(args);
+    weft_team_allreduce_bine(plan, &team, weft_own_operand(args), result_of(args));
 }
 
-static void ring(weft_plan_t *plan, const weft_coll_args_t *args)
+static void allreduce_ring(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    weft_team_t team = everybody(args);
-    weft_team_allreduce_ring(plan, &team, weft_operand(args), result_of(args));
+    weft_team_t team = team_of_all(args);
+    weft_team_allreduce_ring(plan, &team, weft_own_operand(args), result_of(args));
 }
 
 /* Rank 0 gets all operands and sends the result to all. */
-static void flat(weft_plan_t *plan, const weft_coll_args_t *args)
+static void allreduce_flat(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    weft_team_t team = everybody(args);
+    weft_team_t team = team_of_all(args);
     int size = args->comm->size < 2 ? 2 : args->comm->size;
-    weft_team_reduce(plan, &team, weft_operand(args), result_of(args), size);
+    weft_team_reduce(plan, &team, weft_own_operand(args), result_of(args), size);
     weft_plan_wait(plan);
     weft_team_bcast(plan, &team, result_of(args), size);
 }
 
 /* Each rank reduces one part of the vector and sends it to all. */
-static void two_shot(weft_plan_t *plan, const weft_coll_args_t *args)
+static void allreduce_two_shot(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    weft_team_t team = everybody(args);
+    weft_team_t team = team_of_all(args);
     weft_cut_t cut = weft_cut(result_of(args), team.size);
-    weft_team_reduce_scatter(plan, &team, weft_operand(args), &cut);
+    weft_team_reduce_scatter(plan, &team, weft_own_operand(args), &cut);
     weft_team_allgather(plan, &team, &cut);
 }
 
 /* ---- what they cost where the nodes are several: every round crosses nodes ---- */
 
-static double recursive_multiplying_us(const weft_model_t *model)
+static double allreduce_recursive_multiplying_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
     return weft_multiplying_us(model, &net, model->ranks, model->bytes);
 }
 
-static double rabenseifner_us(const weft_model_t *model)
+static double allreduce_rabenseifner_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
     return weft_halving_us(model, &net, model->ranks, model->bytes);
 }
 
-static double bine_us(const weft_model_t *model)
+static double allreduce_bine_us(const weft_model_t *model)
 {
     weft_model_t binary = *model;
     binary.radix = 2;
-    return rabenseifner_us(&binary);
+    return allreduce_rabenseifner_us(&binary);
 }
 
-static double ring_us(const weft_model_t *model)
+static double allreduce_ring_us(const weft_model_t *model)
 {
     double part = model->bytes / model->ranks;
     return weft_ring_us(model, part, true) + weft_ring_us(model, part, false);
 }
 
 const weft_algorithm_t weft_allreduce_algorithms[] = {
-    {"recursive_multiplying", recursive_multiplying, 0, "log_k p rounds of (k - 1) n bytes",
-     recursive_multiplying_us, WEFT_HAS_RADIX},
-    {"flat", flat, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0", NULL, 0},
-    {"two_shot", two_shot, WEFT_NEEDS_COUNT, "2 rounds, 2 n bytes a rank", NULL, 0},
-    {"rabenseifner", rabenseifner, 0, "2 log_k p rounds, 2 n bytes", rabenseifner_us,
-     WEFT_HAS_RADIX},
-    {"bine", bine, WEFT_NEEDS_COMMUTATIVE, "2 log2 p rounds, 2 n bytes, short ways", bine_us, 0},
-    {"ring", ring, WEFT_NEEDS_COMMUTATIVE, "2 (p - 1) rounds, 2 n bytes", ring_us, 0},
+    {"recursive_multiplying", allreduce_recursive_multiplying, 0,
+     "log_k p rounds of (k - 1) n bytes", allreduce_recursive_multiplying_us, WEFT_HAS_RADIX},
+    {"flat", allreduce_flat, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0", NULL, 0},
+    {"two_shot", allreduce_two_shot, WEFT_NEEDS_COUNT, "2 rounds, 2 n bytes a rank", NULL, 0},
+    {"rabenseifner", allreduce_rabenseifner, 0, "2 log_k p rounds, 2 n bytes",
+     allreduce_rabenseifner_us, WEFT_HAS_RADIX},
+    {"bine", allreduce_bine, WEFT_NEEDS_COMMUTATIVE, "2 log2 p rounds, 2 n bytes, short ways",
+     allreduce_bine_us, 0},
+    {"ring", allreduce_ring, WEFT_NEEDS_COMMUTATIVE, "2 (p - 1) rounds, 2 n bytes",
+     allreduce_ring_us, 0},
     {"two_level", weft_allreduce_two_level, WEFT_NEEDS_ORDER,
      "log_k N rounds of (k - 1) n bytes between nodes", weft_allreduce_two_level_us,
      WEFT_HAS_RADIX},
     {"two_level_tree", weft_allreduce_two_level_tree, WEFT_NEEDS_ORDER,
-     "2 log_k N rounds, 2 (N - 1) messages of n bytes between nodes in all", weft_allreduce_two_level_tree_us,
-     WEFT_HAS_RADIX},
+     "2 log_k N rounds, 2 (N - 1) messages of n bytes between nodes in all",
+     weft_allreduce_two_level_tree_us, WEFT_HAS_RADIX},
     {"shared", weft_allreduce_shared, WEFT_NEEDS_COMMUTATIVE,
      "as two_level; a node's ranks share its (k - 1) messages a round", weft_allreduce_shared_us,
      WEFT_HAS_RADIX},

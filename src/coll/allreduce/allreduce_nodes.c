@@ -26,8 +26,8 @@ static void in_two_levels(weft_plan_t *plan, const weft_coll_args_t *args, acros
 {
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);
-    weft_data_t to = weft_vector(args, weft_at(WEFT_OUT, 0));
-    weft_place_t from = weft_operand(args);
+    weft_data_t to = weft_vector(args, weft_place_at(WEFT_OUT, 0));
+    weft_place_t from = weft_own_operand(args);
     if (node.size > 1) {
         weft_node_reduce(plan, &node, from, to, weft_plan_local_radix(plan, node.size, 0));
         from = to.place;
@@ -67,8 +67,8 @@ double weft_allreduce_two_level_us(const weft_model_t *model)
 void weft_allreduce_shared(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_sharing_t sharing = weft_sharing_of(plan, args->comm->rank);
-    weft_data_t to = weft_vector(args, weft_at(WEFT_OUT, 0));
-    weft_place_t from = weft_operand(args);
+    weft_data_t to = weft_vector(args, weft_place_at(WEFT_OUT, 0));
+    weft_place_t from = weft_own_operand(args);
     if (sharing.node.size > 1) {
         weft_node_reduce(plan, &sharing.node, from, to,
                          weft_plan_local_radix(plan, sharing.node.size, 0));
@@ -98,8 +98,8 @@ static void write_piece(weft_plan_t *plan, const void *context, int index)
     const weft_coll_args_t *args = sliced->args;
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);
-    weft_cut_t pieces = weft_cut(weft_vector(args, weft_at(WEFT_OUT, 0)), sliced->pieces);
-    weft_cut_t operands = weft_cut_at(&pieces, weft_operand(args));
+    weft_cut_t pieces = weft_cut(weft_vector(args, weft_place_at(WEFT_OUT, 0)), sliced->pieces);
+    weft_cut_t operands = weft_cut_at(&pieces, weft_own_operand(args));
     weft_cut_t slices = weft_cut(weft_cut_part(&pieces, index), shape->least);
     weft_node_reduce_scatter(plan, &node, weft_cut_part(&operands, index).place, &slices);
     if (node.index < shape->least) {
@@ -114,7 +114,7 @@ static void write_piece(weft_plan_t *plan, const void *context, int index)
 static void write_pieces(weft_plan_t *plan, sliced_t sliced)
 {
     size_t bytes = sliced.args->recv_count * sliced.args->recv_type->size;
-    sliced.pieces = weft_pieces(bytes, plan->how.segment_bytes);
+    sliced.pieces = weft_plan_pieces(bytes, plan->how.segment_bytes);
     weft_plan_parts(plan, sliced.pieces, write_piece, &sliced);
 }
 
@@ -145,14 +145,14 @@ void weft_allreduce_sliced_ring(weft_plan_t *plan, const weft_coll_args_t *args)
 
 /* ---- what they cost ---- */
 
-typedef double (*across_us_t)(const weft_model_t *model, const weft_wire_t *link, int size,
+typedef double (*across_us_t)(const weft_model_t *model, const weft_link_cost_t *link, int size,
                               double bytes);
 
 /* All slices leave a node by one way. */
 static double sliced_us(const weft_model_t *model, across_us_t across, double messages)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->least);
-    double pieces = weft_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->least);
+    double pieces = weft_plan_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
     double piece = model->bytes / pieces, slice = piece / model->least;
     double on_node = 2 * weft_node_parts_us(model, slice) +
                      (model->most - 1) * slice * model->fabric.reduce_us_per_byte;
@@ -163,7 +163,8 @@ static double sliced_us(const weft_model_t *model, across_us_t across, double me
     return weft_pipeline_us(on_node + between, step, pieces);
 }
 
-static double ring_us(const weft_model_t *model, const weft_wire_t *link, int size, double bytes)
+static double ring_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
+                      double bytes)
 {
     double part = bytes / size;
     return (size - 1) * (weft_reduce_round_us(model, link, 1, part) + weft_round_us(link, 1, part));

@@ -8,8 +8,8 @@
 /** To a leader on each node, between the leaders, and back. */
 void weft_allreduce_two_level(weft_plan_t *plan, const weft_coll_args_t *args);
 
-/** The same up and down a tree of the leaders: the fewest messages between nodes, which counts where
- *  one costs more than its way. */
+/** The same up and down a tree of the leaders: the fewest messages between nodes, which counts
+ * where one costs more than its way. */
 void weft_allreduce_two_level_tree(weft_plan_t *plan, const weft_coll_args_t *args);
 
 /** The same, with the leader's messages shared by the ranks of its node. */

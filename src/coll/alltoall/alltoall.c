@@ -13,7 +13,7 @@ typedef struct blocks {
 static weft_data_t typed_slice(weft_buffer_t buffer, MPI_Count bytes, MPI_Count count,
                                MPI_Datatype type)
 {
-    return weft_data(weft_at(buffer, (ptrdiff_t)bytes), (size_t)count,
+    return weft_data(weft_place_at(buffer, (ptrdiff_t)bytes), (size_t)count,
                      weft_type_of(count == 0 ? MPI_BYTE : type));
 }
 
@@ -91,17 +91,18 @@ static void exchange_in_rounds(weft_plan_t *plan, const weft_coll_args_t *args,
 }
 
 /* Rank 0 gets all blocks of all ranks, side by side as bytes, and sends each rank its column. */
-static void through_root(weft_plan_t *plan, const weft_coll_args_t *args)
+static void alltoall_through_root(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size, rank = args->comm->rank;
     weft_type_t *byte = weft_type_of(MPI_BYTE);
     size_t block = args->recv_count * args->recv_type->size, row = block * (size_t)size;
-    weft_data_t in =
-        weft_is_in_place(args)
-            ? weft_data(weft_at(WEFT_OUT, 0), args->recv_count * (size_t)size, args->recv_type)
-            : weft_data(weft_at(WEFT_IN, 0), args->send_count * (size_t)size, args->send_type);
+    weft_data_t in = weft_is_in_place(args)
+                         ? weft_data(weft_place_at(WEFT_OUT, 0), args->recv_count * (size_t)size,
+                                     args->recv_type)
+                         : weft_data(weft_place_at(WEFT_IN, 0), args->send_count * (size_t)size,
+                                     args->send_type);
     weft_data_t out =
-        weft_data(weft_at(WEFT_OUT, 0), args->recv_count * (size_t)size, args->recv_type);
+        weft_data(weft_place_at(WEFT_OUT, 0), args->recv_count * (size_t)size, args->recv_type);
     if (rank != 0) {
         weft_plan_send(plan, in, 0);
         weft_plan_wait(plan);
@@ -171,8 +172,8 @@ const weft_algorithm_t weft_alltoall_algorithms[] = {
     {"pairwise", alltoall_pairwise, 0, "p - 1 rounds of n bytes", NULL, 0},
     {"windowed", alltoall_windowed, 0, "p - 1 messages of n bytes, 32 at a time",
      weft_alltoall_windowed_us, 0},
-    {"through_root", through_root, 0, "2 rounds, 2 (p - 1) messages of p n bytes at rank 0", NULL,
-     0},
+    {"through_root", alltoall_through_root, 0,
+     "2 rounds, 2 (p - 1) messages of p n bytes at rank 0", NULL, 0},
     {"bruck", weft_alltoall_bruck, 0, "log_k p rounds of (k - 1) p/k n bytes",
      weft_alltoall_bruck_us, WEFT_HAS_RADIX},
     {"lanes", weft_alltoall_lanes, WEFT_NEEDS_REGULAR, "N - 1 messages of m n bytes a rank",

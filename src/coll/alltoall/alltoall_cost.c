@@ -18,14 +18,15 @@ static double way_out_us(const weft_model_t *model)
 /* `count` messages of a rank, a window at a time, within what the way out takes. */
 static double windowed_us(const weft_model_t *model, double count, double bytes)
 {
-    const weft_wire_t *net = &model->fabric.net;
+    const weft_link_cost_t *net = &model->fabric.net;
     double windows = (double)(int)((count + WEFT_ALLTOALL_WINDOW - 1) / WEFT_ALLTOALL_WINDOW);
     double latency = weft_round_us(net, 1, bytes) - bytes * net->us_per_byte;
     return windows * latency + larger(count * net->gap_us, way_out_us(model));
 }
 
 /* The rounds of Bruck over `size` members: one digit of all blocks a message. */
-static double bruck_us(const weft_model_t *model, const weft_wire_t *link, int size, double block)
+static double bruck_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
+                       double block)
 {
     double sum = 0;
     for (double stride = 1; stride < size; stride *= model->radix) {
@@ -44,7 +45,7 @@ double weft_alltoall_windowed_us(const weft_model_t *model)
 
 double weft_alltoall_bruck_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
     return bruck_us(model, &net, model->ranks, model->bytes);
 }
 
@@ -62,7 +63,7 @@ double weft_alltoall_lanes_us(const weft_model_t *model)
 
 double weft_alltoall_lanes_bruck_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
     return share_us(model) + bruck_us(model, &net, model->nodes, model->bytes * model->most);
 }
 

@@ -102,7 +102,7 @@ static void pass(weft_plan_t *plan, exchange_t *its, int distance, bool is_back)
     int to = weft_team_at(&its->node, distance), from = weft_team_at(&its->node, -distance);
     bool sends = carries(its, is_back ? its->node.index : to);
     bool receives = carries(its, is_back ? from : its->node.index);
-    weft_data_t out = {weft_at(WEFT_OUT, 0), 0, weft_type_of(MPI_BYTE)}, in = out;
+    weft_data_t out = {weft_place_at(WEFT_OUT, 0), 0, weft_type_of(MPI_BYTE)}, in = out;
     if (sends)
         out = is_back ? arrived_for(plan, its, to) : blocks_of_carrier(plan, its, its->from, to);
     if (receives)
@@ -123,10 +123,10 @@ static void cross_to(weft_plan_t *plan, const exchange_t *its, int node, size_t 
 {
     size_t each = its->block * (size_t)its->node.size;
     ptrdiff_t at = (ptrdiff_t)(each * before);
-    weft_data_t out = {weft_at(WEFT_SCRATCH, its->collected.offset + at),
+    weft_data_t out = {weft_place_at(WEFT_SCRATCH, its->collected.offset + at),
                        each * (size_t)ranks_of(its, node), weft_type_of(MPI_BYTE)};
     weft_data_t in = out;
-    in.place = weft_at(WEFT_SCRATCH, its->arrived.offset + at);
+    in.place = weft_place_at(WEFT_SCRATCH, its->arrived.offset + at);
     if (node == its->home) {
         weft_plan_copy(plan, out, in);
         return;
@@ -173,7 +173,7 @@ static void write_exchange(weft_plan_t *plan, exchange_t *its)
 void weft_alltoall_node_aware(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     const weft_shape_t *shape = plan->how.shape;
-    weft_blocks_t rows = weft_alltoall_begin(plan, args);
+    weft_rank_blocks_t rows = weft_alltoall_begin(plan, args);
     size_t room = (size_t)shape->ranks;
     exchange_t its = {.shape = shape,
                       .node = weft_team_node(shape, args->comm->rank),

@@ -6,26 +6,27 @@
 
 static weft_data_t received(const weft_coll_args_t *args)
 {
-    return weft_data(weft_at(WEFT_OUT, 0), args->recv_count * (size_t)args->comm->size,
+    return weft_data(weft_place_at(WEFT_OUT, 0), args->recv_count * (size_t)args->comm->size,
                      args->recv_type);
 }
 
-weft_blocks_t weft_alltoall_begin(weft_plan_t *plan, const weft_coll_args_t *args)
+weft_rank_blocks_t weft_alltoall_begin(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_data_t out = received(args), to = weft_plan_as_bytes(plan, out), from = to;
     if (weft_is_in_place(args)) {
         from.place = weft_plan_scratch(plan, to.count, to.type);
         weft_plan_copy(plan, out, from);
     } else {
-        weft_data_t in = weft_data(weft_at(WEFT_IN, 0), args->send_count * (size_t)args->comm->size,
-                                   args->send_type);
+        weft_data_t in = weft_data(weft_place_at(WEFT_IN, 0),
+                                   args->send_count * (size_t)args->comm->size, args->send_type);
         from = weft_plan_as_bytes(plan, in);
         weft_plan_copy(plan, in, from);
     }
-    return (weft_blocks_t){from.place, to.place, to.count / (size_t)args->comm->size};
+    return (weft_rank_blocks_t){from.place, to.place, to.count / (size_t)args->comm->size};
 }
 
-void weft_alltoall_end(weft_plan_t *plan, const weft_coll_args_t *args, const weft_blocks_t *rows)
+void weft_alltoall_end(weft_plan_t *plan, const weft_coll_args_t *args,
+                       const weft_rank_blocks_t *rows)
 {
     size_t bytes = rows->bytes * (size_t)args->comm->size;
     weft_plan_wait(plan);
@@ -41,15 +42,15 @@ static weft_place_t moved(weft_place_t place, size_t bytes)
 void weft_alltoall_bruck(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
-    weft_blocks_t blocks = weft_alltoall_begin(plan, args);
+    weft_rank_blocks_t blocks = weft_alltoall_begin(plan, args);
     weft_team_alltoall_bruck(plan, &team, &blocks, plan->how.radix);
     weft_alltoall_end(plan, args, &blocks);
 }
 
 /* ---- lanes ---- */
 
-typedef void (*across_t)(weft_plan_t *plan, const weft_team_t *team, const weft_blocks_t *blocks,
-                         int parameter);
+typedef void (*across_t)(weft_plan_t *plan, const weft_team_t *team,
+                         const weft_rank_blocks_t *blocks, int parameter);
 
 /* The blocks of a lane in a row of blocks by rank. */
 static weft_data_t lane_blocks(weft_plan_t *plan, weft_place_t all, size_t block, int lane)
@@ -64,7 +65,7 @@ static weft_data_t lane_blocks(weft_plan_t *plan, weft_place_t all, size_t block
 /* Everything that the node has for our lane, node by node and for each in the order of the node's
  * ranks; and the others of the node get what is for theirs. */
 static weft_place_t collect_lane(weft_plan_t *plan, const weft_team_t *node,
-                                 const weft_blocks_t *blocks)
+                                 const weft_rank_blocks_t *blocks)
 {
     size_t nodes = (size_t)plan->how.shape->nodes, block = blocks->bytes;
     size_t row = block * (size_t)node->size;
@@ -88,7 +89,7 @@ static weft_place_t collect_lane(weft_plan_t *plan, const weft_team_t *node,
 }
 
 /* Rows by node, of the node's ranks in order, to a row by rank. */
-static void put_right(weft_plan_t *plan, const weft_blocks_t *blocks, weft_place_t rows)
+static void put_right(weft_plan_t *plan, const weft_rank_blocks_t *blocks, weft_place_t rows)
 {
     const weft_shape_t *shape = plan->how.shape;
     size_t row = blocks->bytes * (size_t)shape->most;
@@ -108,11 +109,11 @@ static void lanes(weft_plan_t *plan, const weft_coll_args_t *args, across_t acro
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);
     weft_team_t lane = weft_team_lane(shape, node.index, args->comm->rank);
-    weft_blocks_t blocks = weft_alltoall_begin(plan, args);
+    weft_rank_blocks_t blocks = weft_alltoall_begin(plan, args);
     size_t row = blocks.bytes * (size_t)node.size;
     if (row == 0)
         return;
-    weft_blocks_t rows = {collect_lane(plan, &node, &blocks), blocks.to, row};
+    weft_rank_blocks_t rows = {collect_lane(plan, &node, &blocks), blocks.to, row};
     if (shape->placing == WEFT_CYCLIC)
         rows.to = weft_plan_scratch(plan, row * (size_t)shape->nodes, weft_type_of(MPI_BYTE));
     across(plan, &lane, &rows, parameter);

@@ -10,9 +10,9 @@ enum { WEFT_ALLTOALL_WINDOW = 32 }; /* messages of a rank at a time, where they 
 
 /** The blocks of a call as bytes: those to send, and where those that come shall lie, which
  *  weft_alltoall_end() takes to recv_buf when everything is over. */
-weft_blocks_t weft_alltoall_begin(weft_plan_t *plan, const weft_coll_args_t *args);
+weft_rank_blocks_t weft_alltoall_begin(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_alltoall_end(weft_plan_t *plan, const weft_coll_args_t *args,
-                       const weft_blocks_t *blocks);
+                       const weft_rank_blocks_t *blocks);
 
 /** log_k p rounds, in which each block goes up to log_k p times. */
 void weft_alltoall_bruck(weft_plan_t *plan, const weft_coll_args_t *args);

@@ -4,7 +4,7 @@
 #include "coll/team/pieces.h"
 #include "coll/team/shared.h"
 
-static void dissemination(weft_plan_t *plan, const weft_coll_args_t *args)
+static void barrier_dissemination(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
     weft_team_barrier(plan, &team, plan->how.radix);
@@ -12,7 +12,7 @@ static void dissemination(weft_plan_t *plan, const weft_coll_args_t *args)
 
 /* Rank 0 hears from all and answers all: no rank but 0 has to run more than twice, which is what
  * counts when ranks take turns on a core. */
-static void flat(weft_plan_t *plan, const weft_coll_args_t *args)
+static void barrier_flat(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size < 2 ? 2 : args->comm->size;
     weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
@@ -42,18 +42,18 @@ static void up_and_down(weft_plan_t *plan, const weft_team_t *leaders, int radix
     weft_team_leave(plan, leaders, radix);
 }
 
-static void two_level(weft_plan_t *plan, const weft_coll_args_t *args)
+static void barrier_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     in_two_levels(plan, args, weft_team_barrier);
 }
 
 /* The fewest messages between nodes, which counts where a message costs more than its way. */
-static void two_level_tree(weft_plan_t *plan, const weft_coll_args_t *args)
+static void barrier_two_level_tree(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     in_two_levels(plan, args, up_and_down);
 }
 
-static void shared(weft_plan_t *plan, const weft_coll_args_t *args)
+static void barrier_shared(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_sharing_t sharing = weft_sharing_of(plan, args->comm->rank);
     int radix = weft_plan_local_radix(plan, sharing.node.size, 0);
@@ -62,35 +62,38 @@ static void shared(weft_plan_t *plan, const weft_coll_args_t *args)
     weft_team_leave(plan, &sharing.node, radix);
 }
 
-static double shared_us(const weft_model_t *model)
+static double barrier_shared_us(const weft_model_t *model)
 {
     return 2 * weft_node_tree_us(model, 0) + weft_shared_barrier_us(model);
 }
 
-static double dissemination_us(const weft_model_t *model)
+static double barrier_dissemination_us(const weft_model_t *model)
 {
     return weft_tree_us(&model->fabric.net, model->ranks, model->radix, 0);
 }
 
-static double two_level_us(const weft_model_t *model)
+static double barrier_two_level_us(const weft_model_t *model)
 {
     return 2 * weft_node_tree_us(model, 0) +
            weft_tree_us(&model->fabric.net, model->nodes, model->radix, 0);
 }
 
-static double two_level_tree_us(const weft_model_t *model)
+static double barrier_two_level_tree_us(const weft_model_t *model)
 {
     return 2 * weft_node_tree_us(model, 0) +
            2 * weft_tree_us(&model->fabric.net, model->nodes, model->radix, 0);
 }
 
 const weft_algorithm_t weft_barrier_algorithms[] = {
-    {"dissemination", dissemination, 0, "log_k p rounds", dissemination_us, WEFT_HAS_RADIX},
-    {"flat", flat, 0, "2 rounds, p messages at rank 0", NULL, 0},
-    {"two_level", two_level, 0, "log_k N rounds between nodes", two_level_us, WEFT_HAS_RADIX},
-    {"two_level_tree", two_level_tree, 0, "2 log_k N rounds, 2 (N - 1) messages between nodes in all",
-     two_level_tree_us, WEFT_HAS_RADIX},
-    {"shared", shared, 0, "as two_level; a node's ranks share its k - 1 messages a round",
-     shared_us, WEFT_HAS_RADIX},
+    {"dissemination", barrier_dissemination, 0, "log_k p rounds", barrier_dissemination_us,
+     WEFT_HAS_RADIX},
+    {"flat", barrier_flat, 0, "2 rounds, p messages at rank 0", NULL, 0},
+    {"two_level", barrier_two_level, 0, "log_k N rounds between nodes", barrier_two_level_us,
+     WEFT_HAS_RADIX},
+    {"two_level_tree", barrier_two_level_tree, 0,
+     "2 log_k N rounds, 2 (N - 1) messages between nodes in all", barrier_two_level_tree_us,
+     WEFT_HAS_RADIX},
+    {"shared", barrier_shared, 0, "as two_level; a node's ranks share its k - 1 messages a round",
+     barrier_shared_us, WEFT_HAS_RADIX},
     {0},
 };

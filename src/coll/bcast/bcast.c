@@ -6,7 +6,7 @@
 
 static weft_data_t all_data(const weft_coll_args_t *args)
 {
-    return weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type);
+    return weft_data(weft_place_at(WEFT_IN, 0), args->send_count, args->send_type);
 }
 
 static weft_team_t from_root(const weft_coll_args_t *args)
@@ -14,34 +14,34 @@ static weft_team_t from_root(const weft_coll_args_t *args)
     return weft_team_turned(weft_team_all(args->comm->size, args->comm->rank), args->root);
 }
 
-static void binomial(weft_plan_t *plan, const weft_coll_args_t *args)
+static void bcast_binomial(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = from_root(args);
     weft_team_bcast(plan, &team, all_data(args), plan->how.radix);
 }
 
-static void bine(weft_plan_t *plan, const weft_coll_args_t *args)
+static void bcast_bine(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = from_root(args);
     weft_team_bcast_bine(plan, &team, all_data(args));
 }
 
 /* The root sends to all: large messages are copied by all receivers at once. */
-static void flat(weft_plan_t *plan, const weft_coll_args_t *args)
+static void bcast_flat(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = from_root(args);
     weft_team_bcast(plan, &team, all_data(args), team.size < 2 ? 2 : team.size);
 }
 
-static double binomial_us(const weft_model_t *model)
+static double bcast_binomial_us(const weft_model_t *model)
 {
     return weft_tree_us(&model->fabric.net, model->ranks, model->radix, model->bytes);
 }
 
 const weft_algorithm_t weft_bcast_algorithms[] = {
-    {"binomial", binomial, 0, "log_k p rounds of n bytes", binomial_us, WEFT_HAS_RADIX},
-    {"flat", flat, 0, "1 round, p - 1 messages of n bytes at the root", NULL, 0},
-    {"bine", bine, 0, "log2 p rounds of n bytes, short ways", NULL, 0},
+    {"binomial", bcast_binomial, 0, "log_k p rounds of n bytes", bcast_binomial_us, WEFT_HAS_RADIX},
+    {"flat", bcast_flat, 0, "1 round, p - 1 messages of n bytes at the root", NULL, 0},
+    {"bine", bcast_bine, 0, "log2 p rounds of n bytes, short ways", NULL, 0},
     {"two_level", weft_bcast_two_level, 0, "log_k N rounds of n bytes between nodes",
      weft_bcast_two_level_us, WEFT_HAS_RADIX},
     {"two_level_bine", weft_bcast_two_level_bine, 0,

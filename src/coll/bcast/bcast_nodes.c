@@ -41,10 +41,10 @@ static void to_node(weft_plan_t *plan, const levels_t *levels, weft_data_t data)
     weft_node_bcast(plan, &levels->node, data, radix);
 }
 
-static void two_level(weft_plan_t *plan, const weft_coll_args_t *args, bool is_bine)
+static void write_two_level(weft_plan_t *plan, const weft_coll_args_t *args, bool is_bine)
 {
     levels_t levels = levels_of(plan, args);
-    weft_data_t data = weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type);
+    weft_data_t data = weft_data(weft_place_at(WEFT_IN, 0), args->send_count, args->send_type);
     if (levels.node.index == 0) {
         weft_team_t leaders = leaders_of(&levels);
         if (is_bine)
@@ -59,12 +59,12 @@ static void two_level(weft_plan_t *plan, const weft_coll_args_t *args, bool is_b
 
 void weft_bcast_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    two_level(plan, args, false);
+    write_two_level(plan, args, false);
 }
 
 void weft_bcast_two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    two_level(plan, args, true);
+    write_two_level(plan, args, true);
 }
 
 void weft_bcast_shared(weft_plan_t *plan, const weft_coll_args_t *args)
@@ -74,7 +74,7 @@ void weft_bcast_shared(weft_plan_t *plan, const weft_coll_args_t *args)
     sharing.nodes = leaders_of(&levels);
     sharing.node = levels.node;
     weft_shared_bcast(plan, &sharing,
-                      weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type));
+                      weft_data(weft_place_at(WEFT_IN, 0), args->send_count, args->send_type));
 }
 
 /* ---- in pieces ---- */
@@ -89,9 +89,9 @@ typedef struct pieces {
 static void write_pieces(weft_plan_t *plan, weft_part_fn_t write, pieces_t pieces)
 {
     const weft_coll_args_t *args = pieces.args;
-    weft_data_t data = weft_data(weft_at(WEFT_IN, 0), args->send_count, args->send_type);
+    weft_data_t data = weft_data(weft_place_at(WEFT_IN, 0), args->send_count, args->send_type);
     weft_data_t bytes = weft_plan_as_bytes(plan, data);
-    pieces.cut = weft_cut(bytes, weft_pieces(bytes.count, plan->how.segment_bytes));
+    pieces.cut = weft_cut(bytes, weft_plan_pieces(bytes.count, plan->how.segment_bytes));
     if (args->comm->rank == args->root)
         weft_plan_copy(plan, data, bytes);
     weft_plan_parts(plan, pieces.cut.parts, write, &pieces);
@@ -125,7 +125,7 @@ void weft_bcast_chain(weft_plan_t *plan, const weft_coll_args_t *args)
 
 /* ---- in slices ---- */
 
-/* From the root to those of its node who carry them. */
+/* From the root to those ranks of its node that carry them. */
 static void hand_out(weft_plan_t *plan, const weft_team_t *node, const weft_cut_t *slices, int root)
 {
     weft_node_parts_t parts = {.coll = WEFT_SCATTER, .root = root, .left_out = root};
@@ -143,7 +143,8 @@ static void hand_out(weft_plan_t *plan, const weft_team_t *node, const weft_cut_
     weft_section_end(plan);
 }
 
-/* Within the root's node the slices go to those who carry them, and then everything to everybody.
+/* Within the root's node the slices go to those ranks that carry them, and then everything goes to
+ * all.
  */
 static void write_slices(weft_plan_t *plan, const void *context, int index)
 {
@@ -231,7 +232,7 @@ double weft_bcast_two_level_bine_us(const weft_model_t *model)
 
 double weft_bcast_chain_us(const weft_model_t *model)
 {
-    double pieces = weft_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
+    double pieces = weft_plan_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
     double piece = model->bytes / pieces;
     double hop = weft_round_us(&model->fabric.net, 1, piece);
     double copied = piece * model->fabric.node.us_per_byte;
@@ -240,13 +241,14 @@ double weft_bcast_chain_us(const weft_model_t *model)
                             copied > busy ? copied : busy, pieces);
 }
 
-typedef double (*across_us_t)(const weft_model_t *model, const weft_wire_t *link, double bytes);
+typedef double (*across_us_t)(const weft_model_t *model, const weft_link_cost_t *link,
+                              double bytes);
 
 static double sliced_us(const weft_model_t *model, across_us_t across, double messages,
                         double volumes)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->least);
-    double pieces = weft_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->least);
+    double pieces = weft_plan_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
     double piece = model->bytes / pieces, slice = piece / model->least;
     /* The root's node has all while the others are still at it. */
     double fill = 2 * weft_node_parts_us(model, slice) + across(model, &net, slice);
@@ -255,22 +257,22 @@ static double sliced_us(const weft_model_t *model, across_us_t across, double me
     return weft_pipeline_us(fill, copied > busy ? copied : busy, pieces);
 }
 
-static double tree_us(const weft_model_t *model, const weft_wire_t *link, double bytes)
+static double tree_us(const weft_model_t *model, const weft_link_cost_t *link, double bytes)
 {
     return weft_tree_us(link, model->nodes, model->radix, bytes);
 }
 
-static double scatter_us(const weft_model_t *model, const weft_wire_t *link, double bytes)
+static double scatter_us(const weft_model_t *model, const weft_link_cost_t *link, double bytes)
 {
     return weft_blocks_tree_us(link, model->nodes, model->radix, bytes / model->nodes);
 }
 
-static double bruck_us(const weft_model_t *model, const weft_wire_t *link, double bytes)
+static double bruck_us(const weft_model_t *model, const weft_link_cost_t *link, double bytes)
 {
     return 2 * scatter_us(model, link, bytes);
 }
 
-static double ring_us(const weft_model_t *model, const weft_wire_t *link, double bytes)
+static double ring_us(const weft_model_t *model, const weft_link_cost_t *link, double bytes)
 {
     return scatter_us(model, link, bytes) +
            (model->nodes - 1) * weft_round_us(link, 1, bytes / model->nodes);

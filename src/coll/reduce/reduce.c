@@ -10,7 +10,7 @@ static bool is_root(const weft_coll_args_t *args)
 
 static weft_data_t result_of(const weft_coll_args_t *args)
 {
-    return weft_vector(args, weft_at(WEFT_OUT, 0));
+    return weft_vector(args, weft_place_at(WEFT_OUT, 0));
 }
 
 /* A tree from member 0 of a team; its result goes on to the root. */
@@ -20,7 +20,7 @@ static void reduce_to(weft_plan_t *plan, const weft_coll_args_t *args, weft_team
     weft_data_t to = result_of(args);
     if (team.index == 0 && !is_root(args))
         to.place = weft_plan_scratch(plan, to.count, to.type);
-    weft_team_reduce(plan, &team, weft_operand(args), to, radix);
+    weft_team_reduce(plan, &team, weft_own_operand(args), to, radix);
     if (collector == args->root)
         return;
     weft_plan_wait(plan);
@@ -32,7 +32,7 @@ static void reduce_to(weft_plan_t *plan, const weft_coll_args_t *args, weft_team
 
 /* The tree starts at the root when the operation commutes; otherwise at rank 0, whose result is
  * sent on. */
-static void binomial(weft_plan_t *plan, const weft_coll_args_t *args)
+static void reduce_binomial(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
     if (args->op->is_commutative)
@@ -41,17 +41,17 @@ static void binomial(weft_plan_t *plan, const weft_coll_args_t *args)
 }
 
 /* The root gets all operands and applies the operation in the order of ranks. */
-static void flat(weft_plan_t *plan, const weft_coll_args_t *args)
+static void reduce_flat(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size, root = args->root;
     weft_data_t to = result_of(args);
     if (!is_root(args)) {
-        weft_plan_send(plan, weft_vector(args, weft_operand(args)), root);
+        weft_plan_send(plan, weft_vector(args, weft_own_operand(args)), root);
         return;
     }
     weft_operands_in_order_t operands = {
         .slots = weft_plan_scratch(plan, to.count * (size_t)(size - 1), to.type),
-        .own = weft_operand(args),
+        .own = weft_own_operand(args),
         .count = size,
         .own_at = root};
     for (int peer = 0; peer < size; peer++) {
@@ -63,7 +63,7 @@ static void flat(weft_plan_t *plan, const weft_coll_args_t *args)
 }
 
 /* Each rank reduces one part of the vector, in the order of ranks, and sends it to the root. */
-static void two_shot(weft_plan_t *plan, const weft_coll_args_t *args)
+static void reduce_two_shot(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
     weft_cut_t cut = weft_cut(result_of(args), team.size);
@@ -72,7 +72,7 @@ static void two_shot(weft_plan_t *plan, const weft_coll_args_t *args)
         MPI_Count first = (MPI_Count)weft_cut_first(&cut, team.index);
         cut.at = weft_after(weft_plan_scratch(plan, own.count, own.type), -first, own.type);
     }
-    weft_team_reduce_scatter(plan, &team, weft_operand(args), &cut);
+    weft_team_reduce_scatter(plan, &team, weft_own_operand(args), &cut);
     if (!is_root(args)) {
         weft_team_send(plan, &team, weft_cut_part(&cut, team.index), args->root);
         return;
@@ -83,16 +83,17 @@ static void two_shot(weft_plan_t *plan, const weft_coll_args_t *args)
     }
 }
 
-static double binomial_us(const weft_model_t *model)
+static double reduce_binomial_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->is_consecutive ? 1 : model->most);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->is_consecutive ? 1 : model->most);
     return weft_reduce_tree_us(model, &net, model->ranks, model->bytes);
 }
 
 const weft_algorithm_t weft_reduce_algorithms[] = {
-    {"binomial", binomial, 0, "log_k p rounds of (k - 1) n bytes", binomial_us, WEFT_HAS_RADIX},
-    {"flat", flat, 0, "1 round, p - 1 messages of n bytes at the root", NULL, 0},
-    {"two_shot", two_shot, WEFT_NEEDS_COUNT, "2 rounds, 2 n bytes", NULL, 0},
+    {"binomial", reduce_binomial, 0, "log_k p rounds of (k - 1) n bytes", reduce_binomial_us,
+     WEFT_HAS_RADIX},
+    {"flat", reduce_flat, 0, "1 round, p - 1 messages of n bytes at the root", NULL, 0},
+    {"two_shot", reduce_two_shot, WEFT_NEEDS_COUNT, "2 rounds, 2 n bytes", NULL, 0},
     {"two_level", weft_reduce_two_level, WEFT_NEEDS_ORDER,
      "log_k N rounds of (k - 1) n bytes between nodes", weft_reduce_two_level_us, WEFT_HAS_RADIX},
     {"sliced", weft_reduce_sliced, WEFT_NEEDS_ORDER,

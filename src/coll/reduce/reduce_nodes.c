@@ -7,7 +7,8 @@
 #include "coll/team/node_pieces.h"
 #include "coll/team/pieces.h"
 
-/* Who collects: the root, or where the order must be kept rank 0, which sends the result on. */
+/* The rank that collects: the root; or rank 0 where the order must be kept, which then sends the
+ * result on. */
 static int collector_of(const weft_coll_args_t *args)
 {
     return args->op->is_commutative ? args->root : 0;
@@ -22,14 +23,14 @@ static void hand_over(weft_plan_t *plan, const weft_coll_args_t *args, weft_data
     if (args->comm->rank == collector)
         weft_plan_send(plan, result, args->root);
     else if (args->comm->rank == args->root)
-        weft_plan_recv(plan, weft_vector(args, weft_at(WEFT_OUT, 0)), collector);
+        weft_plan_recv(plan, weft_vector(args, weft_place_at(WEFT_OUT, 0)), collector);
 }
 
 /* Whole vectors of ranks that are not the root are put together in scratch memory. */
 static weft_data_t place_of_result(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     bool is_root = args->comm->rank == args->root;
-    return weft_vector(args, is_root ? weft_at(WEFT_OUT, 0)
+    return weft_vector(args, is_root ? weft_place_at(WEFT_OUT, 0)
                                      : weft_plan_scratch(plan, args->recv_count, args->recv_type));
 }
 
@@ -41,8 +42,8 @@ void weft_reduce_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
     weft_team_t node = weft_team_node(shape, rank);
     if (weft_shape_node(shape, rank) == home)
         node = weft_team_turned(node, weft_shape_local(shape, collector));
-    weft_place_t from = weft_operand(args);
-    weft_data_t to = weft_vector(args, weft_at(WEFT_OUT, 0));
+    weft_place_t from = weft_own_operand(args);
+    weft_data_t to = weft_vector(args, weft_place_at(WEFT_OUT, 0));
     if (node.index == 0)
         to = place_of_result(plan, args);
     if (node.size > 1) {
@@ -83,8 +84,8 @@ static void by_halving(weft_plan_t *plan, const weft_team_t *lane, weft_data_t s
 }
 
 /* The carriers of the root's node hand their slices to the collector. */
-static void collect(weft_plan_t *plan, const weft_team_t *node, const weft_cut_t *slices,
-                    int collector)
+static void collect_slices(weft_plan_t *plan, const weft_team_t *node, const weft_cut_t *slices,
+                           int collector)
 {
     weft_node_parts_t parts = {.coll = WEFT_GATHER, .root = collector, .left_out = collector};
     bool is_collector = node->index == collector;
@@ -114,7 +115,7 @@ static void write_piece(weft_plan_t *plan, const void *context, int index)
     int home = weft_shape_node(shape, collector);
     weft_team_t node = weft_team_node(shape, rank);
     weft_cut_t pieces = weft_cut(sliced->to, sliced->pieces);
-    weft_cut_t operands = weft_cut_at(&pieces, weft_operand(args));
+    weft_cut_t operands = weft_cut_at(&pieces, weft_own_operand(args));
     weft_cut_t slices = weft_cut(weft_cut_part(&pieces, index), shape->least);
     weft_node_reduce_scatter(plan, &node, weft_cut_part(&operands, index).place, &slices);
     if (node.index < shape->least) {
@@ -122,14 +123,14 @@ static void write_piece(weft_plan_t *plan, const void *context, int index)
         sliced->across(plan, &lane, weft_cut_part(&slices, node.index));
     }
     if (weft_shape_node(shape, rank) == home)
-        collect(plan, &node, &slices, weft_shape_local(shape, collector));
+        collect_slices(plan, &node, &slices, weft_shape_local(shape, collector));
 }
 
 static void write_pieces(weft_plan_t *plan, sliced_t sliced)
 {
     const weft_coll_args_t *args = sliced.args;
     size_t bytes = args->recv_count * args->recv_type->size;
-    sliced.pieces = weft_pieces(bytes, plan->how.segment_bytes);
+    sliced.pieces = weft_plan_pieces(bytes, plan->how.segment_bytes);
     sliced.to = place_of_result(plan, args);
     weft_plan_parts(plan, sliced.pieces, write_piece, &sliced);
     hand_over(plan, args, sliced.to);
@@ -149,7 +150,7 @@ void weft_reduce_sliced_rabenseifner(weft_plan_t *plan, const weft_coll_args_t *
 
 static double sliced_us(const weft_model_t *model, double between, double messages, double volumes)
 {
-    double pieces = weft_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
+    double pieces = weft_plan_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
     double piece = model->bytes / pieces, slice = piece / model->least;
     double on_node = 2 * weft_node_parts_us(model, slice) +
                      (model->most - 1) * slice * model->fabric.reduce_us_per_byte;
@@ -160,12 +161,12 @@ static double sliced_us(const weft_model_t *model, double between, double messag
 static double slice_of(const weft_model_t *model)
 {
     return model->bytes / model->least /
-           weft_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
+           weft_plan_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
 }
 
 double weft_reduce_sliced_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->least);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->least);
     double volumes = (double)(model->radix - 1) * weft_digits_rounds(model->nodes, model->radix);
     return sliced_us(model, weft_reduce_tree_us(model, &net, model->nodes, slice_of(model)),
                      volumes, volumes);
@@ -173,7 +174,7 @@ double weft_reduce_sliced_us(const weft_model_t *model)
 
 double weft_reduce_sliced_rabenseifner_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->least);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->least);
     return sliced_us(model, weft_halving_us(model, &net, model->nodes, slice_of(model)),
                      2 * weft_multiplying_messages(model, model->nodes), 2);
 }

@@ -39,7 +39,7 @@ static void with_cut(weft_plan_t *plan, const weft_coll_args_t *args, write_fn_t
     firsts[0] = 0;
     for (int i = 0; i < size; i++)
         firsts[i + 1] = firsts[i] + count_of(args, i);
-    weft_cut_t cut = {weft_operand(args), args->recv_type, size, firsts[size], firsts, 0};
+    weft_cut_t cut = {weft_own_operand(args), args->recv_type, size, firsts[size], firsts, 0};
     write(plan, args, &cut);
     weft_free(many);
 }
@@ -50,7 +50,7 @@ static void exchange_blocks(weft_plan_t *plan, const weft_coll_args_t *args, con
 {
     weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
     weft_data_t own = weft_cut_part(cut, team.index);
-    weft_place_t out = weft_at(WEFT_OUT, 0), sum = out;
+    weft_place_t out = weft_place_at(WEFT_OUT, 0), sum = out;
     MPI_Count first = (MPI_Count)weft_cut_first(cut, team.index);
     if (weft_is_in_place(args))
         sum = weft_plan_scratch(plan, own.count, own.type);
@@ -71,7 +71,7 @@ static void by_rounds(weft_plan_t *plan, const weft_coll_args_t *args, const wef
     reduce(plan, &team, cut->at, &sums);
     weft_data_t own = weft_cut_part(&sums, team.index);
     weft_plan_wait(plan);
-    weft_plan_copy(plan, own, weft_data(weft_at(WEFT_OUT, 0), own.count, own.type));
+    weft_plan_copy(plan, own, weft_data(weft_place_at(WEFT_OUT, 0), own.count, own.type));
 }
 
 static void around_ring(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut)
@@ -90,8 +90,8 @@ static void through_root(weft_plan_t *plan, const weft_coll_args_t *args)
     int size = args->comm->size, rank = args->comm->rank;
     weft_type_t *type = args->recv_type;
     size_t total = total_of(args);
-    weft_place_t own = weft_operand(args);
-    weft_data_t out = weft_data(weft_at(WEFT_OUT, 0), count_of(args, rank), type);
+    weft_place_t own = weft_own_operand(args);
+    weft_data_t out = weft_data(weft_place_at(WEFT_OUT, 0), count_of(args, rank), type);
     if (rank != 0) {
         weft_plan_send(plan, weft_data(own, total, type), 0);
         weft_plan_wait(plan);
@@ -132,7 +132,7 @@ static void bine(weft_plan_t *plan, const weft_coll_args_t *args)
     with_cut(plan, args, by_halving);
 }
 
-static void two_level(weft_plan_t *plan, const weft_coll_args_t *args)
+static void reduce_scatter_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     with_cut(plan, args, weft_reduce_scatter_two_level);
 }
@@ -142,35 +142,54 @@ static void two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args)
     with_cut(plan, args, weft_reduce_scatter_two_level_bine);
 }
 
-static void lanes(weft_plan_t *plan, const weft_coll_args_t *args)
+static void reduce_scatter_lanes(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     with_cut(plan, args, weft_reduce_scatter_lanes);
 }
 
-static void lanes_bine(weft_plan_t *plan, const weft_coll_args_t *args)
+static void reduce_scatter_lanes_bine(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     with_cut(plan, args, weft_reduce_scatter_lanes_bine);
 }
 
 /* What parts of any size can have. */
 #define FOR_ANY_COUNTS                                                                             \
-    {"direct", direct, 0, "1 round, p - 1 messages of a block each",                               \
-     weft_reduce_scatter_direct_us, 0},                                                            \
-    {"through_root", through_root, 0, "2 rounds, rank 0 reduces all", NULL, 0},                    \
-    {"ring", ring, WEFT_NEEDS_COMMUTATIVE, "p - 1 rounds of a block",                              \
-     weft_reduce_scatter_ring_us, 0},                                                              \
-    {"bine", bine, WEFT_NEEDS_COMMUTATIVE, "log2 p rounds, p blocks, short ways",                  \
-     weft_reduce_scatter_bine_us, 0},                                                              \
-    {"two_level", two_level, WEFT_NEEDS_BLOCKS,                                                    \
-     "a leader a node reduces all: 1 round, N - 1 messages", weft_reduce_scatter_two_level_us, 0}, \
-    {"two_level_bine", two_level_bine, WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,                 \
-     "a leader a node reduces all: log2 N rounds", weft_reduce_scatter_two_level_bine_us, 0}
+    {                                                                                              \
+        "direct",                                                                                  \
+        direct,                                                                                    \
+        0,                                                                                         \
+        "1 round, p - 1 messages of a block each",                                                 \
+        weft_reduce_scatter_direct_us,                                                             \
+        0},                                                                                        \
+        {"through_root", through_root, 0, "2 rounds, rank 0 reduces all", NULL, 0},                \
+        {"ring",                                                                                   \
+         ring,                                                                                     \
+         WEFT_NEEDS_COMMUTATIVE,                                                                   \
+         "p - 1 rounds of a block",                                                                \
+         weft_reduce_scatter_ring_us,                                                              \
+         0},                                                                                       \
+        {"bine",                                                                                   \
+         bine,                                                                                     \
+         WEFT_NEEDS_COMMUTATIVE,                                                                   \
+         "log2 p rounds, p blocks, short ways",                                                    \
+         weft_reduce_scatter_bine_us,                                                              \
+         0},                                                                                       \
+        {"two_level",                                                                              \
+         reduce_scatter_two_level,                                                                 \
+         WEFT_NEEDS_BLOCKS,                                                                        \
+         "a leader a node reduces all: 1 round, N - 1 messages",                                   \
+         weft_reduce_scatter_two_level_us,                                                         \
+         0},                                                                                       \
+    {                                                                                              \
+        "two_level_bine", two_level_bine, WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,              \
+            "a leader a node reduces all: log2 N rounds", weft_reduce_scatter_two_level_bine_us, 0 \
+    }
 
 const weft_algorithm_t weft_reduce_scatter_block_algorithms[] = {
     FOR_ANY_COUNTS,
-    {"lanes", lanes, WEFT_NEEDS_REGULAR | WEFT_NEEDS_BLOCKS,
+    {"lanes", reduce_scatter_lanes, WEFT_NEEDS_REGULAR | WEFT_NEEDS_BLOCKS,
      "all ranks of a node carry 1/m: 1 round, N - 1 messages", weft_reduce_scatter_lanes_us, 0},
-    {"lanes_bine", lanes_bine,
+    {"lanes_bine", reduce_scatter_lanes_bine,
      WEFT_NEEDS_REGULAR | WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,
      "all ranks of a node carry 1/m: log2 N rounds", weft_reduce_scatter_lanes_bine_us, 0},
     {0},

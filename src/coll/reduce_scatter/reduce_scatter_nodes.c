@@ -22,8 +22,8 @@ static size_t *firsts_of_nodes(weft_plan_t *plan, const weft_cut_t *cut)
     return firsts;
 }
 
-static void two_level(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut,
-                      across_t across)
+static void write_two_level(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut,
+                            across_t across)
 {
     const weft_shape_t *shape = plan->how.shape;
     int rank = args->comm->rank, first = weft_shape_before(shape, weft_shape_node(shape, rank));
@@ -47,20 +47,20 @@ static void two_level(weft_plan_t *plan, const weft_coll_args_t *args, const wef
     locals.firsts += first;
     locals.parts = node.size;
     weft_data_t own = weft_cut_part(cut, rank);
-    own.place = weft_at(WEFT_OUT, 0);
+    own.place = weft_place_at(WEFT_OUT, 0);
     weft_node_scatter(plan, &node, own, &locals, weft_plan_local_radix(plan, node.size, 0));
 }
 
 void weft_reduce_scatter_two_level(weft_plan_t *plan, const weft_coll_args_t *args,
                                    const weft_cut_t *cut)
 {
-    two_level(plan, args, cut, weft_team_reduce_scatter);
+    write_two_level(plan, args, cut, weft_team_reduce_scatter);
 }
 
 void weft_reduce_scatter_two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args,
                                         const weft_cut_t *cut)
 {
-    two_level(plan, args, cut, weft_team_reduce_scatter_bine);
+    write_two_level(plan, args, cut, weft_team_reduce_scatter_bine);
 }
 
 /* ---- lanes ---- */
@@ -104,7 +104,7 @@ static void lanes_by(weft_plan_t *plan, const weft_coll_args_t *args, const weft
     across(plan, &lane, nodes.at, &nodes);
     weft_plan_wait(plan);
     weft_data_t own = weft_cut_part(&nodes, lane.index);
-    weft_plan_copy(plan, own, weft_data(weft_at(WEFT_OUT, 0), own.count, own.type));
+    weft_plan_copy(plan, own, weft_data(weft_place_at(WEFT_OUT, 0), own.count, own.type));
 }
 
 void weft_reduce_scatter_lanes(weft_plan_t *plan, const weft_coll_args_t *args,
@@ -121,7 +121,8 @@ void weft_reduce_scatter_lanes_bine(weft_plan_t *plan, const weft_coll_args_t *a
 
 /* ---- what they cost; bytes of the whole operand ---- */
 
-static double halving_us(const weft_model_t *model, const weft_wire_t *link, int size, double bytes)
+static double halving_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
+                         double bytes)
 {
     double sum = 0;
     int power = 1;
@@ -136,14 +137,15 @@ static double halving_us(const weft_model_t *model, const weft_wire_t *link, int
     return sum;
 }
 
-static double direct_us(const weft_model_t *model, const weft_wire_t *link, int size, double bytes)
+static double direct_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
+                        double bytes)
 {
     return weft_reduce_round_us(model, link, size - 1, bytes / size);
 }
 
 double weft_reduce_scatter_direct_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
     return direct_us(model, &net, model->ranks, model->bytes);
 }
 
@@ -154,7 +156,7 @@ double weft_reduce_scatter_ring_us(const weft_model_t *model)
 
 double weft_reduce_scatter_bine_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
     return halving_us(model, &net, model->ranks, model->bytes);
 }
 
@@ -182,12 +184,12 @@ static double share_us(const weft_model_t *model)
 
 double weft_reduce_scatter_lanes_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
     return share_us(model) + direct_us(model, &net, model->nodes, model->bytes / model->most);
 }
 
 double weft_reduce_scatter_lanes_bine_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
     return share_us(model) + halving_us(model, &net, model->nodes, model->bytes / model->most);
 }

@@ -51,7 +51,8 @@ static weft_data_t doubling(weft_plan_t *plan, const weft_team_t *team, const sc
 static void by_doubling(weft_plan_t *plan, const weft_coll_args_t *args, bool is_inclusive)
 {
     weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
-    scan_t scan = {weft_operand(args), weft_vector(args, weft_at(WEFT_OUT, 0)), is_inclusive};
+    scan_t scan = {weft_own_operand(args), weft_vector(args, weft_place_at(WEFT_OUT, 0)),
+                   is_inclusive};
     doubling(plan, &team, &scan);
 }
 
@@ -61,8 +62,8 @@ static void two_level(weft_plan_t *plan, const weft_coll_args_t *args, bool is_i
 {
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);
-    weft_data_t out = weft_vector(args, weft_at(WEFT_OUT, 0)), before = out;
-    scan_t on_node = {weft_operand(args), out, is_inclusive};
+    weft_data_t out = weft_vector(args, weft_place_at(WEFT_OUT, 0)), before = out;
+    scan_t on_node = {weft_own_operand(args), out, is_inclusive};
     weft_data_t all = doubling(plan, &node, &on_node);
     before.place = weft_plan_scratch(plan, out.count, out.type);
     if (node.index == node.size - 1) {
@@ -90,7 +91,7 @@ static void through_root(weft_plan_t *plan, const weft_coll_args_t *args, bool i
     int size = args->comm->size, rank = args->comm->rank;
     weft_type_t *type = args->recv_type;
     MPI_Count count = (MPI_Count)args->recv_count;
-    weft_place_t own = weft_operand(args), out = weft_at(WEFT_OUT, 0);
+    weft_place_t own = weft_own_operand(args), out = weft_place_at(WEFT_OUT, 0);
     if (rank != 0) {
         weft_plan_send(plan, weft_vector(args, own), 0);
         weft_plan_wait(plan);
@@ -147,18 +148,18 @@ static void exscan_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 
 /* ---- what they cost over several nodes ---- */
 
-static double rounds_us(const weft_model_t *model, const weft_wire_t *link, int size)
+static double rounds_us(const weft_model_t *model, const weft_link_cost_t *link, int size)
 {
     return weft_digits_rounds(size, 2) * weft_reduce_round_us(model, link, 1, model->bytes);
 }
 
-static double doubling_us(const weft_model_t *model)
+static double scan_doubling_us(const weft_model_t *model)
 {
-    weft_wire_t net = weft_shared(model->fabric.net, model->most);
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
     return rounds_us(model, &net, model->ranks);
 }
 
-static double two_level_us(const weft_model_t *model)
+static double scan_two_level_us(const weft_model_t *model)
 {
     return rounds_us(model, &model->fabric.node, model->most) +
            rounds_us(model, &model->fabric.net, model->nodes) +
@@ -166,19 +167,19 @@ static double two_level_us(const weft_model_t *model)
 }
 
 const weft_algorithm_t weft_scan_algorithms[] = {
-    {"doubling", scan_doubling, 0, "log2 p rounds of n bytes", doubling_us, 0},
+    {"doubling", scan_doubling, 0, "log2 p rounds of n bytes", scan_doubling_us, 0},
     {"through_root", scan_through_root, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0",
      NULL, 0},
     {"two_level", scan_two_level, WEFT_NEEDS_BLOCKS, "log2 N rounds of n bytes between nodes",
-     two_level_us, 0},
+     scan_two_level_us, 0},
     {0},
 };
 
 const weft_algorithm_t weft_exscan_algorithms[] = {
-    {"doubling", exscan_doubling, 0, "log2 p rounds of n bytes", doubling_us, 0},
+    {"doubling", exscan_doubling, 0, "log2 p rounds of n bytes", scan_doubling_us, 0},
     {"through_root", exscan_through_root, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0",
      NULL, 0},
     {"two_level", exscan_two_level, WEFT_NEEDS_BLOCKS, "log2 N rounds of n bytes between nodes",
-     two_level_us, 0},
+     scan_two_level_us, 0},
     {0},
 };

@@ -17,7 +17,7 @@ static bool is_root(const weft_coll_args_t *args)
 static void scatter_from_root(weft_plan_t *plan, const weft_coll_args_t *args, block_fn_t block)
 {
     int size = args->comm->size, root = args->root;
-    weft_data_t own = weft_data(weft_at(WEFT_OUT, 0), args->recv_count, args->recv_type);
+    weft_data_t own = weft_data(weft_place_at(WEFT_OUT, 0), args->recv_count, args->recv_type);
     if (!is_root(args)) {
         weft_plan_recv(plan, own, root);
         return;
@@ -47,7 +47,7 @@ static weft_data_t own_block(const weft_coll_args_t *args, const weft_cut_t *cut
 {
     return args->recv_buf == MPI_IN_PLACE
                ? weft_cut_part(cut, 0)
-               : weft_data(weft_at(WEFT_OUT, 0), args->recv_count, args->recv_type);
+               : weft_data(weft_place_at(WEFT_OUT, 0), args->recv_count, args->recv_type);
 }
 
 static size_t block_bytes(const weft_coll_args_t *args)
@@ -65,14 +65,14 @@ static weft_data_t some_blocks(const weft_coll_args_t *args, int first, int end)
 }
 
 /* Blocks leave the root in the order of ranks that begins with itself. */
-static void binomial(weft_plan_t *plan, const weft_coll_args_t *args)
+static void scatter_binomial(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size, root = args->root;
     weft_team_t team = weft_team_turned(weft_team_all(size, args->comm->rank), root);
     size_t bytes = block_bytes(args) * (size_t)size;
     weft_type_t *byte = weft_type_of(MPI_BYTE);
     bool is_straight = is_root(args) && root == 0 && args->send_type->is_dense;
-    weft_data_t all = {weft_at(WEFT_IN, 0), bytes, byte};
+    weft_data_t all = {weft_place_at(WEFT_IN, 0), bytes, byte};
     if (is_root(args) && !is_straight)
         all.place = weft_plan_scratch(plan, bytes, byte);
     weft_cut_t cut = weft_cut(all, size);
@@ -95,12 +95,12 @@ static void between_leaders(weft_plan_t *plan, const weft_rooted_t *rooted, weft
     weft_free(firsts);
 }
 
-static void two_level(weft_plan_t *plan, const weft_coll_args_t *args)
+static void scatter_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_rooted_t rooted = weft_rooted_of(plan->how.shape, args->comm->rank, args->root);
     size_t block = block_bytes(args), on_node = block * (size_t)rooted.node.size;
     weft_type_t *byte = weft_type_of(MPI_BYTE);
-    weft_data_t all = {weft_at(WEFT_IN, 0), block * (size_t)args->comm->size, byte};
+    weft_data_t all = {weft_place_at(WEFT_IN, 0), block * (size_t)args->comm->size, byte};
     if (is_root(args) && !(weft_rooted_is_straight(&rooted) && args->send_type->is_dense)) {
         all.place = weft_plan_scratch(plan, all.count, byte);
         weft_rooted_copy(plan, &rooted,
@@ -121,17 +121,17 @@ static void two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 
 /* ---- what they cost over several nodes ---- */
 
-static double flat_us(const weft_model_t *model)
+static double scatter_flat_us(const weft_model_t *model)
 {
     return weft_round_us(&model->fabric.net, model->ranks - 1, model->bytes);
 }
 
-static double binomial_us(const weft_model_t *model)
+static double scatter_binomial_us(const weft_model_t *model)
 {
     return weft_blocks_tree_us(&model->fabric.net, model->ranks, model->radix, model->bytes);
 }
 
-static double two_level_us(const weft_model_t *model)
+static double scatter_two_level_us(const weft_model_t *model)
 {
     double node = model->bytes * model->most, all = model->bytes * model->ranks;
     return weft_node_tree_us(model, 0) + node * model->fabric.node.us_per_byte +
@@ -140,11 +140,11 @@ static double two_level_us(const weft_model_t *model)
 }
 
 const weft_algorithm_t weft_scatter_algorithms[] = {
-    {"flat", scatter_flat, 0, "1 round, p - 1 messages at the root", flat_us, 0},
-    {"binomial", binomial, 0, "log_k p rounds, p n bytes from the root", binomial_us,
-     WEFT_HAS_RADIX},
-    {"two_level", two_level, 0, "log_k N rounds between nodes, p n bytes from the root",
-     two_level_us, WEFT_HAS_RADIX},
+    {"flat", scatter_flat, 0, "1 round, p - 1 messages at the root", scatter_flat_us, 0},
+    {"binomial", scatter_binomial, 0, "log_k p rounds, p n bytes from the root",
+     scatter_binomial_us, WEFT_HAS_RADIX},
+    {"two_level", scatter_two_level, 0, "log_k N rounds between nodes, p n bytes from the root",
+     scatter_two_level_us, WEFT_HAS_RADIX},
     {0},
 };
 

@@ -13,7 +13,7 @@
 typedef struct bine {
     const weft_team_t *team;
     int steps, speakers, pairs;
-    int self; /* number among the speakers; of the pair, for who is none */
+    int self; /* number among the speakers; a rank that is none has that of its pair */
     bool is_paired, is_speaker;
 } bine_t;
 
@@ -51,7 +51,7 @@ static int partner(const bine_t *bine, int speaker, int step)
 }
 
 /* What a speaker reaches by the steps step to 0; itself alone for step -1. */
-static weft_arc_t reach(const bine_t *bine, int speaker, int step)
+static weft_arc_t arc_reached(const bine_t *bine, int speaker, int step)
 {
     /* An even member's arc grows by 2^j above where d(j) is positive, and below where it is not. */
     int64_t below = 0;
@@ -76,7 +76,7 @@ static int step_of_arrival(const bine_t *bine, int *parent_out)
     int holder = 0;
     *parent_out = 0;
     for (int step = bine->steps - 1; step >= 0 && holder != bine->self; step--) {
-        if (is_within(bine, reach(bine, holder, step - 1), bine->self))
+        if (is_within(bine, arc_reached(bine, holder, step - 1), bine->self))
             continue;
         *parent_out = holder;
         holder = partner(bine, holder, step);
@@ -138,8 +138,8 @@ static void halve_among_speakers(weft_plan_t *plan, const bine_t *bine, weft_pla
     for (int step = bine->steps - 1; step >= 0; step--) {
         int other = partner(bine, bine->self, step);
         weft_cut_t mine = weft_cut_at(cut, have);
-        weft_arc_t keep = reach(bine, bine->self, step - 1);
-        weft_team_send_arc(plan, bine->team, &mine, reach(bine, other, step - 1),
+        weft_arc_t keep = arc_reached(bine, bine->self, step - 1);
+        weft_team_send_arc(plan, bine->team, &mine, arc_reached(bine, other, step - 1),
                            member(bine, other));
         weft_team_recv_arc(plan, bine->team, &arrived, keep, member(bine, other));
         weft_plan_wait(plan);
@@ -190,9 +190,9 @@ void weft_team_allgather_bine(weft_plan_t *plan, const weft_team_t *team, const 
     for (int step = 0; step < bine.steps; step++) {
         int other = partner(&bine, bine.self, step);
         weft_plan_wait(plan);
-        weft_team_send_arc(plan, team, &merged, reach(&bine, bine.self, step - 1),
+        weft_team_send_arc(plan, team, &merged, arc_reached(&bine, bine.self, step - 1),
                            member(&bine, other));
-        weft_team_recv_arc(plan, team, &merged, reach(&bine, other, step - 1),
+        weft_team_recv_arc(plan, team, &merged, arc_reached(&bine, other, step - 1),
                            member(&bine, other));
     }
     weft_plan_wait(plan);

@@ -15,7 +15,7 @@ weft_data_t weft_cut_range(const weft_cut_t *cut, int first, int end)
                      cut->type);
 }
 
-/* Until the end of the run, and what is left from its beginning. */
+/* The parts up to the end of the run, and the rest from its beginning. */
 typedef struct halves {
     weft_data_t runs[2];
 } halves_t;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the ranks of a node go about what they do among themselves. */
+/* The shape of what the ranks of a node do among themselves: how many children a tree has, and how
+ * many pieces data are cut into. */
 #ifndef WEFT_COLL_TEAM_LOCAL_H
 #define WEFT_COLL_TEAM_LOCAL_H
 
@@ -32,7 +33,7 @@ static inline int weft_plan_local_radix(const weft_plan_t *plan, int size, size_
 
 /** Into how many pieces `bytes` bytes are cut that go through several stages one after the other:
  *  the same on all ranks. */
-static inline int weft_pieces(size_t bytes, size_t segment_bytes)
+static inline int weft_plan_pieces(size_t bytes, size_t segment_bytes)
 {
     enum { PIECES_MAX = 16 };
     if (segment_bytes == 0 || bytes <= segment_bytes)

@@ -10,7 +10,7 @@ static weft_section_call_t call_of(const weft_team_t *node, weft_coll_t coll)
     return (weft_section_call_t){.coll = coll, .members = node->size, .member = node->index};
 }
 
-static size_t bytes_of(const weft_data_t *data)
+static size_t bytes_of_data(const weft_data_t *data)
 {
     return data->count * data->type->size;
 }
@@ -21,7 +21,7 @@ void weft_node_bcast(weft_plan_t *plan, const weft_team_t *node, weft_data_t dat
     call.gives = call.gets = &data;
     call.gives_count = node->index == 0;
     call.gets_count = node->index != 0;
-    if (bytes_of(&data) == 0)
+    if (bytes_of_data(&data) == 0)
         return;
     weft_section_begin(plan, &call);
     weft_team_bcast(plan, node, data, radix);
@@ -39,7 +39,7 @@ void weft_node_reduce(weft_plan_t *plan, const weft_team_t *node, weft_place_t f
     call.gets = &to;
     call.gives_count = 1;
     call.gets_count = node->index == 0;
-    if (bytes_of(&to) == 0)
+    if (bytes_of_data(&to) == 0)
         return;
     weft_section_begin(plan, &call);
     weft_team_reduce(plan, node, from, to, radix);
@@ -115,7 +115,8 @@ void weft_node_reduce_scatter(weft_plan_t *plan, const weft_team_t *node, weft_p
 {
     weft_cut_t mine = weft_cut_at(cut, from);
     weft_data_t own = weft_data(cut->at, 0, cut->type);
-    weft_node_parts_t parts = {.coll = WEFT_REDUCE_SCATTER, .one = &own, .cut = &mine, .left_out = -1};
+    weft_node_parts_t parts = {
+        .coll = WEFT_REDUCE_SCATTER, .one = &own, .cut = &mine, .left_out = -1};
     if (node->index < cut->parts)
         own = weft_cut_part(cut, node->index);
     if (cut->count == 0)
@@ -128,7 +129,8 @@ void weft_node_reduce_scatter(weft_plan_t *plan, const weft_team_t *node, weft_p
 void weft_node_allgather(weft_plan_t *plan, const weft_team_t *node, const weft_cut_t *cut)
 {
     weft_data_t own = weft_data(cut->at, 0, cut->type);
-    weft_node_parts_t parts = {.coll = WEFT_ALLGATHER, .one = &own, .cut = cut, .left_out = node->index};
+    weft_node_parts_t parts = {
+        .coll = WEFT_ALLGATHER, .one = &own, .cut = cut, .left_out = node->index};
     if (node->index < cut->parts)
         own = weft_cut_part(cut, node->index);
     if (cut->count == 0)

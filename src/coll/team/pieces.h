@@ -95,17 +95,17 @@ void weft_team_allgather_bine(weft_plan_t *plan, const weft_team_t *team, const 
 /* ---- rows and columns (transpose.c) ---- */
 
 /** What an exchange of blocks works on: block i is for, and at the end from, member i. */
-typedef struct weft_blocks {
+typedef struct weft_rank_blocks {
     weft_place_t from, to; /* they do not overlap */
     size_t bytes;          /* of a block */
-} weft_blocks_t;
+} weft_rank_blocks_t;
 
 /** Radix-k Bruck: ceil(log_k p) rounds of k - 1 messages of p / k blocks. */
 void weft_team_alltoall_bruck(weft_plan_t *plan, const weft_team_t *team,
-                              const weft_blocks_t *blocks, int radix);
+                              const weft_rank_blocks_t *blocks, int radix);
 
 /** All at once, `window` at a time. */
-void weft_team_alltoall(weft_plan_t *plan, const weft_team_t *team, const weft_blocks_t *blocks,
-                        int window);
+void weft_team_alltoall(weft_plan_t *plan, const weft_team_t *team,
+                        const weft_rank_blocks_t *blocks, int window);
 
 #endif

@@ -58,7 +58,7 @@ static void sort_members(weft_shape_t *shape)
     shape->starts[0] = 0;
 }
 
-static void describe(weft_shape_t *shape)
+static void note_regularity(weft_shape_t *shape)
 {
     bool is_cyclic = true;
     shape->is_consecutive = true;
@@ -97,7 +97,7 @@ int weft_shape_open(const int *hosts, int ranks, int hosts_end, weft_shape_t *ou
     }
     shape.nodes = number_nodes(&shape, hosts, shape.starts, hosts_end);
     sort_members(&shape);
-    describe(&shape);
+    note_regularity(&shape);
     if (shape.placing != WEFT_ANYHOW)
         drop_tables(&shape);
     *out = shape;

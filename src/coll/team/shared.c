@@ -133,7 +133,7 @@ void weft_shared_barrier(weft_plan_t *plan, const weft_sharing_t *its)
 
 /* The children of a node are numbered, the farthest first; carrier j of the node takes care of the
  * j-th, of that which comes a round later, and so on. */
-static int number_of(const weft_tree_t *tree, int64_t stride, int child)
+static int number_of_child(const weft_tree_t *tree, int64_t stride, int child)
 {
     int number = child - 1;
     for (int64_t above = tree->stride / tree->radix; above > stride; above /= tree->radix)
@@ -148,7 +148,7 @@ static int sender_to(const weft_sharing_t *its, const weft_tree_t *tree)
     parent.index = tree->parent;
     weft_tree_t its_tree = weft_tree_of(&parent, its->radix);
     int child = (tree->index - tree->parent) / (int)tree->stride;
-    int number = number_of(&its_tree, tree->stride, child);
+    int number = number_of_child(&its_tree, tree->stride, child);
     return carrier_of(its, tree->parent, number % carriers(its));
 }
 
@@ -165,7 +165,7 @@ void weft_shared_bcast(weft_plan_t *plan, const weft_sharing_t *its, weft_data_t
     weft_plan_wait(plan);
     for (int64_t stride = tree.stride / its->radix; stride > 0; stride /= its->radix) {
         for (int child = 1; child <= weft_tree_children(&tree, stride); child++) {
-            int number = number_of(&tree, stride, child);
+            int number = number_of_child(&tree, stride, child);
             if (number % carriers(its) == local)
                 weft_team_send(plan, &its->nodes, data, tree.index + child * (int)stride);
         }
@@ -178,7 +178,7 @@ void weft_shared_bcast(weft_plan_t *plan, const weft_sharing_t *its, weft_data_t
 static double round_us(const weft_model_t *model, int others, double bytes)
 {
     int count = model->least < others ? model->least : others;
-    weft_wire_t net = weft_shared(model->fabric.net, count);
+    weft_link_cost_t net = weft_shared(model->fabric.net, count);
     return weft_round_us(&net, (others + count - 1) / count, bytes);
 }
 

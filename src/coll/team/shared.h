@@ -2,7 +2,7 @@
 /*
  * What leaders do with each other where every rank of a node takes some of the leader's messages:
  * with m ranks a node sends m times as many in the same time, so the radix may be m times as large,
- * and one or two rounds reach everybody. For small messages.
+ * and one or two rounds reach all. For small messages.
  *
  * `nodes` is the team of leaders as weft_team_lane() or weft_team_with() make it, for every rank;
  * `node` the team of the rank's node, whose member 0 is the leader.

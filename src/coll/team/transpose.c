@@ -73,7 +73,7 @@ static void put_reversed(weft_plan_t *plan, const bruck_t *bruck, weft_place_t t
 }
 
 void weft_team_alltoall_bruck(weft_plan_t *plan, const weft_team_t *team,
-                              const weft_blocks_t *blocks, int radix)
+                              const weft_rank_blocks_t *blocks, int radix)
 {
     int size = team->size, index = team->index;
     size_t bytes = blocks->bytes;
@@ -94,8 +94,8 @@ void weft_team_alltoall_bruck(weft_plan_t *plan, const weft_team_t *team,
 
 /* ---- pairs ---- */
 
-void weft_team_alltoall(weft_plan_t *plan, const weft_team_t *team, const weft_blocks_t *blocks,
-                        int window)
+void weft_team_alltoall(weft_plan_t *plan, const weft_team_t *team,
+                        const weft_rank_blocks_t *blocks, int window)
 {
     size_t bytes = blocks->bytes;
     for (int i = 1; i < team->size; i++) {

@@ -42,8 +42,10 @@ static void test_roots(void)
     FAILS(MPI_ERR_ROOT, MPI_Bcast, MPI_Ibcast, in, 1, MPI_INT, size, world);
     FAILS(MPI_ERR_ROOT, MPI_Bcast, MPI_Ibcast, in, 1, MPI_INT, -1, world);
     FAILS(MPI_ERR_ROOT, MPI_Gather, MPI_Igather, in, 1, MPI_INT, out, 1, MPI_INT, size, world);
-    FAILS(MPI_ERR_ROOT, MPI_Scatter, MPI_Iscatter, in, 1, MPI_INT, out, 1, MPI_INT, MPI_ROOT, world);
-    FAILS(MPI_ERR_ROOT, MPI_Reduce, MPI_Ireduce, in, out, 1, MPI_INT, MPI_SUM, MPI_PROC_NULL, world);
+    FAILS(MPI_ERR_ROOT, MPI_Scatter, MPI_Iscatter, in, 1, MPI_INT, out, 1, MPI_INT, MPI_ROOT,
+          world);
+    FAILS(MPI_ERR_ROOT, MPI_Reduce, MPI_Ireduce, in, out, 1, MPI_INT, MPI_SUM, MPI_PROC_NULL,
+          world);
 }
 
 static void test_counts(void)
@@ -53,18 +55,28 @@ static void test_counts(void)
     FAILS(MPI_ERR_COUNT, MPI_Allgather, MPI_Iallgather, in, -1, MPI_INT, out, 1, MPI_INT, world);
     FAILS(MPI_ERR_COUNT, MPI_Reduce, MPI_Ireduce, in, out, -1, MPI_INT, MPI_SUM, 0, world);
     FAILS(MPI_ERR_COUNT, MPI_Exscan, MPI_Iexscan, in, out, -1, MPI_INT, MPI_SUM, world);
-    FAILS(MPI_ERR_COUNT, MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, in, out, -1, MPI_INT, MPI_SUM, world);
+    FAILS(MPI_ERR_COUNT, MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, in, out, -1, MPI_INT,
+          MPI_SUM, world);
     counts[size - 1] = -1;
-    FAILS(MPI_ERR_COUNT, MPI_Gatherv, MPI_Igatherv, in, 1, MPI_INT, out, counts, displs, MPI_INT, rank, world);
-    FAILS(MPI_ERR_COUNT, MPI_Scatterv, MPI_Iscatterv, in, counts, displs, MPI_INT, out, 1, MPI_INT, rank, world);
-    FAILS(MPI_ERR_COUNT, MPI_Allgatherv, MPI_Iallgatherv, in, 1, MPI_INT, out, counts, displs, MPI_INT, world);
-    FAILS(MPI_ERR_COUNT, MPI_Alltoallv, MPI_Ialltoallv, in, counts, displs, MPI_INT, out, counts, displs, MPI_INT, world);
-    FAILS(MPI_ERR_COUNT, MPI_Alltoallw, MPI_Ialltoallw, in, counts, displs, types, out, counts, displs, types, world);
-    FAILS(MPI_ERR_COUNT, MPI_Reduce_scatter, MPI_Ireduce_scatter, in, out, counts, MPI_INT, MPI_SUM, world);
+    FAILS(MPI_ERR_COUNT, MPI_Gatherv, MPI_Igatherv, in, 1, MPI_INT, out, counts, displs, MPI_INT,
+          rank, world);
+    FAILS(MPI_ERR_COUNT, MPI_Scatterv, MPI_Iscatterv, in, counts, displs, MPI_INT, out, 1, MPI_INT,
+          rank, world);
+    FAILS(MPI_ERR_COUNT, MPI_Allgatherv, MPI_Iallgatherv, in, 1, MPI_INT, out, counts, displs,
+          MPI_INT, world);
+    FAILS(MPI_ERR_COUNT, MPI_Alltoallv, MPI_Ialltoallv, in, counts, displs, MPI_INT, out, counts,
+          displs, MPI_INT, world);
+    FAILS(MPI_ERR_COUNT, MPI_Alltoallw, MPI_Ialltoallw, in, counts, displs, types, out, counts,
+          displs, types, world);
+    FAILS(MPI_ERR_COUNT, MPI_Reduce_scatter, MPI_Ireduce_scatter, in, out, counts, MPI_INT, MPI_SUM,
+          world);
     counts[size - 1] = 1;
-    FAILS(MPI_ERR_ARG, MPI_Allgatherv, MPI_Iallgatherv, in, 1, MPI_INT, out, NULL, displs, MPI_INT, world);
-    FAILS(MPI_ERR_ARG, MPI_Allgatherv, MPI_Iallgatherv, in, 1, MPI_INT, out, counts, NULL, MPI_INT, world);
-    FAILS(MPI_ERR_ARG, MPI_Reduce_scatter, MPI_Ireduce_scatter, in, out, NULL, MPI_INT, MPI_SUM, world);
+    FAILS(MPI_ERR_ARG, MPI_Allgatherv, MPI_Iallgatherv, in, 1, MPI_INT, out, NULL, displs, MPI_INT,
+          world);
+    FAILS(MPI_ERR_ARG, MPI_Allgatherv, MPI_Iallgatherv, in, 1, MPI_INT, out, counts, NULL, MPI_INT,
+          world);
+    FAILS(MPI_ERR_ARG, MPI_Reduce_scatter, MPI_Ireduce_scatter, in, out, NULL, MPI_INT, MPI_SUM,
+          world);
 }
 
 static void test_types(void)
@@ -76,7 +88,8 @@ static void test_types(void)
     FAILS(MPI_ERR_TYPE, MPI_Alltoall, MPI_Ialltoall, in, 1, MPI_INT, out, 1, fresh, world);
     FAILS(MPI_ERR_TYPE, MPI_Allreduce, MPI_Iallreduce, in, out, 1, fresh, MPI_SUM, world);
     types[0] = MPI_DATATYPE_NULL;
-    FAILS(MPI_ERR_TYPE, MPI_Alltoallw, MPI_Ialltoallw, in, counts, displs, types, out, counts, displs, types, world);
+    FAILS(MPI_ERR_TYPE, MPI_Alltoallw, MPI_Ialltoallw, in, counts, displs, types, out, counts,
+          displs, types, world);
     types[0] = MPI_INT;
     MPI_Type_free(&fresh);
 }
@@ -102,19 +115,27 @@ static void test_buffers(void)
     FAILS(MPI_ERR_BUFFER, MPI_Gather, MPI_Igather, in, 1, MPI_INT, NULL, 1, MPI_INT, rank, world);
     FAILS(MPI_ERR_BUFFER, MPI_Gather, MPI_Igather, in, 1, MPI_INT, in, 1, MPI_INT, rank, world);
     FAILS(MPI_ERR_BUFFER, MPI_Allgather, MPI_Iallgather, in, 1, MPI_INT, in, 1, MPI_INT, world);
-    FAILS(MPI_ERR_BUFFER, MPI_Alltoall, MPI_Ialltoall, in, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, world);
-    FAILS(MPI_ERR_BUFFER, MPI_Allreduce, MPI_Iallreduce, in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, world);
+    FAILS(MPI_ERR_BUFFER, MPI_Alltoall, MPI_Ialltoall, in, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT,
+          world);
+    FAILS(MPI_ERR_BUFFER, MPI_Allreduce, MPI_Iallreduce, in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM,
+          world);
     FAILS(MPI_ERR_BUFFER, MPI_Allreduce, MPI_Iallreduce, in, in, 1, MPI_INT, MPI_SUM, world);
-    FAILS(MPI_ERR_BUFFER, MPI_Allreduce, MPI_Iallreduce, MPI_IN_PLACE, NULL, 1, MPI_INT, MPI_SUM, world);
+    FAILS(MPI_ERR_BUFFER, MPI_Allreduce, MPI_Iallreduce, MPI_IN_PLACE, NULL, 1, MPI_INT, MPI_SUM,
+          world);
     FAILS(MPI_ERR_BUFFER, MPI_Allreduce, MPI_Iallreduce, NULL, out, 1, MPI_INT, MPI_SUM, world);
-    FAILS(MPI_ERR_BUFFER, MPI_Reduce_scatter, MPI_Ireduce_scatter, in, in, counts, MPI_INT, MPI_SUM, world);
+    FAILS(MPI_ERR_BUFFER, MPI_Reduce_scatter, MPI_Ireduce_scatter, in, in, counts, MPI_INT, MPI_SUM,
+          world);
     FAILS(MPI_ERR_TRUNCATE, MPI_Allgather, MPI_Iallgather, in, 2, MPI_INT, out, 1, MPI_INT, world);
-    FAILS(MPI_ERR_TRUNCATE, MPI_Scatter, MPI_Iscatter, in, 2, MPI_INT, out, 1, MPI_INT, rank, world);
+    FAILS(MPI_ERR_TRUNCATE, MPI_Scatter, MPI_Iscatter, in, 2, MPI_INT, out, 1, MPI_INT, rank,
+          world);
     if (size == 1)
         return;
-    FAILS(MPI_ERR_BUFFER, MPI_Gather, MPI_Igather, MPI_IN_PLACE, 1, MPI_INT, out, 1, MPI_INT, other, world);
-    FAILS(MPI_ERR_BUFFER, MPI_Scatter, MPI_Iscatter, in, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, other, world);
-    FAILS(MPI_ERR_BUFFER, MPI_Reduce, MPI_Ireduce, MPI_IN_PLACE, out, 1, MPI_INT, MPI_SUM, other, world);
+    FAILS(MPI_ERR_BUFFER, MPI_Gather, MPI_Igather, MPI_IN_PLACE, 1, MPI_INT, out, 1, MPI_INT, other,
+          world);
+    FAILS(MPI_ERR_BUFFER, MPI_Scatter, MPI_Iscatter, in, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT,
+          other, world);
+    FAILS(MPI_ERR_BUFFER, MPI_Reduce, MPI_Ireduce, MPI_IN_PLACE, out, 1, MPI_INT, MPI_SUM, other,
+          world);
 }
 
 /* What looks wrong but is right. */

@@ -2,9 +2,10 @@
 /*
  * Random collectives: coll_stress [seed [rounds [threads]]].
  *
- * The seed gives all ranks the same sequence of collectives on several communicators (duplicates made on the way
- * among them), blocking and not; the nonblocking ones are completed in another order on each rank, amid messages
- * received from anybody on the same communicators. Reductions use an operation of the user's that does not commute.
+ * The seed gives all ranks the same sequence of collectives on several communicators (duplicates
+ * made on the way among them), blocking and not; the nonblocking ones are completed in another
+ * order on each rank, amid messages received from anybody on the same communicators. Reductions use
+ * an operation of the user's that does not commute.
  */
 #include "coll/elements.h"
 
@@ -69,7 +70,8 @@ typedef struct task {
 /* Elements from `from` to `to` in the collectives with arrays. */
 static size_t between(const task_t *task, int from, int to)
 {
-    return task->count == 0 ? 0 : (task->count + 5 * (size_t)from + 3 * (size_t)to) % (task->count + 1);
+    return task->count == 0 ? 0
+                            : (task->count + 5 * (size_t)from + 3 * (size_t)to) % (task->count + 1);
 }
 
 #define BEGIN(task, name, lower, ...)                                                              \
@@ -104,8 +106,8 @@ static int begin_gather(task_t *t)
     area_fill(&t->in, 0, t->count, t->rank, t->salt);
     for (int i = 0; t->rank == t->root && i < t->size; i++)
         area_expect(&t->out, (MPI_Aint)t->count * i, t->count, i, t->salt);
-    return BEGIN(t, Gather, gather, t->in.at, (int)t->count, t->in_kind->type, t->out.at, (int)t->count,
-                 t->out_kind->type, t->root);
+    return BEGIN(t, Gather, gather, t->in.at, (int)t->count, t->in_kind->type, t->out.at,
+                 (int)t->count, t->out_kind->type, t->root);
 }
 
 static int begin_scatterv(task_t *t)
@@ -130,8 +132,8 @@ static int begin_allgather(task_t *t)
     area_fill(&t->in, 0, t->count, t->rank, t->salt);
     for (int i = 0; i < t->size; i++)
         area_expect(&t->out, (MPI_Aint)t->count * i, t->count, i, t->salt);
-    return BEGIN(t, Allgather, allgather, t->in.at, (int)t->count, t->in_kind->type, t->out.at, (int)t->count,
-                 t->out_kind->type);
+    return BEGIN(t, Allgather, allgather, t->in.at, (int)t->count, t->in_kind->type, t->out.at,
+                 (int)t->count, t->out_kind->type);
 }
 
 static int begin_alltoallv(task_t *t)
@@ -151,8 +153,8 @@ static int begin_alltoallv(task_t *t)
         area_fill(&t->in, t->displs[i], (size_t)t->counts[i], t->rank, t->salt + i);
         area_expect(&t->out, out_displs[i], (size_t)out_counts[i], i, t->salt + t->rank);
     }
-    return BEGIN(t, Alltoallv, alltoallv, t->in.at, t->counts, t->displs, t->in_kind->type, t->out.at, out_counts,
-                 out_displs, t->out_kind->type);
+    return BEGIN(t, Alltoallv, alltoallv, t->in.at, t->counts, t->displs, t->in_kind->type,
+                 t->out.at, out_counts, out_displs, t->out_kind->type);
 }
 
 /* The buffers of a reduction: what ranks up to `last` give is to be in `out`; -1: nothing is. */
@@ -168,13 +170,15 @@ static void make_operands(task_t *t, int last)
 static int begin_reduce(task_t *t)
 {
     make_operands(t, t->rank == t->root ? t->size - 1 : -1);
-    return BEGIN(t, Reduce, reduce, t->in.at, t->out.at, (int)t->count, t->in_kind->type, chain_op, t->root);
+    return BEGIN(t, Reduce, reduce, t->in.at, t->out.at, (int)t->count, t->in_kind->type, chain_op,
+                 t->root);
 }
 
 static int begin_allreduce(task_t *t)
 {
     make_operands(t, t->size - 1);
-    return BEGIN(t, Allreduce, allreduce, t->in.at, t->out.at, (int)t->count, t->in_kind->type, chain_op);
+    return BEGIN(t, Allreduce, allreduce, t->in.at, t->out.at, (int)t->count, t->in_kind->type,
+                 chain_op);
 }
 
 static int begin_scan(task_t *t)
@@ -190,8 +194,8 @@ static int begin_exscan(task_t *t)
 }
 
 static int (*const begin_ways[])(task_t *) = {
-    begin_barrier, begin_bcast, begin_gather, begin_scatterv, begin_allgather,
-    begin_alltoallv, begin_reduce, begin_allreduce, begin_scan, begin_exscan,
+    begin_barrier,   begin_bcast,  begin_gather,    begin_scatterv, begin_allgather,
+    begin_alltoallv, begin_reduce, begin_allreduce, begin_scan,     begin_exscan,
 };
 enum { WAYS = sizeof(begin_ways) / sizeof(begin_ways[0]) };
 
@@ -265,7 +269,8 @@ static void end_tasks(player_t *player, int count)
     }
 }
 
-/* The last communicator makes room for a duplicate of another, while collectives on both are on their way. */
+/* The last communicator makes room for a duplicate of another, while collectives on both are on
+ * their way. */
 static void renew_comm(player_t *player)
 {
     MPI_Comm copy;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A call of the driver fails on one rank (SIMCUDA's fail=): collectives of device memory end on all ranks, with
- * an error where there is no right result, and those after it are right again. Arguments: the number of
- * elements, and how many calls at least have to fail on some rank.
+ * A call of the driver fails on one rank (SIMCUDA's fail=): collectives of device memory end on
+ * all ranks, with an error where there is no right result, and those after it are right again.
+ * Arguments: the number of elements, and how many calls at least have to fail on some rank.
  */
 #include "expect.h"
 #include "memory_kinds.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tests of collectives share: elements of two numbers in datatypes of several shapes, buffers
- * that are compared byte by byte with what they must hold (gaps and surroundings included), and one text
- * for all forms of a call.
+ * What the tests of collectives share: elements of two numbers in datatypes of several shapes,
+ * buffers that are compared byte by byte with what they must hold (gaps and surroundings included),
+ * and one text for all forms of a call.
  */
 #ifndef TEST_MPI_ELEMENTS_H
 #define TEST_MPI_ELEMENTS_H
@@ -78,7 +78,8 @@ static inline void store(char *at, const kind_t *kind, element_t element)
 /* Element `index` of what rank `from` has for rank `to`. */
 static inline element_t content(int from, int to, size_t index)
 {
-    uint32_t seed = (uint32_t)from * 7919u + (uint32_t)to * 104729u + (uint32_t)index * 1299709u + 1;
+    uint32_t seed =
+        (uint32_t)from * 7919u + (uint32_t)to * 104729u + (uint32_t)index * 1299709u + 1;
     return (element_t){seed * 2654435761u | 1, seed * 40503u};
 }
 
@@ -87,9 +88,10 @@ static inline element_t content(int from, int to, size_t index)
 /* A buffer begins in the middle of its memory: lower bounds and extents may be negative. */
 typedef struct area {
     const kind_t *kind;
-    char where;              /* a letter of memory_kinds.h */
-    char *memory, *at;       /* the buffer, of any kind of memory */
-    char *content, *expected; /* of the host: what was put into it, what it has to hold at the end */
+    char where;        /* a letter of memory_kinds.h */
+    char *memory, *at; /* the buffer, of any kind of memory */
+    char *content,
+        *expected; /* of the host: what was put into it, what it has to hold at the end */
     size_t bytes;
 } area_t;
 
@@ -126,7 +128,8 @@ static inline void area_expect(area_t *area, MPI_Aint first, size_t count, int f
 {
     char *expected = area->expected + (area->at - area->memory);
     for (size_t i = 0; i < count; i++)
-        store(expected + (first + (MPI_Aint)i) * area->kind->extent, area->kind, content(from, to, i));
+        store(expected + (first + (MPI_Aint)i) * area->kind->extent, area->kind,
+              content(from, to, i));
 }
 
 static inline void area_expect_element(area_t *area, size_t index, element_t element)
@@ -149,11 +152,12 @@ static inline void area_end(area_t *area, const char *name)
         while (area->content[i] == area->expected[i])
             i++;
         fprintf(stderr,
-                "rank %d of %d: %s, form %d, root %d, count %zu, %s, memory %c: byte %td of %s is 0x%02x, "
+                "rank %d of %d: %s, form %d, root %d, count %zu, %s, memory %c: byte %td of %s is "
+                "0x%02x, "
                 "not 0x%02x\n",
-                expect_rank, expect_size, test_name, test_form, test_root, test_count, area->kind->name,
-                area->where, area->memory + i - area->at, name, (unsigned char)area->content[i],
-                (unsigned char)area->expected[i]);
+                expect_rank, expect_size, test_name, test_form, test_root, test_count,
+                area->kind->name, area->where, area->memory + i - area->at, name,
+                (unsigned char)area->content[i], (unsigned char)area->expected[i]);
     }
     memory_give(area->where, area->memory);
     free(area->content);
@@ -183,8 +187,8 @@ static inline void complete(MPI_Request *request)
     EXPECT(*request == MPI_REQUEST_NULL, 1);
 }
 
-/* One call in the form that is next; `lower` is the name after MPI_I. NARROW and WIDE are the arguments
- * in brackets: they differ where there are arrays. */
+/* One call in the form that is next; `lower` is the name after MPI_I. NARROW and WIDE are the
+ * arguments in brackets: they differ where there are arrays. */
 #define OPEN(...) __VA_ARGS__
 #define RUN_FORMS(name, lower, NARROW, WIDER)                                                      \
     do {                                                                                           \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sums of floating-point numbers whose rounding depends on the order: all ranks get the same bits, and
- * every run of the same call does (MPI 5.0, advice to implementors of section 6.9.1).
+ * Sums of floating-point numbers whose rounding depends on the order: all ranks get the same bits,
+ * and every run of the same call does (MPI 5.0, advice to implementors of section 6.9.1).
  */
 #include "expect.h"
 #include "memory_kinds.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives that move data, in all forms: all roots, counts 0 to large, datatypes with gaps on either
- * side, MPI_IN_PLACE wherever it is allowed, arguments that are not significant, permuted ranks.
+ * Collectives that move data, in all forms: all roots, counts 0 to large, datatypes with gaps on
+ * either side, MPI_IN_PLACE wherever it is allowed, arguments that are not significant, permuted
+ * ranks.
  */
 #include "coll/elements.h"
 
@@ -50,8 +51,8 @@ static size_t lay_out(arrays_t *arrays, int self, bool is_of_self)
 static void fill_blocks(area_t *area, const arrays_t *arrays, bool is_outgoing)
 {
     for (int i = 0; i < size; i++)
-        area_fill(area, arrays->wide_displs[i], (size_t)arrays->wide_counts[i], is_outgoing ? rank : i,
-                  is_outgoing ? i : rank);
+        area_fill(area, arrays->wide_displs[i], (size_t)arrays->wide_counts[i],
+                  is_outgoing ? rank : i, is_outgoing ? i : rank);
 }
 
 /* ---- from and to a root ---- */
@@ -105,8 +106,8 @@ static void test_gatherv(void)
     MPI_Datatype sent_type = puts_in_place ? no_type : send_kind->type;
     MPI_Datatype received_type = is_root ? recv_kind->type : no_type;
     RUN_FORMS(Gatherv, gatherv,
-              (from, sent, sent_type, to, is_root ? arrays.counts : NULL, is_root ? arrays.displs : NULL,
-               received_type, root, comm),
+              (from, sent, sent_type, to, is_root ? arrays.counts : NULL,
+               is_root ? arrays.displs : NULL, received_type, root, comm),
               (from, sent, sent_type, to, is_root ? arrays.wide_counts : NULL,
                is_root ? arrays.wide_displs : NULL, received_type, root, comm));
     area_end(&in, "sendbuf");
@@ -148,10 +149,10 @@ static void test_scatterv(void)
     MPI_Datatype sent_type = is_root ? send_kind->type : no_type;
     MPI_Datatype received_type = puts_in_place ? no_type : recv_kind->type;
     RUN_FORMS(Scatterv, scatterv,
-              (from, is_root ? arrays.counts : NULL, is_root ? arrays.displs : NULL, sent_type, to, received,
-               received_type, root, comm),
-              (from, is_root ? arrays.wide_counts : NULL, is_root ? arrays.wide_displs : NULL, sent_type, to,
-               received, received_type, root, comm));
+              (from, is_root ? arrays.counts : NULL, is_root ? arrays.displs : NULL, sent_type, to,
+               received, received_type, root, comm),
+              (from, is_root ? arrays.wide_counts : NULL, is_root ? arrays.wide_displs : NULL,
+               sent_type, to, received, received_type, root, comm));
     area_end(&in, "sendbuf");
     area_end(&out, "recvbuf");
 }
@@ -169,7 +170,8 @@ static void test_allgather(void)
     const void *from = is_in_place ? MPI_IN_PLACE : in.at;
     int sent = is_in_place ? -1 : (int)count;
     MPI_Datatype sent_type = is_in_place ? no_type : send_kind->type;
-    RUN_FORMS(Allgather, allgather, (from, sent, sent_type, out.at, (int)count, recv_kind->type, comm),
+    RUN_FORMS(Allgather, allgather,
+              (from, sent, sent_type, out.at, (int)count, recv_kind->type, comm),
               (from, sent, sent_type, out.at, (MPI_Count)count, recv_kind->type, comm));
     area_end(&in, "sendbuf");
     area_end(&out, "recvbuf");
@@ -190,14 +192,16 @@ static void test_allgatherv(void)
     MPI_Datatype sent_type = is_in_place ? no_type : send_kind->type;
     RUN_FORMS(Allgatherv, allgatherv,
               (from, sent, sent_type, out.at, arrays.counts, arrays.displs, recv_kind->type, comm),
-              (from, sent, sent_type, out.at, arrays.wide_counts, arrays.wide_displs, recv_kind->type, comm));
+              (from, sent, sent_type, out.at, arrays.wide_counts, arrays.wide_displs,
+               recv_kind->type, comm));
     area_end(&in, "sendbuf");
     area_end(&out, "recvbuf");
 }
 
 static void test_alltoall(void)
 {
-    area_t in = area_make(send_kind, count * (size_t)size), out = area_make(recv_kind, count * (size_t)size);
+    area_t in = area_make(send_kind, count * (size_t)size),
+           out = area_make(recv_kind, count * (size_t)size);
     for (int i = 0; i < size; i++) {
         area_fill(&in, (MPI_Aint)(count * (size_t)i), count, rank, i);
         if (is_in_place)
@@ -208,7 +212,8 @@ static void test_alltoall(void)
     const void *from = is_in_place ? MPI_IN_PLACE : in.at;
     int sent = is_in_place ? -1 : (int)count;
     MPI_Datatype sent_type = is_in_place ? no_type : send_kind->type;
-    RUN_FORMS(Alltoall, alltoall, (from, sent, sent_type, out.at, (int)count, recv_kind->type, comm),
+    RUN_FORMS(Alltoall, alltoall,
+              (from, sent, sent_type, out.at, (int)count, recv_kind->type, comm),
               (from, sent, sent_type, out.at, (MPI_Count)count, recv_kind->type, comm));
     area_end(&in, "sendbuf");
     area_end(&out, "recvbuf");
@@ -235,10 +240,11 @@ static void test_alltoallv(void)
     const void *from = is_in_place ? MPI_IN_PLACE : in.at;
     MPI_Datatype sent_type = is_in_place ? no_type : send_kind->type;
     RUN_FORMS(Alltoallv, alltoallv,
-              (from, is_in_place ? NULL : arrays.counts, is_in_place ? NULL : arrays.displs, sent_type, out.at,
-               arrays.counts, arrays.displs, recv_kind->type, comm),
-              (from, is_in_place ? NULL : arrays.wide_counts, is_in_place ? NULL : arrays.wide_displs, sent_type,
-               out.at, arrays.wide_counts, arrays.wide_displs, recv_kind->type, comm));
+              (from, is_in_place ? NULL : arrays.counts, is_in_place ? NULL : arrays.displs,
+               sent_type, out.at, arrays.counts, arrays.displs, recv_kind->type, comm),
+              (from, is_in_place ? NULL : arrays.wide_counts,
+               is_in_place ? NULL : arrays.wide_displs, sent_type, out.at, arrays.wide_counts,
+               arrays.wide_displs, recv_kind->type, comm));
     area_end(&in, "sendbuf");
     area_end(&out, "recvbuf");
 }

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many nonblocking collectives on the way at once on one communicator, completed in another order on
- * each rank, amid blocking ones and messages that are received from anybody. Handles are freed before
- * the collectives that use them are over.
+ * Many nonblocking collectives on the way at once on one communicator, completed in another order
+ * on each rank, amid blocking ones and messages that are received from anybody. Handles are freed
+ * before the collectives that use them are over.
  */
 #include "expect.h"
 #include "memory_kinds.h"
 
 #include <stdlib.h>
 
-enum { ROUNDS = 12, KINDS = 8, OUTSTANDING = KINDS * 3, MOST_RANKS = 16, LARGE = 40000, MESSAGES = 5 };
+enum {
+    ROUNDS = 12,
+    KINDS = 8,
+    OUTSTANDING = KINDS * 3,
+    MOST_RANKS = 16,
+    LARGE = 40000,
+    MESSAGES = 5
+};
 
 static unsigned seed;
 
@@ -214,7 +221,9 @@ static void run_round(int round, MPI_Comm comm)
     static task_t tasks[OUTSTANDING];
     MPI_Request requests[OUTSTANDING], messages[2 * MESSAGES];
     for (int i = 0; i < OUTSTANDING; i++) {
-        tasks[i] = (task_t){.kind = (i * 5 + round) % KINDS, .number = round * OUTSTANDING + i, .root = i % expect_size};
+        tasks[i] = (task_t){.kind = (i * 5 + round) % KINDS,
+                            .number = round * OUTSTANDING + i,
+                            .root = i % expect_size};
         begin(&tasks[i], comm, &requests[i]);
         if (i == OUTSTANDING / 2)
             begin_messages(comm, messages);

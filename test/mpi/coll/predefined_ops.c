@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every predefined operation on types of all groups, through each reduction: the results are those of
- * MPI_Reduce_local applied to the operands in the order of ranks.
+ * Every predefined operation on types of all groups, through each reduction: the results are those
+ * of MPI_Reduce_local applied to the operands in the order of ranks.
  */
 #include "expect.h"
 #include "memory_kinds.h"
@@ -79,7 +79,10 @@ static const struct {
     {"MPI_MINLOC", MPI_MINLOC, PAIR},
 };
 
-enum { TYPES = sizeof(types) / sizeof(types[0]), OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
+enum {
+    TYPES = sizeof(types) / sizeof(types[0]),
+    OPERATIONS = sizeof(operations) / sizeof(operations[0])
+};
 
 /* LENGTH elements; gaps are cleared so that whole elements can be compared. */
 typedef struct vector {
@@ -205,7 +208,8 @@ static void clear_signs_of_zero(vector_t *vector)
 {
     const float no_float = 0;
     const double no_double = 0;
-    for (size_t at = 0; types[type_index].group == COMPLEX && at < LENGTH * extent; at += extent / 2) {
+    for (size_t at = 0; types[type_index].group == COMPLEX && at < LENGTH * extent;
+         at += extent / 2) {
         float as_float;
         double as_double;
         memcpy(&as_float, vector->bytes + at, sizeof(as_float));
@@ -228,9 +232,9 @@ static void check(const char *function, vector_t *got, vector_t *expected, size_
     size_t i = 0;
     while (got->bytes[i] == expected->bytes[i])
         i++;
-    fprintf(stderr, "rank %d of %d: %s, %s: element %zu, byte %zu is 0x%02x, not 0x%02x\n", expect_rank, expect_size,
-            function, what, i / extent, i % extent, (unsigned char)got->bytes[i],
-            (unsigned char)expected->bytes[i]);
+    fprintf(stderr, "rank %d of %d: %s, %s: element %zu, byte %zu is 0x%02x, not 0x%02x\n",
+            expect_rank, expect_size, function, what, i / extent, i % extent,
+            (unsigned char)got->bytes[i], (unsigned char)expected->bytes[i]);
 }
 
 /* The buffers of calls, of any kind of memory. */
@@ -270,7 +274,8 @@ static void test_all(unsigned group, int root)
     CALL(&own, &got, MPI_Allreduce, in, out, LENGTH, type, op);
     check("MPI_Allreduce", &got, &expected, bytes);
     got = own;
-    CALL(&own, &got, MPI_Reduce, expect_rank == root ? MPI_IN_PLACE : in, out, LENGTH, type, op, root);
+    CALL(&own, &got, MPI_Reduce, expect_rank == root ? MPI_IN_PLACE : in, out, LENGTH, type, op,
+         root);
     check("MPI_Reduce", &got, expect_rank == root ? &expected : &own, bytes);
     combine(&part, expect_rank, group);
     memset(&got, 0, sizeof(got));
@@ -286,7 +291,8 @@ static void test_all(unsigned group, int root)
         counts[i] = 1;
     memset(&got, 0, sizeof(got));
     CALL(&own, &got, MPI_Reduce_scatter, in, out, counts, type, op);
-    memcpy(part.bytes, expected.bytes + (size_t)expect_rank * extent, (size_t)counts[expect_rank] * extent);
+    memcpy(part.bytes, expected.bytes + (size_t)expect_rank * extent,
+           (size_t)counts[expect_rank] * extent);
     check("MPI_Reduce_scatter", &got, &part, (size_t)counts[expect_rank] * extent);
 }
 

@@ -28,8 +28,8 @@ static element_t add(element_t x, element_t y)
 }
 
 /* Asks for the extent, as functions of users do. */
-static void apply(element_t (*function)(element_t, element_t), const char *in, char *inout, MPI_Count length,
-                  MPI_Datatype type)
+static void apply(element_t (*function)(element_t, element_t), const char *in, char *inout,
+                  MPI_Count length, MPI_Datatype type)
 {
     MPI_Count lb, extent;
     const kind_t *its = kinds;
@@ -37,7 +37,8 @@ static void apply(element_t (*function)(element_t, element_t), const char *in, c
     while (its->type != type)
         its++;
     for (MPI_Count i = 0; i < length; i++)
-        store(inout + i * extent, its, function(load(in + i * extent, its), load(inout + i * extent, its)));
+        store(inout + i * extent, its,
+              function(load(in + i * extent, its), load(inout + i * extent, its)));
 }
 
 static void compose_all(void *in, void *inout, int *length, MPI_Datatype *type)
@@ -168,7 +169,8 @@ static void test_reduce_scatter(void)
     begin(total, is_in_place);
     expect_result(size - 1, first, (size_t)counts[rank]);
     const void *from = is_in_place ? MPI_IN_PLACE : in.at;
-    RUN_FORMS(Reduce_scatter, reduce_scatter, (from, out.at, counts, kind->type, operation->op, comm),
+    RUN_FORMS(Reduce_scatter, reduce_scatter,
+              (from, out.at, counts, kind->type, operation->op, comm),
               (from, out.at, wide_counts, kind->type, operation->op, comm));
     end();
 }
@@ -185,15 +187,18 @@ static void test_doubles(size_t length)
     for (size_t i = 0; i < length; i++)
         EXPECT(sum[i], size * (size - 1) / 2 + size * (int)(i % 1000));
     memcpy(sum, operand, length * sizeof(double));
-    RUN_FORMS(Reduce, reduce, (rank == 0 ? MPI_IN_PLACE : operand, sum, (int)length, MPI_DOUBLE, MPI_SUM, 0, comm),
-              (rank == 0 ? MPI_IN_PLACE : operand, sum, (MPI_Count)length, MPI_DOUBLE, MPI_SUM, 0, comm));
+    RUN_FORMS(
+        Reduce, reduce,
+        (rank == 0 ? MPI_IN_PLACE : operand, sum, (int)length, MPI_DOUBLE, MPI_SUM, 0, comm),
+        (rank == 0 ? MPI_IN_PLACE : operand, sum, (MPI_Count)length, MPI_DOUBLE, MPI_SUM, 0, comm));
     for (size_t i = 0; rank == 0 && i < length; i++)
         EXPECT(sum[i], size * (size - 1) / 2 + size * (int)(i % 1000));
     free(operand);
     free(sum);
 }
 
-/* A structure of which the datatype names the first member only; the operation assigns it as a whole. */
+/* A structure of which the datatype names the first member only; the operation assigns it as a
+ * whole. */
 typedef struct record {
     uint32_t number;
     char rest[396];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives of several threads at once, each on its own communicator, with a function of the user's
- * that calls MPI.
+ * Collectives of several threads at once, each on its own communicator, with a function of the
+ * user's that calls MPI.
  */
 #include "expect.h"
 #include "memory_kinds.h"
@@ -20,7 +20,8 @@ static void multiply(void *in, void *inout, int *length, MPI_Datatype *type)
     MPI_Aint lb, extent;
     MPI_Type_get_extent(*type, &lb, &extent);
     for (int i = 0; i < *length; i++) {
-        long *left = (long *)((char *)in + i * extent), *right = (long *)((char *)inout + i * extent);
+        long *left = (long *)((char *)in + i * extent),
+             *right = (long *)((char *)inout + i * extent);
         *right = *left * *right % 65521;
     }
 }
@@ -72,7 +73,8 @@ static void *run(void *argument)
     MPI_Comm comm = *(MPI_Comm *)argument;
     char kind = memory.kinds == NULL ? 'H' : memory.kinds[0];
     memory_enter();
-    long *own = memory_take(kind, LENGTH * sizeof(long)), *all = memory_take(kind, LENGTH * sizeof(long));
+    long *own = memory_take(kind, LENGTH * sizeof(long)),
+         *all = memory_take(kind, LENGTH * sizeof(long));
     for (int round = 0; round < rounds; round++)
         run_round(round, comm, kind, own, all);
     memory_give(kind, own);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A user's operation may call MPI functions that do not communicate, at every thread level. It sees the host's
- * memory, wherever the operands are. */
+/* A user's operation may call MPI functions that do not communicate, at every thread level. It sees
+ * the host's memory, wherever the operands are. */
 #include "../expect.h"
 #include "memory_kinds.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives by kernels that wait for each other (way "flags"): are they used where each rank has
+ * Collectives by kernels that wait for each other (method "ll"): are they used where each rank has
  * a device of its own, and are their results right?
  */
-#include "way_taken.h"
+#include "method_taken.h"
 
 enum { STEP = 100000, UNTOUCHED = -1, MANY = 10000, ALLREDUCES = 3 };
 
@@ -175,22 +175,30 @@ static int try_once(const void *call)
     return wrong;
 }
 
-/* With many elements only allreduces go by flags. */
+/* With many elements only allreduces go by ll. */
 static void check_all(const buffers_t *buffers, bool is_taken)
 {
-    static const call_t all[] = {{"allreduce", allreduce}, {"allreduce in place", allreduce_in_place}, {"iallreduce", allreduce_later},
-               {"reduce", reduce}, {"reduce_scatter_block", reduce_scatter_block},
-               {"reduce_scatter", reduce_scatter}, {"bcast", bcast}, {"allgather", allgather}, {"gather", gather},
-               {"scatter", scatter}, {"alltoall", alltoall}, {"allgatherv", allgatherv},
-               {"bcast in pieces", bcast_in_pieces}};
+    static const call_t all[] = {{"allreduce", allreduce},
+                                 {"allreduce in place", allreduce_in_place},
+                                 {"iallreduce", allreduce_later},
+                                 {"reduce", reduce},
+                                 {"reduce_scatter_block", reduce_scatter_block},
+                                 {"reduce_scatter", reduce_scatter},
+                                 {"bcast", bcast},
+                                 {"allgather", allgather},
+                                 {"gather", gather},
+                                 {"scatter", scatter},
+                                 {"alltoall", alltoall},
+                                 {"allgatherv", allgatherv},
+                                 {"bcast in pieces", bcast_in_pieces}};
     in = buffers->in, out = buffers->out;
     sent = buffers->sent, wanted = buffers->wanted, got = buffers->got;
     for (size_t i = 0; i < (count < MANY ? sizeof(all) / sizeof(all[0]) : ALLREDUCES); i++)
-        check_way(all[i].name, try_once, &all[i], is_taken);
+        check_method(all[i].name, try_once, &all[i], is_taken);
 }
 
 int main(int argc, char **argv)
 {
-    static const way_t flags = {"flags", "weft_exchange", buffer_bytes, check_all};
-    return check_taken(&flags, argc, argv);
+    static const method_t ll = {"ll", "weft_exchange", buffer_bytes, check_all};
+    return check_taken(&ll, argc, argv);
 }

@@ -3,7 +3,7 @@
  * Allreduces through multicast memory: is it used where all devices have it, for all operations
  * that a switch knows, and are the results those of host memory?
  */
-#include "way_taken.h"
+#include "method_taken.h"
 
 #include <mpix.h>
 
@@ -18,13 +18,7 @@ typedef enum how {
 } how_t;
 
 /* Numbers that all types hold, so small that sums of 16-bit floats are exact. */
-typedef enum form {
-    INTEGER,
-    SINGLE,
-    DOUBLE,
-    HALF,
-    BRAIN
-} form_t;
+typedef enum form { INTEGER, SINGLE, DOUBLE, HALF, BRAIN } form_t;
 
 typedef struct reduction {
     const char *name;
@@ -52,7 +46,7 @@ static void put_number(unsigned char *at, form_t form, int bytes, unsigned numbe
     memcpy(&bits, &single, sizeof(bits));
     unsigned short brain = (unsigned short)(bits >> 16);
     unsigned short half = number == 0 ? 0 : (unsigned short)((bits >> 13) - ((127 - 15) << 10));
-    const void *from = form == SINGLE ? (void *)&single
+    const void *from = form == SINGLE   ? (void *)&single
                        : form == DOUBLE ? (void *)&exact
                        : form == HALF   ? (void *)&half
                        : form == BRAIN  ? (void *)&brain
@@ -82,7 +76,8 @@ static void fill(const reduction_t *its, int total_bytes)
 static void reduce(const reduction_t *its, how_t how, int element_bytes)
 {
     MPI_Request request;
-    size_t shift = how == SHIFTED ? (size_t)element_bytes : 0, bytes = (size_t)count * (size_t)element_bytes;
+    size_t shift = how == SHIFTED ? (size_t)element_bytes : 0,
+           bytes = (size_t)count * (size_t)element_bytes;
     memory_put('D', in + shift, sent, bytes);
     if (how == IN_PLACE)
         memory_put('D', out, sent, bytes);
@@ -90,7 +85,8 @@ static void reduce(const reduction_t *its, how_t how, int element_bytes)
         MPI_Iallreduce(in, out, count, its->type, its->op, comm, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     } else {
-        MPI_Allreduce(how == IN_PLACE ? MPI_IN_PLACE : in + shift, out + shift, count, its->type, its->op, comm);
+        MPI_Allreduce(how == IN_PLACE ? MPI_IN_PLACE : in + shift, out + shift, count, its->type,
+                      its->op, comm);
     }
 }
 
@@ -111,7 +107,8 @@ static int try_once(const void *allreduce)
     memory_put('D', out, wanted, room());
     reduce(its, how, element_bytes);
     memory_get('D', got, out, room());
-    MPI_Allreduce(sent, wanted + (how == SHIFTED ? element_bytes : 0), count, its->type, its->op, comm);
+    MPI_Allreduce(sent, wanted + (how == SHIFTED ? element_bytes : 0), count, its->type, its->op,
+                  comm);
     for (size_t i = 0; i < room(); i++)
         wrong += got[i] != wanted[i];
     return wrong;
@@ -121,7 +118,7 @@ static void check(const reduction_t *its, how_t how, bool is_taken)
 {
     char name[64];
     snprintf(name, sizeof(name), "%s (%d)", its->name, (int)how);
-    check_way(name, try_once, &(allreduce_t){its, how}, is_taken);
+    check_method(name, try_once, &(allreduce_t){its, how}, is_taken);
 }
 
 /* With many elements only few reductions are tried. */
@@ -156,7 +153,8 @@ static void check_all(const buffers_t *buffers, bool is_taken)
         {"lor of INT32", MPI_LOR, MPI_INT32_T, INTEGER, false}};
     in = buffers->in, out = buffers->out;
     sent = buffers->sent, wanted = buffers->wanted, got = buffers->got;
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && (i < FEW || (is_taken && count < MANY)); i++)
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && (i < FEW || (is_taken && count < MANY));
+         i++)
         check(&all[i], all[i].form == HALF || all[i].form == BRAIN ? APART : (how_t)(i % HOWS),
               is_taken && all[i].is_known && count > 0);
     for (int how = 0; how < HOWS && count < MANY; how++)
@@ -165,6 +163,6 @@ static void check_all(const buffers_t *buffers, bool is_taken)
 
 int main(int argc, char **argv)
 {
-    static const way_t multicast = {"multicast", "weft_multicast", room, check_all};
+    static const method_t multicast = {"multicast", "weft_multicast", room, check_all};
     return check_taken(&multicast, argc, argv);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cost model: what it chooses is near the best of what the simulator finds; the rows of its constants. */
+/* The cost model: what it chooses is near the best of what the simulator finds; the rows of its
+ * constants. */
 #include "simulator/simulator.h"
 
 #include "base/config.h"
@@ -22,12 +23,14 @@ static bool is_fit(const weft_simulation_t *its, const weft_algorithm_t *algorit
 /* The time of the model's choice, over that of the best of all candidates. */
 static double loss_of(weft_coll_t coll, const weft_shape_t *shape, size_t bytes, const char *fabric)
 {
-    weft_simulation_t its = {.coll = coll, .shape = shape, .bytes = bytes, .fabric = fabric, .commutes = true};
+    weft_simulation_t its = {
+        .coll = coll, .shape = shape, .bytes = bytes, .fabric = fabric, .commutes = true};
     weft_tuning_query_t query = weft_sim_query(&its);
     double best = 0, chosen = 0;
     const weft_algorithm_t *choice = weft_tuning_model(&query).algorithm;
     its.memory_bytes = (size_t)64 << 20;
-    for (const weft_algorithm_t *algorithm = weft_coll_algorithms(coll); algorithm->name != NULL; algorithm++) {
+    for (const weft_algorithm_t *algorithm = weft_coll_algorithms(coll); algorithm->name != NULL;
+         algorithm++) {
         weft_sim_result_t result;
         if (algorithm->cost_us == NULL || !is_fit(&its, algorithm))
             continue;
@@ -63,8 +66,10 @@ static void the_choice_is_near_the_best(void **state)
                 continue;
             double loss = loss_of((weft_coll_t)coll, &shape, bytes, fabrics[i / 9]);
             if (loss > 1.6)
-                fail_msg("%s of %zu bytes on %d nodes of %d over %s takes %.2f times as long as the best",
-                         weft_coll_name((weft_coll_t)coll), bytes, shape.nodes, shape.most, fabrics[i / 9], loss);
+                fail_msg("%s of %zu bytes on %d nodes of %d over %s takes %.2f times as long as "
+                         "the best",
+                         weft_coll_name((weft_coll_t)coll), bytes, shape.nodes, shape.most,
+                         fabrics[i / 9], loss);
         }
     }
 }
@@ -72,9 +77,21 @@ static void the_choice_is_near_the_best(void **state)
 static void rows_of_constants(void **state)
 {
     const char *const bad[] = {
-        "fabric", "fabric x", "fabric x 1 1 1 1000", "fabric x 0 1 1 1000 8K", "fabric x 1 -1 1 1000 8K",
-        "fabric x 1 1 -1 1000 8K", "fabric x 1 1 1 0 8K", "fabric x 1 1 1 1000 8G", "fabric x 1 1 1 1000 8K 9",
-        "memory 1000", "memory 0 1000", "memory 1000 -1", "memory 1000 1000 1000", "barrier any any any flat", "",
+        "fabric",
+        "fabric x",
+        "fabric x 1 1 1 1000",
+        "fabric x 0 1 1 1000 8K",
+        "fabric x 1 -1 1 1000 8K",
+        "fabric x 1 1 -1 1000 8K",
+        "fabric x 1 1 1 0 8K",
+        "fabric x 1 1 1 1000 8G",
+        "fabric x 1 1 1 1000 8K 9",
+        "memory 1000",
+        "memory 0 1000",
+        "memory 1000 -1",
+        "memory 1000 1000 1000",
+        "barrier any any any flat",
+        "",
     };
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -87,7 +104,8 @@ static void rows_of_constants(void **state)
     assert_true(x.net.latency_us == 2 && x.net.gap_us == 0.5 && x.net.port_us == 0.25);
     assert_true(x.net.us_per_byte == 1 / 1000.0 && x.net.eager_bytes == 8192);
     assert_true(weft_fabric_parse("fabric x 3 0.5 0.25 1000 8")); /* in place of the one before */
-    assert_true(weft_fabric_of("x").net.latency_us == 3 && weft_fabric_of("x").net.eager_bytes == 8);
+    assert_true(weft_fabric_of("x").net.latency_us == 3 &&
+                weft_fabric_of("x").net.eager_bytes == 8);
     assert_true(weft_fabric_of("nobody").net.latency_us == weft_fabric_of("net").net.latency_us);
 }
 

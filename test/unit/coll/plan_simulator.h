@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs the plans of all ranks of a communicator in one process. What the engine may do in any order is
- * done in random order: which rank goes on, whether the data of a send leave at once or only when the
- * receive is there, and when a message arrives. A plan that forgets to wait gives a wrong result for
- * some seed.
+ * Runs the plans of all ranks of a communicator in one process. What the engine may do in any order
+ * is done in random order: which rank goes on, whether the data of a send leave at once or only
+ * when the receive is there, and when a message arrives. A plan that forgets to wait gives a wrong
+ * result for some seed.
  *
  *   channel from rank to rank:   messages begun -> ... -> matched in this order with receives begun
  */
@@ -112,7 +112,12 @@ static void *sim_address(const sim_rank_t *rank, weft_place_t place)
 
 static void sim_send(sim_t *sim, sim_rank_t *rank, sim_thread_t *thread, const weft_step_t *step)
 {
-    sim_end_t end = {sim_address(rank, step->from.place), false, step->from.count, step->from.type, thread, NULL};
+    sim_end_t end = {sim_address(rank, step->from.place),
+                     false,
+                     step->from.count,
+                     step->from.type,
+                     thread,
+                     NULL};
     size_t bytes = end.count * end.type->size;
     if (sim_random(2) == 0) {
         char *packed = malloc(bytes + 1);
@@ -126,15 +131,17 @@ static void sim_send(sim_t *sim, sim_rank_t *rank, sim_thread_t *thread, const w
 
 static void sim_recv(sim_t *sim, sim_rank_t *rank, sim_thread_t *thread, const weft_step_t *step)
 {
-    sim_end_t end = {sim_address(rank, step->to.place), false, step->to.count, step->to.type, thread, NULL};
+    sim_end_t end = {
+        sim_address(rank, step->to.place), false, step->to.count, step->to.type, thread, NULL};
     thread->outstanding++;
     sim_append(&sim->recvs[step->peer][rank->comm.rank], &end);
 }
 
 static void sim_step(sim_t *sim, sim_rank_t *rank, sim_thread_t *thread, const weft_step_t *step)
 {
-    weft_operands_t operands = {sim_address(rank, step->from.place), sim_address(rank, step->second),
-                                sim_address(rank, step->to.place), step->to.count};
+    weft_operands_t operands = {sim_address(rank, step->from.place),
+                                sim_address(rank, step->second), sim_address(rank, step->to.place),
+                                step->to.count};
     switch (step->kind) {
     case WEFT_STEP_SEND:
         sim_send(sim, rank, thread, step);
@@ -153,6 +160,8 @@ static void sim_step(sim_t *sim, sim_rank_t *rank, sim_thread_t *thread, const w
         thread->outstanding++;
         rank->threads[1 + step->peer].has_begun = true;
         break;
+    case WEFT_STEP_SECTION: /* its steps follow */
+        break;
     }
 }
 
@@ -170,7 +179,8 @@ static bool sim_advance_thread(sim_t *sim, sim_rank_t *rank, sim_thread_t *threa
         sim_step(sim, rank, thread, step);
         has_moved = true;
     }
-    if (thread->has_begun && !thread->is_over && thread->next == thread->plan->count && thread->outstanding == 0) {
+    if (thread->has_begun && !thread->is_over && thread->next == thread->plan->count &&
+        thread->outstanding == 0) {
         thread->is_over = has_moved = true;
         if (thread->whole != NULL)
             thread->whole->outstanding--;
@@ -199,7 +209,8 @@ static bool sim_deliver(sim_t *sim, int from, int to)
     sim_end_t send = sim_take(sends, part), recv = sim_take(recvs, part);
     size_t sent = send.count * send.type->size, room = recv.count * recv.type->size;
     if (sent != room)
-        fail_msg("%s: rank %d sends %d %zu bytes, which expects %zu", sim->what, from, to, sent, room);
+        fail_msg("%s: rank %d sends %d %zu bytes, which expects %zu", sim->what, from, to, sent,
+                 room);
     weft_copy_typed(send.data, send.count, send.type, recv.data, recv.count, recv.type);
     if (send.is_packed)
         free(send.data);
@@ -238,8 +249,10 @@ static bool sim_round(sim_t *sim, bool all)
 static void sim_check_guards(const sim_t *sim, const sim_rank_t *rank)
 {
     for (int i = 0; i < GUARD_BYTES; i++) {
-        if (rank->scratch[i] != GUARD || rank->scratch[GUARD_BYTES + rank->plan->scratch_bytes + (size_t)i] != GUARD)
-            fail_msg("%s: rank %d of %d writes beside its scratch memory", sim->what, rank->comm.rank, sim->size);
+        if (rank->scratch[i] != GUARD ||
+            rank->scratch[GUARD_BYTES + rank->plan->scratch_bytes + (size_t)i] != GUARD)
+            fail_msg("%s: rank %d of %d writes beside its scratch memory", sim->what,
+                     rank->comm.rank, sim->size);
     }
 }
 
@@ -249,10 +262,12 @@ static void sim_check_end(const sim_t *sim)
     for (int i = 0; i < sim->size; i++) {
         const sim_rank_t *rank = &sim->ranks[i];
         if (!rank->threads[0].is_over)
-            fail_msg("%s: rank %d of %d waits for ever in step %zu", sim->what, i, sim->size, rank->threads[0].next);
+            fail_msg("%s: rank %d of %d waits for ever in step %zu", sim->what, i, sim->size,
+                     rank->threads[0].next);
         for (int j = 0; j < sim->size; j++) {
             if (sim->sends[i][j].first != NULL)
-                fail_msg("%s: rank %d of %d has no receive for what rank %d sends", sim->what, j, sim->size, i);
+                fail_msg("%s: rank %d of %d has no receive for what rank %d sends", sim->what, j,
+                         sim->size, i);
         }
         sim_check_guards(sim, rank);
     }

@@ -17,7 +17,7 @@ static const weft_how_t how = {.radix = 2};
 
 static weft_data_t data_at(ptrdiff_t offset, size_t count, weft_type_t *type)
 {
-    return (weft_data_t){weft_at(WEFT_OUT, offset), count, type};
+    return (weft_data_t){weft_place_at(WEFT_OUT, offset), count, type};
 }
 
 static weft_data_t ints_at(ptrdiff_t offset, size_t count)
@@ -66,11 +66,13 @@ static void steps_are_between(void **state)
     add_section(plan, MEMBERS, 2);
     assert_int_equal(plan->error, MPI_SUCCESS);
     assert_int_equal(plan->section_count, 3);
-    static const size_t ends[3][2] = {{3, 23}, {24, 24}, {24, 26}};
+    static const size_t ends[3][2] = {{3, 24}, {25, 26}, {26, 29}}; /* from the step that says so */
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(plan->sections[i]->begin, ends[i][0]);
+        assert_int_equal(plan->steps[ends[i][0]].kind, WEFT_STEP_SECTION);
+        assert_int_equal(plan->steps[ends[i][0]].peer, i);
         assert_int_equal(plan->sections[i]->end, ends[i][1]);
     }
+    assert_int_equal(plan->count, 29);
     assert_int_equal(weft_plan_meetings(plan), 3);
     weft_plan_release(plan);
 }
@@ -137,8 +139,11 @@ static void waits_are_taken_over(void **state)
     static const bool expected[4] = {false, true, true, true};
     for (int i = 0; i < 4; i++)
         assert_int_equal(plan->sections[i]->call.waits, expected[i]);
-    assert_true(plan->steps[plan->sections[2]->begin].waits);
-    assert_false(plan->steps[plan->sections[2]->begin + 1].waits);
+    size_t first = plan->sections[2]->end - 2; /* of two steps */
+    assert_int_equal(plan->steps[first - 1].kind, WEFT_STEP_SECTION);
+    assert_false(plan->steps[first - 1].waits);
+    assert_true(plan->steps[first].waits);
+    assert_false(plan->steps[first + 1].waits);
     weft_plan_release(plan);
 }
 

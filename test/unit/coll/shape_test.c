@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shapes and teams: what they say of any placement agrees with the list of hosts that they were made of. */
+/* Shapes and teams: what they say of any placement agrees with the list of hosts that they were
+ * made of. */
 #include "coll/team/digits.h"
 #include "coll/team/teams.h"
 
@@ -38,7 +39,8 @@ static void check_shape(const weft_shape_t *shape, const int *hosts, int ranks)
 static void check_teams(const weft_shape_t *shape)
 {
     for (int rank = 0; rank < shape->ranks; rank++) {
-        weft_team_t node = weft_team_node(shape, rank), last = weft_team_lane(shape, WEFT_LAST_LANE, rank);
+        weft_team_t node = weft_team_node(shape, rank),
+                    last = weft_team_lane(shape, WEFT_LAST_LANE, rank);
         assert_int_equal(weft_team_rank(&node, node.index), rank);
         for (int i = 0; i < node.size; i++) {
             weft_team_t turned = weft_team_turned(node, i);
@@ -46,7 +48,8 @@ static void check_teams(const weft_shape_t *shape)
             assert_int_equal(weft_team_rank(&turned, 0), weft_team_rank(&node, i));
         }
         for (int lane = 0; lane < shape->least; lane++) {
-            weft_team_t team = weft_team_turned(weft_team_with(weft_team_lane(shape, lane, rank), rank), last.index);
+            weft_team_t team = weft_team_turned(
+                weft_team_with(weft_team_lane(shape, lane, rank), rank), last.index);
             assert_int_equal(weft_team_rank(&team, 0), rank);
             for (int i = 1; i < team.size; i++)
                 assert_int_equal(weft_team_rank(&team, i),
@@ -76,7 +79,8 @@ static void shapes_agree_with_hosts(void **state)
 
 static void regular_shapes_need_no_tables(void **state)
 {
-    const int blocks[] = {4, 4, 4, 0, 0, 0}, cyclic[] = {2, 1, 0, 2, 1, 0}, uneven[] = {1, 1, 0, 0, 0, 2};
+    const int blocks[] = {4, 4, 4, 0, 0, 0}, cyclic[] = {2, 1, 0, 2, 1, 0},
+              uneven[] = {1, 1, 0, 0, 0, 2};
     weft_shape_t shape;
     (void)state;
     weft_shape_open(blocks, 6, 5, &shape);
@@ -88,7 +92,8 @@ static void regular_shapes_need_no_tables(void **state)
     assert_true(shape.node_of == NULL && !shape.is_consecutive);
     check_shape(&shape, cyclic, 6);
     weft_shape_open(uneven, 6, 3, &shape);
-    assert_true(shape.placing == WEFT_ANYHOW && shape.is_consecutive && shape.least == 1 && shape.most == 3);
+    assert_true(shape.placing == WEFT_ANYHOW && shape.is_consecutive && shape.least == 1 &&
+                shape.most == 3);
     weft_shape_close(&shape);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The tuning table: what a line may say, what makes a table complete, and which line is taken. */
-#include "coll/device/device_way.h"
+#include "devcoll/devcoll.h"
+#include "devcoll/method.h"
+#include "coll/device_calls.h"
 #include "coll/tuning.h"
 #include "base/config.h"
 #include "base/log.h"
@@ -32,7 +34,8 @@ static void open_with(const char *lines, const char *rest)
 
 static const char *choice(weft_coll_t coll, int ranks, size_t bytes)
 {
-    return weft_tuning_choose(&(weft_tuning_query_t){.coll = coll, .ranks = ranks, .bytes = bytes}).algorithm->name;
+    return weft_tuning_choose(&(weft_tuning_query_t){.coll = coll, .ranks = ranks, .bytes = bytes})
+        .algorithm->name;
 }
 
 static void built_in_table_serves_every_call(void **state)
@@ -46,7 +49,11 @@ static void built_in_table_serves_every_call(void **state)
         for (int i = 0; i < 6; i++) {
             for (size_t bytes = 0; bytes < 1 << 26; bytes = bytes * 8 + 7) {
                 for (unsigned has = 0; has < 8; has++) {
-                    weft_tuning_query_t query = {.coll = (weft_coll_t)coll, .is_oversubscribed = (has & 4) != 0, .ranks = ranks[i], .bytes = bytes, .has = has & 3};
+                    weft_tuning_query_t query = {.coll = (weft_coll_t)coll,
+                                                 .is_oversubscribed = (has & 4) != 0,
+                                                 .ranks = ranks[i],
+                                                 .bytes = bytes,
+                                                 .has = has & 3};
                     const weft_algorithm_t *algorithm = weft_tuning_choose(&query).algorithm;
                     assert_non_null(algorithm->name);
                     assert_int_equal(algorithm->needs & ~query.has, 0);
@@ -72,7 +79,8 @@ static void first_line_that_fits_is_taken(void **state)
               "\t bcast\tany >=9 any  binomial\n"
               "bcast any any >=1M binomial\n"
               "bcast any any any flat\n"
-              "# bcast any any any binomial\n", weft_tuning_text);
+              "# bcast any any any binomial\n",
+              weft_tuning_text);
     assert_string_equal(choice(WEFT_BCAST, 4, 2047), "binomial");
     assert_string_equal(choice(WEFT_BCAST, 4, 2048), "flat");
     assert_string_equal(choice(WEFT_BCAST, 5, 0), "flat");
@@ -82,22 +90,103 @@ static void first_line_that_fits_is_taken(void **state)
     assert_string_equal(choice(WEFT_BCAST, 5, 1 << 20), "binomial");
 }
 
+/* ---- rows for devices ---- */
+
+enum { FAST, SLOW, SURE, ALL = 1 << FAST | 1 << SLOW | 1 << SURE };
+
+/* Methods that stand for those of src/devcoll. */
+static void open_devices(const char *lines, const char *rest)
+{
+    static const char *const names[] = {"fast", "slow", "sure", NULL};
+    static const weft_device_calls_t calls = {.methods = names};
+    weft_device_calls = &calls;
+    open_with(lines, rest);
+    weft_device_calls = NULL;
+}
+
+static int method(weft_coll_t coll, int ranks, size_t bytes, unsigned possible)
+{
+    return weft_tuning_choose_method(coll, ranks, bytes, possible).method;
+}
+
+/* A table in which every collective has a row, and devices the rows of `lines`. */
+static const char *complete_with(const char *lines)
+{
+    static char text[2000];
+    snprintf(text, sizeof(text), "%s", lines);
+    for (int coll = 0; coll < WEFT_COLLS; coll++) {
+        const weft_algorithm_t *its = weft_coll_algorithms((weft_coll_t)coll);
+        while (its->needs != 0)
+            its++;
+        size_t length = strlen(text);
+        snprintf(text + length, sizeof(text) - length, "%s any any any %s\n",
+                 weft_coll_name((weft_coll_t)coll), its->name);
+    }
+    return text;
+}
+
+static void rows_for_devices_choose_methods(void **state)
+{
+    (void)state;
+    open_devices(
+        complete_with(
+            "device bcast <=4 <1M fast\ndevice any any any slow\ndevice any any any sure\n"),
+        "");
+    assert_int_equal(method(WEFT_BCAST, 4, 1000, ALL), FAST);
+    assert_int_equal(method(WEFT_BCAST, 5, 1000, ALL), SLOW);
+    assert_int_equal(method(WEFT_BCAST, 4, 1 << 20, ALL), SLOW);
+    assert_int_equal(method(WEFT_REDUCE, 4, 1000, ALL), SLOW);
+    assert_int_equal(method(WEFT_BCAST, 4, 1000, 1 << SURE), SURE);
+    assert_int_equal(weft_tuning_choose_method(WEFT_BCAST, 8, 1000, ALL).line, 2);
+    assert_int_equal(method(WEFT_BCAST, 4, 1000, 0), -1);
+    assert_int_equal(weft_tuning_choose_method(WEFT_BCAST, 8, 1000, 0).line, 0);
+}
+
+/* Those of the built-in table stay in force where the user's has none. */
 static void rows_for_devices_replace_the_built_in_ones(void **state)
 {
-    const unsigned all = WEFT_WAY_TOGETHER | WEFT_WAY_LEVELS | WEFT_WAY_STEPPED | WEFT_WAY_STAGED;
     (void)state;
-    open_with("", weft_tuning_text);
-    assert_int_equal(weft_device_way(WEFT_BCAST, 8, 1 << 20, all).way, WEFT_WAY_TOGETHER);
-    open_with("device bcast <=4 any stepped\ndevice any any any staged\n", weft_tuning_text);
-    assert_int_equal(weft_device_way(WEFT_BCAST, 4, 1 << 20, all).way, WEFT_WAY_STEPPED);
-    assert_int_equal(weft_device_way(WEFT_BCAST, 8, 1 << 20, all).way, WEFT_WAY_STAGED);
-    assert_int_equal(weft_device_way(WEFT_BCAST, 8, 1 << 20, all).line, 2);
+    weft_devcoll_open();
+    open_with(complete_with(""), "");
+    int first = weft_tuning_choose_method(WEFT_BCAST, 2, 8, ~0u).line;
+    assert_true(first > 5);
+    open_with("device bcast <=4 any p2p\ndevice any any any staged\n", weft_tuning_text);
+    assert_int_equal(method(WEFT_BCAST, 4, 1 << 20, ~0u), WEFT_METHOD_P2P);
+    assert_int_equal(weft_tuning_choose_method(WEFT_BCAST, 8, 1 << 20, ~0u).line, 2);
+    open_with(complete_with("device any any any staged\n"), "");
+    assert_int_equal(method(WEFT_BCAST, 4, 1 << 20, ~0u & ~(1u << WEFT_METHOD_STAGED)), -1);
+    weft_devcoll_close();
+}
+
+static void bad_rows_for_devices_are_not_taken(void **state)
+{
+    static const char *const lines[] = {
+        "device bcst any any fast\n",        "device any any any quick\n",
+        "device any <4 any fast\n",          "device any any <=4 fast\n",
+        "device any any any fast,radix=2\n", "device any any fast\n",
+        "device any any any any fast\n",     "device\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char text[2200];
+        snprintf(text, sizeof(text), "bcast any any any binomial\n%s%s", lines[i],
+                 complete_with(""));
+        open_devices(text, "");
+        if (strcmp(choice(WEFT_BCAST, 2, 0), "flat") != 0)
+            fail_msg("this line was taken: %s", lines[i]);
+    }
+    char good[2200];
+    snprintf(good, sizeof(good), "bcast any any any binomial\ndevice any any any fast\n%s",
+             complete_with(""));
+    open_devices(good, "");
+    assert_string_equal(choice(WEFT_BCAST, 2, 0), "binomial");
 }
 
 static void cores_are_told_apart(void **state)
 {
     (void)state;
-    open_with("barrier short any any flat\nbarrier enough any any dissemination\n", weft_tuning_text);
+    open_with("barrier short any any flat\nbarrier enough any any dissemination\n",
+              weft_tuning_text);
     weft_tuning_query_t query = {.coll = WEFT_BARRIER, .ranks = 2};
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "dissemination");
     query.is_oversubscribed = true;
@@ -108,12 +197,20 @@ static void several_nodes_are_told_apart(void **state)
 {
     (void)state;
     open_with("allreduce nodes <=8 any sliced,radix=5,segment=64K\nallreduce nodes any any model\n"
-              "allreduce short any any flat\n", weft_tuning_text);
-    weft_tuning_query_t query = {.coll = WEFT_ALLREDUCE, .ranks = 8, .bytes = 8, .nodes = 4, .least = 2, .most = 2,
-                                 .has = WEFT_NEEDS_ORDER, .fabric = "efa"};
+              "allreduce short any any flat\n",
+              weft_tuning_text);
+    weft_tuning_query_t query = {.coll = WEFT_ALLREDUCE,
+                                 .ranks = 8,
+                                 .bytes = 8,
+                                 .nodes = 4,
+                                 .least = 2,
+                                 .most = 2,
+                                 .has = WEFT_NEEDS_ORDER,
+                                 .fabric = "efa"};
     weft_choice_t choice = weft_tuning_choose(&query);
     assert_string_equal(choice.algorithm->name, "sliced");
-    assert_true(choice.radix == 5 && choice.segment_bytes == 65536 && choice.line == 1 && !choice.is_modelled);
+    assert_true(choice.radix == 5 && choice.segment_bytes == 65536 && choice.line == 1 &&
+                !choice.is_modelled);
     query.has = 0; /* which it needs */
     choice = weft_tuning_choose(&query);
     assert_true(choice.is_modelled && choice.line == 2 && choice.estimate_us > 0);
@@ -127,9 +224,11 @@ static void several_nodes_are_told_apart(void **state)
 static void crowded_nodes_are_told_apart(void **state)
 {
     (void)state;
-    open_with("barrier crowded:efa any any shared\nbarrier crowded <=8 any two_level_tree\nbarrier nodes any any two_level\n",
+    open_with("barrier crowded:efa any any shared\nbarrier crowded <=8 any two_level_tree\nbarrier "
+              "nodes any any two_level\n",
               weft_tuning_text);
-    weft_tuning_query_t query = {.coll = WEFT_BARRIER, .ranks = 8, .nodes = 4, .least = 2, .most = 2, .fabric = "efa"};
+    weft_tuning_query_t query = {
+        .coll = WEFT_BARRIER, .ranks = 8, .nodes = 4, .least = 2, .most = 2, .fabric = "efa"};
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "two_level");
     query.any_is_oversubscribed = true;
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "shared");
@@ -151,9 +250,14 @@ static void every_call_over_nodes_is_served(void **state)
         for (int i = 0; i < 5; i++) {
             for (size_t bytes = 0; bytes < 1 << 26; bytes = bytes * 20 + 7) {
                 for (unsigned has = 0; has < 32; has++) {
-                    weft_tuning_query_t query = {.coll = (weft_coll_t)coll, .ranks = shapes[i][0] * shapes[i][1],
-                                                 .bytes = bytes, .nodes = shapes[i][0], .least = shapes[i][1],
-                                                 .most = shapes[i][2], .has = has, .fabric = "tcp;ofi_rxm"};
+                    weft_tuning_query_t query = {.coll = (weft_coll_t)coll,
+                                                 .ranks = shapes[i][0] * shapes[i][1],
+                                                 .bytes = bytes,
+                                                 .nodes = shapes[i][0],
+                                                 .least = shapes[i][1],
+                                                 .most = shapes[i][2],
+                                                 .has = has,
+                                                 .fabric = "tcp;ofi_rxm"};
                     weft_choice_t choice = weft_tuning_choose(&query);
                     assert_non_null(choice.algorithm);
                     assert_int_equal(choice.algorithm->needs & ~has, 0);
@@ -230,11 +334,12 @@ static void open_incomplete(const char *algorithm)
     char text[2000] = "bcast any any any binomial\n";
     for (int coll = 0; coll < WEFT_COLLS; coll++) {
         const char *name = weft_coll_name((weft_coll_t)coll);
-        const char *its = strcmp(name, "barrier") == 0 ? "dissemination"
+        const char *its = strcmp(name, "barrier") == 0     ? "dissemination"
                           : strcmp(name, "allreduce") == 0 ? algorithm
                           : strcmp(name, "bcast") == 0 || strcmp(name, "reduce") == 0 ? "binomial"
-                          : strstr(name, "scan") != NULL ? "doubling"
-                          : strstr(name, "all") != NULL || strstr(name, "reduce") != NULL ? "direct" : "flat";
+                          : strstr(name, "scan") != NULL                              ? "doubling"
+                          : strstr(name, "all") != NULL || strstr(name, "reduce") != NULL ? "direct"
+                                                                                          : "flat";
         size_t length = strlen(text);
         if (its[0] != '\0')
             snprintf(text + length, sizeof(text) - length, "%s any any any %s\n", name, its);
@@ -289,7 +394,9 @@ int main(void)
         cmocka_unit_test(built_in_table_serves_every_call),
         cmocka_unit_test(built_in_table_has_no_bad_line),
         cmocka_unit_test(first_line_that_fits_is_taken),
+        cmocka_unit_test(rows_for_devices_choose_methods),
         cmocka_unit_test(rows_for_devices_replace_the_built_in_ones),
+        cmocka_unit_test(bad_rows_for_devices_are_not_taken),
         cmocka_unit_test(cores_are_told_apart),
         cmocka_unit_test(several_nodes_are_told_apart),
         cmocka_unit_test(crowded_nodes_are_told_apart),

@@ -377,15 +377,10 @@ static void run(const trial_t *trial)
     copy_source(trial, 1);
     weft_op_apply3(op, type, trial->in[0], trial->out, trial->out, trial->count);
     check(trial, "apply3 over b", 2);
-    const void *sources[SOURCES];
-    for (int i = 0; i < SOURCES; i++)
-        sources[i] = trial->in[i];
-    weft_op_reduce_many(op, type, sources, SOURCES, trial->out, trial->count);
-    check(trial, "reduce_many", SOURCES);
-    copy_source(trial, SOURCES - 1);
-    sources[SOURCES - 1] = trial->out;
-    weft_op_reduce_many(op, type, sources, SOURCES, trial->out, trial->count);
-    check(trial, "reduce_many over the last", SOURCES);
+    copy_source(trial, 0);
+    for (int i = 1; i < SOURCES; i++)
+        weft_op_apply3(op, type, trial->out, trial->in[i], trial->out, trial->count);
+    check(trial, "apply3 in turn", SOURCES);
 }
 
 static void run_counts(trial_t *trial)
@@ -517,7 +512,6 @@ static void shift_wide(void *in, void *inout, MPI_Count *count, MPI_Datatype *da
 static void run_user(const weft_op_t *op, const weft_type_t *type)
 {
     int a[] = {1, -7, 2, -7}, b[] = {3, -8, 4, -8}, c[] = {5, -9, 6, -9}, out[] = {0, -1, 0, -1};
-    const void *sources[] = {a, b, c};
     weft_op_apply3(op, type, a, b, out, 2);
     assert_int_equal(out[0], 13);
     assert_int_equal(out[2], 24);
@@ -527,7 +521,8 @@ static void run_user(const weft_op_t *op, const weft_type_t *type)
     assert_int_equal(a[1], -7);
     a[0] = 1;
     a[2] = 2;
-    weft_op_reduce_many(op, type, sources, 3, c, 2);
+    assert_int_equal(weft_op_apply3(op, type, b, c, c, 2), MPI_SUCCESS); /* from the right: associative */
+    assert_int_equal(weft_op_apply3(op, type, a, c, c, 2), MPI_SUCCESS);
     assert_int_equal(c[0], 10 * 1 + (10 * 3 + 5));
     assert_int_equal(c[2], 10 * 2 + (10 * 4 + 6));
     assert_int_equal(c[1], -9);

@@ -136,7 +136,7 @@ int main(void)
         cmocka_unit_test(tests_yield_rarely_where_yields_are_dear)};
     weft_config_read();
     weft_log_threshold = -1;
-    weft_progress_add(poll_before_sleep);
+    weft_progress_need(poll_before_sleep);
     weft_lock();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_unlock();

@@ -50,12 +50,12 @@ static void the_last_decides(void **state)
     weft_board_t *board = weft_board_claim(CONTEXT, 0);
     for (int i = 0; i < RANKS; i++) {
         meetings[i] = enter(board, 7, i);
-        *(int *)weft_meeting_post(&meetings[i], i) = 10 + i;
+        *(int *)weft_meeting_offer(&meetings[i], i) = 10 + i;
         weft_meeting_state_t expected = i < RANKS - 1 ? WEFT_MEETING_OPEN : WEFT_MEETING_GATHERED;
         assert_int_equal(weft_meeting_arrive(&meetings[i]), expected);
     }
     for (int i = 0; i < RANKS; i++)
-        assert_int_equal(*(int *)weft_meeting_post(&meetings[RANKS - 1], i), 10 + i);
+        assert_int_equal(*(int *)weft_meeting_offer(&meetings[RANKS - 1], i), 10 + i);
     assert_int_equal(weft_meeting_give_up(&meetings[0]), WEFT_MEETING_GATHERED);
     weft_meeting_decide(&meetings[RANKS - 1], WEFT_MEETING_DONE);
     for (int i = 0; i < RANKS; i++) {
@@ -176,12 +176,12 @@ static weft_meeting_state_t attend(weft_board_t *board, uint32_t number, int mem
     int patience = rand_r(seed) % 4 == 0 ? rand_r(seed) % 50 : 5000;
     if (!weft_meeting_enter(board, number, RANKS, member, &meeting))
         return WEFT_MEETING_OFF;
-    *(uint32_t *)weft_meeting_post(&meeting, member) = number * RANKS + (uint32_t)member;
+    *(uint32_t *)weft_meeting_offer(&meeting, member) = number * RANKS + (uint32_t)member;
     weft_meeting_state_t now = weft_meeting_arrive(&meeting);
     if (now == WEFT_MEETING_GATHERED) {
         bool is_right = true;
         for (int i = 0; i < RANKS; i++)
-            is_right &= *(uint32_t *)weft_meeting_post(&meeting, i) == number * RANKS + (uint32_t)i;
+            is_right &= *(uint32_t *)weft_meeting_offer(&meeting, i) == number * RANKS + (uint32_t)i;
         weft_meeting_decide(&meeting, is_right ? WEFT_MEETING_SHARED : WEFT_MEETING_FAILED);
     }
     while ((now = weft_meeting_look(&meeting)) == WEFT_MEETING_OPEN || now == WEFT_MEETING_GATHERED) {

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A row of the tuning table (tuning.conf, where the format is explained). All rows have five words:
+ *
+ *   COLLECTIVE  WHERE              RANKS  BYTES  ALGORITHM[,OPTION...]
+ *   device      COLLECTIVE or any  RANKS  BYTES  METHOD
+ */
+#ifndef WEFT_COLL_TUNING_ROW_H
+#define WEFT_COLL_TUNING_ROW_H
+
+#include "coll/tuning.h"
+#include "coll/tuning_words.h"
+
+enum { WEFT_TUNING_RADIX = 2, WEFT_TUNING_FABRIC_BYTES = 32, WEFT_TUNING_WORD_BYTES = 64 };
+
+/** Where a row holds. */
+typedef enum weft_tuning_where {
+    WEFT_WHERE_ANY,
+    WEFT_WHERE_ENOUGH, /* one host, with enough cores */
+    WEFT_WHERE_SHORT,  /* one host, short of them */
+    WEFT_WHERE_NODES,  /* several nodes */
+    WEFT_WHERE_CROWDED_NODES,
+    WEFT_WHERE_DEVICE, /* device memory */
+} weft_tuning_where_t;
+
+typedef struct weft_tuning_row {
+    weft_coll_t coll; /* WEFT_COLLS: any; of devices only */
+    weft_tuning_where_t where;
+    char fabric[WEFT_TUNING_FABRIC_BYTES]; /* between the nodes; "": any */
+    weft_tuning_range_t range;
+    const weft_algorithm_t *algorithm; /* NULL: the model chooses */
+    int radix;
+    size_t segment_bytes;
+    int method; /* of devices: index in weft_device_calls->methods; -1: no methods are registered */
+    int line;
+    size_t next; /* the caller's */
+} weft_tuning_row_t;
+
+/** Read a line without comment. False: it is no row. */
+bool wefti_tuning_row_parse(const char *line, weft_tuning_row_t *out);
+
+/** The last word of a row of a collective ("sliced,radix=4,segment=64K"), which is changed. */
+bool wefti_tuning_algorithm_parse(char *word, weft_tuning_row_t *row);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "devcoll/devcoll.h"
+
+#include "devcoll/comm_state.h"
+
+#include "devcoll/task_private.h"
+
+#include "devcoll/device_executor.h"
+#include "coll/device_calls.h"
+#include "coll/failure.h"
+#include "pt2pt/pt2pt.h"
+#include "base/fail.h"
+#include "base/pool.h"
+
+static weft_pool_t tasks = WEFT_POOL(weft_task_t);
+
+static void devcoll_release_task(weft_request_t *request)
+{
+    weft_task_t *task = (weft_task_t *)request;
+    if (task->plan != NULL)
+        weft_plan_release(task->plan);
+    if (task->args.op != NULL)
+        weft_op_release(task->args.op);
+    weft_comm_release(task->request.comm);
+    weft_pool_give(&tasks, task);
+}
+
+static void devcoll_cancel_task(weft_request_t *request)
+{
+    (void)request; /* collectives cannot be cancelled (section 6.12) */
+}
+
+static const weft_request_ops_t task_ops = {
+    .name = "collective", .release = devcoll_release_task, .cancel = devcoll_cancel_task};
+
+void wefti_task_finish(weft_task_t *task)
+{
+    weft_coll_explain_failure(&task->request);
+    weft_request_complete(&task->request);
+}
+
+static void devcoll_operation_is_over(weft_request_t *request, void *owner)
+{
+    weft_task_t *task = owner;
+    if (request->status.MPI_ERROR != MPI_SUCCESS)
+        weft_request_inherit_error(&task->request, request);
+    weft_request_release(request);
+    wefti_task_go_on(task);
+}
+
+void wefti_task_watch(weft_task_t *task, int err, weft_request_t *request)
+{
+    if (err != MPI_SUCCESS) {
+        weft_request_note_error(&task->request, err);
+        return;
+    }
+    if (request == &weft_request_done)
+        return;
+    task->pending++;
+    weft_request_watch(request, devcoll_operation_is_over, task);
+}
+
+/* A message from this rank to itself. */
+void wefti_task_copy(weft_task_t *task, const weft_elements_t *from, const weft_elements_t *to)
+{
+    weft_request_t *send = NULL, *recv = NULL;
+    weft_comm_t *comm = task->request.comm;
+    weft_recv_args_t recv_args = {.buf = to->buf,
+                                  .count = to->count,
+                                  .type = (weft_type_t *)to->type,
+                                  .comm = comm,
+                                  .context = comm->context | 1,
+                                  .source = comm->rank,
+                                  .tag = task->place.tag};
+    weft_send_args_t send_args = {.buf = from->buf,
+                                  .count = from->count,
+                                  .type = (weft_type_t *)from->type,
+                                  .comm = comm,
+                                  .context = comm->context | 1,
+                                  .dest = comm->rank,
+                                  .tag = task->place.tag};
+    int err = weft_recv_begin(&recv_args, &recv);
+    wefti_task_watch(task, err, recv);
+    err = weft_send_begin(&send_args, &send);
+    wefti_task_watch(task, err, send);
+}
+
+weft_method_index_t wefti_task_choose(const weft_task_t *task, unsigned possible)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < WEFT_SIDES; i++) {
+        ptrdiff_t low, high;
+        if (wefti_regions_span(&task->sides[i], &low, &high))
+            bytes += (size_t)(high - low);
+    }
+    return weft_device_method_choose(task->coll, task->args.comm->size, bytes, possible, NULL);
+}
+
+int wefti_task_create(weft_coll_t coll, const weft_coll_args_t *args, weft_task_t **out)
+{
+    weft_task_t *task = weft_pool_take(&tasks);
+    if (task == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    *task = (weft_task_t){.coll = coll, .args = *args};
+    weft_request_init(&task->request, &task_ops, args->comm);
+    if (args->op != NULL)
+        weft_op_retain(args->op);
+    weft_comm_retain(args->comm);
+    *out = task;
+    return MPI_SUCCESS;
+}
+
+/* ---- the calls ---- */
+
+static bool devcoll_is_needed(weft_coll_t coll, const weft_coll_args_t *args)
+{
+    for (int side = 0; side < WEFT_SIDES; side++) {
+        weft_regions_t regions = wefti_regions_of(coll, args, (weft_side_t)side);
+        const void *first = wefti_regions_first(&regions);
+        if (first != NULL && weft_is_device(first))
+            return true;
+    }
+    return false;
+}
+
+static int devcoll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan,
+                         uint32_t number, weft_request_t **out)
+{
+    weft_task_t *task;
+    int err = wefti_task_create(coll, args, &task);
+    if (err != MPI_SUCCESS)
+        return err;
+    for (int side = 0; side < WEFT_SIDES; side++)
+        task->sides[side] = wefti_regions_of(coll, &task->args, (weft_side_t)side);
+    task->place.tag = weft_engine_take_tag(plan, args->comm);
+    task->section_number = number + 1;
+    task->meeting.number = number;
+    task->plan = plan;
+    plan->references++;
+    *out = &task->request;
+    wefti_task_begin(task);
+    return MPI_SUCCESS;
+}
+
+int weft_devcoll_open(void)
+{
+    static const char *names[WEFT_METHODS + 1];
+    static const weft_device_calls_t calls = {
+        .is_needed = devcoll_is_needed, .begin = devcoll_begin, .methods = names};
+    for (int i = 0; i < WEFT_METHODS; i++)
+        names[i] = weft_device_methods[i]->name;
+    weft_device_calls = &calls;
+    return wefti_comm_state_open();
+}
+
+void weft_devcoll_close(void)
+{
+    weft_device_calls = NULL;
+    wefti_device_executor_close();
+    wefti_task_meetings_close();
+    weft_pool_close(&tasks);
+}

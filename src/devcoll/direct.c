@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The method "direct": all ranks of a host export their memory, and the one that comes last does
+ * the collective for all of them, or each does a part of it (direct_work.h).
+ */
+#include "devcoll/task_private.h"
+
+static bool direct_knows(weft_coll_t coll)
+{
+    (void)coll;
+    return true;
+}
+
+static bool direct_possible(const weft_task_t *task)
+{
+    (void)task;
+    return true;
+}
+
+/* Also where the table says something else, as long as this rank is not ready for that. */
+static bool direct_offer(weft_task_t *task, weft_offer_t *offer)
+{
+    return offer->ready == 0 || (task->methods & 1u << WEFT_METHOD_DIRECT) != 0;
+}
+
+static bool direct_agrees(const weft_task_t *task)
+{
+    return wefti_offers_are_ready(&task->meeting, WEFT_METHOD_DIRECT);
+}
+
+/* This rank has done all the work, or its part of it, or failed to. */
+static void direct_end(weft_task_t *task, int err)
+{
+    bool is_good = err == MPI_SUCCESS;
+    wefti_direct_unmap(&task->work);
+    if (!task->is_shared)
+        weft_meeting_decide(&task->meeting, is_good ? WEFT_MEETING_DONE
+                                            : err == MPI_ERR_UNSUPPORTED_OPERATION
+                                                ? WEFT_MEETING_OFF
+                                                : WEFT_MEETING_FAILED);
+    else if (weft_meeting_part_done(&task->meeting, WEFT_MEETING_WORKING, &is_good))
+        weft_meeting_decide(&task->meeting, is_good ? WEFT_MEETING_DONE : WEFT_MEETING_FAILED);
+}
+
+void wefti_direct_do_part(weft_task_t *task)
+{
+    int err = wefti_direct_queue(&task->work, task->is_shared);
+    if (err == MPI_SUCCESS)
+        err = wefti_task_mark(task, task->work.queue);
+    if (err == MPI_SUCCESS)
+        return;
+    if (task->work.queue != NULL) /* what went into it must not outlive the mappings */
+        weft_queue_wait(task->work.queue);
+    direct_end(task, err);
+}
+
+static int map_exports(weft_task_t *task)
+{
+    return wefti_direct_map(&task->meeting, &task->args, wefti_exports_device(task->exports),
+                            &task->work);
+}
+
+/* This rank came last. */
+static void direct_begin(weft_task_t *task)
+{
+    if (wefti_direct_is_shared(&task->meeting)) {
+        weft_meeting_decide(&task->meeting, WEFT_MEETING_SHARED);
+        return;
+    }
+    int err = map_exports(task);
+    if (err == MPI_SUCCESS)
+        wefti_direct_do_part(task);
+    else
+        direct_end(task, err);
+}
+
+/* No rank writes before all have mapped everything: until then each can still go on solo. */
+void wefti_direct_prepare(weft_task_t *task)
+{
+    task->method = WEFT_METHOD_DIRECT;
+    task->is_shared = true;
+    bool is_good = map_exports(task) == MPI_SUCCESS;
+    if (weft_meeting_part_done(&task->meeting, WEFT_MEETING_SHARED, &is_good))
+        weft_meeting_decide(&task->meeting, is_good ? WEFT_MEETING_WORKING : WEFT_MEETING_OFF);
+}
+
+const weft_device_method_t wefti_direct_method = {
+    .name = "direct",
+    .where = "one host, some share devices",
+    .scope = WEFT_SCOPE_ONE_HOST,
+    .knows = direct_knows,
+    .possible = direct_possible,
+    .offer = direct_offer,
+    .agrees = direct_agrees,
+    .begin = direct_begin,
+    .end = direct_end,
+};

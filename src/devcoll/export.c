@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "devcoll/export.h"
+
+#include "datatype/pack.h"
+
+enum { ALIGNMENT = 16 }; /* of regions in scratch: kernels move so many bytes at a time */
+
+static size_t region_bytes(const weft_export_t *export, const weft_coll_region_t *region)
+{
+    if (region->count == 0)
+        return 0;
+    return region->count * (export->is_array ? (size_t)region->type->extent : region->type->size);
+}
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static size_t scratch_bytes(const weft_export_t *export)
+{
+    size_t total = 0;
+    for (int i = 0; i < export->regions.count; i++) {
+        weft_coll_region_t region = wefti_regions_at(&export->regions, i);
+        total += aligned(region_bytes(export, &region));
+    }
+    return total;
+}
+
+static bool is_in_pieces(const weft_export_t *export)
+{
+    for (int i = 0; i < export->regions.count && !export->is_array; i++) {
+        weft_coll_region_t region = wefti_regions_at(&export->regions, i);
+        if (region.count > 0 && !region.type->is_dense)
+            return true;
+    }
+    return false;
+}
+
+/* Export the user's own buffer. False: others cannot map it, or its data are not in one piece. */
+static bool export_buffer(weft_export_t *export, const weft_memory_t *memory)
+{
+    ptrdiff_t low, high;
+    if (is_in_pieces(export) || !wefti_regions_span(&export->regions, &low, &high))
+        return false;
+    uintptr_t first = (uintptr_t) export->regions.buf + (uintptr_t)low;
+    size_t bytes = (size_t)(high - low);
+    return first >= memory->base && first - memory->base <= memory->bytes &&
+           bytes <= memory->bytes - (first - memory->base) &&
+           weft_device->share(memory, (void *)first, bytes, &export->share);
+}
+
+static bool export_copy(weft_export_t *export)
+{
+    size_t bytes = scratch_bytes(export);
+    weft_memory_t memory;
+    export->scratch = weft_device->take_scratch(export->device, bytes);
+    if (export->scratch == NULL)
+        return false;
+    export->share = (weft_share_t){0};
+    if (weft_device->look(export->scratch, &memory) == MPI_SUCCESS &&
+        weft_device->share(&memory, export->scratch, bytes, &export->share))
+        return true;
+    wefti_export_close(export);
+    return false;
+}
+
+bool wefti_export_open(const weft_regions_t *regions, bool as_copy, weft_export_t *out)
+{
+    weft_memory_t memory;
+    const void *first = wefti_regions_first(regions);
+    *out = (weft_export_t){.regions = *regions, .is_array = regions->args->op != NULL};
+    if (first == NULL)
+        return true;
+    if (!weft_is_device(first) || weft_device->look(first, &memory) != MPI_SUCCESS)
+        return false;
+    out->device = memory.device;
+    return (!as_copy && export_buffer(out, &memory)) || export_copy(out);
+}
+
+void wefti_export_rows(const weft_export_t *export, weft_export_row_t *rows_out)
+{
+    ptrdiff_t low = 0, high;
+    size_t in_scratch = 0;
+    wefti_regions_span(&export->regions, &low, &high);
+    for (int i = 0; i < export->regions.count; i++) {
+        weft_coll_region_t region = wefti_regions_at(&export->regions, i);
+        size_t bytes = region_bytes(export, &region);
+        size_t offset = export->scratch != NULL ? in_scratch : (size_t)(region.offset - low);
+        rows_out[i] = (weft_export_row_t){.offset = bytes > 0 ? offset : 0, .bytes = bytes};
+        in_scratch += aligned(bytes);
+    }
+}
+
+/* An array of elements is copied as it is, with the gaps between the members of a pair. */
+void wefti_export_copy_of(const weft_export_t *export, int index, weft_elements_t *user_out,
+                          weft_elements_t *scratch_out)
+{
+    size_t at = 0;
+    for (int i = 0; i < index; i++) {
+        weft_coll_region_t before = wefti_regions_at(&export->regions, i);
+        at += aligned(region_bytes(export, &before));
+    }
+    weft_coll_region_t region = wefti_regions_at(&export->regions, index);
+    size_t bytes = region_bytes(export, &region);
+    char *user = (char *)((uintptr_t) export->regions.buf + (uintptr_t)region.offset);
+    weft_type_t *byte = weft_type_of(MPI_BYTE);
+    *scratch_out = (weft_elements_t){(char *)export->scratch + at, bytes, byte};
+    *user_out = export->is_array ? (weft_elements_t){user, bytes, byte}
+                                 : (weft_elements_t){user, region.count, region.type};
+}
+
+bool wefti_exports_are_on(const weft_export_t exports[WEFT_SIDES], const weft_device_t *device)
+{
+    bool are_alike = true;
+    for (int side = 0; side < WEFT_SIDES; side++)
+        are_alike &= exports[side].device == NULL || exports[side].device == device;
+    return are_alike;
+}
+
+void wefti_export_close(weft_export_t *export)
+{
+    if (export->scratch != NULL)
+        weft_device->give_scratch(export->device, export->scratch);
+    export->scratch = NULL;
+}
+
+weft_device_t *wefti_exports_device(const weft_export_t exports[WEFT_SIDES])
+{
+    weft_device_t *device = exports[WEFT_GETS].device;
+    return device != NULL ? device : exports[WEFT_GIVES].device;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "devcoll/kernel_method.h"
+
+#include "devcoll/comm_state.h"
+#include "devcoll/kernel_watch.h"
+#include "base/log.h"
+#include "base/memory.h"
+
+static const weft_task_t *holder; /* whose kernel has this rank's devices; NULL: none */
+
+/* ---- memory and its end ---- */
+
+static void close_memory(weft_kernel_state_t *state)
+{
+    if (!state->has_memory)
+        return;
+    state->has_memory = false;
+    if (state->kind->close(state))
+        state->kind->count--;
+}
+
+static void destroy_state(weft_kernel_state_t *state)
+{
+    close_memory(state);
+    weft_free(state);
+}
+
+static bool is_being_cleared(const weft_kernel_state_t *state)
+{
+    return state->is_cleared_first && !state->cleared.is_reached;
+}
+
+void wefti_kernel_give_up(weft_kernel_state_t *state, const char *why)
+{
+    if (state->stage == WEFT_STAGE_NEVER)
+        return;
+    state->stage = WEFT_STAGE_NEVER;
+    WEFT_LOG(WEFT_DEBUG, "coll", "device memory: no %s: %s", state->kind->what, why);
+    if (state->kind->closes_early && !is_being_cleared(state))
+        close_memory(state);
+}
+
+void wefti_kernel_refused(weft_kernel_state_t *state, const char *why)
+{
+    if (++state->tries == state->kind->tries_most)
+        wefti_kernel_give_up(state, why);
+}
+
+static void kernel_memory_is_cleared(weft_event_t *event, int error)
+{
+    weft_kernel_state_t *state = event->owner;
+    if (error != MPI_SUCCESS)
+        wefti_kernel_give_up(state, "its memory could not be cleared");
+    if (state->stage == WEFT_STAGE_NEVER && state->kind->closes_early)
+        close_memory(state);
+    if (state->is_abandoned)
+        destroy_state(state);
+}
+
+weft_event_t *wefti_kernel_clear_mark(weft_kernel_state_t *state)
+{
+    state->cleared = (weft_event_t){.done = kernel_memory_is_cleared, .owner = state};
+    return &state->cleared;
+}
+
+bool wefti_kernel_has_room(const weft_kernel_state_t *state)
+{
+    return state->kind->count < state->kind->most;
+}
+
+void wefti_kernel_got_memory(weft_kernel_state_t *state)
+{
+    state->has_memory = true;
+    state->kind->count++;
+}
+
+void wefti_kernel_release(void *its)
+{
+    weft_kernel_state_t *state = its;
+    if (is_being_cleared(state))
+        state->is_abandoned = true;
+    else
+        destroy_state(state);
+}
+
+/* ---- becoming ready ---- */
+
+bool wefti_kernel_possible(const weft_task_t *task, weft_method_index_t method)
+{
+    const weft_comm_t *comm = task->request.comm;
+    const weft_kernel_state_t *state = wefti_comm_method_state(comm, method);
+    return comm->size <= WEFT_EXCHANGE_MOST_MEMBERS &&
+           weft_device_methods[method]->knows(task->coll) &&
+           (state == NULL || state->stage != WEFT_STAGE_NEVER);
+}
+
+static weft_kernel_state_t *create_state(weft_comm_t *comm, weft_kernel_kind_t *kind)
+{
+    weft_kernel_state_t *state = weft_alloc_zeroed(1, kind->state_bytes);
+    if (state == NULL || !wefti_comm_keep_method_state(comm, kind->method, state)) {
+        weft_free(state);
+        return NULL;
+    }
+    state->kind = kind;
+    return state;
+}
+
+weft_kernel_state_t *wefti_kernel_offer(weft_task_t *task, weft_kernel_kind_t *kind,
+                                        weft_offer_t *offer)
+{
+    weft_kernel_state_t *state = wefti_comm_method_state(task->request.comm, kind->method);
+    bool is_wanted = (task->methods & 1u << kind->method) != 0;
+    if (state == NULL && is_wanted)
+        state = create_state(task->request.comm, kind);
+    if (state != NULL && is_wanted && task->meeting.number >= WEFT_WATCH_FLAGS)
+        wefti_kernel_give_up(state, "there were many collectives");
+    bool is_never = state != NULL && state->stage == WEFT_STAGE_NEVER;
+    offer->stage[kind->method] = is_never ? WEFT_STAGE_NEVER : WEFT_STAGE_NEW;
+    if (state == NULL || !is_wanted || is_never || is_being_cleared(state))
+        return NULL;
+    return state->device == NULL || wefti_exports_are_on(task->exports, state->device) ? state
+                                                                                       : NULL;
+}
+
+bool wefti_kernel_hold(const weft_task_t *task)
+{
+    if (holder == NULL)
+        holder = task;
+    return holder == task;
+}
+
+void wefti_kernel_let_go(const weft_task_t *task)
+{
+    if (holder == task)
+        holder = NULL;
+}
+
+weft_kernel_state_t *wefti_kernel_state(const weft_task_t *task, weft_method_index_t method)
+{
+    weft_kernel_state_t *state = wefti_comm_method_state(task->request.comm, method);
+    return state == NULL || state->stage == WEFT_STAGE_NEVER ? NULL : state;
+}
+
+bool wefti_kernel_agrees(const weft_task_t *task, weft_method_index_t method)
+{
+    const weft_offer_t *own = wefti_offer_of(&task->meeting, task->meeting.member);
+    if (own->radix != 0)
+        return false;
+    for (int i = 0; i < task->meeting.members; i++) {
+        const weft_offer_t *offer = wefti_offer_of(&task->meeting, i);
+        if ((offer->ready & 1u << method) == 0 || !wefti_offer_is_same_call(offer, own))
+            return false;
+    }
+    return true;
+}
+
+/* ---- a call ---- */
+
+static weft_kernel_state_t *state_of(const weft_task_t *task)
+{
+    return wefti_comm_method_state(task->request.comm, task->method);
+}
+
+void wefti_kernel_begin(weft_task_t *task)
+{
+    weft_kernel_state_t *state = state_of(task);
+    weft_queue_t *queue;
+    int err = state->kind->launch(state, task, &queue);
+    task->has_kernel = err == MPI_SUCCESS;
+    if (err == MPI_SUCCESS)
+        err = wefti_task_mark(task, queue);
+    if (err != MPI_SUCCESS)
+        wefti_kernel_end(task, err);
+}
+
+void wefti_kernel_cancel(weft_task_t *task)
+{
+    const weft_kernel_state_t *state = state_of(task);
+    if (task->has_kernel)
+        wefti_watch_call_off(state->kind->watch(state, &task->meeting),
+                             wefti_watch_flag(&task->meeting));
+}
+
+void wefti_kernel_end(weft_task_t *task, int err)
+{
+    weft_kernel_state_t *state = state_of(task);
+    err = wefti_watch_end(state->kind->watch(state, &task->meeting),
+                          wefti_watch_flag(&task->meeting), err);
+    if (err != MPI_SUCCESS) {
+        state->is_unsafe = true; /* other ranks may not have seen yet that it is over */
+        wefti_kernel_give_up(state, "one has failed");
+    }
+    task->has_kernel = false;
+    wefti_kernel_let_go(task);
+    wefti_task_stop_waiting(task);
+    if (err == MPI_SUCCESS) {
+        wefti_task_take_results(task);
+    } else {
+        weft_meeting_fail(&task->meeting);
+        wefti_task_fail_at_meeting(task, err);
+    }
+}

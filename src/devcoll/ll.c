@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The method "ll", for ranks that have a device each and few bytes: the kernels of all ranks send
+ * each other the data through inboxes, with a flag in every 8 bytes (an LL protocol;
+ * cuda/kernels/kernel_args.h). An inbox has a part for each meeting of a board that can be held at
+ * a time, so a part is written again only when all have left the earlier meeting, and with it have
+ * ended their kernels. In a part are two rows for each member, for blocks and for results of an
+ * allreduce in two shots:
+ *
+ *   inbox   | part of meetings 0, 4, 8 ... | of 1, 5, 9 ... | of 2, 6, 10 ... | of 3, 7, 11 ... |
+ *   part    | blocks of member 0 | of 1 | ... | results of member 0 | of 1 | ... |
+ *
+ * Stages: at a meeting whose offers show that all devices differ each rank makes an inbox
+ * (OFFERED); at the next one all offer theirs and map those of the others (READY). Both meetings
+ * are held directly. From then on each rank is ready.
+ */
+#include "devcoll/kernel_method.h"
+
+#include "devcoll/kernel_watch.h"
+
+#include <string.h>
+
+enum {
+    PART_BYTES = 4 << 20, /* of one meeting: 1 MiB of data with their flags, twice */
+    INBOX_BYTES = WEFT_MEETINGS * PART_BYTES,
+    LINES_BYTES = 32, /* rows are a multiple of */
+    UNIT_BYTES = 16,
+    /* One shot sends each operand to all; two send two parts of one to each, and wait twice. Others
+     * have found the change between 16 and 64 KiB on eight devices; not measured here. */
+    ONE_SHOT_MOST = 32 * 1024,
+};
+
+enum {
+    STAGE_OFFERED = WEFT_STAGE_OWN, /* the inbox is there */
+    STAGE_READY,                    /* and those of all others are mapped */
+};
+
+typedef struct ll_state {
+    weft_kernel_state_t state; /* first */
+    int members;
+    weft_inbox_t inbox;
+    weft_share_t share;
+    weft_mapping_t peers[WEFT_EXCHANGE_MOST_MEMBERS];
+} ll_state_t;
+
+/* An inbox of which a kernel may still use something is never released. */
+static bool ll_close(weft_kernel_state_t *state)
+{
+    ll_state_t *ll = (ll_state_t *)state;
+    for (int i = 0; i < ll->members; i++) {
+        if (ll->peers[i].entry != NULL)
+            weft_device->unmap(&ll->peers[i]);
+    }
+    if (!state->is_unsafe)
+        weft_device->close_inbox(state->device, &ll->inbox);
+    return !state->is_unsafe;
+}
+
+static uint32_t *ll_watch(const weft_kernel_state_t *state, const weft_meeting_t *meeting)
+{
+    return ((const ll_state_t *)state)->inbox.watch + 2 * meeting->slot;
+}
+
+static int ll_launch(const weft_kernel_state_t *state, const weft_task_t *task,
+                     weft_queue_t **queue_out);
+
+static weft_kernel_kind_t ll_kind = {
+    .method = WEFT_METHOD_LL,
+    .what = "exchange by kernels",
+    .state_bytes = sizeof(ll_state_t),
+    .most = 8, /* half of the scratch memory that there is by default; the rest is for data */
+    .tries_most = 3,
+    .close = ll_close,
+    .watch = ll_watch,
+    .launch = ll_launch,
+};
+
+/* ---- becoming ready ---- */
+
+static bool ll_knows(weft_coll_t coll)
+{
+    return coll != WEFT_BARRIER && coll != WEFT_SCAN && coll != WEFT_EXSCAN;
+}
+
+static bool ll_possible(const weft_task_t *task)
+{
+    return wefti_kernel_possible(task, WEFT_METHOD_LL);
+}
+
+static bool ll_offer(weft_task_t *task, weft_offer_t *offer)
+{
+    const weft_kernel_state_t *state = wefti_kernel_offer(task, &ll_kind, offer);
+    if (state == NULL || state->stage < STAGE_OFFERED)
+        return false;
+    offer->inbox = ((const ll_state_t *)state)->share;
+    offer->stage[WEFT_METHOD_LL] = (uint32_t)state->stage;
+    return state->stage == STAGE_READY && wefti_kernel_hold(task);
+}
+
+static bool share_inbox(ll_state_t *ll)
+{
+    weft_memory_t memory;
+    return weft_device->look(ll->inbox.memory, &memory) == MPI_SUCCESS &&
+           weft_device->share(&memory, ll->inbox.memory, INBOX_BYTES, &ll->share);
+}
+
+static void make_inbox(ll_state_t *ll, weft_device_t *device)
+{
+    weft_kernel_state_t *state = &ll->state;
+    if (!wefti_kernel_has_room(state)) {
+        wefti_kernel_give_up(state, "many communicators do so already");
+        return;
+    }
+    state->device = device;
+    if (!weft_device->open_inbox(device, INBOX_BYTES, wefti_kernel_clear_mark(state), &ll->inbox)) {
+        wefti_kernel_refused(state, "no memory for an inbox, or no kernels");
+        return;
+    }
+    state->is_cleared_first = true;
+    wefti_kernel_got_memory(state);
+    state->stage = STAGE_OFFERED;
+    if (!share_inbox(ll))
+        wefti_kernel_give_up(state, "the inbox cannot be shared");
+}
+
+static void map_inboxes(ll_state_t *ll, const weft_meeting_t *meeting)
+{
+    for (int i = 0; i < meeting->members; i++) {
+        if (wefti_offer_of(meeting, i)->stage[WEFT_METHOD_LL] < STAGE_OFFERED)
+            return;
+    }
+    for (int i = 0; i < meeting->members; i++) {
+        const weft_share_t *inbox = &wefti_offer_of(meeting, i)->inbox;
+        if (ll->peers[i].address == NULL &&
+            !weft_device->map(inbox, ll->state.device, true, &ll->peers[i])) {
+            wefti_kernel_give_up(&ll->state, "an inbox cannot be mapped");
+            return;
+        }
+    }
+    ll->state.stage = STAGE_READY;
+}
+
+static void ll_learn(weft_task_t *task)
+{
+    ll_state_t *ll = (ll_state_t *)wefti_kernel_state(task, WEFT_METHOD_LL);
+    if (ll == NULL)
+        return;
+    ll->members = task->meeting.members;
+    if (ll->state.stage == STAGE_OFFERED)
+        map_inboxes(ll, &task->meeting);
+    else if (ll->state.stage == WEFT_STAGE_NEW && !wefti_offers_have_devices_each(&task->meeting))
+        wefti_kernel_give_up(&ll->state, "ranks share a device");
+    else if (ll->state.stage == WEFT_STAGE_NEW)
+        make_inbox(ll, wefti_exports_device(task->exports));
+}
+
+/* ---- blocks ---- */
+
+/* What all members do, from the offers: alike for all. */
+typedef struct shot {
+    bool is_reduction;
+    size_t slice; /* bytes of a member's part of an allreduce in two shots; 0: one shot */
+    size_t most;  /* of a block */
+} shot_t;
+
+/* What `from` sends to `to`, as that one has it. */
+static size_t block_bytes(const weft_meeting_t *meeting, int from, int to)
+{
+    const weft_offer_t *offer = wefti_offer_of(meeting, to);
+    bool is_from_nobody = wefti_offer_is_from_root(offer) && from != offer->root;
+    const weft_export_row_t *row = wefti_offer_row(offer, WEFT_GETS, from);
+    return row == NULL || is_from_nobody ? 0 : row->bytes;
+}
+
+/* Do both sides of all blocks have the same size? */
+static bool measure_blocks(const weft_meeting_t *meeting, shot_t *shot)
+{
+    for (int from = 0; from < meeting->members; from++) {
+        for (int to = 0; to < meeting->members; to++) {
+            size_t bytes = block_bytes(meeting, from, to);
+            const weft_export_row_t *given =
+                wefti_offer_row(wefti_offer_of(meeting, from), WEFT_GIVES, to);
+            if (bytes > 0 && (given == NULL || given->bytes != bytes))
+                return false;
+            shot->most = bytes > shot->most ? bytes : shot->most;
+        }
+    }
+    return true;
+}
+
+static size_t slice_of(size_t bytes, int members)
+{
+    size_t units = (bytes + UNIT_BYTES - 1) / UNIT_BYTES, ranks = (size_t)members;
+    return (units + ranks - 1) / ranks * UNIT_BYTES;
+}
+
+/* Two ranks send as much in one shot as in two. */
+static bool plan_shot(const weft_meeting_t *meeting, shot_t *out)
+{
+    const weft_offer_t *own = wefti_offer_of(meeting, meeting->member);
+    shot_t shot = {.is_reduction = own->op >= 0};
+    if (!measure_blocks(meeting, &shot))
+        return false;
+    if (own->coll == WEFT_ALLREDUCE && meeting->members > 2 && shot.most > ONE_SHOT_MOST) {
+        shot.slice = slice_of(shot.most, meeting->members);
+        shot.most = shot.slice;
+    }
+    *out = shot;
+    return true;
+}
+
+/* A row has lines for twice the bytes of a block. */
+static size_t row_bytes(int members)
+{
+    return (size_t)PART_BYTES / 2 / (size_t)members / LINES_BYTES * LINES_BYTES;
+}
+
+static bool ll_agrees(const weft_task_t *task)
+{
+    shot_t shot;
+    return wefti_kernel_agrees(task, WEFT_METHOD_LL) && plan_shot(&task->meeting, &shot) &&
+           shot.most <= row_bytes(task->meeting.members) / 2;
+}
+
+/* ---- the exchange ---- */
+
+/* Of one member's part of this meeting, the row of member `writer`. */
+static char *row_in(const void *inbox, const weft_meeting_t *meeting, int writer)
+{
+    char *part = (char *)(uintptr_t)inbox + (size_t)meeting->slot * PART_BYTES;
+    return part + (size_t)writer * row_bytes(meeting->members);
+}
+
+static void put_blocks(const weft_meeting_t *meeting, const weft_export_t exports[WEFT_SIDES],
+                       const shot_t *shot, weft_exchange_t *out)
+{
+    int self = meeting->member;
+    for (int i = 0; i < meeting->members; i++) {
+        weft_exchange_peer_t *peer = &out->peer[i];
+        peer->from = wefti_export_place(meeting, exports, WEFT_GIVES, i);
+        peer->to = wefti_export_place(meeting, exports, WEFT_GETS, i);
+        peer->out_bytes = block_bytes(meeting, self, i);
+        peer->in_bytes = shot->is_reduction && i != self ? 0 : block_bytes(meeting, i, self);
+    }
+}
+
+static void put_slices(const weft_meeting_t *meeting, const weft_export_t exports[WEFT_SIDES],
+                       const shot_t *shot, weft_exchange_t *out)
+{
+    size_t bytes = block_bytes(meeting, meeting->member, meeting->member);
+    for (int i = 0; i < meeting->members; i++) {
+        weft_exchange_peer_t *peer = &out->peer[i];
+        size_t begin = (size_t)i * shot->slice < bytes ? (size_t)i * shot->slice : bytes;
+        size_t left = bytes - begin;
+        peer->from = wefti_export_place(meeting, exports, WEFT_GIVES, 0) + begin;
+        peer->to = wefti_export_place(meeting, exports, WEFT_GETS, 0) + begin;
+        peer->out_bytes = peer->in_bytes = left < shot->slice ? left : shot->slice;
+    }
+    out->results = PART_BYTES / 2;
+}
+
+static void put_rows(const ll_state_t *ll, const weft_meeting_t *meeting, weft_exchange_t *out)
+{
+    for (int i = 0; i < meeting->members; i++) {
+        out->peer[i].outbox = row_in(ll->peers[i].address, meeting, meeting->member);
+        out->peer[i].inbox = row_in(ll->inbox.memory, meeting, i);
+    }
+}
+
+static int ll_launch(const weft_kernel_state_t *state, const weft_task_t *task,
+                     weft_queue_t **queue_out)
+{
+    const ll_state_t *ll = (const ll_state_t *)state;
+    const weft_meeting_t *meeting = &task->meeting;
+    shot_t shot = {0};
+    weft_queue_t *queue = weft_device->queue(state->device, WEFT_STREAM_EXCHANGE);
+    if (queue == NULL)
+        return MPI_ERR_OTHER;
+    weft_exchange_t exchange = {.op = task->args.op,
+                                .type = task->args.recv_type,
+                                .members = meeting->members,
+                                .member = meeting->member,
+                                .flag = wefti_watch_flag(meeting),
+                                .watch = ll_watch(state, meeting)};
+    plan_shot(meeting, &shot);
+    exchange.most = shot.most;
+    put_rows(ll, meeting, &exchange);
+    if (shot.slice > 0)
+        put_slices(meeting, task->exports, &shot, &exchange);
+    else
+        put_blocks(meeting, task->exports, &shot, &exchange);
+    *queue_out = queue;
+    return weft_device->exchange(queue, &exchange);
+}
+
+const weft_device_method_t wefti_ll_method = {
+    .name = "ll",
+    .where = "one host, each on a device",
+    .scope = WEFT_SCOPE_ONE_HOST,
+    .knows = ll_knows,
+    .possible = ll_possible,
+    .offer = ll_offer,
+    .learn = ll_learn,
+    .agrees = ll_agrees,
+    .begin = wefti_kernel_begin,
+    .cancel = wefti_kernel_cancel,
+    .end = wefti_kernel_end,
+    .release = wefti_kernel_release,
+    .is_done_by_all = true,
+};

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "devcoll/meeting_offer.h"
+
+#include <string.h>
+
+bool wefti_offer_fits(const weft_export_t exports[WEFT_SIDES])
+{
+    size_t rows =
+        (size_t)exports[WEFT_GIVES].regions.count + (size_t)exports[WEFT_GETS].regions.count;
+    size_t most = weft_meeting_offer_bytes(weft_meeting_place.ranks);
+    return sizeof(weft_offer_t) + rows * sizeof(weft_export_row_t) <= most;
+}
+
+weft_offer_t *wefti_offer_write(const weft_meeting_t *meeting, const weft_offer_call_t *call,
+                                const weft_export_t exports[WEFT_SIDES])
+{
+    weft_offer_t *offer = wefti_offer_of(meeting, meeting->member);
+    const weft_coll_args_t *args = call->args;
+    weft_export_row_t *row = offer->row;
+    offer->coll = (int32_t)call->coll;
+    offer->root = call->root;
+    offer->radix = call->radix;
+    offer->op = args->op == NULL ? -1 : args->op->kind;
+    offer->machine = args->op == NULL ? -1 : args->recv_type->machine;
+    offer->ready = 0;
+    memset(offer->stage, 0, sizeof(offer->stage));
+    for (int side = 0; side < WEFT_SIDES; side++) {
+        const weft_export_t *export = &exports[side];
+        offer->rows[side] = (uint32_t) export->regions.count;
+        offer->has_data[side] = export->device != NULL;
+        offer->share[side] = export->share;
+        wefti_export_rows(export, row);
+        row += export->regions.count;
+    }
+    return offer;
+}
+
+bool wefti_offer_is_same_call(const weft_offer_t *a, const weft_offer_t *b)
+{
+    return a->coll == b->coll && a->root == b->root && a->op == b->op && a->machine == b->machine &&
+           a->radix == b->radix;
+}
+
+bool wefti_offers_are_ready(const weft_meeting_t *meeting, weft_method_index_t method)
+{
+    bool are_ready = true;
+    for (int i = 0; i < meeting->members; i++)
+        are_ready &= (wefti_offer_of(meeting, i)->ready & 1u << method) != 0;
+    return are_ready;
+}
+
+static const weft_share_t *any_share(const weft_offer_t *offer)
+{
+    return offer->has_data[WEFT_GIVES]  ? &offer->share[WEFT_GIVES]
+           : offer->has_data[WEFT_GETS] ? &offer->share[WEFT_GETS]
+                                        : NULL;
+}
+
+bool wefti_offers_have_devices_each(const weft_meeting_t *meeting)
+{
+    for (int i = 0; i < meeting->members; i++) {
+        const weft_share_t *own = any_share(wefti_offer_of(meeting, i));
+        for (int j = 0; j < i; j++) {
+            const weft_share_t *other = any_share(wefti_offer_of(meeting, j));
+            if (own == NULL || memcmp(own->uuid, other->uuid, sizeof(own->uuid)) == 0)
+                return false;
+        }
+    }
+    return any_share(wefti_offer_of(meeting, 0)) != NULL;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The method "multicast": large allreduces of ranks that have a device each, through multicast
+ * memory, an object in which each device has a part. A load at its address gives the sum of all
+ * parts, a store goes to all of them; the switch between the devices does both. Kernels of all
+ * ranks take the operands through it (cuda/kernels/multicast.cuh).
+ *
+ * Stages. Each rank takes the next one at a meeting that is held directly, once the offers show
+ * that all others have got to it:
+ *
+ *   ABLE     The device and the driver can. Once all ranks are, member 0 makes the object.
+ *   JOINED   The device belongs to the object. The others join when member 0 has.
+ *   BOUND    The device has memory in it, which is cleared. Each rank binds when all have joined,
+ *            for which the driver would wait.
+ *
+ * Once all are bound a meeting's allreduce goes so. A rank that cannot says so, and the others give
+ * up as well.
+ */
+#include "devcoll/kernel_method.h"
+
+#include "devcoll/kernel_watch.h"
+
+enum {
+    STAGE_ABLE = WEFT_STAGE_OWN,
+    STAGE_JOINED,
+    STAGE_BOUND,
+};
+
+typedef struct multicast_state {
+    weft_kernel_state_t state; /* first */
+    weft_multicast_t *object;  /* NULL: not yet joined */
+} multicast_state_t;
+
+static bool multicast_close(weft_kernel_state_t *state)
+{
+    multicast_state_t *its = (multicast_state_t *)state;
+    weft_device->close_multicast(its->object, state->is_unsafe);
+    its->object = NULL;
+    return true;
+}
+
+static uint32_t *multicast_watch(const weft_kernel_state_t *state, const weft_meeting_t *meeting)
+{
+    (void)meeting;
+    return ((const multicast_state_t *)state)->object->watch;
+}
+
+static int multicast_launch(const weft_kernel_state_t *state, const weft_task_t *task,
+                            weft_queue_t **queue_out);
+
+static weft_kernel_kind_t multicast_kind = {
+    .method = WEFT_METHOD_MULTICAST,
+    .what = "multicast",
+    .state_bytes = sizeof(multicast_state_t),
+    .most = 4, /* each takes 16 MiB of the device, and what a switch has for them is not much */
+    .tries_most = 3,
+    .closes_early = true,
+    .close = multicast_close,
+    .watch = multicast_watch,
+    .launch = multicast_launch,
+};
+
+/* ---- becoming ready ---- */
+
+static bool multicast_knows(weft_coll_t coll)
+{
+    return coll == WEFT_ALLREDUCE;
+}
+
+static bool multicast_possible(const weft_task_t *task)
+{
+    return wefti_kernel_possible(task, WEFT_METHOD_MULTICAST);
+}
+
+/* False: this rank has given up. */
+static bool enter_first_stage(weft_kernel_state_t *state, weft_device_t *device)
+{
+    state->device = device;
+    if (weft_device->can_multicast(device, NULL, NULL))
+        state->stage = STAGE_ABLE;
+    else
+        wefti_kernel_give_up(state, "the device or its driver cannot");
+    return state->stage != WEFT_STAGE_NEVER;
+}
+
+static bool multicast_offer(weft_task_t *task, weft_offer_t *offer)
+{
+    multicast_state_t *its = (multicast_state_t *)wefti_kernel_offer(task, &multicast_kind, offer);
+    weft_device_t *device = task->exports[WEFT_GETS].device;
+    uint32_t *stage = &offer->stage[WEFT_METHOD_MULTICAST];
+    if (its == NULL || device == NULL)
+        return false;
+    if (its->state.stage == WEFT_STAGE_NEW && !enter_first_stage(&its->state, device)) {
+        *stage = WEFT_STAGE_NEVER;
+        return false;
+    }
+    if (!wefti_exports_are_on(task->exports, its->state.device))
+        return false;
+    *stage = (uint32_t)its->state.stage;
+    if (its->object != NULL)
+        offer->object = its->object->share;
+    return its->state.stage == STAGE_BOUND &&
+           weft_device->can_multicast(its->state.device, task->args.op, task->args.recv_type) &&
+           wefti_kernel_hold(task);
+}
+
+static bool does_any_give_up(const weft_meeting_t *meeting)
+{
+    bool is_said = false;
+    for (int i = 0; i < meeting->members; i++)
+        is_said |= wefti_offer_of(meeting, i)->stage[WEFT_METHOD_MULTICAST] == WEFT_STAGE_NEVER;
+    return is_said;
+}
+
+static bool are_all_at(const weft_meeting_t *meeting, uint32_t stage)
+{
+    bool are_there = true;
+    for (int i = 0; i < meeting->members; i++)
+        are_there &= wefti_offer_of(meeting, i)->stage[WEFT_METHOD_MULTICAST] >= stage;
+    return are_there;
+}
+
+static void join_object(multicast_state_t *its, const weft_meeting_t *meeting)
+{
+    const weft_offer_t *maker = wefti_offer_of(meeting, 0);
+    if (meeting->member == 0)
+        its->object = weft_device->make_multicast(its->state.device, meeting->members);
+    else if (maker->stage[WEFT_METHOD_MULTICAST] >= STAGE_JOINED)
+        its->object = weft_device->join_multicast(its->state.device, &maker->object);
+    else
+        return;
+    if (its->object == NULL) {
+        wefti_kernel_refused(&its->state, "the driver refuses");
+        return;
+    }
+    wefti_kernel_got_memory(&its->state);
+    its->state.stage = STAGE_JOINED;
+}
+
+static void bind_memory(multicast_state_t *its)
+{
+    if (!weft_device->bind_multicast(its->object, wefti_kernel_clear_mark(&its->state))) {
+        wefti_kernel_refused(&its->state, "the driver refuses");
+        return;
+    }
+    its->state.is_cleared_first = true;
+    its->state.stage = STAGE_BOUND;
+}
+
+static void multicast_learn(weft_task_t *task)
+{
+    const weft_meeting_t *meeting = &task->meeting;
+    multicast_state_t *its = (multicast_state_t *)wefti_kernel_state(task, WEFT_METHOD_MULTICAST);
+    if (its == NULL || its->state.stage < STAGE_ABLE ||
+        its->state.device != wefti_exports_device(task->exports))
+        return;
+    int stage = its->state.stage;
+    if (does_any_give_up(meeting))
+        wefti_kernel_give_up(&its->state, "another rank cannot");
+    else if (stage == STAGE_ABLE && !wefti_offers_have_devices_each(meeting))
+        wefti_kernel_give_up(&its->state, "ranks share a device");
+    else if (stage == STAGE_ABLE && !wefti_kernel_has_room(&its->state))
+        wefti_kernel_give_up(&its->state, "many communicators do so already");
+    else if (stage == STAGE_ABLE && are_all_at(meeting, STAGE_ABLE))
+        join_object(its, meeting);
+    else if (stage == STAGE_JOINED && are_all_at(meeting, STAGE_JOINED))
+        bind_memory(its);
+}
+
+/* ---- the call ---- */
+
+/* The operand of all, as an allreduce has it; 0: they disagree. */
+static size_t operand_bytes(const weft_meeting_t *meeting)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < meeting->members; i++) {
+        for (int side = 0; side < WEFT_SIDES; side++) {
+            const weft_export_row_t *row =
+                wefti_offer_row(wefti_offer_of(meeting, i), (weft_side_t)side, 0);
+            if (row == NULL || (bytes != 0 && row->bytes != bytes))
+                return 0;
+            bytes = row->bytes;
+        }
+    }
+    return bytes;
+}
+
+static bool multicast_agrees(const weft_task_t *task)
+{
+    return wefti_kernel_agrees(task, WEFT_METHOD_MULTICAST) && operand_bytes(&task->meeting) > 0;
+}
+
+static int multicast_launch(const weft_kernel_state_t *state, const weft_task_t *task,
+                            weft_queue_t **queue_out)
+{
+    const weft_multicast_t *object = ((const multicast_state_t *)state)->object;
+    const weft_meeting_t *meeting = &task->meeting;
+    weft_queue_t *queue = weft_device->queue(state->device, WEFT_STREAM_EXCHANGE);
+    if (queue == NULL)
+        return MPI_ERR_OTHER;
+    weft_multicast_call_t call = {.op = task->args.op,
+                                  .type = task->args.recv_type,
+                                  .multicast = object,
+                                  .members = meeting->members,
+                                  .member = meeting->member,
+                                  .flag = wefti_watch_flag(meeting),
+                                  .bytes = operand_bytes(meeting),
+                                  .from = wefti_export_place(meeting, task->exports, WEFT_GIVES, 0),
+                                  .to = wefti_export_place(meeting, task->exports, WEFT_GETS, 0),
+                                  .watch = object->watch};
+    *queue_out = queue;
+    return weft_device->multicast(queue, &call);
+}
+
+const weft_device_method_t wefti_multicast_method = {
+    .name = "multicast",
+    .where = "one host, multicast on devices",
+    .scope = WEFT_SCOPE_ONE_HOST,
+    .knows = multicast_knows,
+    .possible = multicast_possible,
+    .offer = multicast_offer,
+    .learn = multicast_learn,
+    .agrees = multicast_agrees,
+    .begin = wefti_kernel_begin,
+    .cancel = wefti_kernel_cancel,
+    .end = wefti_kernel_end,
+    .release = wefti_kernel_release,
+    .is_done_by_all = true,
+};

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "devcoll/staging_buffer.h"
+
+#include "base/fail.h"
+#include "base/memory.h"
+
+#include <stdint.h>
+
+/* The bytes of a buffer that are needed, so far. */
+typedef struct room {
+    bool is_some;
+    ptrdiff_t low, high;
+} room_t;
+
+static void widen(room_t *room, ptrdiff_t low, ptrdiff_t high)
+{
+    room->low = !room->is_some || low < room->low ? low : room->low;
+    room->high = !room->is_some || high > room->high ? high : room->high;
+    room->is_some = true;
+}
+
+/* A user's function may also work on the gaps around the data, so they have room as well. */
+static void add_room(const weft_regions_t *regions, room_t *room)
+{
+    for (int i = 0; i < regions->count; i++) {
+        weft_coll_region_t region = wefti_regions_room_at(regions, i);
+        ptrdiff_t low, high;
+        if (region.count == 0)
+            continue;
+        weft_type_room(region.type, region.count, &low, &high);
+        widen(room, region.offset + low, region.offset + high);
+    }
+}
+
+static bool lies_in(const weft_regions_t *regions, const void *buf)
+{
+    return regions->count > 0 && regions->buf == buf;
+}
+
+/* Both sides may lie in the same buffer. */
+static int open_staging_buffer(const weft_regions_t sides[WEFT_SIDES], const void *buf,
+                               weft_staging_buffer_t *out)
+{
+    room_t room = {0};
+    const void *first = NULL;
+    *out = (weft_staging_buffer_t){.buf = buf};
+    for (int i = 0; i < WEFT_SIDES; i++) {
+        if (!lies_in(&sides[i], buf))
+            continue;
+        add_room(&sides[i], &room);
+        first = first == NULL ? wefti_regions_first(&sides[i]) : first;
+    }
+    weft_memory_t memory;
+    if (first == NULL || !weft_is_device(first) || weft_device->look(first, &memory) != MPI_SUCCESS)
+        return MPI_SUCCESS;
+    size_t bytes = (size_t)(room.high - room.low);
+    out->low = room.low;
+    out->memory = bytes <= WEFT_PINNED_SLOT ? weft_device->take_pinned(memory.device, bytes) : NULL;
+    out->is_pinned = out->memory != NULL;
+    if (out->memory == NULL)
+        out->memory = weft_alloc_zeroed(bytes, 1);
+    return out->memory != NULL
+               ? MPI_SUCCESS
+               : weft_fail(MPI_ERR_NO_MEM, "no memory for %zu bytes of a device", bytes);
+}
+
+int wefti_staging_buffers_open(weft_coll_t coll, const weft_coll_args_t *args,
+                               weft_staging_buffers_t *out)
+{
+    const weft_regions_t sides[WEFT_SIDES] = {wefti_regions_of(coll, args, WEFT_GIVES),
+                                              wefti_regions_of(coll, args, WEFT_GETS)};
+    *out =
+        (weft_staging_buffers_t){.send = {.buf = args->send_buf}, .recv = {.buf = args->recv_buf}};
+    int err = open_staging_buffer(sides, args->send_buf, &out->send);
+    if (err == MPI_SUCCESS && args->recv_buf != args->send_buf)
+        err = open_staging_buffer(sides, args->recv_buf, &out->recv);
+    if (err != MPI_SUCCESS)
+        wefti_staging_buffers_close(out);
+    return err;
+}
+
+static void close_staging_buffer(weft_staging_buffer_t *buffer)
+{
+    if (buffer->is_pinned)
+        weft_device->give_pinned(buffer->memory);
+    else
+        weft_free(buffer->memory);
+    buffer->memory = NULL;
+}
+
+void wefti_staging_buffers_close(weft_staging_buffers_t *buffers)
+{
+    close_staging_buffer(&buffers->send);
+    close_staging_buffer(&buffers->recv);
+}
+
+/* In integers: the buffer may begin before its data. */
+static void *stand_in(const weft_staging_buffer_t *buffer, const void *buf)
+{
+    return buffer->memory == NULL ? (void *)(uintptr_t)buf
+                                  : (void *)((uintptr_t)buffer->memory - (uintptr_t)buffer->low);
+}
+
+weft_coll_args_t wefti_staging_buffers_args(const weft_staging_buffers_t *buffers,
+                                            const weft_coll_args_t *args)
+{
+    weft_coll_args_t result = *args;
+    result.send_buf = stand_in(&buffers->send, args->send_buf);
+    result.recv_buf = stand_in(&buffers->recv, args->recv_buf);
+    return result;
+}
+
+const weft_staging_buffer_t *wefti_staging_buffers_of(const weft_staging_buffers_t *buffers,
+                                                      const weft_regions_t *regions)
+{
+    if (buffers->send.memory != NULL && lies_in(regions, buffers->send.buf))
+        return &buffers->send;
+    if (buffers->recv.memory != NULL && lies_in(regions, buffers->recv.buf))
+        return &buffers->recv;
+    return NULL;
+}

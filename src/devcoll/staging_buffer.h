@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Host memory that stands for the buffers of a call that lie on a device: the collective runs on it
+ * as on any host memory. What the call gives is copied into it before, what it gets is copied out
+ * after.
+ */
+#ifndef WEFT_DEVCOLL_STAGING_BUFFER_H
+#define WEFT_DEVCOLL_STAGING_BUFFER_H
+
+#include "devcoll/regions.h"
+#include "runtime/device.h"
+
+/** What stands for one buffer of the call. */
+typedef struct weft_staging_buffer {
+    const void *buf; /* the user's */
+    char *memory;    /* NULL: the user's buffer is host memory, and nothing stands for it */
+    ptrdiff_t low;   /* `memory` stands for what begins here, bytes from `buf` */
+    bool is_pinned;
+} weft_staging_buffer_t;
+
+/** What stands for send_buf and for recv_buf. */
+typedef struct weft_staging_buffers {
+    weft_staging_buffer_t send, recv;
+} weft_staging_buffers_t;
+
+/** Make staging buffers for those buffers of the call that are device memory; MPI_ERR_NO_MEM. */
+int wefti_staging_buffers_open(weft_coll_t coll, const weft_coll_args_t *args,
+                               weft_staging_buffers_t *out);
+void wefti_staging_buffers_close(weft_staging_buffers_t *buffers);
+
+/** The call with staging buffers in place of the user's. */
+weft_coll_args_t wefti_staging_buffers_args(const weft_staging_buffers_t *buffers,
+                                            const weft_coll_args_t *args);
+
+/** The staging buffer that stands for the buffer of a side; NULL: none does. */
+const weft_staging_buffer_t *wefti_staging_buffers_of(const weft_staging_buffers_t *buffers,
+                                                      const weft_regions_t *regions);
+
+/** The place in the staging buffer that stands for `offset` bytes from the start of the user's. */
+static inline void *wefti_staging_buffer_at(const weft_staging_buffer_t *buffer, ptrdiff_t offset)
+{
+    return buffer->memory + (offset - buffer->low);
+}
+
+#endif

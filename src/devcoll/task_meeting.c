@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tasks at meetings: each rank of a host exports its buffers and comes to a meeting with an offer,
+ * which says by which methods it would do the call. If all come, the first method that all agree on
+ * is taken. If one does not come, each goes on solo.
+ */
+#include "devcoll/comm_state.h"
+#include "devcoll/kernel_method.h"
+
+#include "runtime/meeting.h"
+#include "runtime/progress.h"
+#include "base/clock.h"
+#include "base/fail.h"
+
+/* Members of an older meeting that have not left yet are in MPI, mostly: their next round ends it.
+ */
+enum { DOOR_PATIENCE_NS = 2000000 };
+
+static weft_list_t waiting = {&waiting, &waiting}; /* at meetings */
+static int waiting_count;
+
+static void close_exports(weft_task_t *task)
+{
+    for (int i = 0; i < WEFT_SIDES; i++)
+        wefti_export_close(&task->exports[i]);
+}
+
+static void end_at_meeting(weft_task_t *task)
+{
+    close_exports(task);
+    wefti_task_finish(task);
+}
+
+/* Copy between the user's memory and the copy that is exported in its place. */
+static void copy_export(weft_task_t *task, weft_side_t side)
+{
+    const weft_export_t *export = &task->exports[side];
+    for (int i = 0; wefti_export_needs_copy(export) && i < export->regions.count; i++) {
+        weft_elements_t user, scratch;
+        wefti_export_copy_of(export, i, &user, &scratch);
+        if (user.count > 0)
+            wefti_task_copy(task, side == WEFT_GIVES ? &user : &scratch,
+                            side == WEFT_GIVES ? &scratch : &user);
+    }
+}
+
+void wefti_task_take_results(weft_task_t *task)
+{
+    weft_meeting_leave(&task->meeting);
+    wefti_task_step(task, end_at_meeting);
+    copy_export(task, WEFT_GETS);
+    wefti_task_go_on(task);
+}
+
+static void give_up_meeting(weft_task_t *task)
+{
+    weft_meeting_leave(&task->meeting);
+    close_exports(task);
+    task->go_solo(task);
+}
+
+void wefti_task_fail_at_meeting(weft_task_t *task, int err)
+{
+    weft_meeting_leave(&task->meeting);
+    weft_request_note_error(&task->request, err);
+    end_at_meeting(task);
+}
+
+/* ---- methods ---- */
+
+static void meeting_work_is_over(weft_event_t *event, int error)
+{
+    weft_task_t *task = event->owner;
+    weft_device_methods[task->method]->end(task, error);
+}
+
+int wefti_task_mark(weft_task_t *task, weft_queue_t *queue)
+{
+    task->event = (weft_event_t){.done = meeting_work_is_over, .owner = task};
+    return weft_device->record(queue, &task->event);
+}
+
+static void write_offer(weft_task_t *task)
+{
+    weft_offer_call_t call = {task->coll, task->args.root, task->radix, &task->args};
+    weft_offer_t *offer = wefti_offer_write(&task->meeting, &call, task->exports);
+    for (int i = 0; i < WEFT_METHODS; i++) {
+        const weft_device_method_t *its = weft_device_methods[i];
+        if (its->offer != NULL && its->offer(task, offer))
+            offer->ready |= 1u << i;
+    }
+}
+
+/* WEFT_METHODS: none. */
+static int agreed_method(const weft_task_t *task)
+{
+    int i = 0;
+    while (i < WEFT_METHODS &&
+           (weft_device_methods[i]->offer == NULL || !weft_device_methods[i]->agrees(task)))
+        i++;
+    return i;
+}
+
+/* All offers are there, and this rank is the last. */
+static void lead_meeting(weft_task_t *task)
+{
+    int method = agreed_method(task);
+    if (method == WEFT_METHODS) {
+        weft_meeting_decide(&task->meeting, WEFT_MEETING_OFF);
+        return;
+    }
+    task->method = method;
+    if (weft_device_methods[method]->is_done_by_all) {
+        weft_meeting_decide(&task->meeting, WEFT_MEETING_AGREED);
+        task->seen = WEFT_MEETING_AGREED;
+    }
+    weft_device_methods[method]->begin(task);
+}
+
+/* The last of the array needs the least: it gets its memory first. */
+static void learn_methods(weft_task_t *task)
+{
+    for (int i = WEFT_METHODS - 1; i >= 0; i--) {
+        if ((task->methods & 1u << i) != 0 && weft_device_methods[i]->learn != NULL)
+            weft_device_methods[i]->learn(task);
+    }
+}
+
+static void cancel_if_failed(weft_task_t *task)
+{
+    bool has_begun = task->seen == WEFT_MEETING_AGREED;
+    if (has_begun && weft_meeting_has_failed(&task->meeting) &&
+        weft_device_methods[task->method]->cancel != NULL)
+        weft_device_methods[task->method]->cancel(task);
+}
+
+/* ---- waiting ---- */
+
+void wefti_task_stop_waiting(weft_task_t *task)
+{
+    weft_list_remove(&task->link);
+    waiting_count--;
+    weft_progress_await_silent(-1);
+}
+
+static void conclude(weft_task_t *task, weft_meeting_state_t state)
+{
+    wefti_task_stop_waiting(task);
+    wefti_direct_unmap(&task->work); /* if the others could not map everything */
+    if (state == WEFT_MEETING_DONE)
+        wefti_task_take_results(task);
+    else if (state == WEFT_MEETING_OFF)
+        give_up_meeting(task);
+    else
+        wefti_task_fail_at_meeting(
+            task, weft_fail(MPI_ERR_OTHER, "the device work of a collective has failed, of this "
+                                           "rank or of another one of its host"));
+}
+
+/* Sections begin amid a poll of the device's events, which must not be polled again from within; a
+ * failure waits for the queue. So their work begins in a round of progress. */
+static bool is_section(const weft_task_t *task)
+{
+    return task->plan == NULL;
+}
+
+static void begin_to_lead(weft_task_t *task)
+{
+    task->leads = false;
+    task->seen = WEFT_MEETING_GATHERED;
+    lead_meeting(task);
+}
+
+/* False: an older meeting in its place is not over for all. */
+static bool enter(weft_task_t *task)
+{
+    if (!weft_meeting_enter(task->meeting.board, task->meeting.number, task->members, task->member,
+                            &task->meeting))
+        return false;
+    task->is_inside = true;
+    write_offer(task);
+    task->give_up_ns = weft_clock_ns() + weft_meeting_patience_ns(&task->meeting);
+    task->leads = weft_meeting_arrive(&task->meeting) == WEFT_MEETING_GATHERED;
+    task->seen = WEFT_MEETING_OPEN; /* whatever the state is, look() has not seen it yet */
+    if (task->leads && !is_section(task))
+        begin_to_lead(task);
+    return true;
+}
+
+/* The task waits for an older meeting in its place to be over for all. */
+static bool try_again(weft_task_t *task)
+{
+    if (enter(task))
+        return true;
+    if (weft_clock_ns() <= task->give_up_ns)
+        return false;
+    wefti_task_stop_waiting(task);
+    close_exports(task);
+    task->go_solo(task);
+    return true;
+}
+
+/* The meeting has come to a new state; false: that is no news to this rank. */
+static bool follow(weft_task_t *task, weft_meeting_state_t state)
+{
+    task->seen = state;
+    if (state == WEFT_MEETING_OPEN || state == WEFT_MEETING_GATHERED)
+        return false;
+    if (state != WEFT_MEETING_AGREED)
+        wefti_kernel_let_go(task);
+    switch (state) {
+    case WEFT_MEETING_AGREED:
+        task->method = agreed_method(task);
+        weft_device_methods[task->method]->begin(task);
+        break;
+    case WEFT_MEETING_SHARED:
+        learn_methods(task);
+        wefti_direct_prepare(task);
+        break;
+    case WEFT_MEETING_WORKING:
+        wefti_direct_do_part(task);
+        break;
+    default:
+        conclude(task, state);
+    }
+    return true;
+}
+
+/* What has become of the meeting; true when that was news. */
+static bool look(weft_task_t *task)
+{
+    if (!task->is_inside)
+        return try_again(task);
+    if (task->leads) {
+        begin_to_lead(task);
+        return true;
+    }
+    weft_meeting_state_t state = weft_meeting_look(&task->meeting);
+    if (state == WEFT_MEETING_OPEN && weft_clock_ns() > task->give_up_ns)
+        state = weft_meeting_give_up(&task->meeting);
+    if (state == task->seen) {
+        cancel_if_failed(task);
+        return false;
+    }
+    return follow(task, state);
+}
+
+static int meeting_poll_waiting(bool everything)
+{
+    int moved = 0;
+    (void)everything;
+    for (int left = waiting_count; left > 0 && !weft_list_is_empty(&waiting); left--) {
+        weft_task_t *task = WEFT_ELEMENT(weft_list_pop(&waiting), weft_task_t, link);
+        weft_list_append(&waiting, &task->link);
+        moved += look(task);
+    }
+    return moved;
+}
+
+/* Polled until it is over. */
+static void start_waiting(weft_task_t *task)
+{
+    weft_progress_await_silent(1);
+    weft_progress_need(meeting_poll_waiting);
+    weft_list_append(&waiting, &task->link);
+    waiting_count++;
+}
+
+static void attend(weft_task_t *task)
+{
+    if (wefti_task_error(task) != MPI_SUCCESS) {
+        close_exports(task);
+        task->go_solo(task);
+        return;
+    }
+    task->meeting.board = wefti_comm_board(task->request.comm);
+    task->give_up_ns = weft_clock_ns() + DOOR_PATIENCE_NS;
+    start_waiting(task);
+    enter(task);
+}
+
+/* Must this side be exported as a copy? It must where others write, or results go, while this
+ * memory is still read. */
+static bool must_copy(const weft_task_t *task, weft_side_t side)
+{
+    bool is_in_place = task->sides[WEFT_GIVES].is_in_place;
+    switch (task->coll) {
+    case WEFT_ALLTOALL:
+    case WEFT_ALLTOALLV:
+    case WEFT_ALLTOALLW:
+        return is_in_place && side == WEFT_GIVES;
+    case WEFT_REDUCE_SCATTER:
+    case WEFT_REDUCE_SCATTER_BLOCK:
+    case WEFT_EXSCAN:
+        return is_in_place && side == WEFT_GETS;
+    default:
+        return false;
+    }
+}
+
+static bool export_sides(weft_task_t *task)
+{
+    for (int side = 0; side < WEFT_SIDES; side++) {
+        if (!wefti_export_open(&task->sides[side], must_copy(task, (weft_side_t)side),
+                               &task->exports[side])) {
+            task->exports[side].scratch = NULL;
+            close_exports(task);
+            return false;
+        }
+    }
+    if (wefti_offer_fits(task->exports))
+        return true;
+    close_exports(task);
+    return false;
+}
+
+static bool knows_operation(const weft_task_t *task, const weft_export_t exports[WEFT_SIDES])
+{
+    weft_device_t *device = exports[WEFT_GIVES].device;
+    return task->args.op == NULL ||
+           (device != NULL && weft_device->can_reduce(device, task->args.op, task->args.recv_type));
+}
+
+void wefti_task_attend(weft_task_t *task)
+{
+    if (!export_sides(task)) {
+        task->go_solo(task);
+        return;
+    }
+    if (!knows_operation(task, task->exports)) {
+        close_exports(task);
+        task->go_solo(task);
+        return;
+    }
+    wefti_task_step(task, attend);
+    copy_export(task, WEFT_GIVES);
+    wefti_task_go_on(task);
+}
+
+/* The methods that the table would choose at a meeting: each method for which all have to get ready
+ * first is chosen where it comes before those that need no preparation, which serve until then. */
+static unsigned methods_to_meet(const weft_task_t *task)
+{
+    unsigned methods = 0, possible = 0;
+    for (int i = WEFT_METHODS - 1; i >= 0; i--) {
+        const weft_device_method_t *its = weft_device_methods[i];
+        if (its->offer != NULL && !its->possible(task))
+            continue;
+        possible |= 1u << i;
+        if (its->offer != NULL && wefti_task_choose(task, possible) == (weft_method_index_t)i)
+            methods |= 1u << i;
+    }
+    return methods;
+}
+
+void wefti_task_begin(weft_task_t *task)
+{
+    weft_comm_t *comm = task->request.comm;
+    task->members = comm->size;
+    task->member = comm->rank;
+    task->go_solo = wefti_task_begin_solo;
+    task->methods = methods_to_meet(task);
+    weft_board_t *board = task->methods == 0 ? NULL : wefti_comm_board(comm);
+    if (board == NULL || !wefti_comm_is_one_host(comm) ||
+        !weft_board_meets(board, task->meeting.number))
+        wefti_task_begin_solo(task);
+    else
+        wefti_task_attend(task);
+}
+
+void wefti_task_meetings_close(void)
+{
+    weft_progress_remove(meeting_poll_waiting);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Checks for each of a list of collectives that a communicator takes a method after its first calls,
+ * and that the results are right. The simulated driver counts the kernels of the method; on a real one
+ * only results are checked. Arguments of the programs: taken or not-taken, counts...
+ */
+#ifndef TEST_MPI_CUDA_WAY_TAKEN_H
+#define TEST_MPI_CUDA_WAY_TAKEN_H
+
+#include "expect.h"
+#include "memory_kinds.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Each buffer has method->buffer_bytes(). */
+typedef struct buffers {
+    void *in, *out;            /* on the device */
+    void *sent, *wanted, *got; /* on the host */
+} buffers_t;
+
+typedef struct method {
+    const char *name, *kernels; /* and how the names of its kernels begin */
+    size_t (*buffer_bytes)(void);
+    void (*check_all)(const buffers_t *buffers,
+                      bool is_taken); /* with `count` elements, by check_method() */
+} method_t;
+
+static const method_t *method;
+static MPI_Comm comm;
+static int rank, size, root, count;
+
+static unsigned long (*launches_of)(const char *prefix); /* NULL: not the simulated driver */
+
+static unsigned long launches(void)
+{
+    return launches_of == NULL ? 0 : launches_of(method->kernels);
+}
+
+static bool all_are(bool claim)
+{
+    int own = claim, all = 0;
+    MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm);
+    return all;
+}
+
+/* `try_once` returns how much of a result is wrong. Streams that run late make ranks go solo, until
+ * they have learnt to wait: so until all have gone by the method. */
+static void check_method(const char *name, int (*try_once)(const void *its), const void *its,
+                         bool is_taken)
+{
+    enum { ROUNDS_MOST = 50, ROUNDS_WITHOUT = 6 };
+    char what[128];
+    bool is_over = false;
+    snprintf(what, sizeof(what), "%s of %d elements: wrong ones", name, count);
+    int rounds = is_taken && launches_of != NULL ? ROUNDS_MOST : ROUNDS_WITHOUT;
+    for (int round = 0; round < rounds && !is_over; round++) {
+        unsigned long before = launches();
+        root = round % size;
+        expect_equal(try_once(its), 0, what, __FILE__, __LINE__);
+        is_over = all_are(launches() > before);
+    }
+    snprintf(what, sizeof(what), "%s of %d elements: by %s", name, count, method->name);
+    if (launches_of != NULL)
+        expect_equal(is_over, is_taken, what, __FILE__, __LINE__);
+}
+
+static void check_count(bool is_taken)
+{
+    size_t bytes = method->buffer_bytes();
+    buffers_t buffers = {memory_take('D', bytes), memory_take('D', bytes), malloc(bytes),
+                         malloc(bytes), malloc(bytes)};
+    method->check_all(&buffers, is_taken);
+    memory_give('D', buffers.in);
+    memory_give('D', buffers.out);
+    free(buffers.sent);
+    free(buffers.wanted);
+    free(buffers.got);
+}
+
+/* On the communicator of all, and on one without the first rank, whose order is turned round. */
+static int check_taken(const method_t *its, int argc, char **argv)
+{
+    method = its;
+    MPI_Init(&argc, &argv);
+    expect_begin();
+    memory_begin(expect_rank);
+    bool is_taken = strcmp(argv[1], "taken") == 0;
+    *(void **)&launches_of = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "simLaunches");
+    for (int part = 0; part < 2; part++) {
+        MPI_Comm_split(MPI_COMM_WORLD, part == 0 || expect_rank > 0, part == 0 ? 0 : -expect_rank,
+                       &comm);
+        MPI_Comm_rank(comm, &rank);
+        MPI_Comm_size(comm, &size);
+        for (int i = 2; i < argc && size > 1; i++) {
+            count = atoi(argv[i]);
+            check_count(is_taken);
+        }
+        MPI_Comm_free(&comm);
+    }
+    return expect_end();
+}
+
+#endif
