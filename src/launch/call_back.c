@@ -4,12 +4,12 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "launch/greeting.h"
+#include "launch/loop/event_loop.h"
 #include "mpi.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -72,6 +72,8 @@ typedef enum stage { PAUSING, CONNECTING, WANTS_HELLO, WANTS_WELCOME, FAILED, TR
 
 /* One address. */
 typedef struct attempt {
+    const weft_call_t *call;
+    wl_loop_t *loop;
     struct sockaddr_storage address;
     socklen_t address_bytes;
     int fd; /* -1: none */
@@ -111,41 +113,14 @@ static bool may_pass(int error)
 
 static void fail(attempt_t *attempt, int error)
 {
-    if (attempt->fd >= 0)
+    if (attempt->fd >= 0) {
+        wl_loop_remove(attempt->loop, attempt->fd);
         close(attempt->fd);
+    }
     attempt->fd = -1;
     attempt->error = error;
     attempt->stage = may_pass(error) ? PAUSING : FAILED;
     attempt->try_again_ms = weft_clock_ms() + PAUSE_MS;
-}
-
-static void begin_attempt(attempt_t *attempt)
-{
-    attempt->stage = CONNECTING;
-    attempt->got = 0;
-    attempt->fd = socket(attempt->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (attempt->fd < 0 ||
-        (connect(attempt->fd, (struct sockaddr *)&attempt->address, attempt->address_bytes) != 0 &&
-         errno != EINPROGRESS))
-        fail(attempt, errno);
-}
-
-static int begin_attempts(const weft_call_t *call, attempt_t attempts[ATTEMPTS_MOST])
-{
-    int count = 0;
-    for (const char *rest = call->addresses; *rest != '\0' && count < ATTEMPTS_MOST;) {
-        char text[INET6_ADDRSTRLEN];
-        size_t length = strcspn(rest, " ");
-        attempt_t *attempt = &attempts[count];
-        *attempt = (attempt_t){.fd = -1};
-        snprintf(text, sizeof(text), "%.*s", (int)length, rest);
-        if (parse_address(text, call->port, &attempt->address, &attempt->address_bytes)) {
-            begin_attempt(attempt);
-            count++;
-        }
-        rest += length + (rest[length] == ' ');
-    }
-    return count;
 }
 
 /* Read on; true when all `bytes` are there. */
@@ -183,10 +158,12 @@ static void connected(attempt_t *attempt)
         fail(attempt, error);
     else
         attempt->stage = WANTS_HELLO;
+    wl_loop_set(attempt->loop, attempt->fd, POLLIN);
 }
 
-static void take_hello(attempt_t *attempt, const weft_call_t *call)
+static void take_hello(attempt_t *attempt)
 {
+    const weft_call_t *call = attempt->call;
     weft_greeting_t *greeting = &attempt->greeting;
     if (!fill(attempt, greeting->hello, WEFT_HELLO_BYTES))
         return;
@@ -196,24 +173,59 @@ static void take_hello(attempt_t *attempt, const weft_call_t *call)
         fail(attempt, EPROTO);
 }
 
-static void take_welcome(attempt_t *attempt, const weft_call_t *call)
+static void take_welcome(attempt_t *attempt)
 {
     if (!fill(attempt, attempt->greeting.welcome, WEFT_WELCOME_BYTES))
         return;
-    if (weft_greeting_check(&attempt->greeting, call->secret))
+    if (weft_greeting_check(&attempt->greeting, attempt->call->secret))
         attempt->stage = TRUSTED;
     else
         fail(attempt, EPROTO);
 }
 
-static void advance(attempt_t *attempt, const weft_call_t *call)
+static void attempt_ready(void *owner, short ready)
 {
+    attempt_t *attempt = owner;
+    (void)ready;
     if (attempt->stage == CONNECTING)
         connected(attempt);
     else if (attempt->stage == WANTS_HELLO)
-        take_hello(attempt, call);
+        take_hello(attempt);
     else if (attempt->stage == WANTS_WELCOME)
-        take_welcome(attempt, call);
+        take_welcome(attempt);
+}
+
+static void begin_attempt(attempt_t *attempt)
+{
+    attempt->stage = CONNECTING;
+    attempt->got = 0;
+    attempt->fd = socket(attempt->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (attempt->fd < 0 ||
+        (connect(attempt->fd, (struct sockaddr *)&attempt->address, attempt->address_bytes) != 0 &&
+         errno != EINPROGRESS))
+        fail(attempt, errno);
+    else if (wl_loop_add(attempt->loop, attempt->fd, POLLOUT, attempt_ready, attempt) !=
+             MPI_SUCCESS)
+        fail(attempt, ENOMEM);
+}
+
+static int begin_attempts(const weft_call_t *call, wl_loop_t *loop,
+                          attempt_t attempts[ATTEMPTS_MOST])
+{
+    int count = 0;
+    for (const char *rest = call->addresses; *rest != '\0' && count < ATTEMPTS_MOST;) {
+        char text[INET6_ADDRSTRLEN];
+        size_t length = strcspn(rest, " ");
+        attempt_t *attempt = &attempts[count];
+        *attempt = (attempt_t){.call = call, .loop = loop, .fd = -1};
+        snprintf(text, sizeof(text), "%.*s", (int)length, rest);
+        if (parse_address(text, call->port, &attempt->address, &attempt->address_bytes)) {
+            begin_attempt(attempt);
+            count++;
+        }
+        rest += length + (rest[length] == ' ');
+    }
+    return count;
 }
 
 /* Start again those that have paused; when the next one is due. */
@@ -229,25 +241,24 @@ static int64_t resume(attempt_t *attempts, int count)
     return next;
 }
 
-/* Wait and advance what is ready; false: nothing is left to wait for. */
-static bool take_turn(attempt_t *attempts, int count, const weft_call_t *call, int64_t until_ms)
+static bool are_all_failed(const attempt_t *attempts, int count)
 {
-    struct pollfd polls[ATTEMPTS_MOST];
-    int alive = 0;
-    int64_t next = resume(attempts, count);
     for (int i = 0; i < count; i++) {
-        polls[i] = (struct pollfd){.fd = attempts[i].fd,
-                                   .events = attempts[i].stage == CONNECTING ? POLLOUT : POLLIN};
-        alive += attempts[i].stage != FAILED;
+        if (attempts[i].stage != FAILED)
+            return false;
     }
-    int64_t left = (next < until_ms ? next : until_ms) - weft_clock_ms();
-    if (alive == 0 || weft_clock_ms() >= until_ms)
+    return true;
+}
+
+/* Wait and do what is possible; false: nothing is left to wait for. */
+static bool take_turn(attempt_t *attempts, int count, wl_loop_t *loop, int64_t until_ms)
+{
+    int64_t next = resume(attempts, count), now = weft_clock_ms();
+    if (are_all_failed(attempts, count) || now >= until_ms)
         return false;
-    int ready = poll(polls, (nfds_t)count, left < 0 ? 0 : (int)left);
-    for (int i = 0; i < count && ready > 0; i++) {
-        if (polls[i].revents != 0)
-            advance(&attempts[i], call);
-    }
+    if (until_ms < next)
+        next = until_ms;
+    wl_loop_turn(loop, next < now ? 0 : next - now);
     return true;
 }
 
@@ -276,15 +287,18 @@ static int explain(const weft_call_t *call, const attempt_t *attempts, int count
 int weft_call_connect(const weft_call_t *call, int *fd_out)
 {
     attempt_t attempts[ATTEMPTS_MOST];
-    int count = begin_attempts(call, attempts), found = -1;
+    wl_loop_t loop;
+    wl_loop_open(&loop);
+    int count = begin_attempts(call, &loop, attempts), found = -1;
     int64_t until_ms = weft_clock_ms() + LIMIT_MS;
-    while (found < 0 && take_turn(attempts, count, call, until_ms))
+    while (found < 0 && take_turn(attempts, count, &loop, until_ms))
         found = find_trusted(attempts, count);
     int err = found < 0 ? explain(call, attempts, count) : MPI_SUCCESS;
     for (int i = 0; i < count; i++) {
         if (i != found && attempts[i].fd >= 0)
             close(attempts[i].fd);
     }
+    wl_loop_close(&loop);
     if (err == MPI_SUCCESS)
         *fd_out = attempts[found].fd;
     return err;

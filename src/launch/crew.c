@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 int weft_crew_prepare(const weft_job_plan_t *plan, int host, weft_output_target_t target,
-                      weft_crew_t *out)
+                      wl_loop_t *loop, weft_crew_t *out)
 {
     const weft_placed_host_t *ours = &plan->placement.hosts[host];
-    *out = (weft_crew_t){.plan = plan, .ours = ours, .host = host, .host_fd = -1};
+    *out = (weft_crew_t){.loop = loop, .plan = plan, .ours = ours, .host = host, .host_fd = -1};
     int err = weft_ranks_open(ours->count, &out->ranks);
     if (err == MPI_SUCCESS)
-        err = weft_output_open(ours->ranks, ours->count, target, &out->output);
+        err = weft_output_open(ours->ranks, ours->count, target, loop, &out->output);
     if (err != MPI_SUCCESS)
         return err;
     out->output.tags_lines = plan->tags_lines;
@@ -41,6 +41,22 @@ static void raise_file_limit(int count)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* ---- Ends of ranks ---- */
+
+static void note_end(weft_crew_t *crew, int index)
+{
+    if (index >= 0 && weft_ranks_poll(&crew->ranks, index))
+        crew->ended[crew->ended_count++] = index;
+}
+
+static void rank_ended(void *owner, pid_t first)
+{
+    weft_crew_t *crew = owner;
+    note_end(crew, weft_ranks_find(&crew->ranks, first));
+    for (int i = 0; i < crew->ranks.count; i++)
+        note_end(crew, i);
+}
+
 int weft_crew_open(weft_crew_t *crew)
 {
     raise_file_limit(crew->ours->count);
@@ -49,7 +65,10 @@ int weft_crew_open(weft_crew_t *crew)
         err = weft_watchdog_open(&crew->scratch, &crew->watchdog);
     if (err == MPI_SUCCESS)
         err = weft_host_open(crew->plan, crew->host, &crew->scratch, &crew->host_fd);
-    return err;
+    if (err != MPI_SUCCESS)
+        return err;
+    wl_loop_add_child_watch(crew->loop, &crew->children, rank_ended, crew);
+    return wl_loop_add(crew->loop, crew->host_fd, POLLIN, NULL, NULL);
 }
 
 /* ---- Start ---- */
@@ -109,7 +128,8 @@ static int start_rank(weft_crew_t *crew, int index, int in)
     if (err != MPI_SUCCESS)
         return err;
     err = weft_host_extend_environment(rank, &environment);
-    if (err == MPI_SUCCESS && crew->is_oversubscribed && weft_variables_get(&environment, "WEFT_CROWDED") == NULL)
+    if (err == MPI_SUCCESS && crew->is_oversubscribed &&
+        weft_variables_get(&environment, "WEFT_CROWDED") == NULL)
         err = weft_variables_set(&environment, "WEFT_CROWDED", "yes");
     if (err == MPI_SUCCESS)
         err = start_process(crew, index, in, &environment);
@@ -132,36 +152,7 @@ int weft_crew_start(weft_crew_t *crew, int in)
     return err;
 }
 
-/* ---- The caller's loop ---- */
-
-int weft_crew_poll_room(const weft_crew_t *crew)
-{
-    return 1 + weft_output_poll_room(&crew->output);
-}
-
-int weft_crew_prepare_poll(const weft_crew_t *crew, struct pollfd *out)
-{
-    out[0] = (struct pollfd){.fd = crew->host_fd, .events = POLLIN};
-    return 1 + weft_output_prepare_poll(&crew->output, out + 1);
-}
-
-void weft_crew_advance(weft_crew_t *crew, const struct pollfd *polls, int count)
-{
-    weft_output_advance(&crew->output, polls + 1, count - 1);
-}
-
-static void note_end(weft_crew_t *crew, int index)
-{
-    if (index >= 0 && weft_ranks_poll(&crew->ranks, index))
-        crew->ended[crew->ended_count++] = index;
-}
-
-void weft_crew_take_ends(weft_crew_t *crew, pid_t first)
-{
-    note_end(crew, weft_ranks_find(&crew->ranks, first));
-    for (int i = 0; i < crew->ranks.count; i++)
-        note_end(crew, i);
-}
+/* ---- Events ---- */
 
 static int pid_of(const weft_crew_t *crew, int rank)
 {
@@ -194,11 +185,14 @@ void weft_crew_finish(weft_crew_t *crew)
 {
     /* Also after a good end: a job leaves nothing behind in its process groups. */
     weft_ranks_signal(&crew->ranks, SIGKILL);
+    wl_loop_remove(crew->loop, crew->host_fd);
+    wl_loop_remove_child_watch(&crew->children);
     weft_output_drain(&crew->output);
 }
 
 void weft_crew_close(weft_crew_t *crew)
 {
+    wl_loop_remove_child_watch(&crew->children);
     if (crew->scratch.path[0] != '\0')
         weft_scratch_remove(&crew->scratch);
     if (crew->watchdog.pid > 0)

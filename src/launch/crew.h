@@ -7,6 +7,7 @@
 #define WEFT_LAUNCH_CREW_H
 
 #include "launch/job_plan.h"
+#include "launch/loop/event_loop.h"
 #include "launch/rank_event.h"
 #include "launch/rank_output.h"
 #include "launch/rank_process.h"
@@ -16,6 +17,8 @@
 #include <sched.h>
 
 typedef struct weft_crew {
+    wl_loop_t *loop;
+    wl_child_watch_t children;
     const weft_job_plan_t *plan;
     const weft_placed_host_t *ours;
     int host; /* our index in the placement */
@@ -33,28 +36,23 @@ typedef struct weft_crew {
 
 /**
  * Prepare for the host with that index: all but the processes. To be called before the caller
- * changes its signals or has threads; `out` is to be closed in any case.
+ * changes its signals or has threads; `out` is to be closed in any case, and its address may not
+ * change.
  * returns  MPI_SUCCESS; or an error class as in weft_scratch_create(), weft_watchdog_open(),
  *          weft_host_open()
  */
 int weft_crew_prepare(const weft_job_plan_t *plan, int host, weft_output_target_t target,
-                      weft_crew_t *out);
+                      wl_loop_t *loop, weft_crew_t *out);
 
 /** Second part, with the caller's signals blocked: from now on there is something to clean up. */
 int weft_crew_open(weft_crew_t *crew);
 
-/** Start the processes; the rank that has mpirun's input, if it is here, gets `in` as its stdin, others
- *  nothing. As weft_ranks_start(), weft_rank_files_open(). */
+/** Start the processes; the rank that has mpirun's input, if it is here, gets `in` as its stdin,
+ * others nothing. As weft_ranks_start(), weft_rank_files_open(). */
 int weft_crew_start(weft_crew_t *crew, int in);
 
-int weft_crew_poll_room(const weft_crew_t *crew);
-int weft_crew_prepare_poll(const weft_crew_t *crew, struct pollfd *out);
-void weft_crew_advance(weft_crew_t *crew, const struct pollfd *polls, int count);
-
-/** SIGCHLD has come, first for `pid`: see which ranks have ended. */
-void weft_crew_take_ends(weft_crew_t *crew, pid_t first);
-
-/** The next event; a rank's output and its MPI_Finalize come before its end. Never blocks. */
+/** The next event, to be asked for after each turn of the loop; a rank's output and its
+ * MPI_Finalize come before its end. Never blocks. */
 bool weft_crew_next_event(weft_crew_t *crew, weft_rank_event_t *out);
 
 /** Kill what is left and gather the output. */

@@ -20,21 +20,20 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum {
     PROMPT_MS = 100,
     LOST_BEFORE_PLAN_S = 30, /* after so much silence, until the plan says how long to wait */
-    FAREWELL_MS = 4000, /* for the daemons below us to end, and for our last words */
+    FAREWELL_MS = 4000,      /* for the daemons below us to end, and for our last words */
 };
 
 typedef struct daemon {
+    wl_loop_t loop;
     weft_call_t call;
     weft_received_plan_t job;
     weft_writer_t job_text; /* as received, for our children */
@@ -45,11 +44,9 @@ typedef struct daemon {
     weft_remote_output_t output;
     weft_input_drain_t input;
     sigset_t old_signals;
-    int signal_fd, exchange_fd;
-    struct pollfd *polls;
-    int crew_poll, crew_polls; /* where its entries lie in polls[] */
-    bool shows_prompts[2];     /* mpirun's stdout and stderr are a terminal */
-    bool is_started, is_finishing, has_told_end_of_output;
+    int exchange_fd;
+    bool shows_prompts[2]; /* mpirun's stdout and stderr are a terminal */
+    bool is_started, is_told_to_end, is_finishing, has_told_end_of_output;
 } daemon_t;
 
 /* ---- Messages ---- */
@@ -74,7 +71,7 @@ static int start_ranks(daemon_t *daemon)
 {
     int in = -1, err = MPI_SUCCESS;
     if (has_input_rank(daemon))
-        err = weft_input_drain_open(&daemon->input, &in);
+        err = weft_input_drain_open(&daemon->relay, &daemon->input, &in);
     if (err == MPI_SUCCESS)
         err = weft_crew_start(&daemon->crew, in);
     if (in >= 0)
@@ -161,9 +158,11 @@ static void tell_events(daemon_t *daemon)
     }
 }
 
-static void take_requests(daemon_t *daemon)
+static void exchange_ready(void *owner, short ready)
 {
+    daemon_t *daemon = owner;
     weft_request_t *request;
+    (void)ready;
     while ((request = weft_exchange_next()) != NULL) {
         if (request->kind == WEFT_FENCE)
             weft_fences_enter(&daemon->fences, request);
@@ -175,44 +174,11 @@ static void take_requests(daemon_t *daemon)
 /* ---- The loop ---- */
 
 /* To be ended by hand is like losing mpirun. */
-static bool take_signals(daemon_t *daemon)
+static void daemon_signalled(void *owner, int signal_number)
 {
-    struct signalfd_siginfo info;
-    bool is_told_to_end = false;
-    while (read(daemon->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        if (info.ssi_signo == SIGCHLD) {
-            weft_crew_take_ends(&daemon->crew, (pid_t)info.ssi_pid);
-            weft_relay_take_ends(&daemon->relay);
-        } else {
-            is_told_to_end = true;
-        }
-    }
-    return is_told_to_end;
-}
-
-static int earlier(int a, int b)
-{
-    return a < 0 || (b >= 0 && b < a) ? b : a;
-}
-
-static int patience_ms(daemon_t *daemon)
-{
-    int most = daemon->input.pipe >= 0 && !daemon->input.has_ended ? PROMPT_MS : -1;
-    most = earlier(most, weft_fences_check_clock(&daemon->fences));
-    return earlier(most, weft_remote_data_check_clock(&daemon->remote_data));
-}
-
-static int prepare_polls(daemon_t *daemon)
-{
-    struct pollfd *polls = daemon->polls;
-    int count = 0;
-    polls[count++] = (struct pollfd){.fd = daemon->signal_fd, .events = POLLIN};
-    polls[count++] = (struct pollfd){.fd = daemon->exchange_fd, .events = POLLIN};
-    count += weft_relay_prepare_poll(&daemon->relay, polls + count);
-    count += weft_input_drain_prepare_poll(&daemon->input, polls + count);
-    daemon->crew_poll = count;
-    daemon->crew_polls = weft_crew_prepare_poll(&daemon->crew, polls + count);
-    return count + daemon->crew_polls;
+    daemon_t *daemon = owner;
+    (void)signal_number;
+    daemon->is_told_to_end = true;
 }
 
 static void tell_end_of_output(daemon_t *daemon)
@@ -224,9 +190,11 @@ static void tell_end_of_output(daemon_t *daemon)
     weft_relay_send(&daemon->relay, WEFT_MSG_CLOSED, 0, NULL);
 }
 
-/* Nothing has come for a moment: does a user wait for the rank with the input to say what it wants? */
-static void show_prompts(daemon_t *daemon)
+/* Nothing has come for a moment: does a user wait for the rank with the input to say what it wants?
+ */
+static void daemon_is_quiet(void *owner)
 {
+    daemon_t *daemon = owner;
     const weft_job_plan_t *plan = daemon->crew.plan;
     for (int channel = 0; channel < 2 && daemon->input.pipe >= 0; channel++) {
         if (daemon->shows_prompts[channel])
@@ -235,53 +203,52 @@ static void show_prompts(daemon_t *daemon)
     }
 }
 
-/* Returns false when the job is over for us. */
-static bool take_turn(daemon_t *daemon)
+static void take_turn(daemon_t *daemon)
 {
-    int patience = patience_ms(daemon);
-    int count = prepare_polls(daemon);
-    int ready = poll(daemon->polls, (nfds_t)count, patience);
-    if (ready == 0)
-        show_prompts(daemon);
-    if (ready > 0)
-        weft_crew_advance(&daemon->crew, daemon->polls + daemon->crew_poll, daemon->crew_polls);
-    bool is_told_to_end = take_signals(daemon);
-    weft_relay_advance(&daemon->relay);
-    take_requests(daemon);
-    weft_input_drain_advance(&daemon->input, &daemon->relay);
+    bool may_prompt = daemon->input.pipe >= 0 && !daemon->input.has_ended;
+    if (may_prompt != (daemon->loop.quiet_ms > 0))
+        wl_loop_set_quiet(&daemon->loop, may_prompt ? PROMPT_MS : 0, daemon_is_quiet, daemon);
+    wl_loop_turn(&daemon->loop, -1);
     tell_events(daemon);
     weft_remote_output_send(&daemon->output);
+    weft_output_throttle(&daemon->crew.output);
     tell_end_of_output(daemon);
-    return !is_told_to_end && !daemon->is_finishing && !weft_relay_is_orphaned(&daemon->relay);
+}
+
+static bool is_over(const daemon_t *daemon)
+{
+    return daemon->is_told_to_end || daemon->is_finishing || weft_relay_is_orphaned(&daemon->relay);
 }
 
 /* ---- Start ---- */
 
 static int open_signals(daemon_t *daemon)
 {
-    static const int handled[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    sigset_t set;
-    sigemptyset(&set);
-    for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
-        sigaddset(&set, handled[i]);
-    sigprocmask(SIG_BLOCK, &set, &daemon->old_signals);
+    static const int no_more[] = {0};
+    sigprocmask(SIG_SETMASK, NULL, &daemon->old_signals);
     signal(SIGPIPE, SIG_IGN);
-    daemon->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return daemon->signal_fd >= 0 ? MPI_SUCCESS
-                                  : weft_fail(MPI_ERR_SPAWN, "signals cannot be received");
+    return wl_loop_open_signals(&daemon->loop, no_more, daemon_signalled, daemon);
+}
+
+static void wire_ready(void *owner, short ready)
+{
+    (void)ready;
+    weft_wire_advance(owner);
 }
 
 /* The first message is the job. */
 static int receive_job(daemon_t *daemon, weft_wire_t *wire)
 {
     weft_message_t message;
+    int err = weft_wire_watch(wire, &daemon->loop, wire_ready, wire);
+    if (err != MPI_SUCCESS)
+        return err;
     while (!weft_wire_next(wire, &message)) {
-        struct pollfd poll_entry;
-        if (!weft_wire_prepare_poll(wire, &poll_entry))
+        if (wire->fd < 0)
             return weft_fail(MPI_ERR_OTHER, "mpirun has gone before it told the job");
-        poll(&poll_entry, 1, -1);
-        weft_wire_advance(wire);
+        wl_loop_turn(&daemon->loop, -1);
     }
+    weft_wire_unwatch(wire);
     if (message.kind == WEFT_MSG_FINISH)
         _exit(0); /* the others could not be started, so we are not needed */
     if (message.kind != WEFT_MSG_JOB)
@@ -338,18 +305,10 @@ static int prepare_ranks(daemon_t *daemon)
     if (err == MPI_SUCCESS)
         err = weft_exchange_open(plan->id, &daemon->exchange_fd);
     if (err == MPI_SUCCESS)
+        err = wl_loop_add(&daemon->loop, daemon->exchange_fd, POLLIN, exchange_ready, daemon);
+    if (err == MPI_SUCCESS)
         err = weft_crew_open(&daemon->crew);
     return err;
-}
-
-static int make_polls(daemon_t *daemon)
-{
-    enum { OTHERS = 3 }; /* signals, exchange, input */
-    size_t count = (size_t)(OTHERS + weft_relay_poll_room(&daemon->relay) +
-                            weft_crew_poll_room(&daemon->crew));
-    daemon->polls = weft_alloc_array(count, sizeof(*daemon->polls));
-    return daemon->polls != NULL ? MPI_SUCCESS
-                                 : weft_fail(MPI_ERR_NO_MEM, "a list of %zu files", count);
 }
 
 /* From the connection to the parent to a node of the tree with a crew. */
@@ -368,15 +327,16 @@ static int join_job(daemon_t *daemon, int fd)
         return weft_fail(MPI_ERR_OTHER, "this is daemon %d of %d", daemon->call.node,
                          tree.count - 1);
     weft_wire_limit_silence(&wire, plan->route.lost_after_s);
-    err = weft_relay_open(&tree, daemon->call.node, &wire, &daemon->relay);
+    err = weft_relay_open(&tree, daemon->call.node, &wire, &daemon->loop, &daemon->relay);
     daemon->output.relay = &daemon->relay;
     weft_fences_open(&plan->placement, &daemon->relay, &daemon->fences);
     weft_remote_data_open(&plan->placement, &daemon->relay, &daemon->remote_data);
     plan->cores = weft_cores_available();
     if (err == MPI_SUCCESS)
         err = weft_crew_prepare(plan, daemon->call.node - 1,
-                                weft_remote_output_target(&daemon->output), &daemon->crew);
-    return err == MPI_SUCCESS ? make_polls(daemon) : err;
+                                weft_remote_output_target(&daemon->output), &daemon->loop,
+                                &daemon->crew);
+    return err;
 }
 
 /* ---- End ---- */
@@ -392,18 +352,19 @@ static void take_leave(daemon_t *daemon)
                             weft_host_tree_parent(&daemon->relay.tree, daemon->relay.self), NULL);
             has_said = true;
         }
-        weft_relay_advance(&daemon->relay);
-        weft_relay_take_ends(&daemon->relay);
         if (has_said && weft_relay_is_flushed(&daemon->relay))
             return;
-        int count = weft_relay_prepare_poll(&daemon->relay, daemon->polls);
-        poll(daemon->polls, (nfds_t)count, PROMPT_MS);
+        wl_loop_turn(&daemon->loop, PROMPT_MS);
     }
 }
 
 static void finish(daemon_t *daemon)
 {
     weft_relay_stop_listening(&daemon->relay);
+    wl_loop_set_quiet(&daemon->loop, 0, NULL, NULL);
+    wl_loop_remove(&daemon->loop, daemon->exchange_fd);
+    weft_fences_close(&daemon->fences);
+    weft_remote_data_close(&daemon->remote_data);
     weft_crew_finish(&daemon->crew);
     weft_remote_output_send(&daemon->output);
     weft_input_drain_close(&daemon->input);
@@ -429,16 +390,17 @@ static void serve(daemon_t *daemon)
         tell_ready(daemon);
     else
         send_failure(daemon, err);
-    while (take_turn(daemon))
-        ;
+    weft_relay_read_on(&daemon->relay);
+    while (!is_over(daemon))
+        take_turn(daemon);
     finish(daemon);
 }
 
 int weft_daemon_run(void)
 {
-    static daemon_t daemon = {
-        .signal_fd = -1, .exchange_fd = -1, .input.pipe = -1, .crew.host_fd = -1};
+    static daemon_t daemon = {.exchange_fd = -1, .input.pipe = -1, .crew.host_fd = -1};
     int fd, null;
+    wl_loop_open(&daemon.loop);
     setsid(); /* what a terminal or an agent's end send to its group is not for us */
     int err = weft_call_read(STDIN_FILENO, &daemon.call);
     if (err == MPI_SUCCESS)

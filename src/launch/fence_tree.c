@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "mpi.h"
 
-#include <limits.h>
 #include <pmix.h>
 #include <string.h>
 
@@ -24,12 +23,6 @@ typedef struct fence {
     uint32_t hosts_come, hosts_here, hosts_all; /* below us: come, expected; of the whole fence */
     weft_byte_queue_t data;
 } fence_t;
-
-void weft_fences_open(const weft_placement_t *placement, weft_relay_t *relay, weft_fences_t *out)
-{
-    *out = (weft_fences_t){.placement = placement, .relay = relay};
-    weft_list_init(&out->open);
-}
 
 /* Mark the hosts with ranks in the fence. */
 static void mark_hosts(const weft_placement_t *placement, const fence_t *fence, bool *is_in)
@@ -183,6 +176,7 @@ void weft_fences_enter(weft_fences_t *fences, weft_request_t *request)
     fence->request = request;
     request->answer_by_ms =
         request->timeout_s > 0 ? weft_clock_ms() + request->timeout_s * 1000 : INT64_MAX;
+    wl_timer_hasten(fences->relay->loop, &fences->timer, request->answer_by_ms);
     fence->hosts_come++;
     check(fences, fence);
 }
@@ -226,8 +220,9 @@ void weft_fences_take(weft_fences_t *fences, const weft_message_t *message)
         check(fences, fence);
 }
 
-int weft_fences_check_clock(weft_fences_t *fences)
+static void fence_time_is_up(void *owner)
 {
+    weft_fences_t *fences = owner;
     int64_t now = weft_clock_ms(), next = INT64_MAX;
     for (weft_link_t *link = fences->open.next; link != &fences->open; link = link->next) {
         fence_t *fence = WEFT_ELEMENT(link, fence_t, link);
@@ -240,5 +235,17 @@ int weft_fences_check_clock(weft_fences_t *fences)
             next = fence->request->answer_by_ms;
         }
     }
-    return next == INT64_MAX ? -1 : next - now > INT_MAX ? INT_MAX : (int)(next - now);
+    wl_timer_set(fences->relay->loop, &fences->timer, next);
+}
+
+void weft_fences_open(const weft_placement_t *placement, weft_relay_t *relay, weft_fences_t *out)
+{
+    *out = (weft_fences_t){.placement = placement, .relay = relay};
+    weft_list_init(&out->open);
+    wl_timer_init(&out->timer, fence_time_is_up, out);
+}
+
+void weft_fences_close(weft_fences_t *fences)
+{
+    wl_timer_stop(&fences->timer);
 }

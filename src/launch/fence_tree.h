@@ -16,11 +16,13 @@
 #include "launch/relay.h"
 
 typedef struct weft_fences {
+    wl_timer_t timer; /* to answer in time */
     const weft_placement_t *placement;
     weft_relay_t *relay;
     weft_list_t open;
 } weft_fences_t;
 
+/** The relay's loop keeps the time; the address of `out` may not change. */
 void weft_fences_open(const weft_placement_t *placement, weft_relay_t *relay, weft_fences_t *out);
 
 /** Our server's part is in. The request is ours now, and is answered when the fence ends. */
@@ -29,7 +31,7 @@ void weft_fences_enter(weft_fences_t *fences, weft_request_t *request);
 /** A message of kind WEFT_MSG_FENCE or WEFT_MSG_FENCE_DONE. */
 void weft_fences_take(weft_fences_t *fences, const weft_message_t *message);
 
-/** Answer those whose time is up. Returns ms to the next of them; -1: there is none. */
-int weft_fences_check_clock(weft_fences_t *fences);
+/** Nothing more is answered by the clock. */
+void weft_fences_close(weft_fences_t *fences);
 
 #endif

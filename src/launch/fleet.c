@@ -97,6 +97,21 @@ static void take_failure(fleet_t *fleet, const weft_message_t *message)
                      text == NULL ? "the ranks cannot be started" : text);
 }
 
+static void fleet_is_quiet(void *owner)
+{
+    fleet_t *fleet = owner;
+    weft_input_source_look(&fleet->input);
+}
+
+static void open_input(fleet_t *fleet, int node)
+{
+    int err = weft_input_source_open(&fleet->relay, node, &fleet->input);
+    if (err != MPI_SUCCESS)
+        refuse_start(fleet, err, node, "%s", weft_fail_text());
+    else if (isatty(STDIN_FILENO) == 1)
+        wl_loop_set_quiet(fleet->base.loop, PROMPT_MS, fleet_is_quiet, fleet);
+}
+
 static void start_ranks(fleet_t *fleet)
 {
     weft_writer_t body = {0};
@@ -107,7 +122,7 @@ static void start_ranks(fleet_t *fleet)
     weft_writer_release(&body);
     int input_rank = fleet->base.plan->files.input_rank;
     if (input_rank != WEFT_NO_RANK)
-        weft_input_source_open(placement_of(fleet)->host_of[input_rank] + 1, &fleet->input);
+        open_input(fleet, placement_of(fleet)->host_of[input_rank] + 1);
     fleet->is_started = true;
 }
 
@@ -252,34 +267,6 @@ static int settle_agent(fleet_t *fleet)
     return MPI_SUCCESS;
 }
 
-static int start(weft_team_t *team)
-{
-    fleet_t *fleet = fleet_of(team);
-    const weft_route_t *route = &team->plan->route;
-    char room[PATH_MAX];
-    int err = settle_agent(fleet);
-    if (err != MPI_SUCCESS)
-        return err;
-    weft_plan_write(team->plan, working_directory(room), fleet->agent.words, &fleet->job_text);
-    if (fleet->job_text.has_failed)
-        return weft_fail(MPI_ERR_NO_MEM, "the plan of the job");
-    fleet->agent.daemon = fleet->daemon;
-    return weft_relay_start(&fleet->relay, &fleet->agent, placement_of(fleet), route->interface);
-}
-
-static int poll_room(const weft_team_t *team)
-{
-    return 1 + weft_relay_poll_room(&fleet_of_const(team)->relay);
-}
-
-/* Stdin comes last: its entry may be missing. */
-static int prepare_poll(const weft_team_t *team, struct pollfd *out)
-{
-    const fleet_t *fleet = fleet_of_const(team);
-    int count = weft_relay_prepare_poll(&fleet->relay, out);
-    return count + weft_input_source_prepare_poll(&fleet->input, out + count);
-}
-
 /* Tell daemons that their output was taken, unless what they sent still waits to be written. */
 static void pay_debts(fleet_t *fleet)
 {
@@ -298,13 +285,9 @@ static void pay_debts(fleet_t *fleet)
     }
 }
 
-static int advance(weft_team_t *team, const struct pollfd *polls, int count)
+static int after_turn(weft_team_t *team)
 {
     fleet_t *fleet = fleet_of(team);
-    bool has_input = count > 0 && polls[count - 1].fd == STDIN_FILENO;
-    weft_relay_advance(&fleet->relay);
-    if (has_input && polls[count - 1].revents != 0)
-        weft_input_source_advance(&fleet->input, &fleet->relay);
     weft_sinks_flush(team->sinks); /* or a debt might stay, and nothing else wake us */
     pay_debts(fleet);
     if (fleet->start_error != MPI_SUCCESS)
@@ -312,10 +295,20 @@ static int advance(weft_team_t *team, const struct pollfd *polls, int count)
     return MPI_SUCCESS;
 }
 
-static void child_ended(weft_team_t *team, pid_t pid)
+static int start(weft_team_t *team)
 {
-    (void)pid;
-    weft_relay_take_ends(&fleet_of(team)->relay);
+    fleet_t *fleet = fleet_of(team);
+    const weft_route_t *route = &team->plan->route;
+    char room[PATH_MAX];
+    int err = settle_agent(fleet);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_plan_write(team->plan, working_directory(room), fleet->agent.words, &fleet->job_text);
+    if (fleet->job_text.has_failed)
+        return weft_fail(MPI_ERR_NO_MEM, "the plan of the job");
+    fleet->agent.daemon = fleet->daemon;
+    err = weft_relay_start(&fleet->relay, &fleet->agent, placement_of(fleet), route->interface);
+    return err == MPI_SUCCESS ? after_turn(team) : err;
 }
 
 static bool next_event(weft_team_t *team, weft_rank_event_t *out)
@@ -366,12 +359,6 @@ static void break_output(weft_team_t *team, int channel)
     weft_writer_release(&body);
 }
 
-/* Daemons see by themselves that nothing comes. */
-static void show_prompt(weft_team_t *team)
-{
-    (void)team;
-}
-
 static bool is_output_closed(const weft_team_t *team)
 {
     const fleet_t *fleet = fleet_of_const(team);
@@ -382,39 +369,28 @@ static bool is_output_closed(const weft_team_t *team)
     return true;
 }
 
-static int patience_ms(const weft_team_t *team)
-{
-    if (fleet_of_const(team)->start_error != MPI_SUCCESS)
-        return 0;
-    /* A terminal may bring us to the foreground without a word. */
-    return fleet_of_const(team)->input.is_open && isatty(STDIN_FILENO) == 1 ? PROMPT_MS : -1;
-}
-
 static void finish(weft_team_t *team)
 {
     fleet_t *fleet = fleet_of(team);
-    struct pollfd polls[512];
-    int64_t now = weft_clock_ms(), until_ms = now + FAREWELL_MS, latecomers_until_ms = now + LATE_MS;
-    bool fits = weft_relay_poll_room(&fleet->relay) <= (int)(sizeof(polls) / sizeof(polls[0]));
+    int64_t now = weft_clock_ms(), until_ms = now + FAREWELL_MS,
+            latecomers_until_ms = now + LATE_MS;
     fleet->is_finishing = true;
+    wl_loop_set_quiet(team->loop, 0, NULL, NULL);
+    weft_input_source_close(&fleet->input);
     weft_relay_send(&fleet->relay, WEFT_MSG_FINISH, WEFT_TO_ALL, NULL);
-    for (; now < until_ms; now = weft_clock_ms()) {
+    for (; now < until_ms && !weft_relay_is_alone(&fleet->relay); now = weft_clock_ms()) {
         if (now >= latecomers_until_ms)
             weft_relay_stop_listening(&fleet->relay);
-        weft_relay_advance(&fleet->relay);
+        wl_loop_turn(team->loop, PROMPT_MS);
         weft_sinks_flush(team->sinks);
         pay_debts(fleet);
-        if (weft_relay_is_alone(&fleet->relay))
-            return;
-        /* With very many children we just look now and then. */
-        int count = fits ? weft_relay_prepare_poll(&fleet->relay, polls) : 0;
-        poll(polls, (nfds_t)count, fits ? PROMPT_MS : 1);
     }
 }
 
 static void close_team(weft_team_t *team)
 {
     fleet_t *fleet = fleet_of(team);
+    weft_fences_close(&fleet->fences);
     weft_relay_close(&fleet->relay);
     weft_writer_release(&fleet->job_text);
     weft_queue_release(&fleet->events);
@@ -425,18 +401,13 @@ static void close_team(weft_team_t *team)
 
 static const weft_team_ops_t fleet_ops = {
     .start = start,
-    .poll_room = poll_room,
-    .prepare_poll = prepare_poll,
-    .advance = advance,
-    .child_ended = child_ended,
+    .after_turn = after_turn,
     .next_event = next_event,
     .signal = send_signal,
     .running = running,
     .gather = gather,
     .break_output = break_output,
-    .show_prompt = show_prompt,
     .is_output_closed = is_output_closed,
-    .patience_ms = patience_ms,
     .finish = finish,
     .close = close_team,
 };
@@ -457,7 +428,7 @@ static int open_relay(fleet_t *fleet)
     const weft_route_t *route = &fleet->base.plan->route;
     const weft_host_tree_t tree = {.count = placement_of(fleet)->host_count + 1,
                                    .radix = route->radix};
-    int err = weft_relay_open(&tree, 0, NULL, &fleet->relay);
+    int err = weft_relay_open(&tree, 0, NULL, fleet->base.loop, &fleet->relay);
     fleet->relay.lost_after_s = route->lost_after_s;
     fleet->relay.ops = &relay_ops;
     fleet->relay.context = fleet;
@@ -465,12 +436,13 @@ static int open_relay(fleet_t *fleet)
     return err == MPI_SUCCESS ? weft_random(fleet->relay.call.secret, WEFT_SECRET_BYTES) : err;
 }
 
-int weft_fleet_create(const weft_job_plan_t *plan, weft_sinks_t *sinks, weft_team_t **out)
+int weft_fleet_create(const weft_job_plan_t *plan, weft_sinks_t *sinks, wl_loop_t *loop,
+                      weft_team_t **out)
 {
     fleet_t *fleet = weft_alloc_zeroed(1, sizeof(*fleet));
     if (fleet == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a job of %d ranks", plan->size);
-    fleet->base = (weft_team_t){.ops = &fleet_ops, .plan = plan, .sinks = sinks};
+    fleet->base = (weft_team_t){.ops = &fleet_ops, .plan = plan, .sinks = sinks, .loop = loop};
     sigprocmask(SIG_SETMASK, NULL, &fleet->agent.signals);
     int err = open_hosts(fleet);
     if (err == MPI_SUCCESS)

@@ -6,16 +6,15 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "launch/byte_queue.h"
+#include "launch/loop/event_loop.h"
 #include "mpi.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,11 +75,13 @@ void weft_command_release(weft_command_t *command)
 }
 
 typedef struct watch {
+    wl_loop_t loop;
+    wl_child_watch_t child;
     const weft_job_plan_t *plan;
     weft_line_fn_t on_line;
     weft_foreign_end_t *end;
     pid_t pid;
-    int signal_fd, stderr_fd;
+    int stderr_fd;
     weft_byte_queue_t line;
     int64_t timeout_at_ms, due_at_ms, kill_at_ms, leave_at_ms;
     int forced_code; /* why we end it; 0: we do not */
@@ -88,18 +89,6 @@ typedef struct watch {
 } watch_t;
 
 /* ---- Start ---- */
-
-static int open_signals(sigset_t *old, int *out)
-{
-    static const int handled[] = {SIGCHLD, SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2};
-    sigset_t set;
-    sigemptyset(&set);
-    for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
-        sigaddset(&set, handled[i]);
-    sigprocmask(SIG_BLOCK, &set, old);
-    *out = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return *out >= 0 ? MPI_SUCCESS : weft_fail(MPI_ERR_SPAWN, "signals cannot be received");
-}
 
 /* The child between vfork and exec: system calls only. */
 static __attribute__((noreturn)) void become_launcher(const weft_command_t *command, int err_fd,
@@ -145,10 +134,9 @@ static void end_launcher(watch_t *watch, int code)
     kill(watch->pid, SIGTERM);
 }
 
-static void take_signal(watch_t *watch, int number)
+static void launcher_signalled(void *owner, int number)
 {
-    if (number == SIGCHLD)
-        return;
+    watch_t *watch = owner;
     if (number == SIGUSR1 || number == SIGUSR2) {
         kill(watch->pid, number);
         return;
@@ -157,13 +145,6 @@ static void take_signal(watch_t *watch, int number)
         fprintf(stderr, "%s: SIG%s received; ending the job\n", watch->plan->launcher,
                 sigabbrev_np(number));
     end_launcher(watch, 128 + number);
-}
-
-static void take_signals(watch_t *watch)
-{
-    struct signalfd_siginfo info;
-    while (read(watch->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-        take_signal(watch, (int)info.ssi_signo);
 }
 
 /* Give the whole lines to those who read them. */
@@ -195,9 +176,11 @@ static void write_all(const char *data, size_t bytes)
 }
 
 /* What comes is shown as it is; the copy is cut into lines. */
-static void take_stderr(watch_t *watch)
+static void stderr_ready(void *owner, short ready)
 {
+    watch_t *watch = owner;
     char data[16384];
+    (void)ready;
     ssize_t bytes;
     while ((bytes = read(watch->stderr_fd, data, sizeof(data))) > 0) {
         write_all(data, (size_t)bytes);
@@ -205,14 +188,17 @@ static void take_stderr(watch_t *watch)
         pass_lines_on(watch);
     }
     if (bytes == 0) {
+        wl_loop_remove(&watch->loop, watch->stderr_fd);
         close(watch->stderr_fd);
         watch->stderr_fd = -1;
     }
 }
 
-static void take_end(watch_t *watch)
+static void launcher_ended(void *owner, pid_t first)
 {
+    watch_t *watch = owner;
     int status;
+    (void)first;
     if (watch->has_ended || waitpid(watch->pid, &status, WNOHANG) != watch->pid)
         return;
     watch->has_ended = true;
@@ -234,13 +220,13 @@ static void check_clock(watch_t *watch)
         kill(watch->pid, SIGKILL);
 }
 
-static int patience_ms(const watch_t *watch)
+static int64_t wait_ms(const watch_t *watch)
 {
     int64_t next = watch->has_ended ? watch->leave_at_ms : watch->kill_at_ms;
     if (!watch->has_ended && watch->forced_code == 0)
         next = watch->timeout_at_ms < watch->due_at_ms ? watch->timeout_at_ms : watch->due_at_ms;
     int64_t left = next - weft_clock_ms();
-    return next == INT64_MAX ? -1 : left < 0 ? 0 : (int)left;
+    return next == INT64_MAX ? -1 : left < 0 ? 0 : left;
 }
 
 static bool is_over(const watch_t *watch)
@@ -251,17 +237,26 @@ static bool is_over(const watch_t *watch)
 static void wait_for_end(watch_t *watch)
 {
     while (!is_over(watch)) {
-        struct pollfd polls[] = {{.fd = watch->signal_fd, .events = POLLIN},
-                                 {.fd = watch->stderr_fd, .events = POLLIN}};
-        poll(polls, 2, patience_ms(watch));
-        take_signals(watch);
-        if (watch->stderr_fd >= 0)
-            take_stderr(watch);
-        take_end(watch);
+        wl_loop_turn(&watch->loop, wait_ms(watch));
         check_clock(watch);
     }
     if (watch->forced_code != 0) /* whatever it says */
         *watch->end = (weft_foreign_end_t){.exit_code = watch->forced_code};
+}
+
+static int start_launcher(watch_t *watch, const weft_command_t *command)
+{
+    static const int more[] = {SIGUSR1, SIGUSR2, 0};
+    sigset_t old;
+    sigprocmask(SIG_SETMASK, NULL, &old);
+    int err = wl_loop_open_signals(&watch->loop, more, launcher_signalled, watch);
+    if (err != MPI_SUCCESS)
+        return err;
+    wl_loop_add_child_watch(&watch->loop, &watch->child, launcher_ended, watch);
+    err = spawn(command, &old, watch);
+    return err == MPI_SUCCESS
+               ? wl_loop_add(&watch->loop, watch->stderr_fd, POLLIN, stderr_ready, watch)
+               : err;
 }
 
 int weft_foreign_run(const weft_job_plan_t *plan, const weft_command_t *command,
@@ -275,12 +270,10 @@ int weft_foreign_run(const weft_job_plan_t *plan, const weft_command_t *command,
                      .timeout_at_ms = INT64_MAX,
                      .due_at_ms = INT64_MAX,
                      .kill_at_ms = INT64_MAX};
-    sigset_t old;
     if (command->has_failed)
         return weft_fail(MPI_ERR_NO_MEM, "a command line");
-    int err = open_signals(&old, &watch.signal_fd);
-    if (err == MPI_SUCCESS)
-        err = spawn(command, &old, &watch);
+    wl_loop_open(&watch.loop);
+    int err = start_launcher(&watch, command);
     if (err == MPI_SUCCESS) {
         if (plan->timeout_s > 0)
             watch.timeout_at_ms = weft_clock_ms() + plan->timeout_s * 1000;
@@ -289,6 +282,7 @@ int weft_foreign_run(const weft_job_plan_t *plan, const weft_command_t *command,
     }
     if (watch.stderr_fd >= 0)
         close(watch.stderr_fd);
+    wl_loop_close(&watch.loop);
     weft_queue_release(&watch.line);
     return err;
 }

@@ -6,24 +6,24 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "launch/blame.h"
+#include "launch/loop/event_loop.h"
 #include "launch/output_sinks.h"
 #include "launch/team.h"
 #include "mpi.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum {
     GRACE_AFTER_SIGNAL_MS = 5000, /* for ranks that want to save their work */
     GRACE_AFTER_FAILURE_MS = 300,
-    PATIENCE_AFTER_KILL_MS = 10000, /* with hosts that do not answer, and processes that cannot die */
+    PATIENCE_AFTER_KILL_MS =
+        10000,             /* with hosts that do not answer, and processes that cannot die */
     LINGER_QUIET_MS = 300, /* without output, of what ranks have left running */
     LINGER_MOST_MS = 2000,
     TIMEOUT_EXIT_CODE = 124, /* as timeout(1) */
@@ -44,12 +44,11 @@ typedef struct job {
     weft_team_t *team;
     weft_sinks_t sinks;
     weft_blame_t blame;
-    struct pollfd *polls; /* [poll_capacity] */
-    int poll_capacity;
-    int signal_fd;
+    wl_loop_t loop;
     phase_t phase;
     int exit_code;
-    bool is_broken[2];                                     /* the ranks know that nobody reads */
+    bool may_leave;    /* a signal came after the end: output that nobody reads is given up */
+    bool is_broken[2]; /* the ranks know that nobody reads */
     int64_t timeout_at, kill_at, leave_at, linger_at, linger_end_at; /* ms */
 } job_t;
 
@@ -142,16 +141,15 @@ static void end_by_signal(job_t *job, int signal_number)
         end_ranks(job, signal_number, GRACE_AFTER_SIGNAL_MS);
     } else if (job->phase == ENDING) {
         kill_ranks(job);
+    } else if (job->phase == OVER) {
+        job->may_leave = true;
     }
 }
 
-static void take_signal(job_t *job, const struct signalfd_siginfo *info)
+static void job_signalled(void *owner, int signal_number)
 {
-    int signal_number = (int)info->ssi_signo;
+    job_t *job = owner;
     switch (signal_number) {
-    case SIGCHLD:
-        job->team->ops->child_ended(job->team, (pid_t)info->ssi_pid);
-        break;
     case SIGTSTP:
         signal_ranks(job, SIGTSTP);
         raise(SIGSTOP);
@@ -166,29 +164,11 @@ static void take_signal(job_t *job, const struct signalfd_siginfo *info)
     }
 }
 
-static void take_signals(job_t *job)
+static int open_signals(job_t *job)
 {
-    struct signalfd_siginfo info;
-    while (read(job->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-        take_signal(job, &info);
-}
-
-static int open_signals(int *out)
-{
-    static const int handled[] = {SIGCHLD, SIGINT,  SIGTERM, SIGQUIT,
-                                  SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
-    sigset_t set;
-    sigemptyset(&set);
-    for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
-        sigaddset(&set, handled[i]);
-    struct sigaction hang_up;
-    sigaction(SIGHUP, NULL, &hang_up);
-    if (hang_up.sa_handler != SIG_IGN) /* nohup */
-        sigaddset(&set, SIGHUP);
-    sigprocmask(SIG_BLOCK, &set, NULL);
+    static const int more[] = {SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, 0};
     signal(SIGPIPE, SIG_IGN);
-    *out = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return *out >= 0 ? MPI_SUCCESS : weft_fail(MPI_ERR_SPAWN, "signals cannot be received");
+    return wl_loop_open_signals(&job->loop, more, job_signalled, job);
 }
 
 /* ---- The loop ---- */
@@ -204,7 +184,8 @@ static void check_clock(job_t *job)
     if (job->phase == ENDING && now >= job->kill_at)
         kill_ranks(job);
     if (job->phase == KILLED && now >= job->leave_at) {
-        say(job, "%d ranks have been told to end and nothing is heard of them; leaving them", count_running(job));
+        say(job, "%d ranks have been told to end and nothing is heard of them; leaving them",
+            count_running(job));
         job->phase = OVER;
     }
     if (job->phase == LINGERING && (now >= job->linger_at || now >= job->linger_end_at))
@@ -246,60 +227,19 @@ static int64_t next_deadline(const job_t *job)
     return job->phase == RUNNING ? job->timeout_at : job->kill_at;
 }
 
-static int poll_timeout_ms(const job_t *job)
+static int64_t wait_ms(const job_t *job)
 {
-    int64_t at = next_deadline(job);
-    int patience = job->team->ops->patience_ms(job->team);
-    int64_t most = patience >= 0 ? patience : INT32_MAX;
-    int64_t left = at == never ? most : at - weft_clock_ms();
-    if (left > most)
-        left = most;
-    if (left < 0)
-        return 0;
-    return left == INT32_MAX ? -1 : (int)left;
-}
-
-enum { OTHER_POLLS = 3 }; /* signals, stdout, stderr */
-
-static int reserve_polls(job_t *job)
-{
-    int wanted = OTHER_POLLS + job->team->ops->poll_room(job->team);
-    if (wanted <= job->poll_capacity)
-        return MPI_SUCCESS;
-    struct pollfd *polls = weft_realloc(job->polls, (size_t)wanted * sizeof(*polls));
-    if (polls == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "a job of %d ranks", job->plan->size);
-    job->polls = polls;
-    job->poll_capacity = wanted;
-    return MPI_SUCCESS;
-}
-
-/* Wait for something and have the team do it. */
-static int advance(job_t *job)
-{
-    int err = reserve_polls(job);
-    if (err != MPI_SUCCESS)
-        return err;
-    struct pollfd *polls = job->polls;
-    polls[0] = (struct pollfd){.fd = job->signal_fd, .events = POLLIN};
-    int used = 1 + weft_sinks_prepare_poll(&job->sinks, polls + 1);
-    int ours = job->team->ops->prepare_poll(job->team, polls + used);
-    int ready = poll(polls, (nfds_t)(used + ours), poll_timeout_ms(job));
-    if (ready < 0)
-        return MPI_SUCCESS;
-    if (ready == 0)
-        job->team->ops->show_prompt(job->team);
-    else if (job->phase == LINGERING)
-        job->linger_at = weft_clock_ms() + LINGER_QUIET_MS;
-    err = job->team->ops->advance(job->team, polls + used, ours);
-    weft_sinks_flush(&job->sinks);
-    return err;
+    int64_t at = next_deadline(job), left = at - weft_clock_ms();
+    return at == never ? -1 : left < 0 ? 0 : left;
 }
 
 static int take_turn(job_t *job)
 {
-    int err = advance(job);
-    take_signals(job);
+    int ready = wl_loop_turn(&job->loop, wait_ms(job));
+    if (ready > 0 && job->phase == LINGERING)
+        job->linger_at = weft_clock_ms() + LINGER_QUIET_MS;
+    int err = job->team->ops->after_turn(job->team);
+    weft_sinks_flush(&job->sinks);
     if (err != MPI_SUCCESS)
         return err;
     take_events(job);
@@ -314,18 +254,8 @@ static int take_turn(job_t *job)
 static void flush_output(job_t *job)
 {
     weft_sinks_flush(&job->sinks);
-    while (!weft_sinks_are_flushed(&job->sinks)) {
-        struct signalfd_siginfo info;
-        struct pollfd polls[OTHER_POLLS] = {{.fd = job->signal_fd, .events = POLLIN}};
-        int sinks = weft_sinks_prepare_poll(&job->sinks, polls + 1);
-        poll(polls, (nfds_t)(1 + sinks), -1);
-        weft_sinks_flush(&job->sinks);
-        while (read(job->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-            int number = (int)info.ssi_signo;
-            if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)
-                return;
-        }
-    }
+    while (!weft_sinks_are_flushed(&job->sinks) && !job->may_leave)
+        wl_loop_turn(&job->loop, -1);
 }
 
 static int run(job_t *job)
@@ -335,6 +265,7 @@ static int run(job_t *job)
         job->timeout_at = weft_clock_ms() + job->plan->timeout_s * 1000;
     while (err == MPI_SUCCESS && job->phase != OVER)
         err = take_turn(job);
+    job->phase = OVER;
     job->team->ops->finish(job->team);
     flush_output(job);
     return err;
@@ -343,27 +274,30 @@ static int run(job_t *job)
 static int open_job(job_t *job)
 {
     const weft_job_plan_t *plan = job->plan;
-    weft_sinks_open(&job->sinks);
-    int err = weft_blame_open(plan, &job->blame);
+    int err = weft_sinks_open(&job->loop, &job->sinks);
+    if (err == MPI_SUCCESS)
+        err = weft_blame_open(plan, &job->blame);
     if (err != MPI_SUCCESS)
         return err;
-    return weft_job_plan_is_local(plan) ? weft_local_team_create(plan, &job->sinks, &job->team)
-                                        : weft_fleet_create(plan, &job->sinks, &job->team);
+    return weft_job_plan_is_local(plan)
+               ? weft_local_team_create(plan, &job->sinks, &job->loop, &job->team)
+               : weft_fleet_create(plan, &job->sinks, &job->loop, &job->team);
 }
 
 int weft_job_run(const weft_job_plan_t *plan, int *exit_code_out)
 {
     job_t job = {.plan = plan, .timeout_at = never, .kill_at = never};
+    wl_loop_open(&job.loop);
     int err = open_job(&job);
     if (err == MPI_SUCCESS)
-        err = open_signals(&job.signal_fd);
+        err = open_signals(&job);
     if (err == MPI_SUCCESS)
         err = run(&job);
     if (job.team != NULL)
         job.team->ops->close(job.team);
     weft_blame_release(&job.blame);
     weft_sinks_release(&job.sinks);
-    weft_free(job.polls);
+    wl_loop_close(&job.loop);
     if (err == MPI_SUCCESS)
         *exit_code_out = job.exit_code;
     return err;

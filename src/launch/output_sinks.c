@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/output_sinks.h"
 
+#include "mpi.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -28,13 +30,6 @@ static bool are_one_file(int a, int b)
            x.st_rdev == y.st_rdev;
 }
 
-void weft_sinks_open(weft_sinks_t *out)
-{
-    out->sinks[WEFT_STDOUT] = open_sink(STDOUT_FILENO);
-    out->sinks[WEFT_STDERR] = open_sink(STDERR_FILENO);
-    out->is_one = are_one_file(STDOUT_FILENO, STDERR_FILENO);
-}
-
 static const weft_sink_t *sink_of(const weft_sinks_t *sinks, int channel)
 {
     return &sinks->sinks[sinks->is_one ? 0 : channel];
@@ -52,24 +47,13 @@ bool weft_sinks_have_room(const weft_sinks_t *sinks, int channel)
     return weft_queue_bytes(&sink_of(sinks, channel)->queue) < QUEUE_FULL;
 }
 
-int weft_sinks_prepare_poll(const weft_sinks_t *sinks, struct pollfd *out)
-{
-    int count = 0;
-    for (int i = 0; i < 2; i++) {
-        const weft_sink_t *sink = &sinks->sinks[i];
-        if (weft_queue_bytes(&sink->queue) > 0)
-            out[count++] = (struct pollfd){.fd = sink->fd, .events = POLLOUT};
-    }
-    return count;
-}
-
 static bool is_writable(const weft_sink_t *sink)
 {
     struct pollfd writable = {.fd = sink->fd, .events = POLLOUT};
     return sink->is_file || poll(&writable, 1, 0) == 1;
 }
 
-static void flush_sink(weft_sink_t *sink)
+static void write_queued(weft_sink_t *sink)
 {
     while (weft_queue_bytes(&sink->queue) > 0 && is_writable(sink)) {
         size_t bytes = weft_queue_bytes(&sink->queue);
@@ -85,6 +69,32 @@ static void flush_sink(weft_sink_t *sink)
             weft_queue_drop(&sink->queue, weft_queue_bytes(&sink->queue));
         }
     }
+}
+
+/* Write what can be written without waiting; the loop goes on when there is room for the rest. */
+static void flush_sink(weft_sink_t *sink)
+{
+    write_queued(sink);
+    wl_loop_set(sink->loop, sink->fd, weft_queue_bytes(&sink->queue) > 0 ? POLLOUT : 0);
+}
+
+static void sink_ready(void *owner, short ready)
+{
+    (void)ready;
+    flush_sink(owner);
+}
+
+int weft_sinks_open(wl_loop_t *loop, weft_sinks_t *out)
+{
+    int err = MPI_SUCCESS;
+    *out = (weft_sinks_t){.is_one = are_one_file(STDOUT_FILENO, STDERR_FILENO)};
+    for (int channel = 0; channel < 2 && err == MPI_SUCCESS; channel++) {
+        weft_sink_t *sink = &out->sinks[channel];
+        *sink = open_sink(channel == WEFT_STDOUT ? STDOUT_FILENO : STDERR_FILENO);
+        sink->loop = loop;
+        err = wl_loop_add(loop, sink->fd, 0, sink_ready, sink);
+    }
+    return err;
 }
 
 void weft_sinks_flush(weft_sinks_t *sinks)
@@ -111,6 +121,10 @@ bool weft_sinks_are_flushed(const weft_sinks_t *sinks)
 
 void weft_sinks_release(weft_sinks_t *sinks)
 {
-    weft_queue_release(&sinks->sinks[0].queue);
-    weft_queue_release(&sinks->sinks[1].queue);
+    for (int channel = 0; channel < 2; channel++) {
+        weft_sink_t *sink = &sinks->sinks[channel];
+        if (sink->loop != NULL)
+            wl_loop_remove(sink->loop, sink->fd);
+        weft_queue_release(&sink->queue);
+    }
 }

@@ -7,13 +7,14 @@
 #define WEFT_LAUNCH_OUTPUT_SINKS_H
 
 #include "launch/byte_queue.h"
+#include "launch/loop/event_loop.h"
 
-#include <poll.h>
 #include <stdbool.h>
 
 typedef enum weft_channel_kind { WEFT_STDOUT, WEFT_STDERR } weft_channel_kind_t;
 
 typedef struct weft_sink {
+    wl_loop_t *loop;
     int fd;
     weft_byte_queue_t queue;
     bool is_terminal, is_file; /* a write to a file never waits for a reader */
@@ -25,16 +26,15 @@ typedef struct weft_sinks {
     bool is_one; /* 2>&1: sinks[0] has both, so that no line falls into another */
 } weft_sinks_t;
 
-void weft_sinks_open(weft_sinks_t *out);
+/** The loop writes what waits, until weft_sinks_release(); the address of `out` may not change.
+ *  MPI_ERR_NO_MEM. */
+int weft_sinks_open(wl_loop_t *loop, weft_sinks_t *out);
 
 /** Queue a copy; what a broken sink gets is lost. */
 void weft_sinks_put(weft_sinks_t *sinks, int channel, const char *data, size_t bytes);
 
 /** May more be put, or is the queue full? */
 bool weft_sinks_have_room(const weft_sinks_t *sinks, int channel);
-
-/** Fill in what to wait for; returns how many entries, two at most. */
-int weft_sinks_prepare_poll(const weft_sinks_t *sinks, struct pollfd *out);
 
 /** Write what can be written without waiting. */
 void weft_sinks_flush(weft_sinks_t *sinks);

@@ -15,26 +15,20 @@
 
 enum { LINE_BYTES = 65536 /* longer lines are passed on in pieces */ };
 
-int weft_output_open(const int *ranks, int count, weft_output_target_t target, weft_output_t *out)
+int weft_output_open(const int *ranks, int count, weft_output_target_t target, wl_loop_t *loop,
+                     weft_output_t *out)
 {
     weft_stream_t *streams = weft_alloc_zeroed(2 * (size_t)count, sizeof(*streams));
     if (streams == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "%d streams of output", 2 * count);
     for (int i = 0; i < 2 * count; i++)
-        streams[i].fd = -1;
-    *out = (weft_output_t){.target = target, .streams = streams, .ranks = ranks, .count = count};
-    return MPI_SUCCESS;
-}
-
-int weft_output_connect(weft_output_t *output, int index, int channel, int *write_end_out)
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return weft_fail(MPI_ERR_SPAWN, "a pipe for the output of rank %d cannot be made: %s",
-                         output->ranks[index], strerror(errno));
-    fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    output->streams[2 * index + channel].fd = ends[0];
-    *write_end_out = ends[1];
+        streams[i] = (weft_stream_t){.output = out, .fd = -1};
+    *out = (weft_output_t){.target = target,
+                           .loop = loop,
+                           .streams = streams,
+                           .ranks = ranks,
+                           .count = count,
+                           .is_read = {true, true}};
     return MPI_SUCCESS;
 }
 
@@ -84,6 +78,7 @@ static void pass_on_lines(const weft_output_t *output, int index, bool takes_all
 
 static void close_stream(weft_stream_t *stream)
 {
+    wl_loop_remove(stream->output->loop, stream->fd);
     close(stream->fd);
     stream->fd = -1;
 }
@@ -113,32 +108,42 @@ static bool has_room(const weft_output_t *output, int index)
     return output->target.has_room(output->target.context, index % 2);
 }
 
-int weft_output_poll_room(const weft_output_t *output)
+static void stream_ready(void *owner, short ready)
 {
-    return 2 * output->count;
+    const weft_stream_t *stream = owner;
+    (void)ready;
+    read_stream(stream->output, (int)(stream - stream->output->streams));
 }
 
-int weft_output_prepare_poll(const weft_output_t *output, struct pollfd *out)
+int weft_output_connect(weft_output_t *output, int index, int channel, int *write_end_out)
 {
-    const bool room[2] = {has_room(output, 0), has_room(output, 1)};
-    int polls = 0;
-    for (int i = 0; i < 2 * output->count; i++) {
-        if (output->streams[i].fd >= 0 && room[i % 2])
-            out[polls++] = (struct pollfd){.fd = output->streams[i].fd, .events = POLLIN};
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return weft_fail(MPI_ERR_SPAWN, "a pipe for the output of rank %d cannot be made: %s",
+                         output->ranks[index], strerror(errno));
+    weft_stream_t *stream = &output->streams[2 * index + channel];
+    int err = wl_loop_add(output->loop, ends[0], output->is_read[channel] ? POLLIN : 0,
+                          stream_ready, stream);
+    if (err != MPI_SUCCESS) {
+        close(ends[0]);
+        close(ends[1]);
+        return err;
     }
-    return polls;
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    stream->fd = ends[0];
+    *write_end_out = ends[1];
+    return MPI_SUCCESS;
 }
 
-void weft_output_advance(weft_output_t *output, const struct pollfd *polls, int count)
+void weft_output_throttle(weft_output_t *output)
 {
-    /* polls[] has the streams in our order, some left out. */
-    int next = 0;
-    for (int i = 0; i < 2 * output->count && next < count; i++) {
-        if (output->streams[i].fd < 0 || polls[next].fd != output->streams[i].fd)
+    for (int channel = 0; channel < 2; channel++) {
+        bool is_read = has_room(output, channel);
+        if (is_read == output->is_read[channel])
             continue;
-        if (polls[next].revents != 0)
-            read_stream(output, i);
-        next++;
+        output->is_read[channel] = is_read;
+        for (int i = channel; i < 2 * output->count; i += 2)
+            wl_loop_set(output->loop, output->streams[i].fd, is_read ? POLLIN : 0);
     }
 }
 

@@ -12,7 +12,8 @@
 #ifndef WEFT_LAUNCH_RANK_OUTPUT_H
 #define WEFT_LAUNCH_RANK_OUTPUT_H
 
-#include <poll.h>
+#include "launch/loop/event_loop.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -25,8 +26,11 @@ typedef struct weft_output_target {
     bool (*has_room)(void *context, int channel);
 } weft_output_target_t;
 
+struct weft_output;
+
 typedef struct weft_stream {
-    int fd;     /* -1: closed */
+    struct weft_output *output; /* that it is part of */
+    int fd;                     /* -1: closed */
     char *line; /* what came since the last newline; from the heap when first needed */
     size_t used;
     bool is_inside_line; /* its first part has been given to the target */
@@ -34,28 +38,27 @@ typedef struct weft_stream {
 
 typedef struct weft_output {
     weft_output_target_t target;
+    wl_loop_t *loop;
     weft_stream_t *streams; /* [2 * count]: stdout of the first rank, its stderr, ... */
     const int *ranks;       /* [count] their numbers */
     int count;
     bool tags_lines;
+    bool is_read[2];   /* the target has room in this channel */
     bool is_immediate; /* pass on pieces of lines at once: there is one rank, it may be a prompt */
 } weft_output_t;
 
-/** Prepare for the `count` ranks ranks[], which has to live as long. MPI_ERR_NO_MEM. */
-int weft_output_open(const int *ranks, int count, weft_output_target_t target, weft_output_t *out);
+/** Prepare for the `count` ranks ranks[], which has to live as long. The loop reads from now on;
+ * the address of `out` may not change. MPI_ERR_NO_MEM. */
+int weft_output_open(const int *ranks, int count, weft_output_target_t target, wl_loop_t *loop,
+                     weft_output_t *out);
 
 /** Make a pipe for a channel of the rank with that index; the caller closes its write end after
- *  giving it to the rank. MPI_ERR_SPAWN. */
+ *  giving it to the rank. MPI_ERR_SPAWN, MPI_ERR_NO_MEM. */
 int weft_output_connect(weft_output_t *output, int index, int channel, int *write_end_out);
 
-/** Room in an array of pollfd that the next function needs. */
-int weft_output_poll_room(const weft_output_t *output);
-
-/** Fill in what to wait for; returns how many entries. */
-int weft_output_prepare_poll(const weft_output_t *output, struct pollfd *out);
-
-/** Read from what is ready; `polls` as prepared. */
-void weft_output_advance(weft_output_t *output, const struct pollfd *polls, int count);
+/** To be called after each turn of the loop: read those channels only for which the target has
+ *  room. */
+void weft_output_throttle(weft_output_t *output);
 
 /** Read what the rank with that index, or all (-1), have written so far. */
 void weft_output_gather(weft_output_t *output, int index);

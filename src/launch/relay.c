@@ -10,29 +10,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-int weft_relay_open(const weft_host_tree_t *tree, int self, const weft_wire_t *up,
-                    weft_relay_t *out)
-{
-    weft_relay_t relay = {.tree = *tree, .self = self, .listener = -1, .up.fd = -1};
-    int first = weft_host_tree_children(tree, self, &relay.branch_count);
-    relay.branches = weft_alloc_zeroed((size_t)relay.branch_count + 1, sizeof(*relay.branches));
-    if (relay.branches == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "connections to %d hosts", relay.branch_count);
-    for (int i = 0; i < relay.branch_count; i++)
-        relay.branches[i] = (weft_branch_t){.node = first + i, .wire.fd = -1};
-    for (int i = 0; i < WEFT_GUESTS; i++)
-        relay.guests[i].fd = -1;
-    if (up != NULL)
-        relay.up = *up;
-    *out = relay;
-    return MPI_SUCCESS;
-}
 
 /* ---- Messages ---- */
 
@@ -83,6 +66,21 @@ static void take(weft_relay_t *relay, const weft_message_t *message)
         relay->ops->deliver(relay->context, message);
 }
 
+void weft_relay_read_on(weft_relay_t *relay)
+{
+    weft_message_t message;
+    while (weft_wire_next(&relay->up, &message))
+        take(relay, &message);
+}
+
+static void parent_ready(void *owner, short ready)
+{
+    weft_relay_t *relay = owner;
+    (void)ready;
+    weft_wire_advance(&relay->up);
+    weft_relay_read_on(relay);
+}
+
 /* ---- Children ---- */
 
 static void lose(weft_relay_t *relay, weft_branch_t *branch, const char *why)
@@ -94,9 +92,12 @@ static void lose(weft_relay_t *relay, weft_branch_t *branch, const char *why)
     weft_wire_close(&branch->wire); /* `why` may lie in it */
 }
 
-static void take_from_branch(weft_relay_t *relay, weft_branch_t *branch)
+static void branch_ready(void *owner, short ready)
 {
+    weft_branch_t *branch = owner;
+    weft_relay_t *relay = branch->relay;
     weft_message_t message;
+    (void)ready;
     weft_wire_advance(&branch->wire);
     while (branch->state == WEFT_BRANCH_JOINED && weft_wire_next(&branch->wire, &message)) {
         if (message.kind == WEFT_MSG_DONE)
@@ -121,8 +122,10 @@ static void explain_end(const siginfo_t *info, char *out, size_t bytes)
                  strsignal(info->si_status));
 }
 
-void weft_relay_take_ends(weft_relay_t *relay)
+static void agent_ended(void *owner, pid_t first)
 {
+    weft_relay_t *relay = owner;
+    (void)first;
     for (int i = 0; i < relay->branch_count; i++) {
         weft_branch_t *branch = &relay->branches[i];
         siginfo_t info = {0};
@@ -166,12 +169,6 @@ static int open_listener(int *port_out)
     return fd;
 }
 
-static void dismiss(weft_guest_t *guest)
-{
-    close(guest->fd);
-    guest->fd = -1;
-}
-
 static weft_guest_t *free_seat(weft_relay_t *relay)
 {
     for (int i = 0; i < WEFT_GUESTS; i++) {
@@ -181,22 +178,31 @@ static weft_guest_t *free_seat(weft_relay_t *relay)
     return NULL;
 }
 
-static void let_in(weft_relay_t *relay)
+/* While all seats are taken the system keeps those who knock. */
+static void watch_door(weft_relay_t *relay)
 {
-    weft_guest_t *guest;
-    while ((guest = free_seat(relay)) != NULL) {
-        int fd = accept4(relay->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0)
-            return;
-        *guest = (weft_guest_t){.fd = fd};
-        if (!weft_greeting_begin(&guest->greeting) ||
-            send(fd, guest->greeting.hello, WEFT_HELLO_BYTES, MSG_NOSIGNAL) != WEFT_HELLO_BYTES)
-            dismiss(guest);
-    }
+    if (relay->listener >= 0)
+        wl_loop_set(relay->loop, relay->listener, free_seat(relay) != NULL ? POLLIN : 0);
 }
 
-static void join(weft_relay_t *relay, weft_guest_t *guest, int node)
+/* The seat becomes free, and its socket is the caller's. */
+static int leave_seat(weft_guest_t *guest)
 {
+    int fd = guest->fd;
+    wl_loop_remove(guest->relay->loop, fd);
+    guest->fd = -1;
+    watch_door(guest->relay);
+    return fd;
+}
+
+static void dismiss(weft_guest_t *guest)
+{
+    close(leave_seat(guest));
+}
+
+static void join(weft_guest_t *guest, int node)
+{
+    weft_relay_t *relay = guest->relay;
     weft_branch_t *branch = is_node(relay, node) ? branch_to(relay, node) : NULL;
     if (branch == NULL || branch->node != node || branch->state != WEFT_BRANCH_STARTING ||
         send(guest->fd, guest->greeting.welcome, WEFT_WELCOME_BYTES, MSG_NOSIGNAL) !=
@@ -204,30 +210,78 @@ static void join(weft_relay_t *relay, weft_guest_t *guest, int node)
         dismiss(guest);
         return;
     }
-    weft_wire_open(guest->fd, &branch->wire);
+    weft_wire_open(leave_seat(guest), &branch->wire);
     weft_wire_limit_silence(&branch->wire, relay->lost_after_s);
     branch->state = WEFT_BRANCH_JOINED;
-    guest->fd = -1;
-    relay->ops->joined(relay->context, node);
+    if (weft_wire_watch(&branch->wire, relay->loop, branch_ready, branch) == MPI_SUCCESS)
+        relay->ops->joined(relay->context, node);
+    else
+        lose(relay, branch, weft_fail_text());
 }
 
-static void hear(weft_relay_t *relay, weft_guest_t *guest)
+static void guest_ready(void *owner, short ready)
 {
+    weft_guest_t *guest = owner;
     int node;
     ssize_t bytes =
         recv(guest->fd, guest->greeting.reply + guest->got, WEFT_REPLY_BYTES - guest->got, 0);
+    (void)ready;
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (bytes > 0)
         guest->got += (size_t)bytes;
     if (bytes <= 0 || (guest->got == WEFT_REPLY_BYTES &&
-                       !weft_greeting_accept(&guest->greeting, relay->call.secret, &node)))
+                       !weft_greeting_accept(&guest->greeting, guest->relay->call.secret, &node)))
         dismiss(guest);
     else if (guest->got == WEFT_REPLY_BYTES)
-        join(relay, guest, node);
+        join(guest, node);
+}
+
+static void listener_ready(void *owner, short ready)
+{
+    weft_relay_t *relay = owner;
+    weft_guest_t *guest;
+    (void)ready;
+    while ((guest = free_seat(relay)) != NULL) {
+        int fd = accept4(relay->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0)
+            return;
+        *guest = (weft_guest_t){.relay = relay, .fd = fd};
+        if (wl_loop_add(relay->loop, fd, POLLIN, guest_ready, guest) != MPI_SUCCESS ||
+            !weft_greeting_begin(&guest->greeting) ||
+            send(fd, guest->greeting.hello, WEFT_HELLO_BYTES, MSG_NOSIGNAL) != WEFT_HELLO_BYTES)
+            dismiss(guest);
+    }
+    watch_door(relay);
 }
 
 /* ---- Start ---- */
+
+static void set_up_children(weft_relay_t *relay, int first)
+{
+    for (int i = 0; i < relay->branch_count; i++)
+        relay->branches[i] = (weft_branch_t){.relay = relay, .node = first + i, .wire.fd = -1};
+    for (int i = 0; i < WEFT_GUESTS; i++)
+        relay->guests[i].fd = -1;
+    wl_loop_add_child_watch(relay->loop, &relay->agents, agent_ended, relay);
+}
+
+int weft_relay_open(const weft_host_tree_t *tree, int self, const weft_wire_t *up, wl_loop_t *loop,
+                    weft_relay_t *out)
+{
+    *out = (weft_relay_t){.loop = loop, .tree = *tree, .self = self, .listener = -1, .up.fd = -1};
+    int first = weft_host_tree_children(tree, self, &out->branch_count);
+    out->branches = weft_alloc_zeroed((size_t)out->branch_count + 1, sizeof(*out->branches));
+    if (out->branches == NULL) {
+        out->loop = NULL;
+        return weft_fail(MPI_ERR_NO_MEM, "connections to %d hosts", out->branch_count);
+    }
+    set_up_children(out, first);
+    if (up == NULL)
+        return MPI_SUCCESS;
+    out->up = *up;
+    return weft_wire_watch(&out->up, loop, parent_ready, out);
+}
 
 static int listen_for_children(weft_relay_t *relay, const char *interface)
 {
@@ -235,9 +289,9 @@ static int listen_for_children(weft_relay_t *relay, const char *interface)
     if (err != MPI_SUCCESS)
         return err;
     relay->listener = open_listener(&relay->call.port);
-    return relay->listener >= 0
-               ? MPI_SUCCESS
-               : weft_fail(MPI_ERR_PORT, "no port can be opened: %s", strerror(errno));
+    if (relay->listener < 0)
+        return weft_fail(MPI_ERR_PORT, "no port can be opened: %s", strerror(errno));
+    return wl_loop_add(relay->loop, relay->listener, POLLIN, listener_ready, relay);
 }
 
 static void start_branch(weft_relay_t *relay, weft_branch_t *branch, const weft_agent_plan_t *agent,
@@ -270,44 +324,6 @@ int weft_relay_start(weft_relay_t *relay, const weft_agent_plan_t *agent,
     return err;
 }
 
-/* ---- The owner's loop ---- */
-
-int weft_relay_poll_room(const weft_relay_t *relay)
-{
-    return 2 + relay->branch_count + WEFT_GUESTS;
-}
-
-int weft_relay_prepare_poll(const weft_relay_t *relay, struct pollfd *out)
-{
-    int count = weft_wire_prepare_poll(&relay->up, out);
-    if (relay->listener >= 0)
-        out[count++] = (struct pollfd){.fd = relay->listener, .events = POLLIN};
-    for (int i = 0; i < relay->branch_count; i++)
-        count += weft_wire_prepare_poll(&relay->branches[i].wire, out + count);
-    for (int i = 0; i < WEFT_GUESTS; i++) {
-        if (relay->guests[i].fd >= 0)
-            out[count++] = (struct pollfd){.fd = relay->guests[i].fd, .events = POLLIN};
-    }
-    return count;
-}
-
-/* All is tried, ready or not: there are few connections, and a try costs a system call. */
-void weft_relay_advance(weft_relay_t *relay)
-{
-    weft_message_t message;
-    weft_wire_advance(&relay->up);
-    while (weft_wire_next(&relay->up, &message))
-        take(relay, &message);
-    for (int i = 0; i < relay->branch_count; i++)
-        take_from_branch(relay, &relay->branches[i]);
-    if (relay->listener >= 0)
-        let_in(relay);
-    for (int i = 0; i < WEFT_GUESTS; i++) {
-        if (relay->guests[i].fd >= 0)
-            hear(relay, &relay->guests[i]);
-    }
-}
-
 /* ---- End ---- */
 
 bool weft_relay_is_orphaned(const weft_relay_t *relay)
@@ -317,8 +333,10 @@ bool weft_relay_is_orphaned(const weft_relay_t *relay)
 
 void weft_relay_stop_listening(weft_relay_t *relay)
 {
-    if (relay->listener >= 0)
+    if (relay->listener >= 0) {
+        wl_loop_remove(relay->loop, relay->listener);
         close(relay->listener);
+    }
     relay->listener = -1;
     for (int i = 0; i < WEFT_GUESTS; i++) {
         if (relay->guests[i].fd >= 0)
@@ -364,6 +382,9 @@ static void end_agent(const weft_branch_t *branch)
 
 void weft_relay_close(weft_relay_t *relay)
 {
+    if (relay->loop == NULL)
+        return; /* it was never opened */
+    wl_loop_remove_child_watch(&relay->agents);
     weft_relay_stop_listening(relay);
     weft_wire_close(&relay->up);
     for (int i = 0; i < relay->branch_count; i++)

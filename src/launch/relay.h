@@ -10,6 +10,7 @@
 #include "launch/call_back.h"
 #include "launch/greeting.h"
 #include "launch/host_tree.h"
+#include "launch/loop/event_loop.h"
 #include "launch/placement.h"
 #include "launch/wire.h"
 
@@ -22,7 +23,10 @@ typedef enum weft_branch_state {
     WEFT_BRANCH_LOST,
 } weft_branch_state_t;
 
+struct weft_relay;
+
 typedef struct weft_branch {
+    struct weft_relay *relay; /* that it is part of */
     int node;
     weft_branch_state_t state;
     pid_t agent; /* 0: has ended, or was not started */
@@ -31,6 +35,7 @@ typedef struct weft_branch {
 
 /** Somebody who has connected and has yet to show that he knows the secret. */
 typedef struct weft_guest {
+    struct weft_relay *relay;
     int fd; /* -1: free */
     weft_greeting_t greeting;
     size_t got; /* bytes of the reply */
@@ -38,7 +43,8 @@ typedef struct weft_guest {
 
 enum { WEFT_GUESTS = 64 };
 
-/** What the owner does with what comes; called from weft_relay_advance() and _child_ended(). */
+/** What the owner does with what comes; called from the loop, and from weft_relay_start(),
+ *  weft_relay_read_on() and weft_relay_send(). */
 typedef struct weft_relay_ops {
     /* A message for this node; it may be answered at once. */
     void (*deliver)(void *context, const weft_message_t *message);
@@ -49,6 +55,8 @@ typedef struct weft_relay_ops {
 } weft_relay_ops_t;
 
 typedef struct weft_relay {
+    wl_loop_t *loop;
+    wl_child_watch_t agents;
     weft_host_tree_t tree;
     int self;         /* our node */
     weft_call_t call; /* what children are told, but for their node */
@@ -65,9 +73,10 @@ typedef struct weft_relay {
 /**
  * Make a node, without children yet.
  * up        connection to the parent, which is ours from now on; NULL at node 0
+ * out       its address may not change; `ops` and `context` are to be set before the next turn
  * returns   MPI_SUCCESS; MPI_ERR_NO_MEM
  */
-int weft_relay_open(const weft_host_tree_t *tree, int self, const weft_wire_t *up,
+int weft_relay_open(const weft_host_tree_t *tree, int self, const weft_wire_t *up, wl_loop_t *loop,
                     weft_relay_t *out);
 
 /**
@@ -83,12 +92,8 @@ int weft_relay_start(weft_relay_t *relay, const weft_agent_plan_t *agent,
  * be delivered is lost. */
 void weft_relay_send(weft_relay_t *relay, int kind, int to, const weft_writer_t *body);
 
-int weft_relay_poll_room(const weft_relay_t *relay);
-int weft_relay_prepare_poll(const weft_relay_t *relay, struct pollfd *out);
-void weft_relay_advance(weft_relay_t *relay);
-
-/** SIGCHLD: see which agents have ended. */
-void weft_relay_take_ends(weft_relay_t *relay);
+/** Deliver what had come from the parent before the loop watched it. */
+void weft_relay_read_on(weft_relay_t *relay);
 
 /** Is the way to mpirun cut? */
 bool weft_relay_is_orphaned(const weft_relay_t *relay);

@@ -6,16 +6,7 @@
 #include "base/memory.h"
 #include "mpi.h"
 
-#include <limits.h>
 #include <pmix.h>
-
-void weft_remote_data_open(const weft_placement_t *placement, weft_relay_t *relay,
-                           weft_remote_data_t *out)
-{
-    *out = (weft_remote_data_t){.placement = placement, .relay = relay};
-    weft_list_init(&out->asked);
-    weft_list_init(&out->to_come);
-}
 
 enum { MOST_PAUSE_MS = 50 /* between two looks for a key */ };
 
@@ -35,6 +26,7 @@ static void ask(weft_remote_data_t *data, weft_request_t *request)
     request->number = data->next_number++;
     limit(request);
     weft_list_append(&data->asked, &request->link);
+    wl_timer_hasten(data->relay->loop, &data->timer, request->answer_by_ms);
     weft_write_u32(&body, (uint32_t)request->rank);
     weft_write_u64(&body, request->number);
     weft_write_u64(&body, (uint64_t)request->timeout_s);
@@ -52,24 +44,6 @@ static void reply(weft_remote_data_t *data, const weft_request_t *request)
     weft_write_bytes(&body, request->data, request->bytes);
     weft_relay_send(data->relay, WEFT_MSG_FETCHED, request->asker, &body);
     weft_writer_release(&body);
-}
-
-void weft_remote_data_enter(weft_remote_data_t *data, weft_request_t *request)
-{
-    if (request->kind == WEFT_FETCH) {
-        ask(data, request);
-        return;
-    }
-    if (request->status == PMIX_ERR_NOT_FOUND && request->key != NULL) {
-        /* PMIx does not tell of commits. */
-        request->tries++;
-        int64_t pause_ms = request->tries < MOST_PAUSE_MS ? request->tries : MOST_PAUSE_MS;
-        request->try_at_ms = weft_clock_ms() + pause_ms;
-        weft_list_append(&data->to_come, &request->link);
-        return;
-    }
-    reply(data, request);
-    weft_exchange_release(request);
 }
 
 static weft_request_t *find(const weft_remote_data_t *data, uint64_t number)
@@ -113,14 +87,6 @@ static void take_answer(weft_remote_data_t *data, const weft_message_t *message)
     weft_exchange_answer(request, status, reader.at, reader.left);
 }
 
-void weft_remote_data_take(weft_remote_data_t *data, const weft_message_t *message)
-{
-    if (message->kind == WEFT_MSG_FETCH)
-        take_question(message);
-    else
-        take_answer(data, message);
-}
-
 /* When the next request of `asked` is to be answered with a time-out; answers those that are. */
 static int64_t check_asked(weft_remote_data_t *data, int64_t now)
 {
@@ -157,11 +123,51 @@ static int64_t check_to_come(weft_remote_data_t *data, int64_t now)
     return next;
 }
 
-int weft_remote_data_check_clock(weft_remote_data_t *data)
+static void data_time_is_up(void *owner)
 {
+    weft_remote_data_t *data = owner;
     int64_t now = weft_clock_ms();
     int64_t next = check_asked(data, now), other = check_to_come(data, now);
-    if (other < next)
-        next = other;
-    return next == INT64_MAX ? -1 : next - now > INT_MAX ? INT_MAX : (int)(next - now);
+    wl_timer_set(data->relay->loop, &data->timer, other < next ? other : next);
+}
+
+void weft_remote_data_open(const weft_placement_t *placement, weft_relay_t *relay,
+                           weft_remote_data_t *out)
+{
+    *out = (weft_remote_data_t){.placement = placement, .relay = relay};
+    weft_list_init(&out->asked);
+    weft_list_init(&out->to_come);
+    wl_timer_init(&out->timer, data_time_is_up, out);
+}
+
+void weft_remote_data_close(weft_remote_data_t *data)
+{
+    wl_timer_stop(&data->timer);
+}
+
+void weft_remote_data_enter(weft_remote_data_t *data, weft_request_t *request)
+{
+    if (request->kind == WEFT_FETCH) {
+        ask(data, request);
+        return;
+    }
+    if (request->status == PMIX_ERR_NOT_FOUND && request->key != NULL) {
+        /* PMIx does not tell of commits. */
+        request->tries++;
+        int64_t pause_ms = request->tries < MOST_PAUSE_MS ? request->tries : MOST_PAUSE_MS;
+        request->try_at_ms = weft_clock_ms() + pause_ms;
+        weft_list_append(&data->to_come, &request->link);
+        wl_timer_hasten(data->relay->loop, &data->timer, request->try_at_ms);
+        return;
+    }
+    reply(data, request);
+    weft_exchange_release(request);
+}
+
+void weft_remote_data_take(weft_remote_data_t *data, const weft_message_t *message)
+{
+    if (message->kind == WEFT_MSG_FETCH)
+        take_question(message);
+    else
+        take_answer(data, message);
 }

@@ -10,6 +10,7 @@
 #include "launch/relay.h"
 
 typedef struct weft_remote_data {
+    wl_timer_t timer; /* to answer in time, and to look again */
     const weft_placement_t *placement;
     weft_relay_t *relay;
     weft_list_t asked;   /* requests of our server */
@@ -17,8 +18,12 @@ typedef struct weft_remote_data {
     uint64_t next_number;
 } weft_remote_data_t;
 
+/** The relay's loop keeps the time; the address of `out` may not change. */
 void weft_remote_data_open(const weft_placement_t *placement, weft_relay_t *relay,
                            weft_remote_data_t *out);
+
+/** Nothing more is looked for or answered by the clock. */
+void weft_remote_data_close(weft_remote_data_t *data);
 
 /** Our server wants data (WEFT_FETCH), or has data that another one wants (WEFT_LOOKED_UP). The
  *  request is ours now. */
@@ -26,9 +31,5 @@ void weft_remote_data_enter(weft_remote_data_t *data, weft_request_t *request);
 
 /** A message of kind WEFT_MSG_FETCH or WEFT_MSG_FETCHED. */
 void weft_remote_data_take(weft_remote_data_t *data, const weft_message_t *message);
-
-/** Answer those whose time is up, and look again for what was not there. Returns ms to the next of
- *  them; -1: there is none. */
-int weft_remote_data_check_clock(weft_remote_data_t *data);
 
 #endif

@@ -7,12 +7,11 @@
 #define WEFT_LAUNCH_TEAM_H
 
 #include "launch/job_plan.h"
+#include "launch/loop/event_loop.h"
 #include "launch/output_sinks.h"
 #include "launch/rank_event.h"
 
-#include <poll.h>
 #include <stdbool.h>
-#include <sys/types.h>
 
 typedef struct weft_team weft_team_t;
 
@@ -20,13 +19,8 @@ typedef struct weft_team_ops {
     /* With signals blocked: prepare and start, or begin to. Errors as in weft_crew_open() and
      * weft_crew_start(). */
     int (*start)(weft_team_t *team);
-    /* Room in an array of pollfd that prepare_poll needs; may grow with advance. */
-    int (*poll_room)(const weft_team_t *team);
-    int (*prepare_poll)(const weft_team_t *team, struct pollfd *out); /* returns how many */
-    /* Do what is ready; nothing blocks. An error ends the job before it has begun. */
-    int (*advance)(weft_team_t *team, const struct pollfd *polls, int count);
-    /* SIGCHLD has come, first for `pid`. */
-    void (*child_ended)(weft_team_t *team, pid_t pid);
+    /* After each turn of the loop. An error ends the job before it has begun. */
+    int (*after_turn)(weft_team_t *team);
     bool (*next_event)(weft_team_t *team, weft_rank_event_t *out);
     void (*signal)(weft_team_t *team, int signal_number);
     /* How many ranks have not ended, as far as we know; those yet to be started count. */
@@ -35,11 +29,7 @@ typedef struct weft_team_ops {
     void (*gather)(weft_team_t *team);
     /* Nobody reads that channel. */
     void (*break_output)(weft_team_t *team, int channel);
-    /* Nothing has come for a moment. */
-    void (*show_prompt)(weft_team_t *team);
     bool (*is_output_closed)(const weft_team_t *team);
-    /* ms until advance() wants to be called although nothing is ready; -1: never. */
-    int (*patience_ms)(const weft_team_t *team);
     /* End what is left and gather all output. May take seconds when hosts do not answer. */
     void (*finish)(weft_team_t *team);
     /* After start(), whatever it returned; the team ends. */
@@ -50,10 +40,13 @@ struct weft_team {
     const weft_team_ops_t *ops;
     const weft_job_plan_t *plan;
     weft_sinks_t *sinks;
+    wl_loop_t *loop;
 };
 
 /** Before the caller changes its signals. MPI_ERR_NO_MEM. */
-int weft_local_team_create(const weft_job_plan_t *plan, weft_sinks_t *sinks, weft_team_t **out);
-int weft_fleet_create(const weft_job_plan_t *plan, weft_sinks_t *sinks, weft_team_t **out);
+int weft_local_team_create(const weft_job_plan_t *plan, weft_sinks_t *sinks, wl_loop_t *loop,
+                           weft_team_t **out);
+int weft_fleet_create(const weft_job_plan_t *plan, weft_sinks_t *sinks, wl_loop_t *loop,
+                      weft_team_t **out);
 
 #endif

@@ -10,9 +10,58 @@
 #include <string.h>
 #include <unistd.h>
 
-int weft_input_open(weft_input_t *out, int *rank_end_out)
+static bool is_in_foreground(void)
 {
-    *out = (weft_input_t){.pipe = -1};
+    return tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+/* What to wait for: room in the pipe while there are data, else data. */
+void weft_input_look(weft_input_t *input)
+{
+    bool has_data = input->begin < input->end;
+    if (input->pipe < 0)
+        return;
+    wl_loop_set(input->loop, input->pipe, has_data ? POLLOUT : 0);
+    wl_loop_set(input->loop, STDIN_FILENO, !has_data && is_in_foreground() ? POLLIN : 0);
+}
+
+static void terminal_ready(void *owner, short ready)
+{
+    weft_input_t *input = owner;
+    ssize_t bytes = read(STDIN_FILENO, input->data, sizeof(input->data));
+    (void)ready;
+    if (bytes < 0 && errno == EINTR)
+        return;
+    input->begin = 0;
+    input->end = bytes > 0 ? (size_t)bytes : 0;
+    if (bytes <= 0)
+        weft_input_close(input);
+    weft_input_look(input);
+}
+
+static void input_pipe_ready(void *owner, short ready)
+{
+    weft_input_t *input = owner;
+    ssize_t bytes = write(input->pipe, input->data + input->begin, input->end - input->begin);
+    (void)ready;
+    if (bytes > 0)
+        input->begin += (size_t)bytes;
+    else if (errno != EAGAIN && errno != EINTR)
+        weft_input_close(input); /* that rank reads no more */
+    weft_input_look(input);
+}
+
+static int watch_files(weft_input_t *input)
+{
+    int err = wl_loop_add(input->loop, STDIN_FILENO, 0, terminal_ready, input);
+    if (err == MPI_SUCCESS)
+        err = wl_loop_add(input->loop, input->pipe, 0, input_pipe_ready, input);
+    return err;
+}
+
+int weft_input_open(wl_loop_t *loop, weft_input_t *out, int *rank_end_out)
+{
+    *out = (weft_input_t){.loop = loop, .pipe = -1};
     int ends[2];
     if (isatty(STDIN_FILENO) != 1) {
         *rank_end_out = STDIN_FILENO;
@@ -24,65 +73,17 @@ int weft_input_open(weft_input_t *out, int *rank_end_out)
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     out->pipe = ends[1];
     *rank_end_out = ends[0];
-    return MPI_SUCCESS;
-}
-
-static bool is_in_foreground(void)
-{
-    return tcgetpgrp(STDIN_FILENO) == getpgrp();
-}
-
-int weft_input_prepare_poll(const weft_input_t *input, struct pollfd *out)
-{
-    if (input->pipe < 0)
-        return 0;
-    if (input->begin < input->end)
-        *out = (struct pollfd){.fd = input->pipe, .events = POLLOUT};
-    else if (is_in_foreground())
-        *out = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
-    else
-        return 0;
-    return 1;
-}
-
-bool weft_input_owns(const weft_input_t *input, const struct pollfd *poll)
-{
-    return input->pipe >= 0 && (poll->fd == STDIN_FILENO || poll->fd == input->pipe);
-}
-
-static void read_terminal(weft_input_t *input)
-{
-    ssize_t bytes = read(STDIN_FILENO, input->data, sizeof(input->data));
-    if (bytes < 0 && errno == EINTR)
-        return;
-    if (bytes <= 0)
-        weft_input_close(input);
-    input->begin = 0;
-    input->end = bytes > 0 ? (size_t)bytes : 0;
-}
-
-static void write_pipe(weft_input_t *input)
-{
-    ssize_t bytes = write(input->pipe, input->data + input->begin, input->end - input->begin);
-    if (bytes > 0)
-        input->begin += (size_t)bytes;
-    else if (errno != EAGAIN && errno != EINTR)
-        weft_input_close(input); /* that rank reads no more */
-}
-
-void weft_input_advance(weft_input_t *input, const struct pollfd *poll)
-{
-    if (poll->revents == 0)
-        return;
-    if (poll->events == POLLOUT)
-        write_pipe(input);
-    else
-        read_terminal(input);
+    int err = watch_files(out);
+    weft_input_look(out);
+    return err;
 }
 
 void weft_input_close(weft_input_t *input)
 {
-    if (input->pipe >= 0)
-        close(input->pipe);
+    if (input->pipe < 0)
+        return;
+    wl_loop_remove(input->loop, STDIN_FILENO);
+    wl_loop_remove(input->loop, input->pipe);
+    close(input->pipe);
     input->pipe = -1;
 }

@@ -2,6 +2,7 @@
 #include "launch/wire.h"
 
 #include "base/keep_alive.h"
+#include "mpi.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -37,9 +38,33 @@ void weft_wire_limit_silence(const weft_wire_t *wire, int seconds)
     setsockopt(wire->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard_ms, sizeof(unheard_ms));
 }
 
+int weft_wire_watch(weft_wire_t *wire, wl_loop_t *loop, wl_watch_fn_t fn, void *owner)
+{
+    short events = weft_queue_bytes(&wire->out) > 0 ? POLLIN | POLLOUT : POLLIN;
+    if (wire->fd < 0)
+        return MPI_SUCCESS; /* what it has received can still be taken */
+    wire->loop = loop;
+    return wl_loop_add(loop, wire->fd, events, fn, owner);
+}
+
+void weft_wire_unwatch(weft_wire_t *wire)
+{
+    if (wire->loop != NULL)
+        wl_loop_remove(wire->loop, wire->fd);
+    wire->loop = NULL;
+}
+
+/* The first reason is the one that counts. */
+static void note_error(weft_wire_t *wire, const char *why)
+{
+    if (wire->error[0] == '\0')
+        snprintf(wire->error, sizeof(wire->error), "%s", why);
+}
+
 static void end(weft_wire_t *wire, const char *why)
 {
-    snprintf(wire->error, sizeof(wire->error), "%s", why);
+    note_error(wire, why);
+    weft_wire_unwatch(wire);
     close(wire->fd);
     wire->fd = -1;
     weft_queue_release(&wire->out);
@@ -53,17 +78,14 @@ void weft_wire_send(weft_wire_t *wire, const weft_message_t *message)
     if (wire->fd < 0)
         return;
     if (message->bytes > most_body || !weft_queue_append(&wire->out, header, sizeof(header)) ||
-        !weft_queue_append(&wire->out, message->body, message->bytes))
-        end(wire, "no memory for a message");
-}
-
-bool weft_wire_prepare_poll(const weft_wire_t *wire, struct pollfd *out)
-{
-    if (wire->fd < 0)
-        return false;
-    short events = weft_queue_bytes(&wire->out) > 0 ? POLLIN | POLLOUT : POLLIN;
-    *out = (struct pollfd){.fd = wire->fd, .events = events};
-    return true;
+        !weft_queue_append(&wire->out, message->body, message->bytes)) {
+        note_error(wire, "no memory for a message");
+        weft_queue_release(&wire->out);
+        shutdown(wire->fd, SHUT_RDWR); /* the loop finds it ended, and its owner is called */
+        return;
+    }
+    if (wire->loop != NULL)
+        wl_loop_set(wire->loop, wire->fd, POLLIN | POLLOUT);
 }
 
 static bool is_transient(void)
@@ -83,6 +105,8 @@ static void send_queued(weft_wire_t *wire)
         else
             weft_queue_drop(&wire->out, (size_t)bytes);
     }
+    if (wire->fd >= 0 && wire->loop != NULL)
+        wl_loop_set(wire->loop, wire->fd, POLLIN);
 }
 
 static void receive(weft_wire_t *wire)
@@ -153,6 +177,7 @@ bool weft_wire_is_flushed(const weft_wire_t *wire)
 
 void weft_wire_close(weft_wire_t *wire)
 {
+    weft_wire_unwatch(wire);
     if (wire->fd >= 0)
         close(wire->fd);
     weft_queue_release(&wire->in);

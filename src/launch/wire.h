@@ -9,11 +9,11 @@
 #define WEFT_LAUNCH_WIRE_H
 
 #include "launch/daemon_message.h"
-
-#include <poll.h>
+#include "launch/loop/event_loop.h"
 
 typedef struct weft_wire {
-    int fd; /* -1: closed */
+    int fd;          /* -1: closed */
+    wl_loop_t *loop; /* that watches it; NULL: none */
     weft_byte_queue_t in, out;
     size_t taken;   /* bytes of `in` that the message given last takes */
     char error[96]; /* why it ended; "" while it is open or when it was closed in good order */
@@ -25,11 +25,18 @@ void weft_wire_open(int fd, weft_wire_t *out);
 /** End it when the other host has not answered at all for so long. */
 void weft_wire_limit_silence(const weft_wire_t *wire, int seconds);
 
-/** Queue a message, a copy. Without memory for it the wire ends. */
+/** Queue a message, a copy. Without memory for it the wire ends, which the next
+ *  weft_wire_advance() finds out. */
 void weft_wire_send(weft_wire_t *wire, const weft_message_t *message);
 
-/** What to wait for; false: it is closed. */
-bool weft_wire_prepare_poll(const weft_wire_t *wire, struct pollfd *out);
+/**
+ * Have the loop call `fn` when there is something to receive, or to send and room for it; it calls
+ * weft_wire_advance(). The address of `wire` may not change from now on. MPI_ERR_NO_MEM.
+ */
+int weft_wire_watch(weft_wire_t *wire, wl_loop_t *loop, wl_watch_fn_t fn, void *owner);
+
+/** The loop forgets it; it may be moved and watched again. */
+void weft_wire_unwatch(weft_wire_t *wire);
 
 /** Send and receive what is possible; messages that have come can be taken even if the wire ends
  *  here. */
