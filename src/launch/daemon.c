@@ -80,8 +80,9 @@ static int start_ranks(daemon_t *daemon)
     return err;
 }
 
-static void start(daemon_t *daemon, const weft_message_t *message)
+static void take_start(void *owner, const weft_message_t *message)
 {
+    daemon_t *daemon = owner;
     weft_reader_t reader = weft_read_begin(message);
     for (int channel = 0; channel < 2; channel++)
         daemon->shows_prompts[channel] = weft_read_u32(&reader) != 0;
@@ -91,40 +92,62 @@ static void start(daemon_t *daemon, const weft_message_t *message)
         send_failure(daemon, err);
 }
 
-static void deliver(void *context, const weft_message_t *message)
+static void take_signal(void *owner, const weft_message_t *message)
 {
-    daemon_t *daemon = context;
+    daemon_t *daemon = owner;
     weft_reader_t reader = weft_read_begin(message);
-    switch (message->kind) {
-    case WEFT_MSG_START:
-        start(daemon, message);
-        break;
-    case WEFT_MSG_SIGNAL:
-        weft_ranks_signal(&daemon->crew.ranks, (int)weft_read_u32(&reader));
-        break;
-    case WEFT_MSG_INPUT:
-        weft_input_drain_take(&daemon->input, message);
-        break;
-    case WEFT_MSG_TAKEN:
-        weft_remote_output_take(&daemon->output, message);
-        break;
-    case WEFT_MSG_BREAK:
-        weft_output_break(&daemon->crew.output, weft_read_u32(&reader) != 0);
-        break;
-    case WEFT_MSG_FENCE:
-    case WEFT_MSG_FENCE_DONE:
-        weft_fences_take(&daemon->fences, message);
-        break;
-    case WEFT_MSG_FETCH:
-    case WEFT_MSG_FETCHED:
-        weft_remote_data_take(&daemon->remote_data, message);
-        break;
-    case WEFT_MSG_FINISH:
-        daemon->is_finishing = true;
-        break;
-    default: /* of a later version */
-        break;
-    }
+    weft_ranks_signal(&daemon->crew.ranks, (int)weft_read_u32(&reader));
+}
+
+static void take_input(void *owner, const weft_message_t *message)
+{
+    daemon_t *daemon = owner;
+    weft_input_drain_take(&daemon->input, message);
+}
+
+static void take_credit(void *owner, const weft_message_t *message)
+{
+    daemon_t *daemon = owner;
+    weft_remote_output_take(&daemon->output, message);
+}
+
+static void take_break(void *owner, const weft_message_t *message)
+{
+    daemon_t *daemon = owner;
+    weft_reader_t reader = weft_read_begin(message);
+    weft_output_break(&daemon->crew.output, weft_read_u32(&reader) != 0);
+}
+
+static void take_fence(void *owner, const weft_message_t *message)
+{
+    daemon_t *daemon = owner;
+    weft_fences_take(&daemon->fences, message);
+}
+
+static void take_data(void *owner, const weft_message_t *message)
+{
+    daemon_t *daemon = owner;
+    weft_remote_data_take(&daemon->remote_data, message);
+}
+
+static void take_finish(void *owner, const weft_message_t *message)
+{
+    daemon_t *daemon = owner;
+    (void)message;
+    daemon->is_finishing = true;
+}
+
+static const wl_message_rule_t rules[] = {
+    {WEFT_MSG_START, "START", 12, take_start},          {WEFT_MSG_SIGNAL, "SIGNAL", 4, take_signal},
+    {WEFT_MSG_INPUT, "INPUT", 0, take_input},           {WEFT_MSG_TAKEN, "TAKEN", 8, take_credit},
+    {WEFT_MSG_BREAK, "BREAK", 4, take_break},           {WEFT_MSG_FENCE, "FENCE", 12, take_fence},
+    {WEFT_MSG_FENCE_DONE, "FENCE_DONE", 8, take_fence}, {WEFT_MSG_FETCH, "FETCH", 24, take_data},
+    {WEFT_MSG_FETCHED, "FETCHED", 12, take_data},       {WEFT_MSG_FINISH, "FINISH", 0, take_finish},
+};
+
+static void daemon_deliver(void *context, const weft_message_t *message)
+{
+    wl_message_take(rules, sizeof(rules) / sizeof(rules[0]), context, message);
 }
 
 static void tell_job(void *context, int node)
@@ -144,7 +167,7 @@ static void tell_loss(void *context, int node, const char *why)
 }
 
 static const weft_relay_ops_t relay_ops = {
-    .deliver = deliver, .joined = tell_job, .lost = tell_loss};
+    .deliver = daemon_deliver, .joined = tell_job, .lost = tell_loss};
 
 static void tell_events(daemon_t *daemon)
 {

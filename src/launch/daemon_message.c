@@ -1,8 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/daemon_message.h"
 
+#include "base/log.h"
+
 #include <endian.h>
 #include <string.h>
+
+void wl_message_take(const wl_message_rule_t *rules, int count, void *owner,
+                     const weft_message_t *message)
+{
+    for (int i = 0; i < count; i++) {
+        if (rules[i].kind != message->kind)
+            continue;
+        if (message->bytes >= rules[i].least_bytes)
+            rules[i].take(owner, message);
+        else
+            WEFT_LOG(WEFT_WARN, "launch", "a message %s of node %d has %zu bytes, not %zu",
+                     rules[i].name, message->from, message->bytes, rules[i].least_bytes);
+        return;
+    }
+}
 
 static const uint32_t no_text = UINT32_MAX;
 

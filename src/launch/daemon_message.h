@@ -14,7 +14,8 @@
 typedef enum weft_message_kind {
     /* from mpirun, down */
     WEFT_MSG_JOB = 1, /* the plan (plan_message.h) */
-    WEFT_MSG_START,   /* all are ready: start the ranks; u32 is stdout, stderr a terminal; u32 is a host crowded */
+    WEFT_MSG_START,   /* all are ready: start the ranks; u32 is stdout, stderr a terminal; u32 is a
+                         host crowded */
     WEFT_MSG_SIGNAL,  /* u32 number: to all ranks */
     WEFT_MSG_INPUT,   /* bytes for stdin of rank 0; none: its end */
     WEFT_MSG_TAKEN,   /* u64: so many bytes of output have been taken */
@@ -44,6 +45,21 @@ typedef struct weft_message {
     const char *body;   /* [bytes] */
     size_t bytes;
 } weft_message_t;
+
+/* ---- Taking ---- */
+
+/** What a node does with messages of one kind. */
+typedef struct wl_message_rule {
+    int kind;
+    const char *name;   /* for a complaint */
+    size_t least_bytes; /* of the body: what is always there */
+    void (*take)(void *owner, const weft_message_t *message);
+} wl_message_rule_t;
+
+/** Have the rule for the message's kind take it. A kind without a rule, of a later version, is
+ * passed over; a message that is too short is dropped with a warning. rules: [count] */
+void wl_message_take(const wl_message_rule_t *rules, int count, void *owner,
+                     const weft_message_t *message);
 
 /* ---- Writing ---- */
 

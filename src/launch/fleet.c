@@ -87,14 +87,14 @@ static __attribute__((format(printf, 4, 5))) void refuse_start(fleet_t *fleet, i
     va_end(arguments);
 }
 
-static void take_failure(fleet_t *fleet, const weft_message_t *message)
+static void take_failure(void *owner, const weft_message_t *message)
 {
+    fleet_t *fleet = owner;
     weft_reader_t reader = weft_read_begin(message);
     int err = (int)weft_read_u32(&reader);
     const char *text = weft_read_text(&reader);
-    if (message->from > 0)
-        refuse_start(fleet, err == MPI_SUCCESS ? MPI_ERR_SPAWN : err, message->from, "%s",
-                     text == NULL ? "the ranks cannot be started" : text);
+    refuse_start(fleet, err == MPI_SUCCESS ? MPI_ERR_SPAWN : err, message->from, "%s",
+                 text == NULL ? "the ranks cannot be started" : text);
 }
 
 static void fleet_is_quiet(void *owner)
@@ -126,8 +126,9 @@ static void start_ranks(fleet_t *fleet)
     fleet->is_started = true;
 }
 
-static void take_ready(fleet_t *fleet, const weft_message_t *message)
+static void take_ready(void *owner, const weft_message_t *message)
 {
+    fleet_t *fleet = owner;
     weft_reader_t reader = weft_read_begin(message);
     fleet->is_oversubscribed |= weft_read_u32(&reader) != 0;
     fleet->ready++;
@@ -140,8 +141,9 @@ static void add_event(fleet_t *fleet, const weft_rank_event_t *event)
     weft_queue_append(&fleet->events, event, sizeof(*event));
 }
 
-static void take_event(fleet_t *fleet, const weft_message_t *message)
+static void take_event(void *owner, const weft_message_t *message)
 {
+    fleet_t *fleet = owner;
     weft_rank_event_t event;
     if (!weft_rank_event_read(message, fleet->base.plan->size, &event))
         return;
@@ -151,12 +153,11 @@ static void take_event(fleet_t *fleet, const weft_message_t *message)
     add_event(fleet, &event);
 }
 
-static void take_output(fleet_t *fleet, const weft_message_t *message)
+static void take_output(void *owner, const weft_message_t *message)
 {
+    fleet_t *fleet = owner;
     weft_reader_t reader = weft_read_begin(message);
     int channel = weft_read_u32(&reader) != 0;
-    if (message->from == 0 || reader.has_failed)
-        return;
     weft_sinks_put(fleet->base.sinks, channel, reader.at, reader.left);
     fleet->hosts[message->from - 1].owed += reader.left;
 }
@@ -184,8 +185,9 @@ static void lose(void *context, int node, const char *why)
     }
 }
 
-static void take_loss(fleet_t *fleet, const weft_message_t *message)
+static void take_loss(void *owner, const weft_message_t *message)
 {
+    fleet_t *fleet = owner;
     weft_reader_t reader = weft_read_begin(message);
     uint32_t node = weft_read_u32(&reader);
     const char *why = weft_read_text(&reader);
@@ -193,38 +195,35 @@ static void take_loss(fleet_t *fleet, const weft_message_t *message)
         lose(fleet, (int)node, why);
 }
 
-static void deliver(void *context, const weft_message_t *message)
+static void take_closed(void *owner, const weft_message_t *message)
 {
-    fleet_t *fleet = context;
-    switch (message->kind) {
-    case WEFT_MSG_READY:
-        take_ready(fleet, message);
-        break;
-    case WEFT_MSG_FAILED:
-        take_failure(fleet, message);
-        break;
-    case WEFT_MSG_RANK:
-        take_event(fleet, message);
-        break;
-    case WEFT_MSG_OUTPUT:
-        take_output(fleet, message);
-        break;
-    case WEFT_MSG_CLOSED:
-        if (message->from > 0)
-            fleet->hosts[message->from - 1].is_output_closed = true;
-        break;
-    case WEFT_MSG_READ:
-        weft_input_source_take(&fleet->input, message);
-        break;
-    case WEFT_MSG_LOST:
-        take_loss(fleet, message);
-        break;
-    case WEFT_MSG_FENCE:
-        weft_fences_take(&fleet->fences, message);
-        break;
-    default: /* of a later version */
-        break;
-    }
+    fleet_t *fleet = owner;
+    fleet->hosts[message->from - 1].is_output_closed = true;
+}
+
+static void take_credit(void *owner, const weft_message_t *message)
+{
+    fleet_t *fleet = owner;
+    weft_input_source_take(&fleet->input, message);
+}
+
+static void take_fence(void *owner, const weft_message_t *message)
+{
+    fleet_t *fleet = owner;
+    weft_fences_take(&fleet->fences, message);
+}
+
+static const wl_message_rule_t rules[] = {
+    {WEFT_MSG_READY, "READY", 4, take_ready},    {WEFT_MSG_FAILED, "FAILED", 8, take_failure},
+    {WEFT_MSG_RANK, "RANK", 28, take_event},     {WEFT_MSG_OUTPUT, "OUTPUT", 4, take_output},
+    {WEFT_MSG_CLOSED, "CLOSED", 0, take_closed}, {WEFT_MSG_READ, "READ", 8, take_credit},
+    {WEFT_MSG_LOST, "LOST", 8, take_loss},       {WEFT_MSG_FENCE, "FENCE", 12, take_fence},
+};
+
+static void fleet_deliver(void *context, const weft_message_t *message)
+{
+    if (message->from > 0) /* we do not write to ourselves */
+        wl_message_take(rules, sizeof(rules) / sizeof(rules[0]), context, message);
 }
 
 static void tell_job(void *context, int node)
@@ -234,7 +233,8 @@ static void tell_job(void *context, int node)
                     &fleet->job_text);
 }
 
-static const weft_relay_ops_t relay_ops = {.deliver = deliver, .joined = tell_job, .lost = lose};
+static const weft_relay_ops_t relay_ops = {
+    .deliver = fleet_deliver, .joined = tell_job, .lost = lose};
 
 /* ---- What mpirun's loop wants ---- */
 
