@@ -45,3 +45,20 @@ grep -q 'MPI_C_VERSION:INTERNAL=5\|Found MPI_C.*version "5' "$place/log" "$place
     grep "Found MPI" "$place/log"
     exit 1
 }
+
+# Fortran is not found, rather than that of another MPI library behind Weft in PATH.
+command -v gfortran >/dev/null || exit 0
+. "$SOURCE/test/wrap/other_mpi"
+mkdir "$place/with_fortran"
+cat > "$place/with_fortran/CMakeLists.txt" <<'E2'
+cmake_minimum_required(VERSION 3.10)
+project(uses_mpi C Fortran)
+find_package(MPI COMPONENTS C Fortran)
+message("found: C ${MPI_C_FOUND} Fortran ${MPI_Fortran_FOUND} ${MPI_Fortran_COMPILER}")
+E2
+cmake -S "$place/with_fortran" -B "$place/fortran_out" > "$place/log" 2>&1
+grep -q "found: C TRUE Fortran FALSE MPI_Fortran_COMPILER-NOTFOUND" "$place/log" || {
+    echo "FindMPI took another MPI's Fortran, or no C:"
+    grep "found: " "$place/log"
+    exit 1
+}

@@ -5,6 +5,7 @@ set -eu
 . "$SOURCE/test/wrap/stage"
 
 for file in bin/mpicc bin/mpicxx bin/mpic++ bin/mpiCC bin/mpicc_abi bin/weft_info \
+    bin/mpifort bin/mpif90 bin/mpif77 \
     include/mpi.h include/mpi-ext.h include/mpix.h lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/libmpi.so \
     lib/pkgconfig/mpi-c.pc lib/pkgconfig/mpi-cxx.pc lib/pkgconfig/weft.pc; do
     [ -e "$here/$file" ] || {
@@ -28,6 +29,17 @@ for build in "mpicc $place/program.c" "mpicxx $place/program.cxx" "mpic++ $place
     ldd "$place/program" | grep -q "libmpi_abi.so.1 => $here/lib/" || {
         echo "$build: the program takes its library from elsewhere:"
         ldd "$place/program"
+        exit 1
+    }
+done
+
+for wrapper in mpifort mpif90 mpif77; do
+    if answer=$($wrapper -show 2>&1); then
+        echo "$wrapper succeeds: $answer"
+        exit 1
+    fi
+    [ "${answer#"$wrapper: Weft "*" has no Fortran interface yet"}" != "$answer" ] || {
+        echo "$wrapper says: $answer"
         exit 1
     }
 done
