@@ -7,10 +7,12 @@
 #include "base/memory.h"
 #include "launch/blame.h"
 #include "launch/loop/event_loop.h"
+#include "launch/other_mpi.h"
 #include "launch/output_sinks.h"
 #include "launch/team.h"
 #include "mpi.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -47,8 +49,10 @@ typedef struct job {
     wl_loop_t loop;
     phase_t phase;
     int exit_code;
-    bool may_leave;    /* a signal came after the end: output that nobody reads is given up */
-    bool is_broken[2]; /* the ranks know that nobody reads */
+    bool has_connected; /* some rank has called MPI_Init of a library that speaks PMIx */
+    bool is_cut_short;  /* by a signal or the time limit */
+    bool may_leave;     /* a signal came after the end: output that nobody reads is given up */
+    bool is_broken[2];  /* the ranks know that nobody reads */
     int64_t timeout_at, kill_at, leave_at, linger_at, linger_end_at; /* ms */
 } job_t;
 
@@ -99,8 +103,10 @@ static void kill_ranks(job_t *job)
 static void take_events(job_t *job)
 {
     weft_rank_event_t event;
-    while (job->team->ops->next_event(job->team, &event))
+    while (job->team->ops->next_event(job->team, &event)) {
+        job->has_connected |= event.kind == WEFT_RANK_CONNECTED;
         weft_blame_take(&job->blame, &event, weft_clock_ms());
+    }
 }
 
 /* mpirun | head: that the ranks get SIGPIPE then is in order and needs no words. */
@@ -137,6 +143,7 @@ static void end_by_signal(job_t *job, int signal_number)
         job->linger_at = 0;
     else if (job->phase == RUNNING) {
         say(job, "SIG%s received; ending the job", sigabbrev_np(signal_number));
+        job->is_cut_short = true;
         job->exit_code = 128 + signal_number;
         end_ranks(job, signal_number, GRACE_AFTER_SIGNAL_MS);
     } else if (job->phase == ENDING) {
@@ -179,6 +186,7 @@ static void check_clock(job_t *job)
     if (job->phase == RUNNING && now >= job->timeout_at) {
         say(job, "the job has not ended within %ld s; ending it", job->plan->timeout_s);
         job->exit_code = TIMEOUT_EXIT_CODE;
+        job->is_cut_short = true;
         end_ranks(job, SIGTERM, GRACE_AFTER_FAILURE_MS);
     }
     if (job->phase == ENDING && now >= job->kill_at)
@@ -258,6 +266,24 @@ static void flush_output(job_t *job)
         wl_loop_turn(&job->loop, -1);
 }
 
+/* Ranks with an MPI library that does not find us each run alone, as a job of one rank. */
+static void note_other_mpi(job_t *job)
+{
+    const weft_job_plan_t *plan = job->plan;
+    char library[PATH_MAX];
+    if (plan->size == 1 || plan->is_quiet || job->has_connected || job->is_cut_short)
+        return;
+    for (int i = 0; i < plan->app_count; i++) {
+        if (!wl_other_mpi_find(&plan->apps[i], library))
+            continue;
+        say(job,
+            "note: no rank has joined this job: %s uses %s, which is not Weft's, so each of "
+            "its ranks ran alone",
+            plan->apps[i].arguments[0], library);
+        return;
+    }
+}
+
 static int run(job_t *job)
 {
     int err = job->team->ops->start(job->team);
@@ -267,6 +293,8 @@ static int run(job_t *job)
         err = take_turn(job);
     job->phase = OVER;
     job->team->ops->finish(job->team);
+    if (err == MPI_SUCCESS)
+        note_other_mpi(job);
     flush_output(job);
     return err;
 }
