@@ -40,7 +40,7 @@ static bool parse_INT(const char *text, void *out)
     return true;
 }
 
-static bool parse_SECONDS(const char *text, void *out)
+static bool parse_COUNT(const char *text, void *out)
 {
     enum { MOST = INT_MAX / 1000 };
     int value;
@@ -48,6 +48,11 @@ static bool parse_SECONDS(const char *text, void *out)
         return false;
     *(int *)out = value;
     return true;
+}
+
+static bool parse_SECONDS(const char *text, void *out)
+{
+    return parse_COUNT(text, out);
 }
 
 static bool parse_SIZE(const char *text, void *out)
@@ -90,11 +95,33 @@ static variable_t variables[] = {
 };
 enum { VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 
-/* Only one rank warns, since all ranks of a job have the same environment. */
-static bool speaks_for_all(void)
+/* The names that we have warned of: ",FOO,BAR,". What has no room may be warned of again. */
+static const char warned_name[] = "WARNED";
+static char warned[1024] = ",";
+
+static bool has_warned(const char *name, const char *list)
+{
+    char wanted[72];
+    snprintf(wanted, sizeof(wanted), ",%s,", name);
+    return list != NULL && strstr(list, wanted) != NULL;
+}
+
+/* One rank warns, not all, and mpirun in its place: the environment is the job's. */
+static bool may_warn(const char *name)
 {
     const char *rank = getenv("PMIX_RANK");
-    return rank == NULL || strcmp(rank, "0") == 0;
+    if ((rank != NULL && strcmp(rank, "0") != 0) || has_warned(name, getenv("WEFT_WARNED")))
+        return false;
+    size_t used = strlen(warned);
+    if (used + strlen(name) + 2 <= sizeof(warned))
+        snprintf(warned + used, sizeof(warned) - used, "%s,", name);
+    return true;
+}
+
+void weft_config_export_warnings(void)
+{
+    if (warned[1] != '\0')
+        setenv("WEFT_WARNED", warned, 1);
 }
 
 static void set_from_environment(const char *entry)
@@ -104,6 +131,8 @@ static void set_from_environment(const char *entry)
         return;
     char name[64];
     snprintf(name, sizeof(name), "%.*s", (int)(value - entry - 5), entry + 5);
+    if (strcmp(name, warned_name) == 0)
+        return;
     const char *names[VARIABLES];
     for (int i = 0; i < VARIABLES; i++) {
         names[i] = variables[i].name;
@@ -112,13 +141,13 @@ static void set_from_environment(const char *entry)
         if (variables[i].parse(value + 1, variables[i].field)) {
             variables[i].text = value + 1;
             variables[i].is_set = true;
-        } else if (speaks_for_all()) {
+        } else if (may_warn(name)) {
             fprintf(stderr, "weft: WEFT_%s is \"%s\", which is not a value it can take; using %s\n",
                     name, value + 1, variables[i].fallback);
         }
         return;
     }
-    if (speaks_for_all())
+    if (may_warn(name))
         fprintf(stderr, "weft: there is no variable WEFT_%s; the nearest is WEFT_%s\n", name,
                 weft_nearest(name, names, VARIABLES));
 }

@@ -29,6 +29,10 @@ extern weft_config_t weft_config;
  *  are warned of on stderr (with the nearest name) and the default stays. */
 void weft_config_read(void);
 
+/** Tell the processes that this one starts, by WEFT_WARNED in their environment, of which variables
+ *  weft_config_read() has warned, so that they do not warn again. Before there are threads. */
+void weft_config_export_warnings(void);
+
 /** One row for weft_info: name without WEFT_, value and default as text, unit, help, and whether
  *  the value came from the environment. The texts live as long as the program. */
 typedef struct weft_config_row {

@@ -10,10 +10,6 @@
 #include <stddef.h>
 #include <string.h>
 
-/* An ssh costs mpirun some milliseconds; 32 at once, and then 32 of each, reach a thousand hosts in
- * two steps. */
-enum { MOST_DAEMONS = 32, LOST_AFTER_S = 15 };
-
 static int read_timeout_variable(weft_job_plan_t *plan)
 {
     const char *text = weft_environment("MPIEXEC_TIMEOUT");
@@ -22,13 +18,17 @@ static int read_timeout_variable(weft_job_plan_t *plan)
     return weft_options_number("MPIEXEC_TIMEOUT", text, INT_MAX, &plan->timeout_s);
 }
 
-/* The first of two variables that says something; NULL: none does. `b` may be NULL. */
-static const char *first_variable(const char *a, const char *b)
+/* What Hydra, Open MPI and PRRTE would start; NULL: nothing is said. */
+static const char *others_agent(void)
 {
-    const char *value = weft_environment(a);
-    if (value != NULL && value[0] != '\0')
-        return value;
-    return b == NULL ? NULL : first_variable(b, NULL);
+    static const char *const names[] = {"HYDRA_LAUNCHER_EXEC", "OMPI_MCA_plm_rsh_agent",
+                                        "PRTE_MCA_plm_ssh_agent"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = weft_environment(names[i]);
+        if (value != NULL && value[0] != '\0')
+            return value;
+    }
+    return NULL;
 }
 
 /* Of the launchers that only Hydra knows we need not speak. */
@@ -43,36 +43,31 @@ static const char *hydra_launcher(void)
     return NULL;
 }
 
-static int read_number_variable(const char *name, int fallback, int *out)
+/* NULL: nothing is said. */
+static const char *text_or_null(const char *text)
 {
-    const char *text = weft_environment(name);
-    long number = fallback;
-    int err = MPI_SUCCESS;
-    if (text != NULL)
-        err = weft_options_number(name, text, INT_MAX / 1000, &number);
-    *out = (int)number;
-    return err;
+    return text[0] == '\0' ? NULL : text;
 }
 
 int weft_options_read_variables(weft_job_plan_t *plan)
 {
     weft_route_t *route = &plan->route;
+    weft_config_read();
     if (route->launcher == NULL)
-        route->launcher = first_variable("WEFT_LAUNCHER", NULL);
+        route->launcher = text_or_null(weft_config.LAUNCHER);
     if (route->launcher == NULL)
         route->launcher = hydra_launcher();
     if (route->agent == NULL)
-        route->agent = first_variable("WEFT_LAUNCH_AGENT", "HYDRA_LAUNCHER_EXEC");
+        route->agent = text_or_null(weft_config.LAUNCH_AGENT);
     if (route->agent == NULL)
-        route->agent = first_variable("OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent");
+        route->agent = others_agent();
     if (route->interface == NULL)
         route->interface = weft_environment("HYDRA_IFACE");
     if (plan->apps[0].host_file == NULL && plan->apps[0].hosts.count == 0)
         plan->apps[0].host_file = weft_environment("HYDRA_HOST_FILE");
     if (route->agent == NULL && route->launcher != NULL && strcmp(route->launcher, "rsh") == 0)
         route->agent = "rsh";
-    int err = read_number_variable("WEFT_LAUNCH_RADIX", MOST_DAEMONS, &route->radix);
-    if (err == MPI_SUCCESS)
-        err = read_number_variable("WEFT_LOST_AFTER", LOST_AFTER_S, &route->lost_after_s);
-    return err == MPI_SUCCESS ? read_timeout_variable(plan) : err;
+    route->radix = weft_config.LAUNCH_RADIX;
+    route->lost_after_s = weft_config.LOST_AFTER;
+    return read_timeout_variable(plan);
 }

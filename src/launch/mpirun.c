@@ -6,6 +6,7 @@
 #define PACKAGE_VERSION "0"
 #endif
 
+#include "base/config.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "launch/handover.h"
@@ -99,6 +100,8 @@ static int obey(const weft_words_t *command, char **words)
 {
     weft_job_plan_t plan;
     int exit_code = 0;
+    weft_config_read();
+    weft_config_export_warnings();
     if (weft_options_parse(command->count, command->words, &plan) != MPI_SUCCESS) {
         report(&plan, MPI_SUCCESS);
         exit_code = WRONG_COMMAND_LINE;

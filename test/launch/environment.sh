@@ -29,6 +29,20 @@ expect 0 env PMIX_RANK=9 PMIX_NAMESPACE=x PMI_RANK=9 SLURM_PROCID=9 SLURM_STEP_I
     "$MPIRUN" -n 1 sh -c 'echo $PMIX_RANK,$PMI_RANK,$SLURM_PROCID,$SLURM_STEP_ID,$SLURM_JOB_ID'
 expect_output 0,,,,5
 
+# A misspelt or wrong variable is warned of once, whether ranks read it too or not.
+printf '#include <mpi.h>\nint main(void) { return MPI_Init(0, 0) || MPI_Finalize(); }\n' >inits.c
+"${MPICC:-$BUILD/tools/mpicc}" -o inits inits.c || exit 1
+for program in true ./inits; do
+    expect 0 env WEFT_LANCHER=ssh WEFT_LAUNCH_RADIX=0 "$MPIRUN" -n 2 $program
+    [ "$(grep -c 'no variable WEFT_LANCHER; the nearest is WEFT_LAUNCHER' err)" = 1 ] ||
+        fail "misspelt: $(cat err)"
+    [ "$(grep -c 'WEFT_LAUNCH_RADIX is "0".* using 32' err)" = 1 ] || fail "wrong: $(cat err)"
+done
+expect 0 "$MPIRUN" -n 2 -x WEFT_LANCHER=ssh ./inits
+[ "$(grep -c 'no variable WEFT_LANCHER' err)" = 1 ] || fail "of ranks: $(cat err)"
+expect 2 env WEFT_LAUNCHER=by-foot "$MPIRUN" -n 1 true
+expect_text err 'by-foot'
+
 mkdir there
 printf '#!/bin/sh\npwd\n' >there/program
 chmod +x there/program
