@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* By PRRTE's prterun, with a host file that has a line a rank. */
+#include "launch/delegate/delegate_private.h"
+
+#include "base/config.h"
+#include "base/fail.h"
+#include "mpi.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void add_options(const weft_job_plan_t *plan, const char *host_file, weft_command_t *out)
+{
+    weft_command_add_word(out, "prterun");
+    weft_command_add_word(out, "--hostfile");
+    weft_command_add_word(out, host_file);
+    weft_command_add_word(out, "--map-by");
+    weft_command_add_word(out, "seq:OVERSUBSCRIBE");
+    weft_command_add_word(out, "-n");
+    weft_command_add_number(out, "", plan->size);
+    if (plan->is_unbound || plan->size > plan->cores) {
+        weft_command_add_word(out, "--bind-to");
+        weft_command_add_word(out, "none");
+    }
+    if (plan->files.input_rank != 0)
+        weft_command_add_word(out, "--stdin");
+    if (plan->files.input_rank == WEFT_NO_RANK)
+        weft_command_add_word(out, "none");
+    else if (plan->files.input_rank != 0)
+        weft_command_add_number(out, "", plan->files.input_rank);
+    if (plan->tags_lines) {
+        weft_command_add_word(out, "--output");
+        weft_command_add_word(out, "tag");
+    }
+    if (plan->route.prefix != NULL) {
+        weft_command_add_word(out, "--prefix");
+        weft_command_add_word(out, plan->route.prefix);
+    }
+    if (plan->route.agent != NULL) {
+        weft_command_add_word(out, "--prtemca");
+        weft_command_add_word(out, "plm_ssh_agent");
+        weft_command_add_word(out, plan->route.agent);
+    }
+}
+
+/* A name that a shell could have given; not an exported function, nor what tells of a launcher. */
+static bool is_plain_name(const char *entry)
+{
+    size_t length =
+        strspn(entry, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return length > 0 && entry[length] == '=' && strncmp(entry, "PRTE_", 5) != 0 &&
+           strncmp(entry, "PMIX_", 5) != 0;
+}
+
+/* prterun passes on what it is told to. */
+static int add_environment(weft_command_t *out)
+{
+    weft_variables_t own = {0};
+    int err = weft_variables_copy_own(&own, false);
+    if (err == MPI_SUCCESS)
+        weft_variables_forget_host(&own);
+    for (int i = 0; i < own.count; i++) {
+        if (!is_plain_name(own.entries[i]))
+            continue;
+        own.entries[i][strcspn(own.entries[i], "=")] = '\0';
+        weft_command_add_word(out, "-x");
+        weft_command_add_word(out, own.entries[i]);
+    }
+    weft_variables_release(&own);
+    return err;
+}
+
+/* Its words are for people; its exit code is that of the rank that failed first. But now and then it
+ * waits for ever when a process ended before the others had started: as one does that finds no program,
+ * and has said so (rank_exec.c). */
+static void take_line(const char *line, weft_foreign_end_t *end)
+{
+    enum { NO_PROGRAM = 127 };
+    if (strstr(line, ": the program ") != NULL && strstr(line, " was not found") != NULL)
+        end->due_code = NO_PROGRAM;
+}
+
+int wefti_prrte_run(const weft_job_plan_t *plan, char *const *words, int *exit_code_out)
+{
+    char path[64];
+    weft_command_t command = {0};
+    weft_foreign_end_t end;
+    int err = wefti_handover_write_hosts(&plan->placement, path);
+    if (err != MPI_SUCCESS)
+        return err;
+    /* With its other store PMIx 5 crashes on ranks with a PMIx 4. */
+    setenv("PMIX_MCA_gds", "hash", 0);
+    add_options(plan, path, &command);
+    err = add_environment(&command);
+    if (err == MPI_SUCCESS)
+        err = wefti_handover_add_rank(plan, words, &command);
+    if (err == MPI_SUCCESS)
+        err = weft_foreign_run(plan, &command, take_line, &end);
+    if (err == MPI_SUCCESS)
+        *exit_code_out = end.exit_code;
+    weft_command_release(&command);
+    return err;
+}

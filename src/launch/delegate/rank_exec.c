@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* execvpe */
+#include "launch/delegate/rank_exec.h"
+
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "launch/plan/job_plan.h"
+#include "launch/plan/launch_options.h"
+#include "launch/plan/number_list.h"
+#include "launch/plan/program_search.h"
+#include "mpi.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PLACES, COUNTS, COMMAND };
+
+static int count_hosts(const int *host_of, int size)
+{
+    int most = 0;
+    for (int rank = 0; rank < size; rank++)
+        most = host_of[rank] > most ? host_of[rank] : most;
+    return most + 1;
+}
+
+static int read_places(const char *text, weft_job_plan_t *plan)
+{
+    int *host_of = weft_number_list_read(text, &plan->size);
+    int hosts = host_of == NULL ? 0 : count_hosts(host_of, plan->size);
+    char **names = weft_alloc_array((size_t)hosts, sizeof(*names)), unnamed[] = "";
+    for (int i = 0; names != NULL && i < hosts; i++)
+        names[i] = unnamed; /* nobody asks here */
+    int err = host_of != NULL && names != NULL
+                  ? weft_placement_rebuild(host_of, plan->size, names, hosts, &plan->placement)
+                  : weft_fail(MPI_ERR_ARG, "\"%.60s\" does not say where ranks are, or there is no memory", text);
+    weft_free(host_of);
+    weft_free(names);
+    return err;
+}
+
+static int read_counts(const char *text, weft_job_plan_t *plan)
+{
+    int count = 0, first_rank = 0;
+    int *counts = weft_number_list_read(text, &count);
+    int err = counts != NULL && count == plan->app_count
+                  ? MPI_SUCCESS
+                  : weft_fail(MPI_ERR_ARG, "\"%s\" counts the ranks of %d programs", text,
+                              plan->app_count);
+    for (int i = 0; i < count && err == MPI_SUCCESS; i++) {
+        plan->apps[i].count = counts[i];
+        plan->apps[i].first_rank = first_rank;
+        first_rank += counts[i];
+    }
+    weft_free(counts);
+    return err;
+}
+
+static int read_rank(const weft_job_plan_t *plan, int *out)
+{
+    const char *text = weft_environment("PMIX_RANK");
+    long rank = text == NULL ? -1 : strtol(text, NULL, 10);
+    if (rank < 0 || rank >= plan->size)
+        return weft_fail(MPI_ERR_ARG,
+                         "the launcher gives rank %s of %d ranks; has it a PMIx server?",
+                         text == NULL ? "(none)" : text, plan->size);
+    *out = (int)rank;
+    return MPI_SUCCESS;
+}
+
+/* Whatever the user wants to be passed on, what the launcher says is. */
+static int make_environment(weft_job_plan_t *plan, int rank, weft_variables_t *out)
+{
+    weft_variables_t all = {0}, launcher = {0};
+    weft_app_t *app = (weft_app_t *)weft_job_plan_app_of(plan, rank);
+    int err = weft_variables_copy_own(&all, false);
+    if (err == MPI_SUCCESS)
+        err = weft_variables_copy_own(&launcher, true);
+    if (err == MPI_SUCCESS)
+        err = weft_job_plan_apply_rules(plan, &all, app);
+    if (err == MPI_SUCCESS)
+        err = weft_variables_merge(&app->environment, &launcher);
+    if (err == MPI_SUCCESS)
+        err = weft_job_plan_environment(plan, rank, out);
+    weft_variables_release(&all);
+    weft_variables_release(&launcher);
+    return err;
+}
+
+/* Output into files of its own, if it has them; input is the launcher's business. */
+static int redirect(const weft_job_plan_t *plan, int rank)
+{
+    const weft_rank_files_t *files = &plan->files;
+    const char *job = weft_environment("PMIX_NAMESPACE");
+    int err = MPI_SUCCESS, fd;
+    for (int channel = 0; channel < 2 && err == MPI_SUCCESS; channel++) {
+        if (!weft_rank_files_take(files, channel) || (channel == 1 && files->joins_errors))
+            continue;
+        err = weft_rank_files_open(files, channel, rank, job == NULL ? "job" : job, &fd);
+        if (err == MPI_SUCCESS)
+            dup2(fd, STDOUT_FILENO + channel);
+    }
+    if (err == MPI_SUCCESS && files->joins_errors)
+        dup2(STDOUT_FILENO, STDERR_FILENO);
+    return err;
+}
+
+/* Returns only if it fails. */
+static int execute(const weft_app_t *app, const weft_variables_t *environment)
+{
+    if (app->directory != NULL && chdir(app->directory) != 0)
+        return weft_fail(MPI_ERR_NO_SUCH_FILE, "the working directory %s cannot be used: %s",
+                         app->directory, strerror(errno));
+    execvpe(app->path, app->arguments, environment->entries);
+    return weft_fail(MPI_ERR_ACCESS, "the program %s cannot be executed: %s", app->path,
+                     strerror(errno));
+}
+
+/* Returns only if it fails. */
+static int become_program(weft_job_plan_t *plan, int rank)
+{
+    weft_variables_t environment = {0};
+    int err = make_environment(plan, rank, &environment);
+    if (err == MPI_SUCCESS)
+        err = weft_programs_find(plan, plan->placement.host_of[rank]);
+    if (err == MPI_SUCCESS)
+        err = redirect(plan, rank);
+    if (err == MPI_SUCCESS)
+        err = execute(weft_job_plan_app_of(plan, rank), &environment);
+    weft_variables_release(&environment);
+    return err;
+}
+
+/* Once a host and program. */
+static void complain(const weft_job_plan_t *plan, int rank)
+{
+    char host[256] = "";
+    bool is_first = plan->size == 0 || plan->placement.local_rank[rank] == 0 ||
+                    weft_job_plan_app_of(plan, rank)->first_rank == rank;
+    gethostname(host, sizeof(host) - 1);
+    if (is_first)
+        fprintf(stderr, "%s: on %s: %s\n", plan->launcher, host, weft_fail_text());
+}
+
+int weft_rank_exec(int count, char **words)
+{
+    enum { WRONG_COMMAND_LINE = 2, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
+    weft_job_plan_t plan;
+    if (count <= COMMAND)
+        return WRONG_COMMAND_LINE;
+    int rank = 0;
+    for (int i = COMMAND + 1; i < count; i++)
+        words[i] += words[i][0] == '=';
+    int err = weft_options_parse(count - COMMAND, words + COMMAND, &plan);
+    if (err == MPI_SUCCESS)
+        err = read_places(words[PLACES], &plan);
+    if (err == MPI_SUCCESS)
+        err = read_counts(words[COUNTS], &plan);
+    if (err == MPI_SUCCESS)
+        err = read_rank(&plan, &rank);
+    if (err == MPI_SUCCESS)
+        err = become_program(&plan, rank);
+    complain(&plan, rank);
+    weft_job_plan_release(&plan);
+    return err == MPI_ERR_NO_SUCH_FILE
+               ? NOT_FOUND
+               : (err == MPI_ERR_ACCESS ? NOT_EXECUTABLE : WRONG_COMMAND_LINE);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Run a job from its start to its end: the loop around ranks, signals, PMIx server and output. */
+#ifndef WEFT_LAUNCH_MPIRUN_JOB_RUN_H
+#define WEFT_LAUNCH_MPIRUN_JOB_RUN_H
+
+#include "launch/plan/job_plan.h"
+
+/**
+ * Start all ranks of a completed plan and wait for their end; then nothing of the job is left.
+ * exit_code_out  what mpirun is to return: 0, that of the rank that failed first, or 128 + n after
+ *                signal n to mpirun
+ * returns        MPI_SUCCESS; when the job could not be started, an error class as in
+ *                weft_ranks_start() and weft_host_open()
+ */
+int weft_job_run(const weft_job_plan_t *plan, int *exit_code_out);
+
+#endif

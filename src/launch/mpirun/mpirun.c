@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpirun and mpiexec: start the ranks of a job on this host. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#else
+#define PACKAGE_VERSION "0"
+#endif
+
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "launch/delegate/delegate.h"
+#include "launch/plan/job_plan.h"
+#include "launch/mpirun/job_run.h"
+#include "launch/plan/launch_options.h"
+#include "launch/plan/program_search.h"
+#include "mpi.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { WRONG_COMMAND_LINE = 2, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
+
+/* Started with a closed standard file, the next one to be opened would take its place. */
+static bool open_standard_files(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd < 0)
+        return false;
+    close(fd);
+    return true;
+}
+
+static int report(const weft_job_plan_t *plan, int err)
+{
+    fprintf(stderr, "%s: %s\n", plan->launcher, weft_fail_text());
+    if (err == MPI_ERR_NO_SUCH_FILE)
+        return NOT_FOUND;
+    return err == MPI_ERR_ACCESS ? NOT_EXECUTABLE : 1;
+}
+
+static void print_note(const weft_job_plan_t *plan)
+{
+    if (plan->ignored[0] != '\0' && !plan->is_quiet)
+        fprintf(stderr, "%s: note: %s: no effect in this version\n", plan->launcher, plan->ignored);
+}
+
+/* On this host or by our daemons. */
+static int run_ourselves(weft_job_plan_t *plan, int *exit_code_out)
+{
+    int err = weft_job_plan_complete(plan);
+    if (err == MPI_SUCCESS && weft_job_plan_is_local(plan))
+        err = weft_programs_find(plan, 0);
+    if (err != MPI_SUCCESS)
+        return err;
+    print_note(plan);
+    return weft_job_run(plan, exit_code_out);
+}
+
+static int hand_over(weft_way_t way, weft_job_plan_t *plan, char **words, int *exit_code_out)
+{
+    int err = way == WEFT_WAY_SLURM ? weft_handover_take_allocation(plan) : MPI_SUCCESS;
+    if (err == MPI_SUCCESS)
+        err = weft_job_plan_complete(plan);
+    if (err != MPI_SUCCESS)
+        return err;
+    print_note(plan);
+    return weft_handover_run(way, plan, words, exit_code_out);
+}
+
+static int run(weft_job_plan_t *plan, char **words)
+{
+    weft_way_t way;
+    int exit_code = 0;
+    if (weft_job_plan_read_hosts(plan) != MPI_SUCCESS ||
+        weft_handover_choose(plan, &way) != MPI_SUCCESS) {
+        report(plan, MPI_SUCCESS);
+        return WRONG_COMMAND_LINE;
+    }
+    int err = way == WEFT_WAY_OWN ? run_ourselves(plan, &exit_code)
+                                  : hand_over(way, plan, words, &exit_code);
+    return err == MPI_SUCCESS ? exit_code : report(plan, err);
+}
+
+/* Parsing cuts its words into pieces; another launcher gets them whole. */
+static char **copy_words(const weft_words_t *from)
+{
+    char **words = weft_alloc_array((size_t)from->count, sizeof(*words));
+    for (int i = 0; words != NULL && i < from->count; i++)
+        words[i] = from->words[i + 1];
+    return words;
+}
+
+static int obey(const weft_words_t *command, char **words)
+{
+    weft_job_plan_t plan;
+    int exit_code = 0;
+    weft_config_read();
+    weft_config_export_warnings();
+    if (weft_options_parse(command->count, command->words, &plan) != MPI_SUCCESS) {
+        report(&plan, MPI_SUCCESS);
+        exit_code = WRONG_COMMAND_LINE;
+    } else if (plan.wants_help) {
+        weft_options_print_help(plan.launcher);
+    } else if (plan.wants_version) {
+        printf("%s (Weft) %s\n", plan.launcher, PACKAGE_VERSION);
+    } else {
+        exit_code = run(&plan, words);
+    }
+    weft_job_plan_release(&plan);
+    return exit_code;
+}
+
+int main(int argc, char **argv)
+{
+    weft_words_t command;
+    if (!open_standard_files())
+        return 1;
+    if (weft_options_expand(argc, argv, &command) != MPI_SUCCESS) {
+        fprintf(stderr, "%s: %s\n", weft_options_launcher(argv), weft_fail_text());
+        return WRONG_COMMAND_LINE;
+    }
+    char **words = copy_words(&command);
+    int exit_code = words == NULL ? 1 : obey(&command, words);
+    weft_free(words);
+    weft_words_release(&command);
+    fflush(stdout);
+    _exit(exit_code); /* PMIx's exit handlers may hang after a client has died */
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* pipe2, memmem */
+#include "launch/mpirun/other_mpi.h"
+
+#include "launch/loop/byte_queue.h"
+#include "launch/plan/program_search.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A file in memory. */
+typedef struct image {
+    const char *data; /* [bytes] */
+    size_t bytes;
+} image_t;
+
+static bool map_file(const char *path, image_t *out)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_mapped = fd >= 0 && fstat(fd, &status) == 0 && status.st_size > 0;
+    if (is_mapped) {
+        void *data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        *out = (image_t){data, (size_t)status.st_size};
+        is_mapped = data != MAP_FAILED;
+    }
+    if (fd >= 0)
+        close(fd);
+    return is_mapped;
+}
+
+static void unmap(const image_t *image)
+{
+    munmap((void *)image->data, image->bytes);
+}
+
+/* Copy the name of the loader that an ELF file of our kind asks for; false: it asks for none. */
+static bool read_loader(const image_t *image, char out[PATH_MAX])
+{
+    ElfW(Ehdr) head;
+    ElfW(Phdr) part;
+    if (image->bytes < sizeof(head))
+        return false;
+    memcpy(&head, image->data, sizeof(head));
+    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof(part) ||
+        head.e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
+        return false;
+    for (size_t i = 0; i < head.e_phnum; i++) {
+        size_t at = head.e_phoff + i * sizeof(part);
+        if (at > image->bytes - sizeof(part))
+            return false;
+        memcpy(&part, image->data + at, sizeof(part));
+        if (part.p_type != PT_INTERP)
+            continue;
+        if (part.p_filesz == 0 || part.p_filesz > PATH_MAX || part.p_offset > image->bytes ||
+            part.p_filesz > image->bytes - part.p_offset)
+            return false;
+        snprintf(out, PATH_MAX, "%.*s", (int)part.p_filesz, image->data + part.p_offset);
+        return true;
+    }
+    return false;
+}
+
+static bool find_loader(const char *program, char out[PATH_MAX])
+{
+    image_t image;
+    if (!map_file(program, &image))
+        return false;
+    bool is_found = read_loader(&image, out);
+    unmap(&image);
+    return is_found;
+}
+
+/* Start the loader such that it only prints what it would load; its output comes out of *fd_out. */
+static bool start_loader(const char *loader, const char *program, char *const *environment,
+                         pid_t *pid_out, int *fd_out)
+{
+    char list[] = "--list";
+    char *words[] = {(char *)loader, list, (char *)program, NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    bool is_started = posix_spawn(pid_out, loader, &files, &attributes, words, environment) == 0;
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    close(ends[1]);
+    if (!is_started)
+        close(ends[0]);
+    *fd_out = ends[0];
+    return is_started;
+}
+
+/* What the loader prints, with a zero at the end. */
+static bool list_libraries(const char *program, char *const *environment, weft_byte_queue_t *out)
+{
+    char loader[PATH_MAX];
+    pid_t pid;
+    int fd;
+    if (!find_loader(program, loader) || !start_loader(loader, program, environment, &pid, &fd))
+        return false;
+    char *room;
+    ssize_t bytes = 0;
+    while ((room = weft_queue_room(out, BUFSIZ)) != NULL && (bytes = read(fd, room, BUFSIZ)) > 0)
+        out->end += (size_t)bytes;
+    close(fd);
+    waitpid(pid, NULL, 0);
+    return room != NULL && bytes == 0 && weft_queue_append(out, "", 1);
+}
+
+static bool is_mpi_library(const char *name)
+{
+    static const char *const names[] = {"libmpi.so",      "libmpich.so",   "libmpi_abi.so",
+                                        "libmpi_cray.so", "libmpi_ibm.so", "libmpi_gnu"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Weft's library, by whatever name, has this text of base/config.c in it. */
+static bool is_ours(const char *library)
+{
+    static const char mark[] = "weft: WEFT_%s is";
+    image_t image;
+    if (!map_file(library, &image))
+        return true; /* nothing is known, so nothing is said */
+    bool is_found = memmem(image.data, image.bytes, mark, strlen(mark)) != NULL;
+    unmap(&image);
+    return is_found;
+}
+
+/* Where the program lies if daemons have looked for it: on this host perhaps at the same place. */
+static bool find_program(const weft_app_t *app, char out[PATH_MAX])
+{
+    const char *name = app->path != NULL ? app->path : app->arguments[0];
+    const char *search =
+        app->search != NULL ? app->search : weft_variables_get(&app->environment, "PATH");
+    if (strchr(name, '/') == NULL)
+        return search != NULL && weft_program_path(search, name, out) == 0;
+    bool is_relative = app->directory != NULL && name[0] != '/';
+    int used = is_relative ? snprintf(out, PATH_MAX, "%s/%s", app->directory, name)
+                           : snprintf(out, PATH_MAX, "%s", name);
+    return used < PATH_MAX;
+}
+
+/* Lines are `name => path (address)`. */
+static bool find_in_list(char *list, char library_out[PATH_MAX])
+{
+    char *rest = NULL;
+    for (char *line = strtok_r(list, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char *name = line + strspn(line, " \t"), *arrow = strstr(name, " => ");
+        if (arrow == NULL || !is_mpi_library(name))
+            continue;
+        char *path = arrow + strlen(" => "), *end = strstr(path, " (");
+        if (path[0] != '/' || end == NULL)
+            continue;
+        *end = '\0';
+        if (is_ours(path))
+            continue;
+        snprintf(library_out, PATH_MAX, "%s", path);
+        return true;
+    }
+    return false;
+}
+
+bool wl_other_mpi_find(const weft_app_t *app, char library_out[PATH_MAX])
+{
+    char program[PATH_MAX];
+    weft_byte_queue_t list = {0};
+    bool is_found = find_program(app, program) &&
+                    list_libraries(program, app->environment.entries, &list) &&
+                    find_in_list(weft_queue_front(&list), library_out);
+    weft_queue_release(&list);
+    return is_found;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Stdin of a rank, usually 0. A file, pipe or socket is simply inherited. A terminal cannot be:
+ * that rank is in a process group of its own, and the terminal stops groups in the background that
+ * read from it; so we read, and pass on through a pipe, while we are in the foreground.
+ */
+#ifndef WEFT_LAUNCH_MPIRUN_TERMINAL_INPUT_H
+#define WEFT_LAUNCH_MPIRUN_TERMINAL_INPUT_H
+
+#include "launch/loop/event_loop.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct weft_input {
+    wl_loop_t *loop;
+    int pipe; /* to that rank; -1: none, or closed */
+    char data[4096];
+    size_t begin, end;
+} weft_input_t;
+
+/** rank_end_out: what that rank gets as stdin; 0 when it inherits ours, else to be closed after its
+ *  start. The loop moves the data; the address of `out` may not change. MPI_ERR_SPAWN,
+ *  MPI_ERR_NO_MEM. */
+int weft_input_open(wl_loop_t *loop, weft_input_t *out, int *rank_end_out);
+
+/** To be called now and then: a shell brings us to the foreground without a word. */
+void weft_input_look(weft_input_t *input);
+
+void weft_input_close(weft_input_t *input);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* pipe2 */
+#include "launch/node/pmix_host.h"
+
+#include "base/abort_mark.h"
+#include "base/config.h"
+#include "base/fail.h"
+#include "launch/node/pmix_exchange.h"
+#include "launch/node/pmix_job_info.h"
+#include "mpi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pmix.h>
+#include <pmix_server.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert(sizeof(weft_rank_event_t) <= PIPE_BUF, "events are written in one piece");
+
+static struct {
+    pmix_nspace_t job;
+    int pipe[2];
+} host;
+
+/* Asynchronous calls of PMIx of which the main thread waits for all together. */
+typedef struct pending {
+    pthread_mutex_t lock;
+    pthread_cond_t is_done;
+    int count;
+    pmix_status_t status; /* the first that was not success */
+} pending_t;
+
+#define PENDING_INIT                                                                               \
+    {                                                                                              \
+        PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, PMIX_SUCCESS                       \
+    }
+
+static void begin_call(pending_t *pending)
+{
+    pthread_mutex_lock(&pending->lock);
+    pending->count++;
+    pthread_mutex_unlock(&pending->lock);
+}
+
+static void end_call(pmix_status_t status, void *cookie)
+{
+    pending_t *pending = cookie;
+    pthread_mutex_lock(&pending->lock);
+    pending->count--;
+    if (status != PMIX_SUCCESS && pending->status == PMIX_SUCCESS)
+        pending->status = status;
+    pthread_cond_signal(&pending->is_done);
+    pthread_mutex_unlock(&pending->lock);
+}
+
+/* What the call itself returned: only after PMIX_SUCCESS does a callback come. */
+static void check_call(pending_t *pending, pmix_status_t returned)
+{
+    if (returned == PMIX_OPERATION_SUCCEEDED)
+        end_call(PMIX_SUCCESS, pending);
+    else if (returned != PMIX_SUCCESS)
+        end_call(returned, pending);
+}
+
+static int wait_for_calls(pending_t *pending, const char *what)
+{
+    pthread_mutex_lock(&pending->lock);
+    while (pending->count > 0)
+        pthread_cond_wait(&pending->is_done, &pending->lock);
+    pthread_mutex_unlock(&pending->lock);
+    if (pending->status == PMIX_SUCCESS)
+        return MPI_SUCCESS;
+    return weft_fail(MPI_ERR_SERVICE, "the PMIx server cannot %s: %s", what,
+                     PMIx_Error_string(pending->status));
+}
+
+/* Upcalls run on PMIx's thread. The pipe has room for a hundred events and mpirun's loop is quick.
+ */
+static pmix_status_t pass_on(weft_rank_event_kind_t kind, const pmix_proc_t *process, int code,
+                             const char *text)
+{
+    weft_rank_event_t event = {.kind = kind, .rank = (int)process->rank, .code = code};
+    if (text != NULL)
+        snprintf(event.text, sizeof(event.text), "%s", text);
+    if (strncmp(process->nspace, host.job, PMIX_MAX_NSLEN) == 0) {
+        while (write(host.pipe[1], &event, sizeof(event)) < 0 && errno == EINTR)
+            ;
+    }
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t on_connected(const pmix_proc_t *process, void *object, pmix_info_t info[],
+                                  size_t count, pmix_op_cbfunc_t done, void *cookie)
+{
+    (void)object, (void)info, (void)count, (void)done, (void)cookie;
+    return pass_on(WEFT_RANK_CONNECTED, process, 0, NULL);
+}
+
+static pmix_status_t on_finalized(const pmix_proc_t *process, void *object, pmix_op_cbfunc_t done,
+                                  void *cookie)
+{
+    (void)object, (void)done, (void)cookie;
+    return pass_on(WEFT_RANK_FINALIZED, process, 0, NULL);
+}
+
+static pmix_status_t on_aborted(const pmix_proc_t *process, void *object, int code,
+                                const char *text, pmix_proc_t others[], size_t count,
+                                pmix_op_cbfunc_t done, void *cookie)
+{
+    (void)object, (void)others, (void)count, (void)done, (void)cookie;
+    bool is_bereft = text != NULL && text[0] == WEFT_BEREFT_MARK;
+    return pass_on(is_bereft ? WEFT_RANK_BEREFT : WEFT_RANK_ABORTED, process, code, is_bereft ? text + 1 : text);
+}
+
+/* ---- ranks of one host among themselves: all have come, and nobody else takes part ---- */
+
+/* Without these entries the server does the same by itself; but when a rank dies while the others are
+ * in a fence, PMIx 4.2 calls them all the same. */
+static pmix_status_t on_local_fence(const pmix_proc_t processes[], size_t count,
+                                    const pmix_info_t infos[], size_t info_count, char *data,
+                                    size_t bytes, pmix_modex_cbfunc_t answer, void *cookie)
+{
+    (void)processes, (void)count, (void)infos, (void)info_count;
+    answer(PMIX_SUCCESS, data, bytes, cookie, free, data);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t on_local_connect(const pmix_proc_t processes[], size_t count,
+                                      const pmix_info_t infos[], size_t info_count,
+                                      pmix_op_cbfunc_t done, void *cookie)
+{
+    (void)processes, (void)count, (void)infos, (void)info_count;
+    done(PMIX_SUCCESS, cookie);
+    return PMIX_SUCCESS;
+}
+
+static int register_job(const weft_job_plan_t *plan, int index, const weft_scratch_t *scratch)
+{
+    weft_rank_report_t facts;
+    int err = weft_facts_of_job(plan, index, scratch->path, &facts);
+    if (err != MPI_SUCCESS)
+        return err;
+    pending_t pending = PENDING_INIT;
+    begin_call(&pending);
+    check_call(&pending, PMIx_server_register_nspace(host.job, plan->placement.hosts[index].count,
+                                                     facts.infos, facts.count, end_call, &pending));
+    err = wait_for_calls(&pending, "register the job");
+    weft_facts_release(&facts);
+    return err;
+}
+
+static int register_ranks(const weft_placed_host_t *ours)
+{
+    pending_t pending = PENDING_INIT;
+    for (int i = 0; i < ours->count; i++) {
+        pmix_proc_t process;
+        PMIX_LOAD_PROCID(&process, host.job, (pmix_rank_t)ours->ranks[i]);
+        begin_call(&pending);
+        check_call(&pending, PMIx_server_register_client(&process, getuid(), getgid(), NULL,
+                                                         end_call, &pending));
+    }
+    return wait_for_calls(&pending, "register the ranks");
+}
+
+/* Settings of the server alone; ranks get an environment that was copied before. Looking for
+ * devices costs hwloc 15 ms (it asks for an X display and for OpenCL) and nobody uses what it
+ * finds. */
+static void set_up_environment(const weft_job_plan_t *plan)
+{
+    char topology[64];
+    weft_environment_forget_launchers();
+    snprintf(topology, sizeof(topology), "core:%d pu:1", plan->cores);
+    setenv("HWLOC_SYNTHETIC", topology, 1);
+    setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 1);
+    setenv("PMIX_MCA_gds", "hash", 0);
+}
+
+static int start_server(const weft_job_plan_t *plan, int index, const weft_scratch_t *scratch)
+{
+    static pmix_server_module_t upcalls = {
+        .client_connected2 = on_connected,
+        .client_finalized = on_finalized,
+        .abort = on_aborted,
+        .fence_nb = on_local_fence,
+        .connect = on_local_connect,
+        .disconnect = on_local_connect,
+    };
+    enum { FACTS = 5 };
+    char name[sizeof(plan->id) + 8];
+    weft_rank_report_t facts;
+    int err = weft_facts_open(FACTS, &facts);
+    if (err != MPI_SUCCESS)
+        return err;
+    if (plan->placement.host_count > 1)
+        weft_exchange_add_upcalls(&upcalls);
+    snprintf(name, sizeof(name), "%s-mpirun", plan->id);
+    weft_facts_add_text(&facts, PMIX_SERVER_TMPDIR, scratch->path);
+    weft_facts_add_text(&facts, PMIX_SERVER_NSPACE, name);
+    weft_facts_add_rank(&facts, PMIX_SERVER_RANK, (pmix_rank_t)index);
+    weft_facts_add_text(&facts, PMIX_HOSTNAME, plan->placement.hosts[index].name);
+    /* Else it leaves files behind and listens once more. */
+    weft_facts_add_bool(&facts, PMIX_SERVER_TOOL_SUPPORT, false);
+    pmix_status_t status = PMIx_server_init(&upcalls, facts.infos, facts.count);
+    weft_facts_release(&facts);
+    return status == PMIX_SUCCESS ? MPI_SUCCESS
+                                  : weft_fail(MPI_ERR_SERVICE, "the PMIx server cannot start: %s",
+                                              PMIx_Error_string(status));
+}
+
+int weft_host_open(const weft_job_plan_t *plan, int index, const weft_scratch_t *scratch,
+                   int *pipe_out)
+{
+    set_up_environment(plan);
+    snprintf(host.job, sizeof(host.job), "%s", plan->id);
+    if (pipe2(host.pipe, O_CLOEXEC) != 0)
+        return weft_fail(MPI_ERR_SERVICE, "a pipe cannot be made: %s", strerror(errno));
+    fcntl(host.pipe[0], F_SETFL, O_NONBLOCK);
+    int err = start_server(plan, index, scratch);
+    if (err == MPI_SUCCESS)
+        err = register_job(plan, index, scratch);
+    if (err == MPI_SUCCESS)
+        err = register_ranks(&plan->placement.hosts[index]);
+    if (err == MPI_SUCCESS)
+        *pipe_out = host.pipe[0];
+    return err;
+}
+
+int weft_host_extend_environment(int rank, weft_variables_t *environment)
+{
+    pmix_proc_t process;
+    PMIX_LOAD_PROCID(&process, host.job, (pmix_rank_t)rank);
+    pmix_status_t status = PMIx_server_setup_fork(&process, &environment->entries);
+    weft_variables_recount(environment);
+    return status == PMIX_SUCCESS
+               ? MPI_SUCCESS
+               : weft_fail(MPI_ERR_SERVICE, "the PMIx server has no environment for rank %d: %s",
+                           rank, PMIx_Error_string(status));
+}
+
+bool weft_host_next_event(weft_rank_event_t *out)
+{
+    return read(host.pipe[0], out, sizeof(*out)) == (ssize_t)sizeof(*out);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The PMIx server of a job on one host, inside mpirun or the host's daemon: tells ranks who they
+ * are and lets them exchange addresses. As long as only ranks of this host are concerned the PMIx
+ * library completes fences and gets by itself; what reaches us are connections, orderly ends and
+ * aborts. They come on a thread of PMIx and are handed to the caller's loop through a pipe. What
+ * concerns other hosts goes through pmix_exchange.h.
+ *
+ * There is no close: PMIx 4.2 can hang for ever in its finalize after a client died while
+ * connecting. Nothing of the server outlives the process but files in the scratch directory.
+ */
+#ifndef WEFT_LAUNCH_NODE_PMIX_HOST_H
+#define WEFT_LAUNCH_NODE_PMIX_HOST_H
+
+#include "launch/plan/job_plan.h"
+#include "launch/node/rank_event.h"
+#include "launch/node/scratch.h"
+
+#include <stdbool.h>
+
+/**
+ * Start the server for the host with that index and register the job. Changes this process's
+ * environment; starts threads, which inherit the signal mask. Once in a process; with several hosts
+ * after weft_exchange_open().
+ * pipe_out  readable when there is an event
+ * returns   MPI_SUCCESS; MPI_ERR_SERVICE; MPI_ERR_NO_MEM
+ */
+int weft_host_open(const weft_job_plan_t *plan, int index, const weft_scratch_t *scratch,
+                   int *pipe_out);
+
+/** Add to a rank's environment what its PMIx client needs. */
+int weft_host_extend_environment(int rank, weft_variables_t *environment);
+
+/** Take the next event: connected, finalized or aborted; false when there is none now. Never
+ * blocks. */
+bool weft_host_next_event(weft_rank_event_t *out);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* vfork, execvpe */
+#include "launch/node/rank_process.h"
+
+#include "base/fail.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Why a child did not reach its program; it shares our memory until then. */
+typedef struct failure {
+    int error; /* errno; 0: none */
+    const char *what;
+} failure_t;
+
+int weft_ranks_open(int count, weft_ranks_t *out)
+{
+    weft_ranks_t ranks = {.processes = weft_alloc_zeroed((size_t)count, sizeof(*ranks.processes))};
+    if (ranks.processes == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "a list of %d processes", count);
+    sigprocmask(SIG_SETMASK, NULL, &ranks.signals);
+    getrlimit(RLIMIT_NOFILE, &ranks.open_files);
+    struct sigaction action;
+    sigaction(SIGPIPE, NULL, &action);
+    ranks.ignores_sigpipe = action.sa_handler == SIG_IGN;
+    *out = ranks;
+    return MPI_SUCCESS;
+}
+
+static __attribute__((noreturn)) void give_up(volatile failure_t *failure, const char *what)
+{
+    failure->what = what;
+    failure->error = errno;
+    _exit(127);
+}
+
+static void connect_standard_files(const weft_start_t *start)
+{
+    if (start->in != STDIN_FILENO)
+        dup2(start->in, STDIN_FILENO);
+    dup2(start->out, STDOUT_FILENO);
+    dup2(start->err, STDERR_FILENO);
+}
+
+/* A shell that starts mpirun with '&' has SIGINT and SIGQUIT ignored for the sake of ^C. Ranks are
+ * out of the terminal's reach; what comes to them comes from mpirun, and is meant. */
+static void restore_signals(const weft_ranks_t *ranks)
+{
+    signal(SIGPIPE, ranks->ignores_sigpipe ? SIG_IGN : SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGQUIT, SIG_DFL);
+}
+
+/* The child between vfork and exec: it runs in mpirun's memory while mpirun's main thread sleeps
+ * and others may hold locks, so it makes system calls only. */
+static __attribute__((noreturn)) void become_rank(const weft_ranks_t *ranks,
+                                                  const weft_start_t *start, pid_t mpirun,
+                                                  volatile failure_t *failure)
+{
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != mpirun) /* it died before prctl took effect */
+        _exit(127);
+    connect_standard_files(start);
+    if (start->cores != NULL)
+        sched_setaffinity(0, sizeof(*start->cores), start->cores);
+    if (start->directory != NULL && chdir(start->directory) != 0)
+        give_up(failure, start->directory);
+    setrlimit(RLIMIT_NOFILE, &ranks->open_files);
+    restore_signals(ranks);
+    sigprocmask(SIG_SETMASK, &ranks->signals, NULL);
+    /* The path has a '/', so nothing is searched; but a script without "#!" is given to the shell.
+     */
+    execvpe(start->path, start->arguments, start->environment);
+    give_up(failure, start->path);
+}
+
+static int refuse_start(const failure_t *failure)
+{
+    int error = failure->error;
+    int class = error == ENOENT || error == ENOTDIR ? MPI_ERR_NO_SUCH_FILE : MPI_ERR_ACCESS;
+    /* The file was there a moment ago: what is missing is the interpreter it names. */
+    if (error == ENOENT && access(failure->what, X_OK) == 0)
+        return weft_fail(class, "the interpreter that %s asks for was not found", failure->what);
+    return weft_fail(class, "%s cannot be used: %s", failure->what, strerror(error));
+}
+
+int weft_ranks_start(weft_ranks_t *ranks, const weft_start_t *start)
+{
+    volatile failure_t failure = {0};
+    pid_t mpirun = getpid();
+    pid_t pid = vfork();
+    if (pid == 0)
+        become_rank(ranks, start, mpirun, &failure);
+    if (pid < 0)
+        return weft_fail(MPI_ERR_SPAWN, "a process cannot be started: %s", strerror(errno));
+    if (failure.error != 0) {
+        failure_t seen = {failure.error, failure.what};
+        waitpid(pid, NULL, 0);
+        return refuse_start(&seen);
+    }
+    ranks->processes[ranks->count++] = (weft_rank_process_t){.pid = pid};
+    ranks->running++;
+    return MPI_SUCCESS;
+}
+
+bool weft_ranks_poll(weft_ranks_t *ranks, int rank)
+{
+    weft_rank_process_t *process = &ranks->processes[rank];
+    siginfo_t info = {0};
+    if (process->has_ended)
+        return false;
+    if (waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        info.si_pid == 0)
+        return false;
+    process->has_ended = true;
+    process->has_core = info.si_code == CLD_DUMPED;
+    process->signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
+    process->exit_code = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+    ranks->running--;
+    return true;
+}
+
+int weft_ranks_find(const weft_ranks_t *ranks, pid_t pid)
+{
+    for (int rank = 0; rank < ranks->count; rank++) {
+        if (ranks->processes[rank].pid == pid)
+            return rank;
+    }
+    return -1;
+}
+
+void weft_ranks_signal(const weft_ranks_t *ranks, int signal_number)
+{
+    for (int rank = 0; rank < ranks->count; rank++)
+        kill(-ranks->processes[rank].pid, signal_number);
+}
+
+void weft_ranks_release(weft_ranks_t *ranks)
+{
+    for (int rank = 0; rank < ranks->count; rank++)
+        waitpid(ranks->processes[rank].pid, NULL, 0);
+    weft_free(ranks->processes);
+    *ranks = (weft_ranks_t){0};
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* pipe2 */
+#include "launch/node/watchdog.h"
+
+#include "base/fail.h"
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct groups {
+    pid_t *ids;
+    size_t count, capacity;
+} groups_t;
+
+static void add_group(groups_t *groups, pid_t id)
+{
+    if (groups->count == groups->capacity) {
+        size_t capacity = groups->capacity * 2 + 64;
+        pid_t *ids = weft_realloc(groups->ids, capacity * sizeof(*ids));
+        if (ids == NULL)
+            return;
+        groups->ids = ids;
+        groups->capacity = capacity;
+    }
+    groups->ids[groups->count++] = id;
+}
+
+enum { OUR_PIPE = STDERR_FILENO + 1 };
+
+/* Nothing of mpirun's may be held open: a reader of its output would wait for us. */
+static void keep_only(int pipe)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
+        dup2(null, fd);
+    if (pipe != OUR_PIPE)
+        dup2(pipe, OUR_PIPE);
+    if (close_range(OUR_PIPE + 1, ~0U, 0) != 0) { /* before Linux 5.9 */
+        long most = sysconf(_SC_OPEN_MAX);
+        for (int fd = OUR_PIPE + 1; fd < most; fd++)
+            close(fd);
+    }
+    if (chdir("/") != 0) /* a directory in use cannot be unmounted, no more */
+        return;
+}
+
+static __attribute__((noreturn)) void watch(int pipe, const weft_scratch_t *scratch)
+{
+    groups_t groups = {0};
+    pid_t group;
+    setsid(); /* so that a kill -9 of mpirun's process group leaves us */
+    prctl(PR_SET_NAME, "weft-watchdog");
+    keep_only(pipe);
+    for (ssize_t bytes; (bytes = read(OUR_PIPE, &group, sizeof(group))) != 0;) {
+        if (bytes == (ssize_t)sizeof(group) && group == 0)
+            _exit(0);
+        if (bytes == (ssize_t)sizeof(group))
+            add_group(&groups, group);
+        else if (errno != EINTR)
+            break;
+    }
+    for (size_t i = 0; i < groups.count; i++)
+        kill(-groups.ids[i], SIGKILL);
+    weft_scratch_remove(scratch);
+    _exit(0);
+}
+
+int weft_watchdog_open(const weft_scratch_t *scratch, weft_watchdog_t *out)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return weft_fail(MPI_ERR_SPAWN, "a pipe cannot be made: %s", strerror(errno));
+    pid_t pid = fork();
+    if (pid < 0)
+        return weft_fail(MPI_ERR_SPAWN, "a process cannot be started: %s", strerror(errno));
+    if (pid == 0)
+        watch(ends[0], scratch);
+    close(ends[0]);
+    *out = (weft_watchdog_t){.pid = pid, .pipe = ends[1]};
+    return MPI_SUCCESS;
+}
+
+static void tell(const weft_watchdog_t *watchdog, pid_t group)
+{
+    while (write(watchdog->pipe, &group, sizeof(group)) < 0 && errno == EINTR)
+        ;
+}
+
+void weft_watchdog_add(const weft_watchdog_t *watchdog, pid_t group)
+{
+    tell(watchdog, group);
+}
+
+void weft_watchdog_close(weft_watchdog_t *watchdog)
+{
+    tell(watchdog, 0);
+    close(watchdog->pipe);
+    while (waitpid(watchdog->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A small process in a session of its own that outlives mpirun by a moment: when mpirun dies
+ * without saying good-bye (kill -9), it kills the ranks' process groups and removes the scratch
+ * directory.
+ *
+ *   mpirun --- pipe: process groups as they start, then 0 ---> watchdog
+ *          \-- end of file without a 0: mpirun is dead
+ */
+#ifndef WEFT_LAUNCH_NODE_WATCHDOG_H
+#define WEFT_LAUNCH_NODE_WATCHDOG_H
+
+#include "launch/node/scratch.h"
+
+#include <sys/types.h>
+
+typedef struct weft_watchdog {
+    pid_t pid;
+    int pipe;
+} weft_watchdog_t;
+
+/** Start it; while there is one thread, and with the signals blocked that mpirun handles. Returns
+ *  MPI_SUCCESS or MPI_ERR_SPAWN. */
+int weft_watchdog_open(const weft_scratch_t *scratch, weft_watchdog_t *out);
+
+/** Have it watch over a process group. */
+void weft_watchdog_add(const weft_watchdog_t *watchdog, pid_t group);
+
+/** mpirun has cleaned up itself: end the watchdog and wait for it. */
+void weft_watchdog_close(weft_watchdog_t *watchdog);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which rank runs on which host.
+ *
+ *   a:2,b:1  5 ranks, by slot   a: 0 1 3 4   b: 2      slots in order; then round again
+ *   a:2,b:1  5 ranks, by node   a: 0 2 3     b: 1 4    one a host; slots are filled first
+ */
+#ifndef WEFT_LAUNCH_PLAN_PLACEMENT_H
+#define WEFT_LAUNCH_PLAN_PLACEMENT_H
+
+#include "launch/plan/host_list.h"
+
+#include <stdbool.h>
+
+typedef struct weft_placed_host {
+    char *name;
+    int *ranks; /* [count] in ascending order; part of one block */
+    int count;
+} weft_placed_host_t;
+
+typedef struct weft_placement {
+    weft_placed_host_t
+        *hosts; /* [host_count] in order of their first rank's coming; none is empty */
+    int host_count, size;
+    int *host_of;    /* [size] index into hosts[] */
+    int *local_rank; /* [size] index into its ranks[] */
+} weft_placement_t;
+
+typedef struct weft_placement_rules {
+    int per_host; /* -ppn: instead of the slots; 0: not given */
+    bool is_by_node;
+    bool no_oversubscription; /* refuse what needs more than the slots */
+} weft_placement_rules_t;
+
+/** `count` ranks that may run on `hosts`; a part of a job. */
+typedef struct weft_placement_part {
+    const weft_host_list_t *hosts;
+    int count;
+} weft_placement_part_t;
+
+/** The ranks that the hosts of a list are meant for: their slots, one where nothing is said. */
+int weft_placement_slots(const weft_host_list_t *hosts, const weft_placement_rules_t *rules);
+
+/**
+ * Place the parts one after the other, ranks in order.
+ * returns  MPI_SUCCESS; MPI_ERR_SPAWN when there are not enough slots; MPI_ERR_NO_MEM
+ */
+int weft_placement_make(const weft_placement_part_t *parts, int part_count,
+                        const weft_placement_rules_t *rules, weft_placement_t *out);
+
+/**
+ * A placement from what was sent: host_of[size], which is copied, and the names.
+ * returns  MPI_SUCCESS; MPI_ERR_OTHER for numbers that name no host; MPI_ERR_NO_MEM
+ */
+int weft_placement_rebuild(const int *host_of, int size, char *const *names, int host_count,
+                           weft_placement_t *out);
+
+void weft_placement_release(weft_placement_t *placement);
+
+#endif

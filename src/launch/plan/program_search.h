@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Find the programs of a job on the host where its ranks run. */
+#ifndef WEFT_LAUNCH_PLAN_PROGRAM_SEARCH_H
+#define WEFT_LAUNCH_PLAN_PROGRAM_SEARCH_H
+
+#include "launch/plan/job_plan.h"
+
+#include <limits.h>
+
+/**
+ * Set the path of each application that has ranks on the host with that index, as a shell would
+ * find it; a program in the working directory is found too when PATH has none of its name.
+ * returns  MPI_SUCCESS; MPI_ERR_NO_SUCH_FILE or MPI_ERR_ACCESS for a program or directory that is
+ *          not there or cannot be used; MPI_ERR_NO_MEM
+ */
+int weft_programs_find(weft_job_plan_t *plan, int host);
+
+/** Look for `name` in the directories of `search` ("/usr/bin:/bin"). 0 and its path, or the most
+ *  telling errno. */
+int weft_program_path(const char *search, const char *name, char path_out[PATH_MAX]);
+
+#endif

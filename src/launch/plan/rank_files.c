@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "launch/plan/rank_files.h"
+
+#include "base/fail.h"
+#include "mpi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const channel_names[2] = {"stdout", "stderr"};
+
+int weft_rank_files_check(const char *word, const char *pattern)
+{
+    if (pattern[0] == '\0' || strlen(pattern) >= PATH_MAX)
+        return weft_fail(MPI_ERR_ARG, "%s wants the name of a file, not \"%.40s\"", word, pattern);
+    for (const char *at = strchr(pattern, '%'); at != NULL; at = strchr(at + 2, '%')) {
+        if (at[1] == '\0' || strchr("rhj%", at[1]) == NULL)
+            return weft_fail(MPI_ERR_ARG, "%s: in \"%s\" %.2s is none of %%r (rank), %%h (host), "
+                                          "%%j (job) and %%%%",
+                             word, pattern, at);
+    }
+    return MPI_SUCCESS;
+}
+
+static bool names_rank(const char *pattern)
+{
+    for (const char *at = strchr(pattern, '%'); at != NULL; at = strchr(at + 2, '%')) {
+        if (at[1] == 'r')
+            return true;
+    }
+    return false;
+}
+
+int weft_rank_files_check_size(const weft_rank_files_t *files, int size)
+{
+    for (int channel = 0; channel < 2; channel++) {
+        const char *pattern = files->patterns[channel];
+        if (size > 1 && pattern != NULL && !names_rank(pattern))
+            return weft_fail(MPI_ERR_ARG, "%d ranks cannot all write their %s to the file %s: put "
+                                          "%%r in its name for the rank",
+                             size, channel_names[channel], pattern);
+    }
+    if (files->input_rank >= size)
+        return weft_fail(MPI_ERR_ARG, "--stdin %d: the job has ranks 0 to %d", files->input_rank,
+                         size - 1);
+    return MPI_SUCCESS;
+}
+
+bool weft_rank_files_take(const weft_rank_files_t *files, int channel)
+{
+    return files->folder != NULL || files->patterns[channel] != NULL;
+}
+
+/* Text of a field, up to what fits; returns its length. */
+static int expand_field(char letter, int rank, const char *job, char *out, size_t room)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    switch (letter) {
+    case 'r':
+        return snprintf(out, room, "%d", rank);
+    case 'h':
+        gethostname(host, sizeof(host) - 1);
+        return snprintf(out, room, "%s", host);
+    case 'j':
+        return snprintf(out, room, "%s", job);
+    default:
+        return snprintf(out, room, "%%");
+    }
+}
+
+/* False: it becomes too long. */
+static bool expand(const char *pattern, int rank, const char *job, char path[PATH_MAX])
+{
+    size_t used = 0;
+    for (const char *at = pattern; *at != '\0' && used < PATH_MAX;) {
+        bool is_field = at[0] == '%' && at[1] != '\0';
+        int bytes = is_field ? expand_field(at[1], rank, job, path + used, PATH_MAX - used)
+                             : snprintf(path + used, PATH_MAX - used, "%c", *at);
+        used += (size_t)bytes;
+        at += is_field ? 2 : 1;
+    }
+    return used > 0 && used < PATH_MAX;
+}
+
+/* FOLDER/rank.R/stdout */
+static bool expand_in_folder(const weft_rank_files_t *files, int channel, int rank,
+                             char path[PATH_MAX])
+{
+    int bytes = snprintf(path, PATH_MAX, "%s/rank.%d/%s", files->folder, rank,
+                         channel_names[channel]);
+    return bytes > 0 && bytes < PATH_MAX;
+}
+
+/* An error shows when the file is opened. */
+static void make_folders(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0777);
+        *slash = '/';
+    }
+}
+
+int weft_rank_files_open(const weft_rank_files_t *files, int channel, int rank, const char *job,
+                         int *fd_out)
+{
+    char path[PATH_MAX];
+    bool has_folder = files->folder != NULL;
+    bool fits = has_folder ? expand_in_folder(files, channel, rank, path)
+                           : expand(files->patterns[channel], rank, job, path);
+    if (!fits)
+        return weft_fail(MPI_ERR_IO, "the name of the file for %s of rank %d is too long",
+                         channel_names[channel], rank);
+    if (has_folder)
+        make_folders(path);
+    /* Both channels may name one file. */
+    *fd_out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    if (*fd_out < 0)
+        return weft_fail(MPI_ERR_IO, "the file %s for %s of rank %d cannot be written: %s", path,
+                         channel_names[channel], rank, strerror(errno));
+    return MPI_SUCCESS;
+}

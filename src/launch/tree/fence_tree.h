@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fences that cross hosts. Each node of the host tree waits for its own server and for the hosts
+ * below it that have ranks in the fence, joins their data and sends one message up; the lowest node
+ * that has all hosts of the fence below it sends the whole down again.
+ *
+ * A fence is known by its ranks: no host can enter the next one of the same ranks before it has
+ * been told the end of this one.
+ */
+#ifndef WEFT_LAUNCH_TREE_FENCE_TREE_H
+#define WEFT_LAUNCH_TREE_FENCE_TREE_H
+
+#include "base/list.h"
+#include "launch/plan/placement.h"
+#include "launch/node/pmix_exchange.h"
+#include "launch/tree/router.h"
+
+typedef struct weft_fences {
+    wl_timer_t timer; /* to answer in time */
+    const weft_placement_t *placement;
+    weft_relay_t *relay;
+    weft_list_t open;
+} weft_fences_t;
+
+/** The relay's loop keeps the time; the address of `out` may not change. */
+void weft_fences_open(const weft_placement_t *placement, weft_relay_t *relay, weft_fences_t *out);
+
+/** Our server's part is in. The request is ours now, and is answered when the fence ends. */
+void weft_fences_enter(weft_fences_t *fences, weft_request_t *request);
+
+/** A message of kind WEFT_MSG_FENCE or WEFT_MSG_FENCE_DONE. */
+void weft_fences_take(weft_fences_t *fences, const weft_message_t *message);
+
+/** Nothing more is answered by the clock. */
+void weft_fences_close(weft_fences_t *fences);
+
+#endif

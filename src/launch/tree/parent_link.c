@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "launch/tree/parent_link.h"
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "launch/tree/daemon_handshake.h"
+#include "launch/loop/event_loop.h"
+#include "mpi.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { ATTEMPTS_MOST = 64, LIMIT_MS = 30000, PAUSE_MS = 500 };
+
+#define SECRET_FORMAT "%08x%08x%08x%08x"
+static const char head[] = "weft-daemon 1\n";
+
+/* ---- The text ---- */
+
+void weft_call_write(const weft_call_t *call, char out[WEFT_CALL_TEXT_BYTES])
+{
+    uint32_t words[4];
+    memcpy(words, call->secret, sizeof(words));
+    snprintf(out, WEFT_CALL_TEXT_BYTES, "%s" SECRET_FORMAT " %d %d\n%s\n\n", head, words[0],
+             words[1], words[2], words[3], call->node, call->port, call->addresses);
+}
+
+static int parse(const char *text, weft_call_t *out)
+{
+    unsigned words[4];
+    int used = 0;
+    weft_call_t call;
+    if (strncmp(text, head, strlen(head)) != 0 ||
+        sscanf(text + strlen(head), "%8x%8x%8x%8x %d %d%n", &words[0], &words[1], &words[2],
+               &words[3], &call.node, &call.port, &used) != 6)
+        return weft_fail(MPI_ERR_ARG, "this program is started by mpirun, with a text on its stdin "
+                                      "that says whom to call");
+    memcpy(call.secret, words, sizeof(call.secret));
+    const char *addresses = text + strlen(head) + used + 1;
+    snprintf(call.addresses, sizeof(call.addresses), "%.*s", (int)strcspn(addresses, "\n"),
+             addresses);
+    *out = call;
+    return MPI_SUCCESS;
+}
+
+int weft_call_read(int fd, weft_call_t *out)
+{
+    char text[WEFT_CALL_TEXT_BYTES + 1] = "";
+    size_t used = 0;
+    while (used < WEFT_CALL_TEXT_BYTES && strstr(text, "\n\n") == NULL) {
+        ssize_t bytes = read(fd, text + used, WEFT_CALL_TEXT_BYTES - used);
+        if (bytes < 0 && errno == EINTR)
+            continue;
+        if (bytes <= 0)
+            break;
+        used += (size_t)bytes;
+        text[used] = '\0';
+    }
+    int err = parse(text, out);
+    explicit_bzero(text, sizeof(text));
+    return err;
+}
+
+/* ---- The connection ---- */
+
+typedef enum stage { PAUSING, CONNECTING, WANTS_HELLO, WANTS_WELCOME, FAILED, TRUSTED } stage_t;
+
+/* One address. */
+typedef struct attempt {
+    const weft_call_t *call;
+    wl_loop_t *loop;
+    struct sockaddr_storage address;
+    socklen_t address_bytes;
+    int fd; /* -1: none */
+    stage_t stage;
+    int error;            /* errno of the last failure */
+    int64_t try_again_ms; /* while pausing */
+    weft_greeting_t greeting;
+    size_t got; /* bytes of what it wants */
+} attempt_t;
+
+static bool parse_address(const char *text, int port, struct sockaddr_storage *out,
+                          socklen_t *bytes_out)
+{
+    struct sockaddr_in *narrow = (struct sockaddr_in *)out;
+    struct sockaddr_in6 *wide = (struct sockaddr_in6 *)out;
+    memset(out, 0, sizeof(*out));
+    if (inet_pton(AF_INET, text, &narrow->sin_addr) == 1) {
+        narrow->sin_family = AF_INET;
+        narrow->sin_port = htons((uint16_t)port);
+        *bytes_out = sizeof(*narrow);
+        return true;
+    }
+    if (inet_pton(AF_INET6, text, &wide->sin6_addr) != 1)
+        return false;
+    wide->sin6_family = AF_INET6;
+    wide->sin6_port = htons((uint16_t)port);
+    *bytes_out = sizeof(*wide);
+    return true;
+}
+
+/* A network that has just come up may not know the way yet; a port that is closed stays so. */
+static bool may_pass(int error)
+{
+    return error == EHOSTUNREACH || error == ENETUNREACH || error == ETIMEDOUT ||
+           error == ENETDOWN || error == EAGAIN;
+}
+
+static void fail(attempt_t *attempt, int error)
+{
+    if (attempt->fd >= 0) {
+        wl_loop_remove(attempt->loop, attempt->fd);
+        close(attempt->fd);
+    }
+    attempt->fd = -1;
+    attempt->error = error;
+    attempt->stage = may_pass(error) ? PAUSING : FAILED;
+    attempt->try_again_ms = weft_clock_ms() + PAUSE_MS;
+}
+
+/* Read on; true when all `bytes` are there. */
+static bool fill(attempt_t *attempt, uint8_t *to, size_t bytes)
+{
+    ssize_t got = recv(attempt->fd, to + attempt->got, bytes - attempt->got, 0);
+    if (got > 0)
+        attempt->got += (size_t)got;
+    else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+        fail(attempt, got == 0 ? ECONNRESET : errno);
+    if (attempt->got < bytes)
+        return false;
+    attempt->got = 0;
+    return true;
+}
+
+static int connection_error(const attempt_t *attempt)
+{
+    int error = 0;
+    socklen_t bytes = sizeof(error);
+    return getsockopt(attempt->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 ? error : errno;
+}
+
+static bool send_reply(const attempt_t *attempt)
+{
+    /* So few bytes never wait on a new connection. */
+    return send(attempt->fd, attempt->greeting.reply, WEFT_REPLY_BYTES, MSG_NOSIGNAL) ==
+           WEFT_REPLY_BYTES;
+}
+
+static void connected(attempt_t *attempt)
+{
+    int error = connection_error(attempt);
+    if (error != 0)
+        fail(attempt, error);
+    else
+        attempt->stage = WANTS_HELLO;
+    wl_loop_set(attempt->loop, attempt->fd, POLLIN);
+}
+
+static void take_hello(attempt_t *attempt)
+{
+    const weft_call_t *call = attempt->call;
+    weft_greeting_t *greeting = &attempt->greeting;
+    if (!fill(attempt, greeting->hello, WEFT_HELLO_BYTES))
+        return;
+    if (weft_greeting_answer(greeting, call->secret, call->node) && send_reply(attempt))
+        attempt->stage = WANTS_WELCOME;
+    else
+        fail(attempt, EPROTO);
+}
+
+static void take_welcome(attempt_t *attempt)
+{
+    if (!fill(attempt, attempt->greeting.welcome, WEFT_WELCOME_BYTES))
+        return;
+    if (weft_greeting_check(&attempt->greeting, attempt->call->secret))
+        attempt->stage = TRUSTED;
+    else
+        fail(attempt, EPROTO);
+}
+
+static void attempt_ready(void *owner, short ready)
+{
+    attempt_t *attempt = owner;
+    (void)ready;
+    if (attempt->stage == CONNECTING)
+        connected(attempt);
+    else if (attempt->stage == WANTS_HELLO)
+        take_hello(attempt);
+    else if (attempt->stage == WANTS_WELCOME)
+        take_welcome(attempt);
+}
+
+static void begin_attempt(attempt_t *attempt)
+{
+    attempt->stage = CONNECTING;
+    attempt->got = 0;
+    attempt->fd = socket(attempt->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (attempt->fd < 0 ||
+        (connect(attempt->fd, (struct sockaddr *)&attempt->address, attempt->address_bytes) != 0 &&
+         errno != EINPROGRESS))
+        fail(attempt, errno);
+    else if (wl_loop_add(attempt->loop, attempt->fd, POLLOUT, attempt_ready, attempt) !=
+             MPI_SUCCESS)
+        fail(attempt, ENOMEM);
+}
+
+static int begin_attempts(const weft_call_t *call, wl_loop_t *loop,
+                          attempt_t attempts[ATTEMPTS_MOST])
+{
+    int count = 0;
+    for (const char *rest = call->addresses; *rest != '\0' && count < ATTEMPTS_MOST;) {
+        char text[INET6_ADDRSTRLEN];
+        size_t length = strcspn(rest, " ");
+        attempt_t *attempt = &attempts[count];
+        *attempt = (attempt_t){.call = call, .loop = loop, .fd = -1};
+        snprintf(text, sizeof(text), "%.*s", (int)length, rest);
+        if (parse_address(text, call->port, &attempt->address, &attempt->address_bytes)) {
+            begin_attempt(attempt);
+            count++;
+        }
+        rest += length + (rest[length] == ' ');
+    }
+    return count;
+}
+
+/* Start again those that have paused; when the next one is due. */
+static int64_t resume(attempt_t *attempts, int count)
+{
+    int64_t now = weft_clock_ms(), next = INT64_MAX;
+    for (int i = 0; i < count; i++) {
+        if (attempts[i].stage == PAUSING && attempts[i].try_again_ms <= now)
+            begin_attempt(&attempts[i]);
+        if (attempts[i].stage == PAUSING && attempts[i].try_again_ms < next)
+            next = attempts[i].try_again_ms;
+    }
+    return next;
+}
+
+static bool are_all_failed(const attempt_t *attempts, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (attempts[i].stage != FAILED)
+            return false;
+    }
+    return true;
+}
+
+/* Wait and do what is possible; false: nothing is left to wait for. */
+static bool take_turn(attempt_t *attempts, int count, wl_loop_t *loop, int64_t until_ms)
+{
+    int64_t next = resume(attempts, count), now = weft_clock_ms();
+    if (are_all_failed(attempts, count) || now >= until_ms)
+        return false;
+    if (until_ms < next)
+        next = until_ms;
+    wl_loop_turn(loop, next < now ? 0 : next - now);
+    return true;
+}
+
+static int find_trusted(const attempt_t *attempts, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (attempts[i].stage == TRUSTED)
+            return i;
+    }
+    return -1;
+}
+
+static int explain(const weft_call_t *call, const attempt_t *attempts, int count)
+{
+    int error = count == 0 ? EADDRNOTAVAIL : ETIMEDOUT;
+    for (int i = 0; i < count; i++) {
+        if (attempts[i].error != 0)
+            error = attempts[i].error;
+    }
+    return weft_fail(MPI_ERR_PORT,
+                     "none of the addresses %s (port %d) leads back to the one that started this "
+                     "daemon: %s; is there a firewall? (--iface names a network)",
+                     call->addresses, call->port, strerror(error));
+}
+
+int weft_call_connect(const weft_call_t *call, int *fd_out)
+{
+    attempt_t attempts[ATTEMPTS_MOST];
+    wl_loop_t loop;
+    wl_loop_open(&loop);
+    int count = begin_attempts(call, &loop, attempts), found = -1;
+    int64_t until_ms = weft_clock_ms() + LIMIT_MS;
+    while (found < 0 && take_turn(attempts, count, &loop, until_ms))
+        found = find_trusted(attempts, count);
+    int err = found < 0 ? explain(call, attempts, count) : MPI_SUCCESS;
+    for (int i = 0; i < count; i++) {
+        if (i != found && attempts[i].fd >= 0)
+            close(attempts[i].fd);
+    }
+    wl_loop_close(&loop);
+    if (err == MPI_SUCCESS)
+        *fd_out = attempts[found].fd;
+    return err;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A rank's event as the body of a message. */
+#ifndef WEFT_LAUNCH_TREE_RANK_MESSAGE_H
+#define WEFT_LAUNCH_TREE_RANK_MESSAGE_H
+
+#include "launch/tree/daemon_message.h"
+#include "launch/node/rank_event.h"
+
+void weft_rank_event_write(const weft_rank_event_t *event, weft_writer_t *out);
+
+/** false: it makes no sense for a job of `size` ranks. */
+bool weft_rank_event_read(const weft_message_t *message, int size, weft_rank_event_t *out);
+
+#endif

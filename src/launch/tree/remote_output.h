@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The output of a daemon's ranks on its way to mpirun. mpirun says how much it has written; no more
+ * than a window of bytes is under way, so that ranks wait when nobody reads mpirun's output, while
+ * other messages go on.
+ */
+#ifndef WEFT_LAUNCH_TREE_REMOTE_OUTPUT_H
+#define WEFT_LAUNCH_TREE_REMOTE_OUTPUT_H
+
+#include "launch/node/rank_output.h"
+#include "launch/tree/router.h"
+
+#include <stdint.h>
+
+enum { WEFT_OUTPUT_WINDOW = 1 << 20 /* bytes of a host under way */ };
+
+typedef struct weft_remote_output {
+    weft_relay_t *relay;
+    weft_byte_queue_t lines[2]; /* not sent yet */
+    uint64_t under_way;         /* bytes that mpirun has not written yet, unsent ones too */
+} weft_remote_output_t;
+
+/** Where the ranks' lines go; the target points to `output`. */
+weft_output_target_t weft_remote_output_target(weft_remote_output_t *output);
+
+/** Send what has been gathered, whole lines in one message. */
+void weft_remote_output_send(weft_remote_output_t *output);
+
+/** mpirun has written so many bytes. */
+void weft_remote_output_take(weft_remote_output_t *output, const weft_message_t *message);
+
+void weft_remote_output_release(weft_remote_output_t *output);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "launch/plan/host_list.h"
+
+#include "base/fail.h"
+#include "mpi.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* "a:2/4 b:0/0": names, slots, most */
+static void describe(const weft_host_list_t *list, char out[512])
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < list->count; i++)
+        used += (size_t)snprintf(out + used, 512 - used, "%s%s:%d/%d", i > 0 ? " " : "",
+                                 list->hosts[i].name, list->hosts[i].slots, list->hosts[i].most);
+}
+
+static void expect_words(const char *words, const char *expected)
+{
+    weft_host_list_t list = {0};
+    char text[512];
+    if (weft_host_list_add(&list, words) != MPI_SUCCESS)
+        fail_msg("%s: %s", words, weft_fail_text());
+    describe(&list, text);
+    assert_string_equal(text, expected);
+    weft_host_list_release(&list);
+}
+
+static void expect_refusal(const char *words, const char *expected)
+{
+    weft_host_list_t list = {0};
+    if (weft_host_list_add(&list, words) == MPI_SUCCESS)
+        fail_msg("accepted: %s", words);
+    if (strstr(weft_fail_text(), expected) == NULL)
+        fail_msg("%s: \"%s\", expected \"%s\"", words, weft_fail_text(), expected);
+    weft_host_list_release(&list);
+}
+
+static void reads_words(void **state)
+{
+    (void)state;
+    expect_words("a", "a:0/0");
+    expect_words("a:2,b,c:11", "a:2/0 b:0/0 c:11/0");
+    expect_words("a,,b,", "a:0/0 b:0/0");
+    expect_words("a,b,a", "a:2/0 b:0/0");
+    expect_words("a:3,a:4,a", "a:8/0");
+    expect_words("fd00::7", "fd00::7:0/0");
+    expect_words("n[1-3]", "n1:0/0 n2:0/0 n3:0/0");
+    expect_words("n[08-10,3]x:2,m", "n08x:2/0 n09x:2/0 n10x:2/0 n3x:2/0 m:0/0");
+    expect_words("r[1-2]n[1-2]", "r1n1:0/0 r1n2:0/0 r2n1:0/0 r2n2:0/0");
+}
+
+static void refuses_words(void **state)
+{
+    (void)state;
+    expect_refusal("a:x", "number of slots is \"x\"");
+    expect_refusal("a:0", "number of slots is \"0\"");
+    expect_refusal(":3", "without a host");
+    expect_refusal("n[1-", "bracket");
+    expect_refusal("n[2-1]", "brackets want numbers");
+    expect_refusal("n[]", "brackets want numbers");
+    expect_refusal("-oProxyCommand=x", "no name of a host");
+    expect_refusal("a;b", "no name of a host");
+}
+
+static void expect_file(const char *content, const char *expected)
+{
+    char path[] = "/tmp/weft-hosts-XXXXXX", text[512];
+    weft_host_list_t list = {0};
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+    close(fd);
+    int err = weft_host_list_add_file(&list, path);
+    unlink(path);
+    if (err != MPI_SUCCESS)
+        fail_msg("%s: %s", content, weft_fail_text());
+    describe(&list, text);
+    assert_string_equal(text, expected);
+    weft_host_list_release(&list);
+}
+
+static void reads_files_of_both_dialects(void **state)
+{
+    (void)state;
+    expect_file("# mine\n\na:2\n  b\r\nc:4 # more\n", "a:2/0 b:0/0 c:4/0");
+    expect_file("a slots=2 max_slots=4\nb\tmax-slots=3  slots=1\nc", "a:2/4 b:1/3 c:0/0");
+    expect_file("n[1-2] slots=3\n", "n1:3/0 n2:3/0");
+}
+
+/* "n[1000,1002,...]": 2000 nodes take more than 10000 letters, as in a large allocation of Slurm. */
+static void write_long_word(char *out, size_t bytes)
+{
+    size_t used = (size_t)snprintf(out, bytes, "n[");
+    for (int i = 0; i < 2000; i++)
+        used += (size_t)snprintf(out + used, bytes - used, "%s%d", i > 0 ? "," : "", 1000 + 2 * i);
+    snprintf(out + used, bytes - used, "]:3");
+}
+
+static void expect_long_list(const weft_host_list_t *list)
+{
+    assert_int_equal(list->count, 2000);
+    assert_string_equal(list->hosts[1999].name, "n4998");
+    assert_int_equal(list->hosts[1999].slots, 3);
+}
+
+static void reads_words_of_any_length(void **state)
+{
+    char words[16384], path[] = "/tmp/weft-hosts-XXXXXX";
+    weft_host_list_t list = {0}, file = {0};
+    (void)state;
+    write_long_word(words, sizeof(words));
+    if (weft_host_list_add(&list, words) != MPI_SUCCESS)
+        fail_msg("%s", weft_fail_text());
+    expect_long_list(&list);
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, words, strlen(words)), strlen(words));
+    close(fd);
+    int err = weft_host_list_add_file(&file, path);
+    unlink(path);
+    if (err != MPI_SUCCESS)
+        fail_msg("%s", weft_fail_text());
+    expect_long_list(&file);
+    weft_host_list_release(&list);
+    weft_host_list_release(&file);
+}
+
+/* What stands behind the 1023rd letter of a comment is no host. */
+static void reads_lines_of_any_length(void **state)
+{
+    char content[2048];
+    (void)state;
+    size_t used = (size_t)snprintf(content, sizeof(content), "a # ");
+    memset(content + used, 'x', 1500);
+    snprintf(content + used + 1500, sizeof(content) - used - 1500, "\nb\n");
+    expect_file(content, "a:0/0 b:0/0");
+}
+
+static void takes_slots_from_a_file(void **state)
+{
+    weft_host_list_t list = {0}, file = {0};
+    char text[512];
+    (void)state;
+    weft_host_list_add(&list, "b,c:1");
+    weft_host_list_add(&file, "a:9,b:4,c:5");
+    weft_host_list_take_slots(&list, &file);
+    describe(&list, text);
+    assert_string_equal(text, "b:4/0 c:1/0");
+    weft_host_list_release(&list);
+    weft_host_list_release(&file);
+}
+
+static void knows_this_host(void **state)
+{
+    char name[256] = "";
+    (void)state;
+    gethostname(name, sizeof(name) - 1);
+    assert_true(weft_is_this_host("localhost"));
+    assert_true(weft_is_this_host("127.0.0.1"));
+    assert_true(weft_is_this_host(name));
+    assert_false(weft_is_this_host("192.0.2.1"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_words),
+        cmocka_unit_test(refuses_words),
+        cmocka_unit_test(reads_files_of_both_dialects),
+        cmocka_unit_test(reads_words_of_any_length),
+        cmocka_unit_test(reads_lines_of_any_length),
+        cmocka_unit_test(takes_slots_from_a_file),
+        cmocka_unit_test(knows_this_host),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "launch/tree/plan_message.h"
+#include "launch/tree/rank_message.h"
+
+#include "base/fail.h"
+#include "base/memory.h"
+#include "launch/plan/launch_options.h"
+#include "launch/tree/connection.h"
+#include "mpi.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static weft_message_t message_of(const weft_writer_t *writer)
+{
+    return (weft_message_t){.kind = WEFT_MSG_JOB,
+                            .body = weft_queue_front(&writer->body),
+                            .bytes = weft_queue_bytes(&writer->body)};
+}
+
+static void make_plan(weft_job_plan_t *out)
+{
+    static char words[][16] = {"mpirun", "-host", "a:2,b", "-n", "2",  "-x",
+                               "K=V",    "prog",  "--x",   ":",  "-n", "3",
+                               "-wdir",  "/usr",  "other", "",   "c d"};
+    static char *argv[sizeof(words) / sizeof(words[0]) + 1];
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        argv[i] = words[i];
+    int argc = (int)(sizeof(words) / sizeof(words[0]));
+    assert_int_equal(weft_options_parse(argc, argv, out), MPI_SUCCESS);
+    assert_int_equal(weft_job_plan_complete(out), MPI_SUCCESS);
+}
+
+static void release_received(weft_received_plan_t *received)
+{
+    for (int i = 0; i < received->plan.app_count; i++)
+        weft_free(received->plan.apps[i].arguments);
+    weft_job_plan_release(&received->plan);
+    weft_queue_release(&received->text);
+}
+
+static void plans_arrive_whole(void **state)
+{
+    weft_job_plan_t plan;
+    weft_writer_t writer = {0};
+    weft_received_plan_t received;
+    (void)state;
+    make_plan(&plan);
+    weft_plan_write(&plan, "/somewhere", "agent -v", &writer);
+    weft_message_t message = message_of(&writer);
+    assert_int_equal(weft_plan_read(&message, &received), MPI_SUCCESS);
+    const weft_job_plan_t *got = &received.plan;
+    assert_string_equal(got->id, plan.id);
+    assert_string_equal(got->token, plan.token);
+    assert_string_equal(got->directory, "/somewhere");
+    assert_string_equal(got->route.agent, "agent -v");
+    assert_int_equal(got->size, 5);
+    assert_int_equal(got->placement.host_count, 2);
+    assert_string_equal(got->placement.hosts[1].name, "b");
+    assert_memory_equal(got->placement.host_of, plan.placement.host_of, 5 * sizeof(int));
+    assert_int_equal(got->app_count, 2);
+    assert_int_equal(got->apps[1].first_rank, 2);
+    assert_null(got->apps[0].directory);
+    assert_string_equal(got->apps[1].directory, "/usr");
+    assert_string_equal(got->apps[0].arguments[1], "--x");
+    assert_string_equal(got->apps[1].arguments[1], "");
+    assert_string_equal(got->apps[1].arguments[2], "c d");
+    assert_null(got->apps[1].arguments[3]);
+    assert_string_equal(weft_variables_get(&got->apps[0].environment, "K"), "V");
+    release_received(&received);
+    weft_writer_release(&writer);
+    weft_job_plan_release(&plan);
+}
+
+/* Cut anywhere, or with any byte changed, a message is refused or gives a sound plan. */
+static void damaged_plans_do_no_harm(void **state)
+{
+    weft_job_plan_t plan;
+    weft_writer_t writer = {0};
+    (void)state;
+    make_plan(&plan);
+    for (int i = 0; i < plan.app_count; i++) {
+        weft_variables_release(&plan.apps[i].environment);
+        assert_int_equal(weft_variables_set(&plan.apps[i].environment, "A", "B"), MPI_SUCCESS);
+    }
+    weft_plan_write(&plan, NULL, NULL, &writer);
+    weft_message_t message = message_of(&writer);
+    size_t whole = message.bytes;
+    char *body = weft_alloc(whole);
+    srand(1);
+    for (size_t i = 0; i < 3 * whole; i++) {
+        weft_received_plan_t received;
+        memcpy(body, weft_queue_front(&writer.body), whole);
+        message = (weft_message_t){.body = body, .bytes = i < whole ? i : whole};
+        if (i >= whole)
+            body[i % whole] ^= (char)(1 + rand() % 255);
+        int err = weft_plan_read(&message, &received);
+        if (i < whole)
+            assert_int_not_equal(err, MPI_SUCCESS);
+        release_received(&received);
+    }
+    weft_free(body);
+    weft_writer_release(&writer);
+    weft_job_plan_release(&plan);
+}
+
+static void events_arrive_whole(void **state)
+{
+    const weft_rank_event_t event = {.kind = WEFT_RANK_ENDED,
+                                     .rank = 3,
+                                     .pid = 17,
+                                     .code = 139,
+                                     .signal = 11,
+                                     .has_core = true,
+                                     .text = "text"};
+    weft_rank_event_t got;
+    weft_writer_t writer = {0};
+    (void)state;
+    weft_rank_event_write(&event, &writer);
+    weft_message_t message = message_of(&writer);
+    assert_true(weft_rank_event_read(&message, 4, &got));
+    assert_int_equal(got.kind, WEFT_RANK_ENDED);
+    assert_int_equal(got.rank, 3);
+    assert_int_equal(got.pid, 17);
+    assert_int_equal(got.code, 139);
+    assert_int_equal(got.signal, 11);
+    assert_true(got.has_core);
+    assert_string_equal(got.text, "text");
+    assert_false(weft_rank_event_read(&message, 3, &got));
+    message.bytes--;
+    assert_false(weft_rank_event_read(&message, 4, &got));
+    weft_writer_release(&writer);
+}
+
+/* Messages of all sizes go through a socket that takes little at a time. */
+static void wires_keep_order_and_size(void **state)
+{
+    enum { MESSAGES = 200 };
+    int ends[2], taken = 0;
+    weft_wire_t left, right;
+    (void)state;
+    char *body = weft_alloc_zeroed(1, MESSAGES * MESSAGES * 7);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    weft_wire_open(ends[0], &left);
+    weft_wire_open(ends[1], &right);
+    for (int i = 0; i < MESSAGES; i++) {
+        const weft_message_t message = {
+            .kind = i, .to = i - 1, .from = 2 * i, .body = body, .bytes = (size_t)(i * i * 7)};
+        weft_wire_send(&left, &message);
+    }
+    while (taken < MESSAGES) {
+        weft_message_t message;
+        weft_wire_advance(&left);
+        weft_wire_advance(&right);
+        while (weft_wire_next(&right, &message)) {
+            assert_int_equal(message.kind, taken);
+            assert_int_equal(message.to, taken - 1);
+            assert_int_equal(message.from, 2 * taken);
+            assert_int_equal(message.bytes, taken * taken * 7);
+            taken++;
+        }
+    }
+    assert_true(weft_wire_is_flushed(&left));
+    weft_wire_close(&left);
+    weft_wire_advance(&right);
+    assert_int_equal(right.fd, -1);
+    assert_string_not_equal(right.error, "");
+    weft_wire_close(&right);
+    weft_free(body);
+}
+
+static void wires_refuse_impossible_lengths(void **state)
+{
+    int ends[2];
+    weft_wire_t wire;
+    weft_message_t message;
+    (void)state;
+    char noise[64];
+    memset(noise, 0xff, sizeof(noise));
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    weft_wire_open(ends[1], &wire);
+    assert_int_equal(write(ends[0], noise, sizeof(noise)), sizeof(noise));
+    weft_wire_advance(&wire);
+    assert_false(weft_wire_next(&wire, &message));
+    assert_int_equal(wire.fd, -1);
+    assert_non_null(strstr(wire.error, "impossible length"));
+    weft_wire_close(&wire);
+    close(ends[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_arrive_whole),
+        cmocka_unit_test(damaged_plans_do_no_harm),
+        cmocka_unit_test(events_arrive_whole),
+        cmocka_unit_test(wires_keep_order_and_size),
+        cmocka_unit_test(wires_refuse_impossible_lengths),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
