@@ -23,26 +23,26 @@ static bool is_on_path(const char *name)
 {
     char path[PATH_MAX];
     const char *search = weft_environment("PATH");
-    return search != NULL && weft_program_path(search, name, path) == 0;
+    return search != NULL && wl_program_path(search, name, path) == 0;
 }
 
-static bool names_others(const weft_host_list_t *hosts)
+static bool names_others(const wl_host_list_t *hosts)
 {
     for (int i = 0; i < hosts->count; i++) {
-        if (!weft_is_this_host(hosts->hosts[i].name))
+        if (!wl_is_this_host(hosts->hosts[i].name))
             return true;
     }
     return false;
 }
 
 /* Does the command line name hosts; others than this? */
-static void look_for_hosts(const weft_job_plan_t *plan, bool *any_out, bool *others_out)
+static void look_for_hosts(const wl_job_plan_t *plan, bool *any_out, bool *others_out)
 {
     *any_out = *others_out = false;
     for (int i = 0; i < plan->app_count; i++) {
-        const weft_app_t *app = &plan->apps[i];
+        const wl_app_t *app = &plan->apps[i];
         /* With both, those of the file that are not in the list are left out. */
-        const weft_host_list_t *hosts = app->hosts.count > 0 ? &app->hosts : &app->file_hosts;
+        const wl_host_list_t *hosts = app->hosts.count > 0 ? &app->hosts : &app->file_hosts;
         *any_out = *any_out || hosts->count > 0;
         *others_out = *others_out || names_others(hosts);
     }
@@ -50,19 +50,19 @@ static void look_for_hosts(const weft_job_plan_t *plan, bool *any_out, bool *oth
 
 static const struct {
     const char *name;
-    weft_way_t way;
+    wl_launch_method_t method;
 } launchers[] = {
-    {"ssh", WEFT_WAY_OWN},     {"rsh", WEFT_WAY_OWN},       {"fork", WEFT_WAY_OWN},
-    {"slurm", WEFT_WAY_SLURM}, {"srun", WEFT_WAY_SLURM},    {"prrte", WEFT_WAY_PRRTE},
-    {"prte", WEFT_WAY_PRRTE},  {"prterun", WEFT_WAY_PRRTE},
+    {"ssh", WL_METHOD_OWN},     {"rsh", WL_METHOD_OWN},       {"fork", WL_METHOD_OWN},
+    {"slurm", WL_METHOD_SLURM}, {"srun", WL_METHOD_SLURM},    {"prrte", WL_METHOD_PRRTE},
+    {"prte", WL_METHOD_PRRTE},  {"prterun", WL_METHOD_PRRTE},
 };
 enum { LAUNCHERS = sizeof(launchers) / sizeof(launchers[0]) };
 
-static int choose_named(const char *name, weft_way_t *out)
+static int choose_named(const char *name, wl_launch_method_t *out)
 {
     for (int i = 0; i < LAUNCHERS; i++) {
         if (strcmp(launchers[i].name, name) == 0) {
-            *out = launchers[i].way;
+            *out = launchers[i].method;
             return MPI_SUCCESS;
         }
     }
@@ -70,23 +70,23 @@ static int choose_named(const char *name, weft_way_t *out)
                      name);
 }
 
-int weft_handover_choose(const weft_job_plan_t *plan, weft_way_t *out)
+int wl_delegate_choose(const wl_job_plan_t *plan, wl_launch_method_t *out)
 {
     bool names_any, has_others;
     if (plan->route.launcher != NULL)
         return choose_named(plan->route.launcher, out);
     look_for_hosts(plan, &names_any, &has_others);
-    *out = WEFT_WAY_OWN;
+    *out = WL_METHOD_OWN;
     if (plan->route.agent != NULL || (names_any && !has_others))
         return MPI_SUCCESS;
-    if (wefti_slurm_is_here() && is_on_path("srun"))
-        *out = WEFT_WAY_SLURM;
+    if (wli_slurm_is_here() && is_on_path("srun"))
+        *out = WL_METHOD_SLURM;
     else if (has_others && is_on_path("prterun"))
-        *out = WEFT_WAY_PRRTE;
+        *out = WL_METHOD_PRRTE;
     return MPI_SUCCESS;
 }
 
-int wefti_handover_write_hosts(const weft_placement_t *placement, char path_out[64])
+int wli_delegate_write_hosts(const wl_placement_t *placement, char path_out[64])
 {
     int fd = memfd_create("weft-hosts", 0); /* no file that somebody would have to remove */
     int copy = fd < 0 ? -1 : dup(fd);
@@ -101,55 +101,55 @@ int wefti_handover_write_hosts(const weft_placement_t *placement, char path_out[
     return MPI_SUCCESS;
 }
 
-static bool append_counts(weft_byte_queue_t *text, const weft_job_plan_t *plan)
+static bool append_counts(wl_byte_queue_t *text, const wl_job_plan_t *plan)
 {
     int *counts = weft_alloc_array((size_t)plan->app_count, sizeof(*counts));
     for (int i = 0; i < plan->app_count && counts != NULL; i++)
         counts[i] = plan->apps[i].count;
-    bool is_complete = counts != NULL && weft_number_list_write(counts, plan->app_count, text);
+    bool is_complete = counts != NULL && wl_number_list_write(counts, plan->app_count, text);
     weft_free(counts);
     return is_complete;
 }
 
-int wefti_handover_add_rank(const weft_job_plan_t *plan, char *const *words, weft_command_t *out)
+int wli_delegate_add_rank(const wl_job_plan_t *plan, char *const *words, wl_command_t *out)
 {
     char daemon[PATH_MAX];
-    weft_byte_queue_t places = {0}, counts = {0};
-    int err = weft_daemon_path(plan->route.prefix, daemon);
+    wl_byte_queue_t places = {0}, counts = {0};
+    int err = wl_daemon_path(plan->route.prefix, daemon);
     if (err != MPI_SUCCESS)
         return err;
-    weft_command_add_word(out, daemon);
-    weft_command_add_word(out, "as-rank");
-    if (weft_number_list_write(plan->placement.host_of, plan->size, &places) &&
+    wl_command_add_word(out, daemon);
+    wl_command_add_word(out, "as-rank");
+    if (wl_number_list_write(plan->placement.host_of, plan->size, &places) &&
         append_counts(&counts, plan)) {
-        weft_command_add_word(out, weft_queue_front(&places));
-        weft_command_add_word(out, weft_queue_front(&counts));
+        wl_command_add_word(out, wl_queue_front(&places));
+        wl_command_add_word(out, wl_queue_front(&counts));
     } else {
         out->has_failed = true;
     }
-    weft_queue_release(&places);
-    weft_queue_release(&counts);
-    weft_command_add_word(out, plan->launcher);
+    wl_queue_release(&places);
+    wl_queue_release(&counts);
+    wl_command_add_word(out, plan->launcher);
     for (int i = 0; words[i] != NULL; i++)
-        weft_command_add_pair(out, "=", words[i]);
+        wl_command_add_pair(out, "=", words[i]);
     return MPI_SUCCESS;
 }
 
 /* What all ranks have to agree on, and only we know. */
-static void export_meeting_point(const weft_job_plan_t *plan)
+static void export_meeting_point(const wl_job_plan_t *plan)
 {
     static const char *const names[] = {"MASTER_ADDR", "MASTER_PORT"};
     for (int i = 0; i < 2; i++) {
-        const char *value = weft_variables_get(&plan->apps[0].environment, names[i]);
+        const char *value = wl_variables_get(&plan->apps[0].environment, names[i]);
         if (value != NULL)
             setenv(names[i], value, 0);
     }
 }
 
-int weft_handover_run(weft_way_t way, const weft_job_plan_t *plan, char *const *words,
-                      int *exit_code_out)
+int wl_delegate_run(wl_launch_method_t method, const wl_job_plan_t *plan, char *const *words,
+                    int *exit_code_out)
 {
     export_meeting_point(plan);
-    return way == WEFT_WAY_SLURM ? wefti_slurm_run(plan, words, exit_code_out)
-                                 : wefti_prrte_run(plan, words, exit_code_out);
+    return method == WL_METHOD_SLURM ? wli_slurm_run(plan, words, exit_code_out)
+                                     : wli_prrte_run(plan, words, exit_code_out);
 }

@@ -9,24 +9,24 @@
 
 #include "launch/plan/job_plan.h"
 
-typedef enum weft_way {
-    WEFT_WAY_OWN, /* ranks of this host, or our daemons */
-    WEFT_WAY_SLURM,
-    WEFT_WAY_PRRTE,
-} weft_way_t;
+typedef enum wl_launch_method {
+    WL_METHOD_OWN, /* ranks of this host, or our daemons */
+    WL_METHOD_SLURM,
+    WL_METHOD_PRRTE,
+} wl_launch_method_t;
 
 /**
  * How to start the job: as --launcher says; else by srun in an allocation, and by prterun when
  * other hosts are named and it is on PATH, unless --launch-agent says how to reach them. returns
  * MPI_SUCCESS; MPI_ERR_ARG for a --launcher that we do not know
  */
-int weft_handover_choose(const weft_job_plan_t *plan, weft_way_t *out);
+int wl_delegate_choose(const wl_job_plan_t *plan, wl_launch_method_t *out);
 
 /**
  * In a Slurm allocation: give applications without hosts those of the allocation, others its slots.
  * returns  MPI_SUCCESS; MPI_ERR_ARG: there is no allocation; MPI_ERR_NO_MEM
  */
-int weft_handover_take_allocation(weft_job_plan_t *plan);
+int wl_delegate_take_allocation(wl_job_plan_t *plan);
 
 /**
  * Start srun or prterun, wait for it and translate its end.
@@ -34,7 +34,7 @@ int weft_handover_take_allocation(weft_job_plan_t *plan);
  * words     [NULL-terminated] our command line behind the program's name
  * returns   MPI_SUCCESS; MPI_ERR_NO_SUCH_FILE, MPI_ERR_SPAWN, MPI_ERR_NO_MEM: it was not started
  */
-int weft_handover_run(weft_way_t way, const weft_job_plan_t *plan, char *const *words,
-                      int *exit_code_out);
+int wl_delegate_run(wl_launch_method_t method, const wl_job_plan_t *plan, char *const *words,
+                    int *exit_code_out);
 
 #endif

@@ -9,37 +9,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_options(const weft_job_plan_t *plan, const char *host_file, weft_command_t *out)
+static void add_options(const wl_job_plan_t *plan, const char *host_file, wl_command_t *out)
 {
-    weft_command_add_word(out, "prterun");
-    weft_command_add_word(out, "--hostfile");
-    weft_command_add_word(out, host_file);
-    weft_command_add_word(out, "--map-by");
-    weft_command_add_word(out, "seq:OVERSUBSCRIBE");
-    weft_command_add_word(out, "-n");
-    weft_command_add_number(out, "", plan->size);
+    wl_command_add_word(out, "prterun");
+    wl_command_add_word(out, "--hostfile");
+    wl_command_add_word(out, host_file);
+    wl_command_add_word(out, "--map-by");
+    wl_command_add_word(out, "seq:OVERSUBSCRIBE");
+    wl_command_add_word(out, "-n");
+    wl_command_add_number(out, "", plan->size);
     if (plan->is_unbound || plan->size > plan->cores) {
-        weft_command_add_word(out, "--bind-to");
-        weft_command_add_word(out, "none");
+        wl_command_add_word(out, "--bind-to");
+        wl_command_add_word(out, "none");
     }
     if (plan->files.input_rank != 0)
-        weft_command_add_word(out, "--stdin");
-    if (plan->files.input_rank == WEFT_NO_RANK)
-        weft_command_add_word(out, "none");
+        wl_command_add_word(out, "--stdin");
+    if (plan->files.input_rank == WL_NO_RANK)
+        wl_command_add_word(out, "none");
     else if (plan->files.input_rank != 0)
-        weft_command_add_number(out, "", plan->files.input_rank);
+        wl_command_add_number(out, "", plan->files.input_rank);
     if (plan->tags_lines) {
-        weft_command_add_word(out, "--output");
-        weft_command_add_word(out, "tag");
+        wl_command_add_word(out, "--output");
+        wl_command_add_word(out, "tag");
     }
     if (plan->route.prefix != NULL) {
-        weft_command_add_word(out, "--prefix");
-        weft_command_add_word(out, plan->route.prefix);
+        wl_command_add_word(out, "--prefix");
+        wl_command_add_word(out, plan->route.prefix);
     }
     if (plan->route.agent != NULL) {
-        weft_command_add_word(out, "--prtemca");
-        weft_command_add_word(out, "plm_ssh_agent");
-        weft_command_add_word(out, plan->route.agent);
+        wl_command_add_word(out, "--prtemca");
+        wl_command_add_word(out, "plm_ssh_agent");
+        wl_command_add_word(out, plan->route.agent);
     }
 }
 
@@ -53,39 +53,39 @@ static bool is_plain_name(const char *entry)
 }
 
 /* prterun passes on what it is told to. */
-static int add_environment(weft_command_t *out)
+static int add_environment(wl_command_t *out)
 {
-    weft_variables_t own = {0};
-    int err = weft_variables_copy_own(&own, false);
+    wl_variables_t own = {0};
+    int err = wl_variables_copy_own(&own, false);
     if (err == MPI_SUCCESS)
-        weft_variables_forget_host(&own);
+        wl_variables_forget_host(&own);
     for (int i = 0; i < own.count; i++) {
         if (!is_plain_name(own.entries[i]))
             continue;
         own.entries[i][strcspn(own.entries[i], "=")] = '\0';
-        weft_command_add_word(out, "-x");
-        weft_command_add_word(out, own.entries[i]);
+        wl_command_add_word(out, "-x");
+        wl_command_add_word(out, own.entries[i]);
     }
-    weft_variables_release(&own);
+    wl_variables_release(&own);
     return err;
 }
 
-/* Its words are for people; its exit code is that of the rank that failed first. But now and then it
- * waits for ever when a process ended before the others had started: as one does that finds no program,
- * and has said so (rank_exec.c). */
-static void take_line(const char *line, weft_foreign_end_t *end)
+/* Its words are for people; its exit code is that of the rank that failed first. But now and then
+ * it waits for ever when a process ended before the others had started: as one does that finds no
+ * program, and has said so (rank_exec.c). */
+static void take_line(const char *line, wl_foreign_end_t *end)
 {
     enum { NO_PROGRAM = 127 };
     if (strstr(line, ": the program ") != NULL && strstr(line, " was not found") != NULL)
         end->due_code = NO_PROGRAM;
 }
 
-int wefti_prrte_run(const weft_job_plan_t *plan, char *const *words, int *exit_code_out)
+int wli_prrte_run(const wl_job_plan_t *plan, char *const *words, int *exit_code_out)
 {
     char path[64];
-    weft_command_t command = {0};
-    weft_foreign_end_t end;
-    int err = wefti_handover_write_hosts(&plan->placement, path);
+    wl_command_t command = {0};
+    wl_foreign_end_t end;
+    int err = wli_delegate_write_hosts(&plan->placement, path);
     if (err != MPI_SUCCESS)
         return err;
     /* With its other store PMIx 5 crashes on ranks with a PMIx 4. */
@@ -93,11 +93,11 @@ int wefti_prrte_run(const weft_job_plan_t *plan, char *const *words, int *exit_c
     add_options(plan, path, &command);
     err = add_environment(&command);
     if (err == MPI_SUCCESS)
-        err = wefti_handover_add_rank(plan, words, &command);
+        err = wli_delegate_add_rank(plan, words, &command);
     if (err == MPI_SUCCESS)
-        err = weft_foreign_run(plan, &command, take_line, &end);
+        err = wl_foreign_run(plan, &command, take_line, &end);
     if (err == MPI_SUCCESS)
         *exit_code_out = end.exit_code;
-    weft_command_release(&command);
+    wl_command_release(&command);
     return err;
 }

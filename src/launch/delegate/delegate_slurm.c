@@ -21,7 +21,7 @@ static bool is_inside_step(void)
     return step != NULL && strtoul(step, NULL, 10) < 0xfffffff0UL;
 }
 
-bool wefti_slurm_is_here(void)
+bool wli_slurm_is_here(void)
 {
     return weft_environment("SLURM_JOB_ID") != NULL &&
            weft_environment("SLURM_JOB_NODELIST") != NULL &&
@@ -46,65 +46,65 @@ static int number_at(const char *text, int index)
     return 0;
 }
 
-int weft_handover_take_allocation(weft_job_plan_t *plan)
+int wl_delegate_take_allocation(wl_job_plan_t *plan)
 {
     const char *names = weft_environment("SLURM_JOB_NODELIST");
     const char *tasks = weft_environment("SLURM_TASKS_PER_NODE");
     const char *cores = weft_environment("SLURM_JOB_CPUS_PER_NODE");
-    weft_host_list_t hosts = {0};
+    wl_host_list_t hosts = {0};
     if (names == NULL)
         return weft_fail(MPI_ERR_ARG, "--launcher slurm: this is no Slurm allocation "
                                       "(SLURM_JOB_NODELIST is not set)");
-    int err = weft_host_list_add(&hosts, names);
+    int err = wl_host_list_add(&hosts, names);
     for (int i = 0; i < hosts.count && err == MPI_SUCCESS; i++)
         hosts.hosts[i].slots = number_at(tasks != NULL ? tasks : cores, i);
     for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++) {
-        weft_app_t *app = &plan->apps[i];
+        wl_app_t *app = &plan->apps[i];
         if (app->hosts.count > 0 || app->file_hosts.count > 0)
-            weft_host_list_take_slots(&app->hosts, &hosts);
+            wl_host_list_take_slots(&app->hosts, &hosts);
         else if (i == 0)
-            err = weft_host_list_copy(&hosts, &app->hosts);
+            err = wl_host_list_copy(&hosts, &app->hosts);
     }
-    weft_host_list_release(&hosts);
+    wl_host_list_release(&hosts);
     return err;
 }
 
 /* srun gives a core to one task only, unless it is told that we know what we do. */
-static bool needs_overcommit(const weft_placement_t *placement)
+static bool needs_overcommit(const wl_placement_t *placement)
 {
-    weft_host_list_t hosts = {0};
+    wl_host_list_t hosts = {0};
     const char *cores = weft_environment("SLURM_JOB_CPUS_PER_NODE");
-    bool needs = weft_host_list_add(&hosts, weft_environment("SLURM_JOB_NODELIST")) != MPI_SUCCESS;
+    bool needs = wl_host_list_add(&hosts, weft_environment("SLURM_JOB_NODELIST")) != MPI_SUCCESS;
     for (int i = 0; i < placement->host_count; i++) {
         for (int k = 0; k < hosts.count; k++)
             needs = needs || (strcmp(placement->hosts[i].name, hosts.hosts[k].name) == 0 &&
                               placement->hosts[i].count > number_at(cores, k));
     }
-    weft_host_list_release(&hosts);
+    wl_host_list_release(&hosts);
     return needs;
 }
 
-static void add_options(const weft_job_plan_t *plan, weft_command_t *out)
+static void add_options(const wl_job_plan_t *plan, wl_command_t *out)
 {
-    weft_command_add_word(out, "srun");
-    weft_command_add_word(out, "--mpi=pmix");
-    weft_command_add_word(out, "--distribution=arbitrary");
-    weft_command_add_number(out, "--ntasks=", plan->size);
-    weft_command_add_number(out, "--nodes=", plan->placement.host_count);
-    weft_command_add_word(out, "--kill-on-bad-exit=1");
-    weft_command_add_word(out, "--quit-on-interrupt");
+    wl_command_add_word(out, "srun");
+    wl_command_add_word(out, "--mpi=pmix");
+    wl_command_add_word(out, "--distribution=arbitrary");
+    wl_command_add_number(out, "--ntasks=", plan->size);
+    wl_command_add_number(out, "--nodes=", plan->placement.host_count);
+    wl_command_add_word(out, "--kill-on-bad-exit=1");
+    wl_command_add_word(out, "--quit-on-interrupt");
     if (needs_overcommit(&plan->placement))
-        weft_command_add_word(out, "--overcommit");
-    if (plan->files.input_rank == WEFT_NO_RANK)
-        weft_command_add_word(out, "--input=none");
+        wl_command_add_word(out, "--overcommit");
+    if (plan->files.input_rank == WL_NO_RANK)
+        wl_command_add_word(out, "--input=none");
     else
-        weft_command_add_number(out, "--input=", plan->files.input_rank);
+        wl_command_add_number(out, "--input=", plan->files.input_rank);
     if (plan->tags_lines)
-        weft_command_add_word(out, "--label");
+        wl_command_add_word(out, "--label");
     if (plan->is_unbound)
-        weft_command_add_word(out, "--cpu-bind=none");
+        wl_command_add_word(out, "--cpu-bind=none");
     if (plan->is_quiet)
-        weft_command_add_word(out, "--quiet");
+        wl_command_add_word(out, "--quiet");
 }
 
 /* "Killed", "Segmentation fault": as strsignal() has it, perhaps with " (core dumped)". */
@@ -133,7 +133,7 @@ static int code_told(const char *line)
     return number == 0 ? 0 : 128 + number;
 }
 
-static void take_line(const char *line, weft_foreign_end_t *end)
+static void take_line(const char *line, wl_foreign_end_t *end)
 {
     if (end->first_failure == 0)
         end->first_failure = code_told(line);
@@ -143,7 +143,7 @@ static void take_line(const char *line, weft_foreign_end_t *end)
 
 /* srun 22.05 returns the highest code, that of tasks it has killed itself; and 0 for some launches
  * that have failed. */
-static int exit_code_of(const weft_foreign_end_t *end)
+static int exit_code_of(const wl_foreign_end_t *end)
 {
     bool is_consequence = end->exit_code == 128 + SIGTERM || end->exit_code == 128 + SIGKILL;
     if (is_consequence && end->first_failure != 0)
@@ -151,21 +151,21 @@ static int exit_code_of(const weft_foreign_end_t *end)
     return end->exit_code == 0 && end->launch_failed ? 1 : end->exit_code;
 }
 
-int wefti_slurm_run(const weft_job_plan_t *plan, char *const *words, int *exit_code_out)
+int wli_slurm_run(const wl_job_plan_t *plan, char *const *words, int *exit_code_out)
 {
     char path[64];
-    weft_command_t command = {0};
-    weft_foreign_end_t end;
-    int err = wefti_handover_write_hosts(&plan->placement, path);
+    wl_command_t command = {0};
+    wl_foreign_end_t end;
+    int err = wli_delegate_write_hosts(&plan->placement, path);
     if (err != MPI_SUCCESS)
         return err;
     setenv("SLURM_HOSTFILE", path, 1);
     add_options(plan, &command);
-    err = wefti_handover_add_rank(plan, words, &command);
+    err = wli_delegate_add_rank(plan, words, &command);
     if (err == MPI_SUCCESS)
-        err = weft_foreign_run(plan, &command, take_line, &end);
+        err = wl_foreign_run(plan, &command, take_line, &end);
     if (err == MPI_SUCCESS)
         *exit_code_out = exit_code_of(&end);
-    weft_command_release(&command);
+    wl_command_release(&command);
     return err;
 }

@@ -26,7 +26,7 @@ enum {
 };
 
 /* Takes `word`, which is from the heap; NULL: there was no memory. */
-static void take_word(weft_command_t *command, char *word)
+static void take_word(wl_command_t *command, char *word)
 {
     if (command->count + 1 >= command->capacity && word != NULL) {
         int capacity = 2 * command->capacity + 32;
@@ -45,12 +45,12 @@ static void take_word(weft_command_t *command, char *word)
     command->words[command->count] = NULL;
 }
 
-void weft_command_add_word(weft_command_t *command, const char *word)
+void wl_command_add_word(wl_command_t *command, const char *word)
 {
     take_word(command, weft_strdup(word));
 }
 
-void weft_command_add_pair(weft_command_t *command, const char *first, const char *second)
+void wl_command_add_pair(wl_command_t *command, const char *first, const char *second)
 {
     size_t bytes = strlen(first) + strlen(second) + 1;
     char *word = weft_alloc(bytes);
@@ -59,30 +59,30 @@ void weft_command_add_pair(weft_command_t *command, const char *first, const cha
     take_word(command, word);
 }
 
-void weft_command_add_number(weft_command_t *command, const char *prefix, int number)
+void wl_command_add_number(wl_command_t *command, const char *prefix, int number)
 {
     char digits[16];
     snprintf(digits, sizeof(digits), "%d", number);
-    weft_command_add_pair(command, prefix, digits);
+    wl_command_add_pair(command, prefix, digits);
 }
 
-void weft_command_release(weft_command_t *command)
+void wl_command_release(wl_command_t *command)
 {
     for (int i = 0; i < command->count; i++)
         weft_free(command->words[i]);
     weft_free(command->words);
-    *command = (weft_command_t){0};
+    *command = (wl_command_t){0};
 }
 
 typedef struct watch {
     wl_loop_t loop;
     wl_child_watch_t child;
-    const weft_job_plan_t *plan;
-    weft_line_fn_t on_line;
-    weft_foreign_end_t *end;
+    const wl_job_plan_t *plan;
+    wl_line_fn_t on_line;
+    wl_foreign_end_t *end;
     pid_t pid;
     int stderr_fd;
-    weft_byte_queue_t line;
+    wl_byte_queue_t line;
     int64_t timeout_at_ms, due_at_ms, kill_at_ms, leave_at_ms;
     int forced_code; /* why we end it; 0: we do not */
     bool has_ended;
@@ -91,7 +91,7 @@ typedef struct watch {
 /* ---- Start ---- */
 
 /* The child between vfork and exec: system calls only. */
-static __attribute__((noreturn)) void become_launcher(const weft_command_t *command, int err_fd,
+static __attribute__((noreturn)) void become_launcher(const wl_command_t *command, int err_fd,
                                                       const sigset_t *signals, volatile int *error)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -102,7 +102,7 @@ static __attribute__((noreturn)) void become_launcher(const weft_command_t *comm
     _exit(127);
 }
 
-static int spawn(const weft_command_t *command, const sigset_t *signals, watch_t *watch)
+static int spawn(const wl_command_t *command, const sigset_t *signals, watch_t *watch)
 {
     int ends[2];
     volatile int error = 0;
@@ -151,14 +151,14 @@ static void launcher_signalled(void *owner, int number)
 static void pass_lines_on(watch_t *watch)
 {
     char *newline;
-    weft_byte_queue_t *line = &watch->line;
-    while (weft_queue_bytes(line) > 0 &&
-           (newline = memchr(weft_queue_front(line), '\n', weft_queue_bytes(line))) != NULL) {
+    wl_byte_queue_t *line = &watch->line;
+    while (wl_queue_bytes(line) > 0 &&
+           (newline = memchr(wl_queue_front(line), '\n', wl_queue_bytes(line))) != NULL) {
         *newline = '\0';
-        watch->on_line(weft_queue_front(line), watch->end);
+        watch->on_line(wl_queue_front(line), watch->end);
         if (watch->end->due_code != 0 && watch->due_at_ms == INT64_MAX)
             watch->due_at_ms = weft_clock_ms() + DUE_MS;
-        weft_queue_drop(line, (size_t)(newline + 1 - weft_queue_front(line)));
+        wl_queue_drop(line, (size_t)(newline + 1 - wl_queue_front(line)));
     }
 }
 
@@ -184,7 +184,7 @@ static void stderr_ready(void *owner, short ready)
     ssize_t bytes;
     while ((bytes = read(watch->stderr_fd, data, sizeof(data))) > 0) {
         write_all(data, (size_t)bytes);
-        weft_queue_append(&watch->line, data, (size_t)bytes);
+        wl_queue_append(&watch->line, data, (size_t)bytes);
         pass_lines_on(watch);
     }
     if (bytes == 0) {
@@ -241,10 +241,10 @@ static void wait_for_end(watch_t *watch)
         check_clock(watch);
     }
     if (watch->forced_code != 0) /* whatever it says */
-        *watch->end = (weft_foreign_end_t){.exit_code = watch->forced_code};
+        *watch->end = (wl_foreign_end_t){.exit_code = watch->forced_code};
 }
 
-static int start_launcher(watch_t *watch, const weft_command_t *command)
+static int start_launcher(watch_t *watch, const wl_command_t *command)
 {
     static const int more[] = {SIGUSR1, SIGUSR2, 0};
     sigset_t old;
@@ -259,10 +259,10 @@ static int start_launcher(watch_t *watch, const weft_command_t *command)
                : err;
 }
 
-int weft_foreign_run(const weft_job_plan_t *plan, const weft_command_t *command,
-                     weft_line_fn_t on_line, weft_foreign_end_t *out)
+int wl_foreign_run(const wl_job_plan_t *plan, const wl_command_t *command, wl_line_fn_t on_line,
+                   wl_foreign_end_t *out)
 {
-    weft_foreign_end_t end = {0};
+    wl_foreign_end_t end = {0};
     watch_t watch = {.plan = plan,
                      .on_line = on_line,
                      .end = &end,
@@ -283,6 +283,6 @@ int weft_foreign_run(const weft_job_plan_t *plan, const weft_command_t *command,
     if (watch.stderr_fd >= 0)
         close(watch.stderr_fd);
     wl_loop_close(&watch.loop);
-    weft_queue_release(&watch.line);
+    wl_queue_release(&watch.line);
     return err;
 }

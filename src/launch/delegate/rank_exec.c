@@ -27,25 +27,27 @@ static int count_hosts(const int *host_of, int size)
     return most + 1;
 }
 
-static int read_places(const char *text, weft_job_plan_t *plan)
+static int read_places(const char *text, wl_job_plan_t *plan)
 {
-    int *host_of = weft_number_list_read(text, &plan->size);
+    int *host_of = wl_number_list_read(text, &plan->size);
     int hosts = host_of == NULL ? 0 : count_hosts(host_of, plan->size);
     char **names = weft_alloc_array((size_t)hosts, sizeof(*names)), unnamed[] = "";
     for (int i = 0; names != NULL && i < hosts; i++)
         names[i] = unnamed; /* nobody asks here */
-    int err = host_of != NULL && names != NULL
-                  ? weft_placement_rebuild(host_of, plan->size, names, hosts, &plan->placement)
-                  : weft_fail(MPI_ERR_ARG, "\"%.60s\" does not say where ranks are, or there is no memory", text);
+    int err =
+        host_of != NULL && names != NULL
+            ? wl_placement_rebuild(host_of, plan->size, names, hosts, &plan->placement)
+            : weft_fail(MPI_ERR_ARG,
+                        "\"%.60s\" does not say where ranks are, or there is no memory", text);
     weft_free(host_of);
     weft_free(names);
     return err;
 }
 
-static int read_counts(const char *text, weft_job_plan_t *plan)
+static int read_counts(const char *text, wl_job_plan_t *plan)
 {
     int count = 0, first_rank = 0;
-    int *counts = weft_number_list_read(text, &count);
+    int *counts = wl_number_list_read(text, &count);
     int err = counts != NULL && count == plan->app_count
                   ? MPI_SUCCESS
                   : weft_fail(MPI_ERR_ARG, "\"%s\" counts the ranks of %d programs", text,
@@ -59,7 +61,7 @@ static int read_counts(const char *text, weft_job_plan_t *plan)
     return err;
 }
 
-static int read_rank(const weft_job_plan_t *plan, int *out)
+static int read_rank(const wl_job_plan_t *plan, int *out)
 {
     const char *text = weft_environment("PMIX_RANK");
     long rank = text == NULL ? -1 : strtol(text, NULL, 10);
@@ -72,34 +74,34 @@ static int read_rank(const weft_job_plan_t *plan, int *out)
 }
 
 /* Whatever the user wants to be passed on, what the launcher says is. */
-static int make_environment(weft_job_plan_t *plan, int rank, weft_variables_t *out)
+static int make_environment(wl_job_plan_t *plan, int rank, wl_variables_t *out)
 {
-    weft_variables_t all = {0}, launcher = {0};
-    weft_app_t *app = (weft_app_t *)weft_job_plan_app_of(plan, rank);
-    int err = weft_variables_copy_own(&all, false);
+    wl_variables_t all = {0}, launcher = {0};
+    wl_app_t *app = (wl_app_t *)wl_job_plan_app_of(plan, rank);
+    int err = wl_variables_copy_own(&all, false);
     if (err == MPI_SUCCESS)
-        err = weft_variables_copy_own(&launcher, true);
+        err = wl_variables_copy_own(&launcher, true);
     if (err == MPI_SUCCESS)
-        err = weft_job_plan_apply_rules(plan, &all, app);
+        err = wl_job_plan_apply_rules(plan, &all, app);
     if (err == MPI_SUCCESS)
-        err = weft_variables_merge(&app->environment, &launcher);
+        err = wl_variables_merge(&app->environment, &launcher);
     if (err == MPI_SUCCESS)
-        err = weft_job_plan_environment(plan, rank, out);
-    weft_variables_release(&all);
-    weft_variables_release(&launcher);
+        err = wl_job_plan_environment(plan, rank, out);
+    wl_variables_release(&all);
+    wl_variables_release(&launcher);
     return err;
 }
 
 /* Output into files of its own, if it has them; input is the launcher's business. */
-static int redirect(const weft_job_plan_t *plan, int rank)
+static int redirect(const wl_job_plan_t *plan, int rank)
 {
-    const weft_rank_files_t *files = &plan->files;
+    const wl_rank_files_t *files = &plan->files;
     const char *job = weft_environment("PMIX_NAMESPACE");
     int err = MPI_SUCCESS, fd;
     for (int channel = 0; channel < 2 && err == MPI_SUCCESS; channel++) {
-        if (!weft_rank_files_take(files, channel) || (channel == 1 && files->joins_errors))
+        if (!wl_rank_files_take(files, channel) || (channel == 1 && files->joins_errors))
             continue;
-        err = weft_rank_files_open(files, channel, rank, job == NULL ? "job" : job, &fd);
+        err = wl_rank_files_open(files, channel, rank, job == NULL ? "job" : job, &fd);
         if (err == MPI_SUCCESS)
             dup2(fd, STDOUT_FILENO + channel);
     }
@@ -109,7 +111,7 @@ static int redirect(const weft_job_plan_t *plan, int rank)
 }
 
 /* Returns only if it fails. */
-static int execute(const weft_app_t *app, const weft_variables_t *environment)
+static int execute(const wl_app_t *app, const wl_variables_t *environment)
 {
     if (app->directory != NULL && chdir(app->directory) != 0)
         return weft_fail(MPI_ERR_NO_SUCH_FILE, "the working directory %s cannot be used: %s",
@@ -120,41 +122,41 @@ static int execute(const weft_app_t *app, const weft_variables_t *environment)
 }
 
 /* Returns only if it fails. */
-static int become_program(weft_job_plan_t *plan, int rank)
+static int become_program(wl_job_plan_t *plan, int rank)
 {
-    weft_variables_t environment = {0};
+    wl_variables_t environment = {0};
     int err = make_environment(plan, rank, &environment);
     if (err == MPI_SUCCESS)
-        err = weft_programs_find(plan, plan->placement.host_of[rank]);
+        err = wl_programs_find(plan, plan->placement.host_of[rank]);
     if (err == MPI_SUCCESS)
         err = redirect(plan, rank);
     if (err == MPI_SUCCESS)
-        err = execute(weft_job_plan_app_of(plan, rank), &environment);
-    weft_variables_release(&environment);
+        err = execute(wl_job_plan_app_of(plan, rank), &environment);
+    wl_variables_release(&environment);
     return err;
 }
 
 /* Once a host and program. */
-static void complain(const weft_job_plan_t *plan, int rank)
+static void complain(const wl_job_plan_t *plan, int rank)
 {
     char host[256] = "";
     bool is_first = plan->size == 0 || plan->placement.local_rank[rank] == 0 ||
-                    weft_job_plan_app_of(plan, rank)->first_rank == rank;
+                    wl_job_plan_app_of(plan, rank)->first_rank == rank;
     gethostname(host, sizeof(host) - 1);
     if (is_first)
         fprintf(stderr, "%s: on %s: %s\n", plan->launcher, host, weft_fail_text());
 }
 
-int weft_rank_exec(int count, char **words)
+int wl_rank_exec(int count, char **words)
 {
     enum { WRONG_COMMAND_LINE = 2, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
-    weft_job_plan_t plan;
+    wl_job_plan_t plan;
     if (count <= COMMAND)
         return WRONG_COMMAND_LINE;
     int rank = 0;
     for (int i = COMMAND + 1; i < count; i++)
         words[i] += words[i][0] == '=';
-    int err = weft_options_parse(count - COMMAND, words + COMMAND, &plan);
+    int err = wl_options_parse(count - COMMAND, words + COMMAND, &plan);
     if (err == MPI_SUCCESS)
         err = read_places(words[PLACES], &plan);
     if (err == MPI_SUCCESS)
@@ -164,7 +166,7 @@ int weft_rank_exec(int count, char **words)
     if (err == MPI_SUCCESS)
         err = become_program(&plan, rank);
     complain(&plan, rank);
-    weft_job_plan_release(&plan);
+    wl_job_plan_release(&plan);
     return err == MPI_ERR_NO_SUCH_FILE
                ? NOT_FOUND
                : (err == MPI_ERR_ACCESS ? NOT_EXECUTABLE : WRONG_COMMAND_LINE);

@@ -10,6 +10,6 @@
  *          for itself, and prterun rewrites what looks like an option
  * returns  what to exit with: 2, 126 or 127, when there is no program to become
  */
-int weft_rank_exec(int count, char **words);
+int wl_rank_exec(int count, char **words);
 
 #endif

@@ -7,9 +7,9 @@
 
 enum { FIRST_CAPACITY = 4096 };
 
-char *weft_queue_room(weft_byte_queue_t *queue, size_t bytes)
+char *wl_queue_room(wl_byte_queue_t *queue, size_t bytes)
 {
-    size_t waiting = weft_queue_bytes(queue);
+    size_t waiting = wl_queue_bytes(queue);
     if (queue->begin > 0 && queue->end + bytes > queue->capacity) {
         memmove(queue->data, queue->data + queue->begin, waiting);
         queue->begin = 0;
@@ -28,11 +28,11 @@ char *weft_queue_room(weft_byte_queue_t *queue, size_t bytes)
     return queue->data + queue->end;
 }
 
-bool weft_queue_append(weft_byte_queue_t *queue, const void *data, size_t bytes)
+bool wl_queue_append(wl_byte_queue_t *queue, const void *data, size_t bytes)
 {
     if (bytes == 0)
         return true;
-    char *room = weft_queue_room(queue, bytes);
+    char *room = wl_queue_room(queue, bytes);
     if (room == NULL)
         return false;
     memcpy(room, data, bytes);
@@ -40,8 +40,8 @@ bool weft_queue_append(weft_byte_queue_t *queue, const void *data, size_t bytes)
     return true;
 }
 
-void weft_queue_release(weft_byte_queue_t *queue)
+void wl_queue_release(wl_byte_queue_t *queue)
 {
     weft_free(queue->data);
-    *queue = (weft_byte_queue_t){0};
+    *queue = (wl_byte_queue_t){0};
 }

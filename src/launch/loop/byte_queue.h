@@ -10,38 +10,38 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef struct weft_byte_queue {
+typedef struct wl_byte_queue {
     char *data; /* [capacity]; from the heap; NULL at first */
     size_t begin, end, capacity;
-} weft_byte_queue_t;
+} wl_byte_queue_t;
 
 /** How many bytes wait. */
-static inline size_t weft_queue_bytes(const weft_byte_queue_t *queue)
+static inline size_t wl_queue_bytes(const wl_byte_queue_t *queue)
 {
     return queue->end - queue->begin;
 }
 
 /** The first of them; NULL if none ever came. */
-static inline char *weft_queue_front(const weft_byte_queue_t *queue)
+static inline char *wl_queue_front(const wl_byte_queue_t *queue)
 {
     return queue->data != NULL ? queue->data + queue->begin : NULL;
 }
 
 /** Room for `bytes` bytes behind the end (add them to `end` once they are there); NULL: no memory.
  *  Bytes that wait may move. */
-char *weft_queue_room(weft_byte_queue_t *queue, size_t bytes);
+char *wl_queue_room(wl_byte_queue_t *queue, size_t bytes);
 
 /** Append a copy; false: no memory, and nothing was appended. */
-bool weft_queue_append(weft_byte_queue_t *queue, const void *data, size_t bytes);
+bool wl_queue_append(wl_byte_queue_t *queue, const void *data, size_t bytes);
 
 /** Take `bytes` bytes away from the beginning. */
-static inline void weft_queue_drop(weft_byte_queue_t *queue, size_t bytes)
+static inline void wl_queue_drop(wl_byte_queue_t *queue, size_t bytes)
 {
     queue->begin += bytes;
     if (queue->begin == queue->end)
         queue->begin = queue->end = 0;
 }
 
-void weft_queue_release(weft_byte_queue_t *queue);
+void wl_queue_release(wl_byte_queue_t *queue);
 
 #endif

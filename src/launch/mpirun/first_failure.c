@@ -12,81 +12,87 @@
 
 enum {
     DOUBT_MS = 100,
-    /* Of whom the rank has lost we shall hear; it may be on another host, and have to write its memory to a file. */
-    DOUBT_ABOUT_BEREFT_MS = 500,
+    /* Of whom the rank has lost we shall hear; it may be on another host, and have to write its
+       memory to a file. */
+    DOUBT_AFTER_LOST_PEER_MS = 500,
 };
 
-int weft_blame_open(const weft_job_plan_t *plan, weft_blame_t *out)
+int wl_first_failure_open(const wl_job_plan_t *plan, wl_first_failure_t *out)
 {
-    *out = (weft_blame_t){.plan = plan};
+    *out = (wl_first_failure_t){.plan = plan};
     out->is_connected = weft_alloc_zeroed((size_t)plan->size, sizeof(bool));
-    out->is_bereft = weft_alloc_zeroed((size_t)plan->size, sizeof(bool));
-    if (out->is_connected != NULL && out->is_bereft != NULL)
+    out->has_lost_peer = weft_alloc_zeroed((size_t)plan->size, sizeof(bool));
+    if (out->is_connected != NULL && out->has_lost_peer != NULL)
         return MPI_SUCCESS;
-    weft_blame_release(out);
+    wl_first_failure_release(out);
     return weft_fail(MPI_ERR_NO_MEM, "a job of %d ranks", plan->size);
 }
 
 /* How good a claim to the blame a reason is; of equal ones the first counts. */
-static int claim_of(weft_reason_t reason)
+static int claim_of(wl_failure_reason_t reason)
 {
-    return reason <= WEFT_BEREFT ? (int)reason : reason < WEFT_SIGNALLED ? WEFT_BEREFT + 1 : WEFT_BEREFT + 2;
+    return reason <= WL_LOST_PEER  ? (int)reason
+           : reason < WL_SIGNALLED ? WL_LOST_PEER + 1
+                                   : WL_LOST_PEER + 2;
 }
 
-static void suspect(weft_blame_t *blame, weft_reason_t reason, const weft_rank_event_t *event,
-                    int64_t now_ms)
+static void suspect(wl_first_failure_t *failure, wl_failure_reason_t reason,
+                    const wl_rank_event_t *event, int64_t now_ms)
 {
-    if (claim_of(reason) <= claim_of(blame->reason))
+    if (claim_of(reason) <= claim_of(failure->reason))
         return;
-    blame->sentence_at_ms = now_ms + (reason == WEFT_BEREFT ? DOUBT_ABOUT_BEREFT_MS : DOUBT_MS);
-    blame->reason = reason;
-    blame->event = *event;
+    failure->certain_at_ms =
+        now_ms + (reason == WL_LOST_PEER ? DOUBT_AFTER_LOST_PEER_MS : DOUBT_MS);
+    failure->reason = reason;
+    failure->event = *event;
 }
 
-static weft_reason_t judge_end(const weft_blame_t *blame, const weft_rank_event_t *event)
+static wl_failure_reason_t judge_end(const wl_first_failure_t *failure,
+                                     const wl_rank_event_t *event)
 {
     if (event->signal != 0)
-        return WEFT_SIGNALLED;
-    if (blame->is_bereft[event->rank])
-        return WEFT_NO_REASON;
+        return WL_SIGNALLED;
+    if (failure->has_lost_peer[event->rank])
+        return WL_NO_REASON;
     if (event->code != 0)
-        return WEFT_EXIT_CODE;
-    return blame->is_connected[event->rank] && blame->plan->size > 1 ? WEFT_NO_FINALIZE
-                                                                     : WEFT_NO_REASON;
+        return WL_EXIT_CODE;
+    return failure->is_connected[event->rank] && failure->plan->size > 1 ? WL_NO_FINALIZE
+                                                                         : WL_NO_REASON;
 }
 
-void weft_blame_take(weft_blame_t *blame, const weft_rank_event_t *event, int64_t now_ms)
+void wl_first_failure_take(wl_first_failure_t *failure, const wl_rank_event_t *event,
+                           int64_t now_ms)
 {
-    weft_reason_t reason = WEFT_NO_REASON;
+    wl_failure_reason_t reason = WL_NO_REASON;
     switch (event->kind) {
-    case WEFT_RANK_CONNECTED:
-    case WEFT_RANK_FINALIZED:
-        blame->is_connected[event->rank] = event->kind == WEFT_RANK_CONNECTED;
+    case WL_RANK_CONNECTED:
+    case WL_RANK_FINALIZED:
+        failure->is_connected[event->rank] = event->kind == WL_RANK_CONNECTED;
         break;
-    case WEFT_RANK_ABORTED:
-        reason = WEFT_ABORTED;
+    case WL_RANK_ABORTED:
+        reason = WL_ABORTED;
         break;
-    case WEFT_RANK_BEREFT:
-        reason = WEFT_BEREFT;
-        blame->is_bereft[event->rank] = true;
+    case WL_RANK_LOST_PEER:
+        reason = WL_LOST_PEER;
+        failure->has_lost_peer[event->rank] = true;
         break;
-    case WEFT_RANK_ENDED:
-        reason = judge_end(blame, event);
+    case WL_RANK_ENDED:
+        reason = judge_end(failure, event);
         break;
-    case WEFT_HOST_LOST:
-        reason = WEFT_UNREACHABLE;
+    case WL_HOST_LOST:
+        reason = WL_UNREACHABLE;
         break;
     }
-    suspect(blame, reason, event, now_ms);
+    suspect(failure, reason, event, now_ms);
 }
 
-bool weft_blame_is_doubtful(const weft_blame_t *blame, int running)
+bool wl_first_failure_is_doubtful(const wl_first_failure_t *failure, int running)
 {
-    return blame->reason != WEFT_NO_REASON && blame->reason < WEFT_SIGNALLED && running > 0;
+    return failure->reason != WL_NO_REASON && failure->reason < WL_SIGNALLED && running > 0;
 }
 
 /* "rank 3", "ranks 3 to 5", "ranks 3 and more" */
-static void name_ranks(const weft_placed_host_t *host, char *out, size_t bytes)
+static void name_ranks(const wl_placed_host_t *host, char *out, size_t bytes)
 {
     int first = host->ranks[0], last = host->ranks[host->count - 1];
     if (host->count == 1)
@@ -97,29 +103,29 @@ static void name_ranks(const weft_placed_host_t *host, char *out, size_t bytes)
         snprintf(out, bytes, "rank %d and %d more", first, host->count - 1);
 }
 
-void weft_blame_describe(const weft_blame_t *blame, char *out, size_t bytes)
+void wl_first_failure_describe(const wl_first_failure_t *failure, char *out, size_t bytes)
 {
-    const weft_rank_event_t *event = &blame->event;
-    const weft_placement_t *placement = &blame->plan->placement;
-    const weft_placed_host_t *host = &placement->hosts[placement->host_of[event->rank]];
+    const wl_rank_event_t *event = &failure->event;
+    const wl_placement_t *placement = &failure->plan->placement;
+    const wl_placed_host_t *host = &placement->hosts[placement->host_of[event->rank]];
     char who[320];
     snprintf(who, sizeof(who), "rank %d (process %d on %s)", event->rank, event->pid, host->name);
-    switch (blame->reason) {
-    case WEFT_ABORTED:
-    case WEFT_BEREFT:
+    switch (failure->reason) {
+    case WL_ABORTED:
+    case WL_LOST_PEER:
         snprintf(out, bytes, "%s aborted the job with code %d%s%s", who, event->code,
                  event->text[0] == '\0' ? "" : ": ", event->text);
         break;
-    case WEFT_SIGNALLED:
+    case WL_SIGNALLED:
         snprintf(out, bytes, "%s was killed by signal %d (%s)%s; ending the job", who,
                  event->signal, strsignal(event->signal), event->has_core ? ", core dumped" : "");
         break;
-    case WEFT_UNREACHABLE:
+    case WL_UNREACHABLE:
         name_ranks(host, who, sizeof(who));
         snprintf(out, bytes, "the host %s with %s was lost: %s; ending the job", host->name, who,
                  event->text);
         break;
-    case WEFT_NO_FINALIZE:
+    case WL_NO_FINALIZE:
         snprintf(out, bytes, "%s exited without calling MPI_Finalize; ending the job", who);
         break;
     default:
@@ -133,19 +139,19 @@ static int exit_status(int code)
     return code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff;
 }
 
-int weft_blame_exit_code(const weft_blame_t *blame)
+int wl_first_failure_exit_code(const wl_first_failure_t *failure)
 {
-    if (blame->reason == WEFT_ABORTED || blame->reason == WEFT_BEREFT)
-        return exit_status(blame->event.code);
-    if (blame->reason == WEFT_NO_FINALIZE)
+    if (failure->reason == WL_ABORTED || failure->reason == WL_LOST_PEER)
+        return exit_status(failure->event.code);
+    if (failure->reason == WL_NO_FINALIZE)
         return 1;
     /* The ranks of a lost host are killed as soon as it knows. */
-    return blame->reason == WEFT_UNREACHABLE ? 128 + SIGKILL : blame->event.code;
+    return failure->reason == WL_UNREACHABLE ? 128 + SIGKILL : failure->event.code;
 }
 
-void weft_blame_release(weft_blame_t *blame)
+void wl_first_failure_release(wl_first_failure_t *failure)
 {
-    weft_free(blame->is_connected);
-    weft_free(blame->is_bereft);
-    blame->is_connected = blame->is_bereft = NULL;
+    weft_free(failure->is_connected);
+    weft_free(failure->has_lost_peer);
+    failure->is_connected = failure->has_lost_peer = NULL;
 }

@@ -13,40 +13,40 @@
 
 #include <stdbool.h>
 
-typedef struct weft_team weft_team_t;
+typedef struct wl_job wl_job_t;
 
-typedef struct weft_team_ops {
-    /* With signals blocked: prepare and start, or begin to. Errors as in weft_crew_open() and
-     * weft_crew_start(). */
-    int (*start)(weft_team_t *team);
+typedef struct wl_job_ops {
+    /* With signals blocked: prepare and start, or begin to. Errors as in wl_node_ranks_open() and
+     * wl_node_ranks_start(). */
+    int (*start)(wl_job_t *job);
     /* After each turn of the loop. An error ends the job before it has begun. */
-    int (*after_turn)(weft_team_t *team);
-    bool (*next_event)(weft_team_t *team, weft_rank_event_t *out);
-    void (*signal)(weft_team_t *team, int signal_number);
+    int (*after_turn)(wl_job_t *job);
+    bool (*next_event)(wl_job_t *job, wl_rank_event_t *out);
+    void (*signal)(wl_job_t *job, int signal_number);
     /* How many ranks have not ended, as far as we know; those yet to be started count. */
-    int (*running)(const weft_team_t *team);
+    int (*running)(const wl_job_t *job);
     /* Put what the ranks have written so far into the sinks. */
-    void (*gather)(weft_team_t *team);
+    void (*gather)(wl_job_t *job);
     /* Nobody reads that channel. */
-    void (*break_output)(weft_team_t *team, int channel);
-    bool (*is_output_closed)(const weft_team_t *team);
+    void (*break_output)(wl_job_t *job, int channel);
+    bool (*is_output_closed)(const wl_job_t *job);
     /* End what is left and gather all output. May take seconds when hosts do not answer. */
-    void (*finish)(weft_team_t *team);
+    void (*finish)(wl_job_t *job);
     /* After start(), whatever it returned; the team ends. */
-    void (*close)(weft_team_t *team);
-} weft_team_ops_t;
+    void (*close)(wl_job_t *job);
+} wl_job_ops_t;
 
-struct weft_team {
-    const weft_team_ops_t *ops;
-    const weft_job_plan_t *plan;
-    weft_sinks_t *sinks;
+struct wl_job {
+    const wl_job_ops_t *ops;
+    const wl_job_plan_t *plan;
+    wl_sinks_t *sinks;
     wl_loop_t *loop;
 };
 
 /** Before the caller changes its signals. MPI_ERR_NO_MEM. */
-int weft_local_team_create(const weft_job_plan_t *plan, weft_sinks_t *sinks, wl_loop_t *loop,
-                           weft_team_t **out);
-int weft_fleet_create(const weft_job_plan_t *plan, weft_sinks_t *sinks, wl_loop_t *loop,
-                      weft_team_t **out);
+int wl_local_job_create(const wl_job_plan_t *plan, wl_sinks_t *sinks, wl_loop_t *loop,
+                        wl_job_t **out);
+int wl_remote_job_create(const wl_job_plan_t *plan, wl_sinks_t *sinks, wl_loop_t *loop,
+                         wl_job_t **out);
 
 #endif

@@ -41,11 +41,11 @@ typedef enum phase {
     OVER,
 } phase_t;
 
-typedef struct job {
-    const weft_job_plan_t *plan;
-    weft_team_t *team;
-    weft_sinks_t sinks;
-    weft_blame_t blame;
+typedef struct runner {
+    const wl_job_plan_t *plan;
+    wl_job_t *job;
+    wl_sinks_t sinks;
+    wl_first_failure_t failure;
     wl_loop_t loop;
     phase_t phase;
     int exit_code;
@@ -54,12 +54,12 @@ typedef struct job {
     bool may_leave;     /* a signal came after the end: output that nobody reads is given up */
     bool is_broken[2];  /* the ranks know that nobody reads */
     int64_t timeout_at, kill_at, leave_at, linger_at, linger_end_at; /* ms */
-} job_t;
+} runner_t;
 
-static __attribute__((format(printf, 2, 3))) void say(job_t *job, const char *format, ...)
+static __attribute__((format(printf, 2, 3))) void say(runner_t *runner, const char *format, ...)
 {
     char line[1024];
-    int used = snprintf(line, sizeof(line), "%s: ", job->plan->launcher);
+    int used = snprintf(line, sizeof(line), "%s: ", runner->plan->launcher);
     va_list arguments;
     va_start(arguments, format);
     int more = vsnprintf(line + used, sizeof(line) - (size_t)used - 1, format, arguments);
@@ -68,215 +68,217 @@ static __attribute__((format(printf, 2, 3))) void say(job_t *job, const char *fo
     if (used > (int)sizeof(line) - 2)
         used = (int)sizeof(line) - 2;
     line[used++] = '\n';
-    job->team->ops->gather(job->team);
-    weft_sinks_put(&job->sinks, WEFT_STDERR, line, (size_t)used);
-    weft_sinks_flush(&job->sinks);
+    runner->job->ops->gather(runner->job);
+    wl_sinks_put(&runner->sinks, WL_STDERR, line, (size_t)used);
+    wl_sinks_flush(&runner->sinks);
 }
 
-static int count_running(const job_t *job)
+static int count_running(const runner_t *runner)
 {
-    return job->team->ops->running(job->team);
+    return runner->job->ops->running(runner->job);
 }
 
-static void signal_ranks(job_t *job, int signal_number)
+static void signal_ranks(runner_t *runner, int signal_number)
 {
-    job->team->ops->signal(job->team, signal_number);
+    runner->job->ops->signal(runner->job, signal_number);
 }
 
-static void end_ranks(job_t *job, int signal_number, int grace_ms)
+static void end_ranks(runner_t *runner, int signal_number, int grace_ms)
 {
-    job->phase = ENDING;
-    job->kill_at = weft_clock_ms() + grace_ms;
-    signal_ranks(job, signal_number);
-    signal_ranks(job, SIGCONT); /* a stopped process acts on no other signal */
+    runner->phase = ENDING;
+    runner->kill_at = weft_clock_ms() + grace_ms;
+    signal_ranks(runner, signal_number);
+    signal_ranks(runner, SIGCONT); /* a stopped process acts on no other signal */
 }
 
-static void kill_ranks(job_t *job)
+static void kill_ranks(runner_t *runner)
 {
-    job->phase = KILLED;
-    job->leave_at = weft_clock_ms() + PATIENCE_AFTER_KILL_MS;
-    signal_ranks(job, SIGKILL);
+    runner->phase = KILLED;
+    runner->leave_at = weft_clock_ms() + PATIENCE_AFTER_KILL_MS;
+    signal_ranks(runner, SIGKILL);
 }
 
 /* ---- Who is to blame ---- */
 
-static void take_events(job_t *job)
+static void take_events(runner_t *runner)
 {
-    weft_rank_event_t event;
-    while (job->team->ops->next_event(job->team, &event)) {
-        job->has_connected |= event.kind == WEFT_RANK_CONNECTED;
-        weft_blame_take(&job->blame, &event, weft_clock_ms());
+    wl_rank_event_t event;
+    while (runner->job->ops->next_event(runner->job, &event)) {
+        runner->has_connected |= event.kind == WL_RANK_CONNECTED;
+        wl_first_failure_take(&runner->failure, &event, weft_clock_ms());
     }
 }
 
 /* mpirun | head: that the ranks get SIGPIPE then is in order and needs no words. */
-static bool is_expected(const job_t *job)
+static bool is_expected(const runner_t *runner)
 {
-    return job->blame.reason == WEFT_SIGNALLED && job->blame.event.signal == SIGPIPE &&
-           (job->is_broken[0] || job->is_broken[1]);
+    return runner->failure.reason == WL_SIGNALLED && runner->failure.event.signal == SIGPIPE &&
+           (runner->is_broken[0] || runner->is_broken[1]);
 }
 
-static bool is_doubtful(const job_t *job)
+static bool is_doubtful(const runner_t *runner)
 {
-    return job->phase == RUNNING && weft_blame_is_doubtful(&job->blame, count_running(job));
+    return runner->phase == RUNNING &&
+           wl_first_failure_is_doubtful(&runner->failure, count_running(runner));
 }
 
-static void pass_sentence(job_t *job)
+static void end_after_failure(runner_t *runner)
 {
-    if (job->blame.reason == WEFT_NO_REASON || job->phase != RUNNING ||
-        (is_doubtful(job) && weft_clock_ms() < job->blame.sentence_at_ms))
+    if (runner->failure.reason == WL_NO_REASON || runner->phase != RUNNING ||
+        (is_doubtful(runner) && weft_clock_ms() < runner->failure.certain_at_ms))
         return;
-    job->exit_code = weft_blame_exit_code(&job->blame);
-    if (!is_expected(job)) {
+    runner->exit_code = wl_first_failure_exit_code(&runner->failure);
+    if (!is_expected(runner)) {
         char text[960];
-        weft_blame_describe(&job->blame, text, sizeof(text));
-        say(job, "%s", text);
+        wl_first_failure_describe(&runner->failure, text, sizeof(text));
+        say(runner, "%s", text);
     }
-    end_ranks(job, SIGTERM, GRACE_AFTER_FAILURE_MS);
+    end_ranks(runner, SIGTERM, GRACE_AFTER_FAILURE_MS);
 }
 
 /* ---- Signals ---- */
 
-static void end_by_signal(job_t *job, int signal_number)
+static void end_by_signal(runner_t *runner, int signal_number)
 {
-    if (job->phase == LINGERING)
-        job->linger_at = 0;
-    else if (job->phase == RUNNING) {
-        say(job, "SIG%s received; ending the job", sigabbrev_np(signal_number));
-        job->is_cut_short = true;
-        job->exit_code = 128 + signal_number;
-        end_ranks(job, signal_number, GRACE_AFTER_SIGNAL_MS);
-    } else if (job->phase == ENDING) {
-        kill_ranks(job);
-    } else if (job->phase == OVER) {
-        job->may_leave = true;
+    if (runner->phase == LINGERING)
+        runner->linger_at = 0;
+    else if (runner->phase == RUNNING) {
+        say(runner, "SIG%s received; ending the job", sigabbrev_np(signal_number));
+        runner->is_cut_short = true;
+        runner->exit_code = 128 + signal_number;
+        end_ranks(runner, signal_number, GRACE_AFTER_SIGNAL_MS);
+    } else if (runner->phase == ENDING) {
+        kill_ranks(runner);
+    } else if (runner->phase == OVER) {
+        runner->may_leave = true;
     }
 }
 
 static void job_signalled(void *owner, int signal_number)
 {
-    job_t *job = owner;
+    runner_t *runner = owner;
     switch (signal_number) {
     case SIGTSTP:
-        signal_ranks(job, SIGTSTP);
+        signal_ranks(runner, SIGTSTP);
         raise(SIGSTOP);
         break;
     case SIGCONT:
     case SIGUSR1:
     case SIGUSR2:
-        signal_ranks(job, signal_number);
+        signal_ranks(runner, signal_number);
         break;
     default:
-        end_by_signal(job, signal_number);
+        end_by_signal(runner, signal_number);
     }
 }
 
-static int open_signals(job_t *job)
+static int open_signals(runner_t *runner)
 {
     static const int more[] = {SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, 0};
     signal(SIGPIPE, SIG_IGN);
-    return wl_loop_open_signals(&job->loop, more, job_signalled, job);
+    return wl_loop_open_signals(&runner->loop, more, job_signalled, runner);
 }
 
 /* ---- The loop ---- */
 
-static void check_clock(job_t *job)
+static void check_clock(runner_t *runner)
 {
     int64_t now = weft_clock_ms();
-    if (job->phase == RUNNING && now >= job->timeout_at) {
-        say(job, "the job has not ended within %ld s; ending it", job->plan->timeout_s);
-        job->exit_code = TIMEOUT_EXIT_CODE;
-        job->is_cut_short = true;
-        end_ranks(job, SIGTERM, GRACE_AFTER_FAILURE_MS);
+    if (runner->phase == RUNNING && now >= runner->timeout_at) {
+        say(runner, "the job has not ended within %ld s; ending it", runner->plan->timeout_s);
+        runner->exit_code = TIMEOUT_EXIT_CODE;
+        runner->is_cut_short = true;
+        end_ranks(runner, SIGTERM, GRACE_AFTER_FAILURE_MS);
     }
-    if (job->phase == ENDING && now >= job->kill_at)
-        kill_ranks(job);
-    if (job->phase == KILLED && now >= job->leave_at) {
-        say(job, "%d ranks have been told to end and nothing is heard of them; leaving them",
-            count_running(job));
-        job->phase = OVER;
+    if (runner->phase == ENDING && now >= runner->kill_at)
+        kill_ranks(runner);
+    if (runner->phase == KILLED && now >= runner->leave_at) {
+        say(runner, "%d ranks have been told to end and nothing is heard of them; leaving them",
+            count_running(runner));
+        runner->phase = OVER;
     }
-    if (job->phase == LINGERING && (now >= job->linger_at || now >= job->linger_end_at))
-        job->phase = OVER;
+    if (runner->phase == LINGERING && (now >= runner->linger_at || now >= runner->linger_end_at))
+        runner->phase = OVER;
 }
 
 /* Ranks may have left processes that finish their output, such as bash's `> >(tee log)`. */
-static void check_ranks(job_t *job)
+static void check_ranks(runner_t *runner)
 {
-    if (count_running(job) > 0)
+    if (count_running(runner) > 0)
         return;
-    if (job->phase == RUNNING) {
-        job->phase = LINGERING;
-        job->linger_at = weft_clock_ms() + LINGER_QUIET_MS;
-        job->linger_end_at = weft_clock_ms() + LINGER_MOST_MS;
+    if (runner->phase == RUNNING) {
+        runner->phase = LINGERING;
+        runner->linger_at = weft_clock_ms() + LINGER_QUIET_MS;
+        runner->linger_end_at = weft_clock_ms() + LINGER_MOST_MS;
     }
-    if (job->phase != LINGERING || job->team->ops->is_output_closed(job->team))
-        job->phase = OVER;
+    if (runner->phase != LINGERING || runner->job->ops->is_output_closed(runner->job))
+        runner->phase = OVER;
 }
 
-static void check_readers(job_t *job)
+static void check_readers(runner_t *runner)
 {
     for (int channel = 0; channel < 2; channel++) {
-        if (job->is_broken[channel] || !weft_sinks_are_broken(&job->sinks, channel))
+        if (runner->is_broken[channel] || !wl_sinks_are_broken(&runner->sinks, channel))
             continue;
-        job->is_broken[channel] = true;
-        job->team->ops->break_output(job->team, channel);
+        runner->is_broken[channel] = true;
+        runner->job->ops->break_output(runner->job, channel);
     }
 }
 
-static int64_t next_deadline(const job_t *job)
+static int64_t next_deadline(const runner_t *runner)
 {
-    if (job->phase == LINGERING)
-        return job->linger_at < job->linger_end_at ? job->linger_at : job->linger_end_at;
-    if (is_doubtful(job) && job->blame.sentence_at_ms < job->timeout_at)
-        return job->blame.sentence_at_ms;
-    if (job->phase == KILLED)
-        return job->leave_at;
-    return job->phase == RUNNING ? job->timeout_at : job->kill_at;
+    if (runner->phase == LINGERING)
+        return runner->linger_at < runner->linger_end_at ? runner->linger_at
+                                                         : runner->linger_end_at;
+    if (is_doubtful(runner) && runner->failure.certain_at_ms < runner->timeout_at)
+        return runner->failure.certain_at_ms;
+    if (runner->phase == KILLED)
+        return runner->leave_at;
+    return runner->phase == RUNNING ? runner->timeout_at : runner->kill_at;
 }
 
-static int64_t wait_ms(const job_t *job)
+static int64_t wait_ms(const runner_t *runner)
 {
-    int64_t at = next_deadline(job), left = at - weft_clock_ms();
+    int64_t at = next_deadline(runner), left = at - weft_clock_ms();
     return at == never ? -1 : left < 0 ? 0 : left;
 }
 
-static int take_turn(job_t *job)
+static int take_turn(runner_t *runner)
 {
-    int ready = wl_loop_turn(&job->loop, wait_ms(job));
-    if (ready > 0 && job->phase == LINGERING)
-        job->linger_at = weft_clock_ms() + LINGER_QUIET_MS;
-    int err = job->team->ops->after_turn(job->team);
-    weft_sinks_flush(&job->sinks);
+    int ready = wl_loop_turn(&runner->loop, wait_ms(runner));
+    if (ready > 0 && runner->phase == LINGERING)
+        runner->linger_at = weft_clock_ms() + LINGER_QUIET_MS;
+    int err = runner->job->ops->after_turn(runner->job);
+    wl_sinks_flush(&runner->sinks);
     if (err != MPI_SUCCESS)
         return err;
-    take_events(job);
-    check_readers(job);
-    pass_sentence(job);
-    check_clock(job);
-    check_ranks(job);
+    take_events(runner);
+    check_readers(runner);
+    end_after_failure(runner);
+    check_clock(runner);
+    check_ranks(runner);
     return MPI_SUCCESS;
 }
 
 /* Write out what is queued. A reader that does not read keeps us, but a signal sets us free. */
-static void flush_output(job_t *job)
+static void flush_output(runner_t *runner)
 {
-    weft_sinks_flush(&job->sinks);
-    while (!weft_sinks_are_flushed(&job->sinks) && !job->may_leave)
-        wl_loop_turn(&job->loop, -1);
+    wl_sinks_flush(&runner->sinks);
+    while (!wl_sinks_are_flushed(&runner->sinks) && !runner->may_leave)
+        wl_loop_turn(&runner->loop, -1);
 }
 
 /* Ranks with an MPI library that does not find us each run alone, as a job of one rank. */
-static void note_other_mpi(job_t *job)
+static void note_other_mpi(runner_t *runner)
 {
-    const weft_job_plan_t *plan = job->plan;
+    const wl_job_plan_t *plan = runner->plan;
     char library[PATH_MAX];
-    if (plan->size == 1 || plan->is_quiet || job->has_connected || job->is_cut_short)
+    if (plan->size == 1 || plan->is_quiet || runner->has_connected || runner->is_cut_short)
         return;
     for (int i = 0; i < plan->app_count; i++) {
         if (!wl_other_mpi_find(&plan->apps[i], library))
             continue;
-        say(job,
+        say(runner,
             "note: no rank has joined this job: %s uses %s, which is not Weft's, so each of "
             "its ranks ran alone",
             plan->apps[i].arguments[0], library);
@@ -284,49 +286,49 @@ static void note_other_mpi(job_t *job)
     }
 }
 
-static int run(job_t *job)
+static int run(runner_t *runner)
 {
-    int err = job->team->ops->start(job->team);
-    if (job->plan->timeout_s > 0)
-        job->timeout_at = weft_clock_ms() + job->plan->timeout_s * 1000;
-    while (err == MPI_SUCCESS && job->phase != OVER)
-        err = take_turn(job);
-    job->phase = OVER;
-    job->team->ops->finish(job->team);
+    int err = runner->job->ops->start(runner->job);
+    if (runner->plan->timeout_s > 0)
+        runner->timeout_at = weft_clock_ms() + runner->plan->timeout_s * 1000;
+    while (err == MPI_SUCCESS && runner->phase != OVER)
+        err = take_turn(runner);
+    runner->phase = OVER;
+    runner->job->ops->finish(runner->job);
     if (err == MPI_SUCCESS)
-        note_other_mpi(job);
-    flush_output(job);
+        note_other_mpi(runner);
+    flush_output(runner);
     return err;
 }
 
-static int open_job(job_t *job)
+static int open_job(runner_t *runner)
 {
-    const weft_job_plan_t *plan = job->plan;
-    int err = weft_sinks_open(&job->loop, &job->sinks);
+    const wl_job_plan_t *plan = runner->plan;
+    int err = wl_sinks_open(&runner->loop, &runner->sinks);
     if (err == MPI_SUCCESS)
-        err = weft_blame_open(plan, &job->blame);
+        err = wl_first_failure_open(plan, &runner->failure);
     if (err != MPI_SUCCESS)
         return err;
-    return weft_job_plan_is_local(plan)
-               ? weft_local_team_create(plan, &job->sinks, &job->loop, &job->team)
-               : weft_fleet_create(plan, &job->sinks, &job->loop, &job->team);
+    return wl_job_plan_is_local(plan)
+               ? wl_local_job_create(plan, &runner->sinks, &runner->loop, &runner->job)
+               : wl_remote_job_create(plan, &runner->sinks, &runner->loop, &runner->job);
 }
 
-int weft_job_run(const weft_job_plan_t *plan, int *exit_code_out)
+int wl_job_run(const wl_job_plan_t *plan, int *exit_code_out)
 {
-    job_t job = {.plan = plan, .timeout_at = never, .kill_at = never};
-    wl_loop_open(&job.loop);
-    int err = open_job(&job);
+    runner_t runner = {.plan = plan, .timeout_at = never, .kill_at = never};
+    wl_loop_open(&runner.loop);
+    int err = open_job(&runner);
     if (err == MPI_SUCCESS)
-        err = open_signals(&job);
+        err = open_signals(&runner);
     if (err == MPI_SUCCESS)
-        err = run(&job);
-    if (job.team != NULL)
-        job.team->ops->close(job.team);
-    weft_blame_release(&job.blame);
-    weft_sinks_release(&job.sinks);
-    wl_loop_close(&job.loop);
+        err = run(&runner);
+    if (runner.job != NULL)
+        runner.job->ops->close(runner.job);
+    wl_first_failure_release(&runner.failure);
+    wl_sinks_release(&runner.sinks);
+    wl_loop_close(&runner.loop);
     if (err == MPI_SUCCESS)
-        *exit_code_out = job.exit_code;
+        *exit_code_out = runner.exit_code;
     return err;
 }

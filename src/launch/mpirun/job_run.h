@@ -10,8 +10,8 @@
  * exit_code_out  what mpirun is to return: 0, that of the rank that failed first, or 128 + n after
  *                signal n to mpirun
  * returns        MPI_SUCCESS; when the job could not be started, an error class as in
- *                weft_ranks_start() and weft_host_open()
+ *                wl_ranks_start() and wl_pmix_host_open()
  */
-int weft_job_run(const weft_job_plan_t *plan, int *exit_code_out);
+int wl_job_run(const wl_job_plan_t *plan, int *exit_code_out);
 
 #endif

@@ -12,115 +12,115 @@
 
 enum { PROMPT_MS = 100 };
 
-typedef struct local_team {
-    weft_team_t base;
-    weft_crew_t crew;
-    weft_input_t input;
-} local_team_t;
+typedef struct local_job {
+    wl_job_t base;
+    wl_node_ranks_t node;
+    wl_terminal_input_t input;
+} local_job_t;
 
-static local_team_t *local(weft_team_t *team)
+static local_job_t *local(wl_job_t *job)
 {
-    return (local_team_t *)team;
+    return (local_job_t *)job;
 }
 
-static const local_team_t *local_const(const weft_team_t *team)
+static const local_job_t *local_const(const wl_job_t *job)
 {
-    return (const local_team_t *)team;
+    return (const local_job_t *)job;
 }
 
 static void put(void *context, int channel, const char *data, size_t bytes)
 {
-    weft_sinks_put(context, channel, data, bytes);
+    wl_sinks_put(context, channel, data, bytes);
 }
 
 static bool has_room(void *context, int channel)
 {
-    return weft_sinks_have_room(context, channel);
+    return wl_sinks_have_room(context, channel);
 }
 
 /* Nothing has come for a moment: does a user wait for the rank with the input to say what it wants?
  */
 static void local_job_is_quiet(void *owner)
 {
-    local_team_t *team = owner;
-    const weft_job_plan_t *plan = team->base.plan;
-    weft_input_look(&team->input);
-    for (int channel = 0; channel < 2 && team->input.pipe >= 0; channel++) {
-        if (weft_sinks_are_terminal(team->base.sinks, channel))
-            weft_output_show_prompt(&team->crew.output, plan->files.input_rank, channel);
+    local_job_t *job = owner;
+    const wl_job_plan_t *plan = job->base.plan;
+    wl_terminal_input_look(&job->input);
+    for (int channel = 0; channel < 2 && job->input.pipe >= 0; channel++) {
+        if (wl_sinks_are_terminal(job->base.sinks, channel))
+            wl_output_show_prompt(&job->node.output, plan->files.input_rank, channel);
     }
 }
 
-static int start(weft_team_t *team)
+static int start(wl_job_t *job)
 {
     int in = STDIN_FILENO;
-    weft_crew_t *crew = &local(team)->crew;
-    int err = weft_crew_open(crew);
-    if (err == MPI_SUCCESS && team->plan->files.input_rank != WEFT_NO_RANK)
-        err = weft_input_open(team->loop, &local(team)->input, &in);
+    wl_node_ranks_t *node = &local(job)->node;
+    int err = wl_node_ranks_open(node);
+    if (err == MPI_SUCCESS && job->plan->files.input_rank != WL_NO_RANK)
+        err = wl_terminal_input_open(job->loop, &local(job)->input, &in);
     if (err != MPI_SUCCESS)
         return err;
-    err = weft_crew_start(crew, in);
+    err = wl_node_ranks_start(node, in);
     if (in != STDIN_FILENO)
         close(in);
     if (err != MPI_SUCCESS)
-        weft_ranks_signal(&crew->ranks, SIGKILL);
-    else if (local(team)->input.pipe >= 0)
-        wl_loop_set_quiet(team->loop, PROMPT_MS, local_job_is_quiet, team);
+        wl_ranks_signal(&node->ranks, SIGKILL);
+    else if (local(job)->input.pipe >= 0)
+        wl_loop_set_quiet(job->loop, PROMPT_MS, local_job_is_quiet, job);
     return err;
 }
 
-static int after_turn(weft_team_t *team)
+static int after_turn(wl_job_t *job)
 {
-    weft_output_throttle(&local(team)->crew.output);
+    wl_output_throttle(&local(job)->node.output);
     return MPI_SUCCESS;
 }
 
-static bool next_event(weft_team_t *team, weft_rank_event_t *out)
+static bool next_event(wl_job_t *job, wl_rank_event_t *out)
 {
-    return weft_crew_next_event(&local(team)->crew, out);
+    return wl_node_ranks_next_event(&local(job)->node, out);
 }
 
-static void send_signal(weft_team_t *team, int signal_number)
+static void send_signal(wl_job_t *job, int signal_number)
 {
-    weft_ranks_signal(&local(team)->crew.ranks, signal_number);
+    wl_ranks_signal(&local(job)->node.ranks, signal_number);
 }
 
-static int running(const weft_team_t *team)
+static int running(const wl_job_t *job)
 {
-    return local_const(team)->crew.ranks.running;
+    return local_const(job)->node.ranks.running;
 }
 
-static void gather(weft_team_t *team)
+static void gather(wl_job_t *job)
 {
-    weft_output_gather(&local(team)->crew.output, -1);
+    wl_output_gather(&local(job)->node.output, -1);
 }
 
-static void break_output(weft_team_t *team, int channel)
+static void break_output(wl_job_t *job, int channel)
 {
-    weft_output_break(&local(team)->crew.output, channel);
+    wl_output_break(&local(job)->node.output, channel);
 }
 
-static bool is_output_closed(const weft_team_t *team)
+static bool is_output_closed(const wl_job_t *job)
 {
-    return weft_output_is_closed(&local_const(team)->crew.output);
+    return wl_output_is_closed(&local_const(job)->node.output);
 }
 
-static void finish(weft_team_t *team)
+static void finish(wl_job_t *job)
 {
-    wl_loop_set_quiet(team->loop, 0, NULL, NULL);
-    weft_input_close(&local(team)->input);
-    weft_crew_finish(&local(team)->crew);
+    wl_loop_set_quiet(job->loop, 0, NULL, NULL);
+    wl_terminal_input_close(&local(job)->input);
+    wl_node_ranks_finish(&local(job)->node);
 }
 
-static void close_team(weft_team_t *team)
+static void close_team(wl_job_t *job)
 {
-    weft_input_close(&local(team)->input);
-    weft_crew_close(&local(team)->crew);
-    weft_free(team);
+    wl_terminal_input_close(&local(job)->input);
+    wl_node_ranks_close(&local(job)->node);
+    weft_free(job);
 }
 
-static const weft_team_ops_t local_ops = {
+static const wl_job_ops_t local_ops = {
     .start = start,
     .after_turn = after_turn,
     .next_event = next_event,
@@ -133,20 +133,20 @@ static const weft_team_ops_t local_ops = {
     .close = close_team,
 };
 
-int weft_local_team_create(const weft_job_plan_t *plan, weft_sinks_t *sinks, wl_loop_t *loop,
-                           weft_team_t **out)
+int wl_local_job_create(const wl_job_plan_t *plan, wl_sinks_t *sinks, wl_loop_t *loop,
+                        wl_job_t **out)
 {
-    local_team_t *team = weft_alloc_zeroed(1, sizeof(*team));
-    if (team == NULL)
+    local_job_t *job = weft_alloc_zeroed(1, sizeof(*job));
+    if (job == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a job of %d ranks", plan->size);
-    team->base = (weft_team_t){.ops = &local_ops, .plan = plan, .sinks = sinks, .loop = loop};
-    team->input.pipe = -1;
-    weft_output_target_t target = {.context = sinks, .put = put, .has_room = has_room};
-    int err = weft_crew_prepare(plan, 0, target, loop, &team->crew);
+    job->base = (wl_job_t){.ops = &local_ops, .plan = plan, .sinks = sinks, .loop = loop};
+    job->input.pipe = -1;
+    wl_output_target_t target = {.context = sinks, .put = put, .has_room = has_room};
+    int err = wl_node_ranks_prepare(plan, 0, target, loop, &job->node);
     if (err == MPI_SUCCESS) {
-        *out = &team->base;
+        *out = &job->base;
         return MPI_SUCCESS;
     }
-    close_team(&team->base);
+    close_team(&job->base);
     return err;
 }

@@ -36,7 +36,7 @@ static bool open_standard_files(void)
     return true;
 }
 
-static int report(const weft_job_plan_t *plan, int err)
+static int report(const wl_job_plan_t *plan, int err)
 {
     fprintf(stderr, "%s: %s\n", plan->launcher, weft_fail_text());
     if (err == MPI_ERR_NO_SUCH_FILE)
@@ -44,51 +44,52 @@ static int report(const weft_job_plan_t *plan, int err)
     return err == MPI_ERR_ACCESS ? NOT_EXECUTABLE : 1;
 }
 
-static void print_note(const weft_job_plan_t *plan)
+static void print_note(const wl_job_plan_t *plan)
 {
     if (plan->ignored[0] != '\0' && !plan->is_quiet)
         fprintf(stderr, "%s: note: %s: no effect in this version\n", plan->launcher, plan->ignored);
 }
 
 /* On this host or by our daemons. */
-static int run_ourselves(weft_job_plan_t *plan, int *exit_code_out)
+static int run_ourselves(wl_job_plan_t *plan, int *exit_code_out)
 {
-    int err = weft_job_plan_complete(plan);
-    if (err == MPI_SUCCESS && weft_job_plan_is_local(plan))
-        err = weft_programs_find(plan, 0);
+    int err = wl_job_plan_complete(plan);
+    if (err == MPI_SUCCESS && wl_job_plan_is_local(plan))
+        err = wl_programs_find(plan, 0);
     if (err != MPI_SUCCESS)
         return err;
     print_note(plan);
-    return weft_job_run(plan, exit_code_out);
+    return wl_job_run(plan, exit_code_out);
 }
 
-static int hand_over(weft_way_t way, weft_job_plan_t *plan, char **words, int *exit_code_out)
+static int delegate_job(wl_launch_method_t method, wl_job_plan_t *plan, char **words,
+                        int *exit_code_out)
 {
-    int err = way == WEFT_WAY_SLURM ? weft_handover_take_allocation(plan) : MPI_SUCCESS;
+    int err = method == WL_METHOD_SLURM ? wl_delegate_take_allocation(plan) : MPI_SUCCESS;
     if (err == MPI_SUCCESS)
-        err = weft_job_plan_complete(plan);
+        err = wl_job_plan_complete(plan);
     if (err != MPI_SUCCESS)
         return err;
     print_note(plan);
-    return weft_handover_run(way, plan, words, exit_code_out);
+    return wl_delegate_run(method, plan, words, exit_code_out);
 }
 
-static int run(weft_job_plan_t *plan, char **words)
+static int run(wl_job_plan_t *plan, char **words)
 {
-    weft_way_t way;
+    wl_launch_method_t method;
     int exit_code = 0;
-    if (weft_job_plan_read_hosts(plan) != MPI_SUCCESS ||
-        weft_handover_choose(plan, &way) != MPI_SUCCESS) {
+    if (wl_job_plan_read_hosts(plan) != MPI_SUCCESS ||
+        wl_delegate_choose(plan, &method) != MPI_SUCCESS) {
         report(plan, MPI_SUCCESS);
         return WRONG_COMMAND_LINE;
     }
-    int err = way == WEFT_WAY_OWN ? run_ourselves(plan, &exit_code)
-                                  : hand_over(way, plan, words, &exit_code);
+    int err = method == WL_METHOD_OWN ? run_ourselves(plan, &exit_code)
+                                      : delegate_job(method, plan, words, &exit_code);
     return err == MPI_SUCCESS ? exit_code : report(plan, err);
 }
 
 /* Parsing cuts its words into pieces; another launcher gets them whole. */
-static char **copy_words(const weft_words_t *from)
+static char **copy_words(const wl_words_t *from)
 {
     char **words = weft_alloc_array((size_t)from->count, sizeof(*words));
     for (int i = 0; words != NULL && i < from->count; i++)
@@ -96,39 +97,39 @@ static char **copy_words(const weft_words_t *from)
     return words;
 }
 
-static int obey(const weft_words_t *command, char **words)
+static int obey(const wl_words_t *command, char **words)
 {
-    weft_job_plan_t plan;
+    wl_job_plan_t plan;
     int exit_code = 0;
     weft_config_read();
     weft_config_export_warnings();
-    if (weft_options_parse(command->count, command->words, &plan) != MPI_SUCCESS) {
+    if (wl_options_parse(command->count, command->words, &plan) != MPI_SUCCESS) {
         report(&plan, MPI_SUCCESS);
         exit_code = WRONG_COMMAND_LINE;
     } else if (plan.wants_help) {
-        weft_options_print_help(plan.launcher);
+        wl_options_print_help(plan.launcher);
     } else if (plan.wants_version) {
         printf("%s (Weft) %s\n", plan.launcher, PACKAGE_VERSION);
     } else {
         exit_code = run(&plan, words);
     }
-    weft_job_plan_release(&plan);
+    wl_job_plan_release(&plan);
     return exit_code;
 }
 
 int main(int argc, char **argv)
 {
-    weft_words_t command;
+    wl_words_t command;
     if (!open_standard_files())
         return 1;
-    if (weft_options_expand(argc, argv, &command) != MPI_SUCCESS) {
-        fprintf(stderr, "%s: %s\n", weft_options_launcher(argv), weft_fail_text());
+    if (wl_options_expand(argc, argv, &command) != MPI_SUCCESS) {
+        fprintf(stderr, "%s: %s\n", wl_options_launcher(argv), weft_fail_text());
         return WRONG_COMMAND_LINE;
     }
     char **words = copy_words(&command);
     int exit_code = words == NULL ? 1 : obey(&command, words);
     weft_free(words);
-    weft_words_release(&command);
+    wl_words_release(&command);
     fflush(stdout);
     _exit(exit_code); /* PMIx's exit handlers may hang after a client has died */
 }

@@ -109,7 +109,7 @@ static bool start_loader(const char *loader, const char *program, char *const *e
 }
 
 /* What the loader prints, with a zero at the end. */
-static bool list_libraries(const char *program, char *const *environment, weft_byte_queue_t *out)
+static bool list_libraries(const char *program, char *const *environment, wl_byte_queue_t *out)
 {
     char loader[PATH_MAX];
     pid_t pid;
@@ -118,11 +118,11 @@ static bool list_libraries(const char *program, char *const *environment, weft_b
         return false;
     char *room;
     ssize_t bytes = 0;
-    while ((room = weft_queue_room(out, BUFSIZ)) != NULL && (bytes = read(fd, room, BUFSIZ)) > 0)
+    while ((room = wl_queue_room(out, BUFSIZ)) != NULL && (bytes = read(fd, room, BUFSIZ)) > 0)
         out->end += (size_t)bytes;
     close(fd);
     waitpid(pid, NULL, 0);
-    return room != NULL && bytes == 0 && weft_queue_append(out, "", 1);
+    return room != NULL && bytes == 0 && wl_queue_append(out, "", 1);
 }
 
 static bool is_mpi_library(const char *name)
@@ -149,13 +149,13 @@ static bool is_ours(const char *library)
 }
 
 /* Where the program lies if daemons have looked for it: on this host perhaps at the same place. */
-static bool find_program(const weft_app_t *app, char out[PATH_MAX])
+static bool find_program(const wl_app_t *app, char out[PATH_MAX])
 {
     const char *name = app->path != NULL ? app->path : app->arguments[0];
     const char *search =
-        app->search != NULL ? app->search : weft_variables_get(&app->environment, "PATH");
+        app->search != NULL ? app->search : wl_variables_get(&app->environment, "PATH");
     if (strchr(name, '/') == NULL)
-        return search != NULL && weft_program_path(search, name, out) == 0;
+        return search != NULL && wl_program_path(search, name, out) == 0;
     bool is_relative = app->directory != NULL && name[0] != '/';
     int used = is_relative ? snprintf(out, PATH_MAX, "%s/%s", app->directory, name)
                            : snprintf(out, PATH_MAX, "%s", name);
@@ -183,13 +183,13 @@ static bool find_in_list(char *list, char library_out[PATH_MAX])
     return false;
 }
 
-bool wl_other_mpi_find(const weft_app_t *app, char library_out[PATH_MAX])
+bool wl_other_mpi_find(const wl_app_t *app, char library_out[PATH_MAX])
 {
     char program[PATH_MAX];
-    weft_byte_queue_t list = {0};
+    wl_byte_queue_t list = {0};
     bool is_found = find_program(app, program) &&
                     list_libraries(program, app->environment.entries, &list) &&
-                    find_in_list(weft_queue_front(&list), library_out);
-    weft_queue_release(&list);
+                    find_in_list(wl_queue_front(&list), library_out);
+    wl_queue_release(&list);
     return is_found;
 }

@@ -14,6 +14,6 @@
  * has ended. library_out  path of the first MPI library among them that is not Weft's returns
  * false: there is none, or the program is not dynamically linked, or not here
  */
-bool wl_other_mpi_find(const weft_app_t *app, char library_out[PATH_MAX]);
+bool wl_other_mpi_find(const wl_app_t *app, char library_out[PATH_MAX]);
 
 #endif

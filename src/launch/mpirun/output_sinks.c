@@ -14,10 +14,10 @@ enum {
     PIECE_BYTES = PIPE_BUF,
 };
 
-static weft_sink_t open_sink(int fd)
+static wl_sink_t open_sink(int fd)
 {
     struct stat status;
-    weft_sink_t sink = {.fd = fd, .is_terminal = isatty(fd) == 1};
+    wl_sink_t sink = {.fd = fd, .is_terminal = isatty(fd) == 1};
     sink.is_file = fstat(fd, &status) == 0 &&
                    (S_ISREG(status.st_mode) || (S_ISCHR(status.st_mode) && !sink.is_terminal));
     return sink;
@@ -30,52 +30,52 @@ static bool are_one_file(int a, int b)
            x.st_rdev == y.st_rdev;
 }
 
-static const weft_sink_t *sink_of(const weft_sinks_t *sinks, int channel)
+static const wl_sink_t *sink_of(const wl_sinks_t *sinks, int channel)
 {
     return &sinks->sinks[sinks->is_one ? 0 : channel];
 }
 
-void weft_sinks_put(weft_sinks_t *sinks, int channel, const char *data, size_t bytes)
+void wl_sinks_put(wl_sinks_t *sinks, int channel, const char *data, size_t bytes)
 {
-    weft_sink_t *sink = &sinks->sinks[sinks->is_one ? 0 : channel];
+    wl_sink_t *sink = &sinks->sinks[sinks->is_one ? 0 : channel];
     if (!sink->is_broken)
-        weft_queue_append(&sink->queue, data, bytes);
+        wl_queue_append(&sink->queue, data, bytes);
 }
 
-bool weft_sinks_have_room(const weft_sinks_t *sinks, int channel)
+bool wl_sinks_have_room(const wl_sinks_t *sinks, int channel)
 {
-    return weft_queue_bytes(&sink_of(sinks, channel)->queue) < QUEUE_FULL;
+    return wl_queue_bytes(&sink_of(sinks, channel)->queue) < QUEUE_FULL;
 }
 
-static bool is_writable(const weft_sink_t *sink)
+static bool is_writable(const wl_sink_t *sink)
 {
     struct pollfd writable = {.fd = sink->fd, .events = POLLOUT};
     return sink->is_file || poll(&writable, 1, 0) == 1;
 }
 
-static void write_queued(weft_sink_t *sink)
+static void write_queued(wl_sink_t *sink)
 {
-    while (weft_queue_bytes(&sink->queue) > 0 && is_writable(sink)) {
-        size_t bytes = weft_queue_bytes(&sink->queue);
+    while (wl_queue_bytes(&sink->queue) > 0 && is_writable(sink)) {
+        size_t bytes = wl_queue_bytes(&sink->queue);
         if (!sink->is_file && bytes > PIECE_BYTES)
             bytes = PIECE_BYTES;
-        ssize_t written = write(sink->fd, weft_queue_front(&sink->queue), bytes);
+        ssize_t written = write(sink->fd, wl_queue_front(&sink->queue), bytes);
         if (written < 0 && errno == EAGAIN)
             return;
         if (written > 0) {
-            weft_queue_drop(&sink->queue, (size_t)written);
+            wl_queue_drop(&sink->queue, (size_t)written);
         } else if (errno != EINTR) {
             sink->is_broken = true;
-            weft_queue_drop(&sink->queue, weft_queue_bytes(&sink->queue));
+            wl_queue_drop(&sink->queue, wl_queue_bytes(&sink->queue));
         }
     }
 }
 
 /* Write what can be written without waiting; the loop goes on when there is room for the rest. */
-static void flush_sink(weft_sink_t *sink)
+static void flush_sink(wl_sink_t *sink)
 {
     write_queued(sink);
-    wl_loop_set(sink->loop, sink->fd, weft_queue_bytes(&sink->queue) > 0 ? POLLOUT : 0);
+    wl_loop_set(sink->loop, sink->fd, wl_queue_bytes(&sink->queue) > 0 ? POLLOUT : 0);
 }
 
 static void sink_ready(void *owner, short ready)
@@ -84,47 +84,47 @@ static void sink_ready(void *owner, short ready)
     flush_sink(owner);
 }
 
-int weft_sinks_open(wl_loop_t *loop, weft_sinks_t *out)
+int wl_sinks_open(wl_loop_t *loop, wl_sinks_t *out)
 {
     int err = MPI_SUCCESS;
-    *out = (weft_sinks_t){.is_one = are_one_file(STDOUT_FILENO, STDERR_FILENO)};
+    *out = (wl_sinks_t){.is_one = are_one_file(STDOUT_FILENO, STDERR_FILENO)};
     for (int channel = 0; channel < 2 && err == MPI_SUCCESS; channel++) {
-        weft_sink_t *sink = &out->sinks[channel];
-        *sink = open_sink(channel == WEFT_STDOUT ? STDOUT_FILENO : STDERR_FILENO);
+        wl_sink_t *sink = &out->sinks[channel];
+        *sink = open_sink(channel == WL_STDOUT ? STDOUT_FILENO : STDERR_FILENO);
         sink->loop = loop;
         err = wl_loop_add(loop, sink->fd, 0, sink_ready, sink);
     }
     return err;
 }
 
-void weft_sinks_flush(weft_sinks_t *sinks)
+void wl_sinks_flush(wl_sinks_t *sinks)
 {
-    flush_sink(&sinks->sinks[WEFT_STDOUT]);
-    flush_sink(&sinks->sinks[WEFT_STDERR]);
+    flush_sink(&sinks->sinks[WL_STDOUT]);
+    flush_sink(&sinks->sinks[WL_STDERR]);
 }
 
-bool weft_sinks_are_broken(const weft_sinks_t *sinks, int channel)
+bool wl_sinks_are_broken(const wl_sinks_t *sinks, int channel)
 {
     return sink_of(sinks, channel)->is_broken;
 }
 
-bool weft_sinks_are_terminal(const weft_sinks_t *sinks, int channel)
+bool wl_sinks_are_terminal(const wl_sinks_t *sinks, int channel)
 {
     return sink_of(sinks, channel)->is_terminal;
 }
 
-bool weft_sinks_are_flushed(const weft_sinks_t *sinks)
+bool wl_sinks_are_flushed(const wl_sinks_t *sinks)
 {
-    return weft_queue_bytes(&sinks->sinks[0].queue) == 0 &&
-           weft_queue_bytes(&sinks->sinks[1].queue) == 0;
+    return wl_queue_bytes(&sinks->sinks[0].queue) == 0 &&
+           wl_queue_bytes(&sinks->sinks[1].queue) == 0;
 }
 
-void weft_sinks_release(weft_sinks_t *sinks)
+void wl_sinks_release(wl_sinks_t *sinks)
 {
     for (int channel = 0; channel < 2; channel++) {
-        weft_sink_t *sink = &sinks->sinks[channel];
+        wl_sink_t *sink = &sinks->sinks[channel];
         if (sink->loop != NULL)
             wl_loop_remove(sink->loop, sink->fd);
-        weft_queue_release(&sink->queue);
+        wl_queue_release(&sink->queue);
     }
 }

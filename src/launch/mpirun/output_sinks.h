@@ -11,42 +11,42 @@
 
 #include <stdbool.h>
 
-typedef enum weft_channel_kind { WEFT_STDOUT, WEFT_STDERR } weft_channel_kind_t;
+typedef enum wl_channel_kind { WL_STDOUT, WL_STDERR } wl_channel_kind_t;
 
-typedef struct weft_sink {
+typedef struct wl_sink {
     wl_loop_t *loop;
     int fd;
-    weft_byte_queue_t queue;
+    wl_byte_queue_t queue;
     bool is_terminal, is_file; /* a write to a file never waits for a reader */
     bool is_broken;            /* nobody reads: EPIPE and the like */
-} weft_sink_t;
+} wl_sink_t;
 
-typedef struct weft_sinks {
-    weft_sink_t sinks[2];
+typedef struct wl_sinks {
+    wl_sink_t sinks[2];
     bool is_one; /* 2>&1: sinks[0] has both, so that no line falls into another */
-} weft_sinks_t;
+} wl_sinks_t;
 
-/** The loop writes what waits, until weft_sinks_release(); the address of `out` may not change.
+/** The loop writes what waits, until wl_sinks_release(); the address of `out` may not change.
  *  MPI_ERR_NO_MEM. */
-int weft_sinks_open(wl_loop_t *loop, weft_sinks_t *out);
+int wl_sinks_open(wl_loop_t *loop, wl_sinks_t *out);
 
 /** Queue a copy; what a broken sink gets is lost. */
-void weft_sinks_put(weft_sinks_t *sinks, int channel, const char *data, size_t bytes);
+void wl_sinks_put(wl_sinks_t *sinks, int channel, const char *data, size_t bytes);
 
 /** May more be put, or is the queue full? */
-bool weft_sinks_have_room(const weft_sinks_t *sinks, int channel);
+bool wl_sinks_have_room(const wl_sinks_t *sinks, int channel);
 
 /** Write what can be written without waiting. */
-void weft_sinks_flush(weft_sinks_t *sinks);
+void wl_sinks_flush(wl_sinks_t *sinks);
 
 /** Is nobody left to read this channel? */
-bool weft_sinks_are_broken(const weft_sinks_t *sinks, int channel);
+bool wl_sinks_are_broken(const wl_sinks_t *sinks, int channel);
 
-bool weft_sinks_are_terminal(const weft_sinks_t *sinks, int channel);
+bool wl_sinks_are_terminal(const wl_sinks_t *sinks, int channel);
 
 /** Is there nothing to be written? */
-bool weft_sinks_are_flushed(const weft_sinks_t *sinks);
+bool wl_sinks_are_flushed(const wl_sinks_t *sinks);
 
-void weft_sinks_release(weft_sinks_t *sinks);
+void wl_sinks_release(wl_sinks_t *sinks);
 
 #endif

@@ -38,189 +38,190 @@ typedef struct host_state {
     uint64_t owed; /* bytes of its output that it does not know to be taken */
 } host_state_t;
 
-typedef struct fleet {
-    weft_team_t base;
-    weft_relay_t relay;
-    weft_fences_t fences;
-    weft_writer_t job_text;
-    host_state_t *hosts; /* [host_count] */
-    int ready;           /* hosts whose ranks can be started */
-    bool is_oversubscribed;     /* on one of them ranks outnumber the cores */
+typedef struct remote {
+    wl_job_t base;
+    wl_router_t router;
+    wl_fences_t fences;
+    wl_writer_t job_text;
+    host_state_t *hosts;    /* [host_count] */
+    int ready;              /* hosts whose ranks can be started */
+    bool is_oversubscribed; /* on one of them ranks outnumber the cores */
     bool is_started, is_cancelled, is_finishing;
-    weft_byte_queue_t events; /* of weft_rank_event_t */
-    weft_input_source_t input;
+    wl_byte_queue_t events; /* of wl_rank_event_t */
+    wl_input_source_t input;
     int start_error; /* why nothing was started; MPI_SUCCESS: no reason */
     char start_text[640];
     char daemon[PATH_MAX], agent_words[2 * PATH_MAX];
-    weft_agent_plan_t agent;
-} fleet_t;
+    wl_agent_plan_t agent;
+} remote_job_t;
 
-static fleet_t *fleet_of(weft_team_t *team)
+static remote_job_t *remote_of(wl_job_t *job)
 {
-    return (fleet_t *)team;
+    return (remote_job_t *)job;
 }
 
-static const fleet_t *fleet_of_const(const weft_team_t *team)
+static const remote_job_t *remote_of_const(const wl_job_t *job)
 {
-    return (const fleet_t *)team;
+    return (const remote_job_t *)job;
 }
 
-static const weft_placement_t *placement_of(const fleet_t *fleet)
+static const wl_placement_t *placement_of(const remote_job_t *remote)
 {
-    return &fleet->base.plan->placement;
+    return &remote->base.plan->placement;
 }
 
 /* ---- What daemons tell ---- */
 
-static __attribute__((format(printf, 4, 5))) void refuse_start(fleet_t *fleet, int err, int node,
-                                                               const char *format, ...)
+static __attribute__((format(printf, 4, 5))) void refuse_start(remote_job_t *remote, int err,
+                                                               int node, const char *format, ...)
 {
     va_list arguments;
-    if (fleet->start_error != MPI_SUCCESS)
+    if (remote->start_error != MPI_SUCCESS)
         return;
-    fleet->start_error = err;
-    int used = snprintf(fleet->start_text, sizeof(fleet->start_text),
-                        "on %s: ", placement_of(fleet)->hosts[node - 1].name);
+    remote->start_error = err;
+    int used = snprintf(remote->start_text, sizeof(remote->start_text),
+                        "on %s: ", placement_of(remote)->hosts[node - 1].name);
     va_start(arguments, format);
-    vsnprintf(fleet->start_text + used, sizeof(fleet->start_text) - (size_t)used, format,
+    vsnprintf(remote->start_text + used, sizeof(remote->start_text) - (size_t)used, format,
               arguments);
     va_end(arguments);
 }
 
-static void take_failure(void *owner, const weft_message_t *message)
+static void take_failure(void *owner, const wl_message_t *message)
 {
-    fleet_t *fleet = owner;
-    weft_reader_t reader = weft_read_begin(message);
-    int err = (int)weft_read_u32(&reader);
-    const char *text = weft_read_text(&reader);
-    refuse_start(fleet, err == MPI_SUCCESS ? MPI_ERR_SPAWN : err, message->from, "%s",
+    remote_job_t *remote = owner;
+    wl_reader_t reader = wl_read_begin(message);
+    int err = (int)wl_read_u32(&reader);
+    const char *text = wl_read_text(&reader);
+    refuse_start(remote, err == MPI_SUCCESS ? MPI_ERR_SPAWN : err, message->from, "%s",
                  text == NULL ? "the ranks cannot be started" : text);
 }
 
-static void fleet_is_quiet(void *owner)
+static void remote_job_is_quiet(void *owner)
 {
-    fleet_t *fleet = owner;
-    weft_input_source_look(&fleet->input);
+    remote_job_t *remote = owner;
+    wl_input_source_look(&remote->input);
 }
 
-static void open_input(fleet_t *fleet, int node)
+static void open_input(remote_job_t *remote, int node)
 {
-    int err = weft_input_source_open(&fleet->relay, node, &fleet->input);
+    int err = wl_input_source_open(&remote->router, node, &remote->input);
     if (err != MPI_SUCCESS)
-        refuse_start(fleet, err, node, "%s", weft_fail_text());
+        refuse_start(remote, err, node, "%s", weft_fail_text());
     else if (isatty(STDIN_FILENO) == 1)
-        wl_loop_set_quiet(fleet->base.loop, PROMPT_MS, fleet_is_quiet, fleet);
+        wl_loop_set_quiet(remote->base.loop, PROMPT_MS, remote_job_is_quiet, remote);
 }
 
-static void start_ranks(fleet_t *fleet)
+static void start_ranks(remote_job_t *remote)
 {
-    weft_writer_t body = {0};
+    wl_writer_t body = {0};
     for (int channel = 0; channel < 2; channel++)
-        weft_write_u32(&body, weft_sinks_are_terminal(fleet->base.sinks, channel));
-    weft_write_u32(&body, fleet->is_oversubscribed);
-    weft_relay_send(&fleet->relay, WEFT_MSG_START, WEFT_TO_ALL, &body);
-    weft_writer_release(&body);
-    int input_rank = fleet->base.plan->files.input_rank;
-    if (input_rank != WEFT_NO_RANK)
-        open_input(fleet, placement_of(fleet)->host_of[input_rank] + 1);
-    fleet->is_started = true;
+        wl_write_u32(&body, wl_sinks_are_terminal(remote->base.sinks, channel));
+    wl_write_u32(&body, remote->is_oversubscribed);
+    wl_router_send(&remote->router, WL_MSG_START, WL_TO_ALL, &body);
+    wl_writer_release(&body);
+    int input_rank = remote->base.plan->files.input_rank;
+    if (input_rank != WL_NO_RANK)
+        open_input(remote, placement_of(remote)->host_of[input_rank] + 1);
+    remote->is_started = true;
 }
 
-static void take_ready(void *owner, const weft_message_t *message)
+static void take_ready(void *owner, const wl_message_t *message)
 {
-    fleet_t *fleet = owner;
-    weft_reader_t reader = weft_read_begin(message);
-    fleet->is_oversubscribed |= weft_read_u32(&reader) != 0;
-    fleet->ready++;
-    if (fleet->ready == placement_of(fleet)->host_count && !fleet->is_cancelled)
-        start_ranks(fleet);
+    remote_job_t *remote = owner;
+    wl_reader_t reader = wl_read_begin(message);
+    remote->is_oversubscribed |= wl_read_u32(&reader) != 0;
+    remote->ready++;
+    if (remote->ready == placement_of(remote)->host_count && !remote->is_cancelled)
+        start_ranks(remote);
 }
 
-static void add_event(fleet_t *fleet, const weft_rank_event_t *event)
+static void add_event(remote_job_t *remote, const wl_rank_event_t *event)
 {
-    weft_queue_append(&fleet->events, event, sizeof(*event));
+    wl_queue_append(&remote->events, event, sizeof(*event));
 }
 
-static void take_event(void *owner, const weft_message_t *message)
+static void take_event(void *owner, const wl_message_t *message)
 {
-    fleet_t *fleet = owner;
-    weft_rank_event_t event;
-    if (!weft_rank_event_read(message, fleet->base.plan->size, &event))
+    remote_job_t *remote = owner;
+    wl_rank_event_t event;
+    if (!wl_rank_event_read(message, remote->base.plan->size, &event))
         return;
-    host_state_t *host = &fleet->hosts[placement_of(fleet)->host_of[event.rank]];
-    if (event.kind == WEFT_RANK_ENDED && host->running > 0)
+    host_state_t *host = &remote->hosts[placement_of(remote)->host_of[event.rank]];
+    if (event.kind == WL_RANK_ENDED && host->running > 0)
         host->running--;
-    add_event(fleet, &event);
+    add_event(remote, &event);
 }
 
-static void take_output(void *owner, const weft_message_t *message)
+static void take_output(void *owner, const wl_message_t *message)
 {
-    fleet_t *fleet = owner;
-    weft_reader_t reader = weft_read_begin(message);
-    int channel = weft_read_u32(&reader) != 0;
-    weft_sinks_put(fleet->base.sinks, channel, reader.at, reader.left);
-    fleet->hosts[message->from - 1].owed += reader.left;
+    remote_job_t *remote = owner;
+    wl_reader_t reader = wl_read_begin(message);
+    int channel = wl_read_u32(&reader) != 0;
+    wl_sinks_put(remote->base.sinks, channel, reader.at, reader.left);
+    remote->hosts[message->from - 1].owed += reader.left;
 }
 
 /* A daemon is lost, and so are those below it: they end their ranks when they see it. */
 static void lose(void *context, int node, const char *why)
 {
-    fleet_t *fleet = context;
-    const weft_placement_t *placement = placement_of(fleet);
-    if (!fleet->is_started) {
-        refuse_start(fleet, MPI_ERR_SPAWN, node, "the daemon was not started or was lost: %s", why);
+    remote_job_t *remote = context;
+    const wl_placement_t *placement = placement_of(remote);
+    if (!remote->is_started) {
+        refuse_start(remote, MPI_ERR_SPAWN, node, "the daemon was not started or was lost: %s",
+                     why);
         return;
     }
     for (int i = 0; i < placement->host_count; i++) {
-        host_state_t *host = &fleet->hosts[i];
-        if (host->is_lost || !weft_host_tree_is_below(&fleet->relay.tree, node, i + 1))
+        host_state_t *host = &remote->hosts[i];
+        if (host->is_lost || !wl_host_tree_is_below(&remote->router.tree, node, i + 1))
             continue;
-        weft_rank_event_t event = {.kind = WEFT_HOST_LOST, .rank = placement->hosts[i].ranks[0]};
+        wl_rank_event_t event = {.kind = WL_HOST_LOST, .rank = placement->hosts[i].ranks[0]};
         snprintf(event.text, sizeof(event.text), "%s", why);
         /* A daemon whose ranks have ended has nothing to lose. */
         if (host->running > 0)
-            add_event(fleet, &event);
+            add_event(remote, &event);
         host->is_lost = true;
         host->running = 0;
     }
 }
 
-static void take_loss(void *owner, const weft_message_t *message)
+static void take_loss(void *owner, const wl_message_t *message)
 {
-    fleet_t *fleet = owner;
-    weft_reader_t reader = weft_read_begin(message);
-    uint32_t node = weft_read_u32(&reader);
-    const char *why = weft_read_text(&reader);
-    if (!reader.has_failed && why != NULL && node > 0 && node < (uint32_t)fleet->relay.tree.count)
-        lose(fleet, (int)node, why);
+    remote_job_t *remote = owner;
+    wl_reader_t reader = wl_read_begin(message);
+    uint32_t node = wl_read_u32(&reader);
+    const char *why = wl_read_text(&reader);
+    if (!reader.has_failed && why != NULL && node > 0 && node < (uint32_t)remote->router.tree.count)
+        lose(remote, (int)node, why);
 }
 
-static void take_closed(void *owner, const weft_message_t *message)
+static void take_closed(void *owner, const wl_message_t *message)
 {
-    fleet_t *fleet = owner;
-    fleet->hosts[message->from - 1].is_output_closed = true;
+    remote_job_t *remote = owner;
+    remote->hosts[message->from - 1].is_output_closed = true;
 }
 
-static void take_credit(void *owner, const weft_message_t *message)
+static void take_credit(void *owner, const wl_message_t *message)
 {
-    fleet_t *fleet = owner;
-    weft_input_source_take(&fleet->input, message);
+    remote_job_t *remote = owner;
+    wl_input_source_take(&remote->input, message);
 }
 
-static void take_fence(void *owner, const weft_message_t *message)
+static void take_fence(void *owner, const wl_message_t *message)
 {
-    fleet_t *fleet = owner;
-    weft_fences_take(&fleet->fences, message);
+    remote_job_t *remote = owner;
+    wl_fences_take(&remote->fences, message);
 }
 
 static const wl_message_rule_t rules[] = {
-    {WEFT_MSG_READY, "READY", 4, take_ready},    {WEFT_MSG_FAILED, "FAILED", 8, take_failure},
-    {WEFT_MSG_RANK, "RANK", 28, take_event},     {WEFT_MSG_OUTPUT, "OUTPUT", 4, take_output},
-    {WEFT_MSG_CLOSED, "CLOSED", 0, take_closed}, {WEFT_MSG_READ, "READ", 8, take_credit},
-    {WEFT_MSG_LOST, "LOST", 8, take_loss},       {WEFT_MSG_FENCE, "FENCE", 12, take_fence},
+    {WL_MSG_READY, "READY", 4, take_ready},    {WL_MSG_FAILED, "FAILED", 8, take_failure},
+    {WL_MSG_RANK, "RANK", 28, take_event},     {WL_MSG_OUTPUT, "OUTPUT", 4, take_output},
+    {WL_MSG_CLOSED, "CLOSED", 0, take_closed}, {WL_MSG_READ, "READ", 8, take_credit},
+    {WL_MSG_LOST, "LOST", 8, take_loss},       {WL_MSG_FENCE, "FENCE", 12, take_fence},
 };
 
-static void fleet_deliver(void *context, const weft_message_t *message)
+static void remote_job_deliver(void *context, const wl_message_t *message)
 {
     if (message->from > 0) /* we do not write to ourselves */
         wl_message_take(rules, sizeof(rules) / sizeof(rules[0]), context, message);
@@ -228,13 +229,13 @@ static void fleet_deliver(void *context, const weft_message_t *message)
 
 static void tell_job(void *context, int node)
 {
-    fleet_t *fleet = context;
-    weft_relay_send(&fleet->relay, fleet->is_finishing ? WEFT_MSG_FINISH : WEFT_MSG_JOB, node,
-                    &fleet->job_text);
+    remote_job_t *remote = context;
+    wl_router_send(&remote->router, remote->is_finishing ? WL_MSG_FINISH : WL_MSG_JOB, node,
+                   &remote->job_text);
 }
 
-static const weft_relay_ops_t relay_ops = {
-    .deliver = fleet_deliver, .joined = tell_job, .lost = lose};
+static const wl_router_ops_t router_ops = {
+    .deliver = remote_job_deliver, .joined = tell_job, .lost = lose};
 
 /* ---- What mpirun's loop wants ---- */
 
@@ -250,156 +251,156 @@ static const char *working_directory(char room[PATH_MAX])
 }
 
 /* Daemons start agents too, and have another PATH than we: name the agent by its full path. */
-static int settle_agent(fleet_t *fleet)
+static int settle_agent(remote_job_t *remote)
 {
-    const char *words = fleet->base.plan->route.agent, *search = weft_environment("PATH");
+    const char *words = remote->base.plan->route.agent, *search = weft_environment("PATH");
     char name[PATH_MAX], path[PATH_MAX];
     size_t length = words == NULL ? 0 : strcspn(words, " ");
     if (words == NULL)
         return MPI_SUCCESS; /* ssh */
     snprintf(name, sizeof(name), "%.*s", (int)length, words);
     if (strchr(name, '/') == NULL
-            ? weft_program_path(search == NULL ? "/usr/bin:/bin" : search, name, path) != 0
+            ? wl_program_path(search == NULL ? "/usr/bin:/bin" : search, name, path) != 0
             : realpath(name, path) == NULL)
         return weft_fail(MPI_ERR_NO_SUCH_FILE, "the launch agent %s was not found", name);
-    snprintf(fleet->agent_words, sizeof(fleet->agent_words), "%s%s", path, words + length);
-    fleet->agent.words = fleet->agent_words;
+    snprintf(remote->agent_words, sizeof(remote->agent_words), "%s%s", path, words + length);
+    remote->agent.words = remote->agent_words;
     return MPI_SUCCESS;
 }
 
 /* Tell daemons that their output was taken, unless what they sent still waits to be written. */
-static void pay_debts(fleet_t *fleet)
+static void pay_debts(remote_job_t *remote)
 {
-    if (!weft_sinks_have_room(fleet->base.sinks, WEFT_STDOUT) ||
-        !weft_sinks_have_room(fleet->base.sinks, WEFT_STDERR))
+    if (!wl_sinks_have_room(remote->base.sinks, WL_STDOUT) ||
+        !wl_sinks_have_room(remote->base.sinks, WL_STDERR))
         return;
-    for (int i = 0; i < placement_of(fleet)->host_count; i++) {
-        host_state_t *host = &fleet->hosts[i];
-        if (host->owed < WEFT_OUTPUT_WINDOW / 4)
+    for (int i = 0; i < placement_of(remote)->host_count; i++) {
+        host_state_t *host = &remote->hosts[i];
+        if (host->owed < WL_OUTPUT_CREDIT / 4)
             continue;
-        weft_writer_t body = {0};
-        weft_write_u64(&body, host->owed);
-        weft_relay_send(&fleet->relay, WEFT_MSG_TAKEN, i + 1, &body);
-        weft_writer_release(&body);
+        wl_writer_t body = {0};
+        wl_write_u64(&body, host->owed);
+        wl_router_send(&remote->router, WL_MSG_TAKEN, i + 1, &body);
+        wl_writer_release(&body);
         host->owed = 0;
     }
 }
 
-static int after_turn(weft_team_t *team)
+static int after_turn(wl_job_t *job)
 {
-    fleet_t *fleet = fleet_of(team);
-    weft_sinks_flush(team->sinks); /* or a debt might stay, and nothing else wake us */
-    pay_debts(fleet);
-    if (fleet->start_error != MPI_SUCCESS)
-        return weft_fail(fleet->start_error, "%s", fleet->start_text);
+    remote_job_t *remote = remote_of(job);
+    wl_sinks_flush(job->sinks); /* or a debt might stay, and nothing else wake us */
+    pay_debts(remote);
+    if (remote->start_error != MPI_SUCCESS)
+        return weft_fail(remote->start_error, "%s", remote->start_text);
     return MPI_SUCCESS;
 }
 
-static int start(weft_team_t *team)
+static int start(wl_job_t *job)
 {
-    fleet_t *fleet = fleet_of(team);
-    const weft_route_t *route = &team->plan->route;
+    remote_job_t *remote = remote_of(job);
+    const wl_route_t *route = &job->plan->route;
     char room[PATH_MAX];
-    int err = settle_agent(fleet);
+    int err = settle_agent(remote);
     if (err != MPI_SUCCESS)
         return err;
-    weft_plan_write(team->plan, working_directory(room), fleet->agent.words, &fleet->job_text);
-    if (fleet->job_text.has_failed)
+    wl_plan_write(job->plan, working_directory(room), remote->agent.words, &remote->job_text);
+    if (remote->job_text.has_failed)
         return weft_fail(MPI_ERR_NO_MEM, "the plan of the job");
-    fleet->agent.daemon = fleet->daemon;
-    err = weft_relay_start(&fleet->relay, &fleet->agent, placement_of(fleet), route->interface);
-    return err == MPI_SUCCESS ? after_turn(team) : err;
+    remote->agent.daemon = remote->daemon;
+    err = wl_router_start(&remote->router, &remote->agent, placement_of(remote), route->interface);
+    return err == MPI_SUCCESS ? after_turn(job) : err;
 }
 
-static bool next_event(weft_team_t *team, weft_rank_event_t *out)
+static bool next_event(wl_job_t *job, wl_rank_event_t *out)
 {
-    weft_byte_queue_t *events = &fleet_of(team)->events;
-    if (weft_queue_bytes(events) == 0)
+    wl_byte_queue_t *events = &remote_of(job)->events;
+    if (wl_queue_bytes(events) == 0)
         return false;
-    memcpy(out, weft_queue_front(events), sizeof(*out));
-    weft_queue_drop(events, sizeof(*out));
+    memcpy(out, wl_queue_front(events), sizeof(*out));
+    wl_queue_drop(events, sizeof(*out));
     return true;
 }
 
-static void send_signal(weft_team_t *team, int signal_number)
+static void send_signal(wl_job_t *job, int signal_number)
 {
-    fleet_t *fleet = fleet_of(team);
+    remote_job_t *remote = remote_of(job);
     bool ends = signal_number != SIGCONT && signal_number != SIGTSTP && signal_number != SIGUSR1 &&
                 signal_number != SIGUSR2;
-    if (!fleet->is_started) {
-        fleet->is_cancelled |= ends;
+    if (!remote->is_started) {
+        remote->is_cancelled |= ends;
         return;
     }
-    weft_writer_t body = {0};
-    weft_write_u32(&body, (uint32_t)signal_number);
-    weft_relay_send(&fleet->relay, WEFT_MSG_SIGNAL, WEFT_TO_ALL, &body);
-    weft_writer_release(&body);
+    wl_writer_t body = {0};
+    wl_write_u32(&body, (uint32_t)signal_number);
+    wl_router_send(&remote->router, WL_MSG_SIGNAL, WL_TO_ALL, &body);
+    wl_writer_release(&body);
 }
 
-static int running(const weft_team_t *team)
+static int running(const wl_job_t *job)
 {
-    const fleet_t *fleet = fleet_of_const(team);
+    const remote_job_t *remote = remote_of_const(job);
     int sum = 0;
-    for (int i = 0; i < placement_of(fleet)->host_count; i++)
-        sum += fleet->hosts[i].running;
-    return fleet->is_cancelled ? 0 : sum;
+    for (int i = 0; i < placement_of(remote)->host_count; i++)
+        sum += remote->hosts[i].running;
+    return remote->is_cancelled ? 0 : sum;
 }
 
 /* Daemons send a rank's output before its end. */
-static void gather(weft_team_t *team)
+static void gather(wl_job_t *job)
 {
-    (void)team;
+    (void)job;
 }
 
-static void break_output(weft_team_t *team, int channel)
+static void break_output(wl_job_t *job, int channel)
 {
-    weft_writer_t body = {0};
-    weft_write_u32(&body, (uint32_t)channel);
-    weft_relay_send(&fleet_of(team)->relay, WEFT_MSG_BREAK, WEFT_TO_ALL, &body);
-    weft_writer_release(&body);
+    wl_writer_t body = {0};
+    wl_write_u32(&body, (uint32_t)channel);
+    wl_router_send(&remote_of(job)->router, WL_MSG_BREAK, WL_TO_ALL, &body);
+    wl_writer_release(&body);
 }
 
-static bool is_output_closed(const weft_team_t *team)
+static bool is_output_closed(const wl_job_t *job)
 {
-    const fleet_t *fleet = fleet_of_const(team);
-    for (int i = 0; i < placement_of(fleet)->host_count; i++) {
-        if (!fleet->hosts[i].is_output_closed && !fleet->hosts[i].is_lost)
+    const remote_job_t *remote = remote_of_const(job);
+    for (int i = 0; i < placement_of(remote)->host_count; i++) {
+        if (!remote->hosts[i].is_output_closed && !remote->hosts[i].is_lost)
             return false;
     }
     return true;
 }
 
-static void finish(weft_team_t *team)
+static void finish(wl_job_t *job)
 {
-    fleet_t *fleet = fleet_of(team);
+    remote_job_t *remote = remote_of(job);
     int64_t now = weft_clock_ms(), until_ms = now + FAREWELL_MS,
             latecomers_until_ms = now + LATE_MS;
-    fleet->is_finishing = true;
-    wl_loop_set_quiet(team->loop, 0, NULL, NULL);
-    weft_input_source_close(&fleet->input);
-    weft_relay_send(&fleet->relay, WEFT_MSG_FINISH, WEFT_TO_ALL, NULL);
-    for (; now < until_ms && !weft_relay_is_alone(&fleet->relay); now = weft_clock_ms()) {
+    remote->is_finishing = true;
+    wl_loop_set_quiet(job->loop, 0, NULL, NULL);
+    wl_input_source_close(&remote->input);
+    wl_router_send(&remote->router, WL_MSG_FINISH, WL_TO_ALL, NULL);
+    for (; now < until_ms && !wl_router_is_alone(&remote->router); now = weft_clock_ms()) {
         if (now >= latecomers_until_ms)
-            weft_relay_stop_listening(&fleet->relay);
-        wl_loop_turn(team->loop, PROMPT_MS);
-        weft_sinks_flush(team->sinks);
-        pay_debts(fleet);
+            wl_router_stop_listening(&remote->router);
+        wl_loop_turn(job->loop, PROMPT_MS);
+        wl_sinks_flush(job->sinks);
+        pay_debts(remote);
     }
 }
 
-static void close_team(weft_team_t *team)
+static void close_team(wl_job_t *job)
 {
-    fleet_t *fleet = fleet_of(team);
-    weft_fences_close(&fleet->fences);
-    weft_relay_close(&fleet->relay);
-    weft_writer_release(&fleet->job_text);
-    weft_queue_release(&fleet->events);
-    weft_free(fleet->hosts);
-    explicit_bzero(fleet->relay.call.secret, WEFT_SECRET_BYTES);
-    weft_free(fleet);
+    remote_job_t *remote = remote_of(job);
+    wl_fences_close(&remote->fences);
+    wl_router_close(&remote->router);
+    wl_writer_release(&remote->job_text);
+    wl_queue_release(&remote->events);
+    weft_free(remote->hosts);
+    explicit_bzero(remote->router.parent_link.secret, WEFT_SECRET_BYTES);
+    weft_free(remote);
 }
 
-static const weft_team_ops_t fleet_ops = {
+static const wl_job_ops_t remote_job_ops = {
     .start = start,
     .after_turn = after_turn,
     .next_event = next_event,
@@ -412,47 +413,48 @@ static const weft_team_ops_t fleet_ops = {
     .close = close_team,
 };
 
-static int open_hosts(fleet_t *fleet)
+static int open_hosts(remote_job_t *remote)
 {
-    const weft_placement_t *placement = placement_of(fleet);
-    fleet->hosts = weft_alloc_zeroed((size_t)placement->host_count, sizeof(*fleet->hosts));
-    if (fleet->hosts == NULL)
+    const wl_placement_t *placement = placement_of(remote);
+    remote->hosts = weft_alloc_zeroed((size_t)placement->host_count, sizeof(*remote->hosts));
+    if (remote->hosts == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a list of %d hosts", placement->host_count);
     for (int i = 0; i < placement->host_count; i++)
-        fleet->hosts[i].running = placement->hosts[i].count;
+        remote->hosts[i].running = placement->hosts[i].count;
     return MPI_SUCCESS;
 }
 
-static int open_relay(fleet_t *fleet)
+static int open_router(remote_job_t *remote)
 {
-    const weft_route_t *route = &fleet->base.plan->route;
-    const weft_host_tree_t tree = {.count = placement_of(fleet)->host_count + 1,
-                                   .radix = route->radix};
-    int err = weft_relay_open(&tree, 0, NULL, fleet->base.loop, &fleet->relay);
-    fleet->relay.lost_after_s = route->lost_after_s;
-    fleet->relay.ops = &relay_ops;
-    fleet->relay.context = fleet;
-    weft_fences_open(placement_of(fleet), &fleet->relay, &fleet->fences);
-    return err == MPI_SUCCESS ? weft_random(fleet->relay.call.secret, WEFT_SECRET_BYTES) : err;
+    const wl_route_t *route = &remote->base.plan->route;
+    const wl_host_tree_t tree = {.count = placement_of(remote)->host_count + 1,
+                                 .radix = route->radix};
+    int err = wl_router_open(&tree, 0, NULL, remote->base.loop, &remote->router);
+    remote->router.lost_after_s = route->lost_after_s;
+    remote->router.ops = &router_ops;
+    remote->router.context = remote;
+    wl_fences_open(placement_of(remote), &remote->router, &remote->fences);
+    return err == MPI_SUCCESS ? weft_random(remote->router.parent_link.secret, WEFT_SECRET_BYTES)
+                              : err;
 }
 
-int weft_fleet_create(const weft_job_plan_t *plan, weft_sinks_t *sinks, wl_loop_t *loop,
-                      weft_team_t **out)
+int wl_remote_job_create(const wl_job_plan_t *plan, wl_sinks_t *sinks, wl_loop_t *loop,
+                         wl_job_t **out)
 {
-    fleet_t *fleet = weft_alloc_zeroed(1, sizeof(*fleet));
-    if (fleet == NULL)
+    remote_job_t *remote = weft_alloc_zeroed(1, sizeof(*remote));
+    if (remote == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a job of %d ranks", plan->size);
-    fleet->base = (weft_team_t){.ops = &fleet_ops, .plan = plan, .sinks = sinks, .loop = loop};
-    sigprocmask(SIG_SETMASK, NULL, &fleet->agent.signals);
-    int err = open_hosts(fleet);
+    remote->base = (wl_job_t){.ops = &remote_job_ops, .plan = plan, .sinks = sinks, .loop = loop};
+    sigprocmask(SIG_SETMASK, NULL, &remote->agent.signals);
+    int err = open_hosts(remote);
     if (err == MPI_SUCCESS)
-        err = open_relay(fleet);
+        err = open_router(remote);
     if (err == MPI_SUCCESS)
-        err = weft_daemon_path(plan->route.prefix, fleet->daemon);
+        err = wl_daemon_path(plan->route.prefix, remote->daemon);
     if (err == MPI_SUCCESS) {
-        *out = &fleet->base;
+        *out = &remote->base;
         return MPI_SUCCESS;
     }
-    close_team(&fleet->base);
+    close_team(&remote->base);
     return err;
 }

@@ -16,7 +16,7 @@ static bool is_in_foreground(void)
 }
 
 /* What to wait for: room in the pipe while there are data, else data. */
-void weft_input_look(weft_input_t *input)
+void wl_terminal_input_look(wl_terminal_input_t *input)
 {
     bool has_data = input->begin < input->end;
     if (input->pipe < 0)
@@ -27,7 +27,7 @@ void weft_input_look(weft_input_t *input)
 
 static void terminal_ready(void *owner, short ready)
 {
-    weft_input_t *input = owner;
+    wl_terminal_input_t *input = owner;
     ssize_t bytes = read(STDIN_FILENO, input->data, sizeof(input->data));
     (void)ready;
     if (bytes < 0 && errno == EINTR)
@@ -35,23 +35,23 @@ static void terminal_ready(void *owner, short ready)
     input->begin = 0;
     input->end = bytes > 0 ? (size_t)bytes : 0;
     if (bytes <= 0)
-        weft_input_close(input);
-    weft_input_look(input);
+        wl_terminal_input_close(input);
+    wl_terminal_input_look(input);
 }
 
 static void input_pipe_ready(void *owner, short ready)
 {
-    weft_input_t *input = owner;
+    wl_terminal_input_t *input = owner;
     ssize_t bytes = write(input->pipe, input->data + input->begin, input->end - input->begin);
     (void)ready;
     if (bytes > 0)
         input->begin += (size_t)bytes;
     else if (errno != EAGAIN && errno != EINTR)
-        weft_input_close(input); /* that rank reads no more */
-    weft_input_look(input);
+        wl_terminal_input_close(input); /* that rank reads no more */
+    wl_terminal_input_look(input);
 }
 
-static int watch_files(weft_input_t *input)
+static int watch_files(wl_terminal_input_t *input)
 {
     int err = wl_loop_add(input->loop, STDIN_FILENO, 0, terminal_ready, input);
     if (err == MPI_SUCCESS)
@@ -59,9 +59,9 @@ static int watch_files(weft_input_t *input)
     return err;
 }
 
-int weft_input_open(wl_loop_t *loop, weft_input_t *out, int *rank_end_out)
+int wl_terminal_input_open(wl_loop_t *loop, wl_terminal_input_t *out, int *rank_end_out)
 {
-    *out = (weft_input_t){.loop = loop, .pipe = -1};
+    *out = (wl_terminal_input_t){.loop = loop, .pipe = -1};
     int ends[2];
     if (isatty(STDIN_FILENO) != 1) {
         *rank_end_out = STDIN_FILENO;
@@ -74,11 +74,11 @@ int weft_input_open(wl_loop_t *loop, weft_input_t *out, int *rank_end_out)
     out->pipe = ends[1];
     *rank_end_out = ends[0];
     int err = watch_files(out);
-    weft_input_look(out);
+    wl_terminal_input_look(out);
     return err;
 }
 
-void weft_input_close(weft_input_t *input)
+void wl_terminal_input_close(wl_terminal_input_t *input)
 {
     if (input->pipe < 0)
         return;

@@ -12,21 +12,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef struct weft_input {
+typedef struct wl_terminal_input {
     wl_loop_t *loop;
     int pipe; /* to that rank; -1: none, or closed */
     char data[4096];
     size_t begin, end;
-} weft_input_t;
+} wl_terminal_input_t;
 
 /** rank_end_out: what that rank gets as stdin; 0 when it inherits ours, else to be closed after its
  *  start. The loop moves the data; the address of `out` may not change. MPI_ERR_SPAWN,
  *  MPI_ERR_NO_MEM. */
-int weft_input_open(wl_loop_t *loop, weft_input_t *out, int *rank_end_out);
+int wl_terminal_input_open(wl_loop_t *loop, wl_terminal_input_t *out, int *rank_end_out);
 
 /** To be called now and then: a shell brings us to the foreground without a word. */
-void weft_input_look(weft_input_t *input);
+void wl_terminal_input_look(wl_terminal_input_t *input);
 
-void weft_input_close(weft_input_t *input);
+void wl_terminal_input_close(wl_terminal_input_t *input);
 
 #endif

@@ -12,8 +12,8 @@
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "as-rank") == 0)
-        return weft_rank_exec(argc - 2, argv + 2);
-    int err = weft_daemon_run();
+        return wl_rank_exec(argc - 2, argv + 2);
+    int err = wl_daemon_run();
     if (err != MPI_SUCCESS) {
         char host[256] = "";
         gethostname(host, sizeof(host) - 1);

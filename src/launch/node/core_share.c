@@ -2,7 +2,7 @@
 #define _GNU_SOURCE /* cpu_set_t */
 #include "launch/node/core_share.h"
 
-bool weft_core_share(const cpu_set_t *allowed, int rank, int ranks, cpu_set_t *out)
+bool wl_core_share(const cpu_set_t *allowed, int rank, int ranks, cpu_set_t *out)
 {
     int cores = CPU_COUNT(allowed);
     if (cores < ranks)

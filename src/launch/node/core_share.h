@@ -14,6 +14,6 @@
 
 /** The share of `rank` of `ranks` in the processors `allowed`; false: fewer processors than ranks.
  */
-bool weft_core_share(const cpu_set_t *allowed, int rank, int ranks, cpu_set_t *out);
+bool wl_core_share(const cpu_set_t *allowed, int rank, int ranks, cpu_set_t *out);
 
 #endif

@@ -13,14 +13,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-int weft_crew_prepare(const weft_job_plan_t *plan, int host, weft_output_target_t target,
-                      wl_loop_t *loop, weft_crew_t *out)
+int wl_node_ranks_prepare(const wl_job_plan_t *plan, int host, wl_output_target_t target,
+                          wl_loop_t *loop, wl_node_ranks_t *out)
 {
-    const weft_placed_host_t *ours = &plan->placement.hosts[host];
-    *out = (weft_crew_t){.loop = loop, .plan = plan, .ours = ours, .host = host, .host_fd = -1};
-    int err = weft_ranks_open(ours->count, &out->ranks);
+    const wl_placed_host_t *ours = &plan->placement.hosts[host];
+    *out = (wl_node_ranks_t){.loop = loop, .plan = plan, .ours = ours, .host = host, .host_fd = -1};
+    int err = wl_ranks_open(ours->count, &out->ranks);
     if (err == MPI_SUCCESS)
-        err = weft_output_open(ours->ranks, ours->count, target, loop, &out->output);
+        err = wl_output_open(ours->ranks, ours->count, target, loop, &out->output);
     if (err != MPI_SUCCESS)
         return err;
     out->output.tags_lines = plan->tags_lines;
@@ -43,110 +43,111 @@ static void raise_file_limit(int count)
 
 /* ---- Ends of ranks ---- */
 
-static void note_end(weft_crew_t *crew, int index)
+static void note_end(wl_node_ranks_t *node, int index)
 {
-    if (index >= 0 && weft_ranks_poll(&crew->ranks, index))
-        crew->ended[crew->ended_count++] = index;
+    if (index >= 0 && wl_ranks_poll(&node->ranks, index))
+        node->ended[node->ended_count++] = index;
 }
 
 static void rank_ended(void *owner, pid_t first)
 {
-    weft_crew_t *crew = owner;
-    note_end(crew, weft_ranks_find(&crew->ranks, first));
-    for (int i = 0; i < crew->ranks.count; i++)
-        note_end(crew, i);
+    wl_node_ranks_t *node = owner;
+    note_end(node, wl_ranks_find(&node->ranks, first));
+    for (int i = 0; i < node->ranks.count; i++)
+        note_end(node, i);
 }
 
-int weft_crew_open(weft_crew_t *crew)
+int wl_node_ranks_open(wl_node_ranks_t *node)
 {
-    raise_file_limit(crew->ours->count);
-    int err = weft_scratch_create(crew->plan->id, crew->host, &crew->scratch);
+    raise_file_limit(node->ours->count);
+    int err = wl_scratch_create(node->plan->id, node->host, &node->scratch);
     if (err == MPI_SUCCESS)
-        err = weft_watchdog_open(&crew->scratch, &crew->watchdog);
+        err = wl_watchdog_open(&node->scratch, &node->watchdog);
     if (err == MPI_SUCCESS)
-        err = weft_host_open(crew->plan, crew->host, &crew->scratch, &crew->host_fd);
+        err = wl_pmix_host_open(node->plan, node->host, &node->scratch, &node->host_fd);
     if (err != MPI_SUCCESS)
         return err;
-    wl_loop_add_child_watch(crew->loop, &crew->children, rank_ended, crew);
-    return wl_loop_add(crew->loop, crew->host_fd, POLLIN, NULL, NULL);
+    wl_loop_add_child_watch(node->loop, &node->children, rank_ended, node);
+    return wl_loop_add(node->loop, node->host_fd, POLLIN, NULL, NULL);
 }
 
 /* ---- Start ---- */
 
 /* Where a channel of a rank goes: its file, or a pipe to us. */
-static int open_channel(weft_crew_t *crew, int index, int channel, int *out)
+static int open_channel(wl_node_ranks_t *node, int index, int channel, int *out)
 {
-    const weft_rank_files_t *files = &crew->plan->files;
-    if (weft_rank_files_take(files, channel))
-        return weft_rank_files_open(files, channel, crew->ours->ranks[index], crew->plan->id, out);
-    return weft_output_connect(&crew->output, index, channel, out);
+    const wl_rank_files_t *files = &node->plan->files;
+    if (wl_rank_files_take(files, channel))
+        return wl_rank_files_open(files, channel, node->ours->ranks[index], node->plan->id, out);
+    return wl_output_connect(&node->output, index, channel, out);
 }
 
 /* ends[1] may be ends[0]. */
-static int open_output(weft_crew_t *crew, int index, int ends[2])
+static int open_output(wl_node_ranks_t *node, int index, int ends[2])
 {
-    int err = open_channel(crew, index, 0, &ends[0]);
+    int err = open_channel(node, index, 0, &ends[0]);
     ends[1] = ends[0];
-    if (err != MPI_SUCCESS || crew->plan->files.joins_errors)
+    if (err != MPI_SUCCESS || node->plan->files.joins_errors)
         return err;
-    err = open_channel(crew, index, 1, &ends[1]);
+    err = open_channel(node, index, 1, &ends[1]);
     if (err != MPI_SUCCESS)
         close(ends[0]);
     return err;
 }
 
-static int start_process(weft_crew_t *crew, int index, int in, const weft_variables_t *environment)
+static int start_process(wl_node_ranks_t *node, int index, int in,
+                         const wl_variables_t *environment)
 {
-    const weft_app_t *app = weft_job_plan_app_of(crew->plan, crew->ours->ranks[index]);
+    const wl_app_t *app = wl_job_plan_app_of(node->plan, node->ours->ranks[index]);
     int ends[2];
-    int err = open_output(crew, index, ends);
+    int err = open_output(node, index, ends);
     if (err != MPI_SUCCESS)
         return err;
     cpu_set_t cores;
     bool is_bound =
-        !crew->plan->is_unbound && weft_core_share(&crew->cores, index, crew->ours->count, &cores);
-    weft_start_t start = {.path = app->path,
-                          .directory = app->directory,
-                          .arguments = app->arguments,
-                          .environment = environment->entries,
-                          .in = in,
-                          .out = ends[0],
-                          .err = ends[1],
-                          .cores = is_bound ? &cores : NULL};
-    err = weft_ranks_start(&crew->ranks, &start);
+        !node->plan->is_unbound && wl_core_share(&node->cores, index, node->ours->count, &cores);
+    wl_rank_start_t start = {.path = app->path,
+                             .directory = app->directory,
+                             .arguments = app->arguments,
+                             .environment = environment->entries,
+                             .in = in,
+                             .out = ends[0],
+                             .err = ends[1],
+                             .cores = is_bound ? &cores : NULL};
+    err = wl_ranks_start(&node->ranks, &start);
     close(ends[0]);
     if (ends[1] != ends[0])
         close(ends[1]);
     return err;
 }
 
-static int start_rank(weft_crew_t *crew, int index, int in)
+static int start_rank(wl_node_ranks_t *node, int index, int in)
 {
-    int rank = crew->ours->ranks[index];
-    weft_variables_t environment;
-    int err = weft_job_plan_environment(crew->plan, rank, &environment);
+    int rank = node->ours->ranks[index];
+    wl_variables_t environment;
+    int err = wl_job_plan_environment(node->plan, rank, &environment);
     if (err != MPI_SUCCESS)
         return err;
-    err = weft_host_extend_environment(rank, &environment);
-    if (err == MPI_SUCCESS && crew->is_oversubscribed &&
-        weft_variables_get(&environment, "WEFT_CROWDED") == NULL)
-        err = weft_variables_set(&environment, "WEFT_CROWDED", "yes");
+    err = wl_pmix_host_extend_environment(rank, &environment);
+    if (err == MPI_SUCCESS && node->is_oversubscribed &&
+        wl_variables_get(&environment, "WEFT_CROWDED") == NULL)
+        err = wl_variables_set(&environment, "WEFT_CROWDED", "yes");
     if (err == MPI_SUCCESS)
-        err = start_process(crew, index, in, &environment);
-    weft_variables_release(&environment);
+        err = start_process(node, index, in, &environment);
+    wl_variables_release(&environment);
     if (err == MPI_SUCCESS)
-        weft_watchdog_add(&crew->watchdog, crew->ranks.processes[index].pid);
+        wl_watchdog_add(&node->watchdog, node->ranks.processes[index].pid);
     return err;
 }
 
-int weft_crew_start(weft_crew_t *crew, int in)
+int wl_node_ranks_start(wl_node_ranks_t *node, int in)
 {
     int err = MPI_SUCCESS;
-    if (sched_getaffinity(0, sizeof(crew->cores), &crew->cores) != 0)
-        CPU_ZERO(&crew->cores); /* too few for any number of ranks */
+    if (sched_getaffinity(0, sizeof(node->cores), &node->cores) != 0)
+        CPU_ZERO(&node->cores); /* too few for any number of ranks */
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    for (int i = 0; i < crew->ours->count && err == MPI_SUCCESS; i++)
-        err = start_rank(crew, i, crew->ours->ranks[i] == crew->plan->files.input_rank ? in : null);
+    for (int i = 0; i < node->ours->count && err == MPI_SUCCESS; i++)
+        err = start_rank(node, i, node->ours->ranks[i] == node->plan->files.input_rank ? in : null);
     if (null >= 0)
         close(null);
     return err;
@@ -154,50 +155,50 @@ int weft_crew_start(weft_crew_t *crew, int in)
 
 /* ---- Events ---- */
 
-static int pid_of(const weft_crew_t *crew, int rank)
+static int pid_of(const wl_node_ranks_t *node, int rank)
 {
-    return (int)crew->ranks.processes[crew->plan->placement.local_rank[rank]].pid;
+    return (int)node->ranks.processes[node->plan->placement.local_rank[rank]].pid;
 }
 
-bool weft_crew_next_event(weft_crew_t *crew, weft_rank_event_t *out)
+bool wl_node_ranks_next_event(wl_node_ranks_t *node, wl_rank_event_t *out)
 {
-    if (weft_host_next_event(out)) {
-        out->pid = pid_of(crew, out->rank);
+    if (wl_pmix_host_next_event(out)) {
+        out->pid = pid_of(node, out->rank);
         return true;
     }
-    if (crew->next_ended == crew->ended_count)
+    if (node->next_ended == node->ended_count)
         return false;
-    int index = crew->ended[crew->next_ended++];
-    const weft_rank_process_t *process = &crew->ranks.processes[index];
-    weft_output_gather(&crew->output, index);
-    *out = (weft_rank_event_t){.kind = WEFT_RANK_ENDED,
-                               .rank = crew->ours->ranks[index],
-                               .pid = (int)process->pid,
-                               .code = process->exit_code,
-                               .signal = process->signal,
-                               .has_core = process->has_core};
+    int index = node->ended[node->next_ended++];
+    const wl_rank_process_t *process = &node->ranks.processes[index];
+    wl_output_gather(&node->output, index);
+    *out = (wl_rank_event_t){.kind = WL_RANK_ENDED,
+                             .rank = node->ours->ranks[index],
+                             .pid = (int)process->pid,
+                             .code = process->exit_code,
+                             .signal = process->signal,
+                             .has_core = process->has_core};
     return true;
 }
 
 /* ---- End ---- */
 
-void weft_crew_finish(weft_crew_t *crew)
+void wl_node_ranks_finish(wl_node_ranks_t *node)
 {
     /* Also after a good end: a job leaves nothing behind in its process groups. */
-    weft_ranks_signal(&crew->ranks, SIGKILL);
-    wl_loop_remove(crew->loop, crew->host_fd);
-    wl_loop_remove_child_watch(&crew->children);
-    weft_output_drain(&crew->output);
+    wl_ranks_signal(&node->ranks, SIGKILL);
+    wl_loop_remove(node->loop, node->host_fd);
+    wl_loop_remove_child_watch(&node->children);
+    wl_output_drain(&node->output);
 }
 
-void weft_crew_close(weft_crew_t *crew)
+void wl_node_ranks_close(wl_node_ranks_t *node)
 {
-    wl_loop_remove_child_watch(&crew->children);
-    if (crew->scratch.path[0] != '\0')
-        weft_scratch_remove(&crew->scratch);
-    if (crew->watchdog.pid > 0)
-        weft_watchdog_close(&crew->watchdog);
-    weft_ranks_release(&crew->ranks);
-    weft_output_release(&crew->output);
-    weft_free(crew->ended);
+    wl_loop_remove_child_watch(&node->children);
+    if (node->scratch.path[0] != '\0')
+        wl_scratch_remove(&node->scratch);
+    if (node->watchdog.pid > 0)
+        wl_watchdog_close(&node->watchdog);
+    wl_ranks_release(&node->ranks);
+    wl_output_release(&node->output);
+    weft_free(node->ended);
 }

@@ -18,7 +18,7 @@ static struct {
     int pipe[2];
 } exchange;
 
-int weft_exchange_open(const char *job, int *pipe_out)
+int wl_exchange_open(const char *job, int *pipe_out)
 {
     PMIX_LOAD_NSPACE(exchange.job, job);
     if (pipe2(exchange.pipe, O_CLOEXEC) != 0)
@@ -29,7 +29,7 @@ int weft_exchange_open(const char *job, int *pipe_out)
 }
 
 /* On PMIx's thread. A pipe takes thousands of pointers, and the loop is quick. */
-static void hand_over(const weft_request_t *request)
+static void hand_over(const wl_pmix_request_t *request)
 {
     while (write(exchange.pipe[1], &request, sizeof(request)) < 0 && errno == EINTR)
         ;
@@ -61,7 +61,7 @@ static int compare_ranks(const void *a, const void *b)
 }
 
 /* The ranks of a fence in ascending order; none for all ranks. */
-static bool set_ranks(weft_request_t *request, const pmix_proc_t processes[], size_t count)
+static bool set_ranks(wl_pmix_request_t *request, const pmix_proc_t processes[], size_t count)
 {
     if (count == 1 && processes[0].rank == PMIX_RANK_WILDCARD)
         return true;
@@ -85,15 +85,15 @@ static bool are_of_job(const pmix_proc_t processes[], size_t count)
 }
 
 /* A request for something that all of `processes` take part in; NULL: no memory. */
-static weft_request_t *create_fence(weft_purpose_t purpose, const pmix_proc_t processes[],
-                                    size_t count)
+static wl_pmix_request_t *create_fence(wl_fence_purpose_t purpose, const pmix_proc_t processes[],
+                                       size_t count)
 {
-    weft_request_t *request = weft_alloc_zeroed(1, sizeof(*request));
+    wl_pmix_request_t *request = weft_alloc_zeroed(1, sizeof(*request));
     if (request == NULL || !set_ranks(request, processes, count)) {
         weft_free(request);
         return NULL;
     }
-    request->kind = WEFT_FENCE;
+    request->kind = WL_REQUEST_FENCE;
     request->purpose = purpose;
     return request;
 }
@@ -104,7 +104,7 @@ static pmix_status_t on_fence(const pmix_proc_t processes[], size_t count,
 {
     if (!are_of_job(processes, count))
         return PMIX_ERR_NOT_SUPPORTED;
-    weft_request_t *request = create_fence(WEFT_FOR_FENCE, processes, count);
+    wl_pmix_request_t *request = create_fence(WL_FOR_FENCE, processes, count);
     if (request == NULL)
         return PMIX_ERR_NOMEM;
     request->data = data; /* ours now */
@@ -118,12 +118,12 @@ static pmix_status_t on_fence(const pmix_proc_t processes[], size_t count,
 
 /* Ranks of one job have nothing to tell each other when they connect: it is a fence. The entries
  * have to be there: without them PMIx 4.2 crashes when the call's time limit ends. */
-static pmix_status_t meet(weft_purpose_t purpose, const pmix_proc_t processes[], size_t count,
+static pmix_status_t meet(wl_fence_purpose_t purpose, const pmix_proc_t processes[], size_t count,
                           pmix_op_cbfunc_t done, void *cookie)
 {
     if (!are_of_job(processes, count))
         return PMIX_ERR_NOT_SUPPORTED;
-    weft_request_t *request = create_fence(purpose, processes, count);
+    wl_pmix_request_t *request = create_fence(purpose, processes, count);
     if (request == NULL)
         return PMIX_ERR_NOMEM;
     request->done = done;
@@ -137,7 +137,7 @@ static pmix_status_t on_connect(const pmix_proc_t processes[], size_t count,
                                 void *cookie)
 {
     (void)infos, (void)info_count;
-    return meet(WEFT_FOR_CONNECT, processes, count, done, cookie);
+    return meet(WL_FOR_CONNECT, processes, count, done, cookie);
 }
 
 static pmix_status_t on_disconnect(const pmix_proc_t processes[], size_t count,
@@ -145,7 +145,7 @@ static pmix_status_t on_disconnect(const pmix_proc_t processes[], size_t count,
                                    pmix_op_cbfunc_t done, void *cookie)
 {
     (void)infos, (void)info_count;
-    return meet(WEFT_FOR_DISCONNECT, processes, count, done, cookie);
+    return meet(WL_FOR_DISCONNECT, processes, count, done, cookie);
 }
 
 static pmix_status_t on_fetch(const pmix_proc_t *process, const pmix_info_t infos[],
@@ -153,10 +153,10 @@ static pmix_status_t on_fetch(const pmix_proc_t *process, const pmix_info_t info
 {
     if (!are_of_job(process, 1))
         return PMIX_ERR_NOT_SUPPORTED;
-    weft_request_t *request = weft_alloc_zeroed(1, sizeof(*request));
+    wl_pmix_request_t *request = weft_alloc_zeroed(1, sizeof(*request));
     if (request == NULL)
         return PMIX_ERR_NOMEM;
-    request->kind = WEFT_FETCH;
+    request->kind = WL_REQUEST_GET;
     request->rank = (int)process->rank;
     request->key = key_of(infos, info_count);
     request->timeout_s = timeout_of(infos, info_count);
@@ -166,7 +166,7 @@ static pmix_status_t on_fetch(const pmix_proc_t *process, const pmix_info_t info
     return PMIX_SUCCESS;
 }
 
-void weft_exchange_add_upcalls(pmix_server_module_t *upcalls)
+void wl_exchange_add_upcalls(pmix_server_module_t *upcalls)
 {
     upcalls->fence_nb = on_fence;
     upcalls->direct_modex = on_fetch;
@@ -174,19 +174,19 @@ void weft_exchange_add_upcalls(pmix_server_module_t *upcalls)
     upcalls->disconnect = on_disconnect;
 }
 
-weft_request_t *weft_exchange_next(void)
+wl_pmix_request_t *wl_exchange_next(void)
 {
-    weft_request_t *request;
+    wl_pmix_request_t *request;
     return read(exchange.pipe[0], &request, sizeof(request)) == (ssize_t)sizeof(request) ? request
                                                                                          : NULL;
 }
 
-void weft_exchange_answer(weft_request_t *request, int status, const char *data, size_t bytes)
+void wl_exchange_answer(wl_pmix_request_t *request, int status, const char *data, size_t bytes)
 {
     char *copy = NULL;
     if (request->done != NULL) {
         request->done(status, request->cookie);
-        weft_exchange_release(request);
+        wl_exchange_release(request);
         return;
     }
     if (bytes > 0) {
@@ -197,10 +197,10 @@ void weft_exchange_answer(weft_request_t *request, int status, const char *data,
             memcpy(copy, data, bytes);
     }
     request->answer(status, copy, copy == NULL ? 0 : bytes, request->cookie, weft_free, copy);
-    weft_exchange_release(request);
+    wl_exchange_release(request);
 }
 
-static pmix_proc_t process_of(const weft_request_t *request)
+static pmix_proc_t process_of(const wl_pmix_request_t *request)
 {
     pmix_proc_t process;
     PMIX_LOAD_PROCID(&process, exchange.job, (pmix_rank_t)request->rank);
@@ -209,7 +209,7 @@ static pmix_proc_t process_of(const weft_request_t *request)
 
 static void on_key_seen(pmix_status_t status, pmix_value_t *value, void *cookie)
 {
-    weft_request_t *request = cookie;
+    wl_pmix_request_t *request = cookie;
     (void)value; /* PMIx's */
     request->status = status == PMIX_SUCCESS ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
     hand_over(request);
@@ -218,7 +218,7 @@ static void on_key_seen(pmix_status_t status, pmix_value_t *value, void *cookie)
 /* PMIx hands out all that a rank has committed so far, whether or not the wanted key is there, and
  * tells the asker that there is none. Its server knows its keys, but not those with a scope of
  * PMIX_REMOTE; these are found in the data, where keys stand as they are. */
-static void check_key(weft_request_t *request)
+static void check_key(wl_pmix_request_t *request)
 {
     pmix_proc_t process = process_of(request);
     pmix_info_t at_once;
@@ -237,7 +237,7 @@ static void check_key(weft_request_t *request)
 /* `data` is PMIx's and lives during the call. */
 static void on_looked_up(pmix_status_t status, char *data, size_t bytes, void *cookie)
 {
-    weft_request_t *request = cookie;
+    wl_pmix_request_t *request = cookie;
     request->status = status;
     request->data = status == PMIX_SUCCESS && bytes > 0 ? weft_alloc(bytes) : NULL;
     if (request->data == NULL) {
@@ -249,7 +249,7 @@ static void on_looked_up(pmix_status_t status, char *data, size_t bytes, void *c
     check_key(request);
 }
 
-void weft_exchange_look_up(weft_request_t *request)
+void wl_exchange_look_up(wl_pmix_request_t *request)
 {
     pmix_proc_t process = process_of(request);
     free(request->data); /* of an earlier try */
@@ -260,7 +260,7 @@ void weft_exchange_look_up(weft_request_t *request)
         on_looked_up(status, NULL, 0, request);
 }
 
-void weft_exchange_release(weft_request_t *request)
+void wl_exchange_release(wl_pmix_request_t *request)
 {
     weft_free(request->ranks);
     weft_free(request->key);

@@ -4,8 +4,8 @@
  * elsewhere. Upcalls come on PMIx's thread and are handed to the daemon's loop as requests, through
  * a pipe; answers may be given from the loop at any time.
  *
- *   PMIx thread: fence_nb, direct_modex --pipe--> loop: weft_exchange_next ... weft_exchange_answer
- *   loop: weft_exchange_look_up -> PMIx thread --pipe--> loop: a request of kind WEFT_LOOKED_UP
+ *   PMIx thread: fence_nb, direct_modex --pipe--> loop: wl_exchange_next ... wl_exchange_answer
+ *   loop: wl_exchange_look_up -> PMIx thread --pipe--> loop: a request of kind WL_REQUEST_LOOKED_UP
  */
 #ifndef WEFT_LAUNCH_NODE_PMIX_EXCHANGE_H
 #define WEFT_LAUNCH_NODE_PMIX_EXCHANGE_H
@@ -16,56 +16,60 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum weft_request_kind {
-    WEFT_FENCE,     /* all ranks of this host that take part have come */
-    WEFT_FETCH,     /* data of a rank of another host are wanted here */
-    WEFT_LOOKED_UP, /* what weft_exchange_look_up() was asked for; to be released */
-} weft_request_kind_t;
+typedef enum wl_pmix_request_kind {
+    WL_REQUEST_FENCE,     /* all ranks of this host that take part have come */
+    WL_REQUEST_GET,       /* data of a rank of another host are wanted here */
+    WL_REQUEST_LOOKED_UP, /* what wl_exchange_look_up() was asked for; to be released */
+} wl_pmix_request_kind_t;
 
 /** What a fence is for; fences of the same ranks for different ends do not mix. */
-typedef enum weft_purpose { WEFT_FOR_FENCE, WEFT_FOR_CONNECT, WEFT_FOR_DISCONNECT } weft_purpose_t;
+typedef enum wl_fence_purpose {
+    WL_FOR_FENCE,
+    WL_FOR_CONNECT,
+    WL_FOR_DISCONNECT
+} wl_fence_purpose_t;
 
-typedef struct weft_request {
+typedef struct wl_pmix_request {
     weft_link_t link; /* the loop's, to keep it in a list */
-    weft_request_kind_t kind;
-    weft_purpose_t purpose; /* of a fence */
-    int *ranks;             /* [count] of a fence, ascending; count 0: all ranks of the job */
+    wl_pmix_request_kind_t kind;
+    wl_fence_purpose_t purpose; /* of a fence */
+    int *ranks;                 /* [count] of a fence, ascending; count 0: all ranks of the job */
     int count;
     int rank;   /* whose data */
     char *key;  /* which of them; NULL: not said */
     char *data; /* [bytes] of the fence, or looked up */
     size_t bytes;
-    int status;           /* of WEFT_LOOKED_UP: PMIx's */
+    int status;           /* of WL_REQUEST_LOOKED_UP: PMIx's */
     int64_t timeout_s;    /* the client's limit; 0: none */
     int64_t answer_by_ms; /* the loop's, to keep the limit */
     int64_t try_at_ms;    /* the loop's, to look up again */
     int tries;
-    int asker;                  /* of WEFT_LOOKED_UP: as given */
+    int asker;                  /* of WL_REQUEST_LOOKED_UP: as given */
     uint64_t number;            /* the same */
     pmix_modex_cbfunc_t answer; /* PMIx's, or: */
     pmix_op_cbfunc_t done;
     void *cookie;
-} weft_request_t;
+} wl_pmix_request_t;
 
 /** job  the namespace of the job. pipe_out: readable when there is a request. MPI_ERR_SERVICE. */
-int weft_exchange_open(const char *job, int *pipe_out);
+int wl_exchange_open(const char *job, int *pipe_out);
 
 /** Fill in the entries of the server's table that this module serves. */
-void weft_exchange_add_upcalls(pmix_server_module_t *upcalls);
+void wl_exchange_add_upcalls(pmix_server_module_t *upcalls);
 
 /** The next request, the caller's now; NULL when there is none. Never blocks. */
-weft_request_t *weft_exchange_next(void);
+wl_pmix_request_t *wl_exchange_next(void);
 
 /** Answer a fence or a fetch with a copy of `data` and a status of PMIx; the request ends. */
-void weft_exchange_answer(weft_request_t *request, int status, const char *data, size_t bytes);
+void wl_exchange_answer(wl_pmix_request_t *request, int status, const char *data, size_t bytes);
 
 /**
  * Ask our server for what request->rank, which is on this host, has committed; waits for the first
- * commit. The request (kind WEFT_LOOKED_UP; rank, asker, number and key set) comes back with data
- * or a status; PMIX_ERR_NOT_FOUND: there are data, but not the key.
+ * commit. The request (kind WL_REQUEST_LOOKED_UP; rank, asker, number and key set) comes back with
+ * data or a status; PMIX_ERR_NOT_FOUND: there are data, but not the key.
  */
-void weft_exchange_look_up(weft_request_t *request);
+void wl_exchange_look_up(wl_pmix_request_t *request);
 
-void weft_exchange_release(weft_request_t *request);
+void wl_exchange_release(wl_pmix_request_t *request);
 
 #endif

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-_Static_assert(sizeof(weft_rank_event_t) <= PIPE_BUF, "events are written in one piece");
+_Static_assert(sizeof(wl_rank_event_t) <= PIPE_BUF, "events are written in one piece");
 
 static struct {
     pmix_nspace_t job;
@@ -81,10 +81,10 @@ static int wait_for_calls(pending_t *pending, const char *what)
 
 /* Upcalls run on PMIx's thread. The pipe has room for a hundred events and mpirun's loop is quick.
  */
-static pmix_status_t pass_on(weft_rank_event_kind_t kind, const pmix_proc_t *process, int code,
+static pmix_status_t pass_on(wl_rank_event_kind_t kind, const pmix_proc_t *process, int code,
                              const char *text)
 {
-    weft_rank_event_t event = {.kind = kind, .rank = (int)process->rank, .code = code};
+    wl_rank_event_t event = {.kind = kind, .rank = (int)process->rank, .code = code};
     if (text != NULL)
         snprintf(event.text, sizeof(event.text), "%s", text);
     if (strncmp(process->nspace, host.job, PMIX_MAX_NSLEN) == 0) {
@@ -98,14 +98,14 @@ static pmix_status_t on_connected(const pmix_proc_t *process, void *object, pmix
                                   size_t count, pmix_op_cbfunc_t done, void *cookie)
 {
     (void)object, (void)info, (void)count, (void)done, (void)cookie;
-    return pass_on(WEFT_RANK_CONNECTED, process, 0, NULL);
+    return pass_on(WL_RANK_CONNECTED, process, 0, NULL);
 }
 
 static pmix_status_t on_finalized(const pmix_proc_t *process, void *object, pmix_op_cbfunc_t done,
                                   void *cookie)
 {
     (void)object, (void)done, (void)cookie;
-    return pass_on(WEFT_RANK_FINALIZED, process, 0, NULL);
+    return pass_on(WL_RANK_FINALIZED, process, 0, NULL);
 }
 
 static pmix_status_t on_aborted(const pmix_proc_t *process, void *object, int code,
@@ -113,14 +113,15 @@ static pmix_status_t on_aborted(const pmix_proc_t *process, void *object, int co
                                 pmix_op_cbfunc_t done, void *cookie)
 {
     (void)object, (void)others, (void)count, (void)done, (void)cookie;
-    bool is_bereft = text != NULL && text[0] == WEFT_BEREFT_MARK;
-    return pass_on(is_bereft ? WEFT_RANK_BEREFT : WEFT_RANK_ABORTED, process, code, is_bereft ? text + 1 : text);
+    bool has_lost_peer = text != NULL && text[0] == WEFT_BEREFT_MARK;
+    return pass_on(has_lost_peer ? WL_RANK_LOST_PEER : WL_RANK_ABORTED, process, code,
+                   has_lost_peer ? text + 1 : text);
 }
 
 /* ---- ranks of one host among themselves: all have come, and nobody else takes part ---- */
 
-/* Without these entries the server does the same by itself; but when a rank dies while the others are
- * in a fence, PMIx 4.2 calls them all the same. */
+/* Without these entries the server does the same by itself; but when a rank dies while the others
+ * are in a fence, PMIx 4.2 calls them all the same. */
 static pmix_status_t on_local_fence(const pmix_proc_t processes[], size_t count,
                                     const pmix_info_t infos[], size_t info_count, char *data,
                                     size_t bytes, pmix_modex_cbfunc_t answer, void *cookie)
@@ -139,22 +140,22 @@ static pmix_status_t on_local_connect(const pmix_proc_t processes[], size_t coun
     return PMIX_SUCCESS;
 }
 
-static int register_job(const weft_job_plan_t *plan, int index, const weft_scratch_t *scratch)
+static int register_job(const wl_job_plan_t *plan, int index, const wl_scratch_t *scratch)
 {
-    weft_rank_report_t facts;
-    int err = weft_facts_of_job(plan, index, scratch->path, &facts);
+    wl_pmix_infos_t infos;
+    int err = wl_pmix_infos_of_job(plan, index, scratch->path, &infos);
     if (err != MPI_SUCCESS)
         return err;
     pending_t pending = PENDING_INIT;
     begin_call(&pending);
     check_call(&pending, PMIx_server_register_nspace(host.job, plan->placement.hosts[index].count,
-                                                     facts.infos, facts.count, end_call, &pending));
+                                                     infos.infos, infos.count, end_call, &pending));
     err = wait_for_calls(&pending, "register the job");
-    weft_facts_release(&facts);
+    wl_pmix_infos_release(&infos);
     return err;
 }
 
-static int register_ranks(const weft_placed_host_t *ours)
+static int register_ranks(const wl_placed_host_t *ours)
 {
     pending_t pending = PENDING_INIT;
     for (int i = 0; i < ours->count; i++) {
@@ -170,17 +171,17 @@ static int register_ranks(const weft_placed_host_t *ours)
 /* Settings of the server alone; ranks get an environment that was copied before. Looking for
  * devices costs hwloc 15 ms (it asks for an X display and for OpenCL) and nobody uses what it
  * finds. */
-static void set_up_environment(const weft_job_plan_t *plan)
+static void set_up_environment(const wl_job_plan_t *plan)
 {
     char topology[64];
-    weft_environment_forget_launchers();
+    wl_environment_forget_launchers();
     snprintf(topology, sizeof(topology), "core:%d pu:1", plan->cores);
     setenv("HWLOC_SYNTHETIC", topology, 1);
     setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 1);
     setenv("PMIX_MCA_gds", "hash", 0);
 }
 
-static int start_server(const weft_job_plan_t *plan, int index, const weft_scratch_t *scratch)
+static int start_server(const wl_job_plan_t *plan, int index, const wl_scratch_t *scratch)
 {
     static pmix_server_module_t upcalls = {
         .client_connected2 = on_connected,
@@ -190,30 +191,30 @@ static int start_server(const weft_job_plan_t *plan, int index, const weft_scrat
         .connect = on_local_connect,
         .disconnect = on_local_connect,
     };
-    enum { FACTS = 5 };
+    enum { INFOS = 5 };
     char name[sizeof(plan->id) + 8];
-    weft_rank_report_t facts;
-    int err = weft_facts_open(FACTS, &facts);
+    wl_pmix_infos_t infos;
+    int err = wl_pmix_infos_open(INFOS, &infos);
     if (err != MPI_SUCCESS)
         return err;
     if (plan->placement.host_count > 1)
-        weft_exchange_add_upcalls(&upcalls);
+        wl_exchange_add_upcalls(&upcalls);
     snprintf(name, sizeof(name), "%s-mpirun", plan->id);
-    weft_facts_add_text(&facts, PMIX_SERVER_TMPDIR, scratch->path);
-    weft_facts_add_text(&facts, PMIX_SERVER_NSPACE, name);
-    weft_facts_add_rank(&facts, PMIX_SERVER_RANK, (pmix_rank_t)index);
-    weft_facts_add_text(&facts, PMIX_HOSTNAME, plan->placement.hosts[index].name);
+    wl_pmix_infos_add_text(&infos, PMIX_SERVER_TMPDIR, scratch->path);
+    wl_pmix_infos_add_text(&infos, PMIX_SERVER_NSPACE, name);
+    wl_pmix_infos_add_rank(&infos, PMIX_SERVER_RANK, (pmix_rank_t)index);
+    wl_pmix_infos_add_text(&infos, PMIX_HOSTNAME, plan->placement.hosts[index].name);
     /* Else it leaves files behind and listens once more. */
-    weft_facts_add_bool(&facts, PMIX_SERVER_TOOL_SUPPORT, false);
-    pmix_status_t status = PMIx_server_init(&upcalls, facts.infos, facts.count);
-    weft_facts_release(&facts);
+    wl_pmix_infos_add_bool(&infos, PMIX_SERVER_TOOL_SUPPORT, false);
+    pmix_status_t status = PMIx_server_init(&upcalls, infos.infos, infos.count);
+    wl_pmix_infos_release(&infos);
     return status == PMIX_SUCCESS ? MPI_SUCCESS
                                   : weft_fail(MPI_ERR_SERVICE, "the PMIx server cannot start: %s",
                                               PMIx_Error_string(status));
 }
 
-int weft_host_open(const weft_job_plan_t *plan, int index, const weft_scratch_t *scratch,
-                   int *pipe_out)
+int wl_pmix_host_open(const wl_job_plan_t *plan, int index, const wl_scratch_t *scratch,
+                      int *pipe_out)
 {
     set_up_environment(plan);
     snprintf(host.job, sizeof(host.job), "%s", plan->id);
@@ -230,19 +231,19 @@ int weft_host_open(const weft_job_plan_t *plan, int index, const weft_scratch_t 
     return err;
 }
 
-int weft_host_extend_environment(int rank, weft_variables_t *environment)
+int wl_pmix_host_extend_environment(int rank, wl_variables_t *environment)
 {
     pmix_proc_t process;
     PMIX_LOAD_PROCID(&process, host.job, (pmix_rank_t)rank);
     pmix_status_t status = PMIx_server_setup_fork(&process, &environment->entries);
-    weft_variables_recount(environment);
+    wl_variables_recount(environment);
     return status == PMIX_SUCCESS
                ? MPI_SUCCESS
                : weft_fail(MPI_ERR_SERVICE, "the PMIx server has no environment for rank %d: %s",
                            rank, PMIx_Error_string(status));
 }
 
-bool weft_host_next_event(weft_rank_event_t *out)
+bool wl_pmix_host_next_event(wl_rank_event_t *out)
 {
     return read(host.pipe[0], out, sizeof(*out)) == (ssize_t)sizeof(*out);
 }

@@ -21,18 +21,18 @@
 /**
  * Start the server for the host with that index and register the job. Changes this process's
  * environment; starts threads, which inherit the signal mask. Once in a process; with several hosts
- * after weft_exchange_open().
+ * after wl_exchange_open().
  * pipe_out  readable when there is an event
  * returns   MPI_SUCCESS; MPI_ERR_SERVICE; MPI_ERR_NO_MEM
  */
-int weft_host_open(const weft_job_plan_t *plan, int index, const weft_scratch_t *scratch,
-                   int *pipe_out);
+int wl_pmix_host_open(const wl_job_plan_t *plan, int index, const wl_scratch_t *scratch,
+                      int *pipe_out);
 
 /** Add to a rank's environment what its PMIx client needs. */
-int weft_host_extend_environment(int rank, weft_variables_t *environment);
+int wl_pmix_host_extend_environment(int rank, wl_variables_t *environment);
 
 /** Take the next event: connected, finalized or aborted; false when there is none now. Never
  * blocks. */
-bool weft_host_next_event(weft_rank_event_t *out);
+bool wl_pmix_host_next_event(wl_rank_event_t *out);
 
 #endif

@@ -10,99 +10,99 @@
 #include <stdlib.h>
 #include <string.h>
 
-int weft_facts_open(size_t capacity, weft_rank_report_t *out)
+int wl_pmix_infos_open(size_t capacity, wl_pmix_infos_t *out)
 {
-    *out = (weft_rank_report_t){.capacity = capacity};
+    *out = (wl_pmix_infos_t){.capacity = capacity};
     PMIX_INFO_CREATE(out->infos, capacity);
     return out->infos != NULL ? MPI_SUCCESS
-                              : weft_fail(MPI_ERR_NO_MEM, "%zu facts of the job", capacity);
+                              : weft_fail(MPI_ERR_NO_MEM, "%zu infos of the job", capacity);
 }
 
-void weft_facts_release(weft_rank_report_t *facts)
+void wl_pmix_infos_release(wl_pmix_infos_t *infos)
 {
-    PMIX_INFO_FREE(facts->infos, facts->capacity);
-    *facts = (weft_rank_report_t){0};
+    PMIX_INFO_FREE(infos->infos, infos->capacity);
+    *infos = (wl_pmix_infos_t){0};
 }
 
-static void add(weft_rank_report_t *facts, const char *key, const void *value, pmix_data_type_t type)
+static void add(wl_pmix_infos_t *infos, const char *key, const void *value, pmix_data_type_t type)
 {
-    PMIX_INFO_LOAD(&facts->infos[facts->count], key, value, type);
-    facts->count++;
+    PMIX_INFO_LOAD(&infos->infos[infos->count], key, value, type);
+    infos->count++;
 }
 
-static void add_number(weft_rank_report_t *facts, const char *key, int value)
+static void add_number(wl_pmix_infos_t *infos, const char *key, int value)
 {
     uint32_t number = (uint32_t)value;
-    add(facts, key, &number, PMIX_UINT32);
+    add(infos, key, &number, PMIX_UINT32);
 }
 
-static void add_short(weft_rank_report_t *facts, const char *key, int value)
+static void add_short(wl_pmix_infos_t *infos, const char *key, int value)
 {
     uint16_t number = (uint16_t)value;
-    add(facts, key, &number, PMIX_UINT16);
+    add(infos, key, &number, PMIX_UINT16);
 }
 
-void weft_facts_add_rank(weft_rank_report_t *facts, const char *key, pmix_rank_t value)
+void wl_pmix_infos_add_rank(wl_pmix_infos_t *infos, const char *key, pmix_rank_t value)
 {
-    add(facts, key, &value, PMIX_PROC_RANK);
+    add(infos, key, &value, PMIX_PROC_RANK);
 }
 
-void weft_facts_add_text(weft_rank_report_t *facts, const char *key, const char *value)
+void wl_pmix_infos_add_text(wl_pmix_infos_t *infos, const char *key, const char *value)
 {
-    add(facts, key, value, PMIX_STRING);
+    add(infos, key, value, PMIX_STRING);
 }
 
-void weft_facts_add_bool(weft_rank_report_t *facts, const char *key, bool value)
+void wl_pmix_infos_add_bool(wl_pmix_infos_t *infos, const char *key, bool value)
 {
-    add(facts, key, &value, PMIX_BOOL);
+    add(infos, key, &value, PMIX_BOOL);
 }
 
 /* Add a copy of `array`, which ends here. */
-static void add_array(weft_rank_report_t *facts, const char *key, pmix_data_array_t *array)
+static void add_array(wl_pmix_infos_t *infos, const char *key, pmix_data_array_t *array)
 {
-    add(facts, key, array, PMIX_DATA_ARRAY);
+    add(infos, key, array, PMIX_DATA_ARRAY);
     PMIX_DATA_ARRAY_DESTRUCT(array);
 }
 
-static void add_app(weft_rank_report_t *facts, const weft_job_plan_t *plan, int index)
+static void add_app(wl_pmix_infos_t *infos, const wl_job_plan_t *plan, int index)
 {
-    enum { FACTS = 3 };
+    enum { INFOS = 3 };
     pmix_data_array_t array;
-    PMIX_DATA_ARRAY_CONSTRUCT(&array, FACTS, PMIX_INFO);
-    weft_rank_report_t app = {.infos = array.array};
+    PMIX_DATA_ARRAY_CONSTRUCT(&array, INFOS, PMIX_INFO);
+    wl_pmix_infos_t app = {.infos = array.array};
     add_number(&app, PMIX_APPNUM, index);
     add_number(&app, PMIX_APP_SIZE, plan->apps[index].count);
-    weft_facts_add_rank(&app, PMIX_APPLDR, (pmix_rank_t)plan->apps[index].first_rank);
-    add_array(facts, PMIX_APP_INFO_ARRAY, &array);
+    wl_pmix_infos_add_rank(&app, PMIX_APPLDR, (pmix_rank_t)plan->apps[index].first_rank);
+    add_array(infos, PMIX_APP_INFO_ARRAY, &array);
 }
 
-static void add_process(weft_rank_report_t *facts, const weft_job_plan_t *plan, int rank)
+static void add_process(wl_pmix_infos_t *infos, const wl_job_plan_t *plan, int rank)
 {
-    enum { FACTS = 8 };
-    const weft_app_t *app = weft_job_plan_app_of(plan, rank);
-    const weft_placement_t *placement = &plan->placement;
+    enum { INFOS = 8 };
+    const wl_app_t *app = wl_job_plan_app_of(plan, rank);
+    const wl_placement_t *placement = &plan->placement;
     int host = placement->host_of[rank], local_rank = placement->local_rank[rank];
     pmix_data_array_t array;
-    PMIX_DATA_ARRAY_CONSTRUCT(&array, FACTS, PMIX_INFO);
-    weft_rank_report_t process = {.infos = array.array};
-    weft_facts_add_rank(&process, PMIX_RANK, (pmix_rank_t)rank); /* has to come first */
+    PMIX_DATA_ARRAY_CONSTRUCT(&array, INFOS, PMIX_INFO);
+    wl_pmix_infos_t process = {.infos = array.array};
+    wl_pmix_infos_add_rank(&process, PMIX_RANK, (pmix_rank_t)rank); /* has to come first */
     add_short(&process, PMIX_LOCAL_RANK, local_rank);
     add_short(&process, PMIX_NODE_RANK, local_rank);
     add_number(&process, PMIX_APPNUM, (int)(app - plan->apps));
     add_number(&process, PMIX_NODEID, host);
-    weft_facts_add_rank(&process, PMIX_GLOBAL_RANK, (pmix_rank_t)rank);
-    weft_facts_add_rank(&process, PMIX_APP_RANK, (pmix_rank_t)(rank - app->first_rank));
-    weft_facts_add_text(&process, PMIX_HOSTNAME, placement->hosts[host].name);
-    add_array(facts, PMIX_PROC_INFO_ARRAY, &array);
+    wl_pmix_infos_add_rank(&process, PMIX_GLOBAL_RANK, (pmix_rank_t)rank);
+    wl_pmix_infos_add_rank(&process, PMIX_APP_RANK, (pmix_rank_t)(rank - app->first_rank));
+    wl_pmix_infos_add_text(&process, PMIX_HOSTNAME, placement->hosts[host].name);
+    add_array(infos, PMIX_PROC_INFO_ARRAY, &array);
 }
 
-static bool append_text(weft_byte_queue_t *text, const char *more)
+static bool append_text(wl_byte_queue_t *text, const char *more)
 {
-    return weft_queue_append(text, more, strlen(more));
+    return wl_queue_append(text, more, strlen(more));
 }
 
 /* Append "0,1,4": the ranks of a host. */
-static bool append_ranks(weft_byte_queue_t *text, const weft_placed_host_t *host)
+static bool append_ranks(wl_byte_queue_t *text, const wl_placed_host_t *host)
 {
     bool is_complete = true;
     for (int i = 0; i < host->count && is_complete; i++) {
@@ -114,57 +114,57 @@ static bool append_ranks(weft_byte_queue_t *text, const weft_placed_host_t *host
 }
 
 /* "a,b" and "0,1;2,3" for a job with two ranks on each of two hosts. */
-static int list_places(const weft_placement_t *placement, weft_byte_queue_t *names,
-                       weft_byte_queue_t *ranks)
+static int list_places(const wl_placement_t *placement, wl_byte_queue_t *names,
+                       wl_byte_queue_t *ranks)
 {
     bool is_complete = true;
     for (int i = 0; i < placement->host_count && is_complete; i++) {
-        const weft_placed_host_t *host = &placement->hosts[i];
+        const wl_placed_host_t *host = &placement->hosts[i];
         is_complete = (i == 0 || (append_text(names, ",") && append_text(ranks, ";"))) &&
                       append_text(names, host->name) && append_ranks(ranks, host);
     }
-    return is_complete && weft_queue_append(names, "", 1) && weft_queue_append(ranks, "", 1)
+    return is_complete && wl_queue_append(names, "", 1) && wl_queue_append(ranks, "", 1)
                ? MPI_SUCCESS
                : weft_fail(MPI_ERR_NO_MEM, "a list of %d hosts", placement->host_count);
 }
 
 /* PMIx derives node list, local size, local ranks and more from the two maps. */
-static int add_maps(weft_rank_report_t *facts, const char *names, const char *ranks)
+static int add_maps(wl_pmix_infos_t *infos, const char *names, const char *ranks)
 {
     char *nodes = NULL, *processes = NULL;
     if (PMIx_generate_regex(names, &nodes) != PMIX_SUCCESS ||
         PMIx_generate_ppn(ranks, &processes) != PMIX_SUCCESS)
         return weft_fail(MPI_ERR_SERVICE, "the PMIx server cannot describe where ranks are");
-    add(facts, PMIX_NODE_MAP, nodes, PMIX_REGEX);
-    add(facts, PMIX_PROC_MAP, processes, PMIX_REGEX);
+    add(infos, PMIX_NODE_MAP, nodes, PMIX_REGEX);
+    add(infos, PMIX_PROC_MAP, processes, PMIX_REGEX);
     free(nodes); /* PMIx's */
     free(processes);
     return MPI_SUCCESS;
 }
 
-static int add_places(weft_rank_report_t *facts, const weft_placement_t *placement, int host)
+static int add_places(wl_pmix_infos_t *infos, const wl_placement_t *placement, int host)
 {
-    weft_byte_queue_t names = {0}, ranks = {0}, peers = {0};
+    wl_byte_queue_t names = {0}, ranks = {0}, peers = {0};
     int err = list_places(placement, &names, &ranks);
     if (err == MPI_SUCCESS)
-        err = add_maps(facts, weft_queue_front(&names), weft_queue_front(&ranks));
+        err = add_maps(infos, wl_queue_front(&names), wl_queue_front(&ranks));
     if (err == MPI_SUCCESS &&
-        !(append_ranks(&peers, &placement->hosts[host]) && weft_queue_append(&peers, "", 1)))
+        !(append_ranks(&peers, &placement->hosts[host]) && wl_queue_append(&peers, "", 1)))
         err = weft_fail(MPI_ERR_NO_MEM, "a list of %d ranks", placement->hosts[host].count);
     if (err == MPI_SUCCESS)
-        weft_facts_add_text(facts, PMIX_LOCAL_PEERS, weft_queue_front(&peers));
-    weft_queue_release(&names);
-    weft_queue_release(&ranks);
-    weft_queue_release(&peers);
+        wl_pmix_infos_add_text(infos, PMIX_LOCAL_PEERS, wl_queue_front(&peers));
+    wl_queue_release(&names);
+    wl_queue_release(&ranks);
+    wl_queue_release(&peers);
     return err;
 }
 
-int weft_facts_of_job(const weft_job_plan_t *plan, int host, const char *directory,
-                      weft_rank_report_t *out)
+int wl_pmix_infos_of_job(const wl_job_plan_t *plan, int host, const char *directory,
+                       wl_pmix_infos_t *out)
 {
     enum { FACTS_OF_JOB = 14 };
-    const weft_placement_t *placement = &plan->placement;
-    int err = weft_facts_open((size_t)(FACTS_OF_JOB + plan->app_count + plan->size), out);
+    const wl_placement_t *placement = &plan->placement;
+    int err = wl_pmix_infos_open((size_t)(FACTS_OF_JOB + plan->app_count + plan->size), out);
     if (err != MPI_SUCCESS)
         return err;
     add_number(out, PMIX_JOB_SIZE, plan->size);
@@ -174,16 +174,16 @@ int weft_facts_of_job(const weft_job_plan_t *plan, int host, const char *directo
     add_number(out, PMIX_NODE_SIZE, placement->hosts[host].count);
     add_number(out, PMIX_NUM_NODES, placement->host_count);
     add_number(out, PMIX_JOB_NUM_APPS, plan->app_count);
-    weft_facts_add_text(out, PMIX_JOBID, plan->id);
-    weft_facts_add_text(out, PMIX_TMPDIR, directory);
-    weft_facts_add_text(out, PMIX_NSDIR, directory);
-    weft_facts_add_text(out, "weft.token", plan->token);
+    wl_pmix_infos_add_text(out, PMIX_JOBID, plan->id);
+    wl_pmix_infos_add_text(out, PMIX_TMPDIR, directory);
+    wl_pmix_infos_add_text(out, PMIX_NSDIR, directory);
+    wl_pmix_infos_add_text(out, "weft.token", plan->token);
     err = add_places(out, placement, host);
     for (int i = 0; i < plan->app_count; i++)
         add_app(out, plan, i);
     for (int rank = 0; rank < plan->size; rank++)
         add_process(out, plan, rank);
     if (err != MPI_SUCCESS)
-        weft_facts_release(out);
+        wl_pmix_infos_release(out);
     return err;
 }

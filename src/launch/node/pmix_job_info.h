@@ -8,27 +8,27 @@
 #include <pmix.h>
 #include <stddef.h>
 
-/** A list of facts under construction; the memory is PMIx's. */
-typedef struct weft_rank_report {
+/** A list of infos under construction; the memory is PMIx's. */
+typedef struct wl_pmix_infos {
     pmix_info_t *infos;
     size_t count, capacity;
-} weft_rank_report_t;
+} wl_pmix_infos_t;
 
-/** Room for `capacity` facts. MPI_ERR_NO_MEM. */
-int weft_facts_open(size_t capacity, weft_rank_report_t *out);
+/** Room for `capacity` infos. MPI_ERR_NO_MEM. */
+int wl_pmix_infos_open(size_t capacity, wl_pmix_infos_t *out);
 
-void weft_facts_add_text(weft_rank_report_t *facts, const char *key, const char *value);
-void weft_facts_add_rank(weft_rank_report_t *facts, const char *key, pmix_rank_t value);
-void weft_facts_add_bool(weft_rank_report_t *facts, const char *key, bool value);
+void wl_pmix_infos_add_text(wl_pmix_infos_t *infos, const char *key, const char *value);
+void wl_pmix_infos_add_rank(wl_pmix_infos_t *infos, const char *key, pmix_rank_t value);
+void wl_pmix_infos_add_bool(wl_pmix_infos_t *infos, const char *key, bool value);
 
 /**
  * All that the ranks on the host with that index are told of the job.
  * directory  the job's on this host
  * returns    MPI_SUCCESS; MPI_ERR_NO_MEM; MPI_ERR_SERVICE
  */
-int weft_facts_of_job(const weft_job_plan_t *plan, int host, const char *directory,
-                      weft_rank_report_t *out);
+int wl_pmix_infos_of_job(const wl_job_plan_t *plan, int host, const char *directory,
+                       wl_pmix_infos_t *out);
 
-void weft_facts_release(weft_rank_report_t *facts);
+void wl_pmix_infos_release(wl_pmix_infos_t *infos);
 
 #endif

@@ -15,32 +15,32 @@
 
 enum { LINE_BYTES = 65536 /* longer lines are passed on in pieces */ };
 
-int weft_output_open(const int *ranks, int count, weft_output_target_t target, wl_loop_t *loop,
-                     weft_output_t *out)
+int wl_output_open(const int *ranks, int count, wl_output_target_t target, wl_loop_t *loop,
+                   wl_output_t *out)
 {
-    weft_stream_t *streams = weft_alloc_zeroed(2 * (size_t)count, sizeof(*streams));
+    wl_output_stream_t *streams = weft_alloc_zeroed(2 * (size_t)count, sizeof(*streams));
     if (streams == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "%d streams of output", 2 * count);
     for (int i = 0; i < 2 * count; i++)
-        streams[i] = (weft_stream_t){.output = out, .fd = -1};
-    *out = (weft_output_t){.target = target,
-                           .loop = loop,
-                           .streams = streams,
-                           .ranks = ranks,
-                           .count = count,
-                           .is_read = {true, true}};
+        streams[i] = (wl_output_stream_t){.output = out, .fd = -1};
+    *out = (wl_output_t){.target = target,
+                         .loop = loop,
+                         .streams = streams,
+                         .ranks = ranks,
+                         .count = count,
+                         .is_read = {true, true}};
     return MPI_SUCCESS;
 }
 
-static void put(const weft_output_t *output, int index, const char *data, size_t bytes)
+static void put(const wl_output_t *output, int index, const char *data, size_t bytes)
 {
     output->target.put(output->target.context, index % 2, data, bytes);
 }
 
 /* Give the first `bytes` bytes of a stream's buffer to the target, each line with its rank. */
-static void pass_on(const weft_output_t *output, int index, size_t bytes)
+static void pass_on(const wl_output_t *output, int index, size_t bytes)
 {
-    weft_stream_t *stream = &output->streams[index];
+    wl_output_stream_t *stream = &output->streams[index];
     const char *data = stream->line, *end = data + bytes;
     if (!output->tags_lines) {
         put(output, index, data, bytes);
@@ -60,9 +60,9 @@ static void pass_on(const weft_output_t *output, int index, size_t bytes)
 }
 
 /* Pass on whole lines; an unfinished one stays, unless it fills the buffer or `takes_all`. */
-static void pass_on_lines(const weft_output_t *output, int index, bool takes_all)
+static void pass_on_lines(const wl_output_t *output, int index, bool takes_all)
 {
-    weft_stream_t *stream = &output->streams[index];
+    wl_output_stream_t *stream = &output->streams[index];
     if (stream->used == 0)
         return;
     const char *newline = memrchr(stream->line, '\n', stream->used);
@@ -76,7 +76,7 @@ static void pass_on_lines(const weft_output_t *output, int index, bool takes_all
     memmove(stream->line, stream->line + bytes, stream->used);
 }
 
-static void close_stream(weft_stream_t *stream)
+static void close_stream(wl_output_stream_t *stream)
 {
     wl_loop_remove(stream->output->loop, stream->fd);
     close(stream->fd);
@@ -84,9 +84,9 @@ static void close_stream(weft_stream_t *stream)
 }
 
 /* Read once; false when there is nothing now. */
-static bool read_stream(const weft_output_t *output, int index)
+static bool read_stream(const wl_output_t *output, int index)
 {
-    weft_stream_t *stream = &output->streams[index];
+    wl_output_stream_t *stream = &output->streams[index];
     if (stream->line == NULL)
         stream->line = weft_alloc(LINE_BYTES);
     if (stream->line == NULL)
@@ -103,25 +103,25 @@ static bool read_stream(const weft_output_t *output, int index)
     return true;
 }
 
-static bool has_room(const weft_output_t *output, int index)
+static bool has_room(const wl_output_t *output, int index)
 {
     return output->target.has_room(output->target.context, index % 2);
 }
 
 static void stream_ready(void *owner, short ready)
 {
-    const weft_stream_t *stream = owner;
+    const wl_output_stream_t *stream = owner;
     (void)ready;
     read_stream(stream->output, (int)(stream - stream->output->streams));
 }
 
-int weft_output_connect(weft_output_t *output, int index, int channel, int *write_end_out)
+int wl_output_connect(wl_output_t *output, int index, int channel, int *write_end_out)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return weft_fail(MPI_ERR_SPAWN, "a pipe for the output of rank %d cannot be made: %s",
                          output->ranks[index], strerror(errno));
-    weft_stream_t *stream = &output->streams[2 * index + channel];
+    wl_output_stream_t *stream = &output->streams[2 * index + channel];
     int err = wl_loop_add(output->loop, ends[0], output->is_read[channel] ? POLLIN : 0,
                           stream_ready, stream);
     if (err != MPI_SUCCESS) {
@@ -135,7 +135,7 @@ int weft_output_connect(weft_output_t *output, int index, int channel, int *writ
     return MPI_SUCCESS;
 }
 
-void weft_output_throttle(weft_output_t *output)
+void wl_output_throttle(wl_output_t *output)
 {
     for (int channel = 0; channel < 2; channel++) {
         bool is_read = has_room(output, channel);
@@ -148,7 +148,7 @@ void weft_output_throttle(weft_output_t *output)
 }
 
 /* Read what is there; not for ever, as a writer may be quicker than we. */
-static void read_all(const weft_output_t *output, int index)
+static void read_all(const wl_output_t *output, int index)
 {
     enum { PIPE_BYTES = 1 << 20 }; /* what a pipe holds at most, unless root asks for more */
     for (int n = 0; output->streams[index].fd >= 0 && n < PIPE_BYTES / PIPE_BUF; n++) {
@@ -157,7 +157,7 @@ static void read_all(const weft_output_t *output, int index)
     }
 }
 
-void weft_output_gather(weft_output_t *output, int index)
+void wl_output_gather(wl_output_t *output, int index)
 {
     int first = index < 0 ? 0 : 2 * index, end = index < 0 ? 2 * output->count : first + 2;
     for (int i = first; i < end; i++) {
@@ -166,7 +166,7 @@ void weft_output_gather(weft_output_t *output, int index)
     }
 }
 
-void weft_output_break(weft_output_t *output, int channel)
+void wl_output_break(wl_output_t *output, int channel)
 {
     for (int i = channel; i < 2 * output->count; i += 2) {
         if (output->streams[i].fd >= 0)
@@ -174,12 +174,12 @@ void weft_output_break(weft_output_t *output, int channel)
     }
 }
 
-void weft_output_show_prompt(weft_output_t *output, int index, int channel)
+void wl_output_show_prompt(wl_output_t *output, int index, int channel)
 {
     pass_on_lines(output, 2 * index + channel, true);
 }
 
-bool weft_output_is_closed(const weft_output_t *output)
+bool wl_output_is_closed(const wl_output_t *output)
 {
     for (int i = 0; i < 2 * output->count; i++) {
         if (output->streams[i].fd >= 0)
@@ -188,7 +188,7 @@ bool weft_output_is_closed(const weft_output_t *output)
     return true;
 }
 
-void weft_output_drain(weft_output_t *output)
+void wl_output_drain(wl_output_t *output)
 {
     for (int i = 0; i < 2 * output->count; i++) {
         read_all(output, i);
@@ -199,7 +199,7 @@ void weft_output_drain(weft_output_t *output)
         pass_on_lines(output, i, true);
 }
 
-void weft_output_release(weft_output_t *output)
+void wl_output_release(wl_output_t *output)
 {
     for (int i = 0; i < 2 * output->count; i++) {
         if (output->streams[i].fd >= 0)
@@ -207,5 +207,5 @@ void weft_output_release(weft_output_t *output)
         weft_free(output->streams[i].line);
     }
     weft_free(output->streams);
-    *output = (weft_output_t){0};
+    *output = (wl_output_t){0};
 }

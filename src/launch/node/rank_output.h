@@ -18,64 +18,64 @@
 #include <stddef.h>
 
 /** Where lines go: mpirun's own files, or the connection to it. `channel` is a
- * weft_channel_kind_t. */
-typedef struct weft_output_target {
+ * wl_channel_kind_t. */
+typedef struct wl_output_target {
     void *context;
     void (*put)(void *context, int channel, const char *data,
                 size_t bytes); /* copies; never waits */
     bool (*has_room)(void *context, int channel);
-} weft_output_target_t;
+} wl_output_target_t;
 
-struct weft_output;
+struct wl_output;
 
-typedef struct weft_stream {
-    struct weft_output *output; /* that it is part of */
-    int fd;                     /* -1: closed */
+typedef struct wl_output_stream {
+    struct wl_output *output; /* that it is part of */
+    int fd;                   /* -1: closed */
     char *line; /* what came since the last newline; from the heap when first needed */
     size_t used;
     bool is_inside_line; /* its first part has been given to the target */
-} weft_stream_t;
+} wl_output_stream_t;
 
-typedef struct weft_output {
-    weft_output_target_t target;
+typedef struct wl_output {
+    wl_output_target_t target;
     wl_loop_t *loop;
-    weft_stream_t *streams; /* [2 * count]: stdout of the first rank, its stderr, ... */
-    const int *ranks;       /* [count] their numbers */
+    wl_output_stream_t *streams; /* [2 * count]: stdout of the first rank, its stderr, ... */
+    const int *ranks;            /* [count] their numbers */
     int count;
     bool tags_lines;
     bool is_read[2];   /* the target has room in this channel */
     bool is_immediate; /* pass on pieces of lines at once: there is one rank, it may be a prompt */
-} weft_output_t;
+} wl_output_t;
 
 /** Prepare for the `count` ranks ranks[], which has to live as long. The loop reads from now on;
  * the address of `out` may not change. MPI_ERR_NO_MEM. */
-int weft_output_open(const int *ranks, int count, weft_output_target_t target, wl_loop_t *loop,
-                     weft_output_t *out);
+int wl_output_open(const int *ranks, int count, wl_output_target_t target, wl_loop_t *loop,
+                   wl_output_t *out);
 
 /** Make a pipe for a channel of the rank with that index; the caller closes its write end after
  *  giving it to the rank. MPI_ERR_SPAWN, MPI_ERR_NO_MEM. */
-int weft_output_connect(weft_output_t *output, int index, int channel, int *write_end_out);
+int wl_output_connect(wl_output_t *output, int index, int channel, int *write_end_out);
 
 /** To be called after each turn of the loop: read those channels only for which the target has
  *  room. */
-void weft_output_throttle(weft_output_t *output);
+void wl_output_throttle(wl_output_t *output);
 
 /** Read what the rank with that index, or all (-1), have written so far. */
-void weft_output_gather(weft_output_t *output, int index);
+void wl_output_gather(wl_output_t *output, int index);
 
 /** Nobody reads this channel: let the ranks know in the same way, by closing their pipes. */
-void weft_output_break(weft_output_t *output, int channel);
+void wl_output_break(wl_output_t *output, int channel);
 
 /** Nothing has come for a moment: show the prompt on this channel of the rank with that index. */
-void weft_output_show_prompt(weft_output_t *output, int index, int channel);
+void wl_output_show_prompt(wl_output_t *output, int index, int channel);
 
 /** Have all streams ended? */
-bool weft_output_is_closed(const weft_output_t *output);
+bool wl_output_is_closed(const wl_output_t *output);
 
 /** The ranks have ended: read what is in the pipes, whoever else holds them open, close them, and
  *  pass on unfinished lines. */
-void weft_output_drain(weft_output_t *output);
+void wl_output_drain(wl_output_t *output);
 
-void weft_output_release(weft_output_t *output);
+void wl_output_release(wl_output_t *output);
 
 #endif

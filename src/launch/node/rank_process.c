@@ -18,9 +18,9 @@ typedef struct failure {
     const char *what;
 } failure_t;
 
-int weft_ranks_open(int count, weft_ranks_t *out)
+int wl_ranks_open(int count, wl_ranks_t *out)
 {
-    weft_ranks_t ranks = {.processes = weft_alloc_zeroed((size_t)count, sizeof(*ranks.processes))};
+    wl_ranks_t ranks = {.processes = weft_alloc_zeroed((size_t)count, sizeof(*ranks.processes))};
     if (ranks.processes == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a list of %d processes", count);
     sigprocmask(SIG_SETMASK, NULL, &ranks.signals);
@@ -39,7 +39,7 @@ static __attribute__((noreturn)) void give_up(volatile failure_t *failure, const
     _exit(127);
 }
 
-static void connect_standard_files(const weft_start_t *start)
+static void connect_standard_files(const wl_rank_start_t *start)
 {
     if (start->in != STDIN_FILENO)
         dup2(start->in, STDIN_FILENO);
@@ -49,7 +49,7 @@ static void connect_standard_files(const weft_start_t *start)
 
 /* A shell that starts mpirun with '&' has SIGINT and SIGQUIT ignored for the sake of ^C. Ranks are
  * out of the terminal's reach; what comes to them comes from mpirun, and is meant. */
-static void restore_signals(const weft_ranks_t *ranks)
+static void restore_signals(const wl_ranks_t *ranks)
 {
     signal(SIGPIPE, ranks->ignores_sigpipe ? SIG_IGN : SIG_DFL);
     signal(SIGINT, SIG_DFL);
@@ -58,8 +58,8 @@ static void restore_signals(const weft_ranks_t *ranks)
 
 /* The child between vfork and exec: it runs in mpirun's memory while mpirun's main thread sleeps
  * and others may hold locks, so it makes system calls only. */
-static __attribute__((noreturn)) void become_rank(const weft_ranks_t *ranks,
-                                                  const weft_start_t *start, pid_t mpirun,
+static __attribute__((noreturn)) void become_rank(const wl_ranks_t *ranks,
+                                                  const wl_rank_start_t *start, pid_t mpirun,
                                                   volatile failure_t *failure)
 {
     setpgid(0, 0);
@@ -90,7 +90,7 @@ static int refuse_start(const failure_t *failure)
     return weft_fail(class, "%s cannot be used: %s", failure->what, strerror(error));
 }
 
-int weft_ranks_start(weft_ranks_t *ranks, const weft_start_t *start)
+int wl_ranks_start(wl_ranks_t *ranks, const wl_rank_start_t *start)
 {
     volatile failure_t failure = {0};
     pid_t mpirun = getpid();
@@ -104,14 +104,14 @@ int weft_ranks_start(weft_ranks_t *ranks, const weft_start_t *start)
         waitpid(pid, NULL, 0);
         return refuse_start(&seen);
     }
-    ranks->processes[ranks->count++] = (weft_rank_process_t){.pid = pid};
+    ranks->processes[ranks->count++] = (wl_rank_process_t){.pid = pid};
     ranks->running++;
     return MPI_SUCCESS;
 }
 
-bool weft_ranks_poll(weft_ranks_t *ranks, int rank)
+bool wl_ranks_poll(wl_ranks_t *ranks, int rank)
 {
-    weft_rank_process_t *process = &ranks->processes[rank];
+    wl_rank_process_t *process = &ranks->processes[rank];
     siginfo_t info = {0};
     if (process->has_ended)
         return false;
@@ -126,7 +126,7 @@ bool weft_ranks_poll(weft_ranks_t *ranks, int rank)
     return true;
 }
 
-int weft_ranks_find(const weft_ranks_t *ranks, pid_t pid)
+int wl_ranks_find(const wl_ranks_t *ranks, pid_t pid)
 {
     for (int rank = 0; rank < ranks->count; rank++) {
         if (ranks->processes[rank].pid == pid)
@@ -135,16 +135,16 @@ int weft_ranks_find(const weft_ranks_t *ranks, pid_t pid)
     return -1;
 }
 
-void weft_ranks_signal(const weft_ranks_t *ranks, int signal_number)
+void wl_ranks_signal(const wl_ranks_t *ranks, int signal_number)
 {
     for (int rank = 0; rank < ranks->count; rank++)
         kill(-ranks->processes[rank].pid, signal_number);
 }
 
-void weft_ranks_release(weft_ranks_t *ranks)
+void wl_ranks_release(wl_ranks_t *ranks)
 {
     for (int rank = 0; rank < ranks->count; rank++)
         waitpid(ranks->processes[rank].pid, NULL, 0);
     weft_free(ranks->processes);
-    *ranks = (weft_ranks_t){0};
+    *ranks = (wl_ranks_t){0};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The processes of the ranks: started in process groups of their own, watched, killed. A rank that
- * has ended stays a zombie until weft_ranks_release(), so that its process id, which is the number
+ * has ended stays a zombie until wl_ranks_release(), so that its process id, which is the number
  * of its group, cannot become somebody else's while we may still send signals to it.
  */
 #ifndef WEFT_LAUNCH_NODE_RANK_PROCESS_H
@@ -13,52 +13,52 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-typedef struct weft_rank_process {
+typedef struct wl_rank_process {
     pid_t pid;
     bool has_ended;
     int exit_code; /* as a shell gives it: 128 + n after signal n; once has_ended */
     int signal;    /* that ended it; 0: none */
     bool has_core;
-} weft_rank_process_t;
+} wl_rank_process_t;
 
-typedef struct weft_ranks {
-    weft_rank_process_t *processes; /* room for all */
-    int count, running;             /* started; of these not ended yet */
-    sigset_t signals;         /* to be blocked in ranks: what was blocked when mpirun started */
-    struct rlimit open_files; /* of the ranks */
-    bool ignores_sigpipe;     /* ranks do, as mpirun's parent wanted it */
-} weft_ranks_t;
+typedef struct wl_ranks {
+    wl_rank_process_t *processes; /* room for all */
+    int count, running;           /* started; of these not ended yet */
+    sigset_t signals;             /* to be blocked in ranks: what was blocked when mpirun started */
+    struct rlimit open_files;     /* of the ranks */
+    bool ignores_sigpipe;         /* ranks do, as mpirun's parent wanted it */
+} wl_ranks_t;
 
 /** What one rank is started with. in, out and err may not be 0, 1 or 2, but for in == 0: inherited.
  */
-typedef struct weft_start {
+typedef struct wl_rank_start {
     const char *path, *directory; /* directory NULL: as mpirun */
     char *const *arguments, *const *environment;
     int in, out, err;
     const cpu_set_t *cores; /* to be bound to; NULL: not bound */
-} weft_start_t;
+} wl_rank_start_t;
 
 /** Room for `count` ranks. Call it before mpirun changes its own signals and limits.
  * MPI_ERR_NO_MEM. */
-int weft_ranks_open(int count, weft_ranks_t *out);
+int wl_ranks_open(int count, wl_ranks_t *out);
 
 /**
  * Start the next rank; returns when it executes its program.
  * returns  MPI_SUCCESS; MPI_ERR_NO_SUCH_FILE or MPI_ERR_ACCESS: the program could not be executed;
  *          MPI_ERR_SPAWN: no process
  */
-int weft_ranks_start(weft_ranks_t *ranks, const weft_start_t *start);
+int wl_ranks_start(wl_ranks_t *ranks, const wl_rank_start_t *start);
 
 /** Has `rank` ended since the last call? Notes how. */
-bool weft_ranks_poll(weft_ranks_t *ranks, int rank);
+bool wl_ranks_poll(wl_ranks_t *ranks, int rank);
 
 /** The rank whose process is `pid`; -1 when there is none. */
-int weft_ranks_find(const weft_ranks_t *ranks, pid_t pid);
+int wl_ranks_find(const wl_ranks_t *ranks, pid_t pid);
 
 /** Send a signal to all process groups, whether or not their first process still runs. */
-void weft_ranks_signal(const weft_ranks_t *ranks, int signal_number);
+void wl_ranks_signal(const wl_ranks_t *ranks, int signal_number);
 
 /** Reap all; they have ended. */
-void weft_ranks_release(weft_ranks_t *ranks);
+void wl_ranks_release(wl_ranks_t *ranks);
 
 #endif

@@ -19,13 +19,13 @@
 /* The name of a unix socket has at most 107 letters; PMIx and programs add some to the path. */
 enum { LONGEST_PARENT = 40, OPEN_FOLDERS = 8 };
 
-int weft_scratch_create(const char *job, int host, weft_scratch_t *out)
+int wl_scratch_create(const char *job, int host, wl_scratch_t *out)
 {
     const char *parent = weft_environment("TMPDIR");
     if (parent == NULL || parent[0] != '/' || strlen(parent) > LONGEST_PARENT ||
         access(parent, W_OK | X_OK) != 0)
         parent = "/tmp";
-    weft_scratch_t scratch;
+    wl_scratch_t scratch;
     /* Hosts may share the parent, hence the number. */
     snprintf(scratch.path, sizeof(scratch.path), "%s/%s-%d", parent, job, host);
     if (mkdir(scratch.path, S_IRWXU) != 0)
@@ -57,7 +57,7 @@ static void remove_segments(const char *id)
     closedir(folder);
 }
 
-void weft_scratch_remove(const weft_scratch_t *scratch)
+void wl_scratch_remove(const wl_scratch_t *scratch)
 {
     nftw(scratch->path, remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
     remove_segments(scratch->id);

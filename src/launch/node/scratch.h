@@ -3,15 +3,15 @@
 #ifndef WEFT_LAUNCH_NODE_SCRATCH_H
 #define WEFT_LAUNCH_NODE_SCRATCH_H
 
-typedef struct weft_scratch {
+typedef struct wl_scratch {
     char path[96]; /* mode 0700; short enough for the names of sockets in it */
     char id[32];   /* of the job: the segments' names begin with it and a dot */
-} weft_scratch_t;
+} wl_scratch_t;
 
 /** Make the directory of a job on the host with that number, in TMPDIR or /tmp. MPI_ERR_IO. */
-int weft_scratch_create(const char *job, int host, weft_scratch_t *out);
+int wl_scratch_create(const char *job, int host, wl_scratch_t *out);
 
 /** Remove the directory with all in it, and what is called /dev/shm/<id>.* . Never fails. */
-void weft_scratch_remove(const weft_scratch_t *scratch);
+void wl_scratch_remove(const wl_scratch_t *scratch);
 
 #endif

@@ -51,7 +51,7 @@ static void keep_only(int pipe)
         return;
 }
 
-static __attribute__((noreturn)) void watch(int pipe, const weft_scratch_t *scratch)
+static __attribute__((noreturn)) void watch(int pipe, const wl_scratch_t *scratch)
 {
     groups_t groups = {0};
     pid_t group;
@@ -68,11 +68,11 @@ static __attribute__((noreturn)) void watch(int pipe, const weft_scratch_t *scra
     }
     for (size_t i = 0; i < groups.count; i++)
         kill(-groups.ids[i], SIGKILL);
-    weft_scratch_remove(scratch);
+    wl_scratch_remove(scratch);
     _exit(0);
 }
 
-int weft_watchdog_open(const weft_scratch_t *scratch, weft_watchdog_t *out)
+int wl_watchdog_open(const wl_scratch_t *scratch, wl_watchdog_t *out)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -83,22 +83,22 @@ int weft_watchdog_open(const weft_scratch_t *scratch, weft_watchdog_t *out)
     if (pid == 0)
         watch(ends[0], scratch);
     close(ends[0]);
-    *out = (weft_watchdog_t){.pid = pid, .pipe = ends[1]};
+    *out = (wl_watchdog_t){.pid = pid, .pipe = ends[1]};
     return MPI_SUCCESS;
 }
 
-static void tell(const weft_watchdog_t *watchdog, pid_t group)
+static void tell(const wl_watchdog_t *watchdog, pid_t group)
 {
     while (write(watchdog->pipe, &group, sizeof(group)) < 0 && errno == EINTR)
         ;
 }
 
-void weft_watchdog_add(const weft_watchdog_t *watchdog, pid_t group)
+void wl_watchdog_add(const wl_watchdog_t *watchdog, pid_t group)
 {
     tell(watchdog, group);
 }
 
-void weft_watchdog_close(weft_watchdog_t *watchdog)
+void wl_watchdog_close(wl_watchdog_t *watchdog)
 {
     tell(watchdog, 0);
     close(watchdog->pipe);

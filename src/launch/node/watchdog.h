@@ -14,19 +14,19 @@
 
 #include <sys/types.h>
 
-typedef struct weft_watchdog {
+typedef struct wl_watchdog {
     pid_t pid;
     int pipe;
-} weft_watchdog_t;
+} wl_watchdog_t;
 
 /** Start it; while there is one thread, and with the signals blocked that mpirun handles. Returns
  *  MPI_SUCCESS or MPI_ERR_SPAWN. */
-int weft_watchdog_open(const weft_scratch_t *scratch, weft_watchdog_t *out);
+int wl_watchdog_open(const wl_scratch_t *scratch, wl_watchdog_t *out);
 
 /** Have it watch over a process group. */
-void weft_watchdog_add(const weft_watchdog_t *watchdog, pid_t group);
+void wl_watchdog_add(const wl_watchdog_t *watchdog, pid_t group);
 
 /** mpirun has cleaned up itself: end the watchdog and wait for it. */
-void weft_watchdog_close(weft_watchdog_t *watchdog);
+void wl_watchdog_close(wl_watchdog_t *watchdog);
 
 #endif

@@ -14,7 +14,7 @@
 typedef struct cutter {
     const char *at;
     char *to;
-    weft_words_t *words;
+    wl_words_t *words;
     int line; /* for messages */
 } cutter_t;
 
@@ -42,7 +42,8 @@ static bool cut_quoted(cutter_t *cutter)
             return false;
         if (quote == '"' && skip_joint(cutter))
             continue;
-        if (quote == '"' && cutter->at[0] == '\\' && (cutter->at[1] == '"' || cutter->at[1] == '\\'))
+        if (quote == '"' && cutter->at[0] == '\\' &&
+            (cutter->at[1] == '"' || cutter->at[1] == '\\'))
             cutter->at++;
         cutter->line += *cutter->at == '\n';
         *cutter->to++ = *cutter->at++;
@@ -85,7 +86,7 @@ static bool find_word(cutter_t *cutter)
 static bool cut_line(cutter_t *cutter)
 {
     static char separator[] = ":";
-    weft_words_t *words = cutter->words;
+    wl_words_t *words = cutter->words;
     bool is_first = true;
     if (*cutter->at == '#')
         cutter->at += strcspn(cutter->at, "\n");
@@ -102,7 +103,7 @@ static bool cut_line(cutter_t *cutter)
 }
 
 /* Each word and each separator takes a byte of the text at least. */
-static int make_room(size_t bytes, weft_words_t *out)
+static int make_room(size_t bytes, wl_words_t *out)
 {
     out->text = weft_alloc(2 * bytes + 1);
     out->words = weft_alloc_array(bytes + 2, sizeof(*out->words));
@@ -111,14 +112,15 @@ static int make_room(size_t bytes, weft_words_t *out)
     return weft_fail(MPI_ERR_NO_MEM, "the words of a file of %zu bytes", bytes);
 }
 
-static int cut_text(const char *path, const char *text, weft_words_t *out)
+static int cut_text(const char *path, const char *text, wl_words_t *out)
 {
     int err = make_room(strlen(text), out);
     cutter_t cutter = {.at = text, .to = out->text, .words = out, .line = 1};
     while (err == MPI_SUCCESS && *cutter.at != '\0') {
         int line = cutter.line;
         if (!cut_line(&cutter))
-            err = weft_fail(MPI_ERR_ARG, "--configfile %s, line %d: a quote does not end", path, line);
+            err = weft_fail(MPI_ERR_ARG, "--configfile %s, line %d: a quote does not end", path,
+                            line);
     }
     if (err == MPI_SUCCESS && out->count == 0)
         err = weft_fail(MPI_ERR_ARG, "--configfile %s: it names no program", path);
@@ -127,26 +129,25 @@ static int cut_text(const char *path, const char *text, weft_words_t *out)
     return err;
 }
 
-int weft_config_file_read(const char *path, weft_words_t *out)
+int wl_config_file_read(const char *path, wl_words_t *out)
 {
     char *text = NULL;
-    *out = (weft_words_t){0};
+    *out = (wl_words_t){0};
     int err = weft_text_file_read("--configfile", path, &text);
     if (err == MPI_SUCCESS)
         err = cut_text(path, text, out);
     weft_free(text);
     if (err != MPI_SUCCESS)
-        weft_words_release(out);
+        wl_words_release(out);
     return err;
 }
 
-int weft_words_splice(const weft_words_t *line, int begin, int end, weft_words_t *part,
-                      weft_words_t *out)
+int wl_words_splice(const wl_words_t *line, int begin, int end, wl_words_t *part, wl_words_t *out)
 {
     size_t count = (size_t)(line->count - (end - begin) + part->count);
     char **words = weft_alloc_array(count + 1, sizeof(*words)), **to = words;
     if (words == NULL) {
-        weft_words_release(part);
+        wl_words_release(part);
         return weft_fail(MPI_ERR_NO_MEM, "a command line of %zu words", count);
     }
     for (int i = 0; i < begin; i++)
@@ -156,15 +157,15 @@ int weft_words_splice(const weft_words_t *line, int begin, int end, weft_words_t
     for (int i = end; i < line->count; i++)
         *to++ = line->words[i];
     *to = NULL;
-    *out = (weft_words_t){.words = words, .count = (int)count, .text = part->text};
+    *out = (wl_words_t){.words = words, .count = (int)count, .text = part->text};
     part->text = NULL;
-    weft_words_release(part);
+    wl_words_release(part);
     return MPI_SUCCESS;
 }
 
-void weft_words_release(weft_words_t *words)
+void wl_words_release(wl_words_t *words)
 {
     weft_free(words->words);
     weft_free(words->text);
-    *words = (weft_words_t){0};
+    *words = (wl_words_t){0};
 }

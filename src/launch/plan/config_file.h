@@ -7,26 +7,24 @@
 #define WEFT_LAUNCH_PLAN_CONFIG_FILE_H
 
 /** Words of a command line, with the memory of those that were read. */
-typedef struct weft_words {
+typedef struct wl_words {
     char **words; /* [count + 1], the last one NULL */
     int count;
     char *text;
-} weft_words_t;
+} wl_words_t;
 
 /**
  * Read the words of a file. Lines that begin with '#' are comments, a '\' at the end of a line
- * joins the next one to it, quotes and backslashes work as in a shell and nothing else does. Between
- * lines there is a word ":".
- * returns  MPI_SUCCESS; MPI_ERR_NO_SUCH_FILE; MPI_ERR_ARG: it is no text, a quote does not end, or there is
- *          nothing in it; MPI_ERR_NO_MEM
+ * joins the next one to it, quotes and backslashes work as in a shell and nothing else does.
+ * Between lines there is a word ":". returns  MPI_SUCCESS; MPI_ERR_NO_SUCH_FILE; MPI_ERR_ARG: it is
+ * no text, a quote does not end, or there is nothing in it; MPI_ERR_NO_MEM
  */
-int weft_config_file_read(const char *path, weft_words_t *out);
+int wl_config_file_read(const char *path, wl_words_t *out);
 
-/** The words of `line` with those of `part` in place of [begin, end). `part` is released, `out` has its
- *  text. MPI_ERR_NO_MEM. */
-int weft_words_splice(const weft_words_t *line, int begin, int end, weft_words_t *part,
-                      weft_words_t *out);
+/** The words of `line` with those of `part` in place of [begin, end). `part` is released, `out` has
+ * its text. MPI_ERR_NO_MEM. */
+int wl_words_splice(const wl_words_t *line, int begin, int end, wl_words_t *part, wl_words_t *out);
 
-void weft_words_release(weft_words_t *words);
+void wl_words_release(wl_words_t *words);
 
 #endif

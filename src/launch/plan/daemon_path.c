@@ -11,7 +11,7 @@
 
 static const char name[] = "weftd";
 
-int weft_daemon_path(const char *prefix, char out[PATH_MAX])
+int wl_daemon_path(const char *prefix, char out[PATH_MAX])
 {
     char own[PATH_MAX - sizeof(name) - sizeof("/bin/")] = "";
     if (prefix != NULL) {

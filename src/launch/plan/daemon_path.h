@@ -6,6 +6,6 @@
 #include <limits.h>
 
 /** In `prefix`/bin; with NULL beside the program that runs. MPI_ERR_SPAWN. */
-int weft_daemon_path(const char *prefix, char out[PATH_MAX]);
+int wl_daemon_path(const char *prefix, char out[PATH_MAX]);
 
 #endif

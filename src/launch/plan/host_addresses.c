@@ -33,7 +33,7 @@ static bool is_loopback(const struct sockaddr *address)
            IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
 }
 
-bool weft_is_own_address(const struct sockaddr *address)
+bool wl_is_own_address(const struct sockaddr *address)
 {
     struct ifaddrs *interfaces = NULL;
     if (is_loopback(address))
@@ -76,17 +76,19 @@ static void add(address_text_t *text, const char *address)
 }
 
 /* Those of lo, or the others: the one of `interface`, if that is not NULL. */
-static void add_all(const struct ifaddrs *list, const char *interface, bool of_lo, address_text_t *text)
+static void add_all(const struct ifaddrs *list, const char *interface, bool of_lo,
+                    address_text_t *text)
 {
     for (const struct ifaddrs *each = list; each != NULL; each = each->ifa_next) {
         char address[INET6_ADDRSTRLEN];
         bool is_wanted = interface == NULL || strcmp(interface, each->ifa_name) == 0;
-        if (is_wanted && ((each->ifa_flags & IFF_LOOPBACK) != 0) == of_lo && describe(each, address))
+        if (is_wanted && ((each->ifa_flags & IFF_LOOPBACK) != 0) == of_lo &&
+            describe(each, address))
             add(text, address);
     }
 }
 
-int weft_list_addresses(const char *interface, char *out, size_t bytes)
+int wl_list_addresses(const char *interface, char *out, size_t bytes)
 {
     struct ifaddrs *interfaces = NULL;
     if (getifaddrs(&interfaces) != 0)
@@ -94,7 +96,8 @@ int weft_list_addresses(const char *interface, char *out, size_t bytes)
                          strerror(errno));
     address_text_t text = {.out = out, .bytes = bytes};
     out[0] = '\0';
-    /* lo may have hundreds of addresses that are no way to us; or the only one, where hosts are routers. */
+    /* lo may have hundreds of addresses that are no way to us; or the only one, where hosts are
+     * routers. */
     add_all(interfaces, interface, false, &text);
     add_all(interfaces, interface, true, &text);
     freeifaddrs(interfaces);

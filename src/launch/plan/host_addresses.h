@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 /** Is it an address of one of this host's interfaces, or a loopback address? */
-bool weft_is_own_address(const struct sockaddr *address);
+bool wl_is_own_address(const struct sockaddr *address);
 
 /**
  * "10.0.0.7 fd00::7": the addresses of this host's interfaces that are up, but for loopback and
@@ -16,6 +16,6 @@ bool weft_is_own_address(const struct sockaddr *address);
  * connects has to make sure that the right one answers. interface  NULL: all; else this one only
  * returns    MPI_SUCCESS; MPI_ERR_ARG when there is no such interface, or it has no address
  */
-int weft_list_addresses(const char *interface, char *out, size_t bytes);
+int wl_list_addresses(const char *interface, char *out, size_t bytes);
 
 #endif

@@ -38,7 +38,7 @@ static bool is_called_so(const char *name)
            strcmp(name, "::1") == 0 || is_same_name(name, own);
 }
 
-bool weft_is_this_host(const char *name)
+bool wl_is_this_host(const char *name)
 {
     if (is_called_so(name))
         return true;
@@ -48,14 +48,14 @@ bool weft_is_this_host(const char *name)
         return false;
     bool is_ours = false;
     for (const struct addrinfo *each = found; each != NULL && !is_ours; each = each->ai_next)
-        is_ours = weft_is_own_address(each->ai_addr);
+        is_ours = wl_is_own_address(each->ai_addr);
     freeaddrinfo(found);
     return is_ours;
 }
 
 /* ---- The list ---- */
 
-static weft_listed_host_t *find_or_append(weft_host_list_t *list, const char *name)
+static wl_listed_host_t *find_or_append(wl_host_list_t *list, const char *name)
 {
     for (int i = 0; i < list->count; i++) {
         if (strcmp(list->hosts[i].name, name) == 0)
@@ -63,28 +63,28 @@ static weft_listed_host_t *find_or_append(weft_host_list_t *list, const char *na
     }
     if (list->count == list->capacity) {
         int capacity = 2 * list->capacity + 16;
-        weft_listed_host_t *hosts =
+        wl_listed_host_t *hosts =
             weft_realloc(list->hosts, (size_t)capacity * sizeof(*list->hosts));
         if (hosts == NULL)
             return NULL;
         list->hosts = hosts;
         list->capacity = capacity;
     }
-    weft_listed_host_t *host = &list->hosts[list->count];
-    *host = (weft_listed_host_t){.name = weft_strdup(name)};
+    wl_listed_host_t *host = &list->hosts[list->count];
+    *host = (wl_listed_host_t){.name = weft_strdup(name)};
     if (host->name == NULL)
         return NULL;
     list->count++;
     return host;
 }
 
-static int append(weft_host_list_t *list, const char *name, int slots, int most)
+static int append(wl_host_list_t *list, const char *name, int slots, int most)
 {
     char own[LONGEST_NAME] = "";
     if (is_called_so(name) && gethostname(own, sizeof(own) - 1) == 0)
         name = own;
     int count = list->count;
-    weft_listed_host_t *host = find_or_append(list, name);
+    wl_listed_host_t *host = find_or_append(list, name);
     if (host == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a list of %d hosts", count + 1);
     if (list->count > count)
@@ -95,7 +95,7 @@ static int append(weft_host_list_t *list, const char *name, int slots, int most)
     return MPI_SUCCESS;
 }
 
-int weft_host_list_copy(const weft_host_list_t *from, weft_host_list_t *to)
+int wl_host_list_copy(const wl_host_list_t *from, wl_host_list_t *to)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < from->count && err == MPI_SUCCESS; i++)
@@ -103,7 +103,7 @@ int weft_host_list_copy(const weft_host_list_t *from, weft_host_list_t *to)
     return err;
 }
 
-void weft_host_list_take_slots(weft_host_list_t *list, const weft_host_list_t *from)
+void wl_host_list_take_slots(wl_host_list_t *list, const wl_host_list_t *from)
 {
     for (int i = 0; i < list->count; i++) {
         for (int k = 0; k < from->count && list->hosts[i].slots == 0; k++) {
@@ -115,12 +115,12 @@ void weft_host_list_take_slots(weft_host_list_t *list, const weft_host_list_t *f
     }
 }
 
-void weft_host_list_release(weft_host_list_t *list)
+void wl_host_list_release(wl_host_list_t *list)
 {
     for (int i = 0; i < list->count; i++)
         weft_free(list->hosts[i].name);
     weft_free(list->hosts);
-    *list = (weft_host_list_t){0};
+    *list = (wl_host_list_t){0};
 }
 
 /* ---- Words: name, name:slots, ranges in brackets ---- */
@@ -130,10 +130,10 @@ typedef struct host_word {
     int slots, most;
 } host_word_t;
 
-static int append_expanded(weft_host_list_t *list, const host_word_t *word);
+static int append_expanded(wl_host_list_t *list, const host_word_t *word);
 
 /* The word with number `n` in place of its first brackets, behind which `tail` stands. */
-static int append_numbered(weft_host_list_t *list, const host_word_t *word, const char *number,
+static int append_numbered(wl_host_list_t *list, const host_word_t *word, const char *number,
                            const char *tail)
 {
     size_t head = strcspn(word->name, "["), bytes = head + strlen(number) + strlen(tail) + 1;
@@ -147,7 +147,7 @@ static int append_numbered(weft_host_list_t *list, const host_word_t *word, cons
 }
 
 /* One "a" or "a-b" of the brackets, with as many digits as `a` has. */
-static int append_range(weft_host_list_t *list, const host_word_t *word, const char *range,
+static int append_range(wl_host_list_t *list, const host_word_t *word, const char *range,
                         const char *tail)
 {
     char *end;
@@ -169,7 +169,7 @@ static int append_range(weft_host_list_t *list, const host_word_t *word, const c
 }
 
 /* node[1-2]x becomes node1x and node2x, brackets from left to right. */
-static int append_expanded(weft_host_list_t *list, const host_word_t *word)
+static int append_expanded(wl_host_list_t *list, const host_word_t *word)
 {
     const char *open = strchr(word->name, '['), *close = strchr(word->name, ']');
     if (open == NULL)
@@ -208,7 +208,7 @@ static int split_slots(host_word_t *word)
                : err;
 }
 
-static int append_word(weft_host_list_t *list, host_word_t *word)
+static int append_word(wl_host_list_t *list, host_word_t *word)
 {
     int err = split_slots(word);
     if (err == MPI_SUCCESS &&
@@ -227,7 +227,7 @@ static size_t word_length(const char *text)
     return length;
 }
 
-int weft_host_list_add(weft_host_list_t *list, const char *words)
+int wl_host_list_add(wl_host_list_t *list, const char *words)
 {
     int err = MPI_SUCCESS;
     while (*words != '\0' && err == MPI_SUCCESS) {
@@ -260,7 +260,7 @@ static int take_setting(const char *text, host_word_t *word)
     return MPI_SUCCESS; /* others know more settings, which do not matter here */
 }
 
-static int add_line(weft_host_list_t *list, char *line)
+static int add_line(wl_host_list_t *list, char *line)
 {
     static const char blanks[] = " \t";
     line[strcspn(line, "#\r\n")] = '\0';
@@ -280,7 +280,7 @@ static int add_line(weft_host_list_t *list, char *line)
     return err != MPI_SUCCESS || word.name == NULL ? err : append_word(list, &word);
 }
 
-int weft_host_list_add_file(weft_host_list_t *list, const char *path)
+int wl_host_list_add_file(wl_host_list_t *list, const char *path)
 {
     char *text;
     int err = weft_text_file_read("the host file", path, &text);

@@ -5,38 +5,38 @@
 
 #include <stdbool.h>
 
-typedef struct weft_listed_host {
+typedef struct wl_listed_host {
     char *name;
     int slots; /* ranks that it is meant for; 0: not said */
     int most;  /* ranks that it may get; 0: any number */
-} weft_listed_host_t;
+} wl_listed_host_t;
 
 /** Hosts in the order of their first mention; each name stands there once, its slots are added. */
-typedef struct weft_host_list {
-    weft_listed_host_t *hosts; /* [count]; from the heap */
+typedef struct wl_host_list {
+    wl_listed_host_t *hosts; /* [count]; from the heap */
     int count, capacity;
-} weft_host_list_t;
+} wl_host_list_t;
 
 /**
  * Add "a:4,b,node[01-03,7]:2", as after --host. Names of this host become what it calls itself.
  * returns  MPI_SUCCESS; MPI_ERR_ARG with a text that names the word; MPI_ERR_NO_MEM
  */
-int weft_host_list_add(weft_host_list_t *list, const char *words);
+int wl_host_list_add(wl_host_list_t *list, const char *words);
 
 /** Add the lines of a host file: "name", "name:4", "name slots=4 max_slots=8"; '#' begins a
  * comment. Also MPI_ERR_NO_SUCH_FILE; MPI_ERR_ARG: it is no text. */
-int weft_host_list_add_file(weft_host_list_t *list, const char *path);
+int wl_host_list_add_file(wl_host_list_t *list, const char *path);
 
 /** Add the hosts of another list. MPI_ERR_NO_MEM. */
-int weft_host_list_copy(const weft_host_list_t *from, weft_host_list_t *to);
+int wl_host_list_copy(const wl_host_list_t *from, wl_host_list_t *to);
 
 /** Where `list` says nothing of a host's slots, take what `from` says. */
-void weft_host_list_take_slots(weft_host_list_t *list, const weft_host_list_t *from);
+void wl_host_list_take_slots(wl_host_list_t *list, const wl_host_list_t *from);
 
-void weft_host_list_release(weft_host_list_t *list);
+void wl_host_list_release(wl_host_list_t *list);
 
 /** Does `name` mean the host that we run on: its name with or without domain, localhost, or one of
  *  its addresses as a number? */
-bool weft_is_this_host(const char *name);
+bool wl_is_this_host(const char *name);
 
 #endif

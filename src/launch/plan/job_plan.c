@@ -20,7 +20,7 @@
 
 enum { MOST_RANKS = 1 << 20, MOST_RANKS_OF_HOST = 4096 };
 
-int weft_cores_available(void)
+int wl_cores_available(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set)
@@ -28,16 +28,16 @@ int weft_cores_available(void)
 }
 
 /* Copy the variables "A,B" from `from`, as far as they are there. */
-static int take_listed(const char *list, const weft_variables_t *from, weft_variables_t *to)
+static int take_listed(const char *list, const wl_variables_t *from, wl_variables_t *to)
 {
     int err = MPI_SUCCESS;
     while (list != NULL && *list != '\0' && err == MPI_SUCCESS) {
         char name[256];
         size_t length = strcspn(list, ",");
         snprintf(name, sizeof(name), "%.*s", (int)length, list);
-        const char *value = weft_variables_get(from, name);
+        const char *value = wl_variables_get(from, name);
         if (value != NULL)
-            err = weft_variables_set(to, name, value);
+            err = wl_variables_set(to, name, value);
         list += length + (list[length] == ',');
     }
     return err;
@@ -45,38 +45,38 @@ static int take_listed(const char *list, const weft_variables_t *from, weft_vari
 
 /* PMIx settings that apply to ranks and server alike, for a quicker start: hash keeps the job's
  * facts in memory and not in files. */
-static int add_defaults(weft_variables_t *environment)
+static int add_defaults(wl_variables_t *environment)
 {
-    if (weft_variables_get(environment, "PMIX_MCA_gds") != NULL)
+    if (wl_variables_get(environment, "PMIX_MCA_gds") != NULL)
         return MPI_SUCCESS;
-    return weft_variables_set(environment, "PMIX_MCA_gds", "hash");
+    return wl_variables_set(environment, "PMIX_MCA_gds", "hash");
 }
 
-int weft_job_plan_apply_rules(const weft_job_plan_t *plan, const weft_variables_t *inherited,
-                              weft_app_t *app)
+int wl_job_plan_apply_rules(const wl_job_plan_t *plan, const wl_variables_t *inherited,
+                            wl_app_t *app)
 {
-    const weft_environment_rules_t *rules =
-        app->rules.inheritance != WEFT_INHERIT_UNSET ? &app->rules : &plan->rules;
+    const wl_environment_rules_t *rules =
+        app->rules.inheritance != WL_INHERIT_UNSET ? &app->rules : &plan->rules;
     int err = MPI_SUCCESS;
-    if (rules->inheritance == WEFT_INHERIT_LISTED)
+    if (rules->inheritance == WL_INHERIT_LISTED)
         err = take_listed(rules->list, inherited, &app->environment);
-    else if (rules->inheritance != WEFT_INHERIT_NONE)
-        err = weft_variables_merge(&app->environment, inherited);
+    else if (rules->inheritance != WL_INHERIT_NONE)
+        err = wl_variables_merge(&app->environment, inherited);
     app->inherits_all =
-        rules->inheritance == WEFT_INHERIT_ALL || rules->inheritance == WEFT_INHERIT_UNSET;
+        rules->inheritance == WL_INHERIT_ALL || rules->inheritance == WL_INHERIT_UNSET;
     if (err == MPI_SUCCESS)
-        err = weft_variables_merge(&app->environment, &plan->rules.set);
+        err = wl_variables_merge(&app->environment, &plan->rules.set);
     if (err == MPI_SUCCESS)
-        err = weft_variables_merge(&app->environment, &app->rules.set);
+        err = wl_variables_merge(&app->environment, &app->rules.set);
     if (err == MPI_SUCCESS && plan->wants_report)
-        err = weft_variables_set(&app->environment, "WEFT_REPORT", "1");
+        err = wl_variables_set(&app->environment, "WEFT_REPORT", "1");
     return err;
 }
 
-static int complete_environment(const weft_job_plan_t *plan, const weft_variables_t *inherited,
-                                weft_app_t *app)
+static int complete_environment(const wl_job_plan_t *plan, const wl_variables_t *inherited,
+                                wl_app_t *app)
 {
-    int err = weft_job_plan_apply_rules(plan, inherited, app);
+    int err = wl_job_plan_apply_rules(plan, inherited, app);
     return err == MPI_SUCCESS ? add_defaults(&app->environment) : err;
 }
 
@@ -95,58 +95,58 @@ static int free_port(void)
     return is_bound ? ntohs(address.sin_port) : fallback;
 }
 
-static int add_meeting_point(weft_job_plan_t *plan)
+static int add_meeting_point(wl_job_plan_t *plan)
 {
     bool is_local = plan->placement.host_count == 1;
     const char *address = is_local ? "127.0.0.1" : plan->placement.hosts[0].name;
     int port = free_port();
     int err = MPI_SUCCESS;
     for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++) {
-        weft_variables_t *environment = &plan->apps[i].environment;
-        if (weft_variables_get(environment, "MASTER_ADDR") == NULL)
-            err = weft_variables_set(environment, "MASTER_ADDR", address);
-        if (err == MPI_SUCCESS && weft_variables_get(environment, "MASTER_PORT") == NULL)
-            err = weft_variables_set_number(environment, "MASTER_PORT", port);
+        wl_variables_t *environment = &plan->apps[i].environment;
+        if (wl_variables_get(environment, "MASTER_ADDR") == NULL)
+            err = wl_variables_set(environment, "MASTER_ADDR", address);
+        if (err == MPI_SUCCESS && wl_variables_get(environment, "MASTER_PORT") == NULL)
+            err = wl_variables_set_number(environment, "MASTER_PORT", port);
     }
     return err;
 }
 
 /* An application without hosts of its own uses those of the one before it; the first one this host.
  */
-static int settle_hosts(weft_job_plan_t *plan)
+static int settle_hosts(wl_job_plan_t *plan)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++) {
-        weft_app_t *app = &plan->apps[i];
+        wl_app_t *app = &plan->apps[i];
         if (app->hosts.count > 0 && app->file_hosts.count > 0) {
-            weft_host_list_take_slots(&app->hosts, &app->file_hosts);
+            wl_host_list_take_slots(&app->hosts, &app->file_hosts);
         } else if (app->file_hosts.count > 0) {
             app->hosts = app->file_hosts;
-            app->file_hosts = (weft_host_list_t){0};
+            app->file_hosts = (wl_host_list_t){0};
         } else if (app->hosts.count == 0 && i > 0) {
-            err = weft_host_list_copy(&plan->apps[i - 1].hosts, &app->hosts);
+            err = wl_host_list_copy(&plan->apps[i - 1].hosts, &app->hosts);
         } else if (app->hosts.count == 0) {
-            err = weft_host_list_add(&app->hosts, "localhost");
+            err = wl_host_list_add(&app->hosts, "localhost");
         }
     }
     return err;
 }
 
 /* One host of which no slots are told is used with all its cores. */
-static int default_count(const weft_job_plan_t *plan, const weft_host_list_t *hosts)
+static int default_count(const wl_job_plan_t *plan, const wl_host_list_t *hosts)
 {
     bool is_plain =
         hosts->count == 1 && hosts->hosts[0].slots == 0 && plan->placement_rules.per_host == 0;
-    if (is_plain && weft_is_this_host(hosts->hosts[0].name))
+    if (is_plain && wl_is_this_host(hosts->hosts[0].name))
         return plan->cores;
-    return weft_placement_slots(hosts, &plan->placement_rules);
+    return wl_placement_slots(hosts, &plan->placement_rules);
 }
 
-static int count_ranks(weft_job_plan_t *plan)
+static int count_ranks(wl_job_plan_t *plan)
 {
     long size = 0;
     for (int i = 0; i < plan->app_count; i++) {
-        weft_app_t *app = &plan->apps[i];
+        wl_app_t *app = &plan->apps[i];
         if (app->count == 0)
             app->count = default_count(plan, &app->hosts);
         app->first_rank = (int)size;
@@ -160,44 +160,44 @@ static int count_ranks(weft_job_plan_t *plan)
 }
 
 /* Of this host, slots that are not told are its cores. */
-static void give_slots_to_this_host(weft_job_plan_t *plan)
+static void give_slots_to_this_host(wl_job_plan_t *plan)
 {
     for (int i = 0; i < plan->app_count; i++) {
-        weft_listed_host_t *host = &plan->apps[i].hosts.hosts[0];
-        if (plan->apps[i].hosts.count == 1 && host->slots == 0 && weft_is_this_host(host->name))
+        wl_listed_host_t *host = &plan->apps[i].hosts.hosts[0];
+        if (plan->apps[i].hosts.count == 1 && host->slots == 0 && wl_is_this_host(host->name))
             host->slots = plan->cores;
     }
 }
 
-static int place_ranks(weft_job_plan_t *plan)
+static int place_ranks(wl_job_plan_t *plan)
 {
-    weft_placement_part_t *parts = weft_alloc_array((size_t)plan->app_count, sizeof(*parts));
+    wl_placement_part_t *parts = weft_alloc_array((size_t)plan->app_count, sizeof(*parts));
     if (parts == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "%d programs", plan->app_count);
     for (int i = 0; i < plan->app_count; i++)
-        parts[i] = (weft_placement_part_t){&plan->apps[i].hosts, plan->apps[i].count};
-    int err = weft_placement_make(parts, plan->app_count, &plan->placement_rules, &plan->placement);
+        parts[i] = (wl_placement_part_t){&plan->apps[i].hosts, plan->apps[i].count};
+    int err = wl_placement_make(parts, plan->app_count, &plan->placement_rules, &plan->placement);
     weft_free(parts);
     return err;
 }
 
-bool weft_job_plan_is_local(const weft_job_plan_t *plan)
+bool wl_job_plan_is_local(const wl_job_plan_t *plan)
 {
-    return plan->placement.host_count == 1 && weft_is_this_host(plan->placement.hosts[0].name);
+    return plan->placement.host_count == 1 && wl_is_this_host(plan->placement.hosts[0].name);
 }
 
-const weft_app_t *weft_job_plan_app_of(const weft_job_plan_t *plan, int rank)
+const wl_app_t *wl_job_plan_app_of(const wl_job_plan_t *plan, int rank)
 {
-    const weft_app_t *app = plan->apps;
+    const wl_app_t *app = plan->apps;
     while (rank >= app->first_rank + app->count)
         app++;
     return app;
 }
 
-static int check_sizes(const weft_job_plan_t *plan)
+static int check_sizes(const wl_job_plan_t *plan)
 {
     for (int i = 0; i < plan->placement.host_count; i++) {
-        const weft_placed_host_t *host = &plan->placement.hosts[i];
+        const wl_placed_host_t *host = &plan->placement.hosts[i];
         if (host->count > MOST_RANKS_OF_HOST)
             return weft_fail(MPI_ERR_SPAWN,
                              "%d ranks would be on %s; on one host at most %d are started",
@@ -207,10 +207,10 @@ static int check_sizes(const weft_job_plan_t *plan)
 }
 
 /* What this host can be seen to have too few of, whatever slots it was given. */
-static int check_cores(const weft_job_plan_t *plan)
+static int check_cores(const wl_job_plan_t *plan)
 {
     if (!plan->placement_rules.no_oversubscription || plan->size <= plan->cores ||
-        !weft_job_plan_is_local(plan))
+        !wl_job_plan_is_local(plan))
         return MPI_SUCCESS;
     return weft_fail(MPI_ERR_SPAWN,
                      "%d ranks were asked for with --nooversubscribe, but only %d cores can be "
@@ -218,7 +218,7 @@ static int check_cores(const weft_job_plan_t *plan)
                      plan->size, plan->cores);
 }
 
-static int settle_places(weft_job_plan_t *plan)
+static int settle_places(wl_job_plan_t *plan)
 {
     int err = settle_hosts(plan);
     if (err == MPI_SUCCESS)
@@ -233,7 +233,7 @@ static int settle_places(weft_job_plan_t *plan)
 }
 
 /* Names the job, and its secret. */
-static int name_job(weft_job_plan_t *plan)
+static int name_job(wl_job_plan_t *plan)
 {
     uint64_t random[2];
     int err = weft_random(random, sizeof(random));
@@ -244,31 +244,31 @@ static int name_job(weft_job_plan_t *plan)
     return MPI_SUCCESS;
 }
 
-int weft_job_plan_read_hosts(weft_job_plan_t *plan)
+int wl_job_plan_read_hosts(wl_job_plan_t *plan)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++) {
         if (plan->apps[i].host_file != NULL)
-            err = weft_host_list_add_file(&plan->apps[i].file_hosts, plan->apps[i].host_file);
+            err = wl_host_list_add_file(&plan->apps[i].file_hosts, plan->apps[i].host_file);
     }
     return err;
 }
 
-int weft_job_plan_complete(weft_job_plan_t *plan)
+int wl_job_plan_complete(wl_job_plan_t *plan)
 {
-    weft_variables_t inherited;
-    int err = weft_variables_inherit(&inherited);
+    wl_variables_t inherited;
+    int err = wl_variables_inherit(&inherited);
     if (err != MPI_SUCCESS)
         return err;
-    plan->cores = weft_cores_available();
+    plan->cores = wl_cores_available();
     err = settle_places(plan);
     if (err == MPI_SUCCESS)
-        err = weft_rank_files_check_size(&plan->files, plan->size);
-    if (err == MPI_SUCCESS && !weft_job_plan_is_local(plan))
-        weft_variables_forget_host(&inherited);
+        err = wl_rank_files_check_size(&plan->files, plan->size);
+    if (err == MPI_SUCCESS && !wl_job_plan_is_local(plan))
+        wl_variables_forget_host(&inherited);
     for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++)
         err = complete_environment(plan, &inherited, &plan->apps[i]);
-    weft_variables_release(&inherited);
+    wl_variables_release(&inherited);
     if (err == MPI_SUCCESS)
         err = name_job(plan);
     return err == MPI_SUCCESS ? add_meeting_point(plan) : err;
@@ -296,39 +296,39 @@ static const struct {
 };
 enum { RANK_VARIABLES = sizeof(rank_variables) / sizeof(rank_variables[0]) };
 
-int weft_job_plan_environment(const weft_job_plan_t *plan, int rank, weft_variables_t *out)
+int wl_job_plan_environment(const wl_job_plan_t *plan, int rank, wl_variables_t *out)
 {
-    const weft_placement_t *placement = &plan->placement;
+    const wl_placement_t *placement = &plan->placement;
     const int numbers[NUMBERS] = {
         [WORLD_RANK] = rank,
         [WORLD_SIZE] = plan->size,
         [LOCAL_RANK] = placement->local_rank[rank],
         [LOCAL_SIZE] = placement->hosts[placement->host_of[rank]].count,
     };
-    weft_variables_t result = {0};
-    int err = weft_variables_merge(&result, &weft_job_plan_app_of(plan, rank)->environment);
+    wl_variables_t result = {0};
+    int err = wl_variables_merge(&result, &wl_job_plan_app_of(plan, rank)->environment);
     for (int i = 0; i < RANK_VARIABLES && err == MPI_SUCCESS; i++)
-        err = weft_variables_set_number(&result, rank_variables[i].name,
-                                        numbers[rank_variables[i].number]);
+        err = wl_variables_set_number(&result, rank_variables[i].name,
+                                      numbers[rank_variables[i].number]);
     if (err != MPI_SUCCESS) {
-        weft_variables_release(&result);
+        wl_variables_release(&result);
         return err;
     }
     *out = result;
     return MPI_SUCCESS;
 }
 
-void weft_job_plan_release(weft_job_plan_t *plan)
+void wl_job_plan_release(wl_job_plan_t *plan)
 {
     for (int i = 0; i < plan->app_count; i++) {
         weft_free(plan->apps[i].path);
-        weft_host_list_release(&plan->apps[i].hosts);
-        weft_host_list_release(&plan->apps[i].file_hosts);
-        weft_variables_release(&plan->apps[i].rules.set);
-        weft_variables_release(&plan->apps[i].environment);
+        wl_host_list_release(&plan->apps[i].hosts);
+        wl_host_list_release(&plan->apps[i].file_hosts);
+        wl_variables_release(&plan->apps[i].rules.set);
+        wl_variables_release(&plan->apps[i].environment);
     }
     weft_free(plan->apps);
-    weft_placement_release(&plan->placement);
-    weft_variables_release(&plan->rules.set);
-    *plan = (weft_job_plan_t){0};
+    wl_placement_release(&plan->placement);
+    wl_variables_release(&plan->rules.set);
+    *plan = (wl_job_plan_t){0};
 }

@@ -14,90 +14,90 @@
 #include <stdbool.h>
 
 /** Which of mpirun's own variables an application gets. */
-typedef enum weft_inheritance {
-    WEFT_INHERIT_UNSET, /* as the job says; of the job: all */
-    WEFT_INHERIT_ALL,
-    WEFT_INHERIT_NONE,
-    WEFT_INHERIT_LISTED,
-} weft_inheritance_t;
+typedef enum wl_inheritance {
+    WL_INHERIT_UNSET, /* as the job says; of the job: all */
+    WL_INHERIT_ALL,
+    WL_INHERIT_NONE,
+    WL_INHERIT_LISTED,
+} wl_inheritance_t;
 
 /** The variables of an application, or of all. */
-typedef struct weft_environment_rules {
-    weft_inheritance_t inheritance;
-    const char *list;     /* "A,B": the names for WEFT_INHERIT_LISTED */
-    weft_variables_t set; /* in addition */
-} weft_environment_rules_t;
+typedef struct wl_environment_rules {
+    wl_inheritance_t inheritance;
+    const char *list;   /* "A,B": the names for WL_INHERIT_LISTED */
+    wl_variables_t set; /* in addition */
+} wl_environment_rules_t;
 
-typedef struct weft_app {
-    int count;                          /* ranks; 0 until weft_job_plan_complete(): not given */
-    int first_rank;                     /* set by weft_job_plan_complete() */
-    const char *directory;              /* NULL: mpirun's */
-    const char *search;                 /* folders to look for the program in, as PATH has them; NULL: PATH */
-    char **arguments;                   /* NULL-terminated, program first; part of argv */
-    char *path;                         /* what to execute; set by weft_programs_find() */
-    const char *host_file;              /* NULL: none */
-    weft_host_list_t hosts, file_hosts; /* by -host and from the file; after complete in hosts */
-    weft_environment_rules_t rules;
-    weft_variables_t environment; /* of its ranks, without what differs; set by complete */
+typedef struct wl_app {
+    int count;             /* ranks; 0 until wl_job_plan_complete(): not given */
+    int first_rank;        /* set by wl_job_plan_complete() */
+    const char *directory; /* NULL: mpirun's */
+    const char *search;    /* folders to look for the program in, as PATH has them; NULL: PATH */
+    char **arguments;      /* NULL-terminated, program first; part of argv */
+    char *path;            /* what to execute; set by wl_programs_find() */
+    const char *host_file; /* NULL: none */
+    wl_host_list_t hosts, file_hosts; /* by -host and from the file; after complete in hosts */
+    wl_environment_rules_t rules;
+    wl_variables_t environment; /* of its ranks, without what differs; set by complete */
     bool inherits_all; /* ranks on other hosts get these hosts' own HOSTNAME and the like; set by
                           complete */
-} weft_app_t;
+} wl_app_t;
 
 /** How ranks get to other hosts. */
-typedef struct weft_route {
+typedef struct wl_route {
     const char *launcher;  /* "ssh", "prrte", "slurm", ...; NULL: find out */
     const char *agent;     /* words of a program like ssh; NULL: ssh */
     const char *prefix;    /* where Weft lies on other hosts; NULL: where it lies here */
     const char *interface; /* the network to be used between mpirun and daemons; NULL: all */
     int radix;             /* daemons that each daemon starts, at most */
     int lost_after_s;      /* how long a host may not answer at all before it is given up */
-} weft_route_t;
+} wl_route_t;
 
-typedef struct weft_job_plan {
+typedef struct wl_job_plan {
     const char *launcher; /* "mpirun": begins messages */
-    char id[32];          /* names the job on all hosts; set by weft_job_plan_complete() */
+    char id[32];          /* names the job on all hosts; set by wl_job_plan_complete() */
     char token[17];       /* 16 hexadecimal digits, the job's secret; set by complete */
-    weft_app_t *apps;     /* [app_count] */
+    wl_app_t *apps;       /* [app_count] */
     int app_count;
-    int size;  /* ranks of all applications; set by weft_job_plan_complete() */
+    int size;  /* ranks of all applications; set by wl_job_plan_complete() */
     int cores; /* that this process may use */
-    weft_placement_rules_t placement_rules;
-    weft_placement_t placement; /* set by weft_job_plan_complete() */
-    weft_route_t route;
+    wl_placement_rules_t placement_rules;
+    wl_placement_t placement; /* set by wl_job_plan_complete() */
+    wl_route_t route;
     const char *directory; /* where ranks start that were not given one; NULL: where we are */
     long timeout_s;        /* 0: none */
-    weft_rank_files_t files;
+    wl_rank_files_t files;
     bool tags_lines, is_quiet, is_unbound, wants_report;
     bool wants_help, wants_version;
     char ignored[256]; /* options without effect that were given, for one note */
-    weft_environment_rules_t rules;
-} weft_job_plan_t;
+    wl_environment_rules_t rules;
+} wl_job_plan_t;
 
-/** Read the host files that the command line names. Errors of weft_host_list_add_file(). */
-int weft_job_plan_read_hosts(weft_job_plan_t *plan);
+/** Read the host files that the command line names. Errors of wl_host_list_add_file(). */
+int wl_job_plan_read_hosts(wl_job_plan_t *plan);
 
 /**
  * Settle the numbers of ranks, their places and environments.
  * returns  MPI_SUCCESS; MPI_ERR_SPAWN when the job is too large; MPI_ERR_NO_MEM
  */
-int weft_job_plan_complete(weft_job_plan_t *plan);
+int wl_job_plan_complete(wl_job_plan_t *plan);
 
 /** Make an application's environment from what there is and the rules. MPI_ERR_NO_MEM. */
-int weft_job_plan_apply_rules(const weft_job_plan_t *plan, const weft_variables_t *inherited,
-                              weft_app_t *app);
+int wl_job_plan_apply_rules(const wl_job_plan_t *plan, const wl_variables_t *inherited,
+                            wl_app_t *app);
 
 /** Are all ranks on the host that we run on? */
-bool weft_job_plan_is_local(const weft_job_plan_t *plan);
+bool wl_job_plan_is_local(const wl_job_plan_t *plan);
 
 /** The application that `rank` runs. */
-const weft_app_t *weft_job_plan_app_of(const weft_job_plan_t *plan, int rank);
+const wl_app_t *wl_job_plan_app_of(const wl_job_plan_t *plan, int rank);
 
 /** The environment of `rank`, without what PMIx adds; to be released. MPI_ERR_NO_MEM. */
-int weft_job_plan_environment(const weft_job_plan_t *plan, int rank, weft_variables_t *out);
+int wl_job_plan_environment(const wl_job_plan_t *plan, int rank, wl_variables_t *out);
 
 /** How many processors this process may use. */
-int weft_cores_available(void);
+int wl_cores_available(void);
 
-void weft_job_plan_release(weft_job_plan_t *plan);
+void wl_job_plan_release(wl_job_plan_t *plan);
 
 #endif

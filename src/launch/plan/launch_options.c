@@ -16,19 +16,19 @@
 
 /* An option in the command line, as the functions of the table see it. */
 typedef struct given {
-    weft_job_plan_t *plan;
-    weft_app_t *app;  /* the one being described */
+    wl_job_plan_t *plan;
+    wl_app_t *app;    /* the one being described */
     const char *word; /* as written, with dashes */
     const char *values[2];
 } given_t;
 
-int weft_options_number(const char *word, const char *text, long most, long *out)
+int wl_options_number(const char *word, const char *text, long most, long *out)
 {
     char *end;
     long value = strtol(text, &end, 10);
     if (end == text || *end != '\0' || value < 1 || value > most)
-        return weft_fail(MPI_ERR_ARG, "%s wants a whole number from 1 to %ld, not \"%s\"", word, most,
-                         text);
+        return weft_fail(MPI_ERR_ARG, "%s wants a whole number from 1 to %ld, not \"%s\"", word,
+                         most, text);
     *out = value;
     return MPI_SUCCESS;
 }
@@ -36,7 +36,7 @@ int weft_options_number(const char *word, const char *text, long most, long *out
 static int set_count(const given_t *given)
 {
     long count = 0;
-    int err = weft_options_number(given->word, given->values[0], INT_MAX, &count);
+    int err = wl_options_number(given->word, given->values[0], INT_MAX, &count);
     if (err == MPI_SUCCESS)
         given->app->count = (int)count;
     return err;
@@ -45,7 +45,7 @@ static int set_count(const given_t *given)
 static int set_per_host(const given_t *given)
 {
     long count = 0;
-    int err = weft_options_number(given->word, given->values[0], INT_MAX, &count);
+    int err = wl_options_number(given->word, given->values[0], INT_MAX, &count);
     if (err == MPI_SUCCESS)
         given->plan->placement_rules.per_host = (int)count;
     return err;
@@ -59,7 +59,7 @@ static int set_one_per_host(const given_t *given)
 
 static int set_timeout(const given_t *given)
 {
-    return weft_options_number(given->word, given->values[0], INT_MAX, &given->plan->timeout_s);
+    return wl_options_number(given->word, given->values[0], INT_MAX, &given->plan->timeout_s);
 }
 
 static int set_directory(const given_t *given)
@@ -68,12 +68,12 @@ static int set_directory(const given_t *given)
     return MPI_SUCCESS;
 }
 
-static int set_pair(weft_variables_t *set, const given_t *given)
+static int set_pair(wl_variables_t *set, const given_t *given)
 {
     if (given->values[0][0] == '\0' || strchr(given->values[0], '=') != NULL)
         return weft_fail(MPI_ERR_ARG, "%s: \"%s\" is no name of a variable", given->word,
                          given->values[0]);
-    return weft_variables_set(set, given->values[0], given->values[1]);
+    return wl_variables_set(set, given->values[0], given->values[1]);
 }
 
 static int set_for_all(const given_t *given)
@@ -97,10 +97,10 @@ static int export_variable(const given_t *given)
         return weft_fail(MPI_ERR_ARG, "%s wants NAME or NAME=VALUE, not \"%s\"", given->word, text);
     snprintf(name, sizeof(name), "%.*s", (int)length, text);
     const char *value = equals == NULL ? weft_environment(name) : equals + 1;
-    return value == NULL ? MPI_SUCCESS : weft_variables_set(&given->plan->rules.set, name, value);
+    return value == NULL ? MPI_SUCCESS : wl_variables_set(&given->plan->rules.set, name, value);
 }
 
-static int inherit(weft_environment_rules_t *rules, weft_inheritance_t what, const char *list)
+static int inherit(wl_environment_rules_t *rules, wl_inheritance_t what, const char *list)
 {
     rules->inheritance = what;
     rules->list = list;
@@ -109,32 +109,32 @@ static int inherit(weft_environment_rules_t *rules, weft_inheritance_t what, con
 
 static int list_for_all(const given_t *given)
 {
-    return inherit(&given->plan->rules, WEFT_INHERIT_LISTED, given->values[0]);
+    return inherit(&given->plan->rules, WL_INHERIT_LISTED, given->values[0]);
 }
 
 static int list_for_app(const given_t *given)
 {
-    return inherit(&given->app->rules, WEFT_INHERIT_LISTED, given->values[0]);
+    return inherit(&given->app->rules, WL_INHERIT_LISTED, given->values[0]);
 }
 
 static int all_for_all(const given_t *given)
 {
-    return inherit(&given->plan->rules, WEFT_INHERIT_ALL, NULL);
+    return inherit(&given->plan->rules, WL_INHERIT_ALL, NULL);
 }
 
 static int all_for_app(const given_t *given)
 {
-    return inherit(&given->app->rules, WEFT_INHERIT_ALL, NULL);
+    return inherit(&given->app->rules, WL_INHERIT_ALL, NULL);
 }
 
 static int none_for_all(const given_t *given)
 {
-    return inherit(&given->plan->rules, WEFT_INHERIT_NONE, NULL);
+    return inherit(&given->plan->rules, WL_INHERIT_NONE, NULL);
 }
 
 static int none_for_app(const given_t *given)
 {
-    return inherit(&given->app->rules, WEFT_INHERIT_NONE, NULL);
+    return inherit(&given->app->rules, WL_INHERIT_NONE, NULL);
 }
 
 static int set_search(const given_t *given)
@@ -146,13 +146,13 @@ static int set_search(const given_t *given)
 static int set_output(const given_t *given)
 {
     given->plan->files.patterns[0] = given->values[0];
-    return weft_rank_files_check(given->word, given->values[0]);
+    return wl_rank_files_check(given->word, given->values[0]);
 }
 
 static int set_errors(const given_t *given)
 {
     given->plan->files.patterns[1] = given->values[0];
-    return weft_rank_files_check(given->word, given->values[0]);
+    return wl_rank_files_check(given->word, given->values[0]);
 }
 
 /* Open MPI's has words behind a ':', of which "nocopy" is what we do anyway. */
@@ -161,7 +161,8 @@ static int set_output_folder(const given_t *given)
     given->plan->files.folder = given->values[0];
     if (given->values[0][0] != '\0' && strchr(given->values[0], ':') == NULL)
         return MPI_SUCCESS;
-    return weft_fail(MPI_ERR_ARG, "%s wants the name of a folder, without words behind a ':', not \"%s\"",
+    return weft_fail(MPI_ERR_ARG,
+                     "%s wants the name of a folder, without words behind a ':', not \"%s\"",
                      given->word, given->values[0]);
 }
 
@@ -179,15 +180,15 @@ static int set_input_rank(const given_t *given)
     long rank = strtol(text, &end, 10);
     bool is_none = strcmp(text, "none") == 0;
     if (!is_none && (end == text || *end != '\0' || rank < 0 || rank >= INT_MAX))
-        return weft_fail(MPI_ERR_ARG, "%s wants the number of one rank, or none, not \"%s\"", given->word,
-                         text);
-    given->plan->files.input_rank = is_none ? WEFT_NO_RANK : (int)rank;
+        return weft_fail(MPI_ERR_ARG, "%s wants the number of one rank, or none, not \"%s\"",
+                         given->word, text);
+    given->plan->files.input_rank = is_none ? WL_NO_RANK : (int)rank;
     return MPI_SUCCESS;
 }
 
 static int set_initial_errhandler(const given_t *given)
 {
-    return weft_variables_set(&given->plan->rules.set, "WEFT_INITIAL_ERRHANDLER", given->values[0]);
+    return wl_variables_set(&given->plan->rules.set, "WEFT_INITIAL_ERRHANDLER", given->values[0]);
 }
 
 /* The first one was taken before anything was parsed. */
@@ -229,7 +230,7 @@ static int want_version(const given_t *given)
 
 static int add_hosts(const given_t *given)
 {
-    return weft_host_list_add(&given->app->hosts, given->values[0]);
+    return wl_host_list_add(&given->app->hosts, given->values[0]);
 }
 
 static int set_host_file(const given_t *given)
@@ -462,7 +463,7 @@ static bool begins_option(const char *word)
 }
 
 /* Apply the option at argv[*index] and step behind its last value. */
-static int parse_option(weft_job_plan_t *plan, weft_app_t *app, char **argv, int *index)
+static int parse_option(wl_job_plan_t *plan, wl_app_t *app, char **argv, int *index)
 {
     const char *word = argv[(*index)++], *equals;
     char name[64];
@@ -483,9 +484,9 @@ static int parse_option(weft_job_plan_t *plan, weft_app_t *app, char **argv, int
 }
 
 /* One part between ':': options, program, arguments. argv[end] is ':' or NULL. */
-static int parse_app(weft_job_plan_t *plan, char **argv, int begin, int end)
+static int parse_app(wl_job_plan_t *plan, char **argv, int begin, int end)
 {
-    weft_app_t *app = &plan->apps[plan->app_count++];
+    wl_app_t *app = &plan->apps[plan->app_count++];
     argv[end] = NULL;
     int index = begin, err = MPI_SUCCESS;
     while (err == MPI_SUCCESS && index < end && begins_option(argv[index]))
@@ -500,7 +501,7 @@ static int parse_app(weft_job_plan_t *plan, char **argv, int begin, int end)
     return MPI_SUCCESS;
 }
 
-const char *weft_options_launcher(char **argv)
+const char *wl_options_launcher(char **argv)
 {
     const char *slash = strrchr(argv[0], '/');
     return slash == NULL ? argv[0] : slash + 1;
@@ -533,29 +534,29 @@ static int find_config_file(int argc, char **argv, const char **path_out, int *e
     return -1;
 }
 
-int weft_options_expand(int argc, char **argv, weft_words_t *out)
+int wl_options_expand(int argc, char **argv, wl_words_t *out)
 {
     const char *path = NULL;
-    weft_words_t whole = {.words = argv, .count = argc}, file = {0};
+    wl_words_t whole = {.words = argv, .count = argc}, file = {0};
     int end = argc, begin = find_config_file(argc, argv, &path, &end);
-    *out = (weft_words_t){0};
+    *out = (wl_words_t){0};
     if (begin < 0)
-        return weft_words_splice(&whole, argc, argc, &file, out);
+        return wl_words_splice(&whole, argc, argc, &file, out);
     if (end < argc && strcmp(argv[end], ":") != 0)
         return weft_fail(MPI_ERR_ARG,
                          "--configfile %s: \"%s\" behind it belongs into the file, or behind a ':'",
                          path, argv[end]);
-    int err = weft_config_file_read(path, &file);
+    int err = wl_config_file_read(path, &file);
     if (err == MPI_SUCCESS)
-        err = weft_words_splice(&whole, begin, end, &file, out);
+        err = wl_words_splice(&whole, begin, end, &file, out);
     return err;
 }
 
 /* ---- all ---- */
 
-int weft_options_parse(int argc, char **argv, weft_job_plan_t *out)
+int wl_options_parse(int argc, char **argv, wl_job_plan_t *out)
 {
-    *out = (weft_job_plan_t){.launcher = weft_options_launcher(argv)};
+    *out = (wl_job_plan_t){.launcher = wl_options_launcher(argv)};
     out->apps = weft_alloc_zeroed((size_t)argc, sizeof(*out->apps));
     if (out->apps == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a list of %d programs", argc);
@@ -567,7 +568,7 @@ int weft_options_parse(int argc, char **argv, weft_job_plan_t *out)
         err = parse_app(out, argv, begin, end);
         begin = end + 1;
     }
-    return err == MPI_SUCCESS ? weft_options_read_variables(out) : err;
+    return err == MPI_SUCCESS ? wl_options_read_variables(out) : err;
 }
 
 static void print_option(const option_t *option)
@@ -583,7 +584,7 @@ static void print_option(const option_t *option)
     printf("  %-38s %s\n", text, option->help);
 }
 
-void weft_options_print_help(const char *launcher)
+void wl_options_print_help(const char *launcher)
 {
     printf(
         "Usage: %s [option]... program [argument]... [: [option]... program [argument]...]...\n"

@@ -10,27 +10,27 @@
 /**
  * The words of the command line, with those of a --configfile in its place; to be released when the
  * plan is.
- * returns  MPI_SUCCESS; errors of weft_config_file_read()
+ * returns  MPI_SUCCESS; errors of wl_config_file_read()
  */
-int weft_options_expand(int argc, char **argv, weft_words_t *out);
+int wl_options_expand(int argc, char **argv, wl_words_t *out);
 
 /**
  * Read argv (its ':' are replaced by NULL; the plan points into it). `out` is to be released in any
  * case. With wants_help or wants_version set there may be no application.
  * returns  MPI_SUCCESS; MPI_ERR_ARG with a text that names the option; MPI_ERR_NO_MEM
  */
-int weft_options_parse(int argc, char **argv, weft_job_plan_t *out);
+int wl_options_parse(int argc, char **argv, wl_job_plan_t *out);
 
 /** Part of the above: what the environment says of what the options leave open. MPI_ERR_ARG. */
-int weft_options_read_variables(weft_job_plan_t *plan);
+int wl_options_read_variables(wl_job_plan_t *plan);
 
 /** A number from 1 to `most`; MPI_ERR_ARG with a text that begins with `word`. */
-int weft_options_number(const char *word, const char *text, long most, long *out);
+int wl_options_number(const char *word, const char *text, long most, long *out);
 
 /** What the user has called us, without its folder: begins messages. */
-const char *weft_options_launcher(char **argv);
+const char *wl_options_launcher(char **argv);
 
 /** The help text, on stdout. */
-void weft_options_print_help(const char *launcher);
+void wl_options_print_help(const char *launcher);
 
 #endif

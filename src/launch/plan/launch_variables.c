@@ -10,12 +10,12 @@
 #include <stddef.h>
 #include <string.h>
 
-static int read_timeout_variable(weft_job_plan_t *plan)
+static int read_timeout_variable(wl_job_plan_t *plan)
 {
     const char *text = weft_environment("MPIEXEC_TIMEOUT");
     if (text == NULL || text[0] == '\0' || plan->timeout_s > 0)
         return MPI_SUCCESS;
-    return weft_options_number("MPIEXEC_TIMEOUT", text, INT_MAX, &plan->timeout_s);
+    return wl_options_number("MPIEXEC_TIMEOUT", text, INT_MAX, &plan->timeout_s);
 }
 
 /* What Hydra, Open MPI and PRRTE would start; NULL: nothing is said. */
@@ -49,9 +49,9 @@ static const char *text_or_null(const char *text)
     return text[0] == '\0' ? NULL : text;
 }
 
-int weft_options_read_variables(weft_job_plan_t *plan)
+int wl_options_read_variables(wl_job_plan_t *plan)
 {
-    weft_route_t *route = &plan->route;
+    wl_route_t *route = &plan->route;
     weft_config_read();
     if (route->launcher == NULL)
         route->launcher = text_or_null(weft_config.LAUNCHER);

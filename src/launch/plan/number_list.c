@@ -38,7 +38,7 @@ static run_t find_run(const int *numbers, long count)
     return run;
 }
 
-static bool append_run(weft_byte_queue_t *out, const run_t *run, bool is_first)
+static bool append_run(wl_byte_queue_t *out, const run_t *run, bool is_first)
 {
     char text[80];
     int used = snprintf(text, sizeof(text), "%s%ld", is_first ? "" : ",", run->first);
@@ -46,10 +46,10 @@ static bool append_run(weft_byte_queue_t *out, const run_t *run, bool is_first)
         used += snprintf(text + used, sizeof(text) - (size_t)used, "-%ld", run->last);
     if (run->each > 1)
         used += snprintf(text + used, sizeof(text) - (size_t)used, "x%ld", run->each);
-    return weft_queue_append(out, text, (size_t)used);
+    return wl_queue_append(out, text, (size_t)used);
 }
 
-bool weft_number_list_write(const int *numbers, int count, weft_byte_queue_t *out)
+bool wl_number_list_write(const int *numbers, int count, wl_byte_queue_t *out)
 {
     for (long at = 0; at < count;) {
         run_t run = find_run(numbers + at, count - at);
@@ -57,7 +57,7 @@ bool weft_number_list_write(const int *numbers, int count, weft_byte_queue_t *ou
             return false;
         at += run_size(&run);
     }
-    return weft_queue_append(out, "", 1);
+    return wl_queue_append(out, "", 1);
 }
 
 /* The run at *word, which is moved behind it and its comma; false: there is none. */
@@ -74,8 +74,8 @@ static bool read_run(const char **word, run_t *out)
         run.each = strtol(end + 1, &end, 10);
     *word = *end == ',' ? end + 1 : end;
     *out = run;
-    return (*end == ',' || *end == '\0') && run.first >= 0 && run.last >= run.first && run.last < INT_MAX &&
-           run.each > 0 && run.each <= INT_MAX;
+    return (*end == ',' || *end == '\0') && run.first >= 0 && run.last >= run.first &&
+           run.last < INT_MAX && run.each > 0 && run.each <= INT_MAX;
 }
 
 static long count_numbers(const char *word)
@@ -90,11 +90,12 @@ static long count_numbers(const char *word)
     return sum;
 }
 
-int *weft_number_list_read(const char *word, int *count_out)
+int *wl_number_list_read(const char *word, int *count_out)
 {
     run_t run;
     long count = count_numbers(word);
-    int *numbers = count == 0 ? NULL : weft_alloc_array((size_t)count, sizeof(*numbers)), *at = numbers;
+    int *numbers = count == 0 ? NULL : weft_alloc_array((size_t)count, sizeof(*numbers)),
+        *at = numbers;
     while (numbers != NULL && *word != '\0' && read_run(&word, &run)) {
         for (long number = run.first; number <= run.last; number++) {
             for (long i = 0; i < run.each; i++)

@@ -15,21 +15,21 @@ typedef struct site {
 } site_t;
 
 typedef struct builder {
-    const weft_placement_rules_t *rules;
+    const wl_placement_rules_t *rules;
     site_t *sites;
     int site_count;
     int *host_of; /* [size] index into sites[] */
     int next_rank;
 } builder_t;
 
-static int slots_of(const weft_listed_host_t *host, const weft_placement_rules_t *rules)
+static int slots_of(const wl_listed_host_t *host, const wl_placement_rules_t *rules)
 {
     if (rules->per_host > 0)
         return rules->per_host;
     return host->slots > 0 ? host->slots : 1;
 }
 
-int weft_placement_slots(const weft_host_list_t *hosts, const weft_placement_rules_t *rules)
+int wl_placement_slots(const wl_host_list_t *hosts, const wl_placement_rules_t *rules)
 {
     long sum = 0;
     for (int i = 0; i < hosts->count; i++)
@@ -48,7 +48,7 @@ static int site_of(builder_t *builder, const char *name)
 }
 
 /* How many more ranks the host takes in this round over all hosts. */
-static int room(const builder_t *builder, const weft_listed_host_t *host, int site, int round)
+static int room(const builder_t *builder, const wl_listed_host_t *host, int site, int round)
 {
     long limit = (long)slots_of(host, builder->rules) * round;
     if (host->most > 0 && limit > host->most)
@@ -65,11 +65,11 @@ static void put_ranks(builder_t *builder, int site, int count)
 }
 
 /* Go over the hosts once; returns how many ranks of `left` found a place. */
-static int pass_over(builder_t *builder, const weft_placement_part_t *part, int left, int round)
+static int pass_over(builder_t *builder, const wl_placement_part_t *part, int left, int round)
 {
     int placed = 0;
     for (int i = 0; i < part->hosts->count && placed < left; i++) {
-        const weft_listed_host_t *host = &part->hosts->hosts[i];
+        const wl_listed_host_t *host = &part->hosts->hosts[i];
         int site = site_of(builder, host->name);
         int count = room(builder, host, site, round);
         if (builder->rules->is_by_node && count > 1)
@@ -83,17 +83,17 @@ static int pass_over(builder_t *builder, const weft_placement_part_t *part, int 
 }
 
 /* Has every host of the part as many ranks as it may get at all? */
-static bool is_full(builder_t *builder, const weft_host_list_t *hosts)
+static bool is_full(builder_t *builder, const wl_host_list_t *hosts)
 {
     for (int i = 0; i < hosts->count; i++) {
-        const weft_listed_host_t *host = &hosts->hosts[i];
+        const wl_listed_host_t *host = &hosts->hosts[i];
         if (host->most == 0 || builder->sites[site_of(builder, host->name)].used < host->most)
             return false;
     }
     return true;
 }
 
-static int place(builder_t *builder, const weft_placement_part_t *part)
+static int place(builder_t *builder, const wl_placement_part_t *part)
 {
     int left = part->count;
     for (int round = 1; left > 0;) {
@@ -107,7 +107,7 @@ static int place(builder_t *builder, const weft_placement_part_t *part)
             return weft_fail(MPI_ERR_SPAWN,
                              "%d ranks were asked for with --nooversubscribe, but the hosts have "
                              "%d slots",
-                             part->count, weft_placement_slots(part->hosts, builder->rules));
+                             part->count, wl_placement_slots(part->hosts, builder->rules));
         if (placed == 0)
             round++;
     }
@@ -130,7 +130,7 @@ static int number_hosts(const builder_t *builder, int *map, char **names)
     return count;
 }
 
-static int finish(builder_t *builder, weft_placement_t *out)
+static int finish(builder_t *builder, wl_placement_t *out)
 {
     size_t sites = (size_t)builder->site_count;
     int *map = weft_alloc_array(sites, sizeof(*map));
@@ -140,15 +140,15 @@ static int finish(builder_t *builder, weft_placement_t *out)
         int count = number_hosts(builder, map, names);
         for (int rank = 0; rank < builder->next_rank; rank++)
             builder->host_of[rank] = map[builder->host_of[rank]];
-        err = weft_placement_rebuild(builder->host_of, builder->next_rank, names, count, out);
+        err = wl_placement_rebuild(builder->host_of, builder->next_rank, names, count, out);
     }
     weft_free(map);
     weft_free(names);
     return err;
 }
 
-int weft_placement_make(const weft_placement_part_t *parts, int part_count,
-                        const weft_placement_rules_t *rules, weft_placement_t *out)
+int wl_placement_make(const wl_placement_part_t *parts, int part_count,
+                      const wl_placement_rules_t *rules, wl_placement_t *out)
 {
     size_t sites = 0, size = 0;
     for (int i = 0; i < part_count; i++) {
@@ -170,7 +170,7 @@ int weft_placement_make(const weft_placement_part_t *parts, int part_count,
     return err;
 }
 
-static void distribute(weft_placement_t *placement)
+static void distribute(wl_placement_t *placement)
 {
     int *block = placement->hosts[0].ranks;
     for (int rank = 0; rank < placement->size; rank++)
@@ -181,13 +181,13 @@ static void distribute(weft_placement_t *placement)
         placement->hosts[i].count = 0;
     }
     for (int rank = 0; rank < placement->size; rank++) {
-        weft_placed_host_t *host = &placement->hosts[placement->host_of[rank]];
+        wl_placed_host_t *host = &placement->hosts[placement->host_of[rank]];
         placement->local_rank[rank] = host->count;
         host->ranks[host->count++] = rank;
     }
 }
 
-static bool allocate(weft_placement_t *placement)
+static bool allocate(wl_placement_t *placement)
 {
     size_t size = (size_t)placement->size;
     placement->hosts = weft_alloc_zeroed((size_t)placement->host_count, sizeof(*placement->hosts));
@@ -199,10 +199,10 @@ static bool allocate(weft_placement_t *placement)
     return placement->hosts[0].ranks != NULL;
 }
 
-int weft_placement_rebuild(const int *host_of, int size, char *const *names, int host_count,
-                           weft_placement_t *out)
+int wl_placement_rebuild(const int *host_of, int size, char *const *names, int host_count,
+                         wl_placement_t *out)
 {
-    weft_placement_t placement = {.host_count = host_count, .size = size};
+    wl_placement_t placement = {.host_count = host_count, .size = size};
     for (int rank = 0; rank < size; rank++) {
         if (host_of[rank] < 0 || host_of[rank] >= host_count)
             return weft_fail(MPI_ERR_OTHER, "rank %d is on host %d of %d", rank, host_of[rank],
@@ -214,7 +214,7 @@ int weft_placement_rebuild(const int *host_of, int size, char *const *names, int
         is_complete = placement.hosts[i].name != NULL;
     }
     if (!is_complete) {
-        weft_placement_release(&placement);
+        wl_placement_release(&placement);
         return weft_fail(MPI_ERR_NO_MEM, "a plan of %d ranks on %d hosts", size, host_count);
     }
     memcpy(placement.host_of, host_of, (size_t)size * sizeof(int));
@@ -223,7 +223,7 @@ int weft_placement_rebuild(const int *host_of, int size, char *const *names, int
     return MPI_SUCCESS;
 }
 
-void weft_placement_release(weft_placement_t *placement)
+void wl_placement_release(wl_placement_t *placement)
 {
     for (int i = 0; placement->hosts != NULL && i < placement->host_count; i++)
         weft_free(placement->hosts[i].name);
@@ -232,5 +232,5 @@ void weft_placement_release(weft_placement_t *placement)
     weft_free(placement->hosts);
     weft_free(placement->host_of);
     weft_free(placement->local_rank);
-    *placement = (weft_placement_t){0};
+    *placement = (wl_placement_t){0};
 }

@@ -12,49 +12,48 @@
 
 #include <stdbool.h>
 
-typedef struct weft_placed_host {
+typedef struct wl_placed_host {
     char *name;
     int *ranks; /* [count] in ascending order; part of one block */
     int count;
-} weft_placed_host_t;
+} wl_placed_host_t;
 
-typedef struct weft_placement {
-    weft_placed_host_t
-        *hosts; /* [host_count] in order of their first rank's coming; none is empty */
+typedef struct wl_placement {
+    wl_placed_host_t *hosts; /* [host_count] in order of their first rank's coming; none is empty */
     int host_count, size;
     int *host_of;    /* [size] index into hosts[] */
     int *local_rank; /* [size] index into its ranks[] */
-} weft_placement_t;
+} wl_placement_t;
 
-typedef struct weft_placement_rules {
+typedef struct wl_placement_rules {
     int per_host; /* -ppn: instead of the slots; 0: not given */
     bool is_by_node;
     bool no_oversubscription; /* refuse what needs more than the slots */
-} weft_placement_rules_t;
+} wl_placement_rules_t;
 
 /** `count` ranks that may run on `hosts`; a part of a job. */
-typedef struct weft_placement_part {
-    const weft_host_list_t *hosts;
+typedef struct wl_placement_part {
+    const wl_host_list_t *hosts;
     int count;
-} weft_placement_part_t;
+} wl_placement_part_t;
 
 /** The ranks that the hosts of a list are meant for: their slots, one where nothing is said. */
-int weft_placement_slots(const weft_host_list_t *hosts, const weft_placement_rules_t *rules);
+int wl_placement_slots(const wl_host_list_t *hosts, const wl_placement_rules_t *rules);
 
 /**
  * Place the parts one after the other, ranks in order.
  * returns  MPI_SUCCESS; MPI_ERR_SPAWN when there are not enough slots; MPI_ERR_NO_MEM
  */
-int weft_placement_make(const weft_placement_part_t *parts, int part_count,
-                        const weft_placement_rules_t *rules, weft_placement_t *out);
+int wl_placement_make(const wl_placement_part_t *parts, int part_count,
+                      const wl_placement_rules_t *rules, wl_placement_t *out);
 
 /**
  * A placement from what was sent: host_of[size], which is copied, and the names.
  * returns  MPI_SUCCESS; MPI_ERR_OTHER for numbers that name no host; MPI_ERR_NO_MEM
  */
-int weft_placement_rebuild(const int *host_of, int size, char *const *names, int host_count,
-                           weft_placement_t *out);
+int wl_placement_rebuild(const int *host_of, int size, char *const *names, int host_count,
+                         wl_placement_t *out);
 
-void weft_placement_release(weft_placement_t *placement);
+void wl_placement_release(wl_placement_t *placement);
 
 #endif

@@ -45,7 +45,7 @@ static bool is_of_launcher(const char *entry, bool is_nested)
     return false;
 }
 
-static int find(const weft_variables_t *variables, const char *name, size_t length)
+static int find(const wl_variables_t *variables, const char *name, size_t length)
 {
     for (int i = 0; i < variables->count; i++) {
         const char *entry = variables->entries[i];
@@ -55,14 +55,14 @@ static int find(const weft_variables_t *variables, const char *name, size_t leng
     return -1;
 }
 
-const char *weft_variables_get(const weft_variables_t *variables, const char *name)
+const char *wl_variables_get(const wl_variables_t *variables, const char *name)
 {
     size_t length = strlen(name);
     int index = find(variables, name, length);
     return index < 0 ? NULL : variables->entries[index] + length + 1;
 }
 
-static int make_room(weft_variables_t *variables)
+static int make_room(wl_variables_t *variables)
 {
     if (variables->count + 1 < variables->capacity)
         return MPI_SUCCESS;
@@ -76,7 +76,7 @@ static int make_room(weft_variables_t *variables)
 }
 
 /* Takes `entry`, which is from the heap and may be NULL (no memory). */
-static int take_entry(weft_variables_t *variables, char *entry)
+static int take_entry(wl_variables_t *variables, char *entry)
 {
     if (entry == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a variable of the environment");
@@ -96,7 +96,7 @@ static int take_entry(weft_variables_t *variables, char *entry)
     return MPI_SUCCESS;
 }
 
-int weft_variables_set(weft_variables_t *variables, const char *name, const char *value)
+int wl_variables_set(wl_variables_t *variables, const char *name, const char *value)
 {
     size_t bytes = strlen(name) + strlen(value) + 2;
     char *entry = weft_alloc(bytes);
@@ -105,14 +105,14 @@ int weft_variables_set(weft_variables_t *variables, const char *name, const char
     return take_entry(variables, entry);
 }
 
-int weft_variables_set_number(weft_variables_t *variables, const char *name, long value)
+int wl_variables_set_number(wl_variables_t *variables, const char *name, long value)
 {
     char text[24];
     snprintf(text, sizeof(text), "%ld", value);
-    return weft_variables_set(variables, name, text);
+    return wl_variables_set(variables, name, text);
 }
 
-int weft_variables_merge(weft_variables_t *to, const weft_variables_t *from)
+int wl_variables_merge(wl_variables_t *to, const wl_variables_t *from)
 {
     int err = make_room(to); /* an empty list is a list too */
     if (err == MPI_SUCCESS)
@@ -122,7 +122,7 @@ int weft_variables_merge(weft_variables_t *to, const weft_variables_t *from)
     return err;
 }
 
-void weft_variables_recount(weft_variables_t *variables)
+void wl_variables_recount(wl_variables_t *variables)
 {
     variables->count = 0;
     while (variables->entries[variables->count] != NULL)
@@ -130,32 +130,32 @@ void weft_variables_recount(weft_variables_t *variables)
     variables->capacity = variables->count + 1;
 }
 
-void weft_variables_release(weft_variables_t *variables)
+void wl_variables_release(wl_variables_t *variables)
 {
     for (int i = 0; i < variables->count; i++)
         weft_free(variables->entries[i]);
     weft_free(variables->entries);
-    *variables = (weft_variables_t){0};
+    *variables = (wl_variables_t){0};
 }
 
-int weft_variables_inherit(weft_variables_t *out)
+int wl_variables_inherit(wl_variables_t *out)
 {
     bool is_nested = weft_environment("PMIX_NAMESPACE") != NULL;
-    weft_variables_t result = {0};
+    wl_variables_t result = {0};
     int err = make_room(&result);
     for (char **entry = environ; *entry != NULL && err == MPI_SUCCESS; entry++) {
         if (!is_of_launcher(*entry, is_nested) && strchr(*entry, '=') != NULL)
             err = take_entry(&result, weft_strdup(*entry));
     }
     if (err != MPI_SUCCESS) {
-        weft_variables_release(&result);
+        wl_variables_release(&result);
         return err;
     }
     *out = result;
     return MPI_SUCCESS;
 }
 
-int weft_variables_copy_own(weft_variables_t *out, bool of_launcher_only)
+int wl_variables_copy_own(wl_variables_t *out, bool of_launcher_only)
 {
     int err = make_room(out);
     for (char **entry = environ; *entry != NULL && err == MPI_SUCCESS; entry++) {
@@ -179,7 +179,7 @@ static const char *const host_names[] = {
 };
 enum { HOST_NAMES = sizeof(host_names) / sizeof(host_names[0]) };
 
-void weft_variables_forget_host(weft_variables_t *variables)
+void wl_variables_forget_host(wl_variables_t *variables)
 {
     for (int i = 0; i < HOST_NAMES; i++) {
         int index = find(variables, host_names[i], strlen(host_names[i]));
@@ -191,18 +191,18 @@ void weft_variables_forget_host(weft_variables_t *variables)
     }
 }
 
-int weft_variables_add_host(weft_variables_t *variables)
+int wl_variables_add_host(wl_variables_t *variables)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < HOST_NAMES && err == MPI_SUCCESS; i++) {
         const char *value = weft_environment(host_names[i]);
-        if (value != NULL && weft_variables_get(variables, host_names[i]) == NULL)
-            err = weft_variables_set(variables, host_names[i], value);
+        if (value != NULL && wl_variables_get(variables, host_names[i]) == NULL)
+            err = wl_variables_set(variables, host_names[i], value);
     }
     return err;
 }
 
-void weft_environment_forget_launchers(void)
+void wl_environment_forget_launchers(void)
 {
     bool is_nested = weft_environment("PMIX_NAMESPACE") != NULL;
     char **kept = environ;

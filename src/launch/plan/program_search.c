@@ -28,7 +28,7 @@ static int check_executable(const char *directory, const char *path)
     return access(full, X_OK) == 0 ? 0 : errno;
 }
 
-int weft_program_path(const char *search, const char *name, char path_out[PATH_MAX])
+int wl_program_path(const char *search, const char *name, char path_out[PATH_MAX])
 {
     int worst = ENOENT;
     while (*search != '\0') {
@@ -47,19 +47,19 @@ int weft_program_path(const char *search, const char *name, char path_out[PATH_M
     return worst;
 }
 
-static int refuse_program(const weft_app_t *app, int error)
+static int refuse_program(const wl_app_t *app, int error)
 {
     const char *name = app->arguments[0];
     const char *where = strchr(name, '/') != NULL ? ""
-                        : app->search != NULL     ? " in the folders of --path or the working directory"
-                                                  : " in PATH or the working directory";
+                        : app->search != NULL ? " in the folders of --path or the working directory"
+                                              : " in PATH or the working directory";
     if (error == ENOENT || error == ENOTDIR)
         return weft_fail(MPI_ERR_NO_SUCH_FILE, "the program %s was not found%s", name, where);
     return weft_fail(MPI_ERR_ACCESS, "the program %s cannot be executed: %s", name,
                      strerror(error));
 }
 
-static int find_program(weft_app_t *app)
+static int find_program(wl_app_t *app)
 {
     const char *name = app->arguments[0];
     char path[PATH_MAX];
@@ -68,10 +68,10 @@ static int find_program(weft_app_t *app)
     if (strchr(name, '/') != NULL) {
         error = check_executable(app->directory, name);
     } else {
-        const char *search = app->search != NULL ? app->search
-                                                 : weft_variables_get(&app->environment, "PATH");
+        const char *search =
+            app->search != NULL ? app->search : wl_variables_get(&app->environment, "PATH");
         error =
-            weft_program_path(search == NULL ? "/usr/local/bin:/usr/bin:/bin" : search, name, path);
+            wl_program_path(search == NULL ? "/usr/local/bin:/usr/bin:/bin" : search, name, path);
         if (error != 0) {
             snprintf(path, sizeof(path), "./%s", name);
             int here = check_executable(app->directory, path);
@@ -84,7 +84,7 @@ static int find_program(weft_app_t *app)
     return app->path == NULL ? weft_fail(MPI_ERR_NO_MEM, "the path of %s", name) : MPI_SUCCESS;
 }
 
-static bool has_ranks_on(const weft_job_plan_t *plan, const weft_app_t *app, int host)
+static bool has_ranks_on(const wl_job_plan_t *plan, const wl_app_t *app, int host)
 {
     for (int i = 0; i < app->count; i++) {
         if (plan->placement.host_of[app->first_rank + i] == host)
@@ -102,11 +102,11 @@ static int check_directory(const char *directory)
                      strerror(errno));
 }
 
-int weft_programs_find(weft_job_plan_t *plan, int host)
+int wl_programs_find(wl_job_plan_t *plan, int host)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++) {
-        weft_app_t *app = &plan->apps[i];
+        wl_app_t *app = &plan->apps[i];
         if (!has_ranks_on(plan, app, host))
             continue;
         err = check_directory(app->directory);

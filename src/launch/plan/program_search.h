@@ -13,10 +13,10 @@
  * returns  MPI_SUCCESS; MPI_ERR_NO_SUCH_FILE or MPI_ERR_ACCESS for a program or directory that is
  *          not there or cannot be used; MPI_ERR_NO_MEM
  */
-int weft_programs_find(weft_job_plan_t *plan, int host);
+int wl_programs_find(wl_job_plan_t *plan, int host);
 
 /** Look for `name` in the directories of `search` ("/usr/bin:/bin"). 0 and its path, or the most
  *  telling errno. */
-int weft_program_path(const char *search, const char *name, char path_out[PATH_MAX]);
+int wl_program_path(const char *search, const char *name, char path_out[PATH_MAX]);
 
 #endif

@@ -14,14 +14,15 @@
 
 static const char *const channel_names[2] = {"stdout", "stderr"};
 
-int weft_rank_files_check(const char *word, const char *pattern)
+int wl_rank_files_check(const char *word, const char *pattern)
 {
     if (pattern[0] == '\0' || strlen(pattern) >= PATH_MAX)
         return weft_fail(MPI_ERR_ARG, "%s wants the name of a file, not \"%.40s\"", word, pattern);
     for (const char *at = strchr(pattern, '%'); at != NULL; at = strchr(at + 2, '%')) {
         if (at[1] == '\0' || strchr("rhj%", at[1]) == NULL)
-            return weft_fail(MPI_ERR_ARG, "%s: in \"%s\" %.2s is none of %%r (rank), %%h (host), "
-                                          "%%j (job) and %%%%",
+            return weft_fail(MPI_ERR_ARG,
+                             "%s: in \"%s\" %.2s is none of %%r (rank), %%h (host), "
+                             "%%j (job) and %%%%",
                              word, pattern, at);
     }
     return MPI_SUCCESS;
@@ -36,13 +37,14 @@ static bool names_rank(const char *pattern)
     return false;
 }
 
-int weft_rank_files_check_size(const weft_rank_files_t *files, int size)
+int wl_rank_files_check_size(const wl_rank_files_t *files, int size)
 {
     for (int channel = 0; channel < 2; channel++) {
         const char *pattern = files->patterns[channel];
         if (size > 1 && pattern != NULL && !names_rank(pattern))
-            return weft_fail(MPI_ERR_ARG, "%d ranks cannot all write their %s to the file %s: put "
-                                          "%%r in its name for the rank",
+            return weft_fail(MPI_ERR_ARG,
+                             "%d ranks cannot all write their %s to the file %s: put "
+                             "%%r in its name for the rank",
                              size, channel_names[channel], pattern);
     }
     if (files->input_rank >= size)
@@ -51,7 +53,7 @@ int weft_rank_files_check_size(const weft_rank_files_t *files, int size)
     return MPI_SUCCESS;
 }
 
-bool weft_rank_files_take(const weft_rank_files_t *files, int channel)
+bool wl_rank_files_take(const wl_rank_files_t *files, int channel)
 {
     return files->folder != NULL || files->patterns[channel] != NULL;
 }
@@ -88,11 +90,11 @@ static bool expand(const char *pattern, int rank, const char *job, char path[PAT
 }
 
 /* FOLDER/rank.R/stdout */
-static bool expand_in_folder(const weft_rank_files_t *files, int channel, int rank,
+static bool expand_in_folder(const wl_rank_files_t *files, int channel, int rank,
                              char path[PATH_MAX])
 {
-    int bytes = snprintf(path, PATH_MAX, "%s/rank.%d/%s", files->folder, rank,
-                         channel_names[channel]);
+    int bytes =
+        snprintf(path, PATH_MAX, "%s/rank.%d/%s", files->folder, rank, channel_names[channel]);
     return bytes > 0 && bytes < PATH_MAX;
 }
 
@@ -106,8 +108,8 @@ static void make_folders(char *path)
     }
 }
 
-int weft_rank_files_open(const weft_rank_files_t *files, int channel, int rank, const char *job,
-                         int *fd_out)
+int wl_rank_files_open(const wl_rank_files_t *files, int channel, int rank, const char *job,
+                       int *fd_out)
 {
     char path[PATH_MAX];
     bool has_folder = files->folder != NULL;

@@ -8,32 +8,32 @@
 
 #include <stdbool.h>
 
-enum { WEFT_NO_RANK = -1 };
+enum { WL_NO_RANK = -1 };
 
-typedef struct weft_rank_files {
+typedef struct wl_rank_files {
     /* [stdout, stderr] names of files, with %r for the rank, %h for its host, %j for the job and %%
      * for '%'; NULL: through mpirun */
     const char *patterns[2];
     const char *folder; /* all output goes to FOLDER/rank.R/stdout and stderr; NULL: no */
     bool joins_errors;  /* stderr goes where stdout goes */
-    int input_rank;     /* has mpirun's stdin; WEFT_NO_RANK: none has */
-} weft_rank_files_t;
+    int input_rank;     /* has mpirun's stdin; WL_NO_RANK: none has */
+} wl_rank_files_t;
 
 /** Is it a pattern? MPI_ERR_ARG, with a text that begins with `word`. */
-int weft_rank_files_check(const char *word, const char *pattern);
+int wl_rank_files_check(const char *word, const char *pattern);
 
 /** Would `size` ranks write over each other's files? MPI_ERR_ARG. */
-int weft_rank_files_check_size(const weft_rank_files_t *files, int size);
+int wl_rank_files_check_size(const wl_rank_files_t *files, int size);
 
 /** Does output of this channel (0: stdout, 1: stderr) go to a file? */
-bool weft_rank_files_take(const weft_rank_files_t *files, int channel);
+bool wl_rank_files_take(const wl_rank_files_t *files, int channel);
 
 /**
- * Open the file of a rank for a channel that goes to one; what was in it is lost. Folders in between
- * are made for weft_rank_files_t.folder only.
- * returns  MPI_SUCCESS, fd_out is the caller's, closed on exec; MPI_ERR_IO with a text
+ * Open the file of a rank for a channel that goes to one; what was in it is lost. Folders in
+ * between are made for wl_rank_files_t.folder only. returns  MPI_SUCCESS, fd_out is the caller's,
+ * closed on exec; MPI_ERR_IO with a text
  */
-int weft_rank_files_open(const weft_rank_files_t *files, int channel, int rank, const char *job,
-                         int *fd_out);
+int wl_rank_files_open(const wl_rank_files_t *files, int channel, int rank, const char *job,
+                       int *fd_out);
 
 #endif

@@ -35,7 +35,7 @@ static int quote(const char *path, char out[PATH_MAX + 3])
     return MPI_SUCCESS;
 }
 
-static int make_command(const weft_agent_plan_t *plan, const char *host, command_t *out)
+static int make_command(const wl_agent_plan_t *plan, const char *host, command_t *out)
 {
     const char *words = plan->words == NULL ? default_words : plan->words;
     if (snprintf(out->text, sizeof(out->text), "%s", words) >= (int)sizeof(out->text))
@@ -58,7 +58,7 @@ static int make_command(const weft_agent_plan_t *plan, const char *host, command
 
 /* The child between vfork and exec: system calls only. A ^C at the terminal shall reach mpirun
  * alone: it ends the job through the daemons. ssh leaves signals ignored that it finds so. */
-static __attribute__((noreturn)) void become_agent(const weft_agent_plan_t *plan, char **words,
+static __attribute__((noreturn)) void become_agent(const wl_agent_plan_t *plan, char **words,
                                                    int in, volatile int *error)
 {
     pid_t parent = getppid();
@@ -77,7 +77,7 @@ static __attribute__((noreturn)) void become_agent(const weft_agent_plan_t *plan
     _exit(127);
 }
 
-static int spawn(const weft_agent_plan_t *plan, char **words, int in, pid_t *pid_out)
+static int spawn(const wl_agent_plan_t *plan, char **words, int in, pid_t *pid_out)
 {
     volatile int error = 0;
     pid_t pid = vfork();
@@ -94,13 +94,12 @@ static int spawn(const weft_agent_plan_t *plan, char **words, int in, pid_t *pid
     return MPI_SUCCESS;
 }
 
-int weft_agent_start(const weft_agent_plan_t *plan, const char *host, const char *call,
-                     pid_t *pid_out)
+int wl_agent_start(const wl_agent_plan_t *plan, const char *host, const char *call, pid_t *pid_out)
 {
     command_t command;
     char *direct[] = {(char *)plan->daemon, NULL};
     int ends[2], err = MPI_SUCCESS;
-    bool is_here = weft_is_this_host(host);
+    bool is_here = wl_is_this_host(host);
     if (!is_here)
         err = make_command(plan, host, &command);
     if (err != MPI_SUCCESS)

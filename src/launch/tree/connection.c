@@ -22,70 +22,70 @@ enum {
 
 static const uint32_t most_body = 1U << 30;
 
-void weft_wire_open(int fd, weft_wire_t *out)
+void wl_connection_open(int fd, wl_connection_t *out)
 {
     int one = 1;
-    *out = (weft_wire_t){.fd = fd};
+    *out = (wl_connection_t){.fd = fd};
     fcntl(fd, F_SETFL, O_NONBLOCK);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
-void weft_wire_limit_silence(const weft_wire_t *wire, int seconds)
+void wl_connection_limit_silence(const wl_connection_t *connection, int seconds)
 {
     unsigned unheard_ms = 1000 * (unsigned)seconds; /* data that nobody acknowledges */
-    weft_keep_alive(wire->fd, seconds);
-    setsockopt(wire->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard_ms, sizeof(unheard_ms));
+    weft_keep_alive(connection->fd, seconds);
+    setsockopt(connection->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard_ms, sizeof(unheard_ms));
 }
 
-int weft_wire_watch(weft_wire_t *wire, wl_loop_t *loop, wl_watch_fn_t fn, void *owner)
+int wl_connection_watch(wl_connection_t *connection, wl_loop_t *loop, wl_watch_fn_t fn, void *owner)
 {
-    short events = weft_queue_bytes(&wire->out) > 0 ? POLLIN | POLLOUT : POLLIN;
-    if (wire->fd < 0)
+    short events = wl_queue_bytes(&connection->out) > 0 ? POLLIN | POLLOUT : POLLIN;
+    if (connection->fd < 0)
         return MPI_SUCCESS; /* what it has received can still be taken */
-    wire->loop = loop;
-    return wl_loop_add(loop, wire->fd, events, fn, owner);
+    connection->loop = loop;
+    return wl_loop_add(loop, connection->fd, events, fn, owner);
 }
 
-void weft_wire_unwatch(weft_wire_t *wire)
+void wl_connection_unwatch(wl_connection_t *connection)
 {
-    if (wire->loop != NULL)
-        wl_loop_remove(wire->loop, wire->fd);
-    wire->loop = NULL;
+    if (connection->loop != NULL)
+        wl_loop_remove(connection->loop, connection->fd);
+    connection->loop = NULL;
 }
 
 /* The first reason is the one that counts. */
-static void note_error(weft_wire_t *wire, const char *why)
+static void note_error(wl_connection_t *connection, const char *why)
 {
-    if (wire->error[0] == '\0')
-        snprintf(wire->error, sizeof(wire->error), "%s", why);
+    if (connection->error[0] == '\0')
+        snprintf(connection->error, sizeof(connection->error), "%s", why);
 }
 
-static void end(weft_wire_t *wire, const char *why)
+static void end(wl_connection_t *connection, const char *why)
 {
-    note_error(wire, why);
-    weft_wire_unwatch(wire);
-    close(wire->fd);
-    wire->fd = -1;
-    weft_queue_release(&wire->out);
+    note_error(connection, why);
+    wl_connection_unwatch(connection);
+    close(connection->fd);
+    connection->fd = -1;
+    wl_queue_release(&connection->out);
 }
 
-void weft_wire_send(weft_wire_t *wire, const weft_message_t *message)
+void wl_connection_send(wl_connection_t *connection, const wl_message_t *message)
 {
     const uint32_t header[] = {htole32((uint32_t)message->bytes), htole32((uint32_t)message->kind),
                                htole32((uint32_t)message->to), htole32((uint32_t)message->from)};
     _Static_assert(sizeof(header) == HEADER_BYTES, "as drawn");
-    if (wire->fd < 0)
+    if (connection->fd < 0)
         return;
-    if (message->bytes > most_body || !weft_queue_append(&wire->out, header, sizeof(header)) ||
-        !weft_queue_append(&wire->out, message->body, message->bytes)) {
-        note_error(wire, "no memory for a message");
-        weft_queue_release(&wire->out);
-        shutdown(wire->fd, SHUT_RDWR); /* the loop finds it ended, and its owner is called */
+    if (message->bytes > most_body || !wl_queue_append(&connection->out, header, sizeof(header)) ||
+        !wl_queue_append(&connection->out, message->body, message->bytes)) {
+        note_error(connection, "no memory for a message");
+        wl_queue_release(&connection->out);
+        shutdown(connection->fd, SHUT_RDWR); /* the loop finds it ended, and its owner is called */
         return;
     }
-    if (wire->loop != NULL)
-        wl_loop_set(wire->loop, wire->fd, POLLIN | POLLOUT);
+    if (connection->loop != NULL)
+        wl_loop_set(connection->loop, connection->fd, POLLIN | POLLOUT);
 }
 
 static bool is_transient(void)
@@ -93,94 +93,94 @@ static bool is_transient(void)
     return errno == EAGAIN || errno == EINTR;
 }
 
-static void send_queued(weft_wire_t *wire)
+static void send_queued(wl_connection_t *connection)
 {
-    while (wire->fd >= 0 && weft_queue_bytes(&wire->out) > 0) {
-        ssize_t bytes = send(wire->fd, weft_queue_front(&wire->out), weft_queue_bytes(&wire->out),
-                             MSG_NOSIGNAL);
+    while (connection->fd >= 0 && wl_queue_bytes(&connection->out) > 0) {
+        ssize_t bytes = send(connection->fd, wl_queue_front(&connection->out),
+                             wl_queue_bytes(&connection->out), MSG_NOSIGNAL);
         if (bytes < 0 && is_transient())
             return;
         if (bytes < 0)
-            end(wire, strerror(errno));
+            end(connection, strerror(errno));
         else
-            weft_queue_drop(&wire->out, (size_t)bytes);
+            wl_queue_drop(&connection->out, (size_t)bytes);
     }
-    if (wire->fd >= 0 && wire->loop != NULL)
-        wl_loop_set(wire->loop, wire->fd, POLLIN);
+    if (connection->fd >= 0 && connection->loop != NULL)
+        wl_loop_set(connection->loop, connection->fd, POLLIN);
 }
 
-static void receive(weft_wire_t *wire)
+static void receive(wl_connection_t *connection)
 {
-    for (int i = 0; i < MOST_READS && wire->fd >= 0; i++) {
-        char *room = weft_queue_room(&wire->in, READ_BYTES);
+    for (int i = 0; i < MOST_READS && connection->fd >= 0; i++) {
+        char *room = wl_queue_room(&connection->in, READ_BYTES);
         if (room == NULL) {
-            end(wire, "no memory for a message");
+            end(connection, "no memory for a message");
             return;
         }
-        ssize_t bytes = recv(wire->fd, room, READ_BYTES, 0);
+        ssize_t bytes = recv(connection->fd, room, READ_BYTES, 0);
         if (bytes < 0 && is_transient())
             return;
         if (bytes > 0)
-            wire->in.end += (size_t)bytes;
+            connection->in.end += (size_t)bytes;
         else
-            end(wire, bytes == 0 ? "the connection was closed" : strerror(errno));
+            end(connection, bytes == 0 ? "the connection was closed" : strerror(errno));
     }
 }
 
-void weft_wire_advance(weft_wire_t *wire)
+void wl_connection_advance(wl_connection_t *connection)
 {
-    if (wire->fd < 0)
+    if (connection->fd < 0)
         return;
-    weft_queue_drop(&wire->in, wire->taken);
-    wire->taken = 0;
+    wl_queue_drop(&connection->in, connection->taken);
+    connection->taken = 0;
     /* First what has come: an end of the connection found in sending would throw it away. */
-    receive(wire);
-    send_queued(wire);
+    receive(connection);
+    send_queued(connection);
 }
 
-static uint32_t header_word(const weft_wire_t *wire, int index)
+static uint32_t header_word(const wl_connection_t *connection, int index)
 {
     uint32_t word;
-    memcpy(&word, weft_queue_front(&wire->in) + 4 * index, sizeof(word));
+    memcpy(&word, wl_queue_front(&connection->in) + 4 * index, sizeof(word));
     return le32toh(word);
 }
 
-bool weft_wire_next(weft_wire_t *wire, weft_message_t *out)
+bool wl_connection_next(wl_connection_t *connection, wl_message_t *out)
 {
-    weft_queue_drop(&wire->in, wire->taken);
-    wire->taken = 0;
-    size_t waiting = weft_queue_bytes(&wire->in);
+    wl_queue_drop(&connection->in, connection->taken);
+    connection->taken = 0;
+    size_t waiting = wl_queue_bytes(&connection->in);
     if (waiting < HEADER_BYTES)
         return false;
-    uint32_t bytes = header_word(wire, 0);
+    uint32_t bytes = header_word(connection, 0);
     if (bytes > most_body) {
-        if (wire->fd >= 0)
-            end(wire, "a message has an impossible length");
-        weft_queue_release(&wire->in);
+        if (connection->fd >= 0)
+            end(connection, "a message has an impossible length");
+        wl_queue_release(&connection->in);
         return false;
     }
     if (waiting < HEADER_BYTES + (size_t)bytes)
         return false;
-    *out = (weft_message_t){.kind = (int)header_word(wire, 1),
-                            .to = (int)header_word(wire, 2),
-                            .from = (int)header_word(wire, 3),
-                            .body = weft_queue_front(&wire->in) + HEADER_BYTES,
-                            .bytes = bytes};
-    wire->taken = HEADER_BYTES + (size_t)bytes;
+    *out = (wl_message_t){.kind = (int)header_word(connection, 1),
+                          .to = (int)header_word(connection, 2),
+                          .from = (int)header_word(connection, 3),
+                          .body = wl_queue_front(&connection->in) + HEADER_BYTES,
+                          .bytes = bytes};
+    connection->taken = HEADER_BYTES + (size_t)bytes;
     return true;
 }
 
-bool weft_wire_is_flushed(const weft_wire_t *wire)
+bool wl_connection_is_flushed(const wl_connection_t *connection)
 {
-    return wire->fd < 0 || weft_queue_bytes(&wire->out) == 0;
+    return connection->fd < 0 || wl_queue_bytes(&connection->out) == 0;
 }
 
-void weft_wire_close(weft_wire_t *wire)
+void wl_connection_close(wl_connection_t *connection)
 {
-    weft_wire_unwatch(wire);
-    if (wire->fd >= 0)
-        close(wire->fd);
-    weft_queue_release(&wire->in);
-    weft_queue_release(&wire->out);
-    *wire = (weft_wire_t){.fd = -1};
+    wl_connection_unwatch(connection);
+    if (connection->fd >= 0)
+        close(connection->fd);
+    wl_queue_release(&connection->in);
+    wl_queue_release(&connection->out);
+    *connection = (wl_connection_t){.fd = -1};
 }

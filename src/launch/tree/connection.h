@@ -11,43 +11,44 @@
 #include "launch/tree/daemon_message.h"
 #include "launch/loop/event_loop.h"
 
-typedef struct weft_wire {
+typedef struct wl_connection {
     int fd;          /* -1: closed */
     wl_loop_t *loop; /* that watches it; NULL: none */
-    weft_byte_queue_t in, out;
+    wl_byte_queue_t in, out;
     size_t taken;   /* bytes of `in` that the message given last takes */
     char error[96]; /* why it ended; "" while it is open or when it was closed in good order */
-} weft_wire_t;
+} wl_connection_t;
 
 /** Take a connected socket. */
-void weft_wire_open(int fd, weft_wire_t *out);
+void wl_connection_open(int fd, wl_connection_t *out);
 
 /** End it when the other host has not answered at all for so long. */
-void weft_wire_limit_silence(const weft_wire_t *wire, int seconds);
+void wl_connection_limit_silence(const wl_connection_t *connection, int seconds);
 
 /** Queue a message, a copy. Without memory for it the wire ends, which the next
- *  weft_wire_advance() finds out. */
-void weft_wire_send(weft_wire_t *wire, const weft_message_t *message);
+ *  wl_connection_advance() finds out. */
+void wl_connection_send(wl_connection_t *connection, const wl_message_t *message);
 
 /**
  * Have the loop call `fn` when there is something to receive, or to send and room for it; it calls
- * weft_wire_advance(). The address of `wire` may not change from now on. MPI_ERR_NO_MEM.
+ * wl_connection_advance(). The address of `wire` may not change from now on. MPI_ERR_NO_MEM.
  */
-int weft_wire_watch(weft_wire_t *wire, wl_loop_t *loop, wl_watch_fn_t fn, void *owner);
+int wl_connection_watch(wl_connection_t *connection, wl_loop_t *loop, wl_watch_fn_t fn,
+                        void *owner);
 
 /** The loop forgets it; it may be moved and watched again. */
-void weft_wire_unwatch(weft_wire_t *wire);
+void wl_connection_unwatch(wl_connection_t *connection);
 
 /** Send and receive what is possible; messages that have come can be taken even if the wire ends
  *  here. */
-void weft_wire_advance(weft_wire_t *wire);
+void wl_connection_advance(wl_connection_t *connection);
 
 /** The next message, which lives until the next call; false: none is complete. */
-bool weft_wire_next(weft_wire_t *wire, weft_message_t *out);
+bool wl_connection_next(wl_connection_t *connection, wl_message_t *out);
 
 /** Has all been sent, or can nothing be sent any more? */
-bool weft_wire_is_flushed(const weft_wire_t *wire);
+bool wl_connection_is_flushed(const wl_connection_t *connection);
 
-void weft_wire_close(weft_wire_t *wire);
+void wl_connection_close(wl_connection_t *connection);
 
 #endif

@@ -34,15 +34,15 @@ enum {
 
 typedef struct daemon {
     wl_loop_t loop;
-    weft_call_t call;
-    weft_received_plan_t job;
-    weft_writer_t job_text; /* as received, for our children */
-    weft_relay_t relay;
-    weft_crew_t crew;
-    weft_fences_t fences;
-    weft_remote_data_t remote_data;
-    weft_remote_output_t output;
-    weft_input_drain_t input;
+    wl_parent_link_t parent_link;
+    wl_received_plan_t job;
+    wl_writer_t job_text; /* as received, for our children */
+    wl_router_t router;
+    wl_node_ranks_t node;
+    wl_fences_t fences;
+    wl_remote_data_t remote_data;
+    wl_remote_output_t output;
+    wl_input_drain_t input;
     sigset_t old_signals;
     int exchange_fd;
     bool shows_prompts[2]; /* mpirun's stdout and stderr are a terminal */
@@ -53,84 +53,84 @@ typedef struct daemon {
 
 static void send_failure(daemon_t *daemon, int err)
 {
-    weft_writer_t body = {0};
-    weft_write_u32(&body, (uint32_t)err);
-    weft_write_text(&body, weft_fail_text());
-    weft_relay_send(&daemon->relay, WEFT_MSG_FAILED, 0, &body);
-    weft_writer_release(&body);
+    wl_writer_t body = {0};
+    wl_write_u32(&body, (uint32_t)err);
+    wl_write_text(&body, weft_fail_text());
+    wl_router_send(&daemon->router, WL_MSG_FAILED, 0, &body);
+    wl_writer_release(&body);
 }
 
 static bool has_input_rank(const daemon_t *daemon)
 {
-    const weft_job_plan_t *plan = daemon->crew.plan;
+    const wl_job_plan_t *plan = daemon->node.plan;
     int rank = plan->files.input_rank;
-    return rank != WEFT_NO_RANK && plan->placement.host_of[rank] == daemon->crew.host;
+    return rank != WL_NO_RANK && plan->placement.host_of[rank] == daemon->node.host;
 }
 
 static int start_ranks(daemon_t *daemon)
 {
     int in = -1, err = MPI_SUCCESS;
     if (has_input_rank(daemon))
-        err = weft_input_drain_open(&daemon->relay, &daemon->input, &in);
+        err = wl_input_drain_open(&daemon->router, &daemon->input, &in);
     if (err == MPI_SUCCESS)
-        err = weft_crew_start(&daemon->crew, in);
+        err = wl_node_ranks_start(&daemon->node, in);
     if (in >= 0)
         close(in);
     daemon->is_started = err == MPI_SUCCESS;
     return err;
 }
 
-static void take_start(void *owner, const weft_message_t *message)
+static void take_start(void *owner, const wl_message_t *message)
 {
     daemon_t *daemon = owner;
-    weft_reader_t reader = weft_read_begin(message);
+    wl_reader_t reader = wl_read_begin(message);
     for (int channel = 0; channel < 2; channel++)
-        daemon->shows_prompts[channel] = weft_read_u32(&reader) != 0;
-    daemon->crew.is_oversubscribed = weft_read_u32(&reader) != 0;
+        daemon->shows_prompts[channel] = wl_read_u32(&reader) != 0;
+    daemon->node.is_oversubscribed = wl_read_u32(&reader) != 0;
     int err = start_ranks(daemon);
     if (err != MPI_SUCCESS)
         send_failure(daemon, err);
 }
 
-static void take_signal(void *owner, const weft_message_t *message)
+static void take_signal(void *owner, const wl_message_t *message)
 {
     daemon_t *daemon = owner;
-    weft_reader_t reader = weft_read_begin(message);
-    weft_ranks_signal(&daemon->crew.ranks, (int)weft_read_u32(&reader));
+    wl_reader_t reader = wl_read_begin(message);
+    wl_ranks_signal(&daemon->node.ranks, (int)wl_read_u32(&reader));
 }
 
-static void take_input(void *owner, const weft_message_t *message)
+static void take_input(void *owner, const wl_message_t *message)
 {
     daemon_t *daemon = owner;
-    weft_input_drain_take(&daemon->input, message);
+    wl_input_drain_take(&daemon->input, message);
 }
 
-static void take_credit(void *owner, const weft_message_t *message)
+static void take_credit(void *owner, const wl_message_t *message)
 {
     daemon_t *daemon = owner;
-    weft_remote_output_take(&daemon->output, message);
+    wl_remote_output_take(&daemon->output, message);
 }
 
-static void take_break(void *owner, const weft_message_t *message)
+static void take_break(void *owner, const wl_message_t *message)
 {
     daemon_t *daemon = owner;
-    weft_reader_t reader = weft_read_begin(message);
-    weft_output_break(&daemon->crew.output, weft_read_u32(&reader) != 0);
+    wl_reader_t reader = wl_read_begin(message);
+    wl_output_break(&daemon->node.output, wl_read_u32(&reader) != 0);
 }
 
-static void take_fence(void *owner, const weft_message_t *message)
+static void take_fence(void *owner, const wl_message_t *message)
 {
     daemon_t *daemon = owner;
-    weft_fences_take(&daemon->fences, message);
+    wl_fences_take(&daemon->fences, message);
 }
 
-static void take_data(void *owner, const weft_message_t *message)
+static void take_data(void *owner, const wl_message_t *message)
 {
     daemon_t *daemon = owner;
-    weft_remote_data_take(&daemon->remote_data, message);
+    wl_remote_data_take(&daemon->remote_data, message);
 }
 
-static void take_finish(void *owner, const weft_message_t *message)
+static void take_finish(void *owner, const wl_message_t *message)
 {
     daemon_t *daemon = owner;
     (void)message;
@@ -138,14 +138,14 @@ static void take_finish(void *owner, const weft_message_t *message)
 }
 
 static const wl_message_rule_t rules[] = {
-    {WEFT_MSG_START, "START", 12, take_start},          {WEFT_MSG_SIGNAL, "SIGNAL", 4, take_signal},
-    {WEFT_MSG_INPUT, "INPUT", 0, take_input},           {WEFT_MSG_TAKEN, "TAKEN", 8, take_credit},
-    {WEFT_MSG_BREAK, "BREAK", 4, take_break},           {WEFT_MSG_FENCE, "FENCE", 12, take_fence},
-    {WEFT_MSG_FENCE_DONE, "FENCE_DONE", 8, take_fence}, {WEFT_MSG_FETCH, "FETCH", 24, take_data},
-    {WEFT_MSG_FETCHED, "FETCHED", 12, take_data},       {WEFT_MSG_FINISH, "FINISH", 0, take_finish},
+    {WL_MSG_START, "START", 12, take_start},          {WL_MSG_SIGNAL, "SIGNAL", 4, take_signal},
+    {WL_MSG_INPUT, "INPUT", 0, take_input},           {WL_MSG_TAKEN, "TAKEN", 8, take_credit},
+    {WL_MSG_BREAK, "BREAK", 4, take_break},           {WL_MSG_FENCE, "FENCE", 12, take_fence},
+    {WL_MSG_FENCE_DONE, "FENCE_DONE", 8, take_fence}, {WL_MSG_GET, "FETCH", 24, take_data},
+    {WL_MSG_GOT, "FETCHED", 12, take_data},           {WL_MSG_FINISH, "FINISH", 0, take_finish},
 };
 
-static void daemon_deliver(void *context, const weft_message_t *message)
+static void daemon_deliver(void *context, const wl_message_t *message)
 {
     wl_message_take(rules, sizeof(rules) / sizeof(rules[0]), context, message);
 }
@@ -153,44 +153,44 @@ static void daemon_deliver(void *context, const weft_message_t *message)
 static void tell_job(void *context, int node)
 {
     daemon_t *daemon = context;
-    weft_relay_send(&daemon->relay, WEFT_MSG_JOB, node, &daemon->job_text);
+    wl_router_send(&daemon->router, WL_MSG_JOB, node, &daemon->job_text);
 }
 
 static void tell_loss(void *context, int node, const char *why)
 {
     daemon_t *daemon = context;
-    weft_writer_t body = {0};
-    weft_write_u32(&body, (uint32_t)node);
-    weft_write_text(&body, why);
-    weft_relay_send(&daemon->relay, WEFT_MSG_LOST, 0, &body);
-    weft_writer_release(&body);
+    wl_writer_t body = {0};
+    wl_write_u32(&body, (uint32_t)node);
+    wl_write_text(&body, why);
+    wl_router_send(&daemon->router, WL_MSG_LOST, 0, &body);
+    wl_writer_release(&body);
 }
 
-static const weft_relay_ops_t relay_ops = {
+static const wl_router_ops_t router_ops = {
     .deliver = daemon_deliver, .joined = tell_job, .lost = tell_loss};
 
 static void tell_events(daemon_t *daemon)
 {
-    weft_rank_event_t event;
-    while (weft_crew_next_event(&daemon->crew, &event)) {
-        weft_writer_t body = {0};
-        weft_remote_output_send(&daemon->output); /* what the rank has written before */
-        weft_rank_event_write(&event, &body);
-        weft_relay_send(&daemon->relay, WEFT_MSG_RANK, 0, &body);
-        weft_writer_release(&body);
+    wl_rank_event_t event;
+    while (wl_node_ranks_next_event(&daemon->node, &event)) {
+        wl_writer_t body = {0};
+        wl_remote_output_send(&daemon->output); /* what the rank has written before */
+        wl_rank_event_write(&event, &body);
+        wl_router_send(&daemon->router, WL_MSG_RANK, 0, &body);
+        wl_writer_release(&body);
     }
 }
 
 static void exchange_ready(void *owner, short ready)
 {
     daemon_t *daemon = owner;
-    weft_request_t *request;
+    wl_pmix_request_t *request;
     (void)ready;
-    while ((request = weft_exchange_next()) != NULL) {
-        if (request->kind == WEFT_FENCE)
-            weft_fences_enter(&daemon->fences, request);
+    while ((request = wl_exchange_next()) != NULL) {
+        if (request->kind == WL_REQUEST_FENCE)
+            wl_fences_enter(&daemon->fences, request);
         else
-            weft_remote_data_enter(&daemon->remote_data, request);
+            wl_remote_data_enter(&daemon->remote_data, request);
     }
 }
 
@@ -207,10 +207,10 @@ static void daemon_signalled(void *owner, int signal_number)
 static void tell_end_of_output(daemon_t *daemon)
 {
     if (!daemon->is_started || daemon->has_told_end_of_output ||
-        !weft_output_is_closed(&daemon->crew.output))
+        !wl_output_is_closed(&daemon->node.output))
         return;
     daemon->has_told_end_of_output = true;
-    weft_relay_send(&daemon->relay, WEFT_MSG_CLOSED, 0, NULL);
+    wl_router_send(&daemon->router, WL_MSG_CLOSED, 0, NULL);
 }
 
 /* Nothing has come for a moment: does a user wait for the rank with the input to say what it wants?
@@ -218,11 +218,11 @@ static void tell_end_of_output(daemon_t *daemon)
 static void daemon_is_quiet(void *owner)
 {
     daemon_t *daemon = owner;
-    const weft_job_plan_t *plan = daemon->crew.plan;
+    const wl_job_plan_t *plan = daemon->node.plan;
     for (int channel = 0; channel < 2 && daemon->input.pipe >= 0; channel++) {
         if (daemon->shows_prompts[channel])
-            weft_output_show_prompt(&daemon->crew.output,
-                                    plan->placement.local_rank[plan->files.input_rank], channel);
+            wl_output_show_prompt(&daemon->node.output,
+                                  plan->placement.local_rank[plan->files.input_rank], channel);
     }
 }
 
@@ -233,14 +233,14 @@ static void take_turn(daemon_t *daemon)
         wl_loop_set_quiet(&daemon->loop, may_prompt ? PROMPT_MS : 0, daemon_is_quiet, daemon);
     wl_loop_turn(&daemon->loop, -1);
     tell_events(daemon);
-    weft_remote_output_send(&daemon->output);
-    weft_output_throttle(&daemon->crew.output);
+    wl_remote_output_send(&daemon->output);
+    wl_output_throttle(&daemon->node.output);
     tell_end_of_output(daemon);
 }
 
 static bool is_over(const daemon_t *daemon)
 {
-    return daemon->is_told_to_end || daemon->is_finishing || weft_relay_is_orphaned(&daemon->relay);
+    return daemon->is_told_to_end || daemon->is_finishing || wl_router_is_orphaned(&daemon->router);
 }
 
 /* ---- Start ---- */
@@ -253,36 +253,36 @@ static int open_signals(daemon_t *daemon)
     return wl_loop_open_signals(&daemon->loop, no_more, daemon_signalled, daemon);
 }
 
-static void wire_ready(void *owner, short ready)
+static void connection_ready(void *owner, short ready)
 {
     (void)ready;
-    weft_wire_advance(owner);
+    wl_connection_advance(owner);
 }
 
 /* The first message is the job. */
-static int receive_job(daemon_t *daemon, weft_wire_t *wire)
+static int receive_job(daemon_t *daemon, wl_connection_t *connection)
 {
-    weft_message_t message;
-    int err = weft_wire_watch(wire, &daemon->loop, wire_ready, wire);
+    wl_message_t message;
+    int err = wl_connection_watch(connection, &daemon->loop, connection_ready, connection);
     if (err != MPI_SUCCESS)
         return err;
-    while (!weft_wire_next(wire, &message)) {
-        if (wire->fd < 0)
+    while (!wl_connection_next(connection, &message)) {
+        if (connection->fd < 0)
             return weft_fail(MPI_ERR_OTHER, "mpirun has gone before it told the job");
         wl_loop_turn(&daemon->loop, -1);
     }
-    weft_wire_unwatch(wire);
-    if (message.kind == WEFT_MSG_FINISH)
+    wl_connection_unwatch(connection);
+    if (message.kind == WL_MSG_FINISH)
         _exit(0); /* the others could not be started, so we are not needed */
-    if (message.kind != WEFT_MSG_JOB)
+    if (message.kind != WL_MSG_JOB)
         return weft_fail(MPI_ERR_OTHER, "message %d came where the job was expected", message.kind);
-    weft_write_bytes(&daemon->job_text, message.body, message.bytes);
-    return weft_plan_read(&message, &daemon->job);
+    wl_write_bytes(&daemon->job_text, message.body, message.bytes);
+    return wl_plan_read(&message, &daemon->job);
 }
 
 /* Where the ranks start. A directory that this host does not have is no mistake as long as nobody
  * relies on it: programs and -wdir are looked for later. */
-static void enter_directory(const weft_job_plan_t *plan)
+static void enter_directory(const wl_job_plan_t *plan)
 {
     const char *home = weft_environment("HOME");
     if (plan->directory != NULL && chdir(plan->directory) == 0)
@@ -293,26 +293,27 @@ static void enter_directory(const weft_job_plan_t *plan)
 
 static int start_children(daemon_t *daemon)
 {
-    const weft_job_plan_t *plan = &daemon->job.plan;
+    const wl_job_plan_t *plan = &daemon->job.plan;
     char path[PATH_MAX];
-    int err = weft_daemon_path(plan->route.prefix, path);
+    int err = wl_daemon_path(plan->route.prefix, path);
     if (err != MPI_SUCCESS)
         return err;
-    weft_agent_plan_t agent = {
+    wl_agent_plan_t agent = {
         .words = plan->route.agent, .daemon = path, .signals = daemon->old_signals};
-    daemon->relay.lost_after_s = plan->route.lost_after_s;
-    daemon->relay.ops = &relay_ops;
-    daemon->relay.context = daemon;
-    memcpy(daemon->relay.call.secret, daemon->call.secret, sizeof(daemon->call.secret));
-    return weft_relay_start(&daemon->relay, &agent, &plan->placement, plan->route.interface);
+    daemon->router.lost_after_s = plan->route.lost_after_s;
+    daemon->router.ops = &router_ops;
+    daemon->router.context = daemon;
+    memcpy(daemon->router.parent_link.secret, daemon->parent_link.secret,
+           sizeof(daemon->parent_link.secret));
+    return wl_router_start(&daemon->router, &agent, &plan->placement, plan->route.interface);
 }
 
-static int add_own_variables(weft_job_plan_t *plan)
+static int add_own_variables(wl_job_plan_t *plan)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++) {
         if (plan->apps[i].inherits_all)
-            err = weft_variables_add_host(&plan->apps[i].environment);
+            err = wl_variables_add_host(&plan->apps[i].environment);
     }
     return err;
 }
@@ -320,45 +321,46 @@ static int add_own_variables(weft_job_plan_t *plan)
 /* All that is needed to start the ranks of this host. */
 static int prepare_ranks(daemon_t *daemon)
 {
-    weft_job_plan_t *plan = &daemon->job.plan;
-    int host = daemon->call.node - 1;
+    wl_job_plan_t *plan = &daemon->job.plan;
+    int host = daemon->parent_link.node - 1;
     int err = add_own_variables(plan);
     if (err == MPI_SUCCESS)
-        err = weft_programs_find(plan, host);
+        err = wl_programs_find(plan, host);
     if (err == MPI_SUCCESS)
-        err = weft_exchange_open(plan->id, &daemon->exchange_fd);
+        err = wl_exchange_open(plan->id, &daemon->exchange_fd);
     if (err == MPI_SUCCESS)
         err = wl_loop_add(&daemon->loop, daemon->exchange_fd, POLLIN, exchange_ready, daemon);
     if (err == MPI_SUCCESS)
-        err = weft_crew_open(&daemon->crew);
+        err = wl_node_ranks_open(&daemon->node);
     return err;
 }
 
 /* From the connection to the parent to a node of the tree with a crew. */
 static int join_job(daemon_t *daemon, int fd)
 {
-    weft_wire_t wire;
-    weft_wire_open(fd, &wire);
-    weft_wire_limit_silence(&wire, LOST_BEFORE_PLAN_S);
-    int err = receive_job(daemon, &wire);
+    wl_connection_t connection;
+    wl_connection_open(fd, &connection);
+    wl_connection_limit_silence(&connection, LOST_BEFORE_PLAN_S);
+    int err = receive_job(daemon, &connection);
     if (err != MPI_SUCCESS)
         return err;
-    weft_job_plan_t *plan = &daemon->job.plan;
-    const weft_host_tree_t tree = {.count = plan->placement.host_count + 1,
-                                   .radix = plan->route.radix};
-    if (daemon->call.node < 1 || daemon->call.node >= tree.count)
-        return weft_fail(MPI_ERR_OTHER, "this is daemon %d of %d", daemon->call.node,
+    wl_job_plan_t *plan = &daemon->job.plan;
+    const wl_host_tree_t tree = {.count = plan->placement.host_count + 1,
+                                 .radix = plan->route.radix};
+    if (daemon->parent_link.node < 1 || daemon->parent_link.node >= tree.count)
+        return weft_fail(MPI_ERR_OTHER, "this is daemon %d of %d", daemon->parent_link.node,
                          tree.count - 1);
-    weft_wire_limit_silence(&wire, plan->route.lost_after_s);
-    err = weft_relay_open(&tree, daemon->call.node, &wire, &daemon->loop, &daemon->relay);
-    daemon->output.relay = &daemon->relay;
-    weft_fences_open(&plan->placement, &daemon->relay, &daemon->fences);
-    weft_remote_data_open(&plan->placement, &daemon->relay, &daemon->remote_data);
-    plan->cores = weft_cores_available();
+    wl_connection_limit_silence(&connection, plan->route.lost_after_s);
+    err = wl_router_open(&tree, daemon->parent_link.node, &connection, &daemon->loop,
+                         &daemon->router);
+    daemon->output.router = &daemon->router;
+    wl_fences_open(&plan->placement, &daemon->router, &daemon->fences);
+    wl_remote_data_open(&plan->placement, &daemon->router, &daemon->remote_data);
+    plan->cores = wl_cores_available();
     if (err == MPI_SUCCESS)
-        err = weft_crew_prepare(plan, daemon->call.node - 1,
-                                weft_remote_output_target(&daemon->output), &daemon->loop,
-                                &daemon->crew);
+        err = wl_node_ranks_prepare(plan, daemon->parent_link.node - 1,
+                                    wl_remote_output_target(&daemon->output), &daemon->loop,
+                                    &daemon->node);
     return err;
 }
 
@@ -369,13 +371,13 @@ static void take_leave(daemon_t *daemon)
 {
     int64_t until_ms = weft_clock_ms() + FAREWELL_MS;
     bool has_said = false;
-    while (weft_clock_ms() < until_ms && !weft_relay_is_orphaned(&daemon->relay)) {
-        if (!has_said && weft_relay_is_alone(&daemon->relay)) {
-            weft_relay_send(&daemon->relay, WEFT_MSG_DONE,
-                            weft_host_tree_parent(&daemon->relay.tree, daemon->relay.self), NULL);
+    while (weft_clock_ms() < until_ms && !wl_router_is_orphaned(&daemon->router)) {
+        if (!has_said && wl_router_is_alone(&daemon->router)) {
+            wl_router_send(&daemon->router, WL_MSG_DONE,
+                           wl_host_tree_parent(&daemon->router.tree, daemon->router.self), NULL);
             has_said = true;
         }
-        if (has_said && weft_relay_is_flushed(&daemon->relay))
+        if (has_said && wl_router_is_flushed(&daemon->router))
             return;
         wl_loop_turn(&daemon->loop, PROMPT_MS);
     }
@@ -383,25 +385,25 @@ static void take_leave(daemon_t *daemon)
 
 static void finish(daemon_t *daemon)
 {
-    weft_relay_stop_listening(&daemon->relay);
+    wl_router_stop_listening(&daemon->router);
     wl_loop_set_quiet(&daemon->loop, 0, NULL, NULL);
     wl_loop_remove(&daemon->loop, daemon->exchange_fd);
-    weft_fences_close(&daemon->fences);
-    weft_remote_data_close(&daemon->remote_data);
-    weft_crew_finish(&daemon->crew);
-    weft_remote_output_send(&daemon->output);
-    weft_input_drain_close(&daemon->input);
-    weft_crew_close(&daemon->crew);
+    wl_fences_close(&daemon->fences);
+    wl_remote_data_close(&daemon->remote_data);
+    wl_node_ranks_finish(&daemon->node);
+    wl_remote_output_send(&daemon->output);
+    wl_input_drain_close(&daemon->input);
+    wl_node_ranks_close(&daemon->node);
     take_leave(daemon);
-    weft_relay_close(&daemon->relay);
+    wl_router_close(&daemon->router);
 }
 
 static void tell_ready(daemon_t *daemon)
 {
-    weft_writer_t body = {0};
-    weft_write_u32(&body, daemon->crew.ours->count > daemon->job.plan.cores);
-    weft_relay_send(&daemon->relay, WEFT_MSG_READY, 0, &body);
-    weft_writer_release(&body);
+    wl_writer_t body = {0};
+    wl_write_u32(&body, daemon->node.ours->count > daemon->job.plan.cores);
+    wl_router_send(&daemon->router, WL_MSG_READY, 0, &body);
+    wl_writer_release(&body);
 }
 
 static void serve(daemon_t *daemon)
@@ -413,21 +415,21 @@ static void serve(daemon_t *daemon)
         tell_ready(daemon);
     else
         send_failure(daemon, err);
-    weft_relay_read_on(&daemon->relay);
+    wl_router_read_on(&daemon->router);
     while (!is_over(daemon))
         take_turn(daemon);
     finish(daemon);
 }
 
-int weft_daemon_run(void)
+int wl_daemon_run(void)
 {
-    static daemon_t daemon = {.exchange_fd = -1, .input.pipe = -1, .crew.host_fd = -1};
+    static daemon_t daemon = {.exchange_fd = -1, .input.pipe = -1, .node.host_fd = -1};
     int fd, null;
     wl_loop_open(&daemon.loop);
     setsid(); /* what a terminal or an agent's end send to its group is not for us */
-    int err = weft_call_read(STDIN_FILENO, &daemon.call);
+    int err = wl_parent_link_read(STDIN_FILENO, &daemon.parent_link);
     if (err == MPI_SUCCESS)
-        err = weft_call_connect(&daemon.call, &fd);
+        err = wl_parent_link_connect(&daemon.parent_link, &fd);
     if (err != MPI_SUCCESS)
         return err;
     /* Ranks without input shall not read what the agent may still send. */

@@ -9,6 +9,6 @@
  * it is cut. Nothing of the job is left on this host then.
  * returns  MPI_SUCCESS; MPI_ERR_ARG, MPI_ERR_PORT or MPI_ERR_OTHER: mpirun was not found
  */
-int weft_daemon_run(void);
+int wl_daemon_run(void);
 
 #endif

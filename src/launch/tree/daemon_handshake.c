@@ -7,27 +7,27 @@
 #include <endian.h>
 #include <string.h>
 
-enum { LABEL_BYTES = 8, PROOF_AT = WEFT_REPLY_BYTES - WEFT_PROOF_BYTES };
+enum { LABEL_BYTES = 8, PROOF_AT = WL_REPLY_BYTES - WEFT_PROOF_BYTES };
 
 /* The last digit is the protocol's version. */
 static const char magic[8] = {'w', 'e', 'f', 't', '-', 'd', '0', '1'};
 
-bool weft_greeting_begin(weft_greeting_t *greeting)
+bool wl_handshake_begin(wl_handshake_t *handshake)
 {
-    memcpy(greeting->hello, magic, sizeof(magic));
-    return weft_random(greeting->hello + sizeof(magic), WEFT_NONCE_BYTES) == MPI_SUCCESS;
+    memcpy(handshake->hello, magic, sizeof(magic));
+    return weft_random(handshake->hello + sizeof(magic), WL_NONCE_BYTES) == MPI_SUCCESS;
 }
 
 /* Of hello and the first `reply_bytes` of reply; the label keeps one side's proof from being sent
  * back to it as the other's. */
-static void prove(const weft_greeting_t *greeting, const uint8_t secret[], const char *label,
+static void prove(const wl_handshake_t *handshake, const uint8_t secret[], const char *label,
                   size_t reply_bytes, uint8_t out[WEFT_PROOF_BYTES])
 {
-    uint8_t text[LABEL_BYTES + WEFT_HELLO_BYTES + WEFT_REPLY_BYTES] = {0};
+    uint8_t text[LABEL_BYTES + WL_HELLO_BYTES + WL_REPLY_BYTES] = {0};
     memcpy(text, label, strlen(label));
-    memcpy(text + LABEL_BYTES, greeting->hello, WEFT_HELLO_BYTES);
-    memcpy(text + LABEL_BYTES + WEFT_HELLO_BYTES, greeting->reply, reply_bytes);
-    weft_keyed_hash(secret, text, LABEL_BYTES + WEFT_HELLO_BYTES + reply_bytes, out);
+    memcpy(text + LABEL_BYTES, handshake->hello, WL_HELLO_BYTES);
+    memcpy(text + LABEL_BYTES + WL_HELLO_BYTES, handshake->reply, reply_bytes);
+    weft_keyed_hash(secret, text, LABEL_BYTES + WL_HELLO_BYTES + reply_bytes, out);
 }
 
 /* In a time that does not tell where the first difference is. */
@@ -39,34 +39,34 @@ static bool are_equal(const uint8_t a[WEFT_PROOF_BYTES], const uint8_t b[WEFT_PR
     return difference == 0;
 }
 
-bool weft_greeting_answer(weft_greeting_t *greeting, const uint8_t secret[], int node)
+bool wl_handshake_answer(wl_handshake_t *handshake, const uint8_t secret[], int node)
 {
     uint32_t number = htole32((uint32_t)node);
-    if (memcmp(greeting->hello, magic, sizeof(magic)) != 0)
+    if (memcmp(handshake->hello, magic, sizeof(magic)) != 0)
         return false;
-    memcpy(greeting->reply, &number, sizeof(number));
-    if (weft_random(greeting->reply + sizeof(number), WEFT_NONCE_BYTES) != MPI_SUCCESS)
+    memcpy(handshake->reply, &number, sizeof(number));
+    if (weft_random(handshake->reply + sizeof(number), WL_NONCE_BYTES) != MPI_SUCCESS)
         return false;
-    prove(greeting, secret, "caller", PROOF_AT, greeting->reply + PROOF_AT);
+    prove(handshake, secret, "caller", PROOF_AT, handshake->reply + PROOF_AT);
     return true;
 }
 
-bool weft_greeting_accept(weft_greeting_t *greeting, const uint8_t secret[], int *node_out)
+bool wl_handshake_accept(wl_handshake_t *handshake, const uint8_t secret[], int *node_out)
 {
     uint8_t expected[WEFT_PROOF_BYTES];
     uint32_t number;
-    prove(greeting, secret, "caller", PROOF_AT, expected);
-    if (!are_equal(expected, greeting->reply + PROOF_AT))
+    prove(handshake, secret, "caller", PROOF_AT, expected);
+    if (!are_equal(expected, handshake->reply + PROOF_AT))
         return false;
-    prove(greeting, secret, "called", WEFT_REPLY_BYTES, greeting->welcome);
-    memcpy(&number, greeting->reply, sizeof(number));
+    prove(handshake, secret, "called", WL_REPLY_BYTES, handshake->welcome);
+    memcpy(&number, handshake->reply, sizeof(number));
     *node_out = (int)le32toh(number);
     return true;
 }
 
-bool weft_greeting_check(const weft_greeting_t *greeting, const uint8_t secret[])
+bool wl_handshake_check(const wl_handshake_t *handshake, const uint8_t secret[])
 {
     uint8_t expected[WEFT_PROOF_BYTES];
-    prove(greeting, secret, "called", WEFT_REPLY_BYTES, expected);
-    return are_equal(expected, greeting->welcome);
+    prove(handshake, secret, "called", WL_REPLY_BYTES, expected);
+    return are_equal(expected, handshake->welcome);
 }

@@ -16,27 +16,27 @@
 #include <stdbool.h>
 
 enum {
-    WEFT_NONCE_BYTES = 16,
-    WEFT_HELLO_BYTES = 8 + WEFT_NONCE_BYTES,
-    WEFT_REPLY_BYTES = 4 + WEFT_NONCE_BYTES + WEFT_PROOF_BYTES,
-    WEFT_WELCOME_BYTES = WEFT_PROOF_BYTES,
+    WL_NONCE_BYTES = 16,
+    WL_HELLO_BYTES = 8 + WL_NONCE_BYTES,
+    WL_REPLY_BYTES = 4 + WL_NONCE_BYTES + WEFT_PROOF_BYTES,
+    WL_WELCOME_BYTES = WEFT_PROOF_BYTES,
 };
 
 /** One greeting; each side fills in what it sends and what it gets, in this order. */
-typedef struct weft_greeting {
-    uint8_t hello[WEFT_HELLO_BYTES], reply[WEFT_REPLY_BYTES], welcome[WEFT_WELCOME_BYTES];
-} weft_greeting_t;
+typedef struct wl_handshake {
+    uint8_t hello[WL_HELLO_BYTES], reply[WL_REPLY_BYTES], welcome[WL_WELCOME_BYTES];
+} wl_handshake_t;
 
 /** The called side: make hello; false: no random numbers. */
-bool weft_greeting_begin(weft_greeting_t *greeting);
+bool wl_handshake_begin(wl_handshake_t *handshake);
 
 /** The caller: after hello, make reply; false: it is not one of ours. */
-bool weft_greeting_answer(weft_greeting_t *greeting, const uint8_t secret[], int node);
+bool wl_handshake_answer(wl_handshake_t *handshake, const uint8_t secret[], int node);
 
 /** The called side: after reply, make welcome; false: the caller does not know the secret. */
-bool weft_greeting_accept(weft_greeting_t *greeting, const uint8_t secret[], int *node_out);
+bool wl_handshake_accept(wl_handshake_t *handshake, const uint8_t secret[], int *node_out);
 
 /** The caller: after welcome; false: the called does not know the secret. */
-bool weft_greeting_check(const weft_greeting_t *greeting, const uint8_t secret[]);
+bool wl_handshake_check(const wl_handshake_t *handshake, const uint8_t secret[]);
 
 #endif

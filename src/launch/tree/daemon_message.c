@@ -7,7 +7,7 @@
 #include <string.h>
 
 void wl_message_take(const wl_message_rule_t *rules, int count, void *owner,
-                     const weft_message_t *message)
+                     const wl_message_t *message)
 {
     for (int i = 0; i < count; i++) {
         if (rules[i].kind != message->kind)
@@ -23,47 +23,47 @@ void wl_message_take(const wl_message_rule_t *rules, int count, void *owner,
 
 static const uint32_t no_text = UINT32_MAX;
 
-void weft_write_bytes(weft_writer_t *writer, const void *data, size_t bytes)
+void wl_write_bytes(wl_writer_t *writer, const void *data, size_t bytes)
 {
-    if (!weft_queue_append(&writer->body, data, bytes))
+    if (!wl_queue_append(&writer->body, data, bytes))
         writer->has_failed = true;
 }
 
-void weft_write_u32(weft_writer_t *writer, uint32_t value)
+void wl_write_u32(wl_writer_t *writer, uint32_t value)
 {
     value = htole32(value);
-    weft_write_bytes(writer, &value, sizeof(value));
+    wl_write_bytes(writer, &value, sizeof(value));
 }
 
-void weft_write_u64(weft_writer_t *writer, uint64_t value)
+void wl_write_u64(wl_writer_t *writer, uint64_t value)
 {
     value = htole64(value);
-    weft_write_bytes(writer, &value, sizeof(value));
+    wl_write_bytes(writer, &value, sizeof(value));
 }
 
-void weft_write_text(weft_writer_t *writer, const char *text)
+void wl_write_text(wl_writer_t *writer, const char *text)
 {
     if (text == NULL) {
-        weft_write_u32(writer, no_text);
+        wl_write_u32(writer, no_text);
         return;
     }
     size_t bytes = strlen(text) + 1;
-    weft_write_u32(writer, (uint32_t)bytes);
-    weft_write_bytes(writer, text, bytes);
+    wl_write_u32(writer, (uint32_t)bytes);
+    wl_write_bytes(writer, text, bytes);
 }
 
-void weft_writer_release(weft_writer_t *writer)
+void wl_writer_release(wl_writer_t *writer)
 {
-    weft_queue_release(&writer->body);
+    wl_queue_release(&writer->body);
 }
 
-weft_reader_t weft_read_begin(const weft_message_t *message)
+wl_reader_t wl_read_begin(const wl_message_t *message)
 {
-    return (weft_reader_t){.at = message->body, .left = message->bytes};
+    return (wl_reader_t){.at = message->body, .left = message->bytes};
 }
 
 /* The next `bytes` bytes; NULL: there are not so many. */
-static const char *take(weft_reader_t *reader, size_t bytes)
+static const char *take(wl_reader_t *reader, size_t bytes)
 {
     if (reader->has_failed || bytes > reader->left) {
         reader->has_failed = true;
@@ -75,7 +75,7 @@ static const char *take(weft_reader_t *reader, size_t bytes)
     return at;
 }
 
-uint32_t weft_read_u32(weft_reader_t *reader)
+uint32_t wl_read_u32(wl_reader_t *reader)
 {
     uint32_t value = 0;
     const char *at = take(reader, sizeof(value));
@@ -84,7 +84,7 @@ uint32_t weft_read_u32(weft_reader_t *reader)
     return le32toh(value);
 }
 
-uint64_t weft_read_u64(weft_reader_t *reader)
+uint64_t wl_read_u64(wl_reader_t *reader)
 {
     uint64_t value = 0;
     const char *at = take(reader, sizeof(value));
@@ -93,9 +93,9 @@ uint64_t weft_read_u64(weft_reader_t *reader)
     return le64toh(value);
 }
 
-const char *weft_read_text(weft_reader_t *reader)
+const char *wl_read_text(wl_reader_t *reader)
 {
-    uint32_t bytes = weft_read_u32(reader);
+    uint32_t bytes = wl_read_u32(reader);
     if (bytes == no_text)
         return NULL;
     const char *at = take(reader, bytes);
@@ -105,9 +105,9 @@ const char *weft_read_text(weft_reader_t *reader)
     return NULL;
 }
 
-uint32_t weft_read_count(weft_reader_t *reader, size_t item_bytes)
+uint32_t wl_read_count(wl_reader_t *reader, size_t item_bytes)
 {
-    uint32_t count = weft_read_u32(reader);
+    uint32_t count = wl_read_u32(reader);
     if (count <= reader->left / item_bytes)
         return count;
     reader->has_failed = true;

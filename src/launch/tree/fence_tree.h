@@ -15,23 +15,23 @@
 #include "launch/node/pmix_exchange.h"
 #include "launch/tree/router.h"
 
-typedef struct weft_fences {
+typedef struct wl_fences {
     wl_timer_t timer; /* to answer in time */
-    const weft_placement_t *placement;
-    weft_relay_t *relay;
+    const wl_placement_t *placement;
+    wl_router_t *router;
     weft_list_t open;
-} weft_fences_t;
+} wl_fences_t;
 
 /** The relay's loop keeps the time; the address of `out` may not change. */
-void weft_fences_open(const weft_placement_t *placement, weft_relay_t *relay, weft_fences_t *out);
+void wl_fences_open(const wl_placement_t *placement, wl_router_t *router, wl_fences_t *out);
 
 /** Our server's part is in. The request is ours now, and is answered when the fence ends. */
-void weft_fences_enter(weft_fences_t *fences, weft_request_t *request);
+void wl_fences_enter(wl_fences_t *fences, wl_pmix_request_t *request);
 
-/** A message of kind WEFT_MSG_FENCE or WEFT_MSG_FENCE_DONE. */
-void weft_fences_take(weft_fences_t *fences, const weft_message_t *message);
+/** A message of kind WL_MSG_FENCE or WL_MSG_FENCE_DONE. */
+void wl_fences_take(wl_fences_t *fences, const wl_message_t *message);
 
 /** Nothing more is answered by the clock. */
-void weft_fences_close(weft_fences_t *fences);
+void wl_fences_close(wl_fences_t *fences);
 
 #endif

@@ -12,21 +12,21 @@
 
 #include <stdbool.h>
 
-typedef struct weft_host_tree {
+typedef struct wl_host_tree {
     int count; /* of nodes, mpirun among them */
     int radix; /* children of a node, at most */
-} weft_host_tree_t;
+} wl_host_tree_t;
 
 /** -1 for node 0. */
-int weft_host_tree_parent(const weft_host_tree_t *tree, int node);
+int wl_host_tree_parent(const wl_host_tree_t *tree, int node);
 
 /** Children are `count_out` nodes in sequence from the one returned. */
-int weft_host_tree_children(const weft_host_tree_t *tree, int node, int *count_out);
+int wl_host_tree_children(const wl_host_tree_t *tree, int node, int *count_out);
 
 /** Is `below` in the subtree of `node`, or `node` itself? */
-bool weft_host_tree_is_below(const weft_host_tree_t *tree, int node, int below);
+bool wl_host_tree_is_below(const wl_host_tree_t *tree, int node, int below);
 
 /** The child of `node` that leads to `to`; -1 when `to` is not below it, or is `node`. */
-int weft_host_tree_branch(const weft_host_tree_t *tree, int node, int to);
+int wl_host_tree_child_to(const wl_host_tree_t *tree, int node, int to);
 
 #endif

@@ -22,38 +22,39 @@ static const char head[] = "weft-daemon 1\n";
 
 /* ---- The text ---- */
 
-void weft_call_write(const weft_call_t *call, char out[WEFT_CALL_TEXT_BYTES])
+void wl_parent_link_write(const wl_parent_link_t *parent_link, char out[WL_PARENT_LINK_TEXT_BYTES])
 {
     uint32_t words[4];
-    memcpy(words, call->secret, sizeof(words));
-    snprintf(out, WEFT_CALL_TEXT_BYTES, "%s" SECRET_FORMAT " %d %d\n%s\n\n", head, words[0],
-             words[1], words[2], words[3], call->node, call->port, call->addresses);
+    memcpy(words, parent_link->secret, sizeof(words));
+    snprintf(out, WL_PARENT_LINK_TEXT_BYTES, "%s" SECRET_FORMAT " %d %d\n%s\n\n", head, words[0],
+             words[1], words[2], words[3], parent_link->node, parent_link->port,
+             parent_link->addresses);
 }
 
-static int parse(const char *text, weft_call_t *out)
+static int parse(const char *text, wl_parent_link_t *out)
 {
     unsigned words[4];
     int used = 0;
-    weft_call_t call;
+    wl_parent_link_t parent_link;
     if (strncmp(text, head, strlen(head)) != 0 ||
         sscanf(text + strlen(head), "%8x%8x%8x%8x %d %d%n", &words[0], &words[1], &words[2],
-               &words[3], &call.node, &call.port, &used) != 6)
+               &words[3], &parent_link.node, &parent_link.port, &used) != 6)
         return weft_fail(MPI_ERR_ARG, "this program is started by mpirun, with a text on its stdin "
                                       "that says whom to call");
-    memcpy(call.secret, words, sizeof(call.secret));
+    memcpy(parent_link.secret, words, sizeof(parent_link.secret));
     const char *addresses = text + strlen(head) + used + 1;
-    snprintf(call.addresses, sizeof(call.addresses), "%.*s", (int)strcspn(addresses, "\n"),
-             addresses);
-    *out = call;
+    snprintf(parent_link.addresses, sizeof(parent_link.addresses), "%.*s",
+             (int)strcspn(addresses, "\n"), addresses);
+    *out = parent_link;
     return MPI_SUCCESS;
 }
 
-int weft_call_read(int fd, weft_call_t *out)
+int wl_parent_link_read(int fd, wl_parent_link_t *out)
 {
-    char text[WEFT_CALL_TEXT_BYTES + 1] = "";
+    char text[WL_PARENT_LINK_TEXT_BYTES + 1] = "";
     size_t used = 0;
-    while (used < WEFT_CALL_TEXT_BYTES && strstr(text, "\n\n") == NULL) {
-        ssize_t bytes = read(fd, text + used, WEFT_CALL_TEXT_BYTES - used);
+    while (used < WL_PARENT_LINK_TEXT_BYTES && strstr(text, "\n\n") == NULL) {
+        ssize_t bytes = read(fd, text + used, WL_PARENT_LINK_TEXT_BYTES - used);
         if (bytes < 0 && errno == EINTR)
             continue;
         if (bytes <= 0)
@@ -72,7 +73,7 @@ typedef enum stage { PAUSING, CONNECTING, WANTS_HELLO, WANTS_WELCOME, FAILED, TR
 
 /* One address. */
 typedef struct attempt {
-    const weft_call_t *call;
+    const wl_parent_link_t *parent_link;
     wl_loop_t *loop;
     struct sockaddr_storage address;
     socklen_t address_bytes;
@@ -80,7 +81,7 @@ typedef struct attempt {
     stage_t stage;
     int error;            /* errno of the last failure */
     int64_t try_again_ms; /* while pausing */
-    weft_greeting_t greeting;
+    wl_handshake_t handshake;
     size_t got; /* bytes of what it wants */
 } attempt_t;
 
@@ -147,8 +148,8 @@ static int connection_error(const attempt_t *attempt)
 static bool send_reply(const attempt_t *attempt)
 {
     /* So few bytes never wait on a new connection. */
-    return send(attempt->fd, attempt->greeting.reply, WEFT_REPLY_BYTES, MSG_NOSIGNAL) ==
-           WEFT_REPLY_BYTES;
+    return send(attempt->fd, attempt->handshake.reply, WL_REPLY_BYTES, MSG_NOSIGNAL) ==
+           WL_REPLY_BYTES;
 }
 
 static void connected(attempt_t *attempt)
@@ -163,11 +164,12 @@ static void connected(attempt_t *attempt)
 
 static void take_hello(attempt_t *attempt)
 {
-    const weft_call_t *call = attempt->call;
-    weft_greeting_t *greeting = &attempt->greeting;
-    if (!fill(attempt, greeting->hello, WEFT_HELLO_BYTES))
+    const wl_parent_link_t *parent_link = attempt->parent_link;
+    wl_handshake_t *handshake = &attempt->handshake;
+    if (!fill(attempt, handshake->hello, WL_HELLO_BYTES))
         return;
-    if (weft_greeting_answer(greeting, call->secret, call->node) && send_reply(attempt))
+    if (wl_handshake_answer(handshake, parent_link->secret, parent_link->node) &&
+        send_reply(attempt))
         attempt->stage = WANTS_WELCOME;
     else
         fail(attempt, EPROTO);
@@ -175,9 +177,9 @@ static void take_hello(attempt_t *attempt)
 
 static void take_welcome(attempt_t *attempt)
 {
-    if (!fill(attempt, attempt->greeting.welcome, WEFT_WELCOME_BYTES))
+    if (!fill(attempt, attempt->handshake.welcome, WL_WELCOME_BYTES))
         return;
-    if (weft_greeting_check(&attempt->greeting, attempt->call->secret))
+    if (wl_handshake_check(&attempt->handshake, attempt->parent_link->secret))
         attempt->stage = TRUSTED;
     else
         fail(attempt, EPROTO);
@@ -209,17 +211,17 @@ static void begin_attempt(attempt_t *attempt)
         fail(attempt, ENOMEM);
 }
 
-static int begin_attempts(const weft_call_t *call, wl_loop_t *loop,
+static int begin_attempts(const wl_parent_link_t *parent_link, wl_loop_t *loop,
                           attempt_t attempts[ATTEMPTS_MOST])
 {
     int count = 0;
-    for (const char *rest = call->addresses; *rest != '\0' && count < ATTEMPTS_MOST;) {
+    for (const char *rest = parent_link->addresses; *rest != '\0' && count < ATTEMPTS_MOST;) {
         char text[INET6_ADDRSTRLEN];
         size_t length = strcspn(rest, " ");
         attempt_t *attempt = &attempts[count];
-        *attempt = (attempt_t){.call = call, .loop = loop, .fd = -1};
+        *attempt = (attempt_t){.parent_link = parent_link, .loop = loop, .fd = -1};
         snprintf(text, sizeof(text), "%.*s", (int)length, rest);
-        if (parse_address(text, call->port, &attempt->address, &attempt->address_bytes)) {
+        if (parse_address(text, parent_link->port, &attempt->address, &attempt->address_bytes)) {
             begin_attempt(attempt);
             count++;
         }
@@ -271,7 +273,7 @@ static int find_trusted(const attempt_t *attempts, int count)
     return -1;
 }
 
-static int explain(const weft_call_t *call, const attempt_t *attempts, int count)
+static int explain(const wl_parent_link_t *parent_link, const attempt_t *attempts, int count)
 {
     int error = count == 0 ? EADDRNOTAVAIL : ETIMEDOUT;
     for (int i = 0; i < count; i++) {
@@ -281,19 +283,19 @@ static int explain(const weft_call_t *call, const attempt_t *attempts, int count
     return weft_fail(MPI_ERR_PORT,
                      "none of the addresses %s (port %d) leads back to the one that started this "
                      "daemon: %s; is there a firewall? (--iface names a network)",
-                     call->addresses, call->port, strerror(error));
+                     parent_link->addresses, parent_link->port, strerror(error));
 }
 
-int weft_call_connect(const weft_call_t *call, int *fd_out)
+int wl_parent_link_connect(const wl_parent_link_t *parent_link, int *fd_out)
 {
     attempt_t attempts[ATTEMPTS_MOST];
     wl_loop_t loop;
     wl_loop_open(&loop);
-    int count = begin_attempts(call, &loop, attempts), found = -1;
+    int count = begin_attempts(parent_link, &loop, attempts), found = -1;
     int64_t until_ms = weft_clock_ms() + LIMIT_MS;
     while (found < 0 && take_turn(attempts, count, &loop, until_ms))
         found = find_trusted(attempts, count);
-    int err = found < 0 ? explain(call, attempts, count) : MPI_SUCCESS;
+    int err = found < 0 ? explain(parent_link, attempts, count) : MPI_SUCCESS;
     for (int i = 0; i < count; i++) {
         if (i != found && attempts[i].fd >= 0)
             close(attempts[i].fd);

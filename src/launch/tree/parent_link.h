@@ -6,26 +6,26 @@
 
 #include "base/keyed_hash.h"
 
-typedef struct weft_call {
+typedef struct wl_parent_link {
     uint8_t secret[WEFT_SECRET_BYTES];
     int node; /* the daemon's number in the host tree */
     int port;
     char addresses[2048]; /* with blanks between them */
-} weft_call_t;
+} wl_parent_link_t;
 
-enum { WEFT_CALL_TEXT_BYTES = 2304 };
+enum { WL_PARENT_LINK_TEXT_BYTES = 2304 };
 
 /** As text for the daemon's stdin. */
-void weft_call_write(const weft_call_t *call, char out[WEFT_CALL_TEXT_BYTES]);
+void wl_parent_link_write(const wl_parent_link_t *parent_link, char out[WL_PARENT_LINK_TEXT_BYTES]);
 
 /** Read it from `fd`. MPI_ERR_ARG: it is not there. */
-int weft_call_read(int fd, weft_call_t *out);
+int wl_parent_link_read(int fd, wl_parent_link_t *out);
 
 /**
  * Connect: all addresses are tried at once, the first that knows the secret is taken. Waits, for
  * some seconds.
  * returns  MPI_SUCCESS and a socket; MPI_ERR_PORT: none answers
  */
-int weft_call_connect(const weft_call_t *call, int *fd_out);
+int wl_parent_link_connect(const wl_parent_link_t *parent_link, int *fd_out);
 
 #endif

@@ -10,69 +10,69 @@
 
 /* ---- Writing ---- */
 
-static void write_placement(const weft_placement_t *placement, weft_writer_t *out)
+static void write_placement(const wl_placement_t *placement, wl_writer_t *out)
 {
-    weft_write_u32(out, (uint32_t)placement->host_count);
+    wl_write_u32(out, (uint32_t)placement->host_count);
     for (int i = 0; i < placement->host_count; i++)
-        weft_write_text(out, placement->hosts[i].name);
-    weft_write_u32(out, (uint32_t)placement->size);
+        wl_write_text(out, placement->hosts[i].name);
+    wl_write_u32(out, (uint32_t)placement->size);
     for (int rank = 0; rank < placement->size; rank++)
-        weft_write_u32(out, (uint32_t)placement->host_of[rank]);
+        wl_write_u32(out, (uint32_t)placement->host_of[rank]);
 }
 
-static void write_texts(char *const *texts, weft_writer_t *out)
+static void write_texts(char *const *texts, wl_writer_t *out)
 {
     uint32_t count = 0;
     while (texts[count] != NULL)
         count++;
-    weft_write_u32(out, count);
+    wl_write_u32(out, count);
     for (uint32_t i = 0; i < count; i++)
-        weft_write_text(out, texts[i]);
+        wl_write_text(out, texts[i]);
 }
 
-static void write_app(const weft_app_t *app, weft_writer_t *out)
+static void write_app(const wl_app_t *app, wl_writer_t *out)
 {
-    weft_write_u32(out, (uint32_t)app->count);
-    weft_write_u32(out, app->inherits_all);
-    weft_write_text(out, app->directory);
-    weft_write_text(out, app->search);
+    wl_write_u32(out, (uint32_t)app->count);
+    wl_write_u32(out, app->inherits_all);
+    wl_write_text(out, app->directory);
+    wl_write_text(out, app->search);
     write_texts(app->arguments, out);
     write_texts(app->environment.entries, out);
 }
 
-static void write_files(const weft_rank_files_t *files, weft_writer_t *out)
+static void write_files(const wl_rank_files_t *files, wl_writer_t *out)
 {
     for (int channel = 0; channel < 2; channel++)
-        weft_write_text(out, files->patterns[channel]);
-    weft_write_text(out, files->folder);
-    weft_write_u32(out, files->joins_errors);
-    weft_write_u32(out, (uint32_t)files->input_rank);
+        wl_write_text(out, files->patterns[channel]);
+    wl_write_text(out, files->folder);
+    wl_write_u32(out, files->joins_errors);
+    wl_write_u32(out, (uint32_t)files->input_rank);
 }
 
-void weft_plan_write(const weft_job_plan_t *plan, const char *directory, const char *agent,
-                     weft_writer_t *out)
+void wl_plan_write(const wl_job_plan_t *plan, const char *directory, const char *agent,
+                   wl_writer_t *out)
 {
-    weft_write_text(out, plan->launcher);
-    weft_write_text(out, plan->id);
-    weft_write_text(out, plan->token);
-    weft_write_text(out, directory);
-    weft_write_text(out, agent);
-    weft_write_text(out, plan->route.prefix);
-    weft_write_text(out, plan->route.interface);
-    weft_write_u32(out, (uint32_t)plan->route.radix);
-    weft_write_u32(out, (uint32_t)plan->route.lost_after_s);
-    weft_write_u32(out, plan->tags_lines);
-    weft_write_u32(out, plan->is_unbound);
+    wl_write_text(out, plan->launcher);
+    wl_write_text(out, plan->id);
+    wl_write_text(out, plan->token);
+    wl_write_text(out, directory);
+    wl_write_text(out, agent);
+    wl_write_text(out, plan->route.prefix);
+    wl_write_text(out, plan->route.interface);
+    wl_write_u32(out, (uint32_t)plan->route.radix);
+    wl_write_u32(out, (uint32_t)plan->route.lost_after_s);
+    wl_write_u32(out, plan->tags_lines);
+    wl_write_u32(out, plan->is_unbound);
     write_files(&plan->files, out);
     write_placement(&plan->placement, out);
-    weft_write_u32(out, (uint32_t)plan->app_count);
+    wl_write_u32(out, (uint32_t)plan->app_count);
     for (int i = 0; i < plan->app_count; i++)
         write_app(&plan->apps[i], out);
 }
 
 /* ---- Reading ---- */
 
-static int failed(const weft_reader_t *reader)
+static int failed(const wl_reader_t *reader)
 {
     return reader->has_failed
                ? weft_fail(MPI_ERR_OTHER, "the plan of the job was not received whole")
@@ -80,40 +80,40 @@ static int failed(const weft_reader_t *reader)
 }
 
 /* [count + 1] texts, with a NULL at the end; to be freed. NULL: failed. */
-static char **read_texts(weft_reader_t *reader, int *count_out)
+static char **read_texts(wl_reader_t *reader, int *count_out)
 {
-    uint32_t count = weft_read_count(reader, sizeof(uint32_t));
+    uint32_t count = wl_read_count(reader, sizeof(uint32_t));
     char **texts = weft_alloc_zeroed((size_t)count + 1, sizeof(*texts));
     for (uint32_t i = 0; i < count && texts != NULL; i++)
-        texts[i] = (char *)weft_read_text(reader);
+        texts[i] = (char *)wl_read_text(reader);
     *count_out = (int)count;
     return texts;
 }
 
-static int *read_numbers(weft_reader_t *reader, int *count_out)
+static int *read_numbers(wl_reader_t *reader, int *count_out)
 {
-    uint32_t count = weft_read_count(reader, sizeof(uint32_t));
+    uint32_t count = wl_read_count(reader, sizeof(uint32_t));
     int *numbers = weft_alloc_array((size_t)count, sizeof(*numbers));
     for (uint32_t i = 0; i < count && numbers != NULL; i++)
-        numbers[i] = (int)weft_read_u32(reader);
+        numbers[i] = (int)wl_read_u32(reader);
     *count_out = (int)count;
     return numbers;
 }
 
-static int read_placement(weft_reader_t *reader, weft_placement_t *out)
+static int read_placement(wl_reader_t *reader, wl_placement_t *out)
 {
     int host_count = 0, size = 0;
     char **names = read_texts(reader, &host_count);
     int *host_of = read_numbers(reader, &size);
     int err = names != NULL && host_of != NULL && !reader->has_failed && host_count > 0 && size > 0
-                  ? weft_placement_rebuild(host_of, size, names, host_count, out)
+                  ? wl_placement_rebuild(host_of, size, names, host_count, out)
                   : failed(reader);
     weft_free(names);
     weft_free(host_of);
     return err;
 }
 
-static int read_environment(weft_reader_t *reader, weft_variables_t *out)
+static int read_environment(wl_reader_t *reader, wl_variables_t *out)
 {
     int count = 0;
     char **entries = read_texts(reader, &count);
@@ -121,20 +121,20 @@ static int read_environment(weft_reader_t *reader, weft_variables_t *out)
         weft_free(entries);
         return failed(reader);
     }
-    weft_variables_t view = {.entries = entries, .count = count};
-    int err = weft_variables_merge(out, &view);
+    wl_variables_t view = {.entries = entries, .count = count};
+    int err = wl_variables_merge(out, &view);
     weft_free(entries);
     return err;
 }
 
-static int read_app(weft_reader_t *reader, const weft_job_plan_t *plan, weft_app_t *out)
+static int read_app(wl_reader_t *reader, const wl_job_plan_t *plan, wl_app_t *out)
 {
     int words = 0;
-    out->count = (int)weft_read_u32(reader);
-    out->inherits_all = weft_read_u32(reader) != 0;
+    out->count = (int)wl_read_u32(reader);
+    out->inherits_all = wl_read_u32(reader) != 0;
     out->first_rank = plan->size;
-    out->directory = weft_read_text(reader);
-    out->search = weft_read_text(reader);
+    out->directory = wl_read_text(reader);
+    out->search = wl_read_text(reader);
     out->arguments = read_texts(reader, &words);
     if (reader->has_failed || out->arguments == NULL || words == 0 || out->count < 1 ||
         out->count > plan->placement.size - plan->size)
@@ -142,15 +142,15 @@ static int read_app(weft_reader_t *reader, const weft_job_plan_t *plan, weft_app
     return read_environment(reader, &out->environment);
 }
 
-static int read_apps(weft_reader_t *reader, weft_job_plan_t *plan)
+static int read_apps(wl_reader_t *reader, wl_job_plan_t *plan)
 {
-    uint32_t count = weft_read_count(reader, 4 * sizeof(uint32_t));
+    uint32_t count = wl_read_count(reader, 4 * sizeof(uint32_t));
     plan->apps = weft_alloc_zeroed(count, sizeof(*plan->apps));
     if (plan->apps == NULL || count == 0)
         return failed(reader);
     int err = MPI_SUCCESS;
     for (; plan->app_count < (int)count && err == MPI_SUCCESS; plan->app_count++) {
-        weft_app_t *app = &plan->apps[plan->app_count];
+        wl_app_t *app = &plan->apps[plan->app_count];
         err = read_app(reader, plan, app);
         plan->size += app->count;
     }
@@ -160,32 +160,32 @@ static int read_apps(weft_reader_t *reader, weft_job_plan_t *plan)
     return err;
 }
 
-static void read_route(weft_reader_t *reader, weft_route_t *out)
+static void read_route(wl_reader_t *reader, wl_route_t *out)
 {
-    out->agent = weft_read_text(reader);
-    out->prefix = weft_read_text(reader);
-    out->interface = weft_read_text(reader);
-    out->radix = (int)weft_read_u32(reader);
-    out->lost_after_s = (int)weft_read_u32(reader);
+    out->agent = wl_read_text(reader);
+    out->prefix = wl_read_text(reader);
+    out->interface = wl_read_text(reader);
+    out->radix = (int)wl_read_u32(reader);
+    out->lost_after_s = (int)wl_read_u32(reader);
 }
 
-static void read_files(weft_reader_t *reader, weft_rank_files_t *out)
+static void read_files(wl_reader_t *reader, wl_rank_files_t *out)
 {
     for (int channel = 0; channel < 2; channel++)
-        out->patterns[channel] = weft_read_text(reader);
-    out->folder = weft_read_text(reader);
-    out->joins_errors = weft_read_u32(reader) != 0;
-    out->input_rank = (int)weft_read_u32(reader);
+        out->patterns[channel] = wl_read_text(reader);
+    out->folder = wl_read_text(reader);
+    out->joins_errors = wl_read_u32(reader) != 0;
+    out->input_rank = (int)wl_read_u32(reader);
 }
 
-static int read_plan(weft_reader_t *reader, weft_job_plan_t *plan)
+static int read_plan(wl_reader_t *reader, wl_job_plan_t *plan)
 {
-    plan->launcher = weft_read_text(reader);
-    const char *id = weft_read_text(reader), *token = weft_read_text(reader);
-    plan->directory = weft_read_text(reader);
+    plan->launcher = wl_read_text(reader);
+    const char *id = wl_read_text(reader), *token = wl_read_text(reader);
+    plan->directory = wl_read_text(reader);
     read_route(reader, &plan->route);
-    plan->tags_lines = weft_read_u32(reader) != 0;
-    plan->is_unbound = weft_read_u32(reader) != 0;
+    plan->tags_lines = wl_read_u32(reader) != 0;
+    plan->is_unbound = wl_read_u32(reader) != 0;
     read_files(reader, &plan->files);
     if (plan->launcher == NULL || id == NULL || token == NULL || plan->route.radix < 1)
         return failed(reader);
@@ -195,11 +195,11 @@ static int read_plan(weft_reader_t *reader, weft_job_plan_t *plan)
     return err == MPI_SUCCESS ? read_apps(reader, plan) : err;
 }
 
-int weft_plan_read(const weft_message_t *message, weft_received_plan_t *out)
+int wl_plan_read(const wl_message_t *message, wl_received_plan_t *out)
 {
-    *out = (weft_received_plan_t){0};
-    if (!weft_queue_append(&out->text, message->body, message->bytes))
+    *out = (wl_received_plan_t){0};
+    if (!wl_queue_append(&out->text, message->body, message->bytes))
         return weft_fail(MPI_ERR_NO_MEM, "the plan of the job");
-    weft_reader_t reader = {.at = weft_queue_front(&out->text), .left = message->bytes};
+    wl_reader_t reader = {.at = wl_queue_front(&out->text), .left = message->bytes};
     return read_plan(&reader, &out->plan);
 }

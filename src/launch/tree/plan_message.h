@@ -8,19 +8,19 @@
 
 /** Append a completed plan. `directory` is where ranks start that were not given one, `agent` what
  *  daemons start others with (NULL: ssh). */
-void weft_plan_write(const weft_job_plan_t *plan, const char *directory, const char *agent,
-                     weft_writer_t *out);
+void wl_plan_write(const wl_job_plan_t *plan, const char *directory, const char *agent,
+                   wl_writer_t *out);
 
 /** A plan that was received. Its texts live in the message's copy that it holds. */
-typedef struct weft_received_plan {
-    weft_job_plan_t plan;
-    weft_byte_queue_t text;
-} weft_received_plan_t;
+typedef struct wl_received_plan {
+    wl_job_plan_t plan;
+    wl_byte_queue_t text;
+} wl_received_plan_t;
 
 /**
  * returns  MPI_SUCCESS; MPI_ERR_OTHER: the message makes no sense (other versions of Weft on the
  *          hosts are told apart by the greeting); MPI_ERR_NO_MEM
  */
-int weft_plan_read(const weft_message_t *message, weft_received_plan_t *out);
+int wl_plan_read(const wl_message_t *message, wl_received_plan_t *out);
 
 #endif

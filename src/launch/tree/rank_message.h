@@ -6,9 +6,9 @@
 #include "launch/tree/daemon_message.h"
 #include "launch/node/rank_event.h"
 
-void weft_rank_event_write(const weft_rank_event_t *event, weft_writer_t *out);
+void wl_rank_event_write(const wl_rank_event_t *event, wl_writer_t *out);
 
 /** false: it makes no sense for a job of `size` ranks. */
-bool weft_rank_event_read(const weft_message_t *message, int size, weft_rank_event_t *out);
+bool wl_rank_event_read(const wl_message_t *message, int size, wl_rank_event_t *out);
 
 #endif

@@ -10,93 +10,92 @@
 
 enum { MOST_PAUSE_MS = 50 /* between two looks for a key */ };
 
-static void limit(weft_request_t *request)
+static void limit(wl_pmix_request_t *request)
 {
     request->answer_by_ms =
         request->timeout_s > 0 ? weft_clock_ms() + request->timeout_s * 1000 : INT64_MAX;
 }
 
-static void ask(weft_remote_data_t *data, weft_request_t *request)
+static void ask(wl_remote_data_t *data, wl_pmix_request_t *request)
 {
-    weft_writer_t body = {0};
+    wl_writer_t body = {0};
     if (request->rank < 0 || request->rank >= data->placement->size) {
-        weft_exchange_answer(request, PMIX_ERR_NOT_FOUND, NULL, 0);
+        wl_exchange_answer(request, PMIX_ERR_NOT_FOUND, NULL, 0);
         return;
     }
     request->number = data->next_number++;
     limit(request);
     weft_list_append(&data->asked, &request->link);
-    wl_timer_hasten(data->relay->loop, &data->timer, request->answer_by_ms);
-    weft_write_u32(&body, (uint32_t)request->rank);
-    weft_write_u64(&body, request->number);
-    weft_write_u64(&body, (uint64_t)request->timeout_s);
-    weft_write_text(&body, request->key);
-    weft_relay_send(data->relay, WEFT_MSG_FETCH, data->placement->host_of[request->rank] + 1,
-                    &body);
-    weft_writer_release(&body);
+    wl_timer_hasten(data->router->loop, &data->timer, request->answer_by_ms);
+    wl_write_u32(&body, (uint32_t)request->rank);
+    wl_write_u64(&body, request->number);
+    wl_write_u64(&body, (uint64_t)request->timeout_s);
+    wl_write_text(&body, request->key);
+    wl_router_send(data->router, WL_MSG_GET, data->placement->host_of[request->rank] + 1, &body);
+    wl_writer_release(&body);
 }
 
-static void reply(weft_remote_data_t *data, const weft_request_t *request)
+static void reply(wl_remote_data_t *data, const wl_pmix_request_t *request)
 {
-    weft_writer_t body = {0};
-    weft_write_u64(&body, request->number);
-    weft_write_u32(&body, (uint32_t)request->status);
-    weft_write_bytes(&body, request->data, request->bytes);
-    weft_relay_send(data->relay, WEFT_MSG_FETCHED, request->asker, &body);
-    weft_writer_release(&body);
+    wl_writer_t body = {0};
+    wl_write_u64(&body, request->number);
+    wl_write_u32(&body, (uint32_t)request->status);
+    wl_write_bytes(&body, request->data, request->bytes);
+    wl_router_send(data->router, WL_MSG_GOT, request->asker, &body);
+    wl_writer_release(&body);
 }
 
-static weft_request_t *find(const weft_remote_data_t *data, uint64_t number)
+static wl_pmix_request_t *find(const wl_remote_data_t *data, uint64_t number)
 {
     for (weft_link_t *link = data->asked.next; link != &data->asked; link = link->next) {
-        weft_request_t *request = WEFT_ELEMENT(link, weft_request_t, link);
+        wl_pmix_request_t *request = WEFT_ELEMENT(link, wl_pmix_request_t, link);
         if (request->number == number)
             return request;
     }
     return NULL;
 }
 
-static void take_question(const weft_message_t *message)
+static void take_question(const wl_message_t *message)
 {
-    weft_reader_t reader = weft_read_begin(message);
-    weft_request_t *request = weft_alloc_zeroed(1, sizeof(*request));
+    wl_reader_t reader = wl_read_begin(message);
+    wl_pmix_request_t *request = weft_alloc_zeroed(1, sizeof(*request));
     if (request == NULL)
         return;
-    request->kind = WEFT_LOOKED_UP;
+    request->kind = WL_REQUEST_LOOKED_UP;
     request->asker = message->from;
-    request->rank = (int)weft_read_u32(&reader);
-    request->number = weft_read_u64(&reader);
-    request->timeout_s = (int64_t)weft_read_u64(&reader);
-    const char *key = weft_read_text(&reader);
+    request->rank = (int)wl_read_u32(&reader);
+    request->number = wl_read_u64(&reader);
+    request->timeout_s = (int64_t)wl_read_u64(&reader);
+    const char *key = wl_read_text(&reader);
     request->key = key == NULL ? NULL : weft_strdup(key);
     limit(request);
     if (reader.has_failed)
-        weft_exchange_release(request);
+        wl_exchange_release(request);
     else
-        weft_exchange_look_up(request);
+        wl_exchange_look_up(request);
 }
 
-static void take_answer(weft_remote_data_t *data, const weft_message_t *message)
+static void take_answer(wl_remote_data_t *data, const wl_message_t *message)
 {
-    weft_reader_t reader = weft_read_begin(message);
-    weft_request_t *request = find(data, weft_read_u64(&reader));
-    int status = (int)weft_read_u32(&reader);
+    wl_reader_t reader = wl_read_begin(message);
+    wl_pmix_request_t *request = find(data, wl_read_u64(&reader));
+    int status = (int)wl_read_u32(&reader);
     if (reader.has_failed || request == NULL) /* too late: its time was up */
         return;
     weft_list_remove(&request->link);
-    weft_exchange_answer(request, status, reader.at, reader.left);
+    wl_exchange_answer(request, status, reader.at, reader.left);
 }
 
 /* When the next request of `asked` is to be answered with a time-out; answers those that are. */
-static int64_t check_asked(weft_remote_data_t *data, int64_t now)
+static int64_t check_asked(wl_remote_data_t *data, int64_t now)
 {
     int64_t next = INT64_MAX;
     for (weft_link_t *link = data->asked.next, *after; link != &data->asked; link = after) {
-        weft_request_t *request = WEFT_ELEMENT(link, weft_request_t, link);
+        wl_pmix_request_t *request = WEFT_ELEMENT(link, wl_pmix_request_t, link);
         after = link->next;
         if (request->answer_by_ms <= now) {
             weft_list_remove(link);
-            weft_exchange_answer(request, PMIX_ERR_TIMEOUT, NULL, 0);
+            wl_exchange_answer(request, PMIX_ERR_TIMEOUT, NULL, 0);
         } else if (request->answer_by_ms < next) {
             next = request->answer_by_ms;
         }
@@ -104,11 +103,11 @@ static int64_t check_asked(weft_remote_data_t *data, int64_t now)
     return next;
 }
 
-static int64_t check_to_come(weft_remote_data_t *data, int64_t now)
+static int64_t check_to_come(wl_remote_data_t *data, int64_t now)
 {
     int64_t next = INT64_MAX;
     for (weft_link_t *link = data->to_come.next, *after; link != &data->to_come; link = after) {
-        weft_request_t *request = WEFT_ELEMENT(link, weft_request_t, link);
+        wl_pmix_request_t *request = WEFT_ELEMENT(link, wl_pmix_request_t, link);
         after = link->next;
         if (request->try_at_ms > now) {
             next = request->try_at_ms < next ? request->try_at_ms : next;
@@ -116,38 +115,38 @@ static int64_t check_to_come(weft_remote_data_t *data, int64_t now)
         }
         weft_list_remove(link);
         if (request->answer_by_ms <= now)
-            weft_exchange_release(request); /* the asker has given up too */
+            wl_exchange_release(request); /* the asker has given up too */
         else
-            weft_exchange_look_up(request);
+            wl_exchange_look_up(request);
     }
     return next;
 }
 
 static void data_time_is_up(void *owner)
 {
-    weft_remote_data_t *data = owner;
+    wl_remote_data_t *data = owner;
     int64_t now = weft_clock_ms();
     int64_t next = check_asked(data, now), other = check_to_come(data, now);
-    wl_timer_set(data->relay->loop, &data->timer, other < next ? other : next);
+    wl_timer_set(data->router->loop, &data->timer, other < next ? other : next);
 }
 
-void weft_remote_data_open(const weft_placement_t *placement, weft_relay_t *relay,
-                           weft_remote_data_t *out)
+void wl_remote_data_open(const wl_placement_t *placement, wl_router_t *router,
+                         wl_remote_data_t *out)
 {
-    *out = (weft_remote_data_t){.placement = placement, .relay = relay};
+    *out = (wl_remote_data_t){.placement = placement, .router = router};
     weft_list_init(&out->asked);
     weft_list_init(&out->to_come);
     wl_timer_init(&out->timer, data_time_is_up, out);
 }
 
-void weft_remote_data_close(weft_remote_data_t *data)
+void wl_remote_data_close(wl_remote_data_t *data)
 {
     wl_timer_stop(&data->timer);
 }
 
-void weft_remote_data_enter(weft_remote_data_t *data, weft_request_t *request)
+void wl_remote_data_enter(wl_remote_data_t *data, wl_pmix_request_t *request)
 {
-    if (request->kind == WEFT_FETCH) {
+    if (request->kind == WL_REQUEST_GET) {
         ask(data, request);
         return;
     }
@@ -157,16 +156,16 @@ void weft_remote_data_enter(weft_remote_data_t *data, weft_request_t *request)
         int64_t pause_ms = request->tries < MOST_PAUSE_MS ? request->tries : MOST_PAUSE_MS;
         request->try_at_ms = weft_clock_ms() + pause_ms;
         weft_list_append(&data->to_come, &request->link);
-        wl_timer_hasten(data->relay->loop, &data->timer, request->try_at_ms);
+        wl_timer_hasten(data->router->loop, &data->timer, request->try_at_ms);
         return;
     }
     reply(data, request);
-    weft_exchange_release(request);
+    wl_exchange_release(request);
 }
 
-void weft_remote_data_take(weft_remote_data_t *data, const weft_message_t *message)
+void wl_remote_data_take(wl_remote_data_t *data, const wl_message_t *message)
 {
-    if (message->kind == WEFT_MSG_FETCH)
+    if (message->kind == WL_MSG_GET)
         take_question(message);
     else
         take_answer(data, message);

@@ -9,27 +9,27 @@
 #include "launch/node/pmix_exchange.h"
 #include "launch/tree/router.h"
 
-typedef struct weft_remote_data {
+typedef struct wl_remote_data {
     wl_timer_t timer; /* to answer in time, and to look again */
-    const weft_placement_t *placement;
-    weft_relay_t *relay;
+    const wl_placement_t *placement;
+    wl_router_t *router;
     weft_list_t asked;   /* requests of our server */
     weft_list_t to_come; /* what others want and our ranks have not committed yet */
     uint64_t next_number;
-} weft_remote_data_t;
+} wl_remote_data_t;
 
 /** The relay's loop keeps the time; the address of `out` may not change. */
-void weft_remote_data_open(const weft_placement_t *placement, weft_relay_t *relay,
-                           weft_remote_data_t *out);
+void wl_remote_data_open(const wl_placement_t *placement, wl_router_t *router,
+                         wl_remote_data_t *out);
 
 /** Nothing more is looked for or answered by the clock. */
-void weft_remote_data_close(weft_remote_data_t *data);
+void wl_remote_data_close(wl_remote_data_t *data);
 
-/** Our server wants data (WEFT_FETCH), or has data that another one wants (WEFT_LOOKED_UP). The
- *  request is ours now. */
-void weft_remote_data_enter(weft_remote_data_t *data, weft_request_t *request);
+/** Our server wants data (WL_REQUEST_GET), or has data that another one wants
+ * (WL_REQUEST_LOOKED_UP). The request is ours now. */
+void wl_remote_data_enter(wl_remote_data_t *data, wl_pmix_request_t *request);
 
-/** A message of kind WEFT_MSG_FETCH or WEFT_MSG_FETCHED. */
-void weft_remote_data_take(weft_remote_data_t *data, const weft_message_t *message);
+/** A message of kind WL_MSG_GET or WL_MSG_GOT. */
+void wl_remote_data_take(wl_remote_data_t *data, const wl_message_t *message);
 
 #endif

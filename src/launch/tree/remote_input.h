@@ -11,35 +11,35 @@
 #include <stdbool.h>
 
 /** mpirun's side. */
-typedef struct weft_input_source {
-    weft_relay_t *relay;
+typedef struct wl_input_source {
+    wl_router_t *router;
     bool is_open;
     int node; /* the daemon of the rank */
     uint64_t under_way;
-} weft_input_source_t;
+} wl_input_source_t;
 
 /** The relay's loop reads from now on; the address of `out` may not change. MPI_ERR_NO_MEM. */
-int weft_input_source_open(weft_relay_t *relay, int node, weft_input_source_t *out);
+int wl_input_source_open(wl_router_t *router, int node, wl_input_source_t *out);
 /** To be called now and then: a shell brings us to the foreground without a word. */
-void weft_input_source_look(weft_input_source_t *source);
-/** A message of kind WEFT_MSG_READ. */
-void weft_input_source_take(weft_input_source_t *source, const weft_message_t *message);
+void wl_input_source_look(wl_input_source_t *source);
+/** A message of kind WL_MSG_READ. */
+void wl_input_source_take(wl_input_source_t *source, const wl_message_t *message);
 /** Read no more. Does nothing if it is not open. */
-void weft_input_source_close(weft_input_source_t *source);
+void wl_input_source_close(wl_input_source_t *source);
 
 /** The daemon's side. */
-typedef struct weft_input_drain {
-    weft_relay_t *relay;
+typedef struct wl_input_drain {
+    wl_router_t *router;
     int pipe; /* to the rank; -1: none, or closed */
     bool has_ended;
-    weft_byte_queue_t data;
-} weft_input_drain_t;
+    wl_byte_queue_t data;
+} wl_input_drain_t;
 
 /** rank_end_out: what the rank gets as stdin, to be closed after its start. The relay's loop writes
  *  from now on; the address of `out` may not change. MPI_ERR_SPAWN, MPI_ERR_NO_MEM. */
-int weft_input_drain_open(weft_relay_t *relay, weft_input_drain_t *out, int *rank_end_out);
-/** A message of kind WEFT_MSG_INPUT: write what can be written, and tell mpirun. */
-void weft_input_drain_take(weft_input_drain_t *drain, const weft_message_t *message);
-void weft_input_drain_close(weft_input_drain_t *drain);
+int wl_input_drain_open(wl_router_t *router, wl_input_drain_t *out, int *rank_end_out);
+/** A message of kind WL_MSG_INPUT: write what can be written, and tell mpirun. */
+void wl_input_drain_take(wl_input_drain_t *drain, const wl_message_t *message);
+void wl_input_drain_close(wl_input_drain_t *drain);
 
 #endif

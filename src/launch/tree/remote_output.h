@@ -12,23 +12,21 @@
 
 #include <stdint.h>
 
-enum { WEFT_OUTPUT_WINDOW = 1 << 20 /* bytes of a host under way */ };
+enum { WL_OUTPUT_CREDIT = 1 << 20 /* bytes of a host under way */ };
 
-typedef struct weft_remote_output {
-    weft_relay_t *relay;
-    weft_byte_queue_t lines[2]; /* not sent yet */
-    uint64_t under_way;         /* bytes that mpirun has not written yet, unsent ones too */
-} weft_remote_output_t;
+typedef struct wl_remote_output {
+    wl_router_t *router;
+    wl_byte_queue_t lines[2]; /* not sent yet */
+    uint64_t under_way;       /* bytes that mpirun has not written yet, unsent ones too */
+} wl_remote_output_t;
 
 /** Where the ranks' lines go; the target points to `output`. */
-weft_output_target_t weft_remote_output_target(weft_remote_output_t *output);
+wl_output_target_t wl_remote_output_target(wl_remote_output_t *output);
 
 /** Send what has been gathered, whole lines in one message. */
-void weft_remote_output_send(weft_remote_output_t *output);
+void wl_remote_output_send(wl_remote_output_t *output);
 
 /** mpirun has written so many bytes. */
-void weft_remote_output_take(weft_remote_output_t *output, const weft_message_t *message);
-
-void weft_remote_output_release(weft_remote_output_t *output);
+void wl_remote_output_take(wl_remote_output_t *output, const wl_message_t *message);
 
 #endif

@@ -19,96 +19,96 @@
 
 /* ---- Messages ---- */
 
-static weft_branch_t *branch_to(weft_relay_t *relay, int node)
+static wl_child_t *child_to(wl_router_t *router, int node)
 {
-    int child = weft_host_tree_branch(&relay->tree, relay->self, node);
-    return child < 0 ? NULL : &relay->branches[child - relay->branches[0].node];
+    int child = wl_host_tree_child_to(&router->tree, router->self, node);
+    return child < 0 ? NULL : &router->children[child - router->children[0].node];
 }
 
-static void pass_on(weft_relay_t *relay, const weft_message_t *message)
+static void pass_on(wl_router_t *router, const wl_message_t *message)
 {
-    if (message->to == WEFT_TO_ALL) {
-        for (int i = 0; i < relay->branch_count; i++)
-            weft_wire_send(&relay->branches[i].wire, message);
+    if (message->to == WL_TO_ALL) {
+        for (int i = 0; i < router->child_count; i++)
+            wl_connection_send(&router->children[i].connection, message);
         return;
     }
-    weft_branch_t *branch = branch_to(relay, message->to);
-    weft_wire_send(branch != NULL ? &branch->wire : &relay->up, message);
+    wl_child_t *child = child_to(router, message->to);
+    wl_connection_send(child != NULL ? &child->connection : &router->up, message);
 }
 
-void weft_relay_send(weft_relay_t *relay, int kind, int to, const weft_writer_t *body)
+void wl_router_send(wl_router_t *router, int kind, int to, const wl_writer_t *body)
 {
-    weft_message_t message = {.kind = kind, .to = to, .from = relay->self};
+    wl_message_t message = {.kind = kind, .to = to, .from = router->self};
     if (body != NULL) {
-        message.body = weft_queue_front(&body->body);
-        message.bytes = weft_queue_bytes(&body->body);
+        message.body = wl_queue_front(&body->body);
+        message.bytes = wl_queue_bytes(&body->body);
     }
-    if (to == relay->self)
-        relay->ops->deliver(relay->context, &message);
+    if (to == router->self)
+        router->ops->deliver(router->context, &message);
     else
-        pass_on(relay, &message);
+        pass_on(router, &message);
 }
 
-static bool is_node(const weft_relay_t *relay, int node)
+static bool is_node(const wl_router_t *router, int node)
 {
-    return node >= 0 && node < relay->tree.count;
+    return node >= 0 && node < router->tree.count;
 }
 
 /* From above or below. */
-static void take(weft_relay_t *relay, const weft_message_t *message)
+static void take(wl_router_t *router, const wl_message_t *message)
 {
-    if (!is_node(relay, message->from) ||
-        (message->to != WEFT_TO_ALL && !is_node(relay, message->to)))
+    if (!is_node(router, message->from) ||
+        (message->to != WL_TO_ALL && !is_node(router, message->to)))
         return;
-    if (message->to != relay->self)
-        pass_on(relay, message);
-    if (message->to == relay->self || message->to == WEFT_TO_ALL)
-        relay->ops->deliver(relay->context, message);
+    if (message->to != router->self)
+        pass_on(router, message);
+    if (message->to == router->self || message->to == WL_TO_ALL)
+        router->ops->deliver(router->context, message);
 }
 
-void weft_relay_read_on(weft_relay_t *relay)
+void wl_router_read_on(wl_router_t *router)
 {
-    weft_message_t message;
-    while (weft_wire_next(&relay->up, &message))
-        take(relay, &message);
+    wl_message_t message;
+    while (wl_connection_next(&router->up, &message))
+        take(router, &message);
 }
 
 static void parent_ready(void *owner, short ready)
 {
-    weft_relay_t *relay = owner;
+    wl_router_t *router = owner;
     (void)ready;
-    weft_wire_advance(&relay->up);
-    weft_relay_read_on(relay);
+    wl_connection_advance(&router->up);
+    wl_router_read_on(router);
 }
 
 /* ---- Children ---- */
 
-static void lose(weft_relay_t *relay, weft_branch_t *branch, const char *why)
+static void lose(wl_router_t *router, wl_child_t *child, const char *why)
 {
-    if (branch->state == WEFT_BRANCH_DONE || branch->state == WEFT_BRANCH_LOST)
+    if (child->state == WL_CHILD_DONE || child->state == WL_CHILD_LOST)
         return;
-    branch->state = WEFT_BRANCH_LOST;
-    relay->ops->lost(relay->context, branch->node, why);
-    weft_wire_close(&branch->wire); /* `why` may lie in it */
+    child->state = WL_CHILD_LOST;
+    router->ops->lost(router->context, child->node, why);
+    wl_connection_close(&child->connection); /* `why` may lie in it */
 }
 
-static void branch_ready(void *owner, short ready)
+static void child_ready(void *owner, short ready)
 {
-    weft_branch_t *branch = owner;
-    weft_relay_t *relay = branch->relay;
-    weft_message_t message;
+    wl_child_t *child = owner;
+    wl_router_t *router = child->router;
+    wl_message_t message;
     (void)ready;
-    weft_wire_advance(&branch->wire);
-    while (branch->state == WEFT_BRANCH_JOINED && weft_wire_next(&branch->wire, &message)) {
-        if (message.kind == WEFT_MSG_DONE)
-            branch->state = WEFT_BRANCH_DONE;
+    wl_connection_advance(&child->connection);
+    while (child->state == WL_CHILD_JOINED && wl_connection_next(&child->connection, &message)) {
+        if (message.kind == WL_MSG_DONE)
+            child->state = WL_CHILD_DONE;
         else
-            take(relay, &message);
+            take(router, &message);
     }
-    if (branch->state == WEFT_BRANCH_JOINED && branch->wire.fd < 0)
-        lose(relay, branch, branch->wire.error);
-    else if (branch->state == WEFT_BRANCH_DONE)
-        weft_wire_close(&branch->wire);
+    if (child->state == WL_CHILD_JOINED && child->connection.fd < 0)
+        lose(router, child, child->connection.error);
+    else if (child->state == WL_CHILD_DONE)
+        wl_connection_close(&child->connection);
 }
 
 /* Why an agent has ended before the daemon called. */
@@ -124,20 +124,20 @@ static void explain_end(const siginfo_t *info, char *out, size_t bytes)
 
 static void agent_ended(void *owner, pid_t first)
 {
-    weft_relay_t *relay = owner;
+    wl_router_t *router = owner;
     (void)first;
-    for (int i = 0; i < relay->branch_count; i++) {
-        weft_branch_t *branch = &relay->branches[i];
+    for (int i = 0; i < router->child_count; i++) {
+        wl_child_t *child = &router->children[i];
         siginfo_t info = {0};
-        if (branch->agent == 0 ||
-            waitid(P_PID, (id_t)branch->agent, &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0)
+        if (child->agent == 0 || waitid(P_PID, (id_t)child->agent, &info, WEXITED | WNOHANG) != 0 ||
+            info.si_pid == 0)
             continue;
-        branch->agent = 0;
-        if (branch->state != WEFT_BRANCH_STARTING)
+        child->agent = 0;
+        if (child->state != WL_CHILD_STARTING)
             continue;
         char why[128];
         explain_end(&info, why, sizeof(why));
-        lose(relay, branch, why);
+        lose(router, child, why);
     }
 }
 
@@ -169,231 +169,234 @@ static int open_listener(int *port_out)
     return fd;
 }
 
-static weft_guest_t *free_seat(weft_relay_t *relay)
+static wl_pending_t *free_pending(wl_router_t *router)
 {
-    for (int i = 0; i < WEFT_GUESTS; i++) {
-        if (relay->guests[i].fd < 0)
-            return &relay->guests[i];
+    for (int i = 0; i < WL_PENDING_MOST; i++) {
+        if (router->pending[i].fd < 0)
+            return &router->pending[i];
     }
     return NULL;
 }
 
 /* While all seats are taken the system keeps those who knock. */
-static void watch_door(weft_relay_t *relay)
+static void watch_listener(wl_router_t *router)
 {
-    if (relay->listener >= 0)
-        wl_loop_set(relay->loop, relay->listener, free_seat(relay) != NULL ? POLLIN : 0);
+    if (router->listener >= 0)
+        wl_loop_set(router->loop, router->listener, free_pending(router) != NULL ? POLLIN : 0);
 }
 
 /* The seat becomes free, and its socket is the caller's. */
-static int leave_seat(weft_guest_t *guest)
+static int take_socket(wl_pending_t *pending)
 {
-    int fd = guest->fd;
-    wl_loop_remove(guest->relay->loop, fd);
-    guest->fd = -1;
-    watch_door(guest->relay);
+    int fd = pending->fd;
+    wl_loop_remove(pending->router->loop, fd);
+    pending->fd = -1;
+    watch_listener(pending->router);
     return fd;
 }
 
-static void dismiss(weft_guest_t *guest)
+static void dismiss(wl_pending_t *pending)
 {
-    close(leave_seat(guest));
+    close(take_socket(pending));
 }
 
-static void join(weft_guest_t *guest, int node)
+static void join(wl_pending_t *pending, int node)
 {
-    weft_relay_t *relay = guest->relay;
-    weft_branch_t *branch = is_node(relay, node) ? branch_to(relay, node) : NULL;
-    if (branch == NULL || branch->node != node || branch->state != WEFT_BRANCH_STARTING ||
-        send(guest->fd, guest->greeting.welcome, WEFT_WELCOME_BYTES, MSG_NOSIGNAL) !=
-            WEFT_WELCOME_BYTES) {
-        dismiss(guest);
+    wl_router_t *router = pending->router;
+    wl_child_t *child = is_node(router, node) ? child_to(router, node) : NULL;
+    if (child == NULL || child->node != node || child->state != WL_CHILD_STARTING ||
+        send(pending->fd, pending->handshake.welcome, WL_WELCOME_BYTES, MSG_NOSIGNAL) !=
+            WL_WELCOME_BYTES) {
+        dismiss(pending);
         return;
     }
-    weft_wire_open(leave_seat(guest), &branch->wire);
-    weft_wire_limit_silence(&branch->wire, relay->lost_after_s);
-    branch->state = WEFT_BRANCH_JOINED;
-    if (weft_wire_watch(&branch->wire, relay->loop, branch_ready, branch) == MPI_SUCCESS)
-        relay->ops->joined(relay->context, node);
+    wl_connection_open(take_socket(pending), &child->connection);
+    wl_connection_limit_silence(&child->connection, router->lost_after_s);
+    child->state = WL_CHILD_JOINED;
+    if (wl_connection_watch(&child->connection, router->loop, child_ready, child) == MPI_SUCCESS)
+        router->ops->joined(router->context, node);
     else
-        lose(relay, branch, weft_fail_text());
+        lose(router, child, weft_fail_text());
 }
 
-static void guest_ready(void *owner, short ready)
+static void pending_ready(void *owner, short ready)
 {
-    weft_guest_t *guest = owner;
+    wl_pending_t *pending = owner;
     int node;
-    ssize_t bytes =
-        recv(guest->fd, guest->greeting.reply + guest->got, WEFT_REPLY_BYTES - guest->got, 0);
+    ssize_t bytes = recv(pending->fd, pending->handshake.reply + pending->got,
+                         WL_REPLY_BYTES - pending->got, 0);
     (void)ready;
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (bytes > 0)
-        guest->got += (size_t)bytes;
-    if (bytes <= 0 || (guest->got == WEFT_REPLY_BYTES &&
-                       !weft_greeting_accept(&guest->greeting, guest->relay->call.secret, &node)))
-        dismiss(guest);
-    else if (guest->got == WEFT_REPLY_BYTES)
-        join(guest, node);
+        pending->got += (size_t)bytes;
+    if (bytes <= 0 ||
+        (pending->got == WL_REPLY_BYTES &&
+         !wl_handshake_accept(&pending->handshake, pending->router->parent_link.secret, &node)))
+        dismiss(pending);
+    else if (pending->got == WL_REPLY_BYTES)
+        join(pending, node);
 }
 
 static void listener_ready(void *owner, short ready)
 {
-    weft_relay_t *relay = owner;
-    weft_guest_t *guest;
+    wl_router_t *router = owner;
+    wl_pending_t *pending;
     (void)ready;
-    while ((guest = free_seat(relay)) != NULL) {
-        int fd = accept4(relay->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    while ((pending = free_pending(router)) != NULL) {
+        int fd = accept4(router->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0)
             return;
-        *guest = (weft_guest_t){.relay = relay, .fd = fd};
-        if (wl_loop_add(relay->loop, fd, POLLIN, guest_ready, guest) != MPI_SUCCESS ||
-            !weft_greeting_begin(&guest->greeting) ||
-            send(fd, guest->greeting.hello, WEFT_HELLO_BYTES, MSG_NOSIGNAL) != WEFT_HELLO_BYTES)
-            dismiss(guest);
+        *pending = (wl_pending_t){.router = router, .fd = fd};
+        if (wl_loop_add(router->loop, fd, POLLIN, pending_ready, pending) != MPI_SUCCESS ||
+            !wl_handshake_begin(&pending->handshake) ||
+            send(fd, pending->handshake.hello, WL_HELLO_BYTES, MSG_NOSIGNAL) != WL_HELLO_BYTES)
+            dismiss(pending);
     }
-    watch_door(relay);
+    watch_listener(router);
 }
 
 /* ---- Start ---- */
 
-static void set_up_children(weft_relay_t *relay, int first)
+static void set_up_children(wl_router_t *router, int first)
 {
-    for (int i = 0; i < relay->branch_count; i++)
-        relay->branches[i] = (weft_branch_t){.relay = relay, .node = first + i, .wire.fd = -1};
-    for (int i = 0; i < WEFT_GUESTS; i++)
-        relay->guests[i].fd = -1;
-    wl_loop_add_child_watch(relay->loop, &relay->agents, agent_ended, relay);
+    for (int i = 0; i < router->child_count; i++)
+        router->children[i] =
+            (wl_child_t){.router = router, .node = first + i, .connection.fd = -1};
+    for (int i = 0; i < WL_PENDING_MOST; i++)
+        router->pending[i].fd = -1;
+    wl_loop_add_child_watch(router->loop, &router->agents, agent_ended, router);
 }
 
-int weft_relay_open(const weft_host_tree_t *tree, int self, const weft_wire_t *up, wl_loop_t *loop,
-                    weft_relay_t *out)
+int wl_router_open(const wl_host_tree_t *tree, int self, const wl_connection_t *up, wl_loop_t *loop,
+                   wl_router_t *out)
 {
-    *out = (weft_relay_t){.loop = loop, .tree = *tree, .self = self, .listener = -1, .up.fd = -1};
-    int first = weft_host_tree_children(tree, self, &out->branch_count);
-    out->branches = weft_alloc_zeroed((size_t)out->branch_count + 1, sizeof(*out->branches));
-    if (out->branches == NULL) {
+    *out = (wl_router_t){.loop = loop, .tree = *tree, .self = self, .listener = -1, .up.fd = -1};
+    int first = wl_host_tree_children(tree, self, &out->child_count);
+    out->children = weft_alloc_zeroed((size_t)out->child_count + 1, sizeof(*out->children));
+    if (out->children == NULL) {
         out->loop = NULL;
-        return weft_fail(MPI_ERR_NO_MEM, "connections to %d hosts", out->branch_count);
+        return weft_fail(MPI_ERR_NO_MEM, "connections to %d hosts", out->child_count);
     }
     set_up_children(out, first);
     if (up == NULL)
         return MPI_SUCCESS;
     out->up = *up;
-    return weft_wire_watch(&out->up, loop, parent_ready, out);
+    return wl_connection_watch(&out->up, loop, parent_ready, out);
 }
 
-static int listen_for_children(weft_relay_t *relay, const char *interface)
+static int listen_for_children(wl_router_t *router, const char *interface)
 {
-    int err = weft_list_addresses(interface, relay->call.addresses, sizeof(relay->call.addresses));
+    int err = wl_list_addresses(interface, router->parent_link.addresses,
+                                sizeof(router->parent_link.addresses));
     if (err != MPI_SUCCESS)
         return err;
-    relay->listener = open_listener(&relay->call.port);
-    if (relay->listener < 0)
+    router->listener = open_listener(&router->parent_link.port);
+    if (router->listener < 0)
         return weft_fail(MPI_ERR_PORT, "no port can be opened: %s", strerror(errno));
-    return wl_loop_add(relay->loop, relay->listener, POLLIN, listener_ready, relay);
+    return wl_loop_add(router->loop, router->listener, POLLIN, listener_ready, router);
 }
 
-static void start_branch(weft_relay_t *relay, weft_branch_t *branch, const weft_agent_plan_t *agent,
-                         const char *host)
+static void start_child(wl_router_t *router, wl_child_t *child, const wl_agent_plan_t *agent,
+                        const char *host)
 {
-    char text[WEFT_CALL_TEXT_BYTES];
-    weft_call_t call = relay->call;
-    call.node = branch->node;
-    size_t used = strlen(call.addresses);
+    char text[WL_PARENT_LINK_TEXT_BYTES];
+    wl_parent_link_t parent_link = router->parent_link;
+    parent_link.node = child->node;
+    size_t used = strlen(parent_link.addresses);
     /* For a daemon on this host, whatever other addresses there are. */
-    if (used + sizeof(" 127.0.0.1") <= sizeof(call.addresses) && weft_is_this_host(host))
-        snprintf(call.addresses + used, sizeof(call.addresses) - used, "%s127.0.0.1",
+    if (used + sizeof(" 127.0.0.1") <= sizeof(parent_link.addresses) && wl_is_this_host(host))
+        snprintf(parent_link.addresses + used, sizeof(parent_link.addresses) - used, "%s127.0.0.1",
                  used > 0 ? " " : "");
-    weft_call_write(&call, text);
-    if (weft_agent_start(agent, host, text, &branch->agent) != MPI_SUCCESS)
-        lose(relay, branch, weft_fail_text());
+    wl_parent_link_write(&parent_link, text);
+    if (wl_agent_start(agent, host, text, &child->agent) != MPI_SUCCESS)
+        lose(router, child, weft_fail_text());
     explicit_bzero(text, sizeof(text));
 }
 
-int weft_relay_start(weft_relay_t *relay, const weft_agent_plan_t *agent,
-                     const weft_placement_t *placement, const char *interface)
+int wl_router_start(wl_router_t *router, const wl_agent_plan_t *agent,
+                    const wl_placement_t *placement, const char *interface)
 {
-    if (relay->branch_count == 0)
+    if (router->child_count == 0)
         return MPI_SUCCESS;
-    int err = listen_for_children(relay, interface);
-    for (int i = 0; i < relay->branch_count && err == MPI_SUCCESS; i++) {
-        weft_branch_t *branch = &relay->branches[i];
-        start_branch(relay, branch, agent, placement->hosts[branch->node - 1].name);
+    int err = listen_for_children(router, interface);
+    for (int i = 0; i < router->child_count && err == MPI_SUCCESS; i++) {
+        wl_child_t *child = &router->children[i];
+        start_child(router, child, agent, placement->hosts[child->node - 1].name);
     }
     return err;
 }
 
 /* ---- End ---- */
 
-bool weft_relay_is_orphaned(const weft_relay_t *relay)
+bool wl_router_is_orphaned(const wl_router_t *router)
 {
-    return relay->self != 0 && relay->up.fd < 0;
+    return router->self != 0 && router->up.fd < 0;
 }
 
-void weft_relay_stop_listening(weft_relay_t *relay)
+void wl_router_stop_listening(wl_router_t *router)
 {
-    if (relay->listener >= 0) {
-        wl_loop_remove(relay->loop, relay->listener);
-        close(relay->listener);
+    if (router->listener >= 0) {
+        wl_loop_remove(router->loop, router->listener);
+        close(router->listener);
     }
-    relay->listener = -1;
-    for (int i = 0; i < WEFT_GUESTS; i++) {
-        if (relay->guests[i].fd >= 0)
-            dismiss(&relay->guests[i]);
+    router->listener = -1;
+    for (int i = 0; i < WL_PENDING_MOST; i++) {
+        if (router->pending[i].fd >= 0)
+            dismiss(&router->pending[i]);
     }
-    for (int i = 0; i < relay->branch_count; i++) {
-        if (relay->branches[i].state == WEFT_BRANCH_STARTING)
-            relay->branches[i].state = WEFT_BRANCH_LOST;
+    for (int i = 0; i < router->child_count; i++) {
+        if (router->children[i].state == WL_CHILD_STARTING)
+            router->children[i].state = WL_CHILD_LOST;
     }
 }
 
-bool weft_relay_is_alone(const weft_relay_t *relay)
+bool wl_router_is_alone(const wl_router_t *router)
 {
-    for (int i = 0; i < relay->branch_count; i++) {
-        if (relay->branches[i].state <= WEFT_BRANCH_JOINED)
+    for (int i = 0; i < router->child_count; i++) {
+        if (router->children[i].state <= WL_CHILD_JOINED)
             return false;
     }
     return true;
 }
 
-bool weft_relay_is_flushed(const weft_relay_t *relay)
+bool wl_router_is_flushed(const wl_router_t *router)
 {
-    bool is_flushed = weft_wire_is_flushed(&relay->up);
-    for (int i = 0; i < relay->branch_count; i++)
-        is_flushed = is_flushed && weft_wire_is_flushed(&relay->branches[i].wire);
+    bool is_flushed = wl_connection_is_flushed(&router->up);
+    for (int i = 0; i < router->child_count; i++)
+        is_flushed = is_flushed && wl_connection_is_flushed(&router->children[i].connection);
     return is_flushed;
 }
 
 /* A daemon that has said good-bye is about to end, and its agent with it: it gets a moment. */
-static void end_agent(const weft_branch_t *branch)
+static void end_agent(const wl_child_t *child)
 {
     enum { MOMENT_MS = 500, STEP_MS = 2 };
-    int left = branch->state == WEFT_BRANCH_DONE ? MOMENT_MS / STEP_MS : 0;
-    while (waitpid(branch->agent, NULL, WNOHANG) == 0) {
+    int left = child->state == WL_CHILD_DONE ? MOMENT_MS / STEP_MS : 0;
+    while (waitpid(child->agent, NULL, WNOHANG) == 0) {
         if (left-- <= 0) {
-            kill(branch->agent, SIGKILL);
-            waitpid(branch->agent, NULL, 0);
+            kill(child->agent, SIGKILL);
+            waitpid(child->agent, NULL, 0);
             return;
         }
         poll(NULL, 0, STEP_MS);
     }
 }
 
-void weft_relay_close(weft_relay_t *relay)
+void wl_router_close(wl_router_t *router)
 {
-    if (relay->loop == NULL)
+    if (router->loop == NULL)
         return; /* it was never opened */
-    wl_loop_remove_child_watch(&relay->agents);
-    weft_relay_stop_listening(relay);
-    weft_wire_close(&relay->up);
-    for (int i = 0; i < relay->branch_count; i++)
-        weft_wire_close(&relay->branches[i].wire);
-    for (int i = 0; i < relay->branch_count; i++) {
-        if (relay->branches[i].agent > 0)
-            end_agent(&relay->branches[i]);
+    wl_loop_remove_child_watch(&router->agents);
+    wl_router_stop_listening(router);
+    wl_connection_close(&router->up);
+    for (int i = 0; i < router->child_count; i++)
+        wl_connection_close(&router->children[i].connection);
+    for (int i = 0; i < router->child_count; i++) {
+        if (router->children[i].agent > 0)
+            end_agent(&router->children[i]);
     }
-    weft_free(relay->branches);
-    relay->branches = NULL;
-    relay->branch_count = 0;
+    weft_free(router->children);
+    router->children = NULL;
+    router->child_count = 0;
 }

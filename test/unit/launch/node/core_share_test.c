@@ -16,7 +16,7 @@ static void check_shares(const cpu_set_t *allowed, int ranks)
     int least = CPU_SETSIZE, most = 0;
     CPU_ZERO(&all);
     for (int rank = 0; rank < ranks; rank++) {
-        assert_true(weft_core_share(allowed, rank, ranks, &share));
+        assert_true(wl_core_share(allowed, rank, ranks, &share));
         CPU_AND(&common, &all, &share);
         assert_int_equal(CPU_COUNT(&common), 0);
         CPU_OR(&all, &all, &share);
@@ -36,7 +36,7 @@ static void test_shares(void **state)
         CPU_SET(cores * 3 % 101, &allowed);
         for (int ranks = 1; ranks <= cores; ranks++)
             check_shares(&allowed, ranks);
-        assert_false(weft_core_share(&allowed, 0, cores + 1, &ignored));
+        assert_false(wl_core_share(&allowed, 0, cores + 1, &ignored));
     }
 }
 

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 /* "a:2/4 b:0/0": names, slots, most */
-static void describe(const weft_host_list_t *list, char out[512])
+static void describe(const wl_host_list_t *list, char out[512])
 {
     size_t used = 0;
     out[0] = '\0';
@@ -27,23 +27,23 @@ static void describe(const weft_host_list_t *list, char out[512])
 
 static void expect_words(const char *words, const char *expected)
 {
-    weft_host_list_t list = {0};
+    wl_host_list_t list = {0};
     char text[512];
-    if (weft_host_list_add(&list, words) != MPI_SUCCESS)
+    if (wl_host_list_add(&list, words) != MPI_SUCCESS)
         fail_msg("%s: %s", words, weft_fail_text());
     describe(&list, text);
     assert_string_equal(text, expected);
-    weft_host_list_release(&list);
+    wl_host_list_release(&list);
 }
 
 static void expect_refusal(const char *words, const char *expected)
 {
-    weft_host_list_t list = {0};
-    if (weft_host_list_add(&list, words) == MPI_SUCCESS)
+    wl_host_list_t list = {0};
+    if (wl_host_list_add(&list, words) == MPI_SUCCESS)
         fail_msg("accepted: %s", words);
     if (strstr(weft_fail_text(), expected) == NULL)
         fail_msg("%s: \"%s\", expected \"%s\"", words, weft_fail_text(), expected);
-    weft_host_list_release(&list);
+    wl_host_list_release(&list);
 }
 
 static void reads_words(void **state)
@@ -76,18 +76,18 @@ static void refuses_words(void **state)
 static void expect_file(const char *content, const char *expected)
 {
     char path[] = "/tmp/weft-hosts-XXXXXX", text[512];
-    weft_host_list_t list = {0};
+    wl_host_list_t list = {0};
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, content, strlen(content)), strlen(content));
     close(fd);
-    int err = weft_host_list_add_file(&list, path);
+    int err = wl_host_list_add_file(&list, path);
     unlink(path);
     if (err != MPI_SUCCESS)
         fail_msg("%s: %s", content, weft_fail_text());
     describe(&list, text);
     assert_string_equal(text, expected);
-    weft_host_list_release(&list);
+    wl_host_list_release(&list);
 }
 
 static void reads_files_of_both_dialects(void **state)
@@ -98,7 +98,8 @@ static void reads_files_of_both_dialects(void **state)
     expect_file("n[1-2] slots=3\n", "n1:3/0 n2:3/0");
 }
 
-/* "n[1000,1002,...]": 2000 nodes take more than 10000 letters, as in a large allocation of Slurm. */
+/* "n[1000,1002,...]": 2000 nodes take more than 10000 letters, as in a large allocation of Slurm.
+ */
 static void write_long_word(char *out, size_t bytes)
 {
     size_t used = (size_t)snprintf(out, bytes, "n[");
@@ -107,7 +108,7 @@ static void write_long_word(char *out, size_t bytes)
     snprintf(out + used, bytes - used, "]:3");
 }
 
-static void expect_long_list(const weft_host_list_t *list)
+static void expect_long_list(const wl_host_list_t *list)
 {
     assert_int_equal(list->count, 2000);
     assert_string_equal(list->hosts[1999].name, "n4998");
@@ -117,22 +118,22 @@ static void expect_long_list(const weft_host_list_t *list)
 static void reads_words_of_any_length(void **state)
 {
     char words[16384], path[] = "/tmp/weft-hosts-XXXXXX";
-    weft_host_list_t list = {0}, file = {0};
+    wl_host_list_t list = {0}, file = {0};
     (void)state;
     write_long_word(words, sizeof(words));
-    if (weft_host_list_add(&list, words) != MPI_SUCCESS)
+    if (wl_host_list_add(&list, words) != MPI_SUCCESS)
         fail_msg("%s", weft_fail_text());
     expect_long_list(&list);
     int fd = mkstemp(path);
     assert_int_equal(write(fd, words, strlen(words)), strlen(words));
     close(fd);
-    int err = weft_host_list_add_file(&file, path);
+    int err = wl_host_list_add_file(&file, path);
     unlink(path);
     if (err != MPI_SUCCESS)
         fail_msg("%s", weft_fail_text());
     expect_long_list(&file);
-    weft_host_list_release(&list);
-    weft_host_list_release(&file);
+    wl_host_list_release(&list);
+    wl_host_list_release(&file);
 }
 
 /* What stands behind the 1023rd letter of a comment is no host. */
@@ -148,16 +149,16 @@ static void reads_lines_of_any_length(void **state)
 
 static void takes_slots_from_a_file(void **state)
 {
-    weft_host_list_t list = {0}, file = {0};
+    wl_host_list_t list = {0}, file = {0};
     char text[512];
     (void)state;
-    weft_host_list_add(&list, "b,c:1");
-    weft_host_list_add(&file, "a:9,b:4,c:5");
-    weft_host_list_take_slots(&list, &file);
+    wl_host_list_add(&list, "b,c:1");
+    wl_host_list_add(&file, "a:9,b:4,c:5");
+    wl_host_list_take_slots(&list, &file);
     describe(&list, text);
     assert_string_equal(text, "b:4/0 c:1/0");
-    weft_host_list_release(&list);
-    weft_host_list_release(&file);
+    wl_host_list_release(&list);
+    wl_host_list_release(&file);
 }
 
 static void knows_this_host(void **state)
@@ -165,10 +166,10 @@ static void knows_this_host(void **state)
     char name[256] = "";
     (void)state;
     gethostname(name, sizeof(name) - 1);
-    assert_true(weft_is_this_host("localhost"));
-    assert_true(weft_is_this_host("127.0.0.1"));
-    assert_true(weft_is_this_host(name));
-    assert_false(weft_is_this_host("192.0.2.1"));
+    assert_true(wl_is_this_host("localhost"));
+    assert_true(wl_is_this_host("127.0.0.1"));
+    assert_true(wl_is_this_host(name));
+    assert_false(wl_is_this_host("192.0.2.1"));
 }
 
 int main(void)

@@ -31,13 +31,13 @@ static void split(const char *text, line_t *out)
     out->words[out->count] = NULL;
 }
 
-static int parse(const char *text, line_t *line, weft_job_plan_t *plan)
+static int parse(const char *text, line_t *line, wl_job_plan_t *plan)
 {
     split(text, line);
-    return weft_options_parse(line->count, line->words, plan);
+    return wl_options_parse(line->count, line->words, plan);
 }
 
-static void accept(const char *text, line_t *line, weft_job_plan_t *plan)
+static void accept(const char *text, line_t *line, wl_job_plan_t *plan)
 {
     int err = parse(text, line, plan);
     if (err != MPI_SUCCESS)
@@ -47,18 +47,18 @@ static void accept(const char *text, line_t *line, weft_job_plan_t *plan)
 static void refuse(const char *text, const char *expected)
 {
     line_t line;
-    weft_job_plan_t plan;
+    wl_job_plan_t plan;
     if (parse(text, &line, &plan) == MPI_SUCCESS)
         fail_msg("accepted: %s", text);
     if (strstr(weft_fail_text(), expected) == NULL)
         fail_msg("%s: \"%s\", expected \"%s\"", text, weft_fail_text(), expected);
-    weft_job_plan_release(&plan);
+    wl_job_plan_release(&plan);
 }
 
 static void reads_one_program(void **state)
 {
     line_t line;
-    weft_job_plan_t plan;
+    wl_job_plan_t plan;
     (void)state;
     accept("/usr/bin/mpirun -n 4 ./a -n 5 --x", &line, &plan);
     assert_string_equal(plan.launcher, "mpirun");
@@ -68,7 +68,7 @@ static void reads_one_program(void **state)
     assert_string_equal(plan.apps[0].arguments[1], "-n");
     assert_string_equal(plan.apps[0].arguments[3], "--x");
     assert_null(plan.apps[0].arguments[4]);
-    weft_job_plan_release(&plan);
+    wl_job_plan_release(&plan);
 }
 
 static void knows_all_ways_to_write_an_option(void **state)
@@ -78,18 +78,18 @@ static void knows_all_ways_to_write_an_option(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         line_t line;
-        weft_job_plan_t plan;
+        wl_job_plan_t plan;
         accept(texts[i], &line, &plan);
         assert_int_equal(plan.apps[0].count, 7);
         assert_string_equal(plan.apps[0].arguments[0], "a");
-        weft_job_plan_release(&plan);
+        wl_job_plan_release(&plan);
     }
 }
 
 static void reads_several_programs(void **state)
 {
     line_t line;
-    weft_job_plan_t plan;
+    wl_job_plan_t plan;
     (void)state;
     accept("m -l -n 2 -wdir /x a 1 : -n 3 -env K V b : c 2 3", &line, &plan);
     assert_int_equal(plan.app_count, 3);
@@ -97,32 +97,32 @@ static void reads_several_programs(void **state)
     assert_string_equal(plan.apps[0].directory, "/x");
     assert_null(plan.apps[0].arguments[2]);
     assert_int_equal(plan.apps[1].count, 3);
-    assert_string_equal(weft_variables_get(&plan.apps[1].rules.set, "K"), "V");
+    assert_string_equal(wl_variables_get(&plan.apps[1].rules.set, "K"), "V");
     assert_null(plan.apps[1].directory);
     assert_int_equal(plan.apps[2].count, 0);
     assert_string_equal(plan.apps[2].arguments[2], "3");
-    weft_job_plan_release(&plan);
+    wl_job_plan_release(&plan);
 }
 
 static void reads_variables(void **state)
 {
     line_t line;
-    weft_job_plan_t plan;
+    wl_job_plan_t plan;
     (void)state;
     accept("m -x A=1=2 --x=B=3 -genv C 4 -x A=5 -genvlist P,Q a", &line, &plan);
-    assert_string_equal(weft_variables_get(&plan.rules.set, "A"), "5");
-    assert_string_equal(weft_variables_get(&plan.rules.set, "B"), "3");
-    assert_string_equal(weft_variables_get(&plan.rules.set, "C"), "4");
+    assert_string_equal(wl_variables_get(&plan.rules.set, "A"), "5");
+    assert_string_equal(wl_variables_get(&plan.rules.set, "B"), "3");
+    assert_string_equal(wl_variables_get(&plan.rules.set, "C"), "4");
     assert_int_equal(plan.rules.set.count, 3);
-    assert_int_equal(plan.rules.inheritance, WEFT_INHERIT_LISTED);
+    assert_int_equal(plan.rules.inheritance, WL_INHERIT_LISTED);
     assert_string_equal(plan.rules.list, "P,Q");
-    weft_job_plan_release(&plan);
+    wl_job_plan_release(&plan);
 }
 
 static void reads_hosts(void **state)
 {
     line_t line;
-    weft_job_plan_t plan;
+    wl_job_plan_t plan;
     (void)state;
     accept("m -host a:2,b -map-by node a : --launch-agent x -H c --map-by=ppr:3:node b", &line,
            &plan);
@@ -134,23 +134,23 @@ static void reads_hosts(void **state)
     assert_int_equal(plan.placement_rules.per_host, 3);
     assert_true(plan.placement_rules.is_by_node);
     assert_string_equal(plan.route.agent, "x");
-    weft_job_plan_release(&plan);
+    wl_job_plan_release(&plan);
     accept("m --mca plm_rsh_agent y -map-by :OVERSUBSCRIBE a", &line, &plan);
     assert_string_equal(plan.route.agent, "y");
     assert_string_equal(plan.ignored, "");
-    weft_job_plan_release(&plan);
+    wl_job_plan_release(&plan);
 }
 
 static void notes_what_has_no_effect(void **state)
 {
     line_t line;
-    weft_job_plan_t plan;
+    wl_job_plan_t plan;
     (void)state;
     accept("m --bind-to core -map-by core --mca a b -bind-to none --report-bindings a", &line,
            &plan);
     assert_string_equal(plan.ignored, "-map-by, --report-bindings");
     assert_true(plan.is_unbound);
-    weft_job_plan_release(&plan);
+    wl_job_plan_release(&plan);
 }
 
 static void refuses_with_a_reason(void **state)

@@ -18,25 +18,25 @@ enum { HOSTS = 16384, EACH = 64, RANKS = HOSTS * EACH, SHORT_ENOUGH = 1000 };
 /* The length of the word. */
 static size_t expect_return(const int *numbers, int count)
 {
-    weft_byte_queue_t word = {0};
+    wl_byte_queue_t word = {0};
     int read_count;
-    assert_true(weft_number_list_write(numbers, count, &word));
-    size_t length = strlen(weft_queue_front(&word));
-    int *read = weft_number_list_read(weft_queue_front(&word), &read_count);
+    assert_true(wl_number_list_write(numbers, count, &word));
+    size_t length = strlen(wl_queue_front(&word));
+    int *read = wl_number_list_read(wl_queue_front(&word), &read_count);
     assert_non_null(read);
     assert_int_equal(read_count, count);
     assert_memory_equal(read, numbers, (size_t)count * sizeof(int));
     weft_free(read);
-    weft_queue_release(&word);
+    wl_queue_release(&word);
     return length;
 }
 
 static void expect_word(const int *numbers, int count, const char *expected)
 {
-    weft_byte_queue_t word = {0};
-    assert_true(weft_number_list_write(numbers, count, &word));
-    assert_string_equal(weft_queue_front(&word), expected);
-    weft_queue_release(&word);
+    wl_byte_queue_t word = {0};
+    assert_true(wl_number_list_write(numbers, count, &word));
+    assert_string_equal(wl_queue_front(&word), expected);
+    wl_queue_release(&word);
 }
 
 static void writes_runs(void **unused)
@@ -77,12 +77,14 @@ static void a_million_ranks_fit(void **unused)
 
 static void refuses_nonsense(void **unused)
 {
-    static const char *const words[] = {"", "x", "1-", "2-1", "-1", "1x0", "1x", "1-2-3", "1 2",
-                                        "0-2000000000x2000000000", "99999999999"};
+    static const char *const words[] = {
+        "",           "x",  "1-",    "2-1", "-1",
+        "1x0",        "1x", "1-2-3", "1 2", "0-2000000000x2000000000",
+        "99999999999"};
     (void)unused;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         int count;
-        int *read = weft_number_list_read(words[i], &count);
+        int *read = wl_number_list_read(words[i], &count);
         if (read != NULL)
             fail_msg("\"%s\" was read as %d numbers", words[i], count);
         weft_free(read);

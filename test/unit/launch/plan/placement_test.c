@@ -14,11 +14,11 @@
 #include <cmocka.h>
 
 /* "a:0,1 b:2" */
-static void describe(const weft_placement_t *placement, char out[512])
+static void describe(const wl_placement_t *placement, char out[512])
 {
     size_t used = 0;
     for (int i = 0; i < placement->host_count; i++) {
-        const weft_placed_host_t *host = &placement->hosts[i];
+        const wl_placed_host_t *host = &placement->hosts[i];
         used += (size_t)snprintf(out + used, 512 - used, "%s%s", i > 0 ? " " : "", host->name);
         for (int k = 0; k < host->count; k++) {
             used +=
@@ -29,31 +29,31 @@ static void describe(const weft_placement_t *placement, char out[512])
     }
 }
 
-static int place(const char *words, int count, const weft_placement_rules_t *rules,
-                 weft_placement_t *out)
+static int place(const char *words, int count, const wl_placement_rules_t *rules,
+                 wl_placement_t *out)
 {
-    weft_host_list_t hosts = {0};
-    assert_int_equal(weft_host_list_add(&hosts, words), MPI_SUCCESS);
-    weft_placement_part_t part = {&hosts, count};
-    int err = weft_placement_make(&part, 1, rules, out);
-    weft_host_list_release(&hosts);
+    wl_host_list_t hosts = {0};
+    assert_int_equal(wl_host_list_add(&hosts, words), MPI_SUCCESS);
+    wl_placement_part_t part = {&hosts, count};
+    int err = wl_placement_make(&part, 1, rules, out);
+    wl_host_list_release(&hosts);
     return err;
 }
 
-static void expect(const char *words, int count, weft_placement_rules_t rules, const char *expected)
+static void expect(const char *words, int count, wl_placement_rules_t rules, const char *expected)
 {
-    weft_placement_t placement;
+    wl_placement_t placement;
     char text[512];
     if (place(words, count, &rules, &placement) != MPI_SUCCESS)
         fail_msg("%s: %s", words, weft_fail_text());
     describe(&placement, text);
     assert_string_equal(text, expected);
-    weft_placement_release(&placement);
+    wl_placement_release(&placement);
 }
 
 static void fills_slots_in_order(void **state)
 {
-    const weft_placement_rules_t rules = {0}, two = {.per_host = 2};
+    const wl_placement_rules_t rules = {0}, two = {.per_host = 2};
     (void)state;
     expect("a:2,b:1", 1, rules, "a:0");
     expect("a:2,b:1", 3, rules, "a:0,1 b:2");
@@ -64,7 +64,7 @@ static void fills_slots_in_order(void **state)
 
 static void takes_turns_by_node(void **state)
 {
-    const weft_placement_rules_t rules = {.is_by_node = true};
+    const wl_placement_rules_t rules = {.is_by_node = true};
     (void)state;
     expect("a:2,b:1", 5, rules, "a:0,2,3 b:1,4");
     expect("a:1,b:3", 4, rules, "a:0 b:1,2,3");
@@ -72,55 +72,55 @@ static void takes_turns_by_node(void **state)
 
 static void obeys_limits(void **state)
 {
-    weft_placement_rules_t strict = {.no_oversubscription = true}, rules = {0};
-    weft_placement_t placement;
+    wl_placement_rules_t strict = {.no_oversubscription = true}, rules = {0};
+    wl_placement_t placement;
     (void)state;
     assert_int_equal(place("a:2,b:1", 4, &strict, &placement), MPI_ERR_SPAWN);
     assert_non_null(strstr(weft_fail_text(), "3 slots"));
-    weft_host_list_t hosts = {0};
-    weft_host_list_add(&hosts, "a:1,b:1");
+    wl_host_list_t hosts = {0};
+    wl_host_list_add(&hosts, "a:1,b:1");
     hosts.hosts[0].most = 2;
     hosts.hosts[1].most = 4;
-    weft_placement_part_t part = {&hosts, 6};
+    wl_placement_part_t part = {&hosts, 6};
     char text[512];
-    assert_int_equal(weft_placement_make(&part, 1, &rules, &placement), MPI_SUCCESS);
+    assert_int_equal(wl_placement_make(&part, 1, &rules, &placement), MPI_SUCCESS);
     describe(&placement, text);
     assert_string_equal(text, "a:0,2 b:1,3,4,5");
-    weft_placement_release(&placement);
+    wl_placement_release(&placement);
     part.count = 7;
-    assert_int_equal(weft_placement_make(&part, 1, &rules, &placement), MPI_ERR_SPAWN);
-    weft_host_list_release(&hosts);
+    assert_int_equal(wl_placement_make(&part, 1, &rules, &placement), MPI_ERR_SPAWN);
+    wl_host_list_release(&hosts);
 }
 
 static void places_programs_one_after_the_other(void **state)
 {
-    const weft_placement_rules_t rules = {0};
-    weft_host_list_t both = {0}, one = {0};
-    weft_placement_t placement;
+    const wl_placement_rules_t rules = {0};
+    wl_host_list_t both = {0}, one = {0};
+    wl_placement_t placement;
     char text[512];
     (void)state;
-    weft_host_list_add(&both, "a:2,b:2");
-    weft_host_list_add(&one, "c,b:3");
-    const weft_placement_part_t parts[] = {{&both, 1}, {&both, 2}, {&one, 3}};
-    assert_int_equal(weft_placement_make(parts, 3, &rules, &placement), MPI_SUCCESS);
+    wl_host_list_add(&both, "a:2,b:2");
+    wl_host_list_add(&one, "c,b:3");
+    const wl_placement_part_t parts[] = {{&both, 1}, {&both, 2}, {&one, 3}};
+    assert_int_equal(wl_placement_make(parts, 3, &rules, &placement), MPI_SUCCESS);
     describe(&placement, text);
     assert_string_equal(text, "a:0,1 b:2,4,5 c:3");
-    weft_placement_release(&placement);
-    weft_host_list_release(&both);
-    weft_host_list_release(&one);
+    wl_placement_release(&placement);
+    wl_host_list_release(&both);
+    wl_host_list_release(&one);
 }
 
 static void rebuilds_only_what_is_sound(void **state)
 {
     static const int host_of[] = {0, 1, 0}, wrong[] = {0, 2, 0};
     char first[] = "a", second[] = "b", *names[] = {first, second}, text[512];
-    weft_placement_t placement;
+    wl_placement_t placement;
     (void)state;
-    assert_int_equal(weft_placement_rebuild(host_of, 3, names, 2, &placement), MPI_SUCCESS);
+    assert_int_equal(wl_placement_rebuild(host_of, 3, names, 2, &placement), MPI_SUCCESS);
     describe(&placement, text);
     assert_string_equal(text, "a:0,2 b:1");
-    weft_placement_release(&placement);
-    assert_int_equal(weft_placement_rebuild(wrong, 3, names, 2, &placement), MPI_ERR_OTHER);
+    wl_placement_release(&placement);
+    assert_int_equal(wl_placement_rebuild(wrong, 3, names, 2, &placement), MPI_ERR_OTHER);
 }
 
 int main(void)

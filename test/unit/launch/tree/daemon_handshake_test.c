@@ -48,15 +48,15 @@ static void every_byte_counts(void **state)
 /* What goes over the wire, with the secrets of the two sides. */
 static bool greet(const uint8_t *called_knows, const uint8_t *caller_knows, int *node)
 {
-    weft_greeting_t called = {0}, caller = {0};
-    assert_true(weft_greeting_begin(&called));
-    memcpy(caller.hello, called.hello, WEFT_HELLO_BYTES);
-    assert_true(weft_greeting_answer(&caller, caller_knows, 5));
-    memcpy(called.reply, caller.reply, WEFT_REPLY_BYTES);
-    if (!weft_greeting_accept(&called, called_knows, node))
+    wl_handshake_t called = {0}, caller = {0};
+    assert_true(wl_handshake_begin(&called));
+    memcpy(caller.hello, called.hello, WL_HELLO_BYTES);
+    assert_true(wl_handshake_answer(&caller, caller_knows, 5));
+    memcpy(called.reply, caller.reply, WL_REPLY_BYTES);
+    if (!wl_handshake_accept(&called, called_knows, node))
         return false;
-    memcpy(caller.welcome, called.welcome, WEFT_WELCOME_BYTES);
-    return weft_greeting_check(&caller, caller_knows);
+    memcpy(caller.welcome, called.welcome, WL_WELCOME_BYTES);
+    return wl_handshake_check(&caller, caller_knows);
 }
 
 static void friends_meet(void **state)
@@ -70,31 +70,31 @@ static void friends_meet(void **state)
 static void strangers_do_not(void **state)
 {
     int node = 0;
-    weft_greeting_t greeting = {0};
+    wl_handshake_t handshake = {0};
     (void)state;
     assert_false(greet(secret, other, &node));
     assert_int_equal(node, 0);
-    assert_false(weft_greeting_answer(&greeting, secret, 1)); /* no hello of ours */
-    assert_true(weft_greeting_begin(&greeting));
-    assert_true(weft_greeting_answer(&greeting, secret, 1));
+    assert_false(wl_handshake_answer(&handshake, secret, 1)); /* no hello of ours */
+    assert_true(wl_handshake_begin(&handshake));
+    assert_true(wl_handshake_answer(&handshake, secret, 1));
     /* The caller's own proof, sent back to it, is no welcome. */
-    memcpy(greeting.welcome, greeting.reply + WEFT_REPLY_BYTES - WEFT_PROOF_BYTES,
-           WEFT_WELCOME_BYTES);
-    assert_false(weft_greeting_check(&greeting, secret));
+    memcpy(handshake.welcome, handshake.reply + WL_REPLY_BYTES - WEFT_PROOF_BYTES,
+           WL_WELCOME_BYTES);
+    assert_false(wl_handshake_check(&handshake, secret));
 }
 
 /* A reply for one connection is of no use on another, nor for another node. */
 static void replies_cannot_be_used_again(void **state)
 {
-    weft_greeting_t first = {0}, second = {0};
+    wl_handshake_t first = {0}, second = {0};
     int node = 0;
     (void)state;
-    assert_true(weft_greeting_begin(&first) && weft_greeting_begin(&second));
-    assert_true(weft_greeting_answer(&first, secret, 1));
-    memcpy(second.reply, first.reply, WEFT_REPLY_BYTES);
-    assert_false(weft_greeting_accept(&second, secret, &node));
+    assert_true(wl_handshake_begin(&first) && wl_handshake_begin(&second));
+    assert_true(wl_handshake_answer(&first, secret, 1));
+    memcpy(second.reply, first.reply, WL_REPLY_BYTES);
+    assert_false(wl_handshake_accept(&second, secret, &node));
     first.reply[0] ^= 2;
-    assert_false(weft_greeting_accept(&first, secret, &node));
+    assert_false(wl_handshake_accept(&first, secret, &node));
 }
 
 int main(void)

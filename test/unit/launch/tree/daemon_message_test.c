@@ -10,15 +10,15 @@
 
 #include <cmocka.h>
 
-enum { KNOWN = WEFT_MSG_SIGNAL, EMPTY = WEFT_MSG_FINISH, UNKNOWN = 1000 };
+enum { KNOWN = WL_MSG_SIGNAL, EMPTY = WL_MSG_FINISH, UNKNOWN = 1000 };
 
-static void take_number(void *owner, const weft_message_t *message)
+static void take_number(void *owner, const wl_message_t *message)
 {
-    weft_reader_t reader = weft_read_begin(message);
-    *(uint32_t *)owner = weft_read_u32(&reader);
+    wl_reader_t reader = wl_read_begin(message);
+    *(uint32_t *)owner = wl_read_u32(&reader);
 }
 
-static void take_nothing(void *owner, const weft_message_t *message)
+static void take_nothing(void *owner, const wl_message_t *message)
 {
     (void)message;
     ++*(uint32_t *)owner;
@@ -32,7 +32,7 @@ static const wl_message_rule_t rules[] = {
 static uint32_t take(int kind, const char *body, size_t bytes)
 {
     uint32_t number = 7;
-    const weft_message_t message = {.kind = kind, .from = 1, .body = body, .bytes = bytes};
+    const wl_message_t message = {.kind = kind, .from = 1, .body = body, .bytes = bytes};
     wl_message_take(rules, sizeof(rules) / sizeof(rules[0]), &number, &message);
     return number;
 }

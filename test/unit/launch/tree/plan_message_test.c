@@ -19,14 +19,14 @@
 
 #include <cmocka.h>
 
-static weft_message_t message_of(const weft_writer_t *writer)
+static wl_message_t message_of(const wl_writer_t *writer)
 {
-    return (weft_message_t){.kind = WEFT_MSG_JOB,
-                            .body = weft_queue_front(&writer->body),
-                            .bytes = weft_queue_bytes(&writer->body)};
+    return (wl_message_t){.kind = WL_MSG_JOB,
+                          .body = wl_queue_front(&writer->body),
+                          .bytes = wl_queue_bytes(&writer->body)};
 }
 
-static void make_plan(weft_job_plan_t *out)
+static void make_plan(wl_job_plan_t *out)
 {
     static char words[][16] = {"mpirun", "-host", "a:2,b", "-n", "2",  "-x",
                                "K=V",    "prog",  "--x",   ":",  "-n", "3",
@@ -35,29 +35,29 @@ static void make_plan(weft_job_plan_t *out)
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         argv[i] = words[i];
     int argc = (int)(sizeof(words) / sizeof(words[0]));
-    assert_int_equal(weft_options_parse(argc, argv, out), MPI_SUCCESS);
-    assert_int_equal(weft_job_plan_complete(out), MPI_SUCCESS);
+    assert_int_equal(wl_options_parse(argc, argv, out), MPI_SUCCESS);
+    assert_int_equal(wl_job_plan_complete(out), MPI_SUCCESS);
 }
 
-static void release_received(weft_received_plan_t *received)
+static void release_received(wl_received_plan_t *received)
 {
     for (int i = 0; i < received->plan.app_count; i++)
         weft_free(received->plan.apps[i].arguments);
-    weft_job_plan_release(&received->plan);
-    weft_queue_release(&received->text);
+    wl_job_plan_release(&received->plan);
+    wl_queue_release(&received->text);
 }
 
 static void plans_arrive_whole(void **state)
 {
-    weft_job_plan_t plan;
-    weft_writer_t writer = {0};
-    weft_received_plan_t received;
+    wl_job_plan_t plan;
+    wl_writer_t writer = {0};
+    wl_received_plan_t received;
     (void)state;
     make_plan(&plan);
-    weft_plan_write(&plan, "/somewhere", "agent -v", &writer);
-    weft_message_t message = message_of(&writer);
-    assert_int_equal(weft_plan_read(&message, &received), MPI_SUCCESS);
-    const weft_job_plan_t *got = &received.plan;
+    wl_plan_write(&plan, "/somewhere", "agent -v", &writer);
+    wl_message_t message = message_of(&writer);
+    assert_int_equal(wl_plan_read(&message, &received), MPI_SUCCESS);
+    const wl_job_plan_t *got = &received.plan;
     assert_string_equal(got->id, plan.id);
     assert_string_equal(got->token, plan.token);
     assert_string_equal(got->directory, "/somewhere");
@@ -74,70 +74,70 @@ static void plans_arrive_whole(void **state)
     assert_string_equal(got->apps[1].arguments[1], "");
     assert_string_equal(got->apps[1].arguments[2], "c d");
     assert_null(got->apps[1].arguments[3]);
-    assert_string_equal(weft_variables_get(&got->apps[0].environment, "K"), "V");
+    assert_string_equal(wl_variables_get(&got->apps[0].environment, "K"), "V");
     release_received(&received);
-    weft_writer_release(&writer);
-    weft_job_plan_release(&plan);
+    wl_writer_release(&writer);
+    wl_job_plan_release(&plan);
 }
 
 /* Cut anywhere, or with any byte changed, a message is refused or gives a sound plan. */
 static void damaged_plans_do_no_harm(void **state)
 {
-    weft_job_plan_t plan;
-    weft_writer_t writer = {0};
+    wl_job_plan_t plan;
+    wl_writer_t writer = {0};
     (void)state;
     make_plan(&plan);
     for (int i = 0; i < plan.app_count; i++) {
-        weft_variables_release(&plan.apps[i].environment);
-        assert_int_equal(weft_variables_set(&plan.apps[i].environment, "A", "B"), MPI_SUCCESS);
+        wl_variables_release(&plan.apps[i].environment);
+        assert_int_equal(wl_variables_set(&plan.apps[i].environment, "A", "B"), MPI_SUCCESS);
     }
-    weft_plan_write(&plan, NULL, NULL, &writer);
-    weft_message_t message = message_of(&writer);
+    wl_plan_write(&plan, NULL, NULL, &writer);
+    wl_message_t message = message_of(&writer);
     size_t whole = message.bytes;
     char *body = weft_alloc(whole);
     srand(1);
     for (size_t i = 0; i < 3 * whole; i++) {
-        weft_received_plan_t received;
-        memcpy(body, weft_queue_front(&writer.body), whole);
-        message = (weft_message_t){.body = body, .bytes = i < whole ? i : whole};
+        wl_received_plan_t received;
+        memcpy(body, wl_queue_front(&writer.body), whole);
+        message = (wl_message_t){.body = body, .bytes = i < whole ? i : whole};
         if (i >= whole)
             body[i % whole] ^= (char)(1 + rand() % 255);
-        int err = weft_plan_read(&message, &received);
+        int err = wl_plan_read(&message, &received);
         if (i < whole)
             assert_int_not_equal(err, MPI_SUCCESS);
         release_received(&received);
     }
     weft_free(body);
-    weft_writer_release(&writer);
-    weft_job_plan_release(&plan);
+    wl_writer_release(&writer);
+    wl_job_plan_release(&plan);
 }
 
 static void events_arrive_whole(void **state)
 {
-    const weft_rank_event_t event = {.kind = WEFT_RANK_ENDED,
-                                     .rank = 3,
-                                     .pid = 17,
-                                     .code = 139,
-                                     .signal = 11,
-                                     .has_core = true,
-                                     .text = "text"};
-    weft_rank_event_t got;
-    weft_writer_t writer = {0};
+    const wl_rank_event_t event = {.kind = WL_RANK_ENDED,
+                                   .rank = 3,
+                                   .pid = 17,
+                                   .code = 139,
+                                   .signal = 11,
+                                   .has_core = true,
+                                   .text = "text"};
+    wl_rank_event_t got;
+    wl_writer_t writer = {0};
     (void)state;
-    weft_rank_event_write(&event, &writer);
-    weft_message_t message = message_of(&writer);
-    assert_true(weft_rank_event_read(&message, 4, &got));
-    assert_int_equal(got.kind, WEFT_RANK_ENDED);
+    wl_rank_event_write(&event, &writer);
+    wl_message_t message = message_of(&writer);
+    assert_true(wl_rank_event_read(&message, 4, &got));
+    assert_int_equal(got.kind, WL_RANK_ENDED);
     assert_int_equal(got.rank, 3);
     assert_int_equal(got.pid, 17);
     assert_int_equal(got.code, 139);
     assert_int_equal(got.signal, 11);
     assert_true(got.has_core);
     assert_string_equal(got.text, "text");
-    assert_false(weft_rank_event_read(&message, 3, &got));
+    assert_false(wl_rank_event_read(&message, 3, &got));
     message.bytes--;
-    assert_false(weft_rank_event_read(&message, 4, &got));
-    weft_writer_release(&writer);
+    assert_false(wl_rank_event_read(&message, 4, &got));
+    wl_writer_release(&writer);
 }
 
 /* Messages of all sizes go through a socket that takes little at a time. */
@@ -145,22 +145,22 @@ static void wires_keep_order_and_size(void **state)
 {
     enum { MESSAGES = 200 };
     int ends[2], taken = 0;
-    weft_wire_t left, right;
+    wl_connection_t left, right;
     (void)state;
     char *body = weft_alloc_zeroed(1, MESSAGES * MESSAGES * 7);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    weft_wire_open(ends[0], &left);
-    weft_wire_open(ends[1], &right);
+    wl_connection_open(ends[0], &left);
+    wl_connection_open(ends[1], &right);
     for (int i = 0; i < MESSAGES; i++) {
-        const weft_message_t message = {
+        const wl_message_t message = {
             .kind = i, .to = i - 1, .from = 2 * i, .body = body, .bytes = (size_t)(i * i * 7)};
-        weft_wire_send(&left, &message);
+        wl_connection_send(&left, &message);
     }
     while (taken < MESSAGES) {
-        weft_message_t message;
-        weft_wire_advance(&left);
-        weft_wire_advance(&right);
-        while (weft_wire_next(&right, &message)) {
+        wl_message_t message;
+        wl_connection_advance(&left);
+        wl_connection_advance(&right);
+        while (wl_connection_next(&right, &message)) {
             assert_int_equal(message.kind, taken);
             assert_int_equal(message.to, taken - 1);
             assert_int_equal(message.from, 2 * taken);
@@ -168,31 +168,31 @@ static void wires_keep_order_and_size(void **state)
             taken++;
         }
     }
-    assert_true(weft_wire_is_flushed(&left));
-    weft_wire_close(&left);
-    weft_wire_advance(&right);
+    assert_true(wl_connection_is_flushed(&left));
+    wl_connection_close(&left);
+    wl_connection_advance(&right);
     assert_int_equal(right.fd, -1);
     assert_string_not_equal(right.error, "");
-    weft_wire_close(&right);
+    wl_connection_close(&right);
     weft_free(body);
 }
 
 static void wires_refuse_impossible_lengths(void **state)
 {
     int ends[2];
-    weft_wire_t wire;
-    weft_message_t message;
+    wl_connection_t connection;
+    wl_message_t message;
     (void)state;
     char noise[64];
     memset(noise, 0xff, sizeof(noise));
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    weft_wire_open(ends[1], &wire);
+    wl_connection_open(ends[1], &connection);
     assert_int_equal(write(ends[0], noise, sizeof(noise)), sizeof(noise));
-    weft_wire_advance(&wire);
-    assert_false(weft_wire_next(&wire, &message));
-    assert_int_equal(wire.fd, -1);
-    assert_non_null(strstr(wire.error, "impossible length"));
-    weft_wire_close(&wire);
+    wl_connection_advance(&connection);
+    assert_false(wl_connection_next(&connection, &message));
+    assert_int_equal(connection.fd, -1);
+    assert_non_null(strstr(connection.error, "impossible length"));
+    wl_connection_close(&connection);
     close(ends[0]);
 }
 
