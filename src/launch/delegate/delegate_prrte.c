@@ -73,7 +73,7 @@ static int add_environment(wl_command_t *out)
 /* Its words are for people; its exit code is that of the rank that failed first. But now and then
  * it waits for ever when a process ended before the others had started: as one does that finds no
  * program, and has said so (rank_exec.c). */
-static void take_line(const char *line, wl_foreign_end_t *end)
+static void prrte_take_line(const char *line, wl_foreign_end_t *end)
 {
     enum { NO_PROGRAM = 127 };
     if (strstr(line, ": the program ") != NULL && strstr(line, " was not found") != NULL)
@@ -95,7 +95,7 @@ int wli_prrte_run(const wl_job_plan_t *plan, char *const *words, int *exit_code_
     if (err == MPI_SUCCESS)
         err = wli_delegate_add_rank(plan, words, &command);
     if (err == MPI_SUCCESS)
-        err = wl_foreign_run(plan, &command, take_line, &end);
+        err = wl_foreign_run(plan, &command, prrte_take_line, &end);
     if (err == MPI_SUCCESS)
         *exit_code_out = end.exit_code;
     wl_command_release(&command);

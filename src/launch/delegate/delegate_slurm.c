@@ -133,7 +133,7 @@ static int code_told(const char *line)
     return number == 0 ? 0 : 128 + number;
 }
 
-static void take_line(const char *line, wl_foreign_end_t *end)
+static void slurm_take_line(const char *line, wl_foreign_end_t *end)
 {
     if (end->first_failure == 0)
         end->first_failure = code_told(line);
@@ -163,7 +163,7 @@ int wli_slurm_run(const wl_job_plan_t *plan, char *const *words, int *exit_code_
     add_options(plan, &command);
     err = wli_delegate_add_rank(plan, words, &command);
     if (err == MPI_SUCCESS)
-        err = wl_foreign_run(plan, &command, take_line, &end);
+        err = wl_foreign_run(plan, &command, slurm_take_line, &end);
     if (err == MPI_SUCCESS)
         *exit_code_out = exit_code_of(&end);
     wl_command_release(&command);

@@ -19,10 +19,9 @@
 #include <unistd.h>
 
 enum {
-    TIMEOUT_EXIT_CODE = 124, /* as timeout(1) */
-    GRACE_MS = 8000,         /* for the launcher to end its ranks, and then itself */
-    DUE_MS = 8000,           /* for it to end after it has told why */
-    STDERR_LINGER_MS = 300,  /* somebody else may hold its stderr open */
+    GRACE_MS = 8000,        /* for the launcher to end its ranks, and then itself */
+    DUE_MS = 8000,          /* for it to end after it has told why */
+    STDERR_LINGER_MS = 300, /* somebody else may hold its stderr open */
 };
 
 /* Takes `word`, which is from the heap; NULL: there was no memory. */
@@ -212,7 +211,7 @@ static void check_clock(watch_t *watch)
     if (now >= watch->timeout_at_ms && watch->forced_code == 0) {
         fprintf(stderr, "%s: the job has not ended within %ld s; ending it\n",
                 watch->plan->launcher, watch->plan->timeout_s);
-        end_launcher(watch, TIMEOUT_EXIT_CODE);
+        end_launcher(watch, WL_TIMEOUT_EXIT_CODE);
     }
     if (now >= watch->due_at_ms && !watch->has_ended)
         end_launcher(watch, watch->end->due_code);
@@ -220,7 +219,7 @@ static void check_clock(watch_t *watch)
         kill(watch->pid, SIGKILL);
 }
 
-static int64_t wait_ms(const watch_t *watch)
+static int64_t launcher_wait_ms(const watch_t *watch)
 {
     int64_t next = watch->has_ended ? watch->leave_at_ms : watch->kill_at_ms;
     if (!watch->has_ended && watch->forced_code == 0)
@@ -229,15 +228,15 @@ static int64_t wait_ms(const watch_t *watch)
     return next == INT64_MAX ? -1 : left < 0 ? 0 : left;
 }
 
-static bool is_over(const watch_t *watch)
+static bool is_launcher_over(const watch_t *watch)
 {
     return watch->has_ended && (watch->stderr_fd < 0 || weft_clock_ms() >= watch->leave_at_ms);
 }
 
 static void wait_for_end(watch_t *watch)
 {
-    while (!is_over(watch)) {
-        wl_loop_turn(&watch->loop, wait_ms(watch));
+    while (!is_launcher_over(watch)) {
+        wl_loop_turn(&watch->loop, launcher_wait_ms(watch));
         check_clock(watch);
     }
     if (watch->forced_code != 0) /* whatever it says */

@@ -137,7 +137,7 @@ static int become_program(wl_job_plan_t *plan, int rank)
 }
 
 /* Once a host and program. */
-static void complain(const wl_job_plan_t *plan, int rank)
+static void complain_once(const wl_job_plan_t *plan, int rank)
 {
     char host[256] = "";
     bool is_first = plan->size == 0 || plan->placement.local_rank[rank] == 0 ||
@@ -165,7 +165,7 @@ int wl_rank_exec(int count, char **words)
         err = read_rank(&plan, &rank);
     if (err == MPI_SUCCESS)
         err = become_program(&plan, rank);
-    complain(&plan, rank);
+    complain_once(&plan, rank);
     wl_job_plan_release(&plan);
     return err == MPI_ERR_NO_SUCH_FILE
                ? NOT_FOUND

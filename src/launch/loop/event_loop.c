@@ -265,7 +265,7 @@ void wl_loop_remove_child_watch(wl_child_watch_t *watch)
 
 /* ---- The turn ---- */
 
-static int wait_ms(const wl_loop_t *loop, int64_t most_ms)
+static int loop_wait_ms(const wl_loop_t *loop, int64_t most_ms)
 {
     const wl_timer_t *timer = next_timer(loop);
     int64_t left = timer == NULL ? INT64_MAX : timer->at_ms - weft_clock_ms();
@@ -279,7 +279,7 @@ static int wait_ms(const wl_loop_t *loop, int64_t most_ms)
 int wl_loop_turn(wl_loop_t *loop, int64_t most_ms)
 {
     drop_removed(loop);
-    int ready = poll(loop->polls, (nfds_t)loop->count, wait_ms(loop, most_ms));
+    int ready = poll(loop->polls, (nfds_t)loop->count, loop_wait_ms(loop, most_ms));
     if (ready > 0) {
         arm_quiet(loop);
         call_ready(loop);

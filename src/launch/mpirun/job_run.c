@@ -28,7 +28,6 @@ enum {
         10000,             /* with hosts that do not answer, and processes that cannot die */
     LINGER_QUIET_MS = 300, /* without output, of what ranks have left running */
     LINGER_MOST_MS = 2000,
-    TIMEOUT_EXIT_CODE = 124, /* as timeout(1) */
 };
 
 static const int64_t never = INT64_MAX;
@@ -186,7 +185,7 @@ static void check_clock(runner_t *runner)
     int64_t now = weft_clock_ms();
     if (runner->phase == RUNNING && now >= runner->timeout_at) {
         say(runner, "the job has not ended within %ld s; ending it", runner->plan->timeout_s);
-        runner->exit_code = TIMEOUT_EXIT_CODE;
+        runner->exit_code = WL_TIMEOUT_EXIT_CODE;
         runner->is_cut_short = true;
         end_ranks(runner, SIGTERM, GRACE_AFTER_FAILURE_MS);
     }
@@ -286,7 +285,7 @@ static void note_other_mpi(runner_t *runner)
     }
 }
 
-static int run(runner_t *runner)
+static int run_job(runner_t *runner)
 {
     int err = runner->job->ops->start(runner->job);
     if (runner->plan->timeout_s > 0)
@@ -322,7 +321,7 @@ int wl_job_run(const wl_job_plan_t *plan, int *exit_code_out)
     if (err == MPI_SUCCESS)
         err = open_signals(&runner);
     if (err == MPI_SUCCESS)
-        err = run(&runner);
+        err = run_job(&runner);
     if (runner.job != NULL)
         runner.job->ops->close(runner.job);
     wl_first_failure_release(&runner.failure);

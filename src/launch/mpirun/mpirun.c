@@ -36,7 +36,7 @@ static bool open_standard_files(void)
     return true;
 }
 
-static int report(const wl_job_plan_t *plan, int err)
+static int report_error(const wl_job_plan_t *plan, int err)
 {
     fprintf(stderr, "%s: %s\n", plan->launcher, weft_fail_text());
     if (err == MPI_ERR_NO_SUCH_FILE)
@@ -74,18 +74,18 @@ static int delegate_job(wl_launch_method_t method, wl_job_plan_t *plan, char **w
     return wl_delegate_run(method, plan, words, exit_code_out);
 }
 
-static int run(wl_job_plan_t *plan, char **words)
+static int run_plan(wl_job_plan_t *plan, char **words)
 {
     wl_launch_method_t method;
     int exit_code = 0;
     if (wl_job_plan_read_hosts(plan) != MPI_SUCCESS ||
         wl_delegate_choose(plan, &method) != MPI_SUCCESS) {
-        report(plan, MPI_SUCCESS);
+        report_error(plan, MPI_SUCCESS);
         return WRONG_COMMAND_LINE;
     }
     int err = method == WL_METHOD_OWN ? run_ourselves(plan, &exit_code)
                                       : delegate_job(method, plan, words, &exit_code);
-    return err == MPI_SUCCESS ? exit_code : report(plan, err);
+    return err == MPI_SUCCESS ? exit_code : report_error(plan, err);
 }
 
 /* Parsing cuts its words into pieces; another launcher gets them whole. */
@@ -104,14 +104,14 @@ static int obey(const wl_words_t *command, char **words)
     weft_config_read();
     weft_config_export_warnings();
     if (wl_options_parse(command->count, command->words, &plan) != MPI_SUCCESS) {
-        report(&plan, MPI_SUCCESS);
+        report_error(&plan, MPI_SUCCESS);
         exit_code = WRONG_COMMAND_LINE;
     } else if (plan.wants_help) {
         wl_options_print_help(plan.launcher);
     } else if (plan.wants_version) {
         printf("%s (Weft) %s\n", plan.launcher, PACKAGE_VERSION);
     } else {
-        exit_code = run(&plan, words);
+        exit_code = run_plan(&plan, words);
     }
     wl_job_plan_release(&plan);
     return exit_code;

@@ -149,7 +149,7 @@ static bool is_ours(const char *library)
 }
 
 /* Where the program lies if daemons have looked for it: on this host perhaps at the same place. */
-static bool find_program(const wl_app_t *app, char out[PATH_MAX])
+static bool locate_program(const wl_app_t *app, char out[PATH_MAX])
 {
     const char *name = app->path != NULL ? app->path : app->arguments[0];
     const char *search =
@@ -187,7 +187,7 @@ bool wl_other_mpi_find(const wl_app_t *app, char library_out[PATH_MAX])
 {
     char program[PATH_MAX];
     wl_byte_queue_t list = {0};
-    bool is_found = find_program(app, program) &&
+    bool is_found = locate_program(app, program) &&
                     list_libraries(program, app->environment.entries, &list) &&
                     find_in_list(wl_queue_front(&list), library_out);
     wl_queue_release(&list);

@@ -87,7 +87,7 @@ static __attribute__((format(printf, 4, 5))) void refuse_start(remote_job_t *rem
     va_end(arguments);
 }
 
-static void take_failure(void *owner, const wl_message_t *message)
+static void remote_take_failure(void *owner, const wl_message_t *message)
 {
     remote_job_t *remote = owner;
     wl_reader_t reader = wl_read_begin(message);
@@ -126,7 +126,7 @@ static void start_ranks(remote_job_t *remote)
     remote->is_started = true;
 }
 
-static void take_ready(void *owner, const wl_message_t *message)
+static void remote_take_ready(void *owner, const wl_message_t *message)
 {
     remote_job_t *remote = owner;
     wl_reader_t reader = wl_read_begin(message);
@@ -141,7 +141,7 @@ static void add_event(remote_job_t *remote, const wl_rank_event_t *event)
     wl_queue_append(&remote->events, event, sizeof(*event));
 }
 
-static void take_event(void *owner, const wl_message_t *message)
+static void remote_take_event(void *owner, const wl_message_t *message)
 {
     remote_job_t *remote = owner;
     wl_rank_event_t event;
@@ -153,7 +153,7 @@ static void take_event(void *owner, const wl_message_t *message)
     add_event(remote, &event);
 }
 
-static void take_output(void *owner, const wl_message_t *message)
+static void remote_take_output(void *owner, const wl_message_t *message)
 {
     remote_job_t *remote = owner;
     wl_reader_t reader = wl_read_begin(message);
@@ -163,7 +163,7 @@ static void take_output(void *owner, const wl_message_t *message)
 }
 
 /* A daemon is lost, and so are those below it: they end their ranks when they see it. */
-static void lose(void *context, int node, const char *why)
+static void remote_lose(void *context, int node, const char *why)
 {
     remote_job_t *remote = context;
     const wl_placement_t *placement = placement_of(remote);
@@ -186,39 +186,43 @@ static void lose(void *context, int node, const char *why)
     }
 }
 
-static void take_loss(void *owner, const wl_message_t *message)
+static void remote_take_loss(void *owner, const wl_message_t *message)
 {
     remote_job_t *remote = owner;
     wl_reader_t reader = wl_read_begin(message);
     uint32_t node = wl_read_u32(&reader);
     const char *why = wl_read_text(&reader);
     if (!reader.has_failed && why != NULL && node > 0 && node < (uint32_t)remote->router.tree.count)
-        lose(remote, (int)node, why);
+        remote_lose(remote, (int)node, why);
 }
 
-static void take_closed(void *owner, const wl_message_t *message)
+static void remote_take_closed(void *owner, const wl_message_t *message)
 {
     remote_job_t *remote = owner;
     remote->hosts[message->from - 1].is_output_closed = true;
 }
 
-static void take_credit(void *owner, const wl_message_t *message)
+static void remote_take_credit(void *owner, const wl_message_t *message)
 {
     remote_job_t *remote = owner;
     wl_input_source_take(&remote->input, message);
 }
 
-static void take_fence(void *owner, const wl_message_t *message)
+static void remote_take_fence(void *owner, const wl_message_t *message)
 {
     remote_job_t *remote = owner;
     wl_fences_take(&remote->fences, message);
 }
 
 static const wl_message_rule_t rules[] = {
-    {WL_MSG_READY, "READY", 4, take_ready},    {WL_MSG_FAILED, "FAILED", 8, take_failure},
-    {WL_MSG_RANK, "RANK", 28, take_event},     {WL_MSG_OUTPUT, "OUTPUT", 4, take_output},
-    {WL_MSG_CLOSED, "CLOSED", 0, take_closed}, {WL_MSG_READ, "READ", 8, take_credit},
-    {WL_MSG_LOST, "LOST", 8, take_loss},       {WL_MSG_FENCE, "FENCE", 12, take_fence},
+    {WL_MSG_READY, "READY", 4, remote_take_ready},
+    {WL_MSG_FAILED, "FAILED", 8, remote_take_failure},
+    {WL_MSG_RANK, "RANK", 28, remote_take_event},
+    {WL_MSG_OUTPUT, "OUTPUT", 4, remote_take_output},
+    {WL_MSG_CLOSED, "CLOSED", 0, remote_take_closed},
+    {WL_MSG_READ, "READ", 8, remote_take_credit},
+    {WL_MSG_LOST, "LOST", 8, remote_take_loss},
+    {WL_MSG_FENCE, "FENCE", 12, remote_take_fence},
 };
 
 static void remote_job_deliver(void *context, const wl_message_t *message)
@@ -227,7 +231,7 @@ static void remote_job_deliver(void *context, const wl_message_t *message)
         wl_message_take(rules, sizeof(rules) / sizeof(rules[0]), context, message);
 }
 
-static void tell_job(void *context, int node)
+static void remote_tell_job(void *context, int node)
 {
     remote_job_t *remote = context;
     wl_router_send(&remote->router, remote->is_finishing ? WL_MSG_FINISH : WL_MSG_JOB, node,
@@ -235,7 +239,7 @@ static void tell_job(void *context, int node)
 }
 
 static const wl_router_ops_t router_ops = {
-    .deliver = remote_job_deliver, .joined = tell_job, .lost = lose};
+    .deliver = remote_job_deliver, .joined = remote_tell_job, .lost = remote_lose};
 
 /* ---- What mpirun's loop wants ---- */
 
@@ -286,7 +290,7 @@ static void pay_debts(remote_job_t *remote)
     }
 }
 
-static int after_turn(wl_job_t *job)
+static int remote_after_turn(wl_job_t *job)
 {
     remote_job_t *remote = remote_of(job);
     wl_sinks_flush(job->sinks); /* or a debt might stay, and nothing else wake us */
@@ -296,7 +300,7 @@ static int after_turn(wl_job_t *job)
     return MPI_SUCCESS;
 }
 
-static int start(wl_job_t *job)
+static int remote_start(wl_job_t *job)
 {
     remote_job_t *remote = remote_of(job);
     const wl_route_t *route = &job->plan->route;
@@ -309,10 +313,10 @@ static int start(wl_job_t *job)
         return weft_fail(MPI_ERR_NO_MEM, "the plan of the job");
     remote->agent.daemon = remote->daemon;
     err = wl_router_start(&remote->router, &remote->agent, placement_of(remote), route->interface);
-    return err == MPI_SUCCESS ? after_turn(job) : err;
+    return err == MPI_SUCCESS ? remote_after_turn(job) : err;
 }
 
-static bool next_event(wl_job_t *job, wl_rank_event_t *out)
+static bool remote_next_event(wl_job_t *job, wl_rank_event_t *out)
 {
     wl_byte_queue_t *events = &remote_of(job)->events;
     if (wl_queue_bytes(events) == 0)
@@ -322,7 +326,7 @@ static bool next_event(wl_job_t *job, wl_rank_event_t *out)
     return true;
 }
 
-static void send_signal(wl_job_t *job, int signal_number)
+static void remote_signal(wl_job_t *job, int signal_number)
 {
     remote_job_t *remote = remote_of(job);
     bool ends = signal_number != SIGCONT && signal_number != SIGTSTP && signal_number != SIGUSR1 &&
@@ -337,7 +341,7 @@ static void send_signal(wl_job_t *job, int signal_number)
     wl_writer_release(&body);
 }
 
-static int running(const wl_job_t *job)
+static int remote_running(const wl_job_t *job)
 {
     const remote_job_t *remote = remote_of_const(job);
     int sum = 0;
@@ -347,12 +351,12 @@ static int running(const wl_job_t *job)
 }
 
 /* Daemons send a rank's output before its end. */
-static void gather(wl_job_t *job)
+static void remote_gather(wl_job_t *job)
 {
     (void)job;
 }
 
-static void break_output(wl_job_t *job, int channel)
+static void remote_break_output(wl_job_t *job, int channel)
 {
     wl_writer_t body = {0};
     wl_write_u32(&body, (uint32_t)channel);
@@ -360,7 +364,7 @@ static void break_output(wl_job_t *job, int channel)
     wl_writer_release(&body);
 }
 
-static bool is_output_closed(const wl_job_t *job)
+static bool remote_is_output_closed(const wl_job_t *job)
 {
     const remote_job_t *remote = remote_of_const(job);
     for (int i = 0; i < placement_of(remote)->host_count; i++) {
@@ -370,7 +374,7 @@ static bool is_output_closed(const wl_job_t *job)
     return true;
 }
 
-static void finish(wl_job_t *job)
+static void remote_finish(wl_job_t *job)
 {
     remote_job_t *remote = remote_of(job);
     int64_t now = weft_clock_ms(), until_ms = now + FAREWELL_MS,
@@ -388,7 +392,7 @@ static void finish(wl_job_t *job)
     }
 }
 
-static void close_team(wl_job_t *job)
+static void remote_close(wl_job_t *job)
 {
     remote_job_t *remote = remote_of(job);
     wl_fences_close(&remote->fences);
@@ -401,16 +405,16 @@ static void close_team(wl_job_t *job)
 }
 
 static const wl_job_ops_t remote_job_ops = {
-    .start = start,
-    .after_turn = after_turn,
-    .next_event = next_event,
-    .signal = send_signal,
-    .running = running,
-    .gather = gather,
-    .break_output = break_output,
-    .is_output_closed = is_output_closed,
-    .finish = finish,
-    .close = close_team,
+    .start = remote_start,
+    .after_turn = remote_after_turn,
+    .next_event = remote_next_event,
+    .signal = remote_signal,
+    .running = remote_running,
+    .gather = remote_gather,
+    .break_output = remote_break_output,
+    .is_output_closed = remote_is_output_closed,
+    .finish = remote_finish,
+    .close = remote_close,
 };
 
 static int open_hosts(remote_job_t *remote)
@@ -455,6 +459,6 @@ int wl_remote_job_create(const wl_job_plan_t *plan, wl_sinks_t *sinks, wl_loop_t
         *out = &remote->base;
         return MPI_SUCCESS;
     }
-    close_team(&remote->base);
+    remote_close(&remote->base);
     return err;
 }

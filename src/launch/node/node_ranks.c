@@ -49,7 +49,7 @@ static void note_end(wl_node_ranks_t *node, int index)
         node->ended[node->ended_count++] = index;
 }
 
-static void rank_ended(void *owner, pid_t first)
+static void node_rank_ended(void *owner, pid_t first)
 {
     wl_node_ranks_t *node = owner;
     note_end(node, wl_ranks_find(&node->ranks, first));
@@ -67,7 +67,7 @@ int wl_node_ranks_open(wl_node_ranks_t *node)
         err = wl_pmix_host_open(node->plan, node->host, &node->scratch, &node->host_fd);
     if (err != MPI_SUCCESS)
         return err;
-    wl_loop_add_child_watch(node->loop, &node->children, rank_ended, node);
+    wl_loop_add_child_watch(node->loop, &node->children, node_rank_ended, node);
     return wl_loop_add(node->loop, node->host_fd, POLLIN, NULL, NULL);
 }
 

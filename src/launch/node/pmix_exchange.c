@@ -29,7 +29,7 @@ int wl_exchange_open(const char *job, int *pipe_out)
 }
 
 /* On PMIx's thread. A pipe takes thousands of pointers, and the loop is quick. */
-static void hand_over(const wl_pmix_request_t *request)
+static void queue_request(const wl_pmix_request_t *request)
 {
     while (write(exchange.pipe[1], &request, sizeof(request)) < 0 && errno == EINTR)
         ;
@@ -54,7 +54,7 @@ static int64_t timeout_of(const pmix_info_t infos[], size_t count)
     return 0;
 }
 
-static int compare_ranks(const void *a, const void *b)
+static int exchange_compare_ranks(const void *a, const void *b)
 {
     int x = *(const int *)a, y = *(const int *)b;
     return (x > y) - (x < y);
@@ -70,7 +70,7 @@ static bool set_ranks(wl_pmix_request_t *request, const pmix_proc_t processes[],
         return false;
     for (size_t i = 0; i < count; i++)
         request->ranks[i] = (int)processes[i].rank;
-    qsort(request->ranks, count, sizeof(int), compare_ranks);
+    qsort(request->ranks, count, sizeof(int), exchange_compare_ranks);
     request->count = (int)count;
     return true;
 }
@@ -98,9 +98,9 @@ static wl_pmix_request_t *create_fence(wl_fence_purpose_t purpose, const pmix_pr
     return request;
 }
 
-static pmix_status_t on_fence(const pmix_proc_t processes[], size_t count,
-                              const pmix_info_t infos[], size_t info_count, char *data,
-                              size_t bytes, pmix_modex_cbfunc_t answer, void *cookie)
+static pmix_status_t exchange_fence(const pmix_proc_t processes[], size_t count,
+                                    const pmix_info_t infos[], size_t info_count, char *data,
+                                    size_t bytes, pmix_modex_cbfunc_t answer, void *cookie)
 {
     if (!are_of_job(processes, count))
         return PMIX_ERR_NOT_SUPPORTED;
@@ -112,14 +112,14 @@ static pmix_status_t on_fence(const pmix_proc_t processes[], size_t count,
     request->timeout_s = timeout_of(infos, info_count);
     request->answer = answer;
     request->cookie = cookie;
-    hand_over(request);
+    queue_request(request);
     return PMIX_SUCCESS;
 }
 
 /* Ranks of one job have nothing to tell each other when they connect: it is a fence. The entries
  * have to be there: without them PMIx 4.2 crashes when the call's time limit ends. */
-static pmix_status_t meet(wl_fence_purpose_t purpose, const pmix_proc_t processes[], size_t count,
-                          pmix_op_cbfunc_t done, void *cookie)
+static pmix_status_t queue_fence(wl_fence_purpose_t purpose, const pmix_proc_t processes[],
+                                 size_t count, pmix_op_cbfunc_t done, void *cookie)
 {
     if (!are_of_job(processes, count))
         return PMIX_ERR_NOT_SUPPORTED;
@@ -128,28 +128,28 @@ static pmix_status_t meet(wl_fence_purpose_t purpose, const pmix_proc_t processe
         return PMIX_ERR_NOMEM;
     request->done = done;
     request->cookie = cookie;
-    hand_over(request);
+    queue_request(request);
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t on_connect(const pmix_proc_t processes[], size_t count,
-                                const pmix_info_t infos[], size_t info_count, pmix_op_cbfunc_t done,
-                                void *cookie)
+static pmix_status_t exchange_connect(const pmix_proc_t processes[], size_t count,
+                                      const pmix_info_t infos[], size_t info_count,
+                                      pmix_op_cbfunc_t done, void *cookie)
 {
     (void)infos, (void)info_count;
-    return meet(WL_FOR_CONNECT, processes, count, done, cookie);
+    return queue_fence(WL_FOR_CONNECT, processes, count, done, cookie);
 }
 
-static pmix_status_t on_disconnect(const pmix_proc_t processes[], size_t count,
-                                   const pmix_info_t infos[], size_t info_count,
-                                   pmix_op_cbfunc_t done, void *cookie)
+static pmix_status_t exchange_disconnect(const pmix_proc_t processes[], size_t count,
+                                         const pmix_info_t infos[], size_t info_count,
+                                         pmix_op_cbfunc_t done, void *cookie)
 {
     (void)infos, (void)info_count;
-    return meet(WL_FOR_DISCONNECT, processes, count, done, cookie);
+    return queue_fence(WL_FOR_DISCONNECT, processes, count, done, cookie);
 }
 
-static pmix_status_t on_fetch(const pmix_proc_t *process, const pmix_info_t infos[],
-                              size_t info_count, pmix_modex_cbfunc_t answer, void *cookie)
+static pmix_status_t exchange_get(const pmix_proc_t *process, const pmix_info_t infos[],
+                                  size_t info_count, pmix_modex_cbfunc_t answer, void *cookie)
 {
     if (!are_of_job(process, 1))
         return PMIX_ERR_NOT_SUPPORTED;
@@ -162,16 +162,16 @@ static pmix_status_t on_fetch(const pmix_proc_t *process, const pmix_info_t info
     request->timeout_s = timeout_of(infos, info_count);
     request->answer = answer;
     request->cookie = cookie;
-    hand_over(request);
+    queue_request(request);
     return PMIX_SUCCESS;
 }
 
 void wl_exchange_add_upcalls(pmix_server_module_t *upcalls)
 {
-    upcalls->fence_nb = on_fence;
-    upcalls->direct_modex = on_fetch;
-    upcalls->connect = on_connect;
-    upcalls->disconnect = on_disconnect;
+    upcalls->fence_nb = exchange_fence;
+    upcalls->direct_modex = exchange_get;
+    upcalls->connect = exchange_connect;
+    upcalls->disconnect = exchange_disconnect;
 }
 
 wl_pmix_request_t *wl_exchange_next(void)
@@ -207,12 +207,12 @@ static pmix_proc_t process_of(const wl_pmix_request_t *request)
     return process;
 }
 
-static void on_key_seen(pmix_status_t status, pmix_value_t *value, void *cookie)
+static void exchange_key_seen(pmix_status_t status, pmix_value_t *value, void *cookie)
 {
     wl_pmix_request_t *request = cookie;
     (void)value; /* PMIx's */
     request->status = status == PMIX_SUCCESS ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
-    hand_over(request);
+    queue_request(request);
 }
 
 /* PMIx hands out all that a rank has committed so far, whether or not the wanted key is there, and
@@ -225,23 +225,24 @@ static void check_key(wl_pmix_request_t *request)
     bool yes = true;
     if (request->key == NULL ||
         memmem(request->data, request->bytes, request->key, strlen(request->key) + 1) != NULL) {
-        hand_over(request);
+        queue_request(request);
         return;
     }
     PMIX_INFO_LOAD(&at_once, PMIX_OPTIONAL, &yes, PMIX_BOOL);
-    pmix_status_t status = PMIx_Get_nb(&process, request->key, &at_once, 1, on_key_seen, request);
+    pmix_status_t status =
+        PMIx_Get_nb(&process, request->key, &at_once, 1, exchange_key_seen, request);
     if (status != PMIX_SUCCESS)
-        on_key_seen(status, NULL, request);
+        exchange_key_seen(status, NULL, request);
 }
 
 /* `data` is PMIx's and lives during the call. */
-static void on_looked_up(pmix_status_t status, char *data, size_t bytes, void *cookie)
+static void exchange_looked_up(pmix_status_t status, char *data, size_t bytes, void *cookie)
 {
     wl_pmix_request_t *request = cookie;
     request->status = status;
     request->data = status == PMIX_SUCCESS && bytes > 0 ? weft_alloc(bytes) : NULL;
     if (request->data == NULL) {
-        hand_over(request);
+        queue_request(request);
         return;
     }
     memcpy(request->data, data, bytes);
@@ -255,9 +256,9 @@ void wl_exchange_look_up(wl_pmix_request_t *request)
     free(request->data); /* of an earlier try */
     request->data = NULL;
     request->bytes = 0;
-    pmix_status_t status = PMIx_server_dmodex_request(&process, on_looked_up, request);
+    pmix_status_t status = PMIx_server_dmodex_request(&process, exchange_looked_up, request);
     if (status != PMIX_SUCCESS) /* then nothing is called */
-        on_looked_up(status, NULL, 0, request);
+        exchange_looked_up(status, NULL, 0, request);
 }
 
 void wl_exchange_release(wl_pmix_request_t *request)

@@ -47,7 +47,7 @@ static void begin_call(pending_t *pending)
     pthread_mutex_unlock(&pending->lock);
 }
 
-static void end_call(pmix_status_t status, void *cookie)
+static void pmix_end_call(pmix_status_t status, void *cookie)
 {
     pending_t *pending = cookie;
     pthread_mutex_lock(&pending->lock);
@@ -62,9 +62,9 @@ static void end_call(pmix_status_t status, void *cookie)
 static void check_call(pending_t *pending, pmix_status_t returned)
 {
     if (returned == PMIX_OPERATION_SUCCEEDED)
-        end_call(PMIX_SUCCESS, pending);
+        pmix_end_call(PMIX_SUCCESS, pending);
     else if (returned != PMIX_SUCCESS)
-        end_call(returned, pending);
+        pmix_end_call(returned, pending);
 }
 
 static int wait_for_calls(pending_t *pending, const char *what)
@@ -81,8 +81,8 @@ static int wait_for_calls(pending_t *pending, const char *what)
 
 /* Upcalls run on PMIx's thread. The pipe has room for a hundred events and mpirun's loop is quick.
  */
-static pmix_status_t pass_on(wl_rank_event_kind_t kind, const pmix_proc_t *process, int code,
-                             const char *text)
+static pmix_status_t send_event(wl_rank_event_kind_t kind, const pmix_proc_t *process, int code,
+                                const char *text)
 {
     wl_rank_event_t event = {.kind = kind, .rank = (int)process->rank, .code = code};
     if (text != NULL)
@@ -94,46 +94,46 @@ static pmix_status_t pass_on(wl_rank_event_kind_t kind, const pmix_proc_t *proce
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-static pmix_status_t on_connected(const pmix_proc_t *process, void *object, pmix_info_t info[],
-                                  size_t count, pmix_op_cbfunc_t done, void *cookie)
+static pmix_status_t pmix_connected(const pmix_proc_t *process, void *object, pmix_info_t info[],
+                                    size_t count, pmix_op_cbfunc_t done, void *cookie)
 {
     (void)object, (void)info, (void)count, (void)done, (void)cookie;
-    return pass_on(WL_RANK_CONNECTED, process, 0, NULL);
+    return send_event(WL_RANK_CONNECTED, process, 0, NULL);
 }
 
-static pmix_status_t on_finalized(const pmix_proc_t *process, void *object, pmix_op_cbfunc_t done,
-                                  void *cookie)
+static pmix_status_t pmix_finalized(const pmix_proc_t *process, void *object, pmix_op_cbfunc_t done,
+                                    void *cookie)
 {
     (void)object, (void)done, (void)cookie;
-    return pass_on(WL_RANK_FINALIZED, process, 0, NULL);
+    return send_event(WL_RANK_FINALIZED, process, 0, NULL);
 }
 
-static pmix_status_t on_aborted(const pmix_proc_t *process, void *object, int code,
-                                const char *text, pmix_proc_t others[], size_t count,
-                                pmix_op_cbfunc_t done, void *cookie)
+static pmix_status_t pmix_aborted(const pmix_proc_t *process, void *object, int code,
+                                  const char *text, pmix_proc_t others[], size_t count,
+                                  pmix_op_cbfunc_t done, void *cookie)
 {
     (void)object, (void)others, (void)count, (void)done, (void)cookie;
     bool has_lost_peer = text != NULL && text[0] == WEFT_BEREFT_MARK;
-    return pass_on(has_lost_peer ? WL_RANK_LOST_PEER : WL_RANK_ABORTED, process, code,
-                   has_lost_peer ? text + 1 : text);
+    return send_event(has_lost_peer ? WL_RANK_LOST_PEER : WL_RANK_ABORTED, process, code,
+                      has_lost_peer ? text + 1 : text);
 }
 
 /* ---- ranks of one host among themselves: all have come, and nobody else takes part ---- */
 
 /* Without these entries the server does the same by itself; but when a rank dies while the others
  * are in a fence, PMIx 4.2 calls them all the same. */
-static pmix_status_t on_local_fence(const pmix_proc_t processes[], size_t count,
-                                    const pmix_info_t infos[], size_t info_count, char *data,
-                                    size_t bytes, pmix_modex_cbfunc_t answer, void *cookie)
+static pmix_status_t pmix_local_fence(const pmix_proc_t processes[], size_t count,
+                                      const pmix_info_t infos[], size_t info_count, char *data,
+                                      size_t bytes, pmix_modex_cbfunc_t answer, void *cookie)
 {
     (void)processes, (void)count, (void)infos, (void)info_count;
     answer(PMIX_SUCCESS, data, bytes, cookie, free, data);
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t on_local_connect(const pmix_proc_t processes[], size_t count,
-                                      const pmix_info_t infos[], size_t info_count,
-                                      pmix_op_cbfunc_t done, void *cookie)
+static pmix_status_t pmix_local_connect(const pmix_proc_t processes[], size_t count,
+                                        const pmix_info_t infos[], size_t info_count,
+                                        pmix_op_cbfunc_t done, void *cookie)
 {
     (void)processes, (void)count, (void)infos, (void)info_count;
     done(PMIX_SUCCESS, cookie);
@@ -148,8 +148,9 @@ static int register_job(const wl_job_plan_t *plan, int index, const wl_scratch_t
         return err;
     pending_t pending = PENDING_INIT;
     begin_call(&pending);
-    check_call(&pending, PMIx_server_register_nspace(host.job, plan->placement.hosts[index].count,
-                                                     infos.infos, infos.count, end_call, &pending));
+    check_call(&pending,
+               PMIx_server_register_nspace(host.job, plan->placement.hosts[index].count,
+                                           infos.infos, infos.count, pmix_end_call, &pending));
     err = wait_for_calls(&pending, "register the job");
     wl_pmix_infos_release(&infos);
     return err;
@@ -163,7 +164,7 @@ static int register_ranks(const wl_placed_host_t *ours)
         PMIX_LOAD_PROCID(&process, host.job, (pmix_rank_t)ours->ranks[i]);
         begin_call(&pending);
         check_call(&pending, PMIx_server_register_client(&process, getuid(), getgid(), NULL,
-                                                         end_call, &pending));
+                                                         pmix_end_call, &pending));
     }
     return wait_for_calls(&pending, "register the ranks");
 }
@@ -184,12 +185,12 @@ static void set_up_environment(const wl_job_plan_t *plan)
 static int start_server(const wl_job_plan_t *plan, int index, const wl_scratch_t *scratch)
 {
     static pmix_server_module_t upcalls = {
-        .client_connected2 = on_connected,
-        .client_finalized = on_finalized,
-        .abort = on_aborted,
-        .fence_nb = on_local_fence,
-        .connect = on_local_connect,
-        .disconnect = on_local_connect,
+        .client_connected2 = pmix_connected,
+        .client_finalized = pmix_finalized,
+        .abort = pmix_aborted,
+        .fence_nb = pmix_local_fence,
+        .connect = pmix_local_connect,
+        .disconnect = pmix_local_connect,
     };
     enum { INFOS = 5 };
     char name[sizeof(plan->id) + 8];

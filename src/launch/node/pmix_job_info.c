@@ -24,7 +24,8 @@ void wl_pmix_infos_release(wl_pmix_infos_t *infos)
     *infos = (wl_pmix_infos_t){0};
 }
 
-static void add(wl_pmix_infos_t *infos, const char *key, const void *value, pmix_data_type_t type)
+static void add_info(wl_pmix_infos_t *infos, const char *key, const void *value,
+                     pmix_data_type_t type)
 {
     PMIX_INFO_LOAD(&infos->infos[infos->count], key, value, type);
     infos->count++;
@@ -33,34 +34,34 @@ static void add(wl_pmix_infos_t *infos, const char *key, const void *value, pmix
 static void add_number(wl_pmix_infos_t *infos, const char *key, int value)
 {
     uint32_t number = (uint32_t)value;
-    add(infos, key, &number, PMIX_UINT32);
+    add_info(infos, key, &number, PMIX_UINT32);
 }
 
 static void add_short(wl_pmix_infos_t *infos, const char *key, int value)
 {
     uint16_t number = (uint16_t)value;
-    add(infos, key, &number, PMIX_UINT16);
+    add_info(infos, key, &number, PMIX_UINT16);
 }
 
 void wl_pmix_infos_add_rank(wl_pmix_infos_t *infos, const char *key, pmix_rank_t value)
 {
-    add(infos, key, &value, PMIX_PROC_RANK);
+    add_info(infos, key, &value, PMIX_PROC_RANK);
 }
 
 void wl_pmix_infos_add_text(wl_pmix_infos_t *infos, const char *key, const char *value)
 {
-    add(infos, key, value, PMIX_STRING);
+    add_info(infos, key, value, PMIX_STRING);
 }
 
 void wl_pmix_infos_add_bool(wl_pmix_infos_t *infos, const char *key, bool value)
 {
-    add(infos, key, &value, PMIX_BOOL);
+    add_info(infos, key, &value, PMIX_BOOL);
 }
 
 /* Add a copy of `array`, which ends here. */
 static void add_array(wl_pmix_infos_t *infos, const char *key, pmix_data_array_t *array)
 {
-    add(infos, key, array, PMIX_DATA_ARRAY);
+    add_info(infos, key, array, PMIX_DATA_ARRAY);
     PMIX_DATA_ARRAY_DESTRUCT(array);
 }
 
@@ -135,8 +136,8 @@ static int add_maps(wl_pmix_infos_t *infos, const char *names, const char *ranks
     if (PMIx_generate_regex(names, &nodes) != PMIX_SUCCESS ||
         PMIx_generate_ppn(ranks, &processes) != PMIX_SUCCESS)
         return weft_fail(MPI_ERR_SERVICE, "the PMIx server cannot describe where ranks are");
-    add(infos, PMIX_NODE_MAP, nodes, PMIX_REGEX);
-    add(infos, PMIX_PROC_MAP, processes, PMIX_REGEX);
+    add_info(infos, PMIX_NODE_MAP, nodes, PMIX_REGEX);
+    add_info(infos, PMIX_PROC_MAP, processes, PMIX_REGEX);
     free(nodes); /* PMIx's */
     free(processes);
     return MPI_SUCCESS;
@@ -160,7 +161,7 @@ static int add_places(wl_pmix_infos_t *infos, const wl_placement_t *placement, i
 }
 
 int wl_pmix_infos_of_job(const wl_job_plan_t *plan, int host, const char *directory,
-                       wl_pmix_infos_t *out)
+                         wl_pmix_infos_t *out)
 {
     enum { FACTS_OF_JOB = 14 };
     const wl_placement_t *placement = &plan->placement;

@@ -27,7 +27,7 @@ void wl_pmix_infos_add_bool(wl_pmix_infos_t *infos, const char *key, bool value)
  * returns    MPI_SUCCESS; MPI_ERR_NO_MEM; MPI_ERR_SERVICE
  */
 int wl_pmix_infos_of_job(const wl_job_plan_t *plan, int host, const char *directory,
-                       wl_pmix_infos_t *out);
+                         wl_pmix_infos_t *out);
 
 void wl_pmix_infos_release(wl_pmix_infos_t *infos);
 

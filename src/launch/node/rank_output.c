@@ -32,18 +32,18 @@ int wl_output_open(const int *ranks, int count, wl_output_target_t target, wl_lo
     return MPI_SUCCESS;
 }
 
-static void put(const wl_output_t *output, int index, const char *data, size_t bytes)
+static void put_output(const wl_output_t *output, int index, const char *data, size_t bytes)
 {
     output->target.put(output->target.context, index % 2, data, bytes);
 }
 
 /* Give the first `bytes` bytes of a stream's buffer to the target, each line with its rank. */
-static void pass_on(const wl_output_t *output, int index, size_t bytes)
+static void pass_output_on(const wl_output_t *output, int index, size_t bytes)
 {
     wl_output_stream_t *stream = &output->streams[index];
     const char *data = stream->line, *end = data + bytes;
     if (!output->tags_lines) {
-        put(output, index, data, bytes);
+        put_output(output, index, data, bytes);
         return;
     }
     char tag[24];
@@ -52,8 +52,8 @@ static void pass_on(const wl_output_t *output, int index, size_t bytes)
         const char *newline = memchr(data, '\n', (size_t)(end - data));
         const char *next = newline == NULL ? end : newline + 1;
         if (!stream->is_inside_line)
-            put(output, index, tag, (size_t)tag_bytes);
-        put(output, index, data, (size_t)(next - data));
+            put_output(output, index, tag, (size_t)tag_bytes);
+        put_output(output, index, data, (size_t)(next - data));
         stream->is_inside_line = newline == NULL;
         data = next;
     }
@@ -71,12 +71,12 @@ static void pass_on_lines(const wl_output_t *output, int index, bool takes_all)
         bytes = stream->used;
     if (bytes == 0)
         return;
-    pass_on(output, index, bytes);
+    pass_output_on(output, index, bytes);
     stream->used -= bytes;
     memmove(stream->line, stream->line + bytes, stream->used);
 }
 
-static void close_stream(wl_output_stream_t *stream)
+static void close_output(wl_output_stream_t *stream)
 {
     wl_loop_remove(stream->output->loop, stream->fd);
     close(stream->fd);
@@ -95,7 +95,7 @@ static bool read_stream(const wl_output_t *output, int index)
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (bytes <= 0) {
-        close_stream(stream);
+        close_output(stream);
         return false;
     }
     stream->used += (size_t)bytes;
@@ -103,12 +103,12 @@ static bool read_stream(const wl_output_t *output, int index)
     return true;
 }
 
-static bool has_room(const wl_output_t *output, int index)
+static bool target_has_room(const wl_output_t *output, int index)
 {
     return output->target.has_room(output->target.context, index % 2);
 }
 
-static void stream_ready(void *owner, short ready)
+static void output_stream_ready(void *owner, short ready)
 {
     const wl_output_stream_t *stream = owner;
     (void)ready;
@@ -123,7 +123,7 @@ int wl_output_connect(wl_output_t *output, int index, int channel, int *write_en
                          output->ranks[index], strerror(errno));
     wl_output_stream_t *stream = &output->streams[2 * index + channel];
     int err = wl_loop_add(output->loop, ends[0], output->is_read[channel] ? POLLIN : 0,
-                          stream_ready, stream);
+                          output_stream_ready, stream);
     if (err != MPI_SUCCESS) {
         close(ends[0]);
         close(ends[1]);
@@ -138,7 +138,7 @@ int wl_output_connect(wl_output_t *output, int index, int channel, int *write_en
 void wl_output_throttle(wl_output_t *output)
 {
     for (int channel = 0; channel < 2; channel++) {
-        bool is_read = has_room(output, channel);
+        bool is_read = target_has_room(output, channel);
         if (is_read == output->is_read[channel])
             continue;
         output->is_read[channel] = is_read;
@@ -161,7 +161,7 @@ void wl_output_gather(wl_output_t *output, int index)
 {
     int first = index < 0 ? 0 : 2 * index, end = index < 0 ? 2 * output->count : first + 2;
     for (int i = first; i < end; i++) {
-        if (has_room(output, i))
+        if (target_has_room(output, i))
             read_all(output, i);
     }
 }
@@ -170,7 +170,7 @@ void wl_output_break(wl_output_t *output, int channel)
 {
     for (int i = channel; i < 2 * output->count; i += 2) {
         if (output->streams[i].fd >= 0)
-            close_stream(&output->streams[i]);
+            close_output(&output->streams[i]);
     }
 }
 
@@ -193,7 +193,7 @@ void wl_output_drain(wl_output_t *output)
     for (int i = 0; i < 2 * output->count; i++) {
         read_all(output, i);
         if (output->streams[i].fd >= 0)
-            close_stream(&output->streams[i]);
+            close_output(&output->streams[i]);
     }
     for (int i = 0; i < 2 * output->count; i++)
         pass_on_lines(output, i, true);
@@ -203,7 +203,7 @@ void wl_output_release(wl_output_t *output)
 {
     for (int i = 0; i < 2 * output->count; i++) {
         if (output->streams[i].fd >= 0)
-            close_stream(&output->streams[i]);
+            close_output(&output->streams[i]);
         weft_free(output->streams[i].line);
     }
     weft_free(output->streams);

@@ -36,7 +36,8 @@ int wl_scratch_create(const char *job, int host, wl_scratch_t *out)
     return MPI_SUCCESS;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
+static int scratch_remove_entry(const char *path, const struct stat *status, int kind,
+                                struct FTW *place)
 {
     (void)status, (void)kind, (void)place;
     remove(path);
@@ -59,6 +60,6 @@ static void remove_segments(const char *id)
 
 void wl_scratch_remove(const wl_scratch_t *scratch)
 {
-    nftw(scratch->path, remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    nftw(scratch->path, scratch_remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
     remove_segments(scratch->id);
 }

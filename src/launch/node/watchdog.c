@@ -87,7 +87,7 @@ int wl_watchdog_open(const wl_scratch_t *scratch, wl_watchdog_t *out)
     return MPI_SUCCESS;
 }
 
-static void tell(const wl_watchdog_t *watchdog, pid_t group)
+static void tell_watchdog(const wl_watchdog_t *watchdog, pid_t group)
 {
     while (write(watchdog->pipe, &group, sizeof(group)) < 0 && errno == EINTR)
         ;
@@ -95,12 +95,12 @@ static void tell(const wl_watchdog_t *watchdog, pid_t group)
 
 void wl_watchdog_add(const wl_watchdog_t *watchdog, pid_t group)
 {
-    tell(watchdog, group);
+    tell_watchdog(watchdog, group);
 }
 
 void wl_watchdog_close(wl_watchdog_t *watchdog)
 {
-    tell(watchdog, 0);
+    tell_watchdog(watchdog, 0);
     close(watchdog->pipe);
     while (waitpid(watchdog->pid, NULL, 0) < 0 && errno == EINTR)
         ;

@@ -103,7 +103,7 @@ static bool cut_line(cutter_t *cutter)
 }
 
 /* Each word and each separator takes a byte of the text at least. */
-static int make_room(size_t bytes, wl_words_t *out)
+static int reserve_words(size_t bytes, wl_words_t *out)
 {
     out->text = weft_alloc(2 * bytes + 1);
     out->words = weft_alloc_array(bytes + 2, sizeof(*out->words));
@@ -114,7 +114,7 @@ static int make_room(size_t bytes, wl_words_t *out)
 
 static int cut_text(const char *path, const char *text, wl_words_t *out)
 {
-    int err = make_room(strlen(text), out);
+    int err = reserve_words(strlen(text), out);
     cutter_t cutter = {.at = text, .to = out->text, .words = out, .line = 1};
     while (err == MPI_SUCCESS && *cutter.at != '\0') {
         int line = cutter.line;

@@ -48,7 +48,7 @@ bool wl_is_own_address(const struct sockaddr *address)
 }
 
 /* The address as text, if others can use it; false: they cannot. */
-static bool describe(const struct ifaddrs *interface, char out[INET6_ADDRSTRLEN])
+static bool write_address(const struct ifaddrs *interface, char out[INET6_ADDRSTRLEN])
 {
     const struct sockaddr *address = interface->ifa_addr;
     if (address == NULL || (interface->ifa_flags & IFF_UP) == 0 || is_loopback(address))
@@ -68,7 +68,7 @@ typedef struct address_text {
     size_t bytes, used;
 } address_text_t;
 
-static void add(address_text_t *text, const char *address)
+static void add_address(address_text_t *text, const char *address)
 {
     if (text->used + strlen(address) + 2 < text->bytes)
         text->used += (size_t)snprintf(text->out + text->used, text->bytes - text->used, "%s%s",
@@ -76,15 +76,15 @@ static void add(address_text_t *text, const char *address)
 }
 
 /* Those of lo, or the others: the one of `interface`, if that is not NULL. */
-static void add_all(const struct ifaddrs *list, const char *interface, bool of_lo,
-                    address_text_t *text)
+static void add_addresses(const struct ifaddrs *list, const char *interface, bool of_lo,
+                          address_text_t *text)
 {
     for (const struct ifaddrs *each = list; each != NULL; each = each->ifa_next) {
         char address[INET6_ADDRSTRLEN];
         bool is_wanted = interface == NULL || strcmp(interface, each->ifa_name) == 0;
         if (is_wanted && ((each->ifa_flags & IFF_LOOPBACK) != 0) == of_lo &&
-            describe(each, address))
-            add(text, address);
+            write_address(each, address))
+            add_address(text, address);
     }
 }
 
@@ -98,8 +98,8 @@ int wl_list_addresses(const char *interface, char *out, size_t bytes)
     out[0] = '\0';
     /* lo may have hundreds of addresses that are no way to us; or the only one, where hosts are
      * routers. */
-    add_all(interfaces, interface, false, &text);
-    add_all(interfaces, interface, true, &text);
+    add_addresses(interfaces, interface, false, &text);
+    add_addresses(interfaces, interface, true, &text);
     freeifaddrs(interfaces);
     if (text.used == 0 && interface != NULL)
         return weft_fail(MPI_ERR_ARG, "there is no interface %s with an address that is up",

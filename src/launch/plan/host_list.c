@@ -78,7 +78,7 @@ static wl_listed_host_t *find_or_append(wl_host_list_t *list, const char *name)
     return host;
 }
 
-static int append(wl_host_list_t *list, const char *name, int slots, int most)
+static int append_host(wl_host_list_t *list, const char *name, int slots, int most)
 {
     char own[LONGEST_NAME] = "";
     if (is_called_so(name) && gethostname(own, sizeof(own) - 1) == 0)
@@ -99,7 +99,7 @@ int wl_host_list_copy(const wl_host_list_t *from, wl_host_list_t *to)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < from->count && err == MPI_SUCCESS; i++)
-        err = append(to, from->hosts[i].name, from->hosts[i].slots, from->hosts[i].most);
+        err = append_host(to, from->hosts[i].name, from->hosts[i].slots, from->hosts[i].most);
     return err;
 }
 
@@ -173,7 +173,7 @@ static int append_expanded(wl_host_list_t *list, const host_word_t *word)
 {
     const char *open = strchr(word->name, '['), *close = strchr(word->name, ']');
     if (open == NULL)
-        return append(list, word->name, word->slots, word->most);
+        return append_host(list, word->name, word->slots, word->most);
     if (close == NULL || close < open)
         return weft_fail(MPI_ERR_ARG, "in \"%s\" a bracket is missing", word->name);
     int err = MPI_SUCCESS;

@@ -13,6 +13,8 @@
 
 #include <stdbool.h>
 
+enum { WL_TIMEOUT_EXIT_CODE = 124 /* of mpirun after the time limit, as of timeout(1) */ };
+
 /** Which of mpirun's own variables an application gets. */
 typedef enum wl_inheritance {
     WL_INHERIT_UNSET, /* as the job says; of the job: all */

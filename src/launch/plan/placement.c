@@ -130,7 +130,7 @@ static int number_hosts(const builder_t *builder, int *map, char **names)
     return count;
 }
 
-static int finish(builder_t *builder, wl_placement_t *out)
+static int finish_placement(builder_t *builder, wl_placement_t *out)
 {
     size_t sites = (size_t)builder->site_count;
     int *map = weft_alloc_array(sites, sizeof(*map));
@@ -164,7 +164,7 @@ int wl_placement_make(const wl_placement_part_t *parts, int part_count,
     for (int i = 0; i < part_count && err == MPI_SUCCESS; i++)
         err = place(&builder, &parts[i]);
     if (err == MPI_SUCCESS)
-        err = finish(&builder, out);
+        err = finish_placement(&builder, out);
     weft_free(builder.sites);
     weft_free(builder.host_of);
     return err;
@@ -187,7 +187,7 @@ static void distribute(wl_placement_t *placement)
     }
 }
 
-static bool allocate(wl_placement_t *placement)
+static bool allocate_sites(wl_placement_t *placement)
 {
     size_t size = (size_t)placement->size;
     placement->hosts = weft_alloc_zeroed((size_t)placement->host_count, sizeof(*placement->hosts));
@@ -208,7 +208,7 @@ int wl_placement_rebuild(const int *host_of, int size, char *const *names, int h
             return weft_fail(MPI_ERR_OTHER, "rank %d is on host %d of %d", rank, host_of[rank],
                              host_count);
     }
-    bool is_complete = allocate(&placement);
+    bool is_complete = allocate_sites(&placement);
     for (int i = 0; i < host_count && is_complete; i++) {
         placement.hosts[i].name = weft_strdup(names[i]);
         is_complete = placement.hosts[i].name != NULL;

@@ -45,7 +45,7 @@ static bool is_of_launcher(const char *entry, bool is_nested)
     return false;
 }
 
-static int find(const wl_variables_t *variables, const char *name, size_t length)
+static int find_variable(const wl_variables_t *variables, const char *name, size_t length)
 {
     for (int i = 0; i < variables->count; i++) {
         const char *entry = variables->entries[i];
@@ -58,11 +58,11 @@ static int find(const wl_variables_t *variables, const char *name, size_t length
 const char *wl_variables_get(const wl_variables_t *variables, const char *name)
 {
     size_t length = strlen(name);
-    int index = find(variables, name, length);
+    int index = find_variable(variables, name, length);
     return index < 0 ? NULL : variables->entries[index] + length + 1;
 }
 
-static int make_room(wl_variables_t *variables)
+static int reserve_entries(wl_variables_t *variables)
 {
     if (variables->count + 1 < variables->capacity)
         return MPI_SUCCESS;
@@ -80,13 +80,13 @@ static int take_entry(wl_variables_t *variables, char *entry)
 {
     if (entry == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a variable of the environment");
-    int index = find(variables, entry, strcspn(entry, "="));
+    int index = find_variable(variables, entry, strcspn(entry, "="));
     if (index >= 0) {
         weft_free(variables->entries[index]);
         variables->entries[index] = entry;
         return MPI_SUCCESS;
     }
-    int err = make_room(variables);
+    int err = reserve_entries(variables);
     if (err != MPI_SUCCESS) {
         weft_free(entry);
         return err;
@@ -114,7 +114,7 @@ int wl_variables_set_number(wl_variables_t *variables, const char *name, long va
 
 int wl_variables_merge(wl_variables_t *to, const wl_variables_t *from)
 {
-    int err = make_room(to); /* an empty list is a list too */
+    int err = reserve_entries(to); /* an empty list is a list too */
     if (err == MPI_SUCCESS)
         to->entries[to->count] = NULL;
     for (int i = 0; i < from->count && err == MPI_SUCCESS; i++)
@@ -142,7 +142,7 @@ int wl_variables_inherit(wl_variables_t *out)
 {
     bool is_nested = weft_environment("PMIX_NAMESPACE") != NULL;
     wl_variables_t result = {0};
-    int err = make_room(&result);
+    int err = reserve_entries(&result);
     for (char **entry = environ; *entry != NULL && err == MPI_SUCCESS; entry++) {
         if (!is_of_launcher(*entry, is_nested) && strchr(*entry, '=') != NULL)
             err = take_entry(&result, weft_strdup(*entry));
@@ -157,7 +157,7 @@ int wl_variables_inherit(wl_variables_t *out)
 
 int wl_variables_copy_own(wl_variables_t *out, bool of_launcher_only)
 {
-    int err = make_room(out);
+    int err = reserve_entries(out);
     for (char **entry = environ; *entry != NULL && err == MPI_SUCCESS; entry++) {
         if (strchr(*entry, '=') != NULL && (!of_launcher_only || is_of_launcher(*entry, true)))
             err = take_entry(out, weft_strdup(*entry));
@@ -182,7 +182,7 @@ enum { HOST_NAMES = sizeof(host_names) / sizeof(host_names[0]) };
 void wl_variables_forget_host(wl_variables_t *variables)
 {
     for (int i = 0; i < HOST_NAMES; i++) {
-        int index = find(variables, host_names[i], strlen(host_names[i]));
+        int index = find_variable(variables, host_names[i], strlen(host_names[i]));
         if (index < 0)
             continue;
         weft_free(variables->entries[index]);

@@ -55,15 +55,15 @@ void wl_connection_unwatch(wl_connection_t *connection)
 }
 
 /* The first reason is the one that counts. */
-static void note_error(wl_connection_t *connection, const char *why)
+static void note_end_reason(wl_connection_t *connection, const char *why)
 {
     if (connection->error[0] == '\0')
         snprintf(connection->error, sizeof(connection->error), "%s", why);
 }
 
-static void end(wl_connection_t *connection, const char *why)
+static void end_connection(wl_connection_t *connection, const char *why)
 {
-    note_error(connection, why);
+    note_end_reason(connection, why);
     wl_connection_unwatch(connection);
     close(connection->fd);
     connection->fd = -1;
@@ -79,7 +79,7 @@ void wl_connection_send(wl_connection_t *connection, const wl_message_t *message
         return;
     if (message->bytes > most_body || !wl_queue_append(&connection->out, header, sizeof(header)) ||
         !wl_queue_append(&connection->out, message->body, message->bytes)) {
-        note_error(connection, "no memory for a message");
+        note_end_reason(connection, "no memory for a message");
         wl_queue_release(&connection->out);
         shutdown(connection->fd, SHUT_RDWR); /* the loop finds it ended, and its owner is called */
         return;
@@ -101,7 +101,7 @@ static void send_queued(wl_connection_t *connection)
         if (bytes < 0 && is_transient())
             return;
         if (bytes < 0)
-            end(connection, strerror(errno));
+            end_connection(connection, strerror(errno));
         else
             wl_queue_drop(&connection->out, (size_t)bytes);
     }
@@ -114,7 +114,7 @@ static void receive(wl_connection_t *connection)
     for (int i = 0; i < MOST_READS && connection->fd >= 0; i++) {
         char *room = wl_queue_room(&connection->in, READ_BYTES);
         if (room == NULL) {
-            end(connection, "no memory for a message");
+            end_connection(connection, "no memory for a message");
             return;
         }
         ssize_t bytes = recv(connection->fd, room, READ_BYTES, 0);
@@ -123,7 +123,7 @@ static void receive(wl_connection_t *connection)
         if (bytes > 0)
             connection->in.end += (size_t)bytes;
         else
-            end(connection, bytes == 0 ? "the connection was closed" : strerror(errno));
+            end_connection(connection, bytes == 0 ? "the connection was closed" : strerror(errno));
     }
 }
 
@@ -155,7 +155,7 @@ bool wl_connection_next(wl_connection_t *connection, wl_message_t *out)
     uint32_t bytes = header_word(connection, 0);
     if (bytes > most_body) {
         if (connection->fd >= 0)
-            end(connection, "a message has an impossible length");
+            end_connection(connection, "a message has an impossible length");
         wl_queue_release(&connection->in);
         return false;
     }

@@ -80,7 +80,7 @@ static int start_ranks(daemon_t *daemon)
     return err;
 }
 
-static void take_start(void *owner, const wl_message_t *message)
+static void daemon_take_start(void *owner, const wl_message_t *message)
 {
     daemon_t *daemon = owner;
     wl_reader_t reader = wl_read_begin(message);
@@ -92,45 +92,45 @@ static void take_start(void *owner, const wl_message_t *message)
         send_failure(daemon, err);
 }
 
-static void take_signal(void *owner, const wl_message_t *message)
+static void daemon_take_signal(void *owner, const wl_message_t *message)
 {
     daemon_t *daemon = owner;
     wl_reader_t reader = wl_read_begin(message);
     wl_ranks_signal(&daemon->node.ranks, (int)wl_read_u32(&reader));
 }
 
-static void take_input(void *owner, const wl_message_t *message)
+static void daemon_take_input(void *owner, const wl_message_t *message)
 {
     daemon_t *daemon = owner;
     wl_input_drain_take(&daemon->input, message);
 }
 
-static void take_credit(void *owner, const wl_message_t *message)
+static void daemon_take_credit(void *owner, const wl_message_t *message)
 {
     daemon_t *daemon = owner;
     wl_remote_output_take(&daemon->output, message);
 }
 
-static void take_break(void *owner, const wl_message_t *message)
+static void daemon_take_break(void *owner, const wl_message_t *message)
 {
     daemon_t *daemon = owner;
     wl_reader_t reader = wl_read_begin(message);
     wl_output_break(&daemon->node.output, wl_read_u32(&reader) != 0);
 }
 
-static void take_fence(void *owner, const wl_message_t *message)
+static void daemon_take_fence(void *owner, const wl_message_t *message)
 {
     daemon_t *daemon = owner;
     wl_fences_take(&daemon->fences, message);
 }
 
-static void take_data(void *owner, const wl_message_t *message)
+static void daemon_take_data(void *owner, const wl_message_t *message)
 {
     daemon_t *daemon = owner;
     wl_remote_data_take(&daemon->remote_data, message);
 }
 
-static void take_finish(void *owner, const wl_message_t *message)
+static void daemon_take_finish(void *owner, const wl_message_t *message)
 {
     daemon_t *daemon = owner;
     (void)message;
@@ -138,11 +138,16 @@ static void take_finish(void *owner, const wl_message_t *message)
 }
 
 static const wl_message_rule_t rules[] = {
-    {WL_MSG_START, "START", 12, take_start},          {WL_MSG_SIGNAL, "SIGNAL", 4, take_signal},
-    {WL_MSG_INPUT, "INPUT", 0, take_input},           {WL_MSG_TAKEN, "TAKEN", 8, take_credit},
-    {WL_MSG_BREAK, "BREAK", 4, take_break},           {WL_MSG_FENCE, "FENCE", 12, take_fence},
-    {WL_MSG_FENCE_DONE, "FENCE_DONE", 8, take_fence}, {WL_MSG_GET, "FETCH", 24, take_data},
-    {WL_MSG_GOT, "FETCHED", 12, take_data},           {WL_MSG_FINISH, "FINISH", 0, take_finish},
+    {WL_MSG_START, "START", 12, daemon_take_start},
+    {WL_MSG_SIGNAL, "SIGNAL", 4, daemon_take_signal},
+    {WL_MSG_INPUT, "INPUT", 0, daemon_take_input},
+    {WL_MSG_TAKEN, "TAKEN", 8, daemon_take_credit},
+    {WL_MSG_BREAK, "BREAK", 4, daemon_take_break},
+    {WL_MSG_FENCE, "FENCE", 12, daemon_take_fence},
+    {WL_MSG_FENCE_DONE, "FENCE_DONE", 8, daemon_take_fence},
+    {WL_MSG_GET, "FETCH", 24, daemon_take_data},
+    {WL_MSG_GOT, "FETCHED", 12, daemon_take_data},
+    {WL_MSG_FINISH, "FINISH", 0, daemon_take_finish},
 };
 
 static void daemon_deliver(void *context, const wl_message_t *message)
@@ -150,13 +155,13 @@ static void daemon_deliver(void *context, const wl_message_t *message)
     wl_message_take(rules, sizeof(rules) / sizeof(rules[0]), context, message);
 }
 
-static void tell_job(void *context, int node)
+static void daemon_tell_job(void *context, int node)
 {
     daemon_t *daemon = context;
     wl_router_send(&daemon->router, WL_MSG_JOB, node, &daemon->job_text);
 }
 
-static void tell_loss(void *context, int node, const char *why)
+static void daemon_tell_loss(void *context, int node, const char *why)
 {
     daemon_t *daemon = context;
     wl_writer_t body = {0};
@@ -167,7 +172,7 @@ static void tell_loss(void *context, int node, const char *why)
 }
 
 static const wl_router_ops_t router_ops = {
-    .deliver = daemon_deliver, .joined = tell_job, .lost = tell_loss};
+    .deliver = daemon_deliver, .joined = daemon_tell_job, .lost = daemon_tell_loss};
 
 static void tell_events(daemon_t *daemon)
 {
@@ -181,7 +186,7 @@ static void tell_events(daemon_t *daemon)
     }
 }
 
-static void exchange_ready(void *owner, short ready)
+static void daemon_exchange_ready(void *owner, short ready)
 {
     daemon_t *daemon = owner;
     wl_pmix_request_t *request;
@@ -238,7 +243,7 @@ static void take_turn(daemon_t *daemon)
     tell_end_of_output(daemon);
 }
 
-static bool is_over(const daemon_t *daemon)
+static bool is_daemon_over(const daemon_t *daemon)
 {
     return daemon->is_told_to_end || daemon->is_finishing || wl_router_is_orphaned(&daemon->router);
 }
@@ -253,7 +258,7 @@ static int open_signals(daemon_t *daemon)
     return wl_loop_open_signals(&daemon->loop, no_more, daemon_signalled, daemon);
 }
 
-static void connection_ready(void *owner, short ready)
+static void daemon_connection_ready(void *owner, short ready)
 {
     (void)ready;
     wl_connection_advance(owner);
@@ -263,7 +268,7 @@ static void connection_ready(void *owner, short ready)
 static int receive_job(daemon_t *daemon, wl_connection_t *connection)
 {
     wl_message_t message;
-    int err = wl_connection_watch(connection, &daemon->loop, connection_ready, connection);
+    int err = wl_connection_watch(connection, &daemon->loop, daemon_connection_ready, connection);
     if (err != MPI_SUCCESS)
         return err;
     while (!wl_connection_next(connection, &message)) {
@@ -329,7 +334,8 @@ static int prepare_ranks(daemon_t *daemon)
     if (err == MPI_SUCCESS)
         err = wl_exchange_open(plan->id, &daemon->exchange_fd);
     if (err == MPI_SUCCESS)
-        err = wl_loop_add(&daemon->loop, daemon->exchange_fd, POLLIN, exchange_ready, daemon);
+        err =
+            wl_loop_add(&daemon->loop, daemon->exchange_fd, POLLIN, daemon_exchange_ready, daemon);
     if (err == MPI_SUCCESS)
         err = wl_node_ranks_open(&daemon->node);
     return err;
@@ -383,7 +389,7 @@ static void take_leave(daemon_t *daemon)
     }
 }
 
-static void finish(daemon_t *daemon)
+static void finish_daemon(daemon_t *daemon)
 {
     wl_router_stop_listening(&daemon->router);
     wl_loop_set_quiet(&daemon->loop, 0, NULL, NULL);
@@ -416,9 +422,9 @@ static void serve(daemon_t *daemon)
     else
         send_failure(daemon, err);
     wl_router_read_on(&daemon->router);
-    while (!is_over(daemon))
+    while (!is_daemon_over(daemon))
         take_turn(daemon);
-    finish(daemon);
+    finish_daemon(daemon);
 }
 
 int wl_daemon_run(void)

@@ -64,24 +64,24 @@ static bool count_hosts(const wl_fences_t *fences, fence_t *fence)
     return true;
 }
 
-static void release(fence_t *fence)
+static void release_fence(fence_t *fence)
 {
     weft_free(fence->key.ranks);
     wl_queue_release(&fence->data);
     weft_free(fence);
 }
 
-static bool is_equal(const fence_key_t *a, const fence_key_t *b)
+static bool are_keys_equal(const fence_key_t *a, const fence_key_t *b)
 {
     return a->purpose == b->purpose && a->count == b->count &&
            (a->count == 0 || memcmp(a->ranks, b->ranks, (size_t)a->count * sizeof(int)) == 0);
 }
 
-static fence_t *find(const wl_fences_t *fences, const fence_key_t *key)
+static fence_t *find_fence(const wl_fences_t *fences, const fence_key_t *key)
 {
     for (weft_link_t *link = fences->open.next; link != &fences->open; link = link->next) {
         fence_t *fence = WEFT_ELEMENT(link, fence_t, link);
-        if (is_equal(&fence->key, key))
+        if (are_keys_equal(&fence->key, key))
             return fence;
     }
     return NULL;
@@ -89,7 +89,7 @@ static fence_t *find(const wl_fences_t *fences, const fence_key_t *key)
 
 static fence_t *find_or_open(wl_fences_t *fences, const fence_key_t *key)
 {
-    fence_t *fence = find(fences, key);
+    fence_t *fence = find_fence(fences, key);
     if (fence != NULL)
         return fence;
     fence = weft_alloc_zeroed(1, sizeof(*fence));
@@ -100,7 +100,7 @@ static fence_t *find_or_open(wl_fences_t *fences, const fence_key_t *key)
     if (fence->key.ranks != NULL && bytes > 0)
         memcpy(fence->key.ranks, key->ranks, bytes);
     if (fence->key.ranks == NULL || !count_hosts(fences, fence)) {
-        release(fence);
+        release_fence(fence);
         return NULL;
     }
     weft_list_append(&fences->open, &fence->link);
@@ -115,7 +115,7 @@ static void write_head(const fence_t *fence, wl_writer_t *out)
         wl_write_u32(out, (uint32_t)fence->key.ranks[i]);
 }
 
-static void send_up(const wl_fences_t *fences, const fence_t *fence)
+static void send_fence_up(const wl_fences_t *fences, const fence_t *fence)
 {
     wl_router_t *router = fences->router;
     wl_writer_t body = {0};
@@ -127,7 +127,8 @@ static void send_up(const wl_fences_t *fences, const fence_t *fence)
 }
 
 /* Tell the children that lead to hosts of the fence; `body` is the message's. */
-static void send_down(const wl_fences_t *fences, const fence_t *fence, const wl_writer_t *body)
+static void send_fence_down(const wl_fences_t *fences, const fence_t *fence,
+                            const wl_writer_t *body)
 {
     wl_router_t *router = fences->router;
     bool *is_in = allocate_marks(fences);
@@ -142,27 +143,27 @@ static void send_down(const wl_fences_t *fences, const fence_t *fence, const wl_
 }
 
 /* The fence is complete, and `data` is what its hosts have brought. */
-static void end(wl_fences_t *fences, fence_t *fence, const char *data, size_t bytes)
+static void end_fence(wl_fences_t *fences, fence_t *fence, const char *data, size_t bytes)
 {
     wl_writer_t body = {0};
     write_head(fence, &body);
     wl_write_bytes(&body, data, bytes);
-    send_down(fences, fence, &body);
+    send_fence_down(fences, fence, &body);
     wl_writer_release(&body);
     weft_list_remove(&fence->link);
     if (fence->request != NULL)
         wl_exchange_answer(fence->request, PMIX_SUCCESS, data, bytes);
-    release(fence);
+    release_fence(fence);
 }
 
-static void check(wl_fences_t *fences, fence_t *fence)
+static void check_fence(wl_fences_t *fences, fence_t *fence)
 {
     if (fence->hosts_come < fence->hosts_here)
         return;
     if (fence->hosts_here == fence->hosts_all)
-        end(fences, fence, wl_queue_front(&fence->data), wl_queue_bytes(&fence->data));
+        end_fence(fences, fence, wl_queue_front(&fence->data), wl_queue_bytes(&fence->data));
     else
-        send_up(fences, fence);
+        send_fence_up(fences, fence);
 }
 
 void wl_fences_enter(wl_fences_t *fences, wl_pmix_request_t *request)
@@ -178,7 +179,7 @@ void wl_fences_enter(wl_fences_t *fences, wl_pmix_request_t *request)
         request->timeout_s > 0 ? weft_clock_ms() + request->timeout_s * 1000 : INT64_MAX;
     wl_timer_hasten(fences->router->loop, &fences->timer, request->answer_by_ms);
     fence->hosts_come++;
-    check(fences, fence);
+    check_fence(fences, fence);
 }
 
 /* What stands at the head of a message; false: it makes no sense. */
@@ -207,17 +208,17 @@ void wl_fences_take(wl_fences_t *fences, const wl_message_t *message)
     if (!read_head(fences, &reader, &key))
         return;
     bool is_done = message->kind == WL_MSG_FENCE_DONE;
-    fence_t *fence = is_done ? find(fences, &key) : find_or_open(fences, &key);
+    fence_t *fence = is_done ? find_fence(fences, &key) : find_or_open(fences, &key);
     weft_free(key.ranks);
     if (fence == NULL)
         return;
     if (is_done) {
-        end(fences, fence, reader.at, reader.left);
+        end_fence(fences, fence, reader.at, reader.left);
         return;
     }
     fence->hosts_come += wl_read_u32(&reader);
     if (!reader.has_failed && wl_queue_append(&fence->data, reader.at, reader.left))
-        check(fences, fence);
+        check_fence(fences, fence);
 }
 
 static void fence_time_is_up(void *owner)

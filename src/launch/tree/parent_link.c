@@ -112,7 +112,7 @@ static bool may_pass(int error)
            error == ENETDOWN || error == EAGAIN;
 }
 
-static void fail(attempt_t *attempt, int error)
+static void fail_attempt(attempt_t *attempt, int error)
 {
     if (attempt->fd >= 0) {
         wl_loop_remove(attempt->loop, attempt->fd);
@@ -125,13 +125,13 @@ static void fail(attempt_t *attempt, int error)
 }
 
 /* Read on; true when all `bytes` are there. */
-static bool fill(attempt_t *attempt, uint8_t *to, size_t bytes)
+static bool read_part(attempt_t *attempt, uint8_t *to, size_t bytes)
 {
     ssize_t got = recv(attempt->fd, to + attempt->got, bytes - attempt->got, 0);
     if (got > 0)
         attempt->got += (size_t)got;
     else if (got == 0 || (errno != EAGAIN && errno != EINTR))
-        fail(attempt, got == 0 ? ECONNRESET : errno);
+        fail_attempt(attempt, got == 0 ? ECONNRESET : errno);
     if (attempt->got < bytes)
         return false;
     attempt->got = 0;
@@ -156,7 +156,7 @@ static void connected(attempt_t *attempt)
 {
     int error = connection_error(attempt);
     if (error != 0)
-        fail(attempt, error);
+        fail_attempt(attempt, error);
     else
         attempt->stage = WANTS_HELLO;
     wl_loop_set(attempt->loop, attempt->fd, POLLIN);
@@ -166,23 +166,23 @@ static void take_hello(attempt_t *attempt)
 {
     const wl_parent_link_t *parent_link = attempt->parent_link;
     wl_handshake_t *handshake = &attempt->handshake;
-    if (!fill(attempt, handshake->hello, WL_HELLO_BYTES))
+    if (!read_part(attempt, handshake->hello, WL_HELLO_BYTES))
         return;
     if (wl_handshake_answer(handshake, parent_link->secret, parent_link->node) &&
         send_reply(attempt))
         attempt->stage = WANTS_WELCOME;
     else
-        fail(attempt, EPROTO);
+        fail_attempt(attempt, EPROTO);
 }
 
 static void take_welcome(attempt_t *attempt)
 {
-    if (!fill(attempt, attempt->handshake.welcome, WL_WELCOME_BYTES))
+    if (!read_part(attempt, attempt->handshake.welcome, WL_WELCOME_BYTES))
         return;
     if (wl_handshake_check(&attempt->handshake, attempt->parent_link->secret))
         attempt->stage = TRUSTED;
     else
-        fail(attempt, EPROTO);
+        fail_attempt(attempt, EPROTO);
 }
 
 static void attempt_ready(void *owner, short ready)
@@ -205,10 +205,10 @@ static void begin_attempt(attempt_t *attempt)
     if (attempt->fd < 0 ||
         (connect(attempt->fd, (struct sockaddr *)&attempt->address, attempt->address_bytes) != 0 &&
          errno != EINPROGRESS))
-        fail(attempt, errno);
+        fail_attempt(attempt, errno);
     else if (wl_loop_add(attempt->loop, attempt->fd, POLLOUT, attempt_ready, attempt) !=
              MPI_SUCCESS)
-        fail(attempt, ENOMEM);
+        fail_attempt(attempt, ENOMEM);
 }
 
 static int begin_attempts(const wl_parent_link_t *parent_link, wl_loop_t *loop,
@@ -253,7 +253,7 @@ static bool are_all_failed(const attempt_t *attempts, int count)
 }
 
 /* Wait and do what is possible; false: nothing is left to wait for. */
-static bool take_turn(attempt_t *attempts, int count, wl_loop_t *loop, int64_t until_ms)
+static bool advance_attempts(attempt_t *attempts, int count, wl_loop_t *loop, int64_t until_ms)
 {
     int64_t next = resume(attempts, count), now = weft_clock_ms();
     if (are_all_failed(attempts, count) || now >= until_ms)
@@ -293,7 +293,7 @@ int wl_parent_link_connect(const wl_parent_link_t *parent_link, int *fd_out)
     wl_loop_open(&loop);
     int count = begin_attempts(parent_link, &loop, attempts), found = -1;
     int64_t until_ms = weft_clock_ms() + LIMIT_MS;
-    while (found < 0 && take_turn(attempts, count, &loop, until_ms))
+    while (found < 0 && advance_attempts(attempts, count, &loop, until_ms))
         found = find_trusted(attempts, count);
     int err = found < 0 ? explain(parent_link, attempts, count) : MPI_SUCCESS;
     for (int i = 0; i < count; i++) {

@@ -16,7 +16,7 @@ static void limit(wl_pmix_request_t *request)
         request->timeout_s > 0 ? weft_clock_ms() + request->timeout_s * 1000 : INT64_MAX;
 }
 
-static void ask(wl_remote_data_t *data, wl_pmix_request_t *request)
+static void ask_host(wl_remote_data_t *data, wl_pmix_request_t *request)
 {
     wl_writer_t body = {0};
     if (request->rank < 0 || request->rank >= data->placement->size) {
@@ -45,7 +45,7 @@ static void reply(wl_remote_data_t *data, const wl_pmix_request_t *request)
     wl_writer_release(&body);
 }
 
-static wl_pmix_request_t *find(const wl_remote_data_t *data, uint64_t number)
+static wl_pmix_request_t *find_request(const wl_remote_data_t *data, uint64_t number)
 {
     for (weft_link_t *link = data->asked.next; link != &data->asked; link = link->next) {
         wl_pmix_request_t *request = WEFT_ELEMENT(link, wl_pmix_request_t, link);
@@ -78,7 +78,7 @@ static void take_question(const wl_message_t *message)
 static void take_answer(wl_remote_data_t *data, const wl_message_t *message)
 {
     wl_reader_t reader = wl_read_begin(message);
-    wl_pmix_request_t *request = find(data, wl_read_u64(&reader));
+    wl_pmix_request_t *request = find_request(data, wl_read_u64(&reader));
     int status = (int)wl_read_u32(&reader);
     if (reader.has_failed || request == NULL) /* too late: its time was up */
         return;
@@ -147,7 +147,7 @@ void wl_remote_data_close(wl_remote_data_t *data)
 void wl_remote_data_enter(wl_remote_data_t *data, wl_pmix_request_t *request)
 {
     if (request->kind == WL_REQUEST_GET) {
-        ask(data, request);
+        ask_host(data, request);
         return;
     }
     if (request->status == PMIX_ERR_NOT_FOUND && request->key != NULL) {

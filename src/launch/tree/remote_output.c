@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/tree/remote_output.h"
 
-static void put(void *context, int channel, const char *data, size_t bytes)
+static void remote_output_put(void *context, int channel, const char *data, size_t bytes)
 {
     wl_remote_output_t *output = context;
     if (wl_queue_append(&output->lines[channel], data, bytes))
         output->under_way += bytes;
 }
 
-static bool has_room(void *context, int channel)
+static bool remote_output_has_room(void *context, int channel)
 {
     const wl_remote_output_t *output = context;
     (void)channel;
@@ -17,7 +17,8 @@ static bool has_room(void *context, int channel)
 
 wl_output_target_t wl_remote_output_target(wl_remote_output_t *output)
 {
-    return (wl_output_target_t){.context = output, .put = put, .has_room = has_room};
+    return (wl_output_target_t){
+        .context = output, .put = remote_output_put, .has_room = remote_output_has_room};
 }
 
 void wl_remote_output_send(wl_remote_output_t *output)

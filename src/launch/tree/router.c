@@ -25,7 +25,7 @@ static wl_child_t *child_to(wl_router_t *router, int node)
     return child < 0 ? NULL : &router->children[child - router->children[0].node];
 }
 
-static void pass_on(wl_router_t *router, const wl_message_t *message)
+static void pass_message_on(wl_router_t *router, const wl_message_t *message)
 {
     if (message->to == WL_TO_ALL) {
         for (int i = 0; i < router->child_count; i++)
@@ -46,7 +46,7 @@ void wl_router_send(wl_router_t *router, int kind, int to, const wl_writer_t *bo
     if (to == router->self)
         router->ops->deliver(router->context, &message);
     else
-        pass_on(router, &message);
+        pass_message_on(router, &message);
 }
 
 static bool is_node(const wl_router_t *router, int node)
@@ -55,13 +55,13 @@ static bool is_node(const wl_router_t *router, int node)
 }
 
 /* From above or below. */
-static void take(wl_router_t *router, const wl_message_t *message)
+static void take_message(wl_router_t *router, const wl_message_t *message)
 {
     if (!is_node(router, message->from) ||
         (message->to != WL_TO_ALL && !is_node(router, message->to)))
         return;
     if (message->to != router->self)
-        pass_on(router, message);
+        pass_message_on(router, message);
     if (message->to == router->self || message->to == WL_TO_ALL)
         router->ops->deliver(router->context, message);
 }
@@ -70,10 +70,10 @@ void wl_router_read_on(wl_router_t *router)
 {
     wl_message_t message;
     while (wl_connection_next(&router->up, &message))
-        take(router, &message);
+        take_message(router, &message);
 }
 
-static void parent_ready(void *owner, short ready)
+static void router_parent_ready(void *owner, short ready)
 {
     wl_router_t *router = owner;
     (void)ready;
@@ -83,7 +83,7 @@ static void parent_ready(void *owner, short ready)
 
 /* ---- Children ---- */
 
-static void lose(wl_router_t *router, wl_child_t *child, const char *why)
+static void lose_child(wl_router_t *router, wl_child_t *child, const char *why)
 {
     if (child->state == WL_CHILD_DONE || child->state == WL_CHILD_LOST)
         return;
@@ -92,7 +92,7 @@ static void lose(wl_router_t *router, wl_child_t *child, const char *why)
     wl_connection_close(&child->connection); /* `why` may lie in it */
 }
 
-static void child_ready(void *owner, short ready)
+static void router_child_ready(void *owner, short ready)
 {
     wl_child_t *child = owner;
     wl_router_t *router = child->router;
@@ -103,10 +103,10 @@ static void child_ready(void *owner, short ready)
         if (message.kind == WL_MSG_DONE)
             child->state = WL_CHILD_DONE;
         else
-            take(router, &message);
+            take_message(router, &message);
     }
     if (child->state == WL_CHILD_JOINED && child->connection.fd < 0)
-        lose(router, child, child->connection.error);
+        lose_child(router, child, child->connection.error);
     else if (child->state == WL_CHILD_DONE)
         wl_connection_close(&child->connection);
 }
@@ -122,7 +122,7 @@ static void explain_end(const siginfo_t *info, char *out, size_t bytes)
                  strsignal(info->si_status));
 }
 
-static void agent_ended(void *owner, pid_t first)
+static void router_agent_ended(void *owner, pid_t first)
 {
     wl_router_t *router = owner;
     (void)first;
@@ -137,7 +137,7 @@ static void agent_ended(void *owner, pid_t first)
             continue;
         char why[128];
         explain_end(&info, why, sizeof(why));
-        lose(router, child, why);
+        lose_child(router, child, why);
     }
 }
 
@@ -195,31 +195,32 @@ static int take_socket(wl_pending_t *pending)
     return fd;
 }
 
-static void dismiss(wl_pending_t *pending)
+static void dismiss_pending(wl_pending_t *pending)
 {
     close(take_socket(pending));
 }
 
-static void join(wl_pending_t *pending, int node)
+static void join_tree(wl_pending_t *pending, int node)
 {
     wl_router_t *router = pending->router;
     wl_child_t *child = is_node(router, node) ? child_to(router, node) : NULL;
     if (child == NULL || child->node != node || child->state != WL_CHILD_STARTING ||
         send(pending->fd, pending->handshake.welcome, WL_WELCOME_BYTES, MSG_NOSIGNAL) !=
             WL_WELCOME_BYTES) {
-        dismiss(pending);
+        dismiss_pending(pending);
         return;
     }
     wl_connection_open(take_socket(pending), &child->connection);
     wl_connection_limit_silence(&child->connection, router->lost_after_s);
     child->state = WL_CHILD_JOINED;
-    if (wl_connection_watch(&child->connection, router->loop, child_ready, child) == MPI_SUCCESS)
+    if (wl_connection_watch(&child->connection, router->loop, router_child_ready, child) ==
+        MPI_SUCCESS)
         router->ops->joined(router->context, node);
     else
-        lose(router, child, weft_fail_text());
+        lose_child(router, child, weft_fail_text());
 }
 
-static void pending_ready(void *owner, short ready)
+static void router_pending_ready(void *owner, short ready)
 {
     wl_pending_t *pending = owner;
     int node;
@@ -233,12 +234,12 @@ static void pending_ready(void *owner, short ready)
     if (bytes <= 0 ||
         (pending->got == WL_REPLY_BYTES &&
          !wl_handshake_accept(&pending->handshake, pending->router->parent_link.secret, &node)))
-        dismiss(pending);
+        dismiss_pending(pending);
     else if (pending->got == WL_REPLY_BYTES)
-        join(pending, node);
+        join_tree(pending, node);
 }
 
-static void listener_ready(void *owner, short ready)
+static void router_listener_ready(void *owner, short ready)
 {
     wl_router_t *router = owner;
     wl_pending_t *pending;
@@ -248,10 +249,10 @@ static void listener_ready(void *owner, short ready)
         if (fd < 0)
             return;
         *pending = (wl_pending_t){.router = router, .fd = fd};
-        if (wl_loop_add(router->loop, fd, POLLIN, pending_ready, pending) != MPI_SUCCESS ||
+        if (wl_loop_add(router->loop, fd, POLLIN, router_pending_ready, pending) != MPI_SUCCESS ||
             !wl_handshake_begin(&pending->handshake) ||
             send(fd, pending->handshake.hello, WL_HELLO_BYTES, MSG_NOSIGNAL) != WL_HELLO_BYTES)
-            dismiss(pending);
+            dismiss_pending(pending);
     }
     watch_listener(router);
 }
@@ -265,7 +266,7 @@ static void set_up_children(wl_router_t *router, int first)
             (wl_child_t){.router = router, .node = first + i, .connection.fd = -1};
     for (int i = 0; i < WL_PENDING_MOST; i++)
         router->pending[i].fd = -1;
-    wl_loop_add_child_watch(router->loop, &router->agents, agent_ended, router);
+    wl_loop_add_child_watch(router->loop, &router->agents, router_agent_ended, router);
 }
 
 int wl_router_open(const wl_host_tree_t *tree, int self, const wl_connection_t *up, wl_loop_t *loop,
@@ -282,7 +283,7 @@ int wl_router_open(const wl_host_tree_t *tree, int self, const wl_connection_t *
     if (up == NULL)
         return MPI_SUCCESS;
     out->up = *up;
-    return wl_connection_watch(&out->up, loop, parent_ready, out);
+    return wl_connection_watch(&out->up, loop, router_parent_ready, out);
 }
 
 static int listen_for_children(wl_router_t *router, const char *interface)
@@ -294,7 +295,7 @@ static int listen_for_children(wl_router_t *router, const char *interface)
     router->listener = open_listener(&router->parent_link.port);
     if (router->listener < 0)
         return weft_fail(MPI_ERR_PORT, "no port can be opened: %s", strerror(errno));
-    return wl_loop_add(router->loop, router->listener, POLLIN, listener_ready, router);
+    return wl_loop_add(router->loop, router->listener, POLLIN, router_listener_ready, router);
 }
 
 static void start_child(wl_router_t *router, wl_child_t *child, const wl_agent_plan_t *agent,
@@ -310,7 +311,7 @@ static void start_child(wl_router_t *router, wl_child_t *child, const wl_agent_p
                  used > 0 ? " " : "");
     wl_parent_link_write(&parent_link, text);
     if (wl_agent_start(agent, host, text, &child->agent) != MPI_SUCCESS)
-        lose(router, child, weft_fail_text());
+        lose_child(router, child, weft_fail_text());
     explicit_bzero(text, sizeof(text));
 }
 
@@ -343,7 +344,7 @@ void wl_router_stop_listening(wl_router_t *router)
     router->listener = -1;
     for (int i = 0; i < WL_PENDING_MOST; i++) {
         if (router->pending[i].fd >= 0)
-            dismiss(&router->pending[i]);
+            dismiss_pending(&router->pending[i]);
     }
     for (int i = 0; i < router->child_count; i++) {
         if (router->children[i].state == WL_CHILD_STARTING)
