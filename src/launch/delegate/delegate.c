@@ -35,13 +35,13 @@ static bool names_others(const wl_host_list_t *hosts)
     return false;
 }
 
-/* Does the command line name hosts; others than this? */
+/* Does the command line name hosts? Does it name other hosts than this one? */
 static void look_for_hosts(const wl_job_plan_t *plan, bool *any_out, bool *others_out)
 {
     *any_out = *others_out = false;
     for (int i = 0; i < plan->app_count; i++) {
         const wl_app_t *app = &plan->apps[i];
-        /* With both, those of the file that are not in the list are left out. */
+        /* If both are given, hosts of the file that are not in the list are not used. */
         const wl_host_list_t *hosts = app->hosts.count > 0 ? &app->hosts : &app->file_hosts;
         *any_out = *any_out || hosts->count > 0;
         *others_out = *others_out || names_others(hosts);
@@ -88,7 +88,7 @@ int wl_delegate_choose(const wl_job_plan_t *plan, wl_launch_method_t *out)
 
 int wli_delegate_write_hosts(const wl_placement_t *placement, char path_out[64])
 {
-    int fd = memfd_create("weft-hosts", 0); /* no file that somebody would have to remove */
+    int fd = memfd_create("weft-hosts", 0); /* a file that disappears by itself */
     int copy = fd < 0 ? -1 : dup(fd);
     FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
     if (file == NULL)
@@ -135,7 +135,7 @@ int wli_delegate_add_rank(const wl_job_plan_t *plan, char *const *words, wl_comm
     return MPI_SUCCESS;
 }
 
-/* What all ranks have to agree on, and only we know. */
+/* Pass on what all ranks have to agree on, and only mpirun knows. */
 static void export_meeting_point(const wl_job_plan_t *plan)
 {
     static const char *const names[] = {"MASTER_ADDR", "MASTER_PORT"};

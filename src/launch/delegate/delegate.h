@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Let another launcher start the ranks: srun inside a Slurm allocation, PRRTE's prterun where it
- * is. It starts `weftd as-rank` with our own command line (rank_exec.h), so options and
- * environment of the ranks are the same whatever the way.
+ * Let another launcher start the ranks: srun inside a Slurm allocation, PRRTE's prterun where it is
+ * installed. It starts `weftd as-rank` with mpirun's own command line (rank_exec.h), so options and
+ * environment of the ranks are the same with every launcher.
  */
 #ifndef WEFT_LAUNCH_DELEGATE_DELEGATE_H
 #define WEFT_LAUNCH_DELEGATE_DELEGATE_H
@@ -10,20 +10,21 @@
 #include "launch/plan/job_plan.h"
 
 typedef enum wl_launch_method {
-    WL_METHOD_OWN, /* ranks of this host, or our daemons */
+    WL_METHOD_OWN, /* by mpirun itself and Weft's daemons */
     WL_METHOD_SLURM,
     WL_METHOD_PRRTE,
 } wl_launch_method_t;
 
 /**
- * How to start the job: as --launcher says; else by srun in an allocation, and by prterun when
- * other hosts are named and it is on PATH, unless --launch-agent says how to reach them. returns
- * MPI_SUCCESS; MPI_ERR_ARG for a --launcher that we do not know
+ * Choose how to start the job: as --launcher says; else by srun in an allocation, and by prterun
+ * when other hosts are named and it is in PATH, unless --launch-agent says how to reach them.
+ * returns  MPI_SUCCESS; MPI_ERR_ARG for an unknown --launcher
  */
 int wl_delegate_choose(const wl_job_plan_t *plan, wl_launch_method_t *out);
 
 /**
- * In a Slurm allocation: give applications without hosts those of the allocation, others its slots.
+ * In a Slurm allocation: give applications without hosts those of the allocation, and hosts without
+ * slots the slots of the allocation.
  * returns  MPI_SUCCESS; MPI_ERR_ARG: there is no allocation; MPI_ERR_NO_MEM
  */
 int wl_delegate_take_allocation(wl_job_plan_t *plan);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* By PRRTE's prterun, with a host file that has a line a rank. */
+/* Start ranks by PRRTE's prterun, with a host file that has a line per rank. */
 #include "launch/delegate/delegate_private.h"
 
 #include "base/config.h"
@@ -43,7 +43,8 @@ static void add_options(const wl_job_plan_t *plan, const char *host_file, wl_com
     }
 }
 
-/* A name that a shell could have given; not an exported function, nor what tells of a launcher. */
+/* Is it an ordinary name of a variable, not that of an exported function, and not one in which a
+ * launcher describes its job? */
 static bool is_plain_name(const char *entry)
 {
     size_t length =
@@ -52,7 +53,7 @@ static bool is_plain_name(const char *entry)
            strncmp(entry, "PMIX_", 5) != 0;
 }
 
-/* prterun passes on what it is told to. */
+/* prterun passes on those variables only that it is told to. */
 static int add_environment(wl_command_t *out)
 {
     wl_variables_t own = {0};
@@ -70,9 +71,11 @@ static int add_environment(wl_command_t *out)
     return err;
 }
 
-/* Its words are for people; its exit code is that of the rank that failed first. But now and then
- * it waits for ever when a process ended before the others had started: as one does that finds no
- * program, and has said so (rank_exec.c). */
+/*
+ * The exit code of prterun is that of the rank that failed first. But sometimes it waits for ever
+ * when a process ended before the others had started, as one does that finds no program and has
+ * said so (rank_exec.c).
+ */
 static void prrte_take_line(const char *line, wl_foreign_end_t *end)
 {
     enum { NO_PROGRAM = 127 };
@@ -88,7 +91,7 @@ int wli_prrte_run(const wl_job_plan_t *plan, char *const *words, int *exit_code_
     int err = wli_delegate_write_hosts(&plan->placement, path);
     if (err != MPI_SUCCESS)
         return err;
-    /* With its other store PMIx 5 crashes on ranks with a PMIx 4. */
+    /* PMIx 5 with its other store crashes when a rank has PMIx 4. */
     setenv("PMIX_MCA_gds", "hash", 0);
     add_options(plan, path, &command);
     err = add_environment(&command);

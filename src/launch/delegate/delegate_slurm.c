@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * By `srun --mpi=pmix`. Where ranks go is our decision, as without Slurm: srun gets a host file
- * with a line a rank.
- */
+/* Start ranks by `srun --mpi=pmix`. mpirun decides where ranks go, as without Slurm: srun gets a
+ * host file with a line per rank. */
 #include "launch/delegate/delegate_private.h"
 
 #include "base/config.h"
@@ -14,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps of shells that salloc starts, and the like, have numbers near the end of 32 bits. */
+/* The steps of shells that salloc starts, and the like, have numbers near the end of 32 bits. */
 static bool is_inside_step(void)
 {
     const char *step = weft_environment("SLURM_STEP_ID");
@@ -69,7 +67,7 @@ int wl_delegate_take_allocation(wl_job_plan_t *plan)
     return err;
 }
 
-/* srun gives a core to one task only, unless it is told that we know what we do. */
+/* srun gives a core to one task only, unless it is told to overcommit. */
 static bool needs_overcommit(const wl_placement_t *placement)
 {
     wl_host_list_t hosts = {0};
@@ -107,7 +105,8 @@ static void add_options(const wl_job_plan_t *plan, wl_command_t *out)
         wl_command_add_word(out, "--quiet");
 }
 
-/* "Killed", "Segmentation fault": as strsignal() has it, perhaps with " (core dumped)". */
+/* The signal of "Killed" or "Segmentation fault", as strsignal() writes it, perhaps with " (core
+ * dumped)" behind it. */
 static int signal_called(const char *name)
 {
     for (int number = 1; number < NSIG; number++) {
@@ -141,8 +140,8 @@ static void slurm_take_line(const char *line, wl_foreign_end_t *end)
         end->launch_failed = true;
 }
 
-/* srun 22.05 returns the highest code, that of tasks it has killed itself; and 0 for some launches
- * that have failed. */
+/* srun 22.05 returns the highest exit code, which may be that of tasks that it has killed itself;
+ * and 0 for some launches that have failed. */
 static int exit_code_of(const wl_foreign_end_t *end)
 {
     bool is_consequence = end->exit_code == 128 + SIGTERM || end->exit_code == 128 + SIGKILL;

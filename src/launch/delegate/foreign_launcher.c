@@ -20,11 +20,12 @@
 
 enum {
     GRACE_MS = 8000,        /* for the launcher to end its ranks, and then itself */
-    DUE_MS = 8000,          /* for it to end after it has told why */
-    STDERR_LINGER_MS = 300, /* somebody else may hold its stderr open */
+    DUE_MS = 8000,          /* for the launcher to end after it has told why */
+    STDERR_LINGER_MS = 300, /* for its stderr, which another process may hold open */
 };
 
-/* Takes `word`, which is from the heap; NULL: there was no memory. */
+/* Append `word`, which is from the heap and belongs to `command` now; NULL: there was no memory for
+ * it. */
 static void take_word(wl_command_t *command, char *word)
 {
     if (command->count + 1 >= command->capacity && word != NULL) {
@@ -83,7 +84,7 @@ typedef struct watch {
     int stderr_fd;
     wl_byte_queue_t line;
     int64_t timeout_at_ms, due_at_ms, kill_at_ms, leave_at_ms;
-    int forced_code; /* why we end it; 0: we do not */
+    int forced_code; /* exit code if mpirun ends the launcher; 0: it does not */
     bool has_ended;
 } watch_t;
 
@@ -146,7 +147,7 @@ static void launcher_signalled(void *owner, int number)
     end_launcher(watch, 128 + number);
 }
 
-/* Give the whole lines to those who read them. */
+/* Hand the whole lines to on_line. */
 static void pass_lines_on(watch_t *watch)
 {
     char *newline;
@@ -174,7 +175,7 @@ static void write_all(const char *data, size_t bytes)
     }
 }
 
-/* What comes is shown as it is; the copy is cut into lines. */
+/* Show stderr unchanged, and cut a copy of it into lines. */
 static void stderr_ready(void *owner, short ready)
 {
     watch_t *watch = owner;
@@ -239,7 +240,7 @@ static void wait_for_end(watch_t *watch)
         wl_loop_turn(&watch->loop, launcher_wait_ms(watch));
         check_clock(watch);
     }
-    if (watch->forced_code != 0) /* whatever it says */
+    if (watch->forced_code != 0) /* whatever the launcher has said */
         *watch->end = (wl_foreign_end_t){.exit_code = watch->forced_code};
 }
 

@@ -33,7 +33,7 @@ static int read_places(const char *text, wl_job_plan_t *plan)
     int hosts = host_of == NULL ? 0 : count_hosts(host_of, plan->size);
     char **names = weft_alloc_array((size_t)hosts, sizeof(*names)), unnamed[] = "";
     for (int i = 0; names != NULL && i < hosts; i++)
-        names[i] = unnamed; /* nobody asks here */
+        names[i] = unnamed; /* not used here */
     int err =
         host_of != NULL && names != NULL
             ? wl_placement_rebuild(host_of, plan->size, names, hosts, &plan->placement)
@@ -73,7 +73,7 @@ static int read_rank(const wl_job_plan_t *plan, int *out)
     return MPI_SUCCESS;
 }
 
-/* Whatever the user wants to be passed on, what the launcher says is. */
+/* The launcher's own variables are passed on whatever the user's rules say. */
 static int make_environment(wl_job_plan_t *plan, int rank, wl_variables_t *out)
 {
     wl_variables_t all = {0}, launcher = {0};
@@ -92,7 +92,7 @@ static int make_environment(wl_job_plan_t *plan, int rank, wl_variables_t *out)
     return err;
 }
 
-/* Output into files of its own, if it has them; input is the launcher's business. */
+/* Open the rank's own output files, if it has them; the launcher takes care of the input. */
 static int redirect(const wl_job_plan_t *plan, int rank)
 {
     const wl_rank_files_t *files = &plan->files;
@@ -136,7 +136,7 @@ static int become_program(wl_job_plan_t *plan, int rank)
     return err;
 }
 
-/* Once a host and program. */
+/* Only the first rank of a host and of a program complains. */
 static void complain_once(const wl_job_plan_t *plan, int rank)
 {
     char host[256] = "";

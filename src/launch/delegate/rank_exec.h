@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a foreign launcher starts for us on each host: becomes a rank with the program, directory
+/* What another launcher starts on each host: it becomes a rank with the program, directory
  * and environment that mpirun's command line says. */
 #ifndef WEFT_LAUNCH_DELEGATE_RANK_EXEC_H
 #define WEFT_LAUNCH_DELEGATE_RANK_EXEC_H

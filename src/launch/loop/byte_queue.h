@@ -21,14 +21,14 @@ static inline size_t wl_queue_bytes(const wl_byte_queue_t *queue)
     return queue->end - queue->begin;
 }
 
-/** The first of them; NULL if none ever came. */
+/** The first waiting byte; NULL if there never was one. */
 static inline char *wl_queue_front(const wl_byte_queue_t *queue)
 {
     return queue->data != NULL ? queue->data + queue->begin : NULL;
 }
 
-/** Room for `bytes` bytes behind the end (add them to `end` once they are there); NULL: no memory.
- *  Bytes that wait may move. */
+/** Room for `bytes` bytes behind the end; the caller adds to `end` what it has written there. NULL:
+ *  no memory. Waiting bytes may move. */
 char *wl_queue_room(wl_byte_queue_t *queue, size_t bytes);
 
 /** Append a copy; false: no memory, and nothing was appended. */

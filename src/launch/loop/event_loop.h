@@ -76,7 +76,7 @@ void wl_loop_close(wl_loop_t *loop);
 /**
  * Call `fn` when one of `events` (POLLIN, POLLOUT), a hang-up or an error is there; again in each
  * turn while it is. Regular files are always ready. A descriptor has one watch at most.
- * fn       NULL: nothing is called; the turn ends, and the caller looks for himself
+ * fn       NULL: nothing is called; the turn ends, and its caller looks what is there
  * returns  MPI_SUCCESS; MPI_ERR_NO_MEM
  */
 int wl_loop_add(wl_loop_t *loop, int fd, short events, wl_watch_fn_t fn, void *owner);

@@ -12,8 +12,8 @@
 
 enum {
     DOUBT_MS = 100,
-    /* Of whom the rank has lost we shall hear; it may be on another host, and have to write its
-       memory to a file. */
+    /* The end of the rank that was lost will be reported; that takes longer if it is on another
+     * host, and has to write a core file. */
     DOUBT_AFTER_LOST_PEER_MS = 500,
 };
 
@@ -28,7 +28,7 @@ int wl_first_failure_open(const wl_job_plan_t *plan, wl_first_failure_t *out)
     return weft_fail(MPI_ERR_NO_MEM, "a job of %d ranks", plan->size);
 }
 
-/* How good a claim to the blame a reason is; of equal ones the first counts. */
+/* How likely a reason is the cause of the others; of equally likely ones the first counts. */
 static int claim_of(wl_failure_reason_t reason)
 {
     return reason <= WL_LOST_PEER  ? (int)reason
@@ -133,7 +133,7 @@ void wl_first_failure_describe(const wl_first_failure_t *failure, char *out, siz
     }
 }
 
-/* An exit status has eight bits; a code like 256 must not look like success. */
+/* An exit status has eight bits; a code such as 256 must not become 0. */
 static int exit_status(int code)
 {
     return code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff;
@@ -145,7 +145,7 @@ int wl_first_failure_exit_code(const wl_first_failure_t *failure)
         return exit_status(failure->event.code);
     if (failure->reason == WL_NO_FINALIZE)
         return 1;
-    /* The ranks of a lost host are killed as soon as it knows. */
+    /* The daemon of a lost host kills its ranks when it finds its parent gone. */
     return failure->reason == WL_UNREACHABLE ? 128 + SIGKILL : failure->event.code;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who failed first. A dying process loses its sockets before we hear of its death, so ranks that
- * fail because of it may be seen first: for a moment we wait for somebody with a better claim to
- * the blame.
+ * Which rank failed first. The sockets of a dying process close before its death is reported, so
+ * ranks that fail because of it may be seen first. For a moment after such a failure mpirun waits
+ * for a better reason.
  */
 #ifndef WEFT_LAUNCH_MPIRUN_FIRST_FAILURE_H
 #define WEFT_LAUNCH_MPIRUN_FIRST_FAILURE_H
@@ -17,12 +17,12 @@
 /** The reasons to end a job. */
 typedef enum wl_failure_reason {
     WL_NO_REASON,
-    WL_LOST_PEER, /* aborted because of another one, it seems: any other reason is better */
+    WL_LOST_PEER, /* has aborted because it lost another rank: any other reason is better */
     WL_EXIT_CODE,
-    WL_NO_FINALIZE, /* connected, then exited with 0 without MPI_Finalize: the others wait for it
-                     */
+    WL_NO_FINALIZE, /* has called MPI_Init, then exited with 0 without MPI_Finalize: the others wait
+                     * for it */
     WL_ABORTED,
-    /* Never a consequence of another rank's end, which those above may be: */
+    /* These are never a consequence of another rank's end, as those above may be: */
     WL_SIGNALLED,
     WL_UNREACHABLE,
 } wl_failure_reason_t;
@@ -30,10 +30,10 @@ typedef enum wl_failure_reason {
 typedef struct wl_first_failure {
     const wl_job_plan_t *plan;
     bool *is_connected;  /* [size] between MPI_Init and MPI_Finalize */
-    bool *has_lost_peer; /* [size] has said why it is going to end */
+    bool *has_lost_peer; /* [size] has said that it ends because it lost another rank */
     wl_failure_reason_t reason;
-    wl_rank_event_t event; /* of who failed first, as far as we know */
-    int64_t certain_at_ms; /* when we stop doubting that, where it is doubtful */
+    wl_rank_event_t event; /* of the rank that failed first, as far as is known */
+    int64_t certain_at_ms; /* when a doubtful reason counts as certain */
 } wl_first_failure_t;
 
 /** MPI_ERR_NO_MEM. */
@@ -42,10 +42,10 @@ int wl_first_failure_open(const wl_job_plan_t *plan, wl_first_failure_t *out);
 void wl_first_failure_take(wl_first_failure_t *failure, const wl_rank_event_t *event,
                            int64_t now_ms);
 
-/** Has somebody failed, but a better reason may still come? */
+/** Has a rank failed, but a better reason may still come? */
 bool wl_first_failure_is_doubtful(const wl_first_failure_t *failure, int running);
 
-/** "rank 3 (process 17 on a) ...", for the user. */
+/** Write "rank 3 (process 17 on a) ...", for the user. */
 void wl_first_failure_describe(const wl_first_failure_t *failure, char *out, size_t bytes);
 
 /** What mpirun is to return because of it. */

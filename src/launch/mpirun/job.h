@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * All ranks of a job as mpirun's loop sees them: processes of its own (local_team.c), or the ranks
- * of daemons on many hosts (fleet.c).
- */
+/* A job as job_run.c sees it: all ranks are processes of mpirun (local_job.c), or the ranks of
+ * daemons on other hosts (remote_job.c). */
 #ifndef WEFT_LAUNCH_MPIRUN_JOB_H
 #define WEFT_LAUNCH_MPIRUN_JOB_H
 
@@ -16,23 +14,23 @@
 typedef struct wl_job wl_job_t;
 
 typedef struct wl_job_ops {
-    /* With signals blocked: prepare and start, or begin to. Errors as in wl_node_ranks_open() and
-     * wl_node_ranks_start(). */
+    /* Prepare and start the ranks, or begin to; signals are blocked. Errors of wl_node_ranks_open()
+     * and wl_node_ranks_start(). */
     int (*start)(wl_job_t *job);
-    /* After each turn of the loop. An error ends the job before it has begun. */
+    /* Called after each turn of the loop. An error means that the job could not be started. */
     int (*after_turn)(wl_job_t *job);
     bool (*next_event)(wl_job_t *job, wl_rank_event_t *out);
     void (*signal)(wl_job_t *job, int signal_number);
-    /* How many ranks have not ended, as far as we know; those yet to be started count. */
+    /* How many ranks have not ended, as far as is known; those yet to be started count. */
     int (*running)(const wl_job_t *job);
     /* Put what the ranks have written so far into the sinks. */
     void (*gather)(wl_job_t *job);
-    /* Nobody reads that channel. */
+    /* The reader of mpirun's channel is gone: tell the ranks. */
     void (*break_output)(wl_job_t *job, int channel);
     bool (*is_output_closed)(const wl_job_t *job);
     /* End what is left and gather all output. May take seconds when hosts do not answer. */
     void (*finish)(wl_job_t *job);
-    /* After start(), whatever it returned; the team ends. */
+    /* Called after start(), whatever that returned; releases the job. */
     void (*close)(wl_job_t *job);
 } wl_job_ops_t;
 
@@ -43,7 +41,7 @@ struct wl_job {
     wl_loop_t *loop;
 };
 
-/** Before the caller changes its signals. MPI_ERR_NO_MEM. */
+/** To be called before the caller changes its signals. MPI_ERR_NO_MEM. */
 int wl_local_job_create(const wl_job_plan_t *plan, wl_sinks_t *sinks, wl_loop_t *loop,
                         wl_job_t **out);
 int wl_remote_job_create(const wl_job_plan_t *plan, wl_sinks_t *sinks, wl_loop_t *loop,

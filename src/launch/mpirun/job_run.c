@@ -25,8 +25,8 @@ enum {
     GRACE_AFTER_SIGNAL_MS = 5000, /* for ranks that want to save their work */
     GRACE_AFTER_FAILURE_MS = 300,
     PATIENCE_AFTER_KILL_MS =
-        10000,             /* with hosts that do not answer, and processes that cannot die */
-    LINGER_QUIET_MS = 300, /* without output, of what ranks have left running */
+        10000,             /* for hosts that do not answer, and processes that cannot die */
+    LINGER_QUIET_MS = 300, /* without output from processes that ranks have left running */
     LINGER_MOST_MS = 2000,
 };
 
@@ -35,7 +35,7 @@ static const int64_t never = INT64_MAX;
 typedef enum phase {
     RUNNING,
     ENDING,    /* ranks have been told to end */
-    KILLED,    /* they have got SIGKILL */
+    KILLED,    /* they have been sent SIGKILL */
     LINGERING, /* all ranks have ended well; something still holds their output open */
     OVER,
 } phase_t;
@@ -48,10 +48,10 @@ typedef struct runner {
     wl_loop_t loop;
     phase_t phase;
     int exit_code;
-    bool has_connected; /* some rank has called MPI_Init of a library that speaks PMIx */
+    bool has_connected; /* some rank has called the MPI_Init of a library that uses PMIx */
     bool is_cut_short;  /* by a signal or the time limit */
     bool may_leave;     /* a signal came after the end: output that nobody reads is given up */
-    bool is_broken[2];  /* the ranks know that nobody reads */
+    bool is_broken[2];  /* the ranks have been told that the reader is gone */
     int64_t timeout_at, kill_at, leave_at, linger_at, linger_end_at; /* ms */
 } runner_t;
 
@@ -97,7 +97,7 @@ static void kill_ranks(runner_t *runner)
     signal_ranks(runner, SIGKILL);
 }
 
-/* ---- Who is to blame ---- */
+/* ---- The first failure ---- */
 
 static void take_events(runner_t *runner)
 {
@@ -108,7 +108,7 @@ static void take_events(runner_t *runner)
     }
 }
 
-/* mpirun | head: that the ranks get SIGPIPE then is in order and needs no words. */
+/* In `mpirun | head` the ranks get SIGPIPE; that is no failure to report. */
 static bool is_expected(const runner_t *runner)
 {
     return runner->failure.reason == WL_SIGNALLED && runner->failure.event.signal == SIGPIPE &&
@@ -259,7 +259,7 @@ static int take_turn(runner_t *runner)
     return MPI_SUCCESS;
 }
 
-/* Write out what is queued. A reader that does not read keeps us, but a signal sets us free. */
+/* Write out what is queued. A reader that does not read holds mpirun up, until a signal comes. */
 static void flush_output(runner_t *runner)
 {
     wl_sinks_flush(&runner->sinks);
@@ -267,7 +267,7 @@ static void flush_output(runner_t *runner)
         wl_loop_turn(&runner->loop, -1);
 }
 
-/* Ranks with an MPI library that does not find us each run alone, as a job of one rank. */
+/* With an MPI library that does not use PMIx each rank runs alone, as a job of one rank. */
 static void note_other_mpi(runner_t *runner)
 {
     const wl_job_plan_t *plan = runner->plan;

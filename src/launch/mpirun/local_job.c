@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The team of a job whose ranks are all on mpirun's own host. */
+/* A job whose ranks are all on mpirun's own host. */
 #include "launch/mpirun/job.h"
 
 #include "base/fail.h"
@@ -38,8 +38,7 @@ static bool local_has_room(void *context, int channel)
     return wl_sinks_have_room(context, channel);
 }
 
-/* Nothing has come for a moment: does a user wait for the rank with the input to say what it wants?
- */
+/* Nothing has come for a moment: the rank with the input may have written a prompt, and waits. */
 static void local_job_is_quiet(void *owner)
 {
     local_job_t *job = owner;

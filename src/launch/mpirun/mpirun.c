@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpirun and mpiexec: start the ranks of a job on this host. */
+/* mpirun and mpiexec: from the command line to the exit code. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #else
@@ -23,7 +23,8 @@
 
 enum { WRONG_COMMAND_LINE = 2, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 
-/* Started with a closed standard file, the next one to be opened would take its place. */
+/* If a standard file is closed when mpirun starts, the next file that is opened would take its
+ * place. */
 static bool open_standard_files(void)
 {
     int fd;
@@ -50,7 +51,7 @@ static void print_note(const wl_job_plan_t *plan)
         fprintf(stderr, "%s: note: %s: no effect in this version\n", plan->launcher, plan->ignored);
 }
 
-/* On this host or by our daemons. */
+/* Start the ranks on this host, or by daemons of Weft. */
 static int run_ourselves(wl_job_plan_t *plan, int *exit_code_out)
 {
     int err = wl_job_plan_complete(plan);
@@ -88,7 +89,7 @@ static int run_plan(wl_job_plan_t *plan, char **words)
     return err == MPI_SUCCESS ? exit_code : report_error(plan, err);
 }
 
-/* Parsing cuts its words into pieces; another launcher gets them whole. */
+/* Parsing cuts the words into pieces; another launcher has to get them whole. */
 static char **copy_words(const wl_words_t *from)
 {
     char **words = weft_alloc_array((size_t)from->count, sizeof(*words));

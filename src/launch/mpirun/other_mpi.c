@@ -42,7 +42,8 @@ static void unmap(const image_t *image)
     munmap((void *)image->data, image->bytes);
 }
 
-/* Copy the name of the loader that an ELF file of our kind asks for; false: it asks for none. */
+/* Copy the name of the dynamic loader that an ELF file asks for; false: it asks for none, or is of
+ * another word size. */
 static bool read_loader(const image_t *image, char out[PATH_MAX])
 {
     ElfW(Ehdr) head;
@@ -142,13 +143,14 @@ static bool is_ours(const char *library)
     static const char mark[] = "weft: WEFT_%s is";
     image_t image;
     if (!map_file(library, &image))
-        return true; /* nothing is known, so nothing is said */
+        return true; /* not known, so no note */
     bool is_found = memmem(image.data, image.bytes, mark, strlen(mark)) != NULL;
     unmap(&image);
     return is_found;
 }
 
-/* Where the program lies if daemons have looked for it: on this host perhaps at the same place. */
+/* Find the program. With daemons it was looked for on other hosts; on this host it may lie at the
+ * same place. */
 static bool locate_program(const wl_app_t *app, char out[PATH_MAX])
 {
     const char *name = app->path != NULL ? app->path : app->arguments[0];

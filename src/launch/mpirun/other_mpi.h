@@ -10,9 +10,11 @@
 
 /**
  * Ask the dynamic loader which libraries an application's program is linked with, in the
- * environment of its ranks. Starts a process and waits for it: some milliseconds, for a job that
- * has ended. library_out  path of the first MPI library among them that is not Weft's returns
- * false: there is none, or the program is not dynamically linked, or not here
+ * environment of its ranks. Starts a process and waits some milliseconds for it, so it is meant for
+ * a job that has ended.
+ * library_out  path of the first MPI library among them that is not Weft's
+ * returns      false: there is none, or the program is not dynamically linked, or is not on this
+ *              host
  */
 bool wl_other_mpi_find(const wl_app_t *app, char library_out[PATH_MAX]);
 

@@ -10,7 +10,7 @@
 
 enum {
     QUEUE_FULL = 1 << 20, /* bytes */
-    /* A pipe that poll() calls writable takes that much at once. */
+    /* A pipe that poll() calls writable takes at least so much at once. */
     PIECE_BYTES = PIPE_BUF,
 };
 

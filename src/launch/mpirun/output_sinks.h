@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * mpirun's stdout and stderr. We never block in a write while a signal may come: a sink whose
- * reader takes nothing lets its queue fill, and then those who write into it have to wait.
- */
+/* mpirun's stdout and stderr. No write blocks, so that mpirun can react to signals: if a reader
+ * takes nothing, the queue fills, and then those who write into it have to wait. */
 #ifndef WEFT_LAUNCH_MPIRUN_OUTPUT_SINKS_H
 #define WEFT_LAUNCH_MPIRUN_OUTPUT_SINKS_H
 
@@ -18,19 +16,19 @@ typedef struct wl_sink {
     int fd;
     wl_byte_queue_t queue;
     bool is_terminal, is_file; /* a write to a file never waits for a reader */
-    bool is_broken;            /* nobody reads: EPIPE and the like */
+    bool is_broken;            /* the reader is gone: EPIPE and the like */
 } wl_sink_t;
 
 typedef struct wl_sinks {
     wl_sink_t sinks[2];
-    bool is_one; /* 2>&1: sinks[0] has both, so that no line falls into another */
+    bool is_one; /* 2>&1: both go through sinks[0], so that no line is written into another */
 } wl_sinks_t;
 
 /** The loop writes what waits, until wl_sinks_release(); the address of `out` may not change.
  *  MPI_ERR_NO_MEM. */
 int wl_sinks_open(wl_loop_t *loop, wl_sinks_t *out);
 
-/** Queue a copy; what a broken sink gets is lost. */
+/** Queue a copy; for a broken sink it is dropped. */
 void wl_sinks_put(wl_sinks_t *sinks, int channel, const char *data, size_t bytes);
 
 /** May more be put, or is the queue full? */
@@ -39,7 +37,7 @@ bool wl_sinks_have_room(const wl_sinks_t *sinks, int channel);
 /** Write what can be written without waiting. */
 void wl_sinks_flush(wl_sinks_t *sinks);
 
-/** Is nobody left to read this channel? */
+/** Is the reader of this channel gone? */
 bool wl_sinks_are_broken(const wl_sinks_t *sinks, int channel);
 
 bool wl_sinks_are_terminal(const wl_sinks_t *sinks, int channel);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The team of a job on other hosts, or on several: daemons that are reached through a relay. */
+/* A job on another host, or on several, whose ranks are started by node daemons; mpirun is the root
+ * of their tree. */
 #include "launch/mpirun/job.h"
 
 #include "base/clock.h"
@@ -27,15 +28,16 @@
 #include <unistd.h>
 
 enum {
-    LATE_MS = 1000,     /* for daemons on their way, so that they need not complain */
-    FAREWELL_MS = 6000, /* for daemons to clean up; they give those below them 4 s */
+    LATE_MS = 1000,     /* for daemons that are still starting, so that they find their parent and
+                         * need not complain */
+    FAREWELL_MS = 6000, /* for daemons to clean up; they give the daemons below them 4 s */
     PROMPT_MS = 100,
 };
 
 typedef struct host_state {
     int running; /* ranks that have not ended */
     bool is_lost, is_output_closed;
-    uint64_t owed; /* bytes of its output that it does not know to be taken */
+    uint64_t owed; /* bytes of its output that were written, but not yet credited */
 } host_state_t;
 
 typedef struct remote {
@@ -44,7 +46,7 @@ typedef struct remote {
     wl_fences_t fences;
     wl_writer_t job_text;
     host_state_t *hosts;    /* [host_count] */
-    int ready;              /* hosts whose ranks can be started */
+    int ready;              /* number of hosts that have sent READY */
     bool is_oversubscribed; /* on one of them ranks outnumber the cores */
     bool is_started, is_cancelled, is_finishing;
     wl_byte_queue_t events; /* of wl_rank_event_t */
@@ -162,7 +164,8 @@ static void remote_take_output(void *owner, const wl_message_t *message)
     remote->hosts[message->from - 1].owed += reader.left;
 }
 
-/* A daemon is lost, and so are those below it: they end their ranks when they see it. */
+/* A daemon is lost, and with it those below it, which end their ranks when they find their parent
+ * gone. */
 static void remote_lose(void *context, int node, const char *why)
 {
     remote_job_t *remote = context;
@@ -178,7 +181,7 @@ static void remote_lose(void *context, int node, const char *why)
             continue;
         wl_rank_event_t event = {.kind = WL_HOST_LOST, .rank = placement->hosts[i].ranks[0]};
         snprintf(event.text, sizeof(event.text), "%s", why);
-        /* A daemon whose ranks have ended has nothing to lose. */
+        /* If all its ranks had ended, the job does not suffer. */
         if (host->running > 0)
             add_event(remote, &event);
         host->is_lost = true;
@@ -227,7 +230,7 @@ static const wl_message_rule_t rules[] = {
 
 static void remote_job_deliver(void *context, const wl_message_t *message)
 {
-    if (message->from > 0) /* we do not write to ourselves */
+    if (message->from > 0) /* mpirun does not send messages to itself */
         wl_message_take(rules, sizeof(rules) / sizeof(rules[0]), context, message);
 }
 
@@ -243,7 +246,8 @@ static const wl_router_ops_t router_ops = {
 
 /* ---- What mpirun's loop wants ---- */
 
-/* Other hosts shall start in the same directory by the same name, which may be that of a link. */
+/* The directory by the name that the user knows, which may be that of a link: other hosts start
+ * ranks in a directory of that name. */
 static const char *working_directory(char room[PATH_MAX])
 {
     struct stat here, named;
@@ -254,7 +258,7 @@ static const char *working_directory(char room[PATH_MAX])
     return getcwd(room, PATH_MAX);
 }
 
-/* Daemons start agents too, and have another PATH than we: name the agent by its full path. */
+/* Daemons start agents too, with another PATH, so the agent gets its full path. */
 static int settle_agent(remote_job_t *remote)
 {
     const char *words = remote->base.plan->route.agent, *search = weft_environment("PATH");
@@ -272,7 +276,7 @@ static int settle_agent(remote_job_t *remote)
     return MPI_SUCCESS;
 }
 
-/* Tell daemons that their output was taken, unless what they sent still waits to be written. */
+/* Give daemons credit for output that was taken, unless much output still waits to be written. */
 static void pay_debts(remote_job_t *remote)
 {
     if (!wl_sinks_have_room(remote->base.sinks, WL_STDOUT) ||
@@ -293,7 +297,7 @@ static void pay_debts(remote_job_t *remote)
 static int remote_after_turn(wl_job_t *job)
 {
     remote_job_t *remote = remote_of(job);
-    wl_sinks_flush(job->sinks); /* or a debt might stay, and nothing else wake us */
+    wl_sinks_flush(job->sinks); /* or credit might be kept back, and no event would follow */
     pay_debts(remote);
     if (remote->start_error != MPI_SUCCESS)
         return weft_fail(remote->start_error, "%s", remote->start_text);

@@ -15,7 +15,7 @@ static bool is_in_foreground(void)
     return tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
-/* What to wait for: room in the pipe while there are data, else data. */
+/* Wait for room in the pipe while there are data, and else for data. */
 void wl_terminal_input_look(wl_terminal_input_t *input)
 {
     bool has_data = input->begin < input->end;
@@ -47,7 +47,7 @@ static void input_pipe_ready(void *owner, short ready)
     if (bytes > 0)
         input->begin += (size_t)bytes;
     else if (errno != EAGAIN && errno != EINTR)
-        wl_terminal_input_close(input); /* that rank reads no more */
+        wl_terminal_input_close(input); /* the rank has closed its stdin */
     wl_terminal_input_look(input);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stdin of a rank, usually 0. A file, pipe or socket is simply inherited. A terminal cannot be:
- * that rank is in a process group of its own, and the terminal stops groups in the background that
- * read from it; so we read, and pass on through a pipe, while we are in the foreground.
+ * Stdin of a rank, usually rank 0. A file, pipe or socket is simply inherited. A terminal cannot
+ * be: the rank is in a process group of its own, and the terminal stops groups in the background
+ * that read from it. So mpirun reads, while it is in the foreground, and passes the data on through
+ * a pipe.
  */
 #ifndef WEFT_LAUNCH_MPIRUN_TERMINAL_INPUT_H
 #define WEFT_LAUNCH_MPIRUN_TERMINAL_INPUT_H
@@ -19,12 +20,15 @@ typedef struct wl_terminal_input {
     size_t begin, end;
 } wl_terminal_input_t;
 
-/** rank_end_out: what that rank gets as stdin; 0 when it inherits ours, else to be closed after its
- *  start. The loop moves the data; the address of `out` may not change. MPI_ERR_SPAWN,
- *  MPI_ERR_NO_MEM. */
+/**
+ * rank_end_out: what that rank gets as stdin; 0 when it inherits mpirun's, else to be closed after
+ * its start. The loop moves the data; the address of `out` may not change. MPI_ERR_SPAWN,
+ * MPI_ERR_NO_MEM.
+ */
 int wl_terminal_input_open(wl_loop_t *loop, wl_terminal_input_t *out, int *rank_end_out);
 
-/** To be called now and then: a shell brings us to the foreground without a word. */
+/** Look whether mpirun is in the foreground; to be called now and then, as a shell does not tell.
+ */
 void wl_terminal_input_look(wl_terminal_input_t *input);
 
 void wl_terminal_input_close(wl_terminal_input_t *input);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemon that mpirun starts on each host of a job; and what other launchers start for it. */
+/* The daemon that mpirun starts on each host of a job; with `as-rank`, what other launchers start
+ * in the place of a rank. */
 #include "base/fail.h"
 #include "launch/tree/daemon.h"
 #include "launch/delegate/rank_exec.h"

@@ -12,8 +12,8 @@
 #include <sched.h>
 #include <stdbool.h>
 
-/** The share of `rank` of `ranks` in the processors `allowed`; false: fewer processors than ranks.
- */
+/** The share of `rank`, one of `ranks`, in the processors `allowed`; false: there are fewer
+ *  processors than ranks. */
 bool wl_core_share(const cpu_set_t *allowed, int rank, int ranks, cpu_set_t *out);
 
 #endif

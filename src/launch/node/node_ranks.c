@@ -30,7 +30,7 @@ int wl_node_ranks_prepare(const wl_job_plan_t *plan, int host, wl_output_target_
                               : weft_fail(MPI_ERR_NO_MEM, "a list of %d ranks", ours->count);
 }
 
-/* A rank needs two pipes here and a socket of PMIx. Ranks get the old limit. */
+/* A rank needs two pipes here and a socket of PMIx. The ranks themselves get the old limit. */
 static void raise_file_limit(int count)
 {
     struct rlimit limit;
@@ -82,7 +82,7 @@ static int open_channel(wl_node_ranks_t *node, int index, int channel, int *out)
     return wl_output_connect(&node->output, index, channel, out);
 }
 
-/* ends[1] may be ends[0]. */
+/* With joined stdout and stderr ends[1] is ends[0]. */
 static int open_output(wl_node_ranks_t *node, int index, int ends[2])
 {
     int err = open_channel(node, index, 0, &ends[0]);
@@ -144,7 +144,7 @@ int wl_node_ranks_start(wl_node_ranks_t *node, int in)
 {
     int err = MPI_SUCCESS;
     if (sched_getaffinity(0, sizeof(node->cores), &node->cores) != 0)
-        CPU_ZERO(&node->cores); /* too few for any number of ranks */
+        CPU_ZERO(&node->cores); /* an empty set, so no rank is bound */
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     for (int i = 0; i < node->ours->count && err == MPI_SUCCESS; i++)
         err = start_rank(node, i, node->ours->ranks[i] == node->plan->files.input_rank ? in : null);
@@ -184,7 +184,7 @@ bool wl_node_ranks_next_event(wl_node_ranks_t *node, wl_rank_event_t *out)
 
 void wl_node_ranks_finish(wl_node_ranks_t *node)
 {
-    /* Also after a good end: a job leaves nothing behind in its process groups. */
+    /* After a good end too: a job leaves nothing behind in its process groups. */
     wl_ranks_signal(&node->ranks, SIGKILL);
     wl_loop_remove(node->loop, node->host_fd);
     wl_loop_remove_child_watch(&node->children);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The ranks of a job on this host, and what surrounds them: scratch directory, watchdog, PMIx
- * server, processes, output. mpirun has one when all ranks are on its host; a daemon has one too.
+/* The ranks of a job on this host and all that they need: scratch directory, watchdog, PMIx server,
+ * processes, output. mpirun has one of these when all ranks are on its host; each daemon has one.
  */
 #ifndef WEFT_LAUNCH_NODE_NODE_RANKS_H
 #define WEFT_LAUNCH_NODE_NODE_RANKS_H
@@ -26,39 +25,40 @@ typedef struct wl_node_ranks {
     wl_watchdog_t watchdog;
     wl_ranks_t ranks;
     wl_output_t output;
-    int *ended; /* [count] indices of ranks whose end is to be told, from next_ended to ended_count
-                 */
+    int *ended; /* [count] indices of ranks whose end was seen; those from next_ended to ended_count
+                 * are to be told */
     int next_ended, ended_count;
     int host_fd;
-    bool is_oversubscribed; /* on a host of several, ranks outnumber the cores */
-    cpu_set_t cores;        /* that we may use */
+    bool is_oversubscribed; /* the job has several hosts, and on one of them ranks outnumber the
+                             * cores */
+    cpu_set_t cores;        /* that this process may use */
 } wl_node_ranks_t;
 
 /**
- * Prepare for the host with that index: all but the processes. To be called before the caller
- * changes its signals or has threads; `out` is to be closed in any case, and its address may not
+ * Prepare all but the processes for the host with that index. To be called before the caller
+ * changes its signals or has threads. `out` is to be closed in any case, and its address may not
  * change.
- * returns  MPI_SUCCESS; or an error class as in wl_scratch_create(), wl_watchdog_open(),
- *          wl_pmix_host_open()
+ * returns  MPI_SUCCESS; MPI_ERR_NO_MEM
  */
 int wl_node_ranks_prepare(const wl_job_plan_t *plan, int host, wl_output_target_t target,
                           wl_loop_t *loop, wl_node_ranks_t *out);
 
-/** Second part, with the caller's signals blocked: from now on there is something to clean up. */
+/** Second part, to be called with the caller's signals blocked: make what wl_node_ranks_close() has
+ *  to clean up. Errors of wl_scratch_create(), wl_watchdog_open(), wl_pmix_host_open(). */
 int wl_node_ranks_open(wl_node_ranks_t *node);
 
-/** Start the processes; the rank that has mpirun's input, if it is here, gets `in` as its stdin,
- * others nothing. As wl_ranks_start(), wl_rank_files_open(). */
+/** Start the processes. The rank that has mpirun's input, if it is on this host, gets `in` as its
+ *  stdin; the others get /dev/null. Errors of wl_ranks_start(), wl_rank_files_open(). */
 int wl_node_ranks_start(wl_node_ranks_t *node, int in);
 
-/** The next event, to be asked for after each turn of the loop; a rank's output and its
+/** The next event, to be asked for after each turn of the loop. A rank's output and its
  * MPI_Finalize come before its end. Never blocks. */
 bool wl_node_ranks_next_event(wl_node_ranks_t *node, wl_rank_event_t *out);
 
 /** Kill what is left and gather the output. */
 void wl_node_ranks_finish(wl_node_ranks_t *node);
 
-/** Remove all traces. */
+/** Release all, and remove the scratch directory and the shared segments. */
 void wl_node_ranks_close(wl_node_ranks_t *node);
 
 #endif

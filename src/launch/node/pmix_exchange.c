@@ -28,14 +28,16 @@ int wl_exchange_open(const char *job, int *pipe_out)
     return MPI_SUCCESS;
 }
 
-/* On PMIx's thread. A pipe takes thousands of pointers, and the loop is quick. */
+/* This runs on PMIx's thread. The pipe takes thousands of pointers and the loop reads them soon, so
+ * the write does not block. */
 static void queue_request(const wl_pmix_request_t *request)
 {
     while (write(exchange.pipe[1], &request, sizeof(request)) < 0 && errno == EINTR)
         ;
 }
 
-/* The key that a fetch is about; to be freed. NULL: the server does not say, or no memory. */
+/* The key that is asked for; to be freed. NULL: the server does not say which, or there is no
+ * memory. */
 static char *key_of(const pmix_info_t infos[], size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -60,7 +62,7 @@ static int exchange_compare_ranks(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The ranks of a fence in ascending order; none for all ranks. */
+/* Store the ranks of a fence in ascending order; none if all ranks take part. */
 static bool set_ranks(wl_pmix_request_t *request, const pmix_proc_t processes[], size_t count)
 {
     if (count == 1 && processes[0].rank == PMIX_RANK_WILDCARD)
@@ -107,7 +109,7 @@ static pmix_status_t exchange_fence(const pmix_proc_t processes[], size_t count,
     wl_pmix_request_t *request = create_fence(WL_FOR_FENCE, processes, count);
     if (request == NULL)
         return PMIX_ERR_NOMEM;
-    request->data = data; /* ours now */
+    request->data = data; /* the server hands it over to us */
     request->bytes = bytes;
     request->timeout_s = timeout_of(infos, info_count);
     request->answer = answer;
@@ -116,8 +118,8 @@ static pmix_status_t exchange_fence(const pmix_proc_t processes[], size_t count,
     return PMIX_SUCCESS;
 }
 
-/* Ranks of one job have nothing to tell each other when they connect: it is a fence. The entries
- * have to be there: without them PMIx 4.2 crashes when the call's time limit ends. */
+/* Connecting the ranks of one job exchanges nothing, so it is a fence. The entries have to be in
+ * the table: without them PMIx 4.2 crashes when the time limit of the call ends. */
 static pmix_status_t queue_fence(wl_fence_purpose_t purpose, const pmix_proc_t processes[],
                                  size_t count, pmix_op_cbfunc_t done, void *cookie)
 {
@@ -210,14 +212,16 @@ static pmix_proc_t process_of(const wl_pmix_request_t *request)
 static void exchange_key_seen(pmix_status_t status, pmix_value_t *value, void *cookie)
 {
     wl_pmix_request_t *request = cookie;
-    (void)value; /* PMIx's */
+    (void)value; /* belongs to PMIx */
     request->status = status == PMIX_SUCCESS ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
     queue_request(request);
 }
 
-/* PMIx hands out all that a rank has committed so far, whether or not the wanted key is there, and
- * tells the asker that there is none. Its server knows its keys, but not those with a scope of
- * PMIX_REMOTE; these are found in the data, where keys stand as they are. */
+/*
+ * PMIx hands out all that a rank has committed so far, whether or not the wanted key is among it,
+ * and the asker is told that there is no such key. The rank's server knows its keys, but not those
+ * with the scope PMIX_REMOTE; these are found in the data, where keys stand as text.
+ */
 static void check_key(wl_pmix_request_t *request)
 {
     pmix_proc_t process = process_of(request);
@@ -235,7 +239,7 @@ static void check_key(wl_pmix_request_t *request)
         exchange_key_seen(status, NULL, request);
 }
 
-/* `data` is PMIx's and lives during the call. */
+/* `data` belongs to PMIx and is valid during the call. */
 static void exchange_looked_up(pmix_status_t status, char *data, size_t bytes, void *cookie)
 {
     wl_pmix_request_t *request = cookie;
@@ -257,7 +261,7 @@ void wl_exchange_look_up(wl_pmix_request_t *request)
     request->data = NULL;
     request->bytes = 0;
     pmix_status_t status = PMIx_server_dmodex_request(&process, exchange_looked_up, request);
-    if (status != PMIX_SUCCESS) /* then nothing is called */
+    if (status != PMIX_SUCCESS) /* then PMIx does not call back */
         exchange_looked_up(status, NULL, 0, request);
 }
 
@@ -265,6 +269,6 @@ void wl_exchange_release(wl_pmix_request_t *request)
 {
     weft_free(request->ranks);
     weft_free(request->key);
-    free(request->data); /* PMIx's, or as if */
+    free(request->data); /* allocated by PMIx, or in the same way */
     weft_free(request);
 }

@@ -27,12 +27,12 @@ static struct {
     int pipe[2];
 } host;
 
-/* Asynchronous calls of PMIx of which the main thread waits for all together. */
+/* Asynchronous calls of PMIx; the main thread waits until all of them are complete. */
 typedef struct pending {
     pthread_mutex_t lock;
     pthread_cond_t is_done;
     int count;
-    pmix_status_t status; /* the first that was not success */
+    pmix_status_t status; /* the first one that is not success */
 } pending_t;
 
 #define PENDING_INIT                                                                               \
@@ -58,7 +58,7 @@ static void pmix_end_call(pmix_status_t status, void *cookie)
     pthread_mutex_unlock(&pending->lock);
 }
 
-/* What the call itself returned: only after PMIX_SUCCESS does a callback come. */
+/* Take what the call itself returned: PMIx calls back after PMIX_SUCCESS only. */
 static void check_call(pending_t *pending, pmix_status_t returned)
 {
     if (returned == PMIX_OPERATION_SUCCEEDED)
@@ -79,8 +79,8 @@ static int wait_for_calls(pending_t *pending, const char *what)
                      PMIx_Error_string(pending->status));
 }
 
-/* Upcalls run on PMIx's thread. The pipe has room for a hundred events and mpirun's loop is quick.
- */
+/* Upcalls run on PMIx's thread. The pipe has room for a hundred events and the loop reads them
+ * soon, so the write does not block. */
 static pmix_status_t send_event(wl_rank_event_kind_t kind, const pmix_proc_t *process, int code,
                                 const char *text)
 {
@@ -118,10 +118,13 @@ static pmix_status_t pmix_aborted(const pmix_proc_t *process, void *object, int 
                       has_lost_peer ? text + 1 : text);
 }
 
-/* ---- ranks of one host among themselves: all have come, and nobody else takes part ---- */
+/* ---- Fences among the ranks of one host ---- */
 
-/* Without these entries the server does the same by itself; but when a rank dies while the others
- * are in a fence, PMIx 4.2 calls them all the same. */
+/*
+ * PMIx calls these when all ranks of this host that take part have come, and no rank of another
+ * host takes part. Without these entries it would complete the fence itself; but when a rank dies
+ * while the others are in a fence, PMIx 4.2 calls the entries in any case.
+ */
 static pmix_status_t pmix_local_fence(const pmix_proc_t processes[], size_t count,
                                       const pmix_info_t infos[], size_t info_count, char *data,
                                       size_t bytes, pmix_modex_cbfunc_t answer, void *cookie)
@@ -169,9 +172,11 @@ static int register_ranks(const wl_placed_host_t *ours)
     return wait_for_calls(&pending, "register the ranks");
 }
 
-/* Settings of the server alone; ranks get an environment that was copied before. Looking for
- * devices costs hwloc 15 ms (it asks for an X display and for OpenCL) and nobody uses what it
- * finds. */
+/*
+ * These settings are for the server only: the environment of the ranks was copied before. Looking
+ * for devices costs hwloc 15 ms (it asks for an X display and for OpenCL), and its result is not
+ * used.
+ */
 static void set_up_environment(const wl_job_plan_t *plan)
 {
     char topology[64];
@@ -205,7 +210,7 @@ static int start_server(const wl_job_plan_t *plan, int index, const wl_scratch_t
     wl_pmix_infos_add_text(&infos, PMIX_SERVER_NSPACE, name);
     wl_pmix_infos_add_rank(&infos, PMIX_SERVER_RANK, (pmix_rank_t)index);
     wl_pmix_infos_add_text(&infos, PMIX_HOSTNAME, plan->placement.hosts[index].name);
-    /* Else it leaves files behind and listens once more. */
+    /* With tool support the server leaves files behind and opens a second listener. */
     wl_pmix_infos_add_bool(&infos, PMIX_SERVER_TOOL_SUPPORT, false);
     pmix_status_t status = PMIx_server_init(&upcalls, infos.infos, infos.count);
     wl_pmix_infos_release(&infos);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The PMIx server of a job on one host, inside mpirun or the host's daemon: tells ranks who they
- * are and lets them exchange addresses. As long as only ranks of this host are concerned the PMIx
- * library completes fences and gets by itself; what reaches us are connections, orderly ends and
- * aborts. They come on a thread of PMIx and are handed to the caller's loop through a pipe. What
- * concerns other hosts goes through pmix_exchange.h.
+ * The PMIx server of a job on one host, inside mpirun or the host's daemon: it tells ranks who they
+ * are and lets them exchange addresses. While only ranks of this host take part, the PMIx library
+ * completes fences and gets by itself; this module hears of connections, orderly ends and aborts.
+ * They come on a thread of PMIx and are handed to the caller's loop through a pipe. What concerns
+ * other hosts goes through pmix_exchange.h.
  *
- * There is no close: PMIx 4.2 can hang for ever in its finalize after a client died while
- * connecting. Nothing of the server outlives the process but files in the scratch directory.
+ * There is no close: PMIx 4.2 can hang in its finalize after a client died while connecting.
+ * Nothing of the server outlives the process but files in the scratch directory.
  */
 #ifndef WEFT_LAUNCH_NODE_PMIX_HOST_H
 #define WEFT_LAUNCH_NODE_PMIX_HOST_H
@@ -20,8 +20,8 @@
 
 /**
  * Start the server for the host with that index and register the job. Changes this process's
- * environment; starts threads, which inherit the signal mask. Once in a process; with several hosts
- * after wl_exchange_open().
+ * environment; starts threads, which inherit the signal mask. To be called once in a process; with
+ * several hosts after wl_exchange_open().
  * pipe_out  readable when there is an event
  * returns   MPI_SUCCESS; MPI_ERR_SERVICE; MPI_ERR_NO_MEM
  */

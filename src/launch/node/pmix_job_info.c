@@ -58,7 +58,7 @@ void wl_pmix_infos_add_bool(wl_pmix_infos_t *infos, const char *key, bool value)
     add_info(infos, key, &value, PMIX_BOOL);
 }
 
-/* Add a copy of `array`, which ends here. */
+/* Add a copy of `array`, and release `array`. */
 static void add_array(wl_pmix_infos_t *infos, const char *key, pmix_data_array_t *array)
 {
     add_info(infos, key, array, PMIX_DATA_ARRAY);
@@ -86,7 +86,7 @@ static void add_process(wl_pmix_infos_t *infos, const wl_job_plan_t *plan, int r
     pmix_data_array_t array;
     PMIX_DATA_ARRAY_CONSTRUCT(&array, INFOS, PMIX_INFO);
     wl_pmix_infos_t process = {.infos = array.array};
-    wl_pmix_infos_add_rank(&process, PMIX_RANK, (pmix_rank_t)rank); /* has to come first */
+    wl_pmix_infos_add_rank(&process, PMIX_RANK, (pmix_rank_t)rank); /* PMIx wants it first */
     add_short(&process, PMIX_LOCAL_RANK, local_rank);
     add_short(&process, PMIX_NODE_RANK, local_rank);
     add_number(&process, PMIX_APPNUM, (int)(app - plan->apps));
@@ -138,7 +138,7 @@ static int add_maps(wl_pmix_infos_t *infos, const char *names, const char *ranks
         return weft_fail(MPI_ERR_SERVICE, "the PMIx server cannot describe where ranks are");
     add_info(infos, PMIX_NODE_MAP, nodes, PMIX_REGEX);
     add_info(infos, PMIX_PROC_MAP, processes, PMIX_REGEX);
-    free(nodes); /* PMIx's */
+    free(nodes); /* allocated by PMIx */
     free(processes);
     return MPI_SUCCESS;
 }

@@ -8,7 +8,7 @@
 #include <pmix.h>
 #include <stddef.h>
 
-/** A list of infos under construction; the memory is PMIx's. */
+/** A list of infos under construction; PMIx allocates its memory. */
 typedef struct wl_pmix_infos {
     pmix_info_t *infos;
     size_t count, capacity;
@@ -22,8 +22,8 @@ void wl_pmix_infos_add_rank(wl_pmix_infos_t *infos, const char *key, pmix_rank_t
 void wl_pmix_infos_add_bool(wl_pmix_infos_t *infos, const char *key, bool value);
 
 /**
- * All that the ranks on the host with that index are told of the job.
- * directory  the job's on this host
+ * Make the infos about the job for the ranks on the host with that index.
+ * directory  the job's scratch directory on this host
  * returns    MPI_SUCCESS; MPI_ERR_NO_MEM; MPI_ERR_SERVICE
  */
 int wl_pmix_infos_of_job(const wl_job_plan_t *plan, int host, const char *directory,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What mpirun learns of its ranks, wherever they run. */
+/* What mpirun is told about its ranks, on whatever host they run. */
 #ifndef WEFT_LAUNCH_NODE_RANK_EVENT_H
 #define WEFT_LAUNCH_NODE_RANK_EVENT_H
 
@@ -11,17 +11,18 @@ typedef enum wl_rank_event_kind {
     WL_RANK_ABORTED,   /* has called MPI_Abort */
     WL_RANK_LOST_PEER, /* the same, after it had lost another rank (base/abort_mark.h) */
     WL_RANK_ENDED,
-    WL_HOST_LOST, /* its ranks are out of our reach, and dead as soon as it knows */
+    WL_HOST_LOST, /* its ranks cannot be reached any more; its daemon kills them when it finds its
+                   * parent gone */
 } wl_rank_event_kind_t;
 
 typedef struct wl_rank_event {
     wl_rank_event_kind_t kind;
-    int rank;       /* of WL_HOST_LOST: the host's first */
-    int pid;        /* its process, on its host; 0: unknown */
-    int code;       /* of an abort; of an end as a shell gives it: 128 + n after signal n */
+    int rank;       /* for WL_HOST_LOST: the first rank of the host */
+    int pid;        /* process id on its host; 0: unknown */
+    int code;       /* of an abort; or of an end, as a shell gives it: 128 + n after signal n */
     int signal;     /* that ended it; 0: none */
-    bool has_core;  /* dumped */
-    char text[480]; /* of an abort; how a host was lost */
+    bool has_core;  /* the core was dumped */
+    char text[480]; /* the text of an abort; or how the host was lost */
 } wl_rank_event_t;
 
 #endif

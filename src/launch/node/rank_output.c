@@ -83,7 +83,7 @@ static void close_output(wl_output_stream_t *stream)
     stream->fd = -1;
 }
 
-/* Read once; false when there is nothing now. */
+/* Read once; false: there is nothing to read at the moment. */
 static bool read_stream(const wl_output_t *output, int index)
 {
     wl_output_stream_t *stream = &output->streams[index];
@@ -147,7 +147,7 @@ void wl_output_throttle(wl_output_t *output)
     }
 }
 
-/* Read what is there; not for ever, as a writer may be quicker than we. */
+/* Read what is there, but no more than a pipe holds: a quick writer could keep us here for ever. */
 static void read_all(const wl_output_t *output, int index)
 {
     enum { PIPE_BYTES = 1 << 20 }; /* what a pipe holds at most, unless root asks for more */

@@ -43,12 +43,12 @@ typedef struct wl_output {
     const int *ranks;            /* [count] their numbers */
     int count;
     bool tags_lines;
-    bool is_read[2];   /* the target has room in this channel */
-    bool is_immediate; /* pass on pieces of lines at once: there is one rank, it may be a prompt */
+    bool is_read[2];   /* the channel is read: the target has room */
+    bool is_immediate; /* pass on parts of lines at once, as the only rank may write a prompt */
 } wl_output_t;
 
-/** Prepare for the `count` ranks ranks[], which has to live as long. The loop reads from now on;
- * the address of `out` may not change. MPI_ERR_NO_MEM. */
+/** Prepare for the `count` ranks ranks[], an array which has to live as long. The loop reads from
+ *  now on; the address of `out` may not change. MPI_ERR_NO_MEM. */
 int wl_output_open(const int *ranks, int count, wl_output_target_t target, wl_loop_t *loop,
                    wl_output_t *out);
 
@@ -60,20 +60,21 @@ int wl_output_connect(wl_output_t *output, int index, int channel, int *write_en
  *  room. */
 void wl_output_throttle(wl_output_t *output);
 
-/** Read what the rank with that index, or all (-1), have written so far. */
+/** Read what the rank with that index has written so far, or, with -1, what all ranks have. */
 void wl_output_gather(wl_output_t *output, int index);
 
-/** Nobody reads this channel: let the ranks know in the same way, by closing their pipes. */
+/** The reader of this channel is gone: close the pipes, so that the ranks see it as they would
+ *  without mpirun. */
 void wl_output_break(wl_output_t *output, int channel);
 
-/** Nothing has come for a moment: show the prompt on this channel of the rank with that index. */
+/** Pass on the unfinished line in this channel of the rank with that index: it may be a prompt. */
 void wl_output_show_prompt(wl_output_t *output, int index, int channel);
 
 /** Have all streams ended? */
 bool wl_output_is_closed(const wl_output_t *output);
 
-/** The ranks have ended: read what is in the pipes, whoever else holds them open, close them, and
- *  pass on unfinished lines. */
+/** The ranks have ended: read what is in the pipes even if other processes hold them open, close
+ *  them, and pass on unfinished lines. */
 void wl_output_drain(wl_output_t *output);
 
 void wl_output_release(wl_output_t *output);

@@ -12,7 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Why a child did not reach its program; it shares our memory until then. */
+/* Why a child did not reach its program; the child writes it, as it shares our memory until then.
+ */
 typedef struct failure {
     int error; /* errno; 0: none */
     const char *what;
@@ -47,8 +48,11 @@ static void connect_standard_files(const wl_rank_start_t *start)
     dup2(start->err, STDERR_FILENO);
 }
 
-/* A shell that starts mpirun with '&' has SIGINT and SIGQUIT ignored for the sake of ^C. Ranks are
- * out of the terminal's reach; what comes to them comes from mpirun, and is meant. */
+/*
+ * A shell that starts mpirun with '&' makes it ignore SIGINT and SIGQUIT, so that ^C does not end
+ * it. The terminal does not signal the ranks, which have process groups of their own; a signal that
+ * they get was sent on purpose, by mpirun.
+ */
 static void restore_signals(const wl_ranks_t *ranks)
 {
     signal(SIGPIPE, ranks->ignores_sigpipe ? SIG_IGN : SIG_DFL);
@@ -64,7 +68,7 @@ static __attribute__((noreturn)) void become_rank(const wl_ranks_t *ranks,
 {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != mpirun) /* it died before prctl took effect */
+    if (getppid() != mpirun) /* the parent died before prctl took effect */
         _exit(127);
     connect_standard_files(start);
     if (start->cores != NULL)
@@ -74,8 +78,8 @@ static __attribute__((noreturn)) void become_rank(const wl_ranks_t *ranks,
     setrlimit(RLIMIT_NOFILE, &ranks->open_files);
     restore_signals(ranks);
     sigprocmask(SIG_SETMASK, &ranks->signals, NULL);
-    /* The path has a '/', so nothing is searched; but a script without "#!" is given to the shell.
-     */
+    /* The path has a '/', so nothing is searched; this call is used because it gives a script
+     * without "#!" to the shell. */
     execvpe(start->path, start->arguments, start->environment);
     give_up(failure, start->path);
 }
@@ -84,7 +88,7 @@ static int refuse_start(const failure_t *failure)
 {
     int error = failure->error;
     int class = error == ENOENT || error == ENOTDIR ? MPI_ERR_NO_SUCH_FILE : MPI_ERR_ACCESS;
-    /* The file was there a moment ago: what is missing is the interpreter it names. */
+    /* The file was there a moment ago, so the interpreter that it names is missing. */
     if (error == ENOENT && access(failure->what, X_OK) == 0)
         return weft_fail(class, "the interpreter that %s asks for was not found", failure->what);
     return weft_fail(class, "%s cannot be used: %s", failure->what, strerror(error));

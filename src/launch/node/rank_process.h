@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The processes of the ranks: started in process groups of their own, watched, killed. A rank that
- * has ended stays a zombie until wl_ranks_release(), so that its process id, which is the number
- * of its group, cannot become somebody else's while we may still send signals to it.
+ * has ended stays a zombie until wl_ranks_release(), so that no other process can get its process
+ * id, the number of its group, while signals may still be sent to it.
  */
 #ifndef WEFT_LAUNCH_NODE_RANK_PROCESS_H
 #define WEFT_LAUNCH_NODE_RANK_PROCESS_H
@@ -22,17 +22,18 @@ typedef struct wl_rank_process {
 } wl_rank_process_t;
 
 typedef struct wl_ranks {
-    wl_rank_process_t *processes; /* room for all */
-    int count, running;           /* started; of these not ended yet */
-    sigset_t signals;             /* to be blocked in ranks: what was blocked when mpirun started */
+    wl_rank_process_t *processes; /* [number of ranks] */
+    int count, running;           /* how many were started; how many of these still run */
+    sigset_t signals;             /* blocked in the ranks: those that were blocked when mpirun
+                                   * started */
     struct rlimit open_files;     /* of the ranks */
-    bool ignores_sigpipe;         /* ranks do, as mpirun's parent wanted it */
+    bool ignores_sigpipe;         /* ranks ignore it too, since mpirun was started so */
 } wl_ranks_t;
 
-/** What one rank is started with. in, out and err may not be 0, 1 or 2, but for in == 0: inherited.
- */
+/** How to start one rank. in, out and err may not be 0, 1 or 2, except in == 0, which the rank
+ *  inherits. */
 typedef struct wl_rank_start {
-    const char *path, *directory; /* directory NULL: as mpirun */
+    const char *path, *directory; /* directory NULL: mpirun's */
     char *const *arguments, *const *environment;
     int in, out, err;
     const cpu_set_t *cores; /* to be bound to; NULL: not bound */
@@ -49,7 +50,7 @@ int wl_ranks_open(int count, wl_ranks_t *out);
  */
 int wl_ranks_start(wl_ranks_t *ranks, const wl_rank_start_t *start);
 
-/** Has `rank` ended since the last call? Notes how. */
+/** Has `rank` ended since the last call? If so, stores how. */
 bool wl_ranks_poll(wl_ranks_t *ranks, int rank);
 
 /** The rank whose process is `pid`; -1 when there is none. */

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The name of a unix socket has at most 107 letters; PMIx and programs add some to the path. */
+/* The name of a unix socket has at most 107 letters; PMIx and programs add theirs to the path. */
 enum { LONGEST_PARENT = 40, OPEN_FOLDERS = 8 };
 
 int wl_scratch_create(const char *job, int host, wl_scratch_t *out)
@@ -26,7 +26,7 @@ int wl_scratch_create(const char *job, int host, wl_scratch_t *out)
         access(parent, W_OK | X_OK) != 0)
         parent = "/tmp";
     wl_scratch_t scratch;
-    /* Hosts may share the parent, hence the number. */
+    /* Hosts may share the parent directory, so the name has the number of the host. */
     snprintf(scratch.path, sizeof(scratch.path), "%s/%s-%d", parent, job, host);
     if (mkdir(scratch.path, S_IRWXU) != 0)
         return weft_fail(MPI_ERR_IO, "a directory %s cannot be made: %s", scratch.path,
@@ -44,7 +44,7 @@ static int scratch_remove_entry(const char *path, const struct stat *status, int
     return 0;
 }
 
-/* Ranks that were killed cannot unlink their shared segments. */
+/* Ranks that were killed could not unlink their shared segments. */
 static void remove_segments(const char *id)
 {
     DIR *folder = opendir("/dev/shm");

@@ -34,7 +34,7 @@ static void add_group(groups_t *groups, pid_t id)
 
 enum { OUR_PIPE = STDERR_FILENO + 1 };
 
-/* Nothing of mpirun's may be held open: a reader of its output would wait for us. */
+/* Close all files of mpirun: a reader of its output would wait for this process too. */
 static void keep_only(int pipe)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -47,7 +47,7 @@ static void keep_only(int pipe)
         for (int fd = OUR_PIPE + 1; fd < most; fd++)
             close(fd);
     }
-    if (chdir("/") != 0) /* a directory in use cannot be unmounted, no more */
+    if (chdir("/") != 0) /* it only frees the directory for umount, so a failure does not matter */
         return;
 }
 
@@ -55,7 +55,7 @@ static __attribute__((noreturn)) void watch(int pipe, const wl_scratch_t *scratc
 {
     groups_t groups = {0};
     pid_t group;
-    setsid(); /* so that a kill -9 of mpirun's process group leaves us */
+    setsid(); /* so that a kill -9 of mpirun's process group does not end the watchdog */
     prctl(PR_SET_NAME, "weft-watchdog");
     keep_only(pipe);
     for (ssize_t bytes; (bytes = read(OUR_PIPE, &group, sizeof(group))) != 0;) {

@@ -33,7 +33,8 @@ static bool skip_joint(cutter_t *cutter)
     return bytes > 0;
 }
 
-/* The part between quotes; false: it does not end. In "" a backslash protects '"' and itself. */
+/* Copy the part between quotes; false: the quote does not end. Inside "" a backslash protects '"'
+ * and itself. */
 static bool cut_quoted(cutter_t *cutter)
 {
     char quote = *cutter->at++;
@@ -72,7 +73,7 @@ static bool cut_word(cutter_t *cutter)
     return true;
 }
 
-/* To the next word of the line; false: there is none. */
+/* Go to the next word of the line; false: the line has no more words. */
 static bool find_word(cutter_t *cutter)
 {
     while (is_blank(*cutter->at) || skip_joint(cutter)) {
@@ -102,7 +103,7 @@ static bool cut_line(cutter_t *cutter)
     return true;
 }
 
-/* Each word and each separator takes a byte of the text at least. */
+/* Each word and each separator takes at least one byte of the text. */
 static int reserve_words(size_t bytes, wl_words_t *out)
 {
     out->text = weft_alloc(2 * bytes + 1);

@@ -15,14 +15,15 @@ typedef struct wl_words {
 
 /**
  * Read the words of a file. Lines that begin with '#' are comments, a '\' at the end of a line
- * joins the next one to it, quotes and backslashes work as in a shell and nothing else does.
- * Between lines there is a word ":". returns  MPI_SUCCESS; MPI_ERR_NO_SUCH_FILE; MPI_ERR_ARG: it is
- * no text, a quote does not end, or there is nothing in it; MPI_ERR_NO_MEM
+ * joins the next one to it, quotes and backslashes work as in a shell, and nothing else is special.
+ * A word ":" is put between the lines.
+ * returns  MPI_SUCCESS; MPI_ERR_NO_SUCH_FILE; MPI_ERR_ARG: the file is not text, a quote does not
+ *          end, or the file is empty; MPI_ERR_NO_MEM
  */
 int wl_config_file_read(const char *path, wl_words_t *out);
 
-/** The words of `line` with those of `part` in place of [begin, end). `part` is released, `out` has
- * its text. MPI_ERR_NO_MEM. */
+/** The words of `line` with those of `part` in place of [begin, end). `part` is released; `out`
+ *  takes over its text. MPI_ERR_NO_MEM. */
 int wl_words_splice(const wl_words_t *line, int begin, int end, wl_words_t *part, wl_words_t *out);
 
 void wl_words_release(wl_words_t *words);

@@ -47,7 +47,7 @@ bool wl_is_own_address(const struct sockaddr *address)
     return is_ours;
 }
 
-/* The address as text, if others can use it; false: they cannot. */
+/* Write the address as text; false: other hosts cannot use it. */
 static bool write_address(const struct ifaddrs *interface, char out[INET6_ADDRSTRLEN])
 {
     const struct sockaddr *address = interface->ifa_addr;
@@ -62,7 +62,7 @@ static bool write_address(const struct ifaddrs *interface, char out[INET6_ADDRST
     return !IN6_IS_ADDR_LINKLOCAL(wide) && inet_ntop(AF_INET6, wide, out, INET6_ADDRSTRLEN) != NULL;
 }
 
-/* Where others may find us: text of `used` bytes, more while it fits. */
+/* A list of addresses as text; addresses that do not fit are left out. */
 typedef struct address_text {
     char *out;
     size_t bytes, used;
@@ -75,7 +75,8 @@ static void add_address(address_text_t *text, const char *address)
                                        text->used > 0 ? " " : "", address);
 }
 
-/* Those of lo, or the others: the one of `interface`, if that is not NULL. */
+/* Add the addresses of lo, or those of all other interfaces; only those of `interface` if it is not
+ * NULL. */
 static void add_addresses(const struct ifaddrs *list, const char *interface, bool of_lo,
                           address_text_t *text)
 {
@@ -96,8 +97,8 @@ int wl_list_addresses(const char *interface, char *out, size_t bytes)
                          strerror(errno));
     address_text_t text = {.out = out, .bytes = bytes};
     out[0] = '\0';
-    /* lo may have hundreds of addresses that are no way to us; or the only one, where hosts are
-     * routers. */
+    /* The addresses of lo come last: there may be hundreds that lead nowhere, but on hosts that are
+     * routers the only usable address may be one of them. */
     add_addresses(interfaces, interface, false, &text);
     add_addresses(interfaces, interface, true, &text);
     freeifaddrs(interfaces);

@@ -42,7 +42,8 @@ bool wl_is_this_host(const char *name)
 {
     if (is_called_so(name))
         return true;
-    /* Names are not resolved: that may take seconds, and an alias costs no more than an ssh. */
+    /* Names are not resolved: resolving may take seconds, and taking an alias for another host
+     * costs no more than an ssh. */
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST}, *found = NULL;
     if (getaddrinfo(name, NULL, &hints, &found) != 0)
         return false;
@@ -132,7 +133,8 @@ typedef struct host_word {
 
 static int append_expanded(wl_host_list_t *list, const host_word_t *word);
 
-/* The word with number `n` in place of its first brackets, behind which `tail` stands. */
+/* Make the word with the number `n` in place of its first brackets; `tail` is what follows the
+ * brackets. */
 static int append_numbered(wl_host_list_t *list, const host_word_t *word, const char *number,
                            const char *tail)
 {
@@ -146,7 +148,7 @@ static int append_numbered(wl_host_list_t *list, const host_word_t *word, const 
     return err;
 }
 
-/* One "a" or "a-b" of the brackets, with as many digits as `a` has. */
+/* Expand one "a" or "a-b" of the brackets, with as many digits as `a` has. */
 static int append_range(wl_host_list_t *list, const host_word_t *word, const char *range,
                         const char *tail)
 {
@@ -257,7 +259,7 @@ static int take_setting(const char *text, host_word_t *word)
         if (strncmp(text, most_names[i], length) == 0)
             return parse_number(text + length, text, &word->most);
     }
-    return MPI_SUCCESS; /* others know more settings, which do not matter here */
+    return MPI_SUCCESS; /* other launchers have more settings, which have no effect here */
 }
 
 static int add_line(wl_host_list_t *list, char *line)

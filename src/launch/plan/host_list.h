@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of hosts, as they stand in command lines and host files of all schools. */
+/* Lists of hosts, as command lines and host files have them, in the syntax of Hydra, of Open MPI
+ * and of Slurm. */
 #ifndef WEFT_LAUNCH_PLAN_HOST_LIST_H
 #define WEFT_LAUNCH_PLAN_HOST_LIST_H
 
@@ -11,14 +12,16 @@ typedef struct wl_listed_host {
     int most;  /* ranks that it may get; 0: any number */
 } wl_listed_host_t;
 
-/** Hosts in the order of their first mention; each name stands there once, its slots are added. */
+/** Hosts in the order in which they are first named; each name stands there once, with the sum of
+ *  its slots. */
 typedef struct wl_host_list {
     wl_listed_host_t *hosts; /* [count]; from the heap */
     int count, capacity;
 } wl_host_list_t;
 
 /**
- * Add "a:4,b,node[01-03,7]:2", as after --host. Names of this host become what it calls itself.
+ * Add "a:4,b,node[01-03,7]:2", the syntax of --host. A name of this host becomes the name that the
+ * host calls itself.
  * returns  MPI_SUCCESS; MPI_ERR_ARG with a text that names the word; MPI_ERR_NO_MEM
  */
 int wl_host_list_add(wl_host_list_t *list, const char *words);
@@ -30,7 +33,7 @@ int wl_host_list_add_file(wl_host_list_t *list, const char *path);
 /** Add the hosts of another list. MPI_ERR_NO_MEM. */
 int wl_host_list_copy(const wl_host_list_t *from, wl_host_list_t *to);
 
-/** Where `list` says nothing of a host's slots, take what `from` says. */
+/** Where `list` gives no slots for a host, take those that `from` gives. */
 void wl_host_list_take_slots(wl_host_list_t *list, const wl_host_list_t *from);
 
 void wl_host_list_release(wl_host_list_t *list);

@@ -27,7 +27,7 @@ int wl_cores_available(void)
                                                         : (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Copy the variables "A,B" from `from`, as far as they are there. */
+/* Copy those of the variables "A,B" that `from` has. */
 static int take_listed(const char *list, const wl_variables_t *from, wl_variables_t *to)
 {
     int err = MPI_SUCCESS;
@@ -43,8 +43,8 @@ static int take_listed(const char *list, const wl_variables_t *from, wl_variable
     return err;
 }
 
-/* PMIx settings that apply to ranks and server alike, for a quicker start: hash keeps the job's
- * facts in memory and not in files. */
+/* A PMIx setting for ranks and server alike that makes the start quicker: the store `hash` keeps
+ * the job's information in memory and not in files. */
 static int add_defaults(wl_variables_t *environment)
 {
     if (wl_variables_get(environment, "PMIX_MCA_gds") != NULL)
@@ -80,7 +80,7 @@ static int complete_environment(const wl_job_plan_t *plan, const wl_variables_t 
     return err == MPI_SUCCESS ? add_defaults(&app->environment) : err;
 }
 
-/* A free port for programs that meet through MASTER_PORT: one that the system hands out now. */
+/* A port for programs that meet through MASTER_PORT: one that the system says is free. */
 static int free_port(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -111,8 +111,8 @@ static int add_meeting_point(wl_job_plan_t *plan)
     return err;
 }
 
-/* An application without hosts of its own uses those of the one before it; the first one this host.
- */
+/* An application without hosts of its own uses the hosts of the one before it; the first one uses
+ * this host. */
 static int settle_hosts(wl_job_plan_t *plan)
 {
     int err = MPI_SUCCESS;
@@ -132,7 +132,7 @@ static int settle_hosts(wl_job_plan_t *plan)
     return err;
 }
 
-/* One host of which no slots are told is used with all its cores. */
+/* If this host is the only one and has no slots given, it gets a rank per core. */
 static int default_count(const wl_job_plan_t *plan, const wl_host_list_t *hosts)
 {
     bool is_plain =
@@ -159,7 +159,7 @@ static int count_ranks(wl_job_plan_t *plan)
     return MPI_SUCCESS;
 }
 
-/* Of this host, slots that are not told are its cores. */
+/* If no slots are given for this host, they are the number of its cores. */
 static void give_slots_to_this_host(wl_job_plan_t *plan)
 {
     for (int i = 0; i < plan->app_count; i++) {
@@ -206,7 +206,7 @@ static int check_sizes(const wl_job_plan_t *plan)
     return MPI_SUCCESS;
 }
 
-/* What this host can be seen to have too few of, whatever slots it was given. */
+/* Refuse more ranks than cores on this host, whatever slots were given. */
 static int check_cores(const wl_job_plan_t *plan)
 {
     if (!plan->placement_rules.no_oversubscription || plan->size <= plan->cores ||
@@ -232,7 +232,7 @@ static int settle_places(wl_job_plan_t *plan)
     return err == MPI_SUCCESS ? check_cores(plan) : err;
 }
 
-/* Names the job, and its secret. */
+/* Make the name of the job, and its secret. */
 static int name_job(wl_job_plan_t *plan)
 {
     uint64_t random[2];
@@ -276,7 +276,8 @@ int wl_job_plan_complete(wl_job_plan_t *plan)
 
 typedef enum rank_number { WORLD_RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_SIZE, NUMBERS } rank_number_t;
 
-/* What programs of all schools read before MPI_Init: Open MPI's, MPICH's and torchrun's names. */
+/* The variables that programs read before MPI_Init: the names of Open MPI, of MPICH and of
+ * torchrun. */
 static const struct {
     const char *name;
     rank_number_t number;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What to start: a list of applications (the parts of a command line between ':'), each a program
- * with its arguments, number of ranks, directory and environment; where; and how to run the job.
+ * What to start: a list of applications (the parts of a command line between ':'), each with
+ * program, arguments, number of ranks, directory and environment; on which hosts; and how to run
+ * the job.
  */
 #ifndef WEFT_LAUNCH_PLAN_JOB_PLAN_H
 #define WEFT_LAUNCH_PLAN_JOB_PLAN_H
@@ -15,19 +16,19 @@
 
 enum { WL_TIMEOUT_EXIT_CODE = 124 /* of mpirun after the time limit, as of timeout(1) */ };
 
-/** Which of mpirun's own variables an application gets. */
+/** Which variables of mpirun's own environment an application gets. */
 typedef enum wl_inheritance {
-    WL_INHERIT_UNSET, /* as the job says; of the job: all */
+    WL_INHERIT_UNSET, /* for an application: as the job says; for the job: all */
     WL_INHERIT_ALL,
     WL_INHERIT_NONE,
     WL_INHERIT_LISTED,
 } wl_inheritance_t;
 
-/** The variables of an application, or of all. */
+/** The variables of one application, or of all. */
 typedef struct wl_environment_rules {
     wl_inheritance_t inheritance;
     const char *list;   /* "A,B": the names for WL_INHERIT_LISTED */
-    wl_variables_t set; /* in addition */
+    wl_variables_t set; /* set in addition */
 } wl_environment_rules_t;
 
 typedef struct wl_app {
@@ -41,18 +42,18 @@ typedef struct wl_app {
     wl_host_list_t hosts, file_hosts; /* by -host and from the file; after complete in hosts */
     wl_environment_rules_t rules;
     wl_variables_t environment; /* of its ranks, without what differs; set by complete */
-    bool inherits_all; /* ranks on other hosts get these hosts' own HOSTNAME and the like; set by
-                          complete */
+    bool inherits_all; /* ranks on another host get that host's own HOSTNAME and the like; set by
+                        * complete */
 } wl_app_t;
 
-/** How ranks get to other hosts. */
+/** How ranks are started on other hosts. */
 typedef struct wl_route {
     const char *launcher;  /* "ssh", "prrte", "slurm", ...; NULL: find out */
     const char *agent;     /* words of a program like ssh; NULL: ssh */
-    const char *prefix;    /* where Weft lies on other hosts; NULL: where it lies here */
+    const char *prefix;    /* where Weft is installed on other hosts; NULL: as here */
     const char *interface; /* the network to be used between mpirun and daemons; NULL: all */
     int radix;             /* daemons that each daemon starts, at most */
-    int lost_after_s;      /* how long a host may not answer at all before it is given up */
+    int lost_after_s;      /* after so much silence a host is given up */
 } wl_route_t;
 
 typedef struct wl_job_plan {
@@ -66,12 +67,13 @@ typedef struct wl_job_plan {
     wl_placement_rules_t placement_rules;
     wl_placement_t placement; /* set by wl_job_plan_complete() */
     wl_route_t route;
-    const char *directory; /* where ranks start that were not given one; NULL: where we are */
+    const char *directory; /* start directory of ranks without one of their own; NULL: the current
+                            * one */
     long timeout_s;        /* 0: none */
     wl_rank_files_t files;
     bool tags_lines, is_quiet, is_unbound, wants_report;
     bool wants_help, wants_version;
-    char ignored[256]; /* options without effect that were given, for one note */
+    char ignored[256]; /* given options that have no effect, for one note to the user */
     wl_environment_rules_t rules;
 } wl_job_plan_t;
 
@@ -79,16 +81,16 @@ typedef struct wl_job_plan {
 int wl_job_plan_read_hosts(wl_job_plan_t *plan);
 
 /**
- * Settle the numbers of ranks, their places and environments.
+ * Decide the numbers of ranks, their places and environments.
  * returns  MPI_SUCCESS; MPI_ERR_SPAWN when the job is too large; MPI_ERR_NO_MEM
  */
 int wl_job_plan_complete(wl_job_plan_t *plan);
 
-/** Make an application's environment from what there is and the rules. MPI_ERR_NO_MEM. */
+/** Make an application's environment from the inherited variables and the rules. MPI_ERR_NO_MEM. */
 int wl_job_plan_apply_rules(const wl_job_plan_t *plan, const wl_variables_t *inherited,
                             wl_app_t *app);
 
-/** Are all ranks on the host that we run on? */
+/** Are all ranks on the host that mpirun runs on? */
 bool wl_job_plan_is_local(const wl_job_plan_t *plan);
 
 /** The application that `rank` runs. */

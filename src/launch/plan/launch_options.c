@@ -23,7 +23,7 @@ static bool begins_option(const char *word)
     return word[0] == '-' && word[1] != '\0' && strcmp(word, "--") != 0;
 }
 
-/* Apply the option at argv[*index] and step behind its last value. */
+/* Apply the option at argv[*index] and move *index behind its last value. */
 static int take_option(wl_job_plan_t *plan, wl_app_t *app, char **argv, int *index)
 {
     const char *word = argv[(*index)++], *equals;
@@ -70,7 +70,7 @@ const char *wl_options_launcher(char **argv)
 
 /* ---- a file of options ---- */
 
-/* Where the option of a configuration file stands, and which one it is; -1: nowhere. */
+/* The index of --configfile in argv; -1: it is not there. */
 static int find_config_file(int argc, char **argv, const char **path_out, int *end_out)
 {
     for (int i = 1; i < argc; i++) {
@@ -78,7 +78,7 @@ static int find_config_file(int argc, char **argv, const char **path_out, int *e
             char name[64];
             const char *equals;
             const wli_option_t *option = option_of(argv[i], name, &equals);
-            if (option == NULL) /* which the parser will say */
+            if (option == NULL) /* the parser complains of it */
                 return -1;
             int values = wli_option_arguments(option);
             int next = i + 1 + values - (equals != NULL && values > 0);

@@ -8,8 +8,8 @@
 #include "launch/plan/job_plan.h"
 
 /**
- * The words of the command line, with those of a --configfile in its place; to be released when the
- * plan is.
+ * The words of the command line, with the words of a --configfile in its place; to be released when
+ * the plan is.
  * returns  MPI_SUCCESS; errors of wl_config_file_read()
  */
 int wl_options_expand(int argc, char **argv, wl_words_t *out);
@@ -21,13 +21,15 @@ int wl_options_expand(int argc, char **argv, wl_words_t *out);
  */
 int wl_options_parse(int argc, char **argv, wl_job_plan_t *out);
 
-/** Part of the above: what the environment says of what the options leave open. MPI_ERR_ARG. */
+/** Second part of wl_options_parse(): what the options leave open is taken from the environment.
+ *  MPI_ERR_ARG. */
 int wl_options_read_variables(wl_job_plan_t *plan);
 
 /** A number from 1 to `most`; MPI_ERR_ARG with a text that begins with `word`. */
 int wl_options_number(const char *word, const char *text, long most, long *out);
 
-/** What the user has called us, without its folder: begins messages. */
+/** The name under which the program was started, without its folder; mpirun's messages begin with
+ *  it. */
 const char *wl_options_launcher(char **argv);
 
 /** The help text, on stdout. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the command line leaves open, scripts may have set in the environment. */
+/* Settings from the environment, for what the command line leaves open. */
 #include "launch/plan/launch_options.h"
 
 #include "base/config.h"
@@ -18,7 +18,7 @@ static int read_timeout_variable(wl_job_plan_t *plan)
     return wl_options_number("MPIEXEC_TIMEOUT", text, INT_MAX, &plan->timeout_s);
 }
 
-/* What Hydra, Open MPI and PRRTE would start; NULL: nothing is said. */
+/* The launch agent that is set for Hydra, Open MPI or PRRTE; NULL: none is. */
 static const char *others_agent(void)
 {
     static const char *const names[] = {"HYDRA_LAUNCHER_EXEC", "OMPI_MCA_plm_rsh_agent",
@@ -31,7 +31,7 @@ static const char *others_agent(void)
     return NULL;
 }
 
-/* Of the launchers that only Hydra knows we need not speak. */
+/* Names of launchers that Hydra has and Weft has not are ignored. */
 static const char *hydra_launcher(void)
 {
     static const char *const known[] = {"ssh", "rsh", "fork", "slurm"};
@@ -43,7 +43,7 @@ static const char *hydra_launcher(void)
     return NULL;
 }
 
-/* NULL: nothing is said. */
+/* NULL for an empty text, which means that the variable is not set. */
 static const char *text_or_null(const char *text)
 {
     return text[0] == '\0' ? NULL : text;

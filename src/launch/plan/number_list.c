@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Each of `first` to `last`, `each` times. */
+/* A run: each of `first` to `last`, `each` times. */
 typedef struct run {
     long first, last, each;
 } run_t;
@@ -60,7 +60,7 @@ bool wl_number_list_write(const int *numbers, int count, wl_byte_queue_t *out)
     return wl_queue_append(out, "", 1);
 }
 
-/* The run at *word, which is moved behind it and its comma; false: there is none. */
+/* Read the run at *word and move *word behind it and its comma; false: there is no run. */
 static bool read_run(const char **word, run_t *out)
 {
     char *end;

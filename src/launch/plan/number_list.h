@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many numbers in a word of a command line, which the kernel limits to 128 KiB: where ranks are,
- * say, a host each. What follows in order, and what is repeated, is written once:
+ * Many numbers in one word of a command line (the kernel allows 128 KiB for a word), for example
+ * the host of each rank. A sequence or a repeated number is written once:
  *
  *   0-511x64,7    64 times each of 0 to 511, then 7
  */
@@ -13,8 +13,8 @@
 /** Append the word for numbers[count], none of them negative, with a '\0'. False: no memory. */
 bool wl_number_list_write(const int *numbers, int count, wl_byte_queue_t *out);
 
-/** The numbers that a word says, and how many; to be given to weft_free(). NULL: it makes no sense
- * or says none, or there is no memory. */
+/** The numbers in a word, and how many; to be given to weft_free(). NULL: the word is wrong or
+ *  empty, or there is no memory. */
 int *wl_number_list_read(const char *word, int *count_out);
 
 #endif

@@ -147,7 +147,8 @@ static int option_set_errors(const wli_given_t *given)
     return wl_rank_files_check(given->word, given->values[0]);
 }
 
-/* Open MPI's has words behind a ':', of which "nocopy" is what we do anyway. */
+/* The option of Open MPI has words behind a ':'; the only one that matters, "nocopy", is what Weft
+ * does anyway. */
 static int option_set_output_folder(const wli_given_t *given)
 {
     given->plan->files.folder = given->values[0];
@@ -164,7 +165,7 @@ static int option_join_errors(const wli_given_t *given)
     return MPI_SUCCESS;
 }
 
-/* The job may be smaller, which shows later. */
+/* Whether the job has that rank is checked when its size is known. */
 static int option_set_input_rank(const wli_given_t *given)
 {
     const char *text = given->values[0];
@@ -183,7 +184,8 @@ static int option_set_initial_errhandler(const wli_given_t *given)
     return wl_variables_set(&given->plan->rules.set, "WEFT_INITIAL_ERRHANDLER", given->values[0]);
 }
 
-/* The first one was taken before anything was parsed. */
+/* A --configfile that gets here is the second one: the first was replaced by its words before
+ * parsing. */
 static int option_refuse_config_file(const wli_given_t *given)
 {
     return weft_fail(MPI_ERR_ARG, "%s %s: there can be only one of it, and none within such a file",
@@ -261,7 +263,7 @@ static int option_set_interface(const wli_given_t *given)
     return MPI_SUCCESS;
 }
 
-/* Of Open MPI's settings the one that tells how to reach other hosts. */
+/* One setting of Open MPI is obeyed: how to reach other hosts. */
 static int option_set_foreign(const wli_given_t *given)
 {
     if (strcmp(given->values[0], "plm_rsh_agent") == 0 ||
@@ -276,7 +278,7 @@ static int option_accept(const wli_given_t *given)
     return MPI_SUCCESS;
 }
 
-/* Accepted without effect, which the user should know. */
+/* Accepted without effect; a note tells the user. */
 static int option_ignore(const wli_given_t *given)
 {
     char *list = given->plan->ignored;

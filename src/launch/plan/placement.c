@@ -82,7 +82,7 @@ static int pass_over(builder_t *builder, const wl_placement_part_t *part, int le
     return placed;
 }
 
-/* Has every host of the part as many ranks as it may get at all? */
+/* Has every host of the part reached its maximum of ranks? */
 static bool is_full(builder_t *builder, const wl_host_list_t *hosts)
 {
     for (int i = 0; i < hosts->count; i++) {
@@ -114,7 +114,8 @@ static int place(builder_t *builder, const wl_placement_part_t *part)
     return MPI_SUCCESS;
 }
 
-/* Number the hosts by their first rank and leave out those without; map[site] is the number. */
+/* Number the hosts by their first rank and leave out hosts without ranks; map[site] is the number.
+ */
 static int number_hosts(const builder_t *builder, int *map, char **names)
 {
     int count = 0;

@@ -19,7 +19,7 @@ typedef struct wl_placed_host {
 } wl_placed_host_t;
 
 typedef struct wl_placement {
-    wl_placed_host_t *hosts; /* [host_count] in order of their first rank's coming; none is empty */
+    wl_placed_host_t *hosts; /* [host_count] by their first rank; none is empty */
     int host_count, size;
     int *host_of;    /* [size] index into hosts[] */
     int *local_rank; /* [size] index into its ranks[] */
@@ -37,7 +37,7 @@ typedef struct wl_placement_part {
     int count;
 } wl_placement_part_t;
 
-/** The ranks that the hosts of a list are meant for: their slots, one where nothing is said. */
+/** The sum of the slots of the hosts of a list; a host without a number of slots counts as one. */
 int wl_placement_slots(const wl_host_list_t *hosts, const wl_placement_rules_t *rules);
 
 /**
@@ -48,7 +48,7 @@ int wl_placement_make(const wl_placement_part_t *parts, int part_count,
                       const wl_placement_rules_t *rules, wl_placement_t *out);
 
 /**
- * A placement from what was sent: host_of[size], which is copied, and the names.
+ * Make a placement from a message: host_of[size], which is copied, and the names of the hosts.
  * returns  MPI_SUCCESS; MPI_ERR_OTHER for numbers that name no host; MPI_ERR_NO_MEM
  */
 int wl_placement_rebuild(const int *host_of, int size, char *const *names, int host_count,

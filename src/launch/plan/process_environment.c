@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What tells a process about its launcher; a name that ends in '*' stands for all that begin so.
- * The facts of a Slurm allocation stay, those of a step and its tasks go. */
+/* Variables that tell a process about its launcher; a name that ends in '*' stands for all that
+ * begin so. What describes a Slurm allocation stays; what describes a step or a task goes. */
 static const char *const launcher_names[] = {
     "PMIX_*",         "PMI_*",           "PMI2_*",          "HYDI_*",
     "HYDRA_*",        "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "OMPI_COMM_WORLD_*",
@@ -33,7 +33,7 @@ static bool matches(const char *entry, const char *pattern)
     return strncmp(entry, pattern, length) == 0 && entry[length] == '=';
 }
 
-/* Inside another job PMIX_MCA_* comes from its launcher, else from the user. */
+/* Inside another job PMIX_MCA_* comes from that job's launcher, else from the user. */
 static bool is_of_launcher(const char *entry, bool is_nested)
 {
     if (!is_nested && matches(entry, "PMIX_MCA_*"))
@@ -114,7 +114,7 @@ int wl_variables_set_number(wl_variables_t *variables, const char *name, long va
 
 int wl_variables_merge(wl_variables_t *to, const wl_variables_t *from)
 {
-    int err = reserve_entries(to); /* an empty list is a list too */
+    int err = reserve_entries(to); /* so that an empty list has its NULL */
     if (err == MPI_SUCCESS)
         to->entries[to->count] = NULL;
     for (int i = 0; i < from->count && err == MPI_SUCCESS; i++)

@@ -21,29 +21,30 @@ int wl_variables_set_number(wl_variables_t *variables, const char *name, long va
 /** Append a deep copy of `from` to `to`; names that `to` has are replaced. */
 int wl_variables_merge(wl_variables_t *to, const wl_variables_t *from);
 
-/** Count again, after somebody else has extended entries. */
+/** Count again, after PMIx has extended entries. */
 void wl_variables_recount(wl_variables_t *variables);
 
 void wl_variables_release(wl_variables_t *variables);
 
 /**
- * What ranks inherit: this process's environment without what other launchers say about this
- * process (PMIx, PMI, the Slurm step, an outer mpirun); ours is said later.
+ * What ranks inherit: this process's environment without the variables in which another launcher
+ * describes this process (PMIx, PMI, the Slurm step, an outer mpirun). Those of this job are added
+ * later.
  */
 int wl_variables_inherit(wl_variables_t *out);
 
-/** This process's environment as it is; or of it only what its launcher has put there.
- *  MPI_ERR_NO_MEM. */
+/** A copy of this process's environment; of_launcher_only: of those variables only that its
+ * launcher has set. MPI_ERR_NO_MEM. */
 int wl_variables_copy_own(wl_variables_t *out, bool of_launcher_only);
 
-/** Take away what is true of this host or session only: HOSTNAME, SSH_CONNECTION and the like. */
+/** Remove what is true of this host or session only: HOSTNAME, SSH_CONNECTION and the like. */
 void wl_variables_forget_host(wl_variables_t *variables);
 
-/** Add what this process's own environment says of these names. MPI_ERR_NO_MEM. */
+/** Add this process's own values of those names. MPI_ERR_NO_MEM. */
 int wl_variables_add_host(wl_variables_t *variables);
 
-/** Take the names that wl_variables_inherit() leaves out from this process's own environment,
- * lest our PMIx server takes itself for a client. Before there are threads. */
+/** Remove the variables that wl_variables_inherit() leaves out from this process's own environment;
+ *  with them the PMIx server would take itself for a client. Before there are threads. */
 void wl_environment_forget_launchers(void);
 
 #endif

@@ -15,8 +15,8 @@
  */
 int wl_programs_find(wl_job_plan_t *plan, int host);
 
-/** Look for `name` in the directories of `search` ("/usr/bin:/bin"). 0 and its path, or the most
- *  telling errno. */
+/** Look for `name` in the directories of `search` ("/usr/bin:/bin"). Returns 0 and the path, or the
+ *  errno that tells the user most. */
 int wl_program_path(const char *search, const char *name, char path_out[PATH_MAX]);
 
 #endif

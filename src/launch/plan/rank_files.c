@@ -58,7 +58,7 @@ bool wl_rank_files_take(const wl_rank_files_t *files, int channel)
     return files->folder != NULL || files->patterns[channel] != NULL;
 }
 
-/* Text of a field, up to what fits; returns its length. */
+/* Write the text of a field as far as it fits; returns its whole length. */
 static int expand_field(char letter, int rank, const char *job, char *out, size_t room)
 {
     char host[HOST_NAME_MAX + 1] = "";
@@ -75,7 +75,7 @@ static int expand_field(char letter, int rank, const char *job, char *out, size_
     }
 }
 
-/* False: it becomes too long. */
+/* False: the name is too long. */
 static bool expand(const char *pattern, int rank, const char *job, char path[PATH_MAX])
 {
     size_t used = 0;
@@ -98,7 +98,7 @@ static bool expand_in_folder(const wl_rank_files_t *files, int channel, int rank
     return bytes > 0 && bytes < PATH_MAX;
 }
 
-/* An error shows when the file is opened. */
+/* An error here shows again when the file is opened. */
 static void make_folders(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Standard files of ranks that are not mpirun's: output into a file a rank, on the rank's own host,
- * and which rank has mpirun's input.
- */
+/* Standard files of ranks that do not go through mpirun: output into a file per rank, on the rank's
+ * own host; and which rank gets mpirun's input. */
 #ifndef WEFT_LAUNCH_PLAN_RANK_FILES_H
 #define WEFT_LAUNCH_PLAN_RANK_FILES_H
 
@@ -14,24 +12,24 @@ typedef struct wl_rank_files {
     /* [stdout, stderr] names of files, with %r for the rank, %h for its host, %j for the job and %%
      * for '%'; NULL: through mpirun */
     const char *patterns[2];
-    const char *folder; /* all output goes to FOLDER/rank.R/stdout and stderr; NULL: no */
+    const char *folder; /* all output goes to FOLDER/rank.R/stdout and stderr; NULL: it does not */
     bool joins_errors;  /* stderr goes where stdout goes */
-    int input_rank;     /* has mpirun's stdin; WL_NO_RANK: none has */
+    int input_rank;     /* the rank that gets mpirun's stdin; WL_NO_RANK: none */
 } wl_rank_files_t;
 
-/** Is it a pattern? MPI_ERR_ARG, with a text that begins with `word`. */
+/** Check a pattern. MPI_ERR_ARG, with a text that begins with `word`. */
 int wl_rank_files_check(const char *word, const char *pattern);
 
-/** Would `size` ranks write over each other's files? MPI_ERR_ARG. */
+/** Check that `size` ranks would not write over each other's files. MPI_ERR_ARG. */
 int wl_rank_files_check_size(const wl_rank_files_t *files, int size);
 
 /** Does output of this channel (0: stdout, 1: stderr) go to a file? */
 bool wl_rank_files_take(const wl_rank_files_t *files, int channel);
 
 /**
- * Open the file of a rank for a channel that goes to one; what was in it is lost. Folders in
- * between are made for wl_rank_files_t.folder only. returns  MPI_SUCCESS, fd_out is the caller's,
- * closed on exec; MPI_ERR_IO with a text
+ * Open the file of a rank for a channel that goes to a file; its old contents are lost. Missing
+ * folders are made for wl_rank_files_t.folder only.
+ * returns  MPI_SUCCESS, and fd_out belongs to the caller and is closed on exec; MPI_ERR_IO
  */
 int wl_rank_files_open(const wl_rank_files_t *files, int channel, int rank, const char *job,
                        int *fd_out);

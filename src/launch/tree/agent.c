@@ -17,7 +17,7 @@
 
 enum { WORDS_MOST = 32, WORD_BYTES = 2048 };
 
-/* A host that does not answer shall not keep us for the two minutes that TCP would. */
+/* Without this option a host that does not answer takes the two minutes of TCP. */
 static const char default_words[] = "ssh -x -o ConnectTimeout=30";
 
 typedef struct command {
@@ -26,7 +26,7 @@ typedef struct command {
     char *words[WORDS_MOST + 3];
 } command_t;
 
-/* The other side's shell reads the command. */
+/* The shell of the other host reads the command. */
 static int quote(const char *path, char out[PATH_MAX + 3])
 {
     if (strchr(path, '\'') != NULL || strlen(path) > PATH_MAX)
@@ -56,8 +56,8 @@ static int make_command(const wl_agent_plan_t *plan, const char *host, command_t
     return quote(plan->daemon, out->quoted);
 }
 
-/* The child between vfork and exec: system calls only. A ^C at the terminal shall reach mpirun
- * alone: it ends the job through the daemons. ssh leaves signals ignored that it finds so. */
+/* The child between vfork and exec: system calls only. A ^C at the terminal is meant for mpirun,
+ * which ends the job through the daemons; ssh leaves signals ignored that it finds ignored. */
 static __attribute__((noreturn)) void become_agent(const wl_agent_plan_t *plan, char **words,
                                                    int in, volatile int *error)
 {
@@ -106,7 +106,7 @@ int wl_agent_start(const wl_agent_plan_t *plan, const char *host, const char *ca
         return err;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return weft_fail(MPI_ERR_SPAWN, "a pipe cannot be made: %s", strerror(errno));
-    /* A pipe takes it at once. */
+    /* A pipe has room for all of it. */
     ssize_t written = write(ends[1], call, strlen(call));
     err = written == (ssize_t)strlen(call)
               ? spawn(plan, is_here ? direct : command.words, ends[0], pid_out)

@@ -17,7 +17,7 @@
 enum {
     HEADER_BYTES = 16,
     READ_BYTES = 65536,
-    MOST_READS = 16, /* in one turn, so that one wire does not keep us */
+    MOST_READS = 16, /* in one turn, so that one busy connection does not stop the others */
 };
 
 static const uint32_t most_body = 1U << 30;
@@ -33,7 +33,8 @@ void wl_connection_open(int fd, wl_connection_t *out)
 
 void wl_connection_limit_silence(const wl_connection_t *connection, int seconds)
 {
-    unsigned unheard_ms = 1000 * (unsigned)seconds; /* data that nobody acknowledges */
+    unsigned unheard_ms = 1000 * (unsigned)seconds; /* limit for data that the other host does not
+                                                     * acknowledge */
     weft_keep_alive(connection->fd, seconds);
     setsockopt(connection->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard_ms, sizeof(unheard_ms));
 }
@@ -133,7 +134,7 @@ void wl_connection_advance(wl_connection_t *connection)
         return;
     wl_queue_drop(&connection->in, connection->taken);
     connection->taken = 0;
-    /* First what has come: an end of the connection found in sending would throw it away. */
+    /* Receive first: when a send finds the connection ended, what had come would be lost. */
     receive(connection);
     send_queued(connection);
 }

@@ -28,8 +28,9 @@
 
 enum {
     PROMPT_MS = 100,
-    LOST_BEFORE_PLAN_S = 30, /* after so much silence, until the plan says how long to wait */
-    FAREWELL_MS = 4000,      /* for the daemons below us to end, and for our last words */
+    LOST_BEFORE_PLAN_S = 30, /* limit for silence, until the plan sets it */
+    FAREWELL_MS = 4000,      /* for the daemons below this one to end, and for the last messages to
+                              * leave */
 };
 
 typedef struct daemon {
@@ -179,7 +180,7 @@ static void tell_events(daemon_t *daemon)
     wl_rank_event_t event;
     while (wl_node_ranks_next_event(&daemon->node, &event)) {
         wl_writer_t body = {0};
-        wl_remote_output_send(&daemon->output); /* what the rank has written before */
+        wl_remote_output_send(&daemon->output); /* first what the rank had written */
         wl_rank_event_write(&event, &body);
         wl_router_send(&daemon->router, WL_MSG_RANK, 0, &body);
         wl_writer_release(&body);
@@ -201,7 +202,7 @@ static void daemon_exchange_ready(void *owner, short ready)
 
 /* ---- The loop ---- */
 
-/* To be ended by hand is like losing mpirun. */
+/* A signal from outside has the same effect as losing mpirun. */
 static void daemon_signalled(void *owner, int signal_number)
 {
     daemon_t *daemon = owner;
@@ -218,8 +219,7 @@ static void tell_end_of_output(daemon_t *daemon)
     wl_router_send(&daemon->router, WL_MSG_CLOSED, 0, NULL);
 }
 
-/* Nothing has come for a moment: does a user wait for the rank with the input to say what it wants?
- */
+/* Nothing has come for a moment: the rank with the input may have written a prompt, and waits. */
 static void daemon_is_quiet(void *owner)
 {
     daemon_t *daemon = owner;
@@ -285,8 +285,8 @@ static int receive_job(daemon_t *daemon, wl_connection_t *connection)
     return wl_plan_read(&message, &daemon->job);
 }
 
-/* Where the ranks start. A directory that this host does not have is no mistake as long as nobody
- * relies on it: programs and -wdir are looked for later. */
+/* Enter the directory in which the ranks start. It is no error if this host does not have it: a
+ * program or -wdir that is relative to it is looked for later, and missed then. */
 static void enter_directory(const wl_job_plan_t *plan)
 {
     const char *home = weft_environment("HOME");
@@ -323,7 +323,7 @@ static int add_own_variables(wl_job_plan_t *plan)
     return err;
 }
 
-/* All that is needed to start the ranks of this host. */
+/* Prepare all that is needed to start the ranks of this host. */
 static int prepare_ranks(daemon_t *daemon)
 {
     wl_job_plan_t *plan = &daemon->job.plan;
@@ -341,7 +341,8 @@ static int prepare_ranks(daemon_t *daemon)
     return err;
 }
 
-/* From the connection to the parent to a node of the tree with a crew. */
+/* The connection to the parent is there: read the plan, and become a node of the tree with ranks.
+ */
 static int join_job(daemon_t *daemon, int fd)
 {
     wl_connection_t connection;
@@ -372,7 +373,7 @@ static int join_job(daemon_t *daemon, int fd)
 
 /* ---- End ---- */
 
-/* Wait for the daemons below us and for our words to leave. */
+/* Wait until the daemons below have ended and the last messages are sent. */
 static void take_leave(daemon_t *daemon)
 {
     int64_t until_ms = weft_clock_ms() + FAREWELL_MS;
@@ -432,13 +433,14 @@ int wl_daemon_run(void)
     static daemon_t daemon = {.exchange_fd = -1, .input.pipe = -1, .node.host_fd = -1};
     int fd, null;
     wl_loop_open(&daemon.loop);
-    setsid(); /* what a terminal or an agent's end send to its group is not for us */
+    setsid(); /* so that signals that a terminal, or the end of the agent, sends to their group do
+               * not come here */
     int err = wl_parent_link_read(STDIN_FILENO, &daemon.parent_link);
     if (err == MPI_SUCCESS)
         err = wl_parent_link_connect(&daemon.parent_link, &fd);
     if (err != MPI_SUCCESS)
         return err;
-    /* Ranks without input shall not read what the agent may still send. */
+    /* Ranks without input must not read what the agent may still send. */
     null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null > STDIN_FILENO) {
         dup2(null, STDIN_FILENO);

@@ -18,8 +18,8 @@ bool wl_handshake_begin(wl_handshake_t *handshake)
     return weft_random(handshake->hello + sizeof(magic), WL_NONCE_BYTES) == MPI_SUCCESS;
 }
 
-/* Of hello and the first `reply_bytes` of reply; the label keeps one side's proof from being sent
- * back to it as the other's. */
+/* Make the proof over hello and the first `reply_bytes` of reply. Because of the label nobody can
+ * send a side its own proof back as that of the other side. */
 static void prove(const wl_handshake_t *handshake, const uint8_t secret[], const char *label,
                   size_t reply_bytes, uint8_t out[WEFT_PROOF_BYTES])
 {
@@ -30,7 +30,7 @@ static void prove(const wl_handshake_t *handshake, const uint8_t secret[], const
     weft_keyed_hash(secret, text, LABEL_BYTES + WL_HELLO_BYTES + reply_bytes, out);
 }
 
-/* In a time that does not tell where the first difference is. */
+/* Compare in a time that does not depend on where the first difference is. */
 static bool are_equal(const uint8_t a[WEFT_PROOF_BYTES], const uint8_t b[WEFT_PROOF_BYTES])
 {
     uint8_t difference = 0;

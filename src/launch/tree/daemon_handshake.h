@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a daemon that calls and the one that is called make sure of each other. Whoever may answer at
- * an address (another host's docker0 can have the same as ours), nobody learns the secret.
+ * How a daemon that connects (the caller) and the node that it connects to (the called) prove to
+ * each other that they know the job's secret. Another process may answer at an address, since
+ * docker0 of two hosts can have the same; it does not learn the secret.
  *
  *   called                                     caller
  *   hello: "weft", protocol, nonce  ------->
@@ -22,21 +23,21 @@ enum {
     WL_WELCOME_BYTES = WEFT_PROOF_BYTES,
 };
 
-/** One greeting; each side fills in what it sends and what it gets, in this order. */
+/** One handshake; each side fills in what it sends and what it receives, in this order. */
 typedef struct wl_handshake {
     uint8_t hello[WL_HELLO_BYTES], reply[WL_REPLY_BYTES], welcome[WL_WELCOME_BYTES];
 } wl_handshake_t;
 
-/** The called side: make hello; false: no random numbers. */
+/** The called side: make hello; false: the system gives no random numbers. */
 bool wl_handshake_begin(wl_handshake_t *handshake);
 
-/** The caller: after hello, make reply; false: it is not one of ours. */
+/** The caller: after hello, make reply; false: the other side is no daemon of Weft. */
 bool wl_handshake_answer(wl_handshake_t *handshake, const uint8_t secret[], int node);
 
 /** The called side: after reply, make welcome; false: the caller does not know the secret. */
 bool wl_handshake_accept(wl_handshake_t *handshake, const uint8_t secret[], int *node_out);
 
-/** The caller: after welcome; false: the called does not know the secret. */
+/** The caller: after welcome, check it; false: the called side does not know the secret. */
 bool wl_handshake_check(const wl_handshake_t *handshake, const uint8_t secret[]);
 
 #endif

@@ -62,7 +62,7 @@ wl_reader_t wl_read_begin(const wl_message_t *message)
     return (wl_reader_t){.at = message->body, .left = message->bytes};
 }
 
-/* The next `bytes` bytes; NULL: there are not so many. */
+/* Take the next `bytes` bytes; NULL: there are fewer. */
 static const char *take_bytes(wl_reader_t *reader, size_t bytes)
 {
     if (reader->has_failed || bytes > reader->left) {

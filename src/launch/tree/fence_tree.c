@@ -9,7 +9,7 @@
 #include <pmix.h>
 #include <string.h>
 
-/* What a fence is known by. */
+/* What tells one fence from another. */
 typedef struct fence_key {
     wl_fence_purpose_t purpose;
     int *ranks; /* [count] in ascending order; count 0: all of the job */
@@ -18,9 +18,11 @@ typedef struct fence_key {
 
 typedef struct fence {
     weft_link_t link;
-    fence_key_t key;            /* owns its ranks */
-    wl_pmix_request_t *request; /* of our server; NULL: it has none here yet, or was answered */
-    uint32_t hosts_come, hosts_here, hosts_all; /* below us: come, expected; of the whole fence */
+    fence_key_t key; /* owns its ranks */
+    wl_pmix_request_t
+        *request; /* of this host's server; NULL: it has not come yet, or was answered */
+    uint32_t hosts_come, hosts_here, hosts_all; /* at and below this node: come, expected; of the
+                                                 * whole fence */
     wl_byte_queue_t data;
 } fence_t;
 
@@ -33,7 +35,7 @@ static void mark_hosts(const wl_placement_t *placement, const fence_t *fence, bo
         is_in[placement->host_of[fence->key.ranks[i]]] = true;
 }
 
-/* Is host `host`, if marked, to be told by way of that child? */
+/* Is a marked host at or below that child? */
 static bool leads_to(const wl_fences_t *fences, int child, const bool *is_in)
 {
     const wl_host_tree_t *tree = &fences->router->tree;
@@ -142,7 +144,7 @@ static void send_fence_down(const wl_fences_t *fences, const fence_t *fence,
     weft_free(is_in);
 }
 
-/* The fence is complete, and `data` is what its hosts have brought. */
+/* The fence is complete; `data` is what all its hosts have brought. */
 static void end_fence(wl_fences_t *fences, fence_t *fence, const char *data, size_t bytes)
 {
     wl_writer_t body = {0};
@@ -182,7 +184,7 @@ void wl_fences_enter(wl_fences_t *fences, wl_pmix_request_t *request)
     check_fence(fences, fence);
 }
 
-/* What stands at the head of a message; false: it makes no sense. */
+/* Read the head of a message; false: it is invalid. */
 static bool read_head(const wl_fences_t *fences, wl_reader_t *reader, fence_key_t *out)
 {
     fence_key_t key = {.purpose = (wl_fence_purpose_t)wl_read_u32(reader)};

@@ -2,10 +2,10 @@
 /*
  * Fences that cross hosts. Each node of the host tree waits for its own server and for the hosts
  * below it that have ranks in the fence, joins their data and sends one message up; the lowest node
- * that has all hosts of the fence below it sends the whole down again.
+ * that has all hosts of the fence below it sends the joined data down again.
  *
- * A fence is known by its ranks: no host can enter the next one of the same ranks before it has
- * been told the end of this one.
+ * A fence is identified by its ranks and purpose: no host can enter the next one of the same ranks
+ * before it has been told the end of this one.
  */
 #ifndef WEFT_LAUNCH_TREE_FENCE_TREE_H
 #define WEFT_LAUNCH_TREE_FENCE_TREE_H
@@ -16,22 +16,23 @@
 #include "launch/tree/router.h"
 
 typedef struct wl_fences {
-    wl_timer_t timer; /* to answer in time */
+    wl_timer_t timer; /* for time limits of the clients */
     const wl_placement_t *placement;
     wl_router_t *router;
     weft_list_t open;
 } wl_fences_t;
 
-/** The relay's loop keeps the time; the address of `out` may not change. */
+/** Time limits run on the router's loop; the address of `out` may not change. */
 void wl_fences_open(const wl_placement_t *placement, wl_router_t *router, wl_fences_t *out);
 
-/** Our server's part is in. The request is ours now, and is answered when the fence ends. */
+/** The server of this host enters the fence. The request belongs to `fences` now, and is answered
+ *  when the fence ends. */
 void wl_fences_enter(wl_fences_t *fences, wl_pmix_request_t *request);
 
 /** A message of kind WL_MSG_FENCE or WL_MSG_FENCE_DONE. */
 void wl_fences_take(wl_fences_t *fences, const wl_message_t *message);
 
-/** Nothing more is answered by the clock. */
+/** Stop the time limits. */
 void wl_fences_close(wl_fences_t *fences);
 
 #endif

@@ -71,7 +71,7 @@ int wl_parent_link_read(int fd, wl_parent_link_t *out)
 
 typedef enum stage { PAUSING, CONNECTING, WANTS_HELLO, WANTS_WELCOME, FAILED, TRUSTED } stage_t;
 
-/* One address. */
+/* An attempt to connect to one address. */
 typedef struct attempt {
     const wl_parent_link_t *parent_link;
     wl_loop_t *loop;
@@ -82,7 +82,7 @@ typedef struct attempt {
     int error;            /* errno of the last failure */
     int64_t try_again_ms; /* while pausing */
     wl_handshake_t handshake;
-    size_t got; /* bytes of what it wants */
+    size_t got; /* bytes of the message that it is reading */
 } attempt_t;
 
 static bool parse_address(const char *text, int port, struct sockaddr_storage *out,
@@ -105,7 +105,7 @@ static bool parse_address(const char *text, int port, struct sockaddr_storage *o
     return true;
 }
 
-/* A network that has just come up may not know the way yet; a port that is closed stays so. */
+/* A network that has just come up may not have its routes yet; a closed port stays closed. */
 static bool may_pass(int error)
 {
     return error == EHOSTUNREACH || error == ENETUNREACH || error == ETIMEDOUT ||
@@ -124,7 +124,7 @@ static void fail_attempt(attempt_t *attempt, int error)
     attempt->try_again_ms = weft_clock_ms() + PAUSE_MS;
 }
 
-/* Read on; true when all `bytes` are there. */
+/* Go on reading a message; true: all `bytes` are there. */
 static bool read_part(attempt_t *attempt, uint8_t *to, size_t bytes)
 {
     ssize_t got = recv(attempt->fd, to + attempt->got, bytes - attempt->got, 0);
@@ -147,7 +147,7 @@ static int connection_error(const attempt_t *attempt)
 
 static bool send_reply(const attempt_t *attempt)
 {
-    /* So few bytes never wait on a new connection. */
+    /* A new connection always has room for so few bytes. */
     return send(attempt->fd, attempt->handshake.reply, WL_REPLY_BYTES, MSG_NOSIGNAL) ==
            WL_REPLY_BYTES;
 }
@@ -230,7 +230,7 @@ static int begin_attempts(const wl_parent_link_t *parent_link, wl_loop_t *loop,
     return count;
 }
 
-/* Start again those that have paused; when the next one is due. */
+/* Start attempts again whose pause is over; returns when the next one is due. */
 static int64_t resume(attempt_t *attempts, int count)
 {
     int64_t now = weft_clock_ms(), next = INT64_MAX;
@@ -252,7 +252,7 @@ static bool are_all_failed(const attempt_t *attempts, int count)
     return true;
 }
 
-/* Wait and do what is possible; false: nothing is left to wait for. */
+/* Take a turn of the loop; false: all attempts have failed, or the time is up. */
 static bool advance_attempts(attempt_t *attempts, int count, wl_loop_t *loop, int64_t until_ms)
 {
     int64_t next = resume(attempts, count), now = weft_clock_ms();

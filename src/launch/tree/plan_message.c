@@ -79,7 +79,7 @@ static int failed(const wl_reader_t *reader)
                : weft_fail(MPI_ERR_NO_MEM, "the plan of the job");
 }
 
-/* [count + 1] texts, with a NULL at the end; to be freed. NULL: failed. */
+/* Read texts: [count + 1] with a NULL at the end, to be freed. NULL: failure. */
 static char **read_texts(wl_reader_t *reader, int *count_out)
 {
     uint32_t count = wl_read_count(reader, sizeof(uint32_t));

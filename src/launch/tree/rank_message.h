@@ -8,7 +8,7 @@
 
 void wl_rank_event_write(const wl_rank_event_t *event, wl_writer_t *out);
 
-/** false: it makes no sense for a job of `size` ranks. */
+/** Read it; false: it is invalid for a job of `size` ranks. */
 bool wl_rank_event_read(const wl_message_t *message, int size, wl_rank_event_t *out);
 
 #endif

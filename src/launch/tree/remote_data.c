@@ -8,7 +8,7 @@
 
 #include <pmix.h>
 
-enum { MOST_PAUSE_MS = 50 /* between two looks for a key */ };
+enum { MOST_PAUSE_MS = 50 /* between two attempts to find a key */ };
 
 static void limit(wl_pmix_request_t *request)
 {
@@ -80,13 +80,14 @@ static void take_answer(wl_remote_data_t *data, const wl_message_t *message)
     wl_reader_t reader = wl_read_begin(message);
     wl_pmix_request_t *request = find_request(data, wl_read_u64(&reader));
     int status = (int)wl_read_u32(&reader);
-    if (reader.has_failed || request == NULL) /* too late: its time was up */
+    if (reader.has_failed ||
+        request == NULL) /* too late: the request was answered with a time-out */
         return;
     weft_list_remove(&request->link);
     wl_exchange_answer(request, status, reader.at, reader.left);
 }
 
-/* When the next request of `asked` is to be answered with a time-out; answers those that are. */
+/* Answer requests of `asked` with a time-out whose time is up; returns when the next one is due. */
 static int64_t check_asked(wl_remote_data_t *data, int64_t now)
 {
     int64_t next = INT64_MAX;
@@ -115,7 +116,8 @@ static int64_t check_to_come(wl_remote_data_t *data, int64_t now)
         }
         weft_list_remove(link);
         if (request->answer_by_ms <= now)
-            wl_exchange_release(request); /* the asker has given up too */
+            wl_exchange_release(request); /* the host that asked has answered its client with a
+                                           * time-out */
         else
             wl_exchange_look_up(request);
     }
@@ -151,7 +153,7 @@ void wl_remote_data_enter(wl_remote_data_t *data, wl_pmix_request_t *request)
         return;
     }
     if (request->status == PMIX_ERR_NOT_FOUND && request->key != NULL) {
-        /* PMIx does not tell of commits. */
+        /* PMIx does not say when a rank commits, so look again after a pause. */
         request->tries++;
         int64_t pause_ms = request->tries < MOST_PAUSE_MS ? request->tries : MOST_PAUSE_MS;
         request->try_at_ms = weft_clock_ms() + pause_ms;

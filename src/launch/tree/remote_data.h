@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What ranks have put on PMIx's board, asked for across hosts (direct modex): the host that wants
- * it asks the one that has it, which waits until the rank has committed something. */
+/* Entries of PMIx's key-value space across hosts (direct modex): the host that wants data of a rank
+ * asks the host of that rank, which waits until the rank has committed something. */
 #ifndef WEFT_LAUNCH_TREE_REMOTE_DATA_H
 #define WEFT_LAUNCH_TREE_REMOTE_DATA_H
 
@@ -10,23 +10,24 @@
 #include "launch/tree/router.h"
 
 typedef struct wl_remote_data {
-    wl_timer_t timer; /* to answer in time, and to look again */
+    wl_timer_t timer; /* for time limits, and to look again */
     const wl_placement_t *placement;
     wl_router_t *router;
-    weft_list_t asked;   /* requests of our server */
-    weft_list_t to_come; /* what others want and our ranks have not committed yet */
+    weft_list_t asked; /* get requests of this host's server, sent to other hosts */
+    weft_list_t
+        to_come; /* what other hosts want and the ranks of this one have not committed yet */
     uint64_t next_number;
 } wl_remote_data_t;
 
-/** The relay's loop keeps the time; the address of `out` may not change. */
+/** Time limits run on the router's loop; the address of `out` may not change. */
 void wl_remote_data_open(const wl_placement_t *placement, wl_router_t *router,
                          wl_remote_data_t *out);
 
-/** Nothing more is looked for or answered by the clock. */
+/** Stop the time limits. */
 void wl_remote_data_close(wl_remote_data_t *data);
 
-/** Our server wants data (WL_REQUEST_GET), or has data that another one wants
- * (WL_REQUEST_LOOKED_UP). The request is ours now. */
+/** The server of this host wants data (WL_REQUEST_GET), or has data that another host wants
+ *  (WL_REQUEST_LOOKED_UP). The request belongs to `data` now. */
 void wl_remote_data_enter(wl_remote_data_t *data, wl_pmix_request_t *request);
 
 /** A message of kind WL_MSG_GET or WL_MSG_GOT. */

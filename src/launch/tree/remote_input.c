@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CREDIT = 1 << 18 /* bytes under way */ };
+enum { CREDIT = 1 << 18 /* bytes that may be under way */ };
 
 /* ---- mpirun's side ---- */
 
-/* The terminal stops groups in the background that read from it. */
+/* A process group in the background that reads from the terminal would be stopped. */
 static bool may_read(void)
 {
     return isatty(STDIN_FILENO) != 1 || tcgetpgrp(STDIN_FILENO) == getpgrp();
@@ -84,7 +84,8 @@ static void close_pipe(wl_input_drain_t *drain)
     drain->pipe = -1;
 }
 
-/* Returns how many bytes are done with: written, or of no use as the rank reads no more. */
+/* Returns how many bytes are done with: written, or dropped because the rank has closed its stdin.
+ */
 static size_t write_pipe(wl_input_drain_t *drain)
 {
     size_t waiting = wl_queue_bytes(&drain->data);

@@ -18,9 +18,11 @@ typedef struct wl_input_source {
     uint64_t under_way;
 } wl_input_source_t;
 
-/** The relay's loop reads from now on; the address of `out` may not change. MPI_ERR_NO_MEM. */
+/** The router's loop reads stdin from now on; the address of `out` may not change. MPI_ERR_NO_MEM.
+ */
 int wl_input_source_open(wl_router_t *router, int node, wl_input_source_t *out);
-/** To be called now and then: a shell brings us to the foreground without a word. */
+/** Look whether mpirun is in the foreground; to be called now and then, as a shell does not tell.
+ */
 void wl_input_source_look(wl_input_source_t *source);
 /** A message of kind WL_MSG_READ. */
 void wl_input_source_take(wl_input_source_t *source, const wl_message_t *message);
@@ -35,10 +37,10 @@ typedef struct wl_input_drain {
     wl_byte_queue_t data;
 } wl_input_drain_t;
 
-/** rank_end_out: what the rank gets as stdin, to be closed after its start. The relay's loop writes
- *  from now on; the address of `out` may not change. MPI_ERR_SPAWN, MPI_ERR_NO_MEM. */
+/** rank_end_out: what the rank gets as stdin, to be closed after its start. The router's loop
+ * writes from now on; the address of `out` may not change. MPI_ERR_SPAWN, MPI_ERR_NO_MEM. */
 int wl_input_drain_open(wl_router_t *router, wl_input_drain_t *out, int *rank_end_out);
-/** A message of kind WL_MSG_INPUT: write what can be written, and tell mpirun. */
+/** A message of kind WL_MSG_INPUT: write what can be written, and give mpirun credit for it. */
 void wl_input_drain_take(wl_input_drain_t *drain, const wl_message_t *message);
 void wl_input_drain_close(wl_input_drain_t *drain);
 

@@ -54,7 +54,7 @@ static bool is_node(const wl_router_t *router, int node)
     return node >= 0 && node < router->tree.count;
 }
 
-/* From above or below. */
+/* A message has come from the parent or a child. */
 static void take_message(wl_router_t *router, const wl_message_t *message)
 {
     if (!is_node(router, message->from) ||
@@ -89,7 +89,7 @@ static void lose_child(wl_router_t *router, wl_child_t *child, const char *why)
         return;
     child->state = WL_CHILD_LOST;
     router->ops->lost(router->context, child->node, why);
-    wl_connection_close(&child->connection); /* `why` may lie in it */
+    wl_connection_close(&child->connection); /* `why` may be the text in the connection */
 }
 
 static void router_child_ready(void *owner, short ready)
@@ -111,7 +111,7 @@ static void router_child_ready(void *owner, short ready)
         wl_connection_close(&child->connection);
 }
 
-/* Why an agent has ended before the daemon called. */
+/* Say why an agent ended before its daemon connected. */
 static void explain_end(const siginfo_t *info, char *out, size_t bytes)
 {
     if (info->si_code == CLD_EXITED)
@@ -141,9 +141,9 @@ static void router_agent_ended(void *owner, pid_t first)
     }
 }
 
-/* ---- Guests ---- */
+/* ---- Pending connections ---- */
 
-/* Both kinds of addresses where the system has both. */
+/* Listen for IPv4 and IPv6 where the system has both. */
 static int open_listener(int *port_out)
 {
     struct sockaddr_in6 wide = {.sin6_family = AF_INET6, .sin6_addr = in6addr_any};
@@ -165,7 +165,7 @@ static int open_listener(int *port_out)
     socklen_t bytes = sizeof(wide);
     if (listen(fd, SOMAXCONN) != 0 || getsockname(fd, (struct sockaddr *)&wide, &bytes) != 0)
         return -1;
-    *port_out = ntohs(wide.sin6_port); /* at the same place in both */
+    *port_out = ntohs(wide.sin6_port); /* the port is at the same place in both structs */
     return fd;
 }
 
@@ -178,14 +178,14 @@ static wl_pending_t *free_pending(wl_router_t *router)
     return NULL;
 }
 
-/* While all seats are taken the system keeps those who knock. */
+/* While all places are taken, further connections wait in the system's queue. */
 static void watch_listener(wl_router_t *router)
 {
     if (router->listener >= 0)
         wl_loop_set(router->loop, router->listener, free_pending(router) != NULL ? POLLIN : 0);
 }
 
-/* The seat becomes free, and its socket is the caller's. */
+/* Free the place; the socket belongs to the caller. */
 static int take_socket(wl_pending_t *pending)
 {
     int fd = pending->fd;
@@ -305,7 +305,7 @@ static void start_child(wl_router_t *router, wl_child_t *child, const wl_agent_p
     wl_parent_link_t parent_link = router->parent_link;
     parent_link.node = child->node;
     size_t used = strlen(parent_link.addresses);
-    /* For a daemon on this host, whatever other addresses there are. */
+    /* A daemon on this host can always use the loopback address. */
     if (used + sizeof(" 127.0.0.1") <= sizeof(parent_link.addresses) && wl_is_this_host(host))
         snprintf(parent_link.addresses + used, sizeof(parent_link.addresses) - used, "%s127.0.0.1",
                  used > 0 ? " " : "");
@@ -369,7 +369,7 @@ bool wl_router_is_flushed(const wl_router_t *router)
     return is_flushed;
 }
 
-/* A daemon that has said good-bye is about to end, and its agent with it: it gets a moment. */
+/* The agent of a daemon that has sent DONE ends in a moment; it gets that time. */
 static void end_agent(const wl_child_t *child)
 {
     enum { MOMENT_MS = 500, STEP_MS = 2 };

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A node of the host tree: starts the daemons below it, and passes messages up and down. mpirun is
- * the root, each daemon a node.
- */
+/* What mpirun, as the root, and each daemon do as a node of the host tree: start the daemons below,
+ * and pass messages up and down. */
 #ifndef WEFT_LAUNCH_TREE_ROUTER_H
 #define WEFT_LAUNCH_TREE_ROUTER_H
 
@@ -19,7 +17,7 @@
 typedef enum wl_child_state {
     WL_CHILD_STARTING, /* its agent runs */
     WL_CHILD_JOINED,
-    WL_CHILD_DONE, /* has left in good order */
+    WL_CHILD_DONE, /* has sent DONE */
     WL_CHILD_LOST,
 } wl_child_state_t;
 
@@ -29,11 +27,11 @@ typedef struct wl_child {
     struct wl_router *router; /* that it is part of */
     int node;
     wl_child_state_t state;
-    pid_t agent; /* 0: has ended, or was not started */
+    pid_t agent; /* 0: it has ended, or was not started */
     wl_connection_t connection;
 } wl_child_t;
 
-/** Somebody who has connected and has yet to show that he knows the secret. */
+/** A connection whose other end has not yet proved that it knows the secret. */
 typedef struct wl_pending {
     struct wl_router *router;
     int fd; /* -1: free */
@@ -43,14 +41,14 @@ typedef struct wl_pending {
 
 enum { WL_PENDING_MOST = 64 };
 
-/** What the owner does with what comes; called from the loop, and from wl_router_start(),
- *  wl_router_read_on() and wl_router_send(). */
+/** The owner's functions; called from the loop, and from wl_router_start(), wl_router_read_on() and
+ *  wl_router_send(). */
 typedef struct wl_router_ops {
-    /* A message for this node; it may be answered at once. */
+    /* A message for this node; the function may send messages. */
     void (*deliver)(void *context, const wl_message_t *message);
-    /* A child has joined, and is to be told the job. */
+    /* A child has joined: the owner sends it the plan. */
     void (*joined)(void *context, int node);
-    /* A child is gone, and with it all below it; once a child. */
+    /* A child is lost, and with it all daemons below it; called once for each child. */
     void (*lost)(void *context, int node, const char *why);
 } wl_router_ops_t;
 
@@ -59,43 +57,43 @@ typedef struct wl_router {
     wl_child_watch_t agents;
     wl_host_tree_t tree;
     int self;                     /* our node */
-    wl_parent_link_t parent_link; /* what children are told, but for their node */
-    int lost_after_s;             /* how long a child may not answer at all */
+    wl_parent_link_t parent_link; /* what children are told, except for their node */
+    int lost_after_s;             /* after so much silence a child is lost */
     const wl_router_ops_t *ops;
     void *context;
-    wl_connection_t up;   /* not of node 0 */
-    wl_child_t *children; /* [branch_count] */
+    wl_connection_t up;   /* to the parent; node 0 has none */
+    wl_child_t *children; /* [child_count] */
     int child_count;
     int listener; /* -1: none */
     wl_pending_t pending[WL_PENDING_MOST];
 } wl_router_t;
 
 /**
- * Make a node, without children yet.
- * up        connection to the parent, which is ours from now on; NULL at node 0
- * out       its address may not change; `ops` and `context` are to be set before the next turn
- * returns   MPI_SUCCESS; MPI_ERR_NO_MEM
+ * Make a node; no child is started yet.
+ * up       connection to the parent, which belongs to the router from now on; NULL at node 0
+ * out      its address may not change; `ops` and `context` are to be set before the next turn
+ * returns  MPI_SUCCESS; MPI_ERR_NO_MEM
  */
 int wl_router_open(const wl_host_tree_t *tree, int self, const wl_connection_t *up, wl_loop_t *loop,
                    wl_router_t *out);
 
 /**
- * Listen and start the agents of all children; those that cannot be started are reported as lost.
- * placement  of the job: has the names of the hosts
+ * Listen, and start the agents of all children; those that cannot be started are reported as lost.
+ * placement  has the names of the hosts
  * interface  where to listen; NULL: on all
- * returns    MPI_SUCCESS; MPI_ERR_PORT or MPI_ERR_ARG: nobody can call us
+ * returns    MPI_SUCCESS; MPI_ERR_PORT or MPI_ERR_ARG: children could not connect to this node
  */
 int wl_router_start(wl_router_t *router, const wl_agent_plan_t *agent,
                     const wl_placement_t *placement, const char *interface);
 
-/** Send to a node, over as many others as it takes, or to all below us (WL_TO_ALL). What cannot
- * be delivered is lost. */
+/** Send to a node, through other nodes if need be, or to all below this one (WL_TO_ALL). A message
+ *  for a lost node is dropped. */
 void wl_router_send(wl_router_t *router, int kind, int to, const wl_writer_t *body);
 
-/** Deliver what had come from the parent before the loop watched it. */
+/** Deliver what had come from the parent before the loop watched the connection. */
 void wl_router_read_on(wl_router_t *router);
 
-/** Is the way to mpirun cut? */
+/** Is the connection to the parent lost? */
 bool wl_router_is_orphaned(const wl_router_t *router);
 
 /** No more children may join; those that have not are given up. */
