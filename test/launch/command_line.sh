@@ -51,7 +51,7 @@ expect_text err 'max_slots'
 expect 1 "$MPIRUN" --nooversubscribe -n 4000 touch started
 [ ! -e started ] || fail "started in spite of --nooversubscribe"
 
-# count RANKS OPTION...: without a word on stderr
+# count RANKS OPTION...: so many ranks start, and nothing is written to stderr
 count() {
     ranks=$1
     shift
@@ -93,7 +93,7 @@ done
 expect 0 "$MPIRUN" -n 1 echo -configfile words
 expect_output '-configfile words'
 
-# Where programs are looked for, which search path or not
+# --path, the search path for programs
 mkdir tools
 printf '#!/bin/sh\necho mine\n' >tools/echo
 chmod +x tools/echo

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Daemons without other hosts: a launch agent that runs them here, whatever host is asked for. What needs several hosts
-# is in hosts_start.sh and hosts_ends.sh.
+# Daemons without other hosts: a launch agent starts them on this host, whatever host it is asked for. Tests that need several
+# hosts are in hosts_start.sh and hosts_ends.sh.
 . "$(dirname "$0")/setup.sh"
 build_pmi_rank
 
@@ -14,7 +14,7 @@ exec sh -c "$*"
 EOF
 chmod +x agent
 
-# far CODE WORD...: mpirun on hosts that the agent makes believe
+# far CODE WORD...: mpirun with that agent; expects the exit code
 far() {
     code=$1
     shift
@@ -32,7 +32,7 @@ far 0 -host n1,n2,n3 -n 7 ./pmi_rank open late halves board close
 WEFT_LAUNCH_RADIX=2 far 0 -host 'n[1-7]' -n 9 ./pmi_rank open late halves board close
 WEFT_LAUNCH_RADIX=1 far 0 -host 'n[1-5]' -n 5 ./pmi_rank open halves board close
 
-# Places, and what ranks read of them.
+# Places, and the variables in which ranks read them.
 far 0 -host n1:2,n2 -n 5 sh -c 'echo $PMIX_HOSTNAME $RANK $LOCAL_RANK/$LOCAL_WORLD_SIZE'
 [ "$(sort -k 2n out | tr '\n' ';')" = 'n1 0 0/4;n1 1 1/4;n2 2 0/1;n1 3 2/4;n1 4 3/4;' ] || fail "places: $(cat out)"
 printf '# two dialects\nn1:1\nn2 slots=2 max_slots=2\nn3\n' >hosts
@@ -46,7 +46,7 @@ far 0 -n 1 -host n1 sh -c 'echo a $PMIX_HOSTNAME' : -n 2 -host n2,n1 sh -c 'echo
 # The secret comes by stdin and is on no command line.
 grep -q -v "^n[0-9]* '/.*/weftd'$" agent.log && fail "words of the agent: $(sort -u agent.log)"
 
-# Standard files. More output than a window takes; input to rank 0, which may leave it.
+# Standard files: more output than the credit of a daemon; input for rank 0, which may leave it unread.
 seq 200000 >numbers
 "$MPIRUN" --launch-agent ./agent -host n1,n2 -n 3 sh -c 'if [ $RANK = 0 ]; then md5sum; else wc -c; fi' <numbers >out 2>err
 grep -q "$(md5sum <numbers | cut -c 1-32)" out || fail "input of rank 0: $(cat out err)"
@@ -71,7 +71,7 @@ expect_output ''
 far 0 -report -host n1 -n 1 sh -c 'echo $WEFT_REPORT'
 expect_output 1
 
-# Who does not start, and why.
+# Daemons and programs that do not start: mpirun says why.
 far 1 -host n1,mute -n 2 touch started
 expect_text err 'on mute: .* ended with exit code 7'
 far 127 -host n1,n2 -n 2 no-such-program

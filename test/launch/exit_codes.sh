@@ -14,7 +14,7 @@ expect 139 "$MPIRUN" -n 2 sh -c '[ $RANK -eq 0 ] || kill -SEGV $$; exec sleep '$
 expect_text err 'rank 1 .* killed by signal 11 (Segmentation fault)'
 expect_nothing_left
 
-# Programs that cannot be started: nothing is.
+# If one program cannot be started, none is.
 expect 127 "$MPIRUN" -n 2 no-such-program
 expect_text err 'no-such-program was not found'
 expect 127 "$MPIRUN" -n 2 ./no-such-program
@@ -32,7 +32,7 @@ case ${SANITIZERS-} in
 esac
 expect 127 "$MPIRUN" -n 1 sleep $nap : -n 1 ./a-script
 expect_nothing_left
-# A script without a first line is the shell's, and the working directory is searched after PATH.
+# A script without "#!" is run by the shell, and the working directory is searched after PATH.
 printf 'exit 6\n' >a-script
 expect 6 "$MPIRUN" -n 1 a-script
 

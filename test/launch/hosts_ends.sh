@@ -9,7 +9,7 @@ cat >ends <<'EOF'
 run="timeout 50 $1 --launch-agent agent"
 nap=$2
 hosts='h1 h2 h3 h4 h5'
-# What a rank does: a segment, a child, and then it waits.
+# Each rank makes a shared segment, starts a child, and waits.
 cat >rank <<END
 touch /dev/shm/\$PMIX_NAMESPACE.\$RANK
 echo \$\$ >pid.\$RANK

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Inside a Slurm allocation mpirun hands over to srun: the same places, environment, words and exit codes as without.
+# Inside a Slurm allocation mpirun lets srun start the ranks: places, environment, messages and exit codes are the same as without.
 . "$(dirname "$0")/../nodes/setup_hosts.sh"
 build_pmi_rank
 
@@ -36,7 +36,7 @@ code() {
     [ $got -eq $wanted ] || echo "code $got, expected $wanted: $*: $(cat said)"
 }
 code 7 -n 3 $rank open board abort=1,7 pause
-# Once all have met: what a step that is still being launched is sent, Slurm 22.05 may lose, and waits for ever.
+# Signals are sent when all ranks have met: Slurm 22.05 may lose a signal to a step that is still being launched, and wait for ever.
 code 3 -n 6 $rank open board exit=4,3 pause
 code 137 -n 6 $rank open board kill=5 pause
 code 127 -n 2 no-such-program

@@ -12,13 +12,13 @@ done
 expect_on 0 --hosts 8 -- env WEFT_LAUNCH_RADIX=2 $far -host 'h[1-8]' -n 16 "$work/pmi_rank" open board late close
 [ ! -s out ] && [ ! -s err ] || fail "printed: $(cat out err)"
 
-# mpirun's host among others; uneven slots.
+# mpirun's own host among the hosts; uneven slots.
 expect_on 0 --hosts 3 -- $far -host h0:1,h3:3,h1 -n 5 "$work/pmi_rank" open board say close
 for words in 'rank 0 of 5, local 0 of 1: 0,' 'rank 2 of 5, local 1 of 3: 1 2 3,' 'rank 4 of 5, local 0 of 1: 4,'; do
     expect_text out "$words"
 done
 
-# Each rank is where it thinks it is; a directory that its host lacks is no mistake.
+# Each rank is on the host that its variables say; a working directory that its host lacks is no error.
 cat >where <<'EOF'
 mkdir /tmp/only-here
 cd /tmp/only-here
@@ -57,7 +57,7 @@ expect_text err 'none of the addresses 172.17.0.1'
 expect_on 0 --hosts 2 -- $far -host h1,h2 -n 2 sh -c 'grep Cpus_allowed_list /proc/self/status'
 [ "$(lines 'Cpus_allowed_list')" -eq 2 ] || fail "binding: $(cat out)"
 
-# All are told alike whether ranks outnumber the cores on one of the hosts; unless the user has said so.
+# All ranks are told the same about whether ranks outnumber the cores on one of the hosts, unless the user sets the variable.
 crowded() {
     wanted=$1
     shift

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Stdin is one rank's: from a pipe, a file, nothing, and a terminal.
+# One rank gets stdin: from a pipe, a file, nothing, and a terminal.
 . "$(dirname "$0")/setup.sh"
 
 [ "$(echo hello | timeout 20 "$MPIRUN" -n 3 cat)" = hello ] || fail "stdin from a pipe"
@@ -17,7 +17,7 @@ done
 [ -z "$(timeout 20 "$MPIRUN" --stdin none -n 2 cat <numbers)" ] || fail "--stdin none: there was input"
 expect 1 "$MPIRUN" --stdin 2 -n 2 cat
 expect_text err '--stdin 2: the job has ranks 0 to 1'
-# Only rank 0 can take input from a loop around mpirun, and `true` does not.
+# In a shell loop around mpirun only rank 0 could take the loop's input, and `true` takes none.
 [ "$(printf '1\n2\n3\n' | while read -r n; do "$MPIRUN" -n 2 true; echo "$n"; done | wc -l)" -eq 3 ] ||
     fail "mpirun ate the input of a loop"
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Lines are whole, nothing is lost, and mpirun does not wait for others that hold a rank's output.
+# Lines are whole, nothing is lost, and mpirun does not wait for other processes that hold the output of a rank open.
 . "$(dirname "$0")/setup.sh"
 
-# Lines of many lengths; "<" and ">" are nowhere else.
+# Lines of many lengths; each begins with "<" and ends with ">", which stand nowhere else.
 cat >writer <<'EOF'
 awk -v rank=$RANK 'BEGIN {
     for (i = 0; i < 2000; i++) {
@@ -74,7 +74,7 @@ expect 0 timeout 10 "$MPIRUN" -n 2 sh -c "sleep $nap & echo done"
 expect 0 timeout 10 "$MPIRUN" -n 1 sh -c '(sleep 0.1; echo late) & echo early'
 [ "$(wc -l <out)" -eq 2 ] || fail "a child's late line is lost: $(cat out)"
 
-# A reader that goes away ends the job, without many words.
+# A reader that goes away ends the job, without a message.
 timeout 20 "$MPIRUN" -n 3 yes 2>err </dev/null | head -n 2 >out
 [ "$(wc -l <out)" -eq 2 ] || fail "head got $(wc -l <out) lines"
 [ ! -s err ] || fail "head: $(cat err)"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# mpirun on several hosts as users have them: each runs sshd, and nothing says how to get there.
+# mpirun on several hosts as users have them: each runs sshd, and no option says how to reach it.
 . "$(dirname "$0")/../nodes/setup_hosts.sh"
 sshd=$(PATH=$PATH:/usr/sbin command -v sshd) && [ -f /etc/ssh/ssh_config ] || {
     echo "sshd or ssh is missing (packages openssh-server, openssh-client)"
@@ -70,7 +70,7 @@ expect_text out '^h1 a  b'
 expect_text out '^h2 a  b words$'
 expect_text out '^code 3$'
 
-# Nothing is left of a job whose launcher dies.
+# Nothing is left of a job whose mpirun dies.
 cat >sudden <<'EOF'
 $2 -host h1,h2 -n 2 sh -c 'touch ready.$RANK; exec sleep '$1 &
 until [ -e ready.0 ] && [ -e ready.1 ]; do sleep 0.05; done
@@ -80,7 +80,7 @@ EOF
 expect_on 0 --hosts 2 -- sh serve sh sudden $nap "$MPIRUN"
 [ "$(lines 'left on h[12]: \.$')" -eq 2 ] || fail "a launcher that was killed: $(cat out err)"
 
-# Who may not log in, and who does not exist, are named with what ssh says.
+# A host that refuses the login and a host that does not exist are named, with the message of ssh.
 expect_on 1 --hosts 2 -- sh serve $far -host h1,closed -n 2 true
 expect_text err 'Permission denied'
 expect_text err 'mpirun: .*closed'

@@ -9,7 +9,7 @@ work=$(mktemp -d) || exit 1
 cd "$work" || exit 1
 TMPDIR=$work
 export TMPDIR
-# Names this test's processes: they sleep for this odd time.
+# The processes of this test sleep for this odd time, and are found by it.
 nap=300.$$
 trap 'rm -rf "$work"' EXIT
 
@@ -37,7 +37,7 @@ expect_output() {
     [ "$(cat out)" = "$1" ] || fail "output \"$(head -c 300 out)\", expected \"$1\""
 }
 
-# Without ps, which a bare machine does not have. What has ended has no command line.
+# Found without ps, which a bare machine does not have. A process that has ended has no command line.
 nap_processes() {
     grep -lsaP "^sleep\\x00$nap" /proc/[0-9]*/cmdline | sed 's|/cmdline||'
 }

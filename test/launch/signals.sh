@@ -3,7 +3,7 @@
 # Signals to mpirun: ends, user signals, stop and go on.
 . "$(dirname "$0")/setup.sh"
 
-# start WORD...: mpirun in the background, its process id in $mpirun. Who runs this test may ignore SIGHUP (nohup).
+# start WORD...: mpirun in the background, its process id in $mpirun. SIGHUP is reset, since the caller of this test may ignore it (nohup).
 start() {
     env --default-signal=HUP "$MPIRUN" "$@" >out 2>err </dev/null &
     mpirun=$!
@@ -25,14 +25,14 @@ for pair in INT:130 TERM:143 HUP:129 QUIT:131; do
     expect_text err "SIG${pair%:*} received"
 done
 
-# Ranks hear the signal and may take their time; grandchildren too.
+# Ranks and their children get the signal, and have time to end.
 start -n 2 sh -c 'trap "echo bye; exit 0" TERM; sleep '$nap' & wait'
 until_true has_naps 2
 kill -TERM $mpirun
 expect_end 143
 [ "$(grep -c bye out)" -eq 2 ] || fail "the ranks did not hear SIGTERM: $(cat out)"
 
-# Ranks that will not hear: a second signal ends them at once.
+# Ranks that ignore the signal: a second one ends them at once.
 start -n 2 sh -c 'trap "" INT TERM; sleep '$nap'; sleep '$nap
 until_true has_naps 2
 kill -INT $mpirun

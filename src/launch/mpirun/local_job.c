@@ -10,8 +10,6 @@
 
 #include <unistd.h>
 
-enum { PROMPT_MS = 100 };
-
 typedef struct local_job {
     wl_job_t base;
     wl_node_ranks_t node;
@@ -65,7 +63,7 @@ static int local_start(wl_job_t *job)
     if (err != MPI_SUCCESS)
         wl_ranks_signal(&node->ranks, SIGKILL);
     else if (local_of(job)->input.pipe >= 0)
-        wl_loop_set_quiet(job->loop, PROMPT_MS, local_job_is_quiet, job);
+        wl_loop_set_quiet(job->loop, WL_PROMPT_MS, local_job_is_quiet, job);
     return err;
 }
 

@@ -31,7 +31,6 @@ enum {
     LATE_MS = 1000,     /* for daemons that are still starting, so that they find their parent and
                          * need not complain */
     FAREWELL_MS = 6000, /* for daemons to clean up; they give the daemons below them 4 s */
-    PROMPT_MS = 100,
 };
 
 typedef struct host_state {
@@ -111,7 +110,7 @@ static void open_input(remote_job_t *remote, int node)
     if (err != MPI_SUCCESS)
         refuse_start(remote, err, node, "%s", weft_fail_text());
     else if (isatty(STDIN_FILENO) == 1)
-        wl_loop_set_quiet(remote->base.loop, PROMPT_MS, remote_job_is_quiet, remote);
+        wl_loop_set_quiet(remote->base.loop, WL_PROMPT_MS, remote_job_is_quiet, remote);
 }
 
 static void start_ranks(remote_job_t *remote)
@@ -390,7 +389,7 @@ static void remote_finish(wl_job_t *job)
     for (; now < until_ms && !wl_router_is_alone(&remote->router); now = weft_clock_ms()) {
         if (now >= latecomers_until_ms)
             wl_router_stop_listening(&remote->router);
-        wl_loop_turn(job->loop, PROMPT_MS);
+        wl_loop_turn(job->loop, WL_PROMPT_MS);
         wl_sinks_flush(job->sinks);
         pay_debts(remote);
     }

@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { WL_PROMPT_MS = 100 /* without events, after which an unfinished line may be a prompt */ };
+
 /** Where lines go: mpirun's own files, or the connection to it. `channel` is a
  * wl_channel_kind_t. */
 typedef struct wl_output_target {

@@ -27,7 +27,6 @@
 #include <unistd.h>
 
 enum {
-    PROMPT_MS = 100,
     LOST_BEFORE_PLAN_S = 30, /* limit for silence, until the plan sets it */
     FAREWELL_MS = 4000,      /* for the daemons below this one to end, and for the last messages to
                               * leave */
@@ -235,7 +234,7 @@ static void take_turn(daemon_t *daemon)
 {
     bool may_prompt = daemon->input.pipe >= 0 && !daemon->input.has_ended;
     if (may_prompt != (daemon->loop.quiet_ms > 0))
-        wl_loop_set_quiet(&daemon->loop, may_prompt ? PROMPT_MS : 0, daemon_is_quiet, daemon);
+        wl_loop_set_quiet(&daemon->loop, may_prompt ? WL_PROMPT_MS : 0, daemon_is_quiet, daemon);
     wl_loop_turn(&daemon->loop, -1);
     tell_events(daemon);
     wl_remote_output_send(&daemon->output);
@@ -386,7 +385,7 @@ static void take_leave(daemon_t *daemon)
         }
         if (has_said && wl_router_is_flushed(&daemon->router))
             return;
-        wl_loop_turn(&daemon->loop, PROMPT_MS);
+        wl_loop_turn(&daemon->loop, WL_PROMPT_MS);
     }
 }
 

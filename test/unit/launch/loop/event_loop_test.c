@@ -192,7 +192,7 @@ static void timers_come_in_order(void **state)
     wl_timer_set(&loop, &late.timer, now - 1);
     wl_timer_set(&loop, &stopped.timer, now);
     wl_timer_set(&loop, &early.timer, now + 1000000);
-    wl_timer_set(&loop, &early.timer, now - 2); /* the last word counts */
+    wl_timer_set(&loop, &early.timer, now - 2); /* replaces the time before */
     wl_timer_set(&loop, &never.timer, INT64_MAX);
     wl_loop_turn(&loop, -1);
     assert_int_equal(early.calls, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is blamed for the end of a job, by what mpirun hears of first and next. */
+/* Which failure ends a job, by the order in which mpirun learns of the events. */
 #include "launch/mpirun/first_failure.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 enum { SIZE = 4, NOW = 1000 };
 
 static const wl_rank_event_t connected = {.kind = WL_RANK_CONNECTED, .rank = 2};
-static const wl_rank_event_t bereft = {.kind = WL_RANK_LOST_PEER, .rank = 0, .code = 16};
+static const wl_rank_event_t lost_peer = {.kind = WL_RANK_LOST_PEER, .rank = 0, .code = 16};
 static const wl_rank_event_t its_end = {.kind = WL_RANK_ENDED, .rank = 0, .code = 16};
 static const wl_rank_event_t aborted = {.kind = WL_RANK_ABORTED, .rank = 1, .code = 7};
 static const wl_rank_event_t left = {.kind = WL_RANK_ENDED, .rank = 2, .code = 0};
@@ -28,18 +28,18 @@ typedef struct story {
 } story_t;
 
 static const story_t stories[] = {
-    {{&bereft}, WL_LOST_PEER, 0, 16},
-    {{&bereft, &its_end}, WL_LOST_PEER, 0, 16},
-    {{&bereft, &its_end, &aborted}, WL_ABORTED, 1, 7},
-    {{&bereft, &aborted}, WL_ABORTED, 1, 7},
-    {{&aborted, &bereft}, WL_ABORTED, 1, 7},
-    {{&bereft, &exited}, WL_EXIT_CODE, 3, 5},
-    {{&exited, &bereft}, WL_EXIT_CODE, 3, 5},
-    {{&bereft, &left}, WL_NO_FINALIZE, 2, 1},
-    {{&bereft, &killed}, WL_SIGNALLED, 1, 128 + SIGSEGV},
-    {{&bereft, &aborted, &killed}, WL_SIGNALLED, 1, 128 + SIGSEGV},
-    {{&bereft, &lost}, WL_UNREACHABLE, 3, 128 + SIGKILL},
-    {{&killed, &bereft, &aborted}, WL_SIGNALLED, 1, 128 + SIGSEGV},
+    {{&lost_peer}, WL_LOST_PEER, 0, 16},
+    {{&lost_peer, &its_end}, WL_LOST_PEER, 0, 16},
+    {{&lost_peer, &its_end, &aborted}, WL_ABORTED, 1, 7},
+    {{&lost_peer, &aborted}, WL_ABORTED, 1, 7},
+    {{&aborted, &lost_peer}, WL_ABORTED, 1, 7},
+    {{&lost_peer, &exited}, WL_EXIT_CODE, 3, 5},
+    {{&exited, &lost_peer}, WL_EXIT_CODE, 3, 5},
+    {{&lost_peer, &left}, WL_NO_FINALIZE, 2, 1},
+    {{&lost_peer, &killed}, WL_SIGNALLED, 1, 128 + SIGSEGV},
+    {{&lost_peer, &aborted, &killed}, WL_SIGNALLED, 1, 128 + SIGSEGV},
+    {{&lost_peer, &lost}, WL_UNREACHABLE, 3, 128 + SIGKILL},
+    {{&killed, &lost_peer, &aborted}, WL_SIGNALLED, 1, 128 + SIGSEGV},
     {{&aborted, &exited}, WL_ABORTED, 1, 7},
 };
 
@@ -64,7 +64,7 @@ static void test_stories(void **unused)
     }
 }
 
-/* Who has lost another one is doubted for longer; who comes after him, as ever. */
+/* The failure of a rank that has lost another one is doubted for longer than other failures. */
 static void test_doubt(void **unused)
 {
     wl_job_plan_t plan = {.size = SIZE};
@@ -72,7 +72,7 @@ static void test_doubt(void **unused)
     (void)unused;
     assert_int_equal(wl_first_failure_open(&plan, &failure), 0);
     assert_int_equal(wl_first_failure_open(&plan, &other), 0);
-    wl_first_failure_take(&failure, &bereft, NOW);
+    wl_first_failure_take(&failure, &lost_peer, NOW);
     wl_first_failure_take(&other, &aborted, NOW);
     assert_true(failure.certain_at_ms > other.certain_at_ms);
     wl_first_failure_take(&failure, &aborted, NOW);

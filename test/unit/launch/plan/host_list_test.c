@@ -136,7 +136,7 @@ static void reads_words_of_any_length(void **state)
     wl_host_list_release(&file);
 }
 
-/* What stands behind the 1023rd letter of a comment is no host. */
+/* The text behind the 1023rd letter of a comment is not a host. */
 static void reads_lines_of_any_length(void **state)
 {
     char content[2048];

@@ -45,8 +45,8 @@ static void every_byte_counts(void **state)
     }
 }
 
-/* What goes over the wire, with the secrets of the two sides. */
-static bool greet(const uint8_t *called_knows, const uint8_t *caller_knows, int *node)
+/* Both sides of a handshake, each with its secret. */
+static bool shake_hands(const uint8_t *called_knows, const uint8_t *caller_knows, int *node)
 {
     wl_handshake_t called = {0}, caller = {0};
     assert_true(wl_handshake_begin(&called));
@@ -63,7 +63,7 @@ static void friends_meet(void **state)
 {
     int node = 0;
     (void)state;
-    assert_true(greet(secret, secret, &node));
+    assert_true(shake_hands(secret, secret, &node));
     assert_int_equal(node, 5);
 }
 
@@ -72,7 +72,7 @@ static void strangers_do_not(void **state)
     int node = 0;
     wl_handshake_t handshake = {0};
     (void)state;
-    assert_false(greet(secret, other, &node));
+    assert_false(shake_hands(secret, other, &node));
     assert_int_equal(node, 0);
     assert_false(wl_handshake_answer(&handshake, secret, 1)); /* no hello of ours */
     assert_true(wl_handshake_begin(&handshake));

@@ -23,8 +23,8 @@ static void check_shape(const wl_host_tree_t *tree)
     assert_int_equal(wl_host_tree_parent(tree, 0), -1);
 }
 
-/* The branch that leads to a node is a child, and the node is below it. */
-static void check_ways(const wl_host_tree_t *tree)
+/* The child that leads to a node has the node below it. */
+static void check_paths(const wl_host_tree_t *tree)
 {
     for (int from = 0; from < tree->count; from++) {
         for (int to = 0; to < tree->count; to++) {
@@ -48,7 +48,7 @@ static void trees_of_all_shapes_hold(void **state)
         for (int count = 1; count <= 70; count += count < 20 ? 1 : 9) {
             const wl_host_tree_t tree = {count, radix};
             check_shape(&tree);
-            check_ways(&tree);
+            check_paths(&tree);
         }
     }
 }
