@@ -67,6 +67,9 @@ expect 0 "$MPIRUN" -n 3 sh -c 'head -c 3000000 /dev/zero; echo'
 [ "$(wc -c <out)" -eq 9000003 ] || fail "$(wc -c <out) bytes of 9000003"
 "$MPIRUN" -n 2 sh -c 'head -c 3000000 /dev/zero' </dev/null | (sleep 1; wc -c) >out
 [ "$(cat out)" -eq 6000000 ] || fail "a slow reader got $(cat out) bytes of 6000000"
+# Much more than the queue takes: it fills and empties often, and ranks go on each time.
+timeout 60 "$MPIRUN" -n 4 sh -c 'head -c 40000000 /dev/zero' </dev/null | wc -c >out
+[ "$(cat out)" -eq 160000000 ] || fail "a quick reader got $(cat out) bytes of 160000000"
 
 # A child that holds the output open, in the rank's group and out of it
 expect 0 timeout 10 "$MPIRUN" -n 2 sh -c "sleep $nap & echo done"

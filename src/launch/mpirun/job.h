@@ -17,8 +17,10 @@ typedef struct wl_job_ops {
     /* Prepare and start the ranks, or begin to; signals are blocked. Errors of wl_node_ranks_open()
      * and wl_node_ranks_start(). */
     int (*start)(wl_job_t *job);
-    /* Called after each turn of the loop. An error means that the job could not be started. */
-    int (*after_turn)(wl_job_t *job);
+    /* Called right before each turn of the loop, when output has been flushed as far as possible:
+     * what is read depends on the room that there is now. An error means that the job could not be
+     * started. */
+    int (*before_turn)(wl_job_t *job);
     bool (*next_event)(wl_job_t *job, wl_rank_event_t *out);
     void (*signal)(wl_job_t *job, int signal_number);
     /* How many ranks have not ended, as far as is known; those yet to be started count. */

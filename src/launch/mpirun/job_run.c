@@ -244,14 +244,14 @@ static int64_t wait_ms(const runner_t *runner)
 
 static int take_turn(runner_t *runner)
 {
+    int err = runner->job->ops->before_turn(runner->job);
+    if (err != MPI_SUCCESS)
+        return err;
     int ready = wl_loop_turn(&runner->loop, wait_ms(runner));
     if (ready > 0 && runner->phase == LINGERING)
         runner->linger_at = weft_clock_ms() + LINGER_QUIET_MS;
-    int err = runner->job->ops->after_turn(runner->job);
-    wl_sinks_flush(&runner->sinks);
-    if (err != MPI_SUCCESS)
-        return err;
     take_events(runner);
+    wl_sinks_flush(&runner->sinks);
     check_readers(runner);
     end_after_failure(runner);
     check_clock(runner);

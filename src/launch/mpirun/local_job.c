@@ -67,7 +67,7 @@ static int local_start(wl_job_t *job)
     return err;
 }
 
-static int local_after_turn(wl_job_t *job)
+static int local_before_turn(wl_job_t *job)
 {
     wl_output_throttle(&local_of(job)->node.output);
     return MPI_SUCCESS;
@@ -119,7 +119,7 @@ static void local_close(wl_job_t *job)
 
 static const wl_job_ops_t local_ops = {
     .start = local_start,
-    .after_turn = local_after_turn,
+    .before_turn = local_before_turn,
     .next_event = local_next_event,
     .signal = local_signal,
     .running = local_running,

@@ -293,10 +293,9 @@ static void pay_debts(remote_job_t *remote)
     }
 }
 
-static int remote_after_turn(wl_job_t *job)
+static int remote_before_turn(wl_job_t *job)
 {
     remote_job_t *remote = remote_of(job);
-    wl_sinks_flush(job->sinks); /* or credit might be kept back, and no event would follow */
     pay_debts(remote);
     if (remote->start_error != MPI_SUCCESS)
         return weft_fail(remote->start_error, "%s", remote->start_text);
@@ -316,7 +315,7 @@ static int remote_start(wl_job_t *job)
         return weft_fail(MPI_ERR_NO_MEM, "the plan of the job");
     remote->agent.daemon = remote->daemon;
     err = wl_router_start(&remote->router, &remote->agent, placement_of(remote), route->interface);
-    return err == MPI_SUCCESS ? remote_after_turn(job) : err;
+    return err == MPI_SUCCESS ? remote_before_turn(job) : err;
 }
 
 static bool remote_next_event(wl_job_t *job, wl_rank_event_t *out)
@@ -409,7 +408,7 @@ static void remote_close(wl_job_t *job)
 
 static const wl_job_ops_t remote_job_ops = {
     .start = remote_start,
-    .after_turn = remote_after_turn,
+    .before_turn = remote_before_turn,
     .next_event = remote_next_event,
     .signal = remote_signal,
     .running = remote_running,

@@ -58,8 +58,8 @@ int wl_output_open(const int *ranks, int count, wl_output_target_t target, wl_lo
  *  giving it to the rank. MPI_ERR_SPAWN, MPI_ERR_NO_MEM. */
 int wl_output_connect(wl_output_t *output, int index, int channel, int *write_end_out);
 
-/** To be called after each turn of the loop: read those channels only for which the target has
- *  room. */
+/** To be called right before each turn of the loop: read those channels only for which the target
+ *  has room at that time. */
 void wl_output_throttle(wl_output_t *output);
 
 /** Read what the rank with that index has written so far, or, with -1, what all ranks have. */
