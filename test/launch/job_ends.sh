@@ -12,7 +12,7 @@ done
 
 expect 77 "$MPIRUN" -n 3 ./pmi_rank open board abort=1,77 pause
 expect_text err 'rank 1 .* aborted the job with code 77: told to abort'
-expect 78 "$MPIRUN" -n 3 ./pmi_rank open bereft=1,78 pause
+expect 78 "$MPIRUN" -n 3 ./pmi_rank open lost_peer=1,78 pause
 expect_text err 'rank 1 .* aborted the job with code 78: told to abort'
 expect 1 "$MPIRUN" -n 3 ./pmi_rank open abort=0,256 pause
 expect 77 "$MPIRUN" -n 1 ./pmi_rank open abort=0,77

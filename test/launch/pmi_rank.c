@@ -7,7 +7,7 @@
  *   late           wait for blobs that others publish later, some after others of theirs
  *   abort=R,CODE   rank R aborts the job           kill=R   rank R kills itself
  *   exit=R,CODE    rank R exits                    pause    wait to be killed
- *   bereft=R,CODE  rank R aborts because of others
+ *   lost_peer=R,CODE  rank R aborts because of others
  */
 #include "pmi/pmi.h"
 
@@ -140,7 +140,7 @@ static void act(const char *action)
         pause();
     else if (sscanf(action, "abort=%d,%d", &rank, &code) == 2 && rank == job.rank)
         weft_pmi_abort(code, "told to abort", false);
-    else if (sscanf(action, "bereft=%d,%d", &rank, &code) == 2 && rank == job.rank)
+    else if (sscanf(action, "lost_peer=%d,%d", &rank, &code) == 2 && rank == job.rank)
         weft_pmi_abort(code, "told to abort", true);
     else if (sscanf(action, "kill=%d", &rank) == 1 && rank == job.rank)
         kill(getpid(), SIGKILL);

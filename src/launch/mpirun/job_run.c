@@ -50,7 +50,7 @@ typedef struct runner {
     int exit_code;
     bool has_connected; /* some rank has called the MPI_Init of a library that uses PMIx */
     bool is_cut_short;  /* by a signal or the time limit */
-    bool may_leave;     /* a signal came after the end: output that nobody reads is given up */
+    bool may_leave;     /* a signal came after the end: output without a reader is given up */
     bool is_broken[2];  /* the ranks have been told that the reader is gone */
     int64_t timeout_at, kill_at, leave_at, linger_at, linger_end_at; /* ms */
 } runner_t;

@@ -36,7 +36,7 @@ typedef struct wl_pmix_request {
     int *ranks;                 /* [count] of a fence, ascending; count 0: all ranks of the job */
     int count;
     int rank;   /* whose data */
-    char *key;  /* the key that is wanted; NULL: not said */
+    char *key;  /* the key that is wanted; NULL: unknown */
     char *data; /* [bytes] what the fence brings, or what was looked up */
     size_t bytes;
     int status;           /* of WL_REQUEST_LOOKED_UP: a status of PMIx */

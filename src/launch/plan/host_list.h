@@ -8,7 +8,7 @@
 
 typedef struct wl_listed_host {
     char *name;
-    int slots; /* ranks that it is meant for; 0: not said */
+    int slots; /* ranks that it is meant for; 0: unknown */
     int most;  /* ranks that it may get; 0: any number */
 } wl_listed_host_t;
 
