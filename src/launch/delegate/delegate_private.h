@@ -3,8 +3,8 @@
 #ifndef WEFT_LAUNCH_DELEGATE_DELEGATE_PRIVATE_H
 #define WEFT_LAUNCH_DELEGATE_DELEGATE_PRIVATE_H
 
-#include "launch/delegate/foreign_launcher.h"
 #include "launch/delegate/delegate.h"
+#include "launch/delegate/foreign_launcher.h"
 
 /** Is this process in a Slurm allocation, and not a task of one of its steps? */
 bool wli_slurm_is_here(void);

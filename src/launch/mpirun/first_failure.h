@@ -7,8 +7,8 @@
 #ifndef WEFT_LAUNCH_MPIRUN_FIRST_FAILURE_H
 #define WEFT_LAUNCH_MPIRUN_FIRST_FAILURE_H
 
-#include "launch/plan/job_plan.h"
 #include "launch/node/rank_event.h"
+#include "launch/plan/job_plan.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,10 +4,10 @@
 #ifndef WEFT_LAUNCH_MPIRUN_JOB_H
 #define WEFT_LAUNCH_MPIRUN_JOB_H
 
-#include "launch/plan/job_plan.h"
 #include "launch/loop/event_loop.h"
 #include "launch/mpirun/output_sinks.h"
 #include "launch/node/rank_event.h"
+#include "launch/plan/job_plan.h"
 
 #include <stdbool.h>
 

@@ -5,11 +5,11 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/memory.h"
-#include "launch/mpirun/first_failure.h"
 #include "launch/loop/event_loop.h"
+#include "launch/mpirun/first_failure.h"
+#include "launch/mpirun/job.h"
 #include "launch/mpirun/other_mpi.h"
 #include "launch/mpirun/output_sinks.h"
-#include "launch/mpirun/job.h"
 #include "mpi.h"
 
 #include <limits.h>

@@ -4,8 +4,8 @@
 
 #include "base/fail.h"
 #include "base/memory.h"
-#include "launch/node/node_ranks.h"
 #include "launch/mpirun/terminal_input.h"
+#include "launch/node/node_ranks.h"
 #include "mpi.h"
 
 #include <unistd.h>

@@ -9,13 +9,13 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "launch/plan/daemon_path.h"
+#include "launch/plan/program_search.h"
 #include "launch/tree/fence_tree.h"
 #include "launch/tree/plan_message.h"
-#include "launch/plan/program_search.h"
 #include "launch/tree/rank_message.h"
-#include "launch/tree/router.h"
 #include "launch/tree/remote_input.h"
 #include "launch/tree/remote_output.h"
+#include "launch/tree/router.h"
 #include "mpi.h"
 
 #include <errno.h>

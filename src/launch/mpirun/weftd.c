@@ -2,8 +2,8 @@
 /* The daemon that mpirun starts on each host of a job; with `as-rank`, what other launchers start
  * in the place of a rank. */
 #include "base/fail.h"
-#include "launch/tree/daemon.h"
 #include "launch/delegate/rank_exec.h"
+#include "launch/tree/daemon.h"
 #include "mpi.h"
 
 #include <stdio.h>

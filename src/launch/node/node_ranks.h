@@ -5,13 +5,13 @@
 #ifndef WEFT_LAUNCH_NODE_NODE_RANKS_H
 #define WEFT_LAUNCH_NODE_NODE_RANKS_H
 
-#include "launch/plan/job_plan.h"
 #include "launch/loop/event_loop.h"
 #include "launch/node/rank_event.h"
 #include "launch/node/rank_output.h"
 #include "launch/node/rank_process.h"
 #include "launch/node/scratch.h"
 #include "launch/node/watchdog.h"
+#include "launch/plan/job_plan.h"
 
 #include <sched.h>
 

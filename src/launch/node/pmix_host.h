@@ -12,9 +12,9 @@
 #ifndef WEFT_LAUNCH_NODE_PMIX_HOST_H
 #define WEFT_LAUNCH_NODE_PMIX_HOST_H
 
-#include "launch/plan/job_plan.h"
 #include "launch/node/rank_event.h"
 #include "launch/node/scratch.h"
+#include "launch/plan/job_plan.h"
 
 #include <stdbool.h>
 

@@ -8,8 +8,8 @@
 #ifndef WEFT_LAUNCH_TREE_CONNECTION_H
 #define WEFT_LAUNCH_TREE_CONNECTION_H
 
-#include "launch/tree/daemon_message.h"
 #include "launch/loop/event_loop.h"
+#include "launch/tree/daemon_message.h"
 
 typedef struct wl_connection {
     int fd;          /* -1: closed */

@@ -11,8 +11,8 @@
 #define WEFT_LAUNCH_TREE_FENCE_TREE_H
 
 #include "base/list.h"
-#include "launch/plan/placement.h"
 #include "launch/node/pmix_exchange.h"
+#include "launch/plan/placement.h"
 #include "launch/tree/router.h"
 
 typedef struct wl_fences {

@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "launch/tree/daemon_handshake.h"
 #include "launch/loop/event_loop.h"
+#include "launch/tree/daemon_handshake.h"
 #include "mpi.h"
 
 #include <arpa/inet.h>

@@ -3,8 +3,8 @@
 #ifndef WEFT_LAUNCH_TREE_RANK_MESSAGE_H
 #define WEFT_LAUNCH_TREE_RANK_MESSAGE_H
 
-#include "launch/tree/daemon_message.h"
 #include "launch/node/rank_event.h"
+#include "launch/tree/daemon_message.h"
 
 void wl_rank_event_write(const wl_rank_event_t *event, wl_writer_t *out);
 

@@ -5,8 +5,8 @@
 #define WEFT_LAUNCH_TREE_REMOTE_DATA_H
 
 #include "base/list.h"
-#include "launch/plan/placement.h"
 #include "launch/node/pmix_exchange.h"
+#include "launch/plan/placement.h"
 #include "launch/tree/router.h"
 
 typedef struct wl_remote_data {

@@ -4,13 +4,13 @@
 #ifndef WEFT_LAUNCH_TREE_ROUTER_H
 #define WEFT_LAUNCH_TREE_ROUTER_H
 
-#include "launch/tree/agent.h"
-#include "launch/tree/parent_link.h"
-#include "launch/tree/daemon_handshake.h"
-#include "launch/tree/host_tree.h"
 #include "launch/loop/event_loop.h"
 #include "launch/plan/placement.h"
+#include "launch/tree/agent.h"
 #include "launch/tree/connection.h"
+#include "launch/tree/daemon_handshake.h"
+#include "launch/tree/host_tree.h"
+#include "launch/tree/parent_link.h"
 
 #include <stdbool.h>
 
