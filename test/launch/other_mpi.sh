@@ -26,6 +26,9 @@ says_it ./program
 says_it -wdir "$work/other" ../program
 PATH=$work:$PATH says_it program
 says_it ./plain : -n 1 ./program
+printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >agent
+chmod +x agent
+says_it --launch-agent ./agent -host n1,n2 ./program
 
 expect 3 "$MPIRUN" -n 2 ./program 1
 expect_text err "$note"
