@@ -12,6 +12,7 @@
 
 typedef bool weft_config_BOOL_t;
 typedef int weft_config_INT_t;
+typedef int weft_config_COUNT_t;   /* at least 1, at most INT_MAX / 1000 */
 typedef int weft_config_SECONDS_t; /* at least 1; in ms it fits an int */
 typedef size_t weft_config_SIZE_t;
 typedef const char *weft_config_TEXT_t;
