@@ -11,7 +11,11 @@
 
 #include <stdint.h>
 
-enum { TAG_MASK = 0x3fffffff }; /* tags above are those of MPI_Comm_create_group */
+enum {
+    SMALL_SCRATCH = 512,
+    SPARE_SCRATCH_MAX = 8 << 20, /* a larger one is not kept between runs */
+    TAG_MASK = 0x3fffffff,       /* tags above are those of src/comm */
+};
 
 static weft_pool_t runs = WEFT_POOL(weft_plan_run_t);
 

@@ -1,34 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "comm/comm_make.h"
 
-#include "coll/coll.h"
-#include "pt2pt/pt2pt.h"
+#include "comm/context_agree.h"
 #include "object/attribute.h"
 #include "base/fail.h"
 #include "base/pool.h"
 
-uint32_t weft_context_offer(void)
+static weft_members_t all_members(weft_comm_t *comm)
 {
-    uint32_t context;
-    return weft_comm_new_context(&context) == MPI_SUCCESS ? context : WEFT_NO_CONTEXT;
-}
-
-int weft_context_check(uint32_t context)
-{
-    if (context != WEFT_NO_CONTEXT)
-        return MPI_SUCCESS;
-    return weft_fail(MPI_ERR_OTHER,
-                     "the process that leads the new communicator has led so many that "
-                     "it has no contexts left");
-}
-
-static weft_coll_args_t broadcast_of(weft_comm_t *comm, uint32_t *context)
-{
-    return (weft_coll_args_t){.comm = comm,
-                              .root = 0,
-                              .send_buf = context,
-                              .send_count = sizeof(*context),
-                              .send_type = weft_type_of(MPI_BYTE)};
+    return (weft_members_t){.parent = comm, .rank = comm->rank, .size = comm->size};
 }
 
 static int copy_comm_attributes(weft_comm_t *from, weft_comm_t *to)
@@ -38,14 +18,10 @@ static int copy_comm_attributes(weft_comm_t *from, weft_comm_t *to)
 
 int weft_comm_dup(weft_comm_t *comm, weft_comm_t **out)
 {
-    uint32_t context = comm->rank == 0 ? weft_context_offer() : WEFT_NO_CONTEXT;
-    weft_coll_args_t args = broadcast_of(comm, &context);
+    weft_members_t members = all_members(comm);
+    weft_creation_t creation = wefti_creation_next(comm);
     weft_comm_t *copy;
-    int err = weft_coll_run(WEFT_BCAST, &args);
-    if (err == MPI_SUCCESS)
-        err = weft_context_check(context);
-    if (err == MPI_SUCCESS)
-        err = weft_comm_create(comm->group, context, comm, &copy);
+    int err = wefti_comm_make(&members, &creation, comm->group, MPI_SUCCESS, &copy);
     if (err != MPI_SUCCESS)
         return err;
     err = copy_comm_attributes(comm, copy);
@@ -61,8 +37,8 @@ int weft_comm_dup(weft_comm_t *comm, weft_comm_t **out)
 
 typedef struct idup {
     weft_request_t request; /* first */
-    weft_comm_t *copy; /* gets its context when the broadcast is over; holds a reference */
-    uint32_t context;  /* the buffer of the broadcast */
+    weft_comm_t *copy;      /* gets its context when all have agreed; a reference of its own */
+    weft_agreement_t agreement;
 } idup_t;
 
 static weft_pool_t idups = WEFT_POOL(idup_t);
@@ -85,15 +61,12 @@ static const weft_request_ops_t idup_ops = {.name = "nonblocking duplication of 
                                             .release = idup_release,
                                             .cancel = idup_cancel};
 
-static void idup_broadcast_is_over(weft_request_t *broadcast, void *owner)
+static void idup_is_agreed(weft_agreement_t *agreement, void *owner)
 {
     idup_t *idup = owner;
-    int err = broadcast->status.MPI_ERROR;
-    if (err == MPI_SUCCESS && idup->context == WEFT_NO_CONTEXT)
-        err = MPI_ERR_OTHER;
-    idup->copy->context = idup->context;
-    idup->request.status.MPI_ERROR = err;
-    weft_request_release(broadcast);
+    int err = wefti_agreement_result(agreement, &idup->copy->context);
+    if (err != MPI_SUCCESS)
+        weft_request_note_error(&idup->request, err);
     weft_request_complete(&idup->request);
 }
 
@@ -123,19 +96,13 @@ static int give_up_dup(idup_t *idup, int err)
 
 int weft_comm_idup(weft_comm_t *comm, weft_comm_t **out, weft_request_t **request_out)
 {
+    weft_members_t members = all_members(comm);
+    weft_creation_t creation = wefti_creation_next(comm);
     idup_t *idup = NULL;
-    weft_request_t *broadcast;
     int err = create_idup(comm, &idup);
     if (err != MPI_SUCCESS)
-        return err;
-    idup->context = comm->rank == 0 ? weft_context_offer() : WEFT_NO_CONTEXT;
-    weft_coll_args_t args = broadcast_of(comm, &idup->context);
-    err = weft_coll_begin(WEFT_BCAST, &args, &broadcast);
-    if (err != MPI_SUCCESS) {
-        weft_request_release(&idup->request);
-        return err;
-    }
-    weft_request_watch(broadcast, idup_broadcast_is_over, idup);
+        return wefti_comm_make(&members, &creation, NULL, err, out);
+    wefti_agreement_begin(&idup->agreement, &members, &creation, MPI_SUCCESS, idup_is_agreed, idup);
     err = copy_comm_attributes(comm, idup->copy);
     if (err != MPI_SUCCESS)
         return give_up_dup(idup, err);

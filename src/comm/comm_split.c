@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "comm/comm_make.h"
 
+#include "comm/context_agree.h"
 #include "coll/coll.h"
+#include "object/group.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
 
 /* What each rank tells all others. */
-typedef struct offer {
+typedef struct choice {
     int color, key;
-    uint32_t context; /* for the new communicator, if this rank leads it */
-} offer_t;
+} choice_t;
 
 typedef struct member {
     int key, rank; /* rank in the old communicator */
@@ -25,13 +26,13 @@ static int by_key_and_rank(const void *a, const void *b)
     return one->rank < two->rank ? -1 : 1;
 }
 
-/* List the ranks of a colour in their order in the new communicator; returns how many. */
-static int sort_split_members(const offer_t offers[], int count, int color, member_t members[])
+/* Those with a colour, in their order in the new communicator; how many. */
+static int sort_split_members(const choice_t choices[], int count, int color, member_t members[])
 {
     int found = 0;
     for (int rank = 0; rank < count; rank++) {
-        if (offers[rank].color == color)
-            members[found++] = (member_t){offers[rank].key, rank};
+        if (choices[rank].color == color)
+            members[found++] = (member_t){choices[rank].key, rank};
     }
     qsort(members, (size_t)found, sizeof(*members), by_key_and_rank);
     return found;
@@ -62,53 +63,75 @@ static int make_group(const weft_comm_t *comm, const member_t members[], int cou
     return weft_group_create(world_ranks, count, out);
 }
 
-static int join_split(weft_comm_t *comm, const offer_t offers[], int color, weft_comm_t **out)
+static int rank_before_split(const void *map, int rank)
 {
-    member_t *members = weft_alloc_array((size_t)comm->size, sizeof(*members));
-    if (members == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory to sort %d ranks", comm->size);
-    int count = sort_split_members(offers, comm->size, color, members);
-    int leader = members[0].rank;
-    weft_group_t *group;
-    int err = weft_context_check(offers[leader].context);
-    if (err == MPI_SUCCESS)
-        err = make_group(comm, members, count, &group);
-    weft_free(members);
-    if (err != MPI_SUCCESS)
-        return err;
-    err = weft_comm_create(group, offers[leader].context, comm, out);
-    weft_group_release(group);
-    /* The members use the leader's context: this rank takes its own back, also after a failure. */
-    if (leader != comm->rank && offers[comm->rank].context != WEFT_NO_CONTEXT)
-        weft_comm_return_context(offers[comm->rank].context);
+    const member_t *sorted = map;
+    return sorted[rank].rank;
+}
+
+static int rank_in_split(const member_t members[], int old_rank)
+{
+    int rank = 0;
+    while (members[rank].rank != old_rank)
+        rank++;
+    return rank;
+}
+
+static int join_split(weft_comm_t *comm, const choice_t choices[], member_t sorted[],
+                      const weft_creation_t *creation, weft_comm_t **out)
+{
+    int color = choices[comm->rank].color;
+    int count = sort_split_members(choices, comm->size, color, sorted);
+    weft_members_t members = {.parent = comm,
+                              .rank = rank_in_split(sorted, comm->rank),
+                              .size = count,
+                              .rank_in_parent = rank_before_split,
+                              .map = sorted};
+    weft_group_t *group = NULL;
+    int err = make_group(comm, sorted, count, &group);
+    err = wefti_comm_make(&members, creation, group, err, out);
+    if (group != NULL)
+        weft_group_release(group);
     return err;
 }
 
-static int exchange_colors(weft_comm_t *comm, const offer_t *mine, offer_t offers[])
+static int exchange_colors(weft_comm_t *comm, const choice_t *mine, choice_t choices[])
 {
     weft_type_t *byte = weft_type_of(MPI_BYTE);
     weft_coll_args_t args = {.comm = comm,
                              .send_buf = mine,
                              .send_count = sizeof(*mine),
                              .send_type = byte,
-                             .recv_buf = offers,
+                             .recv_buf = choices,
                              .recv_count = sizeof(*mine),
                              .recv_type = byte};
     return weft_coll_run(WEFT_ALLGATHER, &args);
 }
 
+/* With memory for what all ranks say and for the members of the new communicator. */
+static int split_with(weft_comm_t *comm, const choice_t *mine, choice_t choices[],
+                      member_t sorted[], weft_comm_t **out)
+{
+    weft_creation_t creation = wefti_creation_next(comm);
+    *out = NULL;
+    int err = exchange_colors(comm, mine, choices);
+    if (err != MPI_SUCCESS || mine->color == MPI_UNDEFINED)
+        return err;
+    return join_split(comm, choices, sorted, &creation, out);
+}
+
 int weft_comm_split(weft_comm_t *comm, int color, int key, weft_comm_t **out)
 {
-    offer_t *offers = weft_alloc_array((size_t)comm->size, sizeof(*offers));
-    if (offers == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for what %d ranks say", comm->size);
-    bool takes_part = color != MPI_UNDEFINED;
-    offer_t mine = {color, key, takes_part ? weft_context_offer() : WEFT_NO_CONTEXT};
-    weft_comm_t *made = NULL;
-    int err = exchange_colors(comm, &mine, offers);
-    if (err == MPI_SUCCESS && takes_part)
-        err = join_split(comm, offers, color, &made);
-    weft_free(offers);
+    choice_t mine = {color, key}, *choices = weft_alloc_array((size_t)comm->size, sizeof(*choices));
+    member_t *sorted = weft_alloc_array((size_t)comm->size, sizeof(*sorted));
+    weft_comm_t *made;
+    int err = MPI_SUCCESS;
+    if (choices == NULL || sorted == NULL)
+        err = weft_fail(MPI_ERR_NO_MEM, "no memory for what %d ranks say", comm->size);
+    if (err == MPI_SUCCESS)
+        err = split_with(comm, &mine, choices, sorted, &made);
+    weft_free(choices);
+    weft_free(sorted);
     if (err == MPI_SUCCESS)
         *out = made;
     return err;

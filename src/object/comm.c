@@ -14,13 +14,9 @@ weft_comm_t weft_comm_self = {.name = "MPI_COMM_SELF"};
 
 static weft_pool_t comms = WEFT_POOL(weft_comm_t);
 
-static struct {
-    const char *name;
-    void (*release)(weft_comm_t *comm, void *state);
-} slots[WEFT_COMM_SLOTS];
-static int slot_count;
+weft_context_set_t weft_contexts;
 
-enum { WORLD_CONTEXT = 0, SELF_CONTEXT = 2, FIRST_FREE_CONTEXT = 4 };
+enum { WORLD_CONTEXT = 0, SELF_CONTEXT = 2 };
 
 MPI_Comm weft_comm_handle(const weft_comm_t *comm)
 {
@@ -62,43 +58,15 @@ int weft_comm_open(void)
     int err = weft_errhandler_initial(&handler);
     if (err == MPI_SUCCESS)
         err = weft_group_create(NULL, weft_world.size, &group);
+    if (err == MPI_SUCCESS)
+        err = weft_context_set_add(&weft_contexts, WORLD_CONTEXT);
+    if (err == MPI_SUCCESS)
+        err = weft_context_set_add(&weft_contexts, SELF_CONTEXT);
     if (err != MPI_SUCCESS)
         return err;
     fill_comm(&weft_comm_world, group, WORLD_CONTEXT);
     weft_comm_world.errhandler = weft_comm_self.errhandler = handler;
     return open_self();
-}
-
-/* Contexts that came back unused, one for each thread that creates a communicator at the same time.
- * More than RETURNED_MAX are lost. */
-enum { RETURNED_MAX = 32 };
-static uint32_t returned[RETURNED_MAX];
-static int returned_count;
-
-void weft_comm_return_context(uint32_t context)
-{
-    if (returned_count < RETURNED_MAX)
-        returned[returned_count++] = context;
-}
-
-/* Each process gives contexts of its own: those whose number modulo the world size is its rank. */
-int weft_comm_new_context(uint32_t *out)
-{
-    static uint64_t given;
-    if (returned_count > 0) {
-        *out = returned[--returned_count];
-        return MPI_SUCCESS;
-    }
-    uint64_t number = given * (uint64_t)weft_world.size + (uint64_t)weft_world.rank;
-    uint64_t context = FIRST_FREE_CONTEXT + 2 * number;
-    if (context > UINT32_MAX)
-        return weft_fail(MPI_ERR_OTHER,
-                         "this process has led the creation of %llu communicators, "
-                         "and there are no contexts left",
-                         (unsigned long long)given);
-    given++;
-    *out = (uint32_t)context;
-    return MPI_SUCCESS;
 }
 
 int weft_comm_create(weft_group_t *group, uint32_t context, const weft_comm_t *parent,
@@ -156,6 +124,8 @@ void weft_comm_release(weft_comm_t *comm)
     weft_info_release(comm->info);
     weft_errhandler_release(comm->errhandler);
     weft_group_release(comm->group);
+    if (comm->context != WEFT_NO_CONTEXT)
+        weft_context_set_remove(&weft_contexts, comm->context);
     if (comm != &weft_comm_world && comm != &weft_comm_self)
         weft_pool_give(&comms, comm);
 }
@@ -172,4 +142,5 @@ void weft_comm_close(void)
     close_predefined(&weft_comm_self);
     close_predefined(&weft_comm_world);
     weft_pool_close(&comms);
+    weft_context_set_clear(&weft_contexts);
 }

@@ -9,6 +9,7 @@
 #ifndef WEFT_OBJECT_COMM_H
 #define WEFT_OBJECT_COMM_H
 
+#include "object/context_set.h"
 #include "object/errhandler.h"
 #include "object/group.h"
 #include "object/object.h"
@@ -24,15 +25,22 @@ enum { WEFT_COMM_SLOTS = 8 };
 
 struct weft_comm {
     weft_object_t object;
-    uint32_t context; /* even */
+    uint32_t context; /* even, and in weft_contexts; WEFT_NO_CONTEXT: not agreed on yet */
     int rank, size;
     const int *world_ranks; /* of the group; NULL: identity */
     weft_group_t *group;
     weft_errhandler_t *errhandler;
     uint32_t coll_sequence; /* of the next collective: its tag */
     uint32_t coll_count;    /* meetings that collectives begun so far may hold on this host */
-    bool is_host_only;           /* the program has asserted that its buffers are host memory */
-    void *slot[WEFT_COMM_SLOTS]; /* state of the layers above: weft_comm_slot_register() */
+    uint32_t creations;     /* of communicators out of this one, that all its members count */
+    struct weft_board *board; /* of runtime/meeting.h, claimed by src/coll; NULL: not yet, or (has_no_board) */
+    bool has_no_board, is_one_host;
+    void *coll_cache;       /* of src/coll; released by weft_comm_release_coll */
+    struct weft_flags *flags; /* of src/coll/device; released by weft_comm_release_flags */
+    struct weft_multicast_part *multicast; /* of src/coll/device; released by weft_comm_release_multicast */
+    bool is_host_only;      /* the program has asserted that its buffers are host memory */
+    void *bsend_buffer;     /* of src/pt2pt: MPI_Comm_attach_buffer; NULL: none */
+    struct weft_stream *stream; /* of src/stream, by MPIX_Stream_comm_create; NULL: none */
     weft_attributes_t *attributes;
     weft_info_t *info; /* hints; NULL: none */
     char name[MPI_MAX_OBJECT_NAME];
@@ -70,16 +78,14 @@ int weft_comm_open(void);
 /** The reverse of weft_comm_open; also frees communicators that the program has not freed. */
 void weft_comm_close(void);
 
-/** A context that no communicator of any process has had. The process that leads the creation of a
- *  communicator gives it to the others. Even. MPI_ERR_OTHER when there are none left. */
-int weft_comm_new_context(uint32_t *out);
-
-/** Take back a context of weft_comm_new_context that is not used, since another process leads. */
-void weft_comm_return_context(uint32_t context);
+/** The contexts of this process's communicators, and those that are reserved for new ones. A context
+ *  says nothing of processes: communicators that have no member in common may have the same. */
+extern weft_context_set_t weft_contexts;
 
 /**
- * A communicator of `group` (which gets a reference) with a context that its members agreed on;
- * error handler as `parent`'s; no attributes, hints or name. One reference. MPI_ERR_NO_MEM.
+ * A communicator of `group` (which gets a reference) with a context of weft_contexts, which it owns, or
+ * without one yet (WEFT_NO_CONTEXT); error handler as `parent`'s; no attributes, hints or name. One
+ * reference. MPI_ERR_NO_MEM.
  */
 int weft_comm_create(weft_group_t *group, uint32_t context, const weft_comm_t *parent,
                      weft_comm_t **out);

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "comm/context_agree.h"
+
+#include "comm/comm_make.h"
+#include "pt2pt/pt2pt.h"
+#include "object/group.h"
+#include "runtime/progress.h"
+#include "base/fail.h"
+
+#include <stdio.h>
+
+/* ---- creations ---- */
+
+/* Of the parent's collective context, where collectives have the tags below. */
+enum { GROUP_TAGS = 0x40000000, COUNTED_TAGS = 0x60000000, COUNTED_MASK = 0x1fffffff };
+
+_Static_assert((long)GROUP_TAGS + WEFT_CREATE_TAG < COUNTED_TAGS, "the tags keep apart");
+_Static_assert((long)COUNTED_TAGS + COUNTED_MASK <= INT32_MAX, "tags are 32 bits wide");
+
+/* Of seeds. */
+enum { COUNTED_CREATION = 0, GROUP_CREATION = 1 };
+
+weft_creation_t wefti_creation_next(weft_comm_t *parent)
+{
+    uint32_t number = parent->creations++;
+    uint64_t seed = wefti_seed_mix(parent->context, COUNTED_CREATION);
+    return (weft_creation_t){.tag = COUNTED_TAGS + (int)(number & COUNTED_MASK),
+                             .seed = wefti_seed_mix(seed, number)};
+}
+
+static int parent_rank(const weft_members_t *members, int rank)
+{
+    return members->rank_in_parent == NULL ? rank : members->rank_in_parent(members->map, rank);
+}
+
+/* How often a group has used a tag is known to its members alone, so each of them remembers where to
+ * begin: behind all places that were agreed on before. So a context is not used again soon, not by
+ * another group with the same seed either. Members that begin at different places need a second round;
+ * that happens after one of them has shared an entry with another seed. */
+static uint32_t next_places[64];
+
+/* The first and the last member and how many they are tell most groups apart. */
+weft_creation_t wefti_creation_of(const weft_members_t *members, int tag)
+{
+    int folded = tag == WEFT_CREATE_TAG ? tag : tag % WEFT_CREATE_TAG;
+    uint64_t seed = wefti_seed_mix(members->parent->context, GROUP_CREATION);
+    seed = wefti_seed_mix(seed, (uint64_t)tag);
+    seed = wefti_seed_mix(seed, (uint64_t)members->size);
+    seed = wefti_seed_mix(seed, (uint64_t)parent_rank(members, 0));
+    seed = wefti_seed_mix(seed, (uint64_t)parent_rank(members, members->size - 1));
+    size_t entry = seed % (sizeof(next_places) / sizeof(*next_places));
+    return (weft_creation_t){
+        .tag = GROUP_TAGS + folded, .seed = seed, .next_place = &next_places[entry]};
+}
+
+/* ---- messages ---- */
+
+static void note_failure(weft_agreement_t *agreement, int error)
+{
+    if (agreement->error != MPI_SUCCESS)
+        return;
+    agreement->error = error;
+    snprintf(agreement->why, sizeof(agreement->why), "%s", weft_fail_text());
+}
+
+static void agreement_advance(weft_agreement_t *agreement);
+
+static void agreement_message_is_over(weft_request_t *request, void *owner)
+{
+    weft_agreement_t *agreement = owner;
+    int err = weft_request_result(request);
+    if (err != MPI_SUCCESS)
+        note_failure(agreement, err);
+    weft_request_release(request);
+    agreement->pending--;
+    agreement_advance(agreement);
+}
+
+static void watch_message(weft_agreement_t *agreement, int err, weft_request_t *request)
+{
+    if (err != MPI_SUCCESS) {
+        note_failure(agreement, err);
+        return;
+    }
+    if (request == &weft_request_done)
+        return;
+    agreement->pending++;
+    weft_request_watch(request, agreement_message_is_over, agreement);
+}
+
+/* A vote that does not come counts as failed. */
+static void hear_vote(weft_agreement_t *agreement, int rank, weft_vote_t *vote)
+{
+    *vote = wefti_vote_failed();
+    weft_recv_args_t args = {.buf = vote,
+                             .count = sizeof(*vote),
+                             .type = weft_type_of(MPI_BYTE),
+                             .comm = agreement->parent,
+                             .context = agreement->parent->context | 1,
+                             .source = rank,
+                             .tag = agreement->tag,
+                             .where = WEFT_WHERE_HOST};
+    weft_request_t *request = NULL;
+    int err = weft_recv_begin(&args, &request);
+    watch_message(agreement, err, request);
+}
+
+static void tell_vote(weft_agreement_t *agreement, int rank, const weft_vote_t *vote)
+{
+    weft_send_args_t args = {.buf = vote,
+                             .count = sizeof(*vote),
+                             .type = weft_type_of(MPI_BYTE),
+                             .comm = agreement->parent,
+                             .context = agreement->parent->context | 1,
+                             .dest = rank,
+                             .tag = agreement->tag,
+                             .mode = WEFT_SEND_STANDARD,
+                             .where = WEFT_WHERE_HOST};
+    weft_request_t *request = NULL;
+    int err = weft_send_begin(&args, &request);
+    watch_message(agreement, err, request);
+}
+
+/* ---- a round: gather, report, tell, conclude ---- */
+
+static void report_votes(weft_agreement_t *agreement);
+static void tell_result(weft_agreement_t *agreement);
+static void conclude_round(weft_agreement_t *agreement);
+
+static void gather_votes(weft_agreement_t *agreement)
+{
+    agreement->next = report_votes;
+    for (int i = 0; i < agreement->child_count; i++)
+        hear_vote(agreement, agreement->children[i], &agreement->votes[i]);
+}
+
+static void report_votes(weft_agreement_t *agreement)
+{
+    weft_vote_t sum = agreement->mine;
+    for (int i = 0; i < agreement->child_count; i++)
+        sum = wefti_vote_join(sum, agreement->votes[i]);
+    agreement->next = tell_result;
+    agreement->result = sum;
+    if (agreement->above == MPI_PROC_NULL)
+        return;
+    agreement->told = sum;
+    hear_vote(agreement, agreement->above, &agreement->result);
+    tell_vote(agreement, agreement->above, &agreement->told);
+}
+
+static void tell_result(weft_agreement_t *agreement)
+{
+    agreement->next = conclude_round;
+    for (int i = 0; i < agreement->child_count; i++)
+        tell_vote(agreement, agreement->children[i], &agreement->result);
+}
+
+/* Who has failed goes on saying so, because the others wait to hear it. */
+static void begin_round(weft_agreement_t *agreement, uint32_t from)
+{
+    agreement->next = gather_votes;
+    agreement->mine = wefti_vote_failed();
+    if (agreement->error == MPI_SUCCESS)
+        agreement->mine = wefti_proposal_make(&weft_contexts, &agreement->proposal, from);
+    if (agreement->error == MPI_SUCCESS && wefti_vote_has_failed(agreement->mine))
+        note_failure(agreement, MPI_ERR_NO_MEM);
+}
+
+static void conclude_round(weft_agreement_t *agreement)
+{
+    weft_vote_t result = agreement->result;
+    bool has_failed = wefti_vote_has_failed(result);
+    if (!has_failed && !wefti_vote_is_agreed(result)) {
+        begin_round(agreement, result.highest);
+        return;
+    }
+    agreement->next = NULL;
+    if (has_failed && agreement->error == MPI_SUCCESS)
+        note_failure(agreement, weft_fail(MPI_ERR_OTHER, "another member of the new communicator "
+                                                         "has failed to make it"));
+    if (agreement->error != MPI_SUCCESS)
+        wefti_proposal_withdraw(&weft_contexts, &agreement->proposal);
+    else if (agreement->next_place != NULL && *agreement->next_place <= result.highest)
+        *agreement->next_place = result.highest + 1;
+}
+
+/* A message that is there already calls agreement_message_is_over() at once, from within a step of the round:
+ * then the loop outside goes on. */
+static void agreement_advance(weft_agreement_t *agreement)
+{
+    if (agreement->is_advancing)
+        return;
+    agreement->is_advancing = true;
+    while (agreement->next != NULL && agreement->pending == 0)
+        agreement->next(agreement);
+    agreement->is_advancing = false;
+    if (agreement->next != NULL)
+        return;
+    agreement->is_over = true;
+    weft_progress_notify();
+    if (agreement->on_over != NULL)
+        agreement->on_over(agreement, agreement->owner);
+}
+
+/* ---- from begin to end ---- */
+
+static void find_neighbours(weft_agreement_t *agreement, const weft_members_t *members)
+{
+    int64_t rank = members->rank, size = members->size;
+    int64_t lowest_bit = rank & -rank;
+    agreement->above = MPI_PROC_NULL;
+    if (rank != 0)
+        agreement->above = parent_rank(members, (int)(rank - lowest_bit));
+    for (lowest_bit = rank == 0 ? (int64_t)1 << 31 : lowest_bit; lowest_bit > 1;) {
+        lowest_bit /= 2;
+        if (rank + lowest_bit < size)
+            agreement->children[agreement->child_count++] =
+                parent_rank(members, (int)(rank + lowest_bit));
+    }
+}
+
+void wefti_agreement_begin(weft_agreement_t *agreement, const weft_members_t *members,
+                           const weft_creation_t *creation, int error,
+                           void (*on_over)(weft_agreement_t *agreement, void *owner), void *owner)
+{
+    agreement->parent = members->parent;
+    agreement->tag = creation->tag;
+    agreement->child_count = agreement->pending = 0;
+    agreement->proposal = (weft_proposal_t){.seed = creation->seed, .context = WEFT_NO_CONTEXT};
+    agreement->next_place = creation->next_place;
+    agreement->is_advancing = agreement->is_over = false;
+    agreement->error = MPI_SUCCESS;
+    agreement->on_over = on_over;
+    agreement->owner = owner;
+    if (error != MPI_SUCCESS)
+        note_failure(agreement, error);
+    find_neighbours(agreement, members);
+    begin_round(agreement, creation->next_place == NULL ? 0 : *creation->next_place);
+    agreement_advance(agreement);
+}
+
+int wefti_agreement_result(const weft_agreement_t *agreement, uint32_t *context_out)
+{
+    if (agreement->error != MPI_SUCCESS)
+        return weft_fail(agreement->error, "%s", agreement->why);
+    *context_out = agreement->proposal.context;
+    return MPI_SUCCESS;
+}
+
+int wefti_comm_make(const weft_members_t *members, const weft_creation_t *creation,
+                    weft_group_t *group, int error, weft_comm_t **out)
+{
+    weft_agreement_t agreement;
+    weft_comm_t *comm = NULL;
+    if (error == MPI_SUCCESS)
+        error = weft_comm_create(group, WEFT_NO_CONTEXT, members->parent, &comm);
+    wefti_agreement_begin(&agreement, members, creation, error, NULL, NULL);
+    weft_progress_until(&agreement.is_over);
+    if (comm == NULL)
+        return wefti_agreement_result(&agreement, NULL);
+    int err = wefti_agreement_result(&agreement, &comm->context);
+    if (err != MPI_SUCCESS) {
+        weft_comm_release(comm);
+        return err;
+    }
+    *out = comm;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How the members of a new communicator agree on its context, by messages: the votes of context_vote.h
+ * go up a binomial tree of the members, and what they come to goes down again.
+ *
+ *   up:    rank r hears r + 1, r + 2, r + 4, ... below its lowest bit, and tells r without that bit
+ *   down:  the other way round                    7 -> 6 -> 4 -> 0    5 -> 4    3 -> 2 -> 0    1 -> 0
+ *
+ * It is a state machine, so that it goes on whatever the calling thread does: MPI_Comm_idup leaves it to
+ * itself. Its messages are in the parent's collective context, with tags above those of collectives
+ * (0x40000000); a creation has one tag for all its rounds, because a pair of members exchanges messages
+ * in turn:
+ *
+ *   0x40000000 + tag of MPI_Comm_create_group, folded           members of the group alone take part
+ *   0x60000000 + number of the creation in the parent, folded   all members of the parent count it
+ *
+ * So several idups on one communicator, and other collectives, are under way at once in any order.
+ */
+#ifndef WEFT_COMM_CONTEXT_AGREE_H
+#define WEFT_COMM_CONTEXT_AGREE_H
+
+#include "comm/context_vote.h"
+#include "object/comm.h"
+#include "object/request.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** The members of a new communicator. */
+typedef struct weft_members {
+    weft_comm_t *parent;
+    int rank, size; /* in the new communicator */
+    /* The rank in the parent of a rank in the new communicator; NULL: it is the same. */
+    int (*rank_in_parent)(const void *map, int rank);
+    const void *map;
+} weft_members_t;
+
+/** A creation, as all its members know it. */
+typedef struct weft_creation {
+    int tag;       /* of its messages */
+    uint64_t seed; /* of its contexts */
+    uint32_t
+        *next_place; /* where this member begins in the sequence of contexts, and what it moves on
+                             once a place is agreed on; NULL: at the beginning */
+} weft_creation_t;
+
+/** The next creation in which all members of `parent` take part, if only by counting it. */
+weft_creation_t wefti_creation_next(weft_comm_t *parent);
+
+/** A creation in which the members alone take part. Two of them at once in one process have different
+ *  tags, 0 to WEFT_CREATE_TAG; above, tags are folded. */
+weft_creation_t wefti_creation_of(const weft_members_t *members, int tag);
+
+enum { WEFTI_TREE_CHILDREN = 31 };
+
+typedef struct weft_agreement weft_agreement_t;
+
+/** Lives until it is over. */
+struct weft_agreement {
+    weft_comm_t *parent;
+    int tag;
+    int above; /* rank in the parent; MPI_PROC_NULL: this is the root */
+    int child_count;
+    int children[WEFTI_TREE_CHILDREN]; /* ranks in the parent, the largest subtree first */
+    weft_vote_t votes[WEFTI_TREE_CHILDREN];
+    weft_vote_t mine, told; /* this member's; the sum of its subtree's, on its way up */
+    weft_vote_t result;     /* of all members */
+    weft_proposal_t proposal;
+    uint32_t *next_place;                      /* of the creation */
+    void (*next)(weft_agreement_t *agreement); /* once `pending` is 0; NULL: it is over */
+    int pending;                               /* messages under way */
+    bool is_advancing;                         /* and the caller goes on with what there is to do */
+    bool is_over;
+    int error;
+    char why[512]; /* the text of the error */
+    void (*on_over)(weft_agreement_t *agreement, void *owner);
+    void *owner;
+};
+
+/**
+ * Begin to agree, and have on_over called when it is over, maybe before this returns. Then
+ * wefti_agreement_result() says how it has ended.
+ *
+ * error  what has happened to this member before, with its text of weft_fail: not MPI_SUCCESS makes all
+ *        members fail
+ */
+void wefti_agreement_begin(weft_agreement_t *agreement, const weft_members_t *members,
+                           const weft_creation_t *creation, int error,
+                           void (*on_over)(weft_agreement_t *agreement, void *owner), void *owner);
+
+/** Once it is over: the context, which the caller owns. The member's own error, that of a message, or
+ *  MPI_ERR_OTHER when another member has failed; with a text of weft_fail. */
+int wefti_agreement_result(const weft_agreement_t *agreement, uint32_t *context_out);
+
+/**
+ * Make a communicator of `group`, whose members all call this: wait until they have agreed, or have
+ * failed together.
+ *
+ * group  NULL: the caller could not make it, and `error` is why
+ */
+int wefti_comm_make(const weft_members_t *members, const weft_creation_t *creation,
+                    weft_group_t *group, int error, weft_comm_t **out);
+
+#endif
