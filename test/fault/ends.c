@@ -47,11 +47,29 @@ static void meet_end(const char *how)
         MPI_Send(&rank, 1, MPI_INT, 7, 0, MPI_COMM_WORLD);
 }
 
-/* The last rank takes no part in collectives; it waits for a message that is never sent. */
-static void block(const char *where)
+/* The last rank is missing. */
+static void make_comm(const char *where)
+{
+    MPI_Comm comm;
+    MPI_Group group;
+    if (strcmp(where, "dup") == 0)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (strcmp(where, "split") == 0)
+        MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm);
+    if (strcmp(where, "create_group") == 0) {
+        MPI_Comm_group(MPI_COMM_WORLD, &group);
+        MPI_Comm_create_group(MPI_COMM_WORLD, group, 0, &comm);
+    }
+}
+
+/* In collectives the last rank is missing; it waits for a message that nobody sends. */
+static void block(const char *where, MPI_Request *request)
 {
     int in, out = 1, size;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Wait(request, MPI_STATUS_IGNORE);
+    if (rank != size - 1)
+        make_comm(where);
     while (strcmp(where, "pause") == 0)
         pause();
     if (strcmp(where, "allreduce") == 0 && rank != size - 1)
@@ -68,12 +86,16 @@ int main(int argc, char **argv)
     int victim = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 1;
     if (strcmp(argv[2], "before") == 0)
         MPI_Abort(MPI_COMM_WORLD, 9);
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Comm copy;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     show_process();
+    if (strcmp(argv[1], "idup") == 0)
+        MPI_Comm_idup(MPI_COMM_WORLD, &copy, &request);
     if (rank == victim)
         meet_end(argv[2]);
-    block(argv[1]);
+    block(argv[1], &request);
     MPI_Finalize();
     return 0;
 }

@@ -33,7 +33,17 @@ ends 1 abort=256 'aborted the job with code 256'
 ends 3 exit=3 'exited with code 3'
 ends 1 exit=0 'exited without calling MPI_Finalize'
 
-# An MPI error under MPI_ERRORS_ARE_FATAL
+# While the others make a communicator
+for where in dup split create_group idup; do
+    for ranks in 2 4 7; do
+        expect 137 "$MPIRUN" -n $ranks ./ends $where kill 1
+        expect_text err "^mpirun: rank 1 (process [0-9]* on $host) was killed by signal 9"
+        one_line
+    done
+done
+nothing_left
+
+# An MPI error that nobody handles
 expect 6 "$MPIRUN" -n 4 ./ends recv send 2
 expect_text err "^mpirun: rank 2 (process [0-9]* on $host) aborted the job .*: MPI_Send: dest is 7, but MPI_COMM_WORLD has ranks 0 to 3"
 one_line
