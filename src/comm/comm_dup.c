@@ -102,7 +102,9 @@ int weft_comm_idup(weft_comm_t *comm, weft_comm_t **out, weft_request_t **reques
     int err = create_idup(comm, &idup);
     if (err != MPI_SUCCESS)
         return wefti_comm_make(&members, &creation, NULL, err, out);
-    wefti_agreement_begin(&idup->agreement, &members, &creation, MPI_SUCCESS, idup_is_agreed, idup);
+    idup->agreement.on_over = idup_is_agreed;
+    idup->agreement.owner = idup;
+    wefti_agreement_begin(&idup->agreement, &members, &creation, MPI_SUCCESS);
     err = copy_comm_attributes(comm, idup->copy);
     if (err != MPI_SUCCESS)
         return give_up_dup(idup, err);

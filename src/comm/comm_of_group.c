@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Comm_create_group and MPI_Comm_create: communicators of a group whose members alone take part. */
+/* MPI_Comm_create_group and MPI_Comm_create: communicators of a group whose members alone take
+ * part. */
 #include "comm/comm_make.h"
 
 #include "comm/context_agree.h"

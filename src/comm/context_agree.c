@@ -33,10 +33,10 @@ static int parent_rank(const weft_members_t *members, int rank)
     return members->rank_in_parent == NULL ? rank : members->rank_in_parent(members->map, rank);
 }
 
-/* How often a group has used a tag is known to its members alone, so each of them remembers where to
- * begin: behind all places that were agreed on before. So a context is not used again soon, not by
- * another group with the same seed either. Members that begin at different places need a second round;
- * that happens after one of them has shared an entry with another seed. */
+/* How often a group has used a tag is known to its members alone, so each of them remembers where
+ * to begin: behind all places that were agreed on before. So a context is not used again soon, not
+ * by another group with the same seed either. Members that begin at different places need a second
+ * round; that happens after one of them has shared an entry with another seed. */
 static uint32_t next_places[64];
 
 /* The first and the last member and how many they are tell most groups apart. */
@@ -184,8 +184,8 @@ static void conclude_round(weft_agreement_t *agreement)
         *agreement->next_place = result.highest + 1;
 }
 
-/* A message that is there already calls agreement_message_is_over() at once, from within a step of the round:
- * then the loop outside goes on. */
+/* A message that is there already calls agreement_message_is_over() at once, from within a step of
+ * the round: then the loop outside goes on. */
 static void agreement_advance(weft_agreement_t *agreement)
 {
     if (agreement->is_advancing)
@@ -220,8 +220,7 @@ static void find_neighbours(weft_agreement_t *agreement, const weft_members_t *m
 }
 
 void wefti_agreement_begin(weft_agreement_t *agreement, const weft_members_t *members,
-                           const weft_creation_t *creation, int error,
-                           void (*on_over)(weft_agreement_t *agreement, void *owner), void *owner)
+                           const weft_creation_t *creation, int error)
 {
     agreement->parent = members->parent;
     agreement->tag = creation->tag;
@@ -230,8 +229,6 @@ void wefti_agreement_begin(weft_agreement_t *agreement, const weft_members_t *me
     agreement->next_place = creation->next_place;
     agreement->is_advancing = agreement->is_over = false;
     agreement->error = MPI_SUCCESS;
-    agreement->on_over = on_over;
-    agreement->owner = owner;
     if (error != MPI_SUCCESS)
         note_failure(agreement, error);
     find_neighbours(agreement, members);
@@ -250,11 +247,11 @@ int wefti_agreement_result(const weft_agreement_t *agreement, uint32_t *context_
 int wefti_comm_make(const weft_members_t *members, const weft_creation_t *creation,
                     weft_group_t *group, int error, weft_comm_t **out)
 {
-    weft_agreement_t agreement;
+    weft_agreement_t agreement = {.on_over = NULL};
     weft_comm_t *comm = NULL;
     if (error == MPI_SUCCESS)
         error = weft_comm_create(group, WEFT_NO_CONTEXT, members->parent, &comm);
-    wefti_agreement_begin(&agreement, members, creation, error, NULL, NULL);
+    wefti_agreement_begin(&agreement, members, creation, error);
     weft_progress_until(&agreement.is_over);
     if (comm == NULL)
         return wefti_agreement_result(&agreement, NULL);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the members of a new communicator agree on its context, by messages: the votes of context_vote.h
- * go up a binomial tree of the members, and what they come to goes down again.
+ * How the members of a new communicator agree on its context, by messages: the votes of
+ * context_vote.h go up a binomial tree of the members, and what they come to goes down again.
  *
- *   up:    rank r hears r + 1, r + 2, r + 4, ... below its lowest bit, and tells r without that bit
- *   down:  the other way round                    7 -> 6 -> 4 -> 0    5 -> 4    3 -> 2 -> 0    1 -> 0
+ *   up     rank r hears r + 1, r + 2, r + 4, ... below its lowest bit, and tells r without that bit:
+ *          7 -> 6 -> 4 -> 0    5 -> 4    3 -> 2 -> 0    1 -> 0
+ *   down   the other way round
  *
- * It is a state machine, so that it goes on whatever the calling thread does: MPI_Comm_idup leaves it to
- * itself. Its messages are in the parent's collective context, with tags above those of collectives
- * (0x40000000); a creation has one tag for all its rounds, because a pair of members exchanges messages
- * in turn:
+ * It is a state machine, so that it goes on whatever the calling thread does: MPI_Comm_idup leaves
+ * it to itself. Its messages are in the parent's collective context, with tags above those of
+ * collectives. A creation has one tag for all its rounds, because a pair of members exchanges
+ * messages in turn:
  *
- *   0x40000000 + tag of MPI_Comm_create_group, folded           members of the group alone take part
- *   0x60000000 + number of the creation in the parent, folded   all members of the parent count it
+ *   0x40000000 + the user's tag, folded          creations in which the members alone take part
+ *   0x60000000 + number of the creation, folded  creations that all members of the parent count
  *
  * So several idups on one communicator, and other collectives, are under way at once in any order.
  */
@@ -47,8 +48,8 @@ typedef struct weft_creation {
 /** The next creation in which all members of `parent` take part, if only by counting it. */
 weft_creation_t wefti_creation_next(weft_comm_t *parent);
 
-/** A creation in which the members alone take part. Two of them at once in one process have different
- *  tags, 0 to WEFT_CREATE_TAG; above, tags are folded. */
+/** A creation in which the members alone take part. Two of them at once in one process have
+ *  different tags, 0 to WEFT_CREATE_TAG; above, tags are folded. */
 weft_creation_t wefti_creation_of(const weft_members_t *members, int tag);
 
 enum { WEFTI_TREE_CHILDREN = 31 };
@@ -72,24 +73,23 @@ struct weft_agreement {
     bool is_advancing;                         /* and the caller goes on with what there is to do */
     bool is_over;
     int error;
-    char why[512]; /* the text of the error */
-    void (*on_over)(weft_agreement_t *agreement, void *owner);
+    char why[512];                                             /* the text of the error */
+    void (*on_over)(weft_agreement_t *agreement, void *owner); /* NULL: nothing */
     void *owner;
 };
 
 /**
- * Begin to agree, and have on_over called when it is over, maybe before this returns. Then
- * wefti_agreement_result() says how it has ended.
+ * Begin to agree. The caller has set on_over and owner: on_over is called when it is over, maybe
+ * before this returns, and may ask wefti_agreement_result() how it has ended.
  *
- * error  what has happened to this member before, with its text of weft_fail: not MPI_SUCCESS makes all
- *        members fail
+ * error  what has happened to this member before, with its text of weft_fail; if it is not
+ *        MPI_SUCCESS, all members fail
  */
 void wefti_agreement_begin(weft_agreement_t *agreement, const weft_members_t *members,
-                           const weft_creation_t *creation, int error,
-                           void (*on_over)(weft_agreement_t *agreement, void *owner), void *owner);
+                           const weft_creation_t *creation, int error);
 
-/** Once it is over: the context, which the caller owns. The member's own error, that of a message, or
- *  MPI_ERR_OTHER when another member has failed; with a text of weft_fail. */
+/** Once it is over: the context, which the caller owns. The member's own error, that of a message,
+ *  or MPI_ERR_OTHER when another member has failed; with a text of weft_fail. */
 int wefti_agreement_result(const weft_agreement_t *agreement, uint32_t *context_out);
 
 /**

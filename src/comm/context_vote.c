@@ -31,7 +31,7 @@ void wefti_proposal_withdraw(weft_context_set_t *set, weft_proposal_t *proposal)
 
 static weft_vote_t fail_without_context(weft_proposal_t *proposal)
 {
-    weft_fail(MPI_ERR_OTHER, "no context is free for a new communicator");
+    weft_fail(MPI_ERR_NO_MEM, "no context is free for a new communicator");
     proposal->context = WEFT_NO_CONTEXT;
     return wefti_vote_failed();
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rules by which the members of a new communicator agree on its context. No message is sent here.
+ * The rules by which the members of a new communicator agree on its context. No message is sent
+ * here.
  *
- * For each creation there is a sequence of contexts that all members compute alike, from what they all
- * know of the creation (its seed): numbers that look random, out of the whole range. A member proposes
- * the place of the first one that is free at it, from a given place on, and reserves that context. Its
- * vote is (place, place); votes are joined to (lowest, highest).
+ * For each creation there is a sequence of contexts that all members compute alike, from what they
+ * all know of the creation (its seed): numbers that look random, out of the whole range. A member
+ * proposes the place of the first one that is free at it, from a given place on, and reserves that
+ * context. Its vote is (place, place); votes are joined to (lowest, highest).
  *
  *   lowest == highest   all have proposed the same context, and have reserved it: agreed
  *   otherwise           a new round, from the highest place on
@@ -13,10 +14,11 @@
  *
  * Rounds come to an end: the member with the highest proposal keeps it, so a round that fails has a
  * higher place than the one before, and a place fails only where its context is taken at some member.
- * Two creations that several members make at once cannot push each other on for ever: their sequences
- * are independent of each other, so when they meet in one context (2 in 2^31), both going on from there
- * differ in the next one. (Had they walked through neighbouring numbers, each could for ever reserve at
- * one member what the other asks for next at another.)
+ *
+ * Two creations that are made at once by several members cannot push each other on for ever. They
+ * meet only in a context that both sequences have (1 in 2^31), and the next ones differ. (Had
+ * both walked through neighbouring numbers, each could go on reserving at one member what the other
+ * asks for next at another member, as long as they keep in step.)
  */
 #ifndef WEFT_COMM_CONTEXT_VOTE_H
 #define WEFT_COMM_CONTEXT_VOTE_H

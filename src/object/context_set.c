@@ -20,7 +20,7 @@ static size_t home_slot(const weft_context_set_t *set, uint32_t value)
 }
 
 /* The slot of `value`, or the empty one where it would be. The table has an empty slot. */
-static size_t find_slot(const weft_context_set_t *set, uint32_t value)
+static size_t slot_of_context(const weft_context_set_t *set, uint32_t value)
 {
     size_t slot = home_slot(set, value);
     while (set->slots[slot] != 0 && set->slots[slot] != value)
@@ -30,7 +30,7 @@ static size_t find_slot(const weft_context_set_t *set, uint32_t value)
 
 bool weft_context_set_has(const weft_context_set_t *set, uint32_t context)
 {
-    return set->count > 0 && set->slots[find_slot(set, slot_value(context))] != 0;
+    return set->count > 0 && set->slots[slot_of_context(set, slot_value(context))] != 0;
 }
 
 static bool resize(weft_context_set_t *set, size_t capacity)
@@ -42,7 +42,7 @@ static bool resize(weft_context_set_t *set, size_t capacity)
         return false;
     for (size_t i = 0; i < set->capacity; i++) {
         if (set->slots[i] != 0)
-            larger.slots[find_slot(&larger, set->slots[i])] = set->slots[i];
+            larger.slots[slot_of_context(&larger, set->slots[i])] = set->slots[i];
     }
     weft_free(set->slots);
     *set = larger;
@@ -56,7 +56,7 @@ int weft_context_set_add(weft_context_set_t *set, uint32_t context)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for the contexts of %zu communicators",
                          set->count + 1);
     uint32_t value = slot_value(context);
-    set->slots[find_slot(set, value)] = value;
+    set->slots[slot_of_context(set, value)] = value;
     set->count++;
     return MPI_SUCCESS;
 }
@@ -79,7 +79,7 @@ void weft_context_set_remove(weft_context_set_t *set, uint32_t context)
 {
     if (set->count == 0)
         return;
-    size_t slot = find_slot(set, slot_value(context));
+    size_t slot = slot_of_context(set, slot_value(context));
     if (set->slots[slot] == 0)
         return;
     close_hole(set, slot);

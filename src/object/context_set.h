@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The contexts that are taken at this process: those of its live communicators, and those that it has
- * proposed for communicators which are being made. A hash table with linear probing; its memory goes
- * up and down with the number of contexts.
+ * The contexts that are taken at this process: those of its live communicators, and those that it
+ * has proposed for communicators which are being made. A hash table with linear probing; its memory
+ * goes up and down with the number of contexts.
  *
  * A context is even, because its lowest bit tells collectives (1) from point-to-point messages (0).
  */

@@ -2,11 +2,11 @@
 /*
  * contexts STEPS [THREADED]: communicators are made and freed in STEPS steps, out of each other, by
  * all functions that make them, and then THREADED times by each of several threads. No two that are
- * live at a rank have the same context; members have the same one, also when it takes them several rounds
- * to agree; and in the end all are free.
+ * live at a rank have the same context; members have the same one, also when it takes them several
+ * rounds to agree; and in the end all are free.
  *
- * All ranks go through the same random steps. A slot holds one communicator at each rank, or none where
- * the rank is no member; disjoint groups may have different ones in a slot.
+ * All ranks go through the same random steps. A slot holds one communicator at each rank, or none
+ * where the rank is no member; disjoint groups may have different ones in a slot.
  */
 #include "../expect.h"
 

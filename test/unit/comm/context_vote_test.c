@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rules of agreement, without messages: the members of several creations are played by one process. */
+/* The rules of agreement, without messages: the members of several creations are played by one
+ * process. */
 #include "comm/context_vote.h"
 
 #include "mpi.h"
@@ -162,8 +163,8 @@ static void find_colliding(uint32_t *one, uint32_t *two)
     *two = all[i].seed;
 }
 
-/* One process always votes for one creation first, the other for the other: each gets at one process what
- * the other wants, and both have to go on; but they do not meet again. */
+/* One process always votes for one creation first, the other for the other: each gets at one
+ * process what the other wants, and both have to go on; but they do not meet again. */
 static void does_not_go_on_in_lockstep(void **state)
 {
     uint32_t one, two;
@@ -225,7 +226,7 @@ static void agrees_at_once(void **state)
     }
 }
 
-/* The numbers of creations that follow each other are spread over the whole range, all bits of it. */
+/* Creations that follow each other are spread over the whole range, all bits of it. */
 static void spreads_contexts(void **state)
 {
     enum { NUMBERS = 100000, PARTS = 64 };

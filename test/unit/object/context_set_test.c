@@ -12,7 +12,7 @@
 
 enum { NUMBERS = 3000, STEPS = 300000, MANY = 100000 };
 
-/* Against an array of flags; the contexts are near each other, so that they collide in the table. */
+/* Against an array of flags; the contexts are near each other. */
 static void is_a_set(void **state)
 {
     static bool expected[NUMBERS];
