@@ -3,8 +3,8 @@
  * How the members of a new communicator agree on its context, by messages: the votes of
  * context_vote.h go up a binomial tree of the members, and what they come to goes down again.
  *
- *   up     rank r hears r + 1, r + 2, r + 4, ... below its lowest bit, and tells r without that bit:
- *          7 -> 6 -> 4 -> 0    5 -> 4    3 -> 2 -> 0    1 -> 0
+ *   up     rank r hears r + 1, r + 2, r + 4, ... below its lowest bit, and tells r without that
+ *          bit:   7 -> 6 -> 4 -> 0    5 -> 4    3 -> 2 -> 0    1 -> 0
  *   down   the other way round
  *
  * It is a state machine, so that it goes on whatever the calling thread does: MPI_Comm_idup leaves

@@ -13,7 +13,7 @@
  *   highest == FAILED   a member cannot take part; all fail
  *
  * Rounds come to an end: the member with the highest proposal keeps it, so a round that fails has a
- * higher place than the one before, and a place fails only where its context is taken at some member.
+ * higher place than the one before, and a place fails only where its context is taken at a member.
  *
  * Two creations that are made at once by several members cannot push each other on for ever. They
  * meet only in a context that both sequences have (1 in 2^31), and the next ones differ. (Had
