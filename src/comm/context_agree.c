@@ -204,18 +204,22 @@ static void agreement_advance(weft_agreement_t *agreement)
 
 /* ---- from begin to end ---- */
 
+/* The rank above is this one without its lowest digit that is not 0; the ranks below have one more
+ * such digit, lower than that. */
 static void find_neighbours(weft_agreement_t *agreement, const weft_members_t *members)
 {
-    int64_t rank = members->rank, size = members->size;
-    int64_t lowest_bit = rank & -rank;
+    int64_t rank = members->rank, size = members->size, weight = 1;
+    while (weight < size && rank / weight % WEFTI_TREE_BASE == 0)
+        weight *= WEFTI_TREE_BASE;
     agreement->above = MPI_PROC_NULL;
     if (rank != 0)
-        agreement->above = parent_rank(members, (int)(rank - lowest_bit));
-    for (lowest_bit = rank == 0 ? (int64_t)1 << 31 : lowest_bit; lowest_bit > 1;) {
-        lowest_bit /= 2;
-        if (rank + lowest_bit < size)
+        agreement->above =
+            parent_rank(members, (int)(rank - rank / weight % WEFTI_TREE_BASE * weight));
+    agreement->child_count = 0;
+    for (weight /= WEFTI_TREE_BASE; weight > 0; weight /= WEFTI_TREE_BASE) {
+        for (int64_t i = 1; i < WEFTI_TREE_BASE && rank + i * weight < size; i++)
             agreement->children[agreement->child_count++] =
-                parent_rank(members, (int)(rank + lowest_bit));
+                parent_rank(members, (int)(rank + i * weight));
     }
 }
 
@@ -224,7 +228,7 @@ void wefti_agreement_begin(weft_agreement_t *agreement, const weft_members_t *me
 {
     agreement->parent = members->parent;
     agreement->tag = creation->tag;
-    agreement->child_count = agreement->pending = 0;
+    agreement->pending = 0;
     agreement->proposal = (weft_proposal_t){.seed = creation->seed, .context = WEFT_NO_CONTEXT};
     agreement->next_place = creation->next_place;
     agreement->is_advancing = agreement->is_over = false;
@@ -247,8 +251,9 @@ int wefti_agreement_result(const weft_agreement_t *agreement, uint32_t *context_
 int wefti_comm_make(const weft_members_t *members, const weft_creation_t *creation,
                     weft_group_t *group, int error, weft_comm_t **out)
 {
-    weft_agreement_t agreement = {.on_over = NULL};
+    weft_agreement_t agreement;
     weft_comm_t *comm = NULL;
+    agreement.on_over = NULL;
     if (error == MPI_SUCCESS)
         error = weft_comm_create(group, WEFT_NO_CONTEXT, members->parent, &comm);
     wefti_agreement_begin(&agreement, members, creation, error);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How the members of a new communicator agree on its context, by messages: the votes of
- * context_vote.h go up a binomial tree of the members, and what they come to goes down again.
+ * context_vote.h go up a tree of the members, and what they come to goes down again. A rank,
+ * written with digits of base 16, tells the rank that has 0 for its lowest digit that is not 0:
  *
- *   up     rank r hears r + 1, r + 2, r + 4, ... below its lowest bit, and tells r without that
- *          bit:   7 -> 6 -> 4 -> 0    5 -> 4    3 -> 2 -> 0    1 -> 0
- *   down   the other way round
+ *   up     0x321 -> 0x320 -> 0x300 -> 0        down   the other way round
+ *
+ * Up to 16 members are a star: that few messages wait for each other matters more than how many
+ * one member has, most of all where ranks share a processor and wait for their turns.
  *
  * It is a state machine, so that it goes on whatever the calling thread does: MPI_Comm_idup leaves
  * it to itself. Its messages are in the parent's collective context, with tags above those of
@@ -52,7 +54,8 @@ weft_creation_t wefti_creation_next(weft_comm_t *parent);
  *  different tags, 0 to WEFT_CREATE_TAG; above, tags are folded. */
 weft_creation_t wefti_creation_of(const weft_members_t *members, int tag);
 
-enum { WEFTI_TREE_CHILDREN = 31 };
+/* A rank has at most 8 digits. */
+enum { WEFTI_TREE_BASE = 16, WEFTI_TREE_CHILDREN = 8 * (WEFTI_TREE_BASE - 1) };
 
 typedef struct weft_agreement weft_agreement_t;
 
