@@ -100,6 +100,7 @@ int weft_comm_idup(weft_comm_t *comm, weft_comm_t **out, weft_request_t **reques
     weft_creation_t creation = wefti_creation_next(comm);
     idup_t *idup = NULL;
     int err = create_idup(comm, &idup);
+    /* Without a request it waits until all have failed: the others would wait for this vote. */
     if (err != MPI_SUCCESS)
         return wefti_comm_make(&members, &creation, NULL, err, out);
     idup->agreement.on_over = idup_is_agreed;

@@ -42,9 +42,9 @@ typedef struct weft_members {
 typedef struct weft_creation {
     int tag;       /* of its messages */
     uint64_t seed; /* of its contexts */
-    uint32_t
-        *next_place; /* where this member begins in the sequence of contexts, and what it moves on
-                             once a place is agreed on; NULL: at the beginning */
+    /* Where this member begins in the sequence of contexts; goes on when all have agreed. NULL: at
+     * the beginning. */
+    uint32_t *next_place;
 } weft_creation_t;
 
 /** The next creation in which all members of `parent` take part, if only by counting it. */
