@@ -11,11 +11,7 @@
 
 #include <stdint.h>
 
-enum {
-    SMALL_SCRATCH = 512,
-    SPARE_SCRATCH_MAX = 8 << 20, /* a larger one is not kept between runs */
-    TAG_MASK = 0x3fffffff,       /* tags above are those of src/comm */
-};
+enum { TAG_MASK = 0x3fffffff }; /* the tags above belong to src/comm */
 
 static weft_pool_t runs = WEFT_POOL(weft_plan_run_t);
 

@@ -86,7 +86,7 @@ static int create_idup(weft_comm_t *comm, idup_t **out)
     return MPI_SUCCESS;
 }
 
-/* A callback has failed, but the broadcast must complete, since the other members need it. */
+/* A callback has failed, but the agreement must complete, since the other members need it. */
 static int give_up_dup(idup_t *idup, int err)
 {
     weft_request_wait(&idup->request);

@@ -16,6 +16,12 @@ static weft_pool_t comms = WEFT_POOL(weft_comm_t);
 
 weft_context_set_t weft_contexts;
 
+static struct {
+    const char *name;
+    void (*release)(weft_comm_t *comm, void *state);
+} slots[WEFT_COMM_SLOTS];
+static int slot_count;
+
 enum { WORLD_CONTEXT = 0, SELF_CONTEXT = 2 };
 
 MPI_Comm weft_comm_handle(const weft_comm_t *comm)

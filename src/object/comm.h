@@ -32,15 +32,9 @@ struct weft_comm {
     weft_errhandler_t *errhandler;
     uint32_t coll_sequence; /* of the next collective: its tag */
     uint32_t coll_count;    /* meetings that collectives begun so far may hold on this host */
-    uint32_t creations;     /* of communicators out of this one, that all its members count */
-    struct weft_board *board; /* of runtime/meeting.h, claimed by src/coll; NULL: not yet, or (has_no_board) */
-    bool has_no_board, is_one_host;
-    void *coll_cache;       /* of src/coll; released by weft_comm_release_coll */
-    struct weft_flags *flags; /* of src/coll/device; released by weft_comm_release_flags */
-    struct weft_multicast_part *multicast; /* of src/coll/device; released by weft_comm_release_multicast */
-    bool is_host_only;      /* the program has asserted that its buffers are host memory */
-    void *bsend_buffer;     /* of src/pt2pt: MPI_Comm_attach_buffer; NULL: none */
-    struct weft_stream *stream; /* of src/stream, by MPIX_Stream_comm_create; NULL: none */
+    uint32_t creations; /* of communicators out of this one, counted by all members alike */
+    bool is_host_only;  /* the program has asserted that its buffers are host memory */
+    void *slot[WEFT_COMM_SLOTS]; /* state of the layers above: weft_comm_slot_register() */
     weft_attributes_t *attributes;
     weft_info_t *info; /* hints; NULL: none */
     char name[MPI_MAX_OBJECT_NAME];
@@ -91,8 +85,8 @@ int weft_comm_create(weft_group_t *group, uint32_t context, const weft_comm_t *p
                      weft_comm_t **out);
 
 void weft_comm_retain(weft_comm_t *comm);
-/** The last release frees all that belongs to the communicator, except attributes, which
- *  MPI_Comm_free has deleted before. */
+/** The last release frees all that belongs to the communicator, its context too, except attributes,
+ *  which MPI_Comm_free has deleted before. */
 void weft_comm_release(weft_comm_t *comm);
 
 /**

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ends WHERE HOW [RANK]: all ranks block WHERE (recv, allreduce, barrier, outside of MPI: pause);
- * before that RANK (1 if not given) ends. HOW is
+/* ends WHERE HOW [RANK]: all ranks block WHERE (recv, allreduce, barrier, dup, split, create_group,
+ * idup, outside of MPI: pause); before that, and with idup within it, RANK (1 if not given) ends. HOW is
  *
  *   kill  segv  abort=CODE  exit=CODE   by SIGKILL, SIGSEGV, MPI_Abort or _Exit
  *   send         by a message to rank 7, an error unless there is such a rank
@@ -47,7 +47,7 @@ static void meet_end(const char *how)
         MPI_Send(&rank, 1, MPI_INT, 7, 0, MPI_COMM_WORLD);
 }
 
-/* The last rank is missing. */
+/* The last rank takes no part. */
 static void make_comm(const char *where)
 {
     MPI_Comm comm;
@@ -62,7 +62,7 @@ static void make_comm(const char *where)
     }
 }
 
-/* In collectives the last rank is missing; it waits for a message that nobody sends. */
+/* The last rank takes no part in collectives; it waits for a message that is never sent. */
 static void block(const char *where, MPI_Request *request)
 {
     int in, out = 1, size;

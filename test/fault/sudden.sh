@@ -43,7 +43,7 @@ for where in dup split create_group idup; do
 done
 nothing_left
 
-# An MPI error that nobody handles
+# An MPI error under MPI_ERRORS_ARE_FATAL
 expect 6 "$MPIRUN" -n 4 ./ends recv send 2
 expect_text err "^mpirun: rank 2 (process [0-9]* on $host) aborted the job .*: MPI_Send: dest is 7, but MPI_COMM_WORLD has ranks 0 to 3"
 one_line
