@@ -128,7 +128,7 @@ void sim_events_end(sim_context_t *context)
     sim_object_each(SIM_EVENT, end_if_of, context);
 }
 
-static CUresult create(CUevent *out, unsigned flags)
+static CUresult create_event(CUevent *out, unsigned flags)
 {
     const unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     sim_context_t *context;
@@ -151,7 +151,7 @@ static CUresult create(CUevent *out, unsigned flags)
 CUresult cuEventCreate(CUevent *out, unsigned flags)
 {
     CUresult result = sim_begin(__func__);
-    return sim_end(result ? result : create(out, flags));
+    return sim_end(result ? result : create_event(out, flags));
 }
 
 CUresult cuEventDestroy(CUevent handle)

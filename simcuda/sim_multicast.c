@@ -19,7 +19,7 @@ static CUresult check_properties(const CUmulticastObjectProp *properties)
     return CUDA_SUCCESS;
 }
 
-static CUresult create(CUmemGenericAllocationHandle *out, const CUmulticastObjectProp *properties)
+static CUresult create_object(CUmemGenericAllocationHandle *out, const CUmulticastObjectProp *properties)
 {
     CUresult result = check_properties(properties);
     if (result == CUDA_SUCCESS && (out == NULL || properties->size == 0 || !is_whole(properties->size)))
@@ -38,7 +38,7 @@ static CUresult create(CUmemGenericAllocationHandle *out, const CUmulticastObjec
 CUresult cuMulticastCreate(CUmemGenericAllocationHandle *out, const CUmulticastObjectProp *properties)
 {
     CUresult result = sim_begin(__func__);
-    return sim_end(result ? result : create(out, properties));
+    return sim_end(result ? result : create_object(out, properties));
 }
 
 CUresult cuMulticastGetGranularity(size_t *out, const CUmulticastObjectProp *properties,
@@ -86,7 +86,7 @@ typedef struct wish {
 } wish_t;
 
 /* An object that can be shared accepts only memory that can be shared. */
-static CUresult bind(const wish_t *wish)
+static CUresult bind_part(const wish_t *wish)
 {
     const sim_memory_t *object = wish->object, *memory = wish->memory;
     if (object == NULL || memory == NULL || memory->team != NULL || wish->bytes == 0 || !is_whole(wish->bytes) ||
@@ -114,7 +114,7 @@ CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t offset, 
     wish_t wish = {object_of(handle), sim_memory_of(memory), offset, memory_offset, bytes};
     if (result == CUDA_SUCCESS && flags != 0)
         result = CUDA_ERROR_INVALID_VALUE;
-    return sim_end(result ? result : bind(&wish));
+    return sim_end(result ? result : bind_part(&wish));
 }
 
 /* The address must be one of virtual memory: allocations of pools are not supported. */
@@ -128,7 +128,7 @@ CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle handle, size_t offset,
     if (result != CUDA_SUCCESS)
         return sim_end(result);
     wish_t wish = {object_of(handle), range->memory, offset, address - range->start, bytes};
-    return sim_end(bind(&wish));
+    return sim_end(bind_part(&wish));
 }
 
 CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice ordinal, size_t offset, size_t bytes)

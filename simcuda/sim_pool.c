@@ -110,7 +110,7 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool)
 
 /* ---- create and destroy ---- */
 
-static CUresult create(CUmemoryPool *out, const CUmemPoolProps *properties)
+static CUresult create_pool(CUmemoryPool *out, const CUmemPoolProps *properties)
 {
     if (out == NULL || properties == NULL || properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
         return CUDA_ERROR_INVALID_VALUE;
@@ -134,7 +134,7 @@ static CUresult create(CUmemoryPool *out, const CUmemPoolProps *properties)
 CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *properties)
 {
     CUresult result = sim_begin(__func__);
-    return sim_end(result ? result : create(out, properties));
+    return sim_end(result ? result : create_pool(out, properties));
 }
 
 /* Allocations keep the pool in memory until they are freed; a device that uses the pool goes back

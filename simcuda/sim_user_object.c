@@ -88,7 +88,7 @@ void sim_held_release(sim_held_t *held)
 
 /* ---- entry points ---- */
 
-static CUresult create(CUuserObject *out, void *data, CUhostFn destroy, unsigned references)
+static CUresult create_user_object(CUuserObject *out, void *data, CUhostFn destroy, unsigned references)
 {
     sim_user_object_t *object = sim_object_create(SIM_USER_OBJECT, sizeof(*object));
     object->references = references;
@@ -105,7 +105,7 @@ CUresult cuUserObjectCreate(CUuserObject *out, void *data, CUhostFn destroy, uns
     if (result == CUDA_SUCCESS && (out == NULL || destroy == NULL || references == 0 ||
                                    flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC))
         result = CUDA_ERROR_INVALID_VALUE;
-    return sim_end(result ? result : create(out, data, destroy, references));
+    return sim_end(result ? result : create_user_object(out, data, destroy, references));
 }
 
 CUresult cuUserObjectRetain(CUuserObject handle, unsigned count)

@@ -130,7 +130,7 @@ sim_memory_t *sim_memory_of_team(sim_team_t *team, unsigned types)
     return memory;
 }
 
-static CUresult create(CUmemGenericAllocationHandle *out, size_t bytes,
+static CUresult create_allocation(CUmemGenericAllocationHandle *out, size_t bytes,
                        const CUmemAllocationProp *properties)
 {
     sim_device_t *device;
@@ -158,7 +158,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t bytes,
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && flags != 0)
         result = CUDA_ERROR_INVALID_VALUE;
-    return sim_end(result ? result : create(out, bytes, properties));
+    return sim_end(result ? result : create_allocation(out, bytes, properties));
 }
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
@@ -233,7 +233,7 @@ static sim_range_t range_of_memory(uintptr_t start, size_t bytes, const sim_memo
                          .backing = memory->backing};
 }
 
-static CUresult map(uintptr_t start, size_t bytes, size_t offset, sim_memory_t *memory)
+static CUresult map_range(uintptr_t start, size_t bytes, size_t offset, sim_memory_t *memory)
 {
     if (memory == NULL || offset != 0 || !is_whole(bytes) || bytes > memory->bytes ||
         start % SIM_GRANULE != 0 || !is_reserved(start, bytes) || sim_range_overlaps(start, bytes))
@@ -257,7 +257,7 @@ CUresult cuMemMap(CUdeviceptr start, size_t bytes, size_t offset,
     CUresult result = sim_begin(__func__);
     if (result == CUDA_SUCCESS && flags != 0)
         result = CUDA_ERROR_INVALID_VALUE;
-    return sim_end(result ? result : map(start, bytes, offset, sim_memory_of(handle)));
+    return sim_end(result ? result : map_range(start, bytes, offset, sim_memory_of(handle)));
 }
 
 static bool is_mapping(const sim_range_t *range)
@@ -278,7 +278,7 @@ static bool is_made_of_mappings(uintptr_t start, size_t bytes)
     return start == end;
 }
 
-static CUresult unmap(uintptr_t start, size_t bytes)
+static CUresult unmap_range(uintptr_t start, size_t bytes)
 {
     if (bytes == 0 || !is_made_of_mappings(start, bytes))
         return CUDA_ERROR_INVALID_VALUE;
@@ -297,7 +297,7 @@ static CUresult unmap(uintptr_t start, size_t bytes)
 CUresult cuMemUnmap(CUdeviceptr start, size_t bytes)
 {
     CUresult result = sim_begin(__func__);
-    return sim_end(result ? result : unmap(start, bytes));
+    return sim_end(result ? result : unmap_range(start, bytes));
 }
 
 /* ---- rights ---- */

@@ -15,9 +15,9 @@
 typedef struct table {
     weft_tuning_row_t *rows; /* [count] */
     size_t count, room;
-} table_t;
+} tuning_table_t;
 
-static table_t hosts, devices;
+static tuning_table_t hosts, devices;
 static size_t first_rows[WEFT_COLLS]; /* in `hosts`; hosts.count: none */
 
 static const struct {
@@ -74,7 +74,7 @@ bool weft_tuning_parse(weft_coll_t coll, const char *text, weft_choice_t *out)
     return true;
 }
 
-static bool add_row(table_t *table, const weft_tuning_row_t *row)
+static bool add_row(tuning_table_t *table, const weft_tuning_row_t *row)
 {
     if (table->count == table->room) {
         size_t room = table->room == 0 ? 64 : table->room * 2;
@@ -94,7 +94,7 @@ static bool take_row(const char *line, int number, bool *has_devices)
     weft_tuning_row_t row = {.line = number};
     if (!wefti_tuning_row_parse(line, &row))
         return false;
-    if (row.where != WEFT_WHERE_DEVICE)
+    if (row.where != WEFT_TUNE_DEVICE)
         return add_row(&hosts, &row);
     if (!*has_devices)
         devices.count = 0;
@@ -132,7 +132,7 @@ static bool is_complete(const char *name)
         bool fits_all = false;
         for (size_t i = 0; i < hosts.count; i++) {
             const weft_tuning_row_t *row = &hosts.rows[i];
-            fits_all |= (int)row->coll == coll && row->where == WEFT_WHERE_ANY &&
+            fits_all |= (int)row->coll == coll && row->where == WEFT_TUNE_ANY &&
                         weft_tuning_is_any(&row->range) && row->algorithm != NULL &&
                         row->algorithm->needs == 0;
         }
@@ -189,10 +189,10 @@ void weft_tuning_open(void)
     link_rows();
 }
 
-static void close_table(table_t *table)
+static void close_table(tuning_table_t *table)
 {
     weft_free(table->rows);
-    *table = (table_t){.rows = NULL};
+    *table = (tuning_table_t){.rows = NULL};
 }
 
 void weft_tuning_close(void)
@@ -211,13 +211,13 @@ static bool is_over_fabric(const weft_tuning_row_t *row, const char *fabric)
 
 static bool holds(const weft_tuning_row_t *row, const weft_tuning_query_t *query)
 {
-    if (row->where == WEFT_WHERE_ANY)
+    if (row->where == WEFT_TUNE_ANY)
         return true;
     if (query->nodes > 1)
-        return (row->where == WEFT_WHERE_NODES ||
-                (row->where == WEFT_WHERE_CROWDED_NODES && query->any_is_oversubscribed)) &&
+        return (row->where == WEFT_TUNE_NODES ||
+                (row->where == WEFT_TUNE_CROWDED_NODES && query->any_is_oversubscribed)) &&
                is_over_fabric(row, query->fabric);
-    return row->where == (query->is_oversubscribed ? WEFT_WHERE_SHORT : WEFT_WHERE_ENOUGH);
+    return row->where == (query->is_oversubscribed ? WEFT_TUNE_SHORT : WEFT_TUNE_ENOUGH);
 }
 
 static bool fits(const weft_tuning_row_t *row, const weft_tuning_query_t *query)

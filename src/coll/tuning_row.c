@@ -11,19 +11,19 @@ enum { COLUMNS = 5, RADIX_LEAST = 2, RADIX_MOST = 64 };
 /* "any", or of nodes "nodes:efa" */
 static bool parse_where(const char *word, weft_tuning_row_t *row)
 {
-    static const char *const words[] = {[WEFT_WHERE_ANY] = "any",
-                                        [WEFT_WHERE_ENOUGH] = "enough",
-                                        [WEFT_WHERE_SHORT] = "short",
-                                        [WEFT_WHERE_NODES] = "nodes",
-                                        [WEFT_WHERE_CROWDED_NODES] = "crowded"};
+    static const char *const words[] = {[WEFT_TUNE_ANY] = "any",
+                                        [WEFT_TUNE_ENOUGH] = "enough",
+                                        [WEFT_TUNE_SHORT] = "short",
+                                        [WEFT_TUNE_NODES] = "nodes",
+                                        [WEFT_TUNE_CROWDED_NODES] = "crowded"};
     size_t length = strcspn(word, ":");
-    for (int i = 0; i <= WEFT_WHERE_CROWDED_NODES; i++) {
+    for (int i = 0; i <= WEFT_TUNE_CROWDED_NODES; i++) {
         if (strncmp(word, words[i], length) != 0 || words[i][length] != '\0')
             continue;
         row->where = (weft_tuning_where_t)i;
         snprintf(row->fabric, sizeof(row->fabric), "%.31s",
                  word[length] == ':' ? word + length + 1 : "");
-        return word[length] == '\0' || (i >= WEFT_WHERE_NODES && row->fabric[0] != '\0');
+        return word[length] == '\0' || (i >= WEFT_TUNE_NODES && row->fabric[0] != '\0');
     }
     return false;
 }
@@ -95,7 +95,7 @@ static bool parse_call(const char *first, const char *second, weft_tuning_row_t 
     row->coll = weft_coll_named(is_device ? second : first);
     if (!is_device)
         return row->coll != WEFT_COLLS && parse_where(second, row);
-    row->where = WEFT_WHERE_DEVICE;
+    row->where = WEFT_TUNE_DEVICE;
     return row->coll != WEFT_COLLS || strcmp(second, "any") == 0;
 }
 
@@ -107,6 +107,6 @@ bool wefti_tuning_row_parse(const char *line, weft_tuning_row_t *out)
         return false;
     return parse_call(words[0], words[1], out) && weft_tuning_ranks(words[2], &out->range) &&
            weft_tuning_bytes(words[3], &out->range) &&
-           (out->where == WEFT_WHERE_DEVICE ? parse_method(words[4], out)
+           (out->where == WEFT_TUNE_DEVICE ? parse_method(words[4], out)
                                             : wefti_tuning_algorithm_parse(words[4], out));
 }

@@ -15,12 +15,12 @@ enum { WEFT_TUNING_RADIX = 2, WEFT_TUNING_FABRIC_BYTES = 32, WEFT_TUNING_WORD_BY
 
 /** Where a row holds. */
 typedef enum weft_tuning_where {
-    WEFT_WHERE_ANY,
-    WEFT_WHERE_ENOUGH, /* one host, with enough cores */
-    WEFT_WHERE_SHORT,  /* one host, short of them */
-    WEFT_WHERE_NODES,  /* several nodes */
-    WEFT_WHERE_CROWDED_NODES,
-    WEFT_WHERE_DEVICE, /* device memory */
+    WEFT_TUNE_ANY,
+    WEFT_TUNE_ENOUGH, /* one host, with enough cores */
+    WEFT_TUNE_SHORT,  /* one host, short of them */
+    WEFT_TUNE_NODES,  /* several nodes */
+    WEFT_TUNE_CROWDED_NODES,
+    WEFT_TUNE_DEVICE, /* device memory */
 } weft_tuning_where_t;
 
 typedef struct weft_tuning_row {

@@ -9,17 +9,17 @@
 /* Of the old and the new communicator. */
 typedef struct groups {
     weft_group_t *all, *part;
-} groups_t;
+} groups_of_comm_t;
 
 static int rank_of_member(const void *map, int rank)
 {
-    const groups_t *groups = map;
+    const groups_of_comm_t *groups = map;
     return weft_group_rank_of(groups->all, weft_group_world_rank(groups->part, rank));
 }
 
 int weft_comm_create_of(weft_comm_t *comm, weft_group_t *group, int tag, weft_comm_t **out)
 {
-    groups_t groups = {comm->group, group};
+    groups_of_comm_t groups = {comm->group, group};
     weft_members_t members = {.parent = comm,
                               .rank = group->rank,
                               .size = group->size,

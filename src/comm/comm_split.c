@@ -12,7 +12,7 @@
 /* What each rank tells all others. */
 typedef struct choice {
     int color, key;
-} choice_t;
+} split_choice_t;
 
 typedef struct member {
     int key, rank; /* rank in the old communicator */
@@ -27,7 +27,7 @@ static int by_key_and_rank(const void *a, const void *b)
 }
 
 /* Those with a colour, in their order in the new communicator; how many. */
-static int sort_split_members(const choice_t choices[], int count, int color, member_t members[])
+static int sort_split_members(const split_choice_t choices[], int count, int color, member_t members[])
 {
     int found = 0;
     for (int rank = 0; rank < count; rank++) {
@@ -77,7 +77,7 @@ static int rank_in_split(const member_t members[], int old_rank)
     return rank;
 }
 
-static int join_split(weft_comm_t *comm, const choice_t choices[], member_t sorted[],
+static int join_split(weft_comm_t *comm, const split_choice_t choices[], member_t sorted[],
                       const weft_creation_t *creation, weft_comm_t **out)
 {
     int color = choices[comm->rank].color;
@@ -95,7 +95,7 @@ static int join_split(weft_comm_t *comm, const choice_t choices[], member_t sort
     return err;
 }
 
-static int exchange_colors(weft_comm_t *comm, const choice_t *mine, choice_t choices[])
+static int exchange_colors(weft_comm_t *comm, const split_choice_t *mine, split_choice_t choices[])
 {
     weft_type_t *byte = weft_type_of(MPI_BYTE);
     weft_coll_args_t args = {.comm = comm,
@@ -109,7 +109,7 @@ static int exchange_colors(weft_comm_t *comm, const choice_t *mine, choice_t cho
 }
 
 /* With memory for what all ranks say and for the members of the new communicator. */
-static int split_with(weft_comm_t *comm, const choice_t *mine, choice_t choices[],
+static int split_with(weft_comm_t *comm, const split_choice_t *mine, split_choice_t choices[],
                       member_t sorted[], weft_comm_t **out)
 {
     weft_creation_t creation = wefti_creation_next(comm);
@@ -122,7 +122,7 @@ static int split_with(weft_comm_t *comm, const choice_t *mine, choice_t choices[
 
 int weft_comm_split(weft_comm_t *comm, int color, int key, weft_comm_t **out)
 {
-    choice_t mine = {color, key}, *choices = weft_alloc_array((size_t)comm->size, sizeof(*choices));
+    split_choice_t mine = {color, key}, *choices = weft_alloc_array((size_t)comm->size, sizeof(*choices));
     member_t *sorted = weft_alloc_array((size_t)comm->size, sizeof(*sorted));
     weft_comm_t *made;
     int err = MPI_SUCCESS;

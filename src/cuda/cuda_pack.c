@@ -15,14 +15,14 @@ typedef struct image {
     weft_device_t *device;
     void *address;
     struct image *next;
-} image_t;
+} pack_image_t;
 
 /* What weft_type_t.device_shape points to. */
 typedef struct shape {
     weft_link_t all; /* in `shapes` */
     weft_type_t *type;
     weft_move_shape_t moves;
-    image_t *images;
+    pack_image_t *images;
 } pack_shape_t;
 
 static weft_list_t shapes = {&shapes, &shapes};
@@ -34,7 +34,7 @@ static void pack_release_layout(void *released)
     pack_shape_t *shape = released;
     weft_list_remove(&shape->all);
     shape->type->device_shape = NULL;
-    for (image_t *image = shape->images, *next; image != NULL; image = next) {
+    for (pack_image_t *image = shape->images, *next; image != NULL; image = next) {
         next = image->next;
         wefti_scratch_give(image->device, image->address);
         weft_free(image);
@@ -61,10 +61,10 @@ static pack_shape_t *shape_of(weft_type_t *type)
 
 /* Put the image where queues other than this one may read it next, hence the wait: once for a type
  * and a device. */
-static image_t *add_image(pack_shape_t *shape, weft_queue_t *queue)
+static pack_image_t *add_image(pack_shape_t *shape, weft_queue_t *queue)
 {
     weft_device_t *device = queue->device;
-    image_t *image = weft_alloc_zeroed(1, sizeof(*image));
+    pack_image_t *image = weft_alloc_zeroed(1, sizeof(*image));
     void *address = image == NULL ? NULL : wefti_scratch_take(device, shape->moves.image_bytes);
     if (address == NULL ||
         wefti_copy(queue, address, shape->moves.image, shape->moves.image_bytes) != MPI_SUCCESS) {
@@ -74,7 +74,7 @@ static image_t *add_image(pack_shape_t *shape, weft_queue_t *queue)
         return NULL;
     }
     wefti_queue_empty(queue, MPI_SUCCESS);
-    *image = (image_t){device, address, shape->images};
+    *image = (pack_image_t){device, address, shape->images};
     shape->images = image;
     return image;
 }
@@ -85,7 +85,7 @@ static bool image_for(pack_shape_t *shape, weft_queue_t *queue, const void **out
     *out = NULL;
     if (shape->moves.image == NULL)
         return true;
-    image_t *image = shape->images;
+    pack_image_t *image = shape->images;
     while (image != NULL && image->device != queue->device)
         image = image->next;
     if (image == NULL)

@@ -23,7 +23,7 @@ typedef struct span {
 typedef struct place {
     char *at;
     size_t bytes;
-} place_t;
+} direct_place_t;
 
 static const weft_offer_t *offer_of(const weft_direct_work_t *work, int member)
 {
@@ -36,13 +36,13 @@ static weft_mapping_t *mapping_of(const weft_direct_work_t *work, int member, we
 }
 
 /* Row `index` of a side; nothing where a rank takes no part. */
-static place_t place_of(const weft_direct_work_t *work, int member, weft_side_t side, int index)
+static direct_place_t direct_place_of(const weft_direct_work_t *work, int member, weft_side_t side, int index)
 {
     const weft_export_row_t *row = wefti_offer_row(offer_of(work, member), side, index);
     if (row == NULL)
-        return (place_t){0};
+        return (direct_place_t){0};
     char *base = mapping_of(work, member, side)->address;
-    return (place_t){base == NULL ? NULL : base + row->offset, row->bytes};
+    return (direct_place_t){base == NULL ? NULL : base + row->offset, row->bytes};
 }
 
 /* ---- copies ---- */
@@ -51,16 +51,16 @@ typedef struct batch {
     weft_queue_t *queue;
     weft_piece_t pieces[PIECES];
     size_t count;
-} batch_t;
+} direct_batch_t;
 
-static int flush_pieces(batch_t *batch)
+static int flush_pieces(direct_batch_t *batch)
 {
     size_t count = batch->count;
     batch->count = 0;
     return count == 0 ? MPI_SUCCESS : weft_device->copy_many(batch->queue, batch->pieces, count);
 }
 
-static int add_piece(batch_t *batch, place_t to, place_t from)
+static int add_piece(direct_batch_t *batch, direct_place_t to, direct_place_t from)
 {
     if (to.bytes != from.bytes)
         return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "the ranks disagree on sizes");
@@ -71,23 +71,23 @@ static int add_piece(batch_t *batch, place_t to, place_t from)
 }
 
 /* Whatever rank `to` gets from rank `from`. */
-static int add_pieces_of(batch_t *batch, const weft_direct_work_t *work, int to)
+static int add_pieces_of(direct_batch_t *batch, const weft_direct_work_t *work, int to)
 {
     const weft_offer_t *offer = offer_of(work, to);
     bool is_from_root = wefti_offer_is_from_root(offer);
     int err = MPI_SUCCESS;
     for (int i = 0; i < (int)offer->rows[WEFT_GETS] && err == MPI_SUCCESS; i++) {
         int from = is_from_root ? offer->root : i;
-        place_t target = place_of(work, to, WEFT_GETS, i);
+        direct_place_t target = direct_place_of(work, to, WEFT_GETS, i);
         if (target.bytes > 0)
-            err = add_piece(batch, target, place_of(work, from, WEFT_GIVES, to));
+            err = add_piece(batch, target, direct_place_of(work, from, WEFT_GIVES, to));
     }
     return err;
 }
 
 static int move_pieces(const weft_direct_work_t *work, span_t members)
 {
-    batch_t batch = {.queue = work->queue};
+    direct_batch_t batch = {.queue = work->queue};
     int err = MPI_SUCCESS;
     for (int member = members.first; member < members.end && err == MPI_SUCCESS; member++)
         err = add_pieces_of(&batch, work, member);
@@ -104,7 +104,7 @@ typedef struct operands {
     size_t bytes;
 } operands_t;
 
-static int take_source(operands_t *operands, place_t place)
+static int take_source(operands_t *operands, direct_place_t place)
 {
     if (operands->sources > 0 && place.bytes != operands->bytes)
         return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "the ranks disagree on sizes");
@@ -113,7 +113,7 @@ static int take_source(operands_t *operands, place_t place)
     return MPI_SUCCESS;
 }
 
-static int take_out(operands_t *operands, place_t place)
+static int take_out(operands_t *operands, direct_place_t place)
 {
     if (place.bytes != operands->bytes)
         return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "the ranks disagree on sizes");
@@ -197,7 +197,7 @@ static int take_sources(const weft_direct_work_t *work, operands_t *operands, in
     int err = MPI_SUCCESS;
     operands->sources = operands->outs = 0;
     for (int member = 0; member <= last && err == MPI_SUCCESS; member++)
-        err = take_source(operands, place_of(work, member, WEFT_GIVES, index));
+        err = take_source(operands, direct_place_of(work, member, WEFT_GIVES, index));
     return err;
 }
 
@@ -222,7 +222,7 @@ static int reduce_to_all(const weft_direct_work_t *work, operands_t *operands, s
     int err = take_sources(work, operands, members - 1, 0);
     for (int member = 0; member < members && err == MPI_SUCCESS; member++) {
         if (offer_of(work, member)->rows[WEFT_GETS] > 0)
-            err = take_out(operands, place_of(work, member, WEFT_GETS, 0));
+            err = take_out(operands, direct_place_of(work, member, WEFT_GETS, 0));
     }
     if (err == MPI_SUCCESS && operands->bytes > 0)
         cut_slice(work, operands, slices);
@@ -239,7 +239,7 @@ static int reduce_blocks(const weft_direct_work_t *work, operands_t *operands, s
             continue;
         err = take_sources(work, operands, members - 1, member);
         if (err == MPI_SUCCESS)
-            err = take_out(operands, place_of(work, member, WEFT_GETS, 0));
+            err = take_out(operands, direct_place_of(work, member, WEFT_GETS, 0));
         if (err == MPI_SUCCESS)
             err = put_reduction(work, operands);
     }
@@ -256,11 +256,11 @@ static int scan_exports(const weft_direct_work_t *work, operands_t *operands, bo
         int last = member - is_exclusive;
         operands->sources = operands->outs = 0;
         if (last > 0)
-            err = take_source(operands, place_of(work, member - 1, WEFT_GETS, 0));
+            err = take_source(operands, direct_place_of(work, member - 1, WEFT_GETS, 0));
         if (err == MPI_SUCCESS)
-            err = take_source(operands, place_of(work, last, WEFT_GIVES, 0));
+            err = take_source(operands, direct_place_of(work, last, WEFT_GIVES, 0));
         if (err == MPI_SUCCESS)
-            err = take_out(operands, place_of(work, member, WEFT_GETS, 0));
+            err = take_out(operands, direct_place_of(work, member, WEFT_GETS, 0));
         if (err == MPI_SUCCESS)
             err = put_reduction(work, operands);
     }

@@ -109,11 +109,11 @@ typedef struct choice {
     int count;
     int *world_ranks; /* [group->size] */
     bool *is_chosen;  /* [group->size] */
-} choice_t;
+} group_choice_t;
 
-static int choice_open(choice_t *choice, weft_group_t *group)
+static int choice_open(group_choice_t *choice, weft_group_t *group)
 {
-    *choice = (choice_t){
+    *choice = (group_choice_t){
         .group = group,
         .world_ranks = weft_alloc_array((size_t)group->size, sizeof(int)),
         .is_chosen = weft_alloc_zeroed((size_t)group->size + 1, sizeof(bool)),
@@ -125,7 +125,7 @@ static int choice_open(choice_t *choice, weft_group_t *group)
     return fail_set_memory(group->size);
 }
 
-static int choose_members(choice_t *choice, int rank)
+static int choose_members(group_choice_t *choice, int rank)
 {
     if (rank < 0 || rank >= choice->group->size)
         return weft_fail(MPI_ERR_RANK, "rank %d is not in the group, which has %d members", rank,
@@ -138,7 +138,7 @@ static int choose_members(choice_t *choice, int rank)
 }
 
 /* Make the group of the chosen ranks, or of all others (is_rest), and free the choice. */
-static int choice_close(choice_t *choice, int err, bool is_rest, weft_group_t **out)
+static int choice_close(group_choice_t *choice, int err, bool is_rest, weft_group_t **out)
 {
     weft_group_t *group = choice->group;
     if (err == MPI_SUCCESS && is_rest) {
@@ -167,7 +167,7 @@ static int check_member_count(int count, const void *array, const char *name)
 static int make_chosen(weft_group_t *group, int count, const int ranks[], bool is_rest,
                        weft_group_t **out)
 {
-    choice_t choice;
+    group_choice_t choice;
     int err = check_member_count(count, ranks, "ranks");
     if (err == MPI_SUCCESS)
         err = choice_open(&choice, group);
@@ -188,7 +188,7 @@ int weft_group_exclude(weft_group_t *group, int count, const int ranks[], weft_g
     return make_chosen(group, count, ranks, true, out);
 }
 
-static int choose_range(choice_t *choice, int index, const int range[3])
+static int choose_range(group_choice_t *choice, int index, const int range[3])
 {
     int first = range[0], last = range[1], stride = range[2];
     if (stride == 0)
@@ -206,7 +206,7 @@ static int choose_range(choice_t *choice, int index, const int range[3])
 static int make_of_ranges(weft_group_t *group, int count, int ranges[][3], bool is_rest,
                           weft_group_t **out)
 {
-    choice_t choice;
+    group_choice_t choice;
     int err = check_member_count(count, ranges, "ranges");
     if (err == MPI_SUCCESS)
         err = choice_open(&choice, group);

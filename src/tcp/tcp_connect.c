@@ -79,11 +79,11 @@ typedef struct pending {
     struct pending *next; /* in `pending connections` */
     char handshake[sizeof(handshake_t)];
     size_t handshake_got;
-} pending_t;
+} pending_connection_t;
 
 static struct sockaddr_in listens_at;
 static tcp_peer_t *trying;
-static pending_t *pending_connections; /* youngest first */
+static pending_connection_t *pending_connections; /* youngest first */
 static int pending_count;
 
 enum { ROLE_CONNECTOR = 1, ROLE_ACCEPTOR = 2 };
@@ -327,9 +327,9 @@ void wefti_tcp_check_attempts(void)
 
 /* ---- accepting ---- */
 
-static void forget_pending(pending_t *pending)
+static void forget_pending(pending_connection_t *pending)
 {
-    pending_t **at = &pending_connections;
+    pending_connection_t **at = &pending_connections;
     while (*at != pending)
         at = &(*at)->next;
     *at = pending->next;
@@ -337,7 +337,7 @@ static void forget_pending(pending_t *pending)
     weft_free(pending);
 }
 
-static void dismiss(pending_t *pending, const char *why)
+static void dismiss(pending_connection_t *pending, const char *why)
 {
     if (why != NULL && wefti_tcp.dropped++ == 0)
         WEFT_LOG(WEFT_WARN, "tcp", "dropped a connection: %s; more of them are only counted", why);
@@ -353,7 +353,7 @@ static bool answer_handshake(int fd, bool is_welcome)
 }
 
 /* The pending connection is `peer`: its connection becomes the one between us. */
-static void adopt_connection(tcp_peer_t *peer, pending_t *pending)
+static void adopt_connection(tcp_peer_t *peer, pending_connection_t *pending)
 {
     int fd = pending->source.fd;
     if (peer->attempt != NULL) {
@@ -368,7 +368,7 @@ static void adopt_connection(tcp_peer_t *peer, pending_t *pending)
     wefti_tcp_note_dirty(peer);
 }
 
-static void admit(pending_t *pending, const handshake_t *handshake)
+static void admit(pending_connection_t *pending, const handshake_t *handshake)
 {
     tcp_peer_t *peer = wefti_tcp_peer((int)handshake->source);
     if (peer == NULL)
@@ -404,7 +404,7 @@ static const char *find_handshake_fault(const handshake_t *handshake)
 
 static void tcp_pending_ready(tcp_source_t *source, bool is_readable, bool is_writable)
 {
-    pending_t *pending = (pending_t *)source;
+    pending_connection_t *pending = (pending_connection_t *)source;
     (void)is_readable, (void)is_writable;
     ssize_t got = recv(source->fd, pending->handshake + pending->handshake_got,
                        sizeof(pending->handshake) - pending->handshake_got, MSG_DONTWAIT);
@@ -429,7 +429,7 @@ static void tcp_pending_ready(tcp_source_t *source, bool is_readable, bool is_wr
 /* The oldest has had the longest time to say who it is. */
 static void dismiss_oldest(void)
 {
-    pending_t *oldest = pending_connections;
+    pending_connection_t *oldest = pending_connections;
     while (oldest->next != NULL)
         oldest = oldest->next;
     dismiss(oldest, "it says nothing, and many others wait");
@@ -443,7 +443,7 @@ void wefti_tcp_limit_pending(void)
 
 static void welcome(int fd)
 {
-    pending_t *pending = weft_alloc_zeroed(1, sizeof(*pending));
+    pending_connection_t *pending = weft_alloc_zeroed(1, sizeof(*pending));
     if (pending == NULL) {
         close(fd);
         return;

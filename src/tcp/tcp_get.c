@@ -15,9 +15,9 @@ typedef struct entry {
     size_t bytes;
     uint64_t key; /* 0: nothing is registered here */
     weft_registration_t *registration;
-} entry_t;
+} get_entry_t;
 
-static weft_pool_t entries = WEFT_POOL(entry_t);
+static weft_pool_t entries = WEFT_POOL(get_entry_t);
 static uint64_t next_key = 1, next_get = 1;
 
 /* keys[1] says where the entry lies, which is checked before it is looked at. */
@@ -25,10 +25,10 @@ bool wefti_tcp_register(weft_endpoint_t *endpoint, const void *data, size_t byte
                         const struct weft_memory *memory, weft_registration_t *out)
 {
     (void)endpoint;
-    entry_t *entry = memory == NULL ? weft_pool_take(&entries) : NULL;
+    get_entry_t *entry = memory == NULL ? weft_pool_take(&entries) : NULL;
     if (entry == NULL)
         return false;
-    *entry = (entry_t){data, bytes, next_key++, out};
+    *entry = (get_entry_t){data, bytes, next_key++, out};
     *out = (weft_registration_t){.handle = entry};
     out->rkey.address = (uint64_t)(uintptr_t)data;
     out->rkey.keys[0] = entry->key;
@@ -39,15 +39,15 @@ bool wefti_tcp_register(weft_endpoint_t *endpoint, const void *data, size_t byte
 void wefti_tcp_deregister(weft_endpoint_t *endpoint, weft_registration_t *registration)
 {
     (void)endpoint;
-    entry_t *entry = registration->handle;
+    get_entry_t *entry = registration->handle;
     entry->key = 0;
     weft_pool_give(&entries, entry);
 }
 
 /* NULL: it is not, or no more. */
-static const entry_t *find_entry(const tcp_read_t *read)
+static const get_entry_t *find_entry(const tcp_read_t *read)
 {
-    const entry_t *entry = (const entry_t *)(uintptr_t)read->entry;
+    const get_entry_t *entry = (const get_entry_t *)(uintptr_t)read->entry;
     bool is_registered =
         weft_pool_owns(&entries, entry) && entry->key != 0 && entry->key == read->key;
     return is_registered ? entry : NULL;
@@ -55,7 +55,7 @@ static const entry_t *find_entry(const tcp_read_t *read)
 
 bool wefti_tcp_may_read(const tcp_read_t *read)
 {
-    const entry_t *entry = find_entry(read);
+    const get_entry_t *entry = find_entry(read);
     if (entry == NULL)
         return false;
     uint64_t first = (uint64_t)(uintptr_t)entry->data;
@@ -65,7 +65,7 @@ bool wefti_tcp_may_read(const tcp_read_t *read)
 
 void wefti_tcp_registration_ends(const tcp_read_t *read)
 {
-    const entry_t *entry = find_entry(read);
+    const get_entry_t *entry = find_entry(read);
     if (entry != NULL && entry->registration->taken != NULL)
         entry->registration->taken(entry->registration);
 }

@@ -42,7 +42,7 @@ for coll in barrier bcast gather gatherv scatter scatterv allgather allgatherv a
 done
 prints '^ *16 +4 .* proved$' --simulate allreduce --nodes 4,16 --ppn 4 --bytes 8,64K --placement cyclic
 prints 'too large to prove$' --simulate allgather --nodes 64 --ppn 4 --bytes 64K --memory 64M
-prints 'only counted' --simulate alltoall --nodes 4096 --ppn 64 --bytes 8 --algorithm windowed
+prints 'only counted' --simulate alltoall --nodes 4096 --ppn 64 --bytes 8 --algorithm batched
 prints 'sliced,radix=3,segment=4096 ' --simulate allreduce --bytes 64K --algorithm sliced,radix=3,segment=4K
 prints 'far %' --simulate bcast --nodes 64 --islands 8 --algorithm two_level_bine
 prints 'several nodes: .*' --explain allreduce 64 8 16 efa

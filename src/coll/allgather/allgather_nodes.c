@@ -72,7 +72,7 @@ void weft_allgather_bine(weft_plan_t *plan, const weft_coll_args_t *args)
 
 /* ---- two levels ---- */
 
-typedef void (*across_t)(weft_plan_t *plan, const weft_team_t *team, const weft_cut_t *cut,
+typedef void (*allgather_across_t)(weft_plan_t *plan, const weft_team_t *team, const weft_cut_t *cut,
                          int radix);
 
 static void around_ring(weft_plan_t *plan, const weft_team_t *team, const weft_cut_t *cut,
@@ -162,7 +162,7 @@ static void put_right(weft_plan_t *plan, const by_node_t *layout, weft_place_t a
 }
 
 static void exchange(weft_plan_t *plan, const by_node_t *layout, const weft_team_t *node,
-                     across_t across)
+                     allgather_across_t across)
 {
     const weft_shape_t *shape = plan->how.shape;
     const weft_coll_args_t *args = layout->args;
@@ -194,7 +194,7 @@ static void exchange(weft_plan_t *plan, const by_node_t *layout, const weft_team
 }
 
 static void write_two_level(weft_plan_t *plan, const weft_coll_args_t *args, weft_block_fn_t block,
-                            across_t across)
+                            allgather_across_t across)
 {
     weft_team_t node = weft_team_node(plan->how.shape, args->comm->rank);
     by_node_t layout = {.args = args, .block = block};
@@ -275,7 +275,7 @@ static void place_lanes(weft_plan_t *plan, const weft_team_t *node, const weft_c
     weft_free(to);
 }
 
-static void lanes(weft_plan_t *plan, const weft_coll_args_t *args, across_t across)
+static void lanes(weft_plan_t *plan, const weft_coll_args_t *args, allgather_across_t across)
 {
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);

@@ -6,7 +6,7 @@
 #include "coll/team/pieces.h"
 #include "coll/team/shared.h"
 
-typedef void (*across_t)(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
+typedef void (*allreduce_across_t)(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
                          weft_data_t to);
 
 static void multiply(weft_plan_t *plan, const weft_team_t *team, weft_place_t from, weft_data_t to)
@@ -22,7 +22,7 @@ static void up_and_down(weft_plan_t *plan, const weft_team_t *team, weft_place_t
     weft_team_bcast(plan, team, to, plan->how.radix);
 }
 
-static void in_two_levels(weft_plan_t *plan, const weft_coll_args_t *args, across_t across)
+static void in_two_levels(weft_plan_t *plan, const weft_coll_args_t *args, allreduce_across_t across)
 {
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);
@@ -88,13 +88,13 @@ double weft_allreduce_shared_us(const weft_model_t *model)
 /* What a slice does between nodes: by recursive multiplying or in another way. */
 typedef struct sliced {
     const weft_coll_args_t *args;
-    across_t across;
+    allreduce_across_t across;
     int pieces;
-} sliced_t;
+} allreduce_sliced_t;
 
 static void write_piece(weft_plan_t *plan, const void *context, int index)
 {
-    const sliced_t *sliced = context;
+    const allreduce_sliced_t *sliced = context;
     const weft_coll_args_t *args = sliced->args;
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);
@@ -111,7 +111,7 @@ static void write_piece(weft_plan_t *plan, const void *context, int index)
     weft_node_allgather(plan, &node, &slices);
 }
 
-static void write_pieces(weft_plan_t *plan, sliced_t sliced)
+static void write_pieces(weft_plan_t *plan, allreduce_sliced_t sliced)
 {
     size_t bytes = sliced.args->recv_count * sliced.args->recv_type->size;
     sliced.pieces = weft_plan_pieces(bytes, plan->how.segment_bytes);
@@ -125,31 +125,31 @@ static void halve(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
 
 void weft_allreduce_sliced(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_pieces(plan, (sliced_t){args, multiply, 1});
+    write_pieces(plan, (allreduce_sliced_t){args, multiply, 1});
 }
 
 void weft_allreduce_sliced_rabenseifner(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_pieces(plan, (sliced_t){args, halve, 1});
+    write_pieces(plan, (allreduce_sliced_t){args, halve, 1});
 }
 
 void weft_allreduce_sliced_bine(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_pieces(plan, (sliced_t){args, weft_team_allreduce_bine, 1});
+    write_pieces(plan, (allreduce_sliced_t){args, weft_team_allreduce_bine, 1});
 }
 
 void weft_allreduce_sliced_ring(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_pieces(plan, (sliced_t){args, weft_team_allreduce_ring, 1});
+    write_pieces(plan, (allreduce_sliced_t){args, weft_team_allreduce_ring, 1});
 }
 
 /* ---- what they cost ---- */
 
-typedef double (*across_us_t)(const weft_model_t *model, const weft_link_cost_t *link, int size,
+typedef double (*allreduce_across_us_t)(const weft_model_t *model, const weft_link_cost_t *link, int size,
                               double bytes);
 
 /* All slices leave a node by one way. */
-static double sliced_us(const weft_model_t *model, across_us_t across, double messages)
+static double sliced_us(const weft_model_t *model, allreduce_across_us_t across, double messages)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->least);
     double pieces = weft_plan_pieces((size_t)model->bytes, (size_t)model->segment_bytes);

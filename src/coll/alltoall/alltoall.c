@@ -70,10 +70,10 @@ static void exchange_at_once(weft_plan_t *plan, const weft_coll_args_t *args,
     keep_own(plan, args, blocks);
 }
 
-/* In round i: to the rank i above, from the rank i below; `window` rounds at a time. In place a
+/* In round i: to the rank i above, from the rank i below; `batch` rounds at a time. In place a
  * block may arrive before the one that was there has been sent, so copies are made before. */
 static void exchange_in_rounds(weft_plan_t *plan, const weft_coll_args_t *args,
-                               const blocks_t *blocks, int window)
+                               const blocks_t *blocks, int batch)
 {
     int size = args->comm->size, rank = args->comm->rank;
     if (weft_is_in_place(args)) {
@@ -83,7 +83,7 @@ static void exchange_in_rounds(weft_plan_t *plan, const weft_coll_args_t *args,
     keep_own(plan, args, blocks);
     for (int i = 1; i < size; i++) {
         int to = (rank + i) % size, from = (rank - i + size) % size;
-        if ((i - 1) % window == 0)
+        if ((i - 1) % batch == 0)
             weft_plan_wait(plan);
         weft_plan_recv(plan, blocks->from(args, from), from);
         weft_plan_send(plan, blocks->to(args, to), to);
@@ -142,9 +142,9 @@ static void alltoall_pairwise(weft_plan_t *plan, const weft_coll_args_t *args)
     exchange_in_rounds(plan, args, &equal_blocks, 1);
 }
 
-static void alltoall_windowed(weft_plan_t *plan, const weft_coll_args_t *args)
+static void alltoall_batched(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    exchange_in_rounds(plan, args, &equal_blocks, WEFT_ALLTOALL_WINDOW);
+    exchange_in_rounds(plan, args, &equal_blocks, WEFT_ALLTOALL_BATCH);
 }
 
 static void alltoallv_direct(weft_plan_t *plan, const weft_coll_args_t *args)
@@ -152,9 +152,9 @@ static void alltoallv_direct(weft_plan_t *plan, const weft_coll_args_t *args)
     exchange_at_once(plan, args, &slices);
 }
 
-static void alltoallv_windowed(weft_plan_t *plan, const weft_coll_args_t *args)
+static void alltoallv_batched(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    exchange_in_rounds(plan, args, &slices, WEFT_ALLTOALL_WINDOW);
+    exchange_in_rounds(plan, args, &slices, WEFT_ALLTOALL_BATCH);
 }
 
 static void alltoallw_direct(weft_plan_t *plan, const weft_coll_args_t *args)
@@ -162,16 +162,16 @@ static void alltoallw_direct(weft_plan_t *plan, const weft_coll_args_t *args)
     exchange_at_once(plan, args, &pieces);
 }
 
-static void alltoallw_windowed(weft_plan_t *plan, const weft_coll_args_t *args)
+static void alltoallw_batched(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    exchange_in_rounds(plan, args, &pieces, WEFT_ALLTOALL_WINDOW);
+    exchange_in_rounds(plan, args, &pieces, WEFT_ALLTOALL_BATCH);
 }
 
 const weft_algorithm_t weft_alltoall_algorithms[] = {
     {"direct", alltoall_direct, 0, "1 round, p - 1 messages of n bytes a rank", NULL, 0},
     {"pairwise", alltoall_pairwise, 0, "p - 1 rounds of n bytes", NULL, 0},
-    {"windowed", alltoall_windowed, 0, "p - 1 messages of n bytes, 32 at a time",
-     weft_alltoall_windowed_us, 0},
+    {"batched", alltoall_batched, 0, "p - 1 messages of n bytes, 32 at a time",
+     weft_alltoall_batched_us, 0},
     {"through_root", alltoall_through_root, 0,
      "2 rounds, 2 (p - 1) messages of p n bytes at rank 0", NULL, 0},
     {"bruck", weft_alltoall_bruck, 0, "log_k p rounds of (k - 1) p/k n bytes",
@@ -187,12 +187,12 @@ const weft_algorithm_t weft_alltoall_algorithms[] = {
 
 const weft_algorithm_t weft_alltoallv_algorithms[] = {
     {"direct", alltoallv_direct, 0, "1 round, p - 1 messages a rank", NULL, 0},
-    {"windowed", alltoallv_windowed, 0, "p - 1 messages a rank, 32 at a time", NULL, 0},
+    {"batched", alltoallv_batched, 0, "p - 1 messages a rank, 32 at a time", NULL, 0},
     {0},
 };
 
 const weft_algorithm_t weft_alltoallw_algorithms[] = {
     {"direct", alltoallw_direct, 0, "1 round, p - 1 messages a rank", NULL, 0},
-    {"windowed", alltoallw_windowed, 0, "p - 1 messages a rank, 32 at a time", NULL, 0},
+    {"batched", alltoallw_batched, 0, "p - 1 messages a rank, 32 at a time", NULL, 0},
     {0},
 };

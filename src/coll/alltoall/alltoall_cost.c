@@ -15,13 +15,13 @@ static double way_out_us(const weft_model_t *model)
            model->fabric.net.us_per_byte;
 }
 
-/* `count` messages of a rank, a window at a time, within what the way out takes. */
-static double windowed_us(const weft_model_t *model, double count, double bytes)
+/* `count` messages of a rank, a batch at a time, within what the way out takes. */
+static double batched_us(const weft_model_t *model, double count, double bytes)
 {
     const weft_link_cost_t *net = &model->fabric.net;
-    double windows = (double)(int)((count + WEFT_ALLTOALL_WINDOW - 1) / WEFT_ALLTOALL_WINDOW);
+    double batches = (double)(int)((count + WEFT_ALLTOALL_BATCH - 1) / WEFT_ALLTOALL_BATCH);
     double latency = weft_round_us(net, 1, bytes) - bytes * net->us_per_byte;
-    return windows * latency + larger(count * net->gap_us, way_out_us(model));
+    return batches * latency + larger(count * net->gap_us, way_out_us(model));
 }
 
 /* The rounds of Bruck over `size` members: one digit of all blocks a message. */
@@ -38,9 +38,9 @@ static double bruck_us(const weft_model_t *model, const weft_link_cost_t *link, 
     return sum + 2 * size * block * model->fabric.copy_us_per_byte;
 }
 
-double weft_alltoall_windowed_us(const weft_model_t *model)
+double weft_alltoall_batched_us(const weft_model_t *model)
 {
-    return windowed_us(model, model->ranks - 1, model->bytes);
+    return batched_us(model, model->ranks - 1, model->bytes);
 }
 
 double weft_alltoall_bruck_us(const weft_model_t *model)
@@ -58,7 +58,7 @@ static double share_us(const weft_model_t *model)
 
 double weft_alltoall_lanes_us(const weft_model_t *model)
 {
-    return share_us(model) + windowed_us(model, model->nodes - 1, model->bytes * model->most);
+    return share_us(model) + batched_us(model, model->nodes - 1, model->bytes * model->most);
 }
 
 double weft_alltoall_lanes_bruck_us(const weft_model_t *model)

@@ -49,7 +49,7 @@ void weft_alltoall_bruck(weft_plan_t *plan, const weft_coll_args_t *args)
 
 /* ---- lanes ---- */
 
-typedef void (*across_t)(weft_plan_t *plan, const weft_team_t *team,
+typedef void (*alltoall_across_t)(weft_plan_t *plan, const weft_team_t *team,
                          const weft_rank_blocks_t *blocks, int parameter);
 
 /* The blocks of a lane in a row of blocks by rank. */
@@ -104,7 +104,7 @@ static void put_right(weft_plan_t *plan, const weft_rank_blocks_t *blocks, weft_
     }
 }
 
-static void lanes(weft_plan_t *plan, const weft_coll_args_t *args, across_t across, int parameter)
+static void lanes(weft_plan_t *plan, const weft_coll_args_t *args, alltoall_across_t across, int parameter)
 {
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);
@@ -124,7 +124,7 @@ static void lanes(weft_plan_t *plan, const weft_coll_args_t *args, across_t acro
 
 void weft_alltoall_lanes(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    lanes(plan, args, weft_team_alltoall, WEFT_ALLTOALL_WINDOW);
+    lanes(plan, args, weft_team_alltoall, WEFT_ALLTOALL_BATCH);
 }
 
 void weft_alltoall_lanes_bruck(weft_plan_t *plan, const weft_coll_args_t *args)

@@ -6,7 +6,7 @@
 #include "coll/algorithm.h"
 #include "coll/team/pieces.h"
 
-enum { WEFT_ALLTOALL_WINDOW = 32 }; /* messages of a rank at a time, where they are many */
+enum { WEFT_ALLTOALL_BATCH = 32 }; /* messages of a rank at a time, where they are many */
 
 /** The blocks of a call as bytes: those to send, and where those that come shall lie, which
  *  weft_alltoall_end() takes to recv_buf when everything is over. */
@@ -29,6 +29,6 @@ double weft_alltoall_bruck_us(const weft_model_t *model);
 double weft_alltoall_lanes_us(const weft_model_t *model);
 double weft_alltoall_lanes_bruck_us(const weft_model_t *model);
 double weft_alltoall_node_aware_us(const weft_model_t *model);
-double weft_alltoall_windowed_us(const weft_model_t *model);
+double weft_alltoall_batched_us(const weft_model_t *model);
 
 #endif

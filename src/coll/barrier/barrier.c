@@ -20,9 +20,9 @@ static void barrier_flat(weft_plan_t *plan, const weft_coll_args_t *args)
     weft_team_leave(plan, &team, size);
 }
 
-typedef void (*across_t)(weft_plan_t *plan, const weft_team_t *leaders, int radix);
+typedef void (*barrier_across_t)(weft_plan_t *plan, const weft_team_t *leaders, int radix);
 
-static void in_two_levels(weft_plan_t *plan, const weft_coll_args_t *args, across_t across)
+static void in_two_levels(weft_plan_t *plan, const weft_coll_args_t *args, barrier_across_t across)
 {
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);

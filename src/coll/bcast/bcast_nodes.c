@@ -241,10 +241,10 @@ double weft_bcast_chain_us(const weft_model_t *model)
                             copied > busy ? copied : busy, pieces);
 }
 
-typedef double (*across_us_t)(const weft_model_t *model, const weft_link_cost_t *link,
+typedef double (*bcast_across_us_t)(const weft_model_t *model, const weft_link_cost_t *link,
                               double bytes);
 
-static double sliced_us(const weft_model_t *model, across_us_t across, double messages,
+static double sliced_us(const weft_model_t *model, bcast_across_us_t across, double messages,
                         double volumes)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->least);

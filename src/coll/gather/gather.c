@@ -6,7 +6,7 @@
 #include "coll/team/rooted.h"
 #include "base/memory.h"
 
-typedef weft_data_t (*block_fn_t)(const weft_coll_args_t *args, int rank);
+typedef weft_data_t (*gather_block_fn_t)(const weft_coll_args_t *args, int rank);
 
 static bool is_gather_root(const weft_coll_args_t *args)
 {
@@ -21,7 +21,7 @@ static weft_data_t own_block(const weft_coll_args_t *args)
                : weft_data(weft_place_at(WEFT_IN, 0), args->send_count, args->send_type);
 }
 
-static void gather_to_root(weft_plan_t *plan, const weft_coll_args_t *args, block_fn_t block)
+static void gather_to_root(weft_plan_t *plan, const weft_coll_args_t *args, gather_block_fn_t block)
 {
     int size = args->comm->size, root = args->root;
     if (!is_gather_root(args)) {

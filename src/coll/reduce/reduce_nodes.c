@@ -71,7 +71,7 @@ typedef struct sliced {
     void (*across)(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice);
     weft_data_t to;
     int pieces;
-} sliced_t;
+} reduce_sliced_t;
 
 static void by_tree(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice)
 {
@@ -108,7 +108,7 @@ static void collect_slices(weft_plan_t *plan, const weft_team_t *node, const wef
 
 static void write_piece(weft_plan_t *plan, const void *context, int index)
 {
-    const sliced_t *sliced = context;
+    const reduce_sliced_t *sliced = context;
     const weft_coll_args_t *args = sliced->args;
     const weft_shape_t *shape = plan->how.shape;
     int rank = args->comm->rank, collector = collector_of(args);
@@ -126,7 +126,7 @@ static void write_piece(weft_plan_t *plan, const void *context, int index)
         collect_slices(plan, &node, &slices, weft_shape_local(shape, collector));
 }
 
-static void write_pieces(weft_plan_t *plan, sliced_t sliced)
+static void write_pieces(weft_plan_t *plan, reduce_sliced_t sliced)
 {
     const weft_coll_args_t *args = sliced.args;
     size_t bytes = args->recv_count * args->recv_type->size;
@@ -138,12 +138,12 @@ static void write_pieces(weft_plan_t *plan, sliced_t sliced)
 
 void weft_reduce_sliced(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_pieces(plan, (sliced_t){.args = args, .across = by_tree});
+    write_pieces(plan, (reduce_sliced_t){.args = args, .across = by_tree});
 }
 
 void weft_reduce_sliced_rabenseifner(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_pieces(plan, (sliced_t){.args = args, .across = by_halving});
+    write_pieces(plan, (reduce_sliced_t){.args = args, .across = by_halving});
 }
 
 /* ---- what they cost ---- */

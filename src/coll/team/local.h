@@ -35,11 +35,11 @@ static inline int weft_plan_local_radix(const weft_plan_t *plan, int size, size_
  *  the same on all ranks. */
 static inline int weft_plan_pieces(size_t bytes, size_t segment_bytes)
 {
-    enum { PIECES_MAX = 16 };
+    enum { WEFT_PIECES_MAX = 16 };
     if (segment_bytes == 0 || bytes <= segment_bytes)
         return 1;
     size_t pieces = (bytes + segment_bytes - 1) / segment_bytes;
-    return pieces < PIECES_MAX ? (int)pieces : PIECES_MAX;
+    return pieces < WEFT_PIECES_MAX ? (int)pieces : WEFT_PIECES_MAX;
 }
 
 #endif

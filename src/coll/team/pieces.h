@@ -104,8 +104,8 @@ typedef struct weft_rank_blocks {
 void weft_team_alltoall_bruck(weft_plan_t *plan, const weft_team_t *team,
                               const weft_rank_blocks_t *blocks, int radix);
 
-/** All at once, `window` at a time. */
+/** All at once, `batch` at a time. */
 void weft_team_alltoall(weft_plan_t *plan, const weft_team_t *team,
-                        const weft_rank_blocks_t *blocks, int window);
+                        const weft_rank_blocks_t *blocks, int batch);
 
 #endif

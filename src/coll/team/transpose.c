@@ -95,12 +95,12 @@ void weft_team_alltoall_bruck(weft_plan_t *plan, const weft_team_t *team,
 /* ---- pairs ---- */
 
 void weft_team_alltoall(weft_plan_t *plan, const weft_team_t *team,
-                        const weft_rank_blocks_t *blocks, int window)
+                        const weft_rank_blocks_t *blocks, int batch)
 {
     size_t bytes = blocks->bytes;
     for (int i = 1; i < team->size; i++) {
         int to = weft_team_at(team, i), from = weft_team_at(team, -i);
-        if (i % window == 0)
+        if (i % batch == 0)
             weft_plan_wait(plan);
         weft_team_recv(plan, team, blocks_at(blocks->to, bytes, from, 1), from);
         weft_team_send(plan, team, blocks_at(blocks->from, bytes, to, 1), to);

@@ -143,7 +143,7 @@ static void says_what_it_did_not_prove(void **state)
         .coll = WEFT_ALLTOALL, .shape = &shape, .bytes = 4096, .fabric = "efa"};
     weft_sim_result_t result;
     (void)state;
-    assert_true(weft_tuning_parse(WEFT_ALLTOALL, "windowed", &its.choice));
+    assert_true(weft_tuning_parse(WEFT_ALLTOALL, "batched", &its.choice));
     its.memory_bytes = (size_t)64 << 20;
     assert_int_equal(weft_simulate(&its, &result), MPI_SUCCESS);
     assert_int_equal(result.depth, WEFT_SIM_RUN);

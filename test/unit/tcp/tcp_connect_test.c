@@ -24,7 +24,7 @@ static void handshake_us(int source)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
     own_end = ends[0];
     their_end = ends[1];
-    pending_t *pending = weft_alloc_zeroed(1, sizeof(*pending));
+    pending_connection_t *pending = weft_alloc_zeroed(1, sizeof(*pending));
     pending->source = (tcp_source_t){.fd = own_end, .ready = tcp_pending_ready};
     pending_connections = pending;
     pending_count = 1;
