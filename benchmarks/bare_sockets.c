@@ -48,7 +48,8 @@ static const char *variable(const char *name)
 {
     const char *value = getenv(name);
     if (value == NULL) {
-        fprintf(stderr, "bare_sockets: %s is not set: start it by Weft's mpirun, with -n 2\n", name);
+        fprintf(stderr, "bare_sockets: %s is not set: start it by Weft's mpirun, with -n 2\n",
+                name);
         exit(2);
     }
     return value;
@@ -57,7 +58,8 @@ static const char *variable(const char *name)
 static int accept_peer(void)
 {
     int listener = socket(AF_INET, SOCK_STREAM, 0), one = 1;
-    struct sockaddr_in own = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(variable("MASTER_PORT")))};
+    struct sockaddr_in own = {.sin_family = AF_INET,
+                              .sin_port = htons((uint16_t)atoi(variable("MASTER_PORT")))};
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     if (bind(listener, (struct sockaddr *)&own, sizeof(own)) != 0 || listen(listener, 1) != 0)
         fail("listening");
@@ -101,7 +103,8 @@ static void check(ssize_t moved)
 static void put(const link_t *link, const void *data, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
-        ssize_t moved = send(link->fd, (const char *)data + done, bytes - done, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t moved =
+            send(link->fd, (const char *)data + done, bytes - done, MSG_DONTWAIT | MSG_NOSIGNAL);
         check(moved);
         done += moved > 0 ? (size_t)moved : 0;
     }
@@ -162,7 +165,8 @@ static void measure(const link_t *link, bool is_latency, size_t bytes, double se
     count = (uint64_t)(seconds * 1e6 / us) + 1;
     us = time_once(link, work, bytes, &count);
     if (link->rank == 0)
-        printf("{\"bytes\": %zu, \"value\": %.3f}\n", bytes, is_latency ? us / 2 : (double)bytes * WINDOW / us);
+        printf("{\"bytes\": %zu, \"value\": %.3f}\n", bytes,
+               is_latency ? us / 2 : (double)bytes * WINDOW / us);
 }
 
 /* ---- options ---- */

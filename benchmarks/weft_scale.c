@@ -34,8 +34,8 @@ static double talk_to_all(int rank, int size)
     double start = MPI_Wtime();
     for (int distance = 1; distance < size; distance++) {
         int sent = rank, got = -1, from = (rank + size - distance) % size;
-        MPI_Sendrecv(&sent, 1, MPI_INT, (rank + distance) % size, 0, &got, 1, MPI_INT, from, 0, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&sent, 1, MPI_INT, (rank + distance) % size, 0, &got, 1, MPI_INT, from, 0,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (got != from)
             MPI_Abort(MPI_COMM_WORLD, 1);
     }
@@ -57,7 +57,8 @@ int main(int argc, char **argv)
     own[4] = heap_bytes() - before;
     MPI_Reduce(own, most, FACTS, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank == 0)
-        printf("{\"size\": %d, \"init_heap\": %.0f, \"dup_us\": %.1f, \"dup_heap\": %.0f, \"all_ms\": %.1f, "
+        printf("{\"size\": %d, \"init_heap\": %.0f, \"dup_us\": %.1f, \"dup_heap\": %.0f, "
+               "\"all_ms\": %.1f, "
                "\"all_heap\": %.0f}\n",
                size, most[0], most[1], most[2], most[3], most[4]);
     MPI_Finalize();

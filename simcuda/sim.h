@@ -46,8 +46,8 @@ typedef struct sim_options {
     unsigned capability; /* 90 is 9.0 */
     unsigned fault;      /* this kernel launch ends in an illegal address; 0: none */
     size_t memory;       /* bytes of each device */
-    size_t bar; /* bytes that GDRCopy can map at a time; 0: its module is not loaded */
-    unsigned multicast; /* 1: devices have it */
+    size_t bar;          /* bytes that GDRCopy can map at a time; 0: its module is not loaded */
+    unsigned multicast;  /* 1: devices have it */
     bool fabric, lazy, tell;
     char peers[128];    /* all, none, or pairs like 0-1+2-3 */
     char kernels[1024]; /* path of the kernels; "": beside this library */
@@ -155,7 +155,7 @@ struct sim_context {
     uint64_t peers;            /* bits: ordinals of devices whose memory its kernels may touch */
     sim_stream_t *null_stream; /* the legacy one */
     sim_stream_t *streams;     /* all, by their next_in_context */
-    unsigned captures; /* captured streams that synchronise with the legacy one */
+    unsigned captures;         /* captured streams that synchronise with the legacy one */
 };
 
 /** Finds the devices of the host that this process may see. */
@@ -241,10 +241,10 @@ typedef enum sim_what {
     SIM_PINNED,        /* cuMemHostAlloc */
     SIM_REGISTERED,    /* cuMemHostRegister */
     SIM_MANAGED,
-    SIM_POOLED,  /* cuMemAllocAsync and the like */
-    SIM_MAPPED,  /* cuMemMap */
+    SIM_POOLED,    /* cuMemAllocAsync and the like */
+    SIM_MAPPED,    /* cuMemMap */
     SIM_MULTICAST, /* cuMemMap of an object of multicast memory */
-    SIM_IMPORTED /* cuIpcOpenMemHandle */
+    SIM_IMPORTED   /* cuIpcOpenMemHandle */
 } sim_what_t;
 
 typedef struct sim_block sim_block_t;

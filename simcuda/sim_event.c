@@ -16,8 +16,8 @@ sim_event_t *sim_event_of(CUevent handle)
 sim_shared_event_t *sim_shared_event_open(int fd)
 {
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
-    if (fd == -1 && ((fd = memfd_create("simcuda", MFD_CLOEXEC)) == -1 ||
-                     ftruncate(fd, (off_t)bytes) != 0))
+    if (fd == -1 &&
+        ((fd = memfd_create("simcuda", MFD_CLOEXEC)) == -1 || ftruncate(fd, (off_t)bytes) != 0))
         return NULL;
     void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED) {

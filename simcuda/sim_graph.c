@@ -275,7 +275,8 @@ static void touch_events(sim_stream_t *stream, const sim_exec_t *exec, CUgraphNo
 
 static sim_work_t *launch_work(sim_stream_t *stream, sim_exec_t *exec)
 {
-    sim_work_t *work = sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_GRAPH, sizeof(graph_launch_t));
+    sim_work_t *work =
+        sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_GRAPH, sizeof(graph_launch_t));
     *(graph_launch_t *)work->arguments = (graph_launch_t){exec};
     exec->references++;
     work->run = run_graph;

@@ -58,8 +58,9 @@ static void match_stale(sim_range_t *range, void *data)
     if (range->what != SIM_IMPORTED)
         return;
     memcpy(&old, range->handle, sizeof(old));
-    if (old.pid == import->token->pid && old.index == import->token->index && old.inode != import->token->inode &&
-        old.granule < end_granule(import->token) && import->token->granule < end_granule(&old))
+    if (old.pid == import->token->pid && old.index == import->token->index &&
+        old.inode != import->token->inode && old.granule < end_granule(import->token) &&
+        import->token->granule < end_granule(&old))
         import->found = range;
 }
 

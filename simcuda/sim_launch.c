@@ -72,13 +72,14 @@ void *sim_kernel_translate(const void *given)
 static bool find_team(uintptr_t address)
 {
     sim_lock();
-    const sim_range_t *range = sim_may_multicast(running.context, address) ? sim_range_find(address) : NULL;
+    const sim_range_t *range =
+        sim_may_multicast(running.context, address) ? sim_range_find(address) : NULL;
     if (range != NULL) {
         running.team.epoch = sim_range_epoch();
         running.team.start = address & ~((uintptr_t)SIM_GRANULE - 1);
         running.team.bytes = SIM_GRANULE;
-        running.team.count =
-            sim_team_places(range->memory->team, running.team.start - range->start, SIM_GRANULE, running.team.places);
+        running.team.count = sim_team_places(range->memory->team, running.team.start - range->start,
+                                             SIM_GRANULE, running.team.places);
     }
     sim_unlock();
     return range != NULL && running.team.count > 0;
@@ -284,7 +285,9 @@ CUresult cuFuncLoad(CUfunction function)
 static CUresult find_asked(CUfunction handle, const void *out, const sim_function_t **function_out)
 {
     *function_out = sim_object_find(SIM_FUNCTION, handle);
-    return *function_out == NULL ? CUDA_ERROR_INVALID_HANDLE : out == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    return *function_out == NULL ? CUDA_ERROR_INVALID_HANDLE
+           : out == NULL         ? CUDA_ERROR_INVALID_VALUE
+                                 : CUDA_SUCCESS;
 }
 
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *out, CUfunction handle)
@@ -294,7 +297,8 @@ CUresult cuFuncIsLoaded(CUfunctionLoadingState *out, CUfunction handle)
     if (result == CUDA_SUCCESS)
         result = find_asked(handle, out, &function);
     if (result == CUDA_SUCCESS)
-        *out = function->is_loaded ? CU_FUNCTION_LOADING_STATE_LOADED : CU_FUNCTION_LOADING_STATE_UNLOADED;
+        *out = function->is_loaded ? CU_FUNCTION_LOADING_STATE_LOADED
+                                   : CU_FUNCTION_LOADING_STATE_UNLOADED;
     return sim_end(result);
 }
 

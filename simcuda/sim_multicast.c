@@ -13,16 +13,20 @@ static CUresult check_properties(const CUmulticastObjectProp *properties)
     if (properties == NULL || properties->flags != 0 || properties->numDevices == 0 ||
         properties->numDevices > SIM_DEVICES_MAX)
         return CUDA_ERROR_INVALID_VALUE;
-    unsigned types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | (sim_options()->fabric ? CU_MEM_HANDLE_TYPE_FABRIC : 0);
-    if (sim_options()->multicast == 0 || (properties->handleTypes & ~(unsigned long long)types) != 0)
+    unsigned types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
+                     (sim_options()->fabric ? CU_MEM_HANDLE_TYPE_FABRIC : 0);
+    if (sim_options()->multicast == 0 ||
+        (properties->handleTypes & ~(unsigned long long)types) != 0)
         return CUDA_ERROR_NOT_SUPPORTED;
     return CUDA_SUCCESS;
 }
 
-static CUresult create_object(CUmemGenericAllocationHandle *out, const CUmulticastObjectProp *properties)
+static CUresult create_object(CUmemGenericAllocationHandle *out,
+                              const CUmulticastObjectProp *properties)
 {
     CUresult result = check_properties(properties);
-    if (result == CUDA_SUCCESS && (out == NULL || properties->size == 0 || !is_whole(properties->size)))
+    if (result == CUDA_SUCCESS &&
+        (out == NULL || properties->size == 0 || !is_whole(properties->size)))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
         result = sim_unsafe_call();
@@ -35,7 +39,8 @@ static CUresult create_object(CUmemGenericAllocationHandle *out, const CUmultica
     return CUDA_SUCCESS;
 }
 
-CUresult cuMulticastCreate(CUmemGenericAllocationHandle *out, const CUmulticastObjectProp *properties)
+CUresult cuMulticastCreate(CUmemGenericAllocationHandle *out,
+                           const CUmulticastObjectProp *properties)
 {
     CUresult result = sim_begin(__func__);
     return sim_end(result ? result : create_object(out, properties));
@@ -69,7 +74,8 @@ static CUresult add_device(const sim_memory_t *object, int ordinal)
         return CUDA_ERROR_INVALID_VALUE;
     if (device == NULL)
         return CUDA_ERROR_INVALID_DEVICE;
-    return sim_options()->multicast == 0 ? CUDA_ERROR_NOT_SUPPORTED : sim_team_add(object->team, device->index);
+    return sim_options()->multicast == 0 ? CUDA_ERROR_NOT_SUPPORTED
+                                         : sim_team_add(object->team, device->index);
 }
 
 CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle handle, CUdevice ordinal)
@@ -89,9 +95,10 @@ typedef struct wish {
 static CUresult bind_part(const wish_t *wish)
 {
     const sim_memory_t *object = wish->object, *memory = wish->memory;
-    if (object == NULL || memory == NULL || memory->team != NULL || wish->bytes == 0 || !is_whole(wish->bytes) ||
-        !is_whole(wish->offset) || !is_whole(wish->memory_offset) ||
-        wish->offset + wish->bytes > object->bytes || wish->memory_offset + wish->bytes > memory->bytes)
+    if (object == NULL || memory == NULL || memory->team != NULL || wish->bytes == 0 ||
+        !is_whole(wish->bytes) || !is_whole(wish->offset) || !is_whole(wish->memory_offset) ||
+        wish->offset + wish->bytes > object->bytes ||
+        wish->memory_offset + wish->bytes > memory->bytes)
         return CUDA_ERROR_INVALID_VALUE;
     bool is_shareable = object->is_imported || object->properties.requestedHandleTypes != 0;
     if (is_shareable && memory->properties.requestedHandleTypes == 0)
@@ -99,16 +106,18 @@ static CUresult bind_part(const wish_t *wish)
     sim_team_wait(object->team);
     if (!sim_team_has(object->team, memory->device->index))
         return CUDA_ERROR_INVALID_DEVICE;
-    sim_binding_t binding = {.index = memory->device->index,
-                             .offset = wish->offset,
-                             .bytes = wish->bytes,
-                             .memory_offset = wish->memory_offset,
-                             .memory = sim_token_create(SIM_SHARED_HANDLE, memory->backing->fd, memory->device->index)};
+    sim_binding_t binding = {
+        .index = memory->device->index,
+        .offset = wish->offset,
+        .bytes = wish->bytes,
+        .memory_offset = wish->memory_offset,
+        .memory = sim_token_create(SIM_SHARED_HANDLE, memory->backing->fd, memory->device->index)};
     return sim_team_bind(object->team, &binding);
 }
 
-CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t offset, CUmemGenericAllocationHandle memory,
-                            size_t memory_offset, size_t bytes, unsigned long long flags)
+CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t offset,
+                            CUmemGenericAllocationHandle memory, size_t memory_offset, size_t bytes,
+                            unsigned long long flags)
 {
     CUresult result = sim_begin(__func__);
     wish_t wish = {object_of(handle), sim_memory_of(memory), offset, memory_offset, bytes};
@@ -118,8 +127,8 @@ CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t offset, 
 }
 
 /* The address must be one of virtual memory: allocations of pools are not supported. */
-CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle handle, size_t offset, CUdeviceptr address, size_t bytes,
-                             unsigned long long flags)
+CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle handle, size_t offset,
+                             CUdeviceptr address, size_t bytes, unsigned long long flags)
 {
     CUresult result = sim_begin(__func__);
     const sim_range_t *range = sim_range_find(address);
@@ -131,7 +140,8 @@ CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle handle, size_t offset,
     return sim_end(bind_part(&wish));
 }
 
-CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice ordinal, size_t offset, size_t bytes)
+CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice ordinal, size_t offset,
+                           size_t bytes)
 {
     CUresult result = sim_begin(__func__);
     const sim_memory_t *object = object_of(handle);
@@ -142,5 +152,6 @@ CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice ordinal
         result = CUDA_ERROR_INVALID_DEVICE;
     if (result != CUDA_SUCCESS)
         return sim_end(result);
-    return sim_end(sim_team_unbind(object->team, &(sim_binding_t){.index = device->index, .offset = offset, .bytes = bytes}));
+    return sim_end(sim_team_unbind(
+        object->team, &(sim_binding_t){.index = device->index, .offset = offset, .bytes = bytes}));
 }

@@ -152,7 +152,8 @@ bool sim_may_touch(const sim_context_t *context, sim_area_t area)
 bool sim_may_multicast(const sim_context_t *context, uintptr_t address)
 {
     const sim_range_t *range = sim_range_find(address);
-    return range != NULL && range->what == SIM_MULTICAST && has_right(range, context->device->ordinal, true);
+    return range != NULL && range->what == SIM_MULTICAST &&
+           has_right(range, context->device->ordinal, true);
 }
 
 bool sim_may_copy(const sim_context_t *context, sim_area_t area)

@@ -58,7 +58,8 @@ sim_device_t *sim_token_device(const sim_token_t *token)
 int sim_trailer_export(int file, size_t bytes, const sim_token_t *token)
 {
     off_t end = (off_t)bytes;
-    if (ftruncate(file, end + TRAILER) != 0 || pwrite(file, token, sizeof(*token), end) != (ssize_t)sizeof(*token))
+    if (ftruncate(file, end + TRAILER) != 0 ||
+        pwrite(file, token, sizeof(*token), end) != (ssize_t)sizeof(*token))
         return -1;
     return fcntl(file, F_DUPFD_CLOEXEC, 0);
 }

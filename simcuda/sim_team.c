@@ -152,7 +152,8 @@ static bool is_bound(const entry_t *entry)
 
 static bool overlaps(const sim_binding_t *a, const sim_binding_t *b)
 {
-    return a->index == b->index && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+    return a->index == b->index && a->offset < b->offset + b->bytes &&
+           b->offset < a->offset + a->bytes;
 }
 
 CUresult sim_team_bind(sim_team_t *team, const sim_binding_t *binding)
@@ -200,7 +201,8 @@ static bool map_binding(sim_team_t *team, size_t slot)
     forget_mapping(team, slot);
     if (sim_token_open(&its.memory, SIM_SHARED_HANDLE, &fd) != CUDA_SUCCESS)
         return false;
-    char *at = mmap(NULL, its.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)its.memory_offset);
+    char *at =
+        mmap(NULL, its.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)its.memory_offset);
     close(fd);
     if (at == MAP_FAILED)
         return false;
@@ -224,7 +226,8 @@ static char *place_of(sim_team_t *team, int index, uint64_t offset, uint64_t byt
     return NULL;
 }
 
-unsigned sim_team_places(sim_team_t *team, uint64_t offset, uint64_t bytes, char *places_out[SIM_DEVICES_MAX])
+unsigned sim_team_places(sim_team_t *team, uint64_t offset, uint64_t bytes,
+                         char *places_out[SIM_DEVICES_MAX])
 {
     for (uint32_t i = 0; i < team->table->devices; i++) {
         places_out[i] = place_of(team, atomic_load(&team->table->members[i]) - 1, offset, bytes);

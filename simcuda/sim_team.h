@@ -46,6 +46,7 @@ CUresult sim_team_unbind(sim_team_t *team, const sim_binding_t *binding);
 
 /** Where this process finds `bytes` bytes at `offset` in the memory of each member; returns the
  * number of members. 0: a member has nothing bound there, or its memory cannot be mapped. */
-unsigned sim_team_places(sim_team_t *team, uint64_t offset, uint64_t bytes, char *places_out[SIM_DEVICES_MAX]);
+unsigned sim_team_places(sim_team_t *team, uint64_t offset, uint64_t bytes,
+                         char *places_out[SIM_DEVICES_MAX]);
 
 #endif

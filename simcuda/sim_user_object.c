@@ -88,7 +88,8 @@ void sim_held_release(sim_held_t *held)
 
 /* ---- entry points ---- */
 
-static CUresult create_user_object(CUuserObject *out, void *data, CUhostFn destroy, unsigned references)
+static CUresult create_user_object(CUuserObject *out, void *data, CUhostFn destroy,
+                                   unsigned references)
 {
     sim_user_object_t *object = sim_object_create(SIM_USER_OBJECT, sizeof(*object));
     object->references = references;

@@ -131,7 +131,7 @@ sim_memory_t *sim_memory_of_team(sim_team_t *team, unsigned types)
 }
 
 static CUresult create_allocation(CUmemGenericAllocationHandle *out, size_t bytes,
-                       const CUmemAllocationProp *properties)
+                                  const CUmemAllocationProp *properties)
 {
     sim_device_t *device;
     CUresult result = check_properties(properties, &device);
@@ -219,8 +219,11 @@ CUresult cuMemGetAllocationGranularity(size_t *out, const CUmemAllocationProp *p
 /* Only multimem accesses of kernels find memory there: that of the members. */
 static sim_range_t range_of_team(uintptr_t start, size_t bytes)
 {
-    return (sim_range_t){
-        .start = start, .bytes = bytes, .what = SIM_MULTICAST, .device = CU_DEVICE_INVALID, .device_index = -1};
+    return (sim_range_t){.start = start,
+                         .bytes = bytes,
+                         .what = SIM_MULTICAST,
+                         .device = CU_DEVICE_INVALID,
+                         .device_index = -1};
 }
 
 static sim_range_t range_of_memory(uintptr_t start, size_t bytes, const sim_memory_t *memory)
@@ -245,7 +248,8 @@ static CUresult map_range(uintptr_t start, size_t bytes, size_t offset, sim_memo
         memory->mappings--;
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    sim_range_t range = memory->team != NULL ? range_of_team(start, bytes) : range_of_memory(start, bytes, memory);
+    sim_range_t range =
+        memory->team != NULL ? range_of_team(start, bytes) : range_of_memory(start, bytes, memory);
     range.memory = memory;
     sim_range_add(&range);
     return CUDA_SUCCESS;
@@ -330,7 +334,9 @@ static CUresult check_range_access(const sim_range_t *range, const CUmemAccessDe
     const sim_device_t *device = sim_device(access->location.id);
     if (access->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
         return CUDA_ERROR_NOT_SUPPORTED;
-    return device != NULL && sim_team_has(range->memory->team, device->index) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    return device != NULL && sim_team_has(range->memory->team, device->index)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_DEVICE;
 }
 
 static CUresult set_range(sim_range_t *range, const CUmemAccessDesc *list, size_t count)
@@ -375,8 +381,7 @@ CUresult cuMemGetAccess(unsigned long long *out, const CUmemLocation *location, 
 {
     CUresult result = sim_begin(__func__);
     const sim_range_t *range = sim_range_find(address);
-    if (result == CUDA_SUCCESS &&
-        (out == NULL || location == NULL || !is_mapping(range)))
+    if (result == CUDA_SUCCESS && (out == NULL || location == NULL || !is_mapping(range)))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS &&
         (location->type != CU_MEM_LOCATION_TYPE_DEVICE || sim_device(location->id) == NULL))
@@ -390,9 +395,10 @@ CUresult cuMemGetAccess(unsigned long long *out, const CUmemLocation *location, 
 
 static sim_token_t token_of(const sim_memory_t *memory)
 {
-    sim_token_t token = memory->team != NULL
-                            ? sim_token_create(SIM_SHARED_TEAM, sim_team_fd(memory->team), -1)
-                            : sim_token_create(SIM_SHARED_HANDLE, memory->backing->fd, memory->device->index);
+    sim_token_t token =
+        memory->team != NULL
+            ? sim_token_create(SIM_SHARED_TEAM, sim_team_fd(memory->team), -1)
+            : sim_token_create(SIM_SHARED_HANDLE, memory->backing->fd, memory->device->index);
     token.bytes = memory->bytes;
     token.types = memory->properties.requestedHandleTypes;
     return token;
@@ -408,8 +414,9 @@ static CUresult export_handle(void *out, const sim_memory_t *memory, CUmemAlloca
         memcpy(out, &token, sizeof(token));
         return CUDA_SUCCESS;
     }
-    int fd = memory->team != NULL ? sim_trailer_export(sim_team_fd(memory->team), sim_team_table_bytes(), &token)
-                                  : sim_trailer_export(memory->backing->fd, memory->bytes, &token);
+    int fd = memory->team != NULL
+                 ? sim_trailer_export(sim_team_fd(memory->team), sim_team_table_bytes(), &token)
+                 : sim_trailer_export(memory->backing->fd, memory->bytes, &token);
     if (fd == -1)
         return CUDA_ERROR_OPERATING_SYSTEM;
     *(int *)out = fd;

@@ -42,7 +42,8 @@ static CUresult run_sum(CUdeviceptr object, CUdeviceptr to)
 {
     sum_args_t args = {object, to};
     void *parameters[] = {&args};
-    CUresult result = cuLaunchKernel(test_kernel("test_sum"), 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL);
+    CUresult result =
+        cuLaunchKernel(test_kernel("test_sum"), 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL);
     return result == CUDA_SUCCESS ? cuCtxSynchronize() : result;
 }
 
@@ -51,7 +52,8 @@ static CUresult run_sum(CUdeviceptr object, CUdeviceptr to)
 static CUmemGenericAllocationHandle object_for(unsigned devices)
 {
     CUmemGenericAllocationHandle object;
-    const CUmulticastObjectProp properties = {.numDevices = devices, .size = 2 * GRANULE, .handleTypes = by_fd};
+    const CUmulticastObjectProp properties = {
+        .numDevices = devices, .size = 2 * GRANULE, .handleTypes = by_fd};
     OK(cuMulticastCreate(&object, &properties));
     return object;
 }
@@ -59,9 +61,10 @@ static CUmemGenericAllocationHandle object_for(unsigned devices)
 static CUmemGenericAllocationHandle memory_of(int device, unsigned types)
 {
     CUmemGenericAllocationHandle memory;
-    const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                            .requestedHandleTypes = (CUmemAllocationHandleType)types,
-                                            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
+    const CUmemAllocationProp properties = {
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = (CUmemAllocationHandleType)types,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
     OK(cuMemCreate(&memory, 2 * GRANULE, &properties, 0));
     return memory;
 }
@@ -69,7 +72,8 @@ static CUmemGenericAllocationHandle memory_of(int device, unsigned types)
 static CUdeviceptr map(CUmemGenericAllocationHandle handle, int device)
 {
     CUdeviceptr address;
-    const CUmemAccessDesc access = {{.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    const CUmemAccessDesc access = {{.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
+                                    CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     OK(cuMemAddressReserve(&address, 2 * GRANULE, 0, 0, 0));
     OK(cuMemMap(address, 2 * GRANULE, 0, handle, 0));
     OK(cuMemSetAccess(address, 2 * GRANULE, &access, 1));
@@ -104,7 +108,8 @@ static void one_process(void)
     CUmemGenericAllocationHandle object = object_for(2);
     OK(cuMulticastAddDevice(object, 1));
     OK(cuMulticastAddDevice(object, 0));
-    CUdeviceptr first = bind_number(object, 0, 3), second = bind_number(object, 1, 4), all = map(object, 0);
+    CUdeviceptr first = bind_number(object, 0, 3), second = bind_number(object, 1, 4),
+                all = map(object, 0);
     OK(cuMemRelease(object));
     CUdeviceptr to = ints_on_device(1, 0);
     OK(run_sum(all, to));
@@ -129,7 +134,8 @@ static void objects_refuse(void)
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMulticastCreate(&object, &properties));
     properties = (CUmulticastObjectProp){.numDevices = 0, .size = GRANULE};
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMulticastCreate(&object, &properties));
-    properties = (CUmulticastObjectProp){.numDevices = 2, .size = GRANULE, .handleTypes = CU_MEM_HANDLE_TYPE_FABRIC};
+    properties = (CUmulticastObjectProp){
+        .numDevices = 2, .size = GRANULE, .handleTypes = CU_MEM_HANDLE_TYPE_FABRIC};
     GIVES(CUDA_ERROR_NOT_SUPPORTED, cuMulticastCreate(&object, &properties));
     object = object_for(2);
     GIVES(CUDA_ERROR_INVALID_DEVICE, cuMulticastAddDevice(object, 3));
@@ -154,7 +160,8 @@ static void bindings_refuse(void)
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, 0, memory, GRANULE, 2 * GRANULE, 0));
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(memory, 0, memory, 0, GRANULE, 0));
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, 0, memory_of(0, 0), 0, GRANULE, 0));
-    GIVES(CUDA_ERROR_INVALID_DEVICE, cuMulticastBindMem(object, 0, memory_of(1, by_fd), 0, GRANULE, 0));
+    GIVES(CUDA_ERROR_INVALID_DEVICE,
+          cuMulticastBindMem(object, 0, memory_of(1, by_fd), 0, GRANULE, 0));
     OK(cuMulticastBindMem(object, GRANULE, memory, 0, GRANULE, 0));
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, 0, memory, 0, 2 * GRANULE, 0));
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMulticastUnbind(object, 0, 0, 2 * GRANULE));
@@ -234,7 +241,8 @@ static void none(void)
 
 static void sum_of_both(int peer, CUmemGenericAllocationHandle object, int device)
 {
-    CUdeviceptr own = bind_number(object, device, device + 1), all = map(object, device), to = ints_on_device(1, 0);
+    CUdeviceptr own = bind_number(object, device, device + 1), all = map(object, device),
+                to = ints_on_device(1, 0);
     meet(peer);
     OK(run_sum(all, to));
     SAME(int_at(to), 3);
@@ -266,7 +274,8 @@ static void import_object(int peer)
     int fd = receive_fd(peer);
     char byte = 0;
     open_device(1);
-    OK(cuMemImportFromShareableHandle(&object, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    OK(cuMemImportFromShareableHandle(&object, (void *)(intptr_t)fd,
+                                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
     close(fd);
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMulticastAddDevice(object, 0));
     send_to(peer, &byte, 1);

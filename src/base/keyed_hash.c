@@ -53,8 +53,8 @@ void weft_keyed_hash(const uint8_t secret[WEFT_SECRET_BYTES], const void *data, 
 {
     const uint8_t *from = data;
     uint64_t k0 = load_word(secret), k1 = load_word(secret + 8);
-    siphash_state_t s = {k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d ^ 0xee, k0 ^ 0x6c7967656e657261,
-                 k1 ^ 0x7465646279746573};
+    siphash_state_t s = {k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d ^ 0xee,
+                         k0 ^ 0x6c7967656e657261, k1 ^ 0x7465646279746573};
     size_t whole = bytes - bytes % 8;
     for (size_t i = 0; i < whole; i += 8)
         absorb(&s, load_word(from + i));

@@ -32,7 +32,8 @@ bool weft_pool_grow(weft_pool_t *pool)
 {
     const pool_block_t *newest = pool->blocks;
     size_t objects = newest == NULL ? FIRST_OBJECTS : newest->objects * 2;
-    pool_block_t *block = new_block(pool->object_bytes, objects > MOST_OBJECTS ? MOST_OBJECTS : objects);
+    pool_block_t *block =
+        new_block(pool->object_bytes, objects > MOST_OBJECTS ? MOST_OBJECTS : objects);
     if (block == NULL)
         return false;
     block->next = pool->blocks;

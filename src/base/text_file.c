@@ -44,7 +44,8 @@ static int read_stream(FILE *file, const char *what, const char *path, file_text
     if (text->used >= MOST_BYTES)
         return weft_fail(MPI_ERR_ARG, "%s %s has more than %d bytes", what, path, MOST_BYTES);
     if (strlen(text->data) != text->used)
-        return weft_fail(MPI_ERR_ARG, "%s %s is no text: byte %zu is 0", what, path, strlen(text->data));
+        return weft_fail(MPI_ERR_ARG, "%s %s is no text: byte %zu is 0", what, path,
+                         strlen(text->data));
     return MPI_SUCCESS;
 }
 

@@ -74,7 +74,7 @@ typedef struct weft_how {
     const weft_shape_t *shape; /* of the communicator */
     int radix;                 /* at least 2 */
     size_t segment_bytes;      /* cut the data into pieces of about this size; 0: do not */
-    bool is_oversubscribed;      /* ranks of this host outnumber its cores */
+    bool is_oversubscribed;    /* ranks of this host outnumber its cores */
 } weft_how_t;
 
 enum { WEFT_FEW_STEPS = 8 };

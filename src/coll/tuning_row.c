@@ -108,5 +108,5 @@ bool wefti_tuning_row_parse(const char *line, weft_tuning_row_t *out)
     return parse_call(words[0], words[1], out) && weft_tuning_ranks(words[2], &out->range) &&
            weft_tuning_bytes(words[3], &out->range) &&
            (out->where == WEFT_TUNE_DEVICE ? parse_method(words[4], out)
-                                            : wefti_tuning_algorithm_parse(words[4], out));
+                                           : wefti_tuning_algorithm_parse(words[4], out));
 }

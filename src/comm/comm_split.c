@@ -27,7 +27,8 @@ static int by_key_and_rank(const void *a, const void *b)
 }
 
 /* Those with a colour, in their order in the new communicator; how many. */
-static int sort_split_members(const split_choice_t choices[], int count, int color, member_t members[])
+static int sort_split_members(const split_choice_t choices[], int count, int color,
+                              member_t members[])
 {
     int found = 0;
     for (int rank = 0; rank < count; rank++) {
@@ -122,7 +123,8 @@ static int split_with(weft_comm_t *comm, const split_choice_t *mine, split_choic
 
 int weft_comm_split(weft_comm_t *comm, int color, int key, weft_comm_t **out)
 {
-    split_choice_t mine = {color, key}, *choices = weft_alloc_array((size_t)comm->size, sizeof(*choices));
+    split_choice_t mine = {color, key},
+                   *choices = weft_alloc_array((size_t)comm->size, sizeof(*choices));
     member_t *sorted = weft_alloc_array((size_t)comm->size, sizeof(*sorted));
     weft_comm_t *made;
     int err = MPI_SUCCESS;

@@ -28,9 +28,9 @@ typedef struct weft_allocation {
     int fd; /* of kind FD its own, of kind POOL the pool's */
     uint8_t handle[64];
     struct weft_bar_mapping *mappings; /* of bar.c, as are the next two */
-    size_t small_uses;               /* that would have had one */
-    bool has_no_window;              /* and cannot have one */
-    struct weft_allocation *next; /* in its bin */
+    size_t small_uses;                 /* that would have had one */
+    bool has_no_window;                /* and cannot have one */
+    struct weft_allocation *next;      /* in its bin */
 } weft_allocation_t;
 
 /** As weft_is_device() and weft_device->look(). */

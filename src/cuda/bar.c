@@ -103,7 +103,8 @@ void wefti_bar_forget(weft_allocation_t *allocation)
 }
 
 /* Pages that begin the allocation's share of the 2 MiB around [from, to). */
-static void choose_pages(const weft_memory_t *memory, uintptr_t from, uintptr_t to, bar_mapping_t *out)
+static void choose_pages(const weft_memory_t *memory, uintptr_t from, uintptr_t to,
+                         bar_mapping_t *out)
 {
     uintptr_t page = WEFT_GDR_PAGE - 1, piece = WINDOW - 1;
     uintptr_t low = memory->base & ~page, high = (memory->base + memory->bytes + page) & ~page;
@@ -195,7 +196,8 @@ static bar_mapping_t *add_bar_mapping(weft_allocation_t *allocation, uintptr_t f
     return mapping;
 }
 
-static bar_mapping_t *bar_mapping_of(const weft_allocation_t *allocation, uintptr_t from, uintptr_t to)
+static bar_mapping_t *bar_mapping_of(const weft_allocation_t *allocation, uintptr_t from,
+                                     uintptr_t to)
 {
     bar_mapping_t *mapping = allocation->mappings;
     while (mapping != NULL && (from < mapping->start || to > mapping->start + mapping->bytes))
@@ -239,8 +241,8 @@ bool wefti_bar_find(const weft_memory_t *memory, const void *buf, size_t bytes, 
         return false;
     weft_list_remove(&mapping->order);
     weft_list_append(&order, &mapping->order);
-    *out = (weft_bar_t){mapping->at + mapping->before + (from - mapping->start), mapping->handle.number,
-                        mapping->must_read_back};
+    *out = (weft_bar_t){mapping->at + mapping->before + (from - mapping->start),
+                        mapping->handle.number, mapping->must_read_back};
     return true;
 }
 

@@ -16,7 +16,7 @@ static int copy_failed(weft_queue_t *queue, weft_cu_result_t result, const void 
 }
 
 static weft_cu_result_t copy_one_run(const weft_queue_t *queue, void *to, const void *from,
-                                 size_t bytes)
+                                     size_t bytes)
 {
     return wefti_cu.cuMemcpyAsync((uintptr_t)to, (uintptr_t)from, bytes, queue->stream);
 }
@@ -78,7 +78,8 @@ static weft_cu_rows_t rows_at(const char *at, size_t pitch)
 }
 
 /* Rows: `count` blocks whose distances are positive on both sides. */
-static void queue_rows(char *typed, char *stream, const weft_pack_blocks_t *blocks, size_t stream_pitch)
+static void queue_rows(char *typed, char *stream, const weft_pack_blocks_t *blocks,
+                       size_t stream_pitch)
 {
     weft_cu_rows_t memory = rows_at(typed, (size_t)blocks->stride);
     weft_cu_rows_t packed = rows_at(stream, stream_pitch);
@@ -97,7 +98,8 @@ static bool are_rows(const weft_pack_blocks_t *blocks)
            blocks->stride <= INT32_MAX;
 }
 
-static void queue_each(char *typed, char *stream, const weft_pack_blocks_t *blocks, size_t stream_pitch)
+static void queue_each(char *typed, char *stream, const weft_pack_blocks_t *blocks,
+                       size_t stream_pitch)
 {
     if (are_rows(blocks)) {
         queue_rows(typed, stream, blocks, stream_pitch);
@@ -105,7 +107,7 @@ static void queue_each(char *typed, char *stream, const weft_pack_blocks_t *bloc
     }
     for (size_t i = 0; i < blocks->count; i++)
         cuda_queue_span(typed + (ptrdiff_t)i * blocks->stride, stream + i * stream_pitch,
-                   blocks->block_bytes);
+                        blocks->block_bytes);
 }
 
 static char *cuda_queue_strided(char *typed, char *stream, const weft_pack_blocks_t *blocks)

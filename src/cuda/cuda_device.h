@@ -22,7 +22,7 @@ struct weft_device {
     weft_cu_uuid_t uuid;
     char pci[16];
     weft_queue_t *queues[WEFT_STREAM_CLASSES]; /* of cuda_queue.c; NULL: not yet made */
-    struct weft_pinned *pinned;       /* of cuda_memory.c */
+    struct weft_pinned *pinned;                /* of cuda_memory.c */
     struct weft_scratch *scratch;
     struct weft_kernels *kernels; /* of cuda_kernels.c */
     int multicasts;               /* of cuda_multicast.c: 1, -1; 0: not asked yet */

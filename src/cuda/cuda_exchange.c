@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-_Static_assert((int)WEFT_EXCHANGE_MOST_MEMBERS == (int)WEFT_EXCHANGE_MEMBERS, "as many ranks as a kernel takes");
+_Static_assert((int)WEFT_EXCHANGE_MOST_MEMBERS == (int)WEFT_EXCHANGE_MEMBERS,
+               "as many ranks as a kernel takes");
 
 /* ---- inboxes ---- */
 
@@ -27,7 +28,8 @@ int wefti_clear(weft_device_t *device, void *memory, size_t bytes, weft_event_t 
                                                         bytes / sizeof(uint32_t), queue->stream);
     wefti_device_leave(&visit);
     if (result != WEFT_CU_SUCCESS)
-        return wefti_queue_empty(queue, wefti_driver_failed(result, "cuMemsetD32Async", "%zu bytes", bytes));
+        return wefti_queue_empty(
+            queue, wefti_driver_failed(result, "cuMemsetD32Async", "%zu bytes", bytes));
     return weft_device->record(queue, cleared);
 }
 
@@ -83,7 +85,8 @@ int wefti_exchange(weft_queue_t *queue, const weft_exchange_t *exchange)
     weft_kernel_call_t call = {.kernel = WEFT_KERNEL_exchange_move};
     if (exchange->op != NULL) {
         if (!wefti_can_reduce(queue->device, exchange->op, exchange->type))
-            return weft_fail(MPI_ERR_OTHER, "device %s has no kernel for this reduction", queue->device->pci);
+            return weft_fail(MPI_ERR_OTHER, "device %s has no kernel for this reduction",
+                             queue->device->pci);
         call.kernel = weft_exchange_kernel(weft_reduce_kernel(exchange->op, exchange->type));
     }
     weft_exchange_args_t *args = &call.args.exchange;

@@ -63,7 +63,7 @@ typedef struct handle_ops {
 } handle_ops_t;
 
 static weft_cu_result_t mapping_open_legacy(const weft_share_t *share, const weft_device_t *device,
-                                    weft_cu_address_t *out)
+                                            weft_cu_address_t *out)
 {
     weft_cu_ipc_handle_t handle;
     (void)device;
@@ -92,8 +92,9 @@ static weft_cu_access_t access_by(const weft_device_t *device)
     return (weft_cu_access_t){{WEFT_CU_LOCATION_DEVICE, device->number}, WEFT_CU_ACCESS_READWRITE};
 }
 
-weft_cu_result_t wefti_map_allocation(weft_cu_allocation_t allocation, size_t bytes, size_t alignment,
-                                      const weft_device_t *device, weft_cu_address_t *out)
+weft_cu_result_t wefti_map_allocation(weft_cu_allocation_t allocation, size_t bytes,
+                                      size_t alignment, const weft_device_t *device,
+                                      weft_cu_address_t *out)
 {
     weft_cu_access_t access = access_by(device);
     weft_cu_address_t address;
@@ -127,7 +128,7 @@ static weft_cu_result_t import_allocation(const weft_share_t *share, void *handl
 }
 
 static weft_cu_result_t mapping_open_fd(const weft_share_t *share, const weft_device_t *device,
-                                weft_cu_address_t *out)
+                                        weft_cu_address_t *out)
 {
     int fd = wefti_fetch_fd(share->pid, share->fd);
     if (fd < 0)
@@ -139,7 +140,7 @@ static weft_cu_result_t mapping_open_fd(const weft_share_t *share, const weft_de
 }
 
 static weft_cu_result_t mapping_open_fabric(const weft_share_t *share, const weft_device_t *device,
-                                    weft_cu_address_t *out)
+                                            weft_cu_address_t *out)
 {
     uint8_t handle[sizeof(share->handle)];
     memcpy(handle, share->handle, sizeof(handle));
@@ -185,7 +186,7 @@ static weft_cu_result_t find_pool(const weft_share_t *share, weft_device_t *devi
 }
 
 static weft_cu_result_t mapping_open_in_pool(const weft_share_t *share, const weft_device_t *device,
-                                           weft_cu_address_t *out)
+                                             weft_cu_address_t *out)
 {
     weft_cu_pool_t pool;
     weft_cu_ipc_handle_t place;
@@ -203,9 +204,12 @@ static void mapping_close_in_pool(weft_cu_address_t address, size_t bytes)
 
 static const handle_ops_t handles[] = {
     [WEFT_HANDLE_LEGACY] = {"cuIpcOpenMemHandle", mapping_open_legacy, mapping_close_legacy, true},
-    [WEFT_HANDLE_FD] = {"cuMemImportFromShareableHandle", mapping_open_fd, wefti_unmap_allocation, true},
-    [WEFT_HANDLE_FABRIC] = {"cuMemImportFromShareableHandle", mapping_open_fabric, wefti_unmap_allocation, true},
-    [WEFT_HANDLE_POOL] = {"cuMemPoolImportPointer", mapping_open_in_pool, mapping_close_in_pool, false},
+    [WEFT_HANDLE_FD] = {"cuMemImportFromShareableHandle", mapping_open_fd, wefti_unmap_allocation,
+                        true},
+    [WEFT_HANDLE_FABRIC] = {"cuMemImportFromShareableHandle", mapping_open_fabric,
+                            wefti_unmap_allocation, true},
+    [WEFT_HANDLE_POOL] = {"cuMemPoolImportPointer", mapping_open_in_pool, mapping_close_in_pool,
+                          false},
 };
 
 static const handle_ops_t *handle_of(const weft_share_t *share)
@@ -327,14 +331,16 @@ static mapped_t *add_mapping(const weft_share_t *share, weft_device_t *device)
 static void say_why_not_mapped(const mapped_t *entry)
 {
     if (wefti_device_number(entry->share.uuid) < 0)
-        wefti_warn_of_detour(WEFT_WARNING_NOT_VISIBLE,
-                          "a rank's device is not visible to the other ranks of its host, so they "
-                          "cannot map its memory: let each rank see all devices (--gpu-bind=none, "
-                          "CUDA_VISIBLE_DEVICES)");
+        wefti_warn_of_detour(
+            WEFT_WARNING_NOT_VISIBLE,
+            "a rank's device is not visible to the other ranks of its host, so they "
+            "cannot map its memory: let each rank see all devices (--gpu-bind=none, "
+            "CUDA_VISIBLE_DEVICES)");
     else
-        wefti_warn_of_detour(WEFT_WARNING_REFUSED,
-                          "the driver refuses to map device memory of other ranks (WEFT_LOG=info "
-                          "says which call and why)");
+        wefti_warn_of_detour(
+            WEFT_WARNING_REFUSED,
+            "the driver refuses to map device memory of other ranks (WEFT_LOG=info "
+            "says which call and why)");
 }
 
 static weft_cu_result_t try_open(mapped_t *entry)
@@ -361,7 +367,8 @@ static weft_cu_result_t open_again(mapped_t *entry)
     unmap_late();
     for (weft_link_t *at = order.next; at != &order; at = at->next) {
         mapped_t *other = WEFT_ELEMENT(at, mapped_t, order);
-        if (other->users > 0 || other->address == 0 || !are_in_one_block(&other->share, &entry->share))
+        if (other->users > 0 || other->address == 0 ||
+            !are_in_one_block(&other->share, &entry->share))
             continue;
         unmap_entry(other);
         other->made_way = true;
@@ -406,7 +413,7 @@ static bool is_reachable(const weft_share_t *share, const weft_device_t *device)
     if (wefti_cu.cuDeviceCanAccessPeer(&is_possible, device->number, owners) != WEFT_CU_SUCCESS ||
         !is_possible)
         wefti_warn_of_detour(WEFT_WARNING_NO_PEERS,
-                          "two devices of this host cannot reach each other's memory");
+                             "two devices of this host cannot reach each other's memory");
     return is_possible;
 }
 

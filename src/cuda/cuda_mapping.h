@@ -27,8 +27,9 @@ void wefti_forget_mapping(int owner, uint64_t id);
 int wefti_fetch_fd(int pid, int fd);
 
 /** An allocation of VMM at an address of its own, for a device, in whose context this is called; and its opposite. */
-weft_cu_result_t wefti_map_allocation(weft_cu_allocation_t allocation, size_t bytes, size_t alignment,
-                                      const weft_device_t *device, weft_cu_address_t *out);
+weft_cu_result_t wefti_map_allocation(weft_cu_allocation_t allocation, size_t bytes,
+                                      size_t alignment, const weft_device_t *device,
+                                      weft_cu_address_t *out);
 void wefti_unmap_allocation(weft_cu_address_t address, size_t bytes);
 
 /** How many are kept; for tests. */

@@ -163,7 +163,8 @@ static slab_t *slab_in(const weft_device_t *device, const void *slot)
 static slab_t *slab_of(const void *slot)
 {
     slab_t *slab = NULL;
-    for (weft_device_t *device = wefti_devices; device != NULL && slab == NULL; device = device->next)
+    for (weft_device_t *device = wefti_devices; device != NULL && slab == NULL;
+         device = device->next)
         slab = slab_in(device, slot);
     return slab;
 }

@@ -17,7 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-_Static_assert((int)WEFT_EXCHANGE_MOST_MEMBERS == (int)WEFT_EXCHANGE_MEMBERS, "as many ranks as a kernel takes");
+_Static_assert((int)WEFT_EXCHANGE_MOST_MEMBERS == (int)WEFT_EXCHANGE_MEMBERS,
+               "as many ranks as a kernel takes");
 
 enum { OBJECT_BYTES = WEFT_MULTICAST_BLOCKS * WEFT_MULTICAST_AREA };
 
@@ -38,7 +39,9 @@ static weft_list_t closed = {&closed, &closed}, in_use = {&in_use, &in_use};
 static int multicast_attribute(const weft_device_t *device, int attribute)
 {
     int value = 0;
-    return wefti_cu.cuDeviceGetAttribute(&value, attribute, device->number) == WEFT_CU_SUCCESS ? value : 0;
+    return wefti_cu.cuDeviceGetAttribute(&value, attribute, device->number) == WEFT_CU_SUCCESS
+               ? value
+               : 0;
 }
 
 static bool has_functions(void)
@@ -53,15 +56,17 @@ static bool look_at(const weft_device_t *device)
     int capability = 10 * multicast_attribute(device, WEFT_CU_DEVICE_CAPABILITY_MAJOR) +
                      multicast_attribute(device, WEFT_CU_DEVICE_CAPABILITY_MINOR);
     return has_functions() && multicast_attribute(device, WEFT_CU_DEVICE_MULTICAST) != 0 &&
-           multicast_attribute(device, WEFT_CU_DEVICE_HANDLE_POSIX_FD) != 0 && weft_kernel_multicasts(capability) &&
-           strcmp(weft_config.DEVICE_IPC, "no") != 0;
+           multicast_attribute(device, WEFT_CU_DEVICE_HANDLE_POSIX_FD) != 0 &&
+           weft_kernel_multicasts(capability) && strcmp(weft_config.DEVICE_IPC, "no") != 0;
 }
 
-bool wefti_can_multicast(weft_device_t *device, const struct weft_op *op, const struct weft_type *type)
+bool wefti_can_multicast(weft_device_t *device, const struct weft_op *op,
+                         const struct weft_type *type)
 {
     if (device->multicasts == 0)
         device->multicasts = look_at(device) && wefti_has_kernels(device) ? 1 : -1;
-    return device->multicasts > 0 && (op == NULL || weft_multicast_kernel(op, type) != WEFT_NO_KERNEL);
+    return device->multicasts > 0 &&
+           (op == NULL || weft_multicast_kernel(op, type) != WEFT_NO_KERNEL);
 }
 
 /* ---- steps: each in the device's context; what fails leaves the rest to return_object() ---- */
@@ -69,7 +74,8 @@ bool wefti_can_multicast(weft_device_t *device, const struct weft_op *op, const 
 static bool is_good(weft_cu_result_t result, const char *call)
 {
     if (result != WEFT_CU_SUCCESS)
-        WEFT_LOG(WEFT_INFO, "cuda", "no multicast memory: %s: %s", call, wefti_driver_error(result));
+        WEFT_LOG(WEFT_INFO, "cuda", "no multicast memory: %s: %s", call,
+                 wefti_driver_error(result));
     return result == WEFT_CU_SUCCESS;
 }
 
@@ -77,8 +83,9 @@ static bool is_good(weft_cu_result_t result, const char *call)
 static bool measure_granularity(multicast_part_t *part, weft_cu_multicast_t *properties)
 {
     size_t best = 0;
-    if (!is_good(wefti_cu.cuMulticastGetGranularity(&best, properties, WEFT_CU_MULTICAST_RECOMMENDED),
-                 "cuMulticastGetGranularity"))
+    if (!is_good(
+            wefti_cu.cuMulticastGetGranularity(&best, properties, WEFT_CU_MULTICAST_RECOMMENDED),
+            "cuMulticastGetGranularity"))
         return false;
     if (best > OBJECT_BYTES &&
         !is_good(wefti_cu.cuMulticastGetGranularity(&best, properties, WEFT_CU_MULTICAST_MINIMUM),
@@ -92,11 +99,13 @@ static bool measure_granularity(multicast_part_t *part, weft_cu_multicast_t *pro
 static bool make_object(multicast_part_t *part, int members)
 {
     weft_multicast_share_t *share = &part->common.share;
-    weft_cu_multicast_t properties = {
-        .devices = (unsigned)members, .bytes = OBJECT_BYTES, .handle_types = WEFT_CU_HANDLE_POSIX_FD};
+    weft_cu_multicast_t properties = {.devices = (unsigned)members,
+                                      .bytes = OBJECT_BYTES,
+                                      .handle_types = WEFT_CU_HANDLE_POSIX_FD};
     if (!measure_granularity(part, &properties) ||
         !is_good(wefti_cu.cuMulticastCreate(&part->object, &properties), "cuMulticastCreate") ||
-        !is_good(wefti_cu.cuMemExportToShareableHandle(&share->fd, part->object, WEFT_CU_HANDLE_POSIX_FD, 0),
+        !is_good(wefti_cu.cuMemExportToShareableHandle(&share->fd, part->object,
+                                                       WEFT_CU_HANDLE_POSIX_FD, 0),
                  "cuMemExportToShareableHandle"))
         return false;
     share->pid = getpid();
@@ -109,8 +118,8 @@ static bool import_object(multicast_part_t *part, const weft_multicast_share_t *
     int fd = wefti_fetch_fd(share->pid, share->fd);
     if (fd < 0)
         return is_good(WEFT_CU_INVALID_VALUE, "pidfd_getfd");
-    weft_cu_result_t result = wefti_cu.cuMemImportFromShareableHandle(&part->object, (void *)(intptr_t)fd,
-                                                                      WEFT_CU_HANDLE_POSIX_FD);
+    weft_cu_result_t result = wefti_cu.cuMemImportFromShareableHandle(
+        &part->object, (void *)(intptr_t)fd, WEFT_CU_HANDLE_POSIX_FD);
     close(fd);
     part->common.share.bytes = share->bytes;
     part->common.share.granule = share->granule;
@@ -119,23 +128,28 @@ static bool import_object(multicast_part_t *part, const weft_multicast_share_t *
 
 static bool add_own_device(multicast_part_t *part)
 {
-    return is_good(wefti_cu.cuMulticastAddDevice(part->object, part->device->number), "cuMulticastAddDevice");
+    return is_good(wefti_cu.cuMulticastAddDevice(part->object, part->device->number),
+                   "cuMulticastAddDevice");
 }
 
 static bool take_part_memory(multicast_part_t *part)
 {
-    weft_cu_allocation_properties_t properties = {.type = WEFT_CU_ALLOCATION_PINNED,
-                                                  .handle_types = WEFT_CU_HANDLE_POSIX_FD,
-                                                  .location = {WEFT_CU_LOCATION_DEVICE, part->device->number}};
-    return is_good(wefti_cu.cuMemCreate(&part->memory, part->common.share.bytes, &properties, 0), "cuMemCreate");
+    weft_cu_allocation_properties_t properties = {
+        .type = WEFT_CU_ALLOCATION_PINNED,
+        .handle_types = WEFT_CU_HANDLE_POSIX_FD,
+        .location = {WEFT_CU_LOCATION_DEVICE, part->device->number}};
+    return is_good(wefti_cu.cuMemCreate(&part->memory, part->common.share.bytes, &properties, 0),
+                   "cuMemCreate");
 }
 
 static bool map_both(multicast_part_t *part)
 {
     const weft_multicast_share_t *share = &part->common.share;
-    return is_good(wefti_map_allocation(part->memory, share->bytes, share->granule, part->device, &part->own),
+    return is_good(wefti_map_allocation(part->memory, share->bytes, share->granule, part->device,
+                                        &part->own),
                    "cuMemMap of memory") &&
-           is_good(wefti_map_allocation(part->object, share->bytes, share->granule, part->device, &part->all),
+           is_good(wefti_map_allocation(part->object, share->bytes, share->granule, part->device,
+                                        &part->all),
                    "cuMemMap of an object");
 }
 
@@ -143,8 +157,9 @@ static bool bind_memory(multicast_part_t *part)
 {
     if (!take_part_memory(part))
         return false;
-    part->is_bound = is_good(wefti_cu.cuMulticastBindMem(part->object, 0, part->memory, 0, part->common.share.bytes, 0),
-                             "cuMulticastBindMem");
+    part->is_bound = is_good(
+        wefti_cu.cuMulticastBindMem(part->object, 0, part->memory, 0, part->common.share.bytes, 0),
+        "cuMulticastBindMem");
     return part->is_bound && map_both(part);
 }
 
@@ -224,7 +239,8 @@ static multicast_part_t *begin_object(weft_device_t *device)
 }
 
 /* The object of member 0; of the others `share` says which. */
-static weft_multicast_t *join_object(weft_device_t *device, int members, const weft_multicast_share_t *share)
+static weft_multicast_t *join_object(weft_device_t *device, int members,
+                                     const weft_multicast_share_t *share)
 {
     weft_visit_t visit;
     multicast_part_t *part = begin_object(device);
@@ -232,7 +248,8 @@ static weft_multicast_t *join_object(weft_device_t *device, int members, const w
         return NULL;
     bool is_there = wefti_device_enter(device, &visit) == MPI_SUCCESS;
     if (is_there) {
-        is_there = (share == NULL ? make_object(part, members) : import_object(part, share)) && add_own_device(part);
+        is_there = (share == NULL ? make_object(part, members) : import_object(part, share)) &&
+                   add_own_device(part);
         wefti_device_leave(&visit);
     }
     if (is_there)
@@ -258,7 +275,8 @@ static bool bind_part(multicast_part_t *part, weft_event_t *cleared)
         return false;
     bool is_there = bind_memory(part);
     if (is_there)
-        is_there = wefti_clear(part->device, (void *)(uintptr_t)part->own, part->common.share.bytes, cleared) == MPI_SUCCESS;
+        is_there = wefti_clear(part->device, (void *)(uintptr_t)part->own, part->common.share.bytes,
+                               cleared) == MPI_SUCCESS;
     if (!is_there)
         unbind(part);
     wefti_device_leave(&visit);

@@ -14,7 +14,8 @@
 #include "cuda/cuda_queue.h"
 
 /* As the functions of runtime/device.h. */
-bool wefti_can_multicast(weft_device_t *device, const struct weft_op *op, const struct weft_type *type);
+bool wefti_can_multicast(weft_device_t *device, const struct weft_op *op,
+                         const struct weft_type *type);
 weft_multicast_t *wefti_multicast_make(weft_device_t *device, int members);
 weft_multicast_t *wefti_multicast_join(weft_device_t *device, const weft_multicast_share_t *share);
 bool wefti_multicast_bind(weft_multicast_t *multicast, weft_event_t *cleared);

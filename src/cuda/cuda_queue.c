@@ -34,7 +34,9 @@ static int create_class_stream(weft_queue_t *queue, weft_stream_class_t stream_c
         return err;
     wefti_cu.cuCtxGetStreamPriorityRange(&least, &greatest);
     weft_cu_result_t result = wefti_cu.cuStreamCreateWithPriority(
-        &queue->stream, WEFT_CU_STREAM_NON_BLOCKING, stream_class == WEFT_STREAM_QUICK || stream_class == WEFT_STREAM_EXCHANGE ? greatest : least);
+        &queue->stream, WEFT_CU_STREAM_NON_BLOCKING,
+        stream_class == WEFT_STREAM_QUICK || stream_class == WEFT_STREAM_EXCHANGE ? greatest
+                                                                                  : least);
     wefti_device_leave(&visit);
     if (result != WEFT_CU_SUCCESS)
         return wefti_driver_failed(result, "cuStreamCreateWithPriority", "a queue of device %s",
@@ -231,8 +233,8 @@ static weft_cu_result_t ask_driver(weft_queue_t *queue)
     if (wefti_device_enter(queue->device, &visit) != MPI_SUCCESS)
         return WEFT_CU_CONTEXT_IS_DESTROYED;
     weft_cu_event_t driver_event = queue->first->driver_event;
-    weft_cu_result_t result =
-        driver_event != NULL ? wefti_cu.cuEventQuery(driver_event) : wefti_cu.cuStreamQuery(queue->stream);
+    weft_cu_result_t result = driver_event != NULL ? wefti_cu.cuEventQuery(driver_event)
+                                                   : wefti_cu.cuStreamQuery(queue->stream);
     wefti_device_leave(&visit);
     return result;
 }

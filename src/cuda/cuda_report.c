@@ -56,34 +56,45 @@ static void look_at_kernels(weft_cu_device_t device, weft_rank_report_t *report)
     weft_kernel_fit_t fit = weft_kernel_fit(10 * major + minor);
     snprintf(report->gpu.kernels, sizeof(report->gpu.kernels), "%s", weft_kernel_fit_text(fit));
     if (weft_kernel_arches[0] == '\0')
-        weft_rank_report_warn(report, "Weft was built without nvcc: reductions of device memory go through the host, and "
-                               "derived datatypes block by block; build it where there is one");
+        weft_rank_report_warn(
+            report,
+            "Weft was built without nvcc: reductions of device memory go through the host, and "
+            "derived datatypes block by block; build it where there is one");
     else if (fit == WEFT_KERNELS_NONE)
-        weft_rank_report_warn(report, "Weft's kernels are for %s, this GPU has capability %d.%d: reductions go through the "
-                               "host; configure --with-cuda-arch=%d%d",
-                        weft_kernel_arches, major, minor, major, minor);
+        weft_rank_report_warn(
+            report,
+            "Weft's kernels are for %s, this GPU has capability %d.%d: reductions go through the "
+            "host; configure --with-cuda-arch=%d%d",
+            weft_kernel_arches, major, minor, major, minor);
     else if (fit == WEFT_KERNELS_PTX)
-        weft_rank_report_warn(report, "the driver compiles Weft's kernels when they are first used, which takes seconds "
-                               "once; configure --with-cuda-arch=%d%d",
-                        major, minor);
+        weft_rank_report_warn(
+            report,
+            "the driver compiles Weft's kernels when they are first used, which takes seconds "
+            "once; configure --with-cuda-arch=%d%d",
+            major, minor);
 }
 
 /* Known once a small message has asked for it: in the report at the end, if at all. */
 static void look_at_bar(weft_rank_report_t *report)
 {
     if (wefti_bar_state() == WEFT_BAR_NO_LIBRARY)
-        weft_rank_report_warn(report, "GDRCopy (libgdrapi.so.2) is not installed: small messages of device memory go through "
-                               "pinned memory, which takes some microseconds more");
+        weft_rank_report_warn(
+            report,
+            "GDRCopy (libgdrapi.so.2) is not installed: small messages of device memory go through "
+            "pinned memory, which takes some microseconds more");
     else if (wefti_bar_state() == WEFT_BAR_NO_MODULE)
-        weft_rank_report_warn(report, "GDRCopy is installed, but its kernel module (gdrdrv) is not there or may not be used: small "
-                               "messages of device memory take some microseconds more");
+        weft_rank_report_warn(report, "GDRCopy is installed, but its kernel module (gdrdrv) is not "
+                                      "there or may not be used: small "
+                                      "messages of device memory take some microseconds more");
 }
 
 static void note_settings(weft_rank_report_t *report)
 {
     if (strcmp(weft_config.DEVICE_IPC, "no") == 0)
-        weft_rank_report_warn(report, "WEFT_DEVICE_IPC=no: device memory goes between the ranks of a host through pinned "
-                               "memory, at the speed of the bus; leave it out");
+        weft_rank_report_warn(
+            report,
+            "WEFT_DEVICE_IPC=no: device memory goes between the ranks of a host through pinned "
+            "memory, at the speed of the bus; leave it out");
 }
 
 void wefti_cuda_report(struct weft_rank_report *report)

@@ -135,21 +135,24 @@ static export_fn_t exporter_for(const weft_allocation_t *entry, weft_handle_kind
 static void say_why_not_shared(const weft_allocation_t *entry)
 {
     if (entry->memory.kind == WEFT_MEMORY_MANAGED)
-        wefti_warn_of_detour(WEFT_WARNING_MANAGED, "managed memory cannot be shared between processes");
+        wefti_warn_of_detour(WEFT_WARNING_MANAGED,
+                             "managed memory cannot be shared between processes");
     else if (entry->is_legacy)
         wefti_warn_of_detour(WEFT_WARNING_REFUSED,
-                          "the driver gives no handles of device memory for other processes "
-                          "(cuIpcGetMemHandle)");
+                             "the driver gives no handles of device memory for other processes "
+                             "(cuIpcGetMemHandle)");
     else if (entry->pool != NULL)
-        wefti_warn_of_detour(WEFT_WARNING_POOL,
-                          "memory of a pool without exportable handles (cudaMallocAsync's default) "
-                          "cannot be shared between processes: create the pool with handle type "
-                          "POSIX_FILE_DESCRIPTOR");
+        wefti_warn_of_detour(
+            WEFT_WARNING_POOL,
+            "memory of a pool without exportable handles (cudaMallocAsync's default) "
+            "cannot be shared between processes: create the pool with handle type "
+            "POSIX_FILE_DESCRIPTOR");
     else
-        wefti_warn_of_detour(WEFT_WARNING_NO_HANDLE,
-                          "memory of cuMemCreate without an exportable handle, or put together of "
-                          "several allocations, cannot be shared between processes: ask for handle "
-                          "type POSIX_FILE_DESCRIPTOR");
+        wefti_warn_of_detour(
+            WEFT_WARNING_NO_HANDLE,
+            "memory of cuMemCreate without an exportable handle, or put together of "
+            "several allocations, cannot be shared between processes: ask for handle "
+            "type POSIX_FILE_DESCRIPTOR");
 }
 
 static void export_entry(weft_allocation_t *entry)

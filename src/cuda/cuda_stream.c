@@ -329,7 +329,8 @@ static bool hold_stream(void *graph, void (*function)(void *owner), void *owner)
     return graph != NULL &&
            wefti_cu.cuUserObjectCreate(&object, owner, function, 1,
                                        WEFT_CU_OBJECT_NO_DESTRUCTOR_SYNC) == WEFT_CU_SUCCESS &&
-           wefti_cu.cuGraphRetainUserObject(graph, object, 1, WEFT_CU_OBJECT_MOVE) == WEFT_CU_SUCCESS;
+           wefti_cu.cuGraphRetainUserObject(graph, object, 1, WEFT_CU_OBJECT_MOVE) ==
+               WEFT_CU_SUCCESS;
 }
 
 static bool stream_put_end(weft_user_stream_t *stream, void (*function)(void *owner), void *owner)

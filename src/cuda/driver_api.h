@@ -167,7 +167,7 @@ typedef struct weft_cu_copy2d {
     X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (int *mode))           \
     X(cuDeviceGet, cuDeviceGet, (weft_cu_device_t * out, int ordinal))                             \
     X(cuDeviceGetCount, cuDeviceGetCount, (int *out))                                              \
-    X(cuDeviceGetUuid, cuDeviceGetUuid_v2, (weft_cu_uuid_t * out, weft_cu_device_t device))           \
+    X(cuDeviceGetUuid, cuDeviceGetUuid_v2, (weft_cu_uuid_t * out, weft_cu_device_t device))        \
     X(cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, (char *out, int bytes, weft_cu_device_t device))   \
     X(cuDeviceGetAttribute, cuDeviceGetAttribute,                                                  \
       (int *out, int attribute, weft_cu_device_t device))                                          \
@@ -185,7 +185,7 @@ typedef struct weft_cu_copy2d {
     X(cuStreamCreateWithPriority, cuStreamCreateWithPriority,                                      \
       (weft_cu_stream_t * out, unsigned flags, int priority))                                      \
     X(cuStreamDestroy, cuStreamDestroy_v2, (weft_cu_stream_t stream))                              \
-    X(cuStreamGetCtx, cuStreamGetCtx, (weft_cu_stream_t stream, weft_cu_context_t *out))           \
+    X(cuStreamGetCtx, cuStreamGetCtx, (weft_cu_stream_t stream, weft_cu_context_t * out))          \
     X(cuStreamQuery, cuStreamQuery, (weft_cu_stream_t stream))                                     \
     X(cuStreamSynchronize, cuStreamSynchronize, (weft_cu_stream_t stream))                         \
     X(cuEventCreate, cuEventCreate, (weft_cu_event_t * out, unsigned flags))                       \

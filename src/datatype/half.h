@@ -23,9 +23,8 @@
 
 enum {
     WEFT_FLOAT_MANTISSA = 23,
-    WEFT_F16_SHIFT =
-        WEFT_FLOAT_MANTISSA - 10, /* from a half's fraction to a float's */
-    WEFT_F16_BIAS = 127 - 15,     /* of the exponents */
+    WEFT_F16_SHIFT = WEFT_FLOAT_MANTISSA - 10,    /* from a half's fraction to a float's */
+    WEFT_F16_BIAS = 127 - 15,                     /* of the exponents */
     WEFT_F16_EXPONENT = 0x7c00 << WEFT_F16_SHIFT, /* at its place in a float */
     WEFT_F16_NORMAL = (WEFT_F16_BIAS + 1)
                       << WEFT_FLOAT_MANTISSA, /* the least normal half, as a float */

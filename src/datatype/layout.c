@@ -98,7 +98,8 @@ static layout_entry_t entry_at(const weft_envelope_t *envelope, size_t index)
     const weft_type_t *old = envelope->types[0];
     switch (envelope->combiner) {
     case MPI_COMBINER_INDEXED:
-        return (layout_entry_t){values[1 + n + index] * old->extent, (size_t)values[1 + index], old};
+        return (layout_entry_t){values[1 + n + index] * old->extent, (size_t)values[1 + index],
+                                old};
     case MPI_COMBINER_HINDEXED:
         return (layout_entry_t){values[1 + n + index], (size_t)values[1 + index], old};
     case MPI_COMBINER_INDEXED_BLOCK:
@@ -106,7 +107,8 @@ static layout_entry_t entry_at(const weft_envelope_t *envelope, size_t index)
     case MPI_COMBINER_HINDEXED_BLOCK:
         return (layout_entry_t){values[2 + index], (size_t)values[1], old};
     default: /* struct */
-        return (layout_entry_t){values[1 + n + index], (size_t)values[1 + index], envelope->types[index]};
+        return (layout_entry_t){values[1 + n + index], (size_t)values[1 + index],
+                                envelope->types[index]};
     }
 }
 
@@ -135,12 +137,12 @@ static size_t runs_of(const weft_layout_t *layout)
 
 /* What the choice of a form for a list depends on. */
 typedef struct survey {
-    size_t entries;   /* with data */
-    size_t runs;      /* SIZE_MAX: too many */
-    layout_entry_t first;    /* of those with data */
-    ptrdiff_t step;   /* from the first to the second */
-    ptrdiff_t newest; /* offset of the last one seen */
-    bool is_regular;  /* all entries have the same elements and are `step` apart */
+    size_t entries;       /* with data */
+    size_t runs;          /* SIZE_MAX: too many */
+    layout_entry_t first; /* of those with data */
+    ptrdiff_t step;       /* from the first to the second */
+    ptrdiff_t newest;     /* offset of the last one seen */
+    bool is_regular;      /* all entries have the same elements and are `step` apart */
 } survey_t;
 
 static void survey_entry(survey_t *survey, const layout_entry_t *entry)

@@ -144,8 +144,10 @@ enum { PRODUCTS = 64 };
         loose_##part *r = out;                                                                     \
         INDEPENDENT for (size_t i = 0; i < count; i++)                                             \
         {                                                                                          \
-            const float a = weft_float_of_##part(p[2 * i]), b = weft_float_of_##part(p[2 * i + 1]); \
-            const float c = weft_float_of_##part(q[2 * i]), d = weft_float_of_##part(q[2 * i + 1]); \
+            const float a = weft_float_of_##part(p[2 * i]),                                        \
+                        b = weft_float_of_##part(p[2 * i + 1]);                                    \
+            const float c = weft_float_of_##part(q[2 * i]),                                        \
+                        d = weft_float_of_##part(q[2 * i + 1]);                                    \
             r[2 * i] = weft_##part##_of_float(a * c - b * d);                                      \
             r[2 * i + 1] = weft_##part##_of_float(a * d + b * c);                                  \
         }                                                                                          \
@@ -177,8 +179,8 @@ enum { PRODUCTS = 64 };
 #define MAKE(op, TYPES, MAKER, expression) TYPES(MAKER, op, expression)
 WEFT_KERNELS(MAKE)
 
-#define TWO(name, ctype, op, expression)     [WEFT_OP_##op][WEFT_MACHINE_##name] = op##_##name##_two,
-#define THREE(name, ctype, op, expression)   [WEFT_OP_##op][WEFT_MACHINE_##name] = op##_##name,
+#define TWO(name, ctype, op, expression)        [WEFT_OP_##op][WEFT_MACHINE_##name] = op##_##name##_two,
+#define THREE(name, ctype, op, expression)      [WEFT_OP_##op][WEFT_MACHINE_##name] = op##_##name,
 #define ALL_TWO(op, TYPES, MAKER, expression)   TYPES(TWO, op, expression)
 #define ALL_THREE(op, TYPES, MAKER, expression) TYPES(THREE, op, expression)
 

@@ -12,6 +12,8 @@
 #include <float.h>
 #include <stdint.h>
 
+/* clang-format off */
+
 /* Types that only some compilers have. With other compilers they exist, but cannot be reduced. */
 #ifdef __SIZEOF_INT128__
 #define WEFT_U128(X, ...)       X(U128, unsigned __int128, __VA_ARGS__)
@@ -184,5 +186,7 @@ WEFT_DECLARE_PAIR(weft_2double_precision_t, double, double)
     X(I32, U32)                                                                                    \
     X(I64, U64)                                                                                    \
     X(I128, U128)
+
+/* clang-format on */
 
 #endif

@@ -79,10 +79,10 @@ static void move_blocks(mover_t *mover, const walk_t *walk, int levels, char *ty
         return;
     }
     weft_pack_blocks_t blocks = {.block_bytes = walk->block_bytes,
-                            .count = levels == 1 ? items : walk->level[0].count,
-                            .stride = walk->level[0].stride,
-                            .outer_count = levels == 1 ? 1 : items,
-                            .outer_stride = levels == 1 ? 0 : walk->level[1].stride};
+                                 .count = levels == 1 ? items : walk->level[0].count,
+                                 .stride = walk->level[0].stride,
+                                 .outer_count = levels == 1 ? 1 : items,
+                                 .outer_stride = levels == 1 ? 0 : walk->level[1].stride};
     weft_block_class_t class = weft_block_class(walk->block_bytes);
     mover->stream = mover->kernels->strided[class](typed, mover->stream, &blocks);
 }
@@ -99,9 +99,9 @@ static void move_fields(mover_t *mover, const weft_layout_t *layout, char *typed
     for (size_t done = 0; done < structs; done += FIELD_STRUCTS) {
         size_t left = structs - done;
         weft_pack_blocks_t blocks = {.count = left < FIELD_STRUCTS ? left : FIELD_STRUCTS,
-                                .stride = stride,
-                                .outer_count = 1,
-                                .stream_stride = (ptrdiff_t)layout->leaf_bytes};
+                                     .stride = stride,
+                                     .outer_count = 1,
+                                     .stream_stride = (ptrdiff_t)layout->leaf_bytes};
         for (const weft_run_t *run = layout->runs; run < layout->runs + layout->list_count; run++) {
             blocks.block_bytes = run[1].start - run->start;
             weft_pack_fn_t kernel = mover->kernels->fields[weft_block_class(blocks.block_bytes)];
@@ -122,9 +122,9 @@ static void move_list(mover_t *mover, const walk_t *walk, char *typed, entries_t
 {
     const weft_layout_t *layout = walk->layout;
     weft_pack_blocks_t blocks = {.block_bytes = layout->block_bytes,
-                            .count = entries.count,
-                            .outer_count = repetitions,
-                            .outer_stride = walk->level[0].stride};
+                                 .count = entries.count,
+                                 .outer_count = repetitions,
+                                 .outer_stride = walk->level[0].stride};
     if (layout->leaf == WEFT_LEAF_BLOCKS) {
         blocks.offsets = layout->offsets + entries.first;
         weft_block_class_t class = weft_block_class(layout->block_bytes);

@@ -34,7 +34,7 @@
 /* A kernel: PLACE says where block j of the leaf at `leaf` lies. */
 #define KERNEL(function, MOVE, COPY, bytes_expression, exact, PLACE)                               \
     static char *function(char *restrict typed, char *restrict stream,                             \
-                          const weft_pack_blocks_t *blocks)                                             \
+                          const weft_pack_blocks_t *blocks)                                        \
     {                                                                                              \
         const size_t count = blocks->count, outer_count = blocks->outer_count;                     \
         const size_t bytes = bytes_expression;                                                     \

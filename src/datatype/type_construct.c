@@ -264,7 +264,8 @@ int weft_type_struct(MPI_Count count, weft_counts_t block_counts, weft_counts_t 
     if (err != MPI_SUCCESS)
         return err;
     type->envelope->values[0] = count;
-    append_component(append_component(type->envelope->values + 1, block_counts, count), displacements, count);
+    append_component(append_component(type->envelope->values + 1, block_counts, count),
+                     displacements, count);
     weft_bounds_t bounds = {0};
     for (size_t i = 0; i < (size_t)count; i++) {
         weft_type_t *member = type->envelope->types[i] = weft_type_of(types[i]);

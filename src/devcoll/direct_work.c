@@ -36,7 +36,8 @@ static weft_mapping_t *mapping_of(const weft_direct_work_t *work, int member, we
 }
 
 /* Row `index` of a side; nothing where a rank takes no part. */
-static direct_place_t direct_place_of(const weft_direct_work_t *work, int member, weft_side_t side, int index)
+static direct_place_t direct_place_of(const weft_direct_work_t *work, int member, weft_side_t side,
+                                      int index)
 {
     const weft_export_row_t *row = wefti_offer_row(offer_of(work, member), side, index);
     if (row == NULL)

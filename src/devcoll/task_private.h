@@ -35,7 +35,7 @@ struct weft_task {
     weft_meeting_state_t seen;
     int64_t give_up_ns;
     weft_event_t event; /* behind the work of this rank */
-    weft_link_t link; /* of those that wait at meetings */
+    weft_link_t link;   /* of those that wait at meetings */
 
     bool is_shared;          /* direct: this rank does a part of the work */
     weft_direct_work_t work; /* direct */

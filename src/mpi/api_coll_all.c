@@ -65,8 +65,8 @@ int PMPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sen
 }
 
 WEFT_API(MPIX_Allgather_enqueue);
-int PMPIX_Allgather_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                            int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+int PMPIX_Allgather_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+                            void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLGATHER,
                                                .name = "MPIX_Allgather_enqueue",

@@ -231,7 +231,7 @@ static int check_subset(const weft_comm_t *comm, const weft_group_t *group)
 
 /* A rank that is not in the group gets MPI_COMM_NULL at once. */
 static int create_comm(weft_call_t *call, MPI_Comm handle, MPI_Group group_handle, int tag,
-                  MPI_Comm *newcomm)
+                       MPI_Comm *newcomm)
 {
     weft_comm_t *comm, *made;
     weft_group_t *group;

@@ -91,7 +91,7 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_
 typedef int (*combine_fn_t)(weft_group_t *one, weft_group_t *two, weft_group_t **out);
 
 static int combine_groups(const char *name, MPI_Group group1, MPI_Group group2, combine_fn_t make,
-                   MPI_Group *newgroup)
+                          MPI_Group *newgroup)
 {
     weft_call_t call = weft_call_begin(name);
     weft_group_t *one, *two, *made;
@@ -114,7 +114,8 @@ int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 WEFT_API(MPI_Group_intersection);
 int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
-    return combine_groups("MPI_Group_intersection", group1, group2, weft_group_intersection, newgroup);
+    return combine_groups("MPI_Group_intersection", group1, group2, weft_group_intersection,
+                          newgroup);
 }
 
 WEFT_API(MPI_Group_difference);

@@ -25,7 +25,7 @@ static void give_empty_status(MPI_Status *status)
  * persistent; sets *handle to match. Returns the request's error; the first error of the call goes
  * to the handler of its communicator. */
 static inline int collect_request(weft_call_t *call, weft_request_t *request, MPI_Request *handle,
-                          MPI_Status *status)
+                                  MPI_Status *status)
 {
     if (__builtin_expect(!request->is_active, 0)) {
         give_empty_status(status);
@@ -156,7 +156,8 @@ static int collect_all(weft_call_t *call, int count, MPI_Request handles[], MPI_
     int failed = MPI_SUCCESS;
     for (int i = 0; i < count; i++) {
         weft_request_t *request = weft_request_of(handles[i]);
-        if (collect_one_of_many(call, request, &handles[i], request_status_at(statuses, i)) != MPI_SUCCESS)
+        if (collect_one_of_many(call, request, &handles[i], request_status_at(statuses, i)) !=
+            MPI_SUCCESS)
             failed = MPI_ERR_IN_STATUS;
     }
     return failed;
@@ -322,8 +323,8 @@ static int collect_some(weft_call_t *call, const some_t *some)
             continue;
         int at = (*some->outcount)++;
         some->indices[at] = i;
-        if (collect_one_of_many(call, request, &some->handles[i], request_status_at(some->statuses, at)) !=
-            MPI_SUCCESS)
+        if (collect_one_of_many(call, request, &some->handles[i],
+                                request_status_at(some->statuses, at)) != MPI_SUCCESS)
             failed = MPI_ERR_IN_STATUS;
     }
     return failed;

@@ -35,7 +35,8 @@ static int end_create(const weft_call_t *call, int err, weft_type_t *type, const
     return weft_call_end(call, err);
 }
 
-static int contiguous(MPI_Count count, MPI_Datatype oldtype, constructor_form_t form, MPI_Datatype *newtype)
+static int contiguous(MPI_Count count, MPI_Datatype oldtype, constructor_form_t form,
+                      MPI_Datatype *newtype)
 {
     weft_call_t call = weft_call_begin("MPI_Type_contiguous");
     weft_type_t *old = NULL, *type = NULL;
@@ -67,8 +68,8 @@ typedef struct blocks {
 typedef int (*vector_fn_t)(MPI_Count count, MPI_Count block_count, MPI_Count stride,
                            weft_type_t *old, weft_type_t **out);
 
-static int vector(vector_fn_t construct, const type_blocks_t *blocks, MPI_Datatype oldtype, constructor_form_t form,
-                  MPI_Datatype *newtype)
+static int vector(vector_fn_t construct, const type_blocks_t *blocks, MPI_Datatype oldtype,
+                  constructor_form_t form, MPI_Datatype *newtype)
 {
     weft_call_t call = weft_call_begin(blocks->name);
     weft_type_t *old = NULL, *type = NULL;
@@ -134,9 +135,9 @@ int PMPI_Type_indexed(int count, const int array_of_blocklengths[],
                       MPI_Datatype *newtype)
 {
     type_blocks_t blocks = {.name = "MPI_Type_indexed",
-                       .count = count,
-                       .block_counts = weft_counts_int(array_of_blocklengths),
-                       .displacements = weft_counts_int(array_of_displacements)};
+                            .count = count,
+                            .block_counts = weft_counts_int(array_of_blocklengths),
+                            .displacements = weft_counts_int(array_of_displacements)};
     return indexed(weft_type_indexed, &blocks, oldtype, INT_FORM, newtype);
 }
 
@@ -146,9 +147,9 @@ int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[]
                         MPI_Datatype *newtype)
 {
     type_blocks_t blocks = {.name = "MPI_Type_indexed",
-                       .count = count,
-                       .block_counts = weft_counts_wide(array_of_blocklengths),
-                       .displacements = weft_counts_wide(array_of_displacements)};
+                            .count = count,
+                            .block_counts = weft_counts_wide(array_of_blocklengths),
+                            .displacements = weft_counts_wide(array_of_displacements)};
     return indexed(weft_type_indexed, &blocks, oldtype, WIDE_FORM, newtype);
 }
 
@@ -158,9 +159,9 @@ int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[],
                               MPI_Datatype *newtype)
 {
     type_blocks_t blocks = {.name = "MPI_Type_create_hindexed",
-                       .count = count,
-                       .block_counts = weft_counts_int(array_of_blocklengths),
-                       .displacements = weft_counts_aint(array_of_displacements)};
+                            .count = count,
+                            .block_counts = weft_counts_int(array_of_blocklengths),
+                            .displacements = weft_counts_aint(array_of_displacements)};
     return indexed(weft_type_hindexed, &blocks, oldtype, INT_FORM, newtype);
 }
 
@@ -170,17 +171,17 @@ int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blockl
                                 MPI_Datatype *newtype)
 {
     type_blocks_t blocks = {.name = "MPI_Type_create_hindexed",
-                       .count = count,
-                       .block_counts = weft_counts_wide(array_of_blocklengths),
-                       .displacements = weft_counts_wide(array_of_displacements)};
+                            .count = count,
+                            .block_counts = weft_counts_wide(array_of_blocklengths),
+                            .displacements = weft_counts_wide(array_of_displacements)};
     return indexed(weft_type_hindexed, &blocks, oldtype, WIDE_FORM, newtype);
 }
 
 typedef int (*indexed_block_fn_t)(MPI_Count count, MPI_Count block_count,
                                   weft_counts_t displacements, weft_type_t *old, weft_type_t **out);
 
-static int indexed_block(indexed_block_fn_t construct, const type_blocks_t *blocks, MPI_Datatype oldtype,
-                         constructor_form_t form, MPI_Datatype *newtype)
+static int indexed_block(indexed_block_fn_t construct, const type_blocks_t *blocks,
+                         MPI_Datatype oldtype, constructor_form_t form, MPI_Datatype *newtype)
 {
     weft_call_t call = weft_call_begin(blocks->name);
     weft_type_t *old = NULL, *type = NULL;
@@ -197,9 +198,9 @@ int PMPI_Type_create_indexed_block(int count, int blocklength, const int array_o
                                    MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
     type_blocks_t blocks = {.name = "MPI_Type_create_indexed_block",
-                       .count = count,
-                       .block_count = blocklength,
-                       .displacements = weft_counts_int(array_of_displacements)};
+                            .count = count,
+                            .block_count = blocklength,
+                            .displacements = weft_counts_int(array_of_displacements)};
     return indexed_block(weft_type_indexed_block, &blocks, oldtype, INT_FORM, newtype);
 }
 
@@ -209,9 +210,9 @@ int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength,
                                      MPI_Datatype *newtype)
 {
     type_blocks_t blocks = {.name = "MPI_Type_create_indexed_block",
-                       .count = count,
-                       .block_count = blocklength,
-                       .displacements = weft_counts_wide(array_of_displacements)};
+                            .count = count,
+                            .block_count = blocklength,
+                            .displacements = weft_counts_wide(array_of_displacements)};
     return indexed_block(weft_type_indexed_block, &blocks, oldtype, WIDE_FORM, newtype);
 }
 
@@ -221,9 +222,9 @@ int PMPI_Type_create_hindexed_block(int count, int blocklength,
                                     MPI_Datatype *newtype)
 {
     type_blocks_t blocks = {.name = "MPI_Type_create_hindexed_block",
-                       .count = count,
-                       .block_count = blocklength,
-                       .displacements = weft_counts_aint(array_of_displacements)};
+                            .count = count,
+                            .block_count = blocklength,
+                            .displacements = weft_counts_aint(array_of_displacements)};
     return indexed_block(weft_type_hindexed_block, &blocks, oldtype, INT_FORM, newtype);
 }
 
@@ -233,14 +234,14 @@ int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength,
                                       MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
     type_blocks_t blocks = {.name = "MPI_Type_create_hindexed_block",
-                       .count = count,
-                       .block_count = blocklength,
-                       .displacements = weft_counts_wide(array_of_displacements)};
+                            .count = count,
+                            .block_count = blocklength,
+                            .displacements = weft_counts_wide(array_of_displacements)};
     return indexed_block(weft_type_hindexed_block, &blocks, oldtype, WIDE_FORM, newtype);
 }
 
-static int create_struct(const type_blocks_t *blocks, const MPI_Datatype types[], constructor_form_t form,
-                         MPI_Datatype *newtype)
+static int create_struct(const type_blocks_t *blocks, const MPI_Datatype types[],
+                         constructor_form_t form, MPI_Datatype *newtype)
 {
     weft_call_t call = weft_call_begin("MPI_Type_create_struct");
     weft_type_t *type = NULL;
@@ -263,8 +264,8 @@ int PMPI_Type_create_struct(int count, const int array_of_blocklengths[],
                             const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
 {
     type_blocks_t blocks = {.count = count,
-                       .block_counts = weft_counts_int(array_of_blocklengths),
-                       .displacements = weft_counts_aint(array_of_displacements)};
+                            .block_counts = weft_counts_int(array_of_blocklengths),
+                            .displacements = weft_counts_aint(array_of_displacements)};
     return create_struct(&blocks, array_of_types, INT_FORM, newtype);
 }
 
@@ -274,13 +275,13 @@ int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of_blocklen
                               const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
 {
     type_blocks_t blocks = {.count = count,
-                       .block_counts = weft_counts_wide(array_of_blocklengths),
-                       .displacements = weft_counts_wide(array_of_displacements)};
+                            .block_counts = weft_counts_wide(array_of_blocklengths),
+                            .displacements = weft_counts_wide(array_of_displacements)};
     return create_struct(&blocks, array_of_types, WIDE_FORM, newtype);
 }
 
-static int create_subarray(const weft_subarray_t *subarray, MPI_Datatype oldtype, constructor_form_t form,
-                           MPI_Datatype *newtype)
+static int create_subarray(const weft_subarray_t *subarray, MPI_Datatype oldtype,
+                           constructor_form_t form, MPI_Datatype *newtype)
 {
     weft_call_t call = weft_call_begin("MPI_Type_create_subarray");
     weft_type_t *old = NULL, *type = NULL;
@@ -319,8 +320,8 @@ int PMPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[],
     return create_subarray(&subarray, oldtype, WIDE_FORM, newtype);
 }
 
-static int create_resized(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, constructor_form_t form,
-                          MPI_Datatype *newtype)
+static int create_resized(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent,
+                          constructor_form_t form, MPI_Datatype *newtype)
 {
     weft_call_t call = weft_call_begin("MPI_Type_create_resized");
     weft_type_t *old = NULL, *type = NULL;

@@ -48,7 +48,8 @@ static int check_piece_type(const weft_coll_side_t *side, const weft_side_names_
 }
 
 /* The entries for `rank`. With a count of 0 the type may be any, MPI_DATATYPE_NULL too. */
-static int check_vector_entry(const weft_coll_side_t *side, const weft_side_names_t *names, int rank)
+static int check_vector_entry(const weft_coll_side_t *side, const weft_side_names_t *names,
+                              int rank)
 {
     MPI_Count count = weft_count_at(side->counts, (size_t)rank);
     weft_type_t *type = weft_type_of(side->type);

@@ -39,8 +39,8 @@
 #include <unistd.h>
 
 /* In the order in which they are opened; of the last two at most one opens. */
-static const weft_transport_ops_t *const transports[] = {
-    &weft_self_transport, &weft_shm_transport, &weft_ofi_transport, &weft_tcp_transport};
+static const weft_transport_ops_t *const transports[] = {&weft_self_transport, &weft_shm_transport,
+                                                         &weft_ofi_transport, &weft_tcp_transport};
 enum { TRANSPORTS = sizeof(transports) / sizeof(transports[0]) };
 
 static bool is_open[TRANSPORTS];

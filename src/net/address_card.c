@@ -189,8 +189,8 @@ static bool take_bases(const unsigned char **at, const unsigned char *end, card_
 {
     for (uint32_t i = 0; i < card->head.rails; i++) {
         rail_base_t *base = &card->rails[i];
-        if (!take_bytes(at, end, base, offsetof(rail_base_t, address)) || base->bytes > WEFT_ADDRESS_MOST ||
-            !take_bytes(at, end, base->address, base->bytes))
+        if (!take_bytes(at, end, base, offsetof(rail_base_t, address)) ||
+            base->bytes > WEFT_ADDRESS_MOST || !take_bytes(at, end, base->address, base->bytes))
             return false;
     }
     return true;
@@ -245,8 +245,7 @@ static int find_card(int world_rank, card_t **out)
     if (cards == NULL)
         cards = weft_alloc_zeroed((size_t)weft_nodes_count(), sizeof(card_t *));
     if (cards == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for the cards of %d hosts",
-                         weft_nodes_count());
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for the cards of %d hosts", weft_nodes_count());
     card_t **card = &cards[weft_node_of(world_rank)];
     int err = *card == NULL ? read_card(world_rank, card) : MPI_SUCCESS;
     *out = *card;

@@ -409,8 +409,9 @@ static void ofi_describe(weft_rank_report_t *report)
     snprintf(report->interface, sizeof(report->interface), "%s", name);
     report->speed_mbit = weft_interface_look(name).speed_mbit;
     if (wefti_ofi.rails[0].is_sockets)
-        weft_rank_report_warn(report, "libfabric over the kernel's sockets: leave out WEFT_FABRIC and "
-                               "FI_PROVIDER, Weft's own TCP is faster");
+        weft_rank_report_warn(report,
+                              "libfabric over the kernel's sockets: leave out WEFT_FABRIC and "
+                              "FI_PROVIDER, Weft's own TCP is faster");
 }
 
 static void ofi_close(void)

@@ -34,7 +34,7 @@ typedef struct weft_ofi_peer {
     fi_addr_t addresses[WEFT_RAILS_MAX];
     uint32_t sent, received; /* packets so far */
     weft_credit_count_t credit;
-    weft_early_t *early;                        /* by sequence */
+    weft_early_t *early;                             /* by sequence */
     weft_rail_slot_t *stalled_first, **stalled_last; /* composed, and refused by the provider */
     struct weft_ofi_peer *next_unsettled;
 } weft_ofi_peer_t;

@@ -16,7 +16,8 @@
 
 static int slots_out; /* packets that the provider has, or has refused so far */
 
-static void compose_packet(const weft_ofi_peer_t *peer, const weft_header_t *header, weft_wire_t *out)
+static void compose_packet(const weft_ofi_peer_t *peer, const weft_header_t *header,
+                           weft_wire_t *out)
 {
     *out = (weft_wire_t){.key = peer->key,
                          .source = (uint32_t)weft_world.rank,

@@ -10,8 +10,8 @@
 
 /** A provider with its interfaces. */
 typedef struct weft_provider {
-    const char *name; /* as asked for */
-    struct fi_info *info; /* what libfabric offers of it; owns `rails` */
+    const char *name;                            /* as asked for */
+    struct fi_info *info;                        /* what libfabric offers of it; owns `rails` */
     const struct fi_info *rails[WEFT_RAILS_MAX]; /* the interfaces to be used, best first */
     int rail_count;
 } weft_provider_t;

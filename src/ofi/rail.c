@@ -81,7 +81,8 @@ static size_t round_up_slot(size_t bytes)
 
 static size_t buffer_bytes(const weft_rail_t *rail)
 {
-    return round_up_slot(rail->has_multi_recv ? rail->packet_max * PACKETS_A_BUFFER : rail->packet_max);
+    return round_up_slot(rail->has_multi_recv ? rail->packet_max * PACKETS_A_BUFFER
+                                              : rail->packet_max);
 }
 
 static int allocate_slots(weft_rail_t *rail)
@@ -90,7 +91,8 @@ static int allocate_slots(weft_rail_t *rail)
     if ((size_t)rail->buffer_count > rail->info->rx_attr->size)
         rail->buffer_count = (int)rail->info->rx_attr->size;
     rail->memory_bytes = buffer_bytes(rail) * (size_t)rail->buffer_count +
-                         round_up_slot(rail->packet_max) * LARGE_SLOTS + WEFT_SLOT_SMALL * SMALL_SLOTS;
+                         round_up_slot(rail->packet_max) * LARGE_SLOTS +
+                         WEFT_SLOT_SMALL * SMALL_SLOTS;
     rail->memory = weft_alloc_aligned(rail->memory_bytes, ALIGNMENT);
     rail->buffers = weft_alloc_zeroed((size_t)rail->buffer_count, sizeof(*rail->buffers));
     rail->slots = weft_alloc_zeroed(SMALL_SLOTS + LARGE_SLOTS, sizeof(*rail->slots));

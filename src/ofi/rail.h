@@ -39,8 +39,8 @@ typedef struct weft_rail_slot {
     weft_ofi_op_t op;
     weft_rail_t *rail;
     struct weft_rail_slot *next; /* while it is free, or waits for the provider */
-    void *owner;            /* of whoever took it */
-    size_t bytes;           /* of the packet in it */
+    void *owner;                 /* of whoever took it */
+    size_t bytes;                /* of the packet in it */
     int size_class;
     void *descriptor; /* for FI_MR_LOCAL */
     char *memory;
@@ -72,18 +72,18 @@ struct weft_rail {
     struct fid_cq *cq;
     struct fid_ep *ep;
     int index;
-    int wait_fd;        /* of the completion queue; -1: none */
-    size_t packet_max;  /* bytes, with header */
-    size_t inject_max;  /* bytes, with header; at most WEFT_INJECT_MOST */
-    size_t read_max;    /* bytes of one fi_read */
-    int reads_max;      /* at a time */
-    bool is_sockets;    /* the kernel's network stack carries it */
-    bool has_read;      /* remote memory can be read */
-    bool has_hmem;      /* FI_HMEM is offered: registrations may be of device memory */
+    int wait_fd;       /* of the completion queue; -1: none */
+    size_t packet_max; /* bytes, with header */
+    size_t inject_max; /* bytes, with header; at most WEFT_INJECT_MOST */
+    size_t read_max;   /* bytes of one fi_read */
+    int reads_max;     /* at a time */
+    bool is_sockets;   /* the kernel's network stack carries it */
+    bool has_read;     /* remote memory can be read */
+    bool has_hmem;     /* FI_HMEM is offered: registrations may be of device memory */
     bool has_multi_recv;
-    bool needs_local;   /* FI_MR_LOCAL */
-    uint64_t next_key;  /* of registrations, where we choose */
-    bool is_dead; /* its completions cannot be read any more */
+    bool needs_local;  /* FI_MR_LOCAL */
+    uint64_t next_key; /* of registrations, where we choose */
+    bool is_dead;      /* its completions cannot be read any more */
     const weft_rail_owner_t *owner;
     char *memory; /* of all buffers and slots */
     size_t memory_bytes;

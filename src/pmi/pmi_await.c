@@ -82,8 +82,7 @@ static bool wait_for(pmi_answer_t *answer, int limit_s)
     clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_sec += limit_s;
     pthread_mutex_lock(&answer->lock);
-    while (!answer->is_here &&
-           pthread_cond_timedwait(&answer->has_come, &answer->lock, &end) == 0)
+    while (!answer->is_here && pthread_cond_timedwait(&answer->has_come, &answer->lock, &end) == 0)
         ;
     bool is_here = answer->is_here;
     answer->is_abandoned = !is_here;
@@ -92,8 +91,8 @@ static bool wait_for(pmi_answer_t *answer, int limit_s)
 }
 
 /* Ask the server once. *out is set on PMIX_SUCCESS. */
-static pmix_status_t ask_for_value(const pmix_proc_t *whose, const char *key, int limit_s, void **out,
-                         size_t *bytes_out)
+static pmix_status_t ask_for_value(const pmix_proc_t *whose, const char *key, int limit_s,
+                                   void **out, size_t *bytes_out)
 {
     pmi_answer_t *answer = create_answer();
     if (answer == NULL)

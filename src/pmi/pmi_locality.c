@@ -49,7 +49,8 @@ static void locality_from_peers(const pmix_proc_t *self, const weft_pmi_job_t *j
     PMIX_VALUE_RELEASE(value);
 }
 
-static void locality_from_resolver(const pmix_proc_t *self, const weft_pmi_job_t *job, peers_t *peers)
+static void locality_from_resolver(const pmix_proc_t *self, const weft_pmi_job_t *job,
+                                   peers_t *peers)
 {
     pmix_proc_t *found = NULL;
     size_t count = 0;
@@ -101,7 +102,8 @@ static void find_hostname(const pmix_proc_t *self, weft_pmi_job_t *job)
 int weft_pmi_find_locality(const pmix_proc_t *self, weft_pmi_job_t *job)
 {
     typedef void (*source_fn_t)(const pmix_proc_t *, const weft_pmi_job_t *, peers_t *);
-    static const source_fn_t sources[] = {locality_from_peers, locality_from_resolver, locality_from_names};
+    static const source_fn_t sources[] = {locality_from_peers, locality_from_resolver,
+                                          locality_from_names};
 
     find_hostname(self, job);
     peers_t peers = {.ranks = weft_alloc_array((size_t)job->size, sizeof(int))};

@@ -123,7 +123,8 @@ static char *find_gap(weft_bsend_buffer_t *buffer, size_t bytes, weft_link_t **a
     weft_link_t *link = &buffer->blocks;
     for (;;) {
         weft_link_t *next = link->next;
-        char *limit = next == &buffer->blocks ? end : (char *)WEFT_ELEMENT(next, bsend_block_t, link);
+        char *limit =
+            next == &buffer->blocks ? end : (char *)WEFT_ELEMENT(next, bsend_block_t, link);
         if (limit >= at && (size_t)(limit - at) >= bytes) {
             *after = link;
             return at;
@@ -139,8 +140,9 @@ static char *find_gap(weft_bsend_buffer_t *buffer, size_t bytes, weft_link_t **a
 static bsend_block_t *take_bsend_block(weft_bsend_buffer_t *buffer, size_t bytes)
 {
     weft_link_t *after = buffer->blocks.previous;
-    bsend_block_t *block = buffer->is_automatic ? weft_alloc(bytes)
-                                          : (bsend_block_t *)(void *)find_gap(buffer, bytes, &after);
+    bsend_block_t *block = buffer->is_automatic
+                               ? weft_alloc(bytes)
+                               : (bsend_block_t *)(void *)find_gap(buffer, bytes, &after);
     if (block == NULL)
         return NULL;
     block->bytes = bytes;

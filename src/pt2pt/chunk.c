@@ -43,7 +43,8 @@ static int chunk_retry_first(bool everything)
     return weft_list_is_empty(&waiting) || waiting.previous != link;
 }
 
-void wefti_slot_waiter_init(weft_slot_waiter_t *slot_waiter, void (*retry)(void *owner), void *owner)
+void wefti_slot_waiter_init(weft_slot_waiter_t *slot_waiter, void (*retry)(void *owner),
+                            void *owner)
 {
     weft_list_init(&slot_waiter->link);
     slot_waiter->retry = retry;

@@ -28,7 +28,7 @@ static char *piece_of(const weft_elements_t *elements)
 }
 
 static int move_runs(const typed_copy_t *copy, weft_queue_t *queue, const weft_packing_t *what,
-                bool is_packing)
+                     bool is_packing)
 {
     if (queue == NULL)
         return MPI_ERR_OTHER; /* it was said why */
@@ -70,7 +70,8 @@ static int copy_span_at_once(const typed_copy_t *copy, char *from, char *to)
     weft_packing_t what = {.bytes = copy->bytes, .packed = from != NULL ? from : to};
     bool is_packing = from == NULL;
     weft_device_t *device = is_packing ? copy->from_memory.device : copy->to_memory.device;
-    return move_runs(copy, wefti_queue_for(device, WEFT_STREAM_BULK, copy->bytes), &what, is_packing);
+    return move_runs(copy, wefti_queue_for(device, WEFT_STREAM_BULK, copy->bytes), &what,
+                     is_packing);
 }
 
 /* One piece, by way of a slot. */

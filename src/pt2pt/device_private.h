@@ -55,14 +55,16 @@ typedef struct weft_slot_waiter {
     void *owner;
 } weft_slot_waiter_t;
 
-void wefti_slot_waiter_init(weft_slot_waiter_t *slot_waiter, void (*retry)(void *owner), void *owner);
+void wefti_slot_waiter_init(weft_slot_waiter_t *slot_waiter, void (*retry)(void *owner),
+                            void *owner);
 void wefti_slot_waiter_wait(weft_slot_waiter_t *slot_waiter);
 void wefti_slot_waiter_forget(weft_slot_waiter_t *slot_waiter);
 
 void wefti_chunks_close(void);
 
 /** The queue for `bytes` bytes in a stream_class. */
-static inline weft_queue_t *wefti_queue_for(weft_device_t *device, weft_stream_class_t stream_class, size_t bytes)
+static inline weft_queue_t *wefti_queue_for(weft_device_t *device, weft_stream_class_t stream_class,
+                                            size_t bytes)
 {
     return weft_device->queue(device, bytes <= WEFT_QUICK_BYTES ? WEFT_STREAM_QUICK : stream_class);
 }

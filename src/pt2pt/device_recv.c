@@ -44,7 +44,7 @@ typedef struct weft_device_recv {
     uint64_t address;       /* MEMORY */
     weft_mapping_t mapping; /* MAPPING */
     bool is_mapped;
-    weft_event_t event;    /* behind a copy in one go */
+    weft_event_t event;  /* behind a copy in one go */
     weft_list_t filling; /* STREAM: chunks that wait for data, in order */
     weft_slot_waiter_t slot_waiter;
 } weft_device_recv_t;
@@ -142,7 +142,7 @@ static void recv_go_on(weft_device_recv_t *d)
 /* ---- work ---- */
 
 static int put_recv_event(weft_device_recv_t *d, weft_queue_t *queue, weft_event_t *event,
-                    void (*done)(weft_event_t *event, int error))
+                          void (*done)(weft_event_t *event, int error))
 {
     event->done = done;
     event->owner = d;
@@ -358,7 +358,8 @@ static bool is_pinned(const weft_device_recv_t *d)
 
 static int copy_message_at_once(weft_device_recv_t *d)
 {
-    weft_stream_class_t stream_class = d->memory.device == NULL ? WEFT_STREAM_DOWN : WEFT_STREAM_BULK;
+    weft_stream_class_t stream_class =
+        d->memory.device == NULL ? WEFT_STREAM_DOWN : WEFT_STREAM_BULK;
     weft_queue_t *queue = wefti_queue_for(d->mapping.device, stream_class, d->total);
     weft_packing_t what = {.bytes = d->total, .packed = d->mapping.address};
     char *data = data_in_one_piece(d);
@@ -512,9 +513,9 @@ static void take_packet(weft_device_recv_t *d, const void *data)
             memcpy(d->kept, data, d->total);
         else
             note_recv_error(d, weft_fail(MPI_ERR_NO_MEM,
-                                    "no memory for a message of %zu bytes on its "
-                                    "way to device memory",
-                                    d->total));
+                                         "no memory for a message of %zu bytes on its "
+                                         "way to device memory",
+                                         d->total));
     }
     await_chunks(d);
 }

@@ -32,7 +32,7 @@ typedef struct weft_device_send {
     int pending;     /* events that are not reached */
     void *scratch;   /* [send->bytes] the packed message; NULL: it stays where it is */
     weft_share_t share;
-    weft_event_t event;   /* behind the packing into scratch */
+    weft_event_t event; /* behind the packing into scratch */
     weft_list_t chunks; /* in order: what is in slots, or on its way there */
     size_t staged;      /* bytes of the message that are, or were */
     weft_slot_waiter_t slot_waiter;
@@ -111,7 +111,7 @@ static void send_chunk_is_filled(weft_event_t *event, int error)
 }
 
 static int put_send_event(weft_device_send_t *d, weft_queue_t *queue, weft_event_t *event,
-                    void (*done)(weft_event_t *event, int error))
+                          void (*done)(weft_event_t *event, int error))
 {
     event->done = done;
     event->owner = d;
@@ -121,7 +121,8 @@ static int put_send_event(weft_device_send_t *d, weft_queue_t *queue, weft_event
     return err;
 }
 
-static int pack_chunk(weft_device_send_t *d, weft_queue_t *queue, void *to, size_t offset, size_t bytes)
+static int pack_chunk(weft_device_send_t *d, weft_queue_t *queue, void *to, size_t offset,
+                      size_t bytes)
 {
     const weft_send_args_t *args = &d->send->args;
     if (queue == NULL)
@@ -162,7 +163,8 @@ static bool take_send_scratch(weft_device_send_t *d)
     d->scratch = weft_device->take_scratch(d->memory.device, d->send->bytes);
     if (d->scratch == NULL)
         return false;
-    if (weft_device->look(d->scratch, &memory) == MPI_SUCCESS && describe_message(d, &memory, d->scratch)) {
+    if (weft_device->look(d->scratch, &memory) == MPI_SUCCESS &&
+        describe_message(d, &memory, d->scratch)) {
         d->protocol = PROTOCOL_SHARE;
         return true;
     }
@@ -264,7 +266,8 @@ static int choose_send_protocol(weft_device_send_t *d)
     }
     /* What waits for a slot holds up what comes after it, perhaps those who have the slots: so an
      * eager send without one is none. */
-    d->protocol = suits_eager(send) && stage_next(d, send->bytes) ? PROTOCOL_EAGER : PROTOCOL_STREAM;
+    d->protocol =
+        suits_eager(send) && stage_next(d, send->bytes) ? PROTOCOL_EAGER : PROTOCOL_STREAM;
     d->is_ready = d->protocol == PROTOCOL_STREAM;
     if (d->protocol == PROTOCOL_STREAM)
         try_to_register(d);
@@ -355,8 +358,9 @@ static bool send_push_share(weft_send_t *send)
     } packet = {.share = send->device->share};
     weft_rts_t rts = {.bytes = send->bytes, .request = (uint64_t)(uintptr_t)send};
     bool is_synchronous = args->mode == WEFT_SEND_SYNCHRONOUS;
-    weft_header_t header = weft_header(is_synchronous ? WEFT_PACKET_RTS_SHARE_SYNC : WEFT_PACKET_RTS_SHARE,
-                                       WEFT_RTS_SHARE_BYTES, args->context, args->tag);
+    weft_header_t header =
+        weft_header(is_synchronous ? WEFT_PACKET_RTS_SHARE_SYNC : WEFT_PACKET_RTS_SHARE,
+                    WEFT_RTS_SHARE_BYTES, args->context, args->tag);
     memcpy(packet.rts, &rts, WEFT_RTS_BYTES);
     return endpoint->link->send(endpoint, &header, &packet);
 }

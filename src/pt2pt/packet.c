@@ -16,7 +16,8 @@ typedef struct packet_kind {
 
 static void drop_malformed(int source, const char *name, uint32_t bytes)
 {
-    WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed %s packet of rank %d (%u bytes)", name, source, bytes);
+    WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed %s packet of rank %d (%u bytes)", name,
+             source, bytes);
 }
 
 static weft_match_key_t packet_key(int source, const weft_header_t *header)
@@ -106,13 +107,16 @@ static const packet_kind_t packet_kinds[WEFT_PACKET_KINDS] = {
 
 void weft_packet_arrived(int source, const weft_header_t *header, const void *payload)
 {
-    if (__builtin_expect(header->kind == WEFT_PACKET_EAGER, 1)) { /* without a jump through the table */
+    if (__builtin_expect(header->kind == WEFT_PACKET_EAGER,
+                         1)) { /* without a jump through the table */
         packet_eager(source, header, payload);
         return;
     }
-    const packet_kind_t *kind = header->kind < WEFT_PACKET_KINDS ? &packet_kinds[header->kind] : &packet_kinds[0];
+    const packet_kind_t *kind =
+        header->kind < WEFT_PACKET_KINDS ? &packet_kinds[header->kind] : &packet_kinds[0];
     if (kind->handler == NULL)
-        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a packet of unknown kind %d of rank %d", header->kind, source);
+        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a packet of unknown kind %d of rank %d",
+                 header->kind, source);
     else if (header->bytes < kind->least || header->bytes > kind->most)
         drop_malformed(source, kind->name, header->bytes);
     else

@@ -41,9 +41,9 @@ enum {
     WEFT_PACKET_RTS_SHARE_SYNC, /* of a synchronous send: not to be copied before a receive has matched it */
     WEFT_PACKET_ERROR,          /* the sender cannot give the data of a message */
     WEFT_PACKET_NACK,           /* the receiver cannot take the data of a message */
-    WEFT_PACKET_DATA_ERROR,     /* the sender cannot go on with DATA */
-    WEFT_PACKET_SHARE_FREED,    /* the sender has freed an allocation that it shared; names it by its id */
-    WEFT_PACKET_LANDED,         /* never sent: an EAGER whose data the transport wrote into the receiver's buffer */
+    WEFT_PACKET_DATA_ERROR, /* the sender cannot go on with DATA */
+    WEFT_PACKET_SHARE_FREED, /* the sender has freed an allocation that it shared; names it by its id */
+    WEFT_PACKET_LANDED, /* never sent: an EAGER whose data the transport wrote into the receiver's buffer */
     WEFT_PACKET_KINDS,
     /* Bytes of data that an RTS carries along at most. */
     WEFT_RTS_INLINE = 1024,
@@ -75,7 +75,8 @@ enum {
 typedef struct weft_cts {
     uint64_t request; /* the receiver's */
     uint64_t limit;   /* bytes of the message that may be sent so far */
-    uint64_t cannot_map; /* 1: answers an RTS_SHARE, and this receiver can never map what the sender shares */
+    uint64_t
+        cannot_map; /* 1: answers an RTS_SHARE, and this receiver can never map what the sender shares */
 } weft_cts_t;
 
 #endif

@@ -13,21 +13,21 @@ typedef struct weft_send {
     size_t bytes;           /* of the message */
     weft_endpoint_t *endpoint;
     enum {
-        WEFT_SEND_FIRST,  /* EAGER or RTS has to go out */
-        WEFT_SEND_RTS_OUT,  /* RTS is out; the receiver answers next */
-        WEFT_SEND_STREAM, /* DATA goes out as there is room */
-        WEFT_SEND_CONTROL /* no request of a user: an answer that found no room */
+        WEFT_SEND_FIRST,   /* EAGER or RTS has to go out */
+        WEFT_SEND_RTS_OUT, /* RTS is out; the receiver answers next */
+        WEFT_SEND_STREAM,  /* DATA goes out as there is room */
+        WEFT_SEND_CONTROL  /* no request of a user: an answer that found no room */
     } stage;
     weft_header_t header; /* of a WEFT_SEND_CONTROL */
-    weft_cts_t cts;         /* its payload; of a WEFT_SEND_STREAM: what DATA names */
+    weft_cts_t cts;       /* its payload; of a WEFT_SEND_STREAM: what DATA names */
     size_t sent;          /* bytes of the stream that went out */
     size_t ready;         /* bytes of the stream that may go out so far */
     bool is_queued;       /* in the endpoint's list */
     bool is_registered;   /* the peer may read the data, until `registration` goes */
     weft_registration_t registration;
-    weft_packet_error_t *packet_error;         /* of a WEFT_SEND_CONTROL, its payload; NULL: that is `go` */
-    struct weft_device_send *device; /* device_send.c; NULL: host memory */
-    struct weft_send *next;          /* in the endpoint's list of sends that wait for room */
+    weft_packet_error_t *packet_error; /* of a WEFT_SEND_CONTROL, its payload; NULL: that is `go` */
+    struct weft_device_send *device;   /* device_send.c; NULL: host memory */
+    struct weft_send *next;            /* in the endpoint's list of sends that wait for room */
 } weft_send_t;
 
 typedef struct weft_recv {
@@ -125,7 +125,7 @@ void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request
                        const weft_cts_t *cts);
 /** The same with the error of `failed`. */
 void wefti_send_error(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
-                        const weft_request_t *failed);
+                      const weft_request_t *failed);
 void wefti_send_cts(int source, const weft_header_t *header, const void *payload);
 /** The receiver has all data of a send. */
 void wefti_send_fin(int source, const weft_header_t *header, const void *payload);

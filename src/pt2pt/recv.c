@@ -188,7 +188,8 @@ void wefti_recv_lose(weft_recv_t *recv)
         wefti_recv_fail(recv);
 }
 
-void wefti_recv_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender, weft_cts_t *cts)
+void wefti_recv_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender,
+                       weft_cts_t *cts)
 {
     recv->is_streaming = true;
     cts->request = (uint64_t)(uintptr_t)recv;

@@ -198,7 +198,8 @@ void wefti_send_give_control(weft_send_t *send)
 
 static bool push_control(weft_send_t *send)
 {
-    const void *payload = send->packet_error != NULL ? (const void *)send->packet_error : &send->cts;
+    const void *payload =
+        send->packet_error != NULL ? (const void *)send->packet_error : &send->cts;
     if (!send->endpoint->link->send(send->endpoint, &send->header, payload))
         return false;
     wefti_send_give_control(send);
@@ -267,7 +268,8 @@ static weft_send_t *enqueue_control(weft_endpoint_t *endpoint, const weft_header
 }
 
 /* Answers overtake what waits, which may not be for room but for a device. */
-static bool send_without_request(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
+static bool send_without_request(weft_endpoint_t *endpoint, const weft_header_t *header,
+                                 const void *payload)
 {
     return endpoint->is_lost || endpoint->link->send(endpoint, header, payload);
 }
@@ -294,7 +296,7 @@ static void enqueue_trouble(weft_endpoint_t *endpoint, const weft_header_t *head
 }
 
 void wefti_send_error(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
-                        const weft_request_t *failed)
+                      const weft_request_t *failed)
 {
     weft_packet_error_t packet_error = wefti_packet_error(failed);
     weft_header_t header = weft_header_for(kind, request, sizeof(packet_error));
@@ -312,7 +314,8 @@ void weft_send_failed_data(const weft_send_args_t *args, int error)
     snprintf(packet_error.text, sizeof(packet_error.text), "%s", weft_fail_text());
     weft_header_t header =
         weft_header(WEFT_PACKET_ERROR, sizeof(packet_error), args->context, args->tag);
-    if (wefti_sends_to(endpoint)->waiting_first != NULL || !send_without_request(endpoint, &header, &packet_error))
+    if (wefti_sends_to(endpoint)->waiting_first != NULL ||
+        !send_without_request(endpoint, &header, &packet_error))
         enqueue_trouble(endpoint, &header, &packet_error);
 }
 

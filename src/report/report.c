@@ -29,15 +29,17 @@ static void look_at_shm(weft_rank_report_t *report)
 {
     struct statvfs shm;
     if (statvfs("/dev/shm", &shm) != 0) {
-        weft_rank_report_warn(report, "there is no /dev/shm: Weft does without, others (WEFT_SHM=file, "
-                               "NCCL) do not; mount a tmpfs there");
+        weft_rank_report_warn(report,
+                              "there is no /dev/shm: Weft does without, others (WEFT_SHM=file, "
+                              "NCCL) do not; mount a tmpfs there");
         return;
     }
     uint64_t bytes = (uint64_t)shm.f_blocks * shm.f_frsize;
     if (bytes < SHM_BYTES_GOOD)
-        weft_rank_report_warn(report, "/dev/shm has only %llu MB: Weft does without, others (WEFT_SHM="
-                               "file, NCCL) fail or slow down; mount -o remount,size=2G /dev/shm",
-                        (unsigned long long)(bytes >> 20));
+        weft_rank_report_warn(report,
+                              "/dev/shm has only %llu MB: Weft does without, others (WEFT_SHM="
+                              "file, NCCL) fail or slow down; mount -o remount,size=2G /dev/shm",
+                              (unsigned long long)(bytes >> 20));
 }
 
 static void begin_facts(weft_rank_report_t *out)
@@ -54,8 +56,9 @@ void weft_report_begin(weft_rank_report_t *out)
     out->cpus = weft_cpus_allowed();
     out->is_oversubscribed = weft_world.is_oversubscribed;
     if (weft_world.is_oversubscribed)
-        weft_rank_report_warn(out, "more ranks than cores: ranks take turns; they yield at once and sleep "
-                             "early (fewer ranks, or more cores, are faster)");
+        weft_rank_report_warn(
+            out, "more ranks than cores: ranks take turns; they yield at once and sleep "
+                 "early (fewer ranks, or more cores, are faster)");
     look_at_shm(out);
     if (strcmp(weft_config.DEVICE, "no") == 0)
         weft_rank_report_warn(out, "WEFT_DEVICE=no: device memory cannot be given to MPI");
@@ -98,7 +101,8 @@ static void print_host(const weft_rank_report_t *all, const weft_rank_report_t *
         snprintf(speed, sizeof(speed), ", %g Gbit/s", report->speed_mbit / 1000.0);
     fprintf(stderr, "  %-16s %5d  %5d%-6s  %-28s  %s%s%s%s\n", report->host, report->local_size,
             count_cores(all, report), report->is_oversubscribed ? " short" : "", report->same_host,
-            report->other_hosts, report->interface[0] == '\0' ? "" : " at ", report->interface, speed);
+            report->other_hosts, report->interface[0] == '\0' ? "" : " at ", report->interface,
+            speed);
 }
 
 /* List the hosts that have `warning`, and clear it there, so that it is printed once. */

@@ -28,7 +28,8 @@ static bool are_neighbours(const weft_job_facts_t *job, int a, int b)
 static bool share_gpu(const weft_job_facts_t *job, int a, int b)
 {
     const uint8_t *uuid = gpu_of(job, a)->uuid;
-    return are_neighbours(job, a, b) && memcmp(uuid, gpu_of(job, b)->uuid, sizeof(gpu_of(job, b)->uuid)) == 0;
+    return are_neighbours(job, a, b) &&
+           memcmp(uuid, gpu_of(job, b)->uuid, sizeof(gpu_of(job, b)->uuid)) == 0;
 }
 
 typedef bool (*relation_fn_t)(const weft_job_facts_t *job, int a, int b);
@@ -67,7 +68,8 @@ static bool is_unknown_like(const weft_job_facts_t *job, int a, int b)
 }
 
 /* "0-3, 7": the ranks related to `rank`; cut off where it becomes too long. */
-static void list_ranks(const weft_job_facts_t *job, int rank, relation_fn_t are_related, char out[LIST_BYTES])
+static void list_ranks(const weft_job_facts_t *job, int rank, relation_fn_t are_related,
+                       char out[LIST_BYTES])
 {
     size_t used = 0;
     out[0] = '\0';
@@ -95,8 +97,9 @@ static void print_gpu(const weft_job_facts_t *job, int rank)
     char ranks[LIST_BYTES];
     int count = count_related(job, rank, share_gpu);
     list_ranks(job, rank, share_gpu, ranks);
-    fprintf(stderr, "  %-16s GPU %-12s  %d rank%s: %s; kernels: %s\n", job->of[rank].host, gpu_of(job, rank)->pci,
-            count, count == 1 ? "" : "s", ranks, gpu_of(job, rank)->kernels);
+    fprintf(stderr, "  %-16s GPU %-12s  %d rank%s: %s; kernels: %s\n", job->of[rank].host,
+            gpu_of(job, rank)->pci, count, count == 1 ? "" : "s", ranks,
+            gpu_of(job, rank)->kernels);
 }
 
 static void print_unknown(const weft_job_facts_t *job)
@@ -106,7 +109,8 @@ static void print_unknown(const weft_job_facts_t *job)
         if (is_known(job, i))
             continue;
         list_ranks(job, i, is_unknown_like, ranks);
-        fprintf(stderr, "  no CUDA context yet: rank%s %s\n", strpbrk(ranks, "-,") == NULL ? "" : "s", ranks);
+        fprintf(stderr, "  no CUDA context yet: rank%s %s\n",
+                strpbrk(ranks, "-,") == NULL ? "" : "s", ranks);
         return;
     }
 }
@@ -125,7 +129,8 @@ static reach_t reach_from(const weft_gpu_report_t *own, const weft_gpu_report_t 
 /* Messages go in both directions, so the worse one counts. */
 static reach_t reach_between(const weft_job_facts_t *job, int a, int b)
 {
-    reach_t there = reach_from(gpu_of(job, a), gpu_of(job, b)), back = reach_from(gpu_of(job, b), gpu_of(job, a));
+    reach_t there = reach_from(gpu_of(job, a), gpu_of(job, b)),
+            back = reach_from(gpu_of(job, b), gpu_of(job, a));
     return there > back ? there : back;
 }
 
@@ -143,7 +148,8 @@ static void count_pair(const weft_job_facts_t *job, int a, int b, pairs_t *pairs
     pairs->count[reach]++;
     if (reach == REACHED || pairs->printed++ >= PAIRS_MOST)
         return;
-    fprintf(stderr, "  %-16s GPUs %s and %s: %s\n", job->of[a].host, gpu_of(job, a)->pci, gpu_of(job, b)->pci, ways[reach]);
+    fprintf(stderr, "  %-16s GPUs %s and %s: %s\n", job->of[a].host, gpu_of(job, a)->pci,
+            gpu_of(job, b)->pci, ways[reach]);
 }
 
 static pairs_t count_pairs(const weft_job_facts_t *job, int rank)
@@ -158,26 +164,35 @@ static pairs_t count_pairs(const weft_job_facts_t *job, int rank)
         }
     }
     if (pairs.printed > PAIRS_MOST)
-        fprintf(stderr, "  %-16s and %d more pairs of GPUs\n", job->of[rank].host, pairs.printed - PAIRS_MOST);
+        fprintf(stderr, "  %-16s and %d more pairs of GPUs\n", job->of[rank].host,
+                pairs.printed - PAIRS_MOST);
     return pairs;
 }
 
 static void warn_of_pairs(const char *host, const pairs_t *pairs)
 {
     if (pairs->count[NOT_REACHED] > 0)
-        fprintf(stderr, "  warning: %s: GPUs cannot reach each other's memory: what goes between them takes the "
-                        "bus twice; nvidia-smi topo -p2p r says why\n", host);
+        fprintf(stderr,
+                "  warning: %s: GPUs cannot reach each other's memory: what goes between them "
+                "takes the "
+                "bus twice; nvidia-smi topo -p2p r says why\n",
+                host);
     if (pairs->count[NOT_SEEN] > 0)
-        fprintf(stderr, "  warning: %s: ranks do not see each other's GPUs and may not be able to map their memory: let "
-                        "each rank see all (--gpu-bind=none, CUDA_VISIBLE_DEVICES)\n", host);
+        fprintf(stderr,
+                "  warning: %s: ranks do not see each other's GPUs and may not be able to map "
+                "their memory: let "
+                "each rank see all (--gpu-bind=none, CUDA_VISIBLE_DEVICES)\n",
+                host);
 }
 
 static void warn_of_crowd(const weft_job_facts_t *job, int rank)
 {
     int ranks = count_related(job, rank, share_gpu), seen = gpu_of(job, rank)->seen_count;
     if (ranks > 1 && seen > 1 && ranks == count_related(job, rank, are_neighbours))
-        fprintf(stderr, "  warning: %s: all %d ranks work on GPU %s, but see %d: choose one by the rank within the host, "
-                        "say cudaSetDevice(local rank %% %d)\n",
+        fprintf(stderr,
+                "  warning: %s: all %d ranks work on GPU %s, but see %d: choose one by the rank "
+                "within the host, "
+                "say cudaSetDevice(local rank %% %d)\n",
                 job->of[rank].host, ranks, gpu_of(job, rank)->pci, seen, seen);
 }
 

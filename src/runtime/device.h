@@ -26,10 +26,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct weft_elements; /* of datatype/pack.h */
-struct weft_rank_report;    /* of runtime/rank_report.h */
-struct weft_op;       /* of datatype/op.h */
-struct weft_type;     /* of datatype/type.h */
+struct weft_elements;    /* of datatype/pack.h */
+struct weft_rank_report; /* of runtime/rank_report.h */
+struct weft_op;          /* of datatype/op.h */
+struct weft_type;        /* of datatype/type.h */
 
 /* ---- what memory is ---- */
 

@@ -54,17 +54,26 @@ void *weft_meeting_offer(const weft_meeting_t *meeting, int member)
 {
     size_t ranks = (size_t)weft_meeting_place.ranks;
     size_t index = (size_t)meeting->slot * ranks + (size_t)member;
-    return (char *)(meeting->board + 1) + index * weft_meeting_offer_bytes(weft_meeting_place.ranks);
+    return (char *)(meeting->board + 1) +
+           index * weft_meeting_offer_bytes(weft_meeting_place.ranks);
 }
 
 /* ---- boards ---- */
 
 /* | context 32 | first 12 | claims 12 | is being cleared 1 | is taken 1 | */
-enum { TAKEN = 1, CLEARING = 2, CLAIM = 4, CLAIMS_MASK = 0xfff << 2, FIRST_SHIFT = 14, CONTEXT_SHIFT = 26 };
+enum {
+    TAKEN = 1,
+    CLEARING = 2,
+    CLAIM = 4,
+    CLAIMS_MASK = 0xfff << 2,
+    FIRST_SHIFT = 14,
+    CONTEXT_SHIFT = 26
+};
 
 static unsigned long long name_of(uint32_t context, int first)
 {
-    return (unsigned long long)context << CONTEXT_SHIFT | (unsigned long long)first << FIRST_SHIFT | TAKEN;
+    return (unsigned long long)context << CONTEXT_SHIFT | (unsigned long long)first << FIRST_SHIFT |
+           TAKEN;
 }
 
 static bool claim_board(weft_board_t *board, unsigned long long name)
@@ -211,9 +220,11 @@ bool weft_meeting_enter(weft_board_t *board, uint32_t number, int members, int m
     } while (!atomic_compare_exchange_weak(&slot->word, &word, next));
     if (count.entered == 1)
         learn_members(board, &old, number, members);
-    *out = (weft_meeting_t){.board = board, .number = number,
+    *out = (weft_meeting_t){.board = board,
+                            .number = number,
                             .slot = (int)(number % WEFT_MEETINGS),
-                            .members = members, .member = member};
+                            .members = members,
+                            .member = member};
     return true;
 }
 
@@ -237,7 +248,8 @@ weft_meeting_state_t weft_meeting_arrive(const weft_meeting_t *meeting)
 
 weft_meeting_state_t weft_meeting_look(const weft_meeting_t *meeting)
 {
-    return unpack_call(atomic_load_explicit(&slot_of_member(meeting)->word, memory_order_acquire)).state;
+    return unpack_call(atomic_load_explicit(&slot_of_member(meeting)->word, memory_order_acquire))
+        .state;
 }
 
 /* To another state, if it is between two; the state after it. */

@@ -28,8 +28,8 @@
 #include <stdint.h>
 
 enum {
-    WEFT_BOARDS = 32,   /* communicators of a host that meet at a time */
-    WEFT_MEETINGS = 4,  /* of a board at a time */
+    WEFT_BOARDS = 32,  /* communicators of a host that meet at a time */
+    WEFT_MEETINGS = 4, /* of a board at a time */
     WEFT_MEMBERS_MAX = 4095,
 };
 

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-static int *node_of; /* [world size]; NULL: not known, or all on one */
+static int *node_of;        /* [world size]; NULL: not known, or all on one */
 static int *firsts, *lasts; /* [count] world ranks */
 static int count = 1;
 

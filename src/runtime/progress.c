@@ -49,7 +49,7 @@ static weft_doorbell_t *doorbell = &private_doorbell;
 static int spin_limit, spin_limit_contended, yield_limit, polls_per_yield, test_limit;
 static weft_contention_t contention; /* with the lock */
 static int yield_limit_contended;
-static int silent; /* what is awaited and rings no doorbell */
+static int silent;          /* what is awaited and rings no doorbell */
 static atomic_int sleepers; /* threads of this process in sleep_on_doorbell() */
 
 enum { SLEEPS_IN_POLL = 1 };
@@ -104,8 +104,7 @@ void weft_progress_open(weft_doorbell_t *shared_doorbell)
     wefti_contention_open(&contention, is_short);
     int64_t poll_ns = measure_poll();
     spin_limit_contended = polls_within(poll_ns, SPIN_OVERSUBSCRIBED_NS, SPIN_OVERSUBSCRIBED);
-    spin_limit =
-        is_short ? spin_limit_contended : polls_within(poll_ns, SPIN_ALONE_NS, SPIN_ALONE);
+    spin_limit = is_short ? spin_limit_contended : polls_within(poll_ns, SPIN_ALONE_NS, SPIN_ALONE);
     int yields_short = weft_fd_watch_is_used() ? YIELDS_NETWORK : YIELDS_OVERSUBSCRIBED;
     yield_limit = is_short ? yields_short : YIELDS_ALONE;
     yield_limit_contended = weft_fd_watch_is_used() ? YIELDS_NETWORK : yield_limit;

@@ -36,7 +36,8 @@ static inline void weft_doorbell_ring(weft_doorbell_t *doorbell)
         atomic_thread_fence(memory_order_seq_cst);
     else
         atomic_signal_fence(memory_order_seq_cst);
-    if (__builtin_expect(atomic_load_explicit(&doorbell->is_sleeping, memory_order_relaxed) != 0, 0))
+    if (__builtin_expect(atomic_load_explicit(&doorbell->is_sleeping, memory_order_relaxed) != 0,
+                         0))
         weft_doorbell_wake(doorbell);
 }
 

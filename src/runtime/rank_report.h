@@ -25,7 +25,7 @@ typedef struct weft_gpu_report {
     char pci[16]; /* from here on of WEFT_GPU_KNOWN alone */
     uint8_t uuid[16];
     char kernels[64]; /* how they come to run there */
-    int seen_count;   /* devices that the rank sees, its own too; beyond the last they are left out */
+    int seen_count; /* devices that the rank sees, its own too; beyond the last they are left out */
     uint8_t seen[WEFT_GPUS_MAX][16]; /* UUIDs */
     uint32_t reached;                /* bits: those of `seen` whose memory the device reaches */
 } weft_gpu_report_t;
@@ -33,12 +33,12 @@ typedef struct weft_gpu_report {
 typedef struct weft_rank_report {
     char host[64];
     int rank, local_size;
-    weft_cpus_t cpus;      /* that this rank may run on */
-    bool is_oversubscribed;  /* on this host */
-    char same_host[48];    /* the way to ranks of the same host */
-    char other_hosts[96];  /* the way to ranks of others */
-    char interface[64];    /* and through what; "" where there is none */
-    int speed_mbit;        /* of the interface; 0: not known */
+    weft_cpus_t cpus;       /* that this rank may run on */
+    bool is_oversubscribed; /* on this host */
+    char same_host[48];     /* the way to ranks of the same host */
+    char other_hosts[96];   /* the way to ranks of others */
+    char interface[64];     /* and through what; "" where there is none */
+    int speed_mbit;         /* of the interface; 0: not known */
     weft_gpu_report_t gpu;
     int warning_count;
     /* What costs speed and what to change: the same text on each host that it is about. */

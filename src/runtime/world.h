@@ -51,24 +51,25 @@ typedef enum weft_warning {
 
 struct weft_world {
     weft_stage_t stage;
-    bool is_threaded;       /* calls take the lock: MPI_THREAD_MULTIPLE, or a thread of src/stream */
-    int thread_level;       /* granted, an MPI_THREAD_ constant */
-    int rank, size;         /* in MPI_COMM_WORLD */
-    int local_size;         /* ranks on this host */
+    bool is_threaded; /* calls take the lock: MPI_THREAD_MULTIPLE, or a thread of src/stream */
+    int thread_level; /* granted, an MPI_THREAD_ constant */
+    int rank, size;   /* in MPI_COMM_WORLD */
+    int local_size;   /* ranks on this host */
     const int *local_ranks; /* [local_size] their world ranks, ascending */
     int local_rank;         /* index of `rank` in local_ranks */
     const char *host;
     const char *job_id;        /* names the job on this host; fit for file names */
     int appnum, universe_size; /* negative: not known */
     /* Of the transport within the host, the same on all its ranks. */
-    bool is_oversubscribed;        /* ranks of this host outnumber the cores they may use */
-    bool has_asymmetric_fence;   /* of base/futex.h, opened by all ranks of this host */
-    weft_endpoint_t **endpoints; /* [size] by world rank; NULL: made when first needed */
-    struct weft_doorbell *doorbell;      /* where peers wake this process; NULL: nowhere */
-    atomic_uint *noted;          /* of this host: a bit for each weft_warning_t that was said; NULL: alone */
+    bool is_oversubscribed;         /* ranks of this host outnumber the cores they may use */
+    bool has_asymmetric_fence;      /* of base/futex.h, opened by all ranks of this host */
+    weft_endpoint_t **endpoints;    /* [size] by world rank; NULL: made when first needed */
+    struct weft_doorbell *doorbell; /* where peers wake this process; NULL: nowhere */
+    atomic_uint *noted; /* of this host: a bit for each weft_warning_t that was said; NULL: alone */
     const weft_wireup_t *wireup;
     const char *fabric; /* the libfabric provider between hosts; "" where there is none */
-    bool has_lost; /* some rank, or could not reach it: what goes wrong from now on is probably a consequence */
+    bool
+        has_lost; /* some rank, or could not reach it: what goes wrong from now on is probably a consequence */
     /** Make the endpoint of a rank that has none and enter it in `endpoints`; NULL, with a text of
      * weft_fail, when it cannot be reached. Set by start-up. */
     weft_endpoint_t *(*reach)(int world_rank);

@@ -42,7 +42,8 @@ static size_t segment_block_bytes(int ranks)
 
 static size_t credits_offset(int ranks)
 {
-    return round_up_to_page(sizeof(weft_segment_header_t), 128) + segment_block_bytes(ranks) * (size_t)ranks;
+    return round_up_to_page(sizeof(weft_segment_header_t), 128) +
+           segment_block_bytes(ranks) * (size_t)ranks;
 }
 
 static size_t pairs_of(int ranks)
@@ -145,7 +146,7 @@ static int map_segment(int fd, size_t bytes, weft_segment_t *out)
 
 /* *fd_out stays open until all have attached: the others open it through /proc. */
 static int create_segment(const weft_world_t *world, invitation_t *invitation, int *fd_out,
-                  weft_segment_t *out)
+                          weft_segment_t *out)
 {
     int err = weft_random(&invitation->token, sizeof(invitation->token));
     if (err != MPI_SUCCESS)
@@ -277,7 +278,8 @@ weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver,
     size_t pair = (size_t)receiver * (size_t)segment->ranks + (size_t)sender;
     size_t data_bytes = segment->header->data_bytes;
     weft_credit_t *credits = (weft_credit_t *)(void *)(base + credits_offset(segment->ranks));
-    weft_channel_slot_t *slots = (weft_channel_slot_t *)(void *)(base + slots_offset(segment->ranks));
+    weft_channel_slot_t *slots =
+        (weft_channel_slot_t *)(void *)(base + slots_offset(segment->ranks));
     return (weft_channel_t){
         .slots = slots + pair * WEFT_SLOTS,
         .credit = credits + pair,

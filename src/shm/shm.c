@@ -266,8 +266,9 @@ static void agree_on_waiting(weft_world_t *world)
 static void choose_large_path(void)
 {
     if (strcmp(weft_config.RENDEZVOUS, "auto") == 0)
-        shm.streams = !weft_world.is_oversubscribed && weft_shared_copy_is_slow() ? STREAMS_IF_AWAITED
-                                                                                : STREAMS_NEVER;
+        shm.streams = !weft_world.is_oversubscribed && weft_shared_copy_is_slow()
+                          ? STREAMS_IF_AWAITED
+                          : STREAMS_NEVER;
     else
         shm.streams =
             strcmp(weft_config.RENDEZVOUS, "stream") == 0 ? STREAMS_ALWAYS : STREAMS_NEVER;
@@ -323,15 +324,15 @@ static void shm_describe(weft_rank_report_t *report)
              shm.segment.is_file ? "file" : "memfd");
     if (!can_read && strcmp(weft_config.CMA, "no") != 0)
         weft_rank_report_warn(report,
-                        "ranks may not read each other's memory (process_vm_readv), so large "
-                        "messages of a host are copied twice: kernel.yama.ptrace_scope=0, "
-                        "--cap-add=SYS_PTRACE, or one pid namespace allows it");
+                              "ranks may not read each other's memory (process_vm_readv), so large "
+                              "messages of a host are copied twice: kernel.yama.ptrace_scope=0, "
+                              "--cap-add=SYS_PTRACE, or one pid namespace allows it");
     if (shm.segment.header->data_bytes < shm.segment.wanted_data_bytes)
         weft_rank_report_warn(report,
-                        "/dev/shm has room for rings of %u KiB only, not %u: make it larger, "
-                        "or leave out WEFT_SHM=file",
-                        shm.segment.header->data_bytes / 1024,
-                        shm.segment.wanted_data_bytes / 1024);
+                              "/dev/shm has room for rings of %u KiB only, not %u: make it larger, "
+                              "or leave out WEFT_SHM=file",
+                              shm.segment.header->data_bytes / 1024,
+                              shm.segment.wanted_data_bytes / 1024);
 }
 
 static void shm_close(void)

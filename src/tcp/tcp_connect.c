@@ -75,7 +75,7 @@ struct tcp_attempt {
 
 /* Somebody who has connected and not said yet who it is. */
 typedef struct pending {
-    tcp_source_t source;   /* first */
+    tcp_source_t source;  /* first */
     struct pending *next; /* in `pending connections` */
     char handshake[sizeof(handshake_t)];
     size_t handshake_got;
@@ -241,10 +241,10 @@ static void begin_handshake(tcp_peer_t *peer)
         return;
     }
     handshake_t handshake = {.magic = MAGIC,
-                           .version = VERSION,
-                           .source = (uint32_t)weft_world.rank,
-                           .dest = (uint32_t)peer->net.world_rank,
-                           .proof = prove(peer->attempt->key, ROLE_CONNECTOR, weft_world.rank)};
+                             .version = VERSION,
+                             .source = (uint32_t)weft_world.rank,
+                             .dest = (uint32_t)peer->net.world_rank,
+                             .proof = prove(peer->attempt->key, ROLE_CONNECTOR, weft_world.rank)};
     snprintf(handshake.host, sizeof(handshake.host), "%.39s", weft_world.host);
     ssize_t sent = send(peer->source.fd, &handshake, sizeof(handshake), MSG_NOSIGNAL);
     if (sent != (ssize_t)sizeof(handshake)) { /* a new socket has room */

@@ -128,17 +128,18 @@ void wefti_tcp_describe_interfaces(weft_rank_report_t *report)
             continue;
         inet_ntop(AF_INET, &interfaces[i].address, address, sizeof(address));
         weft_rank_report_warn(report,
-                        "interface %s (%s) is passed over: %s; WEFT_FABRIC_INTERFACE names "
-                        "another than %s",
-                        interfaces[i].name, address,
-                        interfaces[i].why == NULL ? "another was asked for" : interfaces[i].why,
-                        wefti_tcp_interface());
+                              "interface %s (%s) is passed over: %s; WEFT_FABRIC_INTERFACE names "
+                              "another than %s",
+                              interfaces[i].name, address,
+                              interfaces[i].why == NULL ? "another was asked for"
+                                                        : interfaces[i].why,
+                              wefti_tcp_interface());
     }
     if (interfaces[0].speed_mbit > 0 && interfaces[0].speed_mbit < SLOW_MBIT)
         weft_rank_report_warn(report,
-                        "the network has %d Mbit/s; WEFT_FABRIC_INTERFACE chooses another "
-                        "interface, if there is one",
-                        interfaces[0].speed_mbit);
+                              "the network has %d Mbit/s; WEFT_FABRIC_INTERFACE chooses another "
+                              "interface, if there is one",
+                              interfaces[0].speed_mbit);
 }
 
 bool wefti_tcp_is_own(in_addr_t address)

@@ -67,7 +67,7 @@ typedef struct tcp_block {
 typedef enum tcp_state {
     TCP_APART,
     TCP_CONNECTING, /* the kernel works at it */
-    TCP_HANDSHAKE,   /* our handshake is out */
+    TCP_HANDSHAKE,  /* our handshake is out */
     TCP_OPEN,
     TCP_LOST, /* for good */
 } tcp_state_t;

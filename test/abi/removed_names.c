@@ -19,15 +19,15 @@ int uses_removed_names(int combiner)
         return 2;
     if (combiner == MPI_COMBINER_STRUCT_INTEGER) /* warns */
         return 3;
-    MPI_Address(&length, &place);                           /* warns */
-    MPI_Type_struct(1, &length, &place, &type, &type);      /* warns */
-    MPI_Type_hindexed(1, &length, &place, MPI_INT, &type);  /* warns */
-    MPI_Type_hvector(1, 1, place, MPI_INT, &type);          /* warns */
-    MPI_Type_extent(type, &place);                          /* warns */
-    MPI_Type_lb(type, &place);                              /* warns */
-    MPI_Type_ub(type, &place);                              /* warns */
-    MPI_Errhandler_create(function, &handler);              /* warns */
-    MPI_Errhandler_get(MPI_COMM_WORLD, &handler);           /* warns */
-    MPI_Errhandler_set(MPI_COMM_WORLD, handler);            /* warns */
+    MPI_Address(&length, &place);                          /* warns */
+    MPI_Type_struct(1, &length, &place, &type, &type);     /* warns */
+    MPI_Type_hindexed(1, &length, &place, MPI_INT, &type); /* warns */
+    MPI_Type_hvector(1, 1, place, MPI_INT, &type);         /* warns */
+    MPI_Type_extent(type, &place);                         /* warns */
+    MPI_Type_lb(type, &place);                             /* warns */
+    MPI_Type_ub(type, &place);                             /* warns */
+    MPI_Errhandler_create(function, &handler);             /* warns */
+    MPI_Errhandler_get(MPI_COMM_WORLD, &handler);          /* warns */
+    MPI_Errhandler_set(MPI_COMM_WORLD, handler);           /* warns */
     return (int)MPI_Comm_c2f(MPI_Comm_f2c((MPI_Fint)length));
 }

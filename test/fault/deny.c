@@ -17,10 +17,8 @@ static const struct {
     const char *name;
     unsigned number;
 } calls[] = {
-    {"process_vm_readv", SYS_process_vm_readv},
-    {"process_vm_writev", SYS_process_vm_writev},
-    {"memfd_create", SYS_memfd_create},
-    {"membarrier", SYS_membarrier},
+    {"process_vm_readv", SYS_process_vm_readv},   {"process_vm_writev", SYS_process_vm_writev},
+    {"memfd_create", SYS_memfd_create},           {"membarrier", SYS_membarrier},
     {"sched_getaffinity", SYS_sched_getaffinity},
 };
 enum { CALLS = sizeof(calls) / sizeof(calls[0]) };

@@ -124,7 +124,11 @@ static void come_amid(void)
 static const struct {
     const char *name;
     void (*come)(void);
-} places[] = {{"before", come_before}, {"arrived", come_arrived}, {"begun", come_begun}, {"last", come_last}, {"amid", come_amid}};
+} places[] = {{"before", come_before},
+              {"arrived", come_arrived},
+              {"begun", come_begun},
+              {"last", come_last},
+              {"amid", come_amid}};
 
 int main(int argc, char **argv)
 {

@@ -29,7 +29,8 @@ static void show_process(void)
     snprintf(name, sizeof(name), "rank.%d", rank);
     snprintf(made, sizeof(made), "%s.new", name);
     FILE *file = fopen(made, "w");
-    if (file == NULL || fprintf(file, "%d\n", (int)getpid()) < 0 || fclose(file) != 0 || rename(made, name) != 0)
+    if (file == NULL || fprintf(file, "%d\n", (int)getpid()) < 0 || fclose(file) != 0 ||
+        rename(made, name) != 0)
         perror(name);
 }
 

@@ -15,8 +15,8 @@ static int expect_rank, expect_size;
 #define EXPECT(got, expected)                                                                      \
     expect_equal((long long)(got), (long long)(expected), #got, __FILE__, __LINE__)
 
-static inline void expect_equal(long long got, long long expected, const char *what, const char *file,
-                                int line)
+static inline void expect_equal(long long got, long long expected, const char *what,
+                                const char *file, int line)
 {
     if (got == expected)
         return;

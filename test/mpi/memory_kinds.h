@@ -97,7 +97,9 @@ static inline void memory_enter(void)
 /* The kind of the next buffer. */
 static inline char memory_next_kind(void)
 {
-    return memory.kinds == NULL ? 'H' : memory.kinds[(memory.next++ + memory.rank) % (int)strlen(memory.kinds)];
+    return memory.kinds == NULL
+               ? 'H'
+               : memory.kinds[(memory.next++ + memory.rank) % (int)strlen(memory.kinds)];
 }
 
 static inline memory_address_t memory_take_on_next(size_t bytes)

@@ -27,8 +27,10 @@ static void check(int source, int round, int number)
     for (int at = 0; at < bytes; at++) {
         if (in[number][at] == content(source, round, number, (size_t)at))
             continue;
-        fprintf(stderr, "rank %d: round %d, message %d of rank %d: byte %d of %d is %d, expected %d\n", rank, round,
-                number, source, at, bytes, in[number][at], content(source, round, number, (size_t)at));
+        fprintf(stderr,
+                "rank %d: round %d, message %d of rank %d: byte %d of %d is %d, expected %d\n",
+                rank, round, number, source, at, bytes, in[number][at],
+                content(source, round, number, (size_t)at));
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
 }
@@ -42,7 +44,8 @@ static void exchange(int round)
     for (int i = 0; i < AT_ONCE; i++) {
         for (int at = 0; at < bytes_of(round, i); at++)
             out[i][at] = content(rank, round, i, (size_t)at);
-        MPI_Isend(out[i], bytes_of(round, i), MPI_BYTE, to, 5, MPI_COMM_WORLD, &requests[AT_ONCE + i]);
+        MPI_Isend(out[i], bytes_of(round, i), MPI_BYTE, to, 5, MPI_COMM_WORLD,
+                  &requests[AT_ONCE + i]);
     }
     MPI_Waitall(2 * AT_ONCE, requests, MPI_STATUSES_IGNORE);
     for (int i = 0; i < AT_ONCE; i++)

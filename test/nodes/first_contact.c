@@ -38,6 +38,7 @@ int main(int argc, char **argv)
     judge(MPI_Start(&request), "MPI_Start");
     MPI_Wait(&request, MPI_STATUS_IGNORE); /* the request was not started */
     MPI_Request_free(&request);
-    judge(MPI_Recv(&number, 1, MPI_INT, 2, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "MPI_Recv after it");
+    judge(MPI_Recv(&number, 1, MPI_INT, 2, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+          "MPI_Recv after it");
     MPI_Abort(MPI_COMM_WORLD, TOLD);
 }

@@ -16,8 +16,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int round = 0;; round++) {
-        MPI_Sendrecv(sent, BYTES, MPI_CHAR, (rank + 1) % size, 0, got, BYTES, MPI_CHAR, (rank + size - 1) % size, 0,
-                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(sent, BYTES, MPI_CHAR, (rank + 1) % size, 0, got, BYTES, MPI_CHAR,
+                     (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         if (round == 0 && rank == 0 && argc > 1)
             fclose(fopen(argv[1], "w"));

@@ -52,7 +52,8 @@ int main(int argc, char **argv)
         limit_files(strcmp(what, "hard-files") == 0);
     for (int distance = 1; distance < size; distance++) {
         int to = (rank + distance) % size, from = (rank + size - distance) % size, number = -1;
-        MPI_Sendrecv(&rank, 1, MPI_INT, to, 1, &number, 1, MPI_INT, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&rank, 1, MPI_INT, to, 1, &number, 1, MPI_INT, from, 1, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         if (number != from)
             printf("rank %d: %d from rank %d, expected %d\n", rank, number, from, from);
     }

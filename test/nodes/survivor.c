@@ -18,7 +18,8 @@ static void check_error(int err, const char *call)
     MPI_Error_class(err, &error_class);
     if (error_class == MPI_ERR_OTHER)
         return;
-    fprintf(stderr, "rank %d: %s: error class %d, expected %d\n", rank, call, error_class, MPI_ERR_OTHER);
+    fprintf(stderr, "rank %d: %s: error class %d, expected %d\n", rank, call, error_class,
+            MPI_ERR_OTHER);
     MPI_Abort(MPI_COMM_WORLD, WRONG);
 }
 
@@ -40,8 +41,8 @@ static void check_data(int from, int count, int round)
     for (int i = 0; i < count; i++) {
         if (in[i] == from * 1000 + round + i)
             continue;
-        fprintf(stderr, "rank %d: element %d of %d from rank %d is %d, expected %d\n", rank, i, count, from, in[i],
-                from * 1000 + round + i);
+        fprintf(stderr, "rank %d: element %d of %d from rank %d is %d, expected %d\n", rank, i,
+                count, from, in[i], from * 1000 + round + i);
         MPI_Abort(MPI_COMM_WORLD, WRONG);
     }
 }
@@ -55,7 +56,8 @@ static void exchange(int distance, int count, int round, int is_any)
         out[i] = rank * 1000 + round + i;
         in[i] = -1;
     }
-    int err = MPI_Irecv(in, count, MPI_INT, is_any ? MPI_ANY_SOURCE : from, distance, MPI_COMM_WORLD, &requests[0]);
+    int err = MPI_Irecv(in, count, MPI_INT, is_any ? MPI_ANY_SOURCE : from, distance,
+                        MPI_COMM_WORLD, &requests[0]);
     if (err != MPI_SUCCESS)
         end(err, from, "MPI_Irecv");
     err = MPI_Isend(out, count, MPI_INT, to, distance, MPI_COMM_WORLD, &requests[1]);

@@ -16,7 +16,8 @@ static void test_messages(void)
     int64_t in = -1, out = 1000 + rank;
     int count = -1;
     MPI_Status status;
-    MPI_Sendrecv(&out, 1, MPI_INT64_T, right, 7, &in, 1, MPI_INT64_T, left, 7, MPI_COMM_WORLD, &status);
+    MPI_Sendrecv(&out, 1, MPI_INT64_T, right, 7, &in, 1, MPI_INT64_T, left, 7, MPI_COMM_WORLD,
+                 &status);
     EXPECT(in, 1000 + left);
     EXPECT(status.MPI_SOURCE, left);
     EXPECT(status.MPI_TAG, 7);
@@ -95,7 +96,8 @@ typedef struct cell {
 static MPI_Datatype cell_type(void)
 {
     int counts[] = {1, 1, 3};
-    MPI_Aint places[] = {offsetof(cell_t, weight), offsetof(cell_t, letter), offsetof(cell_t, numbers)};
+    MPI_Aint places[] = {offsetof(cell_t, weight), offsetof(cell_t, letter),
+                         offsetof(cell_t, numbers)};
     MPI_Datatype types[] = {MPI_DOUBLE, MPI_CHAR, MPI_SHORT}, packed, type;
     MPI_Type_create_struct(3, counts, places, types, &packed);
     MPI_Type_create_resized(packed, 0, sizeof(cell_t), &type);
@@ -300,7 +302,8 @@ static void test_errors(void)
     MPI_Comm_create_errhandler(handle, &own);
     MPI_Comm_set_errhandler(copy, own);
     MPI_Errhandler_free(&own);
-    MPI_Send(&rank, 1, MPI_INT, 0, -5, copy); /* MPICH returns MPI_SUCCESS once a handler was called */
+    MPI_Send(&rank, 1, MPI_INT, 0, -5,
+             copy); /* MPICH returns MPI_SUCCESS once a handler was called */
     EXPECT(expect_class(handled), MPI_ERR_TAG);
     MPI_Error_string(handled, text, &length);
     EXPECT(length > 0 && length == (int)strlen(text), 1);
@@ -338,7 +341,11 @@ static void test_abi(void)
     EXPECT(MPI_Type_fromint(MPI_Type_toint(MPI_DOUBLE)) == MPI_DOUBLE, 1);
     MPI_Get_library_version(name, &version);
     if (rank == 0)
-        printf("%s on %d ranks\n", strstr(name, "Weft") ? "Weft" : strstr(name, "MPICH") ? "MPICH" : name, size);
+        printf("%s on %d ranks\n",
+               strstr(name, "Weft")    ? "Weft"
+               : strstr(name, "MPICH") ? "MPICH"
+                                       : name,
+               size);
 }
 
 int main(int argc, char **argv)

@@ -17,8 +17,8 @@ static void pass_on(int rank, int size)
 {
     CUdeviceptr memory;
     CU(cuMemAlloc(&memory, 8));
-    MPI_Sendrecv_replace((void *)memory, 8, MPI_BYTE, (rank + 1) % size, 0, (rank + size - 1) % size, 0, MPI_COMM_WORLD,
-                         MPI_STATUS_IGNORE);
+    MPI_Sendrecv_replace((void *)memory, 8, MPI_BYTE, (rank + 1) % size, 0,
+                         (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     CU(cuMemFree(memory));
 }
 

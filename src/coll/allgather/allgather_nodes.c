@@ -72,8 +72,8 @@ void weft_allgather_bine(weft_plan_t *plan, const weft_coll_args_t *args)
 
 /* ---- two levels ---- */
 
-typedef void (*allgather_across_t)(weft_plan_t *plan, const weft_team_t *team, const weft_cut_t *cut,
-                         int radix);
+typedef void (*allgather_across_t)(weft_plan_t *plan, const weft_team_t *team,
+                                   const weft_cut_t *cut, int radix);
 
 static void around_ring(weft_plan_t *plan, const weft_team_t *team, const weft_cut_t *cut,
                         int radix)

@@ -7,7 +7,7 @@
 #include "coll/team/shared.h"
 
 typedef void (*allreduce_across_t)(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
-                         weft_data_t to);
+                                   weft_data_t to);
 
 static void multiply(weft_plan_t *plan, const weft_team_t *team, weft_place_t from, weft_data_t to)
 {
@@ -22,7 +22,8 @@ static void up_and_down(weft_plan_t *plan, const weft_team_t *team, weft_place_t
     weft_team_bcast(plan, team, to, plan->how.radix);
 }
 
-static void in_two_levels(weft_plan_t *plan, const weft_coll_args_t *args, allreduce_across_t across)
+static void in_two_levels(weft_plan_t *plan, const weft_coll_args_t *args,
+                          allreduce_across_t across)
 {
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);
@@ -145,8 +146,8 @@ void weft_allreduce_sliced_ring(weft_plan_t *plan, const weft_coll_args_t *args)
 
 /* ---- what they cost ---- */
 
-typedef double (*allreduce_across_us_t)(const weft_model_t *model, const weft_link_cost_t *link, int size,
-                              double bytes);
+typedef double (*allreduce_across_us_t)(const weft_model_t *model, const weft_link_cost_t *link,
+                                        int size, double bytes);
 
 /* All slices leave a node by one way. */
 static double sliced_us(const weft_model_t *model, allreduce_across_us_t across, double messages)

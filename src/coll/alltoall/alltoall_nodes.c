@@ -50,7 +50,7 @@ void weft_alltoall_bruck(weft_plan_t *plan, const weft_coll_args_t *args)
 /* ---- lanes ---- */
 
 typedef void (*alltoall_across_t)(weft_plan_t *plan, const weft_team_t *team,
-                         const weft_rank_blocks_t *blocks, int parameter);
+                                  const weft_rank_blocks_t *blocks, int parameter);
 
 /* The blocks of a lane in a row of blocks by rank. */
 static weft_data_t lane_blocks(weft_plan_t *plan, weft_place_t all, size_t block, int lane)
@@ -104,7 +104,8 @@ static void put_right(weft_plan_t *plan, const weft_rank_blocks_t *blocks, weft_
     }
 }
 
-static void lanes(weft_plan_t *plan, const weft_coll_args_t *args, alltoall_across_t across, int parameter)
+static void lanes(weft_plan_t *plan, const weft_coll_args_t *args, alltoall_across_t across,
+                  int parameter)
 {
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);

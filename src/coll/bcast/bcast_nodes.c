@@ -242,7 +242,7 @@ double weft_bcast_chain_us(const weft_model_t *model)
 }
 
 typedef double (*bcast_across_us_t)(const weft_model_t *model, const weft_link_cost_t *link,
-                              double bytes);
+                                    double bytes);
 
 static double sliced_us(const weft_model_t *model, bcast_across_us_t across, double messages,
                         double volumes)

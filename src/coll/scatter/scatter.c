@@ -14,7 +14,8 @@ static bool is_root(const weft_coll_args_t *args)
     return args->comm->rank == args->root;
 }
 
-static void scatter_from_root(weft_plan_t *plan, const weft_coll_args_t *args, scatter_block_fn_t block)
+static void scatter_from_root(weft_plan_t *plan, const weft_coll_args_t *args,
+                              scatter_block_fn_t block)
 {
     int size = args->comm->size, root = args->root;
     weft_data_t own = weft_data(weft_place_at(WEFT_OUT, 0), args->recv_count, args->recv_type);

@@ -8,8 +8,8 @@
 typedef enum weft_kernel_fit {
     WEFT_KERNELS_NONE,     /* for other devices only, or there is no image */
     WEFT_KERNELS_COMPILED, /* as they are */
-    WEFT_KERNELS_PTX,      /* the driver compiles them when they are first used, and keeps the result */
-    WEFT_KERNELS_NATIVE,   /* compiled for the devices of the machine that built them, whatever these are */
+    WEFT_KERNELS_PTX, /* the driver compiles them when they are first used, and keeps the result */
+    WEFT_KERNELS_NATIVE, /* compiled for the devices of the machine that built them, whatever these are */
 } weft_kernel_fit_t;
 
 /** Architectures with blanks between them, "75 80 90", or "native"; "": there is no image. */

@@ -22,7 +22,8 @@ enum {
     WEFT_MULTICAST_BLOCKS = 32, /* at most, of a kernel */
     WEFT_MULTICAST_AREA = 512 * 1024, /* of multicast memory, for each block */
     WEFT_MULTICAST_LINE = WEFT_EXCHANGE_MEMBERS * 8,
-    WEFT_MULTICAST_PIECE = (WEFT_MULTICAST_AREA - WEFT_MULTICAST_LINE) / 2, /* of the operand, at most */
+    WEFT_MULTICAST_PIECE =
+        (WEFT_MULTICAST_AREA - WEFT_MULTICAST_LINE) / 2, /* of the operand, at most */
 };
 
 /**
@@ -86,7 +87,8 @@ typedef struct weft_exchange_args {
     uint32_t flag;     /* not 0, and of no exchange before that used these inboxes */
     uint32_t results;  /* 0: what is combined is for this rank alone */
     uint64_t limit_ns; /* that a thread waits at most; 0: without end */
-    uint32_t *watch;   /* pinned, aligned to 8: [0] the host has called off the exchange of this flag; [1] it
+    uint32_t *
+        watch; /* pinned, aligned to 8: [0] the host has called off the exchange of this flag; [1] it
                           has ended without a result */
     weft_exchange_side_t side[WEFT_EXCHANGE_MEMBERS];
 } weft_exchange_args_t;
@@ -103,8 +105,9 @@ typedef struct weft_exchange_args {
 typedef struct weft_multicast_args {
     uint32_t members, member;
     uint32_t flag; /* not 0, and greater than in all launches before in this memory */
-    uint32_t piece; /* bytes that a block takes at a time: a multiple of 16, at most WEFT_MULTICAST_PIECE */
-    uint64_t bytes; /* of the operand */
+    uint32_t
+        piece; /* bytes that a block takes at a time: a multiple of 16, at most WEFT_MULTICAST_PIECE */
+    uint64_t bytes;    /* of the operand */
     uint64_t limit_ns; /* as above */
     uint32_t *watch;
     const void *from;

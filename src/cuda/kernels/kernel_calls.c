@@ -13,7 +13,8 @@ enum {
     SHARE_LEAST = 512, /* bytes of a team: a vector for each of its threads */
     SHARE_MOST = 4096, /* twice what its threads have under way at once */
     SPAN_UNITS = 128,  /* runs of so many units and more are copied by teams */
-    EXCHANGE_PROCESSORS = 6, /* an exchange runs beside the program's kernels, and moves 144 KiB at once so */
+    EXCHANGE_PROCESSORS =
+        6, /* an exchange runs beside the program's kernels, and moves 144 KiB at once so */
     MULTICAST_PIECE_LEAST = 16 * 1024, /* so that a round of telling all is worth it */
 };
 

@@ -38,8 +38,7 @@ weft_kernel_t weft_reduce_kernel(const weft_op_t *op, const weft_type_t *type)
 static const unsigned char multicasts[WEFT_KERNEL_COUNT] = {
 #define MULTICAST(op, machine, width, instruction)                                                 \
     [WEFT_KERNEL_reduce_##op##_##machine] = WEFT_KERNEL_multicast_##op##_##machine,
-    WEFT_MULTICASTS(MULTICAST)
-};
+    WEFT_MULTICASTS(MULTICAST)};
 
 static bool is_bitwise(const weft_op_t *op)
 {

@@ -138,7 +138,7 @@ static bool write_runs(writer_t *writer, const weft_layout_t *layout, uint64_t *
 
 /* Write the list of the layout's leaf, and describe the layout. */
 static bool describe_move(writer_t *writer, const weft_layout_t *layout, weft_shape_node_t *out,
-                     size_t *runs_out)
+                          size_t *runs_out)
 {
     weft_shape_node_t node = {.offset = layout->offset,
                               .leaf = (uint32_t)layout->leaf,

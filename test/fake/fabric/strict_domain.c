@@ -63,8 +63,7 @@ static struct fi_ops_domain domain_ops = {.size = sizeof(struct fi_ops_domain),
                                           .cq_open = strict_cq_open,
                                           .endpoint = strict_ep_open};
 
-static int open_real(struct fid_fabric *fabric, const struct fi_info *info,
-                     strict_domain_t *domain)
+static int open_real(struct fid_fabric *fabric, const struct fi_info *info, strict_domain_t *domain)
 {
     int rc = strict_find_below(info->domain_attr->name, &domain->info);
     if (rc != 0)

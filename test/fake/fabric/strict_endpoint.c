@@ -127,13 +127,14 @@ static long start_below(strict_op_t *op)
     struct fid_ep *real = op->ep->real;
     void *descriptor = op->mr == NULL ? NULL : fi_mr_desc(op->mr->real);
     struct iovec piece = {op->data + op->filled, op->bytes - op->filled};
-    struct fi_msg message = {.msg_iov = &piece, .desc = &descriptor, .iov_count = 1,
-                             .addr = op->peer, .context = op};
+    struct fi_msg message = {
+        .msg_iov = &piece, .desc = &descriptor, .iov_count = 1, .addr = op->peer, .context = op};
     switch (op->kind) {
     case STRICT_RECV:
         return fi_recvmsg(real, &message, 0);
     case STRICT_READ:
-        return fi_read(real, op->copy != NULL ? op->copy : op->data, op->bytes, descriptor, op->peer, op->address, op->key, op);
+        return fi_read(real, op->copy != NULL ? op->copy : op->data, op->bytes, descriptor,
+                       op->peer, op->address, op->key, op);
     default:
         return fi_send(real, op->data, op->bytes, descriptor, op->peer, op);
     }
@@ -274,8 +275,14 @@ static ssize_t read_remote(struct fid_ep *fid, void *to, size_t bytes, void *des
     long rc;
     if (strict_options()->no_rma)
         strict_die("fi_read, which was not offered");
-    strict_op_t model = {.kind = STRICT_READ, .ep = (strict_ep_t *)fid, .user = context, .data = to,
-                         .bytes = bytes, .peer = peer, .address = address, .key = key};
+    strict_op_t model = {.kind = STRICT_READ,
+                         .ep = (strict_ep_t *)fid,
+                         .user = context,
+                         .data = to,
+                         .bytes = bytes,
+                         .peer = peer,
+                         .address = address,
+                         .key = key};
     strict_op_t *op = begin(&model, descriptor, FI_READ, &rc);
     if (op == NULL)
         return rc;
@@ -380,7 +387,10 @@ int strict_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_e
         return rc;
     }
     ep->ep = (struct fid_ep){.fid = {FI_CLASS_EP, context, &ep_fid_ops},
-                             .ops = &ep_ops, .cm = &cm_ops, .msg = &msg_ops, .rma = &rma_ops};
+                             .ops = &ep_ops,
+                             .cm = &cm_ops,
+                             .msg = &msg_ops,
+                             .rma = &rma_ops};
     ep->domain = owner;
     ep->tx_max = info->tx_attr->size;
     ep->rx_max = info->rx_attr->size;

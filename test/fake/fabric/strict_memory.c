@@ -79,8 +79,12 @@ static int reg(struct fid *fid, const void *data, size_t bytes, uint64_t access,
                uint64_t key, uint64_t flags, struct fid_mr **out, void *context)
 {
     struct iovec piece = {(void *)data, bytes};
-    struct fi_mr_attr attr = {.mr_iov = &piece, .iov_count = 1, .access = access, .offset = offset,
-                              .requested_key = key, .context = context};
+    struct fi_mr_attr attr = {.mr_iov = &piece,
+                              .iov_count = 1,
+                              .access = access,
+                              .offset = offset,
+                              .requested_key = key,
+                              .context = context};
     return reg_attr(fid, &attr, flags, out);
 }
 
@@ -112,8 +116,10 @@ static int copy_device(strict_mr_t *mr)
 
 static int fill_in(strict_mr_t *mr, const struct fi_mr_attr *attr)
 {
-    *mr = (strict_mr_t){.domain = mr->domain, .data = attr->mr_iov->iov_base,
-                        .bytes = attr->mr_iov->iov_len, .access = attr->access,
+    *mr = (strict_mr_t){.domain = mr->domain,
+                        .data = attr->mr_iov->iov_base,
+                        .bytes = attr->mr_iov->iov_len,
+                        .access = attr->access,
                         .is_device = attr->iface == FI_HMEM_CUDA};
     mr->key = strict_options()->prov_key ? mr->domain->next_key += 1 + strict_pick(1000)
                                          : attr->requested_key;
@@ -150,7 +156,8 @@ static int reg_attr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t fla
     return 0;
 }
 
-struct fi_ops_mr strict_mr_ops = {.size = sizeof(struct fi_ops_mr), .reg = reg, .regattr = reg_attr};
+struct fi_ops_mr strict_mr_ops = {
+    .size = sizeof(struct fi_ops_mr), .reg = reg, .regattr = reg_attr};
 
 strict_mr_t *strict_mr_check(strict_domain_t *domain, void *descriptor, const void *data,
                              size_t bytes, uint64_t access)
@@ -161,7 +168,8 @@ strict_mr_t *strict_mr_check(strict_domain_t *domain, void *descriptor, const vo
         mr = mr->next;
     if (mr == NULL || mr->real == NULL)
         strict_die("FI_MR_LOCAL: %zu bytes at %p have descriptor %p, which is %s", bytes, data,
-                   descriptor, mr == NULL ? "none of a registration" : "of one that is not enabled");
+                   descriptor,
+                   mr == NULL ? "none of a registration" : "of one that is not enabled");
     if (from < mr->data || from + bytes > mr->data + mr->bytes)
         strict_die("FI_MR_LOCAL: %zu bytes at %p lie outside their registration of %zu bytes at %p",
                    bytes, data, mr->bytes, (const void *)mr->data);

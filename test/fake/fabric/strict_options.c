@@ -6,9 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static strict_options_t options = {
-    .seed = 1, .inject = SIZE_MAX, .iov = SIZE_MAX, .max_msg = SIZE_MAX, .tx = 64, .rx = 64,
-    .reg_max = SIZE_MAX, .over = "tcp;ofi_rxm"};
+static strict_options_t options = {.seed = 1,
+                                   .inject = SIZE_MAX,
+                                   .iov = SIZE_MAX,
+                                   .max_msg = SIZE_MAX,
+                                   .tx = 64,
+                                   .rx = 64,
+                                   .reg_max = SIZE_MAX,
+                                   .over = "tcp;ofi_rxm"};
 
 static const struct {
     const char *word;

@@ -123,9 +123,8 @@ static int close_fabric(struct fid *fid)
 
 static struct fi_ops fabric_fid_ops = {.size = sizeof(struct fi_ops), .close = close_fabric};
 
-struct fi_ops_fabric strict_fabric_ops = {.size = sizeof(struct fi_ops_fabric),
-                                          .domain = strict_domain_open,
-                                          .trywait = strict_trywait};
+struct fi_ops_fabric strict_fabric_ops = {
+    .size = sizeof(struct fi_ops_fabric), .domain = strict_domain_open, .trywait = strict_trywait};
 
 static int open_fabric(struct fi_fabric_attr *attr, struct fid_fabric **out, void *context)
 {

@@ -22,8 +22,8 @@ static int note_delete(MPI_Comm comm, int keyval, void *value, void *extra_state
 }
 
 /* The copy of n is n + 100; negative values are not copied. */
-static int copy_positive(MPI_Comm comm, int keyval, void *extra_state, void *value_in, void *value_out,
-                         int *flag)
+static int copy_positive(MPI_Comm comm, int keyval, void *extra_state, void *value_in,
+                         void *value_out, int *flag)
 {
     (void)comm;
     (void)keyval;
@@ -45,8 +45,8 @@ static int refuse_delete(MPI_Comm comm, int keyval, void *value, void *extra_sta
     return is_refusing ? MPI_ERR_INTERN : MPI_SUCCESS;
 }
 
-static int refuse_copy(MPI_Comm comm, int keyval, void *extra_state, void *value_in, void *value_out,
-                       int *flag)
+static int refuse_copy(MPI_Comm comm, int keyval, void *extra_state, void *value_in,
+                       void *value_out, int *flag)
 {
     (void)comm;
     (void)keyval;

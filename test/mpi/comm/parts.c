@@ -69,7 +69,8 @@ static void test_many_splits(void)
         MPI_Comm part;
         MPI_Comm_split(MPI_COMM_WORLD, rank < i % size + 1 ? 0 : 1, 0, &part);
         if (i % 50 == 0)
-            check_sum(part, rank <= i % size ? (i % size) * (i % size + 1) / 2 : sum_of(i % size + 1, 1));
+            check_sum(part,
+                      rank <= i % size ? (i % size) * (i % size + 1) / 2 : sum_of(i % size + 1, 1));
         MPI_Comm_free(&part);
     }
 }

@@ -27,13 +27,15 @@ static void reduce(MPI_Comm comm, const memory_t *in, const memory_t *out)
 static void shift(MPI_Comm comm, const memory_t *in, const memory_t *out)
 {
     MPI_Datatype strided;
-    int left = (expect_rank + expect_size - 1) % expect_size, right = (expect_rank + 1) % expect_size;
+    int left = (expect_rank + expect_size - 1) % expect_size,
+        right = (expect_rank + 1) % expect_size;
     MPI_Type_vector(COUNT, 1, 2, MPI_INT, &strided);
     MPI_Type_commit(&strided);
     for (int i = 0; i < 2 * COUNT; i++)
         numbers[i] = expect_rank + i;
     memory_put(in->at, numbers, sizeof(numbers));
-    MPI_Sendrecv(in->at, 1, strided, right, 0, out->at, 1, strided, left, 0, comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(in->at, 1, strided, right, 0, out->at, 1, strided, left, 0, comm,
+                 MPI_STATUS_IGNORE);
     memory_get(numbers, out->at, sizeof(numbers));
     for (int i = 0; i < 2 * COUNT; i += 2)
         EXPECT(numbers[i], left + i);
@@ -55,7 +57,8 @@ int main(void)
     expect_begin();
     for (int life = 0; life < LIVES; life++) {
         memory_begin(expect_rank);
-        memory_t in = memory_take(DEVICE, sizeof(numbers)), out = memory_take(DEVICE, sizeof(numbers));
+        memory_t in = memory_take(DEVICE, sizeof(numbers)),
+                 out = memory_take(DEVICE, sizeof(numbers));
         MPI_Comm_dup(MPI_COMM_WORLD, &kept[life]);
         for (int round = 0; round < ROUNDS; round++) {
             reduce(kept[life], &in, &out);

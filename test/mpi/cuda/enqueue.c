@@ -299,7 +299,8 @@ int main(int argc, char **argv)
     chains[0].on = stream_comm_make(CU_STREAM_NON_BLOCKING);
     chains[1].on = stream_comm_make(CU_STREAM_DEFAULT);
     for (int i = 3; i < argc; i++) {
-        memory_kind_t in = memory_kind_named(argv[i]), out = memory_kind_named(argv[i + 1 < argc ? i + 1 : 3]);
+        memory_kind_t in = memory_kind_named(argv[i]),
+                      out = memory_kind_named(argv[i + 1 < argc ? i + 1 : 3]);
         /* Odd ranks may use other memory than even ones. */
         memory_kind_t kinds[2] = {expect_rank % 2 == 0 ? in : out, out};
         run(chains, atoi(argv[1]), atoi(argv[2]), kinds);

@@ -15,7 +15,8 @@ static void begin(int round, MPI_Request *requests)
 {
     for (int i = 0; i < REQUESTS; i++) {
         int first = expect_rank * (round % 2);
-        MPI_Iallreduce(in, out[i], COUNT, MPI_DOUBLE, MPI_SUM, comms[(first + i / EACH) % COMMS], &requests[i]);
+        MPI_Iallreduce(in, out[i], COUNT, MPI_DOUBLE, MPI_SUM, comms[(first + i / EACH) % COMMS],
+                       &requests[i]);
     }
 }
 

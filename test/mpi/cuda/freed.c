@@ -43,7 +43,8 @@ static void replace_all(void)
         memory_give(&pieces[i]);
     for (int i = 0; i < PIECES; i++) {
         pieces[i] = memory_take(DEVICE, BYTES);
-        MPI_Sendrecv_replace(pieces[i].at, BYTES, MPI_BYTE, 0, 0, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        MPI_Sendrecv_replace(pieces[i].at, BYTES, MPI_BYTE, 0, 0, 0, 0, MPI_COMM_SELF,
+                             MPI_STATUS_IGNORE);
     }
 }
 

@@ -225,11 +225,11 @@ int main(int argc, char **argv)
         for (int to = 0; to < kind_count; to++) {
             for (int size = 0; size < SIZES; size++, number++) {
                 const shape_t *shape = &shapes[number % 3];
-                size_t bytes = shape == shapes || size < SIZES - 1 ? sizes[size]
-                                                                   : sizes[size] / SHORTER;
+                size_t bytes =
+                    shape == shapes || size < SIZES - 1 ? sizes[size] : sizes[size] / SHORTER;
                 int count = (int)((bytes + shape->unit - 1) / shape->unit);
-                test_t test = {
-                    kinds[from], kinds[to], shape, count, (int)(number / 3 % MODES), number};
+                test_t test = {kinds[from], kinds[to], shape, count, (int)(number / 3 % MODES),
+                               number};
                 pass_on(&test);
             }
         }

@@ -137,7 +137,8 @@ static void test_names_and_numbers(void)
     expect(strcmp(name, "MPI_UNSIGNED_LONG"), 0, "name of MPI_UNSIGNED_LONG");
     MPI_Type_get_name(MPIX_BFLOAT16, name, &length);
     expect(strcmp(name, "MPIX_BFLOAT16"), 0, "name of MPIX_BFLOAT16");
-    expect(MPI_Type_fromint(MPI_Type_toint(MPIX_C_FLOAT16)) == MPIX_C_FLOAT16, 1, "half through int");
+    expect(MPI_Type_fromint(MPI_Type_toint(MPIX_C_FLOAT16)) == MPIX_C_FLOAT16, 1,
+           "half through int");
     MPI_Type_dup(MPI_FLOAT, &type);
     MPI_Type_get_name(type, name, &length);
     expect(length, 0, "length of no name");

@@ -118,9 +118,11 @@ static void test_sizes(void)
     MPI_Request request;
     EXPECT_ERROR(MPI_Send_c(&x, count, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD), MPI_ERR_COUNT);
     EXPECT_ERROR(MPI_Irecv_c(&x, count, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, &request), MPI_ERR_COUNT);
-    EXPECT_ERROR(MPI_Ibsend_c(&x, count, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, &request), MPI_ERR_COUNT);
+    EXPECT_ERROR(MPI_Ibsend_c(&x, count, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, &request),
+                 MPI_ERR_COUNT);
     EXPECT_ERROR(MPI_Bcast_c(&x, count, MPI_DOUBLE, 0, MPI_COMM_WORLD), MPI_ERR_COUNT);
-    EXPECT_ERROR(MPI_Allreduce_c(MPI_IN_PLACE, &x, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    EXPECT_ERROR(MPI_Allreduce_c(MPI_IN_PLACE, &x, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD),
+                 MPI_ERR_COUNT);
 }
 
 static void test_text(void)
@@ -146,7 +148,8 @@ static void test_truncation(int bytes, int room)
     int count;
     memset(out, 1, sizeof(out));
     memset(in, 9, sizeof(in));
-    int right = (expect_rank + 1) % expect_size, left = (expect_rank - 1 + expect_size) % expect_size;
+    int right = (expect_rank + 1) % expect_size,
+        left = (expect_rank - 1 + expect_size) % expect_size;
     MPI_Isend(out, bytes, MPI_CHAR, right, 0, MPI_COMM_WORLD, &request);
     int error = MPI_Recv(in, room, MPI_CHAR, left, 0, MPI_COMM_WORLD, &status);
     EXPECT(class_of(error), bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
@@ -162,7 +165,8 @@ static void test_truncation_in_waitall(void)
     MPI_Request requests[2];
     MPI_Status statuses[2];
     int two[2] = {1, 2}, one = 0;
-    int right = (expect_rank + 1) % expect_size, left = (expect_rank - 1 + expect_size) % expect_size;
+    int right = (expect_rank + 1) % expect_size,
+        left = (expect_rank - 1 + expect_size) % expect_size;
     MPI_Irecv(&one, 1, MPI_INT, left, 4, MPI_COMM_WORLD, &requests[0]);
     MPI_Isend(two, 2, MPI_INT, right, 4, MPI_COMM_WORLD, &requests[1]);
     EXPECT(class_of(MPI_Waitall(2, requests, statuses)), MPI_ERR_IN_STATUS);

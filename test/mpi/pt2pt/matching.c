@@ -46,7 +46,8 @@ static void test_posted(void)
     int last = expect_size - 1;
     if (expect_rank == last) {
         for (int i = 0; i < MANY; i++)
-            MPI_Irecv(&values[i], 1, MPI_INT, i % 2 ? 0 : MPI_ANY_SOURCE, i, MPI_COMM_WORLD, &requests[i]);
+            MPI_Irecv(&values[i], 1, MPI_INT, i % 2 ? 0 : MPI_ANY_SOURCE, i, MPI_COMM_WORLD,
+                      &requests[i]);
     }
     barrier();
     if (expect_rank == 0) {

@@ -37,7 +37,8 @@ static void check_exchange(int peer, int bytes, int mode)
         out[i] = value(expect_rank, i, mode);
     put_both((size_t)bytes);
     MPI_Irecv(in_at, bytes, MPI_BYTE, peer, 5, MPI_COMM_WORLD, &request);
-    MPI_Sendrecv(NULL, 0, MPI_BYTE, peer, 6, NULL, 0, MPI_BYTE, peer, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, peer, 6, NULL, 0, MPI_BYTE, peer, 6, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     sends[mode](out_at, bytes, MPI_BYTE, peer, 5, MPI_COMM_WORLD);
     MPI_Wait(&request, &status);
     EXPECT(status.MPI_SOURCE, peer);
@@ -73,7 +74,8 @@ static void check_strided(int peer, int blocks, int receive_strided)
 
 int main(int argc, char **argv)
 {
-    static const int sizes[] = {0, 1, 7, 8, 48, 49, 64, 1000, 1024, 1025, 4096, 16384, 16385, 65536, LARGEST};
+    static const int sizes[] = {0,    1,    7,    8,     48,    49,    64,     1000,
+                                1024, 1025, 4096, 16384, 16385, 65536, LARGEST};
     MPI_Init(&argc, &argv);
     expect_begin();
     memory_begin(expect_rank);

@@ -271,7 +271,8 @@ static void test_isendrecv(void)
     out[0] = expect_rank;
     in[0] = -1;
     put_both();
-    MPI_Isendrecv(out_at, 1, MPI_INT, right, 31, in_at, 1, MPI_INT, left, 31, MPI_COMM_WORLD, &request);
+    MPI_Isendrecv(out_at, 1, MPI_INT, right, 31, in_at, 1, MPI_INT, left, 31, MPI_COMM_WORLD,
+                  &request);
     MPI_Wait(&request, &status);
     get_in();
     EXPECT(in[0], left);

@@ -54,9 +54,11 @@ static message_t *draw_messages(dice_t *dice, int *count)
     *count = 2 * expect_size + (int)roll(dice, 6u * (unsigned)expect_size + 1);
     message_t *list = malloc((size_t)*count * sizeof(*list));
     for (int i = 0; i < *count; i++)
-        list[i] = (message_t){(int)roll(dice, (unsigned)expect_size), (int)roll(dice, (unsigned)expect_size),
-                              (int)roll(dice, LANES), (int)roll(dice, TAGS), roll_units(dice),
-                              roll(dice, 1000), false};
+        int source = (int)roll(dice, (unsigned)expect_size),
+            dest = (int)roll(dice, (unsigned)expect_size);
+    int lane = (int)roll(dice, LANES), tag = (int)roll(dice, TAGS);
+    unsigned units = roll_units(dice);
+    list[i] = (message_t){source, dest, lane, tag, units, roll(dice, 1000), false};
     return list;
 }
 
@@ -81,7 +83,7 @@ static void make_spread_type(void)
 typedef struct transfer {
     const message_t *message; /* for a receive the message whose envelope it asks for */
     bool is_send, is_spread, is_persistent;
-    unsigned units; /* room of the buffer */
+    unsigned units;     /* room of the buffer */
     unsigned char *buf; /* on the host */
     char kind;
     void *at; /* MPI gets this: `buf`, or memory of another kind, copied from and to it */
@@ -119,9 +121,11 @@ static void fill_buffer(const transfer_t *transfer, int byte)
 
 static void make_buffer(transfer_t *transfer, dice_t *dice)
 {
-    transfer->kind = memory.kinds == NULL ? 'H' : memory.kinds[roll(dice, (unsigned)strlen(memory.kinds))];
+    transfer->kind =
+        memory.kinds == NULL ? 'H' : memory.kinds[roll(dice, (unsigned)strlen(memory.kinds))];
     transfer->buf = malloc(buffer_bytes(transfer));
-    transfer->at = transfer->kind == 'H' ? transfer->buf : memory_take(transfer->kind, buffer_bytes(transfer));
+    transfer->at =
+        transfer->kind == 'H' ? transfer->buf : memory_take(transfer->kind, buffer_bytes(transfer));
     fill_buffer(transfer, BACKGROUND);
     transfer->status.MPI_ERROR = MPI_SUCCESS;
 }
@@ -154,10 +158,13 @@ typedef struct traffic {
     MPI_Request *requests; /* of the same indices */
 } traffic_t;
 
-static transfer_t *add_transfer(traffic_t *traffic, const message_t *message, bool is_send, unsigned units)
+static transfer_t *add_transfer(traffic_t *traffic, const message_t *message, bool is_send,
+                                unsigned units)
 {
     transfer_t *transfer = &traffic->transfers[traffic->count++];
-    *transfer = (transfer_t){.message = message, .is_send = is_send, .units = units,
+    *transfer = (transfer_t){.message = message,
+                             .is_send = is_send,
+                             .units = units,
                              .is_spread = roll(&traffic->dice, 2) != 0};
     make_buffer(transfer, &traffic->dice);
     return transfer;
@@ -197,10 +204,12 @@ static void post_early(traffic_t *traffic, const message_t *message)
     MPI_Comm comm = traffic->comms[message->lane];
     t->is_persistent = roll(&traffic->dice, 3) == 0;
     if (t->is_persistent) {
-        MPI_Recv_init(t->at, count_of(t), type_of(t), source_of(message), tag_of(message), comm, request);
+        MPI_Recv_init(t->at, count_of(t), type_of(t), source_of(message), tag_of(message), comm,
+                      request);
         MPI_Start(request);
     } else {
-        MPI_Irecv(t->at, count_of(t), type_of(t), source_of(message), tag_of(message), comm, request);
+        MPI_Irecv(t->at, count_of(t), type_of(t), source_of(message), tag_of(message), comm,
+                  request);
     }
 }
 
@@ -250,8 +259,8 @@ static void receive_late(traffic_t *traffic, const message_t *message)
     switch (roll(&traffic->dice, 3)) {
     case 0: {
         transfer_t *t = add_transfer(traffic, message, false, room_for(traffic, message));
-        t->status.MPI_ERROR = MPI_Recv(t->at, count_of(t), type_of(t), source_of(message), tag_of(message),
-                                       traffic->comms[message->lane], &t->status);
+        t->status.MPI_ERROR = MPI_Recv(t->at, count_of(t), type_of(t), source_of(message),
+                                       tag_of(message), traffic->comms[message->lane], &t->status);
         break;
     }
     case 1:
@@ -266,7 +275,7 @@ typedef int begin_send_t(const void *, int, MPI_Datatype, int, int, MPI_Comm, MP
 
 static void send_message(traffic_t *traffic, const message_t *message)
 {
-    static begin_send_t *const ways[] = {MPI_Isend, MPI_Isend, MPI_Issend, MPI_Ibsend,
+    static begin_send_t *const ways[] = {MPI_Isend,     MPI_Isend,      MPI_Issend,    MPI_Ibsend,
                                          MPI_Send_init, MPI_Ssend_init, MPI_Bsend_init};
     MPI_Request *request = &traffic->requests[traffic->count];
     transfer_t *t = add_transfer(traffic, message, true, message->units);
@@ -374,7 +383,8 @@ static void complete_all(traffic_t *traffic, bool by_test)
 
 static void complete(traffic_t *traffic)
 {
-    static void (*const ways[])(traffic_t *, bool) = {complete_singly, complete_any, complete_some, complete_all};
+    static void (*const ways[])(traffic_t *, bool) = {complete_singly, complete_any, complete_some,
+                                                      complete_all};
     if (traffic->count > 0)
         ways[roll(&traffic->dice, 4)](traffic, roll(&traffic->dice, 2) != 0);
 }
@@ -387,8 +397,9 @@ static message_t *next_message(traffic_t *traffic, const transfer_t *transfer)
     const message_t *asked = transfer->message;
     for (int i = 0; i < traffic->message_count; i++) {
         message_t *m = &traffic->messages[i];
-        if (m->dest == expect_rank && m->lane == asked->lane && m->source == transfer->status.MPI_SOURCE &&
-            (asked->lane & 2 || m->tag == asked->tag) && !m->is_taken)
+        if (m->dest == expect_rank && m->lane == asked->lane &&
+            m->source == transfer->status.MPI_SOURCE && (asked->lane & 2 || m->tag == asked->tag) &&
+            !m->is_taken)
             return m;
     }
     return NULL;
@@ -418,7 +429,8 @@ static void check_receive(traffic_t *traffic, const transfer_t *transfer)
     unsigned units = message->units < transfer->units ? message->units : transfer->units;
     MPI_Get_count(&transfer->status, MPI_BYTE, &bytes);
     EXPECT(transfer->status.MPI_TAG, message->tag);
-    EXPECT(transfer->status.MPI_ERROR, message->units > transfer->units ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+    EXPECT(transfer->status.MPI_ERROR,
+           message->units > transfer->units ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
     EXPECT(bytes, units * UNIT);
     EXPECT(wrong_bytes(transfer, message, units), 0);
 }
@@ -494,17 +506,19 @@ static void run_round(traffic_t *traffic, dice_t *shared)
 /* All ranks send to the right, by the two calls that send and receive. */
 static void shift(traffic_t *traffic, dice_t *shared)
 {
-    int right = (expect_rank + 1) % expect_size, left = (expect_rank - 1 + expect_size) % expect_size;
+    int right = (expect_rank + 1) % expect_size,
+        left = (expect_rank - 1 + expect_size) % expect_size;
     int count = (int)roll_units(shared) + 1, wrong = 0;
     MPI_Request request;
-    int *numbers = malloc((size_t)count * sizeof(*numbers)), *got = malloc((size_t)count * sizeof(*got));
+    int *numbers = malloc((size_t)count * sizeof(*numbers)),
+        *got = malloc((size_t)count * sizeof(*got));
     int *sent = malloc((size_t)count * sizeof(*sent));
     for (int i = 0; i < count; i++)
         numbers[i] = sent[i] = expect_rank * 1000 + i;
     MPI_Isendrecv(sent, count, MPI_INT, right, TAGS + 1, got, count, MPI_INT, left, TAGS + 1,
                   traffic->comms[0], &request);
-    MPI_Sendrecv_replace(numbers, count, MPI_INT, right, TAGS + 2, left, TAGS + 2, traffic->comms[0],
-                         MPI_STATUS_IGNORE);
+    MPI_Sendrecv_replace(numbers, count, MPI_INT, right, TAGS + 2, left, TAGS + 2,
+                         traffic->comms[0], MPI_STATUS_IGNORE);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     for (int i = 0; i < count; i++)
         wrong += (got[i] != left * 1000 + i) + (numbers[i] != left * 1000 + i);
@@ -568,7 +582,9 @@ int main(int argc, char **argv)
     memory_begin(expect_rank);
     make_spread_type();
     for (int i = 0; i < threads && i < THREADS_MAX; i++) {
-        jobs[i] = (job_t){.seed = argument_at(argc, argv, 1, 1), .rounds = argument_at(argc, argv, 2, 250), .thread = i};
+        jobs[i] = (job_t){.seed = argument_at(argc, argv, 1, 1),
+                          .rounds = argument_at(argc, argv, 2, 250),
+                          .thread = i};
         open_lanes(&jobs[i].traffic);
     }
     for (int i = 1; i < threads && i < THREADS_MAX; i++)

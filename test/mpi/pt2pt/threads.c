@@ -13,10 +13,11 @@ static int rounds = ROUNDS;
 
 static void exchange(int round, int thread, const int *out, int *in, int count)
 {
-    int right = (expect_rank + 1) % expect_size, left = (expect_rank - 1 + expect_size) % expect_size;
+    int right = (expect_rank + 1) % expect_size,
+        left = (expect_rank - 1 + expect_size) % expect_size;
     if (round % 2 == 0) {
-        MPI_Sendrecv(out, count, MPI_INT, right, thread, in, LARGE, MPI_INT, left, thread, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out, count, MPI_INT, right, thread, in, LARGE, MPI_INT, left, thread,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else {
         MPI_Request requests[2];
         MPI_Irecv(in, LARGE, MPI_INT, left, thread, MPI_COMM_WORLD, &requests[0]);

@@ -93,7 +93,8 @@ static char sent[BYTES], got[BYTES];
 /* Short and long messages, expected and unexpected. */
 static void send_messages(MPI_Comm comm)
 {
-    int next = (expect_rank + 1) % expect_size, previous = (expect_rank + expect_size - 1) % expect_size;
+    int next = (expect_rank + 1) % expect_size,
+        previous = (expect_rank + expect_size - 1) % expect_size;
     static MPI_Request requests[MESSAGES];
     for (int i = 0; i < MESSAGES; i++)
         MPI_Isend(sent, i % 2 != 0 ? 8 : BYTES, MPI_CHAR, next, i, comm, &requests[i]);
@@ -176,8 +177,8 @@ static void check_memory(void)
         if (blocks[slot].memory == NULL)
             continue;
         if (++expect_failures <= 10)
-            fprintf(stderr, "rank %d of %d: %zu bytes are held that were taken before %p\n", expect_rank, expect_size,
-                    blocks[slot].bytes, blocks[slot].caller);
+            fprintf(stderr, "rank %d of %d: %zu bytes are held that were taken before %p\n",
+                    expect_rank, expect_size, blocks[slot].bytes, blocks[slot].caller);
     }
 }
 

@@ -29,7 +29,8 @@ static void refuses_the_rest(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_makes_sense), cmocka_unit_test(refuses_the_rest)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_makes_sense),
+                                       cmocka_unit_test(refuses_the_rest)};
     setenv("PMIX_RANK", "1", 1); /* since rank 0 would print a warning */
     setenv("WEFT_LOST_AFTER", "20", 1);
     setenv("WEFT_EAGER_MAX", "3M", 1);

@@ -31,7 +31,8 @@ static void make_types(void)
     kinds[0].b = 4;
     kinds[1].a = apart[0];
     kinds[1].b = apart[1];
-    assert_int_equal(weft_type_contiguous(2, weft_type_of(MPI_UINT32_T), &kinds[0].type), MPI_SUCCESS);
+    assert_int_equal(weft_type_contiguous(2, weft_type_of(MPI_UINT32_T), &kinds[0].type),
+                     MPI_SUCCESS);
     weft_type_struct(2, weft_counts_int(ones), weft_counts_aint(apart), numbers, &raw);
     assert_int_equal(weft_type_resized(raw, -8, SLOT_BYTES, &kinds[1].type), MPI_SUCCESS);
     weft_type_commit(kinds[0].type);
@@ -55,7 +56,8 @@ static void store(char *at, int kind, element_t element)
 /* What rank `from` has for rank `to`. */
 static element_t content(int from, int to, size_t index)
 {
-    uint32_t seed = (uint32_t)from * 7919u + (uint32_t)to * 104729u + (uint32_t)index * 1299709u + 1;
+    uint32_t seed =
+        (uint32_t)from * 7919u + (uint32_t)to * 104729u + (uint32_t)index * 1299709u + 1;
     return (element_t){seed * 2654435761u | 1, seed * 40503u};
 }
 
@@ -70,13 +72,14 @@ static element_t add(element_t x, element_t y)
     return (element_t){x.a + y.a, x.b ^ y.b};
 }
 
-static void apply(element_t (*function)(element_t, element_t), const char *in, char *inout, int count,
-                  MPI_Datatype handle)
+static void apply(element_t (*function)(element_t, element_t), const char *in, char *inout,
+                  int count, MPI_Datatype handle)
 {
     int kind = handle == weft_type_handle(kinds[1].type);
     MPI_Aint extent = kinds[kind].type->extent;
     for (int i = 0; i < count; i++)
-        store(inout + i * extent, kind, function(load(in + i * extent, kind), load(inout + i * extent, kind)));
+        store(inout + i * extent, kind,
+              function(load(in + i * extent, kind), load(inout + i * extent, kind)));
 }
 
 static void compose_all(void *in, void *inout, int *count, MPI_Datatype *type)
@@ -126,7 +129,8 @@ typedef struct contents {
 
 /* The arrays of a rank's arguments. */
 typedef struct arrays {
-    int send_counts[MOST_RANKS], send_displs[MOST_RANKS], recv_counts[MOST_RANKS], recv_displs[MOST_RANKS];
+    int send_counts[MOST_RANKS], send_displs[MOST_RANKS], recv_counts[MOST_RANKS],
+        recv_displs[MOST_RANKS];
     MPI_Datatype send_types[MOST_RANKS], recv_types[MOST_RANKS];
 } arrays_t;
 
@@ -166,8 +170,11 @@ static void add_blocks(const plan_case_t *its, side_t *side, int rank, bool is_f
         int self = is_to_all ? peer : rank;
         size_t count = count_between(its, peer, self);
         ptrdiff_t stride = its->coll == WEFT_ALLTOALLW ? SLOT_BYTES : kinds[kind].type->extent;
-        add_block(side, (block_t){.offset = (ptrdiff_t)slot * stride, .count = count, .kind = kind,
-                                  .from = is_from ? peer : rank, .last = is_from ? peer : rank,
+        add_block(side, (block_t){.offset = (ptrdiff_t)slot * stride,
+                                  .count = count,
+                                  .kind = kind,
+                                  .from = is_from ? peer : rank,
+                                  .last = is_from ? peer : rank,
                                   .to = is_from ? (is_to_all ? 0 : rank) : peer});
         slot += count + has_arrays(its->coll);
     }
@@ -231,7 +238,8 @@ static void describe_reductions(const plan_case_t *its, int rank, contents_t *ou
     size_t count = is_scatter ? elements_before(its, its->size) : its->count;
     add_block(&out->in, own_block(its, rank, 0, count));
     if (is_scatter)
-        add_block(&out->out, result(its, its->size - 1, elements_before(its, rank), count_between(its, rank, rank)));
+        add_block(&out->out, result(its, its->size - 1, elements_before(its, rank),
+                                    count_between(its, rank, rank)));
     else if (its->coll == WEFT_SCAN)
         add_block(&out->out, result(its, rank, 0, count));
     else if (its->coll == WEFT_EXSCAN && rank > 0)
@@ -260,15 +268,16 @@ static element_t value_of(const plan_case_t *its, const block_t *block, size_t i
 {
     element_t value = content(block->from, block->to, block->first + index);
     for (int rank = block->from + 1; rank <= block->last; rank++)
-        value = operations[its->is_commutative].function(value, content(rank, block->to, block->first + index));
+        value = operations[its->is_commutative].function(
+            value, content(rank, block->to, block->first + index));
     return value;
 }
 
 static void write_block(const plan_case_t *its, char *memory, const block_t *block)
 {
     for (size_t i = 0; i < block->count; i++)
-        store(memory + SLACK_BYTES + block->offset + (ptrdiff_t)i * kinds[block->kind].type->extent, block->kind,
-              value_of(its, block, i));
+        store(memory + SLACK_BYTES + block->offset + (ptrdiff_t)i * kinds[block->kind].type->extent,
+              block->kind, value_of(its, block, i));
 }
 
 static void write_side(const plan_case_t *its, char *memory, const side_t *side)
@@ -281,7 +290,8 @@ static size_t bytes_of(const side_t *side)
 {
     ptrdiff_t end = 0;
     for (int i = 0; i < side->count; i++) {
-        ptrdiff_t block_end = side->blocks[i].offset + (ptrdiff_t)(side->blocks[i].count + 1) * SLOT_BYTES;
+        ptrdiff_t block_end =
+            side->blocks[i].offset + (ptrdiff_t)(side->blocks[i].count + 1) * SLOT_BYTES;
         end = block_end > end ? block_end : end;
     }
     return (size_t)end + 2 * SLACK_BYTES;
@@ -291,8 +301,9 @@ static void check_memory(const sim_t *sim, int rank, const memory_t *memory, con
 {
     for (size_t i = 0; i < memory->bytes; i++) {
         if (memory->at[i] != memory->expected[i])
-            fail_msg("%s: rank %d of %d, root %d: byte %zd of the %s buffer is %d, not %d", sim->what, rank, sim->size,
-                     sim->ranks[rank].args.root, (ssize_t)i - SLACK_BYTES, name, memory->at[i], memory->expected[i]);
+            fail_msg("%s: rank %d of %d, root %d: byte %zd of the %s buffer is %d, not %d",
+                     sim->what, rank, sim->size, sim->ranks[rank].args.root,
+                     (ssize_t)i - SLACK_BYTES, name, memory->at[i], memory->expected[i]);
     }
     free(memory->at);
     free(memory->expected);
@@ -309,15 +320,18 @@ typedef struct rank_state {
 static rank_state_t states[MOST_RANKS];
 static sim_t sim;
 
-static void fill_arrays(const plan_case_t *its, const side_t *side, int *counts, int *displs, MPI_Datatype *types)
+static void fill_arrays(const plan_case_t *its, const side_t *side, int *counts, int *displs,
+                        MPI_Datatype *types)
 {
     for (int i = 0; i < side->count; i++) {
         const block_t *block = &side->blocks[i];
         int peer = side->count == its->size ? its->size - 1 - i : i;
         counts[peer] = (int)block->count;
-        types[peer] = block->count == 0 ? MPI_DATATYPE_NULL : weft_type_handle(kinds[block->kind].type);
-        displs[peer] = (int)(its->coll == WEFT_ALLTOALLW ? block->offset
-                                                         : block->offset / kinds[block->kind].type->extent);
+        types[peer] =
+            block->count == 0 ? MPI_DATATYPE_NULL : weft_type_handle(kinds[block->kind].type);
+        displs[peer] =
+            (int)(its->coll == WEFT_ALLTOALLW ? block->offset
+                                              : block->offset / kinds[block->kind].type->extent);
     }
 }
 
@@ -329,14 +343,17 @@ static bool is_reduction(weft_coll_t coll)
 /* May this rank say MPI_IN_PLACE, and at which buffer? */
 static bool puts_send_in_place(const plan_case_t *its, int rank)
 {
-    bool is_rooted = its->coll == WEFT_GATHER || its->coll == WEFT_GATHERV || its->coll == WEFT_REDUCE;
-    bool is_never = its->coll == WEFT_BCAST || its->coll == WEFT_SCATTER || its->coll == WEFT_SCATTERV;
+    bool is_rooted =
+        its->coll == WEFT_GATHER || its->coll == WEFT_GATHERV || its->coll == WEFT_REDUCE;
+    bool is_never =
+        its->coll == WEFT_BCAST || its->coll == WEFT_SCATTER || its->coll == WEFT_SCATTERV;
     return its->is_in_place && !is_never && (!is_rooted || rank == its->root);
 }
 
 static bool puts_recv_in_place(const plan_case_t *its, int rank)
 {
-    return its->is_in_place && (its->coll == WEFT_SCATTER || its->coll == WEFT_SCATTERV) && rank == its->root;
+    return its->is_in_place && (its->coll == WEFT_SCATTER || its->coll == WEFT_SCATTERV) &&
+           rank == its->root;
 }
 
 /* What an in-place recv_buf holds at the beginning. */
@@ -365,7 +382,8 @@ static void fill_args(const plan_case_t *its, int rank, rank_state_t *state, wef
     arrays_t *arrays = &state->arrays;
     bool is_bcast = its->coll == WEFT_BCAST;
     char *in = is_bcast ? state->out.at : state->in.at;
-    *args = (weft_coll_args_t){.comm = &sim.ranks[rank].comm, .root = its->root, .send_buf = in + SLACK_BYTES};
+    *args = (weft_coll_args_t){
+        .comm = &sim.ranks[rank].comm, .root = its->root, .send_buf = in + SLACK_BYTES};
     args->recv_buf = is_bcast ? NULL : state->out.at + SLACK_BYTES;
     if (is_reduction(its->coll))
         args->op = operations[its->is_commutative].op;
@@ -423,7 +441,8 @@ static void open_shape(int size, int placing, weft_shape_t *out)
 {
     int hosts[MOST_RANKS], left = 1, block = 1;
     for (int i = 0; i < size; i++) {
-        const int host[PLACINGS] = {0, i / (size % 3 == 0 ? 3 : 2), i == 0 ? 0 : hosts[i - 1] + (left == 0), i % 3,
+        const int host[PLACINGS] = {0, i / (size % 3 == 0 ? 3 : 2),
+                                    i == 0 ? 0 : hosts[i - 1] + (left == 0), i % 3,
                                     (int)sim_random((unsigned)size)};
         if (left-- == 0)
             left = block++;
@@ -444,7 +463,8 @@ static void run_on_shape(const plan_case_t *its, const weft_algorithm_t *algorit
 {
     char what[200];
     snprintf(what, sizeof(what),
-             "%s by %s, count %zu, kind %d, in place %d, commutative %d, placing %d, radix %d, segments of %zu, "
+             "%s by %s, count %zu, kind %d, in place %d, commutative %d, placing %d, radix %d, "
+             "segments of %zu, "
              "seed %llu",
              weft_coll_name(its->coll), algorithm->name, its->count, its->kind, its->is_in_place,
              its->is_commutative, its->placing, its->radix, its->segment_bytes, sim_seed);
@@ -463,7 +483,8 @@ static void run_case(const plan_case_t *its, const weft_algorithm_t *algorithm)
 {
     weft_shape_t shape;
     open_shape(its->size, its->placing, &shape);
-    sim.how = (weft_how_t){.shape = &shape, .radix = its->radix, .segment_bytes = its->segment_bytes};
+    sim.how =
+        (weft_how_t){.shape = &shape, .radix = its->radix, .segment_bytes = its->segment_bytes};
     if (is_fit(its, algorithm))
         run_on_shape(its, algorithm);
     weft_shape_close(&shape);
@@ -477,9 +498,14 @@ static void run_variants(weft_coll_t coll, const weft_algorithm_t *algorithm, in
     const size_t counts[] = {0, 1, 3, 37};
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         for (int variant = 0; variant < 8; variant++) {
-            plan_case_t its = {.coll = coll, .size = size, .root = root, .count = counts[i],
-                               .kind = variant & 1, .is_in_place = (variant & 2) != 0,
-                               .is_commutative = (variant & 4) != 0, .radix = 2};
+            plan_case_t its = {.coll = coll,
+                               .size = size,
+                               .root = root,
+                               .count = counts[i],
+                               .kind = variant & 1,
+                               .is_in_place = (variant & 2) != 0,
+                               .is_commutative = (variant & 4) != 0,
+                               .radix = 2};
             if ((!is_reduction(coll) && its.is_commutative) || (size > 13 && sim_random(3) > 0))
                 continue;
             run_case(&its, algorithm);
@@ -493,6 +519,7 @@ static void run_variants(weft_coll_t coll, const weft_algorithm_t *algorithm, in
     }
 }
 
+/* clang-format off */
 static const weft_algorithm_t *const tables[WEFT_COLLS] = {
     weft_barrier_algorithms,        weft_bcast_algorithms,
     weft_gather_algorithms,         weft_gatherv_algorithms,
@@ -504,17 +531,20 @@ static const weft_algorithm_t *const tables[WEFT_COLLS] = {
     weft_reduce_scatter_block_algorithms, weft_scan_algorithms,
     weft_exscan_algorithms,
 };
+/* clang-format on */
 
 static bool is_rooted(weft_coll_t coll)
 {
-    return coll == WEFT_BCAST || (coll >= WEFT_GATHER && coll <= WEFT_SCATTERV) || coll == WEFT_REDUCE;
+    return coll == WEFT_BCAST || (coll >= WEFT_GATHER && coll <= WEFT_SCATTERV) ||
+           coll == WEFT_REDUCE;
 }
 
 static void run_all(int size)
 {
     const int roots[] = {0, size - 1, size / 2, 1};
     for (int coll = 0; coll < WEFT_COLLS; coll++) {
-        for (const weft_algorithm_t *algorithm = tables[coll]; algorithm->name != NULL; algorithm++) {
+        for (const weft_algorithm_t *algorithm = tables[coll]; algorithm->name != NULL;
+             algorithm++) {
             for (int i = 0; i < (is_rooted((weft_coll_t)coll) ? 4 : 1); i++) {
                 if (roots[i] < size && (i == 0 || roots[i] != roots[0]))
                     run_variants((weft_coll_t)coll, algorithm, size, roots[i]);

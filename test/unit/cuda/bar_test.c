@@ -17,8 +17,7 @@ static void load_gdr(void)
 {
     char path[4096];
     const char *build = getenv("BUILD");
-    snprintf(path, sizeof(path), "%s/simcuda/bar/" WEFT_GDR_LIBRARY,
-             build == NULL ? "." : build);
+    snprintf(path, sizeof(path), "%s/simcuda/bar/" WEFT_GDR_LIBRARY, build == NULL ? "." : build);
     assert_non_null(dlopen(path, RTLD_NOW | RTLD_LOCAL));
 }
 

@@ -5,7 +5,7 @@
 #if __has_include(<cuda.h>)
 #include <cuda.h>
 
-#define SAME(value, theirs) _Static_assert((int)value == (int)theirs, #value)
+#define SAME(value, theirs)     _Static_assert((int)value == (int)theirs, #value)
 #define SAME_SIZE(type, theirs) _Static_assert(sizeof(type) == sizeof(theirs), #type)
 #define SAME_PLACE(type, member, theirs, their_member)                                             \
     _Static_assert(offsetof(type, member) == offsetof(theirs, their_member), #type)
@@ -54,7 +54,8 @@ SAME(WEFT_CU_DEVICE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJ
 SAME(WEFT_CU_DEVICE_CAPABILITY_MINOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 SAME(WEFT_CU_DEVICE_MANAGED_MEMORY, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY);
 SAME(WEFT_CU_DEVICE_VMM, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
-SAME(WEFT_CU_DEVICE_HANDLE_POSIX_FD, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+SAME(WEFT_CU_DEVICE_HANDLE_POSIX_FD,
+     CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
 SAME(WEFT_CU_OBJECT_NO_DESTRUCTOR_SYNC, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
 SAME(WEFT_CU_OBJECT_MOVE, CU_GRAPH_USER_OBJECT_MOVE);
 SAME(WEFT_CU_DEVICE_RDMA_ORDERING, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING);
@@ -78,7 +79,8 @@ SAME_PLACE(weft_cu_copy2d_t, to.device, CUDA_MEMCPY2D, dstDevice);
 SAME_PLACE(weft_cu_copy2d_t, to.pitch, CUDA_MEMCPY2D, dstPitch);
 SAME_PLACE(weft_cu_copy2d_t, height, CUDA_MEMCPY2D, Height);
 SAME_SIZE(weft_cu_allocation_properties_t, CUmemAllocationProp);
-SAME_PLACE(weft_cu_allocation_properties_t, handle_types, CUmemAllocationProp, requestedHandleTypes);
+SAME_PLACE(weft_cu_allocation_properties_t, handle_types, CUmemAllocationProp,
+           requestedHandleTypes);
 SAME_PLACE(weft_cu_allocation_properties_t, location, CUmemAllocationProp, location);
 SAME_PLACE(weft_cu_allocation_properties_t, flags, CUmemAllocationProp, allocFlags);
 SAME_SIZE(weft_cu_multicast_t, CUmulticastObjectProp);

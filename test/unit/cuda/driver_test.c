@@ -31,8 +31,9 @@ static bool is_loaded(const char *name)
 
 static void find_plug_in(void)
 {
-    static const char *const names[] = {"libanl.so.1", "libthread_db.so.1", "libBrokenLocale.so.1",
-                                        "libbz2.so.1.0", "libexpat.so.1", "libz.so.1"};
+    static const char *const names[] = {"libanl.so.1",          "libthread_db.so.1",
+                                        "libBrokenLocale.so.1", "libbz2.so.1.0",
+                                        "libexpat.so.1",        "libz.so.1"};
     for (size_t i = 0; plug_in == NULL && i < sizeof(names) / sizeof(names[0]); i++) {
         void *library = is_loaded(names[i]) ? NULL : dlopen(names[i], RTLD_NOW);
         if (library == NULL)

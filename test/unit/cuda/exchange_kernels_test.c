@@ -13,7 +13,8 @@ enum {
     BLOCKS = MOST_MEMBERS * ROW, /* of an inbox; results come behind them */
 };
 
-static _Alignas(64) unsigned char source[MOST_MEMBERS][ROOM], result[MOST_MEMBERS][ROOM], expected[ROOM];
+static _Alignas(64) unsigned char source[MOST_MEMBERS][ROOM], result[MOST_MEMBERS][ROOM],
+    expected[ROOM];
 static _Alignas(64) unsigned char inbox[MOST_MEMBERS][2 * BLOCKS];
 
 /* A case: `bytes` bytes of each member, which begin `shift` bytes into its buffer. */
@@ -28,12 +29,14 @@ static void expect_result(const exchange_t *its)
     const void *sources[MOST_MEMBERS];
     for (uint32_t i = 0; i < its->members; i++)
         sources[i] = device_address(source[i] + its->shift);
-    reduce_at_hand(its->reduction, sources, its->members, its->bytes, device_address(expected + its->shift));
+    reduce_at_hand(its->reduction, sources, its->members, its->bytes,
+                   device_address(expected + its->shift));
 }
 
 static weft_exchange_side_t side_of(const exchange_t *its, uint32_t self, uint32_t other)
 {
-    size_t begin = its->slice * other < its->bytes ? its->slice * other : its->bytes, left = its->bytes - begin;
+    size_t begin = its->slice * other < its->bytes ? its->slice * other : its->bytes,
+           left = its->bytes - begin;
     size_t part = left < its->slice ? left : its->slice;
     weft_exchange_side_t side = {.outbox = device_address(inbox[other] + self * ROW),
                                  .inbox = device_address(inbox[self] + other * ROW),
@@ -51,18 +54,24 @@ static weft_exchange_side_t side_of(const exchange_t *its, uint32_t self, uint32
 static void prepare(const exchange_t *its, uint32_t self, uint64_t limit_ns)
 {
     weft_exchange_args_t *args = &calls[self].args.exchange;
-    *args = (weft_exchange_args_t){.members = its->members, .member = self, .flag = its->flag, .limit_ns = limit_ns,
-                                   .results = its->slice > 0 ? BLOCKS : 0, .watch = device_address(watch[self])};
+    *args = (weft_exchange_args_t){.members = its->members,
+                                   .member = self,
+                                   .flag = its->flag,
+                                   .limit_ns = limit_ns,
+                                   .results = its->slice > 0 ? BLOCKS : 0,
+                                   .watch = device_address(watch[self])};
     for (uint32_t i = 0; i < its->members; i++)
         args->side[i] = side_of(its, self, i);
-    weft_call_exchange(weft_exchange_kernel(its->reduction), its->slice > 0 ? its->slice : its->bytes, &calls[self]);
+    weft_call_exchange(weft_exchange_kernel(its->reduction),
+                       its->slice > 0 ? its->slice : its->bytes, &calls[self]);
 }
 
 static exchange_t random_case(weft_kernel_t reduction)
 {
     static uint32_t flag;
     size_t element = weft_kernel_element_bytes[reduction];
-    exchange_t its = {.reduction = reduction, .members = 2 + random_below(MOST_MEMBERS - 1), .flag = ++flag};
+    exchange_t its = {
+        .reduction = reduction, .members = 2 + random_below(MOST_MEMBERS - 1), .flag = ++flag};
     its.bytes = (1 + random_below(MOST_COUNT)) * element;
     its.shift = random_below(2) * 16 + random_below(2) * random_below(16);
     if (random_below(2) == 1)
@@ -83,8 +92,10 @@ static void check(const exchange_t *its)
     run_together(its->members);
     for (uint32_t i = 0; i < its->members; i++) {
         if (memcmp(result[i], expected, ROOM) != 0)
-            fail_msg("%s of %zu bytes, slices of %zu, %zu bytes off: member %u of %u has another result",
-                     weft_kernel_names[its->reduction + 1], its->bytes, its->slice, its->shift, i, its->members);
+            fail_msg(
+                "%s of %zu bytes, slices of %zu, %zu bytes off: member %u of %u has another result",
+                weft_kernel_names[its->reduction + 1], its->bytes, its->slice, its->shift, i,
+                its->members);
     }
 }
 

@@ -11,7 +11,8 @@ enum { MOST_BYTES = 5000, ROOM = MOST_BYTES + 64, AREAS = 3 };
 
 #define OF_OBJECT ((uintptr_t)1 << 61)
 
-static _Alignas(64) unsigned char source[MOST_MEMBERS][ROOM], result[MOST_MEMBERS][ROOM], expected[ROOM];
+static _Alignas(64) unsigned char source[MOST_MEMBERS][ROOM], result[MOST_MEMBERS][ROOM],
+    expected[ROOM];
 static _Alignas(64) unsigned char object[MOST_MEMBERS][AREAS * WEFT_MULTICAST_AREA];
 static unsigned members; /* of the object at present */
 
@@ -38,7 +39,8 @@ static void expect_result(const reduction_t *its)
     const void *sources[MOST_MEMBERS];
     for (uint32_t i = 0; i < members; i++)
         sources[i] = device_address(source[i] + its->from_shift);
-    reduce_at_hand(its->reduce, sources, members, its->bytes, device_address(expected + its->to_shift));
+    reduce_at_hand(its->reduce, sources, members, its->bytes,
+                   device_address(expected + its->to_shift));
 }
 
 /* The data go in pieces of the size given, so that blocks have several turns. */
@@ -48,10 +50,16 @@ static void prepare(const reduction_t *its, uint32_t self, uint64_t limit_ns)
     unsigned char *from = source[self] + its->from_shift, *to = result[self] + its->to_shift;
     if (its->is_in_place)
         memcpy(to, from, its->bytes);
-    *args = (weft_multicast_args_t){.members = members, .member = self, .flag = its->flag, .bytes = its->bytes,
-                                    .limit_ns = limit_ns, .watch = device_address(watch[self]),
-                                    .from = device_address(its->is_in_place ? to : from), .to = device_address(to),
-                                    .own = device_address(object[self]), .all = (void *)OF_OBJECT};
+    *args = (weft_multicast_args_t){.members = members,
+                                    .member = self,
+                                    .flag = its->flag,
+                                    .bytes = its->bytes,
+                                    .limit_ns = limit_ns,
+                                    .watch = device_address(watch[self]),
+                                    .from = device_address(its->is_in_place ? to : from),
+                                    .to = device_address(to),
+                                    .own = device_address(object[self]),
+                                    .all = (void *)OF_OBJECT};
     weft_call_multicast(its->kernel, &calls[self]);
     assert_true(args->piece % 16 == 0 && args->piece <= WEFT_MULTICAST_PIECE);
     args->piece = its->piece;
@@ -63,9 +71,11 @@ static reduction_t random_case(weft_kernel_t reduce, weft_kernel_t kernel)
 {
     static uint32_t flag;
     size_t element = weft_kernel_element_bytes[reduce];
-    reduction_t its = {.kernel = kernel, .reduce = reduce, .flag = ++flag, .piece = 16 * (1 + random_below(20))};
+    reduction_t its = {
+        .kernel = kernel, .reduce = reduce, .flag = ++flag, .piece = 16 * (1 + random_below(20))};
     members = 1 + random_below(MOST_MEMBERS);
-    its.bytes = (1 + random_below((unsigned)(random_below(4) == 0 ? 20 : MOST_BYTES / element))) * element;
+    its.bytes =
+        (1 + random_below((unsigned)(random_below(4) == 0 ? 20 : MOST_BYTES / element))) * element;
     its.from_shift = random_below(2) * random_below(32);
     its.to_shift = random_below(2) * random_below(32);
     its.is_in_place = random_below(3) == 0;
@@ -85,17 +95,19 @@ static void check(const reduction_t *its)
     run_together(members);
     for (uint32_t i = 0; i < members; i++) {
         if (memcmp(result[i], expected, ROOM) != 0)
-            fail_msg("%s of %zu bytes, pieces of %u, %zu and %zu bytes off: member %u of %u has another result",
-                     weft_kernel_names[its->kernel], its->bytes, its->piece, its->from_shift, its->to_shift, i, members);
+            fail_msg("%s of %zu bytes, pieces of %u, %zu and %zu bytes off: member %u of %u has "
+                     "another result",
+                     weft_kernel_names[its->kernel], its->bytes, its->piece, its->from_shift,
+                     its->to_shift, i, members);
     }
 }
 
 static const struct {
     weft_kernel_t reduce, multicast;
 } kernels[] = {
-#define PAIR(op, name, width, instruction) {WEFT_KERNEL_reduce_##op##_##name, WEFT_KERNEL_multicast_##op##_##name},
-    WEFT_MULTICASTS(PAIR)
-};
+#define PAIR(op, name, width, instruction)                                                         \
+    {WEFT_KERNEL_reduce_##op##_##name, WEFT_KERNEL_multicast_##op##_##name},
+    WEFT_MULTICASTS(PAIR)};
 
 static void reductions(void **state)
 {
@@ -131,13 +143,15 @@ static void launches(void **state)
         assert_int_equal(args->piece % 16, 0);
         assert_in_range(args->piece, 16, WEFT_MULTICAST_PIECE);
         assert_in_range(call.blocks, 1, WEFT_MULTICAST_BLOCKS);
-        assert_true((uint64_t)call.blocks * args->piece >= bytes || call.blocks == WEFT_MULTICAST_BLOCKS);
+        assert_true((uint64_t)call.blocks * args->piece >= bytes ||
+                    call.blocks == WEFT_MULTICAST_BLOCKS);
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reductions), cmocka_unit_test(alone), cmocka_unit_test(launches)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reductions), cmocka_unit_test(alone),
+                                       cmocka_unit_test(launches)};
     int failed = open_kernels();
     if (failed != 0)
         return failed;

@@ -55,11 +55,16 @@ static inline void run_together(uint32_t members)
 }
 
 /* The result of the kernel that has all operands at hand. */
-static inline void reduce_at_hand(weft_kernel_t kernel, const void *const *sources, uint32_t count, size_t bytes, void *to)
+static inline void reduce_at_hand(weft_kernel_t kernel, const void *const *sources, uint32_t count,
+                                  size_t bytes, void *to)
 {
     weft_kernel_call_t call;
-    weft_kernel_reduction_t reduction = {.kernel = kernel, .bytes = bytes, .sources = count, .destinations = 1,
-                                         .source = sources, .destination = &to};
+    weft_kernel_reduction_t reduction = {.kernel = kernel,
+                                         .bytes = bytes,
+                                         .sources = count,
+                                         .destinations = 1,
+                                         .source = sources,
+                                         .destination = &to};
     weft_call_reduction(&reduction, 2, &call);
     run_kernel(&call);
 }

@@ -521,7 +521,8 @@ static void run_user(const weft_op_t *op, const weft_type_t *type)
     assert_int_equal(a[1], -7);
     a[0] = 1;
     a[2] = 2;
-    assert_int_equal(weft_op_apply3(op, type, b, c, c, 2), MPI_SUCCESS); /* from the right: associative */
+    assert_int_equal(weft_op_apply3(op, type, b, c, c, 2),
+                     MPI_SUCCESS); /* from the right: associative */
     assert_int_equal(weft_op_apply3(op, type, a, c, c, 2), MPI_SUCCESS);
     assert_int_equal(c[0], 10 * 1 + (10 * 3 + 5));
     assert_int_equal(c[2], 10 * 2 + (10 * 4 + 6));

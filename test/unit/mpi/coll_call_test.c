@@ -30,8 +30,10 @@ static void blocks(void **state)
     (void)state;
     assert_int_equal(check(weft_block(data, 4, MPI_INT)), MPI_SUCCESS);
     assert_int_equal(check(weft_block(NULL, 0, MPI_INT)), MPI_SUCCESS);
-    expect_failure(check(weft_block(data, -2, MPI_INT)), MPI_ERR_COUNT, "recvcount is -2, but must be at least 0");
-    expect_failure(check(weft_block(data, 1, MPI_DATATYPE_NULL)), MPI_ERR_TYPE, "recvtype is MPI_DATATYPE_NULL");
+    expect_failure(check(weft_block(data, -2, MPI_INT)), MPI_ERR_COUNT,
+                   "recvcount is -2, but must be at least 0");
+    expect_failure(check(weft_block(data, 1, MPI_DATATYPE_NULL)), MPI_ERR_TYPE,
+                   "recvtype is MPI_DATATYPE_NULL");
     expect_failure(check(weft_block(NULL, 1, MPI_INT)), MPI_ERR_BUFFER,
                    "recvbuf is NULL, but data are to be found there");
     expect_failure(check(weft_block(MPI_IN_PLACE, 1, MPI_INT)), MPI_ERR_BUFFER,
@@ -65,10 +67,12 @@ static void arrays(void **state)
 static void arrays_of_types(void **state)
 {
     int counts[3] = {1, 0, 2}, displs[3] = {0, 4, 8};
-    MPI_Datatype types[3] = {MPI_INT, MPI_DATATYPE_NULL, MPI_INT}, bad[3] = {MPI_INT, MPI_INT, MPI_DATATYPE_NULL};
+    MPI_Datatype types[3] = {MPI_INT, MPI_DATATYPE_NULL, MPI_INT},
+                 bad[3] = {MPI_INT, MPI_INT, MPI_DATATYPE_NULL};
     (void)state;
     assert_int_equal(check(weft_pieces(data, counts, displs, types)), MPI_SUCCESS);
-    expect_failure(check(weft_pieces(data, counts, displs, bad)), MPI_ERR_TYPE, "recvtypes[2] is MPI_DATATYPE_NULL");
+    expect_failure(check(weft_pieces(data, counts, displs, bad)), MPI_ERR_TYPE,
+                   "recvtypes[2] is MPI_DATATYPE_NULL");
     expect_failure(check(weft_pieces(data, counts, displs, NULL)), MPI_ERR_ARG,
                    "recvtypes is NULL, but must have 3 entries");
 }
@@ -76,10 +80,14 @@ static void arrays_of_types(void **state)
 static void own_blocks(void **state)
 {
     int counts[3] = {9, 2, 9}, displs[3] = {0, 2, 4};
-    weft_coll_call_t same = {.send = weft_block(data, 2, MPI_INT), .recv = weft_block(data + 4, 8, MPI_BYTE)};
-    weft_coll_call_t other = {.send = weft_block(data, 2, MPI_INT), .recv = weft_block(data + 4, 2, MPI_DOUBLE)};
-    weft_coll_call_t alias = {.send = weft_block(data, 2, MPI_INT), .recv = weft_block(data, 2, MPI_INT)};
-    weft_coll_call_t apart = {.send = weft_block(data, 2, MPI_INT), .recv = weft_slices(data, counts, displs, MPI_INT)};
+    weft_coll_call_t same = {.send = weft_block(data, 2, MPI_INT),
+                             .recv = weft_block(data + 4, 8, MPI_BYTE)};
+    weft_coll_call_t other = {.send = weft_block(data, 2, MPI_INT),
+                              .recv = weft_block(data + 4, 2, MPI_DOUBLE)};
+    weft_coll_call_t alias = {.send = weft_block(data, 2, MPI_INT),
+                              .recv = weft_block(data, 2, MPI_INT)};
+    weft_coll_call_t apart = {.send = weft_block(data, 2, MPI_INT),
+                              .recv = weft_slices(data, counts, displs, MPI_INT)};
     (void)state;
     assert_int_equal(weft_check_own_block(&same, &comm), MPI_SUCCESS);
     assert_int_equal(weft_check_own_block(&apart, &comm), MPI_SUCCESS);

@@ -22,7 +22,7 @@
 enum { HERE = 3, RANKS = 6, ROUNDS = 20000, CARD_MOST = 8192 };
 
 static uint64_t state = 5;
-static weft_addresses_t names[HERE];            /* of the ranks of this host */
+static weft_addresses_t names[HERE];                   /* of the ranks of this host */
 static unsigned char own[CARD_MOST], other[CARD_MOST]; /* cards as published */
 static size_t own_bytes, other_bytes;
 
@@ -72,7 +72,8 @@ static int publish(const char *key, const void *data, size_t bytes)
 static int await(int rank, const char *key, int limit_s, void **out, size_t *bytes_out)
 {
     (void)key, (void)limit_s;
-    return rank < HERE ? copy_out(own, own_bytes, out, bytes_out) : copy_out(other, other_bytes, out, bytes_out);
+    return rank < HERE ? copy_out(own, own_bytes, out, bytes_out)
+                       : copy_out(other, other_bytes, out, bytes_out);
 }
 
 static int find_nodes(int *node_of)
@@ -82,7 +83,11 @@ static int find_nodes(int *node_of)
     return MPI_SUCCESS;
 }
 
-static const weft_wireup_t wireup = {.put = put, .fence = fence, .get = get, .publish = publish, .await = await,
+static const weft_wireup_t wireup = {.put = put,
+                                     .fence = fence,
+                                     .get = get,
+                                     .publish = publish,
+                                     .await = await,
                                      .find_nodes = find_nodes};
 
 /* ---- cards ---- */
@@ -96,7 +101,8 @@ static void make_names(void)
         for (uint32_t rail = 0; rail < rails; rail++) {
             names[rank].rail[rail].bytes = bytes;
             for (uint32_t at = 0; at < bytes; at++)
-                names[rank].rail[rail].data[at] = (unsigned char)(at % 5 == 0 ? pick(256) : at + rail);
+                names[rank].rail[rail].data[at] =
+                    (unsigned char)(at % 5 == 0 ? pick(256) : at + rail);
         }
     }
 }
@@ -175,7 +181,8 @@ static void test_spoilt(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_version),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip),
+                                       cmocka_unit_test(test_version),
                                        cmocka_unit_test(test_spoilt)};
     static const int local_ranks[HERE] = {0, 1, 2};
     weft_config_read();

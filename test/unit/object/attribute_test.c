@@ -42,8 +42,8 @@ static int refuse(MPI_Comm comm, int key, void *value, void *extra)
 
 static void create(int index, MPI_Comm_delete_attr_function *delete)
 {
-    weft_keyval_args_t args = {.kind = WEFT_KIND_COMM, .copy.comm = MPI_COMM_NULL_COPY_FN,
-                               .delete.comm = delete};
+    weft_keyval_args_t args = {
+        .kind = WEFT_KIND_COMM, .copy.comm = MPI_COMM_NULL_COPY_FN, .delete.comm = delete};
     assert_int_equal(weft_keyval_create(&args, &keys[index]), MPI_SUCCESS);
 }
 

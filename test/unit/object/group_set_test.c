@@ -143,8 +143,10 @@ static void refuses(void **state)
     assert_int_equal(weft_group_exclude(group, -1, NULL, &out), MPI_ERR_ARG);
     assert_int_equal(weft_group_exclude(group, 1, NULL, &out), MPI_ERR_ARG);
     assert_int_equal(weft_group_include_ranges(group, 1, (int[][3]){{0, 2, 0}}, &out), MPI_ERR_ARG);
-    assert_int_equal(weft_group_include_ranges(group, 1, (int[][3]){{0, 2, -1}}, &out), MPI_ERR_ARG);
-    assert_int_equal(weft_group_include_ranges(group, 1, (int[][3]){{0, 3, 1}}, &out), MPI_ERR_RANK);
+    assert_int_equal(weft_group_include_ranges(group, 1, (int[][3]){{0, 2, -1}}, &out),
+                     MPI_ERR_ARG);
+    assert_int_equal(weft_group_include_ranges(group, 1, (int[][3]){{0, 3, 1}}, &out),
+                     MPI_ERR_RANK);
     weft_group_release(group);
 }
 
@@ -152,9 +154,9 @@ int main(void)
 {
     weft_world.rank = 2;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(combines),           cmocka_unit_test(chooses),
-        cmocka_unit_test(takes_ranges),       cmocka_unit_test(compares),
-        cmocka_unit_test(stays_quick),        cmocka_unit_test(knows_the_identity),
+        cmocka_unit_test(combines),     cmocka_unit_test(chooses),
+        cmocka_unit_test(takes_ranges), cmocka_unit_test(compares),
+        cmocka_unit_test(stays_quick),  cmocka_unit_test(knows_the_identity),
         cmocka_unit_test(refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

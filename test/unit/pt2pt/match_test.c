@@ -57,8 +57,9 @@ static void check_find(const weft_match_queue_t *queue, weft_match_key_t key)
     weft_match_entry_t *expected = at < 0 ? NULL : &entries[in_queue[at]];
     weft_match_entry_t *found = weft_match_find(queue, key);
     if (found != expected)
-        fail_msg("seed %u: key (%u, %d, %d): entry %td, not %td", seed, key.context, key.source, key.tag,
-                 found == NULL ? -1 : found - entries, expected == NULL ? -1 : expected - entries);
+        fail_msg("seed %u: key (%u, %d, %d): entry %td, not %td", seed, key.context, key.source,
+                 key.tag, found == NULL ? -1 : found - entries,
+                 expected == NULL ? -1 : expected - entries);
 }
 
 static void remove_at(weft_match_queue_t *queue, int at)

@@ -51,8 +51,8 @@ static void learn(uint64_t number)
 
 static bool is_rts(uint8_t kind)
 {
-    return kind == WEFT_PACKET_RTS || kind == WEFT_PACKET_RTS_RKEY || kind == WEFT_PACKET_RTS_SHARE ||
-           kind == WEFT_PACKET_RTS_SHARE_SYNC;
+    return kind == WEFT_PACKET_RTS || kind == WEFT_PACKET_RTS_RKEY ||
+           kind == WEFT_PACKET_RTS_SHARE || kind == WEFT_PACKET_RTS_SHARE_SYNC;
 }
 
 static void look_at(const weft_header_t *header, const void *payload)

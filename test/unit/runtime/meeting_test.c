@@ -82,7 +82,8 @@ static void each_does_his_part(void **state)
         if (i == 1)
             weft_meeting_fail(&meetings[i]);
         weft_meeting_leave(&meetings[i]);
-        assert_int_equal(weft_meeting_enter(board, 3 + WEFT_MEETINGS, RANKS, 0, &other), i == RANKS - 1);
+        assert_int_equal(weft_meeting_enter(board, 3 + WEFT_MEETINGS, RANKS, 0, &other),
+                         i == RANKS - 1);
     }
     weft_board_release(board);
 }
@@ -181,15 +182,18 @@ static weft_meeting_state_t attend(weft_board_t *board, uint32_t number, int mem
     if (now == WEFT_MEETING_GATHERED) {
         bool is_right = true;
         for (int i = 0; i < RANKS; i++)
-            is_right &= *(uint32_t *)weft_meeting_offer(&meeting, i) == number * RANKS + (uint32_t)i;
+            is_right &=
+                *(uint32_t *)weft_meeting_offer(&meeting, i) == number * RANKS + (uint32_t)i;
         weft_meeting_decide(&meeting, is_right ? WEFT_MEETING_SHARED : WEFT_MEETING_FAILED);
     }
-    while ((now = weft_meeting_look(&meeting)) == WEFT_MEETING_OPEN || now == WEFT_MEETING_GATHERED) {
+    while ((now = weft_meeting_look(&meeting)) == WEFT_MEETING_OPEN ||
+           now == WEFT_MEETING_GATHERED) {
         if (now == WEFT_MEETING_OPEN && patience-- == 0)
             weft_meeting_give_up(&meeting);
         sched_yield();
     }
-    for (weft_meeting_state_t during = WEFT_MEETING_SHARED; during <= WEFT_MEETING_WORKING && now == during; during++) {
+    for (weft_meeting_state_t during = WEFT_MEETING_SHARED;
+         during <= WEFT_MEETING_WORKING && now == during; during++) {
         bool is_good = true;
         if (weft_meeting_part_done(&meeting, during, &is_good))
             weft_meeting_decide(&meeting, is_good ? during + 1 : WEFT_MEETING_FAILED);
@@ -209,7 +213,8 @@ static void *be_rank(void *argument)
         if (number % ABREAST == 0)
             pthread_barrier_wait(&abreast);
         bool comes = rand_r(&seed) % 50 != 0;
-        outcome[member][number] = (unsigned char)(comes ? attend(board, number, member, &seed) : WEFT_MEETING_OFF);
+        outcome[member][number] =
+            (unsigned char)(comes ? attend(board, number, member, &seed) : WEFT_MEETING_OFF);
     }
     weft_board_release(board);
     return NULL;

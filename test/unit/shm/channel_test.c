@@ -71,7 +71,8 @@ static void run_from(uint32_t packets)
     open_channel(packets);
     uint32_t sent = 0, received = 0;
     while (received < 20000) {
-        for (unsigned burst = pick(100); burst > 0 && send(sent, pick(4) ? pick(60) : pick(PACKET_MAX + 1)); burst--)
+        for (unsigned burst = pick(100);
+             burst > 0 && send(sent, pick(4) ? pick(60) : pick(PACKET_MAX + 1)); burst--)
             sent++;
         for (unsigned burst = pick(100); burst > 0 && receive(received); burst--)
             received++;

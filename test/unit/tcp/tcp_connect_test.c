@@ -30,10 +30,10 @@ static void handshake_us(int source)
     pending_count = 1;
     wefti_tcp_watch(&pending->source);
     handshake_t handshake = {.magic = MAGIC,
-                           .version = VERSION,
-                           .source = (uint32_t)source,
-                           .dest = WE,
-                           .host = "there"};
+                             .version = VERSION,
+                             .source = (uint32_t)source,
+                             .dest = WE,
+                             .host = "there"};
     handshake.proof = prove(wefti_tcp.own_key, ROLE_CONNECTOR, source);
     assert_int_equal(write(their_end, &handshake, sizeof(handshake)), sizeof(handshake));
     pending->source.ready(&pending->source, true, false);
