@@ -30,7 +30,7 @@ static bool grow_text(file_text_t *text)
 }
 
 /* Read to the end of the file, or until the text is too long. */
-static int read_stream(FILE *file, const char *what, const char *path, file_text_t *text)
+static int text_read_stream(FILE *file, const char *what, const char *path, file_text_t *text)
 {
     do {
         if (!grow_text(text))
@@ -55,7 +55,7 @@ int weft_text_file_read(const char *what, const char *path, char **out)
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return weft_fail(MPI_ERR_NO_SUCH_FILE, "%s %s: %s", what, path, strerror(errno));
-    int err = read_stream(file, what, path, &text);
+    int err = text_read_stream(file, what, path, &text);
     fclose(file);
     if (err == MPI_SUCCESS)
         *out = text.data;

@@ -105,7 +105,7 @@ static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
     return weft_tuning_choose(&query);
 }
 
-static int write_plan(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
+static int coll_write_plan(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
 {
     weft_shape_t room;
     weft_how_t how = {.is_oversubscribed = weft_world.is_oversubscribed};
@@ -150,13 +150,13 @@ static bool has_key(weft_coll_t coll, const weft_coll_args_t *args)
            (args->op == NULL || args->op->is_predefined);
 }
 
-static inline bool is_equal(const plan_key_t *a, const plan_key_t *b)
+static inline bool coll_is_equal(const plan_key_t *a, const plan_key_t *b)
 {
     return a->call == b->call && a->send_count == b->send_count && a->recv_count == b->recv_count &&
            a->send_type == b->send_type && a->recv_type == b->recv_type && a->op == b->op;
 }
 
-static inline uint64_t pack_call(weft_coll_t coll, const weft_coll_args_t *args)
+static inline uint64_t coll_pack_call(weft_coll_t coll, const weft_coll_args_t *args)
 {
     uint64_t in_place =
         (uint64_t)(args->send_buf == MPI_IN_PLACE) << 1 | (args->recv_buf == MPI_IN_PLACE);
@@ -189,7 +189,7 @@ static cache_t *cache_of(weft_comm_t *comm)
 
 static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
 {
-    plan_key_t key = {.call = pack_call(coll, args),
+    plan_key_t key = {.call = coll_pack_call(coll, args),
                       .send_count = args->send_count,
                       .recv_count = args->recv_count,
                       .send_type = args->send_type,
@@ -200,9 +200,9 @@ static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, weft_pl
         return weft_fail(MPI_ERR_NO_MEM, "no memory for the plans of a communicator");
     size_t count = args->send_count + args->recv_count;
     size_t slot = ((size_t)coll * 5 + count + (count >> 8) + (size_t)args->root) % CACHED_PLANS;
-    if (cache->entries[slot].plan == NULL || !is_equal(&cache->entries[slot].key, &key)) {
+    if (cache->entries[slot].plan == NULL || !coll_is_equal(&cache->entries[slot].key, &key)) {
         weft_plan_t *plan;
-        int err = write_plan(coll, args, &plan);
+        int err = coll_write_plan(coll, args, &plan);
         if (err != MPI_SUCCESS)
             return err;
         if (cache->entries[slot].plan != NULL)
@@ -222,14 +222,14 @@ static int plan_for(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t 
         weft_tuning_open();
         is_open = true;
     }
-    return has_key(coll, args) ? find_or_write(coll, args, out) : write_plan(coll, args, out);
+    return has_key(coll, args) ? find_or_write(coll, args, out) : coll_write_plan(coll, args, out);
 }
 
 /* ---- running ---- */
 
 /* Run a call with device memory to its end; there may be more to it than a plan. */
-static int run_on_device(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan,
-                         uint32_t number)
+static int coll_run_on_device(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan,
+                              uint32_t number)
 {
     weft_request_t *request;
     int err = weft_device_calls->begin(coll, args, plan, number, &request);
@@ -256,7 +256,7 @@ int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args)
     if (err != MPI_SUCCESS)
         return err;
     args->comm->coll_count += plan->meetings;
-    err = has_device_memory(coll, args) ? run_on_device(coll, args, plan, number)
+    err = has_device_memory(coll, args) ? coll_run_on_device(coll, args, plan, number)
                                         : weft_engine_run(plan, args);
     weft_plan_release(plan);
     return err;

@@ -96,10 +96,10 @@ static void begin_recv(weft_plan_run_t *run, const weft_step_t *step)
     weft_plan_run_watch(run, err, request, weft_plan_run_step_is_over);
 }
 
-static void begin_part(weft_plan_run_t *whole, int index);
+static void engine_begin_part(weft_plan_run_t *whole, int index);
 
 /* A run that has failed only goes on with its messages, which tell the others. */
-static void begin_step(weft_plan_run_t *run, const weft_step_t *step)
+static void engine_begin_step(weft_plan_run_t *run, const weft_step_t *step)
 {
     switch (step->kind) {
     case WEFT_STEP_SEND:
@@ -117,7 +117,7 @@ static void begin_step(weft_plan_run_t *run, const weft_step_t *step)
             run->executor->copy(run, step);
         break;
     case WEFT_STEP_PART:
-        begin_part(run, step->peer);
+        engine_begin_part(run, step->peer);
         break;
     case WEFT_STEP_SECTION:
         if (!run->executor->is_immediate && !weft_plan_run_has_failed(run))
@@ -173,7 +173,7 @@ void weft_plan_run_advance(weft_plan_run_t *run)
             return;
         }
         run->next++;
-        begin_step(run, step);
+        engine_begin_step(run, step);
     }
     bool is_at_end = run->next == plan->count;
     if (is_at_end && !is_immediate)
@@ -242,7 +242,7 @@ static void engine_release_part(weft_request_t *request)
 }
 
 /* A part has the buffers of the whole and a tag of its own. The whole keeps the rest alive. */
-static void begin_part(weft_plan_run_t *whole, int index)
+static void engine_begin_part(weft_plan_run_t *whole, int index)
 {
     static const weft_request_ops_t part_ops = {.name = "part of a collective",
                                                 .release = engine_release_part,

@@ -99,7 +99,7 @@ const char *weft_fabric_name(int index)
 
 /* ---- formulas ---- */
 
-static double larger(double a, double b)
+static double model_larger(double a, double b)
 {
     return a > b ? a : b;
 }
@@ -107,8 +107,8 @@ static double larger(double a, double b)
 double weft_round_us(const weft_link_cost_t *link, double others, double bytes)
 {
     double asking = bytes > (double)link->eager_bytes ? 2 * link->latency_us : 0;
-    double carried = larger(link->port_us, bytes * link->us_per_byte);
-    return asking + link->latency_us + carried + (others - 1) * larger(link->gap_us, carried);
+    double carried = model_larger(link->port_us, bytes * link->us_per_byte);
+    return asking + link->latency_us + carried + (others - 1) * model_larger(link->gap_us, carried);
 }
 
 double weft_reduce_round_us(const weft_model_t *model, const weft_link_cost_t *link, double others,
@@ -182,13 +182,14 @@ double weft_ring_us(const weft_model_t *model, double bytes, bool reduces)
     double folded = reduces ? bytes * model->fabric.reduce_us_per_byte : 0;
     double crossing = weft_round_us(&net, 1, bytes) + folded;
     double inside = weft_round_us(&model->fabric.node, 1, bytes) + folded;
-    double carried = larger(net.gap_us, larger(net.port_us, bytes * net.us_per_byte)) + folded;
+    double carried =
+        model_larger(net.gap_us, model_larger(net.port_us, bytes * net.us_per_byte)) + folded;
     double busy = bytes > (double)net.eager_bytes ? crossing : carried;
     if (!model->is_consecutive || model->most == 1)
         return (model->ranks - 1) * crossing;
     int hops = model->ranks - 1 - model->nodes;
-    return larger(model->nodes * crossing + (hops > 0 ? hops : 0) * inside,
-                  (model->ranks - 1) * busy);
+    return model_larger(model->nodes * crossing + (hops > 0 ? hops : 0) * inside,
+                        (model->ranks - 1) * busy);
 }
 
 weft_link_cost_t weft_shared(weft_link_cost_t link, int sharers)
@@ -233,8 +234,8 @@ int weft_multiplying_messages(const weft_model_t *model, int size)
 double weft_busy_us(const weft_model_t *model, double messages, double bytes)
 {
     const weft_link_cost_t *net = &model->fabric.net;
-    double gaps = messages * larger(net->gap_us, model->least * net->port_us);
-    return larger(gaps, bytes * net->us_per_byte);
+    double gaps = messages * model_larger(net->gap_us, model->least * net->port_us);
+    return model_larger(gaps, bytes * net->us_per_byte);
 }
 
 double weft_pipeline_us(double fill_us, double step_us, double pieces)

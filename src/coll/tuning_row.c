@@ -29,7 +29,7 @@ static bool parse_where(const char *word, weft_tuning_row_t *row)
 }
 
 /* ",radix=4" or ",segment=64K". */
-static bool parse_option(const char *text, weft_tuning_row_t *row)
+static bool row_parse_option(const char *text, weft_tuning_row_t *row)
 {
     size_t radix;
     if (strncmp(text, "segment=", 8) == 0)
@@ -69,7 +69,7 @@ bool wefti_tuning_algorithm_parse(char *word, weft_tuning_row_t *row)
         char *next = strchr(option, ',');
         if (next != NULL)
             *next++ = '\0';
-        if (!parse_option(option, row))
+        if (!row_parse_option(option, row))
             return false;
         option = next;
     }

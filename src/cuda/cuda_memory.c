@@ -243,7 +243,7 @@ static weft_cu_address_t allocate_memory(weft_device_t *device, size_t bytes)
     return result == WEFT_CU_SUCCESS ? address : 0;
 }
 
-static piece_t *add_piece(weft_device_t *device, int class)
+static piece_t *memory_add_piece(weft_device_t *device, int class)
 {
     size_t bytes = (size_t)SCRATCH_LEAST << class;
     if (device->scratch->bytes + bytes > weft_config.DEVICE_SCRATCH_MAX)
@@ -282,7 +282,7 @@ void *wefti_scratch_take(weft_device_t *device, size_t bytes)
         return NULL;
     piece_t *piece = find_piece(device, class);
     if (piece == NULL || piece->class > class + 2) {
-        piece_t *fresh = add_piece(device, class);
+        piece_t *fresh = memory_add_piece(device, class);
         piece = fresh == NULL ? piece : fresh;
     }
     if (piece == NULL)

@@ -153,7 +153,7 @@ static bool map_both(multicast_part_t *part)
                    "cuMemMap of an object");
 }
 
-static bool bind_memory(multicast_part_t *part)
+static bool object_bind_memory(multicast_part_t *part)
 {
     if (!take_part_memory(part))
         return false;
@@ -239,8 +239,8 @@ static multicast_part_t *begin_object(weft_device_t *device)
 }
 
 /* The object of member 0; of the others `share` says which. */
-static weft_multicast_t *join_object(weft_device_t *device, int members,
-                                     const weft_multicast_share_t *share)
+static weft_multicast_t *object_join_object(weft_device_t *device, int members,
+                                            const weft_multicast_share_t *share)
 {
     weft_visit_t visit;
     multicast_part_t *part = begin_object(device);
@@ -260,12 +260,12 @@ static weft_multicast_t *join_object(weft_device_t *device, int members,
 
 weft_multicast_t *wefti_multicast_make(weft_device_t *device, int members)
 {
-    return join_object(device, members, NULL);
+    return object_join_object(device, members, NULL);
 }
 
 weft_multicast_t *wefti_multicast_join(weft_device_t *device, const weft_multicast_share_t *share)
 {
-    return join_object(device, 0, share);
+    return object_join_object(device, 0, share);
 }
 
 static bool bind_part(multicast_part_t *part, weft_event_t *cleared)
@@ -273,7 +273,7 @@ static bool bind_part(multicast_part_t *part, weft_event_t *cleared)
     weft_visit_t visit;
     if (wefti_device_enter(part->device, &visit) != MPI_SUCCESS)
         return false;
-    bool is_there = bind_memory(part);
+    bool is_there = object_bind_memory(part);
     if (is_there)
         is_there = wefti_clear(part->device, (void *)(uintptr_t)part->own, part->common.share.bytes,
                                cleared) == MPI_SUCCESS;

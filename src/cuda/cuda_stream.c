@@ -102,7 +102,7 @@ static bool can_wait(const weft_user_stream_t *stream, const stream_word_t *word
     return result == WEFT_CU_SUCCESS;
 }
 
-static int find_word(weft_user_stream_t *stream)
+static int stream_find_word(weft_user_stream_t *stream)
 {
     bool has_waits = wefti_cu.cuStreamWaitValue32 != NULL && wefti_cu.cuStreamWriteValue32 != NULL;
     stream->word = take_spare(stream->device);
@@ -163,7 +163,7 @@ static int make_ready(weft_user_stream_t *stream)
     void *scratch = wefti_scratch_take(device, 1);
     if (scratch != NULL)
         wefti_scratch_give(device, scratch);
-    return find_word(stream);
+    return stream_find_word(stream);
 }
 
 static int find_device(weft_user_stream_t *stream)

@@ -32,14 +32,14 @@ int wefti_comm_state_open(void)
 }
 
 /* NULL: there is no memory. */
-static comm_state_t *state_of(weft_comm_t *comm)
+static comm_state_t *comm_state_state_of(weft_comm_t *comm)
 {
     if (comm->slot[state_slot] == NULL)
         comm->slot[state_slot] = weft_alloc_zeroed(1, sizeof(comm_state_t));
     return comm->slot[state_slot];
 }
 
-static void claim_board(comm_state_t *state, const weft_comm_t *comm)
+static void comm_state_claim_board(comm_state_t *state, const weft_comm_t *comm)
 {
     weft_shape_t room;
     const weft_shape_t *shape;
@@ -59,9 +59,9 @@ static void claim_board(comm_state_t *state, const weft_comm_t *comm)
 
 weft_board_t *wefti_comm_board(weft_comm_t *comm)
 {
-    comm_state_t *state = state_of(comm);
+    comm_state_t *state = comm_state_state_of(comm);
     if (state != NULL && state->board == NULL && !state->has_no_board)
-        claim_board(state, comm);
+        comm_state_claim_board(state, comm);
     return state == NULL ? NULL : state->board;
 }
 
@@ -79,7 +79,7 @@ void *wefti_comm_method_state(const weft_comm_t *comm, weft_method_index_t metho
 
 bool wefti_comm_keep_method_state(weft_comm_t *comm, weft_method_index_t method, void *method_state)
 {
-    comm_state_t *state = state_of(comm);
+    comm_state_t *state = comm_state_state_of(comm);
     if (state != NULL)
         state->methods[method] = method_state;
     return state != NULL;

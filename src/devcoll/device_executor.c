@@ -19,7 +19,7 @@ typedef struct device_run {
 
 static weft_pool_t device_runs = WEFT_POOL(device_run_t);
 
-static device_run_t *state_of(const weft_plan_run_t *run)
+static device_run_t *executor_state_of(const weft_plan_run_t *run)
 {
     return run->state;
 }
@@ -29,7 +29,7 @@ static device_run_t *state_of(const weft_plan_run_t *run)
 /* The reduction goes into the queue; what needs its result waits for a event behind it. */
 static void queue_reduce(weft_plan_run_t *run, const weft_step_t *step)
 {
-    device_run_t *state = state_of(run);
+    device_run_t *state = executor_state_of(run);
     const void *in[2] = {weft_plan_run_address(run, step->from.place),
                          weft_plan_run_address(run, step->second)};
     void *out = weft_plan_run_address(run, step->to.place);
@@ -52,14 +52,14 @@ static void queue_is_done(weft_event_t *event, int error)
     if (error != MPI_SUCCESS)
         weft_request_note_error(&run->request, error);
     run->outstanding--;
-    state_of(run)->held--;
+    executor_state_of(run)->held--;
     weft_plan_run_advance(run);
 }
 
 /* Puts a event behind the reductions in the queue, if there are any. */
 static void queue_drain(weft_plan_run_t *run)
 {
-    device_run_t *state = state_of(run);
+    device_run_t *state = executor_state_of(run);
     if (state->queue == NULL)
         return;
     state->event = (weft_event_t){.done = queue_is_done, .owner = run};
@@ -75,13 +75,13 @@ static void queue_drain(weft_plan_run_t *run)
 
 static void queue_held_is_over(weft_request_t *request, void *owner)
 {
-    state_of(owner)->held--;
+    executor_state_of(owner)->held--;
     weft_plan_run_step_is_over(request, owner);
 }
 
 static void hold(weft_plan_run_t *run, int err, weft_request_t *request)
 {
-    state_of(run)->held += err == MPI_SUCCESS && request != &weft_request_done;
+    executor_state_of(run)->held += err == MPI_SUCCESS && request != &weft_request_done;
     weft_plan_run_watch(run, err, request, queue_held_is_over);
 }
 
@@ -97,7 +97,7 @@ static void queue_copy(weft_plan_run_t *run, const weft_step_t *step)
 }
 
 /* A section that writes where earlier steps may still read waits for all of them. */
-static bool must_wait(const weft_plan_run_t *run, const weft_step_t *next)
+static bool executor_must_wait(const weft_plan_run_t *run, const weft_step_t *next)
 {
     return next->kind == WEFT_STEP_SECTION && run->outstanding > 0 &&
            run->plan->sections[next->peer]->call.waits;
@@ -106,12 +106,12 @@ static bool must_wait(const weft_plan_run_t *run, const weft_step_t *next)
 /* Reductions follow each other in the queue; other steps wait for them, and all wait for copies. */
 static bool queue_is_free(weft_plan_run_t *run, const weft_step_t *next)
 {
-    device_run_t *state = state_of(run);
+    device_run_t *state = executor_state_of(run);
     if (next->kind == WEFT_STEP_SECTION && !state->does_sections)
         return true;
     if (next->kind != WEFT_STEP_REDUCE)
         queue_drain(run);
-    return state->held == 0 && !must_wait(run, next);
+    return state->held == 0 && !executor_must_wait(run, next);
 }
 
 /* ---- sections ---- */
@@ -120,13 +120,13 @@ static void queue_section_is_over(weft_request_t *request, void *owner)
 {
     weft_plan_run_t *run = owner;
     if (wefti_section_task_is_settled(request))
-        run->next = state_of(run)->section->end;
+        run->next = executor_state_of(run)->section->end;
     queue_held_is_over(request, owner);
 }
 
 static void queue_begin_section(weft_plan_run_t *run, int index)
 {
-    device_run_t *state = state_of(run);
+    device_run_t *state = executor_state_of(run);
     weft_request_t *request;
     weft_section_run_t place = {.comm = run->request.comm,
                                 .op = run->op,
@@ -149,17 +149,18 @@ static bool queue_take_scratch(weft_plan_run_t *run)
     size_t bytes = run->plan->scratch_bytes;
     run->buffers[WEFT_SCRATCH] = NULL;
     if (bytes > 0)
-        run->buffers[WEFT_SCRATCH] = weft_device->take_scratch(state_of(run)->device, bytes);
+        run->buffers[WEFT_SCRATCH] =
+            weft_device->take_scratch(executor_state_of(run)->device, bytes);
     return bytes == 0 || run->buffers[WEFT_SCRATCH] != NULL;
 }
 
 static void queue_give_scratch(weft_plan_run_t *run)
 {
     if (run->buffers[WEFT_SCRATCH] != NULL)
-        weft_device->give_scratch(state_of(run)->device, run->buffers[WEFT_SCRATCH]);
+        weft_device->give_scratch(executor_state_of(run)->device, run->buffers[WEFT_SCRATCH]);
 }
 
-static device_run_t *create_state(weft_device_t *device, bool does_sections)
+static device_run_t *executor_create_state(weft_device_t *device, bool does_sections)
 {
     device_run_t *state = weft_pool_take(&device_runs);
     if (state != NULL)
@@ -169,8 +170,8 @@ static device_run_t *create_state(weft_device_t *device, bool does_sections)
 
 static bool queue_open_part(weft_plan_run_t *part, const weft_plan_run_t *whole, int index)
 {
-    const device_run_t *its = state_of(whole);
-    device_run_t *state = create_state(its->device, its->does_sections);
+    const device_run_t *its = executor_state_of(whole);
+    device_run_t *state = executor_create_state(its->device, its->does_sections);
     part->state = state;
     if (state == NULL)
         return false;
@@ -197,7 +198,7 @@ static const weft_executor_t device_executor = {.reduce = queue_reduce,
 int wefti_device_executor_open(weft_device_t *device, bool does_sections, uint32_t number,
                                weft_run_place_t *place)
 {
-    device_run_t *state = create_state(device, does_sections);
+    device_run_t *state = executor_create_state(device, does_sections);
     if (state == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a collective on a device");
     state->number = number;

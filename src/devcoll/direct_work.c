@@ -61,7 +61,7 @@ static int flush_pieces(direct_batch_t *batch)
     return count == 0 ? MPI_SUCCESS : weft_device->copy_many(batch->queue, batch->pieces, count);
 }
 
-static int add_piece(direct_batch_t *batch, direct_place_t to, direct_place_t from)
+static int direct_add_piece(direct_batch_t *batch, direct_place_t to, direct_place_t from)
 {
     if (to.bytes != from.bytes)
         return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "the ranks disagree on sizes");
@@ -81,7 +81,7 @@ static int add_pieces_of(direct_batch_t *batch, const weft_direct_work_t *work, 
         int from = is_from_root ? offer->root : i;
         direct_place_t target = direct_place_of(work, to, WEFT_GETS, i);
         if (target.bytes > 0)
-            err = add_piece(batch, target, direct_place_of(work, from, WEFT_GIVES, to));
+            err = direct_add_piece(batch, target, direct_place_of(work, from, WEFT_GIVES, to));
     }
     return err;
 }

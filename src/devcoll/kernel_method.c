@@ -94,7 +94,7 @@ bool wefti_kernel_possible(const weft_task_t *task, weft_method_index_t method)
            (state == NULL || state->stage != WEFT_STAGE_NEVER);
 }
 
-static weft_kernel_state_t *create_state(weft_comm_t *comm, weft_kernel_kind_t *kind)
+static weft_kernel_state_t *kernel_create_state(weft_comm_t *comm, weft_kernel_kind_t *kind)
 {
     weft_kernel_state_t *state = weft_alloc_zeroed(1, kind->state_bytes);
     if (state == NULL || !wefti_comm_keep_method_state(comm, kind->method, state)) {
@@ -111,7 +111,7 @@ weft_kernel_state_t *wefti_kernel_offer(weft_task_t *task, weft_kernel_kind_t *k
     weft_kernel_state_t *state = wefti_comm_method_state(task->request.comm, kind->method);
     bool is_wanted = (task->methods & 1u << kind->method) != 0;
     if (state == NULL && is_wanted)
-        state = create_state(task->request.comm, kind);
+        state = kernel_create_state(task->request.comm, kind);
     if (state != NULL && is_wanted && task->meeting.number >= WEFT_WATCH_FLAGS)
         wefti_kernel_give_up(state, "there were many collectives");
     bool is_never = state != NULL && state->stage == WEFT_STAGE_NEVER;
@@ -156,14 +156,14 @@ bool wefti_kernel_agrees(const weft_task_t *task, weft_method_index_t method)
 
 /* ---- a call ---- */
 
-static weft_kernel_state_t *state_of(const weft_task_t *task)
+static weft_kernel_state_t *kernel_state_of(const weft_task_t *task)
 {
     return wefti_comm_method_state(task->request.comm, task->method);
 }
 
 void wefti_kernel_begin(weft_task_t *task)
 {
-    weft_kernel_state_t *state = state_of(task);
+    weft_kernel_state_t *state = kernel_state_of(task);
     weft_queue_t *queue;
     int err = state->kind->launch(state, task, &queue);
     task->has_kernel = err == MPI_SUCCESS;
@@ -175,7 +175,7 @@ void wefti_kernel_begin(weft_task_t *task)
 
 void wefti_kernel_cancel(weft_task_t *task)
 {
-    const weft_kernel_state_t *state = state_of(task);
+    const weft_kernel_state_t *state = kernel_state_of(task);
     if (task->has_kernel)
         wefti_watch_call_off(state->kind->watch(state, &task->meeting),
                              wefti_watch_flag(&task->meeting));
@@ -183,7 +183,7 @@ void wefti_kernel_cancel(weft_task_t *task)
 
 void wefti_kernel_end(weft_task_t *task, int err)
 {
-    weft_kernel_state_t *state = state_of(task);
+    weft_kernel_state_t *state = kernel_state_of(task);
     err = wefti_watch_end(state->kind->watch(state, &task->meeting),
                           wefti_watch_flag(&task->meeting), err);
     if (err != MPI_SUCCESS) {

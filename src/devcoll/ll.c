@@ -164,7 +164,7 @@ typedef struct shot {
 } shot_t;
 
 /* What `from` sends to `to`, as that one has it. */
-static size_t block_bytes(const weft_meeting_t *meeting, int from, int to)
+static size_t ll_block_bytes(const weft_meeting_t *meeting, int from, int to)
 {
     const weft_offer_t *offer = wefti_offer_of(meeting, to);
     bool is_from_nobody = wefti_offer_is_from_root(offer) && from != offer->root;
@@ -177,7 +177,7 @@ static bool measure_blocks(const weft_meeting_t *meeting, shot_t *shot)
 {
     for (int from = 0; from < meeting->members; from++) {
         for (int to = 0; to < meeting->members; to++) {
-            size_t bytes = block_bytes(meeting, from, to);
+            size_t bytes = ll_block_bytes(meeting, from, to);
             const weft_export_row_t *given =
                 wefti_offer_row(wefti_offer_of(meeting, from), WEFT_GIVES, to);
             if (bytes > 0 && (given == NULL || given->bytes != bytes))
@@ -188,7 +188,7 @@ static bool measure_blocks(const weft_meeting_t *meeting, shot_t *shot)
     return true;
 }
 
-static size_t slice_of(size_t bytes, int members)
+static size_t ll_slice_of(size_t bytes, int members)
 {
     size_t units = (bytes + UNIT_BYTES - 1) / UNIT_BYTES, ranks = (size_t)members;
     return (units + ranks - 1) / ranks * UNIT_BYTES;
@@ -202,7 +202,7 @@ static bool plan_shot(const weft_meeting_t *meeting, shot_t *out)
     if (!measure_blocks(meeting, &shot))
         return false;
     if (own->coll == WEFT_ALLREDUCE && meeting->members > 2 && shot.most > ONE_SHOT_MOST) {
-        shot.slice = slice_of(shot.most, meeting->members);
+        shot.slice = ll_slice_of(shot.most, meeting->members);
         shot.most = shot.slice;
     }
     *out = shot;
@@ -239,15 +239,15 @@ static void put_blocks(const weft_meeting_t *meeting, const weft_export_t export
         weft_exchange_peer_t *peer = &out->peer[i];
         peer->from = wefti_export_place(meeting, exports, WEFT_GIVES, i);
         peer->to = wefti_export_place(meeting, exports, WEFT_GETS, i);
-        peer->out_bytes = block_bytes(meeting, self, i);
-        peer->in_bytes = shot->is_reduction && i != self ? 0 : block_bytes(meeting, i, self);
+        peer->out_bytes = ll_block_bytes(meeting, self, i);
+        peer->in_bytes = shot->is_reduction && i != self ? 0 : ll_block_bytes(meeting, i, self);
     }
 }
 
 static void put_slices(const weft_meeting_t *meeting, const weft_export_t exports[WEFT_SIDES],
                        const shot_t *shot, weft_exchange_t *out)
 {
-    size_t bytes = block_bytes(meeting, meeting->member, meeting->member);
+    size_t bytes = ll_block_bytes(meeting, meeting->member, meeting->member);
     for (int i = 0; i < meeting->members; i++) {
         weft_exchange_peer_t *peer = &out->peer[i];
         size_t begin = (size_t)i * shot->slice < bytes ? (size_t)i * shot->slice : bytes;

@@ -120,7 +120,7 @@ static bool are_all_at(const weft_meeting_t *meeting, uint32_t stage)
     return are_there;
 }
 
-static void join_object(multicast_state_t *its, const weft_meeting_t *meeting)
+static void method_join_object(multicast_state_t *its, const weft_meeting_t *meeting)
 {
     const weft_offer_t *maker = wefti_offer_of(meeting, 0);
     if (meeting->member == 0)
@@ -137,7 +137,7 @@ static void join_object(multicast_state_t *its, const weft_meeting_t *meeting)
     its->state.stage = STAGE_JOINED;
 }
 
-static void bind_memory(multicast_state_t *its)
+static void method_bind_memory(multicast_state_t *its)
 {
     if (!weft_device->bind_multicast(its->object, wefti_kernel_clear_mark(&its->state))) {
         wefti_kernel_refused(&its->state, "the driver refuses");
@@ -162,9 +162,9 @@ static void multicast_learn(weft_task_t *task)
     else if (stage == STAGE_ABLE && !wefti_kernel_has_room(&its->state))
         wefti_kernel_give_up(&its->state, "many communicators do so already");
     else if (stage == STAGE_ABLE && are_all_at(meeting, STAGE_ABLE))
-        join_object(its, meeting);
+        method_join_object(its, meeting);
     else if (stage == STAGE_JOINED && are_all_at(meeting, STAGE_JOINED))
-        bind_memory(its);
+        method_bind_memory(its);
 }
 
 /* ---- the call ---- */

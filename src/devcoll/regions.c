@@ -161,7 +161,7 @@ weft_regions_t wefti_regions_listed(const weft_coll_args_t *args, const weft_dat
 }
 
 /* In place, what a rank gathers from itself is there already. */
-static bool is_left_out(const weft_regions_t *regions, int index)
+static bool regions_is_left_out(const weft_regions_t *regions, int index)
 {
     weft_coll_t coll = regions->coll;
     bool gathers = coll == WEFT_GATHER || coll == WEFT_GATHERV || coll == WEFT_ALLGATHER ||
@@ -181,7 +181,7 @@ weft_coll_region_t wefti_regions_room_at(const weft_regions_t *regions, int inde
 weft_coll_region_t wefti_regions_at(const weft_regions_t *regions, int index)
 {
     weft_coll_region_t region = wefti_regions_room_at(regions, index);
-    if (is_left_out(regions, index))
+    if (regions_is_left_out(regions, index))
         region.count = 0;
     return region;
 }

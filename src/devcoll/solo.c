@@ -92,7 +92,7 @@ const weft_device_method_t wefti_staged_method = {
 
 /* ---- p2p and hierarchical ---- */
 
-static void run_on_device(weft_task_t *task, bool does_sections)
+static void solo_run_on_device(weft_task_t *task, bool does_sections)
 {
     weft_request_t *request = NULL;
     wefti_task_step(task, wefti_task_finish);
@@ -108,7 +108,7 @@ static void run_on_device(weft_task_t *task, bool does_sections)
 
 static void p2p_begin(weft_task_t *task)
 {
-    run_on_device(task, false);
+    solo_run_on_device(task, false);
 }
 
 static bool p2p_possible(const weft_task_t *task)
@@ -126,7 +126,7 @@ const weft_device_method_t wefti_p2p_method = {
 
 static void hierarchical_begin(weft_task_t *task)
 {
-    run_on_device(task, true);
+    solo_run_on_device(task, true);
 }
 
 /* Is there anything that the ranks of this host could do together? */

@@ -72,7 +72,7 @@ static bool read_algorithm(const char *name, const char *word, request_t *out)
     return true;
 }
 
-static bool read_placement(const char *name, const char *word, request_t *out)
+static bool simulate_read_placement(const char *name, const char *word, request_t *out)
 {
     static const char *const words[] = {"blocks", "cyclic", "random"};
     for (int i = 0; i < 3; i++) {
@@ -107,14 +107,15 @@ static const option_t options[] = {
     {"--fabric", read_fabric, "NAME        provider: a row of the tuning table [net]"},
     {"--algorithm", read_algorithm,
      "NAME     perhaps with ,radix=K ,segment=N; or all [the choice]"},
-    {"--placement", read_placement, "HOW      of ranks: blocks, cyclic or random [blocks]"},
+    {"--placement", simulate_read_placement,
+     "HOW      of ranks: blocks, cyclic or random [blocks]"},
     {"--root", read_root, "RANK          [0]"},
     {"--islands", read_islands, "N          nodes that are near each other: count bytes between"},
     {"--memory", read_memory, "BYTES       that a simulation may take [4096M]"},
 };
 enum { OPTIONS = sizeof(options) / sizeof(options[0]) };
 
-static int print_help(void)
+static int simulate_print_help(void)
 {
     puts("Usage: weft_info --simulate COLLECTIVE [OPTION VALUE]...\n"
          "Run the plans of all ranks of a collective in the time of the cost model, and prove the "
@@ -308,7 +309,7 @@ int weft_info_simulate(int count, char **words)
                          .fabric = "net",
                          .memory_bytes = (size_t)4 << 30};
     if (count == 0 || strcmp(words[0], "--help") == 0)
-        return print_help();
+        return simulate_print_help();
     weft_tuning_open();
     int code = weft_info_coll(words[0], &request.coll) ? 0 : 2;
     for (int i = 1; code == 0 && i < count; i += 2)

@@ -162,7 +162,7 @@ static const char *const option_names[] = {"--version",  "--build",     "--confi
                                            "--simulate", "--algorithms"};
 enum { OPTIONS = sizeof(option_names) / sizeof(option_names[0]) };
 
-static bool parse_option(const char *text, options_t *out)
+static bool info_parse_option(const char *text, options_t *out)
 {
     if (strcmp(text, "--version") == 0)
         out->version = true;
@@ -183,7 +183,7 @@ static bool parse_option(const char *text, options_t *out)
     return true;
 }
 
-static int print_help(void)
+static int info_print_help(void)
 {
     puts("Usage: weft_info [--version] [--build] [--config] [--cuda] [--json | --parsable]\n"
          "Print what this Weft is, how it was built, and its variables; these three if none is "
@@ -244,14 +244,14 @@ int main(int argc, char **argv)
         }
     }
     for (int i = 1; i < argc; i++) {
-        if (!parse_option(argv[i], &options)) {
+        if (!info_parse_option(argv[i], &options)) {
             fprintf(stderr, "weft_info: there is no option %s; the nearest is %s\n", argv[i],
                     weft_nearest(argv[i], option_names, OPTIONS));
             return 2;
         }
     }
     if (options.help)
-        return print_help();
+        return info_print_help();
     weft_config_read();
     return print_facts(&options);
 }

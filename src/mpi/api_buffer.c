@@ -8,7 +8,7 @@
 #include <limits.h>
 
 /* comm  NULL: the process's buffer */
-static int attach_buffer(weft_comm_t *comm, void *buffer, MPI_Count size)
+static int api_attach_buffer(weft_comm_t *comm, void *buffer, MPI_Count size)
 {
     int err = weft_check_count(size, "size");
     if (err == MPI_SUCCESS && weft_is_odd_buffer(buffer) && size > 0)
@@ -46,7 +46,7 @@ WEFT_API(MPI_Buffer_attach_c);
 int PMPI_Buffer_attach_c(void *buffer, MPI_Count size)
 {
     weft_call_t call = weft_call_begin("MPI_Buffer_attach");
-    return weft_call_end(&call, attach_buffer(NULL, buffer, size));
+    return weft_call_end(&call, api_attach_buffer(NULL, buffer, size));
 }
 
 WEFT_API(MPI_Buffer_detach_c);
@@ -96,7 +96,7 @@ int PMPI_Comm_attach_buffer_c(MPI_Comm handle, void *buffer, MPI_Count size)
     weft_comm_t *comm;
     int err = weft_check_comm(&call, handle, &comm);
     if (err == MPI_SUCCESS)
-        err = attach_buffer(comm, buffer, size);
+        err = api_attach_buffer(comm, buffer, size);
     return weft_call_end(&call, err);
 }
 

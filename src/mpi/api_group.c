@@ -62,7 +62,7 @@ static int translate(const weft_group_t *from, int rank, weft_group_t *to, int *
     return MPI_SUCCESS;
 }
 
-static int check_ranks(int n, const int ranks1[], int ranks2[])
+static int group_check_ranks(int n, const int ranks1[], int ranks2[])
 {
     int err = weft_check_count(n, "n");
     if (err == MPI_SUCCESS && n > 0)
@@ -80,7 +80,7 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_
     weft_group_t *from, *to;
     int err = check_two(group1, group2, &from, &to);
     if (err == MPI_SUCCESS)
-        err = check_ranks(n, ranks1, ranks2);
+        err = group_check_ranks(n, ranks1, ranks2);
     for (int i = 0; err == MPI_SUCCESS && i < n; i++)
         err = translate(from, ranks1[i], to, &ranks2[i]);
     return weft_call_end(&call, err);

@@ -27,7 +27,7 @@ static int check_own(MPI_Info handle, weft_info_t **out)
     return err;
 }
 
-static int check_key(const char *key)
+static int info_check_key(const char *key)
 {
     int err = weft_check_text(key, MPI_MAX_INFO_KEY - 1, MPI_ERR_INFO_KEY, "key");
     if (err == MPI_SUCCESS && key[0] == '\0')
@@ -39,7 +39,7 @@ static int check_info_entry(MPI_Info handle, const char *key, const int *flag, w
 {
     int err = check_live(handle, out);
     if (err == MPI_SUCCESS)
-        err = check_key(key);
+        err = info_check_key(key);
     if (err == MPI_SUCCESS)
         err = weft_check_output(flag, "flag");
     return err;
@@ -116,7 +116,7 @@ int PMPI_Info_set(MPI_Info handle, const char *key, const char *value)
     weft_info_t *info;
     int err = check_own(handle, &info);
     if (err == MPI_SUCCESS)
-        err = check_key(key);
+        err = info_check_key(key);
     if (err == MPI_SUCCESS)
         err = weft_check_text(value, MPI_MAX_INFO_VAL - 1, MPI_ERR_INFO_VALUE, "value");
     if (err == MPI_SUCCESS)
@@ -131,7 +131,7 @@ int PMPI_Info_delete(MPI_Info handle, const char *key)
     weft_info_t *info;
     int err = check_own(handle, &info);
     if (err == MPI_SUCCESS)
-        err = check_key(key);
+        err = info_check_key(key);
     if (err == MPI_SUCCESS)
         err = weft_info_delete(info, key);
     return weft_call_end_anytime(&call, err);

@@ -118,7 +118,7 @@ static int begin_mrecv(weft_call_t *call, const weft_recv_args_t *buffer, MPI_Me
 }
 
 /* A message from MPI_PROC_NULL has no data, and needs no type. */
-static bool is_left_out(MPI_Count count, MPI_Datatype datatype, MPI_Message message)
+static bool probe_is_left_out(MPI_Count count, MPI_Datatype datatype, MPI_Message message)
 {
     return message == MPI_MESSAGE_NO_PROC && count == 0 && datatype == MPI_DATATYPE_NULL;
 }
@@ -129,7 +129,7 @@ static int check_mrecv(const void *buf, MPI_Count count, MPI_Datatype datatype,
     int err = weft_check_count(count, "count");
     if (err == MPI_SUCCESS)
         err = weft_check_output(message, "message");
-    if (err == MPI_SUCCESS && is_left_out(count, datatype, *message))
+    if (err == MPI_SUCCESS && probe_is_left_out(count, datatype, *message))
         datatype = MPI_BYTE;
     if (err == MPI_SUCCESS)
         err = weft_check_committed_type(datatype, "datatype", &out->type);

@@ -70,7 +70,7 @@ void weft_abort_job(int code, const char *why)
     weft_pmi_abort(code, why, weft_world.has_lost);
 }
 
-static int join_job(int thread_level)
+static int start_join_job(int thread_level)
 {
     int err = weft_pmi_open(&job);
     if (err != MPI_SUCCESS)
@@ -213,7 +213,7 @@ int weft_start(int thread_level)
     weft_world.peer_lost = weft_pt2pt_peer_lost;
     weft_world.land = weft_packet_land;
     weft_world.network_lost = weft_pt2pt_network_lost;
-    int err = join_job(thread_level);
+    int err = start_join_job(thread_level);
     if (err != MPI_SUCCESS)
         return err;
     weft_op_select();

@@ -176,7 +176,8 @@ static int gather_and_publish(const weft_addresses_t *own)
 /* ---- reading ---- */
 
 /* Take `bytes` bytes from a card that may be of any length. */
-static bool take_bytes(const unsigned char **from, const unsigned char *end, void *to, size_t bytes)
+static bool card_take_bytes(const unsigned char **from, const unsigned char *end, void *to,
+                            size_t bytes)
 {
     if ((size_t)(end - *from) < bytes)
         return false;
@@ -189,8 +190,9 @@ static bool take_bases(const unsigned char **at, const unsigned char *end, card_
 {
     for (uint32_t i = 0; i < card->head.rails; i++) {
         rail_base_t *base = &card->rails[i];
-        if (!take_bytes(at, end, base, offsetof(rail_base_t, address)) ||
-            base->bytes > WEFT_ADDRESS_MOST || !take_bytes(at, end, base->address, base->bytes))
+        if (!card_take_bytes(at, end, base, offsetof(rail_base_t, address)) ||
+            base->bytes > WEFT_ADDRESS_MOST ||
+            !card_take_bytes(at, end, base->address, base->bytes))
             return false;
     }
     return true;
@@ -199,9 +201,9 @@ static bool take_bases(const unsigned char **at, const unsigned char *end, card_
 static bool decode(const void *data, size_t bytes, card_t *card)
 {
     const unsigned char *at = data, *end = at + bytes;
-    if (!take_bytes(&at, end, &card->head, sizeof(card->head)) || card->head.magic != CARD_MAGIC ||
-        card->head.version != WEFT_WIRE_VERSION || card->head.rails == 0 ||
-        card->head.rails > WEFT_RAILS_MAX || !take_bases(&at, end, card))
+    if (!card_take_bytes(&at, end, &card->head, sizeof(card->head)) ||
+        card->head.magic != CARD_MAGIC || card->head.version != WEFT_WIRE_VERSION ||
+        card->head.rails == 0 || card->head.rails > WEFT_RAILS_MAX || !take_bases(&at, end, card))
         return false;
     card->head.provider[sizeof(card->head.provider) - 1] = '\0';
     card->head.host[sizeof(card->head.host) - 1] = '\0';
@@ -210,7 +212,7 @@ static bool decode(const void *data, size_t bytes, card_t *card)
     if (rest != card->rank_bytes * card->head.ranks)
         return false;
     card->rank_data = weft_alloc(rest);
-    return card->rank_data != NULL && take_bytes(&at, end, card->rank_data, rest);
+    return card->rank_data != NULL && card_take_bytes(&at, end, card->rank_data, rest);
 }
 
 static void free_card(card_t *card)
@@ -262,7 +264,7 @@ static uint32_t index_on_host(int world_rank)
     return index;
 }
 
-static void read_rank(const card_t *card, uint32_t index, weft_addresses_t *out)
+static void card_read_rank(const card_t *card, uint32_t index, weft_addresses_t *out)
 {
     const unsigned char *from = card->rank_data + index * card->rank_bytes;
     *out = (weft_addresses_t){.rails = card->head.rails};
@@ -301,7 +303,7 @@ int weft_card_read(int world_rank, weft_addresses_t *out, uint64_t *key_out)
     if (index >= card->head.ranks)
         return weft_fail(MPI_ERR_OTHER, "rank %d is not among the %u ranks of %s", world_rank,
                          card->head.ranks, card->head.host);
-    read_rank(card, index, out);
+    card_read_rank(card, index, out);
     *key_out = key_for(card->head.token, world_rank);
     return MPI_SUCCESS;
 }

@@ -22,7 +22,7 @@ static size_t first_slot(const void *handle)
 }
 
 /* The slot of a handle, or the free one where it belongs. */
-static int *find_slot(const void *handle)
+static int *handles_find_slot(const void *handle)
 {
     size_t slot = first_slot(handle);
     while (slots[slot] != 0 && weft_int_handles_find(&handles, slots[slot]) != handle)
@@ -41,7 +41,7 @@ static bool grow_numbers(void)
     slot_count = wider;
     for (size_t i = 0; i < old_count; i++) {
         if (old[i] != 0)
-            *find_slot(weft_int_handles_find(&handles, old[i])) = old[i];
+            *handles_find_slot(weft_int_handles_find(&handles, old[i])) = old[i];
     }
     weft_free(old);
     return true;
@@ -51,7 +51,7 @@ static int number_of_handle(const void *handle)
 {
     if (2 * (used + 1) > slot_count && !grow_numbers())
         return 0;
-    int *slot = find_slot(handle);
+    int *slot = handles_find_slot(handle);
     if (*slot != 0)
         return *slot;
     *slot = weft_int_handles_add(&handles, (void *)handle);

@@ -15,7 +15,7 @@ typedef struct text {
     size_t length;
 } env_text_t;
 
-static void append_word(env_text_t *text, const char *word)
+static void env_append_word(env_text_t *text, const char *word)
 {
     size_t room = sizeof(text->at) - text->length;
     int wanted = snprintf(text->at + text->length, room, text->length == 0 ? "%s" : " %s", word);
@@ -29,9 +29,9 @@ typedef struct command_line {
 
 static void join_words(command_line_t *line, int argc, char *const argv[])
 {
-    append_word(&line->command, argv[0]);
+    env_append_word(&line->command, argv[0]);
     for (int i = 1; i < argc; i++)
-        append_word(&line->arguments, argv[i]);
+        env_append_word(&line->arguments, argv[i]);
 }
 
 /* The kernel ends each word with a 0. */
@@ -45,9 +45,9 @@ static void read_command_line(command_line_t *line)
     if (bytes <= 0)
         return;
     words[bytes] = '\0';
-    append_word(&line->command, words);
+    env_append_word(&line->command, words);
     for (char *word = words + strlen(words) + 1; word < words + bytes; word += strlen(word) + 1)
-        append_word(&line->arguments, word);
+        env_append_word(&line->arguments, word);
 }
 
 static int set_command(weft_info_t *info, int argc, char *const argv[])

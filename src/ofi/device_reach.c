@@ -54,7 +54,7 @@ static int busy;
 
 /* ---- the end ---- */
 
-static void say(const char *why)
+static void trial_say(const char *why)
 {
     if (weft_world_may_warn(WEFT_WARNING_NO_HMEM))
         WEFT_LOG(WEFT_WARN, "ofi",
@@ -85,7 +85,7 @@ static void trial_failed(trial_t *trial, const char *doing, const char *error)
     char why[256];
     snprintf(why, sizeof(why), "provider %s offers FI_HMEM, but in a trial %s failed: %s",
              weft_world.fabric, doing, error);
-    say(why);
+    trial_say(why);
     end_trial(trial, STAGE_FAILED);
 }
 
@@ -218,8 +218,8 @@ bool wefti_ofi_takes_device(const weft_memory_t *memory)
     if (memory->kind != WEFT_MEMORY_DEVICE || wefti_ofi.net.is_closing)
         return false;
     if (!wefti_ofi.rails[0].has_hmem) {
-        say(strcmp(weft_config.DEVICE_NETWORK, "no") == 0 ? "WEFT_DEVICE_NETWORK=no"
-                                                          : "the provider offers no FI_HMEM");
+        trial_say(strcmp(weft_config.DEVICE_NETWORK, "no") == 0 ? "WEFT_DEVICE_NETWORK=no"
+                                                                : "the provider offers no FI_HMEM");
         return false;
     }
     trial_t *trial = trial_of(memory->device);

@@ -125,7 +125,7 @@ static void part_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry
     pump();
 }
 
-static long begin_part(weft_get_t *get, weft_rail_t *rail, size_t bytes)
+static long ofi_get_begin_part(weft_get_t *get, weft_rail_t *rail, size_t bytes)
 {
     const weft_ofi_peer_t *peer = peer_of(get);
     const handle_t *handle = get->handle;
@@ -151,7 +151,7 @@ static bool begin_next(weft_get_t *get)
     size_t bytes = get->bytes - get->begun;
     if (bytes > rail->read_max)
         bytes = rail->read_max;
-    long rc = begin_part(get, rail, bytes);
+    long rc = ofi_get_begin_part(get, rail, bytes);
     if (rc == -FI_EAGAIN)
         return false;
     turn++;

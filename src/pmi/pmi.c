@@ -149,7 +149,7 @@ int weft_pmi_open(weft_pmi_job_t *out)
     return err;
 }
 
-static pmi_entry_t *find_entry(const char *key)
+static pmi_entry_t *pmi_find_entry(const char *key)
 {
     for (weft_link_t *link = pmi.entries.next; link != &pmi.entries; link = link->next) {
         pmi_entry_t *entry = WEFT_ELEMENT(link, pmi_entry_t, link);
@@ -183,7 +183,7 @@ static int put_entry(const char *key, const void *data, size_t bytes)
     pmi_entry_t *entry = weft_alloc_zeroed(1, sizeof(*entry));
     if (entry == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a start-up message of %zu bytes", bytes);
-    pmi_entry_t *old = find_entry(key);
+    pmi_entry_t *old = pmi_find_entry(key);
     if (old != NULL)
         release_entry(old);
     weft_list_append(&pmi.entries, &entry->link);
@@ -262,7 +262,7 @@ int weft_pmi_fence_ranks(const int *ranks, int count)
 
 static int get_entry(const char *key, void **out, size_t *bytes_out)
 {
-    const pmi_entry_t *entry = find_entry(key);
+    const pmi_entry_t *entry = pmi_find_entry(key);
     if (entry == NULL)
         return weft_fail(MPI_ERR_OTHER, "there is no start-up data %s", key);
     int err = copy_value(entry->data, entry->bytes, out);

@@ -65,7 +65,7 @@ static weft_bsend_buffer_t *attached_buffer(const weft_comm_t *comm)
     return comm == NULL ? process_buffer : comm->slot[buffer_slot];
 }
 
-static void attach_buffer(weft_comm_t *comm, weft_bsend_buffer_t *buffer)
+static void bsend_attach_buffer(weft_comm_t *comm, weft_bsend_buffer_t *buffer)
 {
     if (comm == NULL)
         process_buffer = buffer;
@@ -91,7 +91,7 @@ int weft_bsend_attach(weft_comm_t *comm, void *memory, size_t bytes)
     buffer->is_automatic = memory == MPI_BUFFER_AUTOMATIC;
     weft_list_init(&buffer->blocks);
     weft_list_init(&buffer->flushes);
-    attach_buffer(comm, buffer);
+    bsend_attach_buffer(comm, buffer);
     return MPI_SUCCESS;
 }
 
@@ -104,7 +104,7 @@ int weft_bsend_detach(weft_comm_t *comm, void **memory_out, size_t *bytes_out)
         weft_bsend_flush(comm);
     *memory_out = buffer->memory;
     *bytes_out = buffer->is_automatic ? 0 : buffer->bytes;
-    attach_buffer(comm, NULL);
+    bsend_attach_buffer(comm, NULL);
     weft_free(buffer);
     return MPI_SUCCESS;
 }

@@ -404,7 +404,7 @@ static void copy_from_mapping(weft_device_recv_t *d)
 
 /* ---- from memory that the peer has registered ---- */
 
-static void get_is_over(weft_get_t *get, bool is_good)
+static void device_recv_get_is_over(weft_get_t *get, bool is_good)
 {
     weft_device_recv_t *d = ((weft_recv_t *)get->owner)->device;
     d->pending--;
@@ -413,7 +413,7 @@ static void get_is_over(weft_get_t *get, bool is_good)
     recv_go_on(d);
 }
 
-static bool begin_get(weft_device_recv_t *d, const weft_rts_t *rts)
+static bool device_recv_begin_get(weft_device_recv_t *d, const weft_rts_t *rts)
 {
     const weft_remote_ops_t *remote = d->endpoint->remote;
     char *data = data_in_one_piece(d);
@@ -428,7 +428,7 @@ static bool begin_get(weft_device_recv_t *d, const weft_rts_t *rts)
                                 .to = data,
                                 .bytes = d->total,
                                 .memory = &d->memory,
-                                .done = get_is_over,
+                                .done = device_recv_get_is_over,
                                 .owner = d->recv};
     remote->get(&d->recv->get);
     return true;
@@ -547,7 +547,7 @@ void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_rts_t *
         d->from = FROM_MEMORY;
         d->address = rts->address;
         fill_chunk(d);
-    } else if (!begin_get(d, rts)) {
+    } else if (!device_recv_begin_get(d, rts)) {
         stream(d, rts);
     }
 }

@@ -203,7 +203,7 @@ static void ask_for_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_
     wefti_recv_stream(recv, endpoint, sender, &cts);
 }
 
-static void get_is_over(weft_get_t *get, bool is_good)
+static void recv_get_is_over(weft_get_t *get, bool is_good)
 {
     weft_recv_t *recv = get->owner;
     if (!is_good) {
@@ -217,7 +217,7 @@ static void get_is_over(weft_get_t *get, bool is_good)
 }
 
 /* Get the sender's memory, if it has registered it and our buffer is one run. */
-static bool begin_get(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft_rts_t *rts)
+static bool recv_begin_get(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft_rts_t *rts)
 {
     ptrdiff_t offset;
     size_t span;
@@ -231,7 +231,7 @@ static bool begin_get(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft_r
     recv->get.to = (char *)recv->args.buf + offset;
     recv->get.bytes = rts->bytes < recv->capacity ? rts->bytes : recv->capacity;
     recv->get.ends = endpoint->remote->tells_owner && recv->get.bytes > 0;
-    recv->get.done = get_is_over;
+    recv->get.done = recv_get_is_over;
     recv->get.owner = recv;
     endpoint->remote->get(&recv->get);
     return true;
@@ -298,7 +298,7 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
         finish_recv(recv);
         return;
     }
-    if (!begin_get(recv, endpoint, rts))
+    if (!recv_begin_get(recv, endpoint, rts))
         ask_for_stream(recv, endpoint, rts->request);
 }
 
@@ -347,7 +347,7 @@ void wefti_recv_data(int source, const weft_header_t *header, const void *payloa
 
 /* ---- beginning ---- */
 
-static weft_match_key_t key_of(const weft_recv_args_t *args)
+static weft_match_key_t recv_key_of(const weft_recv_args_t *args)
 {
     int source = args->source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE
                                                 : weft_comm_world_rank(args->comm, args->source);
@@ -382,7 +382,7 @@ static void activate_recv(weft_recv_t *recv)
     }
     if (wefti_receives_device(&recv->args) && !begin_on_device(recv))
         return;
-    weft_match_key_t key = key_of(&recv->args);
+    weft_match_key_t key = recv_key_of(&recv->args);
     if (wefti_pt2pt.messages.count > 0) {
         weft_message_t *message = wefti_message_take(key);
         if (message != NULL) {

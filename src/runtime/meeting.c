@@ -76,7 +76,7 @@ static unsigned long long name_of(uint32_t context, int first)
            TAKEN;
 }
 
-static bool claim_board(weft_board_t *board, unsigned long long name)
+static bool meeting_claim_board(weft_board_t *board, unsigned long long name)
 {
     unsigned long long owner = atomic_load(&board->owner);
     do {
@@ -92,7 +92,7 @@ weft_board_t *weft_board_claim(uint32_t context, int first)
     unsigned long long name = name_of(context, first);
     for (size_t i = 0; weft_meeting_place.memory != NULL && i < WEFT_BOARDS; i++) {
         weft_board_t *board = board_at((context / 2 + (size_t)first + i) % WEFT_BOARDS);
-        if (claim_board(board, name))
+        if (meeting_claim_board(board, name))
             return board;
     }
     return NULL;
@@ -142,7 +142,7 @@ static count_t unpack_call(unsigned long long word)
                      .state = (weft_meeting_state_t)(word & 0xf)};
 }
 
-static unsigned long long pack_call(const count_t *count)
+static unsigned long long meeting_pack_call(const count_t *count)
 {
     return (unsigned long long)count->number << 40 | (unsigned long long)count->entered << 28 |
            (unsigned long long)count->arrived << 16 | (unsigned long long)count->left << 4 |
@@ -216,7 +216,7 @@ bool weft_meeting_enter(weft_board_t *board, uint32_t number, int members, int m
             count = (count_t){.number = number & NUMBER_MASK, .state = WEFT_MEETING_OPEN};
         }
         count.entered++;
-        next = pack_call(&count);
+        next = meeting_pack_call(&count);
     } while (!atomic_compare_exchange_weak(&slot->word, &word, next));
     if (count.entered == 1)
         learn_members(board, &old, number, members);
@@ -238,7 +238,7 @@ weft_meeting_state_t weft_meeting_arrive(const weft_meeting_t *meeting)
         count.arrived++;
         if (count.state == WEFT_MEETING_OPEN && count.arrived == (unsigned)meeting->members)
             count.state = WEFT_MEETING_GATHERED;
-    } while (!atomic_compare_exchange_weak(&slot->word, &word, pack_call(&count)));
+    } while (!atomic_compare_exchange_weak(&slot->word, &word, meeting_pack_call(&count)));
     if (count.state == WEFT_MEETING_GATHERED) {
         atomic_store(&slot->parts_done, 0);
         atomic_store(&slot->parts_failed, 0);
@@ -264,7 +264,7 @@ static weft_meeting_state_t change(const weft_meeting_t *meeting, weft_meeting_s
         if (count.state < least || count.state > most)
             return count.state;
         count.state = to;
-    } while (!atomic_compare_exchange_weak(&slot->word, &word, pack_call(&count)));
+    } while (!atomic_compare_exchange_weak(&slot->word, &word, meeting_pack_call(&count)));
     return to;
 }
 

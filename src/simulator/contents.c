@@ -178,7 +178,7 @@ void weft_sim_fill(weft_sim_world_t *world, int rank)
 
 /* ---- results ---- */
 
-static bool complain(weft_sim_world_t *world, int rank, size_t index)
+static bool contents_complain(weft_sim_world_t *world, int rank, size_t index)
 {
     snprintf(world->result.complaint, sizeof(world->result.complaint),
              "rank %d of %d has a wrong element %zu", rank, world->size, index);
@@ -190,7 +190,7 @@ static element_t combine(const weft_sim_world_t *world, element_t x, element_t y
     return world->its->commutes ? add_elements(x, y) : compose(x, y);
 }
 
-static bool is_equal(element_t x, element_t y)
+static bool contents_is_equal(element_t x, element_t y)
 {
     return x.a == y.a && x.b == y.b;
 }
@@ -210,8 +210,8 @@ static bool has_elements(weft_sim_world_t *world, int rank, const element_t *exp
 {
     const element_t *got = (const element_t *)world->ranks[rank].buffers[WEFT_OUT];
     for (size_t i = 0; i < world->count; i++) {
-        if (!is_equal(got[i], expected[i]))
-            return complain(world, rank, i);
+        if (!contents_is_equal(got[i], expected[i]))
+            return contents_complain(world, rank, i);
     }
     return true;
 }
@@ -266,8 +266,8 @@ static bool check_block(weft_sim_world_t *world, int rank, const element_t *got,
     weft_coll_t coll = world->its->coll;
     bool is_addressed = coll >= WEFT_ALLTOALL || coll == WEFT_SCATTER || coll == WEFT_SCATTERV;
     for (size_t i = 0; i < world->count; i++) {
-        if (!is_equal(got[i], content(from, is_addressed ? rank : 0, i)))
-            return complain(world, rank, (size_t)from * world->count + i);
+        if (!contents_is_equal(got[i], content(from, is_addressed ? rank : 0, i)))
+            return contents_complain(world, rank, (size_t)from * world->count + i);
     }
     return true;
 }

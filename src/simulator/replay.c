@@ -40,7 +40,7 @@ static void *address(const replay_t *replay, int rank, weft_place_t place)
     return replay->world->ranks[rank].buffers[place.buffer] + place.offset;
 }
 
-static void complain(replay_t *replay, const char *what, const weft_sim_end_t *end)
+static void replay_complain(replay_t *replay, const char *what, const weft_sim_end_t *end)
 {
     weft_sim_result_t *result = &replay->world->result;
     result->depth = WEFT_SIM_WRONG;
@@ -58,12 +58,12 @@ static double later(double a, double b)
     return a > b ? a : b;
 }
 
-static int larger(int a, int b)
+static int replay_larger(int a, int b)
 {
     return a > b ? a : b;
 }
 
-static void add_event(replay_t *replay, uint32_t thread, double at)
+static void replay_add_event(replay_t *replay, uint32_t thread, double at)
 {
     if (!weft_sim_schedule_add(&replay->schedule, (weft_sim_event_t){at, thread}))
         replay->has_failed = true;
@@ -78,7 +78,7 @@ static void wake(replay_t *replay, uint32_t thread)
     its->waits = false;
     its->rounds = its->next_rounds;
     its->net_rounds = its->next_net_rounds;
-    add_event(replay, thread, its->until);
+    replay_add_event(replay, thread, its->until);
 }
 
 /* Something that a thread has begun ends at a time, `rounds` messages after the beginning. */
@@ -87,8 +87,8 @@ static void end_at(replay_t *replay, uint32_t thread, double at, const weft_sim_
     weft_sim_thread_t *its = &replay->world->threads[thread];
     its->until = later(its->until, at);
     if (end != NULL) {
-        its->next_rounds = larger(its->next_rounds, end->rounds);
-        its->next_net_rounds = larger(its->next_net_rounds, end->net_rounds);
+        its->next_rounds = replay_larger(its->next_rounds, end->rounds);
+        its->next_net_rounds = replay_larger(its->next_net_rounds, end->net_rounds);
     }
     its->outstanding--;
     wake(replay, thread);
@@ -108,7 +108,7 @@ static const weft_link_cost_t *wire_between(const replay_t *replay, int from, in
 }
 
 /* The data of a message between nodes leave at `at` at the earliest: when they are there. */
-static double cross(replay_t *replay, const weft_sim_end_t *end, double at, double bytes)
+static double replay_cross(replay_t *replay, const weft_sim_end_t *end, double at, double bytes)
 {
     weft_sim_world_t *world = replay->world;
     const weft_link_cost_t *net = &world->fabric.net;
@@ -183,7 +183,7 @@ static void transfer_at(replay_t *replay, const weft_sim_end_t *send, const weft
         index = replay->transfer_count++;
     }
     replay->transfers[index] = (transfer_t){*send, *recv, NO_TRANSFER};
-    add_event(replay, IS_TRANSFER | index, at);
+    replay_add_event(replay, IS_TRANSFER | index, at);
 }
 
 static void run_transfer(replay_t *replay, uint32_t index, double at)
@@ -191,7 +191,7 @@ static void run_transfer(replay_t *replay, uint32_t index, double at)
     transfer_t transfer = replay->transfers[index];
     replay->transfers[index].next = replay->unused;
     replay->unused = index;
-    double there = cross(replay, &transfer.send, at, bytes_of_end(replay, &transfer.send));
+    double there = replay_cross(replay, &transfer.send, at, bytes_of_end(replay, &transfer.send));
     end_message(replay, &transfer.send, &transfer.recv, there);
 }
 
@@ -202,7 +202,7 @@ static void meet(replay_t *replay, const weft_sim_end_t *send, const weft_sim_en
     double bytes = bytes_of_end(replay, send), there = send->arrives_at;
     bool is_net = crosses(replay, send->from, send->to);
     if (bytes != bytes_of_end(replay, recv)) {
-        complain(replay, "the message has another size than the receive", send);
+        replay_complain(replay, "the message has another size than the receive", send);
         weft_free(send->data);
         return;
     }
@@ -240,7 +240,7 @@ static void leave(replay_t *replay, weft_sim_end_t *send, double bytes)
 {
     const weft_data_t *from;
     send->arrives_at = crosses(replay, send->from, send->to)
-                           ? cross(replay, send, send->begun_at, bytes)
+                           ? replay_cross(replay, send, send->begun_at, bytes)
                            : send->begun_at + replay->world->fabric.node.latency_us;
     if (!replay->world->has_data)
         return;
@@ -300,7 +300,7 @@ static void calculate(replay_t *replay, uint32_t thread)
         replay->has_failed = true;
 }
 
-static void begin_part(replay_t *replay, uint32_t thread, double at)
+static void replay_begin_part(replay_t *replay, uint32_t thread, double at)
 {
     weft_sim_thread_t *its = &replay->world->threads[thread];
     uint32_t part =
@@ -310,11 +310,11 @@ static void begin_part(replay_t *replay, uint32_t thread, double at)
     other->has_begun = true;
     other->rounds = other->next_rounds = its->rounds;
     other->net_rounds = other->next_net_rounds = its->net_rounds;
-    add_event(replay, part, at);
+    replay_add_event(replay, part, at);
 }
 
 /* Begin the next step of a thread at a time; when its rank is free again. */
-static double begin_step(replay_t *replay, uint32_t thread, double at)
+static double replay_begin_step(replay_t *replay, uint32_t thread, double at)
 {
     weft_sim_world_t *world = replay->world;
     weft_sim_thread_t *its = &world->threads[thread];
@@ -333,7 +333,7 @@ static double begin_step(replay_t *replay, uint32_t thread, double at)
         calculate(replay, thread);
         return at + (double)step->bytes * world->fabric.copy_us_per_byte;
     case WEFT_STEP_PART:
-        begin_part(replay, thread, at);
+        replay_begin_part(replay, thread, at);
         return at;
     case WEFT_STEP_SECTION:
         return at;
@@ -347,8 +347,8 @@ static void end_thread(replay_t *replay, uint32_t thread)
     weft_sim_world_t *world = replay->world;
     weft_sim_thread_t *its = &world->threads[thread];
     world->result.time_us = later(world->result.time_us, its->until);
-    world->result.rounds = larger(world->result.rounds, its->rounds);
-    world->result.net_rounds = larger(world->result.net_rounds, its->net_rounds);
+    world->result.rounds = replay_larger(world->result.rounds, its->rounds);
+    world->result.net_rounds = replay_larger(world->result.net_rounds, its->net_rounds);
     if (its->part >= 0) {
         weft_sim_end_t end = {.rounds = its->rounds, .net_rounds = its->net_rounds};
         end_at(replay, world->ranks[its->rank].first_thread, its->until, &end);
@@ -356,7 +356,7 @@ static void end_thread(replay_t *replay, uint32_t thread)
 }
 
 /* Is there anything that a thread must wait for? If so it is woken in time. */
-static bool must_wait(replay_t *replay, uint32_t thread, double at)
+static bool replay_must_wait(replay_t *replay, uint32_t thread, double at)
 {
     weft_sim_thread_t *its = &replay->world->threads[thread];
     if (its->outstanding == 0 && its->until <= at && its->next_rounds <= its->rounds)
@@ -372,22 +372,22 @@ static void run_thread(replay_t *replay, uint32_t thread, double at)
     weft_sim_thread_t *its = &replay->world->threads[thread];
     weft_sim_rank_t *rank = &replay->world->ranks[its->rank];
     if (rank->free_at > at) {
-        add_event(replay, thread, rank->free_at);
+        replay_add_event(replay, thread, rank->free_at);
         return;
     }
     its->until = later(its->until, at);
     while (its->next < its->count) {
-        if (its->steps[its->next].waits && must_wait(replay, thread, at))
+        if (its->steps[its->next].waits && replay_must_wait(replay, thread, at))
             return;
-        rank->free_at = begin_step(replay, thread, at);
+        rank->free_at = replay_begin_step(replay, thread, at);
         its->until = later(its->until, rank->free_at);
         its->next++;
         if (rank->free_at > at) {
-            add_event(replay, thread, rank->free_at);
+            replay_add_event(replay, thread, rank->free_at);
             return;
         }
     }
-    if (!must_wait(replay, thread, at))
+    if (!replay_must_wait(replay, thread, at))
         end_thread(replay, thread);
 }
 
@@ -398,15 +398,16 @@ static void check_end(replay_t *replay)
 {
     weft_sim_end_t end;
     if (weft_sim_channels_any(replay->channels, &end))
-        complain(replay,
-                 end.is_send ? "a message without a receive" : "a receive without a message", &end);
+        replay_complain(replay,
+                        end.is_send ? "a message without a receive" : "a receive without a message",
+                        &end);
 }
 
 static void run_all(replay_t *replay)
 {
     weft_sim_event_t event;
     for (int rank = 0; rank < replay->world->size; rank++)
-        add_event(replay, replay->world->ranks[rank].first_thread, 0);
+        replay_add_event(replay, replay->world->ranks[rank].first_thread, 0);
     while (!replay->has_failed && weft_sim_schedule_take(&replay->schedule, &event)) {
         if ((event.thread & IS_TRANSFER) != 0)
             run_transfer(replay, event.thread & ~IS_TRANSFER, event.at);

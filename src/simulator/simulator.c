@@ -100,7 +100,7 @@ static int make_arrays(weft_sim_world_t *world)
 
 /* ---- plans ---- */
 
-static int write_plan(weft_sim_world_t *world, int rank, weft_plan_t **out)
+static int simulator_write_plan(weft_sim_world_t *world, int rank, weft_plan_t **out)
 {
     const weft_simulation_t *its = world->its;
     weft_how_t how = {its->shape, its->choice.radix, its->choice.segment_bytes,
@@ -196,7 +196,7 @@ static void free_rank(weft_sim_world_t *world, int rank)
 static int add_rank(weft_sim_world_t *world, int rank)
 {
     weft_plan_t *plan;
-    int err = write_plan(world, rank, &plan);
+    int err = simulator_write_plan(world, rank, &plan);
     if (err != MPI_SUCCESS)
         return err;
     bool is_good = true;
@@ -222,7 +222,7 @@ typedef struct needs {
 static int measure_rank(weft_sim_world_t *world, int rank, needs_t *out)
 {
     weft_plan_t *plan;
-    int err = write_plan(world, rank, &plan);
+    int err = simulator_write_plan(world, rank, &plan);
     if (err != MPI_SUCCESS)
         return err;
     out->steps = (double)plan->count;

@@ -89,7 +89,7 @@ static int pending_count;
 enum { ROLE_CONNECTOR = 1, ROLE_ACCEPTOR = 2 };
 
 /* What shows that `speaker` knows a key, without showing the key. */
-static uint64_t prove(uint64_t key, uint32_t role, int speaker)
+static uint64_t connect_prove(uint64_t key, uint32_t role, int speaker)
 {
     const uint64_t secret[WEFT_SECRET_BYTES / sizeof(uint64_t)] = {key, key};
     const uint32_t text[2] = {role, (uint32_t)speaker};
@@ -100,7 +100,7 @@ static uint64_t prove(uint64_t key, uint32_t role, int speaker)
 
 /* ---- choosing an address of the peer ---- */
 
-static void add_addresses(tcp_attempt_t *attempt, const weft_addresses_t *all, bool near)
+static void connect_add_addresses(tcp_attempt_t *attempt, const weft_addresses_t *all, bool near)
 {
     for (uint32_t i = 0; i < all->rails; i++) {
         struct sockaddr_in address;
@@ -225,7 +225,7 @@ static void try_next(tcp_peer_t *peer)
     give_up_connecting(peer);
 }
 
-static void fail_attempt(tcp_peer_t *peer, int error)
+static void connect_fail_attempt(tcp_peer_t *peer, int error)
 {
     peer->attempt->last_error = error;
     try_next(peer);
@@ -237,18 +237,19 @@ static void begin_handshake(tcp_peer_t *peer)
     socklen_t length = sizeof(error);
     getsockopt(peer->source.fd, SOL_SOCKET, SO_ERROR, &error, &length);
     if (error != 0) {
-        fail_attempt(peer, error);
+        connect_fail_attempt(peer, error);
         return;
     }
-    handshake_t handshake = {.magic = MAGIC,
-                             .version = VERSION,
-                             .source = (uint32_t)weft_world.rank,
-                             .dest = (uint32_t)peer->net.world_rank,
-                             .proof = prove(peer->attempt->key, ROLE_CONNECTOR, weft_world.rank)};
+    handshake_t handshake = {
+        .magic = MAGIC,
+        .version = VERSION,
+        .source = (uint32_t)weft_world.rank,
+        .dest = (uint32_t)peer->net.world_rank,
+        .proof = connect_prove(peer->attempt->key, ROLE_CONNECTOR, weft_world.rank)};
     snprintf(handshake.host, sizeof(handshake.host), "%.39s", weft_world.host);
     ssize_t sent = send(peer->source.fd, &handshake, sizeof(handshake), MSG_NOSIGNAL);
     if (sent != (ssize_t)sizeof(handshake)) { /* a new socket has room */
-        fail_attempt(peer, sent < 0 ? errno : EIO);
+        connect_fail_attempt(peer, sent < 0 ? errno : EIO);
         return;
     }
     peer->state = TCP_HANDSHAKE;
@@ -263,7 +264,7 @@ static void read_verdict(tcp_peer_t *peer)
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
-        fail_attempt(peer, got == 0 ? ECONNRESET : errno);
+        connect_fail_attempt(peer, got == 0 ? ECONNRESET : errno);
         return;
     }
     attempt->verdict_got += (size_t)got;
@@ -271,8 +272,8 @@ static void read_verdict(tcp_peer_t *peer)
         return;
     verdict_t verdict;
     memcpy(&verdict, attempt->verdict, sizeof(verdict));
-    if (verdict.proof != prove(attempt->key, ROLE_ACCEPTOR, peer->net.world_rank))
-        fail_attempt(peer, EPROTO);
+    if (verdict.proof != connect_prove(attempt->key, ROLE_ACCEPTOR, peer->net.world_rank))
+        connect_fail_attempt(peer, EPROTO);
     else if (verdict.is_welcome != 0)
         is_connected(peer);
     else /* by a rank whose handshake is on its way to us */
@@ -300,8 +301,8 @@ int wefti_tcp_connect(tcp_peer_t *peer)
         return err;
     }
     snprintf(peer->host, sizeof(peer->host), "%.39s", weft_card_host(peer->net.world_rank));
-    add_addresses(attempt, &addresses, true);
-    add_addresses(attempt, &addresses, false);
+    connect_add_addresses(attempt, &addresses, true);
+    connect_add_addresses(attempt, &addresses, false);
     attempt->last_error = EHOSTUNREACH;
     attempt->following = trying;
     peer->attempt = attempt;
@@ -321,7 +322,7 @@ void wefti_tcp_check_attempts(void)
         next = peer->attempt->following;
         /* In our handshake's place the kernel has answered: the peer may well be computing. */
         if (peer->state != TCP_HANDSHAKE && now > peer->attempt->deadline_ns)
-            fail_attempt(peer, ETIMEDOUT);
+            connect_fail_attempt(peer, ETIMEDOUT);
     }
 }
 
@@ -347,7 +348,7 @@ static void dismiss(pending_connection_t *pending, const char *why)
 
 static bool answer_handshake(int fd, bool is_welcome)
 {
-    verdict_t verdict = {.proof = prove(wefti_tcp.own_key, ROLE_ACCEPTOR, weft_world.rank),
+    verdict_t verdict = {.proof = connect_prove(wefti_tcp.own_key, ROLE_ACCEPTOR, weft_world.rank),
                          .is_welcome = is_welcome};
     return send(fd, &verdict, sizeof(verdict), MSG_NOSIGNAL) == (ssize_t)sizeof(verdict);
 }
@@ -394,7 +395,8 @@ static const char *find_handshake_fault(const handshake_t *handshake)
     if (handshake->magic != MAGIC || handshake->version != VERSION)
         return "it does not speak our protocol";
     if (handshake->dest != (uint32_t)weft_world.rank ||
-        handshake->proof != prove(wefti_tcp.own_key, ROLE_CONNECTOR, (int)handshake->source))
+        handshake->proof !=
+            connect_prove(wefti_tcp.own_key, ROLE_CONNECTOR, (int)handshake->source))
         return "it does not know the key of this rank";
     if (handshake->source >= (uint32_t)weft_world.size ||
         handshake->source == (uint32_t)weft_world.rank)

@@ -45,7 +45,7 @@ void wefti_tcp_deregister(weft_endpoint_t *endpoint, weft_registration_t *regist
 }
 
 /* NULL: it is not, or no more. */
-static const get_entry_t *find_entry(const tcp_read_t *read)
+static const get_entry_t *tcp_get_find_entry(const tcp_read_t *read)
 {
     const get_entry_t *entry = (const get_entry_t *)(uintptr_t)read->entry;
     bool is_registered =
@@ -55,7 +55,7 @@ static const get_entry_t *find_entry(const tcp_read_t *read)
 
 bool wefti_tcp_may_read(const tcp_read_t *read)
 {
-    const get_entry_t *entry = find_entry(read);
+    const get_entry_t *entry = tcp_get_find_entry(read);
     if (entry == NULL)
         return false;
     uint64_t first = (uint64_t)(uintptr_t)entry->data;
@@ -65,7 +65,7 @@ bool wefti_tcp_may_read(const tcp_read_t *read)
 
 void wefti_tcp_registration_ends(const tcp_read_t *read)
 {
-    const get_entry_t *entry = find_entry(read);
+    const get_entry_t *entry = tcp_get_find_entry(read);
     if (entry != NULL && entry->registration->taken != NULL)
         entry->registration->taken(entry->registration);
 }

@@ -187,7 +187,7 @@ static size_t take_payload(tcp_peer_t *peer, const char *data, size_t bytes)
     return wanted;
 }
 
-static void parse(tcp_peer_t *peer, const char *data, size_t bytes)
+static void frame_parse(tcp_peer_t *peer, const char *data, size_t bytes)
 {
     while (bytes > 0 || (is_in_payload(peer) && peer->header.bytes == 0)) {
         size_t taken =
@@ -292,7 +292,7 @@ static tcp_found_t receive_some(tcp_peer_t *peer)
             take_frame(peer, peer->place);
     }
     if (peer->state == TCP_OPEN)
-        parse(peer, inbox, (size_t)got - placed);
+        frame_parse(peer, inbox, (size_t)got - placed);
     if (got >= STREAM_BYTES && (size_t)got < room && misses_much(peer))
         begin_rest(peer);
     bool has_more =

@@ -114,7 +114,7 @@ const char *wefti_tcp_interface(void)
     return fit_count > 0 ? interfaces[0].name : "none";
 }
 
-static bool is_loopback(in_addr_t address)
+static bool tcp_is_loopback(in_addr_t address)
 {
     return (ntohl(address) >> 24) == IN_LOOPBACKNET;
 }
@@ -124,7 +124,7 @@ void wefti_tcp_describe_interfaces(weft_rank_report_t *report)
     report->speed_mbit = interfaces[0].speed_mbit;
     for (int i = 0; i < interface_count; i++) {
         char address[INET_ADDRSTRLEN];
-        if (interfaces[i].rank != WEFT_INTERFACE_UNFIT || is_loopback(interfaces[i].address))
+        if (interfaces[i].rank != WEFT_INTERFACE_UNFIT || tcp_is_loopback(interfaces[i].address))
             continue;
         inet_ntop(AF_INET, &interfaces[i].address, address, sizeof(address));
         weft_rank_report_warn(report,

@@ -154,7 +154,7 @@ static bool write_rests(tcp_peer_t *peer)
 }
 
 /* Write what there is until the socket is full; true when nothing is left. */
-static bool write_all(tcp_peer_t *peer)
+static bool tcp_write_all(tcp_peer_t *peer)
 {
     if (peer->state != TCP_OPEN)
         return false;
@@ -170,7 +170,7 @@ static bool write_all(tcp_peer_t *peer)
 
 static void settle_sent(tcp_peer_t *peer)
 {
-    bool is_done = write_all(peer);
+    bool is_done = tcp_write_all(peer);
     if (peer->state != TCP_OPEN) {
         if (peer->state != TCP_LOST)
             wefti_tcp_note_dirty(peer);

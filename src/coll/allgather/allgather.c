@@ -36,7 +36,8 @@ static void pass_around(weft_plan_t *plan, const weft_coll_args_t *args, weft_bl
 }
 
 /* Rank 0 gets all blocks and sends each rank the blocks that it has not. */
-static void through_root(weft_plan_t *plan, const weft_coll_args_t *args, weft_block_fn_t block)
+static void allgather_through_root(weft_plan_t *plan, const weft_coll_args_t *args,
+                                   weft_block_fn_t block)
 {
     int size = args->comm->size, rank = args->comm->rank;
     place_own(plan, args, block);
@@ -101,7 +102,7 @@ static void allgatherv_ring(weft_plan_t *plan, const weft_coll_args_t *args)
 
 static void allgatherv_through_root(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    through_root(plan, args, weft_recv_slice);
+    allgather_through_root(plan, args, weft_recv_slice);
 }
 
 const weft_algorithm_t weft_allgather_algorithms[] = {

@@ -4,7 +4,7 @@
 #include "coll/team/digits.h"
 
 /* Bruck's rounds over `size` blocks: every round moves as much as is there, k - 1 times over. */
-static double bruck_us(const weft_link_cost_t *link, int size, int radix, double block)
+static double allgather_bruck_us(const weft_link_cost_t *link, int size, int radix, double block)
 {
     double sum = 0;
     for (double have = 1; have < size; have *= radix) {
@@ -15,7 +15,7 @@ static double bruck_us(const weft_link_cost_t *link, int size, int radix, double
     return sum;
 }
 
-static double ring_us(const weft_link_cost_t *link, int size, double block)
+static double allgather_ring_us(const weft_link_cost_t *link, int size, double block)
 {
     return (size - 1) * weft_round_us(link, 1, block);
 }
@@ -23,13 +23,13 @@ static double ring_us(const weft_link_cost_t *link, int size, double block)
 double weft_allgather_bruck_us(const weft_model_t *model)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
-    return bruck_us(&net, model->ranks, model->radix, model->bytes);
+    return allgather_bruck_us(&net, model->ranks, model->radix, model->bytes);
 }
 
 double weft_allgather_bine_us(const weft_model_t *model)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
-    return bruck_us(&net, model->ranks, 2, model->bytes);
+    return allgather_bruck_us(&net, model->ranks, 2, model->bytes);
 }
 
 double weft_allgather_ring_us(const weft_model_t *model)
@@ -50,7 +50,7 @@ double weft_allgather_neighbour_us(const weft_model_t *model)
     return model->ranks / 2.0 * (all_cross ? crossing : (crossing + inside) / 2);
 }
 
-static double on_node_us(const weft_model_t *model)
+static double allgather_on_node_us(const weft_model_t *model)
 {
     double all = model->bytes * model->ranks;
     return weft_node_tree_us(model, 0) +
@@ -60,17 +60,18 @@ static double on_node_us(const weft_model_t *model)
 
 double weft_allgather_two_level_us(const weft_model_t *model)
 {
-    return on_node_us(model) +
-           bruck_us(&model->fabric.net, model->nodes, model->radix, model->bytes * model->most);
+    return allgather_on_node_us(model) + allgather_bruck_us(&model->fabric.net, model->nodes,
+                                                            model->radix,
+                                                            model->bytes * model->most);
 }
 
 double weft_allgather_two_level_ring_us(const weft_model_t *model)
 {
-    return on_node_us(model) +
-           ring_us(&model->fabric.net, model->nodes, model->bytes * model->most);
+    return allgather_on_node_us(model) +
+           allgather_ring_us(&model->fabric.net, model->nodes, model->bytes * model->most);
 }
 
-static double share_us(const weft_model_t *model)
+static double allgather_share_us(const weft_model_t *model)
 {
     double lane = model->bytes * model->nodes;
     return weft_node_parts_us(model, lane) + 2 * lane * model->fabric.copy_us_per_byte;
@@ -79,11 +80,12 @@ static double share_us(const weft_model_t *model)
 double weft_allgather_lanes_us(const weft_model_t *model)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
-    return bruck_us(&net, model->nodes, model->radix, model->bytes) + share_us(model);
+    return allgather_bruck_us(&net, model->nodes, model->radix, model->bytes) +
+           allgather_share_us(model);
 }
 
 double weft_allgather_lanes_ring_us(const weft_model_t *model)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
-    return ring_us(&net, model->nodes, model->bytes) + share_us(model);
+    return allgather_ring_us(&net, model->nodes, model->bytes) + allgather_share_us(model);
 }

@@ -75,8 +75,8 @@ void weft_allgather_bine(weft_plan_t *plan, const weft_coll_args_t *args)
 typedef void (*allgather_across_t)(weft_plan_t *plan, const weft_team_t *team,
                                    const weft_cut_t *cut, int radix);
 
-static void around_ring(weft_plan_t *plan, const weft_team_t *team, const weft_cut_t *cut,
-                        int radix)
+static void allgather_around_ring(weft_plan_t *plan, const weft_team_t *team, const weft_cut_t *cut,
+                                  int radix)
 {
     (void)radix;
     weft_team_allgather_ring(plan, team, cut);
@@ -148,7 +148,7 @@ static void close_layout(by_node_t *layout)
 }
 
 /* From the order of nodes to recv_buf. */
-static void put_right(weft_plan_t *plan, const by_node_t *layout, weft_place_t all)
+static void allgather_put_right(weft_plan_t *plan, const by_node_t *layout, weft_place_t all)
 {
     const weft_shape_t *shape = plan->how.shape;
     for (int node = 0; node < shape->nodes; node++) {
@@ -161,8 +161,8 @@ static void put_right(weft_plan_t *plan, const by_node_t *layout, weft_place_t a
     }
 }
 
-static void exchange(weft_plan_t *plan, const by_node_t *layout, const weft_team_t *node,
-                     allgather_across_t across)
+static void allgather_exchange(weft_plan_t *plan, const by_node_t *layout, const weft_team_t *node,
+                               allgather_across_t across)
 {
     const weft_shape_t *shape = plan->how.shape;
     const weft_coll_args_t *args = layout->args;
@@ -189,44 +189,45 @@ static void exchange(weft_plan_t *plan, const by_node_t *layout, const weft_team
                     weft_plan_local_radix(plan, node->size, total));
     if (!layout->is_straight) {
         weft_plan_wait(plan);
-        put_right(plan, layout, at);
+        allgather_put_right(plan, layout, at);
     }
 }
 
-static void write_two_level(weft_plan_t *plan, const weft_coll_args_t *args, weft_block_fn_t block,
-                            allgather_across_t across)
+static void allgather_write_two_level(weft_plan_t *plan, const weft_coll_args_t *args,
+                                      weft_block_fn_t block, allgather_across_t across)
 {
     weft_team_t node = weft_team_node(plan->how.shape, args->comm->rank);
     by_node_t layout = {.args = args, .block = block};
     if (open_layout(plan, &node, &layout))
-        exchange(plan, &layout, &node, across);
+        allgather_exchange(plan, &layout, &node, across);
     close_layout(&layout);
 }
 
 void weft_allgather_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_two_level(plan, args, weft_recv_block, weft_team_allgather_bruck);
+    allgather_write_two_level(plan, args, weft_recv_block, weft_team_allgather_bruck);
 }
 
 void weft_allgather_two_level_ring(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_two_level(plan, args, weft_recv_block, around_ring);
+    allgather_write_two_level(plan, args, weft_recv_block, allgather_around_ring);
 }
 
 void weft_allgatherv_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_two_level(plan, args, weft_recv_slice, weft_team_allgather_bruck);
+    allgather_write_two_level(plan, args, weft_recv_slice, weft_team_allgather_bruck);
 }
 
 void weft_allgatherv_two_level_ring(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_two_level(plan, args, weft_recv_slice, around_ring);
+    allgather_write_two_level(plan, args, weft_recv_slice, allgather_around_ring);
 }
 
 /* ---- lanes ---- */
 
 /* The blocks of lane `lane`, where they lie in `all`, which is by rank. */
-static weft_data_t lane_blocks(weft_plan_t *plan, weft_place_t all, size_t block, int lane)
+static weft_data_t allgather_lane_blocks(weft_plan_t *plan, weft_place_t all, size_t block,
+                                         int lane)
 {
     const weft_shape_t *shape = plan->how.shape;
     ptrdiff_t first = (ptrdiff_t)block * weft_shape_rank(shape, 0, lane);
@@ -268,14 +269,15 @@ static void place_lanes(weft_plan_t *plan, const weft_team_t *node, const weft_c
         return;
     }
     for (int i = 0; i < node->size; i++)
-        to[i] = lane_blocks(plan, all, mine->count / (size_t)mine->parts, i);
+        to[i] = allgather_lane_blocks(plan, all, mine->count / (size_t)mine->parts, i);
     share_lanes(plan, node, weft_cut_all(mine), to);
     for (int i = 0; i < node->size; i++)
         weft_type_release(to[i].type);
     weft_free(to);
 }
 
-static void lanes(weft_plan_t *plan, const weft_coll_args_t *args, allgather_across_t across)
+static void allgather_lanes(weft_plan_t *plan, const weft_coll_args_t *args,
+                            allgather_across_t across)
 {
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);
@@ -297,10 +299,10 @@ static void lanes(weft_plan_t *plan, const weft_coll_args_t *args, allgather_acr
 
 void weft_allgather_lanes(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    lanes(plan, args, weft_team_allgather_bruck);
+    allgather_lanes(plan, args, weft_team_allgather_bruck);
 }
 
 void weft_allgather_lanes_ring(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    lanes(plan, args, around_ring);
+    allgather_lanes(plan, args, allgather_around_ring);
 }

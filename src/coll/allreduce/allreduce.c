@@ -10,7 +10,7 @@ static weft_team_t team_of_all(const weft_coll_args_t *args)
     return weft_team_all(args->comm->size, args->comm->rank);
 }
 
-static weft_data_t result_of(const weft_coll_args_t *args)
+static weft_data_t allreduce_result_of(const weft_coll_args_t *args)
 {
     return weft_vector(args, weft_place_at(WEFT_OUT, 0));
 }
@@ -18,26 +18,27 @@ static weft_data_t result_of(const weft_coll_args_t *args)
 static void allreduce_recursive_multiplying(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = team_of_all(args);
-    weft_team_allreduce(plan, &team, weft_own_operand(args), result_of(args), plan->how.radix);
+    weft_team_allreduce(plan, &team, weft_own_operand(args), allreduce_result_of(args),
+                        plan->how.radix);
 }
 
 static void allreduce_rabenseifner(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = team_of_all(args);
-    weft_team_allreduce_halving(plan, &team, weft_own_operand(args), result_of(args),
+    weft_team_allreduce_halving(plan, &team, weft_own_operand(args), allreduce_result_of(args),
                                 plan->how.radix);
 }
 
 static void allreduce_bine(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = team_of_all(args);
-    weft_team_allreduce_bine(plan, &team, weft_own_operand(args), result_of(args));
+    weft_team_allreduce_bine(plan, &team, weft_own_operand(args), allreduce_result_of(args));
 }
 
 static void allreduce_ring(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = team_of_all(args);
-    weft_team_allreduce_ring(plan, &team, weft_own_operand(args), result_of(args));
+    weft_team_allreduce_ring(plan, &team, weft_own_operand(args), allreduce_result_of(args));
 }
 
 /* Rank 0 gets all operands and sends the result to all. */
@@ -45,16 +46,16 @@ static void allreduce_flat(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = team_of_all(args);
     int size = args->comm->size < 2 ? 2 : args->comm->size;
-    weft_team_reduce(plan, &team, weft_own_operand(args), result_of(args), size);
+    weft_team_reduce(plan, &team, weft_own_operand(args), allreduce_result_of(args), size);
     weft_plan_wait(plan);
-    weft_team_bcast(plan, &team, result_of(args), size);
+    weft_team_bcast(plan, &team, allreduce_result_of(args), size);
 }
 
 /* Each rank reduces one part of the vector and sends it to all. */
 static void allreduce_two_shot(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = team_of_all(args);
-    weft_cut_t cut = weft_cut(result_of(args), team.size);
+    weft_cut_t cut = weft_cut(allreduce_result_of(args), team.size);
     weft_team_reduce_scatter(plan, &team, weft_own_operand(args), &cut);
     weft_team_allgather(plan, &team, &cut);
 }

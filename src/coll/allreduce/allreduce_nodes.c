@@ -14,16 +14,16 @@ static void multiply(weft_plan_t *plan, const weft_team_t *team, weft_place_t fr
     weft_team_allreduce(plan, team, from, to, plan->how.radix);
 }
 
-static void up_and_down(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
-                        weft_data_t to)
+static void allreduce_up_and_down(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
+                                  weft_data_t to)
 {
     weft_team_reduce(plan, team, from, to, plan->how.radix);
     weft_plan_wait(plan);
     weft_team_bcast(plan, team, to, plan->how.radix);
 }
 
-static void in_two_levels(weft_plan_t *plan, const weft_coll_args_t *args,
-                          allreduce_across_t across)
+static void allreduce_in_two_levels(weft_plan_t *plan, const weft_coll_args_t *args,
+                                    allreduce_across_t across)
 {
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);
@@ -44,12 +44,12 @@ static void in_two_levels(weft_plan_t *plan, const weft_coll_args_t *args,
 
 void weft_allreduce_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    in_two_levels(plan, args, multiply);
+    allreduce_in_two_levels(plan, args, multiply);
 }
 
 void weft_allreduce_two_level_tree(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    in_two_levels(plan, args, up_and_down);
+    allreduce_in_two_levels(plan, args, allreduce_up_and_down);
 }
 
 double weft_allreduce_two_level_tree_us(const weft_model_t *model)
@@ -93,7 +93,7 @@ typedef struct sliced {
     int pieces;
 } allreduce_sliced_t;
 
-static void write_piece(weft_plan_t *plan, const void *context, int index)
+static void allreduce_write_piece(weft_plan_t *plan, const void *context, int index)
 {
     const allreduce_sliced_t *sliced = context;
     const weft_coll_args_t *args = sliced->args;
@@ -112,11 +112,11 @@ static void write_piece(weft_plan_t *plan, const void *context, int index)
     weft_node_allgather(plan, &node, &slices);
 }
 
-static void write_pieces(weft_plan_t *plan, allreduce_sliced_t sliced)
+static void allreduce_write_pieces(weft_plan_t *plan, allreduce_sliced_t sliced)
 {
     size_t bytes = sliced.args->recv_count * sliced.args->recv_type->size;
     sliced.pieces = weft_plan_pieces(bytes, plan->how.segment_bytes);
-    weft_plan_parts(plan, sliced.pieces, write_piece, &sliced);
+    weft_plan_parts(plan, sliced.pieces, allreduce_write_piece, &sliced);
 }
 
 static void halve(weft_plan_t *plan, const weft_team_t *team, weft_place_t from, weft_data_t to)
@@ -126,22 +126,22 @@ static void halve(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
 
 void weft_allreduce_sliced(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_pieces(plan, (allreduce_sliced_t){args, multiply, 1});
+    allreduce_write_pieces(plan, (allreduce_sliced_t){args, multiply, 1});
 }
 
 void weft_allreduce_sliced_rabenseifner(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_pieces(plan, (allreduce_sliced_t){args, halve, 1});
+    allreduce_write_pieces(plan, (allreduce_sliced_t){args, halve, 1});
 }
 
 void weft_allreduce_sliced_bine(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_pieces(plan, (allreduce_sliced_t){args, weft_team_allreduce_bine, 1});
+    allreduce_write_pieces(plan, (allreduce_sliced_t){args, weft_team_allreduce_bine, 1});
 }
 
 void weft_allreduce_sliced_ring(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_pieces(plan, (allreduce_sliced_t){args, weft_team_allreduce_ring, 1});
+    allreduce_write_pieces(plan, (allreduce_sliced_t){args, weft_team_allreduce_ring, 1});
 }
 
 /* ---- what they cost ---- */
@@ -150,7 +150,8 @@ typedef double (*allreduce_across_us_t)(const weft_model_t *model, const weft_li
                                         int size, double bytes);
 
 /* All slices leave a node by one way. */
-static double sliced_us(const weft_model_t *model, allreduce_across_us_t across, double messages)
+static double allreduce_sliced_us(const weft_model_t *model, allreduce_across_us_t across,
+                                  double messages)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->least);
     double pieces = weft_plan_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
@@ -173,23 +174,25 @@ static double ring_us(const weft_model_t *model, const weft_link_cost_t *link, i
 
 double weft_allreduce_sliced_us(const weft_model_t *model)
 {
-    return sliced_us(model, weft_multiplying_us, weft_multiplying_messages(model, model->nodes));
+    return allreduce_sliced_us(model, weft_multiplying_us,
+                               weft_multiplying_messages(model, model->nodes));
 }
 
 double weft_allreduce_sliced_rabenseifner_us(const weft_model_t *model)
 {
-    return sliced_us(model, weft_halving_us, 2 * weft_multiplying_messages(model, model->nodes));
+    return allreduce_sliced_us(model, weft_halving_us,
+                               2 * weft_multiplying_messages(model, model->nodes));
 }
 
 double weft_allreduce_sliced_bine_us(const weft_model_t *model)
 {
     weft_model_t binary = *model;
     binary.radix = 2;
-    return sliced_us(&binary, weft_halving_us,
-                     2 * weft_multiplying_messages(&binary, model->nodes));
+    return allreduce_sliced_us(&binary, weft_halving_us,
+                               2 * weft_multiplying_messages(&binary, model->nodes));
 }
 
 double weft_allreduce_sliced_ring_us(const weft_model_t *model)
 {
-    return sliced_us(model, ring_us, 2 * (model->nodes - 1));
+    return allreduce_sliced_us(model, ring_us, 2 * (model->nodes - 1));
 }

@@ -3,7 +3,7 @@
 
 #include "coll/team/digits.h"
 
-static double larger(double a, double b)
+static double alltoall_larger(double a, double b)
 {
     return a > b ? a : b;
 }
@@ -21,12 +21,12 @@ static double batched_us(const weft_model_t *model, double count, double bytes)
     const weft_link_cost_t *net = &model->fabric.net;
     double batches = (double)(int)((count + WEFT_ALLTOALL_BATCH - 1) / WEFT_ALLTOALL_BATCH);
     double latency = weft_round_us(net, 1, bytes) - bytes * net->us_per_byte;
-    return batches * latency + larger(count * net->gap_us, way_out_us(model));
+    return batches * latency + alltoall_larger(count * net->gap_us, way_out_us(model));
 }
 
 /* The rounds of Bruck over `size` members: one digit of all blocks a message. */
-static double bruck_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
-                       double block)
+static double alltoall_bruck_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
+                                double block)
 {
     double sum = 0;
     for (double stride = 1; stride < size; stride *= model->radix) {
@@ -46,11 +46,11 @@ double weft_alltoall_batched_us(const weft_model_t *model)
 double weft_alltoall_bruck_us(const weft_model_t *model)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
-    return bruck_us(model, &net, model->ranks, model->bytes);
+    return alltoall_bruck_us(model, &net, model->ranks, model->bytes);
 }
 
 /* Within the node: to each of its ranks an m-th of all blocks. */
-static double share_us(const weft_model_t *model)
+static double alltoall_share_us(const weft_model_t *model)
 {
     return weft_node_parts_us(model, model->bytes * model->nodes) +
            2 * model->bytes * model->ranks * model->fabric.copy_us_per_byte;
@@ -58,13 +58,15 @@ static double share_us(const weft_model_t *model)
 
 double weft_alltoall_lanes_us(const weft_model_t *model)
 {
-    return share_us(model) + batched_us(model, model->nodes - 1, model->bytes * model->most);
+    return alltoall_share_us(model) +
+           batched_us(model, model->nodes - 1, model->bytes * model->most);
 }
 
 double weft_alltoall_lanes_bruck_us(const weft_model_t *model)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
-    return share_us(model) + bruck_us(model, &net, model->nodes, model->bytes * model->most);
+    return alltoall_share_us(model) +
+           alltoall_bruck_us(model, &net, model->nodes, model->bytes * model->most);
 }
 
 double weft_alltoall_node_aware_us(const weft_model_t *model)
@@ -73,6 +75,6 @@ double weft_alltoall_node_aware_us(const weft_model_t *model)
     double bytes = model->bytes * model->most * model->most;
     double latency =
         weft_round_us(&model->fabric.net, 1, bytes) - bytes * model->fabric.net.us_per_byte;
-    return 2 * share_us(model) + latency +
-           larger(nodes * model->fabric.net.gap_us, way_out_us(model));
+    return 2 * alltoall_share_us(model) + latency +
+           alltoall_larger(nodes * model->fabric.net.gap_us, way_out_us(model));
 }

@@ -137,7 +137,7 @@ static void cross_to(weft_plan_t *plan, const exchange_t *its, int node, size_t 
 }
 
 /* With each of our nodes, beginning with those above us, so that not all turn to the same one. */
-static void cross(weft_plan_t *plan, const exchange_t *its)
+static void alltoall_cross(weft_plan_t *plan, const exchange_t *its)
 {
     size_t before = 0;
     for (int node = its->node.index; node < its->shape->nodes; node += its->node.size) {
@@ -164,7 +164,7 @@ static void write_exchange(weft_plan_t *plan, exchange_t *its)
     for (int i = 0; i < its->node.size; i++)
         pass(plan, its, i, false);
     weft_plan_wait(plan);
-    cross(plan, its);
+    alltoall_cross(plan, its);
     weft_plan_wait(plan);
     for (int i = 0; i < its->node.size; i++)
         pass(plan, its, i, true);

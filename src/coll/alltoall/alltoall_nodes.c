@@ -53,7 +53,7 @@ typedef void (*alltoall_across_t)(weft_plan_t *plan, const weft_team_t *team,
                                   const weft_rank_blocks_t *blocks, int parameter);
 
 /* The blocks of a lane in a row of blocks by rank. */
-static weft_data_t lane_blocks(weft_plan_t *plan, weft_place_t all, size_t block, int lane)
+static weft_data_t alltoall_lane_blocks(weft_plan_t *plan, weft_place_t all, size_t block, int lane)
 {
     const weft_shape_t *shape = plan->how.shape;
     int stride = shape->placing == WEFT_CYCLIC ? 1 : shape->most;
@@ -72,7 +72,7 @@ static weft_place_t collect_lane(weft_plan_t *plan, const weft_team_t *node,
     weft_place_t rows = weft_plan_scratch(plan, row * nodes, weft_type_of(MPI_BYTE));
     for (int i = 0; i < node->size; i++) {
         int to = weft_team_at(node, i), from = weft_team_at(node, -i);
-        weft_data_t out = lane_blocks(plan, blocks->from, block, to);
+        weft_data_t out = alltoall_lane_blocks(plan, blocks->from, block, to);
         weft_data_t in = weft_runs_data(plan, (weft_runs_t){moved(rows, block * (size_t)from),
                                                             nodes, block, (ptrdiff_t)row, 0});
         if (i == 0) {
@@ -89,7 +89,8 @@ static weft_place_t collect_lane(weft_plan_t *plan, const weft_team_t *node,
 }
 
 /* Rows by node, of the node's ranks in order, to a row by rank. */
-static void put_right(weft_plan_t *plan, const weft_rank_blocks_t *blocks, weft_place_t rows)
+static void alltoall_put_right(weft_plan_t *plan, const weft_rank_blocks_t *blocks,
+                               weft_place_t rows)
 {
     const weft_shape_t *shape = plan->how.shape;
     size_t row = blocks->bytes * (size_t)shape->most;
@@ -97,15 +98,15 @@ static void put_right(weft_plan_t *plan, const weft_rank_blocks_t *blocks, weft_
         weft_data_t from = weft_runs_data(
             plan, (weft_runs_t){moved(rows, blocks->bytes * (size_t)local), (size_t)shape->nodes,
                                 blocks->bytes, (ptrdiff_t)row, 0});
-        weft_data_t to = lane_blocks(plan, blocks->to, blocks->bytes, local);
+        weft_data_t to = alltoall_lane_blocks(plan, blocks->to, blocks->bytes, local);
         weft_plan_copy(plan, from, to);
         weft_type_release(from.type);
         weft_type_release(to.type);
     }
 }
 
-static void lanes(weft_plan_t *plan, const weft_coll_args_t *args, alltoall_across_t across,
-                  int parameter)
+static void alltoall_lanes(weft_plan_t *plan, const weft_coll_args_t *args,
+                           alltoall_across_t across, int parameter)
 {
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);
@@ -119,16 +120,16 @@ static void lanes(weft_plan_t *plan, const weft_coll_args_t *args, alltoall_acro
         rows.to = weft_plan_scratch(plan, row * (size_t)shape->nodes, weft_type_of(MPI_BYTE));
     across(plan, &lane, &rows, parameter);
     weft_plan_wait(plan);
-    put_right(plan, &blocks, rows.to);
+    alltoall_put_right(plan, &blocks, rows.to);
     weft_alltoall_end(plan, args, &blocks);
 }
 
 void weft_alltoall_lanes(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    lanes(plan, args, weft_team_alltoall, WEFT_ALLTOALL_BATCH);
+    alltoall_lanes(plan, args, weft_team_alltoall, WEFT_ALLTOALL_BATCH);
 }
 
 void weft_alltoall_lanes_bruck(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    lanes(plan, args, weft_team_alltoall_bruck, plan->how.radix);
+    alltoall_lanes(plan, args, weft_team_alltoall_bruck, plan->how.radix);
 }

@@ -22,7 +22,8 @@ static void barrier_flat(weft_plan_t *plan, const weft_coll_args_t *args)
 
 typedef void (*barrier_across_t)(weft_plan_t *plan, const weft_team_t *leaders, int radix);
 
-static void in_two_levels(weft_plan_t *plan, const weft_coll_args_t *args, barrier_across_t across)
+static void barrier_in_two_levels(weft_plan_t *plan, const weft_coll_args_t *args,
+                                  barrier_across_t across)
 {
     const weft_shape_t *shape = plan->how.shape;
     weft_team_t node = weft_team_node(shape, args->comm->rank);
@@ -36,7 +37,7 @@ static void in_two_levels(weft_plan_t *plan, const weft_coll_args_t *args, barri
     weft_team_leave(plan, &node, radix);
 }
 
-static void up_and_down(weft_plan_t *plan, const weft_team_t *leaders, int radix)
+static void barrier_up_and_down(weft_plan_t *plan, const weft_team_t *leaders, int radix)
 {
     weft_team_arrive(plan, leaders, radix);
     weft_team_leave(plan, leaders, radix);
@@ -44,13 +45,13 @@ static void up_and_down(weft_plan_t *plan, const weft_team_t *leaders, int radix
 
 static void barrier_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    in_two_levels(plan, args, weft_team_barrier);
+    barrier_in_two_levels(plan, args, weft_team_barrier);
 }
 
 /* The fewest messages between nodes, which counts where a message costs more than its way. */
 static void barrier_two_level_tree(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    in_two_levels(plan, args, up_and_down);
+    barrier_in_two_levels(plan, args, barrier_up_and_down);
 }
 
 static void barrier_shared(weft_plan_t *plan, const weft_coll_args_t *args)

@@ -35,13 +35,13 @@ static weft_team_t leaders_of(const levels_t *levels)
     return weft_team_turned(weft_team_with(lane, levels->root), levels->root_node);
 }
 
-static void to_node(weft_plan_t *plan, const levels_t *levels, weft_data_t data)
+static void bcast_to_node(weft_plan_t *plan, const levels_t *levels, weft_data_t data)
 {
     int radix = weft_plan_local_radix(plan, levels->node.size, data.count * data.type->size);
     weft_node_bcast(plan, &levels->node, data, radix);
 }
 
-static void write_two_level(weft_plan_t *plan, const weft_coll_args_t *args, bool is_bine)
+static void bcast_write_two_level(weft_plan_t *plan, const weft_coll_args_t *args, bool is_bine)
 {
     levels_t levels = levels_of(plan, args);
     weft_data_t data = weft_data(weft_place_at(WEFT_IN, 0), args->send_count, args->send_type);
@@ -54,17 +54,17 @@ static void write_two_level(weft_plan_t *plan, const weft_coll_args_t *args, boo
         if (levels.rank != levels.root)
             weft_plan_wait(plan);
     }
-    to_node(plan, &levels, data);
+    bcast_to_node(plan, &levels, data);
 }
 
 void weft_bcast_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_two_level(plan, args, false);
+    bcast_write_two_level(plan, args, false);
 }
 
 void weft_bcast_two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_two_level(plan, args, true);
+    bcast_write_two_level(plan, args, true);
 }
 
 void weft_bcast_shared(weft_plan_t *plan, const weft_coll_args_t *args)
@@ -86,7 +86,7 @@ typedef struct pieces {
     void (*across)(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice);
 } pieces_t;
 
-static void write_pieces(weft_plan_t *plan, weft_part_fn_t write, pieces_t pieces)
+static void bcast_write_pieces(weft_plan_t *plan, weft_part_fn_t write, pieces_t pieces)
 {
     const weft_coll_args_t *args = pieces.args;
     weft_data_t data = weft_data(weft_place_at(WEFT_IN, 0), args->send_count, args->send_type);
@@ -115,12 +115,12 @@ static void write_link(weft_plan_t *plan, const void *context, int index)
         if (leaders.index + 1 < leaders.size)
             weft_team_send(plan, &leaders, data, leaders.index + 1);
     }
-    to_node(plan, &levels, data);
+    bcast_to_node(plan, &levels, data);
 }
 
 void weft_bcast_chain(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_pieces(plan, write_link, (pieces_t){.args = args});
+    bcast_write_pieces(plan, write_link, (pieces_t){.args = args});
 }
 
 /* ---- in slices ---- */
@@ -164,12 +164,12 @@ static void write_slices(weft_plan_t *plan, const void *context, int index)
     if (levels.rank != levels.root)
         weft_plan_wait(plan);
     if (is_home)
-        to_node(plan, &levels, weft_cut_part(&pieces->cut, index));
+        bcast_to_node(plan, &levels, weft_cut_part(&pieces->cut, index));
     else
         weft_node_allgather(plan, &node, &slices);
 }
 
-static void by_tree(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice)
+static void bcast_by_tree(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice)
 {
     weft_team_bcast(plan, lane, slice, plan->how.radix);
 }
@@ -202,17 +202,17 @@ static void by_ring(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slic
 
 void weft_bcast_sliced(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_pieces(plan, write_slices, (pieces_t){.args = args, .across = by_tree});
+    bcast_write_pieces(plan, write_slices, (pieces_t){.args = args, .across = bcast_by_tree});
 }
 
 void weft_bcast_scatter_allgather(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_pieces(plan, write_slices, (pieces_t){.args = args, .across = by_bruck});
+    bcast_write_pieces(plan, write_slices, (pieces_t){.args = args, .across = by_bruck});
 }
 
 void weft_bcast_scatter_ring(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_pieces(plan, write_slices, (pieces_t){.args = args, .across = by_ring});
+    bcast_write_pieces(plan, write_slices, (pieces_t){.args = args, .across = by_ring});
 }
 
 /* ---- what they cost ---- */
@@ -244,8 +244,8 @@ double weft_bcast_chain_us(const weft_model_t *model)
 typedef double (*bcast_across_us_t)(const weft_model_t *model, const weft_link_cost_t *link,
                                     double bytes);
 
-static double sliced_us(const weft_model_t *model, bcast_across_us_t across, double messages,
-                        double volumes)
+static double bcast_sliced_us(const weft_model_t *model, bcast_across_us_t across, double messages,
+                              double volumes)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->least);
     double pieces = weft_plan_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
@@ -267,12 +267,12 @@ static double scatter_us(const weft_model_t *model, const weft_link_cost_t *link
     return weft_blocks_tree_us(link, model->nodes, model->radix, bytes / model->nodes);
 }
 
-static double bruck_us(const weft_model_t *model, const weft_link_cost_t *link, double bytes)
+static double bcast_bruck_us(const weft_model_t *model, const weft_link_cost_t *link, double bytes)
 {
     return 2 * scatter_us(model, link, bytes);
 }
 
-static double ring_us(const weft_model_t *model, const weft_link_cost_t *link, double bytes)
+static double bcast_ring_us(const weft_model_t *model, const weft_link_cost_t *link, double bytes)
 {
     return scatter_us(model, link, bytes) +
            (model->nodes - 1) * weft_round_us(link, 1, bytes / model->nodes);
@@ -281,16 +281,17 @@ static double ring_us(const weft_model_t *model, const weft_link_cost_t *link, d
 double weft_bcast_sliced_us(const weft_model_t *model)
 {
     double volumes = (double)(model->radix - 1) * weft_digits_rounds(model->nodes, model->radix);
-    return sliced_us(model, tree_us, volumes, volumes);
+    return bcast_sliced_us(model, tree_us, volumes, volumes);
 }
 
 double weft_bcast_scatter_allgather_us(const weft_model_t *model)
 {
-    return sliced_us(model, bruck_us, 2 * weft_multiplying_messages(model, model->nodes), 2);
+    return bcast_sliced_us(model, bcast_bruck_us,
+                           2 * weft_multiplying_messages(model, model->nodes), 2);
 }
 
 double weft_bcast_scatter_ring_us(const weft_model_t *model)
 {
     double messages = weft_multiplying_messages(model, model->nodes) + model->nodes - 1;
-    return sliced_us(model, ring_us, messages, 2);
+    return bcast_sliced_us(model, bcast_ring_us, messages, 2);
 }

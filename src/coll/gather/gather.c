@@ -14,7 +14,7 @@ static bool is_gather_root(const weft_coll_args_t *args)
 }
 
 /* The root's own block is in place, or comes from send_buf as that of any other rank. */
-static weft_data_t own_block(const weft_coll_args_t *args)
+static weft_data_t gather_own_block(const weft_coll_args_t *args)
 {
     return weft_is_in_place(args)
                ? weft_recv_block(args, args->root)
@@ -25,7 +25,7 @@ static void gather_to_root(weft_plan_t *plan, const weft_coll_args_t *args, gath
 {
     int size = args->comm->size, root = args->root;
     if (!is_gather_root(args)) {
-        weft_plan_send(plan, own_block(args), root);
+        weft_plan_send(plan, gather_own_block(args), root);
         return;
     }
     for (int i = 1; i < size; i++) {
@@ -33,7 +33,7 @@ static void gather_to_root(weft_plan_t *plan, const weft_coll_args_t *args, gath
         weft_plan_recv(plan, block(args, peer), peer);
     }
     if (!weft_is_in_place(args))
-        weft_plan_copy(plan, own_block(args), block(args, root));
+        weft_plan_copy(plan, gather_own_block(args), block(args, root));
 }
 
 static void gather_flat(weft_plan_t *plan, const weft_coll_args_t *args)
@@ -49,7 +49,7 @@ static void gatherv_flat(weft_plan_t *plan, const weft_coll_args_t *args)
 /* ---- trees ---- */
 
 /* Blocks `first` to `end` - 1 of recv_buf. */
-static weft_data_t some_blocks(const weft_coll_args_t *args, int first, int end)
+static weft_data_t gather_some_blocks(const weft_coll_args_t *args, int first, int end)
 {
     weft_data_t data = weft_recv_block(args, first);
     data.count *= (size_t)(end - first);
@@ -61,7 +61,7 @@ static void gather_binomial(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size, root = args->root;
     weft_team_t team = weft_team_turned(weft_team_all(size, args->comm->rank), root);
-    weft_data_t own = own_block(args);
+    weft_data_t own = gather_own_block(args);
     size_t block = own.count * own.type->size, bytes = block * (size_t)size;
     weft_type_t *byte = weft_type_of(MPI_BYTE);
     bool is_straight = is_gather_root(args) && root == 0 && args->recv_type->is_dense;
@@ -71,8 +71,10 @@ static void gather_binomial(weft_plan_t *plan, const weft_coll_args_t *args)
     weft_cut_t cut = weft_cut(all, size);
     weft_team_gather(plan, &team, own, &cut, plan->how.radix);
     if (is_gather_root(args) && !is_straight) {
-        weft_plan_copy(plan, weft_cut_range(&cut, 0, size - root), some_blocks(args, root, size));
-        weft_plan_copy(plan, weft_cut_range(&cut, size - root, size), some_blocks(args, 0, root));
+        weft_plan_copy(plan, weft_cut_range(&cut, 0, size - root),
+                       gather_some_blocks(args, root, size));
+        weft_plan_copy(plan, weft_cut_range(&cut, size - root, size),
+                       gather_some_blocks(args, 0, root));
     }
 }
 
@@ -80,7 +82,7 @@ static void gather_binomial(weft_plan_t *plan, const weft_coll_args_t *args)
 static weft_data_t gather_on_node(weft_plan_t *plan, const weft_coll_args_t *args,
                                   const weft_rooted_t *rooted, weft_place_t all)
 {
-    weft_data_t own = own_block(args);
+    weft_data_t own = gather_own_block(args);
     size_t bytes = own.count * own.type->size * (size_t)rooted->node.size;
     weft_type_t *byte = weft_type_of(MPI_BYTE);
     bool is_collector = rooted->node.index == 0 && !is_gather_root(args);
@@ -95,7 +97,7 @@ static weft_data_t gather_on_node(weft_plan_t *plan, const weft_coll_args_t *arg
 static void gather_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_rooted_t rooted = weft_rooted_of(plan->how.shape, args->comm->rank, args->root);
-    weft_data_t own = own_block(args);
+    weft_data_t own = gather_own_block(args);
     size_t block = own.count * own.type->size;
     weft_place_t all = weft_place_at(WEFT_OUT, 0);
     if (is_gather_root(args) && !(weft_rooted_is_straight(&rooted) && args->recv_type->is_dense))

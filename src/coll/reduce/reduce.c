@@ -3,12 +3,12 @@
 #include "coll/reduce/reduce_nodes.h"
 #include "coll/team/pieces.h"
 
-static bool is_root(const weft_coll_args_t *args)
+static bool reduce_is_root(const weft_coll_args_t *args)
 {
     return args->comm->rank == args->root;
 }
 
-static weft_data_t result_of(const weft_coll_args_t *args)
+static weft_data_t reduce_result_of(const weft_coll_args_t *args)
 {
     return weft_vector(args, weft_place_at(WEFT_OUT, 0));
 }
@@ -17,8 +17,8 @@ static weft_data_t result_of(const weft_coll_args_t *args)
 static void reduce_to(weft_plan_t *plan, const weft_coll_args_t *args, weft_team_t team, int radix)
 {
     int collector = weft_team_rank(&team, 0);
-    weft_data_t to = result_of(args);
-    if (team.index == 0 && !is_root(args))
+    weft_data_t to = reduce_result_of(args);
+    if (team.index == 0 && !reduce_is_root(args))
         to.place = weft_plan_scratch(plan, to.count, to.type);
     weft_team_reduce(plan, &team, weft_own_operand(args), to, radix);
     if (collector == args->root)
@@ -26,7 +26,7 @@ static void reduce_to(weft_plan_t *plan, const weft_coll_args_t *args, weft_team
     weft_plan_wait(plan);
     if (team.index == 0)
         weft_plan_send(plan, to, args->root);
-    else if (is_root(args))
+    else if (reduce_is_root(args))
         weft_plan_recv(plan, to, collector);
 }
 
@@ -44,8 +44,8 @@ static void reduce_binomial(weft_plan_t *plan, const weft_coll_args_t *args)
 static void reduce_flat(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size, root = args->root;
-    weft_data_t to = result_of(args);
-    if (!is_root(args)) {
+    weft_data_t to = reduce_result_of(args);
+    if (!reduce_is_root(args)) {
         weft_plan_send(plan, weft_vector(args, weft_own_operand(args)), root);
         return;
     }
@@ -66,14 +66,14 @@ static void reduce_flat(weft_plan_t *plan, const weft_coll_args_t *args)
 static void reduce_two_shot(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
-    weft_cut_t cut = weft_cut(result_of(args), team.size);
-    if (!is_root(args)) {
+    weft_cut_t cut = weft_cut(reduce_result_of(args), team.size);
+    if (!reduce_is_root(args)) {
         weft_data_t own = weft_cut_part(&cut, team.index);
         MPI_Count first = (MPI_Count)weft_cut_first(&cut, team.index);
         cut.at = weft_after(weft_plan_scratch(plan, own.count, own.type), -first, own.type);
     }
     weft_team_reduce_scatter(plan, &team, weft_own_operand(args), &cut);
-    if (!is_root(args)) {
+    if (!reduce_is_root(args)) {
         weft_team_send(plan, &team, weft_cut_part(&cut, team.index), args->root);
         return;
     }

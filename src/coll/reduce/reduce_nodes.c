@@ -73,12 +73,12 @@ typedef struct sliced {
     int pieces;
 } reduce_sliced_t;
 
-static void by_tree(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice)
+static void reduce_by_tree(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice)
 {
     weft_team_reduce(plan, lane, slice.place, slice, plan->how.radix);
 }
 
-static void by_halving(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice)
+static void reduce_by_halving(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice)
 {
     weft_team_allreduce_halving(plan, lane, slice.place, slice, plan->how.radix);
 }
@@ -106,7 +106,7 @@ static void collect_slices(weft_plan_t *plan, const weft_team_t *node, const wef
     weft_section_end(plan);
 }
 
-static void write_piece(weft_plan_t *plan, const void *context, int index)
+static void reduce_write_piece(weft_plan_t *plan, const void *context, int index)
 {
     const reduce_sliced_t *sliced = context;
     const weft_coll_args_t *args = sliced->args;
@@ -126,29 +126,30 @@ static void write_piece(weft_plan_t *plan, const void *context, int index)
         collect_slices(plan, &node, &slices, weft_shape_local(shape, collector));
 }
 
-static void write_pieces(weft_plan_t *plan, reduce_sliced_t sliced)
+static void reduce_write_pieces(weft_plan_t *plan, reduce_sliced_t sliced)
 {
     const weft_coll_args_t *args = sliced.args;
     size_t bytes = args->recv_count * args->recv_type->size;
     sliced.pieces = weft_plan_pieces(bytes, plan->how.segment_bytes);
     sliced.to = place_of_result(plan, args);
-    weft_plan_parts(plan, sliced.pieces, write_piece, &sliced);
+    weft_plan_parts(plan, sliced.pieces, reduce_write_piece, &sliced);
     hand_over(plan, args, sliced.to);
 }
 
 void weft_reduce_sliced(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_pieces(plan, (reduce_sliced_t){.args = args, .across = by_tree});
+    reduce_write_pieces(plan, (reduce_sliced_t){.args = args, .across = reduce_by_tree});
 }
 
 void weft_reduce_sliced_rabenseifner(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    write_pieces(plan, (reduce_sliced_t){.args = args, .across = by_halving});
+    reduce_write_pieces(plan, (reduce_sliced_t){.args = args, .across = reduce_by_halving});
 }
 
 /* ---- what they cost ---- */
 
-static double sliced_us(const weft_model_t *model, double between, double messages, double volumes)
+static double reduce_sliced_us(const weft_model_t *model, double between, double messages,
+                               double volumes)
 {
     double pieces = weft_plan_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
     double piece = model->bytes / pieces, slice = piece / model->least;
@@ -158,7 +159,7 @@ static double sliced_us(const weft_model_t *model, double between, double messag
     return weft_pipeline_us(on_node + between, on_node > busy ? on_node : busy, pieces);
 }
 
-static double slice_of(const weft_model_t *model)
+static double reduce_slice_of(const weft_model_t *model)
 {
     return model->bytes / model->least /
            weft_plan_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
@@ -168,13 +169,15 @@ double weft_reduce_sliced_us(const weft_model_t *model)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->least);
     double volumes = (double)(model->radix - 1) * weft_digits_rounds(model->nodes, model->radix);
-    return sliced_us(model, weft_reduce_tree_us(model, &net, model->nodes, slice_of(model)),
-                     volumes, volumes);
+    return reduce_sliced_us(model,
+                            weft_reduce_tree_us(model, &net, model->nodes, reduce_slice_of(model)),
+                            volumes, volumes);
 }
 
 double weft_reduce_sliced_rabenseifner_us(const weft_model_t *model)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->least);
-    return sliced_us(model, weft_halving_us(model, &net, model->nodes, slice_of(model)),
-                     2 * weft_multiplying_messages(model, model->nodes), 2);
+    return reduce_sliced_us(model,
+                            weft_halving_us(model, &net, model->nodes, reduce_slice_of(model)),
+                            2 * weft_multiplying_messages(model, model->nodes), 2);
 }

@@ -74,18 +74,20 @@ static void by_rounds(weft_plan_t *plan, const weft_coll_args_t *args, const wef
     weft_plan_copy(plan, own, weft_data(weft_place_at(WEFT_OUT, 0), own.count, own.type));
 }
 
-static void around_ring(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut)
+static void reduce_around_ring(weft_plan_t *plan, const weft_coll_args_t *args,
+                               const weft_cut_t *cut)
 {
     by_rounds(plan, args, cut, weft_team_reduce_scatter_ring);
 }
 
-static void by_halving(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut)
+static void reduce_by_halving(weft_plan_t *plan, const weft_coll_args_t *args,
+                              const weft_cut_t *cut)
 {
     by_rounds(plan, args, cut, weft_team_reduce_scatter_bine);
 }
 
 /* Rank 0 reduces everything and sends each rank its block. */
-static void through_root(weft_plan_t *plan, const weft_coll_args_t *args)
+static void reduce_through_root(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size, rank = args->comm->rank;
     weft_type_t *type = args->recv_type;
@@ -124,12 +126,12 @@ static void direct(weft_plan_t *plan, const weft_coll_args_t *args)
 
 static void ring(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    with_cut(plan, args, around_ring);
+    with_cut(plan, args, reduce_around_ring);
 }
 
 static void bine(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    with_cut(plan, args, by_halving);
+    with_cut(plan, args, reduce_by_halving);
 }
 
 static void reduce_scatter_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
@@ -161,7 +163,7 @@ static void reduce_scatter_lanes_bine(weft_plan_t *plan, const weft_coll_args_t 
         "1 round, p - 1 messages of a block each",                                                 \
         weft_reduce_scatter_direct_us,                                                             \
         0},                                                                                        \
-        {"through_root", through_root, 0, "2 rounds, rank 0 reduces all", NULL, 0},                \
+        {"through_root", reduce_through_root, 0, "2 rounds, rank 0 reduces all", NULL, 0},         \
         {"ring",                                                                                   \
          ring,                                                                                     \
          WEFT_NEEDS_COMMUTATIVE,                                                                   \

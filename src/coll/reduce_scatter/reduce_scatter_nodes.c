@@ -22,8 +22,8 @@ static size_t *firsts_of_nodes(weft_plan_t *plan, const weft_cut_t *cut)
     return firsts;
 }
 
-static void write_two_level(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut,
-                            across_t across)
+static void reduce_write_two_level(weft_plan_t *plan, const weft_coll_args_t *args,
+                                   const weft_cut_t *cut, across_t across)
 {
     const weft_shape_t *shape = plan->how.shape;
     int rank = args->comm->rank, first = weft_shape_before(shape, weft_shape_node(shape, rank));
@@ -54,13 +54,13 @@ static void write_two_level(weft_plan_t *plan, const weft_coll_args_t *args, con
 void weft_reduce_scatter_two_level(weft_plan_t *plan, const weft_coll_args_t *args,
                                    const weft_cut_t *cut)
 {
-    write_two_level(plan, args, cut, weft_team_reduce_scatter);
+    reduce_write_two_level(plan, args, cut, weft_team_reduce_scatter);
 }
 
 void weft_reduce_scatter_two_level_bine(weft_plan_t *plan, const weft_coll_args_t *args,
                                         const weft_cut_t *cut)
 {
-    write_two_level(plan, args, cut, weft_team_reduce_scatter_bine);
+    reduce_write_two_level(plan, args, cut, weft_team_reduce_scatter_bine);
 }
 
 /* ---- lanes ---- */
@@ -160,7 +160,7 @@ double weft_reduce_scatter_bine_us(const weft_model_t *model)
     return halving_us(model, &net, model->ranks, model->bytes);
 }
 
-static double on_node_us(const weft_model_t *model)
+static double reduce_on_node_us(const weft_model_t *model)
 {
     return weft_node_reduce_us(model, model->bytes) +
            weft_node_tree_us(model, model->bytes / model->nodes);
@@ -168,15 +168,17 @@ static double on_node_us(const weft_model_t *model)
 
 double weft_reduce_scatter_two_level_us(const weft_model_t *model)
 {
-    return on_node_us(model) + direct_us(model, &model->fabric.net, model->nodes, model->bytes);
+    return reduce_on_node_us(model) +
+           direct_us(model, &model->fabric.net, model->nodes, model->bytes);
 }
 
 double weft_reduce_scatter_two_level_bine_us(const weft_model_t *model)
 {
-    return on_node_us(model) + halving_us(model, &model->fabric.net, model->nodes, model->bytes);
+    return reduce_on_node_us(model) +
+           halving_us(model, &model->fabric.net, model->nodes, model->bytes);
 }
 
-static double share_us(const weft_model_t *model)
+static double reduce_share_us(const weft_model_t *model)
 {
     return model->bytes * (model->fabric.copy_us_per_byte + model->fabric.reduce_us_per_byte) +
            weft_node_parts_us(model, model->bytes / model->most);
@@ -185,11 +187,13 @@ static double share_us(const weft_model_t *model)
 double weft_reduce_scatter_lanes_us(const weft_model_t *model)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
-    return share_us(model) + direct_us(model, &net, model->nodes, model->bytes / model->most);
+    return reduce_share_us(model) +
+           direct_us(model, &net, model->nodes, model->bytes / model->most);
 }
 
 double weft_reduce_scatter_lanes_bine_us(const weft_model_t *model)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
-    return share_us(model) + halving_us(model, &net, model->nodes, model->bytes / model->most);
+    return reduce_share_us(model) +
+           halving_us(model, &net, model->nodes, model->bytes / model->most);
 }

@@ -9,7 +9,7 @@
 
 typedef weft_data_t (*scatter_block_fn_t)(const weft_coll_args_t *args, int rank);
 
-static bool is_root(const weft_coll_args_t *args)
+static bool scatter_is_root(const weft_coll_args_t *args)
 {
     return args->comm->rank == args->root;
 }
@@ -19,7 +19,7 @@ static void scatter_from_root(weft_plan_t *plan, const weft_coll_args_t *args,
 {
     int size = args->comm->size, root = args->root;
     weft_data_t own = weft_data(weft_place_at(WEFT_OUT, 0), args->recv_count, args->recv_type);
-    if (!is_root(args)) {
+    if (!scatter_is_root(args)) {
         weft_plan_recv(plan, own, root);
         return;
     }
@@ -44,21 +44,21 @@ static void scatterv_flat(weft_plan_t *plan, const weft_coll_args_t *args)
 /* ---- trees ---- */
 
 /* Where this rank's block goes; a root in place leaves it where it is. */
-static weft_data_t own_block(const weft_coll_args_t *args, const weft_cut_t *cut)
+static weft_data_t scatter_own_block(const weft_coll_args_t *args, const weft_cut_t *cut)
 {
     return args->recv_buf == MPI_IN_PLACE
                ? weft_cut_part(cut, 0)
                : weft_data(weft_place_at(WEFT_OUT, 0), args->recv_count, args->recv_type);
 }
 
-static size_t block_bytes(const weft_coll_args_t *args)
+static size_t scatter_block_bytes(const weft_coll_args_t *args)
 {
-    return is_root(args) ? args->send_count * args->send_type->size
-                         : args->recv_count * args->recv_type->size;
+    return scatter_is_root(args) ? args->send_count * args->send_type->size
+                                 : args->recv_count * args->recv_type->size;
 }
 
 /* Blocks `first` to `end` - 1 of send_buf. */
-static weft_data_t some_blocks(const weft_coll_args_t *args, int first, int end)
+static weft_data_t scatter_some_blocks(const weft_coll_args_t *args, int first, int end)
 {
     weft_data_t data = weft_send_block(args, first);
     data.count *= (size_t)(end - first);
@@ -70,18 +70,20 @@ static void scatter_binomial(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size, root = args->root;
     weft_team_t team = weft_team_turned(weft_team_all(size, args->comm->rank), root);
-    size_t bytes = block_bytes(args) * (size_t)size;
+    size_t bytes = scatter_block_bytes(args) * (size_t)size;
     weft_type_t *byte = weft_type_of(MPI_BYTE);
-    bool is_straight = is_root(args) && root == 0 && args->send_type->is_dense;
+    bool is_straight = scatter_is_root(args) && root == 0 && args->send_type->is_dense;
     weft_data_t all = {weft_place_at(WEFT_IN, 0), bytes, byte};
-    if (is_root(args) && !is_straight)
+    if (scatter_is_root(args) && !is_straight)
         all.place = weft_plan_scratch(plan, bytes, byte);
     weft_cut_t cut = weft_cut(all, size);
-    if (is_root(args) && !is_straight) {
-        weft_plan_copy(plan, some_blocks(args, root, size), weft_cut_range(&cut, 0, size - root));
-        weft_plan_copy(plan, some_blocks(args, 0, root), weft_cut_range(&cut, size - root, size));
+    if (scatter_is_root(args) && !is_straight) {
+        weft_plan_copy(plan, scatter_some_blocks(args, root, size),
+                       weft_cut_range(&cut, 0, size - root));
+        weft_plan_copy(plan, scatter_some_blocks(args, 0, root),
+                       weft_cut_range(&cut, size - root, size));
     }
-    weft_team_scatter(plan, &team, own_block(args, &cut), &cut, plan->how.radix);
+    weft_team_scatter(plan, &team, scatter_own_block(args, &cut), &cut, plan->how.radix);
 }
 
 /* A leader gets the blocks of its node. */
@@ -99,24 +101,24 @@ static void between_leaders(weft_plan_t *plan, const weft_rooted_t *rooted, weft
 static void scatter_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_rooted_t rooted = weft_rooted_of(plan->how.shape, args->comm->rank, args->root);
-    size_t block = block_bytes(args), on_node = block * (size_t)rooted.node.size;
+    size_t block = scatter_block_bytes(args), on_node = block * (size_t)rooted.node.size;
     weft_type_t *byte = weft_type_of(MPI_BYTE);
     weft_data_t all = {weft_place_at(WEFT_IN, 0), block * (size_t)args->comm->size, byte};
-    if (is_root(args) && !(weft_rooted_is_straight(&rooted) && args->send_type->is_dense)) {
+    if (scatter_is_root(args) && !(weft_rooted_is_straight(&rooted) && args->send_type->is_dense)) {
         all.place = weft_plan_scratch(plan, all.count, byte);
         weft_rooted_copy(plan, &rooted,
                          &(weft_rooted_blocks_t){args, weft_send_block, all.place, false});
     }
     weft_data_t mine = {all.place, on_node, byte};
     if (rooted.node.index == 0) {
-        if (!is_root(args))
+        if (!scatter_is_root(args))
             mine.place = weft_plan_scratch(plan, on_node, byte);
         between_leaders(plan, &rooted, all, mine, block);
-        if (!is_root(args))
+        if (!scatter_is_root(args))
             weft_plan_wait(plan);
     }
     weft_cut_t cut = weft_cut(mine, rooted.node.size);
-    weft_node_scatter(plan, &rooted.node, own_block(args, &cut), &cut,
+    weft_node_scatter(plan, &rooted.node, scatter_own_block(args, &cut), &cut,
                       weft_plan_local_radix(plan, rooted.node.size, 0));
 }
 

@@ -130,8 +130,8 @@ static void reduce_arc(weft_plan_t *plan, const weft_cut_t *to, weft_place_t a, 
     }
 }
 
-static void halve_among_speakers(weft_plan_t *plan, const bine_t *bine, weft_place_t have,
-                                 const weft_cut_t *cut)
+static void bine_halve_among_speakers(weft_plan_t *plan, const bine_t *bine, weft_place_t have,
+                                      const weft_cut_t *cut)
 {
     weft_cut_t arrived =
         weft_cut_at(cut, weft_plan_scratch(plan, weft_cut_all(cut).count, cut->type));
@@ -168,7 +168,7 @@ void weft_team_reduce_scatter_bine(weft_plan_t *plan, const weft_team_t *team, w
         from = all.place;
     }
     weft_cut_t merged = cut_of_speakers(cut, &bine);
-    halve_among_speakers(plan, &bine, from, &merged);
+    bine_halve_among_speakers(plan, &bine, from, &merged);
     if (bine.is_paired)
         weft_team_send(plan, team, weft_cut_part(cut, team->index + 1), team->index + 1);
     if (team->size == 1)

@@ -166,8 +166,8 @@ static void spread_share(weft_plan_t *plan, const weft_butterfly_group_t *group,
     }
 }
 
-static void halve_among_speakers(weft_plan_t *plan, const weft_butterfly_t *place,
-                                 weft_place_t have, const weft_cut_t *cut)
+static void butterfly_halve_among_speakers(weft_plan_t *plan, const weft_butterfly_t *place,
+                                           weft_place_t have, const weft_cut_t *cut)
 {
     share_t shares[WEFT_DIGITS_MAX], share = {0, cut->parts};
     for (int round = 0; round < place->digits.rounds; round++) {
@@ -196,7 +196,7 @@ void weft_team_allreduce_halving(weft_plan_t *plan, const weft_team_t *team, wef
         from = to.place;
     }
     if (place.is_speaker)
-        halve_among_speakers(plan, &place, from, &cut);
+        butterfly_halve_among_speakers(plan, &place, from, &cut);
     if (place.is_paired)
         weft_butterfly_part(plan, team, to);
 }

@@ -27,7 +27,7 @@ static int carrier_of(const weft_sharing_t *its, int index, int local)
     return weft_shape_rank(its->shape, node, local);
 }
 
-static void to_node(weft_plan_t *plan, const weft_sharing_t *its, weft_data_t data)
+static void shared_to_node(weft_plan_t *plan, const weft_sharing_t *its, weft_data_t data)
 {
     weft_node_bcast(plan, &its->node, data,
                     weft_plan_local_radix(plan, its->node.size, data.count * data.type->size));
@@ -47,8 +47,8 @@ static weft_team_t team_of_carriers(const weft_sharing_t *its, const weft_butter
 /* What our node has goes to the nodes of this carrier, and what they have is put together with it,
  * in the order of digits. Where our own digit is not among them, ours is left to the one that has
  * it. */
-static void exchange(weft_plan_t *plan, const weft_sharing_t *its,
-                     const weft_butterfly_group_t *group, weft_data_t have, weft_data_t sum)
+static void shared_exchange(weft_plan_t *plan, const weft_sharing_t *its,
+                            const weft_butterfly_group_t *group, weft_data_t have, weft_data_t sum)
 {
     int count = carriers(its), self = its->node.index, slot = 0;
     weft_operands_in_order_t operands = {.own = have.place, .own_at = -1};
@@ -87,7 +87,7 @@ static void round_of(weft_plan_t *plan, const weft_sharing_t *its,
     weft_plan_wait(plan);
     weft_data_t sum = have;
     sum.place = weft_plan_scratch(plan, sum.count, sum.type);
-    exchange(plan, its, group, have, sum);
+    shared_exchange(plan, its, group, have, sum);
     weft_team_reduce(plan, &team, sum.place, have, radix);
 }
 
@@ -108,7 +108,7 @@ void weft_shared_allreduce(weft_plan_t *plan, const weft_sharing_t *its, weft_pl
     if (is_leader && butterfly.is_paired)
         weft_butterfly_part(plan, &its->nodes, to);
     weft_plan_wait(plan);
-    to_node(plan, its, to);
+    shared_to_node(plan, its, to);
 }
 
 /* ---- barrier ---- */
@@ -161,7 +161,7 @@ void weft_shared_bcast(weft_plan_t *plan, const weft_sharing_t *its, weft_data_t
         weft_plan_recv(plan, data, sender_to(its, &tree));
         weft_plan_wait(plan);
     }
-    to_node(plan, its, data);
+    shared_to_node(plan, its, data);
     weft_plan_wait(plan);
     for (int64_t stride = tree.stride / its->radix; stride > 0; stride /= its->radix) {
         for (int child = 1; child <= weft_tree_children(&tree, stride); child++) {

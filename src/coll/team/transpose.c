@@ -29,7 +29,7 @@ static weft_data_t blocks_at(weft_place_t place, size_t bytes, int first, int co
 }
 
 /* The slots whose digit at `stride` is `digit`. */
-static weft_runs_t slots_of(const bruck_t *bruck, int stride, int digit)
+static weft_runs_t transpose_slots_of(const bruck_t *bruck, int stride, int digit)
 {
     int64_t period = (int64_t)stride * bruck->radix, first = (int64_t)stride * digit;
     int size = bruck->team->size;
@@ -47,7 +47,7 @@ static void digit_round(weft_plan_t *plan, const bruck_t *bruck, int stride)
     const weft_team_t *team = bruck->team;
     weft_place_t packed = bruck->packed;
     for (int digit = 1; digit < bruck->radix && (int64_t)stride * digit < team->size; digit++) {
-        weft_data_t data = weft_runs_data(plan, slots_of(bruck, stride, digit));
+        weft_data_t data = weft_runs_data(plan, transpose_slots_of(bruck, stride, digit));
         weft_data_t bytes = weft_data(packed, data.count * data.type->size, weft_type_of(MPI_BYTE));
         weft_plan_copy(plan, data, bytes);
         weft_team_send(plan, team, bytes, weft_team_at(team, stride * digit));

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_options(const wl_job_plan_t *plan, const char *host_file, wl_command_t *out)
+static void prrte_add_options(const wl_job_plan_t *plan, const char *host_file, wl_command_t *out)
 {
     wl_command_add_word(out, "prterun");
     wl_command_add_word(out, "--hostfile");
@@ -93,7 +93,7 @@ int wli_prrte_run(const wl_job_plan_t *plan, char *const *words, int *exit_code_
         return err;
     /* PMIx 5 with its other store crashes when a rank has PMIx 4. */
     setenv("PMIX_MCA_gds", "hash", 0);
-    add_options(plan, path, &command);
+    prrte_add_options(plan, path, &command);
     err = add_environment(&command);
     if (err == MPI_SUCCESS)
         err = wli_delegate_add_rank(plan, words, &command);

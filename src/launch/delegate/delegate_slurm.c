@@ -82,7 +82,7 @@ static bool needs_overcommit(const wl_placement_t *placement)
     return needs;
 }
 
-static void add_options(const wl_job_plan_t *plan, wl_command_t *out)
+static void slurm_add_options(const wl_job_plan_t *plan, wl_command_t *out)
 {
     wl_command_add_word(out, "srun");
     wl_command_add_word(out, "--mpi=pmix");
@@ -159,7 +159,7 @@ int wli_slurm_run(const wl_job_plan_t *plan, char *const *words, int *exit_code_
     if (err != MPI_SUCCESS)
         return err;
     setenv("SLURM_HOSTFILE", path, 1);
-    add_options(plan, &command);
+    slurm_add_options(plan, &command);
     err = wli_delegate_add_rank(plan, words, &command);
     if (err == MPI_SUCCESS)
         err = wl_foreign_run(plan, &command, slurm_take_line, &end);

@@ -102,7 +102,7 @@ static __attribute__((noreturn)) void become_launcher(const wl_command_t *comman
     _exit(127);
 }
 
-static int spawn(const wl_command_t *command, const sigset_t *signals, watch_t *watch)
+static int foreign_spawn(const wl_command_t *command, const sigset_t *signals, watch_t *watch)
 {
     int ends[2];
     volatile int error = 0;
@@ -162,7 +162,7 @@ static void pass_lines_on(watch_t *watch)
     }
 }
 
-static void write_all(const char *data, size_t bytes)
+static void foreign_write_all(const char *data, size_t bytes)
 {
     while (bytes > 0) {
         ssize_t written = write(STDERR_FILENO, data, bytes);
@@ -183,7 +183,7 @@ static void stderr_ready(void *owner, short ready)
     (void)ready;
     ssize_t bytes;
     while ((bytes = read(watch->stderr_fd, data, sizeof(data))) > 0) {
-        write_all(data, (size_t)bytes);
+        foreign_write_all(data, (size_t)bytes);
         wl_queue_append(&watch->line, data, (size_t)bytes);
         pass_lines_on(watch);
     }
@@ -206,7 +206,7 @@ static void launcher_ended(void *owner, pid_t first)
     watch->end->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static void check_clock(watch_t *watch)
+static void foreign_check_clock(watch_t *watch)
 {
     int64_t now = weft_clock_ms();
     if (now >= watch->timeout_at_ms && watch->forced_code == 0) {
@@ -238,7 +238,7 @@ static void wait_for_end(watch_t *watch)
 {
     while (!is_launcher_over(watch)) {
         wl_loop_turn(&watch->loop, launcher_wait_ms(watch));
-        check_clock(watch);
+        foreign_check_clock(watch);
     }
     if (watch->forced_code != 0) /* whatever the launcher has said */
         *watch->end = (wl_foreign_end_t){.exit_code = watch->forced_code};
@@ -253,7 +253,7 @@ static int start_launcher(watch_t *watch, const wl_command_t *command)
     if (err != MPI_SUCCESS)
         return err;
     wl_loop_add_child_watch(&watch->loop, &watch->child, launcher_ended, watch);
-    err = spawn(command, &old, watch);
+    err = foreign_spawn(command, &old, watch);
     return err == MPI_SUCCESS
                ? wl_loop_add(&watch->loop, watch->stderr_fd, POLLIN, stderr_ready, watch)
                : err;

@@ -19,7 +19,7 @@
 
 enum { PLACES, COUNTS, COMMAND };
 
-static int count_hosts(const int *host_of, int size)
+static int rank_exec_count_hosts(const int *host_of, int size)
 {
     int most = 0;
     for (int rank = 0; rank < size; rank++)
@@ -30,7 +30,7 @@ static int count_hosts(const int *host_of, int size)
 static int read_places(const char *text, wl_job_plan_t *plan)
 {
     int *host_of = wl_number_list_read(text, &plan->size);
-    int hosts = host_of == NULL ? 0 : count_hosts(host_of, plan->size);
+    int hosts = host_of == NULL ? 0 : rank_exec_count_hosts(host_of, plan->size);
     char **names = weft_alloc_array((size_t)hosts, sizeof(*names)), unnamed[] = "";
     for (int i = 0; names != NULL && i < hosts; i++)
         names[i] = unnamed; /* not used here */
@@ -61,7 +61,7 @@ static int read_counts(const char *text, wl_job_plan_t *plan)
     return err;
 }
 
-static int read_rank(const wl_job_plan_t *plan, int *out)
+static int rank_exec_read_rank(const wl_job_plan_t *plan, int *out)
 {
     const char *text = weft_environment("PMIX_RANK");
     long rank = text == NULL ? -1 : strtol(text, NULL, 10);
@@ -162,7 +162,7 @@ int wl_rank_exec(int count, char **words)
     if (err == MPI_SUCCESS)
         err = read_counts(words[COUNTS], &plan);
     if (err == MPI_SUCCESS)
-        err = read_rank(&plan, &rank);
+        err = rank_exec_read_rank(&plan, &rank);
     if (err == MPI_SUCCESS)
         err = become_program(&plan, rank);
     complain_once(&plan, rank);

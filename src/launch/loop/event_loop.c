@@ -61,7 +61,7 @@ static bool grow_slots(wl_loop_t *loop, int fd)
     return true;
 }
 
-static int find_slot(const wl_loop_t *loop, int fd)
+static int loop_find_slot(const wl_loop_t *loop, int fd)
 {
     return fd >= 0 && fd < loop->slot_capacity ? loop->slots[fd] : -1;
 }
@@ -79,7 +79,7 @@ int wl_loop_add(wl_loop_t *loop, int fd, short events, wl_watch_fn_t fn, void *o
 
 void wl_loop_set(wl_loop_t *loop, int fd, short events)
 {
-    int slot = find_slot(loop, fd);
+    int slot = loop_find_slot(loop, fd);
     if (slot < 0)
         return;
     loop->watches[slot].events = events;
@@ -89,7 +89,7 @@ void wl_loop_set(wl_loop_t *loop, int fd, short events)
 
 void wl_loop_remove(wl_loop_t *loop, int fd)
 {
-    int slot = find_slot(loop, fd);
+    int slot = loop_find_slot(loop, fd);
     if (slot < 0)
         return;
     wl_loop_set(loop, fd, 0);

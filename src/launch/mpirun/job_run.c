@@ -55,7 +55,7 @@ typedef struct runner {
     int64_t timeout_at, kill_at, leave_at, linger_at, linger_end_at; /* ms */
 } runner_t;
 
-static __attribute__((format(printf, 2, 3))) void say(runner_t *runner, const char *format, ...)
+static __attribute__((format(printf, 2, 3))) void job_say(runner_t *runner, const char *format, ...)
 {
     char line[1024];
     int used = snprintf(line, sizeof(line), "%s: ", runner->plan->launcher);
@@ -130,7 +130,7 @@ static void end_after_failure(runner_t *runner)
     if (!is_expected(runner)) {
         char text[960];
         wl_first_failure_describe(&runner->failure, text, sizeof(text));
-        say(runner, "%s", text);
+        job_say(runner, "%s", text);
     }
     end_ranks(runner, SIGTERM, GRACE_AFTER_FAILURE_MS);
 }
@@ -142,7 +142,7 @@ static void end_by_signal(runner_t *runner, int signal_number)
     if (runner->phase == LINGERING)
         runner->linger_at = 0;
     else if (runner->phase == RUNNING) {
-        say(runner, "SIG%s received; ending the job", sigabbrev_np(signal_number));
+        job_say(runner, "SIG%s received; ending the job", sigabbrev_np(signal_number));
         runner->is_cut_short = true;
         runner->exit_code = 128 + signal_number;
         end_ranks(runner, signal_number, GRACE_AFTER_SIGNAL_MS);
@@ -171,7 +171,7 @@ static void job_signalled(void *owner, int signal_number)
     }
 }
 
-static int open_signals(runner_t *runner)
+static int job_open_signals(runner_t *runner)
 {
     static const int more[] = {SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, 0};
     signal(SIGPIPE, SIG_IGN);
@@ -180,11 +180,11 @@ static int open_signals(runner_t *runner)
 
 /* ---- The loop ---- */
 
-static void check_clock(runner_t *runner)
+static void job_check_clock(runner_t *runner)
 {
     int64_t now = weft_clock_ms();
     if (runner->phase == RUNNING && now >= runner->timeout_at) {
-        say(runner, "the job has not ended within %ld s; ending it", runner->plan->timeout_s);
+        job_say(runner, "the job has not ended within %ld s; ending it", runner->plan->timeout_s);
         runner->exit_code = WL_TIMEOUT_EXIT_CODE;
         runner->is_cut_short = true;
         end_ranks(runner, SIGTERM, GRACE_AFTER_FAILURE_MS);
@@ -192,8 +192,8 @@ static void check_clock(runner_t *runner)
     if (runner->phase == ENDING && now >= runner->kill_at)
         kill_ranks(runner);
     if (runner->phase == KILLED && now >= runner->leave_at) {
-        say(runner, "%d ranks have been told to end and nothing is heard of them; leaving them",
-            count_running(runner));
+        job_say(runner, "%d ranks have been told to end and nothing is heard of them; leaving them",
+                count_running(runner));
         runner->phase = OVER;
     }
     if (runner->phase == LINGERING && (now >= runner->linger_at || now >= runner->linger_end_at))
@@ -201,7 +201,7 @@ static void check_clock(runner_t *runner)
 }
 
 /* Ranks may have left processes that finish their output, such as bash's `> >(tee log)`. */
-static void check_ranks(runner_t *runner)
+static void job_check_ranks(runner_t *runner)
 {
     if (count_running(runner) > 0)
         return;
@@ -242,7 +242,7 @@ static int64_t wait_ms(const runner_t *runner)
     return at == never ? -1 : left < 0 ? 0 : left;
 }
 
-static int take_turn(runner_t *runner)
+static int job_take_turn(runner_t *runner)
 {
     int err = runner->job->ops->before_turn(runner->job);
     if (err != MPI_SUCCESS)
@@ -254,8 +254,8 @@ static int take_turn(runner_t *runner)
     wl_sinks_flush(&runner->sinks);
     check_readers(runner);
     end_after_failure(runner);
-    check_clock(runner);
-    check_ranks(runner);
+    job_check_clock(runner);
+    job_check_ranks(runner);
     return MPI_SUCCESS;
 }
 
@@ -277,10 +277,10 @@ static void note_other_mpi(runner_t *runner)
     for (int i = 0; i < plan->app_count; i++) {
         if (!wl_other_mpi_find(&plan->apps[i], library))
             continue;
-        say(runner,
-            "note: no rank has joined this job: %s uses %s, which is not Weft's, so each of "
-            "its ranks ran alone",
-            plan->apps[i].arguments[0], library);
+        job_say(runner,
+                "note: no rank has joined this job: %s uses %s, which is not Weft's, so each of "
+                "its ranks ran alone",
+                plan->apps[i].arguments[0], library);
         return;
     }
 }
@@ -291,7 +291,7 @@ static int run_job(runner_t *runner)
     if (runner->plan->timeout_s > 0)
         runner->timeout_at = weft_clock_ms() + runner->plan->timeout_s * 1000;
     while (err == MPI_SUCCESS && runner->phase != OVER)
-        err = take_turn(runner);
+        err = job_take_turn(runner);
     runner->phase = OVER;
     runner->job->ops->finish(runner->job);
     if (err == MPI_SUCCESS)
@@ -319,7 +319,7 @@ int wl_job_run(const wl_job_plan_t *plan, int *exit_code_out)
     wl_loop_open(&runner.loop);
     int err = open_job(&runner);
     if (err == MPI_SUCCESS)
-        err = open_signals(&runner);
+        err = job_open_signals(&runner);
     if (err == MPI_SUCCESS)
         err = run_job(&runner);
     if (runner.job != NULL)

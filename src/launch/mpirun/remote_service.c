@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static __attribute__((format(printf, 4, 5))) void refuse_start(wli_remote_job_t *remote, int err,
-                                                               int node, const char *format, ...)
+static __attribute__((format(printf, 4, 5))) void
+service_refuse_start(wli_remote_job_t *remote, int err, int node, const char *format, ...)
 {
     va_list arguments;
     if (remote->start_error != MPI_SUCCESS)
@@ -32,8 +32,8 @@ static void remote_take_failure(void *owner, const wl_message_t *message)
     wl_reader_t reader = wl_read_begin(message);
     int err = (int)wl_read_u32(&reader);
     const char *text = wl_read_text(&reader);
-    refuse_start(remote, err == MPI_SUCCESS ? MPI_ERR_SPAWN : err, message->from, "%s",
-                 text == NULL ? "the ranks cannot be started" : text);
+    service_refuse_start(remote, err == MPI_SUCCESS ? MPI_ERR_SPAWN : err, message->from, "%s",
+                         text == NULL ? "the ranks cannot be started" : text);
 }
 
 static void remote_job_is_quiet(void *owner)
@@ -46,12 +46,12 @@ static void open_input(wli_remote_job_t *remote, int node)
 {
     int err = wl_input_source_open(&remote->router, node, &remote->input);
     if (err != MPI_SUCCESS)
-        refuse_start(remote, err, node, "%s", weft_fail_text());
+        service_refuse_start(remote, err, node, "%s", weft_fail_text());
     else if (isatty(STDIN_FILENO) == 1)
         wl_loop_set_quiet(remote->base.loop, WL_PROMPT_MS, remote_job_is_quiet, remote);
 }
 
-static void start_ranks(wli_remote_job_t *remote)
+static void service_start_ranks(wli_remote_job_t *remote)
 {
     wl_writer_t body = {0};
     for (int channel = 0; channel < 2; channel++)
@@ -72,10 +72,10 @@ static void remote_take_ready(void *owner, const wl_message_t *message)
     remote->is_oversubscribed |= wl_read_u32(&reader) != 0;
     remote->ready++;
     if (remote->ready == wli_remote_placement(remote)->host_count && !remote->is_cancelled)
-        start_ranks(remote);
+        service_start_ranks(remote);
 }
 
-static void add_event(wli_remote_job_t *remote, const wl_rank_event_t *event)
+static void service_add_event(wli_remote_job_t *remote, const wl_rank_event_t *event)
 {
     wl_queue_append(&remote->events, event, sizeof(*event));
 }
@@ -89,7 +89,7 @@ static void remote_take_event(void *owner, const wl_message_t *message)
     wli_host_state_t *host = &remote->hosts[wli_remote_placement(remote)->host_of[event.rank]];
     if (event.kind == WL_RANK_ENDED && host->running > 0)
         host->running--;
-    add_event(remote, &event);
+    service_add_event(remote, &event);
 }
 
 static void remote_take_output(void *owner, const wl_message_t *message)
@@ -108,8 +108,8 @@ static void remote_lose(void *context, int node, const char *why)
     wli_remote_job_t *remote = context;
     const wl_placement_t *placement = wli_remote_placement(remote);
     if (!remote->is_started) {
-        refuse_start(remote, MPI_ERR_SPAWN, node, "the daemon was not started or was lost: %s",
-                     why);
+        service_refuse_start(remote, MPI_ERR_SPAWN, node,
+                             "the daemon was not started or was lost: %s", why);
         return;
     }
     for (int i = 0; i < placement->host_count; i++) {
@@ -120,7 +120,7 @@ static void remote_lose(void *context, int node, const char *why)
         snprintf(event.text, sizeof(event.text), "%s", why);
         /* If all its ranks had ended, the job does not suffer. */
         if (host->running > 0)
-            add_event(remote, &event);
+            service_add_event(remote, &event);
         host->is_lost = true;
         host->running = 0;
     }

@@ -38,7 +38,7 @@ static void queue_request(const wl_pmix_request_t *request)
 
 /* The key that is asked for; to be freed. NULL: the server does not say which, or there is no
  * memory. */
-static char *key_of(const pmix_info_t infos[], size_t count)
+static char *exchange_key_of(const pmix_info_t infos[], size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (PMIX_CHECK_KEY(&infos[i], PMIX_REQUIRED_KEY) && infos[i].value.type == PMIX_STRING)
@@ -160,7 +160,7 @@ static pmix_status_t exchange_get(const pmix_proc_t *process, const pmix_info_t 
         return PMIX_ERR_NOMEM;
     request->kind = WL_REQUEST_GET;
     request->rank = (int)process->rank;
-    request->key = key_of(infos, info_count);
+    request->key = exchange_key_of(infos, info_count);
     request->timeout_s = timeout_of(infos, info_count);
     request->answer = answer;
     request->cookie = cookie;
@@ -222,7 +222,7 @@ static void exchange_key_seen(pmix_status_t status, pmix_value_t *value, void *c
  * and the asker is told that there is no such key. The rank's server knows its keys, but not those
  * with the scope PMIX_REMOTE; these are found in the data, where keys stand as text.
  */
-static void check_key(wl_pmix_request_t *request)
+static void exchange_check_key(wl_pmix_request_t *request)
 {
     pmix_proc_t process = process_of(request);
     pmix_info_t at_once;
@@ -251,7 +251,7 @@ static void exchange_looked_up(pmix_status_t status, char *data, size_t bytes, v
     }
     memcpy(request->data, data, bytes);
     request->bytes = bytes;
-    check_key(request);
+    exchange_check_key(request);
 }
 
 void wl_exchange_look_up(wl_pmix_request_t *request)

@@ -84,7 +84,7 @@ static void close_output(wl_output_stream_t *stream)
 }
 
 /* Read once; false: there is nothing to read at the moment. */
-static bool read_stream(const wl_output_t *output, int index)
+static bool output_read_stream(const wl_output_t *output, int index)
 {
     wl_output_stream_t *stream = &output->streams[index];
     if (stream->line == NULL)
@@ -112,7 +112,7 @@ static void output_stream_ready(void *owner, short ready)
 {
     const wl_output_stream_t *stream = owner;
     (void)ready;
-    read_stream(stream->output, (int)(stream - stream->output->streams));
+    output_read_stream(stream->output, (int)(stream - stream->output->streams));
 }
 
 int wl_output_connect(wl_output_t *output, int index, int channel, int *write_end_out)
@@ -152,7 +152,7 @@ static void read_all(const wl_output_t *output, int index)
 {
     enum { PIPE_BYTES = 1 << 20 }; /* what a pipe holds at most, unless root asks for more */
     for (int n = 0; output->streams[index].fd >= 0 && n < PIPE_BYTES / PIPE_BUF; n++) {
-        if (!read_stream(output, index))
+        if (!output_read_stream(output, index))
             return;
     }
 }

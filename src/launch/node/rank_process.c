@@ -84,7 +84,7 @@ static __attribute__((noreturn)) void become_rank(const wl_ranks_t *ranks,
     give_up(failure, start->path);
 }
 
-static int refuse_start(const failure_t *failure)
+static int rank_refuse_start(const failure_t *failure)
 {
     int error = failure->error;
     int class = error == ENOENT || error == ENOTDIR ? MPI_ERR_NO_SUCH_FILE : MPI_ERR_ACCESS;
@@ -106,7 +106,7 @@ int wl_ranks_start(wl_ranks_t *ranks, const wl_rank_start_t *start)
     if (failure.error != 0) {
         failure_t seen = {failure.error, failure.what};
         waitpid(pid, NULL, 0);
-        return refuse_start(&seen);
+        return rank_refuse_start(&seen);
     }
     ranks->processes[ranks->count++] = (wl_rank_process_t){.pid = pid};
     ranks->running++;

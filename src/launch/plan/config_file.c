@@ -74,7 +74,7 @@ static bool cut_word(cutter_t *cutter)
 }
 
 /* Go to the next word of the line; false: the line has no more words. */
-static bool find_word(cutter_t *cutter)
+static bool config_find_word(cutter_t *cutter)
 {
     while (is_blank(*cutter->at) || skip_joint(cutter)) {
         if (is_blank(*cutter->at))
@@ -91,7 +91,7 @@ static bool cut_line(cutter_t *cutter)
     bool is_first = true;
     if (*cutter->at == '#')
         cutter->at += strcspn(cutter->at, "\n");
-    while (find_word(cutter)) {
+    while (config_find_word(cutter)) {
         if (is_first && words->count > 0)
             words->words[words->count++] = separator;
         is_first = false;

@@ -24,7 +24,7 @@ static bool is_same_address(const struct sockaddr *a, const struct sockaddr *b)
                   &((const struct sockaddr_in6 *)b)->sin6_addr, sizeof(struct in6_addr)) == 0;
 }
 
-static bool is_loopback(const struct sockaddr *address)
+static bool host_is_loopback(const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET)
         return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 ==
@@ -36,7 +36,7 @@ static bool is_loopback(const struct sockaddr *address)
 bool wl_is_own_address(const struct sockaddr *address)
 {
     struct ifaddrs *interfaces = NULL;
-    if (is_loopback(address))
+    if (host_is_loopback(address))
         return true;
     if (getifaddrs(&interfaces) != 0)
         return false;
@@ -51,7 +51,7 @@ bool wl_is_own_address(const struct sockaddr *address)
 static bool write_address(const struct ifaddrs *interface, char out[INET6_ADDRSTRLEN])
 {
     const struct sockaddr *address = interface->ifa_addr;
-    if (address == NULL || (interface->ifa_flags & IFF_UP) == 0 || is_loopback(address))
+    if (address == NULL || (interface->ifa_flags & IFF_UP) == 0 || host_is_loopback(address))
         return false;
     if (address->sa_family == AF_INET)
         return inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, out,
@@ -77,8 +77,8 @@ static void add_address(address_text_t *text, const char *address)
 
 /* Add the addresses of lo, or those of all other interfaces; only those of `interface` if it is not
  * NULL. */
-static void add_addresses(const struct ifaddrs *list, const char *interface, bool of_lo,
-                          address_text_t *text)
+static void host_add_addresses(const struct ifaddrs *list, const char *interface, bool of_lo,
+                               address_text_t *text)
 {
     for (const struct ifaddrs *each = list; each != NULL; each = each->ifa_next) {
         char address[INET6_ADDRSTRLEN];
@@ -99,8 +99,8 @@ int wl_list_addresses(const char *interface, char *out, size_t bytes)
     out[0] = '\0';
     /* The addresses of lo come last: there may be hundreds that lead nowhere, but on hosts that are
      * routers the only usable address may be one of them. */
-    add_addresses(interfaces, interface, false, &text);
-    add_addresses(interfaces, interface, true, &text);
+    host_add_addresses(interfaces, interface, false, &text);
+    host_add_addresses(interfaces, interface, true, &text);
     freeifaddrs(interfaces);
     if (text.used == 0 && interface != NULL)
         return weft_fail(MPI_ERR_ARG, "there is no interface %s with an address that is up",

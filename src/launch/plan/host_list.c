@@ -210,7 +210,7 @@ static int split_slots(host_word_t *word)
                : err;
 }
 
-static int append_word(wl_host_list_t *list, host_word_t *word)
+static int hosts_append_word(wl_host_list_t *list, host_word_t *word)
 {
     int err = split_slots(word);
     if (err == MPI_SUCCESS &&
@@ -240,7 +240,7 @@ int wl_host_list_add(wl_host_list_t *list, const char *words)
         memcpy(word.name, words, length);
         word.name[length] = '\0';
         if (length > 0)
-            err = append_word(list, &word);
+            err = hosts_append_word(list, &word);
         weft_free(word.name);
         words += length + (words[length] == ',');
     }
@@ -279,7 +279,7 @@ static int add_line(wl_host_list_t *list, char *line)
         else
             err = take_setting(text, &word);
     }
-    return err != MPI_SUCCESS || word.name == NULL ? err : append_word(list, &word);
+    return err != MPI_SUCCESS || word.name == NULL ? err : hosts_append_word(list, &word);
 }
 
 int wl_host_list_add_file(wl_host_list_t *list, const char *path)

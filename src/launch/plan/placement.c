@@ -22,7 +22,7 @@ typedef struct builder {
     int next_rank;
 } builder_t;
 
-static int slots_of(const wl_listed_host_t *host, const wl_placement_rules_t *rules)
+static int placement_slots_of(const wl_listed_host_t *host, const wl_placement_rules_t *rules)
 {
     if (rules->per_host > 0)
         return rules->per_host;
@@ -33,7 +33,7 @@ int wl_placement_slots(const wl_host_list_t *hosts, const wl_placement_rules_t *
 {
     long sum = 0;
     for (int i = 0; i < hosts->count; i++)
-        sum += slots_of(&hosts->hosts[i], rules);
+        sum += placement_slots_of(&hosts->hosts[i], rules);
     return sum > INT_MAX ? INT_MAX : (int)sum;
 }
 
@@ -50,7 +50,7 @@ static int site_of(builder_t *builder, const char *name)
 /* How many more ranks the host takes in this round over all hosts. */
 static int room(const builder_t *builder, const wl_listed_host_t *host, int site, int round)
 {
-    long limit = (long)slots_of(host, builder->rules) * round;
+    long limit = (long)placement_slots_of(host, builder->rules) * round;
     if (host->most > 0 && limit > host->most)
         limit = host->most;
     long left = limit - builder->sites[site].used;

@@ -77,7 +77,7 @@ static __attribute__((noreturn)) void become_agent(const wl_agent_plan_t *plan, 
     _exit(127);
 }
 
-static int spawn(const wl_agent_plan_t *plan, char **words, int in, pid_t *pid_out)
+static int agent_spawn(const wl_agent_plan_t *plan, char **words, int in, pid_t *pid_out)
 {
     volatile int error = 0;
     pid_t pid = vfork();
@@ -109,7 +109,7 @@ int wl_agent_start(const wl_agent_plan_t *plan, const char *host, const char *ca
     /* A pipe has room for all of it. */
     ssize_t written = write(ends[1], call, strlen(call));
     err = written == (ssize_t)strlen(call)
-              ? spawn(plan, is_here ? direct : command.words, ends[0], pid_out)
+              ? agent_spawn(plan, is_here ? direct : command.words, ends[0], pid_out)
               : weft_fail(MPI_ERR_SPAWN, "a pipe takes nothing: %s", strerror(errno));
     close(ends[0]);
     close(ends[1]);

@@ -47,7 +47,7 @@ static void daemon_is_quiet(void *owner)
     }
 }
 
-static void take_turn(wli_daemon_t *daemon)
+static void daemon_take_turn(wli_daemon_t *daemon)
 {
     bool may_prompt = daemon->input.pipe >= 0 && !daemon->input.has_ended;
     if (may_prompt != (daemon->loop.quiet_ms > 0))
@@ -66,7 +66,7 @@ static bool is_daemon_over(const wli_daemon_t *daemon)
 
 /* ---- Start ---- */
 
-static int open_signals(wli_daemon_t *daemon)
+static int daemon_open_signals(wli_daemon_t *daemon)
 {
     static const int no_more[] = {0};
     sigprocmask(SIG_SETMASK, NULL, &daemon->old_signals);
@@ -159,7 +159,7 @@ static int prepare_ranks(wli_daemon_t *daemon)
 
 /* The connection to the parent is there: read the plan, and become a node of the tree with ranks.
  */
-static int join_job(wli_daemon_t *daemon, int fd)
+static int daemon_join_job(wli_daemon_t *daemon, int fd)
 {
     wl_connection_t connection;
     wl_connection_open(fd, &connection);
@@ -232,7 +232,7 @@ static void serve(wli_daemon_t *daemon)
         wli_daemon_send_failure(daemon, err);
     wl_router_read_on(&daemon->router);
     while (!is_daemon_over(daemon))
-        take_turn(daemon);
+        daemon_take_turn(daemon);
     finish_daemon(daemon);
 }
 
@@ -254,9 +254,9 @@ int wl_daemon_run(void)
         dup2(null, STDIN_FILENO);
         close(null);
     }
-    err = join_job(&daemon, fd);
+    err = daemon_join_job(&daemon, fd);
     if (err == MPI_SUCCESS)
-        err = open_signals(&daemon);
+        err = daemon_open_signals(&daemon);
     if (err != MPI_SUCCESS)
         return err;
     enter_directory(&daemon.job.plan);

@@ -20,8 +20,8 @@ bool wl_handshake_begin(wl_handshake_t *handshake)
 
 /* Make the proof over hello and the first `reply_bytes` of reply. Because of the label nobody can
  * send a side its own proof back as that of the other side. */
-static void prove(const wl_handshake_t *handshake, const uint8_t secret[], const char *label,
-                  size_t reply_bytes, uint8_t out[WEFT_PROOF_BYTES])
+static void handshake_prove(const wl_handshake_t *handshake, const uint8_t secret[],
+                            const char *label, size_t reply_bytes, uint8_t out[WEFT_PROOF_BYTES])
 {
     uint8_t text[LABEL_BYTES + WL_HELLO_BYTES + WL_REPLY_BYTES] = {0};
     memcpy(text, label, strlen(label));
@@ -31,7 +31,8 @@ static void prove(const wl_handshake_t *handshake, const uint8_t secret[], const
 }
 
 /* Compare in a time that does not depend on where the first difference is. */
-static bool are_equal(const uint8_t a[WEFT_PROOF_BYTES], const uint8_t b[WEFT_PROOF_BYTES])
+static bool handshake_are_equal(const uint8_t a[WEFT_PROOF_BYTES],
+                                const uint8_t b[WEFT_PROOF_BYTES])
 {
     uint8_t difference = 0;
     for (int i = 0; i < WEFT_PROOF_BYTES; i++)
@@ -47,7 +48,7 @@ bool wl_handshake_answer(wl_handshake_t *handshake, const uint8_t secret[], int 
     memcpy(handshake->reply, &number, sizeof(number));
     if (weft_random(handshake->reply + sizeof(number), WL_NONCE_BYTES) != MPI_SUCCESS)
         return false;
-    prove(handshake, secret, "caller", PROOF_AT, handshake->reply + PROOF_AT);
+    handshake_prove(handshake, secret, "caller", PROOF_AT, handshake->reply + PROOF_AT);
     return true;
 }
 
@@ -55,10 +56,10 @@ bool wl_handshake_accept(wl_handshake_t *handshake, const uint8_t secret[], int 
 {
     uint8_t expected[WEFT_PROOF_BYTES];
     uint32_t number;
-    prove(handshake, secret, "caller", PROOF_AT, expected);
-    if (!are_equal(expected, handshake->reply + PROOF_AT))
+    handshake_prove(handshake, secret, "caller", PROOF_AT, expected);
+    if (!handshake_are_equal(expected, handshake->reply + PROOF_AT))
         return false;
-    prove(handshake, secret, "called", WL_REPLY_BYTES, handshake->welcome);
+    handshake_prove(handshake, secret, "called", WL_REPLY_BYTES, handshake->welcome);
     memcpy(&number, handshake->reply, sizeof(number));
     *node_out = (int)le32toh(number);
     return true;
@@ -67,6 +68,6 @@ bool wl_handshake_accept(wl_handshake_t *handshake, const uint8_t secret[], int 
 bool wl_handshake_check(const wl_handshake_t *handshake, const uint8_t secret[])
 {
     uint8_t expected[WEFT_PROOF_BYTES];
-    prove(handshake, secret, "called", WL_REPLY_BYTES, expected);
-    return are_equal(expected, handshake->welcome);
+    handshake_prove(handshake, secret, "called", WL_REPLY_BYTES, expected);
+    return handshake_are_equal(expected, handshake->welcome);
 }

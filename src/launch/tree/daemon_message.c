@@ -63,7 +63,7 @@ wl_reader_t wl_read_begin(const wl_message_t *message)
 }
 
 /* Take the next `bytes` bytes; NULL: there are fewer. */
-static const char *take_bytes(wl_reader_t *reader, size_t bytes)
+static const char *message_take_bytes(wl_reader_t *reader, size_t bytes)
 {
     if (reader->has_failed || bytes > reader->left) {
         reader->has_failed = true;
@@ -78,7 +78,7 @@ static const char *take_bytes(wl_reader_t *reader, size_t bytes)
 uint32_t wl_read_u32(wl_reader_t *reader)
 {
     uint32_t value = 0;
-    const char *at = take_bytes(reader, sizeof(value));
+    const char *at = message_take_bytes(reader, sizeof(value));
     if (at != NULL)
         memcpy(&value, at, sizeof(value));
     return le32toh(value);
@@ -87,7 +87,7 @@ uint32_t wl_read_u32(wl_reader_t *reader)
 uint64_t wl_read_u64(wl_reader_t *reader)
 {
     uint64_t value = 0;
-    const char *at = take_bytes(reader, sizeof(value));
+    const char *at = message_take_bytes(reader, sizeof(value));
     if (at != NULL)
         memcpy(&value, at, sizeof(value));
     return le64toh(value);
@@ -98,7 +98,7 @@ const char *wl_read_text(wl_reader_t *reader)
     uint32_t bytes = wl_read_u32(reader);
     if (bytes == no_text)
         return NULL;
-    const char *at = take_bytes(reader, bytes);
+    const char *at = message_take_bytes(reader, bytes);
     if (at != NULL && bytes > 0 && at[bytes - 1] == '\0')
         return at;
     reader->has_failed = true;

@@ -23,7 +23,7 @@ static bool has_input_rank(const wli_daemon_t *daemon)
     return rank != WL_NO_RANK && plan->placement.host_of[rank] == daemon->node.host;
 }
 
-static int start_ranks(wli_daemon_t *daemon)
+static int daemon_start_ranks(wli_daemon_t *daemon)
 {
     int in = -1, err = MPI_SUCCESS;
     if (has_input_rank(daemon))
@@ -43,7 +43,7 @@ static void daemon_take_start(void *owner, const wl_message_t *message)
     for (int channel = 0; channel < 2; channel++)
         daemon->shows_prompts[channel] = wl_read_u32(&reader) != 0;
     daemon->node.is_oversubscribed = wl_read_u32(&reader) != 0;
-    int err = start_ranks(daemon);
+    int err = daemon_start_ranks(daemon);
     if (err != MPI_SUCCESS)
         wli_daemon_send_failure(daemon, err);
 }

@@ -51,7 +51,7 @@ static bool *allocate_marks(const wl_fences_t *fences)
     return weft_alloc_array((size_t)fences->placement->host_count, sizeof(bool));
 }
 
-static bool count_hosts(const wl_fences_t *fences, fence_t *fence)
+static bool fence_count_hosts(const wl_fences_t *fences, fence_t *fence)
 {
     bool *is_in = allocate_marks(fences);
     if (is_in == NULL)
@@ -101,7 +101,7 @@ static fence_t *find_or_open(wl_fences_t *fences, const fence_key_t *key)
     fence->key = (fence_key_t){key->purpose, weft_alloc(bytes), key->count};
     if (fence->key.ranks != NULL && bytes > 0)
         memcpy(fence->key.ranks, key->ranks, bytes);
-    if (fence->key.ranks == NULL || !count_hosts(fences, fence)) {
+    if (fence->key.ranks == NULL || !fence_count_hosts(fences, fence)) {
         release_fence(fence);
         return NULL;
     }

@@ -31,7 +31,7 @@ void wl_parent_link_write(const wl_parent_link_t *parent_link, char out[WL_PAREN
              parent_link->addresses);
 }
 
-static int parse(const char *text, wl_parent_link_t *out)
+static int parent_parse(const char *text, wl_parent_link_t *out)
 {
     unsigned words[4];
     int used = 0;
@@ -62,7 +62,7 @@ int wl_parent_link_read(int fd, wl_parent_link_t *out)
         used += (size_t)bytes;
         text[used] = '\0';
     }
-    int err = parse(text, out);
+    int err = parent_parse(text, out);
     explicit_bzero(text, sizeof(text));
     return err;
 }
@@ -112,7 +112,7 @@ static bool may_pass(int error)
            error == ENETDOWN || error == EAGAIN;
 }
 
-static void fail_attempt(attempt_t *attempt, int error)
+static void parent_fail_attempt(attempt_t *attempt, int error)
 {
     if (attempt->fd >= 0) {
         wl_loop_remove(attempt->loop, attempt->fd);
@@ -131,7 +131,7 @@ static bool read_part(attempt_t *attempt, uint8_t *to, size_t bytes)
     if (got > 0)
         attempt->got += (size_t)got;
     else if (got == 0 || (errno != EAGAIN && errno != EINTR))
-        fail_attempt(attempt, got == 0 ? ECONNRESET : errno);
+        parent_fail_attempt(attempt, got == 0 ? ECONNRESET : errno);
     if (attempt->got < bytes)
         return false;
     attempt->got = 0;
@@ -156,7 +156,7 @@ static void connected(attempt_t *attempt)
 {
     int error = connection_error(attempt);
     if (error != 0)
-        fail_attempt(attempt, error);
+        parent_fail_attempt(attempt, error);
     else
         attempt->stage = WANTS_HELLO;
     wl_loop_set(attempt->loop, attempt->fd, POLLIN);
@@ -172,7 +172,7 @@ static void take_hello(attempt_t *attempt)
         send_reply(attempt))
         attempt->stage = WANTS_WELCOME;
     else
-        fail_attempt(attempt, EPROTO);
+        parent_fail_attempt(attempt, EPROTO);
 }
 
 static void take_welcome(attempt_t *attempt)
@@ -182,7 +182,7 @@ static void take_welcome(attempt_t *attempt)
     if (wl_handshake_check(&attempt->handshake, attempt->parent_link->secret))
         attempt->stage = TRUSTED;
     else
-        fail_attempt(attempt, EPROTO);
+        parent_fail_attempt(attempt, EPROTO);
 }
 
 static void attempt_ready(void *owner, short ready)
@@ -205,10 +205,10 @@ static void begin_attempt(attempt_t *attempt)
     if (attempt->fd < 0 ||
         (connect(attempt->fd, (struct sockaddr *)&attempt->address, attempt->address_bytes) != 0 &&
          errno != EINPROGRESS))
-        fail_attempt(attempt, errno);
+        parent_fail_attempt(attempt, errno);
     else if (wl_loop_add(attempt->loop, attempt->fd, POLLOUT, attempt_ready, attempt) !=
              MPI_SUCCESS)
-        fail_attempt(attempt, ENOMEM);
+        parent_fail_attempt(attempt, ENOMEM);
 }
 
 static int begin_attempts(const wl_parent_link_t *parent_link, wl_loop_t *loop,

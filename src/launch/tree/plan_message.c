@@ -100,7 +100,7 @@ static int *read_numbers(wl_reader_t *reader, int *count_out)
     return numbers;
 }
 
-static int read_placement(wl_reader_t *reader, wl_placement_t *out)
+static int plan_read_placement(wl_reader_t *reader, wl_placement_t *out)
 {
     int host_count = 0, size = 0;
     char **names = read_texts(reader, &host_count);
@@ -191,7 +191,7 @@ static int read_plan(wl_reader_t *reader, wl_job_plan_t *plan)
         return failed(reader);
     snprintf(plan->id, sizeof(plan->id), "%s", id);
     snprintf(plan->token, sizeof(plan->token), "%s", token);
-    int err = read_placement(reader, &plan->placement);
+    int err = plan_read_placement(reader, &plan->placement);
     return err == MPI_SUCCESS ? read_apps(reader, plan) : err;
 }
 

@@ -34,7 +34,7 @@ static void handshake_us(int source)
                              .source = (uint32_t)source,
                              .dest = WE,
                              .host = "there"};
-    handshake.proof = prove(wefti_tcp.own_key, ROLE_CONNECTOR, source);
+    handshake.proof = connect_prove(wefti_tcp.own_key, ROLE_CONNECTOR, source);
     assert_int_equal(write(their_end, &handshake, sizeof(handshake)), sizeof(handshake));
     pending->source.ready(&pending->source, true, false);
     assert_null(pending_connections);
