@@ -53,12 +53,12 @@ static message_t *draw_messages(dice_t *dice, int *count)
 {
     *count = 2 * expect_size + (int)roll(dice, 6u * (unsigned)expect_size + 1);
     message_t *list = malloc((size_t)*count * sizeof(*list));
-    for (int i = 0; i < *count; i++)
-        int source = (int)roll(dice, (unsigned)expect_size),
-            dest = (int)roll(dice, (unsigned)expect_size);
-    int lane = (int)roll(dice, LANES), tag = (int)roll(dice, TAGS);
-    unsigned units = roll_units(dice);
-    list[i] = (message_t){source, dest, lane, tag, units, roll(dice, 1000), false};
+    for (int i = 0; i < *count; i++) {
+        unsigned size = (unsigned)expect_size;
+        int source = (int)roll(dice, size), dest = (int)roll(dice, size);
+        int lane = (int)roll(dice, LANES), tag = (int)roll(dice, TAGS);
+        list[i] = (message_t){source, dest, lane, tag, roll_units(dice), roll(dice, 1000), false};
+    }
     return list;
 }
 
