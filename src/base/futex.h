@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Sleep until woken, unless *word is not `expected`; at most `most_ns` (0: without limit). May return
+/** Sleep until woken, unless *word is not `expected`; at most `most_ns` (0: without limit). May
+ * return
  *  early for no reason. */
 void weft_futex_wait(atomic_uint *word, unsigned expected, int64_t most_ns);
 

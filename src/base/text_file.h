@@ -7,7 +7,8 @@
  * Read a text, also from a pipe.
  * what     what the file is to the user ("the host file"), for messages
  * out      the text with a '\0' at its end; to be given to weft_free()
- * returns  MPI_SUCCESS; MPI_ERR_NO_SUCH_FILE: it cannot be opened; MPI_ERR_ARG: it is a directory, cannot be
+ * returns  MPI_SUCCESS; MPI_ERR_NO_SUCH_FILE: it cannot be opened; MPI_ERR_ARG: it is a directory,
+ * cannot be
  *          read, has a '\0' in it or more than 64 MiB; MPI_ERR_NO_MEM
  */
 int weft_text_file_read(const char *what, const char *path, char **out);

@@ -6,7 +6,8 @@
 #include "coll/algorithm.h"
 
 /** What a choice depends on. It must be the same on all ranks of a call; so where the nodes are
- *  several, is_oversubscribed is false, and any_is_oversubscribed is what the launcher says to all. */
+ *  several, is_oversubscribed is false, and any_is_oversubscribed is what the launcher says to
+ *  all. */
 typedef struct weft_tuning_query {
     weft_coll_t coll;
     bool is_oversubscribed;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Making communicators: the members agree on a context (context_agree.h), the only thing to agree on.
+ * Making communicators: the members agree on a context (context_agree.h), the only thing to agree
+ * on.
  *
  *   dup, idup      all members of the old communicator
  *   split          those with one colour, after an allgather of (colour, key)
  *   create         the members of the group alone
  *
- * A member that cannot make its part takes part in the agreement all the same, and all fail together.
+ * A member that cannot make its part takes part in the agreement all the same, and all fail
+ * together.
  */
 #ifndef WEFT_COMM_COMM_MAKE_H
 #define WEFT_COMM_COMM_MAKE_H

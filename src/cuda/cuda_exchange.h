@@ -5,7 +5,8 @@
 
 #include "cuda/cuda_queue.h"
 
-/** Zeros, and a event behind them: what lies in memory from before must not look like a word that has come. */
+/** Zeros, and a event behind them: what lies in memory from before must not look like a word that
+ * has come. */
 int wefti_clear(weft_device_t *device, void *memory, size_t bytes, weft_event_t *cleared);
 
 /* As the functions of runtime/device.h. */

@@ -93,7 +93,8 @@ static weft_cu_result_t find_function(struct weft_kernels *kernels, weft_kernel_
     return result;
 }
 
-/* What does not load now is told of when it is launched. Before CUDA 12.4 finding a function loads it. */
+/* What does not load now is told of when it is launched. Before CUDA 12.4 finding a function loads
+ * it. */
 void wefti_kernels_preload(weft_device_t *device)
 {
     weft_visit_t visit;

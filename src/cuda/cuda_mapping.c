@@ -360,8 +360,8 @@ static bool are_in_one_block(const weft_share_t *a, const weft_share_t *b)
            b->base / BLOCK <= (a->base + a->bytes - 1) / BLOCK;
 }
 
-/* The driver maps whole blocks of small allocations. Where one of the owner's has taken the place of another, what is
- * mapped of that one is in the way, though it need not overlap. */
+/* The driver maps whole blocks of small allocations. Where one of the owner's has taken the place
+ * of another, what is mapped of that one is in the way, though it need not overlap. */
 static weft_cu_result_t open_again(mapped_t *entry)
 {
     unmap_late();

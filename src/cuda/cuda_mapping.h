@@ -8,8 +8,8 @@
  *
  * Opening a handle takes about a millisecond, so a small allocation is only mapped when it is seen
  * a second time. An allocation that overlaps an older one of the same owner says that the older one
- * was freed: it is unmapped. So it is when the owner says that. Memory of pools is mapped for one use only, since the owner may not
- * free it before (cuMemPoolImportPointer); its pool stays.
+ * was freed: it is unmapped. So it is when the owner says that. Memory of pools is mapped for one
+ * use only, since the owner may not free it before (cuMemPoolImportPointer); its pool stays.
  */
 #ifndef WEFT_CUDA_CUDA_MAPPING_H
 #define WEFT_CUDA_CUDA_MAPPING_H
@@ -26,7 +26,8 @@ void wefti_forget_mapping(int owner, uint64_t id);
 /** A file descriptor of another process as one of ours; -1: not allowed, or it has gone. */
 int wefti_fetch_fd(int pid, int fd);
 
-/** An allocation of VMM at an address of its own, for a device, in whose context this is called; and its opposite. */
+/** An allocation of VMM at an address of its own, for a device, in whose context this is called;
+ * and its opposite. */
 weft_cu_result_t wefti_map_allocation(weft_cu_allocation_t allocation, size_t bytes,
                                       size_t alignment, const weft_device_t *device,
                                       weft_cu_address_t *out);

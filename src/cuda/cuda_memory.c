@@ -159,7 +159,8 @@ static slab_t *slab_in(const weft_device_t *device, const void *slot)
     return slab;
 }
 
-/* The latest device comes first: the memory of one whose context has ended may be another's by now. */
+/* The latest device comes first: the memory of one whose context has ended may be another's by
+ * now. */
 static slab_t *slab_of(const void *slot)
 {
     slab_t *slab = NULL;

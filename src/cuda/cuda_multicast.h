@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast memory ("Multicast Object Management" of the driver's manual). One process makes an object and exports a
- * file descriptor, the others import it; each adds its device, then binds memory of its own:
+ * Multicast memory ("Multicast Object Management" of the driver's manual). One process makes an
+ * object and exports a file descriptor, the others import it; each adds its device, then binds
+ * memory of its own:
  *
- *   object   all  ---+-- the same place in the memory of each device: for multimem accesses of kernels only
- *   memory   own  ---+   this device's, for all others
+ *   object   all  ---+-- the same place in the memory of each device: for multimem accesses of
+ *   kernels only memory   own  ---+   this device's, for all others
  *
  * Both have addresses in each process.
  */

@@ -269,8 +269,8 @@ static int poll_queue(weft_queue_t *queue)
     return reached;
 }
 
-/* A device rings no doorbell: sleeps are short while it works, and as long as it may be about to finish
- * there are none. */
+/* A device rings no doorbell: sleeps are short while it works, and as long as it may be about to
+ * finish there are none. */
 static int queue_poll_events(bool everything)
 {
     int done = 0;

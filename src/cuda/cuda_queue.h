@@ -6,8 +6,8 @@
  *   events    7 -> 8                                 reached: number <= word
  *
  * So a poll is one load, and no lock of the driver's is touched. Where the driver cannot write
- * words from streams, events are events, queried ever less often. As a failed stream writes nothing,
- * the driver is asked now and then whether it still goes on.
+ * words from streams, events are events, queried ever less often. As a failed stream writes
+ * nothing, the driver is asked now and then whether it still goes on.
  */
 #ifndef WEFT_CUDA_CUDA_QUEUE_H
 #define WEFT_CUDA_CUDA_QUEUE_H

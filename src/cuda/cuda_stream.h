@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Streams of the program's (runtime/device_stream.h): calls are host functions, gates are waits for a
- * word in pinned memory.
+ * Streams of the program's (runtime/device_stream.h): calls are host functions, gates are waits for
+ * a word in pinned memory.
  *
  *   once       WAIT word >= n          one word a stream; its gates have ascending numbers
  *   repeated   WAIT word == 1, WRITE 0  a word of its own

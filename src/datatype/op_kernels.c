@@ -179,10 +179,12 @@ enum { PRODUCTS = 64 };
 #define MAKE(op, TYPES, MAKER, expression) TYPES(MAKER, op, expression)
 WEFT_KERNELS(MAKE)
 
-#define TWO(name, ctype, op, expression)        [WEFT_OP_##op][WEFT_MACHINE_##name] = op##_##name##_two,
-#define THREE(name, ctype, op, expression)      [WEFT_OP_##op][WEFT_MACHINE_##name] = op##_##name,
-#define ALL_TWO(op, TYPES, MAKER, expression)   TYPES(TWO, op, expression)
-#define ALL_THREE(op, TYPES, MAKER, expression) TYPES(THREE, op, expression)
+/* clang-format off */
+#define TWO(name, ctype, op, expr)        [WEFT_OP_##op][WEFT_MACHINE_##name] = op##_##name##_two,
+#define THREE(name, ctype, op, expr)      [WEFT_OP_##op][WEFT_MACHINE_##name] = op##_##name,
+#define ALL_TWO(op, TYPES, MAKER, expr)   TYPES(TWO, op, expr)
+#define ALL_THREE(op, TYPES, MAKER, expr) TYPES(THREE, op, expr)
+/* clang-format on */
 
 const weft_op_kernels_t WEFT_OP_KERNELS = {
     .two = {WEFT_KERNELS(ALL_TWO)},

@@ -158,19 +158,19 @@ WEFT_DECLARE_PAIR(weft_2double_precision_t, double, double)
     X(sum, WEFT_COMPLEXES, COMPLEX_SUM, )                                                          \
     X(sum, WEFT_HALF_COMPLEXES, COMPLEX_SUM, )                                                     \
     X(prod, WEFT_UNSIGNED, SCALAR, 1u * a * b)                                                     \
-    X(prod, WEFT_REALS, SCALAR, a * b)                                                              \
-    X(prod, WEFT_HALVES, HALF, a * b)                                                               \
+    X(prod, WEFT_REALS, SCALAR, a * b) \
+    X(prod, WEFT_HALVES, HALF, a * b) \
     X(prod, WEFT_COMPLEXES, COMPLEX_PROD, )                                                        \
     X(prod, WEFT_HALF_COMPLEXES, HALF_COMPLEX_PROD, )                                              \
     X(min, WEFT_UNSIGNED, SCALAR, b < a ? b : a)                                                   \
     X(min, WEFT_SIGNED, SCALAR, b < a ? b : a)                                                     \
-    X(min, WEFT_REALS, SCALAR, ((b < a) | (b != b)) ? b : a)                                         \
+    X(min, WEFT_REALS, SCALAR, ((b < a) | (b != b)) ? b : a) \
     X(min, WEFT_HALVES, HALF, WEFT_PICK((b < a) | (b != b), b, a))                                 \
     X(max, WEFT_UNSIGNED, SCALAR, b > a ? b : a)                                                   \
     X(max, WEFT_SIGNED, SCALAR, b > a ? b : a)                                                     \
-    X(max, WEFT_REALS, SCALAR, ((b > a) | (b != b)) ? b : a)                                         \
+    X(max, WEFT_REALS, SCALAR, ((b > a) | (b != b)) ? b : a) \
     X(max, WEFT_HALVES, HALF, WEFT_PICK((b > a) | (b != b), b, a))                                 \
-    X(band, WEFT_UNSIGNED, SCALAR, a & b)                                                           \
+    X(band, WEFT_UNSIGNED, SCALAR, a & b) \
     X(bor, WEFT_UNSIGNED, SCALAR, a | b)                                                           \
     X(bxor, WEFT_UNSIGNED, SCALAR, a ^ b)                                                          \
     X(land, WEFT_UNSIGNED, SCALAR, (a != 0) & (b != 0))                                            \

@@ -4,7 +4,8 @@
  * "device" of tuning.conf choose among those that are possible for a call. README.md describes
  * them.
  *
- * Most need all ranks of the host at a meeting (runtime/meeting.h). There a method goes through this:
+ * Most need all ranks of the host at a meeting (runtime/meeting.h). There a method goes through
+ * this:
  *
  *   possible --> offer --> (all have come) --> agrees --> begin --> end
  *                                  |                        '----> cancel --> end

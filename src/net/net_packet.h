@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What goes over the network: a packet of runtime/transport.h with this header (src/ofi; src/tcp has
- * the kinds).
+ * What goes over the network: a packet of runtime/transport.h with this header (src/ofi; src/tcp
+ * has the kinds).
  *
  *   | key 8 | source 4 | sequence 4 | context 4 | tag 4 | bytes 4 | kind 1 | version 1 | 0 2 |
  * payload

@@ -72,14 +72,15 @@ int weft_comm_open(void);
 /** The reverse of weft_comm_open; also frees communicators that the program has not freed. */
 void weft_comm_close(void);
 
-/** The contexts of this process's communicators, and those that are reserved for new ones. A context
+/** The contexts of this process's communicators, and those that are reserved for new ones. A
+ * context
  *  says nothing of processes: communicators that have no member in common may have the same. */
 extern weft_context_set_t weft_contexts;
 
 /**
- * A communicator of `group` (which gets a reference) with a context of weft_contexts, which it owns, or
- * without one yet (WEFT_NO_CONTEXT); error handler as `parent`'s; no attributes, hints or name. One
- * reference. MPI_ERR_NO_MEM.
+ * A communicator of `group` (which gets a reference) with a context of weft_contexts, which it
+ * owns, or without one yet (WEFT_NO_CONTEXT); error handler as `parent`'s; no attributes, hints or
+ * name. One reference. MPI_ERR_NO_MEM.
  */
 int weft_comm_create(weft_group_t *group, uint32_t context, const weft_comm_t *parent,
                      weft_comm_t **out);

@@ -23,9 +23,9 @@ weft_errhandler_t *weft_errhandler_of(MPI_Errhandler handle);
 MPI_Errhandler weft_errhandler_handle(weft_errhandler_t *handler);
 
 /**
- * The initial error handler (MPI 5.0, section 9.3), which `mpirun --initial-errhandler` names: that of
- * MPI_COMM_WORLD and MPI_COMM_SELF at first, and of errors before MPI_Init. MPI_ERR_ARG: there is none
- * of that name.
+ * The initial error handler (MPI 5.0, section 9.3), which `mpirun --initial-errhandler` names: that
+ * of MPI_COMM_WORLD and MPI_COMM_SELF at first, and of errors before MPI_Init. MPI_ERR_ARG: there
+ * is none of that name.
  */
 int weft_errhandler_initial(weft_errhandler_t **out);
 

@@ -94,7 +94,8 @@ struct weft_rail {
     weft_rail_slot_t *free_slots[WEFT_SLOT_SIZES];
 };
 
-/** Open `info` as rail `index`; `owner` stays. On failure nothing is left. MPI_ERR_OTHER with a text. */
+/** Open `info` as rail `index`; `owner` stays. On failure nothing is left. MPI_ERR_OTHER with a
+ * text. */
 int weft_rail_open(const struct fi_info *info, int index, const weft_rail_owner_t *owner,
                    weft_rail_t *out);
 void weft_rail_close(weft_rail_t *rail);

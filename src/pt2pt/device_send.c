@@ -2,11 +2,13 @@
 /*
  * Sending out of device memory. How a message goes is decided when it begins:
  *
- *   SHARE    the receiver copies: from the buffer, or from scratch on the device into which data that
+ *   SHARE    the receiver copies: from the buffer, or from scratch on the device into which data
+ *   that
  *            are not in one piece are packed first
  *   EAGER    into a slot, and out as any small message; what the processor can read goes straight
  *            into the packet if that can leave at once
- *   STREAM   an RTS, or an RTS_RKEY where the network reads device memory: the receiver may read the
+ *   STREAM   an RTS, or an RTS_RKEY where the network reads device memory: the receiver may read
+ *   the
  *            buffer then; when it wants packets, chunk after chunk into slots and out
  *   NONE     there was an error before anything went out: the receiver gets that
  *

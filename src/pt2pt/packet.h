@@ -3,22 +3,23 @@
  * The protocol between two ranks.
  *
  *   eager            sender -- EAGER (data) -->
- *   direct copy      sender -- RTS -->        receiver copies out of the sender's memory          -- FIN -->
- *   over a network   sender -- RTS_RKEY -->   receiver gets by remote key                          -- FIN -->
- *   through packets  sender -- RTS -->        <-- CTS --    -- DATA, DATA, ... -->    (<-- CTS -- ...)
- *   device memory    sender -- RTS_SHARE -->  receiver maps the allocation and copies out of it    -- FIN -->
- *   error            sender -- ERROR -->                    sender -- RTS -->  <-- NACK --
+ *   direct copy      sender -- RTS -->        receiver copies out of the sender's memory -- FIN -->
+ *   over a network   sender -- RTS_RKEY -->   receiver gets by remote key                -- FIN -->
+ *   through packets  sender -- RTS -->        <-- CTS --  -- DATA, DATA, ... -->  (<-- CTS -- ...)
+ *   device memory    sender -- RTS_SHARE -->  receiver maps the memory, copies out of it -- FIN -->
+ *   error            sender -- ERROR -->      or: sender -- RTS -->  <-- NACK --
  *
- * Every kind of RTS asks to send one message. The plain one carries the data along when they are short (synchronous
- * sends). A receiver that cannot use the remote key or the share answers with CTS, which says how much of the message may
- * be sent as DATA; more CTS may follow. Where the transport tells the owner of a remote key that its data were read,
- * there is no FIN.
+ * Every kind of RTS asks to send one message. The plain one carries the data along when they are
+ * short (synchronous sends). A receiver that cannot use the remote key or the share answers with
+ * CTS, which says how much of the message may be sent as DATA; more CTS may follow. Where the
+ * transport tells the owner of a remote key that its data were read, there is no FIN.
  *
- * EAGER, every RTS and ERROR are matched by (context, source, tag). CTS, FIN and NACK name the sender's request, DATA and
- * DATA_ERROR the receiver's, by a number that takes the place of context and tag in the header. ERROR, NACK and
- * DATA_ERROR carry a weft_packet_error_t in place of data.
+ * EAGER, every RTS and ERROR are matched by (context, source, tag). CTS, FIN and NACK name the
+ * sender's request, DATA and DATA_ERROR the receiver's, by a number that takes the place of context
+ * and tag in the header. ERROR, NACK and DATA_ERROR carry a weft_packet_error_t in place of data.
  *
- * packet.c has the table of the kinds, with the payload that each must have and the function that takes it.
+ * packet.c has the table of the kinds, with the payload that each must have and the function that
+ * takes it.
  */
 #ifndef WEFT_PT2PT_PACKET_H
 #define WEFT_PT2PT_PACKET_H
@@ -38,12 +39,15 @@ enum {
     WEFT_PACKET_FIN,
     WEFT_PACKET_RTS_RKEY,
     WEFT_PACKET_RTS_SHARE,
-    WEFT_PACKET_RTS_SHARE_SYNC, /* of a synchronous send: not to be copied before a receive has matched it */
-    WEFT_PACKET_ERROR,          /* the sender cannot give the data of a message */
-    WEFT_PACKET_NACK,           /* the receiver cannot take the data of a message */
+    /* of a synchronous send: not to be copied before a receive has matched it */
+    WEFT_PACKET_RTS_SHARE_SYNC,
+    WEFT_PACKET_ERROR,      /* the sender cannot give the data of a message */
+    WEFT_PACKET_NACK,       /* the receiver cannot take the data of a message */
     WEFT_PACKET_DATA_ERROR, /* the sender cannot go on with DATA */
-    WEFT_PACKET_SHARE_FREED, /* the sender has freed an allocation that it shared; names it by its id */
-    WEFT_PACKET_LANDED, /* never sent: an EAGER whose data the transport wrote into the receiver's buffer */
+    /* the sender has freed an allocation that it shared; names it by its id */
+    WEFT_PACKET_SHARE_FREED,
+    /* never sent: an EAGER whose data the transport wrote into the receiver's buffer */
+    WEFT_PACKET_LANDED,
     WEFT_PACKET_KINDS,
     /* Bytes of data that an RTS carries along at most. */
     WEFT_RTS_INLINE = 1024,
@@ -75,8 +79,8 @@ enum {
 typedef struct weft_cts {
     uint64_t request; /* the receiver's */
     uint64_t limit;   /* bytes of the message that may be sent so far */
-    uint64_t
-        cannot_map; /* 1: answers an RTS_SHARE, and this receiver can never map what the sender shares */
+    /* 1: answers an RTS_SHARE, and this receiver can never map what the sender shares */
+    uint64_t cannot_map;
 } weft_cts_t;
 
 #endif

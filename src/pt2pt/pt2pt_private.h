@@ -119,7 +119,8 @@ weft_packet_error_t wefti_packet_error(const weft_request_t *request);
 void wefti_note_packet_error(weft_request_t *request, const void *payload, size_t bytes);
 
 /* send.c */
-/** Send an answer (CTS or FIN) about the sender's request; later when there is no room now. `go` NULL:
+/** Send an answer (CTS or FIN) about the sender's request; later when there is no room now. `go`
+ * NULL:
  *  without payload. */
 void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
                        const weft_cts_t *cts);

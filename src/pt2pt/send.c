@@ -206,8 +206,8 @@ static bool push_control(weft_send_t *send)
     return true;
 }
 
-/* All that may go out so far, and the end when that is all. To the process itself the next CTS may come from
- * within: it finds the send in good hands. */
+/* All that may go out so far, and the end when that is all. To the process itself the next CTS may
+ * come from within: it finds the send in good hands. */
 static bool push_more(weft_send_t *send)
 {
     send->is_queued = true;

@@ -61,15 +61,17 @@ typedef enum weft_where {
 
 /* ---- work ---- */
 
-/** An ordered queue of work on one device. Different stream classes of a device go on side by side. */
+/** An ordered queue of work on one device. Different stream classes of a device go on side by
+ * side. */
 typedef struct weft_queue weft_queue_t;
 
 typedef enum weft_stream_class {
-    WEFT_STREAM_QUICK,    /* short work that somebody waits for */
-    WEFT_STREAM_DOWN,     /* large copies to the host */
-    WEFT_STREAM_UP,       /* large copies from the host */
-    WEFT_STREAM_BULK,     /* large copies and reductions on the device */
-    WEFT_STREAM_EXCHANGE, /* kernels that wait for other ranks: nothing else may stand behind them */
+    WEFT_STREAM_QUICK, /* short work that somebody waits for */
+    WEFT_STREAM_DOWN,  /* large copies to the host */
+    WEFT_STREAM_UP,    /* large copies from the host */
+    WEFT_STREAM_BULK,  /* large copies and reductions on the device */
+    /* kernels that wait for other ranks: nothing else may stand behind them */
+    WEFT_STREAM_EXCHANGE,
     WEFT_STREAM_CLASSES
 } weft_stream_class_t;
 
@@ -241,7 +243,8 @@ typedef struct weft_device_ops {
     int (*number)(const weft_device_t *device);
 
     /* ---- work ---- */
-    /** The queue of a stream_class; lives as long as the device. NULL with a text: the driver refused. */
+    /** The queue of a stream_class; lives as long as the device. NULL with a text: the driver
+     * refused. */
     weft_queue_t *(*queue)(weft_device_t *device, weft_stream_class_t stream_class);
     /** Any memory to any memory. */
     int (*copy)(weft_queue_t *queue, void *to, const void *from, size_t bytes);

@@ -51,9 +51,9 @@ typedef struct weft_device_stream_ops {
     /** Without the lock: have a thread of the driver's call `function` when the stream comes there.
      * It must not block, and not call the driver. */
     int (*put_call)(weft_user_stream_t *stream, void (*function)(void *owner), void *owner);
-    /** Without the lock, for a stream that is being captured: have a thread of the driver's call `function`
-     * when the graph and all that was made of it are gone, and nothing of them runs. It must not block, and
-     * not call the driver. False: the driver does not offer it. */
+    /** Without the lock, for a stream that is being captured: have a thread of the driver's call
+     * `function` when the graph and all that was made of it are gone, and nothing of them runs. It
+     * must not block, and not call the driver. False: the driver does not offer it. */
     bool (*put_end)(weft_user_stream_t *stream, void (*function)(void *owner), void *owner);
     /** Without the lock: have the stream wait at the gate. */
     int (*put_gate)(weft_user_stream_t *stream, const weft_gate_t *gate);

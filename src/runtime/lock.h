@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The library's lock: one for everything, taken by each MPI call, and only when the program asked
- * for MPI_THREAD_MULTIPLE or the library has a thread of its own (src/stream). Functions of the user's are called without it: they may call MPI, and
- * wait for locks of their own whose holders wait for this one.
+ * for MPI_THREAD_MULTIPLE or the library has a thread of its own (src/stream). Functions of the
+ * user's are called without it: they may call MPI, and wait for locks of their own whose holders
+ * wait for this one.
  */
 #ifndef WEFT_RUNTIME_LOCK_H
 #define WEFT_RUNTIME_LOCK_H

@@ -174,8 +174,8 @@ static unsigned at_most(unsigned value, unsigned most)
     return value < most ? value : most;
 }
 
-/* The meeting `number` begins in the slot of one that is over. If that was off: all came, too late: wait
- * longer. Some did not: come less often. */
+/* The meeting `number` begins in the slot of one that is over. If that was off: all came, too late:
+ * wait longer. Some did not: come less often. */
 static void learn_members(weft_board_t *board, const count_t *old, uint32_t number, int members)
 {
     uint32_t done = atomic_load(&board->last_done);

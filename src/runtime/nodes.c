@@ -51,7 +51,8 @@ static int number_anew(void)
     }
     weft_free(numbers);
     count = next;
-    if (has_room) { /* they were as long as there could have been hosts; a smaller one is no failure */
+    /* they were as long as there could have been hosts; a smaller one is no failure */
+    if (has_room) {
         int *shorter = weft_realloc(firsts, (size_t)count * sizeof(*firsts));
         firsts = shorter == NULL ? firsts : shorter;
         shorter = weft_realloc(lasts, (size_t)count * sizeof(*lasts));

@@ -56,9 +56,9 @@ enum { SLEEPS_IN_POLL = 1 };
 
 static const unsigned SLEEPS_ON_WORD = 1u << 31;
 
-/* What a doorbell is set to; with the lock. On the word it is another number each time: a thread that has set
- * the doorbell, and is on its way to sleep when it is rung, must not take the number of the next thread that
- * sets it for its own. */
+/* What a doorbell is set to; with the lock. On the word it is another number each time: a thread
+ * that has set the doorbell, and is on its way to sleep when it is rung, must not take the number
+ * of the next thread that sets it for its own. */
 static unsigned next_way_to_sleep(bool in_poll)
 {
     static unsigned number;
@@ -197,7 +197,8 @@ void weft_progress_test(void)
     yield_between_tests();
 }
 
-/* Another thread of this process that sleeps on the same doorbell must not be left with a cleared one.
+/* Another thread of this process that sleeps on the same doorbell must not be left with a cleared
+ * one.
  */
 static void stay_awake(void)
 {
@@ -216,8 +217,9 @@ static void fence_doorbell(void)
         weft_asymmetric_fence();
 }
 
-/* After a sleep in runtime/fd_watch.h, where a ring wakes one thread only. If others sleep there, it may have been
- * meant for them: the doorbell stays set, and what has come by now is taken for all. */
+/* After a sleep in runtime/fd_watch.h, where a ring wakes one thread only. If others sleep there,
+ * it may have been meant for them: the doorbell stays set, and what has come by now is taken for
+ * all. */
 static void answer_ring(unsigned how)
 {
     bool is_alone = atomic_load(&sleepers) == 1;

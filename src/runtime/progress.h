@@ -2,9 +2,9 @@
 /*
  * Waiting, in one place: spin, then yield, then sleep on a doorbell.
  *
- * A doorbell is a word in memory that peers can reach. Its owner sets it before it goes to sleep and
- * looks once more for packets; whoever has published a packet looks at it and wakes the owner. Both
- * sides store first and load second, so a full fence must stand between the two on one side at
+ * A doorbell is a word in memory that peers can reach. Its owner sets it before it goes to sleep
+ * and looks once more for packets; whoever has published a packet looks at it and wakes the owner.
+ * Both sides store first and load second, so a full fence must stand between the two on one side at
  * least: by default the sleeper pays (an asymmetric fence, some microseconds once before a sleep).
  * Where cores are short, sleeps are frequent and the senders pay.
  */
@@ -41,8 +41,8 @@ static inline void weft_doorbell_ring(weft_doorbell_t *doorbell)
         weft_doorbell_wake(doorbell);
 }
 
-/** Choose how to wait, by what weft_world says of cores and fences and by the configuration. `doorbell`
- * is where peers wake this process; NULL: nobody outside can. */
+/** Choose how to wait, by what weft_world says of cores and fences and by the configuration.
+ * `doorbell` is where peers wake this process; NULL: nobody outside can. */
 void weft_progress_open(weft_doorbell_t *doorbell);
 
 /** Called in each round of progress, with the lock; never blocks. Returns how much it did.
@@ -67,8 +67,8 @@ void weft_progress_test(void);
 /** Rounds until *flag is true. Gives up the lock while it yields or sleeps. */
 void weft_progress_until(const bool *flag);
 
-/** So many more things (or fewer) are polled for that ring no doorbell: a device's work, say, or the
- * end of somebody's patience. While there are any, sleeps are short. */
+/** So many more things (or fewer) are polled for that ring no doorbell: a device's work, say, or
+ * the end of somebody's patience. While there are any, sleeps are short. */
 void weft_progress_await_silent(int more);
 
 /** Wake threads of this process that sleep in weft_progress_until: something they may wait for

@@ -204,8 +204,8 @@ struct weft_transport_ops {
     bool is_unsure;
     /** Make endpoints to the ranks that this transport reaches and that have none yet
      *  (world->endpoints), or be ready to (`reach`). Registers what is polled (weft_progress_add)
-     * and, where not all peers ring the doorbell, what is slept on (weft_fd_watch_add). Collective over
-     * all ranks, blocks. MPI_ERR_UNSUPPORTED_OPERATION: not on this machine, nothing is left
+     * and, where not all peers ring the doorbell, what is slept on (weft_fd_watch_add). Collective
+     * over all ranks, blocks. MPI_ERR_UNSUPPORTED_OPERATION: not on this machine, nothing is left
      * behind, the next transport is tried. MPI_ERR_NO_MEM, MPI_ERR_OTHER with a text: the job
      * cannot start. */
     int (*open)(weft_world_t *world, weft_sink_fn_t sink);

@@ -69,13 +69,17 @@ struct weft_world {
     const weft_wireup_t *wireup;
     const char *fabric; /* the libfabric provider between hosts; "" where there is none */
     bool
-        has_lost; /* some rank, or could not reach it: what goes wrong from now on is probably a consequence */
+        /* some rank, or could not reach it: what goes wrong from now on is probably a
+         * consequence */
+        has_lost;
     /** Make the endpoint of a rank that has none and enter it in `endpoints`; NULL, with a text of
      * weft_fail, when it cannot be reached. Set by start-up. */
     weft_endpoint_t *(*reach)(int world_rank);
-    /** Asked by a transport, before the payload of a packet is there: where shall it go? NULL: into memory of the
-     *  transport's own. Else `bytes` of the header are written there, and the sink is then given the header as this
-     *  function has changed it, and that place as the payload. Set by start-up; NULL: never. */
+    /** Asked by a transport, before the payload of a packet is there: where shall it go? NULL: into
+     * memory of the
+     *  transport's own. Else `bytes` of the header are written there, and the sink is then given
+     *  the header as this function has changed it, and that place as the payload. Set by start-up;
+     *  NULL: never. */
     void *(*land)(int source_world_rank, weft_header_t *header);
     /** Told by a transport that a rank cannot be reached any more, and why: whatever waits for it
      * ends with an error. Set by start-up. */

@@ -19,8 +19,9 @@ enum {
     POLLS_PER_YIELD = 1000,
     TRIAL_BYTES = 32 * 1024,
     TRIALS = 4,
-    /* On an AMD EPYC without fast string copies the kernel took 5.5 times as long as a core. There windows of 64 KiB came
-     * at 13.5 GB/s when read and at 21 as a stream, one of them took 5.2 us and 3.5, 1 MiB 61 and 55. */
+    /* On an AMD EPYC without fast string copies the kernel took 5.5 times as long as a core. There
+     * windows of 64 KiB came at 13.5 GB/s when read and at 21 as a stream, one of them took 5.2 us
+     * and 3.5, 1 MiB 61 and 55. */
     SLOW_FACTOR = 4,
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ends WHERE HOW [RANK]: all ranks block WHERE (recv, allreduce, barrier, dup, split, create_group,
- * idup, outside of MPI: pause); before that, and with idup within it, RANK (1 if not given) ends. HOW is
+ * idup, outside of MPI: pause); before that, and with idup within it, RANK (1 if not given) ends.
+ * HOW is
  *
  *   kill  segv  abort=CODE  exit=CODE   by SIGKILL, SIGSEGV, MPI_Abort or _Exit
  *   send         by a message to rank 7, an error unless there is such a rank

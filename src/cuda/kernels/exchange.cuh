@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels that exchange data with those of other ranks, each on a device of its own (kernel_args.h has the layout of
- * an inbox). These are the kernels that wait for another one's threads. What keeps that safe:
+ * Kernels that exchange data with those of other ranks, each on a device of its own (kernel_args.h
+ * has the layout of an inbox). These are the kernels that wait for another one's threads. What
+ * keeps that safe:
  *
- * - Thread t waits for nothing but what threads t of the others push, all of them launch as many threads, and each
- *   pushes before it waits. So it does not matter how many threads run at once: those with low numbers come first.
- * - Every line that is pushed is waited for, but by a kernel that was called off: when one has ended nothing more
+ * - Thread t waits for nothing but what threads t of the others push, all of them launch as many
+ * threads, and each
+ *   pushes before it waits. So it does not matter how many threads run at once: those with low
+ *   numbers come first.
+ * - Every line that is pushed is waited for, but by a kernel that was called off: when one has
+ * ended nothing more
  *   goes to its inbox.
- * - Who waits long looks at a word of the host's and at the clock now and then, and ends the kernel without a result.
+ * - Who waits long looks at a word of the host's and at the clock now and then, and ends the kernel
+ * without a result.
  */
 #ifndef WEFT_CUDA_KERNELS_EXCHANGE_CUH
 #define WEFT_CUDA_KERNELS_EXCHANGE_CUH
@@ -21,7 +26,8 @@ typedef weft_waiter_t<weft_exchange_args_t> weft_exchanger_t;
 /* ---- units of 16 bytes ---- */
 
 /* Unit `unit` of a block in the user's memory. Gaps of pairs are not touched. */
-template <class Op> WEFT_DEVICE weft_vector_t weft_load_unit(const void *block, uint64_t unit, uint64_t bytes)
+template <class Op>
+WEFT_DEVICE weft_vector_t weft_load_unit(const void *block, uint64_t unit, uint64_t bytes)
 {
     const char *from = weft_at(block, unit * WEFT_UNIT_BYTES);
     const unsigned here = weft_unit_bytes(unit, bytes);
@@ -42,7 +48,8 @@ template <class Op> WEFT_DEVICE weft_vector_t weft_load_unit(const void *block, 
 }
 
 template <class Op>
-WEFT_DEVICE void weft_store_unit(void *block, uint64_t unit, uint64_t bytes, const weft_vector_t &vector)
+WEFT_DEVICE void weft_store_unit(void *block, uint64_t unit, uint64_t bytes,
+                                 const weft_vector_t &vector)
 {
     char *to = weft_at(block, unit * WEFT_UNIT_BYTES);
     const unsigned here = weft_unit_bytes(unit, bytes);
@@ -66,11 +73,13 @@ WEFT_DEVICE void weft_push(void *row, uint64_t unit, const weft_vector_t &data, 
 {
     char *line = weft_at(row, unit * WEFT_UNIT_LINES_BYTES);
     weft_store_volatile(line, weft_vector_t{{data.word[0], flag, data.word[1], flag}});
-    weft_store_volatile(line + sizeof(weft_vector_t), weft_vector_t{{data.word[2], flag, data.word[3], flag}});
+    weft_store_volatile(line + sizeof(weft_vector_t),
+                        weft_vector_t{{data.word[2], flag, data.word[3], flag}});
 }
 
 /* Both lines of a unit; false: it was called off. */
-WEFT_DEVICE bool weft_pull(const weft_exchanger_t &waiter, const void *row, uint64_t unit, weft_vector_t *out)
+WEFT_DEVICE bool weft_pull(const weft_exchanger_t &waiter, const void *row, uint64_t unit,
+                           weft_vector_t *out)
 {
     const char *line = weft_at(row, unit * WEFT_UNIT_LINES_BYTES);
     const uint32_t flag = waiter.args.flag;
@@ -79,7 +88,8 @@ WEFT_DEVICE bool weft_pull(const weft_exchanger_t &waiter, const void *row, uint
         const weft_vector_t first = weft_load_volatile<weft_vector_t>(line);
         const weft_vector_t second = weft_load_volatile<weft_vector_t>(line + sizeof(first));
         *out = weft_vector_t{{first.word[0], first.word[2], second.word[0], second.word[2]}};
-        if (first.word[1] == flag && first.word[3] == flag && second.word[1] == flag && second.word[3] == flag)
+        if (first.word[1] == flag && first.word[3] == flag && second.word[1] == flag &&
+            second.word[3] == flag)
             return true;
         if (weft_is_in_vain(waiter, tries))
             return false;
@@ -99,21 +109,25 @@ template <class Op> WEFT_DEVICE_ONCE void weft_push_blocks(const weft_exchange_a
     WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members; turn++)
     {
         const weft_exchange_side_t &side = weft_other(args, turn);
-        for (uint64_t unit = weft_thread(); unit * WEFT_UNIT_BYTES < side.out_bytes; unit += weft_threads())
-            weft_push(side.outbox, unit, weft_load_unit<Op>(side.from, unit, side.out_bytes), args.flag);
+        for (uint64_t unit = weft_thread(); unit * WEFT_UNIT_BYTES < side.out_bytes;
+             unit += weft_threads())
+            weft_push(side.outbox, unit, weft_load_unit<Op>(side.from, unit, side.out_bytes),
+                      args.flag);
     }
 }
 
 /* What the others have pushed `offset` bytes into the rows of this member. */
 template <class Op>
-WEFT_DEVICE_ONCE void weft_pull_blocks(const weft_exchange_args_t &args, uint64_t begin_ns, uint64_t offset)
+WEFT_DEVICE_ONCE void weft_pull_blocks(const weft_exchange_args_t &args, uint64_t begin_ns,
+                                       uint64_t offset)
 {
     const weft_exchanger_t waiter = {args, begin_ns};
     weft_vector_t vector;
     WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members; turn++)
     {
         const weft_exchange_side_t &side = weft_other(args, turn);
-        for (uint64_t unit = weft_thread(); unit * WEFT_UNIT_BYTES < side.in_bytes; unit += weft_threads()) {
+        for (uint64_t unit = weft_thread(); unit * WEFT_UNIT_BYTES < side.in_bytes;
+             unit += weft_threads()) {
             if (!weft_pull(waiter, weft_at(side.inbox, offset), unit, &vector))
                 return;
             weft_store_unit<Op>(side.to, unit, side.in_bytes, vector);
@@ -123,7 +137,8 @@ WEFT_DEVICE_ONCE void weft_pull_blocks(const weft_exchange_args_t &args, uint64_
 
 /* Unit `unit` of what member `index` brings to this one's result. */
 template <class Op>
-WEFT_DEVICE bool weft_operand(const weft_exchanger_t &waiter, uint32_t index, uint64_t unit, typename Op::item *out)
+WEFT_DEVICE bool weft_operand(const weft_exchanger_t &waiter, uint32_t index, uint64_t unit,
+                              typename Op::item *out)
 {
     const weft_exchange_args_t &args = waiter.args;
     const weft_exchange_side_t &side = args.side[index];
@@ -138,7 +153,8 @@ WEFT_DEVICE bool weft_operand(const weft_exchanger_t &waiter, uint32_t index, ui
 
 /* In the order of members, rounded once, as reduce.cuh has it. */
 template <class Op>
-WEFT_DEVICE bool weft_combine_unit(const weft_exchanger_t &waiter, uint64_t unit, weft_vector_t *out)
+WEFT_DEVICE bool weft_combine_unit(const weft_exchanger_t &waiter, uint64_t unit,
+                                   weft_vector_t *out)
 {
     constexpr unsigned ITEMS = WEFT_UNIT_BYTES / sizeof(typename Op::item);
     typename Op::item item[ITEMS];
@@ -160,12 +176,14 @@ template <class Op> WEFT_DEVICE bool weft_combine_blocks(const weft_exchanger_t 
     const weft_exchange_args_t &args = waiter.args;
     const weft_exchange_side_t &own = args.side[args.member];
     weft_vector_t result;
-    for (uint64_t unit = weft_thread(); unit * WEFT_UNIT_BYTES < own.in_bytes; unit += weft_threads()) {
+    for (uint64_t unit = weft_thread(); unit * WEFT_UNIT_BYTES < own.in_bytes;
+         unit += weft_threads()) {
         if (!weft_combine_unit<Op>(waiter, unit, &result))
             return false;
         weft_store_unit<Op>(own.to, unit, own.in_bytes, result);
         WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members && args.results > 0; turn++)
-            weft_push(weft_at(weft_other(args, turn).outbox, args.results), unit, result, args.flag);
+            weft_push(weft_at(weft_other(args, turn).outbox, args.results), unit, result,
+                      args.flag);
     }
     return true;
 }
@@ -183,7 +201,8 @@ template <class Op> struct weft_mover_t<false, Op> {
     typedef Op type;
 };
 
-/* Each combines the blocks that it is sent; then, of an allreduce in two shots, all get all results. */
+/* Each combines the blocks that it is sent; then, of an allreduce in two shots, all get all
+ * results. */
 template <class Op> WEFT_DEVICE void weft_exchange(const weft_exchange_args_t &args)
 {
     typedef typename weft_mover_t<Op::is_dense, Op>::type mover;

@@ -11,8 +11,9 @@
  *
  * A kernel takes one structure, `args`, and touches global memory through the functions below only:
  * on the host they translate the address. There its threads run one after the other; so there is no
- * shared memory, no barrier, and no thread that waits for another of the same kernel. But for the threads
- * of a block in a WEFT_BLOCK_KERNEL, which the host runs as one: they may meet in weft_block_all().
+ * shared memory, no barrier, and no thread that waits for another of the same kernel. But for the
+ * threads of a block in a WEFT_BLOCK_KERNEL, which the host runs as one: they may meet in
+ * weft_block_all().
  */
 #ifndef WEFT_CUDA_KERNELS_KERNEL_CUH
 #define WEFT_CUDA_KERNELS_KERNEL_CUH

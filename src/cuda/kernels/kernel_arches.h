@@ -9,15 +9,17 @@ typedef enum weft_kernel_fit {
     WEFT_KERNELS_NONE,     /* for other devices only, or there is no image */
     WEFT_KERNELS_COMPILED, /* as they are */
     WEFT_KERNELS_PTX, /* the driver compiles them when they are first used, and keeps the result */
-    WEFT_KERNELS_NATIVE, /* compiled for the devices of the machine that built them, whatever these are */
+    /* compiled for the devices of the machine that built them, whatever these are */
+    WEFT_KERNELS_NATIVE,
 } weft_kernel_fit_t;
 
 /** Architectures with blanks between them, "75 80 90", or "native"; "": there is no image. */
 extern const char *const weft_kernel_arches;
 
-/** Do kernels that were compiled for `arches`, and are there as PTX of architecture `ptx` (0: are not),
- *  run on a device of this capability (90 is 9.0)? Code runs on later minor versions of its major one
- *  (CUDA C++ Programming Guide, "Binary Compatibility"). */
+/** Do kernels that were compiled for `arches`, and are there as PTX of architecture `ptx` (0: are
+ * not),
+ *  run on a device of this capability (90 is 9.0)? Code runs on later minor versions of its major
+ *  one (CUDA C++ Programming Guide, "Binary Compatibility"). */
 weft_kernel_fit_t weft_kernel_fit_of(const char *arches, int ptx, int capability);
 
 /** The same of this library's. */

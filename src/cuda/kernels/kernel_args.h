@@ -65,14 +65,15 @@ typedef struct weft_copy_args {
 } weft_copy_args_t;
 
 /**
- * Exchange: each rank launches this on its device; the kernels push blocks into each other's inboxes and wait for what
- * comes into their own. An inbox has a row for each sender; a block is there in units of 16 bytes, each of them
- * two lines that are written at once, with the number of this exchange beside the data:
+ * Exchange: each rank launches this on its device; the kernels push blocks into each other's
+ * inboxes and wait for what comes into their own. An inbox has a row for each sender; a block is
+ * there in units of 16 bytes, each of them two lines that are written at once, with the number of
+ * this exchange beside the data:
  *
  *   | word 0 | flag | word 1 | flag |   | word 2 | flag | word 3 | flag |
  *
- * Words that stand beside the flag have come: no fence, and no word that says that all is there. Results
- * of an allreduce in two shots go into rows of their own, `results` bytes after the others.
+ * Words that stand beside the flag have come: no fence, and no word that says that all is there.
+ * Results of an allreduce in two shots go into rows of their own, `results` bytes after the others.
  */
 typedef struct weft_exchange_side {
     void *outbox;      /* this rank's row in that member's inbox */
@@ -87,16 +88,17 @@ typedef struct weft_exchange_args {
     uint32_t flag;     /* not 0, and of no exchange before that used these inboxes */
     uint32_t results;  /* 0: what is combined is for this rank alone */
     uint64_t limit_ns; /* that a thread waits at most; 0: without end */
-    uint32_t *
-        watch; /* pinned, aligned to 8: [0] the host has called off the exchange of this flag; [1] it
-                          has ended without a result */
+    /* pinned, aligned to 8: [0] the host has called off the exchange of this flag; [1] it has ended
+     * without a result */
+    uint32_t *watch;
     weft_exchange_side_t side[WEFT_EXCHANGE_MEMBERS];
 } weft_exchange_args_t;
 
 /**
- * Allreduce through multicast memory: an object in which each member's device has as much memory of its own; a load at
- * the object's address gives what lies at that place in the memory of all, reduced, and a store goes to all. Each
- * block has an area in it, with a word for what each member tells, and two slots for pieces of the operand:
+ * Allreduce through multicast memory: an object in which each member's device has as much memory of
+ * its own; a load at the object's address gives what lies at that place in the memory of all,
+ * reduced, and a store goes to all. Each block has an area in it, with a word for what each member
+ * tells, and two slots for pieces of the operand:
  *
  *   area   | word of member 0 | of 1 | ... | slot of pieces 0, 2, 4 ... | of pieces 1, 3, 5 ... |
  *
@@ -105,8 +107,8 @@ typedef struct weft_exchange_args {
 typedef struct weft_multicast_args {
     uint32_t members, member;
     uint32_t flag; /* not 0, and greater than in all launches before in this memory */
-    uint32_t
-        piece; /* bytes that a block takes at a time: a multiple of 16, at most WEFT_MULTICAST_PIECE */
+    /* bytes that a block takes at a time: a multiple of 16, at most WEFT_MULTICAST_PIECE */
+    uint32_t piece;
     uint64_t bytes;    /* of the operand */
     uint64_t limit_ns; /* as above */
     uint32_t *watch;

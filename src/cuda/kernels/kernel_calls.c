@@ -192,7 +192,8 @@ void weft_call_exchange(weft_kernel_t kernel, size_t most, weft_kernel_call_t *o
     set_threads(out, units > 0 ? units : 1, EXCHANGE_PROCESSORS);
 }
 
-/* Pieces are so small that all blocks have one, if the operand allows it, and that none is more than the others. */
+/* Pieces are so small that all blocks have one, if the operand allows it, and that none is more
+ * than the others. */
 void weft_call_multicast(weft_kernel_t kernel, weft_kernel_call_t *out)
 {
     weft_multicast_args_t *args = &out->args.multicast;

@@ -11,7 +11,8 @@
  * arguments, in pinned memory: it is written here, has one address on host and device, and must
  * stay as it is until the kernel has run. `processors` is the number of multiprocessors that the
  * kernel may fill, 1 or more. Fewer blocks give the same results: who launches may lower their
- * number to what the driver says fits at once; but not of exchanges and multicasts, all of which have as many.
+ * number to what the driver says fits at once; but not of exchanges and multicasts, all of which
+ * have as many.
  */
 #ifndef WEFT_CUDA_KERNELS_KERNEL_CALLS_H
 #define WEFT_CUDA_KERNELS_KERNEL_CALLS_H
@@ -96,7 +97,8 @@ typedef struct weft_kernel_move {
 
 void weft_call_move(const weft_kernel_move_t *move, unsigned processors, weft_kernel_call_t *out);
 
-/** out->args.exchange is filled in. `most`: the bytes of the longest block of all, alike on all ranks. */
+/** out->args.exchange is filled in. `most`: the bytes of the longest block of all, alike on all
+ * ranks. */
 void weft_call_exchange(weft_kernel_t kernel, size_t most, weft_kernel_call_t *out);
 
 /** out->args.multicast is filled in, but for `piece`: bytes alike on all ranks. */

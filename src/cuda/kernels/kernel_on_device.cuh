@@ -24,7 +24,8 @@
     extern "C" __global__ void __launch_bounds__(WEFT_KERNEL_THREADS, 2)                           \
         name(const __grid_constant__ args_t args)
 
-/* One whose blocks work as one each: the functions of blocks are for these. There are few, of 128 registers a thread. */
+/* One whose blocks work as one each: the functions of blocks are for these. There are few, of 128
+ * registers a thread. */
 #define WEFT_BLOCK_KERNEL(name, args_t)                                                            \
     extern "C" __global__ void __launch_bounds__(WEFT_KERNEL_THREADS, 1)                           \
         name(const __grid_constant__ args_t args)
@@ -61,13 +62,15 @@ WEFT_DEVICE unsigned weft_block_threads()
     return blockDim.x;
 }
 
-/** Is it true of all threads of the block? All come here, and what each did before is seen by all afterwards. */
+/** Is it true of all threads of the block? All come here, and what each did before is seen by all
+ * afterwards. */
 WEFT_DEVICE bool weft_block_all(bool claim)
 {
     return __syncthreads_and(claim) != 0;
 }
 
-/* Of who waits: reads before the first pause, and between two looks at a word of the host's over the bus. */
+/* Of who waits: reads before the first pause, and between two looks at a word of the host's over
+ * the bus. */
 enum { WEFT_TRIES_AWAKE = 64, WEFT_TRIES_TO_LOOK = 4096 };
 
 /** Wait a little. */

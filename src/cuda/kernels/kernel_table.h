@@ -34,7 +34,8 @@ weft_kernel_t weft_reduce_kernel(const weft_op_t *op, const weft_type_t *type);
 /** The kernel by which a switch does it (multicast.cuh); WEFT_NO_KERNEL: it cannot. */
 weft_kernel_t weft_multicast_kernel(const weft_op_t *op, const weft_type_t *type);
 
-/** The kernel that exchanges the operands of a reduction with other devices, and then does the same. */
+/** The kernel that exchanges the operands of a reduction with other devices, and then does the
+ * same. */
 static inline weft_kernel_t weft_exchange_kernel(weft_kernel_t reduction)
 {
     return (weft_kernel_t)(reduction + 1);

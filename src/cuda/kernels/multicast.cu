@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernels of what a switch can reduce. On the host it is the operations of reduce.cu, which comes before this. */
+/* The kernels of what a switch can reduce. On the host it is the operations of reduce.cu, which
+ * comes before this. */
 #include "cuda/kernels/multicast.cuh"
 #include "cuda/kernels/multicast_list.h"
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allreduce through an object of multicast memory, a kernel on each member's device (kernel_args.h has the layout).
- * A block takes every so-many-th piece of the operand:
+ * Allreduce through an object of multicast memory, a kernel on each member's device (kernel_args.h
+ * has the layout). A block takes every so-many-th piece of the operand:
  *
  *   bring    its own piece into its own memory, and tell all: "brought"
- *   reduce   when all have: each member its slice of the piece, which the switch adds up and stores to all: "reduced"
- *   take     when all have: the result out of its own memory
+ *   reduce   when all have: each member its slice of the piece, which the switch adds up and stores
+ *   to all: "reduced" take     when all have: the result out of its own memory
  *
- * and brings the next piece, into the other of two slots, while it waits for the others. Why they come to an end: block
- * b waits for nothing but what blocks b of the others tell, all launch as many blocks, and each tells before it waits;
- * all tell the same numbers in the same order, each in a word of its own, so a number stands for all before it.
- * When a kernel has ended well nobody touches its memory any more: all have told their last.
+ * and brings the next piece, into the other of two slots, while it waits for the others. Why they
+ * come to an end: block b waits for nothing but what blocks b of the others tell, all launch as
+ * many blocks, and each tells before it waits; all tell the same numbers in the same order, each in
+ * a word of its own, so a number stands for all before it. When a kernel has ended well nobody
+ * touches its memory any more: all have told their last.
  */
 #ifndef WEFT_CUDA_KERNELS_MULTICAST_CUH
 #define WEFT_CUDA_KERNELS_MULTICAST_CUH
@@ -29,17 +30,20 @@
 /* Units that a thread has under way: the way through the switch is long. */
 enum { WEFT_MULTICAST_UNITS = 4 };
 
-/* The turn-th piece of this block: where it lies in the operand, its bytes (0: there is none), and its slot. */
+/* The turn-th piece of this block: where it lies in the operand, its bytes (0: there is none), and
+ * its slot. */
 struct weft_multicast_piece_t {
     uint64_t offset, bytes, slot;
 };
 
-WEFT_DEVICE weft_multicast_piece_t weft_multicast_piece(const weft_multicast_args_t &args, uint64_t turn)
+WEFT_DEVICE weft_multicast_piece_t weft_multicast_piece(const weft_multicast_args_t &args,
+                                                        uint64_t turn)
 {
     const uint64_t offset = (weft_block() + turn * weft_pack_blocks()) * args.piece;
     const uint64_t left = offset < args.bytes ? args.bytes - offset : 0;
     return {offset, left < args.piece ? left : args.piece,
-            weft_block() * WEFT_MULTICAST_AREA + WEFT_MULTICAST_LINE + turn % 2 * WEFT_MULTICAST_PIECE};
+            weft_block() * WEFT_MULTICAST_AREA + WEFT_MULTICAST_LINE +
+                turn % 2 * WEFT_MULTICAST_PIECE};
 }
 
 /* ---- telling and waiting ---- */
@@ -64,7 +68,8 @@ WEFT_DEVICE void weft_tell(const weft_multicast_args_t &args, uint64_t number)
         weft_multicast_signal(weft_at(args.all, word), number);
 }
 
-WEFT_DEVICE bool weft_await_word(const weft_waiter_t<weft_multicast_args_t> &waiter, const void *word, uint64_t number)
+WEFT_DEVICE bool weft_await_word(const weft_waiter_t<weft_multicast_args_t> &waiter,
+                                 const void *word, uint64_t number)
 {
     WEFT_NO_UNROLL for (unsigned tries = 1; weft_load_acquire<uint64_t>(word) < number; tries++)
     {
@@ -75,12 +80,14 @@ WEFT_DEVICE bool weft_await_word(const weft_waiter_t<weft_multicast_args_t> &wai
 }
 
 /* Until all have told the number; false: it was called off. */
-WEFT_DEVICE_ONCE bool weft_await(const weft_multicast_args_t &args, uint64_t begin_ns, uint64_t number)
+WEFT_DEVICE_ONCE bool weft_await(const weft_multicast_args_t &args, uint64_t begin_ns,
+                                 uint64_t number)
 {
     const weft_waiter_t<weft_multicast_args_t> waiter = {args, begin_ns};
     const char *line = weft_at(args.own, weft_block() * WEFT_MULTICAST_AREA);
     bool is_there = true;
-    WEFT_NO_UNROLL for (uint32_t m = weft_block_thread(); m < args.members && is_there; m += weft_block_threads())
+    WEFT_NO_UNROLL for (uint32_t m = weft_block_thread(); m < args.members && is_there;
+                        m += weft_block_threads())
         is_there = weft_await_word(waiter, line + m * sizeof(uint64_t), number);
     weft_multicast_see();
     return weft_block_all(is_there);
@@ -91,8 +98,10 @@ WEFT_DEVICE_ONCE bool weft_await(const weft_multicast_args_t &args, uint64_t beg
 /* One side is a slot, the other has any alignment. */
 WEFT_DEVICE_ONCE void weft_carry(void *to, const void *from, uint64_t bytes)
 {
-    const uint64_t units = (bytes + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES, step = weft_block_threads();
-    WEFT_NO_UNROLL for (uint64_t first = weft_block_thread(); first < units; first += WEFT_MULTICAST_UNITS * step)
+    const uint64_t units = (bytes + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES;
+    const uint64_t step = weft_block_threads();
+    WEFT_NO_UNROLL for (uint64_t first = weft_block_thread(); first < units;
+                        first += WEFT_MULTICAST_UNITS * step)
     {
         weft_vector_t vector[WEFT_MULTICAST_UNITS];
         unsigned here[WEFT_MULTICAST_UNITS];
@@ -103,7 +112,8 @@ WEFT_DEVICE_ONCE void weft_carry(void *to, const void *from, uint64_t bytes)
             vector[i] = weft_load_packed(weft_at(from, unit * WEFT_UNIT_BYTES), here[i]);
         }
         WEFT_UNROLL for (unsigned i = 0; i < WEFT_MULTICAST_UNITS; i++)
-            weft_store_packed(weft_at(to, (first + i * step) * WEFT_UNIT_BYTES), vector[i], here[i]);
+            weft_store_packed(weft_at(to, (first + i * step) * WEFT_UNIT_BYTES), vector[i],
+                              here[i]);
     }
 }
 
@@ -117,13 +127,16 @@ WEFT_DEVICE void weft_bring(const weft_multicast_args_t &args, uint64_t turn)
 }
 
 template <class Reduced>
-WEFT_DEVICE void weft_reduce_slice(const weft_multicast_args_t &args, const weft_multicast_piece_t &piece)
+WEFT_DEVICE void weft_reduce_slice(const weft_multicast_args_t &args,
+                                   const weft_multicast_piece_t &piece)
 {
-    const uint64_t units = (piece.bytes + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES, step = weft_block_threads();
+    const uint64_t units = (piece.bytes + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES;
+    const uint64_t step = weft_block_threads();
     const uint64_t slice = (units + args.members - 1) / args.members, begin = slice * args.member;
     const uint64_t end = begin + slice < units ? begin + slice : units;
     char *slot = weft_at(args.all, piece.slot);
-    WEFT_NO_UNROLL for (uint64_t first = begin + weft_block_thread(); first < end; first += WEFT_MULTICAST_UNITS * step)
+    WEFT_NO_UNROLL for (uint64_t first = begin + weft_block_thread(); first < end;
+                        first += WEFT_MULTICAST_UNITS * step)
     {
         weft_vector_t vector[WEFT_MULTICAST_UNITS];
         WEFT_UNROLL for (unsigned i = 0; i < WEFT_MULTICAST_UNITS; i++)

@@ -2,14 +2,15 @@
 /*
  * Accesses of a multicast address, where devices have them: sm_90 and later.
  *
- *   WEFT_REDUCED_LOAD_16(op, instruction)   defines load(address): 16 bytes of each member, reduced by the switch.
- *   _8 and _4                               the same where an access takes no more
+ *   WEFT_REDUCED_LOAD_16(op, instruction)   defines load(address): 16 bytes of each member, reduced
+ *   by the switch. _8 and _4                               the same where an access takes no more
  *   weft_multicast_store()                  16 bytes to all members
- *   weft_multicast_signal()                 a number to all members; whoever sees it sees what was stored before it
- *   weft_multicast_see()                    after a number was seen: what others have stored there is there
+ *   weft_multicast_signal()                 a number to all members; whoever sees it sees what was
+ *   stored before it weft_multicast_see()                    after a number was seen: what others
+ *   have stored there is there
  *
- * One's own memory has two addresses here. What goes by one of them is in no order with what goes by the other, but
- * for fences of the proxy ("fence.proxy.alias" of the PTX ISA).
+ * One's own memory has two addresses here. What goes by one of them is in no order with what goes
+ * by the other, but for fences of the proxy ("fence.proxy.alias" of the PTX ISA).
  */
 #ifndef WEFT_CUDA_KERNELS_MULTIMEM_ON_DEVICE_CUH
 #define WEFT_CUDA_KERNELS_MULTIMEM_ON_DEVICE_CUH
@@ -20,7 +21,8 @@
     static WEFT_DEVICE weft_vector_t load(const void *address)                                     \
     {                                                                                              \
         weft_vector_t value;                                                                       \
-        asm volatile("multimem.ld_reduce.relaxed.sys.global." instruction " {%0, %1, %2, %3}, [%4];" \
+        asm volatile("multimem.ld_reduce.relaxed.sys.global." instruction                          \
+                     " {%0, %1, %2, %3}, [%4];"                                                    \
                      : "=r"(value.word[0]), "=r"(value.word[1]), "=r"(value.word[2]),              \
                        "=r"(value.word[3])                                                         \
                      : "l"(address)                                                                \
@@ -64,7 +66,9 @@ WEFT_DEVICE void weft_multicast_store(void *address, const weft_vector_t &value)
 
 WEFT_DEVICE void weft_multicast_signal(void *address, uint64_t number)
 {
-    asm volatile("fence.proxy.alias;\n\tmultimem.st.release.sys.global.u64 [%0], %1;" ::"l"(address), "l"(number)
+    asm volatile("fence.proxy.alias;\n\tmultimem.st.release.sys.global.u64 [%0], %1;"
+                 :
+                 : "l"(address), "l"(number)
                  : "memory");
 }
 

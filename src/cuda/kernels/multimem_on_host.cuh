@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* multimem_on_device.cuh on the host: an access goes to the memory of each member, one after the other. */
+/* multimem_on_device.cuh on the host: an access goes to the memory of each member, one after the
+ * other. */
 #ifndef WEFT_CUDA_KERNELS_MULTIMEM_ON_HOST_CUH
 #define WEFT_CUDA_KERNELS_MULTIMEM_ON_HOST_CUH
 

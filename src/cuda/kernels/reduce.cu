@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernels of reductions, from the same list of operations as those of the processor: of each one that works on
- * memory that is there, and one that exchanges operands with other devices.
+ * The kernels of reductions, from the same list of operations as those of the processor: of each
+ * one that works on memory that is there, and one that exchanges operands with other devices.
  */
 #include "cuda/kernels/exchange.cuh"
 #include "cuda/kernels/half_on_device.cuh"

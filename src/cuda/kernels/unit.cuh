@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Units of 16 bytes of memory at any address: at once where that is aligned, else by words or bytes. */
+/* Units of 16 bytes of memory at any address: at once where that is aligned, else by words or
+ * bytes. */
 #ifndef WEFT_CUDA_KERNELS_UNIT_CUH
 #define WEFT_CUDA_KERNELS_UNIT_CUH
 
@@ -17,7 +18,8 @@ WEFT_DEVICE uint32_t weft_load_word(const char *from, unsigned bytes)
     uint32_t word = 0;
     if (bytes == sizeof(word) && (uintptr_t)from % sizeof(word) == 0)
         return weft_load<uint32_t>(from);
-    WEFT_NO_UNROLL for (unsigned i = 0; i < bytes; i++) word |= (uint32_t)weft_load<unsigned char>(from + i) << 8 * i;
+    WEFT_NO_UNROLL for (unsigned i = 0; i < bytes; i++)
+        word |= (uint32_t)weft_load<unsigned char>(from + i) << 8 * i;
     return word;
 }
 
@@ -27,7 +29,8 @@ WEFT_DEVICE void weft_store_word(char *to, uint32_t word, unsigned bytes)
         weft_store(to, word);
         return;
     }
-    WEFT_NO_UNROLL for (unsigned i = 0; i < bytes; i++) weft_store(to + i, (unsigned char)(word >> 8 * i));
+    WEFT_NO_UNROLL for (unsigned i = 0; i < bytes; i++)
+        weft_store(to + i, (unsigned char)(word >> 8 * i));
 }
 
 /* The part of a unit of `bytes` bytes that is in its word `index`. */

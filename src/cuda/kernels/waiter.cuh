@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread that waits for kernels of other ranks: until what it waits for has come, or the kernel is to end. */
+/* A thread that waits for kernels of other ranks: until what it waits for has come, or the kernel
+ * is to end. */
 #ifndef WEFT_CUDA_KERNELS_WAITER_CUH
 #define WEFT_CUDA_KERNELS_WAITER_CUH
 
@@ -31,7 +32,8 @@ template <class Args> WEFT_DEVICE bool weft_is_off(const weft_waiter_t<Args> &wa
 }
 
 /* After so many tries in vain: is there an end of it? */
-template <class Args> WEFT_DEVICE bool weft_is_in_vain(const weft_waiter_t<Args> &waiter, unsigned tries)
+template <class Args>
+WEFT_DEVICE bool weft_is_in_vain(const weft_waiter_t<Args> &waiter, unsigned tries)
 {
     if (tries % WEFT_TRIES_TO_LOOK == 0 && weft_is_off(waiter))
         return true;

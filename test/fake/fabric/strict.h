@@ -143,7 +143,8 @@ int strict_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct f
 
 /* strict_memory.c */
 extern struct fi_ops_mr strict_mr_ops;
-/** The registration that holds [data, data + bytes) and was given as `descriptor`; dies if none does. */
+/** The registration that holds [data, data + bytes) and was given as `descriptor`; dies if none
+ * does. */
 strict_mr_t *strict_mr_check(strict_domain_t *domain, void *descriptor, const void *data,
                              size_t bytes, uint64_t access);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attributes: callbacks and their order, copies, errors of callbacks, predefined ones, the end of MPI. */
+/* Attributes: callbacks and their order, copies, errors of callbacks, predefined ones, the end of
+ * MPI. */
 #include "../expect.h"
 
 #include <limits.h>

@@ -47,8 +47,8 @@ static void test_handlers(void)
     MPI_Comm_free(&child);
 }
 
-/* A receive that will be truncated, on a communicator that the user has freed: only the request keeps
- * the communicator and its handler (which calls MPI) alive. */
+/* A receive that will be truncated, on a communicator that the user has freed: only the request
+ * keeps the communicator and its handler (which calls MPI) alive. */
 static void begin_truncation(MPI_Comm *comm, int *one, MPI_Request requests[2])
 {
     static const int two[2] = {1, 2};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks for each of a list of collectives that a communicator takes a method after its first calls,
- * and that the results are right. The simulated driver counts the kernels of the method; on a real one
- * only results are checked. Arguments of the programs: taken or not-taken, counts...
+ * Checks for each of a list of collectives that a communicator takes a method after its first
+ * calls, and that the results are right. The simulated driver counts the kernels of the method; on
+ * a real one only results are checked. Arguments of the programs: taken or not-taken, counts...
  */
 #ifndef TEST_MPI_CUDA_WAY_TAKEN_H
 #define TEST_MPI_CUDA_WAY_TAKEN_H

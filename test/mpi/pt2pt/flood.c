@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A sender that floods a receiver which waits for something else is slowed down: the receiver's memory
- * stays within bounds, and everything arrives in order. */
+/* A sender that floods a receiver which waits for something else is slowed down: the receiver's
+ * memory stays within bounds, and everything arrives in order. */
 #include "../expect.h"
 
 #include <sys/resource.h>

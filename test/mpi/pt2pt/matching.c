@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order of matching (MPI 5.0 section 3.5): wildcards, ten thousand receives and messages that wait
- * and are matched in another order. */
+/* The order of matching (MPI 5.0 section 3.5): wildcards, ten thousand receives and messages that
+ * wait and are matched in another order. */
 #include "../expect.h"
 
 #include <stdlib.h>

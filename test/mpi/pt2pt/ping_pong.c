@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every rank exchanges messages of many sizes with every other, by all modes of sending, contiguous and
- * not; what arrives is checked byte by byte. */
+/* Every rank exchanges messages of many sizes with every other, by all modes of sending, contiguous
+ * and not; what arrives is checked byte by byte. */
 #include "../expect.h"
 #include "memory_kinds.h"
 

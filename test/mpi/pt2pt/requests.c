@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Wait and Test in all forms, persistent requests, cancelling, freeing, MPI_PROC_NULL, empty statuses. */
+/* Wait and Test in all forms, persistent requests, cancelling, freeing, MPI_PROC_NULL, empty
+ * statuses. */
 #include "../expect.h"
 #include "memory_kinds.h"
 

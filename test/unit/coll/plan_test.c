@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every algorithm of every collective on 1 to 33 ranks in one process (plan_simulator.h): all roots that
- * differ in kind, zero counts, in place, types with gaps, an operation that does not commute.
+ * Every algorithm of every collective on 1 to 33 ranks in one process (plan_simulator.h): all roots
+ * that differ in kind, zero counts, in place, types with gaps, an operation that does not commute.
  */
 #include "coll/plan_simulator.h"
 
@@ -109,8 +109,8 @@ typedef struct plan_case {
     size_t segment_bytes;
 } plan_case_t;
 
-/* `count` elements `offset` bytes into a buffer: those of ranks from to last combined, for rank `to`,
- * counted from `first`. */
+/* `count` elements `offset` bytes into a buffer: those of ranks from to last combined, for rank
+ * `to`, counted from `first`. */
 typedef struct block {
     ptrdiff_t offset;
     size_t count, first;
@@ -159,8 +159,8 @@ static int kind_between(const plan_case_t *its, int rank, int peer)
     return its->coll == WEFT_ALLTOALLW ? (rank + peer) % 2 : its->kind;
 }
 
-/* One block a rank, the last first and with a slot between where there are arrays. `is_from`: the blocks
- * come from the ranks, rather than go to them. */
+/* One block a rank, the last first and with a slot between where there are arrays. `is_from`: the
+ * blocks come from the ranks, rather than go to them. */
 static void add_blocks(const plan_case_t *its, side_t *side, int rank, bool is_from, bool is_to_all)
 {
     size_t slot = 0;
@@ -492,7 +492,8 @@ static void run_case(const plan_case_t *its, const weft_algorithm_t *algorithm)
 
 /* ---- all of them ---- */
 
-/* A scan of an excluded rank 0 leaves the operand in place: that is what write_in_place() expects. */
+/* A scan of an excluded rank 0 leaves the operand in place: that is what write_in_place()
+ * expects. */
 static void run_variants(weft_coll_t coll, const weft_algorithm_t *algorithm, int size, int root)
 {
     const size_t counts[] = {0, 1, 3, 37};

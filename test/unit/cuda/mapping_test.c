@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sharing and mapping. The peer is this process under another rank: descriptors of virtual memory can be
- * opened in the process that made them. test/mpi/cuda tests it between processes. */
+/* Sharing and mapping. The peer is this process under another rank: descriptors of virtual memory
+ * can be opened in the process that made them. test/mpi/cuda tests it between processes. */
 #include "cuda/cuda_mapping.h"
 
 #include "runtime/world.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of several members that wait for each other, run on the host at the same time, and operands for them. */
+/* Kernels of several members that wait for each other, run on the host at the same time, and
+ * operands for them. */
 #ifndef TEST_UNIT_CUDA_PARTNER_KERNELS_H
 #define TEST_UNIT_CUDA_PARTNER_KERNELS_H
 
