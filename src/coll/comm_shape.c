@@ -32,7 +32,7 @@ static int read_hosts(const weft_group_t *group, weft_shape_t *out)
     if (hosts == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for the nodes of %d ranks", group->size);
     for (int i = 0; i < group->size; i++)
-        hosts[i] = weft_node_of(weft_group_world_rank(group, i));
+        hosts[i] = weft_node_of(weft_group_process(group, i));
     int err = weft_shape_open(hosts, group->size, weft_nodes_count(), out);
     weft_free(hosts);
     return err;

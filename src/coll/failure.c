@@ -15,7 +15,7 @@ enum { TEXT_BYTES = 512, LOST_BYTES = 80, LOST_NAMED = 5 };
 
 static bool is_lost(const weft_comm_t *comm, int rank)
 {
-    const weft_endpoint_t *endpoint = weft_world.endpoints[weft_comm_world_rank(comm, rank)];
+    const weft_endpoint_t *endpoint = weft_process_reached(weft_comm_process(comm, rank));
     return endpoint != NULL && endpoint->is_lost;
 }
 

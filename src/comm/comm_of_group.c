@@ -14,7 +14,7 @@ typedef struct groups {
 static int rank_of_member(const void *map, int rank)
 {
     const groups_of_comm_t *groups = map;
-    return weft_group_rank_of(groups->all, weft_group_world_rank(groups->part, rank));
+    return weft_group_rank_of(groups->all, weft_group_process(groups->part, rank));
 }
 
 int weft_comm_create_of(weft_comm_t *comm, weft_group_t *group, int tag, weft_comm_t **out)

@@ -56,12 +56,12 @@ static int make_group(const weft_comm_t *comm, const member_t members[], int cou
         *out = comm->group;
         return MPI_SUCCESS;
     }
-    int *world_ranks = weft_alloc_array((size_t)count, sizeof(int));
-    if (world_ranks == NULL)
+    int *processes = weft_alloc_array((size_t)count, sizeof(int));
+    if (processes == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a group of %d", count);
     for (int i = 0; i < count; i++)
-        world_ranks[i] = weft_comm_world_rank(comm, members[i].rank);
-    return weft_group_create(world_ranks, count, out);
+        processes[i] = weft_comm_process(comm, members[i].rank);
+    return weft_group_create(processes, count, out);
 }
 
 static int rank_before_split(const void *map, int rank)

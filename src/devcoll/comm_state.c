@@ -48,7 +48,7 @@ static void comm_state_claim_board(comm_state_t *state, const weft_comm_t *comm)
         return;
     int node = weft_shape_node(shape, comm->rank), members = weft_shape_count(shape, node),
         first = 0;
-    int lowest = weft_comm_world_rank(comm, weft_shape_rank(shape, node, 0));
+    int lowest = weft_comm_process(comm, weft_shape_rank(shape, node, 0));
     while (first < weft_world.local_size && weft_world.local_ranks[first] != lowest)
         first++;
     if (members == 1 || members > WEFT_MEMBERS_MAX || first == weft_world.local_size)

@@ -221,10 +221,10 @@ int PMPI_Comm_idup_with_info(MPI_Comm handle, MPI_Info info, MPI_Comm *newcomm,
 static int check_subset(const weft_comm_t *comm, const weft_group_t *group)
 {
     for (int rank = 0; group != comm->group && rank < group->size; rank++) {
-        int world_rank = weft_group_world_rank(group, rank);
-        if (weft_group_rank_of(comm->group, world_rank) == MPI_UNDEFINED)
+        int process = weft_group_process(group, rank);
+        if (weft_group_rank_of(comm->group, process) == MPI_UNDEFINED)
             return weft_fail(MPI_ERR_GROUP, "rank %d of group (%d in MPI_COMM_WORLD) is not in %s",
-                             rank, world_rank, weft_comm_label(comm));
+                             rank, weft_process_rank(process), weft_comm_label(comm));
     }
     return MPI_SUCCESS;
 }
@@ -292,10 +292,10 @@ int PMPI_Comm_split(MPI_Comm handle, int color, int key, MPI_Comm *newcomm)
     return weft_call_end(&call, err);
 }
 
-static bool is_on_this_host(int world_rank)
+static bool is_on_this_host(int process)
 {
     for (int i = 0; i < weft_world.local_size; i++) {
-        if (weft_world.local_ranks[i] == world_rank)
+        if (weft_process_find(WEFT_OWN_JOB, weft_world.local_ranks[i]) == process)
             return true;
     }
     return false;
@@ -304,7 +304,7 @@ static bool is_on_this_host(int world_rank)
 static bool is_on_one_host(const weft_comm_t *comm)
 {
     for (int rank = 0; rank < comm->size; rank++) {
-        if (!is_on_this_host(weft_comm_world_rank(comm, rank)))
+        if (!is_on_this_host(weft_comm_process(comm, rank)))
             return false;
     }
     return true;

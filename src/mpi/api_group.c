@@ -58,7 +58,7 @@ static int translate(const weft_group_t *from, int rank, weft_group_t *to, int *
     if (rank != MPI_PROC_NULL && (rank < 0 || rank >= from->size))
         return weft_fail(MPI_ERR_RANK, "rank %d is not in group1, which has %d members", rank,
                          from->size);
-    *out = rank == MPI_PROC_NULL ? rank : weft_group_rank_of(to, weft_group_world_rank(from, rank));
+    *out = rank == MPI_PROC_NULL ? rank : weft_group_rank_of(to, weft_group_process(from, rank));
     return MPI_SUCCESS;
 }
 

@@ -87,35 +87,32 @@ static int start_join_job(int thread_level)
     weft_world.thread_level = thread_level;
     weft_world.wireup = &wireup;
     weft_log_open(job.size > 1 ? job.rank : -1);
-    return MPI_SUCCESS;
+    return weft_processes_open(job.size, job.rank);
 }
 
-static weft_endpoint_t *start_reach(int world_rank)
+static weft_endpoint_t *start_reach(int process)
 {
     for (int i = 0; i < TRANSPORTS; i++) {
         weft_endpoint_t *endpoint;
         if (!is_open[i])
             continue;
-        int err = transports[i]->reach(world_rank, &endpoint);
+        int err = transports[i]->reach(process, &endpoint);
         if (err == MPI_ERR_UNSUPPORTED_OPERATION)
             continue;
         if (err != MPI_SUCCESS) {
             weft_world.has_lost = true;
             return NULL;
         }
-        weft_world.endpoints[world_rank] = endpoint;
+        weft_processes.at[process].endpoint = endpoint;
         return endpoint;
     }
-    weft_fail(MPI_ERR_OTHER, "rank %d is on another host, and no network is open", world_rank);
+    weft_fail(MPI_ERR_OTHER, "rank %d is on another host, and no network is open",
+              weft_process_rank(process));
     return NULL;
 }
 
 static int open_transports(void)
 {
-    weft_world.endpoints =
-        weft_alloc_zeroed((size_t)weft_world.size, sizeof(*weft_world.endpoints));
-    if (weft_world.endpoints == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", weft_world.size);
     for (int i = 0; i < TRANSPORTS; i++) {
         int err = transports[i]->open(&weft_world, weft_packet_arrived);
         if (err == MPI_ERR_UNSUPPORTED_OPERATION)
@@ -175,8 +172,7 @@ static void close_transports(void)
         transports[i]->close();
         is_open[i] = false;
     }
-    weft_free(weft_world.endpoints);
-    weft_world.endpoints = NULL;
+    weft_processes_close();
 }
 
 static int report_paths(void)

@@ -54,9 +54,9 @@ typedef struct card {
 static card_t **cards; /* [hosts], of those that were asked for */
 
 /* Different for each rank of a host, so that a packet which went astray is not taken. */
-static uint64_t key_for(uint64_t token, int world_rank)
+static uint64_t key_for(uint64_t token, int rank)
 {
-    return token ^ ((uint64_t)world_rank * 0x9e3779b97f4a7c15ULL);
+    return token ^ ((uint64_t)rank * 0x9e3779b97f4a7c15ULL);
 }
 
 /* ---- writing ---- */
@@ -222,11 +222,11 @@ static void free_card(card_t *card)
     weft_free(card);
 }
 
-static int read_card(int world_rank, card_t **out)
+static int read_card(int rank, card_t **out)
 {
     void *data;
     size_t bytes;
-    int author = weft_node_last(weft_node_of(world_rank));
+    int author = weft_node_last(weft_node_of(weft_process_find(WEFT_OWN_JOB, rank)));
     int err = weft_world.wireup->await(author, card_key, weft_config.TIMEOUT, &data, &bytes);
     if (err != MPI_SUCCESS)
         return err;
@@ -242,25 +242,25 @@ static int read_card(int world_rank, card_t **out)
                      author);
 }
 
-static int find_card(int world_rank, card_t **out)
+static int find_card(int rank, card_t **out)
 {
     if (cards == NULL)
         cards = weft_alloc_zeroed((size_t)weft_nodes_count(), sizeof(card_t *));
     if (cards == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for the cards of %d hosts", weft_nodes_count());
-    card_t **card = &cards[weft_node_of(world_rank)];
-    int err = *card == NULL ? read_card(world_rank, card) : MPI_SUCCESS;
+    card_t **card = &cards[weft_node_of(weft_process_find(WEFT_OWN_JOB, rank))];
+    int err = *card == NULL ? read_card(rank, card) : MPI_SUCCESS;
     *out = *card;
     return err;
 }
 
 /* Place of a rank among those of its host. */
-static uint32_t index_on_host(int world_rank)
+static uint32_t index_on_host(int rank)
 {
     uint32_t index = 0;
-    int node = weft_node_of(world_rank);
-    for (int rank = weft_node_first(node); rank < world_rank; rank++)
-        index += weft_node_of(rank) == node;
+    int node = weft_node_of(weft_process_find(WEFT_OWN_JOB, rank));
+    for (int before = weft_node_first(node); before < rank; before++)
+        index += weft_node_of(weft_process_find(WEFT_OWN_JOB, before)) == node;
     return index;
 }
 
@@ -280,37 +280,38 @@ static void card_read_rank(const card_t *card, uint32_t index, weft_addresses_t 
 }
 
 /* Both sides must have opened the same thing. */
-static int check_card(const card_t *card, int world_rank)
+static int check_card(const card_t *card, int rank)
 {
     if (strcmp(card->head.provider, weft_world.fabric) != 0)
         return weft_fail(MPI_ERR_OTHER,
                          "rank %d on %s opened the network %s, this rank on %s opened %s: set "
                          "WEFT_FABRIC or FI_PROVIDER alike on all hosts",
-                         world_rank, card->head.host, card->head.provider, weft_world.host,
+                         rank, card->head.host, card->head.provider, weft_world.host,
                          weft_world.fabric);
     return MPI_SUCCESS;
 }
 
-int weft_card_read(int world_rank, weft_addresses_t *out, uint64_t *key_out)
+int weft_card_read(int rank, weft_addresses_t *out, uint64_t *key_out)
 {
     card_t *card;
-    int err = find_card(world_rank, &card);
+    int err = find_card(rank, &card);
     if (err == MPI_SUCCESS)
-        err = check_card(card, world_rank);
+        err = check_card(card, rank);
     if (err != MPI_SUCCESS)
         return err;
-    uint32_t index = index_on_host(world_rank);
+    uint32_t index = index_on_host(rank);
     if (index >= card->head.ranks)
-        return weft_fail(MPI_ERR_OTHER, "rank %d is not among the %u ranks of %s", world_rank,
+        return weft_fail(MPI_ERR_OTHER, "rank %d is not among the %u ranks of %s", rank,
                          card->head.ranks, card->head.host);
     card_read_rank(card, index, out);
-    *key_out = key_for(card->head.token, world_rank);
+    *key_out = key_for(card->head.token, rank);
     return MPI_SUCCESS;
 }
 
-const char *weft_card_host(int world_rank)
+const char *weft_card_host(int rank)
 {
-    const card_t *card = cards == NULL ? NULL : cards[weft_node_of(world_rank)];
+    const card_t *card =
+        cards == NULL ? NULL : cards[weft_node_of(weft_process_find(WEFT_OWN_JOB, rank))];
     return card == NULL ? "another host" : card->head.host;
 }
 

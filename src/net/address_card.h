@@ -36,10 +36,10 @@ int weft_card_publish(const weft_addresses_t *own, uint64_t *own_key_out);
 /** Where a rank of another host is, and what packets to it have to carry. Waits, WEFT_TIMEOUT
  *  seconds at most, for its card. MPI_ERR_OTHER with a text, also when that host opened another
  *  fabric. */
-int weft_card_read(int world_rank, weft_addresses_t *out, uint64_t *key_out);
+int weft_card_read(int rank, weft_addresses_t *out, uint64_t *key_out);
 
 /** The host of a rank as far as it is known. */
-const char *weft_card_host(int world_rank);
+const char *weft_card_host(int rank);
 
 void weft_card_close(void);
 

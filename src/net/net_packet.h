@@ -26,7 +26,7 @@ enum {
 
 typedef struct weft_wire {
     uint64_t key;
-    uint32_t source;   /* world rank */
+    uint32_t source;   /* rank in the job: weft_process_find() makes an index of it */
     uint32_t sequence; /* of this pair and direction, from 0 */
     uint32_t context;
     int32_t tag;

@@ -12,17 +12,34 @@ static const char no_text[] = "no memory to say why";
 
 int weft_net_peers_open(weft_net_peers_t *out)
 {
-    *out = (weft_net_peers_t){
-        .at = weft_alloc_zeroed((size_t)weft_world.size, sizeof(weft_net_peer_t *))};
+    int count = weft_processes.count;
+    *out = (weft_net_peers_t){.at = weft_alloc_zeroed((size_t)count, sizeof(weft_net_peer_t *)),
+                              .count = count};
     return out->at != NULL ? MPI_SUCCESS
-                           : weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", weft_world.size);
+                           : weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", count);
+}
+
+int weft_net_peer_enter(weft_net_peers_t *peers, weft_net_peer_t *peer)
+{
+    int process = peer->process, count = weft_processes.count;
+    if (process >= peers->count) {
+        weft_net_peer_t **at = weft_realloc(peers->at, (size_t)count * sizeof(weft_net_peer_t *));
+        if (at == NULL)
+            return weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", count);
+        for (int i = peers->count; i < count; i++)
+            at[i] = NULL;
+        peers->at = at;
+        peers->count = count;
+    }
+    peers->at[process] = peer;
+    return MPI_SUCCESS;
 }
 
 void weft_net_peers_close(weft_net_peers_t *peers)
 {
-    for (int rank = 0; rank < weft_world.size; rank++) {
-        if (peers->at[rank] != NULL)
-            weft_free(peers->at[rank]->why);
+    for (int process = 0; process < peers->count; process++) {
+        if (peers->at[process] != NULL)
+            weft_free(peers->at[process]->why);
     }
     weft_free(peers->at);
     *peers = (weft_net_peers_t){0};
@@ -54,7 +71,7 @@ static void tell_loss_of(weft_net_peer_t *peer)
     char *why = peer->why;
     peer->is_losing = false;
     peer->why = NULL;
-    weft_world.peer_lost(peer->world_rank, why == NULL ? no_text : why);
+    weft_world.peer_lost(peer->process, why == NULL ? no_text : why);
     weft_free(why);
 }
 

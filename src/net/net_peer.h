@@ -15,7 +15,7 @@
 /** A rank of another host; the transport's own structure begins with it. */
 typedef struct weft_net_peer {
     weft_endpoint_t endpoint; /* first: endpoint pointers are peer pointers */
-    int world_rank;
+    int process;              /* its index in weft_processes */
     bool throttles,
         has_told;   /* whether it must ask before it sends unexpected data, and what it was told */
     bool is_losing; /* it is lost, and the layer above is to be told; `why` */
@@ -24,13 +24,23 @@ typedef struct weft_net_peer {
 } weft_net_peer_t;
 
 typedef struct weft_net_peers {
-    weft_net_peer_t **at;  /* [world size] NULL: neither sent to nor heard of */
+    weft_net_peer_t **at;  /* [count] by process; NULL: neither sent to nor heard of */
+    int count;             /* grows when a process beyond it is entered */
     weft_net_peer_t *lost; /* of which the layer above is to be told */
     bool is_closing;       /* peers may be gone, which is no failure any more */
 } weft_net_peers_t;
 
 /** An empty table. MPI_ERR_NO_MEM with a text. */
 int weft_net_peers_open(weft_net_peers_t *out);
+
+/** Enter a peer by its process. MPI_ERR_NO_MEM with a text. */
+int weft_net_peer_enter(weft_net_peers_t *peers, weft_net_peer_t *peer);
+
+/** The peer of a process; NULL: neither sent to nor heard of. */
+static inline weft_net_peer_t *weft_net_peer_at(const weft_net_peers_t *peers, int process)
+{
+    return __builtin_expect(process < peers->count, 1) ? peers->at[process] : NULL;
+}
 
 /** Release the table and the texts; the peers themselves are the transport's. */
 void weft_net_peers_close(weft_net_peers_t *peers);

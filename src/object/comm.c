@@ -36,7 +36,7 @@ static void fill_comm(weft_comm_t *comm, weft_group_t *group, uint32_t context)
     weft_object_init(&comm->object, WEFT_KIND_COMM);
     comm->context = context;
     comm->group = group;
-    comm->world_ranks = group->world_ranks;
+    comm->processes = group->processes;
     comm->rank = group->rank;
     comm->size = group->size;
 }
@@ -48,7 +48,7 @@ static int open_self(void)
         self = weft_alloc(sizeof(*self));
         if (self == NULL)
             return weft_fail(MPI_ERR_NO_MEM, "no memory for MPI_COMM_SELF");
-        *self = weft_world.rank;
+        *self = weft_processes.self;
     }
     weft_group_t *group;
     int err = weft_group_create(self, 1, &group);

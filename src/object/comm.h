@@ -27,7 +27,7 @@ struct weft_comm {
     weft_object_t object;
     uint32_t context; /* even, and in weft_contexts; WEFT_NO_CONTEXT: not agreed on yet */
     int rank, size;
-    const int *world_ranks; /* of the group; NULL: identity */
+    const int *processes; /* of the group; NULL: identity */
     weft_group_t *group;
     weft_errhandler_t *errhandler;
     uint32_t coll_sequence; /* of the next collective: its tag */
@@ -55,15 +55,15 @@ static inline weft_comm_t *weft_comm_of(MPI_Comm handle)
 
 MPI_Comm weft_comm_handle(const weft_comm_t *comm);
 
-static inline int weft_comm_world_rank(const weft_comm_t *comm, int rank)
+static inline int weft_comm_process(const weft_comm_t *comm, int rank)
 {
-    return comm->world_ranks == NULL ? rank : comm->world_ranks[rank];
+    return comm->processes == NULL ? rank : comm->processes[rank];
 }
 
 /** NULL, with a text of weft_fail, when the rank cannot be reached. */
 static inline weft_endpoint_t *weft_comm_endpoint(const weft_comm_t *comm, int rank)
 {
-    return weft_world_endpoint(weft_comm_world_rank(comm, rank));
+    return weft_process_endpoint(weft_comm_process(comm, rank));
 }
 
 /** Set up MPI_COMM_WORLD and MPI_COMM_SELF from weft_world; MPI_ERR_NO_MEM. */

@@ -34,45 +34,45 @@ MPI_Group weft_group_handle(weft_group_t *group)
 
 static int find_own_rank(const weft_group_t *group)
 {
-    if (group->world_ranks == NULL)
-        return weft_world.rank < group->size ? weft_world.rank : MPI_UNDEFINED;
+    if (group->processes == NULL)
+        return weft_processes.self < group->size ? weft_processes.self : MPI_UNDEFINED;
     for (int i = 0; i < group->size; i++) {
-        if (group->world_ranks[i] == weft_world.rank)
+        if (group->processes[i] == weft_processes.self)
             return i;
     }
     return MPI_UNDEFINED;
 }
 
-static bool is_identity(const int *world_ranks, int size)
+static bool is_identity(const int *processes, int size)
 {
     for (int i = 0; i < size; i++) {
-        if (world_ranks[i] != i)
+        if (processes[i] != i)
             return false;
     }
     return true;
 }
 
-int weft_group_create(int *world_ranks, int size, weft_group_t **out)
+int weft_group_create(int *processes, int size, weft_group_t **out)
 {
     if (size == 0) {
-        weft_free(world_ranks);
+        weft_free(processes);
         weft_group_retain(&weft_group_empty);
         *out = &weft_group_empty;
         return MPI_SUCCESS;
     }
     weft_group_t *group = weft_pool_take(&groups);
     if (group == NULL) {
-        weft_free(world_ranks);
+        weft_free(processes);
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a group of %d", size);
     }
     /* Without an array ranks are translated at no cost. */
-    if (world_ranks != NULL && is_identity(world_ranks, size)) {
-        weft_free(world_ranks);
-        world_ranks = NULL;
+    if (processes != NULL && is_identity(processes, size)) {
+        weft_free(processes);
+        processes = NULL;
     }
     weft_object_init(&group->object, WEFT_KIND_GROUP);
     group->size = size;
-    group->world_ranks = world_ranks;
+    group->processes = processes;
     group->sorted = NULL;
     group->shape = NULL;
     group->rank = find_own_rank(group);
@@ -92,7 +92,7 @@ void weft_group_release(weft_group_t *group)
     group->object.kind = WEFT_FREED;
     if (group->shape != NULL)
         weft_group_release_shape(group);
-    weft_free(group->world_ranks);
+    weft_free(group->processes);
     weft_free(group->sorted);
     weft_pool_give(&groups, group);
 }
@@ -102,9 +102,9 @@ void weft_groups_close(void)
     weft_pool_close(&groups);
 }
 
-static int compare_world_ranks(const void *a, const void *b, void *world_ranks)
+static int compare_processes(const void *a, const void *b, void *processes)
 {
-    const int *ranks = world_ranks;
+    const int *ranks = processes;
     return ranks[*(const int *)a] - ranks[*(const int *)b];
 }
 
@@ -115,35 +115,35 @@ static int *sort_group_members(const weft_group_t *group)
         return NULL;
     for (int i = 0; i < group->size; i++)
         sorted[i] = i;
-    qsort_r(sorted, (size_t)group->size, sizeof(int), compare_world_ranks, group->world_ranks);
+    qsort_r(sorted, (size_t)group->size, sizeof(int), compare_processes, group->processes);
     return sorted;
 }
 
-static int scan_members(const weft_group_t *group, int world_rank)
+static int scan_members(const weft_group_t *group, int process)
 {
     for (int i = 0; i < group->size; i++) {
-        if (group->world_ranks[i] == world_rank)
+        if (group->processes[i] == process)
             return i;
     }
     return MPI_UNDEFINED;
 }
 
-int weft_group_rank_of(weft_group_t *group, int world_rank)
+int weft_group_rank_of(weft_group_t *group, int process)
 {
-    if (group->world_ranks == NULL)
-        return world_rank >= 0 && world_rank < group->size ? world_rank : MPI_UNDEFINED;
+    if (group->processes == NULL)
+        return process >= 0 && process < group->size ? process : MPI_UNDEFINED;
     if (group->sorted == NULL &&
         (group->size <= 8 || (group->sorted = sort_group_members(group)) == NULL))
-        return scan_members(group, world_rank);
+        return scan_members(group, process);
     int low = 0, high = group->size;
     while (low < high) {
         int middle = low + (high - low) / 2;
-        if (group->world_ranks[group->sorted[middle]] < world_rank)
+        if (group->processes[group->sorted[middle]] < process)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low < group->size && group->world_ranks[group->sorted[low]] == world_rank)
+    if (low < group->size && group->processes[group->sorted[low]] == process)
         return group->sorted[low];
     return MPI_UNDEFINED;
 }

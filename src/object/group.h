@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups: ordered sets of processes, named by their rank in MPI_COMM_WORLD. Fixed after creation
+ * Groups: ordered sets of processes, named by their index in weft_processes. Fixed after creation
  * and shared by reference, so a communicator's dup costs no memory for ranks.
  */
 #ifndef WEFT_OBJECT_GROUP_H
@@ -12,10 +12,10 @@
 typedef struct weft_group {
     weft_object_t object;
     int size;
-    int rank;         /* of this process; MPI_UNDEFINED when it is no member */
-    int *world_ranks; /* [size]; NULL: rank i of the group is world rank i */
-    int *sorted;      /* [size] ranks of the group by their world rank, made when first needed */
-    void *shape;      /* of src/coll: ranks by node; released by weft_group_release_shape */
+    int rank;       /* of this process; MPI_UNDEFINED when it is no member */
+    int *processes; /* [size]; NULL: rank i of the group is process i */
+    int *sorted;    /* [size] ranks of the group by process, made when first needed */
+    void *shape;    /* of src/coll: ranks by node; released by weft_group_release_shape */
 } weft_group_t;
 
 extern weft_group_t weft_group_empty;
@@ -25,11 +25,11 @@ weft_group_t *weft_group_of(MPI_Group handle);
 MPI_Group weft_group_handle(weft_group_t *group);
 
 /**
- * world_ranks  [size], from weft_alloc; the group owns it, also when creation fails; NULL: identity
+ * processes  [size], from weft_alloc; the group owns it, also when creation fails; NULL: identity
  * out          a new group, one reference; MPI_GROUP_EMPTY's object for size 0
  * returns      MPI_SUCCESS, MPI_ERR_NO_MEM
  */
-int weft_group_create(int *world_ranks, int size, weft_group_t **out);
+int weft_group_create(int *processes, int size, weft_group_t **out);
 void weft_group_retain(weft_group_t *group);
 void weft_group_release(weft_group_t *group);
 
@@ -39,12 +39,12 @@ extern void (*weft_group_release_shape)(weft_group_t *group);
 /** Free all groups, also those that the program has not freed. */
 void weft_groups_close(void);
 
-static inline int weft_group_world_rank(const weft_group_t *group, int rank)
+static inline int weft_group_process(const weft_group_t *group, int rank)
 {
-    return group->world_ranks == NULL ? rank : group->world_ranks[rank];
+    return group->processes == NULL ? rank : group->processes[rank];
 }
 
-/** The rank in `group` of a world rank; MPI_UNDEFINED when it is no member. O(log size). */
-int weft_group_rank_of(weft_group_t *group, int world_rank);
+/** The rank in `group` of a process; MPI_UNDEFINED when it is no member. O(log size). */
+int weft_group_rank_of(weft_group_t *group, int process);
 
 #endif

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool is_member(weft_group_t *group, int world_rank)
+static bool is_member(weft_group_t *group, int process)
 {
-    return weft_group_rank_of(group, world_rank) != MPI_UNDEFINED;
+    return weft_group_rank_of(group, process) != MPI_UNDEFINED;
 }
 
 static int share(weft_group_t *group, weft_group_t **out)
@@ -29,7 +29,7 @@ static int fail_set_memory(int size)
 static bool have_same_order(const weft_group_t *one, const weft_group_t *two)
 {
     for (int i = 0; i < one->size; i++) {
-        if (weft_group_world_rank(one, i) != weft_group_world_rank(two, i))
+        if (weft_group_process(one, i) != weft_group_process(two, i))
             return false;
     }
     return true;
@@ -44,7 +44,7 @@ int weft_group_compare(weft_group_t *one, weft_group_t *two)
     if (have_same_order(one, two))
         return MPI_IDENT;
     for (int i = 0; i < one->size; i++) {
-        if (!is_member(two, weft_group_world_rank(one, i)))
+        if (!is_member(two, weft_group_process(one, i)))
             return MPI_UNEQUAL;
     }
     return MPI_SIMILAR;
@@ -55,9 +55,9 @@ static int filter(const weft_group_t *from, weft_group_t *other, bool are_in, in
 {
     int count = 0;
     for (int i = 0; i < from->size; i++) {
-        int world_rank = weft_group_world_rank(from, i);
-        if (is_member(other, world_rank) == are_in)
-            ranks[count++] = world_rank;
+        int process = weft_group_process(from, i);
+        if (is_member(other, process) == are_in)
+            ranks[count++] = process;
     }
     return count;
 }
@@ -92,7 +92,7 @@ int weft_group_union(weft_group_t *one, weft_group_t *two, weft_group_t **out)
     if (ranks == NULL)
         return fail_set_memory(one->size + two->size);
     for (int i = 0; i < one->size; i++)
-        ranks[i] = weft_group_world_rank(one, i);
+        ranks[i] = weft_group_process(one, i);
     int added = filter(two, one, false, ranks + one->size);
     if (added == 0) {
         weft_free(ranks);
@@ -107,20 +107,20 @@ int weft_group_union(weft_group_t *one, weft_group_t *two, weft_group_t **out)
 typedef struct choice {
     weft_group_t *group;
     int count;
-    int *world_ranks; /* [group->size] */
-    bool *is_chosen;  /* [group->size] */
+    int *processes;  /* [group->size] */
+    bool *is_chosen; /* [group->size] */
 } group_choice_t;
 
 static int choice_open(group_choice_t *choice, weft_group_t *group)
 {
     *choice = (group_choice_t){
         .group = group,
-        .world_ranks = weft_alloc_array((size_t)group->size, sizeof(int)),
+        .processes = weft_alloc_array((size_t)group->size, sizeof(int)),
         .is_chosen = weft_alloc_zeroed((size_t)group->size + 1, sizeof(bool)),
     };
-    if (choice->world_ranks != NULL && choice->is_chosen != NULL)
+    if (choice->processes != NULL && choice->is_chosen != NULL)
         return MPI_SUCCESS;
-    weft_free(choice->world_ranks);
+    weft_free(choice->processes);
     weft_free(choice->is_chosen);
     return fail_set_memory(group->size);
 }
@@ -133,7 +133,7 @@ static int choose_members(group_choice_t *choice, int rank)
     if (choice->is_chosen[rank])
         return weft_fail(MPI_ERR_RANK, "rank %d is named twice", rank);
     choice->is_chosen[rank] = true;
-    choice->world_ranks[choice->count++] = weft_group_world_rank(choice->group, rank);
+    choice->processes[choice->count++] = weft_group_process(choice->group, rank);
     return MPI_SUCCESS;
 }
 
@@ -145,13 +145,13 @@ static int choice_close(group_choice_t *choice, int err, bool is_rest, weft_grou
         choice->count = 0;
         for (int rank = 0; rank < group->size; rank++) {
             if (!choice->is_chosen[rank])
-                choice->world_ranks[choice->count++] = weft_group_world_rank(group, rank);
+                choice->processes[choice->count++] = weft_group_process(group, rank);
         }
     }
     weft_free(choice->is_chosen);
     if (err == MPI_SUCCESS)
-        return weft_group_create(choice->world_ranks, choice->count, out);
-    weft_free(choice->world_ranks);
+        return weft_group_create(choice->processes, choice->count, out);
+    weft_free(choice->processes);
     return err;
 }
 

@@ -26,7 +26,8 @@ static const char *find_packet_fault(const weft_wire_t *wire, size_t bytes)
         return "it does not carry the key of this job";
     if (wire->version != WEFT_WIRE_VERSION)
         return "its sender speaks another version of the protocol";
-    if (wire->source >= (uint32_t)weft_world.size || (int)wire->source == weft_world.rank)
+    int source = weft_process_find(WEFT_OWN_JOB, (int)wire->source);
+    if (source == WEFT_NO_PROCESS || source == weft_processes.self)
         return "it names a sender that does not exist";
     if (wire->bytes != bytes - sizeof(*wire))
         return "it is longer or shorter than it says";
@@ -55,7 +56,7 @@ static void deliver(weft_ofi_peer_t *peer, const weft_wire_t *wire, const char *
     else if (wire->kind == WEFT_WIRE_TAKEN)
         note_confirmed(peer, weft_header_number(&header));
     else
-        wefti_ofi.sink(peer->net.world_rank, &header, payload);
+        wefti_ofi.sink(peer->net.process, &header, payload);
 }
 
 /* ---- order ---- */
@@ -124,7 +125,7 @@ void wefti_packet_in(const char *packet, size_t bytes)
         drop_peer(fault);
         return;
     }
-    weft_ofi_peer_t *peer = wefti_ofi_peer((int)wire.source);
+    weft_ofi_peer_t *peer = wefti_ofi_peer(weft_process_find(WEFT_OWN_JOB, (int)wire.source));
     if (peer == NULL)
         weft_out_of_memory("a rank that has sent something", sizeof(*peer));
     if (__builtin_expect(wire.kind == WEFT_WIRE_LOST, 0))

@@ -49,7 +49,7 @@ static const weft_remote_ops_t ofi_remote = {
     .takes_device = wefti_ofi_takes_device,
 };
 
-static weft_ofi_peer_t *create_ofi_peer(int world_rank)
+static weft_ofi_peer_t *create_ofi_peer(int process)
 {
     weft_ofi_peer_t *peer = weft_pool_take(&peers);
     if (peer == NULL)
@@ -63,16 +63,18 @@ static weft_ofi_peer_t *create_ofi_peer(int world_rank)
                          .packet_max = payload_max,
                          .eager_max = eager_max < payload_max ? eager_max : payload_max,
                          .can_get = rail->has_read},
-        .net.world_rank = world_rank,
+        .net.process = process,
     };
-    wefti_ofi.net.at[world_rank] = &peer->net;
-    return peer;
+    if (weft_net_peer_enter(&wefti_ofi.net, &peer->net) == MPI_SUCCESS)
+        return peer;
+    weft_pool_give(&peers, peer);
+    return NULL;
 }
 
-weft_ofi_peer_t *wefti_ofi_peer(int world_rank)
+weft_ofi_peer_t *wefti_ofi_peer(int process)
 {
-    weft_ofi_peer_t *peer = (weft_ofi_peer_t *)wefti_ofi.net.at[world_rank];
-    return __builtin_expect(peer != NULL, 1) ? peer : create_ofi_peer(world_rank);
+    weft_ofi_peer_t *peer = (weft_ofi_peer_t *)weft_net_peer_at(&wefti_ofi.net, process);
+    return __builtin_expect(peer != NULL, 1) ? peer : create_ofi_peer(process);
 }
 
 static int insert_addresses(const weft_addresses_t *addresses, weft_ofi_peer_t *peer)
@@ -82,14 +84,16 @@ static int insert_addresses(const weft_addresses_t *addresses, weft_ofi_peer_t *
             MPI_ERR_OTHER,
             "rank %d on %s uses %u network interfaces, this rank on %s uses %d: one is "
             "down or missing on one of them, or WEFT_RAILS is not the same",
-            peer->net.world_rank, weft_card_host(peer->net.world_rank), addresses->rails,
-            weft_world.host, wefti_ofi.rail_count);
+            weft_process_rank(peer->net.process),
+            weft_card_host(weft_process_rank(peer->net.process)), addresses->rails, weft_world.host,
+            wefti_ofi.rail_count);
     for (int i = 0; i < wefti_ofi.rail_count; i++) {
         int count = fi_av_insert(wefti_ofi.rails[i].av, addresses->rail[i].data, 1,
                                  &peer->addresses[i], 0, NULL);
         if (count != 1)
             return weft_fail(MPI_ERR_OTHER, "rank %d on %s cannot be reached: fi_av_insert: %s",
-                             peer->net.world_rank, weft_card_host(peer->net.world_rank),
+                             weft_process_rank(peer->net.process),
+                             weft_card_host(weft_process_rank(peer->net.process)),
                              count < 0 ? weft_fabric_error(count) : "refused");
     }
     return MPI_SUCCESS;
@@ -100,16 +104,16 @@ int wefti_ofi_resolve(weft_ofi_peer_t *peer)
     weft_addresses_t addresses;
     if (peer->is_resolved)
         return MPI_SUCCESS;
-    int err = weft_card_read(peer->net.world_rank, &addresses, &peer->key);
+    int err = weft_card_read(weft_process_rank(peer->net.process), &addresses, &peer->key);
     if (err == MPI_SUCCESS)
         err = insert_addresses(&addresses, peer);
     peer->is_resolved = err == MPI_SUCCESS;
     return err;
 }
 
-static int ofi_reach(int world_rank, weft_endpoint_t **out)
+static int ofi_reach(int process, weft_endpoint_t **out)
 {
-    weft_ofi_peer_t *peer = wefti_ofi_peer(world_rank);
+    weft_ofi_peer_t *peer = wefti_ofi_peer(process);
     if (wefti_ofi.failure[0] != '\0')
         return weft_fail(MPI_ERR_OTHER, "%s", wefti_ofi.failure);
     int err = weft_net_peer_check((const weft_net_peer_t *)peer);
@@ -148,8 +152,9 @@ void wefti_ofi_peer_failed(weft_ofi_peer_t *peer, const char *failed, int error)
     snprintf(why, sizeof(why),
              "rank %d on %s cannot be reached by rank %d on %s any more: %s: %s (provider %s, "
              "interface %s)",
-             peer->net.world_rank, weft_card_host(peer->net.world_rank), weft_world.rank,
-             weft_world.host, failed, weft_fabric_error(error), weft_world.fabric,
+             weft_process_rank(peer->net.process),
+             weft_card_host(weft_process_rank(peer->net.process)), weft_world.rank, weft_world.host,
+             failed, weft_fabric_error(error), weft_world.fabric,
              wefti_ofi.rails[0].info->domain_attr->name);
     lose_peer(peer, why);
 }
@@ -159,9 +164,10 @@ void wefti_ofi_peer_says(weft_ofi_peer_t *peer, const char *text, size_t bytes)
     char why[384];
     if (wefti_ofi.net.is_closing || peer->is_lost)
         return;
-    snprintf(why, sizeof(why), "rank %d on %s has told rank %d on %s: %.*s", peer->net.world_rank,
-             weft_card_host(peer->net.world_rank), weft_world.rank, weft_world.host, (int)bytes,
-             text);
+    snprintf(why, sizeof(why), "rank %d on %s has told rank %d on %s: %.*s",
+             weft_process_rank(peer->net.process),
+             weft_card_host(weft_process_rank(peer->net.process)), weft_world.rank, weft_world.host,
+             (int)bytes, text);
     lose_peer(peer, why);
 }
 
@@ -174,8 +180,8 @@ void wefti_ofi_peer_unreachable(weft_ofi_peer_t *peer)
 /* It may have been to any of those who are injected to. */
 static void ofi_injected_lost(int error)
 {
-    for (int rank = 0; rank < weft_world.size; rank++) {
-        weft_ofi_peer_t *peer = (weft_ofi_peer_t *)wefti_ofi.net.at[rank];
+    for (int i = 0; i < wefti_ofi.net.count; i++) {
+        weft_ofi_peer_t *peer = (weft_ofi_peer_t *)wefti_ofi.net.at[i];
         if (peer != NULL && peer->has_injected)
             wefti_ofi_peer_failed(peer, "a packet injected to it, or to another rank, was lost",
                                   error);
@@ -191,9 +197,9 @@ void wefti_ofi_failed(const char *doing, int error)
              "%s, interface %s)",
              weft_world.rank, weft_world.host, doing, weft_fabric_error(error), weft_world.fabric,
              wefti_ofi.rails[0].info->domain_attr->name);
-    for (int rank = 0; rank < weft_world.size; rank++) {
-        if (wefti_ofi.net.at[rank] != NULL)
-            mark_lost((weft_ofi_peer_t *)wefti_ofi.net.at[rank]);
+    for (int i = 0; i < wefti_ofi.net.count; i++) {
+        if (wefti_ofi.net.at[i] != NULL)
+            mark_lost((weft_ofi_peer_t *)wefti_ofi.net.at[i]);
     }
 }
 
@@ -423,9 +429,9 @@ static void ofi_close(void)
                  (unsigned long long)wefti_ofi.dropped);
     wefti_device_reach_close();
     close_rails();
-    for (int rank = 0; rank < weft_world.size; rank++) {
-        if (wefti_ofi.net.at[rank] != NULL)
-            wefti_incoming_forget((weft_ofi_peer_t *)wefti_ofi.net.at[rank]);
+    for (int i = 0; i < wefti_ofi.net.count; i++) {
+        if (wefti_ofi.net.at[i] != NULL)
+            wefti_incoming_forget((weft_ofi_peer_t *)wefti_ofi.net.at[i]);
     }
     wefti_gets_close();
     weft_card_close();

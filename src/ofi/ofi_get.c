@@ -115,7 +115,7 @@ static void part_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry
     get->outstanding--;
     if (error != 0) {
         WEFT_LOG(WEFT_INFO, "ofi", "reading memory of rank %d failed: %s",
-                 peer_of(get)->net.world_rank, weft_fabric_error(error));
+                 weft_process_rank(peer_of(get)->net.process), weft_fabric_error(error));
         get->has_failed = true;
     }
     /* Looked at before pump(), which ends the get itself where it is still in the queue. */

@@ -55,7 +55,7 @@ typedef struct weft_ofi {
 extern weft_ofi_t wefti_ofi;
 
 /** The peer structure of a rank of another host, made when there is none; NULL: no memory. */
-weft_ofi_peer_t *wefti_ofi_peer(int world_rank);
+weft_ofi_peer_t *wefti_ofi_peer(int process);
 
 /** Find out how to send to a peer; may block for a moment. MPI_ERR_OTHER with a text. */
 int wefti_ofi_resolve(weft_ofi_peer_t *peer);

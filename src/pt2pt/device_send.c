@@ -140,7 +140,7 @@ static int pack_chunk(weft_device_send_t *d, weft_queue_t *queue, void *to, size
 static bool describe_message(weft_device_send_t *d, const weft_memory_t *memory, const void *data)
 {
     const weft_send_t *send = d->send;
-    if (send->endpoint == weft_world.endpoints[weft_world.rank]) {
+    if (send->endpoint == weft_process_reached(weft_processes.self)) {
         weft_device_share_own(memory, data, weft_world.rank, &d->share);
         return true;
     }
@@ -485,7 +485,8 @@ void wefti_device_send_end(weft_send_t *send)
 void wefti_device_tell_freed(uint64_t id)
 {
     for (int i = 0; i < weft_world.local_size; i++) {
-        weft_endpoint_t *endpoint = weft_world.endpoints[weft_world.local_ranks[i]];
+        weft_endpoint_t *endpoint =
+            weft_process_reached(weft_process_find(WEFT_OWN_JOB, weft_world.local_ranks[i]));
         if (endpoint != NULL && wefti_sends_to(endpoint)->has_shares)
             wefti_send_answer(endpoint, WEFT_PACKET_SHARE_FREED, id, NULL);
     }

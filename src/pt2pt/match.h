@@ -25,7 +25,7 @@ enum { WEFT_MATCH_BINS = 4 };
 
 typedef struct weft_match_key {
     uint32_t context;
-    int source; /* world rank, or MPI_ANY_SOURCE */
+    int source; /* process, or MPI_ANY_SOURCE */
     int tag;    /* or MPI_ANY_TAG */
 } weft_match_key_t;
 

@@ -24,8 +24,8 @@ static void throttle_senders(bool is_on)
     wefti_pt2pt.is_throttling = is_on;
     WEFT_LOG(WEFT_INFO, "pt2pt", "unexpected data %zu bytes: senders %s",
              wefti_pt2pt.messages_bytes, is_on ? "must ask first" : "may send again");
-    for (int rank = 0; rank < weft_world.size; rank++) {
-        weft_endpoint_t *endpoint = weft_world.endpoints[rank];
+    for (int process = 0; process < weft_processes.count; process++) {
+        weft_endpoint_t *endpoint = weft_process_reached(process);
         if (endpoint != NULL)
             endpoint->link->throttle(endpoint, is_on);
     }
@@ -129,7 +129,7 @@ static void message_get_is_over(weft_request_t *request, void *owner)
 
 static bool suits_fetching(const weft_message_t *message)
 {
-    const weft_endpoint_t *endpoint = weft_world.endpoints[message->entry.key.source];
+    const weft_endpoint_t *endpoint = weft_process_reached(message->entry.key.source);
     return message->rts.kind == WEFT_PACKET_RTS_SHARE && endpoint != NULL &&
            message->rts.bytes <= endpoint->eager_max && !wefti_pt2pt.is_throttling;
 }
@@ -201,7 +201,7 @@ void wefti_message_deliver(weft_message_t *message, weft_recv_t *recv)
 static weft_message_t *look_for_message(const weft_probe_args_t *args, MPI_Status *status)
 {
     int source = args->source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE
-                                                : weft_comm_world_rank(args->comm, args->source);
+                                                : weft_comm_process(args->comm, args->source);
     weft_message_t *message =
         wefti_message_peek((weft_match_key_t){args->comm->context, source, args->tag});
     if (message == NULL)

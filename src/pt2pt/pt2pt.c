@@ -70,13 +70,13 @@ static void lose_endpoint(weft_endpoint_t *endpoint)
 
 /* A rank that this one has only heard of gets an endpoint now, so that later receives find it lost.
  */
-void weft_pt2pt_peer_lost(int world_rank, const char *why)
+void weft_pt2pt_peer_lost(int process, const char *why)
 {
     note_lost(why);
-    weft_endpoint_t *endpoint = weft_world_endpoint(world_rank);
+    weft_endpoint_t *endpoint = weft_process_endpoint(process);
     if (endpoint != NULL)
         lose_endpoint(endpoint);
-    wefti_recvs_lose(world_rank);
+    wefti_recvs_lose(process);
     wefti_note_idle();
 }
 
@@ -84,8 +84,8 @@ void weft_pt2pt_network_lost(const char *why)
 {
     note_lost(why);
     wefti_pt2pt.is_network_lost = true;
-    for (int rank = 0; rank < weft_world.size; rank++) {
-        weft_endpoint_t *endpoint = weft_world.endpoints[rank];
+    for (int process = 0; process < weft_processes.count; process++) {
+        weft_endpoint_t *endpoint = weft_process_reached(process);
         if (endpoint != NULL && !endpoint->is_on_host)
             lose_endpoint(endpoint);
     }

@@ -104,14 +104,14 @@ int weft_request_result(const weft_request_t *request);
 int weft_request_finish(weft_request_t *request, MPI_Status *status);
 
 /** weft_world.land: the buffer of the receive that a packet is for. */
-void *weft_packet_land(int source_world_rank, weft_header_t *header);
+void *weft_packet_land(int source_process, weft_header_t *header);
 
 /** Gets every packet: given to the transports when they are opened. */
-void weft_packet_arrived(int source_world_rank, const weft_header_t *header, const void *payload);
+void weft_packet_arrived(int source_process, const weft_header_t *header, const void *payload);
 
 /** A rank cannot be reached any more: sends to it, receives from it, and those from any source, end
  *  with MPI_ERR_OTHER and the text `why`; so does what begins later. */
-void weft_pt2pt_peer_lost(int world_rank, const char *why);
+void weft_pt2pt_peer_lost(int process, const char *why);
 
 /** The same for all ranks of other hosts: weft_world.network_lost. */
 void weft_pt2pt_network_lost(const char *why);

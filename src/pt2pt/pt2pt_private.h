@@ -38,7 +38,7 @@ typedef struct weft_recv {
     size_t capacity;      /* bytes that fit into the buffer */
     size_t message_bytes; /* of the matched message */
     size_t arrived;       /* bytes of the stream so far */
-    int peer;             /* world rank that the matched message came from */
+    int peer;             /* process that the matched message came from */
     bool is_streaming;    /* DATA may come */
     bool is_landing;      /* the transport writes to get.to */
     uint64_t sender;      /* the sender's request, while its memory is being read */
@@ -49,7 +49,7 @@ typedef struct weft_recv {
 /* A message that no receive has asked for yet. */
 struct weft_message {
     weft_object_t object; /* first; its kind is set when a matched probe has taken the message */
-    weft_match_entry_t entry; /* key.source is a world rank */
+    weft_match_entry_t entry; /* key.source is a process */
     weft_comm_t *comm;        /* of the probe */
     weft_rts_t rts;           /* an eager message: request is 0 */
     void *data;               /* [ask.bytes] NULL when the sender still has them */
@@ -177,7 +177,7 @@ void wefti_recv_lose(weft_recv_t *recv);
  * reached, and the receive has ended with that error. */
 weft_endpoint_t *wefti_recv_endpoint(weft_recv_t *recv, int source);
 /** End all receives that wait for a lost peer; MPI_ANY_SOURCE: for any of another host. */
-void wefti_recvs_lose(int world_rank);
+void wefti_recvs_lose(int process);
 void wefti_recvs_close(void);
 
 /** A message has come: to the receive that matches, or to those that wait. */

@@ -240,7 +240,7 @@ static bool recv_begin_get(weft_recv_t *recv, weft_endpoint_t *endpoint, const w
 /* Its sender goes on waiting, since nothing can be said to it. */
 weft_endpoint_t *wefti_recv_endpoint(weft_recv_t *recv, int source)
 {
-    weft_endpoint_t *endpoint = weft_world_endpoint(source);
+    weft_endpoint_t *endpoint = weft_process_endpoint(source);
     if (__builtin_expect(endpoint != NULL, 1))
         return endpoint;
     weft_request_note_error(&recv->request, MPI_ERR_OTHER);
@@ -350,7 +350,7 @@ void wefti_recv_data(int source, const weft_header_t *header, const void *payloa
 static weft_match_key_t recv_key_of(const weft_recv_args_t *args)
 {
     int source = args->source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE
-                                                : weft_comm_world_rank(args->comm, args->source);
+                                                : weft_comm_process(args->comm, args->source);
     return (weft_match_key_t){args->context, source, args->tag};
 }
 
@@ -358,7 +358,7 @@ static bool is_from_lost(int source)
 {
     if (source == MPI_ANY_SOURCE)
         return true;
-    const weft_endpoint_t *endpoint = weft_world.endpoints[source];
+    const weft_endpoint_t *endpoint = weft_process_reached(source);
     return endpoint == NULL ? wefti_pt2pt.is_network_lost : endpoint->is_lost;
 }
 
@@ -502,7 +502,7 @@ static bool waits_for(const weft_recv_t *recv, int lost)
     int source = recv->is_queued ? recv->entry.key.source : recv->peer;
     if (source < 0)
         return recv->is_queued && source == MPI_ANY_SOURCE;
-    const weft_endpoint_t *endpoint = weft_world.endpoints[source];
+    const weft_endpoint_t *endpoint = weft_process_reached(source);
     if (lost == MPI_ANY_SOURCE)
         return endpoint == NULL || !endpoint->is_on_host;
     return source == lost;
@@ -522,9 +522,9 @@ static void recv_lose(void *object, void *context)
     wefti_recv_lose(recv);
 }
 
-void wefti_recvs_lose(int world_rank)
+void wefti_recvs_lose(int process)
 {
-    weft_pool_each(&recvs, recv_lose, &world_rank);
+    weft_pool_each(&recvs, recv_lose, &process);
 }
 
 void wefti_recvs_close(void)

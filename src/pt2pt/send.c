@@ -324,7 +324,7 @@ static weft_send_t *answered_send(int source, const weft_header_t *header, bool 
 {
     weft_send_t *send = (weft_send_t *)(uintptr_t)weft_header_number(header);
     if (weft_pool_owns(&sends, send) && send->request.object.kind == WEFT_KIND_REQUEST &&
-        send->endpoint == weft_world.endpoints[source]) {
+        send->endpoint == weft_process_reached(source)) {
         if (send->stage == WEFT_SEND_RTS_OUT) {
             send->endpoint->asked--;
             return send;

@@ -205,7 +205,7 @@ typedef struct weft_share {
     uint8_t uuid[16];         /* of the device */
     uint64_t base, bytes, id; /* of the allocation: weft_memory_t of its owner */
     uint64_t address;         /* of the data, in the owner's memory */
-    uint32_t owner;           /* world rank */
+    uint32_t owner;           /* rank in the job */
     int32_t pid, fd;          /* for handles that are file descriptors */
     uint32_t kind;            /* of handle; the back end's */
     uint8_t handle[64];
@@ -333,7 +333,7 @@ typedef struct weft_device_ops {
      * process does not use a device yet. */
     bool (*is_refused)(const weft_share_t *share, weft_device_t *device);
     void (*unmap)(weft_mapping_t *mapping);
-    /** The owner, a world rank, has freed an allocation: its mapping, if any, can go. Until then,
+    /** The owner, a process, has freed an allocation: its mapping, if any, can go. Until then,
      * or until something else is shared at its place, it stays mapped, and the memory is not to be
      * had. */
     void (*forget)(int owner, uint64_t id);

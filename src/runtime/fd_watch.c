@@ -23,18 +23,18 @@ enum {
 static struct {
     int (*sources[WEFT_FD_WATCHES])(void);
     int source_count;
-    int socket; /* of this process: to be rung at, and to ring from; -1: none */
+    int socket; /* of this rank: to be rung at, and to ring from; -1: none */
 } watch = {.socket = -1};
 
 /* "\0weft.<job>.<rank>"; the length of the address. */
-static socklen_t address_of(int world_rank, struct sockaddr_un *out)
+static socklen_t address_of(int rank, struct sockaddr_un *out)
 {
     size_t room = sizeof(out->sun_path) - 1;
     *out = (struct sockaddr_un){.sun_family = AF_UNIX};
     /* The end of a long job name tells jobs apart better than its start. */
     size_t length = strlen(weft_world.job_id), most = room - 24;
     const char *job = length > most ? weft_world.job_id + length - most : weft_world.job_id;
-    int bytes = snprintf(out->sun_path + 1, room, "weft.%s.%d", job, world_rank);
+    int bytes = snprintf(out->sun_path + 1, room, "weft.%s.%d", job, rank);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)bytes);
 }
 
@@ -92,10 +92,10 @@ void weft_fd_watch_sleep(weft_fd_watch_t *prepared, int64_t most_ns)
 }
 
 /* A full or missing socket is no loss: who is rung for already wakes, who is gone need not. */
-void weft_fd_watch_ring(int world_rank)
+void weft_fd_watch_ring(int rank)
 {
     struct sockaddr_un peer;
-    socklen_t length = address_of(world_rank, &peer);
+    socklen_t length = address_of(rank, &peer);
     sendto(watch.socket, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&peer, length);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sleeping where not only ranks of this host may wake us, but file descriptors too: a wait in
- * poll(2), on the descriptors of the network transports and on a datagram socket of this process.
+ * poll(2), on the descriptors of the network transports and on a datagram socket of this rank.
  * Ranks of the host ring at that socket: its name in the abstract namespace of AF_UNIX follows from
  * the job and the rank, so nothing has to be exchanged, and nothing is left behind.
  *
@@ -44,7 +44,7 @@ bool weft_fd_watch_prepare(weft_fd_watch_t *out);
 void weft_fd_watch_sleep(weft_fd_watch_t *prepared, int64_t most_ns);
 
 /** Wake a rank of this host that sleeps here. */
-void weft_fd_watch_ring(int world_rank);
+void weft_fd_watch_ring(int rank);
 
 void weft_fd_watch_close(void);
 

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-static int *node_of;        /* [world size]; NULL: not known, or all on one */
+static int *node_of;        /* [world size] by rank; NULL: not known, or all on one */
 static int *firsts, *lasts; /* [count] world ranks */
 static int count = 1;
 
@@ -85,6 +85,8 @@ int weft_nodes_open(void)
     int err = find_node();
     if (err != MPI_SUCCESS)
         weft_nodes_close();
+    for (int rank = 0; node_of != NULL && rank < weft_world.size; rank++)
+        weft_processes.at[rank].node = node_of[rank];
     return err;
 }
 
@@ -107,9 +109,9 @@ int weft_nodes_count(void)
     return count;
 }
 
-int weft_node_of(int world_rank)
+int weft_node_of(int process)
 {
-    return node_of == NULL ? 0 : node_of[world_rank];
+    return weft_processes.at == NULL ? 0 : weft_processes.at[process].node;
 }
 
 int weft_node_first(int node)

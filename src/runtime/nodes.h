@@ -19,8 +19,8 @@ bool weft_nodes_is_one(void);
 
 int weft_nodes_count(void);
 
-/** The number of the host that a world rank is on. */
-int weft_node_of(int world_rank);
+/** The number of the host that a process is on. */
+int weft_node_of(int process);
 
 /** The lowest and the highest world rank of a host. */
 int weft_node_first(int node);

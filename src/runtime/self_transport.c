@@ -19,7 +19,7 @@ static bool room_is_used;
 static bool self_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
 {
     (void)endpoint;
-    sink_of_self(weft_world.rank, header, payload);
+    sink_of_self(weft_processes.self, header, payload);
     return true;
 }
 
@@ -76,7 +76,8 @@ static int self_open(weft_world_t *world, weft_sink_fn_t sink)
                              .can_read = true,
                              .is_on_host = true};
     sink_of_self = sink;
-    world->endpoints[world->rank] = &self;
+    (void)world;
+    weft_processes.at[weft_processes.self].endpoint = &self;
     return MPI_SUCCESS;
 }
 

@@ -65,9 +65,9 @@ const weft_remote_ops_t weft_no_remote = {
 
 /* ---- the life of a transport ---- */
 
-int weft_no_reach(int world_rank, weft_endpoint_t **out)
+int weft_no_reach(int process, weft_endpoint_t **out)
 {
-    (void)world_rank;
+    (void)process;
     (void)out;
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }

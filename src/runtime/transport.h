@@ -88,7 +88,7 @@ struct weft_endpoint {
 };
 
 /** Gets every packet that arrives: `payload` is valid during the call only. */
-typedef void (*weft_sink_fn_t)(int source_world_rank, const weft_header_t *header,
+typedef void (*weft_sink_fn_t)(int source_process, const weft_header_t *header,
                                const void *payload);
 
 /* ---- packets to a peer ---- */
@@ -203,7 +203,7 @@ struct weft_transport_ops {
      * can lose it when we close. */
     bool is_unsure;
     /** Make endpoints to the ranks that this transport reaches and that have none yet
-     *  (world->endpoints), or be ready to (`reach`). Registers what is polled (weft_progress_add)
+     *  (weft_processes), or be ready to (`reach`). Registers what is polled (weft_progress_add)
      * and, where not all peers ring the doorbell, what is slept on (weft_fd_watch_add). Collective
      * over all ranks, blocks. MPI_ERR_UNSUPPORTED_OPERATION: not on this machine, nothing is left
      * behind, the next transport is tried. MPI_ERR_NO_MEM, MPI_ERR_OTHER with a text: the job
@@ -213,7 +213,7 @@ struct weft_transport_ops {
      * transport's. May block for WEFT_TIMEOUT until the peer has said where it is, without
      * progress. MPI_ERR_UNSUPPORTED_OPERATION: all endpoints were made by open. MPI_ERR_NO_MEM,
      * MPI_ERR_OTHER with a text: the rank cannot be reached. */
-    int (*reach)(int world_rank, weft_endpoint_t **out);
+    int (*reach)(int process, weft_endpoint_t **out);
     /** Fill in what this transport knows for the report; what costs speed as a note. */
     void (*describe)(weft_rank_report_t *report);
     /** The end is near: wait, with progress, until what this process has sent is out of its hands
@@ -223,7 +223,7 @@ struct weft_transport_ops {
     void (*close)(void);
 };
 
-int weft_no_reach(int world_rank, weft_endpoint_t **out);
+int weft_no_reach(int process, weft_endpoint_t **out);
 void weft_no_description(weft_rank_report_t *report);
 void weft_no_quiesce(void);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This process and its place among the others: set at start-up, read everywhere. The one global of
- * the library beside the configuration.
+ * This process and its place among the others: set at start-up, read everywhere.
  */
 #ifndef WEFT_RUNTIME_WORLD_H
 #define WEFT_RUNTIME_WORLD_H
 
+#include "runtime/process.h"
 #include "runtime/transport.h"
 
 #include <stdatomic.h>
@@ -63,27 +63,23 @@ struct weft_world {
     /* Of the transport within the host, the same on all its ranks. */
     bool is_oversubscribed;         /* ranks of this host outnumber the cores they may use */
     bool has_asymmetric_fence;      /* of base/futex.h, opened by all ranks of this host */
-    weft_endpoint_t **endpoints;    /* [size] by world rank; NULL: made when first needed */
     struct weft_doorbell *doorbell; /* where peers wake this process; NULL: nowhere */
     atomic_uint *noted; /* of this host: a bit for each weft_warning_t that was said; NULL: alone */
     const weft_wireup_t *wireup;
     const char *fabric; /* the libfabric provider between hosts; "" where there is none */
-    bool
-        /* some rank, or could not reach it: what goes wrong from now on is probably a
-         * consequence */
-        has_lost;
-    /** Make the endpoint of a rank that has none and enter it in `endpoints`; NULL, with a text of
-     * weft_fail, when it cannot be reached. Set by start-up. */
-    weft_endpoint_t *(*reach)(int world_rank);
-    /** Asked by a transport, before the payload of a packet is there: where shall it go? NULL: into
-     * memory of the
-     *  transport's own. Else `bytes` of the header are written there, and the sink is then given
-     *  the header as this function has changed it, and that place as the payload. Set by start-up;
-     *  NULL: never. */
-    void *(*land)(int source_world_rank, weft_header_t *header);
+    /* Some rank is lost or could not be reached: what fails later is probably a consequence. */
+    bool has_lost;
+    /** Make the endpoint of a process that has none and enter it in the table; NULL, with a text of
+     *  weft_fail, when it cannot be reached. Set by start-up. */
+    weft_endpoint_t *(*reach)(int process);
+    /** Asked by a transport before the payload of a packet is there: where shall it go? NULL: into
+     *  memory of the transport. Else `bytes` of the header are written there, and the sink is then
+     *  given the header as this function has changed it, and that place as the payload. Set by
+     *  start-up; NULL: never. */
+    void *(*land)(int source_process, weft_header_t *header);
     /** Told by a transport that a rank cannot be reached any more, and why: whatever waits for it
      * ends with an error. Set by start-up. */
-    void (*peer_lost)(int world_rank, const char *why);
+    void (*peer_lost)(int process, const char *why);
     /** The same of all ranks of other hosts, those that were never talked to as well. */
     void (*network_lost)(const char *why);
     /** End the job: the launcher's abort, then _exit. Set by start-up. */
@@ -95,11 +91,12 @@ extern weft_world_t weft_world;
 /** Is it for this process to say it? Once for a host. */
 bool weft_world_may_warn(weft_warning_t note);
 
-/** How to reach a rank; NULL, with a text of weft_fail: not at all. */
-static inline weft_endpoint_t *weft_world_endpoint(int world_rank)
+/** The endpoint of a process, made when there is none; NULL, with a text of weft_fail, when it
+ *  cannot be reached. */
+static inline weft_endpoint_t *weft_process_endpoint(int process)
 {
-    weft_endpoint_t *endpoint = weft_world.endpoints[world_rank];
-    return __builtin_expect(endpoint != NULL, 1) ? endpoint : weft_world.reach(world_rank);
+    weft_endpoint_t *endpoint = weft_process_reached(process);
+    return __builtin_expect(endpoint != NULL, 1) ? endpoint : weft_world.reach(process);
 }
 
 #endif

@@ -29,7 +29,7 @@ typedef struct peer {
     weft_channel_out_t out;
     weft_doorbell_t *doorbell;
     bool is_contacted; /* it knows that we send */
-    int world_rank;
+    int process;
     weft_channel_in_t in;
     weft_rank_block_t *block;
     weft_copy_job_t
@@ -101,7 +101,7 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
     WEFT_LOG(WEFT_WARN, "shm",
              "cannot read memory of rank %d (%s): copying through shared memory from now "
              "on",
-             peer->world_rank, strerror(errno));
+             peer->process, strerror(errno));
     endpoint->can_read = false;
     return false;
 }
@@ -147,7 +147,7 @@ static inline int drain_channel(peer_t *peer)
     const void *payload;
     int taken = 0;
     while (taken < BATCH && weft_channel_peek(&peer->in, &header, &payload)) {
-        shm.sink(peer->world_rank, &header, payload);
+        shm.sink(peer->process, &header, payload);
         taken++;
         if (weft_channel_take(&peer->in, &header))
             weft_doorbell_ring(peer->doorbell);
@@ -219,7 +219,7 @@ static bool shares_pids(int local_rank)
     return weft_segment_block(&shm.segment, local_rank)->pid_namespace == shm.own->pid_namespace;
 }
 
-static void open_peer(int local_rank, int world_rank, bool can_read)
+static void open_peer(int local_rank, int process, bool can_read)
 {
     peer_t *peer = &shm.peers[local_rank];
     weft_channel_t out = weft_segment_channel(&shm.segment, local_rank, shm.local_rank);
@@ -227,7 +227,7 @@ static void open_peer(int local_rank, int world_rank, bool can_read)
     peer->in.channel = weft_segment_channel(&shm.segment, shm.local_rank, local_rank);
     peer->block = weft_segment_block(&shm.segment, local_rank);
     peer->doorbell = &peer->block->doorbell;
-    peer->world_rank = world_rank;
+    peer->process = process;
     peer->offers = weft_segment_copy_job(&shm.segment, local_rank, shm.local_rank);
     if (!weft_world.is_oversubscribed)
         peer->offered = weft_segment_copy_job(&shm.segment, shm.local_rank, local_rank);
@@ -305,10 +305,10 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     if (can_read)
         choose_large_path();
     for (int i = 0; i < world->local_size; i++) {
-        int world_rank = world->local_ranks[i];
-        open_peer(i, world_rank, can_read && shares_pids(i));
+        int process = weft_process_find(WEFT_OWN_JOB, world->local_ranks[i]);
+        open_peer(i, process, can_read && shares_pids(i));
         if (i != world->local_rank)
-            world->endpoints[world_rank] = &shm.peers[i].endpoint;
+            weft_processes.at[process].endpoint = &shm.peers[i].endpoint;
     }
     world->doorbell = &shm.own->doorbell;
     weft_meeting_place =

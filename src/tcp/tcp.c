@@ -62,7 +62,7 @@ static const weft_remote_ops_t tcp_remote = {
     .takes_device = weft_no_device,
 };
 
-static tcp_peer_t *create_tcp_peer(int world_rank)
+static tcp_peer_t *create_tcp_peer(int process)
 {
     tcp_peer_t *peer = weft_pool_take(&peers);
     if (peer == NULL)
@@ -79,23 +79,25 @@ static tcp_peer_t *create_tcp_peer(int world_rank)
                          .eager_max = idle,
                          .can_get = strcmp(weft_config.RENDEZVOUS, "stream") != 0},
         .source.fd = -1,
-        .net.world_rank = world_rank,
+        .net.process = process,
         .eager_busy = busy,
         .eager_idle = idle,
     };
-    wefti_tcp.net.at[world_rank] = &peer->net;
-    return peer;
+    if (weft_net_peer_enter(&wefti_tcp.net, &peer->net) == MPI_SUCCESS)
+        return peer;
+    weft_pool_give(&peers, peer);
+    return NULL;
 }
 
-tcp_peer_t *wefti_tcp_peer(int world_rank)
+tcp_peer_t *wefti_tcp_peer(int process)
 {
-    tcp_peer_t *peer = (tcp_peer_t *)wefti_tcp.net.at[world_rank];
-    return __builtin_expect(peer != NULL, 1) ? peer : create_tcp_peer(world_rank);
+    tcp_peer_t *peer = (tcp_peer_t *)weft_net_peer_at(&wefti_tcp.net, process);
+    return __builtin_expect(peer != NULL, 1) ? peer : create_tcp_peer(process);
 }
 
-static int tcp_reach(int world_rank, weft_endpoint_t **out)
+static int tcp_reach(int process, weft_endpoint_t **out)
 {
-    tcp_peer_t *peer = wefti_tcp_peer(world_rank);
+    tcp_peer_t *peer = wefti_tcp_peer(process);
     int err = weft_net_peer_check((const weft_net_peer_t *)peer);
     if (err != MPI_SUCCESS)
         return err;
@@ -133,7 +135,8 @@ void wefti_tcp_peer_lost(tcp_peer_t *peer, const char *doing, int error)
         why, sizeof(why),
         "rank %d on %s has lost its connection to rank %d on %s while %s: %s; that rank or its "
         "host has probably died",
-        weft_world.rank, weft_world.host, peer->net.world_rank, peer->host, doing, strerror(error));
+        weft_world.rank, weft_world.host, weft_process_rank(peer->net.process), peer->host, doing,
+        strerror(error));
     weft_net_peer_lose(&wefti_tcp.net, &peer->net, why);
 }
 
@@ -344,8 +347,8 @@ static void tcp_close(void)
                  (unsigned long long)wefti_tcp.dropped);
     wefti_tcp_connect_close();
     wefti_tcp_interfaces_close();
-    for (int rank = 0; rank < weft_world.size; rank++) {
-        tcp_peer_t *peer = (tcp_peer_t *)wefti_tcp.net.at[rank];
+    for (int i = 0; i < wefti_tcp.net.count; i++) {
+        tcp_peer_t *peer = (tcp_peer_t *)wefti_tcp.net.at[i];
         if (peer == NULL)
             continue;
         part(peer);

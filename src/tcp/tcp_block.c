@@ -28,7 +28,7 @@ void wefti_tcp_add_block(tcp_peer_t *peer, const tcp_read_t *read)
     bool is_allowed = wefti_tcp_may_read(read);
     if (!is_allowed)
         WEFT_LOG(WEFT_ERROR, "tcp", "rank %d asked for memory that was not offered to it",
-                 peer->net.world_rank);
+                 weft_process_rank(peer->net.process));
     tcp_block_t *block = weft_pool_take(&blocks);
     if (block == NULL)
         weft_out_of_memory("the answer to a read", sizeof(*block));

@@ -50,7 +50,7 @@ enum {
 
 typedef struct handshake {
     uint32_t magic, version;
-    uint32_t source, dest; /* world ranks */
+    uint32_t source, dest; /* ranks in the job */
     uint64_t proof;
     char host[TCP_HOST_BYTES]; /* of the source */
 } handshake_t;
@@ -160,7 +160,7 @@ static void is_connected(tcp_peer_t *peer)
     peer->source.ready = wefti_tcp_peer_ready;
     wefti_tcp_want_room(&peer->source, false);
     wefti_tcp_note_dirty(peer);
-    WEFT_LOG(WEFT_DEBUG, "tcp", "connected to rank %d", peer->net.world_rank);
+    WEFT_LOG(WEFT_DEBUG, "tcp", "connected to rank %d", weft_process_rank(peer->net.process));
 }
 
 static bool try_address(tcp_peer_t *peer)
@@ -208,7 +208,7 @@ static void give_up_connecting(tcp_peer_t *peer)
     weft_fail(MPI_ERR_OTHER,
               "rank %d on %s cannot reach rank %d on %s over TCP from %s: %s; tried %s. "
               "WEFT_FABRIC_INTERFACE names the interface to use",
-              weft_world.rank, weft_world.host, peer->net.world_rank, peer->host,
+              weft_world.rank, weft_world.host, weft_process_rank(peer->net.process), peer->host,
               wefti_tcp_interface(), strerror(attempt->last_error),
               attempt->count == 0 ? "nothing, since all its addresses are our own" : tried);
     end_attempt(peer);
@@ -244,7 +244,7 @@ static void begin_handshake(tcp_peer_t *peer)
         .magic = MAGIC,
         .version = VERSION,
         .source = (uint32_t)weft_world.rank,
-        .dest = (uint32_t)peer->net.world_rank,
+        .dest = (uint32_t)weft_process_rank(peer->net.process),
         .proof = connect_prove(peer->attempt->key, ROLE_CONNECTOR, weft_world.rank)};
     snprintf(handshake.host, sizeof(handshake.host), "%.39s", weft_world.host);
     ssize_t sent = send(peer->source.fd, &handshake, sizeof(handshake), MSG_NOSIGNAL);
@@ -272,7 +272,8 @@ static void read_verdict(tcp_peer_t *peer)
         return;
     verdict_t verdict;
     memcpy(&verdict, attempt->verdict, sizeof(verdict));
-    if (verdict.proof != connect_prove(attempt->key, ROLE_ACCEPTOR, peer->net.world_rank))
+    if (verdict.proof !=
+        connect_prove(attempt->key, ROLE_ACCEPTOR, weft_process_rank(peer->net.process)))
         connect_fail_attempt(peer, EPROTO);
     else if (verdict.is_welcome != 0)
         is_connected(peer);
@@ -295,12 +296,13 @@ int wefti_tcp_connect(tcp_peer_t *peer)
     tcp_attempt_t *attempt = weft_alloc_zeroed(1, sizeof(*attempt));
     if (attempt == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory to connect");
-    int err = weft_card_read(peer->net.world_rank, &addresses, &attempt->key);
+    int err = weft_card_read(weft_process_rank(peer->net.process), &addresses, &attempt->key);
     if (err != MPI_SUCCESS) {
         weft_free(attempt);
         return err;
     }
-    snprintf(peer->host, sizeof(peer->host), "%.39s", weft_card_host(peer->net.world_rank));
+    snprintf(peer->host, sizeof(peer->host), "%.39s",
+             weft_card_host(weft_process_rank(peer->net.process)));
     connect_add_addresses(attempt, &addresses, true);
     connect_add_addresses(attempt, &addresses, false);
     attempt->last_error = EHOSTUNREACH;
@@ -371,7 +373,7 @@ static void adopt_connection(tcp_peer_t *peer, pending_connection_t *pending)
 
 static void admit(pending_connection_t *pending, const handshake_t *handshake)
 {
-    tcp_peer_t *peer = wefti_tcp_peer((int)handshake->source);
+    tcp_peer_t *peer = wefti_tcp_peer(weft_process_find(WEFT_OWN_JOB, (int)handshake->source));
     if (peer == NULL)
         weft_out_of_memory("a rank that has connected", sizeof(*peer));
     bool is_ours_better = peer->state == TCP_HANDSHAKE && peer->source.fd >= 0 &&
@@ -398,8 +400,8 @@ static const char *find_handshake_fault(const handshake_t *handshake)
         handshake->proof !=
             connect_prove(wefti_tcp.own_key, ROLE_CONNECTOR, (int)handshake->source))
         return "it does not know the key of this rank";
-    if (handshake->source >= (uint32_t)weft_world.size ||
-        handshake->source == (uint32_t)weft_world.rank)
+    int source = weft_process_find(WEFT_OWN_JOB, (int)handshake->source);
+    if (source == WEFT_NO_PROCESS || source == weft_processes.self)
         return "it names a rank that does not exist";
     return NULL;
 }

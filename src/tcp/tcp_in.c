@@ -42,7 +42,8 @@ static char *inbox; /* [INBOX_BYTES] of all peers; nothing stays in it between t
 
 static void drop_connection(tcp_peer_t *peer, const char *why)
 {
-    WEFT_LOG(WEFT_ERROR, "tcp", "rank %d sent a malformed packet: %s", peer->net.world_rank, why);
+    WEFT_LOG(WEFT_ERROR, "tcp", "rank %d sent a malformed packet: %s",
+             weft_process_rank(peer->net.process), why);
     wefti_tcp_peer_lost(peer, "receiving", EPROTO);
 }
 
@@ -95,7 +96,7 @@ static void take_frame(tcp_peer_t *peer, const char *payload)
         take_frame_block(peer);
         break;
     default:
-        wefti_tcp.sink(peer->net.world_rank, &header, payload);
+        wefti_tcp.sink(peer->net.process, &header, payload);
     }
 }
 
@@ -123,7 +124,7 @@ static char *find_place(tcp_peer_t *peer)
         return get->to + get->begun;
     }
     char *place =
-        weft_world.land == NULL ? NULL : weft_world.land(peer->net.world_rank, &peer->header);
+        weft_world.land == NULL ? NULL : weft_world.land(peer->net.process, &peer->header);
     if (place != NULL)
         return place;
     if (peer->assembly == NULL)

@@ -206,7 +206,8 @@ static void make_buffer(tcp_peer_t *peer)
     peer->out = weft_alloc(OUT_BYTES);
     if (peer->out != NULL)
         return;
-    snprintf(what, sizeof(what), "what is sent to rank %d on %s", peer->net.world_rank, peer->host);
+    snprintf(what, sizeof(what), "what is sent to rank %d on %s",
+             weft_process_rank(peer->net.process), peer->host);
     weft_out_of_memory(what, OUT_BYTES);
 }
 

@@ -126,7 +126,7 @@ typedef struct weft_tcp {
 extern weft_tcp_t wefti_tcp;
 
 /** The peer structure of a rank of another host, made when there is none; NULL: no memory. */
-tcp_peer_t *wefti_tcp_peer(int world_rank);
+tcp_peer_t *wefti_tcp_peer(int process);
 
 /** A peer cannot be reached any more. The layer above is told at the end of the round (it may be in
  *  the midst of a send to it), unless all are at the end anyway. */

@@ -41,8 +41,8 @@ bool wefti_tcp_look_for_silence(void)
     if (limit_s < WEFT_LOST_AFTER_LEAST_S)
         limit_s = WEFT_LOST_AFTER_LEAST_S;
     next_ms = now + LOOK_EVERY_MS;
-    for (int rank = 0; rank < weft_world.size; rank++) {
-        tcp_peer_t *peer = (tcp_peer_t *)wefti_tcp.net.at[rank];
+    for (int i = 0; i < wefti_tcp.net.count; i++) {
+        tcp_peer_t *peer = (tcp_peer_t *)wefti_tcp.net.at[i];
         if (peer == NULL || peer->state != TCP_OPEN || !is_silent(peer->source.fd, 1000 * limit_s))
             continue;
         wefti_tcp_peer_lost(peer, "waiting for its host to acknowledge data", ETIMEDOUT);

@@ -21,7 +21,6 @@
 enum { RANKS = 4 };
 
 static weft_endpoint_t endpoints[RANKS];
-static weft_endpoint_t *by_rank[RANKS];
 
 static weft_request_t *begin_barrier(void)
 {
@@ -145,9 +144,10 @@ int main(void)
     weft_log_threshold = -1;
     weft_world.rank = 0;
     weft_world.size = weft_world.local_size = RANKS;
-    weft_world.endpoints = by_rank;
+    if (weft_processes_open(RANKS, 0) != MPI_SUCCESS)
+        return 1;
     for (int rank = 0; rank < RANKS; rank++)
-        by_rank[rank] = &endpoints[rank];
+        weft_processes.at[rank].endpoint = &endpoints[rank];
     weft_pt2pt_open();
     if (weft_comm_open() != MPI_SUCCESS)
         return 1;

@@ -188,6 +188,8 @@ int main(void)
     weft_config_read();
     weft_log_threshold = -1;
     weft_world.size = RANKS;
+    if (weft_processes_open(RANKS, HERE - 1) != MPI_SUCCESS)
+        return 1;
     weft_world.rank = weft_world.local_rank = HERE - 1;
     weft_world.local_size = HERE;
     weft_world.local_ranks = local_ranks;

@@ -21,10 +21,10 @@ static weft_net_peers_t peers;
 static weft_net_peer_t ranks[RANKS];
 static int told[RANKS], held_back = -1, loses_too = -1;
 
-static void note_lost(int world_rank, const char *why)
+static void note_lost(int process, const char *why)
 {
     assert_string_equal(why, "a reason");
-    told[world_rank]++;
+    told[process]++;
     if (loses_too >= 0) {
         int next = loses_too;
         loses_too = -1;
@@ -34,19 +34,21 @@ static void note_lost(int world_rank, const char *why)
 
 static bool is_not_held_back(const weft_net_peer_t *peer)
 {
-    return peer->world_rank != held_back;
+    return peer->process != held_back;
 }
 
 static int set_up(void **state)
 {
     (void)state;
     weft_world.size = RANKS;
+    if (weft_processes_open(RANKS, 0) != MPI_SUCCESS)
+        return 1;
     weft_world.peer_lost = note_lost;
     memset(told, 0, sizeof(told));
     if (weft_net_peers_open(&peers) != MPI_SUCCESS)
         return 1;
     for (int i = 0; i < RANKS; i++) {
-        ranks[i] = (weft_net_peer_t){.world_rank = i};
+        ranks[i] = (weft_net_peer_t){.process = i};
         peers.at[i] = &ranks[i];
     }
     return 0;
@@ -56,6 +58,7 @@ static int tear_down(void **state)
 {
     (void)state;
     weft_net_peers_close(&peers);
+    weft_processes_close();
     return weft_memory_in_use() != 0;
 }
 

@@ -27,7 +27,7 @@ static void assert_ranks(const weft_group_t *group, int size, const int ranks[])
 {
     assert_int_equal(group->size, size);
     for (int i = 0; i < size; i++)
-        assert_int_equal(weft_group_world_rank(group, i), ranks[i]);
+        assert_int_equal(weft_group_process(group, i), ranks[i]);
 }
 
 static void combines(void **state)
@@ -115,7 +115,7 @@ static void stays_quick(void **state)
     weft_group_intersection(shuffled, all, &both);
     assert_int_equal(both->size, SIZE / 2);
     for (int i = 0; i < both->size; i++)
-        assert_true(weft_group_world_rank(both, i) < SIZE);
+        assert_true(weft_group_process(both, i) < SIZE);
     weft_group_release(both);
     weft_group_union(all, shuffled, &both);
     assert_int_equal(both->size, SIZE + SIZE / 2);
@@ -128,7 +128,7 @@ static void knows_the_identity(void **state)
 {
     (void)state;
     weft_group_t *group = make(4, (int[]){0, 1, 2, 3});
-    assert_null(group->world_ranks);
+    assert_null(group->processes);
     assert_int_equal(group->rank, 2);
     weft_group_release(group);
 }
@@ -152,7 +152,7 @@ static void refuses(void **state)
 
 int main(void)
 {
-    weft_world.rank = 2;
+    weft_processes.self = weft_world.rank = 2;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(combines),     cmocka_unit_test(chooses),
         cmocka_unit_test(takes_ranges), cmocka_unit_test(compares),

@@ -13,6 +13,7 @@ int main(void)
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "mpi.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,9 +56,10 @@ static void set_up(unsigned seed)
     memset(delivered, 0, sizeof(delivered));
     weft_world.rank = 0;
     weft_world.size = RANKS;
+    assert_int_equal(weft_processes_open(RANKS, 0), MPI_SUCCESS);
     wefti_ofi = (weft_ofi_t){.sink = sink, .own_key = key};
     wefti_ofi.rails[0].packet_max = 65536;
-    wefti_ofi.net.at = weft_alloc_zeroed(RANKS, sizeof(*wefti_ofi.net.at));
+    assert_int_equal(weft_net_peers_open(&wefti_ofi.net), MPI_SUCCESS);
 }
 
 static void tear_down(void)
@@ -66,7 +68,8 @@ static void tear_down(void)
         if (wefti_ofi.net.at[rank] != NULL)
             wefti_incoming_forget((weft_ofi_peer_t *)wefti_ofi.net.at[rank]);
     }
-    weft_free(wefti_ofi.net.at);
+    weft_net_peers_close(&wefti_ofi.net);
+    weft_processes_close();
 }
 
 /* The packet lies in a separate block, so that a sanitizer detects reads beyond it. */

@@ -37,7 +37,6 @@ static unsigned pick(unsigned below)
 /* ---- a transport that accepts packets and remembers the requests that they named ---- */
 
 static weft_endpoint_t endpoints[RANKS];
-static weft_endpoint_t *by_rank[RANKS];
 static uint64_t known[KNOWN]; /* numbers of requests, of this rank and of others */
 static unsigned known_count;
 static char room[PACKET_MAX];
@@ -341,14 +340,15 @@ int main(void)
     weft_log_threshold = -1;
     weft_world.rank = 0;
     weft_world.size = weft_world.local_size = RANKS;
-    weft_world.endpoints = by_rank;
+    if (weft_processes_open(RANKS, 0) != MPI_SUCCESS)
+        return 1;
     for (int i = 0; i < RANKS; i++) {
         endpoints[i] = (weft_endpoint_t){.link = &fake_link,
                                          .remote = &fake_remotes[i % 2],
                                          .packet_max = PACKET_MAX,
                                          .eager_max = 512,
                                          .can_get = true};
-        by_rank[i] = &endpoints[i];
+        weft_processes.at[i].endpoint = &endpoints[i];
     }
     weft_pt2pt_open();
     if (weft_comm_open() != MPI_SUCCESS)

@@ -59,15 +59,14 @@ static void ignore_packet(int source, const weft_header_t *header, const void *p
 
 static void endpoints_are_complete(void **state)
 {
-    weft_endpoint_t *endpoints[1] = {NULL};
     (void)state;
     weft_world.size = 1;
-    weft_world.endpoints = endpoints;
+    assert_int_equal(weft_processes_open(1, 0), MPI_SUCCESS);
     assert_int_equal(weft_self_transport.open(&weft_world, ignore_packet), MPI_SUCCESS);
-    check_link(endpoints[0]->link);
-    check_remote(endpoints[0]->remote);
+    check_link(weft_process_reached(0)->link);
+    check_remote(weft_process_reached(0)->remote);
     for (int i = 0; i < WEFT_UPPER_BYTES; i++)
-        assert_int_equal(endpoints[0]->upper[i], 0);
+        assert_int_equal(weft_process_reached(0)->upper[i], 0);
 }
 
 static int gets_failed;

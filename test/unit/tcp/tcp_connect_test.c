@@ -123,7 +123,12 @@ int main(void)
     weft_log_threshold = -1;
     weft_world.size = RANKS;
     weft_world.rank = WE;
-    wefti_tcp = (weft_tcp_t){
-        .listener.fd = -1, .net.at = peers, .epoll_fd = epoll_create1(0), .own_key = 77};
+    if (weft_processes_open(RANKS, WE) != MPI_SUCCESS)
+        return 1;
+    wefti_tcp = (weft_tcp_t){.listener.fd = -1,
+                             .net.at = peers,
+                             .net.count = RANKS,
+                             .epoll_fd = epoll_create1(0),
+                             .own_key = 77};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

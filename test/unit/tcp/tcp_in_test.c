@@ -9,6 +9,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "mpi.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -502,9 +503,14 @@ int main(void)
     weft_config_read();
     weft_log_threshold = -1;
     weft_world.size = 2;
+    if (weft_processes_open(2, 0) != MPI_SUCCESS)
+        return 1;
     weft_world.land = land;
-    wefti_tcp = (weft_tcp_t){
-        .sink = sink, .listener.fd = -1, .net.at = peers, .epoll_fd = epoll_create1(0)};
+    wefti_tcp = (weft_tcp_t){.sink = sink,
+                             .listener.fd = -1,
+                             .net.at = peers,
+                             .net.count = 2,
+                             .epoll_fd = epoll_create1(0)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     wefti_tcp_out_forget((tcp_peer_t *)peers[1]);
     wefti_tcp_in_forget((tcp_peer_t *)peers[1]);
