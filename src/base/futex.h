@@ -8,8 +8,7 @@
 #include <stdint.h>
 
 /** Sleep until woken, unless *word is not `expected`; at most `most_ns` (0: without limit). May
- * return
- *  early for no reason. */
+ * return early for no reason. */
 void weft_futex_wait(atomic_uint *word, unsigned expected, int64_t most_ns);
 
 /** Wake all who sleep on `word`. */

@@ -13,9 +13,9 @@
 /** Has the device kernels at all? */
 bool wefti_has_kernels(weft_device_t *device);
 
-/** Load all of them now: a kernel is loaded when it is first launched, and the driver may wait for
- * all that is under way in
- *  the context then ("Lazy Loading" in the CUDA C++ Programming Guide). */
+/** Load all of them now: a kernel is loaded when it is first launched, and the driver may wait
+ * for all that is under way in the context then ("Lazy Loading" in the CUDA C++ Programming
+ * Guide). */
 void wefti_kernels_preload(weft_device_t *device);
 
 /** The multiprocessors of the device; at least 1. */

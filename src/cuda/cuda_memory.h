@@ -16,9 +16,8 @@
 void *wefti_pinned_take(weft_device_t *device, size_t bytes);
 void wefti_pinned_give(void *slot);
 
-/** A word in a cache line of its own. NULL: there is none to be had. It may be given back when the
- * device's context
- *  has ended, and the memory with it. */
+/** A word in a cache line of its own. NULL: there is none to be had. It may be given back when
+ * the device's context has ended, and the memory with it. */
 uint32_t *wefti_pinned_word(weft_device_t *device);
 void wefti_pinned_give_word(weft_device_t *device, uint32_t *word);
 

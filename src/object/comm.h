@@ -73,8 +73,8 @@ int weft_comm_open(void);
 void weft_comm_close(void);
 
 /** The contexts of this process's communicators, and those that are reserved for new ones. A
- * context
- *  says nothing of processes: communicators that have no member in common may have the same. */
+ * context says nothing of processes: communicators that have no member in common may have the
+ * same. */
 extern weft_context_set_t weft_contexts;
 
 /**

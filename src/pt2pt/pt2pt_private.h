@@ -120,8 +120,7 @@ void wefti_note_packet_error(weft_request_t *request, const void *payload, size_
 
 /* send.c */
 /** Send an answer (CTS or FIN) about the sender's request; later when there is no room now. `go`
- * NULL:
- *  without payload. */
+ * NULL: without payload. */
 void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
                        const weft_cts_t *cts);
 /** The same with the error of `failed`. */

@@ -143,9 +143,9 @@ typedef struct weft_inbox {
 typedef struct weft_exchange_peer {
     char *outbox;      /* this rank's row in that member's inbox, mapped */
     const char *inbox; /* that member's row in this rank's */
-    const char
-        *from; /* out_bytes for that member; of this rank itself: its own operand, or block */
-    char *to;  /* in_bytes from that member; of this rank itself: its result */
+    /* out_bytes for that member; of this rank itself: its own operand, or block */
+    const char *from;
+    char *to; /* in_bytes from that member; of this rank itself: its result */
     size_t out_bytes, in_bytes;
 } weft_exchange_peer_t;
 
@@ -158,8 +158,8 @@ typedef struct weft_exchange {
     const struct weft_op *op; /* NULL: blocks go as they are */
     const struct weft_type *type;
     int members, member;
-    uint32_t
-        flag; /* of this exchange, not 0: all alike, and unlike those before it in the same rows */
+    /* of this exchange, not 0: all alike, and unlike those before it in the same rows */
+    uint32_t flag;
     uint32_t results; /* not 0: what this rank combines goes to all, into rows so many bytes after
                          the others */
     size_t most;      /* bytes of the longest block of all members */

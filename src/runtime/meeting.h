@@ -72,8 +72,7 @@ typedef struct weft_meeting_place {
 extern weft_meeting_place_t weft_meeting_place;
 
 /** The board of the communicator with this context whose first member on this host is `first` (a
- * local
- *  rank); NULL: there is none left. Claimed once by each member, and given back. */
+ * local rank); NULL: there is none left. Claimed once by each member, and given back. */
 weft_board_t *weft_board_claim(uint32_t context, int first);
 void weft_board_release(weft_board_t *board);
 
@@ -81,18 +80,16 @@ void weft_board_release(weft_board_t *board);
  * calls. */
 bool weft_board_meets(weft_board_t *board, uint32_t number);
 
-/** Enter the meeting; false: it cannot be held (an older one is not over for all). Then the offer
- * is
- *  the caller's to fill in, and weft_meeting_arrive() follows. */
+/** Enter the meeting; false: it cannot be held (an older one is not over for all). Then the
+ * offer is the caller's to fill in, and weft_meeting_arrive() follows. */
 bool weft_meeting_enter(weft_board_t *board, uint32_t number, int members, int member,
                         weft_meeting_t *out);
 
 /** The offer of a member, of weft_meeting_offer_bytes(): one's own, or once GATHERED anybody's. */
 void *weft_meeting_offer(const weft_meeting_t *meeting, int member);
 
-/** GATHERED: the caller is the last, and has to decide. OPEN or OFF otherwise, or what it has come
- * to
- *  meanwhile. */
+/** GATHERED: the caller is the last, and has to decide. OPEN or OFF otherwise, or what it has
+ * come to meanwhile. */
 weft_meeting_state_t weft_meeting_arrive(const weft_meeting_t *meeting);
 
 weft_meeting_state_t weft_meeting_look(const weft_meeting_t *meeting);
@@ -107,8 +104,7 @@ weft_meeting_state_t weft_meeting_give_up(const weft_meeting_t *meeting);
 void weft_meeting_decide(const weft_meeting_t *meeting, weft_meeting_state_t state);
 
 /** This member's part of what `during` (SHARED or WORKING) stands for is over. True for the last
- * member,
- *  who decides; *is_good becomes false if any part failed. */
+ * member, who decides; *is_good becomes false if any part failed. */
 bool weft_meeting_part_done(const weft_meeting_t *meeting, weft_meeting_state_t during,
                             bool *is_good);
 

@@ -34,9 +34,8 @@ typedef struct weft_copy_job {
  * help. False: not allowed; errno says why. Called by the receiver. */
 bool weft_shared_copy_read(weft_copy_job_t *job, pid_t pid, uint64_t from, void *to, size_t bytes);
 
-/** Do the kernel's copies from process to process take so long on this machine that two copies by
- * cores, at a time, are
- *  faster? Tries both within this process. */
+/** Do the kernel's copies from process to process take so long on this machine that two copies
+ * by cores, at a time, are faster? Tries both within this process. */
 bool weft_shared_copy_is_slow(void);
 
 /** Copy a chunk, if the receiver `pid` has offered one. Called by the sender, when it polls. */

@@ -32,8 +32,8 @@ typedef struct peer {
     int process;
     weft_channel_in_t in;
     weft_rank_block_t *block;
-    weft_copy_job_t
-        *offered; /* by us, as the receiver; NULL where cores are short: nobody could help */
+    /* by us, as the receiver; NULL where cores are short: nobody could help */
+    weft_copy_job_t *offered;
     weft_copy_job_t *offers; /* by the peer, to us as the sender */
 } peer_t;
 

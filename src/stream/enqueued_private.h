@@ -34,8 +34,8 @@ typedef struct enqueued_ops {
 } enqueued_ops_t;
 
 struct enqueued {
-    weft_request_t
-        request; /* first: what the program gets of operations that the stream does not await */
+    /* first: what the program gets of operations that the stream does not await */
+    weft_request_t request;
     const enqueued_ops_t *ops;
     const char *name; /* of the MPI function */
     weft_stream_t *stream;

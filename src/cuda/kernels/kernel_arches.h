@@ -16,10 +16,9 @@ typedef enum weft_kernel_fit {
 /** Architectures with blanks between them, "75 80 90", or "native"; "": there is no image. */
 extern const char *const weft_kernel_arches;
 
-/** Do kernels that were compiled for `arches`, and are there as PTX of architecture `ptx` (0: are
- * not),
- *  run on a device of this capability (90 is 9.0)? Code runs on later minor versions of its major
- *  one (CUDA C++ Programming Guide, "Binary Compatibility"). */
+/** Do kernels that were compiled for `arches`, and are there as PTX of architecture `ptx` (0:
+ * are not), run on a device of this capability (90 is 9.0)? Code runs on later minor versions of
+ * its major one (CUDA C++ Programming Guide, "Binary Compatibility"). */
 weft_kernel_fit_t weft_kernel_fit_of(const char *arches, int ptx, int capability);
 
 /** The same of this library's. */

@@ -59,8 +59,8 @@ typedef struct weft_copy_args {
     uint64_t bytes; /* of all entries */
     uint64_t share; /* bytes that a team copies at a time */
     uint64_t entries;
-    const weft_copy_entry_t
-        *list; /* NULL, or memory with the entries when they are too many for: */
+    /* NULL, or memory with the entries when they are too many for: */
+    const weft_copy_entry_t *list;
     weft_copy_entry_t entry[WEFT_COPY_ENTRIES];
 } weft_copy_args_t;
 

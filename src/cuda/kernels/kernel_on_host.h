@@ -26,8 +26,8 @@ extern void *(*weft_host_translate)(const void *device_address)
     __attribute__((visibility("default")));
 
 /** Where an address of multicast memory lies in the memory of each member, which are written to
- * `places_out`, `most`
- *  at most; returns how many there are. Not translated any more. NULL: there is no such memory. */
+ * `places_out`, `most` at most; returns how many there are. Not translated any more. NULL: there
+ * is no such memory. */
 extern unsigned (*weft_host_multicast)(const void *device_address, void **places_out, unsigned most)
     __attribute__((visibility("default")));
 

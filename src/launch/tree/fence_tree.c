@@ -19,8 +19,8 @@ typedef struct fence_key {
 typedef struct fence {
     weft_link_t link;
     fence_key_t key; /* owns its ranks */
-    wl_pmix_request_t
-        *request; /* of this host's server; NULL: it has not come yet, or was answered */
+    /* of this host's server; NULL: it has not come yet, or was answered */
+    wl_pmix_request_t *request;
     uint32_t hosts_come, hosts_here, hosts_all; /* at and below this node: come, expected; of the
                                                  * whole fence */
     wl_byte_queue_t data;

@@ -14,8 +14,8 @@ typedef struct wl_remote_data {
     const wl_placement_t *placement;
     wl_router_t *router;
     weft_list_t asked; /* get requests of this host's server, sent to other hosts */
-    weft_list_t
-        to_come; /* what other hosts want and the ranks of this one have not committed yet */
+    /* what other hosts want and the ranks of this one have not committed yet */
+    weft_list_t to_come;
     uint64_t next_number;
 } wl_remote_data_t;
 
