@@ -7,7 +7,7 @@
 #include "runtime/nodes.h"
 #include "runtime/progress.h"
 #include "net/address_card.h"
-#include "net/network_interface.h"
+#include "base/network_interface.h"
 #include "ofi/fabric_library.h"
 #include "base/clock.h"
 #include "base/config.h"

@@ -2,7 +2,7 @@
 #include "ofi/provider.h"
 
 #include "ofi/fabric_library.h"
-#include "net/network_interface.h"
+#include "base/network_interface.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"

@@ -3,7 +3,7 @@
 
 #include "ofi/fabric_library.h"
 #include "net/net_packet.h"
-#include "net/network_interface.h"
+#include "base/network_interface.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"

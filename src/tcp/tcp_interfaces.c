@@ -2,7 +2,7 @@
 /* The interfaces of this host, and which of them could reach others. */
 #include "tcp/tcp_private.h"
 
-#include "net/network_interface.h"
+#include "base/network_interface.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"

@@ -2,6 +2,7 @@
 #include "launch/plan/host_addresses.h"
 
 #include "base/fail.h"
+#include "base/network_interface.h"
 #include "mpi.h"
 
 #include <arpa/inet.h>
@@ -75,16 +76,28 @@ static void add_address(address_text_t *text, const char *address)
                                        text->used > 0 ? " " : "", address);
 }
 
-/* Add the addresses of lo, or those of all other interfaces; only those of `interface` if it is not
- * NULL. */
-static void host_add_addresses(const struct ifaddrs *list, const char *interface, bool of_lo,
-                               address_text_t *text)
+typedef enum place_in_list {
+    FIT_FIRST,
+    UNFIT_NEXT, /* bridges, containers: other hosts can hardly be there */
+    LOOPBACK_LAST,
+} place_in_list_t;
+
+static place_in_list_t place_in_list(const struct ifaddrs *interface)
+{
+    if ((interface->ifa_flags & IFF_LOOPBACK) != 0)
+        return LOOPBACK_LAST;
+    return weft_interface_look(interface->ifa_name).rank == WEFT_INTERFACE_UNFIT ? UNFIT_NEXT
+                                                                                 : FIT_FIRST;
+}
+
+/* Add the addresses of one place in the list; only those of `interface` if it is not NULL. */
+static void host_add_addresses(const struct ifaddrs *list, const char *interface,
+                               place_in_list_t place, address_text_t *text)
 {
     for (const struct ifaddrs *each = list; each != NULL; each = each->ifa_next) {
         char address[INET6_ADDRSTRLEN];
         bool is_wanted = interface == NULL || strcmp(interface, each->ifa_name) == 0;
-        if (is_wanted && ((each->ifa_flags & IFF_LOOPBACK) != 0) == of_lo &&
-            write_address(each, address))
+        if (is_wanted && place_in_list(each) == place && write_address(each, address))
             add_address(text, address);
     }
 }
@@ -99,8 +112,8 @@ int wl_list_addresses(const char *interface, char *out, size_t bytes)
     out[0] = '\0';
     /* The addresses of lo come last: there may be hundreds that lead nowhere, but on hosts that are
      * routers the only usable address may be one of them. */
-    host_add_addresses(interfaces, interface, false, &text);
-    host_add_addresses(interfaces, interface, true, &text);
+    for (place_in_list_t place = FIT_FIRST; place <= LOOPBACK_LAST; place++)
+        host_add_addresses(interfaces, interface, place, &text);
     freeifaddrs(interfaces);
     if (text.used == 0 && interface != NULL)
         return weft_fail(MPI_ERR_ARG, "there is no interface %s with an address that is up",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "net/network_interface.h"
+#include "base/network_interface.h"
 
 #include "base/config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the kernel says of a network interface, as far as it tells good ones from bad ones. */
-#ifndef WEFT_NET_NETWORK_INTERFACE_H
-#define WEFT_NET_NETWORK_INTERFACE_H
+#ifndef WEFT_BASE_NETWORK_INTERFACE_H
+#define WEFT_BASE_NETWORK_INTERFACE_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Interfaces that lead nowhere are passed over, unless the user names one. */
-#include "net/network_interface.h"
+#include "base/network_interface.h"
 
 #include "base/config.h"
 
