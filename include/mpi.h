@@ -4,8 +4,8 @@
  *
  * Values, types and prototypes are those of the standard; extensions are in mpix.h. Order: types
  * and constants, functions by chapter of the standard, the same functions under their profiling
- * names (PMPI_), and last what the library does not hold: inline functions for names that MPI 3.0
- * removed and for the Fortran handles of C programs.
+ * names (PMPI_), and last the inline functions, which the library does not contain: for names that
+ * MPI 3.0 removed and for the Fortran handles of C programs.
  *
  * A name that ends in _c takes counts of type MPI_Count where the name without takes int.
  */
@@ -27,7 +27,7 @@ typedef intptr_t MPI_Aint;
 typedef int64_t MPI_Offset;
 typedef int64_t MPI_Count;
 
-/* A handle points to something that no program looks into; predefined ones are small integers. */
+/* A handle points to a structure of the library's; predefined handles are small integers. */
 typedef struct MPI_ABI_Comm *MPI_Comm;
 typedef struct MPI_ABI_Datatype *MPI_Datatype;
 typedef struct MPI_ABI_Errhandler *MPI_Errhandler;
@@ -74,7 +74,7 @@ typedef void MPI_User_function(void *invec, void *inoutvec, int *len, MPI_Dataty
 typedef void MPI_User_function_c(void *invec, void *inoutvec, MPI_Count *len,
                                  MPI_Datatype *datatype);
 
-/* Error handlers; what follows the code is up to the library */
+/* Error handlers; the library defines the arguments after the code */
 typedef void MPI_Comm_errhandler_function(MPI_Comm *comm, int *error_code, ...);
 typedef void MPI_File_errhandler_function(MPI_File *file, int *error_code, ...);
 typedef void MPI_Session_errhandler_function(MPI_Session *session, int *error_code, ...);
@@ -494,7 +494,7 @@ typedef void MPI_T_event_free_cb_function(MPI_T_event_registration event_registr
 #define MPI_T_PVAR_HANDLE_NULL  ((MPI_T_pvar_handle)0)
 #define MPI_T_PVAR_ALL_HANDLES  ((MPI_T_pvar_handle)1)
 
-/* Tool interface: for whom a variable is */
+/* Tool interface: the users that a variable is meant for */
 #define MPI_T_VERBOSITY_USER_BASIC    0x09
 #define MPI_T_VERBOSITY_USER_DETAIL   0x0a
 #define MPI_T_VERBOSITY_USER_ALL      0x0c
@@ -3041,9 +3041,9 @@ int PMPI_Abi_get_fortran_booleans(int logical_size, void *logical_true, void *lo
 int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true, void *logical_false);
 
 /* ==========================================================================
- * Names that MPI 3.0 removed: old programs compile, and are told. The library exports the functions
- * too, for programs compiled with another header. WEFT_NO_REMOVED_NAMES, defined before this
- * header, leaves them out.
+ * Names that MPI 3.0 removed: old programs compile, with a warning. The library also exports the
+ * functions, for programs compiled with another header. If WEFT_NO_REMOVED_NAMES is defined before
+ * this header is included, the names are left out.
  * ========================================================================== */
 
 #if defined(__GNUC__) && !defined(WEFT_NO_REMOVED_NAMES)
@@ -3053,7 +3053,7 @@ int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true, void *lo
 typedef MPI_Comm_errhandler_function
     MPI_Handler_function WEFT_REMOVED("MPI_Comm_errhandler_function");
 
-/* No datatype was ever made this way; the values are those of no combiner. */
+/* No datatype has one of these combiners; their values differ from those of all combiners. */
 enum {
     MPI_COMBINER_HVECTOR_INTEGER WEFT_REMOVED("MPI_COMBINER_HVECTOR") = -101,
     MPI_COMBINER_HINDEXED_INTEGER WEFT_REMOVED("MPI_COMBINER_HINDEXED") = -102,

@@ -85,8 +85,8 @@ void sim_wait(pthread_cond_t *condition);
 void sim_wait_until(pthread_cond_t *condition, uint64_t deadline_ns);
 /** Initialises a condition that uses the clock of sim_now. */
 void sim_condition_init(pthread_cond_t *condition);
-/** Says that this thread begins or ends a host function, which must not call CUDA. Without the
- * lock. */
+/** Marks the beginning or end of a host function in this thread; host functions must not call CUDA.
+ * Called without the lock. */
 void sim_host_function(bool begins);
 /** Nanoseconds of the monotonic clock. */
 uint64_t sim_now(void);
@@ -197,7 +197,8 @@ typedef struct sim_extents {
 
 void sim_extents_give(sim_extents_t *extents, uint64_t start, uint64_t bytes);
 /** Takes the lowest place that fits, so that freed addresses are soon used again, as on real
- * devices: a program that kept an old address then reaches other memory. False: none fits. */
+ * devices: a program that kept an old address then accesses other memory. Returns false if none
+ * fits. */
 bool sim_extents_take(sim_extents_t *extents, uint64_t bytes, uint64_t alignment,
                       uint64_t *start_out);
 bool sim_extents_take_at(sim_extents_t *extents, uint64_t start, uint64_t bytes);
@@ -258,12 +259,12 @@ typedef struct sim_range {
     sim_context_t *context; /* NULL: of none (pools, VMM) */
     int device;             /* ordinal; CU_DEVICE_INVALID: one that this process does not see */
     int device_index;       /* as the host counts; -1: host memory */
-    unsigned flags;         /* of host and managed memory */
+    unsigned flags;         /* for host and managed memory */
     bool sync_memops;
-    uint64_t readers, writers; /* bits: ordinals; of SIM_MAPPED, SIM_MULTICAST and SIM_POOLED */
+    uint64_t readers, writers; /* bits: ordinals; for SIM_MAPPED, SIM_MULTICAST and SIM_POOLED */
     sim_backing_t *backing;    /* NULL: host memory */
     size_t offset;             /* in the backing */
-    sim_block_t *block;        /* that it is a part of, NULL: none */
+    sim_block_t *block;        /* the block that it is a part of; NULL: none */
     sim_memory_t *memory;      /* SIM_MAPPED, SIM_MULTICAST */
     sim_pool_t *pool;          /* SIM_POOLED */
     bool is_pending;           /* SIM_POOLED: not yet allocated by its stream, or freed */

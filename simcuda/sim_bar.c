@@ -84,7 +84,7 @@ void sim_bar_revoke(uintptr_t start, size_t bytes)
 
 /* ---- pins ---- */
 
-/* What the pages belong to: one allocation of cuMemAlloc, or a block of small ones. */
+/* Finds what the pages belong to: one allocation of cuMemAlloc, or a block of small ones. */
 static int find_memory(uintptr_t start, size_t bytes, pin_t *out)
 {
     const sim_range_t *range = sim_range_within(start, bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the rest of the simulator tells the simulated GDRCopy. */
+/* Calls from the rest of the simulator to the simulated GDRCopy. */
 #ifndef SIMCUDA_SIM_BAR_H
 #define SIMCUDA_SIM_BAR_H
 

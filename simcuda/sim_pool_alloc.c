@@ -10,7 +10,7 @@
 
 enum {
     PIECE =
-        64 << 10 /* that allocations of pools are multiples of: whole pages on every processor */
+        64 << 10 /* allocations of pools are multiples of this: whole pages on every processor */
 };
 
 static size_t whole(size_t bytes, size_t unit)
@@ -80,7 +80,7 @@ CUresult sim_pooled_free(sim_range_t *range)
 
 typedef struct step {
     uintptr_t start;
-    uint64_t id; /* of the range: another may have the addresses by then */
+    uint64_t id; /* of the range, as another range may have the addresses later */
     bool owns;   /* the work of a graph: dropping it frees the range */
 } step_t;
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum {
-    TRAILER = 4096 /* bytes of it behind the memory */
+    TRAILER = 4096 /* the bytes of the trailer, behind the memory */
 };
 
 static uint64_t inode_of(int fd)

@@ -25,7 +25,7 @@ struct sim_work {
     CUgraphNodeType type; /* its type as a node of a graph */
     unsigned references;
     sim_context_t *context;            /* in which it runs */
-    CUresult (*run)(sim_work_t *work); /* without the lock; its error is sticky. NULL: no-op */
+    CUresult (*run)(sim_work_t *work); /* runs without the lock; its error is sticky. NULL: no-op */
     void (*drop)(sim_work_t *work);    /* releases what `arguments` hold; NULL: nothing */
     _Alignas(16) char arguments[];
 };
@@ -59,7 +59,7 @@ struct sim_stream {
 
 /* ---- sim_stream.c ---- */
 
-/** Work with zeroed arguments of `bytes`; the caller owns one reference. */
+/** Creates work whose arguments are `bytes` zero bytes; the caller owns one reference. */
 sim_work_t *sim_work_create(sim_context_t *context, CUgraphNodeType type, size_t bytes);
 void sim_work_release(sim_work_t *work);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the simulator's tests share. Each case runs in a process of its own, since a process opens
+/* Shared by the simulator's tests. Each case runs in a process of its own, since a process opens
  * the driver once; the first check that fails ends the process. With REAL_DRIVER set, the cases run
- * on the machine's driver, except those with words that it cannot follow (it can follow devices=N
- * alone): so they say whether the simulator keeps to the driver's rules. */
+ * on the machine's driver, except those with words other than devices=N, which a real driver cannot
+ * follow. So the tests show whether the simulator keeps to the driver's rules. */
 #ifndef SIMCUDA_CASE_H
 #define SIMCUDA_CASE_H
 
@@ -15,9 +15,9 @@
 
 typedef struct test_case {
     const char *name;
-    const char *words; /* of SIMCUDA */
+    const char *words; /* the value of SIMCUDA */
     void (*run)(void);
-    int signal; /* that ends it; 0: it returns */
+    int signal; /* the signal that ends it; 0: it returns */
 } test_case_t;
 
 /** Runs all cases up to the one without a name; the program's exit code. */

@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 /**
- * End the job with one sentence, since there is no memory and nobody to whom an error could be
- * returned: a packet has arrived, say. Where a caller can pass MPI_ERR_NO_MEM on, return that in
- * its place.
+ * End the job with one sentence, since there is no memory and no caller to which an error could be
+ * returned, as when a packet has arrived. Where a caller can pass MPI_ERR_NO_MEM on, return that
+ * instead.
  *
  * what   the memory is for: "an answer to rank 3"
  * bytes  that were wanted

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Algorithms: how each collective names what it can do, and what algorithms share in reading
- * arguments. */
+/* The description of an algorithm, of which each collective has a table, and functions by which
+ * algorithms read their arguments. */
 #ifndef WEFT_COLL_ALGORITHM_H
 #define WEFT_COLL_ALGORITHM_H
 
@@ -10,16 +10,16 @@
 
 typedef void (*weft_build_fn_t)(weft_plan_t *plan, const weft_coll_args_t *args);
 
-/* What an algorithm asks of a call, beyond what every call has. */
+/* What an algorithm requires of a call, beyond what every call has. */
 enum {
     WEFT_NEEDS_COMMUTATIVE = 1, /* the operation may be applied in any order */
-    WEFT_NEEDS_COUNT = 2,       /* at least as many elements as ranks */
+    WEFT_NEEDS_COUNT = 2,       /* there are at least as many elements as ranks */
     WEFT_NEEDS_ORDER = 4,       /* commutative, or the order of nodes is the order of ranks */
-    WEFT_NEEDS_REGULAR = 8,     /* nodes in blocks or cyclic, as many ranks on each */
+    WEFT_NEEDS_REGULAR = 8,     /* nodes are in blocks or cyclic, with equally many ranks on each */
     WEFT_NEEDS_BLOCKS = 16,     /* the order of nodes is the order of ranks */
 };
 
-/** The flags of the above that a shape fulfils, for an operation that commutes or does not. */
+/** The flags above that a shape fulfils, for an operation that commutes or does not. */
 static inline unsigned weft_shape_fulfils(const weft_shape_t *shape, bool commutes)
 {
     return (commutes || shape->is_consecutive ? WEFT_NEEDS_ORDER : 0) |
@@ -27,7 +27,7 @@ static inline unsigned weft_shape_fulfils(const weft_shape_t *shape, bool commut
            (shape->is_consecutive ? WEFT_NEEDS_BLOCKS : 0);
 }
 
-/* What of weft_how_t it obeys. */
+/* The members of weft_how_t that an algorithm uses. */
 enum {
     WEFT_HAS_RADIX = 1,
     WEFT_HAS_SEGMENT = 2,
@@ -37,13 +37,13 @@ typedef struct weft_algorithm {
     const char *name; /* as in tuning.conf */
     weft_build_fn_t build;
     unsigned needs;
-    const char *cost; /* in words, for p ranks, N nodes and n bytes */
-    /* For communicators of several nodes; NULL: the model never takes it there. */
+    const char *cost; /* in words: its cost for p ranks, N nodes and n bytes */
+    /* The estimate for communicators of several nodes; NULL: the model never chooses it there. */
     double (*cost_us)(const weft_model_t *model);
     unsigned has; /* WEFT_HAS_ flags */
 } weft_algorithm_t;
 
-/* One table a collective, ended by a row without a name; indexed by weft_coll_t. */
+/* One table for each collective, ended by a row without a name; indexed by weft_coll_t. */
 extern const weft_algorithm_t weft_barrier_algorithms[], weft_bcast_algorithms[],
     weft_gather_algorithms[], weft_gatherv_algorithms[], weft_scatter_algorithms[],
     weft_scatterv_algorithms[], weft_allgather_algorithms[], weft_allgatherv_algorithms[],
@@ -63,7 +63,7 @@ static inline weft_place_t weft_element(weft_buffer_t buffer, MPI_Count index,
     return weft_place_at(buffer, (ptrdiff_t)(index * type->extent));
 }
 
-/** A place some elements further on. */
+/** The place `elements` elements behind `place`. */
 static inline weft_place_t weft_after(weft_place_t place, MPI_Count elements,
                                       const weft_type_t *type)
 {
@@ -91,7 +91,7 @@ static inline weft_data_t weft_recv_block(const weft_coll_args_t *args, int rank
                      args->recv_type);
 }
 
-/** Block `rank` by send_counts and send_displs. */
+/** Block `rank` of send_buf, as send_counts and send_displs describe it. */
 static inline weft_data_t weft_send_slice(const weft_coll_args_t *args, int rank)
 {
     MPI_Count first = weft_count_at(args->send_displs, (size_t)rank);
@@ -118,8 +118,8 @@ static inline weft_data_t weft_vector(const weft_coll_args_t *args, weft_place_t
     return weft_data(place, args->recv_count, args->recv_type);
 }
 
-/** First element of part `index` when `count` elements are cut into `parts` of nearly the same
- * size. */
+/** The first element of part `index` when `count` elements are cut into `parts` parts of nearly
+ * equal size. */
 static inline size_t weft_part(size_t count, int index, int parts)
 {
     size_t share = count / (size_t)parts, rest = count % (size_t)parts, i = (size_t)index;

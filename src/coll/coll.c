@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a call to a running plan: choose an algorithm, write its plan, run it. Plans of calls that a
- * few numbers describe are kept with the communicator, so that a loop of small collectives writes
- * none.
+ * From a call to a running plan: choose an algorithm, write its plan, run it. A plan whose call is
+ * described by a few numbers is kept with the communicator, so that a loop of small collectives
+ * writes it only once.
  */
 #include "coll/coll.h"
 
@@ -22,10 +22,11 @@ const weft_device_calls_t *weft_device_calls;
 
 enum { CACHED_PLANS = 16 };
 
-/* What decides the plan of a call, where no arrays are involved. */
+/* The facts that determine the plan of a call without arrays. */
 typedef struct plan_key {
-    uint64_t call; /* the collective, its root, and which buffers are MPI_IN_PLACE, in one word to
-                      be compared at once */
+    /* the collective, its root, and which buffers are MPI_IN_PLACE, in one word that is compared at
+     * once */
+    uint64_t call;
     size_t send_count, recv_count;
     const weft_type_t *send_type, *recv_type;
     const weft_op_t *op;
@@ -38,7 +39,7 @@ typedef struct cache {
     } entries[CACHED_PLANS];
 } cache_t;
 
-static int cache_slot; /* of communicators */
+static int cache_slot; /* the slot of communicators in which plans are kept */
 
 /* ---- choosing ---- */
 
@@ -50,7 +51,7 @@ static size_t sum(weft_counts_t counts, int size)
     return (size_t)total;
 }
 
-/* The bytes that tuning.conf speaks of; 0 where the ranks could not agree on them. */
+/* The bytes by which tuning.conf chooses; 0 where the ranks could not agree on them. */
 static size_t bytes_of_call(weft_coll_t coll, const weft_coll_args_t *args)
 {
     bool is_root = args->comm->rank == args->root;
@@ -87,7 +88,7 @@ static unsigned fulfilled(const weft_coll_args_t *args, const weft_shape_t *shap
            weft_shape_fulfils(shape, commutes);
 }
 
-/* Ranks of several nodes must choose alike, so facts of one host do not count there. */
+/* Ranks of several nodes must choose alike, so facts of a single host have no influence there. */
 static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
                             const weft_shape_t *shape)
 {
@@ -139,7 +140,8 @@ static bool is_lasting(const weft_type_t *type)
     return type == NULL || type->is_predefined;
 }
 
-/* Derived types and operations may be freed, and new ones may get their addresses. */
+/* Derived types and operations have no key: they may be freed, and new ones may get their
+ * addresses. */
 static bool has_key(weft_coll_t coll, const weft_coll_args_t *args)
 {
     static const bool has_arrays[WEFT_COLLS] = {
@@ -227,7 +229,7 @@ static int plan_for(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t 
 
 /* ---- running ---- */
 
-/* Run a call with device memory to its end; there may be more to it than a plan. */
+/* Runs a call with device memory to its end. This may not involve a plan. */
 static int coll_run_on_device(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan,
                               uint32_t number)
 {

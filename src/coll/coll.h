@@ -28,19 +28,19 @@ typedef enum weft_coll {
     WEFT_ALLGATHER,
     WEFT_ALLGATHERV,
     WEFT_ALLTOALL,
-    WEFT_ALLTOALLV,            /* displacements in elements */
-    WEFT_ALLTOALLW,            /* displacements in bytes; send_types, recv_types */
+    WEFT_ALLTOALLV,            /* with displacements in elements */
+    WEFT_ALLTOALLW,            /* with displacements in bytes; send_types, recv_types */
     WEFT_REDUCE,               /* recv_count, recv_type: elements and type of both buffers */
     WEFT_ALLREDUCE,            /* as reduce */
     WEFT_REDUCE_SCATTER,       /* recv_counts; recv_type */
-    WEFT_REDUCE_SCATTER_BLOCK, /* recv_count: of one rank's block; recv_type */
+    WEFT_REDUCE_SCATTER_BLOCK, /* recv_count: the elements of one rank's block; recv_type */
     WEFT_SCAN,                 /* as reduce */
     WEFT_EXSCAN,
     WEFT_COLLS
 } weft_coll_t;
 
-/* What does not apply to a collective stays zero. Arrays have one entry a rank and belong to the
- * user until the collective is over. */
+/* Members that do not apply to a collective stay zero. Arrays have one entry for each rank and
+ * belong to the user until the collective is over. */
 typedef struct weft_coll_args {
     weft_comm_t *comm;
     int root;
@@ -51,21 +51,20 @@ typedef struct weft_coll_args {
     size_t recv_count;
     weft_type_t *recv_type;
     weft_op_t *op;
-    weft_counts_t send_counts, send_displs, recv_counts,
-        recv_displs;                             /* NULL where not named above */
-    const MPI_Datatype *send_types, *recv_types; /* of alltoallw */
+    weft_counts_t send_counts, send_displs, recv_counts, recv_displs; /* NULL unless named above */
+    const MPI_Datatype *send_types, *recv_types;                      /* for alltoallw */
 } weft_coll_args_t;
 
-/** Run a collective to its end. MPI_ERR_NO_MEM, or MPI_ERR_TRUNCATE when the ranks disagree on
- * sizes. */
+/** Run a collective to its end. Returns MPI_SUCCESS, MPI_ERR_NO_MEM, or MPI_ERR_TRUNCATE when the
+ * ranks disagree on sizes. */
 int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args);
 
-/** Begin a collective. MPI_ERR_NO_MEM. */
+/** Begin a collective. Returns MPI_SUCCESS or MPI_ERR_NO_MEM. */
 int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out);
 
-/** At the end of MPI. */
-/** At start-up; MPI_ERR_INTERN with a text. */
+/** Called at start-up. Returns MPI_SUCCESS, or MPI_ERR_INTERN with a text. */
 int weft_coll_open(void);
+/** Called at the end of MPI. */
 void weft_coll_close(void);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shape of a communicator: found once for its group, which communicators share. */
+/* The shape of a communicator. It is found once for the group, which several communicators may
+ * share. */
 #ifndef WEFT_COLL_COMM_SHAPE_H
 #define WEFT_COLL_COMM_SHAPE_H
 
@@ -7,10 +8,10 @@
 #include "object/comm.h"
 
 /**
- * room     where the shape goes if it is not worth keeping: all ranks on one node
+ * room     where the shape is stored if it is not worth keeping: all ranks are on one node
  * out      `room`, or a shape that lives as long as the group
  * returns  MPI_SUCCESS; MPI_ERR_NO_MEM; MPI_ERR_OTHER when the launcher does not say where ranks
- * are
+ *          are
  */
 int weft_comm_shape(const weft_comm_t *comm, weft_shape_t *room, const weft_shape_t **out);
 

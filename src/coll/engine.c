@@ -11,17 +11,17 @@
 
 #include <stdint.h>
 
-enum { TAG_MASK = 0x3fffffff }; /* the tags above belong to src/comm */
+enum { TAG_MASK = 0x3fffffff }; /* larger tags belong to src/comm */
 
 static weft_pool_t runs = WEFT_POOL(weft_plan_run_t);
 
-/* Runs whose next step calls a function of the user's. That function may wait for a lock of the
- * user's whose holder waits for the library's (an interpreter's lock is one of this kind), so it is
- * called without the library's lock. This is possible in a round of progress only, not while a
+/* Runs whose next step calls a function of the user. That function may wait for a lock of the
+ * user's whose holder waits for the library's lock (an interpreter's lock is of this kind), so it
+ * is called without the library's lock. That is only possible in a round of progress, not while a
  * packet is being taken in. */
 static weft_list_t ready_runs = {&ready_runs, &ready_runs};
 
-/* ---- what executors use, too ---- */
+/* ---- functions for executors ---- */
 
 void weft_plan_run_step_is_over(weft_request_t *request, void *owner)
 {
@@ -46,7 +46,8 @@ void weft_plan_run_watch(weft_plan_run_t *run, int err, weft_request_t *request,
     weft_request_watch(request, is_over, run);
 }
 
-/* No rank may take what a failed run has for a result, or wait for it in vain. */
+/* After a failure the message carries the error: its receiver must neither take the data for a
+ * result nor wait in vain. */
 int weft_plan_run_send(weft_plan_run_t *run, const weft_data_t *from, int peer,
                        weft_request_t **out)
 {
@@ -61,7 +62,7 @@ int weft_plan_run_send(weft_plan_run_t *run, const weft_data_t *from, int peer,
         return weft_send_begin(&args, out);
     int error = run->request.status.MPI_ERROR;
     weft_coll_explain_failure(&run->request);
-    weft_request_result(&run->request); /* the text that goes with it */
+    weft_request_result(&run->request); /* the text belongs to the error */
     weft_send_failed_data(&args, error);
     *out = &weft_request_done;
     return MPI_SUCCESS;
@@ -98,7 +99,7 @@ static void begin_recv(weft_plan_run_t *run, const weft_step_t *step)
 
 static void engine_begin_part(weft_plan_run_t *whole, int index);
 
-/* A run that has failed only goes on with its messages, which tell the others. */
+/* A run that has failed still sends and receives its messages, as these tell the others. */
 static void engine_begin_step(weft_plan_run_t *run, const weft_step_t *step)
 {
     switch (step->kind) {
@@ -142,7 +143,7 @@ static int engine_poll_ready(bool everything)
     return moved;
 }
 
-/* The next step is left to engine_poll_ready(). */
+/* Leaves the next step to engine_poll_ready(). */
 static void defer(weft_plan_run_t *run)
 {
     weft_list_append(&ready_runs, &run->ready);
@@ -241,7 +242,8 @@ static void engine_release_part(weft_request_t *request)
     weft_pool_give(&runs, run);
 }
 
-/* A part has the buffers of the whole and a tag of its own. The whole keeps the rest alive. */
+/* A part has the buffers of the whole run and a tag of its own. The whole run keeps everything else
+ * alive, such as the plan. */
 static void engine_begin_part(weft_plan_run_t *whole, int index)
 {
     static const weft_request_ops_t part_ops = {.name = "part of a collective",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine that runs plans. It is driven by events: the completion of the last operation that a
- * step waits for begins the step, wherever in progress that happens, so a collective moves on
- * whenever any MPI call makes progress.
+ * The engine that runs plans. It is driven by events: when the last operation that a step waits for
+ * completes, the step begins, wherever in progress that happens. So a collective continues whenever
+ * any MPI call makes progress.
  */
 #ifndef WEFT_COLL_ENGINE_H
 #define WEFT_COLL_ENGINE_H
@@ -14,25 +14,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Run a plan with the buffers of `args` to its end. MPI_ERR_NO_MEM; MPI_ERR_TRUNCATE. */
+/** Run a plan with the buffers of `args` to its end. Returns MPI_SUCCESS, MPI_ERR_NO_MEM or
+ * MPI_ERR_TRUNCATE. */
 int weft_engine_run(weft_plan_t *plan, const weft_coll_args_t *args);
 
-/** Begin to run it; the request retains the plan. MPI_ERR_NO_MEM. */
+/** Begin to run a plan; the request retains the plan. Returns MPI_SUCCESS or MPI_ERR_NO_MEM. */
 int weft_engine_begin(weft_plan_t *plan, const weft_coll_args_t *args, weft_request_t **out);
 
 /** How weft_engine_begin_at() runs a plan. */
 typedef struct weft_run_place {
-    int tag;                         /* of its messages: weft_engine_take_tag() */
+    int tag;                         /* the tag of its messages: weft_engine_take_tag() */
     const weft_executor_t *executor; /* NULL: weft_host_executor */
-    void *state;                     /* of the executor, which the run releases once it has begun */
-    int error; /* the run has failed before it began, with the text of weft_fail: it tells the
-                  others */
+    void *state;                     /* the executor's, which the run releases once it has begun */
+    /* the run failed before it began, with the text of weft_fail: it only sends the error to the
+     * others */
+    int error;
 } weft_run_place_t;
 
-/** The tag of the communicator's next collective, which is this plan. */
+/** Take the tag for the communicator's next collective, which is this plan. */
 int weft_engine_take_tag(const weft_plan_t *plan, weft_comm_t *comm);
 
-/** As weft_engine_begin(). MPI_ERR_NO_MEM, or the device's error. */
+/** Like weft_engine_begin(). Returns MPI_SUCCESS, MPI_ERR_NO_MEM, or the device's error. */
 int weft_engine_begin_at(weft_plan_t *plan, const weft_coll_args_t *args,
                          const weft_run_place_t *place, weft_request_t **out);
 

@@ -19,7 +19,7 @@ static bool is_lost(const weft_comm_t *comm, int rank)
     return endpoint != NULL && endpoint->is_lost;
 }
 
-/* ", which has lost rank 2, 5"; "" where no rank of the communicator is lost. */
+/* For example ", which has lost rank 2, 5"; "" if no rank of the communicator is lost. */
 static void name_lost(const weft_comm_t *comm, char out[LOST_BYTES])
 {
     int named = 0;

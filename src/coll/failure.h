@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a collective that has failed says: in which communicator, on which rank, and who is lost. */
+/* The text of a failed collective: its communicator, this rank, and the ranks that are lost. */
 #ifndef WEFT_COLL_FAILURE_H
 #define WEFT_COLL_FAILURE_H
 
 #include "object/request.h"
 
 /**
- * Give the request of a collective that has failed its full text:
+ * Give the request of a failed collective its full text:
  *
  *   in a collective of MPI_COMM_WORLD (4 ranks), rank 0, which has lost rank 2: CAUSE
  *
- * The cause is the text that the request has, or the one that its error comes to. A text of this
- * form stays as it is: it came from the rank that failed first. So the function may be called
- * again. It does nothing without an error, and for MPI_ERR_TRUNCATE, which concerns one rank alone.
+ * The cause is the text that the request has, or the general text of its error. A text that already
+ * has this form stays as it is, as it came from the rank that failed first; so the function may be
+ * called again. It does nothing without an error, or for MPI_ERR_TRUNCATE, which concerns one rank
+ * alone.
  */
 void weft_coll_explain_failure(weft_request_t *request);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Steps on host memory: the processor does them at once. */
+/* Steps on host memory, which the processor does at once. */
 #include "coll/executor.h"
 
 #include "datatype/pack.h"
@@ -8,7 +8,7 @@
 
 enum { SPARE_SCRATCH_MAX = 8 << 20 }; /* a larger one is not kept between runs */
 
-/* A function of the user's is called without the lock. */
+/* A function of the user is called without the lock. */
 static void host_reduce(weft_plan_run_t *run, const weft_step_t *step)
 {
     weft_operands_t operands = {weft_plan_run_address(run, step->from.place),

@@ -173,9 +173,9 @@ double weft_halving_us(const weft_model_t *model, const weft_link_cost_t *link, 
     return sum;
 }
 
-/* Where ranks are in order most hops stay on a node: what goes around meets few that do not. The
- * ranks that cross are busy in every round, for as long as a message that asks first is under way.
- */
+/* Where ranks are in the order of nodes, data that go around the ring cross between nodes only as
+ * often as there are nodes. The ranks at the crossings are busy in every round; for long messages a
+ * rendezvous takes the whole time of a crossing. */
 double weft_ring_us(const weft_model_t *model, double bytes, bool reduces)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->is_consecutive ? 1 : model->most);
@@ -199,8 +199,8 @@ weft_link_cost_t weft_shared(weft_link_cost_t link, int sharers)
     return link;
 }
 
-/* All receivers copy at the same time. The model speaks of cores that are not short: it must say
- * the same on all ranks. */
+/* All receivers copy at the same time. The model assumes that there are enough cores, as it must
+ * give the same result on all ranks. */
 double weft_node_tree_us(const weft_model_t *model, double bytes)
 {
     const weft_link_cost_t *node = &model->fabric.node;

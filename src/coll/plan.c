@@ -116,7 +116,8 @@ void weft_plan_wait(weft_plan_t *plan)
     plan->next_waits = true;
 }
 
-/* This step waits for nothing: where sections are run step by step, their first steps wait. */
+/* This step itself waits for nothing; where sections are run step by step, their first steps
+ * wait. */
 void weft_plan_mark_section(weft_plan_t *plan, int index)
 {
     bool waits = plan->next_waits;
@@ -125,7 +126,7 @@ void weft_plan_mark_section(weft_plan_t *plan, int index)
     plan->next_waits = waits;
 }
 
-/* Element 0 is aligned as memory from the heap is. */
+/* Element 0 is aligned like memory from the heap. */
 weft_place_t weft_plan_scratch(weft_plan_t *plan, size_t count, const weft_type_t *type)
 {
     ptrdiff_t taken = (ptrdiff_t)plan->scratch_bytes, low, high;
@@ -138,7 +139,7 @@ weft_place_t weft_plan_scratch(weft_plan_t *plan, size_t count, const weft_type_
     return weft_place_at(WEFT_SCRATCH, first);
 }
 
-/* Parts run at the same time, so none shares scratch memory with another. */
+/* Parts run at the same time, so each has scratch memory of its own. */
 static bool write_part(weft_plan_t *plan, weft_part_fn_t write, const void *context)
 {
     weft_plan_t *part = weft_plan_create(&plan->how);

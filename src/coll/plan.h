@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plans: what one rank does in a collective, as a list of steps over three buffers. An algorithm
- * only writes a plan; coll/engine.c runs it, for the blocking and the nonblocking form alike. A
- * plan names places (buffer and offset), not addresses, so one plan serves every call with the same
- * counts, types and root.
+ * A plan lists the steps of one rank in a collective, over three buffers. An algorithm only writes
+ * a plan; coll/engine.c runs it, for the blocking and the nonblocking form alike. A plan names
+ * places (buffer and offset), not addresses, so one plan serves every call with the same counts,
+ * types and root.
  *
  *   send  out of a place to a peer        reduce  place = place op place
  *   recv  from a peer into a place        copy    place to place, perhaps of different types
  *   part  begin a plan within the plan
- *   section  says what the steps that follow come to, for executors that can do it otherwise
+ *   section  describes the steps that follow, for executors that can do them in another way
  *
- * Steps begin in order. Sends, receives and parts go on while the next steps begin; a step marked
- * `waits` begins only when everything before it is over. Between two ranks messages match in the
- * order in which both plans name them, those of each part by themselves.
+ * Steps begin in order. Sends, receives and parts continue while the next steps begin; a step
+ * marked `waits` begins only when everything before it is over. Messages between two ranks match in
+ * the order in which both plans have them, separately for each part.
  */
 #ifndef WEFT_COLL_PLAN_H
 #define WEFT_COLL_PLAN_H
@@ -53,10 +53,11 @@ typedef struct weft_data {
 typedef enum weft_step_kind {
     WEFT_STEP_SEND,
     WEFT_STEP_RECV,
-    WEFT_STEP_REDUCE,  /* to = from op second */
-    WEFT_STEP_COPY,    /* to = from */
-    WEFT_STEP_PART,    /* parts[peer] */
-    WEFT_STEP_SECTION, /* sections[peer]; does nothing where its steps are run one by one */
+    WEFT_STEP_REDUCE, /* to = from op second */
+    WEFT_STEP_COPY,   /* to = from */
+    WEFT_STEP_PART,   /* parts[peer] */
+    /* sections[peer]; does nothing where the section's steps are run one by one */
+    WEFT_STEP_SECTION,
 } weft_step_kind_t;
 
 typedef struct weft_step {
@@ -68,12 +69,12 @@ typedef struct weft_step {
     weft_data_t to;      /* recv, reduce, copy */
 } weft_step_t;
 
-/** What an algorithm may know beside the arguments of the call. Only is_oversubscribed may differ
- *  between the ranks, and it only decides what ranks of one node do among themselves. */
+/** What an algorithm may know besides the arguments of the call. Only is_oversubscribed may differ
+ * between the ranks, and it only decides what the ranks of one node do among themselves. */
 typedef struct weft_how {
-    const weft_shape_t *shape; /* of the communicator */
+    const weft_shape_t *shape; /* the communicator's */
     int radix;                 /* at least 2 */
-    size_t segment_bytes;      /* cut the data into pieces of about this size; 0: do not */
+    size_t segment_bytes;      /* cut the data into pieces of about this size; 0: do not cut */
     bool is_oversubscribed;    /* ranks of this host outnumber its cores */
 } weft_how_t;
 
@@ -81,7 +82,7 @@ enum { WEFT_FEW_STEPS = 8 };
 
 typedef struct weft_plan {
     int references;
-    weft_step_t *steps; /* [count]; `few`, or memory of its own */
+    weft_step_t *steps; /* [count]; `few`, or allocated memory */
     size_t count, room;
     struct weft_plan **parts; /* [part_count] */
     int part_count;           /* the same on all ranks */
@@ -91,26 +92,26 @@ typedef struct weft_plan {
     uint32_t meetings; /* weft_plan_meetings() */
     size_t scratch_bytes;
     void *spare_scratch; /* kept between runs; NULL while a run has it */
-    weft_how_t how;      /* this and the rest: while it is written */
+    weft_how_t how;      /* this and the rest are used while the plan is written */
     bool next_waits, is_in_section;
-    int error;                       /* MPI_ERR_NO_MEM once there was no memory */
-    weft_step_t few[WEFT_FEW_STEPS]; /* last: not cleared */
+    int error;                       /* MPI_ERR_NO_MEM after an allocation has failed */
+    weft_step_t few[WEFT_FEW_STEPS]; /* last: not cleared with the rest */
 } weft_plan_t;
 
 /** An empty plan with one reference; NULL when there is no memory. */
 weft_plan_t *weft_plan_create(const weft_how_t *how);
 void weft_plan_release(weft_plan_t *plan);
 
-/* Writing. Types are retained by the plan. Steps without data are left out, on both sides of a
- * message; a lack of memory is noted in plan->error. */
+/* Writing. The plan retains types. Steps without data are left out, on both sides of a message. If
+ * there is no memory, that is noted in plan->error. */
 void weft_plan_send(weft_plan_t *plan, weft_data_t from, int peer);
 void weft_plan_recv(weft_plan_t *plan, weft_data_t to, int peer);
-/** to = a op b, element by element, where a comes before b in the order of ranks; `to` has the
- * count and type of all three and may be a or b. */
+/** Append to = a op b, element by element, where a comes before b in the order of ranks. Count and
+ * type of `to` are those of all three places; `to` may be a or b. */
 void weft_plan_reduce(weft_plan_t *plan, weft_place_t a, weft_place_t b, weft_data_t to);
-/** Nothing when both are the same data. */
+/** Append a copy; nothing when both are the same data. */
 void weft_plan_copy(weft_plan_t *plan, weft_data_t from, weft_data_t to);
-/** The next step waits for all before it. */
+/** Make the next step wait for all before it. */
 void weft_plan_wait(weft_plan_t *plan);
 /** Section `index` begins with the next step. (weft_section_begin() calls it.) */
 void weft_plan_mark_section(weft_plan_t *plan, int index);
@@ -118,8 +119,9 @@ void weft_plan_mark_section(weft_plan_t *plan, int index);
 /** Room for `count` elements of `type` in the scratch buffer: where element 0 begins. */
 weft_place_t weft_plan_scratch(weft_plan_t *plan, size_t count, const weft_type_t *type);
 
-/** Write parts 0 to count - 1, which run side by side; what is appended next goes on beside them,
- *  until it waits. One part is no part but steps of the plan itself. A part has no parts. */
+/** Write parts 0 to count - 1, which run side by side. Steps that are appended later run beside the
+ * parts, until one waits. A single part is written as steps of the plan itself. A part has no parts
+ * of its own. */
 typedef void (*weft_part_fn_t)(weft_plan_t *plan, const void *context, int index);
 void weft_plan_parts(weft_plan_t *plan, int count, weft_part_fn_t write, const void *context);
 

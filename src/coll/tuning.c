@@ -18,7 +18,7 @@ typedef struct table {
 } tuning_table_t;
 
 static tuning_table_t hosts, devices;
-static size_t first_rows[WEFT_COLLS]; /* in `hosts`; hosts.count: none */
+static size_t first_rows[WEFT_COLLS]; /* indices into `hosts`; hosts.count: none */
 
 static const struct {
     const char *name;
@@ -88,7 +88,7 @@ static bool add_row(tuning_table_t *table, const weft_tuning_row_t *row)
     return true;
 }
 
-/* The first row for devices replaces those of the table before. */
+/* The first row for devices in a table replaces all those of the earlier table. */
 static bool take_row(const char *line, int number, bool *has_devices)
 {
     weft_tuning_row_t row = {.line = number};
@@ -102,7 +102,7 @@ static bool take_row(const char *line, int number, bool *has_devices)
     return add_row(&devices, &row);
 }
 
-/* Read a whole table; false at the first bad line. */
+/* Reads a whole table; returns false at the first bad line. */
 static bool parse_table(const char *text, const char *name)
 {
     bool has_devices = false;
@@ -146,7 +146,7 @@ static bool is_complete(const char *name)
     return true;
 }
 
-/* The text of the user's table; NULL, with a warning, when it cannot be read. */
+/* The text of the user's table; NULL, with a warning, if it cannot be read. */
 static char *read_own_table(void)
 {
     char *text = NULL;
@@ -155,7 +155,7 @@ static char *read_own_table(void)
     return text;
 }
 
-/* The rows of each collective, one after the other. */
+/* Links the rows of each collective in their order. */
 static void link_rows(void)
 {
     for (int coll = 0; coll < WEFT_COLLS; coll++)
@@ -166,8 +166,8 @@ static void link_rows(void)
     }
 }
 
-/* Constants of the built-in table, and its rows for devices, stay in force where the user's table
- * has none. */
+/* Constants of the built-in table, and its rows for devices, stay valid where the user's table has
+ * none. */
 static void read_tables(void)
 {
     parse_table(weft_tuning_text, "tuning.conf");

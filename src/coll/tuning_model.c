@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The choice by the cost model: every algorithm that has a formula, with every radix and segment
- * that is worth trying. The first of equals wins, so the order of an algorithm's table is a
- * preference. All ranks do the same arithmetic on the same numbers.
+ * The choice by the cost model, among all algorithms that have a formula, with every radix and
+ * segment that is worth trying. Of equal costs the first wins, so the order of an algorithm's table
+ * is a preference. All ranks do the same arithmetic on the same numbers.
  */
 #include "coll/tuning.h"
 
@@ -13,8 +13,9 @@ enum {
     SEGMENTS = sizeof(segments) / sizeof(segments[0])
 };
 
-/* Collectives with a count for each rank share the formulas of those with one for all: an
- * allgather's count the bytes of a rank, all equal, those of a reduce_scatter all bytes. */
+/* Collectives with a count for each rank share the formulas of those with one count for all. The
+ * formulas of allgather take the bytes of one rank, taken as equal on all, those of reduce_scatter
+ * the bytes of all ranks. */
 static double bytes_in_formulas(const weft_tuning_query_t *query)
 {
     if (query->coll == WEFT_ALLGATHERV)

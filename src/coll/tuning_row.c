@@ -8,7 +8,7 @@
 
 enum { COLUMNS = 5, RADIX_LEAST = 2, RADIX_MOST = 64 };
 
-/* "any", or of nodes "nodes:efa" */
+/* "any" or, for nodes, "nodes:efa". */
 static bool parse_where(const char *word, weft_tuning_row_t *row)
 {
     static const char *const words[] = {[WEFT_TUNE_ANY] = "any",
@@ -42,7 +42,7 @@ static bool row_parse_option(const char *text, weft_tuning_row_t *row)
     return (row->algorithm->has & WEFT_HAS_RADIX) != 0;
 }
 
-/* The model must find something, whatever the call. */
+/* The model must find an algorithm for every call. */
 static bool can_be_modelled(weft_coll_t coll)
 {
     for (const weft_algorithm_t *its = weft_coll_algorithms(coll); its->name != NULL; its++) {
@@ -88,7 +88,7 @@ static bool parse_method(const char *word, weft_tuning_row_t *row)
     return row->method >= 0;
 }
 
-/* The two words in front of those that all rows have in common. */
+/* The first two words of a row, which differ between the two kinds of rows. */
 static bool parse_call(const char *first, const char *second, weft_tuning_row_t *row)
 {
     bool is_device = strcmp(first, "device") == 0;

@@ -13,33 +13,35 @@
 
 enum { WEFT_TUNING_RADIX = 2, WEFT_TUNING_FABRIC_BYTES = 32, WEFT_TUNING_WORD_BYTES = 64 };
 
-/** Where a row holds. */
+/** The calls that a row is for. */
 typedef enum weft_tuning_where {
     WEFT_TUNE_ANY,
     WEFT_TUNE_ENOUGH, /* one host, with enough cores */
-    WEFT_TUNE_SHORT,  /* one host, short of them */
+    WEFT_TUNE_SHORT,  /* one host, oversubscribed */
     WEFT_TUNE_NODES,  /* several nodes */
     WEFT_TUNE_CROWDED_NODES,
     WEFT_TUNE_DEVICE, /* device memory */
 } weft_tuning_where_t;
 
 typedef struct weft_tuning_row {
-    weft_coll_t coll; /* WEFT_COLLS: any; of devices only */
+    weft_coll_t coll; /* WEFT_COLLS: any; only for device memory */
     weft_tuning_where_t where;
     char fabric[WEFT_TUNING_FABRIC_BYTES]; /* between the nodes; "": any */
     weft_tuning_range_t range;
     const weft_algorithm_t *algorithm; /* NULL: the model chooses */
     int radix;
     size_t segment_bytes;
-    int method; /* of devices: index in weft_device_calls->methods; -1: no methods are registered */
+    /* for devices: index in weft_device_calls->methods; -1: no methods are registered */
+    int method;
     int line;
-    size_t next; /* the caller's */
+    size_t next; /* for use by the caller */
 } weft_tuning_row_t;
 
-/** Read a line without comment. False: it is no row. */
+/** Read a line without its comment. Returns false if it is no row. */
 bool wefti_tuning_row_parse(const char *line, weft_tuning_row_t *out);
 
-/** The last word of a row of a collective ("sliced,radix=4,segment=64K"), which is changed. */
+/** Parse the last word of a collective's row ("sliced,radix=4,segment=64K"); the word is
+ * modified. */
 bool wefti_tuning_algorithm_parse(char *word, weft_tuning_row_t *row);
 
 #endif

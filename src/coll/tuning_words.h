@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words that rows of the tuning table have in common. */
+/* The words that all rows of the tuning table have. */
 #ifndef WEFT_COLL_TUNING_WORDS_H
 #define WEFT_COLL_TUNING_WORDS_H
 

@@ -155,7 +155,7 @@ static void tell_result(weft_agreement_t *agreement)
         tell_vote(agreement, agreement->children[i], &agreement->result);
 }
 
-/* Who has failed goes on saying so, because the others wait to hear it. */
+/* A member that has failed votes so in each round, because the others wait for its vote. */
 static void begin_round(weft_agreement_t *agreement, uint32_t from)
 {
     agreement->next = gather_votes;

@@ -14,8 +14,8 @@
 enum { BINS = 256, ENTRIES_PER_LOOK = 4 };
 
 static weft_allocation_t *bins[BINS];
-static size_t count,
-    learned; /* entries; and how many were added since the last look for freed ones */
+/* the number of entries; and of those added since freed ones were last looked for */
+static size_t count, learned;
 
 /* ---- asking ---- */
 
@@ -46,8 +46,8 @@ static weft_cu_result_t ask_all(const void *buf, answers_t *out)
                                            (uintptr_t)buf);
 }
 
-/* Where the driver does not answer (after a failure on the device it answers nothing any more),
- * what the kernel can read is the host's. */
+/* Where the driver does not answer (after a failure on the device it answers no question), the
+ * memory is the host's if the kernel can read it. */
 static bool is_readable(const void *buf)
 {
     char byte;
@@ -115,8 +115,9 @@ static void forget_allocation(weft_allocation_t **at)
     count--;
 }
 
-/* File descriptors keep freed memory from the program. An entry is never given up for want of room
- * alone: a peer may be about to fetch its descriptor by number. */
+/* An entry of freed memory holds a file descriptor, and that keeps the memory from the program. An
+ * entry is never given up only to make room: a peer may be about to fetch its descriptor by
+ * number. */
 static void forget_freed(void)
 {
     if (++learned * ENTRIES_PER_LOOK <= count)
@@ -147,9 +148,10 @@ static weft_allocation_t *add_allocation(uint64_t id)
     return entry;
 }
 
-/* Copies within the device that the program has begun by a synchronous call may still be going on
- * when it hands us the buffer; this waits for them, now and for ever (API synchronization behavior,
- * in NVIDIA's description of the driver). Not all kinds of memory have the attribute. */
+/* Copies within the device that the program began by a synchronous call may still be under way when
+ * it passes the buffer to MPI. This waits for them, and has the driver wait at all later ones ("API
+ * synchronization behavior" in NVIDIA's description of the driver). Not all kinds of memory have
+ * the attribute. */
 static void make_synchronous(const weft_allocation_t *entry)
 {
     weft_visit_t visit;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What memory is, by asking the driver; and what is known of allocations, by their buffer id, which
- * the driver never uses twice. The id is part of the first question, so what is known of an
- * allocation that was freed is never taken for its successor at the same address.
+ * What a piece of memory is, which the driver is asked; and what is known of allocations, by their
+ * buffer id, which the driver never uses twice. The first question to the driver also asks for the
+ * id, so what is known of a freed allocation is never taken for the one that has its address later.
  */
 #ifndef WEFT_CUDA_ALLOCATION_H
 #define WEFT_CUDA_ALLOCATION_H
@@ -14,33 +14,34 @@ typedef enum weft_handle_kind {
     WEFT_HANDLE_UNKNOWN, /* not yet tried */
     WEFT_HANDLE_NONE,
     WEFT_HANDLE_LEGACY, /* CUipcMemHandle */
-    WEFT_HANDLE_FD,     /* of one allocation of VMM */
+    WEFT_HANDLE_FD,     /* the descriptor of one VMM allocation */
     WEFT_HANDLE_FABRIC,
-    WEFT_HANDLE_POOL, /* the pool's file descriptor, and the place in it */
+    WEFT_HANDLE_POOL, /* the pool's file descriptor, and the allocation's place in the pool */
 } weft_handle_kind_t;
 
 typedef struct weft_allocation {
     weft_memory_t memory;
     bool is_legacy;
-    uint64_t handle_types; /* of the driver, allowed */
+    uint64_t handle_types; /* the driver's handle types that this allocation allows */
     weft_cu_pool_t pool;
     weft_handle_kind_t handle_kind;
-    int fd; /* of kind FD its own, of kind POOL the pool's */
+    int fd; /* for kind FD the allocation's own, for kind POOL the pool's */
     uint8_t handle[64];
-    struct weft_bar_mapping *mappings; /* of bar.c, as are the next two */
-    size_t small_uses;                 /* that would have had one */
-    bool has_no_window;                /* and cannot have one */
-    struct weft_allocation *next;      /* in its bin */
+    struct weft_bar_mapping *mappings; /* this one and the next two belong to bar.c */
+    size_t small_uses;                 /* small copies that a mapping would have served */
+    bool has_no_window;                /* a mapping was refused, and is not tried again */
+    struct weft_allocation *next;      /* in the same bin */
 } weft_allocation_t;
 
-/** As weft_is_device() and weft_device->look(). */
+/** These do what weft_is_device() and weft_device->look() promise. */
 bool wefti_is_device(const void *buf);
 int wefti_memory_look(const void *buf, weft_memory_t *out);
 
-/** What is known of an allocation, until the next call of wefti_memory_look; NULL: nothing. */
+/** What is known of an allocation, valid until the next call of wefti_memory_look(); NULL if
+ * nothing is known. */
 weft_allocation_t *wefti_allocation_of(uint64_t id);
 
-/** Is this allocation still there? */
+/** Does the allocation still exist? */
 bool wefti_allocation_lives(const weft_memory_t *memory);
 
 void wefti_allocations_close(void);

@@ -17,15 +17,15 @@
 enum { WINDOW = 2 << 20, REFUSALS_MAX = 4 };
 
 typedef struct weft_bar_mapping {
-    weft_link_t order; /* by use, the latest last */
+    weft_link_t order; /* least recently used first */
     struct weft_bar_mapping *next;
     weft_allocation_t *of;
-    uintptr_t start; /* of the device's addresses */
+    uintptr_t start; /* the device address where it begins */
     size_t bytes;
     weft_gdr_handle_t handle;
     char *at; /* the mapping, which begins at `start` or before it */
     size_t before;
-    bool must_read_back; /* writes arrive in no order that other devices could rely on */
+    bool must_read_back; /* writes may arrive in an order that other devices cannot rely on */
 } bar_mapping_t;
 
 static weft_gdr_api_t api;
@@ -35,8 +35,10 @@ static weft_gdr_t gdr;
 static weft_list_t order = {&order, &order};
 static size_t mapped_bytes;
 static int mappings;
-static int refusals;             /* of plain memory, in a row: then no more mappings are made */
-static bool refuses_other_kinds; /* virtual memory, pools: some versions take them */
+/* failures in a row with plain memory; at REFUSALS_MAX no more mappings are made */
+static int refusals;
+/* virtual memory and pools, which only some versions of GDRCopy take */
+static bool refuses_other_kinds;
 
 weft_bar_state_t wefti_bar_state(void)
 {
@@ -59,7 +61,7 @@ static void note_detour(const char *why, int error)
                  why, error == 0 ? "" : ", ", error == 0 ? "" : strerror(error));
 }
 
-/* Once; where it is not installed nothing is said. */
+/* This runs once. Where the library is not installed there is no notice. */
 static void open_library(void)
 {
     int major = 0, minor = 0;
@@ -88,7 +90,7 @@ static void close_bar_mapping(bar_mapping_t *mapping)
         link = &(*link)->next;
     *link = mapping->next;
     weft_list_remove(&mapping->order);
-    /* Neither may fail, but where the memory was freed the pin is void already. */
+    /* Both succeed, except where the memory was freed: then the pin is gone already. */
     api.gdr_unmap(gdr, mapping->handle, mapping->at, mapping->bytes);
     api.gdr_unpin_buffer(gdr, mapping->handle);
     mapped_bytes -= mapping->bytes;
@@ -102,7 +104,7 @@ void wefti_bar_forget(weft_allocation_t *allocation)
         close_bar_mapping(allocation->mappings);
 }
 
-/* Pages that begin the allocation's share of the 2 MiB around [from, to). */
+/* The pages of the 2 MiB around [from, to) that the allocation covers. */
 static void choose_pages(const weft_memory_t *memory, uintptr_t from, uintptr_t to,
                          bar_mapping_t *out)
 {
@@ -119,13 +121,14 @@ static bool make_bar_room(size_t bytes)
         return false;
     while (mapped_bytes + bytes > weft_config.DEVICE_BAR_MAX) {
         bar_mapping_t *oldest = WEFT_ELEMENT(order.next, bar_mapping_t, order);
-        oldest->of->small_uses = 0; /* it has to earn a new one */
+        /* the allocation must be used often again before it gets a new one */
+        oldest->of->small_uses = 0;
         close_bar_mapping(oldest);
     }
     return true;
 }
 
-/* A value of errno. */
+/* Returns a value of errno. */
 static int map_bar_pages(bar_mapping_t *mapping)
 {
     weft_gdr_info_t info;
@@ -146,8 +149,8 @@ static int map_bar_pages(bar_mapping_t *mapping)
     return error;
 }
 
-/* Nothing that must wait for the memory's context is done here, but versions differ in whether it
- * has to be current. */
+/* Nothing here must wait for work in the memory's context. Whether that context has to be current
+ * depends on the version of GDRCopy. */
 static int map_in_context(bar_mapping_t *mapping)
 {
     weft_visit_t visit;
@@ -172,7 +175,7 @@ static void note_refusal(weft_allocation_t *allocation, int error)
     note_detour("refuses to map device memory", error < 0 ? 0 : error);
 }
 
-/* NULL: not possible, and not to be tried again. */
+/* Returns NULL if the memory cannot be mapped; then no later call tries it again. */
 static bar_mapping_t *add_bar_mapping(weft_allocation_t *allocation, uintptr_t from, uintptr_t to)
 {
     bar_mapping_t found = {.of = allocation};
@@ -205,7 +208,7 @@ static bar_mapping_t *bar_mapping_of(const weft_allocation_t *allocation, uintpt
     return mapping;
 }
 
-/* Is it time for a mapping? */
+/* Was the allocation used often enough to be worth a mapping? */
 static bool has_earned(weft_allocation_t *allocation)
 {
     if (allocation->has_no_window || refusals == REFUSALS_MAX ||
@@ -217,7 +220,8 @@ static bool has_earned(weft_allocation_t *allocation)
     return state == WEFT_BAR_OPEN;
 }
 
-/* Work that has been launched and waits for us need not see what is written this way. */
+/* While a stream may wait for the library there are no writes this way: work that was launched
+ * before may not see them. */
 bool wefti_bar_suits(size_t bytes, bool is_write)
 {
     size_t most = is_write ? weft_config.DEVICE_BAR_WRITE : weft_config.DEVICE_BAR_READ;
@@ -248,7 +252,7 @@ bool wefti_bar_find(const weft_memory_t *memory, const void *buf, size_t bytes, 
 
 /* ---- copies ---- */
 
-/* The library knows the fastest instructions; any will do. */
+/* The library chooses the fastest instructions; if it fails, memcpy does the same. */
 void wefti_bar_read(const weft_bar_t *bar, void *to, size_t bytes)
 {
     if (api.gdr_copy_from_mapping((weft_gdr_handle_t){bar->handle}, to, bar->at, bytes) != 0)
@@ -259,10 +263,10 @@ void wefti_bar_write(const weft_bar_t *bar, const void *from, size_t bytes)
 {
     if (api.gdr_copy_to_mapping((weft_gdr_handle_t){bar->handle}, bar->at, from, bytes) != 0) {
         memcpy(bar->at, from, bytes);
-        atomic_thread_fence(memory_order_seq_cst); /* out of the buffers that combine writes */
+        atomic_thread_fence(memory_order_seq_cst); /* empty the write-combining buffers */
     }
     if (bar->must_read_back)
-        (void)*(volatile char *)bar->at; /* which no write can be behind of on the bus */
+        (void)*(volatile char *)bar->at; /* a read makes the bus deliver all earlier writes */
 }
 
 void wefti_bar_close(void)

@@ -54,12 +54,12 @@ int wefti_copy_pieces(weft_queue_t *queue, const weft_piece_t *pieces, size_t co
 
 /* ---- typed memory ---- */
 
-/* The copy that is being put into a queue. There is one at a time, under the library's lock; the
- * kernels of datatype/pack_kernels.h have no argument for it. */
+/* The copy that is being put into a queue. There is only one at a time, as the library's lock is
+ * held. It is global because the kernels of datatype/pack_kernels.h take no argument for it. */
 static struct {
     const weft_queue_t *queue;
     bool is_packing;
-    weft_cu_result_t result; /* the first that is no success: nothing more is tried then */
+    weft_cu_result_t result; /* the first failure; after it nothing more is tried */
 } current;
 
 static char *cuda_queue_span(char *typed, char *stream, size_t bytes)
@@ -77,7 +77,7 @@ static weft_cu_rows_t rows_at(const char *at, size_t pitch)
                             .pitch = pitch};
 }
 
-/* Rows: `count` blocks whose distances are positive on both sides. */
+/* Copies `count` blocks as rows; the distance between blocks is positive on both sides. */
 static void queue_rows(char *typed, char *stream, const weft_pack_blocks_t *blocks,
                        size_t stream_pitch)
 {
@@ -91,7 +91,8 @@ static void queue_rows(char *typed, char *stream, const weft_pack_blocks_t *bloc
         current.result = wefti_cu.cuMemcpy2DAsync(&copy, current.queue->stream);
 }
 
-/* The driver takes pitches that hold a row, up to a limit that all devices have (2^31 - 1). */
+/* The driver takes a pitch that is at least a row's length, up to a limit that holds for all
+ * devices (2^31 - 1). */
 static bool are_rows(const weft_pack_blocks_t *blocks)
 {
     return blocks->count > 1 && blocks->stride >= (ptrdiff_t)blocks->block_bytes &&

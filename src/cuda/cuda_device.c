@@ -89,7 +89,8 @@ int wefti_device_of_context(weft_cu_context_t context, weft_device_t **out)
             *out = device;
             return MPI_SUCCESS;
         }
-        device->is_dead = true; /* another context has got its address */
+        /* the device's context was destroyed, and another one has its address */
+        device->is_dead = true;
     }
     return create_device(context, id, out);
 }
@@ -104,8 +105,8 @@ static weft_cu_context_t current_context_on(weft_cu_device_t number)
                                                                                      : NULL;
 }
 
-/* An active primary context is retained and released at once: its address is all that is wanted,
- * and how long it lives is the program's affair. */
+/* Retains the primary context if it is active, and releases it at once: only its address is needed,
+ * and the program decides how long it lives. */
 static weft_cu_context_t primary_context(weft_cu_device_t number)
 {
     unsigned flags;

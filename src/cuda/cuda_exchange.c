@@ -33,8 +33,8 @@ int wefti_clear(weft_device_t *device, void *memory, size_t bytes, weft_event_t 
     return weft_device->record(queue, cleared);
 }
 
-/* Memory that has to be taken from the driver may wait for all streams: not while one of them waits
- * for us. */
+/* Taking memory from the driver may wait for all streams, so it is not done while one of them may
+ * wait for the library. */
 static bool take_exchange(weft_device_t *device, size_t bytes, weft_inbox_t *out)
 {
     if (wefti_streams_may_wait() || !wefti_has_kernels(device))

@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct weft_kernels {
-    weft_cu_module_t module; /* NULL: there are none */
+    weft_cu_module_t module; /* NULL: the device has no kernels */
     weft_cu_function_t functions[WEFT_KERNEL_COUNT];
     unsigned processors;
     bool are_loaded;
@@ -81,7 +81,7 @@ void wefti_kernels_release(weft_device_t *device, bool is_alive)
     device->kernels = NULL;
 }
 
-/* In the device's context. */
+/* Called in the device's context. */
 static weft_cu_result_t find_function(struct weft_kernels *kernels, weft_kernel_t kernel,
                                       weft_cu_function_t *out)
 {
@@ -93,8 +93,8 @@ static weft_cu_result_t find_function(struct weft_kernels *kernels, weft_kernel_
     return result;
 }
 
-/* What does not load now is told of when it is launched. Before CUDA 12.4 finding a function loads
- * it. */
+/* A kernel that does not load here is reported when it is launched. Before CUDA 12.4 finding a
+ * function loads it. */
 void wefti_kernels_preload(weft_device_t *device)
 {
     weft_visit_t visit;
@@ -113,7 +113,7 @@ void wefti_kernels_preload(weft_device_t *device)
 
 /* ---- launching ---- */
 
-/* In the device's context. */
+/* Called in the device's context. */
 static weft_cu_result_t launch(const weft_queue_t *queue, weft_kernel_call_t *call)
 {
     weft_cu_function_t function;
@@ -148,7 +148,7 @@ bool wefti_can_reduce(weft_device_t *device, const struct weft_op *op, const str
     return weft_reduce_kernel(op, type) != WEFT_NO_KERNEL && wefti_has_kernels(device);
 }
 
-/* A slot that a kernel reads, and that is given back when it has run. */
+/* A slot that a kernel reads; it is given back when the kernel has run. */
 typedef struct lent {
     weft_event_t event; /* first */
     void *slot;
@@ -182,7 +182,7 @@ static int reduce_listed(weft_queue_t *queue, weft_kernel_reduction_t *reduction
     if (err == MPI_SUCCESS)
         err = weft_device->record(queue, &lent->event);
     if (err != MPI_SUCCESS)
-        return_kernel_slot(&lent->event, err); /* the queue is empty */
+        return_kernel_slot(&lent->event, err); /* the queue is empty, so no kernel reads the slot */
     return err;
 }
 
@@ -207,8 +207,8 @@ int wefti_reduce(weft_queue_t *queue, const weft_reduction_t *reduction)
 
 /* ---- batches of copies ---- */
 
-/* On an H100 a copy of the driver's costs about 2 us of the processor's time and as much of a copy
- * engine's; larger ones are worth it. */
+/* On an H100 a copy by the driver takes about 2 us of the processor and 2 us of a copy engine. It
+ * pays only for pieces larger than this. */
 enum { KERNEL_PIECE_MOST = 256 * 1024 };
 
 static bool suit_kernel(const weft_piece_t *pieces, size_t count)
@@ -219,7 +219,8 @@ static bool suit_kernel(const weft_piece_t *pieces, size_t count)
     return count > 1 && bytes / count <= KERNEL_PIECE_MOST;
 }
 
-/* The arguments of a launch have room for so many entries, and need no memory that must stay. */
+/* The arguments of one launch have room for this many entries, so no memory has to stay until the
+ * kernel has run. */
 static int copy_some(weft_queue_t *queue, const weft_piece_t *pieces, size_t count)
 {
     weft_kernel_copy_t copies[WEFT_COPY_ENTRIES];

@@ -18,21 +18,21 @@
 
 enum { BINS = 256, MAPPED_MOST = 512, POOLS_MAX = 64, BLOCK = 2 << 20 };
 
-/* A peer's allocation, mapped for one device. */
+/* A peer's allocation as it is mapped for one device. */
 typedef struct mapped {
-    weft_link_t order; /* by use, the latest last */
+    weft_link_t order; /* least recently used first */
     struct mapped *next_in_bin;
-    weft_share_t share; /* as it came first */
+    weft_share_t share; /* the share in which the allocation was first described */
     weft_device_t *device;
-    weft_cu_address_t address; /* 0: seen, but not mapped */
+    weft_cu_address_t address; /* 0: the allocation is known, but not mapped */
     size_t users;
-    bool is_refused; /* cannot be mapped; not to be tried again */
-    bool made_way;   /* was unmapped for another one of its block */
+    bool is_refused; /* it cannot be mapped, and is not tried again */
+    bool made_way;   /* it was unmapped so that another allocation of its block could be mapped */
 } mapped_t;
 
 typedef struct pool {
     uint32_t owner;
-    int32_t fd; /* the owner's */
+    int32_t fd; /* the descriptor's number in the owner */
     weft_device_t *device;
     weft_cu_pool_t pool;
 } pool_t;
@@ -44,7 +44,8 @@ static size_t mapped_bytes;
 static int mapped_count;
 static pool_t pools[POOLS_MAX];
 static int pool_count;
-static bool blocks_are_shared; /* what made way is still in use: nothing more makes way */
+/* an allocation that was unmapped for another is in use again: nothing more is unmapped so */
+static bool blocks_are_shared;
 
 int wefti_mappings(void)
 {
@@ -53,13 +54,13 @@ int wefti_mappings(void)
 
 /* ---- handles ---- */
 
-/* What open and close have of each kind of handle. They run in the device's context. */
+/* How to open and close each kind of handle. The functions run in the device's context. */
 typedef struct handle_ops {
     const char *name;
     weft_cu_result_t (*open)(const weft_share_t *share, const weft_device_t *device,
                              weft_cu_address_t *out);
     void (*close)(weft_cu_address_t address, size_t bytes);
-    bool is_kept; /* between uses */
+    bool is_kept; /* the mapping is kept between uses */
 } handle_ops_t;
 
 static weft_cu_result_t mapping_open_legacy(const weft_share_t *share, const weft_device_t *device,
@@ -114,7 +115,7 @@ weft_cu_result_t wefti_map_allocation(weft_cu_allocation_t allocation, size_t by
     return result;
 }
 
-/* `handle` as cuMemImportFromShareableHandle takes it. The mapping keeps the allocation alive. */
+/* `handle` is what cuMemImportFromShareableHandle takes. The mapping keeps the allocation alive. */
 static weft_cu_result_t import_allocation(const weft_share_t *share, void *handle, int type,
                                           const weft_device_t *device, weft_cu_address_t *out)
 {
@@ -195,7 +196,7 @@ static weft_cu_result_t mapping_open_in_pool(const weft_share_t *share, const we
     return result == WEFT_CU_SUCCESS ? wefti_cu.cuMemPoolImportPointer(out, pool, &place) : result;
 }
 
-/* Of memory of pools this waits for nothing (cuMemFree). */
+/* For memory of pools cuMemFree does not wait for anything. */
 static void mapping_close_in_pool(weft_cu_address_t address, size_t bytes)
 {
     (void)bytes;
@@ -248,7 +249,7 @@ static void unmap_entry(mapped_t *entry)
     mapped_bytes -= entry->share.bytes;
 }
 
-/* But for pools, the driver waits for all that is under way in the context. */
+/* Except for pools, unmapping waits for all work under way in the context. */
 static bool may_unmap(const mapped_t *entry)
 {
     return entry->address == 0 || !handle_of(&entry->share)->is_kept || !wefti_streams_may_wait();
@@ -284,7 +285,8 @@ static bool overlaps(const weft_share_t *a, const weft_share_t *b)
     return a->owner == b->owner && a->base < b->base + b->bytes && b->base < a->base + a->bytes;
 }
 
-/* An allocation at the place of another: the owner has freed that one. */
+/* If the new allocation overlaps an older one of the same owner, the owner has freed the older
+ * one. */
 static void drop_predecessors(const weft_share_t *share)
 {
     for (weft_link_t *at = order.next, *next; at != &order; at = next) {
@@ -360,8 +362,9 @@ static bool are_in_one_block(const weft_share_t *a, const weft_share_t *b)
            b->base / BLOCK <= (a->base + a->bytes - 1) / BLOCK;
 }
 
-/* The driver maps whole blocks of small allocations. Where one of the owner's has taken the place
- * of another, what is mapped of that one is in the way, though it need not overlap. */
+/* The driver maps small allocations by whole blocks. After the owner has put a new allocation into
+ * a block, the mapping of an older one there may stand in the way even where the two do not
+ * overlap. */
 static weft_cu_result_t open_again(mapped_t *entry)
 {
     unmap_late();
@@ -385,7 +388,7 @@ static bool open_entry(mapped_t *entry)
     entry->users--;
     weft_cu_result_t result = try_open(entry);
     if (result == WEFT_CU_ALREADY_MAPPED && wefti_streams_may_wait())
-        return false; /* nothing can be unmapped now */
+        return false; /* nothing can be unmapped while a stream may wait */
     if (result == WEFT_CU_ALREADY_MAPPED && !blocks_are_shared)
         result = open_again(entry);
     if (result == WEFT_CU_SUCCESS) {
@@ -400,7 +403,7 @@ static bool open_entry(mapped_t *entry)
     return false;
 }
 
-/* Can `device` reach memory of the device with this UUID? Asked once an allocation. */
+/* Can `device` reach memory of the device with this UUID? This is asked once for an allocation. */
 static bool is_reachable(const weft_share_t *share, const weft_device_t *device)
 {
     int is_possible = 0;
@@ -408,8 +411,7 @@ static bool is_reachable(const weft_share_t *share, const weft_device_t *device)
         return true;
     weft_cu_device_t owners = wefti_device_number(share->uuid);
     if (owners < 0)
-        return true; /* hidden from this process (CUDA_VISIBLE_DEVICES), perhaps no more than that
-                      */
+        return true; /* the device may only be hidden from this process (CUDA_VISIBLE_DEVICES) */
     if (wefti_cu.cuDeviceCanAccessPeer(&is_possible, device->number, owners) != WEFT_CU_SUCCESS ||
         !is_possible)
         wefti_warn_of_detour(WEFT_WARNING_NO_PEERS,
@@ -417,7 +419,8 @@ static bool is_reachable(const weft_share_t *share, const weft_device_t *device)
     return is_possible;
 }
 
-/* The device of the memory, or any: the driver knows whether that reaches it. */
+/* The memory's own device, or any other one: the driver knows whether that one reaches the
+ * memory. */
 static weft_device_t *choose_mapping_device(const weft_share_t *share)
 {
     weft_device_t *device;

@@ -13,14 +13,14 @@
 enum { SLOT_CLASSES = 3, WORDS = 0, PAGE = 4096, SLAB_BYTES = 2 << 20 };
 
 static const size_t slot_bytes[SLOT_CLASSES] = {64, 16 * 1024, WEFT_PINNED_SLOT};
-/* So many slabs each class gets whatever the limit says: who holds slots while he waits for a peer
- * must not take them all. */
+/* Each class gets this many slabs whatever the limit says: transfers that hold slots while they
+ * wait for a peer must not take all of them. */
 static const int slabs_least[SLOT_CLASSES] = {1, 1, 4};
 
 enum { BITS = 64, SLOTS_MOST = 2 * BITS };
 
-/* Which slots are free is not noted in them: when the program ends the context that the memory is
- * of, it is gone, while slots may still be to be given back. */
+/* Which slots are free is not noted in the slots themselves: when the program ends the context that
+ * owns the memory, the memory is gone, while slots may still have to be given back. */
 typedef struct slab {
     char *memory;
     size_t bytes;
@@ -34,7 +34,7 @@ struct weft_pinned {
     slab_t *slabs;
     int slab_count[SLOT_CLASSES];
     size_t bytes;
-    bool has_pageable; /* the driver has refused once, which has been said */
+    bool has_pageable; /* the driver has refused to pin memory once, and a notice was given */
 };
 
 static int class_for(size_t bytes)
@@ -77,7 +77,7 @@ static void add_slots(slab_t *slab)
         give_index(slab, index);
 }
 
-/* NULL: none of this slab is free. */
+/* Returns NULL if no slot of this slab is free. */
 static char *take_memory_slot(slab_t *slab)
 {
     for (size_t i = 0; i < SLOTS_MOST / BITS; i++) {
@@ -98,7 +98,7 @@ static void *take_free(const struct weft_pinned *pool, int class)
     return slot;
 }
 
-/* Words must be pinned; for the others ordinary memory is better than none. */
+/* Words must be pinned. For larger slots ordinary memory is better than none. */
 static bool get_memory(weft_device_t *device, slab_t *slab)
 {
     slab->memory = pin(device, slab->bytes);
@@ -159,8 +159,8 @@ static slab_t *slab_in(const weft_device_t *device, const void *slot)
     return slab;
 }
 
-/* The latest device comes first: the memory of one whose context has ended may be another's by
- * now. */
+/* The latest device comes first: memory of an older one whose context has ended may belong to the
+ * later one. */
 static slab_t *slab_of(const void *slot)
 {
     slab_t *slab = NULL;
@@ -211,7 +211,7 @@ void wefti_pinned_release(weft_device_t *device, bool is_alive)
 
 /* ---- scratch ---- */
 
-enum { SCRATCH_CLASSES = 15, SCRATCH_LEAST = 64 * 1024 }; /* up to 1 GiB a piece */
+enum { SCRATCH_CLASSES = 15, SCRATCH_LEAST = 64 * 1024 }; /* the largest piece has 1 GiB */
 
 typedef struct piece {
     weft_cu_address_t address;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that we take from the driver: pinned slots of the host and scratch on the device. Both are
- * pooled, bounded, and given back at the end of MPI only: the driver's own allocation of pinned
- * memory takes about a millisecond, and freeing either waits for everything on the device.
+ * Memory that the library takes from the driver: pinned slots of the host, and scratch on the
+ * device. Both are pooled, bounded, and given back only at the end of MPI: the driver takes about a
+ * millisecond to allocate pinned memory, and freeing either kind waits for all work on the device.
  *
  *   pinned   | slab of slots of 64 bytes | of 16 KiB | of 512 KiB |    up to WEFT_DEVICE_PINNED_MAX
  *   scratch  pieces of 64 KiB << class, each an allocation of its own so that peers can map it
@@ -12,12 +12,12 @@
 
 #include "cuda/cuda_device.h"
 
-/* As the functions of runtime/device.h. */
+/* These do what the functions of runtime/device.h promise. */
 void *wefti_pinned_take(weft_device_t *device, size_t bytes);
 void wefti_pinned_give(void *slot);
 
-/** A word in a cache line of its own. NULL: there is none to be had. It may be given back when
- * the device's context has ended, and the memory with it. */
+/** Take a word in a cache line of its own; NULL if there is none. It may be given back after the
+ * device's context has ended, when the memory is gone. */
 uint32_t *wefti_pinned_word(weft_device_t *device);
 void wefti_pinned_give_word(weft_device_t *device, uint32_t *word);
 

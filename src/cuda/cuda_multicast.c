@@ -22,14 +22,14 @@ _Static_assert((int)WEFT_EXCHANGE_MOST_MEMBERS == (int)WEFT_EXCHANGE_MEMBERS,
 
 enum { OBJECT_BYTES = WEFT_MULTICAST_BLOCKS * WEFT_MULTICAST_AREA };
 
-/* What is 0 is not there. */
+/* A member that is 0 was not made yet. */
 typedef struct part {
     weft_multicast_t common; /* first */
     weft_device_t *device;
     weft_cu_allocation_t object, memory;
     weft_cu_address_t own, all;
     bool is_bound;
-    weft_link_t link; /* of those that are closed */
+    weft_link_t link; /* in the list of closed objects */
 } multicast_part_t;
 
 static weft_list_t closed = {&closed, &closed}, in_use = {&in_use, &in_use};
@@ -69,7 +69,7 @@ bool wefti_can_multicast(weft_device_t *device, const struct weft_op *op,
            (op == NULL || weft_multicast_kernel(op, type) != WEFT_NO_KERNEL);
 }
 
-/* ---- steps: each in the device's context; what fails leaves the rest to return_object() ---- */
+/* ---- steps: each in the device's context; after a failure return_object() undoes the rest ---- */
 
 static bool is_good(weft_cu_result_t result, const char *call)
 {
@@ -79,7 +79,7 @@ static bool is_good(weft_cu_result_t result, const char *call)
     return result == WEFT_CU_SUCCESS;
 }
 
-/* What the driver recommends may be far more than is of use. */
+/* The granularity that the driver recommends may be far larger than needed. */
 static bool measure_granularity(multicast_part_t *part, weft_cu_multicast_t *properties)
 {
     size_t best = 0;
@@ -163,7 +163,7 @@ static bool object_bind_memory(multicast_part_t *part)
     return part->is_bound && map_both(part);
 }
 
-/* ---- and back ---- */
+/* ---- undoing the steps ---- */
 
 static void unbind(multicast_part_t *part)
 {
@@ -195,7 +195,7 @@ static void return_object(multicast_part_t *part)
     weft_free(part);
 }
 
-/* Unmapping waits for all work of the context. */
+/* Unmapping waits for all work of the context, so it is put off while a stream may wait. */
 static void give_back_late(void)
 {
     for (weft_link_t *link; (link = weft_list_pop(&closed)) != NULL;)
@@ -238,7 +238,7 @@ static multicast_part_t *begin_object(weft_device_t *device)
     return part;
 }
 
-/* The object of member 0; of the others `share` says which. */
+/* Member 0 makes the object; the other members open the one that `share` names. */
 static weft_multicast_t *object_join_object(weft_device_t *device, int members,
                                             const weft_multicast_share_t *share)
 {

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Multicast memory ("Multicast Object Management" of the driver's manual). One process makes an
- * object and exports a file descriptor, the others import it; each adds its device, then binds
- * memory of its own:
+ * object and exports a file descriptor, the others import it. Each adds its device, then binds
+ * memory of its own. Both the object and the memory have addresses in each process:
  *
- *   object   all  ---+-- the same place in the memory of each device: for multimem accesses of
- *   kernels only memory   own  ---+   this device's, for all others
- *
- * Both have addresses in each process.
+ *   all   the object: an access reaches the same place in the memory of each device; only
+ *         multimem instructions of kernels may use this address
+ *   own   the memory of this device, for all other accesses
  */
 #ifndef WEFT_CUDA_CUDA_MULTICAST_H
 #define WEFT_CUDA_CUDA_MULTICAST_H
 
 #include "cuda/cuda_queue.h"
 
-/* As the functions of runtime/device.h. */
+/* These do what the functions of runtime/device.h promise. */
 bool wefti_can_multicast(weft_device_t *device, const struct weft_op *op,
                          const struct weft_type *type);
 weft_multicast_t *wefti_multicast_make(weft_device_t *device, int members);
@@ -23,7 +22,7 @@ bool wefti_multicast_bind(weft_multicast_t *multicast, weft_event_t *cleared);
 void wefti_multicast_close(weft_multicast_t *multicast, bool is_in_use);
 int wefti_multicast(weft_queue_t *queue, const weft_multicast_call_t *call);
 
-/** At the end of MPI: what was left. */
+/** At the end of MPI: release all objects that are left. */
 void wefti_multicasts_close(void);
 
 #endif

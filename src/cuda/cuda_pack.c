@@ -19,7 +19,7 @@ typedef struct image {
 
 /* What weft_type_t.device_shape points to. */
 typedef struct shape {
-    weft_link_t all; /* in `shapes` */
+    weft_link_t all; /* in the list `shapes` */
     weft_type_t *type;
     weft_move_shape_t moves;
     pack_image_t *images;
@@ -43,7 +43,7 @@ static void pack_release_layout(void *released)
     weft_free(shape);
 }
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 static pack_shape_t *shape_of(weft_type_t *type)
 {
     if (type->device_shape != NULL)
@@ -59,8 +59,8 @@ static pack_shape_t *shape_of(weft_type_t *type)
     return shape;
 }
 
-/* Put the image where queues other than this one may read it next, hence the wait: once for a type
- * and a device. */
+/* Copy the image to the device, and wait, as queues other than this one may read it next. This
+ * happens once for a type and a device. */
 static pack_image_t *add_image(pack_shape_t *shape, weft_queue_t *queue)
 {
     weft_device_t *device = queue->device;
@@ -79,7 +79,7 @@ static pack_image_t *add_image(pack_shape_t *shape, weft_queue_t *queue)
     return image;
 }
 
-/* False: there is no memory for it. *out may be NULL, when the shape needs none. */
+/* Returns false if there is no memory for the image. *out is NULL where the shape needs none. */
 static bool image_for(pack_shape_t *shape, weft_queue_t *queue, const void **out)
 {
     *out = NULL;
@@ -134,7 +134,7 @@ static int move_by_kernel(weft_queue_t *queue, const weft_packing_t *packing, pa
 
 static int move(weft_queue_t *queue, const weft_packing_t *packing, bool is_packing)
 {
-    weft_type_t *type = (weft_type_t *)packing->elements->type; /* of which it notes the shape */
+    weft_type_t *type = (weft_type_t *)packing->elements->type; /* the shape is noted in the type */
     ptrdiff_t offset;
     size_t span;
     const void *image;

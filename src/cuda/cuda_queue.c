@@ -12,8 +12,9 @@
 #include <stdio.h>
 
 enum {
-    /* Polls without news before the driver is asked: soon for events, which are known in no other
-     * way; late where a word tells, since then only a failure is looked for. Then twice as many. */
+    /* The number of polls without progress before the driver is asked. It is small for events,
+     * which only the driver knows of, and large where a word tells, as the driver is then only
+     * asked for failures. It doubles after each question. */
     EVENT_QUESTION = 1,
     EVENT_QUESTION_MOST = 64,
     WORD_QUESTION = 4096,
@@ -124,7 +125,7 @@ static void note_busy(weft_queue_t *queue)
     while (*at != NULL)
         at = &(*at)->next_busy;
     weft_progress_await_silent(1);
-    *at = queue; /* last, as the poll may be in the middle of the list */
+    *at = queue; /* the queue goes to the end, as a poll may be walking through the list */
     queue->next_busy = NULL;
     queue->is_busy = true;
     weft_progress_need(queue_poll_events);
@@ -199,7 +200,7 @@ static void reach_first(weft_queue_t *queue)
     reach_queue(queue, event, MPI_SUCCESS);
 }
 
-/* What the device has written before the word is read after it. */
+/* The acquire order makes what the device wrote before the word visible after it. */
 static bool is_written(const weft_queue_t *queue, const weft_event_t *event)
 {
     if (event->driver_event != NULL)
@@ -208,8 +209,8 @@ static bool is_written(const weft_queue_t *queue, const weft_event_t *event)
     return (int32_t)(reached - event->number) >= 0;
 }
 
-/* What is in the stream is over before anybody is told, or it would write into memory that is
- * somebody else's by then. */
+/* All work in the stream ends before an event is reported as failed. Otherwise the device could
+ * still write into memory that its owner has reused. */
 static int fail_all(weft_queue_t *queue, weft_cu_result_t result)
 {
     int failed = 0;
@@ -269,8 +270,8 @@ static int poll_queue(weft_queue_t *queue)
     return reached;
 }
 
-/* A device rings no doorbell: sleeps are short while it works, and as long as it may be about to
- * finish there are none. */
+/* A device sets no doorbell, so sleeps are short while it works, and there are none while it may be
+ * about to finish. */
 static int queue_poll_events(bool everything)
 {
     int done = 0;

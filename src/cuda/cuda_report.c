@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static char reported[16]; /* PCI id */
+static char reported[16]; /* the PCI id */
 
 static bool current_device(weft_cu_device_t *out)
 {
@@ -18,7 +18,7 @@ static bool current_device(weft_cu_device_t *out)
            wefti_cu.cuCtxGetDevice(out) == WEFT_CU_SUCCESS;
 }
 
-/* The latest that was worked on, else the one whose context is current. */
+/* The device that was used last, else the one whose context is current. */
 static bool choose_reported_device(weft_cu_device_t *out)
 {
     for (const weft_device_t *device = wefti_devices; device != NULL; device = device->next) {
@@ -74,7 +74,8 @@ static void look_at_kernels(weft_cu_device_t device, weft_rank_report_t *report)
             major, minor);
 }
 
-/* Known once a small message has asked for it: in the report at the end, if at all. */
+/* GDRCopy is only looked for when a small message could use it, so at most the report at the end
+ * can tell. */
 static void look_at_bar(weft_rank_report_t *report)
 {
     if (wefti_bar_state() == WEFT_BAR_NO_LIBRARY)

@@ -30,7 +30,7 @@ static bool share_export_legacy(weft_allocation_t *entry)
     return true;
 }
 
-/* A range may be put together of several allocations of VMM; one handle stands for one only. */
+/* A range may consist of several VMM allocations, but a handle stands for one only. */
 static bool retain_whole(const weft_allocation_t *entry, weft_cu_allocation_t *out)
 {
     weft_cu_allocation_t last;
@@ -70,7 +70,7 @@ static bool share_export_fabric(weft_allocation_t *entry)
     return is_exported;
 }
 
-/* Pools have a file descriptor each, whatever many allocations. */
+/* A pool has one file descriptor for all its allocations. */
 enum { POOLS_MAX = 16 };
 
 static struct {

@@ -16,7 +16,7 @@
 /* A word that gates wait for. */
 typedef struct word {
     atomic_uint *at;
-    unsigned last_number; /* of a gate */
+    unsigned last_number; /* the number of the latest gate */
     weft_device_t *device;
     bool is_pinned;
     struct word *next;
@@ -28,17 +28,17 @@ struct weft_user_stream {
     stream_word_t *word;
 };
 
-/* A gate kept by a host function; one that is not repeated is freed by it. */
+/* A gate at which a host function waits. That function frees it, unless it is repeated. */
 struct weft_passage {
     atomic_uint *word;
     unsigned number;
     bool is_repeated;
-    struct weft_passage *next; /* of the repeated ones */
+    struct weft_passage *next; /* in the list of repeated ones */
 };
 
 static stream_word_t *words, *spare_words;
 static struct weft_passage *repeated_passages;
-static int shut_gates; /* but for repeated ones */
+static int shut_gates; /* closed gates, without repeated ones */
 static int repeated_gates;
 
 bool wefti_streams_may_wait(void)
@@ -89,7 +89,8 @@ static void spare(stream_word_t *word)
     spare_words = word;
 }
 
-/* Whether streams can wait for words of this device is tried out where it disturbs nobody. */
+/* Tests whether streams can wait for words of this device, in a queue of the library, where the
+ * test holds up no work of the program. */
 static bool can_wait(const weft_user_stream_t *stream, const stream_word_t *word)
 {
     weft_queue_t *queue = wefti_queue_of(stream->device, WEFT_STREAM_QUICK);
@@ -144,8 +145,8 @@ static int check_handle(const void *handle, size_t bytes, weft_cu_stream_t *out)
     return MPI_SUCCESS;
 }
 
-/* What may take memory from the driver, and so might wait for all streams when one of them is at a
- * gate, is made now. */
+/* Makes in advance all that takes memory from the driver: that may wait for all streams, which
+ * never ends while one of them waits at a gate. */
 static int make_ready(weft_user_stream_t *stream)
 {
     weft_device_t *device = stream->device;
@@ -262,7 +263,7 @@ static void remove_repeated_passage(struct weft_passage *passage)
     weft_free(passage);
 }
 
-/* Its own: the stream resets it. */
+/* The graph has a word of its own, as its stream resets it. */
 static stream_word_t *word_for_graph(const weft_user_stream_t *stream)
 {
     stream_word_t *word = take_spare(stream->device);
@@ -311,7 +312,8 @@ static int stream_put_call(weft_user_stream_t *stream, void (*function)(void *ow
                                                            (void *)stream->stream);
 }
 
-/* The graph that the stream is captured into; NULL: none. In the stream's context. */
+/* Finds the graph that the stream is captured into; NULL if there is none. Runs in the stream's
+ * context. */
 static void *graph_of(const weft_user_stream_t *stream)
 {
     int status = WEFT_CU_NOT_CAPTURED;
@@ -322,7 +324,8 @@ static void *graph_of(const weft_user_stream_t *stream)
     return result == WEFT_CU_SUCCESS && status != WEFT_CU_NOT_CAPTURED ? graph : NULL;
 }
 
-/* An object that the graph does not take is left alone: to release it would call the function. */
+/* Returns false if the graph does not take the object. The object is then left alone: releasing it
+ * would call the function. */
 static bool hold_stream(void *graph, void (*function)(void *owner), void *owner)
 {
     weft_cu_user_object_t object;
@@ -349,7 +352,7 @@ static bool is_stream_open(const struct weft_passage *passage, unsigned now)
     return passage->is_repeated ? now == passage->number : (int)(now - passage->number) >= 0;
 }
 
-/* In a thread of the driver's. */
+/* Runs in a thread of the driver. */
 static void stream_wait_at_passage(void *owner)
 {
     struct weft_passage *passage = owner;
@@ -400,8 +403,8 @@ static int stream_put_gate(weft_user_stream_t *stream, const weft_gate_t *gate)
                                                            "stream %p", (void *)stream->stream);
 }
 
-/* A word never goes back, whatever the order in which operations that failed to get a gate end. The
- * fence: what the operation wrote is there before the stream goes on. */
+/* A word never decreases, even where operations that failed to get a gate end in another order. The
+ * fence makes what the operation wrote visible before the stream goes on. */
 static void stream_open_gate(const weft_gate_t *gate)
 {
     bool is_behind = (int)(gate->number - atomic_load(gate->word)) > 0;
@@ -412,7 +415,7 @@ static void stream_open_gate(const weft_gate_t *gate)
         weft_futex_wake(gate->word);
 }
 
-/* A context that is gone has nothing to wait for. */
+/* In a context that was destroyed there is nothing to wait for. */
 static void stream_drain(weft_user_stream_t *stream)
 {
     weft_visit_t visit;
@@ -422,8 +425,8 @@ static void stream_drain(weft_user_stream_t *stream)
     wefti_device_leave(&visit);
 }
 
-/* A queue of ours in the same context is asked: the program may have destroyed the stream
- * meanwhile, and one that is captured must not be asked. */
+/* Asks a queue of the library in the same context instead of the stream itself: the program may
+ * have destroyed the stream, and a stream that is being captured must not be asked. */
 static int stream_check(weft_user_stream_t *stream)
 {
     weft_visit_t visit;
@@ -455,7 +458,7 @@ const weft_device_stream_ops_t wefti_stream_ops = {
 
 /* ---- the end ---- */
 
-/* Pinned words go with their slabs. */
+/* Pinned words are freed with their slabs. */
 static void free_words(stream_word_t *word)
 {
     for (stream_word_t *next; word != NULL; word = next) {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Streams of the program's (runtime/device_stream.h): calls are host functions, gates are waits for
- * a word in pinned memory.
+ * The program's streams (runtime/device_stream.h): calls are host functions, gates are waits for a
+ * word in pinned memory.
  *
- *   once       WAIT word >= n          one word a stream; its gates have ascending numbers
- *   repeated   WAIT word == 1, WRITE 0  a word of its own
+ *   once       WAIT word >= n          one word for a stream; its gates have ascending numbers
+ *   repeated   WAIT word == 1, WRITE 0  a word for each gate
  *
- * A word outlives its stream, which may still wait for it: it is used again only with higher
- * numbers. Where the driver has no such waits a host function waits. Drivers may run host functions
- * of all streams one after the other, so then one stream's gate can hold up another stream's call.
+ * A word is kept when its stream is closed, as the stream may still wait for it; it is used again
+ * only with higher numbers. Where the driver has no such waits a host function waits. A driver may
+ * run the host functions of all streams one after the other, so the gate of one stream can then
+ * hold up a call of another stream.
  */
 #ifndef WEFT_CUDA_CUDA_STREAM_H
 #define WEFT_CUDA_CUDA_STREAM_H
@@ -17,12 +18,12 @@
 
 extern const weft_device_stream_ops_t wefti_stream_ops;
 
-/** May a stream be waiting for us just now? Then nothing may be called that waits for all work of a
- * context, as freeing and unmapping do: it would wait for us. True for good once a gate is in a
- * graph. */
+/** May a stream be waiting for the library at this moment? Then nothing may be called that waits
+ * for all work of a context, as freeing and unmapping do: neither wait would end. The answer is
+ * true as long as a gate is part of a graph. */
 bool wefti_streams_may_wait(void);
 
-/** At the end of MPI. */
+/** Called at the end of MPI. */
 void wefti_streams_close(void);
 
 #endif

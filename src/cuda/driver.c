@@ -65,7 +65,7 @@ static int driver_take_loads(struct dl_phdr_info *info, size_t bytes, void *out)
 {
     (void)bytes;
     *(unsigned long long *)out = info->dlpi_adds;
-    return 1; /* the first object tells for all */
+    return 1; /* the first object has the counts of all */
 }
 
 static bool is_something_new(void)
@@ -118,14 +118,14 @@ bool wefti_driver_look(void)
     return wefti_driver_is_in_use;
 }
 
-/* The last object of the list is kept by a reference of our own, so that its l_next can be read
+/* The last object of the list is kept loaded by a reference, so that its l_next can be read
  * whatever the program unloads. */
 static const uintptr_t *watch_tail(void)
 {
     struct link_map *tail = dlopen(NULL, RTLD_LAZY);
     if (tail == NULL)
         return &always;
-    dlclose(tail); /* the program itself stays */
+    dlclose(tail); /* the program itself is never unloaded */
     while (tail->l_next != NULL)
         tail = tail->l_next;
     pinned_tail = dlopen(tail->l_name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
@@ -143,7 +143,7 @@ const uintptr_t *wefti_driver_open(void)
 void wefti_driver_close(void)
 {
     unpin_tail();
-    library = NULL; /* it stays: it has threads, which nobody unloads from under them */
+    library = NULL; /* not closed: the driver has threads, which must not lose their code */
     wefti_driver_is_in_use = false;
 }
 

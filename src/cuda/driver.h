@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The driver, if the program uses it. libcuda.so.1 is never loaded from here: it is taken when the
- * program has loaded it, and is in use once the program has initialised it. Both may happen at any
+ * The driver, if the program uses it. The library never loads libcuda.so.1 itself: it uses the
+ * driver that the program has loaded, once the program has initialised it. Both may happen at any
  * time, so every MPI call looks (weft_device_news).
  *
- *   absent    no libcuda in the process; news is the l_next of the last object in the dynamic
- *             linker's list, so one load tells that nothing was loaded since. That object is
- * pinned. When something else comes, nothing more is pinned, so that a program may unload and
- *             reload its plug-ins as it likes: from then on the linker's count of loads is asked.
- *   loaded    it is there, and each look asks whether it is initialised
- *   in use    until MPI_Finalize
- *   unusable  it lacks a function that we need: said once, and all memory is the host's
+ *   absent    There is no libcuda in the process. `news` is the l_next of the last object in
+ *             the dynamic linker's list, so one load shows that nothing was loaded since. That
+ *             object is kept loaded. When another object follows it, no further object is kept, so
+ *             that a program may unload and reload its plug-ins; the linker's count of loads is
+ *             read instead.
+ *   loaded    The driver is there, and each look asks whether it is initialised.
+ *   in use    This lasts until MPI_Finalize.
+ *   unusable  The driver lacks a function that the library needs: one notice says so, and all
+ *             memory is taken for the host's.
  */
 #ifndef WEFT_CUDA_DRIVER_H
 #define WEFT_CUDA_DRIVER_H
@@ -19,7 +21,8 @@
 
 #include <stdbool.h>
 
-/** The driver's functions; those of WEFT_CU_WANTED may be NULL. Set once in use. */
+/** The driver's functions; those of WEFT_CU_WANTED may be NULL. Filled in once the driver is in
+ * use. */
 typedef struct weft_cu_driver {
 #define WEFT_MEMBER(name, exported, arguments) weft_cu_result_t(*name) arguments;
     WEFT_CU_NEEDED(WEFT_MEMBER) WEFT_CU_WANTED(WEFT_MEMBER)
@@ -33,7 +36,7 @@ extern bool wefti_driver_is_in_use;
 const uintptr_t *wefti_driver_open(void);
 void wefti_driver_close(void);
 
-/** Look for it again; true when it is in use. */
+/** Look for the driver again; true when it is in use. */
 bool wefti_driver_look(void);
 
 static inline bool wefti_driver_find(void)
@@ -41,13 +44,13 @@ static inline bool wefti_driver_find(void)
     return __builtin_expect(wefti_driver_is_in_use, 1) || wefti_driver_look();
 }
 
-/** Say that `call` failed, what it was about (a printf text) and what the driver says of it: the
- * text of weft_fail. Returns the error class: MPI_ERR_NO_MEM when memory is what lacks, else
+/** Set the text of weft_fail: that `call` failed, what it was about (a printf text), and what the
+ * driver says of it. Returns the error class: MPI_ERR_NO_MEM when memory is lacking, else
  * MPI_ERR_OTHER. */
 int wefti_driver_failed(weft_cu_result_t result, const char *call, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 
-/** "CUDA_ERROR_INVALID_VALUE (invalid argument)"; until the next call. */
+/** For example "CUDA_ERROR_INVALID_VALUE (invalid argument)"; valid until the next call. */
 const char *wefti_driver_error(weft_cu_result_t result);
 
 #endif

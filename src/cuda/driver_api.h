@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What Weft needs of CUDA's driver, in declarations of its own: the library is built without CUDA's
- * headers, and finds the functions at run time (driver.h). test/unit/cuda/driver_api_test.c holds
- * this against cuda.h where that is installed.
+ * headers, and finds the functions at run time (driver.h). test/unit/cuda/driver_api_test.c
+ * compares this with cuda.h where that is installed.
  */
 #ifndef WEFT_CUDA_DRIVER_API_H
 #define WEFT_CUDA_DRIVER_API_H
@@ -41,7 +41,7 @@ enum {
     WEFT_CU_POINTER_MEMORY_TYPE = 2,   /* unsigned: one of those below; 0: unknown to the driver */
     WEFT_CU_POINTER_SYNC_MEMOPS = 6,   /* unsigned */
     WEFT_CU_POINTER_BUFFER_ID = 7,     /* unsigned long long */
-    WEFT_CU_POINTER_IS_MANAGED = 8,    /* int, though a bool may be what is written */
+    WEFT_CU_POINTER_IS_MANAGED = 8,    /* int, though the driver may write a bool */
     WEFT_CU_POINTER_ORDINAL = 9,       /* int */
     WEFT_CU_POINTER_IS_LEGACY = 10,    /* int: cuIpcGetMemHandle takes it */
     WEFT_CU_POINTER_RANGE_START = 11,  /* weft_cu_address_t */
@@ -50,7 +50,7 @@ enum {
     WEFT_CU_POINTER_POOL = 17,         /* weft_cu_pool_t */
 };
 
-/* The stream that is another one in each thread. */
+/* This handle stands for a different stream in each thread. */
 #define WEFT_CU_STREAM_PER_THREAD ((weft_cu_stream_t)2)
 
 enum { WEFT_CU_MEMORY_HOST = 1, WEFT_CU_MEMORY_DEVICE = 2, WEFT_CU_MEMORY_UNIFIED = 4 };
@@ -62,9 +62,9 @@ enum {
     WEFT_CU_HOST_DEVICEMAP = 2,
     WEFT_CU_IPC_LAZY_PEER_ACCESS = 1,
     WEFT_CU_CAPTURE_RELAXED = 2,
-    WEFT_CU_NOT_CAPTURED = 0, /* what cuStreamGetCaptureInfo says */
+    WEFT_CU_NOT_CAPTURED = 0, /* one of the answers of cuStreamGetCaptureInfo */
     WEFT_CU_SPOILT_CAPTURE = 2,
-    WEFT_CU_WAIT_GEQ = 0, /* cyclically */
+    WEFT_CU_WAIT_GEQ = 0, /* compares cyclically */
     WEFT_CU_WAIT_EQ = 1,
     WEFT_CU_OBJECT_NO_DESTRUCTOR_SYNC = 1,
     WEFT_CU_OBJECT_MOVE = 1, /* the graph takes over the caller's references */
@@ -94,7 +94,7 @@ enum {
     WEFT_CU_DEVICE_MULTICAST = 132,
 };
 
-/* What others write into a device's memory is seen by all devices in order. */
+/* All devices see in order what others write into this device's memory. */
 enum { WEFT_CU_RDMA_ORDER_ALL = 200 };
 
 typedef struct weft_cu_uuid {
@@ -114,7 +114,7 @@ typedef struct weft_cu_access {
     int flags;
 } weft_cu_access_t;
 
-/* Of an allocation. */
+/* Properties of an allocation. */
 typedef struct weft_cu_allocation_properties {
     int type, handle_types;
     weft_cu_location_t location;
@@ -126,7 +126,7 @@ typedef struct weft_cu_allocation_properties {
     } flags;
 } weft_cu_allocation_properties_t;
 
-/* Of an object of multicast memory. */
+/* Properties of an object of multicast memory. */
 typedef struct weft_cu_multicast {
     unsigned devices;
     size_t bytes;
@@ -149,9 +149,9 @@ typedef struct weft_cu_copy2d {
 } weft_cu_copy2d_t;
 
 /*
- * The functions, X(name, exported name, arguments): the newest version that old drivers have, too.
- * A driver without one of NEEDED is of no use (all have them since CUDA 11.4); what needs one of
- * WANTED is done in another way without it.
+ * The functions, X(name, exported name, arguments), each in the newest version that old drivers
+ * also have. A driver without one of NEEDED cannot be used (all have them since CUDA 11.4). Without
+ * one of WANTED the library works in another way.
  */
 #define WEFT_CU_NEEDED(X)                                                                          \
     X(cuGetErrorName, cuGetErrorName, (weft_cu_result_t error, const char **out))                  \

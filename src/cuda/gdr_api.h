@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What Weft needs of GDRCopy (libgdrapi.so.2), in declarations of its own: it is found at run time
- * (bar.c). The types are those of gdrapi.h 2.x. Functions that return int return 0 or a value of
- * errno.
+ * What Weft needs of GDRCopy (libgdrapi.so.2), in declarations of its own: the library is found at
+ * run time (bar.c). The types are those of gdrapi.h 2.x. Functions that return int return 0 or a
+ * value of errno.
  */
 #ifndef WEFT_CUDA_GDR_API_H
 #define WEFT_CUDA_GDR_API_H
@@ -25,19 +25,20 @@ typedef struct weft_gdr_handle {
 
 /* gdr_info_v2_t. */
 typedef struct weft_gdr_info {
-    uint64_t address; /* of the device, where the mapping begins: not after what was pinned */
+    /* the device address where the mapping begins: at or before what was pinned */
+    uint64_t address;
     uint64_t bytes;
     uint32_t page_bytes;
     uint64_t cycles;
     uint32_t cycles_per_ms;
     unsigned is_mapped : 1;
     unsigned combines_writes : 1;
-    int type; /* 0: not mapped; 1: combines writes, 2: cached, 3: a device's */
+    int type; /* 0: not mapped; 1: write-combining, 2: cached, 3: device memory */
 } weft_gdr_info_t;
 
 /*
- * The functions, X(result, name, arguments). A mapping must go before its pin. Memory that is freed
- * loses its pins, and who touches such a mapping gets a signal.
+ * The functions, X(result, name, arguments). Memory must be unmapped before it is unpinned. Memory
+ * that is freed loses its pins, and a later access to its mapping raises a signal.
  */
 #define WEFT_GDR_FUNCTIONS(X)                                                                      \
     X(weft_gdr_t, gdr_open, (void))                                                                \
@@ -61,7 +62,7 @@ typedef struct weft_gdr_api {
 #undef WEFT_GDR_MEMBER
 } weft_gdr_api_t;
 
-/** The functions out of the library that dlopen() gave; false: it lacks one. */
+/** Find the functions in a library that dlopen() returned; false if it lacks one. */
 bool weft_gdr_find(void *library, weft_gdr_api_t *out);
 
 #endif

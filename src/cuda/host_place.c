@@ -35,8 +35,8 @@ static int host_find_program(struct dl_phdr_info *info, size_t bytes, void *out)
     return 1;
 }
 
-/* Where brk began: word 47 of /proc/self/stat (proc(5)); 0: not to be had. The command in word 2
- * may hold blanks, but no ')' follows it. */
+/* Where the heap of brk began: word 47 of /proc/self/stat (proc(5)); 0 if it cannot be read. The
+ * command in word 2 may hold blanks, but no ')' follows it. */
 static uintptr_t heap_start(void)
 {
     char text[1024];
@@ -57,7 +57,7 @@ void wefti_host_places_open(void)
 {
     weft_host_places_t places = {.heap_end = &nowhere};
     dl_iterate_phdr(host_find_program, &places);
-    sbrk(0); /* or the word may not be set yet */
+    sbrk(0); /* without this call the C library may not have set its word yet */
     const uintptr_t *end = dlsym(RTLD_DEFAULT, "__curbrk");
     uintptr_t start = heap_start();
     if (end != NULL && start != 0 && start <= *end) {
@@ -72,7 +72,8 @@ void wefti_stack_find(void)
     pthread_attr_t attributes;
     void *low;
     size_t bytes;
-    wefti_stack_place = (weft_stack_place_t){1, 1}; /* empty, and known */
+    /* an empty range, which says that the place is known */
+    wefti_stack_place = (weft_stack_place_t){1, 1};
     if (pthread_getattr_np(pthread_self(), &attributes) != 0)
         return;
     if (pthread_attr_getstack(&attributes, &low, &bytes) == 0)

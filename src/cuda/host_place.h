@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Addresses that are the host's by construction, so that nobody need be asked: the stack of the
- * calling thread above the present frame, the heap that brk grows, and the program's own variables.
+ * Addresses that belong to the host by construction, so that the driver need not be asked: the
+ * stack of the calling thread above the present frame, the heap that brk grows, and the program's
+ * own variables.
  *
  *   | program | ... | heap -> brk |   ...  mappings, devices' too  ...   | frame .. top of stack |
  */
@@ -14,10 +15,10 @@
 typedef struct weft_host_places {
     uintptr_t program, program_bytes;
     uintptr_t heap;            /* where it begins */
-    const uintptr_t *heap_end; /* the C library's own word */
+    const uintptr_t *heap_end; /* the word in which the C library keeps the end */
 } weft_host_places_t;
 
-/** Where the stack of this thread is; 0: not yet known. */
+/** Where the stack of this thread is; 0: not known yet. */
 typedef struct weft_stack_place {
     uintptr_t low, top;
 } weft_stack_place_t;
@@ -30,7 +31,7 @@ void wefti_host_places_open(void);
 /** Find the stack of this thread. */
 void wefti_stack_find(void) __attribute__((cold));
 
-/* A frame outside the stack is one of a coroutine: then the stack says nothing. */
+/* A frame outside the stack belongs to a coroutine; the stack is then no help. */
 static inline bool wefti_is_on_stack(uintptr_t address)
 {
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);

@@ -5,12 +5,12 @@
 #include "base/memory.h"
 
 typedef struct comm_state {
-    weft_board_t *board; /* NULL: not yet claimed, or (has_no_board) there is none */
+    weft_board_t *board; /* NULL: not claimed yet, or (has_no_board) there is none */
     bool has_no_board, is_one_host;
     void *methods[WEFT_METHODS];
 } comm_state_t;
 
-static int state_slot; /* of communicators */
+static int state_slot; /* the slot of communicators in which the state is kept */
 
 static void devcoll_release_comm(weft_comm_t *comm, void *kept)
 {
@@ -31,7 +31,7 @@ int wefti_comm_state_open(void)
     return state_slot < 0 ? MPI_ERR_INTERN : MPI_SUCCESS;
 }
 
-/* NULL: there is no memory. */
+/* Returns NULL if there is no memory. */
 static comm_state_t *comm_state_state_of(weft_comm_t *comm)
 {
     if (comm->slot[state_slot] == NULL)

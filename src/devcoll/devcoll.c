@@ -60,7 +60,7 @@ void wefti_task_watch(weft_task_t *task, int err, weft_request_t *request)
     weft_request_watch(request, devcoll_operation_is_over, task);
 }
 
-/* A message from this rank to itself. */
+/* A copy is a message from this rank to itself. */
 void wefti_task_copy(weft_task_t *task, const weft_elements_t *from, const weft_elements_t *to)
 {
     weft_request_t *send = NULL, *recv = NULL;

@@ -6,15 +6,17 @@
 #include "base/fail.h"
 #include "base/pool.h"
 
-/* Of one run, or of a part of it. */
+/* The state of one run, or of one part of it. */
 typedef struct device_run {
     weft_device_t *device;
-    weft_queue_t *queue; /* of the device, with reductions that no event is behind; NULL: none */
-    int held;            /* operations on device memory that have to end before the next step */
+    /* the device's, holding reductions without an event behind them; NULL: none */
+    weft_queue_t *queue;
+    int held; /* operations on device memory that must end before the next step begins */
     weft_event_t event;
     bool does_sections;
-    const weft_plan_section_t *section; /* on its way */
-    uint32_t number, number_step;       /* of the meeting of section 0; to that of the next */
+    const weft_plan_section_t *section; /* the section under way */
+    /* the meeting of section 0, and the distance to that of the next section */
+    uint32_t number, number_step;
 } device_run_t;
 
 static weft_pool_t device_runs = WEFT_POOL(device_run_t);
@@ -26,7 +28,7 @@ static device_run_t *executor_state_of(const weft_plan_run_t *run)
 
 /* ---- steps ---- */
 
-/* The reduction goes into the queue; what needs its result waits for a event behind it. */
+/* The reduction goes into the queue. Steps that need its result wait for an event behind it. */
 static void queue_reduce(weft_plan_run_t *run, const weft_step_t *step)
 {
     device_run_t *state = executor_state_of(run);
@@ -56,7 +58,7 @@ static void queue_is_done(weft_event_t *event, int error)
     weft_plan_run_advance(run);
 }
 
-/* Puts a event behind the reductions in the queue, if there are any. */
+/* Puts an event behind the reductions in the queue, if there are any. */
 static void queue_drain(weft_plan_run_t *run)
 {
     device_run_t *state = executor_state_of(run);
@@ -85,7 +87,7 @@ static void hold(weft_plan_run_t *run, int err, weft_request_t *request)
     weft_plan_run_watch(run, err, request, queue_held_is_over);
 }
 
-/* Any memory to any memory: a message to oneself. */
+/* The copy is a message from the rank to itself, which works for any kind of memory. */
 static void queue_copy(weft_plan_run_t *run, const weft_step_t *step)
 {
     int self = run->request.comm->rank;
@@ -96,14 +98,15 @@ static void queue_copy(weft_plan_run_t *run, const weft_step_t *step)
     hold(run, err, send);
 }
 
-/* A section that writes where earlier steps may still read waits for all of them. */
+/* A section that writes where earlier steps may still read must wait for all of them. */
 static bool executor_must_wait(const weft_plan_run_t *run, const weft_step_t *next)
 {
     return next->kind == WEFT_STEP_SECTION && run->outstanding > 0 &&
            run->plan->sections[next->peer]->call.waits;
 }
 
-/* Reductions follow each other in the queue; other steps wait for them, and all wait for copies. */
+/* Reductions follow each other in the queue; other steps wait for the reductions, and all steps
+ * wait for copies. */
 static bool queue_is_free(weft_plan_run_t *run, const weft_step_t *next)
 {
     device_run_t *state = executor_state_of(run);

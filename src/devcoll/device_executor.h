@@ -14,17 +14,18 @@
 #include <stdint.h>
 
 /**
- * Have a run take place on a device.
- * does_sections  sections are done together where all ranks of the host come
- * number         of the meeting of the plan's first section
- * place          its executor and state are set; wefti_device_executor_drop() where the run does
- * not begin returns        MPI_SUCCESS; MPI_ERR_NO_MEM
+ * Make a run take place on a device.
+ * does_sections  whether the ranks of the host do sections together if all of them come
+ * number         the number of the meeting of the plan's first section
+ * place          gets executor and state, which wefti_device_executor_drop() releases if the run
+ *                does not begin
+ * returns        MPI_SUCCESS; MPI_ERR_NO_MEM
  */
 int wefti_device_executor_open(weft_device_t *device, bool does_sections, uint32_t number,
                                weft_run_place_t *place);
 void wefti_device_executor_drop(weft_run_place_t *place);
 
-/** At the end of MPI. */
+/** Called at the end of MPI. */
 void wefti_device_executor_close(void);
 
 #endif

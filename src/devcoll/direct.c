@@ -17,7 +17,8 @@ static bool direct_possible(const weft_task_t *task)
     return true;
 }
 
-/* Also where the table says something else, as long as this rank is not ready for that. */
+/* Also offered where the table chooses another method, as long as this rank is not ready for that
+ * one. */
 static bool direct_offer(weft_task_t *task, weft_offer_t *offer)
 {
     return offer->ready == 0 || (task->methods & 1u << WEFT_METHOD_DIRECT) != 0;
@@ -28,7 +29,7 @@ static bool direct_agrees(const weft_task_t *task)
     return wefti_offers_are_ready(&task->meeting, WEFT_METHOD_DIRECT);
 }
 
-/* This rank has done all the work, or its part of it, or failed to. */
+/* This rank has done all the work, or its part of it, or has failed. */
 static void direct_end(weft_task_t *task, int err)
 {
     bool is_good = err == MPI_SUCCESS;
@@ -49,7 +50,7 @@ void wefti_direct_do_part(weft_task_t *task)
         err = wefti_task_mark(task, task->work.queue);
     if (err == MPI_SUCCESS)
         return;
-    if (task->work.queue != NULL) /* what went into it must not outlive the mappings */
+    if (task->work.queue != NULL) /* queued work must not outlive the mappings */
         weft_queue_wait(task->work.queue);
     direct_end(task, err);
 }
@@ -60,7 +61,7 @@ static int map_exports(weft_task_t *task)
                             &task->work);
 }
 
-/* This rank came last. */
+/* Called by the rank that came last. */
 static void direct_begin(weft_task_t *task)
 {
     if (wefti_direct_is_shared(&task->meeting)) {
@@ -74,7 +75,8 @@ static void direct_begin(weft_task_t *task)
         direct_end(task, err);
 }
 
-/* No rank writes before all have mapped everything: until then each can still go on solo. */
+/* No rank writes before all have mapped everything, since until then a rank can still go on
+ * solo. */
 void wefti_direct_prepare(weft_task_t *task)
 {
     task->method = WEFT_METHOD_DIRECT;

@@ -7,13 +7,14 @@
 #include <string.h>
 
 enum {
-    SMALL_BYTES = 256 * 1024, /* a collective of at most so many bytes goes into the quick queue,
-                                 where it waits for no large work */
-    PIECES = 64,              /* copies that go into the queue at a time */
-    ALIGNMENT = 256,          /* of sums */
+    /* A collective of at most this many bytes goes into the quick queue, where it waits for no
+     * large work. */
+    SMALL_BYTES = 256 * 1024,
+    PIECES = 64,     /* how many copies go into the queue at a time */
+    ALIGNMENT = 256, /* alignment of sums */
 };
 
-/* Members whose results this one makes: all, or itself. */
+/* The members whose results this rank makes: all of them, or only itself. */
 typedef struct span {
     int first, end;
 } span_t;
@@ -35,7 +36,7 @@ static weft_mapping_t *mapping_of(const weft_direct_work_t *work, int member, we
     return &work->mappings[member * WEFT_SIDES + (int)side];
 }
 
-/* Row `index` of a side; nothing where a rank takes no part. */
+/* The place of row `index` of a side; none where a rank takes no part. */
 static direct_place_t direct_place_of(const weft_direct_work_t *work, int member, weft_side_t side,
                                       int index)
 {
@@ -71,7 +72,7 @@ static int direct_add_piece(direct_batch_t *batch, direct_place_t to, direct_pla
     return batch->count == PIECES ? flush_pieces(batch) : MPI_SUCCESS;
 }
 
-/* Whatever rank `to` gets from rank `from`. */
+/* Adds everything that rank `to` gets from rank `from`. */
 static int add_pieces_of(direct_batch_t *batch, const weft_direct_work_t *work, int to)
 {
     const weft_offer_t *offer = offer_of(work, to);
@@ -97,7 +98,7 @@ static int move_pieces(const weft_direct_work_t *work, span_t members)
 
 /* ---- reductions ---- */
 
-/* The operands of one result; arrays of one entry a member. */
+/* The operands of one result; each array has one entry for a member. */
 typedef struct operands {
     const void **in;
     void **out;
@@ -137,9 +138,9 @@ static int put_reduction(const weft_direct_work_t *work, const operands_t *opera
     return weft_device->reduce(work->queue, &reduction);
 }
 
-/* ---- brackets ---- */
+/* ---- trees of operands ---- */
 
-/* The sums of branches that a tree needs beside its result. */
+/* How many sums of branches a tree needs beside its result. */
 static size_t sums_of(size_t sources, size_t radix)
 {
     size_t sums = 0;
@@ -159,7 +160,7 @@ static size_t sum_bytes(size_t bytes)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* The next `radix` operands, which become one. */
+/* Reduces the next `radix` operands to one. */
 static int put_branch(const weft_direct_work_t *work, const operands_t *all, span_t range,
                       void *sum)
 {
@@ -171,8 +172,8 @@ static int put_branch(const weft_direct_work_t *work, const operands_t *all, spa
     return put_reduction(work, &branch);
 }
 
-/* Until no more than `radix` operands are left, as coll/team/knomial.c does it by messages: the
- * same bits come of both. */
+/* Reduces branches until no more than `radix` operands are left. The order is that of
+ * coll/team/knomial.c, which reduces by messages, so both give the same bits. */
 static int put_branches(const weft_direct_work_t *work, operands_t *operands)
 {
     int radix = offer_of(work, 0)->radix, err = MPI_SUCCESS;
@@ -192,7 +193,7 @@ static int put_branches(const weft_direct_work_t *work, operands_t *operands)
     return err;
 }
 
-/* Block `index` of what members 0 to `last` give. */
+/* Takes block `index` of what members 0 to `last` give. */
 static int take_sources(const weft_direct_work_t *work, operands_t *operands, int last, int index)
 {
     int err = MPI_SUCCESS;
@@ -202,7 +203,7 @@ static int take_sources(const weft_direct_work_t *work, operands_t *operands, in
     return err;
 }
 
-/* Cut from all operands the slices that belong to these members. */
+/* Cuts from all operands the slices that belong to these members. */
 static void cut_slice(const weft_direct_work_t *work, operands_t *operands, span_t members)
 {
     size_t extent = (size_t)work->args->recv_type->extent, count = operands->bytes / extent;
@@ -216,7 +217,7 @@ static void cut_slice(const weft_direct_work_t *work, operands_t *operands, span
     operands->bytes = end - begin;
 }
 
-/* The operands of all members, to all members that get a result. */
+/* Reduces the operands of all members; the result goes to all members that get one. */
 static int reduce_to_all(const weft_direct_work_t *work, operands_t *operands, span_t slices)
 {
     int members = work->meeting.members;
@@ -247,8 +248,8 @@ static int reduce_blocks(const weft_direct_work_t *work, operands_t *operands, s
     return err;
 }
 
-/* Each result is that of the rank before and one operand more. The work begins with the first rank,
- * since a result may lie where its last operand was. */
+/* Each result is the result of the rank before and one operand more. The work begins with the first
+ * rank, since a result may replace the last operand that it uses. */
 static int scan_exports(const weft_direct_work_t *work, operands_t *operands, bool is_exclusive)
 {
     int err = MPI_SUCCESS;
@@ -301,8 +302,8 @@ static size_t bytes_of_all(const weft_direct_work_t *work)
     return bytes;
 }
 
-/* All mappings are on one device: that of this rank's data, or of the first mapping if it has none.
- */
+/* All mappings are on one device: the one with this rank's data, or that of the first mapping if
+ * this rank has no data. */
 static int map_one(weft_direct_work_t *work, int member, weft_side_t side)
 {
     const weft_offer_t *offer = offer_of(work, member);
@@ -313,8 +314,8 @@ static int map_one(weft_direct_work_t *work, int member, weft_side_t side)
         return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "a buffer cannot be mapped");
     if (work->device == NULL)
         work->device = mapping->device;
-    /* This rank's own buffer may be on another device, which a kernel here cannot count on
-     * reaching. */
+    /* This rank's own buffer may be on another device, which a kernel on this one may not be able
+     * to reach. */
     if (mapping->device != work->device)
         return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "a rank's buffers are on two devices");
     return MPI_SUCCESS;
@@ -333,7 +334,7 @@ static int map_all(weft_direct_work_t *work)
     return err;
 }
 
-/* Room for the sums of branches. */
+/* Takes scratch memory for the sums of branches. */
 static int take_sums(weft_direct_work_t *work)
 {
     const weft_offer_t *offer = offer_of(work, 0);
@@ -352,7 +353,7 @@ bool wefti_direct_is_shared(const weft_meeting_t *meeting)
     const weft_direct_work_t work = {.meeting = *meeting};
     const weft_share_t *first = NULL;
     weft_coll_t coll = (weft_coll_t)offer_of(&work, 0)->coll;
-    if (coll == WEFT_SCAN || coll == WEFT_EXSCAN) /* each step needs the one before it */
+    if (coll == WEFT_SCAN || coll == WEFT_EXSCAN) /* each result needs the one before it */
         return false;
     for (int i = 0; i < meeting->members * WEFT_SIDES; i++) {
         const weft_offer_t *offer = offer_of(&work, i / WEFT_SIDES);

@@ -2,12 +2,12 @@
 /*
  * One rank does a collective for all ranks of its host, in one context: it maps what the others
  * have exported, and copies or reduces straight from the memory of all to the memory of all. Where
- * ranks share a device this is the fast way: their contexts take turns on it, and each change of
- * turn costs more than a small collective.
+ * ranks share a device this is fast: their contexts take turns on it, and each change of context
+ * costs more than a small collective.
  *
- * Each rank brings an offer to a meeting (runtime/meeting.h). The rank that comes last works; where
- * there are several devices, each rank does a part: a slice of a result that all get, or what it
- * gets itself.
+ * Each rank brings an offer to a meeting (runtime/meeting.h). The rank that comes last does the
+ * work. Where there are several devices, each rank does a part: a slice of a result that all get,
+ * or its own result.
  */
 #ifndef WEFT_DEVCOLL_DIRECT_WORK_H
 #define WEFT_DEVCOLL_DIRECT_WORK_H
@@ -17,7 +17,7 @@
 /** The work of one member. */
 typedef struct weft_direct_work {
     weft_meeting_t meeting;
-    const weft_coll_args_t *args; /* of this rank */
+    const weft_coll_args_t *args; /* the arguments of this rank */
     weft_device_t *device;
     weft_queue_t *queue;
     weft_mapping_t *mappings; /* [members][WEFT_SIDES] */
@@ -25,22 +25,21 @@ typedef struct weft_direct_work {
 } weft_direct_work_t;
 
 /** Is the work to be shared by all members? It is shared where they brought several devices. All
- * offers are there. */
+ * offers must be there. */
 bool wefti_direct_is_shared(const weft_meeting_t *meeting);
 
 /**
- * Map what all have exported. wefti_direct_unmap() follows, also after an error.
- * device   where to work; NULL: where any of the data are
- * returns  MPI_SUCCESS; MPI_ERR_UNSUPPORTED_OPERATION: it cannot be done so (something cannot be
- *          mapped, or the ranks do not call the same): each rank goes on solo;
- *          MPI_ERR_NO_MEM
+ * Map what all have exported. wefti_direct_unmap() must follow, also after an error.
+ * device   where to work; NULL: on a device that has some of the data
+ * returns  MPI_SUCCESS; MPI_ERR_UNSUPPORTED_OPERATION: something cannot be mapped, or the ranks do
+ *          not call the same collective, so each rank goes on solo; MPI_ERR_NO_MEM
  */
 int wefti_direct_map(const weft_meeting_t *meeting, const weft_coll_args_t *args,
                      weft_device_t *device, weft_direct_work_t *work);
 
-/** Put the work into work->queue: all of it, or (is_shared) this member's part. A event behind it
- * tells when it is over. MPI_ERR_UNSUPPORTED_OPERATION: nothing was written; else what the device
- * says. */
+/** Put the work into work->queue: all of it, or (is_shared) this member's part. It is over when an
+ * event recorded behind it is reached. Returns MPI_ERR_UNSUPPORTED_OPERATION if nothing was
+ * written, else what the device reports. */
 int wefti_direct_queue(weft_direct_work_t *work, bool is_shared);
 void wefti_direct_unmap(weft_direct_work_t *work);
 

@@ -3,7 +3,7 @@
 
 #include "datatype/pack.h"
 
-enum { ALIGNMENT = 16 }; /* of regions in scratch: kernels move so many bytes at a time */
+enum { ALIGNMENT = 16 }; /* of regions in scratch: the bytes that kernels move at a time */
 
 static size_t region_bytes(const weft_export_t *export, const weft_coll_region_t *region)
 {
@@ -37,7 +37,8 @@ static bool is_in_pieces(const weft_export_t *export)
     return false;
 }
 
-/* Export the user's own buffer. False: others cannot map it, or its data are not in one piece. */
+/* Exports the user's own buffer. Returns false if others cannot map it, or its data are not in one
+ * piece. */
 static bool export_buffer(weft_export_t *export, const weft_memory_t *memory)
 {
     ptrdiff_t low, high;
@@ -92,7 +93,7 @@ void wefti_export_rows(const weft_export_t *export, weft_export_row_t *rows_out)
     }
 }
 
-/* An array of elements is copied as it is, with the gaps between the members of a pair. */
+/* Elements of an array are copied with the gaps between the members of a pair. */
 void wefti_export_copy_of(const weft_export_t *export, int index, weft_elements_t *user_out,
                           weft_elements_t *scratch_out)
 {

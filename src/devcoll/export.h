@@ -17,14 +17,14 @@
 
 /** One region as others see it. */
 typedef struct weft_export_row {
-    uint64_t offset; /* from the address of the share */
-    uint64_t bytes;  /* where an operation is applied, with the gaps between elements */
+    uint64_t offset; /* bytes from the address of the share */
+    uint64_t bytes;  /* where an operation is applied, including the gaps between elements */
 } weft_export_row_t;
 
 typedef struct weft_export {
     weft_regions_t regions;
     bool is_array; /* an operation is applied, so elements are exported as they lie in memory */
-    weft_device_t *device; /* NULL: there are no data on this side */
+    weft_device_t *device; /* NULL: this side has no data */
     void *scratch;         /* NULL: the user's buffer is exported itself */
     weft_share_t share;
 } weft_export_t;
@@ -32,20 +32,21 @@ typedef struct weft_export {
 /**
  * Prepare to export a side of a call.
  * as_copy  export a copy, whatever the memory: others write where this rank still reads
- * returns  false: it is not device memory, or cannot be exported; nothing is held then
+ * returns  false if it is not device memory or cannot be exported; then there is nothing to close
  */
 bool wefti_export_open(const weft_regions_t *regions, bool as_copy, weft_export_t *out);
 
-/** rows_out[regions.count] */
+/** Fill in rows_out[regions.count]. */
 void wefti_export_rows(const weft_export_t *export, weft_export_row_t *rows_out);
 
-/** Is there anything to be copied before (a side that gives) or after (one that gets)? */
+/** Must data be copied into scratch before the work (a side that gives) or out of it afterwards (a
+ * side that gets)? */
 static inline bool wefti_export_needs_copy(const weft_export_t *export)
 {
     return export->scratch != NULL;
 }
 
-/** Of region `index`: the user's elements, and the same data in scratch. */
+/** For region `index`: the user's elements, and the same data in scratch. */
 void wefti_export_copy_of(const weft_export_t *export, int index, weft_elements_t *user_out,
                           weft_elements_t *scratch_out);
 
@@ -54,7 +55,8 @@ void wefti_export_close(weft_export_t *export);
 /** Do all data that a call exports lie on this device? */
 bool wefti_exports_are_on(const weft_export_t exports[WEFT_SIDES], const weft_device_t *device);
 
-/** The device of what a call gets, or else of what it gives; NULL: there are no data. */
+/** The device of the data that a call gets, or else of the data that it gives; NULL if there are no
+ * data. */
 weft_device_t *wefti_exports_device(const weft_export_t exports[WEFT_SIDES]);
 
 #endif

@@ -6,7 +6,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 
-static const weft_task_t *holder; /* whose kernel has this rank's devices; NULL: none */
+/* the task whose kernel may use this rank's devices; NULL: none */
+static const weft_task_t *holder;
 
 /* ---- memory and its end ---- */
 
@@ -187,7 +188,7 @@ void wefti_kernel_end(weft_task_t *task, int err)
     err = wefti_watch_end(state->kind->watch(state, &task->meeting),
                           wefti_watch_flag(&task->meeting), err);
     if (err != MPI_SUCCESS) {
-        state->is_unsafe = true; /* other ranks may not have seen yet that it is over */
+        state->is_unsafe = true; /* other ranks may not have seen yet that the call is over */
         wefti_kernel_give_up(state, "one has failed");
     }
     task->has_kernel = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two words by which the host and a kernel that waits tell each other of its end
+/* The two words by which the host and a waiting kernel tell each other of the kernel's end
  * (runtime/device.h). */
 #ifndef WEFT_DEVCOLL_KERNEL_WATCH_H
 #define WEFT_DEVCOLL_KERNEL_WATCH_H
@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/** Meetings with a flag of their own: no flag is used twice. */
+/** The number of meetings that have a flag of their own: no flag is used twice. */
 enum { WEFT_WATCH_FLAGS = INT32_MAX };
 
 /** The flag of a meeting's kernels. */
@@ -21,14 +21,14 @@ static inline uint32_t wefti_watch_flag(const weft_meeting_t *meeting)
     return meeting->number + 1;
 }
 
-/** Have the kernel of this flag end soon, if it waits. */
+/** Tell the kernel of this flag to end soon if it waits. */
 static inline void wefti_watch_call_off(uint32_t *watch, uint32_t flag)
 {
     atomic_store((atomic_uint *)watch, flag);
 }
 
-/** The kernel has ended, or (`err`) it never began: did it end well? MPI_ERR_OTHER, with a text: it
- * was called off, or has waited too long. */
+/** Called when the kernel has ended, or (`err`) could not be launched. Returns MPI_SUCCESS if it
+ * ended well, else MPI_ERR_OTHER with a text: it was called off, or has waited too long. */
 static inline int wefti_watch_end(uint32_t *watch, uint32_t flag, int err)
 {
     atomic_uint *words = (atomic_uint *)watch;

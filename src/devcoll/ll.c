@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The method "ll", for ranks that have a device each and few bytes: the kernels of all ranks send
- * each other the data through inboxes, with a flag in every 8 bytes (an LL protocol;
- * cuda/kernels/kernel_args.h). An inbox has a part for each meeting of a board that can be held at
- * a time, so a part is written again only when all have left the earlier meeting, and with it have
- * ended their kernels. In a part are two rows for each member, for blocks and for results of an
- * allreduce in two shots:
+ * The method "ll", for few bytes and ranks that each have a device of their own: the kernels of all
+ * ranks send each other the data through inboxes, with a flag in every 8 bytes (an LL protocol;
+ * cuda/kernels/kernel_args.h). An inbox has a part for each meeting that a board can hold at the
+ * same time. So a part is written again only when all ranks have left the earlier meeting, and
+ * their kernels for that meeting have ended. A part has two rows for each member: one for blocks,
+ * one for results of an allreduce in two shots:
  *
  *   inbox   | part of meetings 0, 4, 8 ... | of 1, 5, 9 ... | of 2, 6, 10 ... | of 3, 7, 11 ... |
  *   part    | blocks of member 0 | of 1 | ... | results of member 0 | of 1 | ... |
  *
- * Stages: at a meeting whose offers show that all devices differ each rank makes an inbox
- * (OFFERED); at the next one all offer theirs and map those of the others (READY). Both meetings
- * are held directly. From then on each rank is ready.
+ * Stages: at a meeting whose offers show that all devices differ, each rank makes an inbox
+ * (OFFERED). At the next one all offer their inboxes and map those of the others (READY). Both of
+ * these meetings are done by the method "direct". After them each rank is ready.
  */
 #include "devcoll/kernel_method.h"
 
@@ -21,18 +21,19 @@
 #include <string.h>
 
 enum {
-    PART_BYTES = 4 << 20, /* of one meeting: 1 MiB of data with their flags, twice */
+    PART_BYTES = 4 << 20, /* for one meeting: 1 MiB of data with their flags, twice */
     INBOX_BYTES = WEFT_MEETINGS * PART_BYTES,
-    LINES_BYTES = 32, /* rows are a multiple of */
+    LINES_BYTES = 32, /* the size of a row is a multiple of this */
     UNIT_BYTES = 16,
-    /* One shot sends each operand to all; two send two parts of one to each, and wait twice. Others
-     * have found the change between 16 and 64 KiB on eight devices; not measured here. */
+    /* In one shot each rank sends its operand to all others. Two shots send two parts of an operand
+     * to each, and wait twice. Published measurements on eight devices put the change between 16
+     * and 64 KiB; it was not measured here. */
     ONE_SHOT_MOST = 32 * 1024,
 };
 
 enum {
-    STAGE_OFFERED = WEFT_STAGE_OWN, /* the inbox is there */
-    STAGE_READY,                    /* and those of all others are mapped */
+    STAGE_OFFERED = WEFT_STAGE_OWN, /* the inbox exists */
+    STAGE_READY,                    /* the inboxes of all others are mapped */
 };
 
 typedef struct ll_state {
@@ -43,7 +44,7 @@ typedef struct ll_state {
     weft_mapping_t peers[WEFT_EXCHANGE_MOST_MEMBERS];
 } ll_state_t;
 
-/* An inbox of which a kernel may still use something is never released. */
+/* An inbox that a kernel may still use is never released. */
 static bool ll_close(weft_kernel_state_t *state)
 {
     ll_state_t *ll = (ll_state_t *)state;
@@ -68,7 +69,7 @@ static weft_kernel_kind_t ll_kind = {
     .method = WEFT_METHOD_LL,
     .what = "exchange by kernels",
     .state_bytes = sizeof(ll_state_t),
-    .most = 8, /* half of the scratch memory that there is by default; the rest is for data */
+    .most = 8, /* half of the default scratch memory; the other half is for data */
     .tries_most = 3,
     .close = ll_close,
     .watch = ll_watch,
@@ -156,14 +157,14 @@ static void ll_learn(weft_task_t *task)
 
 /* ---- blocks ---- */
 
-/* What all members do, from the offers: alike for all. */
+/* What all members do. It follows from the offers, so it is the same on all. */
 typedef struct shot {
     bool is_reduction;
-    size_t slice; /* bytes of a member's part of an allreduce in two shots; 0: one shot */
-    size_t most;  /* of a block */
+    size_t slice; /* bytes of a member's part in an allreduce of two shots; 0: one shot */
+    size_t most;  /* bytes of the longest block */
 } shot_t;
 
-/* What `from` sends to `to`, as that one has it. */
+/* The bytes that `from` sends to `to`, as the offer of `to` has them. */
 static size_t ll_block_bytes(const weft_meeting_t *meeting, int from, int to)
 {
     const weft_offer_t *offer = wefti_offer_of(meeting, to);
@@ -172,7 +173,7 @@ static size_t ll_block_bytes(const weft_meeting_t *meeting, int from, int to)
     return row == NULL || is_from_nobody ? 0 : row->bytes;
 }
 
-/* Do both sides of all blocks have the same size? */
+/* Do sender and receiver have the same size for every block? */
 static bool measure_blocks(const weft_meeting_t *meeting, shot_t *shot)
 {
     for (int from = 0; from < meeting->members; from++) {
@@ -194,7 +195,7 @@ static size_t ll_slice_of(size_t bytes, int members)
     return (units + ranks - 1) / ranks * UNIT_BYTES;
 }
 
-/* Two ranks send as much in one shot as in two. */
+/* With two ranks, one shot sends no more than two shots do. */
 static bool plan_shot(const weft_meeting_t *meeting, shot_t *out)
 {
     const weft_offer_t *own = wefti_offer_of(meeting, meeting->member);
@@ -209,7 +210,7 @@ static bool plan_shot(const weft_meeting_t *meeting, shot_t *out)
     return true;
 }
 
-/* A row has lines for twice the bytes of a block. */
+/* A row has lines for the data of a block and as many bytes of flags. */
 static size_t row_bytes(int members)
 {
     return (size_t)PART_BYTES / 2 / (size_t)members / LINES_BYTES * LINES_BYTES;
@@ -224,7 +225,7 @@ static bool ll_agrees(const weft_task_t *task)
 
 /* ---- the exchange ---- */
 
-/* Of one member's part of this meeting, the row of member `writer`. */
+/* The row of member `writer` in an inbox's part for this meeting. */
 static char *row_in(const void *inbox, const weft_meeting_t *meeting, int writer)
 {
     char *part = (char *)(uintptr_t)inbox + (size_t)meeting->slot * PART_BYTES;

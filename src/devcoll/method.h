@@ -43,53 +43,56 @@ typedef enum weft_method_scope {
 /* Entries are called with the library's lock held, and never block. */
 typedef struct weft_device_method {
     const char *name;  /* as in tuning.conf */
-    const char *where; /* in words, the case in which nothing before it in the array is possible */
+    const char *where; /* in words: the case in which no earlier method of the array is possible */
     weft_method_scope_t scope;
 
-    /** Can it do this collective at all? */
+    /** Can the method do this collective at all? */
     bool (*knows)(weft_coll_t coll);
 
-    /** Can this call be done so, as far as this rank knows? */
+    /** Can the method do this call, as far as this rank knows? */
     bool (*possible)(const weft_task_t *task);
 
-    /** Write into the rank's offer how far this rank is; called at each meeting, also where the
-     * task would not go by this method. True: it is ready for this call. NULL: needs no meeting. */
+    /** Write into the rank's offer how far this rank is. Called at each meeting, even if the task
+     * would not use this method. Returns true if the rank is ready for this call. NULL: the method
+     * needs no meeting. */
     bool (*offer)(weft_task_t *task, weft_offer_t *offer);
 
-    /** All offers are there, and the call goes by another method: take a step towards being ready
-     *  for a later call. NULL: there is nothing to prepare. */
+    /** All offers are there, and another method does the call: take a step towards being ready for
+     * a later call. NULL: there is nothing to prepare. */
     void (*learn)(weft_task_t *task);
 
-    /** All offers are there: do all members do the call so? The answer is the same on all. */
+    /** All offers are there: do all members use this method for the call? The answer is the same on
+     * all. */
     bool (*agrees)(const weft_task_t *task);
 
-    /** This rank's part, or all of a call that needs no meeting. Errors go into the task. */
+    /** Begin this rank's part, or the whole call if no meeting is needed. Errors go into the
+     * task. */
     void (*begin)(weft_task_t *task);
 
-    /** Another member has failed: have this rank's part end soon. NULL: it ends by itself. */
+    /** Another member has failed: make this rank's part end soon. NULL: it ends by itself. */
     void (*cancel)(weft_task_t *task);
 
-    /** What begin() put into a queue is over, well or with `err`. NULL where there is no meeting.
-     */
+    /** The work that begin() put into a queue is over, well or with `err`. NULL if the method needs
+     * no meeting. */
     void (*end)(weft_task_t *task, int err);
 
-    /** A communicator goes, with what the method keeps for it. NULL: it keeps nothing. */
+    /** A communicator is freed: release what the method keeps for it. NULL: it keeps nothing. */
     void (*release)(void *state);
 
-    /** Each member does its part as soon as all have agreed; else the member that came last begins,
-     *  and the others wait. */
+    /** True: each member does its part as soon as all have agreed. False: the member that came last
+     * does all, and the others wait. */
     bool is_done_by_all;
 } weft_device_method_t;
 
 extern const weft_device_method_t *const weft_device_methods[WEFT_METHODS];
 
-/* The rows, each in a file of its own (hierarchical, p2p and staged in solo.c). */
+/* The rows, each in a file of its own; hierarchical, p2p and staged are in solo.c. */
 extern const weft_device_method_t wefti_multicast_method, wefti_ll_method, wefti_direct_method,
     wefti_hierarchical_method, wefti_p2p_method, wefti_staged_method;
 
-/** What the tuning table chooses among a set of methods, of which WEFT_METHOD_STAGED should be one;
- *  *line_out, if not NULL: the line of the table, 0 if none fitted. `bytes`: of one rank's buffers.
- */
+/** The method that the tuning table chooses from a set of methods, of which WEFT_METHOD_STAGED
+ * should be one. *line_out, if not NULL, gets the line of the table, or 0 if none fitted. `bytes`
+ * are those of one rank's buffers. */
 weft_method_index_t weft_device_method_choose(weft_coll_t coll, int ranks, size_t bytes,
                                               unsigned possible, int *line_out);
 

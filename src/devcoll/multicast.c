@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The method "multicast": large allreduces of ranks that have a device each, through multicast
- * memory, an object in which each device has a part. A load at its address gives the sum of all
- * parts, a store goes to all of them; the switch between the devices does both. Kernels of all
- * ranks take the operands through it (cuda/kernels/multicast.cuh).
+ * The method "multicast", for large allreduces of ranks that each have a device of their own. It
+ * uses multicast memory, an object in which each device has a part: a load at its address gives the
+ * sum of all parts, and a store goes to all of them; the switch between the devices does both. The
+ * kernels of all ranks move their operands through it (cuda/kernels/multicast.cuh).
  *
- * Stages. Each rank takes the next one at a meeting that is held directly, once the offers show
- * that all others have got to it:
+ * Stages. Each rank takes the next one at a meeting that the method "direct" does, once the offers
+ * show that all others have reached the current one:
  *
- *   ABLE     The device and the driver can. Once all ranks are, member 0 makes the object.
+ *   ABLE     The device and the driver support multicast. When all ranks are able, member 0
+ *            makes the object.
  *   JOINED   The device belongs to the object. The others join when member 0 has.
- *   BOUND    The device has memory in it, which is cleared. Each rank binds when all have joined,
- *            for which the driver would wait.
+ *   BOUND    The device has memory in the object, which is cleared. Each rank binds when all have
+ *            joined, as the driver would otherwise wait for them.
  *
- * Once all are bound a meeting's allreduce goes so. A rank that cannot says so, and the others give
- * up as well.
+ * Once all ranks are bound, this method does a meeting's allreduce. A rank that cannot go on says
+ * so in its offer, and the others give up as well.
  */
 #include "devcoll/kernel_method.h"
 
@@ -28,7 +29,7 @@ enum {
 
 typedef struct multicast_state {
     weft_kernel_state_t state; /* first */
-    weft_multicast_t *object;  /* NULL: not yet joined */
+    weft_multicast_t *object;  /* NULL: not joined yet */
 } multicast_state_t;
 
 static bool multicast_close(weft_kernel_state_t *state)
@@ -52,7 +53,7 @@ static weft_kernel_kind_t multicast_kind = {
     .method = WEFT_METHOD_MULTICAST,
     .what = "multicast",
     .state_bytes = sizeof(multicast_state_t),
-    .most = 4, /* each takes 16 MiB of the device, and what a switch has for them is not much */
+    .most = 4, /* each takes 16 MiB of the device, and a switch can hold few objects */
     .tries_most = 3,
     .closes_early = true,
     .close = multicast_close,
@@ -72,7 +73,7 @@ static bool multicast_possible(const weft_task_t *task)
     return wefti_kernel_possible(task, WEFT_METHOD_MULTICAST);
 }
 
-/* False: this rank has given up. */
+/* Returns false if this rank has given up. */
 static bool enter_first_stage(weft_kernel_state_t *state, weft_device_t *device)
 {
     state->device = device;
@@ -169,7 +170,7 @@ static void multicast_learn(weft_task_t *task)
 
 /* ---- the call ---- */
 
-/* The operand of all, as an allreduce has it; 0: they disagree. */
+/* The bytes of the operand, if all agree; 0 if they do not. */
 static size_t operand_bytes(const weft_meeting_t *meeting)
 {
     size_t bytes = 0;

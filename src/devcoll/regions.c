@@ -3,26 +3,26 @@
 
 #include <stdint.h>
 
-/* Where the description of a side stands in the arguments. */
+/* The arguments that describe a side. */
 typedef enum source {
     NOTHING,
     SEND,        /* send_count of send_type */
     RECV,        /* recv_count of recv_type */
-    SEND_BLOCKS, /* the same for each rank, one behind the other */
+    SEND_BLOCKS, /* one block of send_count elements for each rank, one behind the other */
     RECV_BLOCKS,
     SEND_LIST, /* send_counts, send_displs */
     RECV_LIST,
-    SEND_TYPES, /* with send_types; displacements in bytes */
+    SEND_TYPES, /* with send_types; displacements are in bytes */
     RECV_TYPES,
     CUT,       /* recv_counts of recv_type, one behind the other */
-    OWN_BLOCK, /* of RECV_BLOCKS */
-    OWN_ENTRY, /* of RECV_LIST */
-    OWN_CUT,   /* of CUT, but at the start of the buffer */
+    OWN_BLOCK, /* this rank's block of RECV_BLOCKS */
+    OWN_ENTRY, /* this rank's entry of RECV_LIST */
+    OWN_CUT,   /* this rank's part of CUT, but at the start of the buffer */
 } source_t;
 
 typedef struct form {
     source_t gives, gives_in_place, gets;
-    bool root_gives, root_gets; /* and no other rank */
+    bool root_gives, root_gets; /* only the root gives, only the root gets */
 } form_t;
 
 static const form_t forms[WEFT_COLLS] = {
@@ -160,7 +160,7 @@ weft_regions_t wefti_regions_listed(const weft_coll_args_t *args, const weft_dat
                             .count = count};
 }
 
-/* In place, what a rank gathers from itself is there already. */
+/* In place, the block that a rank gathers from itself is already where it belongs. */
 static bool regions_is_left_out(const weft_regions_t *regions, int index)
 {
     weft_coll_t coll = regions->coll;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which data a rank gives to a collective and which it gets, as a list of regions of its buffers:
- * one, or one for each rank of the communicator where the collective treats ranks apart. With it,
- * what has to be done for all data of a call (copy it to the host, describe it to others) is
- * written once, for all collectives and their forms.
+ * The data that a rank gives to a collective and the data that it gets, as a list of regions of its
+ * buffers: one region, or one for each rank of the communicator where the collective treats ranks
+ * apart. With this list, code that works on all data of a call (that copies them to the host, or
+ * describes them to others) is written once for all collectives and their forms.
  */
 #ifndef WEFT_DEVCOLL_REGIONS_H
 #define WEFT_DEVCOLL_REGIONS_H
@@ -28,10 +28,11 @@ typedef struct weft_regions {
     weft_coll_t coll;
     const weft_coll_args_t *args;
     weft_side_t side;
-    const weft_data_t *list; /* [count], of a section of a plan; NULL: as the collective has it */
+    /* [count], for a section of a plan; NULL: the collective's arguments describe the data */
+    const weft_data_t *list;
     char *buf;
-    int count;        /* of regions: 0, 1 or the size of the communicator; NULL buffers have none */
-    bool is_in_place; /* what it gives lies where it gets */
+    int count;        /* 0, 1 or the size of the communicator; NULL buffers have none */
+    bool is_in_place; /* the data that it gives lie where it gets data */
 } weft_regions_t;
 
 weft_regions_t wefti_regions_of(weft_coll_t coll, const weft_coll_args_t *args, weft_side_t side);
@@ -41,18 +42,19 @@ weft_regions_t wefti_regions_of(weft_coll_t coll, const weft_coll_args_t *args, 
 weft_regions_t wefti_regions_listed(const weft_coll_args_t *args, const weft_data_t *list,
                                     int count, char *const *buffers);
 
-/** Region `index`; for one with no data count is 0, and there may be no type. Where an operation is
- * applied, a region is an array of elements with nothing between them. */
+/** Region `index`; for a region without data, count is 0 and there may be no type. Where an
+ * operation is applied, a region is an array of elements with nothing between them. */
 weft_coll_region_t wefti_regions_at(const weft_regions_t *regions, int index);
 
-/** The same, with the block that is there already when data are gathered in place: a plan may take
- * it out of the buffer and put it back. */
+/** The same, including the block that is already in place when data are gathered in place: a plan
+ * may take it out of the buffer and put it back. */
 weft_coll_region_t wefti_regions_room_at(const weft_regions_t *regions, int index);
 
-/** The address of the first byte of data of the first region that has some; NULL: none has. */
+/** The address of the first byte of data in the first region that has data; NULL if none has. */
 void *wefti_regions_first(const weft_regions_t *regions);
 
-/** Bytes [low, high) from the buffer hold all regions. False: there is no data. */
+/** Bytes [low, high) from the start of the buffer hold all regions. Returns false if there are no
+ * data. */
 bool wefti_regions_span(const weft_regions_t *regions, ptrdiff_t *low_out, ptrdiff_t *high_out);
 
 #endif

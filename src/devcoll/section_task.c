@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-/* Sections have one type: of elements, where an operation is applied. */
+/* All data of a section have one type; where an operation is applied it is that of the elements. */
 static weft_type_t *type_of(const weft_section_call_t *call)
 {
     return call->gives_count > 0  ? call->gives[0].type

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Methods by which each rank does its part of a plan by itself, with messages that are the same as
- * those of a rank with host memory. "p2p" runs the plan on device memory, and so does
- * "hierarchical" with what is not a section of it; "staged" runs it on host memory that stands for
- * the buffers.
+ * Methods by which each rank does its part of a plan by itself. Its messages are the same as those
+ * of a rank with host memory. "p2p" runs the plan on device memory. "hierarchical" does so too,
+ * except for the sections of the plan. "staged" runs the plan on host memory that stands for the
+ * buffers.
  */
 #include "devcoll/task_private.h"
 
@@ -57,7 +57,8 @@ static void run_on_host(weft_task_t *task)
     weft_coll_args_t args = wefti_staging_buffers_args(&task->buffers, &task->args);
     wefti_task_step(task, copy_results);
     task->place.error =
-        wefti_task_error(task); /* the other ranks wait for messages, which have to say so */
+        /* the plan still runs: the other ranks wait for its messages, which carry the error */
+        wefti_task_error(task);
     if (task->place.error != MPI_SUCCESS)
         weft_request_result(&task->request);
     int err = weft_engine_begin_at(task->plan, &args, &task->place, &request);
@@ -129,7 +130,7 @@ static void hierarchical_begin(weft_task_t *task)
     solo_run_on_device(task, true);
 }
 
-/* Is there anything that the ranks of this host could do together? */
+/* Does the plan have anything that the ranks of this host could do together? */
 static bool hierarchical_possible(const weft_task_t *task)
 {
     weft_comm_t *comm = task->request.comm;
@@ -146,9 +147,9 @@ const weft_device_method_t wefti_hierarchical_method = {
     .begin = hierarchical_begin,
 };
 
-/* ---- which of them ---- */
+/* ---- choosing among them ---- */
 
-/* The device of a side; NULL: host memory, or no data. */
+/* The device of a side; NULL if it is host memory, or has no data. */
 static weft_device_t *device_of(const weft_regions_t *regions)
 {
     weft_memory_t memory;
@@ -158,7 +159,7 @@ static weft_device_t *device_of(const weft_regions_t *regions)
     return memory.device;
 }
 
-/* A kernel can reduce if it reaches both sides, or the only one that there is. */
+/* A kernel can reduce if it reaches both sides, or the only side that has data. */
 static bool can_reduce(const weft_task_t *task, weft_device_t *gives, weft_device_t *gets)
 {
     bool has_result = wefti_regions_first(&task->sides[WEFT_GETS]) != NULL;

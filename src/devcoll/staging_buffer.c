@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* The bytes of a buffer that are needed, so far. */
+/* The range of bytes of a buffer that is known to be needed so far. */
 typedef struct room {
     bool is_some;
     ptrdiff_t low, high;
@@ -19,7 +19,7 @@ static void widen(room_t *room, ptrdiff_t low, ptrdiff_t high)
     room->is_some = true;
 }
 
-/* A user's function may also work on the gaps around the data, so they have room as well. */
+/* A user's function may also work on the gaps around the data, so the gaps have room as well. */
 static void add_room(const weft_regions_t *regions, room_t *room)
 {
     for (int i = 0; i < regions->count; i++) {
@@ -94,7 +94,7 @@ void wefti_staging_buffers_close(weft_staging_buffers_t *buffers)
     close_staging_buffer(&buffers->recv);
 }
 
-/* In integers: the buffer may begin before its data. */
+/* The arithmetic is done on integers, since the buffer may begin before its data. */
 static void *stand_in(const weft_staging_buffer_t *buffer, const void *buf)
 {
     return buffer->memory == NULL ? (void *)(uintptr_t)buf

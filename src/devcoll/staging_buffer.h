@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Host memory that stands for the buffers of a call that lie on a device: the collective runs on it
- * as on any host memory. What the call gives is copied into it before, what it gets is copied out
- * after.
+ * as on any host memory. The data that the call gives are copied into it first, the data that it
+ * gets are copied out of it at the end.
  */
 #ifndef WEFT_DEVCOLL_STAGING_BUFFER_H
 #define WEFT_DEVCOLL_STAGING_BUFFER_H
@@ -10,15 +10,15 @@
 #include "devcoll/regions.h"
 #include "runtime/device.h"
 
-/** What stands for one buffer of the call. */
+/** The host memory that stands for one buffer of the call. */
 typedef struct weft_staging_buffer {
-    const void *buf; /* the user's */
+    const void *buf; /* the user's buffer */
     char *memory;    /* NULL: the user's buffer is host memory, and nothing stands for it */
-    ptrdiff_t low;   /* `memory` stands for what begins here, bytes from `buf` */
+    ptrdiff_t low;   /* `memory` stands for the bytes from buf + low on */
     bool is_pinned;
 } weft_staging_buffer_t;
 
-/** What stands for send_buf and for recv_buf. */
+/** The host memory that stands for send_buf and for recv_buf. */
 typedef struct weft_staging_buffers {
     weft_staging_buffer_t send, recv;
 } weft_staging_buffers_t;
@@ -36,7 +36,8 @@ weft_coll_args_t wefti_staging_buffers_args(const weft_staging_buffers_t *buffer
 const weft_staging_buffer_t *wefti_staging_buffers_of(const weft_staging_buffers_t *buffers,
                                                       const weft_regions_t *regions);
 
-/** The place in the staging buffer that stands for `offset` bytes from the start of the user's. */
+/** The address in the staging buffer that stands for `offset` bytes from the start of the user's
+ * buffer. */
 static inline void *wefti_staging_buffer_at(const weft_staging_buffer_t *buffer, ptrdiff_t offset)
 {
     return buffer->memory + (offset - buffer->low);

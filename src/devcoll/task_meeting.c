@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tasks at meetings: each rank of a host exports its buffers and comes to a meeting with an offer,
- * which says by which methods it would do the call. If all come, the first method that all agree on
- * is taken. If one does not come, each goes on solo.
+ * which names the methods by which it would do the call. If all come, the first method that all
+ * agree on is taken. If a rank does not come, each rank goes on solo.
  */
 #include "devcoll/comm_state.h"
 #include "devcoll/kernel_method.h"
@@ -12,11 +12,11 @@
 #include "base/clock.h"
 #include "base/fail.h"
 
-/* Members of an older meeting that have not left yet are in MPI, mostly: their next round ends it.
- */
+/* Members that have not left an older meeting are mostly inside MPI, and their next round of
+ * progress ends that meeting. */
 enum { DOOR_PATIENCE_NS = 2000000 };
 
-static weft_list_t waiting = {&waiting, &waiting}; /* at meetings */
+static weft_list_t waiting = {&waiting, &waiting}; /* the tasks that are at meetings */
 static int waiting_count;
 
 static void close_exports(weft_task_t *task)
@@ -31,7 +31,7 @@ static void end_at_meeting(weft_task_t *task)
     wefti_task_finish(task);
 }
 
-/* Copy between the user's memory and the copy that is exported in its place. */
+/* Copies between the user's memory and the copy that is exported in its place. */
 static void copy_export(weft_task_t *task, weft_side_t side)
 {
     const weft_export_t *export = &task->exports[side];
@@ -91,7 +91,7 @@ static void write_offer(weft_task_t *task)
     }
 }
 
-/* WEFT_METHODS: none. */
+/* Returns WEFT_METHODS if no method fits. */
 static int agreed_method(const weft_task_t *task)
 {
     int i = 0;
@@ -101,7 +101,7 @@ static int agreed_method(const weft_task_t *task)
     return i;
 }
 
-/* All offers are there, and this rank is the last. */
+/* All offers are there, and this rank came last. */
 static void lead_meeting(weft_task_t *task)
 {
     int method = agreed_method(task);
@@ -117,7 +117,7 @@ static void lead_meeting(weft_task_t *task)
     weft_device_methods[method]->begin(task);
 }
 
-/* The last of the array needs the least: it gets its memory first. */
+/* Methods at the end of the array need the least, so they get their memory first. */
 static void learn_methods(weft_task_t *task)
 {
     for (int i = WEFT_METHODS - 1; i >= 0; i--) {
@@ -146,7 +146,8 @@ void wefti_task_stop_waiting(weft_task_t *task)
 static void conclude(weft_task_t *task, weft_meeting_state_t state)
 {
     wefti_task_stop_waiting(task);
-    wefti_direct_unmap(&task->work); /* if the others could not map everything */
+    /* after a meeting in which the others could not map everything */
+    wefti_direct_unmap(&task->work);
     if (state == WEFT_MEETING_DONE)
         wefti_task_take_results(task);
     else if (state == WEFT_MEETING_OFF)
@@ -157,8 +158,8 @@ static void conclude(weft_task_t *task, weft_meeting_state_t state)
                                            "rank or of another one of its host"));
 }
 
-/* Sections begin amid a poll of the device's events, which must not be polled again from within; a
- * failure waits for the queue. So their work begins in a round of progress. */
+/* Sections begin while the device's events are polled, and such a poll must not start another one;
+ * handling a failure would wait for the queue. So their work begins in a round of progress. */
 static bool is_section(const weft_task_t *task)
 {
     return task->plan == NULL;
@@ -171,7 +172,7 @@ static void begin_to_lead(weft_task_t *task)
     lead_meeting(task);
 }
 
-/* False: an older meeting in its place is not over for all. */
+/* Returns false if an older meeting still occupies the place on the board. */
 static bool enter(weft_task_t *task)
 {
     if (!weft_meeting_enter(task->meeting.board, task->meeting.number, task->members, task->member,
@@ -181,13 +182,13 @@ static bool enter(weft_task_t *task)
     write_offer(task);
     task->give_up_ns = weft_clock_ns() + weft_meeting_patience_ns(&task->meeting);
     task->leads = weft_meeting_arrive(&task->meeting) == WEFT_MEETING_GATHERED;
-    task->seen = WEFT_MEETING_OPEN; /* whatever the state is, look() has not seen it yet */
+    task->seen = WEFT_MEETING_OPEN; /* look() has not seen any state of this meeting yet */
     if (task->leads && !is_section(task))
         begin_to_lead(task);
     return true;
 }
 
-/* The task waits for an older meeting in its place to be over for all. */
+/* The task waits until an older meeting leaves the place on the board. */
 static bool try_again(weft_task_t *task)
 {
     if (enter(task))
@@ -200,7 +201,7 @@ static bool try_again(weft_task_t *task)
     return true;
 }
 
-/* The meeting has come to a new state; false: that is no news to this rank. */
+/* Acts on the meeting's new state; returns false if there was nothing to do for this rank. */
 static bool follow(weft_task_t *task, weft_meeting_state_t state)
 {
     task->seen = state;
@@ -226,7 +227,7 @@ static bool follow(weft_task_t *task, weft_meeting_state_t state)
     return true;
 }
 
-/* What has become of the meeting; true when that was news. */
+/* Looks at the state of the meeting; returns true if it has changed. */
 static bool look(weft_task_t *task)
 {
     if (!task->is_inside)
@@ -257,7 +258,7 @@ static int meeting_poll_waiting(bool everything)
     return moved;
 }
 
-/* Polled until it is over. */
+/* The task is polled until it is over. */
 static void start_waiting(weft_task_t *task)
 {
     weft_progress_await_silent(1);
@@ -337,8 +338,9 @@ void wefti_task_attend(weft_task_t *task)
     wefti_task_go_on(task);
 }
 
-/* The methods that the table would choose at a meeting: each method for which all have to get ready
- * first is chosen where it comes before those that need no preparation, which serve until then. */
+/* The methods that this rank offers at a meeting: each one that the table chooses when only it and
+ * the later methods of the array are possible. So where the table prefers a method that needs
+ * preparation, a later one serves until all ranks are ready. */
 static unsigned methods_to_meet(const weft_task_t *task)
 {
     unsigned methods = 0, possible = 0;

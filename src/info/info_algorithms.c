@@ -11,7 +11,8 @@ typedef struct word {
     const char *text;
 } word_t;
 
-/* Words that may stand in a list: what is asked of a call, and what may follow the name. */
+/* Words that may stand in a list: what an algorithm requires of a call, and which options may
+ * follow its name. */
 static const word_t needs_words[] = {{WEFT_NEEDS_COMMUTATIVE, "commutative"},
                                      {WEFT_NEEDS_COUNT, "count"},
                                      {WEFT_NEEDS_ORDER, "order"},

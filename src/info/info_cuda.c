@@ -39,7 +39,7 @@ static void put_line(sheet_t *sheet, const char *key, const char *label, const c
     sheet->report[sheet->count++] = (weft_fact_t){key, label, value};
 }
 
-/* Add a word to a list with commas; what has no room is left out. */
+/* Adds a word to a comma-separated list; a word that does not fit is left out. */
 static void list_add(char list[TEXT_BYTES], const char *word)
 {
     size_t used = strlen(list);
@@ -99,7 +99,7 @@ static const char *error_text(weft_cu_result_t result)
     return text;
 }
 
-/* The number of devices; 0, and the reason as a fact: there is nothing to work with. */
+/* Returns the number of devices. If it is 0, a fact gives the reason. */
 static int open_driver(sheet_t *sheet)
 {
     int version = 0, count = 0;
@@ -252,7 +252,7 @@ static void print_device(const weft_info_format_t *format, int ordinal, int coun
 
 /* ---- GDRCopy ---- */
 
-/* The way of small messages. */
+/* GDRCopy carries small messages. */
 static void put_gdr(sheet_t *sheet)
 {
     int major = 0, minor = 0;

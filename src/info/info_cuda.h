@@ -5,8 +5,8 @@
 
 #include "info/info_format.h"
 
-/** Print it. Loads the driver, which the library itself never does; makes no context. Where there
- * is no driver or no device, a line says why. */
+/** Print it. This loads the driver, which the library itself never does, and makes no context.
+ * Where there is no driver or no device, a line says why. */
 void weft_info_cuda(const weft_info_format_t *format);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What weft_info prints are facts in sections; text, --parsable and --json are a table of functions
- * each. */
+/* weft_info prints sections of facts. Each format (text, --parsable and --json) is a table of
+ * functions. */
 #ifndef WEFT_INFO_INFO_FORMAT_H
 #define WEFT_INFO_INFO_FORMAT_H
 

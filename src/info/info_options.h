@@ -15,12 +15,13 @@ typedef struct weft_info_list {
     int count;
 } weft_info_list_t;
 
-/** "8", "64K", "1M"; lists "16,1024,16384". False, with a line on stderr that names the argument,
- *  its value and what was expected. */
+/** Parses "8", "64K", "1M"; lists "16,1024,16384". Returns false, with a line on stderr that names
+ * the argument, its value and what was expected. */
 bool weft_info_number(const char *name, const char *text, size_t most, size_t *out);
 bool weft_info_numbers(const char *name, const char *text, size_t most, weft_info_list_t *out);
 
-/** The collective of a name; false, with a line on stderr that names the nearest. */
+/** The collective of a name. Returns false, with a line on stderr that names the most similar
+ * one. */
 bool weft_info_coll(const char *text, weft_coll_t *out);
 
 #endif

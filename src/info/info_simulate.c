@@ -16,7 +16,7 @@ enum { RANKS_MAX = 1 << 24 };
 typedef enum placement {
     IN_BLOCKS,
     IN_CYCLES,
-    AT_RANDOM, /* as many nodes, each rank on any of them */
+    AT_RANDOM, /* the same number of nodes, each rank on a random one */
 } placement_t;
 
 typedef struct request {
@@ -144,7 +144,7 @@ static bool read_option(const char *name, const char *word, request_t *out)
 
 /* ---- shapes ---- */
 
-/* As many ranks, each on a random node. The numbers are the same in every run. */
+/* Puts each rank on a random node. The numbers are the same in every run. */
 static int open_random(size_t nodes, size_t ranks, weft_shape_t *out)
 {
     uint64_t seed = 1;
@@ -224,7 +224,8 @@ static int simulate(const request_t *request, weft_simulation_t *its, size_t per
     return result.depth == WEFT_SIM_WRONG;
 }
 
-/* All algorithms that can do it, each with what the model thinks best. */
+/* Simulates all algorithms that can do the call, each with the options that the model finds
+ * best. */
 static int simulate_all(const request_t *request, weft_simulation_t *its, size_t per_node)
 {
     weft_tuning_query_t query = weft_sim_query(its);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weft_info: say what this Weft is, how it was built, and what every WEFT_ variable is set to. All
+ * weft_info prints what this Weft is, how it was built, and the value of every WEFT_ variable. All
  * of it is rows of three kinds of facts; a format is a table of functions that print them.
  */
 #include "info/info_algorithms.h"
@@ -42,7 +42,7 @@ static void print_nothing(void)
 {
 }
 
-/* For people. */
+/* Text, for people to read. */
 
 static void text_facts(const char *section, const weft_fact_t *report)
 {
@@ -63,7 +63,7 @@ static void text_variables(void)
     }
 }
 
-/* For scripts: section:key:value a line. */
+/* Lines section:key:value, for scripts. */
 
 static void parsable_facts(const char *section, const weft_fact_t *report)
 {
@@ -83,7 +83,7 @@ static void parsable_variables(void)
     }
 }
 
-/* JSON: one object, a member a section. */
+/* JSON: one object with a member for each section. */
 
 static const char *json_separator;
 
@@ -207,7 +207,8 @@ static int info_print_help(void)
     return 0;
 }
 
-/* What is not a list of facts, by the first word: its own command line follows. */
+/* Commands that do not print facts, by their first word; they parse the rest of the command line
+ * themselves. */
 static const struct {
     const char *name;
     int (*run)(int count, char **words);

@@ -75,7 +75,7 @@ static void tell_loss_of(weft_net_peer_t *peer)
     weft_free(why);
 }
 
-/* Telling of one may lose others. */
+/* weft_world.peer_lost may cause the loss of other peers, which are added to the list meanwhile. */
 void weft_net_tell_lost(weft_net_peers_t *peers, bool (*may_tell)(const weft_net_peer_t *peer))
 {
     weft_net_peer_t *later = NULL, *peer;

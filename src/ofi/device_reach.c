@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Does the network reach device memory? A provider that offers FI_HMEM may still fail with this
- * driver, device or kernel. So the first buffer of each device begins a trial, in memory of ours on
+ * driver, device or kernel. So the first buffer of each device begins a trial, in scratch memory of
  * that device:
  *
- *   pinned slot: pattern, zeros  -- copy -->  device  -- fi_read from ourselves, first half to
- * second --> device  -- copy -->  pinned slot: compared
+ *   1. a pinned slot with a pattern and zeros is copied to the device
+ *   2. fi_read, from this process to itself, copies the first half there to the second
+ *   3. the second half is copied back to the slot, and compared
  *
- * Nothing waits for it; until it has passed, messages go through pinned memory. It is made on the
- * first rail: others are devices of the same provider, and what cannot be registered there is
- * streamed.
+ * Nothing waits for the trial; until it has passed, messages go through pinned memory. It is made
+ * on the first rail only: the others are devices of the same provider, and messages that cannot be
+ * registered there are streamed.
  */
 #include "ofi/ofi_private.h"
 
@@ -40,7 +41,7 @@ typedef struct trial {
     weft_ofi_op_t op; /* first: of the fi_read */
     weft_event_t event;
     reach_stage_t stage;
-    bool is_refused; /* the provider took no fi_read yet */
+    bool is_refused; /* the provider answered fi_read with FI_EAGAIN: it is tried again */
     weft_device_t *device;
     char *slot;           /* [2 * HALF] */
     char *scratch;        /* [2 * HALF] on the device */
@@ -114,7 +115,7 @@ static void trial_is_back(weft_event_t *event, int error)
 
 /* ---- the steps ---- */
 
-/* Copy and put a event behind it. */
+/* Copy, and put an event behind the copy. */
 static int copy_trial(trial_t *trial, void *to, const void *from, size_t bytes)
 {
     weft_queue_t *queue = weft_device->queue(trial->device, WEFT_STREAM_QUICK);
@@ -182,7 +183,8 @@ static void trial_is_filled(weft_event_t *event, int error)
     read_from_self(trial);
 }
 
-/* What it needs may be in use: then another buffer begins it. */
+/* If the memory that the trial needs is in use, the stage becomes STAGE_FREE again, and a later
+ * buffer begins it. */
 static void begin_trial(trial_t *trial, weft_device_t *device)
 {
     *trial = (trial_t){.stage = STAGE_FILLING, .device = device};
@@ -202,7 +204,7 @@ static void begin_trial(trial_t *trial, weft_device_t *device)
         trial_failed(trial, "copying to the device", weft_fail_text());
 }
 
-/* ---- for the others ---- */
+/* ---- for other files ---- */
 
 static trial_t *trial_of(const weft_device_t *device)
 {
@@ -247,7 +249,7 @@ bool wefti_device_reach_is_busy(void)
     return busy > 0;
 }
 
-/* With a rail that is dead some may not be over. Their memory goes with the device's. */
+/* If a rail is dead, some trials may not be over. Their memory is released with the device. */
 void wefti_device_reach_close(void)
 {
     for (int i = 0; i < DEVICES_MAX; i++) {

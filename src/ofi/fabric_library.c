@@ -24,14 +24,14 @@ static const struct {
     {"fi_strerror", offsetof(weft_fabric_library_t, strerror)},
 };
 
-/* Where the loader looks first, then where configure found it. */
+/* Tries the loader's path first, then where configure found the library. */
 static void *load_fabric_library(void)
 {
     void *library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
     return library != NULL ? library : dlopen(WEFT_LIBFABRIC_PATH, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* It stays loaded: providers leave threads and exit handlers behind. */
+/* The library is never unloaded, since providers leave threads and exit handlers behind. */
 int weft_fabric_library_open(void)
 {
     if (weft_fabric.getinfo != NULL)

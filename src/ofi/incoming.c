@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets that arrive: nothing of them is believed before it was checked. What is malformed or
- * comes from a stranger is counted and dropped.
+ * Packets that arrive. Each is checked before any of it is used; packets that are malformed or not
+ * of this job are counted and dropped.
  */
 #include "ofi/ofi_private.h"
 
@@ -19,7 +19,7 @@ static void drop_peer(const char *why)
         WEFT_LOG(WEFT_WARN, "ofi", "dropped a packet: %s; more of them are only counted", why);
 }
 
-/* Is this a packet of our job, of the length it says? */
+/* What is wrong with a packet; NULL: it is of this job, and as long as its header says. */
 static const char *find_packet_fault(const weft_wire_t *wire, size_t bytes)
 {
     if (wire->key != wefti_ofi.own_key)

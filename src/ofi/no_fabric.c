@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In a build without libfabric. */
+/* The transport in a build without libfabric. */
 #include "ofi/ofi.h"
 
 #include "mpi.h"
 
-/* TCP is there. */
+/* The job uses src/tcp instead. */
 static int ofi_open(weft_world_t *world, weft_sink_fn_t sink)
 {
     (void)world, (void)sink;

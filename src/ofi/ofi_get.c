@@ -3,9 +3,9 @@
  * Reading a peer's memory (fi_read), in parts that go out over all rails in turn; and making our
  * own memory readable.
  *
- * Only so many parts are on their way at a time, of the oldest gets first. Over sockets this
- * keeps what is on its way within the cache: 1 MiB took 420 us as one read and 200 us in parts of
- * 256 KiB, two at a time, between two hosts of two cores in all.
+ * Only reads_max parts are on their way at a time, those of the oldest gets first. Over sockets
+ * this keeps the data on their way within the cache: 1 MiB took 420 us as one read and 200 us in
+ * parts of 256 KiB, two at a time, between two hosts of two cores in all.
  */
 #include "ofi/ofi_private.h"
 
@@ -17,7 +17,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
-/* Memory that was registered on all rails. */
+/* A registration of memory on all rails. */
 typedef struct handle {
     struct fid_mr *mr[WEFT_RAILS_MAX];
 } handle_t;
@@ -29,7 +29,7 @@ typedef struct part {
 
 static weft_pool_t handles = WEFT_POOL(handle_t);
 static weft_pool_t parts = WEFT_POOL(part_t);
-static weft_get_t *queue_first, **queue_last = &queue_first; /* not all parts have begun */
+static weft_get_t *queue_first, **queue_last = &queue_first; /* gets with parts still to begin */
 static int parts_out;
 
 /* ---- registration ---- */
@@ -118,7 +118,7 @@ static void part_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry
                  weft_process_rank(peer_of(get)->net.process), weft_fabric_error(error));
         get->has_failed = true;
     }
-    /* Looked at before pump(), which ends the get itself where it is still in the queue. */
+    /* Found out before pump(), which ends a get that is still in the queue itself. */
     bool is_over = get->outstanding == 0 && get->begun == get->bytes;
     if (is_over)
         finish(get);
@@ -143,7 +143,7 @@ static long ofi_get_begin_part(weft_get_t *get, weft_rail_t *rail, size_t bytes)
     return rc;
 }
 
-/* The next part of a get; false when the provider takes none now. */
+/* Begin the next part of a get; false when the provider takes none at the moment. */
 static bool begin_next(weft_get_t *get)
 {
     static unsigned turn;
@@ -173,7 +173,7 @@ static void leave_queue(weft_get_t *get)
         queue_last = &queue_first;
 }
 
-/* Begin what parts the limit allows. A get that failed begins no more of them. */
+/* Begin as many parts as the limit allows. A get that has failed begins no more of them. */
 static void pump(void)
 {
     while (queue_first != NULL && parts_out < wefti_ofi.rails[0].reads_max) {

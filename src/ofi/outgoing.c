@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets on their way out. Short ones are injected: the provider has them when the call returns.
- * Longer ones lie in a slot until their completion. A packet that was composed and then refused
- * (FI_EAGAIN) keeps its place: nothing overtakes it. How much may be on its way: ofi/credit.h.
+ * Packets on their way out. Short ones are injected: the provider has copied them when the call
+ * returns. Longer ones stay in a slot until their completion. A packet that was composed and then
+ * refused (FI_EAGAIN) keeps its place: no later packet overtakes it. ofi/credit.h bounds how much
+ * is on its way.
  */
 #include "ofi/ofi_private.h"
 
@@ -71,7 +72,8 @@ static void outgoing_slot_is_out(weft_ofi_op_t *op, const struct fi_cq_data_entr
     weft_rail_give_slot(slot);
 }
 
-/* At the end a packet must be with its receiver before we close, not just out of our buffer. */
+/* When the transport is about to be closed, a completion must mean that the packet has reached the
+ * peer, and not only that its buffer is free. */
 static long post_last(weft_rail_slot_t *slot, fi_addr_t to)
 {
     struct iovec piece = {slot->memory, slot->bytes};
@@ -102,7 +104,7 @@ static void count_packet(weft_ofi_peer_t *peer, size_t payload_bytes)
     peer->credit.sent += weft_credit_cost(payload_bytes);
 }
 
-/* The packet in `slot` has its number and goes, now or later. */
+/* Send the packet in `slot`, which has its number, or keep it until the provider takes it. */
 static void dispatch(weft_ofi_peer_t *peer, weft_rail_slot_t *slot)
 {
     slots_out++;
@@ -127,7 +129,8 @@ static weft_rail_slot_t *take_packet_slot(weft_ofi_peer_t *peer, size_t payload_
 
 /* ---- the transport's calls ---- */
 
-/* What is injected has no completion, so that at the end nobody would know when it is out. */
+/* Injected packets have no completion: when the transport is about to be closed nothing would tell
+ * that they are out. */
 static bool can_inject(const weft_ofi_peer_t *peer, size_t payload_bytes)
 {
     return payload_bytes + sizeof(weft_wire_t) <= wefti_ofi.rails[0].inject_max &&
@@ -165,8 +168,8 @@ static bool send_packet(weft_ofi_peer_t *peer, const weft_header_t *header, cons
 {
     if (can_inject(peer, header->bytes) && inject(peer, header, payload))
         return true;
-    /* Refused, too: a slot is tried again by us. Nothing would tell when there is room to inject.
-     */
+    /* Also when inject() was refused: this transport tries a slot again, while nothing tells when
+     * there is room to inject. */
     void *room = reserve_slot(peer, header->bytes);
     if (room == NULL)
         return false;
@@ -176,7 +179,7 @@ static bool send_packet(weft_ofi_peer_t *peer, const weft_header_t *header, cons
     return true;
 }
 
-/* Until the layer above is told of a loss, what it sends is lost, too. */
+/* Packets that are sent before the layer above is told of a loss are dropped. */
 static bool may_send(const weft_ofi_peer_t *peer)
 {
     return weft_credit_is_left(&peer->credit) && !peer->net.endpoint.is_lost;
@@ -211,14 +214,14 @@ void wefti_ofi_throttle(weft_endpoint_t *endpoint, bool is_on)
 
 /* ---- progress ---- */
 
-/* What this transport itself has to say needs no credit. */
+/* Packets of this transport itself need no credit. */
 static bool send_without_credit(weft_endpoint_t *endpoint, const weft_header_t *header,
                                 const void *payload)
 {
     return send_packet((weft_ofi_peer_t *)endpoint, header, payload);
 }
 
-/* Perhaps the first that this rank sends to the peer. */
+/* This may be the first packet of this rank to the peer. */
 static bool tell_taken(weft_ofi_peer_t *peer)
 {
     if (!peer->is_lost && wefti_ofi_resolve(peer) != MPI_SUCCESS)
@@ -230,7 +233,7 @@ static bool tell_taken(weft_ofi_peer_t *peer)
     return true;
 }
 
-/* Goes to a peer that gets nothing else any more, without a number. */
+/* The packet has no number of its own: the peer gets no packets after it. */
 static bool tell_loss(weft_ofi_peer_t *peer)
 {
     const char *why = wefti_ofi.failure[0] != '\0' ? wefti_ofi.failure

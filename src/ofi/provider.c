@@ -20,13 +20,13 @@
 
 enum { NAME_BYTES = 64, LIST_BYTES = 512, HMEM_WISHES = 2 /* the first of ask_best() */ };
 
-/* Networks with devices of their own, best first. Over the kernel's sockets src/tcp does better
- * (its README says why), so those providers serve only when they are asked for. */
+/* Networks with devices of their own, best first. Over the kernel's sockets src/tcp is better (its
+ * README says why), so providers over sockets are used only when they are asked for. */
 static const char devices[] = "efa,cxi,psm3,verbs;ofi_rxm";
 
-/* "tcp" became a provider of reliable datagrams in libfabric 1.18; before, that code was called
- * "net". shm is not for other hosts; sockets needs a thread of its own and took milliseconds a
- * message where cores were short. */
+/* "tcp" provides reliable datagrams since libfabric 1.18; in older versions that code is called
+ * "net". shm does not reach other hosts; sockets needs a thread of its own and took milliseconds a
+ * message when oversubscribed. */
 static const char software[] = "tcp,tcp;ofi_rxm,net,udp;ofi_rxd,sockets";
 
 static const char *asked_of_libfabric(void)
@@ -35,8 +35,8 @@ static const char *asked_of_libfabric(void)
     return asked == NULL ? "" : asked;
 }
 
-/* libfabric itself heeds FI_PROVIDER; what it names comes first here, so that a provider we have
- * never heard of can be chosen by it. */
+/* libfabric itself obeys FI_PROVIDER; the provider that it names comes first in the list, so that
+ * one which is not in the lists above can be chosen. */
 static void list_names(char *out)
 {
     const char *asked = asked_of_libfabric();
@@ -61,7 +61,7 @@ static bool has_entries(const char *path)
     return has;
 }
 
-/* All providers of devices show them to the kernel in one of these places. */
+/* The devices of all these providers are in one of these folders. */
 bool weft_provider_is_wanted(void)
 {
     if (weft_config.FABRIC[0] != '\0')
@@ -88,7 +88,7 @@ static bool pick_name(const char *list, int index, char *out)
     return true;
 }
 
-/* ---- what we ask ---- */
+/* ---- asking libfabric ---- */
 
 static struct fi_info *make_hints(const char *name, uint64_t capabilities)
 {
@@ -103,7 +103,7 @@ static struct fi_info *make_hints(const char *name, uint64_t capabilities)
     hints->domain_attr->mr_mode =
         FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
     if (strcmp(name, "efa") ==
-        0) /* it asks for none (fi_efa(7)), and keeps its cache for those without */
+        0) /* it does not need it (fi_efa(7)), and has a cache only for programs without it */
         hints->domain_attr->mr_mode &= ~FI_MR_LOCAL;
     if ((capabilities & FI_HMEM) != 0)
         hints->domain_attr->mr_mode |= FI_MR_HMEM;
@@ -111,14 +111,14 @@ static struct fi_info *make_hints(const char *name, uint64_t capabilities)
     return hints;
 }
 
-/* Asked for "tcp", old versions answer "tcp;ofi_rxm", whose place in the order is another one. */
+/* When asked for "tcp", old versions answer "tcp;ofi_rxm", which has another place in the order. */
 static bool is_named(const struct fi_info *info, const char *name)
 {
     return strcmp(info->fabric_attr->prov_name, name) == 0;
 }
 
-/* libfabric also lays its own ofi_rxd and ofi_rxm over a provider to make what that one lacks: this
- * is no answer of the provider's. */
+/* libfabric also offers its own ofi_rxd and ofi_rxm over a provider that lacks something. Such an
+ * answer does not count as one of the provider. */
 static bool has_named(const struct fi_info *info, const char *name)
 {
     while (info != NULL && !is_named(info, name))
@@ -139,9 +139,9 @@ static int ask_providers(const char *name, uint64_t capabilities, struct fi_info
     return -FI_ENODATA;
 }
 
-/* Asked for device memory, libfabric loads the device's libraries, and some providers take longer
- * ways with the host's: so where there is no device this is left out. The driver's back end opens
- * after us. */
+/* When asked for device memory, libfabric loads the device's libraries, and some providers become
+ * slower with host memory: so FI_HMEM is not asked for where there is no device. This cannot ask
+ * weft_device, since the back end opens after the transports. */
 static bool may_have_devices(void)
 {
     if (strcmp(weft_config.DEVICE, "no") == 0 || strcmp(weft_config.DEVICE_NETWORK, "no") == 0)
@@ -152,7 +152,7 @@ static bool may_have_devices(void)
     return library != NULL || access("/proc/driver/nvidia/version", F_OK) == 0;
 }
 
-/* With as much of what we can use as the provider has. */
+/* Ask for as many of the capabilities that Weft can use as the provider has. */
 static int ask_best(const char *name, struct fi_info **out)
 {
     static const uint64_t wishes[] = {
@@ -196,8 +196,8 @@ static bool is_listed(const weft_provider_t *provider, const struct fi_info *inf
     return false;
 }
 
-/* Several interfaces share the work when they are devices of one kind; virtual ones only when the
- * user says how many. */
+/* Several interfaces are used at a time when they are real devices; virtual ones only when the user
+ * says how many. */
 static void pick_rails(weft_provider_t *provider)
 {
     int most = weft_config.RAILS > 0 ? weft_config.RAILS : WEFT_RAILS_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which providers of libfabric may serve, best first, and what we ask of them. */
+/* Which providers of libfabric may be used, best first, and which capabilities Weft asks for. */
 #ifndef WEFT_OFI_PROVIDER_H
 #define WEFT_OFI_PROVIDER_H
 
@@ -16,7 +16,8 @@ typedef struct weft_provider {
     int rail_count;
 } weft_provider_t;
 
-/** Is libfabric to be tried at all: was it asked for, or is there a device that needs it? */
+/** Is libfabric to be tried at all: has the user asked for it, or is there a device that needs it?
+ */
 bool weft_provider_is_wanted(void);
 
 /** Did the user ask for a provider (WEFT_FABRIC, FI_PROVIDER)? */
@@ -24,8 +25,8 @@ bool weft_provider_is_demanded(void);
 
 /**
  * The provider at place `index` of the order (0, 1, ...).
- * returns  MPI_SUCCESS: to be given to weft_provider_release(); MPI_ERR_UNSUPPORTED_OPERATION: not
- *          here, with a text; MPI_ERR_OTHER: the order has no such place
+ * returns  MPI_SUCCESS: to be given to weft_provider_release(); MPI_ERR_UNSUPPORTED_OPERATION: it
+ *          does not work on this host, with a text; MPI_ERR_OTHER: the order has no such place
  */
 int weft_provider_find(int index, weft_provider_t *out);
 void weft_provider_release(weft_provider_t *provider);

@@ -24,7 +24,7 @@ enum {
     SMALL_SLOTS = 128,
     LARGE_SLOTS = 24,
     ALIGNMENT = 4096,
-    PACKET_LEAST = 2048, /* what src/pt2pt sends in one packet, whatever packet_max is, fits in */
+    PACKET_LEAST = 2048, /* src/pt2pt sends packets of up to this size whatever packet_max is */
     SOCKET_READ = 256 * 1024,
     SOCKET_READS = 2,
     DEVICE_READ = 1 << 20,
@@ -44,7 +44,7 @@ static int register_device(weft_rail_t *rail, const weft_rail_region_t *region,
     struct iovec piece = {(void *)region->data, region->bytes};
     attributes->mr_iov = &piece;
     attributes->iov_count = 1;
-    attributes->iface = FI_HMEM_CUDA; /* the one kind that there is */
+    attributes->iface = FI_HMEM_CUDA; /* src/cuda is the only back end */
     attributes->device.cuda = weft_device->number(region->memory->device);
     return fi_mr_regattr(rail->domain, attributes, 0, out);
 }
@@ -142,7 +142,7 @@ void weft_rail_give_slot(weft_rail_slot_t *slot)
 
 static void rail_packet_is_here(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error);
 
-/* 0, or a negative error number of libfabric; -FI_EAGAIN: it waits for post_again(). */
+/* Returns 0, or a negative error number of libfabric; -FI_EAGAIN: post_again() will try again. */
 static long post_receive(weft_receive_buffer_t *buffer)
 {
     weft_rail_t *rail = buffer->rail;
@@ -210,11 +210,11 @@ static int take_error(weft_rail_t *rail)
     if (op != NULL)
         op->done(op, &flags_alone, entry.err);
     else
-        rail->owner->injected_lost(entry.err); /* what else has no context? */
+        rail->owner->injected_lost(entry.err); /* nothing else has no context */
     return 1;
 }
 
-/* From now on it is left alone, so that nothing is written any more to buffers that were given
+/* After this the rail is not polled, so that the provider does not write to buffers that were given
  * back. */
 static void die(weft_rail_t *rail, const char *doing, int error)
 {
@@ -255,9 +255,9 @@ int weft_rail_progress(weft_rail_t *rail)
 
 /* ---- opening and closing ---- */
 
-/* ofi_rxm receives packets above 16 KiB by reading them; meanwhile others fill their multi-receive
- * buffer, and it says that the buffer is free before the last is read (seen with tcp;ofi_rxm of
- * libfabric 1.17). */
+/* ofi_rxm receives packets above 16 KiB by reading them. Meanwhile other packets fill the
+ * multi-receive buffer, and it reports that the buffer is free before the last one is read (seen
+ * with tcp;ofi_rxm of libfabric 1.17). */
 static bool is_early_release(const struct fi_info *info)
 {
     return strstr(info->fabric_attr->prov_name, "ofi_rxm") != NULL;

@@ -28,7 +28,7 @@ typedef struct weft_ofi_op weft_ofi_op_t;
 
 struct weft_ofi_op {
     struct fi_context2 context;
-    /** `error`: 0, or an error number of libfabric, and then `entry` has flags alone. */
+    /** `error`: 0, or an error number of libfabric; with an error `entry` has only flags. */
     void (*done)(weft_ofi_op_t *op, const struct fi_cq_data_entry *entry, int error);
 };
 
@@ -39,7 +39,7 @@ typedef struct weft_rail_slot {
     weft_ofi_op_t op;
     weft_rail_t *rail;
     struct weft_rail_slot *next; /* while it is free, or waits for the provider */
-    void *owner;                 /* of whoever took it */
+    void *owner;                 /* set by the caller that took the slot */
     size_t bytes;                /* of the packet in it */
     int size_class;
     void *descriptor; /* for FI_MR_LOCAL */
@@ -54,13 +54,14 @@ typedef struct weft_receive_buffer {
     bool is_posted;
 } weft_receive_buffer_t;
 
-/** Who opens a rail, and is told; errors are numbers of libfabric. */
+/** Functions of the rail's owner, which the rail calls; errors are numbers of libfabric. */
 typedef struct weft_rail_owner {
     /** Gets each packet that arrives, header included; the memory is valid during the call only. */
     void (*sink)(const char *packet, size_t bytes);
-    /** A packet that was injected is lost, and the provider does not say to whom it was. */
+    /** A packet that was injected is lost, and the provider does not say for which peer it was. */
     void (*injected_lost)(int error);
-    /** Nothing can be received any more, or it is not known from whom a packet is missing. */
+    /** Nothing can be received any more, or a packet is missing and it is not known from which
+     * peer. */
     void (*failed)(const char *doing, int error);
 } weft_rail_owner_t;
 
@@ -79,10 +80,10 @@ struct weft_rail {
     int reads_max;     /* at a time */
     bool is_sockets;   /* the kernel's network stack carries it */
     bool has_read;     /* remote memory can be read */
-    bool has_hmem;     /* FI_HMEM is offered: registrations may be of device memory */
+    bool has_hmem;     /* FI_HMEM is offered: device memory may be registered */
     bool has_multi_recv;
     bool needs_local;  /* FI_MR_LOCAL */
-    uint64_t next_key; /* of registrations, where we choose */
+    uint64_t next_key; /* of registrations, unless the provider chooses the keys */
     bool is_dead;      /* its completions cannot be read any more */
     const weft_rail_owner_t *owner;
     char *memory; /* of all buffers and slots */
@@ -100,25 +101,25 @@ int weft_rail_open(const struct fi_info *info, int index, const weft_rail_owner_
                    weft_rail_t *out);
 void weft_rail_close(weft_rail_t *rail);
 
-/** Is its interface still up? If not it is dead, which its owner is told. */
+/** Check that the interface is still up; if not, the rail is dead, and its owner is told. */
 void weft_rail_watch(weft_rail_t *rail);
 
-/** Handle completions; how many. */
+/** Handle completions; returns how many. */
 int weft_rail_progress(weft_rail_t *rail);
 
-/** What is to be registered. */
+/** Memory to be registered. */
 typedef struct weft_rail_region {
     const void *data;
     size_t bytes;
-    const weft_memory_t *memory; /* of a device, that it lies in; NULL: the host's */
+    const weft_memory_t *memory; /* the device memory that it lies in; NULL: the host's */
 } weft_rail_region_t;
 
-/** Register memory: its descriptor and key, and the handle to give back to fi_close(&->fid).
- *  0, or a negative error number of libfabric. */
+/** Register memory. *out has its descriptor and key, and goes to fi_close(&(*out)->fid) in the end.
+ *  Returns 0, or a negative error number of libfabric. */
 int weft_rail_register(weft_rail_t *rail, const weft_rail_region_t *region, uint64_t access,
                        struct fid_mr **out);
 
-/** As peers name the first byte of a registration. */
+/** The address by which peers name `data`, the first byte of a registration. */
 uint64_t weft_rail_address(const weft_rail_t *rail, const void *data);
 
 /** A slot with room for a packet of `bytes` bytes; NULL: none is free. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pieces of messages in pinned slots, and the queue of those who wait for slots. */
+/* Pieces of messages in pinned slots, and the queue of transfers that wait for slots. */
 #include "pt2pt/device_private.h"
 
 #include "runtime/progress.h"
@@ -29,7 +29,7 @@ void wefti_chunk_give(weft_chunk_t *chunk)
     weft_pool_give(&chunks, chunk);
 }
 
-/* One tries in each round; who has to wait again goes to the end. */
+/* In each round the first slot waiter tries again; if it gets none it goes to the end. */
 static int chunk_retry_first(bool everything)
 {
     (void)everything;

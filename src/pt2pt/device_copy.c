@@ -31,7 +31,7 @@ static int move_runs(const typed_copy_t *copy, weft_queue_t *queue, const weft_p
                      bool is_packing)
 {
     if (queue == NULL)
-        return MPI_ERR_OTHER; /* it was said why */
+        return MPI_ERR_OTHER; /* the text of weft_fail is set */
     weft_packing_t packing = *what;
     packing.elements = is_packing ? copy->from : copy->to;
     int err =
@@ -39,7 +39,8 @@ static int move_runs(const typed_copy_t *copy, weft_queue_t *queue, const weft_p
     return err == MPI_SUCCESS ? weft_queue_wait(queue) : err;
 }
 
-/* Part of one side, which is in one piece, to or from the slot, without the driver. */
+/* Copy part of one side to or from the slot without the driver. False: not possible; only a side
+ * that is in one piece can be copied so. */
 static bool move_by_processor(const typed_copy_t *copy, const weft_packing_t *what, bool is_packing)
 {
     weft_bar_t bar;
@@ -64,7 +65,7 @@ static int move_device_part(const typed_copy_t *copy, const weft_packing_t *what
     return move_runs(copy, wefti_queue_for(device, stream_class, copy->bytes), what, is_packing);
 }
 
-/* One side is in one piece: the device of the other does it all. */
+/* One side is in one piece: the device packs or unpacks the other in one step. */
 static int copy_span_at_once(const typed_copy_t *copy, char *from, char *to)
 {
     weft_packing_t what = {.bytes = copy->bytes, .packed = from != NULL ? from : to};

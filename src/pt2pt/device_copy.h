@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Typed copies within a process where one side or both may be device memory. They wait, with
- * progress: for MPI calls, not for what runs in progress. */
+ * progress, so they may be called from MPI calls, but not from functions that run in progress. */
 #ifndef WEFT_PT2PT_DEVICE_COPY_H
 #define WEFT_PT2PT_DEVICE_COPY_H
 

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages from and to device memory. What a send or receive needs for it beside its request hangs
- * on the request's `device`, and lives while the request is active.
+ * Messages from and to device memory. What a send or receive needs for it beside its request is
+ * reached by the request's `device`, and lives while the request is active.
  *
- *   little, by GDRCopy       device -> packet -> device                      by the processor alone
- *   small, or no other way   device -> slot -> packets -> slot -> device     slots: pinned memory
- *   ranks of one host        device -> device, or slot: by the receiver, who maps the sender's
- * memory from host memory         sender's memory -> slot -> device: by the receiver, where it may
- * read that over a network           any -> any, by the network, where that reaches device memory
- * (FI_HMEM)
+ *   few bytes, by GDRCopy    device -> packet -> device, by the processor alone
+ *   small, or no other way   device -> slot -> packets -> slot -> device; slots are pinned memory
+ *   ranks of one host        device -> device, or device -> slot: the receiver copies, which has
+ *                            mapped the sender's memory
+ *   from host memory         sender's memory -> slot -> device: the receiver copies, where it may
+ *                            read the sender's memory
+ *   over a network           any -> any: the network copies, where it reaches device memory
+ *                            (FI_HMEM)
  *
- * Whatever goes through slots does so in pieces, several of them on their way at a time. A buffer
- * is not given back to the program, nor a slot to its pool, while the device works on it, errors or
- * not.
+ * What goes through slots does so in pieces, several of them on their way at a time. A buffer is
+ * not given back to the program, nor a slot to its pool, while the device works on it, even after
+ * an error.
  */
 #ifndef WEFT_PT2PT_DEVICE_PRIVATE_H
 #define WEFT_PT2PT_DEVICE_PRIVATE_H
@@ -36,10 +38,10 @@ typedef struct weft_chunk {
     char *slot;
     size_t offset, bytes; /* of the packed message */
     size_t filled;        /* how much of it has come, or gone on */
-    bool is_ready;        /* the device is done with it */
+    bool is_ready;        /* the device has finished its work on it */
 } weft_chunk_t;
 
-/** A chunk with a slot; NULL: there is none now. */
+/** A chunk with a slot; NULL: none is free. */
 weft_chunk_t *wefti_chunk_take(weft_device_t *device, size_t offset, size_t bytes);
 void wefti_chunk_give(weft_chunk_t *chunk);
 
@@ -48,7 +50,7 @@ static inline weft_chunk_t *wefti_chunk_of(weft_link_t *link)
     return WEFT_ELEMENT(link, weft_chunk_t, link);
 }
 
-/* Who waits for slots: `retry` is called in progress, once. */
+/* A transfer that waits for a slot: `retry` is called once, in progress. */
 typedef struct weft_slot_waiter {
     weft_link_t link;
     void (*retry)(void *owner);
@@ -71,51 +73,52 @@ static inline weft_queue_t *wefti_queue_for(weft_device_t *device, weft_stream_c
 
 /* ---- device_send.c ---- */
 
-/** A send with data in device memory begins. Errors of the device become the request's: then the
- *  receiver gets them, too. MPI_ERR_NO_MEM. */
+/** Begin a send with data in device memory. Errors of the device become the request's, and are sent
+ *  to the receiver, too. MPI_ERR_NO_MEM. */
 int wefti_device_send_begin(weft_send_t *send);
 
 /** Send a small message at once, by the processor; false: not possible, and nothing was done. The
  * data are in one piece, and it has been found that they are in device memory. */
 bool wefti_device_send_at_once(weft_endpoint_t *endpoint, const weft_send_args_t *args);
 
-/** The first packet; false: there is no room, or the data are not there yet. */
+/** Send the first packet; false: there is no room, or the data are not there yet. */
 bool wefti_device_send_push(weft_send_t *send);
 
-/** The receiver wants a stream, or more of one. */
+/** The receiver has asked for a stream, or for more of one. */
 void wefti_device_send_cts(weft_send_t *send);
 
-/** Packets of the stream; false: no room. */
+/** Send packets of the stream; false: no room. */
 bool wefti_device_send_stream(weft_send_t *send);
 
-/** All of the stream that was ready is out; ends the send when that was all. */
+/** To be called when all of the stream that was ready is out; ends the send if that was its end. */
 void wefti_device_send_go_on(weft_send_t *send);
 
-/** May the request be completed? If not, it will be when the device is done. */
+/** The peer is lost. May the request be completed? If not, it completes when the device's work is
+ * over. */
 bool wefti_device_send_stop(weft_send_t *send);
 
 /** Give everything back. */
 void wefti_device_send_end(weft_send_t *send);
 
-/** Tell the ranks that may have mapped it that an allocation was freed. */
+/** Tell the ranks that may have mapped an allocation that it was freed. */
 void wefti_device_tell_freed(uint64_t id);
 
 void wefti_device_sends_close(void);
 
 /* ---- device_recv.c ---- */
 
-/** A receive into device memory begins. Errors of the device become the request's. MPI_ERR_NO_MEM.
+/** Begin a receive into device memory. Errors of the device become the request's. MPI_ERR_NO_MEM.
  */
 int wefti_device_recv_begin(weft_recv_t *recv);
 
-/** Its message, or a share for any receive, is there: as wefti_recv_matched(). */
+/** As wefti_recv_matched(), for a receive into device memory, or a message that brings a share. */
 void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_rts_t *rts,
                                const void *data);
 
-/** Data of a stream: recv->arrived counts those before. */
+/** Take data of a stream: recv->arrived counts the data before. */
 void wefti_device_recv_data(weft_recv_t *recv, const char *data, size_t bytes);
 
-/** The stream ends here, with the error that was noted. */
+/** End the stream early, with the error that was noted. */
 void wefti_device_recv_break(weft_recv_t *recv);
 
 /** As wefti_device_send_stop(). */

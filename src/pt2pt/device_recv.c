@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receiving into device memory, and out of a peer's into any memory. Where the data come from is
- * known when the message is matched:
+ * Receiving into device memory, and from a peer's device memory into any memory. Where the data
+ * come from is decided when the message is matched:
  *
- *   PACKET    they came with it: the processor writes them at once, or a copy is kept until it is
- * in slots MAPPING   the sender's device memory, mapped here: in one copy, or through slots into
- * ordinary host memory MEMORY    the sender's host memory, read into slots WINDOW    the sender's
- * memory of any kind, read by the network into the device's STREAM    packets, into slots that were
- * taken before the sender was told to go on
+ *   PACKET    the data came with the message: the processor writes them at once, or a copy is kept
+ *             until all of it is in slots
+ *   MAPPING   the sender's device memory, mapped here: in one copy, or through slots into ordinary
+ *             host memory
+ *   MEMORY    the sender's host memory, read into slots
+ *   GET       the sender's memory of any kind, which the network reads into device memory
+ *   STREAM    packets, into slots that were taken before the sender was told to send
  */
 #include "pt2pt/device_private.h"
 
@@ -22,7 +24,7 @@
 
 enum {
     STREAM_CHUNKS_MAX = 8
-}; /* of all receives: fewer than the slots there are (runtime/device.h) */
+}; /* of all receives together; there are more slots than that (runtime/device.h) */
 
 typedef enum source { FROM_PACKET, FROM_MAPPING, FROM_MEMORY, FROM_GET, FROM_STREAM } recv_source_t;
 
@@ -33,13 +35,13 @@ typedef struct weft_device_recv {
     weft_endpoint_t *endpoint; /* NULL: no answer is due */
     uint64_t sender;           /* its request */
     size_t total;              /* bytes that fit into the buffer */
-    size_t begun, over; /* of them: are, or were, in slots or copies; and are in their place */
-    uint64_t granted;   /* STREAM: what the sender was told that it may send */
-    bool cannot_map;    /* STREAM: though the sender offered it */
-    int pending;        /* events that are not reached */
-    bool is_stopped;    /* the peer is lost */
-    bool must_stream;   /* once nothing is pending: reading memory did not work */
-    const char *data;   /* PACKET: `kept`, or the payload during the call that brought it */
+    size_t begun, over;        /* of `total`: given to slots or copies so far; and in their place */
+    uint64_t granted;          /* STREAM: what the sender was told that it may send */
+    bool cannot_map;           /* STREAM: the sender offered a share that can never be mapped */
+    int pending;               /* events that are not reached */
+    bool is_stopped;           /* the peer is lost */
+    bool must_stream; /* reading memory did not work: stream as soon as nothing is pending */
+    const char *data; /* PACKET: `kept`, or the payload during the call that brought it */
     char *kept;
     uint64_t address;       /* MEMORY */
     weft_mapping_t mapping; /* MAPPING */
@@ -88,7 +90,8 @@ static void release_device_recv(weft_device_recv_t *d)
     weft_pool_give(&device_recvs, d);
 }
 
-/* A stream's sender knows by itself when it has sent all; the others hear how it went. */
+/* The sender of a stream knows when it has sent all; other senders are told that the data were
+ * taken, or the error. */
 static void answer_sender(const weft_device_recv_t *d)
 {
     if (d->endpoint == NULL || d->is_stopped || d->from == FROM_STREAM)
@@ -120,7 +123,7 @@ static bool is_recv_over(const weft_device_recv_t *d)
     return recv_has_failed(d) || d->over == d->total;
 }
 
-/* Something has come to its end. The receive may be gone afterwards. */
+/* To be called when a part of the work is over. The receive may be gone afterwards. */
 static void recv_go_on(weft_device_recv_t *d)
 {
     if (d->pending == 0 && is_recv_over(d)) {
@@ -152,12 +155,13 @@ static int put_recv_event(weft_device_recv_t *d, weft_queue_t *queue, weft_event
     return err;
 }
 
-/* Of data [offset, offset + bytes) at `from`, into the buffer on the device. */
+/* Unpack the bytes [what->offset, what->offset + what->bytes) of the message, which are at
+ * what->packed, into the buffer on the device. */
 static int unpack_chunk(weft_device_recv_t *d, weft_queue_t *queue, const weft_packing_t *what)
 {
     const weft_recv_args_t *args = &d->recv->args;
     if (queue == NULL)
-        return MPI_ERR_OTHER; /* it was said why */
+        return MPI_ERR_OTHER; /* the text of weft_fail is set */
     weft_elements_t elements = {args->buf, args->count, args->type};
     weft_packing_t packing = *what;
     packing.elements = &elements;
@@ -183,8 +187,8 @@ static void recv_chunk_is_over(weft_event_t *event, int error)
     recv_go_on(d);
 }
 
-/* The device's part of a chunk: from the slot into the buffer, or from the mapping into the slot.
- */
+/* Queue the device's part of a chunk: from the slot into the buffer, or from the mapping into the
+ * slot. */
 static int submit(weft_device_recv_t *d, weft_chunk_t *chunk)
 {
     bool is_down = d->memory.device == NULL;
@@ -200,7 +204,8 @@ static int submit(weft_device_recv_t *d, weft_chunk_t *chunk)
     return err == MPI_SUCCESS ? put_recv_event(d, queue, &chunk->event, recv_chunk_is_over) : err;
 }
 
-/* What must be in the slot before. False: the sender's memory cannot be read. */
+/* Fill the slot if the data have to be in it before the device's part. False: the sender's memory
+ * cannot be read. */
 static bool load_chunk(weft_device_recv_t *d, weft_chunk_t *chunk)
 {
     if (d->from == FROM_PACKET)
@@ -211,8 +216,8 @@ static bool load_chunk(weft_device_recv_t *d, weft_chunk_t *chunk)
     return true;
 }
 
-/* One more chunk on its way; false: there is no slot, or it has come to an end for other reasons.
- */
+/* Begin one more chunk; false: there is no slot, or an error was noted, or the data must be
+ * streamed. */
 static bool begin_chunk(weft_device_recv_t *d)
 {
     weft_device_t *device = d->memory.device == NULL ? d->mapping.device : d->memory.device;
@@ -280,8 +285,8 @@ static void take_slots(weft_device_recv_t *d)
     }
 }
 
-/* Let the sender send as much as there are slots for; what does not fit into the buffer, or is not
- * wanted any more, needs none. */
+/* Let the sender send as much as there are slots for. Data that do not fit into the buffer, or that
+ * follow an error, need no slot. */
 static void grant(weft_device_recv_t *d)
 {
     if (!recv_has_failed(d))
@@ -449,7 +454,7 @@ static weft_device_recv_t *create_device_recv(weft_recv_t *recv)
     return d;
 }
 
-/* An error waits for the message, so that its sender gets to know. */
+/* An error is kept until the message is there, so that the sender is told, too. */
 int wefti_device_recv_begin(weft_recv_t *recv)
 {
     weft_device_recv_t *d = create_device_recv(recv);
@@ -485,7 +490,7 @@ static void stream(weft_device_recv_t *d, const weft_rts_t *rts)
     wefti_recv_stream(recv, endpoint, rts->request, &cts);
 }
 
-/* Without the driver; false: not possible. */
+/* Have the processor write the data, without the driver; false: not possible. */
 static bool write_at_once(weft_device_recv_t *d, const void *data)
 {
     weft_bar_t bar;
@@ -497,7 +502,8 @@ static bool write_at_once(weft_device_recv_t *d, const void *data)
     return true;
 }
 
-/* The payload of a packet goes when the call returns; what is not in slots by then is kept. */
+/* The payload of a packet is valid only during this call; data that are not in slots by its end are
+ * copied to memory of the receive. */
 static void take_packet(weft_device_recv_t *d, const void *data)
 {
     d->from = FROM_PACKET;
@@ -536,7 +542,7 @@ void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_rts_t *
     if (d->endpoint != NULL && d->endpoint->is_lost) {
         wefti_recv_lose(recv);
     } else if (recv_has_failed(d) || d->total == 0) {
-        d->from = FROM_PACKET; /* nothing is wanted of the sender: it gets an answer */
+        d->from = FROM_PACKET; /* no data are needed from the sender, which gets an answer */
         d->over = d->total;
         conclude_recv(d);
     } else if (data != NULL) {

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sending out of device memory. How a message goes is decided when it begins:
+ * Sending out of device memory. The protocol of a message is chosen when the send begins:
  *
- *   SHARE    the receiver copies: from the buffer, or from scratch on the device into which data
- *   that
- *            are not in one piece are packed first
- *   EAGER    into a slot, and out as any small message; what the processor can read goes straight
- *            into the packet if that can leave at once
- *   STREAM   an RTS, or an RTS_RKEY where the network reads device memory: the receiver may read
- *   the
- *            buffer then; when it wants packets, chunk after chunk into slots and out
- *   NONE     there was an error before anything went out: the receiver gets that
+ *   SHARE    the receiver copies: from the buffer, or, if the data are not in one piece, from
+ *            scratch on the device into which they are packed first
+ *   EAGER    the data go into a slot, and from there as any small message; what the processor can
+ *            read goes straight into the packet if there is room for it
+ *   STREAM   an RTS goes out, or an RTS_RKEY where the network reads device memory: then the
+ *            receiver may read the buffer; if it asks for packets, the data go into slots and out,
+ *            chunk after chunk
+ *   NONE     there was an error before anything went out: the receiver gets the error
  *
- * Until the first packet can go the send stands in its endpoint's list and holds up what comes
- * after it, so that messages stay in order.
+ * Until its first packet can go out the send waits in its endpoint's list and holds up later ones,
+ * so that messages stay in order.
  */
 #include "pt2pt/device_private.h"
 
@@ -32,11 +31,11 @@ typedef struct weft_device_send {
     bool is_ready;   /* the first packet can go */
     bool is_stopped; /* the peer is lost */
     int pending;     /* events that are not reached */
-    void *scratch;   /* [send->bytes] the packed message; NULL: it stays where it is */
+    void *scratch;   /* [send->bytes] the packed message; NULL: the data stay in the buffer */
     weft_share_t share;
     weft_event_t event; /* behind the packing into scratch */
-    weft_list_t chunks; /* in order: what is in slots, or on its way there */
-    size_t staged;      /* bytes of the message that are, or were */
+    weft_list_t chunks; /* in order: chunks that are in slots, or on their way there */
+    size_t staged;      /* bytes of the message that were given to chunks so far */
     weft_slot_waiter_t slot_waiter;
 } weft_device_send_t;
 
@@ -58,7 +57,7 @@ static bool send_has_failed(const weft_device_send_t *d)
     return d->send->request.status.MPI_ERROR != MPI_SUCCESS;
 }
 
-/* The stream ends before its time; its receiver hears of it. */
+/* End the stream early, and tell the receiver. */
 static void break_off(weft_device_send_t *d)
 {
     weft_send_t *send = d->send;
@@ -75,7 +74,7 @@ static void count_ready(weft_device_send_t *d)
         d->send->ready = wefti_chunk_of(at)->offset + wefti_chunk_of(at)->bytes;
 }
 
-/* Something has come to its end. The send may be gone afterwards. */
+/* To be called when a part of the work is over. The send may be gone afterwards. */
 static void send_go_on(weft_device_send_t *d)
 {
     bool is_first = !d->is_ready;
@@ -128,14 +127,14 @@ static int pack_chunk(weft_device_send_t *d, weft_queue_t *queue, void *to, size
 {
     const weft_send_args_t *args = &d->send->args;
     if (queue == NULL)
-        return MPI_ERR_OTHER; /* it was said why */
+        return MPI_ERR_OTHER; /* the text of weft_fail is set */
     if (d->scratch != NULL && to != d->scratch)
         return weft_device->copy(queue, to, (char *)d->scratch + offset, bytes);
     weft_elements_t elements = {(void *)args->buf, args->count, args->type};
     return weft_device->pack(queue, &(weft_packing_t){&elements, offset, bytes, to});
 }
 
-/* ---- the ways ---- */
+/* ---- the protocols ---- */
 
 static bool describe_message(weft_device_send_t *d, const weft_memory_t *memory, const void *data)
 {
@@ -147,7 +146,7 @@ static bool describe_message(weft_device_send_t *d, const weft_memory_t *memory,
     return weft_device->share(memory, data, send->bytes, &d->share);
 }
 
-/* Data in one piece can be shared where they are. */
+/* Share data that are in one piece where they are. */
 static bool share_buffer(weft_device_send_t *d, ptrdiff_t offset)
 {
     const void *data = (void *)((uintptr_t)d->send->args.buf + (uintptr_t)offset);
@@ -158,7 +157,8 @@ static bool share_buffer(weft_device_send_t *d, ptrdiff_t offset)
     return true;
 }
 
-/* Others have to be packed first. False: there is no memory for it, or it cannot be shared. */
+/* Data that are not in one piece have to be packed first. False: there is no memory for that, or it
+ * cannot be shared. */
 static bool take_send_scratch(weft_device_send_t *d)
 {
     weft_memory_t memory;
@@ -209,7 +209,7 @@ static bool suits_eager(const weft_send_t *send)
            send->args.mode == WEFT_SEND_STANDARD && !send->endpoint->is_throttled;
 }
 
-/* Let the network read data in one piece. */
+/* Let the network read the data, if they are in one piece. */
 static void try_to_register(weft_device_send_t *d)
 {
     weft_send_t *send = d->send;
@@ -225,7 +225,7 @@ static void try_to_register(weft_device_send_t *d)
         remote->register_memory(send->endpoint, data, send->bytes, &d->memory, &send->registration);
 }
 
-/* Without the driver; false: not possible. */
+/* Have the processor read the data into a slot, without the driver; false: not possible. */
 static bool read_into_slot(weft_device_send_t *d)
 {
     const weft_send_args_t *args = &d->send->args;
@@ -266,8 +266,8 @@ static int choose_send_protocol(weft_device_send_t *d)
         } else if (share_buffer(d, offset))
             return MPI_SUCCESS;
     }
-    /* What waits for a slot holds up what comes after it, perhaps those who have the slots: so an
-     * eager send without one is none. */
+    /* A send that waits for a slot holds up later ones, perhaps those that have the slots. So a
+     * send that gets no slot is not eager. */
     d->protocol =
         suits_eager(send) && stage_next(d, send->bytes) ? PROTOCOL_EAGER : PROTOCOL_STREAM;
     d->is_ready = d->protocol == PROTOCOL_STREAM;
@@ -380,7 +380,8 @@ static bool push_rts(weft_send_t *send)
     return send->endpoint->link->send(send->endpoint, &header, &rts);
 }
 
-/* These two are answered; to oneself at once, so all is said of the send before. */
+/* Push one of these two packets, which are answered. A message of the process to itself is answered
+ * before `push` returns, so the state of the send is set before. */
 static bool push_question(weft_send_t *send, bool (*push)(weft_send_t *send))
 {
     send->stage = WEFT_SEND_RTS_OUT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A send and a receive behind one request (MPI_Isendrecv and its kin). */
+/* A send and a receive behind one request (MPI_Isendrecv and related calls). */
 #include "pt2pt/pt2pt_private.h"
 
 #include "pt2pt/device_copy.h"

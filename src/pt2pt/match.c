@@ -61,7 +61,7 @@ static void fill_bins(weft_match_queue_t *queue)
         put_in_bins(queue, WEFT_ELEMENT(at, weft_match_entry_t, order));
 }
 
-/* New bins. Without memory the queue stays as it is: slower then, not wrong. */
+/* Make new bins. Without memory the queue stays as it is: it is slower, but still correct. */
 static bool make_bins(weft_match_queue_t *queue, size_t bin_count)
 {
     size_t lists = (size_t)copies_of(queue) * bin_count;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Matching: an ordered queue of entries (context, source, tag) and the search for the first that
- * matches. It serves twice: receives wait for messages in it (entries may hold wildcards, what is
- * looked for does not), and messages wait for receives (the other way round).
+ * matches. There are two such queues. In one receives wait for messages: its entries may have
+ * wildcards, the key that is looked for has none. In the other messages wait for receives: there it
+ * is the other way round.
  *
- *   short queue:  order: e1 <-> e2 <-> e3          looked through from the front
- *   long queue:   bins by a hash of (context, source, tag), one set of them for each combination of
- *                 wildcards; a message that waits stands in all four sets, since a receive may ask
- * with any combination; a receive that waits stands in one bin, and four are looked at: its number
- * decides between them
+ *   short queue:  order: e1 <-> e2 <-> e3          searched from the front
+ *   long queue:   bins by a hash of (context, source, tag). A message that waits is in four bins,
+ *                 one for each combination of wildcards, since a receive may use any of them.
+ *                 A receive that waits is in one bin; a message looks into four, and of the
+ *                 receives found there the one with the lowest number matches.
  *
  * So a search costs the same with ten entries and with ten thousand.
  */
@@ -56,7 +57,7 @@ void weft_match_remove(weft_match_queue_t *queue, weft_match_entry_t *entry);
 /** The first entry that matches `key`; NULL: none. It stays in the queue. */
 weft_match_entry_t *weft_match_find(const weft_match_queue_t *queue, weft_match_key_t key);
 
-/** Free the bins; the entries are their owners'. */
+/** Free the bins; the entries belong to their owners. */
 void weft_match_close(weft_match_queue_t *queue);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages that came before their receives. Their data are kept up to WEFT_UNEXPECTED_MAX bytes in
- * all; then the senders are told to ask first, so that a rank which sends to one that does not
- * receive waits instead of filling its memory. Also the probes, which look into the same queue.
+ * all; beyond that the senders are told to ask first: so a rank that sends to one that does not
+ * receive waits, and does not fill the other's memory. Also the probes, which look into the same
+ * queue.
  */
 #include "pt2pt/device_private.h"
 
@@ -31,7 +32,8 @@ static void throttle_senders(bool is_on)
     }
 }
 
-/* What keeping a message costs: without its data too, so that a flood of empty ones counts. */
+/* Bytes that it costs to keep a message, its own structure included, so that a flood of empty
+ * messages counts. */
 static size_t cost_of(const weft_message_t *message)
 {
     bool is_outside = message->data != NULL && message->data != message->room;
@@ -63,7 +65,7 @@ static bool keep_data(weft_message_t *message, const void *data)
     return true;
 }
 
-/* What came with the message in place of data: a share, or an error. */
+/* Keep what came with the message in place of data: a share, or an error. */
 static bool keep_extra(weft_message_t *message)
 {
     bool is_error = message->rts.kind == WEFT_PACKET_ERROR;
@@ -105,8 +107,8 @@ static void tell_watchers(void)
 
 /* ---- fetching ---- */
 
-/* A short message in device memory is fetched before anybody receives it, so that its sender, too,
- * can go on: ranks that send to each other before they receive would wait for ever otherwise, which
+/* A short message in device memory is fetched before a receive is posted, so that its sender can
+ * complete. Otherwise ranks that send to each other before they receive would wait for ever, which
  * they do not with host memory. */
 static void message_get_is_over(weft_request_t *request, void *owner)
 {
@@ -189,7 +191,7 @@ weft_message_t *wefti_message_take(weft_match_key_t key)
 void wefti_message_deliver(weft_message_t *message, weft_recv_t *recv)
 {
     if (__builtin_expect(message->fetching != NULL, 0)) {
-        message->taker = recv; /* it is delivered when it is here */
+        message->taker = recv; /* it is delivered when the data are here */
         return;
     }
     wefti_recv_matched(recv, &message->entry.key, &message->rts, message->data);
@@ -243,7 +245,7 @@ static weft_message_t *look_until_found(const weft_probe_args_t *args, MPI_Statu
     return message;
 }
 
-/* Reserve a message for the receive that will name it. */
+/* Take a message out of the queue for the receive that will name it. */
 static weft_message_t *reserve_message(weft_message_t *message, weft_comm_t *comm)
 {
     weft_match_remove(&wefti_pt2pt.messages, &message->entry);

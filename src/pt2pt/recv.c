@@ -48,8 +48,8 @@ static int recv_start(weft_request_t *request);
 static const weft_request_ops_t recv_ops = {
     .name = "receive", .release = recv_release, .start = recv_start, .cancel = recv_cancel};
 
-/* Member by member, as the caller has just written them (WEFT_CFLAGS in configure.ac). A send that
- * gets a request is long enough not to need it. */
+/* Copies member by member, as the caller has just written them (WEFT_CFLAGS in configure.ac says
+ * why). A send that gets a request takes so long that this would not matter. */
 static inline void copy_args(weft_recv_args_t *to, const weft_recv_args_t *from)
 {
     to->buf = from->buf;
@@ -139,7 +139,7 @@ static void finish_recv(weft_recv_t *recv)
     weft_request_complete(&recv->request);
 }
 
-/* Copy from the sender's memory through a buffer of ours, since ours is not one run. */
+/* Copy from the sender's memory through a bounce buffer, since the user's is not one run. */
 static bool read_in_pieces(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t address,
                            size_t bytes)
 {
@@ -216,7 +216,7 @@ static void recv_get_is_over(weft_get_t *get, bool is_good)
     finish_recv(recv);
 }
 
-/* Get the sender's memory, if it has registered it and our buffer is one run. */
+/* Get the sender's memory, if it is registered and the receive buffer is one run. */
 static bool recv_begin_get(weft_recv_t *recv, weft_endpoint_t *endpoint, const weft_rts_t *rts)
 {
     ptrdiff_t offset;
@@ -237,7 +237,7 @@ static bool recv_begin_get(weft_recv_t *recv, weft_endpoint_t *endpoint, const w
     return true;
 }
 
-/* Its sender goes on waiting, since nothing can be said to it. */
+/* When this returns NULL the sender goes on waiting, since it cannot be told. */
 weft_endpoint_t *wefti_recv_endpoint(weft_recv_t *recv, int source)
 {
     weft_endpoint_t *endpoint = weft_process_endpoint(source);
@@ -249,7 +249,7 @@ weft_endpoint_t *wefti_recv_endpoint(weft_recv_t *recv, int source)
     return NULL;
 }
 
-/* Device memory, on either side; or an error in place of data. */
+/* Handle device memory on either side, or an error in place of data. */
 static void match_unusual(weft_recv_t *recv, int source, const weft_rts_t *rts, const void *data)
 {
     if (rts->kind != WEFT_PACKET_ERROR) {
@@ -459,8 +459,8 @@ static weft_recv_t *match_receive(const weft_match_key_t *key)
     return recv;
 }
 
-/* Data that are large enough to come in pieces are copied once less when they go where they belong
- * at once. */
+/* Data that are so large that they come in pieces are copied once less when the transport writes
+ * them into the receive's buffer. */
 void *weft_packet_land(int source, weft_header_t *header)
 {
     weft_match_key_t key = {header->context, source, header->tag};

@@ -44,8 +44,8 @@ static void put_back(weft_send_t *send)
     peer->waiting_first = send;
 }
 
-/* A send leaves the list before it is pushed: when it completes, whoever waits for it may free it
- * and begin the next send to the same peer. */
+/* A send leaves the list before it is pushed: when it completes, its owner may free it and begin
+ * the next send to the same peer. */
 static int push_waiting(weft_peer_sends_t *peer)
 {
     int pushed = 0;
@@ -62,7 +62,7 @@ static int push_waiting(weft_peer_sends_t *peer)
     return pushed;
 }
 
-/* A peer that a push adds comes at the end of the list, and has its turn in the same round. */
+/* A peer that is added by a push goes to the end of the list, and is reached in the same round. */
 static int send_queue_push_all(bool everything)
 {
     (void)everything;
@@ -86,7 +86,7 @@ static int send_queue_push_all(bool everything)
     return pushed;
 }
 
-/* Those of one peer. */
+/* Drop the waiting SHARE_FREED packets of one peer. */
 static void forget_hints(weft_peer_sends_t *peer)
 {
     weft_send_t **at = &peer->waiting_first;
@@ -104,7 +104,7 @@ static void forget_hints(weft_peer_sends_t *peer)
 
 void wefti_sends_forget_hints(void)
 {
-    /* send_queue_push_all() notices that nothing waits for some of them any more. */
+    /* Peers for which nothing is left to wait are removed by send_queue_push_all(). */
     for (weft_endpoint_t *at = pending; at != NULL; at = wefti_sends_to(at)->next_pending)
         forget_hints(wefti_sends_to(at));
 }

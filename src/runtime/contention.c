@@ -2,18 +2,19 @@
 #include "runtime/contention.h"
 
 enum {
-    /* A yield that takes longer has let another process run, and a gap between two polls that is
-     * longer was another's. Gaps show what yields do not: these pass the core on within a session's
-     * group of processes only. */
+    /* A yield that takes longer has let another process run; in a gap between two polls that is
+     * longer, another process had the core. Gaps show what yields cannot: a yield passes the core
+     * on only within the scheduler's group of a session. */
     CONTENDED_YIELD_NS = 4000,
     CONTENDED_GAP_NS = 200000,
-    /* A yield that takes longer was a slice of the scheduler's (0.7 ms and more on Linux, by the
-     * number of cores). Ranks that wait for each other pass the core on within microseconds. */
+    /* A yield that takes longer has given away a whole time slice of the scheduler (0.7 ms and more
+     * on Linux, by the number of cores). Ranks that wait for each other pass the core on within
+     * microseconds. */
     DEAR_YIELD_NS = 400000,
-    SHORT_YIELDS = 64, /* so many in a row are a sign that nobody computes here */
+    SHORT_YIELDS = 64, /* so many in a row show that no other process computes on this core */
     WAITS_FIRST = 64,
     WAITS_MOST = 1 << 16,
-    DEAR_WAITS_MOST = 1 << 12, /* a slice of some 4 ms to find out is 1 us for each */
+    DEAR_WAITS_MOST = 1 << 12, /* to try again costs a slice of some 4 ms: 1 us for each wait */
 };
 
 void wefti_contention_open(weft_contention_t *contention, bool ranks_exceed_cores)

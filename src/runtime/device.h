@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that is not the host's, as the layers above see it. What kind of device there is, is known
- * to the back end alone (src/cuda), whose table is weft_device; without one no memory is a
- * device's.
+ * Memory that is not the host's, as the layers above see it. Only the back end (src/cuda) knows
+ * what kind of device there is; weft_device is its table. Without a back end all memory is the
+ * host's.
  *
- *   is it one?      weft_is_device(buf), then `look` for all about it
- *   work            goes into a queue of the device: copies, packing, reductions, in order
- *   is it over?     a event behind the work: calls back in progress, or weft_queue_wait()
- *   little          `bar_find` gives an address by which the processor copies itself
- *   memory          slots of pinned host memory, scratch on the device: pooled, to be given back
- *   other ranks     of this host: `share` describes a buffer in 128 bytes, a peer's `map` makes an
- *                   address of it
+ *   is it a device's?   weft_is_device(buf) says so, then `look` tells all about the memory
+ *   work                goes into a queue of the device: copies, packing, reductions, in order
+ *   completion          an event behind the work calls back in progress, or weft_queue_wait() waits
+ *   few bytes           `bar_find` gives an address through which the processor copies them itself
+ *   memory              slots of pinned host memory and scratch on the device come from pools, and
+ *                       are given back
+ *   ranks of the host   `share` describes a buffer in 128 bytes, a peer's `map` makes an address
+ *                       of it
  *
- * Nothing here blocks but what says so, nothing creates a context that the program did not
- * create, and the program's current context is the same after each call. What is on its way in
- * queues of the program must be over when a buffer is given to MPI (as MPI 5.0 has it: the data are
- * there), and our work is over when a request is complete. All functions are called with the
+ * A function blocks only if its comment says so, none creates a context that the program did not
+ * create, and the program's current context is the same after each call. The program's own work on
+ * a buffer must be over when it gives the buffer to MPI (MPI 5.0 expects the data to be there), and
+ * the library's work is over when a request is complete. All functions are called with the
  * library's lock held; those that return int return an error class, with a text of weft_fail that
  * names the driver's call, its error and the buffer.
  */
@@ -35,8 +36,8 @@ struct weft_type;        /* of datatype/type.h */
 
 typedef enum weft_memory_kind {
     WEFT_MEMORY_HOST,
-    WEFT_MEMORY_PINNED,  /* the host's, and known to the device: copies need no detour */
-    WEFT_MEMORY_MANAGED, /* goes to and fro by itself: left to the device, not touched by us */
+    WEFT_MEMORY_PINNED,  /* the host's, registered with the driver: copies need no staging */
+    WEFT_MEMORY_MANAGED, /* the driver migrates it: the device works on it, the host does not */
     WEFT_MEMORY_DEVICE,  /* the host must not touch it */
 } weft_memory_kind_t;
 
@@ -52,7 +53,7 @@ typedef struct weft_memory {
     uint64_t id;           /* of the allocation, never used again in this process */
 } weft_memory_t;
 
-/** What a caller knows of a buffer already; to be handed down so that it is asked once a call. */
+/** What a caller knows of a buffer already; handed down so that the driver is asked once a call. */
 typedef enum weft_where {
     WEFT_WHERE_UNKNOWN,
     WEFT_WHERE_HOST, /* or pinned */
@@ -66,7 +67,7 @@ typedef enum weft_where {
 typedef struct weft_queue weft_queue_t;
 
 typedef enum weft_stream_class {
-    WEFT_STREAM_QUICK, /* short work that somebody waits for */
+    WEFT_STREAM_QUICK, /* short work that a rank waits for */
     WEFT_STREAM_DOWN,  /* large copies to the host */
     WEFT_STREAM_UP,    /* large copies from the host */
     WEFT_STREAM_BULK,  /* large copies and reductions on the device */
@@ -80,7 +81,7 @@ typedef enum weft_stream_class {
 typedef struct weft_event weft_event_t;
 struct weft_event {
     /** Called once, in progress; `error` is MPI_SUCCESS, or a class with a text of weft_fail: then
-     * what the work wrote is undefined. It may free the event and queue more. NULL: nobody. */
+     * what the work wrote is undefined. It may free the event and queue more. NULL: no call. */
     void (*done)(weft_event_t *event, int error);
     void *owner;
     /* of the back end */
@@ -99,9 +100,10 @@ typedef struct weft_piece {
     size_t bytes;
 } weft_piece_t;
 
-/** Each of out[outs] = in[0] op in[1] op ..., `count` elements laid out as in the user's memory,
- * from the left. All are memory that the queue's device reaches: its own, mapped, or pinned. An out
- * may be any of the sources; nothing else overlaps. The arrays may be changed at once. */
+/** Each of out[outs] = in[0] op in[1] op ..., evaluated from the left, for `count` elements laid
+ * out as in the user's memory. All of it is memory that the queue's device reaches: its own,
+ * mapped, or pinned. An out may be one of the sources; nothing else overlaps. The caller may change
+ * the arrays as soon as the call has returned. */
 typedef struct weft_reduction {
     const struct weft_op *op;
     const struct weft_type *type;
@@ -120,7 +122,7 @@ typedef struct weft_packing {
     void *packed;
 } weft_packing_t;
 
-/** Device memory as the processor reaches it, until the next call of `bar_find` or `look`. */
+/** Device memory as the processor reaches it; valid until the next call of `bar_find` or `look`. */
 typedef struct weft_bar {
     void *at;
     unsigned long handle; /* these two are the back end's */
@@ -131,9 +133,9 @@ typedef struct weft_bar {
 
 enum { WEFT_EXCHANGE_MOST_MEMBERS = 16, WEFT_WATCH_BYTES = 64 };
 
-/** Where the kernels of other ranks put what they have for this one's. */
+/** Where the kernels of other ranks write data for the kernel of this rank. */
 typedef struct weft_inbox {
-    void *memory;    /* on the device, which others map */
+    void *memory;    /* on the device; other ranks map it */
     uint32_t *watch; /* WEFT_WATCH_BYTES of pinned memory, all zeros at first: pairs of words for
                         weft_exchange_t */
 } weft_inbox_t;
@@ -151,33 +153,35 @@ typedef struct weft_exchange_peer {
 
 /**
  * Members whose kernels run at the same time, each on a device of its own, send each other blocks.
- * With an operation each combines what it is sent, and its own, in the order of members. All launch
- * theirs, or those who do wait until they are called off.
+ * With an operation each member combines the blocks that it gets and its own, in the order of
+ * members. If a member does not launch its kernel, those of the others wait until they are ended
+ * through `watch`.
  */
 typedef struct weft_exchange {
     const struct weft_op *op; /* NULL: blocks go as they are */
     const struct weft_type *type;
     int members, member;
-    /* of this exchange, not 0: all alike, and unlike those before it in the same rows */
+    /* marks this exchange, not 0: the same for all members, and unlike those of earlier exchanges
+     * in the same rows */
     uint32_t flag;
-    uint32_t results; /* not 0: what this rank combines goes to all, into rows so many bytes after
-                         the others */
+    uint32_t results; /* not 0: what this rank combines goes to all members, into rows that lie so
+                         many bytes behind those for the blocks */
     size_t most;      /* bytes of the longest block of all members */
     uint32_t *watch;  /* [2]: set [0] to the flag to end the kernel early; [1] is the flag if it has
-                         ended so, or  has waited for WEFT_DEVICE_WAIT_MAX */
+                         ended early, or has waited for WEFT_DEVICE_WAIT_MAX */
     weft_exchange_peer_t peer[WEFT_EXCHANGE_MOST_MEMBERS];
 } weft_exchange_t;
 
 /* ---- by multicast ---- */
 
-/** An object of multicast memory as the other ranks of the host join it. Plain data. */
+/** What the other ranks of the host need to join an object of multicast memory. Plain data. */
 typedef struct weft_multicast_share {
     int32_t pid, fd;
     uint64_t bytes;   /* of each device's part */
     uint64_t granule; /* that its addresses are a multiple of */
 } weft_multicast_share_t;
 
-/** What a rank has of such an object; the back end's memory. */
+/** A rank's part of such an object; the memory belongs to the back end. */
 typedef struct weft_multicast {
     weft_multicast_share_t share;
     uint32_t *watch; /* as of an inbox; NULL: no memory is bound yet */
@@ -189,9 +193,9 @@ typedef struct weft_multicast_call {
     const struct weft_type *type;
     const weft_multicast_t *multicast;
     int members, member;
-    uint32_t flag; /* of this call, not 0: all alike, and greater than those before it in the same
-                      object */
-    size_t bytes;  /* of elements laid out as in the user's memory */
+    uint32_t flag;    /* marks this call, not 0: the same for all members, and greater than those of
+                      earlier calls with the same object */
+    size_t bytes;     /* of elements laid out as in the user's memory */
     const void *from; /* this rank's operand */
     void *to;         /* the result; may be the operand */
     uint32_t *watch;  /* [2] as of an exchange */
@@ -224,10 +228,9 @@ typedef struct weft_mapping {
 
 /** No entry is NULL. An entry that returns int fails with MPI_ERR_NO_MEM (memory of the host or of
  * the device) or MPI_ERR_OTHER, with a text, and leaves nothing behind. An entry that puts work
- * into a queue returns at once, but for copies that involve host memory which is not pinned: these
- * may block until it is read or written (take a pinned slot instead). What the work reads and
- * writes, types and operations included, stays the caller's and stays there until the work is over.
- */
+ * into a queue returns at once, except that a copy from or to host memory that is not pinned may
+ * block until the memory is read or written (a pinned slot avoids that). The caller keeps what the
+ * work reads and writes, types and operations included, until the work is over. */
 typedef struct weft_device_ops {
     const char *name;         /* "cuda" */
     const char *memory_kinds; /* for the info key mpi_memory_alloc_kinds */
@@ -235,8 +238,8 @@ typedef struct weft_device_ops {
     /* ---- what memory is ---- */
     /** The slow half of weft_is_device(). */
     bool (*is_device)(const void *buf);
-    /** All about the memory at `buf`; for the host's as well. Fails where it is a device's, but
-     * there is no context to work in. */
+    /** Tell all about the memory at `buf`, also if it is the host's. Fails where the memory is a
+     * device's, but there is no context to work in. */
     int (*look)(const void *buf, weft_memory_t *out);
     /** The number that the driver has for a device (CUdevice), for other libraries that work with
      * it. */
@@ -249,7 +252,7 @@ typedef struct weft_device_ops {
     /** Any memory to any memory. */
     int (*copy)(weft_queue_t *queue, void *to, const void *from, size_t bytes);
     /** `count` copies that do not overlap, in no order; by one kernel where the pieces are small.
-     * The array may be changed at once. */
+     * The caller may change the array as soon as the call has returned. */
     int (*copy_many)(weft_queue_t *queue, const weft_piece_t *pieces, size_t count);
     /** Typed device memory to packed bytes, and back. */
     int (*pack)(weft_queue_t *queue, const weft_packing_t *packing);
@@ -259,87 +262,86 @@ typedef struct weft_device_ops {
                        const struct weft_type *type);
     /** What can_reduce allows. */
     int (*reduce)(weft_queue_t *queue, const weft_reduction_t *reduction);
-    /** Put a event behind all work so far; the caller has set event->done and event->owner, and the
-     * event is the back end's until it is reached. When this fails nothing of the work goes on, and
-     * `done` is not called. */
+    /** Put an event behind all work so far; the caller has set event->done and event->owner, and
+     * the event is the back end's until it is reached. When this fails none of the work goes on,
+     * and `done` is not called. */
     int (*record)(weft_queue_t *queue, weft_event_t *event);
 
     /* ---- kernels that wait for those of other ranks ---- */
-    /** An inbox of `bytes` bytes, to be closed. It is empty, and can be shared, once `cleared` is
-     * reached, whose done and owner are set. false: the device has no kernels, or there is no
-     * memory to be had now. */
+    /** Make an inbox of `bytes` bytes; the caller closes it. It is empty, and can be shared, once
+     * `cleared` is reached, whose done and owner the caller has set. false: the device has no
+     * kernels, or no memory is available at the moment. */
     bool (*open_inbox)(weft_device_t *device, size_t bytes, weft_event_t *cleared,
                        weft_inbox_t *out);
-    /** No kernel may write into it any more. */
+    /** Close an inbox into which no kernel can write any more. */
     void (*close_inbox)(weft_device_t *device, const weft_inbox_t *inbox);
     /** Into a queue of WEFT_STREAM_EXCHANGE; of a reduction that can_reduce allows. */
     int (*exchange)(weft_queue_t *queue, const weft_exchange_t *exchange);
-    /** Can the device have part in multicast memory, and does the switch know this reduction (NULL:
+    /** Can the device take part in multicast memory, and can the switch do this reduction (NULL:
      * any)? */
     bool (*can_multicast)(weft_device_t *device, const struct weft_op *op,
                           const struct weft_type *type);
-    /** Make an object for so many devices, to which this one belongs; to be closed. NULL: the
-     * driver refuses, or cannot be asked now. */
+    /** Make an object for so many devices, this one among them; the caller closes it. NULL: the
+     * driver refuses, or cannot be asked at the moment. */
     weft_multicast_t *(*make_multicast)(weft_device_t *device, int members);
-    /** Have this device belong to an object of another rank, for ever; to be closed. NULL: as
-     * above. */
+    /** Have this device join an object of another rank, which it cannot leave again; the caller
+     * closes it. NULL: as above. */
     weft_multicast_t *(*join_multicast)(weft_device_t *device, const weft_multicast_share_t *share);
-    /** Give it memory of the device; the devices of all members must have joined: the driver blocks
-     * until they have. Others may use it once `cleared` is reached, whose done and owner are set.
-     * false: as above. */
+    /** Give the object memory of the device. The devices of all members must have joined: the
+     * driver blocks until they have. Other members may use the memory once `cleared` is reached,
+     * whose done and owner the caller has set. false: as above. */
     bool (*bind_multicast)(weft_multicast_t *multicast, weft_event_t *cleared);
-    /** At any step. `is_in_use`: kernels of others may still use its memory, which stays until MPI
-     * ends. */
+    /** Allowed after any of the steps above. `is_in_use`: kernels of other members may still use
+     * the memory, which then stays until MPI ends. */
     void (*close_multicast)(weft_multicast_t *multicast, bool is_in_use);
     /** Into a queue of WEFT_STREAM_EXCHANGE; of a reduction that can_multicast allows. */
     int (*multicast)(weft_queue_t *queue, const weft_multicast_call_t *call);
 
     /* ---- by the processor ---- */
-    /** Is it worth asking bar_find, whatever the memory? */
+    /** Is it worth asking bar_find for so many bytes, whatever the memory? */
     bool (*bar_suits)(size_t bytes, bool is_write);
     /** Can the processor itself read (or write) `bytes` bytes at `buf`, within `memory`? *out is
-     * good until the next call of bar_find or look. false: there are too many, or no way, or it is
-     * not worth it yet: take a queue. */
+     * valid until the next call of bar_find or look. false: they are too many, or there is no way,
+     * or it is not worth it yet: use a queue. */
     bool (*bar_find)(const weft_memory_t *memory, const void *buf, size_t bytes, bool is_write,
                      weft_bar_t *out);
     /** Copy out of device memory, without a call of the driver. */
     void (*bar_read)(const weft_bar_t *bar, void *to, size_t bytes);
-    /** And into it: it is there for all work that is launched on any device afterwards. */
+    /** Copy into device memory: all work that is launched afterwards, on any device, sees it. */
     void (*bar_write)(const weft_bar_t *bar, const void *from, size_t bytes);
 
     /* ---- memory of the library ---- */
     /** `bytes` bytes of pinned host memory, at most WEFT_PINNED_SLOT, that all devices reach at the
-     * same address. NULL: all slots are in use now, try again after progress. */
+     * same address. NULL: all slots are in use at the moment, try again after progress. */
     void *(*take_pinned)(weft_device_t *device, size_t bytes);
     void (*give_pinned)(void *slot);
-    /** `bytes` bytes on the device, aligned to 256, which peers can map; NULL: there are none to be
-     * had. */
+    /** `bytes` bytes on the device, aligned to 256, which peers can map; NULL: none are free. */
     void *(*take_scratch)(weft_device_t *device, size_t bytes);
-    /** No work uses it any more. */
+    /** Give it back when no work uses it. */
     void (*give_scratch)(weft_device_t *device, void *scratch);
 
     /* ---- between processes ---- */
     /** Describe `bytes` bytes at `buf`, within `memory`, to processes of this host. false: such
      * memory cannot be shared (managed, a pool without handles, ...), which has been noted once. */
     bool (*share)(const weft_memory_t *memory, const void *buf, size_t bytes, weft_share_t *out);
-    /** Map a buffer of a peer, or of this process itself, for work on `device` (NULL: on whichever
-     * suits), until unmap; the owner keeps the memory as long. Mappings are kept: but for the first
-     * one of an allocation (some 1 ms) it costs 100 ns. false: not possible, which has been noted
-     * once; or, unless `at_any_price`, not worth it yet: a small allocation that is seen for the
-     * first time. */
+    /** Map a buffer of a peer, or of this process itself, for work on `device` (NULL: on any that
+     * suits), until unmap; the owner must keep the memory until then. Mappings are cached: the
+     * first one of an allocation costs some 1 ms, later ones 100 ns. false: not possible, which has
+     * been noted once; or, unless `at_any_price`, not worth it yet: a small allocation that is seen
+     * for the first time. */
     bool (*map)(const weft_share_t *share, weft_device_t *device, bool at_any_price,
                 weft_mapping_t *out);
-    /** Was it found that it can never be mapped? false where it was only not worth it, or this
+    /** Has it been found that it can never be mapped? false if it was only not worth it, or if this
      * process does not use a device yet. */
     bool (*is_refused)(const weft_share_t *share, weft_device_t *device);
     void (*unmap)(weft_mapping_t *mapping);
-    /** The owner, a process, has freed an allocation: its mapping, if any, can go. Until then,
-     * or until something else is shared at its place, it stays mapped, and the memory is not to be
-     * had. */
+    /** `owner`, a process, has freed an allocation: its mapping, if any, can go. Until then, or
+     * until something else is shared at its address, it stays mapped, and its memory is not free
+     * for others. */
     void (*forget)(int owner, uint64_t id);
 
-    /** Fill in, for the report, what is known of the device that this rank works on: the one it has
-     * worked on, else that of the current context; what costs speed as notes. */
+    /** Fill in the report what is known of the device that this rank works on: the one it has
+     * worked on, else that of the current context. What costs speed becomes a warning. */
     void (*describe)(struct weft_rank_report *report);
     const struct weft_device_stream_ops *streams; /* of device_stream.h */
 } weft_device_ops_t;
@@ -349,28 +351,29 @@ enum { WEFT_PINNED_SLOT = 512 * 1024 };
 /** The back end; NULL: there is none, no memory is a device's. */
 extern const weft_device_ops_t *weft_device;
 
-/** Points to a word that is 0 as long as there can be no memory but the host's: the back end sees
- * to that. The fast half of weft_is_device(). */
+/** Points to a word that the back end keeps 0 as long as there can be no memory but the host's. The
+ * fast half of weft_is_device(). */
 extern const uintptr_t *weft_device_news __attribute__((visibility("hidden")));
 
-/** Set the two; for the back end. And its opposite: all memory is the host's again. */
+/** Called by the back end to set these two. */
 void weft_device_open(const weft_device_ops_t *ops, const uintptr_t *news);
+/** After this all memory is the host's again. */
 void weft_device_close(void);
 
 /** Is it device or managed memory? `buf` is the address of the first byte of data (not MPI_BOTTOM).
- * 1 ns where no device is in use, else 3 for the stack, the heap and the program's own variables,
- * and a question to the driver for what lies elsewhere: ask once per buffer and MPI call. */
+ * It costs 1 ns where no device is in use, else 3 ns for the stack, the heap and the program's own
+ * variables, and a call of the driver for other memory: ask once per buffer and MPI call. */
 static inline bool weft_is_device(const void *buf)
 {
     return __builtin_expect(*weft_device_news != 0, 0) && weft_device->is_device(buf);
 }
 
-/** Wait, with progress, until all work so far in the queue is over. Blocks. The error of the work,
- * with a text. */
+/** Wait, with progress, until all work so far in the queue is over. Blocks. Returns the error of
+ * the work, with a text. */
 int weft_queue_wait(weft_queue_t *queue);
 
-/** What `share` would say of memory of the process itself, rank `rank`, for which all memory will
- * do. */
+/** What `share` would say of memory that only this process, rank `rank`, maps: it works for any
+ * memory. */
 static inline void weft_device_share_own(const weft_memory_t *memory, const void *buf, int rank,
                                          weft_share_t *out)
 {
@@ -382,7 +385,7 @@ static inline void weft_device_share_own(const weft_memory_t *memory, const void
 }
 
 /** Set by the layer above: called when the back end sees that an allocation which it has shared was
- * freed, so that others hear of it. */
+ * freed, so that the ranks that have mapped it are told. */
 extern void (*weft_device_freed)(uint64_t id);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The library's lock: one for everything, taken by each MPI call, and only when the program asked
- * for MPI_THREAD_MULTIPLE or the library has a thread of its own (src/stream). Functions of the
- * user's are called without it: they may call MPI, and wait for locks of their own whose holders
- * wait for this one.
+ * The library's lock: there is one, and each MPI call takes it, but only when the program asked for
+ * MPI_THREAD_MULTIPLE or the library has a thread of its own (src/stream). User functions are
+ * called without it: they may call MPI, and may wait for a lock of the program whose holder waits
+ * for this one.
  */
 #ifndef WEFT_RUNTIME_LOCK_H
 #define WEFT_RUNTIME_LOCK_H
@@ -13,7 +13,7 @@
 /** Take the lock, whatever the thread level. */
 void weft_lock_take(void);
 void weft_lock_give(void);
-/** Let other threads in, if any waits, and take the lock again. */
+/** If other threads wait for the lock, give it to them, and take it again. */
 void weft_lock_offer(void);
 
 static inline void weft_lock(void)

@@ -4,7 +4,7 @@
 enum {
     LINE = 64,
     POST_FIXED = 512,
-    /* For an entry a member, where the offers of all do not become too large by it. */
+    /* An offer has a row for each member, if the offers of all do not become too large by it. */
     ROW_BYTES = 32,
     ROW_RANKS_MAX = 32,
     PATIENCE_LEAST_US = 2000,
@@ -20,7 +20,7 @@ typedef struct slot {
 struct weft_board {
     _Alignas(LINE) atomic_ullong owner; /* of owner_t; 0: free */
     atomic_uint patience_us;
-    atomic_uint skip, skip_until; /* meetings that are left out; the next that is not */
+    atomic_uint skip, skip_until; /* meetings to leave out; number of the next one to hold */
     atomic_uint last_done;        /* number + 1 of the last meeting that ended well; 0: none */
     slot_t slots[WEFT_MEETINGS];
 };
@@ -174,8 +174,9 @@ static unsigned at_most(unsigned value, unsigned most)
     return value < most ? value : most;
 }
 
-/* The meeting `number` begins in the slot of one that is over. If that was off: all came, too late:
- * wait longer. Some did not: come less often. */
+/* The meeting `number` begins in the slot of an older one. If that one was off although all members
+ * came, they came too late, and later meetings are waited for longer; if some members never came,
+ * the next meetings are left out. */
 static void learn_members(weft_board_t *board, const count_t *old, uint32_t number, int members)
 {
     uint32_t done = atomic_load(&board->last_done);
@@ -252,7 +253,7 @@ weft_meeting_state_t weft_meeting_look(const weft_meeting_t *meeting)
         .state;
 }
 
-/* To another state, if it is between two; the state after it. */
+/* Change the state to `to` if it is between `least` and `most`; returns the state afterwards. */
 static weft_meeting_state_t change(const weft_meeting_t *meeting, weft_meeting_state_t least,
                                    weft_meeting_state_t most, weft_meeting_state_t to)
 {

@@ -14,8 +14,8 @@ static int *node_of;        /* [world size] by rank; NULL: not known, or all on 
 static int *firsts, *lasts; /* [count] world ranks */
 static int count = 1;
 
-/* WEFT_NODES=0,0,1,2, on one host: rank i is taken to be on the i-th host of the list, which begins
- * anew when it is over. Hosts are numbered as they come, whatever the numbers in the list. */
+/* WEFT_NODES=0,0,1,2 on one host: rank i is treated as if it were on the i-th host of the list,
+ * which is repeated from its start when it ends. number_anew() replaces the numbers of the list. */
 static bool pretend(const char *list)
 {
     const char *at = list;
@@ -51,7 +51,7 @@ static int number_anew(void)
     }
     weft_free(numbers);
     count = next;
-    /* they were as long as there could have been hosts; a smaller one is no failure */
+    /* both arrays have room for `size` hosts; if they cannot be made shorter, that is no failure */
     if (has_room) {
         int *shorter = weft_realloc(firsts, (size_t)count * sizeof(*firsts));
         firsts = shorter == NULL ? firsts : shorter;

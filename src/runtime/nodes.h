@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which host each rank is on. Asked for when a collective first spans hosts: a job of one host
- * never pays for it. Hosts are numbered from 0, by the lowest world rank on them.
+ * Which host each rank is on. The launcher is asked when a collective first spans hosts, so a job
+ * of one host never pays for it. Hosts are numbered from 0, by the lowest world rank on them.
  */
 #ifndef WEFT_RUNTIME_NODES_H
 #define WEFT_RUNTIME_NODES_H

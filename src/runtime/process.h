@@ -8,8 +8,8 @@
  * of the job; weft_process_find() makes an index of it. At start-up the table has the processes of
  * the own job, and index and rank are the same number there.
  *
- * An entry of zeros is a process of the own job whose rank is its index, on node 0, never reached:
- * so the pages of a large table are not touched before they are needed.
+ * An entry of zeros stands for a process of the own job whose rank is its index, on node 0, never
+ * reached: so the pages of a large table are not touched before they are needed.
  */
 #ifndef WEFT_RUNTIME_PROCESS_H
 #define WEFT_RUNTIME_PROCESS_H
@@ -40,16 +40,16 @@ typedef struct weft_processes {
 
 extern weft_processes_t weft_processes;
 
-/** Begin with the `size` processes of the own job, of which this is number `self`. MPI_ERR_NO_MEM
- *  with a text. */
+/** Make the table, with the `size` processes of the own job, of which this one has index `self`.
+ *  MPI_ERR_NO_MEM with a text. */
 int weft_processes_open(int size, int self);
 void weft_processes_close(void);
 
-/** Enter a process of another job: an entry that is free, with its next generation, or a new one.
- *  Entries may move. MPI_ERR_NO_MEM with a text. */
+/** Enter a process of another job, in a free entry, with the entry's next generation, or in a new
+ *  one. Entries may move. MPI_ERR_NO_MEM with a text. */
 int weft_process_add(int job, int rank, int *out);
 
-/** Free an entry whose endpoint is NULL again; the table shrinks when the last entries are free. */
+/** Free an entry, whose endpoint must be NULL; the table shrinks when the last entries are free. */
 void weft_process_remove(int process);
 
 /** The index of a process; WEFT_NO_PROCESS when it is not in the table. O(1) for the own job. */

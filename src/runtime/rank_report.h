@@ -15,7 +15,7 @@ enum { WEFT_WARNINGS_MAX = 6, WEFT_WARNING_BYTES = 224, WEFT_GPUS_MAX = 16 };
 
 typedef enum weft_gpu_state {
     WEFT_GPU_NONE,       /* the program has not initialised a driver, or WEFT_DEVICE=no */
-    WEFT_GPU_NO_CONTEXT, /* it has, but nobody can know yet which device it will work on */
+    WEFT_GPU_NO_CONTEXT, /* it has, but no context tells yet which device it will work on */
     WEFT_GPU_KNOWN,
 } weft_gpu_state_t;
 
@@ -24,8 +24,8 @@ typedef struct weft_gpu_report {
     weft_gpu_state_t state;
     char pci[16]; /* from here on of WEFT_GPU_KNOWN alone */
     uint8_t uuid[16];
-    char kernels[64]; /* how they come to run there */
-    int seen_count; /* devices that the rank sees, its own too; beyond the last they are left out */
+    char kernels[64]; /* in which form the library's kernels run there */
+    int seen_count;   /* devices that the rank sees, its own included; at most WEFT_GPUS_MAX */
     uint8_t seen[WEFT_GPUS_MAX][16]; /* UUIDs */
     uint32_t reached;                /* bits: those of `seen` whose memory the device reaches */
 } weft_gpu_report_t;
@@ -41,11 +41,11 @@ typedef struct weft_rank_report {
     int speed_mbit;         /* of the interface; 0: not known */
     weft_gpu_report_t gpu;
     int warning_count;
-    /* What costs speed and what to change: the same text on each host that it is about. */
+    /* What costs speed and what to change; the same text on each host that it concerns. */
     char warnings[WEFT_WARNINGS_MAX][WEFT_WARNING_BYTES];
 } weft_rank_report_t;
 
-/** Add a note; beyond the last they are dropped. */
+/** Add a warning; after WEFT_WARNINGS_MAX of them it is dropped. */
 void weft_rank_report_warn(weft_rank_report_t *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What stands in the tables of transports for what they have no use for. */
+/* Functions for those entries of the tables that a transport has no use for. */
 #include "runtime/transport.h"
 
 #include "mpi.h"

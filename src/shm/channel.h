@@ -25,8 +25,9 @@ enum {
     WEFT_SLOTS = 64,
     WEFT_SLOT_PAYLOAD = 48,
     WEFT_DATA_UNIT = 64,
-    /* The receiver keeps back credits for up to a quarter of each ring, a packet is a quarter of
-     * the data ring at most and skips less than a quarter: so there is always room in the end. */
+    /* The receiver keeps back credits for at most a quarter of each ring, a packet takes at most a
+     * quarter of the data ring and skips less than a quarter. So a sender that waits for room
+     * always gets it. */
     WEFT_CREDIT_SHARE = 4,
 };
 
@@ -59,7 +60,7 @@ typedef struct weft_channel_out {
     uint32_t slots_sent, slots_limit; /* free slots: limit - sent */
     uint32_t units_sent, units_limit;
     uint32_t reserved_units; /* by reserve, skipped units included */
-    bool *is_throttled;      /* where to note what the credit line says of it */
+    bool *is_throttled;      /* refresh stores the credit line's is_throttled here */
 } weft_channel_out_t;
 
 /** The receiver's private side. */
@@ -150,8 +151,8 @@ static inline bool weft_channel_peek(const weft_channel_in_t *in, weft_header_t 
     return true;
 }
 
-/** Give the packet that was peeked at back to the sender, sooner or later; true when the credit
- * line was written, so that a sender which waits for room must be woken. */
+/** Take the packet that was peeked at; the sender gets its room back with the next write of the
+ * credit line. True when that was written: then a sender that waits for room must be woken. */
 static inline bool weft_channel_take(weft_channel_in_t *in, const weft_header_t *header)
 {
     in->slots_taken++;

@@ -27,7 +27,7 @@ typedef struct invitation {
     uint64_t token;
     uint64_t bytes;
     char path[PATH_BYTES];
-    bool has_name; /* to be removed by the last who attaches */
+    bool has_name; /* the last rank that attaches removes it */
 } invitation_t;
 
 static size_t round_up_to_page(size_t bytes, size_t unit)
@@ -71,13 +71,13 @@ static size_t segment_bytes(int ranks, size_t data_bytes)
     return data_offset(ranks) + pairs_of(ranks) * data_bytes;
 }
 
-/* They are sparse, which is of use where a page that nobody touches costs nothing. */
+/* The boards are sparse: only in a memfd does a page of them that is not touched cost nothing. */
 static size_t bytes_with_boards(int ranks, size_t data_bytes)
 {
     return round_up_to_page(segment_bytes(ranks, data_bytes), PAGE) + weft_boards_bytes(ranks);
 }
 
-/* The largest power of two that keeps all data rings of the host within WEFT_SHM_BYTES. */
+/* The largest power of two with which all data rings of the host fit into WEFT_SHM_BYTES. */
 static size_t data_bytes_for(int ranks)
 {
     size_t share = weft_config.SHM_BYTES / pairs_of(ranks);

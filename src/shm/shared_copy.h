@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copying a large message with both hands: the receiver reads chunks of the sender's memory from
+ * Copying a large message from both ends: the receiver reads chunks of the sender's memory from
  * the front (process_vm_readv) while the sender, if it happens to be in MPI, writes chunks from the
  * back (process_vm_writev).
  *
  *   message  | 0 | 1 | 2 | ... | 7 |        claims: number of the job | front | end
  *     receiver takes ->       <- sender takes      front == end: nothing is left to take
  *
- * One word decides who copies what, so neither waits for the other except for a chunk that is being
- * copied; a sender that does not look costs nothing. The job's number in the word keeps a late
- * sender out of the next job.
+ * Each side claims a chunk in one word, so neither waits for the other except for a chunk that is
+ * being copied; a sender that is not in MPI costs nothing. The job's number in the word keeps a
+ * late sender out of the next job.
  */
 #ifndef WEFT_SHM_SHARED_COPY_H
 #define WEFT_SHM_SHARED_COPY_H
@@ -34,8 +34,8 @@ typedef struct weft_copy_job {
  * help. False: not allowed; errno says why. Called by the receiver. */
 bool weft_shared_copy_read(weft_copy_job_t *job, pid_t pid, uint64_t from, void *to, size_t bytes);
 
-/** Do the kernel's copies from process to process take so long on this machine that two copies
- * by cores, at a time, are faster? Tries both within this process. */
+/** Are the kernel's copies from process to process so slow on this machine that it is faster to
+ * copy twice, by two cores at the same time? Measures both within this process. */
 bool weft_shared_copy_is_slow(void);
 
 /** Copy a chunk, if the receiver `pid` has offered one. Called by the sender, when it polls. */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What no algorithm can beat in this model: the greater of two bounds.
+ * A lower bound that no algorithm can beat in this model: the greater of two bounds.
  *
- * Latency: a fact of one rank must get to all nodes, or facts of all nodes to one rank. In the
- * postal model (Bar-Noy and Kipnis 1992) the nodes that can know it at time t are f(t) = f(t - g) +
- * f(t - latency), where g is the gap between the messages of a node: of a rank's over its ranks, or
- * of the port.
+ * Latency: a fact of one rank must reach all nodes, or facts of all nodes must reach one rank. In
+ * the postal model (Bar-Noy and Kipnis 1992) the number of nodes that can know it at time t is f(t)
+ * = f(t - g) + f(t - latency), where g is the gap between the messages of a node: a rank's gap
+ * divided by the node's ranks, or the port's gap.
  *
- * Bytes: what must leave, or enter, the busiest node by its one way.
+ * Bytes: what must leave, or enter, the busiest node through its one way out or in.
  */
 #include "simulator/world_private.h"
 
-/* With time in units of the gap: the nodes that know the fact are those that knew it a gap ago, and
- * those that hear of it from those that knew it a latency ago. */
+/* Time is in units of the gap. The nodes that know the fact are those that knew it one gap ago, and
+ * those that receive it from the nodes that knew it one latency ago. */
 static double spread_us(const weft_sim_world_t *world)
 {
     enum { UNITS_MAX = 1 << 14 };
@@ -32,7 +32,7 @@ static double spread_us(const weft_sim_world_t *world)
     return net->latency_us;
 }
 
-/* Bytes by the way of the busiest node. */
+/* The bytes that pass the way out or in of the busiest node. */
 static double busiest_bytes(const weft_sim_world_t *world)
 {
     const weft_shape_t *shape = world->its->shape;

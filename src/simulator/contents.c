@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An element is the function x -> a x + b modulo 2^32, a odd. Functions are applied one after the
- * other: associative, and the order matters; where a plan needs an operation that commutes, they
- * are added instead. That a wrong set or order of operands gives the right element is one chance in
- * 2^63.
+ * An element is the function x -> a x + b modulo 2^32, a odd. The operation applies one function
+ * after the other: it is associative, and the order matters. Where a plan needs an operation that
+ * commutes, the functions are added instead. A wrong set or order of operands gives the right
+ * element with a probability of 1 in 2^63.
  */
 #include "simulator/world_private.h"
 
@@ -17,7 +17,7 @@ typedef struct element {
     uint32_t a, b;
 } element_t;
 
-/* What rank `from` has for rank `to`, 0 where it is for all. */
+/* What rank `from` has for rank `to`; `to` is 0 where it is for all. */
 static element_t content(int from, int to, size_t index)
 {
     uint64_t seed = ((uint64_t)(unsigned)from << 32 | (unsigned)to) * 0x9e3779b97f4a7c15u + index;
@@ -44,8 +44,8 @@ static element_t stirred(element_t x)
     return (element_t){(x.a ^ x.a >> 15) * 0x2c1b3c6du, (x.b ^ x.b >> 12) * 0x297a2d39u};
 }
 
-/* Commutes, as a sum of floating point does, and is not associative: what is bracketed in another
- * way differs. */
+/* Commutes but is not associative, as the sum of floating-point numbers: another order of brackets
+ * gives another result. */
 static element_t stir(element_t x, element_t y)
 {
     element_t p = stirred(x), q = stirred(y);
@@ -104,7 +104,7 @@ static bool is_sim_root(const weft_sim_world_t *world, int rank)
     return rank == world->its->root;
 }
 
-/* Blocks in the send buffer, in the receive buffer. */
+/* The number of blocks in the send buffer and in the receive buffer. */
 typedef struct sides {
     int in, out;
 } sides_t;
@@ -158,8 +158,8 @@ static void write_blocks(const weft_sim_world_t *world, element_t *at, int rank,
     }
 }
 
-/* In place the receive buffer has the operand, or the blocks to send; of allgather and gather this
- * rank's block in its place. */
+/* In place, the receive buffer has the operand or the blocks to send; for allgather and gather it
+ * has this rank's block in its place. */
 void weft_sim_fill(weft_sim_world_t *world, int rank)
 {
     weft_coll_args_t args = weft_sim_args(world, rank);
@@ -195,7 +195,7 @@ static bool contents_is_equal(element_t x, element_t y)
     return x.a == y.a && x.b == y.b;
 }
 
-/* The reduced elements `first` to first + count - 1 of all ranks, in expected[]. */
+/* Puts elements `first` to first + count - 1, reduced over all ranks, into expected[]. */
 static void reduce_all(const weft_sim_world_t *world, element_t *expected, size_t first,
                        size_t count)
 {
@@ -249,7 +249,7 @@ static bool check_scans(weft_sim_world_t *world, element_t *expected)
     return true;
 }
 
-/* All agree with rank 0. */
+/* Do all ranks have the same result as rank 0? */
 static bool check_agreement(weft_sim_world_t *world)
 {
     const element_t *first = (const element_t *)world->ranks[0].buffers[WEFT_OUT];
@@ -260,7 +260,8 @@ static bool check_agreement(weft_sim_world_t *world)
     return true;
 }
 
-/* Block `block` of a rank's result; of an alltoall or scatter it was for this rank. */
+/* Checks the block that a rank received from rank `from`; in an alltoall or scatter it was meant
+ * for this rank. */
 static bool check_block(weft_sim_world_t *world, int rank, const element_t *got, int from)
 {
     weft_coll_t coll = world->its->coll;

@@ -10,7 +10,7 @@ typedef struct node {
     int32_t next;
 } node_t;
 
-/* Chains in order of time; what has been taken goes to a chain of its own. */
+/* Chains are in order of time. Ends that have been taken are in a chain of their own. */
 struct weft_sim_channels {
     int32_t *firsts, *lasts; /* [mask + 1] */
     size_t mask;

@@ -7,33 +7,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** A message by its ends: those of the same part meet in order. */
+/** One end of a message, its send or its receive. Ends of the same part match in order. */
 typedef struct weft_sim_end {
     int32_t from, to;
     int16_t part;
     bool is_send;
-    uint32_t thread, step; /* the thread that began it, and by which of its steps */
+    uint32_t thread, step; /* the thread that began it, and the step in which */
     double begun_at;
-    double arrives_at; /* of a short message: when its data are there */
+    double arrives_at; /* for a short message: when its data arrive */
     int32_t rounds, net_rounds;
-    char *data; /* of a short message, in a proof: a copy */
+    char *data; /* for a short message in a proof: a copy of its data */
 } weft_sim_end_t;
 
 typedef struct weft_sim_channels weft_sim_channels_t;
 
-/** For about so many ends at a time; NULL when there is no memory. */
+/** Room for about this many ends at a time; NULL when there is no memory. */
 weft_sim_channels_t *weft_sim_channels_create(size_t ends);
 void weft_sim_channels_release(weft_sim_channels_t *channels);
 
-/** The first end of the other kind that belongs to this one, taken out: true, and *out. Otherwise
- *  false. */
+/** Takes out the first end of the other kind that matches this one. Returns true and *out, or false
+ * if there is none. */
 bool weft_sim_channels_take(weft_sim_channels_t *channels, const weft_sim_end_t *end,
                             weft_sim_end_t *out);
 
 /** Keep an end; false when there is no memory. */
 bool weft_sim_channels_keep(weft_sim_channels_t *channels, const weft_sim_end_t *end);
 
-/** Some end that is still kept, when everything has come to rest; false: there is none. */
+/** Returns in *out some end that is still kept when the replay has ended; false if there is
+ * none. */
 bool weft_sim_channels_any(const weft_sim_channels_t *channels, weft_sim_end_t *out);
 
 #endif

@@ -9,13 +9,13 @@
 
 #include <stdio.h>
 
-/* A long message between nodes whose ends have met and that leaves at a time to come. */
+/* A long message between nodes whose two ends have matched, and which leaves at a later time. */
 typedef struct transfer {
     weft_sim_end_t send, recv;
-    uint32_t next; /* of those that are over */
+    uint32_t next; /* the next one in the list of those that are over */
 } transfer_t;
 
-/* An event is of a thread, or of a transfer. */
+/* An event belongs to a thread or to a transfer. */
 static const uint32_t IS_TRANSFER = 0x80000000, NO_TRANSFER = 0x7fffffff;
 
 typedef struct replay {
@@ -24,10 +24,10 @@ typedef struct replay {
     weft_sim_schedule_t schedule;
     transfer_t *transfers;
     uint32_t transfer_count, transfer_room, unused;
-    bool has_failed; /* no memory, or a complaint */
+    bool has_failed; /* there was no memory, or a complaint */
 } replay_t;
 
-/* Where a step of a thread stands in its rank's plan. */
+/* The step of a thread as its rank's plan has it. */
 static const weft_step_t *full_step(const replay_t *replay, uint32_t thread, uint32_t step)
 {
     const weft_sim_thread_t *its = &replay->world->threads[thread];
@@ -69,7 +69,7 @@ static void replay_add_event(replay_t *replay, uint32_t thread, double at)
         replay->has_failed = true;
 }
 
-/* What a thread that waits waited for is over, or its time is known. */
+/* What a waiting thread waited for is over, or the time of its end is known. */
 static void wake(replay_t *replay, uint32_t thread)
 {
     weft_sim_thread_t *its = &replay->world->threads[thread];
@@ -81,7 +81,7 @@ static void wake(replay_t *replay, uint32_t thread)
     replay_add_event(replay, thread, its->until);
 }
 
-/* Something that a thread has begun ends at a time, `rounds` messages after the beginning. */
+/* An operation of a thread ends at this time, `rounds` messages after its beginning. */
 static void end_at(replay_t *replay, uint32_t thread, double at, const weft_sim_end_t *end)
 {
     weft_sim_thread_t *its = &replay->world->threads[thread];
@@ -107,7 +107,7 @@ static const weft_link_cost_t *wire_between(const replay_t *replay, int from, in
     return crosses(replay, from, to) ? &replay->world->fabric.net : &replay->world->fabric.node;
 }
 
-/* The data of a message between nodes leave at `at` at the earliest: when they are there. */
+/* When the data of a message between nodes can leave, at `at` at the earliest. */
 static double replay_cross(replay_t *replay, const weft_sim_end_t *end, double at, double bytes)
 {
     weft_sim_world_t *world = replay->world;
@@ -122,7 +122,7 @@ static double replay_cross(replay_t *replay, const weft_sim_end_t *end, double a
     return there;
 }
 
-/* On a node the receiver copies the data when it has nothing else to copy. */
+/* On a node the receiver copies the data, after all earlier copies. */
 static double copy_over(replay_t *replay, const weft_sim_end_t *end, double at, double bytes)
 {
     weft_sim_rank_t *receiver = &replay->world->ranks[end->to];
@@ -149,7 +149,7 @@ static double bytes_of_end(const replay_t *replay, const weft_sim_end_t *end)
     return (double)replay->world->threads[end->thread].steps[end->step].bytes;
 }
 
-/* The data are there; the receiver takes messages one by one. */
+/* The data have arrived. The receiver takes messages one by one. */
 static void end_message(replay_t *replay, const weft_sim_end_t *send, const weft_sim_end_t *recv,
                         double there)
 {
@@ -162,7 +162,8 @@ static void end_message(replay_t *replay, const weft_sim_end_t *send, const weft
     end_at(replay, recv->thread, there, send);
 }
 
-/* It takes the way out when its time has come, not before: others may pass until then. */
+/* The transfer takes the way out only when its time has come, so other messages may use it until
+ * then. */
 static void transfer_at(replay_t *replay, const weft_sim_end_t *send, const weft_sim_end_t *recv,
                         double at)
 {
@@ -195,7 +196,7 @@ static void run_transfer(replay_t *replay, uint32_t index, double at)
     end_message(replay, &transfer.send, &transfer.recv, there);
 }
 
-/* Both ends are there. A short message has left already. */
+/* Both ends exist. A short message has left already. */
 static void meet(replay_t *replay, const weft_sim_end_t *send, const weft_sim_end_t *recv)
 {
     const weft_link_cost_t *wire = wire_between(replay, send->from, send->to);
@@ -235,7 +236,7 @@ static void count_message(replay_t *replay, const weft_sim_end_t *send, double b
         result->far_bytes += bytes;
 }
 
-/* A short message leaves at once, and a proof keeps its data: the sender may go on. */
+/* A short message leaves at once, and a proof keeps its data, so the sender may continue. */
 static void leave(replay_t *replay, weft_sim_end_t *send, double bytes)
 {
     const weft_data_t *from;
@@ -313,7 +314,8 @@ static void replay_begin_part(replay_t *replay, uint32_t thread, double at)
     replay_add_event(replay, part, at);
 }
 
-/* Begin the next step of a thread at a time; when its rank is free again. */
+/* Begins the next step of a thread at a given time; returns the time at which its rank is free
+ * again. */
 static double replay_begin_step(replay_t *replay, uint32_t thread, double at)
 {
     weft_sim_world_t *world = replay->world;
@@ -341,7 +343,7 @@ static double replay_begin_step(replay_t *replay, uint32_t thread, double at)
     return at;
 }
 
-/* The thread has nothing more to begin: its end is the end of what it has begun. */
+/* The thread has no further step: it ends when everything that it has begun ends. */
 static void end_thread(replay_t *replay, uint32_t thread)
 {
     weft_sim_world_t *world = replay->world;
@@ -355,7 +357,7 @@ static void end_thread(replay_t *replay, uint32_t thread)
     }
 }
 
-/* Is there anything that a thread must wait for? If so it is woken in time. */
+/* Is there anything that the thread must wait for? If so it will be woken in time. */
 static bool replay_must_wait(replay_t *replay, uint32_t thread, double at)
 {
     weft_sim_thread_t *its = &replay->world->threads[thread];
@@ -366,7 +368,8 @@ static bool replay_must_wait(replay_t *replay, uint32_t thread, double at)
     return true;
 }
 
-/* Until it waits, or its rank is busy: others may have something to do before the next step. */
+/* Runs a thread until it waits, or its rank is busy: other threads may have work to do before its
+ * next step. */
 static void run_thread(replay_t *replay, uint32_t thread, double at)
 {
     weft_sim_thread_t *its = &replay->world->threads[thread];
@@ -393,7 +396,7 @@ static void run_thread(replay_t *replay, uint32_t thread, double at)
 
 /* ---- all of it ---- */
 
-/* What has not ended when nothing happens any more waits for ever. */
+/* A thread that has not ended when no events are left would wait for ever. */
 static void check_end(replay_t *replay)
 {
     weft_sim_end_t end;

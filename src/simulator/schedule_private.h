@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What happens when: a heap. */
+/* The events to come, in a heap. */
 #ifndef WEFT_SIMULATOR_SCHEDULE_PRIVATE_H
 #define WEFT_SIMULATOR_SCHEDULE_PRIVATE_H
 
@@ -20,8 +20,8 @@ typedef struct weft_sim_schedule {
 /** False when there is no memory. */
 bool weft_sim_schedule_add(weft_sim_schedule_t *schedule, weft_sim_event_t event);
 
-/** The earliest event, taken out; of several at one time the lowest thread's. False: none is left.
- */
+/** Takes out the earliest event; of several at the same time, the lowest thread's. Returns false if
+ * none is left. */
 bool weft_sim_schedule_take(weft_sim_schedule_t *schedule, weft_sim_event_t *out);
 
 void weft_sim_schedule_close(weft_sim_schedule_t *schedule);

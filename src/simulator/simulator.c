@@ -35,7 +35,8 @@ weft_tuning_query_t weft_sim_query(const weft_simulation_t *its)
 
 /* ---- arguments ---- */
 
-/* Elements of a block: of allgatherv and reduce_scatter the bytes are those of all blocks. */
+/* Elements of a block. For allgatherv and reduce_scatter the bytes are those of all blocks
+ * together. */
 static size_t block_count(const weft_simulation_t *its)
 {
     size_t count = (its->bytes + ELEMENT_BYTES - 1) / ELEMENT_BYTES;
@@ -147,7 +148,7 @@ static bool add_thread(weft_sim_world_t *world, int rank, const weft_plan_t *pla
     return true;
 }
 
-/* What a rank sends, by its plan alone. */
+/* Counts what a rank sends, by its plan alone. */
 static void count_sends(weft_sim_world_t *world, const weft_plan_t *plan)
 {
     weft_sim_result_t *result = &world->result;
@@ -167,7 +168,7 @@ static void count_sends(weft_sim_world_t *world, const weft_plan_t *plan)
         result->most_scratch_bytes = (double)plan->scratch_bytes;
 }
 
-/* The memory that a rank's buffers take in a proof; NULL without memory. */
+/* Allocates a rank's buffers for a proof; returns false if there is no memory. */
 static bool give_buffers(weft_sim_world_t *world, int rank)
 {
     weft_sim_rank_t *its = &world->ranks[rank];
@@ -236,14 +237,15 @@ static int measure_rank(weft_sim_world_t *world, int rank, needs_t *out)
     return MPI_SUCCESS;
 }
 
-/* What all ranks would need, from those that may be like no other, a leader and one like most. */
+/* Estimates the needs of all ranks from a sample: the ranks that may differ from all others, a
+ * leader, and a typical rank. */
 static int estimate(weft_sim_world_t *world, needs_t *out)
 {
     const weft_shape_t *shape = world->its->shape;
     int middle = shape->nodes / 2, last = weft_shape_count(shape, middle) - 1;
     const struct {
         int rank;
-        double count; /* that are taken to be like it */
+        double count; /* how many ranks are taken to be like it */
     } samples[] = {{world->its->root, 1},
                    {0, 1},
                    {world->size - 1, 1},

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulator: runs the plans of all ranks of a collective in one process, in the order of the
- * time that the cost model's constants say. It counts what they do, and proves the result: the
- * ranks have numbers that tell whose they are, and at the end each must have what the standard
- * says.
+ * The simulator: runs the plans of all ranks of a collective in one process, in the order of time
+ * that follows from the cost model's constants. It counts what they do, and proves the result: each
+ * element of a rank's data is a number that identifies it, and at the end each rank must have what
+ * the standard requires.
  *
  *   a rank     does one thing at a time: begins a message (gap), reduces, copies; it takes the
  *              messages that arrive one by one (gap)
- *   a node     has one way out and one way in, which its ranks share; a message takes it
+ *   a node     has one way out and one way in, which its ranks share; a message occupies it
  *              for a while (port)
  *   a message  between nodes takes latency + bytes / rate from the time the way is free; a long one
- *              asks first. On a node the receiver copies it.
+ *              goes by rendezvous. On a node the receiver copies it.
  */
 #ifndef WEFT_SIMULATOR_SIMULATOR_H
 #define WEFT_SIMULATOR_SIMULATOR_H
@@ -25,17 +25,18 @@ typedef struct weft_simulation {
     int root;
     weft_choice_t choice;
     const char *fabric;
-    int island_nodes; /* so many nodes lie near each other; 0: all do */
+    int island_nodes; /* this many nodes lie near each other; 0: all do */
     bool is_in_place, is_oversubscribed;
-    bool commutes;       /* the operation of a reduction */
-    bool compares_bits;  /* reduce by an operation that is not associative, and look whether all
-                            ranks agree, instead of at the values */
-    size_t memory_bytes; /* as much as it may take */
+    bool commutes; /* the operation of a reduction */
+    /* Reduce by an operation that is not associative, and check that all ranks agree, instead of
+     * checking the values. */
+    bool compares_bits;
+    size_t memory_bytes; /* the simulator may use this much memory */
 } weft_simulation_t;
 
 typedef enum weft_sim_depth {
     WEFT_SIM_PROVED,  /* every rank has the right result */
-    WEFT_SIM_RUN,     /* all messages meet; there was no memory for what they carry */
+    WEFT_SIM_RUN,     /* all messages match; there was no memory for their data */
     WEFT_SIM_SAMPLED, /* a few ranks' plans were counted; the time is the model's formula */
     WEFT_SIM_WRONG,   /* see `complaint` */
 } weft_sim_depth_t;
@@ -45,16 +46,16 @@ typedef struct weft_sim_result {
     char complaint[200];
     int rounds, net_rounds; /* messages of the longest chain; of those, between nodes */
     double messages, net_messages, net_bytes; /* of all ranks; net: between nodes */
-    double far_bytes;                         /* of net_bytes: between islands */
+    double far_bytes;                         /* the part of net_bytes that goes between islands */
     double most_messages, most_bytes;         /* sent by one rank */
     double most_scratch_bytes;                /* of one rank */
     double time_us, bound_us;                 /* bound: no algorithm can be faster in this model */
 } weft_sim_result_t;
 
-/** MPI_SUCCESS, with the result in *out; MPI_ERR_NO_MEM. */
+/** Returns MPI_SUCCESS, with the result in *out, or MPI_ERR_NO_MEM. */
 int weft_simulate(const weft_simulation_t *simulation, weft_sim_result_t *out);
 
-/** The facts of a call as the tuning table asks for them. */
+/** The facts of a call in the form in which the tuning table takes them. */
 weft_tuning_query_t weft_sim_query(const weft_simulation_t *simulation);
 
 #endif

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records that are part of a graph, and when that is gone. The driver is given a ticket for each,
- * not the record: a graph may be destroyed after MPI has ended, when there is no record any more.
+ * Records that are part of a graph, and how the library learns that the graph is gone. The driver
+ * is given a ticket for each record, not the record itself: a graph may be destroyed after MPI has
+ * ended, when the record is gone.
  *
  *   record <-> ticket <- graph, and all that was made of it
  *
- * When the graph is gone, a thread of the driver's puts the ticket on a stack; the library's
- * thread, or the next call that captures, releases the record and frees the ticket. When the record
- * is gone, the ticket names none.
+ * When the graph is gone, a thread of the driver puts the ticket on a stack; the library's thread,
+ * or the next call that captures, releases the record and frees the ticket. When the record is
+ * gone, the ticket refers to no record.
  */
 #include "stream/stream_private.h"
 
 #include "base/memory.h"
 
 struct weft_ticket {
-    enqueued_t *record; /* NULL: gone */
+    enqueued_t *record; /* NULL: the record is gone */
     weft_ticket_t *next;
 };
 
@@ -42,7 +43,8 @@ void wefti_ticket_release(enqueued_t *record)
     record->ticket = NULL;
 }
 
-/* In a thread of the driver's, which may call nothing of it, nor wait for our lock. */
+/* Runs in a thread of the driver, where it may not call the driver, nor wait for the library's
+ * lock. */
 void wefti_ticket_return(void *owner)
 {
     weft_ticket_t *ticket = owner, *top = atomic_load(&returned);

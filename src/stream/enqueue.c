@@ -7,7 +7,8 @@
 
 /* ---- the stream ---- */
 
-/* What an operation before has left to be told; then nothing is enqueued. */
+/* The error that an earlier operation has left to be returned; the call that returns it enqueues
+ * nothing. */
 static int old_error(weft_stream_t *stream)
 {
     int error = stream->error;
@@ -48,7 +49,7 @@ static int create_record(const char *name, weft_comm_t *comm, enqueued_t **out)
     return *out == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
 }
 
-/* With a request, the program has a reference. */
+/* If the program gets a request, it holds a reference. */
 static int enqueue_record(enqueued_t *record, weft_request_t **out)
 {
     if (out == NULL)
@@ -177,7 +178,7 @@ static void retain(const weft_coll_args_t *args)
         weft_op_retain(args->op);
 }
 
-/* The program's array of counts is its own again when the call returns. */
+/* The array of counts is copied, as the program may change it when the call returns. */
 static int copy_counts(const weft_coll_args_t *args, MPI_Count **out)
 {
     size_t size = (size_t)args->comm->size;
@@ -222,7 +223,7 @@ static MPI_Status *enqueued_status_at(const enqueued_t *record, int i)
     return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
 
-/* The first error; of several requests the statuses tell which. */
+/* The first error. If there are several requests, the statuses tell which of them failed. */
 static int collect_result(enqueued_t *record)
 {
     int err = MPI_SUCCESS;
@@ -247,7 +248,8 @@ static void stream_target_is_over(enqueued_t *record)
 
 static int stream_begin_wait(enqueued_t *record)
 {
-    record->of.wait.missing = 1; /* so that it is not over before all were looked at */
+    /* one is added so that the record is not over before all requests were looked at */
+    record->of.wait.missing = 1;
     for (int i = 0; i < record->of.wait.count; i++) {
         enqueued_t *target = record->of.wait.targets[i];
         if (target == NULL || target->request.is_complete)
@@ -315,7 +317,7 @@ static int check_targets(int count, enqueued_t *const *targets, const enqueued_t
     return err;
 }
 
-/* From here on what the program had is the record's. */
+/* Puts a wait into the stream. Its record holds references of its own to the targets. */
 static int put_wait(const weft_enqueue_wait_t *args, enqueued_t **targets, enqueued_t *first)
 {
     enqueued_t *record = wefti_enqueued_create(args->name, first->request.comm, first->stream);

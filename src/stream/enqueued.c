@@ -10,13 +10,13 @@
 
 #include <string.h>
 
-/* Streams hold about 1000 entries, and a call that finds its stream full would block with all that
- * the driver locks: so many operations of two entries may wait in one stream, and a call that wants
- * more waits here. */
+/* A stream holds about 1000 entries, and a driver call that finds its stream full blocks while it
+ * holds the driver's locks. So at most this many operations, of two entries each, may wait in one
+ * stream, and a call that would add another one waits here. */
 enum { WAITING_MOST = 256 };
 
 static weft_pool_t records = WEFT_POOL(enqueued_t);
-/* What a driver may still name: captured records, and those that were given up. */
+/* Records to which a driver may still refer: captured ones, and those that were given up. */
 static weft_list_t kept = {&kept, &kept};
 static int unfinished;
 bool wefti_all_is_over;
@@ -33,7 +33,7 @@ static void stream_release_handle(weft_request_t *request)
     wefti_enqueued_release((enqueued_t *)request);
 }
 
-/* What peers count on, and a stream waits for, goes on. */
+/* Cancelling does nothing: peers count on the operation, and the stream waits for it. */
 static void stream_cancel(weft_request_t *request)
 {
     (void)request;
@@ -179,8 +179,9 @@ static int prepare(enqueued_t *record, bool has_gate)
     return err;
 }
 
-/* The lock is given up: the driver may block while the stream is full of the program's work, which
- * may wait for what our thread is to do. Once the call is there, the record is our thread's. */
+/* The lock is released meanwhile: the driver may block while the stream is full of the program's
+ * work, which may wait for work of the library's thread. Once the host function is in the stream,
+ * the record belongs to that thread. */
 static int put_record(enqueued_t *record, bool *is_there_out)
 {
     weft_user_stream_t *users = record->stream->users;
@@ -228,7 +229,7 @@ void wefti_enqueued_begin(enqueued_t *record)
         return;
     if (record->capture == 0) {
         leave_stream(record);
-    } else { /* once more */
+    } else { /* captured: the record is used again */
         count_unfinished(1);
         weft_request_forget_error(&record->request);
         record->request.status = weft_status_empty();
@@ -272,7 +273,7 @@ void wefti_enqueued_finish(enqueued_t *record)
     record->waiter = NULL;
     wefti_stream_under_way(-1);
     weft_object_retain(
-        &record->request.object); /* completing it may release the program's reference */
+        &record->request.object); /* completing the request may release the program's reference */
     weft_request_complete(&record->request);
     if (waiter != NULL)
         waiter->ops->target_is_over(waiter);
@@ -295,7 +296,7 @@ void wefti_enqueued_graph_gone(enqueued_t *record)
     wefti_enqueued_release(record);
 }
 
-/* The driver may still name it. */
+/* The record stays allocated, as the driver may still refer to it. */
 void wefti_enqueued_give_up(enqueued_t *record, int error)
 {
     leave_stream(record);

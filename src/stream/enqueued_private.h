@@ -6,8 +6,8 @@
  *                  ^                                                |
  *                  +----------------- captured: the next launch ----+
  *
- * References: the library's, until it is over (captured ones: until the graph is gone, see
- * captured.c, or MPI ends), and that of the program, if it has the request.
+ * References: the library holds one until the operation is over (for a captured operation until the
+ * graph is gone, see captured.c, or MPI ends); the program holds one if it has the request.
  */
 #ifndef WEFT_STREAM_ENQUEUED_PRIVATE_H
 #define WEFT_STREAM_ENQUEUED_PRIVATE_H
@@ -22,36 +22,38 @@
 typedef struct enqueued enqueued_t;
 typedef struct weft_ticket weft_ticket_t;
 
-/* What the kinds of operations differ in. */
+/* The functions in which the kinds of operations differ. */
 typedef struct enqueued_ops {
-    /* Begin it, without blocking; wefti_enqueued_over() comes when it is over, unless this fails.
-     */
+    /* Begin the operation without blocking. If this succeeds, wefti_enqueued_over() is called when
+     * it is over. */
     int (*begin)(enqueued_t *record);
-    /* One of those is over whose `waiter` it is. */
+    /* A record whose `waiter` is this one is over. */
     void (*target_is_over)(enqueued_t *record);
-    /* Give back what it holds. */
+    /* Release what the record holds. */
     void (*drop)(enqueued_t *record);
 } enqueued_ops_t;
 
 struct enqueued {
-    /* first: what the program gets of operations that the stream does not await */
+    /* First: this is what the program gets for operations that the stream does not wait for. */
     weft_request_t request;
     const enqueued_ops_t *ops;
     const char *name; /* of the MPI function */
     weft_stream_t *stream;
-    uint64_t capture; /* that it is part of; 0: none */
+    uint64_t capture; /* the capture that it belongs to; 0: none */
     weft_gate_t gate;
     bool has_gate;
-    bool has_status;       /* that an error can be told by */
-    bool is_given_up;      /* the stream will not come to it */
-    bool has_no_graph;     /* captured, and the graph is gone */
-    weft_ticket_t *ticket; /* captured: what the graph holds of it; NULL: it will not be known when
-                              the graph goes */
-    atomic_uint arrivals;  /* of the stream that are not dealt with */
-    enqueued_t *next_arrived; /* in the stack of those, or in the list of those that failed */
-    enqueued_t *waiter;       /* that was begun and waits for this one */
+    bool has_status;   /* the program gave a status, which can report an error */
+    bool is_given_up;  /* the stream will not reach it */
+    bool has_no_graph; /* captured, and the graph is gone */
+    /* Captured: what the graph holds for the record. NULL: the library will not learn that the
+     * graph is gone. */
+    weft_ticket_t *ticket;
+    /* how often the stream has reached it without the thread having dealt with that */
+    atomic_uint arrivals;
+    enqueued_t *next_arrived; /* in the stack of arrived records, or in the list of failed ones */
+    enqueued_t *waiter;       /* an operation that was begun and waits for this one */
     weft_request_t *running;
-    weft_link_t link; /* in stream->waiting, or among the captured ones */
+    weft_link_t link; /* in stream->waiting, or in the list of captured records */
     MPI_Status *status;
     union {
         weft_send_args_t send;
@@ -59,58 +61,59 @@ struct enqueued {
         struct {
             weft_coll_t coll;
             weft_coll_args_t args;
-            MPI_Count *counts; /* a copy of what args points to */
+            MPI_Count *counts; /* a copy of the array in args */
         } coll;
         struct {
             int count, missing;
-            enqueued_t **targets; /* [count], NULL: there is none */
+            enqueued_t **targets; /* [count]; NULL entries have no target */
             MPI_Status *statuses;
         } wait;
     } of;
 };
 
-/** A record with the library's reference, in no stream yet. `ops` and `of` are the caller's to set.
- * NULL, with a text: no memory. */
+/** Create a record that is in no stream yet; the library holds its one reference. The caller sets
+ * `ops` and `of`. Returns NULL, with a text, if there is no memory. */
 enqueued_t *wefti_enqueued_create(const char *name, weft_comm_t *comm, weft_stream_t *stream);
 void wefti_enqueued_release(enqueued_t *record);
 
-/** Whether a request is one of a record. */
+/** Does the request belong to a record? */
 bool wefti_is_enqueued(const weft_request_t *request);
 
-/** The capture that a stream is part of; 0: none. MPI_ERR_OTHER. */
+/** The capture that a stream is part of; 0 if none. Returns MPI_SUCCESS or MPI_ERR_OTHER. */
 int wefti_capture_of(weft_stream_t *stream, uint64_t *out);
 
-/** Settle its place in the stream; the lock is given up meanwhile. On failure the record is
+/** Put the record into its stream; the lock is released meanwhile. On failure the record is
  * released. */
 int wefti_enqueued_put(enqueued_t *record, bool has_gate);
 
-/** The stream has come to it. */
+/** The stream has reached the record: begin its operation. */
 void wefti_enqueued_begin(enqueued_t *record);
 
-/** What it waited for is over; `error` with the text of weft_fail. */
+/** What the record waited for is over; an `error` comes with the text of weft_fail. */
 void wefti_enqueued_over(enqueued_t *record, int error);
 
-/** The last step: its gate opens. */
+/** Finish the record: its gate opens. */
 void wefti_enqueued_finish(enqueued_t *record);
 
-/** It is not going to happen: the stream is broken. */
+/** Give up an operation that the stream, which is broken, will not reach. */
 void wefti_enqueued_give_up(enqueued_t *record, int error);
 
-/** No stream comes to a captured record any more: it goes, when what has begun of it is over. */
+/** No stream will reach this captured record again: release it when the operations begun for it are
+ * over. */
 void wefti_enqueued_graph_gone(enqueued_t *record);
 
 /* ---- captured.c ---- */
 
-/** What a graph is to hold of a record; NULL: no memory. Then it was handed over (or not: release).
- */
+/** Create what a graph holds for a record; NULL if there is no memory. It must be handed to the
+ * driver, or released. */
 weft_ticket_t *wefti_ticket_create(enqueued_t *record);
 void wefti_ticket_release(enqueued_t *record);
-/** The record goes first. */
+/** The record is released before its ticket. */
 void wefti_ticket_void(enqueued_t *record);
-/** The graph is gone: called by a thread of the driver's, without the lock, even after MPI has
+/** The graph is gone. Called by a thread of the driver, without the lock, even after MPI has
  * ended. */
 void wefti_ticket_return(void *ticket);
-/** Release the records whose tickets came back. */
+/** Release the records whose tickets have been returned. */
 void wefti_tickets_collect(void);
 
 /** Is anything enqueued, or under way? */
@@ -118,9 +121,9 @@ bool wefti_enqueued_is_idle(void);
 /** Set whenever wefti_enqueued_is_idle() becomes true. */
 extern bool wefti_all_is_over;
 
-/** At the end of MPI, nothing being under way: release what is kept ... */
+/** At the end of MPI, when nothing is under way: release the records that are kept ... */
 void wefti_enqueued_end(void);
-/** ... and the memory of all. */
+/** ... and free the memory of all records. */
 void wefti_enqueued_close(void);
 
 #endif

@@ -13,7 +13,7 @@
 #include <string.h>
 
 static weft_pool_t streams = WEFT_POOL(weft_stream_t);
-static int stream_slot; /* of communicators */
+static int stream_slot; /* the slot of communicators that holds their stream */
 weft_list_t wefti_streams = {&wefti_streams, &wefti_streams};
 
 weft_stream_t *weft_stream_of(const void *handle)
@@ -62,7 +62,7 @@ int weft_stream_create(const void *handle, size_t bytes, weft_stream_t **out)
 
 /* ---- references ---- */
 
-/* An error that no call has returned must not be lost: it is logged. */
+/* An error that no call has returned is logged, so that it is not lost. */
 static void close_handle(weft_stream_t *stream)
 {
     if (stream->error != MPI_SUCCESS)
@@ -119,8 +119,8 @@ weft_stream_t *weft_stream_of_comm(const weft_comm_t *comm)
 
 /* ---- the end ---- */
 
-/* The library learns of a graph's launch only when the stream comes to the graph's first operation,
- * so it waits for all that is in the streams. */
+/* The library learns that a graph was launched only when the stream reaches the graph's first
+ * operation, so it waits for all work in the streams. */
 static void await_graphs(void)
 {
     weft_link_t *link = wefti_streams.next;
@@ -151,7 +151,7 @@ void weft_streams_end(void)
     wefti_enqueued_end();
 }
 
-/* Communicators that the program has not freed still had references. */
+/* Communicators that the program has not freed have held their streams until now. */
 void weft_streams_close(void)
 {
     while (!weft_list_is_empty(&wefti_streams))

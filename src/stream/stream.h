@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Streams of a device as MPI sees them (MPIX_Stream of mpix.h): what is enqueued on a communicator
- * that belongs to one happens in the stream's order (enqueue.h).
+ * Streams of a device as MPI sees them (MPIX_Stream of mpix.h): operations that are enqueued on a
+ * communicator of a stream run in the stream's order (enqueue.h).
  *
- * The first one of a device starts a thread, which lives until the end of MPI; from then on all
+ * The first stream of a device starts a thread, which runs until the end of MPI; from then on all
  * calls take the lock, whatever the thread level. All functions are called with the lock held.
  */
 #ifndef WEFT_STREAM_STREAM_H
@@ -15,46 +15,47 @@
 #include "base/list.h"
 
 typedef struct weft_stream {
-    weft_object_t object;      /* a reference each: the handle, communicators, operations */
-    bool is_freed;             /* the handle is dead */
-    weft_user_stream_t *users; /* NULL: no stream of a device belongs to it */
-    weft_list_t waiting;       /* operations that the stream has not come to */
+    weft_object_t object; /* the handle, each communicator and each operation hold a reference */
+    bool is_freed;        /* the program has freed the handle */
+    weft_user_stream_t *users; /* NULL: it has no stream of a device */
+    weft_list_t waiting;       /* operations that the stream has not reached */
     int waiting_count;
-    bool has_room;     /* for one more of these */
-    bool is_being_fed; /* by a thread of the program's */
+    bool has_room;     /* for one more operation */
+    bool is_being_fed; /* a thread of the program is adding an operation */
     bool is_free_to_feed;
-    bool is_captured; /* an operation is part of a graph */
-    int error;        /* of an operation, to be returned by the next call; MPI_SUCCESS: none */
-    char *why;        /* its text */
-    weft_link_t link; /* in the list of all */
+    bool is_captured; /* some operation of it is part of a graph */
+    int error;        /* an operation's error that the next call returns; MPI_SUCCESS: none */
+    char *why;        /* the text of `error` */
+    weft_link_t link; /* in the list of all streams */
 } weft_stream_t;
 
-/** NULL: not a live stream (MPIX_STREAM_NULL included). */
+/** The stream of a handle; NULL if it is not a live stream (MPIX_STREAM_NULL included). */
 weft_stream_t *weft_stream_of(const void *handle);
 
-/** A stream with one reference. `handle` (may be NULL: no device) is the device's stream, as the
- * program gave it in `bytes` bytes. MPI_ERR_NO_MEM, MPI_ERR_ARG, MPI_ERR_OTHER. */
+/** Create a stream with one reference. `handle` is the device's stream, as the program gave it in
+ * `bytes` bytes; NULL: no device. Returns MPI_SUCCESS, MPI_ERR_NO_MEM, MPI_ERR_ARG or
+ * MPI_ERR_OTHER. */
 int weft_stream_create(const void *handle, size_t bytes, weft_stream_t **out);
 
-/** The program frees its handle. What is enqueued goes on. */
+/** The program frees its handle. Enqueued operations still run. */
 void weft_stream_free(weft_stream_t *stream);
 
 void weft_stream_retain(weft_stream_t *stream);
 void weft_stream_release(weft_stream_t *stream);
 
-/** Make operations on `comm` go to `stream`; for a communicator that is new. */
+/** Make operations on `comm`, which is new, use `stream`. */
 void weft_stream_attach(weft_stream_t *stream, weft_comm_t *comm);
 
 /** The stream of a communicator; NULL: it has none. */
 weft_stream_t *weft_stream_of_comm(const weft_comm_t *comm);
 
-/** At start-up; MPI_ERR_INTERN with a text. */
+/** Called at start-up. Returns MPI_SUCCESS, or MPI_ERR_INTERN with a text. */
 int weft_streams_open(void);
 
-/** Wait for all that is enqueued and not done, and end the thread; nothing may be enqueued any
- * more. */
+/** Wait for all enqueued operations, and end the thread. After this call nothing may be
+ * enqueued. */
 void weft_streams_end(void);
-/** Release everything, communicators being gone. */
+/** Release everything. Communicators are gone already. */
 void weft_streams_close(void);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The library's thread for streams: begins what streams have come to, and sees to progress as long
- * as anything is under way.
+ * The library's thread for streams: it begins the operations that streams have reached, and makes
+ * progress as long as an operation is under way.
  *
- *   driver's thread   wefti_stream_arrived(record): a push, a wake; no lock, no call of the driver
+ *   driver's thread   wefti_stream_arrived(record): pushes and wakes; no lock, no driver call
  *   library's thread  takes all that arrived, begins it, polls while anything is under way,
  *                     else sleeps
  *   any thread        that polls may complete an operation, and so open its gate
@@ -14,29 +14,31 @@
 #include "stream/enqueued_private.h"
 #include "stream/stream.h"
 
-/** Start the thread, if it does not run yet; from then on calls take the lock. MPI_ERR_OTHER. */
+/** Start the thread if it does not run yet; from then on calls take the lock. Returns MPI_SUCCESS
+ * or MPI_ERR_OTHER. */
 int wefti_stream_thread_start(void);
 bool wefti_stream_thread_runs(void);
-/** End it. Nothing is under way. */
+/** End the thread. Nothing may be under way. */
 void wefti_stream_thread_end(void);
 
-/** A stream has come to an operation: called by a thread of the driver's, without the lock. */
+/** A stream has reached an operation. Called by a thread of the driver, without the lock. */
 void wefti_stream_arrived(void *record);
 
-/** There is something to do for the thread, if it runs; from any thread, without the lock. */
+/** Wake the thread, if it runs, as there is work for it. Any thread may call this without the
+ * lock. */
 void wefti_stream_ring(void);
 
-/** It was dealt with; if the stream has come to it again meanwhile it begins anew. */
+/** The record was dealt with; if the stream has reached it again meanwhile, it is begun again. */
 void wefti_stream_dealt_with(enqueued_t *record);
 
-/** An operation has failed: its error handler is to be called, and then its gate opened. */
+/** An operation has failed: the thread calls its error handler, and then opens its gate. */
 void wefti_stream_failed(enqueued_t *record);
 
 /** An operation was begun (1) or is over (-1): the thread polls as long as any is under way. */
 void wefti_stream_under_way(int more);
 
-/** Wait until *flag is true, and look now and then whether streams still go on: what waits in one
- * that does not fails. */
+/** Wait until *flag is true, and check from time to time that streams still work: operations that
+ * wait in a stream that does not work fail. */
 void wefti_stream_await(const bool *flag);
 
 /** All streams, linked by `link`. */

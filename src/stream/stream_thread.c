@@ -17,15 +17,15 @@
 #include <string.h>
 
 enum {
-    /* With a core to itself the thread looks so long for the next arrival: a thread that sleeps
-       takes 50 us to wake, and operations often come in rows. */
+    /* Where the thread has a core to itself, it polls this long for the next arrival before it
+     * sleeps: waking a thread takes 50 us, and operations often follow each other closely. */
     SPIN_NS = 20000,
     CHECK_MS = 20,
 };
 
 static _Atomic(enqueued_t *) arrived; /* a stack */
 static atomic_bool is_open;
-static atomic_uint to_do; /* 1: there is something to do */
+static atomic_uint to_do; /* 1: there is work for the thread */
 static enqueued_t *failed, **failed_end = &failed;
 static bool has_news, is_ending, runs;
 static int under_way, watchers;
@@ -33,8 +33,9 @@ static pthread_t thread;
 
 /* ---- waking it ---- */
 
-/* It sleeps on to_do, or in progress as every thread does. The fence: a thread that goes to sleep
- * there looks at to_do after it has set the doorbell. */
+/* The thread sleeps on to_do, or in progress like every other thread. The fence orders this store
+ * against the doorbell: a thread that goes to sleep in progress looks at to_do after it has set the
+ * doorbell. */
 static void ring_thread(void)
 {
     if (atomic_exchange(&to_do, 1) == 0)
@@ -43,8 +44,8 @@ static void ring_thread(void)
     weft_progress_notify();
 }
 
-/* A poll that ends the thread's wait in progress. For other threads that poll it counts as nothing
- * done. */
+/* A poll function that ends the thread's wait in progress. In other threads that poll it returns 0,
+ * as if nothing was done. */
 static int stream_hear_of_it(bool everything)
 {
     (void)everything;
@@ -62,7 +63,7 @@ static void push(enqueued_t *record)
     ring_thread();
 }
 
-/* After MPI_Finalize a graph may still be launched, wrongly, but the record is gone. */
+/* A program may, wrongly, launch a graph after MPI_Finalize; the record is gone then. */
 void wefti_stream_arrived(void *owner)
 {
     enqueued_t *record = owner;
@@ -99,7 +100,8 @@ void wefti_stream_under_way(int more)
 
 /* ---- what it does ---- */
 
-/* In the order of arrival: messages of one stream do not overtake each other. */
+/* Arrived records are begun in the order of arrival, so that messages of one stream do not overtake
+ * each other. */
 static void begin_arrived(void)
 {
     enqueued_t *stack = atomic_exchange(&arrived, NULL), *first = NULL;
@@ -125,7 +127,7 @@ static void remember(const enqueued_t *record)
     stream->why = record->request.why == NULL ? NULL : weft_strdup(record->request.why);
 }
 
-/* The handler may be the program's, and call MPI. */
+/* The error handler may be the program's, and may call MPI. */
 static void tell_over(enqueued_t *record)
 {
     weft_comm_t *comm = record->request.comm;
@@ -181,7 +183,7 @@ static void *stream_thread_run(void *unused)
 
 /* ---- begin and end ---- */
 
-/* Signals are the program's threads' to handle. */
+/* The thread blocks all signals, so that the program's threads handle them. */
 static int create_thread(void)
 {
     sigset_t all, before;
@@ -195,8 +197,8 @@ static int create_thread(void)
     return MPI_SUCCESS;
 }
 
-/* The calling thread is in an MPI call, alone, if it had not to take the lock: it has it from now
- * on, and its call gives it back. */
+/* The calling thread is in an MPI call. If that call did not have to take the lock, it is the only
+ * thread in MPI: it takes the lock here, and the call releases it at its end. */
 static void lock_from_now_on(void)
 {
     if (weft_world.is_threaded)
@@ -248,8 +250,8 @@ static void give_up_stream(weft_stream_t *stream, int error)
         wefti_enqueued_give_up(WEFT_ELEMENT(stream->waiting.next, enqueued_t, link), error);
 }
 
-/* After an error of its context a stream's host functions are not called any more, and the driver
- * does not say so. */
+/* After an error of its context the driver does not call a stream's host functions, and does not
+ * report that either. */
 static int stream_check_streams(bool everything)
 {
     static int64_t last_ms;
@@ -266,7 +268,7 @@ static int stream_check_streams(bool everything)
         if (err == MPI_SUCCESS)
             continue;
         give_up_stream(stream, err);
-        return 1; /* of all else nothing is certain: the list may have changed */
+        return 1; /* stop here, as the list may have changed */
     }
     return 0;
 }

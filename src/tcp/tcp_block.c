@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers to READs: bytes of the user's memory go to the socket from where they lie.
+ * Answers to READs: the bytes go to the socket straight from the user's memory.
  */
 #include "tcp/tcp_private.h"
 
@@ -12,8 +12,8 @@
 
 enum { FRAMES = 16 };
 
-/* One frame each of the oldest answers, which go out in one system call: with one for each,
- * messages of 64 KiB came at 3 GB/s from one host to another. */
+/* One frame of each of the oldest answers; they go out in one system call. With a call for each
+ * frame, messages of 64 KiB moved at only 3 GB/s from one host to another. */
 typedef struct frames {
     int count;
     size_t bytes;
@@ -67,7 +67,7 @@ static void collect_answers(frames_t *frames, const tcp_block_t *block)
         add_frame(frames, block);
 }
 
-/* Of this frame the socket took so much; what is missing goes out first, next time. */
+/* The socket took `taken` bytes of this frame; the rest of it goes out first, the next time. */
 static void keep_rest(tcp_peer_t *peer, const struct iovec pieces[2], size_t taken)
 {
     size_t of_head = taken < pieces[0].iov_len ? taken : pieces[0].iov_len;
@@ -77,8 +77,8 @@ static void keep_rest(tcp_peer_t *peer, const struct iovec pieces[2], size_t tak
     peer->tail_bytes = pieces[1].iov_len - (taken - of_head);
 }
 
-/* The owner of the memory is told later: it may send something at once, and the socket is being
- * written to. */
+/* The owner of the memory is told later, since it may send something at once, while the socket is
+ * being written to. */
 void wefti_tcp_end_block(tcp_peer_t *peer)
 {
     tcp_block_t *block = peer->blocks;
@@ -93,7 +93,7 @@ void wefti_tcp_end_block(tcp_peer_t *peer)
     wefti_tcp.taken = block;
 }
 
-/* The socket took so much of them; true: all. */
+/* The socket took `taken` bytes of the frames. True: it took all. */
 static bool note_taken(tcp_peer_t *peer, const frames_t *frames, size_t taken)
 {
     for (int i = 0; i < frames->count; i++) {
@@ -121,7 +121,7 @@ bool wefti_tcp_write_blocks(tcp_peer_t *peer)
         size_t taken = wefti_tcp_write(peer, frames.pieces[0], 2 * frames.count);
         if (taken == 0 ||
             !note_taken(peer, &frames,
-                        taken)) /* with taken == 0 the peer may be lost, and its blocks */
+                        taken)) /* with taken == 0 the peer may be lost, and its blocks gone */
             return false;
     }
     return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receiving. What the socket has is read into one buffer, and whole packets are handed on from
- * there. Of a packet that is not whole the rest is read to where it belongs: the block of a get
- * straight into the user's memory.
+ * Receiving. Data are read from the socket into one buffer, the inbox, and whole packets are handed
+ * on from there. The rest of a packet that is not whole is read into its own place: the block of a
+ * get straight into the user's memory.
  */
 #include "tcp/tcp_private.h"
 
@@ -19,26 +19,25 @@
 
 enum {
     INBOX_BYTES = 256 * 1024,
-    /* While a block or, after a large packet, another one is expected, so little is read beyond
-     * what has a place: what lies in the inbox has to be copied, and the rest is read to where it
-     * belongs. */
+    /* While a block is expected, or another large packet after one, only so many bytes are read
+     * into the inbox, since they have to be copied from there; the rest is read into its place. */
     INBOX_OF_BLOCKS = 512,
     LARGE_BYTES = 16 * 1024,
     /* While more than MUCH_BYTES are to come in a stream, a socket that was read empty is left
-     * alone until ENOUGH_BYTES are there, or for STILL_NS no more have come. Each read takes the
-     * lock of the socket, for which whoever brings the data has to wait, and finds little: so the
-     * reader's core worked half as long, and messages of 64 KiB, 256 KiB and 1 MiB came at 5.8, 6.7
-     * and 6.3 GB/s (means of ten runs), read at once at 5.1, 5.8 and 5.9. */
+     * alone until ENOUGH_BYTES are there, or no more have come for STILL_NS. An early read finds
+     * little, and takes the lock of the socket, for which the kernel has to wait when it adds data.
+     * With the rest the reader's core worked half as long, and messages of 64 KiB, 256 KiB and 1
+     * MiB moved at 5.8, 6.7 and 6.3 GB/s (means of ten runs); without it at 5.1, 5.8 and 5.9. */
     MUCH_BYTES = 1024 * 1024,
     MUCH_AT_ONCE =
-        4 * 1024 * 1024, /* of one message: waiting for it to gather costs more than it gains */
+        4 * 1024 * 1024, /* the same for a single message, where to wait costs more than it gains */
     ENOUGH_BYTES = 512 * 1024,
     STREAM_BYTES = 32 * 1024, /* what a read of a stream gets at least */
     STILL_NS = 20000,
     LOOK_NS = 2000,
 };
 
-static char *inbox; /* [INBOX_BYTES] of all peers; nothing stays in it between two reads */
+static char *inbox; /* [INBOX_BYTES] shared by all peers; it is empty between two reads */
 
 static void drop_connection(tcp_peer_t *peer, const char *why)
 {
@@ -63,7 +62,7 @@ static void take_no_read(tcp_peer_t *peer)
         wefti_tcp_end_get(peer, get, false);
 }
 
-/* A block is in its place. */
+/* All data of a block are in their place. */
 static void take_frame_block(tcp_peer_t *peer)
 {
     weft_get_t *get = wefti_tcp_find_get(peer, weft_header_number(&peer->header));
@@ -78,7 +77,7 @@ static void take_frame_block(tcp_peer_t *peer)
 static void take_frame(tcp_peer_t *peer, const char *payload)
 {
     weft_header_t header = peer->header;
-    peer->header_got = 0; /* before: the sink may come back to us */
+    peer->header_got = 0; /* before the sink is called, which may call this transport again */
     peer->place = NULL;
     peer->place_got = 0;
     switch (header.kind) {
@@ -116,7 +115,7 @@ static const char *find_frame_fault(tcp_peer_t *peer)
     return header->bytes > get->bytes - get->begun ? "a block that is too long" : NULL;
 }
 
-/* Where a payload goes that is not whole. */
+/* Where the parts of a payload that is not whole are to go. */
 static char *find_place(tcp_peer_t *peer)
 {
     if (peer->header.kind == FRAME_BLOCK) {
@@ -142,7 +141,7 @@ static void note_header(tcp_peer_t *peer)
         drop_connection(peer, fault);
 }
 
-/* Is the header complete, but for its lead? */
+/* Is the header complete? Its lead may still be missing. */
 static bool has_header(const tcp_peer_t *peer)
 {
     return peer->header_got >= HEADER_BYTES;
@@ -153,7 +152,7 @@ static bool is_in_payload(const tcp_peer_t *peer)
     return has_header(peer) && peer->header_got == HEADER_BYTES + (size_t)peer->header.lead;
 }
 
-/* Bytes of the header, or of its lead, out of `bytes` at `data`; how many were taken. */
+/* Take bytes of the header, or of its lead, out of `bytes` bytes at `data`. Returns how many. */
 static size_t take_header(tcp_peer_t *peer, const char *data, size_t bytes)
 {
     bool is_lead = has_header(peer);
@@ -168,7 +167,7 @@ static size_t take_header(tcp_peer_t *peer, const char *data, size_t bytes)
     return wanted;
 }
 
-/* Payload out of `bytes` at `data`; how many were taken. */
+/* Take payload out of `bytes` bytes at `data`. Returns how many. */
 static size_t take_payload(tcp_peer_t *peer, const char *data, size_t bytes)
 {
     size_t wanted = peer->header.bytes - peer->place_got;
@@ -215,7 +214,7 @@ static ssize_t read_in_two(tcp_peer_t *peer, size_t missing)
     return recvmsg(peer->source.fd, &message, MSG_DONTWAIT);
 }
 
-/* Of the payload at hand. */
+/* Bytes that the payload in `place` still lacks. */
 static size_t missing_bytes(const tcp_peer_t *peer)
 {
     return peer->place == NULL ? 0 : peer->header.bytes - peer->place_got;
@@ -244,7 +243,7 @@ static bool misses_much(const tcp_peer_t *peer)
     return missing > (are_several ? MUCH_BYTES : MUCH_AT_ONCE);
 }
 
-/* The socket was read empty. */
+/* Begin to leave the socket alone, which was read empty. */
 static void begin_rest(tcp_peer_t *peer)
 {
     peer->source.rests = true;
@@ -253,7 +252,7 @@ static void begin_rest(tcp_peer_t *peer)
     peer->rest_looks = peer->rest_since + LOOK_NS;
 }
 
-/* Is it better to wait for more to come? */
+/* Is it better not to read until more has come? */
 static bool is_resting(tcp_peer_t *peer)
 {
     int found = 0;
@@ -301,8 +300,8 @@ static tcp_found_t receive_some(tcp_peer_t *peer)
     return has_more ? FOUND_MORE : FOUND_SOME;
 }
 
-/* Once, but for a payload whose header has just come: others get their turn, too, and a fast sender
- * might keep us for as long as it likes. */
+/* Reads once, or twice if the first read ended with the header of a payload. It does not read until
+ * the socket is empty, since then a fast sender could keep other peers from being served. */
 int wefti_tcp_receive(tcp_peer_t *peer)
 {
     if (inbox == NULL && (inbox = weft_alloc(INBOX_BYTES)) == NULL)

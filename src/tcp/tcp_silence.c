@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hosts that have vanished while something is on its way to them. The kernel would try for a
- * quarter of an hour, and TCP_USER_TIMEOUT is not for us: it also ends connections to a rank that
- * computes, and does not read, for longer than that. So whoever goes to sleep looks, now and then,
- * for how long nobody has acknowledged anything: the kernel of a rank that computes does.
+ * Hosts that have vanished while data are on their way to them. The kernel would try for a quarter
+ * of an hour. TCP_USER_TIMEOUT does not help: it also ends connections to a rank that computes, and
+ * does not read, for longer than the timeout. So before a sleep, once a second at most, this
+ * transport checks for how long a host has acknowledged nothing: the kernel of a host whose rank
+ * computes does acknowledge.
  */
 #include "tcp/tcp_private.h"
 
@@ -18,7 +19,7 @@
 
 enum { LOOK_EVERY_MS = 1000 };
 
-/* linux/tcp.h has more of it than this C library; this much is old. */
+/* All kernels have the members used here; netinet/tcp.h lacks some of the newer ones. */
 static bool is_silent(int fd, int64_t limit_ms)
 {
     struct tcp_info info;

@@ -23,8 +23,8 @@ static void check_error(int err, const char *call)
     MPI_Abort(MPI_COMM_WORLD, WRONG);
 }
 
-/* The first call that failed has named the reason; later calls with the same rank fail as well, and
- * do not hang. */
+/* The error of the first call that failed names the reason; later calls with the same rank fail as
+ * well, and do not hang. */
 static void end(int err, int peer, const char *call)
 {
     int number = 0;

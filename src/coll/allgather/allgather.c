@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allgather and allgatherv: they differ in where block i lies, which a function tells. */
+/* Allgather and allgatherv. They differ only in where block i lies, which a function tells. */
 #include "coll/algorithm.h"
 #include "coll/allgather/allgather_nodes.h"
 
-/* This rank's block gets to its place in recv_buf. */
+/* Copies this rank's block to its place in recv_buf. */
 static void place_own(weft_plan_t *plan, const weft_coll_args_t *args, weft_block_fn_t block)
 {
     if (!weft_is_in_place(args))
@@ -20,10 +20,10 @@ static void send_to_all(weft_plan_t *plan, const weft_coll_args_t *args, weft_bl
         int peer = (rank - i + size) % size;
         weft_plan_recv(plan, block(args, peer), peer);
     }
-    place_own(plan, args, block); /* while the others copy */
+    place_own(plan, args, block); /* done while the other ranks' messages are under way */
 }
 
-/* In round i each rank gives on what it got in the round before. */
+/* In round i each rank passes on the block that it received in the round before. */
 static void pass_around(weft_plan_t *plan, const weft_coll_args_t *args, weft_block_fn_t block)
 {
     int size = args->comm->size, rank = args->comm->rank;
@@ -35,7 +35,7 @@ static void pass_around(weft_plan_t *plan, const weft_coll_args_t *args, weft_bl
     }
 }
 
-/* Rank 0 gets all blocks and sends each rank the blocks that it has not. */
+/* Rank 0 receives all blocks and sends each rank the blocks that it lacks. */
 static void allgather_through_root(weft_plan_t *plan, const weft_coll_args_t *args,
                                    weft_block_fn_t block)
 {
@@ -60,7 +60,7 @@ static void allgather_through_root(weft_plan_t *plan, const weft_coll_args_t *ar
     }
 }
 
-/* The blocks lie one after the other in recv_buf: rank 0 can send them as one. */
+/* The blocks lie one after the other in recv_buf, so rank 0 can send them as one message. */
 static void allgather_gather_bcast(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size, rank = args->comm->rank;

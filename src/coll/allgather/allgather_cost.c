@@ -3,7 +3,7 @@
 
 #include "coll/team/digits.h"
 
-/* Bruck's rounds over `size` blocks: every round moves as much as is there, k - 1 times over. */
+/* Bruck's algorithm over `size` blocks: in each round a member sends all its blocks k - 1 times. */
 static double allgather_bruck_us(const weft_link_cost_t *link, int size, int radix, double block)
 {
     double sum = 0;
@@ -37,8 +37,8 @@ double weft_allgather_ring_us(const weft_model_t *model)
     return weft_ring_us(model, model->bytes, false);
 }
 
-/* Half the rounds of a ring, with twice the bytes. Where ranks are in order those that cross do so
- * in every other round. */
+/* Half the rounds of a ring, with twice the bytes each. Where ranks are in the order of nodes, a
+ * rank with a neighbour on another node exchanges with it in every other round only. */
 double weft_allgather_neighbour_us(const weft_model_t *model)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->is_consecutive ? 1 : model->most);

@@ -5,7 +5,8 @@
  *   by node   | node 0: its ranks' blocks | node 1 | ...      what leaders exchange
  *   by rank   | rank 0 | rank 1 | ...                         recv_buf
  *
- * Both are the same where ranks are placed in blocks; elsewhere a copy puts them right at the end.
+ * Both orders are the same where ranks are placed in blocks; otherwise a copy at the end puts the
+ * blocks in the order of ranks.
  */
 #include "coll/allgather/allgather_nodes.h"
 
@@ -29,7 +30,7 @@ static weft_data_t all_blocks(const weft_coll_args_t *args)
                      args->recv_type);
 }
 
-/* ---- all ranks alike ---- */
+/* ---- over all ranks, without regard to nodes ---- */
 
 static weft_cut_t begin_by_rank(weft_plan_t *plan, const weft_coll_args_t *args)
 {
@@ -82,13 +83,13 @@ static void allgather_around_ring(weft_plan_t *plan, const weft_team_t *team, co
     weft_team_allgather_ring(plan, team, cut);
 }
 
-/* How the blocks lie by node, in bytes. Temporary. */
+/* How the blocks lie by node, in bytes; for the time of writing the plan. */
 typedef struct by_node {
     const weft_coll_args_t *args;
     weft_block_fn_t block;
     size_t *node_firsts;  /* [nodes + 1] */
     size_t *local_firsts; /* [ranks of this node + 1] */
-    bool is_straight;     /* and in recv_buf they lie so, without gaps */
+    bool is_straight;     /* they lie the same way in recv_buf, without gaps */
 } by_node_t;
 
 static size_t bytes_of_rank(const by_node_t *layout, int rank)
@@ -97,7 +98,7 @@ static size_t bytes_of_rank(const by_node_t *layout, int rank)
     return data.count * data.type->size;
 }
 
-/* Blocks by node follow each other in recv_buf, too. */
+/* Do the blocks, taken by node, follow each other in recv_buf as well? */
 static bool lies_straight(const by_node_t *layout, const weft_shape_t *shape)
 {
     if (!shape->is_consecutive || !layout->args->recv_type->is_dense)
@@ -147,7 +148,7 @@ static void close_layout(by_node_t *layout)
     weft_free(layout->local_firsts);
 }
 
-/* From the order of nodes to recv_buf. */
+/* Copies the blocks from the order of nodes to recv_buf. */
 static void allgather_put_right(weft_plan_t *plan, const by_node_t *layout, weft_place_t all)
 {
     const weft_shape_t *shape = plan->how.shape;
@@ -225,7 +226,7 @@ void weft_allgatherv_two_level_ring(weft_plan_t *plan, const weft_coll_args_t *a
 
 /* ---- lanes ---- */
 
-/* The blocks of lane `lane`, where they lie in `all`, which is by rank. */
+/* The blocks of lane `lane` in `all`, which is in the order of ranks. */
 static weft_data_t allgather_lane_blocks(weft_plan_t *plan, weft_place_t all, size_t block,
                                          int lane)
 {
@@ -237,7 +238,7 @@ static weft_data_t allgather_lane_blocks(weft_plan_t *plan, weft_place_t all, si
     return weft_runs_data(plan, runs);
 }
 
-/* `to` [ranks of the node]: where the blocks of each lane belong. */
+/* `to` has [ranks of the node] entries: where the blocks of each lane belong. */
 static void share_lanes(weft_plan_t *plan, const weft_team_t *node, weft_data_t mine,
                         const weft_data_t *to)
 {

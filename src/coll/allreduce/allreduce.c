@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All of these give the same bits on all ranks and in every run: the operands and their order
- * depend on the ranks alone. */
+/* All of these algorithms give the same bits on all ranks and in every run: the operands and their
+ * order depend only on the ranks. */
 #include "coll/algorithm.h"
 #include "coll/allreduce/allreduce_nodes.h"
 #include "coll/team/pieces.h"
@@ -41,7 +41,7 @@ static void allreduce_ring(weft_plan_t *plan, const weft_coll_args_t *args)
     weft_team_allreduce_ring(plan, &team, weft_own_operand(args), allreduce_result_of(args));
 }
 
-/* Rank 0 gets all operands and sends the result to all. */
+/* Rank 0 receives all operands and sends the result to all. */
 static void allreduce_flat(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = team_of_all(args);
@@ -60,7 +60,7 @@ static void allreduce_two_shot(weft_plan_t *plan, const weft_coll_args_t *args)
     weft_team_allgather(plan, &team, &cut);
 }
 
-/* ---- what they cost where the nodes are several: every round crosses nodes ---- */
+/* ---- their costs over several nodes: every round crosses nodes ---- */
 
 static double allreduce_recursive_multiplying_us(const weft_model_t *model)
 {

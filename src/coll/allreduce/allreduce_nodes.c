@@ -86,7 +86,7 @@ double weft_allreduce_shared_us(const weft_model_t *model)
 
 /* ---- slices ---- */
 
-/* What a slice does between nodes: by recursive multiplying or in another way. */
+/* How the slices are reduced between nodes: by recursive multiplying or by another algorithm. */
 typedef struct sliced {
     const weft_coll_args_t *args;
     allreduce_across_t across;
@@ -144,12 +144,12 @@ void weft_allreduce_sliced_ring(weft_plan_t *plan, const weft_coll_args_t *args)
     allreduce_write_pieces(plan, (allreduce_sliced_t){args, weft_team_allreduce_ring, 1});
 }
 
-/* ---- what they cost ---- */
+/* ---- their costs ---- */
 
 typedef double (*allreduce_across_us_t)(const weft_model_t *model, const weft_link_cost_t *link,
                                         int size, double bytes);
 
-/* All slices leave a node by one way. */
+/* All slices leave a node through its one way out. */
 static double allreduce_sliced_us(const weft_model_t *model, allreduce_across_us_t across,
                                   double messages)
 {
@@ -159,7 +159,7 @@ static double allreduce_sliced_us(const weft_model_t *model, allreduce_across_us
     double on_node = 2 * weft_node_parts_us(model, slice) +
                      (model->most - 1) * slice * model->fabric.reduce_us_per_byte;
     double between = across(model, &net, model->nodes, slice);
-    /* Pieces wait for each other where they use the same thing, not for each other's latencies. */
+    /* Pieces wait for each other where they use the same resource, but their latencies overlap. */
     double busy = weft_busy_us(model, messages, 2 * piece);
     double step = on_node > busy ? on_node : busy;
     return weft_pipeline_us(on_node + between, step, pieces);

@@ -3,13 +3,13 @@
 #include "coll/algorithm.h"
 #include "coll/alltoall/alltoall_nodes.h"
 
-/* Where the block for, or from, a rank lies. */
+/* Where the block for a rank, or the block from it, lies. */
 typedef struct blocks {
     weft_data_t (*to)(const weft_coll_args_t *args, int rank);
     weft_data_t (*from)(const weft_coll_args_t *args, int rank);
 } blocks_t;
 
-/* The type of no elements may be any, MPI_DATATYPE_NULL too. */
+/* The type of a block without elements may be any, even MPI_DATATYPE_NULL. */
 static weft_data_t typed_slice(weft_buffer_t buffer, MPI_Count bytes, MPI_Count count,
                                MPI_Datatype type)
 {
@@ -35,8 +35,8 @@ static const blocks_t equal_blocks = {weft_send_block, weft_recv_block};
 static const blocks_t slices = {weft_send_slice, weft_recv_slice};
 static const blocks_t pieces = {send_piece, recv_piece};
 
-/* What goes to rank `peer`. In place it is a copy of what recv_buf held, made before anything can
- * arrive there. */
+/* The data for rank `peer`. In place they are a copy of what recv_buf held, made before anything
+ * can arrive there. */
 static weft_data_t outgoing(weft_plan_t *plan, const weft_coll_args_t *args, const blocks_t *blocks,
                             int peer)
 {
@@ -70,8 +70,9 @@ static void exchange_at_once(weft_plan_t *plan, const weft_coll_args_t *args,
     keep_own(plan, args, blocks);
 }
 
-/* In round i: to the rank i above, from the rank i below; `batch` rounds at a time. In place a
- * block may arrive before the one that was there has been sent, so copies are made before. */
+/* In round i each rank sends to the rank i above and receives from the rank i below; `batch` rounds
+ * run at a time. In place a block may arrive before the one that was there has been sent, so copies
+ * are made first. */
 static void exchange_in_rounds(weft_plan_t *plan, const weft_coll_args_t *args,
                                const blocks_t *blocks, int batch)
 {
@@ -90,7 +91,8 @@ static void exchange_in_rounds(weft_plan_t *plan, const weft_coll_args_t *args,
     }
 }
 
-/* Rank 0 gets all blocks of all ranks, side by side as bytes, and sends each rank its column. */
+/* Rank 0 receives all blocks of all ranks, side by side as bytes, and sends each rank its
+ * column. */
 static void alltoall_through_root(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size, rank = args->comm->rank;

@@ -8,14 +8,15 @@ static double alltoall_larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* What leaves a node by its one way, in any case: every rank's blocks for every rank elsewhere. */
+/* What must leave a node through its one way out in any case: every rank's blocks for all ranks on
+ * other nodes. */
 static double way_out_us(const weft_model_t *model)
 {
     return (double)model->most * (model->ranks - model->most) * model->bytes *
            model->fabric.net.us_per_byte;
 }
 
-/* `count` messages of a rank, a batch at a time, within what the way out takes. */
+/* A rank's `count` messages, a batch at a time, but no faster than the way out permits. */
 static double batched_us(const weft_model_t *model, double count, double bytes)
 {
     const weft_link_cost_t *net = &model->fabric.net;
@@ -24,7 +25,8 @@ static double batched_us(const weft_model_t *model, double count, double bytes)
     return batches * latency + alltoall_larger(count * net->gap_us, way_out_us(model));
 }
 
-/* The rounds of Bruck over `size` members: one digit of all blocks a message. */
+/* The rounds of Bruck's algorithm over `size` members: each message has the blocks with one value
+ * of a digit. */
 static double alltoall_bruck_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
                                 double block)
 {
@@ -49,7 +51,7 @@ double weft_alltoall_bruck_us(const weft_model_t *model)
     return alltoall_bruck_us(model, &net, model->ranks, model->bytes);
 }
 
-/* Within the node: to each of its ranks an m-th of all blocks. */
+/* Within the node: each rank sends an m-th of all its blocks to each of the node's m ranks. */
 static double alltoall_share_us(const weft_model_t *model)
 {
     return weft_node_parts_us(model, model->bytes * model->nodes) +

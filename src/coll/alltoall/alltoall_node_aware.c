@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rank j of a node of m ranks takes care of the nodes j, j + m, j + 2 m, ...: it gets from the
- * ranks of its own node what they have for such a node, exchanges one message with that node's rank
- * that takes care of ours, and deals out what it got.
+ * Rank j of a node of m ranks serves the nodes j, j + m, j + 2 m, ... as their carrier: it collects
+ * from the ranks of its own node their blocks for such a node, exchanges one message with that
+ * node's carrier for its own node, and distributes what it received.
  *
  *   collected, for each such node t, from rank i for its rank d    [t][i][d]
- *   arrived, of each such node s, from its rank i for our rank d   [s][i][d]
+ *   arrived, from each such node s, from its rank i for our rank d [s][i][d]
  *
- * Any placement will do, and nodes may have different numbers of ranks.
+ * This works for any placement, and for nodes with different numbers of ranks.
  */
 #include "coll/alltoall/alltoall_nodes.h"
 
@@ -15,7 +15,7 @@
 #include "coll/team/runs.h"
 #include "base/memory.h"
 
-/* Runs of bytes that are being listed; neighbours become one. */
+/* A list of runs of bytes; adjacent runs are merged. */
 typedef struct list {
     MPI_Count *offsets, *bytes; /* [room] */
     size_t count;
@@ -23,12 +23,12 @@ typedef struct list {
 
 typedef struct exchange {
     const weft_shape_t *shape;
-    weft_team_t node; /* of this rank */
-    int home;         /* its number */
+    weft_team_t node; /* the team of this rank's node */
+    int home;         /* the number of that node */
     size_t block;     /* bytes */
     weft_place_t from, to;
     weft_place_t collected, arrived;
-    list_t list; /* room for a run a rank of the communicator */
+    list_t list; /* with room for as many runs as the communicator has ranks */
 } exchange_t;
 
 static void add_run(list_t *list, size_t offset, size_t bytes)
@@ -42,7 +42,7 @@ static void add_run(list_t *list, size_t offset, size_t bytes)
     list->bytes[list->count++] = (MPI_Count)bytes;
 }
 
-/* What has been listed, seen from a place; the list is empty again. */
+/* Returns the listed runs as data at a place, and empties the list. */
 static weft_data_t take_runs(weft_plan_t *plan, list_t *list, weft_place_t at)
 {
     weft_run_list_t runs = {at, list->count, list->offsets, list->bytes};
@@ -55,8 +55,8 @@ static int ranks_of(const exchange_t *its, int node)
     return weft_shape_count(its->shape, node);
 }
 
-/* The blocks for, or from, all ranks of the nodes that local rank `carrier` takes care of, in a row
- * of blocks by rank. */
+/* The blocks for, or from, all ranks of the nodes that local rank `carrier` serves, in a row of
+ * blocks in the order of ranks. */
 static weft_data_t blocks_of_carrier(weft_plan_t *plan, exchange_t *its, weft_place_t row,
                                      int carrier)
 {
@@ -68,7 +68,7 @@ static weft_data_t blocks_of_carrier(weft_plan_t *plan, exchange_t *its, weft_pl
     return take_runs(plan, &its->list, row);
 }
 
-/* In `collected`: what local rank `from` has for our nodes. */
+/* The part of `collected` that local rank `from` sends for the nodes of this carrier. */
 static weft_data_t collected_from(weft_plan_t *plan, exchange_t *its, int from)
 {
     size_t at = 0;
@@ -80,7 +80,7 @@ static weft_data_t collected_from(weft_plan_t *plan, exchange_t *its, int from)
     return take_runs(plan, &its->list, its->collected);
 }
 
-/* In `arrived`: what our nodes have for local rank `to`. */
+/* The part of `arrived` that the nodes of this carrier have sent for local rank `to`. */
 static weft_data_t arrived_for(weft_plan_t *plan, exchange_t *its, int to)
 {
     size_t at = 0, row = its->block * (size_t)its->node.size;
@@ -96,7 +96,7 @@ static bool carries(const exchange_t *its, int local)
     return local < its->shape->nodes;
 }
 
-/* One step within the node: to each carrier what is for its nodes, or back from the carriers. */
+/* One step within the node: blocks go to the carriers, or back from them. */
 static void pass(weft_plan_t *plan, exchange_t *its, int distance, bool is_back)
 {
     int to = weft_team_at(&its->node, distance), from = weft_team_at(&its->node, -distance);
@@ -118,7 +118,7 @@ static void pass(weft_plan_t *plan, exchange_t *its, int distance, bool is_back)
     weft_type_release(in.type);
 }
 
-/* The messages with one of our nodes, whose blocks lie `before` ranks into the rows. */
+/* The messages with one of this carrier's nodes, whose blocks lie `before` ranks into the rows. */
 static void cross_to(weft_plan_t *plan, const exchange_t *its, int node, size_t before)
 {
     size_t each = its->block * (size_t)its->node.size;
@@ -136,7 +136,8 @@ static void cross_to(weft_plan_t *plan, const exchange_t *its, int node, size_t 
     weft_plan_send(plan, out, peer);
 }
 
-/* With each of our nodes, beginning with those above us, so that not all turn to the same one. */
+/* Exchanges with each of this carrier's nodes, beginning with those above its own node, so that not
+ * all turn to the same one. */
 static void alltoall_cross(weft_plan_t *plan, const exchange_t *its)
 {
     size_t before = 0;

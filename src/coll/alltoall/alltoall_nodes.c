@@ -52,7 +52,7 @@ void weft_alltoall_bruck(weft_plan_t *plan, const weft_coll_args_t *args)
 typedef void (*alltoall_across_t)(weft_plan_t *plan, const weft_team_t *team,
                                   const weft_rank_blocks_t *blocks, int parameter);
 
-/* The blocks of a lane in a row of blocks by rank. */
+/* The blocks of a lane in a row of blocks in the order of ranks. */
 static weft_data_t alltoall_lane_blocks(weft_plan_t *plan, weft_place_t all, size_t block, int lane)
 {
     const weft_shape_t *shape = plan->how.shape;
@@ -62,8 +62,9 @@ static weft_data_t alltoall_lane_blocks(weft_plan_t *plan, weft_place_t all, siz
     return weft_runs_data(plan, runs);
 }
 
-/* Everything that the node has for our lane, node by node and for each in the order of the node's
- * ranks; and the others of the node get what is for theirs. */
+/* Collects the blocks that the ranks of the node have for this rank's lane, node by node and for
+ * each node in the order of its own ranks. The node's other ranks get the blocks for their
+ * lanes. */
 static weft_place_t collect_lane(weft_plan_t *plan, const weft_team_t *node,
                                  const weft_rank_blocks_t *blocks)
 {
@@ -88,7 +89,8 @@ static weft_place_t collect_lane(weft_plan_t *plan, const weft_team_t *node,
     return rows;
 }
 
-/* Rows by node, of the node's ranks in order, to a row by rank. */
+/* Copies rows that lie node by node, each with the node's ranks in order, to one row in the order
+ * of ranks. */
 static void alltoall_put_right(weft_plan_t *plan, const weft_rank_blocks_t *blocks,
                                weft_place_t rows)
 {

@@ -10,8 +10,8 @@ static void barrier_dissemination(weft_plan_t *plan, const weft_coll_args_t *arg
     weft_team_barrier(plan, &team, plan->how.radix);
 }
 
-/* Rank 0 hears from all and answers all: no rank but 0 has to run more than twice, which is what
- * counts when ranks take turns on a core. */
+/* Rank 0 receives a message from all ranks and answers all. No rank but 0 has to be scheduled more
+ * than twice, which matters most when ranks take turns on a core. */
 static void barrier_flat(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size < 2 ? 2 : args->comm->size;
@@ -48,7 +48,8 @@ static void barrier_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
     barrier_in_two_levels(plan, args, weft_team_barrier);
 }
 
-/* The fewest messages between nodes, which counts where a message costs more than its way. */
+/* This takes the fewest messages between nodes, which is best where a message costs more processor
+ * time than it takes on the wire. */
 static void barrier_two_level_tree(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     barrier_in_two_levels(plan, args, barrier_up_and_down);

@@ -26,7 +26,7 @@ static void bcast_bine(weft_plan_t *plan, const weft_coll_args_t *args)
     weft_team_bcast_bine(plan, &team, all_data(args));
 }
 
-/* The root sends to all: large messages are copied by all receivers at once. */
+/* The root sends to all ranks; all receivers copy a large message at the same time. */
 static void bcast_flat(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = from_root(args);

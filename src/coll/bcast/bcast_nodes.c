@@ -9,7 +9,8 @@
 #include "coll/team/runs.h"
 #include "coll/team/shared.h"
 
-/* Where this rank stands: on its node the root, or else its lowest rank, is member 0. */
+/* The teams of this rank. Member 0 of a node's team is the root on its node, and the lowest rank on
+ * other nodes. */
 typedef struct levels {
     const weft_shape_t *shape;
     int rank, root, root_node;
@@ -79,7 +80,7 @@ void weft_bcast_shared(weft_plan_t *plan, const weft_coll_args_t *args)
 
 /* ---- in pieces ---- */
 
-/* The ranks may describe the same data by different types: it is cut as bytes. */
+/* The data are cut as bytes, as the ranks may describe the same data by different types. */
 typedef struct pieces {
     const weft_coll_args_t *args;
     weft_cut_t cut;
@@ -125,7 +126,7 @@ void weft_bcast_chain(weft_plan_t *plan, const weft_coll_args_t *args)
 
 /* ---- in slices ---- */
 
-/* From the root to those ranks of its node that carry them. */
+/* The root sends the slices to the ranks of its node that carry them. */
 static void hand_out(weft_plan_t *plan, const weft_team_t *node, const weft_cut_t *slices, int root)
 {
     weft_node_parts_t parts = {.coll = WEFT_SCATTER, .root = root, .left_out = root};
@@ -143,9 +144,8 @@ static void hand_out(weft_plan_t *plan, const weft_team_t *node, const weft_cut_
     weft_section_end(plan);
 }
 
-/* Within the root's node the slices go to those ranks that carry them, and then everything goes to
- * all.
- */
+/* On the root's node the slices go to the ranks that carry them, and then the whole data go to all
+ * ranks. */
 static void write_slices(weft_plan_t *plan, const void *context, int index)
 {
     const pieces_t *pieces = context;
@@ -174,7 +174,7 @@ static void bcast_by_tree(weft_plan_t *plan, const weft_team_t *lane, weft_data_
     weft_team_bcast(plan, lane, slice, plan->how.radix);
 }
 
-/* Where the parts come together again: not in the root's buffer, which is only to be read. */
+/* Where the parts are put together; not in the root's buffer, which may only be read. */
 static weft_cut_t scatter(weft_plan_t *plan, const weft_team_t *lane, weft_data_t slice)
 {
     weft_cut_t cut = weft_cut(slice, lane->size), again = cut;
@@ -215,7 +215,7 @@ void weft_bcast_scatter_ring(weft_plan_t *plan, const weft_coll_args_t *args)
     bcast_write_pieces(plan, write_slices, (pieces_t){.args = args, .across = by_ring});
 }
 
-/* ---- what they cost ---- */
+/* ---- their costs ---- */
 
 double weft_bcast_two_level_us(const weft_model_t *model)
 {
@@ -250,7 +250,7 @@ static double bcast_sliced_us(const weft_model_t *model, bcast_across_us_t acros
     weft_link_cost_t net = weft_shared(model->fabric.net, model->least);
     double pieces = weft_plan_pieces((size_t)model->bytes, (size_t)model->segment_bytes);
     double piece = model->bytes / pieces, slice = piece / model->least;
-    /* The root's node has all while the others are still at it. */
+    /* The root's node has all data while the other nodes still receive. */
     double fill = 2 * weft_node_parts_us(model, slice) + across(model, &net, slice);
     double busy = weft_busy_us(model, messages, volumes * piece);
     double copied = piece * model->fabric.node.us_per_byte;

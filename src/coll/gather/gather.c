@@ -13,7 +13,7 @@ static bool is_gather_root(const weft_coll_args_t *args)
     return args->comm->rank == args->root;
 }
 
-/* The root's own block is in place, or comes from send_buf as that of any other rank. */
+/* The root's own block is in place, or comes from send_buf like those of other ranks. */
 static weft_data_t gather_own_block(const weft_coll_args_t *args)
 {
     return weft_is_in_place(args)
@@ -56,7 +56,7 @@ static weft_data_t gather_some_blocks(const weft_coll_args_t *args, int first, i
     return data;
 }
 
-/* Blocks get to the root in the order of ranks that begins with itself. */
+/* Blocks go to the root, in the order of ranks beginning with the root. */
 static void gather_binomial(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size, root = args->root;
@@ -78,7 +78,7 @@ static void gather_binomial(weft_plan_t *plan, const weft_coll_args_t *args)
     }
 }
 
-/* The blocks of a node where its leader collects them. */
+/* The blocks of a node in the memory where its leader collects them. */
 static weft_data_t gather_on_node(weft_plan_t *plan, const weft_coll_args_t *args,
                                   const weft_rooted_t *rooted, weft_place_t all)
 {
@@ -116,7 +116,7 @@ static void gather_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
         weft_rooted_copy(plan, &rooted, &(weft_rooted_blocks_t){args, weft_recv_block, all, true});
 }
 
-/* ---- what they cost over several nodes ---- */
+/* ---- their costs over several nodes ---- */
 
 static double gather_flat_us(const weft_model_t *model)
 {

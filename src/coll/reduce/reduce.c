@@ -13,7 +13,8 @@ static weft_data_t reduce_result_of(const weft_coll_args_t *args)
     return weft_vector(args, weft_place_at(WEFT_OUT, 0));
 }
 
-/* A tree from member 0 of a team; its result goes on to the root. */
+/* A tree whose root is member 0 of a team, which sends the result on to the root of the
+ * collective. */
 static void reduce_to(weft_plan_t *plan, const weft_coll_args_t *args, weft_team_t team, int radix)
 {
     int collector = weft_team_rank(&team, 0);
@@ -30,8 +31,8 @@ static void reduce_to(weft_plan_t *plan, const weft_coll_args_t *args, weft_team
         weft_plan_recv(plan, to, collector);
 }
 
-/* The tree starts at the root when the operation commutes; otherwise at rank 0, whose result is
- * sent on. */
+/* The tree's root is the root when the operation commutes, otherwise rank 0, which sends the result
+ * on. */
 static void reduce_binomial(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
@@ -40,7 +41,7 @@ static void reduce_binomial(weft_plan_t *plan, const weft_coll_args_t *args)
     reduce_to(plan, args, team, plan->how.radix);
 }
 
-/* The root gets all operands and applies the operation in the order of ranks. */
+/* The root receives all operands and applies the operation in the order of ranks. */
 static void reduce_flat(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size, root = args->root;

@@ -7,8 +7,8 @@
 #include "coll/team/node_pieces.h"
 #include "coll/team/pieces.h"
 
-/* The rank that collects: the root; or rank 0 where the order must be kept, which then sends the
- * result on. */
+/* The rank that collects the result: the root, or, where the order of ranks must be kept, rank 0,
+ * which then sends the result on. */
 static int collector_of(const weft_coll_args_t *args)
 {
     return args->op->is_commutative ? args->root : 0;
@@ -26,7 +26,7 @@ static void hand_over(weft_plan_t *plan, const weft_coll_args_t *args, weft_data
         weft_plan_recv(plan, weft_vector(args, weft_place_at(WEFT_OUT, 0)), collector);
 }
 
-/* Whole vectors of ranks that are not the root are put together in scratch memory. */
+/* The root reduces into recv_buf, another rank into scratch memory for a whole vector. */
 static weft_data_t place_of_result(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     bool is_root = args->comm->rank == args->root;
@@ -83,7 +83,7 @@ static void reduce_by_halving(weft_plan_t *plan, const weft_team_t *lane, weft_d
     weft_team_allreduce_halving(plan, lane, slice.place, slice, plan->how.radix);
 }
 
-/* The carriers of the root's node hand their slices to the collector. */
+/* The carriers of the root's node send their slices to the collector. */
 static void collect_slices(weft_plan_t *plan, const weft_team_t *node, const weft_cut_t *slices,
                            int collector)
 {
@@ -146,7 +146,7 @@ void weft_reduce_sliced_rabenseifner(weft_plan_t *plan, const weft_coll_args_t *
     reduce_write_pieces(plan, (reduce_sliced_t){.args = args, .across = reduce_by_halving});
 }
 
-/* ---- what they cost ---- */
+/* ---- their costs ---- */
 
 static double reduce_sliced_us(const weft_model_t *model, double between, double messages,
                                double volumes)

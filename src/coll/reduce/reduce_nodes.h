@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reductions over several nodes, in two levels: algorithms, and what they cost. */
+/* Reductions over several nodes, in two levels: the algorithms and their costs. */
 #ifndef WEFT_COLL_REDUCE_REDUCE_NODES_H
 #define WEFT_COLL_REDUCE_REDUCE_NODES_H
 
 #include "coll/algorithm.h"
 
-/** To a leader on each node, and by a tree of leaders to the root. */
+/** Operands go to a leader on each node, and from the leaders by a tree to the root. */
 void weft_reduce_two_level(weft_plan_t *plan, const weft_coll_args_t *args);
 
-/* The ranks of a node reduce a slice each, which goes to the root's node by a tree, or by
- * Rabenseifner's allreduce, which moves as little as a reduction can; there the root collects. */
+/* Each rank of a node reduces one slice. The slice goes to the root's node by a tree, or by
+ * Rabenseifner's allreduce, which moves as few bytes as a reduction can; on that node the root
+ * collects the slices. */
 void weft_reduce_sliced(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_reduce_sliced_rabenseifner(weft_plan_t *plan, const weft_coll_args_t *args);
 

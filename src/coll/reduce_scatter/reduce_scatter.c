@@ -4,7 +4,8 @@
 #include "coll/team/pieces.h"
 #include "base/memory.h"
 
-/* The elements of the operand that rank `rank` gets; reduce_scatter_block has one count for all. */
+/* The number of elements that rank `rank` gets; reduce_scatter_block has one count for all
+ * ranks. */
 static size_t count_of(const weft_coll_args_t *args, int rank)
 {
     return args->recv_counts.at == NULL ? args->recv_count
@@ -19,9 +20,10 @@ static size_t total_of(const weft_coll_args_t *args)
     return total;
 }
 
-/* ---- by the blocks ---- */
+/* ---- algorithms for an operand cut by ranks ---- */
 
-/* Writes a plan for an operand that is cut in a part a rank, of which nothing is scratch. */
+/* Writes a plan for an operand that is cut into one part for each rank; none of it may be used as
+ * scratch. */
 typedef void (*write_fn_t)(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut);
 
 static void with_cut(weft_plan_t *plan, const weft_coll_args_t *args, write_fn_t write)
@@ -44,8 +46,8 @@ static void with_cut(weft_plan_t *plan, const weft_coll_args_t *args, write_fn_t
     weft_free(many);
 }
 
-/* Every rank sends each other rank its block of the operand and reduces its own. In place recv_buf
- * still holds our operand, so the result gets there last. */
+/* Every rank sends each other rank its block of the operand, and reduces its own block. In place
+ * recv_buf still holds this rank's operand, so the result is written last. */
 static void exchange_blocks(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut)
 {
     weft_team_t team = weft_team_all(args->comm->size, args->comm->rank);
@@ -62,7 +64,7 @@ static void exchange_blocks(weft_plan_t *plan, const weft_coll_args_t *args, con
 typedef void (*team_fn_t)(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
                           const weft_cut_t *cut);
 
-/* What needs room for all sums. */
+/* For algorithms that need room for all sums. */
 static void by_rounds(weft_plan_t *plan, const weft_coll_args_t *args, const weft_cut_t *cut,
                       team_fn_t reduce)
 {
@@ -154,7 +156,7 @@ static void reduce_scatter_lanes_bine(weft_plan_t *plan, const weft_coll_args_t 
     with_cut(plan, args, weft_reduce_scatter_lanes_bine);
 }
 
-/* What parts of any size can have. */
+/* What algorithms for parts of any size can have. */
 #define FOR_ANY_COUNTS                                                                             \
     {                                                                                              \
         "direct",                                                                                  \

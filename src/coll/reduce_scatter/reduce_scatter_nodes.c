@@ -10,7 +10,7 @@
 typedef void (*across_t)(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
                          const weft_cut_t *cut);
 
-/* The parts of a node are those of its ranks, which follow each other. */
+/* The parts of a node's ranks follow each other, so together they are the node's part. */
 static size_t *firsts_of_nodes(weft_plan_t *plan, const weft_cut_t *cut)
 {
     const weft_shape_t *shape = plan->how.shape;
@@ -65,7 +65,8 @@ void weft_reduce_scatter_two_level_bine(weft_plan_t *plan, const weft_coll_args_
 
 /* ---- lanes ---- */
 
-/* The parts of a lane, where they lie by rank: every m-th. To be released. */
+/* The parts of a lane where they lie in the order of ranks: every m-th one. The caller releases the
+ * type. */
 static weft_data_t lane_parts(weft_plan_t *plan, const weft_cut_t *cut, int lane)
 {
     const weft_shape_t *shape = plan->how.shape;
@@ -119,7 +120,7 @@ void weft_reduce_scatter_lanes_bine(weft_plan_t *plan, const weft_coll_args_t *a
     lanes_by(plan, args, cut, weft_team_reduce_scatter_bine);
 }
 
-/* ---- what they cost; bytes of the whole operand ---- */
+/* ---- their costs; `bytes` are those of the whole operand ---- */
 
 static double halving_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
                          double bytes)

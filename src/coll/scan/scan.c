@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Scan and exscan. Always in the order of ranks, so any associative operation will do. */
+/* Scan and exscan. Operands are always taken in the order of ranks, so any associative operation
+ * will do. */
 #include "coll/algorithm.h"
 #include "coll/team/digits.h"
 #include "coll/team/local.h"
 #include "coll/team/node_pieces.h"
 #include "coll/team/pieces.h"
 
-/* What a scan over a team begins and ends with. */
+/* The input and the output of a scan over a team. */
 typedef struct scan {
     weft_place_t from; /* the operand; it may be where `out` is */
-    weft_data_t out;   /* the result; of an exclusive scan nothing for member 0 */
+    weft_data_t out;   /* the result; in an exclusive scan member 0 has none */
     bool is_inclusive;
 } scan_t;
 
 /*
- * In round k a member has the operands of a block of up to 2^k members that ends with its own
- * (`block`), and it sends them 2^k members up. What comes from below is the left operand, of the
- * block and of the result. Hillis and Steele 1986. In the end the block is of all up to this
- * member.
+ * In round k a member has reduced the operands of a block of up to 2^k members that ends with
+ * itself (`block`), and sends them to the member 2^k above. What it receives from below is the left
+ * operand, both for its block and for its result (Hillis and Steele 1986). At the end the block
+ * covers all members up to this one.
  */
 static weft_data_t doubling(weft_plan_t *plan, const weft_team_t *team, const scan_t *scan)
 {
     weft_data_t own = scan->out, block = own, below = own;
     bool has_result = scan->is_inclusive;
     own.place = scan->from;
-    /* In place an exclusive result must not replace the operand before it has been used. */
+    /* In place an exclusive result must not replace the operand before that was used. */
     block.place = weft_plan_scratch(plan, own.count, own.type);
     below.place = weft_plan_scratch(plan, own.count, own.type);
     weft_plan_copy(plan, own, block);
@@ -56,8 +57,8 @@ static void by_doubling(weft_plan_t *plan, const weft_coll_args_t *args, bool is
     doubling(plan, &team, &scan);
 }
 
-/* On each node; then the last ranks of the nodes, which have all of theirs, scan between nodes, and
- * tell their node what is before it. */
+/* First each node scans by itself. The last ranks of the nodes, which then have their node's total,
+ * scan between nodes, and send their node's ranks the total of the nodes before. */
 static void two_level(weft_plan_t *plan, const weft_coll_args_t *args, bool is_inclusive)
 {
     const weft_shape_t *shape = plan->how.shape;
@@ -85,7 +86,7 @@ static void two_level(weft_plan_t *plan, const weft_coll_args_t *args, bool is_i
         weft_plan_copy(plan, before, out);
 }
 
-/* Rank 0 gets all operands and sends each rank its result. */
+/* Rank 0 receives all operands and sends each rank its result. */
 static void through_root(weft_plan_t *plan, const weft_coll_args_t *args, bool is_inclusive)
 {
     int size = args->comm->size, rank = args->comm->rank;
@@ -146,7 +147,7 @@ static void exscan_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
     two_level(plan, args, false);
 }
 
-/* ---- what they cost over several nodes ---- */
+/* ---- their costs over several nodes ---- */
 
 static double rounds_us(const weft_model_t *model, const weft_link_cost_t *link, int size)
 {

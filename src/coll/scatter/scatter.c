@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For the root MPI_IN_PLACE stands at recv_buf: its block stays where it is. */
+/* At the root MPI_IN_PLACE is passed as recv_buf, and its block stays where it is. */
 #include "coll/algorithm.h"
 #include "coll/team/local.h"
 #include "coll/team/node_pieces.h"
@@ -43,7 +43,7 @@ static void scatterv_flat(weft_plan_t *plan, const weft_coll_args_t *args)
 
 /* ---- trees ---- */
 
-/* Where this rank's block goes; a root in place leaves it where it is. */
+/* Where this rank's block goes; in place, the root leaves it where it is. */
 static weft_data_t scatter_own_block(const weft_coll_args_t *args, const weft_cut_t *cut)
 {
     return args->recv_buf == MPI_IN_PLACE
@@ -65,7 +65,7 @@ static weft_data_t scatter_some_blocks(const weft_coll_args_t *args, int first, 
     return data;
 }
 
-/* Blocks leave the root in the order of ranks that begins with itself. */
+/* Blocks leave the root in the order of ranks, beginning with the root. */
 static void scatter_binomial(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     int size = args->comm->size, root = args->root;
@@ -86,7 +86,7 @@ static void scatter_binomial(weft_plan_t *plan, const weft_coll_args_t *args)
     weft_team_scatter(plan, &team, scatter_own_block(args, &cut), &cut, plan->how.radix);
 }
 
-/* A leader gets the blocks of its node. */
+/* A leader receives the blocks of its node. */
 static void between_leaders(weft_plan_t *plan, const weft_rooted_t *rooted, weft_data_t all,
                             weft_data_t mine, size_t block)
 {
@@ -122,7 +122,7 @@ static void scatter_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
                       weft_plan_local_radix(plan, rooted.node.size, 0));
 }
 
-/* ---- what they cost over several nodes ---- */
+/* ---- their costs over several nodes ---- */
 
 static double scatter_flat_us(const weft_model_t *model)
 {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bine trees and butterflies (De Sensi et al. 2025, arXiv 2508.17311): the partner of step j is not
- * 2^j but d(j) = (1 - (-2)^(j+1)) / 3 = 1, -1, 3, -5, 11, ... above an even member, and below an
- * odd one. As many rounds and bytes as the binomial ones, two thirds of the distance.
+ * Bine trees and butterflies (De Sensi et al. 2025, arXiv 2508.17311): the partner in step j is not
+ * at distance 2^j but at d(j) = (1 - (-2)^(j+1)) / 3 = 1, -1, 3, -5, 11, ... above an even member,
+ * and below an odd one. They take as many rounds and bytes as the binomial ones, over two thirds of
+ * the distance.
  *
- * What a member reaches by the steps j to 0 is an arc of 2^(j+1) members around it: with it a
- * member answers for the parts of that arc. Members beyond a power of two join in pairs; the even
- * one speaks.
+ * The members that one reaches by the steps j to 0 are an arc of 2^(j+1) members around it; it
+ * works on the parts of that arc. Members beyond a power of two form pairs, of which only the even
+ * one, the speaker, takes part in the steps.
  */
 #include "coll/team/pieces.h"
 
 typedef struct bine {
     const weft_team_t *team;
     int steps, speakers, pairs;
-    int self; /* number among the speakers; a rank that is none has that of its pair */
+    int self; /* number among the speakers; a member that is no speaker has its speaker's */
     bool is_paired, is_speaker;
 } bine_t;
 
@@ -50,10 +51,11 @@ static int partner(const bine_t *bine, int speaker, int step)
     return wrap(bine, speaker + (speaker % 2 == 0 ? distance(step) : -distance(step)));
 }
 
-/* What a speaker reaches by the steps step to 0; itself alone for step -1. */
+/* The arc that a speaker reaches by the steps `step` to 0; only itself for step -1. */
 static weft_arc_t arc_reached(const bine_t *bine, int speaker, int step)
 {
-    /* An even member's arc grows by 2^j above where d(j) is positive, and below where it is not. */
+    /* An even member's arc grows by 2^j above it where d(j) is positive, and below it where d(j) is
+     * negative. */
     int64_t below = 0;
     for (int j = 0; j <= step; j++) {
         bool is_below = (j % 2 == 1) == (speaker % 2 == 0);
@@ -69,8 +71,8 @@ static bool is_within(const bine_t *bine, weft_arc_t arc, int speaker)
 
 /* ---- trees ---- */
 
-/* The step in which member 0's data gets to us, and the speaker it comes from; bine->steps for 0.
- */
+/* The step in which member 0's data reach this member, and the speaker that sends them; bine->steps
+ * for member 0. */
 static int step_of_arrival(const bine_t *bine, int *parent_out)
 {
     int holder = 0;
@@ -106,7 +108,7 @@ void weft_team_bcast_bine(weft_plan_t *plan, const weft_team_t *team, weft_data_
 
 /* ---- parts ---- */
 
-/* The parts of the speakers: one of a pair answers for both. */
+/* The parts of the speakers: a speaker works on both parts of its pair. */
 static weft_cut_t cut_of_speakers(const weft_cut_t *cut, const bine_t *bine)
 {
     weft_cut_t merged = *cut;
@@ -115,7 +117,7 @@ static weft_cut_t cut_of_speakers(const weft_cut_t *cut, const bine_t *bine)
     return merged;
 }
 
-/* At its place in `to`: what lies there in `a` and `b` together; all parts of an arc. */
+/* Reduces the parts of an arc in `a` and `b` to their places in `to`. */
 static void reduce_arc(weft_plan_t *plan, const weft_cut_t *to, weft_place_t a, weft_place_t b,
                        weft_arc_t arc)
 {

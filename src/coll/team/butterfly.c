@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recursive multiplying. The number of members is written as a product of factors of at most k; in
- * round i the members form groups of the i-th factor, of those that differ in the i-th digit of
- * their index alone, and all of a group exchange what they have. Where there is no such product,
- * the members beyond the next smaller number that has one join in pairs, whose odd member speaks.
+ * Recursive multiplying. The number of members is written as a product of factors of at most k. In
+ * round i the members form groups of as many members as the i-th factor, which differ only in the
+ * i-th digit of their index, and all members of a group exchange what they have. Where there is no
+ * such product, the members beyond the next smaller number that has one form pairs, of which only
+ * the odd member, the speaker, takes part.
  *
- * The lowest digit comes first: what has been put together is of members that follow each other, so
- * the order of the team is kept.
+ * The lowest digit comes first: so the operands that have been combined always belong to members
+ * that follow each other, and the order of the team is kept.
  */
 #include "coll/team/butterfly.h"
 
@@ -115,8 +116,8 @@ void weft_team_allreduce(weft_plan_t *plan, const weft_team_t *team, weft_place_
 
 /* ---- allreduce by halves, thirds, ... ---- */
 
-/* The parts that the members of a group share before a round: each keeps one of its equal shares.
- */
+/* The parts that the members of a group have in common before a round; after it each has an equal
+ * share of them. */
 typedef struct share {
     int first, each;
 } share_t;
@@ -127,7 +128,7 @@ static weft_data_t share_of(const weft_cut_t *cut, share_t share, int digit)
                           share.first + (digit + 1) * share.each);
 }
 
-/* Give each its share of what we have, and put ours together at its place in `cut`. */
+/* Sends each member its share, and reduces this member's share to its place in `cut`. */
 static void reduce_share(weft_plan_t *plan, const weft_butterfly_group_t *group, weft_place_t have,
                          const weft_cut_t *cut, share_t share)
 {
@@ -203,8 +204,9 @@ void weft_team_allreduce_halving(weft_plan_t *plan, const weft_team_t *team, wef
 
 /* ---- barrier ---- */
 
-/* In round i each member hears from the k - 1 that are k^i, 2 k^i, ... below: after ceil(log_k p)
- * rounds it has heard, by others, from all. Hensgen, Finkel and Manber 1988, for k = 2. */
+/* In round i each member receives from the k - 1 members that are k^i, 2 k^i, ... below it. After
+ * ceil(log_k p) rounds it has a message from every member, directly or through others. Hensgen,
+ * Finkel and Manber 1988, for k = 2. */
 void weft_team_barrier(weft_plan_t *plan, const weft_team_t *team, int radix)
 {
     for (int64_t distance = 1; distance < team->size; distance *= radix) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What passes parts straight to all, to a neighbour, or around a circle. */
+/* Pieces that pass parts directly to all members, to a neighbour, or around a circle. */
 #include "coll/team/pieces.h"
 
 static weft_data_t part_at(const weft_cut_t *cut, int index)
@@ -32,7 +32,7 @@ void weft_team_reduce_scatter(weft_plan_t *plan, const weft_team_t *team, weft_p
     weft_plan_fold(plan, &operands, own);
 }
 
-/* The sum of part j begins at member j + 1 and goes up the ring until it reaches member j. */
+/* The sum of part j begins at member j + 1 and moves up the ring until it reaches member j. */
 void weft_team_reduce_scatter_ring(weft_plan_t *plan, const weft_team_t *team, weft_place_t from,
                                    const weft_cut_t *cut)
 {
@@ -68,7 +68,7 @@ void weft_team_allgather(weft_plan_t *plan, const weft_team_t *team, const weft_
     }
 }
 
-/* In round i each member gives on what it got in the round before. */
+/* In round i each member passes on what it received in the round before. */
 void weft_team_allgather_ring(weft_plan_t *plan, const weft_team_t *team, const weft_cut_t *cut)
 {
     for (int i = 0; i + 1 < team->size; i++) {
@@ -79,9 +79,10 @@ void weft_team_allgather_ring(weft_plan_t *plan, const weft_team_t *team, const 
 }
 
 /*
- * First the pairs (0, 1), (2, 3), ... exchange their parts. Then every member turns to its other
- * neighbour and back, and gives what it got last, two parts at a time: what an even member gets are
- * those of the pairs 1 below, 1 above, 2 below, ... its own, and an odd member the other way round.
+ * First the pairs (0, 1), (2, 3), ... exchange their parts. Then each member exchanges with its
+ * other neighbour and with this one in turn, and always sends the two parts that it received last.
+ * An even member gets the parts of the pairs 1 below, 1 above, 2 below, ... its own, an odd member
+ * those 1 above, 1 below, 2 above, ...
  */
 void weft_team_allgather_neighbour(weft_plan_t *plan, const weft_team_t *team,
                                    const weft_cut_t *cut)
@@ -90,7 +91,7 @@ void weft_team_allgather_neighbour(weft_plan_t *plan, const weft_team_t *team,
         weft_team_allgather_ring(plan, team, cut);
         return;
     }
-    int up = team->index % 2 == 0 ? 1 : -1; /* where the other of our pair is */
+    int up = team->index % 2 == 0 ? 1 : -1; /* the direction of the pair's other member */
     int pair = team->index / 2, last = pair;
     weft_team_send(plan, team, weft_cut_part(cut, team->index), team->index + up);
     weft_team_recv(plan, team, weft_cut_part(cut, team->index + up), team->index + up);
@@ -105,8 +106,8 @@ void weft_team_allgather_neighbour(weft_plan_t *plan, const weft_team_t *team,
     }
 }
 
-/* A member has the parts from its own on upwards, and gets as many from each of the k - 1 members
- * that are once, twice, ... as far above. */
+/* A member has consecutive parts, beginning with its own. It gets as many from each of the k - 1
+ * members that are once, twice, ... as many members above it. */
 void weft_team_allgather_bruck(weft_plan_t *plan, const weft_team_t *team, const weft_cut_t *cut,
                                int radix)
 {

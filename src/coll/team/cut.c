@@ -15,7 +15,7 @@ weft_data_t weft_cut_range(const weft_cut_t *cut, int first, int end)
                      cut->type);
 }
 
-/* The parts up to the end of the run, and the rest from its beginning. */
+/* The parts of an arc up to the end of the run, and the rest, from the run's beginning. */
 typedef struct halves {
     weft_data_t runs[2];
 } halves_t;
@@ -51,8 +51,8 @@ weft_data_t weft_operand_slot(const weft_operands_in_order_t *operands, int inde
     return weft_data(weft_after(operands->slots, first, of.type), of.count, of.type);
 }
 
-/* Our own operand may lie where the result goes, so nothing goes there before it has had its turn:
- * the first slot takes what comes earlier. */
+/* This member's own operand may lie where the result goes, so nothing is written there before that
+ * operand was used: the operands before it are reduced in the first slot. */
 void weft_plan_fold(weft_plan_t *plan, const weft_operands_in_order_t *operands, weft_data_t to)
 {
     int own_at = operands->own_at;

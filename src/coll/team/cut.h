@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cuts: a run of elements cut into parts that follow each other, one a member of a team. */
+/* Cuts: a run of elements, cut into parts that follow each other, one for each member of a team. */
 #ifndef WEFT_COLL_TEAM_CUT_H
 #define WEFT_COLL_TEAM_CUT_H
 
@@ -11,10 +11,12 @@ typedef struct weft_cut {
     weft_place_t at; /* part 0 begins here */
     weft_type_t *type;
     int parts;
-    size_t count;         /* elements of all parts */
-    const size_t *firsts; /* [parts + 1] first elements, for the time of writing; NULL: parts of
-                             nearly the same size (weft_part) */
-    int doubled;          /* so many parts at the front are two each of what is said above */
+    size_t count; /* elements of all parts */
+    /* [parts + 1] first elements, valid while the plan is written; NULL: parts of nearly the same
+     * size (weft_part) */
+    const size_t *firsts;
+    /* each of this many parts at the front consists of two of the parts described above */
+    int doubled;
 } weft_cut_t;
 
 /** `data` in nearly equal parts. */
@@ -23,7 +25,7 @@ static inline weft_cut_t weft_cut(weft_data_t data, int parts)
     return (weft_cut_t){data.place, data.type, parts, data.count, NULL, 0};
 }
 
-/** The same cut of a run that lies elsewhere. */
+/** The same cut, for a run that lies elsewhere. */
 static inline weft_cut_t weft_cut_at(const weft_cut_t *cut, weft_place_t at)
 {
     weft_cut_t moved = *cut;
@@ -31,7 +33,7 @@ static inline weft_cut_t weft_cut_at(const weft_cut_t *cut, weft_place_t at)
     return moved;
 }
 
-/** First element of a part; index `parts` is the end of the run. */
+/** The first element of a part; index `parts` gives the end of the run. */
 size_t weft_cut_first(const weft_cut_t *cut, int index);
 
 /** Parts first to end - 1. */
@@ -47,7 +49,8 @@ static inline weft_data_t weft_cut_all(const weft_cut_t *cut)
     return weft_cut_range(cut, 0, cut->parts);
 }
 
-/** Parts of a circle: `count` parts from `first` on, which may be negative. One or two runs. */
+/** `count` parts of a circle, beginning with `first`, which may be negative. They are one or two
+ * runs. */
 typedef struct weft_arc {
     int first, count;
 } weft_arc_t;
@@ -57,7 +60,7 @@ void weft_team_send_arc(weft_plan_t *plan, const weft_team_t *team, const weft_c
 void weft_team_recv_arc(weft_plan_t *plan, const weft_team_t *team, const weft_cut_t *cut,
                         weft_arc_t arc, int from);
 
-/** To and from a member of a team. */
+/** Messages to and from a member of a team. */
 static inline void weft_team_send(weft_plan_t *plan, const weft_team_t *team, weft_data_t data,
                                   int to)
 {
@@ -71,20 +74,20 @@ static inline void weft_team_recv(weft_plan_t *plan, const weft_team_t *team, we
 }
 
 /**
- * Operands of which all but one lie side by side in scratch memory, in the order in which they are
- * to be applied.
+ * Operands in the order in which they are to be applied. All but one lie side by side in scratch
+ * memory.
  */
 typedef struct weft_operands_in_order {
-    weft_place_t slots; /* slot i has the i-th of the others */
+    weft_place_t slots; /* slot i has the i-th operand without counting `own` */
     weft_place_t own;
-    int count, own_at; /* of all; which of them is `own` */
+    int count, own_at; /* the number of all operands; the position of `own` */
 } weft_operands_in_order_t;
 
-/** The slot of operand `index`, which is not own_at. */
+/** The slot of operand `index`, which must not be own_at. */
 weft_data_t weft_operand_slot(const weft_operands_in_order_t *operands, int index, weft_data_t of);
 
-/** Reduce them to `to` (its count and type are those of each), which may be where `own` lies. The
- *  slots serve as scratch. */
+/** Reduce the operands to `to`, whose count and type are those of each operand, and which may be
+ * where `own` lies. The slots are used as scratch. */
 void weft_plan_fold(weft_plan_t *plan, const weft_operands_in_order_t *operands, weft_data_t to);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All of `size` as a product; few factors first, as a greedy choice finds them. */
+/* Writes `size` as a product; taking the largest factors first makes them few. */
 static bool factorise(int size, int radix, weft_digits_t *out)
 {
     *out = (weft_digits_t){.speakers = size};
@@ -15,7 +15,7 @@ static bool factorise(int size, int radix, weft_digits_t *out)
     return size == 1;
 }
 
-/* A power of the radix times less than the radix. */
+/* The largest power of the radix, times a factor below the radix. */
 static void take_power(int size, int radix, weft_digits_t *out)
 {
     int power = 1;

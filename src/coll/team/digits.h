@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rounds of recursive multiplying: a number of members as a product of small factors. */
+/* The rounds of recursive multiplying: a number of members, written as a product of small
+ * factors. */
 #ifndef WEFT_COLL_TEAM_DIGITS_H
 #define WEFT_COLL_TEAM_DIGITS_H
 
@@ -8,10 +9,10 @@ enum { WEFT_DIGITS_MAX = 32 };
 typedef struct weft_digits {
     int rounds, factor[WEFT_DIGITS_MAX]; /* 2 to radix each */
     int speakers;                        /* their product */
-    int pairs; /* so many members beyond it: they and their partners take two more rounds */
+    int pairs; /* the members beyond it; they and their partners take two more rounds */
 } weft_digits_t;
 
-/** The largest such product within `size`; radix >= 2. */
+/** The largest such product that is at most `size`; radix >= 2. */
 weft_digits_t weft_digits_of(int size, int radix);
 
 /** ceil(log_radix size): the rounds of a tree. */

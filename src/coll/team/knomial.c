@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * k-nomial trees. Member i, written in base k, is the child of i with its lowest digit that is not
- * zero put to zero; it stands for the members i to i + k^z - 1, z being the zeros at the end of i.
+ * k-nomial trees. The parent of member i is found by writing i in base k and setting its lowest
+ * nonzero digit to zero. With z zeros at the end of i, the members i to i + k^z - 1 are its
+ * subtree.
  */
 #include "coll/team/tree.h"
 
@@ -22,7 +23,7 @@ int weft_tree_children(const weft_tree_t *tree, int64_t stride)
     return fit < tree->radix - 1 ? (int)fit : tree->radix - 1;
 }
 
-/* The end of the members for which this one stands. */
+/* The end of this member's subtree. */
 static int end_of(const weft_team_t *team, int64_t stride)
 {
     return team->index + stride < team->size ? team->index + (int)stride : team->size;
@@ -73,8 +74,8 @@ void weft_team_reduce(weft_plan_t *plan, const weft_team_t *team, weft_place_t f
     }
 }
 
-/* Where the parts for which this member stands lie: the root's where they shall, the others' in
- * scratch memory; a leaf has no part but its own. */
+/* Where the parts of this member's subtree lie: at the root in `cut`, at others in scratch memory.
+ * A leaf has only its own part. */
 static weft_cut_t branch(weft_plan_t *plan, const weft_team_t *team, const weft_cut_t *cut, int end)
 {
     if (team->index == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shape of what the ranks of a node do among themselves: how many children a tree has, and how
- * many pieces data are cut into. */
+/* How the ranks of a node work among themselves: the radix of a tree, and the number of pieces that
+ * data are cut into. */
 #ifndef WEFT_COLL_TEAM_LOCAL_H
 #define WEFT_COLL_TEAM_LOCAL_H
 
@@ -11,12 +11,13 @@
 enum { WEFT_LOCAL_RADIX = 4, WEFT_LOCAL_FLAT_RANKS = 8, WEFT_LOCAL_FLAT_BYTES = 32768 };
 
 /**
- * The radix of a tree over the ranks of a node for messages of `bytes`, all of which `size` ranks
- * copy; 0 where the root works on all of them itself. `size` and more is flat.
+ * The radix of a tree over `size` ranks of a node. `bytes` is the size of a message that all of
+ * them copy; it is 0 where the root alone works on the messages, as in a reduction. A radix of
+ * `size` or more is a flat tree.
  *
- * Where cores are short what counts is how often a rank must be scheduled: flat. So it is for few
- * ranks, whose messages the root takes one by one as fast as a tree brings them, and for long
- * messages, which all receivers copy at once.
+ * On an oversubscribed host the number of times that a rank must be scheduled counts, so the tree
+ * is flat. It is also flat for few ranks, whose messages the root takes one by one as fast as
+ * a tree brings them, and for long messages, which all receivers copy at once.
  */
 static inline int weft_local_radix(int size, double bytes, bool is_oversubscribed)
 {
@@ -31,8 +32,8 @@ static inline int weft_plan_local_radix(const weft_plan_t *plan, int size, size_
     return weft_local_radix(size, (double)bytes, plan->how.is_oversubscribed);
 }
 
-/** Into how many pieces `bytes` bytes are cut that go through several stages one after the other:
- *  the same on all ranks. */
+/** The number of pieces into which `bytes` bytes are cut that pass through several stages one after
+ * the other. It is the same on all ranks. */
 static inline int weft_plan_pieces(size_t bytes, size_t segment_bytes)
 {
     enum { WEFT_PIECES_MAX = 16 };

@@ -48,7 +48,7 @@ void weft_node_reduce(weft_plan_t *plan, const weft_team_t *node, weft_place_t f
 
 /* ---- parts ---- */
 
-/* A region a member; to be freed. */
+/* One region for each member; the caller frees the list. */
 static weft_data_t *list_parts(weft_plan_t *plan, const weft_team_t *node, const weft_cut_t *cut,
                                int left_out)
 {

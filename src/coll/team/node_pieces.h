@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pieces (pieces.h) as all ranks of a node do them together: each is a section of the plan
+ * The pieces of pieces.h, done by all ranks of a node together: each is a section of the plan
  * (coll/section.h). `node` is weft_team_node(), perhaps turned.
  */
 #ifndef WEFT_COLL_TEAM_NODE_PIECES_H
@@ -26,17 +26,17 @@ void weft_node_allgather(weft_plan_t *plan, const weft_team_t *node, const weft_
 
 /* Sections that an algorithm writes itself. */
 
-/** What this member gives and gets in one. Parts of `cut` are numbered by member; those of members
- *  beyond them are nothing. */
+/** The data that this member gives and gets in a section. Parts of `cut` are numbered by member; a
+ * member beyond the last part has none. */
 typedef struct weft_node_parts {
     weft_coll_t coll;
     int root;
-    const weft_data_t *one; /* what is for or from this member; NULL: nothing */
-    const weft_cut_t *cut;  /* what is for or from all; NULL: nothing */
-    int left_out;           /* the part of `cut` that is where it belongs; -1: none */
+    const weft_data_t *one; /* for or from this member; NULL: nothing */
+    const weft_cut_t *cut;  /* for or from all members; NULL: nothing */
+    int left_out;           /* the part of `cut` that is already where it belongs; -1: none */
 } weft_node_parts_t;
 
-/** Begin it; weft_section_end() follows. */
+/** Begin the section; weft_section_end() must follow. */
 void weft_node_begin(weft_plan_t *plan, const weft_team_t *node, const weft_node_parts_t *parts);
 
 #endif

@@ -8,7 +8,7 @@ static weft_data_t bytes_at(weft_place_t place, size_t bytes)
     return (weft_data_t){place, bytes, weft_type_of(MPI_BYTE)};
 }
 
-/* One element of a new type; without memory no bytes, and the plan knows. */
+/* One element of a new type. If there is no memory it is empty, and that is noted in the plan. */
 static weft_data_t element(weft_plan_t *plan, weft_place_t at, int err, weft_type_t *type)
 {
     if (err == MPI_SUCCESS) {
@@ -21,7 +21,7 @@ static weft_data_t element(weft_plan_t *plan, weft_place_t at, int err, weft_typ
     return bytes_at(at, 0);
 }
 
-/* The runs, and the shorter one behind them. */
+/* Makes the type of the equal runs and the shorter one behind them. */
 static int make_type(const weft_runs_t *runs, weft_type_t **out)
 {
     weft_type_t *equal;

@@ -27,7 +27,7 @@ weft_shape_t weft_shape_cyclic(int nodes, int per_node)
 
 /* ---- reading a placement ---- */
 
-/* Number the hosts by their lowest rank; the number of nodes. */
+/* Numbers the hosts by their lowest rank; returns the number of nodes. */
 static int number_nodes(weft_shape_t *shape, const int *hosts, int *numbers, int hosts_end)
 {
     int nodes = 0;
@@ -50,7 +50,7 @@ static void sort_members(weft_shape_t *shape)
         shape->starts[shape->node_of[rank] + 1]++;
     for (int node = 0; node < shape->nodes; node++)
         shape->starts[node + 1] += shape->starts[node];
-    /* Each start moves to its end, which is the start of the next node. */
+    /* Each start moves to the node's end, which is the start of the next node. */
     for (int rank = 0; rank < shape->ranks; rank++)
         shape->members[shape->starts[shape->node_of[rank]]++] = rank;
     for (int node = shape->nodes; node > 0; node--)
@@ -109,7 +109,7 @@ void weft_shape_close(weft_shape_t *shape)
     drop_tables(shape);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 int weft_shape_node(const weft_shape_t *shape, int rank)
 {

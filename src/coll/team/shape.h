@@ -20,24 +20,24 @@ typedef enum weft_placing {
 
 typedef struct weft_shape {
     int ranks, nodes;
-    int least, most;     /* ranks of a node */
+    int least, most;     /* the smallest and largest number of ranks on a node */
     bool is_consecutive; /* the order of nodes is the order of ranks */
     weft_placing_t placing;
-    /* Of WEFT_ANYHOW: */
+    /* Only for WEFT_ANYHOW: */
     int *node_of; /* [ranks] */
-    int *members; /* [ranks] node by node */
-    int *starts;  /* [nodes + 1] where the ranks of a node begin in members */
+    int *members; /* [ranks], node by node */
+    int *starts;  /* [nodes + 1]: where the ranks of a node begin in members */
 } weft_shape_t;
 
-/** `nodes` nodes of `per_node` ranks each, in blocks. Owns nothing. */
+/** `nodes` nodes of `per_node` ranks each, in blocks. The shape owns no memory. */
 weft_shape_t weft_shape_blocks(int nodes, int per_node);
 
-/** As weft_shape_blocks(), rank i on node i modulo `nodes`. */
+/** Like weft_shape_blocks(), with rank i on node i modulo `nodes`. */
 weft_shape_t weft_shape_cyclic(int nodes, int per_node);
 
 /**
- * hosts    [ranks] numbers from 0 to hosts_end - 1, in any order; the shape keeps no reference
- * out      to be given to weft_shape_close()
+ * hosts    [ranks] numbers from 0 to hosts_end - 1, in any order; the shape does not keep it
+ * out      pass it to weft_shape_close() at the end
  * returns  MPI_SUCCESS, MPI_ERR_NO_MEM
  */
 int weft_shape_open(const int *hosts, int ranks, int hosts_end, weft_shape_t *out);
@@ -45,13 +45,13 @@ void weft_shape_close(weft_shape_t *shape);
 
 /** The node of a rank. */
 int weft_shape_node(const weft_shape_t *shape, int rank);
-/** The ranks of a node. */
+/** The number of ranks on a node. */
 int weft_shape_count(const weft_shape_t *shape, int node);
 /** The rank with number `local` on a node. */
 int weft_shape_rank(const weft_shape_t *shape, int node, int local);
-/** The number of a rank on its node. O(log) of the node's ranks at most. */
+/** The number of a rank on its node. Takes at most O(log) of the node's ranks. */
 int weft_shape_local(const weft_shape_t *shape, int rank);
-/** How many ranks are on the nodes before this one. */
+/** The number of ranks on all nodes before this one. */
 int weft_shape_before(const weft_shape_t *shape, int node);
 
 #endif

@@ -14,13 +14,13 @@ weft_sharing_t weft_sharing_of(const weft_plan_t *plan, int rank)
                             plan->how.radix};
 }
 
-/* Every node has so many ranks that carry messages. */
+/* The number of ranks on every node that carry messages. */
 static int carriers(const weft_sharing_t *its)
 {
     return its->shape->least;
 }
 
-/* Carrier `local` of the node that is member `index` of the nodes. */
+/* Carrier `local` of the node that is member `index` of `nodes`. */
 static int carrier_of(const weft_sharing_t *its, int index, int local)
 {
     int node = (index + its->nodes.turn) % its->nodes.size;
@@ -35,8 +35,8 @@ static void shared_to_node(weft_plan_t *plan, const weft_sharing_t *its, weft_da
 
 /* ---- allreduce ---- */
 
-/* The carriers of a round. Carrier j exchanges with the nodes whose digit is j modulo their number.
- */
+/* The carriers of a round. With c of them, carrier j exchanges with the nodes whose digit is j
+ * modulo c. */
 static weft_team_t team_of_carriers(const weft_sharing_t *its, const weft_butterfly_group_t *group)
 {
     weft_team_t team = its->node;
@@ -44,9 +44,9 @@ static weft_team_t team_of_carriers(const weft_sharing_t *its, const weft_butter
     return team;
 }
 
-/* What our node has goes to the nodes of this carrier, and what they have is put together with it,
- * in the order of digits. Where our own digit is not among them, ours is left to the one that has
- * it. */
+/* Sends this node's operand to the nodes of this carrier, and reduces theirs together with it, in
+ * the order of digits. A carrier whose nodes do not include this node's own digit leaves the node's
+ * operand to the carrier whose nodes do. */
 static void shared_exchange(weft_plan_t *plan, const weft_sharing_t *its,
                             const weft_butterfly_group_t *group, weft_data_t have, weft_data_t sum)
 {
@@ -75,7 +75,8 @@ static void shared_exchange(weft_plan_t *plan, const weft_sharing_t *its,
     weft_plan_fold(plan, &operands, sum);
 }
 
-/* All of a node bracket alike on all nodes: the radix here is no matter of the host. */
+/* All nodes bracket the operands on a node in the same way, so the radix must not depend on facts
+ * of one host. */
 static void round_of(weft_plan_t *plan, const weft_sharing_t *its,
                      const weft_butterfly_group_t *group, weft_data_t have)
 {
@@ -131,8 +132,8 @@ void weft_shared_barrier(weft_plan_t *plan, const weft_sharing_t *its)
 
 /* ---- bcast ---- */
 
-/* The children of a node are numbered, the farthest first; carrier j of the node takes care of the
- * j-th, of that which comes a round later, and so on. */
+/* The children of a node are numbered, the farthest first. Carrier j of the node sends to child j,
+ * child j + c a round later, and so on, with c carriers. */
 static int number_of_child(const weft_tree_t *tree, int64_t stride, int child)
 {
     int number = child - 1;
@@ -141,7 +142,7 @@ static int number_of_child(const weft_tree_t *tree, int64_t stride, int child)
     return number;
 }
 
-/* The carrier that sends to our leader. */
+/* The carrier that sends to this node's leader. */
 static int sender_to(const weft_sharing_t *its, const weft_tree_t *tree)
 {
     weft_team_t parent = its->nodes;
@@ -155,7 +156,7 @@ static int sender_to(const weft_sharing_t *its, const weft_tree_t *tree)
 void weft_shared_bcast(weft_plan_t *plan, const weft_sharing_t *its, weft_data_t data)
 {
     weft_tree_t tree = weft_tree_of(&its->nodes, its->radix);
-    int local = its->node.index + its->node.turn; /* carriers count from the lowest rank */
+    int local = its->node.index + its->node.turn; /* carriers are counted from the lowest rank */
     local = local >= its->node.size ? local - its->node.size : local;
     if (its->node.index == 0 && tree.index != 0) {
         weft_plan_recv(plan, data, sender_to(its, &tree));
@@ -172,9 +173,9 @@ void weft_shared_bcast(weft_plan_t *plan, const weft_sharing_t *its, weft_data_t
     }
 }
 
-/* ---- what they cost ---- */
+/* ---- their costs ---- */
 
-/* One round between nodes, in which each sends `others` messages. */
+/* One round between nodes, in which each carrier sends `others` messages. */
 static double round_us(const weft_model_t *model, int others, double bytes)
 {
     int count = model->least < others ? model->least : others;
@@ -182,7 +183,7 @@ static double round_us(const weft_model_t *model, int others, double bytes)
     return weft_round_us(&net, (others + count - 1) / count, bytes);
 }
 
-/* On the node, among the carriers of such a round. */
+/* The model of such a round's carriers, on their node. */
 static weft_model_t carriers_of(const weft_model_t *model, int members)
 {
     weft_model_t some = *model;

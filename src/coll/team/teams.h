@@ -13,27 +13,29 @@ enum { WEFT_LAST_LANE = -1 }; /* the last rank of every node */
 
 typedef struct weft_team {
     int size, index; /* this rank is member `index` */
-    /* The list: rank i of it is first + i * stride, members[i] or rank `lane` of node i. */
+    /* The team is a list of ranks: entry i is first + i * stride, members[i], or rank `lane` of
+     * node i. */
     int first, stride;
     const int *members;
-    const weft_shape_t *lane_of; /* NULL: not by lane */
+    const weft_shape_t *lane_of; /* NULL: the list is not by lane */
     int lane;
-    int turn;        /* member i is entry i + turn of the list, which is a circle */
-    int stand_in_at; /* entry of the list in whose place stand_in is; -1: none */
+    int turn;        /* member i is entry i + turn of the list, counted around its end */
+    int stand_in_at; /* the entry of the list that stand_in replaces; -1: none */
     int stand_in;
 } weft_team_t;
 
 /** All ranks of a communicator, in order. */
 weft_team_t weft_team_all(int size, int rank);
 
-/** The ranks that share the node of `rank`, in order. Points into the shape. */
+/** The ranks that share the node of `rank`, in order. The team points into the shape. */
 weft_team_t weft_team_node(const weft_shape_t *shape, int rank);
 
-/** Rank `lane` of every node, by node; lane < shape->least, or WEFT_LAST_LANE. `rank` is that of
- * its node, or of no team: then the team may only be asked for its ranks. Points to the shape. */
+/** Rank `lane` of every node, by node; lane < shape->least, or WEFT_LAST_LANE. `rank` is the member
+ * on its node, or not a member: then the team may only be asked for its ranks. The team points to
+ * the shape. */
 weft_team_t weft_team_lane(const weft_shape_t *shape, int lane, int rank);
 
-/** Of a team made by weft_team_lane(): `rank` in place of that of its node. */
+/** For a team made by weft_team_lane(): `rank` replaces the member of its node. */
 weft_team_t weft_team_with(weft_team_t team, int rank);
 
 /** The same team, turned so that member `root` of it is member 0. */
@@ -42,7 +44,8 @@ weft_team_t weft_team_turned(weft_team_t team, int root);
 /** The rank in the communicator of a member. */
 int weft_team_rank(const weft_team_t *team, int index);
 
-/** Member `index` plus `distance`, in the circle; distance within -size and size. */
+/** The index `distance` members from this one, counted around the end; `distance` is between -size
+ * and size. */
 static inline int weft_team_at(const weft_team_t *team, int distance)
 {
     int at = team->index + distance;

@@ -6,8 +6,8 @@
 /* ---- Bruck ---- */
 
 /*
- * Bruck et al. 1997. Block i of `slots` is on its way to the member i above where it began; in the
- * round of digit z a block goes d k^z members up, d being that digit of i in base k. So all blocks
+ * Bruck et al. 1997. Block i of `slots` has to reach the member i above the one where it began. In
+ * the round of digit z it moves d k^z members up, d being that digit of i in base k. So all blocks
  * with the same digit travel together, as one strided type.
  */
 typedef struct bruck {
@@ -58,7 +58,8 @@ static void digit_round(weft_plan_t *plan, const bruck_t *bruck, int stride)
     weft_plan_wait(plan);
 }
 
-/* Blocks `first` to `end` of the slots to where they belong: from the member as many below. */
+/* Copies blocks `first` to `end` of the slots to the places of the members that they came from:
+ * block i came from the member i below. */
 static void put_reversed(weft_plan_t *plan, const bruck_t *bruck, weft_place_t to, int first,
                          int end)
 {

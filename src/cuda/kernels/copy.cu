@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A batch of copies of any addresses and lengths. */
+/* A kernel that does a batch of copies, of any addresses and lengths. */
 #include "cuda/kernels/copy_span.cuh"
 
-/* Where the entries are. */
+/* The list of entries: in the arguments, or in memory. */
 struct weft_entries_t {
     const weft_copy_args_t &args;
 
@@ -12,7 +12,7 @@ struct weft_entries_t {
             return args.bytes;
         return args.list == nullptr ? args.entry[i].start : weft_load_member(&args.list[i].start);
     }
-    /* From `skipped` bytes into entry i. */
+    /* The part of entry i that begins `skipped` bytes into it. */
     WEFT_DEVICE weft_span_t span(uint64_t i, uint64_t skipped) const
     {
         char *to =

@@ -11,10 +11,10 @@ struct weft_span_t {
     uint64_t bytes;
 };
 
-/* Loads of a thread that are under way at once. */
+/* How many loads of one thread are under way at once. */
 enum { WEFT_BATCH = 4 };
 
-/* `count` units, both sides aligned. */
+/* Copies `count` units; both sides are aligned. */
 template <class Unit> WEFT_DEVICE void weft_copy_units(char *to, const char *from, uint64_t count)
 {
     Unit unit[WEFT_BATCH];
@@ -29,8 +29,9 @@ template <class Unit> WEFT_DEVICE void weft_copy_units(char *to, const char *fro
         weft_store(to + i * sizeof(Unit), weft_load<Unit>(from + i * sizeof(Unit)));
 }
 
-/* Both sides are alike within a unit: bytes up to the first whole unit, units, the bytes left. The
- * first half of the team takes the head, the other one the tail. */
+/* For sides that are equally aligned within a unit: copies the bytes up to the first whole unit,
+ * the units, and the bytes left. The first half of the team copies the head, the other half the
+ * tail. */
 template <class Unit> WEFT_DEVICE void weft_copy_alike(const weft_span_t &span)
 {
     const uint64_t to_unit = -(uintptr_t)span.to % sizeof(Unit);
@@ -43,7 +44,7 @@ template <class Unit> WEFT_DEVICE void weft_copy_alike(const weft_span_t &span)
     weft_copy_units<Unit>(span.to + head, span.from + head, units);
 }
 
-/** By the widest accesses that both addresses permit. */
+/** Copies by the widest accesses that both addresses permit. */
 WEFT_DEVICE void weft_copy_span(const weft_span_t &span)
 {
     const uintptr_t unlike = (uintptr_t)span.to ^ (uintptr_t)span.from;
@@ -59,8 +60,8 @@ WEFT_DEVICE void weft_copy_span(const weft_span_t &span)
         weft_copy_units<unsigned char>(span.to, span.from, span.bytes);
 }
 
-/** Of a list whose entries begin at start(0) = 0, start(1), ... the one that byte `position` lies
- * in. */
+/** Finds the entry that byte `position` lies in. The entries begin at start(0) = 0, start(1),
+ * ... */
 template <class Start>
 WEFT_DEVICE uint64_t weft_entry_with(uint64_t position, uint64_t count, Start start)
 {

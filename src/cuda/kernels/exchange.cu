@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks that ranks send each other, as they are. The kernels that combine them are made in
- * reduce.cu. */
+/* The kernel that exchanges blocks between ranks without combining them. The kernels that also
+ * combine them are made in reduce.cu. */
 #include "cuda/kernels/exchange.cuh"
 
 WEFT_KERNEL(weft_exchange_move, weft_exchange_args_t)

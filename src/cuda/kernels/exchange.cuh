@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Kernels that exchange data with those of other ranks, each on a device of its own (kernel_args.h
- * has the layout of an inbox). These are the kernels that wait for another one's threads. What
- * keeps that safe:
+ * has the layout of an inbox). These kernels wait for threads of other kernels. Three rules keep
+ * that from hanging:
  *
- * - Thread t waits for nothing but what threads t of the others push, all of them launch as many
- * threads, and each
- *   pushes before it waits. So it does not matter how many threads run at once: those with low
- *   numbers come first.
- * - Every line that is pushed is waited for, but by a kernel that was called off: when one has
- * ended nothing more
- *   goes to its inbox.
- * - Who waits long looks at a word of the host's and at the clock now and then, and ends the kernel
- * without a result.
+ * - Thread t waits only for what the threads t of the other ranks push. All ranks launch equally
+ *   many threads, and each thread pushes before it waits. So it does not matter how many threads
+ *   run at once: those with low numbers come first.
+ * - A kernel waits for every line that is pushed to it, unless it was called off. So once it has
+ *   ended, no more lines arrive in its inbox.
+ * - A thread that waits long reads a word of the host and the clock from time to time, and ends the
+ *   kernel without a result when it was called off or the time limit has passed.
  */
 #ifndef WEFT_CUDA_KERNELS_EXCHANGE_CUH
 #define WEFT_CUDA_KERNELS_EXCHANGE_CUH
@@ -25,7 +23,7 @@ typedef weft_waiter_t<weft_exchange_args_t> weft_exchanger_t;
 
 /* ---- units of 16 bytes ---- */
 
-/* Unit `unit` of a block in the user's memory. Gaps of pairs are not touched. */
+/* Unit `unit` of a block in the user's memory. Gaps of pair types are not touched. */
 template <class Op>
 WEFT_DEVICE weft_vector_t weft_load_unit(const void *block, uint64_t unit, uint64_t bytes)
 {
@@ -77,7 +75,7 @@ WEFT_DEVICE void weft_push(void *row, uint64_t unit, const weft_vector_t &data, 
                         weft_vector_t{{data.word[2], flag, data.word[3], flag}});
 }
 
-/* Both lines of a unit; false: it was called off. */
+/* Waits for both lines of a unit; false if the kernel was called off. */
 WEFT_DEVICE bool weft_pull(const weft_exchanger_t &waiter, const void *row, uint64_t unit,
                            weft_vector_t *out)
 {
@@ -98,7 +96,8 @@ WEFT_DEVICE bool weft_pull(const weft_exchanger_t &waiter, const void *row, uint
 
 /* ---- what a thread does ---- */
 
-/* Member `turn` from this one on, so that not all push to the same. */
+/* Members are taken from this one's successor on, so that not all ranks push to the same member at
+ * once. */
 WEFT_DEVICE const weft_exchange_side_t &weft_other(const weft_exchange_args_t &args, uint32_t turn)
 {
     return args.side[(args.member + turn) % args.members];
@@ -116,7 +115,7 @@ template <class Op> WEFT_DEVICE_ONCE void weft_push_blocks(const weft_exchange_a
     }
 }
 
-/* What the others have pushed `offset` bytes into the rows of this member. */
+/* Takes what the others have pushed into this member's rows, `offset` bytes into each row. */
 template <class Op>
 WEFT_DEVICE_ONCE void weft_pull_blocks(const weft_exchange_args_t &args, uint64_t begin_ns,
                                        uint64_t offset)
@@ -135,7 +134,7 @@ WEFT_DEVICE_ONCE void weft_pull_blocks(const weft_exchange_args_t &args, uint64_
     }
 }
 
-/* Unit `unit` of what member `index` brings to this one's result. */
+/* Unit `unit` of the operand that member `index` contributes to this member's result. */
 template <class Op>
 WEFT_DEVICE bool weft_operand(const weft_exchanger_t &waiter, uint32_t index, uint64_t unit,
                               typename Op::item *out)
@@ -151,7 +150,7 @@ WEFT_DEVICE bool weft_operand(const weft_exchanger_t &waiter, uint32_t index, ui
     return true;
 }
 
-/* In the order of members, rounded once, as reduce.cuh has it. */
+/* Combines in the order of members and rounds once, as reduce.cuh does. */
 template <class Op>
 WEFT_DEVICE bool weft_combine_unit(const weft_exchanger_t &waiter, uint64_t unit,
                                    weft_vector_t *out)
@@ -188,7 +187,7 @@ template <class Op> WEFT_DEVICE bool weft_combine_blocks(const weft_exchanger_t 
     return true;
 }
 
-/* How blocks move: most kernels share the same code. */
+/* The operation of kernels that only move blocks; most exchanges share this code. */
 struct weft_bytes_t {
     typedef unsigned char item;
     static constexpr bool is_dense = true;
@@ -201,8 +200,8 @@ template <class Op> struct weft_mover_t<false, Op> {
     typedef Op type;
 };
 
-/* Each combines the blocks that it is sent; then, of an allreduce in two shots, all get all
- * results. */
+/* Each member combines the blocks that it receives; in an allreduce of two shots, it then sends its
+ * result to all. */
 template <class Op> WEFT_DEVICE void weft_exchange(const weft_exchange_args_t &args)
 {
     typedef typename weft_mover_t<Op::is_dense, Op>::type mover;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Conversions of 16-bit floats where there are instructions for them; the rest is half.h. */
+/* Conversions of 16-bit floats by instructions where the device has them; the others are those of
+ * half.h. */
 #ifndef WEFT_CUDA_KERNELS_HALF_ON_DEVICE_CUH
 #define WEFT_CUDA_KERNELS_HALF_ON_DEVICE_CUH
 
@@ -32,8 +33,8 @@ WEFT_DEVICE uint16_t weft_device_F16_of_float(float value)
 }
 #endif
 
-/* Devices before sm_90 have no instruction for the first, before sm_80 none for the second; memory
- * is the limit all the same. */
+/* Devices before sm_90 have no instruction for the first, those before sm_80 none for the second.
+ * The kernels are limited by memory bandwidth, so half.h's code is fast enough. */
 WEFT_DEVICE float weft_device_float_of_BF16(uint16_t half)
 {
     return weft_float_of_BF16(half);

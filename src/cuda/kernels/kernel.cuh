@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What kernels are written with, so that the same text runs on a device and, for tests, on the
- * host.
+ * The functions and macros that kernels are written with, so that the same text runs on a device
+ * and, for tests, on the host.
  *
  *   WEFT_KERNEL(weft_reduce_sum_F32, weft_reduce_args_t)
  *   {
@@ -9,11 +9,11 @@
  *           weft_store<float>(to + i, weft_load<float>(from + i));
  *   }
  *
- * A kernel takes one structure, `args`, and touches global memory through the functions below only:
- * on the host they translate the address. There its threads run one after the other; so there is no
- * shared memory, no barrier, and no thread that waits for another of the same kernel. But for the
- * threads of a block in a WEFT_BLOCK_KERNEL, which the host runs as one: they may meet in
- * weft_block_all().
+ * A kernel takes one structure, `args`, and touches global memory only through the functions below:
+ * on the host they translate the address. The host runs a kernel's threads one after the other, so
+ * there is no shared memory, no barrier, and no thread that waits for another of the same kernel.
+ * The exception is a WEFT_BLOCK_KERNEL: the host runs each of its blocks as one thread, so the
+ * threads of a block may meet in weft_block_all().
  */
 #ifndef WEFT_CUDA_KERNELS_KERNEL_CUH
 #define WEFT_CUDA_KERNELS_KERNEL_CUH
@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/** 16 bytes that move at once. */
+/** 16 bytes that are loaded or stored by one access. */
 struct alignas(WEFT_VECTOR_BYTES) weft_vector_t {
     uint32_t word[4];
 };
@@ -34,7 +34,7 @@ struct alignas(WEFT_VECTOR_BYTES) weft_vector_t {
 #include "cuda/kernels/kernel_on_device.cuh"
 #endif
 
-/** This thread's team, its number in the team, and how many teams there are. */
+/** The team of this thread, its number in the team, and the number of teams. */
 WEFT_DEVICE uint64_t weft_team()
 {
     return weft_thread() / WEFT_TEAM_THREADS;
@@ -61,13 +61,13 @@ WEFT_DEVICE char *weft_at(void *address, uint64_t bytes)
     return (char *)address + bytes;
 }
 
-/** A member of something in memory: weft_load_member(&list[i].start). */
+/** Load a member of a structure in global memory: weft_load_member(&list[i].start). */
 template <class T> WEFT_DEVICE T weft_load_member(const T *member)
 {
     return weft_load<T>(member);
 }
 
-/** From any address: at once where T may lie there, else by bytes. */
+/** Load from any address: by one access where it is aligned for T, else by bytes. */
 template <class T> WEFT_DEVICE T weft_load_loose(const void *address)
 {
     if ((uintptr_t)address % alignof(T) == 0)

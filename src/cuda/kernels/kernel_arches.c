@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MULTICAST_LEAST = 90
-}; /* the first architecture of which the kernels are more than a trap */
+enum { MULTICAST_LEAST = 90 }; /* on older devices these kernels only trap */
 
 const char *const weft_kernel_arches = WEFT_KERNEL_ARCHES;
 

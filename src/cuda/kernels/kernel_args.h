@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the kernels take: each has one of these structures, by value. Plain C, the same on host and
- * device. Addresses are of global memory as the device sees it: its own, a mapping of a peer's, or
- * pinned host memory. kernel_calls.h fills them in.
+ * The arguments of kernels: each kernel takes one of these structures by value. They are plain C,
+ * the same on host and device. Addresses are those of global memory as the device sees it: its own,
+ * mapped memory of a peer, or pinned host memory. kernel_calls.h fills the structures in.
  */
 #ifndef WEFT_CUDA_KERNELS_KERNEL_ARGS_H
 #define WEFT_CUDA_KERNELS_KERNEL_ARGS_H
@@ -11,7 +11,7 @@
 
 enum {
     WEFT_KERNEL_THREADS = 512,  /* at most in a block; their number is a multiple of a team's */
-    WEFT_TEAM_THREADS = 32,     /* consecutive threads that share a piece of a copy */
+    WEFT_TEAM_THREADS = 32,     /* consecutive threads that copy a piece together */
     WEFT_VECTOR_BYTES = 16,     /* the widest access */
     WEFT_REDUCE_ADDRESSES = 32, /* sources, and as many destinations, in the arguments */
     WEFT_COPY_ENTRIES = 64,     /* in the arguments */
@@ -20,33 +20,33 @@ enum {
     WEFT_UNIT_BYTES = 16,       /* data that a thread sends at a time */
     WEFT_UNIT_LINES_BYTES = 32, /* in an inbox, with flags */
     WEFT_MULTICAST_BLOCKS = 32, /* at most, of a kernel */
-    WEFT_MULTICAST_AREA = 512 * 1024, /* of multicast memory, for each block */
+    WEFT_MULTICAST_AREA = 512 * 1024, /* bytes of multicast memory for each block */
     WEFT_MULTICAST_LINE = WEFT_EXCHANGE_MEMBERS * 8,
     WEFT_MULTICAST_PIECE =
-        (WEFT_MULTICAST_AREA - WEFT_MULTICAST_LINE) / 2, /* of the operand, at most */
+        (WEFT_MULTICAST_AREA - WEFT_MULTICAST_LINE) / 2, /* bytes of the operand, at most */
 };
 
 /**
  * Reduce: every destination gets source[0] op source[1] op ..., element by element, from the left.
- * A destination may be one of the sources; else nothing overlaps.
+ * A destination may be one of the sources; nothing else overlaps.
  *
  *   |<- head ->|<- vectors * 16 bytes ->|<- tail ->|     the same at all addresses
  */
 typedef struct weft_reduce_args {
     uint64_t count;   /* elements in all */
     uint64_t head;    /* elements before the first vector */
-    uint64_t vectors; /* 0 when the addresses are not all alike within 16 bytes */
+    uint64_t vectors; /* 0 when the addresses differ modulo 16 */
     uint32_t sources, destinations;
-    /* NULL, or memory with the addresses of the sources, then those of the destinations, in place
-     * of the arrays below, when they are too many for those. */
+    /* Addresses that are too many for the arrays below lie in memory: those of the sources, then
+     * those of the destinations. NULL when the arrays hold them. */
     void *const *list;
     const void *source[WEFT_REDUCE_ADDRESSES];
     void *destination[WEFT_REDUCE_ADDRESSES];
 } weft_reduce_args_t;
 
 /**
- * A batch of copies, one after the other as in a stream: entry i has the bytes from its `start` to
- * the next one's. Teams take equal shares of the stream, whatever the entries' lengths. Nothing
+ * A batch of copies, seen as one stream of bytes: entry i has the bytes from its `start` to the
+ * next one's. Teams take equal shares of the stream, whatever the entries' lengths. Nothing
  * overlaps.
  */
 typedef struct weft_copy_entry {
@@ -59,73 +59,74 @@ typedef struct weft_copy_args {
     uint64_t bytes; /* of all entries */
     uint64_t share; /* bytes that a team copies at a time */
     uint64_t entries;
-    /* NULL, or memory with the entries when they are too many for: */
+    /* memory with the entries when they are too many for `entry`; else NULL */
     const weft_copy_entry_t *list;
     weft_copy_entry_t entry[WEFT_COPY_ENTRIES];
 } weft_copy_args_t;
 
 /**
  * Exchange: each rank launches this on its device; the kernels push blocks into each other's
- * inboxes and wait for what comes into their own. An inbox has a row for each sender; a block is
- * there in units of 16 bytes, each of them two lines that are written at once, with the number of
- * this exchange beside the data:
+ * inboxes and wait for what arrives in their own. An inbox has a row for each sender. A block is
+ * stored in units of 16 bytes. A unit is two lines, each written by one store, with the number of
+ * this exchange (the flag) beside the data:
  *
  *   | word 0 | flag | word 1 | flag |   | word 2 | flag | word 3 | flag |
  *
- * Words that stand beside the flag have come: no fence, and no word that says that all is there.
- * Results of an allreduce in two shots go into rows of their own, `results` bytes after the others.
+ * A word has arrived when its flag has. So no fence is needed, and no word that reports the end of
+ * the block. In an allreduce of two shots the results go into rows of their own, `results` bytes
+ * after the others.
  */
 typedef struct weft_exchange_side {
     void *outbox;      /* this rank's row in that member's inbox */
     const void *inbox; /* that member's row in this rank's */
-    const void *from;  /* for that member; of this one: its own operand, or block */
-    void *to;          /* from that member; of this one: its result */
+    const void *from;  /* the data for that member; for this rank itself its operand or block */
+    void *to;          /* where that member's data go; for this rank itself its result */
     uint64_t out_bytes, in_bytes;
 } weft_exchange_side_t;
 
 typedef struct weft_exchange_args {
     uint32_t members, member;
-    uint32_t flag;     /* not 0, and of no exchange before that used these inboxes */
-    uint32_t results;  /* 0: what is combined is for this rank alone */
-    uint64_t limit_ns; /* that a thread waits at most; 0: without end */
-    /* pinned, aligned to 8: [0] the host has called off the exchange of this flag; [1] it has ended
-     * without a result */
+    uint32_t flag;     /* not 0, and different from all earlier exchanges in these inboxes */
+    uint32_t results;  /* 0: only this rank needs what it combines */
+    uint64_t limit_ns; /* how long a thread waits at most; 0: without end */
+    /* Pinned memory, aligned to 8 bytes. [0]: the host has called off the exchange of this flag.
+     * [1]: the exchange has ended without a result. */
     uint32_t *watch;
     weft_exchange_side_t side[WEFT_EXCHANGE_MEMBERS];
 } weft_exchange_args_t;
 
 /**
  * Allreduce through multicast memory: an object in which each member's device has as much memory of
- * its own; a load at the object's address gives what lies at that place in the memory of all,
- * reduced, and a store goes to all. Each block has an area in it, with a word for what each member
- * tells, and two slots for pieces of the operand:
+ * its own. A load at the object's address gives what lies at that place in the memory of all
+ * members, reduced, and a store goes to all of them. Each block has an area in the object, with a
+ * word for the progress of each member, and two slots for pieces of the operand:
  *
  *   area   | word of member 0 | of 1 | ... | slot of pieces 0, 2, 4 ... | of pieces 1, 3, 5 ... |
  *
- * All members launch as many blocks.
+ * All members launch equally many blocks.
  */
 typedef struct weft_multicast_args {
     uint32_t members, member;
-    uint32_t flag; /* not 0, and greater than in all launches before in this memory */
-    /* bytes that a block takes at a time: a multiple of 16, at most WEFT_MULTICAST_PIECE */
+    uint32_t flag; /* not 0, and greater than in all earlier launches in this memory */
+    /* The bytes that a block takes at a time: a multiple of 16, at most WEFT_MULTICAST_PIECE. */
     uint32_t piece;
     uint64_t bytes;    /* of the operand */
     uint64_t limit_ns; /* as above */
     uint32_t *watch;
     const void *from;
     void *to;  /* may be `from`; else nothing overlaps */
-    void *own; /* this rank's memory, all zeros at first */
+    void *own; /* this rank's memory, all zeros before the first launch */
     void *all; /* the object */
 } weft_multicast_args_t;
 
-/** Division by a number known before: n / value = n * magic / 2^(64 + shift) for n < 2^63. */
+/** Division by a value known in advance: n / value = n * magic / 2^(64 + shift) for n < 2^63. */
 typedef struct weft_divisor {
     uint64_t value;
     uint64_t magic; /* 0: value is 1 */
     uint64_t shift;
 } weft_divisor_t;
 
-/** Items of `item` packed bytes, `stride` bytes apart. */
+/** Items of `item` packed bytes each, `stride` bytes apart in memory. */
 typedef struct weft_shape_level {
     weft_divisor_t item;
     int64_t stride;
@@ -133,8 +134,8 @@ typedef struct weft_shape_level {
 
 /**
  * Where the bytes of a packed stream lie in typed memory: a layout of datatype/layout.h, for a
- * device. A list lies `list` bytes into the shape's image; it has the entries of layout.h, but for
- * parts:
+ * device. A list lies `list` bytes into the shape's image. It has the entries of layout.h, except
+ * for parts:
  *
  *   LEAF_BLOCKS   int64_t offset of each block
  *   LEAF_RUNS     weft_shape_run_t
@@ -144,7 +145,7 @@ typedef struct weft_shape_node {
     int64_t offset;
     uint32_t leaf, levels; /* a weft_leaf_t */
     weft_shape_level_t level[WEFT_SHAPE_LEVELS];
-    weft_divisor_t block; /* of LEAF_BLOCK and LEAF_BLOCKS: the bytes of one */
+    weft_divisor_t block; /* for LEAF_BLOCK and LEAF_BLOCKS: the bytes of one block */
     uint64_t list, list_count;
 } weft_shape_node_t;
 
@@ -157,20 +158,21 @@ typedef struct weft_shape_part {
     int64_t offset;
     uint64_t start;
     weft_shape_level_t repeated;
-    uint64_t node; /* of what is repeated, bytes into the image */
+    uint64_t node; /* where the repeated node lies, bytes into the image */
 } weft_shape_part_t;
 
-/** One side of a move: typed memory, or a packed range, which is one block. */
+/** One side of a move: typed memory, or packed bytes, which are described as one block. */
 typedef struct weft_move_side {
     void *base;        /* of the first element; the source is only read */
     const void *image; /* NULL when the root has no list */
     weft_shape_node_t root;
 } weft_move_side_t;
 
-/** Bytes [begin, end) of a packed stream, from where they lie on one side to where on the other. */
+/** Bytes [begin, end) of a packed stream move from where they lie on one side to where they lie on
+ * the other. */
 typedef struct weft_move_args {
     uint64_t begin, end;
-    uint64_t share; /* bytes that a team moves at a time, for weft_move_spans */
+    uint64_t share; /* bytes that a team moves at a time; for weft_move_spans */
     weft_move_side_t to, from;
 } weft_move_args_t;
 

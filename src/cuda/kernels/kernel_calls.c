@@ -7,18 +7,18 @@
 
 enum {
     BLOCK_THREADS = 256,
-    PROCESSOR_BLOCKS =
-        6, /* 1536 threads: what fits at once on most devices with 40 registers each */
+    /* 1536 threads, which fit at once on most devices with 40 registers each */
+    PROCESSOR_BLOCKS = 6,
     BLOCK_TEAMS = BLOCK_THREADS / WEFT_TEAM_THREADS,
-    SHARE_LEAST = 512, /* bytes of a team: a vector for each of its threads */
+    SHARE_LEAST = 512, /* bytes for a team: a vector for each of its threads */
     SHARE_MOST = 4096, /* twice what its threads have under way at once */
-    SPAN_UNITS = 128,  /* runs of so many units and more are copied by teams */
-    EXCHANGE_PROCESSORS =
-        6, /* an exchange runs beside the program's kernels, and moves 144 KiB at once so */
-    MULTICAST_PIECE_LEAST = 16 * 1024, /* so that a round of telling all is worth it */
+    SPAN_UNITS = 128,  /* runs of at least this many units are copied by teams */
+    /* few, as an exchange runs beside the program's kernels; this moves 144 KiB at once */
+    EXCHANGE_PROCESSORS = 6,
+    MULTICAST_PIECE_LEAST = 16 * 1024, /* below this a round of signals costs more than it gains */
 };
 
-/* So many threads as there is work for, at most as many as fit. */
+/* Takes as many threads as there is work for, but no more than fit on the device. */
 static void set_threads(weft_kernel_call_t *call, uint64_t threads, unsigned processors)
 {
     const uint64_t most = (uint64_t)processors * PROCESSOR_BLOCKS;
@@ -28,7 +28,8 @@ static void set_threads(weft_kernel_call_t *call, uint64_t threads, unsigned pro
     call->threads = teams < BLOCK_TEAMS ? (unsigned)teams * WEFT_TEAM_THREADS : BLOCK_THREADS;
 }
 
-/* As set_threads(), for teams that share `bytes`; returns the bytes that each takes at a time. */
+/* Does the same as set_threads(), for teams that share `bytes`; returns the bytes that each team
+ * takes at a time. */
 static uint64_t set_teams(weft_kernel_call_t *call, uint64_t bytes, unsigned processors)
 {
     const uint64_t teams = (uint64_t)processors * PROCESSOR_BLOCKS * BLOCK_TEAMS;
@@ -39,8 +40,8 @@ static uint64_t set_teams(weft_kernel_call_t *call, uint64_t bytes, unsigned pro
     return share;
 }
 
-/* Elements before the first address, of all alike, that a vector may have; the count when there is
- * none. */
+/* The number of elements before the first one at a vector's address, if all addresses are equally
+ * aligned; the whole count if no such element exists. */
 static uint64_t head_of(const weft_kernel_reduction_t *reduction, size_t element_bytes)
 {
     const uintptr_t first = (uintptr_t)reduction->source[0];
@@ -111,7 +112,7 @@ void weft_call_copies(const weft_kernel_copies_t *copies, unsigned processors,
 
 /* What the choice between kernels depends on. */
 typedef struct grain {
-    uintptr_t bits; /* of all lengths, offsets and addresses */
+    uintptr_t bits; /* all lengths, offsets and addresses, combined by OR */
     size_t run_bytes;
     bool has_parts;
 } grain_t;
@@ -149,7 +150,7 @@ static weft_move_side_t side_of(const weft_kernel_end_t *end, const weft_kernel_
     return side;
 }
 
-/* Both of a choice without parts, then with. */
+/* Of two kernels the first is for shapes without parts, the second for shapes with parts. */
 static weft_kernel_t unit_kernel(size_t unit, bool has_parts)
 {
     switch (unit) {
@@ -192,8 +193,8 @@ void weft_call_exchange(weft_kernel_t kernel, size_t most, weft_kernel_call_t *o
     set_threads(out, units > 0 ? units : 1, EXCHANGE_PROCESSORS);
 }
 
-/* Pieces are so small that all blocks have one, if the operand allows it, and that none is more
- * than the others. */
+/* Pieces are so small that each block has one, if the operand is long enough, and all pieces are
+ * about equally long. */
 void weft_call_multicast(weft_kernel_t kernel, weft_kernel_call_t *out)
 {
     weft_multicast_args_t *args = &out->args.multicast;

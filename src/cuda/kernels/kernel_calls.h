@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From what is to be done to a launch: which kernel, how many threads, its arguments.
+ * From a description of the work to a launch: which kernel, how many threads, its arguments.
  *
  *   weft_kernel_call_t call;
  *   weft_call_copies(&copies, processors, &call);
  *   if (call.blocks > 0)
  *       launch function[call.kernel] with call.blocks, call.threads and {&call.args}
  *
- * Addresses are the device's. A list is room for addresses that are too many for a launch's
- * arguments, in pinned memory: it is written here, has one address on host and device, and must
- * stay as it is until the kernel has run. `processors` is the number of multiprocessors that the
- * kernel may fill, 1 or more. Fewer blocks give the same results: who launches may lower their
- * number to what the driver says fits at once; but not of exchanges and multicasts, all of which
- * have as many.
+ * Addresses are the device's. A list holds addresses that are too many for a launch's arguments. It
+ * is pinned memory with one address on host and device; the functions write it, and it must stay as
+ * it is until the kernel has run. `processors` is the number of multiprocessors that the kernel may
+ * fill, 1 or more. A launch of fewer blocks gives the same results, so the caller may lower the
+ * number to what the driver says fits at once. Exchanges and multicasts are the exception: all
+ * ranks must launch the same number of blocks.
  */
 #ifndef WEFT_CUDA_KERNELS_KERNEL_CALLS_H
 #define WEFT_CUDA_KERNELS_KERNEL_CALLS_H
@@ -43,10 +43,10 @@ typedef struct weft_kernel_reduction {
     uint32_t sources, destinations;
     const void *const *source;
     void *const *destination;
-    void **list; /* for weft_reduction_list_bytes() */
+    void **list; /* its room is weft_reduction_list_bytes() */
 } weft_kernel_reduction_t;
 
-/** Bytes of the list that a reduction needs; mostly 0. */
+/** Bytes of the list that a reduction needs; 0 in most cases. */
 static inline size_t weft_reduction_list_bytes(uint32_t sources, uint32_t destinations)
 {
     if (sources <= WEFT_REDUCE_ADDRESSES && destinations <= WEFT_REDUCE_ADDRESSES)
@@ -67,10 +67,10 @@ typedef struct weft_kernel_copy {
 typedef struct weft_kernel_copies {
     const weft_kernel_copy_t *copy;
     size_t count;
-    weft_copy_entry_t *list; /* for weft_copies_list_bytes() */
+    weft_copy_entry_t *list; /* its room is weft_copies_list_bytes() */
 } weft_kernel_copies_t;
 
-/** Bytes of the list that so many copies need; 0 for few. */
+/** Bytes of the list that a number of copies needs; 0 for few copies. */
 static inline size_t weft_copies_list_bytes(size_t count)
 {
     return count <= WEFT_COPY_ENTRIES ? 0 : count * sizeof(weft_copy_entry_t);
@@ -80,7 +80,7 @@ void weft_call_copies(const weft_kernel_copies_t *copies, unsigned processors,
                       weft_kernel_call_t *out);
 
 /** One side of a move: `count` elements of a shape; or, where the shape is NULL, the packed bytes
- *  themselves, from the move's first on. */
+ * themselves, from the move's first byte on. */
 typedef struct weft_kernel_end {
     const weft_move_shape_t *shape;
     const void *image; /* the shape's image where the device reads it; NULL when it has none */
@@ -97,11 +97,12 @@ typedef struct weft_kernel_move {
 
 void weft_call_move(const weft_kernel_move_t *move, unsigned processors, weft_kernel_call_t *out);
 
-/** out->args.exchange is filled in. `most`: the bytes of the longest block of all, alike on all
- * ranks. */
+/** The caller has filled in out->args.exchange. `most`: the bytes of the longest block of all, the
+ * same on all ranks. */
 void weft_call_exchange(weft_kernel_t kernel, size_t most, weft_kernel_call_t *out);
 
-/** out->args.multicast is filled in, but for `piece`: bytes alike on all ranks. */
+/** The caller has filled in out->args.multicast, except for `piece`. Its `bytes` are the same on
+ * all ranks. */
 void weft_call_multicast(weft_kernel_t kernel, weft_kernel_call_t *out);
 
 #endif

@@ -5,10 +5,10 @@
 
 #include <stddef.h>
 
-/** A fatbin of all architectures that the library was built for. */
+/** A fatbin for all architectures that the library was built for. */
 extern const unsigned char weft_fatbin[];
 
-/** 0: built without nvcc, there are no kernels. */
+/** 0 if the library was built without nvcc, so that there are no kernels. */
 extern const size_t weft_fatbin_bytes;
 
 #endif

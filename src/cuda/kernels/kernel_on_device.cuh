@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What kernel.cuh is made of on a device. */
+/* The parts of kernel.cuh that differ between device and host: the device's. */
 #ifndef WEFT_CUDA_KERNELS_KERNEL_ON_DEVICE_CUH
 #define WEFT_CUDA_KERNELS_KERNEL_ON_DEVICE_CUH
 
@@ -9,28 +9,29 @@
 
 #define WEFT_DEVICE __device__ __forceinline__
 
-/** A function that is large, the same in many kernels, and called once in each. */
+/** For a large function that many kernels contain and each calls once. */
 #define WEFT_DEVICE_ONCE __device__ __noinline__
 
-/** Before a loop of few turns, so that arrays it runs over stay in registers. */
+/** Before a loop of few turns, so that the arrays it walks over stay in registers. */
 #define WEFT_UNROLL _Pragma("unroll")
 
-/** Before others: left alone, each becomes four turns, and the image four times as large. */
+/** Before other loops: by default the compiler unrolls each four times, which makes the image four
+ * times as large. */
 #define WEFT_UNROLL_2  _Pragma("unroll 2")
 #define WEFT_NO_UNROLL _Pragma("unroll 1")
 
-/* Two blocks at least fit a multiprocessor: 64 registers a thread. */
+/* At least two blocks fit a multiprocessor, so a thread has 64 registers. */
 #define WEFT_KERNEL(name, args_t)                                                                  \
     extern "C" __global__ void __launch_bounds__(WEFT_KERNEL_THREADS, 2)                           \
         name(const __grid_constant__ args_t args)
 
-/* One whose blocks work as one each: the functions of blocks are for these. There are few, of 128
- * registers a thread. */
+/* A kernel whose threads of a block work together, by the functions for blocks below. These kernels
+ * run few blocks, and a thread has 128 registers. */
 #define WEFT_BLOCK_KERNEL(name, args_t)                                                            \
     extern "C" __global__ void __launch_bounds__(WEFT_KERNEL_THREADS, 1)                           \
         name(const __grid_constant__ args_t args)
 
-/** This thread's number among all of the launch, and how many there are. */
+/** The number of this thread among all of the launch, and the number of threads. */
 WEFT_DEVICE uint64_t weft_thread()
 {
     return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -41,7 +42,8 @@ WEFT_DEVICE uint64_t weft_threads()
     return (uint64_t)gridDim.x * blockDim.x;
 }
 
-/** This thread's block, how many there are, its number in the block, and how many are in it. */
+/** The block of this thread, the number of blocks, the thread's number in the block, and the
+ * threads of a block. */
 WEFT_DEVICE uint64_t weft_block()
 {
     return blockIdx.x;
@@ -62,15 +64,15 @@ WEFT_DEVICE unsigned weft_block_threads()
     return blockDim.x;
 }
 
-/** Is it true of all threads of the block? All come here, and what each did before is seen by all
- * afterwards. */
+/** Is the claim true for all threads of the block? All of them must call this, and what each did
+ * before is visible to all afterwards. */
 WEFT_DEVICE bool weft_block_all(bool claim)
 {
     return __syncthreads_and(claim) != 0;
 }
 
-/* Of who waits: reads before the first pause, and between two looks at a word of the host's over
- * the bus. */
+/* How often a waiting thread reads before it pauses for the first time, and between two reads of
+ * the host's word, which go over the bus. */
 enum { WEFT_TRIES_AWAKE = 64, WEFT_TRIES_TO_LOOK = 4096 };
 
 /** Wait a little. */
@@ -92,8 +94,9 @@ WEFT_DEVICE uint64_t weft_upper_product(uint64_t a, uint64_t b)
     return __umul64hi(a, b);
 }
 
-/** Aligned as T asks for. All addresses that kernels get are of global memory, also the host's and
- * those of peers: said so, accesses need no look at which window an address lies in. */
+/** Load an aligned T. All addresses that kernels get are of global memory, including the host's and
+ * those of peers. The compiler is told so, and need not emit code that finds out the address
+ * space. */
 template <class T> WEFT_DEVICE T weft_load(const void *address)
 {
     __builtin_assume(__isGlobal(address));
@@ -108,9 +111,9 @@ template <class T> WEFT_DEVICE void weft_store(void *address, const T &value)
 
 /*
  * Flags, uint32_t or uint64_t, that other devices and the host read and write meanwhile. Volatile:
- * every call reads or writes memory, in no order with other accesses; 16 bytes move at once, too.
- * Acquire: what follows sees what was written before the flag. Release: whoever sees the flag sees
- * what was written before it.
+ * every call reads or writes memory, in no order with other accesses; it also moves 16 bytes at
+ * once. Acquire: what follows sees what was written before the flag. Release: a thread that sees
+ * the flag also sees what was written before it.
  */
 template <class T> WEFT_DEVICE T weft_load_volatile(const void *address)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What kernel.cuh is made of on the host. */
+/* The parts of kernel.cuh that differ between device and host: the host's. */
 #ifndef WEFT_CUDA_KERNELS_KERNEL_ON_HOST_CUH
 #define WEFT_CUDA_KERNELS_KERNEL_ON_HOST_CUH
 
@@ -17,7 +17,7 @@
 #define WEFT_UNROLL_2
 #define WEFT_NO_UNROLL
 
-/* The thread that the kernel runs as. */
+/* The number of the thread that is running the kernel. */
 struct weft_here_t {
     uint64_t thread, threads;
 };
@@ -33,7 +33,7 @@ void weft_invoke(const void *args, unsigned blocks, unsigned threads)
         body(copy);
 }
 
-/* A block is one thread, which does the work of all. */
+/* A block is one thread, which does the work of all threads of the block. */
 template <class Args, void (*body)(const Args &)>
 void weft_invoke_blocks(const void *args, unsigned blocks, unsigned threads)
 {
@@ -88,7 +88,7 @@ WEFT_DEVICE bool weft_block_all(bool claim)
     return claim;
 }
 
-/* Who is waited for may want this processor. */
+/* Few tries, as the thread that is waited for may need this processor. */
 enum { WEFT_TRIES_AWAKE = 1, WEFT_TRIES_TO_LOOK = 64 };
 
 WEFT_DEVICE void weft_pause()
@@ -113,8 +113,7 @@ WEFT_DEVICE void *weft_translated(const void *address)
     return weft_host_translate == nullptr ? (void *)address : weft_host_translate(address);
 }
 
-/* By memcpy: users' memory was written as any type. A device refuses what is not aligned, and so
- * does this. */
+/* Uses memcpy, since users' memory may hold any type. A misaligned access fails, as on a device. */
 template <class T> WEFT_DEVICE T weft_load(const void *address)
 {
     T value;
@@ -131,7 +130,7 @@ template <class T> WEFT_DEVICE void weft_store(void *address, const T &value)
     memcpy(weft_translated(address), (const void *)&value, sizeof(T));
 }
 
-/* Not for weft_vector_t as a device does it: the two halves may come one after the other. */
+/* Unlike on a device, the two halves of a weft_vector_t may arrive one after the other. */
 template <class T> WEFT_DEVICE T weft_load_volatile(const void *address)
 {
     return __atomic_load_n((T *)weft_translated(address), __ATOMIC_RELAXED);

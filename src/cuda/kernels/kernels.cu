@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All kernels: one image for the library to load. */
+/* All kernels in one compilation unit: the image that the library loads. */
 #include "cuda/kernels/copy.cu"
 #include "cuda/kernels/exchange.cu"
 #include "cuda/kernels/move.cu"

@@ -10,7 +10,7 @@
 #include "cuda/kernels/copy_span.cuh"
 #include "datatype/layout.h"
 
-/* Where a byte of the stream lies, and how many from it on lie together. */
+/* Where a byte of the stream lies, and how many bytes from it on are contiguous. */
 struct weft_spot_t {
     int64_t offset;
     uint64_t together;
@@ -21,7 +21,7 @@ static WEFT_DEVICE uint64_t weft_divide(uint64_t n, const weft_divisor_t &by)
     return by.magic == 0 ? n : weft_upper_product(n, by.magic) >> by.shift;
 }
 
-/* Take whole items off the position; returns their distance. */
+/* Removes the whole items from the position; returns their distance in memory. */
 static WEFT_DEVICE int64_t weft_descend(const weft_shape_level_t &level, uint64_t *position)
 {
     const uint64_t items = weft_divide(*position, level.item);
@@ -29,7 +29,7 @@ static WEFT_DEVICE int64_t weft_descend(const weft_shape_level_t &level, uint64_
     return (int64_t)items * level.stride;
 }
 
-/* A list of the image. */
+/* A list in the image. */
 template <class Entry>
 WEFT_DEVICE const Entry *weft_list(const weft_move_side_t &side, uint64_t offset)
 {
@@ -79,7 +79,7 @@ static WEFT_DEVICE weft_shape_level_t weft_load_level(const weft_shape_level_t *
     return {weft_load_divisor(&from->item), weft_load_member(&from->stride)};
 }
 
-/* A node of the image; only its levels and what belongs to its leaf are set. */
+/* Loads a node of the image: only its levels and the fields of its leaf are set. */
 static WEFT_DEVICE void weft_load_node(const weft_shape_node_t *from, weft_shape_node_t *out)
 {
     out->leaf = weft_load_member(&from->leaf);
@@ -96,7 +96,7 @@ static WEFT_DEVICE int64_t weft_descend_stored(const weft_shape_node_t *node, ui
     return offset;
 }
 
-/* From part to part, down to what is none. */
+/* Walks from part to part, down to a node that has no parts. */
 static WEFT_DEVICE weft_spot_t weft_spot_in_parts(const weft_move_side_t &side, int64_t offset,
                                                   uint64_t position)
 {
@@ -136,8 +136,9 @@ WEFT_DEVICE char *weft_place(const weft_move_side_t &side, uint64_t position)
     return (char *)side.base + weft_spot<HAS_PARTS>(side, position).offset;
 }
 
-/* A thread moves units that are far apart, so that neighbours in the stream go to neighbours; some
- * of them at once, but where the way to each is long. */
+/* Threads take neighbouring units of the stream, so that their accesses are neighbours; one
+ * thread's own units are far apart. It moves several of them at once, except with parts, where
+ * finding each unit takes long. */
 template <class Unit, bool HAS_PARTS> WEFT_DEVICE void weft_move_units(const weft_move_args_t &args)
 {
     constexpr unsigned BATCH = HAS_PARTS ? 1 : WEFT_BATCH;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The layout of a datatype as the kernels of moves take it. Made once for a type; its lists, if it
- * has any, are an image without addresses, to be copied to memory that the device reads.
+ * The layout of a datatype in the form that the move kernels take. It is made once for a type; its
+ * lists, if it has any, are an image without addresses, which can be copied to memory that the
+ * device reads.
  */
 #ifndef WEFT_CUDA_KERNELS_MOVE_SHAPE_H
 #define WEFT_CUDA_KERNELS_MOVE_SHAPE_H
@@ -14,32 +15,33 @@
 #include <stdint.h>
 
 typedef struct weft_move_shape {
-    size_t bytes; /* of an element, packed; 0: it has no data, and nothing else is set */
+    size_t bytes; /* packed bytes of an element; 0: it has no data, and no other field is set */
     ptrdiff_t extent;
     weft_shape_node_t root; /* of one element */
-    bool is_open;           /* further elements lie where the root's last level goes on */
+    bool is_open;           /* the next element lies where the root's outermost level goes on */
     bool has_parts;
-    size_t unit;      /* divides every length and offset: 1, 2, 4, 8 or 16 */
-    size_t run_bytes; /* of an average run */
+    size_t unit;      /* the largest of 1, 2, 4, 8 and 16 that divides every length and offset */
+    size_t run_bytes; /* the average length of a run */
     void *image;      /* NULL: none is needed */
     size_t image_bytes;
 } weft_move_shape_t;
 
-/** The shape of a committed type. It does not refer to the type. MPI_ERR_NO_MEM. */
+/** Make the shape of a committed type. It does not refer to the type. Returns MPI_SUCCESS or
+ * MPI_ERR_NO_MEM. */
 int weft_move_shape_create(const weft_type_t *type, weft_move_shape_t *out);
 
 /** Free the image. */
 void weft_move_shape_clear(weft_move_shape_t *shape);
 
-/** The widest access that lengths, offsets and addresses permit whose bits are put one over the
- * other. */
+/** The widest access that lengths, offsets and addresses permit; `bits` is all of them combined by
+ * OR. */
 static inline size_t weft_unit_of(uintptr_t bits)
 {
     bits |= WEFT_VECTOR_BYTES;
     return bits & -bits;
 }
 
-/** Make divisions by `value`, at least 1, quick. */
+/** Prepare quick divisions by `value`, which is at least 1. */
 weft_divisor_t weft_divisor_of(size_t value);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernels of what a switch can reduce. On the host it is the operations of reduce.cu, which
- * comes before this. */
+/* The kernels of the reductions that a switch can do. On the host they use the operations of
+ * reduce.cu, which must be included before. */
 #include "cuda/kernels/multicast.cuh"
 #include "cuda/kernels/multicast_list.h"
 

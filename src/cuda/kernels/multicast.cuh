@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allreduce through an object of multicast memory, a kernel on each member's device (kernel_args.h
- * has the layout). A block takes every so-many-th piece of the operand:
+ * Allreduce through an object of multicast memory, by a kernel on each member's device
+ * (kernel_args.h has the layout). With b blocks, a block takes every b-th piece of the operand:
  *
- *   bring    its own piece into its own memory, and tell all: "brought"
- *   reduce   when all have: each member its slice of the piece, which the switch adds up and stores
- *   to all: "reduced" take     when all have: the result out of its own memory
+ *   bring    copies its own piece into its own memory, and tells all: "brought"
+ *   reduce   when all have brought theirs: each member has the switch add up its slice of the
+ *            piece and store it to all, and tells all: "reduced"
+ *   take     when all have reduced theirs: copies the result out of its own memory
  *
- * and brings the next piece, into the other of two slots, while it waits for the others. Why they
- * come to an end: block b waits for nothing but what blocks b of the others tell, all launch as
- * many blocks, and each tells before it waits; all tell the same numbers in the same order, each in
- * a word of its own, so a number stands for all before it. When a kernel has ended well nobody
- * touches its memory any more: all have told their last.
+ * While it waits for the others it brings the next piece, into the other of two slots. The waits
+ * come to an end for these reasons: block b waits only for what the blocks b of the others tell,
+ * all launch equally many blocks, and each tells before it waits. All tell the same numbers in the
+ * same order, each in a word of its own, so a number stands for all before it. After a kernel
+ * has ended well no other kernel touches its memory, as all have told their last number.
  */
 #ifndef WEFT_CUDA_KERNELS_MULTICAST_CUH
 #define WEFT_CUDA_KERNELS_MULTICAST_CUH
@@ -27,11 +28,11 @@
 #include "cuda/kernels/unit.cuh"
 #include "cuda/kernels/waiter.cuh"
 
-/* Units that a thread has under way: the way through the switch is long. */
+/* Units that a thread has under way at once, since an access through the switch takes long. */
 enum { WEFT_MULTICAST_UNITS = 4 };
 
-/* The turn-th piece of this block: where it lies in the operand, its bytes (0: there is none), and
- * its slot. */
+/* The piece that this block takes in a turn: its place in the operand, its bytes (0: there is
+ * none), and its slot. */
 struct weft_multicast_piece_t {
     uint64_t offset, bytes, slot;
 };
@@ -48,7 +49,8 @@ WEFT_DEVICE weft_multicast_piece_t weft_multicast_piece(const weft_multicast_arg
 
 /* ---- telling and waiting ---- */
 
-/* Numbers of a turn, in the order in which they are told; never those of another launch. */
+/* The numbers that a block tells in a turn. They ascend in the order of telling, and differ from
+ * those of all other launches. */
 WEFT_DEVICE uint64_t weft_brought(const weft_multicast_args_t &args, uint64_t turn)
 {
     return ((uint64_t)args.flag << 32) + 2 * turn;
@@ -59,7 +61,7 @@ WEFT_DEVICE uint64_t weft_reduced(const weft_multicast_args_t &args, uint64_t tu
     return ((uint64_t)args.flag << 32) + 2 * turn + 3;
 }
 
-/* All of this block's accesses so far come before it. */
+/* All earlier accesses of this block are visible before the number is. */
 WEFT_DEVICE void weft_tell(const weft_multicast_args_t &args, uint64_t number)
 {
     const uint64_t word = weft_block() * WEFT_MULTICAST_AREA + args.member * sizeof(uint64_t);
@@ -79,7 +81,7 @@ WEFT_DEVICE bool weft_await_word(const weft_waiter_t<weft_multicast_args_t> &wai
     return true;
 }
 
-/* Until all have told the number; false: it was called off. */
+/* Waits until all have told the number; false if the kernel was called off. */
 WEFT_DEVICE_ONCE bool weft_await(const weft_multicast_args_t &args, uint64_t begin_ns,
                                  uint64_t number)
 {
@@ -95,7 +97,7 @@ WEFT_DEVICE_ONCE bool weft_await(const weft_multicast_args_t &args, uint64_t beg
 
 /* ---- work ---- */
 
-/* One side is a slot, the other has any alignment. */
+/* One side is a slot, which is aligned; the other side has any alignment. */
 WEFT_DEVICE_ONCE void weft_carry(void *to, const void *from, uint64_t bytes)
 {
     const uint64_t units = (bytes + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES;

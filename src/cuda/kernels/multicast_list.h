@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a switch can reduce: X(operation, machine type, bytes that an access takes, instruction), by
- * "multimem" in the PTX ISA. Integers go by their width; what is bitwise by 8 bytes, whatever the
- * type. Left out are the extremes of 16-bit floats, of which the instruction has another opinion on
- * NaN than the processor.
+ * The reductions that a switch can do: X(operation, machine type, bytes that an access takes,
+ * instruction), by "multimem" in the PTX ISA. Integers are listed by width. Bitwise operations take
+ * 8 bytes, whatever the type. Minima and maxima of 16-bit floats are left out, as the instruction
+ * treats NaN differently than the processor.
  */
 #ifndef WEFT_CUDA_KERNELS_MULTICAST_LIST_H
 #define WEFT_CUDA_KERNELS_MULTICAST_LIST_H

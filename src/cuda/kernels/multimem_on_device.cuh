@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Accesses of a multicast address, where devices have them: sm_90 and later.
+ * Accesses to a multicast address, for devices that have them: sm_90 and later.
  *
- *   WEFT_REDUCED_LOAD_16(op, instruction)   defines load(address): 16 bytes of each member, reduced
- *   by the switch. _8 and _4                               the same where an access takes no more
- *   weft_multicast_store()                  16 bytes to all members
- *   weft_multicast_signal()                 a number to all members; whoever sees it sees what was
- *   stored before it weft_multicast_see()                    after a number was seen: what others
- *   have stored there is there
+ *   WEFT_REDUCED_LOAD_16(op, instruction)   defines load(address): 16 bytes of each member,
+ *                                           reduced by the switch
+ *   WEFT_REDUCED_LOAD_8, _4                 the same for accesses of at most 8 or 4 bytes
+ *   weft_multicast_store()                  stores 16 bytes to all members
+ *   weft_multicast_signal()                 stores a number to all members; a thread that sees it
+ *                                           sees what was stored before it
+ *   weft_multicast_see()                    call it after a number was seen: then what others have
+ *                                           stored is visible
  *
- * One's own memory has two addresses here. What goes by one of them is in no order with what goes
- * by the other, but for fences of the proxy ("fence.proxy.alias" of the PTX ISA).
+ * The device's own memory has two addresses here. Accesses by one of them are in no order with
+ * accesses by the other, except across proxy fences ("fence.proxy.alias" of the PTX ISA).
  */
 #ifndef WEFT_CUDA_KERNELS_MULTIMEM_ON_DEVICE_CUH
 #define WEFT_CUDA_KERNELS_MULTIMEM_ON_DEVICE_CUH
@@ -56,7 +58,7 @@
         return value;                                                                              \
     }
 
-/* Floats are the only vectors that the instruction knows; it moves bits. */
+/* The instruction takes vectors of floats only; it moves their bits unchanged. */
 WEFT_DEVICE void weft_multicast_store(void *address, const weft_vector_t &value)
 {
     asm volatile("multimem.st.relaxed.sys.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address),

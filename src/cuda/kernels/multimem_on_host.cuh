@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* multimem_on_device.cuh on the host: an access goes to the memory of each member, one after the
- * other. */
+/* The functions of multimem_on_device.cuh on the host: an access goes to the memory of each member,
+ * one after the other. */
 #ifndef WEFT_CUDA_KERNELS_MULTIMEM_ON_HOST_CUH
 #define WEFT_CUDA_KERNELS_MULTIMEM_ON_HOST_CUH
 
 #include "cuda/kernels/kernel.cuh"
 
-/* A multicast address, and where it lies in the memory of each member. */
+/* A multicast address, and the places in the memory of each member that it stands for. */
 struct weft_places_t {
     void *place[WEFT_EXCHANGE_MEMBERS];
     unsigned count;
@@ -21,7 +21,7 @@ WEFT_DEVICE weft_places_t weft_places_of(const void *address, size_t bytes)
     return places;
 }
 
-/* In the order of members; a switch has one of its own. */
+/* Reduces in the order of members; a switch has an order of its own. */
 template <class Op> WEFT_DEVICE weft_vector_t weft_reduced_load(const void *address)
 {
     constexpr unsigned ITEMS = sizeof(weft_vector_t) / sizeof(typename Op::item);

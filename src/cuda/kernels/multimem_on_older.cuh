@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Devices without multicast: the kernels are there, and never launched. */
+/* Devices without multicast: the kernels exist, but are never launched. */
 #ifndef WEFT_CUDA_KERNELS_MULTIMEM_ON_OLDER_CUH
 #define WEFT_CUDA_KERNELS_MULTIMEM_ON_OLDER_CUH
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernels of reductions, from the same list of operations as those of the processor: of each
- * one that works on memory that is there, and one that exchanges operands with other devices.
+ * The kernels of reductions, from the same list of operations as those of the processor. Each
+ * reduction has two: one reduces operands in memory, the other exchanges operands with other
+ * devices first.
  */
 #include "cuda/kernels/exchange.cuh"
 #include "cuda/kernels/half_on_device.cuh"
@@ -21,7 +22,7 @@ template <class Item> struct weft_dense_t {
     }
 };
 
-/* Computed with as it is. */
+/* An item that operations use as it is. */
 template <class Item> struct weft_plain_t : weft_dense_t<Item> {
     typedef Item value;
     static WEFT_DEVICE Item raise(const Item &item)
@@ -53,7 +54,7 @@ template <class Item> struct weft_plain_t : weft_dense_t<Item> {
     };                                                                                             \
     KERNEL(op, name)
 
-/* A number of 16 bits, computed with as a float. */
+/* A 16-bit float, which operations use as a float. */
 #define HALF(name, ctype, op, expression)                                                          \
     struct op##_##name : weft_##name##_t {                                                         \
         static WEFT_DEVICE float apply(float a, float b)                                           \
@@ -77,7 +78,8 @@ template <class Item> struct weft_plain_t : weft_dense_t<Item> {
     };
 WEFT_HALVES(HALF_FORMAT, )
 
-/* A sum of complex numbers is that of their parts: kernel_table.c takes it for twice as many. */
+/* A sum of complex numbers is a sum of their parts: kernel_table.c passes twice as many
+ * elements. */
 #define COMPLEX_SUM(name, part, op, expression)
 
 template <class Part> struct weft_complex_t {
@@ -122,7 +124,7 @@ typedef double weft_part_F64_t;
     };                                                                                             \
     KERNEL(op, name)
 
-/* Value and index. Gaps are neither read nor written. */
+/* A value and its index. Gaps are neither read nor written. */
 template <class Pair> struct weft_pair_t : weft_plain_t<Pair> {
     typedef decltype(Pair::value) value_t;
     typedef decltype(Pair::index) index_t;

@@ -2,12 +2,12 @@
 /*
  * The loop of a reduction. An operation is a struct Op with
  *
- *   item     what lies in memory
- *   value    what is computed with: wider than the item for 16-bit floats, so that all sources of a
- *            launch are rounded once
+ *   item     the type of an element in memory
+ *   value    the type to compute with: wider than the item for 16-bit floats, so that all sources
+ *            of a launch are rounded once
  *   is_dense items may move 16 bytes at a time: they have no gaps, and 16 bytes hold a whole number
  *   load(address), store(address, value)   an item at any address
- *   raise(item), lower(value)              between the two
+ *   raise(item), lower(value)              convert between the two
  *   apply(left, right)                     the operation
  */
 #ifndef WEFT_CUDA_KERNELS_REDUCE_CUH
@@ -26,8 +26,8 @@ WEFT_DEVICE void *weft_reduce_destination(const weft_reduce_args_t &args, uint32
                                 : weft_load<void *>(args.list + args.sources + index);
 }
 
-/* 16 bytes of each source, `offset` bytes on. Two loads are under way at once: with fewer, memory
- * is not kept busy where many sources leave each thread little else to do. */
+/* Reduces 16 bytes of each source, at `offset`. Two loads are under way at once: a single one would
+ * not keep memory busy where many sources leave a thread little other work. */
 template <class Op>
 WEFT_DEVICE void weft_reduce_vector(const weft_reduce_args_t &args, uint64_t offset)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Units of 16 bytes of memory at any address: at once where that is aligned, else by words or
- * bytes. */
+/* Units of 16 bytes of memory at any address: moved by one access where the address is aligned,
+ * else by words or bytes. */
 #ifndef WEFT_CUDA_KERNELS_UNIT_CUH
 #define WEFT_CUDA_KERNELS_UNIT_CUH
 
 #include "cuda/kernels/kernel.cuh"
 
-/* So many of a block's bytes are in a unit, the last of which may be short. */
+/* How many of a block's bytes are in this unit; the last unit may be short. */
 WEFT_DEVICE unsigned weft_unit_bytes(uint64_t unit, uint64_t bytes)
 {
     const uint64_t left = bytes - unit * WEFT_UNIT_BYTES;
@@ -33,7 +33,7 @@ WEFT_DEVICE void weft_store_word(char *to, uint32_t word, unsigned bytes)
         weft_store(to + i, (unsigned char)(word >> 8 * i));
 }
 
-/* The part of a unit of `bytes` bytes that is in its word `index`. */
+/* How many of a unit's `bytes` bytes are in its word `index`. */
 WEFT_DEVICE unsigned weft_word_bytes(unsigned index, unsigned bytes)
 {
     const unsigned before = index * (unsigned)sizeof(uint32_t);

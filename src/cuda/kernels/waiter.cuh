@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread that waits for kernels of other ranks: until what it waits for has come, or the kernel
- * is to end. */
+/* A thread that waits for kernels of other ranks, until what it waits for has arrived or the kernel
+ * must end. */
 #ifndef WEFT_CUDA_KERNELS_WAITER_CUH
 #define WEFT_CUDA_KERNELS_WAITER_CUH
 
 #include "cuda/kernels/kernel.cuh"
 
-/* `Args` has flag, limit_ns and watch, as weft_exchange_args_t describes them. */
+/* `Args` has the members flag, limit_ns and watch, as weft_exchange_args_t describes them. */
 template <class Args> struct weft_waiter_t {
     const Args &args;
     uint64_t begin_ns;
@@ -17,7 +17,8 @@ template <class Args> WEFT_DEVICE weft_waiter_t<Args> weft_waiter(const Args &ar
     return {args, args.limit_ns == 0 ? 0 : weft_clock_ns()};
 }
 
-/* Has the host given up, or another thread, or is it time to? */
+/* Must the kernel end, because the host or another thread has given up, or because the time limit
+ * has passed? */
 template <class Args> WEFT_DEVICE bool weft_is_off(const weft_waiter_t<Args> &waiter)
 {
     const Args &args = waiter.args;
@@ -31,7 +32,7 @@ template <class Args> WEFT_DEVICE bool weft_is_off(const weft_waiter_t<Args> &wa
     return true;
 }
 
-/* After so many tries in vain: is there an end of it? */
+/* Called after each failed try, with their number: must the kernel end? */
 template <class Args>
 WEFT_DEVICE bool weft_is_in_vain(const weft_waiter_t<Args> &waiter, unsigned tries)
 {

@@ -109,7 +109,9 @@ void wl_loop_set_quiet(wl_loop_t *loop, int ms, wl_timer_fn_t fn, void *owner);
 /**
  * Receive SIGCHLD, SIGINT, SIGTERM, SIGQUIT, SIGHUP unless it is ignored (nohup), and those of
  * `more`, which ends with 0. They are blocked from now on; threads started later inherit that.
- * Once in a loop.
+ * SIGCHLD gets its default action, in this process and in those that it starts: POSIX does not say
+ * whether a program that is executed with SIGCHLD ignored finds it so, and where it does, its
+ * system() and waitpid() fail. Once in a loop, before there are children.
  * fn       gets all but SIGCHLD, which goes to those who watch children
  * returns  MPI_SUCCESS; MPI_ERR_SPAWN; MPI_ERR_NO_MEM
  */

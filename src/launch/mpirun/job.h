@@ -27,7 +27,7 @@ typedef struct wl_job_ops {
     int (*running)(const wl_job_t *job);
     /* Put what the ranks have written so far into the sinks. */
     void (*gather)(wl_job_t *job);
-    /* The reader of mpirun's channel is gone: tell the ranks. */
+    /* The reader of mpirun's channel is gone: tell the ranks, unless they have ended. */
     void (*break_output)(wl_job_t *job, int channel);
     bool (*is_output_closed)(const wl_job_t *job);
     /* End what is left and gather all output. May take seconds when hosts do not answer. */

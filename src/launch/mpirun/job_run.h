@@ -7,10 +7,10 @@
 
 /**
  * Start all ranks of a completed plan and wait for their end. After it nothing of the job is left.
- * exit_code_out  what mpirun returns: 0, the exit code of the rank that failed first, or 128 + n
- *                after signal n to mpirun
+ * exit_code_out  what mpirun returns: 0, the exit code of the rank that failed first, 128 + n after
+ *                signal n to mpirun, or 1 when only the output could not be written
  * returns        MPI_SUCCESS; when the job could not be started, an error of wl_ranks_start() or
- *                wl_pmix_host_open()
+ *                wl_pmix_server_open()
  */
 int wl_job_run(const wl_job_plan_t *plan, int *exit_code_out);
 

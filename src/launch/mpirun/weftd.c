@@ -20,5 +20,6 @@ int main(int argc, char **argv)
         gethostname(host, sizeof(host) - 1);
         fprintf(stderr, "weftd on %s: %s\n", host, weft_fail_text());
     }
-    _exit(err == MPI_SUCCESS ? 0 : 1); /* PMIx's exit handlers may hang after a client has died */
+    /* What a job that was cut short still holds is the kernel's to free. */
+    _exit(err == MPI_SUCCESS ? 0 : 1);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Wrong arguments of collectives come back as errors of the right class, from both forms, before
- * anything is sent: the collective that follows works.
+ * Wrong arguments of collectives are reported as errors of the right class, by both forms, before
+ * anything is sent: the next collective works.
  */
 #include "expect.h"
 
@@ -20,7 +20,8 @@ static int class_of(int error)
     return class;
 }
 
-/* The class of a blocking call and of its nonblocking form, which must leave the request alone. */
+/* Checks the class of a blocking call and of its nonblocking form, which must not change the
+ * request. */
 #define FAILS(expected, blocking, nonblocking, ...)                                                \
     do {                                                                                           \
         MPI_Request request = (MPI_Request)&request;                                               \
@@ -138,7 +139,7 @@ static void test_buffers(void)
           world);
 }
 
-/* What looks wrong but is right. */
+/* Arguments that look wrong but are right. */
 static void test_what_is_allowed(void)
 {
     MPI_Datatype at_in;

@@ -2,10 +2,10 @@
 /*
  * Random collectives: coll_stress [seed [rounds [threads]]].
  *
- * The seed gives all ranks the same sequence of collectives on several communicators (duplicates
- * made on the way among them), blocking and not; the nonblocking ones are completed in another
- * order on each rank, amid messages received from anybody on the same communicators. Reductions use
- * an operation of the user's that does not commute.
+ * The seed gives all ranks the same sequence of collectives on several communicators (among them
+ * duplicates that the program makes), blocking and not. Each rank completes the nonblocking ones in
+ * another order, amid messages received with MPI_ANY_SOURCE on the same communicators. Reductions
+ * use a user's operation that does not commute.
  */
 #include "coll/elements.h"
 
@@ -25,7 +25,7 @@ static unsigned roll(dice_t *dice, unsigned limit)
     return (unsigned)((z ^ z >> 31) % limit);
 }
 
-/* ---- the operation: x -> a x + b, one after the other ---- */
+/* ---- the operation: x -> a x + b, applied one after the other ---- */
 
 static MPI_Op chain_op;
 
@@ -45,7 +45,7 @@ static void chain_all(void *in, void *inout, int *count, MPI_Datatype *type)
     }
 }
 
-/* What ranks [0, last] give for element `at` of the block `block`. */
+/* Element `at` of block `block`, combined over ranks [0, last]. */
 static element_t chained(int last, int block, size_t at)
 {
     element_t result = content(0, block, at);
@@ -67,7 +67,7 @@ typedef struct task {
     MPI_Request request;
 } task_t;
 
-/* Elements from `from` to `to` in the collectives with arrays. */
+/* The number of elements from `from` to `to` in the collectives with arrays. */
 static size_t between(const task_t *task, int from, int to)
 {
     return task->count == 0 ? 0
@@ -157,7 +157,8 @@ static int begin_alltoallv(task_t *t)
                  t->out.at, out_counts, out_displs, t->out_kind->type);
 }
 
-/* The buffers of a reduction: what ranks up to `last` give is to be in `out`; -1: nothing is. */
+/* The buffers of a reduction: `out` must get the combined operands of ranks up to `last`; -1:
+ * nothing. */
 static void make_operands(task_t *t, int last)
 {
     t->out_kind = t->in_kind;
@@ -203,7 +204,7 @@ enum { WAYS = sizeof(begin_ways) / sizeof(begin_ways[0]) };
 
 typedef struct player {
     int seed, rounds, thread;
-    dice_t shared, own; /* what is done; in which order this rank completes it */
+    dice_t shared, own; /* shared: what is done; own: the order in which this rank completes it */
     MPI_Comm comms[LANES];
     task_t tasks[TASKS_MAX];
 } player_t;
@@ -229,7 +230,7 @@ static void begin_task(player_t *player, task_t *task)
     EXPECT(begin_ways[way](task), MPI_SUCCESS);
 }
 
-/* A message to the right that anybody may have sent to us. */
+/* Sends a message to the right, and receives one with MPI_ANY_SOURCE. */
 static void exchange(player_t *player, MPI_Comm comm, int number)
 {
     int rank, size, got = -1, is_over = 0;
@@ -249,7 +250,7 @@ static void exchange(player_t *player, MPI_Comm comm, int number)
     EXPECT(got, status.MPI_SOURCE * 1000 + number);
 }
 
-/* In another order on each rank. */
+/* Completes the tasks in another order on each rank. */
 static void end_tasks(player_t *player, int count)
 {
     MPI_Request requests[TASKS_MAX];
@@ -269,8 +270,8 @@ static void end_tasks(player_t *player, int count)
     }
 }
 
-/* The last communicator makes room for a duplicate of another, while collectives on both are on
- * their way. */
+/* Replaces the last communicator by a duplicate of another one, while collectives on both are under
+ * way. */
 static void renew_comm(player_t *player)
 {
     MPI_Comm copy;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A call of the driver fails on one rank (SIMCUDA's fail=): collectives of device memory end on
- * all ranks, with an error where there is no right result, and those after it are right again.
- * Arguments: the number of elements, and how many calls at least have to fail on some rank.
+ * A call of the driver fails on one rank (SIMCUDA's fail=): collectives of device memory end on all
+ * ranks, with an error where there is no right result, and later collectives are right again.
+ * Arguments: the number of elements, and the least number of calls that must fail on some rank.
  */
 #include "expect.h"
 #include "memory_kinds.h"
@@ -22,7 +22,7 @@ static double expected(int round, int index)
     return sum;
 }
 
-/* A result is right, or there is none. */
+/* The call gives a right result or an error. */
 static void check(int err, int round)
 {
     int wrong = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tests of collectives share: elements of two numbers in datatypes of several shapes,
- * buffers that are compared byte by byte with what they must hold (gaps and surroundings included),
- * and one text for all forms of a call.
+ * Shared by the tests of collectives: elements of two numbers in datatypes of several shapes,
+ * buffers that are compared byte by byte with their expected contents (gaps and surroundings
+ * included), and one text for all forms of a call.
  */
 #ifndef TEST_MPI_ELEMENTS_H
 #define TEST_MPI_ELEMENTS_H
@@ -91,7 +91,8 @@ typedef struct area {
     char where;        /* a letter of memory_kinds.h */
     char *memory, *at; /* the buffer, of any kind of memory */
     char *content,
-        *expected; /* of the host: what was put into it, what it has to hold at the end */
+        /* in host memory: the contents at the beginning, and those expected at the end */
+        *expected;
     size_t bytes;
 } area_t;
 
@@ -110,7 +111,7 @@ static inline area_t area_make(const kind_t *kind, size_t elements)
     return area;
 }
 
-/* Elements [first, first + count) are there from the beginning, and are to stay. */
+/* Elements [first, first + count) are in the buffer from the beginning, and must stay unchanged. */
 static inline void area_fill(area_t *area, MPI_Aint first, size_t count, int from, int to)
 {
     ptrdiff_t start = area->at - area->memory;
@@ -123,7 +124,7 @@ static inline void area_fill(area_t *area, MPI_Aint first, size_t count, int fro
         memory_put(area->where, area->memory, area->content, area->bytes);
 }
 
-/* Elements [first, first + count) are to be there at the end. */
+/* Elements [first, first + count) must be in the buffer at the end. */
 static inline void area_expect(area_t *area, MPI_Aint first, size_t count, int from, int to)
 {
     char *expected = area->expected + (area->at - area->memory);
@@ -138,12 +139,12 @@ static inline void area_expect_element(area_t *area, size_t index, element_t ele
     store(expected + (MPI_Aint)index * area->kind->extent, area->kind, element);
 }
 
-/* What the collective under test is, for messages. */
+/* The name of the collective under test, for messages. */
 static const char *test_name = "";
 static int test_form, test_root;
 static size_t test_count;
 
-/* Compare, and free. */
+/* Compares and frees. */
 static inline void area_end(area_t *area, const char *name)
 {
     memory_get(area->where, area->content, area->memory, area->bytes);
@@ -168,7 +169,8 @@ static inline void area_end(area_t *area, const char *name)
 
 enum { BLOCKING, WAITED, TESTED, WIDE, WIDE_WAITED, FORMS };
 
-/* The form of the next call: the same on all ranks of a communicator, and in time all. */
+/* The form of the next call. It is the same on all ranks of a communicator, and all forms come up
+ * in turn. */
 static inline int next_form(void)
 {
     static int calls;
@@ -187,8 +189,8 @@ static inline void complete(MPI_Request *request)
     EXPECT(*request == MPI_REQUEST_NULL, 1);
 }
 
-/* One call in the form that is next; `lower` is the name after MPI_I. NARROW and WIDE are the
- * arguments in brackets: they differ where there are arrays. */
+/* One call in the next form; `lower` is the name after MPI_I. NARROW and WIDE are the arguments in
+ * brackets, which differ where there are arrays. */
 #define OPEN(...) __VA_ARGS__
 #define RUN_FORMS(name, lower, NARROW, WIDER)                                                      \
     do {                                                                                           \
@@ -215,7 +217,7 @@ static inline void complete(MPI_Request *request)
 
 enum { COMMS = 3 };
 
-/* The world, the world backwards, and those of our parity. */
+/* The world, the world in reverse order, and the ranks of the same parity. */
 static inline void make_comms(MPI_Comm comms[COMMS])
 {
     comms[0] = MPI_COMM_WORLD;

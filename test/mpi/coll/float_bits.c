@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sums of floating-point numbers whose rounding depends on the order: all ranks get the same bits,
- * and every run of the same call does (MPI 5.0, advice to implementors of section 6.9.1).
+ * in every run of the same call (MPI 5.0, advice to implementors of section 6.9.1).
  */
 #include "expect.h"
 #include "memory_kinds.h"
@@ -19,7 +19,7 @@ static double random_number(void)
     return number * (seed >> 28 ? 1e-7 * (seed >> 28) : 1e9);
 }
 
-/* A buffer of the memory that is next, and the same bytes in the host's. */
+/* A buffer in the next kind of memory, and the same bytes in host memory. */
 typedef struct buffer {
     char kind;
     size_t bytes;

@@ -8,7 +8,7 @@
 
 enum { MOST_RANKS = 64 };
 
-static const void *const nowhere = (void *)-1; /* for arguments that must not be looked at */
+static const void *const nowhere = (void *)-1; /* for arguments that must not be used */
 static const MPI_Datatype no_type = (MPI_Datatype)-64;
 
 static MPI_Comm comm;
@@ -27,14 +27,16 @@ typedef struct arrays {
     MPI_Datatype types[MOST_RANKS];
 } arrays_t;
 
-/* Elements between two ranks; the same both ways, since that may be in place. */
+/* The number of elements between two ranks; it is the same in both directions, as the call may be
+ * in place. */
 static size_t count_between(int from, int to)
 {
     size_t low = (size_t)(from < to ? from : to), high = (size_t)(from < to ? to : from);
     return count == 0 ? 0 : (count + 5 * low + 3 * high) % (count + 1);
 }
 
-/* The last rank's block first, an element between blocks. Returns the elements in all. */
+/* The last rank's block comes first, and one element is left free between blocks. Returns the
+ * number of all elements. */
 static size_t lay_out(arrays_t *arrays, int self, bool is_of_self)
 {
     size_t at = 0;
@@ -249,7 +251,7 @@ static void test_alltoallv(void)
     area_end(&out, "recvbuf");
 }
 
-/* Displacements in bytes, a type for each rank. */
+/* Turns displacements into bytes, with a type for each rank. */
 static void to_bytes(arrays_t *arrays, const kind_t *kind)
 {
     for (int i = 0; i < size; i++) {
@@ -307,7 +309,7 @@ static void test_rootless(void)
     test_alltoallw();
 }
 
-/* All roots where that is cheap, one where it is not. */
+/* Runs with all roots where that is cheap, else with one. */
 static void run_all(size_t elements)
 {
     static int turn;

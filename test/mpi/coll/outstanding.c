@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many nonblocking collectives on the way at once on one communicator, completed in another order
- * on each rank, amid blocking ones and messages that are received from anybody. Handles are freed
- * before the collectives that use them are over.
+ * Many nonblocking collectives under way at once on one communicator, completed in another order on
+ * each rank, amid blocking ones and messages that are received with MPI_ANY_SOURCE. Handles are
+ * freed before the collectives that use them are over.
  */
 #include "expect.h"
 #include "memory_kinds.h"
@@ -20,18 +20,18 @@ enum {
 
 static unsigned seed;
 
-/* Other numbers on each rank, the same in each run. */
+/* Random numbers that differ between ranks, but are the same in each run. */
 static unsigned random_below(unsigned below)
 {
     seed = seed * 1664525u + 1013904223u;
     return (seed >> 8) % below;
 }
 
-/* One collective: what it works on and what it must give. */
+/* One collective: its buffers and the expected result. */
 typedef struct task {
     int kind, number, root;
-    int own[MOST_RANKS], got[MOST_RANKS]; /* on the host */
-    char own_kind, got_kind;              /* of the memory that is given to MPI */
+    int own[MOST_RANKS], got[MOST_RANKS]; /* in host memory */
+    char own_kind, got_kind;              /* the kinds of memory that are passed to MPI */
     int *own_at, *got_at;
     int *large; /* [LARGE] */
 } task_t;
@@ -49,7 +49,7 @@ static int sum_below(int last, int number, int index)
     return sum;
 }
 
-/* `count` numbers of `content` in memory of the next kind. */
+/* Puts `count` numbers of `content` into memory of the next kind. */
 static int *place(const int *content, int count, char *kind_out)
 {
     *kind_out = memory_next_kind();

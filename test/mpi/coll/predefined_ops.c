@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The rows of the table of legal operations (MPI 5.0, section 6.9.2); MPI_CHAR, and the logical
- * operations of several languages, go beyond it. */
+/* The rows of the table of legal operations (MPI 5.0, section 6.9.2), extended by MPI_CHAR and the
+ * logical operations of several languages. */
 enum {
     C_INTEGER = 1,
     FLOATING = 2,
@@ -32,7 +32,7 @@ static const struct {
     const char *name;
     MPI_Datatype type;
     unsigned group;
-    unsigned gap_first, gap_end; /* bytes that mean nothing */
+    unsigned gap_first, gap_end; /* bytes without meaning */
 } types[] = {
     {"char", MPI_CHAR, C_INTEGER, 0, 0},
     {"signed char", MPI_SIGNED_CHAR, C_INTEGER, 0, 0},
@@ -89,13 +89,14 @@ typedef struct vector {
     _Alignas(16) char bytes[LENGTH * MOST_BYTES];
 } vector_t;
 
-/* Few values, so that there are ties and zeros; sums and products of all are exact. */
+/* There are few values, so that there are ties and zeros, and small ones, so that sums and products
+ * of all are exact. */
 static int small(int rank, int index)
 {
     return (rank * 7 + index * 5) % 4 - (index % 3 == 0);
 }
 
-/* The bits of a small number, of 16: sign, exponent, fraction. */
+/* A small number as 16 bits: sign, exponent, fraction. */
 static short half_bits(int value, int fraction_bits, int bias)
 {
     int magnitude = value < 0 ? -value : value, exponent = 0;
@@ -107,7 +108,7 @@ static short half_bits(int value, int fraction_bits, int bias)
     return (short)((value < 0 ? 0x8000 : 0) | (exponent + bias) << fraction_bits | fraction);
 }
 
-/* The number `value` as the type has it; MPI_BYTE and integers by their low bytes. */
+/* Stores `value` in the form of the type; MPI_BYTE and integers by their low bytes. */
 static void store_number(char *at, MPI_Datatype type, long long value, size_t bytes)
 {
     if (type == MPI_FLOAT || type == MPI_C_FLOAT_COMPLEX)
@@ -116,7 +117,7 @@ static void store_number(char *at, MPI_Datatype type, long long value, size_t by
         memcpy(at, &(double){(double)value}, sizeof(double));
     else if (type == MPI_LONG_DOUBLE)
         memcpy(at, &(long double){value}, 10);
-    else if (type == MPIX_C_FLOAT16) /* a product of many 3 would be rounded */
+    else if (type == MPIX_C_FLOAT16) /* the product of many 3 would be rounded */
         memcpy(at, &(short){half_bits(value == 3 ? 2 : (int)value, 10, 15)}, sizeof(short));
     else if (type == MPIX_BFLOAT16)
         memcpy(at, &(short){half_bits(value == 3 ? 2 : (int)value, 7, 127)}, sizeof(short));
@@ -184,7 +185,7 @@ static void fill(vector_t *vector, int rank, unsigned group)
     }
 }
 
-/* Operands of ranks first to last, combined in this order. */
+/* Combines the operands of ranks 0 to last in this order. */
 static void combine(vector_t *out, int last, unsigned group)
 {
     fill(out, 0, group);
@@ -203,7 +204,7 @@ static void clear_gaps(vector_t *vector)
         memset(vector->bytes + i * extent + first, 0, end - first);
 }
 
-/* Which sign a zero has depends on the order in which complex numbers are multiplied. */
+/* The sign of a zero depends on the order in which complex numbers are multiplied. */
 static void clear_signs_of_zero(vector_t *vector)
 {
     const float no_float = 0;
@@ -237,7 +238,7 @@ static void check(const char *function, vector_t *got, vector_t *expected, size_
             (unsigned char)got->bytes[i], (unsigned char)expected->bytes[i]);
 }
 
-/* The buffers of calls, of any kind of memory. */
+/* The kinds of memory of the buffers of calls. */
 static char in_kind, out_kind;
 static void *in, *out;
 

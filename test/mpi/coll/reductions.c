@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions in all forms with operations of the user's, one that does not commute among them, on
- * datatypes of several shapes: all roots, counts 0 to large, in place, permuted ranks. And sums of
- * doubles, whose large counts take other ways.
+ * Reductions in all forms with operations of the user, among them one that does not commute, on
+ * datatypes of several shapes: all roots, counts 0 to large, in place, permuted ranks. Also sums of
+ * doubles, whose large counts take other algorithms.
  */
 #include "coll/elements.h"
 
@@ -27,7 +27,7 @@ static element_t add(element_t x, element_t y)
     return (element_t){x.a + y.a, x.b ^ y.b};
 }
 
-/* Asks for the extent, as functions of users do. */
+/* Asks for the extent, as users' functions do. */
 static void apply(element_t (*function)(element_t, element_t), const char *in, char *inout,
                   MPI_Count length, MPI_Datatype type)
 {
@@ -58,7 +58,7 @@ typedef struct operation {
 
 static operation_t operations[2] = {{.function = compose}, {.function = add}}, *operation;
 
-/* Element `index` of the operands of ranks 0 to last, put together. */
+/* Element `index`, combined over the operands of ranks 0 to last. */
 static element_t combined(int last, size_t index)
 {
     element_t value = content(0, 0, index);
@@ -71,7 +71,7 @@ static element_t combined(int last, size_t index)
 
 static area_t in, out;
 
-/* `operands` elements to reduce; where the operand is in place it lies in `out`. */
+/* Begins with `operands` elements to reduce; an operand in place lies in `out`. */
 static void begin(size_t operands, bool puts_in_place)
 {
     in = area_make(kind, operands);
@@ -81,7 +81,7 @@ static void begin(size_t operands, bool puts_in_place)
         area_fill(&out, 0, operands, rank, 0);
 }
 
-/* The result is that of ranks 0 to last: `length` elements, the first of which is `first`. */
+/* The result must be that of ranks 0 to last: `length` elements, beginning with element `first`. */
 static void expect_result(int last, size_t first, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -175,7 +175,7 @@ static void test_reduce_scatter(void)
     end();
 }
 
-/* Numbers small enough for all sums to be exact. */
+/* The numbers are so small that all sums are exact. */
 static void test_doubles(size_t length)
 {
     double *operand = malloc(length * sizeof(double)), *sum = malloc(length * sizeof(double));
@@ -234,7 +234,7 @@ static void test_whole_structures(void)
     MPI_Type_free(&type);
 }
 
-/* All roots where that is cheap, one where it is not. */
+/* Runs with all roots where that is cheap, else with one. */
 static void run_all(size_t elements)
 {
     static int turn;

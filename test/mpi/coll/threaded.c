@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives of several threads at once, each on its own communicator, with a function of the
- * user's that calls MPI.
+ * Collectives of several threads at the same time, each on its own communicator, with a user's
+ * function that calls MPI.
  */
 #include "expect.h"
 #include "memory_kinds.h"
@@ -14,7 +14,7 @@ static int rounds = ROUNDS;
 
 static MPI_Op multiply_op;
 
-/* Product modulo a prime, an element at a time as the extent says. */
+/* The product modulo a prime, element by element at distances of the extent. */
 static void multiply(void *in, void *inout, int *length, MPI_Datatype *type)
 {
     MPI_Aint lb, extent;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A user's operation may call MPI functions that do not communicate, at every thread level. It sees
- * the host's memory, wherever the operands are. */
+/* A user's operation may call MPI functions that do not communicate, at every thread level. Its
+ * operands are in host memory, wherever the buffers are. */
 #include "../expect.h"
 #include "memory_kinds.h"
 
@@ -37,7 +37,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 3; i++)
         EXPECT(content[i], expect_size * (expect_size - 1) / 2 + i * expect_size);
     MPI_Iscan(in, out, 3, MPI_INT, op, MPI_COMM_WORLD, &request);
-    MPI_Op_free(&op); /* lives until the request is over */
+    MPI_Op_free(&op); /* the operation exists until the request is over */
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     memory_get(out_kind, content, out, sizeof(content));
     EXPECT(content[0], expect_rank * (expect_rank + 1) / 2);

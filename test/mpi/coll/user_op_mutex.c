@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A user's operation may take a lock that another thread holds while it calls MPI: an interpreter's
- * lock is such a one. So the library calls operations without its own. */
+/* A user's operation may take a lock that another thread holds while it calls MPI, for example an
+ * interpreter's lock. So the library calls operations without its own lock. */
 #include "../expect.h"
 #include "memory_kinds.h"
 
@@ -55,7 +55,7 @@ static int *operands(char kind)
     return in;
 }
 
-/* Reductions that begin in one thread may go on in the other, which polls for its own. */
+/* A reduction that begins in one thread may continue in the other one, which polls for its own. */
 static void *reduce(void *argument)
 {
     MPI_Op op;

@@ -144,7 +144,7 @@ static void idup(MPI_Comm parent, int slot, unsigned choice)
         MPI_Comm_free(&copies[i]);
 }
 
-/* Copies of all communicators at once, begun in an order of each rank's own. */
+/* Copies of all communicators at once; each rank begins them in an order of its own. */
 static void copy_all(void)
 {
     MPI_Comm copies[SLOTS];

@@ -140,7 +140,8 @@ static void check_same(MPI_Info one, MPI_Info other)
     }
 }
 
-/* Those made by the first call of all, and by each later one: before, during and after MPI. */
+/* Info objects of MPI_Info_create_env by the first MPI call of the program, and by later ones:
+ * before, during and after MPI. */
 static void test_created(int argc, char *argv[])
 {
     static MPI_Info first = MPI_INFO_NULL;

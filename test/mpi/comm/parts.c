@@ -7,7 +7,7 @@
 
 static int rank, size;
 
-/* All of `comm` agree on the sum of their ranks in MPI_COMM_WORLD. */
+/* All members of `comm` agree on the sum of their ranks in MPI_COMM_WORLD. */
 static void check_sum(MPI_Comm comm, int expected)
 {
     int sum = -1;

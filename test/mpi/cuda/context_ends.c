@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program ends its context (cudaDeviceReset) while MPI goes on: all that the library had in it
- * is gone. The library notices at MPI_Comm_free, in the program's next context on the device, and
- * at MPI_Finalize.
+ * The program ends its context (cudaDeviceReset) while MPI is in use: all that the library had in
+ * the context is gone. The library discovers this at MPI_Comm_free, in the program's next context
+ * on the device, and at MPI_Finalize.
  */
 #include "device_memory.h"
 #include "expect.h"
@@ -23,7 +23,7 @@ static void reduce(MPI_Comm comm, const memory_t *in, const memory_t *out)
         EXPECT(numbers[i], expect_size * (expect_size - 1) / 2 + expect_size * i);
 }
 
-/* Send every other integer to the right. */
+/* Sends every other integer to the right. */
 static void shift(MPI_Comm comm, const memory_t *in, const memory_t *out)
 {
     MPI_Datatype strided;

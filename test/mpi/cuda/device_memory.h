@@ -42,7 +42,7 @@ static inline memory_kind_t memory_kind_named(const char *name)
 typedef struct memory {
     memory_kind_t kind;
     void *at;
-    size_t bytes; /* as taken: rounded up for VMM */
+    size_t bytes; /* the allocated size: rounded up for VMM */
     CUmemGenericAllocationHandle handle;
 } memory_t;
 

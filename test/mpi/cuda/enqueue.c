@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each operation in the order of streams: the stream itself fills buffers before, saves them after
- * and fills them again, and the host waits only at the end of a chain. There are two streams at
- * once, to which even and odd ranks add in different order. Arguments: elements, rounds, then kinds
- * of memory.
+ * Each operation in the order of streams: the stream itself fills buffers before the operation,
+ * saves them after it and fills them again, and the host waits only at the end of a chain. There
+ * are two streams at once, in which even and odd ranks enqueue in different orders. Arguments:
+ * elements, rounds, then kinds of memory.
  */
 #include "stream_comm.h"
 
@@ -16,7 +16,7 @@ typedef struct chain {
     int *in, *out, *log, *expected;
     int count;  /* elements of a block */
     int used;   /* elements of the log */
-    int number; /* of the next step: it decides what is sent */
+    int number; /* the number of the next step, which decides what is sent */
     MPI_Datatype every_other;
 } chain_t;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A thousand graphs with operations, made, launched (or not) and destroyed: each takes words of
- * pinned memory while it exists, and WEFT_DEVICE_PINNED_MAX allows enough for a few graphs only. If
- * a destroyed graph kept any, the words would soon run out.
+ * pinned memory while it exists, and WEFT_DEVICE_PINNED_MAX allows only enough for a few graphs. If
+ * destroyed graphs kept any, the words would soon run out.
  */
 #include "stream_comm.h"
 
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN);
     for (int round = 0; round < GRAPHS && expect_failures == 0; round++)
         make_and_destroy(&on, in.at, out.at, round);
-    CUgraph last = capture(&on, in.at, out.at); /* outlives MPI */
+    CUgraph last = capture(&on, in.at, out.at); /* destroyed after the end of MPI */
     stream_comm_free(&on);
     int failed = expect_end();
     CU(cuGraphDestroy(last));

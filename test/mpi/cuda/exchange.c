@@ -175,7 +175,7 @@ static int try_once(const void *call)
     return wrong;
 }
 
-/* With many elements only allreduces go by ll. */
+/* With many elements only allreduces use ll. */
 static void check_all(const buffers_t *buffers, bool is_taken)
 {
     static const call_t all[] = {{"allreduce", allreduce},

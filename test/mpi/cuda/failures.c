@@ -63,7 +63,7 @@ static void run(const test_t *test)
                  MPI_STATUS_IGNORE);
     errors_seen += error != MPI_SUCCESS || theirs != MPI_SUCCESS;
     if (!is_sender && error == MPI_SUCCESS) {
-        EXPECT(theirs, MPI_SUCCESS); /* the sender that failed has told its peer */
+        EXPECT(theirs, MPI_SUCCESS); /* the failed sender has sent the error to its peer */
         check_data(test, &memory);
     }
     memory_give(&memory);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * freed [gone]: rank 0 frees far more memory that it has sent from than it can announce to the
- * others, which have begun to finalize (or whose processes have ended): the job ends nevertheless.
+ * freed [gone]: rank 0 frees more shared memory than it can announce to the others, which have
+ * begun to finalize (or whose processes have ended). The job must end nevertheless.
  */
 #include "device_memory.h"
 #include "expect.h"

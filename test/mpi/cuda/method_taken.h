@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks for each of a list of collectives that a communicator takes a method after its first
- * calls, and that the results are right. The simulated driver counts the kernels of the method; on
- * a real one only results are checked. Arguments of the programs: taken or not-taken, counts...
+ * Checks, for each of a list of collectives, that a communicator uses a method after its first
+ * calls, and that the results are right. The simulated driver counts the kernels of the method;
+ * with a real driver only results are checked. Arguments of the programs: taken or not-taken,
+ * counts...
  */
 #ifndef TEST_MPI_CUDA_WAY_TAKEN_H
 #define TEST_MPI_CUDA_WAY_TAKEN_H
@@ -20,17 +21,18 @@ typedef struct buffers {
 } buffers_t;
 
 typedef struct method {
-    const char *name, *kernels; /* and how the names of its kernels begin */
+    const char *name, *kernels; /* kernels: how the names of the method's kernels begin */
     size_t (*buffer_bytes)(void);
     void (*check_all)(const buffers_t *buffers,
-                      bool is_taken); /* with `count` elements, by check_method() */
+                      bool is_taken); /* check_method() calls it with `count` elements */
 } method_t;
 
 static const method_t *method;
 static MPI_Comm comm;
 static int rank, size, root, count;
 
-static unsigned long (*launches_of)(const char *prefix); /* NULL: not the simulated driver */
+/* NULL: the driver is not the simulated one */
+static unsigned long (*launches_of)(const char *prefix);
 
 static unsigned long launches(void)
 {
@@ -44,8 +46,8 @@ static bool all_are(bool claim)
     return all;
 }
 
-/* `try_once` returns how much of a result is wrong. Streams that run late make ranks go solo, until
- * they have learnt to wait: so until all have gone by the method. */
+/* `try_once` returns how much of a result is wrong. Streams that run late make ranks go solo until
+ * they have learnt to wait, so calls are repeated until all ranks have used the method. */
 static void check_method(const char *name, int (*try_once)(const void *its), const void *its,
                          bool is_taken)
 {
@@ -78,7 +80,8 @@ static void check_count(bool is_taken)
     free(buffers.got);
 }
 
-/* On the communicator of all, and on one without the first rank, whose order is turned round. */
+/* Checks on the communicator of all ranks, and on one without the first rank and in reverse
+ * order. */
 static int check_taken(const method_t *its, int argc, char **argv)
 {
     method = its;

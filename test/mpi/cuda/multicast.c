@@ -25,7 +25,7 @@ typedef struct reduction {
     MPI_Op op;
     MPI_Datatype type;
     form_t form;
-    bool is_known; /* the switch has the operation */
+    bool is_known; /* the switch can do the operation */
 } reduction_t;
 
 static unsigned char *in, *out;            /* on the device */

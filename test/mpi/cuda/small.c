@@ -95,7 +95,7 @@ static void exchange_again(const letter_t *letter)
     MPI_Request_free(&requests[1]);
 }
 
-/* The data begin behind the address that MPI gets. */
+/* The data begin behind the address that is passed to MPI. */
 static void exchange_displaced(const letter_t *letter)
 {
     MPI_Datatype type;

@@ -37,7 +37,7 @@ static inline stream_comm_t stream_comm_make(unsigned flags)
     return made;
 }
 
-/* Operations may still be in the stream. */
+/* Operations may still be in the stream at this time. */
 static inline void stream_comm_free(stream_comm_t *made)
 {
     MPI_Comm_free(&made->comm);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Many messages at a time between all ranks and all kinds of memory, short and long, contiguous and
- * not, with receives posted before they arrive and after; they keep their order. All ranks draw the
- * same random numbers. Arguments: seed, rounds, messages a round, and any word if even short
- * messages go by rendezvous.
+ * not, with receives posted before and after they arrive; they keep their order. All ranks draw the
+ * same random numbers. Arguments: seed, rounds, messages per round, and any fourth word if even
+ * short messages go by rendezvous.
  */
 #include "device_memory.h"
 #include "expect.h"

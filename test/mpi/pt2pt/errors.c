@@ -45,7 +45,7 @@ static void test_arguments(void)
     EXPECT(class_of(MPI_Send(&x, 1, MPI_INT, 0, 0, gone)), MPI_ERR_COMM);
 }
 
-/* MPI_IN_PLACE is a buffer of collectives alone. */
+/* Only collectives may have MPI_IN_PLACE as a buffer. */
 static void test_in_place(void)
 {
     int x = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a collective says whose peer is lost, or that has failed on its own rank: who, and in which
- * communicator. The engine runs plans in which rank 0 of four waits for others. */
+/* The text of a collective whose peer is lost, or that has failed on its own rank: it names the
+ * ranks that are lost, and the communicator. The engine runs plans in which rank 0 of four waits
+ * for others. */
 #include "coll/failure.h"
 
 #include "coll/engine.h"
@@ -68,7 +69,7 @@ static void lost_ranks_are_named(void **state)
     weft_request_t *request = begin_barrier();
     lose(1);
     lose(3);
-    assert_false(request->is_complete); /* rank 2 is still to come */
+    assert_false(request->is_complete); /* rank 2 has not sent yet */
     lose(2);
     expect_text(request,
                 "in a collective of MPI_COMM_WORLD (4 ranks), rank 0, which has lost rank 1, 2, 3: "
@@ -87,7 +88,7 @@ static void communicators_without_name_are_counted(void **state)
                 "host h3 does not answer");
 }
 
-/* The run has failed on this rank: it says so, and no rank is lost. */
+/* After a failure on this rank the text names this rank, and no rank is lost. */
 static void own_failures_are_named(void **state)
 {
     (void)state;
@@ -104,7 +105,7 @@ static void own_failures_are_named(void **state)
     weft_request_forget_error(&request);
 }
 
-/* What another rank has said of itself is passed on as it is. */
+/* The text that another rank has sent is kept unchanged. */
 static void texts_of_others_are_kept(void **state)
 {
     (void)state;

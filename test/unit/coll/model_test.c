@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cost model: what it chooses is near the best of what the simulator finds; the rows of its
+/* The cost model: its choice is close to the best that the simulator finds; and the rows of its
  * constants. */
 #include "simulator/simulator.h"
 
@@ -20,7 +20,7 @@ static bool is_fit(const weft_simulation_t *its, const weft_algorithm_t *algorit
     return (algorithm->needs & ~query.has) == 0;
 }
 
-/* The time of the model's choice, over that of the best of all candidates. */
+/* The time of the model's choice, divided by the time of the best candidate. */
 static double loss_of(weft_coll_t coll, const weft_shape_t *shape, size_t bytes, const char *fabric)
 {
     weft_simulation_t its = {
@@ -103,7 +103,7 @@ static void rows_of_constants(void **state)
     weft_fabric_t x = weft_fabric_of("x;ofi_rxm");
     assert_true(x.net.latency_us == 2 && x.net.gap_us == 0.5 && x.net.port_us == 0.25);
     assert_true(x.net.us_per_byte == 1 / 1000.0 && x.net.eager_bytes == 8192);
-    assert_true(weft_fabric_parse("fabric x 3 0.5 0.25 1000 8")); /* in place of the one before */
+    assert_true(weft_fabric_parse("fabric x 3 0.5 0.25 1000 8")); /* replaces the earlier row */
     assert_true(weft_fabric_of("x").net.latency_us == 3 &&
                 weft_fabric_of("x").net.eager_bytes == 8);
     assert_true(weft_fabric_of("nobody").net.latency_us == weft_fabric_of("net").net.latency_us);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs the plans of all ranks of a communicator in one process. What the engine may do in any order
- * is done in random order: which rank goes on, whether the data of a send leave at once or only
- * when the receive is there, and when a message arrives. A plan that forgets to wait gives a wrong
- * result for some seed.
+ * Runs the plans of all ranks of a communicator in one process. Steps that the engine may do in any
+ * order are done in random order: which rank continues, whether the data of a send leave at once or
+ * only when the receive has begun, and when a message arrives. A plan that lacks a wait gives a
+ * wrong result for some seed.
  *
  *   channel from rank to rank:   messages begun -> ... -> matched in this order with receives begun
  */
@@ -27,25 +27,25 @@ enum { MOST_RANKS = 33, MOST_PARTS = 16, GUARD_BYTES = 64, GUARD = 0x5a };
 
 /* One end of a message. */
 typedef struct sim_end {
-    char *data; /* of a send that has left already: a packed copy */
+    char *data; /* for a send that has left already: a packed copy */
     bool is_packed;
     size_t count;
     weft_type_t *type;
-    struct sim_thread *thread; /* that has begun it */
+    struct sim_thread *thread; /* the thread that has begun it */
     struct sim_end *next;
 } sim_end_t;
 
-/* What runs a plan or a part of one. */
+/* A thread runs a plan or a part of one. */
 typedef struct sim_thread {
     const weft_plan_t *plan;
-    int part; /* -1: the whole */
+    int part; /* -1: the whole plan */
     size_t next;
     int outstanding;
     bool has_begun, is_over;
-    struct sim_thread *whole; /* of a part */
+    struct sim_thread *whole; /* for a part */
 } sim_thread_t;
 
-/* Sends and receives of one channel that have begun and are not matched; in order. */
+/* Sends and receives of one channel that have begun and are not matched yet, in order. */
 typedef struct sim_queue {
     sim_end_t *first, **last;
 } sim_queue_t;
@@ -61,7 +61,7 @@ typedef struct sim_rank {
 
 typedef struct sim {
     int size;
-    const char *what; /* is run: for messages */
+    const char *what; /* the test being run, for messages */
     weft_how_t how;
     sim_rank_t ranks[MOST_RANKS];
     sim_queue_t sends[MOST_RANKS][MOST_RANKS], recvs[MOST_RANKS][MOST_RANKS]; /* [from][to] */
@@ -84,7 +84,7 @@ static void sim_append(sim_queue_t *queue, sim_end_t *end)
     queue->last = &added->next;
 }
 
-/* The first of a part, and where it is linked; NULL: none. */
+/* The first end of a part, and the pointer to it; NULL: none. */
 static sim_end_t **sim_find(sim_queue_t *queue, int part)
 {
     sim_end_t **at = &queue->first;
@@ -167,7 +167,7 @@ static void sim_step(sim_t *sim, sim_rank_t *rank, sim_thread_t *thread, const w
 
 /* ---- running ---- */
 
-/* The steps that may begin now; true if there were any. */
+/* Begins the steps that may begin; returns true if there were any. */
 static bool sim_advance_thread(sim_t *sim, sim_rank_t *rank, sim_thread_t *thread)
 {
     bool has_moved = false;
@@ -220,7 +220,7 @@ static bool sim_deliver(sim_t *sim, int from, int to)
     return true;
 }
 
-/* Let messages arrive for one rank, each with some probability, or all of them. */
+/* Lets messages for one rank arrive: all of them, or each with some probability. */
 static bool sim_arrivals(sim_t *sim, int to, bool all)
 {
     bool has_moved = false;
@@ -256,7 +256,7 @@ static void sim_check_guards(const sim_t *sim, const sim_rank_t *rank)
     }
 }
 
-/* Everything is over: no message is left. */
+/* Checks that everything is over and no message is left. */
 static void sim_check_end(const sim_t *sim)
 {
     for (int i = 0; i < sim->size; i++) {
@@ -297,7 +297,7 @@ static void sim_prepare(sim_t *sim, sim_rank_t *rank, weft_build_fn_t build)
     }
 }
 
-/* Run the collective whose args (and comm) stand in sim->ranks[0..size). */
+/* Runs the collective whose args (and comm) are in sim->ranks[0..size). */
 static void sim_run(sim_t *sim, weft_build_fn_t build)
 {
     for (int i = 0; i < sim->size; i++)

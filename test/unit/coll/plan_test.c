@@ -11,7 +11,7 @@
 
 enum { SLACK_BYTES = 64, SLOT_BYTES = 24 };
 
-/* ---- elements: two numbers, in memory close together or apart ---- */
+/* ---- elements: two numbers, adjacent in memory or apart ---- */
 
 typedef struct element {
     uint32_t a, b;
@@ -103,14 +103,14 @@ typedef struct plan_case {
     weft_coll_t coll;
     int size, root;
     size_t count;
-    int kind; /* of the elements */
+    int kind; /* the kind of elements */
     bool is_in_place, is_commutative;
     int placing, radix; /* placing: see open_shape() */
     size_t segment_bytes;
 } plan_case_t;
 
-/* `count` elements `offset` bytes into a buffer: those of ranks from to last combined, for rank
- * `to`, counted from `first`. */
+/* `count` elements at `offset` bytes in a buffer: those that ranks `from` to `last` have for rank
+ * `to`, combined, counted from element `first`. */
 typedef struct block {
     ptrdiff_t offset;
     size_t count, first;
@@ -122,7 +122,7 @@ typedef struct side {
     block_t blocks[MOST_RANKS];
 } side_t;
 
-/* What a rank has at the beginning and at the end. */
+/* A rank's data at the beginning and at the end. */
 typedef struct contents {
     side_t in, out;
 } contents_t;
@@ -140,7 +140,8 @@ static bool has_arrays(weft_coll_t coll)
            coll == WEFT_ALLTOALLV || coll == WEFT_ALLTOALLW || coll == WEFT_REDUCE_SCATTER;
 }
 
-/* Elements that go from one rank to another; the same both ways, since that may be in place. */
+/* The number of elements that go from one rank to another; it is the same in both directions, as
+ * the call may be in place. */
 static size_t count_between(const plan_case_t *its, int from, int to)
 {
     unsigned low = (unsigned)(from < to ? from : to), high = (unsigned)(from < to ? to : from);
@@ -159,8 +160,8 @@ static int kind_between(const plan_case_t *its, int rank, int peer)
     return its->coll == WEFT_ALLTOALLW ? (rank + peer) % 2 : its->kind;
 }
 
-/* One block a rank, the last first and with a slot between where there are arrays. `is_from`: the
- * blocks come from the ranks, rather than go to them. */
+/* One block for each rank. Where the call has arrays, the last block comes first, and there is a
+ * gap between blocks. `is_from`: the blocks come from the ranks, and do not go to them. */
 static void add_blocks(const plan_case_t *its, side_t *side, int rank, bool is_from, bool is_to_all)
 {
     size_t slot = 0;
@@ -223,7 +224,7 @@ static block_t result(const plan_case_t *its, int last, size_t first, size_t cou
     return (block_t){.count = count, .first = first, .kind = its->kind, .from = 0, .last = last};
 }
 
-/* Elements of the operands in front of a rank's block of the result. */
+/* The number of elements before a rank's block of the result. */
 static size_t elements_before(const plan_case_t *its, int rank)
 {
     size_t sum = 0;
@@ -250,9 +251,9 @@ static void describe_reductions(const plan_case_t *its, int rank, contents_t *ou
 
 /* ---- memory ---- */
 
-/* A buffer of a rank, and what must stand in it at the end. */
+/* A buffer of a rank, and its expected contents at the end. */
 typedef struct memory {
-    char *at, *expected; /* begin SLACK_BYTES before where the buffer begins */
+    char *at, *expected; /* these begin SLACK_BYTES before the buffer */
     size_t bytes;
 } memory_t;
 
@@ -340,7 +341,7 @@ static bool is_reduction(weft_coll_t coll)
     return coll >= WEFT_REDUCE;
 }
 
-/* May this rank say MPI_IN_PLACE, and at which buffer? */
+/* May this rank pass MPI_IN_PLACE, and for which buffer? */
 static bool puts_send_in_place(const plan_case_t *its, int rank)
 {
     bool is_rooted =
@@ -356,7 +357,7 @@ static bool puts_recv_in_place(const plan_case_t *its, int rank)
            rank == its->root;
 }
 
-/* What an in-place recv_buf holds at the beginning. */
+/* The contents that an in-place recv_buf has at the beginning. */
 static void write_in_place(const plan_case_t *its, int rank, rank_state_t *state)
 {
     if (is_reduction(its->coll)) {
@@ -436,7 +437,7 @@ static void set_up(const plan_case_t *its, int rank)
 
 enum { PLACINGS = 5 };
 
-/* One node; blocks of equal size, or of 1, 2, 3, ...; cyclic; anyhow. */
+/* The placings: one node; blocks of equal size, or of 1, 2, 3, ...; cyclic; any. */
 static void open_shape(int size, int placing, weft_shape_t *out)
 {
     int hosts[MOST_RANKS], left = 1, block = 1;
@@ -492,7 +493,7 @@ static void run_case(const plan_case_t *its, const weft_algorithm_t *algorithm)
 
 /* ---- all of them ---- */
 
-/* A scan of an excluded rank 0 leaves the operand in place: that is what write_in_place()
+/* An exclusive scan leaves the in-place operand of rank 0 unchanged, which write_in_place()
  * expects. */
 static void run_variants(weft_coll_t coll, const weft_algorithm_t *algorithm, int size, int root)
 {

@@ -60,13 +60,14 @@ static void steps_are_between(void **state)
     (void)state;
     weft_plan_t *plan = weft_plan_create(&how);
     add_steps(plan, 3);
-    add_section(plan, MEMBERS, 20); /* the plan's steps move */
+    add_section(plan, MEMBERS, 20); /* so many that the array of steps is moved */
     add_steps(plan, 1);
     add_section(plan, MEMBERS, 0);
     add_section(plan, MEMBERS, 2);
     assert_int_equal(plan->error, MPI_SUCCESS);
     assert_int_equal(plan->section_count, 3);
-    static const size_t ends[3][2] = {{3, 24}, {25, 26}, {26, 29}}; /* from the step that says so */
+    /* counted from the step that begins the section */
+    static const size_t ends[3][2] = {{3, 24}, {25, 26}, {26, 29}};
     for (int i = 0; i < 3; i++) {
         assert_int_equal(plan->steps[ends[i][0]].kind, WEFT_STEP_SECTION);
         assert_int_equal(plan->steps[ends[i][0]].peer, i);
@@ -77,7 +78,7 @@ static void steps_are_between(void **state)
     weft_plan_release(plan);
 }
 
-/* Nothing of the caller's is needed afterwards. */
+/* A section needs nothing of the caller's after it was begun. */
 static void calls_are_copied(void **state)
 {
     (void)state;
@@ -120,7 +121,7 @@ static void calls_are_copied(void **state)
     weft_type_release(type);
 }
 
-/* What its first step waits for, the section waits for. */
+/* The section waits if its first step would. */
 static void waits_are_taken_over(void **state)
 {
     (void)state;
@@ -139,7 +140,7 @@ static void waits_are_taken_over(void **state)
     static const bool expected[4] = {false, true, true, true};
     for (int i = 0; i < 4; i++)
         assert_int_equal(plan->sections[i]->call.waits, expected[i]);
-    size_t first = plan->sections[2]->end - 2; /* of two steps */
+    size_t first = plan->sections[2]->end - 2; /* the last section has two steps */
     assert_int_equal(plan->steps[first - 1].kind, WEFT_STEP_SECTION);
     assert_false(plan->steps[first - 1].waits);
     assert_true(plan->steps[first].waits);
@@ -149,14 +150,14 @@ static void waits_are_taken_over(void **state)
 
 /* ---- parts ---- */
 
-/* Part i has context[i] sections. */
+/* Part i gets context[i] sections. */
 static void write_part(weft_plan_t *plan, const void *context, int index)
 {
     for (int i = 0; i < ((const int *)context)[index]; i++)
         add_section(plan, MEMBERS, 1);
 }
 
-/* Each meeting has a number of its own, below the count. */
+/* Each meeting has a different number, below the count. */
 static void meetings_are_told_apart(void **state)
 {
     (void)state;
@@ -181,7 +182,7 @@ static void meetings_are_told_apart(void **state)
     weft_plan_release(plan);
 }
 
-/* One part is none: its sections are the plan's. */
+/* A single part is written into the plan itself, and so are its sections. */
 static void one_part_is_the_plan(void **state)
 {
     (void)state;

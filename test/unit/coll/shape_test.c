@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shapes and teams: what they say of any placement agrees with the list of hosts that they were
+/* Shapes and teams: their answers for any placement agree with the list of hosts that they were
  * made of. */
 #include "coll/team/digits.h"
 #include "coll/team/teams.h"
@@ -13,7 +13,7 @@
 
 enum { MOST_RANKS = 12 };
 
-/* A shape against the list of hosts. */
+/* Compares a shape with the list of hosts. */
 static void check_shape(const weft_shape_t *shape, const int *hosts, int ranks)
 {
     int seen = 0;

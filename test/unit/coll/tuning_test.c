@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tuning table: what a line may say, what makes a table complete, and which line is taken. */
+/* The tuning table: which lines are valid, when a table is complete, and which line is chosen. */
 #include "devcoll/devcoll.h"
 #include "devcoll/method.h"
 #include "coll/device_calls.h"
@@ -19,7 +19,7 @@
 
 static char path[] = "/tmp/weft_tuning_XXXXXX";
 
-/* Open a table of `lines`, followed by the built-in one, so that it is complete. */
+/* Opens a table of `lines`, followed by `rest`, which makes it complete. */
 static void open_with(const char *lines, const char *rest)
 {
     FILE *file = fopen(path, "w");
@@ -63,7 +63,7 @@ static void built_in_table_serves_every_call(void **state)
     }
 }
 
-/* Were a line of it bad, the one in front would not be in force. */
+/* If the built-in table had a bad line, the line in front of it would not be valid either. */
 static void built_in_table_has_no_bad_line(void **state)
 {
     (void)state;
@@ -109,7 +109,7 @@ static int method(weft_coll_t coll, int ranks, size_t bytes, unsigned possible)
     return weft_tuning_choose_method(coll, ranks, bytes, possible).method;
 }
 
-/* A table in which every collective has a row, and devices the rows of `lines`. */
+/* A table in which every collective has a row, with the rows `lines` for devices. */
 static const char *complete_with(const char *lines)
 {
     static char text[2000];
@@ -142,7 +142,7 @@ static void rows_for_devices_choose_methods(void **state)
     assert_int_equal(weft_tuning_choose_method(WEFT_BCAST, 8, 1000, 0).line, 0);
 }
 
-/* Those of the built-in table stay in force where the user's has none. */
+/* The built-in rows for devices stay valid where the user's table has none. */
 static void rows_for_devices_replace_the_built_in_ones(void **state)
 {
     (void)state;
@@ -211,7 +211,7 @@ static void several_nodes_are_told_apart(void **state)
     assert_string_equal(choice.algorithm->name, "sliced");
     assert_true(choice.radix == 5 && choice.segment_bytes == 65536 && choice.line == 1 &&
                 !choice.is_modelled);
-    query.has = 0; /* which it needs */
+    query.has = 0; /* the algorithm requires one of these */
     choice = weft_tuning_choose(&query);
     assert_true(choice.is_modelled && choice.line == 2 && choice.estimate_us > 0);
     assert_int_equal(choice.algorithm->needs, 0);
@@ -240,7 +240,8 @@ static void crowded_nodes_are_told_apart(void **state)
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "dissemination");
 }
 
-/* The built-in table has something for every call over nodes, whatever it fulfils. */
+/* The built-in table has an algorithm for every call over nodes, whatever flags the call
+ * fulfils. */
 static void every_call_over_nodes_is_served(void **state)
 {
     const int shapes[][3] = {{2, 1, 1}, {3, 1, 4}, {16, 8, 8}, {16384, 64, 64}, {5, 2, 100}};
@@ -272,7 +273,8 @@ static void users_constants_are_taken(void **state)
     (void)state;
     open_with(weft_tuning_text, "fabric efa 1 0.1 0.1 1000 1K\nfabric mine 2 0.1 0.1 1000 1K\n");
     assert_true(weft_fabric_of("efa").net.latency_us == 1 && weft_fabric_is_known("mine"));
-    open_with("fabric mine 2 0.1 0.1 1000 1K\n", "barrier any any any flat\n"); /* not complete */
+    /* this table is not complete */
+    open_with("fabric mine 2 0.1 0.1 1000 1K\n", "barrier any any any flat\n");
     assert_false(weft_fabric_is_known("mine"));
     assert_true(weft_fabric_of("efa").net.latency_us > 1);
 }
@@ -328,7 +330,8 @@ static void bad_lines_put_the_built_in_table_in_force(void **state)
     }
 }
 
-/* A table with a line for every collective but one, and one that needs something. */
+/* Opens a table with a line for every collective. The line of allreduce names `algorithm`; ""
+ * leaves allreduce out. */
 static void open_incomplete(const char *algorithm)
 {
     char text[2000] = "bcast any any any binomial\n";
@@ -352,7 +355,7 @@ static void incomplete_tables_are_not_taken(void **state)
     (void)state;
     open_incomplete("flat");
     assert_string_equal(choice(WEFT_BCAST, 2, 0), "binomial");
-    open_incomplete("two_shot"); /* does not do for few elements */
+    open_incomplete("two_shot"); /* this algorithm cannot do few elements */
     assert_string_equal(choice(WEFT_BCAST, 2, 0), "flat");
     open_incomplete("");
     assert_string_equal(choice(WEFT_BCAST, 2, 0), "flat");
@@ -377,7 +380,7 @@ static int make_file(void **state)
 {
     (void)state;
     int file = mkstemp(path);
-    weft_log_threshold = WEFT_ERROR; /* the warnings are meant to be */
+    weft_log_threshold = WEFT_ERROR; /* the warnings are expected */
     return file < 0 || close(file);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rules of agreement, without messages: the members of several creations are played by one
- * process. */
+/* The rules of agreement, without messages: one process acts for the members of several
+ * creations. */
 #include "comm/context_vote.h"
 
 #include "mpi.h"
@@ -16,11 +16,11 @@ enum { PROCESSES = 6, CREATIONS = 8, SEEDS = 1 << 18, ROUNDS_MAX = 100 };
 
 static weft_context_set_t sets[PROCESSES];
 
-/* A creation: which processes are members, what they propose, and what has come of it. */
+/* A creation: the processes that are members, their proposals, and the outcome. */
 typedef struct played {
     bool is_member[PROCESSES];
     weft_proposal_t proposals[PROCESSES];
-    weft_vote_t vote; /* of those that have voted in this round */
+    weft_vote_t vote; /* the vote of the members that have voted in this round */
     uint32_t from;
     int voted, members, rounds;
 } played_t;
@@ -36,7 +36,7 @@ static played_t play(uint64_t seed, unsigned members)
     return played;
 }
 
-/* One member votes; the last one ends the round. True: all have agreed. */
+/* One member votes; the last one ends the round. Returns true if all have agreed. */
 static bool vote(played_t *played, int process)
 {
     weft_vote_t mine =
@@ -105,7 +105,7 @@ static void agrees_in_one_round(void **state)
     }
 }
 
-/* Each process has some of the first contexts of the sequence in use, no two the same. */
+/* Each process has some of the first contexts of the sequence in use, each process other ones. */
 static void passes_over_what_is_taken(void **state)
 {
     enum { TAKEN = 20 };
@@ -163,8 +163,9 @@ static void find_colliding(uint32_t *one, uint32_t *two)
     *two = all[i].seed;
 }
 
-/* One process always votes for one creation first, the other for the other: each gets at one
- * process what the other wants, and both have to go on; but they do not meet again. */
+/* One process always votes for the first creation first, the other process for the second. At each
+ * process one creation takes what the other one wants, and both have to try again; but they do not
+ * collide again. */
 static void does_not_go_on_in_lockstep(void **state)
 {
     uint32_t one, two;
@@ -191,7 +192,8 @@ static void does_not_go_on_in_lockstep(void **state)
     end_play(&second);
 }
 
-/* Creations with overlapping members are under way at once, their votes come in any order. */
+/* Creations with overlapping members are under way at the same time, and their votes come in any
+ * order. */
 static void agrees_at_once(void **state)
 {
     unsigned random = 7;
@@ -226,7 +228,7 @@ static void agrees_at_once(void **state)
     }
 }
 
-/* Creations that follow each other are spread over the whole range, all bits of it. */
+/* Successive creations use the whole range of contexts, with all its bits. */
 static void spreads_contexts(void **state)
 {
     enum { NUMBERS = 100000, PARTS = 64 };

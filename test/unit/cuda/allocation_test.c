@@ -15,7 +15,8 @@
 
 static int variable;
 
-/* Has a stack frame of its own, as in the library: the caller's variables lie above it. */
+/* This function has a stack frame of its own, like those of the library: the caller's variables lie
+ * above it. */
 static __attribute__((noinline)) bool is_host_place(const void *memory)
 {
     return wefti_is_host_place(memory);

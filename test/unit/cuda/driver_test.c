@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of a process: its libraries are loaded one by one, the driver among them. */
+/* The life of a process: its libraries are loaded one by one, among them the driver. */
 #include "loaded_driver.h"
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static const char *plug_in; /* a library that is not needed here and can be unloaded; NULL: none */
+static const char *plug_in; /* a library that is not needed and can be unloaded; NULL: none */
 
 static char *mapped;
 
@@ -83,7 +83,7 @@ static void test_in_use(void **state)
     give_device(device);
 }
 
-/* The program may unload the driver; Weft holds it. */
+/* The program may unload the driver; the library keeps it loaded. */
 static void test_let_go(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Kernels that exchange data, run on the host at the same time: every reduction is compared bit for
- * bit with the kernel that has all operands at hand, in one shot and in two, at all alignments and
- * repeatedly in the same inboxes; and kernels whose partners do not come.
+ * bit with the kernel that reduces operands in memory, in one shot and in two, at all alignments
+ * and repeatedly in the same inboxes; and kernels whose partners do not come.
  */
 #include "cuda/partner_kernels.h"
 
@@ -10,7 +10,7 @@ enum {
     MOST_COUNT = 150,
     ROOM = 64 + MOST_COUNT * 16,
     ROW = 2 * (MOST_COUNT + 1) * 16,
-    BLOCKS = MOST_MEMBERS * ROW, /* of an inbox; results come behind them */
+    BLOCKS = MOST_MEMBERS * ROW, /* bytes of an inbox; the rows of results follow */
 };
 
 static _Alignas(64) unsigned char source[MOST_MEMBERS][ROOM], result[MOST_MEMBERS][ROOM],
@@ -21,7 +21,7 @@ static _Alignas(64) unsigned char inbox[MOST_MEMBERS][2 * BLOCKS];
 typedef struct exchange {
     weft_kernel_t reduction;
     uint32_t members, flag;
-    size_t bytes, slice, shift; /* slice: of one member in two shots; 0: in one */
+    size_t bytes, slice, shift; /* slice: of one member in two shots; 0: one shot */
 } exchange_t;
 
 static void expect_result(const exchange_t *its)

@@ -15,7 +15,7 @@
 
 enum { PEER = 1, BYTES = 2 << 20 };
 
-/* As cuda.h has it; the rest of the structure is 0. */
+/* The structure of cuda.h; its other members are 0. */
 typedef struct properties {
     int type, handle_types;
     weft_cu_location_t location;
@@ -58,7 +58,7 @@ static weft_memory_t look(const vmm_t *vmm)
     return memory;
 }
 
-/* The share as rank PEER would have sent it. */
+/* The share that rank PEER would have sent. */
 static weft_share_t share_of(const vmm_t *vmm, size_t offset)
 {
     weft_share_t share;
@@ -75,7 +75,8 @@ static void test_same_bytes(void **state)
     weft_share_t share = share_of(&vmm, 4000);
     weft_mapping_t mapping;
     weft_device_t *device = look(&vmm).device;
-    assert_false(weft_device->map(&share, device, false, &mapping)); /* not worth it yet */
+    /* a small allocation is mapped when it is seen a second time */
+    assert_false(weft_device->map(&share, device, false, &mapping));
     assert_false(weft_device->is_refused(&share, device));
     assert_true(weft_device->map(&share, device, false, &mapping));
     assert_ptr_not_equal(mapping.address, (char *)(uintptr_t)vmm.address + 4000);
@@ -104,7 +105,7 @@ static void test_kept_and_forgotten(void **state)
     assert_ptr_equal((char *)two.address - 64, one.address);
     assert_int_equal(wefti_mappings(), before + 1);
     weft_device->unmap(&one);
-    weft_device->forget(PEER, first.id); /* in use still */
+    weft_device->forget(PEER, first.id); /* it is still in use */
     assert_int_equal(wefti_mappings(), before + 1);
     weft_device->unmap(&two);
     assert_int_equal(wefti_mappings(), before + 1);
@@ -128,7 +129,7 @@ static void test_successor(void **state)
         weft_device->unmap(&mapping);
         assert_int_equal(wefti_mappings(), before + 1);
         share.id += 1000;
-        share.bytes -= 4096; /* the driver refuses such a mapping, but the old one goes */
+        share.bytes -= 4096; /* the driver refuses such a mapping, but the old one is unmapped */
         assert_false(weft_device->map(&share, NULL, true, &mapping));
         assert_true(weft_device->is_refused(&share, NULL));
         assert_int_equal(wefti_mappings(), before + 1);
@@ -173,7 +174,7 @@ static void note_freed(uint64_t id)
     freed = id;
 }
 
-/* The owner finds that memory it has shared was freed when it meets other memory. */
+/* The owner discovers, when it meets other memory, that memory which it has shared was freed. */
 static void test_owner_tells(void **state)
 {
     (void)state;
@@ -198,7 +199,7 @@ static void test_malformed(void **state)
     weft_share_t share = {.owner = PEER, .id = 77, .bytes = 4096, .kind = 1000};
     weft_mapping_t mapping;
     assert_false(weft_device->map(&share, NULL, true, &mapping));
-    share.kind = 4; /* says nothing that the driver knows */
+    share.kind = 4; /* no kind of handle has this number */
     assert_false(weft_device->map(&share, NULL, true, &mapping));
     assert_true(weft_device->is_refused(&share, NULL));
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Kernels for multicast memory, run on the host at the same time: each is compared with the kernel
- * that has all operands at hand, at all alignments, in many pieces and in few, repeatedly in the
+ * that reduces operands in memory, at all alignments, in many pieces and in few, repeatedly in the
  * same memory; and kernels whose partners do not come. An address of the multicast object has the
- * bit OF_OBJECT; its other bits are the place in each member's memory.
+ * bit OF_OBJECT set; its other bits are the place in each member's memory.
  */
 #include "cuda/partner_kernels.h"
 
@@ -14,7 +14,7 @@ enum { MOST_BYTES = 5000, ROOM = MOST_BYTES + 64, AREAS = 3 };
 static _Alignas(64) unsigned char source[MOST_MEMBERS][ROOM], result[MOST_MEMBERS][ROOM],
     expected[ROOM];
 static _Alignas(64) unsigned char object[MOST_MEMBERS][AREAS * WEFT_MULTICAST_AREA];
-static unsigned members; /* of the object at present */
+static unsigned members; /* of the present object */
 
 static unsigned places_of(const void *address, void **places_out, unsigned most)
 {
@@ -28,7 +28,7 @@ static unsigned places_of(const void *address, void **places_out, unsigned most)
 
 /* A case: `bytes` bytes of each member, which begin so many bytes (the shifts) into its buffers. */
 typedef struct reduction {
-    weft_kernel_t kernel, reduce; /* by multicast, and with all operands at hand */
+    weft_kernel_t kernel, reduce; /* by multicast, and for operands in memory */
     uint32_t flag, piece;
     size_t bytes, from_shift, to_shift;
     bool is_in_place;

@@ -29,8 +29,8 @@ static inline void fill(unsigned char *bytes, size_t count)
         bytes[i] = (unsigned char)random_below(256);
 }
 
-/* Bits that are no large number and no NaN in any of the formats, since one NaN is as good as
- * another. */
+/* Random bits that are no large number and no NaN in any of the formats, since results may be
+ * different NaNs. */
 static inline void fill_with_numbers(unsigned char *bytes, size_t count)
 {
     for (size_t i = 0; i + 1 < count; i += 2) {
@@ -55,7 +55,7 @@ static inline void run_together(uint32_t members)
         pthread_join(threads[i], NULL);
 }
 
-/* The result of the kernel that has all operands at hand. */
+/* The result of the kernel that reduces operands in memory. */
 static inline void reduce_at_hand(weft_kernel_t kernel, const void *const *sources, uint32_t count,
                                   size_t bytes, void *to)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queues and events, by words that the device writes and by events; pinned slots and scratch. */
+/* Queues and events, by words that the device writes and by the driver's events; pinned slots and
+ * scratch. */
 #include "cuda/cuda_queue.h"
 
 #include "cuda/cuda_memory.h"
@@ -93,7 +94,7 @@ static void go_on(weft_event_t *event, int error)
     }
 }
 
-/* The end of an event may begin the next one, with the same memory. */
+/* The function called at the end of an event may begin the next one, in the same memory. */
 static void test_chain(void **state)
 {
     (void)state;
@@ -113,9 +114,9 @@ static void test_slots(void **state)
     while (count < COUNT &&
            (slots[count] = weft_device->take_pinned(device, WEFT_PINNED_SLOT)) != NULL)
         count++;
-    assert_in_range(count, 16, COUNT - 1); /* bounded, and there is always a number of them */
+    assert_in_range(count, 16, COUNT - 1); /* the number is bounded, but never too small */
     void *small = weft_device->take_pinned(device, 100);
-    assert_non_null(small); /* of a class of its own */
+    assert_non_null(small); /* small slots have a class of their own */
     weft_device->give_pinned(small);
     weft_device->give_pinned(slots[--count]);
     assert_non_null(slots[count] = weft_device->take_pinned(device, WEFT_PINNED_SLOT - 1));
@@ -163,8 +164,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_scratch, begin, end),
         cmocka_unit_test_setup_teardown(test_refused, begin, end),
     };
-    /* The failing writes make later waits go by events; the failing copy is the one after those of
-     * the first two tests. */
+    /* The failing writes make later waits use the driver's events; the failing copy is the one
+     * after those of the first two tests. */
     open_all("fail=cuStreamWriteValue32:30+,fail=cuMemcpyAsync:54");
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_cuda_close();

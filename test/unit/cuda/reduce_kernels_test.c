@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The device's reductions, run on the host and compared with the processor's: every operation on
- * every machine type, bit for bit (but one NaN is as good as another), at all alignments, in place,
- * with guards around the results and in the gaps of pairs.
+ * every machine type, bit for bit (except that NaNs may differ), at all alignments, in place, with
+ * guards around the results and in the gaps of pairs.
  */
 #include "cuda/host_kernels.h"
 #include "datatype/half.h"
@@ -105,7 +105,7 @@ static void fill_field(const field_t *field, char *at)
         fill_real(field, at);
         return;
     }
-    if (random_bits() % 2 == 0) /* small: logical values, ties */
+    if (random_bits() % 2 == 0) /* small: for logical values and ties */
         memset(bits, 0, sizeof(bits)), bits[0] = random_bits() % 3;
     memcpy(at, bits, field->bytes);
 }
@@ -127,7 +127,7 @@ typedef struct trial {
     unsigned char *source[MOST_SOURCES], *destination[MOST_SOURCES];
 } trial_t;
 
-/* 16-bit floats are added up as floats and rounded once; the processor's kernels round each
+/* 16-bit floats are added up as floats and rounded once, where the processor's kernels round each
  * time. */
 static bool is_rounded_once(const trial_t *trial)
 {
@@ -173,7 +173,7 @@ static void expect(const trial_t *trial, unsigned char *out)
 
 /* ---- a trial ---- */
 
-/* Into 64 characters: a real number, or the low bytes of an integer. */
+/* Writes a real number, or the low bytes of an integer, into 64 characters. */
 static const char *text_of(const field_t *field, const void *at, char *out)
 {
     uint64_t bits = 0;
@@ -265,8 +265,9 @@ static void run_trial(trial_t *trial)
     }
 }
 
-/* Where the data of buffer i begin, by alignment: 0 all at one place, 1 all at one place that is
- * not aligned for a vector, 2 each elsewhere but aligned for its type, 3 anywhere. */
+/* Where the data of buffer i begin, by alignment: 0 all at the same offset, 1 all at the same
+ * offset that is not aligned for a vector, 2 each at another offset that is aligned for its type, 3
+ * anywhere. */
 static size_t start_of(const trial_t *trial, int alignment, int i)
 {
     const size_t unit = trial->type->alignment,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* weft_info --explain: every method for device memory has a line of its own, and what a line names
- * is what the tuning table chooses. (The program's objects are in no library: its sources are
+/* weft_info --explain: every method for device memory has a line of its own, and the line names the
+ * tuning table's choice. (The program's objects are in no library, so its sources are included
  * here.) */
 #include "info/info_explain.c"
 #include "info/info_options.c"
@@ -14,7 +14,7 @@
 
 static char text[10000];
 
-/* What it prints for these words, in `text`. */
+/* Writes into `text` what the program prints for these words. */
 static int explain(int count, char **words)
 {
     fflush(stdout);
@@ -63,7 +63,8 @@ static void every_method_has_a_line(void **state)
     for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
         lines++;
     assert_int_equal(lines, WEFT_METHODS);
-    expect_method(WEFT_METHOD_MULTICAST, "ll"); /* possible, but the table says ll */
+    /* multicast is possible, but the table chooses ll */
+    expect_method(WEFT_METHOD_MULTICAST, "ll");
     expect_method(WEFT_METHOD_LL, "ll");
     expect_method(WEFT_METHOD_DIRECT, "direct");
     expect_method(WEFT_METHOD_HIERARCHICAL, "hierarchical");
@@ -82,7 +83,7 @@ static void bytes_decide(void **state)
     expect_method(WEFT_METHOD_P2P, "staged");
 }
 
-/* Multicast does allreduces alone, and neither it nor ll does scans. */
+/* Only allreduces go by multicast, and neither multicast nor ll does scans. */
 static void methods_know_some_collectives(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words of weft_info's command line: numbers, lists of them and collectives. What is refused is
- * named on stderr, with its value. (The program's objects are in no library: its source is here.)
- */
+/* The words of weft_info's command line: numbers, lists of numbers and collectives. A refused word
+ * is named on stderr, with its value. (The program's objects are in no library, so its source is
+ * included here.) */
 #include "info/info_options.c"
 
 #include <setjmp.h>

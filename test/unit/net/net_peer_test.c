@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Losses are told once each, when they may be; who has to ask first is told when there is room. */
+/* Each loss is told once, when that is allowed; a peer that must ask first is told when there is
+ * room. */
 #include "net/net_peer.h"
 
 #include "runtime/world.h"
@@ -73,7 +74,7 @@ static void losses_are_told_once(void **state)
     weft_net_tell_lost(&peers, is_not_held_back);
     weft_net_tell_lost(&peers, is_not_held_back);
     assert_int_equal(told[1], 1);
-    assert_int_equal(told[3], 1); /* lost while the first was told */
+    assert_int_equal(told[3], 1); /* lost while the first loss was told */
     assert_int_equal(told[2], 0);
     assert_int_equal(weft_net_peer_check(&ranks[1]), MPI_SUCCESS); /* the layer above knows */
 }

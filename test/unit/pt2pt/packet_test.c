@@ -110,7 +110,7 @@ static void fake_deregister(weft_endpoint_t *endpoint, weft_registration_t *regi
     registered[at] = registered[--registered_count];
 }
 
-/* As a transport that has given away all bytes that were asked for. */
+/* Acts as a transport that has sent all bytes that were asked for. */
 static void end_a_registration(void)
 {
     weft_registration_t *registration =
@@ -138,7 +138,7 @@ static const weft_link_ops_t fake_link = {.send = fake_send,
                                           .flush = weft_no_flush,
                                           .throttle = fake_throttle};
 
-/* Of every second rank; the second tells owners. */
+/* Ranks use the two in turns; the second one tells owners. */
 static const weft_remote_ops_t fake_remotes[2] = {{.read = weft_no_read,
                                                    .prefers_stream = weft_no_preference,
                                                    .register_memory = fake_register,
@@ -153,7 +153,7 @@ static const weft_remote_ops_t fake_remotes[2] = {{.read = weft_no_read,
                                                    .get = fake_get,
                                                    .takes_device = weft_no_device}};
 
-/* ---- requests in the midst of which packets come ---- */
+/* ---- requests, during which packets come ---- */
 
 typedef struct pending {
     weft_request_t *request; /* NULL: none */
@@ -268,7 +268,7 @@ static void packet_comes(void)
         header.tag = pick(30) == 0 ? (int32_t)(pick(1 << 30) << 2) : (int32_t)pick(4);
     }
     unsigned char *payload =
-        malloc(header.bytes); /* its own, so that a sanitizer sees what is read beyond */
+        malloc(header.bytes); /* a separate block, so that a sanitizer detects reads beyond it */
     fill_payload(&header, payload);
     weft_packet_arrived(1 + (int)pick(RANKS - 1), &header, payload);
     free(payload);

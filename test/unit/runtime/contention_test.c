@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How often a wait yields, beside a process that computes and beside ranks that wait. The clock is
- * the test's: it stands still but for yields, which take as long as the test says.
+ * How often a wait yields, beside a process that computes and beside ranks that wait. The test has
+ * its own clock, which stands still except during yields: these take as long as the test says.
  */
 #include "runtime/contention.h"
 
@@ -40,7 +40,7 @@ int sched_yield(void)
     return 0;
 }
 
-/* Something has come when the wait is about to sleep, so that it does not. */
+/* Reports that something has come when the wait is about to sleep, so that it does not. */
 static int poll_before_sleep(bool everything)
 {
     if (everything)
@@ -48,7 +48,7 @@ static int poll_before_sleep(bool everything)
     return 0;
 }
 
-/* The yields of so many waits. */
+/* Returns how often `waits` waits yield. */
 static int yields_of(int waits, int64_t each_ns)
 {
     yield_ns = each_ns;
@@ -75,7 +75,8 @@ static void a_wait_yields_where_nobody_computes(void **unused)
     assert_int_equal(yields_of(100, BRIEF_NS), 2 * 100);
 }
 
-/* One slice is lost before the first sleep, and ever fewer to see whether it is still so. */
+/* One time slice is lost before the first sleep, and later fewer and fewer, to find out whether
+ * yields are still dear. */
 static void a_wait_sleeps_at_once_beside_a_process_that_computes(void **unused)
 {
     (void)unused;
@@ -85,7 +86,7 @@ static void a_wait_sleeps_at_once_beside_a_process_that_computes(void **unused)
     assert_in_range(yields_of(WAITS, SLICE_NS), 1, WAITS / 2000);
 }
 
-/* Where ranks outnumber cores, one slice may have been another group's. */
+/* When oversubscribed, one slice may have gone to another scheduler group. */
 static void one_slice_is_no_sign_where_cores_are_short(void **unused)
 {
     (void)unused;
@@ -110,7 +111,7 @@ static void yields_come_back_when_the_process_has_gone(void **unused)
     yields_of(WAITS, SLICE_NS);
     yields_of(WAITS, BRIEF_NS);
     assert_in_range(yields_of(100, BRIEF_NS), 100 * 100, 100 * 1000);
-    yields_of(1, SLICE_NS); /* and what was learnt is forgotten: a new sign holds for few waits */
+    yields_of(1, SLICE_NS); /* the belief has shrunk: a new long yield holds for few waits */
     assert_true(yields_of(1000, BRIEF_NS) > 100 * 100);
 }
 

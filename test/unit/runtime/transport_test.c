@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of transports are complete, and what stands in them for what a transport cannot do
- * says so. */
+/* The tables of transports are complete, and their functions for what a transport cannot do return
+ * that it is not possible. */
 #include "runtime/transport.h"
 
 #include "ofi/ofi.h"

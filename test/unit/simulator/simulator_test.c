@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulator proves every algorithm on 1 to 130 ranks, on any placement, and on a few large
- * shapes; it finds plans that are wrong.
+ * The simulator proves every algorithm on 1 to 130 ranks, in any placement, and on a few large
+ * shapes; and it finds errors in wrong plans.
  */
 #include "simulator/simulator.h"
 
@@ -30,7 +30,8 @@ static unsigned random_below(unsigned below)
 
 /* ---- all algorithms ---- */
 
-/* Blocks of equal size where they fit, cyclic, or anyhow; sometimes one node. */
+/* Blocks of equal size where that is possible, cyclic, or any placement; sometimes a single
+ * node. */
 static void open_shape(int ranks, weft_shape_t *out)
 {
     int hosts[MOST_RANKS], nodes = 1 + (int)random_below((unsigned)ranks),
@@ -134,7 +135,7 @@ static void large_shapes(void **state)
     }
 }
 
-/* ---- what is too large ---- */
+/* ---- simulations that are too large ---- */
 
 static void says_what_it_did_not_prove(void **state)
 {

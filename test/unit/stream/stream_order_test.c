@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations in streams of a fake device: each begins when its stream has come to it, the stream
- * goes on when it is over, streams do not wait for each other, and what fails is remembered. The
- * device's streams are lists of calls and gates; run_stream() takes the driver's part.
+ * Operations in streams of a fake device: each begins when its stream has reached it, the stream
+ * continues when it is over, streams do not wait for each other, and failures are remembered. The
+ * device's streams are lists of calls and gates; run_stream() does what the driver does.
  */
 #include "stream/stream_private.h"
 
@@ -34,7 +34,7 @@ struct weft_user_stream {
     int count, next;
     atomic_uint word;
     unsigned gates;
-    int trouble; /* what check() says */
+    int trouble; /* the result of check() */
 };
 
 static weft_user_stream_t users[STREAMS];
@@ -108,7 +108,7 @@ static const weft_device_stream_ops_t fake_streams = {.open = fake_open,
                                                       .check = fake_check};
 static const weft_device_ops_t fake_device = {.streams = &fake_streams};
 
-/* Up to the first gate that is shut. */
+/* Runs the stream up to the first closed gate. */
 static void run_stream(weft_user_stream_t *stream)
 {
     while (stream->next < stream->count) {
@@ -127,8 +127,8 @@ static void run_stream(weft_user_stream_t *stream)
 typedef struct operation {
     enqueued_t *record;
     bool has_begun, is_dropped;
-    int order; /* of its begin */
-    int error; /* that its begin returns */
+    int order; /* the order in which it began */
+    int error; /* the error that its begin returns */
 } operation_t;
 
 static operation_t operations[OPERATIONS];
@@ -201,11 +201,11 @@ static void a_stream_waits_for_each(void **state)
     weft_stream_t *stream = create_stream(0);
     for (int i = 0; i < OPERATIONS; i++)
         enqueue(&operations[i], stream);
-    assert_int_equal(begun, 0); /* the stream has not come to any */
+    assert_int_equal(begun, 0); /* the stream has not reached any of them */
     for (int i = 0; i < OPERATIONS; i++) {
         run_stream(&users[0]);
         expect_begun(&operations[i], i);
-        run_stream(&users[0]); /* shut */
+        run_stream(&users[0]); /* the gate is closed */
         assert_int_equal(begun, i + 1);
         wefti_enqueued_over(operations[i].record, MPI_SUCCESS);
         assert_true(operations[i].is_dropped);
@@ -236,7 +236,7 @@ static void streams_go_side_by_side(void **state)
     weft_stream_free(streams[1]);
 }
 
-/* The next call on the stream is to return it, and the stream goes on. */
+/* The next call on the stream returns the failure, and the stream continues. */
 static void failures_are_remembered(void **state)
 {
     (void)state;
@@ -252,11 +252,12 @@ static void failures_are_remembered(void **state)
     expect_begun(&operations[1], 1);
     wefti_enqueued_over(operations[1].record, MPI_SUCCESS);
     run_stream(&users[0]);
-    stream->error = MPI_SUCCESS; /* it was told */
+    stream->error = MPI_SUCCESS; /* the error was returned */
     weft_stream_free(stream);
 }
 
-/* A stream whose context has an error never comes to what waits in it: each wait looks for that. */
+/* A stream whose context has an error never reaches the operations in it; each wait checks for
+ * that. */
 static void broken_streams_fail_what_waits(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Frames from a socket: good ones in pieces of all lengths arrive complete and in order, where the
  * layer above wants them; a malformed one ends the connection, nothing of it is delivered, and
- * nothing is written outside the buffer of a fetch. The owner of an exposure is told once the
+ * nothing is written outside the buffer of a get. The owner of a registration is told once the
  * socket has all bytes that were requested. */
 #include "tcp/tcp_private.h"
 
@@ -36,7 +36,7 @@ enum {
     ANSWERS = 60,
     ANSWER_MOST = 100000,
     LARGE_FETCHES = 3,
-    LARGE_FETCH = 3 << 20, /* all fetches together exceed the bytes after which a reader rests */
+    LARGE_FETCH = 3 << 20, /* all gets together exceed the bytes after which a reader rests */
 };
 
 static uint64_t state;
@@ -195,7 +195,7 @@ static void begin_get(tcp_peer_t *peer)
     wefti_tcp_get(&get);
 }
 
-/* A frame of a random kind; it mostly has the number of the fetch that waits. */
+/* A frame of a random kind; it mostly has the number of the get that waits. */
 static size_t put_strange(unsigned char *to, size_t room)
 {
     static const uint8_t kinds[] = {
@@ -242,7 +242,7 @@ static void test_strange(void **unused)
     }
 }
 
-/* ---- exposures ---- */
+/* ---- registrations ---- */
 
 static int times_taken;
 
@@ -347,7 +347,7 @@ static void check_answer(int other_end, const memory_t *memory)
     assert_memory_equal(bytes + header.lead, memory->data, header.bytes);
 }
 
-/* Reads of exposures of all lengths, some of which have ended: the answers come in order and
+/* READs of registrations of all lengths, some of which have ended: the answers come in order and
  * complete, however much the socket takes at a time. */
 static void test_answers(void **unused)
 {
