@@ -25,7 +25,7 @@ SLOTS = "64"
 # library      as in peers.NAMES
 # way          a name that distinguishes set-ups of one library, or ""
 # words        options of its launcher;     settings  variables
-# crowded_...  the same, added if ranks outnumber cores
+# crowded_...  the same, added when oversubscribed
 Setup = collections.namedtuple("Setup", "library way words settings crowded_words crowded_settings")
 
 UCX = {"UCX_NET_DEVICES": "eth0"}

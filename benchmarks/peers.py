@@ -24,7 +24,7 @@ class Mpi:
         self.name, self.mpicc, self.mpirun = name, mpicc, mpirun
         self.library_name, self.way, self.how = name, "", "defaults"
         self.environment = dict(os.environ, **(environment or {}))
-        self.when_crowded = list(when_crowded)      # options of mpirun if ranks outnumber cores
+        self.when_crowded = list(when_crowded)      # options of mpirun when oversubscribed
         self.label, self.library, self.programs = name, "", None
 
     def command(self, ranks, program, arguments=()):

@@ -35,7 +35,7 @@ FEW = [
     *JOBS,
 ]
 
-# Where ranks outnumber the cores: fewer sizes, since some libraries need 0.1 s for a message there.
+# When oversubscribed: fewer sizes, since some libraries then need 0.1 s for a message.
 CROWDED = [
     time_row("barrier"),
     time_row("allreduce", "8,64K"),

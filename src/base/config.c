@@ -96,8 +96,19 @@ static variable_t variables[] = {
 enum { VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 
 /* The names that we have warned of: ",FOO,BAR,". What has no room may be warned of again. */
-static const char warned_name[] = "WARNED";
 static char warned[1024] = ",";
+
+/* Names that Weft sets for processes that it starts (WEFT_WARNED here, the others are read in
+ * src/pmi); users do not. */
+static bool is_internal(const char *name)
+{
+    static const char *const names[] = {"WARNED", "NOTES", "RANK_PROCESS", "NO_SERVER"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
 
 static bool has_warned(const char *name, const char *list)
 {
@@ -131,7 +142,7 @@ static void set_from_environment(const char *entry)
         return;
     char name[64];
     snprintf(name, sizeof(name), "%.*s", (int)(value - entry - 5), entry + 5);
-    if (strcmp(name, warned_name) == 0)
+    if (is_internal(name))
         return;
     const char *names[VARIABLES];
     for (int i = 0; i < VARIABLES; i++) {
@@ -179,4 +190,12 @@ weft_config_row_t weft_config_row(int index)
 const char *weft_environment(const char *name)
 {
     return getenv(name);
+}
+
+void weft_environment_set(const char *name, const char *value)
+{
+    if (value != NULL)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
 }

@@ -47,4 +47,7 @@ weft_config_row_t weft_config_row(int index);
 /** A variable that is not Weft's (PMIX_RANK, SLURM_PROCID, ...); NULL when it is not set. */
 const char *weft_environment(const char *name);
 
+/** Set a variable for the processes that this one starts; NULL: remove it. */
+void weft_environment_set(const char *name, const char *value);
+
 #endif

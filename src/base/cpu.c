@@ -2,22 +2,42 @@
 #define _GNU_SOURCE
 #include "base/cpu.h"
 
+#include "base/memory.h"
+
 #include <limits.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { MASK_MOST = 1 << 17 }; /* processors: more than Linux can be built for */
+
+/* The kernel refuses a mask with fewer bits than the machine may have processors. False: it
+ * refuses this one. */
+static bool read_mask(size_t processors, weft_cpus_t *out)
+{
+    size_t bytes = CPU_ALLOC_SIZE(processors);
+    cpu_set_t *mask = weft_alloc_zeroed(1, bytes);
+    if (mask == NULL || sched_getaffinity(0, bytes, mask) != 0) {
+        weft_free(mask);
+        return false;
+    }
+    for (size_t cpu = 0; cpu < processors; cpu++) {
+        if (CPU_ISSET_S(cpu, bytes, mask))
+            weft_cpus_put(out, (int)(cpu % (64 * WEFT_CPU_WORDS)));
+    }
+    weft_free(mask);
+    return true;
+}
 
 weft_cpus_t weft_cpus_allowed(void)
 {
     weft_cpus_t cpus = {{0}};
-    cpu_set_t mask;
-    CPU_ZERO(&mask);
-    if (sched_getaffinity(0, sizeof(mask), &mask) != 0)
-        cpus.words[0] = 1;
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &mask))
-            cpus.words[cpu / 64 % WEFT_CPU_WORDS] |= UINT64_C(1) << (cpu % 64);
+    for (size_t processors = CPU_SETSIZE; processors <= MASK_MOST; processors *= 2) {
+        if (read_mask(processors, &cpus))
+            return cpus;
     }
+    cpus.words[0] = 1;
     return cpus;
 }
 

@@ -3,14 +3,26 @@
 #ifndef WEFT_BASE_CPU_H
 #define WEFT_BASE_CPU_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-enum { WEFT_CPU_WORDS = 16 };
+enum { WEFT_CPU_WORDS = 64 };
 
-/** A set of processors by number; those above 1023 count as number modulo 1024. */
+/** A set of processors by number; those above 4095 count as number modulo 4096. The kernel takes it
+ *  as a mask of sizeof(weft_cpus_t) bytes. */
 typedef struct weft_cpus {
     uint64_t words[WEFT_CPU_WORDS];
 } weft_cpus_t;
+
+static inline bool weft_cpus_have(const weft_cpus_t *cpus, int cpu)
+{
+    return (cpus->words[cpu / 64] >> (cpu % 64) & 1) != 0;
+}
+
+static inline void weft_cpus_put(weft_cpus_t *cpus, int cpu)
+{
+    cpus->words[cpu / 64] |= UINT64_C(1) << (cpu % 64);
+}
 
 /** The processors of this process's affinity mask. */
 weft_cpus_t weft_cpus_allowed(void);

@@ -11,14 +11,15 @@
  * return early for no reason. */
 void weft_futex_wait(atomic_uint *word, unsigned expected, int64_t most_ns);
 
-/** Wake all who sleep on `word`. */
+/** Wake all threads that sleep on `word`. */
 void weft_futex_wake(atomic_uint *word);
 
 /** Register for asymmetric fences between processes (membarrier(2)); false: the kernel has none. */
 bool weft_asymmetric_fence_open(void);
 
 /** A full fence on every processor that runs a registered process of the host. It costs the caller
- *  some microseconds and the other processes nothing. */
-void weft_asymmetric_fence(void);
+ * some microseconds and the other processes nothing. False: the kernel has refused it, as it may
+ * for want of memory, or in a sandbox that was entered after the start. */
+bool weft_asymmetric_fence(void);
 
 #endif

@@ -13,10 +13,13 @@ enum { RUNS_ALWAYS = 256, RUNS_PER_ARGUMENT = 8 };
 void weft_layout_clear(weft_layout_t *layout)
 {
     weft_layout_t *inner = (weft_layout_t *)layout->inner;
-    if (inner != NULL)
-        weft_layout_clear(inner);
-    weft_free(inner);
     weft_free(layout->owned);
+    while (inner != NULL) {
+        weft_layout_t *next = (weft_layout_t *)inner->inner;
+        weft_free(inner->owned);
+        weft_free(inner);
+        inner = next;
+    }
     *layout = (weft_layout_t){0};
 }
 
@@ -76,6 +79,7 @@ static int repeat(weft_layout_t *layout, size_t count, ptrdiff_t stride)
     parts[1].start = bytes;
     *layout = (weft_layout_t){.bytes = bytes,
                               .leaf = WEFT_LEAF_PARTS,
+                              .depth = inner->depth + 1,
                               .leaf_bytes = bytes,
                               .list_count = 1,
                               .parts = parts,
@@ -322,11 +326,13 @@ static int list_layout_parts(weft_layout_t *layout, const weft_envelope_t *envel
     weft_part_t *parts = weft_alloc_array(room + 1, sizeof(*parts));
     if (parts == NULL)
         return fail_layout_memory();
-    size_t count = 0, bytes = 0;
+    size_t count = 0, bytes = 0, depth = 0;
     for (size_t i = 0; i < entries_of(envelope); i++) {
         layout_entry_t entry = entry_at(envelope, i);
         if (is_empty(&entry))
             continue;
+        if (entry.type->layout.depth > depth)
+            depth = entry.type->layout.depth;
         parts[count++] = (weft_part_t){.offset = entry.offset,
                                        .start = bytes,
                                        .count = entry.count,
@@ -337,6 +343,7 @@ static int list_layout_parts(weft_layout_t *layout, const weft_envelope_t *envel
     parts[count] = (weft_part_t){.start = bytes};
     *layout = (weft_layout_t){.bytes = bytes,
                               .leaf = WEFT_LEAF_PARTS,
+                              .depth = depth + 1,
                               .leaf_bytes = bytes,
                               .list_count = count,
                               .parts = parts,
@@ -414,26 +421,47 @@ static int lay_out_envelope(weft_layout_t *layout, const weft_envelope_t *envelo
     }
 }
 
+/* The next type that this one is made of and that has no layout; NULL: all have one. */
+static weft_type_t *next_without_layout(weft_type_t *type)
+{
+    const weft_envelope_t *envelope = type->envelope;
+    while (type->laid_out < envelope->type_count) {
+        weft_type_t *member = envelope->types[type->laid_out++];
+        if (!member->has_layout)
+            return member;
+    }
+    weft_type_t *expansion = envelope->expansion;
+    return expansion != NULL && !expansion->has_layout ? expansion : NULL;
+}
+
+static int lay_out_one(weft_type_t *type)
+{
+    int err = lay_out_envelope(&type->layout, type->envelope);
+    if (err != MPI_SUCCESS)
+        weft_layout_clear(&type->layout);
+    type->has_layout = err == MPI_SUCCESS;
+    return err;
+}
+
+/* Without recursion, since types may be nested as deep as memory allows. `waiting` leads from a
+ * type that is being looked at to the one that is made of it, and in the end to `type`. */
 int weft_type_lay_out(weft_type_t *type)
 {
+    int err = MPI_SUCCESS;
     if (type->has_layout)
         return MPI_SUCCESS;
-    const weft_envelope_t *envelope = type->envelope;
-    for (size_t i = 0; i < envelope->type_count; i++) {
-        int err = weft_type_lay_out(envelope->types[i]);
-        if (err != MPI_SUCCESS)
-            return err;
+    type->waiting = NULL;
+    type->laid_out = 0;
+    for (weft_type_t *at = type; at != NULL && err == MPI_SUCCESS;) {
+        weft_type_t *member = next_without_layout(at);
+        if (member == NULL) {
+            err = lay_out_one(at);
+            at = at->waiting;
+            continue;
+        }
+        member->waiting = at;
+        member->laid_out = 0;
+        at = member;
     }
-    if (envelope->expansion != NULL) {
-        int err = weft_type_lay_out(envelope->expansion);
-        if (err != MPI_SUCCESS)
-            return err;
-    }
-    int err = lay_out_envelope(&type->layout, envelope);
-    if (err != MPI_SUCCESS) {
-        weft_layout_clear(&type->layout);
-        return err;
-    }
-    type->has_layout = true;
-    return MPI_SUCCESS;
+    return err;
 }

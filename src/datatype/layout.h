@@ -55,6 +55,7 @@ typedef struct weft_layout {
     ptrdiff_t offset; /* from the buffer to the origin of the first leaf */
     weft_leaf_t leaf;
     int levels;
+    size_t depth; /* 0, or of a list of parts: one more than the deepest of them */
     weft_level_t level[WEFT_LEVELS];
     size_t leaf_bytes;  /* packed bytes of one leaf */
     size_t block_bytes; /* BLOCK: leaf_bytes; BLOCKS: of one block */

@@ -2,12 +2,17 @@
 #include "datatype/pack.h"
 
 #include "datatype/pack_kernels.h"
+#include "base/memory.h"
+#include "base/out_of_memory.h"
 
 #include <string.h>
 
 /* A copy between two buffers with gaps goes through the stack in pieces of this size: half of the
  * smallest first-level cache. */
 enum { PIECE_BYTES = 16384 };
+
+/* Parts that are nested deeper are not walked by recursion: a stack is of limited size. */
+enum { DEEP = 32 };
 
 /* One level more than a layout has, for the elements of the buffer. */
 enum { WALK_LEVELS = WEFT_LEVELS + 1 };
@@ -64,9 +69,20 @@ static void move_span(mover_t *mover, char *typed, size_t bytes)
 static void move_items(mover_t *mover, const walk_t *walk, int levels, char *typed, size_t items);
 static void move_range(mover_t *mover, const walk_t *walk, int levels, char *typed, range_t range);
 
+static void move_deep(mover_t *mover, const weft_part_t *part, char *typed, range_t range);
+
+static size_t bytes_of_part(const weft_part_t *part)
+{
+    return part[1].start - part->start;
+}
+
 static void pack_part(mover_t *mover, const weft_part_t *part, char *typed)
 {
     walk_t walk;
+    if (__builtin_expect(part->layout->depth >= DEEP, 0)) {
+        move_deep(mover, part, typed, (range_t){0, bytes_of_part(part)});
+        return;
+    }
     begin_walk(&walk, part->layout, part->count, part->stride);
     move_items(mover, &walk, walk.levels, typed + part->offset + part->layout->offset,
                items_of(&walk, walk.levels));
@@ -190,6 +206,17 @@ static size_t entry_with(const weft_layout_t *layout, size_t offset)
     return low;
 }
 
+static void move_within_part(mover_t *mover, const weft_part_t *part, char *typed, range_t range)
+{
+    walk_t walk;
+    if (__builtin_expect(part->layout->depth >= DEEP, 0)) {
+        move_deep(mover, part, typed, range);
+        return;
+    }
+    begin_walk(&walk, part->layout, part->count, part->stride);
+    move_range(mover, &walk, walk.levels, typed + part->offset + part->layout->offset, range);
+}
+
 static void move_within_entry(mover_t *mover, const weft_layout_t *layout, size_t entry,
                               char *typed, range_t range)
 {
@@ -199,10 +226,7 @@ static void move_within_entry(mover_t *mover, const weft_layout_t *layout, size_
         move_span(mover, typed + place + range.offset, range.bytes);
         return;
     }
-    const weft_part_t *part = &layout->parts[entry];
-    walk_t walk;
-    begin_walk(&walk, part->layout, part->count, part->stride);
-    move_range(mover, &walk, walk.levels, typed + part->offset + part->layout->offset, range);
+    move_within_part(mover, &layout->parts[entry], typed, range);
 }
 
 static void move_within_list(mover_t *mover, const walk_t *walk, char *typed, range_t range)
@@ -256,6 +280,89 @@ static void move_range(mover_t *mover, const walk_t *walk, int levels, char *typ
     typed += (ptrdiff_t)items * level->stride;
     if (range.bytes % level->bytes > 0)
         move_range(mover, walk, levels - 1, typed, (range_t){0, range.bytes % level->bytes});
+}
+
+/* ---- deep nests of parts ---- */
+
+/* A part on the way down, whose layout is a list of parts: how far it has been moved. */
+typedef struct deep_part {
+    const weft_part_t *part;
+    char *typed;        /* its first item */
+    size_t items;       /* leaves: all levels multiplied */
+    size_t item, entry; /* the next one in its list of parts */
+} deep_part_t;
+
+/* `skipped` bytes of it are left out; returns how many of the next entry. */
+static size_t begin_deep_part(deep_part_t *out, const weft_part_t *part, char *typed,
+                              size_t skipped)
+{
+    const weft_layout_t *layout = part->layout;
+    size_t rest = skipped % layout->leaf_bytes;
+    *out = (deep_part_t){.part = part,
+                         .typed = typed + part->offset + layout->offset,
+                         .items = bytes_of_part(part) / layout->leaf_bytes,
+                         .item = skipped / layout->leaf_bytes,
+                         .entry = entry_with(layout, rest)};
+    return rest - start_of(layout, out->entry);
+}
+
+static char *place_of_item(const deep_part_t *at)
+{
+    const weft_layout_t *layout = at->part->layout;
+    char *place = at->typed;
+    size_t index = at->item;
+    for (int i = 0; i < layout->levels; i++) {
+        place += (ptrdiff_t)(index % layout->level[i].count) * layout->level[i].stride;
+        index /= layout->level[i].count;
+    }
+    return place + (ptrdiff_t)index * at->part->stride;
+}
+
+/* The next entry of its list, with the item that it is of; NULL: it has no more. */
+static const weft_part_t *next_entry(deep_part_t *at, char **item_out)
+{
+    const weft_layout_t *layout = at->part->layout;
+    if (at->entry == layout->list_count) {
+        at->entry = 0;
+        at->item++;
+    }
+    if (at->item == at->items)
+        return NULL;
+    *item_out = place_of_item(at);
+    return &layout->parts[at->entry++];
+}
+
+/* Each part on the way down is less deep than the one before. */
+static deep_part_t *take_path(const weft_part_t *part)
+{
+    size_t bytes = (part->layout->depth - DEEP + 1) * sizeof(deep_part_t);
+    deep_part_t *path = weft_alloc(bytes);
+    if (path == NULL)
+        weft_out_of_memory("the packing of a datatype that is nested deep", bytes);
+    return path;
+}
+
+/* `range` is not empty. */
+static void move_deep(mover_t *mover, const weft_part_t *part, char *typed, range_t range)
+{
+    deep_part_t *path = take_path(part), *last = path;
+    size_t skipped = begin_deep_part(last, part, typed, range.offset);
+    while (range.bytes > 0) {
+        char *item;
+        const weft_part_t *entry = next_entry(last, &item);
+        if (entry == NULL) {
+            last--;
+        } else if (entry->layout->depth >= DEEP) {
+            skipped = begin_deep_part(++last, entry, item, skipped);
+        } else {
+            size_t left = bytes_of_part(entry) - skipped;
+            range_t here = {skipped, left < range.bytes ? left : range.bytes};
+            move_within_part(mover, entry, item, here);
+            range.bytes -= here.bytes;
+            skipped = 0;
+        }
+    }
+    weft_free(path);
 }
 
 /* The bytes of `range` that the stream has. */

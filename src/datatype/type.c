@@ -29,7 +29,7 @@ int weft_type_create(const weft_envelope_shape_t *shape, weft_type_t **out)
     return MPI_SUCCESS;
 }
 
-void weft_type_destroy(weft_type_t *type)
+static void destroy_one(weft_type_t *type)
 {
     if (type->index != 0)
         weft_int_handles_remove(&weft_type_int_handles, type->index);
@@ -39,6 +39,25 @@ void weft_type_destroy(weft_type_t *type)
     weft_envelope_destroy(type->envelope);
     type->object.kind = WEFT_FREED;
     weft_pool_give(&pool, type);
+}
+
+/* The types that it is made of may go with it: they come here while it is destroyed, and wait, so
+ * that types may be nested as deep as memory allows. */
+void weft_type_destroy(weft_type_t *type)
+{
+    static weft_type_t *waiting;
+    static bool is_busy;
+    type->waiting = waiting;
+    waiting = type;
+    if (is_busy)
+        return;
+    is_busy = true;
+    while (waiting != NULL) {
+        weft_type_t *next = waiting;
+        waiting = next->waiting;
+        destroy_one(next);
+    }
+    is_busy = false;
 }
 
 void weft_type_set_wide(weft_type_t *type)
@@ -60,24 +79,6 @@ int weft_type_commit(weft_type_t *type)
     return MPI_SUCCESS;
 }
 
-/* Basic elements in the first `bytes` bytes of one struct. */
-static MPI_Count elements_of_struct(const weft_envelope_t *envelope, size_t bytes)
-{
-    const MPI_Count *block_counts = envelope->values + 1;
-    MPI_Count elements = 0;
-    for (size_t i = 0; i < envelope->type_count; i++) {
-        const weft_type_t *type = envelope->types[i];
-        size_t block_bytes = (size_t)block_counts[i] * type->size;
-        if (bytes < block_bytes) {
-            MPI_Count part = weft_type_elements(type, bytes);
-            return part == MPI_UNDEFINED ? part : elements + part;
-        }
-        elements += block_counts[i] * (MPI_Count)type->elements;
-        bytes -= block_bytes;
-    }
-    return elements;
-}
-
 /* Basic elements in the first `bytes` bytes, fewer than one basic element or pair has. */
 static MPI_Count elements_of_predefined(const weft_type_t *type, size_t bytes)
 {
@@ -88,53 +89,87 @@ static MPI_Count elements_of_predefined(const weft_type_t *type, size_t bytes)
     return bytes == weft_pair_value_bytes(type) ? 1 : MPI_UNDEFINED;
 }
 
-MPI_Count weft_type_elements(const weft_type_t *type, size_t bytes)
-{
-    if (type->size == 0)
-        return bytes == 0 ? 0 : MPI_UNDEFINED;
-    MPI_Count whole = (MPI_Count)(bytes / type->size) * (MPI_Count)type->elements;
-    size_t rest = bytes % type->size;
-    const weft_envelope_t *envelope = type->envelope;
-    MPI_Count part;
-    if (envelope == NULL)
-        part = elements_of_predefined(type, rest);
-    else if (envelope->combiner == MPI_COMBINER_STRUCT)
-        part = elements_of_struct(envelope, rest);
-    else
-        part = weft_type_elements(weft_envelope_base(envelope), rest);
-    return part == MPI_UNDEFINED ? part : whole + part;
-}
+/* A stream of elements as it is counted: one member goes down to 0, the other one up. */
+typedef struct typed_stream {
+    size_t bytes;
+    MPI_Count elements;
+} typed_stream_t;
 
-/* The bytes of the first `elements` basic elements of one struct. */
-static size_t element_bytes_of_struct(const weft_envelope_t *envelope, MPI_Count elements)
+/* The member of a struct within which the stream ends, after those that it holds whole were
+ * counted. NULL: it ends with the last member. */
+static const weft_type_t *skip_member_bytes(const weft_envelope_t *envelope, typed_stream_t *stream)
 {
     const MPI_Count *block_counts = envelope->values + 1;
-    size_t bytes = 0;
+    for (size_t i = 0; i < envelope->type_count; i++) {
+        const weft_type_t *type = envelope->types[i];
+        size_t block_bytes = (size_t)block_counts[i] * type->size;
+        if (stream->bytes < block_bytes)
+            return type;
+        stream->elements += block_counts[i] * (MPI_Count)type->elements;
+        stream->bytes -= block_bytes;
+    }
+    return NULL;
+}
+
+static const weft_type_t *inner_type(const weft_type_t *type)
+{
+    return weft_envelope_base(type->envelope);
+}
+
+static bool is_struct(const weft_type_t *type)
+{
+    return type->envelope->combiner == MPI_COMBINER_STRUCT;
+}
+
+/* Each round goes one type deeper. */
+MPI_Count weft_type_elements(const weft_type_t *type, size_t bytes)
+{
+    typed_stream_t stream = {.bytes = bytes};
+    if (type->size == 0)
+        return bytes == 0 ? 0 : MPI_UNDEFINED;
+    while (type != NULL && stream.bytes > 0) {
+        stream.elements += (MPI_Count)(stream.bytes / type->size) * (MPI_Count)type->elements;
+        stream.bytes %= type->size;
+        if (type->envelope == NULL) {
+            MPI_Count part = elements_of_predefined(type, stream.bytes);
+            return part == MPI_UNDEFINED ? part : stream.elements + part;
+        }
+        type = is_struct(type) ? skip_member_bytes(type->envelope, &stream) : inner_type(type);
+    }
+    return stream.elements;
+}
+
+/* The same the other way round. */
+static const weft_type_t *skip_member_elements(const weft_envelope_t *envelope,
+                                               typed_stream_t *stream)
+{
+    const MPI_Count *block_counts = envelope->values + 1;
     for (size_t i = 0; i < envelope->type_count; i++) {
         const weft_type_t *type = envelope->types[i];
         MPI_Count block_elements = block_counts[i] * (MPI_Count)type->elements;
-        if (elements < block_elements)
-            return bytes + weft_type_element_bytes(type, elements);
-        elements -= block_elements;
-        bytes += (size_t)block_counts[i] * type->size;
+        if (stream->elements < block_elements)
+            return type;
+        stream->elements -= block_elements;
+        stream->bytes += (size_t)block_counts[i] * type->size;
     }
-    return bytes;
+    return NULL;
 }
 
 size_t weft_type_element_bytes(const weft_type_t *type, MPI_Count elements)
 {
+    typed_stream_t stream = {.elements = elements};
     if (type->elements == 0)
         return 0;
-    size_t whole = (size_t)elements / type->elements * type->size;
-    MPI_Count rest = elements % (MPI_Count)type->elements;
-    const weft_envelope_t *envelope = type->envelope;
-    if (rest == 0)
-        return whole;
-    if (envelope == NULL) /* a pair */
-        return whole + weft_pair_value_bytes(type);
-    if (envelope->combiner == MPI_COMBINER_STRUCT)
-        return whole + element_bytes_of_struct(envelope, rest);
-    return whole + weft_type_element_bytes(weft_envelope_base(envelope), rest);
+    while (type != NULL && stream.elements > 0) {
+        stream.bytes += (size_t)stream.elements / type->elements * type->size;
+        stream.elements %= (MPI_Count)type->elements;
+        if (stream.elements > 0 && type->envelope == NULL) /* a pair */
+            return stream.bytes + weft_pair_value_bytes(type);
+        if (stream.elements > 0)
+            type =
+                is_struct(type) ? skip_member_elements(type->envelope, &stream) : inner_type(type);
+    }
+    return stream.bytes;
 }
 
 static ptrdiff_t lower_bound(ptrdiff_t a, ptrdiff_t b)

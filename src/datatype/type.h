@@ -40,7 +40,9 @@ typedef struct weft_type {
     size_t elements;                /* basic elements in one element */
     struct weft_envelope *envelope; /* NULL for predefined types */
     struct weft_attributes *attributes;
-    void *device_shape; /* the device back end's form of the layout; NULL: not yet made */
+    struct weft_type *waiting; /* the next in a list, while a nest of types is looked through */
+    size_t laid_out;           /* members known to have a layout, meanwhile */
+    void *device_shape;        /* the device back end's form of the layout; NULL: not yet made */
     char name[MPI_MAX_OBJECT_NAME];
 } weft_type_t;
 

@@ -45,7 +45,7 @@ static void print_model(const weft_tuning_query_t *query, const char *fabric)
     }
 }
 
-/* What is possible where nothing before method `first` is. */
+/* The methods that are possible where no method before `first` is. */
 static unsigned methods_from(int first, weft_coll_t coll)
 {
     weft_method_scope_t scope = weft_device_methods[first]->scope;
@@ -58,7 +58,7 @@ static unsigned methods_from(int first, weft_coll_t coll)
     return possible;
 }
 
-/* What decides beside the table: where the ranks are, and what the others bring. */
+/* The choice also depends on where the ranks are, and on what the others bring. */
 static int explain_device(char **words)
 {
     size_t ranks, bytes;
@@ -113,7 +113,7 @@ int weft_info_explain(int count, char **words)
         print_line("cores short:", &query);
     } else {
         query.any_is_oversubscribed = true;
-        print_line("crowded nodes:", &query);
+        print_line("oversubscribed:", &query);
         print_model(&query, its.fabric);
     }
     weft_tuning_close();

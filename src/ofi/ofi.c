@@ -99,14 +99,24 @@ static int insert_addresses(const weft_addresses_t *addresses, weft_ofi_peer_t *
     return MPI_SUCCESS;
 }
 
+/* A packet carries the first half of the key of the rank that it is for. */
+static uint64_t ofi_packet_key(const uint8_t key[WEFT_SECRET_BYTES])
+{
+    uint64_t half;
+    memcpy(&half, key, sizeof(half));
+    return half;
+}
+
 int wefti_ofi_resolve(weft_ofi_peer_t *peer)
 {
     weft_addresses_t addresses;
+    uint8_t key[WEFT_SECRET_BYTES];
     if (peer->is_resolved)
         return MPI_SUCCESS;
-    int err = weft_card_read(weft_process_rank(peer->net.process), &addresses, &peer->key);
+    int err = weft_card_read(weft_process_rank(peer->net.process), &addresses, key);
     if (err == MPI_SUCCESS)
         err = insert_addresses(&addresses, peer);
+    peer->key = err == MPI_SUCCESS ? ofi_packet_key(key) : 0;
     peer->is_resolved = err == MPI_SUCCESS;
     return err;
 }
@@ -130,7 +140,8 @@ static int ofi_reach(int process, weft_endpoint_t **out)
 
 /* ---- losses ---- */
 
-/* It may be alive and wait for what was lost: if a packet still reaches it, it learns of it. */
+/* The peer may be alive and wait for a packet that was lost: so it is told of the loss, in case a
+ * packet still reaches it. */
 static void mark_lost(weft_ofi_peer_t *peer)
 {
     peer->is_lost = true;
@@ -177,7 +188,7 @@ void wefti_ofi_peer_unreachable(weft_ofi_peer_t *peer)
         lose_peer(peer, weft_fail_text());
 }
 
-/* It may have been to any of those who are injected to. */
+/* The lost packet may have been for any of the peers that packets were injected to. */
 static void ofi_injected_lost(int error)
 {
     for (int i = 0; i < wefti_ofi.net.count; i++) {
@@ -212,8 +223,8 @@ static bool has_dead_rail(void)
     return false;
 }
 
-/* A request whose buffer the provider may still write to does not end, unless its end will never be
- * told. */
+/* A loss is not told while gets are out, since the provider may still write to the buffers of their
+ * requests; except with a dead rail, which never tells that a get is over. */
 static bool may_tell(int gets)
 {
     return gets == 0 || has_dead_rail();
@@ -242,8 +253,8 @@ static void tell_ofi_peer(void)
 
 /* ---- progress ---- */
 
-/* TCP tries for many minutes before it says that a network has gone, and meanwhile the others carry
- * what makes no sense without its parts. */
+/* TCP tries for many minutes before it reports that a network is down. Meanwhile the other rails
+ * carry parts of messages that will never be complete. */
 static void watch_interfaces(void)
 {
     static int64_t next_ns;
@@ -272,7 +283,7 @@ static int ofi_progress(bool everything)
     return done;
 }
 
-/* With several rails, none alone would do. */
+/* With several rails there is no single descriptor to sleep on. */
 static int ofi_wait_fd(void)
 {
     weft_rail_t *rail = &wefti_ofi.rails[0];
@@ -308,10 +319,10 @@ static int open_rails(void)
     return MPI_SUCCESS;
 }
 
-/* The first provider of the order that works; one that is there and broken is told of. */
+/* Open the first provider of the order that works; one that is there but broken is logged. */
 static int open_best(void)
 {
-    char why[256] = "its list is empty"; /* the last was none */
+    char why[256] = "its list is empty"; /* why the last provider did not work */
     for (int i = 0;; i++) {
         int err = weft_provider_find(i, &wefti_ofi.provider);
         if (err == MPI_ERR_OTHER)
@@ -341,7 +352,10 @@ static int publish_ofi_card(void)
                              rc != 0 ? weft_fabric_error(rc) : "the address is too long");
         own.rail[i].bytes = (uint32_t)bytes;
     }
-    return weft_card_publish(&own, &wefti_ofi.own_key);
+    uint8_t key[WEFT_SECRET_BYTES];
+    int err = weft_card_publish(&own, key);
+    wefti_ofi.own_key = err == MPI_SUCCESS ? ofi_packet_key(key) : 0;
+    return err;
 }
 
 static void log_provider(void)
@@ -357,8 +371,8 @@ static void log_provider(void)
              wefti_ofi.rails[0].has_multi_recv ? "multi-receive" : "single receives");
 }
 
-/* Without libfabric, or without a provider that works, TCP is there; but what the user has asked
- * for is not replaced by something else. */
+/* Without libfabric, or without a provider that works, the job uses src/tcp; but a provider that
+ * the user has asked for is not replaced by another transport. */
 static int give_way(int err)
 {
     if (weft_provider_is_demanded())
@@ -444,7 +458,7 @@ static void ofi_close(void)
 
 const weft_transport_ops_t weft_ofi_transport = {
     .name = "ofi",
-    .is_unsure = true, /* of what was injected, nothing tells that it has come */
+    .is_unsure = true, /* nothing tells whether an injected packet has arrived */
     .open = ofi_open,
     .reach = ofi_reach,
     .describe = ofi_describe,

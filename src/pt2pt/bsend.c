@@ -2,6 +2,7 @@
 #include "pt2pt/bsend.h"
 
 #include "pt2pt/device_copy.h"
+#include "pt2pt/pt2pt_private.h"
 #include "runtime/progress.h"
 #include "base/fail.h"
 #include "base/list.h"
@@ -47,7 +48,7 @@ static weft_pool_t persistents = WEFT_POOL(persistent_t);
 
 /* ---- buffers ---- */
 
-/* All blocks have gone: each is part of a send that holds the communicator. */
+/* No blocks are left at this point: each belongs to a send that retains the communicator. */
 static void release_buffer(weft_comm_t *comm, void *state)
 {
     (void)comm;
@@ -107,6 +108,14 @@ int weft_bsend_detach(weft_comm_t *comm, void **memory_out, size_t *bytes_out)
     bsend_attach_buffer(comm, NULL);
     weft_free(buffer);
     return MPI_SUCCESS;
+}
+
+void weft_bsend_release(weft_comm_t *comm)
+{
+    void *memory;
+    size_t bytes;
+    if (attached_buffer(comm) != NULL)
+        weft_bsend_detach(comm, &memory, &bytes);
 }
 
 /* ---- blocks ---- */
@@ -191,9 +200,11 @@ static void bsend_block_is_sent(weft_request_t *request, void *owner)
     bsend_block_t *block = owner;
     weft_bsend_buffer_t *buffer = block->buffer;
     give_block(block);
+    if (request->why != NULL && !wefti_pt2pt.is_ending)
+        wefti_note_unseen(request);
     if (!weft_list_is_empty(&buffer->flushes))
         complete_flushes(buffer);
-    weft_request_release(request); /* last: the communicator may go with it, and its buffer */
+    weft_request_release(request); /* last: this may free the communicator, and its buffer */
 }
 
 /* ---- sending ---- */

@@ -5,8 +5,8 @@
  *
  *   | header data | header data |   gap   | header data |     gap     |
  *
- * A send takes the first gap that is large enough. A communicator's own buffer goes before the
- * process's.
+ * A send takes the first gap that is large enough. A communicator's own buffer is used in
+ * preference to the process's.
  */
 #ifndef WEFT_PT2PT_BSEND_H
 #define WEFT_PT2PT_BSEND_H
@@ -19,17 +19,21 @@ typedef struct weft_bsend_buffer weft_bsend_buffer_t;
 int weft_bsend_open(void);
 
 /**
- * Attach `bytes` bytes at `memory` (MPI_BUFFER_AUTOMATIC: the library finds the memory) as the
- * buffer of `comm` (NULL: of the process). returns  MPI_SUCCESS; MPI_ERR_BUFFER when there is one
- * already; MPI_ERR_NO_MEM
+ * Attach `bytes` bytes at `memory` (MPI_BUFFER_AUTOMATIC: the library allocates the memory) as the
+ * buffer of `comm` (NULL: of the process).
+ * returns  MPI_SUCCESS; MPI_ERR_BUFFER when there is one already; MPI_ERR_NO_MEM
  */
 int weft_bsend_attach(weft_comm_t *comm, void *memory, size_t bytes);
 
-/** Wait until the buffer is empty and detach it; what was attached. MPI_ERR_BUFFER: there is none.
- */
+/** Wait until the buffer is empty and detach it; gives back what was attached. MPI_ERR_BUFFER:
+ * there is none. */
 int weft_bsend_detach(weft_comm_t *comm, void **memory_out, size_t *bytes_out);
 
-/** Wait until what the buffer holds now is on its way; nothing when there is no buffer. */
+/** The communicator is freed: the same, if it has a buffer of its own. */
+void weft_bsend_release(weft_comm_t *comm);
+
+/** Wait until what the buffer holds at this call is on its way; without a buffer it does nothing.
+ */
 void weft_bsend_flush(weft_comm_t *comm);
 /** The same as a request. MPI_ERR_NO_MEM. */
 int weft_bsend_flush_begin(weft_comm_t *comm, weft_request_t **out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where packets arrive: the table of their kinds (packet.h draws the protocol), and what is
- * matched. */
+/* Arriving packets: the table of their kinds (packet.h draws the protocol), and the handlers of
+ * those that are matched. */
 #include "pt2pt/device_private.h"
 
 #include "base/log.h"
@@ -109,6 +109,8 @@ static const packet_kind_t packet_kinds[WEFT_PACKET_KINDS] = {
     [WEFT_PACKET_DATA_ERROR]     = {"DATA_ERROR", ERROR_BYTES, ERROR_BYTES, wefti_recv_data_error},
     [WEFT_PACKET_SHARE_FREED]    = {"SHARE_FREED", 0, 0, packet_share_freed},
     [WEFT_PACKET_LANDED]         = {"LANDED", 0, ANY, wefti_recv_landed},
+    [WEFT_PACKET_ASK_LEAVING]    = {"ASK_LEAVING", 0, 0, wefti_leaving_is_asked},
+    [WEFT_PACKET_LEAVING]        = {"LEAVING", 0, 0, wefti_leaving_is_told},
 };
 /* clang-format on */
 

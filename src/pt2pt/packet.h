@@ -48,6 +48,9 @@ enum {
     WEFT_PACKET_SHARE_FREED,
     /* never sent: an EAGER whose data the transport wrote into the receiver's buffer */
     WEFT_PACKET_LANDED,
+    /* for MPI_Finalize: has the receiver of this called it? and: the sender of this has */
+    WEFT_PACKET_ASK_LEAVING,
+    WEFT_PACKET_LEAVING,
     WEFT_PACKET_KINDS,
     /* Bytes of data that an RTS carries along at most. */
     WEFT_RTS_INLINE = 1024,
@@ -55,9 +58,9 @@ enum {
 
 typedef struct weft_rts {
     uint64_t bytes;   /* of the whole message */
-    uint64_t address; /* of the data in the sender's memory; 0: not in one run, it has to send it */
+    uint64_t address; /* of the data in the sender's memory; 0: not in one run, so not to be read */
     uint64_t request; /* the sender's */
-    /* A plain RTS ends here; behind it come all of the data, or none. */
+    /* A plain RTS ends here; all of the data follow it, or none. */
     weft_rkey_t rkey; /* of an RTS_RKEY, which ends here */
     /* not on the wire */
     uint8_t kind;      /* of the packet */

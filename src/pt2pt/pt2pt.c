@@ -5,6 +5,7 @@
 #include "runtime/progress.h"
 #include "base/fail.h"
 #include "base/log.h"
+#include "mpi.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,16 +23,30 @@ int weft_pt2pt_open(void)
 
 void wefti_note_idle(void)
 {
-    wefti_pt2pt.is_idle = wefti_pt2pt.active_sends == 0 && wefti_sends_are_out();
+    wefti_pt2pt.is_out = wefti_sends_are_out();
+    wefti_pt2pt.is_idle = wefti_pt2pt.active_sends == 0 && wefti_pt2pt.is_out;
 }
 
-void weft_pt2pt_await_idle(void)
+static void await_noted(const bool *flag)
+{
+    for (wefti_note_idle(); !*flag; wefti_note_idle()) /* an answer may have found no room since */
+        weft_progress_until(flag);
+}
+
+int weft_pt2pt_await_idle(void)
 {
     weft_device_freed = NULL;
     wefti_sends_forget_hints();
-    for (wefti_note_idle(); !wefti_pt2pt.is_idle;
-         wefti_note_idle()) /* an answer may have found no room since */
-        weft_progress_until(&wefti_pt2pt.is_idle);
+    wefti_pt2pt.is_ending = true;
+    await_noted(&wefti_pt2pt.is_out);
+    weft_world_leave(WEFT_LEAVES);
+    await_noted(&wefti_pt2pt.is_idle);
+    if (wefti_pt2pt.unseen == 0)
+        return MPI_SUCCESS;
+    int more = wefti_pt2pt.unseen - 1;
+    wefti_pt2pt.unseen = 0;
+    return more == 0 ? weft_fail(MPI_ERR_OTHER, "%s", wefti_pt2pt.unseen_text)
+                     : weft_fail(MPI_ERR_OTHER, "%s (and %d more)", wefti_pt2pt.unseen_text, more);
 }
 
 weft_packet_error_t wefti_packet_error(const weft_request_t *request)
@@ -68,8 +83,7 @@ static void lose_endpoint(weft_endpoint_t *endpoint)
     wefti_sends_lose(endpoint);
 }
 
-/* A rank that this one has only heard of gets an endpoint now, so that later receives find it lost.
- */
+/* A rank without an endpoint gets one here, so that later receives find that it is lost. */
 void weft_pt2pt_peer_lost(int process, const char *why)
 {
     note_lost(why);

@@ -16,7 +16,7 @@
 #include <stddef.h>
 
 typedef enum weft_send_mode {
-    WEFT_SEND_STANDARD, /* ready sends too: what they promise is of no use here */
+    WEFT_SEND_STANDARD, /* and ready sends: it is of no use here that the receive is posted */
     WEFT_SEND_SYNCHRONOUS,
 } weft_send_mode_t;
 
@@ -28,7 +28,7 @@ typedef struct weft_send_args {
     uint32_t context; /* comm->context, or comm->context | 1 for collectives */
     int dest, tag;
     weft_send_mode_t mode : 16; /* small, so that a call's arguments stay within 48 bytes */
-    weft_where_t where : 16;    /* `buf` is; 0: not known yet */
+    weft_where_t where : 16;    /* the memory of `buf`; 0: not known yet */
 } weft_send_args_t;
 
 typedef struct weft_recv_args {
@@ -59,7 +59,7 @@ int weft_recv_begin(const weft_recv_args_t *args, weft_request_t **out);
 int weft_recv(const weft_recv_args_t *args, MPI_Status *status);
 
 /** Begin both; one request stands for the two, with the receive's status. `is_replace`: both name
- * the same buffer, whose data leave before the receive may write. MPI_ERR_NO_MEM. */
+ * the same buffer, so the data to send are copied before the receive may write. MPI_ERR_NO_MEM. */
 int weft_sendrecv_begin(const weft_send_args_t *send, const weft_recv_args_t *recv, bool is_replace,
                         weft_request_t **out);
 
@@ -80,10 +80,10 @@ typedef struct weft_probe_args {
 /** A message taken out of the queue by a matched probe: the object of an MPI_Message. */
 typedef struct weft_message weft_message_t;
 
-/** One look; true when a message is there, and then *status tells of it. */
+/** Look for a message once; true when one is there, and then *status describes it. */
 bool weft_iprobe(const weft_probe_args_t *args, MPI_Status *status);
 void weft_probe(const weft_probe_args_t *args, MPI_Status *status);
-/** As weft_iprobe; *out is the message, now reserved for weft_mrecv_begin. */
+/** As weft_iprobe; *out is the message, which only weft_mrecv_begin can receive. */
 bool weft_improbe(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status);
 void weft_mprobe(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status);
 
@@ -96,8 +96,8 @@ weft_comm_t *weft_message_comm(const weft_message_t *message);
  *  the message. */
 int weft_mrecv_begin(const weft_recv_args_t *args, weft_message_t *message, weft_request_t **out);
 
-/** What a request that ended with an error has to say: sets the text of weft_fail and returns the
- *  error class. MPI_SUCCESS for all others. */
+/** The error of a request: sets the text of weft_fail and returns the error class. MPI_SUCCESS for
+ *  a request without error. */
 int weft_request_result(const weft_request_t *request);
 
 /** Wait for a request and release it. *status (or MPI_STATUS_IGNORE) is set; returns its result. */
@@ -109,16 +109,19 @@ void *weft_packet_land(int source_process, weft_header_t *header);
 /** Gets every packet: given to the transports when they are opened. */
 void weft_packet_arrived(int source_process, const weft_header_t *header, const void *payload);
 
-/** A rank cannot be reached any more: sends to it, receives from it, and those from any source, end
- *  with MPI_ERR_OTHER and the text `why`; so does what begins later. */
+/** A rank cannot be reached any more: sends to it, receives from it, and receives from any source
+ *  end with MPI_ERR_OTHER and the text `why`; so do those that begin later. */
 void weft_pt2pt_peer_lost(int process, const char *why);
 
 /** The same for all ranks of other hosts: weft_world.network_lost. */
 void weft_pt2pt_network_lost(const char *why);
 
 int weft_pt2pt_open(void);
-/** Wait until nothing that this process has sent is left behind. */
-void weft_pt2pt_await_idle(void);
+/** Wait until all sends of this process are complete and no packet waits for room. MPI_ERR_OTHER,
+ * with a text: some messages will never be received, and no call has reported that. */
+int weft_pt2pt_await_idle(void);
+/** weft_world.waited_long: sends to ranks that have called MPI_Finalize fail. */
+void weft_pt2pt_waited_long(void);
 void weft_pt2pt_close(void);
 
 #endif

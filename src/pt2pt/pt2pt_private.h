@@ -16,16 +16,16 @@ typedef struct weft_send {
         WEFT_SEND_FIRST,   /* EAGER or RTS has to go out */
         WEFT_SEND_RTS_OUT, /* RTS is out; the receiver answers next */
         WEFT_SEND_STREAM,  /* DATA goes out as there is room */
-        WEFT_SEND_CONTROL  /* no request of a user: an answer that found no room */
+        WEFT_SEND_CONTROL  /* not a send of the user: an answer that found no room */
     } stage;
     weft_header_t header; /* of a WEFT_SEND_CONTROL */
-    weft_cts_t cts;       /* its payload; of a WEFT_SEND_STREAM: what DATA names */
+    weft_cts_t cts;       /* its payload; of a WEFT_SEND_STREAM: the last CTS */
     size_t sent;          /* bytes of the stream that went out */
     size_t ready;         /* bytes of the stream that may go out so far */
     bool is_queued;       /* in the endpoint's list */
-    bool is_registered;   /* the peer may read the data, until `registration` goes */
+    bool is_registered;   /* `registration` is set: the peer may read the data */
     weft_registration_t registration;
-    weft_packet_error_t *packet_error; /* of a WEFT_SEND_CONTROL, its payload; NULL: that is `go` */
+    weft_packet_error_t *packet_error; /* of a WEFT_SEND_CONTROL: its payload; NULL: it is `cts` */
     struct weft_device_send *device;   /* device_send.c; NULL: host memory */
     struct weft_send *next;            /* in the endpoint's list of sends that wait for room */
 } weft_send_t;
@@ -52,21 +52,25 @@ struct weft_message {
     weft_match_entry_t entry; /* key.source is a process */
     weft_comm_t *comm;        /* of the probe */
     weft_rts_t rts;           /* an eager message: request is 0 */
-    void *data;               /* [ask.bytes] NULL when the sender still has them */
-    weft_recv_t *fetching;    /* of ours, into `data`, before anybody receives it; NULL: none */
-    weft_recv_t *taker;       /* the receive that waits for it */
-    char room[128];           /* data points here when they fit */
+    void *data;               /* [rts.bytes] NULL when the sender still has them */
+    weft_recv_t *fetching;    /* our own receive into `data`, before one is posted; NULL: none */
+    weft_recv_t *taker;       /* the receive that waits for `fetching` to end */
+    char room[128];           /* `data` points here when they fit */
 };
 
 typedef struct weft_pt2pt {
     weft_match_queue_t receives, messages;
     size_t messages_bytes; /* of data kept in `messages` */
     bool is_throttling;
-    size_t active_sends; /* not complete */
-    bool is_idle;        /* as of the last wefti_note_idle() */
+    size_t active_sends;   /* not complete */
+    bool is_out;           /* nothing waits for room: as of the last wefti_note_idle() */
+    bool is_idle;          /* and no send is active */
+    bool is_ending;        /* in MPI_Finalize: no error of a request will be seen any more */
+    int unseen;            /* sends that have failed and had nobody to tell */
+    char unseen_text[384]; /* of the first */
     int lost_peers;
     bool is_network_lost; /* no rank of another host can be reached */
-    char lost_text[384];  /* of the last that was lost */
+    char lost_text[384];  /* why the last peer was lost */
 } weft_pt2pt_t;
 
 extern weft_pt2pt_t wefti_pt2pt;
@@ -76,8 +80,10 @@ typedef struct __attribute__((may_alias)) weft_peer_sends {
     weft_send_t *waiting_first, **waiting_last; /* sends that wait for room, in order */
     weft_endpoint_t *next_pending;              /* in the list of peers with such sends */
     bool has_pending;                           /* the peer is in that list */
-    bool cannot_map; /* the peer has said that it cannot map device memory of this process */
-    bool has_shares; /* the peer may have mapped some */
+    bool cannot_map;   /* the peer has said that it cannot map device memory of this process */
+    bool has_shares;   /* the peer may have mapped device memory of this process */
+    bool told_leaving; /* the peer has said that it has called MPI_Finalize */
+    uint8_t leaving;   /* how far it had come at the last look (unreceived.c) */
 } weft_peer_sends_t;
 
 _Static_assert(sizeof(weft_peer_sends_t) <= WEFT_UPPER_BYTES, "it fits into an endpoint");
@@ -87,13 +93,13 @@ static inline weft_peer_sends_t *wefti_sends_to(weft_endpoint_t *endpoint)
     return (weft_peer_sends_t *)endpoint->upper;
 }
 
-/** Where the first byte of data is. In integers: the buffer may be MPI_BOTTOM. */
+/** Where the first byte of data is. Added as integers, since the buffer may be MPI_BOTTOM. */
 static inline void *wefti_first_byte(const void *buf, const weft_type_t *type)
 {
     return (void *)((uintptr_t)buf + (uintptr_t)type->true_lb);
 }
 
-/** Is what a call sends or receives in device memory? Two loads where no device is in use. */
+/** Are the data of a call in device memory? It costs two loads where no device is in use. */
 static inline bool wefti_sends_device(const weft_send_args_t *args)
 {
     if (__builtin_expect(*weft_device_news == 0, 1) || args->where == WEFT_WHERE_HOST)
@@ -119,8 +125,8 @@ weft_packet_error_t wefti_packet_error(const weft_request_t *request);
 void wefti_note_packet_error(weft_request_t *request, const void *payload, size_t bytes);
 
 /* send.c */
-/** Send an answer (CTS or FIN) about the sender's request; later when there is no room now. `go`
- * NULL: without payload. */
+/** Send an answer (CTS or FIN) about the sender's request; if there is no room it goes out later.
+ * `cts` NULL: without payload. */
 void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
                        const weft_cts_t *cts);
 /** The same with the error of `failed`. */
@@ -129,32 +135,44 @@ void wefti_send_error(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
 void wefti_send_cts(int source, const weft_header_t *header, const void *payload);
 /** The receiver has all data of a send. */
 void wefti_send_fin(int source, const weft_header_t *header, const void *payload);
-/** The receiver cannot take them. */
+/** The receiver cannot take the data. */
 void wefti_send_nack(int source, const weft_header_t *header, const void *payload);
 /** More of a stream may go out. */
 void wefti_send_more(weft_send_t *send);
 /** End a send: its request is complete, with whatever error was noted. */
 void wefti_send_finish(weft_send_t *send);
+/** The same as soon as no device works on the buffer. */
+void wefti_send_stop(weft_send_t *send);
 /** End all sends to a lost peer. */
 void wefti_sends_lose(weft_endpoint_t *endpoint);
 /** One step of a send, or a control packet; false when there is no room. May end it. */
 bool wefti_send_push(weft_send_t *send);
 /** Free a control packet. */
 void wefti_send_give_control(weft_send_t *send);
+/** Call `visit` with every send of a user that is not complete. */
+void wefti_sends_each(void (*visit)(weft_send_t *send, void *context), void *context);
 void wefti_sends_close(void);
 
+/* unreceived.c */
+void wefti_leaving_is_asked(int source, const weft_header_t *header, const void *payload);
+void wefti_leaving_is_told(int source, const weft_header_t *header, const void *payload);
+/** A send that has failed is over, and nobody will look at its request. */
+void wefti_note_unseen(const weft_request_t *request);
+
 /* send_queue.c */
-/** Push it when there is room for it, after what waits already for its peer. */
+/** Have it pushed when there is room, after all that waits for its peer already. */
 void wefti_send_enqueue(weft_send_t *send);
 /** Does no packet wait for room? */
 bool wefti_sends_are_out(void);
-/** Nobody needs to hear any more what was freed: a peer may be gone that left its ring full. */
+/** Drop waiting SHARE_FREED packets at the end: a peer may have ended with its ring full, and would
+ * never make room for them. */
 void wefti_sends_forget_hints(void);
 void wefti_send_queues_close(void);
 
 /* recv.c */
 int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out);
-/** A matched message: takes the data, or sees to it that they come. `data` NULL: not here. */
+/** A receive has got its message: take the data, or have them sent. `data` NULL: they did not come
+ * with the packet. */
 void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const weft_rts_t *rts,
                         const void *data);
 void wefti_recv_data(int source, const weft_header_t *header, const void *payload);
@@ -162,8 +180,8 @@ void wefti_recv_data(int source, const weft_header_t *header, const void *payloa
 void wefti_recv_data_error(int source, const weft_header_t *header, const void *payload);
 /** The transport has written all data of an EAGER into the receiver's buffer (weft_packet_land). */
 void wefti_recv_landed(int source, const weft_header_t *header, const void *payload);
-/** Ask for the data as packets, or for more of them; fills in go->request. `sender` is its request.
- */
+/** Ask for the data as packets, or for more of them; fills in cts->request. `sender` is the
+ * sender's request. */
 void wefti_recv_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender,
                        weft_cts_t *cts);
 /** All data are there: complete the request. */
@@ -175,11 +193,11 @@ void wefti_recv_lose(weft_recv_t *recv);
 /** The endpoint of the rank that a matched message came from, to answer it; NULL: it cannot be
  * reached, and the receive has ended with that error. */
 weft_endpoint_t *wefti_recv_endpoint(weft_recv_t *recv, int source);
-/** End all receives that wait for a lost peer; MPI_ANY_SOURCE: for any of another host. */
+/** End all receives that wait for a lost peer; MPI_ANY_SOURCE: for any rank of another host. */
 void wefti_recvs_lose(int process);
 void wefti_recvs_close(void);
 
-/** A message has come: to the receive that matches, or to those that wait. */
+/** A message has come: give it to the receive that matches, or keep it until one is posted. */
 void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const void *data);
 
 /* exchange.c */

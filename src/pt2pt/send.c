@@ -31,8 +31,8 @@ static void send_release(weft_request_t *request)
 
 static int send_start(weft_request_t *request);
 
-/* A send cannot be taken back once it is announced, and one that is not has a peer that progresses:
- * it completes normally, which the standard allows (section 3.8.4). */
+/* Sends are never cancelled, which the standard allows (section 3.8.4): one that was announced
+ * cannot be taken back, and one that was not completes as soon as its peer makes room. */
 static void send_cancel(weft_request_t *request)
 {
     (void)request;
@@ -65,11 +65,11 @@ static void deregister(weft_send_t *send)
 static void finish_send(weft_send_t *send)
 {
     wefti_pt2pt.active_sends--;
-    send->stage = WEFT_SEND_FIRST; /* no answer is expected any more */
+    send->stage = WEFT_SEND_FIRST; /* so that a late answer is dropped */
     deregister(send);
     if (__builtin_expect(send->device != NULL, 0))
         wefti_device_send_end(send);
-    weft_request_complete(&send->request); /* which may begin others */
+    weft_request_complete(&send->request); /* this may begin other sends */
     wefti_note_idle();
 }
 
@@ -115,8 +115,8 @@ static void send_is_taken(weft_registration_t *registration)
     finish_send(send);
 }
 
-/* Let the peer read the data, where its transport can; it has been done already if there was no
- * room for the packet before. */
+/* Let the peer read the data, where the transport can. If an earlier try found no room for the
+ * packet, the data are registered already. */
 static bool register_data(weft_send_t *send, uint64_t address)
 {
     weft_endpoint_t *endpoint = send->endpoint;
@@ -206,8 +206,9 @@ static bool push_control(weft_send_t *send)
     return true;
 }
 
-/* All that may go out so far, and the end when that is all. To the process itself the next CTS may
- * come from within: it finds the send in good hands. */
+/* Send all data that may go out so far, and end the send if that was the last of them. The next CTS
+ * of a message to the process itself may come during this: since is_queued is set, it does not push
+ * the send again. */
 static bool push_more(weft_send_t *send)
 {
     send->is_queued = true;
@@ -236,14 +237,14 @@ bool wefti_send_push(weft_send_t *send)
         finish_send(send);
         return true;
     }
-    send->stage = WEFT_SEND_RTS_OUT; /* before: to oneself the answer comes at once */
+    send->stage = WEFT_SEND_RTS_OUT; /* before: to the process itself the answer comes at once */
     if (send_rts(send))
         return true;
     send->stage = WEFT_SEND_FIRST;
     return false;
 }
 
-/* Send now, or when there is room; after whatever waits already. */
+/* Send at once, or when there is room, after all that waits already. */
 static void push_or_enqueue(weft_send_t *send)
 {
     if (wefti_sends_to(send->endpoint)->waiting_first != NULL || !wefti_send_push(send))
@@ -258,7 +259,7 @@ static weft_send_t *enqueue_control(weft_endpoint_t *endpoint, const weft_header
     weft_send_t *send = weft_pool_take(&sends);
     if (send == NULL)
         weft_out_of_memory("the answer to a message", sizeof(*send));
-    send->request.object.kind = WEFT_FREED; /* nobody may name it */
+    send->request.object.kind = WEFT_FREED; /* so that no answer can name it */
     send->endpoint = endpoint;
     send->stage = WEFT_SEND_CONTROL;
     send->header = *header;
@@ -267,7 +268,7 @@ static weft_send_t *enqueue_control(weft_endpoint_t *endpoint, const weft_header
     return send;
 }
 
-/* Answers overtake what waits, which may not be for room but for a device. */
+/* Answers overtake what waits in the list, since that may wait for a device, and not for room. */
 static bool send_without_request(weft_endpoint_t *endpoint, const weft_header_t *header,
                                  const void *payload)
 {
@@ -427,7 +428,7 @@ static int begin_slowly(const weft_send_args_t *args, weft_request_t **out)
     return err;
 }
 
-/* The path of a small message: true when it is gone. */
+/* The path of a small message: true when it was sent. */
 static inline bool send_at_once(const weft_send_args_t *args)
 {
     if (args->dest == MPI_PROC_NULL)
@@ -491,16 +492,37 @@ int weft_send_init(const weft_send_args_t *args, weft_request_t **out)
     return MPI_SUCCESS;
 }
 
-static void send_lose(void *object, void *context)
+void wefti_send_stop(weft_send_t *send)
 {
-    weft_send_t *send = object;
-    weft_request_t *request = &send->request;
-    if (request->object.kind != WEFT_KIND_REQUEST || !request->is_active || request->is_complete ||
-        send->endpoint != context)
-        return;
-    request->status.MPI_ERROR = MPI_ERR_OTHER;
     if (send->device == NULL || wefti_device_send_stop(send))
         finish_send(send);
+}
+
+typedef struct visitor {
+    void (*visit)(weft_send_t *send, void *context);
+    void *context;
+} visitor_t;
+
+static void visit_active(void *object, void *context)
+{
+    const visitor_t *visitor = context;
+    weft_send_t *send = object;
+    weft_request_t *request = &send->request;
+    if (request->object.kind == WEFT_KIND_REQUEST && request->is_active && !request->is_complete)
+        visitor->visit(send, visitor->context);
+}
+
+void wefti_sends_each(void (*visit)(weft_send_t *send, void *context), void *context)
+{
+    weft_pool_each(&sends, visit_active, &(visitor_t){visit, context});
+}
+
+static void send_lose(weft_send_t *send, void *context)
+{
+    if (send->endpoint != context)
+        return;
+    send->request.status.MPI_ERROR = MPI_ERR_OTHER;
+    wefti_send_stop(send);
 }
 
 void wefti_sends_lose(weft_endpoint_t *endpoint)
@@ -512,7 +534,7 @@ void wefti_sends_lose(weft_endpoint_t *endpoint)
         if (send->stage == WEFT_SEND_CONTROL)
             wefti_send_give_control(send);
     }
-    weft_pool_each(&sends, send_lose, endpoint);
+    wefti_sends_each(send_lose, endpoint);
 }
 
 void wefti_sends_close(void)

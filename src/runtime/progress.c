@@ -11,36 +11,39 @@
 #include "base/log.h"
 #include "mpi.h"
 
+#include <errno.h>
 #include <sched.h>
+#include <string.h>
 
 enum {
-    /* Empty polls before a wait yields: with a core each about 50 us; when cores are short, just
-     * long enough for a peer on another core to answer. */
+    /* Empty polls before a wait yields: about 50 us if each rank has a core; when cores are short,
+     * just long enough for a peer on another core to answer. */
     SPIN_ALONE = 5000,
     SPIN_OVERSUBSCRIBED = 20,
-    SPIN_ALONE_NS = 50000, /* where polls cost more, as over a network: so long at most */
+    SPIN_ALONE_NS = 50000, /* the most time for them: polls of a network cost more */
     SPIN_OVERSUBSCRIBED_NS = 1000,
     YIELD_EVERY_NS = 1000,
-    /* Yields before it sleeps. Even with a core each they go on for some 300 us, since a sleeper on
-     * another core takes 20 to 40 us to wake; and they come early, since on a busy machine two
-     * ranks may find themselves on one core. */
+    /* Yields before a wait sleeps. They go on for some 300 us even if each rank has a core, since a
+     * sleeper on another core takes 20 to 40 us to wake; and they come early, since on a busy
+     * machine two ranks may be on one core. */
     YIELDS_ALONE = 400,
     YIELDS_OVERSUBSCRIBED = 2,
-    /* Who sleeps on descriptors takes longer to wake (25 us and more where a peer's answer takes
-     * 5): it yields longer before. On four hosts of two ranks and two cores in all, 50 made a
-     * barrier of 80 us, 1 one of 100 us, none one of 160 us. */
+    /* A rank that sleeps on descriptors takes longer to wake (25 us and more where a peer's answer
+     * takes 5), so it yields longer before it sleeps. On four hosts of two ranks, with two cores in
+     * all, a barrier took 80 us with 50 yields, 100 us with one and 160 us with none. */
     YIELDS_NETWORK = 50,
     POLLS_PER_YIELD = 20,
     TESTS_PER_YIELD_ALONE = 1000,
     TESTS_PER_YIELD_OVERSUBSCRIBED = 10,
     /* A loop of tests cannot sleep: where yields are dear it makes one in so many. */
     DEAR_YIELDS_SKIPPED = 64,
-    NAP_NS = 50000, /* a sleep while something is awaited that rings no doorbell */
+    NAP_NS = 50000, /* the longest sleep while something is awaited that rings no doorbell */
     POLLS_PER_CLOCK = 16,
     POLLS_TO_MEASURE = 32,
 };
 
-bool weft_senders_fence = true;
+static atomic_uint own_senders_fence = 1;
+atomic_uint *weft_senders_fence = &own_senders_fence;
 
 static weft_poll_fn_t polls[WEFT_POLLS];
 static int poll_count;
@@ -49,16 +52,18 @@ static weft_doorbell_t *doorbell = &private_doorbell;
 static int spin_limit, spin_limit_contended, yield_limit, polls_per_yield, test_limit;
 static weft_contention_t contention; /* with the lock */
 static int yield_limit_contended;
-static int silent;          /* what is awaited and rings no doorbell */
+static int silent; /* number of things that are awaited and ring no doorbell */
+static bool must_nap;
+static int64_t long_ns; /* after a wait of so long weft_world.waited_long() is called; 0: never */
 static atomic_int sleepers; /* threads of this process in sleep_on_doorbell() */
 
 enum { SLEEPS_IN_POLL = 1 };
 
 static const unsigned SLEEPS_ON_WORD = 1u << 31;
 
-/* What a doorbell is set to; with the lock. On the word it is another number each time: a thread
- * that has set the doorbell, and is on its way to sleep when it is rung, must not take the number
- * of the next thread that sets it for its own. */
+/* The value to set the doorbell to; with the lock. A thread that sleeps on the word gets a new
+ * number each time: if the doorbell is rung before the thread sleeps, and another thread sets it
+ * again, the first must not take the other's number for its own, and sleep on. */
 static unsigned next_way_to_sleep(bool in_poll)
 {
     static unsigned number;
@@ -97,6 +102,18 @@ static int64_t measure_poll(void)
     return each < 1 ? 1 : each;
 }
 
+/* All ranks of a host come to the same answer, and one of them may have changed it already. */
+static void choose_fence(bool do_senders_fence)
+{
+    weft_senders_fence = &own_senders_fence;
+    atomic_store(weft_senders_fence, do_senders_fence);
+    if (weft_world.senders_fence == NULL)
+        return;
+    weft_senders_fence = weft_world.senders_fence;
+    if (do_senders_fence)
+        atomic_store(weft_senders_fence, 1);
+}
+
 void weft_progress_open(weft_doorbell_t *shared_doorbell)
 {
     doorbell = shared_doorbell == NULL ? &private_doorbell : shared_doorbell;
@@ -114,10 +131,11 @@ void weft_progress_open(weft_doorbell_t *shared_doorbell)
         spin_limit = spin_limit_contended = weft_config.SPIN;
     if (weft_config.YIELDS >= 0)
         yield_limit = yield_limit_contended = weft_config.YIELDS;
-    weft_senders_fence = is_short || !weft_world.has_asymmetric_fence;
+    long_ns = weft_config.UNRECEIVED_AFTER > 0 ? weft_config.UNRECEIVED_AFTER * 500000000LL : 0;
+    choose_fence(is_short || !weft_world.has_asymmetric_fence);
     WEFT_LOG(WEFT_INFO, "progress", "cores %s, spin %d polls, yield %d times, senders %s",
              is_short ? "short" : "enough", spin_limit, yield_limit,
-             weft_senders_fence ? "fence" : "do not fence");
+             atomic_load(weft_senders_fence) != 0 ? "fence" : "do not fence");
 }
 
 int weft_progress_add(weft_poll_fn_t poll)
@@ -141,17 +159,23 @@ void weft_progress_need(weft_poll_fn_t poll)
 
 void weft_progress_remove(weft_poll_fn_t poll)
 {
+    int kept = 0;
     for (int i = 0; i < poll_count; i++) {
-        if (polls[i] == poll)
-            polls[i] = polls[--poll_count];
+        if (polls[i] != poll)
+            polls[kept++] = polls[i];
     }
+    poll_count = kept;
 }
 
 static inline int poll_all(bool everything)
 {
     int done = 0;
-    for (int i = 0; i < poll_count; i++)
-        done += polls[i](everything);
+    for (int i = 0; i < poll_count;) {
+        weft_poll_fn_t poll = polls[i];
+        done += poll(everything);
+        if (polls[i] == poll) /* else it was removed, or one before it: the next has its place */
+            i++;
+    }
     return done;
 }
 
@@ -160,7 +184,7 @@ int weft_progress(void)
     return poll_all(false);
 }
 
-/* Also finds out whether others want the core. */
+/* Also finds out whether other processes want the core. */
 static void progress_yield(void)
 {
     weft_unlock();
@@ -171,8 +195,8 @@ static void progress_yield(void)
     wefti_contention_note_yield(&contention, elapsed_ns);
 }
 
-/* For loops of tests, once in a while. With more ranks than cores the others need the core, whoever
- * else computes. */
+/* Called once in a while in loops of tests. When oversubscribed it always yields, dear or not,
+ * since other ranks need the core. */
 static void yield_between_tests(void)
 {
     static int skipped;
@@ -197,29 +221,37 @@ void weft_progress_test(void)
     yield_between_tests();
 }
 
-/* Another thread of this process that sleeps on the same doorbell must not be left with a cleared
- * one.
- */
-static void stay_awake(void)
+/* Clear the doorbell; but if other threads of this process sleep on it, no sender would ring a
+ * cleared one: wake them, or, where they sleep on descriptors, leave it set. */
+static void stay_awake(unsigned how)
 {
-    if (atomic_load(&sleepers) > 1)
-        weft_doorbell_wake(doorbell);
-    else
+    if (atomic_load(&sleepers) == 1)
         atomic_store(&doorbell->is_sleeping, 0);
+    else if (is_on_word(how))
+        weft_doorbell_wake(doorbell);
+}
+
+/* From now on the senders of the host fence. Those that have published a packet just now did not:
+ * the next sleep must be short. */
+static void have_senders_fence(void)
+{
+    WEFT_LOG(WEFT_INFO, "progress", "the kernel refuses an asymmetric fence: %s", strerror(errno));
+    atomic_store(weft_senders_fence, 1);
+    must_nap = true;
 }
 
 /* Between setting the doorbell and looking for packets. */
 static void fence_doorbell(void)
 {
-    if (weft_senders_fence)
+    if (atomic_load_explicit(weft_senders_fence, memory_order_relaxed) != 0)
         atomic_thread_fence(memory_order_seq_cst);
-    else
-        weft_asymmetric_fence();
+    else if (!weft_asymmetric_fence())
+        have_senders_fence();
 }
 
-/* After a sleep in runtime/fd_watch.h, where a ring wakes one thread only. If others sleep there,
- * it may have been meant for them: the doorbell stays set, and what has come by now is taken for
- * all. */
+/* After a sleep in runtime/fd_watch.h, where a ring wakes one thread only. If other threads sleep
+ * there, the ring may have been meant for them: the doorbell stays set, and this thread takes the
+ * packets that have come for all. */
 static void answer_ring(unsigned how)
 {
     bool is_alone = atomic_load(&sleepers) == 1;
@@ -232,19 +264,20 @@ static void answer_ring(unsigned how)
 
 static void sleep_now(unsigned how, weft_fd_watch_t *watch)
 {
-    int64_t most_ns = silent > 0 ? NAP_NS : 0;
+    bool is_nap = silent > 0 || must_nap;
+    must_nap = false;
     weft_unlock();
     if (is_on_word(how))
-        weft_futex_wait(&doorbell->is_sleeping, how, most_ns);
+        weft_futex_wait(&doorbell->is_sleeping, how, is_nap ? NAP_NS : long_ns);
     else
-        weft_fd_watch_sleep(watch, most_ns);
+        weft_fd_watch_sleep(watch, is_nap ? NAP_NS : 0);
     weft_lock();
     if (!is_on_word(how))
         answer_ring(how);
 }
 
-/* Sleep until somebody rings. The doorbell is set before the last look for packets, so a packet
- * published after that look finds it set. */
+/* Sleep until the doorbell is rung. It is set before the last look for packets, so the sender of a
+ * packet published after that look finds it set. */
 static void sleep_on_doorbell(const bool *flag)
 {
     bool in_poll = weft_fd_watch_is_used();
@@ -252,15 +285,31 @@ static void sleep_on_doorbell(const bool *flag)
     weft_fd_watch_t watch;
     atomic_fetch_add(&sleepers, 1);
     atomic_store(&doorbell->is_sleeping, how);
+    if (in_poll)
+        weft_fd_watch_enter(&watch);
     fence_doorbell();
     if (poll_all(true) > 0 || *flag || (in_poll && !weft_fd_watch_prepare(&watch)))
-        stay_awake();
+        stay_awake(how);
     else
         sleep_now(how, &watch);
+    if (in_poll)
+        weft_fd_watch_leave(&watch);
     atomic_fetch_sub(&sleepers, 1);
 }
 
-/* Was the core somebody else's since the last look? */
+/* After a sleep. Nothing has happened in this wait since *since_ns, or, if that is 0, since now. */
+static void look_at_wait(int64_t *since_ns)
+{
+    int64_t now = weft_clock_ns();
+    if (*since_ns == 0) {
+        *since_ns = now;
+    } else if (long_ns > 0 && now - *since_ns >= long_ns && weft_world.waited_long != NULL) {
+        *since_ns = now;
+        weft_world.waited_long();
+    }
+}
+
+/* Notes the time since the last look at the clock: another process may have had the core. */
 static void look_at_clock(int64_t *last_ns)
 {
     int64_t now = weft_clock_ns();
@@ -269,7 +318,8 @@ static void look_at_clock(int64_t *last_ns)
     *last_ns = now;
 }
 
-/* The `empty`-th empty round of a wait. 0: begin anew. */
+/* What to do in the `empty`-th round of a wait that found nothing: spin, yield or sleep. Returns
+ * the rounds to count on from: `empty`, or 0 after a sleep. */
 static int idle(const bool *flag, int empty)
 {
     bool is_short = wefti_cores_are_short(&contention);
@@ -296,20 +346,23 @@ static int idle(const bool *flag, int empty)
 void weft_progress_until(const bool *flag)
 {
     int empty = 0;
-    int64_t clock_ns = 0;
+    int64_t clock_ns = 0, since_ns = 0;
     bool was_waiting = atomic_load_explicit(&doorbell->is_waiting, memory_order_relaxed);
     wefti_contention_count(&contention);
     atomic_store_explicit(&doorbell->is_waiting, true, memory_order_relaxed);
     while (!*(const volatile bool *)flag) {
         if (poll_all(false) > 0) {
             empty = 0;
+            since_ns = 0;
             continue;
         }
         empty = idle(flag, empty + 1);
-        if (empty == 0)
+        if (empty == 0) {
             clock_ns = 0;
-        else if (empty % POLLS_PER_CLOCK == 0)
+            look_at_wait(&since_ns);
+        } else if (empty % POLLS_PER_CLOCK == 0) {
             look_at_clock(&clock_ns);
+        }
     }
     atomic_store_explicit(&doorbell->is_waiting, was_waiting, memory_order_relaxed);
 }
@@ -321,6 +374,10 @@ void weft_progress_await_silent(int more)
 
 void weft_progress_notify(void)
 {
-    if (atomic_load_explicit(&sleepers, memory_order_relaxed) > 0)
+    if (atomic_load_explicit(&sleepers, memory_order_relaxed) == 0)
+        return;
+    if (weft_fd_watch_is_used())
+        weft_fd_watch_wake();
+    else
         weft_doorbell_wake(doorbell);
 }

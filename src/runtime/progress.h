@@ -3,10 +3,10 @@
  * Waiting, in one place: spin, then yield, then sleep on a doorbell.
  *
  * A doorbell is a word in memory that peers can reach. Its owner sets it before it goes to sleep
- * and looks once more for packets; whoever has published a packet looks at it and wakes the owner.
- * Both sides store first and load second, so a full fence must stand between the two on one side at
- * least: by default the sleeper pays (an asymmetric fence, some microseconds once before a sleep).
- * Where cores are short, sleeps are frequent and the senders pay.
+ * and looks once more for packets; a sender that has published a packet looks at the doorbell and
+ * wakes the owner. Both sides store first and load second, so at least one side needs a full fence
+ * between the two. By default the sleeper pays for it (an asymmetric fence, some microseconds
+ * before each sleep). When cores are short, sleeps are frequent, and the senders fence instead.
  */
 #ifndef WEFT_RUNTIME_PROGRESS_H
 #define WEFT_RUNTIME_PROGRESS_H
@@ -17,22 +17,24 @@
 #include <stdbool.h>
 
 typedef struct weft_doorbell {
-    /* The owner sleeps, or is about to: 1 + its world rank: in runtime/fd_watch.h; with the highest
-     * bit: on this word. */
+    /* Not 0 if the owner sleeps, or is about to: 1 + its world rank if in runtime/fd_watch.h; a
+     * number with the highest bit set if on this word. */
     _Alignas(64) atomic_uint is_sleeping;
-    /* The owner waits in MPI, and answers. Not on the line above, which all senders read. */
+    /* The owner waits in MPI, and so makes progress. In a cache line of its own, since all senders
+     * read the one above. */
     _Alignas(64) atomic_bool is_waiting;
 } weft_doorbell_t;
 
-/** Set when senders have to fence (cores are short, or the kernel has no asymmetric fence). */
-extern bool weft_senders_fence;
+/** Not 0: senders have to fence (cores are short, or the kernel has no asymmetric fence). A word of
+ * the host, since a rank may find out later that its asymmetric fences are refused. */
+extern atomic_uint *weft_senders_fence;
 
 void weft_doorbell_wake(weft_doorbell_t *doorbell) __attribute__((cold));
 
 /** Wake the owner of `doorbell` if it sleeps; called after something was published for it. */
 static inline void weft_doorbell_ring(weft_doorbell_t *doorbell)
 {
-    if (weft_senders_fence)
+    if (atomic_load_explicit(weft_senders_fence, memory_order_relaxed) != 0)
         atomic_thread_fence(memory_order_seq_cst);
     else
         atomic_signal_fence(memory_order_seq_cst);
@@ -42,18 +44,18 @@ static inline void weft_doorbell_ring(weft_doorbell_t *doorbell)
 }
 
 /** Choose how to wait, by what weft_world says of cores and fences and by the configuration.
- * `doorbell` is where peers wake this process; NULL: nobody outside can. */
+ * `doorbell` is where peers wake this process; NULL: no peer can. */
 void weft_progress_open(weft_doorbell_t *doorbell);
 
 /** Called in each round of progress, with the lock; never blocks. Returns how much it did.
- * `everything`: look at every peer (before a sleep), not only at the busy ones. */
+ * `everything`: poll every peer (before a sleep), and not only the busy ones. */
 typedef int (*weft_poll_fn_t)(bool everything);
 
 /** Have `poll` called until it is removed; once a round, also if it is added again. MPI_ERR_INTERN,
  *  with a text: there are WEFT_POLLS already. */
 enum { WEFT_POLLS = 16 };
 int weft_progress_add(weft_poll_fn_t poll) __attribute__((warn_unused_result));
-/** The same where no caller can pass the error on: ends the job in its place. */
+/** The same where no caller can pass the error on: on failure it ends the job. */
 void weft_progress_need(weft_poll_fn_t poll);
 void weft_progress_remove(weft_poll_fn_t poll);
 
@@ -67,8 +69,8 @@ void weft_progress_test(void);
 /** Rounds until *flag is true. Gives up the lock while it yields or sleeps. */
 void weft_progress_until(const bool *flag);
 
-/** So many more things (or fewer) are polled for that ring no doorbell: a device's work, say, or
- * the end of somebody's patience. While there are any, sleeps are short. */
+/** Add `more` (or, below 0, fewer) things that are awaited and ring no doorbell: a device's work,
+ * say, or a time limit. While there are any, sleeps are short. */
 void weft_progress_await_silent(int more);
 
 /** Wake threads of this process that sleep in weft_progress_until: something they may wait for

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The calling process as a peer of itself: what is sent arrives before send returns. It keeps the
- * transport interface honest, and all layers above free of a case for rank == self.
+ * The calling process as a peer of itself: what is sent arrives before send returns. With it the
+ * layers above need no special case for messages of a rank to itself.
  */
 #include "runtime/transport.h"
 #include "runtime/world.h"
@@ -23,7 +23,7 @@ static bool self_send(weft_endpoint_t *endpoint, const weft_header_t *header, co
     return true;
 }
 
-/* The sink may send again while it looks at the room: such a packet waits for its turn. */
+/* The sink may send again while it reads from the room: such a packet has to wait. */
 static void *self_reserve(weft_endpoint_t *endpoint, size_t bytes)
 {
     (void)endpoint;
@@ -74,9 +74,9 @@ static int self_open(weft_world_t *world, weft_sink_fn_t sink)
                              .packet_max = PACKET_MAX,
                              .eager_max = PACKET_MAX,
                              .can_read = true,
-                             .is_on_host = true};
+                             .is_on_host = true,
+                             .leaving = &world->leaving};
     sink_of_self = sink;
-    (void)world;
     weft_processes.at[weft_processes.self].endpoint = &self;
     return MPI_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What back ends that carry packets between ranks implement, in three tables:
+ * What a back end that carries packets between ranks implements, in three tables:
  *
  *   weft_transport_ops_t  the life of a transport: it is opened, makes endpoints, is closed
  *   weft_link_ops_t       packets to one peer: an envelope of 16 bytes and a payload, in order
@@ -20,6 +20,7 @@
 
 #include "runtime/rank_report.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,8 +29,8 @@ struct weft_memory; /* of runtime/device.h */
 
 typedef struct weft_world weft_world_t;
 
-/** What stands in front of each payload. Of the layer above's members the transport reads `bytes`
- * alone. */
+/** What stands in front of each payload. Of the members that the layer above sets, a transport
+ * reads only `bytes`. */
 typedef struct weft_header {
     uint8_t kind;     /* a packet kind of the layer above */
     uint8_t lead;     /* of the transport, on its way: bytes between this and the payload */
@@ -68,6 +69,13 @@ enum {
     WEFT_UPPER_BYTES = 32,
 };
 
+/** How far a process has come in MPI_Finalize. */
+typedef enum weft_leaving {
+    WEFT_STAYS,
+    WEFT_LEAVES, /* it begins no more receives, and all that it has to send is out */
+    WEFT_GONE,   /* it takes no more packets */
+} weft_leaving_t;
+
 /** A peer as a transport sees it; the transport's own structure begins with it. What the sending of
  * a small packet reads stands first. */
 struct weft_endpoint {
@@ -75,16 +83,18 @@ struct weft_endpoint {
     size_t eager_max;  /* largest message worth sending unasked; at most packet_max */
     size_t packet_max; /* largest payload of a packet; does not change */
     bool is_throttled; /* the peer has no room for unexpected data: ask before sending any */
-    bool holds_back;   /* packets may be held back for others to join them: `flush` sends them */
+    bool holds_back;   /* packets may be held back to be sent with later ones, or by `flush` */
     bool is_on_host;   /* the peer is on this host, and may map device memory of this process */
     bool can_read; /* `read` works; the transport clears it when it turns out that it does not */
     bool can_get;  /* `get` works; the layer above clears it when one has failed */
     /* What the layer above tells the transport. */
-    bool is_lost;   /* it was told that the peer is lost, and sends nothing more */
+    bool is_lost;   /* the layer above knows that the peer is lost, and sends nothing more to it */
     unsigned asked; /* messages announced to the peer, whose data the peer may be reading */
-    /** Of the layer above alone: what that keeps for each peer, zeros at first. */
+    /** What the layer above keeps for each peer, zeros at first; transports do not use it. */
     _Alignas(void *) unsigned char upper[WEFT_UPPER_BYTES];
     const weft_remote_ops_t *remote;
+    /** Where the peer shows its weft_leaving_t; NULL: it has to be asked. */
+    const atomic_uint *leaving;
 };
 
 /** Gets every packet that arrives: `payload` is valid during the call only. */
@@ -95,20 +105,21 @@ typedef void (*weft_sink_fn_t)(int source_process, const weft_header_t *header,
 
 struct weft_link_ops {
     /** Send a packet. true: it is on its way, and `header` and `payload` are the caller's again; if
-     *  the peer is lost before it arrives, weft_world.peer_lost() says so. false: there is no room,
-     *  nothing was taken; call again after progress. */
+     *  the peer is lost before the packet arrives, weft_world.peer_lost() is called. false: there
+     *  is no room, nothing was taken; call again after progress. */
     bool (*send)(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload);
     /** Room for a payload of `bytes` bytes, at most packet_max; the caller fills it, and commit
      *  sends it. It is the transport's memory, and no other call to any endpoint of the transport
      * may come between the two. NULL: no room; call again after progress. */
     void *(*reserve)(weft_endpoint_t *endpoint, size_t bytes);
-    /** Send what was reserved; header->bytes is what was reserved. Always succeeds, as `send` does.
-     */
+    /** Send what was reserved; header->bytes is what was reserved. There is always room for it; a
+     *  peer that is lost is reported as with `send`. */
     void (*commit)(weft_endpoint_t *endpoint, const weft_header_t *header);
-    /** Packets that are held back go out now: the program may leave MPI for long. Called only where
-     *  the endpoint holds_back. What finds no room goes out in progress. */
+    /** Send packets that are held back, since the program may leave MPI for long. Called only where
+     *  the endpoint holds_back. Packets for which there is no room go out in progress. */
     void (*flush)(weft_endpoint_t *endpoint);
-    /** Have the peer's is_throttled set, or cleared again: later, when there is room to say it. */
+    /** Have the peer's is_throttled set, or cleared again; if there is no room to tell the peer,
+     *  that happens later, in progress. */
     void (*throttle)(weft_endpoint_t *endpoint, bool is_on);
 };
 
@@ -122,32 +133,32 @@ typedef struct weft_rkey {
     uint64_t keys[WEFT_RAILS_MAX];
 } weft_rkey_t;
 
-/** Memory that peers may read; its owner keeps the memory until they have. */
+/** Memory that peers may read; its owner keeps the memory until they have read it. */
 typedef struct weft_registration weft_registration_t;
 struct weft_registration {
     weft_rkey_t rkey;
     /** Set by the layer above after register_memory, where the transport tells_owner: called in a
-     * round of progress when a get that `ends` has got its bytes from us. The memory is not needed
-     * any more. */
+     * round of progress when a get with `ends` has read all its bytes. The peer does not need the
+     * memory after that. */
     void (*taken)(weft_registration_t *registration);
     void *owner;  /* of the layer above */
     void *handle; /* of the transport */
 };
 
-/** A copy out of a peer's memory, on its way. Filled in by the layer above, up to `ends`. */
+/** A copy out of a peer's memory, on its way. The layer above fills in the members up to `ends`. */
 typedef struct weft_get weft_get_t;
 struct weft_get {
     weft_endpoint_t *endpoint;
     weft_rkey_t rkey;
     char *to;
     size_t bytes;
-    const struct weft_memory *memory; /* that `to` is in, of a device; NULL: the host's */
+    const struct weft_memory *memory; /* the device memory that `to` is in; NULL: the host's */
     /** Called once, when all of it is here, or (false) when it failed and `to` has undefined
      * contents. */
     void (*done)(weft_get_t *get, bool is_good);
     void *owner;
-    bool ends; /* nothing else will be read, and no packet will say so: only where the transport
-                  tells_owner */
+    bool ends; /* the last get of this memory, after which no packet tells the owner: only where
+                  the transport tells_owner */
     /* of the transport */
     void *handle;
     size_t begun;    /* bytes asked for */
@@ -157,30 +168,30 @@ struct weft_get {
 };
 
 struct weft_remote_ops {
-    /** The owner of a registration is told that a get which `ends` is over
+    /** The owner of a registration is told when a get with `ends` is over
      * (weft_registration_t.taken). */
     bool tells_owner;
-    /** Copy `bytes` bytes from an address of the peer, at once. Called where the endpoint can_read.
-     * false: not possible, now and later (can_read is cleared, the cause was logged); `to` has
-     * undefined contents. */
+    /** Copy `bytes` bytes from an address of the peer before it returns. Called where the endpoint
+     * can_read. false: it is not possible, nor will it be later (can_read is cleared, the cause was
+     * logged); `to` has undefined contents. */
     bool (*read)(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes);
-    /** Would a stream of packets from the peer be faster now than `read`? */
+    /** Would a stream of packets from the peer be faster at this moment than `read`? */
     bool (*prefers_stream)(const weft_endpoint_t *endpoint);
     /** Let the peer read `bytes` bytes at `data`, in `memory` of a device or (NULL) of the host,
-     * until deregister_memory. true: *out is filled in, and stays where it is as long as it is
-     * registered. false: not possible, the cause was logged; *out is undefined, and the data go as
-     * packets. */
+     * until deregister_memory. true: *out is filled in, and the caller must not move it until
+     * deregister_memory. false: not possible, the cause was logged; *out is undefined, and the
+     * data go as packets. */
     bool (*register_memory)(weft_endpoint_t *endpoint, const void *data, size_t bytes,
                             const struct weft_memory *memory, weft_registration_t *out);
-    /** Once for each registration. What a peer is still reading fails for the peer. */
+    /** To be called once for each registration. A get of a peer that is not over then fails. */
     void (*deregister_memory)(weft_endpoint_t *endpoint, weft_registration_t *registration);
     /** Begin to copy out of memory that the peer has registered. Called where the endpoint can_get.
-     * `get` and get->to are the transport's until get->done, which is called in progress or before
-     * this returns; not if the peer is lost before: then weft_world.peer_lost() says so, when the
-     * transport writes to get->to no more. */
+     * `get` and get->to are the transport's until it calls get->done, in progress or before this
+     * returns. If the peer is lost before, get->done is not called, but weft_world.peer_lost() is,
+     * after the last write to get->to. */
     void (*get)(weft_get_t *get);
-    /** May register_memory and get be given this memory of a device? What has to be tried first is
-     * begun, and the answer is false until that is over. */
+    /** May register_memory and get be given this memory of a device? If that has to be tried first,
+     * the trial is begun, and the answer is false until it is over. */
     bool (*takes_device)(const struct weft_memory *memory);
 };
 
@@ -192,32 +203,33 @@ void weft_no_deregistration(weft_endpoint_t *endpoint, weft_registration_t *regi
 void weft_no_get(weft_get_t *get);
 bool weft_no_device(const struct weft_memory *memory);
 
-/** All of these: memory of peers cannot be read. */
+/** The table of these functions, for a transport that cannot read memory of peers. */
 extern const weft_remote_ops_t weft_no_remote;
 
 /* ---- the life of a transport ---- */
 
 struct weft_transport_ops {
     const char *name;
-    /** What quiesce has waited for is out of our hands, and still may not have come: the network
-     * can lose it when we close. */
+    /** When quiesce has returned, packets have left this process but may not have arrived: the
+     * network can lose them when the transport is closed. */
     bool is_unsure;
     /** Make endpoints to the ranks that this transport reaches and that have none yet
-     *  (weft_processes), or be ready to (`reach`). Registers what is polled (weft_progress_add)
-     * and, where not all peers ring the doorbell, what is slept on (weft_fd_watch_add). Collective
-     * over all ranks, blocks. MPI_ERR_UNSUPPORTED_OPERATION: not on this machine, nothing is left
-     * behind, the next transport is tried. MPI_ERR_NO_MEM, MPI_ERR_OTHER with a text: the job
-     * cannot start. */
+     * (weft_processes), or prepare to make them in `reach`. Registers what is polled
+     * (weft_progress_add) and, where not all peers ring the doorbell, what is slept on
+     * (weft_fd_watch_add). Collective over all ranks, blocks. MPI_ERR_UNSUPPORTED_OPERATION: the
+     * transport does not work on this machine, nothing is left behind, the next transport is tried.
+     * MPI_ERR_NO_MEM, MPI_ERR_OTHER with a text: the job cannot start. */
     int (*open)(weft_world_t *world, weft_sink_fn_t sink);
-    /** The endpoint of a rank that has none, at the first message to it: *out stays the
-     * transport's. May block for WEFT_TIMEOUT until the peer has said where it is, without
-     * progress. MPI_ERR_UNSUPPORTED_OPERATION: all endpoints were made by open. MPI_ERR_NO_MEM,
+    /** Make the endpoint of a rank that has none, at the first message to it; *out stays the
+     * transport's. May block for WEFT_TIMEOUT, without progress, until the peer has published its
+     * address. MPI_ERR_UNSUPPORTED_OPERATION: all endpoints were made by open. MPI_ERR_NO_MEM,
      * MPI_ERR_OTHER with a text: the rank cannot be reached. */
     int (*reach)(int process, weft_endpoint_t **out);
-    /** Fill in what this transport knows for the report; what costs speed as a note. */
+    /** Fill in what this transport knows for the report; what costs speed becomes a warning. */
     void (*describe)(weft_rank_report_t *report);
-    /** The end is near: wait, with progress, until what this process has sent is out of its hands
-     * or its peer is lost. From now on a peer that goes away is no failure. Called twice. */
+    /** Before the end: wait, with progress, until what this process has sent has left it, or its
+     * peer is lost. From this call on a peer that closes its connection is no failure. Called
+     * twice. */
     void (*quiesce)(void);
     /** Release everything, endpoints too, and what `open` has registered; logs what goes wrong. */
     void (*close)(void);
@@ -227,8 +239,7 @@ int weft_no_reach(int process, weft_endpoint_t **out);
 void weft_no_description(weft_rank_report_t *report);
 void weft_no_quiesce(void);
 
-/** The calling process as its own peer: send gives to the sink at once. Reaches only world->rank.
- */
+/** The calling process as its own peer: send calls the sink. Reaches only this process. */
 extern const weft_transport_ops_t weft_self_transport;
 
 #endif

@@ -3,6 +3,13 @@
 
 weft_world_t weft_world = {.fabric = ""};
 
+void weft_world_leave(weft_leaving_t how)
+{
+    atomic_store_explicit(&weft_world.leaving, (unsigned)how, memory_order_relaxed);
+    if (weft_world.shown_leaving != NULL)
+        atomic_store_explicit(weft_world.shown_leaving, (unsigned)how, memory_order_release);
+}
+
 bool weft_world_may_warn(weft_warning_t note)
 {
     static atomic_uint own;

@@ -33,7 +33,7 @@ typedef struct weft_wireup {
     int (*find_nodes)(int *node_of);
 } weft_wireup_t;
 
-/** What ranks say once a host: it costs speed, and the user may change it. */
+/** What ranks log once a host: something that costs speed, and that the user may change. */
 typedef enum weft_warning {
     WEFT_WARNING_NO_READING, /* of each other's memory */
     WEFT_WARNING_OLD_DRIVER,
@@ -41,7 +41,7 @@ typedef enum weft_warning {
     WEFT_WARNING_NO_PINNED,
     WEFT_WARNING_NO_HMEM, /* the network does not reach device memory */
     WEFT_WARNING_NO_BAR,
-    WEFT_WARNING_MANAGED, /* and the rest: device memory goes between processes by a detour */
+    WEFT_WARNING_MANAGED, /* this and the rest: device memory is staged between processes */
     WEFT_WARNING_POOL,
     WEFT_WARNING_NO_HANDLE,
     WEFT_WARNING_NOT_VISIBLE,
@@ -63,32 +63,43 @@ struct weft_world {
     /* Of the transport within the host, the same on all its ranks. */
     bool is_oversubscribed;         /* ranks of this host outnumber the cores they may use */
     bool has_asymmetric_fence;      /* of base/futex.h, opened by all ranks of this host */
+    atomic_uint *senders_fence;     /* where they share weft_senders_fence; NULL: alone */
     struct weft_doorbell *doorbell; /* where peers wake this process; NULL: nowhere */
-    atomic_uint *noted; /* of this host: a bit for each weft_warning_t that was said; NULL: alone */
+    atomic_uint *shown_leaving;     /* where peers see `leaving`; NULL: nowhere */
+    atomic_uint *noted;  /* shared by the host: a bit for each weft_warning_t logged; NULL: alone */
+    atomic_uint leaving; /* weft_leaving_t; weft_world_leave() sets it */
     const weft_wireup_t *wireup;
     const char *fabric; /* the libfabric provider between hosts; "" where there is none */
-    /* Some rank is lost or could not be reached: what fails later is probably a consequence. */
+    /* A rank is lost or could not be reached: a later failure is probably a consequence. */
     bool has_lost;
+    /* This rank has too few file descriptors: what fails later is its own failure all the same. */
+    bool lacks_files;
     /** Make the endpoint of a process that has none and enter it in the table; NULL, with a text of
      *  weft_fail, when it cannot be reached. Set by start-up. */
     weft_endpoint_t *(*reach)(int process);
-    /** Asked by a transport before the payload of a packet is there: where shall it go? NULL: into
-     *  memory of the transport. Else `bytes` of the header are written there, and the sink is then
-     *  given the header as this function has changed it, and that place as the payload. Set by
-     *  start-up; NULL: never. */
+    /** A transport asks, before the payload of a packet is there, where the payload is to go. NULL:
+     *  into memory of the transport. Otherwise the transport writes `bytes` of the header there,
+     *  and then gives the sink the header as this function has changed it, and that place as the
+     *  payload. Set by start-up; NULL: never asked. */
     void *(*land)(int source_process, weft_header_t *header);
-    /** Told by a transport that a rank cannot be reached any more, and why: whatever waits for it
-     * ends with an error. Set by start-up. */
+    /** A transport calls this when a rank cannot be reached any more, and says why: what waits for
+     * the rank ends with an error. Set by start-up. */
     void (*peer_lost)(int process, const char *why);
-    /** The same of all ranks of other hosts, those that were never talked to as well. */
+    /** The same for all ranks of other hosts, also those that were never reached. */
     void (*network_lost)(const char *why);
+    /** Called, with the lock, where a thread has waited for half of WEFT_UNRECEIVED_AFTER and
+     * nothing has happened at all, and then again. Set by start-up; NULL: never. */
+    void (*waited_long)(void);
     /** End the job: the launcher's abort, then _exit. Set by start-up. */
     void (*abort)(int code, const char *why) __attribute__((noreturn));
 };
 
 extern weft_world_t weft_world;
 
-/** Is it for this process to say it? Once for a host. */
+/** This process has come so far in MPI_Finalize: packets that it sent before are seen before. */
+void weft_world_leave(weft_leaving_t how);
+
+/** Is this the process that logs the warning? True once for each warning and host. */
 bool weft_world_may_warn(weft_warning_t note);
 
 /** The endpoint of a process, made when there is none; NULL, with a text of weft_fail, when it

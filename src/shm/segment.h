@@ -2,13 +2,15 @@
 /*
  * The memory that the ranks of one host share: one segment a job and host, made by its lowest rank.
  *
- *   | header | rank blocks [n] | credits | copy jobs | slots | data |     the last four:
- * [receiver][sender]; in a memfd the boards of runtime/meeting.h follow
+ *   | header | rank blocks [n] | credits | copy jobs | slots | data | boards |
  *
- * It is sparse: a page costs memory only when a pair of ranks uses it. By default it is a memfd
- * that the others open through /proc, so the size of /dev/shm does not matter and nothing has a
- * name that could be left behind. The other way is a file in /dev/shm, whose room is reserved when
- * it is made (no SIGBUS later) and which loses its name when the last rank has it open.
+ * Credits, copy jobs, slots and data are arrays [receiver][sender]. The boards of runtime/meeting.h
+ * exist in a memfd only.
+ *
+ * The segment is sparse: a page costs memory only when a pair of ranks uses it. By default it is a
+ * memfd that the others open through /proc, so the size of /dev/shm does not matter and no name can
+ * be left behind. The alternative is a file in /dev/shm: its room is reserved when it is made (no
+ * SIGBUS later), and its name is removed when the last rank has opened it.
  */
 #ifndef WEFT_SHM_SEGMENT_H
 #define WEFT_SHM_SEGMENT_H
@@ -24,20 +26,22 @@
 #include <sys/types.h>
 
 typedef struct weft_segment_header {
-    uint64_t token;       /* random, of this job */
-    uint32_t data_bytes;  /* of each data ring; a power of two */
-    atomic_uint attached; /* ranks that have the segment */
-    atomic_uint noted;    /* weft_world.noted */
+    uint64_t token;            /* random, of this job */
+    uint32_t data_bytes;       /* of each data ring; a power of two */
+    atomic_uint attached;      /* ranks that have the segment */
+    atomic_uint noted;         /* weft_world.noted */
+    atomic_uint senders_fence; /* weft_world.senders_fence */
 } weft_segment_header_t;
 
 /** What one rank shows to the others. */
 typedef struct weft_rank_block {
     weft_doorbell_t doorbell;
-    weft_cpus_t cpus;          /* it may run on */
-    int cpu_quota;             /* processors that its control group pays for */
-    bool has_asymmetric_fence; /* and is reached by those of others */
-    ino_t pid_namespace;       /* where its pid means it; 0: not known */
+    weft_cpus_t cpus;          /* that the rank may run on */
+    int cpu_quota;             /* processors that its control group grants */
+    bool has_asymmetric_fence; /* the rank can make one, and is reached by those of others */
+    ino_t pid_namespace;       /* in which `pid` is valid; 0: not known */
     pid_t pid;
+    atomic_uint leaving;                   /* weft_world.shown_leaving */
     uint64_t probe_address;                /* of a word that holds `token + local rank` */
     _Alignas(64) atomic_ullong contacts[]; /* [(n + 63) / 64] senders that have begun to send */
 } weft_rank_block_t;
@@ -51,8 +55,8 @@ typedef struct weft_segment {
     uint32_t wanted_data_bytes; /* of each data ring, if there had been room */
 } weft_segment_t;
 
-/** Make the segment (local rank 0) or attach to it, and wait until all local ranks have. MPI error
- *  classes; nothing is left behind on failure. */
+/** Make the segment (local rank 0) or attach to it, and wait until all local ranks have done so.
+ *  Returns an MPI error class; nothing is left behind on failure. */
 int weft_segment_open(const weft_world_t *world, weft_segment_t *out);
 void weft_segment_close(weft_segment_t *segment);
 

@@ -32,9 +32,9 @@ typedef struct peer {
     int process;
     weft_channel_in_t in;
     weft_rank_block_t *block;
-    /* by us, as the receiver; NULL where cores are short: nobody could help */
+    /* this rank's offers, as the receiver; NULL when oversubscribed: no core could help */
     weft_copy_job_t *offered;
-    weft_copy_job_t *offers; /* by the peer, to us as the sender */
+    weft_copy_job_t *offers; /* the peer's offers, to this rank as the sender */
 } peer_t;
 
 static struct {
@@ -95,7 +95,7 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
 {
     peer_t *peer = (peer_t *)endpoint;
     if (!peer->is_contacted)
-        make_contact(peer); /* so that it looks for the offer to help */
+        make_contact(peer); /* so that the peer polls this rank, and sees the offer */
     if (weft_shared_copy_read(peer->offered, peer->block->pid, address, to, bytes))
         return true;
     WEFT_LOG(WEFT_WARN, "shm",
@@ -106,8 +106,8 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
     return false;
 }
 
-/* Two copies at a time, by two cores, may be faster than one by the kernel. But the sender has to
- * do its part: if it does not wait in MPI, its memory is read. */
+/* Two copies, by two cores at the same time, may be faster than one by the kernel. But the sender
+ * has to do one of them: if it does not wait in MPI, its memory is read. */
 static bool shm_prefers_stream(const weft_endpoint_t *endpoint)
 {
     const peer_t *peer = (const peer_t *)endpoint;
@@ -188,8 +188,8 @@ static const weft_remote_ops_t shm_remote = {
 
 /* ---- opening and closing ---- */
 
-/* Can this process read another's memory? Tried on the next rank, whose block says where to find a
- * word and what it must hold. */
+/* Can this process read another's memory? It tries to read from the next rank, whose block says
+ * where to find a word and what that word must hold. */
 static bool probe_reading(void)
 {
     if (strcmp(weft_config.CMA, "no") == 0)
@@ -213,7 +213,7 @@ static bool probe_reading(void)
     return false;
 }
 
-/* Where pids mean other processes, reading by pid must not even be tried. */
+/* In another pid namespace the pid names another process: reading by it must not even be tried. */
 static bool shares_pids(int local_rank)
 {
     return weft_segment_block(&shm.segment, local_rank)->pid_namespace == shm.own->pid_namespace;
@@ -240,11 +240,12 @@ static void open_peer(int local_rank, int process, bool can_read)
         .eager_max = eager_max,
         .can_read = can_read,
         .is_on_host = true,
+        .leaving = &peer->block->leaving,
     };
 }
 
-/* Out of what all have shown, so that all come to the same answers: who sleeps relies on what
- * senders do, and collectives choose algorithms by them. */
+/* Decides by what all ranks have shown, so that all decide alike: a rank that sleeps relies on
+ * whether senders fence, and collectives choose algorithms by is_oversubscribed. */
 static void agree_on_waiting(weft_world_t *world)
 {
     weft_cpus_t cpus = {{0}};
@@ -262,7 +263,7 @@ static void agree_on_waiting(weft_world_t *world)
     world->is_oversubscribed = shm.segment.ranks > (cores < quota ? cores : quota);
 }
 
-/* Where the writer and the reader take turns on a core, one copy is better than two. */
+/* Where the sender and the receiver take turns on a core, one copy is better than two. */
 static void choose_large_path(void)
 {
     if (strcmp(weft_config.RENDEZVOUS, "auto") == 0)
@@ -291,7 +292,7 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     shm.busy = weft_alloc_array((size_t)world->local_size, sizeof(*shm.busy));
     if (shm.peers == NULL || shm.busy == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", world->local_size);
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* or yama forbids reading */
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* else yama forbids reading */
     int err = weft_segment_open(world, &shm.segment);
     if (err != MPI_SUCCESS)
         return err;
@@ -301,6 +302,7 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     shm.contact_words = (world->local_size + 63) / 64;
     agree_on_waiting(world);
     world->noted = &shm.segment.header->noted;
+    world->senders_fence = &shm.segment.header->senders_fence;
     bool can_read = probe_reading();
     if (can_read)
         choose_large_path();
@@ -311,6 +313,7 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
             weft_processes.at[process].endpoint = &shm.peers[i].endpoint;
     }
     world->doorbell = &shm.own->doorbell;
+    world->shown_leaving = &shm.own->leaving;
     weft_meeting_place =
         (weft_meeting_place_t){weft_segment_boards(&shm.segment), world->local_size, wake_peer};
     return weft_progress_add(shm_progress);
@@ -339,7 +342,8 @@ static void shm_close(void)
 {
     weft_progress_remove(shm_progress);
     weft_meeting_place = (weft_meeting_place_t){0};
-    weft_world.noted = NULL;
+    weft_world_leave(WEFT_GONE);
+    weft_world.noted = weft_world.shown_leaving = NULL;
     weft_segment_close(&shm.segment);
     weft_free(shm.peers);
     weft_free(shm.busy);

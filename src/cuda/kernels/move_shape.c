@@ -7,12 +7,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A layout whose node is in the image. Types may share layouts over and over: each is written once.
- */
+/* A layout whose node is in the image. Types may share layouts many times; each is written once. */
 typedef struct written {
     const weft_layout_t *layout;
-    uint64_t node; /* bytes into the image */
-    size_t runs;   /* in all of the layout */
+    uint64_t node; /* where it lies, bytes into the image */
+    size_t runs;   /* the number of runs in the whole layout */
 } written_t;
 
 typedef struct writer {
@@ -20,7 +19,7 @@ typedef struct writer {
     size_t bytes, room;
     written_t *written; /* a hash table; empty entries have no layout */
     size_t slots, used; /* slots is a power of two, or 0 */
-    uintptr_t bits;     /* of all lengths and offsets, one over the other */
+    uintptr_t bits;     /* all lengths and offsets, combined by OR */
 } writer_t;
 
 weft_divisor_t weft_divisor_of(size_t value)
@@ -33,7 +32,7 @@ weft_divisor_t weft_divisor_of(size_t value)
     return (weft_divisor_t){.value = value, .magic = (uint64_t)(power / value) + 1, .shift = shift};
 }
 
-/* `bytes` more of the image, cleared; SIZE_MAX when there is no memory. */
+/* Extends the image by `bytes` zero bytes; returns SIZE_MAX when there is no memory. */
 static size_t extend(writer_t *writer, size_t bytes)
 {
     const size_t at = writer->bytes;
@@ -78,7 +77,8 @@ static bool make_loop_room(writer_t *writer)
 
 static bool write_node(writer_t *writer, const weft_layout_t *layout, written_t *out);
 
-/* The lists are written after what they point to; the image may move meanwhile. */
+/* A list is written after everything that it points to, and the image may move while those are
+ * written. */
 static bool write_parts(writer_t *writer, const weft_layout_t *layout, uint64_t *list_out,
                         size_t *runs_out)
 {
@@ -136,7 +136,7 @@ static bool write_runs(writer_t *writer, const weft_layout_t *layout, uint64_t *
     return true;
 }
 
-/* Write the list of the layout's leaf, and describe the layout. */
+/* Writes the list of the layout's leaf, and fills in the node that describes the layout. */
 static bool describe_move(writer_t *writer, const weft_layout_t *layout, weft_shape_node_t *out,
                           size_t *runs_out)
 {
@@ -191,7 +191,51 @@ static bool write_node(writer_t *writer, const weft_layout_t *layout, written_t 
     return true;
 }
 
-/* Elements one after the other need no level when the outermost one takes them. */
+/* A list of parts on the way into a nest of them, and how many of its entries are written. */
+typedef struct nested_list {
+    const weft_layout_t *layout;
+    size_t written;
+} nested_list_t;
+
+/* The next layout of the list that is a list itself and is not in the image; NULL: none. */
+static const weft_layout_t *next_unwritten(const writer_t *writer, nested_list_t *list)
+{
+    while (list->written < list->layout->list_count) {
+        const weft_layout_t *inner = list->layout->parts[list->written++].layout;
+        if (inner->depth > 0 &&
+            (writer->slots == 0 ||
+             slot_of_loop(writer->written, writer->slots, inner)->layout == NULL))
+            return inner;
+    }
+    return NULL;
+}
+
+/* Write the lists of parts within `layout` from the inside: a nest may be so deep that write_node()
+ * would need more stack than there is if it met them from the outside. */
+static bool write_inner_lists(writer_t *writer, const weft_layout_t *layout)
+{
+    bool is_written = true;
+    nested_list_t *path = weft_alloc_array(layout->depth + 1, sizeof(*path)), *last = path;
+    if (path == NULL)
+        return false;
+    *last = (nested_list_t){.layout = layout};
+    while (is_written) {
+        written_t unused;
+        const weft_layout_t *inner = next_unwritten(writer, last);
+        if (inner != NULL) {
+            *++last = (nested_list_t){.layout = inner};
+            continue;
+        }
+        if (last == path)
+            break;
+        is_written = write_node(writer, last->layout, &unused);
+        last--;
+    }
+    weft_free(path);
+    return is_written;
+}
+
+/* Successive elements need no level of their own when the outermost level simply goes on. */
 static bool is_loop_open(const weft_type_t *type)
 {
     const weft_layout_t *layout = &type->layout;
@@ -210,7 +254,8 @@ int weft_move_shape_create(const weft_type_t *type, weft_move_shape_t *out)
         *out = shape;
         return MPI_SUCCESS;
     }
-    bool is_written = describe_move(&writer, &type->layout, &shape.root, &runs);
+    bool is_written = type->layout.depth == 0 || write_inner_lists(&writer, &type->layout);
+    is_written = is_written && describe_move(&writer, &type->layout, &shape.root, &runs);
     weft_free(writer.written);
     if (!is_written) {
         weft_free(writer.image);

@@ -112,6 +112,7 @@ static void send_buffered(MPI_Comm comm)
     void *buffer;
     int bytes;
     MPI_Comm_detach_buffer(comm, &buffer, &bytes);
+    MPI_Comm_attach_buffer(comm, MPI_BUFFER_AUTOMATIC, 0); /* detached with the communicator */
 }
 
 static void use_collectives(MPI_Comm comm)

@@ -42,7 +42,7 @@ static void run_move(const weft_kernel_move_t *move)
     run_kernel(&call);
 }
 
-/* A buffer for a model, `skewed` bytes behind the address that malloc returned. */
+/* A buffer for a model, `skewed` bytes behind an address that malloc returned. */
 typedef struct skewed {
     arena_t arena;
     unsigned char *room, *at;
@@ -206,7 +206,7 @@ static void parts(void **state)
     }
 }
 
-/* Every third number: more of them than the threads of a launch move at once. */
+/* Every third number, and more numbers than the threads of a launch move at once. */
 static model_t long_vector(MPI_Datatype handle, size_t bytes)
 {
     enum { COUNT = 12000 };
@@ -290,6 +290,28 @@ static void shared_parts_are_written_once(void **state)
     weft_move_shape_clear(&shape);
     for (int i = DEPTH - 1; i >= 0; i--)
         weft_type_release(types[i]);
+}
+
+/* Types that are nested deeper than recursion could go on the stack of a process. */
+static void deep_nests_have_a_shape(void **state)
+{
+    enum { DEPTH = 50000 };
+    (void)state;
+    weft_move_shape_t shape;
+    weft_type_t *type = weft_type_of(MPI_BYTE), *outer;
+    for (int i = 0; i < DEPTH; i++) {
+        const MPI_Aint places[] = {0, 3 * i + 3 + i % 2};
+        const MPI_Datatype two[] = {weft_type_handle(type), MPI_BYTE};
+        weft_type_struct(2, weft_counts_int((int[]){1, 1}), weft_counts_aint(places), two, &outer);
+        weft_type_release(type);
+        type = outer;
+    }
+    weft_type_commit(type);
+    assert_int_equal(weft_move_shape_create(type, &shape), MPI_SUCCESS);
+    assert_true(shape.has_parts);
+    assert_int_equal(shape.run_bytes, 1);
+    weft_move_shape_clear(&shape);
+    weft_type_release(type);
 }
 
 static void divisions_are_exact(void **state)
@@ -376,6 +398,7 @@ int main(void)
         cmocka_unit_test(every_kernel_of_moves_was_run),
         cmocka_unit_test(between_two_types),
         cmocka_unit_test(shared_parts_are_written_once),
+        cmocka_unit_test(deep_nests_have_a_shape),
         cmocka_unit_test(batches_of_copies),
     };
     int missing = open_kernels();

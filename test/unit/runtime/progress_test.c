@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* ppoll */
 /* Two threads sleep on descriptors: while either of them sleeps, the doorbell must be set, so that
  * a peer with a packet for it rings. */
 #include "runtime/progress.h"
@@ -6,18 +7,24 @@
 #include "runtime/fd_watch.h"
 #include "runtime/lock.h"
 #include "runtime/world.h"
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "mpi.h"
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -106,6 +113,109 @@ static void the_doorbell_of_a_sleeper_is_set(void **unused)
         fail_msg("set in %d of %d rounds", count, ROUNDS);
 }
 
+/* ---- threads that wait for what other threads do ---- */
+
+enum { THREADS = 8, PATIENCE_S = 20 };
+
+static atomic_bool sleeps_for_ever;
+static atomic_int in_ppoll;
+
+/* Takes the place of the C library's: no thread wakes only because its time is up. */
+int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit, const sigset_t *mask)
+{
+    int milliseconds = limit == NULL ? -1 : (int)(limit->tv_nsec / 1000000);
+    (void)mask;
+    atomic_fetch_add(&in_ppoll, 1);
+    int result = poll(fds, count, atomic_load(&sleeps_for_ever) ? -1 : milliseconds);
+    atomic_fetch_sub(&in_ppoll, 1);
+    return result;
+}
+
+static bool all_sleep(int expected)
+{
+    int64_t end = weft_clock_ns() + PATIENCE_S * 1000000000LL;
+    while (weft_clock_ns() < end) {
+        if (atomic_load(&in_ppoll) == expected)
+            return true;
+        usleep(100);
+    }
+    return false;
+}
+
+/* One thread's wait is over, and another thread says so: it must wake, whoever sleeps beside it. */
+static void each_thread_is_woken(void **unused)
+{
+    static sleeper_t sleepers[THREADS];
+    (void)unused;
+    atomic_store(&sleeps_for_ever, true);
+    for (int i = 0; i < THREADS; i++) {
+        sleepers[i] = (sleeper_t){.descriptor = WEFT_FD_NONE};
+        assert_int_equal(pthread_create(&sleepers[i].thread, NULL, sleep_until_told, &sleepers[i]),
+                         0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_true(all_sleep(THREADS - i));
+        weft_lock();
+        sleepers[i].flag = true;
+        weft_progress_notify();
+        weft_unlock();
+        if (!all_sleep(THREADS - i - 1))
+            fail_msg("thread %d of %d sleeps on, though its wait is over", i, THREADS);
+        pthread_join(sleepers[i].thread, NULL);
+    }
+    atomic_store(&sleeps_for_ever, false);
+}
+
+/* ---- a kernel that refuses asymmetric fences after the start ---- */
+
+static atomic_bool refuses_fences;
+
+/* Takes the place of the C library's. */
+long syscall(long number, ...)
+{
+    long words[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        words[i] = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_membarrier && atomic_load(&refuses_fences)) {
+        errno = EPERM;
+        return -1;
+    }
+    long (*real)(long, ...) = (long (*)(long, ...))(uintptr_t)dlsym(RTLD_NEXT, "syscall");
+    return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
+
+static void open_with_word(atomic_uint *word)
+{
+    weft_world.has_asymmetric_fence = word != NULL;
+    weft_world.senders_fence = word;
+    weft_lock();
+    weft_progress_open(&doorbell);
+    weft_unlock();
+}
+
+/* Then the ranks that send to this one must fence, and are told so. */
+static void senders_fence_where_the_kernel_does_not(void **unused)
+{
+    static atomic_uint word;
+    sleeper_t sleeper;
+    (void)unused;
+    if (!weft_asymmetric_fence_open())
+        skip();
+    open_with_word(&word);
+    begin(&sleeper);
+    assert_int_equal(atomic_load(&word), 0);
+    end(&sleeper);
+    atomic_store(&refuses_fences, true);
+    begin(&sleeper);
+    assert_int_equal(atomic_load(&word), 1);
+    end(&sleeper);
+    atomic_store(&refuses_fences, false);
+    open_with_word(NULL);
+}
+
 /* clang-format off */
 #define POLL(i)                                                                                    \
     static int poll_##i(bool everything)                                                           \
@@ -117,7 +227,7 @@ POLL(1) POLL(2) POLL(3) POLL(4) POLL(5) POLL(6) POLL(7) POLL(8)
 POLL(9) POLL(10) POLL(11) POLL(12) POLL(13) POLL(14) POLL(15) POLL(16)
     /* clang-format on */
 
-    /* Some were added by main(). */
+    /* main() has added some of them. */
     static void the_17th_poll_is_refused(void **unused)
 {
     static const weft_poll_fn_t more[] = {poll_1,  poll_2,  poll_3,  poll_4,  poll_5,  poll_6,
@@ -136,6 +246,38 @@ POLL(9) POLL(10) POLL(11) POLL(12) POLL(13) POLL(14) POLL(15) POLL(16)
         weft_progress_remove(more[i]);
 }
 
+static int calls_of_last;
+
+static int poll_once(bool everything)
+{
+    (void)everything;
+    weft_progress_remove(poll_once);
+    weft_progress_remove(poll_1);
+    return 0;
+}
+
+static int poll_last(bool everything)
+{
+    (void)everything;
+    calls_of_last++;
+    return 0;
+}
+
+/* A function that removes itself, and one before it, takes no turn from those behind it. */
+static void removals_do_not_skip_others(void **unused)
+{
+    (void)unused;
+    const weft_poll_fn_t polls[] = {poll_1, poll_2, poll_once, poll_3, poll_last};
+    for (size_t i = 0; i < sizeof(polls) / sizeof(polls[0]); i++)
+        assert_int_equal(weft_progress_add(polls[i]), MPI_SUCCESS);
+    for (int round = 1; round < 4; round++) {
+        weft_progress();
+        assert_int_equal(calls_of_last, round);
+    }
+    for (size_t i = 0; i < sizeof(polls) / sizeof(polls[0]); i++)
+        weft_progress_remove(polls[i]);
+}
+
 static void the_5th_source_is_refused(void **unused)
 {
     (void)unused;
@@ -149,7 +291,10 @@ static void the_5th_source_is_refused(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_doorbell_of_a_sleeper_is_set),
+                                       cmocka_unit_test(each_thread_is_woken),
+                                       cmocka_unit_test(senders_fence_where_the_kernel_does_not),
                                        cmocka_unit_test(the_17th_poll_is_refused),
+                                       cmocka_unit_test(removals_do_not_skip_others),
                                        cmocka_unit_test(the_5th_source_is_refused)};
     weft_config_read();
     weft_log_threshold = -1;

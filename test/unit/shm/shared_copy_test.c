@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Receiver and sender are two threads of one process: whichever of them copies a chunk, every byte
  * arrives once, in job after job. */
+#define _GNU_SOURCE
 #include "shm/shared_copy.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -72,6 +76,65 @@ static void test_with_helper(void **state)
     assert_false(weft_shared_copy_help(&job, getpid()));
 }
 
+/* ---- a sender that is stopped in the middle of a chunk ---- */
+
+static bool is_stopped_soon, is_stopped;
+static int naps;
+
+/* Take the place of the C library's. The first read claims a chunk for a sender, which is stopped
+ * then; the third nap of the receiver sees it go on. */
+ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long local_count,
+                         const struct iovec *remote, unsigned long remote_count,
+                         unsigned long flags)
+{
+    if (is_stopped_soon) {
+        atomic_fetch_sub(&job.claims, 1ull << 16);
+        is_stopped = true;
+    }
+    is_stopped_soon = false;
+    return syscall(SYS_process_vm_readv, pid, local, local_count, remote, remote_count, flags);
+}
+
+static void go_on(void)
+{
+    size_t chunk = job.claims >> 16 & 0xffff, at = chunk * job.chunk_bytes;
+    memcpy((void *)(uintptr_t)(job.to + at), (const void *)(uintptr_t)(job.from + at),
+           job.bytes - at);
+    is_stopped = false;
+    atomic_fetch_add(&job.helped, 1);
+}
+
+long syscall(long number, ...)
+{
+    long words[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        words[i] = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_futex && is_stopped) {
+        if (++naps == 3)
+            go_on();
+        return 0;
+    }
+    long (*real)(long, ...) = (long (*)(long, ...))(uintptr_t)dlsym(RTLD_NEXT, "syscall");
+    return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
+
+/* The receiver must not keep a core busy meanwhile. */
+static void test_stopped(void **state)
+{
+    unsigned char *from = malloc(BYTES_MAX), *to = malloc(BYTES_MAX + 1);
+    (void)state;
+    is_stopped_soon = true;
+    alarm(60); /* if it never sleeps */
+    copy_and_check(from, to, BYTES_MAX, 5);
+    alarm(0);
+    assert_int_equal(naps, 3);
+    free(from);
+    free(to);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -87,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_with_helper),
         cmocka_unit_test(test_refused),
     };

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages that will never be received: their receivers have called MPI_Finalize. A wait in which
+ * nothing has happened for long looks for them, twice: what the first look has found a peer to be
+ * holds for all packets that come before the second one, so that no answer is on its way any more.
+ *
+ * On the same host a rank shows how far it has come; a rank of another host is asked, and answers
+ * behind all that it has sent before. A program that is right comes here only when it waits long.
+ */
+#include "pt2pt/device_private.h"
+
+#include "base/fail.h"
+#include "mpi.h"
+
+#include <stdio.h>
+
+/* ---- what a peer is ---- */
+
+static weft_leaving_t leaving_of(weft_endpoint_t *endpoint)
+{
+    if (endpoint->leaving != NULL)
+        return (weft_leaving_t)atomic_load_explicit(endpoint->leaving, memory_order_acquire);
+    return wefti_sends_to(endpoint)->told_leaving ? WEFT_LEAVES : WEFT_STAYS;
+}
+
+/* If there is no room, it is asked at the next look. */
+static void ask_peer(weft_endpoint_t *endpoint)
+{
+    weft_header_t header = weft_header_for(WEFT_PACKET_ASK_LEAVING, 0, 0);
+    endpoint->link->send(endpoint, &header, NULL);
+}
+
+void wefti_leaving_is_asked(int source, const weft_header_t *header, const void *payload)
+{
+    (void)header, (void)payload;
+    weft_endpoint_t *endpoint = weft_process_endpoint(source);
+    if (endpoint != NULL && atomic_load(&weft_world.leaving) != WEFT_STAYS)
+        wefti_send_answer(endpoint, WEFT_PACKET_LEAVING, 0, NULL);
+}
+
+void wefti_leaving_is_told(int source, const weft_header_t *header, const void *payload)
+{
+    (void)header, (void)payload;
+    weft_endpoint_t *endpoint = weft_process_reached(source);
+    if (endpoint != NULL)
+        wefti_sends_to(endpoint)->told_leaving = true;
+}
+
+/* ---- what was sent to it ---- */
+
+void wefti_note_unseen(const weft_request_t *request)
+{
+    if (wefti_pt2pt.unseen++ == 0 && request->why != NULL)
+        snprintf(wefti_pt2pt.unseen_text, sizeof(wefti_pt2pt.unseen_text), "%s", request->why);
+}
+
+/* "the standard send of 4 bytes with tag 5 to rank 1 of MPI_COMM_WORLD" */
+static void describe_send(const weft_send_t *send, char *out, size_t room)
+{
+    const weft_send_args_t *args = &send->args;
+    const char *name = args->comm->name[0] != '\0' ? args->comm->name : "a communicator";
+    bool is_collective = (args->context & 1) != 0;
+    int used = snprintf(out, room,
+                        is_collective ? "a message of a collective operation, of %zu bytes"
+                        : args->mode == WEFT_SEND_SYNCHRONOUS ? "the synchronous send of %zu bytes"
+                                                              : "the standard send of %zu bytes",
+                        send->bytes);
+    if (!is_collective)
+        used += snprintf(out + used, room - (size_t)used, " with tag %d", args->tag);
+    used += snprintf(out + used, room - (size_t)used, " to rank %d of %s", args->dest, name);
+    int world_rank = weft_process_rank(weft_comm_process(args->comm, args->dest));
+    if (world_rank != args->dest)
+        snprintf(out + used, room - (size_t)used, " (rank %d in MPI_COMM_WORLD)", world_rank);
+}
+
+static void note_never_received(weft_send_t *send)
+{
+    char what[320];
+    weft_request_t *request = &send->request;
+    describe_send(send, what, sizeof(what));
+    weft_request_note_error(
+        request, weft_fail(MPI_ERR_OTHER,
+                           "%s will never be received: that rank has called MPI_Finalize", what));
+    if (request->is_detached || wefti_pt2pt.is_ending)
+        wefti_note_unseen(request);
+}
+
+static void end_announced(weft_send_t *send, void *context)
+{
+    weft_endpoint_t *endpoint = context;
+    if (send->endpoint != endpoint || send->stage != WEFT_SEND_RTS_OUT)
+        return;
+    note_never_received(send);
+    endpoint->asked--;
+    send->stage = WEFT_SEND_FIRST; /* no answer is expected any more */
+    wefti_send_stop(send);
+}
+
+static void note_all(weft_send_t *send, void *context)
+{
+    if (send->endpoint == context)
+        note_never_received(send);
+}
+
+/* Neither what waits for room, nor answers, will ever be taken. */
+static void end_all(int process, weft_endpoint_t *endpoint)
+{
+    wefti_sends_each(note_all, endpoint);
+    snprintf(wefti_pt2pt.lost_text, sizeof(wefti_pt2pt.lost_text),
+             "rank %d has called MPI_Finalize", weft_process_rank(process));
+    endpoint->is_lost = true;
+    wefti_sends_lose(endpoint);
+    wefti_note_idle();
+}
+
+/* ---- a look ---- */
+
+static void look_at_peer(int process, weft_endpoint_t *endpoint)
+{
+    weft_peer_sends_t *peer = wefti_sends_to(endpoint);
+    if ((endpoint->asked == 0 && peer->waiting_first == NULL) || endpoint->is_lost)
+        return;
+    weft_leaving_t last = (weft_leaving_t)peer->leaving, now = leaving_of(endpoint);
+    peer->leaving = (uint8_t)now;
+    if (now == WEFT_STAYS && !endpoint->is_on_host)
+        ask_peer(endpoint);
+    else if (last == WEFT_LEAVES)
+        wefti_sends_each(end_announced, endpoint);
+    else if (last == WEFT_GONE)
+        end_all(process, endpoint);
+}
+
+void weft_pt2pt_waited_long(void)
+{
+    for (int process = 0; process < weft_processes.count; process++) {
+        weft_endpoint_t *endpoint = weft_process_reached(process);
+        if (endpoint != NULL)
+            look_at_peer(process, endpoint);
+    }
+}
