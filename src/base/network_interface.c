@@ -2,7 +2,12 @@
 #include "base/network_interface.h"
 
 #include "base/config.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "mpi.h"
 
+#include <errno.h>
+#include <ifaddrs.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,4 +99,44 @@ weft_interface_t weft_interface_choose(const char *name)
     if (is_wanted)
         result.why = NULL;
     return result;
+}
+
+/* ---- The list of addresses ---- */
+
+/* false: it is an address of another kind. */
+static bool read_address(const struct ifaddrs *entry, weft_interface_address_t *out)
+{
+    const struct sockaddr *address = entry->ifa_addr;
+    if (address == NULL || (address->sa_family != AF_INET && address->sa_family != AF_INET6))
+        return false;
+    *out = (weft_interface_address_t){.is_up = (entry->ifa_flags & IFF_UP) != 0,
+                                      .is_loopback = (entry->ifa_flags & IFF_LOOPBACK) != 0};
+    snprintf(out->name, sizeof(out->name), "%s", entry->ifa_name);
+    memcpy(&out->address, address,
+           address->sa_family == AF_INET ? sizeof(struct sockaddr_in)
+                                         : sizeof(struct sockaddr_in6));
+    if (address->sa_family == AF_INET && entry->ifa_netmask != NULL)
+        out->mask = ((const struct sockaddr_in *)entry->ifa_netmask)->sin_addr.s_addr;
+    return true;
+}
+
+int weft_interface_addresses(weft_interface_address_t **out, size_t *count_out)
+{
+    struct ifaddrs *list;
+    size_t most = 0, count = 0;
+    if (getifaddrs(&list) != 0)
+        return weft_fail(MPI_ERR_OTHER, "the network interfaces cannot be listed: %s",
+                         strerror(errno));
+    for (const struct ifaddrs *entry = list; entry != NULL; entry = entry->ifa_next)
+        most++;
+    weft_interface_address_t *addresses = weft_alloc_array(most, sizeof(*addresses));
+    for (const struct ifaddrs *entry = list; addresses != NULL && entry != NULL;
+         entry = entry->ifa_next)
+        count += read_address(entry, &addresses[count]);
+    freeifaddrs(list);
+    if (addresses == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a list of %zu network addresses", most);
+    *out = addresses;
+    *count_out = count;
+    return MPI_SUCCESS;
 }

@@ -6,6 +6,7 @@
 #include "mpi/check.h"
 #include "comm/comm_make.h"
 #include "coll/coll.h"
+#include "pt2pt/bsend.h"
 #include "object/attribute.h"
 #include "object/comm_hints.h"
 #include "object/group_set.h"
@@ -387,12 +388,14 @@ static int check_freeable(weft_call_t *call, const MPI_Comm *handle, weft_comm_t
     return err;
 }
 
-/* Operations in progress hold references of their own. */
+/* Operations in progress hold references of their own. Those that use the communicator's buffer are
+ * waited for: the buffer is the program's again. */
 static int free_comm(weft_call_t *call, weft_comm_t *comm, MPI_Comm *handle)
 {
     int err = weft_attributes_delete_all(weft_comm_attributes(comm));
     if (err != MPI_SUCCESS)
         return err;
+    weft_bsend_release(comm);
     call->comm = NULL;
     weft_comm_release(comm);
     *handle = MPI_COMM_NULL;

@@ -75,8 +75,11 @@ int PMPI_Finalize(void)
     weft_attributes_delete_all(weft_comm_attributes(&weft_comm_self));
     weft_attributes_delete_all(weft_comm_attributes(&weft_comm_world));
     weft_unlock();
+    int unreceived = weft_stop_sending();
+    if (unreceived != MPI_SUCCESS)
+        unreceived = weft_error_raise(NULL, unreceived, call.name);
     int err = weft_stop();
-    return err == MPI_SUCCESS ? err : weft_error_raise(NULL, err, call.name);
+    return err == MPI_SUCCESS ? unreceived : weft_error_raise(NULL, err, call.name);
 }
 
 WEFT_API(MPI_Abort);

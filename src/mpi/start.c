@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/start.h"
 
+#include "mpi/last_output.h"
 #include "report/report.h"
 #include "comm/comm_make.h"
 #include "stream/stream.h"
@@ -64,10 +65,10 @@ static const weft_wireup_t wireup = {
 
 void weft_abort_job(int code, const char *why)
 {
-    fflush(NULL);
+    weft_flush_last_output();
     if (code == 0)
         code = 1;
-    weft_pmi_abort(code, why, weft_world.has_lost);
+    weft_pmi_abort(code, why, weft_world.has_lost && !weft_world.lacks_files);
 }
 
 static int start_join_job(int thread_level)
@@ -209,6 +210,7 @@ int weft_start(int thread_level)
     weft_world.peer_lost = weft_pt2pt_peer_lost;
     weft_world.land = weft_packet_land;
     weft_world.network_lost = weft_pt2pt_network_lost;
+    weft_world.waited_long = weft_pt2pt_waited_long;
     int err = start_join_job(thread_level);
     if (err != MPI_SUCCESS)
         return err;
@@ -242,13 +244,20 @@ static void close_objects(void)
         weft_handle_numbers_close();
 }
 
-int weft_stop(void)
+int weft_stop_sending(void)
 {
     weft_lock(); /* released at times while waiting */
     weft_streams_end();
     if (weft_config.REPORT && weft_report_end() != MPI_SUCCESS)
         WEFT_LOG(WEFT_WARN, "start", "no report at the end: %s", weft_fail_text());
-    weft_pt2pt_await_idle();
+    int err = weft_pt2pt_await_idle();
+    weft_unlock();
+    return err;
+}
+
+int weft_stop(void)
+{
+    weft_lock();
     weft_bsend_close();
     part_in_order();
     weft_unlock();

@@ -6,6 +6,10 @@
 /** Start MPI: launcher, transports, MPI_COMM_WORLD. Returns an error class with a text. */
 int weft_start(int thread_level);
 
+/** The first part of the end: wait until all that this process has sent is received. MPI_ERR_OTHER
+ * with a text: some of it will never be, and the second part is still to come. */
+int weft_stop_sending(void);
+
 /** Stop MPI; waits until nothing that this process has sent can be lost. */
 int weft_stop(void);
 

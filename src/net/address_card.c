@@ -3,12 +3,13 @@
  *   card:  head | rail 0: base address, which bytes of it vary | ... | rank 0: its varying bytes of
  *          all rails | rank 1 | ...
  *
- * On IP networks the addresses of a host differ in the two bytes of the port: 8 ranks take 180
- * bytes in all.
+ * On IP networks the addresses of a host's ranks differ in the two bytes of the port: the card of 8
+ * ranks has 180 bytes in all.
  *
- * The card must be the first thing that its rank gives to the launcher: who asks for it earlier is
- * made to wait for the rank's first commit, and told that there is no card if that holds none. So
- * it is not the lowest rank, which gives the invitation to shared memory.
+ * The card must be the first thing that its rank gives to the launcher: a rank that asks for it
+ * earlier is made to wait for the other's first commit, and is told that there is no card if that
+ * commit has none. So the lowest rank does not publish it, since that gives the invitation to
+ * shared memory first.
  */
 #include "net/address_card.h"
 
@@ -38,7 +39,7 @@ typedef struct rail_base {
 
 typedef struct card_head {
     uint32_t magic, version;
-    uint64_t token;
+    uint8_t token[WEFT_SECRET_BYTES];
     uint32_t ranks, rails;
     char provider[48], host[64];
 } card_head_t;
@@ -51,12 +52,13 @@ typedef struct card {
     unsigned char *rank_data; /* [head.ranks][rank_bytes] */
 } card_t;
 
-static card_t **cards; /* [hosts], of those that were asked for */
+static card_t **cards; /* [hosts]; NULL: not read yet */
 
-/* Different for each rank of a host, so that a packet which went astray is not taken. */
-static uint64_t key_for(uint64_t token, int rank)
+/* Different for each rank of a host, so that a rank does not take a packet for another one. */
+static void make_key(const uint8_t token[WEFT_SECRET_BYTES], int rank,
+                     uint8_t out[WEFT_SECRET_BYTES])
 {
-    return token ^ ((uint64_t)rank * 0x9e3779b97f4a7c15ULL);
+    weft_keyed_hash(token, &rank, sizeof(rank), out);
 }
 
 /* ---- writing ---- */
@@ -131,7 +133,7 @@ static int make_card(const weft_addresses_t *all)
                             .version = WEFT_WIRE_VERSION,
                             .ranks = (uint32_t)weft_world.local_size,
                             .rails = all[0].rails}};
-    int err = weft_random(&card.head.token, sizeof(card.head.token));
+    int err = weft_random(card.head.token, sizeof(card.head.token));
     if (err != MPI_SUCCESS)
         return err;
     snprintf(card.head.provider, sizeof(card.head.provider), "%s", weft_world.fabric);
@@ -175,7 +177,7 @@ static int gather_and_publish(const weft_addresses_t *own)
 
 /* ---- reading ---- */
 
-/* Take `bytes` bytes from a card that may be of any length. */
+/* Take `bytes` bytes from a card; false: it is shorter than that. */
 static bool card_take_bytes(const unsigned char **from, const unsigned char *end, void *to,
                             size_t bytes)
 {
@@ -254,7 +256,7 @@ static int find_card(int rank, card_t **out)
     return err;
 }
 
-/* Place of a rank among those of its host. */
+/* The place of a rank among those of its host. */
 static uint32_t index_on_host(int rank)
 {
     uint32_t index = 0;
@@ -279,7 +281,7 @@ static void card_read_rank(const card_t *card, uint32_t index, weft_addresses_t 
     }
 }
 
-/* Both sides must have opened the same thing. */
+/* Both sides must have opened the same network. */
 static int check_card(const card_t *card, int rank)
 {
     if (strcmp(card->head.provider, weft_world.fabric) != 0)
@@ -291,7 +293,7 @@ static int check_card(const card_t *card, int rank)
     return MPI_SUCCESS;
 }
 
-int weft_card_read(int rank, weft_addresses_t *out, uint64_t *key_out)
+int weft_card_read(int rank, weft_addresses_t *out, uint8_t key_out[WEFT_SECRET_BYTES])
 {
     card_t *card;
     int err = find_card(rank, &card);
@@ -304,7 +306,7 @@ int weft_card_read(int rank, weft_addresses_t *out, uint64_t *key_out)
         return weft_fail(MPI_ERR_OTHER, "rank %d is not among the %u ranks of %s", rank,
                          card->head.ranks, card->head.host);
     card_read_rank(card, index, out);
-    *key_out = key_for(card->head.token, rank);
+    make_key(card->head.token, rank, key_out);
     return MPI_SUCCESS;
 }
 
@@ -317,7 +319,7 @@ const char *weft_card_host(int rank)
 
 /* ---- beginning and end ---- */
 
-int weft_card_publish(const weft_addresses_t *own, uint64_t *own_key_out)
+int weft_card_publish(const weft_addresses_t *own, uint8_t own_key_out[WEFT_SECRET_BYTES])
 {
     bool is_author = weft_world.local_rank == weft_world.local_size - 1;
     int err = MPI_SUCCESS;
@@ -333,7 +335,7 @@ int weft_card_publish(const weft_addresses_t *own, uint64_t *own_key_out)
     if (err == MPI_SUCCESS)
         err = find_card(weft_world.rank, &card);
     if (err == MPI_SUCCESS)
-        *own_key_out = key_for(card->head.token, weft_world.rank);
+        make_key(card->head.token, weft_world.rank, own_key_out);
     return err;
 }
 

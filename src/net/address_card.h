@@ -4,13 +4,14 @@
  * the host through PMIx; others read it when they first talk to one of them. There is no fence of
  * all ranks and no table of all addresses.
  *
- * A card holds a random token. Out of it comes the key of each rank of the host, which whoever
- * talks to that rank has to show: only ranks of the job can read the card.
+ * A card has a random token, from which the key of each rank of the host is computed. A process
+ * that knows the key of a rank belongs to the job, since only ranks of the job can read the card.
  */
 #ifndef WEFT_NET_ADDRESS_CARD_H
 #define WEFT_NET_ADDRESS_CARD_H
 
 #include "runtime/transport.h"
+#include "base/keyed_hash.h"
 
 #include <stdint.h>
 
@@ -28,17 +29,16 @@ typedef struct weft_addresses {
 /**
  * Tell the others where this rank is. Collective over the ranks of this host, whose addresses have
  * the same shape; weft_world.fabric is set, weft_nodes_open() was called.
- * own_key_out  what packets to this rank have to carry
+ * own_key_out  the key that a process must know to talk to this rank
  * returns      MPI_SUCCESS; MPI_ERR_OTHER with a text; MPI_ERR_NO_MEM
  */
-int weft_card_publish(const weft_addresses_t *own, uint64_t *own_key_out);
+int weft_card_publish(const weft_addresses_t *own, uint8_t own_key_out[WEFT_SECRET_BYTES]);
 
-/** Where a rank of another host is, and what packets to it have to carry. Waits, WEFT_TIMEOUT
- *  seconds at most, for its card. MPI_ERR_OTHER with a text, also when that host opened another
- *  fabric. */
-int weft_card_read(int rank, weft_addresses_t *out, uint64_t *key_out);
+/** The addresses of a rank of another host, and its key. Waits, WEFT_TIMEOUT seconds at most, for
+ *  its card. MPI_ERR_OTHER with a text, also when that host opened another fabric. */
+int weft_card_read(int rank, weft_addresses_t *out, uint8_t key_out[WEFT_SECRET_BYTES]);
 
-/** The host of a rank as far as it is known. */
+/** The name of a rank's host, "another host" if its card was not read. */
 const char *weft_card_host(int rank);
 
 void weft_card_close(void);

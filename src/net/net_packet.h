@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What goes over the network: a packet of runtime/transport.h with this header (src/ofi; src/tcp
- * has the kinds).
+ * The header that src/ofi puts in front of a packet of runtime/transport.h. Of this file src/tcp
+ * uses the kinds only.
  *
  *   | key 8 | source 4 | sequence 4 | context 4 | tag 4 | bytes 4 | kind 1 | version 1 | 0 2 |
- * payload
+ *   | payload ...
  *
  * All hosts of a job have the same byte order. The key is a secret of the receiver's host that only
- * ranks of the job can read (through PMIx): a packet without it is a stranger's, and is dropped.
+ * ranks of the job can read (through PMIx): a packet without it is not of this job, and is dropped.
  */
 #ifndef WEFT_NET_NET_PACKET_H
 #define WEFT_NET_NET_PACKET_H
@@ -15,13 +15,13 @@
 #include <stdint.h>
 
 enum {
-    WEFT_WIRE_VERSION = 1,
-    /* Kinds above those of the layer above: of this transport alone, without payload but for LOST.
-     */
-    WEFT_WIRE_THROTTLE = 0xf0, /* ask before you send unexpected data */
-    WEFT_WIRE_RELEASE,         /* you need not any more */
-    WEFT_WIRE_TAKEN,           /* context and tag: what was taken of yours so far (ofi/credit.h) */
-    WEFT_WIRE_LOST, /* out of turn: expect no more of me, for the reason in the payload */
+    WEFT_WIRE_VERSION = 2,
+    /* Packets between the transports themselves, which have higher kinds than those of the layer
+     * above. Only LOST has a payload. */
+    WEFT_WIRE_THROTTLE = 0xf0, /* the receiver must ask before it sends unexpected data */
+    WEFT_WIRE_RELEASE,         /* it need not ask */
+    WEFT_WIRE_TAKEN,           /* context and tag: bytes taken so far (ofi/credit.h) */
+    WEFT_WIRE_LOST,            /* its sender sends nothing more; the payload says why; unnumbered */
 };
 
 typedef struct weft_wire {

@@ -130,6 +130,9 @@ static int open_connection(weft_pmi_job_t *job)
     pmi.is_one_host = job->local_size == job->size;
     pmi.size = job->size;
     pmi.state = CONNECTED;
+    weft_pmi_notes_open(&pmi.self);
+    weft_pmi_note(WEFT_NOTE_CONNECTED, 0, NULL);
+    weft_pmi_mark_process();
     return MPI_SUCCESS;
 }
 
@@ -226,6 +229,27 @@ int weft_pmi_publish(const char *key, const void *data, size_t bytes)
     return err != MPI_SUCCESS || pmi.state == SINGLETON ? err : commit_values();
 }
 
+static bool is_launcher_ours(void)
+{
+    return pmi.state == CONNECTED && strncmp(pmi.self.nspace, "weft-", 5) == 0;
+}
+
+/*
+ * A fence ends with PMIX_ERR_PARTIAL_SUCCESS when a process of one of the other ranks ends
+ * meanwhile. It may be an earlier one, since ranks may run MPI programs one after the other; so the
+ * fence is repeated, to which the rank's next program comes. If there is none, mpirun ends the job;
+ * not every launcher does.
+ */
+static pmix_status_t fence_members(const pmix_proc_t *members, size_t count,
+                                   const pmix_info_t *infos, size_t info_count)
+{
+    pmix_status_t status;
+    do
+        status = PMIx_Fence(members, count, infos, info_count);
+    while (status == PMIX_ERR_PARTIAL_SUCCESS && is_launcher_ours());
+    return status;
+}
+
 int weft_pmi_fence(void)
 {
     if (pmi.state == SINGLETON)
@@ -238,7 +262,7 @@ int weft_pmi_fence(void)
     bool yes = true;
     PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
     /* The server of this host has the data of its ranks; only those of other hosts are missing. */
-    pmix_status_t status = PMIx_Fence(&all, 1, &collect, pmi.is_one_host ? 0 : 1);
+    pmix_status_t status = fence_members(&all, 1, &collect, pmi.is_one_host ? 0 : 1);
     PMIX_INFO_DESTRUCT(&collect);
     return status == PMIX_SUCCESS ? MPI_SUCCESS
                                   : weft_pmi_failed(status, "the ranks cannot be synchronised");
@@ -253,7 +277,7 @@ int weft_pmi_fence_ranks(const int *ranks, int count)
         return weft_fail(MPI_ERR_NO_MEM, "a list of %d ranks", count);
     for (int i = 0; i < count; i++)
         members[i] = process(&pmi.self, (pmix_rank_t)ranks[i]);
-    pmix_status_t status = PMIx_Fence(members, (size_t)count, NULL, 0);
+    pmix_status_t status = fence_members(members, (size_t)count, NULL, 0);
     weft_free(members);
     if (status != PMIX_SUCCESS)
         return weft_pmi_failed(status, "some of the ranks cannot be synchronised");
@@ -308,19 +332,17 @@ int weft_pmi_find_nodes(int *node_of)
 
 /* Weft's mpirun prints the message, with the rank and its host. Other launchers print nothing, or
  * that they do not have the message. */
-static bool does_launcher_explain(void)
-{
-    return pmi.state == CONNECTED && strncmp(pmi.self.nspace, "weft-", 5) == 0;
-}
-
 void weft_pmi_abort(int code, const char *message, bool is_bereft)
 {
     char marked[512];
-    bool is_ours = does_launcher_explain();
+    bool is_ours = is_launcher_ours();
     if (message[0] != '\0' && !is_ours)
         weft_log_write(WEFT_ERROR, "pmi", "%s", message);
     snprintf(marked, sizeof(marked), "%c%s", WEFT_BEREFT_MARK, message);
-    if (pmi.state == CONNECTED)
+    bool is_told =
+        pmi.state == CONNECTED &&
+        weft_pmi_note(is_bereft ? WEFT_NOTE_LOST_PEER : WEFT_NOTE_ABORTED, code, message);
+    if (pmi.state == CONNECTED && !is_told)
         PMIx_Abort(code, is_ours && is_bereft ? marked : message, NULL, 0);
     /* A code like 256 must not turn into success. */
     _exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
@@ -335,6 +357,8 @@ int weft_pmi_close(void)
             release_entry(WEFT_ELEMENT(pmi.entries.next, pmi_entry_t, link));
         return MPI_SUCCESS;
     }
+    weft_pmi_note(WEFT_NOTE_FINALIZED, 0, NULL);
+    weft_pmi_unmark_process();
     pmix_status_t status = PMIx_Finalize(NULL, 0);
     weft_free(pmi.local_ranks);
     pmi.local_ranks = NULL;

@@ -6,7 +6,10 @@
 #include "base/fail.h"
 #include "mpi.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static bool is_set(const char *name)
 {
@@ -36,12 +39,54 @@ static long foreign_pmi_size(void)
     return is_set("PMI_FD") || is_set("PMI_PORT") || is_set("PMI_RANK") ? -1 : 0;
 }
 
+/* Why Weft's mpirun has no server for a job of several ranks. */
+static const char no_server[] = "WEFT_NO_SERVER";
+
+/* "job/rank/process": the process that has joined as this rank. A program that it runs finds this
+ * in its environment, and would wait for ever for ranks that have joined long ago. */
+static const char joined_process[] = "WEFT_RANK_PROCESS";
+
+static int refuse_second_process(void)
+{
+    char prefix[512];
+    const char *joined = weft_environment(joined_process), *rank = weft_environment("PMIX_RANK");
+    int length =
+        snprintf(prefix, sizeof(prefix), "%s/%s/", weft_environment("PMIX_NAMESPACE"), rank);
+    if (joined == NULL || length >= (int)sizeof(prefix) ||
+        strncmp(joined, prefix, (size_t)length) != 0)
+        return MPI_SUCCESS;
+    long process = strtol(joined + length, NULL, 10);
+    if (process <= 0 || process == (long)getpid())
+        return MPI_SUCCESS;
+    return weft_fail(MPI_ERR_OTHER,
+                     "this program was started by rank %s (process %ld) of a running MPI program "
+                     "and cannot join the same job: start it with an mpirun of its own, without "
+                     "PMIX_RANK in its environment, or outside of MPI_Init and MPI_Finalize",
+                     rank, process);
+}
+
+void weft_pmi_mark_process(void)
+{
+    char text[512];
+    snprintf(text, sizeof(text), "%s/%s/%d", weft_environment("PMIX_NAMESPACE"),
+             weft_environment("PMIX_RANK"), (int)getpid());
+    weft_environment_set(joined_process, text);
+}
+
+void weft_pmi_unmark_process(void)
+{
+    weft_environment_set(joined_process, NULL);
+}
+
 int weft_pmi_find_server(bool *out)
 {
     if (is_set("PMIX_NAMESPACE") && is_set("PMIX_RANK")) {
         *out = true;
-        return MPI_SUCCESS;
+        return refuse_second_process();
     }
+    if (is_set(no_server))
+        return weft_fail(MPI_ERR_OTHER, "mpirun has no PMIx server for MPI programs: %s",
+                         weft_environment(no_server));
     long tasks = slurm_step_tasks();
     if (tasks > 1)
         return weft_fail(

@@ -74,15 +74,17 @@ static void locality_from_names(const pmix_proc_t *self, const weft_pmi_job_t *j
     }
 }
 
-/* Sort the list; true when it has no duplicates and this rank is in it. */
+/* Sort the list; true when this rank is in it, and each of the job's ranks once at most and no
+ * other. */
 static bool is_sound(const weft_pmi_job_t *job, peers_t *peers)
 {
     qsort(peers->ranks, (size_t)peers->count, sizeof(int), compare_ranks);
     bool has_self = false;
     for (int i = 0; i < peers->count; i++) {
-        if (i > 0 && peers->ranks[i] == peers->ranks[i - 1])
+        int rank = peers->ranks[i];
+        if (rank < 0 || rank >= job->size || (i > 0 && rank == peers->ranks[i - 1]))
             return false;
-        has_self = has_self || peers->ranks[i] == job->rank;
+        has_self = has_self || rank == job->rank;
     }
     return has_self;
 }

@@ -4,12 +4,18 @@
 #define WEFT_PMI_PMI_PRIVATE_H
 
 #include "pmi/pmi.h"
+#include "base/rank_note.h"
 
 #include <pmix.h>
 
 /** Does the environment name a PMIx server? Fails when it shows that the launcher started several
- *  processes and has no server. */
+ *  processes and has no server, or that another process has joined as this rank. */
 int weft_pmi_find_server(bool *out);
+
+/** Tell programs that this process runs that it has joined as its rank; take that back. Both change
+ *  the environment. */
+void weft_pmi_mark_process(void);
+void weft_pmi_unmark_process(void);
 
 /** Fill hostname, local_rank, local_size and local_ranks (to be freed by the caller) of a job whose
  *  rank and size are known; `self` is the process as PMIx names it. */
@@ -24,6 +30,13 @@ int weft_pmi_await_blob(const pmix_proc_t *whose, const char *key, int limit_s, 
 
 /** Give MPI_ERR_OTHER for a status of PMIx: "what: text of the status". */
 int weft_pmi_failed(pmix_status_t status, const char *what);
+
+/** Find the pipe to Weft's mpirun that this process, named as PMIx does, has inherited; programs
+ *  that it starts do not inherit it. */
+void weft_pmi_notes_open(const pmix_proc_t *self);
+
+/** Tell mpirun. From any thread, at any time. text: NULL: none. false: there is no such pipe. */
+bool weft_pmi_note(weft_note_kind_t kind, int code, const char *text);
 
 /** A value of `rank` (or PMIX_RANK_WILDCARD: of the job) that the server sent along at the start;
  * NULL when it did not. Never asks the server. To be given to PMIX_VALUE_RELEASE. */

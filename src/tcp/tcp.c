@@ -24,16 +24,17 @@
 
 enum {
     EVENTS = 32,
-    /* Rounds between two looks at all connections, while the last busy one is looked at in each:
-     * a look at one costs 0.2 us, at all 0.3 us and 0.2 us for each that has something. */
+    /* Rounds between two polls of all connections; the last busy one is polled in each round. To
+     * poll one costs 0.2 us, all of them 0.3 us and 0.2 us for each that has something. */
     ROUNDS_PER_LOOK = 4,
-    /* A round that looks at sockets takes ten times as long as one that looks at shared memory:
-     * once so many of them have found nothing, only one in some is made. */
+    /* A round that polls sockets takes ten times as long as one that polls shared memory: once so
+     * many of them have found nothing, only one in QUIET_SKIP is made. */
     QUIET_ROUNDS = 256,
     QUIET_SKIP = 32,
-    /* What an idle socket takes at once costs nothing but its place with the receiver, while asking
-     * first costs two messages: 168 us for 1 MiB, 155 unasked. What a busy one does not take has to
-     * be copied, and answers to several questions go out together. */
+    /* The limit of eager messages is higher while the socket is idle. Data that an idle socket
+     * takes at once only need memory at the receiver, while to ask first costs two messages: 1 MiB
+     * took 168 us when asked for, and 155 us unasked. Data that a busy socket does not take have to
+     * be copied, and it sends several answers to READs together. */
     IDLE_FACTOR = 16,
     BUSY_PART = 4,
 };
@@ -118,7 +119,7 @@ static void part(tcp_peer_t *peer)
     }
     peer->source.fd = -1;
     peer->state = TCP_LOST;
-    peer->gets = NULL; /* their owners are told otherwise */
+    peer->gets = peer->unasked = NULL; /* their owners are told by weft_world.peer_lost */
     peer->wanted_bytes = 0;
     wefti_tcp_out_drop(peer);
     if (wefti_tcp.hot == peer)
@@ -183,8 +184,8 @@ void wefti_tcp_unwatch(tcp_source_t *source)
 
 /* ---- progress ---- */
 
-/* One source may end another (two connections of one pair), and what was reported of it then is
- * stale: only the first event is taken where connections are being made. */
+/* While connections are being made one source may end another (if a pair has two connections), and
+ * an event that epoll has reported for that one is stale: so only one event is taken then. */
 static int look_at_all(void)
 {
     struct epoll_event events[EVENTS];
@@ -193,7 +194,7 @@ static int look_at_all(void)
     for (int i = 0; i < count; i++) {
         tcp_source_t *source = events[i].data.ptr;
         uint32_t happened = events[i].events;
-        done += !source->rests; /* before it may be gone */
+        done += !source->rests; /* before `ready`, which may free the source */
         source->ready(source, (happened & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0,
                       (happened & EPOLLOUT) != 0);
     }
@@ -212,7 +213,7 @@ static bool may_skip(bool everything)
     return true;
 }
 
-/* Then its socket is better not looked at without need (see MUCH_BYTES): epoll does it without the
+/* Then the socket is better not read without need (see MUCH_BYTES): epoll looks at it without its
  * lock. */
 static bool expects_data(const tcp_peer_t *peer)
 {
@@ -259,9 +260,9 @@ static int tcp_wait_fd(void)
 
 /* ---- opening and closing ---- */
 
-/* Is the next host there at all? Its lowest rank is connected to at once, so that a network which
- * does not work is found here, and not in the middle of the program. The kernel of the other host
- * answers, whatever its rank is at. */
+/* Is the next host there at all? This connects to its lowest rank, so that a network which does not
+ * work is found here, and not in the middle of the program. The kernel of the other host answers,
+ * whatever the rank there does. */
 static int check_next_host(void)
 {
     int node = weft_node_of(weft_world.rank);
@@ -324,7 +325,7 @@ static bool has_output(void)
 static void tcp_quiesce(void)
 {
     while (has_output()) {
-        wefti_tcp_look_for_silence(); /* nobody sleeps here, who would look */
+        wefti_tcp_look_for_silence(); /* this wait does not sleep, so tcp_wait_fd is not called */
         if (weft_progress() == 0)
             sched_yield();
     }
@@ -343,8 +344,9 @@ static void tcp_close(void)
     weft_progress_remove(tcp_progress);
     wefti_tcp.net.is_closing = true;
     if (wefti_tcp.dropped > 0)
-        WEFT_LOG(WEFT_WARN, "tcp", "%llu connections of strangers were dropped",
+        WEFT_LOG(WEFT_WARN, "tcp", "%llu connections that were not of the job were dropped",
                  (unsigned long long)wefti_tcp.dropped);
+    wefti_tcp_accept_close();
     wefti_tcp_connect_close();
     wefti_tcp_interfaces_close();
     for (int i = 0; i < wefti_tcp.net.count; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Large messages: the receiver asks for the sender's bytes (READ), the sender's side of this
- * transport writes them to the socket straight out of the user's memory. Only memory that is
- * registered, and under the key it got then, is ever sent.
+ * Large messages: the receiver asks for the sender's bytes (READ), and the sender's transport
+ * writes them to the socket straight out of the user's memory. It sends only memory that is
+ * registered, and only if the READ carries the key of the registration.
  */
 #include "tcp/tcp_private.h"
 
@@ -20,7 +20,7 @@ typedef struct entry {
 static weft_pool_t entries = WEFT_POOL(get_entry_t);
 static uint64_t next_key = 1, next_get = 1;
 
-/* keys[1] says where the entry lies, which is checked before it is looked at. */
+/* keys[1] is the address of the entry, which is checked before it is used. */
 bool wefti_tcp_register(weft_endpoint_t *endpoint, const void *data, size_t bytes,
                         const struct weft_memory *memory, weft_registration_t *out)
 {
@@ -44,7 +44,7 @@ void wefti_tcp_deregister(weft_endpoint_t *endpoint, weft_registration_t *regist
     weft_pool_give(&entries, entry);
 }
 
-/* NULL: it is not, or no more. */
+/* NULL: there is no such registration. */
 static const get_entry_t *tcp_get_find_entry(const tcp_read_t *read)
 {
     const get_entry_t *entry = (const get_entry_t *)(uintptr_t)read->entry;
@@ -72,8 +72,8 @@ void wefti_tcp_registration_ends(const tcp_read_t *read)
 
 /* ---- gets, oldest first ---- */
 
-/* In a get of ours `handle` holds its number, `has_failed` says that it was not asked for
- * yet, and `begun` counts what has come. */
+/* This transport uses the members of a get so: `handle` is its number, and `begun` counts the bytes
+ * that have come. The peer is asked for gets in the order in which they were begun. */
 static uint64_t number_of(const weft_get_t *get)
 {
     return (uint64_t)(uintptr_t)get->handle;
@@ -81,7 +81,7 @@ static uint64_t number_of(const weft_get_t *get)
 
 weft_get_t *wefti_tcp_find_get(tcp_peer_t *peer, uint64_t number)
 {
-    for (weft_get_t *get = peer->gets; get != NULL; get = get->next) {
+    for (weft_get_t *get = peer->gets; get != peer->unasked; get = get->next) {
         if (number_of(get) == number)
             return get;
     }
@@ -94,6 +94,8 @@ void wefti_tcp_end_get(tcp_peer_t *peer, weft_get_t *get, bool is_good)
     while (*at != get)
         at = &(*at)->next;
     *at = get->next;
+    if (peer->last_get == &get->next)
+        peer->last_get = at;
     peer->wanted_bytes -= get->bytes - get->begun;
     get->done(get, is_good);
 }
@@ -112,12 +114,14 @@ static bool ask(tcp_peer_t *peer, const weft_get_t *get)
 
 bool wefti_tcp_ask_gets(tcp_peer_t *peer)
 {
-    for (weft_get_t *get = peer->gets; get != NULL; get = get->next) {
-        if (!get->has_failed)
-            continue;
-        if (!ask(peer, get))
+    while (peer->unasked != NULL) {
+        weft_get_t *get = peer->unasked;
+        /* Before: a READ that fills the buffer has the buffer written, which comes back here. */
+        peer->unasked = get->next;
+        if (!ask(peer, get)) {
+            peer->unasked = get;
             return false;
-        get->has_failed = false;
+        }
     }
     return true;
 }
@@ -125,20 +129,21 @@ bool wefti_tcp_ask_gets(tcp_peer_t *peer)
 void wefti_tcp_get(weft_get_t *get)
 {
     tcp_peer_t *peer = (tcp_peer_t *)get->endpoint;
-    weft_get_t **end = &peer->gets;
     if (get->bytes == 0) {
         get->done(get, true);
         return;
     }
-    while (*end != NULL)
-        end = &(*end)->next;
-    *end = get;
+    if (peer->gets == NULL)
+        peer->last_get = &peer->gets;
+    *peer->last_get = get;
+    peer->last_get = &get->next;
     get->next = NULL;
     get->handle = (void *)(uintptr_t)next_get++;
     get->begun = 0;
     peer->wanted_bytes += get->bytes;
-    get->has_failed = !ask(peer, get);
-    if (get->has_failed)
+    if (peer->unasked == NULL)
+        peer->unasked = get;
+    if (!wefti_tcp_ask_gets(peer))
         wefti_tcp_note_dirty(peer);
 }
 

@@ -10,20 +10,17 @@
 #include "mpi.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <ifaddrs.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    NAME_BYTES = 32,
     SLOW_MBIT = 10000, /* below it, the report warns */
 };
 
 typedef struct own_interface {
-    char name[NAME_BYTES];
+    char name[WEFT_INTERFACE_NAME_BYTES];
     weft_interface_rank_t rank;
-    const char *why;         /* it is unfit; NULL: it is not, or is not wanted */
+    const char *why;         /* why it is unfit; NULL: it is fit, or only not asked for */
     int speed_mbit;          /* 0: not known */
     in_addr_t address, mask; /* network order */
 } own_interface_t;
@@ -31,19 +28,18 @@ typedef struct own_interface {
 static own_interface_t *interfaces; /* [interface_count] fit ones first; an address each */
 static int interface_count, fit_count;
 
-static void add_interface(const struct ifaddrs *entry)
+static void add_interface(const weft_interface_address_t *entry)
 {
-    if (entry->ifa_addr == NULL || entry->ifa_addr->sa_family != AF_INET ||
-        entry->ifa_netmask == NULL)
+    if (entry->address.ss_family != AF_INET)
         return;
     own_interface_t *own = &interfaces[interface_count++];
-    weft_interface_t looks = weft_interface_choose(entry->ifa_name);
-    snprintf(own->name, sizeof(own->name), "%s", entry->ifa_name);
+    weft_interface_t looks = weft_interface_choose(entry->name);
+    snprintf(own->name, sizeof(own->name), "%s", entry->name);
     own->rank = looks.rank;
     own->speed_mbit = looks.speed_mbit;
     own->why = looks.why;
-    own->address = ((const struct sockaddr_in *)entry->ifa_addr)->sin_addr.s_addr;
-    own->mask = ((const struct sockaddr_in *)entry->ifa_netmask)->sin_addr.s_addr;
+    own->address = ((const struct sockaddr_in *)&entry->address)->sin_addr.s_addr;
+    own->mask = entry->mask;
     if (looks.why != NULL)
         WEFT_LOG(WEFT_INFO, "tcp", "interface %s is passed over: it is %s", own->name, looks.why);
 }
@@ -64,30 +60,27 @@ static void sort_interfaces(void)
     }
 }
 
-/* Some hosts have hundreds of addresses: of containers, of services, on lo. */
-static int add_all_interfaces(const struct ifaddrs *list)
+static int list_interfaces(void)
 {
-    size_t most = 0;
-    for (const struct ifaddrs *entry = list; entry != NULL; entry = entry->ifa_next)
-        most++;
+    weft_interface_address_t *addresses;
+    size_t count;
+    int err = weft_interface_addresses(&addresses, &count);
+    if (err != MPI_SUCCESS)
+        return err;
     weft_free(interfaces);
     interface_count = fit_count = 0;
-    interfaces = weft_alloc_array(most, sizeof(*interfaces));
-    if (interfaces == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for a list of %zu network addresses", most);
-    for (const struct ifaddrs *entry = list; entry != NULL; entry = entry->ifa_next)
-        add_interface(entry);
-    return MPI_SUCCESS;
+    interfaces = weft_alloc_array(count, sizeof(*interfaces));
+    for (size_t i = 0; interfaces != NULL && i < count; i++)
+        add_interface(&addresses[i]);
+    weft_free(addresses);
+    return interfaces != NULL || count == 0
+               ? MPI_SUCCESS
+               : weft_fail(MPI_ERR_NO_MEM, "no memory for a list of %zu network addresses", count);
 }
 
 int wefti_tcp_find_interfaces(void)
 {
-    struct ifaddrs *list;
-    if (getifaddrs(&list) != 0)
-        return weft_fail(MPI_ERR_OTHER, "the network interfaces cannot be listed: %s",
-                         strerror(errno));
-    int err = add_all_interfaces(list);
-    freeifaddrs(list);
+    int err = list_interfaces();
     if (err != MPI_SUCCESS)
         return err;
     sort_interfaces();

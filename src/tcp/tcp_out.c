@@ -2,8 +2,8 @@
 /*
  * Sending. The first packet for a peer in a round of progress goes straight to the socket. Those
  * that follow in the same round (a loop of MPI_Isend) gather in a buffer, which goes out with the
- * next round, when it is half full, or at the end of a blocking send: a system call takes longer
- * than the rest of a small message. What was asked for goes last (tcp_block.c).
+ * next round, when it has GATHER_BYTES, or at the end of a blocking send: a system call takes
+ * longer than the rest of a small message. Answers to READs go last (tcp_block.c).
  */
 #include "tcp/tcp_private.h"
 
@@ -34,7 +34,7 @@ static size_t buffered(const tcp_peer_t *peer)
     return peer->out_end - peer->out_begin;
 }
 
-/* Of what has begun to go out, so much has not. */
+/* Bytes that wait for the socket, new blocks not included. */
 static size_t rest_bytes(const tcp_peer_t *peer)
 {
     return peer->stub_bytes + peer->tail_bytes + buffered(peer);
@@ -53,8 +53,8 @@ static void note_waiting(tcp_peer_t *peer, bool is_waiting)
         is_waiting || peer->has_pushed ? peer->eager_busy : peer->eager_idle;
 }
 
-/* One large packet unasked, and then the peer has the next word: of many in a row the second would
- * wait behind the first, and have to be copied. */
+/* After one large packet unasked, eager_max is small until something has come from the peer: of
+ * many in a row the second would wait behind the first, and have to be copied. */
 static void note_pushed(tcp_peer_t *peer, size_t bytes)
 {
     if (bytes <= peer->eager_busy)
@@ -92,10 +92,10 @@ size_t wefti_tcp_write(tcp_peer_t *peer, struct iovec *pieces, int count)
     return 0;
 }
 
-/* The kernel copies what it is given to the places of a page in turn, and where such a place is
- * ahead of the source's place in its page by less than 32 bytes that copy takes half as long again:
- * 1 MiB from the beginning of a page took 186 us from one host to another with 8, 16 or 24 bytes in
- * front of it, and 147 with 64. */
+/* The kernel copies what it is given into pages, piece after piece. If data get a place
+ * whose offset in a page is greater than that of their source by less than 32 bytes, the copy takes
+ * half as long again: 1 MiB from the beginning of a page took 186 us from one host to another with
+ * 8, 16 or 24 bytes in front of it, and 147 us with 64. */
 size_t wefti_tcp_make_head(char *head, const weft_header_t *header, const void *payload,
                            size_t before)
 {
@@ -144,7 +144,7 @@ static bool write_buffer(tcp_peer_t *peer)
 
 /* ---- what waits ---- */
 
-/* What has begun, in order; true when nothing of it is left. */
+/* Write the rests and the buffer, in order; true when nothing of them is left. */
 static bool write_rests(tcp_peer_t *peer)
 {
     if ((peer->stub_bytes > 0 && !write_stub(peer)) || (peer->tail_bytes > 0 && !write_tail(peer)))
@@ -153,7 +153,7 @@ static bool write_rests(tcp_peer_t *peer)
     return buffered(peer) == 0 || write_buffer(peer);
 }
 
-/* Write what there is until the socket is full; true when nothing is left. */
+/* Write all that waits until the socket is full; true when nothing is left. */
 static bool tcp_write_all(tcp_peer_t *peer)
 {
     if (peer->state != TCP_OPEN)
@@ -163,14 +163,19 @@ static bool tcp_write_all(tcp_peer_t *peer)
     if (weft_net_must_tell_throttle(&peer->net) &&
         !weft_net_tell_throttle(&peer->net, wefti_tcp_send))
         return false;
-    if (!wefti_tcp_ask_gets(peer) || !write_rests(peer))
-        return false;
-    return wefti_tcp_write_blocks(peer); /* the buffer is empty: a frame in it may be cut */
+    for (bool are_all_asked = false; !are_all_asked;) {
+        are_all_asked = wefti_tcp_ask_gets(peer);
+        if (!write_rests(peer))
+            return false;
+    }
+    return wefti_tcp_write_blocks(peer); /* after the buffer, which may begin with half a frame */
 }
 
 static void settle_sent(tcp_peer_t *peer)
 {
+    peer->is_settling = true;
     bool is_done = tcp_write_all(peer);
+    peer->is_settling = false;
     if (peer->state != TCP_OPEN) {
         if (peer->state != TCP_LOST)
             wefti_tcp_note_dirty(peer);
@@ -232,13 +237,13 @@ static void append_frame(tcp_peer_t *peer, const void *data, size_t bytes)
 
 static void gather_frames(tcp_peer_t *peer)
 {
-    if (buffered(peer) >= GATHER_BYTES)
+    if (buffered(peer) >= GATHER_BYTES && !peer->is_settling)
         settle_sent(peer);
     else
         wefti_tcp_note_dirty(peer);
 }
 
-/* Nothing waits, and nothing was sent to the peer in this round. */
+/* Does nothing wait, and was nothing sent to the peer in this round? Notes that something is. */
 static inline bool is_first_waiting(tcp_peer_t *peer)
 {
     bool result = rest_bytes(peer) == 0 && peer->epoch != wefti_tcp.epoch;
@@ -250,11 +255,11 @@ static bool is_connection_open(tcp_peer_t *peer)
 {
     if (__builtin_expect(peer->state == TCP_OPEN, 1))
         return true;
-    /* Until the layer above is told, what it sends is lost, too. */
+    /* Packets that are sent before the layer above is told of the loss are dropped. */
     return peer->state == TCP_LOST && !peer->net.endpoint.is_lost;
 }
 
-/* What the socket does not take waits in the buffer. */
+/* Write to the socket, and keep in the buffer what it does not take. */
 static void write_or_keep(tcp_peer_t *peer, struct iovec *pieces, int count)
 {
     size_t taken = wefti_tcp_write(peer, pieces, count);
@@ -269,7 +274,7 @@ static void write_or_keep(tcp_peer_t *peer, struct iovec *pieces, int count)
     }
 }
 
-/* Copied together, a short packet costs the kernel less than in two pieces. */
+/* A short packet is copied together, which costs less than to give the kernel two pieces. */
 static void write_short(tcp_peer_t *peer, const weft_header_t *header, const void *payload)
 {
     char packet[SHORT_BYTES];

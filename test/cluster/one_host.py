@@ -15,8 +15,8 @@ import sys
 
 import namespaces as ns
 
-SHARED = "/run/cluster"     # the one folder that all hosts see, beside the file system
-NETWORKS = ("10.77.0.0", "10.78.0.0")   # of 24 bits; hosts are eth0 in the first, eth1 in the second
+SHARED = "/run/cluster"     # the one folder of /run that all hosts see
+NETWORKS = ("10.77.0.0", "10.78.0.0")   # of 24 bits; eth0 is in the first, eth1 in the second
 LOGIN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 

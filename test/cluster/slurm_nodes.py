@@ -17,7 +17,7 @@ CONF = f"{SHARED}/slurm.conf"
 PROGRAMS = {"munged": "munge", "slurmctld": "slurmctld", "slurmd": "slurmd", "srun": "slurm-client"}
 PATIENCE_S = 20
 
-# As in ../slurm-one-host.sh: more slots than cores, no cgroups, no waiting.
+# As in slurm-one-host.sh: more slots than cores, no cgroups, no waiting.
 SETTINGS = """\
 ClusterName=weft
 SlurmctldHost=h0(10.77.0.10)

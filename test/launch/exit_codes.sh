@@ -36,6 +36,18 @@ expect_nothing_left
 printf 'exit 6\n' >a-script
 expect 6 "$MPIRUN" -n 1 a-script
 
+# Where few files may be open mpirun fails or not, and leaves nothing behind.
+for files in 8 10 11 12 13 14 15 16 17 18 20 22; do
+    timeout 20 sh -c "ulimit -n $files; exec \"\$0\" -n 4 true" "$MPIRUN" >out 2>err </dev/null
+    got=$?
+    case $got in
+    0) [ $files -ge 16 ] || fail "files: $files are said to be enough" ;;
+    1) [ -s err ] || fail "files: $files are too few, and mpirun says nothing" ;;
+    *) fail "files: exit code $got with $files: $(head -c 300 err)" ;;
+    esac
+    expect_nothing_left
+done
+
 # Time limits
 expect 124 "$MPIRUN" --timeout 1 -n 2 sleep $nap
 expect_text err 'has not ended within 1 s'

@@ -67,4 +67,12 @@ far="timeout 50 $MPIRUN --launch-agent agent"
 for end in 'abort=2,7 7' 'kill=1 137' 'exit=2,3 3'; do
     expect_on ${end#* } --hosts 3 -- $far -host h1,h2,h3 -n 4 "$work/pmi_rank" open board ${end% *} board pause
 done
+
+# A daemon that was started with SIGCHLD ignored learns of the ends of its ranks and of its agents.
+cat >deaf <<EOF
+#!/bin/sh
+exec "$SOURCE/test/cluster/agent" "\$1" "exec env --ignore-signal=CHLD \$2"
+EOF
+chmod +x deaf
+expect_on 5 --hosts 3 -- env WEFT_LAUNCH_RADIX=1 timeout 50 "$MPIRUN" --launch-agent "$work/deaf" -host h1,h2,h3 -n 3 sh -c '[ $RANK -ne 2 ] || exit 5'
 finish

@@ -57,7 +57,7 @@ expect_text err 'none of the addresses 172.17.0.1'
 expect_on 0 --hosts 2 -- $far -host h1,h2 -n 2 sh -c 'grep Cpus_allowed_list /proc/self/status'
 [ "$(lines 'Cpus_allowed_list')" -eq 2 ] || fail "binding: $(cat out)"
 
-# All ranks are told the same about whether ranks outnumber the cores on one of the hosts, unless the user sets the variable.
+# All ranks are told the same about whether one of the hosts is oversubscribed, unless the user sets the variable.
 crowded() {
     wanted=$1
     shift

@@ -26,6 +26,8 @@ expect 3 "$MPIRUN" -n 3 ./pmi_rank open exit=1,3 pause
 expect 1 "$MPIRUN" -n 3 ./pmi_rank open exit=1,0 pause
 expect_text err 'rank 1 .* exited without calling MPI_Finalize'
 expect 4 "$MPIRUN" -n 3 ./pmi_rank open close exit=1,4
+# Programs one after the other: the first one of rank 1 is seen to end while rank 0 waits in a fence of the second one.
+expect 0 timeout 30 "$MPIRUN" -n 2 sh -c './pmi_rank open board linger=1,fence close && ./pmi_rank await=1,fence.gone open touch=0,fence board close'
 # Before MPI_Init and after MPI_Finalize a rank may end at any time.
 expect 0 "$MPIRUN" -n 2 ./pmi_rank open close : -n 1 true
 

@@ -82,4 +82,30 @@ timeout 20 "$MPIRUN" -n 3 yes 2>err </dev/null | head -n 2 >out
 [ "$(wc -l <out)" -eq 2 ] || fail "head got $(wc -l <out) lines"
 [ ! -s err ] || fail "head: $(cat err)"
 expect 0 sh -c '"$0" -n 2 echo x >&- 2>&-' "$MPIRUN"
+
+# Output that cannot be written: the ranks run on, mpirun says why their output is lost, and does not return 0.
+# unwritten CODE WORDS COMMAND: a shell command in which $0 is mpirun; ranks touch done.RANK at their ends
+unwritten() {
+    rm -f done.*
+    expect "$1" sh -c "$3" "$MPIRUN"
+    expect_text err "^mpirun: cannot write standard output: $2; what the ranks write to it is lost from here on$"
+    [ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
+    [ -e done.0 ] && [ -e done.1 ] || fail "ranks have ended early: $3"
+}
+cat >much <<'EOF'
+seq 200000
+: >done.$RANK
+EOF
+unwritten 1 'No space left on device' '"$0" -n 2 sh much >/dev/full'
+unwritten 1 'No space left on device' '"$0" -n 2 sh -c "echo little; : >done.\$RANK" >/dev/full'
+unwritten 1 'File too large' 'ulimit -f 16; "$0" -n 2 sh much >file'
+[ -s file ] || fail "nothing was written before the limit"
+expect 1 sh -c '"$0" -n 2 sh -c "echo error >&2; echo out" 2>/dev/full' "$MPIRUN"
+expect_output "$(printf 'out\nout')"
+expect 1 sh -c '"$0" -n 2 sh much >/dev/full 2>&1' "$MPIRUN"
+expect 7 sh -c '"$0" -n 2 sh -c "echo out; exit 7" >/dev/full' "$MPIRUN"
+expect 1 sh -c '"$0" --help >/dev/full' "$MPIRUN"
+expect_text err 'cannot write standard output: No space left on device'
+# A rank keeps its own limits and signals.
+expect 153 sh -c 'ulimit -f 1; "$0" -n 1 sh -c "exec seq 20000 >file.2"' "$MPIRUN"
 finish

@@ -8,7 +8,12 @@
  *   abort=R,CODE   rank R aborts the job           kill=R   rank R kills itself
  *   exit=R,CODE    rank R exits                    pause    wait to be killed
  *   lost_peer=R,CODE  rank R aborts because of others
+ *   go             make the file there.RANK, and wait for a file go
+ *   linger=R,FILE  a child of rank R keeps the rank's connections until FILE exists, then creates
+ *                  FILE.gone
+ *   touch=R,FILE  rank R creates FILE           await=R,FILE  rank R waits until FILE exists
  */
+#define _GNU_SOURCE /* close_range */
 #include "pmi/pmi.h"
 
 #include "base/config.h"
@@ -16,6 +21,7 @@
 #include "base/memory.h"
 #include "mpi.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +56,15 @@ static void check_blob(int rank)
         _exit(99);
     }
     weft_free(blob);
+}
+
+static void wait_to_go(void)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "there.%d", job.rank);
+    close(open(name, O_CREAT | O_WRONLY, 0600));
+    while (access("go", F_OK) != 0)
+        usleep(1000);
 }
 
 static void board(void)
@@ -119,9 +134,60 @@ static void say(void)
     fflush(stdout);
 }
 
+static void touch(const char *path)
+{
+    FILE *file = fopen(path, "we");
+    if (file != NULL)
+        fclose(file);
+}
+
+static void await_file(const char *path)
+{
+    while (access(path, F_OK) != 0)
+        usleep(1000);
+}
+
+/* The rank's descriptors stay open in the child, so that its end is seen later than it comes. */
+static void linger(const char *path)
+{
+    char gone[256];
+    snprintf(gone, sizeof(gone), "%s.gone", path);
+    if (fork() != 0)
+        return;
+    alarm(60);
+    await_file(path);
+    usleep(200000); /* for what follows the touch; not needed for the result */
+    close_range(STDERR_FILENO + 1, ~0U, 0);
+    touch(gone);
+    _exit(0);
+}
+
+/* "name=R,FILE", for this rank */
+static const char *file_of(const char *action, const char *name)
+{
+    char *end;
+    size_t length = strlen(name);
+    if (strncmp(action, name, length) != 0 || action[length] != '=')
+        return NULL;
+    long rank = strtol(action + length + 1, &end, 10);
+    return rank == job.rank && *end == ',' ? end + 1 : NULL;
+}
+
+static void act_on_file(const char *action)
+{
+    const char *path;
+    if ((path = file_of(action, "linger")) != NULL)
+        linger(path);
+    else if ((path = file_of(action, "touch")) != NULL)
+        touch(path);
+    else if ((path = file_of(action, "await")) != NULL)
+        await_file(path);
+}
+
 static void act(const char *action)
 {
     int rank = -1, code = 0;
+    act_on_file(action);
     if (strcmp(action, "open") == 0)
         check(weft_pmi_open(&job), "open");
     else if (strcmp(action, "close") == 0)
@@ -136,6 +202,8 @@ static void act(const char *action)
         late();
     else if (strcmp(action, "say") == 0)
         say();
+    else if (strcmp(action, "go") == 0)
+        wait_to_go();
     else if (strcmp(action, "pause") == 0)
         pause();
     else if (sscanf(action, "abort=%d,%d", &rank, &code) == 2 && rank == job.rank)

@@ -69,4 +69,17 @@ until_true has_naps 1
 kill -HUP $mpirun
 kill -TERM $mpirun
 expect_end 143
+
+# Some daemons and batch systems start programs with SIGCHLD ignored. Ranks get the default action, with which
+# system() and its like work.
+cat >ignored <<'EOF'
+case $(sed -n 's/^SigIgn://p' /proc/self/status) in
+*[13579bdf]????) echo ignored ;;
+*) echo default ;;
+esac
+EOF
+expect 0 env --ignore-signal=CHLD "$MPIRUN" -n 2 sh ignored
+expect_output "$(printf 'default\ndefault')"
+expect 7 env --ignore-signal=CHLD "$MPIRUN" -n 2 sh -c 'exit 7'
+expect 124 env --ignore-signal=CHLD "$MPIRUN" --timeout 1 -n 2 sleep $nap
 finish

@@ -16,7 +16,7 @@ def is_build_folder(path):
 
 
 def files(*folders, endings=(".c", ".h", ".cu")):
-    """Paths from the root, sorted; what was generated into an in-tree build is left out."""
+    """Paths from the root, sorted, without the files that an in-tree build generates."""
     found = []
     for folder in folders:
         for at, inner, names in os.walk(os.path.join(ROOT, folder)):
@@ -31,7 +31,7 @@ def read(path):
 
 
 def bare(text):
-    """C without comments and without what strings say; lines stay where they are."""
+    """C without comments and without the content of strings; line numbers stay the same."""
     def blank(match):
         kept = "\n" * match.group().count("\n")
         return kept + ('""' if match.group()[0] == '"' else "' '" if match.group()[0] == "'" else " ")
@@ -39,7 +39,7 @@ def bare(text):
 
 
 def functions(text):
-    """(name, arguments, first line, lines, is static) of each definition; its braces stand in the first column."""
+    """(name, arguments, first line, lines, is static) of each definition whose braces are in the first column."""
     lines = bare(text).splitlines()
     for end, line in enumerate(lines):
         if line.startswith("{"):

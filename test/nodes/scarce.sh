@@ -12,7 +12,7 @@ scarce() {
 
 scarce 0 8 files
 [ ! -s out ] && [ ! -s err ] || fail "few files: $(head -c 600 out err)"
-scarce 1 8 hard-files
+scarce 16 8 hard-files
 expect_text err 'rank [0-9]* on h[12] cannot \(accept a connection\|reach rank [0-9]* .*\): Too many open files'
 [ -n "${SANITIZERS-}" ] || {
     scarce 1 1 memory

@@ -13,8 +13,9 @@ import subprocess
 import sys
 import time
 
-GREETING = struct.Struct("<IIIIQ40s")
-MAGIC = 0x57465431
+HELLO_BYTES = 24                        # src/base/handshake.h
+INTRODUCTION = struct.Struct("<II40s")  # the name in a reply: source, dest, host
+NONCE_AND_PROOF_BYTES = 32
 CONNECTIONS = 400
 
 
@@ -43,17 +44,17 @@ def listening(name):
 
 
 def nonsense(dice):
+    """Any bytes, or a reply that is right but for the proof, or a damaged one."""
     kind = dice.randrange(5)
     if kind == 0:
         return dice.randbytes(dice.randrange(200))
-    greeting = GREETING.pack(MAGIC, 1, dice.choice((0, 1, 2, 7, 1 << 31)), dice.choice((0, 1, 2, 9)),
-                             dice.getrandbits(64), dice.randbytes(40))
+    reply = INTRODUCTION.pack(dice.choice((0, 1, 2, 7, 1 << 31)), dice.choice((0, 1, 2, 9)),
+                              dice.randbytes(40)) + dice.randbytes(NONCE_AND_PROOF_BYTES)
     if kind == 1:
-        return greeting[:dice.randrange(len(greeting))]
+        return reply[:dice.randrange(len(reply))]
     if kind == 2:
-        place = dice.randrange(len(greeting))
-        return greeting[:place] + dice.randbytes(1) + greeting[place + 1:]
-    return greeting + dice.randbytes(dice.randrange(3000))
+        return reply
+    return reply + dice.randbytes(dice.randrange(3000))
 
 
 def visit(dice, port, open_ones):
@@ -61,6 +62,9 @@ def visit(dice, port, open_ones):
     stranger.settimeout(2)
     try:
         stranger.connect(("127.0.0.1", port))
+        if dice.randrange(2):
+            stranger.settimeout(0.05)   # the rank may be computing
+            stranger.recv(HELLO_BYTES, socket.MSG_WAITALL)
         stranger.sendall(nonsense(dice))
     except OSError:
         pass    # the rank closed the connection, or has ended

@@ -57,7 +57,7 @@ find_package(MPI COMPONENTS C Fortran)
 message("found: C ${MPI_C_FOUND} Fortran ${MPI_Fortran_FOUND} ${MPI_Fortran_COMPILER}")
 E2
 cmake -S "$place/with_fortran" -B "$place/fortran_out" > "$place/log" 2>&1
-grep -q "found: C TRUE Fortran FALSE MPI_Fortran_COMPILER-NOTFOUND" "$place/log" || {
+grep -q "found: C TRUE Fortran FALSE " "$place/log" || {
     echo "FindMPI took another MPI's Fortran, or no C:"
     grep "found: " "$place/log"
     exit 1

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "mpi.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ bool wli_slurm_is_here(void)
            weft_environment("PMIX_RANK") == NULL && !is_inside_step();
 }
 
-/* The `index`th number of "4(x2),1"; 0: there is none. */
+/* The `index`th number of "4(x2),1"; 0: there is none, or one that makes no sense is before it. */
 static int number_at(const char *text, int index)
 {
     while (text != NULL && *text != '\0') {
@@ -36,6 +37,8 @@ static int number_at(const char *text, int index)
             return 0;
         if (strncmp(end, "(x", 2) == 0)
             times = strtol(end + 2, &end, 10);
+        if (number < 0 || number > INT_MAX || times < 1)
+            return 0;
         if (index < times)
             return (int)number;
         index -= (int)times;

@@ -242,6 +242,9 @@ int wl_loop_open_signals(wl_loop_t *loop, const int more[], wl_signal_fn_t fn, v
     if (hang_up.sa_handler != SIG_IGN)
         sigaddset(&set, SIGHUP);
     sigprocmask(SIG_BLOCK, &set, NULL);
+    /* If it was ignored when we were started, the kernel would reap our children, and no signal
+     * would tell of their ends. */
+    signal(SIGCHLD, SIG_DFL);
     loop->on_signal = fn;
     loop->signal_owner = owner;
     loop->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

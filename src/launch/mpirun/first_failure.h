@@ -22,6 +22,7 @@ typedef enum wl_failure_reason {
     WL_NO_FINALIZE, /* has called MPI_Init, then exited with 0 without MPI_Finalize: the others wait
                      * for it */
     WL_ABORTED,
+    WL_NO_SERVER, /* the PMIx server of a host has ended */
     /* These are never a consequence of another rank's end, as those above may be: */
     WL_SIGNALLED,
     WL_UNREACHABLE,
@@ -30,6 +31,7 @@ typedef enum wl_failure_reason {
 typedef struct wl_first_failure {
     const wl_job_plan_t *plan;
     bool *is_connected;  /* [size] between MPI_Init and MPI_Finalize */
+    int *ended_early;    /* [size] the process of a rank that ended in between; 0: none */
     bool *has_lost_peer; /* [size] has said that it ends because it lost another rank */
     wl_failure_reason_t reason;
     wl_rank_event_t event; /* of the rank that failed first, as far as is known */

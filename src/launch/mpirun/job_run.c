@@ -8,8 +8,10 @@
 #include "launch/loop/event_loop.h"
 #include "launch/mpirun/first_failure.h"
 #include "launch/mpirun/job.h"
+#include "launch/mpirun/left_ranks.h"
 #include "launch/mpirun/other_mpi.h"
 #include "launch/mpirun/output_sinks.h"
+#include "launch/node/rank_process.h"
 #include "mpi.h"
 
 #include <limits.h>
@@ -24,10 +26,9 @@
 enum {
     GRACE_AFTER_SIGNAL_MS = 5000, /* for ranks that want to save their work */
     GRACE_AFTER_FAILURE_MS = 300,
-    PATIENCE_AFTER_KILL_MS =
-        10000,             /* for hosts that do not answer, and processes that cannot die */
     LINGER_QUIET_MS = 300, /* without output from processes that ranks have left running */
     LINGER_MOST_MS = 2000,
+    OUTPUT_LOST = 1, /* exit code of a job that was good but for its output */
 };
 
 static const int64_t never = INT64_MAX;
@@ -45,13 +46,16 @@ typedef struct runner {
     wl_job_t *job;
     wl_sinks_t sinks;
     wl_first_failure_t failure;
+    wl_left_ranks_t left;
     wl_loop_t loop;
     phase_t phase;
     int exit_code;
     bool has_connected; /* some rank has called the MPI_Init of a library that uses PMIx */
     bool is_cut_short;  /* by a signal or the time limit */
     bool may_leave;     /* a signal came after the end: output without a reader is given up */
-    bool is_broken[2];  /* the ranks have been told that the reader is gone */
+    bool is_broken[2];  /* nothing can be written to the channel, and that has been taken care of */
+    bool has_lost_output;
+    bool has_lost_reader; /* the ranks have been told that the reader of a channel is gone */
     int64_t timeout_at, kill_at, leave_at, linger_at, linger_end_at; /* ms */
 } runner_t;
 
@@ -93,7 +97,7 @@ static void end_ranks(runner_t *runner, int signal_number, int grace_ms)
 static void kill_ranks(runner_t *runner)
 {
     runner->phase = KILLED;
-    runner->leave_at = weft_clock_ms() + PATIENCE_AFTER_KILL_MS;
+    runner->leave_at = weft_clock_ms() + WL_KILL_PATIENCE_MS;
     signal_ranks(runner, SIGKILL);
 }
 
@@ -105,6 +109,7 @@ static void take_events(runner_t *runner)
     while (runner->job->ops->next_event(runner->job, &event)) {
         runner->has_connected |= event.kind == WL_RANK_CONNECTED;
         wl_first_failure_take(&runner->failure, &event, weft_clock_ms());
+        wl_left_ranks_take(&runner->left, &event);
     }
 }
 
@@ -112,7 +117,7 @@ static void take_events(runner_t *runner)
 static bool is_expected(const runner_t *runner)
 {
     return runner->failure.reason == WL_SIGNALLED && runner->failure.event.signal == SIGPIPE &&
-           (runner->is_broken[0] || runner->is_broken[1]);
+           runner->has_lost_reader;
 }
 
 static bool is_doubtful(const runner_t *runner)
@@ -175,10 +180,20 @@ static int job_open_signals(runner_t *runner)
 {
     static const int more[] = {SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, 0};
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that is as large as it may be is told like a full disk */
     return wl_loop_open_signals(&runner->loop, more, job_signalled, runner);
 }
 
 /* ---- The loop ---- */
+
+static void leave_ranks(runner_t *runner)
+{
+    char ranks[640];
+    wl_left_ranks_describe(&runner->left, ranks, sizeof(ranks));
+    job_say(runner, "%s not ended %d s after SIGKILL; leaving %s", ranks,
+            WL_KILL_PATIENCE_MS / 1000, count_running(runner) == 1 ? "it" : "them");
+    runner->phase = OVER;
+}
 
 static void job_check_clock(runner_t *runner)
 {
@@ -192,9 +207,7 @@ static void job_check_clock(runner_t *runner)
     if (runner->phase == ENDING && now >= runner->kill_at)
         kill_ranks(runner);
     if (runner->phase == KILLED && now >= runner->leave_at) {
-        job_say(runner, "%d ranks have been told to end and nothing is heard of them; leaving them",
-                count_running(runner));
-        runner->phase = OVER;
+        leave_ranks(runner);
     }
     if (runner->phase == LINGERING && (now >= runner->linger_at || now >= runner->linger_end_at))
         runner->phase = OVER;
@@ -203,7 +216,7 @@ static void job_check_clock(runner_t *runner)
 /* Ranks may have left processes that finish their output, such as bash's `> >(tee log)`. */
 static void job_check_ranks(runner_t *runner)
 {
-    if (count_running(runner) > 0)
+    if (count_running(runner) > 0 || is_doubtful(runner))
         return;
     if (runner->phase == RUNNING) {
         runner->phase = LINGERING;
@@ -214,13 +227,32 @@ static void job_check_ranks(runner_t *runner)
         runner->phase = OVER;
 }
 
-static void check_readers(runner_t *runner)
+/*
+ * In `mpirun | head` the ranks lose their reader as head's writer would without mpirun. A full disk
+ * does not end a program that writes to it, and it may have other results to save; so the ranks run
+ * on there, and mpirun fails in the end.
+ */
+static void take_broken_channel(runner_t *runner, int channel)
+{
+    static const char *const names[] = {"standard output", "standard error"};
+    int error = wl_sinks_error(&runner->sinks, channel);
+    if (error == 0) {
+        runner->has_lost_reader = true;
+        runner->job->ops->break_output(runner->job, channel);
+        return;
+    }
+    runner->has_lost_output = true;
+    job_say(runner, "cannot write %s: %s; what the ranks write to it is lost from here on",
+            names[channel], strerror(error));
+}
+
+static void check_channels(runner_t *runner)
 {
     for (int channel = 0; channel < 2; channel++) {
         if (runner->is_broken[channel] || !wl_sinks_are_broken(&runner->sinks, channel))
             continue;
         runner->is_broken[channel] = true;
-        runner->job->ops->break_output(runner->job, channel);
+        take_broken_channel(runner, channel);
     }
 }
 
@@ -252,7 +284,7 @@ static int job_take_turn(runner_t *runner)
         runner->linger_at = weft_clock_ms() + LINGER_QUIET_MS;
     take_events(runner);
     wl_sinks_flush(&runner->sinks);
-    check_readers(runner);
+    check_channels(runner);
     end_after_failure(runner);
     job_check_clock(runner);
     job_check_ranks(runner);
@@ -260,11 +292,18 @@ static int job_take_turn(runner_t *runner)
 }
 
 /* Write out what is queued. A reader that does not read holds mpirun up, until a signal comes. */
-static void flush_output(runner_t *runner)
+static void await_flush(runner_t *runner)
 {
     wl_sinks_flush(&runner->sinks);
     while (!wl_sinks_are_flushed(&runner->sinks) && !runner->may_leave)
         wl_loop_turn(&runner->loop, -1);
+}
+
+static void flush_output(runner_t *runner)
+{
+    await_flush(runner);
+    check_channels(runner); /* the last piece may have been the one that cannot be written */
+    await_flush(runner);
 }
 
 /* With an MPI library that does not use PMIx each rank runs alone, as a job of one rank. */
@@ -306,6 +345,8 @@ static int open_job(runner_t *runner)
     int err = wl_sinks_open(&runner->loop, &runner->sinks);
     if (err == MPI_SUCCESS)
         err = wl_first_failure_open(plan, &runner->failure);
+    if (err == MPI_SUCCESS)
+        err = wl_left_ranks_open(plan, &runner->left);
     if (err != MPI_SUCCESS)
         return err;
     return wl_job_plan_is_local(plan)
@@ -325,9 +366,11 @@ int wl_job_run(const wl_job_plan_t *plan, int *exit_code_out)
     if (runner.job != NULL)
         runner.job->ops->close(runner.job);
     wl_first_failure_release(&runner.failure);
+    wl_left_ranks_release(&runner.left);
     wl_sinks_release(&runner.sinks);
     wl_loop_close(&runner.loop);
     if (err == MPI_SUCCESS)
-        *exit_code_out = runner.exit_code;
+        *exit_code_out =
+            runner.exit_code == 0 && runner.has_lost_output ? OUTPUT_LOST : runner.exit_code;
     return err;
 }

@@ -16,9 +16,11 @@
 #include "launch/plan/program_search.h"
 #include "mpi.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { WRONG_COMMAND_LINE = 2, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
@@ -129,8 +131,13 @@ int main(int argc, char **argv)
     }
     char **words = copy_words(&command);
     int exit_code = words == NULL ? 1 : obey(&command, words);
+    if (fflush(stdout) != 0 && exit_code == 0) {
+        fprintf(stderr, "%s: cannot write standard output: %s\n", wl_options_launcher(argv),
+                strerror(errno));
+        exit_code = 1;
+    }
     weft_free(words);
     wl_words_release(&command);
-    fflush(stdout);
-    _exit(exit_code); /* PMIx's exit handlers may hang after a client has died */
+    fflush(stderr);
+    _exit(exit_code); /* what a job that was cut short still holds is the kernel's to free */
 }

@@ -66,6 +66,7 @@ static void write_queued(wl_sink_t *sink)
             wl_queue_drop(&sink->queue, (size_t)written);
         } else if (errno != EINTR) {
             sink->is_broken = true;
+            sink->error = errno == EPIPE || errno == ECONNRESET ? 0 : errno;
             wl_queue_drop(&sink->queue, wl_queue_bytes(&sink->queue));
         }
     }
@@ -106,6 +107,11 @@ void wl_sinks_flush(wl_sinks_t *sinks)
 bool wl_sinks_are_broken(const wl_sinks_t *sinks, int channel)
 {
     return sink_of(sinks, channel)->is_broken;
+}
+
+int wl_sinks_error(const wl_sinks_t *sinks, int channel)
+{
+    return sink_of(sinks, channel)->error;
 }
 
 bool wl_sinks_are_terminal(const wl_sinks_t *sinks, int channel)

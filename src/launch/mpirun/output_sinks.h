@@ -16,7 +16,8 @@ typedef struct wl_sink {
     int fd;
     wl_byte_queue_t queue;
     bool is_terminal, is_file; /* a write to a file never waits for a reader */
-    bool is_broken;            /* the reader is gone: EPIPE and the like */
+    bool is_broken;            /* nothing can be written any more */
+    int error;                 /* errno that says why; 0: the reader is gone */
 } wl_sink_t;
 
 typedef struct wl_sinks {
@@ -37,8 +38,12 @@ bool wl_sinks_have_room(const wl_sinks_t *sinks, int channel);
 /** Write what can be written without waiting. */
 void wl_sinks_flush(wl_sinks_t *sinks);
 
-/** Is the reader of this channel gone? */
+/** Can nothing be written to this channel any more, because its reader is gone or for another
+ *  reason? */
 bool wl_sinks_are_broken(const wl_sinks_t *sinks, int channel);
+
+/** Of a broken channel: the errno that says why, such as ENOSPC; 0: its reader is gone. */
+int wl_sinks_error(const wl_sinks_t *sinks, int channel);
 
 bool wl_sinks_are_terminal(const wl_sinks_t *sinks, int channel);
 

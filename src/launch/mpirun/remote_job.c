@@ -155,6 +155,8 @@ static void remote_gather(wl_job_t *job)
 static void remote_break_output(wl_job_t *job, int channel)
 {
     wl_writer_t body = {0};
+    if (remote_of(job)->is_finishing)
+        return;
     wl_write_u32(&body, (uint32_t)channel);
     wl_router_send(&remote_of(job)->router, WL_MSG_BREAK, WL_TO_ALL, &body);
     wl_writer_release(&body);

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE /* cpu_set_t */
 #include "launch/node/core_share.h"
 
-bool wl_core_share(const cpu_set_t *allowed, int rank, int ranks, cpu_set_t *out)
+bool wl_core_share(const weft_cpus_t *allowed, int rank, int ranks, weft_cpus_t *out)
 {
-    int cores = CPU_COUNT(allowed);
+    int cores = weft_cpus_count(allowed);
     if (cores < ranks)
         return false;
     /* The first `rest` ranks have one more. */
     int share = cores / ranks, rest = cores % ranks;
     int first = share * rank + (rank < rest ? rank : rest);
     int end = first + share + (rank < rest ? 1 : 0);
-    CPU_ZERO(out);
-    for (int cpu = 0, index = 0; cpu < CPU_SETSIZE && index < end; cpu++) {
-        if (!CPU_ISSET(cpu, allowed))
+    *out = (weft_cpus_t){0};
+    for (int cpu = 0, index = 0; cpu < 64 * WEFT_CPU_WORDS && index < end; cpu++) {
+        if (!weft_cpus_have(allowed, cpu))
             continue;
         if (index >= first)
-            CPU_SET(cpu, out);
+            weft_cpus_put(out, cpu);
         index++;
     }
     return true;

@@ -9,11 +9,12 @@
 #ifndef WEFT_LAUNCH_NODE_CORE_SHARE_H
 #define WEFT_LAUNCH_NODE_CORE_SHARE_H
 
-#include <sched.h>
+#include "base/cpu.h"
+
 #include <stdbool.h>
 
 /** The share of `rank`, one of `ranks`, in the processors `allowed`; false: there are fewer
  *  processors than ranks. */
-bool wl_core_share(const cpu_set_t *allowed, int rank, int ranks, cpu_set_t *out);
+bool wl_core_share(const weft_cpus_t *allowed, int rank, int ranks, weft_cpus_t *out);
 
 #endif

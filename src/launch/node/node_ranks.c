@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE /* sched_getaffinity */
 #include "launch/node/node_ranks.h"
 
 #include "base/fail.h"
 #include "base/memory.h"
 #include "launch/node/core_share.h"
-#include "launch/node/pmix_host.h"
 #include "mpi.h"
 
 #include <fcntl.h>
@@ -17,7 +15,12 @@ int wl_node_ranks_prepare(const wl_job_plan_t *plan, int host, wl_output_target_
                           wl_loop_t *loop, wl_node_ranks_t *out)
 {
     const wl_placed_host_t *ours = &plan->placement.hosts[host];
-    *out = (wl_node_ranks_t){.loop = loop, .plan = plan, .ours = ours, .host = host, .host_fd = -1};
+    *out = (wl_node_ranks_t){.loop = loop,
+                             .plan = plan,
+                             .ours = ours,
+                             .host = host,
+                             .notes = {.fd = -1, .inherited = -1},
+                             .pmix.connection.fd = -1};
     int err = wl_ranks_open(ours->count, &out->ranks);
     if (err == MPI_SUCCESS)
         err = wl_output_open(ours->ranks, ours->count, target, loop, &out->output);
@@ -30,7 +33,8 @@ int wl_node_ranks_prepare(const wl_job_plan_t *plan, int host, wl_output_target_
                               : weft_fail(MPI_ERR_NO_MEM, "a list of %d ranks", ours->count);
 }
 
-/* A rank needs two pipes here and a socket of PMIx. The ranks themselves get the old limit. */
+/* A rank needs two pipes here, or a socket in the PMIx server. The ranks themselves get the old
+ * limit. */
 static void raise_file_limit(int count)
 {
     struct rlimit limit;
@@ -64,11 +68,13 @@ int wl_node_ranks_open(wl_node_ranks_t *node)
     if (err == MPI_SUCCESS)
         err = wl_watchdog_open(&node->scratch, &node->watchdog);
     if (err == MPI_SUCCESS)
-        err = wl_pmix_host_open(node->plan, node->host, &node->scratch, &node->host_fd);
+        err = wl_pmix_server_open(&node->pmix, node->plan, node->host, &node->scratch, node->loop);
+    if (err == MPI_SUCCESS)
+        err = wl_rank_notes_open(node->plan, node->host, &node->notes);
     if (err != MPI_SUCCESS)
         return err;
     wl_loop_add_child_watch(node->loop, &node->children, node_rank_ended, node);
-    return wl_loop_add(node->loop, node->host_fd, POLLIN, NULL, NULL);
+    return wl_loop_add(node->loop, node->notes.fd, POLLIN, NULL, NULL);
 }
 
 /* ---- Start ---- */
@@ -103,7 +109,7 @@ static int start_process(wl_node_ranks_t *node, int index, int in,
     int err = open_output(node, index, ends);
     if (err != MPI_SUCCESS)
         return err;
-    cpu_set_t cores;
+    weft_cpus_t cores;
     bool is_bound =
         !node->plan->is_unbound && wl_core_share(&node->cores, index, node->ours->count, &cores);
     wl_rank_start_t start = {.path = app->path,
@@ -113,6 +119,7 @@ static int start_process(wl_node_ranks_t *node, int index, int in,
                              .in = in,
                              .out = ends[0],
                              .err = ends[1],
+                             .notes = node->notes.inherited,
                              .cores = is_bound ? &cores : NULL};
     err = wl_ranks_start(&node->ranks, &start);
     close(ends[0]);
@@ -128,7 +135,9 @@ static int start_rank(wl_node_ranks_t *node, int index, int in)
     int err = wl_job_plan_environment(node->plan, rank, &environment);
     if (err != MPI_SUCCESS)
         return err;
-    err = wl_pmix_host_extend_environment(rank, &environment);
+    err = wl_pmix_server_extend_environment(&node->pmix, index, &environment);
+    if (err == MPI_SUCCESS)
+        err = wl_rank_notes_extend_environment(&node->notes, node->plan->id, &environment);
     if (err == MPI_SUCCESS && node->is_oversubscribed &&
         wl_variables_get(&environment, "WEFT_CROWDED") == NULL)
         err = wl_variables_set(&environment, "WEFT_CROWDED", "yes");
@@ -143,13 +152,13 @@ static int start_rank(wl_node_ranks_t *node, int index, int in)
 int wl_node_ranks_start(wl_node_ranks_t *node, int in)
 {
     int err = MPI_SUCCESS;
-    if (sched_getaffinity(0, sizeof(node->cores), &node->cores) != 0)
-        CPU_ZERO(&node->cores); /* an empty set, so no rank is bound */
+    node->cores = weft_cpus_allowed();
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     for (int i = 0; i < node->ours->count && err == MPI_SUCCESS; i++)
         err = start_rank(node, i, node->ours->ranks[i] == node->plan->files.input_rank ? in : null);
     if (null >= 0)
         close(null);
+    wl_pmix_server_forget_environments(&node->pmix);
     return err;
 }
 
@@ -160,12 +169,18 @@ static int pid_of(const wl_node_ranks_t *node, int rank)
     return (int)node->ranks.processes[node->plan->placement.local_rank[rank]].pid;
 }
 
-bool wl_node_ranks_next_event(wl_node_ranks_t *node, wl_rank_event_t *out)
+/* What the PMIx server tells of a rank that writes notes comes late, or twice. */
+static bool next_server_event(wl_node_ranks_t *node, wl_rank_event_t *out)
 {
-    if (wl_pmix_host_next_event(out)) {
-        out->pid = pid_of(node, out->rank);
-        return true;
+    while (wl_pmix_server_next_event(&node->pmix, out)) {
+        if (out->kind == WL_SERVER_LOST || !wl_rank_notes_has_written(&node->notes, out->rank))
+            return true;
     }
+    return false;
+}
+
+static bool next_end(wl_node_ranks_t *node, wl_rank_event_t *out)
+{
     if (node->next_ended == node->ended_count)
         return false;
     int index = node->ended[node->next_ended++];
@@ -176,7 +191,18 @@ bool wl_node_ranks_next_event(wl_node_ranks_t *node, wl_rank_event_t *out)
                              .pid = (int)process->pid,
                              .code = process->exit_code,
                              .signal = process->signal,
-                             .has_core = process->has_core};
+                             .has_core = process->has_core,
+                             .has_notes =
+                                 wl_rank_notes_has_written(&node->notes, node->ours->ranks[index])};
+    return true;
+}
+
+bool wl_node_ranks_next_event(wl_node_ranks_t *node, wl_rank_event_t *out)
+{
+    bool is_found = wl_rank_notes_next(&node->notes, out) || next_server_event(node, out);
+    if (!is_found)
+        return next_end(node, out);
+    out->pid = pid_of(node, out->rank);
     return true;
 }
 
@@ -186,7 +212,7 @@ void wl_node_ranks_finish(wl_node_ranks_t *node)
 {
     /* After a good end too: a job leaves nothing behind in its process groups. */
     wl_ranks_signal(&node->ranks, SIGKILL);
-    wl_loop_remove(node->loop, node->host_fd);
+    wl_loop_remove(node->loop, node->notes.fd);
     wl_loop_remove_child_watch(&node->children);
     wl_output_drain(&node->output);
 }
@@ -194,6 +220,8 @@ void wl_node_ranks_finish(wl_node_ranks_t *node)
 void wl_node_ranks_close(wl_node_ranks_t *node)
 {
     wl_loop_remove_child_watch(&node->children);
+    wl_pmix_server_close(&node->pmix);
+    wl_rank_notes_close(&node->notes);
     if (node->scratch.path[0] != '\0')
         wl_scratch_remove(&node->scratch);
     if (node->watchdog.pid > 0)

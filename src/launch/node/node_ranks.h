@@ -5,15 +5,16 @@
 #ifndef WEFT_LAUNCH_NODE_NODE_RANKS_H
 #define WEFT_LAUNCH_NODE_NODE_RANKS_H
 
+#include "base/cpu.h"
 #include "launch/loop/event_loop.h"
+#include "launch/node/pmix_server.h"
 #include "launch/node/rank_event.h"
+#include "launch/node/rank_notes.h"
 #include "launch/node/rank_output.h"
 #include "launch/node/rank_process.h"
 #include "launch/node/scratch.h"
 #include "launch/node/watchdog.h"
 #include "launch/plan/job_plan.h"
-
-#include <sched.h>
 
 typedef struct wl_node_ranks {
     wl_loop_t *loop;
@@ -23,15 +24,16 @@ typedef struct wl_node_ranks {
     int host; /* our index in the placement */
     wl_scratch_t scratch;
     wl_watchdog_t watchdog;
+    wl_pmix_server_t pmix;
+    wl_rank_notes_t notes;
     wl_ranks_t ranks;
     wl_output_t output;
     int *ended; /* [count] indices of ranks whose end was seen; those from next_ended to ended_count
                  * are to be told */
     int next_ended, ended_count;
-    int host_fd;
     bool is_oversubscribed; /* the job has several hosts, and on one of them ranks outnumber the
                              * cores */
-    cpu_set_t cores;        /* that this process may use */
+    weft_cpus_t cores;      /* that this process may use */
 } wl_node_ranks_t;
 
 /**
@@ -44,15 +46,16 @@ int wl_node_ranks_prepare(const wl_job_plan_t *plan, int host, wl_output_target_
                           wl_loop_t *loop, wl_node_ranks_t *out);
 
 /** Second part, to be called with the caller's signals blocked: make what wl_node_ranks_close() has
- *  to clean up. Errors of wl_scratch_create(), wl_watchdog_open(), wl_pmix_host_open(). */
+ *  to clean up. Errors of wl_scratch_create(), wl_watchdog_open(), wl_pmix_server_open(),
+ *  wl_rank_notes_open(). */
 int wl_node_ranks_open(wl_node_ranks_t *node);
 
 /** Start the processes. The rank that has mpirun's input, if it is on this host, gets `in` as its
  *  stdin; the others get /dev/null. Errors of wl_ranks_start(), wl_rank_files_open(). */
 int wl_node_ranks_start(wl_node_ranks_t *node, int in);
 
-/** The next event, to be asked for after each turn of the loop. A rank's output and its
- * MPI_Finalize come before its end. Never blocks. */
+/** The next event, to be asked for after each turn of the loop. A rank's output and its notes (that
+ * it has called MPI_Finalize, or aborts) come before its end. Never blocks. */
 bool wl_node_ranks_next_event(wl_node_ranks_t *node, wl_rank_event_t *out);
 
 /** Kill what is left and gather the output. */

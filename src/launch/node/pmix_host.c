@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE /* pipe2 */
 #include "launch/node/pmix_host.h"
 
 #include "base/abort_mark.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "launch/node/pmix_exchange.h"
+#include "launch/node/pmix_guard.h"
 #include "launch/node/pmix_job_info.h"
+#include "launch/node/pmix_server.h"
+#include "launch/node/pmix_service.h"
+#include "launch/plan/host_addresses.h"
 #include "mpi.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <pmix.h>
 #include <pmix_server.h>
 #include <pthread.h>
@@ -20,12 +20,13 @@
 #include <string.h>
 #include <unistd.h>
 
-_Static_assert(sizeof(wl_rank_event_t) <= PIPE_BUF, "events are written in one piece");
+static pmix_nspace_t job;
 
+/* The server of a host whose ranks could not reach it does not start. */
 static struct {
-    pmix_nspace_t job;
-    int pipe[2];
-} host;
+    const char *host; /* its name; NULL: there is a server */
+    bool is_needed;   /* the job has several ranks */
+} absent;
 
 /* Asynchronous calls of PMIx; the main thread waits until all of them are complete. */
 typedef struct pending {
@@ -79,17 +80,17 @@ static int wait_for_calls(pending_t *pending, const char *what)
                      PMIx_Error_string(pending->status));
 }
 
-/* Upcalls run on PMIx's thread. The pipe has room for a hundred events and the loop reads them
- * soon, so the write does not block. */
-static pmix_status_t send_event(wl_rank_event_kind_t kind, const pmix_proc_t *process, int code,
+/* Upcalls run on a thread of PMIx. */
+static pmix_status_t tell_event(wl_rank_event_kind_t kind, const pmix_proc_t *process, int code,
                                 const char *text)
 {
+    wl_writer_t body = {0};
     wl_rank_event_t event = {.kind = kind, .rank = (int)process->rank, .code = code};
     if (text != NULL)
         snprintf(event.text, sizeof(event.text), "%s", text);
-    if (strncmp(process->nspace, host.job, PMIX_MAX_NSLEN) == 0) {
-        while (write(host.pipe[1], &event, sizeof(event)) < 0 && errno == EINTR)
-            ;
+    if (strncmp(process->nspace, job, PMIX_MAX_NSLEN) == 0) {
+        wl_write_bytes(&body, &event, sizeof(event));
+        wli_pmix_tell(WL_PMIX_EVENT, &body);
     }
     return PMIX_OPERATION_SUCCEEDED;
 }
@@ -98,14 +99,14 @@ static pmix_status_t pmix_connected(const pmix_proc_t *process, void *object, pm
                                     size_t count, pmix_op_cbfunc_t done, void *cookie)
 {
     (void)object, (void)info, (void)count, (void)done, (void)cookie;
-    return send_event(WL_RANK_CONNECTED, process, 0, NULL);
+    return tell_event(WL_RANK_CONNECTED, process, 0, NULL);
 }
 
 static pmix_status_t pmix_finalized(const pmix_proc_t *process, void *object, pmix_op_cbfunc_t done,
                                     void *cookie)
 {
     (void)object, (void)done, (void)cookie;
-    return send_event(WL_RANK_FINALIZED, process, 0, NULL);
+    return tell_event(WL_RANK_FINALIZED, process, 0, NULL);
 }
 
 static pmix_status_t pmix_aborted(const pmix_proc_t *process, void *object, int code,
@@ -114,7 +115,7 @@ static pmix_status_t pmix_aborted(const pmix_proc_t *process, void *object, int 
 {
     (void)object, (void)others, (void)count, (void)done, (void)cookie;
     bool has_lost_peer = text != NULL && text[0] == WEFT_BEREFT_MARK;
-    return send_event(has_lost_peer ? WL_RANK_LOST_PEER : WL_RANK_ABORTED, process, code,
+    return tell_event(has_lost_peer ? WL_RANK_LOST_PEER : WL_RANK_ABORTED, process, code,
                       has_lost_peer ? text + 1 : text);
 }
 
@@ -152,8 +153,8 @@ static int register_job(const wl_job_plan_t *plan, int index, const wl_scratch_t
     pending_t pending = PENDING_INIT;
     begin_call(&pending);
     check_call(&pending,
-               PMIx_server_register_nspace(host.job, plan->placement.hosts[index].count,
-                                           infos.infos, infos.count, pmix_end_call, &pending));
+               PMIx_server_register_nspace(job, plan->placement.hosts[index].count, infos.infos,
+                                           infos.count, pmix_end_call, &pending));
     err = wait_for_calls(&pending, "register the job");
     wl_pmix_infos_release(&infos);
     return err;
@@ -164,7 +165,7 @@ static int register_ranks(const wl_placed_host_t *ours)
     pending_t pending = PENDING_INIT;
     for (int i = 0; i < ours->count; i++) {
         pmix_proc_t process;
-        PMIX_LOAD_PROCID(&process, host.job, (pmix_rank_t)ours->ranks[i]);
+        PMIX_LOAD_PROCID(&process, job, (pmix_rank_t)ours->ranks[i]);
         begin_call(&pending);
         check_call(&pending, PMIx_server_register_client(&process, getuid(), getgid(), NULL,
                                                          pmix_end_call, &pending));
@@ -173,9 +174,8 @@ static int register_ranks(const wl_placed_host_t *ours)
 }
 
 /*
- * These settings are for the server only: the environment of the ranks was copied before. Looking
- * for devices costs hwloc 15 ms (it asks for an X display and for OpenCL), and its result is not
- * used.
+ * The ranks do not get these settings: their environment was copied before. Looking for devices
+ * costs hwloc 15 ms (it asks for an X display and for OpenCL), and its result is not used.
  */
 static void set_up_environment(const wl_job_plan_t *plan)
 {
@@ -187,7 +187,7 @@ static void set_up_environment(const wl_job_plan_t *plan)
     setenv("PMIX_MCA_gds", "hash", 0);
 }
 
-static int start_server(const wl_job_plan_t *plan, int index, const wl_scratch_t *scratch)
+static int start_pmix(const wl_job_plan_t *plan, int index, const wl_scratch_t *scratch)
 {
     static pmix_server_module_t upcalls = {
         .client_connected2 = pmix_connected,
@@ -204,7 +204,7 @@ static int start_server(const wl_job_plan_t *plan, int index, const wl_scratch_t
     if (err != MPI_SUCCESS)
         return err;
     if (plan->placement.host_count > 1)
-        wl_exchange_add_upcalls(&upcalls);
+        wl_exchange_open(plan->id, &upcalls);
     snprintf(name, sizeof(name), "%s-mpirun", plan->id);
     wl_pmix_infos_add_text(&infos, PMIX_SERVER_TMPDIR, scratch->path);
     wl_pmix_infos_add_text(&infos, PMIX_SERVER_NSPACE, name);
@@ -219,37 +219,47 @@ static int start_server(const wl_job_plan_t *plan, int index, const wl_scratch_t
                                               PMIx_Error_string(status));
 }
 
-int wl_pmix_host_open(const wl_job_plan_t *plan, int index, const wl_scratch_t *scratch,
-                      int *pipe_out)
+int wl_pmix_host_open(const wl_job_plan_t *plan, int index, const wl_scratch_t *scratch)
 {
     set_up_environment(plan);
-    snprintf(host.job, sizeof(host.job), "%s", plan->id);
-    if (pipe2(host.pipe, O_CLOEXEC) != 0)
-        return weft_fail(MPI_ERR_SERVICE, "a pipe cannot be made: %s", strerror(errno));
-    fcntl(host.pipe[0], F_SETFL, O_NONBLOCK);
-    int err = start_server(plan, index, scratch);
+    snprintf(job, sizeof(job), "%s", plan->id);
+    if (wl_is_loopback_down()) {
+        absent.host = plan->placement.hosts[index].name;
+        absent.is_needed = plan->size > 1;
+        return MPI_SUCCESS;
+    }
+    wli_pmix_guard();
+    int err = start_pmix(plan, index, scratch);
     if (err == MPI_SUCCESS)
         err = register_job(plan, index, scratch);
     if (err == MPI_SUCCESS)
         err = register_ranks(&plan->placement.hosts[index]);
-    if (err == MPI_SUCCESS)
-        *pipe_out = host.pipe[0];
     return err;
+}
+
+/* Programs that are not MPI run without a server, and a single rank is its own. Others find in
+ * WEFT_NO_SERVER why there is none (src/pmi/pmi_launcher.c). */
+static int explain_absence(wl_variables_t *environment)
+{
+    char text[400];
+    if (!absent.is_needed)
+        return MPI_SUCCESS;
+    snprintf(text, sizeof(text),
+             "the loopback interface lo of %s is down; \"ip link set lo up\" brings it up",
+             absent.host);
+    return wl_variables_set(environment, "WEFT_NO_SERVER", text);
 }
 
 int wl_pmix_host_extend_environment(int rank, wl_variables_t *environment)
 {
+    if (absent.host != NULL)
+        return explain_absence(environment);
     pmix_proc_t process;
-    PMIX_LOAD_PROCID(&process, host.job, (pmix_rank_t)rank);
+    PMIX_LOAD_PROCID(&process, job, (pmix_rank_t)rank);
     pmix_status_t status = PMIx_server_setup_fork(&process, &environment->entries);
     wl_variables_recount(environment);
     return status == PMIX_SUCCESS
                ? MPI_SUCCESS
                : weft_fail(MPI_ERR_SERVICE, "the PMIx server has no environment for rank %d: %s",
                            rank, PMIx_Error_string(status));
-}
-
-bool wl_pmix_host_next_event(wl_rank_event_t *out)
-{
-    return read(host.pipe[0], out, sizeof(*out)) == (ssize_t)sizeof(*out);
 }

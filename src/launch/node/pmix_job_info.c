@@ -7,7 +7,6 @@
 
 #include <pmix_server.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 int wl_pmix_infos_open(size_t capacity, wl_pmix_infos_t *out)
@@ -114,11 +113,15 @@ static bool append_ranks(wl_byte_queue_t *text, const wl_placed_host_t *host)
     return is_complete;
 }
 
-/* "a,b" and "0,1;2,3" for a job with two ranks on each of two hosts. */
+/*
+ * "raw:a,b" and "raw:0,1;2,3" for a job with two ranks on each of two hosts. PMIx takes lists in
+ * this form where it takes those that PMIx_generate_regex() makes, a function that in PMIx 4.2
+ * overruns its stack when a name begins with 50 letters.
+ */
 static int list_places(const wl_placement_t *placement, wl_byte_queue_t *names,
                        wl_byte_queue_t *ranks)
 {
-    bool is_complete = true;
+    bool is_complete = append_text(names, "raw:") && append_text(ranks, "raw:");
     for (int i = 0; i < placement->host_count && is_complete; i++) {
         const wl_placed_host_t *host = &placement->hosts[i];
         is_complete = (i == 0 || (append_text(names, ",") && append_text(ranks, ";"))) &&
@@ -129,26 +132,15 @@ static int list_places(const wl_placement_t *placement, wl_byte_queue_t *names,
                : weft_fail(MPI_ERR_NO_MEM, "a list of %d hosts", placement->host_count);
 }
 
-/* PMIx derives node list, local size, local ranks and more from the two maps. */
-static int add_maps(wl_pmix_infos_t *infos, const char *names, const char *ranks)
-{
-    char *nodes = NULL, *processes = NULL;
-    if (PMIx_generate_regex(names, &nodes) != PMIX_SUCCESS ||
-        PMIx_generate_ppn(ranks, &processes) != PMIX_SUCCESS)
-        return weft_fail(MPI_ERR_SERVICE, "the PMIx server cannot describe where ranks are");
-    add_info(infos, PMIX_NODE_MAP, nodes, PMIX_REGEX);
-    add_info(infos, PMIX_PROC_MAP, processes, PMIX_REGEX);
-    free(nodes); /* allocated by PMIx */
-    free(processes);
-    return MPI_SUCCESS;
-}
-
 static int add_places(wl_pmix_infos_t *infos, const wl_placement_t *placement, int host)
 {
     wl_byte_queue_t names = {0}, ranks = {0}, peers = {0};
     int err = list_places(placement, &names, &ranks);
-    if (err == MPI_SUCCESS)
-        err = add_maps(infos, wl_queue_front(&names), wl_queue_front(&ranks));
+    if (err == MPI_SUCCESS) {
+        /* PMIx derives node list, local size, local ranks and more from the two maps. */
+        add_info(infos, PMIX_NODE_MAP, wl_queue_front(&names), PMIX_REGEX);
+        add_info(infos, PMIX_PROC_MAP, wl_queue_front(&ranks), PMIX_REGEX);
+    }
     if (err == MPI_SUCCESS &&
         !(append_ranks(&peers, &placement->hosts[host]) && wl_queue_append(&peers, "", 1)))
         err = weft_fail(MPI_ERR_NO_MEM, "a list of %d ranks", placement->hosts[host].count);
@@ -163,7 +155,7 @@ static int add_places(wl_pmix_infos_t *infos, const wl_placement_t *placement, i
 int wl_pmix_infos_of_job(const wl_job_plan_t *plan, int host, const char *directory,
                          wl_pmix_infos_t *out)
 {
-    enum { FACTS_OF_JOB = 14 };
+    enum { FACTS_OF_JOB = 13 };
     const wl_placement_t *placement = &plan->placement;
     int err = wl_pmix_infos_open((size_t)(FACTS_OF_JOB + plan->app_count + plan->size), out);
     if (err != MPI_SUCCESS)
@@ -178,7 +170,6 @@ int wl_pmix_infos_of_job(const wl_job_plan_t *plan, int host, const char *direct
     wl_pmix_infos_add_text(out, PMIX_JOBID, plan->id);
     wl_pmix_infos_add_text(out, PMIX_TMPDIR, directory);
     wl_pmix_infos_add_text(out, PMIX_NSDIR, directory);
-    wl_pmix_infos_add_text(out, "weft.token", plan->token);
     err = add_places(out, placement, host);
     for (int i = 0; i < plan->app_count; i++)
         add_app(out, plan, i);

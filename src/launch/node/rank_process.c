@@ -2,15 +2,22 @@
 #define _GNU_SOURCE /* vfork, execvpe */
 #include "launch/node/rank_process.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "mpi.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { REAP_PAUSE_NS = 1000000 };
 
 /* Why a child did not reach its program; the child writes it, as it shares our memory until then.
  */
@@ -19,6 +26,12 @@ typedef struct failure {
     const char *what;
 } failure_t;
 
+static bool is_ignored(int signal_number)
+{
+    struct sigaction action;
+    return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 int wl_ranks_open(int count, wl_ranks_t *out)
 {
     wl_ranks_t ranks = {.processes = weft_alloc_zeroed((size_t)count, sizeof(*ranks.processes))};
@@ -26,9 +39,8 @@ int wl_ranks_open(int count, wl_ranks_t *out)
         return weft_fail(MPI_ERR_NO_MEM, "a list of %d processes", count);
     sigprocmask(SIG_SETMASK, NULL, &ranks.signals);
     getrlimit(RLIMIT_NOFILE, &ranks.open_files);
-    struct sigaction action;
-    sigaction(SIGPIPE, NULL, &action);
-    ranks.ignores_sigpipe = action.sa_handler == SIG_IGN;
+    ranks.ignores_sigpipe = is_ignored(SIGPIPE);
+    ranks.ignores_sigxfsz = is_ignored(SIGXFSZ);
     *out = ranks;
     return MPI_SUCCESS;
 }
@@ -56,6 +68,7 @@ static void connect_standard_files(const wl_rank_start_t *start)
 static void restore_signals(const wl_ranks_t *ranks)
 {
     signal(SIGPIPE, ranks->ignores_sigpipe ? SIG_IGN : SIG_DFL);
+    signal(SIGXFSZ, ranks->ignores_sigxfsz ? SIG_IGN : SIG_DFL);
     signal(SIGINT, SIG_DFL);
     signal(SIGQUIT, SIG_DFL);
 }
@@ -71,8 +84,9 @@ static __attribute__((noreturn)) void become_rank(const wl_ranks_t *ranks,
     if (getppid() != mpirun) /* the parent died before prctl took effect */
         _exit(127);
     connect_standard_files(start);
+    fcntl(start->notes, F_SETFD, 0); /* the program inherits it */
     if (start->cores != NULL)
-        sched_setaffinity(0, sizeof(*start->cores), start->cores);
+        sched_setaffinity(0, sizeof(*start->cores), (const cpu_set_t *)start->cores);
     if (start->directory != NULL && chdir(start->directory) != 0)
         give_up(failure, start->directory);
     setrlimit(RLIMIT_NOFILE, &ranks->open_files);
@@ -113,14 +127,28 @@ int wl_ranks_start(wl_ranks_t *ranks, const wl_rank_start_t *start)
     return MPI_SUCCESS;
 }
 
+/* How a process has ended; false: it has not. */
+static bool find_end(pid_t pid, siginfo_t *out)
+{
+    *out = (siginfo_t){0};
+    if (waitid(P_PID, (id_t)pid, out, WEXITED | WNOHANG | WNOWAIT) == 0)
+        return out->si_pid != 0;
+    if (errno != ECHILD)
+        return false;
+    /* The process was reaped by other code in this process. Its exit code is lost; a failure that
+     * was none does less harm than one that nobody sees. */
+    WEFT_LOG(WEFT_WARN, "launch", "the exit code of process %d is not known; taken for 1",
+             (int)pid);
+    out->si_code = CLD_EXITED;
+    out->si_status = 1;
+    return true;
+}
+
 bool wl_ranks_poll(wl_ranks_t *ranks, int rank)
 {
     wl_rank_process_t *process = &ranks->processes[rank];
-    siginfo_t info = {0};
-    if (process->has_ended)
-        return false;
-    if (waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-        info.si_pid == 0)
+    siginfo_t info;
+    if (process->has_ended || !find_end(process->pid, &info))
         return false;
     process->has_ended = true;
     process->has_core = info.si_code == CLD_DUMPED;
@@ -139,16 +167,25 @@ int wl_ranks_find(const wl_ranks_t *ranks, pid_t pid)
     return -1;
 }
 
-void wl_ranks_signal(const wl_ranks_t *ranks, int signal_number)
+void wl_ranks_signal(wl_ranks_t *ranks, int signal_number)
 {
+    if (signal_number == SIGKILL && ranks->killed_at_ms == 0)
+        ranks->killed_at_ms = weft_clock_ms();
     for (int rank = 0; rank < ranks->count; rank++)
         kill(-ranks->processes[rank].pid, signal_number);
 }
 
+static void reap_or_leave(pid_t pid, int64_t until_ms)
+{
+    while (waitpid(pid, NULL, WNOHANG) == 0 && weft_clock_ms() < until_ms)
+        nanosleep(&(struct timespec){.tv_nsec = REAP_PAUSE_NS}, NULL);
+}
+
 void wl_ranks_release(wl_ranks_t *ranks)
 {
+    int64_t killed_at_ms = ranks->killed_at_ms > 0 ? ranks->killed_at_ms : weft_clock_ms();
     for (int rank = 0; rank < ranks->count; rank++)
-        waitpid(ranks->processes[rank].pid, NULL, 0);
+        reap_or_leave(ranks->processes[rank].pid, killed_at_ms + WL_KILL_PATIENCE_MS);
     weft_free(ranks->processes);
     *ranks = (wl_ranks_t){0};
 }

@@ -7,11 +7,15 @@
 #ifndef WEFT_LAUNCH_NODE_RANK_PROCESS_H
 #define WEFT_LAUNCH_NODE_RANK_PROCESS_H
 
-#include <sched.h>
+#include "base/cpu.h"
+
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+
+enum { WL_KILL_PATIENCE_MS = 10000 /* after SIGKILL, for processes that are slow to die */ };
 
 typedef struct wl_rank_process {
     pid_t pid;
@@ -27,7 +31,8 @@ typedef struct wl_ranks {
     sigset_t signals;             /* blocked in the ranks: those that were blocked when mpirun
                                    * started */
     struct rlimit open_files;     /* of the ranks */
-    bool ignores_sigpipe;         /* ranks ignore it too, since mpirun was started so */
+    int64_t killed_at_ms;         /* when they were first sent SIGKILL; 0: they were not */
+    bool ignores_sigpipe, ignores_sigxfsz; /* ranks ignore it too, since mpirun was started so */
 } wl_ranks_t;
 
 /** How to start one rank. in, out and err may not be 0, 1 or 2, except in == 0, which the rank
@@ -36,7 +41,8 @@ typedef struct wl_rank_start {
     const char *path, *directory; /* directory NULL: mpirun's */
     char *const *arguments, *const *environment;
     int in, out, err;
-    const cpu_set_t *cores; /* to be bound to; NULL: not bound */
+    int notes;                /* a descriptor that the program inherits under its number */
+    const weft_cpus_t *cores; /* to be bound to; NULL: not bound */
 } wl_rank_start_t;
 
 /** Room for `count` ranks. Call it before mpirun changes its own signals and limits.
@@ -50,16 +56,17 @@ int wl_ranks_open(int count, wl_ranks_t *out);
  */
 int wl_ranks_start(wl_ranks_t *ranks, const wl_rank_start_t *start);
 
-/** Has `rank` ended since the last call? If so, stores how. */
+/** Has `rank` ended since the last call? If so, stores how; exit code 1 if that cannot be known. */
 bool wl_ranks_poll(wl_ranks_t *ranks, int rank);
 
 /** The rank whose process is `pid`; -1 when there is none. */
 int wl_ranks_find(const wl_ranks_t *ranks, pid_t pid);
 
 /** Send a signal to all process groups, whether or not their first process still runs. */
-void wl_ranks_signal(const wl_ranks_t *ranks, int signal_number);
+void wl_ranks_signal(wl_ranks_t *ranks, int signal_number);
 
-/** Reap all; they have ended. */
+/** Reap all. A process that has not ended WL_KILL_PATIENCE_MS after SIGKILL is left to the init
+ *  process: a file system or a driver that hangs may hold it for ever, and so may a debugger. */
 void wl_ranks_release(wl_ranks_t *ranks);
 
 #endif

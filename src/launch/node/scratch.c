@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* The name of a unix socket has at most 107 letters; PMIx and programs add theirs to the path. */
-enum { LONGEST_PARENT = 40, OPEN_FOLDERS = 8 };
+enum { LONGEST_PARENT = 40, OPEN_FOLDERS = 1 /* as there is one spare descriptor */ };
 
 int wl_scratch_create(const char *job, int host, wl_scratch_t *out)
 {
@@ -31,6 +31,12 @@ int wl_scratch_create(const char *job, int host, wl_scratch_t *out)
     if (mkdir(scratch.path, S_IRWXU) != 0)
         return weft_fail(MPI_ERR_IO, "a directory %s cannot be made: %s", scratch.path,
                          strerror(errno));
+    scratch.spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (scratch.spare_fd < 0) {
+        int error = errno;
+        rmdir(scratch.path);
+        return weft_fail(MPI_ERR_IO, "no file can be opened: %s", strerror(error));
+    }
     snprintf(scratch.id, sizeof(scratch.id), "%s", job);
     *out = scratch;
     return MPI_SUCCESS;
@@ -60,6 +66,7 @@ static void remove_segments(const char *id)
 
 void wl_scratch_remove(const wl_scratch_t *scratch)
 {
+    close(scratch->spare_fd);
     nftw(scratch->path, scratch_remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
     remove_segments(scratch->id);
 }

@@ -6,6 +6,8 @@
 typedef struct wl_scratch {
     char path[96]; /* mode 0700; short enough for the names of sockets in it */
     char id[32];   /* of the job: the segments' names begin with it and a dot */
+    int spare_fd;  /* open for no other purpose than to be closed before the removal, which needs a
+                    * descriptor at a time when all may be in use */
 } wl_scratch_t;
 
 /** Make the directory of a job on the host with that number, in TMPDIR or /tmp. MPI_ERR_IO. */

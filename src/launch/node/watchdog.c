@@ -4,13 +4,13 @@
 
 #include "base/fail.h"
 #include "base/memory.h"
+#include "launch/node/helper_process.h"
 #include "mpi.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,33 +32,13 @@ static void add_group(groups_t *groups, pid_t id)
     groups->ids[groups->count++] = id;
 }
 
-enum { OUR_PIPE = STDERR_FILENO + 1 };
-
-/* Close all files of mpirun: a reader of its output would wait for this process too. */
-static void keep_only(int pipe)
-{
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
-        dup2(null, fd);
-    if (pipe != OUR_PIPE)
-        dup2(pipe, OUR_PIPE);
-    if (close_range(OUR_PIPE + 1, ~0U, 0) != 0) { /* before Linux 5.9 */
-        long most = sysconf(_SC_OPEN_MAX);
-        for (int fd = OUR_PIPE + 1; fd < most; fd++)
-            close(fd);
-    }
-    if (chdir("/") != 0) /* it only frees the directory for umount, so a failure does not matter */
-        return;
-}
-
 static __attribute__((noreturn)) void watch(int pipe, const wl_scratch_t *scratch)
 {
     groups_t groups = {0};
     pid_t group;
     setsid(); /* so that a kill -9 of mpirun's process group does not end the watchdog */
-    prctl(PR_SET_NAME, "weft-watchdog");
-    keep_only(pipe);
-    for (ssize_t bytes; (bytes = read(OUR_PIPE, &group, sizeof(group))) != 0;) {
+    wl_helper_become("weft-watchdog", pipe, false);
+    for (ssize_t bytes; (bytes = read(WL_HELPER_FD, &group, sizeof(group))) != 0;) {
         if (bytes == (ssize_t)sizeof(group) && group == 0)
             _exit(0);
         if (bytes == (ssize_t)sizeof(group))

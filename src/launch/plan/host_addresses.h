@@ -7,8 +7,15 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
+/** Is the loopback interface down, so that no TCP connects processes of this host? */
+bool wl_is_loopback_down(void);
+
 /** Is it an address of one of this host's interfaces, or a loopback address? */
 bool wl_is_own_address(const struct sockaddr *address);
+
+/** Read "10.0.0.7" or "fd00::7"; false: it is no address. */
+bool wl_parse_address(const char *text, int port, struct sockaddr_storage *out,
+                      socklen_t *bytes_out);
 
 /**
  * Write "10.0.0.7 fd00::7": the addresses of this host's interfaces that are up, without loopback

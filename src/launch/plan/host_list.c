@@ -7,8 +7,6 @@
 #include "launch/plan/host_addresses.h"
 #include "mpi.h"
 
-#include <ctype.h>
-#include <limits.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +14,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LONGEST_NAME = 256, NUMBER_BYTES = 24, MOST_IN_RANGE = 100000 };
+enum {
+    LONGEST_NAME = 256,
+    MOST_DIGITS = 18, /* such a number, and the next, fit into a long */
+    MOST_BRACKETS = 8,
+};
 
 /* ---- Is it this host? ---- */
 
@@ -30,12 +32,19 @@ static bool is_same_name(const char *a, const char *b)
     return has_one_domain && length == strcspn(b, ".") && strncmp(a, b, length) == 0;
 }
 
+/* What this host calls itself; asked for once, as lists may be long. */
+static const char *own_name(void)
+{
+    static char own[LONGEST_NAME];
+    if (own[0] == '\0' && gethostname(own, sizeof(own) - 1) != 0)
+        own[0] = '\0';
+    return own;
+}
+
 static bool is_called_so(const char *name)
 {
-    char own[LONGEST_NAME] = "";
-    gethostname(own, sizeof(own) - 1);
     return strcmp(name, "localhost") == 0 || strncmp(name, "127.", 4) == 0 ||
-           strcmp(name, "::1") == 0 || is_same_name(name, own);
+           strcmp(name, "::1") == 0 || is_same_name(name, own_name());
 }
 
 bool wl_is_this_host(const char *name)
@@ -58,10 +67,11 @@ bool wl_is_this_host(const char *name)
 
 static wl_listed_host_t *find_or_append(wl_host_list_t *list, const char *name)
 {
-    for (int i = 0; i < list->count; i++) {
-        if (strcmp(list->hosts[i].name, name) == 0)
-            return &list->hosts[i];
-    }
+    int found = wl_name_index_find(&list->index, name);
+    if (found >= 0)
+        return &list->hosts[found];
+    if (!wl_name_index_reserve(&list->index, (size_t)list->count + 1))
+        return NULL;
     if (list->count == list->capacity) {
         int capacity = 2 * list->capacity + 16;
         wl_listed_host_t *hosts =
@@ -75,25 +85,33 @@ static wl_listed_host_t *find_or_append(wl_host_list_t *list, const char *name)
     *host = (wl_listed_host_t){.name = weft_strdup(name)};
     if (host->name == NULL)
         return NULL;
-    list->count++;
+    wl_name_index_add(&list->index, host->name, list->count++);
     return host;
+}
+
+static int add_up(const wl_listed_host_t *host, const char *what, long sum, int *out)
+{
+    if (sum > WL_MOST_RANKS)
+        return weft_fail(MPI_ERR_ARG, "the host %s gets %ld %s in all; at most %d are possible",
+                         host->name, sum, what, WL_MOST_RANKS);
+    *out = (int)sum;
+    return MPI_SUCCESS;
 }
 
 static int append_host(wl_host_list_t *list, const char *name, int slots, int most)
 {
-    char own[LONGEST_NAME] = "";
-    if (is_called_so(name) && gethostname(own, sizeof(own) - 1) == 0)
-        name = own;
+    if (is_called_so(name) && own_name()[0] != '\0')
+        name = own_name();
     int count = list->count;
     wl_listed_host_t *host = find_or_append(list, name);
     if (host == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a list of %d hosts", count + 1);
-    if (list->count > count)
-        host->slots = slots;
-    else /* "a,a" means two slots of a */
-        host->slots = (host->slots > 0 ? host->slots : 1) + (slots > 0 ? slots : 1);
-    host->most += most;
-    return MPI_SUCCESS;
+    long sum = slots;
+    if (list->count == count) /* "a,a" means two slots of a */
+        sum = (host->slots > 0 ? host->slots : 1L) + (slots > 0 ? slots : 1);
+    int err = add_up(host, "slots", sum, &host->slots);
+    return err == MPI_SUCCESS ? add_up(host, "max_slots", (long)host->most + most, &host->most)
+                              : err;
 }
 
 int wl_host_list_copy(const wl_host_list_t *from, wl_host_list_t *to)
@@ -107,12 +125,11 @@ int wl_host_list_copy(const wl_host_list_t *from, wl_host_list_t *to)
 void wl_host_list_take_slots(wl_host_list_t *list, const wl_host_list_t *from)
 {
     for (int i = 0; i < list->count; i++) {
-        for (int k = 0; k < from->count && list->hosts[i].slots == 0; k++) {
-            if (strcmp(list->hosts[i].name, from->hosts[k].name) != 0)
-                continue;
-            list->hosts[i].slots = from->hosts[k].slots;
-            list->hosts[i].most = from->hosts[k].most;
-        }
+        int found = wl_name_index_find(&from->index, list->hosts[i].name);
+        if (found < 0 || list->hosts[i].slots != 0)
+            continue;
+        list->hosts[i].slots = from->hosts[found].slots;
+        list->hosts[i].most = from->hosts[found].most;
     }
 }
 
@@ -121,6 +138,7 @@ void wl_host_list_release(wl_host_list_t *list)
     for (int i = 0; i < list->count; i++)
         weft_free(list->hosts[i].name);
     weft_free(list->hosts);
+    wl_name_index_release(&list->index);
     *list = (wl_host_list_t){0};
 }
 
@@ -130,6 +148,86 @@ typedef struct host_word {
     char *name; /* of any length: Slurm names thousands of nodes in one pair of brackets */
     int slots, most;
 } host_word_t;
+
+/* "7" or "1-4" in brackets. */
+typedef struct number_range {
+    long first, last;
+    int digits; /* of each number, at least */
+} number_range_t;
+
+static int refuse_numbers(const char *word)
+{
+    return weft_fail(MPI_ERR_ARG,
+                     "in \"%.100s\" the brackets want numbers like [1-4,7], of at most %d digits",
+                     word, MOST_DIGITS);
+}
+
+/* Move *text behind a number; false: there is none, or it is too long. */
+static bool read_digits(const char **text, long *out)
+{
+    size_t digits = strspn(*text, "0123456789");
+    *out = strtol(*text, NULL, 10);
+    *text += digits;
+    return digits > 0 && digits <= MOST_DIGITS;
+}
+
+/* Move *text behind a range and the ',' or ']' after it; false: there is no range. */
+static bool read_range(const char **text, number_range_t *out)
+{
+    const char *begin = *text;
+    if (!read_digits(text, &out->first))
+        return false;
+    out->digits = (int)(*text - begin);
+    out->last = out->first;
+    if (**text == '-') {
+        ++*text;
+        if (!read_digits(text, &out->last))
+            return false;
+    }
+    bool is_whole = **text == ',' || **text == ']';
+    *text += is_whole;
+    return is_whole && out->last >= out->first;
+}
+
+/* How many numbers the brackets that open there stand for, or any number above WL_MOST_RANKS if
+ * they are more; -1: they are wrong. */
+static long count_host_numbers(const char *open, const char *close)
+{
+    long count = 0;
+    for (const char *text = open + 1; text <= close;) {
+        number_range_t range;
+        if (!read_range(&text, &range))
+            return -1;
+        count += range.last - range.first + 1;
+        if (count > WL_MOST_RANKS)
+            return count;
+    }
+    return count;
+}
+
+/* Can the word be expanded, and to a number of hosts that makes sense? */
+static int check_brackets(const char *word)
+{
+    long hosts = 1;
+    int brackets = 0;
+    for (const char *rest = word, *open; (open = strpbrk(rest, "[]")) != NULL; brackets++) {
+        const char *close = strchr(open, ']');
+        if (*open == ']' || close == NULL)
+            return weft_fail(MPI_ERR_ARG, "in \"%.100s\" a bracket is missing", word);
+        long count = count_host_numbers(open, close);
+        if (count < 0)
+            return refuse_numbers(word);
+        if (brackets == MOST_BRACKETS)
+            return weft_fail(MPI_ERR_ARG, "\"%.100s\" has more than %d pairs of brackets", word,
+                             MOST_BRACKETS);
+        hosts *= count;
+        if (hosts > WL_MOST_RANKS)
+            return weft_fail(MPI_ERR_ARG, "\"%.100s\" stands for more than %d hosts", word,
+                             WL_MOST_RANKS);
+        rest = close + 1;
+    }
+    return MPI_SUCCESS;
+}
 
 static int append_expanded(wl_host_list_t *list, const host_word_t *word);
 
@@ -148,40 +246,31 @@ static int append_numbered(wl_host_list_t *list, const host_word_t *word, const 
     return err;
 }
 
-/* Expand one "a" or "a-b" of the brackets, with as many digits as `a` has. */
-static int append_range(wl_host_list_t *list, const host_word_t *word, const char *range,
+/* Expand one range of the brackets, with as many digits as its first number has. */
+static int append_range(wl_host_list_t *list, const host_word_t *word, const number_range_t *range,
                         const char *tail)
 {
-    char *end;
-    long first = strtol(range, &end, 10), last = first;
-    int digits = (int)(end - range);
-    if (*end == '-')
-        last = strtol(end + 1, &end, 10);
-    if (!isdigit((unsigned char)range[0]) || (*end != ',' && *end != ']') || last < first ||
-        last - first > MOST_IN_RANGE || digits >= NUMBER_BYTES)
-        return weft_fail(MPI_ERR_ARG, "in \"%s\" the brackets want numbers like [1-4,7]",
-                         word->name);
     int err = MPI_SUCCESS;
-    for (long n = first; n <= last && err == MPI_SUCCESS; n++) {
-        char number[NUMBER_BYTES];
-        snprintf(number, sizeof(number), "%0*ld", digits, n);
+    for (long n = range->first; n <= range->last && err == MPI_SUCCESS; n++) {
+        char number[MOST_DIGITS + 6];
+        snprintf(number, sizeof(number), "%0*ld", range->digits, n);
         err = append_numbered(list, word, number, tail);
     }
     return err;
 }
 
-/* node[1-2]x becomes node1x and node2x, brackets from left to right. */
+/* node[1-2]x becomes node1x and node2x, brackets from left to right; they have been checked. */
 static int append_expanded(wl_host_list_t *list, const host_word_t *word)
 {
     const char *open = strchr(word->name, '['), *close = strchr(word->name, ']');
     if (open == NULL)
         return append_host(list, word->name, word->slots, word->most);
-    if (close == NULL || close < open)
-        return weft_fail(MPI_ERR_ARG, "in \"%s\" a bracket is missing", word->name);
     int err = MPI_SUCCESS;
-    for (const char *range = open + 1; range <= close && err == MPI_SUCCESS;) {
-        err = append_range(list, word, range, close + 1);
-        range += strcspn(range, ",]") + 1;
+    for (const char *text = open + 1; text <= close && err == MPI_SUCCESS;) {
+        number_range_t range;
+        if (!read_range(&text, &range))
+            return refuse_numbers(word->name);
+        err = append_range(list, word, &range, close + 1);
     }
     return err;
 }
@@ -190,9 +279,9 @@ static int parse_number(const char *text, const char *whole, int *out)
 {
     char *end;
     long value = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || value < 1 || value > INT_MAX)
-        return weft_fail(MPI_ERR_ARG, "in \"%s\" the number of slots is \"%s\"; it wants 1 or more",
-                         whole, text);
+    if (end == text || *end != '\0' || value < 1 || value > WL_MOST_RANKS)
+        return weft_fail(MPI_ERR_ARG, "in \"%s\" the number of slots is \"%s\"; it wants 1 to %d",
+                         whole, text, WL_MOST_RANKS);
     *out = (int)value;
     return MPI_SUCCESS;
 }
@@ -216,6 +305,8 @@ static int hosts_append_word(wl_host_list_t *list, host_word_t *word)
     if (err == MPI_SUCCESS &&
         (word->name[0] == '-' || strpbrk(word->name, "'\"$`\\;&|<> ") != NULL))
         err = weft_fail(MPI_ERR_ARG, "\"%s\" is no name of a host", word->name);
+    if (err == MPI_SUCCESS)
+        err = check_brackets(word->name);
     return err == MPI_SUCCESS ? append_expanded(list, word) : err;
 }
 

@@ -4,7 +4,12 @@
 #ifndef WEFT_LAUNCH_PLAN_HOST_LIST_H
 #define WEFT_LAUNCH_PLAN_HOST_LIST_H
 
+#include "launch/plan/name_index.h"
+
 #include <stdbool.h>
+
+/** Ranks that a job has at most; more slots than that, or more hosts in one word, are a mistake. */
+enum { WL_MOST_RANKS = 1 << 20 };
 
 typedef struct wl_listed_host {
     char *name;
@@ -17,6 +22,7 @@ typedef struct wl_listed_host {
 typedef struct wl_host_list {
     wl_listed_host_t *hosts; /* [count]; from the heap */
     int count, capacity;
+    wl_name_index_t index; /* of hosts[] by their names */
 } wl_host_list_t;
 
 /**
@@ -30,7 +36,7 @@ int wl_host_list_add(wl_host_list_t *list, const char *words);
  * comment. Also MPI_ERR_NO_SUCH_FILE; MPI_ERR_ARG: it is no text. */
 int wl_host_list_add_file(wl_host_list_t *list, const char *path);
 
-/** Add the hosts of another list. MPI_ERR_NO_MEM. */
+/** Add the hosts of another list. MPI_ERR_NO_MEM; MPI_ERR_ARG: slots add up to too many. */
 int wl_host_list_copy(const wl_host_list_t *from, wl_host_list_t *to);
 
 /** Where `list` gives no slots for a host, take those that `from` gives. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE /* sched_getaffinity */
 #include "launch/plan/job_plan.h"
 
 #include "base/config.h"
+#include "base/cpu.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -12,19 +12,17 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MOST_RANKS = 1 << 20, MOST_RANKS_OF_HOST = 4096 };
+enum { MOST_RANKS_OF_HOST = 4096 };
 
 int wl_cores_available(void)
 {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set)
-                                                        : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    weft_cpus_t cores = weft_cpus_allowed();
+    return weft_cpus_count(&cores);
 }
 
 /* Copy those of the variables "A,B" that `from` has. */
@@ -151,9 +149,9 @@ static int count_ranks(wl_job_plan_t *plan)
             app->count = default_count(plan, &app->hosts);
         app->first_rank = (int)size;
         size += app->count;
-        if (size > MOST_RANKS)
+        if (size > WL_MOST_RANKS)
             return weft_fail(MPI_ERR_SPAWN, "%ld ranks were asked for; at most %d are started",
-                             size, MOST_RANKS);
+                             size, WL_MOST_RANKS);
     }
     plan->size = (int)size;
     return MPI_SUCCESS;
@@ -232,16 +230,14 @@ static int settle_places(wl_job_plan_t *plan)
     return err == MPI_SUCCESS ? check_cores(plan) : err;
 }
 
-/* Make the name of the job, and its secret. */
+/* Make the name of the job, which others can see. */
 static int name_job(wl_job_plan_t *plan)
 {
-    uint64_t random[2];
-    int err = weft_random(random, sizeof(random));
-    if (err != MPI_SUCCESS)
-        return err;
-    snprintf(plan->id, sizeof(plan->id), "weft-%d-%08x", (int)getpid(), (unsigned)random[0]);
-    snprintf(plan->token, sizeof(plan->token), "%016" PRIx64, random[1]);
-    return MPI_SUCCESS;
+    unsigned random;
+    int err = weft_random(&random, sizeof(random));
+    if (err == MPI_SUCCESS)
+        snprintf(plan->id, sizeof(plan->id), "weft-%d-%08x", (int)getpid(), random);
+    return err;
 }
 
 int wl_job_plan_read_hosts(wl_job_plan_t *plan)

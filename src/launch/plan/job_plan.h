@@ -59,7 +59,6 @@ typedef struct wl_route {
 typedef struct wl_job_plan {
     const char *launcher; /* "mpirun": begins messages */
     char id[32];          /* names the job on all hosts; set by wl_job_plan_complete() */
-    char token[17];       /* 16 hexadecimal digits, the job's secret; set by complete */
     wl_app_t *apps;       /* [app_count] */
     int app_count;
     int size;  /* ranks of all applications; set by wl_job_plan_complete() */

@@ -17,6 +17,7 @@ typedef struct site {
 typedef struct builder {
     const wl_placement_rules_t *rules;
     site_t *sites;
+    wl_name_index_t index; /* of sites[] by their names */
     int site_count;
     int *host_of; /* [size] index into sites[] */
     int next_rank;
@@ -39,11 +40,11 @@ int wl_placement_slots(const wl_host_list_t *hosts, const wl_placement_rules_t *
 
 static int site_of(builder_t *builder, const char *name)
 {
-    for (int i = 0; i < builder->site_count; i++) {
-        if (strcmp(builder->sites[i].name, name) == 0)
-            return i;
-    }
+    int found = wl_name_index_find(&builder->index, name);
+    if (found >= 0)
+        return found;
     builder->sites[builder->site_count] = (site_t){.name = name};
+    wl_name_index_add(&builder->index, name, builder->site_count);
     return builder->site_count++;
 }
 
@@ -159,7 +160,8 @@ int wl_placement_make(const wl_placement_part_t *parts, int part_count,
     builder_t builder = {.rules = rules,
                          .sites = weft_alloc_array(sites, sizeof(site_t)),
                          .host_of = weft_alloc_array(size, sizeof(int))};
-    int err = builder.sites != NULL && builder.host_of != NULL
+    int err = builder.sites != NULL && builder.host_of != NULL &&
+                      wl_name_index_reserve(&builder.index, sites)
                   ? MPI_SUCCESS
                   : weft_fail(MPI_ERR_NO_MEM, "a plan of %zu ranks", size);
     for (int i = 0; i < part_count && err == MPI_SUCCESS; i++)
@@ -167,6 +169,7 @@ int wl_placement_make(const wl_placement_part_t *parts, int part_count,
     if (err == MPI_SUCCESS)
         err = finish_placement(&builder, out);
     weft_free(builder.sites);
+    wl_name_index_release(&builder.index);
     weft_free(builder.host_of);
     return err;
 }

@@ -21,7 +21,8 @@ static const char *const launcher_names[] = {
     "OMPI_COMMAND",   "PRTE_*",          "SLURM_PROCID",    "SLURM_LOCALID",
     "SLURM_NODEID",   "SLURM_STEP_*",    "SLURM_STEPID",    "SLURM_GTIDS",
     "SLURM_TASK_PID", "SLURM_PMIX*",     "SLURM_PMI*",      "SLURM_SRUN_COMM_*",
-    "SLURM_MPI_TYPE", "SLURM_STEPMGR",
+    "SLURM_MPI_TYPE", "SLURM_STEPMGR",   "WEFT_NOTES",      "WEFT_RANK_PROCESS",
+    "WEFT_NO_SERVER",
 };
 enum { LAUNCHER_NAMES = sizeof(launcher_names) / sizeof(launcher_names[0]) };
 

@@ -71,6 +71,7 @@ static __attribute__((noreturn)) void become_agent(const wl_agent_plan_t *plan, 
     signal(SIGQUIT, SIG_IGN);
     signal(SIGTSTP, SIG_IGN);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     sigprocmask(SIG_SETMASK, &plan->signals, NULL);
     execvp(words[0], words);
     *error = errno;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE /* sched_getaffinity */
 #include "launch/tree/daemon.h"
 
 #include "base/clock.h"
@@ -147,11 +146,8 @@ static int prepare_ranks(wli_daemon_t *daemon)
     int err = add_own_variables(plan);
     if (err == MPI_SUCCESS)
         err = wl_programs_find(plan, host);
-    if (err == MPI_SUCCESS)
-        err = wl_exchange_open(plan->id, &daemon->exchange_fd);
-    if (err == MPI_SUCCESS)
-        err = wl_loop_add(&daemon->loop, daemon->exchange_fd, POLLIN, wli_daemon_exchange_ready,
-                          daemon);
+    daemon->node.pmix.on_request = wli_daemon_take_request;
+    daemon->node.pmix.owner = daemon;
     if (err == MPI_SUCCESS)
         err = wl_node_ranks_open(&daemon->node);
     return err;
@@ -178,7 +174,8 @@ static int daemon_join_job(wli_daemon_t *daemon, int fd)
                          &daemon->router);
     daemon->output.router = &daemon->router;
     wl_fences_open(&plan->placement, &daemon->router, &daemon->fences);
-    wl_remote_data_open(&plan->placement, &daemon->router, &daemon->remote_data);
+    wl_remote_data_open(&plan->placement, &daemon->router, &daemon->node.pmix,
+                        &daemon->remote_data);
     plan->cores = wl_cores_available();
     if (err == MPI_SUCCESS)
         err = wl_node_ranks_prepare(plan, daemon->parent_link.node - 1,
@@ -210,7 +207,6 @@ static void finish_daemon(wli_daemon_t *daemon)
 {
     wl_router_stop_listening(&daemon->router);
     wl_loop_set_quiet(&daemon->loop, 0, NULL, NULL);
-    wl_loop_remove(&daemon->loop, daemon->exchange_fd);
     wl_fences_close(&daemon->fences);
     wl_remote_data_close(&daemon->remote_data);
     wl_node_ranks_finish(&daemon->node);
@@ -238,7 +234,8 @@ static void serve(wli_daemon_t *daemon)
 
 int wl_daemon_run(void)
 {
-    static wli_daemon_t daemon = {.exchange_fd = -1, .input.pipe = -1, .node.host_fd = -1};
+    static wli_daemon_t daemon = {
+        .input.pipe = -1, .node.notes = {.fd = -1, .inherited = -1}, .node.pmix.connection.fd = -1};
     int fd, null;
     wl_loop_open(&daemon.loop);
     setsid(); /* so that signals that a terminal, or the end of the agent, sends to their group do

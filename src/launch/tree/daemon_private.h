@@ -25,7 +25,6 @@ typedef struct wli_daemon {
     wl_remote_output_t output;
     wl_input_drain_t input;
     sigset_t old_signals;
-    int exchange_fd;
     bool shows_prompts[2]; /* mpirun's stdout and stderr are a terminal */
     bool is_started, is_told_to_end, is_finishing, has_told_end_of_output;
 } wli_daemon_t;
@@ -45,7 +44,7 @@ void wli_daemon_tell_events(wli_daemon_t *daemon);
 /** Tell mpirun, once, when all output of the ranks has ended. */
 void wli_daemon_tell_end_of_output(wli_daemon_t *daemon);
 
-/** The PMIx server has requests: a function for the loop. */
-void wli_daemon_exchange_ready(void *owner, short ready);
+/** The PMIx server has a request, which belongs to the daemon now. */
+void wli_daemon_take_request(void *owner, wl_pmix_request_t *request);
 
 #endif

@@ -142,17 +142,13 @@ void wli_daemon_tell_events(wli_daemon_t *daemon)
     }
 }
 
-void wli_daemon_exchange_ready(void *owner, short ready)
+void wli_daemon_take_request(void *owner, wl_pmix_request_t *request)
 {
     wli_daemon_t *daemon = owner;
-    wl_pmix_request_t *request;
-    (void)ready;
-    while ((request = wl_exchange_next()) != NULL) {
-        if (request->kind == WL_REQUEST_FENCE)
-            wl_fences_enter(&daemon->fences, request);
-        else
-            wl_remote_data_enter(&daemon->remote_data, request);
-    }
+    if (request->kind == WL_REQUEST_FENCE)
+        wl_fences_enter(&daemon->fences, request);
+    else
+        wl_remote_data_enter(&daemon->remote_data, request);
 }
 
 void wli_daemon_tell_end_of_output(wli_daemon_t *daemon)

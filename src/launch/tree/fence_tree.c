@@ -154,7 +154,7 @@ static void end_fence(wl_fences_t *fences, fence_t *fence, const char *data, siz
     wl_writer_release(&body);
     weft_list_remove(&fence->link);
     if (fence->request != NULL)
-        wl_exchange_answer(fence->request, PMIX_SUCCESS, data, bytes);
+        wl_pmix_answer(fence->request, PMIX_SUCCESS, data, bytes);
     release_fence(fence);
 }
 
@@ -173,12 +173,11 @@ void wl_fences_enter(wl_fences_t *fences, wl_pmix_request_t *request)
     const fence_key_t key = {request->purpose, request->ranks, request->count};
     fence_t *fence = find_or_open(fences, &key);
     if (fence == NULL || !wl_queue_append(&fence->data, request->data, request->bytes)) {
-        wl_exchange_answer(request, PMIX_ERR_NOMEM, NULL, 0);
+        wl_pmix_answer(request, PMIX_ERR_NOMEM, NULL, 0);
         return;
     }
     fence->request = request;
-    request->answer_by_ms =
-        request->timeout_s > 0 ? weft_clock_ms() + request->timeout_s * 1000 : INT64_MAX;
+    request->answer_by_ms = wl_pmix_request_end_ms(request);
     wl_timer_hasten(fences->router->loop, &fences->timer, request->answer_by_ms);
     fence->hosts_come++;
     check_fence(fences, fence);
@@ -232,7 +231,7 @@ static void fence_time_is_up(void *owner)
         if (fence->request == NULL)
             continue;
         if (fence->request->answer_by_ms <= now) {
-            wl_exchange_answer(fence->request, PMIX_ERR_TIMEOUT, NULL, 0);
+            wl_pmix_answer(fence->request, PMIX_ERR_TIMEOUT, NULL, 0);
             fence->request = NULL;
         } else if (fence->request->answer_by_ms < next) {
             next = fence->request->answer_by_ms;
@@ -251,4 +250,10 @@ void wl_fences_open(const wl_placement_t *placement, wl_router_t *router, wl_fen
 void wl_fences_close(wl_fences_t *fences)
 {
     wl_timer_stop(&fences->timer);
+    while (fences->open.next != NULL && !weft_list_is_empty(&fences->open)) {
+        fence_t *fence = WEFT_ELEMENT(weft_list_pop(&fences->open), fence_t, link);
+        if (fence->request != NULL)
+            wl_pmix_request_release(fence->request);
+        release_fence(fence);
+    }
 }

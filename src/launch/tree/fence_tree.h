@@ -11,7 +11,7 @@
 #define WEFT_LAUNCH_TREE_FENCE_TREE_H
 
 #include "base/list.h"
-#include "launch/node/pmix_exchange.h"
+#include "launch/node/pmix_server.h"
 #include "launch/plan/placement.h"
 #include "launch/tree/router.h"
 
@@ -32,7 +32,7 @@ void wl_fences_enter(wl_fences_t *fences, wl_pmix_request_t *request);
 /** A message of kind WL_MSG_FENCE or WL_MSG_FENCE_DONE. */
 void wl_fences_take(wl_fences_t *fences, const wl_message_t *message);
 
-/** Stop the time limits. */
+/** Stop the time limits, and give up the fences that are open. `fences` was opened, or is zeros. */
 void wl_fences_close(wl_fences_t *fences);
 
 #endif

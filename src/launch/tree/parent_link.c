@@ -3,11 +3,13 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/handshake.h"
 #include "launch/loop/event_loop.h"
-#include "launch/tree/daemon_handshake.h"
+#include "launch/plan/host_addresses.h"
 #include "mpi.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -15,7 +17,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ATTEMPTS_MOST = 64, LIMIT_MS = 30000, PAUSE_MS = 500 };
+enum { ATTEMPTS_MOST = 64, LIMIT_MS = 30000, PAUSE_MS = 500, CLOSED_MOST = 20 };
+
+/* It ends in its version. */
+const char wl_daemon_protocol[WEFT_PROTOCOL_BYTES] = {'w', 'e', 'f', 't', '-', 'd', '0', '2'};
 
 #define SECRET_FORMAT "%08x%08x%08x%08x"
 static const char head[] = "weft-daemon 1\n";
@@ -80,34 +85,18 @@ typedef struct attempt {
     int fd; /* -1: none */
     stage_t stage;
     int error;            /* errno of the last failure */
+    int closed;           /* how often the other side has closed the connection */
     int64_t try_again_ms; /* while pausing */
-    wl_handshake_t handshake;
+    weft_handshake_t handshake;
     size_t got; /* bytes of the message that it is reading */
 } attempt_t;
 
-static bool parse_address(const char *text, int port, struct sockaddr_storage *out,
-                          socklen_t *bytes_out)
+/* A network that has just come up may not have its routes yet; a closed port stays closed. A parent
+ * that many others connect to at once closes what it has no place for. */
+static bool may_pass(attempt_t *attempt, int error)
 {
-    struct sockaddr_in *narrow = (struct sockaddr_in *)out;
-    struct sockaddr_in6 *wide = (struct sockaddr_in6 *)out;
-    memset(out, 0, sizeof(*out));
-    if (inet_pton(AF_INET, text, &narrow->sin_addr) == 1) {
-        narrow->sin_family = AF_INET;
-        narrow->sin_port = htons((uint16_t)port);
-        *bytes_out = sizeof(*narrow);
-        return true;
-    }
-    if (inet_pton(AF_INET6, text, &wide->sin6_addr) != 1)
-        return false;
-    wide->sin6_family = AF_INET6;
-    wide->sin6_port = htons((uint16_t)port);
-    *bytes_out = sizeof(*wide);
-    return true;
-}
-
-/* A network that has just come up may not have its routes yet; a closed port stays closed. */
-static bool may_pass(int error)
-{
+    if (error == ECONNRESET)
+        return ++attempt->closed < CLOSED_MOST;
     return error == EHOSTUNREACH || error == ENETUNREACH || error == ETIMEDOUT ||
            error == ENETDOWN || error == EAGAIN;
 }
@@ -120,12 +109,12 @@ static void parent_fail_attempt(attempt_t *attempt, int error)
     }
     attempt->fd = -1;
     attempt->error = error;
-    attempt->stage = may_pass(error) ? PAUSING : FAILED;
+    attempt->stage = may_pass(attempt, error) ? PAUSING : FAILED;
     attempt->try_again_ms = weft_clock_ms() + PAUSE_MS;
 }
 
 /* Go on reading a message; true: all `bytes` are there. */
-static bool read_part(attempt_t *attempt, uint8_t *to, size_t bytes)
+static bool parent_read_part(attempt_t *attempt, uint8_t *to, size_t bytes)
 {
     ssize_t got = recv(attempt->fd, to + attempt->got, bytes - attempt->got, 0);
     if (got > 0)
@@ -145,11 +134,11 @@ static int connection_error(const attempt_t *attempt)
     return getsockopt(attempt->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 ? error : errno;
 }
 
-static bool send_reply(const attempt_t *attempt)
+static bool parent_send_reply(const attempt_t *attempt)
 {
     /* A new connection always has room for so few bytes. */
-    return send(attempt->fd, attempt->handshake.reply, WL_REPLY_BYTES, MSG_NOSIGNAL) ==
-           WL_REPLY_BYTES;
+    return send(attempt->fd, attempt->handshake.reply, WEFT_REPLY_BYTES, MSG_NOSIGNAL) ==
+           WEFT_REPLY_BYTES;
 }
 
 static void connected(attempt_t *attempt)
@@ -165,11 +154,13 @@ static void connected(attempt_t *attempt)
 static void take_hello(attempt_t *attempt)
 {
     const wl_parent_link_t *parent_link = attempt->parent_link;
-    wl_handshake_t *handshake = &attempt->handshake;
-    if (!read_part(attempt, handshake->hello, WL_HELLO_BYTES))
+    weft_handshake_t *handshake = &attempt->handshake;
+    if (!parent_read_part(attempt, handshake->hello, WEFT_HELLO_BYTES))
         return;
-    if (wl_handshake_answer(handshake, parent_link->secret, parent_link->node) &&
-        send_reply(attempt))
+    uint32_t node = htole32((uint32_t)parent_link->node);
+    if (weft_handshake_answer(handshake, wl_daemon_protocol, parent_link->secret, &node,
+                              sizeof(node)) &&
+        parent_send_reply(attempt))
         attempt->stage = WANTS_WELCOME;
     else
         parent_fail_attempt(attempt, EPROTO);
@@ -177,9 +168,10 @@ static void take_hello(attempt_t *attempt)
 
 static void take_welcome(attempt_t *attempt)
 {
-    if (!read_part(attempt, attempt->handshake.welcome, WL_WELCOME_BYTES))
+    if (!parent_read_part(attempt, attempt->handshake.welcome, WEFT_WELCOME_BYTES))
         return;
-    if (wl_handshake_check(&attempt->handshake, attempt->parent_link->secret))
+    uint32_t verdict;
+    if (weft_handshake_check(&attempt->handshake, attempt->parent_link->secret, &verdict))
         attempt->stage = TRUSTED;
     else
         parent_fail_attempt(attempt, EPROTO);
@@ -221,7 +213,7 @@ static int begin_attempts(const wl_parent_link_t *parent_link, wl_loop_t *loop,
         attempt_t *attempt = &attempts[count];
         *attempt = (attempt_t){.parent_link = parent_link, .loop = loop, .fd = -1};
         snprintf(text, sizeof(text), "%.*s", (int)length, rest);
-        if (parse_address(text, parent_link->port, &attempt->address, &attempt->address_bytes)) {
+        if (wl_parse_address(text, parent_link->port, &attempt->address, &attempt->address_bytes)) {
             begin_attempt(attempt);
             count++;
         }

@@ -4,7 +4,7 @@
 #ifndef WEFT_LAUNCH_TREE_PARENT_LINK_H
 #define WEFT_LAUNCH_TREE_PARENT_LINK_H
 
-#include "base/keyed_hash.h"
+#include "base/handshake.h"
 
 typedef struct wl_parent_link {
     uint8_t secret[WEFT_SECRET_BYTES];
@@ -14,6 +14,10 @@ typedef struct wl_parent_link {
 } wl_parent_link_t;
 
 enum { WL_PARENT_LINK_TEXT_BYTES = 2304 };
+
+/** Of the handshake between a daemon (the caller, whose name is its node number, 32 bits, little
+ *  endian) and its parent. */
+extern const char wl_daemon_protocol[WEFT_PROTOCOL_BYTES];
 
 /** Write it as text for the daemon's stdin. */
 void wl_parent_link_write(const wl_parent_link_t *parent_link, char out[WL_PARENT_LINK_TEXT_BYTES]);

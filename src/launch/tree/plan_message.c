@@ -54,7 +54,6 @@ void wl_plan_write(const wl_job_plan_t *plan, const char *directory, const char 
 {
     wl_write_text(out, plan->launcher);
     wl_write_text(out, plan->id);
-    wl_write_text(out, plan->token);
     wl_write_text(out, directory);
     wl_write_text(out, agent);
     wl_write_text(out, plan->route.prefix);
@@ -79,13 +78,17 @@ static int failed(const wl_reader_t *reader)
                : weft_fail(MPI_ERR_NO_MEM, "the plan of the job");
 }
 
-/* Read texts: [count + 1] with a NULL at the end, to be freed. NULL: failure. */
+/* Read texts: [count + 1] with a NULL at the end, to be freed. NULL: no memory. The reader fails
+ * where one of them is missing. */
 static char **read_texts(wl_reader_t *reader, int *count_out)
 {
     uint32_t count = wl_read_count(reader, sizeof(uint32_t));
     char **texts = weft_alloc_zeroed((size_t)count + 1, sizeof(*texts));
-    for (uint32_t i = 0; i < count && texts != NULL; i++)
+    for (uint32_t i = 0; i < count && texts != NULL; i++) {
         texts[i] = (char *)wl_read_text(reader);
+        if (texts[i] == NULL)
+            reader->has_failed = true; /* a NULL would end the list early */
+    }
     *count_out = (int)count;
     return texts;
 }
@@ -152,7 +155,8 @@ static int read_apps(wl_reader_t *reader, wl_job_plan_t *plan)
     for (; plan->app_count < (int)count && err == MPI_SUCCESS; plan->app_count++) {
         wl_app_t *app = &plan->apps[plan->app_count];
         err = read_app(reader, plan, app);
-        plan->size += app->count;
+        if (err == MPI_SUCCESS)
+            plan->size += app->count; /* at most the number of places, as read_app() has checked */
     }
     if (err == MPI_SUCCESS && plan->size != plan->placement.size)
         err = weft_fail(MPI_ERR_OTHER, "the plan of the job has %d ranks and %d places", plan->size,
@@ -178,20 +182,37 @@ static void read_files(wl_reader_t *reader, wl_rank_files_t *out)
     out->input_rank = (int)wl_read_u32(reader);
 }
 
+/* These are used as divisor, index and time. */
+static int check_numbers(const wl_job_plan_t *plan)
+{
+    int input_rank = plan->files.input_rank;
+    if (plan->route.radix < 1 || plan->route.lost_after_s < 0 || input_rank < WL_NO_RANK ||
+        input_rank >= plan->placement.size)
+        return weft_fail(MPI_ERR_OTHER,
+                         "the plan of the job, of %d ranks, has a tree of %d branches, input for "
+                         "rank %d and a limit of %d s",
+                         plan->placement.size, plan->route.radix, input_rank,
+                         plan->route.lost_after_s);
+    return MPI_SUCCESS;
+}
+
 static int read_plan(wl_reader_t *reader, wl_job_plan_t *plan)
 {
     plan->launcher = wl_read_text(reader);
-    const char *id = wl_read_text(reader), *token = wl_read_text(reader);
+    const char *id = wl_read_text(reader);
     plan->directory = wl_read_text(reader);
     read_route(reader, &plan->route);
     plan->tags_lines = wl_read_u32(reader) != 0;
     plan->is_unbound = wl_read_u32(reader) != 0;
     read_files(reader, &plan->files);
-    if (plan->launcher == NULL || id == NULL || token == NULL || plan->route.radix < 1)
+    if (plan->launcher == NULL || id == NULL)
+        reader->has_failed = true;
+    if (reader->has_failed)
         return failed(reader);
     snprintf(plan->id, sizeof(plan->id), "%s", id);
-    snprintf(plan->token, sizeof(plan->token), "%s", token);
     int err = plan_read_placement(reader, &plan->placement);
+    if (err == MPI_SUCCESS)
+        err = check_numbers(plan);
     return err == MPI_SUCCESS ? read_apps(reader, plan) : err;
 }
 

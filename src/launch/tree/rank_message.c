@@ -11,6 +11,7 @@ void wl_rank_event_write(const wl_rank_event_t *event, wl_writer_t *out)
     wl_write_u32(out, (uint32_t)event->code);
     wl_write_u32(out, (uint32_t)event->signal);
     wl_write_u32(out, event->has_core);
+    wl_write_u32(out, event->has_notes);
     wl_write_text(out, event->text);
 }
 
@@ -23,8 +24,9 @@ bool wl_rank_event_read(const wl_message_t *message, int size, wl_rank_event_t *
     event.code = (int)wl_read_u32(&reader);
     event.signal = (int)wl_read_u32(&reader);
     event.has_core = wl_read_u32(&reader) != 0;
+    event.has_notes = wl_read_u32(&reader) != 0;
     const char *text = wl_read_text(&reader);
-    if (reader.has_failed || text == NULL || kind > WL_RANK_ENDED || rank >= (uint32_t)size)
+    if (reader.has_failed || text == NULL || kind > WL_SERVER_LOST || rank >= (uint32_t)size)
         return false;
     snprintf(event.text, sizeof(event.text), "%s", text);
     *out = event;

@@ -10,21 +10,15 @@
 
 enum { MOST_PAUSE_MS = 50 /* between two attempts to find a key */ };
 
-static void limit(wl_pmix_request_t *request)
-{
-    request->answer_by_ms =
-        request->timeout_s > 0 ? weft_clock_ms() + request->timeout_s * 1000 : INT64_MAX;
-}
-
 static void ask_host(wl_remote_data_t *data, wl_pmix_request_t *request)
 {
     wl_writer_t body = {0};
     if (request->rank < 0 || request->rank >= data->placement->size) {
-        wl_exchange_answer(request, PMIX_ERR_NOT_FOUND, NULL, 0);
+        wl_pmix_answer(request, PMIX_ERR_NOT_FOUND, NULL, 0);
         return;
     }
     request->number = data->next_number++;
-    limit(request);
+    request->answer_by_ms = wl_pmix_request_end_ms(request);
     weft_list_append(&data->asked, &request->link);
     wl_timer_hasten(data->router->loop, &data->timer, request->answer_by_ms);
     wl_write_u32(&body, (uint32_t)request->rank);
@@ -55,7 +49,7 @@ static wl_pmix_request_t *find_request(const wl_remote_data_t *data, uint64_t nu
     return NULL;
 }
 
-static void take_question(const wl_message_t *message)
+static void take_question(wl_remote_data_t *data, const wl_message_t *message)
 {
     wl_reader_t reader = wl_read_begin(message);
     wl_pmix_request_t *request = weft_alloc_zeroed(1, sizeof(*request));
@@ -68,11 +62,11 @@ static void take_question(const wl_message_t *message)
     request->timeout_s = (int64_t)wl_read_u64(&reader);
     const char *key = wl_read_text(&reader);
     request->key = key == NULL ? NULL : weft_strdup(key);
-    limit(request);
+    request->answer_by_ms = wl_pmix_request_end_ms(request);
     if (reader.has_failed)
-        wl_exchange_release(request);
+        wl_pmix_request_release(request);
     else
-        wl_exchange_look_up(request);
+        wl_pmix_look_up(data->pmix, request);
 }
 
 static void take_answer(wl_remote_data_t *data, const wl_message_t *message)
@@ -84,7 +78,7 @@ static void take_answer(wl_remote_data_t *data, const wl_message_t *message)
         request == NULL) /* too late: the request was answered with a time-out */
         return;
     weft_list_remove(&request->link);
-    wl_exchange_answer(request, status, reader.at, reader.left);
+    wl_pmix_answer(request, status, reader.at, reader.left);
 }
 
 /* Answer requests of `asked` with a time-out whose time is up; returns when the next one is due. */
@@ -96,7 +90,7 @@ static int64_t check_asked(wl_remote_data_t *data, int64_t now)
         after = link->next;
         if (request->answer_by_ms <= now) {
             weft_list_remove(link);
-            wl_exchange_answer(request, PMIX_ERR_TIMEOUT, NULL, 0);
+            wl_pmix_answer(request, PMIX_ERR_TIMEOUT, NULL, 0);
         } else if (request->answer_by_ms < next) {
             next = request->answer_by_ms;
         }
@@ -116,10 +110,10 @@ static int64_t check_to_come(wl_remote_data_t *data, int64_t now)
         }
         weft_list_remove(link);
         if (request->answer_by_ms <= now)
-            wl_exchange_release(request); /* the host that asked has answered its client with a
+            wl_pmix_request_release(request); /* the host that asked has answered its client with a
                                            * time-out */
         else
-            wl_exchange_look_up(request);
+            wl_pmix_look_up(data->pmix, request);
     }
     return next;
 }
@@ -133,17 +127,25 @@ static void data_time_is_up(void *owner)
 }
 
 void wl_remote_data_open(const wl_placement_t *placement, wl_router_t *router,
-                         wl_remote_data_t *out)
+                         wl_pmix_server_t *pmix, wl_remote_data_t *out)
 {
-    *out = (wl_remote_data_t){.placement = placement, .router = router};
+    *out = (wl_remote_data_t){.placement = placement, .router = router, .pmix = pmix};
     weft_list_init(&out->asked);
     weft_list_init(&out->to_come);
     wl_timer_init(&out->timer, data_time_is_up, out);
 }
 
+static void release_requests(weft_list_t *list)
+{
+    while (list->next != NULL && !weft_list_is_empty(list))
+        wl_pmix_request_release(WEFT_ELEMENT(weft_list_pop(list), wl_pmix_request_t, link));
+}
+
 void wl_remote_data_close(wl_remote_data_t *data)
 {
     wl_timer_stop(&data->timer);
+    release_requests(&data->asked);
+    release_requests(&data->to_come);
 }
 
 void wl_remote_data_enter(wl_remote_data_t *data, wl_pmix_request_t *request)
@@ -162,13 +164,13 @@ void wl_remote_data_enter(wl_remote_data_t *data, wl_pmix_request_t *request)
         return;
     }
     reply(data, request);
-    wl_exchange_release(request);
+    wl_pmix_request_release(request);
 }
 
 void wl_remote_data_take(wl_remote_data_t *data, const wl_message_t *message)
 {
     if (message->kind == WL_MSG_GET)
-        take_question(message);
+        take_question(data, message);
     else
         take_answer(data, message);
 }

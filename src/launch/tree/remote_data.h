@@ -5,7 +5,7 @@
 #define WEFT_LAUNCH_TREE_REMOTE_DATA_H
 
 #include "base/list.h"
-#include "launch/node/pmix_exchange.h"
+#include "launch/node/pmix_server.h"
 #include "launch/plan/placement.h"
 #include "launch/tree/router.h"
 
@@ -13,6 +13,7 @@ typedef struct wl_remote_data {
     wl_timer_t timer; /* for time limits, and to look again */
     const wl_placement_t *placement;
     wl_router_t *router;
+    wl_pmix_server_t *pmix;
     weft_list_t asked; /* get requests of this host's server, sent to other hosts */
     /* what other hosts want and the ranks of this one have not committed yet */
     weft_list_t to_come;
@@ -21,9 +22,9 @@ typedef struct wl_remote_data {
 
 /** Time limits run on the router's loop; the address of `out` may not change. */
 void wl_remote_data_open(const wl_placement_t *placement, wl_router_t *router,
-                         wl_remote_data_t *out);
+                         wl_pmix_server_t *pmix, wl_remote_data_t *out);
 
-/** Stop the time limits. */
+/** Stop the time limits, and give up the requests. `data` was opened, or is zeros. */
 void wl_remote_data_close(wl_remote_data_t *data);
 
 /** The server of this host wants data (WL_REQUEST_GET), or has data that another host wants

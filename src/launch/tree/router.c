@@ -2,12 +2,14 @@
 #define _GNU_SOURCE /* accept4 */
 #include "launch/tree/router.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "launch/plan/host_addresses.h"
 #include "mpi.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -143,46 +145,37 @@ static void router_agent_ended(void *owner, pid_t first)
 
 /* ---- Pending connections ---- */
 
-/* Listen for IPv4 and IPv6 where the system has both. */
-static int open_listener(int *port_out)
+static int listen_at(const struct sockaddr_storage *address, socklen_t bytes, int *port_out)
 {
-    struct sockaddr_in6 wide = {.sin6_family = AF_INET6, .sin6_addr = in6addr_any};
-    struct sockaddr_in narrow = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
-    const int no = 0, type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-    int fd = socket(AF_INET6, type, 0);
-    if (fd >= 0) {
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
-        if (bind(fd, (struct sockaddr *)&wide, sizeof(wide)) != 0) {
-            close(fd);
-            fd = -1;
-        }
-    }
-    if (fd < 0) {
-        fd = socket(AF_INET, type, 0);
-        if (fd < 0 || bind(fd, (struct sockaddr *)&narrow, sizeof(narrow)) != 0)
-            return -1;
-    }
-    socklen_t bytes = sizeof(wide);
-    if (listen(fd, SOMAXCONN) != 0 || getsockname(fd, (struct sockaddr *)&wide, &bytes) != 0)
+    const int no = 0;
+    struct sockaddr_storage bound;
+    int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
         return -1;
-    *port_out = ntohs(wide.sin6_port); /* the port is at the same place in both structs */
+    if (address->ss_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
+    if (bind(fd, (const struct sockaddr *)address, bytes) != 0 || listen(fd, SOMAXCONN) != 0 ||
+        getsockname(fd, (struct sockaddr *)&bound, &bytes) != 0) {
+        close(fd);
+        return -1;
+    }
+    /* The port is at the same place in both kinds of address. */
+    *port_out = ntohs(((const struct sockaddr_in *)&bound)->sin_port);
     return fd;
 }
 
-static wl_pending_t *free_pending(wl_router_t *router)
+/* Listen at one address, or at all ("") for IPv4 and IPv6 where the system has both. */
+static int open_listener(const char *at, int *port_out)
 {
-    for (int i = 0; i < WL_PENDING_MOST; i++) {
-        if (router->pending[i].fd < 0)
-            return &router->pending[i];
+    struct sockaddr_storage address;
+    socklen_t bytes;
+    if (wl_parse_address(at[0] != '\0' ? at : "::", 0, &address, &bytes)) {
+        int fd = listen_at(&address, bytes, port_out);
+        if (fd >= 0 || at[0] != '\0')
+            return fd;
     }
-    return NULL;
-}
-
-/* While all places are taken, further connections wait in the system's queue. */
-static void watch_listener(wl_router_t *router)
-{
-    if (router->listener >= 0)
-        wl_loop_set(router->loop, router->listener, free_pending(router) != NULL ? POLLIN : 0);
+    return wl_parse_address("0.0.0.0", 0, &address, &bytes) ? listen_at(&address, bytes, port_out)
+                                                            : -1;
 }
 
 /* Free the place; the socket belongs to the caller. */
@@ -191,7 +184,6 @@ static int take_socket(wl_pending_t *pending)
     int fd = pending->fd;
     wl_loop_remove(pending->router->loop, fd);
     pending->fd = -1;
-    watch_listener(pending->router);
     return fd;
 }
 
@@ -200,19 +192,68 @@ static void dismiss_pending(wl_pending_t *pending)
     close(take_socket(pending));
 }
 
+/* NULL: there is none. */
+static wl_pending_t *router_oldest_pending(wl_router_t *router)
+{
+    wl_pending_t *oldest = NULL;
+    for (int i = 0; i < WL_PENDING_MOST; i++) {
+        wl_pending_t *each = &router->pending[i];
+        if (each->fd >= 0 && (oldest == NULL || each->until_ms < oldest->until_ms))
+            oldest = each;
+    }
+    return oldest;
+}
+
+static wl_pending_t *free_pending(wl_router_t *router)
+{
+    for (int i = 0; i < WL_PENDING_MOST; i++) {
+        if (router->pending[i].fd < 0)
+            return &router->pending[i];
+    }
+    wl_pending_t *oldest = router_oldest_pending(router);
+    dismiss_pending(oldest);
+    return oldest;
+}
+
+static void dismiss_silent(void *owner)
+{
+    wl_router_t *router = owner;
+    wl_pending_t *oldest;
+    while ((oldest = router_oldest_pending(router)) != NULL && oldest->until_ms <= weft_clock_ms())
+        dismiss_pending(oldest);
+    wl_timer_set(router->loop, &router->pending_end, oldest == NULL ? INT64_MAX : oldest->until_ms);
+}
+
+static bool have_all_called(const wl_router_t *router)
+{
+    for (int i = 0; i < router->child_count; i++) {
+        if (router->children[i].state == WL_CHILD_STARTING)
+            return false;
+    }
+    return true;
+}
+
+static bool send_welcome(wl_pending_t *pending)
+{
+    weft_handshake_welcome(&pending->handshake, pending->router->parent_link.secret, 0);
+    return send(pending->fd, pending->handshake.welcome, WEFT_WELCOME_BYTES, MSG_NOSIGNAL) ==
+           WEFT_WELCOME_BYTES;
+}
+
 static void join_tree(wl_pending_t *pending, int node)
 {
     wl_router_t *router = pending->router;
     wl_child_t *child = is_node(router, node) ? child_to(router, node) : NULL;
     if (child == NULL || child->node != node || child->state != WL_CHILD_STARTING ||
-        send(pending->fd, pending->handshake.welcome, WL_WELCOME_BYTES, MSG_NOSIGNAL) !=
-            WL_WELCOME_BYTES) {
+        !send_welcome(pending)) {
         dismiss_pending(pending);
         return;
     }
     wl_connection_open(take_socket(pending), &child->connection);
     wl_connection_limit_silence(&child->connection, router->lost_after_s);
     child->state = WL_CHILD_JOINED;
+    if (have_all_called(router))
+        wl_router_stop_listening(router);
     if (wl_connection_watch(&child->connection, router->loop, router_child_ready, child) ==
         MPI_SUCCESS)
         router->ops->joined(router->context, node);
@@ -220,41 +261,69 @@ static void join_tree(wl_pending_t *pending, int node)
         lose_child(router, child, weft_fail_text());
 }
 
+/* The caller knows the secret, so what it says of itself is true. */
+static void take_reply(wl_pending_t *pending)
+{
+    uint32_t node;
+    if (!weft_handshake_accept(&pending->handshake, pending->router->parent_link.secret)) {
+        dismiss_pending(pending);
+        return;
+    }
+    weft_handshake_name(&pending->handshake, &node, sizeof(node));
+    join_tree(pending, (int)le32toh(node));
+}
+
 static void router_pending_ready(void *owner, short ready)
 {
     wl_pending_t *pending = owner;
-    int node;
     ssize_t bytes = recv(pending->fd, pending->handshake.reply + pending->got,
-                         WL_REPLY_BYTES - pending->got, 0);
+                         WEFT_REPLY_BYTES - pending->got, 0);
     (void)ready;
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (bytes > 0)
         pending->got += (size_t)bytes;
-    if (bytes <= 0 ||
-        (pending->got == WL_REPLY_BYTES &&
-         !wl_handshake_accept(&pending->handshake, pending->router->parent_link.secret, &node)))
+    if (bytes <= 0)
         dismiss_pending(pending);
-    else if (pending->got == WL_REPLY_BYTES)
-        join_tree(pending, node);
+    else if (pending->got == WEFT_REPLY_BYTES)
+        take_reply(pending);
 }
 
+static void router_say_hello(wl_router_t *router, int fd)
+{
+    wl_pending_t *pending = free_pending(router);
+    *pending =
+        (wl_pending_t){.router = router, .fd = fd, .until_ms = weft_clock_ms() + WL_PENDING_MS};
+    wl_timer_hasten(router->loop, &router->pending_end, pending->until_ms);
+    if (wl_loop_add(router->loop, fd, POLLIN, router_pending_ready, pending) != MPI_SUCCESS ||
+        !weft_handshake_begin(&pending->handshake, wl_daemon_protocol) ||
+        send(fd, pending->handshake.hello, WEFT_HELLO_BYTES, MSG_NOSIGNAL) != WEFT_HELLO_BYTES)
+        dismiss_pending(pending);
+}
+
+/* After an error of accept(): true if another try makes sense. Connections that say nothing are the
+ * first that descriptors are taken from. */
+static bool has_made_room(wl_router_t *router)
+{
+    wl_pending_t *oldest = router_oldest_pending(router);
+    if ((errno != EMFILE && errno != ENFILE) || oldest == NULL)
+        return errno == ECONNABORTED || errno == EINTR;
+    dismiss_pending(oldest);
+    return true;
+}
+
+/* A turn takes a limited number, so that others are served in between. */
 static void router_listener_ready(void *owner, short ready)
 {
     wl_router_t *router = owner;
-    wl_pending_t *pending;
     (void)ready;
-    while ((pending = free_pending(router)) != NULL) {
+    for (int i = 0; i < WL_PENDING_MOST; i++) {
         int fd = accept4(router->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0)
+        if (fd >= 0)
+            router_say_hello(router, fd);
+        else if (!has_made_room(router))
             return;
-        *pending = (wl_pending_t){.router = router, .fd = fd};
-        if (wl_loop_add(router->loop, fd, POLLIN, router_pending_ready, pending) != MPI_SUCCESS ||
-            !wl_handshake_begin(&pending->handshake) ||
-            send(fd, pending->handshake.hello, WL_HELLO_BYTES, MSG_NOSIGNAL) != WL_HELLO_BYTES)
-            dismiss_pending(pending);
     }
-    watch_listener(router);
 }
 
 /* ---- Start ---- */
@@ -266,6 +335,7 @@ static void set_up_children(wl_router_t *router, int first)
             (wl_child_t){.router = router, .node = first + i, .connection.fd = -1};
     for (int i = 0; i < WL_PENDING_MOST; i++)
         router->pending[i].fd = -1;
+    wl_timer_init(&router->pending_end, dismiss_silent, router);
     wl_loop_add_child_watch(router->loop, &router->agents, router_agent_ended, router);
 }
 
@@ -292,10 +362,24 @@ static int listen_for_children(wl_router_t *router, const char *interface)
                                 sizeof(router->parent_link.addresses));
     if (err != MPI_SUCCESS)
         return err;
-    router->listener = open_listener(&router->parent_link.port);
+    char *all = router->parent_link.addresses;
+    if (interface != NULL)
+        all[strcspn(all, " ")] = '\0';
+    router->listener = open_listener(interface != NULL ? all : "", &router->parent_link.port);
     if (router->listener < 0)
-        return weft_fail(MPI_ERR_PORT, "no port can be opened: %s", strerror(errno));
+        return weft_fail(MPI_ERR_PORT, "no port can be opened%s%s: %s",
+                         interface != NULL ? " at " : "", interface != NULL ? all : "",
+                         strerror(errno));
     return wl_loop_add(router->loop, router->listener, POLLIN, router_listener_ready, router);
+}
+
+/* A daemon on this host can always use the loopback address. */
+static void add_loopback(wl_parent_link_t *parent_link)
+{
+    size_t used = strlen(parent_link->addresses);
+    if (used + sizeof(" 127.0.0.1") <= sizeof(parent_link->addresses))
+        snprintf(parent_link->addresses + used, sizeof(parent_link->addresses) - used,
+                 "%s127.0.0.1", used > 0 ? " " : "");
 }
 
 static void start_child(wl_router_t *router, wl_child_t *child, const wl_agent_plan_t *agent,
@@ -304,11 +388,8 @@ static void start_child(wl_router_t *router, wl_child_t *child, const wl_agent_p
     char text[WL_PARENT_LINK_TEXT_BYTES];
     wl_parent_link_t parent_link = router->parent_link;
     parent_link.node = child->node;
-    size_t used = strlen(parent_link.addresses);
-    /* A daemon on this host can always use the loopback address. */
-    if (used + sizeof(" 127.0.0.1") <= sizeof(parent_link.addresses) && wl_is_this_host(host))
-        snprintf(parent_link.addresses + used, sizeof(parent_link.addresses) - used, "%s127.0.0.1",
-                 used > 0 ? " " : "");
+    if (router->listens_everywhere && wl_is_this_host(host))
+        add_loopback(&parent_link);
     wl_parent_link_write(&parent_link, text);
     if (wl_agent_start(agent, host, text, &child->agent) != MPI_SUCCESS)
         lose_child(router, child, weft_fail_text());
@@ -320,6 +401,7 @@ int wl_router_start(wl_router_t *router, const wl_agent_plan_t *agent,
 {
     if (router->child_count == 0)
         return MPI_SUCCESS;
+    router->listens_everywhere = interface == NULL;
     int err = listen_for_children(router, interface);
     for (int i = 0; i < router->child_count && err == MPI_SUCCESS; i++) {
         wl_child_t *child = &router->children[i];
@@ -346,6 +428,7 @@ void wl_router_stop_listening(wl_router_t *router)
         if (router->pending[i].fd >= 0)
             dismiss_pending(&router->pending[i]);
     }
+    wl_timer_stop(&router->pending_end);
     for (int i = 0; i < router->child_count; i++) {
         if (router->children[i].state == WL_CHILD_STARTING)
             router->children[i].state = WL_CHILD_LOST;

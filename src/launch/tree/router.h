@@ -4,11 +4,12 @@
 #ifndef WEFT_LAUNCH_TREE_ROUTER_H
 #define WEFT_LAUNCH_TREE_ROUTER_H
 
+#include "base/handshake.h"
 #include "launch/loop/event_loop.h"
 #include "launch/plan/placement.h"
 #include "launch/tree/agent.h"
-#include "launch/tree/connection.h"
-#include "launch/tree/daemon_handshake.h"
+#include "launch/loop/connection.h"
+#include "launch/tree/daemon_message.h"
 #include "launch/tree/host_tree.h"
 #include "launch/tree/parent_link.h"
 
@@ -35,11 +36,14 @@ typedef struct wl_child {
 typedef struct wl_pending {
     struct wl_router *router;
     int fd; /* -1: free */
-    wl_handshake_t handshake;
-    size_t got; /* bytes of the reply */
+    weft_handshake_t handshake;
+    size_t got;       /* bytes of the reply */
+    int64_t until_ms; /* when it is dismissed */
 } wl_pending_t;
 
-enum { WL_PENDING_MOST = 64 };
+/* A daemon answers in an instant. Connections that say nothing take places from each other, the
+ * oldest first, and leave after a few seconds. */
+enum { WL_PENDING_MOST = 64, WL_PENDING_MS = 5000 };
 
 /** The owner's functions; called from the loop, and from wl_router_start(), wl_router_read_on() and
  *  wl_router_send(). */
@@ -64,8 +68,10 @@ typedef struct wl_router {
     wl_connection_t up;   /* to the parent; node 0 has none */
     wl_child_t *children; /* [child_count] */
     int child_count;
-    int listener; /* -1: none */
+    bool listens_everywhere; /* not at the address of one interface alone */
+    int listener;            /* -1: none; it is closed when all children have joined */
     wl_pending_t pending[WL_PENDING_MOST];
+    wl_timer_t pending_end; /* when the oldest of them is dismissed */
 } wl_router_t;
 
 /**
@@ -80,7 +86,7 @@ int wl_router_open(const wl_host_tree_t *tree, int self, const wl_connection_t *
 /**
  * Listen, and start the agents of all children; those that cannot be started are reported as lost.
  * placement  has the names of the hosts
- * interface  where to listen; NULL: on all
+ * interface  the one to listen on, at its first address; NULL: all
  * returns    MPI_SUCCESS; MPI_ERR_PORT or MPI_ERR_ARG: children could not connect to this node
  */
 int wl_router_start(wl_router_t *router, const wl_agent_plan_t *agent,

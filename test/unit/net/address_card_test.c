@@ -109,10 +109,10 @@ static void make_names(void)
 
 static void publish_names(void)
 {
-    uint64_t key;
+    uint8_t key[WEFT_SECRET_BYTES];
     weft_card_close();
     make_names();
-    assert_int_equal(weft_card_publish(&names[HERE - 1], &key), MPI_SUCCESS);
+    assert_int_equal(weft_card_publish(&names[HERE - 1], key), MPI_SUCCESS);
     memcpy(other, own, own_bytes);
     other_bytes = own_bytes;
 }
@@ -124,8 +124,8 @@ static void test_round_trip(void **unused)
         publish_names();
         for (int rank = 0; rank < HERE; rank++) {
             weft_addresses_t read;
-            uint64_t key;
-            assert_int_equal(weft_card_read(HERE + rank, &read, &key), MPI_SUCCESS);
+            uint8_t key[WEFT_SECRET_BYTES];
+            assert_int_equal(weft_card_read(HERE + rank, &read, key), MPI_SUCCESS);
             assert_memory_equal(&read, &names[rank], sizeof(read));
         }
     }
@@ -136,11 +136,11 @@ static void test_version(void **unused)
 {
     enum { VERSION_AT = 4 };
     weft_addresses_t read;
-    uint64_t key;
+    uint8_t key[WEFT_SECRET_BYTES];
     (void)unused;
     publish_names();
     other[VERSION_AT]++;
-    assert_int_equal(weft_card_read(HERE, &read, &key), MPI_ERR_OTHER);
+    assert_int_equal(weft_card_read(HERE, &read, key), MPI_ERR_OTHER);
     assert_non_null(strstr(weft_fail_text(), "rank 5 runs another version of Weft"));
 }
 
@@ -166,10 +166,10 @@ static void test_spoilt(void **unused)
     unsigned refused = 0;
     for (int round = 0; round < ROUNDS; round++) {
         weft_addresses_t read;
-        uint64_t key;
+        uint8_t key[WEFT_SECRET_BYTES];
         publish_names();
         spoil();
-        int err = weft_card_read(HERE + (int)pick(HERE), &read, &key);
+        int err = weft_card_read(HERE + (int)pick(HERE), &read, key);
         assert_true(err == MPI_SUCCESS || err == MPI_ERR_OTHER);
         refused += err != MPI_SUCCESS;
         for (uint32_t rail = 0; err == MPI_SUCCESS && rail < read.rails; rail++)

@@ -9,15 +9,19 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 /* Forget every launcher, then set NAME=VALUE, ... up to NULL. */
 static void surround(const char *first, ...)
 {
-    static const char *const names[] = {"PMIX_NAMESPACE",
+    static const char *const names[] = {"WEFT_RANK_PROCESS",
+                                        "WEFT_NO_SERVER",
+                                        "PMIX_NAMESPACE",
                                         "PMIX_RANK",
                                         "PMI_RANK",
                                         "PMI_SIZE",
@@ -93,6 +97,34 @@ static void refuses_to_be_one_of_many_singletons(void **state)
     expect_refusal("PMI-1");
     surround("PMI_PORT=host:5", NULL);
     expect_refusal("PMI_SIZE is not set");
+    surround("WEFT_NO_SERVER=the reason", NULL);
+    expect_refusal("no PMIx server for MPI programs: the reason");
+}
+
+/* A program that a rank runs inherits the rank's variables, but is another process. */
+static void refuses_to_join_twice(void **state)
+{
+    char own[64];
+    (void)state;
+    surround("PMIX_NAMESPACE=a/job", "PMIX_RANK=3", "WEFT_RANK_PROCESS=a/job/3/1", NULL);
+    expect_refusal("started by rank 3 (process 1) of a running MPI program");
+    snprintf(own, sizeof(own), "WEFT_RANK_PROCESS=job/3/%d", (int)getpid());
+    surround("PMIX_NAMESPACE=job", "PMIX_RANK=3", own, NULL);
+    expect_server(true);
+    surround("PMIX_NAMESPACE=job", "PMIX_RANK=3", "WEFT_RANK_PROCESS=other/3/1", NULL);
+    expect_server(true);
+    surround("PMIX_NAMESPACE=job", "PMIX_RANK=3", "WEFT_RANK_PROCESS=job/33/1", NULL);
+    expect_server(true);
+    surround("PMIX_NAMESPACE=job", "PMIX_RANK=3", "WEFT_RANK_PROCESS=job/3/", NULL);
+    expect_server(true);
+    surround("WEFT_RANK_PROCESS=job/3/1", NULL);
+    expect_server(false);
+    surround("PMIX_NAMESPACE=job", "PMIX_RANK=3", NULL);
+    weft_pmi_mark_process();
+    expect_server(true);
+    assert_non_null(getenv("WEFT_RANK_PROCESS"));
+    weft_pmi_unmark_process();
+    assert_null(getenv("WEFT_RANK_PROCESS"));
 }
 
 static void is_its_own_peer(void **state)
@@ -129,6 +161,7 @@ int main(void)
         cmocka_unit_test(takes_a_server),
         cmocka_unit_test(takes_a_shell_for_a_singleton),
         cmocka_unit_test(refuses_to_be_one_of_many_singletons),
+        cmocka_unit_test(refuses_to_join_twice),
         cmocka_unit_test(is_its_own_peer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,9 @@ static const wl_rank_event_t connected = {.kind = WL_RANK_CONNECTED, .rank = 2};
 static const wl_rank_event_t lost_peer = {.kind = WL_RANK_LOST_PEER, .rank = 0, .code = 16};
 static const wl_rank_event_t its_end = {.kind = WL_RANK_ENDED, .rank = 0, .code = 16};
 static const wl_rank_event_t aborted = {.kind = WL_RANK_ABORTED, .rank = 1, .code = 7};
-static const wl_rank_event_t left = {.kind = WL_RANK_ENDED, .rank = 2, .code = 0};
+static const wl_rank_event_t left = {
+    .kind = WL_RANK_ENDED, .rank = 2, .pid = 12, .has_notes = true};
+static const wl_rank_event_t no_server = {.kind = WL_SERVER_LOST, .rank = 0, .text = "why"};
 static const wl_rank_event_t exited = {.kind = WL_RANK_ENDED, .rank = 3, .code = 5};
 static const wl_rank_event_t killed = {
     .kind = WL_RANK_ENDED, .rank = 1, .code = 128 + SIGSEGV, .signal = SIGSEGV};
@@ -41,6 +43,9 @@ static const story_t stories[] = {
     {{&lost_peer, &lost}, WL_UNREACHABLE, 3, 128 + SIGKILL},
     {{&killed, &lost_peer, &aborted}, WL_SIGNALLED, 1, 128 + SIGSEGV},
     {{&aborted, &exited}, WL_ABORTED, 1, 7},
+    {{&no_server, &exited, &aborted}, WL_NO_SERVER, 0, 1},
+    {{&no_server, &killed}, WL_SIGNALLED, 1, 128 + SIGSEGV},
+    {{&aborted, &no_server, &exited}, WL_NO_SERVER, 0, 1},
 };
 
 static void test_stories(void **unused)
@@ -81,9 +86,36 @@ static void test_doubt(void **unused)
     wl_first_failure_release(&other);
 }
 
+/* Without notes the end of a rank may overtake the news that it has finalized, which PMIx brings.
+ */
+static void test_late_finalize(void **unused)
+{
+    wl_job_plan_t plan = {.size = SIZE};
+    wl_first_failure_t failure;
+    (void)unused;
+    assert_int_equal(wl_first_failure_open(&plan, &failure), 0);
+    for (int rank = 0; rank < SIZE; rank++)
+        wl_first_failure_take(&failure, &(wl_rank_event_t){.kind = WL_RANK_CONNECTED, .rank = rank},
+                              NOW);
+    for (int rank = 0; rank < SIZE; rank++)
+        wl_first_failure_take(
+            &failure, &(wl_rank_event_t){.kind = WL_RANK_ENDED, .rank = rank, .pid = 10 + rank},
+            NOW);
+    for (int rank = 0; rank < SIZE; rank++) {
+        assert_int_equal(failure.reason, WL_NO_FINALIZE);
+        assert_int_equal(failure.event.rank, rank);
+        assert_int_equal(failure.event.pid, 10 + rank);
+        assert_true(wl_first_failure_is_doubtful(&failure, 0));
+        wl_first_failure_take(&failure, &(wl_rank_event_t){.kind = WL_RANK_FINALIZED, .rank = rank},
+                              NOW);
+    }
+    assert_int_equal(failure.reason, WL_NO_REASON);
+    wl_first_failure_release(&failure);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_stories),
-                                       cmocka_unit_test(test_doubt)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_stories), cmocka_unit_test(test_doubt),
+                                       cmocka_unit_test(test_late_finalize)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

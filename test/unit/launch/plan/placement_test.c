@@ -110,6 +110,23 @@ static void places_programs_one_after_the_other(void **state)
     wl_host_list_release(&one);
 }
 
+/* Quadratic work would take hours for so many. */
+static void places_ranks_on_many_hosts(void **state)
+{
+    enum { HOSTS = 999 * 999 };
+    const wl_placement_rules_t by_slot = {0}, by_node = {.is_by_node = true};
+    wl_placement_t placement;
+    (void)state;
+    assert_int_equal(place("a[1-999]b[1-999]", HOSTS + 1, &by_slot, &placement), MPI_SUCCESS);
+    assert_int_equal(placement.host_count, HOSTS);
+    assert_int_equal(placement.host_of[HOSTS - 1], HOSTS - 1);
+    assert_int_equal(placement.host_of[HOSTS], 0);
+    wl_placement_release(&placement);
+    assert_int_equal(place("a[1-999]b[1-999]", HOSTS, &by_node, &placement), MPI_SUCCESS);
+    assert_int_equal(placement.host_of[HOSTS - 1], HOSTS - 1);
+    wl_placement_release(&placement);
+}
+
 static void rebuilds_only_what_is_sound(void **state)
 {
     static const int host_of[] = {0, 1, 0}, wrong[] = {0, 2, 0};
@@ -130,6 +147,7 @@ int main(void)
         cmocka_unit_test(takes_turns_by_node),
         cmocka_unit_test(obeys_limits),
         cmocka_unit_test(places_programs_one_after_the_other),
+        cmocka_unit_test(places_ranks_on_many_hosts),
         cmocka_unit_test(rebuilds_only_what_is_sound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "launch/tree/daemon_message.h"
+#include "launch/loop/launch_message.h"
 
 #include "base/log.h"
 
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { KNOWN = WL_MSG_SIGNAL, EMPTY = WL_MSG_FINISH, UNKNOWN = 1000 };
+enum { KNOWN = 3, EMPTY = 7, UNKNOWN = 1000 };
 
 static void take_number(void *owner, const wl_message_t *message)
 {

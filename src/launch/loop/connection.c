@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "launch/tree/connection.h"
+#include "launch/loop/connection.h"
 
 #include "base/keep_alive.h"
 #include "mpi.h"
@@ -94,7 +94,7 @@ static bool is_transient(void)
     return errno == EAGAIN || errno == EINTR;
 }
 
-static void send_queued(wl_connection_t *connection)
+void wl_connection_flush(wl_connection_t *connection)
 {
     while (connection->fd >= 0 && wl_queue_bytes(&connection->out) > 0) {
         ssize_t bytes = send(connection->fd, wl_queue_front(&connection->out),
@@ -136,7 +136,7 @@ void wl_connection_advance(wl_connection_t *connection)
     connection->taken = 0;
     /* Receive first: when a send finds the connection ended, what had come would be lost. */
     receive(connection);
-    send_queued(connection);
+    wl_connection_flush(connection);
 }
 
 static uint32_t header_word(const wl_connection_t *connection, int index)

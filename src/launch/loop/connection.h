@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection between mpirun and a daemon, or two daemons: messages in both directions, never
- * blocking.
+ * A connection between two processes of the launcher: messages in both directions, never blocking.
  *
  *   frame: | u32 bytes of the body | u32 kind | i32 to | i32 from | body |
  */
-#ifndef WEFT_LAUNCH_TREE_CONNECTION_H
-#define WEFT_LAUNCH_TREE_CONNECTION_H
+#ifndef WEFT_LAUNCH_LOOP_CONNECTION_H
+#define WEFT_LAUNCH_LOOP_CONNECTION_H
 
 #include "launch/loop/event_loop.h"
-#include "launch/tree/daemon_message.h"
+#include "launch/loop/launch_message.h"
 
 typedef struct wl_connection {
     int fd;          /* -1: closed */
@@ -43,6 +42,9 @@ void wl_connection_unwatch(wl_connection_t *connection);
 /** Send and receive what is possible; messages that have come can still be taken if the connection
  *  ends here. */
 void wl_connection_advance(wl_connection_t *connection);
+
+/** Send what is possible, and receive nothing. */
+void wl_connection_flush(wl_connection_t *connection);
 
 /** The next message, which lives until the next call; false: none is complete. */
 bool wl_connection_next(wl_connection_t *connection, wl_message_t *out);

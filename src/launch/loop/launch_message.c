@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "launch/tree/daemon_message.h"
+#include "launch/loop/launch_message.h"
 
 #include "base/log.h"
 
