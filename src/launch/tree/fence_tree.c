@@ -21,6 +21,7 @@ typedef struct fence {
     fence_key_t key; /* owns its ranks */
     /* of this host's server; NULL: it has not come yet, or was answered */
     wl_pmix_request_t *request;
+    bool has_entered; /* this host's data are among those that have come */
     uint32_t hosts_come, hosts_here, hosts_all; /* at and below this node: come, expected; of the
                                                  * whole fence */
     wl_byte_queue_t data;
@@ -168,19 +169,33 @@ static void check_fence(wl_fences_t *fences, fence_t *fence)
         send_fence_up(fences, fence);
 }
 
+/* Add what this host brings; false: no memory. */
+static bool enter_first(wl_fences_t *fences, fence_t *fence)
+{
+    if (!wl_queue_append(&fence->data, fence->request->data, fence->request->bytes))
+        return false;
+    fence->has_entered = true;
+    fence->hosts_come++;
+    check_fence(fences, fence);
+    return true;
+}
+
+/* After a time-out a host may enter the fence again: it counts once, and its first data stand. */
 void wl_fences_enter(wl_fences_t *fences, wl_pmix_request_t *request)
 {
     const fence_key_t key = {request->purpose, request->ranks, request->count};
     fence_t *fence = find_or_open(fences, &key);
-    if (fence == NULL || !wl_queue_append(&fence->data, request->data, request->bytes)) {
-        wl_pmix_answer(request, PMIX_ERR_NOMEM, NULL, 0);
+    if (fence == NULL || fence->request != NULL) {
+        wl_pmix_answer(request, fence == NULL ? PMIX_ERR_NOMEM : PMIX_ERR_RESOURCE_BUSY, NULL, 0);
         return;
     }
     fence->request = request;
     request->answer_by_ms = wl_pmix_request_end_ms(request);
     wl_timer_hasten(fences->router->loop, &fences->timer, request->answer_by_ms);
-    fence->hosts_come++;
-    check_fence(fences, fence);
+    if (!fence->has_entered && !enter_first(fences, fence)) {
+        fence->request = NULL;
+        wl_pmix_answer(request, PMIX_ERR_NOMEM, NULL, 0);
+    }
 }
 
 /* Read the head of a message; false: it is invalid. */
