@@ -26,9 +26,12 @@ static const wl_job_plan_t *make_plan(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
+    wl_loop_t loop;
     wl_rank_notes_t notes;
     wl_rank_event_t event;
-    fuzz_expect(wl_rank_notes_open(make_plan(), 0, &notes) == MPI_SUCCESS, "there is no pipe");
+    wl_loop_open(&loop);
+    fuzz_expect(wl_rank_notes_open(make_plan(), 0, &loop, &notes) == MPI_SUCCESS,
+                "there is no pipe");
     fuzz_expect(write(notes.inherited, data, bytes) == (ssize_t)bytes, "the pipe is too small");
     while (wl_rank_notes_next(&notes, &event)) {
         fuzz_expect(event.rank == 1 || event.rank == 3 || event.rank == 5, "a rank is elsewhere");
@@ -37,5 +40,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     }
     fuzz_expect(!wl_rank_notes_has_written(&notes, 0), "a rank of another host has written");
     wl_rank_notes_close(&notes);
+    wl_loop_close(&loop);
     return 0;
 }

@@ -70,11 +70,10 @@ int wl_node_ranks_open(wl_node_ranks_t *node)
     if (err == MPI_SUCCESS)
         err = wl_pmix_server_open(&node->pmix, node->plan, node->host, &node->scratch, node->loop);
     if (err == MPI_SUCCESS)
-        err = wl_rank_notes_open(node->plan, node->host, &node->notes);
-    if (err != MPI_SUCCESS)
-        return err;
-    wl_loop_add_child_watch(node->loop, &node->children, node_rank_ended, node);
-    return wl_loop_add(node->loop, node->notes.fd, POLLIN, NULL, NULL);
+        err = wl_rank_notes_open(node->plan, node->host, node->loop, &node->notes);
+    if (err == MPI_SUCCESS)
+        wl_loop_add_child_watch(node->loop, &node->children, node_rank_ended, node);
+    return err;
 }
 
 /* ---- Start ---- */

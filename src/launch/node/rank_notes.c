@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,10 +22,11 @@ enum { FIRST_UNUSED_FD = 60 };
 
 _Static_assert(sizeof(weft_rank_note_t) + WEFT_NOTE_TEXT_MOST <= PIPE_BUF, "written in one piece");
 
-int wl_rank_notes_open(const wl_job_plan_t *plan, int host, wl_rank_notes_t *out)
+int wl_rank_notes_open(const wl_job_plan_t *plan, int host, wl_loop_t *loop, wl_rank_notes_t *out)
 {
     int ends[2];
-    *out = (wl_rank_notes_t){.fd = -1,
+    *out = (wl_rank_notes_t){.loop = loop,
+                             .fd = -1,
                              .inherited = -1,
                              .ours = &plan->placement.hosts[host],
                              .local_rank = plan->placement.local_rank,
@@ -41,7 +43,7 @@ int wl_rank_notes_open(const wl_job_plan_t *plan, int host, wl_rank_notes_t *out
         out->inherited = ends[1];
     else
         close(ends[1]);
-    return MPI_SUCCESS;
+    return wl_loop_add(loop, out->fd, POLLIN, NULL, NULL);
 }
 
 int wl_rank_notes_extend_environment(const wl_rank_notes_t *notes, const char *job,
@@ -81,6 +83,15 @@ static bool is_sound_note(const wl_rank_notes_t *notes, const weft_rank_note_t *
            is_rank_of_host(notes, note->rank);
 }
 
+static void close_reading(wl_rank_notes_t *notes)
+{
+    if (notes->fd < 0)
+        return;
+    wl_loop_remove(notes->loop, notes->fd);
+    close(notes->fd);
+    notes->fd = -1;
+}
+
 /* A program has written something else into a descriptor that it did not open. */
 static void stop_reading(wl_rank_notes_t *notes)
 {
@@ -88,8 +99,7 @@ static void stop_reading(wl_rank_notes_t *notes)
              "a program has written to descriptor %d, which Weft's ranks use; the PMIx server is "
              "asked in its place",
              notes->inherited);
-    close(notes->fd);
-    notes->fd = -1;
+    close_reading(notes);
 }
 
 bool wl_rank_notes_next(wl_rank_notes_t *notes, wl_rank_event_t *out)
@@ -121,8 +131,7 @@ bool wl_rank_notes_has_written(const wl_rank_notes_t *notes, int rank)
 
 void wl_rank_notes_close(wl_rank_notes_t *notes)
 {
-    if (notes->fd >= 0)
-        close(notes->fd);
+    close_reading(notes);
     if (notes->inherited >= 0)
         close(notes->inherited);
     weft_free(notes->has_written);

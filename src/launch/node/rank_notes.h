@@ -3,12 +3,14 @@
 #ifndef WEFT_LAUNCH_NODE_RANK_NOTES_H
 #define WEFT_LAUNCH_NODE_RANK_NOTES_H
 
+#include "launch/loop/event_loop.h"
 #include "launch/node/rank_event.h"
 #include "launch/plan/job_plan.h"
 
 typedef struct wl_rank_notes {
-    int fd;        /* that is read; -1: none */
-    int inherited; /* that ranks inherit, under the same number; -1: none */
+    wl_loop_t *loop; /* that wakes up when notes come */
+    int fd;          /* that is read; -1: none */
+    int inherited;   /* that ranks inherit, under the same number; -1: none */
     const wl_placed_host_t *ours;
     const int *local_rank; /* [size of the job] the plan's */
     int size;
@@ -16,7 +18,7 @@ typedef struct wl_rank_notes {
 } wl_rank_notes_t;
 
 /** MPI_ERR_SERVICE; MPI_ERR_NO_MEM. `out` is to be closed in any case. */
-int wl_rank_notes_open(const wl_job_plan_t *plan, int host, wl_rank_notes_t *out);
+int wl_rank_notes_open(const wl_job_plan_t *plan, int host, wl_loop_t *loop, wl_rank_notes_t *out);
 
 /** Add to a rank's environment where it writes its notes. MPI_ERR_NO_MEM. */
 int wl_rank_notes_extend_environment(const wl_rank_notes_t *notes, const char *job,

@@ -29,10 +29,18 @@ static wl_job_plan_t plan = {.size = SIZE,
                                            .local_rank = local_rank,
                                            .size = SIZE}};
 static wl_rank_notes_t notes;
+static wl_loop_t loop;
 
 static void open_notes(void)
 {
-    assert_int_equal(wl_rank_notes_open(&plan, HOST, &notes), 0);
+    wl_loop_open(&loop);
+    assert_int_equal(wl_rank_notes_open(&plan, HOST, &loop, &notes), 0);
+}
+
+static void close_notes(void)
+{
+    wl_rank_notes_close(&notes);
+    wl_loop_close(&loop);
 }
 
 static void write_note(const weft_rank_note_t *note, const char *text)
@@ -65,7 +73,7 @@ static void notes_become_events(void **unused)
     assert_int_equal(event.code, -7);
     assert_string_equal(event.text, "why");
     assert_false(wl_rank_notes_next(&notes, &event));
-    wl_rank_notes_close(&notes);
+    close_notes();
 }
 
 /* The longest text, without its zero. */
@@ -82,7 +90,7 @@ static void texts_end(void **unused)
     assert_true(wl_rank_notes_next(&notes, &event));
     assert_int_equal(event.kind, WL_RANK_LOST_PEER);
     assert_int_equal(strlen(event.text), sizeof(event.text) - 1);
-    wl_rank_notes_close(&notes);
+    close_notes();
 }
 
 /* After anything that is no note of a rank of this host, nothing more is read. */
@@ -93,9 +101,10 @@ static void expect_stop(const void *data, size_t bytes)
     assert_int_equal(write(notes.inherited, data, bytes), bytes);
     assert_false(wl_rank_notes_next(&notes, &event));
     assert_int_equal(notes.fd, -1);
+    assert_int_equal(wl_loop_turn(&loop, 0), 0);
     assert_false(wl_rank_notes_next(&notes, &event));
     assert_false(wl_rank_notes_has_written(&notes, 1));
-    wl_rank_notes_close(&notes);
+    close_notes();
 }
 
 static void anything_else_ends_the_reading(void **unused)
