@@ -28,6 +28,7 @@ runs 4 1 "$MPIRUN" -n 2 ./all_sorts : -n 1 ./deny process_vm_readv ./all_sorts :
 for call in memfd_create membarrier sched_getaffinity; do
     runs 3 0 "$MPIRUN" -n 3 ./deny $call ./all_sorts
 done
+runs 3 0 ./deny sock_diag "$MPIRUN" -n 3 ./all_sorts
 runs 3 1 "$MPIRUN" -n 3 ./deny process_vm_readv,memfd_create,membarrier ./all_sorts
 nothing_left
 finish
