@@ -12,6 +12,7 @@
 #include "datatype/op_list.h"
 #include "datatype/type.h"
 #include "object/object.h"
+#include "base/simd.h"
 #include "mpi.h"
 
 #include <limits.h>
@@ -151,9 +152,8 @@ static inline int weft_op_apply3(const weft_op_t *op, const weft_type_t *type, c
     return weft_op_combine(op, type, &(weft_operands_t){a, b, out, count});
 }
 
-/** Choose the kernels for this processor and weft_config.SIMD; before it the baseline is in force.
- */
-void weft_op_select(void);
+/** Use the kernels of an instruction set that is available; before, the baseline's are used. */
+void weft_op_select(weft_simd_t set);
 
 /** Free all operations, at the end of MPI. */
 void weft_ops_close(void);

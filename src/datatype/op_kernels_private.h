@@ -15,15 +15,8 @@ typedef struct weft_op_kernels {
 
 extern const weft_op_kernels_t weft_op_kernels_base, weft_op_kernels_avx2, weft_op_kernels_avx512;
 
-/** An instruction set: its name as in WEFT_SIMD, its kernels, and whether this processor has it. */
-typedef struct weft_op_set {
-    const char *name;
-    const weft_op_kernels_t *kernels;
-    bool (*is_available)(void);
-} weft_op_set_t;
-
-/** All instruction sets, the fastest last; ends with a name of NULL. */
-extern const weft_op_set_t weft_op_sets[];
+/** By weft_simd_t; NULL: not compiled for this architecture. */
+extern const weft_op_kernels_t *const weft_op_sets[WEFT_SIMD_SETS];
 
 /** The kernels in force. */
 extern const weft_op_kernels_t *weft_op_kernels;

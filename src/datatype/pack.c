@@ -2,6 +2,7 @@
 #include "datatype/pack.h"
 
 #include "datatype/pack_kernels.h"
+#include "base/copy.h"
 #include "base/memory.h"
 #include "base/out_of_memory.h"
 
@@ -415,7 +416,7 @@ size_t weft_pack(const void *buf, size_t count, const weft_type_t *type, size_t 
                             &(weft_stream_part_t){offset, bytes, out});
     bytes = available(&elements, (range_t){offset, bytes});
     if (bytes > 0)
-        memcpy(out, (const char *)buf + offset, bytes);
+        weft_copy(out, (const char *)buf + offset, bytes);
     return bytes;
 }
 
@@ -429,7 +430,7 @@ size_t weft_unpack(void *buf, size_t count, const weft_type_t *type, size_t offs
                             &(weft_stream_part_t){offset, bytes, (void *)in});
     bytes = available(&elements, (range_t){offset, bytes});
     if (bytes > 0)
-        memcpy((char *)buf + offset, in, bytes);
+        weft_copy((char *)buf + offset, in, bytes);
     return bytes;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "datatype/pack_kernels.h"
 
+#include "base/copy.h"
+
 #include <string.h>
 
 /*
@@ -26,7 +28,7 @@
         memcpy((to) + (bytes) - (exact), (from) + (bytes) - (exact), exact);                       \
     } while (0)
 
-#define COPY_LONG(to, from, bytes, exact) memcpy(to, from, bytes)
+#define COPY_LONG(to, from, bytes, exact) weft_copy(to, from, bytes)
 
 #define PACK(COPY, bytes, exact)   COPY(stream, at, bytes, exact)
 #define UNPACK(COPY, bytes, exact) COPY(at, stream, bytes, exact)
@@ -136,13 +138,13 @@ KERNEL(unpack_runs, UNPACK, COPY_RUN, 0, 0, RUNS)
 
 static char *kernel_pack_span(char *typed, char *stream, size_t bytes)
 {
-    memcpy(stream, typed, bytes);
+    weft_copy(stream, typed, bytes);
     return stream + bytes;
 }
 
 static char *kernel_unpack_span(char *typed, char *stream, size_t bytes)
 {
-    memcpy(typed, stream, bytes);
+    weft_copy(typed, stream, bytes);
     return stream + bytes;
 }
 

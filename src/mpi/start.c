@@ -28,6 +28,7 @@
 #include "runtime/progress.h"
 #include "runtime/world.h"
 #include "base/config.h"
+#include "base/copy.h"
 #include "base/cpu.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -214,7 +215,9 @@ int weft_start(int thread_level)
     int err = start_join_job(thread_level);
     if (err != MPI_SUCCESS)
         return err;
-    weft_op_select();
+    weft_simd_t simd = weft_simd_choose();
+    weft_copy_select(simd);
+    weft_op_select(simd);
     err = open_layers();
     if (err == MPI_SUCCESS)
         err = weft_comm_open(); /* before others can send to us */

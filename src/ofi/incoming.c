@@ -5,6 +5,7 @@
  */
 #include "ofi/ofi_private.h"
 
+#include "base/copy.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/out_of_memory.h"
@@ -74,7 +75,7 @@ static void keep_early(weft_ofi_peer_t *peer, const weft_wire_t *wire, const cha
     if (early == NULL)
         weft_out_of_memory("a packet that came before its turn", sizeof(*early) + wire->bytes);
     early->wire = *wire;
-    memcpy(early->payload, payload, wire->bytes);
+    weft_copy(early->payload, payload, wire->bytes);
     early->next = *at;
     *at = early;
 }

@@ -8,6 +8,7 @@
 #include "ofi/ofi_private.h"
 
 #include "ofi/fabric_library.h"
+#include "base/copy.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "mpi.h"
@@ -174,7 +175,7 @@ static bool send_packet(weft_ofi_peer_t *peer, const weft_header_t *header, cons
     if (room == NULL)
         return false;
     if (header->bytes > 0)
-        memcpy(room, payload, header->bytes);
+        weft_copy(room, payload, header->bytes);
     wefti_ofi_commit(&peer->net.endpoint, header);
     return true;
 }

@@ -14,6 +14,7 @@
 #include "pt2pt/device_private.h"
 
 #include "datatype/pack.h"
+#include "base/copy.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -209,7 +210,7 @@ static int submit(weft_device_recv_t *d, weft_chunk_t *chunk)
 static bool load_chunk(weft_device_recv_t *d, weft_chunk_t *chunk)
 {
     if (d->from == FROM_PACKET)
-        memcpy(chunk->slot, d->data + chunk->offset, chunk->bytes);
+        weft_copy(chunk->slot, d->data + chunk->offset, chunk->bytes);
     else if (d->from == FROM_MEMORY)
         return d->endpoint->remote->read(d->endpoint, d->address + chunk->offset, chunk->slot,
                                          chunk->bytes);
@@ -308,7 +309,7 @@ void wefti_device_recv_data(weft_recv_t *recv, const char *data, size_t bytes)
     while (left > 0 && !weft_list_is_empty(&d->filling)) {
         weft_chunk_t *chunk = wefti_chunk_of(d->filling.next);
         size_t room = chunk->bytes - chunk->filled, part = left < room ? left : room;
-        memcpy(chunk->slot + chunk->filled, data, part);
+        weft_copy(chunk->slot + chunk->filled, data, part);
         chunk->filled += part;
         data += part;
         left -= part;
@@ -516,7 +517,7 @@ static void take_packet(weft_device_recv_t *d, const void *data)
     if (d->begun < d->total && !recv_has_failed(d)) {
         d->data = d->kept = weft_alloc(d->total);
         if (d->kept != NULL)
-            memcpy(d->kept, data, d->total);
+            weft_copy(d->kept, data, d->total);
         else
             note_recv_error(d, weft_fail(MPI_ERR_NO_MEM,
                                          "no memory for a message of %zu bytes on its "

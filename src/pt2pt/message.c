@@ -9,6 +9,7 @@
 
 #include "runtime/progress.h"
 #include "base/config.h"
+#include "base/copy.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/out_of_memory.h"
@@ -61,7 +62,7 @@ static bool keep_data(weft_message_t *message, const void *data)
 {
     if (!make_message_room(message))
         return false;
-    memcpy(message->data, data, message->rts.bytes);
+    weft_copy(message->data, data, message->rts.bytes);
     return true;
 }
 

@@ -124,7 +124,7 @@ static void unpack_message(weft_recv_t *recv, size_t offset, const void *data, s
     else if (bytes <= SMALL_COPY)
         weft_copy_small((char *)args->buf + offset, data, bytes);
     else
-        memcpy((char *)args->buf + offset, data, bytes);
+        weft_copy((char *)args->buf + offset, data, bytes);
 }
 
 static void finish_recv(weft_recv_t *recv)
@@ -160,14 +160,16 @@ static bool read_directly(weft_recv_t *recv, weft_endpoint_t *endpoint, const we
     size_t bytes = rts->bytes < recv->capacity ? rts->bytes : recv->capacity;
     if (bytes == 0)
         return true;
-    if (rts->address == 0 || !endpoint->can_read || endpoint->remote->prefers_stream(endpoint))
+    if (rts->address == 0 || !endpoint->can_read)
         return false;
     ptrdiff_t offset;
     size_t span;
-    if (weft_type_span(recv->args.type, recv->args.count, &offset, &span))
-        return endpoint->remote->read(endpoint, rts->address, (char *)recv->args.buf + offset,
-                                      bytes);
-    return read_in_pieces(recv, endpoint, rts->address, bytes);
+    bool is_one_run = weft_type_span(recv->args.type, recv->args.count, &offset, &span);
+    char *to = is_one_run ? (char *)recv->args.buf + offset : NULL;
+    if (endpoint->remote->prefers_stream(endpoint, rts->address, to))
+        return false;
+    return is_one_run ? endpoint->remote->read(endpoint, rts->address, to, bytes)
+                      : read_in_pieces(recv, endpoint, rts->address, bytes);
 }
 
 void wefti_recv_finish(weft_recv_t *recv)

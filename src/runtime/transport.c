@@ -20,9 +20,11 @@ bool weft_no_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t 
     return false;
 }
 
-bool weft_no_preference(const weft_endpoint_t *endpoint)
+bool weft_no_preference(const weft_endpoint_t *endpoint, uint64_t address, const void *to)
 {
     (void)endpoint;
+    (void)address;
+    (void)to;
     return false;
 }
 

@@ -175,8 +175,9 @@ struct weft_remote_ops {
      * can_read. false: it is not possible, nor will it be later (can_read is cleared, the cause was
      * logged); `to` has undefined contents. */
     bool (*read)(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes);
-    /** Would a stream of packets from the peer be faster at this moment than `read`? */
-    bool (*prefers_stream)(const weft_endpoint_t *endpoint);
+    /** Would a stream of packets from the peer be faster at this moment than `read` from that
+     * address? `to` is NULL if the data go to a buffer in between. */
+    bool (*prefers_stream)(const weft_endpoint_t *endpoint, uint64_t address, const void *to);
     /** Let the peer read `bytes` bytes at `data`, in `memory` of a device or (NULL) of the host,
      * until deregister_memory. true: *out is filled in, and the caller must not move it until
      * deregister_memory. false: not possible, the cause was logged; *out is undefined, and the
@@ -196,7 +197,7 @@ struct weft_remote_ops {
 };
 
 bool weft_no_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes);
-bool weft_no_preference(const weft_endpoint_t *endpoint);
+bool weft_no_preference(const weft_endpoint_t *endpoint, uint64_t address, const void *to);
 bool weft_no_registration(weft_endpoint_t *endpoint, const void *data, size_t bytes,
                           const struct weft_memory *memory, weft_registration_t *out);
 void weft_no_deregistration(weft_endpoint_t *endpoint, weft_registration_t *registration);

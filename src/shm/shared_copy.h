@@ -34,9 +34,24 @@ typedef struct weft_copy_job {
  * help. False: not allowed; errno says why. Called by the receiver. */
 bool weft_shared_copy_read(weft_copy_job_t *job, pid_t pid, uint64_t from, void *to, size_t bytes);
 
-/** Are the kernel's copies from process to process so slow on this machine that it is faster to
- * copy twice, by two cores at the same time? Measures both within this process. */
-bool weft_shared_copy_is_slow(void);
+/** Where the destination lies within its page, seen from the place of the source in its own: the
+ * kernel copies by `rep movsb`, and base/copy.h says what that means. */
+typedef enum weft_copy_place {
+    WEFT_COPY_APART,
+    WEFT_COPY_BEHIND, /* 1 to 31 bytes further on */
+    WEFT_COPY_PLACES
+} weft_copy_place_t;
+
+static inline weft_copy_place_t weft_copy_place(uint64_t from, const void *to)
+{
+    uint64_t distance = ((uint64_t)(uintptr_t)to - from) % 4096;
+    return distance >= 1 && distance <= 31 ? WEFT_COPY_BEHIND : WEFT_COPY_APART;
+}
+
+/** Are the kernel's copies from process to process so slow on this machine, between such places,
+ * that it is faster to copy twice, by two cores at the same time? Measures both within this
+ * process. */
+bool weft_shared_copy_is_slow(weft_copy_place_t place);
 
 /** Copy a chunk, if the receiver `pid` has offered one. Called by the sender, when it polls. */
 bool weft_shared_copy_help(weft_copy_job_t *job, pid_t pid);

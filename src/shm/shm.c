@@ -45,7 +45,8 @@ static struct {
     int busy_count;
     weft_rank_block_t *own;
     int local_rank, contact_words;
-    enum { STREAMS_NEVER, STREAMS_IF_AWAITED, STREAMS_ALWAYS } streams; /* in place of reading */
+    /* in place of reading */
+    enum { STREAMS_NEVER, STREAMS_IF_AWAITED, STREAMS_ALWAYS } streams[WEFT_COPY_PLACES];
     uint64_t known_contacts[64]; /* senders in `busy`, a bit each */
 } shm;
 
@@ -76,7 +77,7 @@ static bool shm_send(weft_endpoint_t *endpoint, const weft_header_t *header, con
     if (header->bytes <= WEFT_SLOT_PAYLOAD)
         weft_copy_small(to, payload, header->bytes);
     else
-        memcpy(to, payload, header->bytes);
+        weft_copy(to, payload, header->bytes);
     publish_memory(peer, header);
     return true;
 }
@@ -108,11 +109,12 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
 
 /* Two copies, by two cores at the same time, may be faster than one by the kernel. But the sender
  * has to do one of them: if it does not wait in MPI, its memory is read. */
-static bool shm_prefers_stream(const weft_endpoint_t *endpoint)
+static bool shm_prefers_stream(const weft_endpoint_t *endpoint, uint64_t address, const void *to)
 {
     const peer_t *peer = (const peer_t *)endpoint;
-    if (shm.streams != STREAMS_IF_AWAITED)
-        return shm.streams == STREAMS_ALWAYS;
+    int streams = shm.streams[to == NULL ? WEFT_COPY_APART : weft_copy_place(address, to)];
+    if (streams != STREAMS_IF_AWAITED)
+        return streams == STREAMS_ALWAYS;
     return atomic_load_explicit(&peer->doorbell->is_waiting, memory_order_relaxed);
 }
 
@@ -266,13 +268,13 @@ static void agree_on_waiting(weft_world_t *world)
 /* Where the sender and the receiver take turns on a core, one copy is better than two. */
 static void choose_large_path(void)
 {
-    if (strcmp(weft_config.RENDEZVOUS, "auto") == 0)
-        shm.streams = !weft_world.is_oversubscribed && weft_shared_copy_is_slow()
-                          ? STREAMS_IF_AWAITED
-                          : STREAMS_NEVER;
-    else
-        shm.streams =
-            strcmp(weft_config.RENDEZVOUS, "stream") == 0 ? STREAMS_ALWAYS : STREAMS_NEVER;
+    bool is_measured = strcmp(weft_config.RENDEZVOUS, "auto") == 0 && !weft_world.is_oversubscribed;
+    bool always = strcmp(weft_config.RENDEZVOUS, "stream") == 0;
+    for (int place = 0; place < WEFT_COPY_PLACES; place++) {
+        shm.streams[place] = always ? STREAMS_ALWAYS : STREAMS_NEVER;
+        if (is_measured && weft_shared_copy_is_slow((weft_copy_place_t)place))
+            shm.streams[place] = STREAMS_IF_AWAITED;
+    }
 }
 
 static void wake_peer(int local_rank)

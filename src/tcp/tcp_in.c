@@ -7,6 +7,7 @@
 #include "tcp/tcp_private.h"
 
 #include "base/clock.h"
+#include "base/copy.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -180,7 +181,7 @@ static size_t take_payload(tcp_peer_t *peer, const char *data, size_t bytes)
         peer->place = find_place(peer);
     if (wanted > bytes)
         wanted = bytes;
-    memcpy(peer->place + peer->place_got, data, wanted);
+    weft_copy(peer->place + peer->place_got, data, wanted);
     peer->place_got += wanted;
     if (peer->place_got == peer->header.bytes)
         take_frame(peer, peer->place);

@@ -7,6 +7,7 @@
  */
 #include "tcp/tcp_private.h"
 
+#include "base/copy.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/out_of_memory.h"
@@ -231,7 +232,7 @@ static bool has_room(tcp_peer_t *peer, size_t bytes)
 static void append_frame(tcp_peer_t *peer, const void *data, size_t bytes)
 {
     if (bytes > 0)
-        memcpy(peer->out + peer->out_end, data, bytes);
+        weft_copy(peer->out + peer->out_end, data, bytes);
     peer->out_end += bytes;
 }
 
@@ -280,7 +281,7 @@ static void write_short(tcp_peer_t *peer, const weft_header_t *header, const voi
     char packet[SHORT_BYTES];
     memcpy(packet, header, HEADER_BYTES);
     if (header->bytes > 0)
-        memcpy(packet + HEADER_BYTES, payload, header->bytes);
+        weft_copy(packet + HEADER_BYTES, payload, header->bytes);
     struct iovec piece = {packet, HEADER_BYTES + header->bytes};
     write_or_keep(peer, &piece, 1);
 }

@@ -74,7 +74,7 @@ static inline void open_library(void)
 {
     weft_config_read();
     weft_log_open(-1);
-    weft_op_select();
+    weft_op_select(weft_simd_choose());
     weft_progress_open(NULL);
     weft_cuda_open();
 }

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/simd.h"
+
+#include "base/config.h"
+#include "base/log.h"
+
+#include <string.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
+static const char *const simd_names[WEFT_SIMD_SETS] = {"base", "avx2", "avx512"};
+
+const char *weft_simd_name(weft_simd_t set)
+{
+    return simd_names[set];
+}
+
+#ifdef __x86_64__
+/* Not every compiler's __builtin_cpu_supports() knows its name. */
+static bool has_f16c(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C) != 0;
+}
+
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && has_f16c();
+}
+
+static bool has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+#else
+static bool has_avx2(void)
+{
+    return false;
+}
+
+static bool has_avx512(void)
+{
+    return false;
+}
+#endif
+
+bool weft_simd_is_available(weft_simd_t set)
+{
+    return set == WEFT_SIMD_BASE || (set == WEFT_SIMD_AVX2 ? has_avx2() : has_avx512());
+}
+
+weft_simd_t weft_simd_choose(void)
+{
+    const char *wanted = weft_config.SIMD;
+    weft_simd_t best = WEFT_SIMD_BASE;
+    for (int set = WEFT_SIMD_BASE; set < WEFT_SIMD_SETS; set++) {
+        if (weft_simd_is_available((weft_simd_t)set))
+            best = (weft_simd_t)set;
+        if (strcmp(simd_names[set], wanted) == 0)
+            break;
+    }
+    if (strcmp(wanted, "auto") != 0 && strcmp(wanted, simd_names[best]) != 0)
+        WEFT_LOG(WEFT_WARN, "base", "WEFT_SIMD %s is not available here, using %s", wanted,
+                 simd_names[best]);
+    WEFT_LOG(WEFT_INFO, "base", "reductions and copies by %s", simd_names[best]);
+    return best;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The instruction sets for which loops are compiled more than once, and which of them is used. */
+#ifndef WEFT_BASE_SIMD_H
+#define WEFT_BASE_SIMD_H
+
+#include <stdbool.h>
+
+/** Each has those before it. */
+typedef enum weft_simd {
+    WEFT_SIMD_BASE,   /* what every processor of the architecture has */
+    WEFT_SIMD_AVX2,   /* with half precision conversions (F16C) */
+    WEFT_SIMD_AVX512, /* F, BW, DQ and VL */
+    WEFT_SIMD_SETS
+} weft_simd_t;
+
+/** The name of a set, as in WEFT_SIMD. */
+const char *weft_simd_name(weft_simd_t set);
+
+/** Does this processor have the set, and was it compiled? */
+bool weft_simd_is_available(weft_simd_t set);
+
+/** The best available set up to the one that weft_config.SIMD names. Warns when it names one that
+ *  is not available. */
+weft_simd_t weft_simd_choose(void);
+
+#endif

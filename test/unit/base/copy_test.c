@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every kernel that this processor has copies every byte, and none beside, from all places in a
+ * line to all places in a line. */
+#include "base/copy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { LINE = 64, MOST = 5000, GUARD = 2 * LINE, ROOM = MOST + 2 * GUARD + LINE };
+
+static unsigned char source[ROOM] __attribute__((aligned(LINE)));
+static unsigned char target[ROOM] __attribute__((aligned(LINE)));
+
+static void copy_and_check(size_t to, size_t from, size_t bytes)
+{
+    memset(target, 0xa5, sizeof(target));
+    weft_copy(target + GUARD + to, source + from, bytes);
+    for (size_t i = 0; i < GUARD; i++) {
+        assert_int_equal(target[to + i], 0xa5);
+        assert_int_equal(target[GUARD + to + bytes + i], 0xa5);
+    }
+    assert_memory_equal(target + GUARD + to, source + from, bytes);
+}
+
+static void all_lengths_arrive(weft_simd_t set)
+{
+    static const size_t near[] = {0, 1, 8, 16, 31, 33, 63};
+    enum { PLACES = sizeof(near) / sizeof(near[0]) };
+    weft_copy_select(set);
+    for (size_t bytes = 0; bytes <= 1400; bytes++)
+        copy_and_check(near[bytes % PLACES], near[bytes / PLACES % PLACES], bytes);
+    for (size_t to = 0; to < LINE; to++) {
+        copy_and_check(to, 0, WEFT_COPY_LONG);
+        copy_and_check(to, 17, MOST);
+        copy_and_check(0, to, 4096 + to);
+    }
+}
+
+static void kernels_copy_everything(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(source); i++)
+        source[i] = (unsigned char)(i * 7 + (i >> 8));
+    for (weft_simd_t set = WEFT_SIMD_BASE; set < WEFT_SIMD_SETS; set++) {
+        if (weft_simd_is_available(set)) {
+            assert_non_null(weft_copy_kernels[set]);
+            all_lengths_arrive(set);
+        }
+    }
+    weft_copy_select(WEFT_SIMD_BASE);
+}
+
+/* A buffer that is sent to itself is not changed. */
+static void a_place_is_copied_to_itself(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(target); i++)
+        target[i] = (unsigned char)(i * 5);
+    for (weft_simd_t set = WEFT_SIMD_BASE; set < WEFT_SIMD_SETS; set++) {
+        if (!weft_simd_is_available(set))
+            continue;
+        weft_copy_select(set);
+        weft_copy(target + 3, target + 3, MOST);
+        for (size_t i = 0; i < sizeof(target); i++)
+            assert_int_equal(target[i], (unsigned char)(i * 5));
+    }
+    weft_copy_select(WEFT_SIMD_BASE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_copy_everything),
+        cmocka_unit_test(a_place_is_copied_to_itself),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
