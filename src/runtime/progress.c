@@ -297,7 +297,9 @@ static void sleep_on_doorbell(const bool *flag)
     atomic_fetch_sub(&sleepers, 1);
 }
 
-/* After a sleep. Nothing has happened in this wait since *since_ns, or, if that is 0, since now. */
+/* After a sleep. Nothing has happened in this wait since *since_ns, or, if that is 0, since now.
+ * What has come during the sleep is taken before waited_long() is called: so between two calls, of
+ * the same thread or of two, all packets are taken that had come at the first. */
 static void look_at_wait(int64_t *since_ns)
 {
     int64_t now = weft_clock_ns();
@@ -305,7 +307,8 @@ static void look_at_wait(int64_t *since_ns)
         *since_ns = now;
     } else if (long_ns > 0 && now - *since_ns >= long_ns && weft_world.waited_long != NULL) {
         *since_ns = now;
-        weft_world.waited_long();
+        if (poll_all(true) == 0)
+            weft_world.waited_long();
     }
 }
 

@@ -119,12 +119,26 @@ enum { THREADS = 8, PATIENCE_S = 20 };
 
 static atomic_bool sleeps_for_ever;
 static atomic_int in_ppoll;
+static atomic_bool brings_packet, has_packet;
+static const int64_t longer_than_long_ns = 700000000;
+
+/* A sleep that a packet ends, after a time that waits take for long. */
+static int sleep_until_packet(void)
+{
+    int64_t end = weft_clock_ns() + longer_than_long_ns;
+    while (weft_clock_ns() < end)
+        usleep(1000);
+    atomic_store(&has_packet, true);
+    return 0;
+}
 
 /* Takes the place of the C library's: no thread wakes only because its time is up. */
 int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit, const sigset_t *mask)
 {
     int milliseconds = limit == NULL ? -1 : (int)(limit->tv_nsec / 1000000);
     (void)mask;
+    if (atomic_exchange(&brings_packet, false))
+        return sleep_until_packet();
     atomic_fetch_add(&in_ppoll, 1);
     int result = poll(fds, count, atomic_load(&sleeps_for_ever) ? -1 : milliseconds);
     atomic_fetch_sub(&in_ppoll, 1);
@@ -164,6 +178,53 @@ static void each_thread_is_woken(void **unused)
         pthread_join(sleepers[i].thread, NULL);
     }
     atomic_store(&sleeps_for_ever, false);
+}
+
+/* ---- long waits ---- */
+
+static atomic_int long_waits, packets_taken;
+
+static void note_long_wait(void)
+{
+    atomic_fetch_add(&long_waits, 1);
+}
+
+static int poll_packet(bool everything)
+{
+    (void)everything;
+    bool is_taken = atomic_exchange(&has_packet, false);
+    atomic_fetch_add(&packets_taken, is_taken);
+    return is_taken;
+}
+
+static void open_with_limit(int unreceived_after_s)
+{
+    weft_config.UNRECEIVED_AFTER = unreceived_after_s;
+    weft_lock();
+    weft_progress_open(&doorbell);
+    weft_unlock();
+}
+
+/* It is no long wait without anything if a packet has ended its last sleep. */
+static void a_packet_is_taken_before_a_wait_is_long(void **unused)
+{
+    sleeper_t sleeper;
+    (void)unused;
+    weft_world.waited_long = note_long_wait;
+    assert_int_equal(weft_progress_add(poll_packet), MPI_SUCCESS);
+    open_with_limit(1);
+    begin(&sleeper);
+    atomic_store(&brings_packet, true);
+    while (atomic_load(&packets_taken) == 0)
+        usleep(100);
+    end(&sleeper);
+    assert_int_equal(atomic_load(&long_waits), 0);
+    begin(&sleeper);
+    while (atomic_load(&long_waits) == 0)
+        usleep(1000);
+    end(&sleeper);
+    weft_progress_remove(poll_packet);
+    open_with_limit(0);
 }
 
 /* ---- a kernel that refuses asymmetric fences after the start ---- */
@@ -292,6 +353,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_doorbell_of_a_sleeper_is_set),
                                        cmocka_unit_test(each_thread_is_woken),
+                                       cmocka_unit_test(a_packet_is_taken_before_a_wait_is_long),
                                        cmocka_unit_test(senders_fence_where_the_kernel_does_not),
                                        cmocka_unit_test(the_17th_poll_is_refused),
                                        cmocka_unit_test(removals_do_not_skip_others),
