@@ -9,6 +9,7 @@
 #include "mpi.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int *node_of;        /* [world size] by rank; NULL: not known, or all on one */
 static int *firsts, *lasts; /* [count] world ranks */
@@ -67,12 +68,12 @@ static int find_node(void)
         int err = weft_world.wireup->find_nodes(node_of);
         return err == MPI_SUCCESS ? number_anew() : err;
     }
-    if (pretend(weft_config.NODES))
-        return number_anew();
-    WEFT_LOG(WEFT_WARN, "nodes", "WEFT_NODES=%s is not a list of numbers from 0 to %d",
-             weft_config.NODES, weft_world.size - 1);
-    weft_nodes_close();
-    return MPI_SUCCESS;
+    if (!pretend(weft_config.NODES)) {
+        WEFT_LOG(WEFT_WARN, "nodes", "WEFT_NODES=%s is not a list of numbers from 0 to %d",
+                 weft_config.NODES, weft_world.size - 1);
+        memset(node_of, 0, (size_t)weft_world.size * sizeof(*node_of)); /* all are on one host */
+    }
+    return number_anew();
 }
 
 int weft_nodes_open(void)
