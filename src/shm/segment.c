@@ -144,6 +144,23 @@ static int map_segment(int fd, size_t bytes, weft_segment_t *out)
     return MPI_SUCCESS;
 }
 
+/* Map the segment and have the other ranks attach to it; on failure it is not mapped. */
+static int invite_others(const weft_world_t *world, int fd, size_t data_bytes,
+                         const invitation_t *invitation, weft_segment_t *out)
+{
+    int err = map_segment(fd, invitation->bytes, out);
+    if (err != MPI_SUCCESS)
+        return err;
+    out->header->token = invitation->token;
+    out->header->data_bytes = (uint32_t)data_bytes;
+    err = world->wireup->put(key, invitation, sizeof(*invitation));
+    if (err == MPI_SUCCESS)
+        err = world->wireup->fence();
+    if (err != MPI_SUCCESS)
+        munmap(out->header, out->bytes);
+    return err;
+}
+
 /* *fd_out stays open until all have attached: the others open it through /proc. */
 static int create_segment(const weft_world_t *world, invitation_t *invitation, int *fd_out,
                           weft_segment_t *out)
@@ -160,14 +177,7 @@ static int create_segment(const weft_world_t *world, invitation_t *invitation, i
             "(WEFT_SHM=%s): %s: %s",
             world->local_size, segment_bytes(world->local_size, DATA_BYTES_MIN), weft_config.SHM,
             invitation->path[0] == '\0' ? "memfd_create" : invitation->path, strerror(errno));
-    err = map_segment(fd, invitation->bytes, out);
-    if (err == MPI_SUCCESS) {
-        out->header->token = invitation->token;
-        out->header->data_bytes = (uint32_t)data_bytes;
-        err = world->wireup->put(key, invitation, sizeof(*invitation));
-    }
-    if (err == MPI_SUCCESS)
-        err = world->wireup->fence();
+    err = invite_others(world, fd, data_bytes, invitation, out);
     if (err != MPI_SUCCESS) {
         if (invitation->has_name)
             unlink(invitation->path);
