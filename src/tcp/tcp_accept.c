@@ -106,11 +106,21 @@ static void cannot_accept(void)
     weft_world.abort(MPI_ERR_OTHER, why);
 }
 
+/* Its reply may have come while this rank computed: then it is read, and not dismissed unread. */
+static void dismiss_oldest(const char *why)
+{
+    pending_connection_t *oldest = oldest_pending();
+    size_t before = pending_count;
+    oldest->source.ready(&oldest->source, true, false);
+    if (pending_count == before)
+        dismiss(oldest, why);
+}
+
 static void dismiss_older_than(int64_t age_ns, const char *why)
 {
     int64_t since_ns = weft_clock_ns() - age_ns;
     while (pending_count > 0 && oldest_pending()->since_ns < since_ns)
-        dismiss(oldest_pending(), why);
+        dismiss_oldest(why);
 }
 
 /* The handshake of a rank that connects comes within an instant, unless the rank computes. */
@@ -129,7 +139,7 @@ void wefti_tcp_limit_pending(void)
     if (pending_count == 0)
         return;
     for (size_t most = most_pending(); pending_count > most;)
-        dismiss(oldest_pending(), "it says nothing, and many others wait");
+        dismiss_oldest("it says nothing, and many others wait");
     dismiss_older_than(patience_ns, "it says nothing");
 }
 

@@ -194,6 +194,23 @@ static void who_stops_midway_is_forgotten(void **unused)
     }
 }
 
+/* It came while this rank computed for long, and epoll told of others first. */
+static void a_reply_is_read_however_late(void **unused)
+{
+    tcp_peer_t *peer = wefti_tcp_peer(LOWER);
+    (void)unused;
+    peer->state = TCP_APART;
+    begin_pending();
+    make_reply(own_key, LOWER, WE);
+    assert_int_equal(write(their_end, theirs.reply, WEFT_REPLY_BYTES), WEFT_REPLY_BYTES);
+    oldest_pending()->since_ns = INT64_MIN / 2;
+    wefti_tcp_limit_pending();
+    assert_int_equal(pending_count, 0);
+    assert_int_equal(answer_to_them(), TCP_WELCOME);
+    assert_int_equal(peer->state, TCP_OPEN);
+    forget(peer);
+}
+
 /* ---- silent connections, over sockets of the network ---- */
 
 enum { SILENT = 600, FEW_FILES = 64, OWN_FILES = 40 };
@@ -323,6 +340,7 @@ int main(void)
         cmocka_unit_test(a_reply_works_once),
         cmocka_unit_test(the_address_counts),
         cmocka_unit_test(who_stops_midway_is_forgotten),
+        cmocka_unit_test(a_reply_is_read_however_late),
         cmocka_unit_test(silent_connections_are_limited),
         cmocka_unit_test(descriptors_are_taken_from_the_silent),
         cmocka_unit_test(without_descriptors_the_job_ends),
