@@ -28,11 +28,9 @@
 #include "base/fail.h"
 #include "base/file_limit.h"
 #include "base/keep_alive.h"
-#include "base/keyed_hash.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/out_of_memory.h"
 #include "mpi.h"
 
 #include <arpa/inet.h>
@@ -43,19 +41,21 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { CLOSED_MOST = 16 };
+enum {
+    CLOSED_MOST = 16,
+    SLOW_NS = 1000000000, /* no acceptor takes a connection for silent before this time */
+};
 
 /* A way to a peer that is being tried. */
 struct tcp_attempt {
     struct sockaddr_in addresses[WEFT_RAILS_MAX]; /* [count] best first */
     int count, next;
-    int closed; /* how often the other side has closed the connection */
+    int closed; /* how often the other side has closed a connection at once */
     int last_error;
     uint8_t key[WEFT_SECRET_BYTES];
-    int64_t deadline_ns; /* of the address that is being tried */
+    int64_t tried_ns, deadline_ns; /* of the address that is being tried */
     weft_handshake_t handshake;
     size_t got;            /* of the part that it sends */
     tcp_peer_t *following; /* in `trying` */
@@ -144,8 +144,9 @@ static bool try_address(tcp_peer_t *peer)
         close(fd);
         return false;
     }
-    attempt->deadline_ns = weft_clock_ns() + (int64_t)weft_config.TIMEOUT * 1000000000 /
-                                                 (attempt->count > 0 ? attempt->count : 1);
+    attempt->tried_ns = weft_clock_ns();
+    attempt->deadline_ns =
+        attempt->tried_ns + (int64_t)weft_config.TIMEOUT * 1000000000 / attempt->count;
     attempt->got = 0;
     peer->state = TCP_CONNECTING;
     peer->source = (tcp_source_t){.fd = fd, .ready = tcp_connector_ready};
@@ -210,11 +211,14 @@ static void await_hello(tcp_peer_t *peer)
     wefti_tcp_want_room(&peer->source, false);
 }
 
-/* The acceptor has closed the connection: perhaps too many were waiting with it. */
+/* The acceptor has closed the connection: perhaps too many were waiting with it, or this rank has
+ * computed, and said nothing for so long that the acceptor lost patience. That may happen again and
+ * again until the program waits in MPI. */
 static void connection_was_closed(tcp_peer_t *peer, int error)
 {
     tcp_attempt_t *attempt = peer->attempt;
-    if (attempt->closed++ < CLOSED_MOST)
+    bool was_slow = weft_clock_ns() - attempt->tried_ns >= SLOW_NS;
+    if (was_slow || attempt->closed++ < CLOSED_MOST)
         attempt->next--;
     connect_fail_attempt(peer, error);
 }
@@ -310,6 +314,14 @@ int wefti_tcp_connect(tcp_peer_t *peer)
     return peer->state == TCP_LOST ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
+/* Has the kernel of the other host not answered? If it has, this rank may not have seen that yet,
+ * since it has computed. */
+static bool waits_for_kernel(const tcp_peer_t *peer)
+{
+    struct pollfd socket = {.fd = peer->source.fd, .events = POLLOUT};
+    return peer->state == TCP_CONNECTING && poll(&socket, 1, 0) == 0;
+}
+
 void wefti_tcp_check_attempts(void)
 {
     static unsigned rounds;
@@ -320,7 +332,7 @@ void wefti_tcp_check_attempts(void)
         next = peer->attempt->following;
         /* Once the kernel of the other host has answered, there is no limit: the peer may well be
          * computing. */
-        if (peer->state == TCP_CONNECTING && now > peer->attempt->deadline_ns)
+        if (now > peer->attempt->deadline_ns && waits_for_kernel(peer))
             connect_fail_attempt(peer, ETIMEDOUT);
     }
 }
