@@ -29,7 +29,7 @@ typedef struct weft_allocation {
     uint8_t handle[64];
     struct weft_bar_mapping *mappings; /* this one and the next two belong to bar.c */
     size_t small_uses;                 /* small copies that a mapping would have served */
-    bool has_no_window;                /* a mapping was refused, and is not tried again */
+    bool is_unmappable;                /* a mapping was refused, and is not tried again */
     struct weft_allocation *next;      /* in the same bin */
 } weft_allocation_t;
 

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { WINDOW = 2 << 20, REFUSALS_MAX = 4 };
+enum { MAPPING_BYTES = 2 << 20, REFUSALS_MAX = 4 };
 
 typedef struct weft_bar_mapping {
     weft_link_t order; /* least recently used first */
@@ -108,7 +108,7 @@ void wefti_bar_forget(weft_allocation_t *allocation)
 static void choose_pages(const weft_memory_t *memory, uintptr_t from, uintptr_t to,
                          bar_mapping_t *out)
 {
-    uintptr_t page = WEFT_GDR_PAGE - 1, piece = WINDOW - 1;
+    uintptr_t page = WEFT_GDR_PAGE - 1, piece = MAPPING_BYTES - 1;
     uintptr_t low = memory->base & ~page, high = (memory->base + memory->bytes + page) & ~page;
     uintptr_t start = from & ~piece, end = (to + piece) & ~piece;
     out->start = start < low ? low : start;
@@ -184,7 +184,7 @@ static bar_mapping_t *add_bar_mapping(weft_allocation_t *allocation, uintptr_t f
     int error = mapping == NULL ? 0 : map_in_context(&found);
     if (mapping == NULL || error != 0) {
         weft_free(mapping);
-        allocation->has_no_window = true;
+        allocation->is_unmappable = true;
         if (error != 0)
             note_refusal(allocation, error);
         return NULL;
@@ -211,7 +211,7 @@ static bar_mapping_t *bar_mapping_of(const weft_allocation_t *allocation, uintpt
 /* Was the allocation used often enough to be worth a mapping? */
 static bool has_earned(weft_allocation_t *allocation)
 {
-    if (allocation->has_no_window || refusals == REFUSALS_MAX ||
+    if (allocation->is_unmappable || refusals == REFUSALS_MAX ||
         (!allocation->is_legacy && refuses_other_kinds) ||
         allocation->small_uses++ < weft_config.DEVICE_BAR_AFTER || wefti_streams_may_wait())
         return false;

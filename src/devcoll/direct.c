@@ -47,7 +47,7 @@ void wefti_direct_do_part(weft_task_t *task)
 {
     int err = wefti_direct_queue(&task->work, task->is_shared);
     if (err == MPI_SUCCESS)
-        err = wefti_task_mark(task, task->work.queue);
+        err = wefti_task_record(task, task->work.queue);
     if (err == MPI_SUCCESS)
         return;
     if (task->work.queue != NULL) /* queued work must not outlive the mappings */

@@ -58,7 +58,7 @@ static void kernel_memory_is_cleared(weft_event_t *event, int error)
         destroy_state(state);
 }
 
-weft_event_t *wefti_kernel_clear_mark(weft_kernel_state_t *state)
+weft_event_t *wefti_kernel_cleared_event(weft_kernel_state_t *state)
 {
     state->cleared = (weft_event_t){.done = kernel_memory_is_cleared, .owner = state};
     return &state->cleared;
@@ -114,7 +114,7 @@ weft_kernel_state_t *wefti_kernel_offer(weft_task_t *task, weft_kernel_kind_t *k
     if (state == NULL && is_wanted)
         state = kernel_create_state(task->request.comm, kind);
     if (state != NULL && is_wanted && task->meeting.number >= WEFT_WATCH_FLAGS)
-        wefti_kernel_give_up(state, "there were many collectives");
+        wefti_kernel_give_up(state, "the communicator has had too many collectives");
     bool is_never = state != NULL && state->stage == WEFT_STAGE_NEVER;
     offer->stage[kind->method] = is_never ? WEFT_STAGE_NEVER : WEFT_STAGE_NEW;
     if (state == NULL || !is_wanted || is_never || is_being_cleared(state))
@@ -169,7 +169,7 @@ void wefti_kernel_begin(weft_task_t *task)
     int err = state->kind->launch(state, task, &queue);
     task->has_kernel = err == MPI_SUCCESS;
     if (err == MPI_SUCCESS)
-        err = wefti_task_mark(task, queue);
+        err = wefti_task_record(task, queue);
     if (err != MPI_SUCCESS)
         wefti_kernel_end(task, err);
 }
@@ -189,7 +189,7 @@ void wefti_kernel_end(weft_task_t *task, int err)
                           wefti_watch_flag(&task->meeting), err);
     if (err != MPI_SUCCESS) {
         state->is_unsafe = true; /* other ranks may not have seen yet that the call is over */
-        wefti_kernel_give_up(state, "one has failed");
+        wefti_kernel_give_up(state, "a collective has failed in it");
     }
     task->has_kernel = false;
     wefti_kernel_let_go(task);

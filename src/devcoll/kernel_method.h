@@ -92,7 +92,7 @@ bool wefti_kernel_has_room(const weft_kernel_state_t *state);
 void wefti_kernel_got_memory(weft_kernel_state_t *state);
 
 /** The event that the driver reaches when the memory is cleared. */
-weft_event_t *wefti_kernel_clear_mark(weft_kernel_state_t *state);
+weft_event_t *wefti_kernel_cleared_event(weft_kernel_state_t *state);
 
 /** Note that the driver has refused. After `tries_most` times this rank gives up. */
 void wefti_kernel_refused(weft_kernel_state_t *state, const char *why);

@@ -109,12 +109,13 @@ static void make_inbox(ll_state_t *ll, weft_device_t *device)
 {
     weft_kernel_state_t *state = &ll->state;
     if (!wefti_kernel_has_room(state)) {
-        wefti_kernel_give_up(state, "many communicators do so already");
+        wefti_kernel_give_up(state, "too many other communicators have an inbox");
         return;
     }
     state->device = device;
-    if (!weft_device->open_inbox(device, INBOX_BYTES, wefti_kernel_clear_mark(state), &ll->inbox)) {
-        wefti_kernel_refused(state, "no memory for an inbox, or no kernels");
+    if (!weft_device->open_inbox(device, INBOX_BYTES, wefti_kernel_cleared_event(state),
+                                 &ll->inbox)) {
+        wefti_kernel_refused(state, "there is no memory for an inbox, or no kernel can be loaded");
         return;
     }
     state->is_cleared_first = true;

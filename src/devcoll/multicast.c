@@ -140,7 +140,7 @@ static void method_join_object(multicast_state_t *its, const weft_meeting_t *mee
 
 static void method_bind_memory(multicast_state_t *its)
 {
-    if (!weft_device->bind_multicast(its->object, wefti_kernel_clear_mark(&its->state))) {
+    if (!weft_device->bind_multicast(its->object, wefti_kernel_cleared_event(&its->state))) {
         wefti_kernel_refused(&its->state, "the driver refuses");
         return;
     }

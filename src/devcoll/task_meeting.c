@@ -74,7 +74,7 @@ static void meeting_work_is_over(weft_event_t *event, int error)
     weft_device_methods[task->method]->end(task, error);
 }
 
-int wefti_task_mark(weft_task_t *task, weft_queue_t *queue)
+int wefti_task_record(weft_task_t *task, weft_queue_t *queue)
 {
     task->event = (weft_event_t){.done = meeting_work_is_over, .owner = task};
     return weft_device->record(queue, &task->event);
@@ -154,8 +154,9 @@ static void conclude(weft_task_t *task, weft_meeting_state_t state)
         give_up_meeting(task);
     else
         wefti_task_fail_at_meeting(
-            task, weft_fail(MPI_ERR_OTHER, "the device work of a collective has failed, of this "
-                                           "rank or of another one of its host"));
+            task,
+            weft_fail(MPI_ERR_OTHER, "the device work of a collective has failed on this rank, "
+                                     "or on another rank of its host"));
 }
 
 /* Sections begin while the device's events are polled, and such a poll must not start another one;

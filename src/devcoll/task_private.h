@@ -102,7 +102,7 @@ void wefti_task_meetings_close(void);
 void wefti_task_attend(weft_task_t *task);
 
 /** Record an event in the queue. When it is reached, the `end` of the task's method is called. */
-int wefti_task_mark(weft_task_t *task, weft_queue_t *queue);
+int wefti_task_record(weft_task_t *task, weft_queue_t *queue);
 
 /** Fetch the outcome of a meeting that was held: the results are there, or there is an error. */
 void wefti_task_take_results(weft_task_t *task);

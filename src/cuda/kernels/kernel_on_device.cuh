@@ -49,7 +49,7 @@ WEFT_DEVICE uint64_t weft_block()
     return blockIdx.x;
 }
 
-WEFT_DEVICE uint64_t weft_pack_blocks()
+WEFT_DEVICE uint64_t weft_blocks()
 {
     return gridDim.x;
 }

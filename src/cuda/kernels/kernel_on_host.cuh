@@ -68,7 +68,7 @@ WEFT_DEVICE uint64_t weft_block()
     return weft_here.thread;
 }
 
-WEFT_DEVICE uint64_t weft_pack_blocks()
+WEFT_DEVICE uint64_t weft_blocks()
 {
     return weft_here.threads;
 }

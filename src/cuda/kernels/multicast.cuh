@@ -40,7 +40,7 @@ struct weft_multicast_piece_t {
 WEFT_DEVICE weft_multicast_piece_t weft_multicast_piece(const weft_multicast_args_t &args,
                                                         uint64_t turn)
 {
-    const uint64_t offset = (weft_block() + turn * weft_pack_blocks()) * args.piece;
+    const uint64_t offset = (weft_block() + turn * weft_blocks()) * args.piece;
     const uint64_t left = offset < args.bytes ? args.bytes - offset : 0;
     return {offset, left < args.piece ? left : args.piece,
             weft_block() * WEFT_MULTICAST_AREA + WEFT_MULTICAST_LINE +

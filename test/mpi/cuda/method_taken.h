@@ -5,8 +5,8 @@
  * with a real driver only results are checked. Arguments of the programs: taken or not-taken,
  * counts...
  */
-#ifndef TEST_MPI_CUDA_WAY_TAKEN_H
-#define TEST_MPI_CUDA_WAY_TAKEN_H
+#ifndef TEST_MPI_CUDA_METHOD_TAKEN_H
+#define TEST_MPI_CUDA_METHOD_TAKEN_H
 
 #include "expect.h"
 #include "memory_kinds.h"
