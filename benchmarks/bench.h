@@ -36,6 +36,7 @@ typedef struct bench_options {
     int turns;         /* runs without and with staging, alternately; 0: one, as is_staged says */
     size_t most_bytes; /* of one buffer: larger sizes are left out; 0: no limit */
     size_t block_bytes, stride_bytes; /* of a strided message; block 0: contiguous */
+    size_t lead[2]; /* bytes from a page's start to what is sent and received, in host memory */
 } bench_options_t;
 
 typedef struct bench {

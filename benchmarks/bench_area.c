@@ -57,6 +57,15 @@ void bench_area_use(bench_area_t *area, bool is_staged)
     area->count = is_packed ? (int)message_bytes(area) : 1;
 }
 
+/* The area that is sent comes first. */
+static void set_host_memory(const bench_t *bench, bench_area_t *area, size_t length)
+{
+    size_t lead = bench->options.lead[bench->area_count > 0];
+
+    area->memory = memset(host_memory(bench, lead + length), GAP, lead + length);
+    area->at = area->memory + lead;
+}
+
 bench_area_t *bench_area(bench_t *bench, size_t bytes, int which)
 {
     bench_area_t *area = (bench_area_t *)host_memory(bench, sizeof(*area));
@@ -66,7 +75,7 @@ bench_area_t *bench_area(bench_t *bench, size_t bytes, int which)
         (bench_area_t){.place = bench->options.placement[which], .blocks = blocks_of(bench, bytes)};
     length = extent(area) > 0 ? extent(area) : 1;
     if (area->place == 'H')
-        area->at = memset(host_memory(bench, length), GAP, length);
+        set_host_memory(bench, area, length);
     else
         area->at = bench_device_alloc(length, area->place == 'M');
     if (area->place != 'H')
@@ -207,7 +216,7 @@ void bench_area_release(bench_area_t *area)
     if (area->stage != NULL)
         bench_device_free_pinned(area->stage);
     if (area->place == 'H')
-        free(area->at);
+        free(area->memory);
     else
         bench_device_free(area->at);
     free(area);

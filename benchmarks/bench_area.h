@@ -23,6 +23,7 @@
 struct bench_area {
     char place;            /* 'H', 'D' or 'M' */
     char *at;              /* the first byte, in that memory */
+    char *memory;          /* of the host, which `at` is part of */
     bench_blocks_t blocks; /* of one message; one block if it is contiguous */
     char *stage;           /* pinned; NULL if nothing is ever staged */
     MPI_Datatype strided;  /* MPI_DATATYPE_NULL if it is contiguous */
@@ -32,7 +33,7 @@ struct bench_area {
     int count;
 };
 
-/* An area of `bytes` in the memory that the placement's first (`which` 0) or second (1) letter
+/* An area of `bytes`, first the one that is sent, then the one for what comes, in the memory that the placement's first (`which` 0) or second (1) letter
  * names. Its stage has room for bench->slots messages. */
 bench_area_t *bench_area(bench_t *bench, size_t bytes, int which);
 

@@ -23,9 +23,10 @@ static const char bench_help[] =
     "  --staged    the program copies device memory to pinned host memory and back itself\n"
     "  --turns N   each size N times without and with staging, in turns\n"
     "  -M BYTES    leave out sizes that need larger buffers\n"
-    "  --vector BLOCK:STRIDE  messages are blocks of BLOCK bytes, one every STRIDE bytes\n";
+    "  --vector BLOCK:STRIDE  messages are blocks of BLOCK bytes, one every STRIDE bytes\n"
+    "  --lead SEND:RECEIVE    host memory begins so many bytes into a page; malloc's 16:16\n";
 
-enum { STAGED = 256, TURNS, VECTOR };
+enum { STAGED = 256, TURNS, VECTOR, LEAD };
 
 /* "64K" in bytes; false if the text is no size, or a character other than `stop` follows it. */
 static bool parse_size(const char *text, char stop, size_t *out, const char **rest)
@@ -110,6 +111,12 @@ static bool parse_vector(const char *text, bench_options_t *out)
            out->stride_bytes >= out->block_bytes && out->stride_bytes <= INT32_MAX;
 }
 
+static bool parse_lead(const char *text, bench_options_t *out)
+{
+    return parse_size(text, ':', &out->lead[0], &text) &&
+           parse_size(text, '\0', &out->lead[1], &text) && *text == '\0';
+}
+
 static bool parse_option(int letter, const char *text, bench_options_t *out, size_t range[2])
 {
     switch (letter) {
@@ -142,6 +149,8 @@ static bool parse_option(int letter, const char *text, bench_options_t *out, siz
         return parse_size(text, '\0', &out->most_bytes, &text) && *text == '\0';
     case VECTOR:
         return parse_vector(text, out);
+    case LEAD:
+        return parse_lead(text, out);
     default:
         return false;
     }
@@ -180,6 +189,7 @@ static bool parse_words(int argc, char **argv, bench_options_t *out, size_t rang
                                            {"staged", no_argument, NULL, STAGED},
                                            {"turns", required_argument, NULL, TURNS},
                                            {"vector", required_argument, NULL, VECTOR},
+                                           {"lead", required_argument, NULL, LEAD},
                                            {NULL, 0, NULL, 0}};
     int letter;
 

@@ -8,7 +8,8 @@ import collections
 # field, unit what is taken from the program's output (wall: the whole job), and its unit
 # scale       multiplies the field
 # is_rate     more is better
-Row = collections.namedtuple("Row", "name program sizes field unit scale is_rate")
+# lead        --lead: where in a page the buffers begin
+Row = collections.namedtuple("Row", "name program sizes field unit scale is_rate lead", defaults=[""])
 
 
 def time_row(name, sizes=""):
@@ -21,6 +22,10 @@ FEW = [
     time_row("latency", "0,8,1K,4K,64K,1M"),
     Row("bw", "weft_bw", "1K,16K,64K,256K,1M,4M", "value", "MB/s", 1, True),
     Row("bibw", "weft_bibw", "64K,1M", "value", "MB/s", 1, True),
+    # As malloc() gives large buffers; and what is received lies 16 bytes behind what is sent, modulo the page.
+    Row("bw_malloc", "weft_bw", "64K,1M", "value", "MB/s", 1, True, "16:16"),
+    Row("bw_behind", "weft_bw", "64K,1M", "value", "MB/s", 1, True, "16:32"),
+    Row("latency_behind", "weft_latency", "64K,1M", "value", "us", 1, False, "16:32"),
     Row("rate", "weft_mbw_mr", "8", "second", "M/s", 1e-6, True),
     time_row("barrier"),
     time_row("allreduce", "8,1K,64K,1M"),
@@ -95,6 +100,8 @@ def in_words(bytes):
 
 def title(name, bytes):
     """The name of a row in tables and plots."""
-    words = {"job": "whole job: init, finalize", "launch": "mpirun true", "rate": "message rate"}.get(name, name)
+    words = {"job": "whole job: init, finalize", "launch": "mpirun true", "rate": "message rate",
+             "bw_malloc": "bw (malloc)", "bw_behind": "bw (16 B behind)",
+             "latency_behind": "latency (16 B behind)"}.get(name, name)
     row = next(r for r in FEW if r.name == name)
     return f"{words} {in_words(bytes)}" if row.sizes else words

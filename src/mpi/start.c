@@ -156,6 +156,7 @@ static void part_in_order(void)
 {
     if (weft_world.local_size == weft_world.size)
         return;
+    weft_world.waited_long = NULL; /* ranks that end late do not lose what is sent to them here */
     quiesce_transports();
     /* To leave this barrier a rank needs what was sent to it before; no rank may close until all
      * have left it. */

@@ -21,6 +21,7 @@ check() { # ranks program argument...
 check 2 weft_latency -i 20 -c -s 0,8,100K
 for kind in bw bibw mbw_mr; do
     check 2 weft_bw $kind -i 3 -c -s 1,64K
+    check 2 weft_bw $kind -i 3 -c -s 1,64K --lead 16:32
 done
 check 5 weft_bw mbw_mr -i 3 -c -s 1,64K
 for collective in barrier bcast gather gatherv scatter scatterv allgather allgatherv alltoall alltoallv alltoallw \
