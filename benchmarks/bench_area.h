@@ -33,8 +33,9 @@ struct bench_area {
     int count;
 };
 
-/* An area of `bytes`, first the one that is sent, then the one for what comes, in the memory that the placement's first (`which` 0) or second (1) letter
- * names. Its stage has room for bench->slots messages. */
+/* An area of `bytes` in the memory that the placement's first (`which` 0) or second (1) letter
+ * names: first the one that is sent, then the one for what comes. Its stage has room for
+ * bench->slots messages. */
 bench_area_t *bench_area(bench_t *bench, size_t bytes, int which);
 
 /* Whether the messages that follow are staged. */

@@ -185,12 +185,10 @@ static bool has_whole_blocks(const bench_options_t *options)
 
 static bool parse_words(int argc, char **argv, bench_options_t *out, size_t range[2])
 {
-    static const struct option longer[] = {{"json", no_argument, NULL, 'j'},
-                                           {"staged", no_argument, NULL, STAGED},
-                                           {"turns", required_argument, NULL, TURNS},
-                                           {"vector", required_argument, NULL, VECTOR},
-                                           {"lead", required_argument, NULL, LEAD},
-                                           {NULL, 0, NULL, 0}};
+    static const struct option longer[] = {
+        {"json", no_argument, NULL, 'j'},          {"staged", no_argument, NULL, STAGED},
+        {"turns", required_argument, NULL, TURNS}, {"vector", required_argument, NULL, VECTOR},
+        {"lead", required_argument, NULL, LEAD},   {NULL, 0, NULL, 0}};
     int letter;
 
     while ((letter = getopt_long(argc, argv, "m:s:i:x:W:t:fcjd:M:", longer, NULL)) != -1)

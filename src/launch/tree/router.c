@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/memory.h"
+#include "launch/node/rank_process.h"
 #include "launch/plan/host_addresses.h"
 #include "mpi.h"
 
@@ -452,17 +453,17 @@ bool wl_router_is_flushed(const wl_router_t *router)
     return is_flushed;
 }
 
-/* The agent of a daemon that has sent DONE ends in a moment; it gets that time. */
+/* The agent of a daemon that has sent DONE ends in a moment; it gets that time. One that does not
+ * die, as when a file system hangs, is left to the init process. */
 static void end_agent(const wl_child_t *child)
 {
     enum { MOMENT_MS = 500, STEP_MS = 2 };
-    int left = child->state == WL_CHILD_DONE ? MOMENT_MS / STEP_MS : 0;
-    while (waitpid(child->agent, NULL, WNOHANG) == 0) {
-        if (left-- <= 0) {
-            kill(child->agent, SIGKILL);
-            waitpid(child->agent, NULL, 0);
-            return;
-        }
+    int64_t kill_at_ms = weft_clock_ms() + (child->state == WL_CHILD_DONE ? MOMENT_MS : 0);
+    bool is_killed = false;
+    while (waitpid(child->agent, NULL, WNOHANG) == 0 &&
+           weft_clock_ms() < kill_at_ms + WL_KILL_PATIENCE_MS) {
+        if (!is_killed && weft_clock_ms() >= kill_at_ms)
+            is_killed = kill(child->agent, SIGKILL) == 0;
         poll(NULL, 0, STEP_MS);
     }
 }
