@@ -63,21 +63,31 @@ static int list_ways(way_t *ways)
     return count;
 }
 
-static void pin(int index)
+/* The first two cores that this process may use; false if it has fewer. */
+static bool find_two_cores(int cores[2])
 {
-    cpu_set_t all, one;
+    cpu_set_t set;
+    int found = 0;
 
-    CPU_ZERO(&one);
-    sched_getaffinity(0, sizeof(all), &all);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &all) && index-- == 0)
-            CPU_SET(cpu, &one);
-    pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
+    sched_getaffinity(0, sizeof(set), &set);
+    for (int cpu = 0; cpu < CPU_SETSIZE && found < 2; cpu++)
+        if (CPU_ISSET(cpu, &set))
+            cores[found++] = cpu;
+    return found == 2;
 }
 
-static void *write_source(void *nothing)
+static void pin(int cpu)
 {
-    pin(1);
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+}
+
+static void *write_source(void *core)
+{
+    pin(*(int *)core);
     for (int value = 0;; value++) {
         size_t bytes;
 
@@ -86,7 +96,7 @@ static void *write_source(void *nothing)
         memset(source, value, bytes);
         atomic_store_explicit(&to_write, 0, memory_order_release);
     }
-    return nothing;
+    return NULL;
 }
 
 static void have_written(size_t bytes)
@@ -156,7 +166,8 @@ static void print_table(bool is_far)
 int main(void)
 {
     pthread_t writer;
-    bool has_two_cores = sysconf(_SC_NPROCESSORS_ONLN) > 1;
+    int cores[2];
+    bool has_two_cores = find_two_cores(cores);
 
     source = aligned_alloc(PAGE, MOST);
     target = aligned_alloc(PAGE, MOST + PAGE);
@@ -164,9 +175,9 @@ int main(void)
         return 1;
     memset(source, 1, MOST);
     memset(target, 2, MOST + PAGE);
-    pin(0);
+    pin(cores[0]);
     print_table(false);
-    if (has_two_cores && pthread_create(&writer, NULL, write_source, NULL) == 0)
+    if (has_two_cores && pthread_create(&writer, NULL, write_source, &cores[1]) == 0)
         print_table(true);
     return 0;
 }
