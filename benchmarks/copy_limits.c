@@ -58,7 +58,7 @@ static int list_ways(way_t *ways)
     ways[count++] = (way_t){"libc", copy_by_libc};
     for (weft_simd_t set = WEFT_SIMD_BASE; set < WEFT_SIMD_SETS; set++)
         if (weft_simd_is_available(set))
-            ways[count++] = (way_t){weft_simd_name(set), weft_copy_kernels[set]};
+            ways[count++] = (way_t){weft_simd_name(set), weft_copy_loops[set]};
     ways[count++] = (way_t){"kernel", copy_by_kernel};
     return count;
 }

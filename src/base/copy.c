@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/copy.h"
 
-const weft_copy_fn_t weft_copy_kernels[WEFT_SIMD_SETS] = {
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/log.h"
+#include "base/memory.h"
+
+const weft_copy_fn_t weft_copy_loops[WEFT_SIMD_SETS] = {
     [WEFT_SIMD_BASE] = weft_copy_base,
 #ifdef __x86_64__
     [WEFT_SIMD_AVX2] = weft_copy_avx2,
@@ -9,9 +14,49 @@ const weft_copy_fn_t weft_copy_kernels[WEFT_SIMD_SETS] = {
 #endif
 };
 
-weft_copy_fn_t weft_copy_long = weft_copy_base;
+weft_copy_fn_t weft_copy_loop = weft_copy_base;
+size_t weft_copy_loop_below;
+
+/* The shortest of several trials counts: another process may take the core during one of them. */
+static int64_t time_of_libc(char *to, const char *from, size_t bytes)
+{
+    enum { TRIALS = 4 };
+    int64_t best_ns = INT64_MAX;
+    for (int i = 0; i < TRIALS; i++) {
+        int64_t begin_ns = weft_clock_ns();
+        memcpy(to, from, bytes);
+        __asm__ volatile("" ::"r"(to) : "memory"); /* the copy is not dropped */
+        int64_t taken_ns = weft_clock_ns() - begin_ns;
+        best_ns = taken_ns < best_ns ? taken_ns : best_ns;
+    }
+    return best_ns;
+}
+
+/* Zen 3 takes 20 times as long, others at most twice. */
+static bool is_libc_slow_behind(void)
+{
+    enum { TRIAL_BYTES = 16 * 1024, DISTANCE = 16, SLOW_FACTOR = 4 };
+    char *memory = weft_alloc_aligned(2 * TRIAL_BYTES + WEFT_COPY_PAGE, WEFT_COPY_PAGE);
+    if (memory == NULL)
+        return false;
+    memset(memory, 1, 2 * TRIAL_BYTES + WEFT_COPY_PAGE);
+    char *to = memory + TRIAL_BYTES;
+    int64_t apart_ns = time_of_libc(to, memory, TRIAL_BYTES);
+    int64_t behind_ns = time_of_libc(to + DISTANCE, memory, TRIAL_BYTES);
+    weft_free(memory);
+    return behind_ns > SLOW_FACTOR * apart_ns;
+}
 
 void weft_copy_select(weft_simd_t set)
 {
-    weft_copy_long = weft_copy_kernels[set];
+    weft_copy_loop = weft_copy_loops[set];
+    if (strcmp(weft_config.COPY, "auto") == 0)
+        weft_copy_loop_below = is_libc_slow_behind() ? WEFT_COPY_BEHIND : 0;
+    else
+        weft_copy_loop_below = strcmp(weft_config.COPY, "loop") == 0 ? WEFT_COPY_PAGE : 0;
+    WEFT_LOG(WEFT_INFO, "base", "copies by %s",
+             weft_copy_loop_below == 0 ? "libc"
+             : weft_copy_loop_below == WEFT_COPY_BEHIND
+                 ? "libc, but vector loops where that is slow"
+                 : "vector loops");
 }

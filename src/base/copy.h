@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies that are as fast wherever the two places lie. libc's memcpy() is not: from some KiB on it
- * uses `rep movsb` on processors that call it fast, and on AMD's Zen 3 this falls to a twentieth
- * where the destination lies 1 to 31 bytes behind the source modulo 4,096, as ring slots and memory
- * from malloc() do. So messages are moved by vector loops of our own.
+ * Copies that are fast wherever the two places lie. libc's memcpy() is not on all processors: from
+ * some KiB on it uses `rep movsb` where the processor calls that fast, and on AMD's Zen 3 this
+ * falls to a twentieth if the destination lies 1 to 31 bytes behind the source modulo a page of
+ * 4,096 bytes. Memory from malloc() lies so behind ring slots. A trial at start-up finds such
+ * processors, and there vector loops of our own copy between such places. Elsewhere libc is the
+ * better choice: on Zen 5 `rep movsb` moves messages from core to core at 50 GB/s, loops at 30, as
+ * they fetch the lines that they are about to overwrite.
  */
 #ifndef WEFT_BASE_COPY_H
 #define WEFT_BASE_COPY_H
@@ -11,6 +14,7 @@
 #include "base/simd.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 /* Copy the first and the last `part` bytes, which may overlap. `part` is a constant, so that the
@@ -44,8 +48,17 @@ static inline void weft_copy_small(void *to, const void *from, size_t bytes)
     }
 }
 
-/* From here on a loop of our own copies. No libc uses `rep movsb` for less than twice as much. */
+/* Shorter copies are libc's: none uses `rep movsb` for less than twice as much. */
 enum { WEFT_COPY_LONG = 512 };
+
+enum { WEFT_COPY_PAGE = 4096, WEFT_COPY_BEHIND = 31 };
+
+/** How far behind the source the destination lies, modulo a page, less 1: below WEFT_COPY_BEHIND if
+ * the places are such that `rep movsb` may be slow. */
+static inline size_t weft_copy_distance(const void *to, const void *from)
+{
+    return ((uintptr_t)to - (uintptr_t)from - 1) % WEFT_COPY_PAGE;
+}
 
 /** Copy WEFT_COPY_LONG bytes or more; the two places do not overlap. */
 typedef void (*weft_copy_fn_t)(void *to, const void *from, size_t bytes);
@@ -55,19 +68,21 @@ void weft_copy_avx2(void *to, const void *from, size_t bytes);
 void weft_copy_avx512(void *to, const void *from, size_t bytes);
 
 /** By weft_simd_t; NULL: not compiled for this architecture. */
-extern const weft_copy_fn_t weft_copy_kernels[WEFT_SIMD_SETS];
+extern const weft_copy_fn_t weft_copy_loops[WEFT_SIMD_SETS];
 
-/** The one in use. */
-extern weft_copy_fn_t weft_copy_long;
+/** The loop in use, and below which distance it is used: 0, WEFT_COPY_BEHIND or WEFT_COPY_PAGE. */
+extern weft_copy_fn_t weft_copy_loop;
+extern size_t weft_copy_loop_below;
 
-/** Use the kernel of an instruction set that is available; before, the baseline's is used. */
+/** Use the loop of an instruction set that is available, where weft_config.COPY says so or a trial
+ * shows that libc is slow. Before, libc copies everything. */
 void weft_copy_select(weft_simd_t set);
 
 /** Copy any number of bytes; the two places do not overlap. */
 static inline void weft_copy(void *to, const void *from, size_t bytes)
 {
-    if (bytes >= WEFT_COPY_LONG)
-        weft_copy_long(to, from, bytes);
+    if (bytes >= WEFT_COPY_LONG && weft_copy_distance(to, from) < weft_copy_loop_below)
+        weft_copy_loop(to, from, bytes);
     else
         memcpy(to, from, bytes);
 }

@@ -64,6 +64,6 @@ weft_simd_t weft_simd_choose(void)
     if (strcmp(wanted, "auto") != 0 && strcmp(wanted, simd_names[best]) != 0)
         WEFT_LOG(WEFT_WARN, "base", "WEFT_SIMD %s is not available here, using %s", wanted,
                  simd_names[best]);
-    WEFT_LOG(WEFT_INFO, "base", "reductions and copies by %s", simd_names[best]);
+    WEFT_LOG(WEFT_INFO, "base", "reductions by %s", simd_names[best]);
     return best;
 }

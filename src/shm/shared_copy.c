@@ -186,7 +186,7 @@ bool weft_shared_copy_is_slow(weft_copy_place_t place)
         return false;
     memset(memory, 1, 2 * TRIAL_BYTES + PAGE);
     const char *from = memory;
-    char *to = memory + TRIAL_BYTES + (place == WEFT_COPY_BEHIND ? BEHIND_BYTES : 0);
+    char *to = memory + TRIAL_BYTES + (place == WEFT_BEHIND ? BEHIND_BYTES : 0);
     for (int i = 0; i < TRIALS; i++) {
         int64_t by_kernel = time_of_kernel(to, from);
         int64_t by_core = time_of_core(to, from);

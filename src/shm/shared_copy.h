@@ -14,6 +14,8 @@
 #ifndef WEFT_SHM_SHARED_COPY_H
 #define WEFT_SHM_SHARED_COPY_H
 
+#include "base/copy.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,15 +39,15 @@ bool weft_shared_copy_read(weft_copy_job_t *job, pid_t pid, uint64_t from, void 
 /** Where the destination lies within its page, seen from the place of the source in its own: the
  * kernel copies by `rep movsb`, and base/copy.h says what that means. */
 typedef enum weft_copy_place {
-    WEFT_COPY_APART,
-    WEFT_COPY_BEHIND, /* 1 to 31 bytes further on */
+    WEFT_APART,
+    WEFT_BEHIND, /* WEFT_COPY_BEHIND bytes further on, at most */
     WEFT_COPY_PLACES
 } weft_copy_place_t;
 
 static inline weft_copy_place_t weft_copy_place(uint64_t from, const void *to)
 {
-    uint64_t distance = ((uint64_t)(uintptr_t)to - from) % 4096;
-    return distance >= 1 && distance <= 31 ? WEFT_COPY_BEHIND : WEFT_COPY_APART;
+    size_t distance = weft_copy_distance(to, (const void *)(uintptr_t)from);
+    return distance < WEFT_COPY_BEHIND ? WEFT_BEHIND : WEFT_APART;
 }
 
 /** Are the kernel's copies from process to process so slow on this machine, between such places,

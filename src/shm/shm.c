@@ -112,7 +112,7 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
 static bool shm_prefers_stream(const weft_endpoint_t *endpoint, uint64_t address, const void *to)
 {
     const peer_t *peer = (const peer_t *)endpoint;
-    int streams = shm.streams[to == NULL ? WEFT_COPY_APART : weft_copy_place(address, to)];
+    int streams = shm.streams[to == NULL ? WEFT_APART : weft_copy_place(address, to)];
     if (streams != STREAMS_IF_AWAITED)
         return streams == STREAMS_ALWAYS;
     return atomic_load_explicit(&peer->doorbell->is_waiting, memory_order_relaxed);

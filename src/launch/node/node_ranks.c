@@ -65,10 +65,12 @@ int wl_node_ranks_open(wl_node_ranks_t *node)
 {
     raise_file_limit(node->ours->count);
     int err = wl_scratch_create(node->plan->id, node->host, &node->scratch);
+    if (err == MPI_SUCCESS) /* first, as it takes longest to be ready */
+        err = wl_pmix_server_open(&node->pmix, node->plan, node->host, &node->scratch);
     if (err == MPI_SUCCESS)
         err = wl_watchdog_open(&node->scratch, &node->watchdog);
     if (err == MPI_SUCCESS)
-        err = wl_pmix_server_open(&node->pmix, node->plan, node->host, &node->scratch, node->loop);
+        err = wl_pmix_server_await(&node->pmix, node->loop);
     if (err == MPI_SUCCESS)
         err = wl_rank_notes_open(node->plan, node->host, node->loop, &node->notes);
     if (err == MPI_SUCCESS)
@@ -211,6 +213,7 @@ void wl_node_ranks_finish(wl_node_ranks_t *node)
 {
     /* After a good end too: a job leaves nothing behind in its process groups. */
     wl_ranks_signal(&node->ranks, SIGKILL);
+    wl_pmix_server_end(&node->pmix); /* it ends while the output is gathered */
     wl_loop_remove(node->loop, node->notes.fd);
     wl_loop_remove_child_watch(&node->children);
     wl_output_drain(&node->output);
@@ -219,10 +222,14 @@ void wl_node_ranks_finish(wl_node_ranks_t *node)
 void wl_node_ranks_close(wl_node_ranks_t *node)
 {
     wl_loop_remove_child_watch(&node->children);
-    wl_pmix_server_close(&node->pmix);
+    wl_pmix_server_end(&node->pmix);
     wl_rank_notes_close(&node->notes);
     if (node->scratch.path[0] != '\0')
         wl_scratch_remove(&node->scratch);
+    if (node->watchdog.pid > 0)
+        wl_watchdog_end(&node->watchdog);
+    /* Both have been told to end before either is waited for. */
+    wl_pmix_server_close(&node->pmix);
     if (node->watchdog.pid > 0)
         wl_watchdog_close(&node->watchdog);
     wl_ranks_release(&node->ranks);

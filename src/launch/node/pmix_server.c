@@ -161,7 +161,7 @@ static bool take_server_message(wl_pmix_server_t *server, const wl_message_t *me
 /* Its sockets close before it can be waited for; false: it cannot be reaped soon. */
 static bool reap(wl_pmix_server_t *server, siginfo_t *info)
 {
-    enum { MOST_US = 500000, STEP_US = 200 };
+    enum { MOST_US = 500000, STEP_US = 50 };
     for (int i = 0; i < MOST_US / STEP_US; i++) {
         *info = (siginfo_t){0};
         if (waitid(P_PID, (id_t)server->pid, info, WEXITED | WNOHANG) != 0 || info->si_pid != 0) {
@@ -255,7 +255,7 @@ static int start_server(wl_pmix_server_t *server, const wli_pmix_service_t *serv
 }
 
 int wl_pmix_server_open(wl_pmix_server_t *server, const wl_job_plan_t *plan, int host,
-                        const wl_scratch_t *scratch, wl_loop_t *loop)
+                        const wl_scratch_t *scratch)
 {
     const wli_pmix_service_t service = {.plan = plan, .host = host, .scratch = scratch};
     server->ours = &plan->placement.hosts[host];
@@ -265,9 +265,12 @@ int wl_pmix_server_open(wl_pmix_server_t *server, const wl_job_plan_t *plan, int
         weft_alloc_zeroed((size_t)server->ours->count, sizeof(*server->environments));
     if (server->environments == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "the environments of %d ranks", server->ours->count);
-    int err = start_server(server, &service);
-    if (err == MPI_SUCCESS)
-        err = await_ready(server);
+    return start_server(server, &service);
+}
+
+int wl_pmix_server_await(wl_pmix_server_t *server, wl_loop_t *loop)
+{
+    int err = await_ready(server);
     return err == MPI_SUCCESS ? wl_connection_watch(&server->connection, loop, server_ready, server)
                               : err;
 }
@@ -321,13 +324,19 @@ void wl_pmix_look_up(wl_pmix_server_t *server, wl_pmix_request_t *request)
     send_to_server(server, WL_PMIX_LOOK_UP, &body);
 }
 
+void wl_pmix_server_end(wl_pmix_server_t *server)
+{
+    server->has_told_end = true;
+    if (server->pid > 0)
+        kill(server->pid, SIGKILL);
+}
+
 void wl_pmix_server_close(wl_pmix_server_t *server)
 {
     siginfo_t info;
-    if (server->pid > 0) {
-        kill(server->pid, SIGKILL);
+    wl_pmix_server_end(server);
+    if (server->pid > 0)
         reap(server, &info);
-    }
     wl_connection_close(&server->connection);
     wl_pmix_server_forget_environments(server);
     for (weft_link_t *link;

@@ -59,13 +59,16 @@ typedef struct wl_pmix_server {
 } wl_pmix_server_t;
 
 /**
- * Start the server for the host with that index, and wait until it knows the job. To be called
- * while there is one thread, with the signals blocked that the caller handles. on_request and owner
- * are set before; `server` is to be closed in any case, and its address may not change.
- * returns  MPI_SUCCESS; MPI_ERR_SERVICE; MPI_ERR_SPAWN; MPI_ERR_NO_MEM
+ * Start the server for the host with that index. To be called while there is one thread, with the
+ * signals blocked that the caller handles. on_request and owner are set before; `server` is to be
+ * closed in any case, and its address may not change.
+ * returns  MPI_SUCCESS; MPI_ERR_SPAWN; MPI_ERR_SERVICE; MPI_ERR_NO_MEM
  */
 int wl_pmix_server_open(wl_pmix_server_t *server, const wl_job_plan_t *plan, int host,
-                        const wl_scratch_t *scratch, wl_loop_t *loop);
+                        const wl_scratch_t *scratch);
+
+/** Wait until the server knows the job. MPI_ERR_SERVICE; MPI_ERR_NO_MEM. */
+int wl_pmix_server_await(wl_pmix_server_t *server, wl_loop_t *loop);
 
 /** Add to a rank's environment what its PMIx client needs; `index` is its place on the host. */
 int wl_pmix_server_extend_environment(const wl_pmix_server_t *server, int index,
@@ -88,7 +91,10 @@ void wl_pmix_answer(wl_pmix_request_t *request, int status, const char *data, si
  */
 void wl_pmix_look_up(wl_pmix_server_t *server, wl_pmix_request_t *request);
 
-/** End the process. */
+/** Kill the process, and do not tell of its end. */
+void wl_pmix_server_end(wl_pmix_server_t *server);
+
+/** Kill the process if that has not been done, and wait for its end. */
 void wl_pmix_server_close(wl_pmix_server_t *server);
 
 #endif

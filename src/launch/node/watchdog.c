@@ -78,10 +78,14 @@ void wl_watchdog_add(const wl_watchdog_t *watchdog, pid_t group)
     tell_watchdog(watchdog, group);
 }
 
-void wl_watchdog_close(wl_watchdog_t *watchdog)
+void wl_watchdog_end(wl_watchdog_t *watchdog)
 {
     tell_watchdog(watchdog, 0);
     close(watchdog->pipe);
+}
+
+void wl_watchdog_close(wl_watchdog_t *watchdog)
+{
     while (waitpid(watchdog->pid, NULL, 0) < 0 && errno == EINTR)
         ;
 }

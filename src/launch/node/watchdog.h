@@ -26,7 +26,10 @@ int wl_watchdog_open(const wl_scratch_t *scratch, wl_watchdog_t *out);
 /** Have it watch over a process group. */
 void wl_watchdog_add(const wl_watchdog_t *watchdog, pid_t group);
 
-/** mpirun has cleaned up itself: end the watchdog and wait for it. */
+/** mpirun has cleaned up itself: have the watchdog end. */
+void wl_watchdog_end(wl_watchdog_t *watchdog);
+
+/** Wait for the watchdog, which has been told to end. */
 void wl_watchdog_close(wl_watchdog_t *watchdog);
 
 #endif

@@ -28,11 +28,14 @@ static void copy_and_check(size_t to, size_t from, size_t bytes)
     assert_memory_equal(target + GUARD + to, source + from, bytes);
 }
 
+/* Loops copy between all places, and then only where `rep movsb` may be slow. */
+static const size_t limits[] = {WEFT_COPY_PAGE, WEFT_COPY_BEHIND};
+
 static void all_lengths_arrive(weft_simd_t set)
 {
     static const size_t near[] = {0, 1, 8, 16, 31, 33, 63};
     enum { PLACES = sizeof(near) / sizeof(near[0]) };
-    weft_copy_select(set);
+    weft_copy_loop = weft_copy_loops[set];
     for (size_t bytes = 0; bytes <= 1400; bytes++)
         copy_and_check(near[bytes % PLACES], near[bytes / PLACES % PLACES], bytes);
     for (size_t to = 0; to < LINE; to++) {
@@ -49,34 +52,50 @@ static void kernels_copy_everything(void **state)
         source[i] = (unsigned char)(i * 7 + (i >> 8));
     for (weft_simd_t set = WEFT_SIMD_BASE; set < WEFT_SIMD_SETS; set++) {
         if (weft_simd_is_available(set)) {
-            assert_non_null(weft_copy_kernels[set]);
-            all_lengths_arrive(set);
+            assert_non_null(weft_copy_loops[set]);
+            for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+                weft_copy_loop_below = limits[i];
+                all_lengths_arrive(set);
+            }
         }
     }
-    weft_copy_select(WEFT_SIMD_BASE);
 }
 
 /* A buffer that is sent to itself is not changed. */
 static void a_place_is_copied_to_itself(void **state)
 {
     (void)state;
+    weft_copy_loop_below = WEFT_COPY_PAGE;
     for (size_t i = 0; i < sizeof(target); i++)
         target[i] = (unsigned char)(i * 5);
     for (weft_simd_t set = WEFT_SIMD_BASE; set < WEFT_SIMD_SETS; set++) {
         if (!weft_simd_is_available(set))
             continue;
-        weft_copy_select(set);
+        weft_copy_loop = weft_copy_loops[set];
         weft_copy(target + 3, target + 3, MOST);
         for (size_t i = 0; i < sizeof(target); i++)
             assert_int_equal(target[i], (unsigned char)(i * 5));
     }
-    weft_copy_select(WEFT_SIMD_BASE);
+}
+
+/* Behind by 1 to 31 bytes, whatever pages the two places are in. */
+static void distances_are_those_within_a_page(void **state)
+{
+    const char *at = (const char *)(uintptr_t)0x7f0000010ff0;
+    (void)state;
+    assert_true(weft_copy_distance(at + 1, at) < WEFT_COPY_BEHIND);
+    assert_true(weft_copy_distance(at + 31 + 4096, at) < WEFT_COPY_BEHIND);
+    assert_true(weft_copy_distance(at + 16 - 40960, at) < WEFT_COPY_BEHIND);
+    assert_false(weft_copy_distance(at, at) < WEFT_COPY_BEHIND);
+    assert_false(weft_copy_distance(at + 32, at) < WEFT_COPY_BEHIND);
+    assert_false(weft_copy_distance(at - 1, at) < WEFT_COPY_BEHIND);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_copy_everything),
+        cmocka_unit_test(distances_are_those_within_a_page),
         cmocka_unit_test(a_place_is_copied_to_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
