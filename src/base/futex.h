@@ -14,7 +14,9 @@ void weft_futex_wait(atomic_uint *word, unsigned expected, int64_t most_ns);
 /** Wake all threads that sleep on `word`. */
 void weft_futex_wake(atomic_uint *word);
 
-/** Register for asymmetric fences between processes (membarrier(2)); false: the kernel has none. */
+/** Register for asymmetric fences between processes (membarrier(2)); false: the kernel has none.
+ * Where the process has more than one thread, the kernel waits for every processor, which takes
+ * milliseconds; a second call costs nothing. */
 bool weft_asymmetric_fence_open(void);
 
 /** A full fence on every processor that runs a registered process of the host. It costs the caller

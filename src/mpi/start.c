@@ -31,6 +31,7 @@
 #include "base/copy.h"
 #include "base/cpu.h"
 #include "base/fail.h"
+#include "base/futex.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/out_of_memory.h"
@@ -204,6 +205,7 @@ static int open_layers(void)
 
 int weft_start(int thread_level)
 {
+    weft_asymmetric_fence_open(); /* before PMIx has threads, as this takes milliseconds then */
     weft_config_read();
     weft_log_open(-1);
     weft_world.abort = weft_abort_job;
