@@ -62,6 +62,22 @@ expect 1 "$MPIRUN" -n 4 "${PYTHON:-python3}" wrap.py ./pmi_rank open exit=2,0 cl
 expect_text err 'rank 2 .* exited without calling MPI_Finalize'
 expect 7 "$MPIRUN" -n 4 "${PYTHON:-python3}" wrap.py ./pmi_rank open abort=3,7 close
 expect_text err 'rank 3 .* aborted the job with code 7: told to abort'
+# Something else in the pipe, while ranks are connected: PMIx tells of their ends, and none is killed.
+cat >garbage.py <<'EOF'
+import os
+import sys
+import time
+if os.environ["PMIX_RANK"] == "1" and os.fork() == 0:
+    while not all(os.path.exists(f"there.{rank}") for rank in range(3)):
+        time.sleep(0.01)
+    os.write(int(os.environ["WEFT_NOTES"].split(":")[0]), b"garbage" * 9)
+    open("go", "w").close()
+    sys.exit()
+os.execv(sys.argv[1], sys.argv[1:])
+EOF
+rm -f go there.*
+expect 0 "$MPIRUN" -n 3 "${PYTHON:-python3}" garbage.py ./pmi_rank open go board close
+expect_text err 'a program has written to descriptor'
 # A file of a program's own in the place of the descriptor is left alone.
 cat >own.py <<'EOF'
 import os

@@ -83,23 +83,22 @@ static bool is_sound_note(const wl_rank_notes_t *notes, const weft_rank_note_t *
            is_rank_of_host(notes, note->rank);
 }
 
-static void close_reading(wl_rank_notes_t *notes)
-{
-    if (notes->fd < 0)
-        return;
-    wl_loop_remove(notes->loop, notes->fd);
-    close(notes->fd);
-    notes->fd = -1;
-}
-
-/* A program has written something else into a descriptor that it did not open. */
-static void stop_reading(wl_rank_notes_t *notes)
+/* A program has written something else into a descriptor that it did not open. The pipe stays open
+ * and is emptied: ranks that write to it must neither be killed nor wait. */
+static void take_no_more(wl_rank_notes_t *notes)
 {
     WEFT_LOG(WEFT_WARN, "launch",
              "a program has written to descriptor %d, which Weft's ranks use; the PMIx server is "
              "asked in its place",
              notes->inherited);
-    close_reading(notes);
+    notes->has_garbage = true;
+}
+
+static void empty_pipe(const wl_rank_notes_t *notes)
+{
+    char piece[PIPE_BUF];
+    while (read(notes->fd, piece, sizeof(piece)) > 0)
+        continue;
 }
 
 bool wl_rank_notes_next(wl_rank_notes_t *notes, wl_rank_event_t *out)
@@ -107,13 +106,18 @@ bool wl_rank_notes_next(wl_rank_notes_t *notes, wl_rank_event_t *out)
     weft_rank_note_t note;
     if (notes->fd < 0)
         return false;
+    if (notes->has_garbage) {
+        empty_pipe(notes);
+        return false;
+    }
     ssize_t bytes = read(notes->fd, &note, sizeof(note));
     if (bytes < 0)
         return false;
     *out = (wl_rank_event_t){0};
     if (bytes != (ssize_t)sizeof(note) || !is_sound_note(notes, &note) ||
         read(notes->fd, out->text, note.text_bytes) != (ssize_t)note.text_bytes) {
-        stop_reading(notes);
+        take_no_more(notes);
+        empty_pipe(notes);
         return false;
     }
     out->text[sizeof(out->text) - 1] = '\0';
@@ -126,12 +130,16 @@ bool wl_rank_notes_next(wl_rank_notes_t *notes, wl_rank_event_t *out)
 
 bool wl_rank_notes_has_written(const wl_rank_notes_t *notes, int rank)
 {
-    return is_rank_of_host(notes, rank) && notes->has_written[notes->local_rank[rank]];
+    return !notes->has_garbage && is_rank_of_host(notes, rank) &&
+           notes->has_written[notes->local_rank[rank]];
 }
 
 void wl_rank_notes_close(wl_rank_notes_t *notes)
 {
-    close_reading(notes);
+    if (notes->fd >= 0) {
+        wl_loop_remove(notes->loop, notes->fd);
+        close(notes->fd);
+    }
     if (notes->inherited >= 0)
         close(notes->inherited);
     weft_free(notes->has_written);

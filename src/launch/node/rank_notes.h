@@ -15,6 +15,7 @@ typedef struct wl_rank_notes {
     const int *local_rank; /* [size of the job] the plan's */
     int size;
     bool *has_written; /* [ours->count] */
+    bool has_garbage;  /* nothing more is taken from the pipe */
 } wl_rank_notes_t;
 
 /** MPI_ERR_SERVICE; MPI_ERR_NO_MEM. `out` is to be closed in any case. */
@@ -27,7 +28,7 @@ int wl_rank_notes_extend_environment(const wl_rank_notes_t *notes, const char *j
 /** Take the next note; false: there is none. Never blocks. */
 bool wl_rank_notes_next(wl_rank_notes_t *notes, wl_rank_event_t *out);
 
-/** Has a rank written notes? What it does is not asked of PMIx then. */
+/** Has a rank written notes, and can they be read? What it does is not asked of PMIx then. */
 bool wl_rank_notes_has_written(const wl_rank_notes_t *notes, int rank);
 
 void wl_rank_notes_close(wl_rank_notes_t *notes);
