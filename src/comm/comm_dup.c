@@ -24,6 +24,7 @@ int weft_comm_dup(weft_comm_t *comm, weft_comm_t **out)
     int err = wefti_comm_make(&members, &creation, comm->group, MPI_SUCCESS, &copy);
     if (err != MPI_SUCCESS)
         return err;
+    copy->topology = weft_topology_retain(comm->topology);
     err = copy_comm_attributes(comm, copy);
     if (err != MPI_SUCCESS) {
         weft_comm_release(copy);
@@ -80,6 +81,7 @@ static int create_idup(weft_comm_t *comm, idup_t **out)
         weft_pool_give(&idups, idup);
         return err;
     }
+    idup->copy->topology = weft_topology_retain(comm->topology);
     weft_request_init(&idup->request, &idup_ops, comm);
     weft_comm_retain(comm);
     *out = idup;

@@ -6,6 +6,7 @@
  *   dup, idup      all members of the old communicator
  *   split          those with one colour, after an allgather of (colour, key)
  *   create         the members of the group alone
+ *   topology       the first ranks of the old communicator
  *
  * A member that cannot make its part takes part in the agreement all the same, and all fail
  * together.
@@ -16,8 +17,8 @@
 #include "object/comm.h"
 #include "object/request.h"
 
-/** A copy of `comm` with its attributes (section 7.4.2), no hints, one reference. Collective.
- * Errors: those of a copy callback, MPI_ERR_NO_MEM, MPI_ERR_OTHER. */
+/** A copy of `comm` with its attributes (section 7.4.2) and topology, no hints, one reference.
+ * Collective. Errors: those of a copy callback, MPI_ERR_NO_MEM, MPI_ERR_OTHER. */
 int weft_comm_dup(weft_comm_t *comm, weft_comm_t **out);
 
 /** As weft_comm_dup, but *out may be used only when the request is complete. */
@@ -40,5 +41,28 @@ enum { WEFT_CREATE_TAG = 0x1fffffff };
  * tag  distinguishes the calls of several threads at once; WEFT_CREATE_TAG: MPI_Comm_create
  */
 int weft_comm_create_of(weft_comm_t *comm, weft_group_t *group, int tag, weft_comm_t **out);
+
+/**
+ * A communicator of the first `size` ranks of `comm`, in their order, with a topology; NULL at the
+ * others. No attributes or hints. Collective over comm.
+ *
+ * topology  belongs to the communicator, or is released; NULL: this rank has no memory for it
+ */
+int weft_comm_attach_topology(weft_comm_t *comm, int size, weft_topology_t *topology,
+                              weft_comm_t **out);
+
+/** Edges as one rank names them to MPI_Dist_graph_create, which may be any. */
+typedef struct weft_named_edges {
+    int count;                    /* of sources */
+    const int *sources, *degrees; /* [count] */
+    const int *destinations;      /* those of the first source, those of the second, ... */
+    const int *weights;           /* as destinations; NULL: none, or there are no edges */
+    bool is_weighted;             /* the graph, at all ranks alike */
+} weft_named_edges_t;
+
+/** The edges at this rank out of what all ranks name, in the order of these ranks. Collective over
+ *  comm. MPI_ERR_NO_MEM, and errors of a collective. */
+int weft_comm_gather_edges(weft_comm_t *comm, const weft_named_edges_t *named,
+                           weft_topology_t **out);
 
 #endif

@@ -94,20 +94,6 @@ int PMPI_Comm_test_inter(MPI_Comm handle, int *flag)
     return weft_call_end(&call, err);
 }
 
-/* No communicator has a topology: the functions that make one are not implemented yet. */
-WEFT_API(MPI_Topo_test);
-int PMPI_Topo_test(MPI_Comm handle, int *status)
-{
-    weft_call_t call = weft_call_begin("MPI_Topo_test");
-    weft_comm_t *comm;
-    int err = weft_check_comm(&call, handle, &comm);
-    if (err == MPI_SUCCESS)
-        err = weft_check_output(status, "status");
-    if (err == MPI_SUCCESS)
-        *status = MPI_UNDEFINED;
-    return weft_call_end(&call, err);
-}
-
 /* All communicators are intracommunicators. */
 static int fail_no_remote(const char *name, MPI_Comm handle)
 {

@@ -127,6 +127,7 @@ void weft_comm_release(weft_comm_t *comm)
         return;
     comm->object.kind = WEFT_FREED;
     release_slots(comm);
+    weft_topology_release(comm->topology);
     weft_info_release(comm->info);
     weft_errhandler_release(comm->errhandler);
     weft_group_release(comm->group);

@@ -13,6 +13,7 @@
 #include "object/errhandler.h"
 #include "object/group.h"
 #include "object/object.h"
+#include "object/topology.h"
 #include "runtime/world.h"
 #include "mpi.h"
 
@@ -35,6 +36,7 @@ struct weft_comm {
     uint32_t creations;     /* of communicators out of this one, counted by all members alike */
     bool is_host_only;      /* the program has asserted that its buffers are host memory */
     void *slot[WEFT_COMM_SLOTS]; /* state of the layers above: weft_comm_slot_register() */
+    weft_topology_t *topology;   /* NULL: none */
     weft_attributes_t *attributes;
     weft_info_t *info; /* hints; NULL: none */
     char name[MPI_MAX_OBJECT_NAME];

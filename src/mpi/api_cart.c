@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cartesian topologies (MPI 5.0, sections 8.5.1 to 8.5.3, 8.5.5 to 8.5.8). */
+#include "mpi/api.h"
+
+#include "mpi/check.h"
+#include "comm/comm_make.h"
+#include "object/balanced_dims.h"
+#include "object/topology.h"
+#include "base/fail.h"
+#include "base/memory.h"
+
+WEFT_API(MPI_Topo_test);
+int PMPI_Topo_test(MPI_Comm handle, int *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Topo_test");
+    weft_comm_t *comm;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(status, "status");
+    if (err == MPI_SUCCESS)
+        *status = comm->topology == NULL ? MPI_UNDEFINED : comm->topology->kind;
+    return weft_call_end(&call, err);
+}
+
+/* ---- extents ---- */
+
+/* What is left of nnodes when the given dimensions are taken out. Adds to *free_out how many are 0.
+ */
+static int divide_nodes(int nnodes, int ndims, const int dims[], int *rest_out, int *free_out)
+{
+    int given = 1;
+    for (int i = 0; i < ndims; i++) {
+        if (dims[i] < 0)
+            return weft_fail(MPI_ERR_DIMS, "dims[%d] is %d, but must be at least 0", i, dims[i]);
+        *free_out += dims[i] == 0;
+        if (dims[i] > 0 && __builtin_mul_overflow(given, dims[i], &given))
+            return weft_fail(MPI_ERR_DIMS, "the product of dims is more than nnodes, %d", nnodes);
+    }
+    *rest_out = nnodes / given;
+    if (nnodes % given != 0 || (*free_out == 0 && given != nnodes))
+        return weft_fail(MPI_ERR_DIMS, "nnodes is %d, %s %d, the product of the given dims", nnodes,
+                         *free_out > 0 ? "no multiple of" : "not", given);
+    return MPI_SUCCESS;
+}
+
+static int fill_dims(int nnodes, int ndims, int dims[])
+{
+    int rest = nnodes, free_dims = 0;
+    int err = divide_nodes(nnodes, ndims, dims, &rest, &free_dims);
+    if (err != MPI_SUCCESS || free_dims == 0)
+        return err;
+    int *factors = weft_alloc_array((size_t)free_dims, sizeof(int));
+    if (factors == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for %d dimensions", free_dims);
+    weft_balance_dims(rest, free_dims, factors);
+    for (int i = 0, next = 0; i < ndims; i++) {
+        if (dims[i] == 0)
+            dims[i] = factors[next++];
+    }
+    weft_free(factors);
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Dims_create);
+int PMPI_Dims_create(int nnodes, int ndims, int dims[])
+{
+    weft_call_t call = weft_call_begin("MPI_Dims_create");
+    int err = MPI_SUCCESS;
+    if (nnodes < 1)
+        err = weft_fail(MPI_ERR_ARG, "nnodes is %d, but must be at least 1", nnodes);
+    else if (ndims < 0)
+        err = weft_fail(MPI_ERR_DIMS, "ndims is %d, but must be at least 0", ndims);
+    else if (ndims > 0)
+        err = weft_check_output(dims, "dims");
+    if (err == MPI_SUCCESS && ndims > 0)
+        err = fill_dims(nnodes, ndims, dims);
+    return weft_call_end(&call, err);
+}
+
+/* ---- making grids ---- */
+
+static int check_grid(const weft_comm_t *comm, const weft_cart_t *grid, int *size_out)
+{
+    if (grid->ndims < 0)
+        return weft_fail(MPI_ERR_DIMS, "ndims is %d, but must be at least 0", grid->ndims);
+    int err = grid->ndims == 0 ? MPI_SUCCESS : weft_check_input(grid->dims, "dims");
+    if (err == MPI_SUCCESS && grid->ndims > 0)
+        err = weft_check_input(grid->periods, "periods");
+    for (int i = 0; i < grid->ndims && err == MPI_SUCCESS; i++) {
+        if (grid->dims[i] < 1)
+            err =
+                weft_fail(MPI_ERR_DIMS, "dims[%d] is %d, but must be at least 1", i, grid->dims[i]);
+    }
+    if (err != MPI_SUCCESS)
+        return err;
+    *size_out = weft_cart_size(grid);
+    if (*size_out < 0 || *size_out > comm->size)
+        return weft_fail(MPI_ERR_DIMS, "the grid has more places than %s has ranks, %d",
+                         weft_comm_label(comm), comm->size);
+    return MPI_SUCCESS;
+}
+
+static int make_grid(weft_comm_t *comm, const weft_cart_t *grid, MPI_Comm *comm_cart)
+{
+    int size;
+    weft_comm_t *made;
+    int err = check_grid(comm, grid, &size);
+    if (err == MPI_SUCCESS)
+        err = weft_comm_attach_topology(comm, size, weft_topology_of_cart(grid), &made);
+    if (err == MPI_SUCCESS)
+        *comm_cart = made == NULL ? MPI_COMM_NULL : weft_comm_handle(made);
+    return err;
+}
+
+/* Ranks keep their order whether they may be reordered or not. */
+WEFT_API(MPI_Cart_create);
+int PMPI_Cart_create(MPI_Comm handle, int ndims, const int dims[], const int periods[], int reorder,
+                     MPI_Comm *comm_cart)
+{
+    weft_call_t call = weft_call_begin("MPI_Cart_create");
+    weft_comm_t *comm;
+    (void)reorder;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(comm_cart, "comm_cart");
+    if (err == MPI_SUCCESS)
+        err = make_grid(comm, &(weft_cart_t){ndims, dims, periods}, comm_cart);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Cart_map);
+int PMPI_Cart_map(MPI_Comm handle, int ndims, const int dims[], const int periods[], int *newrank)
+{
+    weft_call_t call = weft_call_begin("MPI_Cart_map");
+    weft_comm_t *comm;
+    int size;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(newrank, "newrank");
+    if (err == MPI_SUCCESS)
+        err = check_grid(comm, &(weft_cart_t){ndims, dims, periods}, &size);
+    if (err == MPI_SUCCESS)
+        *newrank = comm->rank < size ? comm->rank : MPI_UNDEFINED;
+    return weft_call_end(&call, err);
+}
+
+/* ---- asking grids ---- */
+
+static int check_cart(weft_call_t *call, MPI_Comm handle, weft_comm_t **comm_out,
+                      const weft_cart_t **cart_out)
+{
+    int err = weft_check_comm(call, handle, comm_out);
+    if (err != MPI_SUCCESS)
+        return err;
+    const weft_topology_t *topology = (*comm_out)->topology;
+    if (topology == NULL || topology->kind != MPI_CART)
+        return weft_fail(MPI_ERR_TOPOLOGY, "%s has no Cartesian topology",
+                         weft_comm_label(*comm_out));
+    *cart_out = &topology->cart;
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Cartdim_get);
+int PMPI_Cartdim_get(MPI_Comm handle, int *ndims)
+{
+    weft_call_t call = weft_call_begin("MPI_Cartdim_get");
+    weft_comm_t *comm;
+    const weft_cart_t *cart;
+    int err = check_cart(&call, handle, &comm, &cart);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(ndims, "ndims");
+    if (err == MPI_SUCCESS)
+        *ndims = cart->ndims;
+    return weft_call_end(&call, err);
+}
+
+static int check_room(const weft_cart_t *cart, int maxdims)
+{
+    if (maxdims < cart->ndims)
+        return weft_fail(MPI_ERR_ARG, "maxdims is %d, but the grid has %d dimensions", maxdims,
+                         cart->ndims);
+    return MPI_SUCCESS;
+}
+
+static int check_array(const weft_cart_t *cart, const int *array, const char *name)
+{
+    return cart->ndims == 0 ? MPI_SUCCESS : weft_check_output(array, name);
+}
+
+static int get_grid(const weft_comm_t *comm, const weft_cart_t *cart, int dims[], int periods[],
+                    int coords[])
+{
+    int err = check_array(cart, dims, "dims");
+    if (err == MPI_SUCCESS)
+        err = check_array(cart, periods, "periods");
+    if (err == MPI_SUCCESS)
+        err = check_array(cart, coords, "coords");
+    if (err != MPI_SUCCESS)
+        return err;
+    for (int i = 0; i < cart->ndims; i++) {
+        dims[i] = cart->dims[i];
+        periods[i] = cart->periods[i];
+    }
+    weft_cart_coords(cart, comm->rank, coords);
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Cart_get);
+int PMPI_Cart_get(MPI_Comm handle, int maxdims, int dims[], int periods[], int coords[])
+{
+    weft_call_t call = weft_call_begin("MPI_Cart_get");
+    weft_comm_t *comm;
+    const weft_cart_t *cart;
+    int err = check_cart(&call, handle, &comm, &cart);
+    if (err == MPI_SUCCESS)
+        err = check_room(cart, maxdims);
+    if (err == MPI_SUCCESS)
+        err = get_grid(comm, cart, dims, periods, coords);
+    return weft_call_end(&call, err);
+}
+
+static int find_rank(const weft_cart_t *cart, const int coords[], int *rank)
+{
+    int err = cart->ndims == 0 ? MPI_SUCCESS : weft_check_input(coords, "coords");
+    if (err != MPI_SUCCESS)
+        return err;
+    *rank = weft_cart_rank(cart, coords);
+    if (*rank != MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    int i = 0;
+    while (cart->periods[i] || (coords[i] >= 0 && coords[i] < cart->dims[i]))
+        i++;
+    return weft_fail(MPI_ERR_ARG, "coords[%d] is %d, but that dimension has 0 to %d and no period",
+                     i, coords[i], cart->dims[i] - 1);
+}
+
+WEFT_API(MPI_Cart_rank);
+int PMPI_Cart_rank(MPI_Comm handle, const int coords[], int *rank)
+{
+    weft_call_t call = weft_call_begin("MPI_Cart_rank");
+    weft_comm_t *comm;
+    const weft_cart_t *cart;
+    int err = check_cart(&call, handle, &comm, &cart);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(rank, "rank");
+    if (err == MPI_SUCCESS)
+        err = find_rank(cart, coords, rank);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Cart_coords);
+int PMPI_Cart_coords(MPI_Comm handle, int rank, int maxdims, int coords[])
+{
+    weft_call_t call = weft_call_begin("MPI_Cart_coords");
+    weft_comm_t *comm;
+    const weft_cart_t *cart;
+    int err = check_cart(&call, handle, &comm, &cart);
+    if (err == MPI_SUCCESS && (unsigned)rank >= (unsigned)comm->size)
+        err = weft_bad_rank(comm, rank, "rank");
+    if (err == MPI_SUCCESS)
+        err = check_room(cart, maxdims);
+    if (err == MPI_SUCCESS)
+        err = check_array(cart, coords, "coords");
+    if (err == MPI_SUCCESS)
+        weft_cart_coords(cart, rank, coords);
+    return weft_call_end(&call, err);
+}
+
+static int check_direction(const weft_cart_t *cart, int direction)
+{
+    if (direction < 0 || direction >= cart->ndims)
+        return weft_fail(MPI_ERR_DIMS, "direction is %d, but the grid has %d dimensions", direction,
+                         cart->ndims);
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Cart_shift);
+int PMPI_Cart_shift(MPI_Comm handle, int direction, int disp, int *rank_source, int *rank_dest)
+{
+    weft_call_t call = weft_call_begin("MPI_Cart_shift");
+    weft_comm_t *comm;
+    const weft_cart_t *cart;
+    int err = check_cart(&call, handle, &comm, &cart);
+    if (err == MPI_SUCCESS)
+        err = check_direction(cart, direction);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(rank_source, "rank_source");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(rank_dest, "rank_dest");
+    if (err == MPI_SUCCESS) {
+        *rank_source = weft_cart_neighbor(cart, comm->rank, direction, -(int64_t)disp);
+        *rank_dest = weft_cart_neighbor(cart, comm->rank, direction, disp);
+    }
+    return weft_call_end(&call, err);
+}
+
+/* ---- parts of grids ---- */
+
+/* The dimensions that stay, in arrays of ndims, and which part this rank is in: the ranks of a part
+ * have the same coordinates in the dimensions that go. */
+static int cut_grid(const weft_comm_t *comm, const weft_cart_t *cart, const int remain_dims[],
+                    int kept[], weft_cart_t *part_out)
+{
+    int *dims = kept, *periods = kept + cart->ndims, *coords = kept + 2 * cart->ndims, color = 0;
+    *part_out = (weft_cart_t){0, dims, periods};
+    weft_cart_coords(cart, comm->rank, coords);
+    for (int i = 0; i < cart->ndims; i++) {
+        if (!remain_dims[i]) {
+            color = color * cart->dims[i] + coords[i];
+            continue;
+        }
+        dims[part_out->ndims] = cart->dims[i];
+        periods[part_out->ndims++] = cart->periods[i];
+    }
+    return color;
+}
+
+static int make_subgrid(weft_comm_t *comm, const weft_cart_t *cart, const int remain_dims[],
+                        weft_comm_t **out)
+{
+    weft_cart_t part;
+    int *kept = weft_alloc_array(3 * (size_t)cart->ndims, sizeof(int));
+    if (kept == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for %d dimensions", cart->ndims);
+    int color = cut_grid(comm, cart, remain_dims, kept, &part);
+    int err = weft_comm_split(comm, color, comm->rank, out);
+    if (err == MPI_SUCCESS) {
+        (*out)->topology = weft_topology_of_cart(&part);
+        if ((*out)->topology == NULL) {
+            weft_comm_release(*out);
+            err = weft_fail(MPI_ERR_NO_MEM, "no memory for a topology");
+        }
+    }
+    weft_free(kept);
+    return err;
+}
+
+WEFT_API(MPI_Cart_sub);
+int PMPI_Cart_sub(MPI_Comm handle, const int remain_dims[], MPI_Comm *newcomm)
+{
+    weft_call_t call = weft_call_begin("MPI_Cart_sub");
+    weft_comm_t *comm, *made;
+    const weft_cart_t *cart;
+    int err = check_cart(&call, handle, &comm, &cart);
+    if (err == MPI_SUCCESS && cart->ndims > 0)
+        err = weft_check_input(remain_dims, "remain_dims");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(newcomm, "newcomm");
+    if (err == MPI_SUCCESS)
+        err = make_subgrid(comm, cart, remain_dims, &made);
+    if (err == MPI_SUCCESS)
+        *newcomm = weft_comm_handle(made);
+    return weft_call_end(&call, err);
+}

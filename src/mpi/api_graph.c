@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* General and distributed graphs (MPI 5.0, sections 8.5.3 to 8.5.5, 8.5.8). */
+#include "mpi/api.h"
+
+#include "mpi/check.h"
+#include "comm/comm_make.h"
+#include "object/comm_hints.h"
+#include "object/topology.h"
+#include "base/fail.h"
+
+#include <string.h>
+
+/* ---- general graphs ---- */
+
+static int check_index(const weft_graph_t *graph, int *edges_out)
+{
+    int last = 0;
+    for (int i = 0; i < graph->nodes; i++) {
+        if (graph->index[i] < last)
+            return weft_fail(MPI_ERR_ARG, "index[%d] is %d, but must be at least %d", i,
+                             graph->index[i], last);
+        last = graph->index[i];
+    }
+    *edges_out = last;
+    return MPI_SUCCESS;
+}
+
+static int check_edges(const weft_graph_t *graph)
+{
+    int err = graph->edge_count == 0 ? MPI_SUCCESS : weft_check_input(graph->edges, "edges");
+    for (int i = 0; i < graph->edge_count && err == MPI_SUCCESS; i++) {
+        if (graph->edges[i] < 0 || graph->edges[i] >= graph->nodes)
+            err = weft_fail(MPI_ERR_ARG, "edges[%d] is %d, but the graph has %d nodes", i,
+                            graph->edges[i], graph->nodes);
+    }
+    return err;
+}
+
+/* Also finds how many edges there are. */
+static int check_graph(const weft_comm_t *comm, weft_graph_t *graph)
+{
+    if (graph->nodes < 0 || graph->nodes > comm->size)
+        return weft_fail(MPI_ERR_ARG, "nnodes is %d, but %s has %d ranks", graph->nodes,
+                         weft_comm_label(comm), comm->size);
+    int err = graph->nodes == 0 ? MPI_SUCCESS : weft_check_input(graph->index, "index");
+    if (err == MPI_SUCCESS)
+        err = check_index(graph, &graph->edge_count);
+    return err == MPI_SUCCESS ? check_edges(graph) : err;
+}
+
+static int make_graph(weft_comm_t *comm, weft_graph_t *graph, MPI_Comm *comm_graph)
+{
+    weft_comm_t *made;
+    int err = check_graph(comm, graph);
+    if (err == MPI_SUCCESS)
+        err = weft_comm_attach_topology(comm, graph->nodes, weft_topology_of_graph(graph), &made);
+    if (err == MPI_SUCCESS)
+        *comm_graph = made == NULL ? MPI_COMM_NULL : weft_comm_handle(made);
+    return err;
+}
+
+/* Ranks keep their order whether they may be reordered or not. */
+WEFT_API(MPI_Graph_create);
+int PMPI_Graph_create(MPI_Comm handle, int nnodes, const int indx[], const int edges[], int reorder,
+                      MPI_Comm *comm_graph)
+{
+    weft_call_t call = weft_call_begin("MPI_Graph_create");
+    weft_comm_t *comm;
+    (void)reorder;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(comm_graph, "comm_graph");
+    if (err == MPI_SUCCESS)
+        err = make_graph(comm, &(weft_graph_t){.nodes = nnodes, .index = indx, .edges = edges},
+                         comm_graph);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Graph_map);
+int PMPI_Graph_map(MPI_Comm handle, int nnodes, const int indx[], const int edges[], int *newrank)
+{
+    weft_call_t call = weft_call_begin("MPI_Graph_map");
+    weft_comm_t *comm;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(newrank, "newrank");
+    if (err == MPI_SUCCESS)
+        err = check_graph(comm, &(weft_graph_t){.nodes = nnodes, .index = indx, .edges = edges});
+    if (err == MPI_SUCCESS)
+        *newrank = comm->rank < nnodes ? comm->rank : MPI_UNDEFINED;
+    return weft_call_end(&call, err);
+}
+
+static int check_graph_comm(weft_call_t *call, MPI_Comm handle, weft_comm_t **comm_out,
+                            const weft_graph_t **graph_out)
+{
+    int err = weft_check_comm(call, handle, comm_out);
+    if (err != MPI_SUCCESS)
+        return err;
+    const weft_topology_t *topology = (*comm_out)->topology;
+    if (topology == NULL || topology->kind != MPI_GRAPH)
+        return weft_fail(MPI_ERR_TOPOLOGY, "%s has no graph topology", weft_comm_label(*comm_out));
+    *graph_out = &topology->graph;
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Graphdims_get);
+int PMPI_Graphdims_get(MPI_Comm handle, int *nnodes, int *nedges)
+{
+    weft_call_t call = weft_call_begin("MPI_Graphdims_get");
+    weft_comm_t *comm;
+    const weft_graph_t *graph;
+    int err = check_graph_comm(&call, handle, &comm, &graph);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(nnodes, "nnodes");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(nedges, "nedges");
+    if (err == MPI_SUCCESS) {
+        *nnodes = graph->nodes;
+        *nedges = graph->edge_count;
+    }
+    return weft_call_end(&call, err);
+}
+
+/* An array of the program, and how the function's arguments are named. */
+typedef struct output_array {
+    int *to;
+    int most; /* its length */
+    const char *name, *most_name;
+} output_array_t;
+
+/* All of them must fit. */
+static int give_numbers(const int *from, int count, const output_array_t *out)
+{
+    if (out->most < count)
+        return weft_fail(MPI_ERR_ARG, "%s is %d, but there are %d", out->most_name, out->most,
+                         count);
+    if (count == 0)
+        return MPI_SUCCESS;
+    int err = weft_check_output(out->to, out->name);
+    if (err == MPI_SUCCESS)
+        memcpy(out->to, from, (size_t)count * sizeof(int));
+    return err;
+}
+
+WEFT_API(MPI_Graph_get);
+int PMPI_Graph_get(MPI_Comm handle, int maxindex, int maxedges, int indx[], int edges[])
+{
+    weft_call_t call = weft_call_begin("MPI_Graph_get");
+    weft_comm_t *comm;
+    const weft_graph_t *graph;
+    int err = check_graph_comm(&call, handle, &comm, &graph);
+    if (err == MPI_SUCCESS)
+        err = give_numbers(graph->index, graph->nodes,
+                           &(output_array_t){indx, maxindex, "index", "maxindex"});
+    if (err == MPI_SUCCESS)
+        err = give_numbers(graph->edges, graph->edge_count,
+                           &(output_array_t){edges, maxedges, "edges", "maxedges"});
+    return weft_call_end(&call, err);
+}
+
+static int check_node(const weft_comm_t *comm, int rank)
+{
+    return (unsigned)rank < (unsigned)comm->size ? MPI_SUCCESS : weft_bad_rank(comm, rank, "rank");
+}
+
+WEFT_API(MPI_Graph_neighbors_count);
+int PMPI_Graph_neighbors_count(MPI_Comm handle, int rank, int *nneighbors)
+{
+    weft_call_t call = weft_call_begin("MPI_Graph_neighbors_count");
+    weft_comm_t *comm;
+    const weft_graph_t *graph;
+    int err = check_graph_comm(&call, handle, &comm, &graph);
+    if (err == MPI_SUCCESS)
+        err = check_node(comm, rank);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(nneighbors, "nneighbors");
+    if (err == MPI_SUCCESS)
+        weft_graph_neighbors(graph, rank, nneighbors);
+    return weft_call_end(&call, err);
+}
+
+static int give_neighbors(const weft_graph_t *graph, int rank, int most, int neighbors[])
+{
+    int count;
+    const int *found = weft_graph_neighbors(graph, rank, &count);
+    return give_numbers(found, count,
+                        &(output_array_t){neighbors, most, "neighbors", "maxneighbors"});
+}
+
+WEFT_API(MPI_Graph_neighbors);
+int PMPI_Graph_neighbors(MPI_Comm handle, int rank, int maxneighbors, int neighbors[])
+{
+    weft_call_t call = weft_call_begin("MPI_Graph_neighbors");
+    weft_comm_t *comm;
+    const weft_graph_t *graph;
+    int err = check_graph_comm(&call, handle, &comm, &graph);
+    if (err == MPI_SUCCESS)
+        err = check_node(comm, rank);
+    if (err == MPI_SUCCESS)
+        err = give_neighbors(graph, rank, maxneighbors, neighbors);
+    return weft_call_end(&call, err);
+}
+
+/* ---- distributed graphs ---- */
+
+/* Ranks of `comm` in an array that is `name` to the program. */
+static int check_ends(const weft_comm_t *comm, const int *ranks, size_t count, const char *name)
+{
+    int err = count == 0 ? MPI_SUCCESS : weft_check_input(ranks, name);
+    for (size_t i = 0; i < count && err == MPI_SUCCESS; i++) {
+        if ((unsigned)ranks[i] >= (unsigned)comm->size)
+            err = weft_fail(MPI_ERR_RANK, "%s[%zu] is %d, but %s has ranks 0 to %d", name, i,
+                            ranks[i], weft_comm_label(comm), comm->size - 1);
+    }
+    return err;
+}
+
+/* The weights as a topology has them: NULL where there are none. */
+static int check_weights(const int *weights, size_t count, const char *name, const int **out)
+{
+    *out = weights == MPI_UNWEIGHTED || count == 0 ? NULL : weights;
+    if (count == 0 || weights == MPI_UNWEIGHTED)
+        return MPI_SUCCESS;
+    if (weights == MPI_WEIGHTS_EMPTY)
+        return weft_fail(MPI_ERR_ARG, "%s is MPI_WEIGHTS_EMPTY, but there are %zu edges", name,
+                         count);
+    int err = weft_check_input(weights, name);
+    for (size_t i = 0; i < count && err == MPI_SUCCESS; i++) {
+        if (weights[i] < 0)
+            err = weft_fail(MPI_ERR_ARG, "%s[%zu] is %d, but must be at least 0", name, i,
+                            weights[i]);
+    }
+    return err;
+}
+
+/* With the hints of the program; the topology is released on failure. */
+static int make_dist_graph(weft_comm_t *comm, weft_topology_t *topology, weft_info_t *info,
+                           MPI_Comm *comm_dist_graph)
+{
+    weft_comm_t *made;
+    int err = weft_comm_attach_topology(comm, comm->size, topology, &made);
+    if (err != MPI_SUCCESS)
+        return err;
+    *comm_dist_graph = weft_comm_handle(made);
+    return weft_comm_set_hints(made, info);
+}
+
+static int check_adjacent(const weft_comm_t *comm, weft_edges_t *edges)
+{
+    int err = weft_check_count(edges->in_count, "indegree");
+    if (err == MPI_SUCCESS)
+        err = weft_check_count(edges->out_count, "outdegree");
+    if (err == MPI_SUCCESS)
+        err = check_ends(comm, edges->sources, (size_t)edges->in_count, "sources");
+    if (err == MPI_SUCCESS)
+        err = check_ends(comm, edges->destinations, (size_t)edges->out_count, "destinations");
+    /* MPI_UNWEIGHTED is given for both, at all ranks or at none. */
+    edges->is_weighted =
+        edges->in_weights != MPI_UNWEIGHTED && edges->out_weights != MPI_UNWEIGHTED;
+    if (err == MPI_SUCCESS && !edges->is_weighted && edges->in_weights != edges->out_weights)
+        err = weft_fail(MPI_ERR_ARG,
+                        "MPI_UNWEIGHTED is given for one of sourceweights and destweights alone");
+    if (err == MPI_SUCCESS)
+        err = check_weights(edges->in_weights, (size_t)edges->in_count, "sourceweights",
+                            &edges->in_weights);
+    if (err == MPI_SUCCESS)
+        err = check_weights(edges->out_weights, (size_t)edges->out_count, "destweights",
+                            &edges->out_weights);
+    return err;
+}
+
+/* Ranks keep their order whether they may be reordered or not. */
+WEFT_API(MPI_Dist_graph_create_adjacent);
+int PMPI_Dist_graph_create_adjacent(MPI_Comm handle, int indegree, const int sources[],
+                                    const int *sourceweights, int outdegree,
+                                    const int destinations[], const int *destweights,
+                                    MPI_Info info_handle, int reorder, MPI_Comm *comm_dist_graph)
+{
+    weft_call_t call = weft_call_begin("MPI_Dist_graph_create_adjacent");
+    weft_comm_t *comm;
+    weft_info_t *info;
+    weft_edges_t edges = {.in_count = indegree,
+                          .out_count = outdegree,
+                          .sources = sources,
+                          .in_weights = sourceweights,
+                          .destinations = destinations,
+                          .out_weights = destweights};
+    (void)reorder;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(comm_dist_graph, "comm_dist_graph");
+    if (err == MPI_SUCCESS)
+        err = weft_check_info(info_handle, &info);
+    if (err == MPI_SUCCESS)
+        err = check_adjacent(comm, &edges);
+    if (err == MPI_SUCCESS)
+        err = make_dist_graph(comm, weft_topology_of_edges(&edges), info, comm_dist_graph);
+    return weft_call_end(&call, err);
+}
+
+static int sum_degrees(const weft_named_edges_t *named, size_t *sum_out)
+{
+    *sum_out = 0;
+    int err = named->count == 0 ? MPI_SUCCESS : weft_check_input(named->degrees, "degrees");
+    for (int i = 0; i < named->count && err == MPI_SUCCESS; i++) {
+        if (named->degrees[i] < 0)
+            err = weft_fail(MPI_ERR_ARG, "degrees[%d] is %d, but must be at least 0", i,
+                            named->degrees[i]);
+        else
+            *sum_out += (size_t)named->degrees[i];
+    }
+    return err;
+}
+
+static int check_named_edges(const weft_comm_t *comm, weft_named_edges_t *named)
+{
+    size_t edges = 0;
+    int err = weft_check_count(named->count, "n");
+    if (err == MPI_SUCCESS)
+        err = check_ends(comm, named->sources, (size_t)named->count, "sources");
+    if (err == MPI_SUCCESS)
+        err = sum_degrees(named, &edges);
+    if (err == MPI_SUCCESS)
+        err = check_ends(comm, named->destinations, edges, "destinations");
+    named->is_weighted = named->weights != MPI_UNWEIGHTED;
+    return err == MPI_SUCCESS ? check_weights(named->weights, edges, "weights", &named->weights)
+                              : err;
+}
+
+WEFT_API(MPI_Dist_graph_create);
+int PMPI_Dist_graph_create(MPI_Comm handle, int n, const int sources[], const int degrees[],
+                           const int destinations[], const int *weights, MPI_Info info_handle,
+                           int reorder, MPI_Comm *comm_dist_graph)
+{
+    weft_call_t call = weft_call_begin("MPI_Dist_graph_create");
+    weft_comm_t *comm;
+    weft_info_t *info;
+    weft_topology_t *topology;
+    weft_named_edges_t named = {.count = n,
+                                .sources = sources,
+                                .degrees = degrees,
+                                .destinations = destinations,
+                                .weights = weights};
+    (void)reorder;
+    int err = weft_check_comm(&call, handle, &comm);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(comm_dist_graph, "comm_dist_graph");
+    if (err == MPI_SUCCESS)
+        err = weft_check_info(info_handle, &info);
+    if (err == MPI_SUCCESS)
+        err = check_named_edges(comm, &named);
+    if (err == MPI_SUCCESS)
+        err = weft_comm_gather_edges(comm, &named, &topology);
+    if (err == MPI_SUCCESS)
+        err = make_dist_graph(comm, topology, info, comm_dist_graph);
+    return weft_call_end(&call, err);
+}
+
+static int check_dist_graph(weft_call_t *call, MPI_Comm handle, const weft_edges_t **out)
+{
+    weft_comm_t *comm;
+    int err = weft_check_comm(call, handle, &comm);
+    if (err != MPI_SUCCESS)
+        return err;
+    if (comm->topology == NULL || comm->topology->kind != MPI_DIST_GRAPH)
+        return weft_fail(MPI_ERR_TOPOLOGY, "%s has no distributed graph topology",
+                         weft_comm_label(comm));
+    *out = &comm->topology->edges;
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Dist_graph_neighbors_count);
+int PMPI_Dist_graph_neighbors_count(MPI_Comm handle, int *indegree, int *outdegree, int *weighted)
+{
+    weft_call_t call = weft_call_begin("MPI_Dist_graph_neighbors_count");
+    const weft_edges_t *edges;
+    int err = check_dist_graph(&call, handle, &edges);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(indegree, "indegree");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(outdegree, "outdegree");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(weighted, "weighted");
+    if (err == MPI_SUCCESS) {
+        *indegree = edges->in_count;
+        *outdegree = edges->out_count;
+        *weighted = edges->is_weighted;
+    }
+    return weft_call_end(&call, err);
+}
+
+/* As many as there is room for (section 8.5.5); no weights where the graph or the program has none.
+ */
+static int give_edges(int count, const int *peers, const int *weights, const output_array_t *out,
+                      int *weights_out)
+{
+    int err = weft_check_count(out->most, out->most_name);
+    size_t bytes = (size_t)(out->most < count ? out->most : count) * sizeof(int);
+    if (err == MPI_SUCCESS && bytes > 0)
+        err = weft_check_output(out->to, out->name);
+    if (err != MPI_SUCCESS || bytes == 0)
+        return err;
+    memcpy(out->to, peers, bytes);
+    if (weights != NULL && weights_out != NULL && weights_out != MPI_UNWEIGHTED)
+        memcpy(weights_out, weights, bytes);
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Dist_graph_neighbors);
+int PMPI_Dist_graph_neighbors(MPI_Comm handle, int maxindegree, int sources[], int *sourceweights,
+                              int maxoutdegree, int destinations[], int *destweights)
+{
+    weft_call_t call = weft_call_begin("MPI_Dist_graph_neighbors");
+    const weft_edges_t *edges;
+    const output_array_t in = {sources, maxindegree, "sources", "maxindegree"},
+                         out = {destinations, maxoutdegree, "destinations", "maxoutdegree"};
+    int err = check_dist_graph(&call, handle, &edges);
+    if (err == MPI_SUCCESS)
+        err = give_edges(edges->in_count, edges->sources, edges->in_weights, &in, sourceweights);
+    if (err == MPI_SUCCESS)
+        err = give_edges(edges->out_count, edges->destinations, edges->out_weights, &out,
+                         destweights);
+    return weft_call_end(&call, err);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "object/topology.h"
+
+#include "base/memory.h"
+#include "mpi.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ---- the object ---- */
+
+static weft_topology_t *create_topology(int kind, size_t numbers)
+{
+    weft_topology_t *topology = weft_alloc(sizeof(*topology) + numbers * sizeof(int));
+    if (topology != NULL)
+        *topology = (weft_topology_t){.references = 1, .kind = kind};
+    return topology;
+}
+
+/* Copy an array to *end, which moves behind it; NULL stays NULL. */
+static const int *append_numbers(int **end, const int *from, int count)
+{
+    int *at = *end;
+    if (from == NULL)
+        return NULL;
+    if (count > 0)
+        memcpy(at, from, (size_t)count * sizeof(int));
+    *end += count;
+    return at;
+}
+
+weft_topology_t *weft_topology_of_cart(const weft_cart_t *cart)
+{
+    weft_topology_t *topology = create_topology(MPI_CART, 2 * (size_t)cart->ndims);
+    if (topology == NULL)
+        return NULL;
+    int *end = topology->numbers;
+    topology->cart.ndims = cart->ndims;
+    topology->cart.dims = append_numbers(&end, cart->dims, cart->ndims);
+    topology->cart.periods = append_numbers(&end, cart->periods, cart->ndims);
+    return topology;
+}
+
+weft_topology_t *weft_topology_of_graph(const weft_graph_t *graph)
+{
+    weft_topology_t *topology =
+        create_topology(MPI_GRAPH, (size_t)graph->nodes + (size_t)graph->edge_count);
+    if (topology == NULL)
+        return NULL;
+    int *end = topology->numbers;
+    topology->graph = *graph;
+    topology->graph.index = append_numbers(&end, graph->index, graph->nodes);
+    topology->graph.edges = append_numbers(&end, graph->edges, graph->edge_count);
+    return topology;
+}
+
+weft_topology_t *weft_topology_of_edges(const weft_edges_t *edges)
+{
+    weft_topology_t *topology =
+        create_topology(MPI_DIST_GRAPH, 2 * ((size_t)edges->in_count + (size_t)edges->out_count));
+    if (topology == NULL)
+        return NULL;
+    int *end = topology->numbers;
+    topology->edges = *edges;
+    topology->edges.sources = append_numbers(&end, edges->sources, edges->in_count);
+    topology->edges.in_weights = append_numbers(&end, edges->in_weights, edges->in_count);
+    topology->edges.destinations = append_numbers(&end, edges->destinations, edges->out_count);
+    topology->edges.out_weights = append_numbers(&end, edges->out_weights, edges->out_count);
+    return topology;
+}
+
+weft_topology_t *weft_topology_retain(weft_topology_t *topology)
+{
+    if (topology != NULL)
+        topology->references++;
+    return topology;
+}
+
+void weft_topology_release(weft_topology_t *topology)
+{
+    if (topology != NULL && --topology->references == 0)
+        weft_free(topology);
+}
+
+/* ---- grids ---- */
+
+int weft_cart_size(const weft_cart_t *cart)
+{
+    int size = 1;
+    for (int i = 0; i < cart->ndims; i++) {
+        if (__builtin_mul_overflow(size, cart->dims[i], &size))
+            return -1;
+    }
+    return size;
+}
+
+void weft_cart_coords(const weft_cart_t *cart, int rank, int *coords)
+{
+    for (int i = cart->ndims - 1; i >= 0; i--) {
+        coords[i] = rank % cart->dims[i];
+        rank /= cart->dims[i];
+    }
+}
+
+/* The place on a line or a ring; -1: outside. */
+static int place_in(const weft_cart_t *cart, int dimension, int64_t coordinate)
+{
+    int extent = cart->dims[dimension];
+    if (cart->periods[dimension])
+        return (int)((coordinate % extent + extent) % extent);
+    return coordinate >= 0 && coordinate < extent ? (int)coordinate : -1;
+}
+
+int weft_cart_rank(const weft_cart_t *cart, const int *coords)
+{
+    int rank = 0;
+    for (int i = 0; i < cart->ndims; i++) {
+        int place = place_in(cart, i, coords[i]);
+        if (place < 0)
+            return MPI_PROC_NULL;
+        rank = rank * cart->dims[i] + place;
+    }
+    return rank;
+}
+
+int weft_cart_neighbor(const weft_cart_t *cart, int rank, int dimension, int64_t steps)
+{
+    int stride = 1; /* from rank to rank along the dimension */
+    for (int i = dimension + 1; i < cart->ndims; i++)
+        stride *= cart->dims[i];
+    int from = rank / stride % cart->dims[dimension];
+    int to = place_in(cart, dimension, from + steps);
+    return to < 0 ? MPI_PROC_NULL : rank + (to - from) * stride;
+}
+
+/* ---- graphs ---- */
+
+const int *weft_graph_neighbors(const weft_graph_t *graph, int node, int *count_out)
+{
+    int first = node == 0 ? 0 : graph->index[node - 1];
+    *count_out = graph->index[node] - first;
+    return graph->edges + first;
+}
