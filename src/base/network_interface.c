@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static bool read_word(const char *name, const char *file, char *out, size_t bytes)
@@ -47,24 +48,31 @@ static bool is_of_containers(const char *name)
     return false;
 }
 
-static unsigned long read_flags(const char *name)
+/* IFF_ flags; also where there is no /sys, as in a chroot. false: there is no such interface. */
+static bool find_flags(const char *name, unsigned *out)
 {
-    char word[32];
-    return read_word(name, "flags", word, sizeof(word)) ? strtoul(word, NULL, 16) : 0;
+    struct ifreq request = {0};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
+    bool is_found = fd >= 0 && ioctl(fd, SIOCGIFFLAGS, &request) == 0;
+    if (fd >= 0)
+        close(fd);
+    *out = (unsigned short)request.ifr_flags;
+    return is_found;
 }
 
-static bool is_down(const char *name)
+static bool is_down(const char *name, unsigned flags)
 {
     char word[32];
-    return (read_flags(name) & IFF_UP) == 0 ||
+    return (flags & IFF_UP) == 0 ||
            (read_word(name, "operstate", word, sizeof(word)) && strcmp(word, "down") == 0);
 }
 
-static const char *find_interface_fault(const char *name)
+static const char *find_interface_fault(const char *name, unsigned flags)
 {
-    if ((read_flags(name) & IFF_LOOPBACK) != 0)
+    if ((flags & IFF_LOOPBACK) != 0)
         return "loopback";
-    if (is_down(name))
+    if (is_down(name, flags))
         return "down";
     if (has_entry(name, "bridge"))
         return "a bridge";
@@ -74,11 +82,12 @@ static const char *find_interface_fault(const char *name)
 weft_interface_t weft_interface_look(const char *name)
 {
     char word[32];
+    unsigned flags;
     weft_interface_t result = {.rank = WEFT_INTERFACE_REAL};
-    if (!has_entry(name, "flags"))
+    if (!find_flags(name, &flags))
         return result;
-    result.why = find_interface_fault(name);
-    result.is_down = is_down(name);
+    result.why = find_interface_fault(name, flags);
+    result.is_down = is_down(name, flags);
     if (read_word(name, "speed", word, sizeof(word)) &&
         (result.speed_mbit = (int)strtol(word, NULL, 10)) < 0)
         result.speed_mbit = 0;

@@ -7,13 +7,10 @@
 #include "mpi.h"
 
 #include <arpa/inet.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 static bool is_same_address(const struct sockaddr *a, const struct sockaddr *b)
 {
@@ -38,13 +35,7 @@ static bool host_is_loopback(const struct sockaddr *address)
 
 bool wl_is_loopback_down(void)
 {
-    struct ifreq request = {.ifr_name = "lo"};
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    bool is_down =
-        fd >= 0 && ioctl(fd, SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_UP) == 0;
-    if (fd >= 0)
-        close(fd);
-    return is_down;
+    return weft_interface_look("lo").is_down;
 }
 
 bool wl_is_own_address(const struct sockaddr *address)
