@@ -106,6 +106,29 @@ static inline weft_data_t weft_recv_slice(const weft_coll_args_t *args, int rank
                      (size_t)weft_count_at(args->recv_counts, (size_t)rank), args->recv_type);
 }
 
+/* The type of a block without elements may be any, even MPI_DATATYPE_NULL. */
+static inline weft_data_t weft_typed_block(weft_buffer_t buffer, MPI_Count bytes, MPI_Count count,
+                                           MPI_Datatype type)
+{
+    return weft_data(weft_place_at(buffer, (ptrdiff_t)bytes), (size_t)count,
+                     weft_type_of(count == 0 ? MPI_BYTE : type));
+}
+
+/** Block `rank` of send_buf, of a type of its own, at a displacement in bytes. */
+static inline weft_data_t weft_send_piece(const weft_coll_args_t *args, int rank)
+{
+    size_t i = (size_t)rank;
+    return weft_typed_block(WEFT_IN, weft_count_at(args->send_displs, i),
+                            weft_count_at(args->send_counts, i), args->send_types[i]);
+}
+
+static inline weft_data_t weft_recv_piece(const weft_coll_args_t *args, int rank)
+{
+    size_t i = (size_t)rank;
+    return weft_typed_block(WEFT_OUT, weft_count_at(args->recv_displs, i),
+                            weft_count_at(args->recv_counts, i), args->recv_types[i]);
+}
+
 /** This rank's operand of a reduction: recv_count elements of recv_type. */
 static inline weft_place_t weft_own_operand(const weft_coll_args_t *args)
 {

@@ -9,6 +9,7 @@
 #include "coll/engine.h"
 #include "coll/comm_shape.h"
 #include "coll/device_calls.h"
+#include "coll/neighbor/neighbor.h"
 #include "coll/plan.h"
 #include "coll/section.h"
 #include "coll/tuning.h"
@@ -106,6 +107,30 @@ static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
     return weft_tuning_choose(&query);
 }
 
+static weft_plan_t *write_chosen(weft_coll_t coll, const weft_coll_args_t *args, weft_how_t *how)
+{
+    weft_choice_t choice = choose(coll, args, how->shape);
+    how->radix = choice.radix;
+    how->segment_bytes = choice.segment_bytes;
+    WEFT_LOG(WEFT_DEBUG, "coll", "%s by %s, radix %d, segments of %zu, on %d ranks of %d nodes",
+             weft_coll_name(coll), choice.algorithm->name, choice.radix, choice.segment_bytes,
+             args->comm->size, how->shape->nodes);
+    weft_plan_t *plan = weft_plan_create(how);
+    if (plan != NULL)
+        choice.algorithm->build(plan, args);
+    return plan;
+}
+
+static weft_plan_t *write_for_neighbors(weft_coll_t coll, const weft_coll_args_t *args,
+                                        weft_how_t *how)
+{
+    how->radix = 2;
+    weft_plan_t *plan = weft_plan_create(how);
+    if (plan != NULL)
+        weft_neighbor_build(plan, coll, args);
+    return plan;
+}
+
 static int coll_write_plan(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
 {
     weft_shape_t room;
@@ -113,15 +138,8 @@ static int coll_write_plan(weft_coll_t coll, const weft_coll_args_t *args, weft_
     int err = weft_comm_shape(args->comm, &room, &how.shape);
     if (err != MPI_SUCCESS)
         return err;
-    weft_choice_t choice = choose(coll, args, how.shape);
-    how.radix = choice.radix;
-    how.segment_bytes = choice.segment_bytes;
-    WEFT_LOG(WEFT_DEBUG, "coll", "%s by %s, radix %d, segments of %zu, on %d ranks of %d nodes",
-             weft_coll_name(coll), choice.algorithm->name, choice.radix, choice.segment_bytes,
-             args->comm->size, how.shape->nodes);
-    weft_plan_t *plan = weft_plan_create(&how);
-    if (plan != NULL)
-        choice.algorithm->build(plan, args);
+    weft_plan_t *plan = weft_coll_is_neighbor(coll) ? write_for_neighbors(coll, args, &how)
+                                                    : write_chosen(coll, args, &how);
     if (plan != NULL)
         plan->meetings = weft_plan_meetings(plan);
     if (plan != NULL && plan->error == MPI_SUCCESS) {
@@ -144,9 +162,16 @@ static bool is_lasting(const weft_type_t *type)
  * addresses. */
 static bool has_key(weft_coll_t coll, const weft_coll_args_t *args)
 {
-    static const bool has_arrays[WEFT_COLLS] = {
-        [WEFT_GATHERV] = true,   [WEFT_SCATTERV] = true,  [WEFT_ALLGATHERV] = true,
-        [WEFT_ALLTOALLV] = true, [WEFT_ALLTOALLW] = true, [WEFT_REDUCE_SCATTER] = true,
+    static const bool has_arrays[WEFT_COLL_FORMS] = {
+        [WEFT_NEIGHBOR_ALLGATHERV] = true,
+        [WEFT_NEIGHBOR_ALLTOALLV] = true,
+        [WEFT_NEIGHBOR_ALLTOALLW] = true,
+        [WEFT_GATHERV] = true,
+        [WEFT_SCATTERV] = true,
+        [WEFT_ALLGATHERV] = true,
+        [WEFT_ALLTOALLV] = true,
+        [WEFT_ALLTOALLW] = true,
+        [WEFT_REDUCE_SCATTER] = true,
     };
     return !has_arrays[coll] && is_lasting(args->send_type) && is_lasting(args->recv_type) &&
            (args->op == NULL || args->op->is_predefined);

@@ -16,6 +16,7 @@
 #include "datatype/op.h"
 #include "datatype/type.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef enum weft_coll {
@@ -36,11 +37,23 @@ typedef enum weft_coll {
     WEFT_REDUCE_SCATTER_BLOCK, /* recv_count: the elements of one rank's block; recv_type */
     WEFT_SCAN,                 /* as reduce */
     WEFT_EXSCAN,
-    WEFT_COLLS
+    WEFT_COLLS, /* those above have algorithms to choose among, those below follow the topology */
+    WEFT_NEIGHBOR_ALLGATHER,
+    WEFT_NEIGHBOR_ALLGATHERV,
+    WEFT_NEIGHBOR_ALLTOALL,
+    WEFT_NEIGHBOR_ALLTOALLV,
+    WEFT_NEIGHBOR_ALLTOALLW,
+    WEFT_COLL_FORMS
 } weft_coll_t;
 
-/* Members that do not apply to a collective stay zero. Arrays have one entry for each rank and
- * belong to the user until the collective is over. */
+static inline bool weft_coll_is_neighbor(weft_coll_t coll)
+{
+    return coll > WEFT_COLLS;
+}
+
+/* Members that do not apply to a collective stay zero. Arrays have one entry for each rank (of
+ * neighbourhood collectives for each neighbour) and belong to the user until the collective is
+ * over. */
 typedef struct weft_coll_args {
     weft_comm_t *comm;
     int root;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/tuning.h"
 
+#include "coll/neighbor/neighbor.h"
 #include "coll/tuning_row.h"
 #include "base/config.h"
 #include "base/fail.h"
@@ -45,7 +46,7 @@ static const struct {
 
 const char *weft_coll_name(weft_coll_t coll)
 {
-    return colls[coll].name;
+    return weft_coll_is_neighbor(coll) ? weft_neighbor_name(coll) : colls[coll].name;
 }
 
 weft_coll_t weft_coll_named(const char *word)

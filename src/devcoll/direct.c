@@ -7,14 +7,12 @@
 
 static bool direct_knows(weft_coll_t coll)
 {
-    (void)coll;
-    return true;
+    return !weft_coll_is_neighbor(coll);
 }
 
 static bool direct_possible(const weft_task_t *task)
 {
-    (void)task;
-    return true;
+    return direct_knows(task->coll);
 }
 
 /* Also offered where the table chooses another method, as long as this rank is not ready for that

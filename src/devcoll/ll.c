@@ -80,7 +80,8 @@ static weft_kernel_kind_t ll_kind = {
 
 static bool ll_knows(weft_coll_t coll)
 {
-    return coll != WEFT_BARRIER && coll != WEFT_SCAN && coll != WEFT_EXSCAN;
+    return coll != WEFT_BARRIER && coll != WEFT_SCAN && coll != WEFT_EXSCAN &&
+           !weft_coll_is_neighbor(coll);
 }
 
 static bool ll_possible(const weft_task_t *task)

@@ -25,7 +25,7 @@ typedef struct form {
     bool root_gives, root_gets; /* only the root gives, only the root gets */
 } form_t;
 
-static const form_t forms[WEFT_COLLS] = {
+static const form_t forms[WEFT_COLL_FORMS] = {
     [WEFT_BCAST] = {.gives = SEND, .gets = SEND, .root_gives = true},
     [WEFT_GATHER] = {.gives = SEND, .gets = RECV_BLOCKS, .root_gets = true},
     [WEFT_GATHERV] = {.gives = SEND, .gets = RECV_LIST, .root_gets = true},
@@ -44,6 +44,11 @@ static const form_t forms[WEFT_COLLS] = {
                                    .gets = RECV},
     [WEFT_SCAN] = {.gives = RECV, .gives_in_place = RECV, .gets = RECV},
     [WEFT_EXSCAN] = {.gives = RECV, .gives_in_place = RECV, .gets = RECV},
+    [WEFT_NEIGHBOR_ALLGATHER] = {.gives = SEND, .gets = RECV_BLOCKS},
+    [WEFT_NEIGHBOR_ALLGATHERV] = {.gives = SEND, .gets = RECV_LIST},
+    [WEFT_NEIGHBOR_ALLTOALL] = {.gives = SEND_BLOCKS, .gets = RECV_BLOCKS},
+    [WEFT_NEIGHBOR_ALLTOALLV] = {.gives = SEND_LIST, .gets = RECV_LIST},
+    [WEFT_NEIGHBOR_ALLTOALLW] = {.gives = SEND_TYPES, .gets = RECV_TYPES},
 };
 
 /* ---- one region ---- */
@@ -137,6 +142,16 @@ static bool takes_part(const weft_regions_t *regions)
     return (is_root || !form->root_gets) && args->recv_buf != MPI_IN_PLACE;
 }
 
+/* Entries of a list. */
+static int count_listed(const weft_regions_t *regions)
+{
+    const weft_comm_t *comm = regions->args->comm;
+    if (!weft_coll_is_neighbor(regions->coll))
+        return comm->size;
+    return regions->side == WEFT_GIVES ? weft_topology_destinations(comm->topology, comm->rank)
+                                       : weft_topology_sources(comm->topology, comm->rank);
+}
+
 weft_regions_t wefti_regions_of(weft_coll_t coll, const weft_coll_args_t *args, weft_side_t side)
 {
     weft_regions_t regions = {
@@ -146,7 +161,7 @@ weft_regions_t wefti_regions_of(weft_coll_t coll, const weft_coll_args_t *args, 
     if (source == NOTHING || !takes_part(&regions))
         return regions;
     regions.buf = is_send_buf ? (char *)(uintptr_t)args->send_buf : args->recv_buf;
-    regions.count = has_lists(source) ? args->comm->size : 1;
+    regions.count = has_lists(source) ? count_listed(&regions) : 1;
     return regions;
 }
 
@@ -160,10 +175,22 @@ weft_regions_t wefti_regions_listed(const weft_coll_args_t *args, const weft_dat
                             .count = count};
 }
 
+/* At the edge of a grid nothing comes, and nothing goes. */
+static bool has_no_neighbor(const weft_regions_t *regions, int index)
+{
+    const weft_comm_t *comm = regions->args->comm;
+    int neighbor = regions->side == WEFT_GIVES
+                       ? weft_topology_destination(comm->topology, comm->rank, index)
+                       : weft_topology_source(comm->topology, comm->rank, index);
+    return neighbor == MPI_PROC_NULL;
+}
+
 /* In place, the block that a rank gathers from itself is already where it belongs. */
 static bool regions_is_left_out(const weft_regions_t *regions, int index)
 {
     weft_coll_t coll = regions->coll;
+    if (weft_coll_is_neighbor(coll))
+        return has_lists(source_of(regions)) && has_no_neighbor(regions, index);
     bool gathers = coll == WEFT_GATHER || coll == WEFT_GATHERV || coll == WEFT_ALLGATHER ||
                    coll == WEFT_ALLGATHERV;
     return gathers && regions->is_in_place && regions->side == WEFT_GETS &&

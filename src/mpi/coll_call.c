@@ -29,11 +29,11 @@ static entry_name_t name_entry(const char *array, int index)
     return name;
 }
 
-static int check_presence(const void *array, const char *name, const weft_comm_t *comm)
+static int check_presence(const void *array, const char *name, int entries)
 {
-    if (array != NULL)
+    if (array != NULL || entries == 0)
         return MPI_SUCCESS;
-    return weft_fail(MPI_ERR_ARG, "%s is NULL, but must have %d entries", name, comm->size);
+    return weft_fail(MPI_ERR_ARG, "%s is NULL, but must have %d entries", name, entries);
 }
 
 static int check_piece_type(const weft_coll_side_t *side, const weft_side_names_t *names, int rank,
@@ -64,27 +64,26 @@ static int check_vector_entry(const weft_coll_side_t *side, const weft_side_name
 
 /* The arguments that are not arrays' entries. */
 static int check_presences(const weft_coll_side_t *side, const weft_side_names_t *names,
-                           const weft_comm_t *comm)
+                           int entries)
 {
     weft_type_t *type;
-    int err = check_presence(side->counts.at, names->counts, comm);
+    int err = check_presence(side->counts.at, names->counts, entries);
     if (err == MPI_SUCCESS)
-        err = check_presence(side->displs.at, names->displs, comm);
+        err = check_presence(side->displs.at, names->displs, entries);
     if (err != MPI_SUCCESS)
         return err;
     return side->layout == WEFT_LAYOUT_PIECES
-               ? check_presence(side->types, names->types, comm)
+               ? check_presence(side->types, names->types, entries)
                : weft_check_committed_type(side->type, names->type, &type);
 }
 
-int weft_check_arrays(const weft_coll_side_t *side, const weft_side_names_t *names,
-                      const weft_comm_t *comm)
+int weft_check_arrays(const weft_coll_side_t *side, const weft_side_names_t *names, int entries)
 {
     if (side->buf == MPI_IN_PLACE)
         return weft_bad_in_place(names->buf);
-    int err = check_presences(side, names, comm);
-    for (int rank = 0; err == MPI_SUCCESS && rank < comm->size; rank++)
-        err = check_vector_entry(side, names, rank);
+    int err = check_presences(side, names, entries);
+    for (int i = 0; err == MPI_SUCCESS && i < entries; i++)
+        err = check_vector_entry(side, names, i);
     return err;
 }
 

@@ -106,9 +106,8 @@ static inline weft_coll_side_t weft_pieces_c(const void *buf, const MPI_Count co
 /** Both buffers at one address: MPI_ERR_BUFFER. */
 int weft_bad_alias(void) __attribute__((cold));
 
-/** A side with arrays: none is NULL, and the entries are valid for each rank of `comm`. */
-int weft_check_arrays(const weft_coll_side_t *side, const weft_side_names_t *names,
-                      const weft_comm_t *comm);
+/** A side with arrays of so many entries: none is NULL, and the entries are valid. */
+int weft_check_arrays(const weft_coll_side_t *side, const weft_side_names_t *names, int entries);
 
 /** What this rank sends to itself must have the size of what it receives, and another place. */
 int weft_check_own_block(const weft_coll_call_t *user, const weft_comm_t *comm);
@@ -122,12 +121,12 @@ static WEFT_COLL_INLINE int weft_check_place(const void *buf, MPI_Count count,
     return weft_check_buffer(buf, count, type, name);
 }
 
-/** One side, of any layout. */
-static WEFT_COLL_INLINE int weft_check_side(const weft_coll_side_t *side,
-                                            const weft_side_names_t *names, const weft_comm_t *comm)
+/** One side, of any layout; arrays have `entries` entries. */
+static WEFT_COLL_INLINE int weft_check_layout(const weft_coll_side_t *side,
+                                              const weft_side_names_t *names, int entries)
 {
     if (side->layout != WEFT_LAYOUT_BLOCK)
-        return weft_check_arrays(side, names, comm);
+        return weft_check_arrays(side, names, entries);
     weft_type_t *type = NULL;
     int err = weft_check_count(side->count, names->count);
     if (err == MPI_SUCCESS)
@@ -135,6 +134,13 @@ static WEFT_COLL_INLINE int weft_check_side(const weft_coll_side_t *side,
     if (err == MPI_SUCCESS)
         err = weft_check_place(side->buf, side->count, type, names->buf);
     return err;
+}
+
+/** One side, of any layout; arrays have an entry for each rank. */
+static WEFT_COLL_INLINE int weft_check_side(const weft_coll_side_t *side,
+                                            const weft_side_names_t *names, const weft_comm_t *comm)
+{
+    return weft_check_layout(side, names, comm->size);
 }
 
 static inline void weft_counts_set(weft_counts_t *counts, weft_counts_t value)

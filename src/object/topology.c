@@ -142,3 +142,47 @@ const int *weft_graph_neighbors(const weft_graph_t *graph, int node, int *count_
     *count_out = graph->index[node] - first;
     return graph->edges + first;
 }
+
+/* ---- neighbours ---- */
+
+static int count_neighbors(const weft_topology_t *topology, int rank)
+{
+    int count;
+    if (topology->kind == MPI_CART)
+        return 2 * topology->cart.ndims;
+    weft_graph_neighbors(&topology->graph, rank, &count);
+    return count;
+}
+
+int weft_topology_sources(const weft_topology_t *topology, int rank)
+{
+    return topology->kind == MPI_DIST_GRAPH ? topology->edges.in_count
+                                            : count_neighbors(topology, rank);
+}
+
+int weft_topology_destinations(const weft_topology_t *topology, int rank)
+{
+    return topology->kind == MPI_DIST_GRAPH ? topology->edges.out_count
+                                            : count_neighbors(topology, rank);
+}
+
+/* In grids and general graphs the same ranks are sources and destinations. */
+static int find_neighbor(const weft_topology_t *topology, int rank, int index)
+{
+    int count;
+    if (topology->kind == MPI_CART)
+        return weft_cart_neighbor(&topology->cart, rank, index / 2, index % 2 == 0 ? -1 : 1);
+    return weft_graph_neighbors(&topology->graph, rank, &count)[index];
+}
+
+int weft_topology_source(const weft_topology_t *topology, int rank, int index)
+{
+    return topology->kind == MPI_DIST_GRAPH ? topology->edges.sources[index]
+                                            : find_neighbor(topology, rank, index);
+}
+
+int weft_topology_destination(const weft_topology_t *topology, int rank, int index)
+{
+    return topology->kind == MPI_DIST_GRAPH ? topology->edges.destinations[index]
+                                            : find_neighbor(topology, rank, index);
+}

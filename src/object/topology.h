@@ -67,4 +67,14 @@ int weft_cart_neighbor(const weft_cart_t *cart, int rank, int dimension, int64_t
 /** The neighbours of a node; their number goes to *count_out. */
 const int *weft_graph_neighbors(const weft_graph_t *graph, int node, int *count_out);
 
+/**
+ * The neighbours of a rank in the order of neighbourhood collectives (section 8.6): those that send
+ * to it and those that it sends to. Of a grid both are two for each dimension, the one below first;
+ * MPI_PROC_NULL where there is none. `rank` is the caller's own where the graph is distributed.
+ */
+int weft_topology_sources(const weft_topology_t *topology, int rank);
+int weft_topology_destinations(const weft_topology_t *topology, int rank);
+int weft_topology_source(const weft_topology_t *topology, int rank, int index);
+int weft_topology_destination(const weft_topology_t *topology, int rank, int index);
+
 #endif

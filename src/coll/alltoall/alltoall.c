@@ -9,31 +9,9 @@ typedef struct blocks {
     weft_data_t (*from)(const weft_coll_args_t *args, int rank);
 } blocks_t;
 
-/* The type of a block without elements may be any, even MPI_DATATYPE_NULL. */
-static weft_data_t typed_slice(weft_buffer_t buffer, MPI_Count bytes, MPI_Count count,
-                               MPI_Datatype type)
-{
-    return weft_data(weft_place_at(buffer, (ptrdiff_t)bytes), (size_t)count,
-                     weft_type_of(count == 0 ? MPI_BYTE : type));
-}
-
-static weft_data_t send_piece(const weft_coll_args_t *args, int rank)
-{
-    size_t i = (size_t)rank;
-    return typed_slice(WEFT_IN, weft_count_at(args->send_displs, i),
-                       weft_count_at(args->send_counts, i), args->send_types[i]);
-}
-
-static weft_data_t recv_piece(const weft_coll_args_t *args, int rank)
-{
-    size_t i = (size_t)rank;
-    return typed_slice(WEFT_OUT, weft_count_at(args->recv_displs, i),
-                       weft_count_at(args->recv_counts, i), args->recv_types[i]);
-}
-
 static const blocks_t equal_blocks = {weft_send_block, weft_recv_block};
 static const blocks_t slices = {weft_send_slice, weft_recv_slice};
-static const blocks_t pieces = {send_piece, recv_piece};
+static const blocks_t pieces = {weft_send_piece, weft_recv_piece};
 
 /* The data for rank `peer`. In place they are a copy of what recv_buf held, made before anything
  * can arrive there. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Grids on any number of ranks: coordinates, shifts that reach the right rank, parts, copies, and
  * what MPI says of wrong arguments. */
-#include "../expect.h"
+#include "expect.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Graphs and distributed graphs on any number of ranks: every rank knows its neighbours, whoever
  * named the edges. */
-#include "../expect.h"
+#include "expect.h"
 
 #include <stdlib.h>
 
