@@ -53,13 +53,17 @@ static int check_vector_entry(const weft_coll_side_t *side, const weft_side_name
 {
     MPI_Count count = weft_count_at(side->counts, (size_t)rank);
     weft_type_t *type = weft_type_of(side->type);
+    uintptr_t at = (uintptr_t)side->buf;
+    int err = MPI_SUCCESS;
     if (count < 0)
         return weft_bad_count(count, name_entry(names->counts, rank).text);
     if (count == 0)
         return MPI_SUCCESS;
-    int err = side->layout == WEFT_LAYOUT_PIECES ? check_piece_type(side, names, rank, &type)
-                                                 : MPI_SUCCESS;
-    return err == MPI_SUCCESS ? weft_check_buffer(side->buf, count, type, names->buf) : err;
+    if (side->layout == WEFT_LAYOUT_PIECES) {
+        err = check_piece_type(side, names, rank, &type);
+        at += (uintptr_t)weft_count_at(side->displs, (size_t)rank); /* buf may be MPI_BOTTOM */
+    }
+    return err == MPI_SUCCESS ? weft_check_buffer((const void *)at, count, type, names->buf) : err;
 }
 
 /* The arguments that are not arrays' entries. */

@@ -11,7 +11,6 @@ place=$cache/weft-tests/mpi4py-$version-$(python3 -c 'import sys; print(sys.impl
 # exists.
 modules_left_out='
 _inter\.                        intercommunicators
-test_comm_topo|test_cco_ngh     topologies
 test_cco_pr_                    persistent collectives
 test_p2p_buf_part               partitioned communication
 test_rma|test_win|util_sync     one-sided communication

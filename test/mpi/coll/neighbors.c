@@ -368,6 +368,21 @@ static void try_topologies(void)
     try_all(&dist_graph);
 }
 
+/* Displacements of alltoallw may be addresses. */
+static void try_addresses(MPI_Comm ring)
+{
+    int out[] = {7, 8}, in[] = {0, 0}, counts[] = {1, 1};
+    MPI_Datatype types[] = {MPI_INT, MPI_INT};
+    MPI_Aint from[2], to[2];
+    for (int i = 0; i < 2; i++) {
+        MPI_Get_address(&out[i], &from[i]);
+        MPI_Get_address(&in[i], &to[i]);
+    }
+    MPI_Neighbor_alltoallw(MPI_BOTTOM, counts, from, types, MPI_BOTTOM, counts, to, types, ring);
+    EXPECT(in[0], 8); /* what is sent upwards comes from below */
+    EXPECT(in[1], 7);
+}
+
 static void try_errors(void)
 {
     int number = 1, counts[] = {1, 1}, minus[] = {-1, 1}, displs[] = {0, 1}, got[2] = {0};
@@ -394,6 +409,7 @@ static void try_errors(void)
     EXPECT_ERROR(
         MPI_Ineighbor_alltoall(counts, 1, MPI_INT, got, 1, MPI_INT, MPI_COMM_NULL, &request),
         MPI_ERR_COMM);
+    try_addresses(ring);
     MPI_Comm_free(&ring);
     /* Without neighbours nothing is read: a buffer may be NULL. */
     MPI_Cart_create(MPI_COMM_SELF, 0, NULL, NULL, 0, &line);
