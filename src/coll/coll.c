@@ -93,6 +93,8 @@ static unsigned fulfilled(const weft_coll_args_t *args, const weft_shape_t *shap
 static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
                             const weft_shape_t *shape)
 {
+    if (weft_coll_is_neighbor(coll))
+        return (weft_choice_t){.algorithm = weft_neighbor_algorithm(coll), .radix = 2};
     bool is_one = shape->nodes == 1;
     weft_tuning_query_t query = {.coll = coll,
                                  .is_oversubscribed = is_one && weft_world.is_oversubscribed,
@@ -107,30 +109,6 @@ static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
     return weft_tuning_choose(&query);
 }
 
-static weft_plan_t *write_chosen(weft_coll_t coll, const weft_coll_args_t *args, weft_how_t *how)
-{
-    weft_choice_t choice = choose(coll, args, how->shape);
-    how->radix = choice.radix;
-    how->segment_bytes = choice.segment_bytes;
-    WEFT_LOG(WEFT_DEBUG, "coll", "%s by %s, radix %d, segments of %zu, on %d ranks of %d nodes",
-             weft_coll_name(coll), choice.algorithm->name, choice.radix, choice.segment_bytes,
-             args->comm->size, how->shape->nodes);
-    weft_plan_t *plan = weft_plan_create(how);
-    if (plan != NULL)
-        choice.algorithm->build(plan, args);
-    return plan;
-}
-
-static weft_plan_t *write_for_neighbors(weft_coll_t coll, const weft_coll_args_t *args,
-                                        weft_how_t *how)
-{
-    how->radix = 2;
-    weft_plan_t *plan = weft_plan_create(how);
-    if (plan != NULL)
-        weft_neighbor_build(plan, coll, args);
-    return plan;
-}
-
 static int coll_write_plan(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
 {
     weft_shape_t room;
@@ -138,8 +116,15 @@ static int coll_write_plan(weft_coll_t coll, const weft_coll_args_t *args, weft_
     int err = weft_comm_shape(args->comm, &room, &how.shape);
     if (err != MPI_SUCCESS)
         return err;
-    weft_plan_t *plan = weft_coll_is_neighbor(coll) ? write_for_neighbors(coll, args, &how)
-                                                    : write_chosen(coll, args, &how);
+    weft_choice_t choice = choose(coll, args, how.shape);
+    how.radix = choice.radix;
+    how.segment_bytes = choice.segment_bytes;
+    WEFT_LOG(WEFT_DEBUG, "coll", "%s by %s, radix %d, segments of %zu, on %d ranks of %d nodes",
+             weft_coll_name(coll), choice.algorithm->name, choice.radix, choice.segment_bytes,
+             args->comm->size, how.shape->nodes);
+    weft_plan_t *plan = weft_plan_create(&how);
+    if (plan != NULL)
+        choice.algorithm->build(plan, args);
     if (plan != NULL)
         plan->meetings = weft_plan_meetings(plan);
     if (plan != NULL && plan->error == MPI_SUCCESS) {

@@ -3,12 +3,10 @@
 #ifndef WEFT_COLL_NEIGHBOR_NEIGHBOR_H
 #define WEFT_COLL_NEIGHBOR_NEIGHBOR_H
 
-#include "coll/plan.h"
+#include "coll/algorithm.h"
 
-/** "neighbor_allgather", ... */
-const char *weft_neighbor_name(weft_coll_t coll);
-
-/** Append the messages with all neighbours. The communicator has a topology. */
-void weft_neighbor_build(weft_plan_t *plan, weft_coll_t coll, const weft_coll_args_t *args);
+/** The only algorithm of a neighbourhood collective, with the name of the collective. Its
+ * communicators have a topology. */
+const weft_algorithm_t *weft_neighbor_algorithm(weft_coll_t coll);
 
 #endif
