@@ -6,11 +6,6 @@
 
 static const weft_coll_side_t in_place = {.buf = MPI_IN_PLACE};
 
-static const weft_side_names_t alltoall_send_names = {"sendbuf",    "sendcount", "sendtype",
-                                                      "sendcounts", "sdispls",   "sendtypes"};
-static const weft_side_names_t alltoall_recv_names = {"recvbuf",    "recvcount", "recvtype",
-                                                      "recvcounts", "rdispls",   "recvtypes"};
-
 static inline int check_sides(const weft_coll_call_t *user, const weft_side_names_t *send_names,
                               const weft_side_names_t *recv_names, const weft_comm_t *comm)
 {
@@ -143,7 +138,7 @@ static int settle_alltoall(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_
 {
     int err = MPI_SUCCESS;
     if (weft_config.CHECK_ARGS)
-        err = check_sides(user, &alltoall_send_names, &alltoall_recv_names, comm);
+        err = check_sides(user, &weft_alltoall_send_names, &weft_alltoall_recv_names, comm);
     if (user->send.buf == MPI_IN_PLACE)
         user->send = in_place;
     if (err == MPI_SUCCESS)

@@ -234,6 +234,13 @@ static int check_weights(const int *weights, size_t count, const char *name, con
     return err;
 }
 
+/* The arguments that both ways to make one have; the communicator has been checked. */
+static int check_creation(const MPI_Comm *comm_dist_graph, MPI_Info info_handle, weft_info_t **out)
+{
+    int err = weft_check_output(comm_dist_graph, "comm_dist_graph");
+    return err == MPI_SUCCESS ? weft_check_info(info_handle, out) : err;
+}
+
 /* With the hints of the program; the topology is released on failure. */
 static int make_dist_graph(weft_comm_t *comm, weft_topology_t *topology, weft_info_t *info,
                            MPI_Comm *comm_dist_graph)
@@ -289,9 +296,7 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm handle, int indegree, const int sou
     (void)reorder;
     int err = weft_check_comm(&call, handle, &comm);
     if (err == MPI_SUCCESS)
-        err = weft_check_output(comm_dist_graph, "comm_dist_graph");
-    if (err == MPI_SUCCESS)
-        err = weft_check_info(info_handle, &info);
+        err = check_creation(comm_dist_graph, info_handle, &info);
     if (err == MPI_SUCCESS)
         err = check_adjacent(comm, &edges);
     if (err == MPI_SUCCESS)
@@ -345,9 +350,7 @@ int PMPI_Dist_graph_create(MPI_Comm handle, int n, const int sources[], const in
     (void)reorder;
     int err = weft_check_comm(&call, handle, &comm);
     if (err == MPI_SUCCESS)
-        err = weft_check_output(comm_dist_graph, "comm_dist_graph");
-    if (err == MPI_SUCCESS)
-        err = weft_check_info(info_handle, &info);
+        err = check_creation(comm_dist_graph, info_handle, &info);
     if (err == MPI_SUCCESS)
         err = check_named_edges(comm, &named);
     if (err == MPI_SUCCESS)

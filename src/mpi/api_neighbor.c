@@ -6,11 +6,6 @@
 #include "object/topology.h"
 #include "base/fail.h"
 
-static const weft_side_names_t neighbor_send_names = {"sendbuf",    "sendcount", "sendtype",
-                                                      "sendcounts", "sdispls",   "sendtypes"};
-static const weft_side_names_t neighbor_recv_names = {"recvbuf",    "recvcount", "recvtype",
-                                                      "recvcounts", "rdispls",   "recvtypes"};
-
 /* Arrays with displacements of MPI_Aint beside counts of int, as only MPI_Neighbor_alltoallw has
  * them. */
 static inline weft_coll_side_t neighbor_pieces(const void *buf, const int counts[],
@@ -26,12 +21,14 @@ static inline weft_coll_side_t neighbor_pieces(const void *buf, const int counts
 /* A side without neighbours is not looked at: its buffer may be NULL. */
 static int check_neighbors(const weft_coll_call_t *user, const weft_comm_t *comm)
 {
+    bool gathers = user->coll == WEFT_NEIGHBOR_ALLGATHER || user->coll == WEFT_NEIGHBOR_ALLGATHERV;
     int sources = weft_topology_sources(comm->topology, comm->rank), err = MPI_SUCCESS;
     int destinations = weft_topology_destinations(comm->topology, comm->rank);
     if (destinations > 0)
-        err = weft_check_layout(&user->send, &neighbor_send_names, destinations);
+        err = weft_check_layout(&user->send, &weft_alltoall_send_names, destinations);
     if (err == MPI_SUCCESS && sources > 0)
-        err = weft_check_layout(&user->recv, &neighbor_recv_names, sources);
+        err = weft_check_layout(&user->recv, gathers ? &weft_recv_names : &weft_alltoall_recv_names,
+                                sources);
     return err;
 }
 

@@ -10,6 +10,11 @@ const weft_side_names_t weft_send_names = {"sendbuf",    "sendcount", "sendtype"
 const weft_side_names_t weft_recv_names = {"recvbuf",    "recvcount", "recvtype",
                                            "recvcounts", "displs",    "recvtypes"};
 
+const weft_side_names_t weft_alltoall_send_names = {"sendbuf",    "sendcount", "sendtype",
+                                                    "sendcounts", "sdispls",   "sendtypes"};
+const weft_side_names_t weft_alltoall_recv_names = {"recvbuf",    "recvcount", "recvtype",
+                                                    "recvcounts", "rdispls",   "recvtypes"};
+
 int weft_bad_alias(void)
 {
     return weft_fail(MPI_ERR_BUFFER, "sendbuf and recvbuf are the same; use MPI_IN_PLACE");

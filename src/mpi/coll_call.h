@@ -57,6 +57,8 @@ typedef struct weft_side_names {
 } weft_side_names_t;
 
 extern const weft_side_names_t weft_send_names, weft_recv_names;
+/** Where both sides have arrays. */
+extern const weft_side_names_t weft_alltoall_send_names, weft_alltoall_recv_names;
 
 static inline weft_coll_side_t weft_block(const void *buf, MPI_Count count, MPI_Datatype type)
 {
