@@ -61,18 +61,18 @@ static bool find_flags(const char *name, unsigned *out)
     return is_found;
 }
 
-static bool is_down(const char *name, unsigned flags)
+static bool find_down(const char *name, unsigned flags)
 {
     char word[32];
     return (flags & IFF_UP) == 0 ||
            (read_word(name, "operstate", word, sizeof(word)) && strcmp(word, "down") == 0);
 }
 
-static const char *find_interface_fault(const char *name, unsigned flags)
+static const char *find_interface_fault(const char *name, unsigned flags, bool is_down)
 {
     if ((flags & IFF_LOOPBACK) != 0)
         return "loopback";
-    if (is_down(name, flags))
+    if (is_down)
         return "down";
     if (has_entry(name, "bridge"))
         return "a bridge";
@@ -86,8 +86,8 @@ weft_interface_t weft_interface_look(const char *name)
     weft_interface_t result = {.rank = WEFT_INTERFACE_REAL};
     if (!find_flags(name, &flags))
         return result;
-    result.why = find_interface_fault(name, flags);
-    result.is_down = is_down(name, flags);
+    result.is_down = find_down(name, flags);
+    result.why = find_interface_fault(name, flags, result.is_down);
     if (read_word(name, "speed", word, sizeof(word)) &&
         (result.speed_mbit = (int)strtol(word, NULL, 10)) < 0)
         result.speed_mbit = 0;

@@ -222,13 +222,12 @@ void wl_node_ranks_finish(wl_node_ranks_t *node)
 void wl_node_ranks_close(wl_node_ranks_t *node)
 {
     wl_loop_remove_child_watch(&node->children);
-    wl_pmix_server_end(&node->pmix);
     wl_rank_notes_close(&node->notes);
     if (node->scratch.path[0] != '\0')
         wl_scratch_remove(&node->scratch);
     if (node->watchdog.pid > 0)
         wl_watchdog_end(&node->watchdog);
-    /* Both have been told to end before either is waited for. */
+    /* The watchdog and the server have been told to end before either is waited for. */
     wl_pmix_server_close(&node->pmix);
     if (node->watchdog.pid > 0)
         wl_watchdog_close(&node->watchdog);

@@ -64,15 +64,18 @@ static bool are_of_job(const pmix_proc_t processes[], size_t count)
 /* The ranks of a fence in ascending order; none if all ranks take part. */
 static bool write_ranks(wl_writer_t *body, const pmix_proc_t processes[], size_t count)
 {
-    bool are_all = count == 1 && processes[0].rank == PMIX_RANK_WILDCARD;
+    if (count == 1 && processes[0].rank == PMIX_RANK_WILDCARD) {
+        wl_write_u32(body, 0);
+        return true;
+    }
     int *ranks = weft_alloc_array(count, sizeof(int));
     if (ranks == NULL)
         return false;
     for (size_t i = 0; i < count; i++)
         ranks[i] = (int)processes[i].rank;
     qsort(ranks, count, sizeof(int), exchange_compare_ranks);
-    wl_write_u32(body, are_all ? 0 : (uint32_t)count);
-    for (size_t i = 0; i < count && !are_all; i++)
+    wl_write_u32(body, (uint32_t)count);
+    for (size_t i = 0; i < count; i++)
         wl_write_u32(body, (uint32_t)ranks[i]);
     weft_free(ranks);
     return true;
