@@ -263,11 +263,10 @@ static inline bool has_device_memory(weft_coll_t coll, const weft_coll_args_t *a
 int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args)
 {
     weft_plan_t *plan;
-    uint32_t number = args->comm->coll_count++;
     int err = plan_for(coll, args, &plan);
     if (err != MPI_SUCCESS)
         return err;
-    args->comm->coll_count += plan->meetings;
+    uint32_t number = weft_engine_take_number(plan, args->comm);
     err = has_device_memory(coll, args) ? coll_run_on_device(coll, args, plan, number)
                                         : weft_engine_run(plan, args);
     weft_plan_release(plan);
@@ -277,13 +276,25 @@ int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args)
 int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out)
 {
     weft_plan_t *plan;
-    uint32_t number = args->comm->coll_count++;
     int err = plan_for(coll, args, &plan);
     if (err != MPI_SUCCESS)
         return err;
-    args->comm->coll_count += plan->meetings;
+    uint32_t number = weft_engine_take_number(plan, args->comm);
     err = has_device_memory(coll, args) ? weft_device_calls->begin(coll, args, plan, number, out)
                                         : weft_engine_begin(plan, args, out);
+    weft_plan_release(plan);
+    return err;
+}
+
+int weft_coll_prepare(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out)
+{
+    weft_plan_t *plan;
+    int err = plan_for(coll, args, &plan);
+    if (err != MPI_SUCCESS)
+        return err;
+    int tag = weft_engine_take_lasting_tag(plan, args->comm);
+    err = has_device_memory(coll, args) ? weft_device_calls->prepare(coll, args, plan, tag, out)
+                                        : weft_engine_prepare(plan, args, tag, out);
     weft_plan_release(plan);
     return err;
 }

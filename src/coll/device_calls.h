@@ -23,6 +23,11 @@ typedef struct weft_device_calls {
     int (*begin)(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan, uint32_t number,
                  weft_request_t **out);
 
+    /** Make a persistent request of such a call, whose messages have this tag. The arrays of `args`
+     * stay valid as long as the request. Returns MPI_SUCCESS or MPI_ERR_NO_MEM. */
+    int (*prepare)(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan, int tag,
+                   weft_request_t **out);
+
     /** The names that rows "device" of the tuning table may use, ended by NULL; at most 32. */
     const char *const *methods;
 } weft_device_calls_t;

@@ -11,7 +11,9 @@
 
 #include <stdint.h>
 
-enum { TAG_MASK = 0x3fffffff }; /* larger tags belong to src/comm */
+/* Collectives that are called once take one tag after the other, persistent ones keep theirs and so
+ * have a half of their own. Larger tags belong to src/comm. */
+enum { TAG_MASK = 0x1fffffff, LASTING_TAGS = 0x20000000 };
 
 static weft_pool_t runs = WEFT_POOL(weft_plan_run_t);
 
@@ -191,13 +193,17 @@ void weft_plan_run_advance(weft_plan_run_t *run)
 
 static void engine_release_run(weft_request_t *request);
 
+static int engine_start_run(weft_request_t *request);
+
 static void engine_cancel_run(weft_request_t *request)
 {
     (void)request; /* collectives cannot be cancelled (section 6.12) */
 }
 
-static const weft_request_ops_t run_ops = {
-    .name = "collective", .release = engine_release_run, .cancel = engine_cancel_run};
+static const weft_request_ops_t run_ops = {.name = "collective",
+                                           .release = engine_release_run,
+                                           .start = engine_start_run,
+                                           .cancel = engine_cancel_run};
 
 static void reset(weft_plan_run_t *run)
 {
@@ -211,6 +217,18 @@ int weft_engine_take_tag(const weft_plan_t *plan, weft_comm_t *comm)
     int tag = (int)(comm->coll_sequence & TAG_MASK);
     comm->coll_sequence += 1 + (uint32_t)plan->part_count;
     return tag;
+}
+
+int weft_engine_take_lasting_tag(const weft_plan_t *plan, weft_comm_t *comm)
+{
+    int tag = (int)(comm->lasting_sequence & TAG_MASK) | LASTING_TAGS;
+    comm->lasting_sequence += 1 + (uint32_t)plan->part_count;
+    return tag;
+}
+
+static int tag_of_part(int tag, int index)
+{
+    return (tag & LASTING_TAGS) | ((tag + 1 + index) & TAG_MASK);
 }
 
 static int set_up(weft_plan_run_t *run, weft_plan_t *plan, const weft_coll_args_t *args,
@@ -264,7 +282,7 @@ static void engine_begin_part(weft_plan_run_t *whole, int index)
     for (int i = 0; i < WEFT_BUFFERS; i++)
         run->buffers[i] = whole->buffers[i];
     run->context = whole->context;
-    run->tag = (whole->tag + 1 + index) & TAG_MASK;
+    run->tag = tag_of_part(whole->tag, index);
     reset(run);
     whole->outstanding++;
     weft_request_watch(&run->request, weft_plan_run_step_is_over, whole);
@@ -298,8 +316,9 @@ int weft_engine_run(weft_plan_t *plan, const weft_coll_args_t *args)
     return err;
 }
 
-int weft_engine_begin_at(weft_plan_t *plan, const weft_coll_args_t *args,
-                         const weft_run_place_t *place, weft_request_t **out)
+/* A run with a request, which has not begun. */
+static int create_run(weft_plan_t *plan, const weft_coll_args_t *args,
+                      const weft_run_place_t *place, weft_plan_run_t **out)
 {
     weft_plan_run_t *run = weft_pool_take(&runs);
     if (run == NULL)
@@ -313,6 +332,17 @@ int weft_engine_begin_at(weft_plan_t *plan, const weft_coll_args_t *args,
     if (run->op != NULL)
         weft_op_retain(run->op);
     weft_comm_retain(args->comm);
+    *out = run;
+    return MPI_SUCCESS;
+}
+
+int weft_engine_begin_at(weft_plan_t *plan, const weft_coll_args_t *args,
+                         const weft_run_place_t *place, weft_request_t **out)
+{
+    weft_plan_run_t *run;
+    int err = create_run(plan, args, place, &run);
+    if (err != MPI_SUCCESS)
+        return err;
     *out = &run->request;
     weft_plan_run_advance(run);
     return MPI_SUCCESS;
@@ -322,6 +352,30 @@ int weft_engine_begin(weft_plan_t *plan, const weft_coll_args_t *args, weft_requ
 {
     weft_run_place_t place = {.tag = weft_engine_take_tag(plan, args->comm)};
     return weft_engine_begin_at(plan, args, &place, out);
+}
+
+int weft_engine_prepare(weft_plan_t *plan, const weft_coll_args_t *args, int tag,
+                        weft_request_t **out)
+{
+    weft_plan_run_t *run;
+    weft_run_place_t place = {.tag = tag};
+    int err = create_run(plan, args, &place, &run);
+    if (err != MPI_SUCCESS)
+        return err;
+    run->request.is_persistent = true;
+    run->request.is_active = false;
+    *out = &run->request;
+    return MPI_SUCCESS;
+}
+
+static int engine_start_run(weft_request_t *request)
+{
+    weft_plan_run_t *run = (weft_plan_run_t *)request;
+    weft_request_restart(request);
+    weft_engine_take_number(run->plan, request->comm);
+    reset(run);
+    weft_plan_run_advance(run);
+    return MPI_SUCCESS;
 }
 
 void weft_engine_close(void)

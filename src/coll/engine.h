@@ -34,9 +34,25 @@ typedef struct weft_run_place {
 /** Take the tag for the communicator's next collective, which is this plan. */
 int weft_engine_take_tag(const weft_plan_t *plan, weft_comm_t *comm);
 
+/** The same for a persistent collective, which keeps its tag from start to start. */
+int weft_engine_take_lasting_tag(const weft_plan_t *plan, weft_comm_t *comm);
+
+/** Take the number of the first of the meetings that this host's ranks may hold for the plan. */
+static inline uint32_t weft_engine_take_number(const weft_plan_t *plan, weft_comm_t *comm)
+{
+    uint32_t number = comm->coll_count;
+    comm->coll_count += 1 + plan->meetings;
+    return number;
+}
+
 /** Like weft_engine_begin(). Returns MPI_SUCCESS, MPI_ERR_NO_MEM, or the device's error. */
 int weft_engine_begin_at(weft_plan_t *plan, const weft_coll_args_t *args,
                          const weft_run_place_t *place, weft_request_t **out);
+
+/** Make a run as a persistent request, inactive; it retains the plan. Returns MPI_SUCCESS or
+ * MPI_ERR_NO_MEM. */
+int weft_engine_prepare(weft_plan_t *plan, const weft_coll_args_t *args, int tag,
+                        weft_request_t **out);
 
 void weft_engine_close(void);
 

@@ -12,6 +12,8 @@
 #include "base/fail.h"
 #include "base/pool.h"
 
+#include <string.h>
+
 static weft_pool_t tasks = WEFT_POOL(weft_task_t);
 
 static void devcoll_release_task(weft_request_t *request)
@@ -30,8 +32,12 @@ static void devcoll_cancel_task(weft_request_t *request)
     (void)request; /* collectives cannot be cancelled (section 6.12) */
 }
 
-static const weft_request_ops_t task_ops = {
-    .name = "collective", .release = devcoll_release_task, .cancel = devcoll_cancel_task};
+static int devcoll_start_task(weft_request_t *request);
+
+static const weft_request_ops_t task_ops = {.name = "collective",
+                                            .release = devcoll_release_task,
+                                            .start = devcoll_start_task,
+                                            .cancel = devcoll_cancel_task};
 
 void wefti_task_finish(weft_task_t *task)
 {
@@ -123,8 +129,9 @@ static bool devcoll_is_needed(weft_coll_t coll, const weft_coll_args_t *args)
     return false;
 }
 
-static int devcoll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan,
-                         uint32_t number, weft_request_t **out)
+/* A task for the whole of a call, which has not begun. */
+static int create_whole(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan, int tag,
+                        weft_task_t **out)
 {
     weft_task_t *task;
     int err = wefti_task_create(coll, args, &task);
@@ -132,21 +139,69 @@ static int devcoll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_pl
         return err;
     for (int side = 0; side < WEFT_SIDES; side++)
         task->sides[side] = wefti_regions_of(coll, &task->args, (weft_side_t)side);
-    task->place.tag = weft_engine_take_tag(plan, args->comm);
-    task->section_number = number + 1;
-    task->meeting.number = number;
+    task->place.tag = tag;
     task->plan = plan;
     plan->references++;
-    *out = &task->request;
+    *out = task;
+    return MPI_SUCCESS;
+}
+
+static void begin_whole(weft_task_t *task, uint32_t number)
+{
+    task->section_number = number + 1;
+    task->meeting.number = number;
     wefti_task_begin(task);
+}
+
+static int devcoll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan,
+                         uint32_t number, weft_request_t **out)
+{
+    weft_task_t *task;
+    int err = create_whole(coll, args, plan, weft_engine_take_tag(plan, args->comm), &task);
+    if (err != MPI_SUCCESS)
+        return err;
+    *out = &task->request;
+    begin_whole(task, number);
+    return MPI_SUCCESS;
+}
+
+static int devcoll_prepare(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan,
+                           int tag, weft_request_t **out)
+{
+    weft_task_t *task;
+    int err = create_whole(coll, args, plan, tag, &task);
+    if (err != MPI_SUCCESS)
+        return err;
+    task->request.is_persistent = true;
+    task->request.is_active = false;
+    *out = &task->request;
+    return MPI_SUCCESS;
+}
+
+/* Ranks may start their requests in different orders, and then different collectives come to one
+ * meeting. Their tags tell them apart, and each goes on solo. */
+static int devcoll_start_task(weft_request_t *request)
+{
+    weft_task_t *task = (weft_task_t *)request;
+    weft_request_restart(request);
+    weft_task_t fresh = {.request = *request,
+                         .coll = task->coll,
+                         .args = task->args,
+                         .plan = task->plan,
+                         .place = {.tag = task->place.tag}};
+    memcpy(fresh.sides, task->sides, sizeof(fresh.sides));
+    *task = fresh;
+    begin_whole(task, weft_engine_take_number(task->plan, request->comm));
     return MPI_SUCCESS;
 }
 
 int weft_devcoll_open(void)
 {
     static const char *names[WEFT_METHODS + 1];
-    static const weft_device_calls_t calls = {
-        .is_needed = devcoll_is_needed, .begin = devcoll_begin, .methods = names};
+    static const weft_device_calls_t calls = {.is_needed = devcoll_is_needed,
+                                              .begin = devcoll_begin,
+                                              .prepare = devcoll_prepare,
+                                              .methods = names};
     for (int i = 0; i < WEFT_METHODS; i++)
         names[i] = weft_device_methods[i]->name;
     weft_device_calls = &calls;

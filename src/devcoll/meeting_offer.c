@@ -18,6 +18,7 @@ weft_offer_t *wefti_offer_write(const weft_meeting_t *meeting, const weft_offer_
     const weft_coll_args_t *args = call->args;
     weft_export_row_t *row = offer->row;
     offer->coll = (int32_t)call->coll;
+    offer->tag = call->tag;
     offer->root = call->root;
     offer->radix = call->radix;
     offer->op = args->op == NULL ? -1 : args->op->kind;
@@ -37,8 +38,8 @@ weft_offer_t *wefti_offer_write(const weft_meeting_t *meeting, const weft_offer_
 
 bool wefti_offer_is_same_call(const weft_offer_t *a, const weft_offer_t *b)
 {
-    return a->coll == b->coll && a->root == b->root && a->op == b->op && a->machine == b->machine &&
-           a->radix == b->radix;
+    return a->coll == b->coll && a->tag == b->tag && a->root == b->root && a->op == b->op &&
+           a->machine == b->machine && a->radix == b->radix;
 }
 
 bool wefti_offers_are_ready(const weft_meeting_t *meeting, weft_method_index_t method)

@@ -11,6 +11,7 @@
 /** The call, which is the same on all members. */
 typedef struct weft_offer_call {
     weft_coll_t coll;
+    int tag;   /* of the call's messages */
     int root;  /* the number of a member */
     int radix; /* the radix of the tree whose order of operands is taken; 0: from the left */
     const weft_coll_args_t *args; /* here for their operation and type */
@@ -18,7 +19,7 @@ typedef struct weft_offer_call {
 
 /** Plain data in shared memory. */
 struct weft_offer {
-    int32_t coll, root;
+    int32_t coll, tag, root;
     int32_t op, machine, radix; /* where an operation is applied */
     uint32_t ready;             /* a bit for each method by which this member would do the call */
     /* how far this member is in the stages of each method (kernel_method.h) */

@@ -82,7 +82,11 @@ int wefti_task_record(weft_task_t *task, weft_queue_t *queue)
 
 static void write_offer(weft_task_t *task)
 {
-    weft_offer_call_t call = {task->coll, task->args.root, task->radix, &task->args};
+    weft_offer_call_t call = {.coll = task->coll,
+                              .tag = task->place.tag,
+                              .root = task->args.root,
+                              .radix = task->radix,
+                              .args = &task->args};
     weft_offer_t *offer = wefti_offer_write(&task->meeting, &call, task->exports);
     for (int i = 0; i < WEFT_METHODS; i++) {
         const weft_device_method_t *its = weft_device_methods[i];

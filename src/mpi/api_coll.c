@@ -18,6 +18,8 @@ static WEFT_COLL_INLINE int settle_barrier(weft_coll_call_t *user, weft_comm_t *
     return MPI_SUCCESS;
 }
 
+const weft_settle_fn_t weft_settle_barrier = settle_barrier;
+
 WEFT_API(MPI_Barrier);
 int PMPI_Barrier(MPI_Comm comm)
 {
@@ -26,24 +28,13 @@ int PMPI_Barrier(MPI_Comm comm)
         settle_barrier);
 }
 
-WEFT_API(MPI_Ibarrier);
-int PMPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_BARRIER,
-                                               .name = "MPI_Ibarrier",
-                                               .comm = comm,
-                                               .is_nonblocking = true,
-                                               .request = request},
-                           settle_barrier);
-}
-
 WEFT_API(MPIX_Barrier_enqueue);
 int PMPIX_Barrier_enqueue(MPI_Comm comm)
 {
     return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_BARRIER,
                                                .name = "MPIX_Barrier_enqueue",
                                                .comm = comm,
-                                               .is_enqueued = true},
+                                               .form = WEFT_ENQUEUED},
                            settle_barrier);
 }
 
@@ -66,6 +57,8 @@ static WEFT_COLL_INLINE int settle_bcast(weft_coll_call_t *user, weft_comm_t *co
     return err;
 }
 
+const weft_settle_fn_t weft_settle_bcast = settle_bcast;
+
 WEFT_API(MPI_Bcast_c);
 int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
@@ -77,20 +70,6 @@ int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
                            settle_bcast);
 }
 
-WEFT_API(MPI_Ibcast_c);
-int PMPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
-                  MPI_Request *request)
-{
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_BCAST,
-                                               .name = "MPI_Ibcast",
-                                               .comm = comm,
-                                               .root = root,
-                                               .send = weft_block(buffer, count, datatype),
-                                               .is_nonblocking = true,
-                                               .request = request},
-                           settle_bcast);
-}
-
 WEFT_API(MPIX_Bcast_enqueue);
 int PMPIX_Bcast_enqueue(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
@@ -99,7 +78,7 @@ int PMPIX_Bcast_enqueue(void *buffer, int count, MPI_Datatype datatype, int root
                                                .comm = comm,
                                                .root = root,
                                                .send = weft_block(buffer, count, datatype),
-                                               .is_enqueued = true},
+                                               .form = WEFT_ENQUEUED},
                            settle_bcast);
 }
 
@@ -131,6 +110,8 @@ static int settle_gather(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_ar
     return err;
 }
 
+const weft_settle_fn_t weft_settle_gather = settle_gather;
+
 WEFT_API(MPI_Gather_c);
 int PMPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                   MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
@@ -141,22 +122,6 @@ int PMPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtyp
                                                .root = root,
                                                .send = weft_block(sendbuf, sendcount, sendtype),
                                                .recv = weft_block(recvbuf, recvcount, recvtype)},
-                           settle_gather);
-}
-
-WEFT_API(MPI_Igather_c);
-int PMPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                   MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
-                   MPI_Request *request)
-{
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_GATHER,
-                                               .name = "MPI_Igather",
-                                               .comm = comm,
-                                               .root = root,
-                                               .send = weft_block(sendbuf, sendcount, sendtype),
-                                               .recv = weft_block(recvbuf, recvcount, recvtype),
-                                               .is_nonblocking = true,
-                                               .request = request},
                            settle_gather);
 }
 
@@ -190,40 +155,6 @@ int PMPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
         settle_gather);
 }
 
-WEFT_API(MPI_Igatherv);
-int PMPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
-                  MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_GATHERV,
-                            .name = "MPI_Igatherv",
-                            .comm = comm,
-                            .root = root,
-                            .send = weft_block(sendbuf, sendcount, sendtype),
-                            .recv = weft_slices(recvbuf, recvcounts, displs, recvtype),
-                            .is_nonblocking = true,
-                            .request = request},
-        settle_gather);
-}
-
-WEFT_API(MPI_Igatherv_c);
-int PMPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
-                    int root, MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_GATHERV,
-                            .name = "MPI_Igatherv",
-                            .comm = comm,
-                            .root = root,
-                            .send = weft_block(sendbuf, sendcount, sendtype),
-                            .recv = weft_slices_c(recvbuf, recvcounts, displs, recvtype),
-                            .is_nonblocking = true,
-                            .request = request},
-        settle_gather);
-}
-
 /* ---- scatter ---- */
 
 static int check_scatter(const weft_coll_call_t *user, const weft_comm_t *comm)
@@ -252,6 +183,8 @@ static int settle_scatter(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_a
     return err;
 }
 
+const weft_settle_fn_t weft_settle_scatter = settle_scatter;
+
 WEFT_API(MPI_Scatter_c);
 int PMPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
@@ -262,22 +195,6 @@ int PMPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
                                                .root = root,
                                                .send = weft_block(sendbuf, sendcount, sendtype),
                                                .recv = weft_block(recvbuf, recvcount, recvtype)},
-                           settle_scatter);
-}
-
-WEFT_API(MPI_Iscatter_c);
-int PMPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
-                    MPI_Request *request)
-{
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_SCATTER,
-                                               .name = "MPI_Iscatter",
-                                               .comm = comm,
-                                               .root = root,
-                                               .send = weft_block(sendbuf, sendcount, sendtype),
-                                               .recv = weft_block(recvbuf, recvcount, recvtype),
-                                               .is_nonblocking = true,
-                                               .request = request},
                            settle_scatter);
 }
 
@@ -308,39 +225,5 @@ int PMPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI
                             .root = root,
                             .send = weft_slices_c(sendbuf, sendcounts, displs, sendtype),
                             .recv = weft_block(recvbuf, recvcount, recvtype)},
-        settle_scatter);
-}
-
-WEFT_API(MPI_Iscatterv);
-int PMPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[],
-                   MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype,
-                   int root, MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_SCATTERV,
-                            .name = "MPI_Iscatterv",
-                            .comm = comm,
-                            .root = root,
-                            .send = weft_slices(sendbuf, sendcounts, displs, sendtype),
-                            .recv = weft_block(recvbuf, recvcount, recvtype),
-                            .is_nonblocking = true,
-                            .request = request},
-        settle_scatter);
-}
-
-WEFT_API(MPI_Iscatterv_c);
-int PMPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
-                     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
-                     MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_SCATTERV,
-                            .name = "MPI_Iscatterv",
-                            .comm = comm,
-                            .root = root,
-                            .send = weft_slices_c(sendbuf, sendcounts, displs, sendtype),
-                            .recv = weft_block(recvbuf, recvcount, recvtype),
-                            .is_nonblocking = true,
-                            .request = request},
         settle_scatter);
 }

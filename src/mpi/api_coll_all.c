@@ -32,6 +32,8 @@ static int settle_allgather(weft_coll_call_t *user, weft_comm_t *comm, weft_coll
     return err;
 }
 
+const weft_settle_fn_t weft_settle_allgather = settle_allgather;
+
 WEFT_API(MPI_Allgather_c);
 int PMPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
@@ -44,21 +46,6 @@ int PMPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
                            settle_allgather);
 }
 
-WEFT_API(MPI_Iallgather_c);
-int PMPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                      void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                      MPI_Request *request)
-{
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLGATHER,
-                                               .name = "MPI_Iallgather",
-                                               .comm = comm,
-                                               .send = weft_block(sendbuf, sendcount, sendtype),
-                                               .recv = weft_block(recvbuf, recvcount, recvtype),
-                                               .is_nonblocking = true,
-                                               .request = request},
-                           settle_allgather);
-}
-
 WEFT_API(MPIX_Allgather_enqueue);
 int PMPIX_Allgather_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                             void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
@@ -68,7 +55,7 @@ int PMPIX_Allgather_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sen
                                                .comm = comm,
                                                .send = weft_block(sendbuf, sendcount, sendtype),
                                                .recv = weft_block(recvbuf, recvcount, recvtype),
-                                               .is_enqueued = true},
+                                               .form = WEFT_ENQUEUED},
                            settle_allgather);
 }
 
@@ -100,38 +87,6 @@ int PMPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sen
         settle_allgather);
 }
 
-WEFT_API(MPI_Iallgatherv);
-int PMPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                     const int recvcounts[], const int displs[], MPI_Datatype recvtype,
-                     MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_ALLGATHERV,
-                            .name = "MPI_Iallgatherv",
-                            .comm = comm,
-                            .send = weft_block(sendbuf, sendcount, sendtype),
-                            .recv = weft_slices(recvbuf, recvcounts, displs, recvtype),
-                            .is_nonblocking = true,
-                            .request = request},
-        settle_allgather);
-}
-
-WEFT_API(MPI_Iallgatherv_c);
-int PMPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                       void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
-                       MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_ALLGATHERV,
-                            .name = "MPI_Iallgatherv",
-                            .comm = comm,
-                            .send = weft_block(sendbuf, sendcount, sendtype),
-                            .recv = weft_slices_c(recvbuf, recvcounts, displs, recvtype),
-                            .is_nonblocking = true,
-                            .request = request},
-        settle_allgather);
-}
-
 /* ---- alltoall ---- */
 
 static int settle_alltoall(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
@@ -146,6 +101,8 @@ static int settle_alltoall(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_
     return err;
 }
 
+const weft_settle_fn_t weft_settle_alltoall = settle_alltoall;
+
 WEFT_API(MPI_Alltoall_c);
 int PMPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
@@ -158,21 +115,6 @@ int PMPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
                            settle_alltoall);
 }
 
-WEFT_API(MPI_Ialltoall_c);
-int PMPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                     MPI_Request *request)
-{
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLTOALL,
-                                               .name = "MPI_Ialltoall",
-                                               .comm = comm,
-                                               .send = weft_block(sendbuf, sendcount, sendtype),
-                                               .recv = weft_block(recvbuf, recvcount, recvtype),
-                                               .is_nonblocking = true,
-                                               .request = request},
-                           settle_alltoall);
-}
-
 WEFT_API(MPIX_Alltoall_enqueue);
 int PMPIX_Alltoall_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                            int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
@@ -182,7 +124,7 @@ int PMPIX_Alltoall_enqueue(const void *sendbuf, int sendcount, MPI_Datatype send
                                                .comm = comm,
                                                .send = weft_block(sendbuf, sendcount, sendtype),
                                                .recv = weft_block(recvbuf, recvcount, recvtype),
-                                               .is_enqueued = true},
+                                               .form = WEFT_ENQUEUED},
                            settle_alltoall);
 }
 
@@ -214,39 +156,6 @@ int PMPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
         settle_alltoall);
 }
 
-WEFT_API(MPI_Ialltoallv);
-int PMPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
-                    MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
-                    const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_ALLTOALLV,
-                            .name = "MPI_Ialltoallv",
-                            .comm = comm,
-                            .send = weft_slices(sendbuf, sendcounts, sdispls, sendtype),
-                            .recv = weft_slices(recvbuf, recvcounts, rdispls, recvtype),
-                            .is_nonblocking = true,
-                            .request = request},
-        settle_alltoall);
-}
-
-WEFT_API(MPI_Ialltoallv_c);
-int PMPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
-                      MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
-                      const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
-                      MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_ALLTOALLV,
-                            .name = "MPI_Ialltoallv",
-                            .comm = comm,
-                            .send = weft_slices_c(sendbuf, sendcounts, sdispls, sendtype),
-                            .recv = weft_slices_c(recvbuf, recvcounts, rdispls, recvtype),
-                            .is_nonblocking = true,
-                            .request = request},
-        settle_alltoall);
-}
-
 WEFT_API(MPI_Alltoallw);
 int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[],
                    const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
@@ -272,39 +181,5 @@ int PMPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
                             .comm = comm,
                             .send = weft_pieces_c(sendbuf, sendcounts, sdispls, sendtypes),
                             .recv = weft_pieces_c(recvbuf, recvcounts, rdispls, recvtypes)},
-        settle_alltoall);
-}
-
-WEFT_API(MPI_Ialltoallw);
-int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[],
-                    const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
-                    const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
-                    MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_ALLTOALLW,
-                            .name = "MPI_Ialltoallw",
-                            .comm = comm,
-                            .send = weft_pieces(sendbuf, sendcounts, sdispls, sendtypes),
-                            .recv = weft_pieces(recvbuf, recvcounts, rdispls, recvtypes),
-                            .is_nonblocking = true,
-                            .request = request},
-        settle_alltoall);
-}
-
-WEFT_API(MPI_Ialltoallw_c);
-int PMPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
-                      const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
-                      const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
-                      MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_ALLTOALLW,
-                            .name = "MPI_Ialltoallw",
-                            .comm = comm,
-                            .send = weft_pieces_c(sendbuf, sendcounts, sdispls, sendtypes),
-                            .recv = weft_pieces_c(recvbuf, recvcounts, rdispls, recvtypes),
-                            .is_nonblocking = true,
-                            .request = request},
         settle_alltoall);
 }

@@ -6,18 +6,6 @@
 #include "object/topology.h"
 #include "base/fail.h"
 
-/* Arrays with displacements of MPI_Aint beside counts of int, as only MPI_Neighbor_alltoallw has
- * them. */
-static inline weft_coll_side_t neighbor_pieces(const void *buf, const int counts[],
-                                               const MPI_Aint displs[], const MPI_Datatype types[])
-{
-    return (weft_coll_side_t){.buf = buf,
-                              .layout = WEFT_LAYOUT_PIECES,
-                              .counts = weft_counts_int(counts),
-                              .displs = weft_counts_aint(displs),
-                              .types = types};
-}
-
 /* A side without neighbours is not looked at: its buffer may be NULL. */
 static int check_neighbors(const weft_coll_call_t *user, const weft_comm_t *comm)
 {
@@ -44,6 +32,8 @@ static int settle_neighbor(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_
     return err;
 }
 
+const weft_settle_fn_t weft_settle_neighbor = settle_neighbor;
+
 /* ---- allgather ---- */
 
 WEFT_API(MPI_Neighbor_allgather_c);
@@ -56,21 +46,6 @@ int PMPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
                                                .comm = comm,
                                                .send = weft_block(sendbuf, sendcount, sendtype),
                                                .recv = weft_block(recvbuf, recvcount, recvtype)},
-                           settle_neighbor);
-}
-
-WEFT_API(MPI_Ineighbor_allgather_c);
-int PMPI_Ineighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                               void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                               MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_NEIGHBOR_ALLGATHER,
-                                               .name = "MPI_Ineighbor_allgather",
-                                               .comm = comm,
-                                               .send = weft_block(sendbuf, sendcount, sendtype),
-                                               .recv = weft_block(recvbuf, recvcount, recvtype),
-                                               .is_nonblocking = true,
-                                               .request = request},
                            settle_neighbor);
 }
 
@@ -104,39 +79,6 @@ int PMPI_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
         settle_neighbor);
 }
 
-WEFT_API(MPI_Ineighbor_allgatherv);
-int PMPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
-                              void *recvbuf, const int recvcounts[], const int displs[],
-                              MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_NEIGHBOR_ALLGATHERV,
-                            .name = "MPI_Ineighbor_allgatherv",
-                            .comm = comm,
-                            .send = weft_block(sendbuf, sendcount, sendtype),
-                            .recv = weft_slices(recvbuf, recvcounts, displs, recvtype),
-                            .is_nonblocking = true,
-                            .request = request},
-        settle_neighbor);
-}
-
-WEFT_API(MPI_Ineighbor_allgatherv_c);
-int PMPI_Ineighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                                void *recvbuf, const MPI_Count recvcounts[],
-                                const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm,
-                                MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_NEIGHBOR_ALLGATHERV,
-                            .name = "MPI_Ineighbor_allgatherv",
-                            .comm = comm,
-                            .send = weft_block(sendbuf, sendcount, sendtype),
-                            .recv = weft_slices_c(recvbuf, recvcounts, displs, recvtype),
-                            .is_nonblocking = true,
-                            .request = request},
-        settle_neighbor);
-}
-
 /* ---- alltoall ---- */
 
 WEFT_API(MPI_Neighbor_alltoall_c);
@@ -149,21 +91,6 @@ int PMPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datat
                                                .comm = comm,
                                                .send = weft_block(sendbuf, sendcount, sendtype),
                                                .recv = weft_block(recvbuf, recvcount, recvtype)},
-                           settle_neighbor);
-}
-
-WEFT_API(MPI_Ineighbor_alltoall_c);
-int PMPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                              void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                              MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_NEIGHBOR_ALLTOALL,
-                                               .name = "MPI_Ineighbor_alltoall",
-                                               .comm = comm,
-                                               .send = weft_block(sendbuf, sendcount, sendtype),
-                                               .recv = weft_block(recvbuf, recvcount, recvtype),
-                                               .is_nonblocking = true,
-                                               .request = request},
                            settle_neighbor);
 }
 
@@ -198,40 +125,6 @@ int PMPI_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
         settle_neighbor);
 }
 
-WEFT_API(MPI_Ineighbor_alltoallv);
-int PMPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
-                             MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
-                             const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
-                             MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_NEIGHBOR_ALLTOALLV,
-                            .name = "MPI_Ineighbor_alltoallv",
-                            .comm = comm,
-                            .send = weft_slices(sendbuf, sendcounts, sdispls, sendtype),
-                            .recv = weft_slices(recvbuf, recvcounts, rdispls, recvtype),
-                            .is_nonblocking = true,
-                            .request = request},
-        settle_neighbor);
-}
-
-WEFT_API(MPI_Ineighbor_alltoallv_c);
-int PMPI_Ineighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
-                               const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf,
-                               const MPI_Count recvcounts[], const MPI_Aint rdispls[],
-                               MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_NEIGHBOR_ALLTOALLV,
-                            .name = "MPI_Ineighbor_alltoallv",
-                            .comm = comm,
-                            .send = weft_slices_c(sendbuf, sendcounts, sdispls, sendtype),
-                            .recv = weft_slices_c(recvbuf, recvcounts, rdispls, recvtype),
-                            .is_nonblocking = true,
-                            .request = request},
-        settle_neighbor);
-}
-
 /* ---- alltoallw ---- */
 
 WEFT_API(MPI_Neighbor_alltoallw);
@@ -243,8 +136,8 @@ int PMPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const M
         &(weft_coll_call_t){.coll = WEFT_NEIGHBOR_ALLTOALLW,
                             .name = "MPI_Neighbor_alltoallw",
                             .comm = comm,
-                            .send = neighbor_pieces(sendbuf, sendcounts, sdispls, sendtypes),
-                            .recv = neighbor_pieces(recvbuf, recvcounts, rdispls, recvtypes)},
+                            .send = weft_pieces_aint(sendbuf, sendcounts, sdispls, sendtypes),
+                            .recv = weft_pieces_aint(recvbuf, recvcounts, rdispls, recvtypes)},
         settle_neighbor);
 }
 
@@ -260,40 +153,5 @@ int PMPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[],
                             .comm = comm,
                             .send = weft_pieces_c(sendbuf, sendcounts, sdispls, sendtypes),
                             .recv = weft_pieces_c(recvbuf, recvcounts, rdispls, recvtypes)},
-        settle_neighbor);
-}
-
-WEFT_API(MPI_Ineighbor_alltoallw);
-int PMPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
-                             const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
-                             const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
-                             MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_NEIGHBOR_ALLTOALLW,
-                            .name = "MPI_Ineighbor_alltoallw",
-                            .comm = comm,
-                            .send = neighbor_pieces(sendbuf, sendcounts, sdispls, sendtypes),
-                            .recv = neighbor_pieces(recvbuf, recvcounts, rdispls, recvtypes),
-                            .is_nonblocking = true,
-                            .request = request},
-        settle_neighbor);
-}
-
-WEFT_API(MPI_Ineighbor_alltoallw_c);
-int PMPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[],
-                               const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
-                               void *recvbuf, const MPI_Count recvcounts[],
-                               const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
-                               MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_NEIGHBOR_ALLTOALLW,
-                            .name = "MPI_Ineighbor_alltoallw",
-                            .comm = comm,
-                            .send = weft_pieces_c(sendbuf, sendcounts, sdispls, sendtypes),
-                            .recv = weft_pieces_c(recvbuf, recvcounts, rdispls, recvtypes),
-                            .is_nonblocking = true,
-                            .request = request},
         settle_neighbor);
 }

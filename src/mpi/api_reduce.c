@@ -67,6 +67,8 @@ static int settle_reduce(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_ar
     return weft_check_place(args->send_buf, user->recv.count, args->recv_type, "sendbuf");
 }
 
+const weft_settle_fn_t weft_settle_reduce = settle_reduce;
+
 WEFT_API(MPI_Reduce_c);
 int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                   MPI_Op op, int root, MPI_Comm comm)
@@ -78,22 +80,6 @@ int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datat
                                                .send = {.buf = sendbuf},
                                                .recv = weft_block(recvbuf, count, datatype),
                                                .op = op},
-                           settle_reduce);
-}
-
-WEFT_API(MPI_Ireduce_c);
-int PMPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
-                   MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE,
-                                               .name = "MPI_Ireduce",
-                                               .comm = comm,
-                                               .root = root,
-                                               .send = {.buf = sendbuf},
-                                               .recv = weft_block(recvbuf, count, datatype),
-                                               .op = op,
-                                               .is_nonblocking = true,
-                                               .request = request},
                            settle_reduce);
 }
 
@@ -109,6 +95,8 @@ static WEFT_COLL_INLINE int settle_allreduce(weft_coll_call_t *user, weft_comm_t
     return __builtin_expect(err == MPI_SUCCESS, 1) ? check_buffers(args, user->recv.count) : err;
 }
 
+const weft_settle_fn_t weft_settle_allreduce = settle_allreduce;
+
 WEFT_API(MPI_Allreduce_c);
 int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                      MPI_Op op, MPI_Comm comm)
@@ -122,21 +110,6 @@ int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Da
                            settle_allreduce);
 }
 
-WEFT_API(MPI_Iallreduce_c);
-int PMPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
-                      MPI_Op op, MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_ALLREDUCE,
-                                               .name = "MPI_Iallreduce",
-                                               .comm = comm,
-                                               .send = {.buf = sendbuf},
-                                               .recv = weft_block(recvbuf, count, datatype),
-                                               .op = op,
-                                               .is_nonblocking = true,
-                                               .request = request},
-                           settle_allreduce);
-}
-
 WEFT_API(MPIX_Allreduce_enqueue);
 int PMPIX_Allreduce_enqueue(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
                             MPI_Op op, MPI_Comm comm)
@@ -147,7 +120,7 @@ int PMPIX_Allreduce_enqueue(const void *sendbuf, void *recvbuf, int count, MPI_D
                                                .send = {.buf = sendbuf},
                                                .recv = weft_block(recvbuf, count, datatype),
                                                .op = op,
-                                               .is_enqueued = true},
+                                               .form = WEFT_ENQUEUED},
                            settle_allreduce);
 }
 
@@ -164,21 +137,6 @@ int PMPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatyp
                            settle_allreduce);
 }
 
-WEFT_API(MPI_Iscan_c);
-int PMPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
-                 MPI_Op op, MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_SCAN,
-                                               .name = "MPI_Iscan",
-                                               .comm = comm,
-                                               .send = {.buf = sendbuf},
-                                               .recv = weft_block(recvbuf, count, datatype),
-                                               .op = op,
-                                               .is_nonblocking = true,
-                                               .request = request},
-                           settle_allreduce);
-}
-
 /* Rank 0 gets no result: its recvbuf matters only when it holds the operand. */
 static int settle_exscan(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
 {
@@ -191,6 +149,8 @@ static int settle_exscan(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_ar
     return err;
 }
 
+const weft_settle_fn_t weft_settle_exscan = settle_exscan;
+
 WEFT_API(MPI_Exscan_c);
 int PMPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                   MPI_Op op, MPI_Comm comm)
@@ -201,21 +161,6 @@ int PMPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datat
                                                .send = {.buf = sendbuf},
                                                .recv = weft_block(recvbuf, count, datatype),
                                                .op = op},
-                           settle_exscan);
-}
-
-WEFT_API(MPI_Iexscan_c);
-int PMPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
-                   MPI_Op op, MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_EXSCAN,
-                                               .name = "MPI_Iexscan",
-                                               .comm = comm,
-                                               .send = {.buf = sendbuf},
-                                               .recv = weft_block(recvbuf, count, datatype),
-                                               .op = op,
-                                               .is_nonblocking = true,
-                                               .request = request},
                            settle_exscan);
 }
 
@@ -231,6 +176,8 @@ static int settle_reduce_scatter_block(weft_coll_call_t *user, weft_comm_t *comm
     return err == MPI_SUCCESS ? check_buffers(args, user->recv.count) : err;
 }
 
+const weft_settle_fn_t weft_settle_reduce_scatter_block = settle_reduce_scatter_block;
+
 WEFT_API(MPI_Reduce_scatter_block_c);
 int PMPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
@@ -241,22 +188,6 @@ int PMPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count re
                                                .send = {.buf = sendbuf},
                                                .recv = weft_block(recvbuf, recvcount, datatype),
                                                .op = op},
-                           settle_reduce_scatter_block);
-}
-
-WEFT_API(MPI_Ireduce_scatter_block_c);
-int PMPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
-                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
-                                 MPI_Request *request)
-{
-    return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER_BLOCK,
-                                               .name = "MPI_Ireduce_scatter_block",
-                                               .comm = comm,
-                                               .send = {.buf = sendbuf},
-                                               .recv = weft_block(recvbuf, recvcount, datatype),
-                                               .op = op,
-                                               .is_nonblocking = true,
-                                               .request = request},
                            settle_reduce_scatter_block);
 }
 
@@ -294,6 +225,8 @@ static int settle_reduce_scatter(weft_coll_call_t *user, weft_comm_t *comm, weft
     return check_buffers(args, total);
 }
 
+const weft_settle_fn_t weft_settle_reduce_scatter = settle_reduce_scatter;
+
 WEFT_API(MPI_Reduce_scatter);
 int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
@@ -322,38 +255,6 @@ int PMPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count re
         settle_reduce_scatter);
 }
 
-WEFT_API(MPI_Ireduce_scatter);
-int PMPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
-                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER,
-                            .name = "MPI_Ireduce_scatter",
-                            .comm = comm,
-                            .send = {.buf = sendbuf},
-                            .recv = weft_slices(recvbuf, recvcounts, NULL, datatype),
-                            .op = op,
-                            .is_nonblocking = true,
-                            .request = request},
-        settle_reduce_scatter);
-}
-
-WEFT_API(MPI_Ireduce_scatter_c);
-int PMPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[],
-                           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
-{
-    return weft_coll_enter(
-        &(weft_coll_call_t){.coll = WEFT_REDUCE_SCATTER,
-                            .name = "MPI_Ireduce_scatter",
-                            .comm = comm,
-                            .send = {.buf = sendbuf},
-                            .recv = weft_slices_c(recvbuf, recvcounts, NULL, datatype),
-                            .op = op,
-                            .is_nonblocking = true,
-                            .request = request},
-        settle_reduce_scatter);
-}
-
 WEFT_API(MPIX_Reduce_scatter_enqueue);
 int PMPIX_Reduce_scatter_enqueue(const void *sendbuf, void *recvbuf, const int recvcounts[],
                                  MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
@@ -365,6 +266,6 @@ int PMPIX_Reduce_scatter_enqueue(const void *sendbuf, void *recvbuf, const int r
                             .send = {.buf = sendbuf},
                             .recv = weft_slices(recvbuf, recvcounts, NULL, datatype),
                             .op = op,
-                            .is_enqueued = true},
+                            .form = WEFT_ENQUEUED},
         settle_reduce_scatter);
 }

@@ -125,3 +125,21 @@ int weft_check_own_block(const weft_coll_call_t *user, const weft_comm_t *comm)
         return weft_bad_alias();
     return MPI_SUCCESS;
 }
+
+/* ---- requests ---- */
+
+int weft_coll_request(const weft_coll_call_t *user, const weft_coll_args_t *args)
+{
+    weft_request_t *request;
+    weft_info_t *info; /* no key of it is known */
+    bool is_persistent = user->form == WEFT_PERSISTENT;
+    int err = is_persistent ? weft_check_info(user->info, &info) : MPI_SUCCESS;
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(user->request, "request");
+    if (err == MPI_SUCCESS)
+        err = is_persistent ? weft_coll_prepare(user->coll, args, &request)
+                            : weft_coll_begin(user->coll, args, &request);
+    if (err == MPI_SUCCESS)
+        *user->request = weft_request_handle(request);
+    return err;
+}

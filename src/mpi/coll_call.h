@@ -6,6 +6,9 @@
  *     return weft_coll_enter(&(weft_coll_call_t){.coll = WEFT_GATHER, .name = "MPI_Gather", ...},
  *                            settle_gather);
  *
+ * Only the blocking functions are written by hand; coll_forms.awk writes the nonblocking and the
+ * persistent ones after their pattern.
+ *
  * A `settle` function checks the arguments and fills in those of coll, except those that are not
  * significant on this rank, which may have any value (MPI 5.0 section 6.2).
  */
@@ -39,6 +42,13 @@ typedef struct weft_coll_side {
     const MPI_Datatype *types;
 } weft_coll_side_t;
 
+typedef enum weft_coll_form {
+    WEFT_BLOCKING,
+    WEFT_NONBLOCKING,
+    WEFT_PERSISTENT,
+    WEFT_ENQUEUED, /* in the order of the communicator's stream */
+} weft_coll_form_t;
+
 typedef struct weft_coll_call {
     weft_coll_t coll;
     const char *name;
@@ -46,9 +56,9 @@ typedef struct weft_coll_call {
     int root;
     weft_coll_side_t send, recv; /* in a reduction send has only the buffer */
     MPI_Op op;
-    bool is_nonblocking;
-    bool is_enqueued; /* in the order of the communicator's stream */
-    MPI_Request *request;
+    weft_coll_form_t form;
+    MPI_Info info;        /* of a persistent call */
+    MPI_Request *request; /* of a nonblocking or persistent call */
 } weft_coll_call_t;
 
 /** What the standard calls the arguments of a side; for messages. */
@@ -92,6 +102,17 @@ static inline weft_coll_side_t weft_pieces(const void *buf, const int counts[], 
                               .layout = WEFT_LAYOUT_PIECES,
                               .counts = weft_counts_int(counts),
                               .displs = weft_counts_int(displs),
+                              .types = types};
+}
+
+/** Counts of int beside displacements of MPI_Aint, as only MPI_Neighbor_alltoallw has them. */
+static inline weft_coll_side_t weft_pieces_aint(const void *buf, const int counts[],
+                                                const MPI_Aint displs[], const MPI_Datatype types[])
+{
+    return (weft_coll_side_t){.buf = buf,
+                              .layout = WEFT_LAYOUT_PIECES,
+                              .counts = weft_counts_int(counts),
+                              .displs = weft_counts_aint(displs),
                               .types = types};
 }
 
@@ -173,28 +194,24 @@ static WEFT_COLL_INLINE void weft_coll_fill(const weft_coll_call_t *user, weft_c
     args->recv_types = user->recv.types;
 }
 
-static inline int weft_coll_begin_for(MPI_Request *handle, weft_coll_t coll,
-                                      const weft_coll_args_t *args)
-{
-    weft_request_t *request;
-    int err = weft_check_output(handle, "request");
-    if (err == MPI_SUCCESS)
-        err = weft_coll_begin(coll, args, &request);
-    if (err == MPI_SUCCESS)
-        *handle = weft_request_handle(request);
-    return err;
-}
+/** Begin or prepare a collective whose arguments have been checked. */
+int weft_coll_request(const weft_coll_call_t *user, const weft_coll_args_t *args);
 
 typedef int (*weft_settle_fn_t)(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args);
 
-/** Run, begin or enqueue a collective whose arguments have been checked. */
+/** The settle functions of the hand-written functions, for those that coll_forms.awk writes. */
+extern const weft_settle_fn_t weft_settle_barrier, weft_settle_bcast, weft_settle_gather,
+    weft_settle_scatter, weft_settle_allgather, weft_settle_alltoall, weft_settle_reduce,
+    weft_settle_allreduce, weft_settle_exscan, weft_settle_reduce_scatter,
+    weft_settle_reduce_scatter_block, weft_settle_neighbor;
+
 static WEFT_COLL_INLINE int weft_coll_perform(const weft_coll_call_t *user,
                                               const weft_coll_args_t *args)
 {
-    if (user->is_enqueued)
-        return weft_enqueue_coll(user->name, user->coll, args);
-    return user->is_nonblocking ? weft_coll_begin_for(user->request, user->coll, args)
-                                : weft_coll_run(user->coll, args);
+    if (user->form == WEFT_BLOCKING)
+        return weft_coll_run(user->coll, args);
+    return user->form == WEFT_ENQUEUED ? weft_enqueue_coll(user->name, user->coll, args)
+                                       : weft_coll_request(user, args);
 }
 
 /** Check, fill in, perform. */

@@ -31,10 +31,11 @@ struct weft_comm {
     const int *processes; /* of the group; NULL: identity */
     weft_group_t *group;
     weft_errhandler_t *errhandler;
-    uint32_t coll_sequence; /* of the next collective: its tag */
-    uint32_t coll_count;    /* meetings that collectives begun so far may hold on this host */
-    uint32_t creations;     /* of communicators out of this one, counted by all members alike */
-    bool is_host_only;      /* the program has asserted that its buffers are host memory */
+    uint32_t coll_sequence;    /* of the next collective: its tag */
+    uint32_t lasting_sequence; /* the same for persistent collectives */
+    uint32_t coll_count;       /* meetings that collectives begun so far may hold on this host */
+    uint32_t creations;        /* of communicators out of this one, counted by all members alike */
+    bool is_host_only;         /* the program has asserted that its buffers are host memory */
     void *slot[WEFT_COMM_SLOTS]; /* state of the layers above: weft_comm_slot_register() */
     weft_topology_t *topology;   /* NULL: none */
     weft_attributes_t *attributes;

@@ -94,6 +94,15 @@ static inline void weft_request_forget_error(weft_request_t *request)
     request->why = NULL;
 }
 
+/** Make the shared part of an inactive persistent request active again. */
+static inline void weft_request_restart(weft_request_t *request)
+{
+    request->is_active = true;
+    request->is_complete = false;
+    weft_status_clear(&request->status);
+    weft_request_forget_error(request);
+}
+
 /** Mark the operation as complete; its status is filled in already. */
 void weft_request_complete(weft_request_t *request);
 

@@ -403,10 +403,7 @@ static void activate_recv(weft_recv_t *recv)
 
 static int recv_start(weft_request_t *request)
 {
-    request->is_active = true;
-    request->is_complete = false;
-    weft_status_clear(&request->status);
-    weft_request_forget_error(request);
+    weft_request_restart(request);
     activate_recv((weft_recv_t *)request);
     return MPI_SUCCESS;
 }

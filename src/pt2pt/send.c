@@ -408,10 +408,7 @@ static int activate_send(weft_send_t *send)
 
 static int send_start(weft_request_t *request)
 {
-    request->is_active = true;
-    request->is_complete = false;
-    weft_status_clear(&request->status);
-    weft_request_forget_error(request);
+    weft_request_restart(request);
     return activate_send((weft_send_t *)request);
 }
 

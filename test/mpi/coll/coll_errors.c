@@ -20,22 +20,26 @@ static int class_of(int error)
     return class;
 }
 
-/* Checks the class of a blocking call and of its nonblocking form, which must not change the
- * request. */
+/* Checks the class of a blocking call and of its nonblocking and persistent forms, which must not
+ * change the request. */
 #define FAILS(expected, blocking, nonblocking, ...)                                                \
     do {                                                                                           \
         MPI_Request request = (MPI_Request)&request;                                               \
         EXPECT(class_of(blocking(__VA_ARGS__)), expected);                                         \
         EXPECT(class_of(nonblocking(__VA_ARGS__, &request)), expected);                            \
+        EXPECT(class_of(blocking##_init(__VA_ARGS__, MPI_INFO_NULL, &request)), expected);         \
         EXPECT(request == (MPI_Request)&request, 1);                                               \
     } while (0)
 
 static void test_communicators(void)
 {
+    MPI_Request unused;
     EXPECT(class_of(MPI_Barrier(MPI_COMM_NULL)), MPI_ERR_COMM);
     FAILS(MPI_ERR_COMM, MPI_Bcast, MPI_Ibcast, in, 1, MPI_INT, 0, MPI_COMM_NULL);
     FAILS(MPI_ERR_COMM, MPI_Allreduce, MPI_Iallreduce, in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_NULL);
     EXPECT(class_of(MPI_Ibarrier(world, NULL)), MPI_ERR_ARG);
+    EXPECT(class_of(MPI_Barrier_init(world, MPI_INFO_NULL, NULL)), MPI_ERR_ARG);
+    EXPECT(class_of(MPI_Barrier_init(world, (MPI_Info)&world, &unused)), MPI_ERR_INFO);
 }
 
 static void test_roots(void)

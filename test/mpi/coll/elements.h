@@ -167,7 +167,7 @@ static inline void area_end(area_t *area, const char *name)
 
 /* ---- forms of a call ---- */
 
-enum { BLOCKING, WAITED, TESTED, WIDE, WIDE_WAITED, FORMS };
+enum { BLOCKING, WAITED, TESTED, WIDE, WIDE_WAITED, PERSISTENT, WIDE_PERSISTENT, FORMS };
 
 /* The form of the next call. It is the same on all ranks of a communicator, and all forms come up
  * in turn. */
@@ -189,6 +189,15 @@ static inline void complete(MPI_Request *request)
     EXPECT(*request == MPI_REQUEST_NULL, 1);
 }
 
+/* Runs a persistent request once. */
+static inline void run_prepared(MPI_Request *request)
+{
+    EXPECT(MPI_Start(request), MPI_SUCCESS);
+    EXPECT(MPI_Wait(request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT(*request != MPI_REQUEST_NULL, 1);
+    EXPECT(MPI_Request_free(request), MPI_SUCCESS);
+}
+
 /* One call in the next form; `lower` is the name after MPI_I. NARROW and WIDE are the arguments in
  * brackets, which differ where there are arrays. */
 #define OPEN(...) __VA_ARGS__
@@ -206,6 +215,14 @@ static inline void complete(MPI_Request *request)
         case WIDE_WAITED:                                                                          \
             EXPECT(MPI_I##lower##_c(OPEN WIDER, &request), MPI_SUCCESS);                           \
             complete(&request);                                                                    \
+            break;                                                                                 \
+        case PERSISTENT:                                                                           \
+            EXPECT(MPI_##name##_init(OPEN NARROW, MPI_INFO_NULL, &request), MPI_SUCCESS);          \
+            run_prepared(&request);                                                                \
+            break;                                                                                 \
+        case WIDE_PERSISTENT:                                                                      \
+            EXPECT(MPI_##name##_init_c(OPEN WIDER, MPI_INFO_NULL, &request), MPI_SUCCESS);         \
+            run_prepared(&request);                                                                \
             break;                                                                                 \
         default:                                                                                   \
             EXPECT(MPI_I##lower(OPEN NARROW, &request), MPI_SUCCESS);                              \

@@ -2,7 +2,7 @@
 /*
  * Neighbourhood collectives on grids, graphs and distributed graphs, some with ranks that are
  * neighbours of themselves or more than once: every block comes from the right rank, and of it the
- * right one; nothing else is written. Blocking and not, in host and device memory.
+ * right one; nothing else is written. In all three forms, in host and device memory.
  */
 #include "expect.h"
 #include "memory_kinds.h"
@@ -323,6 +323,86 @@ static void begin_wide(exchange_t *e, MPI_Request *request)
     }
 }
 
+static void prepare_narrow(exchange_t *e, MPI_Request *request)
+{
+    MPI_Comm comm = e->its->comm;
+    const layout_t *s = &e->send, *r = &e->recv;
+    int own = sent_count(e->operation, expect_rank, 0);
+    switch (e->operation) {
+    case ALLGATHER:
+        MPI_Neighbor_allgather_init(e->send_at, BLOCK, MPI_INT, e->recv_at, BLOCK, MPI_INT, comm,
+                                    MPI_INFO_NULL, request);
+        break;
+    case ALLGATHERV:
+        MPI_Neighbor_allgatherv_init(e->send_at, own, MPI_INT, e->recv_at, r->counts, r->displs,
+                                     MPI_INT, comm, MPI_INFO_NULL, request);
+        break;
+    case ALLTOALL:
+        MPI_Neighbor_alltoall_init(e->send_at, BLOCK, MPI_INT, e->recv_at, BLOCK, MPI_INT, comm,
+                                   MPI_INFO_NULL, request);
+        break;
+    case ALLTOALLV:
+        MPI_Neighbor_alltoallv_init(e->send_at, s->counts, s->displs, MPI_INT, e->recv_at,
+                                    r->counts, r->displs, MPI_INT, comm, MPI_INFO_NULL, request);
+        break;
+    default:
+        MPI_Neighbor_alltoallw_init(e->send_at, s->counts, s->bytes, s->types, e->recv_at,
+                                    r->counts, r->bytes, r->types, comm, MPI_INFO_NULL, request);
+    }
+}
+
+static void prepare_wide(exchange_t *e, MPI_Request *request)
+{
+    MPI_Comm comm = e->its->comm;
+    const layout_t *s = &e->send, *r = &e->recv;
+    int own = sent_count(e->operation, expect_rank, 0);
+    switch (e->operation) {
+    case ALLGATHER:
+        MPI_Neighbor_allgather_init_c(e->send_at, BLOCK, MPI_INT, e->recv_at, BLOCK, MPI_INT, comm,
+                                      MPI_INFO_NULL, request);
+        break;
+    case ALLGATHERV:
+        MPI_Neighbor_allgatherv_init_c(e->send_at, own, MPI_INT, e->recv_at, r->wide_counts,
+                                       r->wide_displs, MPI_INT, comm, MPI_INFO_NULL, request);
+        break;
+    case ALLTOALL:
+        MPI_Neighbor_alltoall_init_c(e->send_at, BLOCK, MPI_INT, e->recv_at, BLOCK, MPI_INT, comm,
+                                     MPI_INFO_NULL, request);
+        break;
+    case ALLTOALLV:
+        MPI_Neighbor_alltoallv_init_c(e->send_at, s->wide_counts, s->wide_displs, MPI_INT,
+                                      e->recv_at, r->wide_counts, r->wide_displs, MPI_INT, comm,
+                                      MPI_INFO_NULL, request);
+        break;
+    default:
+        MPI_Neighbor_alltoallw_init_c(e->send_at, s->wide_counts, s->bytes, s->types, e->recv_at,
+                                      r->wide_counts, r->bytes, r->types, comm, MPI_INFO_NULL,
+                                      request);
+    }
+}
+
+/* All at once, started twice. */
+static void try_persistent(neighbors_t *its, exchange_t exchanges[])
+{
+    MPI_Request requests[2 * OPERATIONS];
+    for (int i = 0; i < 2 * OPERATIONS; i++) {
+        exchanges[i] = (exchange_t){.its = its, .operation = i % OPERATIONS};
+        prepare(&exchanges[i]);
+        if (i < OPERATIONS)
+            prepare_narrow(&exchanges[i], &requests[i]);
+        else
+            prepare_wide(&exchanges[i], &requests[i]);
+    }
+    for (int start = 0; start < 2; start++) {
+        MPI_Startall(2 * OPERATIONS, requests);
+        MPI_Waitall(2 * OPERATIONS, requests, MPI_STATUSES_IGNORE);
+    }
+    for (int i = 0; i < 2 * OPERATIONS; i++) {
+        MPI_Request_free(&requests[i]);
+        check_and_free(&exchanges[i]);
+    }
+}
+
 static void try_all(neighbors_t *its)
 {
     static exchange_t exchanges[2 * OPERATIONS];
@@ -346,6 +426,7 @@ static void try_all(neighbors_t *its)
     MPI_Waitall(2 * OPERATIONS, requests, MPI_STATUSES_IGNORE);
     for (int i = 0; i < 2 * OPERATIONS; i++)
         check_and_free(&exchanges[i]);
+    try_persistent(its, exchanges);
     MPI_Comm_free(&its->comm);
 }
 
@@ -406,6 +487,9 @@ static void try_errors(void)
                  MPI_ERR_ARG);
     EXPECT_ERROR(MPI_Ineighbor_alltoall(counts, 1, MPI_INT, got, 1, MPI_INT, ring, NULL),
                  MPI_ERR_ARG);
+    EXPECT_ERROR(MPI_Neighbor_alltoall_init(counts, 1, MPI_INT, got, 1, MPI_INT, ring,
+                                            (MPI_Info)&ring, &request),
+                 MPI_ERR_INFO);
     EXPECT_ERROR(
         MPI_Ineighbor_alltoall(counts, 1, MPI_INT, got, 1, MPI_INT, MPI_COMM_NULL, &request),
         MPI_ERR_COMM);
