@@ -9,6 +9,7 @@
 #include "coll/engine.h"
 #include "coll/comm_shape.h"
 #include "coll/device_calls.h"
+#include "coll/inter/inter.h"
 #include "coll/neighbor/neighbor.h"
 #include "coll/plan.h"
 #include "coll/section.h"
@@ -93,6 +94,8 @@ static unsigned fulfilled(const weft_coll_args_t *args, const weft_shape_t *shap
 static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
                             const weft_shape_t *shape)
 {
+    if (args->inter != NULL)
+        return (weft_choice_t){.algorithm = weft_inter_algorithm(coll), .radix = 2};
     if (weft_coll_is_neighbor(coll))
         return (weft_choice_t){.algorithm = weft_neighbor_algorithm(coll), .radix = 2};
     bool is_one = shape->nodes == 1;

@@ -56,6 +56,10 @@ static inline bool weft_coll_is_neighbor(weft_coll_t coll)
  * over. */
 typedef struct weft_coll_args {
     weft_comm_t *comm;
+    /* Not NULL: an intercommunicator, of which `comm` is the union. Arrays then have an entry for
+     * each rank of the remote group (recv_counts of WEFT_REDUCE_SCATTER: of the own group), and
+     * `root` is MPI_PROC_NULL at ranks that take no part. */
+    const weft_comm_t *inter;
     int root;
     const void *send_buf;
     size_t send_count;

@@ -40,6 +40,7 @@ void weft_coll_explain_failure(weft_request_t *request)
 {
     char text[TEXT_BYTES], lost[LOST_BYTES];
     const weft_comm_t *comm = request->comm;
+    const char *name = weft_comm_known(request->comm)->name;
     int error = request->status.MPI_ERROR;
     if (error == MPI_SUCCESS || error == MPI_ERR_TRUNCATE ||
         (request->why != NULL && strncmp(request->why, beginning, sizeof(beginning) - 1) == 0))
@@ -47,7 +48,7 @@ void weft_coll_explain_failure(weft_request_t *request)
     weft_request_result(request);
     name_lost(comm, lost);
     snprintf(text, sizeof(text), "%s%.60s (%d ranks), rank %d%s: %s", beginning,
-             comm->name[0] != '\0' ? comm->name : "a communicator", comm->size, comm->rank, lost,
+             name[0] != '\0' ? name : "a communicator", comm->size, comm->rank, lost,
              weft_fail_text());
     weft_free(request->why);
     request->why = weft_strdup(text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "comm/comm_make.h"
 
-#include "comm/context_agree.h"
+#include "comm/inter_make.h"
 #include "object/attribute.h"
 #include "base/fail.h"
 #include "base/pool.h"
@@ -16,12 +16,26 @@ static int copy_comm_attributes(weft_comm_t *from, weft_comm_t *to)
     return weft_attributes_copy(weft_comm_attributes(from), weft_comm_attributes(to));
 }
 
+static weft_inter_parts_t parts_of(const weft_comm_t *inter)
+{
+    return (weft_inter_parts_t){
+        .own = inter->group, .remote = inter->peers, .both = inter->both->group, .model = inter};
+}
+
+static int make_copy(weft_comm_t *comm, weft_comm_t **out)
+{
+    weft_members_t members = all_members(weft_comm_whole(comm));
+    weft_creation_t creation = wefti_creation_next(members.parent);
+    if (!weft_comm_is_inter(comm))
+        return wefti_comm_make(&members, &creation, comm->group, MPI_SUCCESS, out);
+    weft_inter_parts_t parts = parts_of(comm);
+    return wefti_inter_make(&members, &creation, &parts, MPI_SUCCESS, out);
+}
+
 int weft_comm_dup(weft_comm_t *comm, weft_comm_t **out)
 {
-    weft_members_t members = all_members(comm);
-    weft_creation_t creation = wefti_creation_next(comm);
     weft_comm_t *copy;
-    int err = wefti_comm_make(&members, &creation, comm->group, MPI_SUCCESS, &copy);
+    int err = make_copy(comm, &copy);
     if (err != MPI_SUCCESS)
         return err;
     copy->topology = weft_topology_retain(comm->topology);
@@ -68,7 +82,17 @@ static void idup_is_agreed(weft_agreement_t *agreement, void *owner)
     int err = wefti_agreement_result(agreement, &idup->copy->context);
     if (err != MPI_SUCCESS)
         weft_request_note_error(&idup->request, err);
+    else if (weft_comm_is_inter(idup->copy))
+        idup->copy->both->context = idup->copy->context;
     weft_request_complete(&idup->request);
+}
+
+static int create_copy(weft_comm_t *comm, weft_comm_t **out)
+{
+    if (!weft_comm_is_inter(comm))
+        return weft_comm_create(comm->group, WEFT_NO_CONTEXT, comm, out);
+    weft_inter_parts_t parts = parts_of(comm);
+    return wefti_inter_create(&parts, out);
 }
 
 static int create_idup(weft_comm_t *comm, idup_t **out)
@@ -76,7 +100,7 @@ static int create_idup(weft_comm_t *comm, idup_t **out)
     idup_t *idup = weft_pool_take(&idups);
     if (idup == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a request");
-    int err = weft_comm_create(comm->group, WEFT_NO_CONTEXT, comm, &idup->copy);
+    int err = create_copy(comm, &idup->copy);
     if (err != MPI_SUCCESS) {
         weft_pool_give(&idups, idup);
         return err;
@@ -98,8 +122,8 @@ static int give_up_dup(idup_t *idup, int err)
 
 int weft_comm_idup(weft_comm_t *comm, weft_comm_t **out, weft_request_t **request_out)
 {
-    weft_members_t members = all_members(comm);
-    weft_creation_t creation = wefti_creation_next(comm);
+    weft_members_t members = all_members(weft_comm_whole(comm));
+    weft_creation_t creation = wefti_creation_next(members.parent);
     idup_t *idup = NULL;
     int err = create_idup(comm, &idup);
     /* Without a request it waits until all have failed: the others would wait for this vote. */

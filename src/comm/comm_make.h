@@ -7,6 +7,7 @@
  *   split          those with one colour, after an allgather of (colour, key)
  *   create         the members of the group alone
  *   topology       the first ranks of the old communicator
+ *   intercomm      the members of two groups, of which each knows its own at first
  *
  * A member that cannot make its part takes part in the agreement all the same, and all fail
  * together.
@@ -17,8 +18,8 @@
 #include "object/comm.h"
 #include "object/request.h"
 
-/** A copy of `comm` with its attributes (section 7.4.2) and topology, no hints, one reference.
- * Collective. Errors: those of a copy callback, MPI_ERR_NO_MEM, MPI_ERR_OTHER. */
+/** A copy of `comm`, of either kind, with its attributes (section 7.4.2) and topology, no hints,
+ * one reference. Collective. Errors: those of a copy callback, MPI_ERR_NO_MEM, MPI_ERR_OTHER. */
 int weft_comm_dup(weft_comm_t *comm, weft_comm_t **out);
 
 /** As weft_comm_dup, but *out may be used only when the request is complete. */
@@ -28,6 +29,7 @@ int weft_comm_idup(weft_comm_t *comm, weft_comm_t **out, weft_request_t **reques
 void weft_comm_idups_close(void);
 
 /** One communicator for each colour, ordered by (key, rank in comm); NULL for colour MPI_UNDEFINED.
+ *  Of an intercommunicator each part is one, too; NULL where a colour is in one group only.
  *  Collective over comm. */
 int weft_comm_split(weft_comm_t *comm, int color, int key, weft_comm_t **out);
 
@@ -41,6 +43,33 @@ enum { WEFT_CREATE_TAG = 0x1fffffff };
  * tag  distinguishes the calls of several threads at once; WEFT_CREATE_TAG: MPI_Comm_create
  */
 int weft_comm_create_of(weft_comm_t *comm, weft_group_t *group, int tag, weft_comm_t **out);
+
+/** What the leader of a group knows of the other leader. */
+typedef struct weft_leader {
+    weft_comm_t *peer; /* which has both of them */
+    int remote_leader; /* in `peer` */
+    int tag;           /* the same at both; tells apart the calls of several threads at once */
+    int error;         /* if not MPI_SUCCESS, with a text of weft_fail: the rest is not valid, and
+                        * the whole group fails */
+} weft_leader_t;
+
+/**
+ * An intercommunicator of `local` and another group, with no member in common. Collective over
+ * both. MPI_ERR_GROUP when they have one; errors of messages.
+ *
+ * leader_rank  the rank in `local` of its leader
+ * leader       NULL at all others
+ */
+int weft_intercomm_create(weft_comm_t *local, int leader_rank, const weft_leader_t *leader,
+                          weft_comm_t **out);
+
+/** The same for groups that all members know; the error handler is `model`'s. */
+int weft_intercomm_of_groups(weft_group_t *own, weft_group_t *remote, int tag,
+                             const weft_comm_t *model, weft_comm_t **out);
+
+/** Both groups as one, the one whose members say `is_high` behind the other. Collective over
+ * `inter`. */
+int weft_intercomm_merge(weft_comm_t *inter, bool is_high, weft_comm_t **out);
 
 /**
  * A communicator of the first `size` ranks of `comm`, in their order, with a topology; NULL at the

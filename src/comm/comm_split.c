@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "comm/comm_make.h"
 
-#include "comm/context_agree.h"
+#include "comm/inter_make.h"
 #include "coll/coll.h"
 #include "object/group.h"
 #include "base/fail.h"
@@ -26,12 +26,13 @@ static int by_key_and_rank(const void *a, const void *b)
     return one->rank < two->rank ? -1 : 1;
 }
 
-/* Those with a colour, in their order in the new communicator; how many. */
-static int sort_split_members(const split_choice_t choices[], int count, int color,
+/* Those of ranks `first` to `end` - 1 with a colour, in their order in the new communicator; how
+ * many. */
+static int sort_split_members(const split_choice_t choices[], int first, int end, int color,
                               member_t members[])
 {
     int found = 0;
-    for (int rank = 0; rank < count; rank++) {
+    for (int rank = first; rank < end; rank++) {
         if (choices[rank].color == color)
             members[found++] = (member_t){choices[rank].key, rank};
     }
@@ -82,7 +83,7 @@ static int join_split(weft_comm_t *comm, const split_choice_t choices[], member_
                       const weft_creation_t *creation, weft_comm_t **out)
 {
     int color = choices[comm->rank].color;
-    int count = sort_split_members(choices, comm->size, color, sorted);
+    int count = sort_split_members(choices, 0, comm->size, color, sorted);
     weft_members_t members = {.parent = comm,
                               .rank = rank_in_split(sorted, comm->rank),
                               .size = count,
@@ -95,6 +96,68 @@ static int join_split(weft_comm_t *comm, const split_choice_t choices[], member_
         weft_group_release(group);
     return err;
 }
+
+/* ---- of an intercommunicator ---- */
+
+/* The members of a part in the union: those of the first group in front. */
+typedef struct inter_split {
+    weft_comm_t *inter;
+    const member_t *sorted;
+    int first_count, count;
+} inter_split_t;
+
+static int make_split_parts(const inter_split_t *split, weft_inter_parts_t *parts)
+{
+    const weft_comm_t *both = split->inter->both;
+    bool own_is_first = both->rank == split->inter->rank;
+    weft_group_t **first = own_is_first ? &parts->own : &parts->remote;
+    weft_group_t **second = own_is_first ? &parts->remote : &parts->own;
+    int err = make_group(both, split->sorted, split->first_count, first);
+    if (err == MPI_SUCCESS)
+        err = make_group(both, split->sorted + split->first_count,
+                         split->count - split->first_count, second);
+    return err == MPI_SUCCESS ? make_group(both, split->sorted, split->count, &parts->both) : err;
+}
+
+static void release_group(weft_group_t *group)
+{
+    if (group != NULL)
+        weft_group_release(group);
+}
+
+static int make_split_inter(const inter_split_t *split, const weft_creation_t *creation,
+                            weft_comm_t **out)
+{
+    weft_comm_t *both = split->inter->both;
+    weft_members_t members = {.parent = both,
+                              .rank = rank_in_split(split->sorted, both->rank),
+                              .size = split->count,
+                              .rank_in_parent = rank_before_split,
+                              .map = split->sorted};
+    weft_inter_parts_t parts = {.model = split->inter};
+    int err = make_split_parts(split, &parts);
+    err = wefti_inter_make(&members, creation, &parts, err, out);
+    release_group(parts.own);
+    release_group(parts.remote);
+    release_group(parts.both);
+    return err;
+}
+
+/* No part where one group has nobody of the colour: all of the other see that, too. */
+static int join_split_inter(weft_comm_t *inter, const split_choice_t choices[], member_t sorted[],
+                            const weft_creation_t *creation, weft_comm_t **out)
+{
+    const weft_comm_t *both = inter->both;
+    int color = choices[both->rank].color;
+    int border = both->rank == inter->rank ? inter->group->size : inter->size;
+    int first = sort_split_members(choices, 0, border, color, sorted);
+    int second = sort_split_members(choices, border, both->size, color, sorted + first);
+    inter_split_t split = {
+        .inter = inter, .sorted = sorted, .first_count = first, .count = first + second};
+    return first == 0 || second == 0 ? MPI_SUCCESS : make_split_inter(&split, creation, out);
+}
+
+/* ---- both kinds ---- */
 
 static int exchange_colors(weft_comm_t *comm, const split_choice_t *mine, split_choice_t choices[])
 {
@@ -113,23 +176,26 @@ static int exchange_colors(weft_comm_t *comm, const split_choice_t *mine, split_
 static int split_with(weft_comm_t *comm, const split_choice_t *mine, split_choice_t choices[],
                       member_t sorted[], weft_comm_t **out)
 {
-    weft_creation_t creation = wefti_creation_next(comm);
+    weft_comm_t *whole = weft_comm_whole(comm);
+    weft_creation_t creation = wefti_creation_next(whole);
     *out = NULL;
-    int err = exchange_colors(comm, mine, choices);
+    int err = exchange_colors(whole, mine, choices);
     if (err != MPI_SUCCESS || mine->color == MPI_UNDEFINED)
         return err;
+    if (weft_comm_is_inter(comm))
+        return join_split_inter(comm, choices, sorted, &creation, out);
     return join_split(comm, choices, sorted, &creation, out);
 }
 
 int weft_comm_split(weft_comm_t *comm, int color, int key, weft_comm_t **out)
 {
-    split_choice_t mine = {color, key},
-                   *choices = weft_alloc_array((size_t)comm->size, sizeof(*choices));
-    member_t *sorted = weft_alloc_array((size_t)comm->size, sizeof(*sorted));
+    int size = weft_comm_whole(comm)->size;
+    split_choice_t mine = {color, key}, *choices = weft_alloc_array((size_t)size, sizeof(*choices));
+    member_t *sorted = weft_alloc_array((size_t)size, sizeof(*sorted));
     weft_comm_t *made;
     int err = MPI_SUCCESS;
     if (choices == NULL || sorted == NULL)
-        err = weft_fail(MPI_ERR_NO_MEM, "no memory for what %d ranks say", comm->size);
+        err = weft_fail(MPI_ERR_NO_MEM, "no memory for what %d ranks say", size);
     if (err == MPI_SUCCESS)
         err = split_with(comm, &mine, choices, sorted, &made);
     weft_free(choices);

@@ -39,10 +39,14 @@ static int parent_rank(const weft_members_t *members, int rank)
  * round; that happens after one of them has shared an entry with another seed. */
 static uint32_t next_places[64];
 
+int wefti_tag_of_group(int tag)
+{
+    return GROUP_TAGS + (tag == WEFT_CREATE_TAG ? tag : tag % WEFT_CREATE_TAG);
+}
+
 /* The first and the last member and how many they are tell most groups apart. */
 weft_creation_t wefti_creation_of(const weft_members_t *members, int tag)
 {
-    int folded = tag == WEFT_CREATE_TAG ? tag : tag % WEFT_CREATE_TAG;
     uint64_t seed = wefti_seed_mix(members->parent->context, GROUP_CREATION);
     seed = wefti_seed_mix(seed, (uint64_t)tag);
     seed = wefti_seed_mix(seed, (uint64_t)members->size);
@@ -50,7 +54,7 @@ weft_creation_t wefti_creation_of(const weft_members_t *members, int tag)
     seed = wefti_seed_mix(seed, (uint64_t)parent_rank(members, members->size - 1));
     size_t entry = seed % (sizeof(next_places) / sizeof(*next_places));
     return (weft_creation_t){
-        .tag = GROUP_TAGS + folded, .seed = seed, .next_place = &next_places[entry]};
+        .tag = wefti_tag_of_group(tag), .seed = seed, .next_place = &next_places[entry]};
 }
 
 /* ---- messages ---- */
@@ -248,23 +252,29 @@ int wefti_agreement_result(const weft_agreement_t *agreement, uint32_t *context_
     return MPI_SUCCESS;
 }
 
+int wefti_agree(const weft_members_t *members, const weft_creation_t *creation, int error,
+                uint32_t *context_out)
+{
+    weft_agreement_t agreement;
+    agreement.on_over = NULL;
+    wefti_agreement_begin(&agreement, members, creation, error);
+    weft_progress_until(&agreement.is_over);
+    return wefti_agreement_result(&agreement, context_out);
+}
+
 int wefti_comm_make(const weft_members_t *members, const weft_creation_t *creation,
                     weft_group_t *group, int error, weft_comm_t **out)
 {
-    weft_agreement_t agreement;
     weft_comm_t *comm = NULL;
-    agreement.on_over = NULL;
+    uint32_t context;
     if (error == MPI_SUCCESS)
         error = weft_comm_create(group, WEFT_NO_CONTEXT, members->parent, &comm);
-    wefti_agreement_begin(&agreement, members, creation, error);
-    weft_progress_until(&agreement.is_over);
-    if (comm == NULL)
-        return wefti_agreement_result(&agreement, NULL);
-    int err = wefti_agreement_result(&agreement, &comm->context);
-    if (err != MPI_SUCCESS) {
+    error = wefti_agree(members, creation, error, &context);
+    if (error == MPI_SUCCESS) {
+        comm->context = context;
+        *out = comm;
+    } else if (comm != NULL) {
         weft_comm_release(comm);
-        return err;
     }
-    *out = comm;
-    return MPI_SUCCESS;
+    return error;
 }

@@ -54,6 +54,9 @@ weft_creation_t wefti_creation_next(weft_comm_t *parent);
  *  different tags, 0 to WEFT_CREATE_TAG; above, tags are folded. */
 weft_creation_t wefti_creation_of(const weft_members_t *members, int tag);
 
+/** The tag of the messages of wefti_creation_of(). */
+int wefti_tag_of_group(int tag);
+
 /* A rank has at most 8 digits. */
 enum { WEFTI_TREE_BASE = 16, WEFTI_TREE_CHILDREN = 8 * (WEFTI_TREE_BASE - 1) };
 
@@ -94,6 +97,10 @@ void wefti_agreement_begin(weft_agreement_t *agreement, const weft_members_t *me
 /** Once it is over: the context, which the caller owns. The member's own error, that of a message,
  *  or MPI_ERR_OTHER when another member has failed; with a text of weft_fail. */
 int wefti_agreement_result(const weft_agreement_t *agreement, uint32_t *context_out);
+
+/** Begin, and wait until it is over; all members return. */
+int wefti_agree(const weft_members_t *members, const weft_creation_t *creation, int error,
+                uint32_t *context_out);
 
 /**
  * Make a communicator of `group`, whose members all call this: wait until they have agreed, or have

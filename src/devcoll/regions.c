@@ -73,6 +73,12 @@ static weft_coll_region_t typed(weft_counts_t counts, weft_counts_t displs,
                                 count == 0 ? NULL : weft_type_of(types[index])};
 }
 
+/* In its own group, where there are two. */
+static int own_rank(const weft_coll_args_t *args)
+{
+    return args->inter != NULL ? args->inter->rank : args->comm->rank;
+}
+
 static weft_coll_region_t cut(const weft_coll_args_t *args, int index)
 {
     MPI_Count before = 0;
@@ -109,7 +115,7 @@ static weft_coll_region_t find_region(source_t source, const weft_coll_args_t *a
     case OWN_ENTRY:
         return listed(args->recv_counts, args->recv_displs, args->recv_type, args->comm->rank);
     default: /* OWN_CUT */
-        return (weft_coll_region_t){0, cut(args, args->comm->rank).count, args->recv_type};
+        return (weft_coll_region_t){0, cut(args, own_rank(args)).count, args->recv_type};
     }
 }
 
@@ -145,7 +151,11 @@ static bool takes_part(const weft_regions_t *regions)
 /* Entries of a list. */
 static int count_listed(const weft_regions_t *regions)
 {
-    const weft_comm_t *comm = regions->args->comm;
+    const weft_comm_t *comm = regions->args->comm, *inter = regions->args->inter;
+    bool scatters =
+        regions->coll == WEFT_REDUCE_SCATTER || regions->coll == WEFT_REDUCE_SCATTER_BLOCK;
+    if (inter != NULL)
+        return scatters ? inter->group->size : inter->size;
     if (!weft_coll_is_neighbor(regions->coll))
         return comm->size;
     return regions->side == WEFT_GIVES ? weft_topology_destinations(comm->topology, comm->rank)

@@ -366,7 +366,8 @@ void wefti_task_begin(weft_task_t *task)
     task->members = comm->size;
     task->member = comm->rank;
     task->go_solo = wefti_task_begin_solo;
-    task->methods = methods_to_meet(task);
+    /* Between the groups of an intercommunicator there are messages only. */
+    task->methods = task->args.inter != NULL ? 0 : methods_to_meet(task);
     weft_board_t *board = task->methods == 0 ? NULL : wefti_comm_board(comm);
     if (board == NULL || !wefti_comm_is_one_host(comm) ||
         !weft_board_meets(board, task->meeting.number))

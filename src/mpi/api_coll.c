@@ -40,9 +40,6 @@ int PMPIX_Barrier_enqueue(MPI_Comm comm)
 
 /* ---- bcast ---- */
 
-static const weft_side_names_t bcast_names = {
-    .buf = "buffer", .count = "count", .type = "datatype"};
-
 static WEFT_COLL_INLINE int settle_bcast(weft_coll_call_t *user, weft_comm_t *comm,
                                          weft_coll_args_t *args)
 {
@@ -50,7 +47,7 @@ static WEFT_COLL_INLINE int settle_bcast(weft_coll_call_t *user, weft_comm_t *co
     if (__builtin_expect(weft_config.CHECK_ARGS, 1)) {
         err = weft_check_root(comm, user->root);
         if (err == MPI_SUCCESS)
-            err = weft_check_side(&user->send, &bcast_names, comm);
+            err = weft_check_side(&user->send, &weft_bcast_names, comm);
     }
     if (__builtin_expect(err == MPI_SUCCESS, 1))
         weft_coll_fill(user, comm, args);

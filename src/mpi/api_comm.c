@@ -26,7 +26,7 @@ int PMPI_Comm_size(MPI_Comm handle, int *size)
     if (err == MPI_SUCCESS)
         err = weft_check_output(size, "size");
     if (err == MPI_SUCCESS)
-        *size = comm->size;
+        *size = comm->group->size;
     return weft_call_end(&call, err);
 }
 
@@ -43,11 +43,22 @@ int PMPI_Comm_rank(MPI_Comm handle, int *rank)
     return weft_call_end(&call, err);
 }
 
+/* Of two results of comparing groups. */
+static int worse_of(int one, int two)
+{
+    if (one == MPI_UNEQUAL || two == MPI_UNEQUAL)
+        return MPI_UNEQUAL;
+    return one == MPI_SIMILAR ? one : two;
+}
+
 static int compare(const weft_comm_t *one, const weft_comm_t *two)
 {
     if (one == two)
         return MPI_IDENT;
-    int result = weft_group_compare(one->group, two->group);
+    if (weft_comm_is_inter(one) != weft_comm_is_inter(two))
+        return MPI_UNEQUAL;
+    int result = worse_of(weft_group_compare(one->group, two->group),
+                          weft_group_compare(one->peers, two->peers));
     return result == MPI_IDENT ? MPI_CONGRUENT : result;
 }
 
@@ -79,45 +90,6 @@ int PMPI_Comm_group(MPI_Comm handle, MPI_Group *group)
         *group = weft_group_handle(comm->group);
     }
     return weft_call_end(&call, err);
-}
-
-WEFT_API(MPI_Comm_test_inter);
-int PMPI_Comm_test_inter(MPI_Comm handle, int *flag)
-{
-    weft_call_t call = weft_call_begin("MPI_Comm_test_inter");
-    weft_comm_t *comm;
-    int err = weft_check_comm(&call, handle, &comm);
-    if (err == MPI_SUCCESS)
-        err = weft_check_output(flag, "flag");
-    if (err == MPI_SUCCESS)
-        *flag = 0;
-    return weft_call_end(&call, err);
-}
-
-/* All communicators are intracommunicators. */
-static int fail_no_remote(const char *name, MPI_Comm handle)
-{
-    weft_call_t call = weft_call_begin(name);
-    weft_comm_t *comm;
-    int err = weft_check_comm(&call, handle, &comm);
-    if (err == MPI_SUCCESS)
-        err = weft_fail(MPI_ERR_COMM, "%s is an intracommunicator, which has no remote group",
-                        weft_comm_label(comm));
-    return weft_call_end(&call, err);
-}
-
-WEFT_API(MPI_Comm_remote_size);
-int PMPI_Comm_remote_size(MPI_Comm handle, int *size)
-{
-    (void)size;
-    return fail_no_remote("MPI_Comm_remote_size", handle);
-}
-
-WEFT_API(MPI_Comm_remote_group);
-int PMPI_Comm_remote_group(MPI_Comm handle, MPI_Group *group)
-{
-    (void)group;
-    return fail_no_remote("MPI_Comm_remote_group", handle);
 }
 
 /* Processes cannot be spawned, so none has a parent. */
@@ -216,46 +188,28 @@ static int check_subset(const weft_comm_t *comm, const weft_group_t *group)
     return MPI_SUCCESS;
 }
 
-/* A rank that is not in the group gets MPI_COMM_NULL at once. */
-static int create_comm(weft_call_t *call, MPI_Comm handle, MPI_Group group_handle, int tag,
-                       MPI_Comm *newcomm)
+static int check_create(weft_call_t *call, MPI_Comm handle, MPI_Group group_handle,
+                        weft_comm_t **comm_out, weft_group_t **group_out)
 {
-    weft_comm_t *comm, *made;
-    weft_group_t *group;
-    int err = check_dup(call, handle, newcomm, &comm);
+    int err = weft_check_comm(call, handle, comm_out);
     if (err == MPI_SUCCESS)
-        err = weft_check_group(group_handle, "group", &group);
-    if (err == MPI_SUCCESS)
-        err = weft_check_tag(tag, false);
-    if (err == MPI_SUCCESS)
-        err = check_subset(comm, group);
-    if (err != MPI_SUCCESS)
-        return err;
+        err = weft_check_group(group_handle, "group", group_out);
+    return err == MPI_SUCCESS ? check_subset(*comm_out, *group_out) : err;
+}
+
+/* A rank that is not in the group gets MPI_COMM_NULL at once. */
+static int create_of_group(weft_comm_t *comm, weft_group_t *group, int tag, MPI_Comm *newcomm)
+{
+    weft_comm_t *made;
     if (group->rank == MPI_UNDEFINED) {
         *newcomm = MPI_COMM_NULL;
         return MPI_SUCCESS;
     }
-    err = weft_comm_create_of(comm, group, tag, &made);
+    int err = weft_comm_create_of(comm, group, tag, &made);
     if (err == MPI_SUCCESS)
         *newcomm = weft_comm_handle(made);
     return err;
 }
-
-WEFT_API(MPI_Comm_create);
-int PMPI_Comm_create(MPI_Comm handle, MPI_Group group, MPI_Comm *newcomm)
-{
-    weft_call_t call = weft_call_begin("MPI_Comm_create");
-    return weft_call_end(&call, create_comm(&call, handle, group, WEFT_CREATE_TAG, newcomm));
-}
-
-WEFT_API(MPI_Comm_create_group);
-int PMPI_Comm_create_group(MPI_Comm handle, MPI_Group group, int tag, MPI_Comm *newcomm)
-{
-    weft_call_t call = weft_call_begin("MPI_Comm_create_group");
-    return weft_call_end(&call, create_comm(&call, handle, group, tag, newcomm));
-}
-
-/* ---- splits ---- */
 
 static int split_comm(weft_comm_t *comm, int color, int key, MPI_Comm *newcomm)
 {
@@ -265,6 +219,48 @@ static int split_comm(weft_comm_t *comm, int color, int key, MPI_Comm *newcomm)
         *newcomm = made == NULL ? MPI_COMM_NULL : weft_comm_handle(made);
     return err;
 }
+
+/* Neither group of an intercommunicator knows whom the other chooses. */
+static int create_of_inter(weft_comm_t *inter, const weft_group_t *group, MPI_Comm *newcomm)
+{
+    bool is_member = group->rank != MPI_UNDEFINED;
+    return split_comm(inter, is_member ? 0 : MPI_UNDEFINED, is_member ? group->rank : 0, newcomm);
+}
+
+WEFT_API(MPI_Comm_create);
+int PMPI_Comm_create(MPI_Comm handle, MPI_Group group_handle, MPI_Comm *newcomm)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_create");
+    weft_comm_t *comm;
+    weft_group_t *group;
+    int err = check_create(&call, handle, group_handle, &comm, &group);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(newcomm, "newcomm");
+    if (err == MPI_SUCCESS)
+        err = weft_comm_is_inter(comm) ? create_of_inter(comm, group, newcomm)
+                                       : create_of_group(comm, group, WEFT_CREATE_TAG, newcomm);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Comm_create_group);
+int PMPI_Comm_create_group(MPI_Comm handle, MPI_Group group_handle, int tag, MPI_Comm *newcomm)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_create_group");
+    weft_comm_t *comm;
+    weft_group_t *group;
+    int err = check_create(&call, handle, group_handle, &comm, &group);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(newcomm, "newcomm");
+    if (err == MPI_SUCCESS)
+        err = weft_check_tag(tag, false);
+    if (err == MPI_SUCCESS)
+        err = weft_check_intra(comm);
+    if (err == MPI_SUCCESS)
+        err = create_of_group(comm, group, tag, newcomm);
+    return weft_call_end(&call, err);
+}
+
+/* ---- splits ---- */
 
 WEFT_API(MPI_Comm_split);
 int PMPI_Comm_split(MPI_Comm handle, int color, int key, MPI_Comm *newcomm)
@@ -350,6 +346,8 @@ int PMPI_Comm_split_type(MPI_Comm handle, int split_type, int key, MPI_Info info
     int color;
     int err = check_dup(&call, handle, newcomm, &comm);
     if (err == MPI_SUCCESS)
+        err = weft_check_intra(comm);
+    if (err == MPI_SUCCESS)
         err = weft_check_info(info_handle, &info);
     if (err == MPI_SUCCESS)
         err = split_color(comm, split_type, info, &color);
@@ -408,7 +406,7 @@ int PMPI_Comm_disconnect(MPI_Comm *handle)
     weft_comm_t *comm;
     int err = check_freeable(&call, handle, &comm);
     if (err == MPI_SUCCESS)
-        err = weft_coll_run(WEFT_BARRIER, &(weft_coll_args_t){.comm = comm});
+        err = weft_coll_run(WEFT_BARRIER, &(weft_coll_args_t){.comm = weft_comm_whole(comm)});
     if (err == MPI_SUCCESS)
         err = free_comm(&call, comm, handle);
     return weft_call_end(&call, err);

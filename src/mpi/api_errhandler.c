@@ -33,11 +33,8 @@ int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler errhandler)
     int err = weft_check_comm(&call, handle, &comm);
     if (err == MPI_SUCCESS)
         err = weft_check_errhandler(errhandler, &handler);
-    if (err == MPI_SUCCESS) {
-        weft_errhandler_retain(handler);
-        weft_errhandler_release(comm->errhandler);
-        comm->errhandler = handler;
-    }
+    if (err == MPI_SUCCESS)
+        weft_comm_set_errhandler(comm, handler);
     return weft_call_end(&call, err);
 }
 

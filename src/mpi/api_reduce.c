@@ -191,30 +191,13 @@ int PMPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count re
                            settle_reduce_scatter_block);
 }
 
-/* Check the entries of recvcounts; their sum is the number of elements of the operand. */
-static int check_counts(weft_counts_t counts, const weft_comm_t *comm, MPI_Count *total_out)
-{
-    MPI_Count total = 0;
-    if (counts.at == NULL)
-        return weft_fail(MPI_ERR_ARG, "recvcounts is NULL, but must have %d entries", comm->size);
-    for (int rank = 0; rank < comm->size; rank++) {
-        MPI_Count count = weft_count_at(counts, (size_t)rank);
-        if (count < 0)
-            return weft_fail(MPI_ERR_COUNT, "recvcounts[%d] is %lld, but must be at least 0", rank,
-                             (long long)count);
-        total += count;
-    }
-    *total_out = total;
-    return MPI_SUCCESS;
-}
-
 static int settle_reduce_scatter(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
 {
     MPI_Count total = 0;
     weft_coll_fill(user, comm, args);
     if (!weft_config.CHECK_ARGS)
         return MPI_SUCCESS;
-    int err = check_counts(user->recv.counts, comm, &total);
+    int err = weft_check_recvcounts(user->recv.counts, comm->size, &total);
     if (err == MPI_SUCCESS)
         err = check_operation(user, args, "recvcounts");
     if (err != MPI_SUCCESS)

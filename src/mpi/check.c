@@ -26,7 +26,12 @@ static int bad_handle(int error_class, const void *handle, const void *null, con
 
 int weft_bad_comm(MPI_Comm handle)
 {
-    return bad_handle(MPI_ERR_COMM, handle, MPI_COMM_NULL, "comm", "COMM");
+    return weft_bad_comm_named(handle, "comm");
+}
+
+int weft_bad_comm_named(MPI_Comm handle, const char *name)
+{
+    return bad_handle(MPI_ERR_COMM, handle, MPI_COMM_NULL, name, "COMM");
 }
 
 int weft_bad_type(MPI_Datatype handle, const char *name)
@@ -49,6 +54,15 @@ int weft_bad_rank(const weft_comm_t *comm, int rank, const char *name)
 {
     return weft_fail(MPI_ERR_RANK, "%s is %d, but %s has ranks 0 to %d", name, rank,
                      weft_comm_label(comm), comm->size - 1);
+}
+
+int weft_check_intra(const weft_comm_t *comm)
+{
+    if (!weft_comm_is_inter(comm))
+        return MPI_SUCCESS;
+    return weft_fail(MPI_ERR_COMM,
+                     "%s is an intercommunicator, but must be an intracommunicator here",
+                     weft_comm_label(comm));
 }
 
 int weft_bad_tag(int tag)

@@ -17,6 +17,7 @@
 #include "base/config.h"
 
 int weft_bad_comm(MPI_Comm handle) __attribute__((cold));
+int weft_bad_comm_named(MPI_Comm handle, const char *name) __attribute__((cold));
 int weft_bad_type(MPI_Datatype handle, const char *name) __attribute__((cold));
 int weft_bad_count(MPI_Count count, const char *name) __attribute__((cold));
 int weft_bad_rank(const weft_comm_t *comm, int rank, const char *name) __attribute__((cold));
@@ -118,6 +119,15 @@ static inline int weft_check_rank(const weft_comm_t *comm, int rank, bool any_is
         (any_is_allowed && rank == MPI_ANY_SOURCE))
         return MPI_SUCCESS;
     return weft_bad_rank(comm, rank, name);
+}
+
+/** Not an intercommunicator. */
+int weft_check_intra(const weft_comm_t *comm);
+
+static inline int weft_check_intracomm(weft_call_t *call, MPI_Comm handle, weft_comm_t **out)
+{
+    int err = weft_check_comm(call, handle, out);
+    return err == MPI_SUCCESS ? weft_check_intra(*out) : err;
 }
 
 /** A tag, or MPI_ANY_TAG if that is allowed. */

@@ -15,6 +15,8 @@ const weft_side_names_t weft_alltoall_send_names = {"sendbuf",    "sendcount", "
 const weft_side_names_t weft_alltoall_recv_names = {"recvbuf",    "recvcount", "recvtype",
                                                     "recvcounts", "rdispls",   "recvtypes"};
 
+const weft_side_names_t weft_bcast_names = {.buf = "buffer", .count = "count", .type = "datatype"};
+
 int weft_bad_alias(void)
 {
     return weft_fail(MPI_ERR_BUFFER, "sendbuf and recvbuf are the same; use MPI_IN_PLACE");
@@ -93,6 +95,20 @@ int weft_check_arrays(const weft_coll_side_t *side, const weft_side_names_t *nam
     int err = check_presences(side, names, entries);
     for (int i = 0; err == MPI_SUCCESS && i < entries; i++)
         err = check_vector_entry(side, names, i);
+    return err;
+}
+
+int weft_check_recvcounts(weft_counts_t counts, int entries, MPI_Count *total_out)
+{
+    MPI_Count total = 0;
+    int err = check_presence(counts.at, "recvcounts", entries);
+    for (int i = 0; err == MPI_SUCCESS && i < entries; i++) {
+        MPI_Count count = weft_count_at(counts, (size_t)i);
+        if (count < 0)
+            err = weft_bad_count(count, name_entry("recvcounts", i).text);
+        total += count;
+    }
+    *total_out = total;
     return err;
 }
 

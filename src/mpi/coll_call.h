@@ -67,6 +67,7 @@ typedef struct weft_side_names {
 } weft_side_names_t;
 
 extern const weft_side_names_t weft_send_names, weft_recv_names;
+extern const weft_side_names_t weft_bcast_names;
 /** Where both sides have arrays. */
 extern const weft_side_names_t weft_alltoall_send_names, weft_alltoall_recv_names;
 
@@ -132,6 +133,9 @@ int weft_bad_alias(void) __attribute__((cold));
 /** A side with arrays of so many entries: none is NULL, and the entries are valid. */
 int weft_check_arrays(const weft_coll_side_t *side, const weft_side_names_t *names, int entries);
 
+/** The entries of recvcounts of a reduction; their sum is the number of elements of the operand. */
+int weft_check_recvcounts(weft_counts_t counts, int entries, MPI_Count *total_out);
+
 /** What this rank sends to itself must have the size of what it receives, and another place. */
 int weft_check_own_block(const weft_coll_call_t *user, const weft_comm_t *comm);
 
@@ -178,6 +182,7 @@ static WEFT_COLL_INLINE void weft_coll_fill(const weft_coll_call_t *user, weft_c
                                             weft_coll_args_t *args)
 {
     args->comm = comm;
+    args->inter = NULL;
     args->root = user->root;
     args->send_buf = user->send.buf;
     args->send_count = (size_t)user->send.count;
@@ -214,6 +219,9 @@ static WEFT_COLL_INLINE int weft_coll_perform(const weft_coll_call_t *user,
                                        : weft_coll_request(user, args);
 }
 
+/** The same as a settle function for calls on intercommunicators. */
+int weft_settle_inter(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args);
+
 /** Check, fill in, perform. */
 static WEFT_COLL_INLINE int weft_coll_enter(weft_coll_call_t *user, weft_settle_fn_t settle)
 {
@@ -222,7 +230,8 @@ static WEFT_COLL_INLINE int weft_coll_enter(weft_coll_call_t *user, weft_settle_
     weft_coll_args_t args;
     int err = weft_check_comm(&call, user->comm, &comm);
     if (__builtin_expect(err == MPI_SUCCESS, 1))
-        err = settle(user, comm, &args);
+        err = __builtin_expect(comm->both == NULL, 1) ? settle(user, comm, &args)
+                                                      : weft_settle_inter(user, comm, &args);
     if (__builtin_expect(err == MPI_SUCCESS, 1))
         err = weft_coll_perform(user, &args);
     return weft_call_end(&call, err);

@@ -31,14 +31,20 @@ MPI_Comm weft_comm_handle(const weft_comm_t *comm)
     return comm == &weft_comm_self ? MPI_COMM_SELF : (MPI_Comm)comm;
 }
 
+static void set_peers(weft_comm_t *comm, weft_group_t *peers)
+{
+    comm->peers = peers;
+    comm->processes = peers->processes;
+    comm->size = peers->size;
+}
+
 static void fill_comm(weft_comm_t *comm, weft_group_t *group, uint32_t context)
 {
     weft_object_init(&comm->object, WEFT_KIND_COMM);
     comm->context = context;
     comm->group = group;
-    comm->processes = group->processes;
     comm->rank = group->rank;
-    comm->size = group->size;
+    set_peers(comm, group);
 }
 
 static int open_self(void)
@@ -90,6 +96,33 @@ int weft_comm_create(weft_group_t *group, uint32_t context, const weft_comm_t *p
     return MPI_SUCCESS;
 }
 
+int weft_comm_create_inter(weft_group_t *group, weft_group_t *remote, const weft_comm_t *parent,
+                           weft_comm_t **out)
+{
+    weft_comm_t *comm;
+    int err = weft_comm_create(group, WEFT_NO_CONTEXT, parent, &comm);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_group_retain(remote);
+    set_peers(comm, remote);
+    *out = comm;
+    return MPI_SUCCESS;
+}
+
+void weft_comm_unite(weft_comm_t *inter, weft_comm_t *both)
+{
+    inter->both = both;
+    inter->context = both->context;
+    both->inter = inter;
+}
+
+void weft_comm_set_errhandler(weft_comm_t *comm, weft_errhandler_t *handler)
+{
+    weft_errhandler_retain(handler);
+    weft_errhandler_release(comm->errhandler);
+    comm->errhandler = handler;
+}
+
 int weft_comm_slot_register(const char *name, void (*release)(weft_comm_t *comm, void *state))
 {
     for (int i = 0; i < slot_count; i++) {
@@ -121,6 +154,13 @@ void weft_comm_retain(weft_comm_t *comm)
     weft_object_retain(&comm->object);
 }
 
+/* Collectives that are under way keep it, and with it the context. */
+static void release_union(weft_comm_t *both)
+{
+    both->inter = NULL;
+    weft_comm_release(both);
+}
+
 void weft_comm_release(weft_comm_t *comm)
 {
     if (!weft_object_drop(&comm->object))
@@ -131,7 +171,11 @@ void weft_comm_release(weft_comm_t *comm)
     weft_info_release(comm->info);
     weft_errhandler_release(comm->errhandler);
     weft_group_release(comm->group);
-    if (comm->context != WEFT_NO_CONTEXT)
+    if (weft_comm_is_inter(comm))
+        weft_group_release(comm->peers);
+    if (comm->both != NULL)
+        release_union(comm->both);
+    else if (comm->context != WEFT_NO_CONTEXT)
         weft_context_set_remove(&weft_contexts, comm->context);
     if (comm != &weft_comm_world && comm != &weft_comm_self)
         weft_pool_give(&comms, comm);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators (intracommunicators; MPI 5.0 chapter 7).
+ * Communicators (MPI 5.0 chapter 7).
  *
  * Each has two contexts, so that collectives never match the user's messages: `context` for
  * point-to-point and `context | 1` for collectives. The folders below src/mpi pass a weft_comm_t
  * on, not an MPI_Comm.
+ *
+ * An intercommunicator has a remote group, to whose ranks its messages go. Its collectives run on
+ * its union, an intracommunicator of both groups that no handle names, with the same context.
  */
 #ifndef WEFT_OBJECT_COMM_H
 #define WEFT_OBJECT_COMM_H
@@ -19,6 +22,7 @@
 
 #include <stdbool.h>
 
+typedef struct weft_comm weft_comm_t;
 typedef struct weft_attributes weft_attributes_t;
 typedef struct weft_info weft_info_t;
 
@@ -26,10 +30,15 @@ enum { WEFT_COMM_SLOTS = 8 };
 
 struct weft_comm {
     weft_object_t object;
-    uint32_t context; /* even, and in weft_contexts; WEFT_NO_CONTEXT: not agreed on yet */
-    int rank, size;
-    const int *processes; /* of the group; NULL: identity */
+    uint32_t context;     /* even, and in weft_contexts; WEFT_NO_CONTEXT: not agreed on yet */
+    int rank;             /* in the group */
+    int size;             /* of the peers */
+    const int *processes; /* of the peers; NULL: identity */
     weft_group_t *group;
+    weft_group_t
+        *peers;         /* whom messages go to: the group; of an intercommunicator the remote one */
+    weft_comm_t *both;  /* the union of an intercommunicator; NULL: this is none */
+    weft_comm_t *inter; /* of a union: the intercommunicator that it belongs to; NULL: none */
     weft_errhandler_t *errhandler;
     uint32_t coll_sequence;    /* of the next collective: its tag */
     uint32_t lasting_sequence; /* the same for persistent collectives */
@@ -58,6 +67,24 @@ static inline weft_comm_t *weft_comm_of(MPI_Comm handle)
 
 MPI_Comm weft_comm_handle(const weft_comm_t *comm);
 
+static inline bool weft_comm_is_inter(const weft_comm_t *comm)
+{
+    return comm->peers != comm->group;
+}
+
+/** All members: the communicator, or the union of an intercommunicator. */
+static inline weft_comm_t *weft_comm_whole(weft_comm_t *comm)
+{
+    return comm->both != NULL ? comm->both : comm;
+}
+
+/** The one that the program knows: of a union the intercommunicator, if it is still there. */
+static inline weft_comm_t *weft_comm_known(weft_comm_t *comm)
+{
+    return comm->inter != NULL ? comm->inter : comm;
+}
+
+/** The process of a peer. */
 static inline int weft_comm_process(const weft_comm_t *comm, int rank)
 {
     return comm->processes == NULL ? rank : comm->processes[rank];
@@ -87,6 +114,18 @@ extern weft_context_set_t weft_contexts;
  */
 int weft_comm_create(weft_group_t *group, uint32_t context, const weft_comm_t *parent,
                      weft_comm_t **out);
+
+/** The same for an intercommunicator, which can be used once it has a union. `remote` gets a
+ * reference. */
+int weft_comm_create_inter(weft_group_t *group, weft_group_t *remote, const weft_comm_t *parent,
+                           weft_comm_t **out);
+
+/** Give an intercommunicator its union, whose members are those of the group and the remote group,
+ * one behind the other. The caller's reference becomes that of the intercommunicator. */
+void weft_comm_unite(weft_comm_t *inter, weft_comm_t *both);
+
+/** `handler` gets a reference. */
+void weft_comm_set_errhandler(weft_comm_t *comm, weft_errhandler_t *handler);
 
 void weft_comm_retain(weft_comm_t *comm);
 /** The last release frees all that belongs to the communicator, its context too, except attributes,

@@ -132,7 +132,8 @@ static weft_errhandler_t *outside_of_mpi(void)
 
 int weft_error_raise(weft_comm_t *comm, int error, const char *call)
 {
-    if (comm == NULL || comm->errhandler == NULL)
+    comm = comm == NULL ? &weft_comm_self : weft_comm_known(comm);
+    if (comm->errhandler == NULL)
         comm = &weft_comm_self;
     weft_errhandler_t *handler = comm->errhandler != NULL ? comm->errhandler : outside_of_mpi();
     return weft_error_handle(handler, weft_comm_handle(comm), error, call);

@@ -210,7 +210,7 @@ static weft_message_t *look_for_message(const weft_probe_args_t *args, MPI_Statu
     if (message == NULL)
         return NULL;
     MPI_Status found = {.MPI_TAG = message->entry.key.tag};
-    found.MPI_SOURCE = weft_group_rank_of(args->comm->group, message->entry.key.source);
+    found.MPI_SOURCE = weft_group_rank_of(args->comm->peers, message->entry.key.source);
     weft_status_set_bytes(&found, message->rts.bytes);
     weft_status_copy(status, &found);
     return message;

@@ -269,7 +269,7 @@ static inline void note_match(weft_recv_t *recv, const weft_match_key_t *from, s
     status->MPI_TAG = from->tag;
     status->MPI_SOURCE = recv->args.source != MPI_ANY_SOURCE
                              ? recv->args.source
-                             : weft_group_rank_of(recv->args.comm->group, from->source);
+                             : weft_group_rank_of(recv->args.comm->peers, from->source);
     recv->message_bytes = bytes;
     recv->peer = from->source;
 }
