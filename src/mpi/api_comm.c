@@ -346,11 +346,9 @@ int PMPI_Comm_split_type(MPI_Comm handle, int split_type, int key, MPI_Info info
     int color;
     int err = check_dup(&call, handle, newcomm, &comm);
     if (err == MPI_SUCCESS)
-        err = weft_check_intra(comm);
-    if (err == MPI_SUCCESS)
         err = weft_check_info(info_handle, &info);
     if (err == MPI_SUCCESS)
-        err = split_color(comm, split_type, info, &color);
+        err = split_color(weft_comm_whole(comm), split_type, info, &color);
     if (err == MPI_SUCCESS)
         err = split_comm(comm, color, key, newcomm);
     if (err == MPI_SUCCESS && *newcomm != MPI_COMM_NULL)

@@ -10,8 +10,6 @@ place=$cache/weft-tests/mpi4py-$version-$(python3 -c 'import sys; print(sys.impl
 # Modules of chapters that are missing in Weft. A pattern of this list must not hide a chapter that
 # exists.
 modules_left_out='
-_inter\.                        intercommunicators
-test_cco_pr_                    persistent collectives
 test_p2p_buf_part               partitioned communication
 test_rma|test_win|util_sync     one-sided communication
 test_file|test_io               files
@@ -30,7 +28,6 @@ tests_left_out='
 *testSafeFreeCreated            files
 *ErrhandlerSession*             sessions
 *TestMessageRMA*                one-sided communication
-*test_util_pkl5*Inter           intercommunicators
 *F90*                           parameterised types of Fortran
 *testCodeCharStr                parameterised types of Fortran
 *Darray*                        distributed arrays
