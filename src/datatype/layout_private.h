@@ -11,6 +11,10 @@
  * set. MPI_ERR_NO_MEM. */
 int weft_type_create(const weft_envelope_shape_t *shape, weft_type_t **out);
 
+/** Give `type` the size and the bounds of `expansion`, and at commit its layout: it has the same
+ * type map. The reference to `expansion` goes over to the envelope. */
+void weft_type_expand(weft_type_t *type, weft_type_t *expansion);
+
 /** Bytes of the value of a predefined pair type. */
 static inline size_t weft_pair_value_bytes(const weft_type_t *type)
 {

@@ -29,6 +29,19 @@ int weft_type_create(const weft_envelope_shape_t *shape, weft_type_t **out)
     return MPI_SUCCESS;
 }
 
+void weft_type_expand(weft_type_t *type, weft_type_t *expansion)
+{
+    type->size = expansion->size;
+    type->elements = expansion->elements;
+    type->lb = expansion->lb;
+    type->extent = expansion->extent;
+    type->true_lb = expansion->true_lb;
+    type->true_extent = expansion->true_extent;
+    type->alignment = expansion->alignment;
+    type->has_markers = expansion->has_markers;
+    type->envelope->expansion = expansion;
+}
+
 static void destroy_one(weft_type_t *type)
 {
     if (type->index != 0)

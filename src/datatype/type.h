@@ -125,6 +125,16 @@ typedef struct weft_subarray {
 } weft_subarray_t;
 
 int weft_type_subarray(const weft_subarray_t *subarray, weft_type_t *old, weft_type_t **out);
+
+/** Distributed arrays: arrays of `dimensions` entries; `order` as above. `arguments` belong to the
+ * distributions. */
+typedef struct weft_darray {
+    int size, rank, dimensions, order;
+    weft_counts_t global_sizes;
+    const int *distributions, *arguments, *process_counts;
+} weft_darray_t;
+
+int weft_type_darray(const weft_darray_t *darray, weft_type_t *old, weft_type_t **out);
 int weft_type_resized(weft_type_t *old, MPI_Count lb, MPI_Count extent, weft_type_t **out);
 /** The copy is committed if `old` is. The caller copies the attributes. */
 int weft_type_dup(weft_type_t *old, weft_type_t **out);

@@ -320,6 +320,63 @@ int PMPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[],
     return create_subarray(&subarray, oldtype, WIDE_FORM, newtype);
 }
 
+static int create_darray(const weft_darray_t *darray, MPI_Datatype oldtype, constructor_form_t form,
+                         MPI_Datatype *newtype)
+{
+    weft_call_t call = weft_call_begin("MPI_Type_create_darray");
+    weft_type_t *old = NULL, *type = NULL;
+    int err = check_arguments(oldtype, newtype, &old);
+    if (err == MPI_SUCCESS)
+        err = check_type_array(darray->dimensions, darray->global_sizes.at, "array_of_gsizes");
+    if (err == MPI_SUCCESS)
+        err = check_type_array(darray->dimensions, darray->distributions, "array_of_distribs");
+    if (err == MPI_SUCCESS)
+        err = check_type_array(darray->dimensions, darray->arguments, "array_of_dargs");
+    if (err == MPI_SUCCESS)
+        err = check_type_array(darray->dimensions, darray->process_counts, "array_of_psizes");
+    if (err == MPI_SUCCESS)
+        err = weft_type_darray(darray, old, &type);
+    return end_create(&call, err, type, form, newtype);
+}
+
+WEFT_API(MPI_Type_create_darray);
+int PMPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[],
+                            const int array_of_distribs[], const int array_of_dargs[],
+                            const int array_of_psizes[], int order, MPI_Datatype oldtype,
+                            MPI_Datatype *newtype)
+{
+    weft_darray_t darray = {
+        .size = size,
+        .rank = rank,
+        .dimensions = ndims,
+        .order = order,
+        .global_sizes = weft_counts_int(array_of_gsizes),
+        .distributions = array_of_distribs,
+        .arguments = array_of_dargs,
+        .process_counts = array_of_psizes,
+    };
+    return create_darray(&darray, oldtype, INT_FORM, newtype);
+}
+
+WEFT_API(MPI_Type_create_darray_c);
+int PMPI_Type_create_darray_c(int size, int rank, int ndims, const MPI_Count array_of_gsizes[],
+                              const int array_of_distribs[], const int array_of_dargs[],
+                              const int array_of_psizes[], int order, MPI_Datatype oldtype,
+                              MPI_Datatype *newtype)
+{
+    weft_darray_t darray = {
+        .size = size,
+        .rank = rank,
+        .dimensions = ndims,
+        .order = order,
+        .global_sizes = weft_counts_wide(array_of_gsizes),
+        .distributions = array_of_distribs,
+        .arguments = array_of_dargs,
+        .process_counts = array_of_psizes,
+    };
+    return create_darray(&darray, oldtype, WIDE_FORM, newtype);
+}
+
 static int create_resized(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent,
                           constructor_form_t form, MPI_Datatype *newtype)
 {

@@ -30,7 +30,6 @@ tests_left_out='
 *TestMessageRMA*                one-sided communication
 *F90*                           parameterised types of Fortran
 *testCodeCharStr                parameterised types of Fortran
-*Darray*                        distributed arrays
 '
 
 # options LETTER LIST: prints "-LETTER" in front of the first word of each line

@@ -235,6 +235,52 @@ static model_t model_subarray(const weft_subarray_t *subarray, const model_t *ol
     return model;
 }
 
+/* Does the process have the element at this place of a dimension? */
+static bool model_owns(const weft_darray_t *darray, int dimension, int coordinate, int at)
+{
+    int size = (int)weft_count_at(darray->global_sizes, (size_t)dimension);
+    int processes = darray->process_counts[dimension], block = darray->arguments[dimension];
+    if (darray->distributions[dimension] == MPI_DISTRIBUTE_NONE)
+        return true;
+    if (block == MPI_DISTRIBUTE_DFLT_DARG)
+        block = darray->distributions[dimension] == MPI_DISTRIBUTE_BLOCK
+                    ? (size + processes - 1) / processes
+                    : 1;
+    return at / block % processes == coordinate;
+}
+
+/* All elements of the whole array in order, those of the process kept. */
+static model_t model_darray(const weft_darray_t *darray, const model_t *old)
+{
+    model_t model = {0};
+    int n = darray->dimensions, at[MODEL_DIMENSIONS] = {0}, coordinates[MODEL_DIMENSIONS];
+    ptrdiff_t all = 1;
+    for (int i = n - 1, left = darray->rank; i >= 0; i--) {
+        coordinates[i] = left % darray->process_counts[i];
+        left /= darray->process_counts[i];
+        all *= weft_count_at(darray->global_sizes, (size_t)i);
+    }
+    for (ptrdiff_t element = 0; element < all; element++) {
+        bool is_mine = true;
+        for (int i = 0; i < n; i++)
+            is_mine &= model_owns(darray, i, coordinates[i], at[i]);
+        if (is_mine)
+            model_append(&model, old, element * (old->ub - old->lb));
+        for (int i = 0; i < n; i++) {
+            int d = darray->order == MPI_ORDER_C ? n - 1 - i : i;
+            if (++at[d] < weft_count_at(darray->global_sizes, (size_t)d))
+                break;
+            at[d] = 0;
+        }
+    }
+    model.lb = 0;
+    model.ub = all * (old->ub - old->lb);
+    model.has_entries = model.has_markers = true;
+    if (weft_type_darray(darray, old->type, &model.type) != MPI_SUCCESS)
+        model_fail("darray");
+    return model;
+}
+
 static unsigned long long model_seed = 1;
 
 /* A number in 0..limit-1. */
@@ -321,10 +367,39 @@ static model_t model_random_subarray(const model_t *old)
     return model_subarray(&subarray, old);
 }
 
+/* One share of an array of at most `most` elements in at most four dimensions. */
+static model_t model_random_darray(int most, const model_t *old)
+{
+    static const int distributions[] = {MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_BLOCK,
+                                        MPI_DISTRIBUTE_CYCLIC};
+    int n = 1 + model_random(4), sizes[4], forms[4], arguments[4], processes[4], all = 1;
+    for (int i = 0; i < n; i++) {
+        sizes[i] = 1 + model_random(1 + ((most - 1) >> 2 * (n - 1 - i)));
+        most /= sizes[i];
+        forms[i] = distributions[model_random(3)];
+        processes[i] = forms[i] == MPI_DISTRIBUTE_NONE ? 1 : 1 + model_random(4);
+        arguments[i] = 1 + model_random(4);
+        if (forms[i] == MPI_DISTRIBUTE_BLOCK)
+            arguments[i] += (sizes[i] - 1) / processes[i];
+        if (model_random(3) == 0)
+            arguments[i] = MPI_DISTRIBUTE_DFLT_DARG;
+        all *= processes[i];
+    }
+    weft_darray_t darray = {all,
+                            model_random(all),
+                            n,
+                            model_random(2) ? MPI_ORDER_C : MPI_ORDER_FORTRAN,
+                            weft_counts_int(sizes),
+                            forms,
+                            arguments,
+                            processes};
+    return model_darray(&darray, old);
+}
+
 static model_t model_random_over(const model_t *old)
 {
     ptrdiff_t extent = old->ub - old->lb;
-    int form = model_random(10);
+    int form = model_random(11);
     switch (form) {
     case 4:
         return model_contiguous(model_random(5), old);
@@ -339,6 +414,8 @@ static model_t model_random_over(const model_t *old)
         return model_random_subarray(old);
     case 9:
         return model_dup(old);
+    case 10:
+        return model_random_darray(40, old);
     default:
         return model_random_list(old, form);
     }
