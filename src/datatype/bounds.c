@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "datatype/bounds_private.h"
 
+#include "datatype/external32.h"
 #include "base/fail.h"
 
 MPI_Aint weft_bounds_times(weft_bounds_t *bounds, MPI_Aint a, MPI_Aint b)
@@ -66,6 +67,7 @@ void weft_bounds_add(weft_bounds_t *bounds, const weft_type_t *type, MPI_Aint di
     MPI_Aint elements = weft_bounds_times(bounds, count, (MPI_Aint)type->elements);
     bounds->size = weft_bounds_plus(bounds, bounds->size, bytes);
     bounds->elements = weft_bounds_plus(bounds, bounds->elements, elements);
+    bounds->external_size += (size_t)count * weft_external_size(type);
     if (type->alignment > bounds->alignment)
         bounds->alignment = type->alignment;
 }
@@ -89,6 +91,7 @@ int weft_bounds_apply(weft_bounds_t *bounds, weft_type_t *type)
         return weft_fail(MPI_ERR_COUNT, "the size or the extent of the type exceeds 64 bits");
     type->size = (size_t)bounds->size;
     type->elements = (size_t)bounds->elements;
+    type->external_size = bounds->external_size;
     type->lb = bounds->lb;
     type->extent = extent;
     type->true_lb = bounds->true_lb;

@@ -13,6 +13,7 @@
 
 typedef struct weft_bounds {
     MPI_Aint size, elements;
+    size_t external_size; /* at most `size` */
     MPI_Aint lb, ub, true_lb, true_ub;
     unsigned short alignment;
     bool has_entries, has_data, has_markers, has_overflow;

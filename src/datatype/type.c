@@ -33,6 +33,7 @@ void weft_type_expand(weft_type_t *type, weft_type_t *expansion)
 {
     type->size = expansion->size;
     type->elements = expansion->elements;
+    type->external_size = expansion->external_size;
     type->lb = expansion->lb;
     type->extent = expansion->extent;
     type->true_lb = expansion->true_lb;

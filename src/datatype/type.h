@@ -36,8 +36,10 @@ typedef struct weft_type {
     MPI_Datatype handle;
     weft_layout_t layout; /* valid once has_layout */
     bool has_layout;
-    int index;                      /* in the table of MPI_Type_toint; 0: none yet */
-    size_t elements;                /* basic elements in one element */
+    int index;            /* in the table of MPI_Type_toint; 0: none yet */
+    size_t elements;      /* basic elements in one element */
+    size_t external_size; /* bytes of one element in external32; of derived types alone: see
+                             external32.h */
     struct weft_envelope *envelope; /* NULL for predefined types */
     struct weft_attributes *attributes;
     struct weft_type *waiting; /* the next in a list, while a nest of types is looked through */

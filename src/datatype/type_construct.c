@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "datatype/bounds_private.h"
 #include "datatype/envelope.h"
+#include "datatype/external32.h"
 #include "datatype/layout_private.h"
 #include "datatype/type.h"
 #include "object/counts.h"
@@ -99,6 +100,7 @@ static void bound_vector(const vector_t *vector, const weft_type_t *old, weft_bo
     MPI_Aint copies = weft_bounds_times(bounds, vector->count, vector->block_count);
     bounds->size = weft_bounds_times(bounds, copies, (MPI_Aint)old->size);
     bounds->elements = weft_bounds_times(bounds, copies, (MPI_Aint)old->elements);
+    bounds->external_size = (size_t)copies * weft_external_size(old);
 }
 
 static int construct_vector(const weft_envelope_shape_t *shape, const vector_t *vector,
@@ -313,6 +315,8 @@ static void bound_subarray(const weft_subarray_t *subarray, const weft_type_t *o
 {
     weft_type_t row = *old;
     MPI_Aint stride = old->extent, displacement = 0;
+    row.is_predefined = false;
+    row.external_size = weft_external_size(old);
     for (int i = 0; i < subarray->dimensions; i++) {
         bool is_c = subarray->order == MPI_ORDER_C;
         size_t at = (size_t)(is_c ? subarray->dimensions - 1 - i : i);

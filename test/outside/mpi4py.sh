@@ -17,7 +17,6 @@ test_session                    sessions
 test_spawn|test_dynproc         new processes
 test_util_pool                  new processes
 test_grequest                   generalised requests
-test_pack\.                     external32
 test_exceptions                 begins by opening a session
 test_subclass                   begins by opening a file
 test_ulfm                       no part of MPI 5.0; its stand-ins begin collectives in different orders
