@@ -15,6 +15,9 @@ int weft_type_create(const weft_envelope_shape_t *shape, weft_type_t **out);
  * type map. The reference to `expansion` goes over to the envelope. */
 void weft_type_expand(weft_type_t *type, weft_type_t *expansion);
 
+/** For weft_types_close(): free the types of weft_type_f90(). */
+void weft_types_close_f90(void);
+
 /** Bytes of the value of a predefined pair type. */
 static inline size_t weft_pair_value_bytes(const weft_type_t *type)
 {

@@ -206,6 +206,7 @@ void weft_type_room(const weft_type_t *type, size_t count, ptrdiff_t *low_out, p
 
 void weft_types_close(void)
 {
+    weft_types_close_f90();
     weft_int_handles_close(&weft_type_int_handles);
     weft_pool_close(&pool);
 }

@@ -141,6 +141,15 @@ int weft_type_resized(weft_type_t *old, MPI_Count lb, MPI_Count extent, weft_typ
 /** The copy is committed if `old` is. The caller copies the attributes. */
 int weft_type_dup(weft_type_t *old, weft_type_t **out);
 
+/** Fortran's types: the combiner (MPI_COMBINER_F90_...), the decimal digits, of integers
+ * MPI_UNDEFINED, and the decimal range. */
+typedef struct weft_f90_arguments {
+    int combiner, precision, range;
+} weft_f90_arguments_t;
+
+/** A predefined type: the caller gets no reference. MPI_ERR_ARG: there is no such type. */
+int weft_type_f90(const weft_f90_arguments_t *arguments, weft_type_t **out);
+
 /** Note that the _c form of the constructor was called: its counts are large counts. */
 void weft_type_set_wide(weft_type_t *type);
 

@@ -31,6 +31,8 @@ static int free_type(MPI_Datatype *datatype)
     int err = weft_check_type(*datatype, &type);
     if (err != MPI_SUCCESS)
         return err;
+    if (type->is_predefined && type->envelope != NULL)
+        return weft_fail(MPI_ERR_TYPE, "datatype is one of Fortran's types, which are predefined");
     if (type->is_predefined)
         return weft_fail(MPI_ERR_TYPE, "datatype is %s, which is predefined", type->name);
     err = weft_attributes_delete_all(weft_type_attributes(type));

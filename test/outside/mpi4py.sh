@@ -27,8 +27,6 @@ tests_left_out='
 *testSafeFreeCreated            files
 *ErrhandlerSession*             sessions
 *TestMessageRMA*                one-sided communication
-*F90*                           parameterised types of Fortran
-*testCodeCharStr                parameterised types of Fortran
 '
 
 # options LETTER LIST: prints "-LETTER" in front of the first word of each line
