@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datatypes, except their constructors (MPI 5.0, chapter 5). */
+/* Datatypes, except their constructors and what these keep (MPI 5.0, chapter 5). */
 #include "mpi/api.h"
 #include "mpi/attribute_owner.h"
 #include "mpi/call.h"
 #include "mpi/check.h"
-#include "datatype/envelope.h"
 #include "datatype/type.h"
 #include "object/int_handles.h"
 #include "base/fail.h"
@@ -171,120 +170,6 @@ WEFT_API(MPI_Type_get_true_extent);
 int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *true_lb, MPI_Aint *true_extent)
 {
     return PMPI_Type_get_true_extent_c(datatype, (MPI_Count *)true_lb, (MPI_Count *)true_extent);
-}
-
-WEFT_API(MPI_Type_get_envelope_c);
-int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers,
-                             MPI_Count *num_addresses, MPI_Count *num_large_counts,
-                             MPI_Count *num_datatypes, int *combiner)
-{
-    weft_call_t call = weft_call_begin("MPI_Type_get_envelope");
-    weft_type_t *type = NULL;
-    int err = weft_check_type(datatype, &type);
-    if (err == MPI_SUCCESS)
-        err = weft_check_output(combiner, "combiner");
-    if (err == MPI_SUCCESS) {
-        weft_envelope_sizes_t sizes = weft_envelope_sizes(type);
-        *num_integers = sizes.integers;
-        *num_addresses = sizes.addresses;
-        *num_large_counts = sizes.large_counts;
-        *num_datatypes = sizes.types;
-        *combiner = sizes.combiner;
-    }
-    return weft_call_end(&call, err);
-}
-
-/* The int forms have no place for large counts (MPI 5.0, section 5.1.13). */
-static int check_is_narrow(const weft_type_t *type)
-{
-    weft_envelope_sizes_t sizes = weft_envelope_sizes(type);
-    if (sizes.large_counts > 0)
-        return weft_fail(MPI_ERR_TYPE,
-                         "datatype was made with large counts: only the _c form can tell them");
-    if (sizes.integers > INT_MAX || sizes.addresses > INT_MAX || sizes.types > INT_MAX)
-        return weft_fail(MPI_ERR_TYPE, "datatype has more arguments than an int can count");
-    return MPI_SUCCESS;
-}
-
-WEFT_API(MPI_Type_get_envelope);
-int PMPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_addresses,
-                           int *num_datatypes, int *combiner)
-{
-    weft_call_t call = weft_call_begin("MPI_Type_get_envelope");
-    weft_type_t *type = NULL;
-    int err = weft_check_type(datatype, &type);
-    if (err == MPI_SUCCESS)
-        err = weft_check_output(combiner, "combiner");
-    if (err == MPI_SUCCESS)
-        err = check_is_narrow(type);
-    if (err == MPI_SUCCESS) {
-        weft_envelope_sizes_t sizes = weft_envelope_sizes(type);
-        *num_integers = (int)sizes.integers;
-        *num_addresses = (int)sizes.addresses;
-        *num_datatypes = (int)sizes.types;
-        *combiner = sizes.combiner;
-    }
-    return weft_call_end(&call, err);
-}
-
-static int check_name_room(MPI_Count room, MPI_Count needed, const char *name)
-{
-    if (room < needed)
-        return weft_fail(MPI_ERR_ARG, "%s is %lld, but must be at least %lld", name,
-                         (long long)room, (long long)needed);
-    return MPI_SUCCESS;
-}
-
-static int get_contents(const weft_type_t *type, const weft_envelope_sizes_t *room,
-                        const weft_contents_t *out)
-{
-    if (type->envelope == NULL)
-        return weft_fail(MPI_ERR_TYPE, "datatype is %s, which is predefined", type->name);
-    weft_envelope_sizes_t sizes = weft_envelope_sizes(type);
-    int err = check_name_room(room->integers, sizes.integers, "max_integers");
-    if (err == MPI_SUCCESS)
-        err = check_name_room(room->addresses, sizes.addresses, "max_addresses");
-    if (err == MPI_SUCCESS)
-        err = check_name_room(room->large_counts, sizes.large_counts, "max_large_counts");
-    if (err == MPI_SUCCESS)
-        err = check_name_room(room->types, sizes.types, "max_datatypes");
-    if (err == MPI_SUCCESS)
-        weft_envelope_contents(type, out);
-    return err;
-}
-
-WEFT_API(MPI_Type_get_contents_c);
-int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses,
-                             MPI_Count max_large_counts, MPI_Count max_datatypes,
-                             int array_of_integers[], MPI_Aint array_of_addresses[],
-                             MPI_Count array_of_large_counts[], MPI_Datatype array_of_datatypes[])
-{
-    weft_call_t call = weft_call_begin("MPI_Type_get_contents");
-    weft_envelope_sizes_t room = {max_integers, max_addresses, max_large_counts, max_datatypes, 0};
-    weft_contents_t out = {array_of_integers, array_of_addresses, array_of_large_counts,
-                           array_of_datatypes};
-    weft_type_t *type = NULL;
-    int err = weft_check_type(datatype, &type);
-    if (err == MPI_SUCCESS)
-        err = get_contents(type, &room, &out);
-    return weft_call_end(&call, err);
-}
-
-WEFT_API(MPI_Type_get_contents);
-int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses,
-                           int max_datatypes, int array_of_integers[],
-                           MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[])
-{
-    weft_call_t call = weft_call_begin("MPI_Type_get_contents");
-    weft_envelope_sizes_t room = {max_integers, max_addresses, 0, max_datatypes, 0};
-    weft_contents_t out = {array_of_integers, array_of_addresses, NULL, array_of_datatypes};
-    weft_type_t *type = NULL;
-    int err = weft_check_type(datatype, &type);
-    if (err == MPI_SUCCESS)
-        err = check_is_narrow(type);
-    if (err == MPI_SUCCESS)
-        err = get_contents(type, &room, &out);
-    return weft_call_end(&call, err);
 }
 
 WEFT_API(MPI_Type_set_name);
