@@ -210,6 +210,35 @@ static void long_copies_go_in_pieces(void **state)
     free(target);
 }
 
+/* 2^34 bytes of data, which lie in a few bytes of memory: the places in the stream need 64 bits. */
+static void streams_beyond_32_bits(void **state)
+{
+    const MPI_Count blocks = (MPI_Count)1 << 33;
+    const size_t total = (size_t)blocks * 2;
+    const short memory[] = {1, 2, 3, 4, 5, 6}; /* three elements */
+    const int ones[] = {1, 1};
+    const MPI_Aint places[] = {0, 2};
+    short out[8] = {0};
+    weft_type_t *same, *type;
+    (void)state;
+    weft_type_hvector(blocks, 1, 0, weft_type_of(MPI_SHORT), &same);
+    const MPI_Datatype types[] = {weft_type_handle(same), MPI_SHORT};
+    weft_type_struct(2, weft_counts_int(ones), weft_counts_aint(places), types, &type);
+    assert_int_equal(weft_type_commit(type), MPI_SUCCESS);
+    assert_int_equal(type->size, total + 2);
+    assert_int_equal(type->true_extent, 4);
+    assert_int_equal(weft_type_elements(type, total), blocks);
+    assert_int_equal(weft_pack(memory, 1, type, total - 4, out, sizeof(out)), 6);
+    assert_int_equal(out[1], 1);
+    assert_int_equal(out[2], 2);
+    assert_int_equal(weft_pack(memory, 3, type, 2 * total, out, 6), 6);
+    assert_int_equal(out[0], 3);
+    assert_int_equal(out[1], 4);
+    assert_int_equal(out[2], 5);
+    weft_type_release(type);
+    weft_type_release(same);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +248,7 @@ int main(void)
         cmocka_unit_test(what_is_too_deep_or_too_long_is_in_parts),
         cmocka_unit_test(copies_stop_at_the_shorter_stream),
         cmocka_unit_test(long_copies_go_in_pieces),
+        cmocka_unit_test(streams_beyond_32_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
