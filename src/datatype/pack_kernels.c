@@ -30,8 +30,8 @@
 
 #define COPY_LONG(to, from, bytes, exact) weft_copy(to, from, bytes)
 
-#define PACK(COPY, bytes, exact)   COPY(stream, at, bytes, exact)
-#define UNPACK(COPY, bytes, exact) COPY(at, stream, bytes, exact)
+#define PACK(COPY, packed, at, bytes, exact)   COPY(packed, at, bytes, exact)
+#define UNPACK(COPY, packed, at, bytes, exact) COPY(at, packed, bytes, exact)
 
 /* A kernel: PLACE says where block j of the leaf at `leaf` lies. */
 #define KERNEL(function, MOVE, COPY, bytes_expression, exact, PLACE)                               \
@@ -47,43 +47,58 @@
         return stream;                                                                             \
     }
 
-/* Four blocks in each iteration, since a loop's own cost is that of a small block. */
-#define STRIDED(MOVE, COPY, exact)                                                                 \
+/* Four blocks in each iteration, since a loop's own cost is that of a small block. Their addresses
+ * do not depend on one another: a chain of additions would take a cycle for each block. */
+#define BY_FOURS(MOVE, COPY, exact, packed_stride)                                                 \
     const ptrdiff_t stride = blocks->stride;                                                       \
     char *at = leaf;                                                                               \
-    _Pragma("GCC unroll 4") for (size_t j = 0; j < count; j++, at += stride, stream += bytes)      \
-    {                                                                                              \
-        MOVE(COPY, bytes, exact);                                                                  \
+    size_t left = count;                                                                           \
+    for (; left >= 4; left -= 4, at += 4 * stride, stream += 4 * (packed_stride)) {                \
+        MOVE(COPY, stream, at, bytes, exact);                                                      \
+        MOVE(COPY, stream + (packed_stride), at + stride, bytes, exact);                           \
+        MOVE(COPY, stream + 2 * (packed_stride), at + 2 * stride, bytes, exact);                   \
+        MOVE(COPY, stream + 3 * (packed_stride), at + 3 * stride, bytes, exact);                   \
+    }                                                                                              \
+    for (; left > 0; left--, at += stride, stream += (packed_stride)) {                            \
+        MOVE(COPY, stream, at, bytes, exact);                                                      \
     }
+
+/* Of longer blocks each costs more than the loop. */
+#define ONE_BY_ONE(MOVE, COPY, exact, packed_stride)                                               \
+    char *at = leaf;                                                                               \
+    for (size_t j = 0; j < count; j++, at += blocks->stride, stream += (packed_stride)) {          \
+        MOVE(COPY, stream, at, bytes, exact);                                                      \
+    }
+
+#define STRIDED_SHORT(MOVE, COPY, exact) BY_FOURS(MOVE, COPY, exact, (ptrdiff_t)bytes)
+#define STRIDED_LONG(MOVE, COPY, exact)  ONE_BY_ONE(MOVE, COPY, exact, (ptrdiff_t)bytes)
 
 #define LISTED(MOVE, COPY, exact)                                                                  \
     const ptrdiff_t *offsets = blocks->offsets;                                                    \
     _Pragma("GCC unroll 4") for (size_t j = 0; j < count; j++, stream += bytes)                    \
     {                                                                                              \
         char *at = leaf + offsets[j];                                                              \
-        MOVE(COPY, bytes, exact);                                                                  \
+        MOVE(COPY, stream, at, bytes, exact);                                                      \
     }
 
-#define FIELDS(MOVE, COPY, exact)                                                                  \
-    const ptrdiff_t stride = blocks->stride, stream_stride = blocks->stream_stride;                \
+#define FIELDS_SHORT(MOVE, COPY, exact)                                                            \
+    const ptrdiff_t stream_stride = blocks->stream_stride;                                         \
     (void)bytes; /* exact copies do not need it */                                                 \
-    char *at = leaf;                                                                               \
-    _Pragma("GCC unroll 4") for (size_t j = 0; j < count;                                          \
-                                 j++, at += stride, stream += stream_stride)                       \
-    {                                                                                              \
-        MOVE(COPY, bytes, exact);                                                                  \
-    }
+    BY_FOURS(MOVE, COPY, exact, stream_stride)
 
-#define SIX_KERNELS(name, COPY, bytes, exact)                                                      \
-    KERNEL(pack_strided_##name, PACK, COPY, bytes, exact, STRIDED)                                 \
-    KERNEL(unpack_strided_##name, UNPACK, COPY, bytes, exact, STRIDED)                             \
+#define FIELDS_LONG(MOVE, COPY, exact) ONE_BY_ONE(MOVE, COPY, exact, blocks->stream_stride)
+
+#define SIX_KERNELS(name, COPY, bytes, exact, LENGTH)                                              \
+    KERNEL(pack_strided_##name, PACK, COPY, bytes, exact, STRIDED_##LENGTH)                        \
+    KERNEL(unpack_strided_##name, UNPACK, COPY, bytes, exact, STRIDED_##LENGTH)                    \
     KERNEL(pack_listed_##name, PACK, COPY, bytes, exact, LISTED)                                   \
     KERNEL(unpack_listed_##name, UNPACK, COPY, bytes, exact, LISTED)                               \
-    KERNEL(pack_fields_##name, PACK, COPY, bytes, exact, FIELDS)                                   \
-    KERNEL(unpack_fields_##name, UNPACK, COPY, bytes, exact, FIELDS)
+    KERNEL(pack_fields_##name, PACK, COPY, bytes, exact, FIELDS_##LENGTH)                          \
+    KERNEL(unpack_fields_##name, UNPACK, COPY, bytes, exact, FIELDS_##LENGTH)
 
-#define EXACT(bytes)             SIX_KERNELS(bytes, COPY_EXACT, bytes, bytes)
-#define OVERLAPPING(name, exact) SIX_KERNELS(name, COPY_OVERLAPPING, blocks->block_bytes, exact)
+#define EXACT(bytes) SIX_KERNELS(bytes, COPY_EXACT, bytes, bytes, SHORT)
+#define OVERLAPPING(name, exact)                                                                   \
+    SIX_KERNELS(name, COPY_OVERLAPPING, blocks->block_bytes, exact, SHORT)
 
 EXACT(1)
 EXACT(2)
@@ -100,8 +115,8 @@ EXACT(64)
 EXACT(12) /* three floats */
 EXACT(24) /* three doubles */
 OVERLAPPING(65_to_127, 64)
-SIX_KERNELS(128_to_511, COPY_CHUNKS, blocks->block_bytes, 64)
-SIX_KERNELS(long, COPY_LONG, blocks->block_bytes, 0)
+SIX_KERNELS(128_to_511, COPY_CHUNKS, blocks->block_bytes, 64, LONG)
+SIX_KERNELS(long, COPY_LONG, blocks->block_bytes, 0, LONG)
 
 static inline void copy_packed_run(char *restrict to, const char *restrict from, size_t bytes)
 {
@@ -129,7 +144,7 @@ static inline void copy_packed_run(char *restrict to, const char *restrict from,
     for (const weft_run_t *run = blocks->runs, *end = run + count; run < end; run++) {             \
         const size_t run_bytes = run[1].start - run->start;                                        \
         char *at = leaf + run->offset;                                                             \
-        MOVE(COPY, run_bytes, exact);                                                              \
+        MOVE(COPY, stream, at, run_bytes, exact);                                                  \
         stream += run_bytes + bytes;                                                               \
     }
 
