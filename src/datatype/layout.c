@@ -7,8 +7,10 @@
 #include <stdint.h>
 
 /* A list of runs is written out when it has at most RUNS_ALWAYS runs, or at most RUNS_PER_ARGUMENT
- * for each argument of the constructor; otherwise the layouts of the parts stay as they are. */
-enum { RUNS_ALWAYS = 256, RUNS_PER_ARGUMENT = 8 };
+ * for each argument of the constructor; otherwise the layouts of the parts stay as they are. So do
+ * they where runs of several lengths are RUNS_PER_PART or more for each part, since a block of a
+ * part costs less than a run (20 structs of two vectors of 50 blocks: 0.9 us against 1.6 us). */
+enum { RUNS_ALWAYS = 256, RUNS_PER_ARGUMENT = 8, RUNS_PER_PART = 16 };
 
 void weft_layout_clear(weft_layout_t *layout)
 {
@@ -362,8 +364,14 @@ static int lay_out_list(weft_layout_t *layout, const weft_envelope_t *envelope)
         int err = repeat(layout, survey.first.count, survey.first.type->extent);
         return err == MPI_SUCCESS ? repeat(layout, survey.entries, survey.step) : err;
     }
-    if (survey.runs <= RUNS_ALWAYS || survey.runs / RUNS_PER_ARGUMENT <= survey.entries)
-        return write_out_runs(layout, envelope, survey.runs);
+    if (survey.runs <= RUNS_ALWAYS || survey.runs / RUNS_PER_ARGUMENT <= survey.entries) {
+        int err = write_out_runs(layout, envelope, survey.runs);
+        bool is_quick =
+            layout->leaf != WEFT_LEAF_RUNS || layout->list_count / RUNS_PER_PART < survey.entries;
+        if (err != MPI_SUCCESS || is_quick)
+            return err;
+        weft_layout_clear(layout);
+    }
     return list_layout_parts(layout, envelope, survey.entries);
 }
 

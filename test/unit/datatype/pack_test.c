@@ -165,6 +165,28 @@ static void what_is_too_deep_or_too_long_is_in_parts(void **state)
     model_free(&number);
 }
 
+/* Few runs in all, but many for each member, and of two lengths. */
+static void members_of_many_blocks_stay_parts(void **state)
+{
+    (void)state;
+    model_t number = model_basic(MPI_INT, 4, 0, 0);
+    const int blocks[] = {1, 1};
+    const MPI_Aint places[] = {0, 4000};
+    for (int length = 14; length <= 18; length++) {
+        model_t rows = model_vector(length, 1, 2, &number),
+                columns = model_vector(length, 2, 3, &number);
+        const model_t *members[] = {&rows, &columns};
+        model_t both = model_struct(2, blocks, places, members);
+        weft_type_commit(both.type);
+        assert_int_equal(both.type->layout.leaf, length < 16 ? WEFT_LEAF_RUNS : WEFT_LEAF_PARTS);
+        check_streams(&both, 3);
+        model_free(&both);
+        model_free(&rows);
+        model_free(&columns);
+    }
+    model_free(&number);
+}
+
 static void copies_stop_at_the_shorter_stream(void **state)
 {
     (void)state;
@@ -246,6 +268,7 @@ int main(void)
         cmocka_unit_test(all_block_lengths),
         cmocka_unit_test(runs_of_all_lengths),
         cmocka_unit_test(what_is_too_deep_or_too_long_is_in_parts),
+        cmocka_unit_test(members_of_many_blocks_stay_parts),
         cmocka_unit_test(copies_stop_at_the_shorter_stream),
         cmocka_unit_test(long_copies_go_in_pieces),
         cmocka_unit_test(streams_beyond_32_bits),
