@@ -2,23 +2,25 @@
 /* Completing requests: Wait, Test, Start and their forms (MPI 5.0 sections 3.7 to 3.9). */
 #include "mpi/api.h"
 
-#include "mpi/check.h"
+#include "mpi/request_list.h"
 #include "stream/enqueue.h"
-#include "runtime/progress.h"
 #include "pt2pt/pt2pt.h"
+#include "object/grequest.h"
+#include "runtime/progress.h"
 #include "base/fail.h"
 
 /* ---- one request ---- */
 
-static inline bool is_request_over(const weft_request_t *request)
+/* The functions of the program decide what is reported. */
+static int __attribute__((cold, noinline))
+collect_generalised(weft_call_t *call, weft_request_t *request, MPI_Request *handle,
+                    MPI_Status *status)
 {
-    return request->is_complete || !request->is_active;
-}
-
-static void give_empty_status(MPI_Status *status)
-{
-    if (status != MPI_STATUS_IGNORE)
-        *status = weft_status_empty();
+    int err = weft_grequest_collect(request, status);
+    *handle = MPI_REQUEST_NULL;
+    if (err != MPI_SUCCESS && call->comm == NULL)
+        weft_call_blame(call, &weft_comm_self);
+    return err;
 }
 
 /* Give the result of a request to the user, and release the request, or make it inactive if it is
@@ -28,9 +30,11 @@ static inline int collect_request(weft_call_t *call, weft_request_t *request, MP
                                   MPI_Status *status)
 {
     if (__builtin_expect(!request->is_active, 0)) {
-        give_empty_status(status);
+        weft_give_empty_status(status);
         return MPI_SUCCESS;
     }
+    if (__builtin_expect(request->is_generalised, 0))
+        return collect_generalised(call, request, handle, status);
     weft_status_copy(status, &request->status);
     int err = weft_request_result(request);
     if (__builtin_expect(err != MPI_SUCCESS, 0) && call->comm == NULL)
@@ -42,13 +46,6 @@ static inline int collect_request(weft_call_t *call, weft_request_t *request, MP
     weft_request_release(request);
     *handle = MPI_REQUEST_NULL;
     return err;
-}
-
-/* NULL for MPI_REQUEST_NULL, which all these functions accept. */
-static inline int request_of(MPI_Request handle, weft_request_t **out)
-{
-    *out = NULL;
-    return handle == MPI_REQUEST_NULL ? MPI_SUCCESS : weft_check_request(handle, out);
 }
 
 static inline void note_comm(weft_call_t *call, const weft_request_t *request)
@@ -63,9 +60,9 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
     weft_request_t *request = NULL;
     int err = weft_check_output(handle, "request");
     if (err == MPI_SUCCESS)
-        err = request_of(*handle, &request);
+        err = weft_check_request_or_null(*handle, &request);
     if (err == MPI_SUCCESS && request == NULL)
-        give_empty_status(status);
+        weft_give_empty_status(status);
     if (request != NULL) {
         if (request->is_active)
             weft_request_wait(request);
@@ -83,58 +80,21 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
     if (err == MPI_SUCCESS)
         err = weft_check_output(flag, "flag");
     if (err == MPI_SUCCESS)
-        err = request_of(*handle, &request);
+        err = weft_check_request_or_null(*handle, &request);
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
-    if (request != NULL && !is_request_over(request))
+    if (request != NULL && !weft_request_is_over(request))
         weft_progress_test();
-    *flag = request == NULL || is_request_over(request);
+    *flag = request == NULL || weft_request_is_over(request);
     if (request == NULL) {
-        give_empty_status(status);
+        weft_give_empty_status(status);
     } else if (*flag) {
         err = collect_request(&call, request, handle, status);
     }
     return weft_call_end(&call, err);
 }
 
-WEFT_API(MPI_Request_get_status);
-int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
-{
-    weft_call_t call = weft_call_begin("MPI_Request_get_status");
-    weft_request_t *request = NULL;
-    int err = weft_check_output(flag, "flag");
-    if (err == MPI_SUCCESS)
-        err = request_of(handle, &request);
-    if (err != MPI_SUCCESS)
-        return weft_call_end(&call, err);
-    if (request != NULL && !is_request_over(request))
-        weft_progress_test();
-    *flag = request == NULL || is_request_over(request);
-    if (*flag && (request == NULL || !request->is_active))
-        give_empty_status(status);
-    else if (*flag)
-        weft_status_copy(status, &request->status);
-    return weft_call_end(&call, err);
-}
-
 /* ---- many requests ---- */
-
-static int check_request_array(int count, const MPI_Request handles[], const char *name)
-{
-    int err = weft_check_count(count, "count");
-    if (err == MPI_SUCCESS && count > 0)
-        err = weft_check_output(handles, name);
-    for (int i = 0; err == MPI_SUCCESS && i < count; i++) {
-        weft_request_t *request;
-        err = request_of(handles[i], &request);
-    }
-    return err;
-}
-
-static MPI_Status *request_status_at(MPI_Status statuses[], int i)
-{
-    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
-}
 
 /* Also sets MPI_ERROR, as only calls with several statuses do. */
 static int collect_one_of_many(weft_call_t *call, weft_request_t *request, MPI_Request *handle,
@@ -142,7 +102,7 @@ static int collect_one_of_many(weft_call_t *call, weft_request_t *request, MPI_R
 {
     int err = MPI_SUCCESS;
     if (request == NULL)
-        give_empty_status(status);
+        weft_give_empty_status(status);
     else
         err = collect_request(call, request, handle, status);
     if (status != MPI_STATUS_IGNORE)
@@ -156,7 +116,7 @@ static int collect_all(weft_call_t *call, int count, MPI_Request handles[], MPI_
     int failed = MPI_SUCCESS;
     for (int i = 0; i < count; i++) {
         weft_request_t *request = weft_request_of(handles[i]);
-        if (collect_one_of_many(call, request, &handles[i], request_status_at(statuses, i)) !=
+        if (collect_one_of_many(call, request, &handles[i], weft_status_at(statuses, i)) !=
             MPI_SUCCESS)
             failed = MPI_ERR_IN_STATUS;
     }
@@ -167,7 +127,7 @@ WEFT_API(MPI_Waitall);
 int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
 {
     weft_call_t call = weft_call_begin("MPI_Waitall");
-    int err = check_request_array(count, handles, "array_of_requests");
+    int err = weft_check_requests(count, handles, "array_of_requests");
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
     for (int i = 0; i < count; i++) {
@@ -178,47 +138,21 @@ int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
     return weft_call_end(&call, collect_all(&call, count, handles, statuses));
 }
 
-static bool are_all_over(int count, const MPI_Request handles[])
-{
-    for (int i = 0; i < count; i++) {
-        const weft_request_t *request = weft_request_of(handles[i]);
-        if (request != NULL && !is_request_over(request))
-            return false;
-    }
-    return true;
-}
-
 WEFT_API(MPI_Testall);
 int PMPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuses[])
 {
     weft_call_t call = weft_call_begin("MPI_Testall");
-    int err = check_request_array(count, handles, "array_of_requests");
+    int err = weft_check_requests(count, handles, "array_of_requests");
     if (err == MPI_SUCCESS)
         err = weft_check_output(flag, "flag");
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
-    if (!are_all_over(count, handles))
+    if (!weft_are_all_over(count, handles))
         weft_progress_test();
-    *flag = are_all_over(count, handles);
+    *flag = weft_are_all_over(count, handles);
     if (*flag)
         err = collect_all(&call, count, handles, statuses);
     return weft_call_end(&call, err);
-}
-
-/* The first request that is active and complete; MPI_UNDEFINED: none. Are any active, complete or
- * not? */
-static int find_complete(int count, const MPI_Request handles[], bool *any_active_out)
-{
-    *any_active_out = false;
-    for (int i = 0; i < count; i++) {
-        const weft_request_t *request = weft_request_of(handles[i]);
-        if (request == NULL || !request->is_active)
-            continue;
-        *any_active_out = true;
-        if (request->is_complete)
-            return i;
-    }
-    return MPI_UNDEFINED;
 }
 
 /* Called when an active request completes, while await_any waits for any of them. */
@@ -253,18 +187,18 @@ WEFT_API(MPI_Waitany);
 int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Waitany");
-    int err = check_request_array(count, handles, "array_of_requests");
+    int err = weft_check_requests(count, handles, "array_of_requests");
     if (err == MPI_SUCCESS)
         err = weft_check_output(index, "index");
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
     bool any_active;
     int found;
-    while ((found = find_complete(count, handles, &any_active)) == MPI_UNDEFINED && any_active)
+    while ((found = weft_find_complete(count, handles, &any_active)) == MPI_UNDEFINED && any_active)
         await_any(count, handles);
     *index = found;
     if (found == MPI_UNDEFINED)
-        give_empty_status(status);
+        weft_give_empty_status(status);
     else
         err = collect_any(&call, &handles[found], status);
     return weft_call_end(&call, err);
@@ -274,7 +208,7 @@ WEFT_API(MPI_Testany);
 int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Testany");
-    int err = check_request_array(count, handles, "array_of_requests");
+    int err = weft_check_requests(count, handles, "array_of_requests");
     if (err == MPI_SUCCESS)
         err = weft_check_output(index, "index");
     if (err == MPI_SUCCESS)
@@ -282,38 +216,20 @@ int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_St
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
     bool any_active;
-    *index = find_complete(count, handles, &any_active);
+    *index = weft_find_complete(count, handles, &any_active);
     if (*index == MPI_UNDEFINED && any_active) {
         weft_progress_test();
-        *index = find_complete(count, handles, &any_active);
+        *index = weft_find_complete(count, handles, &any_active);
     }
     *flag = *index != MPI_UNDEFINED || !any_active;
     if (*index != MPI_UNDEFINED)
         err = collect_any(&call, &handles[*index], status);
     else if (*flag)
-        give_empty_status(status);
+        weft_give_empty_status(status);
     return weft_call_end(&call, err);
 }
 
-/* The arguments of Waitsome and Testsome. */
-typedef struct some {
-    int count;
-    MPI_Request *handles;
-    int *outcount, *indices;
-    MPI_Status *statuses;
-} some_t;
-
-static int check_some(const some_t *some)
-{
-    int err = check_request_array(some->count, some->handles, "array_of_requests");
-    if (err == MPI_SUCCESS)
-        err = weft_check_output(some->outcount, "outcount");
-    if (err == MPI_SUCCESS && some->count > 0)
-        err = weft_check_output(some->indices, "array_of_indices");
-    return err;
-}
-
-static int collect_some(weft_call_t *call, const some_t *some)
+static int collect_some(weft_call_t *call, const weft_some_t *some)
 {
     int failed = MPI_SUCCESS;
     *some->outcount = 0;
@@ -324,7 +240,7 @@ static int collect_some(weft_call_t *call, const some_t *some)
         int at = (*some->outcount)++;
         some->indices[at] = i;
         if (collect_one_of_many(call, request, &some->handles[i],
-                                request_status_at(some->statuses, at)) != MPI_SUCCESS)
+                                weft_status_at(some->statuses, at)) != MPI_SUCCESS)
             failed = MPI_ERR_IN_STATUS;
     }
     return failed;
@@ -335,12 +251,12 @@ int PMPI_Waitsome(int incount, MPI_Request handles[], int *outcount, int indices
                   MPI_Status statuses[])
 {
     weft_call_t call = weft_call_begin("MPI_Waitsome");
-    some_t some = {incount, handles, outcount, indices, statuses};
-    int err = check_some(&some);
+    weft_some_t some = {incount, handles, outcount, indices, statuses};
+    int err = weft_check_some(&some);
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
     bool any_active;
-    while (find_complete(incount, handles, &any_active) == MPI_UNDEFINED && any_active)
+    while (weft_find_complete(incount, handles, &any_active) == MPI_UNDEFINED && any_active)
         await_any(incount, handles);
     if (any_active)
         err = collect_some(&call, &some);
@@ -354,88 +270,17 @@ int PMPI_Testsome(int incount, MPI_Request handles[], int *outcount, int indices
                   MPI_Status statuses[])
 {
     weft_call_t call = weft_call_begin("MPI_Testsome");
-    some_t some = {incount, handles, outcount, indices, statuses};
-    int err = check_some(&some);
+    weft_some_t some = {incount, handles, outcount, indices, statuses};
+    int err = weft_check_some(&some);
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
     bool any_active;
-    if (find_complete(incount, handles, &any_active) == MPI_UNDEFINED && any_active)
+    if (weft_find_complete(incount, handles, &any_active) == MPI_UNDEFINED && any_active)
         weft_progress_test();
     if (any_active)
         err = collect_some(&call, &some);
     else
         *outcount = MPI_UNDEFINED;
-    return weft_call_end(&call, err);
-}
-
-/* Request_get_status for many (MPI 4.1): as Testall, Testany and Testsome, but nothing is freed. */
-
-static void show_status(const weft_request_t *request, MPI_Status *status)
-{
-    if (request == NULL || !request->is_active)
-        give_empty_status(status);
-    else
-        weft_status_copy(status, &request->status);
-}
-
-WEFT_API(MPI_Request_get_status_all);
-int PMPI_Request_get_status_all(int count, const MPI_Request handles[], int *flag,
-                                MPI_Status statuses[])
-{
-    weft_call_t call = weft_call_begin("MPI_Request_get_status_all");
-    int err = check_request_array(count, handles, "array_of_requests");
-    if (err == MPI_SUCCESS)
-        err = weft_check_output(flag, "flag");
-    if (err != MPI_SUCCESS)
-        return weft_call_end(&call, err);
-    if (!are_all_over(count, handles))
-        weft_progress_test();
-    *flag = are_all_over(count, handles);
-    for (int i = 0; *flag && i < count; i++)
-        show_status(weft_request_of(handles[i]), request_status_at(statuses, i));
-    return weft_call_end(&call, err);
-}
-
-WEFT_API(MPI_Request_get_status_any);
-int PMPI_Request_get_status_any(int count, const MPI_Request handles[], int *index, int *flag,
-                                MPI_Status *status)
-{
-    weft_call_t call = weft_call_begin("MPI_Request_get_status_any");
-    int err = check_request_array(count, handles, "array_of_requests");
-    if (err == MPI_SUCCESS)
-        err = weft_check_output(index, "index");
-    if (err == MPI_SUCCESS)
-        err = weft_check_output(flag, "flag");
-    if (err != MPI_SUCCESS)
-        return weft_call_end(&call, err);
-    bool any_active;
-    weft_progress_test();
-    *index = find_complete(count, handles, &any_active);
-    *flag = *index != MPI_UNDEFINED || !any_active;
-    if (*flag)
-        show_status(*index == MPI_UNDEFINED ? NULL : weft_request_of(handles[*index]), status);
-    return weft_call_end(&call, err);
-}
-
-WEFT_API(MPI_Request_get_status_some);
-int PMPI_Request_get_status_some(int incount, const MPI_Request handles[], int *outcount,
-                                 int indices[], MPI_Status statuses[])
-{
-    weft_call_t call = weft_call_begin("MPI_Request_get_status_some");
-    int err = check_some(&(some_t){incount, (MPI_Request *)handles, outcount, indices, statuses});
-    if (err != MPI_SUCCESS)
-        return weft_call_end(&call, err);
-    bool any_active;
-    weft_progress_test();
-    find_complete(incount, handles, &any_active);
-    *outcount = any_active ? 0 : MPI_UNDEFINED;
-    for (int i = 0; any_active && i < incount; i++) {
-        const weft_request_t *request = weft_request_of(handles[i]);
-        if (request == NULL || !request->is_active || !request->is_complete)
-            continue;
-        indices[*outcount] = i;
-        show_status(request, request_status_at(statuses, (*outcount)++));
-    }
     return weft_call_end(&call, err);
 }
 
@@ -489,10 +334,12 @@ int PMPI_Request_free(MPI_Request *handle)
     if (err == MPI_SUCCESS)
         err = weft_check_request(*handle, &request);
     if (err == MPI_SUCCESS) {
-        if (is_request_over(request))
-            weft_request_release(request);
-        else
+        if (!weft_request_is_over(request))
             request->is_detached = true;
+        else if (request->is_generalised)
+            err = weft_grequest_free(request);
+        else
+            weft_request_release(request);
         *handle = MPI_REQUEST_NULL;
     }
     return weft_call_end(&call, err);
@@ -506,7 +353,9 @@ int PMPI_Cancel(MPI_Request *handle)
     int err = weft_check_output(handle, "request");
     if (err == MPI_SUCCESS)
         err = weft_check_request(*handle, &request);
-    if (err == MPI_SUCCESS && !is_request_over(request))
+    if (err == MPI_SUCCESS && request->is_generalised)
+        err = weft_grequest_cancel(request);
+    else if (err == MPI_SUCCESS && !weft_request_is_over(request))
         request->ops->cancel(request);
     return weft_call_end(&call, err);
 }
@@ -519,7 +368,7 @@ static int wait_enqueued(const char *name, int count, MPI_Request handles[], MPI
     weft_call_t call = weft_call_begin(name);
     weft_enqueue_wait_t args = {
         .name = name, .count = count, .handles = handles, .statuses = statuses};
-    int err = check_request_array(count, handles, "array_of_requests");
+    int err = weft_check_requests(count, handles, "array_of_requests");
     if (err == MPI_SUCCESS)
         err = weft_enqueue_wait(&args);
     call.comm = args.comm;

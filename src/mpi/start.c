@@ -19,6 +19,7 @@
 #include "object/attribute.h"
 #include "object/comm.h"
 #include "object/errhandler.h"
+#include "object/grequest.h"
 #include "object/group.h"
 #include "object/handle_numbers.h"
 #include "object/info.h"
@@ -244,6 +245,7 @@ int weft_start(int thread_level)
 static void close_objects(void)
 {
     weft_groups_close();
+    weft_grequests_close();
     weft_keyvals_close();
     bool has_infos = !weft_infos_close(), has_handlers = !weft_errhandlers_close();
     if (!has_infos && !has_handlers)

@@ -38,7 +38,8 @@ struct weft_request {
     bool is_complete;  /* fixed once true, until a persistent request is started again */
     bool is_active;    /* false: persistent and not started */
     bool is_persistent;
-    bool is_detached; /* freed by the user while active */
+    bool is_detached;    /* freed by the user while active */
+    bool is_generalised; /* made by the user: object/grequest.h */
     /* Called when it completes; NULL: none. May release the request, if the library owns it. */
     void (*on_complete)(weft_request_t *request, void *owner);
     void *owner;
@@ -74,6 +75,7 @@ static inline void weft_request_init(weft_request_t *request, const weft_request
     request->is_active = true;
     request->is_persistent = false;
     request->is_detached = false;
+    request->is_generalised = false;
     request->on_complete = NULL;
     request->why = NULL;
     weft_status_clear(&request->status);

@@ -16,7 +16,6 @@ test_file|test_io               files
 test_session                    sessions
 test_spawn|test_dynproc         new processes
 test_util_pool                  new processes
-test_grequest                   generalised requests
 test_exceptions                 begins by opening a session
 test_subclass                   begins by opening a file
 test_ulfm                       no part of MPI 5.0; its stand-ins begin collectives in different orders

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Generalised requests (MPI 5.0 section 13.2). */
+#include "mpi/api.h"
+
+#include "mpi/check.h"
+#include "object/grequest.h"
+#include "base/fail.h"
+
+static int check_function(bool is_there, const char *name)
+{
+    return is_there ? MPI_SUCCESS
+                    : weft_fail(MPI_ERR_ARG, "%s is NULL, but is a function to be called", name);
+}
+
+WEFT_API(MPI_Grequest_start);
+int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn,
+                        MPI_Grequest_cancel_function *cancel_fn, void *extra_state,
+                        MPI_Request *request)
+{
+    weft_call_t call = weft_call_begin("MPI_Grequest_start");
+    weft_grequest_args_t args = {query_fn, free_fn, cancel_fn, extra_state};
+    weft_request_t *made;
+    int err = check_function(query_fn != NULL, "query_fn");
+    if (err == MPI_SUCCESS)
+        err = check_function(free_fn != NULL, "free_fn");
+    if (err == MPI_SUCCESS)
+        err = check_function(cancel_fn != NULL, "cancel_fn");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(request, "request");
+    if (err == MPI_SUCCESS)
+        err = weft_grequest_create(&args, &made);
+    if (err == MPI_SUCCESS)
+        *request = weft_request_handle(made);
+    return weft_call_end(&call, err);
+}
+
+static int check_incomplete(const weft_request_t *request)
+{
+    if (!request->is_generalised)
+        return weft_fail(MPI_ERR_REQUEST, "request is of a %s, but must be of MPI_Grequest_start",
+                         request->ops->name);
+    return request->is_complete ? weft_fail(MPI_ERR_REQUEST, "request is complete already")
+                                : MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Grequest_complete);
+int PMPI_Grequest_complete(MPI_Request handle)
+{
+    weft_call_t call = weft_call_begin("MPI_Grequest_complete");
+    weft_request_t *request;
+    int err = weft_check_request(handle, &request);
+    if (err == MPI_SUCCESS)
+        err = check_incomplete(request);
+    if (err == MPI_SUCCESS)
+        err = weft_grequest_complete(request);
+    return weft_call_end(&call, err);
+}

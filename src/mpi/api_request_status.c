@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Looking at requests without completing them (MPI 5.0 section 3.7.6): nothing is freed, and
+ * persistent requests stay active. */
+#include "mpi/api.h"
+
+#include "mpi/request_list.h"
+#include "object/grequest.h"
+#include "runtime/progress.h"
+
+/* Returns the error of a function of the program. An operation that has failed says so to the call
+ * that completes it. */
+static int show_status(const weft_request_t *request, MPI_Status *status)
+{
+    if (request == NULL || !request->is_active) {
+        weft_give_empty_status(status);
+        return MPI_SUCCESS;
+    }
+    if (request->is_generalised)
+        return weft_grequest_query(request, status);
+    weft_status_copy(status, &request->status);
+    return MPI_SUCCESS;
+}
+
+WEFT_API(MPI_Request_get_status);
+int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Request_get_status");
+    weft_request_t *request = NULL;
+    int err = weft_check_output(flag, "flag");
+    if (err == MPI_SUCCESS)
+        err = weft_check_request_or_null(handle, &request);
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    if (request != NULL && !weft_request_is_over(request))
+        weft_progress_test();
+    *flag = request == NULL || weft_request_is_over(request);
+    if (*flag)
+        err = show_status(request, status);
+    return weft_call_end(&call, err);
+}
+
+/* ---- many: as Testall, Testany and Testsome, but nothing is freed (MPI 4.1) ---- */
+
+/* MPI_ERROR is set as by the calls that complete several requests. */
+static int show_one_of_many(const weft_request_t *request, MPI_Status *status)
+{
+    int err = show_status(request, status);
+    if (err == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    if (status != MPI_STATUS_IGNORE)
+        status->MPI_ERROR = err;
+    return MPI_ERR_IN_STATUS;
+}
+
+WEFT_API(MPI_Request_get_status_all);
+int PMPI_Request_get_status_all(int count, const MPI_Request handles[], int *flag,
+                                MPI_Status statuses[])
+{
+    weft_call_t call = weft_call_begin("MPI_Request_get_status_all");
+    int err = weft_check_requests(count, handles, "array_of_requests");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(flag, "flag");
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    if (!weft_are_all_over(count, handles))
+        weft_progress_test();
+    *flag = weft_are_all_over(count, handles);
+    for (int i = 0; *flag && i < count; i++) {
+        if (show_one_of_many(weft_request_of(handles[i]), weft_status_at(statuses, i)) !=
+            MPI_SUCCESS)
+            err = MPI_ERR_IN_STATUS;
+    }
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Request_get_status_any);
+int PMPI_Request_get_status_any(int count, const MPI_Request handles[], int *index, int *flag,
+                                MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Request_get_status_any");
+    int err = weft_check_requests(count, handles, "array_of_requests");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(index, "index");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(flag, "flag");
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    bool any_active;
+    weft_progress_test();
+    *index = weft_find_complete(count, handles, &any_active);
+    *flag = *index != MPI_UNDEFINED || !any_active;
+    if (*flag)
+        err =
+            show_status(*index == MPI_UNDEFINED ? NULL : weft_request_of(handles[*index]), status);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Request_get_status_some);
+int PMPI_Request_get_status_some(int incount, const MPI_Request handles[], int *outcount,
+                                 int indices[], MPI_Status statuses[])
+{
+    weft_call_t call = weft_call_begin("MPI_Request_get_status_some");
+    int err = weft_check_some(
+        &(weft_some_t){incount, (MPI_Request *)handles, outcount, indices, statuses});
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    bool any_active;
+    weft_progress_test();
+    weft_find_complete(incount, handles, &any_active);
+    *outcount = any_active ? 0 : MPI_UNDEFINED;
+    for (int i = 0; any_active && i < incount; i++) {
+        const weft_request_t *request = weft_request_of(handles[i]);
+        if (request == NULL || !request->is_active || !request->is_complete)
+            continue;
+        indices[*outcount] = i;
+        if (show_one_of_many(request, weft_status_at(statuses, (*outcount)++)) != MPI_SUCCESS)
+            err = MPI_ERR_IN_STATUS;
+    }
+    return weft_call_end(&call, err);
+}

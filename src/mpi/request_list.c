@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/request_list.h"
+
+#include "object/status.h"
+
+void weft_give_empty_status(MPI_Status *status)
+{
+    if (status != MPI_STATUS_IGNORE)
+        *status = weft_status_empty();
+}
+
+int weft_check_requests(int count, const MPI_Request handles[], const char *name)
+{
+    int err = weft_check_count(count, "count");
+    if (err == MPI_SUCCESS && count > 0)
+        err = weft_check_output(handles, name);
+    for (int i = 0; err == MPI_SUCCESS && i < count; i++) {
+        weft_request_t *request;
+        err = weft_check_request_or_null(handles[i], &request);
+    }
+    return err;
+}
+
+bool weft_are_all_over(int count, const MPI_Request handles[])
+{
+    for (int i = 0; i < count; i++) {
+        const weft_request_t *request = weft_request_of(handles[i]);
+        if (request != NULL && !weft_request_is_over(request))
+            return false;
+    }
+    return true;
+}
+
+int weft_find_complete(int count, const MPI_Request handles[], bool *any_active_out)
+{
+    *any_active_out = false;
+    for (int i = 0; i < count; i++) {
+        const weft_request_t *request = weft_request_of(handles[i]);
+        if (request == NULL || !request->is_active)
+            continue;
+        *any_active_out = true;
+        if (request->is_complete)
+            return i;
+    }
+    return MPI_UNDEFINED;
+}
+
+int weft_check_some(const weft_some_t *some)
+{
+    int err = weft_check_requests(some->count, some->handles, "array_of_requests");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(some->outcount, "outcount");
+    if (err == MPI_SUCCESS && some->count > 0)
+        err = weft_check_output(some->indices, "array_of_indices");
+    return err;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the calls about requests share: those that complete them and those that only look. */
+#ifndef WEFT_MPI_REQUEST_LIST_H
+#define WEFT_MPI_REQUEST_LIST_H
+
+#include "mpi/check.h"
+#include "object/request.h"
+
+static inline bool weft_request_is_over(const weft_request_t *request)
+{
+    return request->is_complete || !request->is_active;
+}
+
+/** Give the empty status, unless it is MPI_STATUS_IGNORE. */
+void weft_give_empty_status(MPI_Status *status);
+
+/** NULL for MPI_REQUEST_NULL, which all calls that complete requests accept. */
+static inline int weft_check_request_or_null(MPI_Request handle, weft_request_t **out)
+{
+    *out = NULL;
+    return handle == MPI_REQUEST_NULL ? MPI_SUCCESS : weft_check_request(handle, out);
+}
+
+/** `name` is what messages call the array. */
+int weft_check_requests(int count, const MPI_Request handles[], const char *name);
+
+static inline MPI_Status *weft_status_at(MPI_Status statuses[], int i)
+{
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+}
+
+bool weft_are_all_over(int count, const MPI_Request handles[]);
+
+/** The first request that is active and complete; MPI_UNDEFINED: none. Are any active, complete or
+ * not? */
+int weft_find_complete(int count, const MPI_Request handles[], bool *any_active_out);
+
+/** The arguments of Waitsome, Testsome and Request_get_status_some. */
+typedef struct weft_some {
+    int count;
+    MPI_Request *handles;
+    int *outcount, *indices;
+    MPI_Status *statuses;
+} weft_some_t;
+
+int weft_check_some(const weft_some_t *some);
+
+#endif
