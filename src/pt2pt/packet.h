@@ -51,6 +51,7 @@ enum {
     /* for MPI_Finalize: has the receiver of this called it? and: the sender of this has */
     WEFT_PACKET_ASK_LEAVING,
     WEFT_PACKET_LEAVING,
+    WEFT_PACKET_OFFER, /* a partitioned send: a weft_offer_t (partitioned.h) */
     WEFT_PACKET_KINDS,
     /* Bytes of data that an RTS carries along at most. */
     WEFT_RTS_INLINE = 1024,
@@ -85,5 +86,14 @@ typedef struct weft_cts {
     /* 1: answers an RTS_SHARE, and this receiver can never map what the sender shares */
     uint64_t cannot_map;
 } weft_cts_t;
+
+/** How a partitioned send is announced. */
+typedef struct weft_offer {
+    uint32_t context; /* of the communicator: it and the tag are matched */
+    int32_t tag;
+    uint32_t channel; /* of the messages */
+    int32_t partitions;
+    uint64_t bytes; /* of each */
+} weft_offer_t;
 
 #endif

@@ -17,6 +17,7 @@ int weft_pt2pt_open(void)
     wefti_pt2pt = (weft_pt2pt_t){0};
     weft_match_init(&wefti_pt2pt.receives, false);
     weft_match_init(&wefti_pt2pt.messages, true);
+    wefti_precvs_open();
     weft_device_freed = wefti_device_tell_freed;
     return weft_bsend_open();
 }
@@ -91,6 +92,7 @@ void weft_pt2pt_peer_lost(int process, const char *why)
     if (endpoint != NULL)
         lose_endpoint(endpoint);
     wefti_recvs_lose(process);
+    wefti_precvs_lose(process);
     wefti_note_idle();
 }
 
@@ -104,6 +106,7 @@ void weft_pt2pt_network_lost(const char *why)
             lose_endpoint(endpoint);
     }
     wefti_recvs_lose(MPI_ANY_SOURCE);
+    wefti_precvs_lose(MPI_ANY_SOURCE);
     wefti_note_idle();
 }
 
@@ -116,6 +119,8 @@ void weft_pt2pt_close(void)
     wefti_recvs_close();
     wefti_messages_close();
     wefti_exchanges_close();
+    wefti_psends_close();
+    wefti_precvs_close();
     wefti_device_sends_close();
     wefti_device_recvs_close();
     wefti_chunks_close();

@@ -19,13 +19,16 @@ typedef struct weft_send {
         WEFT_SEND_CONTROL  /* not a send of the user: an answer that found no room */
     } stage;
     weft_header_t header; /* of a WEFT_SEND_CONTROL */
-    weft_cts_t cts;       /* its payload; of a WEFT_SEND_STREAM: the last CTS */
-    size_t sent;          /* bytes of the stream that went out */
-    size_t ready;         /* bytes of the stream that may go out so far */
-    bool is_queued;       /* in the endpoint's list */
-    bool is_registered;   /* `registration` is set: the peer may read the data */
+    union {
+        weft_cts_t cts;     /* of a WEFT_SEND_STREAM: the last CTS */
+        weft_offer_t offer; /* these: the payload of a WEFT_SEND_CONTROL */
+    };
+    size_t sent;        /* bytes of the stream that went out */
+    size_t ready;       /* bytes of the stream that may go out so far */
+    bool is_queued;     /* in the endpoint's list */
+    bool is_registered; /* `registration` is set: the peer may read the data */
     weft_registration_t registration;
-    weft_packet_error_t *packet_error; /* of a WEFT_SEND_CONTROL: its payload; NULL: it is `cts` */
+    weft_packet_error_t *packet_error; /* of a WEFT_SEND_CONTROL: its payload; NULL: as above */
     struct weft_device_send *device;   /* device_send.c; NULL: host memory */
     struct weft_send *next;            /* in the endpoint's list of sends that wait for room */
 } weft_send_t;
@@ -132,6 +135,10 @@ void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request
 /** The same with the error of `failed`. */
 void wefti_send_error(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
                       const weft_request_t *failed);
+/** Send a packet that is no answer, in its place among the messages to the peer. The payload is at
+ * most a weft_cts_t. */
+void wefti_send_in_order(weft_endpoint_t *endpoint, const weft_header_t *header,
+                         const void *payload);
 void wefti_send_cts(int source, const weft_header_t *header, const void *payload);
 /** The receiver has all data of a send. */
 void wefti_send_fin(int source, const weft_header_t *header, const void *payload);
@@ -193,12 +200,22 @@ void wefti_recv_lose(weft_recv_t *recv);
 /** The endpoint of the rank that a matched message came from, to answer it; NULL: it cannot be
  * reached, and the receive has ended with that error. */
 weft_endpoint_t *wefti_recv_endpoint(weft_recv_t *recv, int source);
+/** Can no message come from `source` any more, or from some rank, if it is MPI_ANY_SOURCE? */
+bool wefti_is_from_lost(int source);
 /** End all receives that wait for a lost peer; MPI_ANY_SOURCE: for any rank of another host. */
 void wefti_recvs_lose(int process);
 void wefti_recvs_close(void);
 
 /** A message has come: give it to the receive that matches, or keep it until one is posted. */
 void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const void *data);
+
+/* partitioned_send.c, partitioned_recv.c */
+void wefti_offer_arrived(int source, const weft_header_t *header, const void *payload);
+/** End all partitioned receives that wait for an offer of a lost peer; as wefti_recvs_lose. */
+void wefti_precvs_lose(int process);
+void wefti_precvs_open(void);
+void wefti_precvs_close(void);
+void wefti_psends_close(void);
 
 /* exchange.c */
 void wefti_exchanges_close(void);

@@ -356,7 +356,7 @@ static weft_match_key_t recv_key_of(const weft_recv_args_t *args)
     return (weft_match_key_t){args->context, source, args->tag};
 }
 
-static bool is_from_lost(int source)
+bool wefti_is_from_lost(int source)
 {
     if (source == MPI_ANY_SOURCE)
         return true;
@@ -392,7 +392,7 @@ static void activate_recv(weft_recv_t *recv)
             return;
         }
     }
-    if (__builtin_expect(wefti_pt2pt.lost_peers > 0, 0) && is_from_lost(key.source)) {
+    if (__builtin_expect(wefti_pt2pt.lost_peers > 0, 0) && wefti_is_from_lost(key.source)) {
         wefti_recv_lose(recv);
         return;
     }

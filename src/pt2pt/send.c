@@ -275,15 +275,29 @@ static bool send_without_request(weft_endpoint_t *endpoint, const weft_header_t 
     return endpoint->is_lost || endpoint->link->send(endpoint, header, payload);
 }
 
+/* A control packet that found no room; `payload` may be NULL if it is empty. */
+static void enqueue_payload(weft_endpoint_t *endpoint, const weft_header_t *header,
+                            const void *payload)
+{
+    weft_send_t *send = enqueue_control(endpoint, header);
+    if (header->bytes > 0)
+        memcpy(&send->cts, payload, header->bytes);
+}
+
 void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
                        const weft_cts_t *cts)
 {
     weft_header_t header = weft_header_for(kind, request, cts == NULL ? 0 : sizeof(*cts));
-    if (send_without_request(endpoint, &header, cts))
-        return;
-    weft_send_t *send = enqueue_control(endpoint, &header);
-    if (cts != NULL)
-        send->cts = *cts;
+    if (!send_without_request(endpoint, &header, cts))
+        enqueue_payload(endpoint, &header, cts);
+}
+
+void wefti_send_in_order(weft_endpoint_t *endpoint, const weft_header_t *header,
+                         const void *payload)
+{
+    if (wefti_sends_to(endpoint)->waiting_first != NULL ||
+        !send_without_request(endpoint, header, payload))
+        enqueue_payload(endpoint, header, payload);
 }
 
 static void enqueue_trouble(weft_endpoint_t *endpoint, const weft_header_t *header,

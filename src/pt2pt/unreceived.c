@@ -54,17 +54,20 @@ void wefti_note_unseen(const weft_request_t *request)
         snprintf(wefti_pt2pt.unseen_text, sizeof(wefti_pt2pt.unseen_text), "%s", request->why);
 }
 
+static const char *kind_of_send(const weft_send_args_t *args)
+{
+    if ((args->context & 1) != 0)
+        return args->tag < 0 ? "a partition" : "a message of a collective operation,";
+    return args->mode == WEFT_SEND_SYNCHRONOUS ? "the synchronous send" : "the standard send";
+}
+
 /* "the standard send of 4 bytes with tag 5 to rank 1 of MPI_COMM_WORLD" */
 static void describe_send(const weft_send_t *send, char *out, size_t room)
 {
     const weft_send_args_t *args = &send->args;
     const char *name = args->comm->name[0] != '\0' ? args->comm->name : "a communicator";
     bool is_collective = (args->context & 1) != 0;
-    int used = snprintf(out, room,
-                        is_collective ? "a message of a collective operation, of %zu bytes"
-                        : args->mode == WEFT_SEND_SYNCHRONOUS ? "the synchronous send of %zu bytes"
-                                                              : "the standard send of %zu bytes",
-                        send->bytes);
+    int used = snprintf(out, room, "%s of %zu bytes", kind_of_send(args), send->bytes);
     if (!is_collective)
         used += snprintf(out + used, room - (size_t)used, " with tag %d", args->tag);
     used += snprintf(out + used, room - (size_t)used, " to rank %d of %s", args->dest, name);

@@ -10,7 +10,6 @@ place=$cache/weft-tests/mpi4py-$version-$(python3 -c 'import sys; print(sys.impl
 # Modules of chapters that are missing in Weft. A pattern of this list must not hide a chapter that
 # exists.
 modules_left_out='
-test_p2p_buf_part               partitioned communication
 test_rma|test_win|util_sync     one-sided communication
 test_file|test_io               files
 test_session                    sessions

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Partitioned communication (MPI 5.0 chapter 4). */
+#include "mpi/api.h"
+
+#include "mpi/check.h"
+#include "pt2pt/partitioned.h"
+#include "runtime/progress.h"
+#include "base/fail.h"
+
+#include <limits.h>
+
+/* What both inits share, as the user gave it. */
+typedef struct user_partitions {
+    const void *buf;
+    int partitions;
+    MPI_Count count; /* of each */
+    MPI_Datatype datatype;
+    int peer, tag;
+    MPI_Comm comm;
+    MPI_Info info;
+    const MPI_Request *request;
+} user_partitions_t;
+
+static int check_partition_count(int partitions)
+{
+    return partitions >= 0
+               ? MPI_SUCCESS
+               : weft_fail(MPI_ERR_ARG, "partitions is %d, but must be at least 0", partitions);
+}
+
+static int check_partitioned_buffer(const user_partitions_t *user, const weft_type_t *type)
+{
+    MPI_Count total;
+    if (__builtin_mul_overflow(user->count, (MPI_Count)user->partitions, &total))
+        return weft_fail(MPI_ERR_COUNT,
+                         "%d partitions of %lld elements are more than memory can hold",
+                         user->partitions, (long long)user->count);
+    return weft_check_buffer(user->buf, total, type, "buf");
+}
+
+static int check_partitions(weft_call_t *call, const user_partitions_t *user, const char *peer_name,
+                            weft_comm_t **comm_out, weft_type_t **type_out)
+{
+    weft_info_t *info;
+    int err = weft_check_comm(call, user->comm, comm_out);
+    if (err == MPI_SUCCESS)
+        err = check_partition_count(user->partitions);
+    if (err == MPI_SUCCESS)
+        err = weft_check_count(user->count, "count");
+    if (err == MPI_SUCCESS)
+        err = weft_check_committed_type(user->datatype, "datatype", type_out);
+    if (err == MPI_SUCCESS)
+        err = weft_check_rank(*comm_out, user->peer, false, peer_name);
+    if (err == MPI_SUCCESS)
+        err = weft_check_tag(user->tag, false);
+    if (err == MPI_SUCCESS)
+        err = check_partitioned_buffer(user, *type_out);
+    if (err == MPI_SUCCESS)
+        err = weft_check_info(user->info, &info);
+    return err == MPI_SUCCESS ? weft_check_output(user->request, "request") : err;
+}
+
+WEFT_API(MPI_Psend_init_c);
+int PMPI_Psend_init_c(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype,
+                      int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    weft_call_t call = weft_call_begin("MPI_Psend_init");
+    user_partitions_t user = {buf, partitions, count, datatype, dest, tag, comm, info, request};
+    weft_send_args_t args = {.buf = buf, .count = (size_t)count, .dest = dest, .tag = tag};
+    weft_request_t *made;
+    int err = check_partitions(&call, &user, "dest", &args.comm, &args.type);
+    if (err == MPI_SUCCESS) {
+        args.context = args.comm->context;
+        err = weft_psend_init(&args, partitions, &made);
+    }
+    if (err == MPI_SUCCESS)
+        *request = weft_request_handle(made);
+    return weft_call_end(&call, err);
+}
+
+WEFT_API(MPI_Precv_init_c);
+int PMPI_Precv_init_c(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source,
+                      int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    weft_call_t call = weft_call_begin("MPI_Precv_init");
+    user_partitions_t user = {buf, partitions, count, datatype, source, tag, comm, info, request};
+    weft_recv_args_t args = {.buf = buf, .count = (size_t)count, .source = source, .tag = tag};
+    weft_request_t *made;
+    int err = check_partitions(&call, &user, "source", &args.comm, &args.type);
+    if (err == MPI_SUCCESS) {
+        args.context = args.comm->context;
+        err = weft_precv_init(&args, partitions, &made);
+    }
+    if (err == MPI_SUCCESS)
+        *request = weft_request_handle(made);
+    return weft_call_end(&call, err);
+}
+
+/* ---- sending ---- */
+
+static int make_ready(weft_call_t *call, MPI_Request handle, const weft_ready_args_t *args)
+{
+    weft_request_t *request;
+    int err = weft_check_request(handle, &request);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_call_blame(call, request->comm); /* the request may be gone when its last partition is */
+    return weft_pready(request, args);
+}
+
+static int end_ready(weft_call_t *call, int err)
+{
+    if (err == MPI_SUCCESS && call->holds_comm)
+        weft_comm_release(call->comm);
+    return weft_call_end(call, err);
+}
+
+WEFT_API(MPI_Pready);
+int PMPI_Pready(int partition, MPI_Request request)
+{
+    weft_call_t call = weft_call_begin("MPI_Pready");
+    weft_ready_args_t args = {.first = partition, .count = 1};
+    return end_ready(&call, make_ready(&call, request, &args));
+}
+
+/* Both ends belong to the range. */
+static int check_range(int low, int high)
+{
+    return low <= high ? MPI_SUCCESS
+                       : weft_fail(MPI_ERR_ARG,
+                                   "partition_low is %d, but must be at most partition_high, "
+                                   "which is %d",
+                                   low, high);
+}
+
+/* The width of a range may be no int if it begins below 0 or ends at INT_MAX: no partition
+ * is there. */
+static int range_width(int low, int high)
+{
+    return low < 0 ? 1 : high - low < INT_MAX ? high - low + 1 : INT_MAX;
+}
+
+WEFT_API(MPI_Pready_range);
+int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request)
+{
+    weft_call_t call = weft_call_begin("MPI_Pready_range");
+    weft_ready_args_t args = {.first = partition_low};
+    int err = check_range(partition_low, partition_high);
+    if (err == MPI_SUCCESS) {
+        args.count = range_width(partition_low, partition_high);
+        err = make_ready(&call, request, &args);
+    }
+    return end_ready(&call, err);
+}
+
+WEFT_API(MPI_Pready_list);
+int PMPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request)
+{
+    weft_call_t call = weft_call_begin("MPI_Pready_list");
+    weft_ready_args_t args = {.count = length, .list = array_of_partitions};
+    int err = weft_check_count(length, "length");
+    if (err == MPI_SUCCESS && length > 0)
+        err = weft_check_input(array_of_partitions, "array_of_partitions");
+    if (err == MPI_SUCCESS)
+        err = make_ready(&call, request, &args);
+    return end_ready(&call, err);
+}
+
+/* ---- receiving ---- */
+
+/* True for MPI_REQUEST_NULL and for inactive requests (section 4.2.2). */
+static int look_at_partition(weft_call_t *call, MPI_Request handle, int partition, bool *out)
+{
+    weft_request_t *request;
+    *out = true;
+    if (handle == MPI_REQUEST_NULL)
+        return MPI_SUCCESS;
+    int err = weft_check_request(handle, &request);
+    if (err != MPI_SUCCESS)
+        return err;
+    call->comm = request->comm;
+    err = weft_parrived(request, partition, out);
+    if (err != MPI_SUCCESS || *out)
+        return err;
+    weft_progress_test();
+    return weft_parrived(request, partition, out);
+}
+
+WEFT_API(MPI_Parrived);
+int PMPI_Parrived(MPI_Request request, int partition, int *flag)
+{
+    weft_call_t call = weft_call_begin("MPI_Parrived");
+    bool has_arrived;
+    int err = weft_check_output(flag, "flag");
+    if (err == MPI_SUCCESS)
+        err = look_at_partition(&call, request, partition, &has_arrived);
+    if (err == MPI_SUCCESS)
+        *flag = has_arrived;
+    return weft_call_end(&call, err);
+}
