@@ -163,7 +163,7 @@ int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
                  MPI_Comm comm, MPI_Request *request)
 {
     user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Isend", &user, WEFT_SEND_STANDARD, weft_send_begin, request);
+    return send_with("MPI_Isend", &user, WEFT_SEND_STANDARD, weft_isend_begin, request);
 }
 
 WEFT_API(MPI_Irsend_c);
@@ -171,7 +171,7 @@ int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
                   MPI_Comm comm, MPI_Request *request)
 {
     user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Irsend", &user, WEFT_SEND_STANDARD, weft_send_begin, request);
+    return send_with("MPI_Irsend", &user, WEFT_SEND_STANDARD, weft_isend_begin, request);
 }
 
 WEFT_API(MPI_Issend_c);

@@ -355,7 +355,7 @@ int PMPI_Cancel(MPI_Request *handle)
         err = weft_check_request(*handle, &request);
     if (err == MPI_SUCCESS && request->is_generalised)
         err = weft_grequest_cancel(request);
-    else if (err == MPI_SUCCESS && !weft_request_is_over(request))
+    else if (err == MPI_SUCCESS && request->is_active)
         request->ops->cancel(request);
     return weft_call_end(&call, err);
 }

@@ -27,7 +27,8 @@ typedef struct weft_request_ops {
     void (*release)(weft_request_t *request);
     /** Make an inactive persistent request active; an error class. */
     int (*start)(weft_request_t *request);
-    /** Try to cancel an active request, which will complete either way. */
+    /** Try to cancel an active request, which will complete either way. Also called when it is
+     * complete: an eager send may still be cancelled, and is incomplete for that time. */
     void (*cancel)(weft_request_t *request);
 } weft_request_ops_t;
 

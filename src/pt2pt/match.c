@@ -117,11 +117,6 @@ static weft_match_entry_t *find_in_order(const weft_match_queue_t *queue,
     return NULL;
 }
 
-static bool match_are_equal(const weft_match_key_t *a, const weft_match_key_t *b)
-{
-    return a->context == b->context && a->source == b->source && a->tag == b->tag;
-}
-
 /* The first entry that stands in the bins of combination `copy` for exactly `key`. */
 static weft_match_entry_t *find_in_bin(const weft_match_queue_t *queue, weft_match_key_t key,
                                        int copy)
@@ -131,7 +126,7 @@ static weft_match_entry_t *find_in_bin(const weft_match_queue_t *queue, weft_mat
         weft_link_t *first_copy = at - copy;
         weft_match_entry_t *entry = WEFT_ELEMENT(first_copy, weft_match_entry_t, bins);
         weft_match_key_t own = generalise(entry->key, copy);
-        if (match_are_equal(&own, &key))
+        if (weft_match_are_equal(&own, &key))
             return entry;
     }
     return NULL;

@@ -47,6 +47,11 @@ typedef struct weft_match_queue {
     size_t bin_count;    /* a power of two */
 } weft_match_queue_t;
 
+static inline bool weft_match_are_equal(const weft_match_key_t *a, const weft_match_key_t *b)
+{
+    return a->context == b->context && a->source == b->source && a->tag == b->tag;
+}
+
 void weft_match_init(weft_match_queue_t *queue, bool holds_messages);
 
 /** Append; entry->key is set. */

@@ -189,6 +189,37 @@ weft_message_t *wefti_message_take(weft_match_key_t key)
     return message;
 }
 
+/* Is it the message that a CANCEL names, after `*later` of the same kind have been passed? */
+static bool message_is_named(const weft_message_t *message, const weft_cancel_t *cancel,
+                             uint32_t *later)
+{
+    if (cancel->request != 0)
+        return message->rts.request == cancel->request;
+    return (*later)-- == 0;
+}
+
+/* From the end, since `later` counts from there. A message whose data are being fetched is as good
+ * as matched, and so is one that has become an error. */
+bool wefti_message_drop(int source, const weft_cancel_t *cancel)
+{
+    weft_match_key_t key = {cancel->context, source, cancel->tag};
+    uint32_t later = cancel->later;
+    const weft_list_t *order = &wefti_pt2pt.messages.order;
+    for (weft_link_t *at = order->previous; at != order; at = at->previous) {
+        weft_message_t *message = WEFT_ELEMENT(at, weft_message_t, entry.order);
+        if (!weft_match_are_equal(&message->entry.key, &key) ||
+            !message_is_named(message, cancel, &later))
+            continue;
+        if (message->fetching != NULL || message->rts.request != cancel->request ||
+            message->rts.kind == WEFT_PACKET_ERROR)
+            return false;
+        weft_match_remove(&wefti_pt2pt.messages, &message->entry);
+        free_message(message);
+        return true;
+    }
+    return false;
+}
+
 void wefti_message_deliver(weft_message_t *message, weft_recv_t *recv)
 {
     if (__builtin_expect(message->fetching != NULL, 0)) {

@@ -92,6 +92,7 @@ enum {
     ERROR_BYTES = sizeof(weft_packet_error_t),
     RKEY_BYTES = WEFT_RTS_RKEY_BYTES,
     SHARE_BYTES = WEFT_RTS_SHARE_BYTES,
+    CANCEL_BYTES = sizeof(weft_cancel_t),
     OFFER_BYTES = sizeof(weft_offer_t),
 };
 
@@ -112,6 +113,9 @@ static const packet_kind_t packet_kinds[WEFT_PACKET_KINDS] = {
     [WEFT_PACKET_LANDED]         = {"LANDED", 0, ANY, wefti_recv_landed},
     [WEFT_PACKET_ASK_LEAVING]    = {"ASK_LEAVING", 0, 0, wefti_leaving_is_asked},
     [WEFT_PACKET_LEAVING]        = {"LEAVING", 0, 0, wefti_leaving_is_told},
+    [WEFT_PACKET_CANCEL]         = {"CANCEL", CANCEL_BYTES, CANCEL_BYTES, wefti_cancel_is_asked},
+    [WEFT_PACKET_CANCELLED]      = {"CANCELLED", 0, 0, wefti_cancel_is_answered},
+    [WEFT_PACKET_NOT_CANCELLED]  = {"NOT_CANCELLED", 0, 0, wefti_cancel_is_answered},
     [WEFT_PACKET_OFFER]          = {"OFFER", OFFER_BYTES, OFFER_BYTES, wefti_offer_arrived},
 };
 /* clang-format on */

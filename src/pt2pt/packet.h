@@ -51,6 +51,10 @@ enum {
     /* for MPI_Finalize: has the receiver of this called it? and: the sender of this has */
     WEFT_PACKET_ASK_LEAVING,
     WEFT_PACKET_LEAVING,
+    /* of MPI_Cancel (cancel.h): drop a message if no receive has it; and: it was dropped, or not */
+    WEFT_PACKET_CANCEL,
+    WEFT_PACKET_CANCELLED,
+    WEFT_PACKET_NOT_CANCELLED,
     WEFT_PACKET_OFFER, /* a partitioned send: a weft_offer_t (partitioned.h) */
     WEFT_PACKET_KINDS,
     /* Bytes of data that an RTS carries along at most. */

@@ -82,6 +82,7 @@ static void lose_endpoint(weft_endpoint_t *endpoint)
 {
     endpoint->is_lost = true;
     wefti_sends_lose(endpoint);
+    wefti_cancels_lose(endpoint);
 }
 
 /* A rank without an endpoint gets one here, so that later receives find that it is lost. */
@@ -119,6 +120,7 @@ void weft_pt2pt_close(void)
     wefti_recvs_close();
     wefti_messages_close();
     wefti_exchanges_close();
+    wefti_cancels_close();
     wefti_psends_close();
     wefti_precvs_close();
     wefti_device_sends_close();

@@ -45,6 +45,9 @@ typedef struct weft_recv_args {
  */
 int weft_send_begin(const weft_send_args_t *args, weft_request_t **out);
 
+/** As weft_send_begin, and the request can be cancelled even if the message is out. */
+int weft_isend_begin(const weft_send_args_t *args, weft_request_t **out);
+
 /** Send an error, of class `error` with the text of weft_fail, in place of the message of `args`:
  * what receives it ends with that error. */
 void weft_send_failed_data(const weft_send_args_t *args, int error);

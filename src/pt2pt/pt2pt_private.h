@@ -3,6 +3,7 @@
 #ifndef WEFT_PT2PT_PT2PT_PRIVATE_H
 #define WEFT_PT2PT_PT2PT_PRIVATE_H
 
+#include "pt2pt/cancel.h"
 #include "pt2pt/match.h"
 #include "pt2pt/packet.h"
 #include "pt2pt/pt2pt.h"
@@ -30,7 +31,8 @@ typedef struct weft_send {
     weft_registration_t registration;
     weft_packet_error_t *packet_error; /* of a WEFT_SEND_CONTROL: its payload; NULL: as above */
     struct weft_device_send *device;   /* device_send.c; NULL: host memory */
-    struct weft_send *next;            /* in the endpoint's list of sends that wait for room */
+    weft_cancellable_t cancel;
+    struct weft_send *next; /* in the endpoint's list of sends that wait for room */
 } weft_send_t;
 
 typedef struct weft_recv {
@@ -66,6 +68,7 @@ typedef struct weft_pt2pt {
     size_t messages_bytes; /* of data kept in `messages` */
     bool is_throttling;
     size_t active_sends;   /* not complete */
+    size_t cancellable;    /* sends of eager messages that may still be cancelled: cancel.h */
     bool is_out;           /* nothing waits for room: as of the last wefti_note_idle() */
     bool is_idle;          /* and no send is active */
     bool is_ending;        /* in MPI_Finalize: no error of a request will be seen any more */
@@ -160,6 +163,38 @@ void wefti_send_give_control(weft_send_t *send);
 void wefti_sends_each(void (*visit)(weft_send_t *send, void *context), void *context);
 void wefti_sends_close(void);
 
+/* cancel.c */
+/** Note that a message to `endpoint` goes out now; returns its number. */
+uint64_t wefti_log_message(const weft_send_args_t *args, weft_endpoint_t *endpoint);
+/** It did not go out. */
+void wefti_unlog_message(uint64_t number);
+
+/** To be called for each message of a user that goes out without a number of its own. */
+static inline void wefti_note_message(const weft_send_args_t *args)
+{
+    if (__builtin_expect(wefti_pt2pt.cancellable > 0, 0) && (args->context & 1) == 0 &&
+        args->dest != MPI_PROC_NULL)
+        wefti_log_message(args, weft_comm_endpoint(args->comm, args->dest));
+}
+
+/** The request of a message that went out just now, at once; logs it. */
+weft_request_t *wefti_sent_create(const weft_send_args_t *args);
+/** The eager message of a send is out. */
+void wefti_cancel_count(weft_cancellable_t *cancel);
+/** A send is released or started again. */
+void wefti_cancel_forget(weft_cancellable_t *cancel);
+/** Ask the receiver to drop the message of a send, which becomes incomplete if it was eager.
+ * `endpoint`: of an announced message. */
+void wefti_cancel_begin(weft_cancellable_t *cancel, weft_request_t *request,
+                        weft_endpoint_t *endpoint);
+void wefti_cancel_is_asked(int source, const weft_header_t *header, const void *payload);
+void wefti_cancel_is_answered(int source, const weft_header_t *header, const void *payload);
+/** weft_request_ops_t.cancel of a weft_send_t. */
+void wefti_send_cancel(weft_request_t *request);
+/** A peer that is lost answers no more. */
+void wefti_cancels_lose(weft_endpoint_t *endpoint);
+void wefti_cancels_close(void);
+
 /* unreceived.c */
 void wefti_leaving_is_asked(int source, const weft_header_t *header, const void *payload);
 void wefti_leaving_is_told(int source, const weft_header_t *header, const void *payload);
@@ -169,6 +204,8 @@ void wefti_note_unseen(const weft_request_t *request);
 /* send_queue.c */
 /** Have it pushed when there is room, after all that waits for its peer already. */
 void wefti_send_enqueue(weft_send_t *send);
+/** Take a send out of the list again. */
+void wefti_send_dequeue(weft_send_t *send);
 /** Does no packet wait for room? */
 bool wefti_sends_are_out(void);
 /** Drop waiting SHARE_FREED packets at the end: a peer may have ended with its ring full, and would
@@ -225,6 +262,8 @@ void wefti_messages_close(void);
 weft_message_t *wefti_message_take(weft_match_key_t key);
 weft_message_t *wefti_message_peek(weft_match_key_t key);
 void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, const void *data);
+/** Drop the message that a CANCEL of `source` names; false: it is not there any more. */
+bool wefti_message_drop(int source, const weft_cancel_t *cancel);
 /** Hand the message's data to a receive and free it. */
 void wefti_message_deliver(weft_message_t *message, weft_recv_t *recv);
 

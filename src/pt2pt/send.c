@@ -24,6 +24,7 @@ static weft_pool_t sends = WEFT_POOL(weft_send_t);
 static void send_release(weft_request_t *request)
 {
     weft_send_t *send = (weft_send_t *)request;
+    wefti_cancel_forget(&send->cancel);
     weft_type_release(send->args.type);
     weft_comm_release(send->args.comm);
     weft_pool_give(&sends, send);
@@ -31,15 +32,8 @@ static void send_release(weft_request_t *request)
 
 static int send_start(weft_request_t *request);
 
-/* Sends are never cancelled, which the standard allows (section 3.8.4): one that was announced
- * cannot be taken back, and one that was not completes as soon as its peer makes room. */
-static void send_cancel(weft_request_t *request)
-{
-    (void)request;
-}
-
 static const weft_request_ops_t send_ops = {
-    .name = "send", .release = send_release, .start = send_start, .cancel = send_cancel};
+    .name = "send", .release = send_release, .start = send_start, .cancel = wefti_send_cancel};
 
 static int create_send(const weft_send_args_t *args, weft_send_t **out)
 {
@@ -49,6 +43,7 @@ static int create_send(const weft_send_args_t *args, weft_send_t **out)
     weft_request_init(&send->request, &send_ops, args->comm);
     send->args = *args;
     send->device = NULL;
+    send->cancel = (weft_cancellable_t){0};
     weft_type_retain(args->type);
     weft_comm_retain(args->comm);
     *out = send;
@@ -62,9 +57,19 @@ static void deregister(weft_send_t *send)
     send->is_registered = false;
 }
 
+/* Has an eager message gone out? */
+static bool is_sent_eagerly(const weft_send_t *send)
+{
+    return send->stage == WEFT_SEND_FIRST && send->cancel.number != 0 &&
+           send->request.status.MPI_ERROR == MPI_SUCCESS &&
+           !weft_status_is_cancelled(&send->request.status);
+}
+
 static void finish_send(weft_send_t *send)
 {
     wefti_pt2pt.active_sends--;
+    if (is_sent_eagerly(send))
+        wefti_cancel_count(&send->cancel);
     send->stage = WEFT_SEND_FIRST; /* so that a late answer is dropped */
     deregister(send);
     if (__builtin_expect(send->device != NULL, 0))
@@ -222,13 +227,8 @@ static bool push_more(weft_send_t *send)
     return true;
 }
 
-/* One step of a send, which may end it; false when there is no room. */
-bool wefti_send_push(weft_send_t *send)
+static bool push_message(weft_send_t *send)
 {
-    if (send->stage == WEFT_SEND_CONTROL)
-        return push_control(send);
-    if (send->stage == WEFT_SEND_STREAM)
-        return push_more(send);
     if (__builtin_expect(send->device != NULL, 0))
         return wefti_device_send_push(send);
     if (is_eager(send)) {
@@ -241,6 +241,24 @@ bool wefti_send_push(weft_send_t *send)
     if (send_rts(send))
         return true;
     send->stage = WEFT_SEND_FIRST;
+    return false;
+}
+
+/* One step of a send, which may end it; false when there is no room. */
+bool wefti_send_push(weft_send_t *send)
+{
+    if (send->stage == WEFT_SEND_CONTROL)
+        return push_control(send);
+    if (send->stage == WEFT_SEND_STREAM)
+        return push_more(send);
+    if ((send->args.context & 1) != 0)
+        return push_message(send);
+    uint64_t number = wefti_log_message(&send->args, send->endpoint); /* before: it may be gone */
+    send->cancel.number = number;
+    if (push_message(send))
+        return true;
+    wefti_unlog_message(number);
+    send->cancel.number = 0;
     return false;
 }
 
@@ -422,6 +440,7 @@ static int activate_send(weft_send_t *send)
 
 static int send_start(weft_request_t *request)
 {
+    wefti_cancel_forget(&((weft_send_t *)request)->cancel);
     weft_request_restart(request);
     return activate_send((weft_send_t *)request);
 }
@@ -462,10 +481,19 @@ static inline bool send_at_once(const weft_send_args_t *args)
 int weft_send_begin(const weft_send_args_t *args, weft_request_t **out)
 {
     if (__builtin_expect(send_at_once(args), 1)) {
+        wefti_note_message(args);
         *out = &weft_request_done;
         return MPI_SUCCESS;
     }
     return begin_slowly(args, out);
+}
+
+int weft_isend_begin(const weft_send_args_t *args, weft_request_t **out)
+{
+    if (__builtin_expect(!send_at_once(args), 0))
+        return begin_slowly(args, out);
+    *out = args->dest == MPI_PROC_NULL ? &weft_request_done : wefti_sent_create(args);
+    return MPI_SUCCESS;
 }
 
 /* The program may leave MPI for long after a blocking send. */
@@ -481,6 +509,7 @@ static inline void flush_endpoint(const weft_send_args_t *args)
 int weft_send(const weft_send_args_t *args)
 {
     if (__builtin_expect(send_at_once(args), 1)) {
+        wefti_note_message(args);
         flush_endpoint(args);
         return MPI_SUCCESS;
     }
@@ -519,7 +548,8 @@ static void visit_active(void *object, void *context)
     const visitor_t *visitor = context;
     weft_send_t *send = object;
     weft_request_t *request = &send->request;
-    if (request->object.kind == WEFT_KIND_REQUEST && request->is_active && !request->is_complete)
+    if (request->object.kind == WEFT_KIND_REQUEST && request->is_active && !request->is_complete &&
+        !send->cancel.is_counted) /* that one is over, but for its cancelling */
         visitor->visit(send, visitor->context);
 }
 

@@ -34,6 +34,18 @@ void wefti_send_enqueue(weft_send_t *send)
     peer->waiting_last = &send->next;
 }
 
+void wefti_send_dequeue(weft_send_t *send)
+{
+    weft_peer_sends_t *peer = wefti_sends_to(send->endpoint);
+    weft_send_t **at = &peer->waiting_first;
+    while (*at != send)
+        at = &(*at)->next;
+    *at = send->next;
+    if (*at == NULL)
+        peer->waiting_last = at;
+    send->is_queued = false;
+}
+
 static void put_back(weft_send_t *send)
 {
     weft_peer_sends_t *peer = wefti_sends_to(send->endpoint);

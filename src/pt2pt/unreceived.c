@@ -113,6 +113,7 @@ static void end_all(int process, weft_endpoint_t *endpoint)
              "rank %d has called MPI_Finalize", weft_process_rank(process));
     endpoint->is_lost = true;
     wefti_sends_lose(endpoint);
+    wefti_cancels_lose(endpoint);
     wefti_note_idle();
 }
 
