@@ -3,7 +3,8 @@
 # Over the strict provider of test/fake/fabric: what EFA, verbs and others demand and refuse, in
 # several combinations. Programs that check all data they receive pass and print nothing.
 . "$(dirname "$0")/setup_strict.sh"
-compile mpi/pt2pt/stress.c mpi/pt2pt/matching.c mpi/pt2pt/flood.c mpi/coll/coll_stress.c mpi/coll/moves.c nodes/bulk.c
+compile mpi/pt2pt/stress.c mpi/pt2pt/matching.c mpi/pt2pt/flood.c mpi/pt2pt/partitioned.c mpi/pt2pt/cancelled.c \
+    mpi/coll/coll_stress.c mpi/coll/moves.c nodes/bulk.c
 
 on_strict 3 <<'E2'
 mr_local,prov_key,virt_addr,mr_allocated,context2,reorder,iov=1;5 ./stress 11 12
@@ -22,6 +23,10 @@ mr_local,reg_max=2,virt_addr,reorder,seed=2;3 ./coll_stress 15 15
 mr_local,prov_key,reg_fail=3,eagain=5,max_msg=16K,inject=48;4 ./bulk
 virt_addr,context,reorder,eagain=4,max_msg=3K,seed=3;3 ./stress 16 12
 virt_addr,context,reorder,eagain=4,max_msg=3K,seed=3;3 ./matching
+mr_local,prov_key,mr_endpoint,context,eagain=2,inject=0,max_msg=2K,no_multi_recv,rx=8;3 ./partitioned
+reorder,late_inject,seed=9;3 ./partitioned threads
+reorder,late_inject,seed=9;3 ./cancelled 5 10
+no_rma,no_multi_recv,inject=0,rx=2,tx=4,no_wait,reorder;3 ./cancelled 6 10
 reorder,eagain=2,tx=2,inject=40,tell;3 ./bulk 3
 E2
 lines=$(wc -l <lines)
