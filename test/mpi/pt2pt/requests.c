@@ -226,6 +226,126 @@ static void test_empty_statuses(void)
     expect_empty(&status);
 }
 
+/* Neither null nor inactive requests, nor an empty list, have anything to wait for. */
+static void test_nothing_active(MPI_Request *list, int count)
+{
+    int flag = 0, index = 0, got = 0, indices[3];
+    MPI_Status all[3];
+    memset(all, 99, sizeof(all));
+    MPI_Request_get_status_all(count, list, &flag, all);
+    EXPECT(flag, 1);
+    for (int i = 0; i < count; i++)
+        expect_empty(&all[i]);
+    flag = 0;
+    MPI_Request_get_status_any(count, list, &index, &flag, &all[0]);
+    EXPECT(flag, 1);
+    EXPECT(index, MPI_UNDEFINED);
+    expect_empty(&all[0]);
+    MPI_Request_get_status_some(count, list, &got, indices, all);
+    EXPECT(got, MPI_UNDEFINED);
+    MPI_Waitany(count, list, &index, &all[0]);
+    EXPECT(index, MPI_UNDEFINED);
+    MPI_Testany(count, list, &index, &flag, &all[0]);
+    EXPECT(index, MPI_UNDEFINED);
+    EXPECT(flag, 1);
+    MPI_Waitsome(count, list, &got, indices, all);
+    EXPECT(got, MPI_UNDEFINED);
+    MPI_Testsome(count, list, &got, indices, all);
+    EXPECT(got, MPI_UNDEFINED);
+    MPI_Testall(count, list, &flag, all);
+    EXPECT(flag, 1);
+    MPI_Waitall(count, list, all);
+}
+
+/* list: an inactive request, an active one that is complete, a null one. Looking frees nothing. */
+static void test_looks(MPI_Request *list)
+{
+    MPI_Status all[3];
+    int flag, index = -1, got = -1, indices[3];
+    for (int i = 0; i < 2; i++) {
+        for (flag = 0; !flag;)
+            MPI_Request_get_status_all(3, list, &flag, all);
+        expect_empty(&all[0]);
+        EXPECT(all[1].MPI_SOURCE, left);
+        EXPECT(all[1].MPI_TAG, 91);
+        expect_empty(&all[2]);
+        MPI_Request_get_status_any(3, list, &index, &flag, &all[0]);
+        EXPECT(flag, 1);
+        EXPECT(index, 1);
+        EXPECT(all[0].MPI_TAG, 91);
+        MPI_Request_get_status_some(3, list, &got, indices, all);
+        EXPECT(got, 1);
+        EXPECT(indices[0], 1);
+        EXPECT(all[0].MPI_SOURCE, left);
+        MPI_Request_get_status_all(3, list, &flag, MPI_STATUSES_IGNORE);
+        MPI_Request_get_status_some(3, list, &got, indices, MPI_STATUSES_IGNORE);
+        EXPECT(got, 1);
+    }
+}
+
+static void test_inactive(void)
+{
+    MPI_Request list[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL}, sending;
+    int flag = 1, index = 0, got = -1, indices[3];
+    test_nothing_active(list, 0);
+    test_nothing_active(list, 3);
+    MPI_Recv_init(in_at, 1, MPI_INT, left, 90, MPI_COMM_WORLD, &list[0]);
+    MPI_Recv_init(in_at, 1, MPI_INT, left, 91, MPI_COMM_WORLD, &list[1]);
+    test_nothing_active(list, 3);
+    for (int how = 0; how < 4; how++) {
+        MPI_Start(&list[1]);
+        MPI_Request_get_status_all(3, list, &flag, MPI_STATUSES_IGNORE);
+        EXPECT(flag, 0);
+        MPI_Request_get_status_any(3, list, &index, &flag, MPI_STATUS_IGNORE);
+        EXPECT(flag, 0);
+        MPI_Request_get_status_some(3, list, &got, indices, MPI_STATUSES_IGNORE);
+        EXPECT(got, 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Isend(out_at, 1, MPI_INT, right, 91, MPI_COMM_WORLD, &sending);
+        test_looks(list);
+        if (how == 0)
+            MPI_Waitany(3, list, &index, MPI_STATUS_IGNORE);
+        else if (how == 1)
+            MPI_Testany(3, list, &index, &flag, MPI_STATUS_IGNORE);
+        else if (how == 2)
+            MPI_Waitsome(3, list, &got, indices, MPI_STATUSES_IGNORE);
+        else
+            MPI_Testsome(3, list, &got, indices, MPI_STATUSES_IGNORE);
+        EXPECT(how < 2 ? index : indices[0], 1);
+        EXPECT(how < 2 ? 1 : got, 1);
+        MPI_Wait(&sending, MPI_STATUS_IGNORE);
+        test_nothing_active(list, 3);
+    }
+    MPI_Request_free(&list[0]);
+    MPI_Request_free(&list[1]);
+}
+
+static void test_get_status_errors(void)
+{
+    MPI_Request null = MPI_REQUEST_NULL, *none = NULL;
+    MPI_Request bad = (MPI_Request)(void *)MPI_COMM_WORLD;
+    int flag, index, indices[1];
+    MPI_Status *ignore = MPI_STATUSES_IGNORE;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    EXPECT_ERROR(MPI_Request_get_status_all(-1, &null, &flag, ignore), MPI_ERR_COUNT);
+    EXPECT_ERROR(MPI_Request_get_status_all(1, none, &flag, ignore), MPI_ERR_ARG);
+    EXPECT_ERROR(MPI_Request_get_status_all(1, &null, NULL, ignore), MPI_ERR_ARG);
+    EXPECT_ERROR(MPI_Request_get_status_all(1, &bad, &flag, ignore), MPI_ERR_REQUEST);
+    EXPECT_ERROR(MPI_Request_get_status_any(-1, &null, &index, &flag, ignore), MPI_ERR_COUNT);
+    EXPECT_ERROR(MPI_Request_get_status_any(1, &null, NULL, &flag, ignore), MPI_ERR_ARG);
+    EXPECT_ERROR(MPI_Request_get_status_any(1, &null, &index, NULL, ignore), MPI_ERR_ARG);
+    EXPECT_ERROR(MPI_Request_get_status_any(1, &bad, &index, &flag, ignore), MPI_ERR_REQUEST);
+    EXPECT_ERROR(MPI_Request_get_status_some(-1, &null, &index, indices, ignore), MPI_ERR_COUNT);
+    EXPECT_ERROR(MPI_Request_get_status_some(1, &null, NULL, indices, ignore), MPI_ERR_ARG);
+    EXPECT_ERROR(MPI_Request_get_status_some(1, &null, &index, NULL, ignore), MPI_ERR_ARG);
+    EXPECT_ERROR(MPI_Request_get_status_some(1, &bad, &index, indices, ignore), MPI_ERR_REQUEST);
+    EXPECT_ERROR(MPI_Request_get_status(bad, &flag, ignore), MPI_ERR_REQUEST);
+    EXPECT_ERROR(MPI_Request_get_status(null, NULL, ignore), MPI_ERR_ARG);
+    EXPECT_ERROR(MPI_Cancel(&null), MPI_ERR_REQUEST);
+    EXPECT_ERROR(MPI_Cancel(NULL), MPI_ERR_ARG);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
 static void test_free_active(void)
 {
     int numbers[MANY], got;
@@ -305,6 +425,8 @@ int main(int argc, char **argv)
     test_cancel();
     test_proc_null();
     test_empty_statuses();
+    test_inactive();
+    test_get_status_errors();
     test_free_active();
     test_isendrecv();
     if (expect_size > 1)
