@@ -78,6 +78,7 @@ int weft_comm_open(void)
         return err;
     fill_comm(&weft_comm_world, group, WORLD_CONTEXT);
     weft_comm_world.errhandler = weft_comm_self.errhandler = handler;
+    weft_comm_world.has_own_errhandler = weft_comm_self.has_own_errhandler = false;
     return open_self();
 }
 
@@ -121,6 +122,7 @@ void weft_comm_set_errhandler(weft_comm_t *comm, weft_errhandler_t *handler)
     weft_errhandler_retain(handler);
     weft_errhandler_release(comm->errhandler);
     comm->errhandler = handler;
+    comm->has_own_errhandler = true;
 }
 
 int weft_comm_slot_register(const char *name, void (*release)(weft_comm_t *comm, void *state))

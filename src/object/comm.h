@@ -44,6 +44,7 @@ struct weft_comm {
     uint32_t lasting_sequence; /* the same for persistent collectives */
     uint32_t coll_count;       /* meetings that collectives begun so far may hold on this host */
     uint32_t creations;        /* of communicators out of this one, counted by all members alike */
+    bool has_own_errhandler;   /* the program has set it */
     bool is_host_only;         /* the program has asserted that its buffers are host memory */
     void *slot[WEFT_COMM_SLOTS]; /* state of the layers above: weft_comm_slot_register() */
     weft_topology_t *topology;   /* NULL: none */
@@ -124,7 +125,7 @@ int weft_comm_create_inter(weft_group_t *group, weft_group_t *remote, const weft
  * one behind the other. The caller's reference becomes that of the intercommunicator. */
 void weft_comm_unite(weft_comm_t *inter, weft_comm_t *both);
 
-/** `handler` gets a reference. */
+/** As the program wants it. `handler` gets a reference. */
 void weft_comm_set_errhandler(weft_comm_t *comm, weft_errhandler_t *handler);
 
 void weft_comm_retain(weft_comm_t *comm);

@@ -130,9 +130,17 @@ static weft_errhandler_t *outside_of_mpi(void)
     return handler;
 }
 
+/* An error that belongs to no communicator goes to MPI_COMM_SELF's handler (MPI 5.0 section 9.3).
+ * Before version 4.0 it went to MPI_COMM_WORLD's, and older programs set only that one. */
+static weft_comm_t *comm_for_all_else(void)
+{
+    bool is_world = weft_comm_world.has_own_errhandler && !weft_comm_self.has_own_errhandler;
+    return is_world ? &weft_comm_world : &weft_comm_self;
+}
+
 int weft_error_raise(weft_comm_t *comm, int error, const char *call)
 {
-    comm = comm == NULL ? &weft_comm_self : weft_comm_known(comm);
+    comm = comm == NULL ? comm_for_all_else() : weft_comm_known(comm);
     if (comm->errhandler == NULL)
         comm = &weft_comm_self;
     weft_errhandler_t *handler = comm->errhandler != NULL ? comm->errhandler : outside_of_mpi();

@@ -39,7 +39,8 @@ void weft_errhandler_release(weft_errhandler_t *handler);
 bool weft_errhandlers_close(void);
 
 /**
- * Give an error to the handler of `comm` (NULL: the one of MPI_COMM_SELF). The text is that of
+ * Give an error to the handler of `comm` (NULL: the one of MPI_COMM_SELF, or of MPI_COMM_WORLD if
+ * the program has only set that one). The text is that of
  * weft_fail, with "call: " in front.
  *
  * returns  the error class, if the handler returns

@@ -14,6 +14,26 @@ static void note(MPI_Comm *comm, int *code, ...)
     last_comm = *comm;
 }
 
+/* Errors that belong to no communicator. */
+static void test_all_else(void)
+{
+    MPI_Errhandler own;
+    int size;
+    MPI_Comm_create_errhandler(note, &own);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, own); /* the only one that is set */
+    calls = 0;
+    EXPECT_ERROR(MPI_Group_size(MPI_GROUP_NULL, &size), MPI_ERR_GROUP);
+    EXPECT(calls, 1);
+    EXPECT(last_comm, MPI_COMM_WORLD);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, own);
+    EXPECT_ERROR(MPI_Type_size(MPI_DATATYPE_NULL, &size), MPI_ERR_TYPE);
+    EXPECT(calls, 2);
+    EXPECT(last_comm, MPI_COMM_SELF);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Errhandler_free(&own);
+}
+
 static void test_handlers(void)
 {
     MPI_Errhandler own, got;
@@ -163,6 +183,7 @@ int main(void)
 {
     MPI_Init(NULL, NULL);
     expect_begin();
+    test_all_else();
     test_handlers();
     test_freed_comm();
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
