@@ -6,6 +6,7 @@
  */
 #include "coll/coll.h"
 
+#include "coll/call_check.h"
 #include "coll/engine.h"
 #include "coll/comm_shape.h"
 #include "coll/device_calls.h"
@@ -191,6 +192,7 @@ static void release_cache(weft_comm_t *comm, void *state)
 
 int weft_coll_open(void)
 {
+    weft_call_check_open();
     cache_slot = weft_comm_slot_register("plans", release_cache);
     return cache_slot < 0 ? MPI_ERR_INTERN : MPI_SUCCESS;
 }
@@ -256,6 +258,20 @@ static int coll_run_on_device(weft_coll_t coll, const weft_coll_args_t *args, we
     return err;
 }
 
+static int __attribute__((cold))
+compare_calls(weft_coll_t coll, const weft_coll_args_t *args, weft_call_form_t form)
+{
+    /* Between two groups, and with neighbours, blocks may differ. */
+    bool is_alike = args->inter == NULL && !weft_coll_is_neighbor(coll);
+    return weft_call_check(coll, args, form, is_alike ? bytes_of_call(coll, args) : 0);
+}
+
+static inline int check_call(weft_coll_t coll, const weft_coll_args_t *args, weft_call_form_t form)
+{
+    return __builtin_expect(weft_checks_collectives, 0) ? compare_calls(coll, args, form)
+                                                        : MPI_SUCCESS;
+}
+
 /* Where no device is in use this costs one load. */
 static inline bool has_device_memory(weft_coll_t coll, const weft_coll_args_t *args)
 {
@@ -266,7 +282,9 @@ static inline bool has_device_memory(weft_coll_t coll, const weft_coll_args_t *a
 int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args)
 {
     weft_plan_t *plan;
-    int err = plan_for(coll, args, &plan);
+    int err = check_call(coll, args, WEFT_CALL_BLOCKING);
+    if (__builtin_expect(err == MPI_SUCCESS, 1))
+        err = plan_for(coll, args, &plan);
     if (err != MPI_SUCCESS)
         return err;
     uint32_t number = weft_engine_take_number(plan, args->comm);
@@ -279,7 +297,9 @@ int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args)
 int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out)
 {
     weft_plan_t *plan;
-    int err = plan_for(coll, args, &plan);
+    int err = check_call(coll, args, WEFT_CALL_NONBLOCKING);
+    if (err == MPI_SUCCESS)
+        err = plan_for(coll, args, &plan);
     if (err != MPI_SUCCESS)
         return err;
     uint32_t number = weft_engine_take_number(plan, args->comm);
@@ -292,7 +312,9 @@ int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request
 int weft_coll_prepare(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out)
 {
     weft_plan_t *plan;
-    int err = plan_for(coll, args, &plan);
+    int err = check_call(coll, args, WEFT_CALL_PERSISTENT);
+    if (err == MPI_SUCCESS)
+        err = plan_for(coll, args, &plan);
     if (err != MPI_SUCCESS)
         return err;
     int tag = weft_engine_take_lasting_tag(plan, args->comm);
@@ -305,6 +327,7 @@ int weft_coll_prepare(weft_coll_t coll, const weft_coll_args_t *args, weft_reque
 void weft_coll_close(void)
 {
     weft_engine_close();
+    weft_call_check_close();
     weft_comm_shapes_close();
     weft_tuning_close();
 }

@@ -43,6 +43,7 @@ struct weft_comm {
     uint32_t coll_sequence;    /* of the next collective: its tag */
     uint32_t lasting_sequence; /* the same for persistent collectives */
     uint32_t coll_count;       /* meetings that collectives begun so far may hold on this host */
+    uint32_t checked_calls;    /* of collectives: coll/call_check.h */
     uint32_t creations;        /* of communicators out of this one, counted by all members alike */
     bool has_own_errhandler;   /* the program has set it */
     bool is_host_only;         /* the program has asserted that its buffers are host memory */
