@@ -17,6 +17,7 @@
 
 #include "object/comm.h"
 #include "object/request.h"
+#include "runtime/hardware.h"
 
 /** A copy of `comm`, of either kind, with its attributes (section 7.4.2) and topology, no hints,
  * one reference. Collective. Errors: those of a copy callback, MPI_ERR_NO_MEM, MPI_ERR_OTHER. */
@@ -32,6 +33,18 @@ void weft_comm_idups_close(void);
  *  Of an intercommunicator each part is one, too; NULL where a colour is in one group only.
  *  Collective over comm. */
 int weft_comm_split(weft_comm_t *comm, int color, int key, weft_comm_t **out);
+
+/** What the ranks of a part share: one of runtime/hardware.h, or one of these. */
+enum {
+    WEFT_LEVEL_HOST = -1,
+    WEFT_LEVEL_UNGUIDED = -2, /* the largest thing that not all ranks share */
+    WEFT_LEVEL_NONE = -3,     /* no part for this rank */
+};
+
+/** A communicator of the ranks that want the same and share one instance of it; NULL for a rank
+ * that is bound to none. *level becomes what an unguided split has found, WEFT_LEVEL_NONE if all
+ * ranks share everything. Collective over comm, of either kind. */
+int weft_comm_split_by_level(weft_comm_t *comm, int *level, int key, weft_comm_t **out);
 
 /** The largest tag that weft_comm_create_of keeps apart from all others. */
 enum { WEFT_CREATE_TAG = 0x1fffffff };

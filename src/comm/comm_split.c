@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "comm/comm_make.h"
 
+#include "comm/comm_split_private.h"
 #include "comm/inter_make.h"
 #include "coll/coll.h"
 #include "object/group.h"
@@ -8,11 +9,6 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
-
-/* What each rank tells all others. */
-typedef struct choice {
-    int color, key;
-} split_choice_t;
 
 typedef struct member {
     int key, rank; /* rank in the old communicator */
@@ -28,7 +24,7 @@ static int by_key_and_rank(const void *a, const void *b)
 
 /* Those of ranks `first` to `end` - 1 with a colour, in their order in the new communicator; how
  * many. */
-static int sort_split_members(const split_choice_t choices[], int first, int end, int color,
+static int sort_split_members(const weft_split_choice_t choices[], int first, int end, int color,
                               member_t members[])
 {
     int found = 0;
@@ -79,7 +75,7 @@ static int rank_in_split(const member_t members[], int old_rank)
     return rank;
 }
 
-static int join_split(weft_comm_t *comm, const split_choice_t choices[], member_t sorted[],
+static int join_split(weft_comm_t *comm, const weft_split_choice_t choices[], member_t sorted[],
                       const weft_creation_t *creation, weft_comm_t **out)
 {
     int color = choices[comm->rank].color;
@@ -144,8 +140,8 @@ static int make_split_inter(const inter_split_t *split, const weft_creation_t *c
 }
 
 /* No part where one group has nobody of the colour: all of the other see that, too. */
-static int join_split_inter(weft_comm_t *inter, const split_choice_t choices[], member_t sorted[],
-                            const weft_creation_t *creation, weft_comm_t **out)
+static int join_split_inter(weft_comm_t *inter, const weft_split_choice_t choices[],
+                            member_t sorted[], const weft_creation_t *creation, weft_comm_t **out)
 {
     const weft_comm_t *both = inter->both;
     int color = choices[both->rank].color;
@@ -159,7 +155,8 @@ static int join_split_inter(weft_comm_t *inter, const split_choice_t choices[], 
 
 /* ---- both kinds ---- */
 
-static int exchange_colors(weft_comm_t *comm, const split_choice_t *mine, split_choice_t choices[])
+static int exchange_colors(weft_comm_t *comm, const weft_split_choice_t *mine,
+                           weft_split_choice_t choices[])
 {
     weft_type_t *byte = weft_type_of(MPI_BYTE);
     weft_coll_args_t args = {.comm = comm,
@@ -172,35 +169,40 @@ static int exchange_colors(weft_comm_t *comm, const split_choice_t *mine, split_
     return weft_coll_run(WEFT_ALLGATHER, &args);
 }
 
-/* With memory for what all ranks say and for the members of the new communicator. */
-static int split_with(weft_comm_t *comm, const split_choice_t *mine, split_choice_t choices[],
-                      member_t sorted[], weft_comm_t **out)
+/* With memory for what all ranks say. */
+static int split_with(weft_comm_t *comm, const weft_split_choice_t *mine,
+                      weft_split_choice_t choices[], weft_comm_t **out)
 {
     weft_comm_t *whole = weft_comm_whole(comm);
     weft_creation_t creation = wefti_creation_next(whole);
-    *out = NULL;
     int err = exchange_colors(whole, mine, choices);
-    if (err != MPI_SUCCESS || mine->color == MPI_UNDEFINED)
-        return err;
-    if (weft_comm_is_inter(comm))
-        return join_split_inter(comm, choices, sorted, &creation, out);
-    return join_split(comm, choices, sorted, &creation, out);
+    return err == MPI_SUCCESS ? wefti_split_join(comm, choices, &creation, out) : err;
+}
+
+int wefti_split_join(weft_comm_t *comm, const weft_split_choice_t choices[],
+                     const weft_creation_t *creation, weft_comm_t **out)
+{
+    const weft_comm_t *whole = weft_comm_whole(comm);
+    if (choices[whole->rank].color == MPI_UNDEFINED)
+        return MPI_SUCCESS;
+    member_t *sorted = weft_alloc_array((size_t)whole->size, sizeof(*sorted));
+    if (sorted == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a part of %d ranks", whole->size);
+    int err = weft_comm_is_inter(comm) ? join_split_inter(comm, choices, sorted, creation, out)
+                                       : join_split(comm, choices, sorted, creation, out);
+    weft_free(sorted);
+    return err;
 }
 
 int weft_comm_split(weft_comm_t *comm, int color, int key, weft_comm_t **out)
 {
     int size = weft_comm_whole(comm)->size;
-    split_choice_t mine = {color, key}, *choices = weft_alloc_array((size_t)size, sizeof(*choices));
-    member_t *sorted = weft_alloc_array((size_t)size, sizeof(*sorted));
-    weft_comm_t *made;
-    int err = MPI_SUCCESS;
-    if (choices == NULL || sorted == NULL)
-        err = weft_fail(MPI_ERR_NO_MEM, "no memory for what %d ranks say", size);
-    if (err == MPI_SUCCESS)
-        err = split_with(comm, &mine, choices, sorted, &made);
+    weft_split_choice_t mine = {color, key};
+    weft_split_choice_t *choices = weft_alloc_array((size_t)size, sizeof(*choices));
+    if (choices == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for what %d ranks say", size);
+    *out = NULL;
+    int err = split_with(comm, &mine, choices, out);
     weft_free(choices);
-    weft_free(sorted);
-    if (err == MPI_SUCCESS)
-        *out = made;
     return err;
 }

@@ -275,52 +275,37 @@ int PMPI_Comm_split(MPI_Comm handle, int color, int key, MPI_Comm *newcomm)
     return weft_call_end(&call, err);
 }
 
-static bool is_on_this_host(int process)
+/* "mpi_shared_memory", or "hwloc://" and a name of hwloc's (section 7.4.2). */
+static const char hwloc_prefix[] = "hwloc://";
+
+static int level_of_resource(const char *name)
 {
-    for (int i = 0; i < weft_world.local_size; i++) {
-        if (weft_process_find(WEFT_OWN_JOB, weft_world.local_ranks[i]) == process)
-            return true;
-    }
-    return false;
+    size_t prefix = sizeof(hwloc_prefix) - 1;
+    if (name != NULL && strcmp(name, "mpi_shared_memory") == 0)
+        return WEFT_LEVEL_HOST;
+    if (name == NULL || strncmp(name, hwloc_prefix, prefix) != 0)
+        return WEFT_LEVEL_NONE;
+    int kind = weft_hardware_named(name + prefix);
+    return kind < 0 ? WEFT_LEVEL_NONE : kind;
 }
 
-static bool is_on_one_host(const weft_comm_t *comm)
+/* A resource that Weft does not know makes MPI_COMM_NULL. */
+static int split_level(int split_type, const weft_info_t *info, int *level_out)
 {
-    for (int rank = 0; rank < comm->size; rank++) {
-        if (!is_on_this_host(weft_comm_process(comm, rank)))
-            return false;
-    }
-    return true;
-}
-
-/* The colour of a host is its first rank. */
-static int host_color(void)
-{
-    return weft_world.local_ranks[0];
-}
-
-/* The host is the only resource that Weft knows (section 7.4.2). The result is MPI_COMM_NULL for a
- * split guided by another resource, and for an unguided one that would not make comm smaller. */
-static int split_color(const weft_comm_t *comm, int split_type, const weft_info_t *info,
-                       int *color_out)
-{
-    const char *wanted;
-    *color_out = MPI_UNDEFINED;
     switch (split_type) {
     case MPI_COMM_TYPE_SHARED:
-        *color_out = host_color();
+        *level_out = WEFT_LEVEL_HOST;
         return MPI_SUCCESS;
     case MPI_COMM_TYPE_HW_UNGUIDED:
-        if (!is_on_one_host(comm))
-            *color_out = host_color();
+        *level_out = WEFT_LEVEL_UNGUIDED;
         return MPI_SUCCESS;
     case MPI_COMM_TYPE_HW_GUIDED:
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
-        wanted = info == NULL ? NULL : weft_info_get(info, "mpi_hw_resource_type");
-        if (wanted != NULL && strcmp(wanted, "mpi_shared_memory") == 0)
-            *color_out = host_color();
+        *level_out =
+            level_of_resource(info == NULL ? NULL : weft_info_get(info, "mpi_hw_resource_type"));
         return MPI_SUCCESS;
     case MPI_UNDEFINED:
+        *level_out = WEFT_LEVEL_NONE;
         return MPI_SUCCESS;
     default:
         return weft_fail(MPI_ERR_ARG, "split_type is %d, which is no MPI_COMM_TYPE_ constant",
@@ -328,12 +313,15 @@ static int split_color(const weft_comm_t *comm, int split_type, const weft_info_
     }
 }
 
-/* An unguided split names in the info what the new communicators share (section 7.4.2). */
-static int name_resource(int split_type, weft_info_t *info)
+/* An unguided split names in the info what the new communicators share. */
+static int name_resource(int split_type, int level, weft_info_t *info)
 {
+    char name[sizeof(hwloc_prefix) + 32] = "mpi_shared_memory";
     if (split_type != MPI_COMM_TYPE_HW_UNGUIDED || info == NULL)
         return MPI_SUCCESS;
-    return weft_info_set(info, "mpi_hw_resource_type", "mpi_shared_memory");
+    if (level >= 0)
+        snprintf(name, sizeof(name), "%s%s", hwloc_prefix, weft_hardware_name(level));
+    return weft_info_set(info, "mpi_hw_resource_type", name);
 }
 
 WEFT_API(MPI_Comm_split_type);
@@ -341,20 +329,23 @@ int PMPI_Comm_split_type(MPI_Comm handle, int split_type, int key, MPI_Info info
                          MPI_Comm *newcomm)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_split_type");
-    weft_comm_t *comm;
+    weft_comm_t *comm, *part;
     weft_info_t *info;
-    int color;
+    int level;
     int err = check_dup(&call, handle, newcomm, &comm);
     if (err == MPI_SUCCESS)
         err = weft_check_info(info_handle, &info);
     if (err == MPI_SUCCESS)
-        err = split_color(weft_comm_whole(comm), split_type, info, &color);
+        err = split_level(split_type, info, &level);
     if (err == MPI_SUCCESS)
-        err = split_comm(comm, color, key, newcomm);
-    if (err == MPI_SUCCESS && *newcomm != MPI_COMM_NULL)
-        err = weft_comm_set_hints(weft_comm_of(*newcomm), info);
-    if (err == MPI_SUCCESS && *newcomm != MPI_COMM_NULL)
-        err = name_resource(split_type, info);
+        err = weft_comm_split_by_level(comm, &level, key, &part);
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    *newcomm = part == NULL ? MPI_COMM_NULL : weft_comm_handle(part);
+    if (part != NULL)
+        err = weft_comm_set_hints(part, info);
+    if (part != NULL && err == MPI_SUCCESS)
+        err = name_resource(split_type, level, info);
     return weft_call_end(&call, err);
 }
 

@@ -3,9 +3,11 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
+#include "runtime/hardware.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A cache line, so that the memory shares no line with other data. */
@@ -60,6 +62,19 @@ int PMPI_Free_mem(void *base)
     return weft_call_end(&call, MPI_SUCCESS);
 }
 
+static int name_bound(weft_info_t *info)
+{
+    int instances[WEFT_HARDWARE_KINDS], err = MPI_SUCCESS;
+    weft_hardware_find(instances);
+    for (int i = 0; weft_hardware_is_known() && i < WEFT_HARDWARE_KINDS && err == MPI_SUCCESS;
+         i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "hwloc://%s", weft_hardware_name(i));
+        err = weft_info_set(info, name, instances[i] >= 0 ? "true" : "false");
+    }
+    return err;
+}
+
 /* The resources for MPI_Comm_split_type (section 9.1.2); "true": this process is bound to one. */
 WEFT_API(MPI_Get_hw_resource_info);
 int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
@@ -71,6 +86,8 @@ int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
         err = weft_info_create(&info);
     if (err == MPI_SUCCESS)
         err = weft_info_set(info, "mpi_shared_memory", "true");
+    if (err == MPI_SUCCESS)
+        err = name_bound(info);
     if (err == MPI_SUCCESS)
         *hw_info = weft_info_handle(info);
     else

@@ -24,6 +24,7 @@
 #include "object/handle_numbers.h"
 #include "object/info.h"
 #include "runtime/fd_watch.h"
+#include "runtime/hardware.h"
 #include "runtime/lock.h"
 #include "runtime/nodes.h"
 #include "runtime/progress.h"
@@ -280,6 +281,7 @@ int weft_stop(void)
     weft_cuda_close();
     close_transports();
     weft_nodes_close();
+    weft_hardware_close();
     weft_ops_close();
     weft_types_close();
     close_objects();

@@ -86,10 +86,10 @@ static void test_types(void)
     EXPECT(got, here);
     MPI_Comm_free(&part);
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &part);
-    EXPECT(part == MPI_COMM_NULL, here == size); /* a part must be smaller than the whole */
-    if (part != MPI_COMM_NULL) {
+    EXPECT(part != MPI_COMM_NULL || here == size, 1);
+    if (part != MPI_COMM_NULL) { /* on one host it depends on where the ranks are bound */
         MPI_Comm_size(part, &got);
-        EXPECT(got, here);
+        EXPECT(here == size ? got < size : got == here, 1);
         MPI_Comm_free(&part);
     }
     MPI_Info_create(&info);
