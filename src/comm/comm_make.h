@@ -5,7 +5,7 @@
  *
  *   dup, idup      all members of the old communicator
  *   split          those with one colour, after an allgather of (colour, key)
- *   create         the members of the group alone
+ *   create         the members of the group alone, with a parent or without
  *   topology       the first ranks of the old communicator
  *   intercomm      the members of two groups, of which each knows its own at first
  *
@@ -83,6 +83,14 @@ int weft_intercomm_of_groups(weft_group_t *own, weft_group_t *remote, int tag,
 /** Both groups as one, the one whose members say `is_high` behind the other. Collective over
  * `inter`. */
 int weft_intercomm_merge(weft_comm_t *inter, bool is_high, weft_comm_t **out);
+
+/**
+ * A communicator of `group`, of which the caller is a member, and which may come from a session: it
+ * has no parent. Collective over the group alone. Its error handler is MPI_ERRORS_RETURN.
+ *
+ * name  the string by which the members know it, MPI_Comm_create_from_group's stringtag
+ */
+int weft_comm_create_named(weft_group_t *group, const char *name, weft_comm_t **out);
 
 /**
  * A communicator of the first `size` ranks of `comm`, in their order, with a topology; NULL at the

@@ -58,7 +58,7 @@ static int make_group(const weft_comm_t *comm, const member_t members[], int cou
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a group of %d", count);
     for (int i = 0; i < count; i++)
         processes[i] = weft_comm_process(comm, members[i].rank);
-    return weft_group_create(processes, count, out);
+    return weft_group_derive(comm->group, processes, count, out);
 }
 
 static int rank_before_split(const void *map, int rank)

@@ -23,7 +23,7 @@ static int make_leading_group(const weft_comm_t *comm, int size, weft_group_t **
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a group of %d", size);
     for (int rank = 0; rank < size; rank++)
         processes[rank] = weft_comm_process(comm, rank);
-    return weft_group_create(processes, size, out);
+    return weft_group_derive(comm->group, processes, size, out);
 }
 
 int weft_comm_attach_topology(weft_comm_t *comm, int size, weft_topology_t *topology,

@@ -18,13 +18,14 @@ _Static_assert((long)GROUP_TAGS + WEFT_CREATE_TAG < COUNTED_TAGS, "the tags keep
 _Static_assert((long)COUNTED_TAGS + COUNTED_MASK <= INT32_MAX, "tags are 32 bits wide");
 
 /* Of seeds. */
-enum { COUNTED_CREATION = 0, GROUP_CREATION = 1 };
+enum { COUNTED_CREATION = 0, GROUP_CREATION = 1, NAMED_CREATION = 2 };
 
 weft_creation_t wefti_creation_next(weft_comm_t *parent)
 {
     uint32_t number = parent->creations++;
     uint64_t seed = wefti_seed_mix(parent->context, COUNTED_CREATION);
     return (weft_creation_t){.tag = COUNTED_TAGS + (int)(number & COUNTED_MASK),
+                             .context = parent->context | 1,
                              .seed = wefti_seed_mix(seed, number)};
 }
 
@@ -45,16 +46,33 @@ int wefti_tag_of_group(int tag)
 }
 
 /* The first and the last member and how many they are tell most groups apart. */
-weft_creation_t wefti_creation_of(const weft_members_t *members, int tag)
+static weft_creation_t creation_of_members(const weft_members_t *members, uint64_t seed)
 {
-    uint64_t seed = wefti_seed_mix(members->parent->context, GROUP_CREATION);
-    seed = wefti_seed_mix(seed, (uint64_t)tag);
     seed = wefti_seed_mix(seed, (uint64_t)members->size);
     seed = wefti_seed_mix(seed, (uint64_t)parent_rank(members, 0));
     seed = wefti_seed_mix(seed, (uint64_t)parent_rank(members, members->size - 1));
     size_t entry = seed % (sizeof(next_places) / sizeof(*next_places));
-    return (weft_creation_t){
-        .tag = wefti_tag_of_group(tag), .seed = seed, .next_place = &next_places[entry]};
+    return (weft_creation_t){.seed = seed, .next_place = &next_places[entry]};
+}
+
+weft_creation_t wefti_creation_of(const weft_members_t *members, int tag)
+{
+    uint64_t seed = wefti_seed_mix(members->parent->context, GROUP_CREATION);
+    weft_creation_t creation = creation_of_members(members, wefti_seed_mix(seed, (uint64_t)tag));
+    creation.tag = wefti_tag_of_group(tag);
+    creation.context = members->parent->context | 1;
+    return creation;
+}
+
+/* Where another communicator has the same context, its own creations have tags from GROUP_TAGS on
+ * too: the names of 59 bits keep these apart, as they do each other. */
+weft_creation_t wefti_creation_named(const weft_members_t *members, uint64_t name)
+{
+    uint64_t seed = wefti_seed_mix(members->parent->context, NAMED_CREATION);
+    weft_creation_t creation = creation_of_members(members, wefti_seed_mix(seed, name));
+    creation.tag = GROUP_TAGS + (int)(name % WEFT_CREATE_TAG);
+    creation.context = (uint32_t)(name >> 32) | 1;
+    return creation;
 }
 
 /* ---- messages ---- */
@@ -100,7 +118,7 @@ static void hear_vote(weft_agreement_t *agreement, int rank, weft_vote_t *vote)
                              .count = sizeof(*vote),
                              .type = weft_type_of(MPI_BYTE),
                              .comm = agreement->parent,
-                             .context = agreement->parent->context | 1,
+                             .context = agreement->context,
                              .source = rank,
                              .tag = agreement->tag,
                              .where = WEFT_WHERE_HOST};
@@ -115,7 +133,7 @@ static void tell_vote(weft_agreement_t *agreement, int rank, const weft_vote_t *
                              .count = sizeof(*vote),
                              .type = weft_type_of(MPI_BYTE),
                              .comm = agreement->parent,
-                             .context = agreement->parent->context | 1,
+                             .context = agreement->context,
                              .dest = rank,
                              .tag = agreement->tag,
                              .mode = WEFT_SEND_STANDARD,
@@ -232,6 +250,7 @@ void wefti_agreement_begin(weft_agreement_t *agreement, const weft_members_t *me
 {
     agreement->parent = members->parent;
     agreement->tag = creation->tag;
+    agreement->context = creation->context;
     agreement->pending = 0;
     agreement->proposal = (weft_proposal_t){.seed = creation->seed, .context = WEFT_NO_CONTEXT};
     agreement->next_place = creation->next_place;

@@ -17,6 +17,8 @@
  *   0x40000000 + the user's tag, folded          creations in which the members alone take part
  *   0x60000000 + number of the creation, folded  creations that all members of the parent count
  *
+ * A creation without a parent has a context of its own for its messages, made of its name.
+ *
  * So several idups on one communicator, and other collectives, are under way at once in any order.
  */
 #ifndef WEFT_COMM_CONTEXT_AGREE_H
@@ -40,8 +42,9 @@ typedef struct weft_members {
 
 /** A creation, as all its members know it. */
 typedef struct weft_creation {
-    int tag;       /* of its messages */
-    uint64_t seed; /* of its contexts */
+    int tag;          /* of its messages */
+    uint32_t context; /* of its messages */
+    uint64_t seed;    /* of its contexts */
     /* Where this member begins in the sequence of contexts; goes on when all have agreed. NULL: at
      * the beginning. */
     uint32_t *next_place;
@@ -57,6 +60,15 @@ weft_creation_t wefti_creation_of(const weft_members_t *members, int tag);
 /** The tag of the messages of wefti_creation_of(). */
 int wefti_tag_of_group(int tag);
 
+/**
+ * A creation without a parent that has a context of its own: the members, ranks of weft_comm_job,
+ * know it by its name alone. Both the context and the tag of its messages are made of `name`, so
+ * that two creations meet only if 59 bits of their names agree.
+ *
+ * name  a hash of what the user calls it
+ */
+weft_creation_t wefti_creation_named(const weft_members_t *members, uint64_t name);
+
 /* A rank has at most 8 digits. */
 enum { WEFTI_TREE_BASE = 16, WEFTI_TREE_CHILDREN = 8 * (WEFTI_TREE_BASE - 1) };
 
@@ -66,6 +78,7 @@ typedef struct weft_agreement weft_agreement_t;
 struct weft_agreement {
     weft_comm_t *parent;
     int tag;
+    uint32_t context;
     int above; /* rank in the parent; MPI_PROC_NULL: this is the root */
     int child_count;
     int children[WEFTI_TREE_CHILDREN]; /* ranks in the parent, the largest subtree first */

@@ -368,7 +368,7 @@ static int free_comm(weft_call_t *call, weft_comm_t *comm, MPI_Comm *handle)
     int err = weft_attributes_delete_all(weft_comm_attributes(comm));
     if (err != MPI_SUCCESS)
         return err;
-    weft_bsend_release(comm);
+    weft_bsend_release(weft_bsend_of_comm(comm));
     call->comm = NULL;
     weft_comm_release(comm);
     *handle = MPI_COMM_NULL;

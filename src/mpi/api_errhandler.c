@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Error handlers of communicators (MPI 5.0 section 9.3). */
+/* Error handlers of communicators and sessions (MPI 5.0 section 9.3). */
 #include "mpi/api.h"
 
+#include "mpi/session_call.h"
 #include "mpi/check.h"
 #include "object/errhandler.h"
 #include "object/error_code.h"
@@ -32,7 +33,7 @@ int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler errhandler)
     weft_errhandler_t *handler;
     int err = weft_check_comm(&call, handle, &comm);
     if (err == MPI_SUCCESS)
-        err = weft_check_errhandler(errhandler, &handler);
+        err = weft_check_errhandler_of(errhandler, WEFT_KIND_COMM, &handler);
     if (err == MPI_SUCCESS)
         weft_comm_set_errhandler(comm, handler);
     return weft_call_end(&call, err);
@@ -54,6 +55,13 @@ int PMPI_Comm_get_errhandler(MPI_Comm handle, MPI_Errhandler *errhandler)
     return weft_call_end(&call, err);
 }
 
+static void note_called_with(int errorcode)
+{
+    const char *text = weft_error_text(errorcode);
+    weft_fail(errorcode, "called with error code %d (%s)", errorcode,
+              text == NULL ? "unknown" : text);
+}
+
 /* MPI_SUCCESS when the handler was called, whatever the code (section 9.5). */
 WEFT_API(MPI_Comm_call_errhandler);
 int PMPI_Comm_call_errhandler(MPI_Comm handle, int errorcode)
@@ -63,9 +71,7 @@ int PMPI_Comm_call_errhandler(MPI_Comm handle, int errorcode)
     int err = weft_check_comm(&call, handle, &comm);
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
-    const char *text = weft_error_text(errorcode);
-    weft_fail(errorcode, "called with error code %d (%s)", errorcode,
-              text == NULL ? "unknown" : text);
+    note_called_with(errorcode);
     weft_unlock();
     weft_error_raise(comm, errorcode, call.name);
     weft_fail_clear();
@@ -86,4 +92,66 @@ int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
         *errhandler = MPI_ERRHANDLER_NULL;
     }
     return weft_call_end_anytime(&call, err);
+}
+
+/* ---- of sessions; the first works at any time (section 11.4.1) ---- */
+
+WEFT_API(MPI_Session_create_errhandler);
+int PMPI_Session_create_errhandler(MPI_Session_errhandler_function *function,
+                                   MPI_Errhandler *errhandler)
+{
+    weft_call_t call = weft_call_begin_anytime("MPI_Session_create_errhandler");
+    weft_errhandler_t *handler;
+    int err = MPI_SUCCESS;
+    if (function == NULL)
+        err = weft_fail(MPI_ERR_ARG, "session_errhandler_fn is NULL");
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(errhandler, "errhandler");
+    if (err == MPI_SUCCESS)
+        err = weft_errhandler_create_for_session(function, &handler);
+    if (err == MPI_SUCCESS)
+        *errhandler = weft_errhandler_handle(handler);
+    return weft_call_end_anytime(&call, err);
+}
+
+WEFT_API(MPI_Session_set_errhandler);
+int PMPI_Session_set_errhandler(MPI_Session handle, MPI_Errhandler errhandler)
+{
+    weft_session_call_t call = weft_session_call_begin("MPI_Session_set_errhandler");
+    weft_session_t *session;
+    weft_errhandler_t *handler;
+    int err = weft_check_session(&call, handle, &session);
+    if (err == MPI_SUCCESS)
+        err = weft_check_errhandler_of(errhandler, WEFT_KIND_SESSION, &handler);
+    if (err == MPI_SUCCESS)
+        weft_session_set_errhandler(session, handler);
+    return weft_session_call_end(&call, err);
+}
+
+WEFT_API(MPI_Session_get_errhandler);
+int PMPI_Session_get_errhandler(MPI_Session handle, MPI_Errhandler *errhandler)
+{
+    weft_session_call_t call = weft_session_call_begin("MPI_Session_get_errhandler");
+    weft_session_t *session;
+    int err = weft_check_session(&call, handle, &session);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(errhandler, "errhandler");
+    if (err == MPI_SUCCESS) {
+        weft_errhandler_retain(session->errhandler);
+        *errhandler = weft_errhandler_handle(session->errhandler);
+    }
+    return weft_session_call_end(&call, err);
+}
+
+WEFT_API(MPI_Session_call_errhandler);
+int PMPI_Session_call_errhandler(MPI_Session handle, int errorcode)
+{
+    weft_session_call_t call = weft_session_call_begin("MPI_Session_call_errhandler");
+    weft_session_t *session;
+    int err = weft_check_session(&call, handle, &session);
+    if (err != MPI_SUCCESS)
+        return weft_session_call_end(&call, err);
+    note_called_with(errorcode);
+    weft_session_call_raise(&call, errorcode);
+    return MPI_SUCCESS;
 }

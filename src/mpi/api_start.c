@@ -3,6 +3,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
+#include "mpi/library_users.h"
 #include "mpi/start.h"
 #include "object/attribute.h"
 #include "base/clock.h"
@@ -17,13 +18,14 @@ static pthread_t main_thread;
 
 static int start_mpi(const char *name, int required)
 {
-    if (weft_world.stage != WEFT_BEFORE_INIT) {
-        weft_fail(MPI_ERR_OTHER, weft_world.stage == WEFT_RUNNING ? "MPI is running already"
-                                                                  : "called after MPI_Finalize");
+    if (weft_world.world_model != WEFT_BEFORE_INIT) {
+        weft_fail(MPI_ERR_OTHER, weft_world.world_model == WEFT_RUNNING
+                                     ? "MPI is running already"
+                                     : "called after MPI_Finalize");
         return weft_error_raise(NULL, MPI_ERR_OTHER, name);
     }
     main_thread = pthread_self();
-    int err = weft_start(required);
+    int err = weft_library_enter_world(required);
     return err == MPI_SUCCESS ? err : weft_error_raise(NULL, err, name);
 }
 
@@ -56,14 +58,14 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 WEFT_API(MPI_Initialized);
 int PMPI_Initialized(int *flag)
 {
-    *flag = weft_world.stage != WEFT_BEFORE_INIT;
+    *flag = weft_world.world_model != WEFT_BEFORE_INIT;
     return MPI_SUCCESS;
 }
 
 WEFT_API(MPI_Finalized);
 int PMPI_Finalized(int *flag)
 {
-    *flag = weft_world.stage == WEFT_AFTER_FINALIZE;
+    *flag = weft_world.world_model == WEFT_AFTER_FINALIZE;
     return MPI_SUCCESS;
 }
 
@@ -71,14 +73,16 @@ WEFT_API(MPI_Finalize);
 int PMPI_Finalize(void)
 {
     weft_call_t call = weft_call_begin("MPI_Finalize");
+    if (weft_world.world_model != WEFT_RUNNING) /* a session is open */
+        weft_call_outside(call.name);
     /* This comes first, as if MPI_COMM_SELF were freed (section 11.2.4): callbacks may use MPI. */
     weft_attributes_delete_all(weft_comm_attributes(&weft_comm_self));
     weft_attributes_delete_all(weft_comm_attributes(&weft_comm_world));
     weft_unlock();
-    int unreceived = weft_stop_sending();
+    int unreceived = weft_library_end_world();
     if (unreceived != MPI_SUCCESS)
         unreceived = weft_error_raise(NULL, unreceived, call.name);
-    int err = weft_stop();
+    int err = weft_library_leave_world();
     return err == MPI_SUCCESS ? unreceived : weft_error_raise(NULL, err, call.name);
 }
 

@@ -9,8 +9,11 @@
 void weft_call_outside(const char *name)
 {
     char text[160];
-    snprintf(text, sizeof(text), "%s: called %s", name,
-             weft_world.stage == WEFT_BEFORE_INIT ? "before MPI_Init" : "after MPI_Finalize");
+    const char *when = weft_world.world_model == WEFT_AFTER_FINALIZE ? "after MPI_Finalize"
+                       : weft_world.stage == WEFT_AFTER_FINALIZE
+                           ? "after the last session has ended"
+                           : "before MPI_Init";
+    snprintf(text, sizeof(text), "%s: called %s", name, when);
     weft_abort_job(1, text);
 }
 
@@ -64,13 +67,26 @@ int weft_call_end_anytime(const weft_call_t *call, int error)
     return raise_error(call, error);
 }
 
-int weft_call_end_with(const weft_call_t *call, weft_errhandler_t *handler, int error)
+static int give_to_handler(const weft_call_t *call, weft_errhandler_t *handler, const void *handle,
+                           int error)
+{
+    open_abort();
+    int result = weft_error_handle(handler, handle, error, call->name);
+    weft_fail_clear();
+    return result;
+}
+
+int weft_call_end_with(const weft_call_t *call, weft_errhandler_t *handler, const void *handle,
+                       int error)
 {
     weft_lock_give();
     if (error == MPI_SUCCESS)
         return MPI_SUCCESS;
-    open_abort();
-    int result = weft_error_handle(handler, MPI_COMM_NULL, error, call->name);
-    weft_fail_clear();
-    return result;
+    return give_to_handler(call, handler, handle, error);
+}
+
+int weft_call_end_for(const weft_call_t *call, weft_errhandler_t *handler, int error)
+{
+    weft_unlock();
+    return error == MPI_SUCCESS ? error : give_to_handler(call, handler, MPI_COMM_NULL, error);
 }

@@ -36,8 +36,14 @@ int weft_call_failed(const weft_call_t *call, int error) __attribute__((cold));
  *  MPI_Finalize too (MPI 5.0 section 11.4.1), from any thread, at any thread level. */
 weft_call_t weft_call_begin_anytime(const char *name);
 int weft_call_end_anytime(const weft_call_t *call, int error);
-/** As weft_call_end_anytime(), for calls that have an error handler among their arguments. */
-int weft_call_end_with(const weft_call_t *call, weft_errhandler_t *handler, int error);
+/** As weft_call_end_anytime(), for calls whose errors go to a given handler, which is passed
+ * `handle`. */
+int weft_call_end_with(const weft_call_t *call, weft_errhandler_t *handler, const void *handle,
+                       int error);
+
+/** As weft_call_end(), for calls that have the error handler of a new communicator among their
+ * arguments. */
+int weft_call_end_for(const weft_call_t *call, weft_errhandler_t *handler, int error);
 
 static inline weft_call_t weft_call_begin(const char *name)
 {

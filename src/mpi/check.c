@@ -31,6 +31,9 @@ int weft_bad_comm(MPI_Comm handle)
 
 int weft_bad_comm_named(MPI_Comm handle, const char *name)
 {
+    if (handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF) /* a session is open */
+        return weft_fail(MPI_ERR_COMM, "%s is %s, which exists from MPI_Init to MPI_Finalize", name,
+                         handle == MPI_COMM_WORLD ? "MPI_COMM_WORLD" : "MPI_COMM_SELF");
     return bad_handle(MPI_ERR_COMM, handle, MPI_COMM_NULL, name, "COMM");
 }
 
@@ -125,6 +128,11 @@ int weft_check_group(MPI_Group handle, const char *name, weft_group_t **out)
     return MPI_SUCCESS;
 }
 
+int weft_bad_session(MPI_Session handle)
+{
+    return bad_handle(MPI_ERR_SESSION, handle, MPI_SESSION_NULL, "session", "SESSION");
+}
+
 int weft_check_info(MPI_Info handle, weft_info_t **out)
 {
     weft_info_t *info = handle == MPI_INFO_NULL ? NULL : weft_info_of(handle);
@@ -142,6 +150,17 @@ int weft_check_errhandler(MPI_Errhandler handle, weft_errhandler_t **out)
                           "ERRHANDLER");
     *out = handler;
     return MPI_SUCCESS;
+}
+
+int weft_check_errhandler_of(MPI_Errhandler handle, weft_kind_t kind, weft_errhandler_t **out)
+{
+    int err = weft_check_errhandler(handle, out);
+    if (err == MPI_SUCCESS && !weft_errhandler_suits(*out, kind))
+        err = weft_fail(MPI_ERR_ERRHANDLER, "errhandler was not made for %s (%s)",
+                        kind == WEFT_KIND_SESSION ? "sessions" : "communicators",
+                        kind == WEFT_KIND_SESSION ? "MPI_Session_create_errhandler"
+                                                  : "MPI_Comm_create_errhandler");
+    return err;
 }
 
 int weft_check_op(MPI_Op handle, weft_op_t **out)

@@ -18,6 +18,7 @@
 
 int weft_bad_comm(MPI_Comm handle) __attribute__((cold));
 int weft_bad_comm_named(MPI_Comm handle, const char *name) __attribute__((cold));
+int weft_bad_session(MPI_Session handle) __attribute__((cold));
 int weft_bad_type(MPI_Datatype handle, const char *name) __attribute__((cold));
 int weft_bad_count(MPI_Count count, const char *name) __attribute__((cold));
 int weft_bad_rank(const weft_comm_t *comm, int rank, const char *name) __attribute__((cold));
@@ -47,6 +48,8 @@ int weft_check_group(MPI_Group handle, const char *name, weft_group_t **out);
 /** MPI_INFO_NULL gives NULL. */
 int weft_check_info(MPI_Info handle, weft_info_t **out);
 int weft_check_errhandler(MPI_Errhandler handle, weft_errhandler_t **out);
+/** As weft_check_errhandler, for one that is to be attached to an object of this kind. */
+int weft_check_errhandler_of(MPI_Errhandler handle, weft_kind_t kind, weft_errhandler_t **out);
 int weft_check_op(MPI_Op handle, weft_op_t **out);
 int weft_check_request(MPI_Request handle, weft_request_t **out);
 

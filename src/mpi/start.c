@@ -155,10 +155,8 @@ static void meet_all(void)
 /* A process that closes a connection while bytes for it are on their way resets it, and its own
  * last bytes may be lost. So no rank closes before all have come here. (A fence of PMIx is not
  * enough: under Slurm 22.05 a fence without data waits only for the ranks of the same host.) */
-static void part_in_order(void)
+static void part_from_hosts(void)
 {
-    if (weft_world.local_size == weft_world.size)
-        return;
     weft_world.waited_long = NULL; /* ranks that end late do not lose what is sent to them here */
     quiesce_transports();
     /* To leave this barrier a rank needs what was sent to it before; no rank may close until all
@@ -167,6 +165,26 @@ static void part_in_order(void)
         meet_all();
     meet_all();
     quiesce_transports();
+}
+
+static void resume_transports(void)
+{
+    weft_world.waited_long = weft_pt2pt_waited_long;
+    for (int i = 0; i < TRANSPORTS; i++) {
+        if (is_open[i])
+            transports[i]->resume();
+    }
+}
+
+void weft_part_in_order(bool is_end)
+{
+    if (weft_world.local_size == weft_world.size)
+        return;
+    weft_lock();
+    part_from_hosts();
+    if (!is_end)
+        resume_transports();
+    weft_unlock();
 }
 
 static void close_transports(void)
@@ -233,7 +251,6 @@ int weft_start(int thread_level)
     weft_progress_open(weft_world.doorbell);
     weft_cuda_open(); /* late, since it watches for libraries that are loaded after it */
     weft_world.is_threaded = thread_level == MPI_THREAD_MULTIPLE;
-    weft_world.stage = WEFT_RUNNING;
     WEFT_LOG(WEFT_INFO, "start", "%zu bytes of heap", weft_memory_in_use());
     weft_lock();
     err = report_paths();
@@ -253,24 +270,51 @@ static void close_objects(void)
         weft_handle_numbers_close();
 }
 
-int weft_stop_sending(void)
+void weft_report_world_end(void)
 {
-    weft_lock(); /* released at times while waiting */
-    weft_streams_end();
+    weft_lock();
     if (weft_config.REPORT && weft_report_end() != MPI_SUCCESS)
         WEFT_LOG(WEFT_WARN, "start", "no report at the end: %s", weft_fail_text());
-    int err = weft_pt2pt_await_idle();
+    weft_unlock();
+}
+
+int weft_stop_sending(bool is_end)
+{
+    weft_lock(); /* released at times while waiting */
+    if (is_end)
+        weft_streams_end();
+    int err = weft_pt2pt_await_idle(is_end);
     weft_unlock();
     return err;
+}
+
+int weft_rest(void)
+{
+    weft_lock();
+    weft_bsend_release(weft_bsend_of_process());
+    weft_pt2pt_tell_rest(true);
+    quiesce_transports();
+    weft_unlock();
+    return weft_pmi_rest();
+}
+
+int weft_resume(void)
+{
+    int err = weft_pmi_wake();
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_lock();
+    resume_transports();
+    weft_pt2pt_tell_rest(false);
+    weft_unlock();
+    return MPI_SUCCESS;
 }
 
 int weft_stop(void)
 {
     weft_lock();
     weft_bsend_close();
-    part_in_order();
     weft_unlock();
-    weft_world.stage = WEFT_AFTER_FINALIZE;
     weft_world.is_threaded = false;
     weft_comm_close();
     weft_comm_idups_close();

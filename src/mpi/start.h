@@ -3,15 +3,32 @@
 #ifndef WEFT_MPI_START_H
 #define WEFT_MPI_START_H
 
-/** Start MPI: launcher, transports, MPI_COMM_WORLD. Returns an error class with a text. */
+#include <stdbool.h>
+
+/** Start the library: launcher, transports, communicators. Returns an error class with a text. */
 int weft_start(int thread_level);
 
-/** The first part of the end: wait until all that this process has sent is received. MPI_ERR_OTHER
- * with a text: some of it will never be, and the second part is still to come. */
-int weft_stop_sending(void);
+/** The report at the end of the World model, which all ranks give together. */
+void weft_report_world_end(void);
 
-/** Stop MPI; waits until nothing that this process has sent can be lost. */
+/**
+ * Wait until all that this process has sent is received.
+ * is_end   weft_stop() comes next; else weft_rest()
+ * returns  MPI_SUCCESS; MPI_ERR_OTHER with a text: some of it will never be
+ */
+int weft_stop_sending(bool is_end);
+
+/** In MPI_Finalize, at all ranks: wait until nothing that was sent before can be lost when a rank
+ * ends. is_end  weft_stop() comes next */
+void weft_part_in_order(bool is_end);
+
+/** Stop the library. */
 int weft_stop(void);
+
+/** Nobody uses the library now: leave the launcher, but stay connected to the other processes. */
+int weft_rest(void);
+/** The reverse. MPI_ERR_OTHER with a text: the launcher refuses. */
+int weft_resume(void);
 
 /** Print `why` on stderr (or have the launcher print it) and end all ranks of the job. */
 void weft_abort_job(int code, const char *why) __attribute__((noreturn));

@@ -31,5 +31,5 @@ int weft_unsupported_for(MPI_Errhandler handle, const char *function)
     if (handler == NULL)
         return weft_unsupported_anytime(function);
     weft_call_t call = weft_call_begin_anytime(function);
-    return weft_call_end_with(&call, handler, fail_for(function));
+    return weft_call_end_with(&call, handler, MPI_COMM_NULL, fail_for(function));
 }

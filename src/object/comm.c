@@ -11,6 +11,8 @@
 
 weft_comm_t weft_comm_world = {.name = "MPI_COMM_WORLD"};
 weft_comm_t weft_comm_self = {.name = "MPI_COMM_SELF"};
+weft_comm_t weft_comm_job = {.name = "the processes of the job"};
+weft_comm_t *weft_comm_users_world, *weft_comm_users_self;
 
 static weft_pool_t comms = WEFT_POOL(weft_comm_t);
 
@@ -22,7 +24,7 @@ static struct {
 } slots[WEFT_COMM_SLOTS];
 static int slot_count;
 
-enum { WORLD_CONTEXT = 0, SELF_CONTEXT = 2 };
+enum { WORLD_CONTEXT = 0, SELF_CONTEXT = 2, JOB_CONTEXT = 4 };
 
 MPI_Comm weft_comm_handle(const weft_comm_t *comm)
 {
@@ -65,21 +67,50 @@ static int open_self(void)
 
 int weft_comm_open(void)
 {
+    static const uint32_t contexts[] = {WORLD_CONTEXT, SELF_CONTEXT, JOB_CONTEXT};
     weft_group_t *group;
-    weft_errhandler_t *handler;
-    int err = weft_errhandler_initial(&handler);
-    if (err == MPI_SUCCESS)
-        err = weft_group_create(NULL, weft_world.size, &group);
-    if (err == MPI_SUCCESS)
-        err = weft_context_set_add(&weft_contexts, WORLD_CONTEXT);
-    if (err == MPI_SUCCESS)
-        err = weft_context_set_add(&weft_contexts, SELF_CONTEXT);
+    int err = weft_group_create(NULL, weft_world.size, &group);
+    for (int i = 0; err == MPI_SUCCESS && i < 3; i++)
+        err = weft_context_set_add(&weft_contexts, contexts[i]);
     if (err != MPI_SUCCESS)
         return err;
     fill_comm(&weft_comm_world, group, WORLD_CONTEXT);
+    weft_group_retain(group);
+    fill_comm(&weft_comm_job, group, JOB_CONTEXT);
+    weft_comm_job.errhandler = &weft_errors_return; /* that a new communicator begins with */
+    return open_self();
+}
+
+int weft_comm_lend_world(void)
+{
+    weft_errhandler_t *handler;
+    int err = weft_errhandler_initial(&handler);
+    if (err != MPI_SUCCESS)
+        return err;
     weft_comm_world.errhandler = weft_comm_self.errhandler = handler;
     weft_comm_world.has_own_errhandler = weft_comm_self.has_own_errhandler = false;
-    return open_self();
+    weft_comm_users_world = &weft_comm_world;
+    weft_comm_users_self = &weft_comm_self;
+    return MPI_SUCCESS;
+}
+
+/* Errors after MPI_Finalize go to the initial error handler (MPI 5.0, 9.3), for which NULL stands.
+ */
+static void take_back(weft_comm_t *comm)
+{
+    if (comm->errhandler != NULL)
+        weft_errhandler_release(comm->errhandler);
+    comm->errhandler = NULL;
+    weft_info_release(comm->info);
+    comm->info = NULL;
+    comm->is_host_only = false;
+}
+
+void weft_comm_take_world(void)
+{
+    weft_comm_users_world = weft_comm_users_self = NULL;
+    take_back(&weft_comm_self);
+    take_back(&weft_comm_world);
 }
 
 int weft_comm_create(weft_group_t *group, uint32_t context, const weft_comm_t *parent,
@@ -171,7 +202,9 @@ void weft_comm_release(weft_comm_t *comm)
     release_slots(comm);
     weft_topology_release(comm->topology);
     weft_info_release(comm->info);
-    weft_errhandler_release(comm->errhandler);
+    if (comm->errhandler != NULL)
+        weft_errhandler_release(comm->errhandler);
+    comm->errhandler = NULL;
     weft_group_release(comm->group);
     if (weft_comm_is_inter(comm))
         weft_group_release(comm->peers);
@@ -179,21 +212,23 @@ void weft_comm_release(weft_comm_t *comm)
         release_union(comm->both);
     else if (comm->context != WEFT_NO_CONTEXT)
         weft_context_set_remove(&weft_contexts, comm->context);
-    if (comm != &weft_comm_world && comm != &weft_comm_self)
+    if (comm != &weft_comm_world && comm != &weft_comm_self && comm != &weft_comm_job)
         weft_pool_give(&comms, comm);
 }
 
-/* Errors after MPI_Finalize go to the initial error handler (MPI 5.0, 9.3). */
-static void close_predefined(weft_comm_t *comm)
+static void close_lasting(weft_comm_t *comm)
 {
     weft_comm_release(comm);
-    comm->errhandler = NULL; /* stands for the initial error handler */
+    comm->topology = NULL;
+    comm->info = NULL;
 }
 
 void weft_comm_close(void)
 {
-    close_predefined(&weft_comm_self);
-    close_predefined(&weft_comm_world);
+    weft_comm_take_world();
+    close_lasting(&weft_comm_self);
+    close_lasting(&weft_comm_job);
+    close_lasting(&weft_comm_world);
     weft_pool_close(&comms);
     weft_context_set_clear(&weft_contexts);
 }

@@ -54,15 +54,24 @@ struct weft_comm {
     char name[MPI_MAX_OBJECT_NAME];
 };
 
+/** They are there while the library is in use, also by sessions alone: it uses them itself. */
 extern weft_comm_t weft_comm_world, weft_comm_self;
+
+/** All processes of the job, as the parent of communicators that have none (src/comm). No handle
+ * names it. */
+extern weft_comm_t weft_comm_job;
+
+/** What MPI_COMM_WORLD and MPI_COMM_SELF stand for: NULL before MPI_Init and after MPI_Finalize,
+ * even while a session is open (MPI 5.0 section 11.2). */
+extern weft_comm_t *weft_comm_users_world, *weft_comm_users_self;
 
 /** NULL: not a live communicator (MPI_COMM_NULL included). */
 static inline weft_comm_t *weft_comm_of(MPI_Comm handle)
 {
     if (__builtin_expect(handle == MPI_COMM_WORLD, 1))
-        return &weft_comm_world;
+        return weft_comm_users_world;
     if (handle == MPI_COMM_SELF)
-        return &weft_comm_self;
+        return weft_comm_users_self;
     weft_comm_t *comm = (weft_comm_t *)handle;
     return weft_is_predefined(handle) || comm->object.kind != WEFT_KIND_COMM ? NULL : comm;
 }
@@ -98,8 +107,14 @@ static inline weft_endpoint_t *weft_comm_endpoint(const weft_comm_t *comm, int r
     return weft_process_endpoint(weft_comm_process(comm, rank));
 }
 
-/** Set up MPI_COMM_WORLD and MPI_COMM_SELF from weft_world; MPI_ERR_NO_MEM. */
+/** Set up the communicators above from weft_world; MPI_ERR_NO_MEM. */
 int weft_comm_open(void);
+
+/** MPI_Init: give MPI_COMM_WORLD and MPI_COMM_SELF to the program, with the initial error handler.
+ * MPI_ERR_ARG: there is no such handler. */
+int weft_comm_lend_world(void);
+/** MPI_Finalize: take them back. Attributes have been deleted before. */
+void weft_comm_take_world(void);
 
 /** The reverse of weft_comm_open; also frees communicators that the program has not freed. */
 void weft_comm_close(void);

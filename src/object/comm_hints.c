@@ -77,13 +77,18 @@ int weft_comm_set_hints(weft_comm_t *comm, const weft_info_t *info)
     return err;
 }
 
+void weft_memory_kinds(char *out, size_t bytes)
+{
+    const weft_device_ops_t *ops = weft_device;
+    snprintf(out, bytes, "%s%s%s", host_kinds, ops == NULL ? "" : ",",
+             ops == NULL ? "" : ops->memory_kinds);
+}
+
 static int get_kinds(const weft_comm_t *comm, weft_info_t *info)
 {
     char kinds[MPI_MAX_INFO_VAL];
     const char *asserted = comm->info == NULL ? NULL : weft_info_get(comm->info, kinds_assertion);
-    const weft_device_ops_t *ops = weft_device;
-    snprintf(kinds, sizeof(kinds), "%s%s%s", host_kinds, ops == NULL ? "" : ",",
-             ops == NULL ? "" : ops->memory_kinds);
+    weft_memory_kinds(kinds, sizeof(kinds));
     int err = weft_info_set(info, kinds_key, kinds);
     if (err == MPI_SUCCESS && asserted != NULL)
         err = weft_info_set(info, kinds_assertion, asserted);

@@ -61,16 +61,33 @@ MPI_Errhandler weft_errhandler_handle(weft_errhandler_t *handler)
                                                       : (MPI_Errhandler)handler;
 }
 
-int weft_errhandler_create(MPI_Comm_errhandler_function *function, weft_errhandler_t **out)
+static int create_handler(weft_kind_t made_for, weft_errhandler_t **out)
 {
     weft_errhandler_t *handler = weft_pool_take(&handlers);
     if (handler == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for an error handler");
     weft_object_init(&handler->object, WEFT_KIND_ERRHANDLER);
     handler->predefined = MPI_ERRHANDLER_NULL;
-    handler->comm_function = function;
+    handler->made_for = made_for;
     *out = handler;
     return MPI_SUCCESS;
+}
+
+int weft_errhandler_create(MPI_Comm_errhandler_function *function, weft_errhandler_t **out)
+{
+    int err = create_handler(WEFT_KIND_COMM, out);
+    if (err == MPI_SUCCESS)
+        (*out)->function.comm = function;
+    return err;
+}
+
+int weft_errhandler_create_for_session(MPI_Session_errhandler_function *function,
+                                       weft_errhandler_t **out)
+{
+    int err = create_handler(WEFT_KIND_SESSION, out);
+    if (err == MPI_SUCCESS)
+        (*out)->function.session = function;
+    return err;
 }
 
 static bool is_user_made(const weft_errhandler_t *handler)
@@ -104,12 +121,22 @@ static int exit_code(int error)
     return error > 0 && error <= MPI_ERR_LASTCODE ? weft_error_class(error) : error;
 }
 
-int weft_error_handle(weft_errhandler_t *handler, MPI_Comm handle, int error, const char *call)
+static void call_users(weft_errhandler_t *handler, const void *handle, int *error, const char *call)
+{
+    MPI_Session session = (MPI_Session)handle;
+    MPI_Comm comm = (MPI_Comm)handle;
+    if (handler->made_for == WEFT_KIND_SESSION)
+        handler->function.session(&session, error, call);
+    else
+        handler->function.comm(&comm, error, call);
+}
+
+int weft_error_handle(weft_errhandler_t *handler, const void *handle, int error, const char *call)
 {
     if (handler == &weft_errors_return)
         return error;
     if (is_user_made(handler)) {
-        handler->comm_function(&handle, &error, call);
+        call_users(handler, handle, &error, call);
         return error;
     }
     char text[640];

@@ -13,7 +13,11 @@ typedef struct weft_comm weft_comm_t;
 typedef struct weft_errhandler {
     weft_object_t object;
     MPI_Errhandler predefined; /* MPI_ERRORS_...; MPI_ERRHANDLER_NULL: the user's */
-    MPI_Comm_errhandler_function *comm_function; /* set when made for communicators */
+    weft_kind_t made_for;      /* WEFT_KIND_COMM or WEFT_KIND_SESSION; of the user's only */
+    union {
+        MPI_Comm_errhandler_function *comm;
+        MPI_Session_errhandler_function *session;
+    } function;
 } weft_errhandler_t;
 
 extern weft_errhandler_t weft_errors_are_fatal, weft_errors_abort, weft_errors_return;
@@ -29,8 +33,17 @@ MPI_Errhandler weft_errhandler_handle(weft_errhandler_t *handler);
  */
 int weft_errhandler_initial(weft_errhandler_t **out);
 
-/** A new handler with one reference; MPI_ERR_NO_MEM. */
+/** A new handler of communicators, or of sessions, with one reference; MPI_ERR_NO_MEM. */
 int weft_errhandler_create(MPI_Comm_errhandler_function *function, weft_errhandler_t **out);
+int weft_errhandler_create_for_session(MPI_Session_errhandler_function *function,
+                                       weft_errhandler_t **out);
+
+/** May it be attached to an object of this kind? A predefined one may always. */
+static inline bool weft_errhandler_suits(const weft_errhandler_t *handler, weft_kind_t kind)
+{
+    return handler->predefined != MPI_ERRHANDLER_NULL || handler->made_for == kind;
+}
+
 void weft_errhandler_retain(weft_errhandler_t *handler);
 void weft_errhandler_release(weft_errhandler_t *handler);
 
@@ -47,7 +60,8 @@ bool weft_errhandlers_close(void);
  */
 int weft_error_raise(weft_comm_t *comm, int error, const char *call);
 
-/** As weft_error_raise, for a given handler; `handle` is passed to a user's handler. */
-int weft_error_handle(weft_errhandler_t *handler, MPI_Comm handle, int error, const char *call);
+/** As weft_error_raise, for a given handler; `handle`, of the kind that the handler was made for,
+ * is passed to a user's handler. */
+int weft_error_handle(weft_errhandler_t *handler, const void *handle, int error, const char *call);
 
 #endif

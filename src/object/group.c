@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "object/group.h"
 
+#include "object/session.h"
 #include "runtime/world.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -75,9 +76,20 @@ int weft_group_create(int *processes, int size, weft_group_t **out)
     group->processes = processes;
     group->sorted = NULL;
     group->shape = NULL;
+    group->session = NULL;
     group->rank = find_own_rank(group);
     *out = group;
     return MPI_SUCCESS;
+}
+
+int weft_group_derive(const weft_group_t *origin, int *processes, int size, weft_group_t **out)
+{
+    int err = weft_group_create(processes, size, out);
+    if (err == MPI_SUCCESS && size > 0 && origin->session != NULL) {
+        weft_session_retain(origin->session);
+        (*out)->session = origin->session;
+    }
+    return err;
 }
 
 void weft_group_retain(weft_group_t *group)
@@ -92,6 +104,8 @@ void weft_group_release(weft_group_t *group)
     group->object.kind = WEFT_FREED;
     if (group->shape != NULL)
         weft_group_release_shape(group);
+    if (group->session != NULL)
+        weft_session_release(group->session);
     weft_free(group->processes);
     weft_free(group->sorted);
     weft_pool_give(&groups, group);

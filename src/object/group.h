@@ -9,13 +9,16 @@
 #include "object/object.h"
 #include "mpi.h"
 
+typedef struct weft_session weft_session_t;
+
 typedef struct weft_group {
     weft_object_t object;
     int size;
-    int rank;       /* of this process; MPI_UNDEFINED when it is no member */
-    int *processes; /* [size]; NULL: rank i of the group is process i */
-    int *sorted;    /* [size] ranks of the group by process, made when first needed */
-    void *shape;    /* of src/coll: ranks by node; released by weft_group_release_shape */
+    int rank;                /* of this process; MPI_UNDEFINED when it is no member */
+    int *processes;          /* [size]; NULL: rank i of the group is process i */
+    int *sorted;             /* [size] ranks of the group by process, made when first needed */
+    void *shape;             /* of src/coll: ranks by node; released by weft_group_release_shape */
+    weft_session_t *session; /* that it is derived from, a reference; NULL: of the World model */
 } weft_group_t;
 
 extern weft_group_t weft_group_empty;
@@ -30,6 +33,8 @@ MPI_Group weft_group_handle(weft_group_t *group);
  * returns      MPI_SUCCESS, MPI_ERR_NO_MEM
  */
 int weft_group_create(int *processes, int size, weft_group_t **out);
+/** As weft_group_create, for a group that is derived from `origin`: of the same session. */
+int weft_group_derive(const weft_group_t *origin, int *processes, int size, weft_group_t **out);
 void weft_group_retain(weft_group_t *group);
 void weft_group_release(weft_group_t *group);
 

@@ -72,7 +72,7 @@ static int make_filtered(weft_group_t *one, weft_group_t *two, bool are_in, weft
         weft_free(ranks);
         return share(one, out);
     }
-    return weft_group_create(ranks, count, out);
+    return weft_group_derive(one, ranks, count, out);
 }
 
 int weft_group_intersection(weft_group_t *one, weft_group_t *two, weft_group_t **out)
@@ -98,7 +98,7 @@ int weft_group_union(weft_group_t *one, weft_group_t *two, weft_group_t **out)
         weft_free(ranks);
         return share(one, out);
     }
-    return weft_group_create(ranks, one->size + added, out);
+    return weft_group_derive(one->size > 0 ? one : two, ranks, one->size + added, out);
 }
 
 /* ---- made of chosen ranks ---- */
@@ -150,7 +150,7 @@ static int choice_close(group_choice_t *choice, int err, bool is_rest, weft_grou
     }
     weft_free(choice->is_chosen);
     if (err == MPI_SUCCESS)
-        return weft_group_create(choice->processes, choice->count, out);
+        return weft_group_derive(group, choice->processes, choice->count, out);
     weft_free(choice->processes);
     return err;
 }

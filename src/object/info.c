@@ -22,9 +22,9 @@ static void fill_env(void)
     static bool is_complete;
     if (is_complete)
         return;
-    is_complete = weft_world.stage != WEFT_BEFORE_INIT;
+    is_complete = weft_world.world_model != WEFT_BEFORE_INIT;
     weft_info_describe_process(&weft_info_env, 0, NULL);
-    if (weft_world.stage == WEFT_RUNNING)
+    if (weft_world.world_model == WEFT_RUNNING)
         weft_info_describe_job(&weft_info_env);
 }
 

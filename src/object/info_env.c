@@ -65,18 +65,33 @@ static int set_command(weft_info_t *info, int argc, char *const argv[])
     return err;
 }
 
-static const char *thread_level_name(void)
+static const struct {
+    const char *name;
+    int level;
+} thread_levels[] = {{"MPI_THREAD_SINGLE", MPI_THREAD_SINGLE},
+                     {"MPI_THREAD_FUNNELED", MPI_THREAD_FUNNELED},
+                     {"MPI_THREAD_SERIALIZED", MPI_THREAD_SERIALIZED},
+                     {"MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE}};
+
+enum { THREAD_LEVELS = sizeof(thread_levels) / sizeof(thread_levels[0]) };
+
+const char *weft_thread_level_name(int level)
 {
-    switch (weft_world.thread_level) {
-    case MPI_THREAD_SINGLE:
-        return "MPI_THREAD_SINGLE";
-    case MPI_THREAD_FUNNELED:
-        return "MPI_THREAD_FUNNELED";
-    case MPI_THREAD_SERIALIZED:
-        return "MPI_THREAD_SERIALIZED";
-    default:
-        return "MPI_THREAD_MULTIPLE";
+    int i = 0;
+    while (i < THREAD_LEVELS - 1 && thread_levels[i].level != level)
+        i++;
+    return thread_levels[i].name;
+}
+
+bool weft_thread_level_read(const char *name, int *out)
+{
+    for (int i = 0; i < THREAD_LEVELS; i++) {
+        if (strcmp(thread_levels[i].name, name) == 0) {
+            *out = thread_levels[i].level;
+            return true;
+        }
     }
+    return false;
 }
 
 int weft_info_describe_job(weft_info_t *info)
@@ -87,7 +102,7 @@ int weft_info_describe_job(weft_info_t *info)
     if (err == MPI_SUCCESS)
         err = weft_info_set(info, "soft", size);
     if (err == MPI_SUCCESS)
-        err = weft_info_set(info, "thread_level", thread_level_name());
+        err = weft_info_set(info, "thread_level", weft_thread_level_name(weft_world.thread_level));
     return err;
 }
 

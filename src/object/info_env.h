@@ -5,6 +5,8 @@
 
 #include "object/info.h"
 
+#include <stdbool.h>
+
 /**
  * Set command, argv, host, arch and wdir, as far as they are known: the same at any time of a
  * process, as MPI_Info_create_env promises.
@@ -17,5 +19,10 @@ int weft_info_describe_process(weft_info_t *info, int argc, char *const argv[]);
 /** Set what start-up has found out, and only MPI_INFO_ENV says: maxprocs, soft and thread_level.
  *  MPI_ERR_NO_MEM. MPI runs. */
 int weft_info_describe_job(weft_info_t *info);
+
+/** "MPI_THREAD_SINGLE" and so on. */
+const char *weft_thread_level_name(int level);
+/** The reverse; false: there is no such level, and *out stays as it was. */
+bool weft_thread_level_read(const char *name, int *out);
 
 #endif

@@ -25,6 +25,7 @@ typedef enum weft_kind {
     WEFT_KIND_ERRHANDLER,
     WEFT_KIND_WIN,
     WEFT_KIND_STREAM,
+    WEFT_KIND_SESSION,
 } weft_kind_t;
 
 typedef struct weft_object {

@@ -21,5 +21,6 @@ const weft_transport_ops_t weft_ofi_transport = {
     .reach = weft_no_reach,
     .describe = weft_no_description,
     .quiesce = weft_no_quiesce,
+    .resume = weft_no_resume,
     .close = ofi_close,
 };

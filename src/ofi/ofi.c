@@ -418,6 +418,11 @@ static void ofi_quiesce(void)
     wefti_ofi.net.is_closing = true;
 }
 
+static void ofi_resume(void)
+{
+    wefti_ofi.net.is_closing = false;
+}
+
 static void ofi_describe(weft_rank_report_t *report)
 {
     uint32_t version = weft_fabric.version();
@@ -463,5 +468,6 @@ const weft_transport_ops_t weft_ofi_transport = {
     .reach = ofi_reach,
     .describe = ofi_describe,
     .quiesce = ofi_quiesce,
+    .resume = ofi_resume,
     .close = ofi_close,
 };

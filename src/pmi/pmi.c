@@ -22,7 +22,7 @@ typedef struct entry {
     size_t bytes;
 } pmi_entry_t;
 
-typedef enum state { CLOSED, SINGLETON, CONNECTED } pmi_state_t;
+typedef enum state { CLOSED, SINGLETON, CONNECTED, RESTING } pmi_state_t;
 
 static struct {
     _Atomic pmi_state_t state; /* weft_pmi_abort() reads it in any thread */
@@ -116,12 +116,27 @@ static int describe_job(weft_pmi_job_t *job)
     return weft_pmi_find_locality(&pmi.self, job);
 }
 
-static int open_connection(weft_pmi_job_t *job)
+static int connect_to_server(void)
 {
     pmix_status_t status = PMIx_Init(&pmi.self, NULL, 0);
     if (status != PMIX_SUCCESS)
         return weft_pmi_failed(status, "the launcher's PMIx server cannot be reached");
-    int err = describe_job(job);
+    return MPI_SUCCESS;
+}
+
+static void note_connection(void)
+{
+    pmi.state = CONNECTED;
+    weft_pmi_note(WEFT_NOTE_CONNECTED, 0, NULL);
+    weft_pmi_mark_process();
+}
+
+static int open_connection(weft_pmi_job_t *job)
+{
+    int err = connect_to_server();
+    if (err != MPI_SUCCESS)
+        return err;
+    err = describe_job(job);
     if (err != MPI_SUCCESS) {
         PMIx_Finalize(NULL, 0);
         return err;
@@ -129,10 +144,8 @@ static int open_connection(weft_pmi_job_t *job)
     pmi.local_ranks = (int *)job->local_ranks;
     pmi.is_one_host = job->local_size == job->size;
     pmi.size = job->size;
-    pmi.state = CONNECTED;
     weft_pmi_notes_open(&pmi.self);
-    weft_pmi_note(WEFT_NOTE_CONNECTED, 0, NULL);
-    weft_pmi_mark_process();
+    note_connection();
     return MPI_SUCCESS;
 }
 
@@ -330,6 +343,11 @@ int weft_pmi_find_nodes(int *node_of)
     return MPI_SUCCESS;
 }
 
+int weft_pmi_find_psets(weft_pmi_pset_t sets[])
+{
+    return pmi.state == CONNECTED ? weft_pmi_find_psets_of(&pmi.self, pmi.size, sets) : 0;
+}
+
 /* Weft's mpirun prints the message, with the rank and its host. Other launchers print nothing, or
  * that they do not have the message. */
 void weft_pmi_abort(int code, const char *message, bool is_bereft)
@@ -348,6 +366,33 @@ void weft_pmi_abort(int code, const char *message, bool is_bereft)
     _exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
 }
 
+static int disconnect_from_server(void)
+{
+    weft_pmi_note(WEFT_NOTE_FINALIZED, 0, NULL);
+    weft_pmi_unmark_process();
+    pmix_status_t status = PMIx_Finalize(NULL, 0);
+    return status == PMIX_SUCCESS ? MPI_SUCCESS
+                                  : weft_pmi_failed(status, "the launcher did not take the end");
+}
+
+int weft_pmi_rest(void)
+{
+    if (pmi.state != CONNECTED)
+        return MPI_SUCCESS;
+    pmi.state = RESTING;
+    return disconnect_from_server();
+}
+
+int weft_pmi_wake(void)
+{
+    if (pmi.state != RESTING)
+        return MPI_SUCCESS;
+    int err = connect_to_server();
+    if (err == MPI_SUCCESS)
+        note_connection();
+    return err;
+}
+
 int weft_pmi_close(void)
 {
     pmi_state_t was = pmi.state;
@@ -357,11 +402,8 @@ int weft_pmi_close(void)
             release_entry(WEFT_ELEMENT(pmi.entries.next, pmi_entry_t, link));
         return MPI_SUCCESS;
     }
-    weft_pmi_note(WEFT_NOTE_FINALIZED, 0, NULL);
-    weft_pmi_unmark_process();
-    pmix_status_t status = PMIx_Finalize(NULL, 0);
+    int err = disconnect_from_server();
     weft_free(pmi.local_ranks);
     pmi.local_ranks = NULL;
-    return status == PMIX_SUCCESS ? MPI_SUCCESS
-                                  : weft_pmi_failed(status, "the launcher did not take the end");
+    return err;
 }

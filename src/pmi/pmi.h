@@ -74,6 +74,25 @@ int weft_pmi_await(int rank, const char *key, int limit_s, void **out, size_t *b
  */
 int weft_pmi_find_nodes(int *node_of);
 
+/** A process set of the launcher, of which this process is a member. */
+typedef struct weft_pmi_pset {
+    char *name; /* both from weft_alloc */
+    int *ranks; /* [size] world ranks, ascending */
+    int size;
+} weft_pmi_pset_t;
+
+enum { WEFT_PMI_PSETS = 32 };
+
+/** The launcher's process sets, as far as they consist of ranks of this job. Fills in as many of
+ * sets[WEFT_PMI_PSETS] as it returns. */
+int weft_pmi_find_psets(weft_pmi_pset_t sets[]);
+
+/** Leave the job for now: as with weft_pmi_close() an exit is no failure from now on, but what is
+ * known of the job stays valid. */
+int weft_pmi_rest(void);
+/** Join it again; MPI_ERR_OTHER when the launcher refuses. */
+int weft_pmi_wake(void);
+
 /** End all ranks of the job (MPI 5.0 section 9.7, MPI_Abort). This process or the launcher prints
  * `message` ("": neither does), and the launcher returns `code`. From any thread, at any time. */
 void weft_pmi_abort(int code, const char *message, bool is_bereft) __attribute__((noreturn));

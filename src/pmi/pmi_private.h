@@ -28,6 +28,9 @@ int weft_pmi_find_hosts(const pmix_proc_t *self, int size, int *node_of);
 int weft_pmi_await_blob(const pmix_proc_t *whose, const char *key, int limit_s, void **out,
                         size_t *bytes_out);
 
+/** As weft_pmi_find_psets, for a job of `size` ranks. */
+int weft_pmi_find_psets_of(const pmix_proc_t *self, int size, weft_pmi_pset_t sets[]);
+
 /** Give MPI_ERR_OTHER for a status of PMIx: "what: text of the status". */
 int weft_pmi_failed(pmix_status_t status, const char *what);
 

@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+typedef struct weft_bsend_buffer weft_bsend_buffer_t;
+
 enum { ALIGNMENT = 64 };
 
 /* In front of the data of each message in the buffer. */
@@ -41,7 +43,7 @@ typedef struct persistent {
     weft_send_args_t args;
 } persistent_t;
 
-static weft_bsend_buffer_t *process_buffer;
+static weft_bsend_place_t process_place;
 static int buffer_slot; /* of communicators: MPI_Comm_attach_buffer */
 static weft_pool_t flushes = WEFT_POOL(flush_t);
 static weft_pool_t persistents = WEFT_POOL(persistent_t);
@@ -61,28 +63,32 @@ int weft_bsend_open(void)
     return buffer_slot < 0 ? MPI_ERR_INTERN : MPI_SUCCESS;
 }
 
-static weft_bsend_buffer_t *attached_buffer(const weft_comm_t *comm)
+weft_bsend_place_t *weft_bsend_of_process(void)
 {
-    return comm == NULL ? process_buffer : comm->slot[buffer_slot];
+    return &process_place;
 }
 
-static void bsend_attach_buffer(weft_comm_t *comm, weft_bsend_buffer_t *buffer)
+weft_bsend_place_t *weft_bsend_of_comm(weft_comm_t *comm)
 {
-    if (comm == NULL)
-        process_buffer = buffer;
-    else
-        comm->slot[buffer_slot] = buffer;
+    return &comm->slot[buffer_slot];
+}
+
+weft_bsend_place_t *weft_bsend_of_session(weft_session_t *session)
+{
+    return &session->bsend_buffer;
 }
 
 static weft_bsend_buffer_t *buffer_for(const weft_comm_t *comm)
 {
-    weft_bsend_buffer_t *own = comm->slot[buffer_slot];
-    return own != NULL ? own : process_buffer;
+    const weft_session_t *session = comm->group->session;
+    if (comm->slot[buffer_slot] != NULL)
+        return comm->slot[buffer_slot];
+    return session != NULL && session->bsend_buffer != NULL ? session->bsend_buffer : process_place;
 }
 
-int weft_bsend_attach(weft_comm_t *comm, void *memory, size_t bytes)
+int weft_bsend_attach(weft_bsend_place_t *place, void *memory, size_t bytes)
 {
-    if (attached_buffer(comm) != NULL)
+    if (*place != NULL)
         return weft_fail(MPI_ERR_BUFFER, "a buffer is attached already; detach it first");
     weft_bsend_buffer_t *buffer = weft_alloc_zeroed(1, sizeof(*buffer));
     if (buffer == NULL)
@@ -92,30 +98,30 @@ int weft_bsend_attach(weft_comm_t *comm, void *memory, size_t bytes)
     buffer->is_automatic = memory == MPI_BUFFER_AUTOMATIC;
     weft_list_init(&buffer->blocks);
     weft_list_init(&buffer->flushes);
-    bsend_attach_buffer(comm, buffer);
+    *place = buffer;
     return MPI_SUCCESS;
 }
 
-int weft_bsend_detach(weft_comm_t *comm, void **memory_out, size_t *bytes_out)
+int weft_bsend_detach(weft_bsend_place_t *place, void **memory_out, size_t *bytes_out)
 {
-    weft_bsend_buffer_t *buffer = attached_buffer(comm);
+    weft_bsend_buffer_t *buffer = *place;
     if (buffer == NULL)
         return weft_fail(MPI_ERR_BUFFER, "no buffer is attached");
     while (!weft_list_is_empty(&buffer->blocks)) /* waiting lets other threads put in more */
-        weft_bsend_flush(comm);
+        weft_bsend_flush(place);
     *memory_out = buffer->memory;
     *bytes_out = buffer->is_automatic ? 0 : buffer->bytes;
-    bsend_attach_buffer(comm, NULL);
+    *place = NULL;
     weft_free(buffer);
     return MPI_SUCCESS;
 }
 
-void weft_bsend_release(weft_comm_t *comm)
+void weft_bsend_release(weft_bsend_place_t *place)
 {
     void *memory;
     size_t bytes;
-    if (attached_buffer(comm) != NULL)
-        weft_bsend_detach(comm, &memory, &bytes);
+    if (*place != NULL)
+        weft_bsend_detach(place, &memory, &bytes);
 }
 
 /* ---- blocks ---- */
@@ -267,9 +273,9 @@ static void bsend_cannot_cancel(weft_request_t *request)
 static const weft_request_ops_t flush_ops = {
     .name = "flush", .release = bsend_release_flush, .cancel = bsend_cannot_cancel};
 
-int weft_bsend_flush_begin(weft_comm_t *comm, weft_request_t **out)
+int weft_bsend_flush_begin(weft_bsend_place_t *place, weft_comm_t *comm, weft_request_t **out)
 {
-    weft_bsend_buffer_t *buffer = attached_buffer(comm);
+    weft_bsend_buffer_t *buffer = *place;
     if (buffer == NULL || weft_list_is_empty(&buffer->blocks)) {
         *out = &weft_request_done;
         return MPI_SUCCESS;
@@ -284,10 +290,10 @@ int weft_bsend_flush_begin(weft_comm_t *comm, weft_request_t **out)
     return MPI_SUCCESS;
 }
 
-void weft_bsend_flush(weft_comm_t *comm)
+void weft_bsend_flush(weft_bsend_place_t *place)
 {
     weft_request_t *request;
-    while (weft_bsend_flush_begin(comm, &request) != MPI_SUCCESS)
+    while (weft_bsend_flush_begin(place, NULL, &request) != MPI_SUCCESS)
         weft_progress();
     weft_request_wait(request);
     weft_request_release(request);
@@ -337,10 +343,7 @@ int weft_bsend_init(const weft_send_args_t *args, weft_request_t **out)
 
 void weft_bsend_close(void)
 {
-    void *memory;
-    size_t bytes;
-    if (process_buffer != NULL)
-        weft_bsend_detach(NULL, &memory, &bytes);
+    weft_bsend_release(&process_place);
     weft_pool_close(&flushes);
     weft_pool_close(&persistents);
 }

@@ -5,38 +5,43 @@
  *
  *   | header data | header data |   gap   | header data |     gap     |
  *
- * A send takes the first gap that is large enough. A communicator's own buffer is used in
- * preference to the process's.
+ * A send takes the first gap that is large enough. It uses the communicator's own buffer, or else
+ * that of the session which the communicator comes from, or else the process's.
  */
 #ifndef WEFT_PT2PT_BSEND_H
 #define WEFT_PT2PT_BSEND_H
 
 #include "pt2pt/pt2pt.h"
+#include "object/session.h"
 
-typedef struct weft_bsend_buffer weft_bsend_buffer_t;
+/** Where an owner keeps its buffer; NULL there: none is attached. */
+typedef void *weft_bsend_place_t;
+
+weft_bsend_place_t *weft_bsend_of_process(void);
+weft_bsend_place_t *weft_bsend_of_comm(weft_comm_t *comm);
+weft_bsend_place_t *weft_bsend_of_session(weft_session_t *session);
 
 /** At start-up; MPI_ERR_INTERN with a text. */
 int weft_bsend_open(void);
 
 /**
- * Attach `bytes` bytes at `memory` (MPI_BUFFER_AUTOMATIC: the library allocates the memory) as the
- * buffer of `comm` (NULL: of the process).
- * returns  MPI_SUCCESS; MPI_ERR_BUFFER when there is one already; MPI_ERR_NO_MEM
+ * Attach `bytes` bytes at `memory` (MPI_BUFFER_AUTOMATIC: the library allocates the memory).
+ * returns  MPI_SUCCESS; MPI_ERR_BUFFER when there is a buffer already; MPI_ERR_NO_MEM
  */
-int weft_bsend_attach(weft_comm_t *comm, void *memory, size_t bytes);
+int weft_bsend_attach(weft_bsend_place_t *place, void *memory, size_t bytes);
 
 /** Wait until the buffer is empty and detach it; gives back what was attached. MPI_ERR_BUFFER:
  * there is none. */
-int weft_bsend_detach(weft_comm_t *comm, void **memory_out, size_t *bytes_out);
+int weft_bsend_detach(weft_bsend_place_t *place, void **memory_out, size_t *bytes_out);
 
-/** The communicator is freed: the same, if it has a buffer of its own. */
-void weft_bsend_release(weft_comm_t *comm);
+/** The owner goes: the same, if it has a buffer. */
+void weft_bsend_release(weft_bsend_place_t *place);
 
 /** Wait until what the buffer holds at this call is on its way; without a buffer it does nothing.
  */
-void weft_bsend_flush(weft_comm_t *comm);
-/** The same as a request. MPI_ERR_NO_MEM. */
-int weft_bsend_flush_begin(weft_comm_t *comm, weft_request_t **out);
+void weft_bsend_flush(weft_bsend_place_t *place);
+/** The same as a request of `comm` (NULL: of none). MPI_ERR_NO_MEM. */
+int weft_bsend_flush_begin(weft_bsend_place_t *place, weft_comm_t *comm, weft_request_t **out);
 
 /** Copy the message into the buffer and begin to send it; *out is complete. MPI_ERR_BUFFER with a
  * text when it does not fit. */

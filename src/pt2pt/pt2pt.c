@@ -34,10 +34,12 @@ static void await_noted(const bool *flag)
         weft_progress_until(flag);
 }
 
-int weft_pt2pt_await_idle(void)
+int weft_pt2pt_await_idle(bool is_end)
 {
-    weft_device_freed = NULL;
-    wefti_sends_forget_hints();
+    if (is_end) {
+        weft_device_freed = NULL;
+        wefti_sends_forget_hints();
+    }
     wefti_pt2pt.is_ending = true;
     await_noted(&wefti_pt2pt.is_out);
     weft_world_leave(WEFT_LEAVES);
@@ -70,12 +72,13 @@ void wefti_note_packet_error(weft_request_t *request, const void *payload, size_
     weft_request_note_error(request, weft_fail(packet_error.error_class, "%s", packet_error.text));
 }
 
-static void note_lost(const char *why)
+static void note_lost(const char *why, bool is_expected)
 {
-    WEFT_LOG(WEFT_WARN, "pt2pt", "%s", why);
+    if (!is_expected)
+        WEFT_LOG(WEFT_WARN, "pt2pt", "%s", why);
     snprintf(wefti_pt2pt.lost_text, sizeof(wefti_pt2pt.lost_text), "%s", why);
     wefti_pt2pt.lost_peers++;
-    weft_world.has_lost = true;
+    weft_world.has_lost = weft_world.has_lost || !is_expected;
 }
 
 static void lose_endpoint(weft_endpoint_t *endpoint)
@@ -88,7 +91,7 @@ static void lose_endpoint(weft_endpoint_t *endpoint)
 /* A rank without an endpoint gets one here, so that later receives find that it is lost. */
 void weft_pt2pt_peer_lost(int process, const char *why)
 {
-    note_lost(why);
+    note_lost(why, wefti_rests(weft_process_reached(process)));
     weft_endpoint_t *endpoint = weft_process_endpoint(process);
     if (endpoint != NULL)
         lose_endpoint(endpoint);
@@ -99,7 +102,7 @@ void weft_pt2pt_peer_lost(int process, const char *why)
 
 void weft_pt2pt_network_lost(const char *why)
 {
-    note_lost(why);
+    note_lost(why, false);
     wefti_pt2pt.is_network_lost = true;
     for (int process = 0; process < weft_processes.count; process++) {
         weft_endpoint_t *endpoint = weft_process_reached(process);

@@ -121,8 +121,12 @@ void weft_pt2pt_network_lost(const char *why);
 
 int weft_pt2pt_open(void);
 /** Wait until all sends of this process are complete and no packet waits for room. MPI_ERR_OTHER,
- * with a text: some messages will never be received, and no call has reported that. */
-int weft_pt2pt_await_idle(void);
+ * with a text: some messages will never be received, and no call has reported that.
+ * is_end  weft_pt2pt_close() is all that comes after this; else weft_pt2pt_tell_rest() */
+int weft_pt2pt_await_idle(bool is_end);
+/** This process does not use MPI from now on (or it does again), and may end: ranks of other hosts
+ * are told, so that they do not take its end for a failure. */
+void weft_pt2pt_tell_rest(bool rests);
 /** weft_world.waited_long: sends to ranks that have called MPI_Finalize fail. */
 void weft_pt2pt_waited_long(void);
 void weft_pt2pt_close(void);

@@ -89,6 +89,7 @@ typedef struct __attribute__((may_alias)) weft_peer_sends {
     bool cannot_map;   /* the peer has said that it cannot map device memory of this process */
     bool has_shares;   /* the peer may have mapped device memory of this process */
     bool told_leaving; /* the peer has said that it has called MPI_Finalize */
+    bool rests;        /* the peer has said that it does not use MPI now: it may end at any time */
     uint8_t leaving;   /* how far it had come at the last look (unreceived.c) */
 } weft_peer_sends_t;
 
@@ -200,6 +201,9 @@ void wefti_leaving_is_asked(int source, const weft_header_t *header, const void 
 void wefti_leaving_is_told(int source, const weft_header_t *header, const void *payload);
 /** A send that has failed is over, and nobody will look at its request. */
 void wefti_note_unseen(const weft_request_t *request);
+
+/** Has the peer said that it may end at any time? NULL: no. */
+bool wefti_rests(weft_endpoint_t *endpoint);
 
 /* send_queue.c */
 /** Have it pushed when there is room, after all that waits for its peer already. */

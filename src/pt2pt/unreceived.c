@@ -16,6 +16,9 @@
 
 /* ---- what a peer is ---- */
 
+/* What a LEAVING packet says, as the number in its header. */
+enum { TOLD_WHEN_ASKED = 0, TOLD_TO_REST = 1, TOLD_TO_BE_BACK = 2 };
+
 static weft_leaving_t leaving_of(weft_endpoint_t *endpoint)
 {
     if (endpoint->leaving != NULL)
@@ -35,15 +38,37 @@ void wefti_leaving_is_asked(int source, const weft_header_t *header, const void 
     (void)header, (void)payload;
     weft_endpoint_t *endpoint = weft_process_endpoint(source);
     if (endpoint != NULL && atomic_load(&weft_world.leaving) != WEFT_STAYS)
-        wefti_send_answer(endpoint, WEFT_PACKET_LEAVING, 0, NULL);
+        wefti_send_answer(endpoint, WEFT_PACKET_LEAVING, TOLD_WHEN_ASKED, NULL);
 }
 
 void wefti_leaving_is_told(int source, const weft_header_t *header, const void *payload)
 {
-    (void)header, (void)payload;
+    (void)payload;
     weft_endpoint_t *endpoint = weft_process_reached(source);
-    if (endpoint != NULL)
-        wefti_sends_to(endpoint)->told_leaving = true;
+    if (endpoint == NULL)
+        return;
+    weft_peer_sends_t *peer = wefti_sends_to(endpoint);
+    uint64_t what = weft_header_number(header);
+    peer->told_leaving = what == TOLD_WHEN_ASKED;
+    peer->rests = what == TOLD_TO_REST;
+}
+
+/* Ranks of the same host see it, and do not notice when a process ends. */
+void weft_pt2pt_tell_rest(bool rests)
+{
+    for (int process = 0; process < weft_processes.count; process++) {
+        weft_endpoint_t *endpoint = weft_process_reached(process);
+        if (endpoint != NULL && process != weft_processes.self && !endpoint->is_on_host)
+            wefti_send_answer(endpoint, WEFT_PACKET_LEAVING, rests ? TOLD_TO_REST : TOLD_TO_BE_BACK,
+                              NULL);
+    }
+    wefti_pt2pt.is_ending = false;
+    weft_world_leave(rests ? WEFT_LEAVES : WEFT_STAYS);
+}
+
+bool wefti_rests(weft_endpoint_t *endpoint)
+{
+    return endpoint != NULL && wefti_sends_to(endpoint)->rests;
 }
 
 /* ---- what was sent to it ---- */
@@ -128,7 +153,7 @@ static void look_at_peer(int process, weft_endpoint_t *endpoint)
     peer->leaving = (uint8_t)now;
     if (now == WEFT_STAYS && !endpoint->is_on_host)
         ask_peer(endpoint);
-    else if (last == WEFT_LEAVES)
+    else if (last == WEFT_LEAVES && now != WEFT_STAYS) /* else it uses MPI again */
         wefti_sends_each(end_announced, endpoint);
     else if (last == WEFT_GONE)
         end_all(process, endpoint);

@@ -91,5 +91,6 @@ const weft_transport_ops_t weft_self_transport = {
     .reach = weft_no_reach,
     .describe = weft_no_description,
     .quiesce = weft_no_quiesce,
+    .resume = weft_no_resume,
     .close = self_close,
 };

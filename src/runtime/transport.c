@@ -82,3 +82,7 @@ void weft_no_description(weft_rank_report_t *report)
 void weft_no_quiesce(void)
 {
 }
+
+void weft_no_resume(void)
+{
+}

@@ -232,6 +232,8 @@ struct weft_transport_ops {
      * peer is lost. From this call on a peer that closes its connection is no failure. Called
      * twice. */
     void (*quiesce)(void);
+    /** The reverse of quiesce, for a process that begins to use MPI again. */
+    void (*resume)(void);
     /** Release everything, endpoints too, and what `open` has registered; logs what goes wrong. */
     void (*close)(void);
 };
@@ -239,6 +241,7 @@ struct weft_transport_ops {
 int weft_no_reach(int process, weft_endpoint_t **out);
 void weft_no_description(weft_rank_report_t *report);
 void weft_no_quiesce(void);
+void weft_no_resume(void);
 
 /** The calling process as its own peer: send calls the sink. Reaches only this process. */
 extern const weft_transport_ops_t weft_self_transport;

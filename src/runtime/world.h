@@ -50,7 +50,8 @@ typedef enum weft_warning {
 } weft_warning_t;
 
 struct weft_world {
-    weft_stage_t stage;
+    weft_stage_t stage;       /* of the library: RUNNING while anybody uses it */
+    weft_stage_t world_model; /* of MPI_Init and MPI_Finalize; sessions need neither */
     bool is_threaded; /* calls take the lock: MPI_THREAD_MULTIPLE, or a thread of src/stream */
     int thread_level; /* granted, an MPI_THREAD_ constant */
     int rank, size;   /* in MPI_COMM_WORLD */

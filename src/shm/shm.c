@@ -358,5 +358,6 @@ const weft_transport_ops_t weft_shm_transport = {
     .reach = weft_no_reach,
     .describe = shm_describe,
     .quiesce = weft_no_quiesce,
+    .resume = weft_no_resume,
     .close = shm_close,
 };

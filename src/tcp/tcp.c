@@ -332,6 +332,11 @@ static void tcp_quiesce(void)
     wefti_tcp.net.is_closing = true;
 }
 
+static void tcp_resume(void)
+{
+    wefti_tcp.net.is_closing = false;
+}
+
 static void tcp_describe(weft_rank_report_t *report)
 {
     snprintf(report->other_hosts, sizeof(report->other_hosts), "weft-tcp");
@@ -373,5 +378,6 @@ const weft_transport_ops_t weft_tcp_transport = {
     .reach = tcp_reach,
     .describe = tcp_describe,
     .quiesce = tcp_quiesce,
+    .resume = tcp_resume,
     .close = tcp_close,
 };

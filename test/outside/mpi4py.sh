@@ -12,10 +12,8 @@ place=$cache/weft-tests/mpi4py-$version-$(python3 -c 'import sys; print(sys.impl
 modules_left_out='
 test_rma|test_win|util_sync     one-sided communication
 test_file|test_io               files
-test_session                    sessions
 test_spawn|test_dynproc         new processes
 test_util_pool                  new processes
-test_exceptions                 begins by opening a session
 test_subclass                   begins by opening a file
 test_ulfm                       no part of MPI 5.0; its stand-ins begin collectives in different orders
 '
@@ -23,7 +21,6 @@ test_ulfm                       no part of MPI 5.0; its stand-ins begin collecti
 tests_left_out='
 *ErrhandlerFile*                files
 *testSafeFreeCreated            files
-*ErrhandlerSession*             sessions
 *TestMessageRMA*                one-sided communication
 '
 

@@ -14,17 +14,6 @@ static void check_missing(int code, const char *function)
         EXPECT_TEXT(text, function);
 }
 
-/* What sessions consist of works without MPI_Init and after MPI_Finalize. */
-static void test_sessions(void)
-{
-    MPI_Session session = MPI_SESSION_NULL;
-    MPI_Comm comm;
-    check_missing(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session), "MPI_Session_init");
-    check_missing(
-        MPI_Comm_create_from_group(MPI_GROUP_EMPTY, "tag", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm),
-        "MPI_Comm_create_from_group");
-}
-
 static void test_while_running(void)
 {
     MPI_Win window;
@@ -39,36 +28,12 @@ static void test_while_running(void)
     EXPECT(class, MPI_ERR_UNSUPPORTED_OPERATION);
 }
 
-static int handled, got;
-
-static void note(MPI_Comm *comm, int *error, ...)
-{
-    (void)comm;
-    handled++;
-    got = *error;
-}
-
-static void test_handler(void)
-{
-    MPI_Session session;
-    MPI_Errhandler handler;
-    MPI_Comm_create_errhandler(note, &handler);
-    MPI_Session_init(MPI_INFO_NULL, handler, &session);
-    EXPECT(handled, 1);
-    check_missing(got, "MPI_Session_init");
-    MPI_Errhandler_free(&handler);
-}
-
 int main(int argc, char **argv)
 {
-    test_sessions();
     MPI_Init(&argc, &argv);
     expect_begin();
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    test_sessions();
     test_while_running();
-    test_handler();
     MPI_Finalize();
-    test_sessions();
     return expect_failures != 0;
 }

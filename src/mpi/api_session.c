@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sessions and what is made of them (MPI 5.0 section 11.3; MPI_Comm_create_from_group: 7.4.2). */
+#include "mpi/api.h"
+
+#include "mpi/library_users.h"
+#include "mpi/process_sets.h"
+#include "mpi/session_call.h"
+#include "mpi/check.h"
+#include "comm/comm_make.h"
+#include "pt2pt/bsend.h"
+#include "object/comm_hints.h"
+#include "object/info_env.h"
+#include "base/fail.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- begin and end ---- */
+
+static int check_session_info(MPI_Info handle, int *level_out)
+{
+    weft_info_t *info;
+    int err = weft_check_info(handle, &info);
+    const char *level =
+        err != MPI_SUCCESS || info == NULL ? NULL : weft_info_get(info, "thread_level");
+    *level_out = MPI_THREAD_MULTIPLE;
+    if (level != NULL && !weft_thread_level_read(level, level_out))
+        err = weft_fail(MPI_ERR_INFO_VALUE,
+                        "the info key thread_level is \"%s\"; expected is MPI_THREAD_SINGLE, "
+                        "MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE",
+                        level);
+    return err;
+}
+
+/* The library may have to be started, which takes and gives the lock by itself. */
+static int open_session(weft_errhandler_t *handler, int level, weft_session_t **out)
+{
+    weft_lock_give();
+    int err = weft_library_enter_session();
+    weft_lock_take();
+    if (err != MPI_SUCCESS)
+        return err;
+    err = weft_session_create(handler, level, out);
+    if (err == MPI_SUCCESS)
+        return err;
+    weft_lock_give();
+    weft_library_leave_session();
+    weft_lock_take();
+    return err;
+}
+
+WEFT_API(MPI_Session_init);
+int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *handle)
+{
+    weft_call_t call = weft_call_begin_anytime("MPI_Session_init");
+    weft_errhandler_t *handler;
+    weft_session_t *session;
+    int level;
+    int err = weft_check_errhandler_of(errhandler, WEFT_KIND_SESSION, &handler);
+    if (err != MPI_SUCCESS)
+        return weft_call_end_anytime(&call, err);
+    err = check_session_info(info, &level);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(handle, "session");
+    if (err == MPI_SUCCESS)
+        err = open_session(handler, level, &session);
+    if (err == MPI_SUCCESS)
+        *handle = weft_session_handle(session);
+    return weft_call_end_with(&call, handler, MPI_SESSION_NULL, err);
+}
+
+/* Errors of the library's end go to the session's handler, though the session has gone by then. */
+static int close_session(weft_call_t *call, weft_session_t *session, MPI_Session *handle)
+{
+    weft_errhandler_t *handler = session->errhandler;
+    MPI_Session old = *handle;
+    weft_errhandler_retain(handler);
+    weft_bsend_release(weft_bsend_of_session(session));
+    weft_session_end(session);
+    *handle = MPI_SESSION_NULL;
+    weft_lock_give();
+    int err = weft_library_leave_session();
+    weft_lock_take();
+    err = weft_call_end_with(call, handler, old, err);
+    weft_lock_take();
+    weft_errhandler_release(handler);
+    weft_lock_give();
+    return err;
+}
+
+WEFT_API(MPI_Session_finalize);
+int PMPI_Session_finalize(MPI_Session *handle)
+{
+    weft_session_call_t call = weft_session_call_begin("MPI_Session_finalize");
+    weft_session_t *session = NULL;
+    int err = weft_check_output(handle, "session");
+    if (err == MPI_SUCCESS)
+        err = weft_check_session(&call, *handle, &session);
+    if (err != MPI_SUCCESS)
+        return weft_session_call_end(&call, err);
+    return close_session(&call.frame, session, handle);
+}
+
+static int describe_session(const weft_session_t *session, weft_info_t **out)
+{
+    char kinds[MPI_MAX_INFO_VAL];
+    weft_info_t *info = NULL;
+    weft_memory_kinds(kinds, sizeof(kinds));
+    int err = weft_info_create(&info);
+    if (err == MPI_SUCCESS)
+        err = weft_info_set(info, "thread_level", weft_thread_level_name(session->thread_level));
+    if (err == MPI_SUCCESS)
+        err = weft_info_set(info, "mpi_memory_alloc_kinds", kinds);
+    if (err == MPI_SUCCESS)
+        *out = info;
+    else
+        weft_info_release(info);
+    return err;
+}
+
+WEFT_API(MPI_Session_get_info);
+int PMPI_Session_get_info(MPI_Session handle, MPI_Info *info_used)
+{
+    weft_session_call_t call = weft_session_call_begin("MPI_Session_get_info");
+    weft_session_t *session;
+    weft_info_t *info;
+    int err = weft_check_session(&call, handle, &session);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(info_used, "info_used");
+    if (err == MPI_SUCCESS)
+        err = describe_session(session, &info);
+    if (err == MPI_SUCCESS)
+        *info_used = weft_info_handle(info);
+    return weft_session_call_end(&call, err);
+}
+
+/* ---- process sets ---- */
+
+static int check_psets(weft_session_call_t *call, MPI_Session handle, MPI_Info info_handle)
+{
+    weft_session_t *session;
+    weft_info_t *info; /* no key is known */
+    int err = weft_check_session(call, handle, &session);
+    return err == MPI_SUCCESS ? weft_check_info(info_handle, &info) : err;
+}
+
+WEFT_API(MPI_Session_get_num_psets);
+int PMPI_Session_get_num_psets(MPI_Session handle, MPI_Info info, int *npset_names)
+{
+    weft_session_call_t call = weft_session_call_begin("MPI_Session_get_num_psets");
+    int err = check_psets(&call, handle, info);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(npset_names, "npset_names");
+    if (err == MPI_SUCCESS)
+        *npset_names = weft_process_sets_count();
+    return weft_session_call_end(&call, err);
+}
+
+static int check_nth(int n, const int *pset_len, const char *pset_name)
+{
+    int count = weft_process_sets_count();
+    if (n < 0 || n >= count)
+        return weft_fail(MPI_ERR_ARG, "n is %d, but there are %d process sets", n, count);
+    int err = weft_check_output(pset_len, "pset_len");
+    if (err == MPI_SUCCESS && *pset_len < 0)
+        err = weft_fail(MPI_ERR_ARG, "pset_len is %d, but must be at least 0", *pset_len);
+    if (err == MPI_SUCCESS && *pset_len > 0)
+        err = weft_check_output(pset_name, "pset_name");
+    return err;
+}
+
+/* As with MPI_Info_get_string, the length is that of the whole name and its final 0. */
+WEFT_API(MPI_Session_get_nth_pset);
+int PMPI_Session_get_nth_pset(MPI_Session handle, MPI_Info info, int n, int *pset_len,
+                              char *pset_name)
+{
+    weft_session_call_t call = weft_session_call_begin("MPI_Session_get_nth_pset");
+    int err = check_psets(&call, handle, info);
+    if (err == MPI_SUCCESS)
+        err = check_nth(n, pset_len, pset_name);
+    if (err != MPI_SUCCESS)
+        return weft_session_call_end(&call, err);
+    const char *name = weft_process_set_name(n);
+    if (*pset_len > 0)
+        snprintf(pset_name, (size_t)*pset_len, "%s", name);
+    *pset_len = (int)strlen(name) + 1;
+    return weft_session_call_end(&call, MPI_SUCCESS);
+}
+
+static int find_pset(weft_session_call_t *call, MPI_Session handle, const char *pset_name,
+                     int *number)
+{
+    weft_session_t *session;
+    int err = weft_check_session(call, handle, &session);
+    if (err == MPI_SUCCESS)
+        err = weft_check_text(pset_name, MPI_MAX_PSET_NAME_LEN - 1, MPI_ERR_ARG, "pset_name");
+    if (err == MPI_SUCCESS)
+        *number = weft_process_set_find(pset_name);
+    return err;
+}
+
+static int describe_pset(int number, weft_info_t **out)
+{
+    char size[16];
+    weft_info_t *info = NULL;
+    snprintf(size, sizeof(size), "%d", weft_process_set_size(number));
+    int err = weft_info_create(&info);
+    if (err == MPI_SUCCESS)
+        err = weft_info_set(info, "mpi_size", size);
+    if (err == MPI_SUCCESS)
+        *out = info;
+    else
+        weft_info_release(info);
+    return err;
+}
+
+WEFT_API(MPI_Session_get_pset_info);
+int PMPI_Session_get_pset_info(MPI_Session handle, const char *pset_name, MPI_Info *info_handle)
+{
+    weft_session_call_t call = weft_session_call_begin("MPI_Session_get_pset_info");
+    weft_info_t *info;
+    int number;
+    int err = find_pset(&call, handle, pset_name, &number);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(info_handle, "info");
+    if (err == MPI_SUCCESS && number < 0)
+        err = weft_fail(MPI_ERR_ARG, "pset_name is \"%s\", which is no process set of this process",
+                        pset_name);
+    if (err == MPI_SUCCESS)
+        err = describe_pset(number, &info);
+    if (err == MPI_SUCCESS)
+        *info_handle = weft_info_handle(info);
+    return weft_session_call_end(&call, err);
+}
+
+/* A name that does not exist is no error: it gives MPI_GROUP_NULL (section 7.3.2). */
+WEFT_API(MPI_Group_from_session_pset);
+int PMPI_Group_from_session_pset(MPI_Session handle, const char *pset_name, MPI_Group *newgroup)
+{
+    weft_session_call_t call = weft_session_call_begin("MPI_Group_from_session_pset");
+    weft_group_t *group;
+    int number;
+    int err = find_pset(&call, handle, pset_name, &number);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(newgroup, "newgroup");
+    if (err == MPI_SUCCESS && number < 0) {
+        *newgroup = MPI_GROUP_NULL;
+        return weft_session_call_end(&call, MPI_SUCCESS);
+    }
+    if (err == MPI_SUCCESS)
+        err = weft_process_set_group(number, call.session, &group);
+    if (err == MPI_SUCCESS)
+        *newgroup = weft_group_handle(group);
+    return weft_session_call_end(&call, err);
+}
+
+/* ---- communicators ---- */
+
+typedef struct from_group_args {
+    weft_group_t *group;
+    const char *name;
+    weft_info_t *info;
+    weft_errhandler_t *handler;
+} from_group_args_t;
+
+static int check_from_group(from_group_args_t *args, MPI_Group group, MPI_Info info,
+                            const MPI_Comm *newcomm)
+{
+    int err = weft_check_group(group, "group", &args->group);
+    if (err == MPI_SUCCESS)
+        err = weft_check_text(args->name, MPI_MAX_STRINGTAG_LEN - 1, MPI_ERR_ARG, "stringtag");
+    if (err == MPI_SUCCESS)
+        err = weft_check_info(info, &args->info);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(newcomm, "newcomm");
+    if (err == MPI_SUCCESS && args->group->size > 0 && args->group->rank == MPI_UNDEFINED)
+        err = weft_fail(MPI_ERR_GROUP, "this process is not a member of group");
+    return err;
+}
+
+static int make_from_group(const from_group_args_t *args, MPI_Comm *newcomm)
+{
+    weft_comm_t *comm;
+    if (args->group->size == 0) {
+        *newcomm = MPI_COMM_NULL;
+        return MPI_SUCCESS;
+    }
+    int err = weft_comm_create_named(args->group, args->name, &comm);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_errhandler_retain(args->handler);
+    weft_errhandler_release(comm->errhandler);
+    comm->errhandler = args->handler;
+    err = weft_comm_set_hints(comm, args->info);
+    if (err == MPI_SUCCESS)
+        *newcomm = weft_comm_handle(comm);
+    else
+        weft_comm_release(comm);
+    return err;
+}
+
+WEFT_API(MPI_Comm_create_from_group);
+int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info,
+                                MPI_Errhandler errhandler, MPI_Comm *newcomm)
+{
+    weft_call_t call = weft_call_begin("MPI_Comm_create_from_group");
+    from_group_args_t args = {.name = stringtag};
+    int err = weft_check_errhandler_of(errhandler, WEFT_KIND_COMM, &args.handler);
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    err = check_from_group(&args, group, info, newcomm);
+    if (err == MPI_SUCCESS)
+        err = make_from_group(&args, newcomm);
+    return weft_call_end_for(&call, args.handler, err);
+}

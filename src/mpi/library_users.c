@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/library_users.h"
+
+#include "mpi/start.h"
+#include "object/comm.h"
+#include "runtime/lock.h"
+#include "runtime/world.h"
+#include "mpi.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+/* Held while a user comes or goes; before the library's lock. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static int users;
+static bool rests;        /* nobody uses it, but it can go on */
+static bool has_sessions; /* or had some */
+static pid_t process;     /* that has started it: a child after fork has the memory only */
+
+static int add_user(int thread_level)
+{
+    if (users == 0) {
+        int err = rests ? weft_resume() : weft_start(thread_level);
+        if (err != MPI_SUCCESS)
+            return err;
+        rests = false;
+        process = getpid();
+        weft_world.stage = WEFT_RUNNING;
+    }
+    users++;
+    return MPI_SUCCESS;
+}
+
+/* The last user goes for good. */
+static int remove_last_user(void)
+{
+    weft_world.stage = WEFT_AFTER_FINALIZE;
+    users = 0;
+    if (!has_sessions)
+        return weft_stop();
+    rests = true;
+    return weft_rest();
+}
+
+int weft_library_enter_world(int thread_level)
+{
+    weft_errhandler_t *handler;
+    int err = weft_errhandler_initial(&handler); /* before the others rely on this process */
+    if (err != MPI_SUCCESS)
+        return err;
+    pthread_mutex_lock(&gate);
+    err = add_user(thread_level);
+    if (err == MPI_SUCCESS) {
+        weft_world.thread_level = thread_level;
+        weft_world.world_model = WEFT_RUNNING;
+        weft_lock();
+        err = weft_comm_lend_world();
+        weft_unlock();
+    }
+    pthread_mutex_unlock(&gate);
+    return err;
+}
+
+int weft_library_end_world(void)
+{
+    pthread_mutex_lock(&gate);
+    weft_report_world_end();
+    if (users > 1)
+        return MPI_SUCCESS;
+    return weft_stop_sending(!has_sessions);
+}
+
+int weft_library_leave_world(void)
+{
+    weft_part_in_order(users == 1 && !has_sessions);
+    weft_world.world_model = WEFT_AFTER_FINALIZE;
+    weft_lock();
+    weft_comm_take_world();
+    weft_unlock();
+    int err = MPI_SUCCESS;
+    if (users == 1)
+        err = remove_last_user();
+    else
+        users--;
+    pthread_mutex_unlock(&gate);
+    return err;
+}
+
+/* Sessions may be used by several threads, whatever was asked for: each thread, its own. */
+int weft_library_enter_session(void)
+{
+    pthread_mutex_lock(&gate);
+    int err = add_user(MPI_THREAD_MULTIPLE);
+    if (err == MPI_SUCCESS)
+        weft_world.is_threaded = has_sessions = true;
+    pthread_mutex_unlock(&gate);
+    return err;
+}
+
+int weft_library_leave_session(void)
+{
+    int unreceived = MPI_SUCCESS, err = MPI_SUCCESS;
+    pthread_mutex_lock(&gate);
+    if (users == 1) {
+        unreceived = weft_stop_sending(false);
+        err = remove_last_user();
+    } else {
+        users--;
+    }
+    pthread_mutex_unlock(&gate);
+    return err == MPI_SUCCESS ? unreceived : err;
+}
+
+/* The process ends. It has nothing to say to its launcher, and ranks of other hosts see the end of
+ * its connections; those of this host are to know that it takes no more packets. */
+static void __attribute__((destructor)) end_process(void)
+{
+    if (rests && process == getpid())
+        weft_world_leave(WEFT_GONE);
+}
