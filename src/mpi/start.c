@@ -292,6 +292,7 @@ int weft_rest(void)
 {
     weft_lock();
     weft_bsend_release(weft_bsend_of_process());
+    quiesce_transports(); /* peers may end from now on, also while they are told */
     weft_pt2pt_tell_rest(true);
     quiesce_transports();
     weft_unlock();

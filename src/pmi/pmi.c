@@ -32,12 +32,24 @@ static struct {
     int size;
     weft_list_t entries; /* of a singleton */
     bool has_uncommitted;
+    bool is_again; /* it was connected before, and the server does not send the facts again */
+    int opened;    /* how often weft_pmi_open() has connected, at all ranks alike */
+    char key[512]; /* of this time: servers keep the values of earlier times */
 } pmi;
 
 int weft_pmi_failed(pmix_status_t status, const char *what)
 {
     return weft_fail(MPI_ERR_OTHER, "%s: %s (status %d of PMIx)", what, PMIx_Error_string(status),
                      status);
+}
+
+/* The next call overwrites it. */
+static const char *key_of_this_time(const char *key)
+{
+    if (pmi.opened <= 1)
+        return key;
+    snprintf(pmi.key, sizeof(pmi.key), "%s.%d", key, pmi.opened);
+    return pmi.key;
 }
 
 static pmix_proc_t process(const pmix_proc_t *self, pmix_rank_t rank)
@@ -63,7 +75,8 @@ pmix_value_t *weft_pmi_fact(const pmix_proc_t *self, pmix_rank_t rank, const cha
 {
     pmix_proc_t whose = process(self, rank);
     pmix_value_t *value = NULL;
-    return look_up(&whose, key, PMIX_OPTIONAL, &value) == PMIX_SUCCESS ? value : NULL;
+    const char *how = pmi.is_again ? PMIX_IMMEDIATE : PMIX_OPTIONAL;
+    return look_up(&whose, key, how, &value) == PMIX_SUCCESS ? value : NULL;
 }
 
 static int number_of_entry(pmix_rank_t rank, const char *key, int fallback)
@@ -144,6 +157,7 @@ static int open_connection(weft_pmi_job_t *job)
     pmi.local_ranks = (int *)job->local_ranks;
     pmi.is_one_host = job->local_size == job->size;
     pmi.size = job->size;
+    pmi.opened++;
     weft_pmi_notes_open(&pmi.self);
     note_connection();
     return MPI_SUCCESS;
@@ -218,7 +232,7 @@ int weft_pmi_put(const char *key, const void *data, size_t bytes)
         return put_entry(key, data, bytes);
     pmix_value_t value = {.type = PMIX_BYTE_OBJECT,
                           .data.bo = {.bytes = (char *)data, .size = bytes}};
-    pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key, &value);
+    pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key_of_this_time(key), &value);
     if (status != PMIX_SUCCESS)
         return weft_pmi_failed(status, key);
     pmi.has_uncommitted = true;
@@ -314,7 +328,7 @@ int weft_pmi_get(int rank, const char *key, void **out, size_t *bytes_out)
         return get_entry(key, out, bytes_out);
     pmix_proc_t whose = process(&pmi.self, (pmix_rank_t)rank);
     pmix_value_t *value = NULL;
-    pmix_status_t status = look_up(&whose, key, PMIX_IMMEDIATE, &value);
+    pmix_status_t status = look_up(&whose, key_of_this_time(key), PMIX_IMMEDIATE, &value);
     if (status != PMIX_SUCCESS)
         return weft_fail(MPI_ERR_OTHER, "there is no start-up data %s of rank %d: %s", key, rank,
                          PMIx_Error_string(status));
@@ -332,7 +346,7 @@ int weft_pmi_await(int rank, const char *key, int limit_s, void **out, size_t *b
     if (pmi.state == SINGLETON)
         return get_entry(key, out, bytes_out);
     pmix_proc_t whose = process(&pmi.self, (pmix_rank_t)rank);
-    return weft_pmi_await_blob(&whose, key, limit_s, out, bytes_out);
+    return weft_pmi_await_blob(&whose, key_of_this_time(key), limit_s, out, bytes_out);
 }
 
 int weft_pmi_find_nodes(int *node_of)
@@ -371,6 +385,7 @@ static int disconnect_from_server(void)
     weft_pmi_note(WEFT_NOTE_FINALIZED, 0, NULL);
     weft_pmi_unmark_process();
     pmix_status_t status = PMIx_Finalize(NULL, 0);
+    pmi.is_again = true;
     return status == PMIX_SUCCESS ? MPI_SUCCESS
                                   : weft_pmi_failed(status, "the launcher did not take the end");
 }

@@ -44,7 +44,7 @@ void wefti_leaving_is_asked(int source, const weft_header_t *header, const void 
 void wefti_leaving_is_told(int source, const weft_header_t *header, const void *payload)
 {
     (void)payload;
-    weft_endpoint_t *endpoint = weft_process_reached(source);
+    weft_endpoint_t *endpoint = weft_process_endpoint(source);
     if (endpoint == NULL)
         return;
     weft_peer_sends_t *peer = wefti_sends_to(endpoint);

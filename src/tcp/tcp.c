@@ -111,6 +111,13 @@ static int tcp_reach(int process, weft_endpoint_t **out)
     return err;
 }
 
+void wefti_tcp_peer_open(tcp_peer_t *peer)
+{
+    peer->state = TCP_OPEN;
+    weft_processes.at[peer->net.process].endpoint = &peer->net.endpoint;
+    wefti_tcp_note_dirty(peer);
+}
+
 static void part(tcp_peer_t *peer)
 {
     if (peer->source.fd >= 0) {

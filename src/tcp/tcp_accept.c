@@ -163,9 +163,8 @@ static void adopt_connection(tcp_peer_t *peer, pending_connection_t *pending)
     wefti_tcp_unwatch(&pending->source);
     forget_pending(pending);
     peer->source = (tcp_source_t){.fd = fd, .ready = wefti_tcp_peer_ready};
-    peer->state = TCP_OPEN;
     wefti_tcp_watch(&peer->source);
-    wefti_tcp_note_dirty(peer);
+    wefti_tcp_peer_open(peer);
 }
 
 static void admit(pending_connection_t *pending, const tcp_introduction_t *introduction)

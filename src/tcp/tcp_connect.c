@@ -121,10 +121,9 @@ void wefti_tcp_end_attempt(tcp_peer_t *peer)
 static void is_connected(tcp_peer_t *peer)
 {
     wefti_tcp_end_attempt(peer);
-    peer->state = TCP_OPEN;
     peer->source.ready = wefti_tcp_peer_ready;
     wefti_tcp_want_room(&peer->source, false);
-    wefti_tcp_note_dirty(peer);
+    wefti_tcp_peer_open(peer);
     WEFT_LOG(WEFT_DEBUG, "tcp", "connected to rank %d", weft_process_rank(peer->net.process));
 }
 

@@ -88,7 +88,10 @@ size_t wefti_tcp_write(tcp_peer_t *peer, struct iovec *pieces, int count)
     } while (taken < 0 && errno == EINTR);
     if (taken >= 0)
         return (size_t)taken;
-    if (errno != EAGAIN && errno != EWOULDBLOCK)
+    /* If the peer has gone, what it has said last may still be there to be read, and reading finds
+     * the end of the connection. */
+    bool is_gone = errno == EPIPE || errno == ECONNRESET;
+    if (errno != EAGAIN && errno != EWOULDBLOCK && !is_gone)
         wefti_tcp_peer_lost(peer, "sending", errno);
     return 0;
 }

@@ -146,6 +146,9 @@ extern weft_tcp_t wefti_tcp;
 /** The peer structure of a rank of another host, made when there is none; NULL: no memory. */
 tcp_peer_t *wefti_tcp_peer(int process);
 
+/** A connection to the peer is open: it has an endpoint, whoever has connected. */
+void wefti_tcp_peer_open(tcp_peer_t *peer);
+
 /** A peer cannot be reached any more. The layer above may be in a send to it, so it is told at the
  *  end of the round; not at all if MPI ends. */
 void wefti_tcp_peer_lost(tcp_peer_t *peer, const char *doing, int error);

@@ -165,7 +165,9 @@ void wl_first_failure_describe(const wl_first_failure_t *failure, char *out, siz
                  event->text);
         break;
     case WL_NO_FINALIZE:
-        snprintf(out, bytes, "%s exited without calling MPI_Finalize; ending the job", who);
+        snprintf(out, bytes,
+                 "%s exited without calling MPI_Finalize or MPI_Session_finalize; ending the job",
+                 who);
         break;
     default:
         snprintf(out, bytes, "%s exited with code %d; ending the job", who, event->code);
