@@ -265,15 +265,17 @@ static bool is_launcher_ours(void)
  * A fence ends with PMIX_ERR_PARTIAL_SUCCESS when a process of one of the other ranks ends
  * meanwhile. It may be an earlier one, since ranks may run MPI programs one after the other; so the
  * fence is repeated, to which the rank's next program comes. If there is none, mpirun ends the job;
- * not every launcher does.
+ * not every launcher does. Where this process itself has joined before, the others may be about to
+ * leave what they had joined before, each of them once.
  */
 static pmix_status_t fence_members(const pmix_proc_t *members, size_t count,
                                    const pmix_info_t *infos, size_t info_count)
 {
     pmix_status_t status;
+    int leavers = pmi.opened > 1 ? pmi.size : 0;
     do
         status = PMIx_Fence(members, count, infos, info_count);
-    while (status == PMIX_ERR_PARTIAL_SUCCESS && is_launcher_ours());
+    while (status == PMIX_ERR_PARTIAL_SUCCESS && (is_launcher_ours() || leavers-- > 0));
     return status;
 }
 
