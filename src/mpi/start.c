@@ -182,8 +182,10 @@ void weft_part_in_order(bool is_end)
         return;
     weft_lock();
     part_from_hosts();
-    if (!is_end)
+    if (!is_end) {
+        weft_pt2pt_expect_ends();
         resume_transports();
+    }
     weft_unlock();
 }
 

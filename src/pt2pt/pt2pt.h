@@ -127,6 +127,8 @@ int weft_pt2pt_await_idle(bool is_end);
 /** This process does not use MPI from now on (or it does again), and may end: ranks of other hosts
  * are told, so that they do not take its end for a failure. */
 void weft_pt2pt_tell_rest(bool rests);
+/** All processes have called MPI_Finalize: those that have no sessions may end without a word. */
+void weft_pt2pt_expect_ends(void);
 /** weft_world.waited_long: sends to ranks that have called MPI_Finalize fail. */
 void weft_pt2pt_waited_long(void);
 void weft_pt2pt_close(void);

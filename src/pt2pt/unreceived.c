@@ -66,6 +66,15 @@ void weft_pt2pt_tell_rest(bool rests)
     weft_world_leave(rests ? WEFT_LEAVES : WEFT_STAYS);
 }
 
+void weft_pt2pt_expect_ends(void)
+{
+    for (int process = 0; process < weft_processes.count; process++) {
+        weft_endpoint_t *endpoint = weft_process_reached(process);
+        if (endpoint != NULL)
+            wefti_sends_to(endpoint)->rests = true;
+    }
+}
+
 bool wefti_rests(weft_endpoint_t *endpoint)
 {
     return endpoint != NULL && wefti_sends_to(endpoint)->rests;

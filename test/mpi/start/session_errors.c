@@ -237,6 +237,13 @@ static void check_set(MPI_Session session, const char *name, int *size_out, int 
     MPI_Info_free(&info);
 }
 
+static void check_no_set(MPI_Session session, const char *name)
+{
+    MPI_Group group = MPI_GROUP_EMPTY;
+    EXPECT(MPI_Group_from_session_pset(session, name, &group), MPI_SUCCESS);
+    EXPECT(group == MPI_GROUP_NULL, 1);
+}
+
 static void test_sets(MPI_Session session)
 {
     int count, size, rank, seen = 0;
@@ -259,6 +266,10 @@ static void test_sets(MPI_Session session)
     check_set(session, "MPI://self", &size, &rank);
     EXPECT(size, 1);
     EXPECT(rank, 0);
+    check_no_set(session, "mpi://SEL");
+    check_no_set(session, "mpi://SELF/");
+    check_no_set(session, "mpi:/SELF");
+    check_no_set(session, "");
     check_set(session, "mpi://WORLD", &expect_size, &expect_rank);
 }
 

@@ -5,6 +5,7 @@
  *   sessions alone     never calls MPI_Init
  *   sessions around    sessions before, in and after MPI_Init ... MPI_Finalize, some across them
  *   sessions after     the first session is opened after MPI_Finalize
+ *   sessions one       one process alone has a session, across MPI_Finalize
  */
 #include "../expect.h"
 
@@ -131,9 +132,22 @@ static void test_alone(void)
     check_world_model(0, 0);
 }
 
+/* A group of the World model needs no session. */
+static void use_group_of_world(void)
+{
+    MPI_Group group;
+    MPI_Comm comm;
+    MPI_Comm_group(MPI_COMM_WORLD, &group);
+    MPI_Comm_create_from_group(group, "of the world", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    use_comm(comm);
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&group);
+}
+
 static void use_world(void)
 {
     int size;
+    use_group_of_world();
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     EXPECT(size, expect_size);
     use_comm(MPI_COMM_WORLD);
@@ -164,6 +178,28 @@ static void test_around(int *argc, char ***argv)
     test_overlapping();
 }
 
+/* Only the process of rank 0 has a session, and uses it after the others have gone. */
+static void test_one(int *argc, char ***argv)
+{
+    MPI_Session session;
+    MPI_Comm comm;
+    MPI_Init(argc, argv);
+    expect_begin();
+    use_world();
+    if (expect_rank == 0) {
+        session = open_session();
+        comm = make_comm(session, "mpi://SELF", "one");
+    }
+    use_world();
+    MPI_Finalize();
+    if (expect_rank > 0)
+        return;
+    for (int i = 0; i < 100; i++)
+        use_comm(comm);
+    MPI_Comm_free(&comm);
+    end_session(&session);
+}
+
 static void test_after(int *argc, char ***argv)
 {
     MPI_Init(argc, argv);
@@ -184,6 +220,8 @@ int main(int argc, char **argv)
         test_around(&argc, &argv);
     else if (strcmp(mode, "after") == 0)
         test_after(&argc, &argv);
+    else if (strcmp(mode, "one") == 0)
+        test_one(&argc, &argv);
     else
         test_alone();
     return expect_failures != 0;
