@@ -21,14 +21,16 @@ static pid_t process;     /* that has started it: a child after fork has the mem
 
 static int add_user(int thread_level)
 {
-    if (users == 0) {
-        int err = rests ? weft_resume() : weft_start(thread_level);
-        if (err != MPI_SUCCESS)
-            return err;
-        rests = false;
-        process = getpid();
-        weft_world.stage = WEFT_RUNNING;
-    }
+    int err = MPI_SUCCESS;
+    if (users == 0 && rests)
+        weft_resume();
+    else if (users == 0)
+        err = weft_start(thread_level);
+    if (err != MPI_SUCCESS)
+        return err;
+    rests = false;
+    process = getpid();
+    weft_world.stage = WEFT_RUNNING;
     users++;
     return MPI_SUCCESS;
 }
@@ -41,7 +43,8 @@ static int remove_last_user(void)
     if (!has_sessions)
         return weft_stop();
     rests = true;
-    return weft_rest();
+    weft_rest();
+    return MPI_SUCCESS;
 }
 
 int weft_library_enter_world(int thread_level)
@@ -51,6 +54,7 @@ int weft_library_enter_world(int thread_level)
     if (err != MPI_SUCCESS)
         return err;
     pthread_mutex_lock(&gate);
+    weft_world.begins_alone = false;
     err = add_user(thread_level);
     if (err == MPI_SUCCESS) {
         weft_world.thread_level = thread_level;
@@ -92,6 +96,7 @@ int weft_library_leave_world(void)
 int weft_library_enter_session(void)
 {
     pthread_mutex_lock(&gate);
+    weft_world.begins_alone = users == 0;
     int err = add_user(MPI_THREAD_MULTIPLE);
     if (err == MPI_SUCCESS)
         weft_world.is_threaded = has_sessions = true;
@@ -113,10 +118,8 @@ int weft_library_leave_session(void)
     return err == MPI_SUCCESS ? unreceived : err;
 }
 
-/* The process ends. It has nothing to say to its launcher, and ranks of other hosts see the end of
- * its connections; those of this host are to know that it takes no more packets. */
 static void __attribute__((destructor)) end_process(void)
 {
     if (rests && process == getpid())
-        weft_world_leave(WEFT_GONE);
+        weft_end_rest();
 }

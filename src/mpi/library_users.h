@@ -10,10 +10,11 @@
  *                                ------------------------------------
  *
  * Sessions end at each process by themselves, so that one process may be without any while its
- * peers still have some: connections stay open until the process ends. A process at rest has left
- * its launcher, so that its end is no failure. In a process that has never had a session,
- * MPI_Finalize releases everything; a session that it opens later starts the library anew, together
- * with the other processes of the job, which must have done the same.
+ * peers still have some: connections stay open until the process ends. The end of a process at rest
+ * is no failure; launchers other than Weft's hear of it when the process calls exit(). In a process
+ * that has never had a session, MPI_Finalize releases everything; a session that it opens later
+ * starts the library anew, together with the other processes of the job, which must have done the
+ * same.
  */
 #ifndef WEFT_MPI_LIBRARY_USERS_H
 #define WEFT_MPI_LIBRARY_USERS_H

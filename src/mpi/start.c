@@ -290,7 +290,7 @@ int weft_stop_sending(bool is_end)
     return err;
 }
 
-int weft_rest(void)
+void weft_rest(void)
 {
     weft_lock();
     weft_bsend_release(weft_bsend_of_process());
@@ -298,19 +298,22 @@ int weft_rest(void)
     weft_pt2pt_tell_rest(true);
     quiesce_transports();
     weft_unlock();
-    return weft_pmi_rest();
+    weft_pmi_rest();
 }
 
-int weft_resume(void)
+void weft_resume(void)
 {
-    int err = weft_pmi_wake();
-    if (err != MPI_SUCCESS)
-        return err;
+    weft_pmi_wake();
     weft_lock();
     resume_transports();
     weft_pt2pt_tell_rest(false);
     weft_unlock();
-    return MPI_SUCCESS;
+}
+
+void weft_end_rest(void)
+{
+    weft_world_leave(WEFT_GONE);
+    weft_pmi_close();
 }
 
 int weft_stop(void)

@@ -25,10 +25,12 @@ void weft_part_in_order(bool is_end);
 /** Stop the library. */
 int weft_stop(void);
 
-/** Nobody uses the library now: leave the launcher, but stay connected to the other processes. */
-int weft_rest(void);
-/** The reverse. MPI_ERR_OTHER with a text: the launcher refuses. */
-int weft_resume(void);
+/** Nobody uses the library now: the process may end, but stays connected to the others. */
+void weft_rest(void);
+/** The reverse. */
+void weft_resume(void);
+/** The process ends at rest. */
+void weft_end_rest(void);
 
 /** Print `why` on stderr (or have the launcher print it) and end all ranks of the job. */
 void weft_abort_job(int code, const char *why) __attribute__((noreturn));

@@ -32,7 +32,6 @@ static struct {
     int size;
     weft_list_t entries; /* of a singleton */
     bool has_uncommitted;
-    bool is_again; /* it was connected before, and the server does not send the facts again */
     int opened;    /* how often weft_pmi_open() has connected, at all ranks alike */
     char key[512]; /* of this time: servers keep the values of earlier times */
 } pmi;
@@ -75,7 +74,8 @@ pmix_value_t *weft_pmi_fact(const pmix_proc_t *self, pmix_rank_t rank, const cha
 {
     pmix_proc_t whose = process(self, rank);
     pmix_value_t *value = NULL;
-    const char *how = pmi.is_again ? PMIX_IMMEDIATE : PMIX_OPTIONAL;
+    /* Some servers send the facts only to the first connection of a process. */
+    const char *how = pmi.opened > 1 ? PMIX_IMMEDIATE : PMIX_OPTIONAL;
     return look_up(&whose, key, how, &value) == PMIX_SUCCESS ? value : NULL;
 }
 
@@ -129,14 +129,6 @@ static int describe_job(weft_pmi_job_t *job)
     return weft_pmi_find_locality(&pmi.self, job);
 }
 
-static int connect_to_server(void)
-{
-    pmix_status_t status = PMIx_Init(&pmi.self, NULL, 0);
-    if (status != PMIX_SUCCESS)
-        return weft_pmi_failed(status, "the launcher's PMIx server cannot be reached");
-    return MPI_SUCCESS;
-}
-
 static void note_connection(void)
 {
     pmi.state = CONNECTED;
@@ -146,10 +138,11 @@ static void note_connection(void)
 
 static int open_connection(weft_pmi_job_t *job)
 {
-    int err = connect_to_server();
-    if (err != MPI_SUCCESS)
-        return err;
-    err = describe_job(job);
+    pmix_status_t status = PMIx_Init(&pmi.self, NULL, 0);
+    if (status != PMIX_SUCCESS)
+        return weft_pmi_failed(status, "the launcher's PMIx server cannot be reached");
+    pmi.opened++;
+    int err = describe_job(job);
     if (err != MPI_SUCCESS) {
         PMIx_Finalize(NULL, 0);
         return err;
@@ -157,7 +150,6 @@ static int open_connection(weft_pmi_job_t *job)
     pmi.local_ranks = (int *)job->local_ranks;
     pmi.is_one_host = job->local_size == job->size;
     pmi.size = job->size;
-    pmi.opened++;
     weft_pmi_notes_open(&pmi.self);
     note_connection();
     return MPI_SUCCESS;
@@ -382,32 +374,21 @@ void weft_pmi_abort(int code, const char *message, bool is_bereft)
     _exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
 }
 
-static int disconnect_from_server(void)
-{
-    weft_pmi_note(WEFT_NOTE_FINALIZED, 0, NULL);
-    weft_pmi_unmark_process();
-    pmix_status_t status = PMIx_Finalize(NULL, 0);
-    pmi.is_again = true;
-    return status == PMIX_SUCCESS ? MPI_SUCCESS
-                                  : weft_pmi_failed(status, "the launcher did not take the end");
-}
-
-int weft_pmi_rest(void)
+/* PMIx stays connected: each PMIx_Init after a PMIx_Finalize takes a millisecond, and 150 KB that
+ * it never gives back (PMIx 4.2). */
+void weft_pmi_rest(void)
 {
     if (pmi.state != CONNECTED)
-        return MPI_SUCCESS;
+        return;
     pmi.state = RESTING;
-    return disconnect_from_server();
+    weft_pmi_note(WEFT_NOTE_FINALIZED, 0, NULL);
+    weft_pmi_unmark_process();
 }
 
-int weft_pmi_wake(void)
+void weft_pmi_wake(void)
 {
-    if (pmi.state != RESTING)
-        return MPI_SUCCESS;
-    int err = connect_to_server();
-    if (err == MPI_SUCCESS)
+    if (pmi.state == RESTING)
         note_connection();
-    return err;
 }
 
 int weft_pmi_close(void)
@@ -419,8 +400,13 @@ int weft_pmi_close(void)
             release_entry(WEFT_ELEMENT(pmi.entries.next, pmi_entry_t, link));
         return MPI_SUCCESS;
     }
-    int err = disconnect_from_server();
+    if (was == CONNECTED) { /* else it has been told */
+        weft_pmi_note(WEFT_NOTE_FINALIZED, 0, NULL);
+        weft_pmi_unmark_process();
+    }
+    pmix_status_t status = PMIx_Finalize(NULL, 0);
     weft_free(pmi.local_ranks);
     pmi.local_ranks = NULL;
-    return err;
+    return status == PMIX_SUCCESS ? MPI_SUCCESS
+                                  : weft_pmi_failed(status, "the launcher did not take the end");
 }

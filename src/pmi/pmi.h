@@ -87,11 +87,11 @@ enum { WEFT_PMI_PSETS = 32 };
  * sets[WEFT_PMI_PSETS] as it returns. */
 int weft_pmi_find_psets(weft_pmi_pset_t sets[]);
 
-/** Leave the job for now: as with weft_pmi_close() an exit is no failure from now on, but what is
- * known of the job stays valid. */
-int weft_pmi_rest(void);
-/** Join it again; MPI_ERR_OTHER when the launcher refuses. */
-int weft_pmi_wake(void);
+/** This process does not use the job for now, and may end in any way; what is known of the job
+ * stays valid. Launchers other than Weft's want weft_pmi_close() before the end even so. */
+void weft_pmi_rest(void);
+/** It uses the job again. */
+void weft_pmi_wake(void);
 
 /** End all ranks of the job (MPI 5.0 section 9.7, MPI_Abort). This process or the launcher prints
  * `message` ("": neither does), and the launcher returns `code`. From any thread, at any time. */

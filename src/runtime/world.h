@@ -52,10 +52,11 @@ typedef enum weft_warning {
 struct weft_world {
     weft_stage_t stage;       /* of the library: RUNNING while anybody uses it */
     weft_stage_t world_model; /* of MPI_Init and MPI_Finalize; sessions need neither */
-    bool is_threaded; /* calls take the lock: MPI_THREAD_MULTIPLE, or a thread of src/stream */
-    int thread_level; /* granted, an MPI_THREAD_ constant */
-    int rank, size;   /* in MPI_COMM_WORLD */
-    int local_size;   /* ranks on this host */
+    bool begins_alone; /* started by a session: other processes may have ended theirs already */
+    bool is_threaded;  /* calls take the lock (runtime/lock.h) */
+    int thread_level;  /* granted, an MPI_THREAD_ constant */
+    int rank, size;    /* in MPI_COMM_WORLD */
+    int local_size;    /* ranks on this host */
     const int *local_ranks; /* [local_size] their world ranks, ascending */
     int local_rank;         /* index of `rank` in local_ranks */
     const char *host;

@@ -275,7 +275,7 @@ static int check_next_host(void)
     int node = weft_node_of(weft_world.rank);
     int next = weft_node_first((node + 1) % weft_nodes_count());
     weft_endpoint_t *endpoint;
-    if (weft_world.local_rank != 0)
+    if (weft_world.local_rank != 0 || weft_world.begins_alone)
         return MPI_SUCCESS;
     int err = tcp_reach(next, &endpoint);
     if (err != MPI_SUCCESS)

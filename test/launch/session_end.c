@@ -43,6 +43,8 @@ int main(int argc, char **argv)
         _exit(0);
     if (strcmp(way, "other") == 0 && rank == 1)
         execlp("echo", "echo", "another program", NULL);
+    if (strcmp(way, "next") == 0)
+        execl(argv[0], argv[0], "quick", NULL);
     if (strcmp(way, "code") == 0 && rank == 1)
         return 3;
     if (strcmp(way, "again") == 0 && rank == 1)

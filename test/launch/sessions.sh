@@ -14,6 +14,9 @@ expect 0 "$MPIRUN" -n 3 ./session_end other
 expect_output 'another program'
 [ ! -s err ] || fail "mpirun says: $(cat err)"
 
+expect 0 "$MPIRUN" -n 3 ./session_end next
+[ ! -s err ] || fail "mpirun says: $(cat err)"
+
 expect 3 "$MPIRUN" -n 3 ./session_end code
 expect_text err 'rank 1 .* exited with code 3'
 expect 5 "$MPIRUN" -n 3 ./session_end abort
