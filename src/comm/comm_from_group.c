@@ -29,3 +29,20 @@ int weft_comm_create_named(weft_group_t *group, const char *name, weft_comm_t **
     weft_creation_t creation = wefti_creation_named(&members, hash_of(name));
     return wefti_comm_make(&members, &creation, group, MPI_SUCCESS, out);
 }
+
+/* Only the leaders know the other group, so each group needs a communicator to learn of it. */
+int weft_intercomm_create_named(weft_group_t *group, int leader_rank, const char *name,
+                                weft_leader_t *leader, weft_comm_t **out)
+{
+    weft_comm_t *local;
+    int err = weft_comm_create_named(group, name, &local);
+    if (err != MPI_SUCCESS)
+        return err;
+    if (leader != NULL) {
+        leader->peer = &weft_comm_job;
+        leader->tag = (int)(hash_of(name) % WEFT_CREATE_TAG);
+    }
+    err = weft_intercomm_create(local, leader_rank, leader, out);
+    weft_comm_release(local);
+    return err;
+}

@@ -76,9 +76,11 @@ typedef struct weft_leader {
 int weft_intercomm_create(weft_comm_t *local, int leader_rank, const weft_leader_t *leader,
                           weft_comm_t **out);
 
-/** The same for groups that all members know; the error handler is `model`'s. */
-int weft_intercomm_of_groups(weft_group_t *own, weft_group_t *remote, int tag,
-                             const weft_comm_t *model, weft_comm_t **out);
+/** The same for a group without a communicator; its error handler is MPI_ERRORS_RETURN. `name` is
+ * the same at both groups. The leader gives remote_leader, the process with that rank, and error.
+ */
+int weft_intercomm_create_named(weft_group_t *group, int leader_rank, const char *name,
+                                weft_leader_t *leader, weft_comm_t **out);
 
 /** Both groups as one, the one whose members say `is_high` behind the other. Collective over
  * `inter`. */

@@ -2,8 +2,8 @@
 /*
  * MPI_Intercomm_create and MPI_Intercomm_merge (MPI 5.0 section 7.6.2). The leaders tell each other
  * their groups, and then their own groups. All members of both groups agree on one context; their
- * messages for that go by their ranks in MPI_COMM_WORLD, since they may have no other communicator
- * in common.
+ * messages for that go by their ranks in the job, since they may have no other communicator in
+ * common.
  */
 #include "comm/comm_make.h"
 
@@ -164,16 +164,15 @@ static int unite(weft_group_t *own, weft_group_t *remote, weft_group_t **out)
     return weft_group_union(is_first ? own : remote, is_first ? remote : own, out);
 }
 
-int weft_intercomm_of_groups(weft_group_t *own, weft_group_t *remote, int tag,
-                             const weft_comm_t *model, weft_comm_t **out)
+static int make_inter(weft_comm_t *local, weft_group_t *remote, int tag, weft_comm_t **out)
 {
-    weft_inter_parts_t parts = {.own = own, .remote = remote, .model = model};
-    int err = check_apart(own, remote);
+    weft_inter_parts_t parts = {.own = local->group, .remote = remote, .model = local};
+    int err = check_apart(parts.own, remote);
     if (err == MPI_SUCCESS)
-        err = unite(own, remote, &parts.both);
+        err = unite(parts.own, remote, &parts.both);
     if (err != MPI_SUCCESS)
         return err;
-    weft_members_t members = {.parent = &weft_comm_world,
+    weft_members_t members = {.parent = &weft_comm_job,
                               .rank = parts.both->rank,
                               .size = parts.both->size,
                               .rank_in_parent = rank_in_world,
@@ -192,7 +191,7 @@ int weft_intercomm_create(weft_comm_t *local, int leader_rank, const weft_leader
     int err = learn_remote(local, leader_rank, leader, &tag, &remote);
     if (err != MPI_SUCCESS)
         return err;
-    err = weft_intercomm_of_groups(local->group, remote, tag, local, out);
+    err = make_inter(local, remote, tag, out);
     weft_group_release(remote);
     return err;
 }

@@ -278,6 +278,18 @@ static int check_from_group(from_group_args_t *args, MPI_Group group, MPI_Info i
     return err;
 }
 
+/* Give the new communicator what the arguments say. */
+static int finish_from_group(const from_group_args_t *args, weft_comm_t *comm, MPI_Comm *newcomm)
+{
+    weft_comm_set_errhandler(comm, args->handler);
+    int err = weft_comm_set_hints(comm, args->info);
+    if (err == MPI_SUCCESS)
+        *newcomm = weft_comm_handle(comm);
+    else
+        weft_comm_release(comm);
+    return err;
+}
+
 static int make_from_group(const from_group_args_t *args, MPI_Comm *newcomm)
 {
     weft_comm_t *comm;
@@ -286,17 +298,7 @@ static int make_from_group(const from_group_args_t *args, MPI_Comm *newcomm)
         return MPI_SUCCESS;
     }
     int err = weft_comm_create_named(args->group, args->name, &comm);
-    if (err != MPI_SUCCESS)
-        return err;
-    weft_errhandler_retain(args->handler);
-    weft_errhandler_release(comm->errhandler);
-    comm->errhandler = args->handler;
-    err = weft_comm_set_hints(comm, args->info);
-    if (err == MPI_SUCCESS)
-        *newcomm = weft_comm_handle(comm);
-    else
-        weft_comm_release(comm);
-    return err;
+    return err == MPI_SUCCESS ? finish_from_group(args, comm, newcomm) : err;
 }
 
 WEFT_API(MPI_Comm_create_from_group);
@@ -311,5 +313,59 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info
     err = check_from_group(&args, group, info, newcomm);
     if (err == MPI_SUCCESS)
         err = make_from_group(&args, newcomm);
+    return weft_call_end_for(&call, args.handler, err);
+}
+
+/* The remote group matters at the leader alone. */
+static int check_remote_leader(MPI_Group handle, int remote_leader, weft_leader_t *out)
+{
+    weft_group_t *remote;
+    int err = weft_check_group(handle, "remote_group", &remote);
+    if (err == MPI_SUCCESS && (remote_leader < 0 || remote_leader >= remote->size))
+        err = weft_fail(MPI_ERR_RANK, "remote_leader is %d, but remote_group has ranks 0 to %d",
+                        remote_leader, remote->size - 1);
+    if (err == MPI_SUCCESS)
+        out->remote_leader = weft_group_process(remote, remote_leader);
+    return err;
+}
+
+static int make_inter_from_groups(const from_group_args_t *args, int local_leader,
+                                  weft_leader_t *leader, MPI_Comm *newintercomm)
+{
+    weft_comm_t *inter;
+    int err = weft_intercomm_create_named(args->group, local_leader, args->name, leader, &inter);
+    return err == MPI_SUCCESS ? finish_from_group(args, inter, newintercomm) : err;
+}
+
+static int check_local_leader(const weft_group_t *group, int local_leader)
+{
+    if (local_leader >= 0 && local_leader < group->size)
+        return MPI_SUCCESS;
+    return weft_fail(MPI_ERR_RANK, "local_leader is %d, but local_group has %d ranks", local_leader,
+                     group->size);
+}
+
+/* A leader with wrong arguments takes part all the same, since its group waits for it. */
+WEFT_API(MPI_Intercomm_create_from_groups);
+int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
+                                      MPI_Group remote_group, int remote_leader,
+                                      const char *stringtag, MPI_Info info,
+                                      MPI_Errhandler errhandler, MPI_Comm *newintercomm)
+{
+    weft_call_t call = weft_call_begin("MPI_Intercomm_create_from_groups");
+    from_group_args_t args = {.name = stringtag};
+    weft_leader_t leader, *own = NULL;
+    int err = weft_check_errhandler_of(errhandler, WEFT_KIND_COMM, &args.handler);
+    if (err != MPI_SUCCESS)
+        return weft_call_end(&call, err);
+    err = check_from_group(&args, local_group, info, newintercomm);
+    if (err == MPI_SUCCESS)
+        err = check_local_leader(args.group, local_leader);
+    if (err == MPI_SUCCESS && args.group->rank == local_leader) {
+        own = &leader;
+        leader.error = check_remote_leader(remote_group, remote_leader, &leader);
+    }
+    if (err == MPI_SUCCESS)
+        err = make_inter_from_groups(&args, local_leader, own, newintercomm);
     return weft_call_end_for(&call, args.handler, err);
 }

@@ -280,6 +280,41 @@ static void test_peer_is_inter(void)
     MPI_Comm_free(&other);
 }
 
+/* Of groups alone; the remote group and its leader only matter at the leader. */
+static void test_from_groups(void)
+{
+    MPI_Comm other;
+    MPI_Group own, remote;
+    int is_leader = local_rank == local_size - 1;
+    MPI_Comm_group(inter, &own);
+    MPI_Comm_remote_group(inter, &remote);
+    for (int i = 0; i < 3; i++) {
+        EXPECT(MPI_Intercomm_create_from_groups(
+                   own, local_size - 1, is_leader ? remote : MPI_GROUP_NULL,
+                   is_leader ? remote_size - 1 : -1, "test://intercomms", MPI_INFO_NULL,
+                   MPI_ERRORS_ARE_FATAL, &other),
+               MPI_SUCCESS);
+        expect_ranks(other, local_rank, local_size, remote_size);
+        test_messages(other);
+        expect_sum(other, remote_size);
+        MPI_Comm_free(&other);
+    }
+    EXPECT_ERROR(MPI_Intercomm_create_from_groups(own, 0, MPI_GROUP_NULL, 0, "test://wrong",
+                                                  MPI_INFO_NULL, MPI_ERRORS_RETURN, &other),
+                 local_rank == 0 ? MPI_ERR_GROUP : MPI_ERR_OTHER);
+    EXPECT_ERROR(MPI_Intercomm_create_from_groups(own, 0, remote, remote_size, "test://wrong",
+                                                  MPI_INFO_NULL, MPI_ERRORS_RETURN, &other),
+                 local_rank == 0 ? MPI_ERR_RANK : MPI_ERR_OTHER);
+    EXPECT_ERROR(MPI_Intercomm_create_from_groups(own, local_size, remote, 0, "test://wrong",
+                                                  MPI_INFO_NULL, MPI_ERRORS_RETURN, &other),
+                 MPI_ERR_RANK);
+    EXPECT_ERROR(MPI_Intercomm_create_from_groups(remote, 0, own, 0, "test://wrong", MPI_INFO_NULL,
+                                                  MPI_ERRORS_RETURN, &other),
+                 MPI_ERR_GROUP);
+    MPI_Group_free(&own);
+    MPI_Group_free(&remote);
+}
+
 /* ---- errors ---- */
 
 static int handled;
@@ -349,6 +384,7 @@ int main(int argc, char **argv)
         test_freeing();
         test_many();
         test_peer_is_inter();
+        test_from_groups();
         test_handler();
         test_errors();
         MPI_Comm_free(&inter);
