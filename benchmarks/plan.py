@@ -37,6 +37,9 @@ FEW = [
     time_row("scatter", "8"),
     time_row("reduce_scatter", "8,64K"),
     time_row("scan", "8"),
+    time_row("allreduce_init", "8,64K"),
+    time_row("neighbor_alltoall", "8,4K,64K"),
+    time_row("neighbor_messages", "8,4K,64K"),
     *JOBS,
 ]
 

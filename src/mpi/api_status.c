@@ -7,6 +7,8 @@
 #include "base/fail.h"
 
 #include <limits.h>
+#include <stddef.h>
+#include <string.h>
 
 static int check_status(const void *status)
 {
@@ -158,45 +160,63 @@ int PMPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Co
     return set_elements("MPI_Status_set_elements_x", status, datatype, count);
 }
 
-/* Functions for the public fields: MPI 4.1 and later. */
+/* ---- the public fields: MPI 4.1 and later ---- */
+
+static int read_field(const char *name, const MPI_Status *status, size_t offset, int *out,
+                      const char *out_name)
+{
+    weft_call_t call = weft_call_begin_anytime(name);
+    int err = check_status(status);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(out, out_name);
+    if (err == MPI_SUCCESS)
+        memcpy(out, (const char *)status + offset, sizeof(*out));
+    return weft_call_end_anytime(&call, err);
+}
+
+static int write_field(const char *name, MPI_Status *status, size_t offset, int value)
+{
+    weft_call_t call = weft_call_begin_anytime(name);
+    int err = check_status(status);
+    if (err == MPI_SUCCESS)
+        memcpy((char *)status + offset, &value, sizeof(value));
+    return weft_call_end_anytime(&call, err);
+}
+
 WEFT_API(MPI_Status_get_source);
 int PMPI_Status_get_source(const MPI_Status *status, int *source)
 {
-    *source = status->MPI_SOURCE;
-    return MPI_SUCCESS;
+    return read_field("MPI_Status_get_source", status, offsetof(MPI_Status, MPI_SOURCE), source,
+                      "source");
 }
 
 WEFT_API(MPI_Status_set_source);
 int PMPI_Status_set_source(MPI_Status *status, int source)
 {
-    status->MPI_SOURCE = source;
-    return MPI_SUCCESS;
+    return write_field("MPI_Status_set_source", status, offsetof(MPI_Status, MPI_SOURCE), source);
 }
 
 WEFT_API(MPI_Status_get_tag);
 int PMPI_Status_get_tag(const MPI_Status *status, int *tag)
 {
-    *tag = status->MPI_TAG;
-    return MPI_SUCCESS;
+    return read_field("MPI_Status_get_tag", status, offsetof(MPI_Status, MPI_TAG), tag, "tag");
 }
 
 WEFT_API(MPI_Status_set_tag);
 int PMPI_Status_set_tag(MPI_Status *status, int tag)
 {
-    status->MPI_TAG = tag;
-    return MPI_SUCCESS;
+    return write_field("MPI_Status_set_tag", status, offsetof(MPI_Status, MPI_TAG), tag);
 }
 
 WEFT_API(MPI_Status_get_error);
 int PMPI_Status_get_error(const MPI_Status *status, int *error)
 {
-    *error = status->MPI_ERROR;
-    return MPI_SUCCESS;
+    return read_field("MPI_Status_get_error", status, offsetof(MPI_Status, MPI_ERROR), error,
+                      "error");
 }
 
 WEFT_API(MPI_Status_set_error);
 int PMPI_Status_set_error(MPI_Status *status, int error)
 {
-    status->MPI_ERROR = error;
-    return MPI_SUCCESS;
+    return write_field("MPI_Status_set_error", status, offsetof(MPI_Status, MPI_ERROR), error);
 }

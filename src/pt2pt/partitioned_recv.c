@@ -258,10 +258,7 @@ static void lose_precv(precv_t *precv)
 static int precv_start(weft_request_t *request)
 {
     precv_t *precv = (precv_t *)request;
-    request->is_active = true;
-    request->is_complete = false;
-    weft_status_clear(&request->status);
-    weft_request_forget_error(request);
+    weft_request_restart(request);
     if (precv->args.source == MPI_PROC_NULL) {
         request->status = weft_status_proc_null();
         weft_request_complete(request);

@@ -45,10 +45,7 @@ static void psend_release(weft_request_t *request)
 static int psend_start(weft_request_t *request)
 {
     psend_t *psend = (psend_t *)request;
-    request->is_active = true;
-    request->is_complete = false;
-    weft_status_clear(&request->status);
-    weft_request_forget_error(request);
+    weft_request_restart(request);
     memset(psend->is_ready, 0, (size_t)psend->partitions * sizeof(bool));
     psend->pending = psend->partitions;
     if (psend->pending == 0)
