@@ -103,6 +103,14 @@ int weft_comm_create_named(weft_group_t *group, const char *name, weft_comm_t **
 int weft_comm_attach_topology(weft_comm_t *comm, int size, weft_topology_t *topology,
                               weft_comm_t **out);
 
+/** A communicator with a grid, of the first ranks of `comm`; where the nodes allow it, they are
+ * reordered so that neighbours share a node (grid_placement.h). NULL at ranks beyond the grid. As
+ * weft_comm_attach_topology(); also MPI_ERR_OTHER, if the launcher does not tell the nodes. */
+int weft_comm_attach_grid(weft_comm_t *comm, const weft_cart_t *grid, weft_comm_t **out);
+
+/** The rank that this rank would get there; MPI_UNDEFINED: none. */
+int weft_comm_place_in_grid(weft_comm_t *comm, const weft_cart_t *grid, int *rank_out);
+
 /** Edges as one rank names them to MPI_Dist_graph_create, which may be any. */
 typedef struct weft_named_edges {
     int count;                    /* of sources */

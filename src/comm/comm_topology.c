@@ -3,17 +3,20 @@
 #include "comm/comm_make.h"
 
 #include "comm/context_agree.h"
+#include "comm/grid_placement.h"
 #include "coll/coll.h"
+#include "coll/comm_shape.h"
 #include "object/group.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
 #include <string.h>
 
-/* The group of the first `size` ranks. */
-static int make_leading_group(const weft_comm_t *comm, int size, weft_group_t **out)
+/* The ranks of the new communicator in the old one: the first `size`, or those of `ranks`. */
+static int make_topology_group(const weft_comm_t *comm, int size, const int *ranks,
+                               weft_group_t **out)
 {
-    if (size == comm->size) {
+    if (size == comm->size && ranks == NULL) {
         weft_group_retain(comm->group);
         *out = comm->group;
         return MPI_SUCCESS;
@@ -21,24 +24,43 @@ static int make_leading_group(const weft_comm_t *comm, int size, weft_group_t **
     int *processes = weft_alloc_array((size_t)size, sizeof(int));
     if (processes == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a group of %d", size);
-    for (int rank = 0; rank < size; rank++)
-        processes[rank] = weft_comm_process(comm, rank);
+    for (int i = 0; i < size; i++)
+        processes[i] = weft_comm_process(comm, ranks == NULL ? i : ranks[i]);
     return weft_group_derive(comm->group, processes, size, out);
 }
 
-int weft_comm_attach_topology(weft_comm_t *comm, int size, weft_topology_t *topology,
-                              weft_comm_t **out)
+static int rank_before_reordering(const void *map, int rank)
+{
+    return ((const int *)map)[rank];
+}
+
+static int find_rank(const int *ranks, int size, int rank)
+{
+    int at = 0;
+    while (at < size && ranks[at] != rank)
+        at++;
+    return at;
+}
+
+/* `ranks` NULL: in the old order. */
+static int attach_topology(weft_comm_t *comm, int size, const int *ranks, weft_topology_t *topology,
+                           weft_comm_t **out)
 {
     weft_creation_t creation = wefti_creation_next(comm);
     weft_members_t members = {.parent = comm, .rank = comm->rank, .size = size};
     weft_group_t *group = NULL;
     *out = NULL;
-    if (comm->rank >= size) {
+    if (ranks != NULL) {
+        members.rank = find_rank(ranks, size, comm->rank);
+        members.rank_in_parent = rank_before_reordering;
+        members.map = ranks;
+    }
+    if (members.rank >= size) {
         weft_topology_release(topology);
         return MPI_SUCCESS;
     }
     int err = topology == NULL ? weft_fail(MPI_ERR_NO_MEM, "no memory for a topology")
-                               : make_leading_group(comm, size, &group);
+                               : make_topology_group(comm, size, ranks, &group);
     err = wefti_comm_make(&members, &creation, group, err, out);
     if (group != NULL)
         weft_group_release(group);
@@ -47,6 +69,56 @@ int weft_comm_attach_topology(weft_comm_t *comm, int size, weft_topology_t *topo
     else
         weft_topology_release(topology);
     return err;
+}
+
+int weft_comm_attach_topology(weft_comm_t *comm, int size, weft_topology_t *topology,
+                              weft_comm_t **out)
+{
+    return attach_topology(comm, size, NULL, topology, out);
+}
+
+/* ---- grids whose ranks may be reordered ---- */
+
+/* *ranks_out is from weft_alloc; NULL: ranks keep their order. All ranks find the same. */
+static int place_ranks(const weft_comm_t *comm, const weft_cart_t *grid, int **ranks_out)
+{
+    weft_shape_t room;
+    const weft_shape_t *shape;
+    *ranks_out = NULL;
+    int err = weft_comm_shape(comm, &room, &shape);
+    if (err != MPI_SUCCESS || shape->nodes == 1)
+        return err;
+    int *ranks = weft_alloc_array((size_t)comm->size, sizeof(int));
+    if (ranks == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for an order of %d ranks", comm->size);
+    if (wefti_grid_place(grid, shape, ranks))
+        *ranks_out = ranks;
+    else
+        weft_free(ranks);
+    return MPI_SUCCESS;
+}
+
+int weft_comm_attach_grid(weft_comm_t *comm, const weft_cart_t *grid, weft_comm_t **out)
+{
+    int *ranks;
+    int err = place_ranks(comm, grid, &ranks);
+    if (err != MPI_SUCCESS)
+        return err;
+    err = attach_topology(comm, weft_cart_size(grid), ranks, weft_topology_of_cart(grid), out);
+    weft_free(ranks);
+    return err;
+}
+
+int weft_comm_place_in_grid(weft_comm_t *comm, const weft_cart_t *grid, int *rank_out)
+{
+    int *ranks, size = weft_cart_size(grid);
+    int err = place_ranks(comm, grid, &ranks);
+    if (err != MPI_SUCCESS)
+        return err;
+    int rank = ranks == NULL ? comm->rank : find_rank(ranks, size, comm->rank);
+    *rank_out = rank < size ? rank : MPI_UNDEFINED;
+    weft_free(ranks);
+    return MPI_SUCCESS;
 }
 
 /* ---- the edges of a distributed graph ---- */

@@ -100,31 +100,30 @@ static int check_grid(const weft_comm_t *comm, const weft_cart_t *grid, int *siz
     return MPI_SUCCESS;
 }
 
-static int make_grid(weft_comm_t *comm, const weft_cart_t *grid, MPI_Comm *comm_cart)
+static int make_grid(weft_comm_t *comm, const weft_cart_t *grid, bool reorders, MPI_Comm *comm_cart)
 {
     int size;
     weft_comm_t *made;
     int err = check_grid(comm, grid, &size);
     if (err == MPI_SUCCESS)
-        err = weft_comm_attach_topology(comm, size, weft_topology_of_cart(grid), &made);
+        err = reorders ? weft_comm_attach_grid(comm, grid, &made)
+                       : weft_comm_attach_topology(comm, size, weft_topology_of_cart(grid), &made);
     if (err == MPI_SUCCESS)
         *comm_cart = made == NULL ? MPI_COMM_NULL : weft_comm_handle(made);
     return err;
 }
 
-/* Ranks keep their order whether they may be reordered or not. */
 WEFT_API(MPI_Cart_create);
 int PMPI_Cart_create(MPI_Comm handle, int ndims, const int dims[], const int periods[], int reorder,
                      MPI_Comm *comm_cart)
 {
     weft_call_t call = weft_call_begin("MPI_Cart_create");
     weft_comm_t *comm;
-    (void)reorder;
     int err = weft_check_intracomm(&call, handle, &comm);
     if (err == MPI_SUCCESS)
         err = weft_check_output(comm_cart, "comm_cart");
     if (err == MPI_SUCCESS)
-        err = make_grid(comm, &(weft_cart_t){ndims, dims, periods}, comm_cart);
+        err = make_grid(comm, &(weft_cart_t){ndims, dims, periods}, reorder != 0, comm_cart);
     return weft_call_end(&call, err);
 }
 
@@ -140,7 +139,7 @@ int PMPI_Cart_map(MPI_Comm handle, int ndims, const int dims[], const int period
     if (err == MPI_SUCCESS)
         err = check_grid(comm, &(weft_cart_t){ndims, dims, periods}, &size);
     if (err == MPI_SUCCESS)
-        *newrank = comm->rank < size ? comm->rank : MPI_UNDEFINED;
+        err = weft_comm_place_in_grid(comm, &(weft_cart_t){ndims, dims, periods}, newrank);
     return weft_call_end(&call, err);
 }
 

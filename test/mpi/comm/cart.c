@@ -122,6 +122,9 @@ static void try_grids(int nodes)
         EXPECT(place == MPI_UNDEFINED, expect_rank >= size);
         if (grid == MPI_COMM_NULL)
             continue;
+        int rank;
+        MPI_Comm_rank(grid, &rank);
+        EXPECT(rank, ndims % 2 ? place : expect_rank); /* reordered as MPI_Cart_map says */
         expect_grid(grid, ndims, dims, periods);
         expect_copies(grid, ndims, dims, periods);
         MPI_Comm_free(&grid);
