@@ -29,9 +29,9 @@ breaks() {
 compile mpi/cuda/enqueue.c enqueue
 compile fault/stream_dies.c stream_dies
 breaks 'MPIX_Stream_create: stream 0x[0-9a-f]*: cuStreamGetCtx failed: CUDA_ERROR_' fail=cuStreamGetCtx:1@0 2 ./enqueue 5 1 device
-breaks 'MPIX_[A-Za-z]*_enqueue: stream 0x[0-9a-f]*: cuLaunchHostFunc failed: CUDA_ERROR_' fail=cuLaunchHostFunc:9@1 2 \
+breaks 'MPIX_[A-Za-z_]*_enqueue: stream 0x[0-9a-f]*: cuLaunchHostFunc failed: CUDA_ERROR_' fail=cuLaunchHostFunc:9@1 2 \
     ./enqueue 5 1 device
-breaks 'MPIX_[A-Za-z]*_enqueue: .*fail' fail=cuLaunchKernel:1+@0 2 ./enqueue 5 1 device
+breaks 'MPIX_[A-Za-z_]*_enqueue: .*fail' fail=cuLaunchKernel:1+@0 2 ./enqueue 5 1 device
 breaks 'rank 2' '' 3 ./stream_dies
 nothing_left
 finish

@@ -332,8 +332,11 @@ static void test_proc_null(void)
  * that is freed while it is active is completed. */
 static void test_free(void)
 {
+    static int out[2]; /* still read when this rank has its own data */
     MPI_Request requests[2], spare[2];
-    int out[2] = {expect_rank, -expect_rank}, in[2] = {-1, -1}, nothing[2], flag = 0;
+    int in[2] = {-1, -1}, nothing[2], flag = 0;
+    out[0] = expect_rank;
+    out[1] = -expect_rank;
     MPI_Precv_init(nothing, 2, 1, MPI_INT, left, TAG, comm, MPI_INFO_NULL, &spare[0]);
     MPI_Request_free(&spare[0]);
     MPI_Precv_init(in, 2, 1, MPI_INT, left, TAG, comm, MPI_INFO_NULL, &requests[0]);
