@@ -25,11 +25,11 @@ static void inter_barrier(weft_plan_t *plan, const weft_coll_args_t *args)
 
 static void inter_bcast(weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    weft_data_t data = weft_send_block(args, 0);
     if (weft_is_inter_root(args))
-        weft_plan_send(plan, data, weft_remote_rank(args, 0));
+        weft_plan_send(plan, weft_send_block(args, 0), weft_remote_rank(args, 0));
     if (!weft_has_remote_root(args))
         return;
+    weft_data_t data = weft_send_block(args, 0);
     weft_team_t own = weft_own_side(args);
     if (own.index == 0)
         weft_plan_recv(plan, data, args->root);
