@@ -30,8 +30,8 @@ static int add_user(int thread_level)
         return err;
     rests = false;
     process = getpid();
-    weft_world.stage = WEFT_RUNNING;
-    users++;
+    if (users++ == 0) /* else threads of other users read it */
+        weft_world.stage = WEFT_RUNNING;
     return MPI_SUCCESS;
 }
 
@@ -98,8 +98,10 @@ int weft_library_enter_session(void)
     pthread_mutex_lock(&gate);
     weft_world.begins_alone = users == 0;
     int err = add_user(MPI_THREAD_MULTIPLE);
+    if (err == MPI_SUCCESS && !weft_world.is_threaded)
+        weft_world.is_threaded = true;
     if (err == MPI_SUCCESS)
-        weft_world.is_threaded = has_sessions = true;
+        has_sessions = true;
     pthread_mutex_unlock(&gate);
     return err;
 }
