@@ -134,11 +134,24 @@ static bool has_lists(source_t source)
     return source >= SEND_BLOCKS && source <= CUT;
 }
 
+/* Between two groups the root gives or gets, and the ranks of the other group do the opposite. */
+static bool takes_part_between(const weft_regions_t *regions)
+{
+    const weft_coll_args_t *args = regions->args;
+    const form_t *form = &forms[regions->coll];
+    bool is_root = args->comm->rank == args->root, gives = regions->side == WEFT_GIVES;
+    if (!form->root_gives && !form->root_gets)
+        return true;
+    return args->root != MPI_PROC_NULL && is_root == (gives ? form->root_gives : form->root_gets);
+}
+
 static bool takes_part(const weft_regions_t *regions)
 {
     const weft_coll_args_t *args = regions->args;
     const form_t *form = &forms[regions->coll];
     bool is_root = args->comm->rank == args->root;
+    if (args->inter != NULL)
+        return takes_part_between(regions);
     if (regions->side == WEFT_GIVES)
         return is_root || !form->root_gives;
     if (regions->coll == WEFT_BCAST)
