@@ -105,7 +105,7 @@ typedef struct inter_split {
 static int make_split_parts(const inter_split_t *split, weft_inter_parts_t *parts)
 {
     const weft_comm_t *both = split->inter->both;
-    bool own_is_first = both->rank == split->inter->rank;
+    bool own_is_first = weft_comm_comes_first(split->inter);
     weft_group_t **first = own_is_first ? &parts->own : &parts->remote;
     weft_group_t **second = own_is_first ? &parts->remote : &parts->own;
     int err = make_group(both, split->sorted, split->first_count, first);
@@ -145,7 +145,7 @@ static int join_split_inter(weft_comm_t *inter, const weft_split_choice_t choice
 {
     const weft_comm_t *both = inter->both;
     int color = choices[both->rank].color;
-    int border = both->rank == inter->rank ? inter->group->size : inter->size;
+    int border = weft_comm_comes_first(inter) ? inter->group->size : inter->size;
     int first = sort_split_members(choices, 0, border, color, sorted);
     int second = sort_split_members(choices, border, both->size, color, sorted + first);
     inter_split_t split = {
@@ -155,16 +155,15 @@ static int join_split_inter(weft_comm_t *inter, const weft_split_choice_t choice
 
 /* ---- both kinds ---- */
 
-static int exchange_colors(weft_comm_t *comm, const weft_split_choice_t *mine,
-                           weft_split_choice_t choices[])
+int wefti_split_exchange(weft_comm_t *whole, const void *mine, void *all, size_t bytes)
 {
     weft_type_t *byte = weft_type_of(MPI_BYTE);
-    weft_coll_args_t args = {.comm = comm,
+    weft_coll_args_t args = {.comm = whole,
                              .send_buf = mine,
-                             .send_count = sizeof(*mine),
+                             .send_count = bytes,
                              .send_type = byte,
-                             .recv_buf = choices,
-                             .recv_count = sizeof(*mine),
+                             .recv_buf = all,
+                             .recv_count = bytes,
                              .recv_type = byte};
     return weft_coll_run(WEFT_ALLGATHER, &args);
 }
@@ -175,7 +174,7 @@ static int split_with(weft_comm_t *comm, const weft_split_choice_t *mine,
 {
     weft_comm_t *whole = weft_comm_whole(comm);
     weft_creation_t creation = wefti_creation_next(whole);
-    int err = exchange_colors(whole, mine, choices);
+    int err = wefti_split_exchange(whole, mine, choices, sizeof(*mine));
     return err == MPI_SUCCESS ? wefti_split_join(comm, choices, &creation, out) : err;
 }
 

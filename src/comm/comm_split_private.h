@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The second half of a split: making the parts once every rank knows what all have chosen. */
+/* What all splits share: every rank hears what all have chosen, and makes its part. */
 #ifndef WEFT_COMM_COMM_SPLIT_PRIVATE_H
 #define WEFT_COMM_COMM_SPLIT_PRIVATE_H
 
@@ -9,6 +9,9 @@
 typedef struct weft_split_choice {
     int color, key;
 } weft_split_choice_t;
+
+/** Each rank tells all others `bytes` bytes: all[whole->size] of them. Errors of a collective. */
+int wefti_split_exchange(weft_comm_t *whole, const void *mine, void *all, size_t bytes);
 
 /**
  * Make the part of this rank; *out stays NULL for colour MPI_UNDEFINED. Errors as of

@@ -3,7 +3,6 @@
 #include "comm/comm_make.h"
 
 #include "comm/comm_split_private.h"
-#include "coll/coll.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
@@ -25,19 +24,6 @@ static whereabouts_t find_whereabouts(int level, int key)
 static int fail_no_room(const weft_comm_t *whole)
 {
     return weft_fail(MPI_ERR_NO_MEM, "no memory for what %d ranks say", whole->size);
-}
-
-static int exchange_whereabouts(weft_comm_t *comm, const whereabouts_t *mine, whereabouts_t all[])
-{
-    weft_type_t *byte = weft_type_of(MPI_BYTE);
-    weft_coll_args_t args = {.comm = comm,
-                             .send_buf = mine,
-                             .send_count = sizeof(*mine),
-                             .send_type = byte,
-                             .recv_buf = all,
-                             .recv_count = sizeof(*mine),
-                             .recv_type = byte};
-    return weft_coll_run(WEFT_ALLGATHER, &args);
 }
 
 static bool are_together(const whereabouts_t *one, const whereabouts_t *two, int level)
@@ -81,7 +67,8 @@ static int split_with_all(weft_comm_t *comm, const whereabouts_t *mine, whereabo
     weft_comm_t *whole = weft_comm_whole(comm);
     weft_creation_t creation = wefti_creation_next(whole);
     weft_split_choice_t *choices = weft_alloc_array((size_t)whole->size, sizeof(*choices));
-    int err = choices == NULL ? fail_no_room(whole) : exchange_whereabouts(whole, mine, all);
+    int err = choices == NULL ? fail_no_room(whole)
+                              : wefti_split_exchange(whole, mine, all, sizeof(*mine));
     if (err == MPI_SUCCESS) {
         bool is_guided = mine->level != WEFT_LEVEL_UNGUIDED;
         *level_out = is_guided ? mine->level : first_dividing_level(all, whole->size);

@@ -141,10 +141,9 @@ static int check_inter_call(const weft_coll_call_t *user, const weft_comm_t *int
 /* The root as a rank of the union. */
 static int root_in_union(const weft_coll_call_t *user, const weft_comm_t *inter)
 {
-    bool is_first = inter->both->rank == inter->rank; /* the own group */
     if (user->root == MPI_ROOT)
         return inter->both->rank;
-    return user->root < 0 ? MPI_PROC_NULL : user->root + (is_first ? inter->group->size : 0);
+    return user->root < 0 ? MPI_PROC_NULL : weft_comm_remote_in_union(inter, user->root);
 }
 
 /* Arguments that do not matter may have any value. */

@@ -95,6 +95,18 @@ static inline weft_comm_t *weft_comm_known(weft_comm_t *comm)
     return comm->inter != NULL ? comm->inter : comm;
 }
 
+/** Does the own group of an intercommunicator come first in its union? */
+static inline bool weft_comm_comes_first(const weft_comm_t *inter)
+{
+    return inter->both->rank == inter->rank;
+}
+
+/** The rank in the union of a rank of the remote group. */
+static inline int weft_comm_remote_in_union(const weft_comm_t *inter, int rank)
+{
+    return weft_comm_comes_first(inter) ? inter->group->size + rank : rank;
+}
+
 /** The process of a peer. */
 static inline int weft_comm_process(const weft_comm_t *comm, int rank)
 {

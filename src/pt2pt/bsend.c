@@ -315,8 +315,7 @@ static int bsend_start_persistent(weft_request_t *request)
     int err = weft_bsend_begin(&((persistent_t *)request)->args, &sent);
     if (err != MPI_SUCCESS)
         return err;
-    request->is_active = true;
-    weft_status_clear(&request->status);
+    weft_request_restart(request);
     weft_request_complete(request);
     return MPI_SUCCESS;
 }

@@ -17,8 +17,7 @@ static inline weft_team_t weft_own_side(const weft_coll_args_t *args)
 /** Rank `index` of the remote group. */
 static inline int weft_remote_rank(const weft_coll_args_t *args, int index)
 {
-    bool is_first = args->comm->rank == args->inter->rank; /* the own group */
-    return is_first ? args->inter->group->size + index : index;
+    return weft_comm_remote_in_union(args->inter, index);
 }
 
 static inline bool weft_is_inter_root(const weft_coll_args_t *args)
