@@ -79,6 +79,37 @@ static bool parse_TEXT(const char *text, void *out)
     return true;
 }
 
+/* The bit of a name of `length` bytes; 0: there is no such check. */
+static unsigned check_named(const char *name, size_t length)
+{
+    static const struct {
+        const char *name;
+        unsigned bits;
+    } checks[] = {{"collectives", WEFT_CHECK_COLLECTIVES},
+                  {"leaks", WEFT_CHECK_LEAKS},
+                  {"all", WEFT_CHECK_COLLECTIVES | WEFT_CHECK_LEAKS}};
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+        if (strlen(checks[i].name) == length && strncmp(name, checks[i].name, length) == 0)
+            return checks[i].bits;
+    }
+    return 0;
+}
+
+static bool parse_CHECKS(const char *text, void *out)
+{
+    unsigned wanted = 0;
+    while (*text != '\0') {
+        size_t length = strcspn(text, ",");
+        unsigned bits = check_named(text, length);
+        if (bits == 0)
+            return false;
+        wanted |= bits;
+        text += length + (text[length] == ',');
+    }
+    *(unsigned *)out = wanted;
+    return true;
+}
+
 typedef struct variable {
     const char *name, *fallback, *unit, *help;
     const char *text; /* in force */
@@ -154,7 +185,8 @@ static void set_from_environment(const char *entry)
             variables[i].is_set = true;
         } else if (may_warn(name)) {
             fprintf(stderr, "weft: WEFT_%s is \"%s\", which is not a value it can take; using %s\n",
-                    name, value + 1, variables[i].fallback);
+                    name, value + 1,
+                    variables[i].fallback[0] != '\0' ? variables[i].fallback : "none");
         }
         return;
     }

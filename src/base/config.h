@@ -16,6 +16,13 @@ typedef int weft_config_COUNT_t;   /* at least 1, at most INT_MAX / 1000 */
 typedef int weft_config_SECONDS_t; /* at least 1; in ms it fits an int */
 typedef size_t weft_config_SIZE_t;
 typedef const char *weft_config_TEXT_t;
+typedef unsigned weft_config_CHECKS_t; /* weft_check_t, or-ed; a list of their names, or "all" */
+
+/** What WEFT_CHECK can ask for. */
+typedef enum weft_check {
+    WEFT_CHECK_COLLECTIVES = 1, /* coll/call_check.h */
+    WEFT_CHECK_LEAKS = 2,       /* mpi/leaks.h */
+} weft_check_t;
 
 typedef struct weft_config {
 #define VAR(name, kind, fallback, unit, help) weft_config_##kind##_t name;

@@ -36,7 +36,7 @@ static weft_pool_t call_checks = WEFT_POOL(call_check_t);
 
 void weft_call_check_open(void)
 {
-    weft_checks_collectives = strcmp(weft_config.CHECK, "collectives") == 0;
+    weft_checks_collectives = (weft_config.CHECK & WEFT_CHECK_COLLECTIVES) != 0;
 }
 
 void weft_call_check_close(void)

@@ -2,6 +2,7 @@
 /* Buffers for buffered sends (MPI 5.0 section 3.6). */
 #include "mpi/api.h"
 
+#include "mpi/leaks.h"
 #include "mpi/session_call.h"
 #include "mpi/check.h"
 #include "pt2pt/bsend.h"
@@ -71,14 +72,15 @@ int PMPI_Buffer_flush(void)
     return weft_call_end(&call, MPI_SUCCESS);
 }
 
-static int begin_flush(weft_bsend_place_t *place, weft_comm_t *comm, MPI_Request *out)
+static int begin_flush(const char *name, weft_bsend_place_t *place, weft_comm_t *comm,
+                       MPI_Request *out)
 {
     weft_request_t *request;
     int err = weft_check_output(out, "request");
     if (err == MPI_SUCCESS)
         err = weft_bsend_flush_begin(place, comm, &request);
     if (err == MPI_SUCCESS)
-        *out = weft_request_handle(request);
+        *out = weft_give_request(name, request);
     return err;
 }
 
@@ -86,7 +88,7 @@ WEFT_API(MPI_Buffer_iflush);
 int PMPI_Buffer_iflush(MPI_Request *request)
 {
     weft_call_t call = weft_call_begin("MPI_Buffer_iflush");
-    return weft_call_end(&call, begin_flush(weft_bsend_of_process(), NULL, request));
+    return weft_call_end(&call, begin_flush(call.name, weft_bsend_of_process(), NULL, request));
 }
 
 WEFT_API(MPI_Comm_attach_buffer_c);
@@ -140,7 +142,7 @@ int PMPI_Comm_iflush_buffer(MPI_Comm handle, MPI_Request *request)
     weft_comm_t *comm;
     int err = weft_check_comm(&call, handle, &comm);
     if (err == MPI_SUCCESS)
-        err = begin_flush(weft_bsend_of_comm(comm), comm, request);
+        err = begin_flush(call.name, weft_bsend_of_comm(comm), comm, request);
     return weft_call_end(&call, err);
 }
 
@@ -197,6 +199,7 @@ int PMPI_Session_iflush_buffer(MPI_Session handle, MPI_Request *request)
     weft_session_t *session;
     int err = weft_check_session(&call, handle, &session);
     if (err == MPI_SUCCESS)
-        err = begin_flush(weft_bsend_of_session(session), NULL, request);
+        err =
+            begin_flush("MPI_Session_iflush_buffer", weft_bsend_of_session(session), NULL, request);
     return weft_session_call_end(&call, err);
 }

@@ -3,6 +3,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
+#include "mpi/leaks.h"
 #include "comm/comm_make.h"
 #include "object/balanced_dims.h"
 #include "object/topology.h"
@@ -109,7 +110,7 @@ static int make_grid(weft_comm_t *comm, const weft_cart_t *grid, bool reorders, 
         err = reorders ? weft_comm_attach_grid(comm, grid, &made)
                        : weft_comm_attach_topology(comm, size, weft_topology_of_cart(grid), &made);
     if (err == MPI_SUCCESS)
-        *comm_cart = made == NULL ? MPI_COMM_NULL : weft_comm_handle(made);
+        *comm_cart = weft_give_comm("MPI_Cart_create", made);
     return err;
 }
 
@@ -348,6 +349,6 @@ int PMPI_Cart_sub(MPI_Comm handle, const int remain_dims[], MPI_Comm *newcomm)
     if (err == MPI_SUCCESS)
         err = make_subgrid(comm, cart, remain_dims, &made);
     if (err == MPI_SUCCESS)
-        *newcomm = weft_comm_handle(made);
+        *newcomm = weft_give_comm(call.name, made);
     return weft_call_end(&call, err);
 }

@@ -4,6 +4,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
+#include "mpi/leaks.h"
 #include "comm/comm_make.h"
 #include "coll/coll.h"
 #include "pt2pt/bsend.h"
@@ -87,7 +88,7 @@ int PMPI_Comm_group(MPI_Comm handle, MPI_Group *group)
         err = weft_check_output(group, "group");
     if (err == MPI_SUCCESS) {
         weft_group_retain(comm->group);
-        *group = weft_group_handle(comm->group);
+        *group = weft_give_group(call.name, comm->group);
     }
     return weft_call_end(&call, err);
 }
@@ -120,7 +121,7 @@ int PMPI_Comm_dup(MPI_Comm handle, MPI_Comm *newcomm)
     if (err == MPI_SUCCESS)
         err = weft_comm_dup(comm, &copy);
     if (err == MPI_SUCCESS)
-        *newcomm = weft_comm_handle(copy);
+        *newcomm = weft_give_comm(call.name, copy);
     return weft_call_end(&call, err);
 }
 
@@ -137,7 +138,7 @@ int PMPI_Comm_dup_with_info(MPI_Comm handle, MPI_Info info_handle, MPI_Comm *new
         err = weft_comm_dup(comm, &copy);
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
-    *newcomm = weft_comm_handle(copy);
+    *newcomm = weft_give_comm(call.name, copy);
     return weft_call_end(&call, weft_comm_set_hints(copy, info));
 }
 
@@ -157,8 +158,8 @@ static int idup(const char *name, MPI_Comm handle, MPI_Info info_handle, MPI_Com
         err = weft_comm_idup(comm, &copy, &begun);
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
-    *newcomm = weft_comm_handle(copy);
-    *request = weft_request_handle(begun);
+    *newcomm = weft_give_comm(call.name, copy);
+    *request = weft_give_request(call.name, begun);
     return weft_call_end(&call, weft_comm_set_hints(copy, info));
 }
 
@@ -198,7 +199,8 @@ static int check_create(weft_call_t *call, MPI_Comm handle, MPI_Group group_hand
 }
 
 /* A rank that is not in the group gets MPI_COMM_NULL at once. */
-static int create_of_group(weft_comm_t *comm, weft_group_t *group, int tag, MPI_Comm *newcomm)
+static int create_of_group(const char *name, weft_comm_t *comm, weft_group_t *group, int tag,
+                           MPI_Comm *newcomm)
 {
     weft_comm_t *made;
     if (group->rank == MPI_UNDEFINED) {
@@ -207,7 +209,7 @@ static int create_of_group(weft_comm_t *comm, weft_group_t *group, int tag, MPI_
     }
     int err = weft_comm_create_of(comm, group, tag, &made);
     if (err == MPI_SUCCESS)
-        *newcomm = weft_comm_handle(made);
+        *newcomm = weft_give_comm(name, made);
     return err;
 }
 
@@ -216,7 +218,7 @@ static int split_comm(weft_comm_t *comm, int color, int key, MPI_Comm *newcomm)
     weft_comm_t *made;
     int err = weft_comm_split(comm, color, key, &made);
     if (err == MPI_SUCCESS)
-        *newcomm = made == NULL ? MPI_COMM_NULL : weft_comm_handle(made);
+        *newcomm = weft_give_comm("MPI_Comm_split", made);
     return err;
 }
 
@@ -237,8 +239,9 @@ int PMPI_Comm_create(MPI_Comm handle, MPI_Group group_handle, MPI_Comm *newcomm)
     if (err == MPI_SUCCESS)
         err = weft_check_output(newcomm, "newcomm");
     if (err == MPI_SUCCESS)
-        err = weft_comm_is_inter(comm) ? create_of_inter(comm, group, newcomm)
-                                       : create_of_group(comm, group, WEFT_CREATE_TAG, newcomm);
+        err = weft_comm_is_inter(comm)
+                  ? create_of_inter(comm, group, newcomm)
+                  : create_of_group(call.name, comm, group, WEFT_CREATE_TAG, newcomm);
     return weft_call_end(&call, err);
 }
 
@@ -256,7 +259,7 @@ int PMPI_Comm_create_group(MPI_Comm handle, MPI_Group group_handle, int tag, MPI
     if (err == MPI_SUCCESS)
         err = weft_check_intra(comm);
     if (err == MPI_SUCCESS)
-        err = create_of_group(comm, group, tag, newcomm);
+        err = create_of_group(call.name, comm, group, tag, newcomm);
     return weft_call_end(&call, err);
 }
 
@@ -341,7 +344,7 @@ int PMPI_Comm_split_type(MPI_Comm handle, int split_type, int key, MPI_Info info
         err = weft_comm_split_by_level(comm, &level, key, &part);
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
-    *newcomm = part == NULL ? MPI_COMM_NULL : weft_comm_handle(part);
+    *newcomm = weft_give_comm(call.name, part);
     if (part != NULL)
         err = weft_comm_set_hints(part, info);
     if (part != NULL && err == MPI_SUCCESS)
@@ -370,6 +373,7 @@ static int free_comm(weft_call_t *call, weft_comm_t *comm, MPI_Comm *handle)
         return err;
     weft_bsend_release(weft_bsend_of_comm(comm));
     call->comm = NULL;
+    weft_note_back(comm);
     weft_comm_release(comm);
     *handle = MPI_COMM_NULL;
     return MPI_SUCCESS;

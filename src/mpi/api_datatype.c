@@ -4,6 +4,7 @@
 #include "mpi/attribute_owner.h"
 #include "mpi/call.h"
 #include "mpi/check.h"
+#include "mpi/leaks.h"
 #include "datatype/type.h"
 #include "object/int_handles.h"
 #include "base/fail.h"
@@ -37,6 +38,7 @@ static int free_type(MPI_Datatype *datatype)
     err = weft_attributes_delete_all(weft_type_attributes(type));
     if (err != MPI_SUCCESS)
         return err;
+    weft_note_back(*datatype);
     weft_type_release(type);
     *datatype = MPI_DATATYPE_NULL;
     return MPI_SUCCESS;
@@ -73,7 +75,7 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
     if (err == MPI_SUCCESS)
         err = copy_type_attributes(old, type);
     if (err == MPI_SUCCESS)
-        *newtype = weft_type_handle(type);
+        *newtype = weft_give_type(call.name, type);
     return weft_call_end(&call, err);
 }
 

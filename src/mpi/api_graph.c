@@ -3,6 +3,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
+#include "mpi/leaks.h"
 #include "comm/comm_make.h"
 #include "object/comm_hints.h"
 #include "object/topology.h"
@@ -55,7 +56,7 @@ static int make_graph(weft_comm_t *comm, weft_graph_t *graph, MPI_Comm *comm_gra
     if (err == MPI_SUCCESS)
         err = weft_comm_attach_topology(comm, graph->nodes, weft_topology_of_graph(graph), &made);
     if (err == MPI_SUCCESS)
-        *comm_graph = made == NULL ? MPI_COMM_NULL : weft_comm_handle(made);
+        *comm_graph = weft_give_comm("MPI_Graph_create", made);
     return err;
 }
 
@@ -242,14 +243,14 @@ static int check_creation(const MPI_Comm *comm_dist_graph, MPI_Info info_handle,
 }
 
 /* With the hints of the program; the topology is released on failure. */
-static int make_dist_graph(weft_comm_t *comm, weft_topology_t *topology, weft_info_t *info,
-                           MPI_Comm *comm_dist_graph)
+static int make_dist_graph(const char *name, weft_comm_t *comm, weft_topology_t *topology,
+                           weft_info_t *info, MPI_Comm *comm_dist_graph)
 {
     weft_comm_t *made;
     int err = weft_comm_attach_topology(comm, comm->size, topology, &made);
     if (err != MPI_SUCCESS)
         return err;
-    *comm_dist_graph = weft_comm_handle(made);
+    *comm_dist_graph = weft_give_comm(name, made);
     return weft_comm_set_hints(made, info);
 }
 
@@ -300,7 +301,8 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm handle, int indegree, const int sou
     if (err == MPI_SUCCESS)
         err = check_adjacent(comm, &edges);
     if (err == MPI_SUCCESS)
-        err = make_dist_graph(comm, weft_topology_of_edges(&edges), info, comm_dist_graph);
+        err =
+            make_dist_graph(call.name, comm, weft_topology_of_edges(&edges), info, comm_dist_graph);
     return weft_call_end(&call, err);
 }
 
@@ -356,7 +358,7 @@ int PMPI_Dist_graph_create(MPI_Comm handle, int n, const int sources[], const in
     if (err == MPI_SUCCESS)
         err = weft_comm_gather_edges(comm, &named, &topology);
     if (err == MPI_SUCCESS)
-        err = make_dist_graph(comm, topology, info, comm_dist_graph);
+        err = make_dist_graph(call.name, comm, topology, info, comm_dist_graph);
     return weft_call_end(&call, err);
 }
 

@@ -3,6 +3,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
+#include "mpi/leaks.h"
 #include "object/grequest.h"
 #include "base/fail.h"
 
@@ -30,7 +31,7 @@ int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free
     if (err == MPI_SUCCESS)
         err = weft_grequest_create(&args, &made);
     if (err == MPI_SUCCESS)
-        *request = weft_request_handle(made);
+        *request = weft_give_request(call.name, made);
     return weft_call_end(&call, err);
 }
 

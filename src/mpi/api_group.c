@@ -3,6 +3,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
+#include "mpi/leaks.h"
 #include "object/group_set.h"
 #include "base/fail.h"
 
@@ -101,7 +102,7 @@ static int combine_groups(const char *name, MPI_Group group1, MPI_Group group2, 
     if (err == MPI_SUCCESS)
         err = make(one, two, &made);
     if (err == MPI_SUCCESS)
-        *newgroup = weft_group_handle(made);
+        *newgroup = weft_give_group(call.name, made);
     return weft_call_end(&call, err);
 }
 
@@ -139,7 +140,7 @@ int PMPI_Group_incl(MPI_Group handle, int n, const int ranks[], MPI_Group *newgr
     if (err == MPI_SUCCESS)
         err = weft_group_include(group, n, ranks, &made);
     if (err == MPI_SUCCESS)
-        *newgroup = weft_group_handle(made);
+        *newgroup = weft_give_group(call.name, made);
     return weft_call_end(&call, err);
 }
 
@@ -152,7 +153,7 @@ int PMPI_Group_excl(MPI_Group handle, int n, const int ranks[], MPI_Group *newgr
     if (err == MPI_SUCCESS)
         err = weft_group_exclude(group, n, ranks, &made);
     if (err == MPI_SUCCESS)
-        *newgroup = weft_group_handle(made);
+        *newgroup = weft_give_group(call.name, made);
     return weft_call_end(&call, err);
 }
 
@@ -165,7 +166,7 @@ int PMPI_Group_range_incl(MPI_Group handle, int n, int ranges[][3], MPI_Group *n
     if (err == MPI_SUCCESS)
         err = weft_group_include_ranges(group, n, ranges, &made);
     if (err == MPI_SUCCESS)
-        *newgroup = weft_group_handle(made);
+        *newgroup = weft_give_group(call.name, made);
     return weft_call_end(&call, err);
 }
 
@@ -178,7 +179,7 @@ int PMPI_Group_range_excl(MPI_Group handle, int n, int ranges[][3], MPI_Group *n
     if (err == MPI_SUCCESS)
         err = weft_group_exclude_ranges(group, n, ranges, &made);
     if (err == MPI_SUCCESS)
-        *newgroup = weft_group_handle(made);
+        *newgroup = weft_give_group(call.name, made);
     return weft_call_end(&call, err);
 }
 
@@ -192,6 +193,7 @@ int PMPI_Group_free(MPI_Group *handle)
     if (err == MPI_SUCCESS)
         err = weft_check_group(*handle, "group", &group);
     if (err == MPI_SUCCESS) {
+        weft_note_back(*handle);
         weft_group_release(group);
         *handle = MPI_GROUP_NULL;
     }

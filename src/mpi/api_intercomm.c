@@ -3,6 +3,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
+#include "mpi/leaks.h"
 #include "comm/comm_make.h"
 #include "base/fail.h"
 
@@ -51,7 +52,7 @@ int PMPI_Comm_remote_group(MPI_Comm handle, MPI_Group *group)
         err = weft_check_output(group, "group");
     if (err == MPI_SUCCESS) {
         weft_group_retain(comm->peers);
-        *group = weft_group_handle(comm->peers);
+        *group = weft_give_group(call.name, comm->peers);
     }
     return weft_call_end(&call, err);
 }
@@ -98,7 +99,7 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
     if (err == MPI_SUCCESS)
         err = weft_intercomm_create(local, local_leader, is_leader ? &leader : NULL, &made);
     if (err == MPI_SUCCESS)
-        *newintercomm = weft_comm_handle(made);
+        *newintercomm = weft_give_comm(call.name, made);
     return weft_call_end(&call, err);
 }
 
@@ -113,6 +114,6 @@ int PMPI_Intercomm_merge(MPI_Comm handle, int high, MPI_Comm *newintracomm)
     if (err == MPI_SUCCESS)
         err = weft_intercomm_merge(inter, high != 0, &merged);
     if (err == MPI_SUCCESS)
-        *newintracomm = weft_comm_handle(merged);
+        *newintracomm = weft_give_comm(call.name, merged);
     return weft_call_end(&call, err);
 }

@@ -3,6 +3,7 @@
 #include "mpi/api.h"
 #include "mpi/call.h"
 #include "mpi/check.h"
+#include "mpi/leaks.h"
 #include "datatype/op.h"
 #include "object/int_handles.h"
 #include "base/fail.h"
@@ -18,6 +19,8 @@ static int create_op(const weft_op_t *functions, int commute, bool is_given, MPI
         err = weft_op_create(functions->user, functions->user_c, commute != 0, &created);
     if (err == MPI_SUCCESS)
         *op = weft_op_handle(created);
+    if (err == MPI_SUCCESS)
+        weft_note_given(WEFT_KIND_OP, *op, call.name);
     return weft_call_end(&call, err);
 }
 
@@ -41,6 +44,7 @@ static int free_op(MPI_Op *handle)
         return err;
     if (op->is_predefined)
         return weft_fail(MPI_ERR_OP, "op is %s, which is predefined", op->name);
+    weft_note_back(*handle);
     weft_op_release(op);
     *handle = MPI_OP_NULL;
     return MPI_SUCCESS;

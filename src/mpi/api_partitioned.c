@@ -3,6 +3,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
+#include "mpi/leaks.h"
 #include "pt2pt/partitioned.h"
 #include "runtime/progress.h"
 #include "base/fail.h"
@@ -74,7 +75,7 @@ int PMPI_Psend_init_c(const void *buf, int partitions, MPI_Count count, MPI_Data
         err = weft_psend_init(&args, partitions, &made);
     }
     if (err == MPI_SUCCESS)
-        *request = weft_request_handle(made);
+        *request = weft_give_request(call.name, made);
     return weft_call_end(&call, err);
 }
 
@@ -92,7 +93,7 @@ int PMPI_Precv_init_c(void *buf, int partitions, MPI_Count count, MPI_Datatype d
         err = weft_precv_init(&args, partitions, &made);
     }
     if (err == MPI_SUCCESS)
-        *request = weft_request_handle(made);
+        *request = weft_give_request(call.name, made);
     return weft_call_end(&call, err);
 }
 

@@ -3,6 +3,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
+#include "mpi/leaks.h"
 #include "pt2pt/pt2pt.h"
 #include "base/fail.h"
 
@@ -70,6 +71,7 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_St
         weft_message_t *found;
         weft_mprobe(&args, &found, status);
         *message = weft_message_handle(found);
+        weft_note_given(WEFT_KIND_MESSAGE, *message, call.name);
     }
     return weft_call_end(&call, err);
 }
@@ -93,6 +95,7 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
     } else if (err == MPI_SUCCESS) {
         *flag = weft_improbe(&args, &found, status);
         *message = *flag ? weft_message_handle(found) : MPI_MESSAGE_NULL;
+        weft_note_given(WEFT_KIND_MESSAGE, *message, call.name);
     }
     return weft_call_end(&call, err);
 }
@@ -114,6 +117,7 @@ static int begin_mrecv(weft_call_t *call, const weft_recv_args_t *buffer, MPI_Me
                              ? "MPI_MESSAGE_NULL"
                              : "no message of a matched probe, or received already");
     call->comm = weft_message_comm(message);
+    weft_note_back(message);
     return weft_mrecv_begin(buffer, message, out);
 }
 
@@ -176,7 +180,7 @@ int PMPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message
         err = begin_mrecv(&call, &args, message, &request);
     if (err == MPI_SUCCESS) {
         *message = MPI_MESSAGE_NULL;
-        *handle = weft_request_handle(request);
+        *handle = weft_give_request(call.name, request);
     }
     return weft_call_end(&call, err);
 }

@@ -3,6 +3,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
+#include "mpi/leaks.h"
 #include "stream/enqueue.h"
 #include "pt2pt/bsend.h"
 #include "pt2pt/pt2pt.h"
@@ -119,7 +120,7 @@ static inline int send_with(const char *name, const user_message_t *user, weft_s
         err = begin(&args, &request);
     }
     if (__builtin_expect(err == MPI_SUCCESS, 1))
-        *out = weft_request_handle(request);
+        *out = weft_give_request(call.name, request);
     return weft_call_end(&call, err);
 }
 
@@ -251,7 +252,7 @@ static inline int recv_with(const char *name, const user_message_t *user, begin_
     if (err == MPI_SUCCESS)
         err = begin(&args, &request);
     if (err == MPI_SUCCESS)
-        *out = weft_request_handle(request);
+        *out = weft_give_request(call.name, request);
     return weft_call_end(&call, err);
 }
 
@@ -308,13 +309,13 @@ int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, i
     return weft_call_end(&call, err);
 }
 
-static int begin_exchange(const weft_send_args_t *send, const weft_recv_args_t *recv,
-                          bool is_replace, MPI_Request *out)
+static int begin_exchange(const char *name, const weft_send_args_t *send,
+                          const weft_recv_args_t *recv, bool is_replace, MPI_Request *out)
 {
     weft_request_t *request;
     int err = weft_sendrecv_begin(send, recv, is_replace, &request);
     if (err == MPI_SUCCESS)
-        *out = weft_request_handle(request);
+        *out = weft_give_request(name, request);
     return err;
 }
 
@@ -332,7 +333,7 @@ int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
     if (err == MPI_SUCCESS)
         err = check_recv(&call, &in, &recv);
     if (err == MPI_SUCCESS)
-        err = begin_exchange(&send, &recv, false, request);
+        err = begin_exchange(call.name, &send, &recv, false, request);
     return weft_call_end(&call, err);
 }
 
@@ -350,7 +351,7 @@ int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, 
     if (err == MPI_SUCCESS)
         err = check_recv(&call, &in, &recv);
     if (err == MPI_SUCCESS)
-        err = begin_exchange(&send, &recv, true, request);
+        err = begin_exchange(call.name, &send, &recv, true, request);
     return weft_call_end(&call, err);
 }
 
@@ -365,7 +366,7 @@ static int enqueue_send(const char *name, const user_message_t *user, MPI_Reques
     if (err == MPI_SUCCESS)
         err = weft_enqueue_send(name, &args, out == NULL ? NULL : &request);
     if (err == MPI_SUCCESS && out != NULL)
-        *out = weft_request_handle(request);
+        *out = weft_give_request(call.name, request);
     return weft_call_end(&call, err);
 }
 
@@ -379,7 +380,7 @@ static int enqueue_recv(const char *name, const user_message_t *user, MPI_Status
     if (err == MPI_SUCCESS)
         err = weft_enqueue_recv(name, &args, status, out == NULL ? NULL : &request);
     if (err == MPI_SUCCESS && out != NULL)
-        *out = weft_request_handle(request);
+        *out = weft_give_request(call.name, request);
     return weft_call_end(&call, err);
 }
 

@@ -2,6 +2,7 @@
 /* Sessions and what is made of them (MPI 5.0 section 11.3; MPI_Comm_create_from_group: 7.4.2). */
 #include "mpi/api.h"
 
+#include "mpi/leaks.h"
 #include "mpi/library_users.h"
 #include "mpi/process_sets.h"
 #include "mpi/session_call.h"
@@ -250,13 +251,14 @@ int PMPI_Group_from_session_pset(MPI_Session handle, const char *pset_name, MPI_
     if (err == MPI_SUCCESS)
         err = weft_process_set_group(number, call.session, &group);
     if (err == MPI_SUCCESS)
-        *newgroup = weft_group_handle(group);
+        *newgroup = weft_give_group("MPI_Group_from_session_pset", group);
     return weft_session_call_end(&call, err);
 }
 
 /* ---- communicators ---- */
 
 typedef struct from_group_args {
+    const char *function;
     weft_group_t *group;
     const char *name;
     weft_info_t *info;
@@ -284,7 +286,7 @@ static int finish_from_group(const from_group_args_t *args, weft_comm_t *comm, M
     weft_comm_set_errhandler(comm, args->handler);
     int err = weft_comm_set_hints(comm, args->info);
     if (err == MPI_SUCCESS)
-        *newcomm = weft_comm_handle(comm);
+        *newcomm = weft_give_comm(args->function, comm);
     else
         weft_comm_release(comm);
     return err;
@@ -306,7 +308,7 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info
                                 MPI_Errhandler errhandler, MPI_Comm *newcomm)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_create_from_group");
-    from_group_args_t args = {.name = stringtag};
+    from_group_args_t args = {.function = call.name, .name = stringtag};
     int err = weft_check_errhandler_of(errhandler, WEFT_KIND_COMM, &args.handler);
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
@@ -353,7 +355,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
                                       MPI_Errhandler errhandler, MPI_Comm *newintercomm)
 {
     weft_call_t call = weft_call_begin("MPI_Intercomm_create_from_groups");
-    from_group_args_t args = {.name = stringtag};
+    from_group_args_t args = {.function = call.name, .name = stringtag};
     weft_leader_t leader, *own = NULL;
     int err = weft_check_errhandler_of(errhandler, WEFT_KIND_COMM, &args.handler);
     if (err != MPI_SUCCESS)

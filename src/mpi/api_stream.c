@@ -4,6 +4,7 @@
 #include "mpi/api.h"
 
 #include "mpi/check.h"
+#include "mpi/leaks.h"
 #include "comm/comm_make.h"
 #include "stream/stream.h"
 #include "base/fail.h"
@@ -165,7 +166,7 @@ int PMPIX_Stream_comm_create(MPI_Comm comm_handle, MPIX_Stream handle, MPI_Comm 
     if (err == MPI_SUCCESS && stream != NULL)
         weft_stream_attach(stream, copy);
     if (err == MPI_SUCCESS)
-        *newcomm = weft_comm_handle(copy);
+        *newcomm = weft_give_comm(call.name, copy);
     return weft_call_end(&call, err);
 }
 

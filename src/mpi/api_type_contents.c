@@ -3,6 +3,7 @@
 #include "mpi/api.h"
 #include "mpi/call.h"
 #include "mpi/check.h"
+#include "mpi/leaks.h"
 #include "datatype/envelope.h"
 #include "datatype/type.h"
 #include "base/fail.h"
@@ -111,6 +112,12 @@ static int check_contents_rooms(const weft_type_t *type, const weft_envelope_siz
     return err;
 }
 
+static void note_component(const weft_type_t *type)
+{
+    if (!type->is_predefined) /* which Fortran's parameterised types are, too */
+        weft_note_given(WEFT_KIND_TYPE, type, "MPI_Type_get_contents");
+}
+
 static int get_contents(const weft_type_t *type, const weft_envelope_sizes_t *room,
                         const weft_contents_t *out)
 {
@@ -119,6 +126,8 @@ static int get_contents(const weft_type_t *type, const weft_envelope_sizes_t *ro
     int err = check_contents_rooms(type, room, out);
     if (err == MPI_SUCCESS)
         weft_envelope_contents(type, out);
+    for (size_t i = 0; i < type->envelope->type_count && err == MPI_SUCCESS; i++)
+        note_component(type->envelope->types[i]);
     return err;
 }
 

@@ -4,6 +4,7 @@
 #include "mpi/api.h"
 #include "mpi/call.h"
 #include "mpi/check.h"
+#include "mpi/leaks.h"
 #include "datatype/type.h"
 #include "object/counts.h"
 #include "base/fail.h"
@@ -30,7 +31,7 @@ static int end_create(const weft_call_t *call, int err, weft_type_t *type, const
     if (err == MPI_SUCCESS) {
         if (form == WIDE_FORM)
             weft_type_set_wide(type);
-        *newtype = weft_type_handle(type);
+        *newtype = weft_give_type(call->name, type);
     }
     return weft_call_end(call, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/coll_call.h"
 
+#include "mpi/leaks.h"
 #include "base/fail.h"
 
 #include <stdio.h>
@@ -156,6 +157,6 @@ int weft_coll_request(const weft_coll_call_t *user, const weft_coll_args_t *args
         err = is_persistent ? weft_coll_prepare(user->coll, args, &request)
                             : weft_coll_begin(user->coll, args, &request);
     if (err == MPI_SUCCESS)
-        *user->request = weft_request_handle(request);
+        *user->request = weft_give_request(user->name, request);
     return err;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/library_users.h"
 
+#include "mpi/leaks.h"
 #include "mpi/start.h"
 #include "object/comm.h"
 #include "runtime/lock.h"
@@ -71,9 +72,11 @@ int weft_library_end_world(void)
 {
     pthread_mutex_lock(&gate);
     weft_report_world_end();
-    if (users > 1)
-        return MPI_SUCCESS;
-    return weft_stop_sending(!has_sessions);
+    int err = users > 1 ? MPI_SUCCESS : weft_stop_sending(!has_sessions);
+    weft_lock();
+    weft_leaks_list(users == 1 && !has_sessions);
+    weft_unlock();
+    return err;
 }
 
 int weft_library_leave_world(void)

@@ -2,6 +2,7 @@
 #include "mpi/start.h"
 
 #include "mpi/last_output.h"
+#include "mpi/leaks.h"
 #include "report/report.h"
 #include "comm/comm_make.h"
 #include "stream/stream.h"
@@ -322,6 +323,7 @@ int weft_stop(void)
     weft_bsend_close();
     weft_unlock();
     weft_world.is_threaded = false;
+    weft_leaks_close();
     weft_comm_close();
     weft_comm_idups_close();
     weft_streams_close();

@@ -33,6 +33,29 @@ MPI_Comm weft_comm_handle(const weft_comm_t *comm)
     return comm == &weft_comm_self ? MPI_COMM_SELF : (MPI_Comm)comm;
 }
 
+/* What weft_comm_of_context() looks for. */
+typedef struct context_search {
+    uint32_t context; /* even */
+    const weft_comm_t *found;
+} context_search_t;
+
+static void match_context(void *object, void *context)
+{
+    weft_comm_t *comm = object;
+    context_search_t *search = context;
+    if (comm->object.kind == WEFT_KIND_COMM && comm->context == search->context)
+        search->found = weft_comm_known(comm); /* a union has its intercommunicator's context */
+}
+
+const weft_comm_t *weft_comm_of_context(uint32_t context)
+{
+    context_search_t search = {.context = context & ~UINT32_C(1)};
+    match_context(&weft_comm_world, &search);
+    match_context(&weft_comm_self, &search);
+    weft_pool_each(&comms, match_context, &search);
+    return search.found;
+}
+
 static void set_peers(weft_comm_t *comm, weft_group_t *peers)
 {
     comm->peers = peers;

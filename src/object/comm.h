@@ -78,6 +78,10 @@ static inline weft_comm_t *weft_comm_of(MPI_Comm handle)
 
 MPI_Comm weft_comm_handle(const weft_comm_t *comm);
 
+/** The communicator whose messages, or collectives, have this context; NULL: it was freed. Looks at
+ *  all communicators. */
+const weft_comm_t *weft_comm_of_context(uint32_t context);
+
 static inline bool weft_comm_is_inter(const weft_comm_t *comm)
 {
     return comm->peers != comm->group;

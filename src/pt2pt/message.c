@@ -230,6 +230,18 @@ void wefti_message_deliver(weft_message_t *message, weft_recv_t *recv)
     free_message(message);
 }
 
+void weft_pt2pt_waiting_each(void (*visit)(const weft_waiting_message_t *message, void *context),
+                             void *context)
+{
+    const weft_list_t *order = &wefti_pt2pt.messages.order;
+    for (weft_link_t *at = order->next; at != order; at = at->next) {
+        const weft_message_t *message = WEFT_ELEMENT(at, weft_message_t, entry.order);
+        const weft_match_key_t *key = &message->entry.key;
+        visit(&(weft_waiting_message_t){key->context, key->source, key->tag, message->rts.bytes},
+              context);
+    }
+}
+
 /* ---- probes ---- */
 
 static weft_message_t *look_for_message(const weft_probe_args_t *args, MPI_Status *status)

@@ -106,6 +106,17 @@ int weft_request_result(const weft_request_t *request);
 /** Wait for a request and release it. *status (or MPI_STATUS_IGNORE) is set; returns its result. */
 int weft_request_finish(weft_request_t *request, MPI_Status *status);
 
+/** A message that has arrived, and that no receive and no matched probe has taken. */
+typedef struct weft_waiting_message {
+    uint32_t context; /* odd: of a collective */
+    int process, tag; /* of the sender */
+    size_t bytes;
+} weft_waiting_message_t;
+
+/** Call `visit` for each of them, in order of arrival, with `context` passed on. */
+void weft_pt2pt_waiting_each(void (*visit)(const weft_waiting_message_t *message, void *context),
+                             void *context);
+
 /** weft_world.land: the buffer of the receive that a packet is for. */
 void *weft_packet_land(int source_process, weft_header_t *header);
 
