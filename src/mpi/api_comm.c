@@ -18,6 +18,9 @@
 
 /* ---- enquiries ---- */
 
+/** The number of processes in a communicator (section 7.4.1). Of an intercommunicator it is the
+ *  number in the group that the caller belongs to.
+ *  @see MPI_Comm_rank, MPI_Comm_remote_size */
 WEFT_API(MPI_Comm_size);
 int PMPI_Comm_size(MPI_Comm handle, int *size)
 {
@@ -31,6 +34,9 @@ int PMPI_Comm_size(MPI_Comm handle, int *size)
     return weft_call_end(&call, err);
 }
 
+/** The rank of the caller in a communicator, from 0 to its size - 1 (section 7.4.1). In an
+ *  intercommunicator it is the rank in the caller's own group.
+ *  @see MPI_Comm_size */
 WEFT_API(MPI_Comm_rank);
 int PMPI_Comm_rank(MPI_Comm handle, int *rank)
 {
@@ -63,6 +69,12 @@ static int compare(const weft_comm_t *one, const weft_comm_t *two)
     return result == MPI_IDENT ? MPI_CONGRUENT : result;
 }
 
+/** Tells whether two communicators have the same processes (section 7.4.1). Two intercommunicators
+ *  are compared by both of their groups; an intercommunicator and an intracommunicator are always
+ *  unequal.
+ *  @param[out] result  MPI_IDENT: they are one communicator; MPI_CONGRUENT: two with the same
+ *      processes in the same order; MPI_SIMILAR: the same processes in another order;
+ *      MPI_UNEQUAL: neither */
 WEFT_API(MPI_Comm_compare);
 int PMPI_Comm_compare(MPI_Comm handle1, MPI_Comm handle2, int *result)
 {
@@ -78,6 +90,9 @@ int PMPI_Comm_compare(MPI_Comm handle1, MPI_Comm handle2, int *result)
     return weft_call_end(&call, err);
 }
 
+/** The group of a communicator (section 7.3.2). Of an intercommunicator it is the caller's own
+ *  group. It stays valid when the communicator is freed.
+ *  @see MPI_Comm_remote_group */
 WEFT_API(MPI_Comm_group);
 int PMPI_Comm_group(MPI_Comm handle, MPI_Group *group)
 {
@@ -93,7 +108,10 @@ int PMPI_Comm_group(MPI_Comm handle, MPI_Group *group)
     return weft_call_end(&call, err);
 }
 
-/* Processes cannot be spawned, so none has a parent. */
+/** The intercommunicator that joins the caller to the processes that have spawned it
+ *  (section 11.8.2).
+ *  @param[out] parent  always MPI_COMM_NULL
+ *  @note Weft cannot spawn processes yet, so that none has a parent. */
 WEFT_API(MPI_Comm_get_parent);
 int PMPI_Comm_get_parent(MPI_Comm *parent)
 {
@@ -112,6 +130,13 @@ static int check_dup(weft_call_t *call, MPI_Comm handle, const MPI_Comm *newcomm
     return err == MPI_SUCCESS ? weft_check_output(newcomm, "newcomm") : err;
 }
 
+/** Copies a communicator, so that messages in the copy never meet those in the original
+ *  (section 7.4.2). Collective over comm. The copy has the same group or groups, the same topology
+ *  and error handler, and those attributes whose copy callbacks ask for it; it has no hints and no
+ *  name. If a copy callback returns anything but MPI_SUCCESS, so does this function, and there is
+ *  no copy at this rank. The caller frees the copy with MPI_Comm_free.
+ *  @error MPI_ERR_OTHER  another rank could not make its part of the copy, so that all fail
+ *  @see MPI_Comm_dup_with_info, MPI_Comm_idup */
 WEFT_API(MPI_Comm_dup);
 int PMPI_Comm_dup(MPI_Comm handle, MPI_Comm *newcomm)
 {
@@ -125,6 +150,10 @@ int PMPI_Comm_dup(MPI_Comm handle, MPI_Comm *newcomm)
     return weft_call_end(&call, err);
 }
 
+/** Copies a communicator as MPI_Comm_dup does, and gives the copy hints (section 7.4.2). Collective
+ *  over comm. The hints of comm itself are not copied.
+ *  @copydoc MPI_Comm_dup
+ *  @see MPI_Comm_set_info */
 WEFT_API(MPI_Comm_dup_with_info);
 int PMPI_Comm_dup_with_info(MPI_Comm handle, MPI_Info info_handle, MPI_Comm *newcomm)
 {
@@ -163,12 +192,22 @@ static int idup(const char *name, MPI_Comm handle, MPI_Info info_handle, MPI_Com
     return weft_call_end(&call, weft_comm_set_hints(copy, info));
 }
 
+/** Begins to copy a communicator as MPI_Comm_dup does, without waiting for the other ranks
+ *  (section 7.4.2). Collective over comm. Copy callbacks of attributes are called before it
+ *  returns. The request cannot be cancelled.
+ *  @copydoc MPI_Comm_dup
+ *  @param[out] newcomm  the copy, which must not be used until the request is complete
+ *  @param[out] request  completes when all ranks have agreed on the copy, or have failed to */
 WEFT_API(MPI_Comm_idup);
 int PMPI_Comm_idup(MPI_Comm handle, MPI_Comm *newcomm, MPI_Request *request)
 {
     return idup("MPI_Comm_idup", handle, MPI_INFO_NULL, newcomm, request);
 }
 
+/** Begins to copy a communicator as MPI_Comm_idup does, and gives the copy hints (section 7.4.2).
+ *  Collective over comm.
+ *  @copydoc MPI_Comm_idup
+ *  @see MPI_Comm_set_info */
 WEFT_API(MPI_Comm_idup_with_info);
 int PMPI_Comm_idup_with_info(MPI_Comm handle, MPI_Info info, MPI_Comm *newcomm,
                              MPI_Request *request)
@@ -229,6 +268,18 @@ static int create_of_inter(weft_comm_t *inter, const weft_group_t *group, MPI_Co
     return split_comm(inter, is_member ? 0 : MPI_UNDEFINED, is_member ? group->rank : 0, newcomm);
 }
 
+/** Makes a communicator of a part of another one's processes, ranked as in the group given
+ *  (section 7.4.2). Collective over comm. Ranks may name different groups if these have no member
+ *  in common: each group becomes a communicator of its own. Of an intercommunicator both sides name
+ *  a part of their own group, and the result joins the two parts; it is MPI_COMM_NULL if one of
+ *  them is empty. The result has comm's error handler, but none of its attributes, hints and
+ *  topology.
+ *  @param[in] group  a part of comm's group, of an intercommunicator of the caller's own; the same
+ *      at all members of it
+ *  @param[out] newcomm  MPI_COMM_NULL if the caller is not in the group
+ *  @error MPI_ERR_GROUP  a member of group is not in comm
+ *  @note Of an intracommunicator only the members of the group wait for each other.
+ *  @see MPI_Comm_create_group, MPI_Comm_split */
 WEFT_API(MPI_Comm_create);
 int PMPI_Comm_create(MPI_Comm handle, MPI_Group group_handle, MPI_Comm *newcomm)
 {
@@ -245,6 +296,15 @@ int PMPI_Comm_create(MPI_Comm handle, MPI_Group group_handle, MPI_Comm *newcomm)
     return weft_call_end(&call, err);
 }
 
+/** Makes a communicator of a part of another one's processes, as MPI_Comm_create does, but
+ *  collective over the members of that part alone (section 7.4.2). The other ranks of comm need not
+ *  call it, and get MPI_COMM_NULL at once if they do.
+ *  @param[in] group  a part of comm's group, the same at all its members
+ *  @param[in] tag  the same at all members: it tells apart calls that several threads make at once,
+ *      and has nothing to do with tags of messages
+ *  @param[out] newcomm  MPI_COMM_NULL if the caller is not in the group
+ *  @error MPI_ERR_COMM  an intercommunicator is given
+ *  @error MPI_ERR_GROUP  a member of group is not in comm */
 WEFT_API(MPI_Comm_create_group);
 int PMPI_Comm_create_group(MPI_Comm handle, MPI_Group group_handle, int tag, MPI_Comm *newcomm)
 {
@@ -265,6 +325,14 @@ int PMPI_Comm_create_group(MPI_Comm handle, MPI_Group group_handle, int tag, MPI
 
 /* ---- splits ---- */
 
+/** Divides a communicator into one new communicator for each color (section 7.4.2). Collective over
+ *  comm. Keys may be negative. Of an intercommunicator each part is an intercommunicator too: it
+ *  joins those of both groups who have given the color. The new ones have comm's error handler, but
+ *  none of its attributes, hints and topology.
+ *  @param[out] newcomm  MPI_COMM_NULL if color is MPI_UNDEFINED, or if nobody in the other group of
+ *      an intercommunicator has given the color
+ *  @error MPI_ERR_ARG  color is negative, but not MPI_UNDEFINED
+ *  @see MPI_Comm_split_type */
 WEFT_API(MPI_Comm_split);
 int PMPI_Comm_split(MPI_Comm handle, int color, int key, MPI_Comm *newcomm)
 {
@@ -327,6 +395,23 @@ static int name_resource(int split_type, int level, weft_info_t *info)
     return weft_info_set(info, "mpi_hw_resource_type", name);
 }
 
+/** Divides a communicator into one for each host, or for each part of the hardware that several
+ *  ranks are bound to (section 7.4.2). Collective over comm; all ranks give the same split_type, or
+ *  MPI_UNDEFINED. The new ones have comm's error handler and the hints of info.
+ *  @param[in] split_type  MPI_COMM_TYPE_SHARED: ranks of one host; MPI_COMM_TYPE_HW_GUIDED or
+ *      MPI_COMM_TYPE_RESOURCE_GUIDED: ranks that share what info names; MPI_COMM_TYPE_HW_UNGUIDED:
+ *      ranks that share the largest thing that not all of comm share; MPI_UNDEFINED: the caller
+ *      wants none
+ *  @param[in,out] info  hints for the new communicator, or MPI_INFO_NULL. For the guided types its
+ *      key `mpi_hw_resource_type` is `mpi_shared_memory`, a host, or `hwloc://` with Package,
+ *      NUMANode, L3Cache, L2Cache, L1Cache, Core or PU behind it. An unguided split sets this key
+ *      where it makes a communicator
+ *  @param[out] newcomm  MPI_COMM_NULL also at ranks that are not bound to one instance of the
+ *      resource, for a resource that Weft does not know, and if an unguided split finds nothing
+ *      that divides comm
+ *  @error MPI_ERR_ARG  split_type is none of these
+ *  @note Resources of hwloc need a Weft that was built with it: otherwise the result is
+ *      MPI_COMM_NULL. The key `mpi_pset_name` is not looked at. */
 WEFT_API(MPI_Comm_split_type);
 int PMPI_Comm_split_type(MPI_Comm handle, int split_type, int key, MPI_Info info_handle,
                          MPI_Comm *newcomm)
@@ -379,6 +464,16 @@ static int free_comm(weft_call_t *call, weft_comm_t *comm, MPI_Comm *handle)
     return MPI_SUCCESS;
 }
 
+/** Gives up a communicator and sets the handle to MPI_COMM_NULL (section 7.4.3). Collective over
+ *  comm. Operations in progress complete. Delete callbacks of attributes are called, that of the
+ *  attribute set last first; if one returns anything but MPI_SUCCESS, so does this function, and
+ *  the communicator stays. A buffer attached to the communicator is waited for: then it is the
+ *  program's again.
+ *  @param[in,out] comm  the communicator
+ *  @error MPI_ERR_COMM  comm is MPI_COMM_NULL or no communicator, or it is MPI_COMM_WORLD or
+ *      MPI_COMM_SELF
+ *  @note Weft sends no message for it: the ranks need not call it at the same time.
+ *  @see MPI_Comm_disconnect, MPI_Comm_attach_buffer */
 WEFT_API(MPI_Comm_free);
 int PMPI_Comm_free(MPI_Comm *handle)
 {
@@ -390,14 +485,17 @@ int PMPI_Comm_free(MPI_Comm *handle)
     return weft_call_end(&call, err);
 }
 
-/* The processes of a job stay connected until MPI_Finalize, which waits for all operations in
- * progress, so a barrier is all that is needed here. */
+/** Gives up a communicator as MPI_Comm_free does, but only when all its ranks have called this
+ *  (section 11.10.4). Collective over comm.
+ *  @copydoc MPI_Comm_free */
 WEFT_API(MPI_Comm_disconnect);
 int PMPI_Comm_disconnect(MPI_Comm *handle)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_disconnect");
     weft_comm_t *comm;
     int err = check_freeable(&call, handle, &comm);
+    /* The processes of a job stay connected until MPI_Finalize, which waits for all operations in
+     * progress, so a barrier is all that is needed here. */
     if (err == MPI_SUCCESS)
         err = weft_coll_run(WEFT_BARRIER, &(weft_coll_args_t){.comm = weft_comm_whole(comm)});
     if (err == MPI_SUCCESS)
@@ -407,6 +505,13 @@ int PMPI_Comm_disconnect(MPI_Comm *handle)
 
 /* ---- hints and names ---- */
 
+/** Gives hints to a communicator (section 7.4.4). Collective over comm. A hint that info lacks
+ *  stays as it was. Weft knows `mpi_assert_no_any_tag`, `mpi_assert_no_any_source`,
+ *  `mpi_assert_exact_length` and `mpi_assert_allow_overtaking`, each "true" or "false", and
+ *  `mpi_assert_memory_alloc_kinds`; other keys and values are ignored.
+ *  @note Only `mpi_assert_memory_alloc_kinds` changes what Weft does: if all its kinds are of "mpi"
+ *      or "system", buffers are not tested for being device memory, and must not be any.
+ *  @see MPI_Comm_get_info */
 WEFT_API(MPI_Comm_set_info);
 int PMPI_Comm_set_info(MPI_Comm handle, MPI_Info info_handle)
 {
@@ -421,6 +526,10 @@ int PMPI_Comm_set_info(MPI_Comm handle, MPI_Info info_handle)
     return weft_call_end(&call, err);
 }
 
+/** The hints that are in force for a communicator, as a new info object (section 7.4.4). It has
+ *  the four assertions of MPI_Comm_set_info, "false" if they were not set,
+ *  `mpi_memory_alloc_kinds`, the kinds of memory that Weft can take buffers in, and
+ *  `mpi_assert_memory_alloc_kinds` if that was set. */
 WEFT_API(MPI_Comm_get_info);
 int PMPI_Comm_get_info(MPI_Comm handle, MPI_Info *info_used)
 {
@@ -437,6 +546,9 @@ int PMPI_Comm_get_info(MPI_Comm handle, MPI_Info *info_used)
     return weft_call_end(&call, err);
 }
 
+/** Gives a communicator a name, at this rank (section 7.8). Weft's error messages use it.
+ *  @param[in] comm_name  a string that is copied, at most MPI_MAX_OBJECT_NAME - 1 letters of it
+ *  @error MPI_ERR_ARG  comm_name is NULL */
 WEFT_API(MPI_Comm_set_name);
 int PMPI_Comm_set_name(MPI_Comm handle, const char *name)
 {
@@ -450,7 +562,11 @@ int PMPI_Comm_set_name(MPI_Comm handle, const char *name)
     return weft_call_end(&call, err);
 }
 
-/* MPI_COMM_NULL has a name too (section 7.8). */
+/** The name of a communicator, as it was set at this rank (section 7.8). The predefined ones have
+ *  the names of their constants, MPI_COMM_NULL included; any other has an empty name until it is
+ *  given one.
+ *  @param[in] comm  the communicator, or MPI_COMM_NULL
+ *  @error MPI_ERR_COMM  comm is neither MPI_COMM_NULL nor a communicator */
 WEFT_API(MPI_Comm_get_name);
 int PMPI_Comm_get_name(MPI_Comm handle, char *name, int *length)
 {
