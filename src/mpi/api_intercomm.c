@@ -7,6 +7,7 @@
 #include "comm/comm_make.h"
 #include "base/fail.h"
 
+/** Tells whether a communicator is an intercommunicator (section 7.6.1). */
 WEFT_API(MPI_Comm_test_inter);
 int PMPI_Comm_test_inter(MPI_Comm handle, int *flag)
 {
@@ -29,6 +30,10 @@ static int check_inter(weft_call_t *call, MPI_Comm handle, weft_comm_t **out)
     return err;
 }
 
+/** How many processes the other group of an intercommunicator has (section 7.6.1).
+ *  @param[in] comm  an intercommunicator
+ *  @error MPI_ERR_COMM  an intracommunicator is given
+ *  @see MPI_Comm_size */
 WEFT_API(MPI_Comm_remote_size);
 int PMPI_Comm_remote_size(MPI_Comm handle, int *size)
 {
@@ -42,6 +47,10 @@ int PMPI_Comm_remote_size(MPI_Comm handle, int *size)
     return weft_call_end(&call, err);
 }
 
+/** The other group of an intercommunicator (section 7.6.1).
+ *  @param[in] comm  an intercommunicator
+ *  @error MPI_ERR_COMM  an intracommunicator is given
+ *  @see MPI_Comm_group */
 WEFT_API(MPI_Comm_remote_group);
 int PMPI_Comm_remote_group(MPI_Comm handle, MPI_Group *group)
 {
@@ -80,7 +89,20 @@ static int check_local(weft_call_t *call, MPI_Comm handle, int local_leader, wef
     return err;
 }
 
-/* A leader with wrong arguments takes part all the same, since its group waits for it. */
+/** Joins two groups that have no process in common into an intercommunicator (section 7.6.2).
+ *  Collective over the local communicators of both groups. Each group has a leader, and the leaders
+ *  reach each other in a communicator that has both of them. The result has local_comm's error
+ *  handler.
+ *  @param[in] local_leader  the leader's rank in local_comm, the same at all its ranks
+ *  @param[in] remote_leader  the other leader's rank in peer_comm; read at the local leader only
+ *  @param[in] tag  the same at both leaders: it tells apart calls that several threads make at
+ *      once, and has nothing to do with tags of messages. Read at the local leader only
+ *  @error MPI_ERR_COMM  an intercommunicator is given as local_comm
+ *  @error MPI_ERR_GROUP  a process is in both groups
+ *  @error MPI_ERR_RANK  local_leader is not in local_comm, or remote_leader not in peer_comm
+ *  @error MPI_ERR_OTHER  the local leader, another rank, had wrong arguments or could not reach the
+ *      other leader
+ *  @see MPI_Intercomm_merge */
 WEFT_API(MPI_Intercomm_create);
 int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
                           int remote_leader, int tag, MPI_Comm *newintercomm)
@@ -94,6 +116,7 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
         err = weft_check_output(newintercomm, "newintercomm");
     if (err == MPI_SUCCESS)
         is_leader = local->rank == local_leader;
+    /* A leader with wrong arguments takes part all the same, since its group waits for it. */
     if (is_leader)
         leader.error = check_leader(peer_comm, remote_leader, tag, &leader);
     if (err == MPI_SUCCESS)
@@ -103,6 +126,12 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
     return weft_call_end(&call, err);
 }
 
+/** Makes an intracommunicator of both groups of an intercommunicator (section 7.6.2). Collective
+ *  over intercomm. The members of each group keep their order. The result has intercomm's error
+ *  handler.
+ *  @param[in] high  the same at all members of one group: 0 for the group that gets the lower
+ *      ranks, not 0 for the other; if both give the same, Weft chooses an order
+ *  @error MPI_ERR_COMM  an intracommunicator is given */
 WEFT_API(MPI_Intercomm_merge);
 int PMPI_Intercomm_merge(MPI_Comm handle, int high, MPI_Comm *newintracomm)
 {
