@@ -10,6 +10,8 @@
 #include "base/fail.h"
 #include "base/memory.h"
 
+/** Tells what kind of topology a communicator has (section 8.5.5).
+ *  @param[out] status  MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH, or MPI_UNDEFINED if it has none */
 WEFT_API(MPI_Topo_test);
 int PMPI_Topo_test(MPI_Comm handle, int *status)
 {
@@ -62,6 +64,15 @@ static int fill_dims(int nnodes, int ndims, int dims[])
     return MPI_SUCCESS;
 }
 
+/** Chooses extents for a grid of a given number of processes (section 8.5.2). Entries of dims that
+ *  are 0 are filled in, so that the product of all is nnodes; the others are kept. Those filled in
+ *  are as close to each other as can be, and do not increase from one to the next.
+ *  @param[in] nnodes  the places of the grid, at least 1
+ *  @param[in] ndims  the dimensions: entries of dims
+ *  @param[in,out] dims  ndims extents, 0 where one is to be chosen
+ *  @error MPI_ERR_ARG  nnodes is less than 1
+ *  @error MPI_ERR_DIMS  ndims or an extent is negative, nnodes is no multiple of the product of
+ *      the extents given, or all are given and their product is not nnodes */
 WEFT_API(MPI_Dims_create);
 int PMPI_Dims_create(int nnodes, int ndims, int dims[])
 {
@@ -114,6 +125,18 @@ static int make_grid(weft_comm_t *comm, const weft_cart_t *grid, bool reorders, 
     return err;
 }
 
+/** Makes a communicator whose ranks form a grid (section 8.5.1). Collective over comm_old; all give
+ *  the same arguments. Ranks go through the grid in row-major order: the last coordinate changes
+ *  fastest. The result has comm_old's error handler, but none of its attributes and hints.
+ *  @param[in] ndims  how many entries dims and periods have; 0: a grid of one place
+ *  @param[in] dims  how many places each dimension has, at least 1
+ *  @error MPI_ERR_COMM  an intercommunicator is given
+ *  @error MPI_ERR_DIMS  ndims is negative, an extent less than 1, or the grid larger than comm_old
+ *  @error MPI_ERR_ARG  dims or periods is NULL, but has entries
+ *  @note With reorder the ranks of a node get a block of the grid, so that fewer neighbours are on
+ *      different nodes. This needs several nodes with the same number of ranks, all of which are in
+ *      the grid; otherwise ranks keep their order.
+ *  @see MPI_Dims_create, MPI_Cart_sub */
 WEFT_API(MPI_Cart_create);
 int PMPI_Cart_create(MPI_Comm handle, int ndims, const int dims[], const int periods[], int reorder,
                      MPI_Comm *comm_cart)
@@ -128,6 +151,14 @@ int PMPI_Cart_create(MPI_Comm handle, int ndims, const int dims[], const int per
     return weft_call_end(&call, err);
 }
 
+/** The rank that the caller would have in a grid, if MPI_Cart_create were called with reorder
+ *  (section 8.5.8). No communicator is made.
+ *  @param[in] ndims  how many entries dims and periods have; 0: a grid of one place
+ *  @param[in] dims  how many places each dimension has, at least 1
+ *  @param[out] newrank  that rank; MPI_UNDEFINED if the grid has no place for the caller
+ *  @error MPI_ERR_COMM  an intercommunicator is given
+ *  @error MPI_ERR_DIMS  ndims is negative, an extent less than 1, or the grid larger than comm
+ *  @error MPI_ERR_ARG  dims or periods is NULL, but has entries */
 WEFT_API(MPI_Cart_map);
 int PMPI_Cart_map(MPI_Comm handle, int ndims, const int dims[], const int periods[], int *newrank)
 {
@@ -160,6 +191,8 @@ static int check_cart(weft_call_t *call, MPI_Comm handle, weft_comm_t **comm_out
     return MPI_SUCCESS;
 }
 
+/** How many dimensions the grid of a communicator has (section 8.5.5).
+ *  @error MPI_ERR_TOPOLOGY  comm has no grid */
 WEFT_API(MPI_Cartdim_get);
 int PMPI_Cartdim_get(MPI_Comm handle, int *ndims)
 {
@@ -205,6 +238,14 @@ static int get_grid(const weft_comm_t *comm, const weft_cart_t *cart, int dims[]
     return MPI_SUCCESS;
 }
 
+/** The shape of a communicator's grid, and where the caller is in it (section 8.5.5). As many
+ *  entries of the arrays are written as the grid has dimensions.
+ *  @param[out] dims  how many places each dimension has
+ *  @param[out] periods  what MPI_Cart_create was given
+ *  @param[out] coords  the coordinates of the caller, from 0
+ *  @error MPI_ERR_TOPOLOGY  comm has no grid
+ *  @error MPI_ERR_ARG  maxdims is less than the number of dimensions
+ *  @see MPI_Cartdim_get */
 WEFT_API(MPI_Cart_get);
 int PMPI_Cart_get(MPI_Comm handle, int maxdims, int dims[], int periods[], int coords[])
 {
@@ -234,6 +275,12 @@ static int find_rank(const weft_cart_t *cart, const int coords[], int *rank)
                      i, coords[i], cart->dims[i] - 1);
 }
 
+/** The rank at a place of the grid (section 8.5.5). In a periodic dimension a coordinate may be any
+ *  number, and goes around.
+ *  @param[in] coords  one coordinate for each dimension, from 0
+ *  @param[out] rank  the rank in comm
+ *  @error MPI_ERR_TOPOLOGY  comm has no grid
+ *  @error MPI_ERR_ARG  coords is NULL, or a coordinate is outside and its dimension not periodic */
 WEFT_API(MPI_Cart_rank);
 int PMPI_Cart_rank(MPI_Comm handle, const int coords[], int *rank)
 {
@@ -248,6 +295,12 @@ int PMPI_Cart_rank(MPI_Comm handle, const int coords[], int *rank)
     return weft_call_end(&call, err);
 }
 
+/** Where a rank is in the grid (section 8.5.5). As many entries of coords are written as the grid
+ *  has dimensions.
+ *  @param[out] coords  the coordinates, from 0
+ *  @error MPI_ERR_TOPOLOGY  comm has no grid
+ *  @error MPI_ERR_RANK  rank is no rank of comm
+ *  @error MPI_ERR_ARG  maxdims is less than the number of dimensions */
 WEFT_API(MPI_Cart_coords);
 int PMPI_Cart_coords(MPI_Comm handle, int rank, int maxdims, int coords[])
 {
@@ -274,6 +327,15 @@ static int check_direction(const weft_cart_t *cart, int direction)
     return MPI_SUCCESS;
 }
 
+/** The ranks to receive from and to send to, if all data move along one dimension of the grid
+ *  (section 8.5.6). They can be given to MPI_Sendrecv as they are.
+ *  @param[in] direction  the dimension, from 0
+ *  @param[in] disp  places to move by; a negative number moves towards smaller coordinates
+ *  @param[out] rank_source  the rank that lies disp places before the caller
+ *  @param[out] rank_dest  the rank that lies disp places behind. Either is MPI_PROC_NULL if that is
+ *      outside and the dimension is not periodic
+ *  @error MPI_ERR_TOPOLOGY  comm has no grid
+ *  @error MPI_ERR_DIMS  the grid has no such dimension */
 WEFT_API(MPI_Cart_shift);
 int PMPI_Cart_shift(MPI_Comm handle, int direction, int disp, int *rank_source, int *rank_dest)
 {
@@ -335,6 +397,14 @@ static int make_subgrid(weft_comm_t *comm, const weft_cart_t *cart, const int re
     return err;
 }
 
+/** Cuts a grid into grids of fewer dimensions (section 8.5.7). Collective over comm. The ranks of a
+ *  part have the same coordinates in all dimensions that go, and are in row-major order in those
+ *  that stay.
+ *  @param[in] remain_dims  for each dimension, true if it stays
+ *  @param[out] newcomm  the caller's part, with its grid; if no dimension stays, the caller alone,
+ *      with a grid of no dimensions
+ *  @error MPI_ERR_TOPOLOGY  comm has no grid
+ *  @error MPI_ERR_ARG  remain_dims is NULL */
 WEFT_API(MPI_Cart_sub);
 int PMPI_Cart_sub(MPI_Comm handle, const int remain_dims[], MPI_Comm *newcomm)
 {
