@@ -60,7 +60,18 @@ static int make_graph(weft_comm_t *comm, weft_graph_t *graph, MPI_Comm *comm_gra
     return err;
 }
 
-/* Ranks keep their order whether they may be reordered or not. */
+/** Makes a communicator whose ranks are the nodes of a graph that every rank gives whole
+ *  (section 8.5.3). Collective over comm_old; the arguments are the same at all ranks. The
+ *  neighbours of node i are edges[indx[i - 1]] to edges[indx[i] - 1], of node 0 those from edges[0]
+ *  on. A neighbour may come twice, a node may be its own neighbour, and an edge need not lead back.
+ *  @param[in] nnodes  how many nodes there are, at most as many as the communicator has ranks
+ *  @param[in] indx  nnodes sums: how many neighbours node i and those before it have together
+ *  @param[in] edges  indx[nnodes - 1] nodes
+ *  @param[in] reorder  has no effect: node i is rank i of comm_old
+ *  @error MPI_ERR_COMM  an intercommunicator is given
+ *  @error MPI_ERR_ARG  nnodes is negative or too large, indx or edges is NULL but has entries, indx
+ *      decreases, or an entry of edges is no node
+ *  @see MPI_Dist_graph_create_adjacent */
 WEFT_API(MPI_Graph_create);
 int PMPI_Graph_create(MPI_Comm handle, int nnodes, const int indx[], const int edges[], int reorder,
                       MPI_Comm *comm_graph)
@@ -77,6 +88,15 @@ int PMPI_Graph_create(MPI_Comm handle, int nnodes, const int indx[], const int e
     return weft_call_end(&call, err);
 }
 
+/** The rank that the caller would have in a graph, if MPI_Graph_create were called with reorder
+ *  (section 8.5.8). No communicator is made.
+ *  @param[in] nnodes  how many nodes there are, at most as many as the communicator has ranks
+ *  @param[in] indx  nnodes sums: how many neighbours node i and those before it have together
+ *  @param[in] edges  indx[nnodes - 1] nodes
+ *  @param[out] newrank  the caller's rank in comm, or MPI_UNDEFINED if there is no such node
+ *  @error MPI_ERR_COMM  an intercommunicator is given
+ *  @error MPI_ERR_ARG  nnodes is negative or too large, indx or edges is NULL but has entries,
+ *      indx decreases, or an entry of edges is no node */
 WEFT_API(MPI_Graph_map);
 int PMPI_Graph_map(MPI_Comm handle, int nnodes, const int indx[], const int edges[], int *newrank)
 {
@@ -105,6 +125,10 @@ static int check_graph_comm(weft_call_t *call, MPI_Comm handle, weft_comm_t **co
     return MPI_SUCCESS;
 }
 
+/** How many nodes and edges the graph of a communicator has (section 8.5.5).
+ *  @param[out] nnodes  how many entries indx has in MPI_Graph_get
+ *  @param[out] nedges  how many entries edges has there
+ *  @error MPI_ERR_TOPOLOGY  comm has no such graph */
 WEFT_API(MPI_Graphdims_get);
 int PMPI_Graphdims_get(MPI_Comm handle, int *nnodes, int *nedges)
 {
@@ -144,6 +168,13 @@ static int give_numbers(const int *from, int count, const output_array_t *out)
     return err;
 }
 
+/** The graph of a communicator, as MPI_Graph_create was given it (section 8.5.5).
+ *  @param[in] maxindex  how many elements indx has
+ *  @param[in] maxedges  how many elements edges has
+ *  @error MPI_ERR_TOPOLOGY  comm has no such graph
+ *  @error MPI_ERR_ARG  maxindex is less than the graph has nodes, or maxedges less than it has
+ *      edges
+ *  @see MPI_Graphdims_get */
 WEFT_API(MPI_Graph_get);
 int PMPI_Graph_get(MPI_Comm handle, int maxindex, int maxedges, int indx[], int edges[])
 {
@@ -165,6 +196,10 @@ static int check_node(const weft_comm_t *comm, int rank)
     return (unsigned)rank < (unsigned)comm->size ? MPI_SUCCESS : weft_bad_rank(comm, rank, "rank");
 }
 
+/** How many neighbours a rank has in a graph (section 8.5.5).
+ *  @param[out] nneighbors  those that MPI_Graph_create was given for it, repeated ones included
+ *  @error MPI_ERR_TOPOLOGY  comm has no such graph
+ *  @error MPI_ERR_RANK  rank is no rank of comm */
 WEFT_API(MPI_Graph_neighbors_count);
 int PMPI_Graph_neighbors_count(MPI_Comm handle, int rank, int *nneighbors)
 {
@@ -189,6 +224,12 @@ static int give_neighbors(const weft_graph_t *graph, int rank, int most, int nei
                         &(output_array_t){neighbors, most, "neighbors", "maxneighbors"});
 }
 
+/** The neighbours of a rank in a graph, in the order in which MPI_Graph_create was given them
+ *  (section 8.5.5).
+ *  @error MPI_ERR_TOPOLOGY  comm has no such graph
+ *  @error MPI_ERR_RANK  rank is no rank of comm
+ *  @error MPI_ERR_ARG  maxneighbors is less than the rank has neighbours
+ *  @see MPI_Graph_neighbors_count */
 WEFT_API(MPI_Graph_neighbors);
 int PMPI_Graph_neighbors(MPI_Comm handle, int rank, int maxneighbors, int neighbors[])
 {
@@ -278,7 +319,27 @@ static int check_adjacent(const weft_comm_t *comm, weft_edges_t *edges)
     return err;
 }
 
-/* Ranks keep their order whether they may be reordered or not. */
+/** Makes a communicator with a graph of which each rank gives the edges that lead to it and away
+ *  from it (section 8.5.4). Collective over comm_old. Each edge is given twice, at its source as a
+ *  destination and at its destination as a source; several edges may join the same two ranks. The
+ *  neighbours keep the order given, in MPI_Dist_graph_neighbors and in neighbourhood collectives.
+ *  The result has comm_old's error handler and the hints of info.
+ *  @param[in] indegree  how many edges lead to the caller
+ *  @param[in] sources  indegree ranks of comm_old, from which they come
+ *  @param[in] sourceweights  indegree numbers, at least 0; or MPI_UNWEIGHTED, at all ranks and for
+ *      destweights too; or MPI_WEIGHTS_EMPTY, if indegree is 0
+ *  @param[in] outdegree  how many edges lead away from the caller
+ *  @param[in] destinations  outdegree ranks of comm_old, to which they go
+ *  @param[in] destweights  outdegree numbers, as sourceweights
+ *  @param[in] reorder  has no effect: processes keep their ranks
+ *  @error MPI_ERR_COMM  an intercommunicator is given
+ *  @error MPI_ERR_COUNT  indegree or outdegree is negative
+ *  @error MPI_ERR_RANK  an entry of sources or destinations is no rank of comm_old
+ *  @error MPI_ERR_ARG  an array is NULL, a weight is negative, MPI_WEIGHTS_EMPTY stands for edges,
+ *      or MPI_UNWEIGHTED is given for one array alone
+ *  @note Weights are kept, but do not change what Weft does. Whether both ends give the same edges
+ *      is not checked.
+ *  @see MPI_Dist_graph_create, MPI_Comm_set_info */
 WEFT_API(MPI_Dist_graph_create_adjacent);
 int PMPI_Dist_graph_create_adjacent(MPI_Comm handle, int indegree, const int sources[],
                                     const int *sourceweights, int outdegree,
@@ -335,6 +396,24 @@ static int check_named_edges(const weft_comm_t *comm, weft_named_edges_t *named)
                               : err;
 }
 
+/** Makes a communicator with a graph whose edges any ranks may give (section 8.5.4). Collective
+ *  over comm_old. Each edge is given once, by any rank, and those of all ranks are put together;
+ *  Weft tells each rank its own. The result has comm_old's error handler and the hints of info.
+ *  @param[in] n  how many entries sources and degrees have; 0: the caller gives no edges
+ *  @param[in] sources  n ranks of comm_old, from which edges come
+ *  @param[in] degrees  n numbers: how many edges are given for each source
+ *  @param[in] destinations  ranks of comm_old, as many as the sum of degrees: those of the first
+ *      source, those of the second, ...
+ *  @param[in] weights  one number for each destination, at least 0; or MPI_UNWEIGHTED, at all
+ *      ranks; or MPI_WEIGHTS_EMPTY, if the caller gives no edges
+ *  @param[in] reorder  has no effect: processes keep their ranks
+ *  @error MPI_ERR_COMM  an intercommunicator is given
+ *  @error MPI_ERR_COUNT  n is negative
+ *  @error MPI_ERR_RANK  an entry of sources or destinations is no rank of comm_old
+ *  @error MPI_ERR_ARG  an array is NULL, a degree or a weight is negative, or MPI_WEIGHTS_EMPTY
+ *      stands for edges
+ *  @note The neighbours of a rank are in the order of the ranks that gave the edges, and then in
+ *      that of their arrays. Weights are kept, but do not change what Weft does. */
 WEFT_API(MPI_Dist_graph_create);
 int PMPI_Dist_graph_create(MPI_Comm handle, int n, const int sources[], const int degrees[],
                            const int destinations[], const int *weights, MPI_Info info_handle,
@@ -375,6 +454,11 @@ static int check_dist_graph(weft_call_t *call, MPI_Comm handle, const weft_edges
     return MPI_SUCCESS;
 }
 
+/** How many edges lead to the caller and away from it in a distributed graph (section 8.5.5).
+ *  @param[out] indegree  how many edges lead to the caller
+ *  @param[out] outdegree  how many edges lead away from it
+ *  @param[out] weighted  0 if the graph was made with MPI_UNWEIGHTED, otherwise 1
+ *  @error MPI_ERR_TOPOLOGY  comm has no distributed graph */
 WEFT_API(MPI_Dist_graph_neighbors_count);
 int PMPI_Dist_graph_neighbors_count(MPI_Comm handle, int *indegree, int *outdegree, int *weighted)
 {
@@ -412,6 +496,15 @@ static int give_edges(int count, const int *peers, const int *weights, const out
     return MPI_SUCCESS;
 }
 
+/** The neighbours of the caller in a distributed graph, in the order that neighbourhood collectives
+ *  take them in (section 8.5.5). If there are more than an array has room for, it gets the first
+ *  ones.
+ *  @param[out] sourceweights  the weights of the edges from sources, left alone if the graph has
+ *      none; or MPI_UNWEIGHTED
+ *  @param[out] destweights  the weights of the edges to destinations, likewise
+ *  @error MPI_ERR_TOPOLOGY  comm has no distributed graph
+ *  @error MPI_ERR_COUNT  maxindegree or maxoutdegree is negative
+ *  @see MPI_Dist_graph_neighbors_count */
 WEFT_API(MPI_Dist_graph_neighbors);
 int PMPI_Dist_graph_neighbors(MPI_Comm handle, int maxindegree, int sources[], int *sourceweights,
                               int maxoutdegree, int destinations[], int *destweights)
