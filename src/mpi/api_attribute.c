@@ -29,6 +29,15 @@ static int free_keyval(const char *name, weft_kind_t kind, int *keyval)
     return weft_call_end(&call, err);
 }
 
+/** Makes a key under which the caller can keep a pointer of its own, an attribute, with any
+ *  communicator (section 7.7.2). The functions given may call MPI; if one returns anything but
+ *  MPI_SUCCESS, the function that called it fails and returns the same.
+ *  @param[in] comm_copy_attr_fn  called for each attribute of a communicator that is copied, in the
+ *      order in which they were set; MPI_COMM_NULL_COPY_FN: the copy does not get the attribute;
+ *      MPI_COMM_DUP_FN: it gets the same pointer
+ *  @param[in] comm_delete_attr_fn  called when an attribute is deleted, replaced, or its
+ *      communicator freed; MPI_COMM_NULL_DELETE_FN: nothing is to be done then
+ *  @param[out] comm_keyval  the key, to be freed with MPI_Comm_free_keyval */
 WEFT_API(MPI_Comm_create_keyval);
 int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy,
                             MPI_Comm_delete_attr_function *delete, int *keyval, void *extra_state)
@@ -37,6 +46,15 @@ int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy,
     return create_keyval("MPI_Comm_create_keyval", &args, keyval);
 }
 
+/** Makes a key under which the caller can keep a pointer of its own, an attribute, with any
+ *  datatype (section 7.7.4). The functions given may call MPI; if one returns anything but
+ *  MPI_SUCCESS, the function that called it fails and returns the same.
+ *  @param[in] type_copy_attr_fn  called by MPI_Type_dup for each attribute, in the order in which
+ *      they were set; MPI_TYPE_NULL_COPY_FN: the copy does not get the attribute; MPI_TYPE_DUP_FN:
+ *      it gets the same pointer
+ *  @param[in] type_delete_attr_fn  called when an attribute is deleted, replaced, or its datatype
+ *      freed; MPI_TYPE_NULL_DELETE_FN: nothing is to be done then
+ *  @param[out] type_keyval  the key, to be freed with MPI_Type_free_keyval */
 WEFT_API(MPI_Type_create_keyval);
 int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy,
                             MPI_Type_delete_attr_function *delete, int *keyval, void *extra_state)
@@ -45,6 +63,11 @@ int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy,
     return create_keyval("MPI_Type_create_keyval", &args, keyval);
 }
 
+/** Does what MPI_Comm_create_keyval does, under the name of MPI-1, which is deprecated
+ *  (section 16.1).
+ *  @param[in] copy_fn  as for MPI_Comm_create_keyval; also MPI_NULL_COPY_FN or MPI_DUP_FN
+ *  @param[in] delete_fn  as for MPI_Comm_create_keyval; also MPI_NULL_DELETE_FN
+ *  @param[out] keyval  the key, to be freed with MPI_Keyval_free or MPI_Comm_free_keyval */
 WEFT_API(MPI_Keyval_create);
 int PMPI_Keyval_create(MPI_Copy_function *copy, MPI_Delete_function *delete, int *keyval,
                        void *extra_state)
@@ -53,18 +76,32 @@ int PMPI_Keyval_create(MPI_Copy_function *copy, MPI_Delete_function *delete, int
     return create_keyval("MPI_Keyval_create", &args, keyval);
 }
 
+/** Gives up a key for attributes of communicators, and sets it to MPI_KEYVAL_INVALID
+ *  (section 7.7.2). Attributes of that key stay, and its functions are called, until the last of
+ *  them is deleted; other copies of the key can be used until then.
+ *  @param[in,out] comm_keyval  the key
+ *  @error MPI_ERR_KEYVAL  comm_keyval is no key, a predefined one, or not one for communicators */
 WEFT_API(MPI_Comm_free_keyval);
 int PMPI_Comm_free_keyval(int *keyval)
 {
     return free_keyval("MPI_Comm_free_keyval", WEFT_KIND_COMM, keyval);
 }
 
+/** Gives up a key for attributes of datatypes, and sets it to MPI_KEYVAL_INVALID (section 7.7.4).
+ *  Attributes of that key stay, and its functions are called, until the last of them is deleted;
+ *  other copies of the key can be used until then.
+ *  @param[in,out] type_keyval  the key
+ *  @error MPI_ERR_KEYVAL  type_keyval is no key, a predefined one, or not one for datatypes */
 WEFT_API(MPI_Type_free_keyval);
 int PMPI_Type_free_keyval(int *keyval)
 {
     return free_keyval("MPI_Type_free_keyval", WEFT_KIND_TYPE, keyval);
 }
 
+/** Does what MPI_Comm_free_keyval does, under the name of MPI-1, which is deprecated
+ *  (section 16.1).
+ *  @param[in,out] keyval  the key
+ *  @error MPI_ERR_KEYVAL  keyval is no key, a predefined one, or not one for communicators */
 WEFT_API(MPI_Keyval_free);
 int PMPI_Keyval_free(int *keyval)
 {
@@ -127,36 +164,62 @@ static int get_of_comm(const char *name, MPI_Comm handle, int keyval, void *valu
     return weft_call_end(&call, err);
 }
 
+/** Keeps a pointer with a communicator, at this rank (section 7.7.2). If there is one of that key
+ *  already, its delete callback is called first; if that fails, the old one stays.
+ *  @param[in] attribute_val  the pointer, which Weft does not look at
+ *  @error MPI_ERR_KEYVAL  a predefined attribute is named
+ *  @see MPI_Comm_create_keyval */
 WEFT_API(MPI_Comm_set_attr);
 int PMPI_Comm_set_attr(MPI_Comm comm, int keyval, void *value)
 {
     return set_on_comm("MPI_Comm_set_attr", comm, keyval, value);
 }
 
+/** The pointer that is kept with a communicator under a key (section 7.7.2). The predefined keys
+ *  give a pointer to an int, which the caller must not change: MPI_TAG_UB (INT_MAX), MPI_IO,
+ *  MPI_HOST, MPI_WTIME_IS_GLOBAL, MPI_APPNUM and MPI_UNIVERSE_SIZE (these two only if the launcher
+ *  tells them), and MPI_LASTUSEDCODE.
+ *  @param[out] attribute_val  the address of a variable that gets the pointer; left alone if there
+ *      is none
+ *  @note The predefined attributes are there on all communicators, not on MPI_COMM_WORLD alone. */
 WEFT_API(MPI_Comm_get_attr);
 int PMPI_Comm_get_attr(MPI_Comm comm, int keyval, void *value_out, int *flag)
 {
     return get_of_comm("MPI_Comm_get_attr", comm, keyval, value_out, flag);
 }
 
+/** Deletes an attribute of a communicator, at this rank (section 7.7.2). The key's delete callback
+ *  is called first; if it returns anything but MPI_SUCCESS, the attribute stays.
+ *  @error MPI_ERR_KEYVAL  a predefined attribute is named
+ *  @error MPI_ERR_ARG  comm has no attribute of that key */
 WEFT_API(MPI_Comm_delete_attr);
 int PMPI_Comm_delete_attr(MPI_Comm comm, int keyval)
 {
     return delete_of_comm("MPI_Comm_delete_attr", comm, keyval);
 }
 
+/** Does what MPI_Comm_set_attr does, under the name of MPI-1, which is deprecated (section 16.1).
+ *  @param[in] attribute_val  the pointer, which Weft does not look at
+ *  @error MPI_ERR_KEYVAL  a predefined attribute is named */
 WEFT_API(MPI_Attr_put);
 int PMPI_Attr_put(MPI_Comm comm, int keyval, void *value)
 {
     return set_on_comm("MPI_Attr_put", comm, keyval, value);
 }
 
+/** Does what MPI_Comm_get_attr does, under the name of MPI-1, which is deprecated (section 16.1).
+ *  @param[out] attribute_val  the address of a variable that gets the pointer; left alone if
+ *      there is none */
 WEFT_API(MPI_Attr_get);
 int PMPI_Attr_get(MPI_Comm comm, int keyval, void *value_out, int *flag)
 {
     return get_of_comm("MPI_Attr_get", comm, keyval, value_out, flag);
 }
 
+/** Does what MPI_Comm_delete_attr does, under the name of MPI-1, which is deprecated
+ *  (section 16.1).
+ *  @error MPI_ERR_KEYVAL  a predefined attribute is named
+ *  @error MPI_ERR_ARG  comm has no attribute of that key */
 WEFT_API(MPI_Attr_delete);
 int PMPI_Attr_delete(MPI_Comm comm, int keyval)
 {
@@ -165,6 +228,11 @@ int PMPI_Attr_delete(MPI_Comm comm, int keyval)
 
 /* ---- datatypes ---- */
 
+/** Keeps a pointer with a datatype (section 7.7.4). If there is one of that key already, its delete
+ *  callback is called first; if that fails, the old one stays.
+ *  @param[in] datatype  a datatype, predefined ones included
+ *  @param[in] attribute_val  the pointer, which Weft does not look at
+ *  @see MPI_Type_create_keyval */
 WEFT_API(MPI_Type_set_attr);
 int PMPI_Type_set_attr(MPI_Datatype handle, int keyval, void *value)
 {
@@ -176,6 +244,10 @@ int PMPI_Type_set_attr(MPI_Datatype handle, int keyval, void *value)
     return weft_call_end(&call, err);
 }
 
+/** The pointer that is kept with a datatype under a key (section 7.7.4).
+ *  @param[in] datatype  a datatype, predefined ones included
+ *  @param[out] attribute_val  the address of a variable that gets the pointer; left alone if
+ *      there is none */
 WEFT_API(MPI_Type_get_attr);
 int PMPI_Type_get_attr(MPI_Datatype handle, int keyval, void *value_out, int *flag)
 {
@@ -189,6 +261,10 @@ int PMPI_Type_get_attr(MPI_Datatype handle, int keyval, void *value_out, int *fl
     return weft_call_end(&call, err);
 }
 
+/** Deletes an attribute of a datatype (section 7.7.4). The key's delete callback is called first;
+ *  if it returns anything but MPI_SUCCESS, the attribute stays.
+ *  @param[in] datatype  a datatype, predefined ones included
+ *  @error MPI_ERR_ARG  datatype has no attribute of that key */
 WEFT_API(MPI_Type_delete_attr);
 int PMPI_Type_delete_attr(MPI_Datatype handle, int keyval)
 {
