@@ -12,6 +12,11 @@
 #include <limits.h>
 #include <string.h>
 
+/** Makes a datatype ready for use with data (section 5.1.9). It is needed before the type describes
+ *  a buffer, not before other types are made of it. Predefined types are committed; to commit a
+ *  type again has no effect.
+ *  @param[in,out] datatype  the datatype, whose handle does not change
+ *  @error MPI_ERR_TYPE  datatype is MPI_DATATYPE_NULL or no datatype */
 WEFT_API(MPI_Type_commit);
 int PMPI_Type_commit(MPI_Datatype *datatype)
 {
@@ -44,6 +49,13 @@ static int free_type(MPI_Datatype *datatype)
     return MPI_SUCCESS;
 }
 
+/** Gives up a datatype and sets the handle to MPI_DATATYPE_NULL (section 5.1.9). Operations in
+ *  progress and types made of it are not affected. Delete callbacks of attributes are called, that
+ *  of the attribute set last first; if one returns anything but MPI_SUCCESS, so does this function,
+ *  and the type stays.
+ *  @param[in,out] datatype  the datatype
+ *  @error MPI_ERR_TYPE  datatype is MPI_DATATYPE_NULL, no datatype, or predefined, as those of
+ *      MPI_Type_create_f90_real and its like are */
 WEFT_API(MPI_Type_free);
 int PMPI_Type_free(MPI_Datatype *datatype)
 {
@@ -62,6 +74,11 @@ static int copy_type_attributes(weft_type_t *from, weft_type_t *to)
     return err;
 }
 
+/** Copies a datatype (section 5.1.10). The copy is committed if oldtype is. It has the attributes
+ *  whose copy callbacks ask for it, and no name. If a copy callback returns anything but
+ *  MPI_SUCCESS, so does this function, and there is no copy.
+ *  @param[in] oldtype  any datatype, predefined ones included
+ *  @param[out] newtype  the copy, to be freed with MPI_Type_free */
 WEFT_API(MPI_Type_dup);
 int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
@@ -79,6 +96,9 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
     return weft_call_end(&call, err);
 }
 
+/** How many bytes of data an element of a datatype has, without gaps (section 5.1.5).
+ *  @param[out] size  bytes; in the int form MPI_UNDEFINED if an int cannot hold them
+ *  @see MPI_Type_get_extent */
 WEFT_API(MPI_Type_size_c);
 int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count *size)
 {
@@ -92,6 +112,8 @@ int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count *size)
     return weft_call_end(&call, err);
 }
 
+/** Does what MPI_Type_size_c does, under a name that is deprecated since MPI 4.1 (section 5.1.5).
+ *  @param[out] size  bytes */
 WEFT_API(MPI_Type_size_x);
 int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size)
 {
@@ -114,6 +136,12 @@ int PMPI_Type_size(MPI_Datatype datatype, int *size)
     return err;
 }
 
+/** The lower bound and the extent of a datatype (section 5.1.7). The extent is the distance in
+ *  memory between two elements that follow each other. Both are what MPI_Type_create_resized has
+ *  set, or else come from the data.
+ *  @param[out] lb  the lower bound in bytes; may be negative
+ *  @param[out] extent  the upper bound less the lower bound, in bytes
+ *  @see MPI_Type_get_true_extent, MPI_Type_size */
 WEFT_API(MPI_Type_get_extent_c);
 int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
 {
@@ -131,6 +159,9 @@ int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *exte
     return weft_call_end(&call, err);
 }
 
+/** Does what MPI_Type_get_extent_c does, under a name that is deprecated since MPI 4.1
+ *  (section 5.1.7).
+ *  @copydoc MPI_Type_get_extent */
 WEFT_API(MPI_Type_get_extent_x);
 int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
 {
@@ -145,6 +176,11 @@ int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent)
     return PMPI_Type_get_extent_c(datatype, (MPI_Count *)lb, (MPI_Count *)extent);
 }
 
+/** Where the data of an element really begin and end, whatever bounds the datatype was given
+ *  (section 5.1.8). That is the memory that one element needs.
+ *  @param[out] true_lb  the first byte of data, counted from the buffer; may be negative
+ *  @param[out] true_extent  bytes from there to behind the last byte of data
+ *  @see MPI_Type_get_extent */
 WEFT_API(MPI_Type_get_true_extent_c);
 int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
 {
@@ -162,6 +198,9 @@ int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb, MPI_C
     return weft_call_end(&call, err);
 }
 
+/** Does what MPI_Type_get_true_extent_c does, under a name that is deprecated since MPI 4.1
+ *  (section 5.1.8).
+ *  @copydoc MPI_Type_get_true_extent */
 WEFT_API(MPI_Type_get_true_extent_x);
 int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
 {
@@ -174,6 +213,10 @@ int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *true_lb, MPI_Aint
     return PMPI_Type_get_true_extent_c(datatype, (MPI_Count *)true_lb, (MPI_Count *)true_extent);
 }
 
+/** Gives a datatype a name, at this process (section 7.8).
+ *  @param[in] datatype  any datatype, predefined ones included
+ *  @param[in] type_name  a string that is copied, at most MPI_MAX_OBJECT_NAME - 1 letters of it
+ *  @error MPI_ERR_ARG  type_name is NULL */
 WEFT_API(MPI_Type_set_name);
 int PMPI_Type_set_name(MPI_Datatype datatype, const char *type_name)
 {
@@ -190,12 +233,15 @@ int PMPI_Type_set_name(MPI_Datatype datatype, const char *type_name)
     return weft_call_end(&call, err);
 }
 
+/** The name of a datatype (section 7.8). Types that are constants of MPI have the names of these,
+ *  MPI_DATATYPE_NULL included; any other has an empty name until it is given one.
+ *  @param[in] datatype  the datatype, or MPI_DATATYPE_NULL
+ *  @error MPI_ERR_TYPE  datatype is neither MPI_DATATYPE_NULL nor a datatype */
 WEFT_API(MPI_Type_get_name);
 int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
 {
     weft_call_t call = weft_call_begin("MPI_Type_get_name");
     weft_type_t *type = NULL;
-    /* MPI_DATATYPE_NULL has a name too (MPI 5.0, section 7.8). */
     int err = datatype == MPI_DATATYPE_NULL ? MPI_SUCCESS : weft_check_type(datatype, &type);
     if (err == MPI_SUCCESS)
         err = weft_check_output(type_name, "type_name");
@@ -210,6 +256,10 @@ int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
     return weft_call_end(&call, err);
 }
 
+/** The address of a place in memory, as displacements of datatypes that are used with MPI_BOTTOM
+ *  need it (section 5.1.5).
+ *  @param[in] location  the place
+ *  @param[out] address  its address, for MPI_Aint_diff or as a displacement */
 WEFT_API(MPI_Get_address);
 int PMPI_Get_address(const void *location, MPI_Aint *address)
 {
@@ -220,13 +270,19 @@ int PMPI_Get_address(const void *location, MPI_Aint *address)
     return weft_call_end(&call, err);
 }
 
-/* Address arithmetic has no error to report, and may be called at any time. */
+/** The address that lies a number of bytes behind another (section 5.1.5). Returns base + disp.
+ *  There are no errors, and it may be called at any time.
+ *  @param[in] base  an address that MPI_Get_address gave
+ *  @see MPI_Aint_diff */
 WEFT_API(MPI_Aint_add);
 MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp)
 {
     return (MPI_Aint)((uintptr_t)base + (uintptr_t)disp);
 }
 
+/** The distance of two addresses in bytes (section 5.1.5). Returns addr1 - addr2. There are no
+ *  errors, and it may be called at any time.
+ *  @see MPI_Aint_add, MPI_Get_address */
 WEFT_API(MPI_Aint_diff);
 MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2)
 {
@@ -266,6 +322,14 @@ static int match_size(int typeclass, int size, MPI_Datatype *datatype)
     return weft_fail(MPI_ERR_ARG, "size is %d, but there is no type of that class and size", size);
 }
 
+/** The predefined datatype for numbers of Fortran that have a given size (section 19.1.5). It is
+ *  not to be freed.
+ *  @param[in] typeclass  MPI_TYPECLASS_INTEGER, MPI_TYPECLASS_REAL, MPI_TYPECLASS_COMPLEX or
+ *      MPIX_TYPECLASS_LOGICAL
+ *  @param[in] size  bytes: 1, 2, 4, 8 or 16 of integers and logicals, 2, 4, 8 or 16 of reals, 4, 8,
+ *      16 or 32 of complex numbers
+ *  @param[out] datatype  such as MPI_INTEGER4 or MPI_REAL8
+ *  @error MPI_ERR_ARG  there is no such class, or no type of that class and size */
 WEFT_API(MPI_Type_match_size);
 int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
 {
@@ -276,7 +340,7 @@ int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
     return weft_call_end(&call, err);
 }
 
-/* MPI_DATATYPE_NULL when there is no such pair type: section 5.1.3 asks for no others. */
+/* MPI_DATATYPE_NULL when there is no such pair type. */
 static MPI_Datatype find_pair(MPI_Datatype value, MPI_Datatype index)
 {
     const MPI_Datatype pairs[][3] = {
@@ -297,6 +361,14 @@ static MPI_Datatype find_pair(MPI_Datatype value, MPI_Datatype index)
     return MPI_DATATYPE_NULL;
 }
 
+/** The predefined datatype for pairs of a value and an index, as MPI_MINLOC and MPI_MAXLOC take
+ *  them (section 6.9.4). It is not to be freed.
+ *  @param[in] value_type  the datatype of the values
+ *  @param[in] index_type  the datatype of the indices
+ *  @param[out] pair_type  such as MPI_DOUBLE_INT; MPI_DATATYPE_NULL if there is no pair of the two
+ *  @note There are the pairs of MPI_FLOAT, MPI_DOUBLE, MPI_LONG, MPI_INT, MPI_SHORT and
+ *      MPI_LONG_DOUBLE with MPI_INT, and those of MPI_REAL, MPI_DOUBLE_PRECISION and MPI_INTEGER
+ *      with themselves. */
 WEFT_API(MPI_Type_get_value_index);
 int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type,
                               MPI_Datatype *pair_type)
@@ -313,7 +385,10 @@ int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type,
     return weft_call_end(&call, err);
 }
 
-/* Conversions of handles report no errors, and may be called at any time. */
+/** The integer that stands for a datatype in other languages (section 20.4). It is the same for as
+ *  long as the datatype lives. May be called at any time, and raises no error.
+ *  @param[in] datatype  any datatype, MPI_DATATYPE_NULL included
+ *  @see MPI_Type_fromint */
 WEFT_API(MPI_Type_toint);
 int PMPI_Type_toint(MPI_Datatype datatype)
 {
@@ -329,6 +404,10 @@ int PMPI_Type_toint(MPI_Datatype datatype)
     return type->index;
 }
 
+/** The datatype that an integer of MPI_Type_toint stands for (section 20.4). May be called at any
+ *  time, and raises no error: an integer beyond the predefined handles that stands for none gives
+ *  MPI_DATATYPE_NULL.
+ *  @see MPI_Type_toint */
 WEFT_API(MPI_Type_fromint);
 MPI_Datatype PMPI_Type_fromint(int datatype)
 {
