@@ -47,6 +47,13 @@ static int contiguous(MPI_Count count, MPI_Datatype oldtype, constructor_form_t 
     return end_create(&call, err, type, form, newtype);
 }
 
+/** Makes a datatype of a number of elements that follow each other, an extent of oldtype apart
+ *  (section 5.1.2). As for all constructors, oldtype need not be committed and may be freed
+ *  afterwards, and newtype has to be committed before it describes a buffer, and is freed with
+ *  MPI_Type_free.
+ *  @param[in] count  how many elements there are
+ *  @error MPI_ERR_COUNT  a size or a bound of newtype exceeds 64 bits
+ *  @see MPI_Type_commit */
 WEFT_API(MPI_Type_contiguous);
 int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
@@ -80,6 +87,12 @@ static int vector(vector_fn_t construct, const type_blocks_t *blocks, MPI_Dataty
     return end_create(&call, err, type, form, newtype);
 }
 
+/** Makes a datatype of blocks of elements that begin at equal distances (section 5.1.2).
+ *  @param[in] count  how many blocks there are
+ *  @param[in] stride  from the beginning of a block to that of the next, in extents of oldtype; may
+ *      be negative
+ *  @error MPI_ERR_COUNT  a size or a bound of newtype exceeds 64 bits
+ *  @see MPI_Type_create_hvector, MPI_Type_commit */
 WEFT_API(MPI_Type_vector);
 int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype,
                      MPI_Datatype *newtype)
@@ -96,6 +109,11 @@ int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
     return vector(weft_type_vector, &blocks, oldtype, WIDE_FORM, newtype);
 }
 
+/** Makes a datatype of blocks of elements that begin at equal distances, as MPI_Type_vector does,
+ *  but with the distance in bytes (section 5.1.2).
+ *  @copydoc MPI_Type_vector
+ *  @param[in] stride  from the beginning of a block to that of the next, in bytes; may be
+ *      negative */
 WEFT_API(MPI_Type_create_hvector);
 int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype,
                              MPI_Datatype *newtype)
@@ -130,6 +148,14 @@ static int indexed(indexed_fn_t construct, const type_blocks_t *blocks, MPI_Data
     return end_create(&call, err, type, form, newtype);
 }
 
+/** Makes a datatype of blocks of elements of any lengths at any places (section 5.1.2).
+ *  @param[in] count  how many blocks there are: entries of both arrays
+ *  @param[in] array_of_displacements  where each block begins, in extents of oldtype; may be
+ *      negative
+ *  @error MPI_ERR_COUNT  an entry of array_of_blocklengths is negative, or a size or a bound of
+ *      newtype exceeds 64 bits
+ *  @error MPI_ERR_ARG  an array is NULL, but has entries
+ *  @see MPI_Type_create_hindexed, MPI_Type_create_indexed_block, MPI_Type_commit */
 WEFT_API(MPI_Type_indexed);
 int PMPI_Type_indexed(int count, const int array_of_blocklengths[],
                       const int array_of_displacements[], MPI_Datatype oldtype,
@@ -154,6 +180,10 @@ int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[]
     return indexed(weft_type_indexed, &blocks, oldtype, WIDE_FORM, newtype);
 }
 
+/** Makes a datatype of blocks of elements of any lengths at any places, as MPI_Type_indexed does,
+ *  but with the places in bytes (section 5.1.2).
+ *  @copydoc MPI_Type_indexed
+ *  @param[in] array_of_displacements  where each block begins, in bytes; may be negative */
 WEFT_API(MPI_Type_create_hindexed);
 int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[],
                               const MPI_Aint array_of_displacements[], MPI_Datatype oldtype,
@@ -194,6 +224,13 @@ static int indexed_block(indexed_block_fn_t construct, const type_blocks_t *bloc
     return end_create(&call, err, type, form, newtype);
 }
 
+/** Makes a datatype of blocks of elements that all have one length, at any places (section 5.1.2).
+ *  @param[in] count  how many blocks there are: entries of array_of_displacements
+ *  @param[in] array_of_displacements  where each block begins, in extents of oldtype; may be
+ *      negative
+ *  @error MPI_ERR_COUNT  a size or a bound of newtype exceeds 64 bits
+ *  @error MPI_ERR_ARG  array_of_displacements is NULL, but has entries
+ *  @see MPI_Type_create_hindexed_block, MPI_Type_commit */
 WEFT_API(MPI_Type_create_indexed_block);
 int PMPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[],
                                    MPI_Datatype oldtype, MPI_Datatype *newtype)
@@ -217,6 +254,10 @@ int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength,
     return indexed_block(weft_type_indexed_block, &blocks, oldtype, WIDE_FORM, newtype);
 }
 
+/** Makes a datatype of blocks of elements that all have one length, as
+ *  MPI_Type_create_indexed_block does, but with the places in bytes (section 5.1.2).
+ *  @copydoc MPI_Type_create_indexed_block
+ *  @param[in] array_of_displacements  where each block begins, in bytes; may be negative */
 WEFT_API(MPI_Type_create_hindexed_block);
 int PMPI_Type_create_hindexed_block(int count, int blocklength,
                                     const MPI_Aint array_of_displacements[], MPI_Datatype oldtype,
@@ -259,6 +300,18 @@ static int create_struct(const type_blocks_t *blocks, const MPI_Datatype types[]
     return end_create(&call, err, type, form, newtype);
 }
 
+/** Makes a datatype of blocks that may have different datatypes, such as the members of a C struct
+ *  (section 5.1.2). The types need not be committed and may be freed afterwards.
+ *  @param[in] count  how many blocks there are: entries of the three arrays
+ *  @param[in] array_of_displacements  where each block begins, in bytes; may be negative. Addresses
+ *      of MPI_Get_address are right if the type is used with MPI_BOTTOM
+ *  @error MPI_ERR_COUNT  an entry of array_of_blocklengths is negative, or a size or a bound of
+ *      newtype exceeds 64 bits
+ *  @error MPI_ERR_ARG  an array is NULL, but has entries
+ *  @note The extent is rounded up to the alignment of the strictest basic type, as that of a struct
+ *      is, unless a block's type has bounds that MPI_Type_create_resized or an array constructor
+ *      has set.
+ *  @see MPI_Get_address, MPI_Type_create_resized, MPI_Type_commit */
 WEFT_API(MPI_Type_create_struct);
 int PMPI_Type_create_struct(int count, const int array_of_blocklengths[],
                             const MPI_Aint array_of_displacements[],
@@ -298,6 +351,19 @@ static int create_subarray(const weft_subarray_t *subarray, MPI_Datatype oldtype
     return end_create(&call, err, type, form, newtype);
 }
 
+/** Makes a datatype of a box of elements within an array of several dimensions (section 5.1.3). Its
+ *  extent is that of the whole array, so that a buffer is given by the array's first element.
+ *  @param[in] ndims  how many entries the three arrays have, at least 1
+ *  @param[in] array_of_sizes  the size of the whole array in each dimension, in elements, at least
+ *      1
+ *  @param[in] array_of_subsizes  the size of the box in each dimension, in elements, at least 1
+ *  @param[in] array_of_starts  where the box begins in each dimension, from 0
+ *  @param[in] order  MPI_ORDER_C: the last dimension is the one whose elements are next to each
+ *      other; MPI_ORDER_FORTRAN: the first one is
+ *  @error MPI_ERR_ARG  an array is NULL, ndims or order is wrong, or the box is empty or not within
+ *      the array
+ *  @error MPI_ERR_COUNT  a size or a bound of newtype exceeds 64 bits
+ *  @see MPI_Type_create_darray, MPI_Type_commit */
 WEFT_API(MPI_Type_create_subarray);
 int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[],
                               const int array_of_starts[], int order, MPI_Datatype oldtype,
@@ -340,6 +406,26 @@ static int create_darray(const weft_darray_t *darray, MPI_Datatype oldtype, cons
     return end_create(&call, err, type, form, newtype);
 }
 
+/** Makes a datatype of the elements that a process has of an array that is distributed over a grid
+ *  of processes (section 5.1.4). Its extent is that of the whole array. No communicator is asked:
+ *  any process can make the type of any other.
+ *  @param[in] size  how many processes the grid has: the product of array_of_psizes
+ *  @param[in] rank  for which of them the type is; ranks go through the grid in row-major order,
+ *      whatever order says
+ *  @param[in] ndims  how many entries the four arrays have, at least 1
+ *  @param[in] array_of_gsizes  the size of the whole array in each dimension, in elements, at least
+ *      1
+ *  @param[in] array_of_dargs  the length of a block in each dimension, in elements; or
+ *      MPI_DISTRIBUTE_DFLT_DARG: 1 if the distribution is cyclic, one block for each process if it
+ *      is in blocks. Ignored where a dimension is not distributed
+ *  @param[in] array_of_psizes  how many processes each dimension of the grid has; 1 where it is not
+ *      distributed
+ *  @param[in] order  MPI_ORDER_C: the last dimension is the one whose elements are next to each
+ *      other; MPI_ORDER_FORTRAN: the first one is
+ *  @error MPI_ERR_ARG  an array is NULL, or an argument does not suit the others: the text says
+ *      which
+ *  @error MPI_ERR_COUNT  a size or a bound of newtype exceeds 64 bits
+ *  @see MPI_Type_create_subarray, MPI_Type_commit */
 WEFT_API(MPI_Type_create_darray);
 int PMPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[],
                             const int array_of_distribs[], const int array_of_dargs[],
@@ -389,6 +475,12 @@ static int create_resized(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent,
     return end_create(&call, err, type, form, newtype);
 }
 
+/** Makes a datatype with the data of another one, but with given bounds (section 5.1.7). They say
+ *  where the elements of an array are, and not how much memory an element needs.
+ *  @param[in] lb  the lower bound in bytes; may be negative
+ *  @param[in] extent  the distance from one element to the next, in bytes; may be 0 or negative
+ *  @error MPI_ERR_COUNT  a size or a bound of newtype exceeds 64 bits
+ *  @see MPI_Type_get_extent, MPI_Type_commit */
 WEFT_API(MPI_Type_create_resized);
 int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent,
                              MPI_Datatype *newtype)
