@@ -10,6 +10,15 @@
 
 #include <limits.h>
 
+/** Tells which constructor made a datatype, and how many arguments of each kind it was given
+ *  (section 5.1.13). These are the lengths that the arrays of MPI_Type_get_contents need.
+ *  @param[out] num_large_counts  how many counts and displacements were given to a _c form; 0 if
+ *      the int form was called
+ *  @param[out] combiner  which constructor it was: MPI_COMBINER_VECTOR, ...; MPI_COMBINER_NAMED for
+ *      a predefined type, of which all numbers are 0
+ *  @error MPI_ERR_TYPE  the int form is called for a type that a _c form has made with large
+ *      counts, or that has more arguments than an int can count
+ *  @see MPI_Type_get_contents */
 WEFT_API(MPI_Type_get_envelope_c);
 int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers,
                              MPI_Count *num_addresses, MPI_Count *num_large_counts,
@@ -131,6 +140,13 @@ static int get_contents(const weft_type_t *type, const weft_envelope_sizes_t *ro
     return err;
 }
 
+/** The arguments that the constructor of a datatype was given (section 5.1.13). Each array gets its
+ *  arguments in the order of the call. The caller frees the derived types among array_of_datatypes
+ *  with MPI_Type_free; predefined ones are not to be freed.
+ *  @error MPI_ERR_TYPE  the type is predefined, or the int form is called for a type that a _c form
+ *      has made with large counts
+ *  @error MPI_ERR_ARG  an array is shorter than MPI_Type_get_envelope says
+ *  @see MPI_Type_get_envelope */
 WEFT_API(MPI_Type_get_contents_c);
 int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses,
                              MPI_Count max_large_counts, MPI_Count max_datatypes,
