@@ -79,6 +79,18 @@ static const weft_type_t *byte_type(void)
     return weft_type_of(MPI_BYTE);
 }
 
+/** Copies elements to a place in a buffer of bytes, without gaps, from where they can be sent as
+ *  MPI_PACKED (section 5.2). Several calls, each with the position that the last one has left, put
+ *  different elements one behind the other.
+ *  @param[in] incount  how many elements are packed
+ *  @param[in,out] position  where in outbuf the data go, in bytes from its beginning; afterwards
+ *      the byte behind them. Left alone if there is an error
+ *  @param[in] comm  the communicator in which the data will be sent
+ *  @error MPI_ERR_TRUNCATE  the data do not fit between position and the end of outbuf
+ *  @error MPI_ERR_ARG  *position is negative
+ *  @note The packed data are the bytes of the elements, with no header. Either buffer may be in
+ *      device memory.
+ *  @see MPI_Unpack, MPI_Pack_size */
 WEFT_API(MPI_Pack_c);
 int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf,
                 MPI_Count outsize, MPI_Count *position, MPI_Comm comm)
@@ -120,6 +132,15 @@ int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbu
     return err;
 }
 
+/** Copies elements out of a buffer of bytes that MPI_Pack has filled, or that was received as
+ *  MPI_PACKED (section 5.2).
+ *  @param[in,out] position  where in inbuf the data are, in bytes from its beginning; afterwards
+ *      the byte behind them. Left alone if there is an error
+ *  @param[in] comm  the communicator in which the data were received
+ *  @error MPI_ERR_TRUNCATE  there are fewer data between position and the end of inbuf
+ *  @error MPI_ERR_ARG  *position is negative
+ *  @note Either buffer may be in device memory.
+ *  @see MPI_Pack */
 WEFT_API(MPI_Unpack_c);
 int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf,
                   MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm)
@@ -161,6 +182,11 @@ int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int 
     return err;
 }
 
+/** How many bytes MPI_Pack needs for a number of elements (section 5.2).
+ *  @param[in] incount  how many elements are packed
+ *  @param[in] comm  the communicator in which the data will be sent
+ *  @param[out] size  bytes; MPI_UNDEFINED if size cannot hold them
+ *  @note This is not only a bound, but the exact number. */
 WEFT_API(MPI_Pack_size_c);
 int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count *size)
 {
@@ -285,6 +311,18 @@ static int run_external(const char *name, const packing_t *packing,
     return weft_call_end(&call, err);
 }
 
+/** Copies elements to a place in a buffer of bytes as MPI_Pack does, in the form that is the same
+ *  on all machines: big-endian, with the sizes of the standard (section 5.3). No communicator is
+ *  asked, and the data may also go to another MPI library, or into a file.
+ *  @param[in] datarep  "external32"
+ *  @param[in] incount  how many elements are packed
+ *  @param[in,out] position  where in outbuf the data go, in bytes from its beginning; afterwards
+ *      the byte behind them. Left alone if there is an error
+ *  @error MPI_ERR_ARG  *position is negative, or datarep is anything but "external32"
+ *  @error MPI_ERR_TRUNCATE  the data do not fit between position and the end of outbuf
+ *  @note MPI_LONG and MPI_UNSIGNED_LONG have 4 bytes in this form: of a larger integer the least
+ *      significant bytes are taken. Either buffer may be in device memory.
+ *  @see MPI_Unpack_external, MPI_Pack_external_size */
 WEFT_API(MPI_Pack_external_c);
 int PMPI_Pack_external_c(const char datarep[], const void *inbuf, MPI_Count incount,
                          MPI_Datatype datatype, void *outbuf, MPI_Count outsize,
@@ -315,6 +353,13 @@ int PMPI_Pack_external(const char datarep[], const void *inbuf, int incount, MPI
                                 (MPI_Count *)position);
 }
 
+/** Copies elements out of a buffer of bytes that has the form of MPI_Pack_external (section 5.3).
+ *  @param[in] datarep  "external32"
+ *  @param[in,out] position  where in inbuf the data are, in bytes from its beginning; afterwards
+ *      the byte behind them. Left alone if there is an error
+ *  @error MPI_ERR_ARG  *position is negative, or datarep is anything but "external32"
+ *  @error MPI_ERR_TRUNCATE  there are fewer data between position and the end of inbuf
+ *  @see MPI_Pack_external */
 WEFT_API(MPI_Unpack_external_c);
 int PMPI_Unpack_external_c(const char datarep[], const void *inbuf, MPI_Count insize,
                            MPI_Count *position, void *outbuf, MPI_Count outcount,
@@ -343,6 +388,11 @@ int PMPI_Unpack_external(const char datarep[], const void *inbuf, MPI_Aint insiz
                                   datatype);
 }
 
+/** How many bytes MPI_Pack_external needs for a number of elements, exactly (section 5.3).
+ *  @param[in] datarep  "external32"
+ *  @param[in] incount  how many elements are packed
+ *  @param[out] size  bytes; MPI_UNDEFINED if size cannot hold them
+ *  @error MPI_ERR_ARG  datarep is anything but "external32" */
 WEFT_API(MPI_Pack_external_size_c);
 int PMPI_Pack_external_size_c(const char datarep[], MPI_Count incount, MPI_Datatype datatype,
                               MPI_Count *size)
