@@ -20,6 +20,10 @@ static int set_size(weft_info_t *info, const char *key, size_t bytes)
     return weft_info_set(info, key, text);
 }
 
+/** The sizes of integer types in the library's binary interface, as a new info object
+ *  (section 20.5). The keys `mpi_aint_size`, `mpi_count_size` and `mpi_offset_size` give bytes as
+ *  decimal numbers. May be called at any time.
+ *  @see MPI_Abi_get_version */
 WEFT_API(MPI_Abi_get_info);
 int PMPI_Abi_get_info(MPI_Info *handle)
 {
@@ -79,6 +83,14 @@ static int check_fortran_info(MPI_Info handle, weft_info_t **out)
     return err;
 }
 
+/** Tells the library what Fortran's types are like, once for a process (section 20.5). A Fortran
+ *  binding calls it; a program has no need to. May be called at any time.
+ *  @param[in] info  copied; any keys, of which `mpi_logical_size`, `mpi_integer_size`,
+ *      `mpi_real_size` and `mpi_double_precision_size` are bytes as decimal numbers
+ *  @error MPI_ERR_INFO  info is MPI_INFO_NULL or no info object
+ *  @error MPI_ERR_ABI  it was called before, or a size is not that of the library's own
+ *      MPI_LOGICAL, MPI_INTEGER, MPI_REAL or MPI_DOUBLE_PRECISION
+ *  @see MPI_Abi_get_fortran_info */
 WEFT_API(MPI_Abi_set_fortran_info);
 int PMPI_Abi_set_fortran_info(MPI_Info handle)
 {
@@ -90,6 +102,9 @@ int PMPI_Abi_set_fortran_info(MPI_Info handle)
     return weft_call_end_anytime(&call, err);
 }
 
+/** What MPI_Abi_set_fortran_info was given, as a new info object (section 20.5). May be called at
+ *  any time.
+ *  @param[out] info  the caller frees it with MPI_Info_free; MPI_INFO_NULL if nothing was set */
 WEFT_API(MPI_Abi_get_fortran_info);
 int PMPI_Abi_get_fortran_info(MPI_Info *handle)
 {
@@ -117,6 +132,14 @@ static int check_logical_size(int size)
     return weft_fail(MPI_ERR_ARG, "logical_size is %d, but must be 1, 2, 4, 8 or 16", size);
 }
 
+/** Tells the library what Fortran's .TRUE. and .FALSE. look like in memory, once for a process
+ *  (section 20.5). A Fortran binding calls it; a program has no need to. May be called at any time.
+ *  @param[in] logical_size  bytes of a LOGICAL: 1, 2, 4, 8 or 16
+ *  @param[in] logical_true  points to a LOGICAL that is .TRUE.
+ *  @param[in] logical_false  points to a LOGICAL that is .FALSE.
+ *  @error MPI_ERR_ARG  logical_size is another number, or a pointer is NULL
+ *  @error MPI_ERR_ABI  it was called before
+ *  @see MPI_Abi_get_fortran_booleans */
 WEFT_API(MPI_Abi_set_fortran_booleans);
 int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true, void *logical_false)
 {
@@ -136,6 +159,13 @@ int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true, void *lo
     return weft_call_end_anytime(&call, err);
 }
 
+/** What MPI_Abi_set_fortran_booleans was given (section 20.5). May be called at any time.
+ *  @param[in] logical_size  bytes of a LOGICAL, as they were set: 1, 2, 4, 8 or 16
+ *  @param[out] logical_true  room for a LOGICAL; left alone if nothing was set
+ *  @param[out] logical_false  room for a LOGICAL; left alone if nothing was set
+ *  @param[out] is_set  true if they were set
+ *  @error MPI_ERR_ARG  logical_size is another number
+ *  @error MPI_ERR_ABI  logical_size is not what was set */
 WEFT_API(MPI_Abi_get_fortran_booleans);
 int PMPI_Abi_get_fortran_booleans(int logical_size, void *logical_true, void *logical_false,
                                   int *is_set)
