@@ -16,6 +16,12 @@ def time_row(name, sizes=""):
     return Row(name, f"weft_{name}", sizes, "value", "us", 1, False)
 
 
+def pack_row(direction, layout):
+    return Row(f"{direction}_{layout}", f"weft_{direction}_{layout}", "4K,64K", "value", "MB/s", 1, True)
+
+
+LAYOUTS = ["vector4", "vector8", "vector24", "face", "particles", "pairs", "listed", "ragged", "two_vectors"]
+
 JOBS = [Row("job", "weft_init", "", "wall", "ms", 1e3, False), Row("launch", None, "", "wall", "ms", 1e3, False)]
 
 FEW = [
@@ -40,6 +46,7 @@ FEW = [
     time_row("allreduce_init", "8,64K"),
     time_row("neighbor_alltoall", "8,4K,64K"),
     time_row("neighbor_messages", "8,4K,64K"),
+    *[pack_row(direction, layout) for layout in LAYOUTS for direction in ("pack", "unpack")],
     *JOBS,
 ]
 

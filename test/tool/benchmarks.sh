@@ -4,7 +4,7 @@
 set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
-for program in weft_latency weft_bw weft_coll weft_init; do
+for program in weft_latency weft_bw weft_coll weft_datatype weft_forms weft_init; do
     "$MPICC" -O1 -Wall -Wextra -o "$place/$program" "$SOURCE/benchmarks/$program.c" "$SOURCE"/benchmarks/bench*.c -ldl
 done
 
@@ -27,6 +27,13 @@ check 5 weft_bw mbw_mr -i 3 -c -s 1,64K
 for collective in barrier bcast gather gatherv scatter scatterv allgather allgatherv alltoall alltoallv alltoallw \
     reduce allreduce reduce_scatter reduce_scatter_block scan exscan; do
     check 3 weft_coll $collective -i 3 -c -s 4,28,100K
+done
+for layout in vector4 vector8 vector24 face particles pairs listed ragged two_vectors; do
+    check 1 weft_datatype pack_$layout -i 3 -c -s 1,100,64K
+    check 2 weft_datatype unpack_$layout -i 3 -c -s 1,100,64K
+done
+for form in ibarrier ibcast iallgather ialltoall iallreduce allreduce_init neighbor_alltoall neighbor_messages; do
+    check 3 weft_forms $form -i 3 -s 4,100K
 done
 check 3 weft_init --json
 
