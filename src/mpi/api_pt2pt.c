@@ -126,6 +126,19 @@ static inline int send_with(const char *name, const user_message_t *user, weft_s
 
 /* ---- sends ---- */
 
+/** Sends a message, and returns when buf may be changed (section 3.2.1). This does not mean that
+ *  the message has been received: short messages are on their way when the call returns, long ones
+ *  wait for their receive. A program that counts on either may wait for ever.
+ *  @param[in] dest  a rank of comm (on an intercommunicator, of the other group), or MPI_PROC_NULL:
+ *      nothing is sent, and the call returns at once
+ *  @error MPI_ERR_OTHER  the process dest has ended or cannot be reached, or has called
+ *      MPI_Finalize without having received the message
+ *  @note Long are messages above WEFT_EAGER_MAX bytes (to other hosts WEFT_FABRIC_EAGER_MAX), and
+ *      all messages while the receiver keeps more than WEFT_UNEXPECTED_MAX bytes that it has not
+ *      received yet.
+ *  @note To MPI_PROC_NULL, with a count of 0, datatype may be MPI_DATATYPE_NULL.
+ *  @note Here and in all other calls buffers may be host memory or CUDA device memory.
+ *  @see MPI_Isend, MPI_Ssend, MPI_Recv, MPI_Sendrecv */
 WEFT_API(MPI_Send_c);
 int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                 MPI_Comm comm)
@@ -134,6 +147,11 @@ int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int des
     return send_blocking("MPI_Send", &user, WEFT_SEND_STANDARD);
 }
 
+/** Sends a message whose receive has been started already, and returns when buf may be changed
+ *  (section 3.4). The program has to make sure that it has: without the receive the call is wrong.
+ *  @copydoc MPI_Send
+ *  @note Weft sends it as MPI_Send does, and does not look whether the receive is there.
+ *  @see MPI_Send, MPI_Irsend */
 WEFT_API(MPI_Rsend_c);
 int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm)
@@ -142,6 +160,11 @@ int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     return send_blocking("MPI_Rsend", &user, WEFT_SEND_STANDARD);
 }
 
+/** Sends a message, and returns when its receive has been started and buf may be changed
+ *  (section 3.4). Nothing depends on the length of the message here, so a program that works with
+ *  MPI_Ssend in place of MPI_Send does not count on messages that wait unreceived.
+ *  @copydoc MPI_Send
+ *  @see MPI_Send, MPI_Issend */
 WEFT_API(MPI_Ssend_c);
 int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm)
@@ -150,6 +173,15 @@ int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     return send_blocking("MPI_Ssend", &user, WEFT_SEND_SYNCHRONOUS);
 }
 
+/** Copies a message into the attached buffer, and returns whether or not its receive has been
+ *  started (section 3.4). The buffer is that of comm, else that of the session which comm comes
+ *  from, else that of the process. There a message takes its packed size (count times the size of
+ *  datatype) and at most MPI_BSEND_OVERHEAD bytes more, until it is on its way.
+ *  @copydoc MPI_Send
+ *  @error MPI_ERR_BUFFER  no buffer is attached, or the buffer has no room for the message at the
+ *      moment
+ *  @note If a message cannot be delivered after the call has returned, MPI_Finalize says so.
+ *  @see MPI_Buffer_attach, MPI_Comm_attach_buffer, MPI_Session_attach_buffer */
 WEFT_API(MPI_Bsend_c);
 int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm)
@@ -159,6 +191,13 @@ int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     return send_with("MPI_Bsend", &user, WEFT_SEND_STANDARD, weft_bsend_begin, &ignored);
 }
 
+/** Starts to send a message, and returns at once (section 3.7.2). Until the request is complete buf
+ *  must not be changed; the datatype may be freed at once. That the message cannot be delivered may
+ *  be an error of the call that completes the request.
+ *  @copydoc MPI_Send
+ *  @note A short message may have been sent when the call returns; its request must be completed
+ *      all the same.
+ *  @see MPI_Wait, MPI_Test, MPI_Send, MPI_Send_init */
 WEFT_API(MPI_Isend_c);
 int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm, MPI_Request *request)
@@ -167,6 +206,10 @@ int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     return send_with("MPI_Isend", &user, WEFT_SEND_STANDARD, weft_isend_begin, request);
 }
 
+/** Starts to send a message whose receive has been started already, and returns at once
+ *  (section 3.7.2). Until the request is complete buf must not be changed.
+ *  @copydoc MPI_Send
+ *  @see MPI_Rsend, MPI_Isend */
 WEFT_API(MPI_Irsend_c);
 int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm, MPI_Request *request)
@@ -175,6 +218,10 @@ int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
     return send_with("MPI_Irsend", &user, WEFT_SEND_STANDARD, weft_isend_begin, request);
 }
 
+/** Starts to send a message, and returns at once; the request is not complete before the receive
+ *  has been started (section 3.7.2). Until then buf must not be changed.
+ *  @copydoc MPI_Send
+ *  @see MPI_Ssend, MPI_Isend */
 WEFT_API(MPI_Issend_c);
 int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm, MPI_Request *request)
@@ -183,6 +230,13 @@ int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
     return send_with("MPI_Issend", &user, WEFT_SEND_SYNCHRONOUS, weft_send_begin, request);
 }
 
+/** Copies a message into the attached buffer, as MPI_Bsend does, and gives a request
+ *  (section 3.7.2).
+ *  @copydoc MPI_Send
+ *  @error MPI_ERR_BUFFER  no buffer is attached, or the buffer has no room for the message at the
+ *      moment
+ *  @note The request is complete, and buf may be changed, when the call returns.
+ *  @see MPI_Bsend */
 WEFT_API(MPI_Ibsend_c);
 int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm, MPI_Request *request)
@@ -191,6 +245,11 @@ int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
     return send_with("MPI_Ibsend", &user, WEFT_SEND_STANDARD, weft_bsend_begin, request);
 }
 
+/** Makes a persistent request for a send (section 3.9). Nothing is sent before MPI_Start; each
+ *  start sends what is in buf then, and until that send is complete buf must not be changed. The
+ *  datatype may be freed at once. The request is freed by MPI_Request_free.
+ *  @copydoc MPI_Send
+ *  @see MPI_Start, MPI_Startall, MPI_Request_free, MPI_Recv_init */
 WEFT_API(MPI_Send_init_c);
 int PMPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                      MPI_Comm comm, MPI_Request *request)
@@ -199,6 +258,10 @@ int PMPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, in
     return send_with("MPI_Send_init", &user, WEFT_SEND_STANDARD, weft_send_init, request);
 }
 
+/** Makes a persistent request for a ready send, whose receive must have been started at each
+ *  MPI_Start (section 3.9).
+ *  @copydoc MPI_Send
+ *  @see MPI_Send_init, MPI_Rsend */
 WEFT_API(MPI_Rsend_init_c);
 int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                       MPI_Comm comm, MPI_Request *request)
@@ -207,6 +270,9 @@ int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
     return send_with("MPI_Rsend_init", &user, WEFT_SEND_STANDARD, weft_send_init, request);
 }
 
+/** Makes a persistent request for a synchronous send (section 3.9).
+ *  @copydoc MPI_Send
+ *  @see MPI_Send_init, MPI_Ssend */
 WEFT_API(MPI_Ssend_init_c);
 int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                       MPI_Comm comm, MPI_Request *request)
@@ -215,6 +281,10 @@ int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
     return send_with("MPI_Ssend_init", &user, WEFT_SEND_SYNCHRONOUS, weft_send_init, request);
 }
 
+/** Makes a persistent request for a buffered send (section 3.9). MPI_Start copies the message into
+ *  the attached buffer, and fails if the buffer has no room; the request is then complete at once.
+ *  @copydoc MPI_Send
+ *  @see MPI_Send_init, MPI_Bsend */
 WEFT_API(MPI_Bsend_init_c);
 int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                       MPI_Comm comm, MPI_Request *request)
@@ -225,6 +295,21 @@ int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
 
 /* ---- receives ---- */
 
+/** Receives a message, and returns when it is in buf (section 3.2.4). A message that is shorter
+ *  than buf leaves the rest of buf as it is; status tells the source, the tag and, by
+ *  MPI_Get_count, the length.
+ *  @param[in] count  the most elements that a message may have
+ *  @param[in] source  a rank of comm (on an intercommunicator, of the other group), MPI_ANY_SOURCE,
+ *      or MPI_PROC_NULL: nothing is received, the call returns at once, and status has the source
+ *      MPI_PROC_NULL, the tag MPI_ANY_TAG and the length 0
+ *  @param[in] tag  the tag of the message, or MPI_ANY_TAG
+ *  @error MPI_ERR_TRUNCATE  the message is longer than buf: buf is filled, and the rest of the
+ *      message is lost
+ *  @error MPI_ERR_OTHER  the process source has ended or cannot be reached; with MPI_ANY_SOURCE,
+ *      any process
+ *  @note From MPI_PROC_NULL, with a count of 0, datatype may be MPI_DATATYPE_NULL.
+ *  @note Here and in all other calls buffers may be host memory or CUDA device memory.
+ *  @see MPI_Irecv, MPI_Probe, MPI_Mrecv, MPI_Sendrecv */
 WEFT_API(MPI_Recv_c);
 int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                 MPI_Comm comm, MPI_Status *status)
@@ -256,6 +341,11 @@ static inline int recv_with(const char *name, const user_message_t *user, begin_
     return weft_call_end(&call, err);
 }
 
+/** Starts to receive a message, and returns at once (section 3.7.2). Until the request is complete
+ *  buf must not be touched; the datatype may be freed at once. That the message is longer than buf,
+ *  or that its source has been lost, is an error of the call that completes the request.
+ *  @copydoc MPI_Recv
+ *  @see MPI_Wait, MPI_Test, MPI_Cancel, MPI_Recv, MPI_Recv_init */
 WEFT_API(MPI_Irecv_c);
 int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Request *request)
@@ -264,6 +354,11 @@ int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, 
     return recv_with("MPI_Irecv", &user, weft_recv_begin, request);
 }
 
+/** Makes a persistent request for a receive (section 3.9). Each MPI_Start starts to receive a
+ *  message, and until that is complete buf must not be touched. The datatype may be freed at once.
+ *  The request is freed by MPI_Request_free.
+ *  @copydoc MPI_Recv
+ *  @see MPI_Start, MPI_Startall, MPI_Request_free, MPI_Send_init */
 WEFT_API(MPI_Recv_init_c);
 int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                      MPI_Comm comm, MPI_Request *request)
@@ -274,6 +369,19 @@ int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int sour
 
 /* ---- both at once ---- */
 
+/** Sends a message and receives another one, and returns when both are done (section 3.10). The two
+ *  do not wait for each other, so ranks that exchange messages, in a ring for example, do not
+ *  block. They match ordinary sends and receives too. The buffers must not overlap. status
+ *  describes the received message.
+ *  @param[in] dest  a rank of comm, or MPI_PROC_NULL: nothing is sent
+ *  @param[in] recvcount  the most elements that the received message may have
+ *  @param[in] source  a rank of comm, MPI_ANY_SOURCE, or MPI_PROC_NULL: nothing is received
+ *  @param[in] recvtag  the tag of the received message, or MPI_ANY_TAG
+ *  @error MPI_ERR_TRUNCATE  the received message is longer than recvbuf: recvbuf is filled, and the
+ *      rest of the message is lost
+ *  @error MPI_ERR_OTHER  one of the two processes has ended or cannot be reached, or dest has
+ *      called MPI_Finalize without having received the message
+ *  @see MPI_Isendrecv, MPI_Sendrecv_replace */
 WEFT_API(MPI_Sendrecv_c);
 int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                     int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
@@ -292,6 +400,18 @@ int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
     return weft_call_end(&call, err);
 }
 
+/** Sends the message in buf and receives another one into the same place (section 3.10).
+ *  @param[in] dest  a rank of comm, or MPI_PROC_NULL: nothing is sent
+ *  @param[in] source  a rank of comm, MPI_ANY_SOURCE, or MPI_PROC_NULL: nothing is received
+ *  @param[in,out] buf  the message to send, then the received one
+ *  @param[in] count  the elements that are sent, and the most that the received message may have
+ *  @error MPI_ERR_OTHER  one of the two processes has ended or cannot be reached, or dest has
+ *      called MPI_Finalize without having received the message
+ *  @error MPI_ERR_TRUNCATE  the received message is longer than buf: buf is filled, and the rest of
+ *      the message is lost
+ *  @error MPI_ERR_NO_MEM  there is no memory for a copy of the message to send
+ *  @note Weft copies the message to send; MPI_Sendrecv with two buffers is faster.
+ *  @see MPI_Sendrecv, MPI_Isendrecv_replace */
 WEFT_API(MPI_Sendrecv_replace_c);
 int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                             int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
@@ -319,6 +439,12 @@ static int begin_exchange(const char *name, const weft_send_args_t *send,
     return err;
 }
 
+/** Starts to send a message and to receive another one, and returns at once (section 3.10). The one
+ *  request is complete when both are done, and its status is that of the receive. Until then
+ *  sendbuf must not be changed and recvbuf not be touched.
+ *  @copydoc MPI_Sendrecv
+ *  @note MPI_Cancel has no effect on the request.
+ *  @see MPI_Sendrecv, MPI_Wait */
 WEFT_API(MPI_Isendrecv_c);
 int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                      int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
@@ -337,6 +463,10 @@ int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
     return weft_call_end(&call, err);
 }
 
+/** Starts to send the message in buf and to receive another one into the same place, and returns at
+ *  once (section 3.10). Until the request is complete buf must not be touched.
+ *  @copydoc MPI_Sendrecv_replace
+ *  @see MPI_Sendrecv_replace, MPI_Isendrecv */
 WEFT_API(MPI_Isendrecv_replace_c);
 int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                              int sendtag, int source, int recvtag, MPI_Comm comm,
@@ -391,6 +521,18 @@ static int no_request(const char *name, const user_message_t *user)
     return weft_call_end(&call, weft_bad_output("request"));
 }
 
+/** Sends a message like MPI_Send, but in the order of the CUDA stream of comm, and returns at once
+ *  (mpix.h). The message is sent when the stream has done what was put into it before, and the
+ *  stream goes on when buf may be changed; until then buf must stay as it is. While the stream is
+ *  captured the send becomes part of the graph.
+ *  @param[in] comm  made by MPIX_Stream_comm_create with the stream of a device
+ *  @error MPI_ERR_COMM  comm has no stream, its stream belongs to no device, or MPIX_Stream_free
+ *      has freed it
+ *  @note If the operation fails, a thread of Weft calls the error handler of comm. With
+ *      MPI_ERRORS_RETURN, the next of these calls on the stream that could return it returns the
+ *      error, and does nothing else.
+ *  @note At most 256 operations wait in a stream; the next call waits for one of them.
+ *  @see MPIX_Stream_comm_create, MPIX_Isend_enqueue, MPIX_Recv_enqueue */
 WEFT_API(MPIX_Send_enqueue);
 int PMPIX_Send_enqueue(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                        MPI_Comm comm)
@@ -399,6 +541,20 @@ int PMPIX_Send_enqueue(const void *buf, int count, MPI_Datatype datatype, int de
     return enqueue_send("MPIX_Send_enqueue", &user, NULL);
 }
 
+/** Receives a message like MPI_Recv, but in the order of the CUDA stream of comm, and returns at
+ *  once (mpix.h). The receive is started when the stream has done what was put into it before, and
+ *  the stream goes on when the message is in buf.
+ *  @param[in] count  the most elements that a message may have
+ *  @param[in] tag  the tag of the message, or MPI_ANY_TAG
+ *  @param[in] comm  made by MPIX_Stream_comm_create with the stream of a device
+ *  @param[out] status  written when the stream runs the operation, and must stay until then;
+ *      MPI_ERROR is set if the operation fails. Or MPI_STATUS_IGNORE
+ *  @error MPI_ERR_COMM  comm has no stream, its stream belongs to no device, or MPIX_Stream_free
+ *      has freed it
+ *  @note If the operation fails, a thread of Weft calls the error handler of comm. With
+ *      MPI_ERRORS_RETURN, status has the error; if it is MPI_STATUS_IGNORE, the next of these calls
+ *      on the stream returns the error and does nothing else.
+ *  @see MPIX_Stream_comm_create, MPIX_Irecv_enqueue, MPIX_Send_enqueue */
 WEFT_API(MPIX_Recv_enqueue);
 int PMPIX_Recv_enqueue(void *buf, int count, MPI_Datatype datatype, int source, int tag,
                        MPI_Comm comm, MPI_Status *status)
@@ -407,6 +563,13 @@ int PMPIX_Recv_enqueue(void *buf, int count, MPI_Datatype datatype, int source, 
     return enqueue_recv("MPIX_Recv_enqueue", &user, status, NULL);
 }
 
+/** Puts a send into the CUDA stream of comm that the stream does not wait for (mpix.h). The message
+ *  is sent when the stream has done what was put into it before; buf must stay as it is until the
+ *  request is complete.
+ *  @copydoc MPIX_Send_enqueue
+ *  @param[out] request  for MPIX_Wait_enqueue or MPIX_Waitall_enqueue, by which the stream waits;
+ *      outside of a capture also for MPI_Wait and MPI_Test, on the host
+ *  @see MPIX_Wait_enqueue, MPIX_Send_enqueue */
 WEFT_API(MPIX_Isend_enqueue);
 int PMPIX_Isend_enqueue(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                         MPI_Comm comm, MPI_Request *request)
@@ -416,6 +579,17 @@ int PMPIX_Isend_enqueue(const void *buf, int count, MPI_Datatype datatype, int d
                            : enqueue_send("MPIX_Isend_enqueue", &user, request);
 }
 
+/** Puts a receive into the CUDA stream of comm that the stream does not wait for (mpix.h). It is
+ *  started when the stream has done what was put into it before; buf must not be touched until the
+ *  request is complete.
+ *  @param[in] count  the most elements that a message may have
+ *  @param[in] tag  the tag of the message, or MPI_ANY_TAG
+ *  @param[in] comm  made by MPIX_Stream_comm_create with the stream of a device
+ *  @param[out] request  for MPIX_Wait_enqueue or MPIX_Waitall_enqueue, by which the stream waits;
+ *      outside of a capture also for MPI_Wait and MPI_Test, on the host
+ *  @error MPI_ERR_COMM  comm has no stream, its stream belongs to no device, or MPIX_Stream_free
+ *      has freed it
+ *  @see MPIX_Wait_enqueue, MPIX_Recv_enqueue */
 WEFT_API(MPIX_Irecv_enqueue);
 int PMPIX_Irecv_enqueue(void *buf, int count, MPI_Datatype datatype, int source, int tag,
                         MPI_Comm comm, MPI_Request *request)
