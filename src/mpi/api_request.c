@@ -53,6 +53,19 @@ static inline void note_comm(weft_call_t *call, const weft_request_t *request)
     call->comm = request->comm;
 }
 
+/** Waits until the operation of a request is complete (section 3.7.3). The request is then freed,
+ *  and *request becomes MPI_REQUEST_NULL; a persistent or partitioned request stays, and is
+ *  inactive. For MPI_REQUEST_NULL and for inactive requests the call returns at once with an empty
+ *  status: source MPI_ANY_SOURCE, tag MPI_ANY_TAG, length 0.
+ *  @param[in,out] request  of any kind: point-to-point, collective, partitioned, generalised
+ *  @param[out] status  describes the message of a receive (MPI_ERROR is not touched, except in an
+ *      empty status); of a send only MPI_Test_cancelled means anything; or MPI_STATUS_IGNORE
+ *  @error MPI_ERR_TRUNCATE  the message of a receive was longer than its buffer
+ *  @error MPI_ERR_OTHER  the operation has failed, for example because the other process was lost
+ *  @note An error of the operation goes to the error handler of its communicator, and the request
+ *      is freed all the same. Errors of query_fn and free_fn of a generalised request are returned
+ *      as they are.
+ *  @see MPI_Test, MPI_Waitall, MPI_Waitany, MPI_Waitsome */
 WEFT_API(MPI_Wait);
 int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
 {
@@ -71,6 +84,13 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
     return weft_call_end(&call, err);
 }
 
+/** Looks whether the operation of a request is complete, and does not wait (section 3.7.3). If it
+ *  is, the call does what MPI_Wait does; if not, request and status stay as they are. Each call
+ *  lets Weft make progress.
+ *  @copydoc MPI_Wait
+ *  @param[out] flag  true: the operation is complete, or there is none (MPI_REQUEST_NULL, an
+ *      inactive request)
+ *  @see MPI_Wait, MPI_Testall, MPI_Testany, MPI_Testsome, MPI_Request_get_status */
 WEFT_API(MPI_Test);
 int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
 {
@@ -123,6 +143,13 @@ static int collect_all(weft_call_t *call, int count, MPI_Request handles[], MPI_
     return failed;
 }
 
+/** Waits until the operations of all requests are complete, and does with each what MPI_Wait does
+ *  (section 3.7.5). Entries may be MPI_REQUEST_NULL or inactive.
+ *  @param[in] count  the length of both arrays; 0 is allowed
+ *  @param[out] array_of_statuses  [count], or MPI_STATUSES_IGNORE; MPI_ERROR of each is set
+ *  @error MPI_ERR_IN_STATUS  some operations have failed: MPI_ERROR of each status says how that
+ *      one ended. All have been waited for.
+ *  @see MPI_Wait, MPI_Testall */
 WEFT_API(MPI_Waitall);
 int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
 {
@@ -138,6 +165,11 @@ int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
     return weft_call_end(&call, collect_all(&call, count, handles, statuses));
 }
 
+/** Looks whether the operations of all requests are complete, and does not wait (section 3.7.5). If
+ *  they are, the call does what MPI_Waitall does; if not, no request and no status is changed.
+ *  @copydoc MPI_Waitall
+ *  @param[out] flag  true: all are complete, or there was nothing to wait for
+ *  @see MPI_Waitall, MPI_Test */
 WEFT_API(MPI_Testall);
 int PMPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuses[])
 {
@@ -183,6 +215,17 @@ static int collect_any(weft_call_t *call, MPI_Request *handle, MPI_Status *statu
     return collect_request(call, weft_request_of(*handle), handle, status);
 }
 
+/** Waits until one of the operations is complete, and does with its request what MPI_Wait does
+ *  (section 3.7.5). Entries that are MPI_REQUEST_NULL or inactive are passed over.
+ *  @param[out] status  that of this operation, as of MPI_Wait, or MPI_STATUS_IGNORE
+ *  @param[in] count  the length of array_of_requests
+ *  @param[out] indx  which one it is, counted from 0; MPI_UNDEFINED if no request is active: status
+ *      is then empty
+ *  @error MPI_ERR_TRUNCATE  the message of a receive was longer than its buffer
+ *  @error MPI_ERR_OTHER  the operation has failed, for example because the other process was lost
+ *  @note Of several that are complete Weft takes the first in the array. A loop that is to serve
+ *      all alike calls MPI_Waitsome.
+ *  @see MPI_Testany, MPI_Waitsome */
 WEFT_API(MPI_Waitany);
 int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *status)
 {
@@ -204,6 +247,13 @@ int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *statu
     return weft_call_end(&call, err);
 }
 
+/** Looks whether one of the operations is complete, and does not wait (section 3.7.5). If one is,
+ *  the call does what MPI_Waitany does.
+ *  @copydoc MPI_Waitany
+ *  @param[out] indx  which one it is, counted from 0; else MPI_UNDEFINED
+ *  @param[out] flag  true: one is complete, or no request is active (indx is MPI_UNDEFINED then,
+ *      and status empty)
+ *  @see MPI_Waitany, MPI_Testsome */
 WEFT_API(MPI_Testany);
 int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status)
 {
@@ -246,6 +296,17 @@ static int collect_some(weft_call_t *call, const weft_some_t *some)
     return failed;
 }
 
+/** Waits until at least one of the operations is complete, and does with the requests of all that
+ *  are what MPI_Wait does (section 3.7.5).
+ *  @param[in] incount  the length of the arrays; 0 is allowed
+ *  @param[out] outcount  how many are complete; MPI_UNDEFINED if no request is active
+ *  @param[out] array_of_indices  [incount], of which the first outcount are written: their places
+ *      in array_of_requests, counted from 0
+ *  @param[out] array_of_statuses  [incount], of which the first outcount are written, MPI_ERROR
+ *      too; or MPI_STATUSES_IGNORE
+ *  @error MPI_ERR_IN_STATUS  some of these operations have failed: MPI_ERROR of each status says
+ *      how that one ended
+ *  @see MPI_Testsome, MPI_Waitany */
 WEFT_API(MPI_Waitsome);
 int PMPI_Waitsome(int incount, MPI_Request handles[], int *outcount, int indices[],
                   MPI_Status statuses[])
@@ -265,6 +326,11 @@ int PMPI_Waitsome(int incount, MPI_Request handles[], int *outcount, int indices
     return weft_call_end(&call, err);
 }
 
+/** Looks which of the operations are complete, and does not wait (section 3.7.5). With their
+ *  requests the call does what MPI_Wait does.
+ *  @copydoc MPI_Waitsome
+ *  @param[out] outcount  how many are complete, maybe 0; MPI_UNDEFINED if no request is active
+ *  @see MPI_Waitsome, MPI_Testany */
 WEFT_API(MPI_Testsome);
 int PMPI_Testsome(int incount, MPI_Request handles[], int *outcount, int indices[],
                   MPI_Status statuses[])
@@ -305,6 +371,14 @@ static int start_request(weft_call_t *call, MPI_Request handle)
     return err;
 }
 
+/** Starts the operation of a persistent or partitioned request (section 3.9). From then on the
+ *  request is active, and the rules of its nonblocking form hold, until MPI_Wait or MPI_Test
+ *  completes it; then it can be started again. The start of a partitioned send sends nothing:
+ *  MPI_Pready does.
+ *  @param[in,out] request  made by an _init function, and inactive
+ *  @error MPI_ERR_REQUEST  the request is not persistent, or it is active
+ *  @error MPI_ERR_BUFFER  of MPI_Bsend_init: there is no room in the attached buffer
+ *  @see MPI_Startall, MPI_Send_init, MPI_Recv_init, MPI_Psend_init */
 WEFT_API(MPI_Start);
 int PMPI_Start(MPI_Request *handle)
 {
@@ -315,6 +389,13 @@ int PMPI_Start(MPI_Request *handle)
     return weft_call_end(&call, err);
 }
 
+/** Starts several persistent or partitioned requests, in the order of the array (section 3.9).
+ *  @param[in] count  the length of array_of_requests; 0 is allowed
+ *  @param[in,out] array_of_requests  [count], all made by _init functions, and inactive
+ *  @error MPI_ERR_REQUEST  a request is not persistent, or it is active
+ *  @error MPI_ERR_BUFFER  of MPI_Bsend_init: there is no room in the attached buffer
+ *  @note If one of them cannot be started, those before it have been, and those behind it have not.
+ *  @see MPI_Start */
 WEFT_API(MPI_Startall);
 int PMPI_Startall(int count, MPI_Request handles[])
 {
@@ -325,6 +406,16 @@ int PMPI_Startall(int count, MPI_Request handles[])
     return weft_call_end(&call, err);
 }
 
+/** Gives a request up, without waiting for it (section 3.7.3). An operation that is under way goes
+ *  on, and Weft frees the request when it is complete; the program has to find out in another way
+ *  when it may use the buffer. This is also how a persistent request is freed. The active request
+ *  of a collective must not be freed.
+ *  @param[in,out] request  of any kind, active or not; becomes MPI_REQUEST_NULL
+ *  @note If the message of a send that was given up is never received, MPI_Finalize says so. Other
+ *      errors of the operation may go unreported.
+ *  @note free_fn of a generalised request is called as soon as its operation is complete: by this
+ *      call, or by MPI_Grequest_complete. That call returns its error.
+ *  @see MPI_Wait, MPI_Send_init */
 WEFT_API(MPI_Request_free);
 int PMPI_Request_free(MPI_Request *handle)
 {
@@ -345,6 +436,15 @@ int PMPI_Request_free(MPI_Request *handle)
     return weft_call_end(&call, err);
 }
 
+/** Tries to cancel an operation, and returns at once (section 3.8.4). The request has to be
+ *  completed all the same, and MPI_Test_cancelled tells from its status whether the operation was
+ *  cancelled or has taken place.
+ *  @param[in,out] request  an active request, or a persistent one; it stays valid
+ *  @note Weft cancels receives that no message has matched yet, and sends whose message no receive
+ *      has matched yet. For buffered sends, MPI_Isendrecv, partitioned communication, enqueued
+ *      operations and collectives the call has no effect. For a generalised request it calls
+ *      cancel_fn, and returns its error.
+ *  @see MPI_Test_cancelled */
 WEFT_API(MPI_Cancel);
 int PMPI_Cancel(MPI_Request *handle)
 {
@@ -377,6 +477,16 @@ static int wait_enqueued(const char *name, int count, MPI_Request handles[], MPI
     return weft_call_end(&call, err);
 }
 
+/** Makes a CUDA stream wait for the operation of a request, and returns at once (mpix.h). What is
+ *  put into the stream later runs when the operation is complete. *request becomes
+ *  MPI_REQUEST_NULL.
+ *  @param[in,out] request  of MPIX_Isend_enqueue or MPIX_Irecv_enqueue, or MPI_REQUEST_NULL: the
+ *      call does nothing
+ *  @param[out] status  written when the stream comes to the wait, MPI_ERROR too, and must stay
+ *      until then; or MPI_STATUS_IGNORE
+ *  @error MPI_ERR_REQUEST  the request is of another function, or was made in another capture of
+ *      the stream
+ *  @see MPIX_Isend_enqueue, MPIX_Irecv_enqueue, MPIX_Waitall_enqueue */
 WEFT_API(MPIX_Wait_enqueue);
 int PMPIX_Wait_enqueue(MPI_Request *handle, MPI_Status *status)
 {
@@ -386,6 +496,16 @@ int PMPIX_Wait_enqueue(MPI_Request *handle, MPI_Status *status)
     return weft_call_end(&call, weft_bad_output("request"));
 }
 
+/** Makes a CUDA stream wait for the operations of several requests, and returns at once (mpix.h).
+ *  The entries of array_of_requests become MPI_REQUEST_NULL.
+ *  @param[in] count  the length of both arrays; 0 is allowed
+ *  @param[in,out] array_of_requests  [count], of MPIX_Isend_enqueue or MPIX_Irecv_enqueue on one
+ *      stream; entries may be MPI_REQUEST_NULL
+ *  @param[out] array_of_statuses  [count], written when the stream comes to the wait, MPI_ERROR
+ *      too, and must stay until then; or MPI_STATUSES_IGNORE
+ *  @error MPI_ERR_REQUEST  a request is of another function, of another stream than the others, or
+ *      was made in another capture of the stream
+ *  @see MPIX_Wait_enqueue */
 WEFT_API(MPIX_Waitall_enqueue);
 int PMPIX_Waitall_enqueue(int count, MPI_Request handles[], MPI_Status statuses[])
 {
