@@ -21,6 +21,15 @@ static int show_status(const weft_request_t *request, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
+/** Looks whether the operation of a request is complete, as MPI_Test does, but leaves the request
+ *  as it is (section 3.7.6). So it can be asked again, and must still be completed by MPI_Wait or
+ *  MPI_Test.
+ *  @param[in] request  of any kind; MPI_REQUEST_NULL and inactive requests count as complete, and
+ *      give an empty status
+ *  @param[out] status  written if flag is true; or MPI_STATUS_IGNORE
+ *  @note An operation that has failed is complete; the call that completes the request returns its
+ *      error. For a generalised request query_fn is called, and its error returned.
+ *  @see MPI_Test, MPI_Request_get_status_all */
 WEFT_API(MPI_Request_get_status);
 int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
 {
@@ -52,6 +61,15 @@ static int show_one_of_many(const weft_request_t *request, MPI_Status *status)
     return MPI_ERR_IN_STATUS;
 }
 
+/** Looks whether the operations of all requests are complete, as MPI_Testall does, but leaves the
+ *  requests as they are (section 3.7.6).
+ *  @param[in] count  the length of both arrays; 0 is allowed
+ *  @param[in] array_of_requests  [count]; entries may be MPI_REQUEST_NULL or inactive
+ *  @param[out] flag  true: all are complete, or there was nothing to look at
+ *  @param[out] array_of_statuses  [count], written if flag is true; or MPI_STATUSES_IGNORE
+ *  @error MPI_ERR_IN_STATUS  query_fn of a generalised request returned an error, which is in
+ *      MPI_ERROR of its status
+ *  @see MPI_Request_get_status, MPI_Testall */
 WEFT_API(MPI_Request_get_status_all);
 int PMPI_Request_get_status_all(int count, const MPI_Request handles[], int *flag,
                                 MPI_Status statuses[])
@@ -73,6 +91,16 @@ int PMPI_Request_get_status_all(int count, const MPI_Request handles[], int *fla
     return weft_call_end(&call, err);
 }
 
+/** Looks whether one of the operations is complete, as MPI_Testany does, but leaves its request as
+ *  it is (section 3.7.6). So the next call finds the same one again: the program has to complete
+ *  it.
+ *  @param[in] count  the length of array_of_requests; 0 is allowed
+ *  @param[in] array_of_requests  [count]; entries may be MPI_REQUEST_NULL or inactive
+ *  @param[out] indx  which one it is, counted from 0; else MPI_UNDEFINED
+ *  @param[out] flag  true: one is complete, or no request is active (indx is MPI_UNDEFINED then,
+ *      and status empty)
+ *  @param[out] status  written if flag is true; or MPI_STATUS_IGNORE
+ *  @see MPI_Request_get_status, MPI_Testany */
 WEFT_API(MPI_Request_get_status_any);
 int PMPI_Request_get_status_any(int count, const MPI_Request handles[], int *index, int *flag,
                                 MPI_Status *status)
@@ -95,6 +123,18 @@ int PMPI_Request_get_status_any(int count, const MPI_Request handles[], int *ind
     return weft_call_end(&call, err);
 }
 
+/** Looks which of the operations are complete, as MPI_Testsome does, but leaves the requests as
+ *  they are (section 3.7.6).
+ *  @param[in] incount  the length of the arrays; 0 is allowed
+ *  @param[in] array_of_requests  [incount]; entries may be MPI_REQUEST_NULL or inactive
+ *  @param[out] outcount  how many are complete, maybe 0; MPI_UNDEFINED if no request is active
+ *  @param[out] array_of_indices  [incount], of which the first outcount are written: their places
+ *      in array_of_requests, counted from 0
+ *  @param[out] array_of_statuses  [incount], of which the first outcount are written; or
+ *      MPI_STATUSES_IGNORE
+ *  @error MPI_ERR_IN_STATUS  query_fn of a generalised request returned an error, which is in
+ *      MPI_ERROR of its status
+ *  @see MPI_Request_get_status, MPI_Testsome */
 WEFT_API(MPI_Request_get_status_some);
 int PMPI_Request_get_status_some(int incount, const MPI_Request handles[], int *outcount,
                                  int indices[], MPI_Status statuses[])
