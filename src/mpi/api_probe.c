@@ -26,6 +26,15 @@ static void give_proc_null(MPI_Status *status)
     weft_status_copy(status, &from_nobody);
 }
 
+/** Waits until a message is there that a receive with these arguments would get, and does not
+ *  receive it (section 3.8.1). status tells its source, tag and length, so that a buffer can be
+ *  made for it. A receive with this source and tag then gets that message, if no other thread
+ *  receives meanwhile; programs with threads use MPI_Mprobe.
+ *  @param[in] source  a rank of comm, MPI_ANY_SOURCE, or MPI_PROC_NULL: the call returns at once,
+ *      and status has the source MPI_PROC_NULL, the tag MPI_ANY_TAG and the length 0
+ *  @param[in] tag  a tag, or MPI_ANY_TAG
+ *  @param[out] status  describes the message, or MPI_STATUS_IGNORE
+ *  @see MPI_Iprobe, MPI_Mprobe, MPI_Get_count */
 WEFT_API(MPI_Probe);
 int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
@@ -39,6 +48,11 @@ int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
     return weft_call_end(&call, err);
 }
 
+/** Looks whether a message is there that a receive with these arguments would get, and does not
+ *  wait (section 3.8.1). Each call lets Weft make progress.
+ *  @copydoc MPI_Probe
+ *  @param[out] flag  true: a message is there, and status describes it; else status stays as it is
+ *  @see MPI_Probe, MPI_Improbe */
 WEFT_API(MPI_Iprobe);
 int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
@@ -56,6 +70,13 @@ int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *statu
     return weft_call_end(&call, err);
 }
 
+/** Waits until a message is there that a receive with these arguments would get, and takes it
+ *  (section 3.8.2). Only MPI_Mrecv or MPI_Imrecv with this handle can receive it from then on, so
+ *  it is safe with any number of threads.
+ *  @copydoc MPI_Probe
+ *  @param[out] message  the message; MPI_MESSAGE_NO_PROC if source is MPI_PROC_NULL
+ *  @note Every message that was taken must be received.
+ *  @see MPI_Improbe, MPI_Mrecv, MPI_Probe */
 WEFT_API(MPI_Mprobe);
 int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
@@ -76,6 +97,13 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_St
     return weft_call_end(&call, err);
 }
 
+/** Looks whether a message is there that a receive with these arguments would get, takes it if so,
+ *  and does not wait (section 3.8.2).
+ *  @copydoc MPI_Probe
+ *  @param[out] flag  true: a message was taken, and status describes it; else status stays as it is
+ *  @param[out] message  the message; MPI_MESSAGE_NULL if there is none, MPI_MESSAGE_NO_PROC if
+ *      source is MPI_PROC_NULL
+ *  @see MPI_Mprobe, MPI_Imrecv */
 WEFT_API(MPI_Improbe);
 int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
                  MPI_Status *status)
@@ -144,6 +172,16 @@ static int check_mrecv(const void *buf, MPI_Count count, MPI_Datatype datatype,
     return err;
 }
 
+/** Receives a message that a matched probe has taken, and returns when it is in buf
+ *  (section 3.8.3).
+ *  @param[in] count  the most elements that the message may have
+ *  @param[in,out] message  of MPI_Mprobe or MPI_Improbe; becomes MPI_MESSAGE_NULL. With
+ *      MPI_MESSAGE_NO_PROC nothing is received, and status is that of a receive from MPI_PROC_NULL.
+ *  @error MPI_ERR_TRUNCATE  the message is longer than buf: buf is filled, and the rest of the
+ *      message is lost
+ *  @error MPI_ERR_REQUEST  message is MPI_MESSAGE_NULL, or was received already
+ *  @error MPI_ERR_OTHER  the process that has sent the message was lost before all of it had come
+ *  @see MPI_Mprobe, MPI_Imrecv */
 WEFT_API(MPI_Mrecv_c);
 int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
                  MPI_Status *status)
@@ -166,6 +204,11 @@ int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message 
     return weft_call_end(&call, err);
 }
 
+/** Starts to receive a message that a matched probe has taken, and returns at once (section 3.8.3).
+ *  Until the request is complete buf must not be touched. That the message is longer than buf is an
+ *  error of the call that completes the request.
+ *  @copydoc MPI_Mrecv
+ *  @see MPI_Mrecv, MPI_Improbe */
 WEFT_API(MPI_Imrecv_c);
 int PMPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
                   MPI_Request *handle)
