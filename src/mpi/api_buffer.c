@@ -43,6 +43,14 @@ static int detach_narrow(weft_bsend_place_t *place, void *buffer_addr, int *size
     return err;
 }
 
+/** Gives the process a buffer for buffered sends (section 3.6). Communicators use it that have none
+ *  of their own, and whose session has none. Until MPI_Buffer_detach the memory belongs to Weft.
+ *  @param[in] buffer  host memory, or MPI_BUFFER_AUTOMATIC: Weft takes memory from the heap for
+ *      each message
+ *  @param[in] size  in bytes: for all messages that may be on their way together their packed sizes
+ *      and MPI_BSEND_OVERHEAD each; with MPI_BUFFER_AUTOMATIC it does not matter
+ *  @error MPI_ERR_BUFFER  a buffer is attached already, or buffer is NULL though size is not 0
+ *  @see MPI_Buffer_detach, MPI_Bsend, MPI_Comm_attach_buffer, MPI_Session_attach_buffer */
 WEFT_API(MPI_Buffer_attach_c);
 int PMPI_Buffer_attach_c(void *buffer, MPI_Count size)
 {
@@ -57,6 +65,16 @@ int PMPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size)
     return weft_call_end(&call, detach_buffer(weft_bsend_of_process(), buffer_addr, size));
 }
 
+/** Waits until all messages in the buffer of the process are sent, and takes the buffer away from
+ *  it (section 3.6). The memory may be used again when the call returns.
+ *  @param[out] buffer_addr  the address of a pointer, which gets the address of the buffer, or
+ *      MPI_BUFFER_AUTOMATIC
+ *  @param[out] size  what was attached, in bytes; 0 for MPI_BUFFER_AUTOMATIC; MPI_UNDEFINED if an
+ *      int cannot hold it
+ *  @error MPI_ERR_BUFFER  no buffer is attached
+ *  @note A buffer that is still attached at the end of MPI is detached there, when its messages are
+ *      sent.
+ *  @see MPI_Buffer_attach, MPI_Buffer_flush */
 WEFT_API(MPI_Buffer_detach);
 int PMPI_Buffer_detach(void *buffer_addr, int *size)
 {
@@ -64,6 +82,9 @@ int PMPI_Buffer_detach(void *buffer_addr, int *size)
     return weft_call_end(&call, detach_narrow(weft_bsend_of_process(), buffer_addr, size));
 }
 
+/** Waits until all messages that are in the buffer of the process have left it (section 3.6).
+ *  Without a buffer the call returns at once.
+ *  @see MPI_Buffer_iflush, MPI_Buffer_detach */
 WEFT_API(MPI_Buffer_flush);
 int PMPI_Buffer_flush(void)
 {
@@ -84,6 +105,9 @@ static int begin_flush(const char *name, weft_bsend_place_t *place, weft_comm_t 
     return err;
 }
 
+/** Gives a request that is complete when all messages that are now in the buffer of the process
+ *  have left it (section 3.6).
+ *  @see MPI_Buffer_flush, MPI_Wait */
 WEFT_API(MPI_Buffer_iflush);
 int PMPI_Buffer_iflush(MPI_Request *request)
 {
@@ -91,6 +115,10 @@ int PMPI_Buffer_iflush(MPI_Request *request)
     return weft_call_end(&call, begin_flush(call.name, weft_bsend_of_process(), NULL, request));
 }
 
+/** Gives a communicator a buffer of its own for buffered sends (section 3.6). The call is local;
+ *  until MPI_Comm_detach_buffer the memory belongs to Weft.
+ *  @copydoc MPI_Buffer_attach
+ *  @see MPI_Comm_detach_buffer, MPI_Bsend, MPI_Buffer_attach */
 WEFT_API(MPI_Comm_attach_buffer_c);
 int PMPI_Comm_attach_buffer_c(MPI_Comm handle, void *buffer, MPI_Count size)
 {
@@ -113,6 +141,10 @@ int PMPI_Comm_detach_buffer_c(MPI_Comm handle, void *buffer_addr, MPI_Count *siz
     return weft_call_end(&call, err);
 }
 
+/** Waits until all messages in the communicator's own buffer are sent, and takes the buffer away
+ *  from it (section 3.6).
+ *  @copydoc MPI_Buffer_detach
+ *  @see MPI_Comm_attach_buffer, MPI_Comm_flush_buffer */
 WEFT_API(MPI_Comm_detach_buffer);
 int PMPI_Comm_detach_buffer(MPI_Comm handle, void *buffer_addr, int *size)
 {
@@ -124,6 +156,9 @@ int PMPI_Comm_detach_buffer(MPI_Comm handle, void *buffer_addr, int *size)
     return weft_call_end(&call, err);
 }
 
+/** Waits until all messages that are in the communicator's own buffer have left it (section 3.6).
+ *  Without such a buffer the call returns at once.
+ *  @see MPI_Comm_iflush_buffer, MPI_Comm_attach_buffer */
 WEFT_API(MPI_Comm_flush_buffer);
 int PMPI_Comm_flush_buffer(MPI_Comm handle)
 {
@@ -135,6 +170,9 @@ int PMPI_Comm_flush_buffer(MPI_Comm handle)
     return weft_call_end(&call, err);
 }
 
+/** Gives a request that is complete when all messages that are now in the communicator's own buffer
+ *  have left it (section 3.6).
+ *  @see MPI_Comm_flush_buffer, MPI_Wait */
 WEFT_API(MPI_Comm_iflush_buffer);
 int PMPI_Comm_iflush_buffer(MPI_Comm handle, MPI_Request *request)
 {
@@ -148,6 +186,11 @@ int PMPI_Comm_iflush_buffer(MPI_Comm handle, MPI_Request *request)
 
 /* ---- of sessions: used by communicators of a session that have none of their own ---- */
 
+/** Gives a session a buffer for buffered sends (section 3.6). Communicators use it that come from
+ *  the session and have no buffer of their own. Until MPI_Session_detach_buffer the memory belongs
+ *  to Weft.
+ *  @copydoc MPI_Buffer_attach
+ *  @see MPI_Session_detach_buffer, MPI_Bsend, MPI_Buffer_attach */
 WEFT_API(MPI_Session_attach_buffer_c);
 int PMPI_Session_attach_buffer_c(MPI_Session handle, void *buffer, MPI_Count size)
 {
@@ -170,6 +213,11 @@ int PMPI_Session_detach_buffer_c(MPI_Session handle, void *buffer_addr, MPI_Coun
     return weft_session_call_end(&call, err);
 }
 
+/** Waits until all messages in the buffer of the session are sent, and takes the buffer away from
+ *  it (section 3.6).
+ *  @copydoc MPI_Buffer_detach
+ *  @note MPI_Session_finalize waits for the messages too, and detaches the buffer.
+ *  @see MPI_Session_attach_buffer, MPI_Session_flush_buffer */
 WEFT_API(MPI_Session_detach_buffer);
 int PMPI_Session_detach_buffer(MPI_Session handle, void *buffer_addr, int *size)
 {
@@ -181,6 +229,9 @@ int PMPI_Session_detach_buffer(MPI_Session handle, void *buffer_addr, int *size)
     return weft_session_call_end(&call, err);
 }
 
+/** Waits until all messages that are in the buffer of the session have left it (section 3.6).
+ *  Without a buffer the call returns at once.
+ *  @see MPI_Session_iflush_buffer, MPI_Session_attach_buffer */
 WEFT_API(MPI_Session_flush_buffer);
 int PMPI_Session_flush_buffer(MPI_Session handle)
 {
@@ -192,6 +243,9 @@ int PMPI_Session_flush_buffer(MPI_Session handle)
     return weft_session_call_end(&call, err);
 }
 
+/** Gives a request that is complete when all messages that are now in the buffer of the session
+ *  have left it (section 3.6).
+ *  @see MPI_Session_flush_buffer, MPI_Wait */
 WEFT_API(MPI_Session_iflush_buffer);
 int PMPI_Session_iflush_buffer(MPI_Session handle, MPI_Request *request)
 {
