@@ -61,6 +61,20 @@ static int check_partitions(weft_call_t *call, const user_partitions_t *user, co
     return err == MPI_SUCCESS ? weft_check_output(user->request, "request") : err;
 }
 
+/** Makes a persistent request for a message that is sent in partitions, each as soon as the program
+ *  says that it is ready (section 4.2.1). MPI_Start begins a round, MPI_Pready gives partitions
+ *  free, and the request is complete when all are sent. The message goes to an MPI_Precv_init of
+ *  dest with the same communicator and tag, the first to the first and so on; ordinary receives do
+ *  not get it.
+ *  @param[in] buf  partitions one behind the other, each of count elements; a partition may be
+ *      written until it is given free, and must then stay until the request is complete
+ *  @param[in] partitions  0 or more; the receiver may divide the message differently
+ *  @param[in] count  elements of each partition
+ *  @param[in] dest  a rank of comm, or MPI_PROC_NULL
+ *  @param[in] info  MPI_INFO_NULL, or any info: Weft knows no key
+ *  @error MPI_ERR_ARG  partitions is negative
+ *  @error MPI_ERR_OTHER  the process dest cannot be reached
+ *  @see MPI_Precv_init, MPI_Start, MPI_Pready, MPI_Request_free */
 WEFT_API(MPI_Psend_init_c);
 int PMPI_Psend_init_c(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype,
                       int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
@@ -79,6 +93,21 @@ int PMPI_Psend_init_c(const void *buf, int partitions, MPI_Count count, MPI_Data
     return weft_call_end(&call, err);
 }
 
+/** Makes a persistent request for the receive of a message that is sent in partitions
+ *  (section 4.2.1). MPI_Start begins a round, MPI_Parrived tells whether a partition is there, and
+ *  the request is complete when all are. It gets the message of an MPI_Psend_init of source with
+ *  the same communicator and tag, the first of the first and so on.
+ *  @param[out] buf  partitions one behind the other, each of count elements; not to be touched
+ *      while the request is active, except partitions that have arrived
+ *  @param[in] partitions  0 or more; the sender may divide the message differently
+ *  @param[in] count  elements of each partition
+ *  @param[in] source  a rank of comm, or MPI_PROC_NULL; not MPI_ANY_SOURCE
+ *  @param[in] tag  not MPI_ANY_TAG
+ *  @param[in] info  MPI_INFO_NULL, or any info: Weft knows no key
+ *  @error MPI_ERR_ARG  partitions is negative
+ *  @note If the message is longer than all partitions here, the call that completes the request
+ *      returns MPI_ERR_TRUNCATE.
+ *  @see MPI_Psend_init, MPI_Start, MPI_Parrived */
 WEFT_API(MPI_Precv_init_c);
 int PMPI_Precv_init_c(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source,
                       int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
@@ -116,6 +145,14 @@ static int end_ready(weft_call_t *call, int err)
     return weft_call_end(call, err);
 }
 
+/** Says that a partition of a started partitioned send is ready to be sent (section 4.2). It must
+ *  not be changed any more until the request is complete. With MPI_THREAD_MULTIPLE several threads
+ *  may call this for one request.
+ *  @param[in] partition  counted from 0; each once between MPI_Start and the end of the round
+ *  @param[in,out] request  an active request of MPI_Psend_init
+ *  @error MPI_ERR_ARG  there is no such partition, or it is ready already
+ *  @error MPI_ERR_REQUEST  the request is not of MPI_Psend_init, or has not been started
+ *  @see MPI_Pready_range, MPI_Pready_list, MPI_Psend_init */
 WEFT_API(MPI_Pready);
 int PMPI_Pready(int partition, MPI_Request request)
 {
@@ -141,6 +178,15 @@ static int range_width(int low, int high)
     return low < 0 ? 1 : high - low < INT_MAX ? high - low + 1 : INT_MAX;
 }
 
+/** Says that several partitions that follow each other are ready to be sent (section 4.2).
+ *  @param[in,out] request  an active request of MPI_Psend_init
+ *  @param[in] partition_low  the first, counted from 0
+ *  @param[in] partition_high  the last, which belongs to them
+ *  @error MPI_ERR_ARG  partition_low is greater than partition_high, or one of the partitions does
+ *      not exist or is ready already
+ *  @error MPI_ERR_REQUEST  the request is not of MPI_Psend_init, or has not been started
+ *  @note If one does not exist, none of them is sent; if one is ready already, those before it are.
+ *  @see MPI_Pready, MPI_Pready_list */
 WEFT_API(MPI_Pready_range);
 int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request)
 {
@@ -154,6 +200,15 @@ int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request
     return end_ready(&call, err);
 }
 
+/** Says that the partitions of a list are ready to be sent (section 4.2).
+ *  @param[in,out] request  an active request of MPI_Psend_init
+ *  @param[in] length  the length of the list; 0 is allowed
+ *  @param[in] array_of_partitions  [length], counted from 0, in any order
+ *  @error MPI_ERR_ARG  one of the partitions does not exist or is ready already
+ *  @error MPI_ERR_REQUEST  the request is not of MPI_Psend_init, or has not been started
+ *  @note If one does not exist, none of them is sent; if one is ready already, those before it in
+ *      the list are.
+ *  @see MPI_Pready, MPI_Pready_range */
 WEFT_API(MPI_Pready_list);
 int PMPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request)
 {
@@ -187,6 +242,15 @@ static int look_at_partition(weft_call_t *call, MPI_Request handle, int partitio
     return weft_parrived(request, partition, out);
 }
 
+/** Looks whether a partition of a partitioned receive has arrived, and does not wait
+ *  (section 4.2.2). It may then be read, while the request is still active; the request has to be
+ *  completed all the same.
+ *  @param[in] request  of MPI_Precv_init, or MPI_REQUEST_NULL
+ *  @param[in] partition  of the receiver, counted from 0
+ *  @param[out] flag  true: it has arrived, or the request is inactive or MPI_REQUEST_NULL
+ *  @error MPI_ERR_ARG  there is no such partition
+ *  @error MPI_ERR_REQUEST  the request is of another function than MPI_Precv_init
+ *  @see MPI_Precv_init, MPI_Test */
 WEFT_API(MPI_Parrived);
 int PMPI_Parrived(MPI_Request request, int partition, int *flag)
 {
