@@ -69,6 +69,21 @@ static int settle_reduce(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_ar
 
 const weft_settle_fn_t weft_settle_reduce = settle_reduce;
 
+/** Combines the operands of all ranks, element by element, into a result at the root
+ *  (section 6.9.1). On an intercommunicator the operands are those of the other group. An operation
+ *  that does not commute is applied in the order of ranks.
+ *  @param[in] sendbuf  count elements; MPI_IN_PLACE at the root: its operand is in recvbuf
+ *  @param[out] recvbuf  at the root the result, count elements; elsewhere not looked at
+ *  @param[in] count  the same on all ranks
+ *  @param[in] root  the rank that gets the result; on an intercommunicator MPI_ROOT at the root,
+ *      MPI_PROC_NULL at the other ranks of its group, and the rank of the root in the other group
+ *  @error MPI_ERR_OP  op is predefined and does not take datatype (predefined operations take no
+ *      derived datatype), or is MPI_REPLACE or MPI_NO_OP
+ *  @error MPI_ERR_BUFFER  MPI_IN_PLACE is passed at another rank than the root, for recvbuf, or on
+ *      an intercommunicator; or sendbuf and recvbuf are the same at the root
+ *  @error MPI_ERR_TRUNCATE  another rank has passed a larger count; this is not always noticed
+ *  @error MPI_ERR_OTHER  another rank has ended or cannot be reached
+ *  @see MPI_Allreduce, MPI_Op_create, MPI_Reduce_scatter */
 WEFT_API(MPI_Reduce_c);
 int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                   MPI_Op op, int root, MPI_Comm comm)
@@ -97,6 +112,22 @@ static WEFT_COLL_INLINE int settle_allreduce(weft_coll_call_t *user, weft_comm_t
 
 const weft_settle_fn_t weft_settle_allreduce = settle_allreduce;
 
+/** Combines the operands of all ranks, element by element, and gives all ranks the result
+ *  (section 6.9.6). On an intercommunicator each group gets the result of the operands of the
+ *  other. An operation that does not commute is applied in the order of ranks.
+ *  @param[in] sendbuf  count elements; MPI_IN_PLACE on all ranks: the operand is in recvbuf; not on
+ *      an intercommunicator
+ *  @param[out] recvbuf  the result, count elements
+ *  @param[in] count  the same on all ranks
+ *  @error MPI_ERR_OP  op is predefined and does not take datatype (predefined operations take no
+ *      derived datatype), or is MPI_REPLACE or MPI_NO_OP
+ *  @error MPI_ERR_BUFFER  MPI_IN_PLACE is passed for recvbuf, or on an intercommunicator; or
+ *      sendbuf and recvbuf are the same
+ *  @error MPI_ERR_TRUNCATE  another rank has passed a larger count; this is not always noticed
+ *  @error MPI_ERR_OTHER  another rank has ended or cannot be reached
+ *  @note The buffers may be device memory; kernels combine what is there, except for operations of
+ *      the program, which run on the host. All ranks get the same bits.
+ *  @see MPI_Reduce, MPI_Scan, MPIX_Allreduce_enqueue */
 WEFT_API(MPI_Allreduce_c);
 int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                      MPI_Op op, MPI_Comm comm)
@@ -110,6 +141,15 @@ int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Da
                            settle_allreduce);
 }
 
+/** Puts an MPI_Allreduce into the CUDA stream of comm, and returns at once (mpix.h). It begins when
+ *  the stream has done what was put into it before, and the stream goes on when it is over; the
+ *  buffers must not be touched in between. op may be freed at once.
+ *  @copydoc MPI_Allreduce
+ *  @param[in] comm  made by MPIX_Stream_comm_create with the stream of a device
+ *  @error MPI_ERR_COMM  comm has no stream, its stream belongs to no device, or MPIX_Stream_free
+ *      has freed it
+ *  @note Errors of the operation are reported as for MPIX_Barrier_enqueue.
+ *  @see MPI_Allreduce, MPIX_Stream_comm_create */
 WEFT_API(MPIX_Allreduce_enqueue);
 int PMPIX_Allreduce_enqueue(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
                             MPI_Op op, MPI_Comm comm)
@@ -124,6 +164,19 @@ int PMPIX_Allreduce_enqueue(const void *sendbuf, void *recvbuf, int count, MPI_D
                            settle_allreduce);
 }
 
+/** Gives each rank the combination of the operands of the ranks up to itself, its own among them
+ *  (section 6.11.1). The operation is applied in the order of ranks. There are no scans on
+ *  intercommunicators.
+ *  @param[in] sendbuf  count elements; MPI_IN_PLACE on all ranks: the operand is in recvbuf
+ *  @param[out] recvbuf  the result, count elements
+ *  @param[in] count  the same on all ranks
+ *  @error MPI_ERR_COMM  comm is an intercommunicator
+ *  @error MPI_ERR_OP  op is predefined and does not take datatype (predefined operations take no
+ *      derived datatype), or is MPI_REPLACE or MPI_NO_OP
+ *  @error MPI_ERR_BUFFER  recvbuf is MPI_IN_PLACE, or sendbuf and recvbuf are the same
+ *  @error MPI_ERR_TRUNCATE  another rank has passed a larger count; this is not always noticed
+ *  @error MPI_ERR_OTHER  another rank has ended or cannot be reached
+ *  @see MPI_Exscan, MPI_Allreduce */
 WEFT_API(MPI_Scan_c);
 int PMPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                 MPI_Op op, MPI_Comm comm)
@@ -151,6 +204,12 @@ static int settle_exscan(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_ar
 
 const weft_settle_fn_t weft_settle_exscan = settle_exscan;
 
+/** Gives each rank the combination of the operands of the ranks before it (section 6.11.2). Rank 0
+ *  gets no result, and rank 1 the operand of rank 0. There are no scans on intercommunicators.
+ *  @copydoc MPI_Scan
+ *  @param[out] recvbuf  the result, count elements; at rank 0 it is looked at only if it has the
+ *      operand
+ *  @see MPI_Scan */
 WEFT_API(MPI_Exscan_c);
 int PMPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
                   MPI_Op op, MPI_Comm comm)
@@ -178,6 +237,21 @@ static int settle_reduce_scatter_block(weft_coll_call_t *user, weft_comm_t *comm
 
 const weft_settle_fn_t weft_settle_reduce_scatter_block = settle_reduce_scatter_block;
 
+/** Combines the operands of all ranks, element by element, and gives each rank one block of the
+ *  result (section 6.10.1). All blocks have the same length. On an intercommunicator each group
+ *  shares the result of the operands of the other.
+ *  @param[in] sendbuf  recvcount elements for each rank (on an intercommunicator, of the own
+ *      group); MPI_IN_PLACE on all ranks: the operand is in recvbuf, which is as long as the
+ *      operand then; not on an intercommunicator
+ *  @param[out] recvbuf  this rank's block, recvcount elements
+ *  @param[in] recvcount  the elements of one block, the same on all ranks (of a group)
+ *  @error MPI_ERR_OP  op is predefined and does not take datatype (predefined operations take no
+ *      derived datatype), or is MPI_REPLACE or MPI_NO_OP
+ *  @error MPI_ERR_BUFFER  MPI_IN_PLACE is passed for recvbuf, or on an intercommunicator; or
+ *      sendbuf and recvbuf are the same
+ *  @error MPI_ERR_TRUNCATE  another rank has passed a larger count; this is not always noticed
+ *  @error MPI_ERR_OTHER  another rank has ended or cannot be reached
+ *  @see MPI_Reduce_scatter, MPI_Allreduce */
 WEFT_API(MPI_Reduce_scatter_block_c);
 int PMPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
@@ -210,6 +284,24 @@ static int settle_reduce_scatter(weft_coll_call_t *user, weft_comm_t *comm, weft
 
 const weft_settle_fn_t weft_settle_reduce_scatter = settle_reduce_scatter;
 
+/** Combines the operands of all ranks, element by element, and gives each rank its block of the
+ *  result; the blocks may have different lengths (section 6.10.2). On an intercommunicator each
+ *  group shares the result of the operands of the other.
+ *  @param[in] sendbuf  as many elements as recvcounts has together; MPI_IN_PLACE on all ranks: the
+ *      operand is in recvbuf, which is as long as the operand then; not on an intercommunicator
+ *  @param[out] recvbuf  this rank's block; may be NULL if that has no elements and sendbuf is not
+ *      MPI_IN_PLACE
+ *  @param[in] recvcounts  the elements of the block of each rank (on an intercommunicator, of the
+ *      own group), the same on all ranks
+ *  @error MPI_ERR_OP  op is predefined and does not take datatype (predefined operations take no
+ *      derived datatype), or is MPI_REPLACE or MPI_NO_OP
+ *  @error MPI_ERR_BUFFER  MPI_IN_PLACE is passed for recvbuf, or on an intercommunicator; or
+ *      sendbuf and recvbuf are the same
+ *  @error MPI_ERR_TRUNCATE  another rank has passed a larger count; this is not always noticed
+ *  @error MPI_ERR_OTHER  another rank has ended or cannot be reached
+ *  @note The array of MPI_Ireduce_scatter must not be changed until the request is complete, that
+ *      of MPI_Reduce_scatter_init until it is freed.
+ *  @see MPI_Reduce_scatter_block, MPI_Reduce */
 WEFT_API(MPI_Reduce_scatter);
 int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
@@ -238,6 +330,15 @@ int PMPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count re
         settle_reduce_scatter);
 }
 
+/** Puts an MPI_Reduce_scatter into the CUDA stream of comm, and returns at once (mpix.h). It begins
+ *  when the stream has done what was put into it before, and the stream goes on when it is over;
+ *  the buffers must not be touched in between. recvcounts may be changed, and op freed, at once.
+ *  @copydoc MPI_Reduce_scatter
+ *  @param[in] comm  made by MPIX_Stream_comm_create with the stream of a device
+ *  @error MPI_ERR_COMM  comm has no stream, its stream belongs to no device, or MPIX_Stream_free
+ *      has freed it
+ *  @note Errors of the operation are reported as for MPIX_Barrier_enqueue.
+ *  @see MPI_Reduce_scatter, MPIX_Stream_comm_create */
 WEFT_API(MPIX_Reduce_scatter_enqueue);
 int PMPIX_Reduce_scatter_enqueue(const void *sendbuf, void *recvbuf, const int recvcounts[],
                                  MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
