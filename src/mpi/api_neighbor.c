@@ -36,6 +36,20 @@ const weft_settle_fn_t weft_settle_neighbor = settle_neighbor;
 
 /* ---- allgather ---- */
 
+/** Sends the same block to each neighbour in the topology of comm, and receives one from each
+ *  (section 8.6.1). Block i of recvbuf is that of neighbour i, in the order of
+ *  MPI_Dist_graph_neighbors or MPI_Graph_neighbors; in a grid, for each dimension the one below and
+ *  then the one above. All ranks of comm call it. recvcount counts the elements of one block, not
+ *  of all.
+ *  @param[in] sendbuf  sendcount elements; not looked at if this rank sends to nobody
+ *  @param[out] recvbuf  room for a block of each neighbour; where a grid has no neighbour
+ *      (MPI_PROC_NULL) it stays as it is
+ *  @error MPI_ERR_TOPOLOGY  comm has no topology
+ *  @error MPI_ERR_BUFFER  a buffer is MPI_IN_PLACE
+ *  @error MPI_ERR_TRUNCATE  a neighbour sends more than there is room for
+ *  @error MPI_ERR_OTHER  a neighbour has ended or cannot be reached
+ *  @see MPI_Neighbor_allgatherv, MPI_Neighbor_alltoall, MPI_Cart_create,
+ *      MPI_Dist_graph_create_adjacent */
 WEFT_API(MPI_Neighbor_allgather_c);
 int PMPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                               void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
@@ -51,6 +65,15 @@ int PMPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
 
 /* ---- allgatherv ---- */
 
+/** Sends the same block to each neighbour, and receives from each a block of its own length, which
+ *  goes to any place (section 8.6.1).
+ *  @copydoc MPI_Neighbor_allgather
+ *  @param[in] recvcounts  the elements from each neighbour
+ *  @param[in] displs  where the block of each neighbour goes, from the beginning of recvbuf, in
+ *      extents of recvtype
+ *  @note The arrays of MPI_Ineighbor_allgatherv must not be changed until the request is complete,
+ *      those of MPI_Neighbor_allgatherv_init until it is freed.
+ *  @see MPI_Neighbor_allgather */
 WEFT_API(MPI_Neighbor_allgatherv);
 int PMPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                              void *recvbuf, const int recvcounts[], const int displs[],
@@ -81,6 +104,14 @@ int PMPI_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
 
 /* ---- alltoall ---- */
 
+/** Sends a block of its own to each neighbour in the topology of comm, and receives one from each
+ *  (section 8.6.2). The order of the blocks is as for MPI_Neighbor_allgather. All ranks of comm
+ *  call it.
+ *  @copydoc MPI_Neighbor_allgather
+ *  @param[in] sendbuf  a block for each neighbour that this rank sends to; not looked at if there
+ *      is none
+ *  @param[in] sendcount  the elements of one block, not of all
+ *  @see MPI_Neighbor_alltoallv, MPI_Neighbor_alltoallw, MPI_Neighbor_allgather */
 WEFT_API(MPI_Neighbor_alltoall_c);
 int PMPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                              void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
@@ -96,6 +127,19 @@ int PMPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datat
 
 /* ---- alltoallv ---- */
 
+/** Sends a block of its own to each neighbour, and receives one from each, with a length and a
+ *  place for each of them (section 8.6.2).
+ *  @copydoc MPI_Neighbor_allgather
+ *  @param[in] sendbuf  the data; not looked at if this rank sends to nobody
+ *  @param[in] sendcounts  the elements for each neighbour
+ *  @param[in] sdispls  where the block for each neighbour begins, from the beginning of sendbuf, in
+ *      extents of sendtype
+ *  @param[in] recvcounts  the elements from each neighbour
+ *  @param[in] rdispls  where the block of each neighbour goes, from the beginning of recvbuf, in
+ *      extents of recvtype
+ *  @note The arrays of MPI_Ineighbor_alltoallv must not be changed until the request is complete,
+ *      those of MPI_Neighbor_alltoallv_init until it is freed.
+ *  @see MPI_Neighbor_alltoall, MPI_Neighbor_alltoallw */
 WEFT_API(MPI_Neighbor_alltoallv);
 int PMPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
                             MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
@@ -127,6 +171,23 @@ int PMPI_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
 
 /* ---- alltoallw ---- */
 
+/** Sends a block of its own to each neighbour, and receives one from each, with a length, a place
+ *  and a datatype for each of them (section 8.6.2).
+ *  @copydoc MPI_Neighbor_allgather
+ *  @param[in] sendbuf  the data; not looked at if this rank sends to nobody
+ *  @param[in] sendcounts  the elements for each neighbour
+ *  @param[in] sdispls  where the block for each neighbour begins, from the beginning of sendbuf, in
+ *      bytes
+ *  @param[in] sendtypes  the datatype of the elements for each neighbour; any, MPI_DATATYPE_NULL
+ *      too, where the count is 0
+ *  @param[in] recvcounts  the elements from each neighbour
+ *  @param[in] rdispls  where the block of each neighbour goes, from the beginning of recvbuf, in
+ *      bytes
+ *  @param[in] recvtypes  the datatype of the elements from each neighbour; any, MPI_DATATYPE_NULL
+ *      too, where the count is 0
+ *  @note The arrays of MPI_Ineighbor_alltoallw must not be changed until the request is complete,
+ *      those of MPI_Neighbor_alltoallw_init until it is freed.
+ *  @see MPI_Neighbor_alltoallv, MPI_Alltoallw */
 WEFT_API(MPI_Neighbor_alltoallw);
 int PMPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
                             const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
