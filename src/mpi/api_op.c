@@ -24,6 +24,19 @@ static int create_op(const weft_op_t *functions, int commute, bool is_given, MPI
     return weft_call_end(&call, err);
 }
 
+/** Makes an operation for reductions out of a function of the program (section 6.9.5). The function
+ *  gets (invec, inoutvec, len, datatype), and for each of the *len elements sets inoutvec[i] to
+ *  invec[i] op inoutvec[i]; the operation must be associative. The function of MPI_Op_create_c gets
+ *  a count of MPI_Count.
+ *  @param[in] user_fn  called with host memory, also when the operands are in device memory, and
+ *      with parts of the operands in any number; it must not communicate
+ *  @param[in] commute  not 0: the operation is commutative; 0: operands are taken in the order of
+ *      ranks
+ *  @param[out] op  the new operation, to be freed with MPI_Op_free
+ *  @error MPI_ERR_ARG  user_fn is NULL
+ *  @note The function may call MPI functions that do not communicate, for example
+ *      MPI_Type_get_extent.
+ *  @see MPI_Op_free, MPI_Reduce, MPI_Allreduce */
 WEFT_API(MPI_Op_create);
 int PMPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op)
 {
@@ -50,6 +63,11 @@ static int free_op(MPI_Op *handle)
     return MPI_SUCCESS;
 }
 
+/** Frees an operation that MPI_Op_create has made (section 6.9.5). Reductions that have begun still
+ *  use it.
+ *  @param[in,out] op  becomes MPI_OP_NULL
+ *  @error MPI_ERR_OP  op is predefined
+ *  @see MPI_Op_create */
 WEFT_API(MPI_Op_free);
 int PMPI_Op_free(MPI_Op *op)
 {
@@ -60,6 +78,8 @@ int PMPI_Op_free(MPI_Op *op)
     return weft_call_end(&call, err);
 }
 
+/** Tells whether an operation is commutative (section 6.9.5). All predefined operations are.
+ *  @see MPI_Op_create */
 WEFT_API(MPI_Op_commutative);
 int PMPI_Op_commutative(MPI_Op op, int *commute)
 {
@@ -84,6 +104,15 @@ static int check_reduction(MPI_Op handle, MPI_Datatype datatype, MPI_Count count
     return err == MPI_SUCCESS ? weft_op_check(*op, *type) : err;
 }
 
+/** Combines two vectors of this process, element by element: inoutbuf[i] becomes inbuf[i] op
+ *  inoutbuf[i] (section 6.9.7). Nothing is communicated.
+ *  @param[in] inbuf  the first operands; not MPI_IN_PLACE
+ *  @param[in,out] inoutbuf  the second operands, which the results replace; the buffers must not
+ *      overlap
+ *  @param[in] count  elements of each vector
+ *  @error MPI_ERR_OP  op is predefined and does not take datatype (predefined operations take no
+ *      derived datatype), or is MPI_REPLACE or MPI_NO_OP
+ *  @see MPI_Reduce, MPI_Op_create */
 WEFT_API(MPI_Reduce_local_c);
 int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype,
                         MPI_Op op)
@@ -106,6 +135,10 @@ int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_
 }
 
 /* Conversions of handles report no errors, and may be called at any time. */
+/** Gives an integer that stands for an operation, for other languages (section 20.4). It is the
+ *  same each time, as long as the operation lives. May be called at any time; what is no operation
+ *  gives the number of MPI_OP_NULL.
+ *  @see MPI_Op_fromint */
 WEFT_API(MPI_Op_toint);
 int PMPI_Op_toint(MPI_Op op)
 {
@@ -121,6 +154,9 @@ int PMPI_Op_toint(MPI_Op op)
     return found->index;
 }
 
+/** Gives the operation for which MPI_Op_toint gave an integer (section 20.4). May be called at any
+ *  time; a number that no operation has gives MPI_OP_NULL.
+ *  @see MPI_Op_toint */
 WEFT_API(MPI_Op_fromint);
 MPI_Op PMPI_Op_fromint(int op)
 {
