@@ -65,6 +65,13 @@ static int read_hex(const char *text, unsigned char *out, size_t *bytes_out)
     return MPI_SUCCESS;
 }
 
+/** Sets a key of an info to bytes, written as hexadecimal digits, so that a handle of another
+ *  library can be put into it (mpix.h). May be called at any time.
+ *  @param[in] value  value_size bytes
+ *  @param[in] value_size  1 or more; two digits for each byte must fit into MPI_MAX_INFO_VAL
+ *  @error MPI_ERR_INFO_KEY  key is empty or too long
+ *  @error MPI_ERR_INFO_VALUE  value_size is out of its range
+ *  @see MPIX_Stream_create, MPI_Info_set */
 WEFT_API(MPIX_Info_set_hex);
 int PMPIX_Info_set_hex(MPI_Info info, const char *key, const void *value, int value_size)
 {
@@ -113,6 +120,16 @@ static int read_handle(const weft_info_t *info, unsigned char *out, size_t *byte
     return read_hex(value, out, bytes_out);
 }
 
+/** Makes a handle for a CUDA stream of the program, whose communicators can put operations into the
+ *  stream (mpix.h). The first one starts a thread of Weft, and from then on all MPI calls take a
+ *  lock. Destroy the CUDA stream after MPIX_Stream_free.
+ *  @param[in] info  key "type" is "cudaStream_t", and key "value" the stream, set by
+ *      MPIX_Info_set_hex; without "type" the stream belongs to no device, and nothing can be
+ *      enqueued
+ *  @error MPI_ERR_INFO_VALUE  "type" or "value" is something else
+ *  @error MPI_ERR_INFO_NOKEY  there is "type", but no "value"
+ *  @error MPI_ERR_OTHER  WEFT_DEVICE=no switches devices off, or the driver refuses
+ *  @see MPIX_Stream_comm_create, MPIX_Stream_free, MPIX_Info_set_hex */
 WEFT_API(MPIX_Stream_create);
 int PMPIX_Stream_create(MPI_Info info_handle, MPIX_Stream *out)
 {
@@ -133,6 +150,10 @@ int PMPIX_Stream_create(MPI_Info info_handle, MPIX_Stream *out)
     return weft_call_end(&call, err);
 }
 
+/** Frees the handle of a stream (mpix.h). Operations that were enqueued still run, and MPI_Finalize
+ *  waits for them; nothing more can be enqueued on communicators of the stream.
+ *  @param[in,out] stream  becomes MPIX_STREAM_NULL
+ *  @see MPIX_Stream_create */
 WEFT_API(MPIX_Stream_free);
 int PMPIX_Stream_free(MPIX_Stream *handle)
 {
@@ -150,6 +171,13 @@ int PMPIX_Stream_free(MPIX_Stream *handle)
 
 /* ---- communicators ---- */
 
+/** Makes a copy of a communicator whose enqueued operations run in the order of a stream (mpix.h).
+ *  Collective over comm; each rank gives a stream of its own. Ordinary calls may use the new
+ *  communicator too, while no enqueued operation on it is under way.
+ *  @param[in] comm  an intracommunicator
+ *  @param[in] stream  this rank's stream, or MPIX_STREAM_NULL: it cannot enqueue
+ *  @error MPI_ERR_COMM  comm is an intercommunicator
+ *  @see MPIX_Stream_create, MPIX_Send_enqueue, MPIX_Allreduce_enqueue */
 WEFT_API(MPIX_Stream_comm_create);
 int PMPIX_Stream_comm_create(MPI_Comm comm_handle, MPIX_Stream handle, MPI_Comm *newcomm)
 {
@@ -170,6 +198,11 @@ int PMPIX_Stream_comm_create(MPI_Comm comm_handle, MPIX_Stream handle, MPI_Comm 
     return weft_call_end(&call, err);
 }
 
+/** Gives the stream of a communicator (mpix.h).
+ *  @param[in] idx  0: a communicator has one stream
+ *  @param[out] stream  MPIX_STREAM_NULL if it has none, or if the stream was freed
+ *  @error MPI_ERR_ARG  idx is not 0
+ *  @see MPIX_Stream_comm_create */
 WEFT_API(MPIX_Comm_get_stream);
 int PMPIX_Comm_get_stream(MPI_Comm comm_handle, int idx, MPIX_Stream *stream)
 {
