@@ -31,6 +31,17 @@ static int find_alignment(const weft_info_t *info, size_t *out)
     return MPI_SUCCESS;
 }
 
+/** Allocates host memory, to be freed with MPI_Free_mem (section 9.2).
+ *  @param[in] size  in bytes; 0 is allowed
+ *  @param[in] info  key mpi_minimum_memory_alignment: a power of two, in bytes; other keys are
+ *      ignored
+ *  @param[out] baseptr  the address of a pointer, which gets the address of the memory
+ *  @error MPI_ERR_NO_MEM  there is no memory
+ *  @error MPI_ERR_ARG  size is negative
+ *  @error MPI_ERR_INFO_VALUE  the alignment is no power of two
+ *  @note The memory is aligned to 64 bytes at least. It comes from the heap, and messages are as
+ *      fast from any other memory.
+ *  @see MPI_Free_mem */
 WEFT_API(MPI_Alloc_mem);
 int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info_handle, void *baseptr)
 {
@@ -54,6 +65,9 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info_handle, void *baseptr)
     return weft_call_end(&call, err);
 }
 
+/** Frees memory that MPI_Alloc_mem has allocated (section 9.2).
+ *  @param[in] base  the address of the memory; NULL: nothing is done
+ *  @see MPI_Alloc_mem */
 WEFT_API(MPI_Free_mem);
 int PMPI_Free_mem(void *base)
 {
@@ -75,7 +89,12 @@ static int name_bound(weft_info_t *info)
     return err;
 }
 
-/* The resources for MPI_Comm_split_type (section 9.1.2); "true": this process is bound to one. */
+/** Tells which kinds of hardware MPI_Comm_split_type can split by (section 9.1.2). The info has a
+ *  key for each: mpi_shared_memory and, if Weft was built with hwloc, hwloc://Package,
+ *  hwloc://NUMANode, hwloc://L3Cache and so on down to hwloc://PU. "true": the calling thread is
+ *  bound to one instance.
+ *  @param[out] hw_info  a new info object, to be freed with MPI_Info_free
+ *  @see MPI_Comm_split_type */
 WEFT_API(MPI_Get_hw_resource_info);
 int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
 {
