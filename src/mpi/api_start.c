@@ -29,6 +29,14 @@ static int start_mpi(const char *name, int required)
     return err == MPI_SUCCESS ? err : weft_error_raise(NULL, err, name);
 }
 
+/** Starts MPI for programs in which one thread calls it; MPI_COMM_WORLD and MPI_COMM_SELF exist
+ *  from then on (section 11.2.1). All processes of the job call it once, or MPI_Init_thread in its
+ *  place.
+ *  @error MPI_ERR_OTHER  MPI has been started before, or the start failed: the text says why
+ *  @note A program that is started without mpirun, or another launcher with PMIx, is a job of one
+ *      process.
+ *  @note The thread level is MPI_THREAD_SINGLE.
+ *  @see MPI_Init_thread, MPI_Finalize, MPI_Session_init */
 WEFT_API(MPI_Init);
 int PMPI_Init(int *argc, char ***argv)
 {
@@ -37,6 +45,13 @@ int PMPI_Init(int *argc, char ***argv)
     return start_mpi("MPI_Init", MPI_THREAD_SINGLE);
 }
 
+/** Starts MPI as MPI_Init does, for a program with threads (section 11.2.1).
+ *  @copydoc MPI_Init
+ *  @param[in] required  MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED (only the thread that makes this
+ *      call will call MPI), MPI_THREAD_SERIALIZED (one thread at a time), or MPI_THREAD_MULTIPLE
+ *  @param[out] provided  the level that there is; may be NULL
+ *  @note Weft provides what is asked for. With MPI_THREAD_MULTIPLE each call takes a lock.
+ *  @see MPI_Init, MPI_Query_thread */
 WEFT_API(MPI_Init_thread);
 int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
@@ -55,6 +70,9 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
     return err;
 }
 
+/** Tells whether MPI_Init or MPI_Init_thread was called (section 11.2.3). It stays true after
+ *  MPI_Finalize, and sessions make no difference. May be called at any time, from any thread.
+ *  @see MPI_Finalized */
 WEFT_API(MPI_Initialized);
 int PMPI_Initialized(int *flag)
 {
@@ -62,6 +80,9 @@ int PMPI_Initialized(int *flag)
     return MPI_SUCCESS;
 }
 
+/** Tells whether MPI_Finalize was called (section 11.2.3). May be called at any time, from any
+ *  thread.
+ *  @see MPI_Initialized */
 WEFT_API(MPI_Finalized);
 int PMPI_Finalized(int *flag)
 {
@@ -69,6 +90,15 @@ int PMPI_Finalized(int *flag)
     return MPI_SUCCESS;
 }
 
+/** Ends what MPI_Init has started (section 11.2.2). All processes of the job call it, when their
+ *  requests are complete; afterwards only calls work that work at any time, and those with a
+ *  session. First the delete callbacks of the attributes of MPI_COMM_SELF run, which may still use
+ *  MPI; then the call waits until all that this process has sent is received, and for operations in
+ *  streams.
+ *  @error MPI_ERR_OTHER  a message that this process has sent will never be received, as its
+ *      receiver has called MPI_Finalize too: the text names it
+ *  @note A process that ends without this call ends the job with an error.
+ *  @see MPI_Init, MPI_Abort, MPI_Session_finalize */
 WEFT_API(MPI_Finalize);
 int PMPI_Finalize(void)
 {
@@ -86,6 +116,11 @@ int PMPI_Finalize(void)
     return err == MPI_SUCCESS ? unreceived : weft_error_raise(NULL, err, call.name);
 }
 
+/** Ends all processes of the job, and does not return (section 11.4.2).
+ *  @param[in] comm  not looked at: Weft ends the whole job, whatever it is
+ *  @param[in] errorcode  becomes the exit code of mpirun; 1 in place of 0
+ *  @note What the program has left in its stdio streams is written, within a second.
+ *  @see MPI_Finalize, MPI_Comm_set_errhandler */
 WEFT_API(MPI_Abort);
 int PMPI_Abort(MPI_Comm comm, int errorcode)
 {
@@ -95,6 +130,10 @@ int PMPI_Abort(MPI_Comm comm, int errorcode)
     weft_abort_job(errorcode, text);
 }
 
+/** Gives the thread level that MPI_Init_thread has provided (section 11.2).
+ *  @param[out] provided  MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED or
+ *      MPI_THREAD_MULTIPLE
+ *  @see MPI_Init_thread, MPI_Is_thread_main */
 WEFT_API(MPI_Query_thread);
 int PMPI_Query_thread(int *provided)
 {
@@ -105,6 +144,9 @@ int PMPI_Query_thread(int *provided)
     return weft_call_end(&call, err);
 }
 
+/** Tells whether the calling thread is the one that has called MPI_Init or MPI_Init_thread
+ *  (section 11.2).
+ *  @see MPI_Query_thread */
 WEFT_API(MPI_Is_thread_main);
 int PMPI_Is_thread_main(int *flag)
 {
@@ -115,6 +157,9 @@ int PMPI_Is_thread_main(int *flag)
     return weft_call_end(&call, err);
 }
 
+/** Gives the version of the standard that the library implements, 5.0 (section 9.1.1). May be
+ *  called at any time.
+ *  @see MPI_Get_library_version, MPI_Abi_get_version */
 WEFT_API(MPI_Get_version);
 int PMPI_Get_version(int *version, int *subversion)
 {
@@ -123,6 +168,10 @@ int PMPI_Get_version(int *version, int *subversion)
     return MPI_SUCCESS;
 }
 
+/** Gives the name and the version of the library as a text (section 9.1.1). May be called at any
+ *  time.
+ *  @param[out] version  room for MPI_MAX_LIBRARY_VERSION_STRING letters
+ *  @see MPI_Get_version */
 WEFT_API(MPI_Get_library_version);
 int PMPI_Get_library_version(char *version, int *resultlen)
 {
@@ -133,6 +182,11 @@ int PMPI_Get_library_version(char *version, int *resultlen)
     return MPI_SUCCESS;
 }
 
+/** Gives the version of the standard ABI that the library implements (section 20.5). May be called
+ *  at any time.
+ *  @param[out] abi_major  the number before the point
+ *  @param[out] abi_minor  the number behind the point
+ *  @see MPI_Get_version, MPI_Abi_get_info */
 WEFT_API(MPI_Abi_get_version);
 int PMPI_Abi_get_version(int *abi_major, int *abi_minor)
 {
@@ -141,6 +195,9 @@ int PMPI_Abi_get_version(int *abi_major, int *abi_minor)
     return MPI_SUCCESS;
 }
 
+/** Gives the name of the host (section 9.1.2).
+ *  @param[out] name  room for MPI_MAX_PROCESSOR_NAME letters
+ *  @see MPI_Comm_split_type, MPI_Get_hw_resource_info */
 WEFT_API(MPI_Get_processor_name);
 int PMPI_Get_processor_name(char *name, int *resultlen)
 {
@@ -153,18 +210,27 @@ int PMPI_Get_processor_name(char *name, int *resultlen)
     return weft_call_end(&call, err);
 }
 
+/** Returns the time in seconds since a moment in the past (section 9.6). May be called at any time.
+ *  @note All processes of a host have the same clock, which never goes back; those of two hosts
+ *      cannot be compared.
+ *  @see MPI_Wtick */
 WEFT_API(MPI_Wtime);
 double PMPI_Wtime(void)
 {
     return weft_clock_seconds();
 }
 
+/** Returns the resolution of MPI_Wtime in seconds, 1e-9 (section 9.6). May be called at any time.
+ *  @see MPI_Wtime */
 WEFT_API(MPI_Wtick);
 double PMPI_Wtick(void)
 {
     return 1e-9;
 }
 
+/** Is there for libraries that measure programs, which put their own function in its place; Weft
+ *  does nothing (section 15.2).
+ *  @param[in] level  means what the measuring library wants */
 WEFT_API(MPI_Pcontrol);
 int PMPI_Pcontrol(const int level, ...)
 {
