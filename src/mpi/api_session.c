@@ -50,6 +50,17 @@ static int open_session(weft_errhandler_t *handler, int level, weft_session_t **
     return err;
 }
 
+/** Opens a session, by which a part of a program uses MPI independently of others and of MPI_Init
+ *  (section 11.3.1). May be called at any time, from any thread, any number of times.
+ *  @param[in] info  key thread_level: the name of a level, for example MPI_THREAD_SERIALIZED; else
+ *      MPI_THREAD_MULTIPLE
+ *  @param[in] errhandler  for errors of this call and of the session
+ *  @error MPI_ERR_INFO_VALUE  thread_level is no such name
+ *  @error MPI_ERR_OTHER  the start of the library failed: the text says why
+ *  @note The first session starts the library, if MPI_Init has not, and returns when the other
+ *      processes of the host have started it too. Every session may be used by several threads at
+ *      once, whatever its thread_level.
+ *  @see MPI_Session_finalize, MPI_Group_from_session_pset, MPI_Comm_create_from_group */
 WEFT_API(MPI_Session_init);
 int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *handle)
 {
@@ -89,6 +100,14 @@ static int close_session(weft_call_t *call, weft_session_t *session, MPI_Session
     return err;
 }
 
+/** Closes a session (section 11.3.1). The communicators that come from it must have been freed, and
+ *  their operations be complete. If nothing else in the process uses MPI, the call waits until all
+ *  that the process has sent is received.
+ *  @param[in,out] session  becomes MPI_SESSION_NULL
+ *  @error MPI_ERR_OTHER  a message that this process has sent will never be received; the session
+ *      is closed all the same
+ *  @note A process that ends while a session is open ends the job with an error.
+ *  @see MPI_Session_init */
 WEFT_API(MPI_Session_finalize);
 int PMPI_Session_finalize(MPI_Session *handle)
 {
@@ -119,6 +138,9 @@ static int describe_session(const weft_session_t *session, weft_info_t **out)
     return err;
 }
 
+/** Gives what is in force for a session (section 11.3.1). The info has the keys thread_level, the
+ *  level that was asked for, and mpi_memory_alloc_kinds.
+ *  @see MPI_Session_init, MPI_Info_free */
 WEFT_API(MPI_Session_get_info);
 int PMPI_Session_get_info(MPI_Session handle, MPI_Info *info_used)
 {
@@ -145,6 +167,11 @@ static int check_psets(weft_session_call_t *call, MPI_Session handle, MPI_Info i
     return err == MPI_SUCCESS ? weft_check_info(info_handle, &info) : err;
 }
 
+/** Tells how many process sets there are of which this process is a member (section 11.3.3).
+ *  mpi://WORLD, all processes of the job, and mpi://SELF are always there; a launcher with PMIx may
+ *  define more.
+ *  @param[in] info  MPI_INFO_NULL, or any info: Weft knows no key
+ *  @see MPI_Session_get_nth_pset, MPI_Group_from_session_pset */
 WEFT_API(MPI_Session_get_num_psets);
 int PMPI_Session_get_num_psets(MPI_Session handle, MPI_Info info, int *npset_names)
 {
@@ -170,7 +197,16 @@ static int check_nth(int n, const int *pset_len, const char *pset_name)
     return err;
 }
 
-/* As with MPI_Info_get_string, the length is that of the whole name and its final 0. */
+/** Gives the name of a process set (section 11.3.3). Numbers and names stay the same as long as the
+ *  process lives.
+ *  @param[in] info  MPI_INFO_NULL, or any info: Weft knows no key
+ *  @param[in] n  which one, from 0 to one less than MPI_Session_get_num_psets gives
+ *  @param[in,out] pset_len  the room in pset_name; 0: only the length is asked for. Becomes the
+ *      length of the whole name with its final 0
+ *  @param[out] pset_name  as much of the name as there is room for, with a final 0; NULL is allowed
+ *      if *pset_len is 0
+ *  @error MPI_ERR_ARG  there is no such set, or *pset_len is negative
+ *  @see MPI_Session_get_num_psets, MPI_Session_get_pset_info */
 WEFT_API(MPI_Session_get_nth_pset);
 int PMPI_Session_get_nth_pset(MPI_Session handle, MPI_Info info, int n, int *pset_len,
                               char *pset_name)
@@ -215,6 +251,13 @@ static int describe_pset(int number, weft_info_t **out)
     return err;
 }
 
+/** Gives an info about a process set; its key mpi_size says how many processes the set has
+ *  (section 11.3.3).
+ *  @param[in] pset_name  the scheme, and what follows up to the next slash, in small or capital
+ *      letters
+ *  @error MPI_ERR_ARG  this process is a member of no set with this name, or the name is longer
+ *      than MPI_MAX_PSET_NAME_LEN allows
+ *  @see MPI_Session_get_nth_pset */
 WEFT_API(MPI_Session_get_pset_info);
 int PMPI_Session_get_pset_info(MPI_Session handle, const char *pset_name, MPI_Info *info_handle)
 {
@@ -234,7 +277,13 @@ int PMPI_Session_get_pset_info(MPI_Session handle, const char *pset_name, MPI_In
     return weft_session_call_end(&call, err);
 }
 
-/* A name that does not exist is no error: it gives MPI_GROUP_NULL (section 7.3.2). */
+/** Makes a group of the processes of a process set (section 7.3.2). The call is local.
+ *  @param[in] pset_name  the scheme, and what follows up to the next slash, in small or capital
+ *      letters
+ *  @param[out] newgroup  the new group, to be freed with MPI_Group_free; MPI_GROUP_NULL, without an
+ *      error, if this process is a member of no set with this name
+ *  @error MPI_ERR_ARG  the name is longer than MPI_MAX_PSET_NAME_LEN allows
+ *  @see MPI_Comm_create_from_group, MPI_Session_get_nth_pset */
 WEFT_API(MPI_Group_from_session_pset);
 int PMPI_Group_from_session_pset(MPI_Session handle, const char *pset_name, MPI_Group *newgroup)
 {
@@ -303,6 +352,17 @@ static int make_from_group(const from_group_args_t *args, MPI_Comm *newcomm)
     return err == MPI_SUCCESS ? finish_from_group(args, comm, newcomm) : err;
 }
 
+/** Makes a communicator of the processes of a group, without a communicator that they have already
+ *  (section 7.4.2). Collective over the group: all members call it with groups of the same
+ *  processes in the same order.
+ *  @param[in] stringtag  the same at all members, at most MPI_MAX_STRINGTAG_LEN - 1 letters; tells
+ *      calls apart that run at the same time
+ *  @param[in] info  hints for the new communicator, as for MPI_Comm_set_info
+ *  @param[in] errhandler  of the new communicator; errors of this call go there too
+ *  @param[out] newcomm  MPI_COMM_NULL if the group is empty
+ *  @error MPI_ERR_GROUP  this process is not a member of group
+ *  @error MPI_ERR_ARG  stringtag is too long
+ *  @see MPI_Group_from_session_pset, MPI_Intercomm_create_from_groups, MPI_Comm_create_group */
 WEFT_API(MPI_Comm_create_from_group);
 int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info,
                                 MPI_Errhandler errhandler, MPI_Comm *newcomm)
@@ -347,7 +407,22 @@ static int check_local_leader(const weft_group_t *group, int local_leader)
                      group->size);
 }
 
-/* A leader with wrong arguments takes part all the same, since its group waits for it. */
+/** Makes an intercommunicator of two groups, without a communicator that they have already
+ *  (section 7.6.2). Collective over both groups, which must have no process in common.
+ *  @param[in] local_leader  a rank of local_group, the same at all its members
+ *  @param[in] remote_group  looked at by the leader alone
+ *  @param[in] remote_leader  the rank of the other leader in remote_group; looked at by the leader
+ *      alone
+ *  @param[in] stringtag  the same at all members of both groups, at most MPI_MAX_STRINGTAG_LEN - 1
+ *      letters; tells calls apart that run at the same time
+ *  @param[in] info  hints for the new communicator, as for MPI_Comm_set_info
+ *  @param[in] errhandler  of the new communicator; errors of this call go there too
+ *  @param[out] newintercomm  MPI_COMM_NULL if local_group is empty
+ *  @error MPI_ERR_GROUP  this process is not a member of local_group, or the groups have a process
+ *      in common
+ *  @error MPI_ERR_ARG  stringtag is too long
+ *  @note If the arguments of a leader are wrong, the call fails at all members of its group.
+ *  @see MPI_Comm_create_from_group, MPI_Intercomm_create */
 WEFT_API(MPI_Intercomm_create_from_groups);
 int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
                                       MPI_Group remote_group, int remote_leader,
@@ -365,6 +440,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
         err = check_local_leader(args.group, local_leader);
     if (err == MPI_SUCCESS && args.group->rank == local_leader) {
         own = &leader;
+        /* With wrong arguments it takes part all the same, since its group waits for it. */
         leader.error = check_remote_leader(remote_group, remote_leader, &leader);
     }
     if (err == MPI_SUCCESS)
