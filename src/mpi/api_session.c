@@ -417,7 +417,6 @@ static int check_local_leader(const weft_group_t *group, int local_leader)
  *      letters; tells calls apart that run at the same time
  *  @param[in] info  hints for the new communicator, as for MPI_Comm_set_info
  *  @param[in] errhandler  of the new communicator; errors of this call go there too
- *  @param[out] newintercomm  MPI_COMM_NULL if local_group is empty
  *  @error MPI_ERR_GROUP  this process is not a member of local_group, or the groups have a process
  *      in common
  *  @error MPI_ERR_ARG  stringtag is too long
