@@ -2,103 +2,20 @@
 /* Point-to-point communication: sends, receives and their persistent forms (MPI 5.0 chapter 3). */
 #include "mpi/api.h"
 
-#include "mpi/check.h"
 #include "mpi/leaks.h"
+#include "mpi/message_call.h"
 #include "stream/enqueue.h"
 #include "pt2pt/bsend.h"
 #include "pt2pt/pt2pt.h"
 
-#include <string.h>
-
-/* ---- converting the arguments of MPI functions to those of pt2pt ---- */
-
-/* The arguments that sends and receives share, as the user gave them. */
-typedef struct user_message {
-    const void *buf;
-    MPI_Count count;
-    MPI_Datatype datatype;
-    int peer, tag;
-    MPI_Comm comm;
-} user_message_t;
-
-/* Nothing goes to or comes from MPI_PROC_NULL: programs leave the type out there. */
-static int __attribute__((cold)) check_no_type(const user_message_t *user, weft_type_t **out)
-{
-    if (user->peer != MPI_PROC_NULL || user->count != 0 || user->datatype != MPI_DATATYPE_NULL)
-        return weft_bad_type(user->datatype, "datatype");
-    *out = weft_type_of(MPI_BYTE);
-    return MPI_SUCCESS;
-}
-
-static inline int check_type(const user_message_t *user, weft_type_t **type)
-{
-    if (__builtin_expect(*type == NULL, 0))
-        return check_no_type(user, type);
-    return __builtin_expect((*type)->is_committed, 1) ? MPI_SUCCESS
-                                                      : weft_uncommitted_type(*type, "datatype");
-}
-
-/* *type: that of the handle, or NULL. */
-static inline int check_message(const user_message_t *user, const weft_comm_t *comm, bool is_recv,
-                                weft_type_t **type)
-{
-    int err = weft_check_count(user->count, "count");
-    if (err == MPI_SUCCESS)
-        err = check_type(user, type);
-    if (err == MPI_SUCCESS)
-        err = weft_check_rank(comm, user->peer, is_recv, is_recv ? "source" : "dest");
-    if (err == MPI_SUCCESS)
-        err = weft_check_tag(user->tag, is_recv);
-    if (err == MPI_SUCCESS)
-        err = weft_check_buffer(user->buf, user->count, *type, "buf");
-    return err;
-}
-
-static inline int check_send(weft_call_t *call, const user_message_t *user, weft_send_args_t *out)
-{
-    weft_comm_t *comm;
-    weft_type_t *type = weft_type_of(user->datatype);
-    int err = weft_check_comm(call, user->comm, &comm);
-    if (err == MPI_SUCCESS && __builtin_expect(weft_config.CHECK_ARGS, 1))
-        err = check_message(user, comm, false, &type);
-    if (__builtin_expect(err != MPI_SUCCESS, 0))
-        return err;
-    *out = (weft_send_args_t){.buf = user->buf,
-                              .count = (size_t)user->count,
-                              .type = type,
-                              .comm = comm,
-                              .context = comm->context,
-                              .dest = user->peer,
-                              .tag = user->tag};
-    return MPI_SUCCESS;
-}
-
-static inline int check_recv(weft_call_t *call, const user_message_t *user, weft_recv_args_t *out)
-{
-    weft_comm_t *comm;
-    weft_type_t *type = weft_type_of(user->datatype);
-    int err = weft_check_comm(call, user->comm, &comm);
-    if (err == MPI_SUCCESS && __builtin_expect(weft_config.CHECK_ARGS, 1))
-        err = check_message(user, comm, true, &type);
-    if (__builtin_expect(err != MPI_SUCCESS, 0))
-        return err;
-    *out = (weft_recv_args_t){.buf = (void *)user->buf,
-                              .count = (size_t)user->count,
-                              .type = type,
-                              .comm = comm,
-                              .context = comm->context,
-                              .source = user->peer,
-                              .tag = user->tag};
-    return MPI_SUCCESS;
-}
-
 typedef int (*begin_send_fn_t)(const weft_send_args_t *args, weft_request_t **out);
 
-static inline int send_blocking(const char *name, const user_message_t *user, weft_send_mode_t mode)
+static inline int send_blocking(const char *name, const weft_user_message_t *user,
+                                weft_send_mode_t mode)
 {
     weft_call_t call = weft_call_begin(name);
     weft_send_args_t args;
-    int err = check_send(&call, user, &args);
+    int err = weft_check_send(&call, user, &args);
     if (__builtin_expect(err == MPI_SUCCESS, 1)) {
         args.mode = mode;
         err = weft_send(&args);
@@ -106,13 +23,13 @@ static inline int send_blocking(const char *name, const user_message_t *user, we
     return weft_call_end(&call, err);
 }
 
-static inline int send_with(const char *name, const user_message_t *user, weft_send_mode_t mode,
-                            begin_send_fn_t begin, MPI_Request *out)
+static inline int send_with(const char *name, const weft_user_message_t *user,
+                            weft_send_mode_t mode, begin_send_fn_t begin, MPI_Request *out)
 {
     weft_call_t call = weft_call_begin(name);
     weft_send_args_t args;
     weft_request_t *request;
-    int err = check_send(&call, user, &args);
+    int err = weft_check_send(&call, user, &args);
     if (err == MPI_SUCCESS)
         err = weft_check_output(out, "request");
     if (__builtin_expect(err == MPI_SUCCESS, 1)) {
@@ -143,7 +60,7 @@ WEFT_API(MPI_Send_c);
 int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                 MPI_Comm comm)
 {
-    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     return send_blocking("MPI_Send", &user, WEFT_SEND_STANDARD);
 }
 
@@ -156,7 +73,7 @@ WEFT_API(MPI_Rsend_c);
 int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm)
 {
-    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     return send_blocking("MPI_Rsend", &user, WEFT_SEND_STANDARD);
 }
 
@@ -169,7 +86,7 @@ WEFT_API(MPI_Ssend_c);
 int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm)
 {
-    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     return send_blocking("MPI_Ssend", &user, WEFT_SEND_SYNCHRONOUS);
 }
 
@@ -186,7 +103,7 @@ WEFT_API(MPI_Bsend_c);
 int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm)
 {
-    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     MPI_Request ignored;
     return send_with("MPI_Bsend", &user, WEFT_SEND_STANDARD, weft_bsend_begin, &ignored);
 }
@@ -202,7 +119,7 @@ WEFT_API(MPI_Isend_c);
 int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm, MPI_Request *request)
 {
-    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     return send_with("MPI_Isend", &user, WEFT_SEND_STANDARD, weft_isend_begin, request);
 }
 
@@ -214,7 +131,7 @@ WEFT_API(MPI_Irsend_c);
 int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm, MPI_Request *request)
 {
-    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     return send_with("MPI_Irsend", &user, WEFT_SEND_STANDARD, weft_isend_begin, request);
 }
 
@@ -226,7 +143,7 @@ WEFT_API(MPI_Issend_c);
 int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm, MPI_Request *request)
 {
-    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     return send_with("MPI_Issend", &user, WEFT_SEND_SYNCHRONOUS, weft_send_begin, request);
 }
 
@@ -241,7 +158,7 @@ WEFT_API(MPI_Ibsend_c);
 int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm, MPI_Request *request)
 {
-    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     return send_with("MPI_Ibsend", &user, WEFT_SEND_STANDARD, weft_bsend_begin, request);
 }
 
@@ -254,7 +171,7 @@ WEFT_API(MPI_Send_init_c);
 int PMPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                      MPI_Comm comm, MPI_Request *request)
 {
-    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     return send_with("MPI_Send_init", &user, WEFT_SEND_STANDARD, weft_send_init, request);
 }
 
@@ -266,7 +183,7 @@ WEFT_API(MPI_Rsend_init_c);
 int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                       MPI_Comm comm, MPI_Request *request)
 {
-    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     return send_with("MPI_Rsend_init", &user, WEFT_SEND_STANDARD, weft_send_init, request);
 }
 
@@ -277,7 +194,7 @@ WEFT_API(MPI_Ssend_init_c);
 int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                       MPI_Comm comm, MPI_Request *request)
 {
-    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     return send_with("MPI_Ssend_init", &user, WEFT_SEND_SYNCHRONOUS, weft_send_init, request);
 }
 
@@ -289,7 +206,7 @@ WEFT_API(MPI_Bsend_init_c);
 int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                       MPI_Comm comm, MPI_Request *request)
 {
-    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     return send_with("MPI_Bsend_init", &user, WEFT_SEND_STANDARD, weft_bsend_init, request);
 }
 
@@ -315,9 +232,9 @@ int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, i
                 MPI_Comm comm, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Recv");
-    user_message_t user = {buf, count, datatype, source, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, source, tag, comm};
     weft_recv_args_t args;
-    int err = check_recv(&call, &user, &args);
+    int err = weft_check_recv(&call, &user, &args);
     if (__builtin_expect(err == MPI_SUCCESS, 1))
         err = weft_recv(&args, status);
     return weft_call_end(&call, err);
@@ -325,13 +242,13 @@ int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, i
 
 typedef int (*begin_recv_fn_t)(const weft_recv_args_t *args, weft_request_t **out);
 
-static inline int recv_with(const char *name, const user_message_t *user, begin_recv_fn_t begin,
-                            MPI_Request *out)
+static inline int recv_with(const char *name, const weft_user_message_t *user,
+                            begin_recv_fn_t begin, MPI_Request *out)
 {
     weft_call_t call = weft_call_begin(name);
     weft_recv_args_t args;
     weft_request_t *request;
-    int err = check_recv(&call, user, &args);
+    int err = weft_check_recv(&call, user, &args);
     if (err == MPI_SUCCESS)
         err = weft_check_output(out, "request");
     if (err == MPI_SUCCESS)
@@ -350,7 +267,7 @@ WEFT_API(MPI_Irecv_c);
 int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Request *request)
 {
-    user_message_t user = {buf, count, datatype, source, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, source, tag, comm};
     return recv_with("MPI_Irecv", &user, weft_recv_begin, request);
 }
 
@@ -363,136 +280,18 @@ WEFT_API(MPI_Recv_init_c);
 int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                      MPI_Comm comm, MPI_Request *request)
 {
-    user_message_t user = {buf, count, datatype, source, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, source, tag, comm};
     return recv_with("MPI_Recv_init", &user, weft_recv_init, request);
-}
-
-/* ---- both at once ---- */
-
-/** Sends a message and receives another one, and returns when both are done (section 3.10). The two
- *  do not wait for each other, so ranks that exchange messages, in a ring for example, do not
- *  block. They match ordinary sends and receives too. The buffers must not overlap. status
- *  describes the received message.
- *  @param[in] dest  a rank of comm, or MPI_PROC_NULL: nothing is sent
- *  @param[in] recvcount  the most elements that the received message may have
- *  @param[in] source  a rank of comm, MPI_ANY_SOURCE, or MPI_PROC_NULL: nothing is received
- *  @param[in] recvtag  the tag of the received message, or MPI_ANY_TAG
- *  @error MPI_ERR_TRUNCATE  the received message is longer than recvbuf: recvbuf is filled, and the
- *      rest of the message is lost
- *  @error MPI_ERR_OTHER  one of the two processes has ended or cannot be reached, or dest has
- *      called MPI_Finalize without having received the message
- *  @see MPI_Isendrecv, MPI_Sendrecv_replace */
-WEFT_API(MPI_Sendrecv_c);
-int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
-                    int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                    int source, int recvtag, MPI_Comm comm, MPI_Status *status)
-{
-    weft_call_t call = weft_call_begin("MPI_Sendrecv");
-    user_message_t out = {sendbuf, sendcount, sendtype, dest, sendtag, comm};
-    user_message_t in = {recvbuf, recvcount, recvtype, source, recvtag, comm};
-    weft_send_args_t send;
-    weft_recv_args_t recv;
-    int err = check_send(&call, &out, &send);
-    if (err == MPI_SUCCESS)
-        err = check_recv(&call, &in, &recv);
-    if (err == MPI_SUCCESS)
-        err = weft_sendrecv(&send, &recv, false, status);
-    return weft_call_end(&call, err);
-}
-
-/** Sends the message in buf and receives another one into the same place (section 3.10).
- *  @param[in] dest  a rank of comm, or MPI_PROC_NULL: nothing is sent
- *  @param[in] source  a rank of comm, MPI_ANY_SOURCE, or MPI_PROC_NULL: nothing is received
- *  @param[in,out] buf  the message to send, then the received one
- *  @param[in] count  the elements that are sent, and the most that the received message may have
- *  @error MPI_ERR_OTHER  one of the two processes has ended or cannot be reached, or dest has
- *      called MPI_Finalize without having received the message
- *  @error MPI_ERR_TRUNCATE  the received message is longer than buf: buf is filled, and the rest of
- *      the message is lost
- *  @error MPI_ERR_NO_MEM  there is no memory for a copy of the message to send
- *  @note Weft copies the message to send; MPI_Sendrecv with two buffers is faster.
- *  @see MPI_Sendrecv, MPI_Isendrecv_replace */
-WEFT_API(MPI_Sendrecv_replace_c);
-int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                            int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
-{
-    weft_call_t call = weft_call_begin("MPI_Sendrecv_replace");
-    user_message_t out = {buf, count, datatype, dest, sendtag, comm};
-    user_message_t in = {buf, count, datatype, source, recvtag, comm};
-    weft_send_args_t send;
-    weft_recv_args_t recv;
-    int err = check_send(&call, &out, &send);
-    if (err == MPI_SUCCESS)
-        err = check_recv(&call, &in, &recv);
-    if (err == MPI_SUCCESS)
-        err = weft_sendrecv(&send, &recv, true, status);
-    return weft_call_end(&call, err);
-}
-
-static int begin_exchange(const char *name, const weft_send_args_t *send,
-                          const weft_recv_args_t *recv, bool is_replace, MPI_Request *out)
-{
-    weft_request_t *request;
-    int err = weft_sendrecv_begin(send, recv, is_replace, &request);
-    if (err == MPI_SUCCESS)
-        *out = weft_give_request(name, request);
-    return err;
-}
-
-/** Starts to send a message and to receive another one, and returns at once (section 3.10). The one
- *  request is complete when both are done, and its status is that of the receive. Until then
- *  sendbuf must not be changed and recvbuf not be touched.
- *  @copydoc MPI_Sendrecv
- *  @note MPI_Cancel has no effect on the request.
- *  @see MPI_Sendrecv, MPI_Wait */
-WEFT_API(MPI_Isendrecv_c);
-int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
-                     int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                     int source, int recvtag, MPI_Comm comm, MPI_Request *request)
-{
-    weft_call_t call = weft_call_begin("MPI_Isendrecv");
-    user_message_t out = {sendbuf, sendcount, sendtype, dest, sendtag, comm};
-    user_message_t in = {recvbuf, recvcount, recvtype, source, recvtag, comm};
-    weft_send_args_t send;
-    weft_recv_args_t recv;
-    int err = check_send(&call, &out, &send);
-    if (err == MPI_SUCCESS)
-        err = check_recv(&call, &in, &recv);
-    if (err == MPI_SUCCESS)
-        err = begin_exchange(call.name, &send, &recv, false, request);
-    return weft_call_end(&call, err);
-}
-
-/** Starts to send the message in buf and to receive another one into the same place, and returns at
- *  once (section 3.10). Until the request is complete buf must not be touched.
- *  @copydoc MPI_Sendrecv_replace
- *  @see MPI_Sendrecv_replace, MPI_Isendrecv */
-WEFT_API(MPI_Isendrecv_replace_c);
-int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                             int sendtag, int source, int recvtag, MPI_Comm comm,
-                             MPI_Request *request)
-{
-    weft_call_t call = weft_call_begin("MPI_Isendrecv_replace");
-    user_message_t out = {buf, count, datatype, dest, sendtag, comm};
-    user_message_t in = {buf, count, datatype, source, recvtag, comm};
-    weft_send_args_t send;
-    weft_recv_args_t recv;
-    int err = check_send(&call, &out, &send);
-    if (err == MPI_SUCCESS)
-        err = check_recv(&call, &in, &recv);
-    if (err == MPI_SUCCESS)
-        err = begin_exchange(call.name, &send, &recv, true, request);
-    return weft_call_end(&call, err);
 }
 
 /* ---- in the order of a stream ---- */
 
-static int enqueue_send(const char *name, const user_message_t *user, MPI_Request *out)
+static int enqueue_send(const char *name, const weft_user_message_t *user, MPI_Request *out)
 {
     weft_call_t call = weft_call_begin(name);
     weft_send_args_t args;
     weft_request_t *request = NULL;
-    int err = check_send(&call, user, &args);
+    int err = weft_check_send(&call, user, &args);
     if (err == MPI_SUCCESS)
         err = weft_enqueue_send(name, &args, out == NULL ? NULL : &request);
     if (err == MPI_SUCCESS && out != NULL)
@@ -500,13 +299,13 @@ static int enqueue_send(const char *name, const user_message_t *user, MPI_Reques
     return weft_call_end(&call, err);
 }
 
-static int enqueue_recv(const char *name, const user_message_t *user, MPI_Status *status,
+static int enqueue_recv(const char *name, const weft_user_message_t *user, MPI_Status *status,
                         MPI_Request *out)
 {
     weft_call_t call = weft_call_begin(name);
     weft_recv_args_t args;
     weft_request_t *request = NULL;
-    int err = check_recv(&call, user, &args);
+    int err = weft_check_recv(&call, user, &args);
     if (err == MPI_SUCCESS)
         err = weft_enqueue_recv(name, &args, status, out == NULL ? NULL : &request);
     if (err == MPI_SUCCESS && out != NULL)
@@ -514,7 +313,7 @@ static int enqueue_recv(const char *name, const user_message_t *user, MPI_Status
     return weft_call_end(&call, err);
 }
 
-static int no_request(const char *name, const user_message_t *user)
+static int no_request(const char *name, const weft_user_message_t *user)
 {
     weft_call_t call = weft_call_begin(name);
     call.comm = weft_comm_of(user->comm);
@@ -537,7 +336,7 @@ WEFT_API(MPIX_Send_enqueue);
 int PMPIX_Send_enqueue(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                        MPI_Comm comm)
 {
-    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     return enqueue_send("MPIX_Send_enqueue", &user, NULL);
 }
 
@@ -559,7 +358,7 @@ WEFT_API(MPIX_Recv_enqueue);
 int PMPIX_Recv_enqueue(void *buf, int count, MPI_Datatype datatype, int source, int tag,
                        MPI_Comm comm, MPI_Status *status)
 {
-    user_message_t user = {buf, count, datatype, source, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, source, tag, comm};
     return enqueue_recv("MPIX_Recv_enqueue", &user, status, NULL);
 }
 
@@ -574,7 +373,7 @@ WEFT_API(MPIX_Isend_enqueue);
 int PMPIX_Isend_enqueue(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                         MPI_Comm comm, MPI_Request *request)
 {
-    user_message_t user = {buf, count, datatype, dest, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     return request == NULL ? no_request("MPIX_Isend_enqueue", &user)
                            : enqueue_send("MPIX_Isend_enqueue", &user, request);
 }
@@ -594,7 +393,7 @@ WEFT_API(MPIX_Irecv_enqueue);
 int PMPIX_Irecv_enqueue(void *buf, int count, MPI_Datatype datatype, int source, int tag,
                         MPI_Comm comm, MPI_Request *request)
 {
-    user_message_t user = {buf, count, datatype, source, tag, comm};
+    weft_user_message_t user = {buf, count, datatype, source, tag, comm};
     return request == NULL ? no_request("MPIX_Irecv_enqueue", &user)
                            : enqueue_recv("MPIX_Irecv_enqueue", &user, MPI_STATUS_IGNORE, request);
 }

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A send and a receive in one call (MPI 5.0 section 3.10). */
+#include "mpi/api.h"
+
+#include "mpi/leaks.h"
+#include "mpi/message_call.h"
+#include "pt2pt/pt2pt.h"
+
+/** Sends a message and receives another one, and returns when both are done (section 3.10). The two
+ *  do not wait for each other, so ranks that exchange messages, in a ring for example, do not
+ *  block. They match ordinary sends and receives too. The buffers must not overlap. status
+ *  describes the received message.
+ *  @param[in] dest  a rank of comm, or MPI_PROC_NULL: nothing is sent
+ *  @param[in] recvcount  the most elements that the received message may have
+ *  @param[in] source  a rank of comm, MPI_ANY_SOURCE, or MPI_PROC_NULL: nothing is received
+ *  @param[in] recvtag  the tag of the received message, or MPI_ANY_TAG
+ *  @error MPI_ERR_TRUNCATE  the received message is longer than recvbuf: recvbuf is filled, and the
+ *      rest of the message is lost
+ *  @error MPI_ERR_OTHER  one of the two processes has ended or cannot be reached, or dest has
+ *      called MPI_Finalize without having received the message
+ *  @see MPI_Isendrecv, MPI_Sendrecv_replace */
+WEFT_API(MPI_Sendrecv_c);
+int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                    int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                    int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Sendrecv");
+    weft_user_message_t out = {sendbuf, sendcount, sendtype, dest, sendtag, comm};
+    weft_user_message_t in = {recvbuf, recvcount, recvtype, source, recvtag, comm};
+    weft_send_args_t send;
+    weft_recv_args_t recv;
+    int err = weft_check_send(&call, &out, &send);
+    if (err == MPI_SUCCESS)
+        err = weft_check_recv(&call, &in, &recv);
+    if (err == MPI_SUCCESS)
+        err = weft_sendrecv(&send, &recv, false, status);
+    return weft_call_end(&call, err);
+}
+
+/** Sends the message in buf and receives another one into the same place (section 3.10).
+ *  @param[in] dest  a rank of comm, or MPI_PROC_NULL: nothing is sent
+ *  @param[in] source  a rank of comm, MPI_ANY_SOURCE, or MPI_PROC_NULL: nothing is received
+ *  @param[in,out] buf  the message to send, then the received one
+ *  @param[in] count  the elements that are sent, and the most that the received message may have
+ *  @error MPI_ERR_OTHER  one of the two processes has ended or cannot be reached, or dest has
+ *      called MPI_Finalize without having received the message
+ *  @error MPI_ERR_TRUNCATE  the received message is longer than buf: buf is filled, and the rest of
+ *      the message is lost
+ *  @error MPI_ERR_NO_MEM  there is no memory for a copy of the message to send
+ *  @note Weft copies the message to send; MPI_Sendrecv with two buffers is faster.
+ *  @see MPI_Sendrecv, MPI_Isendrecv_replace */
+WEFT_API(MPI_Sendrecv_replace_c);
+int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                            int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin("MPI_Sendrecv_replace");
+    weft_user_message_t out = {buf, count, datatype, dest, sendtag, comm};
+    weft_user_message_t in = {buf, count, datatype, source, recvtag, comm};
+    weft_send_args_t send;
+    weft_recv_args_t recv;
+    int err = weft_check_send(&call, &out, &send);
+    if (err == MPI_SUCCESS)
+        err = weft_check_recv(&call, &in, &recv);
+    if (err == MPI_SUCCESS)
+        err = weft_sendrecv(&send, &recv, true, status);
+    return weft_call_end(&call, err);
+}
+
+static int begin_exchange(const char *name, const weft_send_args_t *send,
+                          const weft_recv_args_t *recv, bool is_replace, MPI_Request *out)
+{
+    weft_request_t *request;
+    int err = weft_sendrecv_begin(send, recv, is_replace, &request);
+    if (err == MPI_SUCCESS)
+        *out = weft_give_request(name, request);
+    return err;
+}
+
+/** Starts to send a message and to receive another one, and returns at once (section 3.10). The one
+ *  request is complete when both are done, and its status is that of the receive. Until then
+ *  sendbuf must not be changed and recvbuf not be touched.
+ *  @copydoc MPI_Sendrecv
+ *  @note MPI_Cancel has no effect on the request.
+ *  @see MPI_Sendrecv, MPI_Wait */
+WEFT_API(MPI_Isendrecv_c);
+int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                     int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                     int source, int recvtag, MPI_Comm comm, MPI_Request *request)
+{
+    weft_call_t call = weft_call_begin("MPI_Isendrecv");
+    weft_user_message_t out = {sendbuf, sendcount, sendtype, dest, sendtag, comm};
+    weft_user_message_t in = {recvbuf, recvcount, recvtype, source, recvtag, comm};
+    weft_send_args_t send;
+    weft_recv_args_t recv;
+    int err = weft_check_send(&call, &out, &send);
+    if (err == MPI_SUCCESS)
+        err = weft_check_recv(&call, &in, &recv);
+    if (err == MPI_SUCCESS)
+        err = begin_exchange(call.name, &send, &recv, false, request);
+    return weft_call_end(&call, err);
+}
+
+/** Starts to send the message in buf and to receive another one into the same place, and returns at
+ *  once (section 3.10). Until the request is complete buf must not be touched.
+ *  @copydoc MPI_Sendrecv_replace
+ *  @see MPI_Sendrecv_replace, MPI_Isendrecv */
+WEFT_API(MPI_Isendrecv_replace_c);
+int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                             int sendtag, int source, int recvtag, MPI_Comm comm,
+                             MPI_Request *request)
+{
+    weft_call_t call = weft_call_begin("MPI_Isendrecv_replace");
+    weft_user_message_t out = {buf, count, datatype, dest, sendtag, comm};
+    weft_user_message_t in = {buf, count, datatype, source, recvtag, comm};
+    weft_send_args_t send;
+    weft_recv_args_t recv;
+    int err = weft_check_send(&call, &out, &send);
+    if (err == MPI_SUCCESS)
+        err = weft_check_recv(&call, &in, &recv);
+    if (err == MPI_SUCCESS)
+        err = begin_exchange(call.name, &send, &recv, true, request);
+    return weft_call_end(&call, err);
+}
