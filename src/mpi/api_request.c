@@ -401,6 +401,8 @@ int PMPI_Startall(int count, MPI_Request handles[])
 {
     weft_call_t call = weft_call_begin("MPI_Startall");
     int err = weft_check_count(count, "count");
+    if (err == MPI_SUCCESS && count > 0)
+        err = weft_check_output(handles, "array_of_requests");
     for (int i = 0; err == MPI_SUCCESS && i < count; i++)
         err = start_request(&call, handles[i]);
     return weft_call_end(&call, err);

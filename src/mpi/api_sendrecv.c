@@ -70,7 +70,9 @@ static int begin_exchange(const char *name, const weft_send_args_t *send,
                           const weft_recv_args_t *recv, bool is_replace, MPI_Request *out)
 {
     weft_request_t *request;
-    int err = weft_sendrecv_begin(send, recv, is_replace, &request);
+    int err = weft_check_output(out, "request");
+    if (err == MPI_SUCCESS)
+        err = weft_sendrecv_begin(send, recv, is_replace, &request);
     if (err == MPI_SUCCESS)
         *out = weft_give_request(name, request);
     return err;

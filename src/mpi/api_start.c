@@ -16,6 +16,15 @@
 
 static pthread_t main_thread;
 
+/* For calls that work at any time, and take no lock. */
+static int check_output_anytime(const char *function, const void *output, const char *name)
+{
+    if (output != NULL)
+        return MPI_SUCCESS;
+    weft_call_t call = weft_call_begin_anytime(function);
+    return weft_call_end_anytime(&call, weft_bad_output(name));
+}
+
 static int start_mpi(const char *name, int required)
 {
     if (weft_world.world_model != WEFT_BEFORE_INIT) {
@@ -76,8 +85,10 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 WEFT_API(MPI_Initialized);
 int PMPI_Initialized(int *flag)
 {
-    *flag = weft_world.world_model != WEFT_BEFORE_INIT;
-    return MPI_SUCCESS;
+    int err = check_output_anytime("MPI_Initialized", flag, "flag");
+    if (err == MPI_SUCCESS)
+        *flag = weft_world.world_model != WEFT_BEFORE_INIT;
+    return err;
 }
 
 /** Tells whether MPI_Finalize was called (section 11.2.3). May be called at any time, from any
@@ -86,8 +97,10 @@ int PMPI_Initialized(int *flag)
 WEFT_API(MPI_Finalized);
 int PMPI_Finalized(int *flag)
 {
-    *flag = weft_world.world_model == WEFT_AFTER_FINALIZE;
-    return MPI_SUCCESS;
+    int err = check_output_anytime("MPI_Finalized", flag, "flag");
+    if (err == MPI_SUCCESS)
+        *flag = weft_world.world_model == WEFT_AFTER_FINALIZE;
+    return err;
 }
 
 /** Ends what MPI_Init has started (section 11.2.2). All processes of the job call it, when their
@@ -163,6 +176,11 @@ int PMPI_Is_thread_main(int *flag)
 WEFT_API(MPI_Get_version);
 int PMPI_Get_version(int *version, int *subversion)
 {
+    int err = check_output_anytime("MPI_Get_version", version, "version");
+    if (err == MPI_SUCCESS)
+        err = check_output_anytime("MPI_Get_version", subversion, "subversion");
+    if (err != MPI_SUCCESS)
+        return err;
     *version = MPI_VERSION;
     *subversion = MPI_SUBVERSION;
     return MPI_SUCCESS;
@@ -175,6 +193,11 @@ int PMPI_Get_version(int *version, int *subversion)
 WEFT_API(MPI_Get_library_version);
 int PMPI_Get_library_version(char *version, int *resultlen)
 {
+    int err = check_output_anytime("MPI_Get_library_version", version, "version");
+    if (err == MPI_SUCCESS)
+        err = check_output_anytime("MPI_Get_library_version", resultlen, "resultlen");
+    if (err != MPI_SUCCESS)
+        return err;
     *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING,
                           "Weft %d.%d.%d (MPI %d.%d, standard ABI %d.%d)", WEFT_VERSION_MAJOR,
                           WEFT_VERSION_MINOR, WEFT_VERSION_PATCH, MPI_VERSION, MPI_SUBVERSION,
@@ -190,6 +213,11 @@ int PMPI_Get_library_version(char *version, int *resultlen)
 WEFT_API(MPI_Abi_get_version);
 int PMPI_Abi_get_version(int *abi_major, int *abi_minor)
 {
+    int err = check_output_anytime("MPI_Abi_get_version", abi_major, "abi_major");
+    if (err == MPI_SUCCESS)
+        err = check_output_anytime("MPI_Abi_get_version", abi_minor, "abi_minor");
+    if (err != MPI_SUCCESS)
+        return err;
     *abi_major = MPI_ABI_VERSION;
     *abi_minor = MPI_ABI_SUBVERSION;
     return MPI_SUCCESS;

@@ -110,6 +110,28 @@ static void test_no_type(void)
     EXPECT_ERROR(MPI_Send(NULL, -1, none, MPI_PROC_NULL, 0, world), MPI_ERR_COUNT);
 }
 
+/* A request that nobody gets: nothing is sent, and no receive waits. */
+static void test_no_request(void)
+{
+    int x = 0, y = 0;
+    MPI_Comm world = MPI_COMM_WORLD;
+    MPI_Status status;
+    int right = (expect_rank + 1) % expect_size,
+        left = (expect_rank - 1 + expect_size) % expect_size;
+    EXPECT_ERROR(MPI_Isend(&x, 1, MPI_INT, right, 7, world, NULL), MPI_ERR_ARG);
+    EXPECT_ERROR(MPI_Irecv(&y, 1, MPI_INT, left, 7, world, NULL), MPI_ERR_ARG);
+    EXPECT_ERROR(MPI_Isendrecv(&x, 1, MPI_INT, right, 7, &y, 1, MPI_INT, left, 7, world, NULL),
+                 MPI_ERR_ARG);
+    EXPECT_ERROR(MPI_Isendrecv_replace(&x, 1, MPI_INT, right, 7, left, 7, world, NULL),
+                 MPI_ERR_ARG);
+    EXPECT_ERROR(MPI_Startall(1, NULL), MPI_ERR_ARG);
+    EXPECT_ERROR(MPI_Startall(0, NULL), MPI_SUCCESS);
+    x = expect_rank + 1;
+    EXPECT(MPI_Sendrecv(&x, 1, MPI_INT, right, 7, &y, 1, MPI_INT, left, 7, world, &status),
+           MPI_SUCCESS);
+    EXPECT(y, left + 1);
+}
+
 /* Counts whose bytes do not fit 64 bits must not wrap round to small ones. */
 static void test_sizes(void)
 {
@@ -185,6 +207,7 @@ int main(int argc, char **argv)
     test_arguments();
     test_in_place();
     test_no_type();
+    test_no_request();
     test_sizes();
     test_text();
     for (int i = 0; i < 5; i++) {
