@@ -95,13 +95,14 @@ int PMPI_Psend_init_c(const void *buf, int partitions, MPI_Count count, MPI_Data
 
 /** Makes a persistent request for the receive of a message that is sent in partitions
  *  (section 4.2.1). MPI_Start begins a round, MPI_Parrived tells whether a partition is there, and
- *  the request is complete when all are. It gets the message of an MPI_Psend_init of source with
- *  the same communicator and tag, the first of the first and so on.
+ *  the request is complete when all are. It gets the message of an MPI_Psend_init of the sender
+ *  with the same communicator and tag, the first of the first and so on.
  *  @param[out] buf  partitions one behind the other, each of count elements; not to be touched
  *      while the request is active, except partitions that have arrived
  *  @param[in] partitions  0 or more; the sender may divide the message differently
  *  @param[in] count  elements of each partition
- *  @param[in] source  a rank of comm, or MPI_PROC_NULL; not MPI_ANY_SOURCE
+ *  @param[in] dest  the sender, a rank of comm, or MPI_PROC_NULL; not MPI_ANY_SOURCE (dest is its
+ *      name in the header of the standard ABI, source in error messages)
  *  @param[in] tag  not MPI_ANY_TAG
  *  @param[in] info  MPI_INFO_NULL, or any info: Weft knows no key
  *  @error MPI_ERR_ARG  partitions is negative

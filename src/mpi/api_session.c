@@ -171,6 +171,7 @@ static int check_psets(weft_session_call_t *call, MPI_Session handle, MPI_Info i
  *  mpi://WORLD, all processes of the job, and mpi://SELF are always there; a launcher with PMIx may
  *  define more.
  *  @param[in] info  MPI_INFO_NULL, or any info: Weft knows no key
+ *  @param[out] npset_names  how many there are, 2 or more
  *  @see MPI_Session_get_nth_pset, MPI_Group_from_session_pset */
 WEFT_API(MPI_Session_get_num_psets);
 int PMPI_Session_get_num_psets(MPI_Session handle, MPI_Info info, int *npset_names)
