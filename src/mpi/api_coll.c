@@ -37,8 +37,8 @@ int PMPI_Barrier(MPI_Comm comm)
  *  when the streams of all ranks have come to the barrier. While it is captured the barrier becomes
  *  part of the graph.
  *  @param[in] comm  made by MPIX_Stream_comm_create with the stream of a device
- *  @error MPI_ERR_COMM  comm has no stream, its stream belongs to no device, or MPIX_Stream_free
- *      has freed it
+ *  @error MPI_ERR_COMM  comm is no communicator or has no stream, its stream belongs to no device,
+ *      or MPIX_Stream_free has freed it
  *  @note If the operation fails, a thread of Weft calls the error handler of comm. With
  *      MPI_ERRORS_RETURN, the next enqueued call on the stream returns the error, and does nothing
  *      else.

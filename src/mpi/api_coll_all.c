@@ -64,8 +64,8 @@ int PMPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
  *  buffers must not be touched in between.
  *  @copydoc MPI_Allgather
  *  @param[in] comm  made by MPIX_Stream_comm_create with the stream of a device
- *  @error MPI_ERR_COMM  comm has no stream, its stream belongs to no device, or MPIX_Stream_free
- *      has freed it
+ *  @error MPI_ERR_COMM  comm is no communicator or has no stream, its stream belongs to no device,
+ *      or MPIX_Stream_free has freed it
  *  @note Errors of the operation are reported as for MPIX_Barrier_enqueue.
  *  @see MPI_Allgather, MPIX_Stream_comm_create */
 WEFT_API(MPIX_Allgather_enqueue);
@@ -174,8 +174,8 @@ int PMPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
  *  buffers must not be touched in between.
  *  @copydoc MPI_Alltoall
  *  @param[in] comm  made by MPIX_Stream_comm_create with the stream of a device
- *  @error MPI_ERR_COMM  comm has no stream, its stream belongs to no device, or MPIX_Stream_free
- *      has freed it
+ *  @error MPI_ERR_COMM  comm is no communicator or has no stream, its stream belongs to no device,
+ *      or MPIX_Stream_free has freed it
  *  @note Errors of the operation are reported as for MPIX_Barrier_enqueue.
  *  @see MPI_Alltoall, MPIX_Stream_comm_create */
 WEFT_API(MPIX_Alltoall_enqueue);

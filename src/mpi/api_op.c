@@ -66,7 +66,7 @@ static int free_op(MPI_Op *handle)
 /** Frees an operation that MPI_Op_create has made (section 6.9.5). Reductions that have begun still
  *  use it.
  *  @param[in,out] op  becomes MPI_OP_NULL
- *  @error MPI_ERR_OP  op is predefined
+ *  @error MPI_ERR_OP  op is predefined, or no operation
  *  @see MPI_Op_create */
 WEFT_API(MPI_Op_free);
 int PMPI_Op_free(MPI_Op *op)
@@ -110,8 +110,8 @@ static int check_reduction(MPI_Op handle, MPI_Datatype datatype, MPI_Count count
  *  @param[in,out] inoutbuf  the second operands, which the results replace; the buffers must not
  *      overlap
  *  @param[in] count  elements of each vector
- *  @error MPI_ERR_OP  op is predefined and does not take datatype (predefined operations take no
- *      derived datatype), or is MPI_REPLACE or MPI_NO_OP
+ *  @error MPI_ERR_OP  a predefined operation does not take datatype (none takes a derived one), or
+ *      op is MPI_REPLACE or MPI_NO_OP
  *  @see MPI_Reduce, MPI_Op_create */
 WEFT_API(MPI_Reduce_local_c);
 int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype,
@@ -134,7 +134,6 @@ int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_
     return weft_call_end(&call, err);
 }
 
-/* Conversions of handles report no errors, and may be called at any time. */
 /** Gives an integer that stands for an operation, for other languages (section 20.4). It is the
  *  same each time, as long as the operation lives. May be called at any time; what is no operation
  *  gives the number of MPI_OP_NULL.

@@ -325,8 +325,8 @@ static int no_request(const char *name, const weft_user_message_t *user)
  *  stream goes on when buf may be changed; until then buf must stay as it is. While the stream is
  *  captured the send becomes part of the graph.
  *  @param[in] comm  made by MPIX_Stream_comm_create with the stream of a device
- *  @error MPI_ERR_COMM  comm has no stream, its stream belongs to no device, or MPIX_Stream_free
- *      has freed it
+ *  @error MPI_ERR_COMM  comm is no communicator or has no stream, its stream belongs to no device,
+ *      or MPIX_Stream_free has freed it
  *  @note If the operation fails, a thread of Weft calls the error handler of comm. With
  *      MPI_ERRORS_RETURN, the next of these calls on the stream that could return it returns the
  *      error, and does nothing else.
@@ -348,8 +348,8 @@ int PMPIX_Send_enqueue(const void *buf, int count, MPI_Datatype datatype, int de
  *  @param[in] comm  made by MPIX_Stream_comm_create with the stream of a device
  *  @param[out] status  written when the stream runs the operation, and must stay until then;
  *      MPI_ERROR is set if the operation fails. Or MPI_STATUS_IGNORE
- *  @error MPI_ERR_COMM  comm has no stream, its stream belongs to no device, or MPIX_Stream_free
- *      has freed it
+ *  @error MPI_ERR_COMM  comm is no communicator or has no stream, its stream belongs to no device,
+ *      or MPIX_Stream_free has freed it
  *  @note If the operation fails, a thread of Weft calls the error handler of comm. With
  *      MPI_ERRORS_RETURN, status has the error; if it is MPI_STATUS_IGNORE, the next of these calls
  *      on the stream returns the error and does nothing else.
@@ -386,8 +386,8 @@ int PMPIX_Isend_enqueue(const void *buf, int count, MPI_Datatype datatype, int d
  *  @param[in] comm  made by MPIX_Stream_comm_create with the stream of a device
  *  @param[out] request  for MPIX_Wait_enqueue or MPIX_Waitall_enqueue, by which the stream waits;
  *      outside of a capture also for MPI_Wait and MPI_Test, on the host
- *  @error MPI_ERR_COMM  comm has no stream, its stream belongs to no device, or MPIX_Stream_free
- *      has freed it
+ *  @error MPI_ERR_COMM  comm is no communicator or has no stream, its stream belongs to no device,
+ *      or MPIX_Stream_free has freed it
  *  @see MPIX_Wait_enqueue, MPIX_Recv_enqueue */
 WEFT_API(MPIX_Irecv_enqueue);
 int PMPIX_Irecv_enqueue(void *buf, int count, MPI_Datatype datatype, int source, int tag,

@@ -77,8 +77,8 @@ const weft_settle_fn_t weft_settle_reduce = settle_reduce;
  *  @param[in] count  the same on all ranks
  *  @param[in] root  the rank that gets the result; on an intercommunicator MPI_ROOT at the root,
  *      MPI_PROC_NULL at the other ranks of its group, and the rank of the root in the other group
- *  @error MPI_ERR_OP  op is predefined and does not take datatype (predefined operations take no
- *      derived datatype), or is MPI_REPLACE or MPI_NO_OP
+ *  @error MPI_ERR_OP  a predefined operation does not take datatype (none takes a derived one), or
+ *      op is MPI_REPLACE or MPI_NO_OP
  *  @error MPI_ERR_BUFFER  MPI_IN_PLACE is passed at another rank than the root, for recvbuf, or on
  *      an intercommunicator; or sendbuf and recvbuf are the same at the root
  *  @error MPI_ERR_TRUNCATE  another rank has passed a larger count; this is not always noticed
@@ -119,8 +119,8 @@ const weft_settle_fn_t weft_settle_allreduce = settle_allreduce;
  *      an intercommunicator
  *  @param[out] recvbuf  the result, count elements
  *  @param[in] count  the same on all ranks
- *  @error MPI_ERR_OP  op is predefined and does not take datatype (predefined operations take no
- *      derived datatype), or is MPI_REPLACE or MPI_NO_OP
+ *  @error MPI_ERR_OP  a predefined operation does not take datatype (none takes a derived one), or
+ *      op is MPI_REPLACE or MPI_NO_OP
  *  @error MPI_ERR_BUFFER  MPI_IN_PLACE is passed for recvbuf, or on an intercommunicator; or
  *      sendbuf and recvbuf are the same
  *  @error MPI_ERR_TRUNCATE  another rank has passed a larger count; this is not always noticed
@@ -146,8 +146,8 @@ int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Da
  *  buffers must not be touched in between. op may be freed at once.
  *  @copydoc MPI_Allreduce
  *  @param[in] comm  made by MPIX_Stream_comm_create with the stream of a device
- *  @error MPI_ERR_COMM  comm has no stream, its stream belongs to no device, or MPIX_Stream_free
- *      has freed it
+ *  @error MPI_ERR_COMM  comm is no communicator or has no stream, its stream belongs to no device,
+ *      or MPIX_Stream_free has freed it
  *  @note Errors of the operation are reported as for MPIX_Barrier_enqueue.
  *  @see MPI_Allreduce, MPIX_Stream_comm_create */
 WEFT_API(MPIX_Allreduce_enqueue);
@@ -170,9 +170,9 @@ int PMPIX_Allreduce_enqueue(const void *sendbuf, void *recvbuf, int count, MPI_D
  *  @param[in] sendbuf  count elements; MPI_IN_PLACE on all ranks: the operand is in recvbuf
  *  @param[out] recvbuf  the result, count elements
  *  @param[in] count  the same on all ranks
- *  @error MPI_ERR_COMM  comm is an intercommunicator
- *  @error MPI_ERR_OP  op is predefined and does not take datatype (predefined operations take no
- *      derived datatype), or is MPI_REPLACE or MPI_NO_OP
+ *  @error MPI_ERR_COMM  comm is no communicator, or an intercommunicator
+ *  @error MPI_ERR_OP  a predefined operation does not take datatype (none takes a derived one), or
+ *      op is MPI_REPLACE or MPI_NO_OP
  *  @error MPI_ERR_BUFFER  recvbuf is MPI_IN_PLACE, or sendbuf and recvbuf are the same
  *  @error MPI_ERR_TRUNCATE  another rank has passed a larger count; this is not always noticed
  *  @error MPI_ERR_OTHER  another rank has ended or cannot be reached
@@ -245,8 +245,8 @@ const weft_settle_fn_t weft_settle_reduce_scatter_block = settle_reduce_scatter_
  *      operand then; not on an intercommunicator
  *  @param[out] recvbuf  this rank's block, recvcount elements
  *  @param[in] recvcount  the elements of one block, the same on all ranks (of a group)
- *  @error MPI_ERR_OP  op is predefined and does not take datatype (predefined operations take no
- *      derived datatype), or is MPI_REPLACE or MPI_NO_OP
+ *  @error MPI_ERR_OP  a predefined operation does not take datatype (none takes a derived one), or
+ *      op is MPI_REPLACE or MPI_NO_OP
  *  @error MPI_ERR_BUFFER  MPI_IN_PLACE is passed for recvbuf, or on an intercommunicator; or
  *      sendbuf and recvbuf are the same
  *  @error MPI_ERR_TRUNCATE  another rank has passed a larger count; this is not always noticed
@@ -293,8 +293,8 @@ const weft_settle_fn_t weft_settle_reduce_scatter = settle_reduce_scatter;
  *      MPI_IN_PLACE
  *  @param[in] recvcounts  the elements of the block of each rank (on an intercommunicator, of the
  *      own group), the same on all ranks
- *  @error MPI_ERR_OP  op is predefined and does not take datatype (predefined operations take no
- *      derived datatype), or is MPI_REPLACE or MPI_NO_OP
+ *  @error MPI_ERR_OP  a predefined operation does not take datatype (none takes a derived one), or
+ *      op is MPI_REPLACE or MPI_NO_OP
  *  @error MPI_ERR_BUFFER  MPI_IN_PLACE is passed for recvbuf, or on an intercommunicator; or
  *      sendbuf and recvbuf are the same
  *  @error MPI_ERR_TRUNCATE  another rank has passed a larger count; this is not always noticed
@@ -335,8 +335,8 @@ int PMPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count re
  *  the buffers must not be touched in between. recvcounts may be changed, and op freed, at once.
  *  @copydoc MPI_Reduce_scatter
  *  @param[in] comm  made by MPIX_Stream_comm_create with the stream of a device
- *  @error MPI_ERR_COMM  comm has no stream, its stream belongs to no device, or MPIX_Stream_free
- *      has freed it
+ *  @error MPI_ERR_COMM  comm is no communicator or has no stream, its stream belongs to no device,
+ *      or MPIX_Stream_free has freed it
  *  @note Errors of the operation are reported as for MPIX_Barrier_enqueue.
  *  @see MPI_Reduce_scatter, MPIX_Stream_comm_create */
 WEFT_API(MPIX_Reduce_scatter_enqueue);

@@ -176,7 +176,7 @@ int PMPIX_Stream_free(MPIX_Stream *handle)
  *  communicator too, while no enqueued operation on it is under way.
  *  @param[in] comm  an intracommunicator
  *  @param[in] stream  this rank's stream, or MPIX_STREAM_NULL: it cannot enqueue
- *  @error MPI_ERR_COMM  comm is an intercommunicator
+ *  @error MPI_ERR_COMM  comm is no communicator, or an intercommunicator
  *  @see MPIX_Stream_create, MPIX_Send_enqueue, MPIX_Allreduce_enqueue */
 WEFT_API(MPIX_Stream_comm_create);
 int PMPIX_Stream_comm_create(MPI_Comm comm_handle, MPIX_Stream handle, MPI_Comm *newcomm)
