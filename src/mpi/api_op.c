@@ -4,6 +4,7 @@
 #include "mpi/call.h"
 #include "mpi/check.h"
 #include "mpi/leaks.h"
+#include "mpi/local_reduction.h"
 #include "datatype/op.h"
 #include "object/int_handles.h"
 #include "base/fail.h"
@@ -112,6 +113,8 @@ static int check_reduction(MPI_Op handle, MPI_Datatype datatype, MPI_Count count
  *  @param[in] count  elements of each vector
  *  @error MPI_ERR_OP  a predefined operation does not take datatype (none takes a derived one), or
  *      op is MPI_REPLACE or MPI_NO_OP
+ *  @note Vectors on one device are combined there by a kernel, if it has one for the operation;
+ *      else copies of them are, on the host.
  *  @see MPI_Reduce, MPI_Op_create */
 WEFT_API(MPI_Reduce_local_c);
 int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype,
@@ -125,12 +128,9 @@ int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_
         err = weft_check_buffer(inbuf, count, type, "inbuf");
     if (err == MPI_SUCCESS)
         err = weft_check_buffer(inoutbuf, count, type, "inoutbuf");
-    if (err == MPI_SUCCESS && count > 0) {
-        /* The user's function may call MPI, for example for extents. */
-        weft_unlock();
-        weft_op_apply(checked_op, type, inbuf, inoutbuf, (size_t)count);
-        weft_lock();
-    }
+    if (err == MPI_SUCCESS && count > 0)
+        err = weft_reduce_local(
+            &(weft_local_reduction_t){checked_op, type, inbuf, inoutbuf, (size_t)count});
     return weft_call_end(&call, err);
 }
 
