@@ -151,7 +151,8 @@ const weft_settle_fn_t weft_settle_gather = settle_gather;
  *      rank sends
  *  @param[in] root  the rank that collects; on an intercommunicator MPI_ROOT at the root,
  *      MPI_PROC_NULL at the other ranks of its group, and the rank of the root in the other group
- *  @error MPI_ERR_TRUNCATE  a rank sends more than the root has room for
+ *  @error MPI_ERR_TRUNCATE  a rank sends more than the root has room for, or the root sends itself
+ *      another number of bytes than it receives
  *  @error MPI_ERR_BUFFER  MPI_IN_PLACE is passed at another rank than the root, for recvbuf, or on
  *      an intercommunicator; or sendbuf and recvbuf are the same at the root
  *  @error MPI_ERR_OTHER  another rank has ended or cannot be reached
@@ -179,7 +180,8 @@ int PMPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtyp
  *  @param[in] displs  at the root where the block of each rank goes, from the beginning of recvbuf,
  *      in extents of recvtype; elsewhere not looked at
  *  @param[in] root  the rank that collects; on an intercommunicator as in MPI_Gather
- *  @error MPI_ERR_TRUNCATE  a rank sends more than the root has room for
+ *  @error MPI_ERR_TRUNCATE  a rank sends more than the root has room for, or the root sends itself
+ *      another number of bytes than it receives
  *  @error MPI_ERR_BUFFER  MPI_IN_PLACE is passed at another rank than the root, for recvbuf, or on
  *      an intercommunicator
  *  @error MPI_ERR_OTHER  another rank has ended or cannot be reached
@@ -254,7 +256,8 @@ const weft_settle_fn_t weft_settle_scatter = settle_scatter;
  *  @param[out] recvbuf  recvcount elements; MPI_IN_PLACE at the root: its block stays in sendbuf
  *  @param[in] root  the rank that has the data; on an intercommunicator MPI_ROOT at the root,
  *      MPI_PROC_NULL at the other ranks of its group, and the rank of the root in the other group
- *  @error MPI_ERR_TRUNCATE  the root sends more than this rank has room for
+ *  @error MPI_ERR_TRUNCATE  the root sends more than this rank has room for, or itself another
+ *      number of bytes than it receives
  *  @error MPI_ERR_BUFFER  MPI_IN_PLACE is passed at another rank than the root, for sendbuf, or on
  *      an intercommunicator; or sendbuf and recvbuf are the same at the root
  *  @error MPI_ERR_OTHER  another rank has ended or cannot be reached
@@ -281,7 +284,8 @@ int PMPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
  *      sendbuf, in extents of sendtype; elsewhere not looked at
  *  @param[out] recvbuf  recvcount elements; MPI_IN_PLACE at the root: its block stays in sendbuf
  *  @param[in] root  the rank that has the data; on an intercommunicator as in MPI_Scatter
- *  @error MPI_ERR_TRUNCATE  the root sends more than this rank has room for
+ *  @error MPI_ERR_TRUNCATE  the root sends more than this rank has room for, or itself another
+ *      number of bytes than it receives
  *  @error MPI_ERR_BUFFER  MPI_IN_PLACE is passed at another rank than the root, for sendbuf, or on
  *      an intercommunicator
  *  @error MPI_ERR_OTHER  another rank has ended or cannot be reached

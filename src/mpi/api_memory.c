@@ -39,8 +39,8 @@ static int find_alignment(const weft_info_t *info, size_t *out)
  *  @error MPI_ERR_NO_MEM  there is no memory
  *  @error MPI_ERR_ARG  size is negative
  *  @error MPI_ERR_INFO_VALUE  the alignment is no power of two
- *  @note The memory is aligned to 64 bytes at least. It comes from the heap, and messages are as
- *      fast from any other memory.
+ *  @note The memory is aligned to 64 bytes at least. It comes from the heap; messages are no faster
+ *      from it than from other memory.
  *  @see MPI_Free_mem */
 WEFT_API(MPI_Alloc_mem);
 int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info_handle, void *baseptr)

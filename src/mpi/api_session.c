@@ -254,8 +254,8 @@ static int describe_pset(int number, weft_info_t **out)
 
 /** Gives an info about a process set; its key mpi_size says how many processes the set has
  *  (section 11.3.3).
- *  @param[in] pset_name  the scheme, and what follows up to the next slash, in small or capital
- *      letters
+ *  @param[in] pset_name  its name; the scheme, and what follows it up to the next slash, are
+ *      compared without regard to case
  *  @error MPI_ERR_ARG  this process is a member of no set with this name, or the name is longer
  *      than MPI_MAX_PSET_NAME_LEN allows
  *  @see MPI_Session_get_nth_pset */
@@ -279,8 +279,8 @@ int PMPI_Session_get_pset_info(MPI_Session handle, const char *pset_name, MPI_In
 }
 
 /** Makes a group of the processes of a process set (section 7.3.2). The call is local.
- *  @param[in] pset_name  the scheme, and what follows up to the next slash, in small or capital
- *      letters
+ *  @param[in] pset_name  its name; the scheme, and what follows it up to the next slash, are
+ *      compared without regard to case
  *  @param[out] newgroup  the new group, to be freed with MPI_Group_free; MPI_GROUP_NULL, without an
  *      error, if this process is a member of no set with this name
  *  @error MPI_ERR_ARG  the name is longer than MPI_MAX_PSET_NAME_LEN allows

@@ -127,8 +127,11 @@ static int read_handle(const weft_info_t *info, unsigned char *out, size_t *byte
  *      MPIX_Info_set_hex; without "type" the stream belongs to no device, and nothing can be
  *      enqueued
  *  @error MPI_ERR_INFO_VALUE  "type" or "value" is something else
+ *  @error MPI_ERR_ARG  the handle in "value" is not as long as a cudaStream_t, or is
+ *      cudaStreamPerThread
  *  @error MPI_ERR_INFO_NOKEY  there is "type", but no "value"
- *  @error MPI_ERR_OTHER  WEFT_DEVICE=no switches devices off, or the driver refuses
+ *  @error MPI_ERR_OTHER  WEFT_DEVICE=no switches devices off, the program does not use CUDA, or its
+ *      driver is older than 11.4 or refuses
  *  @see MPIX_Stream_comm_create, MPIX_Stream_free, MPIX_Info_set_hex */
 WEFT_API(MPIX_Stream_create);
 int PMPIX_Stream_create(MPI_Info info_handle, MPIX_Stream *out)
