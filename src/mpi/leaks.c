@@ -10,6 +10,8 @@
 
 #include <search.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- what the program has ---- */
 
@@ -83,15 +85,17 @@ void weft_leaks_close(void)
 
 /* ---- counting what is left ---- */
 
+typedef struct tally_share {
+    const char *function;
+    int times;
+} tally_share_t;
+
 /* How many handles of a kind, by the functions that gave them. */
 enum { FUNCTIONS_MAX = 16 };
 typedef struct tally {
     weft_kind_t kind;
     int total, functions;
-    struct {
-        const char *function;
-        int times;
-    } by[FUNCTIONS_MAX]; /* the functions beyond these are in the total only */
+    tally_share_t by[FUNCTIONS_MAX]; /* the functions beyond these are in the total only */
 } tally_t;
 
 /* Requests are not forgotten when they end: is it over, or used by the library now? */
@@ -120,6 +124,12 @@ static void count_held(const void *node, VISIT visit, void *context)
     tally->by[i].times += held->times;
 }
 
+static int compare_shares(const void *a, const void *b)
+{
+    const tally_share_t *first = a, *second = b;
+    return strcmp(first->function, second->function);
+}
+
 static void list_kind(weft_kind_t kind, const char *what, const char *must)
 {
     char text[640];
@@ -127,6 +137,7 @@ static void list_kind(weft_kind_t kind, const char *what, const char *must)
     twalk_r(held_tree, count_held, &tally);
     if (tally.total == 0)
         return;
+    qsort(tally.by, (size_t)tally.functions, sizeof(tally.by[0]), compare_shares);
     size_t used = 0;
     for (int i = 0; i < tally.functions && used < sizeof(text); i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %d of %s", i == 0 ? "" : ",",
