@@ -31,6 +31,9 @@ int weft_type_lay_out(weft_type_t *type);
  *  when no level is free and its outermost level cannot take them. */
 bool weft_layout_fold(weft_layout_t *layout, size_t count, ptrdiff_t stride);
 
+/** Do two bytes of the data surely lie at one place? Lists of parts are not looked into. */
+bool weft_layout_overlaps(const weft_layout_t *layout);
+
 /** Free what the layout owns. */
 void weft_layout_clear(weft_layout_t *layout);
 

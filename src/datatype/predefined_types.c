@@ -45,6 +45,7 @@ typedef struct quad_complex {
         .true_extent = sizeof(ctype),                                                              \
         .is_dense = true,                                                                          \
         .is_committed = true,                                                                      \
+        .can_receive = true,                                                                       \
         .is_predefined = true,                                                                     \
         .machine = WEFT_##machine_type,                                                            \
         .group = WEFT_##group_bits,                                                                \
@@ -70,6 +71,7 @@ typedef struct quad_complex {
         .true_extent = offsetof(ctype, index) + MEMBER_BYTES(ctype, index),                        \
         .is_dense = IS_DENSE_PAIR(ctype),                                                          \
         .is_committed = true,                                                                      \
+        .can_receive = true,                                                                       \
         .is_predefined = true,                                                                     \
         .machine = WEFT_##machine_type,                                                            \
         .group = WEFT_PAIR,                                                                        \

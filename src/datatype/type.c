@@ -90,6 +90,7 @@ int weft_type_commit(weft_type_t *type)
     bool is_block = layout->leaf == WEFT_LEAF_BLOCK && layout->levels == 0 && layout->offset == 0;
     type->is_dense = type->lb == 0 && (size_t)type->extent == type->size && is_block;
     type->is_committed = true;
+    type->can_receive = !weft_layout_overlaps(layout);
     return MPI_SUCCESS;
 }
 

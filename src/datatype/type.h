@@ -28,6 +28,7 @@ typedef struct weft_type {
     bool is_dense;                 /* the data of n elements is one run of n * size bytes at the
                                       buffer, in order; false before commit */
     bool is_committed;
+    bool can_receive; /* committed, and no two bytes of its data lie at one place */
     bool is_predefined;
     bool has_markers;         /* lb and ub were set explicitly, and hold in types made of it */
     unsigned char machine;    /* weft_machine_t (op.h): what the kernels see; 0: none */

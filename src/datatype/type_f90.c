@@ -120,6 +120,7 @@ static int make_f90(const weft_f90_arguments_t *arguments, weft_type_t **out)
     type->has_layout = true;
     type->is_dense = true;
     type->is_committed = true;
+    type->can_receive = true;
     type->is_predefined = true;
     type->machine = base->machine;
     type->group = base->group;

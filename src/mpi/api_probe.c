@@ -164,7 +164,7 @@ static int check_mrecv(const void *buf, MPI_Count count, MPI_Datatype datatype,
     if (err == MPI_SUCCESS && probe_is_left_out(count, datatype, *message))
         datatype = MPI_BYTE;
     if (err == MPI_SUCCESS)
-        err = weft_check_committed_type(datatype, "datatype", &out->type);
+        err = weft_check_receiving_type(datatype, count, "datatype", &out->type);
     if (err == MPI_SUCCESS)
         err = weft_check_buffer(buf, count, out->type, "buf");
     out->buf = (void *)buf;

@@ -30,7 +30,7 @@ static WEFT_COLL_INLINE int check_operation(const weft_coll_call_t *user,
     if (__builtin_expect(args->recv_type == NULL, 0))
         return weft_bad_type(user->recv.type, "datatype");
     if (__builtin_expect(!args->recv_type->is_committed, 0))
-        return weft_uncommitted_type(args->recv_type, "datatype");
+        return weft_unusable_type(args->recv_type, 1, "datatype");
     return check_op(args->op, user->op, args->recv_type);
 }
 

@@ -42,9 +42,13 @@ int weft_bad_type(MPI_Datatype handle, const char *name)
     return bad_handle(MPI_ERR_TYPE, handle, MPI_DATATYPE_NULL, name, "DATATYPE");
 }
 
-int weft_uncommitted_type(const weft_type_t *type, const char *name)
+int weft_unusable_type(const weft_type_t *type, MPI_Count count, const char *name)
 {
-    (void)type;
+    if (type->is_committed && count == 0)
+        return MPI_SUCCESS;
+    if (type->is_committed)
+        return weft_fail(MPI_ERR_TYPE, "%s has overlapping entries, so it cannot be received with",
+                         name);
     return weft_fail(MPI_ERR_TYPE, "%s has not been committed (MPI_Type_commit)", name);
 }
 

@@ -28,7 +28,10 @@ int weft_bad_buffer(const void *buf, const char *name) __attribute__((cold));
 int weft_bad_in_place(const char *name) __attribute__((cold));
 int weft_bad_output(const char *name) __attribute__((cold));
 int weft_bad_size(MPI_Count count, const weft_type_t *type) __attribute__((cold));
-int weft_uncommitted_type(const weft_type_t *type, const char *name) __attribute__((cold));
+/** The type is not committed, or its data overlap and nothing can be received with it:
+ * MPI_ERR_TYPE, or MPI_SUCCESS if it is committed and there are no elements of it. */
+int weft_unusable_type(const weft_type_t *type, MPI_Count count, const char *name)
+    __attribute__((cold));
 
 /** "MPI_COMM_WORLD", or the name that the user gave, or "the communicator". */
 const char *weft_comm_label(const weft_comm_t *comm);
@@ -72,7 +75,17 @@ static inline int weft_check_committed_type(MPI_Datatype handle, const char *nam
 {
     int err = weft_check_named_type(handle, name, out);
     if (__builtin_expect(err == MPI_SUCCESS && !(*out)->is_committed, 0))
-        return weft_uncommitted_type(*out, name);
+        return weft_unusable_type(*out, 1, name);
+    return err;
+}
+
+/** The type of `count` elements that are received. */
+static inline int weft_check_receiving_type(MPI_Datatype handle, MPI_Count count, const char *name,
+                                            weft_type_t **out)
+{
+    int err = weft_check_named_type(handle, name, out);
+    if (__builtin_expect(err == MPI_SUCCESS && !(*out)->can_receive, 0))
+        return weft_unusable_type(*out, count, name);
     return err;
 }
 

@@ -49,10 +49,10 @@ static int check_piece_type(const weft_coll_side_t *side, const weft_side_names_
 {
     weft_type_t *type = weft_type_of(side->types[rank]);
     *out = type;
-    if (type != NULL && type->is_committed)
+    if (type != NULL && type->can_receive)
         return MPI_SUCCESS;
     entry_name_t name = name_entry(names->types, rank);
-    return weft_check_committed_type(side->types[rank], name.text, out);
+    return weft_check_side_type(side->types[rank], 1, names, name.text, out);
 }
 
 /* The entries for `rank`. With a count of 0 the type may be any, MPI_DATATYPE_NULL too. */
@@ -86,7 +86,7 @@ static int check_presences(const weft_coll_side_t *side, const weft_side_names_t
         return err;
     return side->layout == WEFT_LAYOUT_PIECES
                ? check_presence(side->types, names->types, entries)
-               : weft_check_committed_type(side->type, names->type, &type);
+               : weft_check_side_type(side->type, entries, names, names->type, &type);
 }
 
 int weft_check_arrays(const weft_coll_side_t *side, const weft_side_names_t *names, int entries)

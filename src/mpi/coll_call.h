@@ -139,6 +139,16 @@ int weft_check_recvcounts(weft_counts_t counts, int entries, MPI_Count *total_ou
 /** What this rank sends to itself must have the size of what it receives, and another place. */
 int weft_check_own_block(const weft_coll_call_t *user, const weft_comm_t *comm);
 
+/** The type of `count` elements that a side sends or receives; `names` are one of those above. */
+static inline int weft_check_side_type(MPI_Datatype handle, MPI_Count count,
+                                       const weft_side_names_t *names, const char *name,
+                                       weft_type_t **out)
+{
+    if (names == &weft_recv_names || names == &weft_alltoall_recv_names)
+        return weft_check_receiving_type(handle, count, name, out);
+    return weft_check_committed_type(handle, name, out);
+}
+
 /** A buffer that is not MPI_IN_PLACE, and is not NULL if it has data. */
 static WEFT_COLL_INLINE int weft_check_place(const void *buf, MPI_Count count,
                                              const weft_type_t *type, const char *name)
@@ -157,7 +167,7 @@ static WEFT_COLL_INLINE int weft_check_layout(const weft_coll_side_t *side,
     weft_type_t *type = NULL;
     int err = weft_check_count(side->count, names->count);
     if (err == MPI_SUCCESS)
-        err = weft_check_committed_type(side->type, names->type, &type);
+        err = weft_check_side_type(side->type, side->count, names, names->type, &type);
     if (err == MPI_SUCCESS)
         err = weft_check_place(side->buf, side->count, type, names->buf);
     return err;

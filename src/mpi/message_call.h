@@ -27,12 +27,14 @@ weft_check_no_message_type(const weft_user_message_t *user, weft_type_t **out)
     return MPI_SUCCESS;
 }
 
-static inline int weft_check_message_type(const weft_user_message_t *user, weft_type_t **type)
+static inline int weft_check_message_type(const weft_user_message_t *user, bool is_recv,
+                                          weft_type_t **type)
 {
     if (__builtin_expect(*type == NULL, 0))
         return weft_check_no_message_type(user, type);
-    return __builtin_expect((*type)->is_committed, 1) ? MPI_SUCCESS
-                                                      : weft_uncommitted_type(*type, "datatype");
+    bool is_usable = is_recv ? (*type)->can_receive : (*type)->is_committed;
+    return __builtin_expect(is_usable, 1) ? MPI_SUCCESS
+                                          : weft_unusable_type(*type, user->count, "datatype");
 }
 
 /** *type: that of the handle, or NULL. */
@@ -41,7 +43,7 @@ static inline int weft_check_message(const weft_user_message_t *user, const weft
 {
     int err = weft_check_count(user->count, "count");
     if (err == MPI_SUCCESS)
-        err = weft_check_message_type(user, type);
+        err = weft_check_message_type(user, is_recv, type);
     if (err == MPI_SUCCESS)
         err = weft_check_rank(comm, user->peer, is_recv, is_recv ? "source" : "dest");
     if (err == MPI_SUCCESS)

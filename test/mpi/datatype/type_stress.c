@@ -245,13 +245,33 @@ static void check_packed_departure(const trial_t *trial)
     check_status(trial, &status);
 }
 
+/* A type is refused for receives only if its data really overlap; nothing has to be received. */
+static void check_refusal(const trial_t *trial)
+{
+    arena_t arena = make_arena(&trial->model, 1);
+    MPI_Request request;
+    if (trial->model.type->can_receive)
+        return;
+    if (!overlaps(&trial->model, 1, &arena))
+        fail_trial(trial, "the type is said to have overlapping entries");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    EXPECT_ERROR(
+        MPI_Irecv(trial->result, 1, trial->type, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &request),
+        MPI_ERR_TYPE);
+    EXPECT(MPI_Recv(trial->result, 0, trial->type, MPI_PROC_NULL, 1, MPI_COMM_WORLD,
+                    MPI_STATUS_IGNORE),
+           MPI_SUCCESS);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 static void try_type(unsigned long long seed, unsigned long long round)
 {
     trial_t trial;
     open_trial(&trial, seed, round);
     check_pack(&trial);
     check_packed_arrival(&trial);
-    if (!trial.overlaps) {
+    check_refusal(&trial);
+    if (!trial.overlaps && trial.model.type->can_receive) {
         check_unpack(&trial);
         check_typed_message(&trial);
         check_packed_departure(&trial);
