@@ -8,6 +8,13 @@
 #include "object/error_code.h"
 #include "base/fail.h"
 
+/** Makes an error handler for communicators of a function (section 9.3.1).
+ *  @param[in] comm_errhandler_fn  is called with the communicator and the error code, which it may
+ *      change, when an MPI function fails; what it returns to goes on after that function
+ *  @error MPI_ERR_ARG  comm_errhandler_fn is NULL
+ *  @error MPI_ERR_NO_MEM  there is no memory for the error handler
+ *  @note The function is called without Weft's lock, so that it may call MPI functions.
+ *  @see MPI_Comm_set_errhandler, MPI_Errhandler_free */
 WEFT_API(MPI_Comm_create_errhandler);
 int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *errhandler)
 {
@@ -25,6 +32,13 @@ int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errh
     return weft_call_end(&call, err);
 }
 
+/** Lets an error handler take the errors of a communicator (section 9.3.1), in this process only.
+ *  Communicators that are made from it later begin with the same error handler.
+ *  @param[in] errhandler  one that MPI_Comm_create_errhandler made, or MPI_ERRORS_ARE_FATAL,
+ *      MPI_ERRORS_ABORT or MPI_ERRORS_RETURN
+ *  @error MPI_ERR_ERRHANDLER  errhandler is MPI_ERRHANDLER_NULL, no error handler, or one that was
+ *      made for objects of another kind
+ *  @see MPI_Comm_create_errhandler, MPI_Comm_get_errhandler */
 WEFT_API(MPI_Comm_set_errhandler);
 int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler errhandler)
 {
@@ -39,7 +53,9 @@ int PMPI_Comm_set_errhandler(MPI_Comm handle, MPI_Errhandler errhandler)
     return weft_call_end(&call, err);
 }
 
-/* The user gets a reference, which MPI_Errhandler_free releases. */
+/** Tells which error handler a communicator has (section 9.3.1).
+ *  @note Predefined error handlers may be freed, too; that changes the handle only.
+ *  @see MPI_Comm_set_errhandler, MPI_Errhandler_free */
 WEFT_API(MPI_Comm_get_errhandler);
 int PMPI_Comm_get_errhandler(MPI_Comm handle, MPI_Errhandler *errhandler)
 {
@@ -62,7 +78,10 @@ static void note_called_with(int errorcode)
               text == NULL ? "unknown" : text);
 }
 
-/* MPI_SUCCESS when the handler was called, whatever the code (section 9.5). */
+/** Calls the error handler of a communicator as if an MPI function had failed (section 9.5). It
+ *  returns MPI_SUCCESS whenever the handler was called and has returned, whatever the code.
+ *  @param[in] errorcode  the error code that the handler gets
+ *  @see MPI_Comm_set_errhandler, MPI_Abort */
 WEFT_API(MPI_Comm_call_errhandler);
 int PMPI_Comm_call_errhandler(MPI_Comm handle, int errorcode)
 {
@@ -78,7 +97,12 @@ int PMPI_Comm_call_errhandler(MPI_Comm handle, int errorcode)
     return MPI_SUCCESS;
 }
 
-/* Predefined handlers may be freed: MPI_Comm_get_errhandler returns them too. */
+/** Gives an error handler back (section 9.3.5). Objects that have it keep it until they are freed.
+ *  @param[in,out] errhandler  the error handler; becomes MPI_ERRHANDLER_NULL
+ *  @error MPI_ERR_ERRHANDLER  errhandler is MPI_ERRHANDLER_NULL or no error handler
+ *  @note May be called at any time, also before MPI_Init and after MPI_Finalize. Predefined error
+ *      handlers may be freed, since MPI_Comm_get_errhandler returns them, too.
+ *  @see MPI_Comm_create_errhandler, MPI_Session_create_errhandler */
 WEFT_API(MPI_Errhandler_free);
 int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
 {
@@ -96,6 +120,13 @@ int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
 
 /* ---- of sessions; the first works at any time (section 11.4.1) ---- */
 
+/** Makes an error handler for sessions of a function (section 9.3.4).
+ *  @param[in] session_errhandler_fn  is called with the session and the error code when an MPI
+ *      function fails
+ *  @error MPI_ERR_ARG  session_errhandler_fn is NULL
+ *  @error MPI_ERR_NO_MEM  there is no memory for the error handler
+ *  @note May be called at any time, also before MPI_Session_init, which takes the error handler.
+ *  @see MPI_Session_init, MPI_Session_set_errhandler, MPI_Errhandler_free */
 WEFT_API(MPI_Session_create_errhandler);
 int PMPI_Session_create_errhandler(MPI_Session_errhandler_function *function,
                                    MPI_Errhandler *errhandler)
@@ -114,6 +145,12 @@ int PMPI_Session_create_errhandler(MPI_Session_errhandler_function *function,
     return weft_call_end_anytime(&call, err);
 }
 
+/** Lets an error handler take the errors of a session (section 9.3.4).
+ *  @param[in] errhandler  one that MPI_Session_create_errhandler made, or MPI_ERRORS_ARE_FATAL,
+ *      MPI_ERRORS_ABORT or MPI_ERRORS_RETURN
+ *  @error MPI_ERR_ERRHANDLER  errhandler is MPI_ERRHANDLER_NULL, no error handler, or one that was
+ *      made for objects of another kind
+ *  @see MPI_Session_create_errhandler, MPI_Session_get_errhandler */
 WEFT_API(MPI_Session_set_errhandler);
 int PMPI_Session_set_errhandler(MPI_Session handle, MPI_Errhandler errhandler)
 {
@@ -128,6 +165,8 @@ int PMPI_Session_set_errhandler(MPI_Session handle, MPI_Errhandler errhandler)
     return weft_session_call_end(&call, err);
 }
 
+/** Tells which error handler a session has (section 9.3.4).
+ *  @see MPI_Session_set_errhandler, MPI_Errhandler_free */
 WEFT_API(MPI_Session_get_errhandler);
 int PMPI_Session_get_errhandler(MPI_Session handle, MPI_Errhandler *errhandler)
 {
@@ -143,6 +182,10 @@ int PMPI_Session_get_errhandler(MPI_Session handle, MPI_Errhandler *errhandler)
     return weft_session_call_end(&call, err);
 }
 
+/** Calls the error handler of a session as if an MPI function had failed (section 9.5). It returns
+ *  MPI_SUCCESS whenever the handler was called and has returned, whatever the code.
+ *  @param[in] errorcode  the error code that the handler gets
+ *  @see MPI_Session_set_errhandler */
 WEFT_API(MPI_Session_call_errhandler);
 int PMPI_Session_call_errhandler(MPI_Session handle, int errorcode)
 {

@@ -15,6 +15,12 @@ static int check_code(int code)
     return weft_fail(MPI_ERR_ARG, "errorcode is %d, which is no error code", code);
 }
 
+/** Tells to which class an error code belongs (section 9.4). A class is its own class.
+ *  @param[out] errorclass  the class
+ *  @error MPI_ERR_ARG  errorcode is no error code
+ *  @note The codes that Weft's functions return are classes, but for functions that this version
+ *      does not have: each has a code of its own, of the class MPI_ERR_UNSUPPORTED_OPERATION.
+ *  @see MPI_Error_string */
 WEFT_API(MPI_Error_class);
 int PMPI_Error_class(int errorcode, int *errorclass)
 {
@@ -27,6 +33,12 @@ int PMPI_Error_class(int errorcode, int *errorclass)
     return weft_call_end_anytime(&call, err);
 }
 
+/** Gives the text of an error code or class (section 9.3.5).
+ *  @param[out] string  room for MPI_MAX_ERROR_STRING letters, which gets the text
+ *  @error MPI_ERR_ARG  errorcode is no error code
+ *  @note The text is that of the code; which argument was wrong, and its value, an error handler
+ *      that ends the program prints.
+ *  @see MPI_Error_class, MPI_Add_error_string */
 WEFT_API(MPI_Error_string);
 int PMPI_Error_string(int errorcode, char *string, int *resultlen)
 {
@@ -41,6 +53,11 @@ int PMPI_Error_string(int errorcode, char *string, int *resultlen)
     return weft_call_end_anytime(&call, err);
 }
 
+/** Makes a new error class, which MPI itself never raises (section 9.5). MPI_LASTUSEDCODE grows
+ *  with it; the class is known to this process only.
+ *  @param[out] errorclass  the new class
+ *  @error MPI_ERR_NO_MEM  there is no memory for it
+ *  @see MPI_Add_error_code, MPI_Add_error_string, MPI_Remove_error_class */
 WEFT_API(MPI_Add_error_class);
 int PMPI_Add_error_class(int *errorclass)
 {
@@ -51,6 +68,11 @@ int PMPI_Add_error_class(int *errorclass)
     return weft_call_end_anytime(&call, err);
 }
 
+/** Takes an error class away that MPI_Add_error_class has made (section 9.5). Its codes and its
+ *  text must have been taken away before.
+ *  @error MPI_ERR_ARG  errorclass is none that this program has added, still has a text, or still
+ *      has error codes
+ *  @see MPI_Add_error_class, MPI_Remove_error_code, MPI_Remove_error_string */
 WEFT_API(MPI_Remove_error_class);
 int PMPI_Remove_error_class(int errorclass)
 {
@@ -58,6 +80,11 @@ int PMPI_Remove_error_class(int errorclass)
     return weft_call_end_anytime(&call, weft_error_remove_class(errorclass));
 }
 
+/** Makes a new error code of a class (section 9.5), one of MPI's or one that the program has added.
+ *  @param[out] errorcode  the new code
+ *  @error MPI_ERR_ARG  errorclass is no error class
+ *  @error MPI_ERR_NO_MEM  there is no memory for it
+ *  @see MPI_Add_error_class, MPI_Add_error_string, MPI_Remove_error_code */
 WEFT_API(MPI_Add_error_code);
 int PMPI_Add_error_code(int errorclass, int *errorcode)
 {
@@ -68,6 +95,11 @@ int PMPI_Add_error_code(int errorclass, int *errorcode)
     return weft_call_end_anytime(&call, err);
 }
 
+/** Takes an error code away that MPI_Add_error_code has made (section 9.5). Its text must have been
+ *  taken away before.
+ *  @error MPI_ERR_ARG  errorcode is none that this program has added, is a class, or still has a
+ *      text
+ *  @see MPI_Add_error_code, MPI_Remove_error_string */
 WEFT_API(MPI_Remove_error_code);
 int PMPI_Remove_error_code(int errorcode)
 {
@@ -75,6 +107,13 @@ int PMPI_Remove_error_code(int errorcode)
     return weft_call_end_anytime(&call, weft_error_remove_code(errorcode));
 }
 
+/** Gives an error code or class that the program has added a text, or another one (section 9.5).
+ *  @param[in] errorcode  a code or class that the program has added
+ *  @param[in] string  the text, at most MPI_MAX_ERROR_STRING - 1 letters, which is copied
+ *  @error MPI_ERR_ARG  errorcode is none that this program has added
+ *  @error MPI_ERR_ARG  string is NULL or too long
+ *  @error MPI_ERR_NO_MEM  there is no memory for the copy
+ *  @see MPI_Error_string, MPI_Remove_error_string */
 WEFT_API(MPI_Add_error_string);
 int PMPI_Add_error_string(int errorcode, const char *string)
 {
@@ -85,6 +124,11 @@ int PMPI_Add_error_string(int errorcode, const char *string)
     return weft_call_end_anytime(&call, err);
 }
 
+/** Takes the text of an error code or class away that MPI_Add_error_string has given it (section
+ *  9.5).
+ *  @param[in] errorcode  a code or class that the program has added
+ *  @error MPI_ERR_ARG  errorcode is none that this program has added, or has no text
+ *  @see MPI_Add_error_string */
 WEFT_API(MPI_Remove_error_string);
 int PMPI_Remove_error_string(int errorcode)
 {

@@ -9,6 +9,9 @@
 
 /* ---- enquiries ---- */
 
+/** Tells how many processes a group has (section 7.3.1).
+ *  @param[out] size  the number of processes
+ *  @see MPI_Group_rank, MPI_Comm_size */
 WEFT_API(MPI_Group_size);
 int PMPI_Group_size(MPI_Group handle, int *size)
 {
@@ -22,6 +25,9 @@ int PMPI_Group_size(MPI_Group handle, int *size)
     return weft_call_end(&call, err);
 }
 
+/** Tells which rank the calling process has in a group (section 7.3.1).
+ *  @param[out] rank  the rank; MPI_UNDEFINED if the process is no member
+ *  @see MPI_Group_size, MPI_Group_translate_ranks */
 WEFT_API(MPI_Group_rank);
 int PMPI_Group_rank(MPI_Group handle, int *rank)
 {
@@ -41,6 +47,10 @@ static int check_two(MPI_Group handle1, MPI_Group handle2, weft_group_t **one, w
     return err == MPI_SUCCESS ? weft_check_group(handle2, "group2", two) : err;
 }
 
+/** Tells whether two groups have the same processes (section 7.3.1).
+ *  @param[out] result  MPI_IDENT: the same processes in the same order; MPI_SIMILAR: the same in
+ *      another order; MPI_UNEQUAL: else
+ *  @see MPI_Comm_compare */
 WEFT_API(MPI_Group_compare);
 int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
 {
@@ -73,6 +83,17 @@ static int group_check_ranks(int n, const int ranks1[], int ranks2[])
     return err;
 }
 
+/** Tells which ranks some processes of one group have in another (section 7.3.1).
+ *  @param[in] group1  the group that ranks1 are of
+ *  @param[in] n  how many ranks there are
+ *  @param[in] ranks1  n ranks of group1; MPI_PROC_NULL may be among them
+ *  @param[in] group2  the group that ranks2 are of
+ *  @param[out] ranks2  the n ranks in group2: MPI_UNDEFINED for a process that is no member,
+ *      MPI_PROC_NULL for MPI_PROC_NULL
+ *  @error MPI_ERR_COUNT  n is negative
+ *  @error MPI_ERR_ARG  ranks1 is NULL and n is not 0
+ *  @error MPI_ERR_RANK  ranks1 has a number that is no rank of group1
+ *  @see MPI_Group_rank, MPI_Comm_group */
 WEFT_API(MPI_Group_translate_ranks);
 int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2,
                                int ranks2[])
@@ -106,12 +127,21 @@ static int combine_groups(const char *name, MPI_Group group1, MPI_Group group2, 
     return weft_call_end(&call, err);
 }
 
+/** Makes a group of the processes of two (section 7.3.2): all those of the first group in its
+ *  order, then those of the second that are not in the first.
+ *  @error MPI_ERR_NO_MEM  there is no memory for the group
+ *  @see MPI_Group_intersection, MPI_Group_difference, MPI_Group_free */
 WEFT_API(MPI_Group_union);
 int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
     return combine_groups("MPI_Group_union", group1, group2, weft_group_union, newgroup);
 }
 
+/** Makes a group of the processes that are in both of two groups (section 7.3.2). They keep the
+ *  order of the first.
+ *  @param[out] newgroup  the new group; MPI_GROUP_EMPTY if no process is in both
+ *  @copydoc MPI_Group_union
+ *  @see MPI_Group_difference */
 WEFT_API(MPI_Group_intersection);
 int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
@@ -119,6 +149,11 @@ int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group *newgr
                           newgroup);
 }
 
+/** Makes a group of the processes of the first group that are not in the second (section 7.3.2).
+ *  They keep their order.
+ *  @param[out] newgroup  the new group; MPI_GROUP_EMPTY if all are in the second
+ *  @copydoc MPI_Group_union
+ *  @see MPI_Group_intersection */
 WEFT_API(MPI_Group_difference);
 int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
@@ -131,6 +166,13 @@ static int check_choice(MPI_Group handle, const MPI_Group *newgroup, weft_group_
     return err == MPI_SUCCESS ? weft_check_output(newgroup, "newgroup") : err;
 }
 
+/** Makes a group of some members of another, in the order in which they are named (section 7.3.2).
+ *  @param[in] n  how many ranks there are, and how many members the new group has
+ *  @param[in] ranks  n different ranks of group: number i becomes rank i
+ *  @error MPI_ERR_ARG  n is negative, or ranks is NULL and n is not 0
+ *  @error MPI_ERR_RANK  ranks has a number that is no rank of group, or one of them twice
+ *  @error MPI_ERR_NO_MEM  there is no memory for the group
+ *  @see MPI_Group_excl, MPI_Group_range_incl */
 WEFT_API(MPI_Group_incl);
 int PMPI_Group_incl(MPI_Group handle, int n, const int ranks[], MPI_Group *newgroup)
 {
@@ -144,6 +186,12 @@ int PMPI_Group_incl(MPI_Group handle, int n, const int ranks[], MPI_Group *newgr
     return weft_call_end(&call, err);
 }
 
+/** Makes a group of the members of another without some of them (section 7.3.2). Those that stay
+ *  keep their order.
+ *  @param[in] n  how many ranks there are
+ *  @param[in] ranks  n different ranks of group: those to leave out
+ *  @copydoc MPI_Group_incl
+ *  @see MPI_Group_range_excl */
 WEFT_API(MPI_Group_excl);
 int PMPI_Group_excl(MPI_Group handle, int n, const int ranks[], MPI_Group *newgroup)
 {
@@ -157,6 +205,14 @@ int PMPI_Group_excl(MPI_Group handle, int n, const int ranks[], MPI_Group *newgr
     return weft_call_end(&call, err);
 }
 
+/** Makes a group of members of another that are named by ranges (section 7.3.2). A range is a first
+ *  rank, a last rank and a stride, which may be negative; 6, 2 and -2 name 6, 4 and 2.
+ *  @param[in] n  how many ranges there are
+ *  @error MPI_ERR_ARG  n is negative, ranges is NULL and n is not 0, or a range has a stride of 0
+ *      or one that leads away from its last rank
+ *  @error MPI_ERR_RANK  ranges names a number that is no rank of group, or one of them twice
+ *  @error MPI_ERR_NO_MEM  there is no memory for the group
+ *  @see MPI_Group_incl, MPI_Group_range_excl */
 WEFT_API(MPI_Group_range_incl);
 int PMPI_Group_range_incl(MPI_Group handle, int n, int ranges[][3], MPI_Group *newgroup)
 {
@@ -170,6 +226,10 @@ int PMPI_Group_range_incl(MPI_Group handle, int n, int ranges[][3], MPI_Group *n
     return weft_call_end(&call, err);
 }
 
+/** Makes a group of the members of another without those that ranges name (section 7.3.2). Those
+ *  that stay keep their order; MPI_Group_range_incl says what a range is.
+ *  @copydoc MPI_Group_range_incl
+ *  @see MPI_Group_excl */
 WEFT_API(MPI_Group_range_excl);
 int PMPI_Group_range_excl(MPI_Group handle, int n, int ranges[][3], MPI_Group *newgroup)
 {
@@ -183,7 +243,11 @@ int PMPI_Group_range_excl(MPI_Group handle, int n, int ranges[][3], MPI_Group *n
     return weft_call_end(&call, err);
 }
 
-/* MPI_GROUP_EMPTY may be freed: the functions above return it for an empty group. */
+/** Gives a group back that the program does not need any more (section 7.3.3). Communicators that
+ *  were made with it stay as they are.
+ *  @param[in,out] group  the group; becomes MPI_GROUP_NULL
+ *  @note MPI_GROUP_EMPTY may be freed, since functions that make groups return it for an empty one.
+ *  @see MPI_Comm_group, MPI_Group_incl */
 WEFT_API(MPI_Group_free);
 int PMPI_Group_free(MPI_Group *handle)
 {
