@@ -28,8 +28,8 @@ ON_TOOL_ERRORS = "These functions call no error handler; what they return says w
 class Marker:
     """Marks up the plain words of comments: names of functions, constants, code and parameters."""
 
-    def __init__(self, reference, parameters=()):
-        self.reference = reference
+    def __init__(self, reference, parameters=(), own_names=()):
+        self.reference, self.own_names = reference, own_names
         self.parameters = {p.name for p in parameters} - ORDINARY
 
     def mark(self, text, first_is_parameter=False):
@@ -52,7 +52,8 @@ class Marker:
             return f"``{match.group('code')}``"
         if match.group("name"):
             name = match.group("name")
-            return f":c:func:`{name}`" if name in self.reference.documented else f"``{name}``"
+            is_elsewhere = name in self.reference.documented and name not in self.own_names
+            return f":c:func:`{name}`" if is_elsewhere else f"``{name}``"
         if match.group("literal") or match.group("path"):
             return f"``{match.group()}``"
         return f"*{match.group()}*" if is_parameter or match.group("word") in self.parameters else None
@@ -104,7 +105,7 @@ class FunctionPage:
         self.reference, self.family = reference, family
         self.parameters = reference.parameters(family)
         self.prototypes = [reference.prototypes[name] for name in family.names]
-        self.mark = Marker(reference, self.parameters).mark
+        self.mark = Marker(reference, self.parameters, family.names).mark
 
     def text(self):
         return "\n".join(filter(None, [
@@ -126,7 +127,7 @@ class FunctionPage:
         lines += ["    " + line for name, typedef in sources.callbacks().items()
                   if any(re.match(rf"{name}\b", p.type) for p in self.parameters)
                   for line in [*wrap_declaration(typedef), ""]]
-        heads = [f"{p.returns} {p.name}({', '.join(q.declaration for q in p.parameters) or 'void'})" for p in self.prototypes]
+        heads = [f"{p.returns} {p.name}({', '.join(p.declarations)})" for p in self.prototypes]
         lines += [(".. c:function:: " if i == 0 else " " * 16) + head for i, head in enumerate(heads)]
         if self.family.name not in self.reference.declared:
             lines += ["", "The header has it inline, with a warning of the compiler; the library has it for programs that were built with another header."]
@@ -169,12 +170,16 @@ class FunctionPage:
             found.setdefault(error_class, []).append(self.mark(text, first_is_parameter=self.begins_with_name(text)))
         for error_class, text in self.derived_errors():
             found.setdefault(error_class, []).append(text)
-        entries = [definition(f"``{error_class}``", "; or ".join(texts)) for error_class, texts in found.items()]
-        is_tool = self.family.name.startswith("MPI_T_")
-        ending = ON_TOOL_ERRORS if is_tool else ON_ERRORS
-        if self.prototypes[0].returns != "int":
+        if not found or not self.returns_error():
             return ""
+        entries = [definition(f"``{error_class}``", "; or ".join(texts)) for error_class, texts in found.items()]
+        ending = ON_TOOL_ERRORS if self.family.name.startswith("MPI_T_") else ON_ERRORS
         return "\n".join([*entries, block(self.mark(ending))])
+
+    def returns_error(self):
+        """Most functions return an error code; some return what they are asked for, and their comments may say so."""
+        is_silent = any("raises no error" in text for text in self.family.paragraphs())
+        return self.prototypes[0].returns == "int" and not is_silent
 
     def begins_with_name(self, text):
         return any(re.match(rf"{p.name}\b", text) for p in self.parameters)

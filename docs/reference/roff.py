@@ -9,7 +9,7 @@ import re
 
 INLINE = re.compile(r"``(?P<literal>.+?)``|:c:func:`(?P<function>\w+)`|:manpage:`(?P<page>[^`(]+)(?P<number>\(\d\))`"
                     r"|\*\*(?P<strong>.+?)\*\*|(?<!\\)\*(?P<emphasis>(?:\\.|[^*])+)\*|\\(?P<escaped>.)", re.S)
-COLUMNS = 78
+COLUMNS = 72  # of 80, as man indents the text
 
 
 class UnknownMarkup(Exception):

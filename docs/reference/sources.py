@@ -44,8 +44,7 @@ class Parameter:
     def __init__(self, declaration):
         self.declaration = declaration
         match = re.match(r"(.*?)(\w+)((?:\[\w*\])*)$", declaration)
-        self.name = match.group(2) if match else declaration
-        self.type = (match.group(1).strip() + match.group(3)) if match else ""
+        self.name, self.type = match.group(2), match.group(1).strip() + match.group(3)
 
     def is_read_only(self):
         """Can the function only read it? What is passed by value, const data, and the user's functions."""
@@ -53,12 +52,18 @@ class Parameter:
         is_function = re.search(r"_function(_c)? ?\*?$", self.type)
         return not is_pointer or "const" in self.type or bool(is_function)
 
+    def allows(self, direction):
+        """Can the function do that? With a handle it can change the object, with what is read-only nothing."""
+        is_handle = re.fullmatch(r"MPIX?_(?!Aint|Count|Offset)\w+", self.type) and self.is_read_only()
+        return direction == "in" or not self.is_read_only() or (direction == "in,out" and bool(is_handle))
+
 
 class Prototype:
     def __init__(self, returns, name, parameters):
         self.returns, self.name = returns, name
         parameters = " ".join(parameters.split())
-        self.parameters = [] if parameters == "void" else [Parameter(p.strip()) for p in parameters.split(",")]
+        self.declarations = [d.strip() for d in parameters.split(",")]
+        self.parameters = [Parameter(d) for d in self.declarations if d not in ("void", "...")]
 
     def parameter(self, name):
         return next((p for p in self.parameters if p.name == name), None)
@@ -339,7 +344,8 @@ class ErrorRules:
     def of(self, parameter, direction):
         """(class, text) that follows from what the parameter is; None."""
         for keys, its_direction, error_class, text, number in self.rules:
-            fits_direction = its_direction == "any" or its_direction == ("in" if direction == "in" else "out")
+            is_read = direction == "in" or parameter.is_read_only()
+            fits_direction = its_direction == "any" or its_direction == ("in" if is_read else "out")
             by_shape = {"*": parameter.type.endswith("*"), "[]": "[" in parameter.type}
             if fits_direction and any(by_shape.get(key, key in (parameter.name, parameter.type)) for key in keys):
                 self.used.add(number)
