@@ -14,6 +14,19 @@ for file in bin/mpicc bin/mpicxx bin/mpic++ bin/mpiCC bin/mpicc_abi bin/weft_inf
     }
 done
 
+# A page for each program and each function that the library has, and no other.
+ls "$here/bin" | sed 's/$/.1/' | sort > "$place/programs"
+ls "$here/share/man/man1" | sort | diff "$place/programs" - || {
+    echo "the programs (<) and their man pages (>) differ"
+    exit 1
+}
+nm -D --defined-only "$here/lib/libmpi_abi.so" | sed -n 's/.* \(MPIX\{0,1\}_[A-Za-z0-9_]*\)$/\1/p' |
+    grep -vxF -f "$SOURCE/src/mpi/unsupported.list" | sed 's/$/.3/' | sort > "$place/functions"
+ls "$here/share/man/man3" | sort | diff "$place/functions" - || {
+    echo "the functions (<) and their man pages (>) differ"
+    exit 1
+}
+
 cat > "$place/program.c" <<'C'
 #include <mpi.h>
 int main(void)
