@@ -93,6 +93,17 @@ int weft_process_set_size(int number)
     return number == SET_SELF ? 1 : sets.at[number].members.size;
 }
 
+int weft_process_set_first(int number)
+{
+    if (number < SETS_OF_STANDARD)
+        return number == SET_WORLD ? 0 : weft_world.rank;
+    const weft_pmi_pset_t *members = &sets.at[number].members;
+    int first = members->ranks[0];
+    for (int i = 1; i < members->size; i++)
+        first = members->ranks[i] < first ? members->ranks[i] : first;
+    return first;
+}
+
 int weft_process_set_group(int number, weft_session_t *session, weft_group_t **out)
 {
     int size = weft_process_set_size(number);

@@ -22,6 +22,9 @@ int weft_process_set_find(const char *name);
 /** How many processes are in it. */
 int weft_process_set_size(int number);
 
+/** The lowest rank in MPI_COMM_WORLD of its members. */
+int weft_process_set_first(int number);
+
 /** Its group, derived from `session`. MPI_ERR_NO_MEM. */
 int weft_process_set_group(int number, weft_session_t *session, weft_group_t **out);
 

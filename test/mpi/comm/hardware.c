@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Comm_split_type by hardware, on a machine that hwloc is told of: two packages with a
- * processor each, which have the numbers of this machine's processors 0 and 1. Ranks bind
- * themselves to one of them by their parity. Without these two, or without hwloc, only the host is
- * tested.
+ * MPI_Comm_split_type by process sets and by hardware, on a machine that hwloc is told of: two
+ * packages with a processor each, which have the numbers of this machine's processors 0 and 1.
+ * Ranks bind themselves to one of them by their parity. Without these two, or without hwloc, only
+ * the host is tested.
  */
 #define _GNU_SOURCE
 #include "expect.h"
@@ -142,6 +142,28 @@ static void test_unbound(MPI_Info info)
     expect_part(part, expect_rank % 2 ? 0 : count_parity(0), count_parity(0) - 1 - expect_rank / 2);
 }
 
+static MPI_Comm split_by_set(const char *name, int type)
+{
+    MPI_Comm part;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_pset_name", name);
+    MPI_Info_set(info, "mpi_hw_resource_type", "hwloc://Rack");
+    EXPECT(MPI_Comm_split_type(MPI_COMM_WORLD, type, -expect_rank, info, &part), MPI_SUCCESS);
+    MPI_Info_free(&info);
+    return part;
+}
+
+/* A process set is as good a resource, and only where it may be one. */
+static void test_process_sets(void)
+{
+    int mine = MPI_COMM_TYPE_RESOURCE_GUIDED;
+    expect_part(split_by_set("mpi://WORLD", mine), expect_size, expect_size - 1 - expect_rank);
+    expect_part(split_by_set("mpi://SELF", mine), 1, 0);
+    expect_part(split_by_set("mpi://NOBODY", mine), 0, 0);
+    expect_part(split_by_set("mpi://WORLD", MPI_COMM_TYPE_HW_GUIDED), 0, 0);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Info info;
@@ -151,6 +173,7 @@ int main(int argc, char **argv)
     setenv("HWLOC_THISSYSTEM", "1", 1);
     MPI_Info_create(&info);
     test_host(info);
+    test_process_sets();
     if (has_two() && knows_hwloc()) {
         bind_to(expect_rank % 2);
         test_bound(info);
