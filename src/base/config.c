@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/config.h"
 
+#include "base/log.h"
+#include "base/memory.h"
 #include "base/nearest.h"
+#include "mpi.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -111,16 +114,28 @@ static bool parse_CHECKS(const char *text, void *out)
 }
 
 typedef struct variable {
-    const char *name, *fallback, *unit, *help;
+    const char *name, *fallback, *unit, *help, *area;
     const char *text; /* in force */
+    char *own_text;   /* `text`, where weft_config_set() has given it; else NULL */
     parse_fn_t parse;
     void *field;
+    weft_config_kind_t kind;
+    weft_config_change_t change;
     bool is_set;
 } variable_t;
 
 static variable_t variables[] = {
-#define VAR(name, kind, fallback, unit, help)                                                      \
-    {#name, fallback, unit, help, fallback, parse_##kind, &weft_config.name, false},
+#define VAR(known_as, of_kind, value, units, belongs_to, changes, text_of_help)                    \
+    {.name = #known_as,                                                                            \
+     .fallback = (value),                                                                          \
+     .unit = (units),                                                                              \
+     .help = (text_of_help),                                                                       \
+     .area = #belongs_to,                                                                          \
+     .text = (value),                                                                              \
+     .parse = parse_##of_kind,                                                                     \
+     .field = &weft_config.known_as,                                                               \
+     .kind = WEFT_CONFIG_##of_kind,                                                                \
+     .change = WEFT_CHANGE_##changes},
 #include "base/config_vars.def"
 #undef VAR
 };
@@ -215,8 +230,34 @@ int weft_config_rows(void)
 weft_config_row_t weft_config_row(int index)
 {
     const variable_t *v = &variables[index];
-    weft_config_row_t row = {v->name, v->text, v->fallback, v->unit, v->help, v->is_set};
-    return row;
+    return (weft_config_row_t){.name = v->name,
+                               .value = v->text,
+                               .fallback = v->fallback,
+                               .unit = v->unit,
+                               .help = v->help,
+                               .area = v->area,
+                               .kind = v->kind,
+                               .change = v->change,
+                               .field = v->field,
+                               .is_set = v->is_set};
+}
+
+int weft_config_set(int index, const char *text)
+{
+    variable_t *v = &variables[index];
+    char *copy = weft_alloc(strlen(text) + 1);
+    if (copy == NULL)
+        return MPI_ERR_NO_MEM;
+    memcpy(copy, text, strlen(text) + 1);
+    if (!v->parse(copy, v->field)) {
+        weft_free(copy);
+        return MPI_ERR_ARG;
+    }
+    weft_free(v->own_text);
+    v->text = v->own_text = copy;
+    if (v->field == (void *)&weft_config.LOG)
+        weft_log_reopen();
+    return MPI_SUCCESS;
 }
 
 const char *weft_environment(const char *name)

@@ -16,14 +16,19 @@ static int log_rank = -1;
 static const char *const levels[] = {"error", "warn", "info", "debug", "trace"};
 enum { LEVELS = sizeof(levels) / sizeof(levels[0]) };
 
-void weft_log_open(int rank)
+void weft_log_reopen(void)
 {
-    log_rank = rank;
     const char *nearest = weft_nearest(weft_config.LOG, levels, LEVELS);
     for (signed char i = 0; i < LEVELS; i++) {
         if (nearest == levels[i])
             weft_log_threshold = i;
     }
+}
+
+void weft_log_open(int rank)
+{
+    log_rank = rank;
+    weft_log_reopen();
 }
 
 void weft_log_write(weft_log_level_t level, const char *area, const char *format, ...)

@@ -19,6 +19,8 @@ extern signed char weft_log_threshold;
 
 /** Take the level from weft_config.LOG and the prefix from `rank` (negative: no rank yet). */
 void weft_log_open(int rank);
+/** weft_config.LOG has changed. */
+void weft_log_reopen(void);
 
 void weft_log_write(weft_log_level_t level, const char *area, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
