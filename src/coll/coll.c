@@ -7,6 +7,7 @@
 #include "coll/coll.h"
 
 #include "coll/call_check.h"
+#include "coll/coll_pvars.h"
 #include "coll/engine.h"
 #include "coll/comm_shape.h"
 #include "coll/device_calls.h"
@@ -126,9 +127,17 @@ static int coll_write_plan(weft_coll_t coll, const weft_coll_args_t *args, weft_
     WEFT_LOG(WEFT_DEBUG, "coll", "%s by %s, radix %d, segments of %zu, on %d ranks of %d nodes",
              weft_coll_name(coll), choice.algorithm->name, choice.radix, choice.segment_bytes,
              args->comm->size, how.shape->nodes);
+    weft_coll_counts.plans_written++;
+    WEFT_EVENT(weft_algorithm_chosen_event, weft_comm_known(args->comm),
+               .variable = weft_coll_pvar_of(coll, choice.algorithm), .ranks = args->comm->size,
+               .nodes = how.shape->nodes, .radix = choice.radix, .bytes = bytes_of_call(coll, args),
+               .segment_bytes = choice.segment_bytes);
     weft_plan_t *plan = weft_plan_create(&how);
-    if (plan != NULL)
+    if (plan != NULL) {
+        plan->coll = coll;
+        plan->algorithm = choice.algorithm;
         choice.algorithm->build(plan, args);
+    }
     if (plan != NULL)
         plan->meetings = weft_plan_meetings(plan);
     if (plan != NULL && plan->error == MPI_SUCCESS) {
@@ -202,6 +211,16 @@ static cache_t *cache_of(weft_comm_t *comm)
     if (comm->slot[cache_slot] == NULL)
         comm->slot[cache_slot] = weft_alloc_zeroed(1, sizeof(cache_t));
     return comm->slot[cache_slot];
+}
+
+int weft_coll_plans_kept(const weft_comm_t *comm)
+{
+    const weft_comm_t *whole = comm->both != NULL ? comm->both : comm;
+    const cache_t *cache = whole->slot[cache_slot];
+    int kept = 0;
+    for (int i = 0; cache != NULL && i < CACHED_PLANS; i++)
+        kept += cache->entries[i].plan != NULL;
+    return kept;
 }
 
 static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
@@ -287,6 +306,7 @@ int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args)
         err = plan_for(coll, args, &plan);
     if (err != MPI_SUCCESS)
         return err;
+    weft_coll_note_call(plan);
     uint32_t number = weft_engine_take_number(plan, args->comm);
     err = has_device_memory(coll, args) ? coll_run_on_device(coll, args, plan, number)
                                         : weft_engine_run(plan, args);
@@ -302,6 +322,7 @@ int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request
         err = plan_for(coll, args, &plan);
     if (err != MPI_SUCCESS)
         return err;
+    weft_coll_note_call(plan);
     uint32_t number = weft_engine_take_number(plan, args->comm);
     err = has_device_memory(coll, args) ? weft_device_calls->begin(coll, args, plan, number, out)
                                         : weft_engine_begin(plan, args, out);

@@ -76,6 +76,9 @@ typedef struct weft_coll_args {
  * ranks disagree on sizes. */
 int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args);
 
+/** How many plans are kept with a communicator. */
+int weft_coll_plans_kept(const weft_comm_t *comm);
+
 /** Begin a collective. Returns MPI_SUCCESS or MPI_ERR_NO_MEM. */
 int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/engine.h"
 
+#include "coll/coll_pvars.h"
 #include "coll/failure.h"
 #include "pt2pt/pt2pt.h"
 #include "runtime/lock.h"
@@ -372,6 +373,7 @@ static int engine_start_run(weft_request_t *request)
 {
     weft_plan_run_t *run = (weft_plan_run_t *)request;
     weft_request_restart(request);
+    weft_coll_note_call(run->plan);
     weft_engine_take_number(run->plan, request->comm);
     reset(run);
     weft_plan_run_advance(run);

@@ -94,6 +94,8 @@ typedef struct weft_plan {
     void *spare_scratch; /* kept between runs; NULL while a run has it */
     weft_how_t how;      /* this and the rest are used while the plan is written */
     bool next_waits, is_in_section;
+    weft_coll_t coll; /* these two, for tools: set by who writes the whole plan */
+    const struct weft_algorithm *algorithm;
     int error;                       /* MPI_ERR_NO_MEM after an allocation has failed */
     weft_step_t few[WEFT_FEW_STEPS]; /* last: not cleared with the rest */
 } weft_plan_t;

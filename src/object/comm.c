@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "object/comm.h"
 
+#include "object/comm_events.h"
 #include "object/info.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -221,6 +222,10 @@ void weft_comm_release(weft_comm_t *comm)
 {
     if (!weft_object_drop(&comm->object))
         return;
+    weft_pvars_unbind(comm);
+    if (comm->is_shown)
+        WEFT_EVENT(weft_comm_freed_event, NULL, .handle = (uintptr_t)weft_comm_handle(comm));
+    weft_events_unbind(comm);
     comm->object.kind = WEFT_FREED;
     release_slots(comm);
     weft_topology_release(comm->topology);

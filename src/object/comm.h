@@ -46,6 +46,7 @@ struct weft_comm {
     uint32_t checked_calls;    /* of collectives: coll/call_check.h */
     uint32_t creations;        /* of communicators out of this one, counted by all members alike */
     bool has_own_errhandler;   /* the program has set it */
+    bool is_shown;             /* the program has its handle */
     bool is_host_only;         /* the program has asserted that its buffers are host memory */
     void *slot[WEFT_COMM_SLOTS]; /* state of the layers above: weft_comm_slot_register() */
     weft_topology_t *topology;   /* NULL: none */

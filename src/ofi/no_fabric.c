@@ -24,3 +24,5 @@ const weft_transport_ops_t weft_ofi_transport = {
     .resume = weft_no_resume,
     .close = ofi_close,
 };
+
+const weft_pvar_table_t weft_ofi_pvars = {NULL, 0};

@@ -32,7 +32,10 @@ static weft_pool_t peers = WEFT_POOL(weft_ofi_peer_t);
 
 /* ---- peers ---- */
 
+static weft_traffic_t ofi_traffic = {.name = "ofi"};
+
 static const weft_link_ops_t ofi_link = {
+    .traffic = &ofi_traffic,
     .send = wefti_ofi_send,
     .reserve = wefti_ofi_reserve,
     .commit = wefti_ofi_commit,
@@ -406,6 +409,7 @@ static int ofi_open(weft_world_t *world, weft_sink_fn_t sink)
     err = publish_ofi_card();
     if (err == MPI_SUCCESS)
         err = weft_fd_watch_add(ofi_wait_fd);
+    weft_traffic_of_network = &ofi_traffic;
     return err == MPI_SUCCESS ? weft_progress_add(ofi_progress) : err;
 }
 
@@ -471,3 +475,7 @@ const weft_transport_ops_t weft_ofi_transport = {
     .resume = ofi_resume,
     .close = ofi_close,
 };
+
+static const weft_pvar_t ofi_pvars[] = {WEFT_TRAFFIC_PVARS("ofi", OFI, ofi_traffic)};
+
+const weft_pvar_table_t weft_ofi_pvars = {ofi_pvars, sizeof(ofi_pvars) / sizeof(ofi_pvars[0])};

@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "mpi.h"
 
+weft_match_attempts_t weft_match_attempts;
+
 enum { SHORT_QUEUE = 64, FIRST_BINS = 64 };
 
 void weft_match_init(weft_match_queue_t *queue, bool holds_messages)
@@ -17,6 +19,12 @@ static inline bool match_fits(const weft_match_key_t *a, const weft_match_key_t 
     return a->context == b->context &&
            (a->tag == b->tag || a->tag == MPI_ANY_TAG || b->tag == MPI_ANY_TAG) &&
            (a->source == b->source || a->source == MPI_ANY_SOURCE || b->source == MPI_ANY_SOURCE);
+}
+
+static inline void note_attempts(uint64_t looked_at)
+{
+    if (__builtin_expect(weft_match_attempts.watched != 0, 0))
+        weft_match_attempts.count += looked_at;
 }
 
 /* `key` with the wildcards of combination `wild`: bit 0 any source, bit 1 any tag. */
@@ -109,12 +117,16 @@ void weft_match_remove(weft_match_queue_t *queue, weft_match_entry_t *entry)
 static weft_match_entry_t *find_in_order(const weft_match_queue_t *queue,
                                          const weft_match_key_t *key)
 {
-    for (weft_link_t *at = queue->order.next; at != &queue->order; at = at->next) {
+    weft_match_entry_t *found = NULL;
+    uint64_t looked_at = 0;
+    for (weft_link_t *at = queue->order.next; at != &queue->order && found == NULL; at = at->next) {
         weft_match_entry_t *entry = WEFT_ELEMENT(at, weft_match_entry_t, order);
+        looked_at++;
         if (match_fits(&entry->key, key))
-            return entry;
+            found = entry;
     }
-    return NULL;
+    note_attempts(looked_at);
+    return found;
 }
 
 /* The first entry that stands in the bins of combination `copy` for exactly `key`. */
@@ -122,14 +134,18 @@ static weft_match_entry_t *find_in_bin(const weft_match_queue_t *queue, weft_mat
                                        int copy)
 {
     const weft_list_t *bin = match_bin(queue, key, copy);
-    for (weft_link_t *at = bin->next; at != bin; at = at->next) {
+    weft_match_entry_t *found = NULL;
+    uint64_t looked_at = 0;
+    for (weft_link_t *at = bin->next; at != bin && found == NULL; at = at->next) {
         weft_link_t *first_copy = at - copy;
         weft_match_entry_t *entry = WEFT_ELEMENT(first_copy, weft_match_entry_t, bins);
         weft_match_key_t own = generalise(entry->key, copy);
+        looked_at++;
         if (weft_match_are_equal(&own, &key))
-            return entry;
+            found = entry;
     }
-    return NULL;
+    note_attempts(looked_at);
+    return found;
 }
 
 static weft_match_entry_t *find_message(const weft_match_queue_t *queue, weft_match_key_t key)

@@ -52,6 +52,14 @@ static inline bool weft_match_are_equal(const weft_match_key_t *a, const weft_ma
     return a->context == b->context && a->source == b->source && a->tag == b->tag;
 }
 
+/** Entries that searches have looked at; counted while it is watched. */
+typedef struct weft_match_attempts {
+    int watched;
+    uint64_t count;
+} weft_match_attempts_t;
+
+extern weft_match_attempts_t weft_match_attempts;
+
 void weft_match_init(weft_match_queue_t *queue, bool holds_messages);
 
 /** Append; entry->key is set. */

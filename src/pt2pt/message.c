@@ -6,6 +6,8 @@
  * queue.
  */
 #include "pt2pt/device_private.h"
+#include "pt2pt/pt2pt_events.h"
+#include "pt2pt/pt2pt_pvars.h"
 
 #include "runtime/progress.h"
 #include "base/config.h"
@@ -26,6 +28,7 @@ static void throttle_senders(bool is_on)
     wefti_pt2pt.is_throttling = is_on;
     WEFT_LOG(WEFT_INFO, "pt2pt", "unexpected data %zu bytes: senders %s",
              wefti_pt2pt.messages_bytes, is_on ? "must ask first" : "may send again");
+    WEFT_EVENT(weft_throttle_event, NULL, .is_on = is_on, .bytes = wefti_pt2pt.messages_bytes);
     for (int process = 0; process < weft_processes.count; process++) {
         weft_endpoint_t *endpoint = weft_process_reached(process);
         if (endpoint != NULL)
@@ -45,6 +48,7 @@ static void count_bytes(size_t before, size_t after)
 {
     wefti_pt2pt.messages_bytes += after - before;
     size_t kept = wefti_pt2pt.messages_bytes, most = weft_config.UNEXPECTED_MAX;
+    weft_high_water_note(&wefti_unexpected.memory, kept);
     if (!wefti_pt2pt.is_throttling && kept > most)
         throttle_senders(true);
     else if (wefti_pt2pt.is_throttling && kept <= most / 2)
@@ -172,6 +176,10 @@ void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, cons
         fetch(message);
     count_bytes(0, cost_of(message));
     weft_match_add(&wefti_pt2pt.messages, &message->entry);
+    wefti_unexpected.arrivals++;
+    weft_high_water_note(&wefti_unexpected.queue, wefti_pt2pt.messages.count);
+    WEFT_EVENT(weft_unexpected_message_event, NULL, .source = weft_process_rank(key->source),
+               .tag = key->tag, .bytes = rts->bytes, .queued = wefti_pt2pt.messages.count);
     tell_watchers();
 }
 

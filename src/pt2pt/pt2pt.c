@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pt2pt/bsend.h"
 #include "pt2pt/device_private.h"
+#include "pt2pt/pt2pt_events.h"
 
 #include "runtime/progress.h"
 #include "base/fail.h"
@@ -91,7 +92,10 @@ static void lose_endpoint(weft_endpoint_t *endpoint)
 /* A rank without an endpoint gets one here, so that later receives find that it is lost. */
 void weft_pt2pt_peer_lost(int process, const char *why)
 {
-    note_lost(why, wefti_rests(weft_process_reached(process)));
+    bool is_expected = wefti_rests(weft_process_reached(process));
+    note_lost(why, is_expected);
+    WEFT_EVENT(weft_peer_lost_event, NULL, .rank = weft_process_rank(process),
+               .is_expected = is_expected);
     weft_endpoint_t *endpoint = weft_process_endpoint(process);
     if (endpoint != NULL)
         lose_endpoint(endpoint);
@@ -103,6 +107,7 @@ void weft_pt2pt_peer_lost(int process, const char *why)
 void weft_pt2pt_network_lost(const char *why)
 {
     note_lost(why, false);
+    WEFT_EVENT(weft_peer_lost_event, NULL, .rank = MPI_ANY_SOURCE, .is_expected = false);
     wefti_pt2pt.is_network_lost = true;
     for (int process = 0; process < weft_processes.count; process++) {
         weft_endpoint_t *endpoint = weft_process_reached(process);

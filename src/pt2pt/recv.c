@@ -458,6 +458,12 @@ static weft_recv_t *match_receive(const weft_match_key_t *key)
     return recv;
 }
 
+static inline void note_received(int source, size_t bytes)
+{
+    if (__builtin_expect(weft_traffic_watched != 0, 0))
+        weft_traffic_note_received(source, bytes);
+}
+
 /* Data that are so large that they come in pieces are copied once less when the transport writes
  * them into the receive's buffer. */
 void *weft_packet_land(int source, weft_header_t *header)
@@ -475,6 +481,7 @@ void *weft_packet_land(int source, weft_header_t *header)
     take_receive(recv);
     note_match(recv, &key, bytes);
     recv->is_landing = true;
+    note_received(source, bytes);
     recv->get.to = (char *)((uintptr_t)recv->args.buf + (uintptr_t)offset);
     *header = weft_header_for(WEFT_PACKET_LANDED, (uint64_t)(uintptr_t)recv, bytes);
     return recv->get.to;
@@ -490,6 +497,7 @@ void wefti_recv_landed(int source, const weft_header_t *header, const void *payl
 void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const void *data)
 {
     weft_recv_t *recv = match_receive(key);
+    note_received(key->source, rts->bytes);
     if (recv != NULL)
         wefti_recv_matched(recv, key, rts, data);
     else

@@ -227,7 +227,7 @@ static bool push_more(weft_send_t *send)
     return true;
 }
 
-static bool push_message(weft_send_t *send)
+static bool push_uncounted(weft_send_t *send)
 {
     if (__builtin_expect(send->device != NULL, 0))
         return wefti_device_send_push(send);
@@ -242,6 +242,19 @@ static bool push_message(weft_send_t *send)
         return true;
     send->stage = WEFT_SEND_FIRST;
     return false;
+}
+
+/* The send may be over, and its communicator gone, when it is out. */
+static bool push_message(weft_send_t *send)
+{
+    if (__builtin_expect(weft_traffic_watched == 0, 1))
+        return push_uncounted(send);
+    int process = weft_comm_process(send->args.comm, send->args.dest);
+    size_t bytes = send->bytes;
+    bool is_out = push_uncounted(send);
+    if (is_out)
+        weft_traffic_note_sent(process, bytes);
+    return is_out;
 }
 
 /* One step of a send, which may end it; false when there is no room. */
@@ -471,11 +484,13 @@ static inline bool send_at_once(const weft_send_args_t *args)
         wefti_sends_to(endpoint)->waiting_first != NULL || args->mode != WEFT_SEND_STANDARD ||
         endpoint->is_throttled)
         return false;
-    if (wefti_sends_device(args))
-        return wefti_device_send_at_once(endpoint, args);
     weft_header_t header =
         weft_header(WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag);
-    return endpoint->link->send(endpoint, &header, args->buf);
+    bool is_out = wefti_sends_device(args) ? wefti_device_send_at_once(endpoint, args)
+                                           : endpoint->link->send(endpoint, &header, args->buf);
+    if (__builtin_expect(weft_traffic_watched != 0, 0) && is_out)
+        weft_traffic_note_sent(weft_comm_process(args->comm, args->dest), bytes);
+    return is_out;
 }
 
 int weft_send_begin(const weft_send_args_t *args, weft_request_t **out)

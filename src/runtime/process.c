@@ -24,6 +24,7 @@ void weft_processes_close(void)
 {
     weft_free(weft_processes.at);
     weft_processes = (weft_processes_t){0};
+    weft_traffic_close();
 }
 
 static int make_process_room(void)
@@ -75,6 +76,7 @@ void weft_process_remove(int process)
     table->at[process].job = WEFT_NO_PROCESS;
     table->at[process].generation++;
     table->free_count++;
+    weft_traffic_forget(process);
     while (table->count > 0 && table->at[table->count - 1].job < 0) {
         table->count--;
         table->free_count--;

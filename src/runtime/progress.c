@@ -4,6 +4,7 @@
 #include "runtime/contention.h"
 #include "runtime/fd_watch.h"
 #include "runtime/lock.h"
+#include "runtime/wait_pvars.h"
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/cpu.h"
@@ -266,6 +267,7 @@ static void sleep_now(unsigned how, weft_fd_watch_t *watch)
 {
     bool is_nap = silent > 0 || must_nap;
     must_nap = false;
+    weft_waits.sleeps++;
     weft_unlock();
     if (is_on_word(how))
         weft_futex_wait(&doorbell->is_sleeping, how, is_nap ? NAP_NS : long_ns);
@@ -349,7 +351,7 @@ static int idle(const bool *flag, int empty)
 void weft_progress_until(const bool *flag)
 {
     int empty = 0;
-    int64_t clock_ns = 0, since_ns = 0;
+    int64_t clock_ns = 0, since_ns = 0, began_ns = weft_waits_begin();
     bool was_waiting = atomic_load_explicit(&doorbell->is_waiting, memory_order_relaxed);
     wefti_contention_count(&contention);
     atomic_store_explicit(&doorbell->is_waiting, true, memory_order_relaxed);
@@ -368,6 +370,7 @@ void weft_progress_until(const bool *flag)
         }
     }
     atomic_store_explicit(&doorbell->is_waiting, was_waiting, memory_order_relaxed);
+    weft_waits_end(began_ns);
 }
 
 void weft_progress_await_silent(int more)

@@ -50,7 +50,10 @@ static void self_throttle(weft_endpoint_t *endpoint, bool is_on)
     endpoint->is_throttled = is_on;
 }
 
+static weft_traffic_t self_traffic = {.name = "self"};
+
 static const weft_link_ops_t self_link = {
+    .traffic = &self_traffic,
     .send = self_send,
     .reserve = self_reserve,
     .commit = self_commit,
@@ -94,3 +97,7 @@ const weft_transport_ops_t weft_self_transport = {
     .resume = weft_no_resume,
     .close = self_close,
 };
+
+static const weft_pvar_t self_pvars[] = {WEFT_TRAFFIC_PVARS("self", SELF, self_traffic)};
+
+const weft_pvar_table_t weft_self_pvars = {self_pvars, sizeof(self_pvars) / sizeof(self_pvars[0])};

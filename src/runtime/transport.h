@@ -19,6 +19,7 @@
 #define WEFT_RUNTIME_TRANSPORT_H
 
 #include "runtime/rank_report.h"
+#include "runtime/traffic.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -104,6 +105,7 @@ typedef void (*weft_sink_fn_t)(int source_process, const weft_header_t *header,
 /* ---- packets to a peer ---- */
 
 struct weft_link_ops {
+    weft_traffic_t *traffic; /* of this transport; the layer above counts there */
     /** Send a packet. true: it is on its way, and `header` and `payload` are the caller's again; if
      *  the peer is lost before the packet arrives, weft_world.peer_lost() is called. false: there
      *  is no room, nothing was taken; call again after progress. */
@@ -245,5 +247,6 @@ void weft_no_resume(void);
 
 /** The calling process as its own peer: send calls the sink. Reaches only this process. */
 extern const weft_transport_ops_t weft_self_transport;
+extern const weft_pvar_table_t weft_self_pvars;
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "runtime/world.h"
 
+#include "runtime/runtime_events.h"
+
 weft_world_t weft_world = {.fabric = ""};
 
 void weft_world_leave(weft_leaving_t how)
@@ -14,5 +16,7 @@ bool weft_world_may_warn(weft_warning_t note)
 {
     static atomic_uint own;
     atomic_uint *noted = weft_world.noted != NULL ? weft_world.noted : &own;
-    return (atomic_fetch_or(noted, 1u << note) & 1u << note) == 0;
+    bool is_first = (atomic_fetch_or(noted, 1u << note) & 1u << note) == 0;
+    WEFT_EVENT(weft_fallback_event, NULL, .what = (int)note, .is_logged = is_first);
+    return is_first;
 }

@@ -171,7 +171,10 @@ static int shm_progress(bool everything)
     return taken;
 }
 
+static weft_traffic_t shm_traffic = {.name = "shm"};
+
 static const weft_link_ops_t shm_link = {
+    .traffic = &shm_traffic,
     .send = shm_send,
     .reserve = shm_reserve,
     .commit = shm_commit,
@@ -361,3 +364,7 @@ const weft_transport_ops_t weft_shm_transport = {
     .resume = weft_no_resume,
     .close = shm_close,
 };
+
+static const weft_pvar_t shm_pvars[] = {WEFT_TRAFFIC_PVARS("shm", SHM, shm_traffic)};
+
+const weft_pvar_table_t weft_shm_pvars = {shm_pvars, sizeof(shm_pvars) / sizeof(shm_pvars[0])};

@@ -6,5 +6,6 @@
 #include "runtime/transport.h"
 
 extern const weft_transport_ops_t weft_shm_transport;
+extern const weft_pvar_table_t weft_shm_pvars; /* for tools */
 
 #endif

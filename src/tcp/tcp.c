@@ -45,7 +45,10 @@ static weft_pool_t peers = WEFT_POOL(tcp_peer_t);
 
 /* ---- peers ---- */
 
+static weft_traffic_t tcp_traffic = {.name = "tcp"};
+
 static const weft_link_ops_t tcp_link = {
+    .traffic = &tcp_traffic,
     .send = wefti_tcp_send,
     .reserve = wefti_tcp_reserve,
     .commit = wefti_tcp_commit,
@@ -317,6 +320,7 @@ static int tcp_open(weft_world_t *world, weft_sink_fn_t sink)
         return err;
     WEFT_LOG(WEFT_INFO, "tcp", "listening at %s", wefti_tcp_interface());
     err = weft_fd_watch_add(tcp_wait_fd);
+    weft_traffic_of_network = &tcp_traffic;
     return err == MPI_SUCCESS ? weft_progress_add(tcp_progress) : err;
 }
 
@@ -388,3 +392,7 @@ const weft_transport_ops_t weft_tcp_transport = {
     .resume = tcp_resume,
     .close = tcp_close,
 };
+
+static const weft_pvar_t tcp_pvars[] = {WEFT_TRAFFIC_PVARS("tcp", TCP, tcp_traffic)};
+
+const weft_pvar_table_t weft_tcp_pvars = {tcp_pvars, sizeof(tcp_pvars) / sizeof(tcp_pvars[0])};

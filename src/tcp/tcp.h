@@ -9,5 +9,6 @@
 #include "runtime/transport.h"
 
 extern const weft_transport_ops_t weft_tcp_transport;
+extern const weft_pvar_table_t weft_tcp_pvars; /* for tools */
 
 #endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Performance variables of point-to-point communication. */
+#ifndef WEFT_PT2PT_PT2PT_PVARS_H
+#define WEFT_PT2PT_PT2PT_PVARS_H
+
+#include "tool/pvar.h"
+
+#include <stdint.h>
+
+/** Of the messages that no receive waits for. */
+typedef struct weft_unexpected {
+    weft_high_water_t queue, memory;
+    uint64_t arrivals;
+} weft_unexpected_t;
+
+extern weft_unexpected_t wefti_unexpected;
+
+extern const weft_pvar_table_t weft_pt2pt_pvars;
+
+#endif
