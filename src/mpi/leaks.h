@@ -13,7 +13,7 @@
 #define WEFT_MPI_LEAKS_H
 
 #include "datatype/type.h"
-#include "object/comm.h"
+#include "object/comm_events.h"
 #include "object/group.h"
 #include "object/request.h"
 #include "base/config.h"
@@ -43,12 +43,12 @@ static inline void weft_note_back(const void *handle)
 }
 
 /** The handle for the program of what `function` has made; NULL: MPI_COMM_NULL. */
-static inline MPI_Comm weft_give_comm(const char *function, const weft_comm_t *comm)
+static inline MPI_Comm weft_give_comm(const char *function, weft_comm_t *comm)
 {
     if (comm == NULL)
         return MPI_COMM_NULL;
     weft_note_given(WEFT_KIND_COMM, comm, function);
-    return weft_comm_handle(comm);
+    return weft_comm_show(comm);
 }
 
 static inline MPI_Group weft_give_group(const char *function, weft_group_t *group)

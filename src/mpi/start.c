@@ -3,6 +3,7 @@
 
 #include "mpi/last_output.h"
 #include "mpi/leaks.h"
+#include "mpi/tool_parts.h"
 #include "report/report.h"
 #include "comm/comm_make.h"
 #include "stream/stream.h"
@@ -110,6 +111,7 @@ static weft_endpoint_t *start_reach(int process)
             return NULL;
         }
         weft_processes.at[process].endpoint = endpoint;
+        weft_tool_tell_transport(process);
         return endpoint;
     }
     weft_fail(MPI_ERR_OTHER, "rank %d is on another host, and no network is open",
@@ -251,6 +253,7 @@ int weft_start(int thread_level)
         err = open_transports();
     if (err != MPI_SUCCESS)
         return err;
+    weft_tool_tell_transports();
     weft_progress_open(weft_world.doorbell);
     weft_cuda_open(); /* late, since it watches for libraries that are loaded after it */
     weft_world.is_threaded = thread_level == MPI_THREAD_MULTIPLE;
