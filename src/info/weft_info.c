@@ -7,6 +7,7 @@
 #include "info/info_cuda.h"
 #include "info/info_explain.h"
 #include "info/info_format.h"
+#include "info/info_mpit.h"
 #include "info/info_simulate.h"
 #include "base/config.h"
 #include "base/nearest.h"
@@ -157,9 +158,9 @@ typedef struct options {
     bool version, build, variables, cuda, help;
 } options_t;
 
-static const char *const option_names[] = {"--version",  "--build",     "--config", "--cuda",
-                                           "--json",     "--parsable",  "--help",   "--explain",
-                                           "--simulate", "--algorithms"};
+static const char *const option_names[] = {"--version",  "--build",      "--config", "--cuda",
+                                           "--json",     "--parsable",   "--help",   "--explain",
+                                           "--simulate", "--algorithms", "--mpit"};
 enum { OPTIONS = sizeof(option_names) / sizeof(option_names[0]) };
 
 static bool info_parse_option(const char *text, options_t *out)
@@ -202,6 +203,9 @@ static int info_print_help(void)
          "Or: weft_info --explain COLLECTIVE RANKS BYTES [NODES [FABRIC] | device]\n"
          "Say which algorithm runs, and why.\n"
          "\n"
+         "Or: weft_info --mpit\n"
+         "List what tools find in the tool information interface: variables, categories, events.\n"
+         "\n"
          "Or: weft_info --simulate COLLECTIVE ...\n"
          "Run it for many ranks, in time of the cost model; --simulate --help says more.");
     return 0;
@@ -215,6 +219,7 @@ static const struct {
 } commands[] = {
     {"--algorithms", weft_info_algorithms},
     {"--explain", weft_info_explain},
+    {"--mpit", weft_info_mpit},
     {"--simulate", weft_info_simulate},
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
