@@ -351,7 +351,7 @@ static int idle(const bool *flag, int empty)
 void weft_progress_until(const bool *flag)
 {
     int empty = 0;
-    int64_t clock_ns = 0, since_ns = 0, began_ns = weft_waits_begin();
+    int64_t clock_ns = 0, since_ns = 0, began_ns = weft_waits_begin(flag);
     bool was_waiting = atomic_load_explicit(&doorbell->is_waiting, memory_order_relaxed);
     wefti_contention_count(&contention);
     atomic_store_explicit(&doorbell->is_waiting, true, memory_order_relaxed);

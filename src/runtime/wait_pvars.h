@@ -7,6 +7,7 @@
 #include "tool/pvar.h"
 #include "base/clock.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct weft_waits {
@@ -19,10 +20,10 @@ extern weft_waits_t weft_waits;
 
 extern const weft_pvar_table_t weft_wait_pvars;
 
-/** When a wait begins; 0: nobody wants to know. */
-static inline int64_t weft_waits_begin(void)
+/** When a wait begins; 0: nobody wants to know, or it is over already. */
+static inline int64_t weft_waits_begin(const bool *flag)
 {
-    return __builtin_expect(weft_waits.watched != 0, 0) ? weft_clock_ns() : 0;
+    return __builtin_expect(weft_waits.watched != 0, 0) && !*flag ? weft_clock_ns() : 0;
 }
 
 static inline void weft_waits_end(int64_t began_ns)
