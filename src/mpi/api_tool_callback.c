@@ -106,8 +106,8 @@ int PMPI_T_event_handle_get_info(MPI_T_event_registration event_registration, MP
     return weft_tool_end(err);
 }
 
-/** Give a registration back (section 15.3.8): its callbacks are called no more, and events that
- *  were kept for it are dropped.
+/** Give a registration back (section 15.3.8): its callbacks are called no more. Events that were
+ *  kept for it are given to it before.
  *  @param[in] user_data  for free_cb_function
  *  @param[in] free_cb_function  called when no callback of the registration runs any more; may be
  *          NULL

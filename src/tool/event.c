@@ -329,11 +329,17 @@ static void deliver_event(kept_event_t *event)
     weft_free(event);
 }
 
+/* One thread at a time, so that they come in order; callbacks call MPI_T too. */
 void weft_events_deliver(void)
 {
+    static bool is_under_way;
     weft_tool_lock();
-    for (weft_link_t *link; (link = weft_list_pop(&kept_events)) != NULL;)
-        deliver_event(WEFT_ELEMENT(link, kept_event_t, link));
+    if (!is_under_way) {
+        is_under_way = true;
+        for (weft_link_t *link; (link = weft_list_pop(&kept_events)) != NULL;)
+            deliver_event(WEFT_ELEMENT(link, kept_event_t, link));
+        is_under_way = false;
+    }
     weft_tool_unlock();
 }
 
