@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Start-up and end of the library. The only file that names the transports is start.c. */
+/* Start-up and end of the library. The only files that name the transports are start.c and, for
+ * tools, tool_parts.c. */
 #ifndef WEFT_MPI_START_H
 #define WEFT_MPI_START_H
 

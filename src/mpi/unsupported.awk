@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # awk -f prototypes.awk -f unsupported.awk unsupported.list mpi.h: a function for each name of the list.
-# MPI_T functions call no error handler (MPI 5.0, 15.3.10): they return their own code.
 END {
     print "/* Made from unsupported.list and mpi.h by unsupported.awk. */"
     print "#include \"mpi/api.h\"\n#include \"mpi/unsupported.h\"\n"
@@ -22,8 +21,6 @@ END {
 # What is made of sessions works without MPI_Init (MPI 5.0, 11.3).
 function answer(f)
 {
-    if (f ~ /^MPI_T_/)
-        return "MPI_T_ERR_NOT_SUPPORTED"
     if (f !~ /_create_from_groups$/)
         return "weft_unsupported(\"" f "\")"
     if (parameters[f] ~ /MPI_Errhandler errhandler/ && f !~ /_[gs]et_errhandler$/)

@@ -2,6 +2,7 @@
 #include "runtime/traffic.h"
 
 #include "runtime/process.h"
+#include "tool/tool.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -13,18 +14,25 @@ weft_traffic_t *weft_traffic_of_network;
 static weft_traffic_t *peers;
 static int peer_count;
 
-static weft_traffic_t *peer_traffic(int process)
+/* With the tool's lock, since a thread of a tool may read the table. */
+static void grow_peers(int count)
 {
-    if (process < peer_count)
-        return &peers[process];
-    int count = weft_processes.count > process ? weft_processes.count : process + 1;
     weft_traffic_t *more = weft_realloc(peers, (size_t)count * sizeof(*more));
     if (more == NULL)
-        return NULL;
+        return;
     memset(more + peer_count, 0, (size_t)(count - peer_count) * sizeof(*more));
     peers = more;
     peer_count = count;
-    return &peers[process];
+}
+
+static weft_traffic_t *peer_traffic(int process)
+{
+    if (process >= peer_count) {
+        weft_tool_lock();
+        grow_peers(weft_processes.count > process ? weft_processes.count : process + 1);
+        weft_tool_unlock();
+    }
+    return process < peer_count ? &peers[process] : NULL;
 }
 
 static void add_message(weft_amount_t *amount, size_t bytes)
@@ -67,7 +75,9 @@ void weft_traffic_forget(int process)
 
 void weft_traffic_close(void)
 {
+    weft_tool_lock();
     weft_free(peers);
     peers = NULL;
     peer_count = 0;
+    weft_tool_unlock();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What performance variables count: exactly the messages that were sent, on the right transport, and
- * what waits for a receive (MPI 5.0 section 15.3.7). */
+/* What performance variables count: exactly the messages that were sent, on the right transport,
+ * and what waits for a receive (MPI 5.0 section 15.3.7). */
 #include "variables.h"
 
 enum { MESSAGES = 7, BYTES = 24, LARGE = 200000, TAG = 3 };
@@ -46,7 +46,7 @@ static void free_amounts(amounts_t *its)
 static const char *const transports[] = {"self", "shm", "ofi", "tcp"};
 enum { TRANSPORTS = 4, GO = 11, TURN, OVER };
 
-/* What moves in one direction: `count` elements of `type`, `bytes` bytes of data, MESSAGES times. */
+/* What moves one way: `count` elements of `type`, `bytes` bytes of data, MESSAGES times. */
 typedef struct load {
     MPI_Datatype type;
     int count, bytes;

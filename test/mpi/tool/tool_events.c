@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events that really arrive, in the callback that promises enough; those for callbacks that may call
- * all of MPI wait for the next call of MPI_T, and too many are dropped (MPI 5.0 section 15.3.8). */
+/* Events that really arrive, in the callback that promises enough; those for callbacks that may
+ * call all of MPI wait for the next call of MPI_T, and too many are dropped (MPI 5.0 section
+ * 15.3.8). */
 #include "variables.h"
 
 enum { TAG = 9, SOME = 4, MOST_KEPT = 256, FLOOD = 300 };
@@ -175,7 +176,7 @@ static void check_at_once(void)
     EXPECT(other.count, 1);
 }
 
-/* Callbacks that may call all of MPI get their events later, with the time at which they happened. */
+/* Callbacks that may call all of MPI get their events later, with the time when they happened. */
 static void check_later(void)
 {
     heard_t heard = {.count = 0};

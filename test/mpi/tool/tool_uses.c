@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_T is used by several tools, before, beside and after MPI: sessions do not disturb each other,
- * categories name each variable once, and the last MPI_T_finalize takes all (MPI 5.0 section 15.3). */
+ * categories name each variable once, and the last MPI_T_finalize takes all (section 15.3). */
 #include "variables.h"
 
 enum { TAG = 4, MANY = 200 };
