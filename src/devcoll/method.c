@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "devcoll/method.h"
 
+#include "devcoll/task_private.h"
 #include "coll/tuning.h"
 
 const weft_device_method_t *const weft_device_methods[WEFT_METHODS] = {
@@ -20,3 +21,33 @@ weft_method_index_t weft_device_method_choose(weft_coll_t coll, int ranks, size_
         *line_out = choice.line;
     return choice.line == 0 ? WEFT_METHOD_STAGED : (weft_method_index_t)choice.method;
 }
+
+/* ---- beginning, and what tools can count ---- */
+
+static uint64_t method_calls[WEFT_METHODS];
+
+void wefti_method_begin(weft_task_t *task)
+{
+    method_calls[task->method]++;
+    weft_device_methods[task->method]->begin(task);
+}
+
+#define METHOD_PVAR(key, label)                                                                    \
+    {                                                                                              \
+        .name = "device_calls_" label,                                                             \
+        .help = "Collectives with device memory that this rank has begun by the method " label,    \
+        .pvar_class = MPI_T_PVAR_CLASS_COUNTER, .verbosity = MPI_T_VERBOSITY_USER_DETAIL,          \
+        .category = WEFT_CATEGORY_DEVICE, .type = MPI_UNSIGNED_LONG_LONG,                          \
+        .read = weft_pvar_read_count, .source = &method_calls[key]                                 \
+    }
+
+static const weft_pvar_t method_pvars[WEFT_METHODS] = {
+    METHOD_PVAR(WEFT_METHOD_MULTICAST, "multicast"),
+    METHOD_PVAR(WEFT_METHOD_LL, "ll"),
+    METHOD_PVAR(WEFT_METHOD_DIRECT, "direct"),
+    METHOD_PVAR(WEFT_METHOD_HIERARCHICAL, "hierarchical"),
+    METHOD_PVAR(WEFT_METHOD_P2P, "p2p"),
+    METHOD_PVAR(WEFT_METHOD_STAGED, "staged"),
+};
+
+const weft_pvar_table_t weft_device_method_pvars = {method_pvars, WEFT_METHODS};

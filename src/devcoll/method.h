@@ -17,6 +17,7 @@
 #define WEFT_DEVCOLL_METHOD_H
 
 #include "coll/coll.h"
+#include "tool/pvar.h"
 
 #include <stdbool.h>
 
@@ -95,5 +96,12 @@ extern const weft_device_method_t wefti_multicast_method, wefti_ll_method, wefti
  * are those of one rank's buffers. */
 weft_method_index_t weft_device_method_choose(weft_coll_t coll, int ranks, size_t bytes,
                                               unsigned possible, int *line_out);
+
+/** Begin the task by task->method. */
+void wefti_method_begin(weft_task_t *task);
+
+/** For tools: the tasks that were begun by each method. Of a method that one rank carries out for
+ *  all, that rank counts. */
+extern const weft_pvar_table_t weft_device_method_pvars;
 
 #endif

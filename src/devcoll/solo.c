@@ -181,5 +181,5 @@ void wefti_task_begin_solo(weft_task_t *task)
     }
     task->method = wefti_task_choose(task, possible);
     WEFT_LOG(WEFT_DEBUG, "coll", "device memory: %s", weft_device_methods[task->method]->name);
-    weft_device_methods[task->method]->begin(task);
+    wefti_method_begin(task);
 }

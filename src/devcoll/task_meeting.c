@@ -118,7 +118,7 @@ static void lead_meeting(weft_task_t *task)
         weft_meeting_decide(&task->meeting, WEFT_MEETING_AGREED);
         task->seen = WEFT_MEETING_AGREED;
     }
-    weft_device_methods[method]->begin(task);
+    wefti_method_begin(task);
 }
 
 /* Methods at the end of the array need the least, so they get their memory first. */
@@ -217,7 +217,7 @@ static bool follow(weft_task_t *task, weft_meeting_state_t state)
     switch (state) {
     case WEFT_MEETING_AGREED:
         task->method = agreed_method(task);
-        weft_device_methods[task->method]->begin(task);
+        wefti_method_begin(task);
         break;
     case WEFT_MEETING_SHARED:
         learn_methods(task);
