@@ -360,7 +360,7 @@ class ErrorRules:
 
 def variables():
     """[(name with WEFT_, kind, default, unit, help)] of the configuration."""
-    found = re.findall(r'^VAR\((\w+), (\w+), "([^"]*)", "([^"]*)", "((?:[^"\\]|\\.)*)"\)', read("src/base/config_vars.def"), re.M)
+    found = re.findall(r'^VAR\((\w+), (\w+), "([^"]*)", "([^"]*)", \w+, \w+, "((?:[^"\\]|\\.)*)"\)', read("src/base/config_vars.def"), re.M)
     return [(f"WEFT_{name}", kind, default, unit, text) for name, kind, default, unit, text in found]
 
 

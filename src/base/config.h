@@ -31,6 +31,7 @@ typedef enum weft_config_kind {
     WEFT_CONFIG_SECONDS,
     WEFT_CONFIG_SIZE,
     WEFT_CONFIG_TEXT,
+    WEFT_CONFIG_CHECKS = WEFT_CONFIG_TEXT, /* for tools it is its text */
 } weft_config_kind_t;
 
 /** When a tool may change a variable (config_vars.def). */
