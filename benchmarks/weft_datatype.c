@@ -25,7 +25,9 @@
 #include <string.h>
 
 /* The loops are as quick as the compiler can make them. */
+#ifndef __clang__
 #pragma GCC optimize("O3")
+#endif
 
 enum { NAME_BYTES = 40, PLANE_ROWS = 8, ROW_DOUBLES = 8, TURNS = 8 };
 
