@@ -248,12 +248,13 @@ static void check_packed_departure(const trial_t *trial)
 /* A type is refused for receives only if its data really overlap; nothing has to be received. */
 static void check_refusal(const trial_t *trial)
 {
-    arena_t arena = make_arena(&trial->model, 1);
     MPI_Request request;
     if (trial->model.type->can_receive)
         return;
+    arena_t arena = make_arena(&trial->model, 1);
     if (!overlaps(&trial->model, 1, &arena))
         fail_trial(trial, "the type is said to have overlapping entries");
+    free(arena.memory);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     EXPECT_ERROR(
         MPI_Irecv(trial->result, 1, trial->type, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &request),
