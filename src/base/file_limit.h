@@ -5,10 +5,10 @@
 
 #include <stdbool.h>
 
-/** After an EMFILE: raise the soft limit to the hard limit; false: the limit is as before. */
+/** Where descriptors are short: raise the soft limit to the hard limit; false: it is as before. */
 bool weft_file_limit_raise(void);
 
-/** The limit in force; for messages. */
+/** The limit in force. */
 unsigned long weft_file_limit(void);
 
 #endif

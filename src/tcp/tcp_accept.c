@@ -87,7 +87,8 @@ static pending_connection_t *oldest_pending(void)
     return WEFT_ELEMENT(pending_connections.next, pending_connection_t, link);
 }
 
-/* Pending connections may use a quarter of the descriptors that this process may open. */
+/* Pending connections may use a quarter of the descriptors that this process may open; the limit
+ * is raised before one is dismissed. */
 static size_t most_pending(void)
 {
     size_t most = PENDING_MOST + (size_t)weft_world.size, quarter = weft_file_limit() / 4;
@@ -138,6 +139,8 @@ void wefti_tcp_limit_pending(void)
         free_descriptors();
     if (pending_count == 0)
         return;
+    if (pending_count > most_pending())
+        weft_file_limit_raise();
     for (size_t most = most_pending(); pending_count > most;)
         dismiss_oldest("it says nothing, and many others wait");
     dismiss_older_than(patience_ns, "it says nothing");

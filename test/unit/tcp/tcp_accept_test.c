@@ -271,6 +271,26 @@ static void silent_connections_are_limited(void **unused)
     close_silent();
 }
 
+/* All ranks of another host connect at once: none is dismissed while the soft limit can rise. */
+static void the_limit_rises_before_one_is_dismissed(void **unused)
+{
+    enum { RANKS_AT_ONCE = 30 };
+    struct rlimit limit;
+    (void)unused;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const struct rlimit low = {.rlim_cur = 80, .rlim_max = limit.rlim_max};
+    assert_true(limit.rlim_max / 4 > RANKS_AT_ONCE);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    uint64_t dropped = wefti_tcp.dropped;
+    connect_silently(RANKS_AT_ONCE);
+    while (pending_count < RANKS_AT_ONCE && wefti_tcp.dropped == dropped)
+        take_round();
+    assert_int_equal(pending_count, RANKS_AT_ONCE);
+    while (pending_count > 0)
+        dismiss(oldest_pending(), NULL);
+    close_silent();
+}
+
 static jmp_buf before_abort;
 
 static __attribute__((noreturn)) void note_abort(int code, const char *why)
@@ -342,6 +362,7 @@ int main(void)
         cmocka_unit_test(who_stops_midway_is_forgotten),
         cmocka_unit_test(a_reply_is_read_however_late),
         cmocka_unit_test(silent_connections_are_limited),
+        cmocka_unit_test(the_limit_rises_before_one_is_dismissed),
         cmocka_unit_test(descriptors_are_taken_from_the_silent),
         cmocka_unit_test(without_descriptors_the_job_ends),
     };
