@@ -220,11 +220,18 @@ static void gather_times(double us, outcome_t *out)
     out->min_us = -greatest[1];
 }
 
+static void release(bench_t *bench, const bench_test_t *test)
+{
+    if (test->release != NULL)
+        test->release(bench);
+    free_buffers(bench);
+}
+
 static long count_wrong(bench_t *bench, const bench_test_t *test, size_t bytes)
 {
     long mine, total = 0;
 
-    free_buffers(bench);
+    release(bench, test);
     test->prepare(bench, bytes);
     MPI_Barrier(MPI_COMM_WORLD);
     test->run(bench, bytes, 1);
@@ -292,7 +299,7 @@ static bool measure_size(bench_t *bench, const bench_test_t *test, size_t bytes)
     }
     if (bench->options.turns == 0)
         is_right = measure_way(bench, test, bytes, bench->options.is_staged);
-    free_buffers(bench);
+    release(bench, test);
     return is_right;
 }
 

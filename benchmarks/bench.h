@@ -4,7 +4,8 @@
  * program describes itself by one bench_test_t and hands it to bench_main. Any MPI-3 library will
  * do: nothing here or in the programs is Weft's own.
  *
- * For each size: prepare, run (warm-up), run (timed); with -c then prepare, run once, check.
+ * For each size: prepare, run (warm-up), run (timed), release; with -c then prepare, run once,
+ * check, release.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -72,6 +73,8 @@ typedef struct bench_test {
     /* Wrong bytes or elements in this rank's buffers after one iteration. NULL: nothing to
      * check. */
     size_t (*check)(bench_t *bench, size_t bytes);
+    /* Gives back what prepare has made beside buffers and areas. NULL: nothing. */
+    void (*release)(bench_t *bench);
     void *own; /* becomes bench->own */
 } bench_test_t;
 

@@ -251,8 +251,8 @@ enum { LAYOUTS = sizeof(layouts) / sizeof(layouts[0]) };
 static void place_entries(pack_bench_t *p)
 {
     size_t bytes = (size_t)p->units * sizeof(int);
-    p->places = realloc(p->places, bytes);
-    p->lengths = realloc(p->lengths, bytes);
+    p->places = malloc(bytes);
+    p->lengths = malloc(bytes);
     if (p->places == NULL || p->lengths == NULL)
         MPI_Abort(MPI_COMM_WORLD, 1);
     unsigned random = 1;
@@ -269,8 +269,6 @@ static void prepare(bench_t *bench, size_t bytes)
     size_t units = bytes / p->layout->unit_bytes;
     p->units = units == 0 ? 1 : (int)units;
     place_entries(p);
-    if (p->type != MPI_DATATYPE_NULL)
-        MPI_Type_free(&p->type);
     p->type = p->layout->make(p);
     MPI_Type_commit(&p->type);
     int size;
@@ -278,6 +276,14 @@ static void prepare(bench_t *bench, size_t bytes)
     p->stream_bytes = (size_t)size;
     p->typed = bench_buffer(bench, (size_t)p->units * p->layout->spacing, 1);
     p->stream = bench_buffer(bench, p->stream_bytes, 2);
+}
+
+static void release(bench_t *bench)
+{
+    pack_bench_t *p = bench->own;
+    MPI_Type_free(&p->type);
+    free(p->places);
+    free(p->lengths);
 }
 
 static double time_loop(const pack_bench_t *p, int iterations)
@@ -367,9 +373,7 @@ int main(int argc, char **argv)
     int chosen = bench_choose(names, &argc, &argv);
     if (chosen < 0)
         return 2;
-    pack_bench_t own = {.layout = &layouts[chosen % LAYOUTS],
-                        .unpacks = chosen >= LAYOUTS,
-                        .type = MPI_DATATYPE_NULL};
+    pack_bench_t own = {.layout = &layouts[chosen % LAYOUTS], .unpacks = chosen >= LAYOUTS};
     snprintf(name, sizeof(name), "weft_%s", names[chosen]);
     bench_test_t test = {.name = name,
                          .column = "Bandwidth(MB/s)",
@@ -385,6 +389,7 @@ int main(int argc, char **argv)
                          .prepare = prepare,
                          .run = run,
                          .check = check,
+                         .release = release,
                          .own = &own};
     return bench_main(&test, 1, argc, argv);
 }
