@@ -315,7 +315,7 @@ int PMPI_Comm_create_group(MPI_Comm handle, MPI_Group group_handle, int tag, MPI
     if (err == MPI_SUCCESS)
         err = weft_check_output(newcomm, "newcomm");
     if (err == MPI_SUCCESS)
-        err = weft_check_tag(tag, false);
+        err = weft_check_tag(tag, false, "tag");
     if (err == MPI_SUCCESS)
         err = weft_check_intra(comm);
     if (err == MPI_SUCCESS)

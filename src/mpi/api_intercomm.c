@@ -73,7 +73,7 @@ static int check_leader(MPI_Comm peer_handle, int remote_leader, int tag, weft_l
 {
     out->peer = weft_comm_of(peer_handle);
     int err = out->peer == NULL ? weft_bad_comm_named(peer_handle, "peer_comm")
-                                : weft_check_tag(tag, false);
+                                : weft_check_tag(tag, false, "tag");
     if (err == MPI_SUCCESS && (remote_leader < 0 || remote_leader >= out->peer->size))
         err = weft_bad_rank(out->peer, remote_leader, "remote_leader");
     out->remote_leader = remote_leader;

@@ -53,7 +53,7 @@ static int check_partitions(weft_call_t *call, const user_partitions_t *user, co
     if (err == MPI_SUCCESS)
         err = weft_check_rank(*comm_out, user->peer, false, peer_name);
     if (err == MPI_SUCCESS)
-        err = weft_check_tag(user->tag, false);
+        err = weft_check_tag(user->tag, false, "tag");
     if (err == MPI_SUCCESS)
         err = check_partitioned_buffer(user, *type_out);
     if (err == MPI_SUCCESS)

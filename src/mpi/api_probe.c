@@ -14,7 +14,7 @@ static int check_probe(weft_call_t *call, int source, int tag, MPI_Comm handle,
     if (err == MPI_SUCCESS)
         err = weft_check_rank(out->comm, source, true, "source");
     if (err == MPI_SUCCESS)
-        err = weft_check_tag(tag, true);
+        err = weft_check_tag(tag, true, "tag");
     out->source = source;
     out->tag = tag;
     return err;

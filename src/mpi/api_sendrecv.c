@@ -6,6 +6,74 @@
 #include "mpi/message_call.h"
 #include "pt2pt/pt2pt.h"
 
+/* What the standard calls the arguments of each direction. */
+typedef struct exchange_names {
+    weft_message_names_t send, recv;
+} exchange_names_t;
+
+static const exchange_names_t two_buffers = {
+    {"sendbuf", "sendcount", "sendtype", "dest", "sendtag"},
+    {"recvbuf", "recvcount", "recvtype", "source", "recvtag"}};
+static const exchange_names_t one_buffer = {{"buf", "count", "datatype", "dest", "sendtag"},
+                                            {"buf", "count", "datatype", "source", "recvtag"}};
+
+/* The arguments as the user gave them. */
+typedef struct user_exchange {
+    weft_user_message_t send, recv;
+    bool is_replace; /* the message that comes replaces the one that goes */
+} user_exchange_t;
+
+/* Check once more what has failed, to name the argument: so the names cost other calls nothing. */
+static int __attribute__((cold))
+name_failure(const weft_user_message_t *user, bool is_recv, const weft_message_names_t *names,
+             int err)
+{
+    weft_comm_t *comm = weft_comm_of(user->comm);
+    weft_type_t *type = weft_type_of(user->datatype);
+    int named_err = comm == NULL ? err : weft_check_message(user, comm, is_recv, names, &type);
+    return named_err == MPI_SUCCESS ? err : named_err;
+}
+
+static int check_exchange(weft_call_t *call, const user_exchange_t *user, weft_send_args_t *send,
+                          weft_recv_args_t *recv)
+{
+    const exchange_names_t *names = user->is_replace ? &one_buffer : &two_buffers;
+    int err = weft_check_send(call, &user->send, send);
+    if (__builtin_expect(err != MPI_SUCCESS, 0))
+        return name_failure(&user->send, false, &names->send, err);
+    err = weft_check_recv(call, &user->recv, recv);
+    if (__builtin_expect(err != MPI_SUCCESS, 0))
+        return name_failure(&user->recv, true, &names->recv, err);
+    return MPI_SUCCESS;
+}
+
+static int exchange(const char *name, const user_exchange_t *user, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin(name);
+    weft_send_args_t send;
+    weft_recv_args_t recv;
+    int err = check_exchange(&call, user, &send, &recv);
+    if (err == MPI_SUCCESS)
+        err = weft_sendrecv(&send, &recv, user->is_replace, status);
+    return weft_call_end(&call, err);
+}
+
+static int begin_exchange(const char *name, const user_exchange_t *user, MPI_Request *out)
+{
+    weft_call_t call = weft_call_begin(name);
+    weft_send_args_t send;
+    weft_recv_args_t recv;
+    weft_request_t *request;
+    int err = check_exchange(&call, user, &send, &recv);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(out, "request");
+    if (err == MPI_SUCCESS)
+        err = weft_sendrecv_begin(&send, &recv, user->is_replace, &request);
+    if (err == MPI_SUCCESS)
+        *out = weft_give_request(name, request);
+    return weft_call_end(&call, err);
+}
+
 /** Sends a message and receives another one, and returns when both are done (section 3.10). The two
  *  do not wait for each other, so ranks that exchange messages, in a ring for example, do not
  *  block. They match ordinary sends and receives too. The buffers must not overlap. status
@@ -24,17 +92,9 @@ int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
                     int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                     int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
-    weft_call_t call = weft_call_begin("MPI_Sendrecv");
-    weft_user_message_t out = {sendbuf, sendcount, sendtype, dest, sendtag, comm};
-    weft_user_message_t in = {recvbuf, recvcount, recvtype, source, recvtag, comm};
-    weft_send_args_t send;
-    weft_recv_args_t recv;
-    int err = weft_check_send(&call, &out, &send);
-    if (err == MPI_SUCCESS)
-        err = weft_check_recv(&call, &in, &recv);
-    if (err == MPI_SUCCESS)
-        err = weft_sendrecv(&send, &recv, false, status);
-    return weft_call_end(&call, err);
+    user_exchange_t user = {.send = {sendbuf, sendcount, sendtype, dest, sendtag, comm},
+                            .recv = {recvbuf, recvcount, recvtype, source, recvtag, comm}};
+    return exchange("MPI_Sendrecv", &user, status);
 }
 
 /** Sends the message in buf and receives another one into the same place (section 3.10).
@@ -53,29 +113,10 @@ WEFT_API(MPI_Sendrecv_replace_c);
 int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                             int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
-    weft_call_t call = weft_call_begin("MPI_Sendrecv_replace");
-    weft_user_message_t out = {buf, count, datatype, dest, sendtag, comm};
-    weft_user_message_t in = {buf, count, datatype, source, recvtag, comm};
-    weft_send_args_t send;
-    weft_recv_args_t recv;
-    int err = weft_check_send(&call, &out, &send);
-    if (err == MPI_SUCCESS)
-        err = weft_check_recv(&call, &in, &recv);
-    if (err == MPI_SUCCESS)
-        err = weft_sendrecv(&send, &recv, true, status);
-    return weft_call_end(&call, err);
-}
-
-static int begin_exchange(const char *name, const weft_send_args_t *send,
-                          const weft_recv_args_t *recv, bool is_replace, MPI_Request *out)
-{
-    weft_request_t *request;
-    int err = weft_check_output(out, "request");
-    if (err == MPI_SUCCESS)
-        err = weft_sendrecv_begin(send, recv, is_replace, &request);
-    if (err == MPI_SUCCESS)
-        *out = weft_give_request(name, request);
-    return err;
+    user_exchange_t user = {.send = {buf, count, datatype, dest, sendtag, comm},
+                            .recv = {buf, count, datatype, source, recvtag, comm},
+                            .is_replace = true};
+    return exchange("MPI_Sendrecv_replace", &user, status);
 }
 
 /** Starts to send a message and to receive another one, and returns at once (section 3.10). The one
@@ -89,17 +130,9 @@ int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
                      int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                      int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
-    weft_call_t call = weft_call_begin("MPI_Isendrecv");
-    weft_user_message_t out = {sendbuf, sendcount, sendtype, dest, sendtag, comm};
-    weft_user_message_t in = {recvbuf, recvcount, recvtype, source, recvtag, comm};
-    weft_send_args_t send;
-    weft_recv_args_t recv;
-    int err = weft_check_send(&call, &out, &send);
-    if (err == MPI_SUCCESS)
-        err = weft_check_recv(&call, &in, &recv);
-    if (err == MPI_SUCCESS)
-        err = begin_exchange(call.name, &send, &recv, false, request);
-    return weft_call_end(&call, err);
+    user_exchange_t user = {.send = {sendbuf, sendcount, sendtype, dest, sendtag, comm},
+                            .recv = {recvbuf, recvcount, recvtype, source, recvtag, comm}};
+    return begin_exchange("MPI_Isendrecv", &user, request);
 }
 
 /** Starts to send the message in buf and to receive another one into the same place, and returns at
@@ -111,15 +144,8 @@ int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, 
                              int sendtag, int source, int recvtag, MPI_Comm comm,
                              MPI_Request *request)
 {
-    weft_call_t call = weft_call_begin("MPI_Isendrecv_replace");
-    weft_user_message_t out = {buf, count, datatype, dest, sendtag, comm};
-    weft_user_message_t in = {buf, count, datatype, source, recvtag, comm};
-    weft_send_args_t send;
-    weft_recv_args_t recv;
-    int err = weft_check_send(&call, &out, &send);
-    if (err == MPI_SUCCESS)
-        err = weft_check_recv(&call, &in, &recv);
-    if (err == MPI_SUCCESS)
-        err = begin_exchange(call.name, &send, &recv, true, request);
-    return weft_call_end(&call, err);
+    user_exchange_t user = {.send = {buf, count, datatype, dest, sendtag, comm},
+                            .recv = {buf, count, datatype, source, recvtag, comm},
+                            .is_replace = true};
+    return begin_exchange("MPI_Isendrecv_replace", &user, request);
 }

@@ -72,9 +72,9 @@ int weft_check_intra(const weft_comm_t *comm)
                      weft_comm_label(comm));
 }
 
-int weft_bad_tag(int tag)
+int weft_bad_tag(int tag, const char *name)
 {
-    return weft_fail(MPI_ERR_TAG, "tag is %d, but must be at least 0", tag);
+    return weft_fail(MPI_ERR_TAG, "%s is %d, but must be at least 0", name, tag);
 }
 
 int weft_bad_in_place(const char *name)

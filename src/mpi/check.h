@@ -22,7 +22,7 @@ int weft_bad_session(MPI_Session handle) __attribute__((cold));
 int weft_bad_type(MPI_Datatype handle, const char *name) __attribute__((cold));
 int weft_bad_count(MPI_Count count, const char *name) __attribute__((cold));
 int weft_bad_rank(const weft_comm_t *comm, int rank, const char *name) __attribute__((cold));
-int weft_bad_tag(int tag) __attribute__((cold));
+int weft_bad_tag(int tag, const char *name) __attribute__((cold));
 int weft_bad_buffer(const void *buf, const char *name) __attribute__((cold));
 /** MPI_IN_PLACE where it is not allowed: MPI_ERR_BUFFER. */
 int weft_bad_in_place(const char *name) __attribute__((cold));
@@ -147,11 +147,11 @@ static inline int weft_check_intracomm(weft_call_t *call, MPI_Comm handle, weft_
 }
 
 /** A tag, or MPI_ANY_TAG if that is allowed. */
-static inline int weft_check_tag(int tag, bool any_is_allowed)
+static inline int weft_check_tag(int tag, bool any_is_allowed, const char *name)
 {
     if (__builtin_expect(tag >= 0, 1) || (any_is_allowed && tag == MPI_ANY_TAG))
         return MPI_SUCCESS;
-    return weft_bad_tag(tag);
+    return weft_bad_tag(tag, name);
 }
 
 /** A rank of `comm`: MPI_ERR_ROOT otherwise. */
