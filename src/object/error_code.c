@@ -186,7 +186,7 @@ int weft_error_class(int code)
 
 static bool is_class(int code)
 {
-    return weft_error_class(code) == code;
+    return code >= 0 && weft_error_class(code) == code;
 }
 
 /* The first number that is free; -1: no memory. */
@@ -231,19 +231,20 @@ int weft_error_add_code(int error_class, int *code_out)
     return add_code(error_class, code_out);
 }
 
-static int find_user_code(int code, code_t **out)
+static int find_user_code(int code, const char *name, code_t **out)
 {
     *out = user_code(code);
     if (*out == NULL)
-        return weft_fail(MPI_ERR_ARG, "%d is no error class or code that this program has added",
-                         code);
+        return weft_fail(MPI_ERR_ARG,
+                         "%s is %d, which is no error class or code that this program has added",
+                         name, code);
     return MPI_SUCCESS;
 }
 
 int weft_error_add_text(int code, const char *text)
 {
     code_t *own;
-    int err = find_user_code(code, &own);
+    int err = find_user_code(code, "errorcode", &own);
     if (err != MPI_SUCCESS)
         return err;
     char *copy = weft_strdup(text);
@@ -279,7 +280,7 @@ static bool has_codes(int error_class)
 int weft_error_remove_class(int error_class)
 {
     code_t *own;
-    int err = find_user_code(error_class, &own);
+    int err = find_user_code(error_class, "errorclass", &own);
     if (err != MPI_SUCCESS)
         return err;
     if (own->error_class != error_class)
@@ -292,7 +293,7 @@ int weft_error_remove_class(int error_class)
 int weft_error_remove_code(int code)
 {
     code_t *own;
-    int err = find_user_code(code, &own);
+    int err = find_user_code(code, "errorcode", &own);
     if (err != MPI_SUCCESS)
         return err;
     if (own->error_class == code)
@@ -303,7 +304,7 @@ int weft_error_remove_code(int code)
 int weft_error_remove_text(int code)
 {
     code_t *own;
-    int err = find_user_code(code, &own);
+    int err = find_user_code(code, "errorcode", &own);
     if (err != MPI_SUCCESS)
         return err;
     if (own->text == NULL)
