@@ -129,14 +129,12 @@ int PMPI_Precv_init_c(void *buf, int partitions, MPI_Count count, MPI_Datatype d
 
 /* ---- sending ---- */
 
-static int make_ready(weft_call_t *call, MPI_Request handle, const weft_ready_args_t *args)
+static int open_ready(weft_call_t *call, MPI_Request handle, weft_request_t **out)
 {
-    weft_request_t *request;
-    int err = weft_check_request(handle, &request);
-    if (err != MPI_SUCCESS)
-        return err;
-    weft_call_blame(call, request->comm); /* the request may be gone when its last partition is */
-    return weft_pready(request, args);
+    int err = weft_check_request(handle, out);
+    if (err == MPI_SUCCESS) /* the request may be gone when its last partition is */
+        weft_call_blame(call, (*out)->comm);
+    return err;
 }
 
 static int end_ready(weft_call_t *call, int err)
@@ -159,7 +157,11 @@ int PMPI_Pready(int partition, MPI_Request request)
 {
     weft_call_t call = weft_call_begin("MPI_Pready");
     weft_ready_args_t args = {.first = partition, .count = 1};
-    return end_ready(&call, make_ready(&call, request, &args));
+    weft_request_t *send;
+    int err = open_ready(&call, request, &send);
+    if (err == MPI_SUCCESS)
+        err = weft_pready(send, &args);
+    return end_ready(&call, err);
 }
 
 /* Both ends belong to the range. */
@@ -192,11 +194,14 @@ WEFT_API(MPI_Pready_range);
 int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request)
 {
     weft_call_t call = weft_call_begin("MPI_Pready_range");
-    weft_ready_args_t args = {.first = partition_low};
-    int err = check_range(partition_low, partition_high);
+    weft_ready_args_t args = {.first = partition_low, .last = partition_high, .is_range = true};
+    weft_request_t *send;
+    int err = open_ready(&call, request, &send);
+    if (err == MPI_SUCCESS)
+        err = check_range(partition_low, partition_high);
     if (err == MPI_SUCCESS) {
         args.count = range_width(partition_low, partition_high);
-        err = make_ready(&call, request, &args);
+        err = weft_pready(send, &args);
     }
     return end_ready(&call, err);
 }
@@ -215,28 +220,26 @@ int PMPI_Pready_list(int length, const int array_of_partitions[], MPI_Request re
 {
     weft_call_t call = weft_call_begin("MPI_Pready_list");
     weft_ready_args_t args = {.count = length, .list = array_of_partitions};
-    int err = weft_check_count(length, "length");
+    weft_request_t *send;
+    int err = open_ready(&call, request, &send);
+    if (err == MPI_SUCCESS)
+        err = weft_check_count(length, "length");
     if (err == MPI_SUCCESS && length > 0)
         err = weft_check_input(array_of_partitions, "array_of_partitions");
     if (err == MPI_SUCCESS)
-        err = make_ready(&call, request, &args);
+        err = weft_pready(send, &args);
     return end_ready(&call, err);
 }
 
 /* ---- receiving ---- */
 
 /* True for MPI_REQUEST_NULL and for inactive requests (section 4.2.2). */
-static int look_at_partition(weft_call_t *call, MPI_Request handle, int partition, bool *out)
+static int look_at_partition(const weft_request_t *request, int partition, bool *out)
 {
-    weft_request_t *request;
     *out = true;
-    if (handle == MPI_REQUEST_NULL)
+    if (request == NULL)
         return MPI_SUCCESS;
-    int err = weft_check_request(handle, &request);
-    if (err != MPI_SUCCESS)
-        return err;
-    call->comm = request->comm;
-    err = weft_parrived(request, partition, out);
+    int err = weft_parrived(request, partition, out);
     if (err != MPI_SUCCESS || *out)
         return err;
     weft_progress_test();
@@ -256,10 +259,15 @@ WEFT_API(MPI_Parrived);
 int PMPI_Parrived(MPI_Request request, int partition, int *flag)
 {
     weft_call_t call = weft_call_begin("MPI_Parrived");
+    weft_request_t *receive = NULL;
     bool has_arrived;
-    int err = weft_check_output(flag, "flag");
+    int err = request == MPI_REQUEST_NULL ? MPI_SUCCESS : weft_check_request(request, &receive);
+    if (receive != NULL)
+        call.comm = receive->comm;
     if (err == MPI_SUCCESS)
-        err = look_at_partition(&call, request, partition, &has_arrived);
+        err = weft_check_output(flag, "flag");
+    if (err == MPI_SUCCESS)
+        err = look_at_partition(receive, partition, &has_arrived);
     if (err == MPI_SUCCESS)
         *flag = has_arrived;
     return weft_call_end(&call, err);

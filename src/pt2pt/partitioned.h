@@ -33,6 +33,8 @@ int weft_precv_init(const weft_recv_args_t *args, int partitions, weft_request_t
 typedef struct weft_ready_args {
     int first, count;
     const int *list;
+    bool is_range; /* for messages: given by its ends, of which this is the last */
+    int last;
 } weft_ready_args_t;
 int weft_pready(weft_request_t *request, const weft_ready_args_t *args);
 

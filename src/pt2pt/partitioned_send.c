@@ -146,6 +146,19 @@ static inline int ready_at(const weft_ready_args_t *args, int i)
     return args->list != NULL ? args->list[i] : args->first + i;
 }
 
+/* Entry i is no partition. */
+static int __attribute__((cold)) bad_partition(const weft_ready_args_t *args, int i, int partitions)
+{
+    if (args->list != NULL)
+        return weft_fail(MPI_ERR_ARG,
+                         "array_of_partitions[%d] is %d, but the request has %d partitions, from 0",
+                         i, args->list[i], partitions);
+    if (!args->is_range)
+        return wefti_check_partition(args->first, partitions);
+    return weft_fail(MPI_ERR_ARG, "partition_%s is %d, but the request has %d partitions, from 0",
+                     i == 0 ? "low" : "high", i == 0 ? args->first : args->last, partitions);
+}
+
 static int check_ready(const weft_request_t *request, const weft_ready_args_t *args)
 {
     if (request->ops != &psend_ops)
@@ -153,10 +166,12 @@ static int check_ready(const weft_request_t *request, const weft_ready_args_t *a
                          request->ops->name);
     if (!request->is_active)
         return weft_fail(MPI_ERR_REQUEST, "request has not been started");
-    int err = MPI_SUCCESS;
-    for (int i = 0; err == MPI_SUCCESS && i < args->count; i++)
-        err = wefti_check_partition(ready_at(args, i), ((const psend_t *)request)->partitions);
-    return err;
+    int partitions = ((const psend_t *)request)->partitions;
+    for (int i = 0; i < args->count; i++) {
+        if ((unsigned)ready_at(args, i) >= (unsigned)partitions)
+            return bad_partition(args, i, partitions);
+    }
+    return MPI_SUCCESS;
 }
 
 /* The program may leave MPI for long after this. */
