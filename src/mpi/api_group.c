@@ -64,22 +64,24 @@ int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
     return weft_call_end(&call, err);
 }
 
-static int translate(const weft_group_t *from, int rank, weft_group_t *to, int *out)
+static int translate(const weft_group_t *from, int rank, weft_group_t *to)
 {
-    if (rank != MPI_PROC_NULL && (rank < 0 || rank >= from->size))
-        return weft_fail(MPI_ERR_RANK, "rank %d is not in group1, which has %d members", rank,
-                         from->size);
-    *out = rank == MPI_PROC_NULL ? rank : weft_group_rank_of(to, weft_group_process(from, rank));
-    return MPI_SUCCESS;
+    return rank == MPI_PROC_NULL ? rank : weft_group_rank_of(to, weft_group_process(from, rank));
 }
 
-static int group_check_ranks(int n, const int ranks1[], int ranks2[])
+static int group_check_ranks(const weft_group_t *from, int n, const int ranks1[],
+                             const int ranks2[])
 {
     int err = weft_check_count(n, "n");
     if (err == MPI_SUCCESS && n > 0)
         err = weft_check_input(ranks1, "ranks1");
     if (err == MPI_SUCCESS && n > 0)
         err = weft_check_output(ranks2, "ranks2");
+    for (int i = 0; err == MPI_SUCCESS && i < n; i++) {
+        if (ranks1[i] != MPI_PROC_NULL && (unsigned)ranks1[i] >= (unsigned)from->size)
+            err = weft_fail(MPI_ERR_RANK, "ranks1[%d] is %d, but group1 has %d members", i,
+                            ranks1[i], from->size);
+    }
     return err;
 }
 
@@ -102,9 +104,9 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_
     weft_group_t *from, *to;
     int err = check_two(group1, group2, &from, &to);
     if (err == MPI_SUCCESS)
-        err = group_check_ranks(n, ranks1, ranks2);
+        err = group_check_ranks(from, n, ranks1, ranks2);
     for (int i = 0; err == MPI_SUCCESS && i < n; i++)
-        err = translate(from, ranks1[i], to, &ranks2[i]);
+        ranks2[i] = translate(from, ranks1[i], to);
     return weft_call_end(&call, err);
 }
 

@@ -125,13 +125,16 @@ static int choice_open(group_choice_t *choice, weft_group_t *group)
     return fail_set_memory(group->size);
 }
 
-static int choose_members(group_choice_t *choice, int rank)
+static bool has_rank(const weft_group_t *group, int rank)
 {
-    if (rank < 0 || rank >= choice->group->size)
-        return weft_fail(MPI_ERR_RANK, "rank %d is not in the group, which has %d members", rank,
-                         choice->group->size);
-    if (choice->is_chosen[rank])
-        return weft_fail(MPI_ERR_RANK, "rank %d is named twice", rank);
+    return rank >= 0 && rank < group->size;
+}
+
+/* The caller says which argument has the rank. */
+static int choose_member(group_choice_t *choice, int rank)
+{
+    if (!has_rank(choice->group, rank) || choice->is_chosen[rank])
+        return MPI_ERR_RANK;
     choice->is_chosen[rank] = true;
     choice->processes[choice->count++] = weft_group_process(choice->group, rank);
     return MPI_SUCCESS;
@@ -173,8 +176,13 @@ static int make_chosen(weft_group_t *group, int count, const int ranks[], bool i
         err = choice_open(&choice, group);
     if (err != MPI_SUCCESS)
         return err;
-    for (int i = 0; err == MPI_SUCCESS && i < count; i++)
-        err = choose_members(&choice, ranks[i]);
+    for (int i = 0; err == MPI_SUCCESS && i < count; i++) {
+        err = choose_member(&choice, ranks[i]);
+        if (err != MPI_SUCCESS && has_rank(group, ranks[i]))
+            weft_fail(err, "ranks[%d] is %d, which stands in ranks before", i, ranks[i]);
+        else if (err != MPI_SUCCESS)
+            weft_fail(err, "ranks[%d] is %d, but group has %d members", i, ranks[i], group->size);
+    }
     return choice_close(&choice, err, is_rest, out);
 }
 
@@ -192,14 +200,20 @@ static int choose_range(group_choice_t *choice, int index, const int range[3])
 {
     int first = range[0], last = range[1], stride = range[2];
     if (stride == 0)
-        return weft_fail(MPI_ERR_ARG, "the stride of range %d is 0", index);
+        return weft_fail(MPI_ERR_ARG, "ranges[%d] has the stride 0", index);
     if ((first < last && stride < 0) || (first > last && stride > 0))
-        return weft_fail(MPI_ERR_ARG, "range %d goes from %d to %d, but its stride is %d", index,
+        return weft_fail(MPI_ERR_ARG, "ranges[%d] goes from %d to %d, but its stride is %d", index,
                          first, last, stride);
     int err = MPI_SUCCESS;
     for (long rank = first; err == MPI_SUCCESS && (stride > 0 ? rank <= last : rank >= last);
-         rank += stride)
-        err = choose_members(choice, (int)rank);
+         rank += stride) {
+        err = choose_member(choice, (int)rank);
+        if (err != MPI_SUCCESS)
+            weft_fail(err, "ranges[%d] goes from %d to %d, but rank %ld of group %s", index, first,
+                      last, rank,
+                      has_rank(choice->group, (int)rank) ? "is in ranges before"
+                                                         : "does not exist");
+    }
     return err;
 }
 
