@@ -309,6 +309,7 @@ int PMPI_Group_from_session_pset(MPI_Session handle, const char *pset_name, MPI_
 
 typedef struct from_group_args {
     const char *function;
+    const char *group_name, *newcomm_name; /* what the standard calls them; for messages */
     weft_group_t *group;
     const char *name;
     weft_info_t *info;
@@ -318,15 +319,15 @@ typedef struct from_group_args {
 static int check_from_group(from_group_args_t *args, MPI_Group group, MPI_Info info,
                             const MPI_Comm *newcomm)
 {
-    int err = weft_check_group(group, "group", &args->group);
+    int err = weft_check_group(group, args->group_name, &args->group);
     if (err == MPI_SUCCESS)
         err = weft_check_text(args->name, MPI_MAX_STRINGTAG_LEN - 1, MPI_ERR_ARG, "stringtag");
     if (err == MPI_SUCCESS)
         err = weft_check_info(info, &args->info);
     if (err == MPI_SUCCESS)
-        err = weft_check_output(newcomm, "newcomm");
+        err = weft_check_output(newcomm, args->newcomm_name);
     if (err == MPI_SUCCESS && args->group->size > 0 && args->group->rank == MPI_UNDEFINED)
-        err = weft_fail(MPI_ERR_GROUP, "this process is not a member of group");
+        err = weft_fail(MPI_ERR_GROUP, "this process is not a member of %s", args->group_name);
     return err;
 }
 
@@ -369,7 +370,10 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info
                                 MPI_Errhandler errhandler, MPI_Comm *newcomm)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_create_from_group");
-    from_group_args_t args = {.function = call.name, .name = stringtag};
+    from_group_args_t args = {.function = call.name,
+                              .name = stringtag,
+                              .group_name = "group",
+                              .newcomm_name = "newcomm"};
     int err = weft_check_errhandler_of(errhandler, WEFT_KIND_COMM, &args.handler);
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
@@ -430,7 +434,10 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
                                       MPI_Errhandler errhandler, MPI_Comm *newintercomm)
 {
     weft_call_t call = weft_call_begin("MPI_Intercomm_create_from_groups");
-    from_group_args_t args = {.function = call.name, .name = stringtag};
+    from_group_args_t args = {.function = call.name,
+                              .name = stringtag,
+                              .group_name = "local_group",
+                              .newcomm_name = "newintercomm"};
     weft_leader_t leader, *own = NULL;
     int err = weft_check_errhandler_of(errhandler, WEFT_KIND_COMM, &args.handler);
     if (err != MPI_SUCCESS)
