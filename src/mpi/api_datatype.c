@@ -96,13 +96,9 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
     return weft_call_end(&call, err);
 }
 
-/** How many bytes of data an element of a datatype has, without gaps (section 5.1.5).
- *  @param[out] size  bytes; in the int form MPI_UNDEFINED if an int cannot hold them
- *  @see MPI_Type_get_extent */
-WEFT_API(MPI_Type_size_c);
-int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count *size)
+static int get_size(const char *name, MPI_Datatype datatype, MPI_Count *size)
 {
-    weft_call_t call = weft_call_begin("MPI_Type_size");
+    weft_call_t call = weft_call_begin(name);
     weft_type_t *type = NULL;
     int err = weft_check_type(datatype, &type);
     if (err == MPI_SUCCESS)
@@ -112,12 +108,21 @@ int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count *size)
     return weft_call_end(&call, err);
 }
 
+/** How many bytes of data an element of a datatype has, without gaps (section 5.1.5).
+ *  @param[out] size  bytes; in the int form MPI_UNDEFINED if an int cannot hold them
+ *  @see MPI_Type_get_extent */
+WEFT_API(MPI_Type_size_c);
+int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count *size)
+{
+    return get_size("MPI_Type_size", datatype, size);
+}
+
 /** Does what MPI_Type_size_c does, under a name that is deprecated since MPI 4.1 (section 5.1.5).
  *  @param[out] size  bytes */
 WEFT_API(MPI_Type_size_x);
 int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size)
 {
-    return PMPI_Type_size_c(datatype, size);
+    return get_size("MPI_Type_size_x", datatype, size);
 }
 
 /* A result that does not fit an int is MPI_UNDEFINED (MPI 5.0, section 5.1.5). */
@@ -136,16 +141,9 @@ int PMPI_Type_size(MPI_Datatype datatype, int *size)
     return err;
 }
 
-/** The lower bound and the extent of a datatype (section 5.1.7). The extent is the distance in
- *  memory between two elements that follow each other. Both are what MPI_Type_create_resized has
- *  set, or else come from the data.
- *  @param[out] lb  the lower bound in bytes; may be negative
- *  @param[out] extent  the upper bound less the lower bound, in bytes
- *  @see MPI_Type_get_true_extent, MPI_Type_size */
-WEFT_API(MPI_Type_get_extent_c);
-int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
+static int get_extent(const char *name, MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
 {
-    weft_call_t call = weft_call_begin("MPI_Type_get_extent");
+    weft_call_t call = weft_call_begin(name);
     weft_type_t *type = NULL;
     int err = weft_check_type(datatype, &type);
     if (err == MPI_SUCCESS)
@@ -159,13 +157,25 @@ int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *exte
     return weft_call_end(&call, err);
 }
 
+/** The lower bound and the extent of a datatype (section 5.1.7). The extent is the distance in
+ *  memory between two elements that follow each other. Both are what MPI_Type_create_resized has
+ *  set, or else come from the data.
+ *  @param[out] lb  the lower bound in bytes; may be negative
+ *  @param[out] extent  the upper bound less the lower bound, in bytes
+ *  @see MPI_Type_get_true_extent, MPI_Type_size */
+WEFT_API(MPI_Type_get_extent_c);
+int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
+{
+    return get_extent("MPI_Type_get_extent", datatype, lb, extent);
+}
+
 /** Does what MPI_Type_get_extent_c does, under a name that is deprecated since MPI 4.1
  *  (section 5.1.7).
  *  @copydoc MPI_Type_get_extent */
 WEFT_API(MPI_Type_get_extent_x);
 int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
 {
-    return PMPI_Type_get_extent_c(datatype, lb, extent);
+    return get_extent("MPI_Type_get_extent_x", datatype, lb, extent);
 }
 
 _Static_assert(sizeof(MPI_Aint) == sizeof(MPI_Count), "extents are stored through either");
@@ -176,15 +186,10 @@ int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent)
     return PMPI_Type_get_extent_c(datatype, (MPI_Count *)lb, (MPI_Count *)extent);
 }
 
-/** Where the data of an element really begin and end, whatever bounds the datatype was given
- *  (section 5.1.8). That is the memory that one element needs.
- *  @param[out] true_lb  the first byte of data, counted from the buffer; may be negative
- *  @param[out] true_extent  bytes from there to behind the last byte of data
- *  @see MPI_Type_get_extent */
-WEFT_API(MPI_Type_get_true_extent_c);
-int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
+static int get_true_extent(const char *name, MPI_Datatype datatype, MPI_Count *true_lb,
+                           MPI_Count *true_extent)
 {
-    weft_call_t call = weft_call_begin("MPI_Type_get_true_extent");
+    weft_call_t call = weft_call_begin(name);
     weft_type_t *type = NULL;
     int err = weft_check_type(datatype, &type);
     if (err == MPI_SUCCESS)
@@ -198,13 +203,24 @@ int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb, MPI_C
     return weft_call_end(&call, err);
 }
 
+/** Where the data of an element really begin and end, whatever bounds the datatype was given
+ *  (section 5.1.8). That is the memory that one element needs.
+ *  @param[out] true_lb  the first byte of data, counted from the buffer; may be negative
+ *  @param[out] true_extent  bytes from there to behind the last byte of data
+ *  @see MPI_Type_get_extent */
+WEFT_API(MPI_Type_get_true_extent_c);
+int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
+{
+    return get_true_extent("MPI_Type_get_true_extent", datatype, true_lb, true_extent);
+}
+
 /** Does what MPI_Type_get_true_extent_c does, under a name that is deprecated since MPI 4.1
  *  (section 5.1.8).
  *  @copydoc MPI_Type_get_true_extent */
 WEFT_API(MPI_Type_get_true_extent_x);
 int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
 {
-    return PMPI_Type_get_true_extent_c(datatype, true_lb, true_extent);
+    return get_true_extent("MPI_Type_get_true_extent_x", datatype, true_lb, true_extent);
 }
 
 WEFT_API(MPI_Type_get_true_extent);
