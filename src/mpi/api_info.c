@@ -19,14 +19,6 @@ static int check_live(MPI_Info handle, weft_info_t **out)
     return err;
 }
 
-static int check_own(MPI_Info handle, weft_info_t **out)
-{
-    int err = check_live(handle, out);
-    if (err == MPI_SUCCESS && *out == &weft_info_env)
-        err = weft_fail(MPI_ERR_INFO, "info is MPI_INFO_ENV, which can only be read");
-    return err;
-}
-
 static int info_check_key(const char *key)
 {
     int err = weft_check_text(key, MPI_MAX_INFO_KEY - 1, MPI_ERR_INFO_KEY, "key");
@@ -120,7 +112,7 @@ int PMPI_Info_free(MPI_Info *handle)
     weft_info_t *info;
     int err = weft_check_output(handle, "info");
     if (err == MPI_SUCCESS)
-        err = check_own(*handle, &info);
+        err = weft_check_own_info(*handle, &info);
     if (err == MPI_SUCCESS) {
         weft_info_release(info);
         *handle = MPI_INFO_NULL;
@@ -143,7 +135,7 @@ int PMPI_Info_set(MPI_Info handle, const char *key, const char *value)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_set");
     weft_info_t *info;
-    int err = check_own(handle, &info);
+    int err = weft_check_own_info(handle, &info);
     if (err == MPI_SUCCESS)
         err = info_check_key(key);
     if (err == MPI_SUCCESS)
@@ -164,7 +156,7 @@ int PMPI_Info_delete(MPI_Info handle, const char *key)
 {
     weft_call_t call = weft_call_begin_anytime("MPI_Info_delete");
     weft_info_t *info;
-    int err = check_own(handle, &info);
+    int err = weft_check_own_info(handle, &info);
     if (err == MPI_SUCCESS)
         err = info_check_key(key);
     if (err == MPI_SUCCESS)

@@ -16,9 +16,12 @@
 
 enum { HEX_BYTES_MOST = (MPI_MAX_INFO_VAL - 1) / 2, HANDLE_BYTES_MOST = 16 };
 
-static int check_hex(const char *key, const void *value, int bytes)
+static int check_hex(MPI_Info handle, const char *key, const void *value, int bytes,
+                     weft_info_t **info_out)
 {
-    int err = weft_check_text(key, MPI_MAX_INFO_KEY - 1, MPI_ERR_INFO_KEY, "key");
+    int err = weft_check_own_info(handle, info_out);
+    if (err == MPI_SUCCESS)
+        err = weft_check_text(key, MPI_MAX_INFO_KEY - 1, MPI_ERR_INFO_KEY, "key");
     if (err == MPI_SUCCESS && key[0] == '\0')
         err = weft_fail(MPI_ERR_INFO_KEY, "key is empty");
     if (err == MPI_SUCCESS)
@@ -73,16 +76,17 @@ static int read_hex(const char *text, unsigned char *out, size_t *bytes_out)
  *  @error MPI_ERR_INFO_VALUE  value_size is out of its range
  *  @see MPIX_Stream_create, MPI_Info_set */
 WEFT_API(MPIX_Info_set_hex);
-int PMPIX_Info_set_hex(MPI_Info info, const char *key, const void *value, int value_size)
+int PMPIX_Info_set_hex(MPI_Info handle, const char *key, const void *value, int value_size)
 {
     char text[2 * HEX_BYTES_MOST + 1];
     weft_call_t call = weft_call_begin_anytime("MPIX_Info_set_hex");
-    int err = check_hex(key, value, value_size);
-    err = weft_call_end_anytime(&call, err);
-    if (err != MPI_SUCCESS)
-        return err;
-    write_hex(value, value_size, text);
-    return PMPI_Info_set(info, key, text);
+    weft_info_t *info;
+    int err = check_hex(handle, key, value, value_size, &info);
+    if (err == MPI_SUCCESS) {
+        write_hex(value, value_size, text);
+        err = weft_info_set(info, key, text);
+    }
+    return weft_call_end_anytime(&call, err);
 }
 
 /* ---- streams ---- */

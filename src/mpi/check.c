@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/check.h"
 
+#include "object/info_env.h"
 #include "base/fail.h"
 
 #include <inttypes.h>
@@ -144,6 +145,16 @@ int weft_check_info(MPI_Info handle, weft_info_t **out)
         return bad_handle(MPI_ERR_INFO, handle, MPI_INFO_NULL, "info", "INFO");
     *out = info;
     return MPI_SUCCESS;
+}
+
+int weft_check_own_info(MPI_Info handle, weft_info_t **out)
+{
+    int err = weft_check_info(handle, out);
+    if (err == MPI_SUCCESS && *out == NULL)
+        err = weft_fail(MPI_ERR_INFO, "info is MPI_INFO_NULL");
+    if (err == MPI_SUCCESS && *out == &weft_info_env)
+        err = weft_fail(MPI_ERR_INFO, "info is MPI_INFO_ENV, which can only be read");
+    return err;
 }
 
 int weft_check_errhandler(MPI_Errhandler handle, weft_errhandler_t **out)

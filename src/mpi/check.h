@@ -50,6 +50,8 @@ static inline int weft_check_comm(weft_call_t *call, MPI_Comm handle, weft_comm_
 int weft_check_group(MPI_Group handle, const char *name, weft_group_t **out);
 /** MPI_INFO_NULL gives NULL. */
 int weft_check_info(MPI_Info handle, weft_info_t **out);
+/** MPI_INFO_NULL and MPI_INFO_ENV are errors: the info is to be changed. */
+int weft_check_own_info(MPI_Info handle, weft_info_t **out);
 int weft_check_errhandler(MPI_Errhandler handle, weft_errhandler_t **out);
 /** As weft_check_errhandler, for one that is to be attached to an object of this kind. */
 int weft_check_errhandler_of(MPI_Errhandler handle, weft_kind_t kind, weft_errhandler_t **out);
