@@ -140,10 +140,7 @@ static int begin_mrecv(weft_call_t *call, const weft_recv_args_t *buffer, MPI_Me
     }
     weft_message_t *message = weft_message_of(*handle);
     if (message == NULL)
-        return weft_fail(MPI_ERR_REQUEST, "message is %s",
-                         *handle == MPI_MESSAGE_NULL
-                             ? "MPI_MESSAGE_NULL"
-                             : "no message of a matched probe, or received already");
+        return weft_bad_message(*handle);
     call->comm = weft_message_comm(message);
     weft_note_back(message);
     return weft_mrecv_begin(buffer, message, out);

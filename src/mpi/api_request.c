@@ -352,12 +352,8 @@ int PMPI_Testsome(int incount, MPI_Request handles[], int *outcount, int indices
 
 /* ---- starting, freeing, cancelling ---- */
 
-static int start_request(weft_call_t *call, MPI_Request handle)
+static int start_request(weft_call_t *call, weft_request_t *request)
 {
-    weft_request_t *request;
-    int err = weft_check_request(handle, &request);
-    if (err != MPI_SUCCESS)
-        return err;
     note_comm(call, request);
     if (!request->is_persistent)
         return weft_fail(MPI_ERR_REQUEST, "request is not persistent: it has been started already");
@@ -365,7 +361,7 @@ static int start_request(weft_call_t *call, MPI_Request handle)
         return weft_fail(MPI_ERR_REQUEST,
                          "request is active: it must be completed before it is started "
                          "again");
-    err = request->ops->start(request);
+    int err = request->ops->start(request);
     if (err != MPI_SUCCESS) /* there is no operation to wait for */
         request->is_active = false;
     return err;
@@ -383,9 +379,12 @@ WEFT_API(MPI_Start);
 int PMPI_Start(MPI_Request *handle)
 {
     weft_call_t call = weft_call_begin("MPI_Start");
+    weft_request_t *request;
     int err = weft_check_output(handle, "request");
     if (err == MPI_SUCCESS)
-        err = start_request(&call, *handle);
+        err = weft_check_request(*handle, &request);
+    if (err == MPI_SUCCESS)
+        err = start_request(&call, request);
     return weft_call_end(&call, err);
 }
 
@@ -400,11 +399,15 @@ WEFT_API(MPI_Startall);
 int PMPI_Startall(int count, MPI_Request handles[])
 {
     weft_call_t call = weft_call_begin("MPI_Startall");
+    weft_request_t *request;
     int err = weft_check_count(count, "count");
     if (err == MPI_SUCCESS && count > 0)
         err = weft_check_output(handles, "array_of_requests");
-    for (int i = 0; err == MPI_SUCCESS && i < count; i++)
-        err = start_request(&call, handles[i]);
+    for (int i = 0; err == MPI_SUCCESS && i < count; i++) {
+        err = weft_check_request_at(handles, i, "array_of_requests", &request);
+        if (err == MPI_SUCCESS)
+            err = start_request(&call, request);
+    }
     return weft_call_end(&call, err);
 }
 
@@ -465,18 +468,15 @@ int PMPI_Cancel(MPI_Request *handle)
 /* ---- in the order of a stream ---- */
 
 /* Errors go to the communicator of the first request. */
-static int wait_enqueued(const char *name, int count, MPI_Request handles[], MPI_Status *statuses)
+static int wait_enqueued(weft_call_t *call, int count, MPI_Request handles[], MPI_Status *statuses)
 {
-    weft_call_t call = weft_call_begin(name);
     weft_enqueue_wait_t args = {
-        .name = name, .count = count, .handles = handles, .statuses = statuses};
-    int err = weft_check_requests(count, handles, "array_of_requests");
-    if (err == MPI_SUCCESS)
-        err = weft_enqueue_wait(&args);
-    call.comm = args.comm;
+        .name = call->name, .count = count, .handles = handles, .statuses = statuses};
+    int err = weft_enqueue_wait(&args);
+    call->comm = args.comm;
     for (int i = 0; err == MPI_SUCCESS && i < count; i++)
         handles[i] = MPI_REQUEST_NULL;
-    return weft_call_end(&call, err);
+    return err;
 }
 
 /** Makes a CUDA stream wait for the operation of a request, and returns at once (mpix.h). What is
@@ -492,10 +492,14 @@ static int wait_enqueued(const char *name, int count, MPI_Request handles[], MPI
 WEFT_API(MPIX_Wait_enqueue);
 int PMPIX_Wait_enqueue(MPI_Request *handle, MPI_Status *status)
 {
-    if (handle != NULL)
-        return wait_enqueued("MPIX_Wait_enqueue", 1, handle, status);
     weft_call_t call = weft_call_begin("MPIX_Wait_enqueue");
-    return weft_call_end(&call, weft_bad_output("request"));
+    weft_request_t *request;
+    int err = weft_check_output(handle, "request");
+    if (err == MPI_SUCCESS)
+        err = weft_check_request_or_null(*handle, &request);
+    if (err == MPI_SUCCESS)
+        err = wait_enqueued(&call, 1, handle, status);
+    return weft_call_end(&call, err);
 }
 
 /** Makes a CUDA stream wait for the operations of several requests, and returns at once (mpix.h).
@@ -511,5 +515,9 @@ int PMPIX_Wait_enqueue(MPI_Request *handle, MPI_Status *status)
 WEFT_API(MPIX_Waitall_enqueue);
 int PMPIX_Waitall_enqueue(int count, MPI_Request handles[], MPI_Status statuses[])
 {
-    return wait_enqueued("MPIX_Waitall_enqueue", count, handles, statuses);
+    weft_call_t call = weft_call_begin("MPIX_Waitall_enqueue");
+    int err = weft_check_requests(count, handles, "array_of_requests");
+    if (err == MPI_SUCCESS)
+        err = wait_enqueued(&call, count, handles, statuses);
+    return weft_call_end(&call, err);
 }

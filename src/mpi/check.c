@@ -5,6 +5,7 @@
 #include "base/fail.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *weft_comm_label(const weft_comm_t *comm)
@@ -41,6 +42,13 @@ int weft_bad_comm_named(MPI_Comm handle, const char *name)
 int weft_bad_type(MPI_Datatype handle, const char *name)
 {
     return bad_handle(MPI_ERR_TYPE, handle, MPI_DATATYPE_NULL, name, "DATATYPE");
+}
+
+int weft_bad_message(MPI_Message handle)
+{
+    if (handle == MPI_MESSAGE_NULL || weft_is_predefined(handle))
+        return bad_handle(MPI_ERR_REQUEST, handle, MPI_MESSAGE_NULL, "message", "MESSAGE");
+    return weft_fail(MPI_ERR_REQUEST, "message was received already, or is no MPI_Message at all");
 }
 
 int weft_unusable_type(const weft_type_t *type, MPI_Count count, const char *name)
@@ -187,11 +195,33 @@ int weft_check_op(MPI_Op handle, weft_op_t **out)
     return MPI_SUCCESS;
 }
 
+static int bad_request(MPI_Request handle, const char *name)
+{
+    return bad_handle(MPI_ERR_REQUEST, handle, MPI_REQUEST_NULL, name, "REQUEST");
+}
+
 int weft_check_request(MPI_Request handle, weft_request_t **out)
 {
     weft_request_t *request = weft_request_of(handle);
     if (request == NULL)
-        return bad_handle(MPI_ERR_REQUEST, handle, MPI_REQUEST_NULL, "request", "REQUEST");
+        return bad_request(handle, "request");
+    *out = request;
+    return MPI_SUCCESS;
+}
+
+weft_entry_name_t weft_entry_name(const char *array, int index)
+{
+    weft_entry_name_t name;
+    snprintf(name.text, sizeof(name.text), "%s[%d]", array, index);
+    return name;
+}
+
+int weft_check_request_at(const MPI_Request handles[], int index, const char *name,
+                          weft_request_t **out)
+{
+    weft_request_t *request = weft_request_of(handles[index]);
+    if (request == NULL)
+        return bad_request(handles[index], weft_entry_name(name, index).text);
     *out = request;
     return MPI_SUCCESS;
 }

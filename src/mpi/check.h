@@ -19,6 +19,7 @@
 int weft_bad_comm(MPI_Comm handle) __attribute__((cold));
 int weft_bad_comm_named(MPI_Comm handle, const char *name) __attribute__((cold));
 int weft_bad_session(MPI_Session handle) __attribute__((cold));
+int weft_bad_message(MPI_Message handle) __attribute__((cold));
 int weft_bad_type(MPI_Datatype handle, const char *name) __attribute__((cold));
 int weft_bad_count(MPI_Count count, const char *name) __attribute__((cold));
 int weft_bad_rank(const weft_comm_t *comm, int rank, const char *name) __attribute__((cold));
@@ -57,6 +58,15 @@ int weft_check_errhandler(MPI_Errhandler handle, weft_errhandler_t **out);
 int weft_check_errhandler_of(MPI_Errhandler handle, weft_kind_t kind, weft_errhandler_t **out);
 int weft_check_op(MPI_Op handle, weft_op_t **out);
 int weft_check_request(MPI_Request handle, weft_request_t **out);
+/** "array_of_requests[3]": an entry of an array, for messages. */
+typedef struct weft_entry_name {
+    char text[40];
+} weft_entry_name_t;
+
+weft_entry_name_t weft_entry_name(const char *array, int index);
+/** As weft_check_request, for an entry of an array. */
+int weft_check_request_at(const MPI_Request handles[], int index, const char *name,
+                          weft_request_t **out);
 
 static inline int weft_check_named_type(MPI_Datatype handle, const char *name, weft_type_t **out)
 {

@@ -4,8 +4,6 @@
 #include "mpi/leaks.h"
 #include "base/fail.h"
 
-#include <stdio.h>
-
 const weft_side_names_t weft_send_names = {"sendbuf",    "sendcount", "sendtype",
                                            "sendcounts", "displs",    "sendtypes"};
 const weft_side_names_t weft_recv_names = {"recvbuf",    "recvcount", "recvtype",
@@ -25,18 +23,6 @@ int weft_bad_alias(void)
 
 /* ---- arrays ---- */
 
-/* "recvcounts[3]" */
-typedef struct entry_name {
-    char text[32];
-} entry_name_t;
-
-static entry_name_t name_entry(const char *array, int index)
-{
-    entry_name_t name;
-    snprintf(name.text, sizeof(name.text), "%s[%d]", array, index);
-    return name;
-}
-
 static int check_presence(const void *array, const char *name, int entries)
 {
     if (array != NULL || entries == 0)
@@ -51,7 +37,7 @@ static int check_piece_type(const weft_coll_side_t *side, const weft_side_names_
     *out = type;
     if (type != NULL && type->can_receive)
         return MPI_SUCCESS;
-    entry_name_t name = name_entry(names->types, rank);
+    weft_entry_name_t name = weft_entry_name(names->types, rank);
     return weft_check_side_type(side->types[rank], 1, names, name.text, out);
 }
 
@@ -64,7 +50,7 @@ static int check_vector_entry(const weft_coll_side_t *side, const weft_side_name
     uintptr_t at = (uintptr_t)side->buf;
     int err = MPI_SUCCESS;
     if (count < 0)
-        return weft_bad_count(count, name_entry(names->counts, rank).text);
+        return weft_bad_count(count, weft_entry_name(names->counts, rank).text);
     if (count == 0)
         return MPI_SUCCESS;
     if (side->layout == WEFT_LAYOUT_PIECES) {
@@ -106,7 +92,7 @@ int weft_check_recvcounts(weft_counts_t counts, int entries, MPI_Count *total_ou
     for (int i = 0; err == MPI_SUCCESS && i < entries; i++) {
         MPI_Count count = weft_count_at(counts, (size_t)i);
         if (count < 0)
-            err = weft_bad_count(count, name_entry("recvcounts", i).text);
+            err = weft_bad_count(count, weft_entry_name("recvcounts", i).text);
         total += count;
     }
     *total_out = total;

@@ -22,8 +22,8 @@ typedef struct weft_message_names {
     const char *buf, *count, *datatype, *peer, *tag;
 } weft_message_names_t;
 
-static const weft_message_names_t weft_send_names = {"buf", "count", "datatype", "dest", "tag"},
-                                  weft_recv_names = {"buf", "count", "datatype", "source", "tag"};
+static const weft_message_names_t weft_message_send_names = {"buf", "count", "datatype", "dest", "tag"},
+                                  weft_message_recv_names = {"buf", "count", "datatype", "source", "tag"};
 
 /** Nothing goes to or comes from MPI_PROC_NULL: programs leave the type out there. */
 static inline int __attribute__((cold))
@@ -70,7 +70,7 @@ static inline int weft_check_send(weft_call_t *call, const weft_user_message_t *
     weft_type_t *type = weft_type_of(user->datatype);
     int err = weft_check_comm(call, user->comm, &comm);
     if (err == MPI_SUCCESS && __builtin_expect(weft_config.CHECK_ARGS, 1))
-        err = weft_check_message(user, comm, false, &weft_send_names, &type);
+        err = weft_check_message(user, comm, false, &weft_message_send_names, &type);
     if (__builtin_expect(err != MPI_SUCCESS, 0))
         return err;
     *out = (weft_send_args_t){.buf = user->buf,
@@ -90,7 +90,7 @@ static inline int weft_check_recv(weft_call_t *call, const weft_user_message_t *
     weft_type_t *type = weft_type_of(user->datatype);
     int err = weft_check_comm(call, user->comm, &comm);
     if (err == MPI_SUCCESS && __builtin_expect(weft_config.CHECK_ARGS, 1))
-        err = weft_check_message(user, comm, true, &weft_recv_names, &type);
+        err = weft_check_message(user, comm, true, &weft_message_recv_names, &type);
     if (__builtin_expect(err != MPI_SUCCESS, 0))
         return err;
     *out = (weft_recv_args_t){.buf = (void *)user->buf,

@@ -16,7 +16,8 @@ int weft_check_requests(int count, const MPI_Request handles[], const char *name
         err = weft_check_output(handles, name);
     for (int i = 0; err == MPI_SUCCESS && i < count; i++) {
         weft_request_t *request;
-        err = weft_check_request_or_null(handles[i], &request);
+        if (handles[i] != MPI_REQUEST_NULL)
+            err = weft_check_request_at(handles, i, name, &request);
     }
     return err;
 }
