@@ -143,7 +143,7 @@ int PMPI_Cart_create(MPI_Comm handle, int ndims, const int dims[], const int per
 {
     weft_call_t call = weft_call_begin("MPI_Cart_create");
     weft_comm_t *comm;
-    int err = weft_check_intracomm(&call, handle, &comm);
+    int err = weft_check_intracomm(&call, handle, "comm_old", &comm);
     if (err == MPI_SUCCESS)
         err = weft_check_output(comm_cart, "comm_cart");
     if (err == MPI_SUCCESS)
@@ -165,7 +165,7 @@ int PMPI_Cart_map(MPI_Comm handle, int ndims, const int dims[], const int period
     weft_call_t call = weft_call_begin("MPI_Cart_map");
     weft_comm_t *comm;
     int size;
-    int err = weft_check_intracomm(&call, handle, &comm);
+    int err = weft_check_intracomm(&call, handle, "comm", &comm);
     if (err == MPI_SUCCESS)
         err = weft_check_output(newrank, "newrank");
     if (err == MPI_SUCCESS)

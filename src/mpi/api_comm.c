@@ -80,9 +80,9 @@ int PMPI_Comm_compare(MPI_Comm handle1, MPI_Comm handle2, int *result)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_compare");
     weft_comm_t *one, *two;
-    int err = weft_check_comm(&call, handle1, &one);
+    int err = weft_check_named_comm(&call, handle1, "comm1", &one);
     if (err == MPI_SUCCESS)
-        err = weft_check_comm(&call, handle2, &two);
+        err = weft_check_named_comm(&call, handle2, "comm2", &two);
     if (err == MPI_SUCCESS)
         err = weft_check_output(result, "result");
     if (err == MPI_SUCCESS)

@@ -79,7 +79,7 @@ int PMPI_Graph_create(MPI_Comm handle, int nnodes, const int indx[], const int e
     weft_call_t call = weft_call_begin("MPI_Graph_create");
     weft_comm_t *comm;
     (void)reorder;
-    int err = weft_check_intracomm(&call, handle, &comm);
+    int err = weft_check_intracomm(&call, handle, "comm_old", &comm);
     if (err == MPI_SUCCESS)
         err = weft_check_output(comm_graph, "comm_graph");
     if (err == MPI_SUCCESS)
@@ -102,7 +102,7 @@ int PMPI_Graph_map(MPI_Comm handle, int nnodes, const int indx[], const int edge
 {
     weft_call_t call = weft_call_begin("MPI_Graph_map");
     weft_comm_t *comm;
-    int err = weft_check_intracomm(&call, handle, &comm);
+    int err = weft_check_intracomm(&call, handle, "comm", &comm);
     if (err == MPI_SUCCESS)
         err = weft_check_output(newrank, "newrank");
     if (err == MPI_SUCCESS)
@@ -356,7 +356,7 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm handle, int indegree, const int sou
                           .destinations = destinations,
                           .out_weights = destweights};
     (void)reorder;
-    int err = weft_check_intracomm(&call, handle, &comm);
+    int err = weft_check_intracomm(&call, handle, "comm_old", &comm);
     if (err == MPI_SUCCESS)
         err = check_creation(comm_dist_graph, info_handle, &info);
     if (err == MPI_SUCCESS)
@@ -429,7 +429,7 @@ int PMPI_Dist_graph_create(MPI_Comm handle, int n, const int sources[], const in
                                 .destinations = destinations,
                                 .weights = weights};
     (void)reorder;
-    int err = weft_check_intracomm(&call, handle, &comm);
+    int err = weft_check_intracomm(&call, handle, "comm_old", &comm);
     if (err == MPI_SUCCESS)
         err = check_creation(comm_dist_graph, info_handle, &info);
     if (err == MPI_SUCCESS)

@@ -21,9 +21,9 @@ int PMPI_Comm_test_inter(MPI_Comm handle, int *flag)
     return weft_call_end(&call, err);
 }
 
-static int check_inter(weft_call_t *call, MPI_Comm handle, weft_comm_t **out)
+static int check_inter(weft_call_t *call, MPI_Comm handle, const char *name, weft_comm_t **out)
 {
-    int err = weft_check_comm(call, handle, out);
+    int err = weft_check_named_comm(call, handle, name, out);
     if (err == MPI_SUCCESS && !weft_comm_is_inter(*out))
         err = weft_fail(MPI_ERR_COMM, "%s is an intracommunicator, which has no remote group",
                         weft_comm_label(*out));
@@ -39,7 +39,7 @@ int PMPI_Comm_remote_size(MPI_Comm handle, int *size)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_remote_size");
     weft_comm_t *comm;
-    int err = check_inter(&call, handle, &comm);
+    int err = check_inter(&call, handle, "comm", &comm);
     if (err == MPI_SUCCESS)
         err = weft_check_output(size, "size");
     if (err == MPI_SUCCESS)
@@ -56,7 +56,7 @@ int PMPI_Comm_remote_group(MPI_Comm handle, MPI_Group *group)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_remote_group");
     weft_comm_t *comm;
-    int err = check_inter(&call, handle, &comm);
+    int err = check_inter(&call, handle, "comm", &comm);
     if (err == MPI_SUCCESS)
         err = weft_check_output(group, "group");
     if (err == MPI_SUCCESS) {
@@ -72,7 +72,7 @@ int PMPI_Comm_remote_group(MPI_Comm handle, MPI_Group *group)
 static int check_leader(MPI_Comm peer_handle, int remote_leader, int tag, weft_leader_t *out)
 {
     out->peer = weft_comm_of(peer_handle);
-    int err = out->peer == NULL ? weft_bad_comm_named(peer_handle, "peer_comm")
+    int err = out->peer == NULL ? weft_bad_comm(peer_handle, "peer_comm")
                                 : weft_check_tag(tag, false, "tag");
     if (err == MPI_SUCCESS && (remote_leader < 0 || remote_leader >= out->peer->size))
         err = weft_bad_rank(out->peer, remote_leader, "remote_leader");
@@ -83,7 +83,7 @@ static int check_leader(MPI_Comm peer_handle, int remote_leader, int tag, weft_l
 
 static int check_local(weft_call_t *call, MPI_Comm handle, int local_leader, weft_comm_t **out)
 {
-    int err = weft_check_intracomm(call, handle, out);
+    int err = weft_check_intracomm(call, handle, "local_comm", out);
     if (err == MPI_SUCCESS && (local_leader < 0 || local_leader >= (*out)->size))
         err = weft_bad_rank(*out, local_leader, "local_leader");
     return err;
@@ -137,7 +137,7 @@ int PMPI_Intercomm_merge(MPI_Comm handle, int high, MPI_Comm *newintracomm)
 {
     weft_call_t call = weft_call_begin("MPI_Intercomm_merge");
     weft_comm_t *inter, *merged;
-    int err = check_inter(&call, handle, &inter);
+    int err = check_inter(&call, handle, "intercomm", &inter);
     if (err == MPI_SUCCESS)
         err = weft_check_output(newintracomm, "newintracomm");
     if (err == MPI_SUCCESS)

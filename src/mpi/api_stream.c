@@ -191,7 +191,7 @@ int PMPIX_Stream_comm_create(MPI_Comm comm_handle, MPIX_Stream handle, MPI_Comm 
     weft_call_t call = weft_call_begin("MPIX_Stream_comm_create");
     weft_comm_t *comm, *copy;
     weft_stream_t *stream = NULL;
-    int err = weft_check_intracomm(&call, comm_handle, &comm);
+    int err = weft_check_intracomm(&call, comm_handle, "comm", &comm);
     if (err == MPI_SUCCESS && handle != MPIX_STREAM_NULL)
         err = check_stream(handle, &stream);
     if (err == MPI_SUCCESS)

@@ -26,12 +26,7 @@ static int bad_handle(int error_class, const void *handle, const void *null, con
                      kind);
 }
 
-int weft_bad_comm(MPI_Comm handle)
-{
-    return weft_bad_comm_named(handle, "comm");
-}
-
-int weft_bad_comm_named(MPI_Comm handle, const char *name)
+int weft_bad_comm(MPI_Comm handle, const char *name)
 {
     if (handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF) /* a session is open */
         return weft_fail(MPI_ERR_COMM, "%s is %s, which exists from MPI_Init to MPI_Finalize", name,

@@ -16,8 +16,7 @@
 #include "object/info.h"
 #include "base/config.h"
 
-int weft_bad_comm(MPI_Comm handle) __attribute__((cold));
-int weft_bad_comm_named(MPI_Comm handle, const char *name) __attribute__((cold));
+int weft_bad_comm(MPI_Comm handle, const char *name) __attribute__((cold));
 int weft_bad_session(MPI_Session handle) __attribute__((cold));
 int weft_bad_message(MPI_Message handle) __attribute__((cold));
 int weft_bad_type(MPI_Datatype handle, const char *name) __attribute__((cold));
@@ -38,14 +37,20 @@ int weft_unusable_type(const weft_type_t *type, MPI_Count count, const char *nam
 const char *weft_comm_label(const weft_comm_t *comm);
 
 /** Also sets call->comm, so that later errors go to this communicator's handler. */
-static inline int weft_check_comm(weft_call_t *call, MPI_Comm handle, weft_comm_t **out)
+static inline int weft_check_named_comm(weft_call_t *call, MPI_Comm handle, const char *name,
+                                        weft_comm_t **out)
 {
     weft_comm_t *comm = weft_comm_of(handle);
     *out = comm; /* also when NULL: compilers do not see that weft_bad_comm() fails */
     if (__builtin_expect(comm == NULL, 0))
-        return weft_bad_comm(handle);
+        return weft_bad_comm(handle, name);
     call->comm = comm;
     return MPI_SUCCESS;
+}
+
+static inline int weft_check_comm(weft_call_t *call, MPI_Comm handle, weft_comm_t **out)
+{
+    return weft_check_named_comm(call, handle, "comm", out);
 }
 
 int weft_check_group(MPI_Group handle, const char *name, weft_group_t **out);
@@ -152,9 +157,10 @@ static inline int weft_check_rank(const weft_comm_t *comm, int rank, bool any_is
 /** Not an intercommunicator. */
 int weft_check_intra(const weft_comm_t *comm);
 
-static inline int weft_check_intracomm(weft_call_t *call, MPI_Comm handle, weft_comm_t **out)
+static inline int weft_check_intracomm(weft_call_t *call, MPI_Comm handle, const char *name,
+                                       weft_comm_t **out)
 {
-    int err = weft_check_comm(call, handle, out);
+    int err = weft_check_named_comm(call, handle, name, out);
     return err == MPI_SUCCESS ? weft_check_intra(*out) : err;
 }
 
