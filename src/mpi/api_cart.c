@@ -106,10 +106,14 @@ static int check_grid(const weft_comm_t *comm, const weft_cart_t *grid, int *siz
     if (err != MPI_SUCCESS)
         return err;
     *size_out = weft_cart_size(grid);
-    if (*size_out < 0 || *size_out > comm->size)
-        return weft_fail(MPI_ERR_DIMS, "the grid has more places than %s has ranks, %d",
-                         weft_comm_label(comm), comm->size);
-    return MPI_SUCCESS;
+    if (*size_out >= 0 && *size_out <= comm->size)
+        return MPI_SUCCESS;
+    int widest = 0;
+    for (int i = 1; i < grid->ndims; i++)
+        widest = grid->dims[i] > grid->dims[widest] ? i : widest;
+    return weft_fail(MPI_ERR_DIMS,
+                     "dims[%d] is %d, with which the grid has more places than %s has ranks, %d",
+                     widest, grid->dims[widest], weft_comm_label(comm), comm->size);
 }
 
 static int make_grid(weft_comm_t *comm, const weft_cart_t *grid, bool reorders, MPI_Comm *comm_cart)
@@ -265,9 +269,11 @@ static int find_rank(const weft_cart_t *cart, const int coords[], int *rank)
     int err = cart->ndims == 0 ? MPI_SUCCESS : weft_check_input(coords, "coords");
     if (err != MPI_SUCCESS)
         return err;
-    *rank = weft_cart_rank(cart, coords);
-    if (*rank != MPI_PROC_NULL)
+    int found = weft_cart_rank(cart, coords);
+    if (found != MPI_PROC_NULL) {
+        *rank = found;
         return MPI_SUCCESS;
+    }
     int i = 0;
     while (cart->periods[i] || (coords[i] >= 0 && coords[i] < cart->dims[i]))
         i++;

@@ -155,17 +155,18 @@ typedef struct output_array {
 } output_array_t;
 
 /* All of them must fit. */
-static int give_numbers(const int *from, int count, const output_array_t *out)
+static int check_fits(int count, const output_array_t *out)
 {
     if (out->most < count)
         return weft_fail(MPI_ERR_ARG, "%s is %d, but there are %d", out->most_name, out->most,
                          count);
-    if (count == 0)
-        return MPI_SUCCESS;
-    int err = weft_check_output(out->to, out->name);
-    if (err == MPI_SUCCESS)
-        memcpy(out->to, from, (size_t)count * sizeof(int));
-    return err;
+    return count == 0 ? MPI_SUCCESS : weft_check_output(out->to, out->name);
+}
+
+static void give_numbers(const int *from, int count, int *to)
+{
+    if (count > 0)
+        memcpy(to, from, (size_t)count * sizeof(int));
 }
 
 /** The graph of a communicator, as MPI_Graph_create was given it (section 8.5.5).
@@ -183,11 +184,14 @@ int PMPI_Graph_get(MPI_Comm handle, int maxindex, int maxedges, int indx[], int 
     const weft_graph_t *graph;
     int err = check_graph_comm(&call, handle, &comm, &graph);
     if (err == MPI_SUCCESS)
-        err = give_numbers(graph->index, graph->nodes,
-                           &(output_array_t){indx, maxindex, "index", "maxindex"});
+        err = check_fits(graph->nodes, &(output_array_t){indx, maxindex, "index", "maxindex"});
     if (err == MPI_SUCCESS)
-        err = give_numbers(graph->edges, graph->edge_count,
-                           &(output_array_t){edges, maxedges, "edges", "maxedges"});
+        err =
+            check_fits(graph->edge_count, &(output_array_t){edges, maxedges, "edges", "maxedges"});
+    if (err == MPI_SUCCESS) {
+        give_numbers(graph->index, graph->nodes, indx);
+        give_numbers(graph->edges, graph->edge_count, edges);
+    }
     return weft_call_end(&call, err);
 }
 
@@ -220,8 +224,10 @@ static int give_neighbors(const weft_graph_t *graph, int rank, int most, int nei
 {
     int count;
     const int *found = weft_graph_neighbors(graph, rank, &count);
-    return give_numbers(found, count,
-                        &(output_array_t){neighbors, most, "neighbors", "maxneighbors"});
+    int err = check_fits(count, &(output_array_t){neighbors, most, "neighbors", "maxneighbors"});
+    if (err == MPI_SUCCESS)
+        give_numbers(found, count, neighbors);
+    return err;
 }
 
 /** The neighbours of a rank in a graph, in the order in which MPI_Graph_create was given them
@@ -479,21 +485,23 @@ int PMPI_Dist_graph_neighbors_count(MPI_Comm handle, int *indegree, int *outdegr
     return weft_call_end(&call, err);
 }
 
-/* As many as there is room for (section 8.5.5); no weights where the graph or the program has none.
- */
-static int give_edges(int count, const int *peers, const int *weights, const output_array_t *out,
-                      int *weights_out)
+static int check_edge_room(int count, const output_array_t *out)
 {
     int err = weft_check_count(out->most, out->most_name);
-    size_t bytes = (size_t)(out->most < count ? out->most : count) * sizeof(int);
-    if (err == MPI_SUCCESS && bytes > 0)
-        err = weft_check_output(out->to, out->name);
-    if (err != MPI_SUCCESS || bytes == 0)
-        return err;
-    memcpy(out->to, peers, bytes);
+    return err != MPI_SUCCESS || out->most == 0 || count == 0
+               ? err
+               : weft_check_output(out->to, out->name);
+}
+
+/* As many as there is room for (section 8.5.5); no weights where the graph or the program has none.
+ */
+static void give_edges(int count, const int *peers, const int *weights, const output_array_t *out,
+                       int *weights_out)
+{
+    int given = out->most < count ? out->most : count;
+    give_numbers(peers, given, out->to);
     if (weights != NULL && weights_out != NULL && weights_out != MPI_UNWEIGHTED)
-        memcpy(weights_out, weights, bytes);
-    return MPI_SUCCESS;
+        give_numbers(weights, given, weights_out);
 }
 
 /** The neighbours of the caller in a distributed graph, in the order that neighbourhood collectives
@@ -515,9 +523,12 @@ int PMPI_Dist_graph_neighbors(MPI_Comm handle, int maxindegree, int sources[], i
                          out = {destinations, maxoutdegree, "destinations", "maxoutdegree"};
     int err = check_dist_graph(&call, handle, &edges);
     if (err == MPI_SUCCESS)
-        err = give_edges(edges->in_count, edges->sources, edges->in_weights, &in, sourceweights);
+        err = check_edge_room(edges->in_count, &in);
     if (err == MPI_SUCCESS)
-        err = give_edges(edges->out_count, edges->destinations, edges->out_weights, &out,
-                         destweights);
+        err = check_edge_room(edges->out_count, &out);
+    if (err == MPI_SUCCESS) {
+        give_edges(edges->in_count, edges->sources, edges->in_weights, &in, sourceweights);
+        give_edges(edges->out_count, edges->destinations, edges->out_weights, &out, destweights);
+    }
     return weft_call_end(&call, err);
 }
