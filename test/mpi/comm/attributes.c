@@ -180,7 +180,9 @@ static void test_errors(void)
     MPI_Type_set_attr(MPI_INT, type_key, (void *)3L);
     MPI_Type_get_attr(MPI_INT, type_key, &value, &is_set);
     EXPECT(is_set ? (long)value : 0, 3);
-    MPI_Type_delete_attr(MPI_INT, type_key);
+    EXPECT(MPI_Type_delete_attr(MPI_INT, type_key), MPI_SUCCESS);
+    MPI_Type_get_attr(MPI_INT, type_key, &value, &is_set);
+    EXPECT(is_set, 0);
     MPI_Comm_free_keyval(&key);
     MPI_Type_free_keyval(&type_key);
 }

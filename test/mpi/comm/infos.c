@@ -122,6 +122,12 @@ static void test_abi(void)
     MPI_Info_create(&info);
     MPI_Info_set(info, "mpi_integer_size", "3");
     EXPECT_ERROR(MPI_Abi_set_fortran_info(info), MPI_ERR_ABI);
+    MPI_Info_set(info, "mpi_integer_size", "4");
+    EXPECT(MPI_Abi_set_fortran_info(info), MPI_SUCCESS);
+    EXPECT_ERROR(MPI_Abi_set_fortran_info(info), MPI_ERR_ABI);
+    MPI_Info_free(&info);
+    EXPECT(MPI_Abi_get_fortran_info(&info), MPI_SUCCESS);
+    check_key(info, "mpi_integer_size", "4");
     MPI_Info_free(&info);
 }
 

@@ -4,6 +4,7 @@
 #include "expect.h"
 
 #include <pthread.h>
+#include <sys/utsname.h>
 
 /* There and back; null handles, too. */
 #define SAME(Kind, handle) EXPECT(MPI_##Kind##_fromint(MPI_##Kind##_toint(handle)) == (handle), 1)
@@ -141,6 +142,38 @@ static void test_threads(void)
     EXPECT(MPI_Wtick() > 0 && MPI_Wtick() < 1, 1);
 }
 
+/* ---- facts ---- */
+
+static void test_versions(void)
+{
+    int major = 0, minor = -1, length = 0;
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    EXPECT(MPI_Get_version(&major, &minor), MPI_SUCCESS);
+    EXPECT(major, MPI_VERSION);
+    EXPECT(minor, MPI_SUBVERSION);
+    EXPECT(MPI_Abi_get_version(&major, &minor), MPI_SUCCESS);
+    EXPECT(major, MPI_ABI_VERSION);
+    EXPECT(minor, MPI_ABI_SUBVERSION);
+    EXPECT(MPI_Get_library_version(text, &length), MPI_SUCCESS);
+    EXPECT(length, strlen(text));
+    EXPECT(strncmp(text, "Weft ", 5), 0);
+}
+
+static void test_host_and_time(void)
+{
+    struct utsname machine;
+    char name[MPI_MAX_PROCESSOR_NAME] = "";
+    int length = 0;
+    uname(&machine);
+    EXPECT(MPI_Get_processor_name(name, &length), MPI_SUCCESS);
+    EXPECT(length, strlen(name));
+    EXPECT_TEXT(name, machine.nodename);
+    double before = MPI_Wtime();
+    while (MPI_Wtime() <= before)
+        continue;
+    EXPECT(MPI_Wtime() - before < 100, 1); /* in seconds */
+}
+
 /* ---- attributes by their names of MPI 1 ---- */
 
 static int deleted;
@@ -179,5 +212,7 @@ int main(int argc, char **argv)
     test_addresses();
     test_threads();
     test_old_attributes();
+    test_versions();
+    test_host_and_time();
     return expect_end();
 }
