@@ -142,7 +142,7 @@ def owner_of(function, parameters, bad_parameter, value, sections):
     return valid.replace("&", "")
 
 
-def write_case(function, parameters, index, bad, sections):
+def write_case(function, parameters, index, bad, sections, other_root=None):
     value, error_class, texts = bad
     parameter = parameters[index]
     if value.startswith("wide: "):
@@ -150,6 +150,8 @@ def write_case(function, parameters, index, bad, sections):
             return
         value = value[6:]
     arguments = [as_c(rule_of(function, p, sections).valid, function, p) for p in parameters]
+    if other_root:
+        arguments[[p.name for p in parameters].index("root")] = other_root
     arguments[index] = as_c(value, function, parameter)
     classes = [f"MPI_ERR_{c}" for c in error_class.split("|")]
     called = dict(pair.split() for pair in directive(function, "called", sections).split(", "))
@@ -171,6 +173,11 @@ def write_function(function, parameters, sections):
     for index, parameter in enumerate(parameters):
         for bad in rule_of(function, parameter, sections).bad:
             write_case(function, parameters, index, bad, sections)
+    other_root, *names = (directive(function, "also", sections) or "none").split()
+    for index, parameter in enumerate(parameters):
+        for bad in rule_of(function, parameter, sections).bad if parameter.name in names else ():
+            if not bad[0].startswith("at."):
+                write_case(function, parameters, index, bad, sections, other_root)
     print("}")
 
 
@@ -193,6 +200,7 @@ def main():
     print("};")
     complaints += [f"arguments.list: no function needs the rule of {n} in [{' '.join(s.patterns)}]"
                    for s in sections for n, r in s.rules.items() if not r.used]
+    complaints += [f"arguments.list: no function needs [{' '.join(s.patterns)}]" for s in sections if not s.used]
     complaints += [f"arguments.list: {n} in [{' '.join(s.patterns)}] has neither a bad value nor a reason"
                    for s in sections for n, r in s.rules.items() if not r.bad and not r.reason]
     for complaint in complaints:

@@ -116,6 +116,12 @@ static void test_buffers(void)
 {
     int other = (rank + 1) % size;
     FAILS(MPI_ERR_BUFFER, MPI_Bcast, MPI_Ibcast, NULL, 1, MPI_INT, 0, world);
+    if (rank > 0) { /* rank 0 receives nothing */
+        FAILS(MPI_ERR_BUFFER, MPI_Exscan, MPI_Iexscan, in, NULL, 1, MPI_INT, MPI_SUM, world);
+        FAILS(MPI_ERR_BUFFER, MPI_Exscan, MPI_Iexscan, in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM,
+              world);
+        FAILS(MPI_ERR_BUFFER, MPI_Exscan, MPI_Iexscan, in, in, 1, MPI_INT, MPI_SUM, world);
+    }
     FAILS(MPI_ERR_BUFFER, MPI_Bcast, MPI_Ibcast, MPI_IN_PLACE, 1, MPI_INT, 0, world);
     FAILS(MPI_ERR_BUFFER, MPI_Gather, MPI_Igather, in, 1, MPI_INT, NULL, 1, MPI_INT, rank, world);
     FAILS(MPI_ERR_BUFFER, MPI_Gather, MPI_Igather, in, 1, MPI_INT, in, 1, MPI_INT, rank, world);
