@@ -24,9 +24,8 @@ typedef struct user_exchange {
 } user_exchange_t;
 
 /* Check once more what has failed, to name the argument: so the names cost other calls nothing. */
-static int __attribute__((cold))
-name_failure(const weft_user_message_t *user, bool is_recv, const weft_message_names_t *names,
-             int err)
+static int __attribute__((cold)) name_failure(const weft_user_message_t *user, bool is_recv,
+                                              const weft_message_names_t *names, int err)
 {
     weft_comm_t *comm = weft_comm_of(user->comm);
     weft_type_t *type = weft_type_of(user->datatype);

@@ -370,10 +370,8 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info
                                 MPI_Errhandler errhandler, MPI_Comm *newcomm)
 {
     weft_call_t call = weft_call_begin("MPI_Comm_create_from_group");
-    from_group_args_t args = {.function = call.name,
-                              .name = stringtag,
-                              .group_name = "group",
-                              .newcomm_name = "newcomm"};
+    from_group_args_t args = {
+        .function = call.name, .name = stringtag, .group_name = "group", .newcomm_name = "newcomm"};
     int err = weft_check_errhandler_of(errhandler, WEFT_KIND_COMM, &args.handler);
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);

@@ -22,8 +22,10 @@ typedef struct weft_message_names {
     const char *buf, *count, *datatype, *peer, *tag;
 } weft_message_names_t;
 
-static const weft_message_names_t weft_message_send_names = {"buf", "count", "datatype", "dest", "tag"},
-                                  weft_message_recv_names = {"buf", "count", "datatype", "source", "tag"};
+static const weft_message_names_t weft_message_send_names = {"buf", "count", "datatype", "dest",
+                                                             "tag"},
+                                  weft_message_recv_names = {"buf", "count", "datatype", "source",
+                                                             "tag"};
 
 /** Nothing goes to or comes from MPI_PROC_NULL: programs leave the type out there. */
 static inline int __attribute__((cold))
