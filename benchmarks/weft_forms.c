@@ -142,16 +142,23 @@ static void prepare(bench_t *bench, size_t bytes)
     f->count = (int)bytes;
     f->send = bench_buffer(bench, blocks * bytes, 1);
     f->receive = bench_buffer(bench, blocks * bytes, 2);
-    if (f->which->needs_grid && f->grid == MPI_COMM_NULL)
+    if (f->which->needs_grid)
         make_grid(f, bench->ranks);
     if (f->which->call != start_and_wait)
         return;
-    if (f->prepared != MPI_REQUEST_NULL)
-        MPI_Request_free(&f->prepared);
     if (!prepare_persistent(f)) {
         fprintf(stderr, "%s: this library has no persistent collectives\n", f->which->name);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
+}
+
+static void release(bench_t *bench)
+{
+    form_t *f = bench->own;
+    if (f->prepared != MPI_REQUEST_NULL)
+        MPI_Request_free(&f->prepared);
+    if (f->grid != MPI_COMM_NULL)
+        MPI_Comm_free(&f->grid);
 }
 
 /* ---- running ---- */
@@ -248,6 +255,7 @@ int main(int argc, char **argv)
                          .large_iterations = 100,
                          .prepare = prepare,
                          .run = run,
+                         .release = release,
                          .own = &own};
     return bench_main(&test, 1, argc, argv);
 }
