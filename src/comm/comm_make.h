@@ -111,6 +111,20 @@ int weft_comm_attach_grid(weft_comm_t *comm, const weft_cart_t *grid, weft_comm_
 /** The rank that this rank would get there; MPI_UNDEFINED: none. */
 int weft_comm_place_in_grid(weft_comm_t *comm, const weft_cart_t *grid, int *rank_out);
 
+/** As weft_comm_attach_grid(), with a graph that all ranks know (graph_placement.h). */
+int weft_comm_attach_graph(weft_comm_t *comm, const weft_graph_t *graph, weft_comm_t **out);
+
+/** The rank that this rank would get there; MPI_UNDEFINED: none. */
+int weft_comm_place_in_graph(const weft_comm_t *comm, const weft_graph_t *graph, int *rank_out);
+
+/**
+ * A communicator with a distributed graph; where the hosts allow it, its ranks are reordered so
+ * that neighbours share a host. Errors as of weft_comm_attach_grid().
+ *
+ * topology  the edges of the node that has this rank's number; as of weft_comm_attach_topology()
+ */
+int weft_comm_attach_edges(weft_comm_t *comm, weft_topology_t *topology, weft_comm_t **out);
+
 /** Edges as one rank names them to MPI_Dist_graph_create, which may be any. */
 typedef struct weft_named_edges {
     int count;                    /* of sources */

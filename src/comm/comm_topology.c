@@ -2,6 +2,7 @@
 /* Communicators with a topology, and the edges of a distributed graph, which any rank may name. */
 #include "comm/comm_make.h"
 
+#include "comm/comm_topology_private.h"
 #include "comm/context_agree.h"
 #include "comm/grid_placement.h"
 #include "coll/coll.h"
@@ -34,7 +35,7 @@ static int rank_before_reordering(const void *map, int rank)
     return ((const int *)map)[rank];
 }
 
-static int find_rank(const int *ranks, int size, int rank)
+int wefti_find_rank(const int *ranks, int size, int rank)
 {
     int at = 0;
     while (at < size && ranks[at] != rank)
@@ -42,16 +43,15 @@ static int find_rank(const int *ranks, int size, int rank)
     return at;
 }
 
-/* `ranks` NULL: in the old order. */
-static int attach_topology(weft_comm_t *comm, int size, const int *ranks, weft_topology_t *topology,
-                           weft_comm_t **out)
+int wefti_comm_attach(weft_comm_t *comm, int size, const int *ranks, weft_topology_t *topology,
+                      weft_comm_t **out)
 {
     weft_creation_t creation = wefti_creation_next(comm);
     weft_members_t members = {.parent = comm, .rank = comm->rank, .size = size};
     weft_group_t *group = NULL;
     *out = NULL;
     if (ranks != NULL) {
-        members.rank = find_rank(ranks, size, comm->rank);
+        members.rank = wefti_find_rank(ranks, size, comm->rank);
         members.rank_in_parent = rank_before_reordering;
         members.map = ranks;
     }
@@ -74,7 +74,7 @@ static int attach_topology(weft_comm_t *comm, int size, const int *ranks, weft_t
 int weft_comm_attach_topology(weft_comm_t *comm, int size, weft_topology_t *topology,
                               weft_comm_t **out)
 {
-    return attach_topology(comm, size, NULL, topology, out);
+    return wefti_comm_attach(comm, size, NULL, topology, out);
 }
 
 /* ---- grids whose ranks may be reordered ---- */
@@ -104,7 +104,7 @@ int weft_comm_attach_grid(weft_comm_t *comm, const weft_cart_t *grid, weft_comm_
     int err = place_ranks(comm, grid, &ranks);
     if (err != MPI_SUCCESS)
         return err;
-    err = attach_topology(comm, weft_cart_size(grid), ranks, weft_topology_of_cart(grid), out);
+    err = wefti_comm_attach(comm, weft_cart_size(grid), ranks, weft_topology_of_cart(grid), out);
     weft_free(ranks);
     return err;
 }
@@ -115,7 +115,7 @@ int weft_comm_place_in_grid(weft_comm_t *comm, const weft_cart_t *grid, int *ran
     int err = place_ranks(comm, grid, &ranks);
     if (err != MPI_SUCCESS)
         return err;
-    int rank = ranks == NULL ? comm->rank : find_rank(ranks, size, comm->rank);
+    int rank = ranks == NULL ? comm->rank : wefti_find_rank(ranks, size, comm->rank);
     *rank_out = rank < size ? rank : MPI_UNDEFINED;
     weft_free(ranks);
     return MPI_SUCCESS;

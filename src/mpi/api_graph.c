@@ -49,11 +49,13 @@ static int check_graph(const weft_comm_t *comm, weft_graph_t *graph)
     return err == MPI_SUCCESS ? check_edges(graph) : err;
 }
 
-static int make_graph(weft_comm_t *comm, weft_graph_t *graph, MPI_Comm *comm_graph)
+static int make_graph(weft_comm_t *comm, weft_graph_t *graph, bool reorders, MPI_Comm *comm_graph)
 {
     weft_comm_t *made;
     int err = check_graph(comm, graph);
-    if (err == MPI_SUCCESS)
+    if (err == MPI_SUCCESS && reorders)
+        err = weft_comm_attach_graph(comm, graph, &made);
+    else if (err == MPI_SUCCESS)
         err = weft_comm_attach_topology(comm, graph->nodes, weft_topology_of_graph(graph), &made);
     if (err == MPI_SUCCESS)
         *comm_graph = weft_give_comm("MPI_Graph_create", made);
@@ -67,24 +69,26 @@ static int make_graph(weft_comm_t *comm, weft_graph_t *graph, MPI_Comm *comm_gra
  *  @param[in] nnodes  how many nodes there are, at most as many as the communicator has ranks
  *  @param[in] indx  nnodes sums: how many neighbours node i and those before it have together
  *  @param[in] edges  indx[nnodes - 1] nodes
- *  @param[in] reorder  has no effect: node i is rank i of comm_old
+ *  @param[in] reorder  0: node i is rank i of comm_old; otherwise the nodes may be given to other
+ *      ranks
  *  @error MPI_ERR_COMM  an intercommunicator is given
  *  @error MPI_ERR_ARG  nnodes is negative or too large, indx or edges is NULL but has entries, indx
  *      decreases, or an entry of edges is no node
- *  @see MPI_Dist_graph_create_adjacent */
+ *  @note With reorder neighbours come to ranks of one host, where that makes fewer edges lead from
+ *      host to host. Graphs of more than 8192 nodes keep their order.
+ *  @see MPI_Dist_graph_create_adjacent, MPI_Graph_map */
 WEFT_API(MPI_Graph_create);
 int PMPI_Graph_create(MPI_Comm handle, int nnodes, const int indx[], const int edges[], int reorder,
                       MPI_Comm *comm_graph)
 {
     weft_call_t call = weft_call_begin("MPI_Graph_create");
     weft_comm_t *comm;
-    (void)reorder;
+    weft_graph_t graph = {.nodes = nnodes, .index = indx, .edges = edges};
     int err = weft_check_intracomm(&call, handle, "comm_old", &comm);
     if (err == MPI_SUCCESS)
         err = weft_check_output(comm_graph, "comm_graph");
     if (err == MPI_SUCCESS)
-        err = make_graph(comm, &(weft_graph_t){.nodes = nnodes, .index = indx, .edges = edges},
-                         comm_graph);
+        err = make_graph(comm, &graph, reorder != 0, comm_graph);
     return weft_call_end(&call, err);
 }
 
@@ -102,13 +106,14 @@ int PMPI_Graph_map(MPI_Comm handle, int nnodes, const int indx[], const int edge
 {
     weft_call_t call = weft_call_begin("MPI_Graph_map");
     weft_comm_t *comm;
+    weft_graph_t graph = {.nodes = nnodes, .index = indx, .edges = edges};
     int err = weft_check_intracomm(&call, handle, "comm", &comm);
     if (err == MPI_SUCCESS)
         err = weft_check_output(newrank, "newrank");
     if (err == MPI_SUCCESS)
-        err = check_graph(comm, &(weft_graph_t){.nodes = nnodes, .index = indx, .edges = edges});
+        err = check_graph(comm, &graph);
     if (err == MPI_SUCCESS)
-        *newrank = comm->rank < nnodes ? comm->rank : MPI_UNDEFINED;
+        err = weft_comm_place_in_graph(comm, &graph, newrank);
     return weft_call_end(&call, err);
 }
 
@@ -282,23 +287,33 @@ static int check_weights(const int *weights, size_t count, const char *name, con
     return err;
 }
 
-/* The arguments that both ways to make one have; the communicator has been checked. */
-static int check_creation(const MPI_Comm *comm_dist_graph, MPI_Info info_handle, weft_info_t **out)
+/* The arguments that both ways to make one have, beside the edges. */
+typedef struct dist_graph_args {
+    const char *function;
+    weft_comm_t *comm;
+    weft_info_t *info;
+    bool reorders;
+    MPI_Comm *out;
+} dist_graph_args_t;
+
+/* The communicator has been checked. */
+static int check_creation(MPI_Info info_handle, dist_graph_args_t *args)
 {
-    int err = weft_check_output(comm_dist_graph, "comm_dist_graph");
-    return err == MPI_SUCCESS ? weft_check_info(info_handle, out) : err;
+    int err = weft_check_output(args->out, "comm_dist_graph");
+    return err == MPI_SUCCESS ? weft_check_info(info_handle, &args->info) : err;
 }
 
 /* With the hints of the program; the topology is released on failure. */
-static int make_dist_graph(const char *name, weft_comm_t *comm, weft_topology_t *topology,
-                           weft_info_t *info, MPI_Comm *comm_dist_graph)
+static int make_dist_graph(const dist_graph_args_t *args, weft_topology_t *topology)
 {
     weft_comm_t *made;
-    int err = weft_comm_attach_topology(comm, comm->size, topology, &made);
+    int err = args->reorders
+                  ? weft_comm_attach_edges(args->comm, topology, &made)
+                  : weft_comm_attach_topology(args->comm, args->comm->size, topology, &made);
     if (err != MPI_SUCCESS)
         return err;
-    *comm_dist_graph = weft_give_comm(name, made);
-    return weft_comm_set_hints(made, info);
+    *args->out = weft_give_comm(args->function, made);
+    return weft_comm_set_hints(made, args->info);
 }
 
 static int check_adjacent(const weft_comm_t *comm, weft_edges_t *edges)
@@ -337,14 +352,16 @@ static int check_adjacent(const weft_comm_t *comm, weft_edges_t *edges)
  *  @param[in] outdegree  how many edges lead away from the caller
  *  @param[in] destinations  outdegree ranks of comm_old, to which they go
  *  @param[in] destweights  outdegree numbers, as sourceweights
- *  @param[in] reorder  has no effect: processes keep their ranks
+ *  @param[in] reorder  0: processes keep their ranks; otherwise the edges of rank i of comm_old may
+ *      become those of rank i in another process
  *  @error MPI_ERR_COMM  an intercommunicator is given
  *  @error MPI_ERR_COUNT  indegree or outdegree is negative
  *  @error MPI_ERR_RANK  an entry of sources or destinations is no rank of comm_old
  *  @error MPI_ERR_ARG  an array is NULL, a weight is negative, MPI_WEIGHTS_EMPTY stands for edges,
  *      or MPI_UNWEIGHTED is given for one array alone
- *  @note Weights are kept, but do not change what Weft does. Whether both ends give the same edges
- *      is not checked.
+ *  @note With reorder neighbours come to ranks of one host, where that makes the weight of the
+ *      edges from host to host smaller. Graphs of more than 8192 ranks keep their order.
+ *  @note Whether both ends give the same edges is not checked.
  *  @see MPI_Dist_graph_create, MPI_Comm_set_info */
 WEFT_API(MPI_Dist_graph_create_adjacent);
 int PMPI_Dist_graph_create_adjacent(MPI_Comm handle, int indegree, const int sources[],
@@ -353,23 +370,21 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm handle, int indegree, const int sou
                                     MPI_Info info_handle, int reorder, MPI_Comm *comm_dist_graph)
 {
     weft_call_t call = weft_call_begin("MPI_Dist_graph_create_adjacent");
-    weft_comm_t *comm;
-    weft_info_t *info;
+    dist_graph_args_t args = {
+        .function = call.name, .reorders = reorder != 0, .out = comm_dist_graph};
     weft_edges_t edges = {.in_count = indegree,
                           .out_count = outdegree,
                           .sources = sources,
                           .in_weights = sourceweights,
                           .destinations = destinations,
                           .out_weights = destweights};
-    (void)reorder;
-    int err = weft_check_intracomm(&call, handle, "comm_old", &comm);
+    int err = weft_check_intracomm(&call, handle, "comm_old", &args.comm);
     if (err == MPI_SUCCESS)
-        err = check_creation(comm_dist_graph, info_handle, &info);
+        err = check_creation(info_handle, &args);
     if (err == MPI_SUCCESS)
-        err = check_adjacent(comm, &edges);
+        err = check_adjacent(args.comm, &edges);
     if (err == MPI_SUCCESS)
-        err =
-            make_dist_graph(call.name, comm, weft_topology_of_edges(&edges), info, comm_dist_graph);
+        err = make_dist_graph(&args, weft_topology_of_edges(&edges));
     return weft_call_end(&call, err);
 }
 
@@ -412,38 +427,40 @@ static int check_named_edges(const weft_comm_t *comm, weft_named_edges_t *named)
  *      source, those of the second, ...
  *  @param[in] weights  one number for each destination, at least 0; or MPI_UNWEIGHTED, at all
  *      ranks; or MPI_WEIGHTS_EMPTY, if the caller gives no edges
- *  @param[in] reorder  has no effect: processes keep their ranks
+ *  @param[in] reorder  0: processes keep their ranks; otherwise the edges of rank i of comm_old may
+ *      become those of rank i in another process
  *  @error MPI_ERR_COMM  an intercommunicator is given
  *  @error MPI_ERR_COUNT  n is negative
  *  @error MPI_ERR_RANK  an entry of sources or destinations is no rank of comm_old
  *  @error MPI_ERR_ARG  an array is NULL, a degree or a weight is negative, or MPI_WEIGHTS_EMPTY
  *      stands for edges
  *  @note The neighbours of a rank are in the order of the ranks that gave the edges, and then in
- *      that of their arrays. Weights are kept, but do not change what Weft does. */
+ *      that of their arrays.
+ *  @note With reorder neighbours come to ranks of one host, as in MPI_Dist_graph_create_adjacent.
+ *  @see MPI_Dist_graph_create_adjacent */
 WEFT_API(MPI_Dist_graph_create);
 int PMPI_Dist_graph_create(MPI_Comm handle, int n, const int sources[], const int degrees[],
                            const int destinations[], const int *weights, MPI_Info info_handle,
                            int reorder, MPI_Comm *comm_dist_graph)
 {
     weft_call_t call = weft_call_begin("MPI_Dist_graph_create");
-    weft_comm_t *comm;
-    weft_info_t *info;
     weft_topology_t *topology;
+    dist_graph_args_t args = {
+        .function = call.name, .reorders = reorder != 0, .out = comm_dist_graph};
     weft_named_edges_t named = {.count = n,
                                 .sources = sources,
                                 .degrees = degrees,
                                 .destinations = destinations,
                                 .weights = weights};
-    (void)reorder;
-    int err = weft_check_intracomm(&call, handle, "comm_old", &comm);
+    int err = weft_check_intracomm(&call, handle, "comm_old", &args.comm);
     if (err == MPI_SUCCESS)
-        err = check_creation(comm_dist_graph, info_handle, &info);
+        err = check_creation(info_handle, &args);
     if (err == MPI_SUCCESS)
-        err = check_named_edges(comm, &named);
+        err = check_named_edges(args.comm, &named);
     if (err == MPI_SUCCESS)
-        err = weft_comm_gather_edges(comm, &named, &topology);
+        err = weft_comm_gather_edges(args.comm, &named, &topology);
     if (err == MPI_SUCCESS)
-        err = make_dist_graph(call.name, comm, topology, info, comm_dist_graph);
+        err = make_dist_graph(&args, topology);
     return weft_call_end(&call, err);
 }
 

@@ -30,6 +30,14 @@ static const int *append_numbers(int **end, const int *from, int count)
     return at;
 }
 
+/* The array of `count` numbers that begins at *end, which moves behind it. */
+static const int *pass_numbers(const int **end, int count)
+{
+    const int *at = *end;
+    *end += count;
+    return at;
+}
+
 weft_topology_t *weft_topology_of_cart(const weft_cart_t *cart)
 {
     weft_topology_t *topology = create_topology(MPI_CART, 2 * (size_t)cart->ndims);
@@ -55,18 +63,33 @@ weft_topology_t *weft_topology_of_graph(const weft_graph_t *graph)
     return topology;
 }
 
+weft_topology_t *weft_topology_for_edges(int in_count, int out_count, bool is_weighted)
+{
+    size_t edges = (size_t)in_count + (size_t)out_count;
+    weft_topology_t *topology = create_topology(MPI_DIST_GRAPH, (is_weighted ? 2 : 1) * edges);
+    if (topology == NULL)
+        return NULL;
+    const int *end = topology->numbers;
+    topology->edges =
+        (weft_edges_t){.in_count = in_count, .out_count = out_count, .is_weighted = is_weighted};
+    topology->edges.sources = pass_numbers(&end, in_count);
+    topology->edges.in_weights = is_weighted ? pass_numbers(&end, in_count) : NULL;
+    topology->edges.destinations = pass_numbers(&end, out_count);
+    topology->edges.out_weights = is_weighted ? pass_numbers(&end, out_count) : NULL;
+    return topology;
+}
+
 weft_topology_t *weft_topology_of_edges(const weft_edges_t *edges)
 {
     weft_topology_t *topology =
-        create_topology(MPI_DIST_GRAPH, 2 * ((size_t)edges->in_count + (size_t)edges->out_count));
+        weft_topology_for_edges(edges->in_count, edges->out_count, edges->is_weighted);
     if (topology == NULL)
         return NULL;
     int *end = topology->numbers;
-    topology->edges = *edges;
-    topology->edges.sources = append_numbers(&end, edges->sources, edges->in_count);
-    topology->edges.in_weights = append_numbers(&end, edges->in_weights, edges->in_count);
-    topology->edges.destinations = append_numbers(&end, edges->destinations, edges->out_count);
-    topology->edges.out_weights = append_numbers(&end, edges->out_weights, edges->out_count);
+    append_numbers(&end, edges->sources, edges->in_count);
+    append_numbers(&end, edges->in_weights, edges->in_count);
+    append_numbers(&end, edges->destinations, edges->out_count);
+    append_numbers(&end, edges->out_weights, edges->out_count);
     return topology;
 }
 

@@ -40,13 +40,17 @@ typedef struct weft_topology {
         weft_graph_t graph;
         weft_edges_t edges;
     };
-    int numbers[]; /* all arrays */
+    int numbers[]; /* all arrays, one behind the other */
 } weft_topology_t;
 
 /** Copies, with one reference; NULL: no memory. */
 weft_topology_t *weft_topology_of_cart(const weft_cart_t *cart);
 weft_topology_t *weft_topology_of_graph(const weft_graph_t *graph);
 weft_topology_t *weft_topology_of_edges(const weft_edges_t *edges);
+
+/** Without its numbers yet: sources, their weights, destinations, their weights, one behind the
+ * other; no weights if it has none. NULL: no memory. */
+weft_topology_t *weft_topology_for_edges(int in_count, int out_count, bool is_weighted);
 
 /** Both take NULL, for a communicator without topology. */
 weft_topology_t *weft_topology_retain(weft_topology_t *topology);

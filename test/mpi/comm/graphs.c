@@ -5,6 +5,13 @@
 
 #include <stdlib.h>
 
+static int rank_in(MPI_Comm comm)
+{
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    return rank;
+}
+
 /* ---- general graphs: node i has edges to i + 1 and, if even, to all others ---- */
 
 static int degree_of(int node, int nodes)
@@ -62,8 +69,9 @@ static void try_graph(int nodes)
     MPI_Graph_create(MPI_COMM_WORLD, nodes, index, edges, 1, &graph);
     EXPECT(graph == MPI_COMM_NULL, expect_rank >= nodes);
     MPI_Graph_map(MPI_COMM_WORLD, nodes, index, edges, &place);
-    EXPECT(place, expect_rank < nodes ? expect_rank : MPI_UNDEFINED);
+    EXPECT(place == MPI_UNDEFINED, expect_rank >= nodes);
     if (graph != MPI_COMM_NULL) {
+        EXPECT(place, rank_in(graph)); /* reordered as MPI_Graph_map says */
         expect_graph(graph, nodes, index, edges, count);
         MPI_Comm_dup(graph, &copy);
         MPI_Comm_free(&graph);
@@ -109,7 +117,7 @@ static int count_named(const int peers[], const int weights[], int count, int pe
 
 static void expect_dist_graph(MPI_Comm graph, int is_weighted)
 {
-    int kind, in_count, out_count, got_weighted, most = 2 * expect_size;
+    int rank = rank_in(graph), kind, in_count, out_count, got_weighted, most = 2 * expect_size;
     int *sources = malloc(sizeof(int) * 4 * (size_t)most);
     int *dests = sources + most, *in_weights = dests + most, *out_weights = in_weights + most;
     MPI_Topo_test(graph, &kind);
@@ -123,11 +131,11 @@ static void expect_dist_graph(MPI_Comm graph, int is_weighted)
     for (int i = 0; i < 2 * expect_size; i++) {
         edge_t edge = edge_number(i);
         int weight = is_weighted ? edge.weight : -1;
-        in_expected += edge.to == expect_rank;
-        if (edge.to == expect_rank)
+        in_expected += edge.to == rank;
+        if (edge.to == rank)
             EXPECT(count_named(sources, in_weights, in_count, edge.from, weight),
                    count_edges(edge.from, edge.to, weight));
-        if (edge.from == expect_rank)
+        if (edge.from == rank)
             EXPECT(count_named(dests, out_weights, out_count, edge.to, weight),
                    count_edges(edge.from, edge.to, weight));
     }
@@ -152,8 +160,8 @@ static void try_dist_graph(int shift, int is_lumped, int is_weighted)
     }
     MPI_Comm graph, copy;
     const int *given = !is_weighted ? MPI_UNWEIGHTED : count == 0 ? MPI_WEIGHTS_EMPTY : weights;
-    MPI_Dist_graph_create(MPI_COMM_WORLD, count, sources, degrees, dests, given, MPI_INFO_NULL, 0,
-                          &graph);
+    MPI_Dist_graph_create(MPI_COMM_WORLD, count, sources, degrees, dests, given, MPI_INFO_NULL,
+                          shift, &graph);
     expect_dist_graph(graph, is_weighted);
     MPI_Comm_dup(graph, &copy);
     MPI_Comm_free(&graph);
@@ -162,39 +170,102 @@ static void try_dist_graph(int shift, int is_lumped, int is_weighted)
     free(sources);
 }
 
-/* Each rank names the edges at itself, and gets them back in the order that it gave. */
-static void try_adjacent(int is_weighted)
+/* The edges at one rank, in descending order. */
+typedef struct ends {
+    int in_count, out_count;
+    int *sources, *dests, *in_weights, *out_weights; /* one allocation */
+} ends_t;
+
+static ends_t edges_at(int rank)
 {
-    int most = 2 * expect_size, in_count = 0, out_count = 0;
-    int *sources = malloc(sizeof(int) * 6 * (size_t)most);
-    int *dests = sources + most, *in_weights = dests + most, *out_weights = in_weights + most;
-    int *got = out_weights + most, *got_weights = got + most;
-    for (int i = most - 1; i >= 0; i--) {
+    size_t most = 2 * (size_t)expect_size;
+    ends_t ends = {.sources = malloc(sizeof(int) * 4 * most)};
+    ends.dests = ends.sources + most;
+    ends.in_weights = ends.dests + most;
+    ends.out_weights = ends.in_weights + most;
+    for (int i = (int)most - 1; i >= 0; i--) {
         edge_t edge = edge_number(i);
-        if (edge.to == expect_rank) {
-            sources[in_count] = edge.from;
-            in_weights[in_count++] = edge.weight;
+        if (edge.to == rank) {
+            ends.sources[ends.in_count] = edge.from;
+            ends.in_weights[ends.in_count++] = edge.weight;
         }
-        if (edge.from == expect_rank) {
-            dests[out_count] = edge.to;
-            out_weights[out_count++] = edge.weight;
+        if (edge.from == rank) {
+            ends.dests[ends.out_count] = edge.to;
+            ends.out_weights[ends.out_count++] = edge.weight;
         }
     }
+    return ends;
+}
+
+static MPI_Comm make_adjacent(const ends_t *ends, int is_weighted, int reorder)
+{
     MPI_Comm graph;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in_count, sources,
-                                   !is_weighted    ? MPI_UNWEIGHTED
-                                   : in_count == 0 ? MPI_WEIGHTS_EMPTY
-                                                   : in_weights,
-                                   out_count, dests, is_weighted ? out_weights : MPI_UNWEIGHTED,
-                                   MPI_INFO_NULL, 1, &graph);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, ends->in_count, ends->sources,
+                                   !is_weighted          ? MPI_UNWEIGHTED
+                                   : ends->in_count == 0 ? MPI_WEIGHTS_EMPTY
+                                                         : ends->in_weights,
+                                   ends->out_count, ends->dests,
+                                   is_weighted ? ends->out_weights : MPI_UNWEIGHTED, MPI_INFO_NULL,
+                                   reorder, &graph);
+    return graph;
+}
+
+/* Each rank names the edges at itself; who has its rank at last has them, in the order given. */
+static void try_adjacent(int is_weighted, int reorder)
+{
+    ends_t given = edges_at(expect_rank);
+    MPI_Comm graph = make_adjacent(&given, is_weighted, reorder);
+    ends_t own = edges_at(rank_in(graph));
+    int got[64], got_weights[64];
     expect_dist_graph(graph, is_weighted);
-    MPI_Dist_graph_neighbors(graph, in_count, got, is_weighted ? got_weights : MPI_UNWEIGHTED, 0,
-                             NULL, NULL);
-    EXPECT(memcmp(got, sources, sizeof(int) * (size_t)in_count), 0);
+    EXPECT(reorder || rank_in(graph) == expect_rank, 1);
+    MPI_Dist_graph_neighbors(graph, 64, got, is_weighted ? got_weights : MPI_UNWEIGHTED, 0, NULL,
+                             NULL);
+    EXPECT(memcmp(got, own.sources, sizeof(int) * (size_t)own.in_count), 0);
     if (is_weighted)
-        EXPECT(memcmp(got_weights, in_weights, sizeof(int) * (size_t)in_count), 0);
+        EXPECT(memcmp(got_weights, own.in_weights, sizeof(int) * (size_t)own.in_count), 0);
     MPI_Comm_free(&graph);
-    free(sources);
+    free(given.sources);
+    free(own.sources);
+}
+
+/* ---- neighbours come to one host ---- */
+
+/* Of a rank of MPI_COMM_WORLD, out of WEFT_NODES (0,1,0,1 for example). */
+static int node_of(int rank)
+{
+    const char *at = getenv("WEFT_NODES");
+    for (; at != NULL && rank > 0; rank--)
+        at = strchr(at, ',') == NULL ? NULL : strchr(at, ',') + 1;
+    return at == NULL ? 0 : atoi(at);
+}
+
+/* Is the process with the rank that the caller's partner has in `graph` on the caller's node? */
+static int is_partner_here(MPI_Comm graph)
+{
+    int own = node_of(expect_rank), other = -1, partner = rank_in(graph) ^ 1;
+    MPI_Sendrecv(&own, 1, MPI_INT, partner, 0, &other, 1, MPI_INT, partner, 0, graph,
+                 MPI_STATUS_IGNORE);
+    return own == other;
+}
+
+/* Ranks 2 i and 2 i + 1 talk much, and all talk little in a ring; nodes have an even number. */
+static void try_pairs(void)
+{
+    int partner = expect_rank ^ 1, next = (expect_rank + 1) % expect_size, degree = 2;
+    int peers[] = {partner, next}, weights[] = {100, 1}, edges[64], index[64];
+    MPI_Comm graph;
+    MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &expect_rank, &degree, peers, weights, MPI_INFO_NULL,
+                          1, &graph);
+    EXPECT(is_partner_here(graph), 1);
+    MPI_Comm_free(&graph);
+    for (int i = 0; i < expect_size; i++) {
+        edges[i] = i ^ 1;
+        index[i] = i + 1;
+    }
+    MPI_Graph_create(MPI_COMM_WORLD, expect_size, index, edges, 1, &graph);
+    EXPECT(is_partner_here(graph), 1);
+    MPI_Comm_free(&graph);
 }
 
 /* A graph without edges, and one in which MPI is told of the ranks' edges by nobody. */
@@ -279,8 +350,11 @@ int main(int argc, char **argv)
         try_dist_graph(0, 0, is_weighted);
         try_dist_graph(1, 0, is_weighted);
         try_dist_graph(0, 1, is_weighted);
-        try_adjacent(is_weighted);
+        try_adjacent(is_weighted, 0);
+        try_adjacent(is_weighted, 1);
     }
+    if (argc > 1 && strcmp(argv[1], "pairs") == 0)
+        try_pairs();
     try_empty();
     try_graph_errors();
     try_dist_errors();
