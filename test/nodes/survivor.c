@@ -52,21 +52,22 @@ static void exchange(int distance, int count, int round, int is_any)
     MPI_Request requests[2];
     MPI_Status statuses[2];
     int to = (rank + distance) % size, from = (rank + size - distance) % size;
+    int source =
+        is_any ? MPI_ANY_SOURCE : from; /* of an error of any it is not known who is lost */
     for (int i = 0; i < count; i++) {
         out[i] = rank * 1000 + round + i;
         in[i] = -1;
     }
-    int err = MPI_Irecv(in, count, MPI_INT, is_any ? MPI_ANY_SOURCE : from, distance,
-                        MPI_COMM_WORLD, &requests[0]);
+    int err = MPI_Irecv(in, count, MPI_INT, source, distance, MPI_COMM_WORLD, &requests[0]);
     if (err != MPI_SUCCESS)
-        end(err, from, "MPI_Irecv");
+        end(err, source, "MPI_Irecv");
     err = MPI_Isend(out, count, MPI_INT, to, distance, MPI_COMM_WORLD, &requests[1]);
     if (err != MPI_SUCCESS)
         end(err, to, "MPI_Isend");
     for (int i = 1; i >= 0; i--) {
         err = MPI_Wait(&requests[i], &statuses[i]);
         if (err != MPI_SUCCESS)
-            end(err, i == 0 ? from : to, "MPI_Wait");
+            end(err, i == 0 ? source : to, "MPI_Wait");
     }
     check_data(from, count, round);
 }
