@@ -26,6 +26,14 @@ static void give_proc_null(MPI_Status *status)
     weft_status_copy(status, &from_nobody);
 }
 
+/* `message` may be NULL: there is none. */
+static MPI_Message give_message(const char *function, weft_message_t *message)
+{
+    MPI_Message handle = message == NULL ? MPI_MESSAGE_NULL : weft_message_handle(message);
+    weft_note_given(WEFT_KIND_MESSAGE, handle, function);
+    return handle;
+}
+
 /** Waits until a message is there that a receive with these arguments would get, and does not
  *  receive it (section 3.8.1). status tells its source, tag and length, so that a buffer can be
  *  made for it. A receive with this source and tag then gets that message, if no other thread
@@ -34,6 +42,7 @@ static void give_proc_null(MPI_Status *status)
  *      and status has the source MPI_PROC_NULL, the tag MPI_ANY_TAG and the length 0
  *  @param[in] tag  a tag, or MPI_ANY_TAG
  *  @param[out] status  describes the message, or MPI_STATUS_IGNORE
+ *  @error MPI_ERR_OTHER  no such message is there, and the source has ended or cannot be reached
  *  @see MPI_Iprobe, MPI_Mprobe, MPI_Get_count */
 WEFT_API(MPI_Probe);
 int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
@@ -44,7 +53,7 @@ int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
     if (err == MPI_SUCCESS && source == MPI_PROC_NULL)
         give_proc_null(status);
     else if (err == MPI_SUCCESS)
-        weft_probe(&args, status);
+        err = weft_probe(&args, status);
     return weft_call_end(&call, err);
 }
 
@@ -65,7 +74,9 @@ int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *statu
         give_proc_null(status);
         *flag = true;
     } else if (err == MPI_SUCCESS) {
-        *flag = weft_iprobe(&args, status);
+        bool is_there;
+        err = weft_iprobe(&args, &is_there, status);
+        *flag = is_there;
     }
     return weft_call_end(&call, err);
 }
@@ -90,9 +101,8 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_St
         *message = MPI_MESSAGE_NO_PROC;
     } else if (err == MPI_SUCCESS) {
         weft_message_t *found;
-        weft_mprobe(&args, &found, status);
-        *message = weft_message_handle(found);
-        weft_note_given(WEFT_KIND_MESSAGE, *message, call.name);
+        err = weft_mprobe(&args, &found, status);
+        *message = give_message(call.name, found);
     }
     return weft_call_end(&call, err);
 }
@@ -121,9 +131,9 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
         *message = MPI_MESSAGE_NO_PROC;
         *flag = true;
     } else if (err == MPI_SUCCESS) {
-        *flag = weft_improbe(&args, &found, status);
-        *message = *flag ? weft_message_handle(found) : MPI_MESSAGE_NULL;
-        weft_note_given(WEFT_KIND_MESSAGE, *message, call.name);
+        err = weft_improbe(&args, &found, status);
+        *flag = found != NULL;
+        *message = give_message(call.name, found);
     }
     return weft_call_end(&call, err);
 }

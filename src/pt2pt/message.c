@@ -12,6 +12,7 @@
 #include "runtime/progress.h"
 #include "base/config.h"
 #include "base/copy.h"
+#include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/out_of_memory.h"
@@ -102,7 +103,7 @@ typedef struct watcher {
 
 static watcher_t *watchers;
 
-static void tell_watchers(void)
+void wefti_probes_wake(void)
 {
     for (watcher_t *watcher = watchers; watcher != NULL; watcher = watcher->next)
         watcher->has_news = true;
@@ -180,7 +181,7 @@ void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, cons
     weft_high_water_note(&wefti_unexpected.queue, wefti_pt2pt.messages.count);
     WEFT_EVENT(weft_unexpected_message_event, NULL, .source = weft_process_rank(key->source),
                .tag = key->tag, .bytes = rts->bytes, .queued = wefti_pt2pt.messages.count);
-    tell_watchers();
+    wefti_probes_wake();
 }
 
 weft_message_t *wefti_message_peek(weft_match_key_t key)
@@ -252,12 +253,16 @@ void weft_pt2pt_waiting_each(void (*visit)(const weft_waiting_message_t *message
 
 /* ---- probes ---- */
 
+static int source_of(const weft_probe_args_t *args)
+{
+    return args->source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE
+                                          : weft_comm_process(args->comm, args->source);
+}
+
 static weft_message_t *look_for_message(const weft_probe_args_t *args, MPI_Status *status)
 {
-    int source = args->source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE
-                                                : weft_comm_process(args->comm, args->source);
     weft_message_t *message =
-        wefti_message_peek((weft_match_key_t){args->comm->context, source, args->tag});
+        wefti_message_peek((weft_match_key_t){args->comm->context, source_of(args), args->tag});
     if (message == NULL)
         return NULL;
     MPI_Status found = {.MPI_TAG = message->entry.key.tag};
@@ -267,13 +272,24 @@ static weft_message_t *look_for_message(const weft_probe_args_t *args, MPI_Statu
     return message;
 }
 
-static weft_message_t *look_with_progress(const weft_probe_args_t *args, MPI_Status *status)
+/* Can a message still come that is not there? */
+static int check_hope(const weft_probe_args_t *args)
 {
-    weft_message_t *message = look_for_message(args, status);
-    if (message != NULL)
-        return message;
+    if (__builtin_expect(wefti_pt2pt.lost_peers > 0, 0) && wefti_is_from_lost(source_of(args)))
+        return weft_fail(MPI_ERR_OTHER, "%s", wefti_pt2pt.lost_text);
+    return MPI_SUCCESS;
+}
+
+/* *out is NULL if there is none. */
+static int look_with_progress(const weft_probe_args_t *args, weft_message_t **out,
+                              MPI_Status *status)
+{
+    *out = look_for_message(args, status);
+    if (*out != NULL)
+        return MPI_SUCCESS;
     weft_progress_test();
-    return look_for_message(args, status);
+    *out = look_for_message(args, status);
+    return *out != NULL ? MPI_SUCCESS : check_hope(args);
 }
 
 static void forget_message(const watcher_t *watcher)
@@ -284,51 +300,58 @@ static void forget_message(const watcher_t *watcher)
     *at = watcher->next;
 }
 
-static weft_message_t *look_until_found(const weft_probe_args_t *args, MPI_Status *status)
+static int look_until_found(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status)
 {
     watcher_t self = {.next = watchers};
     watchers = &self;
-    weft_message_t *message;
-    while ((message = look_for_message(args, status)) == NULL) {
+    int err = MPI_SUCCESS;
+    while ((*out = look_for_message(args, status)) == NULL && err == MPI_SUCCESS) {
         self.has_news = false;
-        weft_progress_until(&self.has_news);
+        err = check_hope(args);
+        if (err == MPI_SUCCESS)
+            weft_progress_until(&self.has_news);
     }
     forget_message(&self);
-    return message;
+    return err;
 }
 
 /* Take a message out of the queue for the receive that will name it. */
-static weft_message_t *reserve_message(weft_message_t *message, weft_comm_t *comm)
+static void reserve_message(weft_message_t *message, weft_comm_t *comm)
 {
     weft_match_remove(&wefti_pt2pt.messages, &message->entry);
     weft_object_init(&message->object, WEFT_KIND_MESSAGE);
     message->comm = comm;
     weft_comm_retain(comm);
-    return message;
 }
 
-bool weft_iprobe(const weft_probe_args_t *args, MPI_Status *status)
+int weft_iprobe(const weft_probe_args_t *args, bool *is_there_out, MPI_Status *status)
 {
-    return look_with_progress(args, status) != NULL;
+    weft_message_t *message;
+    int err = look_with_progress(args, &message, status);
+    *is_there_out = message != NULL;
+    return err;
 }
 
-void weft_probe(const weft_probe_args_t *args, MPI_Status *status)
+int weft_probe(const weft_probe_args_t *args, MPI_Status *status)
 {
-    look_until_found(args, status);
+    weft_message_t *message;
+    return look_until_found(args, &message, status);
 }
 
-bool weft_improbe(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status)
+int weft_improbe(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status)
 {
-    weft_message_t *message = look_with_progress(args, status);
-    if (message == NULL)
-        return false;
-    *out = reserve_message(message, args->comm);
-    return true;
+    int err = look_with_progress(args, out, status);
+    if (*out != NULL)
+        reserve_message(*out, args->comm);
+    return err;
 }
 
-void weft_mprobe(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status)
+int weft_mprobe(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status)
 {
-    *out = reserve_message(look_until_found(args, status), args->comm);
+    int err = look_until_found(args, out, status);
+    if (*out != NULL)
+        reserve_message(*out, args->comm);
+    return err;
 }
 
 weft_message_t *weft_message_of(MPI_Message handle)

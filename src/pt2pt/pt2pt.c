@@ -101,6 +101,7 @@ void weft_pt2pt_peer_lost(int process, const char *why)
         lose_endpoint(endpoint);
     wefti_recvs_lose(process);
     wefti_precvs_lose(process);
+    wefti_probes_wake();
     wefti_note_idle();
 }
 
@@ -116,6 +117,7 @@ void weft_pt2pt_network_lost(const char *why)
     }
     wefti_recvs_lose(MPI_ANY_SOURCE);
     wefti_precvs_lose(MPI_ANY_SOURCE);
+    wefti_probes_wake();
     wefti_note_idle();
 }
 

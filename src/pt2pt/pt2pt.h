@@ -83,12 +83,13 @@ typedef struct weft_probe_args {
 /** A message taken out of the queue by a matched probe: the object of an MPI_Message. */
 typedef struct weft_message weft_message_t;
 
-/** Look for a message once; true when one is there, and then *status describes it. */
-bool weft_iprobe(const weft_probe_args_t *args, MPI_Status *status);
-void weft_probe(const weft_probe_args_t *args, MPI_Status *status);
-/** As weft_iprobe; *out is the message, which only weft_mrecv_begin can receive. */
-bool weft_improbe(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status);
-void weft_mprobe(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status);
+/** Look for a message once; if one is there, *status describes it. All probes return MPI_ERR_OTHER
+ *  with a text where none is there and the source is lost. */
+int weft_iprobe(const weft_probe_args_t *args, bool *is_there_out, MPI_Status *status);
+int weft_probe(const weft_probe_args_t *args, MPI_Status *status);
+/** As weft_iprobe; *out is the message, which only weft_mrecv_begin can receive, or NULL. */
+int weft_improbe(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status);
+int weft_mprobe(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status);
 
 /** The message of a handle; NULL: not a live message (MPI_MESSAGE_NULL and _NO_PROC included). */
 weft_message_t *weft_message_of(MPI_Message handle);
@@ -123,8 +124,8 @@ void *weft_packet_land(int source_process, weft_header_t *header);
 /** Gets every packet: given to the transports when they are opened. */
 void weft_packet_arrived(int source_process, const weft_header_t *header, const void *payload);
 
-/** A rank cannot be reached any more: sends to it, receives from it, and receives from any source
- *  end with MPI_ERR_OTHER and the text `why`; so do those that begin later. */
+/** A rank cannot be reached any more: sends to it, receives and probes from it, and those from any
+ *  source end with MPI_ERR_OTHER and the text `why`; so do those that begin later. */
 void weft_pt2pt_peer_lost(int process, const char *why);
 
 /** The same for all ranks of other hosts: weft_world.network_lost. */

@@ -268,6 +268,8 @@ weft_message_t *wefti_message_peek(weft_match_key_t key);
 void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, const void *data);
 /** Drop the message that a CANCEL of `source` names; false: it is not there any more. */
 bool wefti_message_drop(int source, const weft_cancel_t *cancel);
+/** Probes that wait look again: a message has come, or a peer is lost. */
+void wefti_probes_wake(void);
 /** Hand the message's data to a receive and free it. */
 void wefti_message_deliver(weft_message_t *message, weft_recv_t *recv);
 

@@ -20,6 +20,8 @@ reg_max=0,mr_local;2 ./bulk
 max_msg=1K;2 ./bulk
 fail_send=9,inject=0;2 ./lost
 fail_send=9,inject=0,reorder,eagain=2;3 ./lost
+fail_send=9,inject=0;2 ./lost probes
+fail_send=16,inject=0,reorder,eagain=2;3 ./lost probes
 deny_recv=2;2 ./bulk
 E2
 
@@ -38,9 +40,9 @@ for line in 6 7 8; do
 done
 ended 9 'fi_mr_reg: Cannot allocate memory'
 ended 10 'its messages have 1024 bytes at most, Weft needs 2048'
-for line in 11 12; do
+for line in 11 12 13 14; do
     [ "$(code_of $line)" -eq 42 ] || fail "exit code $(code_of $line) of $(of $line)"
     expect_text $line.text 'rank 1 on h2 cannot be reached by rank 0 on h1 any more: sending to it failed: Input/output error'
 done
-ended 13 'fi_recvmsg: Input/output error'
+ended 15 'fi_recvmsg: Input/output error'
 finish
