@@ -100,8 +100,10 @@ static void move_blocks(mover_t *mover, const walk_t *walk, int levels, char *ty
                                  .stride = walk->level[0].stride,
                                  .outer_count = levels == 1 ? 1 : items,
                                  .outer_stride = levels == 1 ? 0 : walk->level[1].stride};
-    weft_block_class_t class = weft_block_class(walk->block_bytes);
-    mover->stream = mover->kernels->strided[class](typed, mover->stream, &blocks);
+    weft_pack_fn_t kernel = mover->kernels->strided[weft_block_class(walk->block_bytes)];
+    if (blocks.stride == 8 && walk->block_bytes == 4 && mover->kernels->every_other_word != NULL)
+        kernel = mover->kernels->every_other_word;
+    mover->stream = kernel(typed, mover->stream, &blocks);
 }
 
 /* Arrays of structs of a few members are moved member by member, FIELD_STRUCTS structs at a
@@ -110,9 +112,28 @@ static void move_blocks(mover_t *mover, const walk_t *walk, int levels, char *ty
  * meanwhile. */
 enum { FIELD_ENTRIES = 16, FIELD_STRUCTS_LEAST = 4, FIELD_STRUCTS = 64 };
 
+/* NULL: the layout has not two members, or not of such lengths. */
+static weft_pack_fn_t two_fields_kernel(const mover_t *mover, const weft_layout_t *layout)
+{
+    const weft_run_t *runs = layout->runs;
+    if (layout->list_count != 2)
+        return NULL;
+    size_t one = runs[1].start, other = layout->leaf_bytes - one;
+    bool is_covered =
+        one <= 8 && other <= 8 && (one & (one - 1)) == 0 && (other & (other - 1)) == 0;
+    return is_covered ? mover->kernels->two_fields[__builtin_ctzl(one)][__builtin_ctzl(other)]
+                      : NULL;
+}
+
 static void move_fields(mover_t *mover, const weft_layout_t *layout, char *typed, ptrdiff_t stride,
                         size_t structs)
 {
+    weft_pack_fn_t both = two_fields_kernel(mover, layout);
+    if (both != NULL) {
+        weft_pack_blocks_t blocks = {.count = structs, .stride = stride, .runs = layout->runs};
+        mover->stream = both(typed, mover->stream, &blocks);
+        return;
+    }
     for (size_t done = 0; done < structs; done += FIELD_STRUCTS) {
         size_t left = structs - done;
         weft_pack_blocks_t blocks = {.count = left < FIELD_STRUCTS ? left : FIELD_STRUCTS,

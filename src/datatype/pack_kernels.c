@@ -3,6 +3,7 @@
 
 #include "base/copy.h"
 
+#include <stdint.h>
 #include <string.h>
 
 /*
@@ -118,6 +119,76 @@ OVERLAPPING(65_to_127, 64)
 SIX_KERNELS(128_to_511, COPY_CHUNKS, blocks->block_bytes, 64, LONG)
 SIX_KERNELS(long, COPY_LONG, blocks->block_bytes, 0, LONG)
 
+/* ---- every other word ---- */
+
+/* Compilers that lack it pack these words as all others. */
+#ifdef __has_builtin
+#if __has_builtin(__builtin_shufflevector)
+#define HAVE_SHUFFLE 1
+#endif
+#endif
+
+#ifdef HAVE_SHUFFLE
+typedef uint32_t four_words_t __attribute__((vector_size(16), may_alias, aligned(1)));
+
+/* Real parts, for example: 62 GB/s instead of 32 on Zen 5. The words between are read as well, up
+ * to the last block. */
+static char *pack_every_other_word(char *restrict typed, char *restrict stream,
+                                   const weft_pack_blocks_t *blocks)
+{
+    for (size_t i = 0; i < blocks->outer_count; i++) {
+        const char *at = typed + (ptrdiff_t)i * blocks->outer_stride;
+        size_t left = blocks->count;
+        for (; left > 4; left -= 4, at += 32, stream += 16) {
+            four_words_t low = *(const four_words_t *)at, high = *(const four_words_t *)(at + 16);
+            *(four_words_t *)stream = __builtin_shufflevector(low, high, 0, 2, 4, 6);
+        }
+        for (; left > 0; left--, at += 8, stream += 4)
+            memcpy(stream, at, 4);
+    }
+    return stream;
+}
+#else
+#define pack_every_other_word NULL
+#endif
+
+/* ---- two members ---- */
+
+/* Both in one loop: two thirds of the time of a loop for each. */
+#define TWO_FIELDS(direction, MOVE, first, second)                                                 \
+    static char *direction##_fields_##first##_##second(                                            \
+        char *restrict typed, char *restrict stream, const weft_pack_blocks_t *blocks)             \
+    {                                                                                              \
+        const ptrdiff_t stride = blocks->stride;                                                   \
+        char *one = typed + blocks->runs[0].offset, *other = typed + blocks->runs[1].offset;       \
+        _Pragma("GCC unroll 4") for (size_t i = 0; i < blocks->count; i++)                         \
+        {                                                                                          \
+            MOVE(COPY_EXACT, stream, one, first, first);                                           \
+            MOVE(COPY_EXACT, stream + (first), other, second, second);                             \
+            one += stride;                                                                         \
+            other += stride;                                                                       \
+            stream += (first) + (second);                                                          \
+        }                                                                                          \
+        return stream;                                                                             \
+    }
+
+/* Members of one length are a list of blocks, no runs. */
+#define FIELDS_1(X, way, MOVE) X(way, MOVE, 1, 2) X(way, MOVE, 1, 4) X(way, MOVE, 1, 8)
+#define FIELDS_2(X, way, MOVE) X(way, MOVE, 2, 1) X(way, MOVE, 2, 4) X(way, MOVE, 2, 8)
+#define FIELDS_4(X, way, MOVE) X(way, MOVE, 4, 1) X(way, MOVE, 4, 2) X(way, MOVE, 4, 8)
+#define FIELDS_8(X, way, MOVE) X(way, MOVE, 8, 1) X(way, MOVE, 8, 2) X(way, MOVE, 8, 4)
+#define FIELD_PAIRS(X, way, MOVE)                                                                  \
+    FIELDS_1(X, way, MOVE) FIELDS_2(X, way, MOVE) FIELDS_4(X, way, MOVE) FIELDS_8(X, way, MOVE)
+
+FIELD_PAIRS(TWO_FIELDS, pack, PACK)
+FIELD_PAIRS(TWO_FIELDS, unpack, UNPACK)
+
+#define FIELD_INDEX(bytes) ((bytes) == 8 ? 3 : (bytes) / 2)
+#define TWO_FIELDS_ENTRY(direction, MOVE, first, second)                                           \
+    [FIELD_INDEX(first)][FIELD_INDEX(second)] = direction##_fields_##first##_##second,
+
+/* ---- runs of all lengths ---- */
+
 static inline void copy_packed_run(char *restrict to, const char *restrict from, size_t bytes)
 {
     if (bytes == 8)
@@ -187,9 +258,11 @@ weft_block_class_t weft_block_class(size_t bytes)
 
 const weft_pack_kernels_t weft_pack_kernels = {
     .strided = {WEFT_BLOCK_CLASSES(PACK_STRIDED) STRIDED_ENTRY(pack, long)},
+    .every_other_word = pack_every_other_word,
     .listed = {WEFT_BLOCK_CLASSES(PACK_LISTED) LISTED_ENTRY(pack, long)},
     .runs = pack_runs,
     .fields = {WEFT_BLOCK_CLASSES(PACK_FIELDS) FIELDS_ENTRY(pack, long)},
+    .two_fields = {FIELD_PAIRS(TWO_FIELDS_ENTRY, pack, PACK)},
     .span = kernel_pack_span,
 };
 
@@ -198,5 +271,6 @@ const weft_pack_kernels_t weft_unpack_kernels = {
     .listed = {WEFT_BLOCK_CLASSES(UNPACK_LISTED) LISTED_ENTRY(unpack, long)},
     .runs = unpack_runs,
     .fields = {WEFT_BLOCK_CLASSES(UNPACK_FIELDS) FIELDS_ENTRY(unpack, long)},
+    .two_fields = {FIELD_PAIRS(TWO_FIELDS_ENTRY, unpack, UNPACK)},
     .span = kernel_unpack_span,
 };

@@ -56,13 +56,20 @@ typedef enum weft_block_class {
 
 weft_block_class_t weft_block_class(size_t bytes);
 
+/** Members of 1, 2, 4 and 8 bytes. */
+enum { WEFT_FIELD_SIZES = 4 };
+
 /** The kernels of one direction, by class of block. */
 typedef struct weft_pack_kernels {
     weft_pack_fn_t strided[WEFT_BLOCK_CLASS_COUNT];
+    weft_pack_fn_t every_other_word; /* blocks of 4 bytes, 8 apart; NULL: as any strided */
     weft_pack_fn_t listed[WEFT_BLOCK_CLASS_COUNT];
     weft_pack_fn_t runs;
     /* `count` blocks with gaps between them in the stream too: a member of an array of structs. */
     weft_pack_fn_t fields[WEFT_BLOCK_CLASS_COUNT];
+    /* `count` structs of two members at runs[0] and runs[1], of 2^i and 2^j bytes; NULL: they are
+     * moved as fields. */
+    weft_pack_fn_t two_fields[WEFT_FIELD_SIZES][WEFT_FIELD_SIZES];
     /* One run of bytes; returns the end in the stream. */
     char *(*span)(char *typed, char *stream, size_t bytes);
 } weft_pack_kernels_t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rank 0 loses its connection to rank 1: with MPI_ERRORS_RETURN a call returns an error, and so do
- * the calls after it. `lost probes`: the call is a probe that waits. Ends the job with code 42 after
- * the expected error, with 43 after another one. */
+ * the calls after it. `lost probes`: the call is a probe that waits. Ends the job with code 42
+ * after the expected error, with 43 after another one. */
 #include <mpi.h>
 
 #include <stdio.h>

@@ -134,6 +134,38 @@ static void runs_of_all_lengths(void **state)
     model_free(&byte);
 }
 
+/* These have a kernel of its own; the last one has no word behind it. */
+static void every_other_word_of_any_number(void **state)
+{
+    (void)state;
+    model_t word = model_basic(MPI_INT, 4, 0, 0);
+    for (int count = 1; count <= 19; count++) {
+        model_t words = model_vector(count, 1, 2, &word);
+        weft_type_commit(words.type);
+        check_streams(&words, 1);
+        check_streams(&words, 3);
+        model_free(&words);
+    }
+    model_free(&word);
+}
+
+/* Structs of two members, too: of all pairs of lengths, with the second one in front or behind. */
+static void two_members_of_any_lengths(void **state)
+{
+    (void)state;
+    model_t byte = model_basic(MPI_BYTE, 1, 0, 0);
+    for (int pair = 0; pair < 9 * 9; pair++) {
+        int lengths[] = {1 + pair % 9, 1 + pair / 9};
+        int places[] = {pair % 2 == 0 ? 0 : 12, pair % 2 == 0 ? 11 : 1};
+        model_t members = model_indexed(2, lengths, places, &byte);
+        weft_type_commit(members.type);
+        for (size_t count = 1; count <= 70; count = 3 * count + 1)
+            check_streams(&members, count);
+        model_free(&members);
+    }
+    model_free(&byte);
+}
+
 /* Six dimensions need more levels than a layout has; a struct of two long vectors is too long to be
  * listed block by block. */
 static void what_is_too_deep_or_too_long_is_in_parts(void **state)
@@ -267,6 +299,8 @@ int main(void)
         cmocka_unit_test(random_types_pack_as_their_maps),
         cmocka_unit_test(all_block_lengths),
         cmocka_unit_test(runs_of_all_lengths),
+        cmocka_unit_test(every_other_word_of_any_number),
+        cmocka_unit_test(two_members_of_any_lengths),
         cmocka_unit_test(what_is_too_deep_or_too_long_is_in_parts),
         cmocka_unit_test(members_of_many_blocks_stay_parts),
         cmocka_unit_test(copies_stop_at_the_shorter_stream),
