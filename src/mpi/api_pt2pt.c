@@ -159,7 +159,7 @@ int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
                   MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Ibsend", &user, WEFT_SEND_STANDARD, weft_bsend_begin, request);
+    return send_with("MPI_Ibsend", &user, WEFT_SEND_STANDARD, weft_ibsend_begin, request);
 }
 
 /** Makes a persistent request for a send (section 3.9). Nothing is sent before MPI_Start; each

@@ -446,9 +446,9 @@ int PMPI_Request_free(MPI_Request *handle)
  *  cancelled or has taken place.
  *  @param[in,out] request  an active request, or a persistent one; it stays valid
  *  @note Weft cancels receives that no message has matched yet, and sends whose message no receive
- *      has matched yet. For buffered sends, MPI_Isendrecv, partitioned communication, enqueued
- *      operations and collectives the call has no effect. For a generalised request it calls
- *      cancel_fn, and returns its error.
+ *      has matched yet; MPI_Wait may then wait until the receiver is in MPI. For MPI_Isendrecv,
+ *      partitioned communication, enqueued operations and collectives the call has no effect. For a
+ *      generalised request it calls cancel_fn, and returns its error.
  *  @see MPI_Test_cancelled */
 WEFT_API(MPI_Cancel);
 int PMPI_Cancel(MPI_Request *handle)

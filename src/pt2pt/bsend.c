@@ -21,7 +21,16 @@ typedef struct block {
     size_t bytes;     /* header and data */
     uint64_t number;  /* in the order of sending */
     weft_bsend_buffer_t *buffer;
+    weft_request_t *sent;    /* of the message, which is on its way */
+    struct buffered *holder; /* the program's request; NULL: it has none */
 } bsend_block_t;
+
+/* The program's request of a message that is still in the buffer: complete, unless it is being
+ * cancelled. */
+typedef struct buffered {
+    weft_request_t request; /* first */
+    bsend_block_t *block;   /* NULL: the message has gone out, or was cancelled */
+} buffered_t;
 
 struct weft_bsend_buffer {
     char *memory;
@@ -41,11 +50,13 @@ typedef struct flush {
 typedef struct persistent {
     weft_request_t request; /* first */
     weft_send_args_t args;
+    weft_request_t *sent; /* as of weft_ibsend_begin(); NULL: not started yet */
 } persistent_t;
 
 static weft_bsend_place_t process_place;
 static int buffer_slot; /* of communicators: MPI_Comm_attach_buffer */
 static weft_pool_t flushes = WEFT_POOL(flush_t);
+static weft_pool_t buffereds = WEFT_POOL(buffered_t);
 static weft_pool_t persistents = WEFT_POOL(persistent_t);
 
 /* ---- buffers ---- */
@@ -163,6 +174,7 @@ static bsend_block_t *take_bsend_block(weft_bsend_buffer_t *buffer, size_t bytes
     block->bytes = bytes;
     block->number = buffer->next_number++;
     block->buffer = buffer;
+    block->holder = NULL;
     block->link.previous = after;
     block->link.next = after->next;
     after->next->previous = &block->link;
@@ -201,11 +213,25 @@ static void give_block(bsend_block_t *block)
         weft_free(block);
 }
 
+/* The part of a request was cancelled, or not, and with it the request. */
+static void end_cancelling(weft_request_t *request, const weft_request_t *part)
+{
+    if (request->is_complete)
+        return;
+    weft_status_set_cancelled(&request->status, weft_status_is_cancelled(&part->status));
+    weft_request_complete(request);
+}
+
 static void bsend_block_is_sent(weft_request_t *request, void *owner)
 {
     bsend_block_t *block = owner;
     weft_bsend_buffer_t *buffer = block->buffer;
+    buffered_t *holder = block->holder;
     give_block(block);
+    if (holder != NULL) {
+        holder->block = NULL;
+        end_cancelling(&holder->request, request);
+    }
     if (request->why != NULL && !wefti_pt2pt.is_ending)
         wefti_note_unseen(request);
     if (!weft_list_is_empty(&buffer->flushes))
@@ -215,47 +241,112 @@ static void bsend_block_is_sent(weft_request_t *request, void *owner)
 
 /* ---- sending ---- */
 
-static int send_block(const weft_send_args_t *args, bsend_block_t *block, size_t bytes)
+static void buffered_release(weft_request_t *request)
 {
-    weft_elements_t typed = {(void *)args->buf, args->count, args->type};
-    weft_elements_t packed = {block + 1, bytes, weft_type_of(MPI_BYTE)};
-    weft_send_args_t copy = *args;
-    copy.buf = packed.buf;
-    copy.count = packed.count;
-    copy.type = weft_type_of(MPI_BYTE);
-    copy.where = WEFT_WHERE_HOST;
-    weft_request_t *request;
-    int err = weft_copy_anywhere(&typed, &packed);
-    if (err == MPI_SUCCESS)
-        err = weft_send_begin(&copy, &request);
-    if (err == MPI_SUCCESS)
-        weft_request_watch(request, bsend_block_is_sent, block);
-    else
-        give_block(block);
-    return err;
+    buffered_t *buffered = (buffered_t *)request;
+    if (buffered->block != NULL)
+        buffered->block->holder = NULL;
+    weft_pool_give(&buffereds, buffered);
 }
 
-int weft_bsend_begin(const weft_send_args_t *args, weft_request_t **out)
+/* The message may be gone before this returns. */
+static void buffered_cancel(weft_request_t *request)
 {
-    *out = &weft_request_done;
-    if (args->dest == MPI_PROC_NULL)
+    bsend_block_t *block = ((buffered_t *)request)->block;
+    if (block == NULL || !request->is_complete)
+        return;
+    request->is_complete = false;
+    block->sent->ops->cancel(block->sent);
+}
+
+static const weft_request_ops_t buffered_ops = {
+    .name = "buffered send", .release = buffered_release, .cancel = buffered_cancel};
+
+/* Without memory for it the message cannot be cancelled. */
+static weft_request_t *hold_block(bsend_block_t *block, weft_comm_t *comm)
+{
+    buffered_t *buffered = weft_pool_take(&buffereds);
+    if (buffered == NULL)
+        return &weft_request_done;
+    weft_request_init(&buffered->request, &buffered_ops, comm);
+    buffered->request.is_complete = true;
+    buffered->block = block;
+    block->holder = buffered;
+    return &buffered->request;
+}
+
+static int pack_block(const weft_send_args_t *args, bsend_block_t *block, weft_send_args_t *out)
+{
+    weft_elements_t typed = {(void *)args->buf, args->count, args->type};
+    weft_elements_t packed = {block + 1, args->count * args->type->size, weft_type_of(MPI_BYTE)};
+    *out = *args;
+    out->buf = packed.buf;
+    out->count = packed.count;
+    out->type = weft_type_of(MPI_BYTE);
+    out->where = WEFT_WHERE_HOST;
+    return weft_copy_anywhere(&typed, &packed);
+}
+
+/* `out` NULL: the program gets no request. */
+static int send_block(const weft_send_args_t *args, bsend_block_t *block, weft_request_t **out)
+{
+    weft_send_args_t copy;
+    int err = pack_block(args, block, &copy);
+    if (err == MPI_SUCCESS)
+        err = (out == NULL ? weft_send_begin : weft_isend_begin)(&copy, &block->sent);
+    if (err != MPI_SUCCESS) {
+        give_block(block);
+        return err;
+    }
+    if (out != NULL && block->sent->is_complete && block->sent->why == NULL) {
+        *out = block->sent;
+        give_block(block);
         return MPI_SUCCESS;
+    }
+    if (out != NULL)
+        *out = hold_block(block, args->comm);
+    weft_request_watch(block->sent, bsend_block_is_sent, block);
+    return MPI_SUCCESS;
+}
+
+static int find_block(const weft_send_args_t *args, bsend_block_t **out)
+{
     weft_bsend_buffer_t *buffer = buffer_for(args->comm);
     size_t bytes = args->count * args->type->size;
     if (buffer == NULL)
         return weft_fail(MPI_ERR_BUFFER,
                          "a message of %zu bytes needs a buffer, but none is attached", bytes);
-    bsend_block_t *block = take_bsend_block(buffer, sizeof(bsend_block_t) + bytes);
-    if (block == NULL) {
+    *out = take_bsend_block(buffer, sizeof(bsend_block_t) + bytes);
+    if (*out == NULL) {
         weft_progress(); /* something may have gone out */
-        block = take_bsend_block(buffer, sizeof(bsend_block_t) + bytes);
+        *out = take_bsend_block(buffer, sizeof(bsend_block_t) + bytes);
     }
-    if (block == NULL)
+    if (*out == NULL)
         return weft_fail(MPI_ERR_BUFFER,
                          "the attached buffer of %zu bytes has no room for a message of "
                          "%zu bytes",
                          buffer->bytes, bytes);
-    return send_block(args, block, bytes);
+    return MPI_SUCCESS;
+}
+
+int weft_bsend_begin(const weft_send_args_t *args, weft_request_t **out)
+{
+    bsend_block_t *block;
+    *out = &weft_request_done;
+    if (args->dest == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    int err = find_block(args, &block);
+    return err == MPI_SUCCESS ? send_block(args, block, NULL) : err;
+}
+
+int weft_ibsend_begin(const weft_send_args_t *args, weft_request_t **out)
+{
+    bsend_block_t *block;
+    *out = &weft_request_done;
+    if (args->dest == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    int err = find_block(args, &block);
+    return err == MPI_SUCCESS ? send_block(args, block, out) : err;
 }
 
 /* ---- flushing ---- */
@@ -292,7 +383,7 @@ int weft_bsend_flush_begin(weft_bsend_place_t *place, weft_comm_t *comm, weft_re
 
 void weft_bsend_flush(weft_bsend_place_t *place)
 {
-    weft_request_t *request;
+    weft_request_t *request = NULL;
     while (weft_bsend_flush_begin(place, NULL, &request) != MPI_SUCCESS)
         weft_progress();
     weft_request_wait(request);
@@ -304,6 +395,8 @@ void weft_bsend_flush(weft_bsend_place_t *place)
 static void bsend_release_persistent(weft_request_t *request)
 {
     persistent_t *persistent = (persistent_t *)request;
+    if (persistent->sent != NULL)
+        weft_request_release(persistent->sent);
     weft_type_release(persistent->args.type);
     weft_comm_release(persistent->args.comm);
     weft_pool_give(&persistents, persistent);
@@ -311,19 +404,40 @@ static void bsend_release_persistent(weft_request_t *request)
 
 static int bsend_start_persistent(weft_request_t *request)
 {
+    persistent_t *persistent = (persistent_t *)request;
     weft_request_t *sent;
-    int err = weft_bsend_begin(&((persistent_t *)request)->args, &sent);
+    int err = weft_ibsend_begin(&persistent->args, &sent);
     if (err != MPI_SUCCESS)
         return err;
+    if (persistent->sent != NULL)
+        weft_request_release(persistent->sent);
+    persistent->sent = sent;
     weft_request_restart(request);
     weft_request_complete(request);
     return MPI_SUCCESS;
 }
 
+static void persistent_cancel_is_over(weft_request_t *sent, void *owner)
+{
+    persistent_t *persistent = owner;
+    weft_request_unwatch(sent);
+    end_cancelling(&persistent->request, sent);
+}
+
+static void bsend_cancel_persistent(weft_request_t *request)
+{
+    weft_request_t *sent = ((persistent_t *)request)->sent;
+    if (sent == &weft_request_done || !request->is_complete)
+        return;
+    request->is_complete = false;
+    sent->ops->cancel(sent);
+    weft_request_watch(sent, persistent_cancel_is_over, request);
+}
+
 static const weft_request_ops_t persistent_ops = {.name = "buffered send",
                                                   .release = bsend_release_persistent,
                                                   .start = bsend_start_persistent,
-                                                  .cancel = bsend_cannot_cancel};
+                                                  .cancel = bsend_cancel_persistent};
 
 int weft_bsend_init(const weft_send_args_t *args, weft_request_t **out)
 {
@@ -334,6 +448,7 @@ int weft_bsend_init(const weft_send_args_t *args, weft_request_t **out)
     persistent->request.is_persistent = true;
     persistent->request.is_active = false;
     persistent->args = *args;
+    persistent->sent = NULL;
     weft_type_retain(args->type);
     weft_comm_retain(args->comm);
     *out = &persistent->request;
@@ -344,5 +459,6 @@ void weft_bsend_close(void)
 {
     weft_bsend_release(&process_place);
     weft_pool_close(&flushes);
+    weft_pool_close(&buffereds);
     weft_pool_close(&persistents);
 }

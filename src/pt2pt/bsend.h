@@ -47,6 +47,9 @@ int weft_bsend_flush_begin(weft_bsend_place_t *place, weft_comm_t *comm, weft_re
  * text when it does not fit. */
 int weft_bsend_begin(const weft_send_args_t *args, weft_request_t **out);
 
+/** As weft_bsend_begin, and the request can be cancelled, which makes room in the buffer. */
+int weft_ibsend_begin(const weft_send_args_t *args, weft_request_t **out);
+
 /** An inactive persistent buffered send. MPI_ERR_NO_MEM. */
 int weft_bsend_init(const weft_send_args_t *args, weft_request_t **out);
 

@@ -36,6 +36,13 @@ static int begin_persistent_ssend(const void *buf, int count, MPI_Datatype type,
     return MPI_Start(request);
 }
 
+static int begin_persistent_bsend(const void *buf, int count, MPI_Datatype type, int dest, int tag,
+                                  MPI_Comm comm, MPI_Request *request)
+{
+    MPI_Bsend_init(buf, count, type, dest, tag, comm, request);
+    return MPI_Start(request);
+}
+
 static void end_persistent(MPI_Request *request)
 {
     if (*request != MPI_REQUEST_NULL)
@@ -110,11 +117,33 @@ static void test_matched(send_fn begin, int bytes)
     exchange_marker(8);
 }
 
+/* What is cancelled leaves the buffer: there is room for one message at a time. */
+static void test_buffer_room(int bytes)
+{
+    int room = bytes + MPI_BSEND_OVERHEAD;
+    void *automatic, *buffer = malloc((size_t)room);
+    MPI_Buffer_detach(&automatic, &(int){0});
+    MPI_Buffer_attach(buffer, room);
+    for (int round = 0; round < 3; round++) {
+        MPI_Request request;
+        MPI_Status status;
+        MPI_Ibsend(out, bytes, MPI_BYTE, right, TAG, MPI_COMM_WORLD, &request);
+        MPI_Cancel(&request);
+        MPI_Wait(&request, &status);
+        EXPECT(is_cancelled(&status), 1);
+    }
+    MPI_Buffer_detach(&buffer, &room);
+    free(buffer);
+    MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    exchange_marker(11);
+}
+
 /* Cancelled and freed at once. */
-static void test_freed(int bytes)
+static void test_freed(send_fn begin, int bytes)
 {
     MPI_Request request;
-    MPI_Isend(out, bytes, MPI_BYTE, right, TAG + 1, MPI_COMM_WORLD, &request);
+    begin(out, bytes, MPI_BYTE, right, TAG + 1, MPI_COMM_WORLD, &request);
     MPI_Cancel(&request);
     MPI_Request_free(&request);
     for (int flag = 1, none; flag;) { /* until it is gone; a probe that finds it need not go on */
@@ -235,13 +264,13 @@ static int pick_size(void)
 /* Half of the messages have receives, which are posted at any time. */
 static void begin_traffic(traffic_t *all)
 {
-    static send_fn const modes[] = {MPI_Isend, MPI_Isend, MPI_Issend};
+    static send_fn const modes[] = {MPI_Isend, MPI_Isend, MPI_Issend, MPI_Ibsend};
     all->received = 0;
     for (int i = 0; i < TRAFFIC; i++) {
         int size = pick_size(), flag;
         all->content[i] = calloc((size_t)size, sizeof(int));
         all->content[i][0] = i;
-        modes[pick(3)](all->content[i], size, MPI_INT, right, (int)pick(2), MPI_COMM_WORLD,
+        modes[pick(4)](all->content[i], size, MPI_INT, right, (int)pick(2), MPI_COMM_WORLD,
                        &all->sends[i]);
         if (pick(2) == 0) {
             int *got = all->got[all->received] = malloc(70000 * sizeof(int));
@@ -317,8 +346,12 @@ static void test_traffic(void)
 int main(int argc, char **argv)
 {
     static const int sizes[] = {0, 8, 1000, 20000, 300000, MOST};
-    static send_fn const modes[] = {MPI_Isend, MPI_Issend, begin_persistent,
-                                    begin_persistent_ssend};
+    static send_fn const modes[] = {MPI_Isend,
+                                    MPI_Issend,
+                                    MPI_Ibsend,
+                                    begin_persistent,
+                                    begin_persistent_ssend,
+                                    begin_persistent_bsend};
     MPI_Init(&argc, &argv);
     expect_begin();
     seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
@@ -328,9 +361,10 @@ int main(int argc, char **argv)
     left = (expect_rank - 1 + expect_size) % expect_size;
     out = calloc(MOST, 2);
     in = calloc(MOST + 1, 1);
+    MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0);
     MPI_Type_create_resized(MPI_INT, 0, 8, &gaps);
     MPI_Type_commit(&gaps);
-    for (int mode = 0; mode < 4; mode++) {
+    for (int mode = 0; mode < 6; mode++) {
         for (int i = 0; i < 6; i++) {
             test_unmatched(modes[mode], sizes[i], MPI_BYTE);
             test_unmatched(modes[mode], sizes[i] / 4, gaps);
@@ -339,8 +373,12 @@ int main(int argc, char **argv)
             test_matched(modes[mode], sizes[i]);
         }
     }
-    test_freed(8);
-    test_freed(300000);
+    test_buffer_room(8);
+    test_buffer_room(300000);
+    for (int mode = 0; mode < 3; mode++) {
+        test_freed(modes[mode], 8);
+        test_freed(modes[mode], 300000);
+    }
     test_among_others(8, 0);
     test_among_others(20000, 1);
     test_among_others(20000, 0);
