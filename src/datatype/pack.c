@@ -112,6 +112,9 @@ static void move_blocks(mover_t *mover, const walk_t *walk, int levels, char *ty
  * meanwhile. */
 enum { FIELD_ENTRIES = 16, FIELD_STRUCTS_LEAST = 4, FIELD_STRUCTS = 64 };
 
+/* To find a permutation takes as long as to move this many structs. */
+enum { PERMUTED_STRUCTS_LEAST = 16 };
+
 /* NULL: the layout has not two members, or not of such lengths. */
 static weft_pack_fn_t two_fields_kernel(const mover_t *mover, const weft_layout_t *layout)
 {
@@ -125,15 +128,9 @@ static weft_pack_fn_t two_fields_kernel(const mover_t *mover, const weft_layout_
                       : NULL;
 }
 
-static void move_fields(mover_t *mover, const weft_layout_t *layout, char *typed, ptrdiff_t stride,
-                        size_t structs)
+static void move_field_by_field(mover_t *mover, const weft_layout_t *layout, char *typed,
+                                ptrdiff_t stride, size_t structs)
 {
-    weft_pack_fn_t both = two_fields_kernel(mover, layout);
-    if (both != NULL) {
-        weft_pack_blocks_t blocks = {.count = structs, .stride = stride, .runs = layout->runs};
-        mover->stream = both(typed, mover->stream, &blocks);
-        return;
-    }
     for (size_t done = 0; done < structs; done += FIELD_STRUCTS) {
         size_t left = structs - done;
         weft_pack_blocks_t blocks = {.count = left < FIELD_STRUCTS ? left : FIELD_STRUCTS,
@@ -147,6 +144,23 @@ static void move_fields(mover_t *mover, const weft_layout_t *layout, char *typed
         }
         typed += (ptrdiff_t)blocks.count * stride;
         mover->stream += blocks.count * layout->leaf_bytes;
+    }
+}
+
+static void move_structs(mover_t *mover, const weft_layout_t *layout, char *typed, ptrdiff_t stride,
+                         size_t structs)
+{
+    weft_permutation_t permutation;
+    weft_pack_fn_t both = two_fields_kernel(mover, layout);
+    if (both != NULL) {
+        weft_pack_blocks_t blocks = {.count = structs, .stride = stride, .runs = layout->runs};
+        mover->stream = both(typed, mover->stream, &blocks);
+    } else if (mover->kernels->permute != NULL && structs >= PERMUTED_STRUCTS_LEAST &&
+               weft_permutation_find(layout, &permutation)) {
+        permutation.stride = stride;
+        mover->stream = mover->kernels->permute(typed, mover->stream, &permutation, structs);
+    } else {
+        move_field_by_field(mover, layout, typed, stride, structs);
     }
 }
 
@@ -169,7 +183,7 @@ static void move_list(mover_t *mover, const walk_t *walk, char *typed, entries_t
         mover->stream = mover->kernels->listed[class](typed, mover->stream, &blocks);
     } else if (layout->leaf == WEFT_LEAF_RUNS && repetitions >= FIELD_STRUCTS_LEAST &&
                layout->list_count <= FIELD_ENTRIES) {
-        move_fields(mover, layout, typed, blocks.outer_stride, repetitions);
+        move_structs(mover, layout, typed, blocks.outer_stride, repetitions);
     } else if (layout->leaf == WEFT_LEAF_RUNS) {
         blocks.runs = layout->runs + entries.first;
         mover->stream = mover->kernels->runs(typed, mover->stream, &blocks);

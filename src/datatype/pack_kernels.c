@@ -263,6 +263,7 @@ const weft_pack_kernels_t weft_pack_kernels = {
     .runs = pack_runs,
     .fields = {WEFT_BLOCK_CLASSES(PACK_FIELDS) FIELDS_ENTRY(pack, long)},
     .two_fields = {FIELD_PAIRS(TWO_FIELDS_ENTRY, pack, PACK)},
+    .permute = weft_permute_pack,
     .span = kernel_pack_span,
 };
 
@@ -272,5 +273,6 @@ const weft_pack_kernels_t weft_unpack_kernels = {
     .runs = unpack_runs,
     .fields = {WEFT_BLOCK_CLASSES(UNPACK_FIELDS) FIELDS_ENTRY(unpack, long)},
     .two_fields = {FIELD_PAIRS(TWO_FIELDS_ENTRY, unpack, UNPACK)},
+    .permute = weft_permute_unpack,
     .span = kernel_unpack_span,
 };

@@ -11,6 +11,7 @@
 #define WEFT_DATATYPE_PACK_KERNELS_H
 
 #include "datatype/layout.h"
+#include "datatype/pack_permute.h"
 
 #include <stddef.h>
 
@@ -70,6 +71,7 @@ typedef struct weft_pack_kernels {
     /* `count` structs of two members at runs[0] and runs[1], of 2^i and 2^j bytes; NULL: they are
      * moved as fields. */
     weft_pack_fn_t two_fields[WEFT_FIELD_SIZES][WEFT_FIELD_SIZES];
+    weft_permute_fn_t permute; /* small structs; NULL: they are moved as fields */
     /* One run of bytes; returns the end in the stream. */
     char *(*span)(char *typed, char *stream, size_t bytes);
 } weft_pack_kernels_t;

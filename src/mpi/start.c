@@ -17,6 +17,7 @@
 #include "tcp/tcp.h"
 #include "shm/shm.h"
 #include "datatype/op.h"
+#include "datatype/pack_permute.h"
 #include "datatype/type.h"
 #include "object/attribute.h"
 #include "object/comm.h"
@@ -246,6 +247,7 @@ int weft_start(int thread_level)
     weft_simd_t simd = weft_simd_choose();
     weft_copy_select(simd);
     weft_op_select(simd);
+    weft_permute_select(simd);
     err = open_layers();
     if (err == MPI_SUCCESS)
         err = weft_comm_open(); /* before others can send to us */

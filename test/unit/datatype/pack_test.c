@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "datatype/pack.h"
+#include "datatype/pack_permute.h"
 #include "datatype/arena.h"
 
 #include <setjmp.h>
@@ -293,14 +294,57 @@ static void streams_beyond_32_bits(void **state)
     weft_type_release(same);
 }
 
+/* With all that the processor has, and without it. */
+static int open_simd(void **state)
+{
+    (void)state;
+    weft_permute_select(weft_simd_is_available(WEFT_SIMD_AVX512) ? WEFT_SIMD_AVX512
+                                                                 : WEFT_SIMD_BASE);
+    return 0;
+}
+
+static int close_simd(void **state)
+{
+    (void)state;
+    weft_permute_select(WEFT_SIMD_BASE);
+    return 0;
+}
+
+/* Structs of up to 20 members at even places, some longer than a permutation may be. */
+static void structs_of_even_members(void **state)
+{
+    (void)state;
+    model_t half = model_basic(MPI_SHORT, 2, 0, 0);
+    for (int trial = 0; trial < 300; trial++) {
+        int count = 2 + model_random(18), lengths[20], places[20], place = model_random(5) - 2;
+        for (int i = 0; i < count; i++) {
+            int at = trial % 3 == 0 ? count - 1 - i : i; /* the last one in front */
+            lengths[at] = 1 + model_random(3);
+            places[at] = place;
+            place += lengths[at] + model_random(3);
+        }
+        model_t members = model_indexed(count, lengths, places, &half);
+        weft_type_commit(members.type);
+        check_streams(&members, 15 + (size_t)model_random(3));
+        check_streams(&members, 40);
+        model_free(&members);
+    }
+    model_free(&half);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_types_pack_as_their_maps),
+        cmocka_unit_test_setup_teardown(random_types_pack_as_their_maps, open_simd, close_simd),
         cmocka_unit_test(all_block_lengths),
         cmocka_unit_test(runs_of_all_lengths),
+        cmocka_unit_test_setup_teardown(runs_of_all_lengths, open_simd, close_simd),
         cmocka_unit_test(every_other_word_of_any_number),
         cmocka_unit_test(two_members_of_any_lengths),
+        cmocka_unit_test_setup_teardown(two_members_of_any_lengths, open_simd, close_simd),
+        cmocka_unit_test(structs_of_even_members),
+        cmocka_unit_test_setup_teardown(structs_of_even_members, open_simd, close_simd),
         cmocka_unit_test(what_is_too_deep_or_too_long_is_in_parts),
         cmocka_unit_test(members_of_many_blocks_stay_parts),
         cmocka_unit_test(copies_stop_at_the_shorter_stream),
