@@ -2,15 +2,14 @@
 /*
  * Graphs whose ranks may be reordered. A general graph is known whole at every rank. Of a
  * distributed one each rank knows the edges of one node: all ranks hear of all edges, find the same
- * order, and the lists of edges move to the ranks that get their nodes. Only ranks of several hosts
- * do so: on one there is nothing to gain.
+ * order, and the lists of edges move to the ranks that get their nodes. They do so only if some are
+ * nearer to each other than others: on several hosts, or bound to different parts of one.
  */
 #include "comm/comm_make.h"
 
 #include "comm/comm_topology_private.h"
 #include "comm/graph_placement.h"
 #include "coll/coll.h"
-#include "coll/comm_shape.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
@@ -22,19 +21,16 @@ static int fail_for_graph(void)
 }
 
 /* *ranks_out is from weft_alloc; NULL: ranks keep their order. All ranks find the same. */
-static int place_nodes_of(const weft_comm_t *comm, const weft_graph_t *graph, const int *weights,
-                          int **ranks_out)
+static int place_nodes_of(const weft_graph_t *graph, const int *weights,
+                          const weft_nearness_t *nearness, int **ranks_out)
 {
-    weft_shape_t room;
-    const weft_shape_t *shape;
     *ranks_out = NULL;
-    int err = weft_comm_shape(comm, &room, &shape);
-    if (err != MPI_SUCCESS || !wefti_graph_may_gain(graph->nodes, shape))
-        return err;
-    int *ranks = weft_alloc_array((size_t)comm->size, sizeof(int));
+    if (!wefti_graph_may_gain(graph->nodes, nearness))
+        return MPI_SUCCESS;
+    int *ranks = weft_alloc_array((size_t)graph->nodes, sizeof(int));
     bool is_better = false;
-    err = ranks == NULL ? fail_for_graph()
-                        : wefti_graph_place(graph, weights, shape, ranks, &is_better);
+    int err = ranks == NULL ? fail_for_graph()
+                            : wefti_graph_place(graph, weights, nearness, ranks, &is_better);
     if (err == MPI_SUCCESS && is_better)
         *ranks_out = ranks;
     else
@@ -45,7 +41,12 @@ static int place_nodes_of(const weft_comm_t *comm, const weft_graph_t *graph, co
 int weft_comm_attach_graph(weft_comm_t *comm, const weft_graph_t *graph, weft_comm_t **out)
 {
     int *ranks;
-    int err = place_nodes_of(comm, graph, NULL, &ranks);
+    weft_nearness_t nearness;
+    int err = wefti_nearness_within_hosts(comm, &nearness);
+    if (err != MPI_SUCCESS)
+        return err;
+    err = place_nodes_of(graph, NULL, &nearness, &ranks);
+    wefti_nearness_close(&nearness);
     if (err != MPI_SUCCESS)
         return err;
     err = wefti_comm_attach(comm, graph->nodes, ranks, weft_topology_of_graph(graph), out);
@@ -56,7 +57,10 @@ int weft_comm_attach_graph(weft_comm_t *comm, const weft_graph_t *graph, weft_co
 int weft_comm_place_in_graph(const weft_comm_t *comm, const weft_graph_t *graph, int *rank_out)
 {
     int *ranks;
-    int err = place_nodes_of(comm, graph, NULL, &ranks);
+    weft_nearness_t nearness;
+    int err = wefti_nearness_of_hosts(comm, &nearness);
+    if (err == MPI_SUCCESS)
+        err = place_nodes_of(graph, NULL, &nearness, &ranks);
     if (err != MPI_SUCCESS)
         return err;
     int rank = ranks == NULL ? comm->rank : wefti_find_rank(ranks, graph->nodes, comm->rank);
@@ -152,7 +156,8 @@ static int gather_all_edges(whole_graph_t *whole, const weft_edges_t *edges)
 }
 
 /* *ranks_out as of place_nodes_of(). */
-static int place_edges(whole_graph_t *whole, const weft_edges_t *edges, int **ranks_out)
+static int place_edges(whole_graph_t *whole, const weft_edges_t *edges,
+                       const weft_nearness_t *nearness, int **ranks_out)
 {
     int nodes = whole->comm->size;
     *ranks_out = NULL;
@@ -166,7 +171,7 @@ static int place_edges(whole_graph_t *whole, const weft_edges_t *edges, int **ra
                           .edge_count = whole->index[nodes - 1],
                           .index = whole->index,
                           .edges = whole->destinations};
-    return place_nodes_of(whole->comm, &graph, whole->weights, ranks_out);
+    return place_nodes_of(&graph, whole->weights, nearness, ranks_out);
 }
 
 /* The numbers of a topology of edges. */
@@ -216,26 +221,35 @@ static int move_edges(const whole_graph_t *whole, const int *ranks, weft_topolog
 }
 
 /* Also moves the edges. *ranks_out as of place_nodes_of(). */
-static int reorder_edges(weft_comm_t *comm, weft_topology_t **topology, int **ranks_out)
+static int reorder_edges(weft_comm_t *comm, const weft_nearness_t *nearness,
+                         weft_topology_t **topology, int **ranks_out)
 {
-    weft_shape_t room;
-    const weft_shape_t *shape;
     whole_graph_t whole = {.comm = comm, .is_weighted = (*topology)->edges.is_weighted};
     *ranks_out = NULL;
-    int err = weft_comm_shape(comm, &room, &shape);
-    if (err != MPI_SUCCESS || !wefti_graph_may_gain(comm->size, shape))
-        return err;
-    err = place_edges(&whole, &(*topology)->edges, ranks_out);
+    if (!wefti_graph_may_gain(comm->size, nearness))
+        return MPI_SUCCESS;
+    int err = place_edges(&whole, &(*topology)->edges, nearness, ranks_out);
     if (err == MPI_SUCCESS && *ranks_out != NULL)
         err = move_edges(&whole, *ranks_out, topology);
     free_whole(&whole);
     return err;
 }
 
+static int place_ranks_by_edges(weft_comm_t *comm, weft_topology_t **topology, int **ranks_out)
+{
+    weft_nearness_t nearness;
+    int err = wefti_nearness_within_hosts(comm, &nearness);
+    if (err != MPI_SUCCESS)
+        return err;
+    err = reorder_edges(comm, &nearness, topology, ranks_out);
+    wefti_nearness_close(&nearness);
+    return err;
+}
+
 int weft_comm_attach_edges(weft_comm_t *comm, weft_topology_t *topology, weft_comm_t **out)
 {
     int *ranks;
-    int err = topology == NULL ? fail_for_graph() : reorder_edges(comm, &topology, &ranks);
+    int err = topology == NULL ? fail_for_graph() : place_ranks_by_edges(comm, &topology, &ranks);
     if (err != MPI_SUCCESS) {
         weft_topology_release(topology);
         return err;

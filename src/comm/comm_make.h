@@ -103,23 +103,24 @@ int weft_comm_create_named(weft_group_t *group, const char *name, weft_comm_t **
 int weft_comm_attach_topology(weft_comm_t *comm, int size, weft_topology_t *topology,
                               weft_comm_t **out);
 
-/** A communicator with a grid, of the first ranks of `comm`; where the nodes allow it, they are
- * reordered so that neighbours share a node (grid_placement.h). NULL at ranks beyond the grid. As
- * weft_comm_attach_topology(); also MPI_ERR_OTHER, if the launcher does not tell the nodes. */
+/** A communicator with a grid, of the first ranks of `comm`; where hosts and bindings allow it,
+ * they are reordered so that neighbours are near (grid_placement.h). NULL at ranks beyond the grid.
+ * As weft_comm_attach_topology(); also MPI_ERR_OTHER, if the launcher does not tell the hosts. */
 int weft_comm_attach_grid(weft_comm_t *comm, const weft_cart_t *grid, weft_comm_t **out);
 
-/** The rank that this rank would get there; MPI_UNDEFINED: none. */
+/** The rank that this rank would get there if ranks are reordered by hosts alone; MPI_UNDEFINED:
+ * none. No communication. */
 int weft_comm_place_in_grid(weft_comm_t *comm, const weft_cart_t *grid, int *rank_out);
 
 /** As weft_comm_attach_grid(), with a graph that all ranks know (graph_placement.h). */
 int weft_comm_attach_graph(weft_comm_t *comm, const weft_graph_t *graph, weft_comm_t **out);
 
-/** The rank that this rank would get there; MPI_UNDEFINED: none. */
+/** As weft_comm_place_in_grid(). */
 int weft_comm_place_in_graph(const weft_comm_t *comm, const weft_graph_t *graph, int *rank_out);
 
 /**
- * A communicator with a distributed graph; where the hosts allow it, its ranks are reordered so
- * that neighbours share a host. Errors as of weft_comm_attach_grid().
+ * A communicator with a distributed graph; where hosts and bindings allow it, its ranks are
+ * reordered so that neighbours are near. Errors as of weft_comm_attach_grid().
  *
  * topology  the edges of the node that has this rank's number; as of weft_comm_attach_topology()
  */

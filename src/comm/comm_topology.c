@@ -4,9 +4,7 @@
 
 #include "comm/comm_topology_private.h"
 #include "comm/context_agree.h"
-#include "comm/grid_placement.h"
 #include "coll/coll.h"
-#include "coll/comm_shape.h"
 #include "object/group.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -75,50 +73,6 @@ int weft_comm_attach_topology(weft_comm_t *comm, int size, weft_topology_t *topo
                               weft_comm_t **out)
 {
     return wefti_comm_attach(comm, size, NULL, topology, out);
-}
-
-/* ---- grids whose ranks may be reordered ---- */
-
-/* *ranks_out is from weft_alloc; NULL: ranks keep their order. All ranks find the same. */
-static int place_ranks(const weft_comm_t *comm, const weft_cart_t *grid, int **ranks_out)
-{
-    weft_shape_t room;
-    const weft_shape_t *shape;
-    *ranks_out = NULL;
-    int err = weft_comm_shape(comm, &room, &shape);
-    if (err != MPI_SUCCESS || shape->nodes == 1)
-        return err;
-    int *ranks = weft_alloc_array((size_t)comm->size, sizeof(int));
-    if (ranks == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for an order of %d ranks", comm->size);
-    if (wefti_grid_place(grid, shape, ranks))
-        *ranks_out = ranks;
-    else
-        weft_free(ranks);
-    return MPI_SUCCESS;
-}
-
-int weft_comm_attach_grid(weft_comm_t *comm, const weft_cart_t *grid, weft_comm_t **out)
-{
-    int *ranks;
-    int err = place_ranks(comm, grid, &ranks);
-    if (err != MPI_SUCCESS)
-        return err;
-    err = wefti_comm_attach(comm, weft_cart_size(grid), ranks, weft_topology_of_cart(grid), out);
-    weft_free(ranks);
-    return err;
-}
-
-int weft_comm_place_in_grid(weft_comm_t *comm, const weft_cart_t *grid, int *rank_out)
-{
-    int *ranks, size = weft_cart_size(grid);
-    int err = place_ranks(comm, grid, &ranks);
-    if (err != MPI_SUCCESS)
-        return err;
-    int rank = ranks == NULL ? comm->rank : wefti_find_rank(ranks, size, comm->rank);
-    *rank_out = rank < size ? rank : MPI_UNDEFINED;
-    weft_free(ranks);
-    return MPI_SUCCESS;
 }
 
 /* ---- the edges of a distributed graph ---- */

@@ -32,6 +32,8 @@ const char *weft_hardware_name(int kind)
 #ifdef HAVE_HWLOC
 
 #include <hwloc.h>
+#include <sched.h>
+#include <unistd.h>
 
 static const hwloc_obj_type_t hardware_types[WEFT_HARDWARE_KINDS] = {
     [WEFT_HARDWARE_PACKAGE] = HWLOC_OBJ_PACKAGE, [WEFT_HARDWARE_NUMA_NODE] = HWLOC_OBJ_NUMANODE,
@@ -94,6 +96,15 @@ bool weft_hardware_is_known(void)
     return true;
 }
 
+/* A machine with more processors than the set has bits counts as bound, and is looked at. */
+bool weft_hardware_is_bound(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof(set), &set) != 0)
+        return true;
+    return CPU_COUNT(&set) < sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 void weft_hardware_find(int instances[WEFT_HARDWARE_KINDS])
 {
     hwloc_obj_t bound = load_machine() ? find_bound() : NULL;
@@ -115,6 +126,11 @@ void weft_hardware_close(void)
 #else
 
 bool weft_hardware_is_known(void)
+{
+    return false;
+}
+
+bool weft_hardware_is_bound(void)
 {
     return false;
 }

@@ -25,6 +25,10 @@ const char *weft_hardware_name(int kind);
 /** Was Weft built with hwloc? */
 bool weft_hardware_is_known(void);
 
+/** May the calling thread run on a part of the machine alone? Cheap: does not look at the machine.
+ * False if there is no hwloc. */
+bool weft_hardware_is_bound(void);
+
 /** Of each kind the number of the instance to which the calling thread is bound; -1: it may run on
  * several, the machine has none, or there is no hwloc. */
 void weft_hardware_find(int instances[WEFT_HARDWARE_KINDS]);

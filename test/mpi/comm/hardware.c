@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Comm_split_type by process sets and by hardware, on a machine that hwloc is told of: two
- * packages with a processor each, which have the numbers of this machine's processors 0 and 1.
- * Ranks bind themselves to one of them by their parity. Without these two, or without hwloc, only
- * the host is tested.
+ * MPI_Comm_split_type by process sets and by hardware, and ranks that are reordered so that
+ * neighbours share a package, on a machine that hwloc is told of: two packages with a processor
+ * each, which have the numbers of this machine's processors 0 and 1. Ranks bind themselves to one
+ * of them by their parity. Without these two, or without hwloc, only the host is tested.
  */
 #define _GNU_SOURCE
 #include "expect.h"
@@ -124,6 +124,46 @@ static void test_unguided(void)
     MPI_Info_free(&info);
 }
 
+/* ---- neighbours come to one package ---- */
+
+/* How many neighbours in the line of ranks of `line` are in different packages. Frees it. */
+static int count_borders(MPI_Comm line)
+{
+    int rank, own = expect_rank % 2, before = own, is_border, borders = -1;
+    MPI_Comm_rank(line, &rank);
+    int next = rank + 1 < expect_size ? rank + 1 : MPI_PROC_NULL;
+    MPI_Sendrecv(&own, 1, MPI_INT, next, 0, &before, 1, MPI_INT,
+                 rank > 0 ? rank - 1 : MPI_PROC_NULL, 0, line, MPI_STATUS_IGNORE);
+    is_border = own != before;
+    MPI_Allreduce(&is_border, &borders, 1, MPI_INT, MPI_SUM, line);
+    MPI_Comm_free(&line);
+    return borders;
+}
+
+/* A line as each of the topologies: half of it in each package, whatever the ranks' order is. */
+static void test_reorder(void)
+{
+    int periods[] = {0}, peers[2], degree = 0, edges[64], index[64], to_next = expect_size - 1;
+    MPI_Comm line;
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &expect_size, periods, 1, &line);
+    EXPECT(count_borders(line), expect_size > 1);
+    for (int i = 0; i < expect_size; i++) {
+        edges[i] = i + 1;
+        index[i] = i < to_next ? i + 1 : to_next;
+    }
+    MPI_Graph_create(MPI_COMM_WORLD, expect_size, index, edges, 1, &line);
+    EXPECT(count_borders(line), expect_size > 1);
+    if (expect_rank > 0)
+        peers[degree++] = expect_rank - 1;
+    if (expect_rank < to_next)
+        peers[degree++] = expect_rank + 1;
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, peers, MPI_UNWEIGHTED, degree, peers,
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 1, &line);
+    EXPECT(count_borders(line), expect_size > 1);
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &expect_size, periods, 0, &line);
+    EXPECT(count_borders(line), to_next); /* in the order of the ranks */
+}
+
 /* A rank that may run on both packages is in no part. */
 static void test_unbound(MPI_Info info)
 {
@@ -178,6 +218,7 @@ int main(int argc, char **argv)
         bind_to(expect_rank % 2);
         test_bound(info);
         test_unguided();
+        test_reorder();
         test_unbound(info);
     }
     MPI_Info_free(&info);

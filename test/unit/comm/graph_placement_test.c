@@ -64,6 +64,12 @@ static int weigh(const weft_graph_t *graph, const int *weights, const weft_shape
     return sum;
 }
 
+/* Hosts alone. */
+static weft_nearness_t only_hosts(const weft_shape_t *hosts)
+{
+    return (weft_nearness_t){.count = 1, .levels = {*hosts}};
+}
+
 static void expect_permutation(const int ranks[], int count)
 {
     bool is_there[NODES] = {false};
@@ -79,6 +85,7 @@ static void brings_a_ring_together(void **state)
 {
     graph_draft_t *ring = new_draft();
     weft_shape_t shape = weft_shape_cyclic(2, 4);
+    weft_nearness_t nearness = only_hosts(&shape);
     int ranks[8];
     bool is_better = false;
     (void)state;
@@ -88,7 +95,8 @@ static void brings_a_ring_together(void **state)
         add_node(ring);
     }
     assert_int_equal(weigh(&ring->graph, NULL, &shape, NULL), 16);
-    assert_int_equal(wefti_graph_place(&ring->graph, NULL, &shape, ranks, &is_better), MPI_SUCCESS);
+    assert_int_equal(wefti_graph_place(&ring->graph, NULL, &nearness, ranks, &is_better),
+                     MPI_SUCCESS);
     assert_true(is_better);
     expect_permutation(ranks, 8);
     assert_int_equal(weigh(&ring->graph, NULL, &shape, ranks), 4);
@@ -100,6 +108,7 @@ static void heeds_weights(void **state)
 {
     graph_draft_t *pairs = new_draft();
     weft_shape_t shape = weft_shape_blocks(2, 2);
+    weft_nearness_t nearness = only_hosts(&shape);
     int ranks[4];
     bool is_better = false;
     (void)state;
@@ -109,24 +118,76 @@ static void heeds_weights(void **state)
         add_edge(pairs, i ^ 2, 10);
         add_node(pairs);
     }
-    assert_int_equal(wefti_graph_place(&pairs->graph, NULL, &shape, ranks, &is_better),
+    assert_int_equal(wefti_graph_place(&pairs->graph, NULL, &nearness, ranks, &is_better),
                      MPI_SUCCESS);
     assert_false(is_better);
-    assert_int_equal(wefti_graph_place(&pairs->graph, pairs->weights, &shape, ranks, &is_better),
+    assert_int_equal(wefti_graph_place(&pairs->graph, pairs->weights, &nearness, ranks, &is_better),
                      MPI_SUCCESS);
     assert_true(is_better);
     assert_int_equal(weigh(&pairs->graph, pairs->weights, &shape, ranks), 12);
     free(pairs);
 }
 
+/* Pairs on one host, whose two packages have every other rank. */
+static void brings_pairs_to_a_package(void **state)
+{
+    graph_draft_t *pairs = new_draft();
+    weft_shape_t host = weft_shape_blocks(1, 10);
+    weft_nearness_t nearness = only_hosts(&host);
+    int package[10], ranks[10];
+    bool is_better = false;
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        package[i] = i % 2;
+        add_edge(pairs, (i + 1) % 10, 1);
+        add_node(pairs);
+    }
+    assert_int_equal(wefti_nearness_divide(&nearness, package), MPI_SUCCESS);
+    assert_int_equal(wefti_graph_place(&pairs->graph, NULL, &nearness, ranks, &is_better),
+                     MPI_SUCCESS);
+    assert_true(is_better);
+    expect_permutation(ranks, 10);
+    assert_int_equal(weigh(&pairs->graph, NULL, &nearness.levels[1], NULL), 10);
+    assert_int_equal(weigh(&pairs->graph, NULL, &nearness.levels[1], ranks), 2);
+    wefti_nearness_close(&nearness);
+    free(pairs);
+}
+
 static void one_host_gains_nothing(void **state)
 {
-    weft_shape_t one = weft_shape_blocks(1, 9), two = weft_shape_blocks(2, 9);
+    weft_shape_t one_shape = weft_shape_blocks(1, 9), two_shape = weft_shape_blocks(2, 9);
+    weft_nearness_t one = only_hosts(&one_shape), two = only_hosts(&two_shape);
     (void)state;
     assert_false(wefti_graph_may_gain(9, &one));
     assert_true(wefti_graph_may_gain(9, &two));
     assert_false(wefti_graph_may_gain(1, &two));
     assert_false(wefti_graph_may_gain(0, &two));
+}
+
+/* Up to three levels more. */
+static void divide_at_random(weft_nearness_t *nearness)
+{
+    int number[NODES];
+    for (int levels = random_below(4); levels > 0; levels--) {
+        int parts = 1 + random_below(4);
+        for (int i = 0; i < nearness->levels[0].ranks; i++)
+            number[i] = random_below(parts);
+        assert_int_equal(wefti_nearness_divide(nearness, number), MPI_SUCCESS);
+    }
+}
+
+/* On the first level where anything is different. */
+static void expect_better(const weft_graph_t *graph, const int *weights,
+                          const weft_nearness_t *nearness, const int ranks[])
+{
+    int level = 0, placed, in_order;
+    do {
+        assert_true(level < nearness->count);
+        placed = weigh(graph, weights, &nearness->levels[level], ranks);
+        in_order = weigh(graph, weights, &nearness->levels[level], NULL);
+        level++;
+    } while (placed == in_order);
+    assert_true(placed < in_order);
 }
 
 static void write_random_graph(graph_draft_t *draft, int nodes)
@@ -155,14 +216,16 @@ static void random_graphs_get_no_worse(void **state)
         write_random_graph(draft, 2 + random_below(size - 1));
         const int *weights = trial % 2 == 0 ? draft->weights : NULL;
         assert_int_equal(weft_shape_open(hosts, size, host_count, &shape), MPI_SUCCESS);
-        assert_int_equal(wefti_graph_place(&draft->graph, weights, &shape, ranks, &is_better),
+        weft_nearness_t nearness = only_hosts(&shape);
+        divide_at_random(&nearness);
+        assert_int_equal(wefti_graph_place(&draft->graph, weights, &nearness, ranks, &is_better),
                          MPI_SUCCESS);
         if (is_better) {
             expect_permutation(ranks, draft->graph.nodes);
-            assert_true(weigh(&draft->graph, weights, &shape, ranks) <=
-                        weigh(&draft->graph, weights, &shape, NULL));
+            expect_better(&draft->graph, weights, &nearness, ranks);
             better++;
         }
+        wefti_nearness_close(&nearness);
         weft_shape_close(&shape);
         free(draft);
     }
@@ -172,9 +235,8 @@ static void random_graphs_get_no_worse(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(brings_a_ring_together),
-        cmocka_unit_test(heeds_weights),
-        cmocka_unit_test(one_host_gains_nothing),
+        cmocka_unit_test(brings_a_ring_together),     cmocka_unit_test(heeds_weights),
+        cmocka_unit_test(brings_pairs_to_a_package),  cmocka_unit_test(one_host_gains_nothing),
         cmocka_unit_test(random_graphs_get_no_worse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
