@@ -63,7 +63,7 @@ int weft_comm_place_in_graph(const weft_comm_t *comm, const weft_graph_t *graph,
         err = place_nodes_of(graph, NULL, &nearness, &ranks);
     if (err != MPI_SUCCESS)
         return err;
-    int rank = ranks == NULL ? comm->rank : wefti_find_rank(ranks, graph->nodes, comm->rank);
+    int rank = wefti_find_rank(ranks, graph->nodes, comm->rank);
     *rank_out = rank < graph->nodes ? rank : MPI_UNDEFINED;
     weft_free(ranks);
     return MPI_SUCCESS;

@@ -90,7 +90,7 @@ int weft_comm_place_in_grid(weft_comm_t *comm, const weft_cart_t *grid, int *ran
         err = place_grid(grid, &nearness, &ranks);
     if (err != MPI_SUCCESS)
         return err;
-    int rank = ranks == NULL ? comm->rank : wefti_find_rank(ranks, size, comm->rank);
+    int rank = wefti_find_rank(ranks, size, comm->rank);
     *rank_out = rank < size ? rank : MPI_UNDEFINED;
     weft_free(ranks);
     return MPI_SUCCESS;

@@ -35,6 +35,8 @@ static int rank_before_reordering(const void *map, int rank)
 
 int wefti_find_rank(const int *ranks, int size, int rank)
 {
+    if (ranks == NULL)
+        return rank;
     int at = 0;
     while (at < size && ranks[at] != rank)
         at++;
@@ -45,11 +47,11 @@ int wefti_comm_attach(weft_comm_t *comm, int size, const int *ranks, weft_topolo
                       weft_comm_t **out)
 {
     weft_creation_t creation = wefti_creation_next(comm);
-    weft_members_t members = {.parent = comm, .rank = comm->rank, .size = size};
+    weft_members_t members = {
+        .parent = comm, .rank = wefti_find_rank(ranks, size, comm->rank), .size = size};
     weft_group_t *group = NULL;
     *out = NULL;
     if (ranks != NULL) {
-        members.rank = wefti_find_rank(ranks, size, comm->rank);
         members.rank_in_parent = rank_before_reordering;
         members.map = ranks;
     }

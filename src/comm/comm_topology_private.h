@@ -15,7 +15,7 @@
 int wefti_comm_attach(weft_comm_t *comm, int size, const int *ranks, weft_topology_t *topology,
                       weft_comm_t **out);
 
-/** The new rank of `rank`; size: it has none. */
+/** The new rank of `rank`, `size` or more if it has none; `ranks` as of wefti_comm_attach(). */
 int wefti_find_rank(const int *ranks, int size, int rank);
 
 #endif

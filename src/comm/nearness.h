@@ -18,8 +18,8 @@ enum { WEFT_NEARNESS_LEVELS_MAX = 1 + WEFT_HARDWARE_KINDS };
 
 typedef struct weft_nearness {
     int count; /* at least 1 */
-    weft_shape_t
-        levels[WEFT_NEARNESS_LEVELS_MAX]; /* hosts first; a shape's "nodes" are the parts */
+    /* Hosts first. The "nodes" of a shape are the parts. */
+    weft_shape_t levels[WEFT_NEARNESS_LEVELS_MAX];
 } weft_nearness_t;
 
 /**

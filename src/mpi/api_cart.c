@@ -156,7 +156,8 @@ int PMPI_Cart_create(MPI_Comm handle, int ndims, const int dims[], const int per
 }
 
 /** The rank that the caller would have in a grid, if MPI_Cart_create were called with reorder
- *  (section 8.5.8). No communicator is made.
+ *  (section 8.5.8). No communicator is made, and none of the ranks' bindings is asked for: where
+ *  processes are bound to parts of their host, their order within it may differ.
  *  @param[in] ndims  how many entries dims and periods have; 0: a grid of one place
  *  @param[in] dims  how many places each dimension has, at least 1
  *  @param[out] newrank  that rank; MPI_UNDEFINED if the grid has no place for the caller

@@ -93,7 +93,8 @@ int PMPI_Graph_create(MPI_Comm handle, int nnodes, const int indx[], const int e
 }
 
 /** The rank that the caller would have in a graph, if MPI_Graph_create were called with reorder
- *  (section 8.5.8). No communicator is made.
+ *  (section 8.5.8). No communicator is made, and none of the ranks' bindings is asked for: where
+ *  processes are bound to parts of their host, their order within it may differ.
  *  @param[in] nnodes  how many nodes there are, at most as many as the communicator has ranks
  *  @param[in] indx  nnodes sums: how many neighbours node i and those before it have together
  *  @param[in] edges  indx[nnodes - 1] nodes

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "runtime/hardware.h"
 
+#include "base/cpu.h"
 #include "base/log.h"
 #include "config.h"
 
@@ -32,7 +33,6 @@ const char *weft_hardware_name(int kind)
 #ifdef HAVE_HWLOC
 
 #include <hwloc.h>
-#include <sched.h>
 #include <unistd.h>
 
 static const hwloc_obj_type_t hardware_types[WEFT_HARDWARE_KINDS] = {
@@ -96,13 +96,10 @@ bool weft_hardware_is_known(void)
     return true;
 }
 
-/* A machine with more processors than the set has bits counts as bound, and is looked at. */
 bool weft_hardware_is_bound(void)
 {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof(set), &set) != 0)
-        return true;
-    return CPU_COUNT(&set) < sysconf(_SC_NPROCESSORS_ONLN);
+    weft_cpus_t cpus = weft_cpus_allowed();
+    return weft_cpus_count(&cpus) < sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 void weft_hardware_find(int instances[WEFT_HARDWARE_KINDS])
