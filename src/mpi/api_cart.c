@@ -137,9 +137,10 @@ static int make_grid(weft_comm_t *comm, const weft_cart_t *grid, bool reorders, 
  *  @error MPI_ERR_COMM  an intercommunicator is given
  *  @error MPI_ERR_DIMS  ndims is negative, an extent less than 1, or the grid larger than comm_old
  *  @error MPI_ERR_ARG  dims or periods is NULL, but has entries
- *  @note With reorder the ranks of a node get a block of the grid, so that fewer neighbours are on
- *      different nodes. This needs several nodes with the same number of ranks, all of which are in
- *      the grid; otherwise ranks keep their order.
+ *  @note With reorder the ranks of a host get a block of the grid, so that fewer neighbours are on
+ *      different hosts, and ranks that are bound to one package, NUMA node, cache or core of it a
+ *      block of that block. Where hosts have different numbers of ranks, or not all ranks are in
+ *      the grid, it is placed as MPI_Graph_create places its nodes.
  *  @see MPI_Dims_create, MPI_Cart_sub */
 WEFT_API(MPI_Cart_create);
 int PMPI_Cart_create(MPI_Comm handle, int ndims, const int dims[], const int periods[], int reorder,

@@ -75,7 +75,8 @@ static int make_graph(weft_comm_t *comm, weft_graph_t *graph, bool reorders, MPI
  *  @error MPI_ERR_ARG  nnodes is negative or too large, indx or edges is NULL but has entries, indx
  *      decreases, or an entry of edges is no node
  *  @note With reorder neighbours come to ranks of one host, where that makes fewer edges lead from
- *      host to host. Graphs of more than 8192 nodes keep their order.
+ *      host to host, and within it to ranks that are bound to one package, NUMA node, cache or
+ *      core. Graphs of more than 8192 nodes keep their order.
  *  @see MPI_Dist_graph_create_adjacent, MPI_Graph_map */
 WEFT_API(MPI_Graph_create);
 int PMPI_Graph_create(MPI_Comm handle, int nnodes, const int indx[], const int edges[], int reorder,
@@ -361,7 +362,8 @@ static int check_adjacent(const weft_comm_t *comm, weft_edges_t *edges)
  *  @error MPI_ERR_ARG  an array is NULL, a weight is negative, MPI_WEIGHTS_EMPTY stands for edges,
  *      or MPI_UNWEIGHTED is given for one array alone
  *  @note With reorder neighbours come to ranks of one host, where that makes the weight of the
- *      edges from host to host smaller. Graphs of more than 8192 ranks keep their order.
+ *      edges from host to host smaller, and so within a host. Graphs of more than 8192 ranks
+ *      keep their order.
  *  @note Whether both ends give the same edges is not checked.
  *  @see MPI_Dist_graph_create, MPI_Comm_set_info */
 WEFT_API(MPI_Dist_graph_create_adjacent);
