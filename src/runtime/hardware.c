@@ -44,6 +44,8 @@ static const hwloc_obj_type_t hardware_types[WEFT_HARDWARE_KINDS] = {
 
 static hwloc_topology_t machine; /* NULL: not looked at yet */
 
+/* Without /sys, as in some chroots, hwloc's part for Linux finds nothing, and each process would
+ * print hwloc's complaint about it: its other parts see the processors. */
 static bool load_machine(void)
 {
     if (machine != NULL)
@@ -52,6 +54,8 @@ static bool load_machine(void)
         machine = NULL;
         return false;
     }
+    if (access("/sys/devices/system/cpu", F_OK) != 0)
+        hwloc_topology_set_components(machine, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "linux");
     if (hwloc_topology_load(machine) == 0)
         return true;
     WEFT_LOG(WEFT_WARN, "start", "hwloc cannot look at the machine");
