@@ -46,6 +46,7 @@ static const weft_link_ops_t ofi_link = {
 static const weft_remote_ops_t ofi_remote = {
     .read = weft_no_read,
     .prefers_stream = weft_no_preference,
+    .stream_over = weft_no_stream_over,
     .register_memory = wefti_ofi_register,
     .deregister_memory = wefti_ofi_deregister,
     .get = wefti_ofi_get,

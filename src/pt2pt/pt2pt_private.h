@@ -45,6 +45,7 @@ typedef struct weft_recv {
     size_t arrived;       /* bytes of the stream so far */
     int peer;             /* process that the matched message came from */
     bool is_streaming;    /* DATA may come */
+    bool is_preferred;    /* as the transport preferred that: stream_over() is to be called */
     bool is_landing;      /* the transport writes to get.to */
     uint64_t sender;      /* the sender's request, while its memory is being read */
     weft_get_t get;

@@ -166,10 +166,19 @@ static bool read_directly(weft_recv_t *recv, weft_endpoint_t *endpoint, const we
     size_t span;
     bool is_one_run = weft_type_span(recv->args.type, recv->args.count, &offset, &span);
     char *to = is_one_run ? (char *)recv->args.buf + offset : NULL;
-    if (endpoint->remote->prefers_stream(endpoint, rts->address, to))
+    recv->is_preferred = endpoint->remote->prefers_stream(endpoint, rts->address, to, bytes);
+    if (recv->is_preferred)
         return false;
     return is_one_run ? endpoint->remote->read(endpoint, rts->address, to, bytes)
                       : read_in_pieces(recv, endpoint, rts->address, bytes);
+}
+
+static void tell_stream_over(weft_recv_t *recv, size_t bytes)
+{
+    weft_endpoint_t *endpoint = weft_process_reached(recv->peer);
+    if (recv->is_preferred && endpoint != NULL)
+        endpoint->remote->stream_over(endpoint, bytes);
+    recv->is_preferred = false;
 }
 
 void wefti_recv_finish(weft_recv_t *recv)
@@ -179,6 +188,7 @@ void wefti_recv_finish(weft_recv_t *recv)
 
 void wefti_recv_fail(weft_recv_t *recv)
 {
+    tell_stream_over(recv, 0);
     recv->is_streaming = recv->is_landing = false;
     weft_request_complete(&recv->request);
 }
@@ -272,6 +282,7 @@ static inline void note_match(weft_recv_t *recv, const weft_match_key_t *from, s
                              : weft_group_rank_of(recv->args.comm->peers, from->source);
     recv->message_bytes = bytes;
     recv->peer = from->source;
+    recv->is_preferred = false;
 }
 
 void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const weft_rts_t *rts,
@@ -343,8 +354,10 @@ void wefti_recv_data(int source, const weft_header_t *header, const void *payloa
     }
     unpack_message(recv, recv->arrived, payload, header->bytes);
     recv->arrived += header->bytes;
-    if (recv->arrived == recv->message_bytes)
-        finish_recv(recv);
+    if (recv->arrived < recv->message_bytes)
+        return;
+    tell_stream_over(recv, recv->arrived);
+    finish_recv(recv);
 }
 
 /* ---- beginning ---- */

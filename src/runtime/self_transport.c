@@ -64,6 +64,7 @@ static const weft_link_ops_t self_link = {
 static const weft_remote_ops_t self_remote = {
     .read = self_read,
     .prefers_stream = weft_no_preference,
+    .stream_over = weft_no_stream_over,
     .register_memory = weft_no_registration,
     .deregister_memory = weft_no_deregistration,
     .get = weft_no_get,

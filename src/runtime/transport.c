@@ -20,12 +20,19 @@ bool weft_no_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t 
     return false;
 }
 
-bool weft_no_preference(const weft_endpoint_t *endpoint, uint64_t address, const void *to)
+bool weft_no_preference(weft_endpoint_t *endpoint, uint64_t address, const void *to, size_t bytes)
 {
     (void)endpoint;
     (void)address;
     (void)to;
+    (void)bytes;
     return false;
+}
+
+void weft_no_stream_over(weft_endpoint_t *endpoint, size_t bytes)
+{
+    (void)endpoint;
+    (void)bytes;
 }
 
 bool weft_no_registration(weft_endpoint_t *endpoint, const void *data, size_t bytes,
@@ -59,6 +66,7 @@ bool weft_no_device(const struct weft_memory *memory)
 const weft_remote_ops_t weft_no_remote = {
     .read = weft_no_read,
     .prefers_stream = weft_no_preference,
+    .stream_over = weft_no_stream_over,
     .register_memory = weft_no_registration,
     .deregister_memory = weft_no_deregistration,
     .get = weft_no_get,

@@ -177,9 +177,13 @@ struct weft_remote_ops {
      * can_read. false: it is not possible, nor will it be later (can_read is cleared, the cause was
      * logged); `to` has undefined contents. */
     bool (*read)(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes);
-    /** Would a stream of packets from the peer be faster at this moment than `read` from that
-     * address? `to` is NULL if the data go to a buffer in between. */
-    bool (*prefers_stream)(const weft_endpoint_t *endpoint, uint64_t address, const void *to);
+    /** Would a stream of packets from the peer be faster at this moment than `read` of so many
+     * bytes from that address? `to` is NULL if the data go to a buffer in between. After true the
+     * caller asks the peer for a stream, and calls stream_over() when it has ended. */
+    bool (*prefers_stream)(weft_endpoint_t *endpoint, uint64_t address, const void *to,
+                           size_t bytes);
+    /** A stream that was preferred has brought so many bytes; 0: it has failed. */
+    void (*stream_over)(weft_endpoint_t *endpoint, size_t bytes);
     /** Let the peer read `bytes` bytes at `data`, in `memory` of a device or (NULL) of the host,
      * until deregister_memory. true: *out is filled in, and the caller must not move it until
      * deregister_memory. false: not possible, the cause was logged; *out is undefined, and the
@@ -199,7 +203,8 @@ struct weft_remote_ops {
 };
 
 bool weft_no_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes);
-bool weft_no_preference(const weft_endpoint_t *endpoint, uint64_t address, const void *to);
+bool weft_no_preference(weft_endpoint_t *endpoint, uint64_t address, const void *to, size_t bytes);
+void weft_no_stream_over(weft_endpoint_t *endpoint, size_t bytes);
 bool weft_no_registration(weft_endpoint_t *endpoint, const void *data, size_t bytes,
                           const struct weft_memory *memory, weft_registration_t *out);
 void weft_no_deregistration(weft_endpoint_t *endpoint, weft_registration_t *registration);

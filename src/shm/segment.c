@@ -18,7 +18,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, DATA_BYTES_MIN = 4096, DATA_BYTES_MAX = 64 * 1024, PATH_BYTES = 320 };
+enum {
+    PAGE = 4096,
+    DATA_BYTES_MIN = 4096,
+    DATA_BYTES_MAX = 64 * 1024,
+    LARGE_BYTES_MIN = 512 * 1024, /* smaller ones are no faster than the others */
+    LARGE_BYTES_MAX = 2 * 1024 * 1024,
+    PATH_BYTES = 320,
+};
 
 static const char key[] = "weft.shm";
 
@@ -71,29 +78,48 @@ static size_t segment_bytes(int ranks, size_t data_bytes)
     return data_offset(ranks) + pairs_of(ranks) * data_bytes;
 }
 
-/* The boards are sparse: only in a memfd does a page of them that is not touched cost nothing. */
-static size_t bytes_with_boards(int ranks, size_t data_bytes)
+static size_t large_offset(int ranks, size_t data_bytes)
 {
-    return round_up_to_page(segment_bytes(ranks, data_bytes), PAGE) + weft_boards_bytes(ranks);
+    return round_up_to_page(segment_bytes(ranks, data_bytes), PAGE);
 }
 
-/* The largest power of two with which all data rings of the host fit into WEFT_SHM_BYTES. */
-static size_t data_bytes_for(int ranks)
+static size_t boards_offset(int ranks, size_t data_bytes, size_t large_bytes)
+{
+    return large_offset(ranks, data_bytes) + pairs_of(ranks) * large_bytes;
+}
+
+/* The largest power of two, between the two bounds, with which the rings of all pairs fit into
+ * WEFT_SHM_BYTES. */
+static size_t ring_bytes_for(int ranks, size_t least, size_t most)
 {
     size_t share = weft_config.SHM_BYTES / pairs_of(ranks);
-    size_t bytes = DATA_BYTES_MAX;
-    while (bytes > DATA_BYTES_MIN && bytes > share)
+    size_t bytes = most;
+    while (bytes > least && bytes > share)
         bytes /= 2;
     return bytes;
 }
 
+static size_t data_bytes_for(int ranks)
+{
+    return ring_bytes_for(ranks, DATA_BYTES_MIN, DATA_BYTES_MAX);
+}
+
+static size_t large_bytes_for(int ranks)
+{
+    size_t bytes = ring_bytes_for(ranks, DATA_BYTES_MIN, LARGE_BYTES_MAX);
+    return bytes < LARGE_BYTES_MIN ? 0 : bytes;
+}
+
+/* Large rings and boards are sparse: only in a memfd does a page of them that is not touched cost
+ * nothing. */
 static int make_memfd(int ranks, size_t *data_bytes, invitation_t *out)
 {
     int fd = memfd_create("weft", MFD_CLOEXEC);
     if (fd < 0)
         return -1;
     *data_bytes = data_bytes_for(ranks);
-    out->bytes = bytes_with_boards(ranks, *data_bytes);
+    out->bytes =
+        boards_offset(ranks, *data_bytes, large_bytes_for(ranks)) + weft_boards_bytes(ranks);
     if (fchmod(fd, 0600) != 0 || ftruncate(fd, (off_t)out->bytes) != 0) {
         close(fd);
         return -1;
@@ -153,6 +179,8 @@ static int invite_others(const weft_world_t *world, int fd, size_t data_bytes,
         return err;
     out->header->token = invitation->token;
     out->header->data_bytes = (uint32_t)data_bytes;
+    out->header->large_bytes =
+        invitation->has_name ? 0 : (uint32_t)large_bytes_for(world->local_size);
     err = world->wireup->put(key, invitation, sizeof(*invitation));
     if (err == MPI_SUCCESS)
         err = world->wireup->fence();
@@ -266,8 +294,9 @@ int weft_segment_open(const weft_world_t *world, weft_segment_t *out)
     await_all(out->header, out->ranks, &invitation);
     if (fd >= 0)
         close(fd);
-    WEFT_LOG(WEFT_INFO, "shm", "segment %s ranks %d bytes %zu data ring %u", invitation.path,
-             out->ranks, out->bytes, out->header->data_bytes);
+    WEFT_LOG(WEFT_INFO, "shm", "segment %s ranks %d bytes %zu data ring %u large ring %u",
+             invitation.path, out->ranks, out->bytes, out->header->data_bytes,
+             out->header->large_bytes);
     return MPI_SUCCESS;
 }
 
@@ -286,7 +315,8 @@ weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver,
 {
     char *base = (char *)segment->header;
     size_t pair = (size_t)receiver * (size_t)segment->ranks + (size_t)sender;
-    size_t data_bytes = segment->header->data_bytes;
+    size_t data_bytes = segment->header->data_bytes, large_bytes = segment->header->large_bytes;
+    char *large = base + large_offset(segment->ranks, data_bytes) + pair * large_bytes;
     weft_credit_t *credits = (weft_credit_t *)(void *)(base + credits_offset(segment->ranks));
     weft_channel_slot_t *slots =
         (weft_channel_slot_t *)(void *)(base + slots_offset(segment->ranks));
@@ -295,15 +325,18 @@ weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver,
         .credit = credits + pair,
         .data = base + data_offset(segment->ranks) + pair * data_bytes,
         .units = (uint32_t)(data_bytes / WEFT_DATA_UNIT),
+        .large = large_bytes == 0 ? NULL : large,
+        .large_units = (uint32_t)(large_bytes / WEFT_DATA_UNIT),
     };
 }
 
 void *weft_segment_boards(const weft_segment_t *segment)
 {
-    size_t bytes = bytes_with_boards(segment->ranks, segment->header->data_bytes);
-    if (segment->is_file || bytes > segment->bytes)
+    size_t offset =
+        boards_offset(segment->ranks, segment->header->data_bytes, segment->header->large_bytes);
+    if (segment->is_file || offset + weft_boards_bytes(segment->ranks) > segment->bytes)
         return NULL;
-    return (char *)segment->header + bytes - weft_boards_bytes(segment->ranks);
+    return (char *)segment->header + offset;
 }
 
 weft_copy_job_t *weft_segment_copy_job(const weft_segment_t *segment, int receiver, int sender)

@@ -2,11 +2,9 @@
 #define _GNU_SOURCE
 #include "shm/shared_copy.h"
 
-#include "base/clock.h"
 #include "base/copy.h"
 #include "base/cpu.h"
 #include "base/futex.h"
-#include "base/memory.h"
 
 #include <sched.h>
 #include <string.h>
@@ -21,12 +19,6 @@ enum {
     POLLS_PER_YIELD = 1000,
     POLLS_AWAKE = 20 * POLLS_PER_YIELD, /* a chunk takes some 20 us, this some 800 */
     NAP_NS = 200000,
-    TRIAL_BYTES = 32 * 1024,
-    TRIALS = 4,
-    /* On an AMD EPYC without fast string copies the kernel took 5.5 times as long as a core. There
-     * many messages of 64 KiB at a time moved at 13.5 GB/s when read and at 21 GB/s as a stream; a
-     * single one took 5.2 us when read and 3.5 us as a stream, one of 1 MiB 61 us and 55 us. */
-    SLOW_FACTOR = 4,
 };
 
 typedef ssize_t (*copy_fn_t)(pid_t, const struct iovec *, unsigned long, const struct iovec *,
@@ -156,45 +148,6 @@ bool weft_shared_copy_read(weft_copy_job_t *job, pid_t pid, uint64_t from, void 
     if (is_read && own < bytes && atomic_load_explicit(&job->has_failed, memory_order_acquire))
         is_read = copy_all(process_vm_readv, pid, (char *)to + own, from + own, bytes - own);
     return is_read;
-}
-
-/* ---- the speed of the kernel's copies ---- */
-
-static int64_t time_of_kernel(char *to, const char *from)
-{
-    int64_t start = weft_clock_ns();
-    if (!copy_all(process_vm_readv, getpid(), to, (uint64_t)(uintptr_t)from, TRIAL_BYTES))
-        return INT64_MAX;
-    return weft_clock_ns() - start;
-}
-
-static int64_t time_of_core(char *to, const char *from)
-{
-    int64_t start = weft_clock_ns();
-    weft_copy(to, from, TRIAL_BYTES);
-    __asm__ volatile("" ::"r"(to) : "memory"); /* keeps the compiler from dropping the copy */
-    return weft_clock_ns() - start;
-}
-
-/* The shortest of several trials counts: another process may take the core during one of them. */
-bool weft_shared_copy_is_slow(weft_copy_place_t place)
-{
-    enum { BEHIND_BYTES = 16 }; /* as buffers from malloc() lie behind ring slots */
-    char *memory = weft_alloc_aligned(2 * TRIAL_BYTES + PAGE, PAGE);
-    int64_t kernel = INT64_MAX, core = INT64_MAX;
-    if (memory == NULL)
-        return false;
-    memset(memory, 1, 2 * TRIAL_BYTES + PAGE);
-    const char *from = memory;
-    char *to = memory + TRIAL_BYTES + (place == WEFT_BEHIND ? BEHIND_BYTES : 0);
-    for (int i = 0; i < TRIALS; i++) {
-        int64_t by_kernel = time_of_kernel(to, from);
-        int64_t by_core = time_of_core(to, from);
-        kernel = by_kernel < kernel ? by_kernel : kernel;
-        core = by_core < core ? by_core : core;
-    }
-    weft_free(memory);
-    return kernel != INT64_MAX && kernel / SLOW_FACTOR > core;
 }
 
 /* ---- the sender ---- */

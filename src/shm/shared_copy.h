@@ -50,11 +50,6 @@ static inline weft_copy_place_t weft_copy_place(uint64_t from, const void *to)
     return distance < WEFT_COPY_BEHIND ? WEFT_BEHIND : WEFT_APART;
 }
 
-/** Are the kernel's copies from process to process so slow on this machine, between such places,
- * that it is faster to copy twice, by two cores at the same time? Measures both within this
- * process. */
-bool weft_shared_copy_is_slow(weft_copy_place_t place);
-
 /** Copy a chunk, if the receiver `pid` has offered one. Called by the sender, when it polls. */
 bool weft_shared_copy_help(weft_copy_job_t *job, pid_t pid);
 

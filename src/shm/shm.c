@@ -6,7 +6,9 @@
 #include "runtime/progress.h"
 #include "runtime/world.h"
 #include "shm/channel.h"
+#include "shm/path_choice.h"
 #include "shm/segment.h"
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/copy.h"
 #include "base/fail.h"
@@ -35,6 +37,12 @@ typedef struct peer {
     /* this rank's offers, as the receiver; NULL when oversubscribed: no core could help */
     weft_copy_job_t *offered;
     weft_copy_job_t *offers; /* the peer's offers, to this rank as the sender */
+    bool is_enlarged;        /* it sends through a large ring by now, or has none */
+    struct {
+        int active;             /* on their way to this rank, which preferred them */
+        weft_path_kind_t *kind; /* of the first one since there were none */
+        weft_path_run_t run;    /* since then */
+    } streams;
 } peer_t;
 
 static struct {
@@ -45,8 +53,8 @@ static struct {
     int busy_count;
     weft_rank_block_t *own;
     int local_rank, contact_words;
-    /* in place of reading */
-    enum { STREAMS_NEVER, STREAMS_IF_AWAITED, STREAMS_ALWAYS } streams[WEFT_COPY_PLACES];
+    enum { LARGE_READ, LARGE_STREAM, LARGE_LEARNT } large_path; /* of large messages */
+    weft_path_choice_t choice;
     uint64_t known_contacts[64]; /* senders in `busy`, a bit each */
 } shm;
 
@@ -92,13 +100,43 @@ static void shm_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
     publish_memory((peer_t *)endpoint, header);
 }
 
+static bool is_awaiting(const peer_t *peer)
+{
+    return atomic_load_explicit(&peer->doorbell->is_waiting, memory_order_relaxed);
+}
+
+static weft_path_kind_t *kind_of_message(uint64_t address, const void *to, size_t bytes)
+{
+    return weft_path_kind(&shm.choice, to == NULL ? WEFT_APART : weft_copy_place(address, to),
+                          bytes);
+}
+
+/* What the sender has sent pays for its large ring; this counts, too. */
+static void count_read(const peer_t *peer, size_t bytes)
+{
+    atomic_uint *units = &peer->in.channel.credit->units_read;
+    if (peer->in.channel.large == NULL)
+        return;
+    unsigned read = atomic_load_explicit(units, memory_order_relaxed);
+    size_t more = bytes / WEFT_DATA_UNIT;
+    atomic_store_explicit(units, more < UINT_MAX - read ? read + (unsigned)more : UINT_MAX,
+                          memory_order_relaxed);
+}
+
 static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes)
 {
     peer_t *peer = (peer_t *)endpoint;
     if (!peer->is_contacted)
         make_contact(peer); /* so that the peer polls this rank, and sees the offer */
-    if (weft_shared_copy_read(peer->offered, peer->block->pid, address, to, bytes))
+    count_read(peer, bytes);
+    bool is_helped = is_awaiting(peer);
+    int64_t began_ns = weft_clock_ns();
+    if (weft_shared_copy_read(peer->offered, peer->block->pid, address, to, bytes)) {
+        weft_path_run_t run = {WEFT_PATH_READ, 1, bytes, weft_clock_ns() - began_ns};
+        if (is_helped)
+            weft_path_note(kind_of_message(address, to, bytes), &run);
         return true;
+    }
     WEFT_LOG(WEFT_WARN, "shm",
              "cannot read memory of rank %d (%s): copying through shared memory from now "
              "on",
@@ -107,15 +145,37 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
     return false;
 }
 
-/* Two copies, by two cores at the same time, may be faster than one by the kernel. But the sender
- * has to do one of them: if it does not wait in MPI, its memory is read. */
-static bool shm_prefers_stream(const weft_endpoint_t *endpoint, uint64_t address, const void *to)
+/* Two copies by two cores at the same time may be faster than one by the kernel. But the sender has
+ * to do one of them: if it does not wait in MPI, its memory is read. A message that comes while
+ * others stream joins them: reading it would hold them up. */
+static bool shm_prefers_stream(weft_endpoint_t *endpoint, uint64_t address, const void *to,
+                               size_t bytes)
 {
-    const peer_t *peer = (const peer_t *)endpoint;
-    int streams = shm.streams[to == NULL ? WEFT_APART : weft_copy_place(address, to)];
-    if (streams != STREAMS_IF_AWAITED)
-        return streams == STREAMS_ALWAYS;
-    return atomic_load_explicit(&peer->doorbell->is_waiting, memory_order_relaxed);
+    peer_t *peer = (peer_t *)endpoint;
+    if (shm.large_path == LARGE_READ || !is_awaiting(peer))
+        return shm.large_path == LARGE_STREAM;
+    weft_path_kind_t *kind = kind_of_message(address, to, bytes);
+    if (shm.large_path == LARGE_LEARNT && peer->streams.active == 0 &&
+        weft_path_choose(kind) == WEFT_PATH_READ)
+        return false;
+    if (peer->streams.active++ == 0) {
+        peer->streams.kind = kind;
+        peer->streams.run = (weft_path_run_t){WEFT_PATH_STREAM, 0, 0, -weft_clock_ns()};
+    }
+    return true;
+}
+
+static void shm_stream_over(weft_endpoint_t *endpoint, size_t bytes)
+{
+    peer_t *peer = (peer_t *)endpoint;
+    if (peer->streams.active == 0)
+        return;
+    peer->streams.run.messages++;
+    peer->streams.run.bytes += bytes;
+    if (--peer->streams.active > 0 || peer->streams.run.bytes == 0)
+        return;
+    peer->streams.run.ns += weft_clock_ns();
+    weft_path_note(peer->streams.kind, &peer->streams.run);
 }
 
 static void shm_throttle(weft_endpoint_t *endpoint, bool is_on)
@@ -143,6 +203,12 @@ static inline void look_for_contacts(void)
     }
 }
 
+static __attribute__((cold)) void note_large_ring(peer_t *peer)
+{
+    peer->is_enlarged = true;
+    weft_path_forget(&shm.choice, WEFT_PATH_STREAM);
+}
+
 static inline int drain_channel(peer_t *peer)
 {
     weft_header_t header;
@@ -154,6 +220,8 @@ static inline int drain_channel(peer_t *peer)
         if (weft_channel_take(&peer->in, &header))
             weft_doorbell_ring(peer->doorbell);
     }
+    if (__builtin_expect(peer->in.channel.large == NULL && !peer->is_enlarged, 0))
+        note_large_ring(peer);
     return taken;
 }
 
@@ -185,6 +253,7 @@ static const weft_link_ops_t shm_link = {
 static const weft_remote_ops_t shm_remote = {
     .read = shm_read,
     .prefers_stream = shm_prefers_stream,
+    .stream_over = shm_stream_over,
     .register_memory = weft_no_registration,
     .deregister_memory = weft_no_deregistration,
     .get = weft_no_get,
@@ -271,13 +340,11 @@ static void agree_on_waiting(weft_world_t *world)
 /* Where the sender and the receiver take turns on a core, one copy is better than two. */
 static void choose_large_path(void)
 {
-    bool is_measured = strcmp(weft_config.RENDEZVOUS, "auto") == 0 && !weft_world.is_oversubscribed;
-    bool always = strcmp(weft_config.RENDEZVOUS, "stream") == 0;
-    for (int place = 0; place < WEFT_COPY_PLACES; place++) {
-        shm.streams[place] = always ? STREAMS_ALWAYS : STREAMS_NEVER;
-        if (is_measured && weft_shared_copy_is_slow((weft_copy_place_t)place))
-            shm.streams[place] = STREAMS_IF_AWAITED;
-    }
+    shm.large_path = LARGE_READ;
+    if (strcmp(weft_config.RENDEZVOUS, "stream") == 0)
+        shm.large_path = LARGE_STREAM;
+    else if (strcmp(weft_config.RENDEZVOUS, "auto") == 0 && !weft_world.is_oversubscribed)
+        shm.large_path = LARGE_LEARNT;
 }
 
 static void wake_peer(int local_rank)
@@ -345,6 +412,7 @@ static void shm_describe(weft_rank_report_t *report)
 
 static void shm_close(void)
 {
+    weft_path_log(&shm.choice);
     weft_progress_remove(shm_progress);
     weft_meeting_place = (weft_meeting_place_t){0};
     weft_world_leave(WEFT_GONE);

@@ -60,6 +60,7 @@ static const weft_remote_ops_t tcp_remote = {
     .tells_owner = true,
     .read = weft_no_read,
     .prefers_stream = weft_no_preference,
+    .stream_over = weft_no_stream_over,
     .register_memory = wefti_tcp_register,
     .deregister_memory = wefti_tcp_deregister,
     .get = wefti_tcp_get,

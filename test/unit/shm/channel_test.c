@@ -10,11 +10,17 @@
 
 #include <cmocka.h>
 
-enum { DATA_BYTES = 4096, PACKET_MAX = DATA_BYTES / WEFT_CREDIT_SHARE };
+enum {
+    DATA_BYTES = 4096,
+    LARGE_BYTES = 32 * DATA_BYTES,
+    PAGE = 4096,
+    PACKET_MAX = DATA_BYTES / WEFT_CREDIT_SHARE,
+};
 
 static _Alignas(64) weft_channel_slot_t slots[WEFT_SLOTS];
 static weft_credit_t credit;
 static _Alignas(64) char data[DATA_BYTES];
+static _Alignas(PAGE) char large[LARGE_BYTES];
 static bool is_throttled;
 static weft_channel_out_t out;
 static weft_channel_in_t in;
@@ -29,7 +35,8 @@ static unsigned pick(unsigned below)
 /* A channel that has carried `packets` packets before. */
 static void open_channel(uint32_t packets)
 {
-    weft_channel_t channel = {slots, &credit, data, DATA_BYTES / WEFT_DATA_UNIT};
+    weft_channel_t channel = {
+        slots, &credit, data, DATA_BYTES / WEFT_DATA_UNIT, large, LARGE_BYTES / WEFT_DATA_UNIT};
     memset(slots, 0, sizeof(slots));
     memset(&credit, 0, sizeof(credit));
     weft_channel_out_init(&out, &channel, &is_throttled);
@@ -95,6 +102,62 @@ static void test_wrap_of_numbers(void **state)
     run_from(UINT32_MAX - 1000);
 }
 
+static void send_until_full(uint32_t *number)
+{
+    while (send(*number, PACKET_MAX))
+        ++*number;
+}
+
+/* The sender changes over while packets lie in the small ring: they arrive all the same, and those
+ * after them lie in the large one, more at a time than the small one could hold. */
+static void test_large_ring(void **state)
+{
+    (void)state;
+    uint32_t sent = 0, received = 0;
+    open_channel(0);
+    send_until_full(&sent);
+    assert_int_equal(sent, DATA_BYTES / PACKET_MAX);
+    assert_ptr_equal(out.channel.data, data);
+    credit.units_read = UINT32_MAX;
+    out.enlarge_at = WEFT_ENLARGE_BYTES / WEFT_DATA_UNIT + 1; /* the price is known */
+    send_until_full(&sent);
+    assert_ptr_equal(out.channel.data, large);
+    assert_int_equal(sent, WEFT_SLOTS);
+    assert_ptr_equal(in.channel.data, data);
+    while (receive(received))
+        received++;
+    assert_int_equal(received, sent);
+    assert_ptr_equal(in.channel.data, large);
+}
+
+/* It does so when what has been sent pays for the pages, not before; and soon after. */
+static void test_much_sent(void **state)
+{
+    (void)state;
+    open_channel(0);
+    uint32_t sent = 0;
+    for (; out.channel.large != NULL; sent++) {
+        assert_true(sent < WEFT_ENLARGE_BYTES / PACKET_MAX ||
+                    out.units_sent <= out.enlarge_at + 2 * DATA_BYTES / WEFT_DATA_UNIT);
+        assert_true(send(sent, PACKET_MAX));
+        assert_true(receive(sent));
+    }
+    assert_true(out.enlarge_at > WEFT_ENLARGE_BYTES / WEFT_DATA_UNIT);
+    assert_true(out.units_sent >= out.enlarge_at);
+}
+
+static void test_no_large_ring(void **state)
+{
+    (void)state;
+    open_channel(0);
+    out.channel.large = NULL;
+    credit.units_read = UINT32_MAX;
+    uint32_t sent = 0;
+    send_until_full(&sent);
+    assert_int_equal(sent, DATA_BYTES / PACKET_MAX);
+    assert_ptr_equal(out.channel.data, data);
+}
+
 static void test_full(void **state)
 {
     (void)state;
@@ -112,9 +175,9 @@ static void test_full(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_order),
-        cmocka_unit_test(test_wrap_of_numbers),
-        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_in_order),      cmocka_unit_test(test_wrap_of_numbers),
+        cmocka_unit_test(test_large_ring),    cmocka_unit_test(test_much_sent),
+        cmocka_unit_test(test_no_large_ring), cmocka_unit_test(test_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shm/path_choice.h"
+
+#include "base/log.h"
+
+#include <stdbool.h>
+
+enum {
+    TRY_AT_FIRST = 16, /* messages between the first tries */
+    TRY_SHARE = 32,    /* then one message in so many goes the slower way, */
+    TRY_SELDOM = 8,    /* or, if that takes very long, one in so many times as many */
+    FAR_SLOWER = 3,
+    KIB = 1024,
+};
+
+static size_t size_class(size_t bytes)
+{
+    return bytes < 64 * KIB ? 0 : bytes < 256 * KIB ? 1 : bytes < KIB * KIB ? 2 : 3;
+}
+
+weft_path_kind_t *weft_path_kind(weft_path_choice_t *choice, weft_copy_place_t place, size_t bytes)
+{
+    return &choice->kinds[place][size_class(bytes)];
+}
+
+static weft_path_t other(weft_path_t path)
+{
+    return path == WEFT_PATH_READ ? WEFT_PATH_STREAM : WEFT_PATH_READ;
+}
+
+/* ns per KiB; 0: not known. */
+static float time_of(const weft_path_kind_t *kind, weft_path_t path)
+{
+    float least = 0;
+    for (uint32_t i = 0; i < WEFT_PATH_SAMPLES && i < kind->noted[path]; i++) {
+        float sample = kind->samples[path][i];
+        least = least == 0 || sample < least ? sample : least;
+    }
+    return least;
+}
+
+/* Reading is the first choice: it needs nothing of the sender. */
+static weft_path_t faster(const weft_path_kind_t *kind)
+{
+    float read = time_of(kind, WEFT_PATH_READ), stream = time_of(kind, WEFT_PATH_STREAM);
+    return stream != 0 && (read == 0 || stream < read) ? WEFT_PATH_STREAM : WEFT_PATH_READ;
+}
+
+/* Another try begins when this one has been noted; until then the other messages do not wait for
+ * it. */
+weft_path_t weft_path_choose(weft_path_kind_t *kind)
+{
+    weft_path_t best = faster(kind);
+    kind->messages++;
+    if (kind->noted[best] < WEFT_PATH_SAMPLES || (int32_t)(kind->messages - kind->next_try) < 0)
+        return best;
+    kind->next_try = kind->messages + TRY_AT_FIRST;
+    return other(best);
+}
+
+/* The share of messages that go the slower way is bounded, also where one try draws many messages
+ * after it. */
+static uint32_t pause_after_try(const weft_path_kind_t *kind, const weft_path_run_t *run)
+{
+    weft_path_t best = faster(kind);
+    if (kind->noted[run->path] < WEFT_PATH_SAMPLES && run->messages == 1)
+        return TRY_AT_FIRST;
+    bool is_far = time_of(kind, other(best)) > FAR_SLOWER * time_of(kind, best);
+    return run->messages * TRY_SHARE * (is_far ? (uint32_t)TRY_SELDOM : 1);
+}
+
+void weft_path_note(weft_path_kind_t *kind, const weft_path_run_t *run)
+{
+    weft_path_t path = run->path;
+    bool is_try = path != faster(kind);
+    kind->messages += run->messages - 1;
+    kind->samples[path][kind->noted[path]++ % WEFT_PATH_SAMPLES] =
+        (float)run->ns * KIB / (float)run->bytes;
+    if (is_try)
+        kind->next_try = kind->messages + pause_after_try(kind, run);
+}
+
+void weft_path_forget(weft_path_choice_t *choice, weft_path_t path)
+{
+    for (int place = 0; place < WEFT_COPY_PLACES; place++) {
+        for (int size = 0; size < WEFT_PATH_SIZES; size++) {
+            weft_path_kind_t *kind = &choice->kinds[place][size];
+            kind->noted[path] = 0;
+            kind->next_try = kind->messages;
+        }
+    }
+}
+
+void weft_path_log(const weft_path_choice_t *choice)
+{
+    static const char *const places[] = {[WEFT_APART] = "apart", [WEFT_BEHIND] = "behind"};
+    static const char *const sizes[] = {"below 64 KiB", "64 KiB", "256 KiB", "1 MiB"};
+    for (int place = 0; place < WEFT_COPY_PLACES; place++) {
+        for (int size = 0; size < WEFT_PATH_SIZES; size++) {
+            const weft_path_kind_t *kind = &choice->kinds[place][size];
+            if (kind->messages > 0)
+                WEFT_LOG(WEFT_INFO, "shm",
+                         "messages of %s, buffers %s: %u, by %s; ns per KiB: read %.0f stream %.0f",
+                         sizes[size], places[place], kind->messages,
+                         faster(kind) == WEFT_PATH_READ ? "reading" : "streams",
+                         (double)time_of(kind, WEFT_PATH_READ),
+                         (double)time_of(kind, WEFT_PATH_STREAM));
+        }
+    }
+}

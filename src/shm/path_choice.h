@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which way large messages of a host take: read by the receiver (shared_copy.h), or as a stream of
+ * packets through a ring. Which one is faster depends on the processor, on where the two buffers
+ * lie, on the size, on which cores the ranks run and on what else the machine does, so it is learnt
+ * in the run: the first few messages of a kind try both ways, then the faster one is taken, and now
+ * and then, for a few of a hundred messages, the other is tried again, so that a disturbed trial
+ * cannot last.
+ *
+ * Results never depend on it. One of these belongs to a receiver; no thread safety.
+ */
+#ifndef WEFT_SHM_PATH_CHOICE_H
+#define WEFT_SHM_PATH_CHOICE_H
+
+#include "shm/shared_copy.h"
+
+#include <stdint.h>
+
+typedef enum weft_path { WEFT_PATH_READ, WEFT_PATH_STREAM, WEFT_PATHS } weft_path_t;
+
+/** Sizes below 64 KiB, 256 KiB and 1 MiB, and larger ones. */
+enum { WEFT_PATH_SIZES = 4 };
+
+enum { WEFT_PATH_SAMPLES = 4 };
+
+/** What is known of one kind of message; all zeros at first. */
+typedef struct weft_path_kind {
+    /* ns per KiB of the last runs; the least counts, since a disturbance only makes them longer */
+    float samples[WEFT_PATHS][WEFT_PATH_SAMPLES];
+    uint32_t noted[WEFT_PATHS]; /* runs since weft_path_forget */
+    uint32_t messages;          /* so far */
+    uint32_t next_try;          /* of the slower way, when there have been so many messages */
+} weft_path_kind_t;
+
+typedef struct weft_path_choice {
+    weft_path_kind_t kinds[WEFT_COPY_PLACES][WEFT_PATH_SIZES];
+} weft_path_choice_t;
+
+weft_path_kind_t *weft_path_kind(weft_path_choice_t *choice, weft_copy_place_t place, size_t bytes);
+
+/** The way for the next message of this kind. */
+weft_path_t weft_path_choose(weft_path_kind_t *kind);
+
+/** A run of messages one after the other that went one way. */
+typedef struct weft_path_run {
+    weft_path_t path;
+    uint32_t messages;
+    size_t bytes;
+    int64_t ns;
+} weft_path_run_t;
+
+/** One message was chosen for; those of the run that followed without a choice are counted now. */
+void weft_path_note(weft_path_kind_t *kind, const weft_path_run_t *run);
+
+/** Something has changed for `path`: it is tried again as at first. */
+void weft_path_forget(weft_path_choice_t *choice, weft_path_t path);
+
+/** Say in the log what was learnt. */
+void weft_path_log(const weft_path_choice_t *choice);
+
+#endif
