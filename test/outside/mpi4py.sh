@@ -3,8 +3,8 @@
 # mpi4py, built from its unmodified source distribution with Weft's mpicc, passes its own tests over
 # Weft. The wheel is kept: it uses the standard ABI, so it does not depend on changes of Weft.
 . "$(dirname "$0")/wheels.sh"
-version=4.1.2
-place=$cache/weft-tests/mpi4py-$version-$(python3 -c 'import sys; print(sys.implementation.cache_tag)') ||
+version=4.1.2 numpy_version=2.2.6
+place=$cache/weft-tests/mpi4py-$version-numpy-$numpy_version-$(python3 -c 'import sys; print(sys.implementation.cache_tag)') ||
     skip "python3 is missing"
 
 # Modules of chapters that are missing in Weft. A pattern of this list must not hide a chapter that
@@ -32,6 +32,8 @@ options() {
 
 download() {
     environment "$place"
+    "$place/bin/pip" install -q "numpy==$numpy_version" >"$work/log" 2>&1 ||
+        skip "pip cannot install NumPy: $(tail -n 1 "$work/log")"
     "$place/bin/pip" download -q --no-deps --no-binary :all: -d "$place" "mpi4py==$version" >"$work/log" 2>&1 ||
         skip "pip cannot download mpi4py: $(tail -n 1 "$work/log")"
     tar -xzf "$place/mpi4py-$version.tar.gz" -C "$place"
@@ -64,6 +66,19 @@ judge() {
     ) || fail "mpi4py's tests on $ranks ranks: exit code $?"
 }
 
+# The tests that send arrays, these on devices of the simulated driver, too
+judge_on_devices() {
+    for module in test_cco_.*buf test_cco_.*vec test_p2p_buf test_msgspec test_pack; do
+        set -- "$@" -i "$module"
+    done
+    LD_LIBRARY_PATH=$BUILD/simcuda:$LD_LIBRARY_PATH
+    PYTHONPATH=$SOURCE/test/outside/device_arrays
+    export LD_LIBRARY_PATH PYTHONPATH
+    for ranks in 1 2 3 5; do
+        judge $ranks --cupy "$@"
+    done
+}
+
 need_plain_build
 mkdir -p "$place"
 exec 9>"$place/lock"
@@ -78,6 +93,10 @@ from mpi4py import MPI
 assert MPI.Get_abi_version() == (1, 0), MPI.Get_abi_version()
 assert MPI.Get_library_version().startswith("Weft "), MPI.Get_library_version()
 ' || fail "mpi4py does not run over this build"
+if [ "${MPI4PY_ARRAYS-}" = device ]; then
+    judge_on_devices
+    exit
+fi
 judge 1
 # Datatypes do not depend on the number of ranks, and mpi4py's tests of them take a quarter of a
 # minute.
