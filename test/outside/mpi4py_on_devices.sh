@@ -1,5 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The tests of mpi4py.sh that send arrays, with arrays in device memory. CuPy's place is taken by
-# device_arrays/cupy.py, which needs no GPU.
+# device_arrays/cupy, which needs no GPU.
 MPI4PY_ARRAYS=device exec "$(dirname "$0")/mpi4py.sh"

@@ -79,7 +79,7 @@ class ndarray:
 
     def __setitem__(self, index, value):
         copy, part = self.on_host()
-        part[index] = value.get() if isinstance(value, ndarray) else value
+        part[index] = (value.get() if isinstance(value, ndarray) else numpy.asarray(value)).astype(self.dtype)
         call("cuMemcpyHtoD_v2", ctypes.c_uint64(self.memory.address), ctypes.c_void_p(copy.ctypes.data),
              ctypes.c_size_t(copy.nbytes))
 
