@@ -20,8 +20,8 @@ string tag value version weights win""".split()) - {"comm", "dest", "dims", "dis
 
 ON_ERRORS = ("An error goes to the error handler of the communicator, window, file or session that the call is about, else to that of "
              "MPI_COMM_SELF. At the start this is MPI_ERRORS_ARE_FATAL, which prints the function, the argument, its value and what "
-             "was expected, and ends the program. Under MPI_ERRORS_RETURN the function returns the error's class, whose text "
-             "MPI_Error_string gives.")
+             "was expected, and ends the program. Under MPI_ERRORS_RETURN the function returns the error's class, and "
+             "MPI_Error_string gives the same text.")
 ON_TOOL_ERRORS = "These functions call no error handler; what they return says what was wrong."
 
 

@@ -92,7 +92,7 @@ int PMPI_Comm_call_errhandler(MPI_Comm handle, int errorcode)
         return weft_call_end(&call, err);
     note_called_with(errorcode);
     weft_unlock();
-    weft_error_raise(comm, errorcode, call.name);
+    weft_errhandler_call(comm->errhandler, weft_comm_handle(comm), errorcode, call.name);
     weft_fail_clear();
     return MPI_SUCCESS;
 }

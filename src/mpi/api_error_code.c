@@ -4,6 +4,7 @@
 
 #include "mpi/check.h"
 #include "object/error_code.h"
+#include "object/returned_error.h"
 #include "base/fail.h"
 
 #include <stdio.h>
@@ -33,11 +34,25 @@ int PMPI_Error_class(int errorcode, int *errorclass)
     return weft_call_end_anytime(&call, err);
 }
 
+static int give_text(int code, char *string)
+{
+    int length = weft_returned_error_text(code, string);
+    return length > 0 ? length
+                      : snprintf(string, MPI_MAX_ERROR_STRING, "%s", weft_error_text(code));
+}
+
 /** Gives the text of an error code or class (section 9.3.5).
  *  @param[out] string  room for MPI_MAX_ERROR_STRING letters, which gets the text
  *  @error MPI_ERR_ARG  errorcode is no error code
- *  @note The text is that of the code; which argument was wrong, and its value, an error handler
- *      that ends the program prints.
+ *  @note Of a code that the last call to fail in this thread has returned, or has put into a status
+ *      together with MPI_ERR_IN_STATUS, the text says which function has failed, for which
+ *      argument, its value and what was expected: what MPI_ERRORS_ARE_FATAL would print. Of any
+ *      other code it is the sentence of the code's class.
+ *  @note An error handler of the program gets this text from the code that it is called with.
+ *  @note Where several statuses have one code, the text is that of the first of them, and ends with
+ *      how many more there are. Statuses of more than three codes have the sentence of the class.
+ *  @note Codes that the program has added have the text that MPI_Add_error_string has given them,
+ *      or none.
  *  @see MPI_Error_class, MPI_Add_error_string */
 WEFT_API(MPI_Error_string);
 int PMPI_Error_string(int errorcode, char *string, int *resultlen)
@@ -49,7 +64,7 @@ int PMPI_Error_string(int errorcode, char *string, int *resultlen)
     if (err == MPI_SUCCESS)
         err = check_code(errorcode);
     if (err == MPI_SUCCESS)
-        *resultlen = snprintf(string, MPI_MAX_ERROR_STRING, "%s", weft_error_text(errorcode));
+        *resultlen = give_text(errorcode, string);
     return weft_call_end_anytime(&call, err);
 }
 

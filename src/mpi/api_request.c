@@ -6,6 +6,7 @@
 #include "stream/enqueue.h"
 #include "pt2pt/pt2pt.h"
 #include "object/grequest.h"
+#include "object/returned_error.h"
 #include "runtime/progress.h"
 #include "base/fail.h"
 
@@ -120,6 +121,7 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
 static int collect_one_of_many(weft_call_t *call, weft_request_t *request, MPI_Request *handle,
                                MPI_Status *status)
 {
+    bool is_first = call->comm == NULL; /* that fails, if it does */
     int err = MPI_SUCCESS;
     if (request == NULL)
         weft_give_empty_status(status);
@@ -127,6 +129,8 @@ static int collect_one_of_many(weft_call_t *call, weft_request_t *request, MPI_R
         err = collect_request(call, request, handle, status);
     if (status != MPI_STATUS_IGNORE)
         status->MPI_ERROR = err;
+    if (__builtin_expect(err != MPI_SUCCESS, 0))
+        weft_returned_error_note_status(err, call->name, is_first);
     return err;
 }
 

@@ -5,6 +5,7 @@
 
 #include "mpi/request_list.h"
 #include "object/grequest.h"
+#include "object/returned_error.h"
 #include "runtime/progress.h"
 
 /* Returns the error of a function of the program. An operation that has failed says so to the call
@@ -50,14 +51,17 @@ int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
 
 /* ---- many: as Testall, Testany and Testsome, but nothing is freed (MPI 4.1) ---- */
 
-/* MPI_ERROR is set as by the calls that complete several requests. */
-static int show_one_of_many(const weft_request_t *request, MPI_Status *status)
+/* MPI_ERROR is set as by the calls that complete several requests. `failed` is what the call will
+ * return so far; the result what it will return now. */
+static int show_one_of_many(const weft_call_t *call, int failed, const weft_request_t *request,
+                            MPI_Status *status)
 {
     int err = show_status(request, status);
     if (err == MPI_SUCCESS)
-        return MPI_SUCCESS;
+        return failed;
     if (status != MPI_STATUS_IGNORE)
         status->MPI_ERROR = err;
+    weft_returned_error_note_status(err, call->name, failed == MPI_SUCCESS);
     return MPI_ERR_IN_STATUS;
 }
 
@@ -83,11 +87,9 @@ int PMPI_Request_get_status_all(int count, const MPI_Request handles[], int *fla
     if (!weft_are_all_over(count, handles))
         weft_progress_test();
     *flag = weft_are_all_over(count, handles);
-    for (int i = 0; *flag && i < count; i++) {
-        if (show_one_of_many(weft_request_of(handles[i]), weft_status_at(statuses, i)) !=
-            MPI_SUCCESS)
-            err = MPI_ERR_IN_STATUS;
-    }
+    for (int i = 0; *flag && i < count; i++)
+        err =
+            show_one_of_many(&call, err, weft_request_of(handles[i]), weft_status_at(statuses, i));
     return weft_call_end(&call, err);
 }
 
@@ -153,8 +155,7 @@ int PMPI_Request_get_status_some(int incount, const MPI_Request handles[], int *
         if (request == NULL || !request->is_active || !request->is_complete)
             continue;
         indices[*outcount] = i;
-        if (show_one_of_many(request, weft_status_at(statuses, (*outcount)++)) != MPI_SUCCESS)
-            err = MPI_ERR_IN_STATUS;
+        err = show_one_of_many(&call, err, request, weft_status_at(statuses, (*outcount)++));
     }
     return weft_call_end(&call, err);
 }

@@ -2,6 +2,7 @@
 #include "mpi/session_call.h"
 
 #include "mpi/check.h"
+#include "object/returned_error.h"
 #include "base/fail.h"
 
 weft_session_call_t weft_session_call_begin(const char *name)
@@ -26,7 +27,7 @@ int weft_session_call_raise(const weft_session_call_t *call, int error)
     weft_errhandler_retain(handler);
     weft_lock_give();
     int result =
-        weft_error_handle(handler, weft_session_handle(call->session), error, call->frame.name);
+        weft_errhandler_call(handler, weft_session_handle(call->session), error, call->frame.name);
     weft_fail_clear();
     weft_lock_take();
     weft_errhandler_release(handler);
@@ -38,5 +39,6 @@ int weft_session_call_end(const weft_session_call_t *call, int error)
 {
     if (error == MPI_SUCCESS || call->session == NULL)
         return weft_call_end_anytime(&call->frame, error);
+    weft_returned_error_note(error, call->frame.name);
     return weft_session_call_raise(call, error);
 }

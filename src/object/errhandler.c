@@ -3,6 +3,7 @@
 
 #include "object/comm.h"
 #include "object/error_code.h"
+#include "object/returned_error.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/pool.h"
@@ -121,17 +122,21 @@ static int exit_code(int error)
     return error > 0 && error <= MPI_ERR_LASTCODE ? weft_error_class(error) : error;
 }
 
+/* The handler may call MPI, and fail; MPI_Error_string tells of the error of its caller then. */
 static void call_users(weft_errhandler_t *handler, const void *handle, int *error, const char *call)
 {
+    weft_returned_errors_t returned = *weft_returned_errors();
     MPI_Session session = (MPI_Session)handle;
     MPI_Comm comm = (MPI_Comm)handle;
     if (handler->made_for == WEFT_KIND_SESSION)
         handler->function.session(&session, error, call);
     else
         handler->function.comm(&comm, error, call);
+    *weft_returned_errors() = returned;
 }
 
-int weft_error_handle(weft_errhandler_t *handler, const void *handle, int error, const char *call)
+int weft_errhandler_call(weft_errhandler_t *handler, const void *handle, int error,
+                         const char *call)
 {
     if (handler == &weft_errors_return)
         return error;
@@ -143,6 +148,12 @@ int weft_error_handle(weft_errhandler_t *handler, const void *handle, int error,
     const char *cause = weft_fail_text();
     snprintf(text, sizeof(text), "%s: %s", call, cause[0] == '\0' ? "error" : cause);
     weft_world.abort(exit_code(error), text);
+}
+
+int weft_error_handle(weft_errhandler_t *handler, const void *handle, int error, const char *call)
+{
+    weft_returned_error_note(error, call);
+    return weft_errhandler_call(handler, handle, error, call);
 }
 
 /* The handler before MPI_Init, in an MPI_Init that fails, and after MPI_Finalize. The text of the

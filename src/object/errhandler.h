@@ -64,4 +64,9 @@ int weft_error_raise(weft_comm_t *comm, int error, const char *call);
  * is passed to a user's handler. */
 int weft_error_handle(weft_errhandler_t *handler, const void *handle, int error, const char *call);
 
+/** As weft_error_handle, for an error that is the program's: MPI_Error_string goes on to give what
+ * it has given before. */
+int weft_errhandler_call(weft_errhandler_t *handler, const void *handle, int error,
+                         const char *call);
+
 #endif

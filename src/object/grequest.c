@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "object/grequest.h"
 
+#include "object/error_code.h"
 #include "runtime/lock.h"
 #include "base/fail.h"
 #include "base/pool.h"
@@ -40,9 +41,11 @@ static const weft_grequest_args_t *args_of(const weft_request_t *request)
 /* What a function of the program has returned: an error class or code of its choice. */
 static int program_error(int error, const char *function)
 {
+    const char *text = weft_error_text(error);
     return error == MPI_SUCCESS
                ? MPI_SUCCESS
-               : weft_fail(error, "the %s of a generalised request returned %d", function, error);
+               : weft_fail(error, "the %s of a generalised request returned %d (%s)", function,
+                           error, text == NULL ? "unknown" : text);
 }
 
 int weft_grequest_query(const weft_request_t *request, MPI_Status *status)
