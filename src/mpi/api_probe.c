@@ -42,7 +42,8 @@ static MPI_Message give_message(const char *function, weft_message_t *message)
  *      and status has the source MPI_PROC_NULL, the tag MPI_ANY_TAG and the length 0
  *  @param[in] tag  a tag, or MPI_ANY_TAG
  *  @param[out] status  describes the message, or MPI_STATUS_IGNORE
- *  @error MPI_ERR_OTHER  no such message is there, and the source has ended or cannot be reached
+ *  @error MPI_ERR_OTHER  no such message is there, and the source has ended or cannot be reached,
+ *      or the call waits for it, and the source has called MPI_Finalize (as for MPI_Recv)
  *  @see MPI_Iprobe, MPI_Mprobe, MPI_Get_count */
 WEFT_API(MPI_Probe);
 int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)

@@ -224,6 +224,10 @@ int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
  *      message is lost
  *  @error MPI_ERR_OTHER  the process source has ended or cannot be reached; with MPI_ANY_SOURCE,
  *      any process
+ *  @error MPI_ERR_OTHER  source has called MPI_Finalize and has not sent the message; with
+ *      MPI_ANY_SOURCE, all other processes of comm. Weft notices it within twice the time of
+ *      `WEFT_UNRECEIVED_AFTER`; an MPI_Wait for the request of MPI_Irecv ends likewise, unless the
+ *      thread level is MPI_THREAD_MULTIPLE, where another thread may cancel the receive.
  *  @note From MPI_PROC_NULL, with a count of 0, datatype may be MPI_DATATYPE_NULL.
  *  @note Here and in all other calls buffers may be host memory or CUDA device memory.
  *  @see MPI_Irecv, MPI_Probe, MPI_Mrecv, MPI_Sendrecv */

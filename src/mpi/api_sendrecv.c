@@ -84,7 +84,7 @@ static int begin_exchange(const char *name, const user_exchange_t *user, MPI_Req
  *  @error MPI_ERR_TRUNCATE  the received message is longer than recvbuf: recvbuf is filled, and the
  *      rest of the message is lost
  *  @error MPI_ERR_OTHER  one of the two processes has ended or cannot be reached, or dest has
- *      called MPI_Finalize without having received the message
+ *      called MPI_Finalize without having received the message, or source without having sent one
  *  @see MPI_Isendrecv, MPI_Sendrecv_replace */
 WEFT_API(MPI_Sendrecv_c);
 int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
@@ -102,7 +102,7 @@ int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
  *  @param[in,out] buf  the message to send, then the received one
  *  @param[in] count  the elements that are sent, and the most that the received message may have
  *  @error MPI_ERR_OTHER  one of the two processes has ended or cannot be reached, or dest has
- *      called MPI_Finalize without having received the message
+ *      called MPI_Finalize without having received the message, or source without having sent one
  *  @error MPI_ERR_TRUNCATE  the received message is longer than buf: buf is filled, and the rest of
  *      the message is lost
  *  @error MPI_ERR_NO_MEM  there is no memory for a copy of the message to send

@@ -241,6 +241,7 @@ int weft_start(int thread_level)
     weft_world.land = weft_packet_land;
     weft_world.network_lost = weft_pt2pt_network_lost;
     weft_world.waited_long = weft_pt2pt_waited_long;
+    weft_world_leave(WEFT_STAYS); /* it may have ended once before */
     int err = start_join_job(thread_level);
     if (err != MPI_SUCCESS)
         return err;

@@ -224,12 +224,12 @@ static void free_card(card_t *card)
     weft_free(card);
 }
 
-static int read_card(int rank, card_t **out)
+static int read_card(int rank, int limit_s, card_t **out)
 {
     void *data;
     size_t bytes;
     int author = weft_node_last(weft_node_of(weft_process_find(WEFT_OWN_JOB, rank)));
-    int err = weft_world.wireup->await(author, card_key, weft_config.TIMEOUT, &data, &bytes);
+    int err = weft_world.wireup->await(author, card_key, limit_s, &data, &bytes);
     if (err != MPI_SUCCESS)
         return err;
     card_t *card = weft_alloc_zeroed(1, sizeof(*card));
@@ -244,14 +244,14 @@ static int read_card(int rank, card_t **out)
                      author);
 }
 
-static int find_card(int rank, card_t **out)
+static int find_card(int rank, int limit_s, card_t **out)
 {
     if (cards == NULL)
         cards = weft_alloc_zeroed((size_t)weft_nodes_count(), sizeof(card_t *));
     if (cards == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for the cards of %d hosts", weft_nodes_count());
     card_t **card = &cards[weft_node_of(weft_process_find(WEFT_OWN_JOB, rank))];
-    int err = *card == NULL ? read_card(rank, card) : MPI_SUCCESS;
+    int err = *card == NULL ? read_card(rank, limit_s, card) : MPI_SUCCESS;
     *out = *card;
     return err;
 }
@@ -296,7 +296,7 @@ static int check_card(const card_t *card, int rank)
 int weft_card_read(int rank, weft_addresses_t *out, uint8_t key_out[WEFT_SECRET_BYTES])
 {
     card_t *card;
-    int err = find_card(rank, &card);
+    int err = find_card(rank, weft_config.TIMEOUT, &card);
     if (err == MPI_SUCCESS)
         err = check_card(card, rank);
     if (err != MPI_SUCCESS)
@@ -319,6 +319,12 @@ const char *weft_card_host(int rank)
 
 /* ---- beginning and end ---- */
 
+static bool card_is_published(int process)
+{
+    card_t *card;
+    return find_card(weft_process_rank(process), 1, &card) == MPI_SUCCESS;
+}
+
 int weft_card_publish(const weft_addresses_t *own, uint8_t own_key_out[WEFT_SECRET_BYTES])
 {
     bool is_author = weft_world.local_rank == weft_world.local_size - 1;
@@ -333,7 +339,8 @@ int weft_card_publish(const weft_addresses_t *own, uint8_t own_key_out[WEFT_SECR
         err = weft_world.wireup->fence();
     card_t *card;
     if (err == MPI_SUCCESS)
-        err = find_card(weft_world.rank, &card);
+        err = find_card(weft_world.rank, weft_config.TIMEOUT, &card);
+    weft_world.is_published = card_is_published;
     if (err == MPI_SUCCESS)
         make_key(card->head.token, weft_world.rank, own_key_out);
     return err;
@@ -341,6 +348,7 @@ int weft_card_publish(const weft_addresses_t *own, uint8_t own_key_out[WEFT_SECR
 
 void weft_card_close(void)
 {
+    weft_world.is_published = NULL;
     for (int i = 0; cards != NULL && i < weft_nodes_count(); i++)
         free_card(cards[i]);
     weft_free(cards);

@@ -59,6 +59,12 @@ static void exchange_recv_is_over(weft_request_t *recv, void *owner)
     count_down(exchange);
 }
 
+bool wefti_exchange_waits(const weft_request_t *recv, const bool *flag)
+{
+    return recv->on_complete == exchange_recv_is_over &&
+           flag == &((const sendrecv_t *)recv->owner)->request.is_complete;
+}
+
 /* On the device that the data are on, if there is room; otherwise on the host. */
 static int make_exchange_room(sendrecv_t *exchange, const weft_send_args_t *send, size_t bytes)
 {
@@ -154,6 +160,7 @@ static int exchange_now(const weft_send_args_t *send, const weft_recv_args_t *re
         drop_receive(receiving);
         return err;
     }
+    wefti_recv_block(receiving);
     return weft_request_finish(receiving, status);
 }
 

@@ -97,6 +97,7 @@ static void free_message(weft_message_t *message)
 
 /* A probe that waits for any new message. */
 typedef struct watcher {
+    weft_recv_args_t asked; /* comm, context, source and tag of it */
     bool has_news;
     struct watcher *next;
 } watcher_t;
@@ -109,6 +110,12 @@ void wefti_probes_wake(void)
         watcher->has_news = true;
     if (watchers != NULL)
         weft_progress_notify();
+}
+
+void wefti_probes_each(void (*visit)(const weft_recv_args_t *args, void *context), void *context)
+{
+    for (const watcher_t *watcher = watchers; watcher != NULL; watcher = watcher->next)
+        visit(&watcher->asked, context);
 }
 
 /* ---- fetching ---- */
@@ -302,12 +309,18 @@ static void forget_message(const watcher_t *watcher)
 
 static int look_until_found(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status)
 {
-    watcher_t self = {.next = watchers};
+    watcher_t self = {.asked = {.comm = args->comm,
+                                .context = args->comm->context,
+                                .source = args->source,
+                                .tag = args->tag},
+                      .next = watchers};
     watchers = &self;
     int err = MPI_SUCCESS;
     while ((*out = look_for_message(args, status)) == NULL && err == MPI_SUCCESS) {
         self.has_news = false;
         err = check_hope(args);
+        if (err == MPI_SUCCESS)
+            err = wefti_unsent_check(&self.asked);
         if (err == MPI_SUCCESS)
             weft_progress_until(&self.has_news);
     }

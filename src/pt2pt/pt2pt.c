@@ -43,8 +43,10 @@ int weft_pt2pt_await_idle(bool is_end)
     }
     wefti_pt2pt.is_ending = true;
     await_noted(&wefti_pt2pt.is_out);
-    weft_world_leave(WEFT_LEAVES);
+    weft_world_leave(is_end && wefti_sends_are_announced() ? WEFT_ENDS : WEFT_LEAVES);
     await_noted(&wefti_pt2pt.is_idle);
+    if (is_end)
+        weft_world_leave(WEFT_ENDS);
     if (wefti_pt2pt.unseen == 0)
         return MPI_SUCCESS;
     int more = wefti_pt2pt.unseen - 1;

@@ -141,8 +141,9 @@ int weft_pt2pt_await_idle(bool is_end);
 void weft_pt2pt_tell_rest(bool rests);
 /** All processes have called MPI_Finalize: those that have no sessions may end without a word. */
 void weft_pt2pt_expect_ends(void);
-/** weft_world.waited_long: sends to ranks that have called MPI_Finalize fail. */
-void weft_pt2pt_waited_long(void);
+/** weft_world.waited_long: sends to ranks that have called MPI_Finalize fail, and so do receives
+ * that wait for messages of such ranks. */
+void weft_pt2pt_waited_long(const bool *flag);
 void weft_pt2pt_close(void);
 
 #endif

@@ -40,6 +40,7 @@ typedef struct weft_recv {
     weft_recv_args_t args;    /* the type is retained while active, and while persistent */
     weft_match_entry_t entry; /* in the queue of receives while nothing has matched */
     bool is_queued;
+    bool is_blocking;     /* of a call that begins and ends it: no program can cancel it */
     size_t capacity;      /* bytes that fit into the buffer */
     size_t message_bytes; /* of the matched message */
     size_t arrived;       /* bytes of the stream so far */
@@ -75,6 +76,7 @@ typedef struct weft_pt2pt {
     bool is_ending;        /* in MPI_Finalize: no error of a request will be seen any more */
     int unseen;            /* sends that have failed and had nobody to tell */
     char unseen_text[384]; /* of the first */
+    bool have_ended;       /* some peers, at two looks (unsent.c) */
     int lost_peers;
     bool is_network_lost; /* no rank of another host can be reached */
     char lost_text[384];  /* why the last peer was lost */
@@ -87,11 +89,14 @@ typedef struct __attribute__((may_alias)) weft_peer_sends {
     weft_send_t *waiting_first, **waiting_last; /* sends that wait for room, in order */
     weft_endpoint_t *next_pending;              /* in the list of peers with such sends */
     bool has_pending;                           /* the peer is in that list */
-    bool cannot_map;   /* the peer has said that it cannot map device memory of this process */
-    bool has_shares;   /* the peer may have mapped device memory of this process */
-    bool told_leaving; /* the peer has said that it has called MPI_Finalize */
-    bool rests;        /* the peer has said that it does not use MPI now: it may end at any time */
-    uint8_t leaving;   /* how far it had come at the last look (unreceived.c) */
+    bool cannot_map; /* the peer has said that it cannot map device memory of this process */
+    bool has_shares; /* the peer may have mapped device memory of this process */
+    bool rests;      /* the peer has said that it does not use MPI now: it may end at any time */
+    /* Of unreceived.c and unsent.c, each a weft_leaving_t. */
+    uint8_t told_leaving : 2; /* how far the peer has said that it has come */
+    uint8_t leaving : 2;      /* how far it had come at the last look */
+    uint8_t had_ended : 2;    /* the looks at which it had come to WEFT_ENDS: 0, 1, 2 or more */
+    uint8_t is_awaited : 1;   /* a receive waits for it, and cannot be cancelled */
 } weft_peer_sends_t;
 
 _Static_assert(sizeof(weft_peer_sends_t) <= WEFT_UPPER_BYTES, "it fits into an endpoint");
@@ -197,6 +202,14 @@ void wefti_send_cancel(weft_request_t *request);
 void wefti_cancels_lose(weft_endpoint_t *endpoint);
 void wefti_cancels_close(void);
 
+/* unsent.c */
+/** Mark the peers that messages must come from for the thread that waits for `flag` to go on. */
+void wefti_unsent_mark(const bool *flag);
+/** End receives whose senders had come to WEFT_ENDS at two looks; `flag` as above. */
+void wefti_unsent_end(const bool *flag);
+/** Can no message come any more for what this asks for? Sets the text of weft_fail. */
+int wefti_unsent_check(const weft_recv_args_t *args);
+
 /* unreceived.c */
 void wefti_leaving_is_asked(int source, const weft_header_t *header, const void *payload);
 void wefti_leaving_is_told(int source, const weft_header_t *header, const void *payload);
@@ -213,6 +226,8 @@ void wefti_send_enqueue(weft_send_t *send);
 void wefti_send_dequeue(weft_send_t *send);
 /** Does no packet wait for room? */
 bool wefti_sends_are_out(void);
+/** Has each send of a user that is not complete told its receiver of the message? */
+bool wefti_sends_are_announced(void);
 /** Drop waiting SHARE_FREED packets at the end: a peer may have ended with its ring full, and would
  * never make room for them. */
 void wefti_sends_forget_hints(void);
@@ -237,6 +252,12 @@ void wefti_recv_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t se
 void wefti_recv_finish(weft_recv_t *recv);
 /** End with the error that was noted. */
 void wefti_recv_fail(weft_recv_t *recv);
+/** The call that has begun this receive waits for it now. */
+static inline void wefti_recv_block(weft_request_t *request)
+{
+    if (!request->is_complete)
+        ((weft_recv_t *)request)->is_blocking = true;
+}
 /** The peer is lost: end with an error, as soon as no device works on the buffer. */
 void wefti_recv_lose(weft_recv_t *recv);
 /** The endpoint of the rank that a matched message came from, to answer it; NULL: it cannot be
@@ -260,6 +281,8 @@ void wefti_precvs_close(void);
 void wefti_psends_close(void);
 
 /* exchange.c */
+/** Is this receive a part of an exchange, whose request it is that `flag` is of? */
+bool wefti_exchange_waits(const weft_request_t *recv, const bool *flag);
 void wefti_exchanges_close(void);
 
 /* message.c */
@@ -271,6 +294,8 @@ void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, cons
 bool wefti_message_drop(int source, const weft_cancel_t *cancel);
 /** Probes that wait look again: a message has come, or a peer is lost. */
 void wefti_probes_wake(void);
+/** Call `visit` with what each probe that waits asks for. */
+void wefti_probes_each(void (*visit)(const weft_recv_args_t *args, void *context), void *context);
 /** Hand the message's data to a receive and free it. */
 void wefti_message_deliver(weft_message_t *message, weft_recv_t *recv);
 

@@ -70,7 +70,7 @@ int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out)
     weft_request_init(&recv->request, &recv_ops, args->comm);
     copy_args(&recv->args, args);
     recv->capacity = args->count * args->type->size;
-    recv->is_queued = false;
+    recv->is_queued = recv->is_blocking = false;
     recv->peer = MPI_PROC_NULL;
     recv->is_streaming = false;
     recv->is_landing = false;
@@ -436,7 +436,10 @@ int weft_recv(const weft_recv_args_t *args, MPI_Status *status)
 {
     weft_request_t *request;
     int err = weft_recv_begin(args, &request);
-    return err == MPI_SUCCESS ? weft_request_finish(request, status) : err;
+    if (err != MPI_SUCCESS)
+        return err;
+    wefti_recv_block(request);
+    return weft_request_finish(request, status);
 }
 
 int weft_recv_init(const weft_recv_args_t *args, weft_request_t **out)

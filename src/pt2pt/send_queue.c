@@ -126,6 +126,19 @@ bool wefti_sends_are_out(void)
     return pending == NULL;
 }
 
+static void note_unannounced(weft_send_t *send, void *is_any)
+{
+    if (send->stage == WEFT_SEND_FIRST)
+        *(bool *)is_any = true;
+}
+
+bool wefti_sends_are_announced(void)
+{
+    bool is_any = false;
+    wefti_sends_each(note_unannounced, &is_any);
+    return !is_any;
+}
+
 void wefti_send_queues_close(void)
 {
     pending = NULL;

@@ -3,6 +3,7 @@
  * Messages that will never be received: their receivers have called MPI_Finalize. A wait in which
  * nothing has happened for long looks for them, twice: what the first look has found a peer to be
  * holds for all packets that come before the second one, so that no answer is on its way any more.
+ * The same looks find receives whose messages will never be sent (unsent.c).
  *
  * On the same host a rank shows how far it has come; a rank of another host is asked, and answers
  * behind all that it has sent before. A program that is right comes here only when it waits long.
@@ -17,13 +18,13 @@
 /* ---- what a peer is ---- */
 
 /* What a LEAVING packet says, as the number in its header. */
-enum { TOLD_WHEN_ASKED = 0, TOLD_TO_REST = 1, TOLD_TO_BE_BACK = 2 };
+enum { TOLD_TO_LEAVE = 0, TOLD_TO_REST = 1, TOLD_TO_BE_BACK = 2, TOLD_TO_END = 3 };
 
 static weft_leaving_t leaving_of(weft_endpoint_t *endpoint)
 {
     if (endpoint->leaving != NULL)
         return (weft_leaving_t)atomic_load_explicit(endpoint->leaving, memory_order_acquire);
-    return wefti_sends_to(endpoint)->told_leaving ? WEFT_LEAVES : WEFT_STAYS;
+    return (weft_leaving_t)wefti_sends_to(endpoint)->told_leaving;
 }
 
 /* If there is no room, it is asked at the next look. */
@@ -37,8 +38,10 @@ void wefti_leaving_is_asked(int source, const weft_header_t *header, const void 
 {
     (void)header, (void)payload;
     weft_endpoint_t *endpoint = weft_process_endpoint(source);
-    if (endpoint != NULL && atomic_load(&weft_world.leaving) != WEFT_STAYS)
-        wefti_send_answer(endpoint, WEFT_PACKET_LEAVING, TOLD_WHEN_ASKED, NULL);
+    unsigned how = atomic_load(&weft_world.leaving);
+    if (endpoint != NULL && how != WEFT_STAYS)
+        wefti_send_answer(endpoint, WEFT_PACKET_LEAVING,
+                          how == WEFT_LEAVES ? TOLD_TO_LEAVE : TOLD_TO_END, NULL);
 }
 
 void wefti_leaving_is_told(int source, const weft_header_t *header, const void *payload)
@@ -49,7 +52,9 @@ void wefti_leaving_is_told(int source, const weft_header_t *header, const void *
         return;
     weft_peer_sends_t *peer = wefti_sends_to(endpoint);
     uint64_t what = weft_header_number(header);
-    peer->told_leaving = what == TOLD_WHEN_ASKED;
+    peer->told_leaving = what == TOLD_TO_LEAVE ? WEFT_LEAVES
+                         : what == TOLD_TO_END ? WEFT_ENDS
+                                               : WEFT_STAYS;
     peer->rests = what == TOLD_TO_REST;
 }
 
@@ -153,26 +158,49 @@ static void end_all(int process, weft_endpoint_t *endpoint)
 
 /* ---- a look ---- */
 
-static void look_at_peer(int process, weft_endpoint_t *endpoint)
+/* What it was at the last look, and is now, decides about what was sent to it. */
+static void judge_sends(int process, weft_endpoint_t *endpoint, weft_leaving_t last,
+                        weft_leaving_t now)
 {
-    weft_peer_sends_t *peer = wefti_sends_to(endpoint);
-    if ((endpoint->asked == 0 && peer->waiting_first == NULL) || endpoint->is_lost)
+    if (endpoint->asked == 0 && wefti_sends_to(endpoint)->waiting_first == NULL)
         return;
-    weft_leaving_t last = (weft_leaving_t)peer->leaving, now = leaving_of(endpoint);
-    peer->leaving = (uint8_t)now;
-    if (now == WEFT_STAYS && !endpoint->is_on_host)
-        ask_peer(endpoint);
-    else if (last == WEFT_LEAVES && now != WEFT_STAYS) /* else it uses MPI again */
-        wefti_sends_each(end_announced, endpoint);
+    if ((last == WEFT_LEAVES || last == WEFT_ENDS) && now != WEFT_STAYS)
+        wefti_sends_each(end_announced, endpoint); /* else it uses MPI again */
     else if (last == WEFT_GONE)
         end_all(process, endpoint);
 }
 
-void weft_pt2pt_waited_long(void)
+static void count_end(weft_peer_sends_t *peer, weft_leaving_t now)
 {
+    if (now < WEFT_ENDS || peer->had_ended == 2)
+        return;
+    peer->had_ended++;
+    wefti_pt2pt.have_ended = wefti_pt2pt.have_ended || peer->had_ended == 2;
+}
+
+static void look_at_peer(int process, weft_endpoint_t *endpoint)
+{
+    weft_peer_sends_t *peer = wefti_sends_to(endpoint);
+    bool has_sends = endpoint->asked > 0 || peer->waiting_first != NULL;
+    bool is_awaited = peer->is_awaited;
+    peer->is_awaited = false;
+    if ((!has_sends && !is_awaited) || endpoint->is_lost)
+        return;
+    weft_leaving_t last = (weft_leaving_t)peer->leaving, now = leaving_of(endpoint);
+    peer->leaving = (uint8_t)now;
+    count_end(peer, now);
+    if (now < WEFT_ENDS && (now == WEFT_STAYS || is_awaited) && !endpoint->is_on_host)
+        ask_peer(endpoint);
+    judge_sends(process, endpoint, last, now);
+}
+
+void weft_pt2pt_waited_long(const bool *flag)
+{
+    wefti_unsent_mark(flag);
     for (int process = 0; process < weft_processes.count; process++) {
         weft_endpoint_t *endpoint = weft_process_reached(process);
         if (endpoint != NULL)
             look_at_peer(process, endpoint);
     }
+    wefti_unsent_end(flag);
 }

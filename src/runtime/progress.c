@@ -302,7 +302,7 @@ static void sleep_on_doorbell(const bool *flag)
 /* After a sleep. Nothing has happened in this wait since *since_ns, or, if that is 0, since now.
  * What has come during the sleep is taken before waited_long() is called: so between two calls, of
  * the same thread or of two, all packets are taken that had come at the first. */
-static void look_at_wait(int64_t *since_ns)
+static void look_at_wait(const bool *flag, int64_t *since_ns)
 {
     int64_t now = weft_clock_ns();
     if (*since_ns == 0) {
@@ -310,7 +310,7 @@ static void look_at_wait(int64_t *since_ns)
     } else if (long_ns > 0 && now - *since_ns >= long_ns && weft_world.waited_long != NULL) {
         *since_ns = now;
         if (poll_all(true) == 0)
-            weft_world.waited_long();
+            weft_world.waited_long(flag);
     }
 }
 
@@ -364,7 +364,7 @@ void weft_progress_until(const bool *flag)
         empty = idle(flag, empty + 1);
         if (empty == 0) {
             clock_ns = 0;
-            look_at_wait(&since_ns);
+            look_at_wait(flag, &since_ns);
         } else if (empty % POLLS_PER_CLOCK == 0) {
             look_at_clock(&clock_ns);
         }

@@ -70,10 +70,11 @@ enum {
     WEFT_UPPER_BYTES = 32,
 };
 
-/** How far a process has come in MPI_Finalize. */
+/** How far a process has come in MPI_Finalize, or in MPI_Session_finalize of its last session. */
 typedef enum weft_leaving {
     WEFT_STAYS,
-    WEFT_LEAVES, /* it begins no more receives, and all that it has to send is out */
+    WEFT_LEAVES, /* it begins no more receives, and all that it has to send is out or announced */
+    WEFT_ENDS,   /* and it does not come back: it has no sessions */
     WEFT_GONE,   /* it takes no more packets */
 } weft_leaving_t;
 

@@ -79,6 +79,9 @@ struct weft_world {
     /** Make the endpoint of a process that has none and enter it in the table; NULL, with a text of
      *  weft_fail, when it cannot be reached. Set by start-up. */
     weft_endpoint_t *(*reach)(int process);
+    /** Has the host of a process said where on the network it is? Waits a second at most, where
+     *  `reach` would wait for long. Set by networks; NULL: there is none. */
+    bool (*is_published)(int process);
     /** A transport asks, before the payload of a packet is there, where the payload is to go. NULL:
      *  into memory of the transport. Otherwise the transport writes `bytes` of the header there,
      *  and then gives the sink the header as this function has changed it, and that place as the
@@ -89,9 +92,10 @@ struct weft_world {
     void (*peer_lost)(int process, const char *why);
     /** The same for all ranks of other hosts, also those that were never reached. */
     void (*network_lost)(const char *why);
-    /** Called, with the lock, where a thread has waited for half of WEFT_UNRECEIVED_AFTER and
-     * nothing has happened at all, and then again. Set by start-up; NULL: never. */
-    void (*waited_long)(void);
+    /** Called, with the lock, where a thread has waited for `flag` for half of
+     * WEFT_UNRECEIVED_AFTER and nothing has happened at all, and then again. Set by start-up;
+     * NULL: never. */
+    void (*waited_long)(const bool *flag);
     /** End the job: the launcher's abort, then _exit. Set by start-up. */
     void (*abort)(int code, const char *why) __attribute__((noreturn));
 };

@@ -184,8 +184,9 @@ static void each_thread_is_woken(void **unused)
 
 static atomic_int long_waits, packets_taken;
 
-static void note_long_wait(void)
+static void note_long_wait(const bool *flag)
 {
+    (void)flag;
     atomic_fetch_add(&long_waits, 1);
 }
 
