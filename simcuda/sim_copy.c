@@ -124,5 +124,9 @@ CUresult sim_copy_submit(sim_stream_t *stream, const sim_copy_t *copy, bool is_a
     if (is_staged)
         memcpy(job->staged, (void *)copy->from.start, staged);
     work->run = run_copy;
-    return sim_submit(stream, work, !is_captured && must_wait(copy, to, from, is_async));
+    bool wait = must_wait(copy, to, from, is_async);
+    result = sim_submit(stream, work, !is_captured && wait);
+    if (!is_async && !wait)
+        sim_returns_early(stream);
+    return result;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The attributes of pointers. */
 #include "sim.h"
+#include "sim_stream.h"
 
 #include <string.h>
 
@@ -163,6 +164,8 @@ static CUresult set_one(const void *value, CUpointer_attribute attribute, uintpt
     if (range->what == SIM_POOLED)
         return CUDA_ERROR_NOT_SUPPORTED;
     range->sync_memops = *(const unsigned *)value != 0;
+    if (range->sync_memops && range->context != NULL)
+        sim_await_early(range->context); /* "all pending synchronous memory operations" */
     return CUDA_SUCCESS;
 }
 

@@ -52,7 +52,10 @@ static CUresult submit_fill(const fill_t *fill, CUstream handle, bool is_async)
     sim_work_t *work = sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_MEMSET, sizeof(*fill));
     memcpy(work->arguments, fill, sizeof(*fill));
     work->run = run_fill;
-    return sim_submit(stream, work, wait && stream->capture == NULL);
+    result = sim_submit(stream, work, wait && stream->capture == NULL);
+    if (!is_async && !wait)
+        sim_returns_early(stream);
+    return result;
 }
 
 static CUresult fill_rows(const char *name, const fill_t *fill, CUstream stream, bool is_async)

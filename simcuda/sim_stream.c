@@ -263,24 +263,53 @@ CUresult sim_submit(sim_stream_t *stream, sim_work_t *work, bool wait)
     return result;
 }
 
-CUresult sim_context_drain(sim_context_t *context)
+static sim_op_t *last_of(const sim_stream_t *stream)
+{
+    return stream->last;
+}
+
+static sim_op_t *early_of(const sim_stream_t *stream)
+{
+    return stream->early;
+}
+
+/* Streams may come and go while it waits. */
+static void await_each(sim_context_t *context, sim_op_t *(*of)(const sim_stream_t *stream))
 {
     size_t count = 0;
     for (sim_stream_t *stream = context->streams; stream != NULL; stream = stream->next_in_context)
-        count += stream->last != NULL;
+        count += of(stream) != NULL;
     sim_op_t **ops = sim_alloc(count * sizeof(*ops));
     count = 0;
     for (sim_stream_t *stream = context->streams; stream != NULL;
          stream = stream->next_in_context) {
-        if (stream->last != NULL)
-            ops[count++] = sim_op_retain(stream->last);
+        if (of(stream) != NULL)
+            ops[count++] = sim_op_retain(of(stream));
     }
     for (size_t i = 0; i < count; i++) {
         sim_op_wait(ops[i]);
         sim_op_release(ops[i]);
     }
     free(ops);
+}
+
+CUresult sim_context_drain(sim_context_t *context)
+{
+    await_each(context, last_of);
     return context->error;
+}
+
+void sim_returns_early(sim_stream_t *stream)
+{
+    if (stream->capture != NULL || stream->last == NULL)
+        return;
+    sim_op_release(stream->early);
+    stream->early = sim_op_retain(stream->last);
+}
+
+void sim_await_early(sim_context_t *context)
+{
+    await_each(context, early_of);
 }
 
 /* ---- ending ---- */
@@ -297,6 +326,8 @@ void sim_stream_end(sim_stream_t *stream)
         stream->context->null_stream = NULL;
     sim_object_forget(stream);
     stream->is_destroyed = true;
+    sim_op_release(stream->early);
+    stream->early = NULL;
     if (stream->has_thread) {
         pthread_cond_signal(&stream->has_work);
         return;

@@ -50,6 +50,7 @@ struct sim_stream {
     uint64_t id;
     bool is_legacy, is_per_thread, has_thread, is_destroyed;
     sim_op_t *first, *last; /* last: stays when it is done; NULL: there has been none */
+    sim_op_t *early; /* the last one of a synchronous call that returned before it was done */
     pthread_cond_t has_work;
     unsigned asked;             /* times that a query found it busy since it last ended an op */
     sim_capture_t *capture;     /* NULL: not captured */
@@ -88,6 +89,10 @@ void sim_op_wait(sim_op_t *op);
 void sim_op_asked(sim_op_t *op);
 /** Waits for all that is queued in a context; its sticky error. */
 CUresult sim_context_drain(sim_context_t *context);
+/** What was given to this stream last is of a synchronous call that returns before it is done. */
+void sim_returns_early(sim_stream_t *stream);
+/** Waits for the work of all such calls in a context, and what was queued before it. */
+void sim_await_early(sim_context_t *context);
 /** Ends the handle; work that is queued still runs. */
 void sim_stream_end(sim_stream_t *stream);
 

@@ -167,15 +167,33 @@ static void pageable_memory(void)
     SAME(back, 5);
 }
 
+/* A small copy from pageable memory returns before it is done; setting
+ * CU_POINTER_ATTRIBUTE_SYNC_MEMOPS waits for it, so that other streams find it done. */
+static void pending_synchronous_copy(void)
+{
+    open_device(0);
+    CUstream stream;
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CUdeviceptr memory = ints_on_device(4, 0);
+    int value = 7, back = 0;
+    unsigned on = 1;
+    OK(cuMemcpyHtoD(memory, &value, sizeof(value)));
+    OK(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, memory));
+    OK(cuMemcpyDtoHAsync(&back, memory, sizeof(back), stream));
+    SAME(back, 7);
+}
+
 int main(void)
 {
-    static const test_case_t cases[] = {{"linear", "", linear, 0},
-                                        {"plain host memory", "", plain_host_memory, 0},
-                                        {"two dimensions", "", two_dimensions, 0},
-                                        {"three dimensions", "", three_dimensions, 0},
-                                        {"batches", "", batches, 0},
-                                        {"memsets", "", memsets, 0},
-                                        {"pageable memory", "lazy,late=50", pageable_memory, 0},
-                                        {NULL, NULL, NULL, 0}};
+    static const test_case_t cases[] = {
+        {"linear", "", linear, 0},
+        {"plain host memory", "", plain_host_memory, 0},
+        {"two dimensions", "", two_dimensions, 0},
+        {"three dimensions", "", three_dimensions, 0},
+        {"batches", "", batches, 0},
+        {"memsets", "", memsets, 0},
+        {"pageable memory", "lazy,late=50", pageable_memory, 0},
+        {"pending synchronous copy", "lazy,late=50", pending_synchronous_copy, 0},
+        {NULL, NULL, NULL, 0}};
     return run_cases(cases);
 }
