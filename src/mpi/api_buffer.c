@@ -45,7 +45,7 @@ static int detach_narrow(weft_bsend_place_t *place, void *buffer_addr, int *size
 
 /** Gives the process a buffer for buffered sends (section 3.6). Communicators use it that have none
  *  of their own, and whose session has none. Until MPI_Buffer_detach the memory belongs to Weft.
- *  @param[in] buffer  host memory, or MPI_BUFFER_AUTOMATIC: Weft takes memory from the heap for
+ *  @param[in] buffer  memory, or MPI_BUFFER_AUTOMATIC: Weft takes memory from the heap for
  *      each message
  *  @param[in] size  in bytes: for all messages that may be on their way together their packed sizes
  *      and MPI_BSEND_OVERHEAD each; with MPI_BUFFER_AUTOMATIC it does not matter

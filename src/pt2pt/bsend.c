@@ -3,6 +3,7 @@
 
 #include "pt2pt/device_copy.h"
 #include "pt2pt/pt2pt_private.h"
+#include "runtime/device.h"
 #include "runtime/progress.h"
 #include "base/fail.h"
 #include "base/list.h"
@@ -33,7 +34,8 @@ typedef struct buffered {
 } buffered_t;
 
 struct weft_bsend_buffer {
-    char *memory;
+    void *attached; /* by the program */
+    char *memory;   /* the same, or of the heap if that is a device's */
     size_t bytes;
     bool is_automatic; /* blocks come from the heap */
     weft_list_t blocks;
@@ -62,10 +64,17 @@ static weft_pool_t persistents = WEFT_POOL(persistent_t);
 /* ---- buffers ---- */
 
 /* No blocks are left at this point: each belongs to a send that retains the communicator. */
+static void free_buffer(weft_bsend_buffer_t *buffer)
+{
+    if (buffer->memory != buffer->attached)
+        weft_free(buffer->memory);
+    weft_free(buffer);
+}
+
 static void release_buffer(weft_comm_t *comm, void *state)
 {
     (void)comm;
-    weft_free(state);
+    free_buffer(state);
 }
 
 int weft_bsend_open(void)
@@ -104,9 +113,15 @@ int weft_bsend_attach(weft_bsend_place_t *place, void *memory, size_t bytes)
     weft_bsend_buffer_t *buffer = weft_alloc_zeroed(1, sizeof(*buffer));
     if (buffer == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory to manage a buffer");
-    buffer->memory = memory;
-    buffer->bytes = bytes;
     buffer->is_automatic = memory == MPI_BUFFER_AUTOMATIC;
+    bool is_device = !buffer->is_automatic && bytes > 0 && weft_is_device(memory);
+    buffer->attached = memory;
+    buffer->memory = is_device ? weft_alloc(bytes) : memory;
+    buffer->bytes = bytes;
+    if (is_device && buffer->memory == NULL) {
+        weft_free(buffer);
+        return weft_fail(MPI_ERR_NO_MEM, "no memory to stand for a buffer of %zu bytes", bytes);
+    }
     weft_list_init(&buffer->blocks);
     weft_list_init(&buffer->flushes);
     *place = buffer;
@@ -120,10 +135,10 @@ int weft_bsend_detach(weft_bsend_place_t *place, void **memory_out, size_t *byte
         return weft_fail(MPI_ERR_BUFFER, "no buffer is attached");
     while (!weft_list_is_empty(&buffer->blocks)) /* waiting lets other threads put in more */
         weft_bsend_flush(place);
-    *memory_out = buffer->memory;
+    *memory_out = buffer->attached;
     *bytes_out = buffer->is_automatic ? 0 : buffer->bytes;
     *place = NULL;
-    weft_free(buffer);
+    free_buffer(buffer);
     return MPI_SUCCESS;
 }
 
