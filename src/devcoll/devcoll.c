@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "devcoll/devcoll.h"
 
+#include "devcoll/call_arrays.h"
 #include "devcoll/comm_state.h"
 
 #include "devcoll/task_private.h"
@@ -24,6 +25,7 @@ static void devcoll_release_task(weft_request_t *request)
     if (task->args.op != NULL)
         weft_op_release(task->args.op);
     weft_comm_release(task->request.comm);
+    weft_free(task->arrays);
     weft_pool_give(&tasks, task);
 }
 
@@ -139,6 +141,11 @@ static int create_whole(weft_coll_t coll, const weft_coll_args_t *args, weft_pla
         return err;
     for (int side = 0; side < WEFT_SIDES; side++)
         task->sides[side] = wefti_regions_of(coll, &task->args, (weft_side_t)side);
+    err = wefti_call_arrays_copy(task->sides, &task->args, &task->arrays);
+    if (err != MPI_SUCCESS) {
+        devcoll_release_task(&task->request);
+        return err;
+    }
     task->place.tag = tag;
     task->plan = plan;
     plan->references++;
@@ -187,6 +194,7 @@ static int devcoll_start_task(weft_request_t *request)
     weft_task_t fresh = {.request = *request,
                          .coll = task->coll,
                          .args = task->args,
+                         .arrays = task->arrays,
                          .plan = task->plan,
                          .place = {.tag = task->place.tag}};
     memcpy(fresh.sides, task->sides, sizeof(fresh.sides));

@@ -179,13 +179,22 @@ weft_regions_t wefti_regions_of(weft_coll_t coll, const weft_coll_args_t *args, 
 {
     weft_regions_t regions = {
         .coll = coll, .args = args, .side = side, .is_in_place = args->send_buf == MPI_IN_PLACE};
-    bool is_send_buf = coll == WEFT_BCAST || (side == WEFT_GIVES && !regions.is_in_place);
+    regions.in_send_buf = coll == WEFT_BCAST || (side == WEFT_GIVES && !regions.is_in_place);
     source_t source = source_of(&regions);
     if (source == NOTHING || !takes_part(&regions))
         return regions;
-    regions.buf = is_send_buf ? (char *)(uintptr_t)args->send_buf : args->recv_buf;
+    regions.buf = regions.in_send_buf ? (char *)(uintptr_t)args->send_buf : args->recv_buf;
     regions.count = has_lists(source) ? count_listed(&regions) : 1;
     return regions;
+}
+
+int wefti_regions_entries(const weft_regions_t *regions, bool *of_recv)
+{
+    source_t source = source_of(regions);
+    *of_recv = source != SEND_LIST && source != SEND_TYPES;
+    bool has_entries = source == SEND_LIST || source == RECV_LIST || source == SEND_TYPES ||
+                       source == RECV_TYPES || source == CUT;
+    return has_entries ? regions->count : 0;
 }
 
 weft_regions_t wefti_regions_listed(const weft_coll_args_t *args, const weft_data_t *list,

@@ -33,6 +33,7 @@ typedef struct weft_regions {
     char *buf;
     int count;        /* 0, 1 or the size of the communicator; NULL buffers have none */
     bool is_in_place; /* the data that it gives lie where it gets data */
+    bool in_send_buf; /* else in recv_buf; both may be MPI_BOTTOM */
 } weft_regions_t;
 
 weft_regions_t wefti_regions_of(weft_coll_t coll, const weft_coll_args_t *args, weft_side_t side);
@@ -49,6 +50,10 @@ weft_coll_region_t wefti_regions_at(const weft_regions_t *regions, int index);
 /** The same, including the block that is already in place when data are gathered in place: a plan
  * may take it out of the buffer and put it back. */
 weft_coll_region_t wefti_regions_room_at(const weft_regions_t *regions, int index);
+
+/** How many entries those of the call's arrays have that describe this side; 0: none describes it.
+ *  *of_recv: they are recv_counts, recv_displs and recv_types, else send_counts and so on. */
+int wefti_regions_entries(const weft_regions_t *regions, bool *of_recv);
 
 /** The address of the first byte of data in the first region that has data; NULL if none has. */
 void *wefti_regions_first(const weft_regions_t *regions);

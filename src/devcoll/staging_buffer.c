@@ -32,20 +32,14 @@ static void add_room(const weft_regions_t *regions, room_t *room)
     }
 }
 
-static bool lies_in(const weft_regions_t *regions, const void *buf)
-{
-    return regions->count > 0 && regions->buf == buf;
-}
-
 /* Both sides may lie in the same buffer. */
-static int open_staging_buffer(const weft_regions_t sides[WEFT_SIDES], const void *buf,
+static int open_staging_buffer(const weft_regions_t sides[WEFT_SIDES], bool is_send_buf,
                                weft_staging_buffer_t *out)
 {
     room_t room = {0};
     const void *first = NULL;
-    *out = (weft_staging_buffer_t){.buf = buf};
     for (int i = 0; i < WEFT_SIDES; i++) {
-        if (!lies_in(&sides[i], buf))
+        if (sides[i].count == 0 || sides[i].in_send_buf != is_send_buf)
             continue;
         add_room(&sides[i], &room);
         first = first == NULL ? wefti_regions_first(&sides[i]) : first;
@@ -69,11 +63,10 @@ int wefti_staging_buffers_open(weft_coll_t coll, const weft_coll_args_t *args,
 {
     const weft_regions_t sides[WEFT_SIDES] = {wefti_regions_of(coll, args, WEFT_GIVES),
                                               wefti_regions_of(coll, args, WEFT_GETS)};
-    *out =
-        (weft_staging_buffers_t){.send = {.buf = args->send_buf}, .recv = {.buf = args->recv_buf}};
-    int err = open_staging_buffer(sides, args->send_buf, &out->send);
-    if (err == MPI_SUCCESS && args->recv_buf != args->send_buf)
-        err = open_staging_buffer(sides, args->recv_buf, &out->recv);
+    *out = (weft_staging_buffers_t){0};
+    int err = open_staging_buffer(sides, true, &out->send);
+    if (err == MPI_SUCCESS)
+        err = open_staging_buffer(sides, false, &out->recv);
     if (err != MPI_SUCCESS)
         wefti_staging_buffers_close(out);
     return err;
@@ -113,9 +106,6 @@ weft_coll_args_t wefti_staging_buffers_args(const weft_staging_buffers_t *buffer
 const weft_staging_buffer_t *wefti_staging_buffers_of(const weft_staging_buffers_t *buffers,
                                                       const weft_regions_t *regions)
 {
-    if (buffers->send.memory != NULL && lies_in(regions, buffers->send.buf))
-        return &buffers->send;
-    if (buffers->recv.memory != NULL && lies_in(regions, buffers->recv.buf))
-        return &buffers->recv;
-    return NULL;
+    const weft_staging_buffer_t *buffer = regions->in_send_buf ? &buffers->send : &buffers->recv;
+    return regions->count > 0 && buffer->memory != NULL ? buffer : NULL;
 }

@@ -12,9 +12,8 @@
 
 /** The host memory that stands for one buffer of the call. */
 typedef struct weft_staging_buffer {
-    const void *buf; /* the user's buffer */
-    char *memory;    /* NULL: the user's buffer is host memory, and nothing stands for it */
-    ptrdiff_t low;   /* `memory` stands for the bytes from buf + low on */
+    char *memory;  /* NULL: the user's buffer is host memory, and nothing stands for it */
+    ptrdiff_t low; /* `memory` stands for the bytes from buf + low on */
     bool is_pinned;
 } weft_staging_buffer_t;
 

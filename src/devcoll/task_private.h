@@ -16,6 +16,7 @@ struct weft_task {
     weft_request_t request; /* first */
     weft_coll_t coll;
     weft_coll_args_t args;
+    void *arrays;            /* memory of the arrays in `args` (call_arrays.h); NULL: none */
     weft_plan_t *plan;       /* NULL for a section */
     weft_run_place_t place;  /* for the plan's messages and work */
     uint32_t section_number; /* the number of the meeting of the plan's first section */

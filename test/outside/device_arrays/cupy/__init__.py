@@ -44,6 +44,12 @@ class Memory:
         driver.cuMemFree_v2(ctypes.c_uint64(self.address))
 
 
+def on_host(values, dtype):
+    """As an array of NumPy's, of another type if one is named; what does not fit wraps."""
+    values = values.get() if isinstance(values, ndarray) else numpy.asarray(values)
+    return values if dtype is None else values.astype(dtype)
+
+
 class ndarray:
     """`layout` is an array of NumPy's that is never read: its shape and strides, and its address in `base`, are those on
     the device."""
@@ -66,7 +72,7 @@ class ndarray:
     def address(self):
         return self.memory.address + self.layout.ctypes.data - self.base.ctypes.data
 
-    def on_host(self):
+    def copied(self):
         """A copy of the whole memory, and this array's part of it."""
         copy = numpy.empty(self.base.nbytes, "b")
         call("cuMemcpyDtoH_v2", ctypes.c_void_p(copy.ctypes.data), ctypes.c_uint64(self.memory.address),
@@ -75,11 +81,11 @@ class ndarray:
         return copy, numpy.ndarray(self.shape, self.dtype, copy, start, self.layout.strides)
 
     def get(self):
-        return self.on_host()[1]
+        return self.copied()[1]
 
     def __setitem__(self, index, value):
-        copy, part = self.on_host()
-        part[index] = (value.get() if isinstance(value, ndarray) else numpy.asarray(value)).astype(self.dtype)
+        copy, part = self.copied()
+        part[index] = on_host(value, self.dtype)
         call("cuMemcpyHtoD_v2", ctypes.c_uint64(self.memory.address), ctypes.c_void_p(copy.ctypes.data),
              ctypes.c_size_t(copy.nbytes))
 
@@ -115,6 +121,8 @@ class ndarray:
 
     def __dlpack__(self, stream=None, max_version=None, **options):
         import dlpackimpl  # of mpi4py's tests
+        if not self.layout.flags.forc:
+            raise BufferError("only contiguous arrays can be described")
         managed = dlpackimpl.make_dl_managed_tensor(self, max_version[0] if max_version else 0)
         managed.dl_tensor.device.device_type = DLPACK_ON_CUDA
         return dlpackimpl.make_py_capsule(managed, owned=True)
@@ -133,7 +141,7 @@ def ones(shape, dtype="d"):
 
 
 def array(values, dtype=None):
-    values = numpy.asarray(values, dtype)
+    values = on_host(values, dtype)
     created = zeros(values.shape, values.dtype)
     created[...] = values
     return created
