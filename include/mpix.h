@@ -9,6 +9,8 @@
 
 #include <mpi.h>
 
+#include <stddef.h>
+
 #define WEFT_VERSION_MAJOR 0
 #define WEFT_VERSION_MINOR 1
 #define WEFT_VERSION_PATCH 0
@@ -42,6 +44,48 @@ extern "C" {
 #endif
 int MPIX_Query_cuda_support(void);
 int PMPIX_Query_cuda_support(void);
+
+/*
+ * Starting without a launcher that speaks PMIx: the program says which rank it is and lends MPI a
+ * store of keys and values that all ranks of the job reach (a torch.distributed.Store, etcd, ...).
+ * MPI needs little of it: rank 0 puts one value, by which the others find it, and all else goes
+ * over connections of MPI's own.
+ *
+ *     MPIX_Bootstrap bootstrap = {.bytes = sizeof(bootstrap), .rank = rank, .size = size,
+ *                                 .state = store, .put = put, .get = get};
+ *     MPIX_Bootstrap_set(&bootstrap);
+ *     MPI_Init(NULL, NULL);
+ *
+ * The callbacks. Only the thread that starts MPI calls them, one at a time and before that call
+ * (MPI_Init, MPI_Init_thread, MPI_Session_init) returns. They may block, may not call MPI, and
+ * return normally (no exception, no longjmp). A key has at most 63 letters, digits, "/" and "-";
+ * a value is bytes, zeros among them, at most MPIX_BOOTSTRAP_VALUE_MAX. Jobs that share a store
+ * need keys of their own: the callbacks put a prefix in front of them. A value that an earlier job
+ * has left under a key does no harm.
+ */
+enum {
+    MPIX_BOOTSTRAP_VALUE_MAX = 4096,
+    MPIX_BOOTSTRAP_ABSENT = 1, /* of get: no value has come in time */
+    MPIX_BOOTSTRAP_FAILED = 2  /* of put and get: the store cannot be used; MPI_Init fails */
+};
+
+typedef struct MPIX_Bootstrap {
+    size_t bytes;     /* sizeof(MPIX_Bootstrap): later versions may add members at the end */
+    int rank, size;   /* in MPI_COMM_WORLD */
+    const char *host; /* ranks with different names share no memory; NULL: MPI finds out */
+    void *state;      /* is passed to the callbacks; stays valid until MPI has ended */
+    /* Make a value readable by all ranks, in place of what is there. 0 or MPIX_BOOTSTRAP_FAILED.
+     * `data` is MPI's; it is not valid afterwards. */
+    int (*put)(void *state, const char *key, const void *data, size_t bytes);
+    /* Wait for a value, about limit_ms milliseconds at most (0: not at all; less is allowed, as MPI
+     * asks again), and copy it to out[room]; its length goes to bytes_out, also where it is larger
+     * than room, which is an error. 0, MPIX_BOOTSTRAP_ABSENT or MPIX_BOOTSTRAP_FAILED. */
+    int (*get)(void *state, const char *key, int limit_ms, void *out, size_t room,
+               size_t *bytes_out);
+} MPIX_Bootstrap;
+
+int MPIX_Bootstrap_set(const MPIX_Bootstrap *bootstrap);
+int PMPIX_Bootstrap_set(const MPIX_Bootstrap *bootstrap);
 
 /*
  * Operations in the order of a CUDA stream (docs/streams.md). A stream communicator belongs to a

@@ -1,412 +1,132 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pmi/pmi.h"
 
-#include "base/abort_mark.h"
+#include "base/config.h"
 #include "base/fail.h"
-#include "base/list.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "mpi.h"
-#include "pmi/pmi_private.h"
+#include "pmi/bootstrap_private.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
-/* A singleton has no server, so it keeps the values that it puts itself. */
-typedef struct entry {
-    weft_link_t link;
-    char *key;
-    void *data;
-    size_t bytes;
-} pmi_entry_t;
+/* In the order in which they are tried; the last one always opens. */
+static const weft_bootstrap_t *const bootstraps[] = {
+    &weft_program_bootstrap,     &weft_pmix_bootstrap,      &weft_file_bootstrap,
+    &weft_environment_bootstrap, &weft_singleton_bootstrap,
+};
+enum { BOOTSTRAPS = sizeof(bootstraps) / sizeof(bootstraps[0]) };
 
-typedef enum state { CLOSED, SINGLETON, CONNECTED, RESTING } pmi_state_t;
+static _Atomic(const weft_bootstrap_t *) opened; /* weft_pmi_abort() reads it in any thread */
 
-static struct {
-    _Atomic pmi_state_t state; /* weft_pmi_abort() reads it in any thread */
-    pmix_proc_t self;
-    int *local_ranks;
-    bool is_one_host;
-    int size;
-    weft_list_t entries; /* of a singleton */
-    bool has_uncommitted;
-    int opened;    /* how often weft_pmi_open() has connected, at all ranks alike */
-    char key[512]; /* of this time: servers keep the values of earlier times */
-} pmi;
-
-int weft_pmi_failed(pmix_status_t status, const char *what)
+/* WEFT_BOOTSTRAP names one, and may go on with a ':' and what that one reads. */
+static bool is_wanted(const weft_bootstrap_t *bootstrap)
 {
-    return weft_fail(MPI_ERR_OTHER, "%s: %s (status %d of PMIx)", what, PMIx_Error_string(status),
-                     status);
+    const char *wanted = weft_config.BOOTSTRAP;
+    size_t length = strcspn(wanted, ":");
+    return length == 0 ||
+           (strlen(bootstrap->name) == length && strncmp(bootstrap->name, wanted, length) == 0);
 }
 
-/* The next call overwrites it. */
-static const char *key_of_this_time(const char *key)
+static int check_wanted(void)
 {
-    if (pmi.opened <= 1)
-        return key;
-    snprintf(pmi.key, sizeof(pmi.key), "%s.%d", key, pmi.opened);
-    return pmi.key;
-}
-
-static pmix_proc_t process(const pmix_proc_t *self, pmix_rank_t rank)
-{
-    pmix_proc_t result = *self;
-    result.rank = rank;
-    return result;
-}
-
-/* how  PMIX_OPTIONAL: only what is here; PMIX_IMMEDIATE: what the server has, too */
-static pmix_status_t look_up(const pmix_proc_t *whose, const char *key, const char *how,
-                             pmix_value_t **out)
-{
-    pmix_info_t directive;
-    bool yes = true;
-    PMIX_INFO_LOAD(&directive, how, &yes, PMIX_BOOL);
-    pmix_status_t status = PMIx_Get(whose, key, &directive, 1, out);
-    PMIX_INFO_DESTRUCT(&directive);
-    return status;
-}
-
-pmix_value_t *weft_pmi_fact(const pmix_proc_t *self, pmix_rank_t rank, const char *key)
-{
-    pmix_proc_t whose = process(self, rank);
-    pmix_value_t *value = NULL;
-    /* Some servers send the facts only to the first connection of a process. */
-    const char *how = pmi.opened > 1 ? PMIX_IMMEDIATE : PMIX_OPTIONAL;
-    return look_up(&whose, key, how, &value) == PMIX_SUCCESS ? value : NULL;
-}
-
-static int number_of_entry(pmix_rank_t rank, const char *key, int fallback)
-{
-    pmix_value_t *value = weft_pmi_fact(&pmi.self, rank, key);
-    if (value == NULL)
-        return fallback;
-    int number = value->type == PMIX_UINT32 ? (int)value->data.uint32 : fallback;
-    PMIX_VALUE_RELEASE(value);
-    return number;
-}
-
-/* Launchers write "@" and "/" into the name of a job, which is to be part of file names. */
-static void set_id(const char *from, weft_pmi_job_t *job)
-{
-    static const char allowed[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
-    snprintf(job->id, sizeof(job->id), "%s", from);
-    for (char *c = job->id; *(c += strspn(c, allowed)) != '\0';)
-        *c = '_';
-}
-
-static void open_singleton(weft_pmi_job_t *job)
-{
-    static const int only_rank;
-    *job = (weft_pmi_job_t){.size = 1,
-                            .local_size = 1,
-                            .local_ranks = &only_rank,
-                            .universe_size = 1,
-                            .is_singleton = true};
-    gethostname(job->hostname, sizeof(job->hostname) - 1);
-    snprintf(job->id, sizeof(job->id), "weft-%d", (int)getpid());
-    weft_list_init(&pmi.entries);
-    pmi.state = SINGLETON;
-}
-
-static int describe_job(weft_pmi_job_t *job)
-{
-    *job = (weft_pmi_job_t){.rank = (int)pmi.self.rank};
-    job->size = number_of_entry(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
-    if (job->size <= job->rank)
-        return weft_fail(MPI_ERR_OTHER, "the PMIx server gives rank %d of a job of size %d",
-                         job->rank, job->size);
-    job->app_number = number_of_entry(pmi.self.rank, PMIX_APPNUM, 0);
-    job->universe_size = number_of_entry(PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, job->size);
-    /* Open MPI's launcher gives its slots, and starts more ranks than slots when told to. */
-    if (job->universe_size < job->size)
-        job->universe_size = job->size;
-    set_id(pmi.self.nspace, job);
-    return weft_pmi_find_locality(&pmi.self, job);
-}
-
-static void note_connection(void)
-{
-    pmi.state = CONNECTED;
-    weft_pmi_note(WEFT_NOTE_CONNECTED, 0, NULL);
-    weft_pmi_mark_process();
-}
-
-static int open_connection(weft_pmi_job_t *job)
-{
-    pmix_status_t status = PMIx_Init(&pmi.self, NULL, 0);
-    if (status != PMIX_SUCCESS)
-        return weft_pmi_failed(status, "the launcher's PMIx server cannot be reached");
-    pmi.opened++;
-    int err = describe_job(job);
-    if (err != MPI_SUCCESS) {
-        PMIx_Finalize(NULL, 0);
-        return err;
+    for (int i = 0; i < BOOTSTRAPS; i++) {
+        if (is_wanted(bootstraps[i]))
+            return MPI_SUCCESS;
     }
-    pmi.local_ranks = (int *)job->local_ranks;
-    pmi.is_one_host = job->local_size == job->size;
-    pmi.size = job->size;
-    weft_pmi_notes_open(&pmi.self);
-    note_connection();
-    return MPI_SUCCESS;
+    return weft_fail(MPI_ERR_OTHER,
+                     "WEFT_BOOTSTRAP is %s; expected is program, pmix, file:PATH, environment or "
+                     "singleton",
+                     weft_config.BOOTSTRAP);
 }
 
 int weft_pmi_open(weft_pmi_job_t *out)
 {
-    bool has_server;
-    int err = weft_pmi_find_server(&has_server);
-    if (err != MPI_SUCCESS)
-        return err;
-    weft_pmi_job_t job;
-    if (has_server)
-        err = open_connection(&job);
-    else
-        open_singleton(&job);
-    if (err == MPI_SUCCESS)
-        *out = job;
-    return err;
-}
-
-static pmi_entry_t *pmi_find_entry(const char *key)
-{
-    for (weft_link_t *link = pmi.entries.next; link != &pmi.entries; link = link->next) {
-        pmi_entry_t *entry = WEFT_ELEMENT(link, pmi_entry_t, link);
-        if (strcmp(entry->key, key) == 0)
-            return entry;
+    weft_config_read();
+    int err = check_wanted();
+    for (int i = 0; i < BOOTSTRAPS && err == MPI_SUCCESS; i++) {
+        if (!is_wanted(bootstraps[i]))
+            continue;
+        err = bootstraps[i]->open(out);
+        if (err == MPI_SUCCESS)
+            opened = bootstraps[i];
+        if (err != MPI_ERR_UNSUPPORTED_OPERATION)
+            return err;
+        err = MPI_SUCCESS;
     }
-    return NULL;
-}
-
-static void release_entry(pmi_entry_t *entry)
-{
-    weft_list_remove(&entry->link);
-    weft_free(entry->key);
-    weft_free(entry->data);
-    weft_free(entry);
-}
-
-static int copy_value(const void *data, size_t bytes, void **out)
-{
-    void *result = weft_alloc(bytes);
-    if (result == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "a start-up message of %zu bytes", bytes);
-    if (bytes > 0)
-        memcpy(result, data, bytes);
-    *out = result;
-    return MPI_SUCCESS;
-}
-
-static int put_entry(const char *key, const void *data, size_t bytes)
-{
-    pmi_entry_t *entry = weft_alloc_zeroed(1, sizeof(*entry));
-    if (entry == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "a start-up message of %zu bytes", bytes);
-    pmi_entry_t *old = pmi_find_entry(key);
-    if (old != NULL)
-        release_entry(old);
-    weft_list_append(&pmi.entries, &entry->link);
-    entry->bytes = bytes;
-    entry->key = weft_strdup(key);
-    int err = entry->key == NULL ? weft_fail(MPI_ERR_NO_MEM, "a copy of the key %s", key)
-                                 : copy_value(data, bytes, &entry->data);
-    if (err != MPI_SUCCESS)
-        release_entry(entry);
+    if (err == MPI_SUCCESS)
+        err = weft_fail(MPI_ERR_OTHER,
+                        "WEFT_BOOTSTRAP is %s, but this process was not started in that way",
+                        weft_config.BOOTSTRAP);
     return err;
 }
 
 int weft_pmi_put(const char *key, const void *data, size_t bytes)
 {
-    if (pmi.state == SINGLETON)
-        return put_entry(key, data, bytes);
-    pmix_value_t value = {.type = PMIX_BYTE_OBJECT,
-                          .data.bo = {.bytes = (char *)data, .size = bytes}};
-    pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key_of_this_time(key), &value);
-    if (status != PMIX_SUCCESS)
-        return weft_pmi_failed(status, key);
-    pmi.has_uncommitted = true;
-    return MPI_SUCCESS;
-}
-
-static int commit_values(void)
-{
-    if (!pmi.has_uncommitted)
-        return MPI_SUCCESS;
-    pmix_status_t status = PMIx_Commit();
-    if (status != PMIX_SUCCESS)
-        return weft_pmi_failed(status, "the start-up data cannot be sent to the launcher");
-    pmi.has_uncommitted = false;
-    return MPI_SUCCESS;
+    return opened->calls->put(key, data, bytes);
 }
 
 int weft_pmi_publish(const char *key, const void *data, size_t bytes)
 {
-    int err = weft_pmi_put(key, data, bytes);
-    return err != MPI_SUCCESS || pmi.state == SINGLETON ? err : commit_values();
-}
-
-static bool is_launcher_ours(void)
-{
-    return pmi.state == CONNECTED && strncmp(pmi.self.nspace, "weft-", 5) == 0;
-}
-
-/*
- * A fence ends with PMIX_ERR_PARTIAL_SUCCESS when a process of one of the other ranks ends
- * meanwhile. It may be an earlier one, since ranks may run MPI programs one after the other; so the
- * fence is repeated, to which the rank's next program comes. If there is none, mpirun ends the job;
- * not every launcher does. Where this process itself has joined before, the others may be about to
- * leave what they had joined before, each of them once.
- */
-static pmix_status_t fence_members(const pmix_proc_t *members, size_t count,
-                                   const pmix_info_t *infos, size_t info_count)
-{
-    pmix_status_t status;
-    int leavers = pmi.opened > 1 ? pmi.size : 0;
-    do
-        status = PMIx_Fence(members, count, infos, info_count);
-    while (status == PMIX_ERR_PARTIAL_SUCCESS && (is_launcher_ours() || leavers-- > 0));
-    return status;
+    return opened->calls->publish(key, data, bytes);
 }
 
 int weft_pmi_fence(void)
 {
-    if (pmi.state == SINGLETON)
-        return MPI_SUCCESS;
-    int err = commit_values();
-    if (err != MPI_SUCCESS)
-        return err;
-    pmix_proc_t all = process(&pmi.self, PMIX_RANK_WILDCARD);
-    pmix_info_t collect;
-    bool yes = true;
-    PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
-    /* The server of this host has the data of its ranks; only those of other hosts are missing. */
-    pmix_status_t status = fence_members(&all, 1, &collect, pmi.is_one_host ? 0 : 1);
-    PMIX_INFO_DESTRUCT(&collect);
-    return status == PMIX_SUCCESS ? MPI_SUCCESS
-                                  : weft_pmi_failed(status, "the ranks cannot be synchronised");
+    return opened->calls->fence();
 }
 
 int weft_pmi_fence_ranks(const int *ranks, int count)
 {
-    if (pmi.state == SINGLETON || count == 1)
-        return MPI_SUCCESS;
-    pmix_proc_t *members = weft_alloc_array((size_t)count, sizeof(*members));
-    if (members == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "a list of %d ranks", count);
-    for (int i = 0; i < count; i++)
-        members[i] = process(&pmi.self, (pmix_rank_t)ranks[i]);
-    pmix_status_t status = fence_members(members, (size_t)count, NULL, 0);
-    weft_free(members);
-    if (status != PMIX_SUCCESS)
-        return weft_pmi_failed(status, "some of the ranks cannot be synchronised");
-    return MPI_SUCCESS;
-}
-
-static int get_entry(const char *key, void **out, size_t *bytes_out)
-{
-    const pmi_entry_t *entry = pmi_find_entry(key);
-    if (entry == NULL)
-        return weft_fail(MPI_ERR_OTHER, "there is no start-up data %s", key);
-    int err = copy_value(entry->data, entry->bytes, out);
-    if (err == MPI_SUCCESS)
-        *bytes_out = entry->bytes;
-    return err;
+    return opened->calls->fence_ranks(ranks, count);
 }
 
 int weft_pmi_get(int rank, const char *key, void **out, size_t *bytes_out)
 {
-    if (pmi.state == SINGLETON)
-        return get_entry(key, out, bytes_out);
-    pmix_proc_t whose = process(&pmi.self, (pmix_rank_t)rank);
-    pmix_value_t *value = NULL;
-    pmix_status_t status = look_up(&whose, key_of_this_time(key), PMIX_IMMEDIATE, &value);
-    if (status != PMIX_SUCCESS)
-        return weft_fail(MPI_ERR_OTHER, "there is no start-up data %s of rank %d: %s", key, rank,
-                         PMIx_Error_string(status));
-    int err = value->type == PMIX_BYTE_OBJECT
-                  ? copy_value(value->data.bo.bytes, value->data.bo.size, out)
-                  : weft_fail(MPI_ERR_OTHER, "start-up data %s of rank %d is no blob", key, rank);
-    if (err == MPI_SUCCESS)
-        *bytes_out = value->data.bo.size;
-    PMIX_VALUE_RELEASE(value);
-    return err;
+    return opened->calls->get(rank, key, out, bytes_out);
 }
 
 int weft_pmi_await(int rank, const char *key, int limit_s, void **out, size_t *bytes_out)
 {
-    if (pmi.state == SINGLETON)
-        return get_entry(key, out, bytes_out);
-    pmix_proc_t whose = process(&pmi.self, (pmix_rank_t)rank);
-    return weft_pmi_await_blob(&whose, key_of_this_time(key), limit_s, out, bytes_out);
+    return opened->calls->await(rank, key, limit_s, out, bytes_out);
 }
 
 int weft_pmi_find_nodes(int *node_of)
 {
-    if (pmi.state != SINGLETON)
-        return weft_pmi_find_hosts(&pmi.self, pmi.size, node_of);
-    node_of[0] = 0;
-    return MPI_SUCCESS;
+    return opened->calls->find_nodes(node_of);
 }
 
 int weft_pmi_find_psets(weft_pmi_pset_t sets[])
 {
-    return pmi.state == CONNECTED ? weft_pmi_find_psets_of(&pmi.self, pmi.size, sets) : 0;
+    return opened == NULL ? 0 : opened->calls->find_psets(sets);
 }
 
-/* Weft's mpirun prints the message, with the rank and its host. Other launchers print nothing, or
- * that they do not have the message. */
-void weft_pmi_abort(int code, const char *message, bool is_bereft)
-{
-    char marked[512];
-    bool is_ours = is_launcher_ours();
-    if (message[0] != '\0' && !is_ours)
-        weft_log_write(WEFT_ERROR, "pmi", "%s", message);
-    snprintf(marked, sizeof(marked), "%c%s", WEFT_BEREFT_MARK, message);
-    bool is_told =
-        pmi.state == CONNECTED &&
-        weft_pmi_note(is_bereft ? WEFT_NOTE_LOST_PEER : WEFT_NOTE_ABORTED, code, message);
-    if (pmi.state == CONNECTED && !is_told)
-        PMIx_Abort(code, is_ours && is_bereft ? marked : message, NULL, 0);
-    /* A code like 256 must not turn into success. */
-    _exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
-}
-
-/* PMIx stays connected: each PMIx_Init after a PMIx_Finalize takes a millisecond, and 150 KB that
- * it never gives back (PMIx 4.2). */
 void weft_pmi_rest(void)
 {
-    if (pmi.state != CONNECTED)
-        return;
-    pmi.state = RESTING;
-    weft_pmi_note(WEFT_NOTE_FINALIZED, 0, NULL);
-    weft_pmi_unmark_process();
+    opened->calls->rest();
 }
 
 void weft_pmi_wake(void)
 {
-    if (pmi.state == RESTING)
-        note_connection();
+    opened->calls->wake();
+}
+
+void weft_pmi_abort(int code, const char *message, bool is_bereft)
+{
+    const weft_bootstrap_t *bootstrap = opened;
+    if (bootstrap != NULL)
+        bootstrap->calls->abort(code, message, is_bereft);
+    else if (message[0] != '\0')
+        weft_log_write(WEFT_ERROR, "pmi", "%s", message);
+    /* A code like 256 must not turn into success. */
+    _exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
 }
 
 int weft_pmi_close(void)
 {
-    pmi_state_t was = pmi.state;
-    pmi.state = CLOSED;
-    if (was == SINGLETON) {
-        while (!weft_list_is_empty(&pmi.entries))
-            release_entry(WEFT_ELEMENT(pmi.entries.next, pmi_entry_t, link));
-        return MPI_SUCCESS;
-    }
-    if (was == CONNECTED) { /* else it has been told */
-        weft_pmi_note(WEFT_NOTE_FINALIZED, 0, NULL);
-        weft_pmi_unmark_process();
-    }
-    pmix_status_t status = PMIx_Finalize(NULL, 0);
-    weft_free(pmi.local_ranks);
-    pmi.local_ranks = NULL;
-    return status == PMIX_SUCCESS ? MPI_SUCCESS
-                                  : weft_pmi_failed(status, "the launcher did not take the end");
+    const weft_bootstrap_t *bootstrap = opened;
+    opened = NULL;
+    return bootstrap->calls->close();
 }

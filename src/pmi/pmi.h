@@ -29,11 +29,17 @@ typedef struct weft_pmi_job {
     char id[256];
 } weft_pmi_job_t;
 
+/** Keep what MPIX_Bootstrap_set has been given, for the next weft_pmi_open(); NULL: forget it.
+ *  MPI_ERR_NO_MEM. */
+struct MPIX_Bootstrap;
+int weft_pmi_take_bootstrap(const struct MPIX_Bootstrap *bootstrap);
+
 /**
  * Connect to the launcher; collective over all ranks that were started together. Without a launcher
  * the process becomes a singleton, at no cost.
  * returns  MPI_SUCCESS; MPI_ERR_OTHER when the launcher has no PMIx server for it (so that N ranks
- *          never become N singletons) or the server fails; MPI_ERR_NO_MEM
+ *          never become N singletons), the server fails, or ranks have not come in time;
+ *          MPI_ERR_NO_MEM
  */
 int weft_pmi_open(weft_pmi_job_t *out);
 

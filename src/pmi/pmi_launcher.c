@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the environment says about the launcher that started this process. */
-#include "pmi/pmi_private.h"
+#include "pmi/bootstrap_private.h"
 
 #include "base/config.h"
 #include "base/fail.h"
 #include "mpi.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,12 +48,11 @@ static const char no_server[] = "WEFT_NO_SERVER";
  * in its environment, and would wait for ever for ranks that have joined long ago. */
 static const char joined_process[] = "WEFT_RANK_PROCESS";
 
-static int refuse_second_process(void)
+int weft_pmi_refuse_second_process(const char *job, const char *rank, const char *variable)
 {
     char prefix[512];
-    const char *joined = weft_environment(joined_process), *rank = weft_environment("PMIX_RANK");
-    int length =
-        snprintf(prefix, sizeof(prefix), "%s/%s/", weft_environment("PMIX_NAMESPACE"), rank);
+    const char *joined = weft_environment(joined_process);
+    int length = snprintf(prefix, sizeof(prefix), "%s/%s/", job, rank);
     if (joined == NULL || length >= (int)sizeof(prefix) ||
         strncmp(joined, prefix, (size_t)length) != 0)
         return MPI_SUCCESS;
@@ -61,15 +62,14 @@ static int refuse_second_process(void)
     return weft_fail(MPI_ERR_OTHER,
                      "this program was started by rank %s (process %ld) of a running MPI program "
                      "and cannot join the same job: start it with an mpirun of its own, without "
-                     "PMIX_RANK in its environment, or outside of MPI_Init and MPI_Finalize",
-                     rank, process);
+                     "%s in its environment, or outside of MPI_Init and MPI_Finalize",
+                     rank, process, variable);
 }
 
-void weft_pmi_mark_process(void)
+void weft_pmi_mark_process(const char *job, int rank)
 {
     char text[512];
-    snprintf(text, sizeof(text), "%s/%s/%d", weft_environment("PMIX_NAMESPACE"),
-             weft_environment("PMIX_RANK"), (int)getpid());
+    snprintf(text, sizeof(text), "%s/%d/%d", job, rank, (int)getpid());
     weft_environment_set(joined_process, text);
 }
 
@@ -78,15 +78,72 @@ void weft_pmi_unmark_process(void)
     weft_environment_set(joined_process, NULL);
 }
 
+static int rank_is_missing(const char *what)
+{
+    return weft_fail(MPI_ERR_OTHER,
+                     "%s is set, but %s is not: a rank that no launcher has started needs RANK, "
+                     "WORLD_SIZE, MASTER_ADDR and MASTER_PORT; WEFT_BOOTSTRAP=singleton runs this "
+                     "process alone",
+                     is_set("RANK") ? "RANK" : "WORLD_SIZE", what);
+}
+
+/* 0 to INT_MAX, in decimal digits alone */
+static bool is_number(const char *text, int *out)
+{
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || value < 0 || value > INT_MAX)
+        return false;
+    *out = (int)value;
+    return true;
+}
+
+int weft_pmi_read_ranks(weft_environment_ranks_t *out, bool *is_there)
+{
+    const char *rank = weft_environment("RANK"), *size = weft_environment("WORLD_SIZE");
+    *is_there = false;
+    /* The variables may be a launcher's, and this program one that a rank of it has started. */
+    if ((rank == NULL && size == NULL) || is_set("PMIX_NAMESPACE") || is_set("PMIX_RANK"))
+        return MPI_SUCCESS;
+    *out = (weft_environment_ranks_t){.address = weft_environment("MASTER_ADDR"),
+                                      .port = weft_environment("MASTER_PORT")};
+    if (size == NULL)
+        return rank_is_missing("WORLD_SIZE");
+    if (!is_number(size, &out->size) || out->size == 0)
+        return weft_fail(MPI_ERR_OTHER, "WORLD_SIZE is %s; expected is 1 or more", size);
+    if (out->size == 1)
+        return MPI_SUCCESS;
+    if (rank == NULL)
+        return rank_is_missing("RANK");
+    if (!is_number(rank, &out->rank) || out->rank >= out->size)
+        return weft_fail(MPI_ERR_OTHER, "RANK is %s; expected is 0 to %d, as WORLD_SIZE is %s",
+                         rank, out->size - 1, size);
+    *is_there = true;
+    return MPI_SUCCESS;
+}
+
+/* Ranks that need no launcher are not refused because of one. */
+static bool has_ranks(void)
+{
+    weft_environment_ranks_t ranks;
+    bool is_there;
+    return weft_pmi_read_ranks(&ranks, &is_there) != MPI_SUCCESS || is_there;
+}
+
 int weft_pmi_find_server(bool *out)
 {
     if (is_set("PMIX_NAMESPACE") && is_set("PMIX_RANK")) {
         *out = true;
-        return refuse_second_process();
+        return weft_pmi_refuse_second_process(weft_environment("PMIX_NAMESPACE"),
+                                              weft_environment("PMIX_RANK"), "PMIX_RANK");
     }
     if (is_set(no_server))
         return weft_fail(MPI_ERR_OTHER, "mpirun has no PMIx server for MPI programs: %s",
                          weft_environment(no_server));
+    *out = false;
+    if (has_ranks())
+        return MPI_SUCCESS;
     long tasks = slurm_step_tasks();
     if (tasks > 1)
         return weft_fail(
@@ -103,6 +160,5 @@ int weft_pmi_find_server(bool *out)
                          "launcher with a PMIx server",
                          is_set("PMI_RANK") ? weft_environment("PMI_RANK") : "not set",
                          is_set("PMI_SIZE") ? weft_environment("PMI_SIZE") : "not set");
-    *out = false;
     return MPI_SUCCESS;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Between the files of this folder. */
+/* Between the files that speak PMIx. */
 #ifndef WEFT_PMI_PMI_PRIVATE_H
 #define WEFT_PMI_PMI_PRIVATE_H
 
@@ -7,15 +7,6 @@
 #include "base/rank_note.h"
 
 #include <pmix.h>
-
-/** Does the environment name a PMIx server? Fails when it shows that the launcher started several
- *  processes and has no server, or that another process has joined as this rank. */
-int weft_pmi_find_server(bool *out);
-
-/** Tell programs that this process runs that it has joined as its rank; take that back. Both change
- *  the environment. */
-void weft_pmi_mark_process(void);
-void weft_pmi_unmark_process(void);
 
 /** Fill hostname, local_rank, local_size and local_ranks (to be freed by the caller) of a job whose
  *  rank and size are known; `self` is the process as PMIx names it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "pmi/pmi_private.h"
+#include "pmi/bootstrap_private.h"
 
 #include "base/fail.h"
 #include "base/memory.h"
@@ -120,7 +120,7 @@ static void refuses_to_join_twice(void **state)
     surround("WEFT_RANK_PROCESS=job/3/1", NULL);
     expect_server(false);
     surround("PMIX_NAMESPACE=job", "PMIX_RANK=3", NULL);
-    weft_pmi_mark_process();
+    weft_pmi_mark_process("job", 3);
     expect_server(true);
     assert_non_null(getenv("WEFT_RANK_PROCESS"));
     weft_pmi_unmark_process();
