@@ -167,6 +167,8 @@ static bool has_warned(const char *name, const char *list)
 static bool may_warn(const char *name)
 {
     const char *rank = getenv("PMIX_RANK");
+    if (rank == NULL)
+        rank = getenv("RANK");
     if ((rank != NULL && strcmp(rank, "0") != 0) || has_warned(name, getenv("WEFT_WARNED")))
         return false;
     size_t used = strlen(warned);

@@ -2,6 +2,7 @@
 /* RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun, Kubernetes and people set them. */
 #include "pmi/bootstrap_private.h"
 #include "pmi/hub_private.h"
+#include "pmi/torch_store_private.h"
 
 #include "base/config.h"
 #include "base/fail.h"
@@ -48,9 +49,31 @@ static int check_master(const weft_environment_ranks_t *ranks)
     return check_port(ranks->port);
 }
 
+/* The key names the run and its restart, as the agent's store outlives the ranks. */
+static void name_run(const weft_environment_ranks_t *ranks, weft_torch_store_t *out)
+{
+    const char *run = weft_environment("TORCHELASTIC_RUN_ID");
+    const char *restart = weft_environment("TORCHELASTIC_RESTART_COUNT");
+    *out = (weft_torch_store_t){.address = ranks->address, .port = ranks->port};
+    snprintf(out->prefix, sizeof(out->prefix), "weft/%.200s/%.20s", run == NULL ? "" : run,
+             restart == NULL ? "" : restart);
+}
+
+static bool is_torch_store(const void *state)
+{
+    return weft_torch_store_is_there(state);
+}
+
+static bool has_agent_store(void)
+{
+    const char *answer = weft_environment("TORCHELASTIC_USE_AGENT_STORE");
+    return answer != NULL && strcmp(answer, "True") == 0;
+}
+
 static int environment_open(weft_pmi_job_t *out)
 {
     static char job[300];
+    static weft_torch_store_t store;
     weft_environment_ranks_t ranks;
     bool is_there;
     int err = weft_pmi_read_ranks(&ranks, &is_there);
@@ -63,9 +86,16 @@ static int environment_open(weft_pmi_job_t *out)
     err = weft_pmi_refuse_second_process(job, weft_environment("RANK"), "RANK");
     if (err != MPI_SUCCESS)
         return err;
-    weft_hub_plan_t plan = {.self = {.rank = ranks.rank, .size = ranks.size},
+    name_run(&ranks, &store);
+    weft_hub_plan_t plan = {.self = {.rank = ranks.rank,
+                                     .size = ranks.size,
+                                     .state = &store,
+                                     .put = weft_torch_store_put,
+                                     .get = weft_torch_store_get},
+                            .uses_store = has_agent_store(),
                             .address = ranks.address,
                             .port = ranks.port,
+                            .is_store = is_torch_store,
                             .job = job};
     weft_hub_derive_secret(plan.secret);
     return weft_hub_join(&plan, out);

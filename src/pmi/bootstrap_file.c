@@ -88,6 +88,7 @@ static int file_open(weft_pmi_job_t *out)
         return err;
     weft_hub_plan_t plan = {
         .self = {.rank = ranks.rank, .size = ranks.size, .put = file_put, .get = file_get},
+        .uses_store = true,
         .job = path};
     err = weft_hub_join(&plan, out);
     if (ranks.rank == 0)

@@ -34,7 +34,7 @@ static int program_open(weft_pmi_job_t *out)
 {
     if (!program.is_set)
         return MPI_ERR_UNSUPPORTED_OPERATION;
-    return weft_hub_join(&(weft_hub_plan_t){.self = program.self}, out);
+    return weft_hub_join(&(weft_hub_plan_t){.self = program.self, .uses_store = true}, out);
 }
 
 const weft_bootstrap_t weft_program_bootstrap = {"program", program_open, &weft_hub_calls};

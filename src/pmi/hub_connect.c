@@ -4,6 +4,7 @@
 #include "pmi/hub_record_private.h"
 
 #include "base/clock.h"
+#include "base/config.h"
 #include "base/fail.h"
 #include "mpi.h"
 
@@ -24,6 +25,7 @@
 enum {
     BACKLOG = 4096,
     CONNECT_MS = 3000, /* for a connection to one address */
+    HELLO_MS = 1000,   /* for the first word of the hub, after which a store may be there */
     ANSWER_MS = 10000, /* for what the hub says next */
     PAUSE_MOST_MS = 200,
     IN_USE_MS = 5000, /* how long another program may still hold the port */
@@ -89,7 +91,9 @@ static int listen_at_loopback(const char *address, int port, int *fd_out)
     return listen_at((struct sockaddr *)&narrow, sizeof(narrow), fd_out);
 }
 
-static int listen_at_plan(const weft_hub_plan_t *plan, int *fd_out)
+/* Torch in this process, or the agent that has started it, may have a store where the hub is to be.
+ * MPI_ERR_UNSUPPORTED_OPERATION, without a text: so it is. */
+static int listen_at_plan(weft_hub_plan_t *plan, int *fd_out)
 {
     int port = (int)strtol(plan->port, NULL, 10), error = EADDRINUSE;
     bool is_local = is_loopback_address(plan->address);
@@ -97,6 +101,8 @@ static int listen_at_plan(const weft_hub_plan_t *plan, int *fd_out)
     for (int ms = 1; error == EADDRINUSE && weft_clock_ms() < until_ms; ms += ms < 100 ? ms : 0) {
         error = is_local ? listen_at_loopback(plan->address, port, fd_out)
                          : listen_everywhere(port, fd_out);
+        if (error == EADDRINUSE && plan->is_store != NULL && plan->is_store(plan->self.state))
+            return MPI_ERR_UNSUPPORTED_OPERATION;
         if (error == EADDRINUSE)
             pause_ms(ms);
     }
@@ -116,14 +122,8 @@ static int port_of(int fd)
                                                : ((struct sockaddr_in *)&address)->sin_port);
 }
 
-int wefti_hub_listen(weft_hub_plan_t *plan, int *fd_out)
+static int listen_and_tell_store(weft_hub_plan_t *plan, int *fd_out)
 {
-    if (plan->self.size == 1) {
-        *fd_out = -1; /* nobody comes */
-        return MPI_SUCCESS;
-    }
-    if (plan->address != NULL)
-        return listen_at_plan(plan, fd_out);
     int fd, error = listen_everywhere(0, &fd);
     if (error != 0)
         return weft_fail(MPI_ERR_OTHER, "rank 0 cannot listen for the other ranks: %s",
@@ -136,6 +136,18 @@ int wefti_hub_listen(weft_hub_plan_t *plan, int *fd_out)
     return err;
 }
 
+int wefti_hub_listen(weft_hub_plan_t *plan, int *fd_out)
+{
+    *fd_out = -1;
+    if (plan->self.size == 1)
+        return MPI_SUCCESS; /* nobody comes */
+    int err = plan->uses_store ? MPI_ERR_UNSUPPORTED_OPERATION : listen_at_plan(plan, fd_out);
+    if (err != MPI_ERR_UNSUPPORTED_OPERATION)
+        return err;
+    plan->uses_store = true;
+    return listen_and_tell_store(plan, fd_out);
+}
+
 /* ---- the other ranks: one connection ---- */
 
 /* What went wrong last, for the message when the time is over. */
@@ -143,6 +155,8 @@ typedef struct trial {
     weft_hub_plan_t *plan;
     char why[256];
     bool is_refused; /* the hub says why; no further attempt */
+    bool is_silent;  /* it has not said hello: it may be a store */
+    bool has_met_others;
 } hub_trial_t;
 
 static bool wait_for_fd(int fd, short events, int limit_ms)
@@ -159,7 +173,7 @@ static bool wait_for_fd(int fd, short events, int limit_ms)
     }
 }
 
-static bool receive_all(int fd, void *out, size_t bytes)
+bool wefti_hub_receive(int fd, void *out, size_t bytes)
 {
     uint8_t *at = out;
     while (bytes > 0) {
@@ -201,12 +215,15 @@ static bool shake_hands(hub_trial_t *trial, int fd)
                                .opened = htole32((uint32_t)plan->opened)};
     uint32_t verdict = 0;
     snprintf(trial->why, sizeof(trial->why), "what listens there is not rank 0 of this job");
-    if (!receive_all(fd, handshake.hello, WEFT_HELLO_BYTES) ||
+    trial->is_silent = !wait_for_fd(fd, POLLIN, HELLO_MS);
+    trial->has_met_others = true;
+    if (!wefti_hub_receive(fd, handshake.hello, WEFT_HELLO_BYTES) ||
         !weft_handshake_answer(&handshake, wefti_hub_protocol, plan->secret, &self, sizeof(self)) ||
         send(fd, handshake.reply, WEFT_REPLY_BYTES, MSG_NOSIGNAL) != WEFT_REPLY_BYTES ||
-        !receive_all(fd, handshake.welcome, WEFT_WELCOME_BYTES) ||
+        !wefti_hub_receive(fd, handshake.welcome, WEFT_WELCOME_BYTES) ||
         !weft_handshake_check(&handshake, plan->secret, &verdict))
         return false;
+    trial->has_met_others = false;
     if (verdict == HUB_NOT_WELCOME)
         read_refusal(trial, fd);
     else if (verdict != HUB_WELCOME)
@@ -214,17 +231,14 @@ static bool shake_hands(hub_trial_t *trial, int fd)
     return verdict == HUB_WELCOME;
 }
 
-/* Connect to one address; false: trial->why says why not. */
-static bool connect_to(hub_trial_t *trial, const struct sockaddr *address, socklen_t bytes,
-                       int *fd_out)
+/* returns an errno; 0: success */
+static int dial(const struct sockaddr *address, socklen_t bytes, int *fd_out)
 {
     int one = 1, error = 0;
     socklen_t error_bytes = sizeof(error);
     int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) {
-        snprintf(trial->why, sizeof(trial->why), "%s", strerror(errno));
-        return false;
-    }
+    if (fd < 0)
+        return errno;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     if (connect(fd, address, bytes) != 0 && errno != EINPROGRESS)
         error = errno;
@@ -232,12 +246,38 @@ static bool connect_to(hub_trial_t *trial, const struct sockaddr *address, sockl
         error = ETIMEDOUT;
     else
         getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &error_bytes);
-    if (error == 0 && shake_hands(trial, fd)) {
+    if (error == 0)
+        *fd_out = fd;
+    else
+        close(fd);
+    return error;
+}
+
+bool wefti_hub_dial(const char *address, const char *port, int *fd_out)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    bool is_open = false;
+    if (getaddrinfo(address, port, &hints, &found) != 0)
+        return false;
+    for (struct addrinfo *at = found; at != NULL && !is_open; at = at->ai_next)
+        is_open = dial(at->ai_addr, at->ai_addrlen, fd_out) == 0;
+    freeaddrinfo(found);
+    return is_open;
+}
+
+/* Connect to one address; false: trial->why says why not. */
+static bool connect_to(hub_trial_t *trial, const struct sockaddr *address, socklen_t bytes,
+                       int *fd_out)
+{
+    int fd, error = dial(address, bytes, &fd);
+    if (error != 0) {
+        snprintf(trial->why, sizeof(trial->why), "%s", strerror(error));
+        return false;
+    }
+    if (shake_hands(trial, fd)) {
         *fd_out = fd;
         return true;
     }
-    if (error != 0)
-        snprintf(trial->why, sizeof(trial->why), "%s", strerror(error));
     close(fd);
     return false;
 }
@@ -295,19 +335,38 @@ static bool try_recorded(hub_trial_t *trial, int *fd_out, int *err_out)
     return is_open;
 }
 
+/* " at ADDRESS:PORT", where that is known */
+static const char *place_of_hub(const weft_hub_plan_t *plan, char *out, size_t room)
+{
+    out[0] = '\0';
+    if (plan->address != NULL)
+        snprintf(out, room, " at %s:%s", plan->address, plan->port);
+    return out;
+}
+
 static int fail_to_connect(const hub_trial_t *trial)
 {
-    const weft_hub_plan_t *plan = trial->plan;
-    const char *place = plan->address == NULL ? "" : " at ";
+    char place[320];
+    place_of_hub(trial->plan, place, sizeof(place));
     if (trial->is_refused)
-        return weft_fail(MPI_ERR_OTHER, "rank 0%s%s does not let this process join: %s", place,
-                         plan->address == NULL ? "" : plan->address, trial->why);
-    return weft_fail(MPI_ERR_OTHER,
-                     "rank %d cannot reach rank 0%s%s%s%s within the time of "
-                     "WEFT_BOOTSTRAP_TIMEOUT: %s",
-                     plan->self.rank, place, plan->address == NULL ? "" : plan->address,
-                     plan->address == NULL ? "" : ":", plan->address == NULL ? "" : plan->port,
-                     trial->why);
+        return weft_fail(MPI_ERR_OTHER, "rank 0%s does not let this process join: %s", place,
+                         trial->why);
+    return weft_fail(
+        MPI_ERR_OTHER,
+        "rank %d cannot reach rank 0%s within the %d s of WEFT_BOOTSTRAP_TIMEOUT: %s%s",
+        trial->plan->self.rank, place, weft_config.BOOTSTRAP_TIMEOUT, trial->why,
+        trial->has_met_others
+            ? "; another program listened there, or one with another WEFT_JOB_TOKEN"
+            : "");
+}
+
+/* What is silent where the hub should be may be a store, which waits for the first word. */
+static void look_for_store(hub_trial_t *trial)
+{
+    weft_hub_plan_t *plan = trial->plan;
+    if (trial->is_silent && plan->is_store != NULL)
+        plan->uses_store = plan->is_store(plan->self.state);
+    trial->is_silent = false;
 }
 
 int wefti_hub_connect(weft_hub_plan_t *plan, int *fd_out)
@@ -316,12 +375,13 @@ int wefti_hub_connect(weft_hub_plan_t *plan, int *fd_out)
     int err = MPI_SUCCESS;
     bool is_open = false;
     for (int ms = 1; !is_open; ms = ms < PAUSE_MOST_MS ? 2 * ms : PAUSE_MOST_MS) {
-        is_open = plan->address != NULL ? try_named_address(&trial, fd_out)
-                                        : try_recorded(&trial, fd_out, &err);
+        is_open = plan->uses_store ? try_recorded(&trial, fd_out, &err)
+                                   : try_named_address(&trial, fd_out);
         if (err != MPI_SUCCESS)
             return err;
         if (!is_open && (trial.is_refused || weft_clock_ms() >= plan->limit_ms))
             return fail_to_connect(&trial);
+        look_for_store(&trial);
         if (!is_open)
             pause_ms(ms);
     }

@@ -27,9 +27,12 @@
 /** What a process knows before the ranks have met. */
 typedef struct weft_hub_plan {
     MPIX_Bootstrap self; /* rank, size, host; put and get: the store that says where the hub is */
-    const char *address, *port; /* where the hub is, if there is no store */
-    const char *job;            /* what the ranks have in common, for WEFT_RANK_PROCESS; or NULL */
-    uint8_t secret[WEFT_SECRET_BYTES]; /* if there is no store */
+    bool uses_store;
+    const char *address, *port; /* where the hub or the store is; NULL: the program knows */
+    /** Is a store there, and not the hub? Asked where the hub does not answer; NULL: never. */
+    bool (*is_store)(const void *state);
+    const char *job; /* what the ranks have in common, for WEFT_RANK_PROCESS; or NULL */
+    uint8_t secret[WEFT_SECRET_BYTES]; /* if it uses no store */
     int opened;                        /* how often this process has begun to join, 1 at first */
     int64_t limit_ms;                  /* of weft_clock_ms(): when to give up */
 } weft_hub_plan_t;
@@ -116,8 +119,15 @@ enum {
  *  /dev/shm, the namespace of processes; and the name that the program gives, or NULL. */
 void wefti_hub_identify_host(const char *given, char out[], size_t room);
 
+/** Connect to one of the addresses of a name. */
+bool wefti_hub_dial(const char *address, const char *port, int *fd_out);
+
+/** Receive so many bytes, within some seconds. */
+bool wefti_hub_receive(int fd, void *out, size_t bytes);
+
 /** Rank 0: listen, at the address of the plan or, where a store says so, at all addresses of this
- *  host; then the store is told. May change plan->secret. *fd_out is -1 where rank 0 is alone. */
+ *  host; then the store is told. May change plan->secret and uses_store. *fd_out is -1 where rank 0
+ *  is alone. */
 int wefti_hub_listen(weft_hub_plan_t *plan, int *fd_out);
 
 /** The other ranks: connect to the hub, before the plan's limit. */

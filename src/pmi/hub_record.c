@@ -66,12 +66,15 @@ int wefti_hub_record_put(weft_hub_plan_t *plan, int port)
     wefti_hub_identify_host(plan->self.host, record.host, sizeof(record.host));
     list_addresses(&record);
     wefti_hub_record_key(plan->opened, key, sizeof(key));
-    if (plan->self.put(plan->self.state, key, &record, sizeof(record)) != 0)
-        return weft_fail(MPI_ERR_OTHER,
-                         "rank 0 cannot put the value %s into the store by which "
-                         "the ranks find each other",
-                         key);
-    return MPI_SUCCESS;
+    weft_fail_clear();
+    if (plan->self.put(plan->self.state, key, &record, sizeof(record)) == 0)
+        return MPI_SUCCESS;
+    if (weft_fail_text()[0] == '\0') /* the callback has said why */
+        weft_fail(MPI_ERR_OTHER,
+                  "rank 0 cannot put the value %s into the store by which "
+                  "the ranks find each other",
+                  key);
+    return MPI_ERR_OTHER;
 }
 
 int wefti_hub_record_get(const weft_hub_plan_t *plan, int limit_ms, hub_record_t *out)
