@@ -43,9 +43,10 @@ static int start_mpi(const char *name, int required)
  *  place.
  *  @error MPI_ERR_OTHER  MPI has been started before, or the start failed: the text says why
  *  @note A program that is started without mpirun, or another launcher with PMIx, is a job of one
- *      process.
+ *      process, unless RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT or MPIX_Bootstrap_set say how
+ *      to find the others.
  *  @note The thread level is MPI_THREAD_SINGLE.
- *  @see MPI_Init_thread, MPI_Finalize, MPI_Session_init */
+ *  @see MPI_Init_thread, MPI_Finalize, MPI_Session_init, MPIX_Bootstrap_set */
 WEFT_API(MPI_Init);
 int PMPI_Init(int *argc, char ***argv)
 {

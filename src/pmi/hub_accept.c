@@ -12,6 +12,7 @@
 #include "base/file_limit.h"
 #include "base/keep_alive.h"
 #include "base/memory.h"
+#include "base/peer_user.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -150,6 +151,13 @@ int64_t wefti_hub_pending_limit(void)
                : WEFT_ELEMENT(wefti_hub.pending.next, hub_client_t, link)->since_ms + PATIENCE_MS;
 }
 
+/* A connection from this host must be of the same user, where the kernel tells. */
+static bool is_of_other_user(int fd)
+{
+    uid_t user;
+    return wefti_hub.knows_users && weft_peer_user(fd, &user) && user != getuid();
+}
+
 static void say_hello(int fd)
 {
     int one = 1;
@@ -173,7 +181,9 @@ static void say_hello(int fd)
 void wefti_hub_accept(void)
 {
     int fd = accept4(wefti_hub.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd >= 0) {
+    if (fd >= 0 && is_of_other_user(fd)) {
+        close(fd);
+    } else if (fd >= 0) {
         say_hello(fd);
         wefti_hub_limit_pending();
     } else if ((errno == EMFILE || errno == ENFILE) && !weft_file_limit_raise() &&

@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "base/file_limit.h"
 #include "base/memory.h"
+#include "base/peer_user.h"
 #include "base/random.h"
 #include "mpi.h"
 
@@ -451,6 +452,7 @@ int wefti_hub_start(const weft_hub_plan_t *plan, int listener, int own_fd)
     wefti_hub = (wefti_hub_t){.listener = listener,
                               .size = plan->self.size,
                               .opened = (uint32_t)plan->opened,
+                              .knows_users = listener >= 0 && weft_peer_user_open(),
                               .limit_ms = plan->limit_ms};
     memcpy(wefti_hub.secret, plan->secret, sizeof(wefti_hub.secret));
     weft_list_init(&wefti_hub.pending);

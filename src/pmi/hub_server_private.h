@@ -36,6 +36,7 @@ typedef struct wefti_hub {
     int *fds;               /* [size] of the clients, or -1: for a child after fork */
     weft_list_t pending;    /* oldest first */
     size_t pending_count;
+    bool knows_users;      /* of connections from this host */
     hub_client_t **polled; /* of a round; NULL: the listener */
     struct pollfd *polls;
     int joined;

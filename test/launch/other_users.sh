@@ -51,4 +51,30 @@ strangers() {
 strangers env
 # Where the kernel has no sock_diag, its table of connections tells the user.
 strangers ./deny sock_diag
+
+# Nor does it at the port of rank 0 where there is no launcher: not a byte is sent.
+"$MPICC" -o ranks_alone "$SOURCE/test/launch/ranks_alone.c" || exit 1
+cat >caller.py <<'EOT'
+import socket, sys, time
+for _ in range(1000):
+    try:
+        caller = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=10)
+        break
+    except OSError:
+        time.sleep(0.02)
+try:
+    print(len(caller.recv(100)))
+except ConnectionResetError:
+    print(0)
+EOT
+port=$($python -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+meeting="env WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port"
+$meeting RANK=0 timeout 50 ./ranks_alone >job_out 2>&1 &
+rank0=$!
+expect 0 $as_nobody $python ./caller.py $port
+expect_output 0
+expect 0 $python ./caller.py $port
+expect_output 24
+expect 0 $meeting RANK=1 ./ranks_alone
+wait $rank0 || fail "rank 0 among other users: $(cat job_out)"
 finish

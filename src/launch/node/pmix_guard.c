@@ -3,7 +3,7 @@
 #include "launch/node/pmix_guard.h"
 
 #include "base/log.h"
-#include "launch/node/peer_user.h"
+#include "base/peer_user.h"
 
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -19,7 +19,7 @@ static uid_t owner;
 void wli_pmix_guard(void)
 {
     owner = getuid();
-    knows_users = wli_peer_user_open();
+    knows_users = weft_peer_user_open();
     is_guarding = true;
     if (!knows_users)
         WEFT_LOG(WEFT_WARN, "launch",
@@ -30,7 +30,7 @@ void wli_pmix_guard(void)
 static bool may_enter(int fd)
 {
     uid_t user;
-    return !knows_users || (wli_peer_user(fd, &user) && user == owner);
+    return !knows_users || (weft_peer_user(fd, &user) && user == owner);
 }
 
 static void note_refused_user(void)

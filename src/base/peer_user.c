@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE /* struct ucred */
-#include "launch/node/peer_user.h"
+#include "base/peer_user.h"
 
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
@@ -146,7 +146,7 @@ static int connect_to_self(int *client_out)
     return fd;
 }
 
-bool wli_peer_user_open(void)
+bool weft_peer_user_open(void)
 {
     static const find_fn_t ways[] = {find_by_sock_diag, find_in_proc};
     int client, fd = connect_to_self(&client);
@@ -164,7 +164,7 @@ bool wli_peer_user_open(void)
     return is_found;
 }
 
-bool wli_peer_user(int fd, uid_t *out)
+bool weft_peer_user(int fd, uid_t *out)
 {
     struct ucred credentials;
     struct sockaddr_storage address = {0};
