@@ -102,9 +102,12 @@ static bool is_number(const char *text, int *out)
 int weft_pmi_read_ranks(weft_environment_ranks_t *out, bool *is_there)
 {
     const char *rank = weft_environment("RANK"), *size = weft_environment("WORLD_SIZE");
+    bool is_named = weft_config.BOOTSTRAP[0] != '\0';
     *is_there = false;
+    if (rank == NULL && size == NULL)
+        return MPI_SUCCESS;
     /* The variables may be a launcher's, and this program one that a rank of it has started. */
-    if ((rank == NULL && size == NULL) || is_set("PMIX_NAMESPACE") || is_set("PMIX_RANK"))
+    if (!is_named && (is_set("PMIX_NAMESPACE") || is_set("PMIX_RANK") || is_set("WEFT_NOTES")))
         return MPI_SUCCESS;
     *out = (weft_environment_ranks_t){.address = weft_environment("MASTER_ADDR"),
                                       .port = weft_environment("MASTER_PORT")};

@@ -9,6 +9,7 @@
 #include "launch/plan/daemon_path.h"
 #include "launch/plan/number_list.h"
 #include "launch/plan/program_search.h"
+#include "launch/plan/torch_options.h"
 #include "mpi.h"
 
 #include <errno.h>
@@ -73,6 +74,10 @@ static int choose_named(const char *name, wl_launch_method_t *out)
 int wl_delegate_choose(const wl_job_plan_t *plan, wl_launch_method_t *out)
 {
     bool names_any, has_others;
+    if (wl_torch_is_one_of_nodes(plan)) {
+        *out = WL_METHOD_OWN;
+        return MPI_SUCCESS;
+    }
     if (plan->route.launcher != NULL)
         return choose_named(plan->route.launcher, out);
     look_for_hosts(plan, &names_any, &has_others);
@@ -138,11 +143,11 @@ int wli_delegate_add_rank(const wl_job_plan_t *plan, char *const *words, wl_comm
 /* Pass on what all ranks have to agree on, and only mpirun knows. */
 static void export_meeting_point(const wl_job_plan_t *plan)
 {
-    static const char *const names[] = {"MASTER_ADDR", "MASTER_PORT"};
-    for (int i = 0; i < 2; i++) {
+    static const char *const names[] = {"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID"};
+    for (int i = 0; i < 3; i++) {
         const char *value = wl_variables_get(&plan->apps[0].environment, names[i]);
         if (value != NULL)
-            setenv(names[i], value, 0);
+            setenv(names[i], value, 1);
     }
 }
 

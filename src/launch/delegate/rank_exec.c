@@ -9,6 +9,7 @@
 #include "launch/plan/launch_options.h"
 #include "launch/plan/number_list.h"
 #include "launch/plan/program_search.h"
+#include "launch/plan/torch_options.h"
 #include "mpi.h"
 
 #include <errno.h>
@@ -85,6 +86,8 @@ static int make_environment(wl_job_plan_t *plan, int rank, wl_variables_t *out)
         err = wl_job_plan_apply_rules(plan, &all, app);
     if (err == MPI_SUCCESS)
         err = wl_variables_merge(&app->environment, &launcher);
+    if (err == MPI_SUCCESS)
+        err = wl_torch_add_variables(plan, &app->environment);
     if (err == MPI_SUCCESS)
         err = wl_job_plan_environment(plan, rank, out);
     wl_variables_release(&all);

@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "launch/plan/torch_options.h"
 #include "mpi.h"
 
 #include <arpa/inet.h>
@@ -93,6 +94,7 @@ static int free_port(void)
     return is_bound ? ntohs(address.sin_port) : fallback;
 }
 
+/* What the user has set wins over the command line's hosts. */
 static int add_meeting_point(wl_job_plan_t *plan)
 {
     bool is_local = plan->placement.host_count == 1;
@@ -101,7 +103,8 @@ static int add_meeting_point(wl_job_plan_t *plan)
     int err = MPI_SUCCESS;
     for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++) {
         wl_variables_t *environment = &plan->apps[i].environment;
-        if (wl_variables_get(environment, "MASTER_ADDR") == NULL)
+        err = wl_torch_add_variables(plan, environment);
+        if (err == MPI_SUCCESS && wl_variables_get(environment, "MASTER_ADDR") == NULL)
             err = wl_variables_set(environment, "MASTER_ADDR", address);
         if (err == MPI_SUCCESS && wl_variables_get(environment, "MASTER_PORT") == NULL)
             err = wl_variables_set_number(environment, "MASTER_PORT", port);
@@ -270,7 +273,15 @@ int wl_job_plan_complete(wl_job_plan_t *plan)
     return err == MPI_SUCCESS ? add_meeting_point(plan) : err;
 }
 
-typedef enum rank_number { WORLD_RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_SIZE, NUMBERS } rank_number_t;
+typedef enum rank_number {
+    WORLD_RANK,
+    WORLD_SIZE,
+    LOCAL_RANK,
+    LOCAL_SIZE,
+    HOST_NUMBER,
+    HOSTS,
+    NUMBERS
+} rank_number_t;
 
 /* The variables that programs read before MPI_Init: the names of Open MPI, of MPICH and of
  * torchrun. */
@@ -290,17 +301,24 @@ static const struct {
     {"WORLD_SIZE", WORLD_SIZE},
     {"LOCAL_RANK", LOCAL_RANK},
     {"LOCAL_WORLD_SIZE", LOCAL_SIZE},
+    {"GROUP_RANK", HOST_NUMBER},
+    {"GROUP_WORLD_SIZE", HOSTS},
+    {"ROLE_RANK", WORLD_RANK},
+    {"ROLE_WORLD_SIZE", WORLD_SIZE},
 };
 enum { RANK_VARIABLES = sizeof(rank_variables) / sizeof(rank_variables[0]) };
 
 int wl_job_plan_environment(const wl_job_plan_t *plan, int rank, wl_variables_t *out)
 {
     const wl_placement_t *placement = &plan->placement;
+    bool is_one = wl_torch_is_one_of_nodes(plan);
     const int numbers[NUMBERS] = {
-        [WORLD_RANK] = rank,
-        [WORLD_SIZE] = plan->size,
+        [WORLD_RANK] = wl_torch_first_rank(plan) + rank,
+        [WORLD_SIZE] = wl_torch_world_size(plan),
         [LOCAL_RANK] = placement->local_rank[rank],
         [LOCAL_SIZE] = placement->hosts[placement->host_of[rank]].count,
+        [HOST_NUMBER] = is_one ? plan->torch.node_rank : placement->host_of[rank],
+        [HOSTS] = is_one ? plan->torch.nodes : placement->host_count,
     };
     wl_variables_t result = {0};
     int err = wl_variables_merge(&result, &wl_job_plan_app_of(plan, rank)->environment);
@@ -319,6 +337,7 @@ void wl_job_plan_release(wl_job_plan_t *plan)
 {
     for (int i = 0; i < plan->app_count; i++) {
         weft_free(plan->apps[i].path);
+        weft_free(plan->apps[i].own_words);
         wl_host_list_release(&plan->apps[i].hosts);
         wl_host_list_release(&plan->apps[i].file_hosts);
         wl_variables_release(&plan->apps[i].rules.set);

@@ -36,7 +36,10 @@ typedef struct wl_app {
     int first_rank;        /* set by wl_job_plan_complete() */
     const char *directory; /* NULL: mpirun's */
     const char *search;    /* folders to look for the program in, as PATH has them; NULL: PATH */
-    char **arguments;      /* NULL-terminated, program first; part of argv */
+    char **arguments;      /* NULL-terminated, program first; part of argv, or own_words */
+    char **own_words;      /* where Python starts the program; NULL: not so */
+    bool is_module;        /* the program is a module of Python */
+    bool is_no_script;     /* it is executed whatever its name is */
     char *path;            /* what to execute; set by wl_programs_find() */
     const char *host_file; /* NULL: none */
     wl_host_list_t hosts, file_hosts; /* by -host and from the file; after complete in hosts */
@@ -56,6 +59,18 @@ typedef struct wl_route {
     int lost_after_s;      /* after so much silence a host is given up */
 } wl_route_t;
 
+/** What options of torchrun say (torch_options.h). */
+typedef struct wl_torch {
+    bool is_given;        /* there are some, so that its defaults hold */
+    int nodes;            /* 0: not given */
+    int node_rank;        /* of this mpirun, */
+    bool has_node_rank;   /* if given */
+    const char *endpoint; /* "host:port"; NULL: not given, as those below */
+    const char *address;  /* instead of it, with */
+    long port;            /* 0: not given */
+    const char *id, *role;
+} wl_torch_t;
+
 typedef struct wl_job_plan {
     const char *launcher; /* "mpirun": begins messages */
     char id[32];          /* names the job on all hosts; set by wl_job_plan_complete() */
@@ -70,6 +85,7 @@ typedef struct wl_job_plan {
                             * one */
     long timeout_s;        /* 0: none */
     wl_rank_files_t files;
+    wl_torch_t torch;
     bool tags_lines, is_quiet, is_unbound, wants_report;
     bool wants_help, wants_version;
     char ignored[256]; /* given options that have no effect, for one note to the user */

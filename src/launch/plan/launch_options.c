@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "launch/plan/launch_options_private.h"
+#include "launch/plan/torch_options.h"
 #include "mpi.h"
 
 #include <stdio.h>
@@ -14,6 +15,8 @@ static const wli_option_t *option_of(const char *word, char name_out[64], const 
 {
     const char *bare = word + (word[1] == '-' ? 2 : 1), *equals = strchr(bare, '=');
     snprintf(name_out, 64, "%.*s", equals == NULL ? 63 : (int)(equals - bare), bare);
+    for (char *c = name_out; *c != '\0'; c++)
+        *c = *c == '_' ? '-' : *c; /* torchrun takes both */
     *equals_out = equals;
     return wli_option_find(name_out);
 }
@@ -129,5 +132,7 @@ int wl_options_parse(int argc, char **argv, wl_job_plan_t *out)
         err = parse_app(out, argv, begin, end);
         begin = end + 1;
     }
+    if (err == MPI_SUCCESS && !out->wants_help && !out->wants_version)
+        err = wl_torch_settle(out);
     return err == MPI_SUCCESS ? wl_options_read_variables(out) : err;
 }

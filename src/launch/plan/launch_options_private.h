@@ -22,6 +22,22 @@ typedef struct wli_option {
     const char *help;
 } wli_option_t;
 
+/* ---- options of torchrun: torch_options.c ---- */
+
+int wli_torch_set_per_node(const wli_given_t *given);
+int wli_torch_set_nodes(const wli_given_t *given);
+int wli_torch_set_node_rank(const wli_given_t *given);
+int wli_torch_set_endpoint(const wli_given_t *given);
+int wli_torch_set_address(const wli_given_t *given);
+int wli_torch_set_port(const wli_given_t *given);
+int wli_torch_set_id(const wli_given_t *given);
+int wli_torch_set_role(const wli_given_t *given);
+int wli_torch_be_alone(const wli_given_t *given);
+int wli_torch_take_module(const wli_given_t *given);
+int wli_torch_take_program(const wli_given_t *given);
+
+/* ---- the table: option_table.c ---- */
+
 /** The option with that name, without dashes; NULL: there is none. */
 const wli_option_t *wli_option_find(const char *name);
 

@@ -325,6 +325,20 @@ static int option_set_binding(const wli_given_t *given)
     return MPI_SUCCESS;
 }
 
+/* Nothing is started again; a job that asks for it is told so. */
+static int option_set_restarts(const wli_given_t *given)
+{
+    return strcmp(given->values[0], "0") == 0 ? MPI_SUCCESS : option_ignore(given);
+}
+
+/* Where ranks meet is decided by the endpoint; these two kinds need no service. */
+static int option_set_rendezvous(const wli_given_t *given)
+{
+    bool is_known =
+        strcmp(given->values[0], "c10d") == 0 || strcmp(given->values[0], "static") == 0;
+    return is_known ? MPI_SUCCESS : option_ignore(given);
+}
+
 static const wli_option_t options[] = {
     {"n np c", "N", option_set_count, "Start N ranks of the program; default: one a core"},
     {"x", "NAME[=VALUE]", option_export_variable, "Set a variable for all programs, or pass it on"},
@@ -373,6 +387,22 @@ static const wli_option_t options[] = {
      "Where Weft lies on other hosts; default: where it lies here"},
     {"iface", "NAME", option_set_interface,
      "Network interface between mpirun and other hosts; default: any"},
+    /* As torchrun has them; '_' in the place of '-' is the same. */
+    {"nproc-per-node", "N", wli_torch_set_per_node,
+     "As -ppn, for torchrun's scripts: a number, gpu (as many as there are), cpu or auto"},
+    {"standalone", "", wli_torch_be_alone, "As torchrun: on this host, one rank unless told more"},
+    {"nnodes", "N", wli_torch_set_nodes, "Ranks on N of the hosts, or on N nodes by --node-rank"},
+    {"node-rank", "R", wli_torch_set_node_rank,
+     "Start the ranks of node R only; each node has an mpirun of its own"},
+    {"rdzv-endpoint", "HOST:PORT", wli_torch_set_endpoint,
+     "Where rank 0 is, for MASTER_ADDR and MASTER_PORT"},
+    {"master-addr", "HOST", wli_torch_set_address, "The same in two options"},
+    {"master-port", "PORT", wli_torch_set_port, "The same"},
+    {"rdzv-id", "ID", wli_torch_set_id, "The id of the job, alike on all nodes"},
+    {"role", "NAME", wli_torch_set_role, "The name of ROLE_NAME"},
+    {"m module", "", wli_torch_take_module, "The program is a Python module: python3 -m PROGRAM"},
+    {"no-python", "", wli_torch_take_program,
+     "Execute the program, also if its name ends in .py; else python3 starts such a script"},
     {"q quiet", "", option_be_quiet, "No notes; errors are still told"},
     {"version V", "", option_want_version, "Show the version"},
     {"help h ?", "", option_want_help, "Show this help"},
@@ -387,6 +417,14 @@ static const wli_option_t options[] = {
     {"v verbose", "", option_accept, "No effect"},
     {"rank-by", "WHAT", option_ignore, "No effect"},
     {"report-bindings", "", option_ignore, "No effect"},
+    {"rdzv-backend", "NAME", option_set_rendezvous, "No effect: rank 0 is the meeting point"},
+    {"max-restarts", "N", option_set_restarts, "No effect: nothing is started again"},
+    {"rdzv-conf", "LIST", option_ignore, "No effect"},
+    {"monitor-interval", "SECONDS", option_ignore, "No effect"},
+    {"local-addr", "HOST", option_ignore, "No effect"},
+    {"log-dir", "DIR", option_ignore, "No effect"},
+    {"redirects", "LIST", option_ignore, "No effect"},
+    {"tee", "LIST", option_ignore, "No effect"},
 };
 enum { OPTIONS = sizeof(options) / sizeof(options[0]), NAMES_MOST = 4 * OPTIONS };
 

@@ -14,15 +14,28 @@
 /* Variables that tell a process about its launcher; a name that ends in '*' stands for all that
  * begin so. What describes a Slurm allocation stays; what describes a step or a task goes. */
 static const char *const launcher_names[] = {
-    "PMIX_*",         "PMI_*",           "PMI2_*",          "HYDI_*",
-    "HYDRA_*",        "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "OMPI_COMM_WORLD_*",
-    "OMPI_APP_*",     "OMPI_UNIVERSE_*", "OMPI_MCA_ess*",   "OMPI_MCA_orte_*",
-    "OMPI_FIRST_*",   "OMPI_NUM_*",      "OMPI_FILE_*",     "OMPI_ARGV",
-    "OMPI_COMMAND",   "PRTE_*",          "SLURM_PROCID",    "SLURM_LOCALID",
-    "SLURM_NODEID",   "SLURM_STEP_*",    "SLURM_STEPID",    "SLURM_GTIDS",
-    "SLURM_TASK_PID", "SLURM_PMIX*",     "SLURM_PMI*",      "SLURM_SRUN_COMM_*",
-    "SLURM_MPI_TYPE", "SLURM_STEPMGR",   "WEFT_NOTES",      "WEFT_RANK_PROCESS",
-    "WEFT_NO_SERVER",
+    "PMIX_*",           "PMI_*",
+    "PMI2_*",           "HYDI_*",
+    "HYDRA_*",          "MPI_LOCALRANKID",
+    "MPI_LOCALNRANKS",  "OMPI_COMM_WORLD_*",
+    "OMPI_APP_*",       "OMPI_UNIVERSE_*",
+    "OMPI_MCA_ess*",    "OMPI_MCA_orte_*",
+    "OMPI_FIRST_*",     "OMPI_NUM_*",
+    "OMPI_FILE_*",      "OMPI_ARGV",
+    "OMPI_COMMAND",     "PRTE_*",
+    "SLURM_PROCID",     "SLURM_LOCALID",
+    "SLURM_NODEID",     "SLURM_STEP_*",
+    "SLURM_STEPID",     "SLURM_GTIDS",
+    "SLURM_TASK_PID",   "SLURM_PMIX*",
+    "SLURM_PMI*",       "SLURM_SRUN_COMM_*",
+    "SLURM_MPI_TYPE",   "SLURM_STEPMGR",
+    "WEFT_NOTES",       "WEFT_RANK_PROCESS",
+    "WEFT_NO_SERVER",   "RANK",
+    "WORLD_SIZE",       "LOCAL_RANK",
+    "LOCAL_WORLD_SIZE", "GROUP_RANK",
+    "GROUP_WORLD_SIZE", "ROLE_RANK",
+    "ROLE_WORLD_SIZE",  "ROLE_NAME",
+    "TORCHELASTIC_*",
 };
 enum { LAUNCHER_NAMES = sizeof(launcher_names) / sizeof(launcher_names[0]) };
 
@@ -34,11 +47,15 @@ static bool matches(const char *entry, const char *pattern)
     return strncmp(entry, pattern, length) == 0 && entry[length] == '=';
 }
 
-/* Inside another job PMIX_MCA_* comes from that job's launcher, else from the user. */
+/* Inside another job PMIX_MCA_* and where ranks meet come from that job's launcher, else from the
+ * user. */
 static bool is_of_launcher(const char *entry, bool is_nested)
 {
+    bool is_in_torch = weft_environment("TORCHELASTIC_RUN_ID") != NULL;
     if (!is_nested && matches(entry, "PMIX_MCA_*"))
         return false;
+    if (is_in_torch && (matches(entry, "MASTER_ADDR") || matches(entry, "MASTER_PORT")))
+        return true;
     for (int i = 0; i < LAUNCHER_NAMES; i++) {
         if (matches(entry, launcher_names[i]))
             return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pmi/bootstrap_private.h"
 
+#include "base/config.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "mpi.h"
@@ -164,5 +165,6 @@ int main(void)
         cmocka_unit_test(refuses_to_join_twice),
         cmocka_unit_test(is_its_own_peer),
     };
+    weft_config_read();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
