@@ -89,6 +89,10 @@ static int start_join_job(int thread_level)
     weft_world.local_size = job.local_size;
     weft_world.local_ranks = job.local_ranks;
     weft_world.host = job.hostname;
+    weft_world.machine = job.machine;
+    weft_world.is_oversubscribed = job.is_crowded;
+    if (job.is_crowded)
+        weft_config.CROWDED = true;
     weft_world.job_id = job.id;
     weft_world.appnum = job.app_number;
     weft_world.universe_size = job.universe_size;

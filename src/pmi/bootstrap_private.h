@@ -39,6 +39,14 @@ extern const weft_bootstrap_t weft_file_bootstrap;
 extern const weft_bootstrap_t weft_environment_bootstrap;
 extern const weft_bootstrap_t weft_singleton_bootstrap;
 
+/** Where WEFT_SIMULATE_HOSTS is set: put simulated hosts in the place of this one. MPI_ERR_OTHER;
+ *  MPI_ERR_NO_MEM. */
+int weft_pmi_simulate_hosts(weft_pmi_job_t *job);
+bool weft_pmi_simulates(void);
+/** As weft_pmi_find_nodes. */
+int weft_pmi_simulated_nodes(int size, int *node_of);
+void weft_pmi_end_simulation(void);
+
 /** What the environment says of ranks without a launcher. */
 typedef struct weft_environment_ranks {
     int rank, size;

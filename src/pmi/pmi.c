@@ -20,6 +20,7 @@ static const weft_bootstrap_t *const bootstraps[] = {
 enum { BOOTSTRAPS = sizeof(bootstraps) / sizeof(bootstraps[0]) };
 
 static _Atomic(const weft_bootstrap_t *) opened; /* weft_pmi_abort() reads it in any thread */
+static int size;                                 /* of the job */
 
 /* WEFT_BOOTSTRAP names one, and may go on with a ':' and what that one reads. */
 static bool is_wanted(const weft_bootstrap_t *bootstrap)
@@ -42,6 +43,13 @@ static int check_wanted(void)
                      weft_config.BOOTSTRAP);
 }
 
+static int use_bootstrap(const weft_bootstrap_t *bootstrap, weft_pmi_job_t *job)
+{
+    opened = bootstrap;
+    size = job->size;
+    return weft_pmi_simulate_hosts(job);
+}
+
 int weft_pmi_open(weft_pmi_job_t *out)
 {
     weft_config_read();
@@ -51,7 +59,7 @@ int weft_pmi_open(weft_pmi_job_t *out)
             continue;
         err = bootstraps[i]->open(out);
         if (err == MPI_SUCCESS)
-            opened = bootstraps[i];
+            return use_bootstrap(bootstraps[i], out);
         if (err != MPI_ERR_UNSUPPORTED_OPERATION)
             return err;
         err = MPI_SUCCESS;
@@ -95,6 +103,8 @@ int weft_pmi_await(int rank, const char *key, int limit_s, void **out, size_t *b
 
 int weft_pmi_find_nodes(int *node_of)
 {
+    if (weft_pmi_simulates())
+        return weft_pmi_simulated_nodes(size, node_of);
     return opened->calls->find_nodes(node_of);
 }
 
@@ -128,5 +138,6 @@ int weft_pmi_close(void)
 {
     const weft_bootstrap_t *bootstrap = opened;
     opened = NULL;
+    weft_pmi_end_simulation();
     return bootstrap->calls->close();
 }

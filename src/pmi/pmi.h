@@ -24,6 +24,8 @@ typedef struct weft_pmi_job {
     int universe_size;      /* MPI_UNIVERSE_SIZE; never below size */
     bool is_singleton;      /* started without a launcher */
     char hostname[256];
+    char machine[256]; /* of simulated hosts: the host on which all of them are; else "" */
+    bool is_crowded;   /* of simulated hosts: the machine has fewer cores than ranks */
     /* Names the job on this host; letters, digits and "-._" only. Weft's mpirun removes every file
      * of /dev/shm whose name begins with the id and a dot when the job ends, however it ends. */
     char id[256];

@@ -150,13 +150,24 @@ static void print_end(weft_rank_report_t *all)
     fflush(stderr);
 }
 
+static void print_simulation(void)
+{
+    const char *link = weft_config.SIMULATE_LINK;
+    fprintf(stderr, "  all hosts are simulated on %s: %s%s\n", weft_world.machine,
+            link[0] == '\0' ? "the network between them is its memory" : "the network has ", link);
+}
+
 static void print(weft_rank_report_t *all)
 {
     int hosts = 0;
     for (int rank = 0; rank < weft_world.size; rank++)
         hosts += speaks_for_host(all, rank);
-    fprintf(stderr, "weft: %d rank%s on %d host%s, libmpi_abi %s\n", weft_world.size,
-            weft_world.size == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s", PACKAGE_VERSION);
+    bool is_simulated = weft_world.machine[0] != '\0';
+    fprintf(stderr, "weft: %d rank%s on %d %shost%s, libmpi_abi %s\n", weft_world.size,
+            weft_world.size == 1 ? "" : "s", hosts, is_simulated ? "simulated " : "",
+            hosts == 1 ? "" : "s", PACKAGE_VERSION);
+    if (is_simulated)
+        print_simulation();
     fprintf(stderr, "  %-16s %5s  %-11s  %-28s  %s\n", "host", "ranks", "cores", "same host",
             "other hosts");
     for (int rank = 0; rank < weft_world.size; rank++) {

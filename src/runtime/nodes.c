@@ -2,34 +2,13 @@
 #include "runtime/nodes.h"
 
 #include "runtime/world.h"
-#include "base/config.h"
 #include "base/fail.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "mpi.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static int *node_of;        /* [world size] by rank; NULL: not known, or all on one */
 static int *firsts, *lasts; /* [count] world ranks */
 static int count = 1;
-
-/* WEFT_NODES=0,0,1,2 on one host: rank i is treated as if it were on the i-th host of the list,
- * which is repeated from its start when it ends. number_anew() replaces the numbers of the list. */
-static bool pretend(const char *list)
-{
-    const char *at = list;
-    for (int rank = 0; rank < weft_world.size; rank++) {
-        char *end;
-        long node = strtol(at, &end, 10);
-        if (end == at || node < 0 || node >= weft_world.size)
-            return false;
-        node_of[rank] = (int)node;
-        at = *end == ',' ? end + 1 : *end == '\0' ? list : end;
-    }
-    return true;
-}
 
 /* Number the hosts by their lowest rank. */
 static int number_anew(void)
@@ -64,16 +43,8 @@ static int number_anew(void)
 
 static int find_node(void)
 {
-    if (weft_world.local_size < weft_world.size) {
-        int err = weft_world.wireup->find_nodes(node_of);
-        return err == MPI_SUCCESS ? number_anew() : err;
-    }
-    if (!pretend(weft_config.NODES)) {
-        WEFT_LOG(WEFT_WARN, "nodes", "WEFT_NODES=%s is not a list of numbers from 0 to %d",
-                 weft_config.NODES, weft_world.size - 1);
-        memset(node_of, 0, (size_t)weft_world.size * sizeof(*node_of)); /* all are on one host */
-    }
-    return number_anew();
+    int err = weft_world.wireup->find_nodes(node_of);
+    return err == MPI_SUCCESS ? number_anew() : err;
 }
 
 int weft_nodes_open(void)
@@ -102,7 +73,7 @@ void weft_nodes_close(void)
 
 bool weft_nodes_is_one(void)
 {
-    return weft_world.local_size == weft_world.size && weft_config.NODES[0] == '\0';
+    return weft_world.local_size == weft_world.size;
 }
 
 int weft_nodes_count(void)

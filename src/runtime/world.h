@@ -49,6 +49,11 @@ typedef enum weft_warning {
     WEFT_WARNING_REFUSED,
 } weft_warning_t;
 
+/** The link of a simulated host: when its two directions are free, in ns of weft_clock_ns(). */
+typedef struct weft_host_link {
+    atomic_llong out_free_ns, in_free_ns;
+} weft_host_link_t;
+
 struct weft_world {
     weft_stage_t stage;       /* of the library: RUNNING while anybody uses it */
     weft_stage_t world_model; /* of MPI_Init and MPI_Finalize; sessions need neither */
@@ -60,6 +65,7 @@ struct weft_world {
     const int *local_ranks; /* [local_size] their world ranks, ascending */
     int local_rank;         /* index of `rank` in local_ranks */
     const char *host;
+    const char *machine;       /* on which the hosts are simulated; "": they are real */
     const char *job_id;        /* names the job on this host; fit for file names */
     int appnum, universe_size; /* negative: not known */
     /* Of the transport within the host, the same on all its ranks. */
@@ -68,8 +74,9 @@ struct weft_world {
     atomic_uint *senders_fence;     /* where they share weft_senders_fence; NULL: alone */
     struct weft_doorbell *doorbell; /* where peers wake this process; NULL: nowhere */
     atomic_uint *shown_leaving;     /* where peers see `leaving`; NULL: nowhere */
-    atomic_uint *noted;  /* shared by the host: a bit for each weft_warning_t logged; NULL: alone */
-    atomic_uint leaving; /* weft_leaving_t; weft_world_leave() sets it */
+    atomic_uint *noted; /* shared by the host: a bit for each weft_warning_t logged; NULL: alone */
+    weft_host_link_t *host_link; /* shared by a simulated host; NULL: alone */
+    atomic_uint leaving;         /* weft_leaving_t; weft_world_leave() sets it */
     const weft_wireup_t *wireup;
     const char *fabric; /* the libfabric provider between hosts; "" where there is none */
     /* A rank is lost or could not be reached: a later failure is probably a consequence. */

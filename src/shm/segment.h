@@ -26,12 +26,13 @@
 #include <sys/types.h>
 
 typedef struct weft_segment_header {
-    uint64_t token;            /* random, of this job */
-    uint32_t data_bytes;       /* of each data ring; a power of two */
-    uint32_t large_bytes;      /* of each large ring; a power of two, or 0: there are none */
-    atomic_uint attached;      /* ranks that have the segment */
-    atomic_uint noted;         /* weft_world.noted */
-    atomic_uint senders_fence; /* weft_world.senders_fence */
+    uint64_t token;             /* random, of this job */
+    uint32_t data_bytes;        /* of each data ring; a power of two */
+    uint32_t large_bytes;       /* of each large ring; a power of two, or 0: there are none */
+    atomic_uint attached;       /* ranks that have the segment */
+    atomic_uint noted;          /* weft_world.noted */
+    atomic_uint senders_fence;  /* weft_world.senders_fence */
+    weft_host_link_t host_link; /* weft_world.host_link */
 } weft_segment_header_t;
 
 /** What one rank shows to the others. */

@@ -334,7 +334,8 @@ static void agree_on_waiting(weft_world_t *world)
             world->has_asymmetric_fence = false;
     }
     int cores = weft_cpus_count(&cpus);
-    world->is_oversubscribed = shm.segment.ranks > (cores < quota ? cores : quota);
+    world->is_oversubscribed =
+        world->is_oversubscribed || shm.segment.ranks > (cores < quota ? cores : quota);
 }
 
 /* Where the sender and the receiver take turns on a core, one copy is better than two. */
@@ -375,6 +376,7 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     agree_on_waiting(world);
     world->noted = &shm.segment.header->noted;
     world->senders_fence = &shm.segment.header->senders_fence;
+    world->host_link = &shm.segment.header->host_link;
     bool can_read = probe_reading();
     if (can_read)
         choose_large_path();
@@ -416,6 +418,7 @@ static void shm_close(void)
     weft_progress_remove(shm_progress);
     weft_meeting_place = (weft_meeting_place_t){0};
     weft_world_leave(WEFT_GONE);
+    weft_world.host_link = NULL;
     weft_world.noted = weft_world.shown_leaving = NULL;
     weft_segment_close(&shm.segment);
     weft_free(shm.peers);

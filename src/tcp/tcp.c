@@ -118,6 +118,7 @@ static int tcp_reach(int process, weft_endpoint_t **out)
 void wefti_tcp_peer_open(tcp_peer_t *peer)
 {
     peer->state = TCP_OPEN;
+    wefti_tcp_pace_peer(peer);
     weft_processes.at[peer->net.process].endpoint = &peer->net.endpoint;
     wefti_tcp_note_dirty(peer);
 }
@@ -168,7 +169,8 @@ static bool tcp_may_tell(const weft_net_peer_t *peer)
 
 static void control(tcp_source_t *source, int operation)
 {
-    struct epoll_event event = {.events = EPOLLIN | (source->wants_room ? EPOLLOUT : 0u),
+    struct epoll_event event = {.events = (source->is_deaf ? 0u : EPOLLIN) |
+                                          (source->wants_room ? EPOLLOUT : 0u),
                                 .data.ptr = source};
     if (epoll_ctl(wefti_tcp.epoll_fd, operation, source->fd, &event) != 0)
         WEFT_LOG(WEFT_ERROR, "tcp", "epoll_ctl: %s", strerror(errno));
@@ -176,7 +178,7 @@ static void control(tcp_source_t *source, int operation)
 
 void wefti_tcp_watch(tcp_source_t *source)
 {
-    source->wants_room = false;
+    source->wants_room = source->is_deaf = false;
     control(source, EPOLL_CTL_ADD);
 }
 
@@ -185,6 +187,14 @@ void wefti_tcp_want_room(tcp_source_t *source, bool is_wanted)
     if (source->wants_room == is_wanted)
         return;
     source->wants_room = is_wanted;
+    control(source, EPOLL_CTL_MOD);
+}
+
+void wefti_tcp_want_data(tcp_source_t *source, bool is_wanted)
+{
+    if (source->is_deaf != is_wanted)
+        return;
+    source->is_deaf = !is_wanted;
     control(source, EPOLL_CTL_MOD);
 }
 
@@ -217,7 +227,8 @@ static bool may_skip(bool everything)
 {
     static int skipped;
     if (everything || wefti_tcp.dirty != NULL || wefti_tcp.attempts > 0 ||
-        wefti_tcp.quiet_rounds < QUIET_ROUNDS || ++skipped >= QUIET_SKIP) {
+        wefti_tcp_pace_is_near() || wefti_tcp.quiet_rounds < QUIET_ROUNDS ||
+        ++skipped >= QUIET_SKIP) {
         skipped = 0;
         return false;
     }
@@ -264,7 +275,7 @@ static int tcp_progress(bool everything)
 
 static int tcp_wait_fd(void)
 {
-    if (wefti_tcp_look_for_silence())
+    if (wefti_tcp_look_for_silence() || wefti_tcp_pace_is_near())
         return WEFT_FD_READY;
     return wefti_tcp.attempts > 0 ? WEFT_FD_NONE : wefti_tcp.epoll_fd;
 }
@@ -297,7 +308,9 @@ static int open_network(void)
     wefti_tcp.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (wefti_tcp.epoll_fd < 0)
         return weft_fail(MPI_ERR_OTHER, "epoll_create1: %s", strerror(errno));
-    int err = wefti_tcp_listen();
+    int err = wefti_tcp_pace_open();
+    if (err == MPI_SUCCESS)
+        err = wefti_tcp_listen();
     if (err == MPI_SUCCESS)
         err = wefti_tcp_publish();
     return err == MPI_SUCCESS ? check_next_host() : err;
@@ -373,7 +386,9 @@ static void tcp_close(void)
         part(peer);
         wefti_tcp_out_forget(peer);
         wefti_tcp_in_forget(peer);
+        wefti_tcp_pace_forget(peer);
     }
+    wefti_tcp_pace_close();
     wefti_tcp_blocks_close();
     wefti_tcp_in_close();
     wefti_tcp_gets_close();

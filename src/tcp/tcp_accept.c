@@ -36,7 +36,13 @@ enum {
  */
 static const int64_t patience_ns = INT64_C(10000000000), short_patience_ns = 1000000000;
 
-const char wefti_tcp_protocol[WEFT_PROTOCOL_BYTES] = {'w', 'e', 'f', 't', '-', 't', '0', '3'};
+/* Ranks whose links are paced have marks between the frames. */
+const char *wefti_tcp_protocol(void)
+{
+    static const char plain[WEFT_PROTOCOL_BYTES] = {'w', 'e', 'f', 't', '-', 't', '0', '3'};
+    static const char paced[WEFT_PROTOCOL_BYTES] = {'w', 'e', 'f', 't', '-', 'p', '0', '3'};
+    return wefti_tcp.is_paced ? paced : plain;
+}
 
 /* A connection whose other end has not proved yet which rank it is. */
 typedef struct pending {
@@ -246,7 +252,7 @@ static void say_hello(int fd)
     pending_count++;
     wefti_tcp_watch(&pending->source);
     if (!wefti_tcp_place(fd, false, pending->handshake.place) ||
-        !weft_handshake_begin(&pending->handshake, wefti_tcp_protocol) ||
+        !weft_handshake_begin(&pending->handshake, wefti_tcp_protocol()) ||
         send(fd, pending->handshake.hello, WEFT_HELLO_BYTES, MSG_NOSIGNAL) != WEFT_HELLO_BYTES)
         dismiss(pending, NULL);
 }
@@ -274,7 +280,7 @@ int wefti_tcp_listen(void)
         return err;
     int fd = wefti_tcp_open_socket();
     struct sockaddr_in any = {.sin_family = AF_INET};
-    if (weft_config.FABRIC_INTERFACE[0] != '\0')
+    if (weft_config.FABRIC_INTERFACE[0] != '\0' || weft_world.machine[0] != '\0')
         any.sin_addr.s_addr = wefti_tcp_address(0);
     socklen_t length = sizeof(listens_at);
     if (fd < 0 || bind(fd, (struct sockaddr *)&any, sizeof(any)) != 0 || listen(fd, BACKLOG) != 0 ||

@@ -248,7 +248,7 @@ static bool send_reply(tcp_peer_t *peer)
     snprintf(introduction.host, sizeof(introduction.host), "%.39s", weft_world.host);
     /* A new socket has room for the reply. */
     return wefti_tcp_place(peer->source.fd, true, handshake->place) &&
-           weft_handshake_answer(handshake, wefti_tcp_protocol, peer->attempt->key, &introduction,
+           weft_handshake_answer(handshake, wefti_tcp_protocol(), peer->attempt->key, &introduction,
                                  sizeof(introduction)) &&
            send(peer->source.fd, handshake->reply, WEFT_REPLY_BYTES, MSG_NOSIGNAL) ==
                WEFT_REPLY_BYTES;

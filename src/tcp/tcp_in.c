@@ -208,9 +208,10 @@ static size_t inbox_room(const tcp_peer_t *peer)
 }
 
 /* The rest of an unfinished payload goes to its place, and what follows it into the inbox. */
-static ssize_t read_in_two(tcp_peer_t *peer, size_t missing)
+static ssize_t read_in_two(tcp_peer_t *peer, size_t missing, size_t most)
 {
-    struct iovec pieces[2] = {{peer->place + peer->place_got, missing}, {inbox, inbox_room(peer)}};
+    size_t behind = most - missing < inbox_room(peer) ? most - missing : inbox_room(peer);
+    struct iovec pieces[2] = {{peer->place + peer->place_got, missing}, {inbox, behind}};
     struct msghdr message = {.msg_iov = pieces, .msg_iovlen = 2};
     return recvmsg(peer->source.fd, &message, MSG_DONTWAIT);
 }
@@ -221,13 +222,40 @@ static size_t missing_bytes(const tcp_peer_t *peer)
     return peer->place == NULL ? 0 : peer->header.bytes - peer->place_got;
 }
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Read `most` bytes, SIZE_MAX: as many as there is room for. */
+static ssize_t read_at_most(tcp_peer_t *peer, size_t missing, size_t most)
+{
+    if (missing == 0)
+        return recv(peer->source.fd, inbox, least(inbox_room(peer), most), MSG_DONTWAIT);
+    if (missing < most)
+        return read_in_two(peer, missing, most);
+    return recv(peer->source.fd, peer->place + peer->place_got, most, MSG_DONTWAIT);
+}
+
+/* Over a simulated link only that can be read which has arrived. */
+static ssize_t read_paced(tcp_peer_t *peer, size_t missing)
+{
+    size_t most = wefti_tcp_pace_read(peer);
+    if (most == 0)
+        return errno == ECONNRESET ? 0 : -1;
+    ssize_t got = read_at_most(peer, missing, most);
+    if (got > 0)
+        wefti_tcp_pace_note_read(peer, (size_t)got);
+    return got;
+}
+
 static ssize_t read_socket(tcp_peer_t *peer, size_t *placed_out)
 {
     size_t missing = missing_bytes(peer);
     ssize_t got;
     do {
-        got = missing == 0 ? recv(peer->source.fd, inbox, inbox_room(peer), MSG_DONTWAIT)
-                           : read_in_two(peer, missing);
+        got = __builtin_expect(peer->pace == NULL, 1) ? read_at_most(peer, missing, SIZE_MAX)
+                                                      : read_paced(peer, missing);
     } while (got < 0 && errno == EINTR);
     *placed_out = got <= 0 ? 0 : (size_t)got < missing ? (size_t)got : missing;
     return got;
@@ -294,7 +322,7 @@ static tcp_found_t receive_some(tcp_peer_t *peer)
     }
     if (peer->state == TCP_OPEN)
         frame_parse(peer, inbox, (size_t)got - placed);
-    if (got >= STREAM_BYTES && (size_t)got < room && misses_much(peer))
+    if (got >= STREAM_BYTES && (size_t)got < room && peer->pace == NULL && misses_much(peer))
         begin_rest(peer);
     bool has_more =
         peer->state == TCP_OPEN && (size_t)got == room && placed == 0 && missing_bytes(peer) > 0;

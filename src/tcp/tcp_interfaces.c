@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/simulated_link.h"
 #include "mpi.h"
 
 #include <arpa/inet.h>
@@ -60,6 +61,20 @@ static void sort_interfaces(void)
     }
 }
 
+/* Simulated hosts are on one machine, whose other addresses are not better. */
+static int list_loopback(void)
+{
+    interfaces = weft_alloc_zeroed(1, sizeof(*interfaces));
+    if (interfaces == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a network address");
+    *interfaces = (own_interface_t){.name = "lo",
+                                    .rank = WEFT_INTERFACE_REAL,
+                                    .address = htonl(INADDR_LOOPBACK),
+                                    .mask = htonl(IN_CLASSA_NET)};
+    interface_count = 1;
+    return MPI_SUCCESS;
+}
+
 static int list_interfaces(void)
 {
     weft_interface_address_t *addresses;
@@ -80,7 +95,7 @@ static int list_interfaces(void)
 
 int wefti_tcp_find_interfaces(void)
 {
-    int err = list_interfaces();
+    int err = weft_world.machine[0] != '\0' ? list_loopback() : list_interfaces();
     if (err != MPI_SUCCESS)
         return err;
     sort_interfaces();
@@ -114,6 +129,12 @@ static bool tcp_is_loopback(in_addr_t address)
 
 void wefti_tcp_describe_interfaces(weft_rank_report_t *report)
 {
+    weft_simulated_link_t link;
+    if (weft_world.machine[0] != '\0') {
+        if (weft_simulated_link_read(weft_config.SIMULATE_LINK, &link))
+            report->speed_mbit = (int)(link.bytes_per_ns * 8000);
+        return;
+    }
     report->speed_mbit = interfaces[0].speed_mbit;
     for (int i = 0; i < interface_count; i++) {
         char address[INET_ADDRSTRLEN];
@@ -137,6 +158,8 @@ void wefti_tcp_describe_interfaces(weft_rank_report_t *report)
 
 bool wefti_tcp_is_own(in_addr_t address)
 {
+    if (weft_world.machine[0] != '\0')
+        return false; /* it is another host's all the same */
     for (int i = 0; i < interface_count; i++) {
         if (interfaces[i].address == address)
             return true;

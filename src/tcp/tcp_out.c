@@ -82,6 +82,13 @@ static ssize_t write_once(int fd, struct iovec *pieces, int count)
 
 size_t wefti_tcp_write(tcp_peer_t *peer, struct iovec *pieces, int count)
 {
+    if (__builtin_expect(peer->pace != NULL, 0))
+        return wefti_tcp_pace_write(peer, pieces, count);
+    return wefti_tcp_write_socket(peer, pieces, count);
+}
+
+size_t wefti_tcp_write_socket(tcp_peer_t *peer, struct iovec *pieces, int count)
+{
     ssize_t taken;
     do {
         taken = write_once(peer->source.fd, pieces, count);

@@ -53,6 +53,7 @@ typedef struct tcp_source {
     int fd;
     bool wants_room; /* EPOLLOUT is asked for */
     bool rests;      /* it is not read until more data have come */
+    bool is_deaf;    /* EPOLLIN is not asked for (tcp_pace.c) */
     /** Something can be read, or (is_writable) written. */
     void (*ready)(struct tcp_source *source, bool is_readable, bool is_writable);
 } tcp_source_t;
@@ -123,7 +124,8 @@ typedef struct tcp_peer {
     char *assembly;                 /* [PACKET_MAX] for a packet that comes in pieces */
     /* gets of this rank from the peer, oldest first; from `unasked` on it was not asked for them */
     weft_get_t *gets, **last_get, *unasked;
-    size_t wanted_bytes; /* bytes of `gets` that have not come */
+    size_t wanted_bytes;   /* bytes of `gets` that have not come */
+    struct tcp_pace *pace; /* of a simulated link; NULL: it is not paced */
 } tcp_peer_t;
 
 typedef struct weft_tcp {
@@ -139,6 +141,7 @@ typedef struct weft_tcp {
     int quiet_rounds;   /* rounds of progress since anything happened */
     int attempts;       /* connections that are being made */
     uint64_t dropped;   /* connections that were not of this job */
+    bool is_paced;      /* the hosts are simulated, and so is their link */
 } weft_tcp_t;
 
 extern weft_tcp_t wefti_tcp;
@@ -159,6 +162,7 @@ void wefti_tcp_peer_unreachable(tcp_peer_t *peer);
 /** Begin to watch `source` for reading; watch it for writing, too, or not; end watching it. */
 void wefti_tcp_watch(tcp_source_t *source);
 void wefti_tcp_want_room(tcp_source_t *source, bool is_wanted);
+void wefti_tcp_want_data(tcp_source_t *source, bool is_wanted);
 void wefti_tcp_unwatch(tcp_source_t *source);
 
 /* tcp_connect.c */
@@ -176,7 +180,7 @@ void wefti_tcp_connect_close(void);
 
 /* tcp_accept.c */
 /** The protocol of handshakes and frames; it ends in its version. */
-extern const char wefti_tcp_protocol[WEFT_PROTOCOL_BYTES];
+const char *wefti_tcp_protocol(void);
 /** Find where to listen, and listen. */
 int wefti_tcp_listen(void);
 /** Publish the addresses where this rank listens. */
@@ -222,6 +226,8 @@ void wefti_tcp_out_drop(tcp_peer_t *peer);
 void wefti_tcp_out_forget(tcp_peer_t *peer);
 /** Write to the peer's socket; returns how many bytes it took; 0: none, or the peer is lost. */
 size_t wefti_tcp_write(tcp_peer_t *peer, struct iovec *pieces, int count);
+/** The same without a look at a simulated link. */
+size_t wefti_tcp_write_socket(tcp_peer_t *peer, struct iovec *pieces, int count);
 /** Make a header and its lead at `head` [HEAD_MAX], in front of a payload that goes to the socket
  * straight from its memory. The header is written `before` bytes after the beginning of what the
  * same system call writes. The lead is so long that the payload has the same offset in a cache line
@@ -249,6 +255,22 @@ void wefti_tcp_peer_ready(tcp_source_t *source, bool is_readable, bool is_writab
 int wefti_tcp_receive(tcp_peer_t *peer);
 void wefti_tcp_in_forget(tcp_peer_t *peer);
 void wefti_tcp_in_close(void);
+
+/* tcp_pace.c */
+/** Read WEFT_SIMULATE_LINK. MPI_ERR_OTHER with a text. */
+int wefti_tcp_pace_open(void);
+void wefti_tcp_pace_close(void);
+/** The connection to the peer is open; where links are simulated, this one is. */
+void wefti_tcp_pace_peer(tcp_peer_t *peer);
+void wefti_tcp_pace_forget(tcp_peer_t *peer);
+/** As wefti_tcp_write() and over wefti_tcp_write_socket(), for a paced peer. */
+size_t wefti_tcp_pace_write(tcp_peer_t *peer, const struct iovec *pieces, int count);
+/** How many bytes may be read now; 0: none, and errno is that of a read that finds nothing. What is
+ *  read then is to be noted. */
+size_t wefti_tcp_pace_read(tcp_peer_t *peer);
+/** Will bytes arrive before a sleep would be over? */
+bool wefti_tcp_pace_is_near(void);
+void wefti_tcp_pace_note_read(tcp_peer_t *peer, size_t bytes);
 
 /* tcp_silence.c */
 /** To be called before a sleep, or in a wait that does not sleep: peers whose hosts have

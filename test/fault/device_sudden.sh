@@ -32,7 +32,7 @@ for where in before arrived begun; do
     ends 3 'exited with code 3' devices=2 5 $where exit=3 4 1000
     ends 1 'exited without calling MPI_Finalize' devices=1 2 $where exit=0 0 1000
     ends 137 "$killed" devices=2 3 $where kill 1 1000 return
-    ends 137 "$killed" 'devices=2 WEFT_NODES=0,1,0' 3 $where kill 1 100 return
+    ends 137 "$killed" 'devices=2 WEFT_SIMULATE_HOSTS=0,1,0' 3 $where kill 1 100 return
     ends 137 "$killed" 'devices=2 WEFT_DEVICE_IPC=no' 3 $where kill 1 100000
 done
 ends 137 "$killed" devices=1 16 begun kill 7 1000
@@ -51,7 +51,7 @@ ends 137 "$killed" "devices=1,kill=cuLaunchKernel:5@15" 16 last none 15 1000
 # The rank ends at any point: direct where each rank does a part, p2p, staged.
 for call in cuLaunchKernel:2 cuLaunchKernel:9 cuMemcpyAsync:3 cuStreamWriteValue32:7; do
     ends 137 "$killed" "devices=3,late=0,kill=$call@1 WEFT_DEVICE_IPC=no" 3 amid none 1 100000
-    ends 137 "$killed" "devices=1,late=0,kill=$call@0 WEFT_NODES=0,1,1,0,1" 5 amid none 0 100000 return
+    ends 137 "$killed" "devices=1,late=0,kill=$call@0 WEFT_SIMULATE_HOSTS=0,1,1,0,1" 5 amid none 0 100000 return
 done
 ends 137 "$killed" 'devices=2,late=0,kill=cuMemcpyAsync:20@1 WEFT_DEVICE_IPC=no' 3 amid none 1 100
 ends 137 "$killed" 'devices=4,late=0,kill=cuLaunchKernel:3@3' 4 amid none 3 1000000

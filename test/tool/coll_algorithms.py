@@ -3,7 +3,7 @@
 """The programs of test/mpi/coll with every algorithm of every collective, by tables for WEFT_COLL_TUNING.
 
 Table k takes the k-th algorithm of each collective, with a radix and segments that are not the default
-where it has them; weft_info lists them. The ranks are on one host or, by WEFT_NODES, seem to be on
+where it has them; weft_info lists them. The ranks are on one host or, by WEFT_SIMULATE_HOSTS, seem to be on
 several.
 """
 import os
@@ -49,7 +49,7 @@ def compile_program(name, folder):
 
 def run(program, place, path, folder):
     ranks, nodes = place
-    environment = dict(os.environ, WEFT_COLL_TUNING=path, WEFT_NODES=nodes)
+    environment = dict(os.environ, WEFT_COLL_TUNING=path, WEFT_SIMULATE_HOSTS=nodes)
     try:
         done = subprocess.run([f"{BUILD}/mpirun", "-np", str(ranks), program], env=environment, timeout=60, cwd=folder,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

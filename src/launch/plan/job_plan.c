@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -253,6 +254,36 @@ int wl_job_plan_read_hosts(wl_job_plan_t *plan)
     return err;
 }
 
+/* What places ranks on real hosts does so on simulated ones: the list of hosts is made for it. */
+static int list_simulated_hosts(const wl_job_plan_t *plan, wl_variables_t *environment)
+{
+    enum { HOSTS_MOST = 1000 };
+    const wl_placement_rules_t *rules = &plan->placement_rules;
+    char *end, list[HOSTS_MOST * 8] = "";
+    long count = strtol(plan->simulated_hosts, &end, 10);
+    int each = rules->is_by_node ? 1 : rules->per_host;
+    if (*end != '\0' || each == 0 || count * each > plan->size || count * each > HOSTS_MOST)
+        return wl_variables_set(environment, "WEFT_SIMULATE_HOSTS", plan->simulated_hosts);
+    size_t used = 0;
+    for (long i = 0; i < count * each; i++)
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%ld", i == 0 ? "" : ",",
+                                 i / each);
+    return wl_variables_set(environment, "WEFT_SIMULATE_HOSTS",
+                            count == 1 ? plan->simulated_hosts : list);
+}
+
+static int simulate_hosts(wl_job_plan_t *plan)
+{
+    int err = MPI_SUCCESS;
+    if (plan->simulated_hosts == NULL)
+        return MPI_SUCCESS;
+    if (!wl_job_plan_is_local(plan))
+        return weft_fail(MPI_ERR_SPAWN, "--simulate-hosts is for ranks on this host alone");
+    for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++)
+        err = list_simulated_hosts(plan, &plan->apps[i].environment);
+    return err;
+}
+
 int wl_job_plan_complete(wl_job_plan_t *plan)
 {
     wl_variables_t inherited;
@@ -268,6 +299,8 @@ int wl_job_plan_complete(wl_job_plan_t *plan)
     for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++)
         err = complete_environment(plan, &inherited, &plan->apps[i]);
     wl_variables_release(&inherited);
+    if (err == MPI_SUCCESS)
+        err = simulate_hosts(plan);
     if (err == MPI_SUCCESS)
         err = name_job(plan);
     return err == MPI_SUCCESS ? add_meeting_point(plan) : err;

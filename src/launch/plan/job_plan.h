@@ -88,7 +88,8 @@ typedef struct wl_job_plan {
     wl_torch_t torch;
     bool tags_lines, is_quiet, is_unbound, wants_report;
     bool wants_help, wants_version;
-    char ignored[256]; /* given options that have no effect, for one note to the user */
+    const char *simulated_hosts; /* of --simulate-hosts; NULL: not given */
+    char ignored[256];           /* given options that have no effect, for one note to the user */
     wl_environment_rules_t rules;
 } wl_job_plan_t;
 

@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/nearest.h"
+#include "base/simulated_link.h"
 #include "launch/plan/host_list.h"
 #include "launch/plan/launch_options.h"
 #include "mpi.h"
@@ -325,6 +326,30 @@ static int option_set_binding(const wli_given_t *given)
     return MPI_SUCCESS;
 }
 
+/* By how many hosts the ranks are spread is checked by them, who know their number. */
+static int option_simulate_hosts(const wli_given_t *given)
+{
+    const char *text = given->values[0];
+    if (text[0] == '\0' || strspn(text, "0123456789,") != strlen(text) || text[0] == ',')
+        return weft_fail(MPI_ERR_ARG,
+                         "%s wants a number of hosts, or the host of each rank as in 0,0,1,2, not "
+                         "\"%s\"",
+                         given->word, text);
+    given->plan->simulated_hosts = text;
+    return MPI_SUCCESS;
+}
+
+static int option_simulate_link(const wli_given_t *given)
+{
+    weft_simulated_link_t link;
+    if (!weft_simulated_link_read(given->values[0], &link))
+        return weft_fail(MPI_ERR_ARG,
+                         "%s wants a bandwidth and perhaps a latency, as in 10Gbit,20us, not "
+                         "\"%s\"",
+                         given->word, given->values[0]);
+    return wl_variables_set(&given->plan->rules.set, "WEFT_SIMULATE_LINK", given->values[0]);
+}
+
 /* Nothing is started again; a job that asks for it is told so. */
 static int option_set_restarts(const wli_given_t *given)
 {
@@ -379,6 +404,10 @@ static const wli_option_t options[] = {
      "none: bind no rank; else each to its share of the cores, if there are enough"},
     {"nooversubscribe", "", option_forbid_oversubscription, "Refuse more ranks than cores"},
     {"report", "", option_want_report, "Print what the job runs on and what costs it speed"},
+    {"simulate-hosts", "N", option_simulate_hosts,
+     "Ranks of this host as if they were on N hosts: no memory is shared between these"},
+    {"simulate-link", "SPEED[,TIME]", option_simulate_link,
+     "How fast the network between simulated hosts is, as in 10Gbit,20us"},
     {"launcher bootstrap", "NAME", option_set_launcher,
      "How to get to other hosts: ssh, slurm or prrte; also WEFT_LAUNCHER"},
     {"launch-agent launcher-exec bootstrap-exec", "PROGRAM", option_set_agent,

@@ -235,10 +235,10 @@ static void try_adjacent(int is_weighted, int reorder)
 
 /* ---- neighbours come to one host ---- */
 
-/* Of a rank of MPI_COMM_WORLD, out of WEFT_NODES (0,1,0,1 for example). */
+/* Of a rank of MPI_COMM_WORLD, out of WEFT_SIMULATE_HOSTS (0,1,0,1 for example). */
 static int node_of(int rank)
 {
-    const char *at = getenv("WEFT_NODES");
+    const char *at = getenv("WEFT_SIMULATE_HOSTS");
     for (; at != NULL && rank > 0; rank--)
         at = strchr(at, ',') == NULL ? NULL : strchr(at, ',') + 1;
     return at == NULL ? 0 : atoi(at);

@@ -32,7 +32,12 @@ static void surround(const char *first, ...)
                                         "SLURM_PROCID",
                                         "SLURM_STEP_ID",
                                         "SLURM_NTASKS",
-                                        "SLURM_JOB_ID"};
+                                        "SLURM_JOB_ID",
+                                        "RANK",
+                                        "WORLD_SIZE",
+                                        "MASTER_ADDR",
+                                        "MASTER_PORT",
+                                        "WEFT_NOTES"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         unsetenv(names[i]);
     va_list rest;
@@ -102,6 +107,73 @@ static void refuses_to_be_one_of_many_singletons(void **state)
     expect_refusal("no PMIx server for MPI programs: the reason");
 }
 
+static void expect_ranks(bool expected, int rank, int size)
+{
+    weft_environment_ranks_t ranks;
+    bool is_there = !expected;
+    assert_int_equal(weft_pmi_read_ranks(&ranks, &is_there), MPI_SUCCESS);
+    assert_int_equal(is_there, expected);
+    if (expected) {
+        assert_int_equal(ranks.rank, rank);
+        assert_int_equal(ranks.size, size);
+    }
+}
+
+static void expect_bad_ranks(const char *text)
+{
+    weft_environment_ranks_t ranks;
+    bool is_there;
+    assert_int_equal(weft_pmi_read_ranks(&ranks, &is_there), MPI_ERR_OTHER);
+    if (strstr(weft_fail_text(), text) == NULL)
+        fail_msg("\"%s\", expected \"%s\"", weft_fail_text(), text);
+}
+
+static void reads_ranks_of_the_environment(void **state)
+{
+    (void)state;
+    surround(NULL);
+    expect_ranks(false, 0, 0);
+    surround("MASTER_ADDR=host", "MASTER_PORT=1", NULL);
+    expect_ranks(false, 0, 0);
+    surround("RANK=2", "WORLD_SIZE=5", NULL);
+    expect_ranks(true, 2, 5);
+    surround("WORLD_SIZE=1", NULL);
+    expect_ranks(false, 0, 0);
+    /* of a launcher, which has its own way */
+    surround("RANK=2", "WORLD_SIZE=5", "PMIX_NAMESPACE=job", NULL);
+    expect_ranks(false, 0, 0);
+    surround("RANK=2", "WEFT_NOTES=3:4:job", NULL);
+    expect_ranks(false, 0, 0);
+    surround("RANK=2", "WORLD_SIZE=5", "PMIX_NAMESPACE=job", "PMIX_RANK=2", NULL);
+    expect_server(true);
+    weft_config.BOOTSTRAP = "environment"; /* unless it is named */
+    expect_ranks(true, 2, 5);
+    weft_config.BOOTSTRAP = "";
+    /* Ranks that need no launcher are not refused because of one. */
+    surround("RANK=1", "WORLD_SIZE=2", "SLURM_PROCID=1", "SLURM_STEP_ID=0",
+             "SLURM_STEP_NUM_TASKS=4", NULL);
+    expect_server(false);
+}
+
+static void refuses_half_of_the_ranks_variables(void **state)
+{
+    (void)state;
+    surround("RANK=0", NULL);
+    expect_bad_ranks("RANK is set, but WORLD_SIZE is not");
+    surround("WORLD_SIZE=2", NULL);
+    expect_bad_ranks("WORLD_SIZE is set, but RANK is not");
+    surround("RANK=2", "WORLD_SIZE=2", NULL);
+    expect_bad_ranks("RANK is 2; expected is 0 to 1, as WORLD_SIZE is 2");
+    surround("RANK=-1", "WORLD_SIZE=2", NULL);
+    expect_bad_ranks("RANK is -1");
+    surround("RANK=1x", "WORLD_SIZE=2", NULL);
+    expect_bad_ranks("RANK is 1x");
+    surround("RANK=0", "WORLD_SIZE=0", NULL);
+    expect_bad_ranks("WORLD_SIZE is 0; expected is 1 or more");
+    surround("RANK=0", "WORLD_SIZE=99999999999", NULL);
+    expect_bad_ranks("WORLD_SIZE is 99999999999");
+}
+
 /* A program that a rank runs inherits the rank's variables, but is another process. */
 static void refuses_to_join_twice(void **state)
 {
@@ -163,6 +235,8 @@ int main(void)
         cmocka_unit_test(takes_a_shell_for_a_singleton),
         cmocka_unit_test(refuses_to_be_one_of_many_singletons),
         cmocka_unit_test(refuses_to_join_twice),
+        cmocka_unit_test(reads_ranks_of_the_environment),
+        cmocka_unit_test(refuses_half_of_the_ranks_variables),
         cmocka_unit_test(is_its_own_peer),
     };
     weft_config_read();

@@ -51,7 +51,7 @@ static void make_reply(const uint8_t *key, int source, int dest)
 {
     tcp_introduction_t introduction = {
         .source = (uint32_t)source, .dest = (uint32_t)dest, .host = "there"};
-    assert_true(weft_handshake_answer(&theirs, wefti_tcp_protocol, key, &introduction,
+    assert_true(weft_handshake_answer(&theirs, wefti_tcp_protocol(), key, &introduction,
                                       sizeof(introduction)));
 }
 
