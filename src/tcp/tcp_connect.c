@@ -14,8 +14,8 @@
  *
  * A host has several addresses, and some of them lead nowhere, or to ourselves (bridges of
  * containers have the same address everywhere). Those of a subnet that we are in come first, our
- * own are passed over, and the rank that answers has to prove that it is the one, and that it was
- * reached at the address that this rank tried.
+ * own are passed over unless there are no others, and the rank that answers has to prove that it is
+ * the one, and that it was reached at the address that this rank tried.
  *
  * A rank that is connected to by very many others may close a connection before it has read the
  * reply; the same address is then tried again.
@@ -65,15 +65,24 @@ static tcp_peer_t *trying;
 
 /* ---- choosing an address of the peer ---- */
 
-static void connect_add_addresses(tcp_attempt_t *attempt, const weft_addresses_t *all, bool near)
+typedef enum connect_place { PLACE_NEAR, PLACE_FAR, PLACE_OWN } connect_place_t;
+
+static connect_place_t connect_place_of(in_addr_t address)
+{
+    if (wefti_tcp_is_own(address))
+        return PLACE_OWN;
+    return wefti_tcp_is_near(address) ? PLACE_NEAR : PLACE_FAR;
+}
+
+static void connect_add_addresses(tcp_attempt_t *attempt, const weft_addresses_t *all,
+                                  connect_place_t place)
 {
     for (uint32_t i = 0; i < all->rails; i++) {
         struct sockaddr_in address;
         if (all->rail[i].bytes != sizeof(address))
             continue;
         memcpy(&address, all->rail[i].data, sizeof(address));
-        if (!wefti_tcp_is_own(address.sin_addr.s_addr) &&
-            wefti_tcp_is_near(address.sin_addr.s_addr) == near)
+        if (connect_place_of(address.sin_addr.s_addr) == place)
             attempt->addresses[attempt->count++] = address;
     }
 }
@@ -176,7 +185,7 @@ static void give_up_connecting(tcp_peer_t *peer)
               "WEFT_FABRIC_INTERFACE names the interface to use",
               weft_world.rank, weft_world.host, weft_process_rank(peer->net.process), peer->host,
               wefti_tcp_interface(), strerror(attempt->last_error),
-              attempt->count == 0 ? "nothing, since all its addresses are our own" : tried);
+              attempt->count == 0 ? "nothing, since it has no address" : tried);
     wefti_tcp_end_attempt(peer);
     wefti_tcp_peer_unreachable(peer);
 }
@@ -302,8 +311,10 @@ int wefti_tcp_connect(tcp_peer_t *peer)
     }
     snprintf(peer->host, sizeof(peer->host), "%.39s",
              weft_card_host(weft_process_rank(peer->net.process)));
-    connect_add_addresses(attempt, &addresses, true);
-    connect_add_addresses(attempt, &addresses, false);
+    connect_add_addresses(attempt, &addresses, PLACE_NEAR);
+    connect_add_addresses(attempt, &addresses, PLACE_FAR);
+    if (attempt->count == 0) /* containers with one network, which share no memory */
+        connect_add_addresses(attempt, &addresses, PLACE_OWN);
     attempt->last_error = EHOSTUNREACH;
     attempt->following = trying;
     peer->attempt = attempt;

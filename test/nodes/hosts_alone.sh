@@ -3,7 +3,7 @@
 # Jobs on several hosts that no launcher starts: the ranks of a host share memory and no others do; their ends.
 . "$(dirname "$0")/setup_hosts.sh"
 : "${MPICC:=$BUILD/tools/mpicc}"
-for program in ranks_alone:launch/ranks_alone reductions:mpi/coll/reductions; do
+for program in ranks_alone:launch/ranks_alone reductions:mpi/coll/reductions bootstrap:mpi/start/bootstrap; do
     "$MPICC" -std=gnu11 -O1 -Wall -Wextra -I"$SOURCE/test/mpi" -o "${program%%:*}" "$SOURCE/test/${program#*:}.c" -lm || exit 1
 done
 
@@ -43,4 +43,8 @@ expect_on 0 --hosts 2 -- sh -c "cd '$work'; exec sh ./scatter 2 5 ./ranks_alone 
 all 1 4
 expect_on 0 --hosts 2 -- sh -c "cd '$work'; exec sh ./scatter 2 5 ./ranks_alone kill 0"
 all 1 4
+
+# Ranks that share a network and no memory, as containers do: their program says so.
+expect_on 0 --hosts 1 -- sh -c "cd '$work'; WEFT_INITIAL_ERRHANDLER=mpi_errors_return exec timeout 60 $MPIRUN -n 5 ./bootstrap hosts"
+[ ! -s out ] && [ ! -s err ] || fail "one network: $(cat out err | head -c 600)"
 finish
