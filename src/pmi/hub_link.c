@@ -56,7 +56,10 @@ static __attribute__((noreturn)) void end_process(int code, int printed_on, cons
 
 static __attribute__((noreturn)) void end_without_hub(void)
 {
-    if (hub_link.speaker.says_hub)
+    pthread_mutex_lock(&hub_link.lock);
+    bool says_hub = hub_link.speaker.says_hub;
+    pthread_mutex_unlock(&hub_link.lock);
+    if (says_hub)
         weft_log_write(WEFT_ERROR, "pmi", "rank 0 has ended without MPI_Finalize");
     _exit(1);
 }

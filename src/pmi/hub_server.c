@@ -483,7 +483,7 @@ void wefti_hub_forget(void)
 {
     if (wefti_hub.listener >= 0)
         close(wefti_hub.listener);
-    for (int rank = 0; rank < wefti_hub.size; rank++) {
+    for (int rank = 0; rank < wefti_hub.size && wefti_hub.fds != NULL; rank++) {
         if (wefti_hub.fds[rank] >= 0)
             close(wefti_hub.fds[rank]);
     }

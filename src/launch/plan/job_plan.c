@@ -262,14 +262,14 @@ static int list_simulated_hosts(const wl_job_plan_t *plan, wl_variables_t *envir
     char *end, list[HOSTS_MOST * 8] = "";
     long count = strtol(plan->simulated_hosts, &end, 10);
     int each = rules->is_by_node ? 1 : rules->per_host;
-    if (*end != '\0' || each == 0 || count * each > plan->size || count * each > HOSTS_MOST)
-        return wl_variables_set(environment, "WEFT_SIMULATE_HOSTS", plan->simulated_hosts);
+    if (*end != '\0' || each == 0 || count == 1 || count * each > plan->size ||
+        count * each > HOSTS_MOST)
+        return MPI_SUCCESS; /* as the option has it */
     size_t used = 0;
     for (long i = 0; i < count * each; i++)
         used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%ld", i == 0 ? "" : ",",
                                  i / each);
-    return wl_variables_set(environment, "WEFT_SIMULATE_HOSTS",
-                            count == 1 ? plan->simulated_hosts : list);
+    return wl_variables_set(environment, "WEFT_SIMULATE_HOSTS", list);
 }
 
 static int simulate_hosts(wl_job_plan_t *plan)

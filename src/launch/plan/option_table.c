@@ -336,7 +336,7 @@ static int option_simulate_hosts(const wli_given_t *given)
                          "\"%s\"",
                          given->word, text);
     given->plan->simulated_hosts = text;
-    return MPI_SUCCESS;
+    return wl_variables_set(&given->plan->rules.set, "WEFT_SIMULATE_HOSTS", text);
 }
 
 static int option_simulate_link(const wli_given_t *given)
