@@ -223,8 +223,12 @@ void wefti_hub_link_joined(wefti_hub_speaker_t speaker)
 
 void wefti_hub_link_rest(bool rests)
 {
+    enum { REST_MS = 10000 };
+    wefti_hub_reply_t reply;
     set_flag(&hub_link.may_end, rests);
-    wefti_hub_link_send(&(hub_frame_t){.kind = HUB_REST, .number = rests});
+    hub_frame_t question = {.kind = HUB_REST, .number = rests};
+    if (wefti_hub_link_ask(&question, REST_MS, &reply) == MPI_SUCCESS)
+        wefti_hub_reply_release(&reply);
 }
 
 bool wefti_hub_link_send(const hub_frame_t *frame)

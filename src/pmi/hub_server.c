@@ -231,6 +231,7 @@ static void note_rest(hub_client_t *client, bool rests)
     client->rests = rests;
     if (client->rank == 0)
         tell_all(&(hub_frame_t){.kind = HUB_REST, .number = rests});
+    wefti_hub_tell(client, &(hub_frame_t){.kind = HUB_RESTED});
 }
 
 static void note_abort(hub_client_t *client, const hub_frame_t *frame)
@@ -355,7 +356,7 @@ static int time_to_poll(void)
 {
     int64_t next_ms = wefti_hub_next_limit();
     if (wefti_hub.is_over)
-        next_ms = wefti_hub.end_ms;
+        next_ms = wefti_hub.has_told_root ? INT64_MAX : wefti_hub.end_ms;
     else if (!wefti_hub.is_complete && wefti_hub.limit_ms < next_ms)
         next_ms = wefti_hub.limit_ms;
     int64_t patience_ms = wefti_hub_pending_limit();
@@ -372,25 +373,37 @@ static void watch_the_clock(void)
         give_up_waiting();
 }
 
-/* Has the hub anything left to do? */
-static bool is_done(void)
+/* Is any rank but the first connected? has_rest: those that rest count, too */
+static bool has_others(bool has_rest)
 {
-    bool has_users = false, has_others = false;
     for (int rank = 1; rank < wefti_hub.size; rank++) {
         const hub_client_t *client = wefti_hub.clients[rank];
-        has_others = has_others || client != NULL;
-        has_users = has_users || (client != NULL && !client->rests);
+        if (client != NULL && (has_rest || !client->rests))
+            return true;
     }
+    return false;
+}
+
+static void end_root(void)
+{
+    if (!wefti_hub.is_over || wefti_hub.has_told_root ||
+        (has_others(true) && weft_clock_ms() < wefti_hub.end_ms))
+        return;
+    wefti_hub.has_told_root = true;
+    tell_end(wefti_hub.clients[0]);
+}
+
+/* Has the hub nothing left to do? */
+static bool is_done(void)
+{
     if (wefti_hub.is_over)
-        return !has_others || weft_clock_ms() >= wefti_hub.end_ms;
-    return wefti_hub.is_deserted || (wefti_hub.may_end && !has_users);
+        return wefti_hub.clients[0] == NULL;
+    return wefti_hub.is_deserted || (wefti_hub.may_end && !has_others(false));
 }
 
 static void close_hub(void)
 {
-    if (wefti_hub.is_over && wefti_hub.size > 0)
-        tell_end(wefti_hub.clients[0]);
-    else if (wefti_hub.may_end)
+    if (wefti_hub.may_end && !wefti_hub.is_over)
         tell_all(&(hub_frame_t){.kind = HUB_BYE});
     close_listener();
     for (int rank = 0; rank < wefti_hub.size; rank++) {
@@ -414,6 +427,7 @@ static void *serve(void *argument)
             serve_polled(wefti_hub.polls, count);
         bury_clients();
         watch_the_clock();
+        end_root();
     }
     close_hub();
     return NULL;

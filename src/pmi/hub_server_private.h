@@ -40,10 +40,11 @@ typedef struct wefti_hub {
     hub_client_t **polled; /* of a round; NULL: the listener */
     struct pollfd *polls;
     int joined;
-    bool is_complete; /* all ranks have joined */
-    bool is_over;     /* all are told that the job ends */
-    bool may_end;     /* rank 0 has said BYE */
-    bool is_deserted; /* rank 0 has gone without BYE */
+    bool is_complete;   /* all ranks have joined */
+    bool is_over;       /* all are told that the job ends, */
+    bool has_told_root; /* rank 0, too */
+    bool may_end;       /* rank 0 has said BYE */
+    bool is_deserted;   /* rank 0 has gone without BYE */
     int64_t limit_ms, end_ms;
     int end_code, end_host; /* why it is over */
     char end_text[512];

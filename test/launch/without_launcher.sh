@@ -91,6 +91,16 @@ by_hand 2 0 ./ranks_alone run './ranks_alone 2>refusal.$RANK; [ $? -eq 16 ] && e
 expect_text refusal.1 'this program was started by rank 1 (process [0-9]*) of a running MPI program'
 by_hand 2 0 ./ranks_alone run "'$MPIRUN' -n 2 ./ranks_alone"
 
+# Sessions: a rank that uses none for now may end in any way.
+build session_end "$SOURCE/test/launch/session_end.c"
+for way in '' quick next; do
+    by_hand 3 0 ./session_end $way
+    expect_quiet
+done
+by_hand 3 0 ./session_end other
+[ "$(cat out.* err.*)" = 'another program' ] || fail "sessions: $(cat out.* err.*)"
+by_hand 3 5 ./session_end abort
+
 # ---- ends ----
 for size in 2 3; do
     for who in 0 1; do
