@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What Python sees: weft._C
+#include "bootstrap.h"
+#include "group.h"
+
+#include <pybind11/chrono.h>
+#include <torch/csrc/utils/pybind.h>
+
+namespace py = pybind11;
+using weft_torch::ProcessGroupWeft;
+
+PYBIND11_MODULE(_C, module)
+{
+    py::module_::import("torch._C._distributed_c10d"); // the base classes
+    using Options = ProcessGroupWeft::Options;
+    py::class_<ProcessGroupWeft, c10::intrusive_ptr<ProcessGroupWeft>, c10d::Backend> group(
+        module, "ProcessGroupWeft");
+    py::class_<Options, c10::intrusive_ptr<Options>, c10d::Backend::Options>(group, "Options")
+        .def(py::init([](std::chrono::milliseconds timeout) {
+                 return c10::make_intrusive<Options>(timeout);
+             }),
+             py::arg("timeout") = kBackendDefaultTimeout);
+    group.def(py::init([](const weft_torch::StorePtr &store, int rank, int size,
+                          const c10::intrusive_ptr<Options> &options) {
+                  return c10::make_intrusive<ProcessGroupWeft>(store, rank, size, options);
+              }),
+              py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("options"),
+              py::call_guard<py::gil_scoped_release>());
+    module.def(
+        "close_at_exit", [] { weft_torch::Library::instance().close_at_exit(); },
+        py::call_guard<py::gil_scoped_release>());
+    module.def("has_launcher", &weft_torch::has_launcher);
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "description.h"
+
+#include <c10/util/Exception.h>
+
+#include <mpi.h>
+
+#include <sstream>
+
+namespace weft_torch {
+
+std::string Description::text() const
+{
+    std::ostringstream out;
+    out << operation;
+    if (reduction != nullptr)
+        out << " (" << reduction << ")";
+    if (count >= 0)
+        out << " of " << count << " " << c10::toString(dtype) << " ("
+            << count * static_cast<int64_t>(c10::elementSize(dtype)) << " bytes)";
+    if (peer_role != nullptr)
+        out << ", " << peer_role << " " << (peer < 0 ? "any rank" : "rank " + std::to_string(peer));
+    if (sequence != 0)
+        out << ", number " << sequence;
+    if (group)
+        out << ", on rank " << group->rank << " of " << group->size << " in group \"" << group->name
+            << "\"";
+    return out.str();
+}
+
+std::string mpi_error_text(int err)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    if (MPI_Error_string(err, text, &length) != MPI_SUCCESS)
+        return "MPI error " + std::to_string(err);
+    return std::string(text, static_cast<size_t>(length));
+}
+
+void check_mpi(int err, const char *call)
+{
+    if (C10_UNLIKELY(err != MPI_SUCCESS))
+        C10_THROW_ERROR(DistBackendError, std::string("weft: ") + call + ": " + mpi_error_text(err));
+}
+
+void check_mpi(int err, const Description &about)
+{
+    if (C10_UNLIKELY(err != MPI_SUCCESS))
+        std::rethrow_exception(error_of(about, "failed: " + mpi_error_text(err)));
+}
+
+std::exception_ptr error_of(const Description &about, const std::string &what)
+{
+    try {
+        C10_THROW_ERROR(DistBackendError, "weft: " + about.text() + ": " + what);
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+
+} // namespace weft_torch

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "group.h"
+
+#include "meeting.h"
+#include "stream_path.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace weft_torch {
+
+ProcessGroupWeft::Options::Options(Milliseconds timeout) : c10d::Backend::Options("weft", timeout)
+{
+}
+
+c10::intrusive_ptr<c10d::Backend::Options> ProcessGroupWeft::Options::clone() const
+{
+    return c10::make_intrusive<Options>(*this);
+}
+
+ProcessGroupWeft::ProcessGroupWeft(const StorePtr &store, int rank, int size,
+                                   c10::intrusive_ptr<Options> options)
+    : Backend(rank, size), options_(std::move(options)), library_(Library::instance())
+{
+    library_.hold(store, rank, size);
+    try {
+        const std::string &name = options_->group_name;
+        Meeting meeting =
+            meet(*store, name, rank, size, library_.mpi_rank(), options_->timeout);
+        std::string tag = "torch/" + name + "/" + std::to_string(meeting.generation);
+        comm_ = library_.make_comm(meeting.mpi_ranks, tag);
+        identity_ = std::make_shared<const GroupIdentity>(
+            GroupIdentity{name, rank, size, std::move(meeting.mpi_ranks)});
+        host_ = std::make_unique<HostPath>(comm_);
+        streams_ = make_stream_paths(comm_);
+    } catch (...) {
+        library_.let_go();
+        throw;
+    }
+    init();
+}
+
+ProcessGroupWeft::~ProcessGroupWeft()
+{
+    leave();
+}
+
+// Operations that are under way go on: MPI frees the communicator when they are over.
+void ProcessGroupWeft::leave()
+{
+    if (is_left_.exchange(true))
+        return;
+    if (library_.runs()) {
+        streams_.reset();
+        MPI_Comm_free(&comm_);
+    }
+    library_.let_go();
+}
+
+void ProcessGroupWeft::shutdown()
+{
+    leave();
+}
+
+void ProcessGroupWeft::abort()
+{
+    leave();
+}
+
+void ProcessGroupWeft::setTimeout(Milliseconds timeout)
+{
+    options_->timeout = timeout;
+}
+
+c10::intrusive_ptr<c10d::Backend>
+ProcessGroupWeft::split(const StorePtr &store, const std::vector<int> &ranks,
+                        const c10::intrusive_ptr<c10d::Backend::Options> &options)
+{
+    auto place = std::find(ranks.begin(), ranks.end(), getRank());
+    if (place == ranks.end())
+        return nullptr;
+    auto own = c10::dynamic_intrusive_pointer_cast<Options>(options);
+    TORCH_CHECK(own != nullptr, "weft: split_group: the options are not of the back end weft");
+    return c10::make_intrusive<ProcessGroupWeft>(store->clone(),
+                                                 static_cast<int>(place - ranks.begin()),
+                                                 static_cast<int>(ranks.size()), own);
+}
+
+void ProcessGroupWeft::check_open(const char *operation) const
+{
+    TORCH_CHECK(!is_left_, "weft: ", operation, ": the group \"", identity_->name,
+                "\" has been destroyed");
+}
+
+void ProcessGroupWeft::check_rank(int64_t rank, const char *operation, const char *role) const
+{
+    TORCH_CHECK(rank >= 0 && rank < getSize(), "weft: ", operation, ": invalid ", role, " rank: ",
+                rank, "; the group has ", getSize(), " ranks");
+}
+
+Path &ProcessGroupWeft::path_of(const at::Tensor &tensor)
+{
+    if (tensor.device().is_cpu())
+        return *host_;
+    TORCH_CHECK(tensor.device().is_cuda(), "weft: tensors of device ", tensor.device(),
+                " are not supported, only those of cpu and cuda");
+    TORCH_CHECK(streams_ != nullptr, "weft: the group \"", identity_->name,
+                "\" takes no cuda tensors: weft was built for a torch without CUDA, or the process "
+                "saw no device when the group was made");
+    return streams_->path_of(tensor);
+}
+
+void ProcessGroupWeft::startCoalescing()
+{
+    std::lock_guard<std::mutex> lock(coalescing_mutex_);
+    TORCH_CHECK(coalesced_ == nullptr, "weft: operations of the group \"", identity_->name,
+                "\" are being coalesced already");
+    coalesced_ = std::make_unique<Operation>();
+    coalesced_->about.operation = "coalesced operations";
+    coalesced_->about.group = identity_;
+    coalescing_thread_ = std::this_thread::get_id();
+}
+
+c10dWorkPtr ProcessGroupWeft::endCoalescing()
+{
+    std::unique_ptr<Operation> all;
+    {
+        std::lock_guard<std::mutex> lock(coalescing_mutex_);
+        all = std::move(coalesced_);
+    }
+    TORCH_CHECK(all != nullptr, "weft: no operations of the group \"", identity_->name,
+                "\" are being coalesced");
+    if (all->about.timeout == Milliseconds(0))
+        all->about.timeout = options_->timeout;
+    auto work = c10::make_intrusive<WeftWork>(std::move(*all), c10d::OpType::COALESCED,
+                                              library_.progress());
+    library_.progress().submit(work);
+    return work;
+}
+
+} // namespace weft_torch

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The back end of one process group: an MPI communicator, and torch's operations on it.
+#pragma once
+
+#include "library.h"
+#include "path.h"
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+namespace weft_torch {
+
+using Tensors = std::vector<at::Tensor>;
+using TensorLists = std::vector<std::vector<at::Tensor>>;
+using c10dWorkPtr = c10::intrusive_ptr<c10d::Work>;
+using Milliseconds = std::chrono::milliseconds;
+
+class StreamPaths;
+
+class ProcessGroupWeft : public c10d::Backend {
+public:
+    struct Options : c10d::Backend::Options {
+        explicit Options(Milliseconds timeout = kBackendDefaultTimeout);
+        c10::intrusive_ptr<c10d::Backend::Options> clone() const override;
+    };
+
+    ProcessGroupWeft(const StorePtr &store, int rank, int size,
+                     c10::intrusive_ptr<Options> options);
+    ~ProcessGroupWeft() override;
+
+    const std::string getBackendName() const override
+    {
+        return "weft";
+    }
+    c10::intrusive_ptr<c10d::Backend::Options> getBackendOptions() override
+    {
+        return options_;
+    }
+    void setTimeout(Milliseconds timeout) override;
+    void shutdown() override;
+    void abort() override;
+    void waitForPendingWorks() override
+    {
+    }
+
+    bool supportsSplitting() const override
+    {
+        return true;
+    }
+    c10::intrusive_ptr<c10d::Backend>
+    split(const StorePtr &store, const std::vector<int> &ranks,
+          const c10::intrusive_ptr<c10d::Backend::Options> &options) override;
+
+    bool supportsCoalescing() const override
+    {
+        return true;
+    }
+    void startCoalescing() override;
+    c10dWorkPtr endCoalescing() override;
+
+    uint64_t getSequenceNumberForGroup() override
+    {
+        return sequence_;
+    }
+    void setSequenceNumberForGroup() override
+    {
+    }
+
+    // reductions.cpp
+    c10dWorkPtr allreduce(Tensors &tensors, const c10d::AllreduceOptions &options) override;
+    c10dWorkPtr allreduce_coalesced(Tensors &tensors,
+                                    const c10d::AllreduceCoalescedOptions &options) override;
+    c10dWorkPtr reduce(Tensors &tensors, const c10d::ReduceOptions &options) override;
+    c10dWorkPtr reduce_scatter(Tensors &outputs, TensorLists &inputs,
+                               const c10d::ReduceScatterOptions &options) override;
+    c10dWorkPtr _reduce_scatter_base(at::Tensor &output, at::Tensor &input,
+                                     const c10d::ReduceScatterOptions &options) override;
+    c10dWorkPtr reduce_scatter_tensor_coalesced(Tensors &outputs, Tensors &inputs,
+                                                const c10d::ReduceScatterOptions &options) override;
+    // gathers.cpp
+    c10dWorkPtr broadcast(Tensors &tensors, const c10d::BroadcastOptions &options) override;
+    c10dWorkPtr allgather(TensorLists &outputs, Tensors &inputs,
+                          const c10d::AllgatherOptions &options) override;
+    c10dWorkPtr _allgather_base(at::Tensor &output, at::Tensor &input,
+                                const c10d::AllgatherOptions &options) override;
+    c10dWorkPtr allgather_coalesced(TensorLists &outputs, Tensors &inputs,
+                                    const c10d::AllgatherOptions &options) override;
+    c10dWorkPtr allgather_into_tensor_coalesced(Tensors &outputs, Tensors &inputs,
+                                                const c10d::AllgatherOptions &options) override;
+    c10dWorkPtr gather(TensorLists &outputs, Tensors &inputs,
+                       const c10d::GatherOptions &options) override;
+    c10dWorkPtr scatter(Tensors &outputs, TensorLists &inputs,
+                        const c10d::ScatterOptions &options) override;
+    // exchanges.cpp
+    c10dWorkPtr alltoall_base(at::Tensor &output, at::Tensor &input,
+                              std::vector<int64_t> &output_splits,
+                              std::vector<int64_t> &input_splits,
+                              const c10d::AllToAllOptions &options) override;
+    c10dWorkPtr alltoall(Tensors &outputs, Tensors &inputs,
+                         const c10d::AllToAllOptions &options) override;
+    c10dWorkPtr send(Tensors &tensors, int to, int tag) override;
+    c10dWorkPtr recv(Tensors &tensors, int from, int tag) override;
+    c10dWorkPtr recvAnysource(Tensors &tensors, int tag) override;
+    // barriers.cpp
+    c10dWorkPtr barrier(const c10d::BarrierOptions &options) override;
+    void monitoredBarrier(const c10d::BarrierOptions &options, bool wait_all_ranks) override;
+
+private:
+    friend class Call;
+
+    void leave();
+    void check_open(const char *operation) const;
+    void check_rank(int64_t rank, const char *operation, const char *role) const;
+    void check_tag(int tag, const char *operation) const;
+    Path &path_of(const at::Tensor &tensor);
+    c10dWorkPtr receive_from(Tensors &tensors, int from, int tag, c10d::OpType type);
+
+    c10::intrusive_ptr<Options> options_;
+    Library &library_;
+    std::shared_ptr<const GroupIdentity> identity_;
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    std::unique_ptr<HostPath> host_;
+    std::unique_ptr<StreamPaths> streams_; // of a device; null without
+    std::atomic<uint64_t> sequence_{0};
+    std::atomic<uint64_t> monitored_{0}; // monitored barriers
+    std::atomic<bool> is_left_{false};
+    // Between startCoalescing() and endCoalescing(), for the thread that has called the first:
+    std::mutex coalescing_mutex_;
+    std::unique_ptr<Operation> coalesced_;
+    std::thread::id coalescing_thread_;
+};
+
+/** A call of a torch operation, from its arguments to the work that is returned. */
+class Call {
+public:
+    Call(ProcessGroupWeft &group, c10d::OpType type, const char *operation,
+         Milliseconds timeout = c10d::kUnsetTimeout);
+
+    /** Names the tensor whose size and type error messages tell, and chooses the path by it. */
+    void about(const at::Tensor &tensor);
+    void about_peer(const char *role, int peer);
+    void about_reduction(const Reduction &how)
+    {
+        operation_.about.reduction = how.name;
+    }
+    /** A plain tensor with the elements of `tensor`, kept until the operation is over. */
+    at::Tensor input(const at::Tensor &tensor);
+    /** A plain tensor for what goes to `tensor`: itself, or one that is copied there at the end. */
+    at::Tensor output(const at::Tensor &tensor, bool holds_input = false);
+    /** One tensor of `count` times the bytes of `like`, for staging. */
+    at::Tensor staging(const at::Tensor &like, int64_t count);
+    void keep(const at::Tensor &tensor)
+    {
+        operation_.kept.push_back(tensor);
+    }
+    void result(const at::Tensor &tensor)
+    {
+        operation_.outputs.push_back(tensor);
+    }
+    template <typename Step> void finally(Step &&step)
+    {
+        operation_.after.emplace_back(std::forward<Step>(step));
+    }
+
+    /** Do `begin`, which gives MPI the operation, and wait for it, or return its work. */
+    template <typename Begin> c10dWorkPtr run(bool is_async, Begin &&begin)
+    {
+        try {
+            begin(*path_, operation_);
+        } catch (...) {
+            give_up();
+            throw;
+        }
+        return finish(is_async);
+    }
+
+private:
+    c10dWorkPtr finish(bool is_async);
+    void give_up();
+    bool join_coalesced();
+    void wait();
+
+    ProcessGroupWeft &group_;
+    c10d::OpType type_;
+    Operation operation_;
+    Path *path_;
+};
+
+} // namespace weft_torch

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "library.h"
+
+#include "bootstrap.h"
+
+namespace weft_torch {
+
+Library &Library::instance()
+{
+    static Library *library = new Library;
+    return *library;
+}
+
+void Library::hold(const StorePtr &store, int rank, int size)
+{
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!runs())
+        start(store, rank, size);
+    holders_++;
+}
+
+void Library::let_go()
+{
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (--holders_ == 0 && runs())
+        stop();
+}
+
+void Library::close_at_exit()
+{
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (runs())
+        stop();
+}
+
+void Library::start(const StorePtr &store, int rank, int size)
+{
+    if (!has_launcher())
+        set_bootstrap(store, rank, size);
+    MPI_Info info;
+    check_mpi(MPI_Info_create(&info), "MPI_Info_create");
+    check_mpi(MPI_Info_set(info, "thread_level", "MPI_THREAD_MULTIPLE"), "MPI_Info_set");
+    int err = MPI_Session_init(info, MPI_ERRORS_RETURN, &session_);
+    MPI_Info_free(&info);
+    if (err != MPI_SUCCESS)
+        session_ = MPI_SESSION_NULL;
+    check_mpi(err, "MPI_Session_init");
+    check_mpi(MPI_Group_from_session_pset(session_, "mpi://WORLD", &world_),
+              "MPI_Group_from_session_pset");
+    check_mpi(MPI_Group_rank(world_, &mpi_rank_), "MPI_Group_rank");
+    alarms_.open();
+    progress_.open();
+}
+
+// With operations that can never complete MPI must not be ended: it would wait for them.
+void Library::stop()
+{
+    if (!progress_.close())
+        return;
+    alarms_.close();
+    MPI_Group_free(&world_);
+    MPI_Session_finalize(&session_);
+    session_ = MPI_SESSION_NULL;
+}
+
+MPI_Comm Library::make_comm(const std::vector<int> &members, const std::string &name)
+{
+    MPI_Group group;
+    int world_size = 0;
+    MPI_Group_size(world_, &world_size);
+    for (int member : members)
+        TORCH_CHECK(member >= 0 && member < world_size, "weft: group \"", name,
+                    "\": MPI runs with ", world_size, " ranks and has no rank ", member);
+    check_mpi(MPI_Group_incl(world_, static_cast<int>(members.size()), members.data(), &group),
+              "MPI_Group_incl");
+    MPI_Comm comm = MPI_COMM_NULL;
+    int err = MPI_Comm_create_from_group(group, name.c_str(), MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                         &comm);
+    MPI_Group_free(&group);
+    check_mpi(err, "MPI_Comm_create_from_group");
+    return comm;
+}
+
+} // namespace weft_torch

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI in this process: it runs while there is a group, in a session of its own, so that a program
+// may use MPI beside it. Groups can be made again after the last has gone.
+#pragma once
+
+#include "progress.h"
+
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+namespace weft_torch {
+
+using StorePtr = c10::intrusive_ptr<c10d::Store>;
+
+class Library {
+public:
+    /** The one of this process. It is never destroyed, since threads may outlive main(). */
+    static Library &instance();
+
+    /** Start MPI unless it runs, and hold it. Without a launcher that MPI knows, the ranks of the
+     * job find each other by the store: then `rank` and `size` are MPI's, too. */
+    void hold(const StorePtr &store, int rank, int size);
+    /** The last one to let go ends MPI, if nothing is pending. */
+    void let_go();
+    /** At the end of the process: groups that are left are no reason to go on. */
+    void close_at_exit();
+
+    bool runs() const
+    {
+        return session_ != MPI_SESSION_NULL;
+    }
+    int mpi_rank() const
+    {
+        return mpi_rank_;
+    }
+    /** Collective over the members, numbers in the MPI world. `name` is the same at all of them, and
+     * not that of another group in the making. */
+    MPI_Comm make_comm(const std::vector<int> &members, const std::string &name);
+    ProgressThread &progress()
+    {
+        return progress_;
+    }
+
+private:
+    Library() : progress_(alarms_)
+    {
+    }
+    void start(const StorePtr &store, int rank, int size);
+    void stop();
+
+    std::mutex mutex_;
+    int holders_ = 0;
+    MPI_Session session_ = MPI_SESSION_NULL;
+    MPI_Group world_ = MPI_GROUP_NULL;
+    int mpi_rank_ = -1;
+    AlarmClock alarms_;
+    ProgressThread progress_;
+};
+
+} // namespace weft_torch

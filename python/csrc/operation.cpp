@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "operation.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <sstream>
+
+namespace weft_torch {
+
+static std::string size_error(int64_t expected, const MPI_Status &status)
+{
+    MPI_Count bytes = 0;
+    MPI_Get_elements_c(&status, MPI_BYTE, &bytes);
+    if (bytes == expected)
+        return "";
+    return "failed: rank " + std::to_string(status.MPI_SOURCE) + " has sent " +
+           std::to_string(bytes) + " bytes, but the tensor holds " + std::to_string(expected);
+}
+
+void Operation::note_completion(size_t request, int err, const MPI_Status &status)
+{
+    requests[request] = MPI_REQUEST_NULL;
+    if (err != MPI_SUCCESS) {
+        if (failure.empty())
+            failure = "failed: " + mpi_error_text(err);
+        return;
+    }
+    for (const Receive &receive : receives) {
+        if (receive.request != request)
+            continue;
+        source = status.MPI_SOURCE;
+        if (failure.empty())
+            failure = size_error(receive.bytes, status);
+    }
+}
+
+bool Operation::is_complete() const
+{
+    for (MPI_Request request : requests) {
+        if (request != MPI_REQUEST_NULL)
+            return false;
+    }
+    return true;
+}
+
+std::exception_ptr Operation::conclude()
+{
+    std::exception_ptr error;
+    if (!failure.empty()) {
+        error = error_of(about, failure);
+    } else if (!after.empty()) {
+        try {
+            at::NoGradGuard no_grad;
+            for (auto &step : after)
+                step();
+        } catch (...) {
+            error = std::current_exception();
+        }
+    }
+    kept.clear();
+    after.clear();
+    return error;
+}
+
+void Operation::absorb(Operation &&other)
+{
+    size_t offset = requests.size();
+    requests.append(other.requests.begin(), other.requests.end());
+    for (const Receive &receive : other.receives)
+        receives.push_back({receive.request + offset, receive.bytes});
+    outputs.insert(outputs.end(), other.outputs.begin(), other.outputs.end());
+    kept.append(other.kept.begin(), other.kept.end());
+    for (auto &step : other.after)
+        after.push_back(std::move(step));
+    about.timeout = std::max(about.timeout, other.about.timeout);
+}
+
+void Operation::cancel_receives()
+{
+    for (const Receive &receive : receives) {
+        if (requests[receive.request] != MPI_REQUEST_NULL)
+            MPI_Cancel(&requests[receive.request]);
+    }
+}
+
+std::exception_ptr Operation::timeout_error() const
+{
+    std::ostringstream what;
+    what << "timed out: it was not complete after " << about.timeout.count() << " ms";
+    if (about.peer_role == nullptr && about.group)
+        what << "; do all " << about.group->size << " ranks take part?";
+    return error_of(about, what.str());
+}
+
+} // namespace weft_torch
