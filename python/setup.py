@@ -19,8 +19,8 @@ SOURCES = ["description", "operation", "alarm", "work", "progress", "types", "ho
 
 def cuda_include():
     """Where cuda_runtime_api.h is, if torch has CUDA and its headers are here; or None, also if
-    WEFT_TORCH_CUDA is "no"."""
-    if torch.version.cuda is None or os.environ.get("WEFT_TORCH_CUDA") == "no":
+    TORCH_WEFT_CUDA is "no"."""
+    if torch.version.cuda is None or os.environ.get("TORCH_WEFT_CUDA") == "no":
         return None
     homes = [cpp_extension.CUDA_HOME] if cpp_extension.CUDA_HOME else []
     site = os.path.dirname(os.path.dirname(torch.__file__))
@@ -52,7 +52,7 @@ def extension():
     return cpp_extension.CppExtension(
         "weft._C", [source], include_dirs=own, library_dirs=libraries,
         libraries=["mpi_abi"] + (["c10_cuda"] if cuda else []),
-        extra_compile_args=["-O2", "-g0", "-Wall", "-Wextra", "-Wno-unknown-pragmas"],
+        extra_compile_args=["-O2", "-g0", "-Wall"],
         extra_link_args=[f"-Wl,-rpath,{folder}" for folder in libraries])
 
 

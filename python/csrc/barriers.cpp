@@ -10,6 +10,8 @@ namespace weft_torch {
 c10dWorkPtr ProcessGroupWeft::barrier(const c10d::BarrierOptions &options)
 {
     Call call(*this, c10d::OpType::BARRIER, "barrier", options.timeout);
+    if (options.device.has_value() && options.device->is_cuda())
+        call.use_device(*options.device);
     return call.run(options.asyncOp, [](Path &path, Operation &op) { path.barrier(op); });
 }
 

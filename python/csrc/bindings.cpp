@@ -27,7 +27,10 @@ PYBIND11_MODULE(_C, module)
               py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("options"),
               py::call_guard<py::gil_scoped_release>());
     module.def(
-        "close_at_exit", [] { weft_torch::Library::instance().close_at_exit(); },
-        py::call_guard<py::gil_scoped_release>());
+        "close_at_exit",
+        [](std::optional<double> limit_s) {
+            weft_torch::Library::instance().close_at_exit(limit_s);
+        },
+        py::arg("limit_s"), py::call_guard<py::gil_scoped_release>());
     module.def("has_launcher", &weft_torch::has_launcher);
 }

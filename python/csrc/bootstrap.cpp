@@ -14,12 +14,12 @@ namespace weft_torch {
 
 bool has_launcher()
 {
-    const char *choice = std::getenv("WEFT_TORCH_START");
+    const char *choice = std::getenv("TORCH_WEFT_START");
     if (choice != nullptr && std::strcmp(choice, "launcher") == 0)
         return true;
     if (choice != nullptr && std::strcmp(choice, "store") == 0)
         return false;
-    TORCH_CHECK_VALUE(choice == nullptr || *choice == '\0', "WEFT_TORCH_START is \"", choice,
+    TORCH_CHECK_VALUE(choice == nullptr || *choice == '\0', "TORCH_WEFT_START is \"", choice,
                       "\", not \"launcher\" or \"store\"");
     return std::getenv("PMIX_NAMESPACE") != nullptr && std::getenv("TORCHELASTIC_RUN_ID") == nullptr;
 }

@@ -6,7 +6,7 @@
 
 namespace weft_torch {
 
-/** Whether MPI learns from its launcher (PMIx: mpirun, srun) which rank this is. WEFT_TORCH_START
+/** Whether MPI learns from its launcher (PMIx: mpirun, srun) which rank this is. TORCH_WEFT_START
  * "launcher" or "store" decides it; without it a process that torchrun has started has none, even if
  * torchrun itself was started by one. */
 bool has_launcher();

@@ -31,7 +31,7 @@ void Call::about(const at::Tensor &tensor)
     operation_.about.dtype = tensor.scalar_type();
     TORCH_CHECK(tensor.layout() == at::kStrided, "weft: ", operation_.about.operation,
                 ": only supports dense tensors, not ", tensor.layout());
-    path_ = &group_.path_of(tensor);
+    path_ = &group_.path_of(tensor.device());
 }
 
 void Call::about_peer(const char *role, int peer)
@@ -103,7 +103,13 @@ c10dWorkPtr Call::finish(bool is_async)
 
 void Call::wait()
 {
-    RECORD_FUNCTION(operation_.about.operation, std::vector<c10::IValue>());
+    const char *title = operation_.about.title();
+    std::optional<at::RecordFunction> seen;
+    if (title != nullptr) {
+        seen.emplace(at::RecordScope::FUNCTION);
+        std::vector<c10::IValue> tensors(operation_.outputs.begin(), operation_.outputs.end());
+        seen->before(title, c10::ArrayRef<const c10::IValue>(tensors.data(), tensors.size()));
+    }
     ProgressThread &progress = group_.library_.progress();
     if (!wait_until(progress.alarms(), operation_, Clock::now() + operation_.about.timeout)) {
         std::exception_ptr error = operation_.timeout_error();

@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "description.h"
 
+#include <ATen/record_function.h>
 #include <c10/util/Exception.h>
 
 #include <mpi.h>
 
+#include <map>
+#include <mutex>
 #include <sstream>
 
 namespace weft_torch {
+
+const char *Description::title() const
+{
+    if (!at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION).has_value())
+        return nullptr;
+    static std::mutex mutex;
+    static std::map<const char *, std::string> titles; // profilers keep the pointer
+    std::lock_guard<std::mutex> lock(mutex);
+    std::string &title = titles[operation];
+    if (title.empty())
+        title = std::string("weft:") + operation;
+    return title.c_str();
+}
 
 std::string Description::text() const
 {

@@ -32,6 +32,8 @@ struct Description {
     std::chrono::milliseconds timeout{0};
     std::shared_ptr<const GroupIdentity> group;
 
+    /** What a profiler sees, weft:all_reduce; null if none is looking. */
+    const char *title() const;
     /** For example: all_reduce (sum) of 8 Float (32 bytes), number 3, on rank 1 of 4 in group "0" */
     std::string text() const;
 };

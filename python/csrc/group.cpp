@@ -99,16 +99,16 @@ void ProcessGroupWeft::check_rank(int64_t rank, const char *operation, const cha
                 rank, "; the group has ", getSize(), " ranks");
 }
 
-Path &ProcessGroupWeft::path_of(const at::Tensor &tensor)
+Path &ProcessGroupWeft::path_of(c10::Device device)
 {
-    if (tensor.device().is_cpu())
+    if (device.is_cpu())
         return *host_;
-    TORCH_CHECK(tensor.device().is_cuda(), "weft: tensors of device ", tensor.device(),
+    TORCH_CHECK(device.is_cuda(), "weft: tensors of device ", device,
                 " are not supported, only those of cpu and cuda");
     TORCH_CHECK(streams_ != nullptr, "weft: the group \"", identity_->name,
                 "\" takes no cuda tensors: weft was built for a torch without CUDA, or the process "
                 "saw no device when the group was made");
-    return streams_->path_of(tensor);
+    return streams_->path_of(device.index());
 }
 
 void ProcessGroupWeft::startCoalescing()
@@ -133,6 +133,8 @@ c10dWorkPtr ProcessGroupWeft::endCoalescing()
                 "\" are being coalesced");
     if (all->about.timeout == Milliseconds(0))
         all->about.timeout = options_->timeout;
+    if (all->path != nullptr)
+        return streams_->finish(*all->path, std::move(*all), c10d::OpType::COALESCED, true);
     auto work = c10::make_intrusive<WeftWork>(std::move(*all), c10d::OpType::COALESCED,
                                               library_.progress());
     library_.progress().submit(work);

@@ -111,7 +111,7 @@ private:
     void check_open(const char *operation) const;
     void check_rank(int64_t rank, const char *operation, const char *role) const;
     void check_tag(int tag, const char *operation) const;
-    Path &path_of(const at::Tensor &tensor);
+    Path &path_of(c10::Device device);
     c10dWorkPtr receive_from(Tensors &tensors, int from, int tag, c10d::OpType type);
 
     c10::intrusive_ptr<Options> options_;
@@ -137,6 +137,10 @@ public:
 
     /** Names the tensor whose size and type error messages tell, and chooses the path by it. */
     void about(const at::Tensor &tensor);
+    void use_device(c10::Device device)
+    {
+        path_ = &group_.path_of(device);
+    }
     void about_peer(const char *role, int peer);
     void about_reduction(const Reduction &how)
     {
@@ -165,6 +169,7 @@ public:
     template <typename Begin> c10dWorkPtr run(bool is_async, Begin &&begin)
     {
         try {
+            path_->prepare(operation_);
             begin(*path_, operation_);
         } catch (...) {
             give_up();

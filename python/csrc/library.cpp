@@ -3,6 +3,8 @@
 
 #include "bootstrap.h"
 
+#include <future>
+
 namespace weft_torch {
 
 Library &Library::instance()
@@ -26,11 +28,19 @@ void Library::let_go()
         stop();
 }
 
-void Library::close_at_exit()
+void Library::close_at_exit(std::optional<double> limit_s)
 {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (runs())
-        stop();
+    auto close = [this] {
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (runs())
+            stop();
+    };
+    if (!limit_s.has_value())
+        return close();
+    std::packaged_task<void()> task(close);
+    std::future<void> done = task.get_future();
+    std::thread(std::move(task)).detach();
+    done.wait_for(std::chrono::duration<double>(*limit_s));
 }
 
 void Library::start(const StorePtr &store, int rank, int size)

@@ -21,8 +21,9 @@ public:
     void hold(const StorePtr &store, int rank, int size);
     /** The last one to let go ends MPI, if nothing is pending. */
     void let_go();
-    /** At the end of the process: groups that are left are no reason to go on. */
-    void close_at_exit();
+    /** At the end of the process: groups that are left are no reason to go on. MPI waits until what
+     * this process has sent is received; `limit_s`: no longer than this. */
+    void close_at_exit(std::optional<double> limit_s);
 
     bool runs() const
     {

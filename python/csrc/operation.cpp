@@ -72,6 +72,7 @@ void Operation::absorb(Operation &&other)
     kept.append(other.kept.begin(), other.kept.end());
     for (auto &step : other.after)
         after.push_back(std::move(step));
+    path = other.path;
     about.timeout = std::max(about.timeout, other.about.timeout);
 }
 
@@ -86,7 +87,7 @@ void Operation::cancel_receives()
 std::exception_ptr Operation::timeout_error() const
 {
     std::ostringstream what;
-    what << "timed out: it was not complete after " << about.timeout.count() << " ms";
+    what << "Timed out after " << about.timeout.count() << " ms";
     if (about.peer_role == nullptr && about.group)
         what << "; do all " << about.group->size << " ranks take part?";
     return error_of(about, what.str());

@@ -20,6 +20,8 @@ struct Receive {
     int64_t bytes; // that the tensor holds; a message of another size is an error
 };
 
+class Path;
+
 struct Operation {
     Description about;
     c10::SmallVector<MPI_Request, 2> requests; // MPI_REQUEST_NULL: complete
@@ -28,6 +30,7 @@ struct Operation {
     c10::SmallVector<at::Tensor, 2> kept;              // inputs and staging tensors
     c10::SmallVector<std::function<void()>, 1> after;  // run in this order when all is complete
     int source = -1;                                   // of the last message received
+    Path *path = nullptr; // of a device's stream; null: the host's
     std::string failure;                               // not empty: why it has failed
 
     /** A place for the request of one more MPI call. */

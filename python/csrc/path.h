@@ -17,6 +17,10 @@ struct Piece {
 class Path {
 public:
     virtual ~Path() = default;
+    /** Before the first call of an operation, when its tensors are ready. */
+    virtual void prepare(Operation &)
+    {
+    }
     /** Counts are of the reduction's datatype; `in` may be MPI_IN_PLACE where MPI allows it. */
     virtual void allreduce(Operation &op, const void *in, void *out, MPI_Count count,
                            const Reduction &how) = 0;

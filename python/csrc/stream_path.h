@@ -12,7 +12,7 @@ namespace weft_torch {
 class StreamPaths {
 public:
     virtual ~StreamPaths() = default;
-    virtual Path &path_of(const at::Tensor &tensor) = 0;
+    virtual Path &path_of(c10::DeviceIndex device) = 0;
     virtual c10::intrusive_ptr<c10d::Work> finish(Path &path, Operation &&operation,
                                                   c10d::OpType type, bool is_async) = 0;
 };

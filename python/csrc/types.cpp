@@ -124,9 +124,31 @@ at::Tensor premultiplied(const Reduction &reduction, const at::Tensor &tensor)
     return at::mul(tensor, factor).to(tensor.scalar_type());
 }
 
+// torch does not divide these types.
+static bool divide_unsigned(const at::Tensor &result, int64_t divisor)
+{
+    switch (result.scalar_type()) {
+    case ScalarType::UInt16:
+    case ScalarType::UInt32:
+        result.copy_(result.to(at::kLong).div_(divisor, "trunc"));
+        return true;
+    case ScalarType::UInt64: {
+        at::Tensor host = result.cpu(); // itself, if it is on the host
+        auto *numbers = host.mutable_data_ptr<uint64_t>();
+        for (int64_t i = 0; i < host.numel(); i++)
+            numbers[i] /= static_cast<uint64_t>(divisor);
+        if (!host.is_same(result))
+            result.copy_(host);
+        return true;
+    }
+    default:
+        return false;
+    }
+}
+
 void finish_reduction(const Reduction &reduction, const at::Tensor &result)
 {
-    if (reduction.divide_by == 1)
+    if (reduction.divide_by == 1 || divide_unsigned(result, reduction.divide_by))
         return;
     if (c10::isIntegralType(result.scalar_type(), false))
         result.div_(reduction.divide_by, "trunc");

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """torch.distributed over Weft: init_process_group(backend="weft"). torch loads this by itself."""
-import atexit
+import multiprocessing.util
 import os
 import sys
+
+# A process that ends with an error code waits no longer than this for what it has sent to be received.
+FAILED_CLOSE_S = 2.0
 
 
 def register():
@@ -37,19 +40,22 @@ _closes_at_exit = False
 
 
 def _close_at_exit():
-    """End MPI with the process, for programs that do not call destroy_process_group()."""
+    """End MPI with the process, for programs that do not call destroy_process_group(). Such a
+    finalizer also runs at the end of the children of multiprocessing, where atexit's do not."""
     global _closes_at_exit
     if not _closes_at_exit:
         _closes_at_exit = True
-        atexit.register(_close, os.getpid())
+        multiprocessing.util.Finalize(None, _close, exitpriority=0)
 
 
-def _close(pid):
-    # After an exception the process ends without MPI's consent, so that the launcher ends the others.
-    if os.getpid() == pid and not hasattr(sys, "last_value"):
-        from weft import _C
+def _close():
+    error = sys.exc_info()[1]
+    if hasattr(sys, "last_value") or not isinstance(error, (SystemExit, type(None))):
+        return  # without MPI's consent, so that the launcher ends the others, too
+    from weft import _C
 
-        _C.close_at_exit()
+    has_failed = error is not None and error.code not in (None, 0)
+    _C.close_at_exit(FAILED_CLOSE_S if has_failed else None)
 
 
 def __getattr__(name):
