@@ -14,7 +14,7 @@ from torch.utils import cpp_extension  # noqa: E402
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 SOURCES = ["description", "operation", "alarm", "work", "progress", "types", "host_path",
            "bootstrap", "meeting", "library", "group", "call", "tensor_lists", "reductions",
-           "gathers", "exchanges", "barriers", "bindings"]
+           "sparse", "gathers", "exchanges", "barriers", "bindings"]
 
 
 def cuda_include():

@@ -27,6 +27,7 @@ Call::Call(ProcessGroupWeft &group, c10d::OpType type, const char *operation, Mi
 
 void Call::about(const at::Tensor &tensor)
 {
+    operation_.subject = tensor;
     operation_.about.count = tensor.numel();
     operation_.about.dtype = tensor.scalar_type();
     TORCH_CHECK(tensor.layout() == at::kStrided, "weft: ", operation_.about.operation,
@@ -107,8 +108,11 @@ void Call::wait()
     std::optional<at::RecordFunction> seen;
     if (title != nullptr) {
         seen.emplace(at::RecordScope::FUNCTION);
-        std::vector<c10::IValue> tensors(operation_.outputs.begin(), operation_.outputs.end());
-        seen->before(title, c10::ArrayRef<const c10::IValue>(tensors.data(), tensors.size()));
+        seen->_setAsync(); // as torch marks all operations of back ends
+        std::vector<c10::IValue> inputs;
+        for (const at::Tensor &tensor : operation_.noted_inputs())
+            inputs.emplace_back(tensor);
+        seen->before(title, c10::ArrayRef<const c10::IValue>(inputs.data(), inputs.size()));
     }
     ProgressThread &progress = group_.library_.progress();
     if (!wait_until(progress.alarms(), operation_, Clock::now() + operation_.about.timeout)) {

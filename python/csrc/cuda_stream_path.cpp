@@ -226,7 +226,7 @@ class StreamWork : public c10d::Work {
 public:
     StreamWork(Operation &&operation, c10d::OpType type, StreamPath &path)
         : Work(operation.about.group->rank, type, operation.about.title(),
-               operation.outputs),
+               operation.noted_inputs()),
           operation_(std::move(operation)), stream_(path.stream()),
           statuses_(operation_.requests.size())
     {

@@ -76,6 +76,7 @@ public:
                                      const c10d::ReduceScatterOptions &options) override;
     c10dWorkPtr reduce_scatter_tensor_coalesced(Tensors &outputs, Tensors &inputs,
                                                 const c10d::ReduceScatterOptions &options) override;
+    c10dWorkPtr allreduce_sparse(Tensors &tensors, const c10d::AllreduceOptions &options) override;
     // gathers.cpp
     c10dWorkPtr broadcast(Tensors &tensors, const c10d::BroadcastOptions &options) override;
     c10dWorkPtr allgather(TensorLists &outputs, Tensors &inputs,
@@ -107,6 +108,7 @@ public:
 private:
     friend class Call;
 
+    at::Tensor gathered(at::Tensor tensor, Milliseconds timeout);
     void leave();
     void check_open(const char *operation) const;
     void check_rank(int64_t rank, const char *operation, const char *role) const;

@@ -58,6 +58,7 @@ std::exception_ptr Operation::conclude()
         }
     }
     kept.clear();
+    subject.reset();
     after.clear();
     return error;
 }

@@ -43,6 +43,8 @@ MPI_Count count_of(const at::Tensor &tensor, const Reduction &how)
 c10dWorkPtr ProcessGroupWeft::allreduce(Tensors &tensors, const c10d::AllreduceOptions &options)
 {
     at::Tensor &tensor = only(tensors, "all_reduce");
+    if (tensor.layout() != at::kStrided)
+        return allreduce_sparse(tensors, options);
     Call call(*this, OpType::ALLREDUCE, "all_reduce", options.timeout);
     call.about(tensor);
     Reduction how = reduction_of(options.reduceOp, tensor.scalar_type(), getSize(), "all_reduce");

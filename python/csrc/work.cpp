@@ -9,7 +9,7 @@ namespace weft_torch {
 
 WeftWork::WeftWork(Operation &&operation, c10d::OpType type, ProgressThread &progress)
     : Work(operation.about.group->rank, type, operation.about.title(),
-           operation.outputs),
+           operation.noted_inputs()),
       operation_(std::move(operation)), progress_(progress),
       deadline_(Clock::now() + operation_.about.timeout)
 {

@@ -226,6 +226,14 @@ def check_premultiplied():
     expect.equal(out, torch.full((2,), float(size)), "reduce_scatter_tensor premul_sum")
 
 
+def check_sparse():
+    indices, values = torch.tensor([[0, rank + 1]]), torch.tensor([1.0, rank + 1.0])
+    x = torch.sparse_coo_tensor(indices, values, (size + 2,))
+    dist.all_reduce(x)
+    expected = torch.tensor([float(size)] + [r + 1.0 for r in range(size)] + [0.0])
+    expect.equal(x.to_dense(), expected, "all_reduce of sparse tensors")
+
+
 def check_any_source():
     if rank == 0:
         sources = set()
@@ -289,6 +297,7 @@ check_uneven_lists()
 check_not_contiguous()
 check_in_place()
 check_premultiplied()
+check_sparse()
 check_any_source()
 check_objects()
 check_coalescing()
