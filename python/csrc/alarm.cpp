@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "alarm.h"
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 static int query_signal(void *, MPI_Status *status)
 {

@@ -13,15 +13,17 @@
 #include <mutex>
 #include <thread>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 using Clock = std::chrono::steady_clock;
 
 /** MPI calls with a generalised request that nobody but its owner and its completer know. */
 MPI_Request make_signal();
 
-class AlarmClock {
-public:
+class AlarmClock
+{
+  public:
     struct Alarm {
         MPI_Request request = MPI_REQUEST_NULL; // complete when the time is over; the owner's
         std::atomic<int64_t> rings_at{0};       // ns of the clock; or one of the states below
@@ -39,7 +41,7 @@ public:
     /** Switch it off. It may have rung: true. */
     bool clear(Alarm *alarm);
 
-private:
+  private:
     enum State : int64_t { OFF = 0, RINGS = -1 };
 
     void run();

@@ -5,7 +5,8 @@
 #include <climits>
 #include <sstream>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 c10dWorkPtr ProcessGroupWeft::barrier(const c10d::BarrierOptions &options)
 {
@@ -17,7 +18,8 @@ c10dWorkPtr ProcessGroupWeft::barrier(const c10d::BarrierOptions &options)
 
 // A monitored barrier: the others send rank 0 a token and wait for its answer. A rank that has
 // missed a barrier counts fewer of them than rank 0; it is told the right number and sends again.
-namespace {
+namespace
+{
 
 constexpr int TOKEN_TAG = INT_MAX, ANSWER_TAG = INT_MAX - 1;
 
@@ -54,9 +56,9 @@ struct Monitor {
     {
         auto kept = std::make_shared<Note>(note);
         Operation operation = operation_with(kept, group, timeout);
-        check_mpi(MPI_Isend(kept.get(), sizeof(Note), MPI_BYTE, to, tag, comm,
-                            operation.next_request()),
-                  operation.about);
+        check_mpi(
+            MPI_Isend(kept.get(), sizeof(Note), MPI_BYTE, to, tag, comm, operation.next_request()),
+            operation.about);
         if (!test_requests(operation))
             progress.abandon(std::move(operation));
     }
@@ -130,7 +132,8 @@ void lead(Monitor &monitor, int64_t number, bool wait_all_ranks)
                      {number, missing.empty() ? PASSED : FAILED, missing.empty() ? 0 : missing[0]});
     if (missing.empty())
         return;
-    std::string who = wait_all_ranks ? "Ranks " + join(missing) : "Rank " + std::to_string(missing[0]);
+    std::string who =
+        wait_all_ranks ? "Ranks " + join(missing) : "Rank " + std::to_string(missing[0]);
     TORCH_CHECK(false, "weft: [Rank 0]: ", who, " failed to pass monitoredBarrier in ",
                 monitor.timeout.count(), " ms; missing in the group \"", monitor.group->name,
                 "\": ", join(missing));
@@ -164,8 +167,8 @@ void ProcessGroupWeft::monitoredBarrier(const c10d::BarrierOptions &options, boo
     check_open("monitored_barrier");
     Milliseconds timeout =
         options.timeout == c10d::kUnsetTimeout ? options_->timeout : options.timeout;
-    TORCH_CHECK(timeout.count() > 0, "weft: Rank ", getRank(), " timed out in monitoredBarrier after ",
-                timeout.count(), " ms.");
+    TORCH_CHECK(timeout.count() > 0, "weft: Rank ", getRank(),
+                " timed out in monitoredBarrier after ", timeout.count(), " ms.");
     Monitor monitor{comm_, library_.progress(), identity_, timeout, Clock::now() + timeout};
     auto number = static_cast<int64_t>(++monitored_);
     if (getRank() == 0)

@@ -10,7 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 bool has_launcher()
 {
@@ -21,10 +22,12 @@ bool has_launcher()
         return false;
     TORCH_CHECK_VALUE(choice == nullptr || *choice == '\0', "TORCH_WEFT_START is \"", choice,
                       "\", not \"launcher\" or \"store\"");
-    return std::getenv("PMIX_NAMESPACE") != nullptr && std::getenv("TORCHELASTIC_RUN_ID") == nullptr;
+    return std::getenv("PMIX_NAMESPACE") != nullptr &&
+           std::getenv("TORCHELASTIC_RUN_ID") == nullptr;
 }
 
-namespace {
+namespace
+{
 
 constexpr const char *PREFIX = "weft/";
 

@@ -4,7 +4,8 @@
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 /** Whether MPI learns from its launcher (PMIx: mpirun, srun) which rank this is. TORCH_WEFT_START
  * "launcher" or "store" decides it; without it a process that torchrun has started has none, even if

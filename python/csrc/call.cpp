@@ -5,7 +5,8 @@
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 static bool is_point_to_point(c10d::OpType type)
 {
@@ -27,7 +28,7 @@ Call::Call(ProcessGroupWeft &group, c10d::OpType type, const char *operation, Mi
 
 void Call::about(const at::Tensor &tensor)
 {
-    operation_.subject = tensor;
+    operation_.noted = {tensor};
     operation_.about.count = tensor.numel();
     operation_.about.dtype = tensor.scalar_type();
     TORCH_CHECK(tensor.layout() == at::kStrided, "weft: ", operation_.about.operation,
@@ -54,9 +55,9 @@ at::Tensor Call::output(const at::Tensor &tensor, bool holds_input)
         keep(tensor);
         return tensor;
     }
-    at::Tensor plain = holds_input
-                           ? to_plain(tensor)
-                           : at::empty(tensor.sizes(), tensor.options(), at::MemoryFormat::Contiguous);
+    at::Tensor plain =
+        holds_input ? to_plain(tensor)
+                    : at::empty(tensor.sizes(), tensor.options(), at::MemoryFormat::Contiguous);
     keep(plain);
     finally([tensor, plain]() mutable { tensor.copy_(plain); });
     return plain;
@@ -79,8 +80,7 @@ void Call::give_up()
 bool Call::join_coalesced()
 {
     std::lock_guard<std::mutex> lock(group_.coalescing_mutex_);
-    if (group_.coalesced_ == nullptr ||
-        group_.coalescing_thread_ != std::this_thread::get_id())
+    if (group_.coalesced_ == nullptr || group_.coalescing_thread_ != std::this_thread::get_id())
         return false;
     group_.coalesced_->absorb(std::move(operation_));
     return true;
@@ -110,7 +110,7 @@ void Call::wait()
         seen.emplace(at::RecordScope::FUNCTION);
         seen->_setAsync(); // as torch marks all operations of back ends
         std::vector<c10::IValue> inputs;
-        for (const at::Tensor &tensor : operation_.noted_inputs())
+        for (const at::Tensor &tensor : operation_.noted)
             inputs.emplace_back(tensor);
         seen->before(title, c10::ArrayRef<const c10::IValue>(inputs.data(), inputs.size()));
     }

@@ -15,13 +15,15 @@
 #include <map>
 #include <mutex>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
-namespace {
+namespace
+{
 
 using c10::cuda::CUDAStream;
 
-constexpr int BLOCK_TAG = INT_MAX;           // of the pieces of gathers, scatters and exchanges
+constexpr int BLOCK_TAG = INT_MAX;              // of the pieces of gathers, scatters and exchanges
 constexpr MPI_Count CHUNK = MPI_Count(1) << 30; // _enqueue takes int counts
 
 int to_int(MPI_Count count, const Operation &op)
@@ -32,8 +34,9 @@ int to_int(MPI_Count count, const Operation &op)
     return static_cast<int>(count);
 }
 
-class StreamPath : public Path {
-public:
+class StreamPath : public Path
+{
+  public:
     StreamPath(MPI_Comm comm, c10::DeviceIndex device)
         : stream_(c10::cuda::getStreamFromPool(/*isHighPriority=*/true, device))
     {
@@ -131,7 +134,8 @@ public:
     void alltoall(Operation &op, const void *in, void *out, MPI_Count bytes) override
     {
         int count = to_int(bytes, op);
-        check_mpi(MPIX_Alltoall_enqueue(in, count, MPI_BYTE, out, count, MPI_BYTE, comm_), op.about);
+        check_mpi(MPIX_Alltoall_enqueue(in, count, MPI_BYTE, out, count, MPI_BYTE, comm_),
+                  op.about);
     }
 
     void alltoall_pieces(Operation &op, const std::vector<Piece> &in,
@@ -160,7 +164,7 @@ public:
         check_mpi(MPIX_Barrier_enqueue(comm_), op.about);
     }
 
-private:
+  private:
     static MPI_Count datatype_bytes(MPI_Datatype datatype)
     {
         int bytes = 0;
@@ -222,11 +226,11 @@ private:
 
 // An operation in the stream. Sends and receives are waited for there when wait() is called, so that
 // a send and a receive that are begun one after the other do not wait for each other.
-class StreamWork : public c10d::Work {
-public:
+class StreamWork : public c10d::Work
+{
+  public:
     StreamWork(Operation &&operation, c10d::OpType type, StreamPath &path)
-        : Work(operation.about.group->rank, type, operation.about.title(),
-               operation.noted_inputs()),
+        : Work(operation.about.group->rank, type, operation.about.title(), operation.noted),
           operation_(std::move(operation)), stream_(path.stream()),
           statuses_(operation_.requests.size())
     {
@@ -282,7 +286,7 @@ public:
         return future_;
     }
 
-private:
+  private:
     void end_in_stream()
     {
         if (is_ended_)
@@ -312,8 +316,9 @@ private:
     c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
-class CudaStreamPaths : public StreamPaths {
-public:
+class CudaStreamPaths : public StreamPaths
+{
+  public:
     explicit CudaStreamPaths(MPI_Comm comm) : comm_(comm)
     {
     }
@@ -339,7 +344,7 @@ public:
         return nullptr;
     }
 
-private:
+  private:
     MPI_Comm comm_;
     std::mutex mutex_;
     std::map<c10::DeviceIndex, std::unique_ptr<StreamPath>> paths_;

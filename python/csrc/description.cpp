@@ -10,7 +10,8 @@
 #include <mutex>
 #include <sstream>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 const char *Description::title() const
 {
@@ -19,9 +20,12 @@ const char *Description::title() const
     static std::mutex mutex;
     static std::map<const char *, std::string> titles; // profilers keep the pointer
     std::lock_guard<std::mutex> lock(mutex);
-    std::string &title = titles[operation];
+    const char *name = operation;
+    if (peer < 0 && peer_role != nullptr)
+        name = "recvAnySource"; // as profilers know it
+    std::string &title = titles[name];
     if (title.empty())
-        title = std::string("weft:") + operation;
+        title = std::string("weft:") + name;
     return title.c_str();
 }
 
@@ -56,7 +60,8 @@ std::string mpi_error_text(int err)
 void check_mpi(int err, const char *call)
 {
     if (C10_UNLIKELY(err != MPI_SUCCESS))
-        C10_THROW_ERROR(DistBackendError, std::string("weft: ") + call + ": " + mpi_error_text(err));
+        C10_THROW_ERROR(DistBackendError,
+                        std::string("weft: ") + call + ": " + mpi_error_text(err));
 }
 
 void check_mpi(int err, const Description &about)

@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 /** The group as error messages name it; shared by the group and its operations. */
 struct GroupIdentity {
@@ -22,11 +23,11 @@ struct GroupIdentity {
 };
 
 struct Description {
-    const char *operation = "";           // as in torch.distributed: "all_reduce"
-    const char *reduction = nullptr;      // "sum", if it reduces
-    const char *peer_role = nullptr;      // "root", "to", "from", if there is such a rank
-    int peer = -1;                        // in the group
-    int64_t count = -1;                   // elements of this rank's tensor; -1: there is none
+    const char *operation = "";      // as in torch.distributed: "all_reduce"
+    const char *reduction = nullptr; // "sum", if it reduces
+    const char *peer_role = nullptr; // "root", "to", "from", if there is such a rank
+    int peer = -1;                   // in the group
+    int64_t count = -1;              // elements of this rank's tensor; -1: there is none
     c10::ScalarType dtype = c10::ScalarType::Undefined;
     uint64_t sequence = 0; // number of the collective in its group
     std::chrono::milliseconds timeout{0};

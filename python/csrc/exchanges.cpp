@@ -4,11 +4,13 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/distributed/c10d/Utils.hpp>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 using c10d::OpType;
 
-namespace {
+namespace
+{
 
 // The pieces of a tensor that is divided along its first dimension; `splits` empty: equally.
 std::vector<Piece> pieces_of(const at::Tensor &tensor, const std::vector<int64_t> &splits, int size)
@@ -46,8 +48,8 @@ void check_splits(const at::Tensor &tensor, const std::vector<int64_t> &splits, 
         return;
     }
     TORCH_CHECK_VALUE(splits.size() == static_cast<size_t>(size), "weft: ", name, ": ", what,
-                      ": Number of tensor splits not equal to group size: ", splits.size(), ", not ",
-                      size);
+                      ": Number of tensor splits not equal to group size: ", splits.size(),
+                      ", not ", size);
     int64_t sum = 0;
     for (int64_t split : splits) {
         TORCH_CHECK_VALUE(split >= 0, "weft: ", name, ": ", what,

@@ -3,7 +3,8 @@
 
 #include <ATen/ATen.h>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 using c10d::OpType;
 
@@ -22,7 +23,8 @@ c10dWorkPtr ProcessGroupWeft::broadcast(Tensors &tensors, const c10d::BroadcastO
     });
 }
 
-namespace {
+namespace
+{
 
 // A block of this rank, and room for those of all.
 struct GatherBuffers {
@@ -72,9 +74,8 @@ c10dWorkPtr ProcessGroupWeft::_allgather_base(at::Tensor &output, at::Tensor &in
     return call.run(options.asyncOp, [&](Path &path, Operation &op) { buffers.begin(path, op); });
 }
 
-c10dWorkPtr
-ProcessGroupWeft::allgather_into_tensor_coalesced(Tensors &outputs, Tensors &inputs,
-                                                  const c10d::AllgatherOptions &options)
+c10dWorkPtr ProcessGroupWeft::allgather_into_tensor_coalesced(Tensors &outputs, Tensors &inputs,
+                                                              const c10d::AllgatherOptions &options)
 {
     const char *name = "all_gather_into_tensor_coalesced";
     TORCH_CHECK_VALUE(!inputs.empty() && outputs.size() == inputs.size(), "weft: ", name,
@@ -82,6 +83,7 @@ ProcessGroupWeft::allgather_into_tensor_coalesced(Tensors &outputs, Tensors &inp
                       outputs.size(), " and ", inputs.size());
     Call call(*this, OpType::ALLGATHER_INTO_TENSOR_COALESCED, name, options.timeout);
     call.about(inputs[0]);
+    call.note(inputs);
     std::vector<GatherBuffers> buffers;
     for (size_t i = 0; i < inputs.size(); i++) {
         check_gather_sizes(inputs[i], outputs[i], getSize(), name);
@@ -102,7 +104,8 @@ static void broadcast_blocks(Path &path, Operation &op, Tensors &blocks)
                        static_cast<int>(root));
 }
 
-static Tensors blocks_with_own(Call &call, const Tensors &outputs, const at::Tensor &input, int rank)
+static Tensors blocks_with_own(Call &call, const Tensors &outputs, const at::Tensor &input,
+                               int rank)
 {
     Tensors blocks;
     for (size_t i = 0; i < outputs.size(); i++) {
@@ -153,6 +156,7 @@ c10dWorkPtr ProcessGroupWeft::allgather_coalesced(TensorLists &outputs, Tensors 
                           list.size(), ")");
     Call call(*this, OpType::ALLGATHER_COALESCED, name, options.timeout);
     call.about(inputs[0]);
+    call.note(inputs);
     std::vector<GatherBuffers> buffers;
     for (size_t i = 0; i < inputs.size(); i++) {
         Tensors list;

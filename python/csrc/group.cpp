@@ -8,7 +8,8 @@
 
 #include <algorithm>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 ProcessGroupWeft::Options::Options(Milliseconds timeout) : c10d::Backend::Options("weft", timeout)
 {
@@ -26,8 +27,7 @@ ProcessGroupWeft::ProcessGroupWeft(const StorePtr &store, int rank, int size,
     library_.hold(store, rank, size);
     try {
         const std::string &name = options_->group_name;
-        Meeting meeting =
-            meet(*store, name, rank, size, library_.mpi_rank(), options_->timeout);
+        Meeting meeting = meet(*store, name, rank, size, library_.mpi_rank(), options_->timeout);
         std::string tag = "torch/" + name + "/" + std::to_string(meeting.generation);
         comm_ = library_.make_comm(meeting.mpi_ranks, tag);
         identity_ = std::make_shared<const GroupIdentity>(
@@ -95,8 +95,8 @@ void ProcessGroupWeft::check_open(const char *operation) const
 
 void ProcessGroupWeft::check_rank(int64_t rank, const char *operation, const char *role) const
 {
-    TORCH_CHECK(rank >= 0 && rank < getSize(), "weft: ", operation, ": invalid ", role, " rank: ",
-                rank, "; the group has ", getSize(), " ranks");
+    TORCH_CHECK(rank >= 0 && rank < getSize(), "weft: ", operation, ": invalid ", role,
+                " rank: ", rank, "; the group has ", getSize(), " ranks");
 }
 
 Path &ProcessGroupWeft::path_of(c10::Device device)

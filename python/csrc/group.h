@@ -7,7 +7,8 @@
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 using Tensors = std::vector<at::Tensor>;
 using TensorLists = std::vector<std::vector<at::Tensor>>;
@@ -16,8 +17,9 @@ using Milliseconds = std::chrono::milliseconds;
 
 class StreamPaths;
 
-class ProcessGroupWeft : public c10d::Backend {
-public:
+class ProcessGroupWeft : public c10d::Backend
+{
+  public:
     struct Options : c10d::Backend::Options {
         explicit Options(Milliseconds timeout = kBackendDefaultTimeout);
         c10::intrusive_ptr<c10d::Backend::Options> clone() const override;
@@ -105,7 +107,7 @@ public:
     c10dWorkPtr barrier(const c10d::BarrierOptions &options) override;
     void monitoredBarrier(const c10d::BarrierOptions &options, bool wait_all_ranks) override;
 
-private:
+  private:
     friend class Call;
 
     at::Tensor gathered(at::Tensor tensor, Milliseconds timeout);
@@ -132,13 +134,19 @@ private:
 };
 
 /** A call of a torch operation, from its arguments to the work that is returned. */
-class Call {
-public:
+class Call
+{
+  public:
     Call(ProcessGroupWeft &group, c10d::OpType type, const char *operation,
          Milliseconds timeout = c10d::kUnsetTimeout);
 
     /** Names the tensor whose size and type error messages tell, and chooses the path by it. */
     void about(const at::Tensor &tensor);
+    /** Has a profiler show all of them. */
+    void note(const Tensors &tensors)
+    {
+        operation_.noted = tensors;
+    }
     void use_device(c10::Device device)
     {
         path_ = &group_.path_of(device);
@@ -180,7 +188,7 @@ public:
         return finish(is_async);
     }
 
-private:
+  private:
     c10dWorkPtr finish(bool is_async);
     void give_up();
     bool join_coalesced();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "path.h"
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 void HostPath::allreduce(Operation &op, const void *in, void *out, MPI_Count count,
                          const Reduction &how)
@@ -20,9 +21,9 @@ void HostPath::reduce(Operation &op, const void *in, void *out, MPI_Count count,
 void HostPath::reduce_scatter(Operation &op, const void *in, void *out, MPI_Count count,
                               const Reduction &how)
 {
-    check_mpi(MPI_Ireduce_scatter_block_c(in, out, count, how.datatype, how.op, comm_,
-                                          op.next_request()),
-              op.about);
+    check_mpi(
+        MPI_Ireduce_scatter_block_c(in, out, count, how.datatype, how.op, comm_, op.next_request()),
+        op.about);
 }
 
 void HostPath::broadcast(Operation &op, void *data, MPI_Count bytes, int root)
@@ -32,23 +33,22 @@ void HostPath::broadcast(Operation &op, void *data, MPI_Count bytes, int root)
 
 void HostPath::allgather(Operation &op, const void *in, void *out, MPI_Count bytes)
 {
-    check_mpi(MPI_Iallgather_c(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, comm_,
-                               op.next_request()),
+    check_mpi(MPI_Iallgather_c(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, comm_, op.next_request()),
               op.about);
 }
 
 void HostPath::gather(Operation &op, const void *in, void *out, MPI_Count bytes, int root)
 {
-    check_mpi(MPI_Igather_c(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, root, comm_,
-                            op.next_request()),
-              op.about);
+    check_mpi(
+        MPI_Igather_c(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, root, comm_, op.next_request()),
+        op.about);
 }
 
 void HostPath::scatter(Operation &op, const void *in, void *out, MPI_Count bytes, int root)
 {
-    check_mpi(MPI_Iscatter_c(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, root, comm_,
-                             op.next_request()),
-              op.about);
+    check_mpi(
+        MPI_Iscatter_c(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, root, comm_, op.next_request()),
+        op.about);
 }
 
 void HostPath::alltoall(Operation &op, const void *in, void *out, MPI_Count bytes)
@@ -57,15 +57,15 @@ void HostPath::alltoall(Operation &op, const void *in, void *out, MPI_Count byte
               op.about);
 }
 
-namespace {
+namespace
+{
 // The arguments of an alltoallw for pieces anywhere in memory.
 struct PieceArguments {
     std::vector<MPI_Count> counts;
     std::vector<MPI_Aint> addresses;
     std::vector<MPI_Datatype> datatypes;
 
-    explicit PieceArguments(const std::vector<Piece> &pieces)
-        : datatypes(pieces.size(), MPI_BYTE)
+    explicit PieceArguments(const std::vector<Piece> &pieces) : datatypes(pieces.size(), MPI_BYTE)
     {
         for (const Piece &piece : pieces) {
             MPI_Aint address = 0;

@@ -5,7 +5,8 @@
 
 #include <future>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 Library &Library::instance()
 {
@@ -84,8 +85,8 @@ MPI_Comm Library::make_comm(const std::vector<int> &members, const std::string &
     check_mpi(MPI_Group_incl(world_, static_cast<int>(members.size()), members.data(), &group),
               "MPI_Group_incl");
     MPI_Comm comm = MPI_COMM_NULL;
-    int err = MPI_Comm_create_from_group(group, name.c_str(), MPI_INFO_NULL, MPI_ERRORS_RETURN,
-                                         &comm);
+    int err =
+        MPI_Comm_create_from_group(group, name.c_str(), MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
     MPI_Group_free(&group);
     check_mpi(err, "MPI_Comm_create_from_group");
     return comm;

@@ -7,12 +7,14 @@
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 using StorePtr = c10::intrusive_ptr<c10d::Store>;
 
-class Library {
-public:
+class Library
+{
+  public:
     /** The one of this process. It is never destroyed, since threads may outlive main(). */
     static Library &instance();
 
@@ -41,7 +43,7 @@ public:
         return progress_;
     }
 
-private:
+  private:
     Library() : progress_(alarms_)
     {
     }

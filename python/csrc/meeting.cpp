@@ -5,7 +5,8 @@
 
 #include <sstream>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 static std::string missing_ranks(c10d::Store &store, const std::string &prefix, int size)
 {

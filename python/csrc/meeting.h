@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 struct Meeting {
     std::vector<int> mpi_ranks; // of the members

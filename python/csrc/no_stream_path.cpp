@@ -2,7 +2,8 @@
 // For a torch without CUDA.
 #include "stream_path.h"
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 std::unique_ptr<StreamPaths> make_stream_paths(MPI_Comm)
 {

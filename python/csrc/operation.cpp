@@ -5,7 +5,8 @@
 
 #include <sstream>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 static std::string size_error(int64_t expected, const MPI_Status &status)
 {
@@ -58,7 +59,7 @@ std::exception_ptr Operation::conclude()
         }
     }
     kept.clear();
-    subject.reset();
+    noted.clear();
     after.clear();
     return error;
 }

@@ -12,7 +12,8 @@
 
 #include <functional>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 /** A receive among the requests of an operation. */
 struct Receive {
@@ -26,19 +27,14 @@ struct Operation {
     Description about;
     c10::SmallVector<MPI_Request, 2> requests; // MPI_REQUEST_NULL: complete
     c10::SmallVector<Receive, 1> receives;
-    at::Tensor subject;                                // whose size and type messages tell
-    std::vector<at::Tensor> outputs;                   // the result, as the caller sees it
-    c10::SmallVector<at::Tensor, 2> kept;              // inputs and staging tensors
-    c10::SmallVector<std::function<void()>, 1> after;  // run in this order when all is complete
-    int source = -1;                                   // of the last message received
-    Path *path = nullptr; // of a device's stream; null: the host's
-    std::string failure;                               // not empty: why it has failed
+    std::vector<at::Tensor> noted;                    // what a profiler shows as the inputs
+    std::vector<at::Tensor> outputs;                  // the result, as the caller sees it
+    c10::SmallVector<at::Tensor, 2> kept;             // inputs and staging tensors
+    c10::SmallVector<std::function<void()>, 1> after; // run in this order when all is complete
+    int source = -1;                                  // of the last message received
+    Path *path = nullptr;                             // of a device's stream; null: the host's
+    std::string failure;                              // not empty: why it has failed
 
-    /** What a profiler notes as the input. */
-    std::vector<at::Tensor> noted_inputs() const
-    {
-        return subject.defined() ? std::vector<at::Tensor>{subject} : std::vector<at::Tensor>();
-    }
     /** A place for the request of one more MPI call. */
     MPI_Request *next_request()
     {

@@ -6,7 +6,8 @@
 #include "operation.h"
 #include "types.h"
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 /** Bytes that go to, or come from, one rank. */
 struct Piece {
@@ -14,8 +15,9 @@ struct Piece {
     MPI_Count bytes;
 };
 
-class Path {
-public:
+class Path
+{
+  public:
     virtual ~Path() = default;
     /** Before the first call of an operation, when its tensors are ready. */
     virtual void prepare(Operation &)
@@ -43,8 +45,9 @@ public:
     virtual void barrier(Operation &op) = 0;
 };
 
-class HostPath : public Path {
-public:
+class HostPath : public Path
+{
+  public:
     explicit HostPath(MPI_Comm comm) : comm_(comm)
     {
     }
@@ -65,7 +68,7 @@ public:
     void recv(Operation &op, void *data, MPI_Count bytes, int from, int tag) override;
     void barrier(Operation &op) override;
 
-private:
+  private:
     MPI_Comm comm_;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "progress.h"
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 // How long a work stays fresh. A caller that waits at once is as a rule done by then, and while
 // works come and go the thread looks once in this time, so that a caller need not wake it.
@@ -187,8 +188,8 @@ void ProgressThread::wait_in_mpi(std::unique_lock<std::mutex> &lock)
     std::vector<int> indices(waiting_.requests.size());
     std::vector<MPI_Status> statuses(waiting_.requests.size());
     int completed = 0;
-    int err = MPI_Waitsome(count, waiting_.requests.data(), &completed, indices.data(),
-                           statuses.data());
+    int err =
+        MPI_Waitsome(count, waiting_.requests.data(), &completed, indices.data(), statuses.data());
     indices.resize(completed == MPI_UNDEFINED ? 0 : static_cast<size_t>(completed));
     alarm_->request = waiting_.requests[1];
     alarms_.clear(alarm_);

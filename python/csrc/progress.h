@@ -12,10 +12,12 @@
 #include "alarm.h"
 #include "work.h"
 
-namespace weft_torch {
+namespace weft_torch
+{
 
-class ProgressThread {
-public:
+class ProgressThread
+{
+  public:
     explicit ProgressThread(AlarmClock &alarms) : alarms_(alarms)
     {
     }
@@ -39,7 +41,7 @@ public:
         return alarms_;
     }
 
-private:
+  private:
     struct Waiting { // what MPI_Waitsome is called with
         std::vector<MPI_Request> requests;
         std::vector<std::pair<Operation *, size_t>> owners; // behind the two signals

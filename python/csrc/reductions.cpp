@@ -3,11 +3,13 @@
 
 #include <ATen/ATen.h>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 using c10d::OpType;
 
-namespace {
+namespace
+{
 
 // Scale the sum in `plain`, before it is copied to where it goes.
 void average(Call &call, const Reduction &how, const at::Tensor &plain)
@@ -56,15 +58,15 @@ c10dWorkPtr ProcessGroupWeft::allreduce(Tensors &tensors, const c10d::AllreduceO
     });
 }
 
-c10dWorkPtr
-ProcessGroupWeft::allreduce_coalesced(Tensors &tensors,
-                                      const c10d::AllreduceCoalescedOptions &options)
+c10dWorkPtr ProcessGroupWeft::allreduce_coalesced(Tensors &tensors,
+                                                  const c10d::AllreduceCoalescedOptions &options)
 {
     const char *name = "all_reduce_coalesced";
     TORCH_CHECK_VALUE(!tensors.empty(), "weft: ", name, ": requires non-empty tensor list");
     all_alike(tensors, tensors[0], name);
     Call call(*this, OpType::ALLREDUCE_COALESCED, name, options.timeout);
     call.about(tensors[0]);
+    call.note(tensors);
     Reduction how = reduction_of(options.reduceOp, tensors[0].scalar_type(), getSize(), name);
     call.about_reduction(how);
     Tensors buffers;
@@ -89,16 +91,18 @@ c10dWorkPtr ProcessGroupWeft::reduce(Tensors &tensors, const c10d::ReduceOptions
     Reduction how = reduction_of(options.reduceOp, tensor.scalar_type(), getSize(), "reduce");
     call.about_reduction(how);
     bool is_root = root == getRank();
-    at::Tensor buffer = is_root ? buffer_in_place(call, how, tensor)
-                                : call.input(premultiplied(how, tensor));
+    at::Tensor buffer =
+        is_root ? buffer_in_place(call, how, tensor) : call.input(premultiplied(how, tensor));
     call.result(tensor);
     return call.run(options.asyncOp, [&](Path &path, Operation &op) {
         path.reduce(op, is_root ? MPI_IN_PLACE : buffer.const_data_ptr(),
-                    is_root ? buffer.mutable_data_ptr() : nullptr, count_of(buffer, how), how, root);
+                    is_root ? buffer.mutable_data_ptr() : nullptr, count_of(buffer, how), how,
+                    root);
     });
 }
 
-namespace {
+namespace
+{
 
 // One block for each rank in `input`, and the sum of this rank's in `output`.
 struct ScatterBuffers {
@@ -163,6 +167,7 @@ ProcessGroupWeft::reduce_scatter_tensor_coalesced(Tensors &outputs, Tensors &inp
                       " and ", outputs.size());
     Call call(*this, OpType::REDUCE_SCATTER_TENSOR_COALESCED, name, options.timeout);
     call.about(outputs[0]);
+    call.note(inputs);
     std::vector<Reduction> how;
     std::vector<ScatterBuffers> buffers;
     for (size_t i = 0; i < outputs.size(); i++) {
@@ -195,9 +200,10 @@ c10dWorkPtr ProcessGroupWeft::reduce_scatter(Tensors &outputs, TensorLists &inpu
     at::Tensor &output = only(outputs, name);
     Tensors &blocks = only_list(inputs, getSize(), name, "input");
     bool are_alike = all_alike(blocks, output, name);
-    TORCH_CHECK_VALUE(blocks[static_cast<size_t>(getRank())].numel() == output.numel(), "weft: ",
-                      name, ": the output has ", output.numel(), " elements, but the input for rank ",
-                      getRank(), " has ", blocks[static_cast<size_t>(getRank())].numel());
+    TORCH_CHECK_VALUE(blocks[static_cast<size_t>(getRank())].numel() == output.numel(),
+                      "weft: ", name, ": the output has ", output.numel(),
+                      " elements, but the input for rank ", getRank(), " has ",
+                      blocks[static_cast<size_t>(getRank())].numel());
     Call call(*this, OpType::REDUCE_SCATTER, name, options.timeout);
     call.about(output);
     Reduction how = reduction_of(options.reduceOp, output.scalar_type(), getSize(), name);

@@ -5,9 +5,11 @@
 
 #include <ATen/ATen.h>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
-namespace {
+namespace
+{
 
 at::Tensor padded(const at::Tensor &tensor, int64_t dim, int64_t length)
 {

@@ -7,10 +7,12 @@
 
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
-class StreamPaths {
-public:
+class StreamPaths
+{
+  public:
     virtual ~StreamPaths() = default;
     virtual Path &path_of(c10::DeviceIndex device) = 0;
     virtual c10::intrusive_ptr<c10d::Work> finish(Path &path, Operation &&operation,

@@ -3,7 +3,8 @@
 
 #include <ATen/ATen.h>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 at::Tensor &only(Tensors &tensors, const char *operation)
 {
@@ -65,7 +66,8 @@ bool overlap(const at::Tensor &a, const at::Tensor &b)
 
 bool is_block(const at::Tensor &whole, const at::Tensor &block, int rank)
 {
-    return span_of(block).first == span_of(whole).first + block.nbytes() * static_cast<size_t>(rank);
+    return span_of(block).first ==
+           span_of(whole).first + block.nbytes() * static_cast<size_t>(rank);
 }
 
 static bool lie_in_a_row(const Tensors &tensors)

@@ -4,7 +4,8 @@
 
 #include "group.h"
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 /** The one tensor of a list that torch makes of a single one. */
 at::Tensor &only(Tensors &tensors, const char *operation);

@@ -4,7 +4,8 @@
 #include <ATen/ATen.h>
 #include <mpix.h>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 using c10::ScalarType;
 using c10d::ReduceOp;
@@ -72,10 +73,11 @@ static const OpRow *op_row(ReduceOp::RedOpType kind)
 static void check_kind(const OpRow &row, ScalarType dtype, const char *operation)
 {
     bool is_bitwise = row.op == MPI_BAND || row.op == MPI_BOR || row.op == MPI_BXOR;
-    TORCH_CHECK(!is_bitwise || c10::isIntegralType(dtype, /*includeBool=*/true), "weft: ", operation,
-                ": Cannot use ReduceOp.", row.kind == ReduceOp::BAND  ? "BAND"
-                                          : row.kind == ReduceOp::BOR ? "BOR"
-                                                                      : "BXOR",
+    TORCH_CHECK(!is_bitwise || c10::isIntegralType(dtype, /*includeBool=*/true),
+                "weft: ", operation, ": Cannot use ReduceOp.",
+                row.kind == ReduceOp::BAND  ? "BAND"
+                : row.kind == ReduceOp::BOR ? "BOR"
+                                            : "BXOR",
                 " with non-integral dtype ", dtype);
     bool is_ordered = row.op == MPI_MIN || row.op == MPI_MAX;
     TORCH_CHECK(!is_ordered || !c10::isComplexType(dtype), "weft: ", operation,

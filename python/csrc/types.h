@@ -6,7 +6,8 @@
 
 #include <mpi.h>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 /** A reduction of tensors of one type. Scales are applied by the caller: `premultiply` to what is
  * sent, `divide_by` to the result. */

@@ -5,11 +5,11 @@
 
 #include <ATen/core/ivalue.h>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 WeftWork::WeftWork(Operation &&operation, c10d::OpType type, ProgressThread &progress)
-    : Work(operation.about.group->rank, type, operation.about.title(),
-           operation.noted_inputs()),
+    : Work(operation.about.group->rank, type, operation.about.title(), operation.noted),
       operation_(std::move(operation)), progress_(progress),
       deadline_(Clock::now() + operation_.about.timeout)
 {
@@ -120,8 +120,8 @@ FuturePtr WeftWork::getFuture()
 {
     std::unique_lock<std::mutex> lock(mutex_);
     if (!future_) {
-        future_ = c10::make_intrusive<c10::ivalue::Future>(
-            c10::ListType::create(c10::TensorType::get()));
+        future_ =
+            c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
         if (completed_ && exception_)
             future_->setError(exception_);
         else if (completed_)

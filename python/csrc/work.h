@@ -9,13 +9,15 @@
 
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
-namespace weft_torch {
+namespace weft_torch
+{
 
 class ProgressThread;
 using FuturePtr = c10::intrusive_ptr<c10::ivalue::Future>;
 
-class WeftWork : public c10d::Work {
-public:
+class WeftWork : public c10d::Work
+{
+  public:
     WeftWork(Operation &&operation, c10d::OpType type, ProgressThread &progress);
 
     bool isCompleted() override;
@@ -31,7 +33,7 @@ public:
      * thread that owns the requests. */
     void conclude(std::exception_ptr error);
 
-private:
+  private:
     friend class ProgressThread;
     enum class Owner { NOBODY, WAITER, PROGRESS };
 
