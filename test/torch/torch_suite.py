@@ -42,6 +42,8 @@ for names in (distributed_test.PROFILING_SUPPORTED_BACKENDS,
 class TestWeft(distributed_test.TestDistBackend, distributed_test.DistributedTest._DistTestBase):
     """The ranks are forks of this process: torch is imported once."""
 
+    test_ddp_logging_data_cpu = None  # README.md says why
+
     def setUp(self):
         super().setUp()
         self._start_processes(multiprocessing.get_context("fork").Process)
