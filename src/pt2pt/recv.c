@@ -73,6 +73,7 @@ int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out)
     recv->is_queued = recv->is_blocking = false;
     recv->peer = MPI_PROC_NULL;
     recv->is_streaming = false;
+    recv->is_preferred = false;
     recv->is_landing = false;
     recv->device = NULL;
     weft_type_retain(args->type);
@@ -175,10 +176,12 @@ static bool read_directly(weft_recv_t *recv, weft_endpoint_t *endpoint, const we
 
 static void tell_stream_over(weft_recv_t *recv, size_t bytes)
 {
-    weft_endpoint_t *endpoint = weft_process_reached(recv->peer);
-    if (recv->is_preferred && endpoint != NULL)
-        endpoint->remote->stream_over(endpoint, bytes);
+    if (!recv->is_preferred)
+        return;
     recv->is_preferred = false;
+    weft_endpoint_t *endpoint = weft_process_reached(recv->peer);
+    if (endpoint != NULL)
+        endpoint->remote->stream_over(endpoint, bytes);
 }
 
 void wefti_recv_finish(weft_recv_t *recv)
