@@ -88,25 +88,25 @@ static size_t boards_offset(int ranks, size_t data_bytes, size_t large_bytes)
     return large_offset(ranks, data_bytes) + pairs_of(ranks) * large_bytes;
 }
 
-/* The largest power of two, between the two bounds, with which the rings of all pairs fit into
- * WEFT_SHM_BYTES. */
-static size_t ring_bytes_for(int ranks, size_t least, size_t most)
+/* The largest power of two up to `most` with which a ring for each pair fits into `bytes`; not less
+ * than DATA_BYTES_MIN. */
+static size_t ring_bytes_for(int ranks, size_t bytes, size_t most)
 {
-    size_t share = weft_config.SHM_BYTES / pairs_of(ranks);
-    size_t bytes = most;
-    while (bytes > least && bytes > share)
-        bytes /= 2;
-    return bytes;
+    size_t share = bytes / pairs_of(ranks), ring = most;
+    while (ring > DATA_BYTES_MIN && ring > share)
+        ring /= 2;
+    return ring;
 }
 
+/* Few pairs send so much that they get a large ring, but many may talk. */
 static size_t data_bytes_for(int ranks)
 {
-    return ring_bytes_for(ranks, DATA_BYTES_MIN, DATA_BYTES_MAX);
+    return ring_bytes_for(ranks, weft_config.SHM_BYTES / 4, DATA_BYTES_MAX);
 }
 
 static size_t large_bytes_for(int ranks)
 {
-    size_t bytes = ring_bytes_for(ranks, DATA_BYTES_MIN, LARGE_BYTES_MAX);
+    size_t bytes = ring_bytes_for(ranks, weft_config.SHM_BYTES, LARGE_BYTES_MAX);
     return bytes < LARGE_BYTES_MIN ? 0 : bytes;
 }
 
