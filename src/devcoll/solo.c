@@ -12,6 +12,8 @@
 #include "pt2pt/pt2pt.h"
 #include "base/log.h"
 
+#include <stdint.h>
+
 static bool solo_knows(weft_coll_t coll)
 {
     (void)coll;
@@ -29,7 +31,9 @@ static void copy_staging_buffer(weft_task_t *task, weft_side_t side)
         weft_coll_region_t region = wefti_regions_at(regions, i);
         if (region.count == 0)
             continue;
-        weft_elements_t user = {regions->buf + region.offset, region.count, region.type};
+        /* on integers, since the buffer may be MPI_BOTTOM */
+        char *at = (char *)((uintptr_t)regions->buf + (uintptr_t)region.offset);
+        weft_elements_t user = {at, region.count, region.type};
         weft_elements_t host = {wefti_staging_buffer_at(buffer, region.offset), region.count,
                                 region.type};
         wefti_task_copy(task, side == WEFT_GIVES ? &user : &host,
