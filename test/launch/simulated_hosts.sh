@@ -26,7 +26,9 @@ int main(void)
         if (strstr(line, " rw-s ") != NULL && sscanf(line, "%*s %*s %*s %*s %lu", &inode) == 1)
             snprintf(all + strlen(all), sizeof(all) - strlen(all), " %lu", inode);
     }
+    fclose(maps);
     printf("%s %d%s\n", name, here, all);
+    MPI_Comm_free(&host);
     MPI_Finalize();
     return 0;
 }
