@@ -70,13 +70,12 @@ expect 0 "$MPIRUN" --report -n 2 ./shares
 cat >takes.c <<'EOF'
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 int main(void)
 {
     enum { TRIPS = 40, BYTES = 8000000 };
     int rank;
-    char *data = calloc(1, BYTES);
+    static char data[BYTES];
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Barrier(MPI_COMM_WORLD);
