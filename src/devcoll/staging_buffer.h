@@ -36,10 +36,10 @@ const weft_staging_buffer_t *wefti_staging_buffers_of(const weft_staging_buffers
                                                       const weft_regions_t *regions);
 
 /** The address in the staging buffer that stands for `offset` bytes from the start of the user's
- * buffer. */
+ * buffer; it may lie before the memory, if the data do not begin there. */
 static inline void *wefti_staging_buffer_at(const weft_staging_buffer_t *buffer, ptrdiff_t offset)
 {
-    return buffer->memory + (offset - buffer->low);
+    return (void *)((uintptr_t)buffer->memory + (uintptr_t)(offset - buffer->low));
 }
 
 #endif
