@@ -10,6 +10,8 @@
 #include "devcoll/regions.h"
 #include "runtime/device.h"
 
+#include <stdint.h>
+
 /** The host memory that stands for one buffer of the call. */
 typedef struct weft_staging_buffer {
     char *memory;  /* NULL: the user's buffer is host memory, and nothing stands for it */
