@@ -61,7 +61,7 @@ judge() {
         IFS='
 '
         set -f
-        exec timeout 480 "$MPIRUN" -l -n "$ranks" "$place/bin/python" "$place/mpi4py-$version/test/main.py" -v \
+        exec timeout 900 "$MPIRUN" -l -n "$ranks" "$place/bin/python" "$place/mpi4py-$version/test/main.py" -v \
             $(options e "$modules_left_out") $(options x "$tests_left_out") "$@"
     ) || fail "mpi4py's tests on $ranks ranks: exit code $?"
 }
