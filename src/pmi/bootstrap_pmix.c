@@ -147,17 +147,6 @@ static int pmix_open(weft_pmi_job_t *out)
     return err;
 }
 
-static int copy_value(const void *data, size_t bytes, void **out)
-{
-    void *result = weft_alloc(bytes);
-    if (result == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "a start-up message of %zu bytes", bytes);
-    if (bytes > 0)
-        memcpy(result, data, bytes);
-    *out = result;
-    return MPI_SUCCESS;
-}
-
 static int pmix_put(const char *key, const void *data, size_t bytes)
 {
     pmix_value_t value = {.type = PMIX_BYTE_OBJECT,
@@ -250,7 +239,7 @@ static int pmix_get(int rank, const char *key, void **out, size_t *bytes_out)
         return weft_fail(MPI_ERR_OTHER, "there is no start-up data %s of rank %d: %s", key, rank,
                          PMIx_Error_string(status));
     int err = value->type == PMIX_BYTE_OBJECT
-                  ? copy_value(value->data.bo.bytes, value->data.bo.size, out)
+                  ? weft_pmi_copy_value(value->data.bo.bytes, value->data.bo.size, out)
                   : weft_fail(MPI_ERR_OTHER, "start-up data %s of rank %d is no blob", key, rank);
     if (err == MPI_SUCCESS)
         *bytes_out = value->data.bo.size;

@@ -33,6 +33,9 @@ typedef struct weft_bootstrap {
     const weft_bootstrap_calls_t *calls;
 } weft_bootstrap_t;
 
+/** A copy of a value, to be given to weft_free(). MPI_ERR_NO_MEM with a text. */
+int weft_pmi_copy_value(const void *data, size_t bytes, void **out);
+
 extern const weft_bootstrap_t weft_program_bootstrap; /* what MPIX_Bootstrap_set has been given */
 extern const weft_bootstrap_t weft_pmix_bootstrap;
 extern const weft_bootstrap_t weft_file_bootstrap;

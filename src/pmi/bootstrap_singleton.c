@@ -54,17 +54,6 @@ static void release_entry(pmi_entry_t *entry)
     weft_free(entry);
 }
 
-static int copy_data(const void *data, size_t bytes, void **out)
-{
-    void *result = weft_alloc(bytes);
-    if (result == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "a start-up message of %zu bytes", bytes);
-    if (bytes > 0)
-        memcpy(result, data, bytes);
-    *out = result;
-    return MPI_SUCCESS;
-}
-
 static int singleton_put(const char *key, const void *data, size_t bytes)
 {
     pmi_entry_t *entry = weft_alloc_zeroed(1, sizeof(*entry));
@@ -77,7 +66,7 @@ static int singleton_put(const char *key, const void *data, size_t bytes)
     entry->bytes = bytes;
     entry->key = weft_strdup(key);
     int err = entry->key == NULL ? weft_fail(MPI_ERR_NO_MEM, "a copy of the key %s", key)
-                                 : copy_data(data, bytes, &entry->data);
+                                 : weft_pmi_copy_value(data, bytes, &entry->data);
     if (err != MPI_SUCCESS)
         release_entry(entry);
     return err;
@@ -100,7 +89,7 @@ static int singleton_get(int rank, const char *key, void **out, size_t *bytes_ou
     (void)rank;
     if (entry == NULL)
         return weft_fail(MPI_ERR_OTHER, "there is no start-up data %s", key);
-    int err = copy_data(entry->data, entry->bytes, out);
+    int err = weft_pmi_copy_value(entry->data, entry->bytes, out);
     if (err == MPI_SUCCESS)
         *bytes_out = entry->bytes;
     return err;

@@ -4,6 +4,7 @@
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "mpi.h"
 #include "pmi/bootstrap_private.h"
 
@@ -69,6 +70,17 @@ int weft_pmi_open(weft_pmi_job_t *out)
                         "WEFT_BOOTSTRAP is %s, but this process was not started in that way",
                         weft_config.BOOTSTRAP);
     return err;
+}
+
+int weft_pmi_copy_value(const void *data, size_t bytes, void **out)
+{
+    void *result = weft_alloc(bytes);
+    if (result == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "a start-up message of %zu bytes", bytes);
+    if (bytes > 0)
+        memcpy(result, data, bytes);
+    *out = result;
+    return MPI_SUCCESS;
 }
 
 int weft_pmi_put(const char *key, const void *data, size_t bytes)
