@@ -27,10 +27,13 @@ static inline unsigned weft_shape_fulfils(const weft_shape_t *shape, bool commut
            (shape->is_consecutive ? WEFT_NEEDS_BLOCKS : 0);
 }
 
-/* The members of weft_how_t that an algorithm uses. */
+/* The members of weft_how_t that an algorithm uses, and an order of operands. */
 enum {
     WEFT_HAS_RADIX = 1,
     WEFT_HAS_SEGMENT = 2,
+    /* Of a reduction: every element is ((x0 op x1) op x2) ..., in the order of ranks, which is what
+     * WEFT_REPRODUCIBLE asks for. */
+    WEFT_HAS_FOLD = 4,
 };
 
 typedef struct weft_algorithm {

@@ -92,12 +92,19 @@ static unsigned fulfilled(const weft_coll_args_t *args, const weft_shape_t *shap
            weft_shape_fulfils(shape, commutes);
 }
 
+/* A flat tree reduces in the order of ranks. Both groups then have trees of their own. */
+static int inter_radix(const weft_coll_args_t *args)
+{
+    int size = args->inter->group->size;
+    return weft_config.REPRODUCIBLE && args->op != NULL && size > 2 ? size : 2;
+}
+
 /* Ranks of several nodes must choose alike, so facts of a single host have no influence there. */
 static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
                             const weft_shape_t *shape)
 {
     if (args->inter != NULL)
-        return (weft_choice_t){.algorithm = weft_inter_algorithm(coll), .radix = 2};
+        return (weft_choice_t){.algorithm = weft_inter_algorithm(coll), .radix = inter_radix(args)};
     if (weft_coll_is_neighbor(coll))
         return (weft_choice_t){.algorithm = weft_neighbor_algorithm(coll), .radix = 2};
     bool is_one = shape->nodes == 1;
@@ -107,6 +114,7 @@ static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
                                  .ranks = args->comm->size,
                                  .bytes = bytes_of_call(coll, args),
                                  .has = fulfilled(args, shape),
+                                 .must_fold = args->op != NULL && weft_config.REPRODUCIBLE,
                                  .nodes = shape->nodes,
                                  .least = shape->least,
                                  .most = shape->most,

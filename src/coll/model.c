@@ -146,6 +146,17 @@ double weft_blocks_tree_us(const weft_link_cost_t *link, int size, int radix, do
     return sum;
 }
 
+double weft_bruck_us(const weft_link_cost_t *link, int size, int radix, double bytes)
+{
+    double sum = 0;
+    for (double have = 1; have < size; have *= radix) {
+        double others = size / have < radix ? size / have : radix;
+        sum += weft_round_us(link, others - 1 > 1 ? others - 1 : 1,
+                             (have < size - have ? have : size - have) * bytes);
+    }
+    return sum;
+}
+
 double weft_multiplying_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
                            double bytes)
 {

@@ -73,6 +73,10 @@ double weft_reduce_tree_us(const weft_model_t *model, const weft_link_cost_t *li
 /** The same for a gather or scatter of blocks of `bytes`. */
 double weft_blocks_tree_us(const weft_link_cost_t *link, int size, int radix, double bytes);
 
+/** An allgather of `size` blocks of `bytes` by Bruck's algorithm: in each round a member sends all
+ * its blocks k - 1 times. */
+double weft_bruck_us(const weft_link_cost_t *link, int size, int radix, double bytes);
+
 /** Recursive multiplying of vectors of `bytes` over `size` ranks. */
 double weft_multiplying_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
                            double bytes);

@@ -224,7 +224,16 @@ static bool holds(const weft_tuning_row_t *row, const weft_tuning_query_t *query
 static bool fits(const weft_tuning_row_t *row, const weft_tuning_query_t *query)
 {
     return holds(row, query) && weft_tuning_covers(&row->range, query->ranks, query->bytes) &&
-           (row->algorithm == NULL || (row->algorithm->needs & ~query->has) == 0);
+           (row->algorithm == NULL || weft_algorithm_fits(row->algorithm, query));
+}
+
+/* The last row fits every call, unless that must be a fold. */
+static weft_choice_t choose_first(const weft_tuning_query_t *query)
+{
+    const weft_algorithm_t *its = colls[query->coll].algorithms;
+    while (its[1].name != NULL && !weft_algorithm_fits(its, query))
+        its++;
+    return (weft_choice_t){its, WEFT_TUNING_RADIX, 0, 0, false, -1};
 }
 
 weft_choice_t weft_tuning_choose(const weft_tuning_query_t *query)
@@ -241,7 +250,7 @@ weft_choice_t weft_tuning_choose(const weft_tuning_query_t *query)
         }
         return choice;
     }
-    return (weft_choice_t){colls[query->coll].algorithms, WEFT_TUNING_RADIX, 0, 0, false, -1};
+    return choose_first(query);
 }
 
 weft_method_choice_t weft_tuning_choose_method(weft_coll_t coll, int ranks, size_t bytes,

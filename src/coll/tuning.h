@@ -15,6 +15,7 @@ typedef struct weft_tuning_query {
     int ranks;
     size_t bytes;
     unsigned has;       /* WEFT_NEEDS_ flags that the call fulfils */
+    bool must_fold;     /* only algorithms with WEFT_HAS_FOLD */
     int nodes;          /* 0 counts as 1 */
     int least, most;    /* the smallest and largest number of ranks on a node; where nodes > 1 */
     const char *fabric; /* the provider between nodes; NULL counts as "" */
@@ -35,7 +36,15 @@ typedef struct weft_choice {
 void weft_tuning_open(void);
 void weft_tuning_close(void);
 
-/** The choice of the first row that fits. */
+/** Can this algorithm do such calls? */
+static inline bool weft_algorithm_fits(const weft_algorithm_t *its,
+                                       const weft_tuning_query_t *query)
+{
+    return (its->needs & ~query->has) == 0 &&
+           ((its->has & WEFT_HAS_FOLD) != 0 || !query->must_fold);
+}
+
+/** The choice of the first row that fits; where none does, the first algorithm that does. */
 weft_choice_t weft_tuning_choose(const weft_tuning_query_t *query);
 
 /** A method for a call with device memory. */

@@ -60,7 +60,7 @@ weft_choice_t weft_tuning_model(const weft_tuning_query_t *query)
     weft_choice_t best = {.estimate_us = -1};
     for (const weft_algorithm_t *its = weft_coll_algorithms(query->coll); its->name != NULL;
          its++) {
-        if (its->cost_us == NULL || (its->needs & ~query->has) != 0)
+        if (its->cost_us == NULL || !weft_algorithm_fits(its, query))
             continue;
         weft_choice_t choice = weft_tuning_tune(query, its);
         if (best.estimate_us < 0 || choice.estimate_us < best.estimate_us)

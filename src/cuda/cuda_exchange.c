@@ -95,6 +95,7 @@ int wefti_exchange(weft_queue_t *queue, const weft_exchange_t *exchange)
     args->member = (uint32_t)exchange->member;
     args->flag = exchange->flag;
     args->results = exchange->results;
+    args->rounds = weft_config.REPRODUCIBLE;
     args->limit_ns = (uint64_t)weft_config.DEVICE_WAIT_MAX * 1000000000;
     args->watch = exchange->watch;
     put_sides(exchange, args);

@@ -5,6 +5,7 @@
 #include "cuda/cuda_memory.h"
 #include "cuda/kernels/kernel_image.h"
 #include "runtime/world.h"
+#include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -193,6 +194,7 @@ int wefti_reduce(weft_queue_t *queue, const weft_reduction_t *reduction)
                                       .bytes = reduction->count * (size_t)reduction->type->extent,
                                       .sources = (uint32_t)reduction->sources,
                                       .destinations = (uint32_t)reduction->outs,
+                                      .rounds = weft_config.REPRODUCIBLE,
                                       .source = reduction->in,
                                       .destination = reduction->out};
     if (!wefti_can_reduce(queue->device, reduction->op, reduction->type))

@@ -20,6 +20,7 @@
 #include "devcoll/kernel_method.h"
 
 #include "devcoll/kernel_watch.h"
+#include "base/config.h"
 
 enum {
     STAGE_ABLE = WEFT_STAGE_OWN,
@@ -68,9 +69,10 @@ static bool multicast_knows(weft_coll_t coll)
     return coll == WEFT_ALLREDUCE;
 }
 
+/* The switch adds in an order of its own. */
 static bool multicast_possible(const weft_task_t *task)
 {
-    return wefti_kernel_possible(task, WEFT_METHOD_MULTICAST);
+    return !weft_config.REPRODUCIBLE && wefti_kernel_possible(task, WEFT_METHOD_MULTICAST);
 }
 
 /* Returns false if this rank has given up. */

@@ -41,21 +41,20 @@ static void print_algorithms(weft_coll_t coll)
         printf("%-20s %-21s ", weft_coll_name(coll), its->name);
         print_words(its->has, has_words, 14);
         print_words(its->needs, needs_words, 26);
-        printf("%s\n", its->cost);
+        printf("%s%s\n", its->cost, (its->has & WEFT_HAS_FOLD) != 0 ? "; a fold" : "");
     }
 }
 
 static void print_legend(void)
 {
-    puts("# For p ranks on N nodes. Options follow the name in a tuning table (ring,segment=64K), "
-         "what "
-         "is needed must hold:\n"
-         "# commutative: of the operation; count: an element for each rank; order: commutative, or "
-         "the "
-         "nodes' order is\n"
-         "# the ranks'; blocks: that order is the ranks'; regular: as many ranks on each node, in "
-         "blocks "
-         "or cyclic.");
+    puts(
+        "# For p ranks on N nodes. Options follow the name in a tuning table (ring,segment=64K), "
+        "what is needed\n"
+        "# must hold: commutative: of the operation; count: an element for each rank; order: "
+        "commutative, or the\n"
+        "# nodes' order is the ranks'; blocks: that order is the ranks'; regular: as many ranks on "
+        "each node, in\n"
+        "# blocks or cyclic. A fold reduces in the order of ranks, as WEFT_REPRODUCIBLE asks.");
     printf("%-20s %-21s %-14s %-26s %s\n", "# collective", "algorithm", "options", "needs", "cost");
 }
 

@@ -3,6 +3,7 @@
 
 #include "simulator/world_private.h"
 #include "coll/algorithm.h"
+#include "base/config.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
@@ -27,6 +28,7 @@ weft_tuning_query_t weft_sim_query(const weft_simulation_t *its)
                                  .has = weft_shape_fulfils(shape, commutes) |
                                         (commutes ? WEFT_NEEDS_COMMUTATIVE : 0) |
                                         (count >= (size_t)shape->ranks ? WEFT_NEEDS_COUNT : 0),
+                                 .must_fold = weft_config.REPRODUCIBLE && its->coll >= WEFT_REDUCE,
                                  .nodes = shape->nodes,
                                  .least = shape->least,
                                  .most = shape->most,

@@ -1,20 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/allgather/allgather_nodes.h"
 
-#include "coll/team/digits.h"
-
-/* Bruck's algorithm over `size` blocks: in each round a member sends all its blocks k - 1 times. */
-static double allgather_bruck_us(const weft_link_cost_t *link, int size, int radix, double block)
-{
-    double sum = 0;
-    for (double have = 1; have < size; have *= radix) {
-        double others = size / have < radix ? size / have : radix;
-        sum += weft_round_us(link, others - 1 > 1 ? others - 1 : 1,
-                             (have < size - have ? have : size - have) * block);
-    }
-    return sum;
-}
-
 static double allgather_ring_us(const weft_link_cost_t *link, int size, double block)
 {
     return (size - 1) * weft_round_us(link, 1, block);
@@ -23,13 +9,13 @@ static double allgather_ring_us(const weft_link_cost_t *link, int size, double b
 double weft_allgather_bruck_us(const weft_model_t *model)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
-    return allgather_bruck_us(&net, model->ranks, model->radix, model->bytes);
+    return weft_bruck_us(&net, model->ranks, model->radix, model->bytes);
 }
 
 double weft_allgather_bine_us(const weft_model_t *model)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
-    return allgather_bruck_us(&net, model->ranks, 2, model->bytes);
+    return weft_bruck_us(&net, model->ranks, 2, model->bytes);
 }
 
 double weft_allgather_ring_us(const weft_model_t *model)
@@ -60,9 +46,8 @@ static double allgather_on_node_us(const weft_model_t *model)
 
 double weft_allgather_two_level_us(const weft_model_t *model)
 {
-    return allgather_on_node_us(model) + allgather_bruck_us(&model->fabric.net, model->nodes,
-                                                            model->radix,
-                                                            model->bytes * model->most);
+    return allgather_on_node_us(model) + weft_bruck_us(&model->fabric.net, model->nodes,
+                                                       model->radix, model->bytes * model->most);
 }
 
 double weft_allgather_two_level_ring_us(const weft_model_t *model)
@@ -80,7 +65,7 @@ static double allgather_share_us(const weft_model_t *model)
 double weft_allgather_lanes_us(const weft_model_t *model)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
-    return allgather_bruck_us(&net, model->nodes, model->radix, model->bytes) +
+    return weft_bruck_us(&net, model->nodes, model->radix, model->bytes) +
            allgather_share_us(model);
 }
 

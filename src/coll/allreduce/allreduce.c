@@ -60,7 +60,46 @@ static void allreduce_two_shot(weft_plan_t *plan, const weft_coll_args_t *args)
     weft_team_allgather(plan, &team, &cut);
 }
 
+/* All ranks get all operands, and each reduces them in the order of ranks. */
+static void allreduce_gathered(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    weft_team_t team = team_of_all(args);
+    weft_data_t to = allreduce_result_of(args), all = to;
+    all.count *= (size_t)team.size;
+    all.place = weft_plan_scratch(plan, all.count, all.type);
+    weft_cut_t cut = weft_cut(all, team.size);
+    weft_plan_copy(plan, weft_vector(args, weft_own_operand(args)),
+                   weft_cut_part(&cut, team.index));
+    weft_plan_wait(plan);
+    weft_team_allgather_bruck(plan, &team, &cut, plan->how.radix);
+    weft_plan_wait(plan);
+    weft_plan_fold_parts(plan, &cut, 0, to);
+}
+
 /* ---- their costs over several nodes: every round crosses nodes ---- */
+
+/* Rank 0 is alone in using its node's way out. */
+static double allreduce_flat_us(const weft_model_t *model)
+{
+    const weft_link_cost_t *net = &model->fabric.net;
+    return weft_reduce_round_us(model, net, model->ranks - 1, model->bytes) +
+           weft_round_us(net, model->ranks - 1, model->bytes);
+}
+
+static double allreduce_two_shot_us(const weft_model_t *model)
+{
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
+    double part = model->bytes / model->ranks;
+    return weft_reduce_round_us(model, &net, model->ranks - 1, part) +
+           weft_round_us(&net, model->ranks - 1, part);
+}
+
+static double allreduce_gathered_us(const weft_model_t *model)
+{
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
+    return weft_bruck_us(&net, model->ranks, model->radix, model->bytes) +
+           (model->ranks - 1) * model->bytes * model->fabric.reduce_us_per_byte;
+}
 
 static double allreduce_recursive_multiplying_us(const weft_model_t *model)
 {
@@ -90,8 +129,6 @@ static double allreduce_ring_us(const weft_model_t *model)
 const weft_algorithm_t weft_allreduce_algorithms[] = {
     {"recursive_multiplying", allreduce_recursive_multiplying, 0,
      "log_k p rounds of (k - 1) n bytes", allreduce_recursive_multiplying_us, WEFT_HAS_RADIX},
-    {"flat", allreduce_flat, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0", NULL, 0},
-    {"two_shot", allreduce_two_shot, WEFT_NEEDS_COUNT, "2 rounds, 2 n bytes a rank", NULL, 0},
     {"rabenseifner", allreduce_rabenseifner, 0, "2 log_k p rounds, 2 n bytes",
      allreduce_rabenseifner_us, WEFT_HAS_RADIX},
     {"bine", allreduce_bine, WEFT_NEEDS_COMMUTATIVE, "2 log2 p rounds, 2 n bytes, short ways",
@@ -119,5 +156,11 @@ const weft_algorithm_t weft_allreduce_algorithms[] = {
     {"sliced_ring", weft_allreduce_sliced_ring, WEFT_NEEDS_COMMUTATIVE,
      "as sliced; m rings of 2 (N - 1) rounds, 2 n/m bytes", weft_allreduce_sliced_ring_us,
      WEFT_HAS_SEGMENT},
+    {"flat", allreduce_flat, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0",
+     allreduce_flat_us, WEFT_HAS_FOLD},
+    {"two_shot", allreduce_two_shot, WEFT_NEEDS_COUNT, "2 rounds, 2 n bytes a rank",
+     allreduce_two_shot_us, WEFT_HAS_FOLD},
+    {"gathered", allreduce_gathered, 0, "log_k p rounds, p n bytes a rank", allreduce_gathered_us,
+     WEFT_HAS_RADIX | WEFT_HAS_FOLD},
     {0},
 };

@@ -84,6 +84,41 @@ static void reduce_two_shot(weft_plan_t *plan, const weft_coll_args_t *args)
     }
 }
 
+/* All operands go up a tree to the root, which applies the operation in the order of ranks. */
+static void reduce_gathered(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    weft_team_t team =
+        weft_team_turned(weft_team_all(args->comm->size, args->comm->rank), args->root);
+    weft_data_t own = weft_vector(args, weft_own_operand(args)), all = own;
+    all.count *= (size_t)team.size;
+    if (team.index == 0)
+        all.place = weft_plan_scratch(plan, all.count, all.type);
+    weft_cut_t cut = weft_cut(all, team.size);
+    weft_team_gather(plan, &team, own, &cut, plan->how.radix);
+    if (team.index == 0)
+        weft_plan_fold_parts(plan, &cut, args->root, reduce_result_of(args));
+}
+
+static double reduce_flat_us(const weft_model_t *model)
+{
+    return weft_reduce_round_us(model, &model->fabric.net, model->ranks - 1, model->bytes);
+}
+
+static double reduce_two_shot_us(const weft_model_t *model)
+{
+    weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
+    double part = model->bytes / model->ranks;
+    return weft_reduce_round_us(model, &net, model->ranks - 1, part) +
+           weft_round_us(&model->fabric.net, model->ranks - 1, part);
+}
+
+static double reduce_gathered_us(const weft_model_t *model)
+{
+    const weft_link_cost_t *net = &model->fabric.net;
+    return weft_blocks_tree_us(net, model->ranks, model->radix, model->bytes) +
+           (model->ranks - 1) * model->bytes * model->fabric.reduce_us_per_byte;
+}
+
 static double reduce_binomial_us(const weft_model_t *model)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->is_consecutive ? 1 : model->most);
@@ -93,8 +128,6 @@ static double reduce_binomial_us(const weft_model_t *model)
 const weft_algorithm_t weft_reduce_algorithms[] = {
     {"binomial", reduce_binomial, 0, "log_k p rounds of (k - 1) n bytes", reduce_binomial_us,
      WEFT_HAS_RADIX},
-    {"flat", reduce_flat, 0, "1 round, p - 1 messages of n bytes at the root", NULL, 0},
-    {"two_shot", reduce_two_shot, WEFT_NEEDS_COUNT, "2 rounds, 2 n bytes", NULL, 0},
     {"two_level", weft_reduce_two_level, WEFT_NEEDS_ORDER,
      "log_k N rounds of (k - 1) n bytes between nodes", weft_reduce_two_level_us, WEFT_HAS_RADIX},
     {"sliced", weft_reduce_sliced, WEFT_NEEDS_ORDER,
@@ -103,5 +136,11 @@ const weft_algorithm_t weft_reduce_algorithms[] = {
     {"sliced_rabenseifner", weft_reduce_sliced_rabenseifner, WEFT_NEEDS_ORDER,
      "as sliced; 2 log_k N rounds, 2 n/m bytes", weft_reduce_sliced_rabenseifner_us,
      WEFT_HAS_RADIX | WEFT_HAS_SEGMENT},
+    {"flat", reduce_flat, 0, "1 round, p - 1 messages of n bytes at the root", reduce_flat_us,
+     WEFT_HAS_FOLD},
+    {"two_shot", reduce_two_shot, WEFT_NEEDS_COUNT, "2 rounds, 2 n bytes", reduce_two_shot_us,
+     WEFT_HAS_FOLD},
+    {"gathered", reduce_gathered, 0, "log_k p rounds, p n bytes at the root", reduce_gathered_us,
+     WEFT_HAS_RADIX | WEFT_HAS_FOLD},
     {0},
 };

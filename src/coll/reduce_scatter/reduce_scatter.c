@@ -158,14 +158,14 @@ static void reduce_scatter_lanes_bine(weft_plan_t *plan, const weft_coll_args_t 
 
 /* What algorithms for parts of any size can have. */
 #define FOR_ANY_COUNTS                                                                             \
-    {                                                                                              \
-        "direct",                                                                                  \
-        direct,                                                                                    \
-        0,                                                                                         \
-        "1 round, p - 1 messages of a block each",                                                 \
-        weft_reduce_scatter_direct_us,                                                             \
-        0},                                                                                        \
-        {"through_root", reduce_through_root, 0, "2 rounds, rank 0 reduces all", NULL, 0},         \
+    {"direct",                                                                                     \
+     direct,                                                                                       \
+     0,                                                                                            \
+     "1 round, p - 1 messages of a block each",                                                    \
+     weft_reduce_scatter_direct_us,                                                                \
+     WEFT_HAS_FOLD},                                                                               \
+        {"through_root", reduce_through_root, 0, "2 rounds, rank 0 reduces all",                   \
+         NULL,           WEFT_HAS_FOLD},                                                           \
         {"ring",                                                                                   \
          ring,                                                                                     \
          WEFT_NEEDS_COMMUTATIVE,                                                                   \

@@ -117,6 +117,31 @@ static void through_root(weft_plan_t *plan, const weft_coll_args_t *args, bool i
         weft_plan_copy(plan, weft_vector(args, all), weft_vector(args, out));
 }
 
+/* Each rank receives the result of the ranks before it, and sends on its own. */
+static void in_a_row(weft_plan_t *plan, const weft_coll_args_t *args, bool is_inclusive)
+{
+    int size = args->comm->size, rank = args->comm->rank;
+    weft_data_t out = weft_vector(args, weft_place_at(WEFT_OUT, 0)), before = out, with = out;
+    weft_data_t own = weft_vector(args, weft_own_operand(args));
+    if (rank > 0) {
+        before.place = weft_plan_scratch(plan, out.count, out.type);
+        weft_plan_recv(plan, before, rank - 1);
+        weft_plan_wait(plan);
+    }
+    if (!is_inclusive && rank > 0 && rank < size - 1)
+        with.place = weft_plan_scratch(plan, out.count, out.type);
+    if (rank == 0 && is_inclusive)
+        weft_plan_copy(plan, own, out);
+    if (rank > 0 && (is_inclusive || rank < size - 1))
+        weft_plan_reduce(plan, before.place, own.place, with);
+    if (rank > 0 && !is_inclusive)
+        weft_plan_copy(plan, before, out);
+    if (rank == size - 1)
+        return;
+    weft_plan_wait(plan);
+    weft_plan_send(plan, rank == 0 ? own : with, rank + 1);
+}
+
 static void scan_doubling(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     by_doubling(plan, args, true);
@@ -130,6 +155,11 @@ static void scan_through_root(weft_plan_t *plan, const weft_coll_args_t *args)
 static void scan_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     two_level(plan, args, true);
+}
+
+static void scan_in_a_row(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    in_a_row(plan, args, true);
 }
 
 static void exscan_doubling(weft_plan_t *plan, const weft_coll_args_t *args)
@@ -147,7 +177,24 @@ static void exscan_two_level(weft_plan_t *plan, const weft_coll_args_t *args)
     two_level(plan, args, false);
 }
 
+static void exscan_in_a_row(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    in_a_row(plan, args, false);
+}
+
 /* ---- their costs over several nodes ---- */
+
+static double scan_in_a_row_us(const weft_model_t *model)
+{
+    return weft_ring_us(model, model->bytes, true);
+}
+
+static double scan_through_root_us(const weft_model_t *model)
+{
+    const weft_link_cost_t *net = &model->fabric.net;
+    return weft_reduce_round_us(model, net, model->ranks - 1, model->bytes) +
+           weft_round_us(net, model->ranks - 1, model->bytes);
+}
 
 static double rounds_us(const weft_model_t *model, const weft_link_cost_t *link, int size)
 {
@@ -169,18 +216,20 @@ static double scan_two_level_us(const weft_model_t *model)
 
 const weft_algorithm_t weft_scan_algorithms[] = {
     {"doubling", scan_doubling, 0, "log2 p rounds of n bytes", scan_doubling_us, 0},
-    {"through_root", scan_through_root, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0",
-     NULL, 0},
     {"two_level", scan_two_level, WEFT_NEEDS_BLOCKS, "log2 N rounds of n bytes between nodes",
      scan_two_level_us, 0},
+    {"through_root", scan_through_root, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0",
+     scan_through_root_us, WEFT_HAS_FOLD},
+    {"in_a_row", scan_in_a_row, 0, "p - 1 rounds of n bytes", scan_in_a_row_us, WEFT_HAS_FOLD},
     {0},
 };
 
 const weft_algorithm_t weft_exscan_algorithms[] = {
     {"doubling", exscan_doubling, 0, "log2 p rounds of n bytes", scan_doubling_us, 0},
-    {"through_root", exscan_through_root, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0",
-     NULL, 0},
     {"two_level", exscan_two_level, WEFT_NEEDS_BLOCKS, "log2 N rounds of n bytes between nodes",
      scan_two_level_us, 0},
+    {"through_root", exscan_through_root, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0",
+     scan_through_root_us, WEFT_HAS_FOLD},
+    {"in_a_row", exscan_in_a_row, 0, "p - 1 rounds of n bytes", scan_in_a_row_us, WEFT_HAS_FOLD},
     {0},
 };

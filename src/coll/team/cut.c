@@ -51,6 +51,18 @@ weft_data_t weft_operand_slot(const weft_operands_in_order_t *operands, int inde
     return weft_data(weft_after(operands->slots, first, of.type), of.count, of.type);
 }
 
+void weft_plan_fold_parts(weft_plan_t *plan, const weft_cut_t *cut, int turn, weft_data_t to)
+{
+    weft_place_t left = weft_cut_part(cut, (cut->parts - turn) % cut->parts).place;
+    if (cut->parts == 1)
+        weft_plan_copy(plan, weft_data(left, to.count, to.type), to);
+    for (int i = 1; i < cut->parts; i++) {
+        int part = (cut->parts - turn + i) % cut->parts;
+        weft_plan_reduce(plan, left, weft_cut_part(cut, part).place, to);
+        left = to.place;
+    }
+}
+
 /* This member's own operand may lie where the result goes, so nothing is written there before that
  * operand was used: the operands before it are reduced in the first slot. */
 void weft_plan_fold(weft_plan_t *plan, const weft_operands_in_order_t *operands, weft_data_t to)

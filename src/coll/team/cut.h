@@ -90,4 +90,8 @@ weft_data_t weft_operand_slot(const weft_operands_in_order_t *operands, int inde
  * where `own` lies. The slots are used as scratch. */
 void weft_plan_fold(weft_plan_t *plan, const weft_operands_in_order_t *operands, weft_data_t to);
 
+/** Reduce the parts of a cut, which are operands of equal size that lie elsewhere than `to`. Part 0
+ * is the operand of rank `turn`; that of rank 0 is taken first. */
+void weft_plan_fold_parts(weft_plan_t *plan, const weft_cut_t *cut, int turn, weft_data_t to);
+
 #endif

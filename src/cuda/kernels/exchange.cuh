@@ -150,7 +150,7 @@ WEFT_DEVICE bool weft_operand(const weft_exchanger_t &waiter, uint32_t index, ui
     return true;
 }
 
-/* Combines in the order of members and rounds once, as reduce.cuh does. */
+/* Combines in the order of members, and rounds as reduce.cuh does. */
 template <class Op>
 WEFT_DEVICE bool weft_combine_unit(const weft_exchanger_t &waiter, uint64_t unit,
                                    weft_vector_t *out)
@@ -163,7 +163,9 @@ WEFT_DEVICE bool weft_combine_unit(const weft_exchanger_t &waiter, uint64_t unit
         if (!weft_operand<Op>(waiter, index, unit, item))
             return false;
         WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++) left[i] =
-            index == 0 ? Op::raise(item[i]) : Op::apply(left[i], Op::raise(item[i]));
+            index == 0 ? Op::raise(item[i])
+                       : weft_rounded<Op>(Op::apply(left[i], Op::raise(item[i])),
+                                          waiter.args.rounds);
     }
     WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++) item[i] = Op::lower(left[i]);
     memcpy(out, (const void *)item, sizeof(*out));

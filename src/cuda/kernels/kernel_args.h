@@ -37,6 +37,7 @@ typedef struct weft_reduce_args {
     uint64_t head;    /* elements before the first vector */
     uint64_t vectors; /* 0 when the addresses differ modulo 16 */
     uint32_t sources, destinations;
+    uint32_t rounds; /* after each operation, as the processor does; only 16-bit floats care */
     /* Addresses that are too many for the arrays below lie in memory: those of the sources, then
      * those of the destinations. NULL when the arrays hold them. */
     void *const *list;
@@ -88,6 +89,7 @@ typedef struct weft_exchange_args {
     uint32_t members, member;
     uint32_t flag;     /* not 0, and different from all earlier exchanges in these inboxes */
     uint32_t results;  /* 0: only this rank needs what it combines */
+    uint32_t rounds;   /* as above */
     uint64_t limit_ns; /* how long a thread waits at most; 0: without end */
     /* Pinned memory, aligned to 8 bytes. [0]: the host has called off the exchange of this flag.
      * [1]: the exchange has ended without a result. */

@@ -81,6 +81,7 @@ void weft_call_reduction(const weft_kernel_reduction_t *reduction, unsigned proc
     args->head = head_of(reduction, element_bytes);
     args->sources = reduction->sources;
     args->destinations = reduction->destinations;
+    args->rounds = reduction->rounds;
     if (args->head < args->count && weft_kernel_is_dense[reduction->kernel])
         args->vectors = (args->count - args->head) * element_bytes / WEFT_VECTOR_BYTES;
     if (args->vectors == 0)

@@ -21,6 +21,7 @@
 #include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/move_shape.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct weft_kernel_call {
@@ -41,6 +42,7 @@ typedef struct weft_kernel_reduction {
     weft_kernel_t kernel; /* weft_reduce_kernel() */
     size_t bytes;         /* count * extent of the type */
     uint32_t sources, destinations;
+    bool rounds; /* after each operation, as the processor does; else 16-bit floats round once */
     const void *const *source;
     void *const *destination;
     void **list; /* its room is weft_reduction_list_bytes() */

@@ -26,6 +26,17 @@ WEFT_DEVICE void *weft_reduce_destination(const weft_reduce_args_t &args, uint32
                                 : weft_load<void *>(args.list + args.sources + index);
 }
 
+/* A value, or what is left of it when it is stored as an item. */
+template <class Op>
+WEFT_DEVICE typename Op::value weft_rounded(const typename Op::value &value, uint32_t rounds)
+{
+    if constexpr (sizeof(typename Op::value) != sizeof(typename Op::item)) {
+        if (rounds)
+            return Op::raise(Op::lower(value));
+    }
+    return value;
+}
+
 /* Reduces 16 bytes of each source, at `offset`. Two loads are under way at once: a single one would
  * not keep memory busy where many sources leave a thread little other work. */
 template <class Op>
@@ -42,7 +53,7 @@ WEFT_DEVICE void weft_reduce_vector(const weft_reduce_args_t &args, uint64_t off
         vector = weft_load<weft_vector_t>(weft_at(weft_reduce_source(args, s), offset));
         memcpy((void *)item, &vector, sizeof(vector));
         WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++) left[i] =
-            Op::apply(left[i], Op::raise(item[i]));
+            weft_rounded<Op>(Op::apply(left[i], Op::raise(item[i])), args.rounds);
     }
     WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++) item[i] = Op::lower(left[i]);
     memcpy(&vector, (const void *)item, sizeof(vector));
@@ -54,8 +65,9 @@ template <class Op>
 WEFT_DEVICE void weft_reduce_item(const weft_reduce_args_t &args, uint64_t offset)
 {
     typename Op::value left = Op::raise(Op::load(weft_at(weft_reduce_source(args, 0), offset)));
-    WEFT_NO_UNROLL for (uint32_t s = 1; s < args.sources; s++) left =
-        Op::apply(left, Op::raise(Op::load(weft_at(weft_reduce_source(args, s), offset))));
+    WEFT_NO_UNROLL for (uint32_t s = 1; s < args.sources; s++) left = weft_rounded<Op>(
+        Op::apply(left, Op::raise(Op::load(weft_at(weft_reduce_source(args, s), offset)))),
+        args.rounds);
     WEFT_NO_UNROLL for (uint32_t d = 0; d < args.destinations; d++)
         Op::store(weft_at(weft_reduce_destination(args, d), offset), Op::lower(left));
 }

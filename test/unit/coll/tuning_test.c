@@ -289,6 +289,30 @@ static void needs_are_met(void **state)
     assert_string_equal(weft_tuning_choose(&query).algorithm->name, "two_shot");
 }
 
+/* Whatever the table says: rows of other algorithms are passed over, and so are those of the
+ * model. */
+static void folds_are_found(void **state)
+{
+    (void)state;
+    open_with("allreduce any any >=1K ring\nallreduce any any any recursive_multiplying,radix=4\n"
+              "reduce nodes any any model\nreduce any any any binomial\n",
+              weft_tuning_text);
+    for (int coll = WEFT_REDUCE; coll < WEFT_COLLS; coll++) {
+        for (int at = 0; at < 64; at++) {
+            weft_tuning_query_t query = {.coll = (weft_coll_t)coll,
+                                         .must_fold = true,
+                                         .has = at % 2 == 0 ? 0 : ~0u,
+                                         .ranks = at % 4 < 2 ? 6 : 96,
+                                         .bytes = (size_t)1 << 3 * (at / 8),
+                                         .fabric = "efa"};
+            query.nodes = at % 8 < 4 ? 1 : 3;
+            query.least = query.most = query.ranks / query.nodes;
+            const weft_algorithm_t *its = weft_tuning_choose(&query).algorithm;
+            assert_true((its->has & WEFT_HAS_FOLD) != 0 && (its->needs & ~query.has) == 0);
+        }
+    }
+}
+
 static void bad_lines_put_the_built_in_table_in_force(void **state)
 {
     static const char *const lines[] = {
@@ -406,6 +430,7 @@ int main(void)
         cmocka_unit_test(every_call_over_nodes_is_served),
         cmocka_unit_test(users_constants_are_taken),
         cmocka_unit_test(needs_are_met),
+        cmocka_unit_test(folds_are_found),
         cmocka_unit_test(bad_lines_put_the_built_in_table_in_force),
         cmocka_unit_test(incomplete_tables_are_not_taken),
         cmocka_unit_test(files_that_cannot_be_read),
