@@ -88,6 +88,19 @@ int MPIX_Bootstrap_set(const MPIX_Bootstrap *bootstrap);
 int PMPIX_Bootstrap_set(const MPIX_Bootstrap *bootstrap);
 
 /*
+ * What the job runs on and what costs it speed: hosts, cores, the ways between ranks, warnings, as
+ * mpirun --report prints them at the start. Collective over comm; every rank gets the same text, of
+ * which `size` bytes, the zero at the end included, go to text[]; the length of the whole text,
+ * without the zero, goes to length. To learn the length, call it with size 0. MPIX_REPORT_JSON is
+ * an object with "version", "ranks", "simulated_on", "hosts" and "warnings"; later versions may
+ * add members to it.
+ */
+enum { MPIX_REPORT_TEXT = 0, MPIX_REPORT_JSON = 1 };
+
+int MPIX_Comm_report(MPI_Comm comm, int form, int size, char *text, int *length);
+int PMPIX_Comm_report(MPI_Comm comm, int form, int size, char *text, int *length);
+
+/*
  * Operations in the order of a CUDA stream (docs/streams.md). A stream communicator belongs to a
  * stream. The _enqueue functions return at once; the operation runs after the work that was put
  * into the stream before it, and before the work that is put there later. No synchronisation by the

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions of mpix.h about CUDA support and about the start. */
+/* The functions of mpix.h about CUDA support, about the start and about what the job runs on. */
 #include "mpi/api.h"
 
 #include "mpi/call.h"
+#include "mpi/check.h"
+#include "mpi/start.h"
+#include "report/report.h"
 #include "pmi/pmi.h"
 #include "base/config.h"
 #include "base/fail.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 /** Returns 1 if MPI calls take CUDA device memory, and 0 if WEFT_DEVICE=no switches that off
@@ -60,4 +65,56 @@ int PMPIX_Bootstrap_set(const MPIX_Bootstrap *bootstrap)
     if (err == MPI_SUCCESS)
         err = weft_pmi_take_bootstrap(bootstrap);
     return weft_call_end_anytime(&call, err);
+}
+
+static int check_report(int form, int size, const char *text, const int *length)
+{
+    if (form != MPIX_REPORT_TEXT && form != MPIX_REPORT_JSON)
+        return weft_fail(MPI_ERR_ARG,
+                         "form is %d; expected is MPIX_REPORT_TEXT (%d) or MPIX_REPORT_JSON (%d)",
+                         form, MPIX_REPORT_TEXT, MPIX_REPORT_JSON);
+    if (size < 0)
+        return weft_fail(MPI_ERR_ARG, "size is %d; expected is 0 or more", size);
+    int err = size == 0 ? MPI_SUCCESS : weft_check_output(text, "text");
+    return err == MPI_SUCCESS ? weft_check_output(length, "length") : err;
+}
+
+/* What rank 0 has written goes to the caller's buffer, as much of it as fits. */
+static int write_report(weft_comm_t *comm, int form, int size, char *text, int *length)
+{
+    weft_rank_report_t own;
+    weft_report_text_t report = {0};
+    weft_describe_rank(&own);
+    int err = weft_report_write(
+        comm, &own, form == MPIX_REPORT_JSON ? WEFT_REPORT_JSON : WEFT_REPORT_TEXT, &report);
+    if (err != MPI_SUCCESS)
+        return err;
+    if (size > 0)
+        snprintf(text, (size_t)size, "%s", report.at);
+    *length = report.bytes < INT_MAX ? (int)report.bytes : INT_MAX;
+    weft_report_text_clear(&report);
+    return MPI_SUCCESS;
+}
+
+/** Tells what the ranks of comm run on: hosts, cores, the ways between ranks, and what costs speed
+ *  (mpix.h). It is what mpirun --report prints at the start. Collective; all ranks get the text.
+ *  @param[in] comm  an intracommunicator
+ *  @param[in] form  the same at all ranks: MPIX_REPORT_TEXT for people, or MPIX_REPORT_JSON
+ *  @param[in] size  bytes of text, with the zero at its end; may be 0
+ *  @param[out] text  as much of the report as fits, with a zero at its end
+ *  @param[out] length  bytes of the whole report, without the zero
+ *  @error MPI_ERR_ARG  form is something else, or size is negative
+ *  @error MPI_ERR_COMM  comm is an intercommunicator
+ *  @see MPI_T_pvar_get_index */
+WEFT_API(MPIX_Comm_report);
+int PMPIX_Comm_report(MPI_Comm handle, int form, int size, char *text, int *length)
+{
+    weft_call_t call = weft_call_begin("MPIX_Comm_report");
+    weft_comm_t *comm;
+    int err = weft_check_intracomm(&call, handle, "comm", &comm);
+    if (err == MPI_SUCCESS)
+        err = check_report(form, size, text, length);
+    if (err == MPI_SUCCESS)
+        err = write_report(comm, form, size, text, length);
+    return weft_call_end(&call, err);
 }

@@ -209,16 +209,21 @@ static void close_transports(void)
     weft_processes_close();
 }
 
+void weft_describe_rank(weft_rank_report_t *out)
+{
+    weft_report_begin(out);
+    for (int i = 0; i < TRANSPORTS; i++) {
+        if (is_open[i])
+            transports[i]->describe(out);
+    }
+}
+
 static int report_paths(void)
 {
     weft_rank_report_t report;
     if (!weft_config.REPORT)
         return MPI_SUCCESS;
-    weft_report_begin(&report);
-    for (int i = 0; i < TRANSPORTS; i++) {
-        if (is_open[i])
-            transports[i]->describe(&report);
-    }
+    weft_describe_rank(&report);
     return weft_report(&report);
 }
 

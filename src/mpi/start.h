@@ -4,10 +4,15 @@
 #ifndef WEFT_MPI_START_H
 #define WEFT_MPI_START_H
 
+#include "runtime/rank_report.h"
+
 #include <stdbool.h>
 
 /** Start the library: launcher, transports, communicators. Returns an error class with a text. */
 int weft_start(int thread_level);
+
+/** What this rank knows for the report, while MPI runs. */
+void weft_describe_rank(weft_rank_report_t *out);
 
 /** The report at the end of the World model, which all ranks give together. */
 void weft_report_world_end(void);

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "report/report_gpus.h"
+#include "report/report_json.h"
 #include "coll/coll.h"
 #include "datatype/type.h"
 #include "object/comm.h"
@@ -14,13 +15,14 @@
 #include "base/cpu.h"
 #include "base/fail.h"
 #include "base/memory.h"
+#include "base/out_of_memory.h"
 #include "mpi.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
 
-enum { SHM_BYTES_GOOD = 256 << 20, TEXT_BYTES = 160 };
+enum { SHM_BYTES_GOOD = 256 << 20, HOSTS_BYTES_MOST = 160 };
 
 static int gpus_reported; /* ranks whose GPU was known at the start; set on rank 0 only */
 
@@ -66,130 +68,96 @@ void weft_report_begin(weft_rank_report_t *out)
         weft_device->describe(out);
 }
 
-/* ---- printing ---- */
+/* ---- text for people ---- */
 
-static int compare_hosts(const weft_rank_report_t *a, const weft_rank_report_t *b)
+static void add_host(weft_report_text_t *text, const weft_job_facts_t *job, int rank)
 {
-    return strcmp(a->host, b->host);
-}
-
-/* The first rank of each host speaks for it. */
-static bool speaks_for_host(const weft_rank_report_t *all, int rank)
-{
-    for (int i = 0; i < rank; i++) {
-        if (compare_hosts(&all[i], &all[rank]) == 0)
-            return false;
-    }
-    return true;
-}
-
-/* Processors that the ranks of a host have together. */
-static int count_cores(const weft_rank_report_t *all, const weft_rank_report_t *host)
-{
-    weft_cpus_t cpus = {{0}};
-    for (int rank = 0; rank < weft_world.size; rank++) {
-        if (compare_hosts(&all[rank], host) == 0)
-            weft_cpus_add(&cpus, &all[rank].cpus);
-    }
-    return weft_cpus_count(&cpus);
-}
-
-static void print_host(const weft_rank_report_t *all, const weft_rank_report_t *report)
-{
+    const weft_rank_report_t *report = &job->of[rank];
     char speed[32] = "";
     if (report->speed_mbit > 0)
         snprintf(speed, sizeof(speed), ", %g Gbit/s", report->speed_mbit / 1000.0);
-    fprintf(stderr, "  %-16s %5d  %5d%-6s  %-28s  %s%s%s%s\n", report->host, report->local_size,
-            count_cores(all, report), report->is_oversubscribed ? " short" : "", report->same_host,
-            report->other_hosts, report->interface[0] == '\0' ? "" : " at ", report->interface,
-            speed);
+    weft_report_add(text, "  %-16s %5d  %5d%-6s  %-28s  %s%s%s%s\n", report->host,
+                    weft_job_host_ranks(job, rank), weft_job_host_cores(job, rank),
+                    report->is_oversubscribed ? " short" : "", report->same_host,
+                    report->other_hosts, report->interface[0] == '\0' ? "" : " at ",
+                    report->interface, speed);
 }
 
-/* List the hosts that have `warning`, and clear it there, so that it is printed once. */
-static void gather_hosts(weft_rank_report_t *all, const char *warning, char *hosts)
+static void add_warning(weft_report_text_t *text, const weft_job_facts_t *job, const char *warning)
 {
-    size_t used = 0;
-    for (int rank = 0; rank < weft_world.size; rank++) {
-        for (int i = 0; i < all[rank].warning_count; i++) {
-            if (strcmp(all[rank].warnings[i], warning) != 0)
-                continue;
-            if (used < TEXT_BYTES && speaks_for_host(all, rank))
-                used += (size_t)snprintf(hosts + used, TEXT_BYTES - used, "%s%s",
-                                         used == 0 ? "" : ", ", all[rank].host);
-            all[rank].warnings[i][0] = '\0';
+    const size_t begin = text->bytes;
+    weft_report_add(text, "  warning: ");
+    for (int rank = 0; rank < job->ranks; rank++) {
+        if (!weft_job_speaks_for_host(job, rank) || !weft_job_host_is_warned(job, rank, warning))
+            continue;
+        bool is_first = text->bytes - begin <= strlen("  warning: ");
+        if (text->bytes - begin > HOSTS_BYTES_MOST) {
+            weft_report_add(text, ", ...");
+            break;
         }
+        weft_report_add(text, "%s%s", is_first ? "" : ", ", job->of[rank].host);
     }
+    weft_report_add(text, ": %s\n", warning);
 }
 
-static void print_warnings(weft_rank_report_t *all)
+static void add_warnings(weft_report_text_t *text, const weft_job_facts_t *job)
 {
-    for (int rank = 0; rank < weft_world.size; rank++) {
-        for (int i = 0; i < all[rank].warning_count; i++) {
-            char warning[WEFT_WARNING_BYTES], hosts[TEXT_BYTES] = "";
-            memcpy(warning, all[rank].warnings[i], sizeof(warning));
-            if (warning[0] == '\0')
-                continue;
-            snprintf(hosts, sizeof(hosts), "%s", all[rank].host);
-            gather_hosts(all, warning, hosts);
-            fprintf(stderr, "  warning: %s: %s\n", hosts, warning);
-        }
-    }
+    weft_job_warning_t at = {0};
+    for (const char *warning; (warning = weft_job_next_warning(job, &at)) != NULL;)
+        add_warning(text, job, warning);
 }
 
 /* Programs may choose their devices only after MPI_Init: ranks that had none then are named at the
  * end. */
-static void print_end(weft_rank_report_t *all)
+static void add_end(weft_report_text_t *text, const weft_job_facts_t *job)
 {
-    weft_job_facts_t job = {all, weft_world.size};
-    int known = weft_gpus_known(&job);
+    int known = weft_gpus_known(job);
     if (known <= gpus_reported)
         return;
-    fprintf(stderr, "weft: %d rank%s worked on GPUs\n", known, known == 1 ? "" : "s");
-    weft_report_gpus(&job);
-    print_warnings(all);
-    fflush(stderr);
+    weft_report_add(text, "weft: %d rank%s worked on GPUs\n", known, known == 1 ? "" : "s");
+    weft_report_gpus(text, job);
+    add_warnings(text, job);
 }
 
-static void print_simulation(void)
+static void add_simulation(weft_report_text_t *text)
 {
     const char *link = weft_config.SIMULATE_LINK;
-    fprintf(stderr, "  all hosts are simulated on %s: %s%s\n", weft_world.machine,
-            link[0] == '\0' ? "the network between them is its memory" : "the network has ", link);
+    weft_report_add(text, "  all hosts are simulated on %s: %s%s\n", weft_world.machine,
+                    link[0] == '\0' ? "the network between them is its memory" : "the network has ",
+                    link);
 }
 
-static void print(weft_rank_report_t *all)
+static void add_all(weft_report_text_t *text, const weft_job_facts_t *job)
 {
-    int hosts = 0;
-    for (int rank = 0; rank < weft_world.size; rank++)
-        hosts += speaks_for_host(all, rank);
+    int hosts = weft_job_hosts(job);
     bool is_simulated = weft_world.machine[0] != '\0';
-    fprintf(stderr, "weft: %d rank%s on %d %shost%s, libmpi_abi %s\n", weft_world.size,
-            weft_world.size == 1 ? "" : "s", hosts, is_simulated ? "simulated " : "",
-            hosts == 1 ? "" : "s", PACKAGE_VERSION);
+    weft_report_add(text, "weft: %d rank%s on %d %shost%s, libmpi_abi %s\n", job->ranks,
+                    job->ranks == 1 ? "" : "s", hosts, is_simulated ? "simulated " : "",
+                    hosts == 1 ? "" : "s", PACKAGE_VERSION);
     if (is_simulated)
-        print_simulation();
-    fprintf(stderr, "  %-16s %5s  %-11s  %-28s  %s\n", "host", "ranks", "cores", "same host",
-            "other hosts");
-    for (int rank = 0; rank < weft_world.size; rank++) {
-        if (speaks_for_host(all, rank))
-            print_host(all, &all[rank]);
+        add_simulation(text);
+    weft_report_add(text, "  %-16s %5s  %-11s  %-28s  %s\n", "host", "ranks", "cores", "same host",
+                    "other hosts");
+    for (int rank = 0; rank < job->ranks; rank++) {
+        if (weft_job_speaks_for_host(job, rank))
+            add_host(text, job, rank);
     }
-    weft_job_facts_t job = {all, weft_world.size};
-    weft_report_gpus(&job);
-    gpus_reported = weft_gpus_known(&job);
-    print_warnings(all);
-    fflush(stderr);
+    weft_report_gpus(text, job);
+    add_warnings(text, job);
 }
 
-/* Gather all ranks' facts at rank 0, where the caller frees them; NULL elsewhere. */
-static int gather_facts(const weft_rank_report_t *own, weft_rank_report_t **all_out)
+/* ---- gathering ---- */
+
+/* Gather all ranks' facts at rank 0, where the caller frees job_out->of; NULL elsewhere. */
+static int gather_facts(weft_comm_t *comm, const weft_rank_report_t *own, weft_job_facts_t *job_out)
 {
     weft_rank_report_t *all = NULL;
-    if (weft_world.rank == 0)
-        all = weft_alloc_array((size_t)weft_world.size, sizeof(*all));
-    if (weft_world.rank == 0 && all == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for a report of %d ranks", weft_world.size);
-    weft_coll_args_t args = {.comm = &weft_comm_world,
+    int ranks = comm->size;
+    if (comm->rank == 0)
+        all = weft_alloc_array((size_t)ranks, sizeof(*all));
+    if (comm->rank == 0 && all == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a report of %d ranks", ranks);
+    weft_coll_args_t args = {.comm = comm,
                              .send_buf = own,
                              .send_count = sizeof(*own),
                              .send_type = weft_type_of(MPI_BYTE),
@@ -201,29 +169,86 @@ static int gather_facts(const weft_rank_report_t *own, weft_rank_report_t **all_
         weft_free(all);
         return err;
     }
-    *all_out = all;
+    *job_out = (weft_job_facts_t){all, ranks};
     return MPI_SUCCESS;
+}
+
+static int print(const weft_rank_report_t *own,
+                 void (*add)(weft_report_text_t *text, const weft_job_facts_t *job))
+{
+    weft_job_facts_t job = {NULL, 0};
+    weft_report_text_t text = {0};
+    int err = gather_facts(&weft_comm_world, own, &job);
+    if (job.of != NULL) {
+        add(&text, &job);
+        gpus_reported = weft_gpus_known(&job);
+        if (text.at != NULL)
+            fprintf(stderr, "%s", text.at);
+        fflush(stderr);
+    }
+    weft_report_text_clear(&text);
+    weft_free(job.of);
+    return err;
 }
 
 int weft_report(const weft_rank_report_t *own)
 {
-    weft_rank_report_t *all = NULL;
-    int err = gather_facts(own, &all);
-    if (all != NULL)
-        print(all);
-    weft_free(all);
-    return err;
+    return print(own, add_all);
 }
 
 int weft_report_end(void)
 {
-    weft_rank_report_t own, *all = NULL;
+    weft_rank_report_t own;
     begin_facts(&own);
     if (weft_device != NULL)
         weft_device->describe(&own);
-    int err = gather_facts(&own, &all);
-    if (all != NULL)
-        print_end(all);
-    weft_free(all);
-    return err;
+    return print(&own, add_end);
+}
+
+static int give_out(weft_comm_t *comm, void *buf, size_t bytes)
+{
+    weft_coll_args_t args = {.comm = comm,
+                             .send_buf = buf,
+                             .send_count = (MPI_Count)bytes,
+                             .send_type = weft_type_of(MPI_BYTE)};
+    return weft_coll_run(WEFT_BCAST, &args);
+}
+
+/* Rank 0 has written the text, or has had no memory for it: then all fail. */
+static int give_out_text(weft_comm_t *comm, weft_report_text_t *text)
+{
+    size_t bytes = text->at == NULL || text->is_short ? 0 : text->bytes + 1;
+    int err = give_out(comm, &bytes, sizeof(bytes));
+    if (err != MPI_SUCCESS)
+        return err;
+    if (bytes == 0)
+        return weft_fail(MPI_ERR_NO_MEM, "rank 0 has no memory for the text");
+    if (text->at == NULL)
+        text->at = weft_alloc(bytes);
+    if (text->at == NULL)
+        weft_out_of_memory("a report", bytes);
+    text->bytes = bytes - 1;
+    return give_out(comm, text->at, bytes);
+}
+
+int weft_report_write(weft_comm_t *comm, const weft_rank_report_t *own, weft_report_form_t form,
+                      weft_report_text_t *out)
+{
+    weft_job_facts_t job = {NULL, 0};
+    weft_report_text_t text = {0};
+    int err = gather_facts(comm, own, &job);
+    if (err != MPI_SUCCESS)
+        return err;
+    if (job.of != NULL && form == WEFT_REPORT_JSON)
+        weft_report_json(&text, &job);
+    else if (job.of != NULL)
+        add_all(&text, &job);
+    weft_free(job.of);
+    err = give_out_text(comm, &text);
+    if (err != MPI_SUCCESS) {
+        weft_report_text_clear(&text);
+        return err;
+    }
+    *out = text;
+    return MPI_SUCCESS;
 }

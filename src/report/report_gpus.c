@@ -22,7 +22,7 @@ static bool is_known(const weft_job_facts_t *job, int rank)
 
 static bool are_neighbours(const weft_job_facts_t *job, int a, int b)
 {
-    return is_known(job, a) && is_known(job, b) && strcmp(job->of[a].host, job->of[b].host) == 0;
+    return is_known(job, a) && is_known(job, b) && weft_job_same_host(job, a, b);
 }
 
 static bool share_gpu(const weft_job_facts_t *job, int a, int b)
@@ -92,25 +92,25 @@ static void list_ranks(const weft_job_facts_t *job, int rank, relation_fn_t are_
 
 /* ---- GPUs ---- */
 
-static void print_gpu(const weft_job_facts_t *job, int rank)
+static void add_gpu(weft_report_text_t *text, const weft_job_facts_t *job, int rank)
 {
     char ranks[LIST_BYTES];
     int count = count_related(job, rank, share_gpu);
     list_ranks(job, rank, share_gpu, ranks);
-    fprintf(stderr, "  %-16s GPU %-12s  %d rank%s: %s; kernels: %s\n", job->of[rank].host,
-            gpu_of(job, rank)->pci, count, count == 1 ? "" : "s", ranks,
-            gpu_of(job, rank)->kernels);
+    weft_report_add(text, "  %-16s GPU %-12s  %d rank%s: %s; kernels: %s\n", job->of[rank].host,
+                    gpu_of(job, rank)->pci, count, count == 1 ? "" : "s", ranks,
+                    gpu_of(job, rank)->kernels);
 }
 
-static void print_unknown(const weft_job_facts_t *job)
+static void add_unknown(weft_report_text_t *text, const weft_job_facts_t *job)
 {
     char ranks[LIST_BYTES];
     for (int i = 0; i < job->ranks; i++) {
         if (is_known(job, i))
             continue;
         list_ranks(job, i, is_unknown_like, ranks);
-        fprintf(stderr, "  no CUDA context yet: rank%s %s\n",
-                strpbrk(ranks, "-,") == NULL ? "" : "s", ranks);
+        weft_report_add(text, "  no CUDA context yet: rank%s %s\n",
+                        strpbrk(ranks, "-,") == NULL ? "" : "s", ranks);
         return;
     }
 }
@@ -136,85 +136,90 @@ static reach_t reach_between(const weft_job_facts_t *job, int a, int b)
 
 typedef struct pairs {
     int count[NOT_SEEN + 1]; /* by reach_t */
-    int printed;
+    int told;
 } pairs_t;
 
-static void count_pair(const weft_job_facts_t *job, int a, int b, pairs_t *pairs)
+static void count_pair(weft_report_text_t *text, const weft_job_facts_t *job, int a, int b,
+                       pairs_t *pairs)
 {
     static const char *const ways[] = {
         [NOT_REACHED] = "through pinned memory, they have no peer access",
         [NOT_SEEN] = "perhaps through pinned memory, the ranks of one do not see the other"};
     reach_t reach = reach_between(job, a, b);
     pairs->count[reach]++;
-    if (reach == REACHED || pairs->printed++ >= PAIRS_MOST)
+    if (reach == REACHED || pairs->told++ >= PAIRS_MOST)
         return;
-    fprintf(stderr, "  %-16s GPUs %s and %s: %s\n", job->of[a].host, gpu_of(job, a)->pci,
-            gpu_of(job, b)->pci, ways[reach]);
+    weft_report_add(text, "  %-16s GPUs %s and %s: %s\n", job->of[a].host, gpu_of(job, a)->pci,
+                    gpu_of(job, b)->pci, ways[reach]);
 }
 
-static pairs_t count_pairs(const weft_job_facts_t *job, int rank)
+static pairs_t count_pairs(weft_report_text_t *text, const weft_job_facts_t *job, int rank)
 {
-    pairs_t pairs = {.printed = 0};
+    pairs_t pairs = {.told = 0};
     for (int a = rank; a < job->ranks; a++) {
         if (!are_neighbours(job, a, rank) || !is_first_of_gpu(job, a, share_gpu))
             continue;
         for (int b = a + 1; b < job->ranks; b++) {
             if (are_neighbours(job, a, b) && is_first_of_gpu(job, b, share_gpu))
-                count_pair(job, a, b, &pairs);
+                count_pair(text, job, a, b, &pairs);
         }
     }
-    if (pairs.printed > PAIRS_MOST)
-        fprintf(stderr, "  %-16s and %d more pairs of GPUs\n", job->of[rank].host,
-                pairs.printed - PAIRS_MOST);
+    if (pairs.told > PAIRS_MOST)
+        weft_report_add(text, "  %-16s and %d more pairs of GPUs\n", job->of[rank].host,
+                        pairs.told - PAIRS_MOST);
     return pairs;
 }
 
-static void warn_of_pairs(const char *host, const pairs_t *pairs)
+static void warn_of_pairs(weft_report_text_t *text, const char *host, const pairs_t *pairs)
 {
     if (pairs->count[NOT_REACHED] > 0)
-        fprintf(stderr,
-                "  warning: %s: GPUs cannot reach each other's memory: what goes between them "
-                "takes the "
-                "bus twice; nvidia-smi topo -p2p r says why\n",
-                host);
+        weft_report_add(
+            text,
+            "  warning: %s: GPUs cannot reach each other's memory: what goes between them "
+            "takes the "
+            "bus twice; nvidia-smi topo -p2p r says why\n",
+            host);
     if (pairs->count[NOT_SEEN] > 0)
-        fprintf(stderr,
-                "  warning: %s: ranks do not see each other's GPUs and may not be able to map "
-                "their memory: let "
-                "each rank see all (--gpu-bind=none, CUDA_VISIBLE_DEVICES)\n",
-                host);
+        weft_report_add(
+            text,
+            "  warning: %s: ranks do not see each other's GPUs and may not be able to map "
+            "their memory: let "
+            "each rank see all (--gpu-bind=none, CUDA_VISIBLE_DEVICES)\n",
+            host);
 }
 
-static void warn_of_crowd(const weft_job_facts_t *job, int rank)
+static void warn_of_crowd(weft_report_text_t *text, const weft_job_facts_t *job, int rank)
 {
     int ranks = count_related(job, rank, share_gpu), seen = gpu_of(job, rank)->seen_count;
     if (ranks > 1 && seen > 1 && ranks == count_related(job, rank, are_neighbours))
-        fprintf(stderr,
-                "  warning: %s: all %d ranks work on GPU %s, but see %d: choose one by the rank "
-                "within the host, "
-                "say cudaSetDevice(local rank %% %d)\n",
-                job->of[rank].host, ranks, gpu_of(job, rank)->pci, seen, seen);
+        weft_report_add(
+            text,
+            "  warning: %s: all %d ranks work on GPU %s, but see %d: choose one by the rank "
+            "within the host, "
+            "say cudaSetDevice(local rank %% %d)\n",
+            job->of[rank].host, ranks, gpu_of(job, rank)->pci, seen, seen);
 }
 
-/* Print how memory goes between the ranks of a host, whose first rank is `rank`. */
-static void print_ways(const weft_job_facts_t *job, int rank)
+/* How memory goes between the ranks of a host, whose first rank is `rank`. */
+static void add_ways(weft_report_text_t *text, const weft_job_facts_t *job, int rank)
 {
     if (count_related(job, rank, are_neighbours) == 1)
         return;
     const char *host = job->of[rank].host;
     if (strcmp(weft_config.DEVICE_IPC, "no") == 0) {
-        fprintf(stderr, "  %-16s between ranks: through pinned memory\n", host);
+        weft_report_add(text, "  %-16s between ranks: through pinned memory\n", host);
     } else {
-        pairs_t pairs = count_pairs(job, rank);
+        pairs_t pairs = count_pairs(text, job, rank);
         bool are_some_bad = pairs.count[NOT_REACHED] + pairs.count[NOT_SEEN] > 0;
-        fprintf(stderr, "  %-16s between%s ranks: CUDA IPC%s\n", host, are_some_bad ? " other" : "",
-                pairs.count[REACHED] > 0 ? " and peer access" : "");
-        warn_of_pairs(host, &pairs);
+        weft_report_add(text, "  %-16s between%s ranks: CUDA IPC%s\n", host,
+                        are_some_bad ? " other" : "",
+                        pairs.count[REACHED] > 0 ? " and peer access" : "");
+        warn_of_pairs(text, host, &pairs);
     }
-    warn_of_crowd(job, rank);
+    warn_of_crowd(text, job, rank);
 }
 
-void weft_report_gpus(const weft_job_facts_t *job)
+void weft_report_gpus(weft_report_text_t *text, const weft_job_facts_t *job)
 {
     bool is_in_use = false;
     for (int i = 0; i < job->ranks; i++)
@@ -223,11 +228,11 @@ void weft_report_gpus(const weft_job_facts_t *job)
         return;
     for (int i = 0; i < job->ranks; i++) {
         if (is_first_of_gpu(job, i, share_gpu))
-            print_gpu(job, i);
+            add_gpu(text, job, i);
     }
-    print_unknown(job);
+    add_unknown(text, job);
     for (int i = 0; i < job->ranks; i++) {
         if (is_first_of_gpu(job, i, are_neighbours))
-            print_ways(job, i);
+            add_ways(text, job, i);
     }
 }
