@@ -26,6 +26,8 @@ PYBIND11_MODULE(_C, module)
               }),
               py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("options"),
               py::call_guard<py::gil_scoped_release>());
+    group.def("report", &ProcessGroupWeft::report, py::arg("as_json"),
+              py::call_guard<py::gil_scoped_release>());
     module.def(
         "close_at_exit",
         [](std::optional<double> limit_s) {

@@ -6,6 +6,8 @@
 
 #include <ATen/ATen.h>
 
+#include <mpix.h>
+
 #include <algorithm>
 
 namespace weft_torch
@@ -56,6 +58,16 @@ void ProcessGroupWeft::leave()
         MPI_Comm_free(&comm_);
     }
     library_.let_go();
+}
+
+std::string ProcessGroupWeft::report(bool as_json) const
+{
+    check_open("report");
+    int form = as_json ? MPIX_REPORT_JSON : MPIX_REPORT_TEXT, bytes = 0;
+    check_mpi(MPIX_Comm_report(comm_, form, 0, nullptr, &bytes), "MPIX_Comm_report");
+    std::vector<char> text(static_cast<size_t>(bytes) + 1);
+    check_mpi(MPIX_Comm_report(comm_, form, bytes + 1, text.data(), &bytes), "MPIX_Comm_report");
+    return std::string(text.data());
 }
 
 void ProcessGroupWeft::shutdown()

@@ -37,6 +37,9 @@ class ProcessGroupWeft : public c10d::Backend
     {
         return options_;
     }
+    /** What mpirun --report shows, for the ranks of the group, as text or JSON; collective. */
+    std::string report(bool as_json) const;
+
     void setTimeout(Milliseconds timeout) override;
     void shutdown() override;
     void abort() override;

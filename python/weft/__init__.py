@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """torch.distributed over Weft: init_process_group(backend="weft"). torch loads this by itself."""
+import json
 import multiprocessing.util
 import os
 import sys
@@ -33,7 +34,71 @@ def _create_group(given, options):
     options.group_name = given.group_id
     options.global_ranks_in_group = given.global_ranks_in_group
     _close_at_exit()
-    return _C.ProcessGroupWeft(given.store, given.group_rank, given.group_size, options)
+    made = _C.ProcessGroupWeft(given.store, given.group_rank, given.group_size, options)
+    _show_report_once(made)
+    return made
+
+
+_was_shown = False
+
+
+def _show_report_once(made):
+    """With TORCH_DISTRIBUTED_DEBUG=INFO or DETAIL rank 0 of the first group prints the report."""
+    global _was_shown
+    if _was_shown or debug_level() == "OFF":
+        return
+    _was_shown = True
+    text = made.report(as_json=False)
+    if made.rank() == 0:
+        print(text, end="", file=sys.stderr, flush=True)
+
+
+def debug_level():
+    """OFF, INFO or DETAIL, as torch has read TORCH_DISTRIBUTED_DEBUG, or has been told later."""
+    import torch.distributed as dist
+
+    return dist.get_debug_level().name
+
+
+def backend_of(group=None):
+    """The ProcessGroupWeft of a group, by default of the default group."""
+    import torch
+    import torch.distributed as dist
+
+    group = dist.group.WORLD if group is None else group
+    if not isinstance(group, dist.ProcessGroup):
+        raise ValueError("weft: this process is not in a group: " + (
+            "call init_process_group first" if group is None else "it is no member of the one given"))
+    found = group._get_backend(torch.device("cpu"))
+    if isinstance(found, torch._C._distributed_c10d._ProcessGroupWrapper):
+        found = found.wrapped_pg
+    from weft import _C
+
+    if not isinstance(found, _C.ProcessGroupWeft):
+        raise ValueError(f"weft: the group's back end for CPU tensors is {found.name()!r}, not \"weft\"")
+    return found
+
+
+class Report(dict):
+    """What weft.report() returns. str() of it is the text for people."""
+
+    def __init__(self, members, text):
+        super().__init__(members)
+        self.text = text
+
+    def __str__(self):
+        return self.text
+
+
+def report(group=None):
+    """What the ranks of a group run on, and what costs them speed: the report of mpirun --report.
+
+    Collective: all ranks of the group call it, and all get it. A dict, whose "hosts" have "host",
+    "ranks" (in the group), "cores", "same_host", "other_hosts" (the ways between ranks) and more, and
+    whose "warnings" have "hosts" and "text"; str() of it is the text for people.
+    """
+    found = backend_of(group)
+    return Report(json.loads(found.report(as_json=True)), found.report(as_json=False).rstrip("\n"))
 
 
 _closes_at_exit = False

@@ -13,7 +13,7 @@ HANGS_AFTER_S = 100
 
 def begin():
     """Join the group; (rank, size). A rank that hangs says where."""
-    faulthandler.dump_traceback_later(HANGS_AFTER_S, exit=True)
+    faulthandler.dump_traceback_later(HANGS_AFTER_S, exit=True, file=sys.__stderr__)
     dist.init_process_group(backend="weft", timeout=TIMEOUT)
     return dist.get_rank(), dist.get_world_size()
 
