@@ -22,8 +22,8 @@ bool has_launcher()
         return false;
     TORCH_CHECK_VALUE(choice == nullptr || *choice == '\0', "TORCH_WEFT_START is \"", choice,
                       "\", not \"launcher\" or \"store\"");
-    return std::getenv("PMIX_NAMESPACE") != nullptr &&
-           std::getenv("TORCHELASTIC_RUN_ID") == nullptr;
+    const char *job = std::getenv("PMIX_NAMESPACE"), *run = std::getenv("TORCHELASTIC_RUN_ID");
+    return job != nullptr && (run == nullptr || std::strcmp(run, job) == 0);
 }
 
 namespace
@@ -83,6 +83,11 @@ int get(void *state, const char *name, int limit_ms, void *out, size_t room, siz
 void set_bootstrap(const c10::intrusive_ptr<c10d::Store> &store, int rank, int size)
 {
     static Lent lent;
+    int is_started = lent.store != nullptr;
+    if (!is_started)
+        MPI_Initialized(&is_started);
+    if (is_started)
+        return;
     lent.store = store;
     MPIX_Bootstrap bootstrap = {};
     bootstrap.bytes = sizeof(bootstrap);
