@@ -26,6 +26,7 @@ PYBIND11_MODULE(_C, module)
               }),
               py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("options"),
               py::call_guard<py::gil_scoped_release>());
+    group.attr("audits_itself") = true;
     group.def("report", &ProcessGroupWeft::report, py::arg("as_json"),
               py::call_guard<py::gil_scoped_release>());
     module.def(

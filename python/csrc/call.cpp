@@ -42,6 +42,29 @@ void Call::about_peer(const char *role, int peer)
     operation_.about.peer = peer;
 }
 
+void Call::about_blocks(const char *what, const Tensors &blocks)
+{
+    if (group_.audit_ != nullptr)
+        signature_.text = signature_text(operation_.about, what, blocks);
+}
+
+void Call::about_pieces(const char *what, std::vector<int64_t> sent, std::vector<int64_t> expected)
+{
+    if (group_.audit_ != nullptr)
+        signature_ = {std::string(operation_.about.operation) + " of " +
+                          c10::toString(operation_.about.dtype) + " with " + what,
+                      std::move(sent), std::move(expected)};
+}
+
+void Call::audit()
+{
+    if (group_.audit_ == nullptr || is_point_to_point(type_))
+        return;
+    if (signature_.text.empty())
+        signature_.text = signature_text(operation_.about, operation_.noted);
+    group_.audit_->check(operation_.about, signature_);
+}
+
 at::Tensor Call::input(const at::Tensor &tensor)
 {
     at::Tensor plain = to_plain(tensor);

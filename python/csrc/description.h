@@ -14,6 +14,8 @@
 namespace weft_torch
 {
 
+using Milliseconds = std::chrono::milliseconds;
+
 /** The group as error messages name it; shared by the group and its operations. */
 struct GroupIdentity {
     std::string name;
@@ -30,7 +32,7 @@ struct Description {
     int64_t count = -1;              // elements of this rank's tensor; -1: there is none
     c10::ScalarType dtype = c10::ScalarType::Undefined;
     uint64_t sequence = 0; // number of the collective in its group
-    std::chrono::milliseconds timeout{0};
+    Milliseconds timeout{0};
     std::shared_ptr<const GroupIdentity> group;
 
     /** What a profiler sees, weft:all_reduce; null if none is looking. */

@@ -35,6 +35,15 @@ std::vector<Piece> pieces_of(const Tensors &tensors)
     return pieces;
 }
 
+// Elements of the pieces, for the audit.
+std::vector<int64_t> elements_of(const std::vector<Piece> &pieces, const at::Tensor &tensor)
+{
+    std::vector<int64_t> elements;
+    for (const Piece &piece : pieces)
+        elements.push_back(static_cast<int64_t>(piece.bytes) / tensor.element_size());
+    return elements;
+}
+
 void check_splits(const at::Tensor &tensor, const std::vector<int64_t> &splits, int size,
                   const char *what)
 {
@@ -88,14 +97,16 @@ c10dWorkPtr ProcessGroupWeft::alltoall_base(at::Tensor &output, at::Tensor &inpu
         call.keep(sent);
     }
     call.result(output);
-    return call.run(options.asyncOp, [&](Path &path, Operation &op) {
-        if (is_even(received, sent, output_splits, input_splits))
+    if (is_even(received, sent, output_splits, input_splits))
+        return call.run(options.asyncOp, [&](Path &path, Operation &op) {
             path.alltoall(op, sent.const_data_ptr(), received.mutable_data_ptr(),
                           byte_count(sent) / getSize());
-        else
-            path.alltoall_pieces(op, pieces_of(sent, input_splits, getSize()),
-                                 pieces_of(received, output_splits, getSize()));
-    });
+        });
+    std::vector<Piece> to = pieces_of(sent, input_splits, getSize()),
+                       from = pieces_of(received, output_splits, getSize());
+    call.about_pieces("splits", elements_of(to, input), elements_of(from, input));
+    return call.run(options.asyncOp,
+                    [&](Path &path, Operation &op) { path.alltoall_pieces(op, to, from); });
 }
 
 c10dWorkPtr ProcessGroupWeft::alltoall(Tensors &outputs, Tensors &inputs,
@@ -125,16 +136,17 @@ c10dWorkPtr ProcessGroupWeft::alltoall(Tensors &outputs, Tensors &inputs,
             }
         }
     }
-    return call.run(options.asyncOp, [&](Path &path, Operation &op) {
-        path.alltoall_pieces(op, pieces_of(sent), pieces_of(received));
-    });
+    std::vector<Piece> to = pieces_of(sent), from = pieces_of(received);
+    call.about_pieces("lists", elements_of(to, inputs[0]), elements_of(from, inputs[0]));
+    return call.run(options.asyncOp,
+                    [&](Path &path, Operation &op) { path.alltoall_pieces(op, to, from); });
 }
 
-// The two highest tags are for barriers.cpp.
+// The highest tags are for mail.h.
 void ProcessGroupWeft::check_tag(int tag, const char *operation) const
 {
-    TORCH_CHECK_VALUE(tag >= 0 && tag < INT_MAX - 1, "weft: ", operation, ": tag ", tag,
-                      " is not between 0 and ", INT_MAX - 2);
+    TORCH_CHECK_VALUE(tag >= 0 && tag < LOWEST_MAIL_TAG, "weft: ", operation, ": tag ", tag,
+                      " is not between 0 and ", LOWEST_MAIL_TAG - 1);
 }
 
 c10dWorkPtr ProcessGroupWeft::send(Tensors &tensors, int to, int tag)

@@ -137,6 +137,7 @@ c10dWorkPtr ProcessGroupWeft::allgather(TensorLists &outputs, Tensors &inputs,
         return call.run(options.asyncOp,
                         [&](Path &path, Operation &op) { buffers.begin(path, op); });
     }
+    call.about_blocks("outputs", list);
     Tensors blocks = blocks_with_own(call, list, input, getRank());
     return call.run(options.asyncOp,
                     [&](Path &path, Operation &op) { broadcast_blocks(path, op, blocks); });

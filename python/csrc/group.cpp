@@ -5,6 +5,7 @@
 #include "stream_path.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/distributed/c10d/debug.h>
 
 #include <mpix.h>
 
@@ -36,6 +37,8 @@ ProcessGroupWeft::ProcessGroupWeft(const StorePtr &store, int rank, int size,
             GroupIdentity{name, rank, size, std::move(meeting.mpi_ranks)});
         host_ = std::make_unique<HostPath>(comm_);
         streams_ = make_stream_paths(comm_);
+        if (c10d::debug_level() == c10d::DebugLevel::Detail)
+            audit_ = std::make_unique<Audit>(comm_, library_.progress());
     } catch (...) {
         library_.let_go();
         throw;

@@ -2,6 +2,7 @@
 // The back end of one process group: an MPI communicator, and torch's operations on it.
 #pragma once
 
+#include "audit.h"
 #include "library.h"
 #include "path.h"
 
@@ -13,7 +14,6 @@ namespace weft_torch
 using Tensors = std::vector<at::Tensor>;
 using TensorLists = std::vector<std::vector<at::Tensor>>;
 using c10dWorkPtr = c10::intrusive_ptr<c10d::Work>;
-using Milliseconds = std::chrono::milliseconds;
 
 class StreamPaths;
 
@@ -127,6 +127,7 @@ class ProcessGroupWeft : public c10d::Backend
     MPI_Comm comm_ = MPI_COMM_NULL;
     std::unique_ptr<HostPath> host_;
     std::unique_ptr<StreamPaths> streams_; // of a device; null without
+    std::unique_ptr<Audit> audit_;         // null without TORCH_DISTRIBUTED_DEBUG=DETAIL
     std::atomic<uint64_t> sequence_{0};
     std::atomic<uint64_t> monitored_{0}; // monitored barriers
     std::atomic<bool> is_left_{false};
@@ -159,6 +160,11 @@ class Call
     {
         operation_.about.reduction = how.name;
     }
+    /** For the audit, where the tensors of ranks may have different sizes: `blocks`, one for each
+     * rank, are then the same everywhere. */
+    void about_blocks(const char *what, const Tensors &blocks);
+    /** The same for blocks that each rank knows for itself: elements to and from each rank. */
+    void about_pieces(const char *what, std::vector<int64_t> sent, std::vector<int64_t> expected);
     /** A plain tensor with the elements of `tensor`, kept until the operation is over. */
     at::Tensor input(const at::Tensor &tensor);
     /** A plain tensor for what goes to `tensor`: itself, or one that is copied there at the end. */
@@ -181,6 +187,7 @@ class Call
     /** Do `begin`, which gives MPI the operation, and wait for it, or return its work. */
     template <typename Begin> c10dWorkPtr run(bool is_async, Begin &&begin)
     {
+        audit();
         try {
             path_->prepare(operation_);
             begin(*path_, operation_);
@@ -193,6 +200,7 @@ class Call
 
   private:
     c10dWorkPtr finish(bool is_async);
+    void audit();
     void give_up();
     bool join_coalesced();
     void wait();
@@ -201,6 +209,7 @@ class Call
     c10d::OpType type_;
     Operation operation_;
     Path *path_;
+    Signature signature_; // empty text: the tensors are alike everywhere
 };
 
 } // namespace weft_torch

@@ -214,6 +214,7 @@ c10dWorkPtr ProcessGroupWeft::reduce_scatter(Tensors &outputs, TensorLists &inpu
         return call.run(options.asyncOp,
                         [&](Path &path, Operation &op) { buffers.begin(path, op, how); });
     }
+    call.about_blocks("inputs", blocks);
     Tensors plain;
     for (at::Tensor &block : blocks)
         plain.push_back(call.input(premultiplied(how, block)));

@@ -19,6 +19,24 @@ def register():
         from weft import launch
 
         launch.set_environment(os.environ)
+        _audit_instead_of_wrapper()
+
+
+def _audit_instead_of_wrapper():
+    """With TORCH_DISTRIBUTED_DEBUG=DETAIL torch puts a wrapper over each back end that compares the
+    ranks' collectives by a group of gloo. Groups of Weft compare them themselves, over MPI."""
+    from torch.distributed import distributed_c10d
+
+    wrap = getattr(distributed_c10d, "_create_process_group_wrapper", None)
+    if wrap is None:
+        return  # then there is no wrapper, or it comes on top of our audit
+
+    def wrap_others(wrapped_pg, *args, **kwargs):
+        if getattr(wrapped_pg, "audits_itself", False):
+            return wrapped_pg
+        return wrap(wrapped_pg, *args, **kwargs)
+
+    distributed_c10d._create_process_group_wrapper = wrap_others
 
 
 def _create_group(given, options):

@@ -55,12 +55,14 @@ expect_nothing() {
     failures=$((failures + 1))
 }
 
-for program in operations asynchronous groups errors reports; do
+for program in operations asynchronous groups errors reports audit; do
     for ranks in ${RANKS:-1 2 3 5}; do
         expect_nothing "$program on $ranks ranks" \
             "$BUILD/mpirun" -np "$ranks" "$python" "$here/$program.py"
     done
 done
+expect_nothing "groups under torchrun" \
+    "$python" -m torch.distributed.run --standalone --nproc-per-node=3 "$here/groups.py"
 for example in all_reduce train_ddp train_fsdp pipeline routing; do
     gloo=$(timeout 110 "$BUILD/mpirun" -np 3 "$python" "$SOURCE/examples/torch/$example.py" gloo 2>&1)
     weft=$(timeout 110 "$python" -m torch.distributed.run --standalone --nproc-per-node=3 \
