@@ -63,14 +63,16 @@ for program in operations asynchronous groups errors reports audit; do
 done
 expect_nothing "groups under torchrun" \
     "$python" -m torch.distributed.run --standalone --nproc-per-node=3 "$here/groups.py"
-for example in all_reduce train_ddp train_fsdp pipeline routing; do
-    gloo=$(timeout 110 "$BUILD/mpirun" -np 3 "$python" "$SOURCE/examples/torch/$example.py" gloo 2>&1)
+# Over gloo under mpirun, and over Weft under torchrun. Lines that begin with a blank tell times.
+for example in torch/all_reduce torch/train_ddp torch/train_fsdp torch/pipeline torch/routing parallel/data_parallel \
+    parallel/tensor_parallel parallel/pipeline_parallel parallel/expert_parallel; do
+    gloo=$(timeout 110 "$BUILD/mpirun" -np 3 "$python" "$SOURCE/examples/$example.py" gloo 2>&1 | sed '/^ /d')
     weft=$(timeout 110 "$python" -m torch.distributed.run --standalone --nproc-per-node=3 \
-        "$SOURCE/examples/torch/$example.py" weft 2>/dev/null)
+        "$SOURCE/examples/$example.py" weft 2>/dev/null | sed '/^ /d')
     case $weft in
     *correct) [ "$weft" = "$gloo" ] && continue ;;
     esac
-    echo "examples/torch/$example.py: over gloo \"$gloo\", over weft under torchrun \"$weft\""
+    echo "examples/$example.py: over gloo \"$gloo\", over weft under torchrun \"$weft\""
     failures=$((failures + 1))
 done
 if [ "$suite" = yes ]; then
