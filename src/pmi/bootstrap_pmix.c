@@ -6,6 +6,7 @@
 #include "base/abort_mark.h"
 #include "base/config.h"
 #include "base/fail.h"
+#include "base/fence_members.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "mpi.h"
@@ -198,26 +199,74 @@ static pmix_status_t fence_members(const pmix_proc_t *members, size_t count,
     return status;
 }
 
+/* Other launchers end the job, or let PMIx count; they know nothing of the directive. */
+static bool survives_losses(void)
+{
+    return weft_config.RECOVERY && is_launcher_ours();
+}
+
+/* The members are told as a directive (base/fence_members.h), which `infos` has room for. */
+static pmix_status_t fence_survivors(const char *members, pmix_info_t *infos, size_t info_count)
+{
+    pmix_proc_t pair[2] = {pmi.self, {.rank = 0}};
+    snprintf(pair[1].nspace, sizeof(pair[1].nspace), "%.200s" WEFT_FENCE_STRANGER, pmi.self.nspace);
+    PMIX_INFO_LOAD(&infos[info_count], WEFT_FENCE_MEMBERS, members, PMIX_STRING);
+    pmix_status_t status = PMIx_Fence(pair, 2, infos, info_count + 1);
+    PMIX_INFO_DESTRUCT(&infos[info_count]);
+    return status;
+}
+
+static int judge_fence(pmix_status_t status)
+{
+    return status == PMIX_SUCCESS ? MPI_SUCCESS
+                                  : weft_pmi_failed(status, "the ranks cannot be synchronised");
+}
+
 static int pmix_fence(void)
 {
     int err = commit_values();
     if (err != MPI_SUCCESS)
         return err;
     pmix_proc_t all = process(&pmi.self, PMIX_RANK_WILDCARD);
-    pmix_info_t collect;
+    pmix_info_t infos[2];
     bool yes = true;
-    PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&infos[0], PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
     /* The server of this host has the data of its ranks; only those of other hosts are missing. */
-    pmix_status_t status = fence_members(&all, 1, &collect, pmi.is_one_host ? 0 : 1);
-    PMIX_INFO_DESTRUCT(&collect);
-    return status == PMIX_SUCCESS ? MPI_SUCCESS
-                                  : weft_pmi_failed(status, "the ranks cannot be synchronised");
+    size_t count = pmi.is_one_host ? 0 : 1;
+    pmix_status_t status = survives_losses() ? fence_survivors("", infos, count)
+                                             : fence_members(&all, 1, infos, count);
+    PMIX_INFO_DESTRUCT(&infos[0]);
+    return judge_fence(status);
+}
+
+/* "0,3,4" */
+static char *write_members(const int *ranks, int count)
+{
+    enum { LETTERS = 12 };
+    char *text = weft_alloc((size_t)count * LETTERS + 1);
+    size_t used = 0;
+    for (int i = 0; i < count && text != NULL; i++)
+        used += (size_t)snprintf(text + used, LETTERS, "%s%d", i == 0 ? "" : ",", ranks[i]);
+    return text;
+}
+
+static int fence_some_survivors(const int *ranks, int count)
+{
+    pmix_info_t info;
+    char *members = write_members(ranks, count);
+    if (members == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "a list of %d ranks", count);
+    pmix_status_t status = fence_survivors(members, &info, 0);
+    weft_free(members);
+    return judge_fence(status);
 }
 
 static int pmix_fence_ranks(const int *ranks, int count)
 {
     if (count == 1)
         return MPI_SUCCESS;
+    if (survives_losses())
+        return fence_some_survivors(ranks, count);
     pmix_proc_t *members = weft_alloc_array((size_t)count, sizeof(*members));
     if (members == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "a list of %d ranks", count);

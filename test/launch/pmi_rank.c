@@ -4,6 +4,7 @@
  *   open close     join and leave the job          say      print what the launcher told
  *   board          put, fence, get, check          nodes    fence of the ranks of this host
  *   halves         fences of the even and the odd ranks, many, each at its own pace
+ *   fences         fences of all ranks, many
  *   late           wait for blobs that others publish later, some after others of theirs
  *   abort=R,CODE   rank R aborts the job           kill=R   rank R kills itself
  *   exit=R,CODE    rank R exits                    pause    wait to be killed
@@ -92,6 +93,13 @@ static void halves(void)
         ranks[count++] = rank;
     for (int i = 0; i < ROUNDS * (1 + job.rank % 2); i++)
         check(weft_pmi_fence_ranks(ranks, count), "fence of a half");
+}
+
+static void fences(void)
+{
+    enum { ROUNDS = 20 };
+    for (int i = 0; i < ROUNDS; i++)
+        check(weft_pmi_fence(), "fence");
 }
 
 static void expect_late(int rank, const char *key)
@@ -198,6 +206,8 @@ static void act(const char *action)
         check(weft_pmi_fence_ranks(job.local_ranks, job.local_size), "local fence");
     else if (strcmp(action, "halves") == 0)
         halves();
+    else if (strcmp(action, "fences") == 0)
+        fences();
     else if (strcmp(action, "late") == 0)
         late();
     else if (strcmp(action, "say") == 0)

@@ -59,16 +59,21 @@ static const struct {
 };
 enum { LAUNCHERS = sizeof(launchers) / sizeof(launchers[0]) };
 
-static int choose_named(const char *name, wl_launch_method_t *out)
+static int choose_named(const wl_job_plan_t *plan, wl_launch_method_t *out)
 {
-    for (int i = 0; i < LAUNCHERS; i++) {
-        if (strcmp(launchers[i].name, name) == 0) {
-            *out = launchers[i].method;
-            return MPI_SUCCESS;
-        }
-    }
-    return weft_fail(MPI_ERR_ARG, "--launcher wants ssh, rsh, fork, slurm or prrte, not \"%s\"",
-                     name);
+    const char *name = plan->route.launcher;
+    int known = 0;
+    while (known < LAUNCHERS && strcmp(launchers[known].name, name) != 0)
+        known++;
+    if (known == LAUNCHERS)
+        return weft_fail(MPI_ERR_ARG, "--launcher wants ssh, rsh, fork, slurm or prrte, not \"%s\"",
+                         name);
+    if (plan->survives_losses && launchers[known].method == WL_METHOD_PRRTE)
+        return weft_fail(MPI_ERR_ARG,
+                         "--enable-recovery is not for prterun, which ends the job when "
+                         "a rank dies; use --launcher ssh or slurm");
+    *out = launchers[known].method;
+    return MPI_SUCCESS;
 }
 
 int wl_delegate_choose(const wl_job_plan_t *plan, wl_launch_method_t *out)
@@ -79,14 +84,14 @@ int wl_delegate_choose(const wl_job_plan_t *plan, wl_launch_method_t *out)
         return MPI_SUCCESS;
     }
     if (plan->route.launcher != NULL)
-        return choose_named(plan->route.launcher, out);
+        return choose_named(plan, out);
     look_for_hosts(plan, &names_any, &has_others);
     *out = WL_METHOD_OWN;
     if (plan->route.agent != NULL || (names_any && !has_others))
         return MPI_SUCCESS;
     if (wli_slurm_is_here() && is_on_path("srun"))
         *out = WL_METHOD_SLURM;
-    else if (has_others && is_on_path("prterun"))
+    else if (has_others && !plan->survives_losses && is_on_path("prterun"))
         *out = WL_METHOD_PRRTE;
     return MPI_SUCCESS;
 }

@@ -92,7 +92,10 @@ static void slurm_add_options(const wl_job_plan_t *plan, wl_command_t *out)
     wl_command_add_word(out, "--distribution=arbitrary");
     wl_command_add_number(out, "--ntasks=", plan->size);
     wl_command_add_number(out, "--nodes=", plan->placement.host_count);
-    wl_command_add_word(out, "--kill-on-bad-exit=1");
+    if (plan->survives_losses)
+        wl_command_add_word(out, "--no-kill");
+    wl_command_add_word(out,
+                        plan->survives_losses ? "--kill-on-bad-exit=0" : "--kill-on-bad-exit=1");
     wl_command_add_word(out, "--quit-on-interrupt");
     if (needs_overcommit(&plan->placement))
         wl_command_add_word(out, "--overcommit");

@@ -126,18 +126,6 @@ bool wl_first_failure_is_doubtful(const wl_first_failure_t *failure, int running
            (running > 0 || may_be_late);
 }
 
-/* "rank 3", "ranks 3 to 5", "ranks 3 and more" */
-static void name_ranks(const wl_placed_host_t *host, char *out, size_t bytes)
-{
-    int first = host->ranks[0], last = host->ranks[host->count - 1];
-    if (host->count == 1)
-        snprintf(out, bytes, "rank %d", first);
-    else if (last - first == host->count - 1)
-        snprintf(out, bytes, "ranks %d to %d", first, last);
-    else
-        snprintf(out, bytes, "rank %d and %d more", first, host->count - 1);
-}
-
 void wl_first_failure_describe(const wl_first_failure_t *failure, char *out, size_t bytes)
 {
     const wl_rank_event_t *event = &failure->event;
@@ -156,7 +144,7 @@ void wl_first_failure_describe(const wl_first_failure_t *failure, char *out, siz
                  event->signal, strsignal(event->signal), event->has_core ? ", core dumped" : "");
         break;
     case WL_UNREACHABLE:
-        name_ranks(host, who, sizeof(who));
+        wl_placement_name_ranks(host, who, sizeof(who));
         snprintf(out, bytes, "the host %s with %s was lost: %s; ending the job", host->name, who,
                  event->text);
         break;

@@ -23,6 +23,10 @@ typedef struct wl_job_ops {
     int (*before_turn)(wl_job_t *job);
     bool (*next_event)(wl_job_t *job, wl_rank_event_t *out);
     void (*signal)(wl_job_t *job, int signal_number);
+    /* A rank is lost and the job goes on: nothing may wait for it, and what it has started ends. */
+    void (*forget)(wl_job_t *job, int rank);
+    /* End the ranks of the host with that index. */
+    void (*end_host)(wl_job_t *job, int host);
     /* How many ranks have not ended, as far as is known; those yet to be started count. */
     int (*running)(const wl_job_t *job);
     /* Put what the ranks have written so far into the sinks. */

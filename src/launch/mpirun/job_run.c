@@ -11,6 +11,7 @@
 #include "launch/mpirun/left_ranks.h"
 #include "launch/mpirun/other_mpi.h"
 #include "launch/mpirun/output_sinks.h"
+#include "launch/mpirun/rank_ends.h"
 #include "launch/node/rank_process.h"
 #include "mpi.h"
 
@@ -47,6 +48,7 @@ typedef struct runner {
     wl_sinks_t sinks;
     wl_first_failure_t failure;
     wl_left_ranks_t left;
+    wl_rank_ends_t ends;
     wl_loop_t loop;
     phase_t phase;
     int exit_code;
@@ -103,21 +105,75 @@ static void kill_ranks(runner_t *runner)
 
 /* ---- The first failure ---- */
 
-static void take_events(runner_t *runner)
-{
-    wl_rank_event_t event;
-    while (runner->job->ops->next_event(runner->job, &event)) {
-        runner->has_connected |= event.kind == WL_RANK_CONNECTED;
-        wl_first_failure_take(&runner->failure, &event, weft_clock_ms());
-        wl_left_ranks_take(&runner->left, &event);
-    }
-}
-
 /* In `mpirun | head` the ranks get SIGPIPE; that is no failure to report. */
 static bool is_expected(const runner_t *runner)
 {
     return runner->failure.reason == WL_SIGNALLED && runner->failure.event.signal == SIGPIPE &&
            runner->has_lost_reader;
+}
+
+/* ---- A job that goes on without lost ranks ---- */
+
+/* Events that end the job even if it survives losses. */
+static bool ends_job(const runner_t *runner, const wl_rank_event_t *event)
+{
+    bool has_no_reader = event->kind == WL_RANK_ENDED && event->signal == SIGPIPE;
+    return !runner->plan->survives_losses || event->kind == WL_RANK_ABORTED ||
+           event->kind == WL_RANK_LOST_PEER || (has_no_reader && runner->has_lost_reader);
+}
+
+/* What takes several ranks along is told once for all of them. */
+static void take_outage(runner_t *runner, const wl_rank_event_t *event)
+{
+    const wl_placement_t *placement = &runner->plan->placement;
+    int host = placement->host_of[event->rank];
+    char ranks[320];
+    wl_placement_name_ranks(&placement->hosts[host], ranks, sizeof(ranks));
+    if (event->kind == WL_HOST_LOST) {
+        job_say(runner, "the host %s with %s is lost (%s); the job goes on without it",
+                placement->hosts[host].name, ranks, event->text);
+    } else if (event->kind == WL_SERVER_LOST) {
+        job_say(runner, "the PMIx server of host %s has ended: %s; ending %s",
+                placement->hosts[host].name, event->text, ranks);
+        runner->job->ops->end_host(runner->job, host);
+    }
+}
+
+static void take_losses(runner_t *runner)
+{
+    int rank;
+    while (runner->plan->survives_losses && runner->phase == RUNNING &&
+           (rank = wl_rank_ends_next_lost(&runner->ends, weft_clock_ms())) >= 0) {
+        char text[960];
+        runner->job->ops->forget(runner->job, rank);
+        if (runner->ends.ends[rank].is_with_host)
+            continue;
+        wl_rank_ends_describe(&runner->ends, rank, text, sizeof(text));
+        job_say(runner, "%s and is lost; %s", text,
+                runner->ends.lost == runner->plan->size ? "no rank is left"
+                                                        : "the job goes on without it");
+    }
+}
+
+/* An abort ends the job, whatever else has happened: nothing better will come. */
+static bool is_certain(const runner_t *runner)
+{
+    return runner->plan->survives_losses || weft_clock_ms() >= runner->failure.certain_at_ms;
+}
+
+static void take_events(runner_t *runner)
+{
+    wl_rank_event_t event;
+    while (runner->job->ops->next_event(runner->job, &event)) {
+        runner->has_connected |= event.kind == WL_RANK_CONNECTED;
+        if (ends_job(runner, &event))
+            wl_first_failure_take(&runner->failure, &event, weft_clock_ms());
+        wl_rank_ends_take(&runner->ends, &event, weft_clock_ms());
+        wl_left_ranks_take(&runner->left, &event);
+        if (runner->plan->survives_losses && runner->phase == RUNNING)
+            take_outage(runner, &event);
+    }
+    take_losses(runner);
 }
 
 static bool is_doubtful(const runner_t *runner)
@@ -129,7 +185,7 @@ static bool is_doubtful(const runner_t *runner)
 static void end_after_failure(runner_t *runner)
 {
     if (runner->failure.reason == WL_NO_REASON || runner->phase != RUNNING ||
-        (is_doubtful(runner) && weft_clock_ms() < runner->failure.certain_at_ms))
+        (is_doubtful(runner) && !is_certain(runner)))
         return;
     runner->exit_code = wl_first_failure_exit_code(&runner->failure);
     if (!is_expected(runner)) {
@@ -213,12 +269,31 @@ static void job_check_clock(runner_t *runner)
         runner->phase = OVER;
 }
 
+/* Is a rank that has ended still to be judged? */
+static bool may_be_lost(const runner_t *runner)
+{
+    return runner->plan->survives_losses && runner->phase == RUNNING && runner->ends.undecided > 0;
+}
+
+/* All ranks have ended, those that were lost among them. */
+static void end_with_losses(runner_t *runner)
+{
+    char text[320];
+    runner->exit_code = wl_rank_ends_exit_code(&runner->ends);
+    if (runner->ends.lost == 0)
+        return;
+    wl_rank_ends_summarize(&runner->ends, text, sizeof(text));
+    job_say(runner, "%s", text);
+}
+
 /* Ranks may have left processes that finish their output, such as bash's `> >(tee log)`. */
 static void job_check_ranks(runner_t *runner)
 {
-    if (count_running(runner) > 0 || is_doubtful(runner))
+    if (count_running(runner) > 0 || is_doubtful(runner) || may_be_lost(runner))
         return;
     if (runner->phase == RUNNING) {
+        if (runner->plan->survives_losses)
+            end_with_losses(runner);
         runner->phase = LINGERING;
         runner->linger_at = weft_clock_ms() + LINGER_QUIET_MS;
         runner->linger_end_at = weft_clock_ms() + LINGER_MOST_MS;
@@ -258,6 +333,10 @@ static void check_channels(runner_t *runner)
 
 static int64_t next_deadline(const runner_t *runner)
 {
+    if (may_be_lost(runner)) {
+        int64_t at = wl_rank_ends_decide_at_ms(&runner->ends);
+        return at < runner->timeout_at ? at : runner->timeout_at;
+    }
     if (runner->phase == LINGERING)
         return runner->linger_at < runner->linger_end_at ? runner->linger_at
                                                          : runner->linger_end_at;
@@ -347,6 +426,8 @@ static int open_job(runner_t *runner)
         err = wl_first_failure_open(plan, &runner->failure);
     if (err == MPI_SUCCESS)
         err = wl_left_ranks_open(plan, &runner->left);
+    if (err == MPI_SUCCESS)
+        err = wl_rank_ends_open(plan, &runner->ends);
     if (err != MPI_SUCCESS)
         return err;
     return wl_job_plan_is_local(plan)
@@ -367,6 +448,7 @@ int wl_job_run(const wl_job_plan_t *plan, int *exit_code_out)
         runner.job->ops->close(runner.job);
     wl_first_failure_release(&runner.failure);
     wl_left_ranks_release(&runner.left);
+    wl_rank_ends_release(&runner.ends);
     wl_sinks_release(&runner.sinks);
     wl_loop_close(&runner.loop);
     if (err == MPI_SUCCESS)

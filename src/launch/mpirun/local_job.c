@@ -83,6 +83,17 @@ static void local_signal(wl_job_t *job, int signal_number)
     wl_ranks_signal(&local_of(job)->node.ranks, signal_number);
 }
 
+static void local_forget(wl_job_t *job, int rank)
+{
+    wl_node_ranks_lose(&local_of(job)->node, rank);
+}
+
+static void local_end_host(wl_job_t *job, int host)
+{
+    (void)host; /* there is no other */
+    local_signal(job, SIGKILL);
+}
+
 static int local_running(const wl_job_t *job)
 {
     return local_of_const(job)->node.ranks.running;
@@ -122,6 +133,8 @@ static const wl_job_ops_t local_ops = {
     .before_turn = local_before_turn,
     .next_event = local_next_event,
     .signal = local_signal,
+    .forget = local_forget,
+    .end_host = local_end_host,
     .running = local_running,
     .gather = local_gather,
     .break_output = local_break_output,

@@ -122,6 +122,14 @@ static bool remote_next_event(wl_job_t *job, wl_rank_event_t *out)
     return true;
 }
 
+static void send_signal(wli_remote_job_t *remote, int node, int signal_number)
+{
+    wl_writer_t body = {0};
+    wl_write_u32(&body, (uint32_t)signal_number);
+    wl_router_send(&remote->router, WL_MSG_SIGNAL, node, &body);
+    wl_writer_release(&body);
+}
+
 static void remote_signal(wl_job_t *job, int signal_number)
 {
     wli_remote_job_t *remote = remote_of(job);
@@ -131,10 +139,22 @@ static void remote_signal(wl_job_t *job, int signal_number)
         remote->is_cancelled |= ends;
         return;
     }
+    send_signal(remote, WL_TO_ALL, signal_number);
+}
+
+static void remote_forget(wl_job_t *job, int rank)
+{
+    wli_remote_job_t *remote = remote_of(job);
     wl_writer_t body = {0};
-    wl_write_u32(&body, (uint32_t)signal_number);
-    wl_router_send(&remote->router, WL_MSG_SIGNAL, WL_TO_ALL, &body);
+    wl_fences_lose(&remote->fences, rank);
+    wl_write_u32(&body, (uint32_t)rank);
+    wl_router_send(&remote->router, WL_MSG_GONE, WL_TO_ALL, &body);
     wl_writer_release(&body);
+}
+
+static void remote_end_host(wl_job_t *job, int host)
+{
+    send_signal(remote_of(job), host + 1, SIGKILL);
 }
 
 static int remote_running(const wl_job_t *job)
@@ -207,6 +227,8 @@ static const wl_job_ops_t remote_job_ops = {
     .before_turn = remote_before_turn,
     .next_event = remote_next_event,
     .signal = remote_signal,
+    .forget = remote_forget,
+    .end_host = remote_end_host,
     .running = remote_running,
     .gather = remote_gather,
     .break_output = remote_break_output,

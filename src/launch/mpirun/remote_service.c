@@ -162,7 +162,7 @@ static const wl_message_rule_t rules[] = {
     {WL_MSG_CLOSED, "CLOSED", 0, remote_take_closed},
     {WL_MSG_READ, "READ", 8, remote_take_credit},
     {WL_MSG_LOST, "LOST", 8, remote_take_loss},
-    {WL_MSG_FENCE, "FENCE", 12, remote_take_fence},
+    {WL_MSG_FENCE, "FENCE", 8, remote_take_fence},
 };
 
 static void remote_job_deliver(void *context, const wl_message_t *message)

@@ -207,6 +207,14 @@ bool wl_node_ranks_next_event(wl_node_ranks_t *node, wl_rank_event_t *out)
     return true;
 }
 
+void wl_node_ranks_lose(wl_node_ranks_t *node, int rank)
+{
+    if (node->plan->placement.host_of[rank] != node->host)
+        return;
+    wl_ranks_kill(&node->ranks, node->plan->placement.local_rank[rank]);
+    wl_pmix_server_lose(&node->pmix, rank);
+}
+
 /* ---- End ---- */
 
 void wl_node_ranks_finish(wl_node_ranks_t *node)

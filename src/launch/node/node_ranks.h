@@ -58,6 +58,10 @@ int wl_node_ranks_start(wl_node_ranks_t *node, int in);
  * it has called MPI_Finalize, or aborts) come before its end. Never blocks. */
 bool wl_node_ranks_next_event(wl_node_ranks_t *node, wl_rank_event_t *out);
 
+/** A rank of the job, on this host or another, is lost and the job goes on: end what the rank has
+ *  left running, and tell the PMIx server. */
+void wl_node_ranks_lose(wl_node_ranks_t *node, int rank);
+
 /** Kill what is left and gather the output. */
 void wl_node_ranks_finish(wl_node_ranks_t *node);
 

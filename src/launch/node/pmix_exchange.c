@@ -6,6 +6,7 @@
 #include "launch/node/pmix_request.h"
 #include "launch/node/pmix_server.h"
 #include "launch/node/pmix_service.h"
+#include "launch/node/survivor_fence.h"
 
 #include <pmix.h>
 #include <stdlib.h>
@@ -113,14 +114,35 @@ static pmix_status_t tell_fence(const exchange_fence_t *fence, const exchange_ca
     return PMIX_SUCCESS;
 }
 
+pmix_status_t wl_exchange_fence_ranks(const wl_exchange_fence_t *fence, pmix_modex_cbfunc_t answer,
+                                      void *cookie)
+{
+    size_t count = fence->count == 0 ? 1 : (size_t)fence->count;
+    pmix_proc_t *processes = weft_alloc_array(count, sizeof(*processes));
+    if (processes == NULL)
+        return PMIX_ERR_NOMEM;
+    for (size_t i = 0; i < count; i++)
+        PMIX_LOAD_PROCID(&processes[i], exchange_job,
+                         fence->count == 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)fence->ranks[i]);
+    const exchange_fence_t whole = {WL_FOR_FENCE, 0, processes, count, fence->data, fence->bytes};
+    pmix_status_t status =
+        tell_fence(&whole, &(exchange_call_t){.answer = answer, .cookie = cookie});
+    weft_free(processes);
+    return status;
+}
+
 static pmix_status_t exchange_fence_nb(const pmix_proc_t processes[], size_t count,
                                        const pmix_info_t infos[], size_t info_count, char *data,
                                        size_t bytes, pmix_modex_cbfunc_t answer, void *cookie)
 {
     const exchange_fence_t fence = {
         WL_FOR_FENCE, timeout_of(infos, info_count), processes, count, data, bytes};
-    pmix_status_t status =
-        tell_fence(&fence, &(exchange_call_t){.answer = answer, .cookie = cookie});
+    const wl_fence_call_t whole = {processes, count, infos,  info_count,
+                                   data,      bytes, answer, cookie};
+    pmix_status_t status;
+    if (wl_survivor_fence_take(&whole, &status))
+        return status;
+    status = tell_fence(&fence, &(exchange_call_t){.answer = answer, .cookie = cookie});
     if (status == PMIX_SUCCESS)
         free(data); /* PMIx has handed it over to us */
     return status;

@@ -17,6 +17,18 @@
  *  job  its namespace */
 void wl_exchange_open(const char *job, pmix_server_module_t *upcalls);
 
+/** A fence whose ranks are known as numbers. */
+typedef struct wl_exchange_fence {
+    const int *ranks; /* [count] ascending; count 0: all ranks of the job */
+    int count;
+    const char *data; /* [bytes] what the ranks of this host bring */
+    size_t bytes;
+} wl_exchange_fence_t;
+
+/** Ask mpirun for a fence; if this returns PMIX_SUCCESS, the answer is called in the end. */
+pmix_status_t wl_exchange_fence_ranks(const wl_exchange_fence_t *fence, pmix_modex_cbfunc_t answer,
+                                      void *cookie);
+
 /** mpirun answers a fence or a get. */
 void wl_exchange_take_answer(const wl_message_t *message);
 

@@ -4,11 +4,13 @@
 #include "base/abort_mark.h"
 #include "base/config.h"
 #include "base/fail.h"
+#include "base/fence_members.h"
 #include "launch/node/pmix_exchange.h"
 #include "launch/node/pmix_guard.h"
 #include "launch/node/pmix_job_info.h"
 #include "launch/node/pmix_server.h"
 #include "launch/node/pmix_service.h"
+#include "launch/node/survivor_fence.h"
 #include "launch/plan/host_addresses.h"
 #include "mpi.h"
 
@@ -130,7 +132,11 @@ static pmix_status_t pmix_local_fence(const pmix_proc_t processes[], size_t coun
                                       const pmix_info_t infos[], size_t info_count, char *data,
                                       size_t bytes, pmix_modex_cbfunc_t answer, void *cookie)
 {
-    (void)processes, (void)count, (void)infos, (void)info_count;
+    const wl_fence_call_t whole = {processes, count, infos,  info_count,
+                                   data,      bytes, answer, cookie};
+    pmix_status_t status;
+    if (wl_survivor_fence_take(&whole, &status))
+        return status;
     answer(PMIX_SUCCESS, data, bytes, cookie, free, data);
     return PMIX_SUCCESS;
 }
@@ -156,6 +162,29 @@ static int register_job(const wl_job_plan_t *plan, int index, const wl_scratch_t
                PMIx_server_register_nspace(job, plan->placement.hosts[index].count, infos.infos,
                                            infos.count, pmix_end_call, &pending));
     err = wait_for_calls(&pending, "register the job");
+    wl_pmix_infos_release(&infos);
+    return err;
+}
+
+/* The job of which fences of survivors name a rank that is on no host here, so that PMIx asks us
+ * for their end (base/fence_members.h). */
+static int register_stranger(const char *name)
+{
+    enum { INFOS = 1 };
+    wl_pmix_infos_t infos;
+    pmix_nspace_t stranger;
+    int err = wl_pmix_infos_open(INFOS, &infos);
+    if (err != MPI_SUCCESS)
+        return err;
+    uint32_t size = 1;
+    PMIX_INFO_LOAD(&infos.infos[infos.count], PMIX_JOB_SIZE, &size, PMIX_UINT32);
+    infos.count++;
+    snprintf(stranger, sizeof(stranger), "%s%s", name, WEFT_FENCE_STRANGER);
+    pending_t pending = PENDING_INIT;
+    begin_call(&pending);
+    check_call(&pending, PMIx_server_register_nspace(stranger, 0, infos.infos, infos.count,
+                                                     pmix_end_call, &pending));
+    err = wait_for_calls(&pending, "register the job of a fence");
     wl_pmix_infos_release(&infos);
     return err;
 }
@@ -219,6 +248,18 @@ static int start_pmix(const wl_job_plan_t *plan, int index, const wl_scratch_t *
                                               PMIx_Error_string(status));
 }
 
+void wl_pmix_host_take_loss(const wl_message_t *message)
+{
+    pmix_proc_t process;
+    wl_reader_t reader = wl_read_begin(message);
+    int rank = (int)wl_read_u32(&reader);
+    if (absent.host != NULL)
+        return;
+    wl_survivor_fences_lose(rank);
+    PMIX_LOAD_PROCID(&process, job, (pmix_rank_t)rank);
+    PMIx_server_deregister_client(&process, NULL, NULL);
+}
+
 int wl_pmix_host_open(const wl_job_plan_t *plan, int index, const wl_scratch_t *scratch)
 {
     set_up_environment(plan);
@@ -229,9 +270,13 @@ int wl_pmix_host_open(const wl_job_plan_t *plan, int index, const wl_scratch_t *
         return MPI_SUCCESS;
     }
     wli_pmix_guard();
-    int err = start_pmix(plan, index, scratch);
+    int err = wl_survivor_fences_open(&plan->placement, index);
+    if (err == MPI_SUCCESS)
+        err = start_pmix(plan, index, scratch);
     if (err == MPI_SUCCESS)
         err = register_job(plan, index, scratch);
+    if (err == MPI_SUCCESS && plan->survives_losses)
+        err = register_stranger(plan->id);
     if (err == MPI_SUCCESS)
         err = register_ranks(&plan->placement.hosts[index]);
     return err;

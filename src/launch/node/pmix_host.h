@@ -10,6 +10,7 @@
 #ifndef WEFT_LAUNCH_NODE_PMIX_HOST_H
 #define WEFT_LAUNCH_NODE_PMIX_HOST_H
 
+#include "launch/loop/launch_message.h"
 #include "launch/node/scratch.h"
 #include "launch/plan/job_plan.h"
 
@@ -22,6 +23,9 @@
  * returns  MPI_SUCCESS; MPI_ERR_SERVICE; MPI_ERR_NO_MEM
  */
 int wl_pmix_host_open(const wl_job_plan_t *plan, int index, const wl_scratch_t *scratch);
+
+/** A rank of this host is lost (WL_PMIX_LOSE): no fence that begins from now on waits for it. */
+void wl_pmix_host_take_loss(const wl_message_t *message);
 
 /** Add to a rank's environment what its PMIx client needs. */
 int wl_pmix_host_extend_environment(int rank, wl_variables_t *environment);

@@ -324,6 +324,13 @@ void wl_pmix_look_up(wl_pmix_server_t *server, wl_pmix_request_t *request)
     send_to_server(server, WL_PMIX_LOOK_UP, &body);
 }
 
+void wl_pmix_server_lose(wl_pmix_server_t *server, int rank)
+{
+    wl_writer_t body = {0};
+    wl_write_u32(&body, (uint32_t)rank);
+    send_to_server(server, WL_PMIX_LOSE, &body);
+}
+
 void wl_pmix_server_end(wl_pmix_server_t *server)
 {
     server->has_told_end = true;

@@ -19,6 +19,7 @@
  *               LOOKED_UP       u64 call, u32 PMIx status, data
  *   to it       ANSWER          u64 call, u32 PMIx status, data
  *               LOOK_UP         u64 call, u32 rank, text key
+ *               LOSE            u32 rank
  */
 #ifndef WEFT_LAUNCH_NODE_PMIX_SERVER_H
 #define WEFT_LAUNCH_NODE_PMIX_SERVER_H
@@ -42,6 +43,7 @@ typedef enum wl_pmix_message {
     WL_PMIX_LOOKED_UP,
     WL_PMIX_ANSWER,
     WL_PMIX_LOOK_UP,
+    WL_PMIX_LOSE,
 } wl_pmix_message_t;
 
 typedef struct wl_pmix_server {
@@ -90,6 +92,9 @@ void wl_pmix_answer(wl_pmix_request_t *request, int status, const char *data, si
  * back with data or with a status; PMIX_ERR_NOT_FOUND: there are data, but not the key.
  */
 void wl_pmix_look_up(wl_pmix_server_t *server, wl_pmix_request_t *request);
+
+/** A rank of this host is lost: fences go on without it. */
+void wl_pmix_server_lose(wl_pmix_server_t *server, int rank);
 
 /** Kill the process, and do not tell of its end. */
 void wl_pmix_server_end(wl_pmix_server_t *server);

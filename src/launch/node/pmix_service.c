@@ -81,6 +81,8 @@ static void take_from_mpirun(const wl_message_t *message)
         wl_exchange_take_answer(message);
     else if (message->kind == WL_PMIX_LOOK_UP)
         wl_exchange_take_look_up(message);
+    else if (message->kind == WL_PMIX_LOSE)
+        wl_pmix_host_take_loss(message);
 }
 
 static void serve_mpirun(void)

@@ -175,6 +175,12 @@ void wl_ranks_signal(wl_ranks_t *ranks, int signal_number)
         kill(-ranks->processes[rank].pid, signal_number);
 }
 
+void wl_ranks_kill(const wl_ranks_t *ranks, int rank)
+{
+    if (rank < ranks->count)
+        kill(-ranks->processes[rank].pid, SIGKILL);
+}
+
 static void reap_or_leave(pid_t pid, int64_t until_ms)
 {
     while (waitpid(pid, NULL, WNOHANG) == 0 && weft_clock_ms() < until_ms)

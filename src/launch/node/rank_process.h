@@ -65,6 +65,9 @@ int wl_ranks_find(const wl_ranks_t *ranks, pid_t pid);
 /** Send a signal to all process groups, whether or not their first process still runs. */
 void wl_ranks_signal(wl_ranks_t *ranks, int signal_number);
 
+/** Kill the process group of one rank. */
+void wl_ranks_kill(const wl_ranks_t *ranks, int rank);
+
 /** Reap all. A process that has not ended WL_KILL_PATIENCE_MS after SIGKILL is left to the init
  *  process: a file system or a driver that hangs may hold it for ever, and so may a debugger. */
 void wl_ranks_release(wl_ranks_t *ranks);

@@ -87,6 +87,7 @@ typedef struct wl_job_plan {
     wl_rank_files_t files;
     wl_torch_t torch;
     bool tags_lines, is_quiet, is_unbound, wants_report;
+    bool survives_losses; /* a rank that dies does not end the job */
     bool wants_help, wants_version;
     const char *simulated_hosts; /* of --simulate-hosts; NULL: not given */
     char ignored[256];           /* given options that have no effect, for one note to the user */

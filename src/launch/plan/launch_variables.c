@@ -49,6 +49,15 @@ static const char *text_or_null(const char *text)
     return text[0] == '\0' ? NULL : text;
 }
 
+/* The daemons below a lost one are lost with it, so in a job that survives losses mpirun starts all
+ * of them itself, unless told otherwise. */
+static int radix_of(const wl_job_plan_t *plan)
+{
+    enum { RADIX_WITH_LOSSES = 1024 };
+    bool is_set = weft_environment("WEFT_LAUNCH_RADIX") != NULL;
+    return plan->survives_losses && !is_set ? RADIX_WITH_LOSSES : weft_config.LAUNCH_RADIX;
+}
+
 int wl_options_read_variables(wl_job_plan_t *plan)
 {
     wl_route_t *route = &plan->route;
@@ -67,7 +76,7 @@ int wl_options_read_variables(wl_job_plan_t *plan)
         plan->apps[0].host_file = weft_environment("HYDRA_HOST_FILE");
     if (route->agent == NULL && route->launcher != NULL && strcmp(route->launcher, "rsh") == 0)
         route->agent = "rsh";
-    route->radix = weft_config.LAUNCH_RADIX;
+    route->radix = radix_of(plan);
     route->lost_after_s = weft_config.LOST_AFTER;
     return read_timeout_variable(plan);
 }

@@ -240,6 +240,12 @@ static int option_want_report(const wli_given_t *given)
     return MPI_SUCCESS;
 }
 
+static int option_survive_losses(const wli_given_t *given)
+{
+    given->plan->survives_losses = true;
+    return wl_variables_set(&given->plan->rules.set, "WEFT_RECOVERY", "yes");
+}
+
 static int option_set_launcher(const wli_given_t *given)
 {
     given->plan->route.launcher = given->values[0];
@@ -392,6 +398,8 @@ static const wli_option_t options[] = {
      "Send stderr of each rank where its stdout goes"},
     {"l prepend-rank tag-output", "", option_tag_lines, "Begin each line of output with its rank"},
     {"timeout", "SECONDS", option_set_timeout, "End the job after that time; also MPIEXEC_TIMEOUT"},
+    {"enable-recovery disable-auto-cleanup", "", option_survive_losses,
+     "A rank that dies does not end the job, and MPI tells the others (WEFT_RECOVERY=yes)"},
     {"host hosts H hostlist", "A:2,B", option_add_hosts,
      "Hosts of this program and those behind it; A:2 takes 2 ranks"},
     {"hostfile f machinefile", "FILE", option_set_host_file,

@@ -6,6 +6,7 @@
 #include "mpi.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Work in progress: hosts of all parts, each once. */
@@ -237,4 +238,15 @@ void wl_placement_release(wl_placement_t *placement)
     weft_free(placement->host_of);
     weft_free(placement->local_rank);
     *placement = (wl_placement_t){0};
+}
+
+void wl_placement_name_ranks(const wl_placed_host_t *host, char *out, size_t bytes)
+{
+    int first = host->ranks[0], last = host->ranks[host->count - 1];
+    if (host->count == 1)
+        snprintf(out, bytes, "rank %d", first);
+    else if (last - first == host->count - 1)
+        snprintf(out, bytes, "ranks %d to %d", first, last);
+    else
+        snprintf(out, bytes, "rank %d and %d more", first, host->count - 1);
 }

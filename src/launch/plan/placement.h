@@ -56,4 +56,7 @@ int wl_placement_rebuild(const int *host_of, int size, char *const *names, int h
 
 void wl_placement_release(wl_placement_t *placement);
 
+/** Write "rank 3", "ranks 3 to 5" or "rank 3 and 2 more" for the ranks of a host. */
+void wl_placement_name_ranks(const wl_placed_host_t *host, char *out, size_t bytes);
+
 #endif

@@ -14,6 +14,7 @@ typedef enum wl_message_kind {
     WL_MSG_INPUT,   /* bytes for stdin of the rank with the input; no bytes: its end */
     WL_MSG_TAKEN,   /* u64: credit for output: so many bytes have been written */
     WL_MSG_BREAK,   /* u32 channel: its reader is gone */
+    WL_MSG_GONE,    /* u32 rank: it is lost, and the job goes on without it */
     WL_MSG_FINISH,  /* end what is left, and leave */
     /* to mpirun, up */
     WL_MSG_READY,  /* the ranks can be started; u32: do they outnumber the cores */
@@ -25,8 +26,8 @@ typedef enum wl_message_kind {
     WL_MSG_LOST,   /* u32 node, text: this child of mine is gone */
     WL_MSG_DONE,   /* to the parent alone: all daemons below have left, and now this one does */
     /* between daemons */
-    WL_MSG_FENCE, /* to the parent: u32 purpose, u32 count, ranks; u32 number of hosts that have
-                   * come; data */
+    WL_MSG_FENCE, /* to the parent: u32 purpose, u32 count, ranks; data: all at and below the sender
+                   * have come */
     WL_MSG_FENCE_DONE, /* down: u32 purpose, u32 count, ranks; data of all */
     WL_MSG_GET,        /* u32 rank, u64 number of the request, u64 limit in s, text key */
     WL_MSG_GOT,        /* u64 number, i32 PMIx status, data */

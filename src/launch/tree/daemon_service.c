@@ -86,6 +86,18 @@ static void daemon_take_data(void *owner, const wl_message_t *message)
     wl_remote_data_take(&daemon->remote_data, message);
 }
 
+static void daemon_take_gone(void *owner, const wl_message_t *message)
+{
+    wli_daemon_t *daemon = owner;
+    wl_reader_t reader = wl_read_begin(message);
+    uint32_t rank = wl_read_u32(&reader);
+    if (rank >= (uint32_t)daemon->node.plan->size)
+        return;
+    wl_fences_lose(&daemon->fences, (int)rank);
+    wl_remote_data_lose(&daemon->remote_data, (int)rank);
+    wl_node_ranks_lose(&daemon->node, (int)rank);
+}
+
 static void daemon_take_finish(void *owner, const wl_message_t *message)
 {
     wli_daemon_t *daemon = owner;
@@ -99,10 +111,11 @@ static const wl_message_rule_t rules[] = {
     {WL_MSG_INPUT, "INPUT", 0, daemon_take_input},
     {WL_MSG_TAKEN, "TAKEN", 8, daemon_take_credit},
     {WL_MSG_BREAK, "BREAK", 4, daemon_take_break},
-    {WL_MSG_FENCE, "FENCE", 12, daemon_take_fence},
+    {WL_MSG_FENCE, "FENCE", 8, daemon_take_fence},
     {WL_MSG_FENCE_DONE, "FENCE_DONE", 8, daemon_take_fence},
     {WL_MSG_GET, "FETCH", 24, daemon_take_data},
     {WL_MSG_GOT, "FETCHED", 12, daemon_take_data},
+    {WL_MSG_GONE, "GONE", 4, daemon_take_gone},
     {WL_MSG_FINISH, "FINISH", 0, daemon_take_finish},
 };
 

@@ -21,9 +21,12 @@ typedef struct fence {
     fence_key_t key; /* owns its ranks */
     /* of this host's server; NULL: it has not come yet, or was answered */
     wl_pmix_request_t *request;
-    bool has_entered; /* this host's data are among those that have come */
-    uint32_t hosts_come, hosts_here, hosts_all; /* at and below this node: come, expected; of the
-                                                 * whole fence */
+    bool has_entered;   /* this host's data are among those that have come */
+    bool *is_awaited;   /* [children + 1] has a child of this node, or at the end this host, still
+                         * to come? */
+    int awaited;        /* how many of these */
+    bool is_whole_here; /* all hosts of the fence are at or below this node */
+    bool is_sent;       /* all have come, and the parent has been told */
     wl_byte_queue_t data;
 } fence_t;
 
@@ -52,24 +55,69 @@ static bool *allocate_marks(const wl_fences_t *fences)
     return weft_alloc_array((size_t)fences->placement->host_count, sizeof(bool));
 }
 
-static bool fence_count_hosts(const wl_fences_t *fences, fence_t *fence)
+/* Has the host a rank in the fence that is not lost? */
+static bool is_host_living(const wl_fences_t *fences, const fence_t *fence, int host)
+{
+    if (fences->is_lost == NULL)
+        return true;
+    if (fence->key.count == 0)
+        return fences->lost_of_host[host] < fences->placement->hosts[host].count;
+    for (int i = 0; i < fence->key.count; i++) {
+        int rank = fence->key.ranks[i];
+        if (fences->placement->host_of[rank] == host && !fences->is_lost[rank])
+            return true;
+    }
+    return false;
+}
+
+/* Of the parts that have to come: that of a host at or below this node; -1: it is elsewhere. */
+static int part_of_host(const wl_router_t *router, int host)
+{
+    int child = wl_host_tree_child_to(&router->tree, router->self, host + 1);
+    if (child >= 0)
+        return child - router->children[0].node;
+    return host + 1 == router->self ? router->child_count : -1;
+}
+
+static void await_parts(const wl_fences_t *fences, fence_t *fence, const bool *is_in)
+{
+    fence->is_whole_here = true;
+    for (int i = 0; i < fences->placement->host_count; i++) {
+        int part = part_of_host(fences->router, i);
+        if (is_in[i] && part >= 0 && !fence->is_awaited[part] && is_host_living(fences, fence, i)) {
+            fence->is_awaited[part] = true;
+            fence->awaited++;
+        }
+        fence->is_whole_here = fence->is_whole_here && (!is_in[i] || part >= 0);
+    }
+}
+
+static bool fence_open_parts(const wl_fences_t *fences, fence_t *fence)
 {
     bool *is_in = allocate_marks(fences);
-    if (is_in == NULL)
-        return false;
-    mark_hosts(fences->placement, fence, is_in);
-    for (int i = 0; i < fences->placement->host_count; i++) {
-        fence->hosts_all += is_in[i];
-        fence->hosts_here +=
-            is_in[i] && wl_host_tree_is_below(&fences->router->tree, fences->router->self, i + 1);
+    fence->is_awaited =
+        weft_alloc_zeroed((size_t)fences->router->child_count + 1, sizeof(*fence->is_awaited));
+    bool is_allocated = is_in != NULL && fence->is_awaited != NULL;
+    if (is_allocated) {
+        mark_hosts(fences->placement, fence, is_in);
+        await_parts(fences, fence, is_in);
     }
     weft_free(is_in);
-    return true;
+    return is_allocated;
+}
+
+static void part_has_come(fence_t *fence, int part)
+{
+    if (!fence->is_awaited[part])
+        return;
+    fence->is_awaited[part] = false;
+    fence->awaited--;
 }
 
 static void release_fence(fence_t *fence)
 {
     weft_free(fence->key.ranks);
+    weft_free(fence->is_awaited);
     wl_queue_release(&fence->data);
     weft_free(fence);
 }
@@ -102,7 +150,7 @@ static fence_t *find_or_open(wl_fences_t *fences, const fence_key_t *key)
     fence->key = (fence_key_t){key->purpose, weft_alloc(bytes), key->count};
     if (fence->key.ranks != NULL && bytes > 0)
         memcpy(fence->key.ranks, key->ranks, bytes);
-    if (fence->key.ranks == NULL || !fence_count_hosts(fences, fence)) {
+    if (fence->key.ranks == NULL || !fence_open_parts(fences, fence)) {
         release_fence(fence);
         return NULL;
     }
@@ -123,7 +171,6 @@ static void send_fence_up(const wl_fences_t *fences, const fence_t *fence)
     wl_router_t *router = fences->router;
     wl_writer_t body = {0};
     write_head(fence, &body);
-    wl_write_u32(&body, fence->hosts_come);
     wl_write_bytes(&body, wl_queue_front(&fence->data), wl_queue_bytes(&fence->data));
     wl_router_send(router, WL_MSG_FENCE, wl_host_tree_parent(&router->tree, router->self), &body);
     wl_writer_release(&body);
@@ -161,9 +208,10 @@ static void end_fence(wl_fences_t *fences, fence_t *fence, const char *data, siz
 
 static void check_fence(wl_fences_t *fences, fence_t *fence)
 {
-    if (fence->hosts_come < fence->hosts_here)
+    if (fence->awaited > 0 || fence->is_sent)
         return;
-    if (fence->hosts_here == fence->hosts_all)
+    fence->is_sent = true;
+    if (fence->is_whole_here)
         end_fence(fences, fence, wl_queue_front(&fence->data), wl_queue_bytes(&fence->data));
     else
         send_fence_up(fences, fence);
@@ -175,7 +223,7 @@ static bool enter_first(wl_fences_t *fences, fence_t *fence)
     if (!wl_queue_append(&fence->data, fence->request->data, fence->request->bytes))
         return false;
     fence->has_entered = true;
-    fence->hosts_come++;
+    part_has_come(fence, fences->router->child_count);
     check_fence(fences, fence);
     return true;
 }
@@ -232,9 +280,62 @@ void wl_fences_take(wl_fences_t *fences, const wl_message_t *message)
         end_fence(fences, fence, reader.at, reader.left);
         return;
     }
-    fence->hosts_come += wl_read_u32(&reader);
-    if (!reader.has_failed && wl_queue_append(&fence->data, reader.at, reader.left))
+    int part = part_of_host(fences->router, message->from - 1);
+    if (part < 0 || !wl_queue_append(&fence->data, reader.at, reader.left))
+        return;
+    part_has_come(fence, part);
+    check_fence(fences, fence);
+}
+
+/* ---- Lost ranks ---- */
+
+static bool open_lost_lists(wl_fences_t *fences)
+{
+    if (fences->is_lost != NULL)
+        return true;
+    int *lost = weft_alloc_zeroed((size_t)fences->placement->host_count, sizeof(*lost));
+    bool *is_lost = weft_alloc_zeroed((size_t)fences->placement->size, sizeof(*is_lost));
+    if (lost == NULL || is_lost == NULL) {
+        weft_free(lost);
+        weft_free(is_lost);
+        return false;
+    }
+    fences->lost_of_host = lost;
+    fences->is_lost = is_lost;
+    return true;
+}
+
+/* Await the parts only that have a living rank in the fence. */
+static void await_living(const wl_fences_t *fences, fence_t *fence, const bool *is_in)
+{
+    const wl_router_t *router = fences->router;
+    for (int part = 0; part <= router->child_count; part++) {
+        bool is_living = false;
+        for (int i = 0; i < fences->placement->host_count && fence->is_awaited[part]; i++)
+            is_living = is_living || (is_in[i] && part_of_host(router, i) == part &&
+                                      is_host_living(fences, fence, i));
+        if (!is_living)
+            part_has_come(fence, part);
+    }
+}
+
+void wl_fences_lose(wl_fences_t *fences, int rank)
+{
+    bool *is_in = allocate_marks(fences);
+    if (is_in == NULL || !open_lost_lists(fences) || fences->is_lost[rank]) {
+        weft_free(is_in);
+        return;
+    }
+    fences->is_lost[rank] = true;
+    fences->lost_of_host[fences->placement->host_of[rank]]++;
+    for (weft_link_t *link = fences->open.next, *after; link != &fences->open; link = after) {
+        fence_t *fence = WEFT_ELEMENT(link, fence_t, link);
+        after = link->next;
+        mark_hosts(fences->placement, fence, is_in);
+        await_living(fences, fence, is_in);
         check_fence(fences, fence);
+    }
+    weft_free(is_in);
 }
 
 static void fence_time_is_up(void *owner)
@@ -271,4 +372,8 @@ void wl_fences_close(wl_fences_t *fences)
             wl_pmix_request_release(fence->request);
         release_fence(fence);
     }
+    weft_free(fences->is_lost);
+    weft_free(fences->lost_of_host);
+    fences->is_lost = NULL;
+    fences->lost_of_host = NULL;
 }

@@ -20,7 +20,7 @@
 enum { ATTEMPTS_MOST = 64, LIMIT_MS = 30000, PAUSE_MS = 500, CLOSED_MOST = 20 };
 
 /* It ends in its version. */
-const char wl_daemon_protocol[WEFT_PROTOCOL_BYTES] = {'w', 'e', 'f', 't', '-', 'd', '0', '2'};
+const char wl_daemon_protocol[WEFT_PROTOCOL_BYTES] = {'w', 'e', 'f', 't', '-', 'd', '0', '3'};
 
 #define SECRET_FORMAT "%08x%08x%08x%08x"
 static const char head[] = "weft-daemon 1\n";

@@ -13,7 +13,8 @@ enum { MOST_PAUSE_MS = 50 /* between two attempts to find a key */ };
 static void ask_host(wl_remote_data_t *data, wl_pmix_request_t *request)
 {
     wl_writer_t body = {0};
-    if (request->rank < 0 || request->rank >= data->placement->size) {
+    if (request->rank < 0 || request->rank >= data->placement->size ||
+        (data->is_lost != NULL && data->is_lost[request->rank])) {
         wl_pmix_answer(request, PMIX_ERR_NOT_FOUND, NULL, 0);
         return;
     }
@@ -146,6 +147,8 @@ void wl_remote_data_close(wl_remote_data_t *data)
     wl_timer_stop(&data->timer);
     release_requests(&data->asked);
     release_requests(&data->to_come);
+    weft_free(data->is_lost);
+    data->is_lost = NULL;
 }
 
 void wl_remote_data_enter(wl_remote_data_t *data, wl_pmix_request_t *request)
@@ -165,6 +168,22 @@ void wl_remote_data_enter(wl_remote_data_t *data, wl_pmix_request_t *request)
     }
     reply(data, request);
     wl_pmix_request_release(request);
+}
+
+void wl_remote_data_lose(wl_remote_data_t *data, int rank)
+{
+    if (data->is_lost == NULL)
+        data->is_lost = weft_alloc_zeroed((size_t)data->placement->size, sizeof(bool));
+    if (data->is_lost != NULL)
+        data->is_lost[rank] = true;
+    for (weft_link_t *link = data->asked.next, *after; link != &data->asked; link = after) {
+        wl_pmix_request_t *request = WEFT_ELEMENT(link, wl_pmix_request_t, link);
+        after = link->next;
+        if (request->rank != rank)
+            continue;
+        weft_list_remove(link);
+        wl_pmix_answer(request, PMIX_ERR_NOT_FOUND, NULL, 0);
+    }
 }
 
 void wl_remote_data_take(wl_remote_data_t *data, const wl_message_t *message)

@@ -18,6 +18,7 @@ typedef struct wl_remote_data {
     /* what other hosts want and the ranks of this one have not committed yet */
     weft_list_t to_come;
     uint64_t next_number;
+    bool *is_lost; /* [size] ranks that give no data any more; NULL: no memory, or none yet */
 } wl_remote_data_t;
 
 /** Time limits run on the router's loop; the address of `out` may not change. */
@@ -30,6 +31,9 @@ void wl_remote_data_close(wl_remote_data_t *data);
 /** The server of this host wants data (WL_REQUEST_GET), or has data that another host wants
  *  (WL_REQUEST_LOOKED_UP). The request belongs to `data` now. */
 void wl_remote_data_enter(wl_remote_data_t *data, wl_pmix_request_t *request);
+
+/** A rank is lost: requests for its data fail. */
+void wl_remote_data_lose(wl_remote_data_t *data, int rank);
 
 /** A message of kind WL_MSG_GET or WL_MSG_GOT. */
 void wl_remote_data_take(wl_remote_data_t *data, const wl_message_t *message);

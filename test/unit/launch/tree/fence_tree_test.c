@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { SELF = 1, BELOW = 2, HOSTS_BELOW = 2 };
+enum { SELF = 1, BELOW = 2 };
 
 static wl_loop_t loop;
 static wl_router_t router;
@@ -23,7 +23,10 @@ static wl_fences_t fences;
 static int open_node(void **state)
 {
     static const wl_host_tree_t chain = {.count = 4, .radix = 1};
-    static const wl_placement_t placement = {.size = 3, .host_count = 3};
+    static wl_placed_host_t hosts[] = {{.count = 1}, {.count = 1}, {.count = 2}};
+    static int host_of[] = {0, 1, 2, 2};
+    static const wl_placement_t placement = {
+        .size = 4, .host_count = 3, .hosts = hosts, .host_of = host_of};
     (void)state;
     wl_loop_open(&loop);
     assert_int_equal(wl_router_open(&chain, SELF, NULL, &loop, &router), MPI_SUCCESS);
@@ -51,12 +54,11 @@ static wl_pmix_request_t *enter(void)
     return request;
 }
 
-static void come_from_below(uint32_t hosts)
+static void come_from_below(void)
 {
     wl_writer_t body = {0};
     wl_write_u32(&body, WL_FOR_FENCE);
     wl_write_u32(&body, 0); /* all ranks */
-    wl_write_u32(&body, hosts);
     const wl_message_t message = {.kind = WL_MSG_FENCE,
                                   .from = BELOW,
                                   .body = wl_queue_front(&body.body),
@@ -75,7 +77,7 @@ static void all_hosts_end_it(void **state)
     (void)state;
     enter();
     assert_true(is_open());
-    come_from_below(HOSTS_BELOW);
+    come_from_below();
     assert_false(is_open());
 }
 
@@ -83,13 +85,12 @@ static void the_next_one_is_another(void **state)
 {
     (void)state;
     all_hosts_end_it(state);
-    come_from_below(HOSTS_BELOW);
+    come_from_below();
     assert_true(is_open());
     enter();
     assert_false(is_open());
 }
 
-/* The host below has two hosts; when one of them has come, the fence is not complete. */
 static void a_host_that_enters_again_counts_once(void **state)
 {
     (void)state;
@@ -97,9 +98,8 @@ static void a_host_that_enters_again_counts_once(void **state)
     request->answer_by_ms = 0;
     fences.timer.fn(fences.timer.owner);
     enter();
-    come_from_below(HOSTS_BELOW - 1);
     assert_true(is_open());
-    come_from_below(1);
+    come_from_below();
     assert_false(is_open());
 }
 
@@ -109,9 +109,49 @@ static void a_host_that_waits_may_not_enter(void **state)
     (void)state;
     enter();
     enter();
-    come_from_below(HOSTS_BELOW - 1);
     assert_true(is_open());
-    come_from_below(1);
+    come_from_below();
+    assert_false(is_open());
+}
+
+static void the_last_lost_rank_below_ends_it(void **state)
+{
+    (void)state;
+    enter();
+    for (int rank = 1; rank < 3; rank++) {
+        wl_fences_lose(&fences, rank);
+        assert_true(is_open());
+    }
+    wl_fences_lose(&fences, 3);
+    assert_false(is_open());
+}
+
+static void a_lost_host_is_not_waited_for(void **state)
+{
+    (void)state;
+    for (int rank = 1; rank < 4; rank++)
+        wl_fences_lose(&fences, rank);
+    enter();
+    assert_false(is_open());
+}
+
+static void a_host_without_living_ranks_does_not_enter(void **state)
+{
+    (void)state;
+    come_from_below();
+    assert_true(is_open());
+    wl_fences_lose(&fences, 0);
+    assert_false(is_open());
+}
+
+static void a_host_that_had_come_may_be_lost(void **state)
+{
+    (void)state;
+    come_from_below();
+    for (int rank = 1; rank < 4; rank++)
+        wl_fences_lose(&fences, rank);
+    assert_true(is_open());
+    enter();
     assert_false(is_open());
 }
 
@@ -123,6 +163,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_host_that_enters_again_counts_once, open_node,
                                         close_node),
         cmocka_unit_test_setup_teardown(a_host_that_waits_may_not_enter, open_node, close_node),
+        cmocka_unit_test_setup_teardown(the_last_lost_rank_below_ends_it, open_node, close_node),
+        cmocka_unit_test_setup_teardown(a_lost_host_is_not_waited_for, open_node, close_node),
+        cmocka_unit_test_setup_teardown(a_host_without_living_ranks_does_not_enter, open_node,
+                                        close_node),
+        cmocka_unit_test_setup_teardown(a_host_that_had_come_may_be_lost, open_node, close_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
