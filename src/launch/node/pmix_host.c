@@ -248,16 +248,13 @@ static int start_pmix(const wl_job_plan_t *plan, int index, const wl_scratch_t *
                                               PMIx_Error_string(status));
 }
 
+/* The rank stays registered: without it PMIx 4.2 lets ranks wait in PMIx_Init that come later. */
 void wl_pmix_host_take_loss(const wl_message_t *message)
 {
-    pmix_proc_t process;
     wl_reader_t reader = wl_read_begin(message);
     int rank = (int)wl_read_u32(&reader);
-    if (absent.host != NULL)
-        return;
-    wl_survivor_fences_lose(rank);
-    PMIX_LOAD_PROCID(&process, job, (pmix_rank_t)rank);
-    PMIx_server_deregister_client(&process, NULL, NULL);
+    if (absent.host == NULL)
+        wl_survivor_fences_lose(rank);
 }
 
 int wl_pmix_host_open(const wl_job_plan_t *plan, int index, const wl_scratch_t *scratch)
