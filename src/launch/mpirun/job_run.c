@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -53,9 +54,10 @@ typedef struct runner {
     phase_t phase;
     int exit_code;
     bool has_connected; /* some rank has called the MPI_Init of a library that uses PMIx */
-    bool is_cut_short;  /* by a signal or the time limit */
-    bool may_leave;     /* a signal came after the end: output without a reader is given up */
-    bool is_broken[2];  /* nothing can be written to the channel, and that has been taken care of */
+    bool has_rank_failed;
+    bool is_cut_short; /* by a signal or the time limit */
+    bool may_leave;    /* a signal came after the end: output without a reader is given up */
+    bool is_broken[2]; /* nothing can be written to the channel, and that has been taken care of */
     bool has_lost_output;
     bool has_lost_reader; /* the ranks have been told that the reader of a channel is gone */
     int64_t timeout_at, kill_at, leave_at, linger_at, linger_end_at; /* ms */
@@ -188,6 +190,7 @@ static void end_after_failure(runner_t *runner)
         (is_doubtful(runner) && !is_certain(runner)))
         return;
     runner->exit_code = wl_first_failure_exit_code(&runner->failure);
+    runner->has_rank_failed = !is_expected(runner);
     if (!is_expected(runner)) {
         char text[960];
         wl_first_failure_describe(&runner->failure, text, sizeof(text));
@@ -435,9 +438,34 @@ static int open_job(runner_t *runner)
                : wl_remote_job_create(plan, &runner->sinks, &runner->loop, &runner->job);
 }
 
-int wl_job_run(const wl_job_plan_t *plan, int *exit_code_out)
+/* What a job changes in this process, and its ranks are to find as it was. */
+typedef struct inherited {
+    struct sigaction pipe, file_size;
+    sigset_t blocked;
+    struct rlimit open_files;
+} inherited_t;
+
+static void save_inherited(inherited_t *out)
+{
+    sigaction(SIGPIPE, NULL, &out->pipe);
+    sigaction(SIGXFSZ, NULL, &out->file_size);
+    sigprocmask(SIG_SETMASK, NULL, &out->blocked);
+    getrlimit(RLIMIT_NOFILE, &out->open_files);
+}
+
+static void restore_inherited(const inherited_t *inherited)
+{
+    setrlimit(RLIMIT_NOFILE, &inherited->open_files);
+    sigaction(SIGPIPE, &inherited->pipe, NULL);
+    sigaction(SIGXFSZ, &inherited->file_size, NULL);
+    sigprocmask(SIG_SETMASK, &inherited->blocked, NULL);
+}
+
+int wl_job_run(const wl_job_plan_t *plan, wl_job_outcome_t *out)
 {
     runner_t runner = {.plan = plan, .timeout_at = never, .kill_at = never};
+    inherited_t inherited;
+    save_inherited(&inherited);
     wl_loop_open(&runner.loop);
     int err = open_job(&runner);
     if (err == MPI_SUCCESS)
@@ -448,11 +476,13 @@ int wl_job_run(const wl_job_plan_t *plan, int *exit_code_out)
         runner.job->ops->close(runner.job);
     wl_first_failure_release(&runner.failure);
     wl_left_ranks_release(&runner.left);
-    wl_rank_ends_release(&runner.ends);
     wl_sinks_release(&runner.sinks);
     wl_loop_close(&runner.loop);
-    if (err == MPI_SUCCESS)
-        *exit_code_out =
-            runner.exit_code == 0 && runner.has_lost_output ? OUTPUT_LOST : runner.exit_code;
+    restore_inherited(&inherited);
+    int exit_code =
+        runner.exit_code == 0 && runner.has_lost_output ? OUTPUT_LOST : runner.exit_code;
+    *out = (wl_job_outcome_t){.exit_code = exit_code,
+                              .has_rank_failed = runner.has_rank_failed && !runner.is_cut_short,
+                              .ends = runner.ends};
     return err;
 }

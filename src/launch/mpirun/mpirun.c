@@ -14,6 +14,7 @@
 #include "launch/plan/job_plan.h"
 #include "launch/plan/launch_options.h"
 #include "launch/plan/program_search.h"
+#include "launch/plan/torch_options.h"
 #include "mpi.h"
 
 #include <errno.h>
@@ -53,21 +54,53 @@ static void print_note(const wl_job_plan_t *plan)
         fprintf(stderr, "%s: note: %s: no effect in this version\n", plan->launcher, plan->ignored);
 }
 
+/* Run the job, and again after the failure of a rank, as often as the plan allows. */
+static int run_until_good(wl_job_plan_t *plan, int *exit_code_out)
+{
+    for (;;) {
+        wl_job_outcome_t outcome;
+        int err = wl_job_run(plan, &outcome);
+        wl_rank_ends_release(&outcome.ends);
+        *exit_code_out = outcome.exit_code;
+        if (err != MPI_SUCCESS || !outcome.has_rank_failed ||
+            plan->torch.restarts >= plan->torch.max_restarts)
+            return err;
+        err = wl_job_plan_renew(plan);
+        if (err != MPI_SUCCESS)
+            return err;
+        fprintf(stderr, "%s: the job is started again (%d of at most %d times)\n", plan->launcher,
+                plan->torch.restarts, plan->torch.max_restarts);
+    }
+}
+
+/* There are ways to start a job in which it cannot be started again. */
+static void forgo_restarts(wl_job_plan_t *plan, const char *why)
+{
+    if (plan->torch.max_restarts > 0 && !plan->is_quiet)
+        fprintf(stderr, "%s: note: --max-restarts has no effect %s\n", plan->launcher, why);
+    plan->torch.max_restarts = 0;
+}
+
 /* Start the ranks on this host, or by daemons of Weft. */
 static int run_ourselves(wl_job_plan_t *plan, int *exit_code_out)
 {
+    if (plan->survives_losses)
+        forgo_restarts(plan, "with --enable-recovery");
+    if (wl_torch_is_one_of_nodes(plan))
+        forgo_restarts(plan, "with --node-rank");
     int err = wl_job_plan_complete(plan);
     if (err == MPI_SUCCESS && wl_job_plan_is_local(plan))
         err = wl_programs_find(plan, 0);
     if (err != MPI_SUCCESS)
         return err;
     print_note(plan);
-    return wl_job_run(plan, exit_code_out);
+    return run_until_good(plan, exit_code_out);
 }
 
 static int delegate_job(wl_launch_method_t method, wl_job_plan_t *plan, char **words,
                         int *exit_code_out)
 {
+    forgo_restarts(plan, "where another launcher starts the ranks");
     int err = method == WL_METHOD_SLURM ? wl_delegate_take_allocation(plan) : MPI_SUCCESS;
     if (err == MPI_SUCCESS)
         err = wl_job_plan_complete(plan);

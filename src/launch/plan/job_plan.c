@@ -107,8 +107,10 @@ static int add_meeting_point(wl_job_plan_t *plan)
         err = wl_torch_add_variables(plan, environment);
         if (err == MPI_SUCCESS && wl_variables_get(environment, "MASTER_ADDR") == NULL)
             err = wl_variables_set(environment, "MASTER_ADDR", address);
-        if (err == MPI_SUCCESS && wl_variables_get(environment, "MASTER_PORT") == NULL)
+        if (err == MPI_SUCCESS && wl_variables_get(environment, "MASTER_PORT") == NULL) {
+            plan->apps[i].has_chosen_port = true;
             err = wl_variables_set_number(environment, "MASTER_PORT", port);
+        }
     }
     return err;
 }
@@ -304,6 +306,21 @@ int wl_job_plan_complete(wl_job_plan_t *plan)
     if (err == MPI_SUCCESS)
         err = name_job(plan);
     return err == MPI_SUCCESS ? add_meeting_point(plan) : err;
+}
+
+int wl_job_plan_renew(wl_job_plan_t *plan)
+{
+    int port = free_port();
+    int err = name_job(plan);
+    plan->torch.restarts++;
+    for (int i = 0; i < plan->app_count && err == MPI_SUCCESS; i++) {
+        wl_variables_t *environment = &plan->apps[i].environment;
+        err = wl_variables_set_number(environment, "TORCHELASTIC_RESTART_COUNT",
+                                      plan->torch.restarts);
+        if (err == MPI_SUCCESS && plan->apps[i].has_chosen_port)
+            err = wl_variables_set_number(environment, "MASTER_PORT", port);
+    }
+    return err;
 }
 
 typedef enum rank_number {

@@ -39,6 +39,7 @@ typedef struct wl_app {
     char **arguments;      /* NULL-terminated, program first; part of argv, or own_words */
     char **own_words;      /* where Python starts the program; NULL: not so */
     bool is_module;        /* the program is a module of Python */
+    bool has_chosen_port;  /* MASTER_PORT is mpirun's choice */
     bool is_no_script;     /* it is executed whatever its name is */
     char *path;            /* what to execute; set by wl_programs_find() */
     const char *host_file; /* NULL: none */
@@ -69,6 +70,8 @@ typedef struct wl_torch {
     const char *address;  /* instead of it, with */
     long port;            /* 0: not given */
     const char *id, *role;
+    int max_restarts; /* how often the job is started again after a failure, at most */
+    int restarts;     /* how often it was */
 } wl_torch_t;
 
 typedef struct wl_job_plan {
@@ -102,6 +105,10 @@ int wl_job_plan_read_hosts(wl_job_plan_t *plan);
  * returns  MPI_SUCCESS; MPI_ERR_SPAWN when the job is too large; MPI_ERR_NO_MEM
  */
 int wl_job_plan_complete(wl_job_plan_t *plan);
+
+/** Change what is to differ when a job that has failed is started again: its name, the port at which
+ *  its ranks meet, the number of restarts. Errors of wl_job_plan_complete(). */
+int wl_job_plan_renew(wl_job_plan_t *plan);
 
 /** Make an application's environment from the inherited variables and the rules. MPI_ERR_NO_MEM. */
 int wl_job_plan_apply_rules(const wl_job_plan_t *plan, const wl_variables_t *inherited,

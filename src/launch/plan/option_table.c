@@ -356,10 +356,15 @@ static int option_simulate_link(const wli_given_t *given)
     return wl_variables_set(&given->plan->rules.set, "WEFT_SIMULATE_LINK", given->values[0]);
 }
 
-/* Nothing is started again; a job that asks for it is told so. */
 static int option_set_restarts(const wli_given_t *given)
 {
-    return strcmp(given->values[0], "0") == 0 ? MPI_SUCCESS : option_ignore(given);
+    char *end;
+    long count = strtol(given->values[0], &end, 10);
+    if (end == given->values[0] || *end != '\0' || count < 0 || count > INT_MAX)
+        return weft_fail(MPI_ERR_ARG, "%s wants a whole number from 0 to %d, not \"%s\"",
+                         given->word, INT_MAX, given->values[0]);
+    given->plan->torch.max_restarts = (int)count;
+    return MPI_SUCCESS;
 }
 
 /* Where ranks meet is decided by the endpoint; these two kinds need no service. */
@@ -437,6 +442,8 @@ static const wli_option_t options[] = {
     {"master-port", "PORT", wli_torch_set_port, "The same"},
     {"rdzv-id", "ID", wli_torch_set_id, "The id of the job, alike on all nodes"},
     {"role", "NAME", wli_torch_set_role, "The name of ROLE_NAME"},
+    {"max-restarts", "N", option_set_restarts,
+     "Start the job again when a rank fails, at most N times; default: 0"},
     {"m module", "", wli_torch_take_module, "The program is a Python module: python3 -m PROGRAM"},
     {"no-python", "", wli_torch_take_program,
      "Execute the program, also if its name ends in .py; else python3 starts such a script"},
@@ -455,7 +462,6 @@ static const wli_option_t options[] = {
     {"rank-by", "WHAT", option_ignore, "No effect"},
     {"report-bindings", "", option_ignore, "No effect"},
     {"rdzv-backend", "NAME", option_set_rendezvous, "No effect: rank 0 is the meeting point"},
-    {"max-restarts", "N", option_set_restarts, "No effect: nothing is started again"},
     {"rdzv-conf", "LIST", option_ignore, "No effect"},
     {"monitor-interval", "SECONDS", option_ignore, "No effect"},
     {"local-addr", "HOST", option_ignore, "No effect"},

@@ -329,6 +329,8 @@ static const char *id_of(const wl_job_plan_t *plan)
 
 int wl_torch_add_variables(const wl_job_plan_t *plan, wl_variables_t *environment)
 {
+    char most_restarts[16];
+    snprintf(most_restarts, sizeof(most_restarts), "%d", plan->torch.max_restarts);
     const struct {
         const char *name, *value;
         bool replaces;
@@ -336,7 +338,7 @@ int wl_torch_add_variables(const wl_job_plan_t *plan, wl_variables_t *environmen
         {"ROLE_NAME", plan->torch.role == NULL ? "default" : plan->torch.role, true},
         {"TORCHELASTIC_RUN_ID", id_of(plan), true},
         {"TORCHELASTIC_RESTART_COUNT", "0", true},
-        {"TORCHELASTIC_MAX_RESTARTS", "0", true},
+        {"TORCHELASTIC_MAX_RESTARTS", most_restarts, true},
         {"TORCHELASTIC_USE_AGENT_STORE", "False", true}, /* rank 0 has the store */
         {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1", false},
     };
