@@ -39,6 +39,17 @@
  */
 #define MPIX_CUDA_AWARE_SUPPORT 1
 
+/*
+ * Fault tolerance (docs/fault_tolerance.md), as the MPI Forum's proposal of user-level failure
+ * mitigation (ULFM) has it. Error classes: a process that the call needs has failed; a receive from
+ * MPI_ANY_SOURCE waits on, but a process that might have sent the message has failed; the
+ * communicator was revoked. With WEFT_RECOVERY=yes calls return them and the job goes on; otherwise
+ * the first failure ends the job.
+ */
+#define MPIX_ERR_PROC_FAILED         0x3001
+#define MPIX_ERR_PROC_FAILED_PENDING 0x3002
+#define MPIX_ERR_REVOKED             0x3003
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -168,6 +179,33 @@ int PMPIX_Allgather_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sen
                             void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 int PMPIX_Alltoall_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                            int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+
+/*
+ * Fault tolerance. MPIX_Comm_revoke is called by one rank, and reaches all; the others whose names
+ * have no "i" before them, but for enquiries and acknowledgements, which are local, are collective
+ * over the ranks of comm that live. mpix.h above has the error classes.
+ */
+int MPIX_Comm_revoke(MPI_Comm comm);
+int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int MPIX_Comm_failure_ack(MPI_Comm comm);
+int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+int MPIX_Comm_agree(MPI_Comm comm, int *flag);
+int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
+
+int PMPIX_Comm_revoke(MPI_Comm comm);
+int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int PMPIX_Comm_failure_ack(MPI_Comm comm);
+int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPIX_Comm_agree(MPI_Comm comm, int *flag);
+int PMPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+int PMPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 #ifdef __cplusplus
 }
 #endif

@@ -29,6 +29,20 @@ int weft_comm_idup(weft_comm_t *comm, weft_comm_t **out, weft_request_t **reques
 /** Free the requests of weft_comm_idup. */
 void weft_comm_idups_close(void);
 
+/** Who gets a communicator that is made while nobody waits for it. */
+typedef struct weft_comm_taker {
+    void (*take)(weft_comm_t *comm, void *owner); /* one reference becomes the taker's */
+    void *owner;
+} weft_comm_taker_t;
+
+/** Begin to make a communicator of the members of `comm`, of either kind, that live, in their
+ *  order; no attributes, hints or topology. The taker is called before the request completes, if
+ *  that is without an error. Collective over the members that live, also when `comm` is revoked.
+ *  MPI_ERR_NO_MEM; the request ends with MPI_ERR_NO_MEM or, when another member had none,
+ *  MPI_ERR_OTHER. */
+int weft_comm_shrink_begin(weft_comm_t *comm, const weft_comm_taker_t *taker, weft_request_t **out);
+void weft_comm_shrinks_close(void);
+
 /** One communicator for each colour, ordered by (key, rank in comm); NULL for colour MPI_UNDEFINED.
  *  Of an intercommunicator each part is one, too; NULL where a colour is in one group only.
  *  Collective over comm. */

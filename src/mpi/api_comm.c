@@ -126,7 +126,7 @@ int PMPI_Comm_get_parent(MPI_Comm *parent)
 
 static int check_dup(weft_call_t *call, MPI_Comm handle, const MPI_Comm *newcomm, weft_comm_t **out)
 {
-    int err = weft_check_comm(call, handle, out);
+    int err = weft_check_live_comm(call, handle, out);
     return err == MPI_SUCCESS ? weft_check_output(newcomm, "newcomm") : err;
 }
 
@@ -231,7 +231,7 @@ static int check_subset(const weft_comm_t *comm, const weft_group_t *group)
 static int check_create(weft_call_t *call, MPI_Comm handle, MPI_Group group_handle,
                         weft_comm_t **comm_out, weft_group_t **group_out)
 {
-    int err = weft_check_comm(call, handle, comm_out);
+    int err = weft_check_live_comm(call, handle, comm_out);
     if (err == MPI_SUCCESS)
         err = weft_check_group(group_handle, "group", group_out);
     return err == MPI_SUCCESS ? check_subset(*comm_out, *group_out) : err;

@@ -43,7 +43,7 @@ static int check_partitions(weft_call_t *call, const user_partitions_t *user, co
                             weft_comm_t **comm_out, weft_type_t **type_out)
 {
     weft_info_t *info;
-    int err = weft_check_comm(call, user->comm, comm_out);
+    int err = weft_check_live_comm(call, user->comm, comm_out);
     if (err == MPI_SUCCESS)
         err = check_partition_count(user->partitions);
     if (err == MPI_SUCCESS)

@@ -272,7 +272,7 @@ int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, 
                  MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, source, tag, comm};
-    return recv_with("MPI_Irecv", &user, weft_recv_begin, request);
+    return recv_with("MPI_Irecv", &user, weft_irecv_begin, request);
 }
 
 /** Makes a persistent request for a receive (section 3.9). Each MPI_Start starts to receive a

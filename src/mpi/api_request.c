@@ -9,6 +9,7 @@
 #include "object/returned_error.h"
 #include "runtime/progress.h"
 #include "base/fail.h"
+#include "mpix.h"
 
 /* ---- one request ---- */
 
@@ -38,8 +39,12 @@ static inline int collect_request(weft_call_t *call, weft_request_t *request, MP
         return collect_generalised(call, request, handle, status);
     weft_status_copy(status, &request->status);
     int err = weft_request_result(request);
-    if (__builtin_expect(err != MPI_SUCCESS, 0) && call->comm == NULL)
-        weft_call_blame(call, request->comm);
+    if (__builtin_expect(err != MPI_SUCCESS, 0)) {
+        if (call->comm == NULL)
+            weft_call_blame(call, request->comm);
+        if (err == MPIX_ERR_PROC_FAILED_PENDING) /* the operation goes on */
+            return err;
+    }
     if (request->is_persistent) {
         request->is_active = false;
         return err;
@@ -365,7 +370,9 @@ static int start_request(weft_call_t *call, weft_request_t *request)
         return weft_fail(MPI_ERR_REQUEST,
                          "request is active: it must be completed before it is started "
                          "again");
-    int err = request->ops->start(request);
+    int err = request->comm != NULL ? weft_check_revoked(request->comm) : MPI_SUCCESS;
+    if (err == MPI_SUCCESS)
+        err = request->ops->start(request);
     if (err != MPI_SUCCESS) /* there is no operation to wait for */
         request->is_active = false;
     return err;

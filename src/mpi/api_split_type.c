@@ -112,7 +112,7 @@ int PMPI_Comm_split_type(MPI_Comm handle, int split_type, int key, MPI_Info info
     weft_call_t call = weft_call_begin("MPI_Comm_split_type");
     weft_comm_t *comm, *part;
     weft_info_t *info;
-    int err = weft_check_comm(&call, handle, &comm);
+    int err = weft_check_live_comm(&call, handle, &comm);
     if (err == MPI_SUCCESS)
         err = weft_check_output(newcomm, "newcomm");
     if (err == MPI_SUCCESS)

@@ -53,6 +53,19 @@ static inline int weft_check_comm(weft_call_t *call, MPI_Comm handle, weft_comm_
     return weft_check_named_comm(call, handle, "comm", out);
 }
 
+/** MPIX_ERR_REVOKED: no communication is possible on it. */
+static inline int weft_check_revoked(const weft_comm_t *comm)
+{
+    return __builtin_expect(comm->is_revoked, 0) ? weft_pt2pt_check_revoked(comm) : MPI_SUCCESS;
+}
+
+/** As weft_check_comm, for calls that communicate. */
+static inline int weft_check_live_comm(weft_call_t *call, MPI_Comm handle, weft_comm_t **out)
+{
+    int err = weft_check_comm(call, handle, out);
+    return __builtin_expect(err == MPI_SUCCESS, 1) ? weft_check_revoked(*out) : err;
+}
+
 int weft_check_group(MPI_Group handle, const char *name, weft_group_t **out);
 /** MPI_INFO_NULL gives NULL. */
 int weft_check_info(MPI_Info handle, weft_info_t **out);

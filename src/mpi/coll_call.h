@@ -238,7 +238,7 @@ static WEFT_COLL_INLINE int weft_coll_enter(weft_coll_call_t *user, weft_settle_
     weft_call_t call = weft_call_begin(user->name);
     weft_comm_t *comm;
     weft_coll_args_t args;
-    int err = weft_check_comm(&call, user->comm, &comm);
+    int err = weft_check_live_comm(&call, user->comm, &comm);
     if (__builtin_expect(err == MPI_SUCCESS, 1))
         err = __builtin_expect(comm->both == NULL, 1) ? settle(user, comm, &args)
                                                       : weft_settle_inter(user, comm, &args);

@@ -70,7 +70,7 @@ static inline int weft_check_send(weft_call_t *call, const weft_user_message_t *
 {
     weft_comm_t *comm;
     weft_type_t *type = weft_type_of(user->datatype);
-    int err = weft_check_comm(call, user->comm, &comm);
+    int err = weft_check_live_comm(call, user->comm, &comm);
     if (err == MPI_SUCCESS && __builtin_expect(weft_config.CHECK_ARGS, 1))
         err = weft_check_message(user, comm, false, &weft_message_send_names, &type);
     if (__builtin_expect(err != MPI_SUCCESS, 0))
@@ -90,7 +90,7 @@ static inline int weft_check_recv(weft_call_t *call, const weft_user_message_t *
 {
     weft_comm_t *comm;
     weft_type_t *type = weft_type_of(user->datatype);
-    int err = weft_check_comm(call, user->comm, &comm);
+    int err = weft_check_live_comm(call, user->comm, &comm);
     if (err == MPI_SUCCESS && __builtin_expect(weft_config.CHECK_ARGS, 1))
         err = weft_check_message(user, comm, true, &weft_message_recv_names, &type);
     if (__builtin_expect(err != MPI_SUCCESS, 0))

@@ -6,6 +6,8 @@
 #include "mpi/tool_parts.h"
 #include "report/report.h"
 #include "comm/comm_make.h"
+#include "ft/consensus.h"
+#include "ft/detector.h"
 #include "stream/stream.h"
 #include "devcoll/devcoll.h"
 #include "coll/coll.h"
@@ -26,6 +28,7 @@
 #include "object/group.h"
 #include "object/handle_numbers.h"
 #include "object/info.h"
+#include "runtime/failures.h"
 #include "runtime/fd_watch.h"
 #include "runtime/hardware.h"
 #include "runtime/lock.h"
@@ -184,12 +187,32 @@ static void resume_transports(void)
     }
 }
 
+static void note_parted(const weft_decision_t *decision, void *is_over)
+{
+    (void)decision;
+    *(bool *)is_over = true;
+}
+
+/* With WEFT_RECOVERY, by an agreement, since some may be dead, or die meanwhile. A connection that
+ * ends later is no failure. */
+static void part_from_survivors(void)
+{
+    bool is_over = false;
+    weft_world.waited_long = NULL;
+    if (weft_consensus_begin(&weft_comm_job, 0, note_parted, &is_over) == MPI_SUCCESS)
+        weft_progress_until(&is_over);
+    quiesce_transports();
+}
+
 void weft_part_in_order(bool is_end)
 {
     if (weft_world.local_size == weft_world.size)
         return;
     weft_lock();
-    part_from_hosts();
+    if (weft_config.RECOVERY)
+        part_from_survivors();
+    else
+        part_from_hosts();
     if (!is_end) {
         weft_pt2pt_expect_ends();
         resume_transports();
@@ -267,6 +290,9 @@ int weft_start(int thread_level)
         return err;
     weft_tool_tell_transports();
     weft_progress_open(weft_world.doorbell);
+    err = weft_detector_open();
+    if (err != MPI_SUCCESS)
+        return err;
     weft_cuda_open(); /* late, since it watches for libraries that are loaded after it */
     weft_world.is_threaded = thread_level == MPI_THREAD_MULTIPLE;
     WEFT_LOG(WEFT_INFO, "start", "%zu bytes of heap", weft_memory_in_use());
@@ -339,14 +365,18 @@ int weft_stop(void)
     weft_unlock();
     weft_world.is_threaded = false;
     weft_leaks_close();
+    weft_detector_close();
     weft_comm_close();
+    weft_consensus_close();
     weft_comm_idups_close();
+    weft_comm_shrinks_close();
     weft_streams_close();
     weft_devcoll_close();
     weft_coll_close();
     weft_pt2pt_close();
     weft_cuda_close();
     close_transports();
+    weft_failures_close();
     weft_nodes_close();
     weft_hardware_close();
     weft_ops_close();

@@ -70,6 +70,8 @@ static void fill_comm(weft_comm_t *comm, weft_group_t *group, uint32_t context)
     comm->context = context;
     comm->group = group;
     comm->rank = group->rank;
+    comm->is_revoked = false;
+    comm->acknowledged = 0;
     set_peers(comm, group);
 }
 
@@ -236,9 +238,10 @@ void weft_comm_release(weft_comm_t *comm)
     weft_group_release(comm->group);
     if (weft_comm_is_inter(comm))
         weft_group_release(comm->peers);
+    /* Messages of a revoked one may still be on their way: its context is never used again. */
     if (comm->both != NULL)
         release_union(comm->both);
-    else if (comm->context != WEFT_NO_CONTEXT)
+    else if (comm->context != WEFT_NO_CONTEXT && !comm->is_revoked)
         weft_context_set_remove(&weft_contexts, comm->context);
     if (comm != &weft_comm_world && comm != &weft_comm_self && comm != &weft_comm_job)
         weft_pool_give(&comms, comm);

@@ -34,6 +34,8 @@ struct weft_comm {
     int rank;             /* in the group */
     int size;             /* of the peers */
     const int *processes; /* of the peers; NULL: identity */
+    bool is_revoked;      /* communication on it fails (src/ft) */
+    int acknowledged;     /* so many of weft_failures the program has acknowledged here */
     weft_group_t *group;
     weft_group_t
         *peers;         /* whom messages go to: the group; of an intercommunicator the remote one */

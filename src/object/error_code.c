@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "mpi.h"
+#include "mpix.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,9 +98,16 @@ static const char *const tool_texts[] = {
     "the performance variable cannot be read and reset at once",
 };
 
+static const char *const fault_texts[] = {
+    "a process that the operation needs has failed",
+    "a process that might have sent the message has failed; the receive waits on",
+    "the communicator was revoked",
+};
+
 enum {
     CLASSES = sizeof(texts) / sizeof(texts[0]),
     TOOL_CLASSES = sizeof(tool_texts) / sizeof(tool_texts[0]),
+    FAULT_CLASSES = sizeof(fault_texts) / sizeof(fault_texts[0]),
     FIRST_CODE = MPI_ERR_LASTCODE + 1,
     FIRST_MISSING = 0x2000, /* codes for functions that are missing */
     MISSING_MOST = 512,
@@ -108,6 +116,9 @@ enum {
 _Static_assert(CLASSES == MPI_ERR_ABI + 1, "a class has no text");
 _Static_assert(TOOL_CLASSES == MPI_T_ERR_PVAR_NO_ATOMIC - MPI_T_ERR_CANNOT_INIT + 1,
                "a class of the tool interface has no text");
+
+_Static_assert(FAULT_CLASSES == MPIX_ERR_REVOKED - MPIX_ERR_PROC_FAILED + 1,
+               "a class of fault tolerance has no text");
 
 /* A user's class or code; a class is its own class. */
 typedef struct code {
@@ -136,7 +147,8 @@ static struct missing {
 static int missing_count;
 
 _Static_assert(FIRST_MISSING > MPI_T_ERR_PVAR_NO_ATOMIC && FIRST_MISSING > MPI_ERR_ABI &&
-                   FIRST_MISSING + MISSING_MOST <= MPI_ERR_LASTCODE,
+                   FIRST_MISSING + MISSING_MOST <= MPIX_ERR_PROC_FAILED &&
+                   MPIX_ERR_REVOKED <= MPI_ERR_LASTCODE,
                "codes for missing functions are no classes, and not the user's");
 
 int weft_error_of_missing(const char *function)
@@ -168,6 +180,8 @@ const char *weft_error_text(int code)
         return texts[code];
     if (code >= MPI_T_ERR_CANNOT_INIT && code < MPI_T_ERR_CANNOT_INIT + TOOL_CLASSES)
         return tool_texts[code - MPI_T_ERR_CANNOT_INIT];
+    if (code >= MPIX_ERR_PROC_FAILED && code < MPIX_ERR_PROC_FAILED + FAULT_CLASSES)
+        return fault_texts[code - MPIX_ERR_PROC_FAILED];
     const code_t *own = user_code(code);
     if (own == NULL)
         return NULL;

@@ -136,7 +136,8 @@ static void *listen_to_hub(void *argument)
     while (is_there)
         is_there = poll(&polled, 1, -1) < 0 ? errno == EINTR : take_frames();
     pthread_mutex_lock(&hub_link.lock);
-    bool is_failure = !hub_link.may_end && !hub_link.hub_rests;
+    /* With WEFT_RECOVERY the others go on without rank 0. */
+    bool is_failure = !hub_link.may_end && !hub_link.hub_rests && !weft_config.RECOVERY;
     hub_link.is_cut = true;
     pthread_cond_signal(&hub_link.has_changed);
     pthread_mutex_unlock(&hub_link.lock);
@@ -217,7 +218,7 @@ void wefti_hub_link_joined(wefti_hub_speaker_t speaker)
     hub_link.may_end = false;
     bool is_cut = hub_link.is_cut;
     pthread_mutex_unlock(&hub_link.lock);
-    if (is_cut) /* in between */
+    if (is_cut && !weft_config.RECOVERY) /* in between */
         end_without_hub();
 }
 

@@ -222,7 +222,8 @@ static void lose_client(const hub_client_t *client)
     char why[512];
     snprintf(why, sizeof(why), "rank %d (process %d on %.255s) has ended without MPI_Finalize",
              client->rank, client->process, client->hostname);
-    wefti_hub_end_job(1, WEFTI_NO_HOST, why);
+    if (!wefti_hub_survives(why))
+        wefti_hub_end_job(1, WEFTI_NO_HOST, why);
 }
 
 /* The process of rank 0 does not use the job, or does again. */

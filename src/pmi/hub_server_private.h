@@ -48,6 +48,7 @@ typedef struct wefti_hub {
     int64_t limit_ms, end_ms;
     int end_code, end_host; /* why it is over */
     char end_text[512];
+    char lost_text[512]; /* of a rank that is missed; "": none */
 } wefti_hub_t;
 
 extern wefti_hub_t wefti_hub;
@@ -86,6 +87,9 @@ void wefti_hub_release_values(void);
 void wefti_hub_put(hub_client_t *client, const hub_frame_t *frame);
 void wefti_hub_get(hub_client_t *client, const hub_frame_t *frame);
 void wefti_hub_fence(hub_client_t *client, const hub_frame_t *frame);
+/** With WEFT_RECOVERY the job goes on without a rank, but not when ranks wait for each other in
+ * MPI_Init, now or later: then `why` ends it. */
+bool wefti_hub_survives(const char *why);
 
 /** When the next wait for a value ends, in ms of weft_clock_ms(); INT64_MAX: none. */
 int64_t wefti_hub_next_limit(void);

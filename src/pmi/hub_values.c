@@ -3,6 +3,7 @@
 #include "pmi/hub_server_private.h"
 
 #include "base/clock.h"
+#include "base/config.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -183,6 +184,14 @@ static hub_fence_t *find_fence(const hub_frame_t *frame)
     return fence;
 }
 
+bool wefti_hub_survives(const char *why)
+{
+    if (!weft_config.RECOVERY || !wefti_hub.is_complete)
+        return false;
+    snprintf(wefti_hub.lost_text, sizeof(wefti_hub.lost_text), "%s", why);
+    return weft_list_is_empty(&fences);
+}
+
 void wefti_hub_fence(hub_client_t *client, const hub_frame_t *frame)
 {
     hub_fence_t *fence = find_fence(frame);
@@ -191,8 +200,11 @@ void wefti_hub_fence(hub_client_t *client, const hub_frame_t *frame)
         return;
     }
     client->fence = fence;
-    if (++fence->arrived < fence->expected)
+    if (++fence->arrived < fence->expected) {
+        if (wefti_hub.lost_text[0] != '\0')
+            wefti_hub_end_job(1, WEFTI_NO_HOST, wefti_hub.lost_text);
         return;
+    }
     for (int rank = 0; rank < wefti_hub.size; rank++) {
         hub_client_t *other = wefti_hub.clients[rank];
         if (other == NULL || other->fence != fence)

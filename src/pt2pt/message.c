@@ -169,6 +169,10 @@ static void fetch(weft_message_t *message)
 
 void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, const void *data)
 {
+    if (__builtin_expect(wefti_pt2pt.has_trouble, 0) && wefti_context_is_refused(key->context)) {
+        wefti_refuse(key->source, rts);
+        return;
+    }
     weft_message_t *message = weft_pool_take(&messages);
     if (message == NULL)
         weft_out_of_memory("a message that nobody receives", sizeof(*message));
@@ -203,6 +207,21 @@ weft_message_t *wefti_message_take(weft_match_key_t key)
     if (message != NULL)
         weft_match_remove(&wefti_pt2pt.messages, &message->entry);
     return message;
+}
+
+/* Messages whose data are being fetched stay in the queue, where no receive looks for them. */
+void wefti_messages_refuse(uint32_t context)
+{
+    const weft_list_t *order = &wefti_pt2pt.messages.order;
+    for (weft_link_t *at = order->next, *next; at != order; at = next) {
+        weft_message_t *message = WEFT_ELEMENT(at, weft_message_t, entry.order);
+        next = at->next;
+        if ((message->entry.key.context & ~UINT32_C(1)) != context || message->fetching != NULL)
+            continue;
+        weft_match_remove(&wefti_pt2pt.messages, &message->entry);
+        wefti_refuse(message->entry.key.source, &message->rts);
+        free_message(message);
+    }
 }
 
 /* Is it the message that a CANCEL names, after `*later` of the same kind have been passed? */
@@ -282,9 +301,9 @@ static weft_message_t *look_for_message(const weft_probe_args_t *args, MPI_Statu
 /* Can a message still come that is not there? */
 static int check_hope(const weft_probe_args_t *args)
 {
-    if (__builtin_expect(wefti_pt2pt.lost_peers > 0, 0) && wefti_is_from_lost(source_of(args)))
-        return weft_fail(MPI_ERR_OTHER, "%s", wefti_pt2pt.lost_text);
-    return MPI_SUCCESS;
+    return __builtin_expect(wefti_pt2pt.has_trouble, 0)
+               ? wefti_check_source(args->comm, args->source)
+               : MPI_SUCCESS;
 }
 
 /* *out is NULL if there is none. */

@@ -86,6 +86,14 @@ static void packet_share_freed(int source, const weft_header_t *header, const vo
         weft_device->forget(source, weft_header_number(header));
 }
 
+void (*weft_pt2pt_on_note)(int source, const void *note, size_t bytes);
+
+static void packet_note(int source, const weft_header_t *header, const void *payload)
+{
+    if (weft_pt2pt_on_note != NULL)
+        weft_pt2pt_on_note(source, payload, header->bytes);
+}
+
 enum {
     ANY = UINT32_MAX,
     CTS_BYTES = sizeof(weft_cts_t),
@@ -117,6 +125,7 @@ static const packet_kind_t packet_kinds[WEFT_PACKET_KINDS] = {
     [WEFT_PACKET_CANCELLED]      = {"CANCELLED", 0, 0, wefti_cancel_is_answered},
     [WEFT_PACKET_NOT_CANCELLED]  = {"NOT_CANCELLED", 0, 0, wefti_cancel_is_answered},
     [WEFT_PACKET_OFFER]          = {"OFFER", OFFER_BYTES, OFFER_BYTES, wefti_offer_arrived},
+    [WEFT_PACKET_NOTE]           = {"NOTE", 1, ANY, packet_note},
 };
 /* clang-format on */
 

@@ -56,6 +56,7 @@ enum {
     WEFT_PACKET_CANCELLED,
     WEFT_PACKET_NOT_CANCELLED,
     WEFT_PACKET_OFFER, /* a partitioned send: a weft_offer_t (partitioned.h) */
+    WEFT_PACKET_NOTE,  /* between the layers of src/ft */
     WEFT_PACKET_KINDS,
     /* Bytes of data that an RTS carries along at most. */
     WEFT_RTS_INLINE = 1024,

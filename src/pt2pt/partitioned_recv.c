@@ -249,9 +249,9 @@ static void receive_messages(precv_t *precv)
     precv_count_down(precv);
 }
 
-static void lose_precv(precv_t *precv)
+static void end_precv(precv_t *precv, int error)
 {
-    precv->request.status.MPI_ERROR = MPI_ERR_OTHER;
+    weft_request_note_error(&precv->request, error);
     weft_request_complete(&precv->request);
 }
 
@@ -264,8 +264,10 @@ static int precv_start(weft_request_t *request)
         weft_request_complete(request);
     } else if (precv->is_matched) {
         receive_messages(precv);
-    } else if (wefti_pt2pt.lost_peers > 0 && wefti_is_from_lost(precv->entry.key.source)) {
-        lose_precv(precv);
+    } else if (wefti_pt2pt.has_trouble) {
+        int err = wefti_check_source(precv->args.comm, precv->args.source);
+        if (err != MPI_SUCCESS)
+            end_precv(precv, err);
     }
     return MPI_SUCCESS;
 }
@@ -397,7 +399,18 @@ void wefti_precvs_lose(int process)
         int source = precv->entry.key.source;
         bool is_lost = process == MPI_ANY_SOURCE ? wefti_is_from_lost(source) : source == process;
         if (is_lost && precv->request.is_active && !precv->request.is_complete)
-            lose_precv(precv);
+            end_precv(precv, wefti_fail_lost(source));
+    }
+}
+
+void wefti_precvs_revoke(uint32_t context)
+{
+    for (weft_link_t *at = waiting.order.next, *next; at != &waiting.order; at = next) {
+        next = at->next;
+        precv_t *precv = WEFT_ELEMENT(at, precv_t, entry.order);
+        if ((precv->entry.key.context & ~UINT32_C(1)) == context && precv->request.is_active &&
+            !precv->request.is_complete)
+            end_precv(precv, weft_pt2pt_check_revoked(precv->args.comm));
     }
 }
 

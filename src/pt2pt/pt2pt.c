@@ -3,7 +3,9 @@
 #include "pt2pt/device_private.h"
 #include "pt2pt/pt2pt_events.h"
 
+#include "runtime/failures.h"
 #include "runtime/progress.h"
+#include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "mpi.h"
@@ -78,9 +80,10 @@ void wefti_note_packet_error(weft_request_t *request, const void *payload, size_
 static void note_lost(const char *why, bool is_expected)
 {
     if (!is_expected)
-        WEFT_LOG(WEFT_WARN, "pt2pt", "%s", why);
+        WEFT_LOG(weft_config.RECOVERY ? WEFT_INFO : WEFT_WARN, "pt2pt", "%s", why);
     snprintf(wefti_pt2pt.lost_text, sizeof(wefti_pt2pt.lost_text), "%s", why);
     wefti_pt2pt.lost_peers++;
+    wefti_pt2pt.has_trouble = true;
     weft_world.has_lost = weft_world.has_lost || !is_expected;
 }
 
@@ -95,9 +98,15 @@ static void lose_endpoint(weft_endpoint_t *endpoint)
 void weft_pt2pt_peer_lost(int process, const char *why)
 {
     bool is_expected = wefti_rests(weft_process_reached(process));
+    if (weft_has_failed(process))
+        return;
     note_lost(why, is_expected);
     WEFT_EVENT(weft_peer_lost_event, NULL, .rank = weft_process_rank(process),
                .is_expected = is_expected);
+    if (weft_config.RECOVERY && !is_expected) {
+        wefti_process_failed(process, why);
+        return;
+    }
     weft_endpoint_t *endpoint = weft_process_endpoint(process);
     if (endpoint != NULL)
         lose_endpoint(endpoint);
@@ -128,6 +137,7 @@ void weft_pt2pt_close(void)
     weft_device_freed = NULL;
     weft_match_close(&wefti_pt2pt.receives);
     weft_match_close(&wefti_pt2pt.messages);
+    weft_context_set_clear(&wefti_pt2pt.revoked);
     wefti_sends_close();
     wefti_recvs_close();
     wefti_messages_close();

@@ -131,6 +131,28 @@ void weft_pt2pt_peer_lost(int process, const char *why);
 /** The same for all ranks of other hosts: weft_world.network_lost. */
 void weft_pt2pt_network_lost(const char *why);
 
+/** Called, with WEFT_RECOVERY, when what waited for a failed process has ended. NULL: nobody. */
+extern void (*weft_pt2pt_on_failure)(int process);
+
+/** Failures on `comm` have been acknowledged: receives from any source wait on, if all are. */
+void weft_pt2pt_acknowledged(weft_comm_t *comm);
+
+/** A communicator is revoked, and its is_revoked is set: end what waits on it, refuse what comes.
+ *  MPI_ERR_NO_MEM. */
+int weft_pt2pt_revoke(uint32_t context);
+
+/** MPIX_ERR_REVOKED, with a text. */
+int weft_pt2pt_check_revoked(const weft_comm_t *comm);
+
+/** Send a note of src/ft, in its place among the messages to a process; dropped if that is lost. */
+void weft_pt2pt_send_note(int process, const void *note, size_t bytes);
+
+/** Gets the notes that arrive; `note` is valid during the call. NULL: they are dropped. */
+extern void (*weft_pt2pt_on_note)(int source, const void *note, size_t bytes);
+
+/** Begin a receive of a program that will complete its request: as weft_recv_begin. */
+int weft_irecv_begin(const weft_recv_args_t *args, weft_request_t **out);
+
 int weft_pt2pt_open(void);
 /** Wait until all sends of this process are complete and no packet waits for room. MPI_ERR_OTHER,
  * with a text: some messages will never be received, and no call has reported that.

@@ -29,7 +29,7 @@ typedef struct weft_send {
     bool is_queued;     /* in the endpoint's list */
     bool is_registered; /* `registration` is set: the peer may read the data */
     weft_registration_t registration;
-    weft_packet_error_t *packet_error; /* of a WEFT_SEND_CONTROL: its payload; NULL: as above */
+    void *payload;       /* of a WEFT_SEND_CONTROL, from weft_alloc; NULL: as above */
     struct weft_device_send *device;   /* device_send.c; NULL: host memory */
     weft_cancellable_t cancel;
     struct weft_send *next; /* in the endpoint's list of sends that wait for room */
@@ -48,6 +48,7 @@ typedef struct weft_recv {
     bool is_streaming;    /* DATA may come */
     bool is_preferred;    /* as the transport preferred that: stream_over() is to be called */
     bool is_landing;      /* the transport writes to get.to */
+    bool may_pend;        /* the program has its request: failed.c */
     uint64_t sender;      /* the sender's request, while its memory is being read */
     weft_get_t get;
     struct weft_device_recv *device; /* device_recv.c; NULL: host memory on both sides */
@@ -78,6 +79,8 @@ typedef struct weft_pt2pt {
     char unseen_text[384]; /* of the first */
     bool have_ended;       /* some peers, at two looks (unsent.c) */
     int lost_peers;
+    bool has_trouble;           /* a peer is lost, or a communicator is revoked */
+    weft_context_set_t revoked; /* contexts of revoked communicators, even ones */
     bool is_network_lost; /* no rank of another host can be reached */
     char lost_text[384];  /* why the last peer was lost */
 } weft_pt2pt_t;
@@ -272,10 +275,33 @@ void wefti_recvs_close(void);
 /** A message has come: give it to the receive that matches, or keep it until one is posted. */
 void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const void *data);
 
+/** Call `visit` with every receive, also released ones. */
+void wefti_recvs_each(void (*visit)(void *object, void *context), void *context);
+
+/* failed.c */
+/** The error of what needs a lost process, with its text; WEFT_NO_PROCESS: of any. */
+int wefti_fail_lost(int process);
+/** Can no message come on `comm` from `source` (or MPI_ANY_SOURCE)? An error with a text. */
+int wefti_check_source(const weft_comm_t *comm, int source);
+/** A receive is about to wait. True: it has ended with an error. */
+bool wefti_recv_is_refused(weft_recv_t *recv);
+/** It waits now: it may be pending at once. */
+void wefti_recv_note_queued(weft_recv_t *recv);
+/** A pending receive waits as others do. */
+void wefti_recv_resume(weft_recv_t *recv);
+/** With WEFT_RECOVERY: end what waits for a process. */
+void wefti_process_failed(int process, const char *why);
+/** Is it a context of a revoked communicator? */
+bool wefti_context_is_refused(uint32_t context);
+/** Tell the sender of a message that the communicator was revoked. */
+void wefti_refuse(int source, const weft_rts_t *rts);
+
 /* partitioned_send.c, partitioned_recv.c */
 void wefti_offer_arrived(int source, const weft_header_t *header, const void *payload);
 /** End all partitioned receives that wait for an offer of a lost peer; as wefti_recvs_lose. */
 void wefti_precvs_lose(int process);
+/** End those that wait for an offer on a communicator that is revoked now. */
+void wefti_precvs_revoke(uint32_t context);
 void wefti_precvs_open(void);
 void wefti_precvs_close(void);
 void wefti_psends_close(void);
@@ -290,6 +316,8 @@ void wefti_messages_close(void);
 weft_message_t *wefti_message_take(weft_match_key_t key);
 weft_message_t *wefti_message_peek(weft_match_key_t key);
 void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, const void *data);
+/** Drop the messages of a communicator that is revoked now, and tell their senders. */
+void wefti_messages_refuse(uint32_t context);
 /** Drop the message that a CANCEL of `source` names; false: it is not there any more. */
 bool wefti_message_drop(int source, const weft_cancel_t *cancel);
 /** Probes that wait look again: a message has come, or a peer is lost. */

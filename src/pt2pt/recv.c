@@ -6,8 +6,10 @@
  */
 #include "pt2pt/device_private.h"
 
+#include "runtime/failures.h"
 #include "runtime/progress.h"
 #include "datatype/pack.h"
+#include "base/config.h"
 #include "base/copy.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -25,6 +27,8 @@ static weft_pool_t recvs = WEFT_POOL(weft_recv_t);
 static void recv_release(weft_request_t *request)
 {
     weft_recv_t *recv = (weft_recv_t *)request;
+    if (__builtin_expect(recv->is_queued, 0)) /* it was pending */
+        weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
     weft_type_release(recv->args.type);
     weft_comm_release(recv->args.comm);
     weft_pool_give(&recvs, recv);
@@ -37,6 +41,7 @@ static void recv_cancel(weft_request_t *request)
         return;
     weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
     recv->is_queued = false;
+    wefti_recv_resume(recv);
     if (recv->device != NULL)
         wefti_device_recv_stop(recv);
     weft_status_set_cancelled(&request->status, true);
@@ -70,7 +75,7 @@ int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out)
     weft_request_init(&recv->request, &recv_ops, args->comm);
     copy_args(&recv->args, args);
     recv->capacity = args->count * args->type->size;
-    recv->is_queued = recv->is_blocking = false;
+    recv->is_queued = recv->is_blocking = recv->may_pend = false;
     recv->peer = MPI_PROC_NULL;
     recv->is_streaming = false;
     recv->is_preferred = false;
@@ -198,7 +203,12 @@ void wefti_recv_fail(weft_recv_t *recv)
 
 void wefti_recv_lose(weft_recv_t *recv)
 {
-    recv->request.status.MPI_ERROR = MPI_ERR_OTHER;
+    int process =
+        recv->args.source >= 0 ? weft_comm_process(recv->args.comm, recv->args.source) : recv->peer;
+    if (process >= 0 && weft_has_failed(process))
+        weft_request_note_error(&recv->request, wefti_fail_lost(process));
+    else
+        recv->request.status.MPI_ERROR = MPI_ERR_OTHER;
     if (recv->device == NULL || wefti_device_recv_stop(recv))
         wefti_recv_fail(recv);
 }
@@ -408,13 +418,13 @@ static void activate_recv(weft_recv_t *recv)
             return;
         }
     }
-    if (__builtin_expect(wefti_pt2pt.lost_peers > 0, 0) && wefti_is_from_lost(key.source)) {
-        wefti_recv_lose(recv);
+    if (__builtin_expect(wefti_pt2pt.has_trouble, 0) && wefti_recv_is_refused(recv))
         return;
-    }
     recv->entry.key = key;
     recv->is_queued = true;
     weft_match_add(&wefti_pt2pt.receives, &recv->entry);
+    if (__builtin_expect(wefti_pt2pt.has_trouble, 0))
+        wefti_recv_note_queued(recv);
 }
 
 static int recv_start(weft_request_t *request)
@@ -431,6 +441,18 @@ int weft_recv_begin(const weft_recv_args_t *args, weft_request_t **out)
     if (err != MPI_SUCCESS)
         return err;
     *out = &recv->request;
+    activate_recv(recv);
+    return MPI_SUCCESS;
+}
+
+int weft_irecv_begin(const weft_recv_args_t *args, weft_request_t **out)
+{
+    weft_recv_t *recv;
+    int err = wefti_recv_create(args, &recv);
+    if (err != MPI_SUCCESS)
+        return err;
+    *out = &recv->request;
+    recv->may_pend = true;
     activate_recv(recv);
     return MPI_SUCCESS;
 }
@@ -452,6 +474,7 @@ int weft_recv_init(const weft_recv_args_t *args, weft_request_t **out)
     if (err != MPI_SUCCESS)
         return err;
     recv->request.is_persistent = true;
+    recv->may_pend = true;
     recv->request.is_active = false;
     *out = &recv->request;
     return MPI_SUCCESS;
@@ -463,6 +486,8 @@ static inline void take_receive(weft_recv_t *recv)
 {
     weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
     recv->is_queued = false;
+    if (__builtin_expect(wefti_pt2pt.has_trouble, 0))
+        wefti_recv_resume(recv);
 }
 
 static weft_recv_t *match_receive(const weft_match_key_t *key)
@@ -526,8 +551,8 @@ void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const voi
 static bool waits_for(const weft_recv_t *recv, int lost)
 {
     int source = recv->is_queued ? recv->entry.key.source : recv->peer;
-    if (source < 0)
-        return recv->is_queued && source == MPI_ANY_SOURCE;
+    if (source < 0) /* with WEFT_RECOVERY these are left to failed.c */
+        return recv->is_queued && source == MPI_ANY_SOURCE && !weft_config.RECOVERY;
     const weft_endpoint_t *endpoint = weft_process_reached(source);
     if (lost == MPI_ANY_SOURCE)
         return endpoint == NULL || !endpoint->is_on_host;
@@ -551,6 +576,11 @@ static void recv_lose(void *object, void *context)
 void wefti_recvs_lose(int process)
 {
     weft_pool_each(&recvs, recv_lose, &process);
+}
+
+void wefti_recvs_each(void (*visit)(void *object, void *context), void *context)
+{
+    weft_pool_each(&recvs, visit, context);
 }
 
 void wefti_recvs_close(void)

@@ -5,6 +5,7 @@
  */
 #include "pt2pt/device_private.h"
 
+#include "runtime/failures.h"
 #include "runtime/progress.h"
 #include "datatype/pack.h"
 #include "base/config.h"
@@ -197,14 +198,13 @@ static bool push_stream(weft_send_t *send)
 
 void wefti_send_give_control(weft_send_t *send)
 {
-    weft_free(send->packet_error);
+    weft_free(send->payload);
     weft_pool_give(&sends, send);
 }
 
 static bool push_control(weft_send_t *send)
 {
-    const void *payload =
-        send->packet_error != NULL ? (const void *)send->packet_error : &send->cts;
+    const void *payload = send->payload != NULL ? send->payload : &send->cts;
     if (!send->endpoint->link->send(send->endpoint, &send->header, payload))
         return false;
     wefti_send_give_control(send);
@@ -294,7 +294,7 @@ static weft_send_t *enqueue_control(weft_endpoint_t *endpoint, const weft_header
     send->endpoint = endpoint;
     send->stage = WEFT_SEND_CONTROL;
     send->header = *header;
-    send->packet_error = NULL;
+    send->payload = NULL;
     wefti_send_enqueue(send);
     return send;
 }
@@ -331,14 +331,28 @@ void wefti_send_in_order(weft_endpoint_t *endpoint, const weft_header_t *header,
         enqueue_payload(endpoint, header, payload);
 }
 
-static void enqueue_trouble(weft_endpoint_t *endpoint, const weft_header_t *header,
-                            const weft_packet_error_t *packet_error)
+/* The same for payloads of any length. */
+static void enqueue_copy(weft_endpoint_t *endpoint, const weft_header_t *header,
+                         const void *payload)
 {
     weft_send_t *send = enqueue_control(endpoint, header);
-    send->packet_error = weft_alloc(sizeof(*packet_error));
-    if (send->packet_error == NULL)
-        weft_out_of_memory("the answer to a message", sizeof(*packet_error));
-    *send->packet_error = *packet_error;
+    send->payload = weft_alloc(header->bytes);
+    if (send->payload == NULL)
+        weft_out_of_memory("the answer to a message", header->bytes);
+    memcpy(send->payload, payload, header->bytes);
+}
+
+void weft_pt2pt_send_note(int process, const void *note, size_t bytes)
+{
+    weft_endpoint_t *endpoint = weft_process_endpoint(process);
+    if (endpoint == NULL || endpoint->is_lost)
+        return;
+    weft_header_t header = weft_header(WEFT_PACKET_NOTE, (uint32_t)bytes, 0, 0);
+    if (wefti_sends_to(endpoint)->waiting_first != NULL ||
+        !send_without_request(endpoint, &header, note))
+        enqueue_copy(endpoint, &header, note);
+    else if (endpoint->holds_back)
+        endpoint->link->flush(endpoint);
 }
 
 void wefti_send_error(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
@@ -347,7 +361,7 @@ void wefti_send_error(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
     weft_packet_error_t packet_error = wefti_packet_error(failed);
     weft_header_t header = weft_header_for(kind, request, sizeof(packet_error));
     if (!send_without_request(endpoint, &header, &packet_error))
-        enqueue_trouble(endpoint, &header, &packet_error);
+        enqueue_copy(endpoint, &header, &packet_error);
 }
 
 /* Unlike an answer it has its place among the messages to this peer. */
@@ -362,7 +376,7 @@ void weft_send_failed_data(const weft_send_args_t *args, int error)
         weft_header(WEFT_PACKET_ERROR, sizeof(packet_error), args->context, args->tag);
     if (wefti_sends_to(endpoint)->waiting_first != NULL ||
         !send_without_request(endpoint, &header, &packet_error))
-        enqueue_trouble(endpoint, &header, &packet_error);
+        enqueue_copy(endpoint, &header, &packet_error);
 }
 
 /* The send that an answer names, if that is what it waits for. */
@@ -439,7 +453,7 @@ static int activate_send(weft_send_t *send)
     if (send->endpoint == NULL)
         return MPI_ERR_OTHER;
     if (send->endpoint->is_lost)
-        return weft_fail(MPI_ERR_OTHER, "%s", wefti_pt2pt.lost_text);
+        return wefti_fail_lost(weft_comm_process(args->comm, args->dest));
     send->bytes = args->count * args->type->size;
     send->is_registered = false;
     send->is_queued = false;
@@ -577,7 +591,11 @@ static void send_lose(weft_send_t *send, void *context)
 {
     if (send->endpoint != context)
         return;
-    send->request.status.MPI_ERROR = MPI_ERR_OTHER;
+    int process = weft_comm_process(send->args.comm, send->args.dest);
+    if (weft_has_failed(process))
+        weft_request_note_error(&send->request, wefti_fail_lost(process));
+    else
+        send->request.status.MPI_ERROR = MPI_ERR_OTHER;
     wefti_send_stop(send);
 }
 

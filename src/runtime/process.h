@@ -27,6 +27,7 @@ typedef struct weft_process {
     int32_t job;               /* WEFT_OWN_JOB, or the number of another; below 0: no process */
     int32_t rank_offset;       /* its rank in the world of its job, less its index */
     uint32_t generation;       /* how many processes had this entry before */
+    bool has_failed;           /* it is in the list of runtime/failures.h */
 } weft_process_t;
 
 _Static_assert(sizeof(weft_process_t) <= 64, "what a peer costs before the first contact");

@@ -39,6 +39,7 @@ enum {
     /* A loop of tests cannot sleep: where yields are dear it makes one in so many. */
     DEAR_YIELDS_SKIPPED = 64,
     NAP_NS = 50000, /* the longest sleep while something is awaited that rings no doorbell */
+    WATCHFUL_NS = 10000000, /* the longest sleep where ranks may die unheard */
     POLLS_PER_CLOCK = 16,
     POLLS_TO_MEASURE = 32,
 };
@@ -56,6 +57,7 @@ static int yield_limit_contended;
 static int silent; /* number of things that are awaited and ring no doorbell */
 static bool must_nap;
 static int64_t long_ns; /* after a wait of so long weft_world.waited_long() is called; 0: never */
+static int64_t sleep_most_ns; /* 0: until the doorbell is rung */
 static atomic_int sleepers; /* threads of this process in sleep_on_doorbell() */
 
 enum { SLEEPS_IN_POLL = 1 };
@@ -133,6 +135,7 @@ void weft_progress_open(weft_doorbell_t *shared_doorbell)
     if (weft_config.YIELDS >= 0)
         yield_limit = yield_limit_contended = weft_config.YIELDS;
     long_ns = weft_config.UNRECEIVED_AFTER > 0 ? weft_config.UNRECEIVED_AFTER * 500000000LL : 0;
+    sleep_most_ns = weft_config.RECOVERY ? WATCHFUL_NS : long_ns;
     choose_fence(is_short || !weft_world.has_asymmetric_fence);
     WEFT_LOG(WEFT_INFO, "progress", "cores %s, spin %d polls, yield %d times, senders %s",
              is_short ? "short" : "enough", spin_limit, yield_limit,
@@ -270,7 +273,7 @@ static void sleep_now(unsigned how, weft_fd_watch_t *watch)
     weft_waits.sleeps++;
     weft_unlock();
     if (is_on_word(how))
-        weft_futex_wait(&doorbell->is_sleeping, how, is_nap ? NAP_NS : long_ns);
+        weft_futex_wait(&doorbell->is_sleeping, how, is_nap ? NAP_NS : sleep_most_ns);
     else
         weft_fd_watch_sleep(watch, is_nap ? NAP_NS : 0);
     weft_lock();

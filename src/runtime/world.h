@@ -103,6 +103,12 @@ struct weft_world {
      * WEFT_UNRECEIVED_AFTER and nothing has happened at all, and then again. Set by start-up;
      * NULL: never. */
     void (*waited_long)(const bool *flag);
+    /** The process id of a rank of this host; 0: it cannot be seen from here. Set by the transport
+     * within the host; NULL: there is none. */
+    int (*pid_of)(int local_rank);
+    /** Others have told that a process is dead, peer_lost() comes next: touch its gets no more. Set
+     * by networks; NULL: there is nothing to do. */
+    void (*abandon)(int process);
     /** End the job: the launcher's abort, then _exit. Set by start-up. */
     void (*abort)(int code, const char *why) __attribute__((noreturn));
 };

@@ -104,13 +104,23 @@ static void withdraw(weft_copy_job_t *job)
         continue;
 }
 
-/* A sender that is stopped in the middle of a chunk, by a debugger say, can take for ever. */
-static void await_helper(weft_copy_job_t *job, unsigned helped)
+/* The memory of a process that has died cannot be read, also before its parent has waited for it. */
+static bool is_dead(pid_t pid, uint64_t address)
+{
+    char byte;
+    return !copy_all(process_vm_readv, pid, &byte, address, sizeof(byte));
+}
+
+/* A sender that is stopped in the middle of a chunk, by a debugger say, can take for ever. False:
+ * it has died there. */
+static bool await_helper(weft_copy_job_t *job, pid_t pid, unsigned helped)
 {
     for (int polls = 1;; polls += polls <= POLLS_AWAKE) {
         unsigned now = atomic_load_explicit(&job->helped, memory_order_acquire);
         if (now >= helped)
-            return;
+            return true;
+        if (polls > POLLS_AWAKE && is_dead(pid, job->from))
+            return false;
         if (polls > POLLS_AWAKE)
             weft_futex_wait(&job->helped, now, NAP_NS); /* nobody wakes it: the time ends it */
         else if (polls % POLLS_PER_YIELD == 0)
@@ -142,7 +152,8 @@ bool weft_shared_copy_read(weft_copy_job_t *job, pid_t pid, uint64_t from, void 
     if (!is_read)
         withdraw(job);
     unsigned end = end_of_copy(atomic_load_explicit(&job->claims, memory_order_acquire));
-    await_helper(job, chunks - end);
+    if (!await_helper(job, pid, chunks - end))
+        return false;
     size_t own = (size_t)end * job->chunk_bytes;
     /* Read what the sender claimed and could not write. */
     if (is_read && own < bytes && atomic_load_explicit(&job->has_failed, memory_order_acquire))

@@ -354,6 +354,11 @@ static void wake_peer(int local_rank)
         weft_doorbell_ring(&weft_segment_block(&shm.segment, local_rank)->doorbell);
 }
 
+static int pid_of_peer(int local_rank)
+{
+    return shares_pids(local_rank) ? (int)weft_segment_block(&shm.segment, local_rank)->pid : 0;
+}
+
 static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
 {
     if (world->local_size == 1)
@@ -386,6 +391,7 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
         if (i != world->local_rank)
             weft_processes.at[process].endpoint = &shm.peers[i].endpoint;
     }
+    world->pid_of = pid_of_peer;
     world->doorbell = &shm.own->doorbell;
     world->shown_leaving = &shm.own->leaving;
     weft_meeting_place =
@@ -419,6 +425,7 @@ static void shm_close(void)
     weft_meeting_place = (weft_meeting_place_t){0};
     weft_world_leave(WEFT_GONE);
     weft_world.host_link = NULL;
+    weft_world.pid_of = NULL;
     weft_world.noted = weft_world.shown_leaving = NULL;
     weft_segment_close(&shm.segment);
     weft_free(shm.peers);

@@ -159,6 +159,18 @@ void wefti_tcp_peer_unreachable(tcp_peer_t *peer)
     weft_net_peer_lose(&wefti_tcp.net, &peer->net, weft_fail_text());
 }
 
+/* weft_world.abandon */
+static void tcp_abandon(int process)
+{
+    tcp_peer_t *peer = (tcp_peer_t *)weft_net_peer_at(&wefti_tcp.net, process);
+    if (peer == NULL || peer->state == TCP_LOST)
+        return;
+    if (peer->attempt != NULL)
+        wefti_tcp_end_attempt(peer);
+    part(peer);
+    peer->net.endpoint.is_lost = true;
+}
+
 static bool tcp_may_tell(const weft_net_peer_t *peer)
 {
     (void)peer;
@@ -333,6 +345,7 @@ static int tcp_open(weft_world_t *world, weft_sink_fn_t sink)
     if (err != MPI_SUCCESS)
         return err;
     WEFT_LOG(WEFT_INFO, "tcp", "listening at %s", wefti_tcp_interface());
+    weft_world.abandon = tcp_abandon;
     err = weft_fd_watch_add(tcp_wait_fd);
     weft_traffic_of_network = &tcp_traffic;
     return err == MPI_SUCCESS ? weft_progress_add(tcp_progress) : err;
@@ -372,6 +385,7 @@ static void tcp_describe(weft_rank_report_t *report)
 static void tcp_close(void)
 {
     weft_progress_remove(tcp_progress);
+    weft_world.abandon = NULL;
     wefti_tcp.net.is_closing = true;
     if (wefti_tcp.dropped > 0)
         WEFT_LOG(WEFT_WARN, "tcp", "%llu connections that were not of the job were dropped",

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Processes that have failed and communicators that are revoked (WEFT_RECOVERY): what waits for
+ * them ends here, or is refused when it begins.
+ *
+ * A receive from any source cannot end when a process fails that might have sent the message: it
+ * becomes "pending". Its request is complete for the calls that wait, with the class
+ * MPIX_ERR_PROC_FAILED_PENDING, but the receive stays in its queue; a message that matches, or the
+ * program's acknowledgement, makes it a receive like others again.
+ *
+ * A revoked communicator takes no receive any more, and a message for it is refused. A sender that
+ * has announced its data learns so by NACK: until then the receiver might still read them.
+ */
+#include "pt2pt/device_private.h"
+
+#include "runtime/failures.h"
+#include "runtime/progress.h"
+#include "base/config.h"
+#include "base/fail.h"
+#include "mpix.h"
+
+void (*weft_pt2pt_on_failure)(int process);
+
+/* ---- endpoints of failed processes ---- */
+
+/* There is never room: so each send comes to where the loss is looked at. */
+static bool refuse_packet(weft_endpoint_t *endpoint, const weft_header_t *header,
+                          const void *payload)
+{
+    (void)endpoint, (void)header, (void)payload;
+    return false;
+}
+
+static void *refuse_room(weft_endpoint_t *endpoint, size_t bytes)
+{
+    (void)endpoint, (void)bytes;
+    return NULL;
+}
+
+static void refuse_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
+{
+    (void)endpoint, (void)header;
+}
+
+static void ignore_throttle(weft_endpoint_t *endpoint, bool is_on)
+{
+    (void)endpoint, (void)is_on;
+}
+
+static weft_traffic_t lost_traffic = {.name = "lost"};
+
+static const weft_link_ops_t lost_link = {.traffic = &lost_traffic,
+                                          .send = refuse_packet,
+                                          .reserve = refuse_room,
+                                          .commit = refuse_commit,
+                                          .flush = weft_no_flush,
+                                          .throttle = ignore_throttle};
+
+/* Of all processes that were never reached. Nothing is queued for it. */
+static weft_endpoint_t unreached = {
+    .link = &lost_link, .remote = &weft_no_remote, .packet_max = 1, .is_lost = true};
+
+static void cut_endpoint(int process)
+{
+    weft_endpoint_t *endpoint = weft_process_reached(process);
+    if (endpoint == NULL) {
+        weft_processes.at[process].endpoint = &unreached;
+        return;
+    }
+    endpoint->is_lost = true;
+    endpoint->holds_back = endpoint->can_read = endpoint->can_get = false;
+    wefti_sends_lose(endpoint);
+    wefti_cancels_lose(endpoint);
+    endpoint->link = &lost_link;
+    endpoint->asked = 0;
+}
+
+/* ---- errors ---- */
+
+int wefti_fail_lost(int process)
+{
+    if (process >= 0 && weft_has_failed(process))
+        return weft_fail(MPIX_ERR_PROC_FAILED, "%s", weft_failure_text(process));
+    return weft_fail(MPI_ERR_OTHER, "%s", wefti_pt2pt.lost_text);
+}
+
+static int fail_revoked(const weft_comm_t *comm)
+{
+    const char *name = comm->name[0] != '\0' ? comm->name : "the communicator";
+    return weft_fail(MPIX_ERR_REVOKED, "%s was revoked", name);
+}
+
+int weft_pt2pt_check_revoked(const weft_comm_t *comm)
+{
+    return comm->is_revoked ? fail_revoked(comm) : MPI_SUCCESS;
+}
+
+/* The first process that could send on `comm`, has failed, and is not acknowledged there; or
+ * WEFT_NO_PROCESS. */
+static int unacknowledged(const weft_comm_t *comm)
+{
+    for (int i = comm->acknowledged; i < weft_failures.count; i++) {
+        if (weft_group_rank_of(comm->peers, weft_failures.at[i].process) != MPI_UNDEFINED)
+            return weft_failures.at[i].process;
+    }
+    return WEFT_NO_PROCESS;
+}
+
+int wefti_check_source(const weft_comm_t *comm, int source)
+{
+    if (comm->is_revoked)
+        return fail_revoked(comm);
+    if (source != MPI_ANY_SOURCE) {
+        int process = weft_comm_process(comm, source);
+        return wefti_is_from_lost(process) ? wefti_fail_lost(process) : MPI_SUCCESS;
+    }
+    if (!weft_config.RECOVERY)
+        return wefti_pt2pt.lost_peers > 0 ? wefti_fail_lost(WEFT_NO_PROCESS) : MPI_SUCCESS;
+    int process = unacknowledged(comm);
+    return process == WEFT_NO_PROCESS ? MPI_SUCCESS : wefti_fail_lost(process);
+}
+
+/* ---- pending receives ---- */
+
+static bool is_pending_recv(const weft_recv_t *recv)
+{
+    return recv->is_queued && recv->request.is_complete;
+}
+
+/* The calls that wait for the request look at it, and leave it as it is. */
+static void suspend_recv(weft_recv_t *recv, int process)
+{
+    weft_request_t *request = &recv->request;
+    if (is_pending_recv(recv) || request->is_detached)
+        return;
+    weft_request_note_error(
+        request, weft_fail(MPIX_ERR_PROC_FAILED_PENDING,
+                           "the receive from MPI_ANY_SOURCE waits on, until the failure is "
+                           "acknowledged: %s",
+                           weft_failure_text(process)));
+    weft_request_complete(request);
+}
+
+void wefti_recv_resume(weft_recv_t *recv)
+{
+    if (!recv->request.is_complete)
+        return;
+    recv->request.is_complete = false;
+    recv->request.status.MPI_ERROR = MPI_SUCCESS;
+    weft_request_forget_error(&recv->request);
+}
+
+bool wefti_recv_is_refused(weft_recv_t *recv)
+{
+    const weft_recv_args_t *args = &recv->args;
+    int err = wefti_check_source(args->comm, args->source);
+    if (err == MPI_SUCCESS || (recv->may_pend && args->source == MPI_ANY_SOURCE &&
+                               err == MPIX_ERR_PROC_FAILED))
+        return false;
+    weft_request_note_error(&recv->request, err);
+    if (recv->device == NULL || wefti_device_recv_stop(recv))
+        wefti_recv_fail(recv);
+    return true;
+}
+
+void wefti_recv_note_queued(weft_recv_t *recv)
+{
+    int process = recv->args.source == MPI_ANY_SOURCE ? unacknowledged(recv->args.comm)
+                                                      : WEFT_NO_PROCESS;
+    if (recv->may_pend && process != WEFT_NO_PROCESS)
+        suspend_recv(recv, process);
+}
+
+/* ---- a process has failed ---- */
+
+/* Those that wait for any source; each search begins at the front, since what ends may begin or end
+ * others. */
+static weft_recv_t *find_wild(int process)
+{
+    const weft_list_t *order = &wefti_pt2pt.receives.order;
+    for (weft_link_t *at = order->next; at != order; at = at->next) {
+        weft_recv_t *recv = WEFT_ELEMENT(at, weft_recv_t, entry.order);
+        if (recv->args.source == MPI_ANY_SOURCE && !is_pending_recv(recv) &&
+            !recv->request.is_detached &&
+            weft_group_rank_of(recv->args.comm->peers, process) != MPI_UNDEFINED)
+            return recv;
+    }
+    return NULL;
+}
+
+static void end_queued(weft_recv_t *recv, int error)
+{
+    wefti_recv_resume(recv);
+    weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
+    recv->is_queued = false;
+    weft_request_note_error(&recv->request, error);
+    if (recv->device == NULL || wefti_device_recv_stop(recv))
+        wefti_recv_fail(recv);
+}
+
+static void lose_wild(int process)
+{
+    weft_recv_t *recv;
+    while ((recv = find_wild(process)) != NULL) {
+        if (recv->may_pend)
+            suspend_recv(recv, process);
+        else
+            end_queued(recv, wefti_fail_lost(process));
+    }
+}
+
+void wefti_process_failed(int process, const char *why)
+{
+    if (!weft_failures_add(process, why))
+        return;
+    cut_endpoint(process);
+    wefti_recvs_lose(process);
+    lose_wild(process);
+    wefti_precvs_lose(process);
+    wefti_probes_wake();
+    wefti_note_idle();
+    if (weft_pt2pt_on_failure != NULL)
+        weft_pt2pt_on_failure(process);
+}
+
+static void resume_of(void *object, void *context)
+{
+    weft_recv_t *recv = object;
+    if (recv->request.object.kind == WEFT_KIND_REQUEST && recv->request.is_active &&
+        is_pending_recv(recv) && recv->args.comm == context)
+        wefti_recv_resume(recv);
+}
+
+void weft_pt2pt_acknowledged(weft_comm_t *comm)
+{
+    if (unacknowledged(comm) == WEFT_NO_PROCESS)
+        wefti_recvs_each(resume_of, comm);
+}
+
+/* ---- a communicator is revoked ---- */
+
+static weft_recv_t *find_of_context(uint32_t context)
+{
+    const weft_list_t *order = &wefti_pt2pt.receives.order;
+    for (weft_link_t *at = order->next; at != order; at = at->next) {
+        weft_recv_t *recv = WEFT_ELEMENT(at, weft_recv_t, entry.order);
+        if ((recv->entry.key.context & ~UINT32_C(1)) == context)
+            return recv;
+    }
+    return NULL;
+}
+
+bool wefti_context_is_refused(uint32_t context)
+{
+    return weft_context_set_has(&wefti_pt2pt.revoked, context & ~UINT32_C(1));
+}
+
+void wefti_refuse(int source, const weft_rts_t *rts)
+{
+    weft_endpoint_t *endpoint = weft_process_reached(source);
+    if (rts->request == 0 || rts->kind == WEFT_PACKET_ERROR || endpoint == NULL)
+        return;
+    weft_request_t refused = {.status.MPI_ERROR = MPIX_ERR_REVOKED,
+                              .why = (char *)"the communicator was revoked"};
+    wefti_send_error(endpoint, WEFT_PACKET_NACK, rts->request, &refused);
+}
+
+int weft_pt2pt_revoke(uint32_t context)
+{
+    weft_recv_t *recv;
+    if (wefti_context_is_refused(context))
+        return MPI_SUCCESS;
+    int err = weft_context_set_add(&wefti_pt2pt.revoked, context);
+    if (err != MPI_SUCCESS)
+        return err;
+    wefti_pt2pt.has_trouble = true;
+    while ((recv = find_of_context(context)) != NULL)
+        end_queued(recv, weft_fail(MPIX_ERR_REVOKED, "%s was revoked",
+                                   recv->args.comm->name[0] != '\0' ? recv->args.comm->name
+                                                                    : "the communicator"));
+    wefti_messages_refuse(context);
+    wefti_precvs_revoke(context);
+    wefti_probes_wake();
+    wefti_note_idle();
+    return MPI_SUCCESS;
+}
